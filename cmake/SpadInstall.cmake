@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+# Install rules: libraries, headers, the command, a CMake package and a
+# pkg-config file. Everything is relocatable.
+include(CMakePackageConfigHelpers)
+
+install(TARGETS spad_shared spad_static EXPORT spadTargets
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT spadTargets NAMESPACE spad:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/spad)
+
+configure_package_config_file(cmake/spadConfig.cmake.in spadConfig.cmake
+    INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/spad)
+write_basic_package_version_file(spadConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/spadConfig.cmake
+              ${CMAKE_CURRENT_BINARY_DIR}/spadConfigVersion.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/spad)
+
+configure_file(cmake/spad.pc.in spad.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/spad.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+if(TARGET spad_cli)
+    install(TARGETS spad_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+# spad_options: the compile and link flags of everything built in this tree.
+# Consumers of the installed package see none of them.
+add_library(spad_options INTERFACE)
+
+target_compile_options(spad_options INTERFACE
+    -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wcast-qual
+    -Wundef -Wvla -Wdouble-promotion -Wformat=2 -Wimplicit-fallthrough
+    $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes> $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>
+    $<$<BOOL:${SPAD_WERROR}>:-Werror>)
+
+if(SPAD_SANITIZE)
+    target_compile_options(spad_options INTERFACE
+        -fsanitize=${SPAD_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_link_options(spad_options INTERFACE -fsanitize=${SPAD_SANITIZE})
+endif()
+
+if(SPAD_COVERAGE)
+    target_compile_options(spad_options INTERFACE --coverage)
+    target_link_options(spad_options INTERFACE --coverage)
+endif()
+
+# Hardening of release builds, after the OpenSSF compiler guide.
+target_compile_options(spad_options INTERFACE
+    $<$<CONFIG:Release>:-fstack-protector-strong>
+    $<$<CONFIG:Release>:-U_FORTIFY_SOURCE> $<$<CONFIG:Release>:-D_FORTIFY_SOURCE=2>)
+target_link_options(spad_options INTERFACE $<$<CONFIG:Release>:LINKER:-z,relro,-z,now>)

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * host: where the library's own (host) memory comes from, and
+ * sink: where the text it writes goes to.
+ */
+#ifndef SPAD_HOST_H
+#define SPAD_HOST_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "spad/api.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * One function does all host memory:
+ *   block == NULL                    allocate new_size bytes
+ *   new_size == 0                    free block, return NULL
+ *   otherwise                        resize block from old_size to new_size
+ * It returns NULL when there is no memory; the old block then stays valid.
+ * A NULL spad_host pointer means the C library's allocator. The struct is
+ * copied by whoever receives it; ctx must outlive the object made with it.
+ */
+typedef struct spad_host {
+    void *(*resize)(void *ctx, void *block, size_t old_size, size_t new_size);
+    void *ctx;
+} spad_host;
+
+/** Receives text. write returns 0, or anything else to stop with SPAD_ERR_IO. */
+typedef struct spad_sink {
+    int (*write)(void *ctx, const char *bytes, size_t count);
+    void *ctx;
+} spad_sink;
+
+/** A sink that writes to a C stream. */
+SPAD_API spad_sink spad_sink_file(FILE *file);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * spad: decides, checks and shows where the buffers of accelerator kernels
+ * live on chip. This header includes all others, in the order of the model.
+ */
+#ifndef SPAD_SPAD_H
+#define SPAD_SPAD_H
+
+#include "spad/api.h"
+#include "spad/status.h"
+
+#include "spad/host.h"
+
+#include "spad/dtype.h"
+
+#include "spad/source.h"
+
+#include "spad/target.h"
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * target: a chip as data: its memory spaces, its engines and their rules.
+ *
+ * Targets are plain read-only structs. The ones that are built in live for
+ * ever; a user's own chip is read from text (docs/targets.md) and owned by
+ * the caller. Everything else in the library takes a const spad_target.
+ */
+#ifndef SPAD_TARGET_H
+#define SPAD_TARGET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "spad/host.h"
+#include "spad/source.h"
+#include "spad/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Size of a space whose size is not given: memory behind the chip. */
+#define SPAD_UNBOUNDED INT64_MAX
+
+/** A rectangle of a space: lanes [lane, lane + lanes) x bytes [byte, byte + bytes). */
+typedef struct spad_rect {
+    int64_t lane;
+    int64_t lanes;
+    int64_t byte;
+    int64_t bytes; /**< per lane */
+} spad_rect;
+
+/** True if the two share a byte of a lane. Empty rectangles share nothing. */
+SPAD_API bool spad_rect_overlaps(spad_rect a, spad_rect b);
+
+/** A row of a start-lane table: a tile of [lanes_min, lanes_max] lanes may
+ *  start at one of these lanes. */
+typedef struct spad_lane_rule {
+    int64_t lanes_min;
+    int64_t lanes_max;
+    size_t start_count;
+    const int64_t *starts;
+} spad_lane_rule;
+
+/**
+ * One memory of a target: lanes x bytes.
+ *
+ * Every lane has `bytes` bytes, of which the top `reserved` belong to someone
+ * else (the runtime, the driver); [0, bytes - reserved) is for tensors. A space
+ * with banks is cut into banks of bank_bytes; banks_exclusive says that a tile
+ * may not cross from one to the next.
+ */
+typedef struct spad_space {
+    const char *name;       /**< lower case, unique in the target: "sbuf", "shared" */
+    const char *about;      /**< what it holds, one line */
+    int64_t lanes;          /**< at least 1 */
+    int64_t bytes;          /**< per lane, reserve included; SPAD_UNBOUNDED: not given */
+    int64_t reserved;       /**< per lane, at the top */
+    int64_t alignment;      /**< of every start address, in bytes; at least 1 */
+    int64_t granule;        /**< sizes are rounded up to a multiple; at least 1 */
+    int64_t bank_bytes;     /**< 0: no banks */
+    int64_t plain_limit;    /**< bytes one user gets without asking for more (CUDA's static
+                                 limit); 0: the whole space */
+    bool banks_exclusive;   /**< a tile may not cross a bank border */
+    bool power_of_two;      /**< sizes are rounded up to a power of two of granules */
+    bool off_chip;          /**< holds tensors that need no placement: HBM, global memory */
+    size_t lane_rule_count; /**< 0: a tile may start at any lane where it fits */
+    const spad_lane_rule *lane_rules;
+} spad_space;
+
+/** A unit that runs operations, in order. Costs are whole numbers so that
+ *  results are the same everywhere. Zero means "not known". */
+typedef struct spad_engine {
+    const char *name;
+    const char *about;
+    int64_t count; /**< how many of them work side by side; at least 1 */
+    int64_t clock_khz;
+    int64_t width;        /**< elements per cycle over all lanes, 32-bit elements */
+    int64_t width_16bit;  /**< the same for 16-bit elements; 0: as width */
+    int64_t width_8bit;   /**< the same for 8-bit elements; 0: as width_16bit */
+    int64_t min_cycles;   /**< shortest operation */
+    int64_t fixed_cycles; /**< added when an operation depends on the one before */
+    int64_t bytes_per_us; /**< transfer rate of one unit, for copy engines */
+    int64_t fixed_ns;     /**< start-up of a transfer */
+    uint64_t reads;       /**< bit s: can read space number s of the target */
+    uint64_t writes;      /**< bit s: can write it */
+} spad_engine;
+
+/** Two engines that cannot use a space at the same time. Numbers into the target's tables. */
+typedef struct spad_exclusion {
+    size_t engine_a;
+    size_t engine_b;
+    size_t space;
+} spad_exclusion;
+
+typedef struct spad_target {
+    const char *name;   /**< "trn2", "sm_90" */
+    const char *about;  /**< one line */
+    const char *family; /**< "neuron", "nvidia", "ascend", "host", or what a file says */
+    int64_t max_groups; /**< blocks that share one unit's memory at most (CUDA: blocks per
+                             SM); 0: not shared */
+    size_t space_count; /**< at most 64 */
+    const spad_space *spaces;
+    size_t engine_count;
+    const spad_engine *engines;
+    size_t exclusion_count;
+    const spad_exclusion *exclusions;
+    size_t alias_count;
+    const char *const *aliases; /**< other names for the same chip: "inf2" for "trn1" */
+    void *owned;                /**< storage of a target that was read; NULL when built in */
+} spad_target;
+
+/* ---- built-in targets ------------------------------------------------------ */
+
+SPAD_API size_t spad_target_count(void);
+
+/** The built-in target at an index below the count, in a fixed order; NULL beyond it. */
+SPAD_API const spad_target *spad_target_at(size_t index);
+
+/** A built-in target by name or alias. SPAD_ERR_UNKNOWN: none; the message lists close names. */
+SPAD_API spad_status spad_target_find(const spad_target **out, const char *name, spad_error *error);
+
+/* ---- parts ------------------------------------------------------------------ */
+
+/** The number of the space with that name. SPAD_ERR_UNKNOWN: none; the message lists them. */
+SPAD_API spad_status spad_target_space(size_t *out, const spad_target *target, const char *name,
+                                       spad_error *error);
+
+/** The same for an engine. */
+SPAD_API spad_status spad_target_engine(size_t *out, const spad_target *target, const char *name,
+                                        spad_error *error);
+
+/** Bytes per lane that tensors may use: bytes - reserved, or SPAD_UNBOUNDED. */
+SPAD_API int64_t spad_space_usable(const spad_space *space);
+
+/**
+ * Is it legal to put a tile of `lanes` lanes at `lane`? Checks the lane count,
+ * the start-lane table and the top of the space. SPAD_ERR_LANES names the rule
+ * and the starts that are allowed.
+ */
+SPAD_API spad_status spad_space_check_lanes(const spad_space *space, int64_t lane, int64_t lanes,
+                                            spad_error *error);
+
+/** Bytes a tile really takes: rounded up to granules and, where the space says
+ *  so, to a power of two of them. SPAD_ERR_OVERFLOW, SPAD_ERR_ARGUMENT (negative). */
+SPAD_API spad_status spad_space_round(int64_t *out, const spad_space *space, int64_t bytes,
+                                      spad_error *error);
+
+/* ---- target files ------------------------------------------------------------ */
+
+/**
+ * Reads a target from text. `file` is its name in messages. On a fault the
+ * status is SPAD_ERR_SYNTAX, `error` has the first fault, and `diagnostics`
+ * (optional) all of them. The text is not needed afterwards. The result is
+ * owned by the caller.
+ */
+SPAD_API spad_status spad_target_parse(spad_target **out, const char *text, size_t length,
+                                       const char *file, spad_diagnostics *diagnostics,
+                                       const spad_host *host, spad_error *error);
+
+/** Frees a target that was read; NULL and built-in targets are left alone. */
+SPAD_API void spad_target_destroy(spad_target *target);
+
+/** Writes a target as a target file: reading it back gives the same target. */
+SPAD_API spad_status spad_target_write(const spad_target *target, const spad_sink *sink,
+                                       spad_error *error);
+
+/** Writes a target as JSON. */
+SPAD_API spad_status spad_target_write_json(const spad_target *target, const spad_sink *sink,
+                                            spad_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

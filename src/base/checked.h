@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Checked 64-bit arithmetic: the one place where user numbers are added,
+ * multiplied or rounded. Each function returns false when the exact result
+ * does not fit, and then leaves *out alone.
+ *
+ * Division is FLOOR division, as in Python: the addresses of the library
+ * behaviours of the stack manager can be negative.
+ */
+#ifndef SPAD_BASE_CHECKED_H
+#define SPAD_BASE_CHECKED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+static inline bool spad__add(int64_t a, int64_t b, int64_t *out) {
+    int64_t sum;
+    if (__builtin_add_overflow(a, b, &sum)) return false;
+    *out = sum;
+    return true;
+}
+
+static inline bool spad__sub(int64_t a, int64_t b, int64_t *out) {
+    int64_t difference;
+    if (__builtin_sub_overflow(a, b, &difference)) return false;
+    *out = difference;
+    return true;
+}
+
+static inline bool spad__mul(int64_t a, int64_t b, int64_t *out) {
+    int64_t product;
+    if (__builtin_mul_overflow(a, b, &product)) return false;
+    *out = product;
+    return true;
+}
+
+static inline bool spad__is_pow2(int64_t value) {
+    return value > 0 && (value & (value - 1)) == 0;
+}
+
+/* floor(a / b) for b > 0; always representable. */
+static inline int64_t spad__floor_div(int64_t a, int64_t b) {
+    const int64_t quotient = a / b;
+    return quotient - (a % b < 0);
+}
+
+/* a mod b in [0, b) for b > 0. */
+static inline int64_t spad__floor_mod(int64_t a, int64_t b) {
+    const int64_t rest = a % b;
+    return rest < 0 ? rest + b : rest;
+}
+
+/* The largest multiple of align that is <= value; align > 0, any value. */
+static inline bool spad__align_down(int64_t value, int64_t align, int64_t *out) {
+    const int64_t rest =
+        spad__is_pow2(align) ? (value & (align - 1)) : spad__floor_mod(value, align);
+    return spad__sub(value, rest, out);
+}
+
+/* The smallest multiple of align that is >= value; align > 0, any value. */
+static inline bool spad__align_up(int64_t value, int64_t align, int64_t *out) {
+    const int64_t rest =
+        spad__is_pow2(align) ? (value & (align - 1)) : spad__floor_mod(value, align);
+    return rest == 0 ? spad__add(value, 0, out) : spad__add(value, align - rest, out);
+}
+
+static inline int64_t spad__min(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+static inline int64_t spad__max(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Filling spad_error. All functions accept error == NULL and then only pass
+ * the status through, so that callers write `return spad__fail(error, ...)`.
+ */
+#ifndef SPAD_BASE_ERROR_H
+#define SPAD_BASE_ERROR_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+#include "spad/status.h"
+
+#if defined(__GNUC__)
+#define SPAD_PRINTF(format_index, first_argument) \
+    __attribute__((format(printf, format_index, first_argument)))
+#else
+#define SPAD_PRINTF(format_index, first_argument)
+#endif
+
+/* Clears every fact, writes code and message, returns code. Formats take
+ * integers and strings only: floating point would follow the locale. */
+spad_status spad__fail(spad_error *error, spad_status code, const char *format, ...)
+    SPAD_PRINTF(3, 4);
+
+/* The report of a failed host allocation. */
+spad_status spad__fail_host_memory(spad_error *error);
+
+/* Facts, set after spad__fail. NULL and SPAD_NO_FACT stand for "none". */
+void spad__fact_names(spad_error *error, const char *subject, const char *other);
+void spad__fact_amounts(spad_error *error, int64_t needed, int64_t available, int64_t largest_hole);
+void spad__fact_place(spad_error *error, const char *file, int32_t line, int32_t column);
+
+/* Copies text into a field of the given size, cut at a UTF-8 character
+ * boundary; a cut text ends in "...". */
+void spad__copy_cut(char *field, size_t size, const char *text);
+
+#endif

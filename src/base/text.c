@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The printer, the JSON writer, UTF-8 and close matches. No locale, no
+ * floating point, no allocation.
+ */
+#include "base/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- printer -------------------------------------------------------------- */
+
+static int file_write(void *ctx, const char *bytes, size_t count) {
+    return fwrite(bytes, 1, count, (FILE *)ctx) == count ? 0 : -1;
+}
+
+spad_sink spad_sink_file(FILE *file) {
+    return (spad_sink){.write = file_write, .ctx = file};
+}
+
+void spad__out_start(spad__out *out, const spad_sink *sink) {
+    out->sink = *sink;
+    out->failed = false;
+    out->used = 0;
+}
+
+static void out_send(spad__out *out, const char *bytes, size_t count) {
+    if (out->failed || count == 0) return;
+    if (out->sink.write(out->sink.ctx, bytes, count) != 0) out->failed = true;
+}
+
+static void out_drain(spad__out *out) {
+    out_send(out, out->buffer, out->used);
+    out->used = 0;
+}
+
+void spad__out_bytes(spad__out *out, const char *bytes, size_t count) {
+    if (count > sizeof out->buffer - out->used) out_drain(out);
+    if (count > sizeof out->buffer) {
+        out_send(out, bytes, count);
+        return;
+    }
+    if (count > 0) memcpy(out->buffer + out->used, bytes, count);
+    out->used += count;
+}
+
+void spad__out_string(spad__out *out, const char *text) {
+    spad__out_bytes(out, text, strlen(text));
+}
+
+void spad__out_repeat(spad__out *out, const char *text, int64_t times) {
+    const size_t length = strlen(text);
+    for (int64_t i = 0; i < times; i++) spad__out_bytes(out, text, length);
+}
+
+void spad__out_format(spad__out *out, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    va_list again;
+    va_copy(again, arguments);
+    const size_t room = sizeof out->buffer - out->used;
+    const int length = vsnprintf(out->buffer + out->used, room, format, arguments);
+    va_end(arguments);
+    if (length < 0) {
+        out->failed = true;
+    } else if ((size_t)length < room) {
+        out->used += (size_t)length;
+    } else if ((size_t)length < sizeof out->buffer) {
+        out_drain(out);
+        vsnprintf(out->buffer, sizeof out->buffer, format, again);
+        out->used = (size_t)length;
+    } else {
+        out->failed = true; /* against the contract: see the header */
+    }
+    va_end(again);
+}
+
+void spad__out_shape(spad__out *out, spad_shape shape) {
+    spad__out_string(out, "(");
+    for (size_t i = 0; i < shape.rank; i++) {
+        spad__out_format(out, i == 0 ? "%lld" : ", %lld", (long long)shape.dims[i]);
+    }
+    spad__out_string(out, shape.rank == 1 ? ",)" : ")");
+}
+
+spad_status spad__out_finish(spad__out *out, spad_error *error) {
+    out_drain(out);
+    if (out->failed) return spad__fail(error, SPAD_ERR_IO, "writing the output failed");
+    return SPAD_OK;
+}
+
+/* ---- JSON ------------------------------------------------------------------ */
+
+void spad__json_start(spad__json *json, spad__out *out) {
+    memset(json, 0, sizeof *json);
+    json->out = out;
+}
+
+static void json_new_line(spad__json *json) {
+    spad__out_string(json->out, "\n");
+    spad__out_repeat(json->out, "  ", json->depth);
+}
+
+/* Comma, line and indent in front of a value or key. */
+static void json_before(spad__json *json) {
+    if (json->after_key) {
+        json->after_key = false;
+        return;
+    }
+    if (json->depth == 0) return;
+    if (json->has_item[json->depth]) spad__out_string(json->out, ",");
+    json->has_item[json->depth] = true;
+    json_new_line(json);
+}
+
+void spad__json_open(spad__json *json, char bracket) {
+    json_before(json);
+    spad__out_bytes(json->out, &bracket, 1);
+    json->depth++;
+    json->has_item[json->depth] = false;
+}
+
+void spad__json_close(spad__json *json, char bracket) {
+    const bool has_items = json->has_item[json->depth];
+    json->depth--;
+    if (has_items) json_new_line(json);
+    spad__out_bytes(json->out, &bracket, 1);
+}
+
+static void json_escape(spad__out *out, const char *text) {
+    size_t length = strlen(text);
+    spad__out_string(out, "\"");
+    while (length > 0) {
+        const unsigned char c = (unsigned char)*text;
+        const size_t size = spad__utf8_length(text, length);
+        if (c == '"' || c == '\\') {
+            spad__out_format(out, "\\%c", c);
+        } else if (c == '\n') {
+            spad__out_string(out, "\\n");
+        } else if (c == '\t') {
+            spad__out_string(out, "\\t");
+        } else if (c < 0x20 || c == 0x7F) {
+            spad__out_format(out, "\\u%04x", c);
+        } else if (size == 0) {
+            spad__out_string(out, "\\ufffd"); /* not UTF-8: the replacement character */
+        } else {
+            spad__out_bytes(out, text, size);
+        }
+        text += size == 0 ? 1 : size;
+        length -= size == 0 ? 1 : size;
+    }
+    spad__out_string(out, "\"");
+}
+
+void spad__json_key(spad__json *json, const char *key) {
+    json_before(json);
+    json_escape(json->out, key);
+    spad__out_string(json->out, ": ");
+    json->after_key = true;
+}
+
+void spad__json_string(spad__json *json, const char *text) {
+    json_before(json);
+    if (text == NULL) {
+        spad__out_string(json->out, "null");
+    } else {
+        json_escape(json->out, text);
+    }
+}
+
+void spad__json_int(spad__json *json, int64_t value) {
+    json_before(json);
+    spad__out_format(json->out, "%lld", (long long)value);
+}
+
+void spad__json_bool(spad__json *json, bool value) {
+    json_before(json);
+    spad__out_string(json->out, value ? "true" : "false");
+}
+
+void spad__json_end(spad__json *json) {
+    spad__out_string(json->out, "\n");
+}
+
+void spad__json_key_string(spad__json *json, const char *key, const char *text) {
+    spad__json_key(json, key);
+    spad__json_string(json, text);
+}
+
+void spad__json_key_int(spad__json *json, const char *key, int64_t value) {
+    spad__json_key(json, key);
+    spad__json_int(json, value);
+}
+
+void spad__json_key_bool(spad__json *json, const char *key, bool value) {
+    spad__json_key(json, key);
+    spad__json_bool(json, value);
+}
+
+/* ---- UTF-8 (Unicode 15, table 3-7: well-formed byte sequences) ------------- */
+
+size_t spad__utf8_length(const char *text, size_t length) {
+    const unsigned char *b = (const unsigned char *)text;
+    size_t size;
+    unsigned char low = 0x80;
+    unsigned char high = 0xBF; /* range of the second byte */
+    if (b[0] < 0x80) return 1;
+    if (b[0] >= 0xC2 && b[0] <= 0xDF) {
+        size = 2;
+    } else if (b[0] >= 0xE0 && b[0] <= 0xEF) {
+        size = 3;
+        if (b[0] == 0xE0) low = 0xA0;
+        if (b[0] == 0xED) high = 0x9F;
+    } else if (b[0] >= 0xF0 && b[0] <= 0xF4) {
+        size = 4;
+        if (b[0] == 0xF0) low = 0x90;
+        if (b[0] == 0xF4) high = 0x8F;
+    } else {
+        return 0;
+    }
+    if (length < size || b[1] < low || b[1] > high) return 0;
+    for (size_t i = 2; i < size; i++) {
+        if (b[i] < 0x80 || b[i] > 0xBF) return 0;
+    }
+    return size;
+}
+
+/* ---- close matches ---------------------------------------------------------- */
+
+enum { NEAREST_WORD_MAX = 40 };
+
+static char lower(char c) {
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+/* Levenshtein distance with one row; words longer than the limit are far. */
+static int edit_distance(const char *a, const char *b) {
+    const size_t a_length = strlen(a);
+    const size_t b_length = strlen(b);
+    if (a_length > NEAREST_WORD_MAX || b_length > NEAREST_WORD_MAX) return NEAREST_WORD_MAX;
+    int row[NEAREST_WORD_MAX + 1];
+    for (size_t j = 0; j <= b_length; j++) row[j] = (int)j;
+    for (size_t i = 1; i <= a_length; i++) {
+        int diagonal = row[0];
+        row[0] = (int)i;
+        for (size_t j = 1; j <= b_length; j++) {
+            const int replaced = diagonal + (lower(a[i - 1]) != lower(b[j - 1]));
+            diagonal = row[j];
+            int best = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
+            if (replaced < best) best = replaced;
+            row[j] = best;
+        }
+    }
+    return row[b_length];
+}
+
+void spad__nearest_start(spad__nearest *nearest, const char *word) {
+    memset(nearest, 0, sizeof *nearest);
+    nearest->word = word;
+}
+
+void spad__nearest_offer(spad__nearest *nearest, const char *name) {
+    const int length = (int)strlen(name);
+    const int limit = length < 4 ? 1 : length < 8 ? 2 : 3; /* about a third of the word */
+    const int distance = edit_distance(nearest->word, name);
+    if (distance > limit) return;
+    int place = nearest->count;
+    while (place > 0 && nearest->distance[place - 1] > distance) place--;
+    if (place == SPAD__NEAREST_MAX) return;
+    if (nearest->count < SPAD__NEAREST_MAX) nearest->count++;
+    for (int i = nearest->count - 1; i > place; i--) {
+        nearest->distance[i] = nearest->distance[i - 1];
+        nearest->name[i] = nearest->name[i - 1];
+    }
+    nearest->distance[place] = distance;
+    nearest->name[place] = name;
+}
+
+void spad__nearest_phrase(const spad__nearest *nearest, char *field, size_t size) {
+    const char *const *n = nearest->name;
+    field[0] = '\0';
+    if (nearest->count == 1) snprintf(field, size, "; did you mean '%s'?", n[0]);
+    if (nearest->count == 2) snprintf(field, size, "; did you mean '%s' or '%s'?", n[0], n[1]);
+    if (nearest->count == 3) {
+        snprintf(field, size, "; did you mean '%s', '%s' or '%s'?", n[0], n[1], n[2]);
+    }
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Writing text: a buffered printer in front of a sink, a JSON writer on top
+ * of it, a UTF-8 reader, and the "did you mean" search.
+ */
+#ifndef SPAD_BASE_TEXT_H
+#define SPAD_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "spad/dtype.h"
+#include "spad/host.h"
+
+/* ---- printer: errors stick, so that callers check once at the end -------- */
+typedef struct spad__out {
+    spad_sink sink;
+    bool failed;
+    size_t used;
+    char buffer[512];
+} spad__out;
+
+void spad__out_start(spad__out *out, const spad_sink *sink);
+void spad__out_bytes(spad__out *out, const char *bytes, size_t count);
+void spad__out_string(spad__out *out, const char *text);
+void spad__out_repeat(spad__out *out, const char *text, int64_t times);
+/* Integers and short strings only, as in spad__fail: a piece of 512 bytes or
+ * more fails the printer. User strings go through spad__out_string. */
+void spad__out_format(spad__out *out, const char *format, ...) SPAD_PRINTF(2, 3);
+/* "(128, 512)", "(128,)", "()": the way Python shows a tuple. */
+void spad__out_shape(spad__out *out, spad_shape shape);
+/* Sends what is left. SPAD_ERR_IO if any write failed. */
+spad_status spad__out_finish(spad__out *out, spad_error *error);
+
+/* ---- JSON: two spaces of indent, members in the order written ------------ */
+typedef struct spad__json {
+    spad__out *out;
+    int depth;
+    bool after_key;
+    bool has_item[32]; /* per depth: something was written before */
+} spad__json;
+
+void spad__json_start(spad__json *json, spad__out *out);
+void spad__json_open(spad__json *json, char bracket);  /* '{' or '[' */
+void spad__json_close(spad__json *json, char bracket); /* '}' or ']' */
+void spad__json_key(spad__json *json, const char *key);
+void spad__json_string(spad__json *json, const char *text); /* NULL: null */
+void spad__json_int(spad__json *json, int64_t value);
+void spad__json_bool(spad__json *json, bool value);
+void spad__json_end(spad__json *json); /* the last newline */
+/* key and value in one */
+void spad__json_key_string(spad__json *json, const char *key, const char *text);
+void spad__json_key_int(spad__json *json, const char *key, int64_t value);
+void spad__json_key_bool(spad__json *json, const char *key, bool value);
+
+/* ---- UTF-8 ---------------------------------------------------------------- */
+/* Bytes of the well-formed character at text, or 0 for a bad one; length > 0. */
+size_t spad__utf8_length(const char *text, size_t length);
+
+/* ---- close matches -------------------------------------------------------- */
+/* Collects the names nearest to a word (edit distance, letter case ignored). */
+enum { SPAD__NEAREST_MAX = 3 };
+typedef struct spad__nearest {
+    const char *word;
+    int count;
+    int distance[SPAD__NEAREST_MAX];
+    const char *name[SPAD__NEAREST_MAX]; /* borrowed; nearest first, ties in order of offering */
+} spad__nearest;
+
+void spad__nearest_start(spad__nearest *nearest, const char *word);
+void spad__nearest_offer(spad__nearest *nearest, const char *name);
+/* "; did you mean 'a', 'b' or 'c'?", or "" when nothing is near. */
+void spad__nearest_phrase(const spad__nearest *nearest, char *field, size_t size);
+
+#endif

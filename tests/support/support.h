@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What tests share: cmocka in the right order, a host allocator that counts
+ * and fails on request, and a sink that collects text.
+ */
+#ifndef SPAD_TEST_SUPPORT_H
+#define SPAD_TEST_SUPPORT_H
+
+/* cmocka wants these four in front of it */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "spad/host.h"
+#include "spad/status.h"
+
+/* ---- host allocator ---------------------------------------------------------
+ * Counts calls and live bytes, checks the sizes it is given back, and returns
+ * NULL at the call with number fail_at (1-based; 0: never) and after it. */
+typedef struct test_host {
+    spad_host host; /* pass &test->host; valid until the struct moves */
+    long calls;     /* requests for memory so far */
+    long fail_at;
+    long live_blocks;
+    size_t live_bytes;
+} test_host;
+
+void test_host_init(test_host *host);
+void test_host_assert_clean(const test_host *host); /* nothing live */
+
+/* Runs scenario(host, payload) with the 1st, 2nd, 3rd ... allocation failing,
+ * until a run needs no more than were allowed. The scenario returns the status
+ * of its first failed call (SPAD_OK if none) and frees all it made. Asserts
+ * that every failing run ends in SPAD_ERR_HOST_MEMORY and leaks nothing. */
+void test_fail_each_allocation(spad_status (*scenario)(const spad_host *host, void *payload),
+                               void *payload);
+
+/* ---- text sink ---------------------------------------------------------------*/
+typedef struct test_text {
+    spad_sink sink;
+    char *bytes; /* NUL-terminated, never NULL after init */
+    size_t count;
+    size_t fail_after; /* writes beyond this many bytes fail */
+} test_text;
+
+void test_text_init(test_text *text);
+void test_text_clear(test_text *text);
+void test_text_free(test_text *text);
+
+/* Asserts on a status, printing the message of the error when it is wrong. */
+#define assert_ok(status, error)                                                \
+    do {                                                                        \
+        const spad_status assert_ok_status = (status);                          \
+        if (assert_ok_status != SPAD_OK) print_error("%s\n", (error)->message); \
+        assert_int_equal(assert_ok_status, SPAD_OK);                            \
+    } while (0)
+
+#endif

@@ -6,15 +6,15 @@
 #ifndef SPAD_SPAD_H
 #define SPAD_SPAD_H
 
+/* clang-format off */
 #include "spad/api.h"
 #include "spad/status.h"
-
 #include "spad/host.h"
-
 #include "spad/dtype.h"
-
 #include "spad/source.h"
-
 #include "spad/target.h"
+#include "spad/trace.h"
+#include "spad/stack.h"
+/* clang-format on */
 
 #endif

@@ -64,6 +64,17 @@ static inline bool spad__align_up(int64_t value, int64_t align, int64_t *out) {
     return rest == 0 ? spad__add(value, 0, out) : spad__add(value, align - rest, out);
 }
 
+/* Least common multiple of a > 0 and b > 0. */
+static inline bool spad__lcm(int64_t a, int64_t b, int64_t *out) {
+    int64_t divisor = a;
+    for (int64_t rest = b; rest != 0;) { /* Euclid */
+        const int64_t next = divisor % rest;
+        divisor = rest;
+        rest = next;
+    }
+    return spad__mul(a / divisor, b, out);
+}
+
 static inline int64_t spad__min(int64_t a, int64_t b) {
     return a < b ? a : b;
 }

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * trace: the append-only event log of one walk through a kernel.
+ *
+ * Everything that allocates writes a trace; everything that analyses reads
+ * one. An allocator appends what it did (scope opened, tensor placed, tensor
+ * freed); the trace keeps three tables over the events, so that readers need
+ * not replay them: tensors with rectangle and lifetime, scopes with high-water
+ * mark, and statistics per memory space.
+ *
+ * Time is the number of an event: the first has time 0. A tensor lives in
+ * [t_begin, t_end). Appending costs O(1) amortised. Nothing that was written
+ * is ever changed, except that ends and high-water marks are filled in.
+ * Externally synchronised; const functions may run concurrently.
+ */
+#ifndef SPAD_TRACE_H
+#define SPAD_TRACE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "spad/dtype.h"
+#include "spad/target.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** rect.byte of a tensor that has no address (yet): placed by the planner, or off chip. */
+#define SPAD_NO_BYTE INT64_MIN
+
+/** t_end of what has not ended. */
+#define SPAD_OPEN_END INT64_MAX
+
+/** How a tensor gets its place. Any mode without an address is left to the planner. */
+typedef enum spad_mode {
+    SPAD_MODE_AUTO,  /**< the planner */
+    SPAD_MODE_AT,    /**< given by the user */
+    SPAD_MODE_MOD,   /**< modulo rings */
+    SPAD_MODE_FUNC,  /**< a callback */
+    SPAD_MODE_STACK, /**< scoped stack */
+    SPAD_MODE_HEAP,  /**< heap beside the stack */
+    SPAD_MODE_POOL,
+    SPAD_MODE_ALIAS, /**< shares the bytes of another tensor */
+    SPAD_MODE_COUNT
+} spad_mode;
+
+/** "stack", "heap" and so on; "?" for a number that is no mode. Static storage. */
+SPAD_API const char *spad_mode_name(spad_mode mode);
+
+/** One tensor, from its allocation to its end. Strings and dims are borrowed from the trace. */
+typedef struct spad_tensor {
+    const char *name; /**< NULL: unnamed */
+    spad_shape shape; /**< may have rank 0 when only the rectangle is known */
+    spad_dtype dtype;
+    spad_mode mode;
+    size_t space;    /**< number of the space in the target */
+    spad_rect rect;  /**< rect.byte is SPAD_NO_BYTE without an address */
+    int64_t scope;   /**< number of the scope it belongs to; -1: none */
+    int64_t section; /**< section of that scope, from 0 */
+    int64_t t_begin;
+    int64_t t_end; /**< SPAD_OPEN_END while alive */
+} spad_tensor;
+
+/** One scope, from open to close. */
+typedef struct spad_scope {
+    const char *name;   /**< NULL: unnamed; borrowed from the trace */
+    int64_t degree;     /**< sections for multi-buffering */
+    int64_t parent;     /**< number of the scope that was open around it; -1: none */
+    int64_t start;      /**< address at which it began */
+    int64_t high_water; /**< bytes it held at its highest, inner scopes included; 0 until closed */
+    int64_t t_begin;
+    int64_t t_end; /**< SPAD_OPEN_END while open */
+} spad_scope;
+
+typedef enum spad_event_kind {
+    SPAD_EVENT_SCOPE_OPEN,
+    SPAD_EVENT_SCOPE_CLOSE,
+    SPAD_EVENT_SECTION, /**< the next section of the scope was entered */
+    SPAD_EVENT_ALLOC,
+    SPAD_EVENT_FREE,
+    SPAD_EVENT_ROLLBACK /**< a return to a checkpoint: the frees and closes behind it undo things */
+} spad_event_kind;
+
+/** One event; its time is its number. */
+typedef struct spad_event {
+    spad_event_kind kind;
+    int32_t depth;   /**< scopes open around it: an opened or closed scope does not count itself */
+    int64_t tensor;  /**< alloc, free: number of the tensor; otherwise -1 */
+    int64_t scope;   /**< scope open and close, section: number of the scope; otherwise -1 */
+    int64_t address; /**< scope open, section: where allocation goes on; alloc: the address that
+                          logs show, which for one library behaviour differs from rect.byte */
+    int64_t bytes;   /**< scope close: bytes given back, as the log shows them */
+    int64_t count;   /**< section: its number; free from a heap: tensors left on it */
+} spad_event;
+
+/** Statistics of one space. Bytes are per lane, as chip manuals count. */
+typedef struct spad_space_stats {
+    int64_t live_tensors;
+    int64_t live_bytes;
+    int64_t peak_bytes;   /**< largest sum of live bytes */
+    int64_t peak_time;    /**< event at which that was first reached; -1: nothing was allocated */
+    int64_t peak_tensors; /**< tensors alive at that moment */
+    int64_t total_tensors;
+    int64_t total_bytes; /**< sum over all allocations, ended or not; stops at INT64_MAX */
+} spad_space_stats;
+
+typedef struct spad_trace spad_trace;
+
+/** An empty trace, owned by the caller. The target is borrowed until the trace is destroyed. */
+SPAD_API spad_status spad_trace_create(spad_trace **out, const spad_target *target,
+                                       const spad_host *host, spad_error *error);
+SPAD_API void spad_trace_destroy(spad_trace *trace);
+
+SPAD_API const spad_target *spad_trace_target(const spad_trace *trace);
+
+/* ---- writing ----------------------------------------------------------------
+ * For allocators and front ends. Each call appends one event, or fails and
+ * appends nothing: SPAD_ERR_HOST_MEMORY, or SPAD_ERR_ARGUMENT for a number that
+ * names nothing. */
+
+/** Room for this many further events, so that frees, sections and closes cannot fail. */
+SPAD_API spad_status spad_trace_reserve(spad_trace *trace, size_t events, spad_error *error);
+
+/** *out: number of the new scope. The name is copied; NULL and "" mean unnamed. */
+SPAD_API spad_status spad_trace_open_scope(int64_t *out, spad_trace *trace, const char *name,
+                                           int64_t degree, int64_t parent, int64_t start,
+                                           spad_error *error);
+SPAD_API spad_status spad_trace_close_scope(spad_trace *trace, int64_t scope, int64_t bytes,
+                                            int64_t high_water, spad_error *error);
+SPAD_API spad_status spad_trace_section(spad_trace *trace, int64_t scope, int64_t section,
+                                        int64_t address, spad_error *error);
+
+/**
+ * *out: number of the new tensor. Name and shape are copied; t_begin and t_end
+ * are set by the trace. `address` is what logs show (see spad_event).
+ */
+SPAD_API spad_status spad_trace_alloc(int64_t *out, spad_trace *trace, const spad_tensor *tensor,
+                                      int64_t address, spad_error *error);
+
+/** SPAD_ERR_NOT_LIVE: the tensor has ended already. */
+SPAD_API spad_status spad_trace_free(spad_trace *trace, int64_t tensor, int64_t heap_left,
+                                     spad_error *error);
+SPAD_API spad_status spad_trace_rollback(spad_trace *trace, spad_error *error);
+
+/* ---- reading ----------------------------------------------------------------- */
+
+SPAD_API size_t spad_trace_event_count(const spad_trace *trace);
+SPAD_API size_t spad_trace_tensor_count(const spad_trace *trace);
+SPAD_API size_t spad_trace_scope_count(const spad_trace *trace);
+
+/** Items by number; NULL beyond the count. Borrowed until the trace is written again. */
+SPAD_API const spad_event *spad_trace_event(const spad_trace *trace, size_t number);
+SPAD_API const spad_tensor *spad_trace_tensor(const spad_trace *trace, size_t number);
+SPAD_API const spad_scope *spad_trace_scope(const spad_trace *trace, size_t number);
+
+/** O(1). SPAD_ERR_ARGUMENT: no such space. */
+SPAD_API spad_status spad_trace_stats(spad_space_stats *out, const spad_trace *trace, size_t space,
+                                      spad_error *error);
+
+/**
+ * The tensors of a space that are alive at a time, largest first (equal sizes
+ * in order of allocation). Fills numbers[0 .. min(*count, capacity)) and sets
+ * *count to how many there are; with a small capacity the largest are given.
+ * O(tensors x log capacity), no memory. At the peak: time = stats.peak_time.
+ */
+SPAD_API spad_status spad_trace_live_at(size_t *count, int64_t *numbers, size_t capacity,
+                                        const spad_trace *trace, size_t space, int64_t time,
+                                        spad_error *error);
+
+/**
+ * The largest run of bytes in [lower, upper) that no live tensor with an
+ * address touches in any lane. *at: where it begins. O(n log n).
+ */
+SPAD_API spad_status spad_trace_largest_hole(int64_t *bytes, int64_t *at, const spad_trace *trace,
+                                             size_t space, int64_t time, int64_t lower,
+                                             int64_t upper, spad_error *error);
+
+/** Which tree spad_trace_write_tree draws. */
+typedef enum spad_tree_style {
+    SPAD_TREE_EXACT,  /**< the tree of the NKI library's manual */
+    SPAD_TREE_LIBRARY /**< what the NKI library prints: sections at the end of a scope as well */
+} spad_tree_style;
+
+/**
+ * Writes events [from, to) as a tree of scopes, sections and allocations, with
+ * the headline "[SBM] Allocations:"; nothing at all for an empty range.
+ */
+SPAD_API spad_status spad_trace_write_tree(const spad_trace *trace, size_t from, size_t to,
+                                           spad_tree_style style, const spad_sink *sink,
+                                           spad_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The name set: hash chains over an array in order of arrival.
+ */
+#include "base/names.h"
+
+#include <stdint.h>
+#include <string.h>
+
+/* FNV-1a, 64 bit (Fowler, Noll, Vo). */
+static uint64_t hash_more(uint64_t hash, const char *text) {
+    for (; *text != '\0'; text++) {
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001B3);
+    }
+    return hash;
+}
+
+static uint64_t hash_pair(const char *prefix, const char *name) {
+    return hash_more(hash_more(UINT64_C(0xCBF29CE484222325), prefix), name);
+}
+
+static bool is_pair(const char *text, const char *prefix, const char *name) {
+    const size_t length = strlen(prefix);
+    return strncmp(text, prefix, length) == 0 && strcmp(text + length, name) == 0;
+}
+
+void spad__names_init(spad__names *set, const spad_host *host) {
+    memset(set, 0, sizeof *set);
+    set->texts.host = *host;
+}
+
+void spad__names_free(spad__names *set) {
+    spad__free(&set->texts.host, set->buckets, set->bucket_count * sizeof *set->buckets);
+    spad__array_free(&set->texts.host, &set->names);
+    spad__arena_free(&set->texts);
+}
+
+static size_t *bucket_of(const spad__names *set, uint64_t hash) {
+    return &set->buckets[hash & (set->bucket_count - 1)];
+}
+
+const char *spad__names_find(const spad__names *set, const char *prefix, const char *name) {
+    if (set->bucket_count == 0) return NULL;
+    const uint64_t hash = hash_pair(prefix, name);
+    for (size_t i = *bucket_of(set, hash); i != 0; i = set->names.items[i - 1].older) {
+        const spad__name *found = &set->names.items[i - 1];
+        if (found->hash == hash && is_pair(found->text, prefix, name)) return found->text;
+    }
+    return NULL;
+}
+
+/* Twice the buckets; names are linked again in order, so the newest stays first. */
+static bool grow_buckets(spad__names *set) {
+    const size_t count = set->bucket_count == 0 ? 16 : set->bucket_count * 2;
+    size_t *buckets = spad__new(&set->texts.host, count * sizeof *buckets);
+    if (buckets == NULL) return false;
+    spad__free(&set->texts.host, set->buckets, set->bucket_count * sizeof *buckets);
+    set->buckets = buckets;
+    set->bucket_count = count;
+    for (size_t i = 0; i < set->names.count; i++) {
+        size_t *bucket = bucket_of(set, set->names.items[i].hash);
+        set->names.items[i].older = *bucket;
+        *bucket = i + 1;
+    }
+    return true;
+}
+
+const char *spad__names_add(spad__names *set, const char *prefix, const char *name) {
+    if (!spad__array_reserve(&set->texts.host, &set->names, 1)) return NULL;
+    if (set->names.count >= set->bucket_count && !grow_buckets(set)) return NULL;
+    const spad__arena_mark before = spad__arena_here(&set->texts);
+    const size_t prefix_length = strlen(prefix);
+    const size_t name_length = strlen(name);
+    char *text = spad__arena_new(&set->texts, prefix_length + name_length + 1);
+    if (text == NULL) return NULL;
+    memcpy(text, prefix, prefix_length);
+    memcpy(text + prefix_length, name, name_length);
+    const uint64_t hash = hash_pair(prefix, name);
+    size_t *bucket = bucket_of(set, hash);
+    set->names.items[set->names.count++] =
+        (spad__name){.text = text, .hash = hash, .older = *bucket, .before = before};
+    *bucket = set->names.count;
+    return text;
+}
+
+void spad__names_truncate(spad__names *set, size_t count) {
+    while (set->names.count > count) {
+        const spad__name *newest = &set->names.items[--set->names.count];
+        *bucket_of(set, newest->hash) = newest->older;
+        spad__arena_rewind(&set->texts, newest->before);
+    }
+}

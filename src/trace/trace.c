@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Writing the trace and reading its tables. The struct and its invariants are
+ * in trace/trace.h.
+ *
+ * Cost: every write is an append to an array that grows by half again, and a
+ * few additions: O(1) amortised.
+ */
+#include "trace/trace.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/error.h"
+
+static const char *const mode_names[SPAD_MODE_COUNT] = {
+    [SPAD_MODE_AUTO] = "auto", [SPAD_MODE_AT] = "at",       [SPAD_MODE_MOD] = "mod",
+    [SPAD_MODE_FUNC] = "func", [SPAD_MODE_STACK] = "stack", [SPAD_MODE_HEAP] = "heap",
+    [SPAD_MODE_POOL] = "pool", [SPAD_MODE_ALIAS] = "alias",
+};
+
+const char *spad_mode_name(spad_mode mode) {
+    return (unsigned)mode < SPAD_MODE_COUNT ? mode_names[mode] : "?";
+}
+
+/* ---- life ----------------------------------------------------------------------- */
+
+static size_t stats_size(const spad_target *target) {
+    return target->space_count * sizeof(spad_space_stats);
+}
+
+spad_status spad_trace_create(spad_trace **out, const spad_target *target, const spad_host *host,
+                              spad_error *error) {
+    *out = NULL;
+    if (target == NULL || target->space_count == 0) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "a trace needs a target with memory spaces");
+    }
+    const spad_host memory = spad__host_or_default(host);
+    spad_trace *trace = spad__new(&memory, sizeof *trace);
+    if (trace == NULL) return spad__fail_host_memory(error);
+    trace->host = memory;
+    trace->texts.host = memory;
+    trace->target = target;
+    trace->stats = spad__new(&memory, stats_size(target));
+    if (trace->stats == NULL) {
+        spad__free(&memory, trace, sizeof *trace);
+        return spad__fail_host_memory(error);
+    }
+    for (size_t s = 0; s < target->space_count; s++) trace->stats[s].peak_time = -1;
+    *out = trace;
+    return SPAD_OK;
+}
+
+void spad_trace_destroy(spad_trace *trace) {
+    if (trace == NULL) return;
+    const spad_host memory = trace->host;
+    spad__free(&memory, trace->stats, stats_size(trace->target));
+    spad__array_free(&memory, &trace->events);
+    spad__array_free(&memory, &trace->tensors);
+    spad__array_free(&memory, &trace->scopes);
+    spad__arena_free(&trace->texts);
+    spad__free(&memory, trace, sizeof *trace);
+}
+
+const spad_target *spad_trace_target(const spad_trace *trace) {
+    return trace->target;
+}
+
+/* ---- writing ----------------------------------------------------------------------- */
+
+spad_status spad_trace_reserve(spad_trace *trace, size_t events, spad_error *error) {
+    if (!spad__array_reserve(&trace->host, &trace->events, events)) {
+        return spad__fail_host_memory(error);
+    }
+    return SPAD_OK;
+}
+
+/* Room must have been reserved. */
+static spad_event *append(spad_trace *trace, spad_event_kind kind) {
+    spad_event *event = &trace->events.items[trace->events.count++];
+    *event = (spad_event){.kind = kind, .depth = trace->depth, .tensor = -1, .scope = -1};
+    return event;
+}
+
+static int64_t now(const spad_trace *trace) {
+    return (int64_t)trace->events.count;
+}
+
+spad_status spad_trace_open_scope(int64_t *out, spad_trace *trace, const char *name, int64_t degree,
+                                  int64_t parent, int64_t start, spad_error *error) {
+    *out = -1;
+    const spad__arena_mark mark = spad__arena_here(&trace->texts);
+    const char *copy = NULL;
+    if (name != NULL && *name != '\0') {
+        copy = spad__arena_copy(&trace->texts, name, strlen(name));
+        if (copy == NULL) return spad__fail_host_memory(error);
+    }
+    if (!spad__array_reserve(&trace->host, &trace->events, 1) ||
+        !spad__array_reserve(&trace->host, &trace->scopes, 1)) {
+        spad__arena_rewind(&trace->texts, mark);
+        return spad__fail_host_memory(error);
+    }
+    *out = (int64_t)trace->scopes.count;
+    trace->scopes.items[trace->scopes.count++] = (spad_scope){
+        .name = copy,
+        .degree = degree,
+        .parent = parent,
+        .start = start,
+        .t_begin = now(trace),
+        .t_end = SPAD_OPEN_END,
+    };
+    spad_event *event = append(trace, SPAD_EVENT_SCOPE_OPEN);
+    event->scope = *out;
+    event->address = start;
+    trace->depth++;
+    return SPAD_OK;
+}
+
+/* The scope with that number if it is open, else NULL. */
+static spad_scope *open_scope(spad_trace *trace, int64_t number) {
+    if (number < 0 || (size_t)number >= trace->scopes.count) return NULL;
+    spad_scope *scope = &trace->scopes.items[number];
+    return scope->t_end == SPAD_OPEN_END ? scope : NULL;
+}
+
+static spad_status no_such_scope(int64_t number, spad_error *error) {
+    return spad__fail(error, SPAD_ERR_ARGUMENT, "the trace has no open scope number %lld",
+                      (long long)number);
+}
+
+spad_status spad_trace_close_scope(spad_trace *trace, int64_t number, int64_t bytes,
+                                   int64_t high_water, spad_error *error) {
+    spad_scope *scope = open_scope(trace, number);
+    if (scope == NULL) return no_such_scope(number, error);
+    const spad_status status = spad_trace_reserve(trace, 1, error);
+    if (status != SPAD_OK) return status;
+    trace->depth--;
+    scope->t_end = now(trace);
+    scope->high_water = high_water;
+    spad_event *event = append(trace, SPAD_EVENT_SCOPE_CLOSE);
+    event->scope = number;
+    event->address = scope->start;
+    event->bytes = bytes;
+    return SPAD_OK;
+}
+
+spad_status spad_trace_section(spad_trace *trace, int64_t number, int64_t section, int64_t address,
+                               spad_error *error) {
+    if (open_scope(trace, number) == NULL) return no_such_scope(number, error);
+    const spad_status status = spad_trace_reserve(trace, 1, error);
+    if (status != SPAD_OK) return status;
+    spad_event *event = append(trace, SPAD_EVENT_SECTION);
+    event->scope = number;
+    event->address = address;
+    event->count = section;
+    return SPAD_OK;
+}
+
+static void count_alloc(spad_space_stats *stats, int64_t bytes, int64_t time) {
+    stats->live_tensors++;
+    stats->total_tensors++;
+    stats->live_bytes += bytes; /* checked by the caller */
+    if (!spad__add(stats->total_bytes, bytes, &stats->total_bytes)) stats->total_bytes = INT64_MAX;
+    if (stats->live_bytes > stats->peak_bytes || stats->peak_time < 0) {
+        stats->peak_bytes = stats->live_bytes;
+        stats->peak_time = time;
+        stats->peak_tensors = stats->live_tensors;
+    }
+}
+
+/* Name and dims of `tensor`, moved into the arena. */
+static bool copy_texts(spad_trace *trace, spad_tensor *tensor) {
+    if (tensor->name != NULL) {
+        tensor->name = spad__arena_copy(&trace->texts, tensor->name, strlen(tensor->name));
+        if (tensor->name == NULL) return false;
+    }
+    if (tensor->shape.rank == 0) {
+        tensor->shape.dims = NULL;
+        return true;
+    }
+    const size_t size = tensor->shape.rank * sizeof *tensor->shape.dims;
+    int64_t *dims = spad__arena_new(&trace->texts, size);
+    if (dims == NULL) return false;
+    memcpy(dims, tensor->shape.dims, size);
+    tensor->shape.dims = dims;
+    return true;
+}
+
+spad_status spad_trace_alloc(int64_t *out, spad_trace *trace, const spad_tensor *tensor,
+                             int64_t address, spad_error *error) {
+    *out = -1;
+    if (tensor->space >= trace->target->space_count || tensor->rect.bytes < 0 ||
+        tensor->shape.rank > SPAD_RANK_MAX) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "the trace cannot record a tensor of %lld bytes in space number %zu",
+                          (long long)tensor->rect.bytes, tensor->space);
+    }
+    int64_t live_bytes;
+    if (!spad__add(trace->stats[tensor->space].live_bytes, tensor->rect.bytes, &live_bytes)) {
+        return spad__fail(error, SPAD_ERR_OVERFLOW, "the live bytes of space %s do not fit 64 bits",
+                          trace->target->spaces[tensor->space].name);
+    }
+    const spad__arena_mark mark = spad__arena_here(&trace->texts);
+    spad_tensor copy = *tensor;
+    if (!copy_texts(trace, &copy) || !spad__array_reserve(&trace->host, &trace->events, 1) ||
+        !spad__array_reserve(&trace->host, &trace->tensors, 1)) {
+        spad__arena_rewind(&trace->texts, mark);
+        return spad__fail_host_memory(error);
+    }
+    copy.t_begin = now(trace);
+    copy.t_end = SPAD_OPEN_END;
+    *out = (int64_t)trace->tensors.count;
+    trace->tensors.items[trace->tensors.count++] = copy;
+    count_alloc(&trace->stats[copy.space], copy.rect.bytes, copy.t_begin);
+    spad_event *event = append(trace, SPAD_EVENT_ALLOC);
+    event->tensor = *out;
+    event->address = address;
+    return SPAD_OK;
+}
+
+spad_status spad_trace_free(spad_trace *trace, int64_t number, int64_t heap_left,
+                            spad_error *error) {
+    if (number < 0 || (size_t)number >= trace->tensors.count) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "the trace has no tensor number %lld",
+                          (long long)number);
+    }
+    spad_tensor *tensor = &trace->tensors.items[number];
+    if (tensor->t_end != SPAD_OPEN_END) {
+        spad__fail(error, SPAD_ERR_NOT_LIVE, "tensor number %lld was freed before, at event %lld",
+                   (long long)number, (long long)tensor->t_end);
+        spad__fact_names(error, tensor->name, NULL);
+        return SPAD_ERR_NOT_LIVE;
+    }
+    const spad_status status = spad_trace_reserve(trace, 1, error);
+    if (status != SPAD_OK) return status;
+    tensor->t_end = now(trace);
+    trace->stats[tensor->space].live_tensors--;
+    trace->stats[tensor->space].live_bytes -= tensor->rect.bytes;
+    spad_event *event = append(trace, SPAD_EVENT_FREE);
+    event->tensor = number;
+    event->count = heap_left;
+    return SPAD_OK;
+}
+
+spad_status spad_trace_rollback(spad_trace *trace, spad_error *error) {
+    const spad_status status = spad_trace_reserve(trace, 1, error);
+    if (status == SPAD_OK) append(trace, SPAD_EVENT_ROLLBACK);
+    return status;
+}
+
+/* ---- reading ------------------------------------------------------------------------- */
+
+size_t spad_trace_event_count(const spad_trace *trace) {
+    return trace->events.count;
+}
+
+size_t spad_trace_tensor_count(const spad_trace *trace) {
+    return trace->tensors.count;
+}
+
+size_t spad_trace_scope_count(const spad_trace *trace) {
+    return trace->scopes.count;
+}
+
+const spad_event *spad_trace_event(const spad_trace *trace, size_t number) {
+    return number < trace->events.count ? &trace->events.items[number] : NULL;
+}
+
+const spad_tensor *spad_trace_tensor(const spad_trace *trace, size_t number) {
+    return number < trace->tensors.count ? &trace->tensors.items[number] : NULL;
+}
+
+const spad_scope *spad_trace_scope(const spad_trace *trace, size_t number) {
+    return number < trace->scopes.count ? &trace->scopes.items[number] : NULL;
+}
+
+static spad_status check_space(const spad_trace *trace, size_t space, spad_error *error) {
+    if (space < trace->target->space_count) return SPAD_OK;
+    return spad__fail(error, SPAD_ERR_ARGUMENT, "target %s has no space number %zu",
+                      trace->target->name, space);
+}
+
+spad_status spad_trace_stats(spad_space_stats *out, const spad_trace *trace, size_t space,
+                             spad_error *error) {
+    memset(out, 0, sizeof *out);
+    const spad_status status = check_space(trace, space, error);
+    if (status == SPAD_OK) *out = trace->stats[space];
+    return status;
+}

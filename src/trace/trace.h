@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The trace as its own room sees it: four growing tables (events, tensors,
+ * scopes, statistics per space) and an arena for names and shapes.
+ *
+ * Invariants
+ *   event number == its time
+ *   tensors[e.tensor].t_begin == time of its alloc event, t_end of its free event
+ *   stats[s].live_bytes  == sum of rect.bytes over the tensors of s with an open end
+ *   stats[s].peak_bytes  == maximum of live_bytes over time
+ *   depth                == scopes with an open end
+ */
+#ifndef SPAD_TRACE_TRACE_H
+#define SPAD_TRACE_TRACE_H
+
+#include "base/memory.h"
+#include "spad/trace.h"
+
+struct spad_trace {
+    spad_host host;
+    const spad_target *target;
+    spad__arena texts; /* names and dims */
+    SPAD_ARRAY(spad_event) events;
+    SPAD_ARRAY(spad_tensor) tensors;
+    SPAD_ARRAY(spad_scope) scopes;
+    spad_space_stats *stats; /* target->space_count of them */
+    int32_t depth;
+};
+
+#endif

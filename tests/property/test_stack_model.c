@@ -255,7 +255,8 @@ static spad_status model_increment(model *m) {
     return SPAD_OK;
 }
 
-/* ---- comparison -------------------------------------------------------------------------------- */
+/* ---- comparison --------------------------------------------------------------------------------
+ */
 
 static void compare(const model *m, const spad_stack *stack, const spad_trace *trace) {
     spad_error error;
@@ -290,7 +291,8 @@ static void compare(const model *m, const spad_stack *stack, const spad_trace *t
     assert_ok(spad_stack_check(stack, &error), &error);
 }
 
-/* ---- random sequences ----------------------------------------------------------------------------- */
+/* ---- random sequences
+ * ----------------------------------------------------------------------------- */
 
 static const spad_space spaces[] = {
     {.name = "plain", .lanes = 1, .bytes = REGION, .alignment = 1, .granule = 1},

@@ -59,8 +59,8 @@ static int64_t put(fixture *f, int64_t bytes, const char *name) {
 
 static int64_t heap(fixture *f, int64_t bytes, const char *name) {
     spad_rect rect;
-    assert_ok(spad_stack_alloc_heap(&rect, f->stack, SPAD_SHAPE(128, bytes), SPAD_UINT8, name,
-                                    NULL, &f->error),
+    assert_ok(spad_stack_alloc_heap(&rect, f->stack, SPAD_SHAPE(128, bytes), SPAD_UINT8, name, NULL,
+                                    &f->error),
               &f->error);
     return rect.byte;
 }
@@ -119,7 +119,8 @@ static void bounds_are_those_of_the_space(void **state) {
     spad_stack_destroy(NULL);
 }
 
-/* ---- promises ---------------------------------------------------------------------------------- */
+/* ---- promises ----------------------------------------------------------------------------------
+ */
 
 static void the_region_is_never_overrun(void **state) {
     (void)state;
@@ -232,11 +233,9 @@ static void tiles_stay_in_their_bank(void **state) {
     assert_int_equal(heap(&f, 1024, NULL), 15360);
     assert_int_equal(heap(&f, 512, NULL), 14848);
     assert_int_equal(heap(&f, 1024, NULL), 13312); /* below the border at 14336 */
-    assert_int_equal(try_put(&f, SPAD_SHAPE(128, 2049), SPAD_UINT8, "wide", NULL),
-                     SPAD_ERR_BOUNDS);
-    assert_string_equal(
-        f.error.message,
-        "a tile of 2049 B per lane does not fit a bank of psum, which has 2048 B");
+    assert_int_equal(try_put(&f, SPAD_SHAPE(128, 2049), SPAD_UINT8, "wide", NULL), SPAD_ERR_BOUNDS);
+    assert_string_equal(f.error.message,
+                        "a tile of 2049 B per lane does not fit a bank of psum, which has 2048 B");
     const spad_stack_place odd = {.align = 24};
     assert_ok(spad_stack_alloc_heap(&rect, f.stack, SPAD_SHAPE(128, 2040), SPAD_UINT8, NULL, &odd,
                                     &f.error),
@@ -246,7 +245,8 @@ static void tiles_stay_in_their_bank(void **state) {
     done(&f);
 }
 
-/* ---- names ------------------------------------------------------------------------------------- */
+/* ---- names -------------------------------------------------------------------------------------
+ */
 
 static void names_are_unique_with_their_prefix(void **state) {
     (void)state;
@@ -278,7 +278,8 @@ static void names_are_unique_with_their_prefix(void **state) {
     done(&f);
 }
 
-/* ---- automatic mode -------------------------------------------------------------------------------- */
+/* ---- automatic mode
+ * -------------------------------------------------------------------------------- */
 
 static void automatic_mode_gives_no_addresses(void **state) {
     (void)state;
@@ -329,17 +330,17 @@ static void off_chip_tensors_are_only_named(void **state) {
     assert_int_equal(rect.byte, SPAD_NO_BYTE);
     assert_int_equal(rect.bytes, 4096 * 4096 * 4);
     assert_int_equal(spad_stack_used_space(f.stack), 0);
-    assert_int_equal(spad_stack_alloc(&rect, f.stack, SPAD_SHAPE(1, 1), SPAD_FLOAT32, "out", &hbm,
-                                      &f.error),
-                     SPAD_ERR_NAME);
-    assert_int_equal(spad_stack_alloc(&rect, f.stack, SPAD_SHAPE(128, 4), SPAD_FLOAT32, "p", &psum,
-                                      &f.error),
-                     SPAD_ERR_SPACE);
+    assert_int_equal(
+        spad_stack_alloc(&rect, f.stack, SPAD_SHAPE(1, 1), SPAD_FLOAT32, "out", &hbm, &f.error),
+        SPAD_ERR_NAME);
+    assert_int_equal(
+        spad_stack_alloc(&rect, f.stack, SPAD_SHAPE(128, 4), SPAD_FLOAT32, "p", &psum, &f.error),
+        SPAD_ERR_SPACE);
     assert_string_equal(f.error.message, "alloc_stack works in sbuf only, not in psum");
     assert_int_equal(try_put(&f, SPAD_SHAPE(128, 4), SPAD_FLOAT32, "p", &hbm), SPAD_ERR_SPACE);
-    assert_int_equal(spad_stack_alloc(&rect, f.stack, SPAD_SHAPE(1), SPAD_FLOAT32, NULL, &nowhere,
-                                      &f.error),
-                     SPAD_ERR_UNKNOWN);
+    assert_int_equal(
+        spad_stack_alloc(&rect, f.stack, SPAD_SHAPE(1), SPAD_FLOAT32, NULL, &nowhere, &f.error),
+        SPAD_ERR_UNKNOWN);
     done(&f);
 }
 
@@ -354,15 +355,16 @@ static void alloc_follows_the_default(void **state) {
         const spad_stack_options options = {.default_heap = on_heap != 0};
         assert_ok(spad_stack_create(&stack, target, "sbuf", 0, 1000, &options, &error), &error);
         assert_ok(spad_stack_open_scope(stack, 1, NULL, &error), &error);
-        assert_ok(spad_stack_alloc(&rect, stack, SPAD_SHAPE(128, 100), SPAD_UINT8, NULL, NULL,
-                                   &error),
-                  &error);
+        assert_ok(
+            spad_stack_alloc(&rect, stack, SPAD_SHAPE(128, 100), SPAD_UINT8, NULL, NULL, &error),
+            &error);
         assert_int_equal(rect.byte, on_heap ? 900 : 0);
         spad_stack_destroy(stack);
     }
 }
 
-/* ---- running out ------------------------------------------------------------------------------------ */
+/* ---- running out
+ * ------------------------------------------------------------------------------------ */
 
 static void no_fit_says_who_holds_the_memory(void **state) {
     (void)state;
@@ -412,9 +414,8 @@ static void bad_requests_are_refused(void **state) {
     assert_string_equal(f.error.message, "close_scope needs an open scope; open one first");
     assert_int_equal(spad_stack_increment_section(f.stack, &f.error), SPAD_ERR_NO_SCOPE);
     assert_int_equal(spad_stack_open_scope(f.stack, 0, "loop", &f.error), SPAD_ERR_ARGUMENT);
-    assert_string_equal(
-        f.error.message,
-        "a scope of 0 sections; it needs at least 1 (1 for no multi-buffering)");
+    assert_string_equal(f.error.message,
+                        "a scope of 0 sections; it needs at least 1 (1 for no multi-buffering)");
     assert_int_equal(spad_stack_open_scope(f.stack, -1, NULL, NULL), SPAD_ERR_ARGUMENT);
     open(&f, 1, NULL);
     put(&f, 1, NULL);
@@ -462,7 +463,8 @@ static void a_million_nested_scopes(void **state) {
     spad_stack_destroy(stack);
 }
 
-/* ---- high-water marks, checkpoints, guards ------------------------------------------------------------- */
+/* ---- high-water marks, checkpoints, guards
+ * ------------------------------------------------------------- */
 
 static void scopes_know_their_high_water(void **state) {
     (void)state;
@@ -562,8 +564,8 @@ static spad_status guarded(spad_stack *stack, bool fail, spad_error *error) {
     SPAD_STACK_SCOPE(guard, stack, 1, "guarded", error);
     if (guard.status != SPAD_OK) return guard.status;
     spad_rect rect;
-    spad_status status = spad_stack_alloc_stack(&rect, stack, SPAD_SHAPE(128, 10), SPAD_UINT8,
-                                                NULL, NULL, error);
+    spad_status status =
+        spad_stack_alloc_stack(&rect, stack, SPAD_SHAPE(128, 10), SPAD_UINT8, NULL, NULL, error);
     if (status != SPAD_OK) return status;
     status = spad_stack_open_scope(stack, 1, "left open", error);
     if (status != SPAD_OK || fail) return status;
@@ -584,7 +586,8 @@ static void guards_close_on_every_way_out(void **state) {
     done(&f);
 }
 
-/* ---- the log ------------------------------------------------------------------------------------------- */
+/* ---- the log
+ * ------------------------------------------------------------------------------------------- */
 
 static void nested_scopes_draw_bars(void **state) {
     (void)state;
@@ -615,7 +618,8 @@ static void nested_scopes_draw_bars(void **state) {
     done(&f);
 }
 
-/* ---- host memory ------------------------------------------------------------------------------------------ */
+/* ---- host memory
+ * ------------------------------------------------------------------------------------------ */
 
 static spad_status scenario(const spad_host *host, void *payload) {
     spad_error error;
@@ -633,7 +637,8 @@ static spad_status scenario(const spad_host *host, void *payload) {
     if (status == SPAD_OK) {
         status = spad_stack_create(&stack, target, "sbuf", 0, 100000, &options, &error);
     }
-    const spad_stack_checkpoint start = stack != NULL ? spad_stack_mark(stack) : (spad_stack_checkpoint){0};
+    const spad_stack_checkpoint start =
+        stack != NULL ? spad_stack_mark(stack) : (spad_stack_checkpoint){0};
     if (status == SPAD_OK) status = spad_stack_set_prefix(stack, "p_", &error);
     for (int i = 0; status == SPAD_OK && i < 30; i++) {
         snprintf(name, sizeof name, "tensor%d", i);

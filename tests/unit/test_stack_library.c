@@ -178,13 +178,15 @@ static void default_alignment_is_the_size_of_the_element(void **state) {
         spad_dtype dtype;
         int64_t address;
     } rows[] = {
-        {SPAD_UINT8, 0},  {SPAD_BFLOAT16, 2},          {SPAD_UINT8, 4},  {SPAD_FLOAT32, 8},
-        {SPAD_UINT8, 12}, {SPAD_FLOAT4_E2M1FN_X4, 14}, {SPAD_UINT8, 16}, {SPAD_FLOAT8_E4M3FN_X4, 20},
+        {SPAD_UINT8, 0},  {SPAD_BFLOAT16, 2},
+        {SPAD_UINT8, 4},  {SPAD_FLOAT32, 8},
+        {SPAD_UINT8, 12}, {SPAD_FLOAT4_E2M1FN_X4, 14},
+        {SPAD_UINT8, 16}, {SPAD_FLOAT8_E4M3FN_X4, 20},
     };
     open(stack, 1);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        assert_int_equal(
-            alloc(stack, SPAD_MODE_STACK, 1, SPAD_ALIGN_DEFAULT, rows[i].dtype), rows[i].address);
+        assert_int_equal(alloc(stack, SPAD_MODE_STACK, 1, SPAD_ALIGN_DEFAULT, rows[i].dtype),
+                         rows[i].address);
     }
     assert_int_equal(sp(stack), 24);
     spad_stack_destroy(stack);
@@ -317,23 +319,26 @@ static void the_library_knows_fewer_types(void **state) {
     static const spad_dtype unknown[] = {SPAD_BOOL, SPAD_TFLOAT32, SPAD_FLOAT8_E8M0FNU, SPAD_INT64,
                                          SPAD_INT4};
     for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
-        assert_int_equal(spad_stack_alloc_heap(&rect, stack, SPAD_SHAPE(1, 4), unknown[i], NULL,
-                                               NULL, &error),
-                         SPAD_ERR_DTYPE);
+        assert_int_equal(
+            spad_stack_alloc_heap(&rect, stack, SPAD_SHAPE(1, 4), unknown[i], NULL, NULL, &error),
+            SPAD_ERR_DTYPE);
     }
     assert_string_equal(error.message, "the library behaviours do not know the size of int4");
     spad_stack_destroy(stack);
 }
 
-/* ---- the later version ------------------------------------------------------------------------ */
+/* ---- the later version ------------------------------------------------------------------------
+ */
 
 static void later_heap_bases_are_aligned(void **state) {
     (void)state;
     static const struct {
         int64_t upper, bytes, align, address;
     } rows[] = {
-        {212984, 3, SPAD_ALIGN_DEFAULT, 212980}, {212984, 100, 32, 212864},
-        {212984, 40, 32, 212928},                {212984, 6, 2, 212978},
+        {212984, 3, SPAD_ALIGN_DEFAULT, 212980},
+        {212984, 100, 32, 212864},
+        {212984, 40, 32, 212928},
+        {212984, 6, 2, 212978},
         {101, 4, SPAD_ALIGN_DEFAULT, 96},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -344,7 +349,8 @@ static void later_heap_bases_are_aligned(void **state) {
     }
 }
 
-/* ---- what the library prints --------------------------------------------------------------------- */
+/* ---- what the library prints
+ * --------------------------------------------------------------------- */
 
 static void logs_are_those_of_the_library(void **state) {
     (void)state;
@@ -360,15 +366,17 @@ static void logs_are_those_of_the_library(void **state) {
     const spad_stack_options options = {.behaviour = SPAD_STACK_LIBRARY_2026_04, .trace = trace};
     assert_ok(spad_stack_create(&stack, target, "sbuf", 0, 1000, &options, &error), &error);
     assert_ok(spad_stack_set_prefix(stack, "L0_", &error), &error);
-    assert_ok(spad_stack_alloc_heap(&rect, stack, SPAD_SHAPE(128, 3), SPAD_UINT8, "w", NULL, &error),
-              &error);
+    assert_ok(
+        spad_stack_alloc_heap(&rect, stack, SPAD_SHAPE(128, 3), SPAD_UINT8, "w", NULL, &error),
+        &error);
     assert_ok(spad_stack_open_scope(stack, 2, "outer", &error), &error);
-    assert_ok(spad_stack_alloc_stack(&rect, stack, SPAD_SHAPE(128, 5), SPAD_BFLOAT16, "", NULL,
-                                     &error),
-              &error);
+    assert_ok(
+        spad_stack_alloc_stack(&rect, stack, SPAD_SHAPE(128, 5), SPAD_BFLOAT16, "", NULL, &error),
+        &error);
     assert_ok(spad_stack_open_scope(stack, 1, NULL, &error), &error);
-    assert_ok(spad_stack_alloc_stack(&rect, stack, SPAD_SHAPE(64), SPAD_FLOAT32, NULL, NULL, &error),
-              &error);
+    assert_ok(
+        spad_stack_alloc_stack(&rect, stack, SPAD_SHAPE(64), SPAD_FLOAT32, NULL, NULL, &error),
+        &error);
     close(stack);
     increment(stack);
     increment(stack);
@@ -376,20 +384,20 @@ static void logs_are_those_of_the_library(void **state) {
     close(stack);
     assert_ok(spad_stack_flush_log(stack, &text.sink, &error), &error);
     assert_ok(spad_stack_write_stats(stack, &text.sink, &error), &error);
-    assert_string_equal(text.bytes,
-                        "[SBM] Allocations:\n"
-                        "    [HEAP+] L0_w: 3 B @ 996 (128, 3) uint8\n"
-                        "    ▶ SCOPE 'outer' [interleave=2] @ 0\n"
-                        "    ├── L0_: 10 B @ 0 (128, 5) bfloat16\n"
-                        "    ├── ▶ SCOPE (unnamed) [interleave=1] @ 10\n"
-                        "    │   └── (unnamed): 4 B @ 12 (64,) float32\n"
-                        "    ├── ◀ END (unnamed) freed=6 B\n"
-                        "    ├── ↳ section: 1/2 @ 16\n"
-                        "    ├── ↻ section: 0/2 @ 0\n"
-                        "    └── [HEAP-] FREE L0_w: 3 B, remaining=0\n"
-                        "    ◀ END 'outer' freed=0 B\n"
-                        "[SBM] SB memory statistics: max_usage=20 B (2%), free=980 B, stack=16 B (2 "
-                        "allocs), heap=4 B (1 allocs)\n");
+    assert_string_equal(
+        text.bytes, "[SBM] Allocations:\n"
+                    "    [HEAP+] L0_w: 3 B @ 996 (128, 3) uint8\n"
+                    "    ▶ SCOPE 'outer' [interleave=2] @ 0\n"
+                    "    ├── L0_: 10 B @ 0 (128, 5) bfloat16\n"
+                    "    ├── ▶ SCOPE (unnamed) [interleave=1] @ 10\n"
+                    "    │   └── (unnamed): 4 B @ 12 (64,) float32\n"
+                    "    ├── ◀ END (unnamed) freed=6 B\n"
+                    "    ├── ↳ section: 1/2 @ 16\n"
+                    "    ├── ↻ section: 0/2 @ 0\n"
+                    "    └── [HEAP-] FREE L0_w: 3 B, remaining=0\n"
+                    "    ◀ END 'outer' freed=0 B\n"
+                    "[SBM] SB memory statistics: max_usage=20 B (2%), free=980 B, stack=16 B (2 "
+                    "allocs), heap=4 B (1 allocs)\n");
     test_text_clear(&text);
     assert_ok(spad_stack_flush_log(stack, &text.sink, &error), &error);
     assert_string_equal(text.bytes, ""); /* nothing new */

@@ -15,6 +15,9 @@
 #include "spad/target.h"
 #include "spad/trace.h"
 #include "spad/stack.h"
+#include "spad/value.h"
+#include "spad/tmem.h"
+#include "spad/block.h"
 /* clang-format on */
 
 #endif

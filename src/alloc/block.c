@@ -95,15 +95,16 @@ spad_status spad_block_get(spad_block_buffer *out, const spad_block *block, int6
     return SPAD_OK;
 }
 
-void spad__block_label(char *field, const spad_block *block, const block_buffer *buffer) {
+void spad__block_label(char *field, const char *noun, const spad_block *block,
+                       const block_buffer *buffer) {
     if (buffer->info.name == NULL) {
-        snprintf(field, BLOCK_LABEL_MAX, "buffer number %lld",
+        snprintf(field, BLOCK_LABEL_MAX, "%s number %lld", noun,
                  (long long)(buffer - block->buffers.items));
         return;
     }
     char shown[SPAD_NAME_FACT_MAX];
     spad__copy_cut(shown, sizeof shown, buffer->info.name);
-    snprintf(field, BLOCK_LABEL_MAX, "buffer '%s'", shown);
+    snprintf(field, BLOCK_LABEL_MAX, "%s '%s'", noun, shown);
 }
 
 /* ---- requests: size and alignment ----------------------------------------------------------- */
@@ -365,7 +366,7 @@ static spad_status check_overlap(const draft *d, spad_error *error) {
         const spad_rect bytes = {0, 1, info->offset, info->span};
         if (!spad_rect_overlaps(bytes, (spad_rect){0, 1, b->offset, b->span})) continue;
         char label[BLOCK_LABEL_MAX];
-        spad__block_label(label, d->block, other);
+        spad__block_label(label, "buffer", d->block, other);
         spad__fail(error, SPAD_ERR_OVERLAP,
                    "'%s' is pinned to bytes [%lld, %lld), where %s is at [%lld, %lld) at the same "
                    "time%s",
@@ -593,7 +594,7 @@ static spad_status check_same_region(const spad_block *block, const block_buffer
                                      const char *verb, spad_error *error) {
     if (buffer->region == spad__block_region_now(block)) return SPAD_OK;
     char label[BLOCK_LABEL_MAX];
-    spad__block_label(label, block, buffer);
+    spad__block_label(label, "buffer", block, buffer);
     spad__fail(error, SPAD_ERR_LIFE_CYCLE,
                "%s is %s inside a loop or branch that was entered after it was allocated; do it "
                "where it was allocated",
@@ -605,7 +606,7 @@ static spad_status check_same_region(const spad_block *block, const block_buffer
 static spad_status has_ended(const spad_block *block, const block_buffer *buffer,
                              spad_error *error) {
     char label[BLOCK_LABEL_MAX];
-    spad__block_label(label, block, buffer);
+    spad__block_label(label, "buffer", block, buffer);
     spad__fail(error, SPAD_ERR_NOT_LIVE, "%s has ended already, at time %lld", label,
                (long long)buffer->info.end);
     spad__fact_names(error, buffer->info.name, NULL);
@@ -615,7 +616,7 @@ static spad_status has_ended(const spad_block *block, const block_buffer *buffer
 static spad_status not_so(const spad_block *block, const block_buffer *buffer, spad_status code,
                           const char *what, spad_error *error) {
     char label[BLOCK_LABEL_MAX];
-    spad__block_label(label, block, buffer);
+    spad__block_label(label, "buffer", block, buffer);
     spad__fail(error, code, "%s %s", label, what);
     spad__fact_names(error, buffer->info.name, NULL);
     return code;

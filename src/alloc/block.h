@@ -93,9 +93,10 @@ struct spad_block {
 /* The buffer with that number, or NULL and an error. */
 block_buffer *spad__block_find(const spad_block *block, int64_t number, spad_error *error);
 
-/* "buffer 'A'" or "buffer number 3", cut to the field. */
+/* "noun 'A'" or "noun number 3", cut to the field. */
 enum { BLOCK_LABEL_MAX = SPAD_NAME_FACT_MAX + 24 };
-void spad__block_label(char *field, const spad_block *block, const block_buffer *buffer);
+void spad__block_label(char *field, const char *noun, const spad_block *block,
+                       const block_buffer *buffer);
 
 static inline bool spad__block_is_barrier(spad_block_scope scope) {
     return scope == SPAD_BLOCK_BARRIER || scope == SPAD_BLOCK_CLUSTER_BARRIER;

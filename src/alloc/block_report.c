@@ -60,8 +60,9 @@ static void write_placed(spad__out *out, const spad_block *block, const block_bu
     write_name(out, block, buffer);
     spad__out_string(out, "  ");
     if (spad__block_is_barrier(info->scope)) {
-        spad__out_format(out, "%zu %s, arrivals", info->arrival_count,
-                         info->scope == SPAD_BLOCK_BARRIER ? "barriers" : "cluster barriers");
+        spad__out_format(out, "%zu %s%s, arrivals", info->arrival_count,
+                         info->scope == SPAD_BLOCK_BARRIER ? "barrier" : "cluster barrier",
+                         info->arrival_count == 1 ? "" : "s");
         for (size_t i = 0; i < info->arrival_count; i++) {
             spad__out_format(out, " %lld", (long long)info->arrivals[i]);
         }

@@ -14,8 +14,8 @@
 static spad_status refuse(const spad_block *block, const block_buffer *buffer, spad_status code,
                           const char *what, spad_error *error) {
     char label[BLOCK_LABEL_MAX];
-    spad__block_label(label, block, buffer);
-    spad__fail(error, code, "reducer %s %s", label, what);
+    spad__block_label(label, "reducer", block, buffer);
+    spad__fail(error, code, "%s %s", label, what);
     spad__fact_names(error, buffer->info.name, NULL);
     return code;
 }
@@ -41,7 +41,7 @@ static block_buffer *find_reducer(spad_block *block, int64_t number, spad_status
     *status = SPAD_OK;
     if (buffer->info.scope != SPAD_BLOCK_REDUCER) {
         char label[BLOCK_LABEL_MAX];
-        spad__block_label(label, block, buffer);
+        spad__block_label(label, "buffer", block, buffer);
         *status = spad__fail(error, SPAD_ERR_SPACE, "%s is no reducer but '%s'", label,
                              spad_block_scope_name(buffer->info.scope));
         spad__fact_names(error, buffer->info.name, NULL);
@@ -298,7 +298,7 @@ spad_status spad_block_touch(const spad_block *block, int64_t number, spad_block
         return spad__fail(error, SPAD_ERR_ARGUMENT, "number %d is no kind of access", (int)access);
     }
     char label[BLOCK_LABEL_MAX];
-    spad__block_label(label, block, buffer);
+    spad__block_label(label, "buffer", block, buffer);
     if (!buffer->timed && buffer->info.end != SPAD_OPEN_END) {
         spad__fail(error, SPAD_ERR_NOT_LIVE, "%s is touched at time %lld, after its end at %lld",
                    label, (long long)block->clock, (long long)buffer->info.end);

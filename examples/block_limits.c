@@ -44,7 +44,7 @@ static void too_deep(const spad_sink *out) {
     int64_t number;
     if (b == NULL) return;
     ring_of(b, "A", 4);
-    ring_of(b, "B", 3);
+    ring_of(b, "B", 4);
     show("barrier", spad_block_alloc_barrier(&number, b, arrivals, 4, "full", &error));
     show("plan", spad_block_plan(b, &error));
     show("check_fit", spad_block_check_fit(b, &error));
@@ -58,8 +58,8 @@ static void not_allowed(void) {
     int64_t number, sums;
     if (b == NULL) return;
     show("barrier on sm_80", spad_block_alloc_barrier(&number, b, arrivals, 1, "full", &error));
-    show("misspelt scope", spad_block_alloc_shared(&number, b, SPAD_SHAPE(8), SPAD_INT8,
-                                                   "shared.dynamic", "x", &error));
+    show("misspelt scope",
+         spad_block_alloc_shared(&number, b, SPAD_SHAPE(8), SPAD_INT8, "shared.dny", "x", &error));
     show("reducer", spad_block_alloc_reducer(&sums, b, SPAD_SHAPE(16), SPAD_FLOAT32,
                                              SPAD_REDUCE_SUM, SPAD_REPLICATION_ALL, "s", &error));
     show("read before finalize", spad_block_touch(b, sums, SPAD_ACCESS_READ, &error));

@@ -156,12 +156,11 @@ void spad_tmem_relinquish(spad_tmem *tmem) {
 
 spad_status spad_tmem_finish(const spad_tmem *tmem, spad_error *error) {
     if (tmem->live_count == 0) return SPAD_OK;
-    spad__fail(
-        error, SPAD_ERR_LIFE_CYCLE,
-        "the block ends with %lld columns of tensor memory in %zu allocations not freed, the "
-        "first at column %lld by warp %lld; free every one",
-        (long long)live_columns(tmem), tmem->live_count, (long long)tmem->live[0].column,
-        (long long)tmem->live[0].warp);
+    spad__fail(error, SPAD_ERR_LIFE_CYCLE,
+               "the block ends with %lld columns of tensor memory not freed, the first at column "
+               "%lld by warp %lld; free every allocation",
+               (long long)live_columns(tmem), (long long)tmem->live[0].column,
+               (long long)tmem->live[0].warp);
     spad__fact_amounts(error, live_columns(tmem), tmem->available, SPAD_NO_FACT);
     return SPAD_ERR_LIFE_CYCLE;
 }

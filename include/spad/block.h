@@ -89,7 +89,7 @@ typedef enum spad_block_policy {
 typedef struct spad_block_options {
     const char *name; /**< of the kernel, for reports; copied; NULL: "block" */
     spad_block_policy policy;
-    bool no_reuse;          /**< every buffer has bytes of its own */
+    bool no_reuse;          /**< every buffer has bytes of its own (pins are taken as given) */
     bool merge_static;      /**< static buffers share bytes over time too */
     bool barriers_in_arena; /**< barriers are part of the dynamic arena */
     int64_t threads;        /**< of the block, for register counts; 0: not known */
@@ -213,8 +213,9 @@ SPAD_API spad_status spad_block_free(spad_block *block, int64_t buffer, spad_err
 /**
  * mbarrier.inval: from here on the bytes of the barrier can hold data. Without it they are the
  * barrier's until the block ends, whatever its lifetime: using them is undefined (PTX ISA).
- * SPAD_ERR_SPACE: not a barrier. SPAD_ERR_LIFE_CYCLE: invalidated before, or still timed to
- * be in use, or (as for free) inside a loop that began after it.
+ * A timed barrier is invalidated at its end, any other one here. SPAD_ERR_SPACE: not a
+ * barrier. SPAD_ERR_LIFE_CYCLE: invalidated before, or (as for free) inside a loop that
+ * began after it.
  */
 SPAD_API spad_status spad_block_invalidate(spad_block *block, int64_t barrier, spad_error *error);
 
@@ -277,8 +278,8 @@ typedef enum spad_block_access {
  * SPAD_ERR_LIFE_CYCLE: a reducer is opaque (one that was filled can be read once it is
  * finalised); a barrier is not data.
  */
-SPAD_API spad_status spad_block_touch(const spad_block *block, int64_t buffer, spad_block_access access,
-                                      spad_error *error);
+SPAD_API spad_status spad_block_touch(const spad_block *block, int64_t buffer,
+                                      spad_block_access access, spad_error *error);
 
 /* ---- the plan -------------------------------------------------------------------------------- */
 

@@ -451,10 +451,13 @@ static size_t workspace_item(void) {
 /* Looks for a total below a->columns. False: there is none to be found, and the
  * places are spoilt. */
 static bool pack_better(answer *a, const spad_tmem_tensor *tensors, size_t count, workspace *w) {
-    enum { TRIES = 16 }; /* totals to look at: all up to 512, beyond that a selection */
+    enum { TRIES = 16 };
     const int64_t low = lower_bound(tensors, count);
-    const int64_t step = align_columns((a->columns - low) / TRIES + 1, SPAD_TMEM_COLUMNS_MIN);
+    /* every total that the chip has; beyond that, for the report, a selection */
+    const int64_t long_step = align_columns((a->columns - low) / TRIES + 1, SPAD_TMEM_COLUMNS_MIN);
+    int64_t step;
     for (int64_t total = low; total < a->columns; total += step) {
+        step = total < SPAD_TMEM_COLUMNS_MAX ? SPAD_TMEM_COLUMNS_MIN : long_step;
         for (int order = 0; order < ORDERS; order++) {
             for (size_t t = 0; t < count; t++) w->order[t] = rank(&tensors[t], t, order);
             qsort(w->order, count, sizeof *w->order, by_rank);

@@ -481,6 +481,22 @@ static void pins(void **state) {
     put(&f, pin); /* after its end */
     plan(&f);
     done(&f);
+    /* what ends when another begins leaves it its bytes, around pins too */
+    f = make("sm_90");
+    put(&f, (spad_block_request){.name = "first",
+                                 .shape = SPAD_SHAPE(64),
+                                 .dtype = SPAD_UINT8,
+                                 .timed = true,
+                                 .end = 5,
+                                 .pinned = true});
+    put(&f, (spad_block_request){.name = "then",
+                                 .shape = SPAD_SHAPE(64),
+                                 .dtype = SPAD_UINT8,
+                                 .timed = true,
+                                 .begin = 5,
+                                 .end = 9});
+    assert_int_equal(plan(&f).dynamic_bytes, 64);
+    done(&f);
     f = make_with("sm_90", (spad_block_options){.policy = SPAD_BLOCK_TILELANG});
     assert_int_equal(refused(&f, pin), SPAD_ERR_ARGUMENT);
     assert_string_equal(f.error.message,
@@ -548,6 +564,22 @@ static void timed_barriers_in_the_arena(void **state) {
         assert_int_equal(get(&f, bar).align, 8);
         done(&f);
     }
+}
+
+/* Nor does the end of the loop that it was allocated in. */
+static void barriers_outlive_their_loop(void **state) {
+    (void)state;
+    fixture f = make_with("sm_90", (spad_block_options){.barriers_in_arena = true});
+    assert_ok(spad_block_enter(f.block, SPAD_REGION_SERIAL, &f.error), &f.error);
+    const int64_t bar = put(&f, (spad_block_request){.name = "bar",
+                                                     .scope = "shared.barrier",
+                                                     .arrivals = two_arrivals,
+                                                     .arrival_count = 2});
+    assert_ok(spad_block_leave(f.block, &f.error), &f.error);
+    assert_int_equal(get(&f, bar).end, SPAD_OPEN_END);
+    bytes(&f, "d", NULL, 16);
+    assert_int_equal(plan(&f).dynamic_bytes, 32);
+    done(&f);
 }
 
 static void barrier_counts(void **state) {
@@ -1014,6 +1046,7 @@ int main(void) {
         cmocka_unit_test(pins),
         cmocka_unit_test(barrier_bytes_are_no_data),
         cmocka_unit_test(timed_barriers_in_the_arena),
+        cmocka_unit_test(barriers_outlive_their_loop),
         cmocka_unit_test(barrier_counts),
         cmocka_unit_test(lives_and_regions),
         cmocka_unit_test(the_limit_counts_everything),

@@ -295,7 +295,7 @@ static void adopt(draft *d) {
 
 static spad_status check_ready(const spad_block *block, spad_error *error) {
     if (block->regions.count > 0) {
-        return spad__fail(error, SPAD_ERR_OPEN_SCOPE,
+        return spad__fail(error, SPAD_ERR_LIFE_CYCLE,
                           "%zu loops or branches of block %.40s are still open; leave them first",
                           block->regions.count, block->options.name);
     }

@@ -636,7 +636,7 @@ static void lives_and_regions(void **state) {
     assert_string_equal(f.error.message,
                         "buffer 'outer' is freed inside a loop or branch that was "
                         "entered after it was allocated; do it where it was allocated");
-    assert_int_equal(spad_block_plan(f.block, &f.error), SPAD_ERR_OPEN_SCOPE);
+    assert_int_equal(spad_block_plan(f.block, &f.error), SPAD_ERR_LIFE_CYCLE);
     assert_string_equal(f.error.message,
                         "1 loops or branches of block k are still open; leave them first");
     assert_ok(spad_block_touch(f.block, inner, SPAD_ACCESS_READ, &f.error), &f.error);

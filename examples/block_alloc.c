@@ -61,7 +61,7 @@ static int thread_private(spad_block *b) {
            ok(spad_block_alloc_reducer(&sums, b, SPAD_SHAPE(128), SPAD_FLOAT32, SPAD_REDUCE_SUM,
                                        SPAD_REPLICATION_UNSET, "sums", &error)) &&
            ok(spad_block_reducer_init(b, sums, NULL, &error)) &&
-           ok(spad_block_enter(b, SPAD_REGION_PARALLEL, &error)) &&
+           ok(spad_block_enter(b, SPAD_FLOW_PARALLEL, &error)) &&
            ok(spad_block_reducer_update(b, sums, SPAD_REDUCE_SUM, &error)) &&
            ok(spad_block_leave(b, &error)) &&
            ok(spad_block_reducer_finalize(b, sums, rows, 1, &error)) &&

@@ -221,14 +221,14 @@ SPAD_API spad_status spad_block_invalidate(spad_block *block, int64_t barrier, s
 
 /* ---- control flow ------------------------------------------------------------------------ */
 
-typedef enum spad_block_region {
-    SPAD_REGION_SERIAL,   /**< a loop whose iterations follow each other */
-    SPAD_REGION_PARALLEL, /**< T.Parallel: iterations are spread over threads */
-    SPAD_REGION_BRANCH,   /**< an if, or one side of it */
-    SPAD_REGION_COUNT
-} spad_block_region;
+typedef enum spad_block_flow {
+    SPAD_FLOW_SERIAL,   /**< a loop whose iterations follow each other */
+    SPAD_FLOW_PARALLEL, /**< T.Parallel: iterations are spread over threads */
+    SPAD_FLOW_BRANCH,   /**< an if, or one side of it */
+    SPAD_FLOW_COUNT
+} spad_block_flow;
 
-SPAD_API spad_status spad_block_enter(spad_block *block, spad_block_region kind, spad_error *error);
+SPAD_API spad_status spad_block_enter(spad_block *block, spad_block_flow kind, spad_error *error);
 
 /** What was allocated inside and not freed ends here; barriers stay until they are
  *  invalidated. SPAD_ERR_NO_SCOPE. O(buffers allocated since the enter). */

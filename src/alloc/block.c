@@ -664,8 +664,8 @@ spad_status spad_block_invalidate(spad_block *block, int64_t number, spad_error 
  * -----------------------------------------------------------------------------------
  */
 
-spad_status spad_block_enter(spad_block *block, spad_block_region kind, spad_error *error) {
-    if ((unsigned)kind >= SPAD_REGION_COUNT) {
+spad_status spad_block_enter(spad_block *block, spad_block_flow kind, spad_error *error) {
+    if ((unsigned)kind >= SPAD_FLOW_COUNT) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "number %d is no kind of region", (int)kind);
     }
     if (!spad__array_reserve(&block->host, &block->regions, 1))

@@ -27,7 +27,7 @@ static spad_status out_of_order(const spad_block *block, const block_buffer *buf
 
 static bool in_parallel(const spad_block *block) {
     for (size_t i = 0; i < block->regions.count; i++) {
-        if (block->regions.items[i].kind == SPAD_REGION_PARALLEL) return true;
+        if (block->regions.items[i].kind == SPAD_FLOW_PARALLEL) return true;
     }
     return false;
 }
@@ -171,7 +171,7 @@ static bool in_region_of_init(const spad_block *block, const block_reducer *redu
     if (block->regions.count < depth) return false;
     if (depth > 0 && block->regions.items[depth - 1].serial != reducer->init_region) return false;
     for (size_t i = depth; i < block->regions.count; i++) {
-        if (block->regions.items[i].kind != SPAD_REGION_BRANCH) return false;
+        if (block->regions.items[i].kind != SPAD_FLOW_BRANCH) return false;
     }
     return true;
 }

@@ -237,7 +237,7 @@ static void step(spad__random *random, spad_block *block, bool core) {
         status = spad__random_below(random, 2) ? spad_block_free(block, n, NULL)
                                                : spad_block_invalidate(block, n, NULL);
     } else if (what == 8) {
-        status = spad_block_enter(block, SPAD_REGION_SERIAL, NULL);
+        status = spad_block_enter(block, SPAD_FLOW_SERIAL, NULL);
     } else {
         status = spad_block_leave(block, NULL);
     }

@@ -570,7 +570,7 @@ static void timed_barriers_in_the_arena(void **state) {
 static void barriers_outlive_their_loop(void **state) {
     (void)state;
     fixture f = make_with("sm_90", (spad_block_options){.barriers_in_arena = true});
-    assert_ok(spad_block_enter(f.block, SPAD_REGION_SERIAL, &f.error), &f.error);
+    assert_ok(spad_block_enter(f.block, SPAD_FLOW_SERIAL, &f.error), &f.error);
     const int64_t bar = put(&f, (spad_block_request){.name = "bar",
                                                      .scope = "shared.barrier",
                                                      .arrivals = two_arrivals,
@@ -630,7 +630,7 @@ static void lives_and_regions(void **state) {
     (void)state;
     fixture f = make("sm_90");
     const int64_t outer = bytes(&f, "outer", NULL, 64);
-    assert_ok(spad_block_enter(f.block, SPAD_REGION_SERIAL, &f.error), &f.error);
+    assert_ok(spad_block_enter(f.block, SPAD_FLOW_SERIAL, &f.error), &f.error);
     const int64_t inner = bytes(&f, "inner", NULL, 64);
     assert_int_equal(spad_block_free(f.block, outer, &f.error), SPAD_ERR_LIFE_CYCLE);
     assert_string_equal(f.error.message,
@@ -652,7 +652,7 @@ static void lives_and_regions(void **state) {
     assert_int_equal(get(&f, later).offset, get(&f, inner).offset);
     assert_int_equal(spad_block_touch(f.block, later, SPAD_ACCESS_COUNT, &f.error),
                      SPAD_ERR_ARGUMENT);
-    assert_int_equal(spad_block_enter(f.block, SPAD_REGION_COUNT, &f.error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_block_enter(f.block, SPAD_FLOW_COUNT, &f.error), SPAD_ERR_ARGUMENT);
     const int64_t timed = put(
         &f, (spad_block_request){
                 .shape = SPAD_SHAPE(4), .dtype = SPAD_INT8, .timed = true, .begin = 1, .end = 2});
@@ -1003,7 +1003,7 @@ static spad_status scenario(const spad_host *host, void *payload) {
                                       .arrivals = two_arrivals,
                                       .arrival_count = 2};
         const size_t count = spad_block_count(block);
-        if (i % 6 == 0) status = spad_block_enter(block, SPAD_REGION_SERIAL, &error);
+        if (i % 6 == 0) status = spad_block_enter(block, SPAD_FLOW_SERIAL, &error);
         if (status == SPAD_OK) status = spad_block_alloc(&n, block, &r, &error);
         if (status != SPAD_OK) assert_int_equal(spad_block_count(block), count);
         if (status == SPAD_OK && i % 6 == 5) status = spad_block_leave(block, &error);

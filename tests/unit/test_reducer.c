@@ -189,7 +189,7 @@ static fixture make_sum(void) {
     return make(SPAD_REDUCE_SUM, SPAD_FLOAT32, SPAD_REPLICATION_UNSET);
 }
 
-static void enter(fixture *f, spad_block_region kind) {
+static void enter(fixture *f, spad_block_flow kind) {
     assert_ok(spad_block_enter(f->block, kind, &f->error), &f->error);
 }
 
@@ -217,14 +217,14 @@ static void one_epoch(void **state) {
     (void)state;
     fixture f = make_sum();
     init(&f);
-    enter(&f, SPAD_REGION_SERIAL);
-    enter(&f, SPAD_REGION_PARALLEL);
+    enter(&f, SPAD_FLOW_SERIAL);
+    enter(&f, SPAD_FLOW_PARALLEL);
     for (int i = 0; i < 3; i++) {
         assert_ok(spad_block_reducer_update(f.block, f.sum, SPAD_REDUCE_SUM, &f.error), &f.error);
     }
     leave(&f);
     leave(&f);
-    enter(&f, SPAD_REGION_BRANCH); /* further branches are fine, loops are not */
+    enter(&f, SPAD_FLOW_BRANCH); /* further branches are fine, loops are not */
     finalize(&f);
     leave(&f);
     assert_ok(spad_block_plan(f.block, &f.error), &f.error);
@@ -240,7 +240,7 @@ static void steps_out_of_order(void **state) {
                    SPAD_ERR_LIFE_CYCLE, "reducer 'r' is updated before it is initialised");
     assert_refused(f, spad_block_reducer_finalize(f.block, f.sum, f.dst, 1, &f.error),
                    SPAD_ERR_LIFE_CYCLE, "reducer 'r' is finalised before it is initialised");
-    enter(&f, SPAD_REGION_PARALLEL);
+    enter(&f, SPAD_FLOW_PARALLEL);
     assert_refused(f, spad_block_reducer_init(f.block, f.sum, NULL, &f.error), SPAD_ERR_LIFE_CYCLE,
                    "reducer 'r' is initialised inside a parallel loop; do it in front of the loop");
     leave(&f);
@@ -251,14 +251,14 @@ static void steps_out_of_order(void **state) {
                    SPAD_ERR_LIFE_CYCLE, "reducer 'r' is updated outside of a parallel loop");
     assert_refused(f, spad_block_plan(f.block, &f.error), SPAD_ERR_LIFE_CYCLE,
                    "reducer 'r' is never finalised");
-    enter(&f, SPAD_REGION_PARALLEL);
+    enter(&f, SPAD_FLOW_PARALLEL);
     assert_refused(f, spad_block_reducer_update(f.block, f.sum, SPAD_REDUCE_MAX, &f.error),
                    SPAD_ERR_ARGUMENT, "reducer 'r' is for sum and is updated with max");
     assert_refused(f, spad_block_reducer_finalize(f.block, f.sum, f.dst, 1, &f.error),
                    SPAD_ERR_LIFE_CYCLE,
                    "reducer 'r' is finalised inside a parallel loop; do it behind the loop");
     leave(&f);
-    enter(&f, SPAD_REGION_SERIAL);
+    enter(&f, SPAD_FLOW_SERIAL);
     assert_refused(f, spad_block_reducer_finalize(f.block, f.sum, f.dst, 1, &f.error),
                    SPAD_ERR_LIFE_CYCLE,
                    "reducer 'r' is finalised in another loop or branch than it was initialised in");
@@ -271,7 +271,7 @@ static void steps_out_of_order(void **state) {
                    SPAD_ERR_LIFE_CYCLE, "reducer 'r' is finalised twice");
     assert_refused(f, spad_block_reducer_init(f.block, f.sum, NULL, &f.error), SPAD_ERR_LIFE_CYCLE,
                    "reducer 'r' is initialised again after finalize; allocate another one");
-    enter(&f, SPAD_REGION_PARALLEL);
+    enter(&f, SPAD_FLOW_PARALLEL);
     assert_refused(f, spad_block_reducer_update(f.block, f.sum, SPAD_REDUCE_SUM, &f.error),
                    SPAD_ERR_LIFE_CYCLE, "reducer 'r' is updated after finalize");
     leave(&f);
@@ -281,12 +281,12 @@ static void steps_out_of_order(void **state) {
 static void the_loop_of_the_init_is_the_loop_of_the_finalize(void **state) {
     (void)state;
     fixture f = make_sum();
-    enter(&f, SPAD_REGION_SERIAL);
+    enter(&f, SPAD_FLOW_SERIAL);
     init(&f);
     leave(&f);
     assert_int_equal(spad_block_reducer_finalize(f.block, f.sum, f.dst, 1, &f.error),
                      SPAD_ERR_LIFE_CYCLE);
-    enter(&f, SPAD_REGION_SERIAL); /* another loop at the same depth */
+    enter(&f, SPAD_FLOW_SERIAL); /* another loop at the same depth */
     assert_int_equal(spad_block_reducer_finalize(f.block, f.sum, f.dst, 1, &f.error),
                      SPAD_ERR_LIFE_CYCLE);
     leave(&f);

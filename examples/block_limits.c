@@ -62,7 +62,7 @@ static void not_allowed(void) {
          spad_block_alloc_shared(&number, b, SPAD_SHAPE(8), SPAD_INT8, "shared.dny", "x", &error));
     show("reducer", spad_block_alloc_reducer(&sums, b, SPAD_SHAPE(16), SPAD_FLOAT32,
                                              SPAD_REDUCE_SUM, SPAD_REPLICATION_ALL, "s", &error));
-    show("read before finalize", spad_block_touch(b, sums, SPAD_ACCESS_READ, &error));
+    show("read before finalize", spad_block_touch(b, sums, SPAD_TOUCH_READ, &error));
     spad_value one;
     spad_value_from_real(&one, SPAD_FLOAT32, 1.0, &error);
     show("fill a sum with 1", spad_block_reducer_fill(b, sums, one, &error));

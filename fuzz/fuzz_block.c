@@ -75,7 +75,7 @@ static void operate(spad_block *block, input *in) {
     switch (what % 12) {
     case 0: spad_block_free(block, number, NULL); break;
     case 1: spad_block_invalidate(block, number, NULL); break;
-    case 2: spad_block_enter(block, (spad_block_region)(what / 12 % 4), NULL); break;
+    case 2: spad_block_enter(block, (spad_block_flow)(what / 12 % 4), NULL); break;
     case 3: spad_block_leave(block, NULL); break;
     case 4: spad_block_reducer_init(block, number, NULL, NULL); break;
     case 5:
@@ -84,7 +84,7 @@ static void operate(spad_block *block, input *in) {
         break;
     case 6: spad_block_reducer_update(block, number, (spad_reduce)(what / 12 % 7), NULL); break;
     case 7: spad_block_reducer_finalize(block, number, (int8_t)take(in), what / 12, NULL); break;
-    case 8: spad_block_touch(block, number, (spad_block_access)(what / 12 % 4), NULL); break;
+    case 8: spad_block_touch(block, number, (spad_touch)(what / 12 % 4), NULL); break;
     default: {
         const spad_block_request request = take_request(in, numbers);
         int64_t out;

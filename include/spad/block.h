@@ -266,20 +266,20 @@ SPAD_API spad_status spad_block_reducer_finalize(spad_block *block, int64_t redu
                                                  int64_t destination, int64_t batch,
                                                  spad_error *error);
 
-typedef enum spad_block_access {
-    SPAD_ACCESS_READ,
-    SPAD_ACCESS_WRITE,
-    SPAD_ACCESS_ADDRESS,
-    SPAD_ACCESS_COUNT
-} spad_block_access;
+typedef enum spad_touch {
+    SPAD_TOUCH_READ,
+    SPAD_TOUCH_WRITE,
+    SPAD_TOUCH_ADDRESS,
+    SPAD_TOUCH_COUNT
+} spad_touch;
 
 /**
  * May the kernel touch the buffer here? SPAD_ERR_NOT_LIVE: before or after its life.
  * SPAD_ERR_LIFE_CYCLE: a reducer is opaque (one that was filled can be read once it is
  * finalised); a barrier is not data.
  */
-SPAD_API spad_status spad_block_touch(const spad_block *block, int64_t buffer,
-                                      spad_block_access access, spad_error *error);
+SPAD_API spad_status spad_block_touch(const spad_block *block, int64_t buffer, spad_touch access,
+                                      spad_error *error);
 
 /* ---- the plan -------------------------------------------------------------------------------- */
 

@@ -66,7 +66,7 @@ typedef struct block_buffer {
 } block_buffer;
 
 typedef struct block_region {
-    spad_block_region kind;
+    spad_block_flow kind;
     uint64_t serial;     /* from 1 */
     size_t first_buffer; /* allocated in it */
 } block_region;

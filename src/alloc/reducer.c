@@ -272,16 +272,16 @@ spad_status spad__block_check_reducers(const spad_block *block, spad_error *erro
  */
 
 static spad_status touch_reducer(const spad_block *block, const block_buffer *buffer,
-                                 spad_block_access access, spad_error *error) {
+                                 spad_touch access, spad_error *error) {
     const block_reducer *r = &buffer->reducer;
     if (r->filled && r->step == REDUCER_DONE) return SPAD_OK;
     switch (access) {
-    case SPAD_ACCESS_READ:
+    case SPAD_TOUCH_READ:
         return out_of_order(block, buffer,
                             r->filled ? "is read before finalize; its parts are not combined yet"
                                       : "is read; read the fragment that finalize writes",
                             error);
-    case SPAD_ACCESS_WRITE:
+    case SPAD_TOUCH_WRITE:
         return out_of_order(
             block, buffer, "is stored to; only init or fill, update and finalize change it", error);
     default:
@@ -290,11 +290,11 @@ static spad_status touch_reducer(const spad_block *block, const block_buffer *bu
     }
 }
 
-spad_status spad_block_touch(const spad_block *block, int64_t number, spad_block_access access,
+spad_status spad_block_touch(const spad_block *block, int64_t number, spad_touch access,
                              spad_error *error) {
     const block_buffer *buffer = spad__block_find(block, number, error);
     if (buffer == NULL) return SPAD_ERR_ARGUMENT;
-    if ((unsigned)access >= SPAD_ACCESS_COUNT) {
+    if ((unsigned)access >= SPAD_TOUCH_COUNT) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "number %d is no kind of access", (int)access);
     }
     char label[BLOCK_LABEL_MAX];
@@ -308,7 +308,7 @@ spad_status spad_block_touch(const spad_block *block, int64_t number, spad_block
     if (buffer->info.scope == SPAD_BLOCK_REDUCER) {
         return touch_reducer(block, buffer, access, error);
     }
-    if (spad__block_is_barrier(buffer->info.scope) && access != SPAD_ACCESS_ADDRESS) {
+    if (spad__block_is_barrier(buffer->info.scope) && access != SPAD_TOUCH_ADDRESS) {
         spad__fail(error, SPAD_ERR_LIFE_CYCLE,
                    "%s is a barrier and used as data; its bytes are data only after "
                    "spad_block_invalidate",

@@ -523,12 +523,12 @@ static void barrier_bytes_are_no_data(void **state) {
     assert_int_equal(spad_block_free(f.block, bar, &f.error), SPAD_ERR_LIFE_CYCLE);
     assert_string_equal(f.error.message, "buffer 'bar' is a barrier; its bytes are free once "
                                          "spad_block_invalidate is called");
-    assert_int_equal(spad_block_touch(f.block, bar, SPAD_ACCESS_WRITE, &f.error),
+    assert_int_equal(spad_block_touch(f.block, bar, SPAD_TOUCH_WRITE, &f.error),
                      SPAD_ERR_LIFE_CYCLE);
     assert_string_equal(f.error.message,
                         "buffer 'bar' is a barrier and used as data; its bytes are "
                         "data only after spad_block_invalidate");
-    assert_ok(spad_block_touch(f.block, bar, SPAD_ACCESS_ADDRESS, &f.error), &f.error);
+    assert_ok(spad_block_touch(f.block, bar, SPAD_TOUCH_ADDRESS, &f.error), &f.error);
     assert_ok(spad_block_invalidate(f.block, bar, &f.error), &f.error);
     assert_int_equal(spad_block_invalidate(f.block, bar, &f.error), SPAD_ERR_LIFE_CYCLE);
     assert_string_equal(f.error.message, "buffer 'bar' was invalidated before");
@@ -639,10 +639,10 @@ static void lives_and_regions(void **state) {
     assert_int_equal(spad_block_plan(f.block, &f.error), SPAD_ERR_LIFE_CYCLE);
     assert_string_equal(f.error.message,
                         "1 loops or branches of block k are still open; leave them first");
-    assert_ok(spad_block_touch(f.block, inner, SPAD_ACCESS_READ, &f.error), &f.error);
+    assert_ok(spad_block_touch(f.block, inner, SPAD_TOUCH_READ, &f.error), &f.error);
     assert_ok(spad_block_leave(f.block, &f.error), &f.error);
     assert_int_equal(spad_block_leave(f.block, &f.error), SPAD_ERR_NO_SCOPE);
-    assert_int_equal(spad_block_touch(f.block, inner, SPAD_ACCESS_READ, &f.error),
+    assert_int_equal(spad_block_touch(f.block, inner, SPAD_TOUCH_READ, &f.error),
                      SPAD_ERR_NOT_LIVE);
     assert_string_equal(f.error.message, "buffer 'inner' is touched at time 4, after its end at 3");
     assert_int_equal(spad_block_free(f.block, inner, &f.error), SPAD_ERR_NOT_LIVE);
@@ -650,7 +650,7 @@ static void lives_and_regions(void **state) {
     const int64_t later = bytes(&f, NULL, NULL, 64);
     plan(&f);
     assert_int_equal(get(&f, later).offset, get(&f, inner).offset);
-    assert_int_equal(spad_block_touch(f.block, later, SPAD_ACCESS_COUNT, &f.error),
+    assert_int_equal(spad_block_touch(f.block, later, SPAD_TOUCH_COUNT, &f.error),
                      SPAD_ERR_ARGUMENT);
     assert_int_equal(spad_block_enter(f.block, SPAD_FLOW_COUNT, &f.error), SPAD_ERR_ARGUMENT);
     const int64_t timed = put(

@@ -370,7 +370,7 @@ static void fills(void **state) {
                    "reducer 'r' of float32 is initialised with a value of int32");
     assert_ok(spad_block_reducer_fill(f.block, f.sum, minus_zero, &f.error), &f.error);
     assert_int_equal(spad_block_reducer_fill(f.block, f.sum, zero, &f.error), SPAD_ERR_LIFE_CYCLE);
-    assert_refused(f, spad_block_touch(f.block, f.sum, SPAD_ACCESS_READ, &f.error),
+    assert_refused(f, spad_block_touch(f.block, f.sum, SPAD_TOUCH_READ, &f.error),
                    SPAD_ERR_LIFE_CYCLE,
                    "reducer 'r' is read before finalize; its parts are not combined yet");
     assert_refused(
@@ -378,7 +378,7 @@ static void fills(void **state) {
         "reducer 'r' was filled, so it is finalised in place; use init for a destination");
     assert_ok(spad_block_reducer_finalize(f.block, f.sum, SPAD_BLOCK_IN_PLACE, 1, &f.error),
               &f.error);
-    assert_ok(spad_block_touch(f.block, f.sum, SPAD_ACCESS_READ, &f.error), &f.error);
+    assert_ok(spad_block_touch(f.block, f.sum, SPAD_TOUCH_READ, &f.error), &f.error);
     spad_block_destroy(f.block);
 
     f = make(SPAD_REDUCE_MAX, SPAD_FLOAT32, SPAD_REPLICATION_NONE);
@@ -421,17 +421,17 @@ static void accumulators_are_opaque(void **state) {
     (void)state;
     fixture f = make_sum();
     init(&f);
-    assert_refused(f, spad_block_touch(f.block, f.sum, SPAD_ACCESS_READ, &f.error),
+    assert_refused(f, spad_block_touch(f.block, f.sum, SPAD_TOUCH_READ, &f.error),
                    SPAD_ERR_LIFE_CYCLE,
                    "reducer 'r' is read; read the fragment that finalize writes");
-    assert_refused(f, spad_block_touch(f.block, f.sum, SPAD_ACCESS_WRITE, &f.error),
+    assert_refused(f, spad_block_touch(f.block, f.sum, SPAD_TOUCH_WRITE, &f.error),
                    SPAD_ERR_LIFE_CYCLE,
                    "reducer 'r' is stored to; only init or fill, update and finalize change it");
-    assert_refused(f, spad_block_touch(f.block, f.sum, SPAD_ACCESS_ADDRESS, &f.error),
+    assert_refused(f, spad_block_touch(f.block, f.sum, SPAD_TOUCH_ADDRESS, &f.error),
                    SPAD_ERR_LIFE_CYCLE,
                    "reducer 'r' has its address taken; it has no storage of its own");
     finalize(&f);
-    assert_int_equal(spad_block_touch(f.block, f.sum, SPAD_ACCESS_READ, &f.error),
+    assert_int_equal(spad_block_touch(f.block, f.sum, SPAD_TOUCH_READ, &f.error),
                      SPAD_ERR_LIFE_CYCLE); /* dead */
     assert_ok(spad_block_free(f.block, f.sum, &f.error), &f.error);
     assert_refused(f, spad_block_reducer_update(f.block, f.sum, SPAD_REDUCE_SUM, &f.error),

@@ -524,15 +524,9 @@ spad_status spad_block_write_trace(const spad_block *block, spad_trace *trace, s
     spad__arena room = {.host = block->host};
     moment *moments = spad__arena_new(&room, (2 * block->buffers.count + 1) * sizeof *moments);
     int64_t *numbers = spad__arena_new(&room, (block->buffers.count + 1) * sizeof *numbers);
-    spad__trace_mark mark;
-    status = spad__trace_here(&mark, trace, error);
-    if (status == SPAD_OK && (moments == NULL || numbers == NULL)) {
-        status = spad__fail_host_memory(error);
-        spad__trace_forget(trace, &mark);
-    }
-    if (status != SPAD_OK) {
+    if (moments == NULL || numbers == NULL) {
         spad__arena_free(&room);
-        return status;
+        return spad__fail_host_memory(error);
     }
     size_t count = 0;
     for (size_t i = 0; i < block->buffers.count; i++) {
@@ -542,12 +536,10 @@ spad_status spad_block_write_trace(const spad_block *block, spad_trace *trace, s
         moments[count++] = (moment){info->end, false, i};
     }
     if (count > 1) qsort(moments, count, sizeof *moments, by_time);
+    spad__trace_mark mark;
+    spad__trace_here(&mark, trace);
     status = write_walk(block, trace, moments, count, numbers, error);
-    if (status == SPAD_OK) {
-        spad__trace_forget(trace, &mark);
-    } else {
-        spad__trace_rewind(trace, &mark);
-    }
+    if (status != SPAD_OK) spad__trace_take_back(trace, &mark);
     spad__arena_free(&room);
     return status;
 }

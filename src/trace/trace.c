@@ -250,33 +250,22 @@ spad_status spad_trace_rollback(spad_trace *trace, spad_error *error) {
 
 /* ---- marks -------------------------------------------------------------------------- */
 
-spad_status spad__trace_here(spad__trace_mark *out, const spad_trace *trace, spad_error *error) {
-    *out = (spad__trace_mark){
-        .events = trace->events.count,
-        .tensors = trace->tensors.count,
-        .scopes = trace->scopes.count,
-        .depth = trace->depth,
-        .texts = spad__arena_here(&trace->texts),
-        .stats = spad__new(&trace->host, stats_size(trace->target)),
-    };
-    if (out->stats == NULL) return spad__fail_host_memory(error);
+void spad__trace_here(spad__trace_mark *out, const spad_trace *trace) {
+    out->events = trace->events.count;
+    out->tensors = trace->tensors.count;
+    out->scopes = trace->scopes.count;
+    out->depth = trace->depth;
+    out->texts = spad__arena_here(&trace->texts);
     memcpy(out->stats, trace->stats, stats_size(trace->target));
-    return SPAD_OK;
 }
 
-void spad__trace_forget(const spad_trace *trace, spad__trace_mark *mark) {
-    spad__free(&trace->host, mark->stats, stats_size(trace->target));
-    mark->stats = NULL;
-}
-
-void spad__trace_rewind(spad_trace *trace, spad__trace_mark *mark) {
+void spad__trace_take_back(spad_trace *trace, const spad__trace_mark *mark) {
     trace->events.count = mark->events;
     trace->tensors.count = mark->tensors;
     trace->scopes.count = mark->scopes;
     trace->depth = mark->depth;
     memcpy(trace->stats, mark->stats, stats_size(trace->target));
     spad__arena_rewind(&trace->texts, mark->texts);
-    spad__trace_forget(trace, mark);
 }
 
 /* ---- reading ------------------------------------------------------------------------- */

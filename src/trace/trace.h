@@ -27,20 +27,18 @@ struct spad_trace {
     int32_t depth;
 };
 
-/* A state to come back to, for a writer of many events that must write all of them or
- * none. Ends with exactly one of rewind and forget. */
+/* For calls that append several events and must append all or none: the state
+ * before them, and the way back to it. What ended since must have begun since. */
 typedef struct spad__trace_mark {
     size_t events;
     size_t tensors;
     size_t scopes;
     int32_t depth;
     spad__arena_mark texts;
-    spad_space_stats *stats; /* a copy */
+    spad_space_stats stats[SPAD_SPACES_MAX];
 } spad__trace_mark;
 
-spad_status spad__trace_here(spad__trace_mark *out, const spad_trace *trace, spad_error *error);
-/* Takes back what was appended since; what was ended since must have begun since. */
-void spad__trace_rewind(spad_trace *trace, spad__trace_mark *mark);
-void spad__trace_forget(const spad_trace *trace, spad__trace_mark *mark);
+void spad__trace_here(spad__trace_mark *out, const spad_trace *trace);
+void spad__trace_take_back(spad_trace *trace, const spad__trace_mark *mark);
 
 #endif

@@ -147,7 +147,7 @@ static spad__token word_or_number(spad__lexer *lexer) {
     if (!fits) {
         token.kind = SPAD__BAD;
         spad__diagnostics_add(lexer->diagnostics, lexer->source, token.span,
-                              "number too large: it does not fit 64 bits");
+                              "too many digits: the number does not fit 64 bits");
     }
     return token;
 }
@@ -266,7 +266,7 @@ static void skip_bad(spad__lexer *lexer) {
     const spad__span span = {.start = lexer->at, .length = run};
     lexer->at += run;
     const unsigned char c = (unsigned char)*text;
-    if (size > 0 && c >= 0x20 && c != 0x7F) {
+    if (size > 0 && !spad__is_harmful(text, size)) {
         spad__diagnostics_add(lexer->diagnostics, lexer->source, span,
                               "unexpected character '%.*s'", (int)size, text);
     } else {
@@ -327,14 +327,16 @@ void spad__token_describe(char *field, size_t size, const spad__source *source, 
         spad__copy_cut(field, size, "the end of the file");
     } else if (token.kind == SPAD__NEWLINE) {
         spad__copy_cut(field, size, *text == ';' ? "';'" : "the end of the line");
+    } else if (token.kind == SPAD__STRING) {
+        spad__copy_cut(field, size, "a string"); /* what is in it may be anything */
     } else {
         char shown[SHOWN + 1];
         const size_t kept = token.span.length < SHOWN ? token.span.length : SHOWN;
         memcpy(shown, text, kept);
         shown[kept] = '\0';
-        char cut[SHOWN - 4]; /* so that a long one ends in dots, between characters */
+        char cut[SHOWN - 4]; /* so that a long one ends in dots */
         spad__copy_cut(cut, sizeof cut, shown);
-        snprintf(field, size, token.kind == SPAD__STRING ? "%s" : "'%s'", cut);
+        snprintf(field, size, "'%s'", cut);
     }
 }
 

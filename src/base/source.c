@@ -149,10 +149,10 @@ static spad__span find_line(const spad__source *source, size_t at, int32_t *numb
 
 /* ---- the excerpt ----------------------------------------------------------------- */
 
-/* Characters that would act on a terminal or turn the order of the text:
- * C0 and C1 controls, and Unicode's direction marks, embeddings and isolates. */
-static bool is_harmful(const char *c, size_t size) {
-    const unsigned char *b = (const unsigned char *)c;
+/* U+200E, U+200F: marks; U+2028 to U+202E: separators, embeddings, overrides;
+ * U+2066 to U+2069: isolates. */
+bool spad__is_harmful(const char *character, size_t size) {
+    const unsigned char *b = (const unsigned char *)character;
     if (size == 1) return b[0] < 0x20 || b[0] >= 0x7F;
     if (size == 2) return b[0] == 0xC2 && b[1] < 0xA0;
     if (size != 3 || b[0] != 0xE2) return false;
@@ -190,7 +190,7 @@ static size_t render_cells(const spad__source *source, spad__span line, size_t f
                 if (cell >= first) field[used++] = ' ';
             }
         } else if (cell >= first) {
-            const bool harmful = is_harmful(c, size);
+            const bool harmful = spad__is_harmful(c, size);
             const size_t bytes = harmful ? 3 : size;
             memcpy(field + used, harmful ? "\xEF\xBF\xBD" : c, bytes);
             used += bytes;
@@ -273,6 +273,10 @@ spad_status spad_diagnostics_write(const spad_diagnostics *diagnostics, const sp
     spad__out_start(&out, sink);
     for (size_t i = 0; i < diagnostics->count; i++) {
         write_fault(&out, diagnostics->file, &diagnostics->faults[i]);
+    }
+    if (spad__diagnostics_full(diagnostics)) {
+        spad__out_string(&out, diagnostics->file);
+        spad__out_format(&out, ": stopped after %d errors\n", SPAD_DIAGNOSTICS_MAX);
     }
     return spad__out_finish(&out, error);
 }

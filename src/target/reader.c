@@ -363,7 +363,7 @@ static void check_start_row(reader *r, size_t index) {
     if (rule->lanes_min < 1 || rule->lanes_min > rule->lanes_max) {
         FAULT(r, span, "not a range of lane counts: from 1, and upwards");
     } else if (rule->lanes_max > r->space.lanes) {
-        FAULT(r, span, "the space has only %lld lanes", (long long)r->space.lanes);
+        FAULT(r, span, "more lanes than the %lld of the space", (long long)r->space.lanes);
     } else if (highest > r->space.lanes - rule->lanes_min) {
         FAULT(r, span, "%lld lanes do not fit at start lane %lld of %lld",
               (long long)rule->lanes_min, (long long)highest, (long long)r->space.lanes);

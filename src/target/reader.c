@@ -122,8 +122,8 @@ static size_t find_keyword(reader *r, const char *what, const void *rows, size_t
 /* Reads the name of a row that exists already. */
 static bool read_reference(reader *r, const char *what, const void *rows, size_t row_size,
                            size_t count, size_t *index) {
-    char wanted[32] = "the name of ";
-    strcat(wanted, what);
+    char wanted[32];
+    snprintf(wanted, sizeof wanted, "the name of %s", what);
     const char *name;
     if (!spad__parser_name(&r->parser, wanted, &name)) return false;
     *index = find_row(rows, row_size, count, name);

@@ -589,6 +589,23 @@ static void random_targets_read_back(void **state) {
     }
 }
 
+static void bytes_that_are_no_text_are_replaced(void **state) {
+    (void)state;
+    test_text text;
+    const spad_space space = {.name = "s", .lanes = 1, .bytes = 4, .alignment = 1, .granule = 1};
+    const spad_target target = {
+        .name = "t", .about = "\xFFx", .family = "f", .space_count = 1, .spaces = &space};
+    test_text_init(&text);
+    assert_int_equal(spad_target_write(&target, &text.sink, NULL), SPAD_OK);
+    assert_string_equal(text.bytes, "target t \"\xEF\xBF\xBDx\"\n"
+                                    "family f\n"
+                                    "\n"
+                                    "space s {\n"
+                                    "    bytes     4\n"
+                                    "}\n");
+    test_text_free(&text);
+}
+
 static void writing_reports_a_sink_that_fails(void **state) {
     (void)state;
     test_text text;
@@ -692,6 +709,7 @@ int main(void) {
         cmocka_unit_test(tables_have_limits),
         cmocka_unit_test(every_built_in_target_reads_back),
         cmocka_unit_test(random_targets_read_back),
+        cmocka_unit_test(bytes_that_are_no_text_are_replaced),
         cmocka_unit_test(writing_reports_a_sink_that_fails),
         cmocka_unit_test(reading_survives_failing_allocations),
         cmocka_unit_test(mutated_files_never_crash),

@@ -7,8 +7,9 @@
  * Sources:
  *   [catlass] CATLASS, include/catlass/arch/arch.hpp: sizes
  *   [cann]    CANN 8.5 Ascend C guide, hardware constraints: alignment
- *   [move]    CATLASS migration notes and the Ascend C data movement
- *             reference: which pipe moves what
+ *   [move]    CATLASS migration notes and the pipe marks of the data copies in
+ *             asc-devkit: which pipe moves what. That fixpipe itself fetches FB
+ *             from L1 is our reading; no mark says so.
  *
  * Other public tables differ: the carver table of TileLang-Ascend has 1 MiB of
  * L1 and 512 KiB of L0C for the 910B, its code generator 256 KiB of UB for the

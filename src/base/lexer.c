@@ -276,10 +276,12 @@ static void skip_bad(spad__lexer *lexer) {
 
 static bool match_punctuation(spad__lexer *lexer, spad__token *token) {
     const size_t left = lexer->source->length - lexer->at;
+    const char *text = lexer->source->text + lexer->at;
     for (size_t i = 0; i < PUNCTUATION_COUNT; i++) {
-        const size_t length = strlen(punctuation[i].spelling);
-        if (length > left) continue;
-        if (memcmp(lexer->source->text + lexer->at, punctuation[i].spelling, length) != 0) continue;
+        const char *spelling = punctuation[i].spelling;
+        if (spelling[0] != *text) continue;
+        const size_t length = strlen(spelling);
+        if (length > left || memcmp(text, spelling, length) != 0) continue;
         *token = (spad__token){.kind = punctuation[i].kind,
                                .span = {.start = lexer->at, .length = length}};
         lexer->at += length;

@@ -169,6 +169,11 @@ static void list_starts(const spad_lane_rule *rule, char *field, size_t size) {
     spad__copy_cut(field, size, text);
 }
 
+/* "lane" or "lanes" */
+static const char *lanes_word(int64_t count) {
+    return count == 1 ? "lane" : "lanes";
+}
+
 static spad_status lane_fault(const spad_space *space, int64_t lanes, spad_error *error) {
     spad__fact_names(error, space->name, NULL);
     spad__fact_amounts(error, lanes, space->lanes, SPAD_NO_FACT);
@@ -177,31 +182,33 @@ static spad_status lane_fault(const spad_space *space, int64_t lanes, spad_error
 
 spad_status spad_space_check_lanes(const spad_space *space, int64_t lane, int64_t lanes,
                                    spad_error *error) {
+    const char *word = lanes_word(lanes);
     if (lanes < 1 || lanes > space->lanes) {
-        spad__fail(error, SPAD_ERR_LANES, "a tile of %lld lanes does not fit: '%s' has %lld",
-                   (long long)lanes, space->name, (long long)space->lanes);
+        spad__fail(error, SPAD_ERR_LANES, "a tile of %lld %s does not fit: '%s' has %lld",
+                   (long long)lanes, word, space->name, (long long)space->lanes);
         return lane_fault(space, lanes, error);
     }
     const spad_lane_rule *rule = find_rule(space, lanes);
     if (space->lane_rule_count > 0 && rule == NULL) {
-        spad__fail(error, SPAD_ERR_LANES, "'%s' has no start lane for a tile of %lld lanes",
-                   space->name, (long long)lanes);
+        spad__fail(error, SPAD_ERR_LANES, "'%s' has no start lane for a tile of %lld %s",
+                   space->name, (long long)lanes, word);
         return lane_fault(space, lanes, error);
     }
     if (rule != NULL && !allows_start(rule, lane)) {
         char starts[128];
         list_starts(rule, starts, sizeof starts);
         spad__fail(error, SPAD_ERR_LANES,
-                   "a tile of %lld lanes cannot start at lane %lld of '%s'; "
+                   "a tile of %lld %s cannot start at lane %lld of '%s'; "
                    "%lld to %lld lanes start at %s",
-                   (long long)lanes, (long long)lane, space->name, (long long)rule->lanes_min,
+                   (long long)lanes, word, (long long)lane, space->name, (long long)rule->lanes_min,
                    (long long)rule->lanes_max, starts);
         return lane_fault(space, lanes, error);
     }
     if (lane < 0 || lane > space->lanes - lanes) {
         spad__fail(error, SPAD_ERR_LANES,
-                   "a tile of %lld lanes at lane %lld does not lie in the %lld lanes of '%s'",
-                   (long long)lanes, (long long)lane, (long long)space->lanes, space->name);
+                   "a tile of %lld %s at lane %lld does not lie in the %lld %s of '%s'",
+                   (long long)lanes, word, (long long)lane, (long long)space->lanes,
+                   lanes_word(space->lanes), space->name);
         return lane_fault(space, lanes, error);
     }
     return SPAD_OK;

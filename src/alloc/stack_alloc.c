@@ -443,9 +443,15 @@ static inline int64_t take_record(spad_stack *stack) {
     return number;
 }
 
-static inline void update_combined_peak(spad_stack *stack) {
-    const int64_t combined = stack->sp - stack->lower + stack->upper - stack->hp;
-    if (combined > stack->stats.peak_combined) stack->stats.peak_combined = combined;
+/* All three, whoever allocates: the cursors also move between allocations, by
+ * spad_stack_align and by the library's pop_heap. */
+static inline void update_peaks(spad_stack *stack) {
+    const int64_t on_stack = stack->sp - stack->lower;
+    const int64_t on_heap = stack->upper - stack->hp;
+    spad_stack_stats *stats = &stack->stats;
+    if (on_stack > stats->peak_stack) stats->peak_stack = on_stack;
+    if (on_heap > stats->peak_heap) stats->peak_heap = on_heap;
+    if (on_stack + on_heap > stats->peak_combined) stats->peak_combined = on_stack + on_heap;
 }
 
 static inline void commit_stack(spad_stack *stack, stack_scope *top, int64_t number, int64_t end) {
@@ -457,10 +463,7 @@ static inline void commit_stack(spad_stack *stack, stack_scope *top, int64_t num
     if (end > top->high) top->high = end;
     stack->sp = end;
     stack->stats.stack_allocations++;
-    if (end - stack->lower > stack->stats.peak_stack) {
-        stack->stats.peak_stack = end - stack->lower;
-    }
-    update_combined_peak(stack);
+    update_peaks(stack);
 }
 
 static void commit_heap(spad_stack *stack, int64_t number, int64_t hp) {
@@ -468,8 +471,7 @@ static void commit_heap(spad_stack *stack, int64_t number, int64_t hp) {
         .record = number, .before = stack->hp, .bytes = stack->records.items[number].rect.bytes};
     stack->hp = hp;
     stack->stats.heap_allocations++;
-    stack->stats.peak_heap = spad__max(stack->stats.peak_heap, stack->upper - hp);
-    update_combined_peak(stack);
+    update_peaks(stack);
 }
 
 static spad_status place_request(spad_rect *out, spad_stack *stack, stack_request *request,

@@ -45,6 +45,7 @@ typedef struct model {
     model_tensor tensors[MAX_TENSORS]; /* in order of allocation */
     int count;
     int64_t overlaps;
+    spad_stack_stats stats;
     int undone; /* tensors that a rollback has taken back; the trace still has them */
 } model;
 
@@ -132,6 +133,22 @@ static int64_t section_sharers(const model *m) {
     return found;
 }
 
+static void model_stats(model *m) {
+    const int64_t on_stack = m->sp - m->lower;
+    const int64_t on_heap = m->upper - m->hp;
+    if (on_stack > m->stats.peak_stack) m->stats.peak_stack = on_stack;
+    if (on_heap > m->stats.peak_heap) m->stats.peak_heap = on_heap;
+    if (on_stack + on_heap > m->stats.peak_combined) m->stats.peak_combined = on_stack + on_heap;
+}
+
+static spad_status model_align(model *m, int64_t align) {
+    if (m->automatic) return SPAD_ERR_NO_ADDRESS;
+    const int64_t address = count_up(m->sp, align);
+    if (m->behaviour == SPAD_STACK_EXACT && address > m->hp) return SPAD_ERR_NO_FIT;
+    m->sp = address;
+    return SPAD_OK;
+}
+
 static spad_status model_put(model *m, int64_t bytes, int64_t align, int64_t element) {
     const bool exact = m->behaviour == SPAD_STACK_EXACT;
     if (align < 0) align = element;
@@ -150,6 +167,8 @@ static spad_status model_put(model *m, int64_t bytes, int64_t align, int64_t ele
     m->sp = address + bytes;
     if (m->sp > top->next) top->next = m->sp;
     if (m->sp > top->high) top->high = m->sp;
+    m->stats.stack_allocations++;
+    model_stats(m);
     sharers(m);
     m->overlaps += section_sharers(m);
     return SPAD_OK;
@@ -188,6 +207,8 @@ static spad_status model_heap(model *m, int64_t bytes, int64_t align, int64_t el
                                             .address = address,
                                             .bytes = bytes,
                                             .heap_before = before};
+    m->stats.heap_allocations++;
+    model_stats(m);
     if (m->behaviour == SPAD_STACK_EXACT) assert_int_equal(sharers(m), 0);
     return SPAD_OK;
 }
@@ -276,6 +297,8 @@ static void compare(const model *m, const spad_stack *stack, const spad_trace *t
     assert_int_equal(spad_stack_free_space(stack), m->hp - m->sp);
     assert_int_equal(spad_stack_depth(stack), m->depth);
     assert_int_equal(spad_stack_overlap_count(stack), m->overlaps);
+    const spad_stack_stats stack_stats = spad_stack_get_stats(stack);
+    assert_memory_equal(&stack_stats, &m->stats, sizeof stack_stats);
     int64_t high = INT64_MIN;
     for (int d = m->depth - 1; d >= 0; d--) {
         spad_stack_scope scope;
@@ -343,7 +366,7 @@ static spad_status step(spad__random *random, model *m, spad_stack *stack) {
     spad_error error;
     spad_status expected;
     spad_status status;
-    switch (spad__random_below(random, 12)) {
+    switch (spad__random_below(random, 13)) {
     case 0:
     case 1: {
         const int64_t degree = spad__random_in(random, -1, 4);
@@ -365,6 +388,12 @@ static spad_status step(spad__random *random, model *m, spad_stack *stack) {
         expected = model_pop(m);
         status = spad_stack_pop_heap(stack, &error);
         break;
+    case 7: {
+        const int64_t align = spad__random_in(random, 1, 32);
+        expected = model_align(m, align);
+        status = spad_stack_align(stack, align, &error);
+        break;
+    }
     default: return step_alloc(random, m, stack);
     }
     assert_int_equal(status, expected);

@@ -105,12 +105,8 @@ int64_t spad_dtype_bytes(spad_dtype dtype) {
 
 /* ---- names ------------------------------------------------------------------ */
 
-static char lower(char c) {
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
 static bool same_word(const char *a, const char *b) {
-    while (*a != '\0' && lower(*a) == lower(*b)) a++, b++;
+    while (*a != '\0' && spad__lower(*a) == spad__lower(*b)) a++, b++;
     return *a == *b;
 }
 

@@ -23,6 +23,10 @@
 
 enum { LINE_SHOWN = 1, LINE_LAST = 2 };
 
+static const spad_scope *scope_of(const spad_trace *trace, const spad_event *event) {
+    return &trace->scopes.items[event->scope];
+}
+
 static const spad_tensor *tensor_of(const spad_trace *trace, const spad_event *event) {
     return &trace->tensors.items[event->tensor];
 }
@@ -95,22 +99,21 @@ static void write_alloc(spad__out *out, const spad_event *event, const spad_tens
 }
 
 static void write_line(spad__out *out, const spad_trace *trace, const spad_event *event) {
-    const spad_scope *scope = event->scope >= 0 ? &trace->scopes.items[event->scope] : NULL;
     switch (event->kind) {
     case SPAD_EVENT_SCOPE_OPEN:
         spad__out_string(out, "▶ SCOPE ");
-        write_scope_name(out, scope->name);
-        spad__out_format(out, " [interleave=%lld] @ %lld", (long long)scope->degree,
-                         (long long)event->address);
+        write_scope_name(out, scope_of(trace, event)->name);
+        spad__out_format(out, " [interleave=%lld] @ %lld",
+                         (long long)scope_of(trace, event)->degree, (long long)event->address);
         break;
     case SPAD_EVENT_SCOPE_CLOSE:
         spad__out_string(out, "◀ END ");
-        write_scope_name(out, scope->name);
+        write_scope_name(out, scope_of(trace, event)->name);
         spad__out_format(out, " freed=%lld B", (long long)event->bytes);
         break;
     case SPAD_EVENT_SECTION:
         spad__out_format(out, "%s section: %lld/%lld @ %lld", event->count == 0 ? "↻" : "↳",
-                         (long long)event->count, (long long)scope->degree,
+                         (long long)event->count, (long long)scope_of(trace, event)->degree,
                          (long long)event->address);
         break;
     case SPAD_EVENT_ALLOC: write_alloc(out, event, tensor_of(trace, event)); break;

@@ -95,6 +95,7 @@ spad_status spad_stack_create(spad_stack **out, const spad_target *target, const
     stack->logged = options->trace != NULL ? spad_trace_event_count(options->trace) : 0;
     spad__names_init(&stack->names, &host);
     stack->everyday_lanes = everyday_lanes(stack);
+    spad__stack_expect_peaks(stack);
     *out = stack;
     return SPAD_OK;
 }
@@ -352,6 +353,7 @@ static int64_t heap_after_pop(const spad_stack *stack, const stack_heap_entry *n
 void spad__stack_drop_heap(spad_stack *stack) {
     const stack_heap_entry *newest = &stack->heap.items[--stack->heap.count];
     stack->hp = heap_after_pop(stack, newest);
+    spad__stack_expect_peaks(stack);
     end_record(stack, newest->record, (int64_t)stack->heap.count);
 }
 

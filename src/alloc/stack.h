@@ -95,6 +95,7 @@ struct spad_stack {
     char *prefix;
     size_t prefix_size; /* bytes of its block */
     spad_stack_stats stats;
+    int64_t quiet_top; /* stack allocations that end at or below it raise no peak */
     uint64_t scope_serial;
     SPAD_ARRAY(spad_stack_overlap) overlaps;
     int64_t overlap_count;
@@ -119,6 +120,12 @@ static inline stack_section *spad__stack_section(const spad_stack *stack,
 /* Tensors allocated so far: the number of the next one. */
 static inline int64_t spad__stack_tensor_count(const spad_stack *stack) {
     return stack->stats.stack_allocations + stack->stats.heap_allocations;
+}
+
+/* The peaks may rise again at any address: after the heap came down without an
+ * allocation, or the statistics went back. */
+static inline void spad__stack_expect_peaks(spad_stack *stack) {
+    stack->quiet_top = INT64_MIN;
 }
 
 /* Fills *error for a tensor of `bytes` that does not fit although `available` are free. */

@@ -445,13 +445,14 @@ static inline int64_t take_record(spad_stack *stack) {
 
 /* All three, whoever allocates: the cursors also move between allocations, by
  * spad_stack_align and by the library's pop_heap. */
-static inline void update_peaks(spad_stack *stack) {
+static void update_peaks(spad_stack *stack) {
     const int64_t on_stack = stack->sp - stack->lower;
     const int64_t on_heap = stack->upper - stack->hp;
     spad_stack_stats *stats = &stack->stats;
     if (on_stack > stats->peak_stack) stats->peak_stack = on_stack;
     if (on_heap > stats->peak_heap) stats->peak_heap = on_heap;
     if (on_stack + on_heap > stats->peak_combined) stats->peak_combined = on_stack + on_heap;
+    stack->quiet_top = stack->sp;
 }
 
 static inline void commit_stack(spad_stack *stack, stack_scope *top, int64_t number, int64_t end) {
@@ -463,7 +464,7 @@ static inline void commit_stack(spad_stack *stack, stack_scope *top, int64_t num
     if (end > top->high) top->high = end;
     stack->sp = end;
     stack->stats.stack_allocations++;
-    update_peaks(stack);
+    if (end > stack->quiet_top) update_peaks(stack);
 }
 
 static void commit_heap(spad_stack *stack, int64_t number, int64_t hp) {

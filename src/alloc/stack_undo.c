@@ -88,6 +88,7 @@ static void restore(spad_stack *stack, const spad_stack_checkpoint *mark) {
     stack->sp = mark->stack_address;
     stack->hp = mark->heap_address;
     stack->stats = mark->stats; /* with it, the numbers given out */
+    spad__stack_expect_peaks(stack);
     spad__names_truncate(&stack->names, mark->name_count);
     stack->overlap_count = mark->overlap_count;
     if ((int64_t)stack->overlaps.count > mark->overlap_count) {

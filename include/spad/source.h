@@ -25,30 +25,49 @@ typedef struct spad_diagnostic {
     const char *message; /**< one line; borrowed from the collection */
 } spad_diagnostic;
 
-/** A collection of faults. Externally synchronised. */
+/** The faults of one text: the last one that was read with the collection.
+ *  Externally synchronised. */
 typedef struct spad_diagnostics spad_diagnostics;
+
+/** After this many faults a reader stops looking. */
+#define SPAD_DIAGNOSTICS_MAX 20
 
 /** An empty collection, owned by the caller. SPAD_ERR_HOST_MEMORY. */
 SPAD_API spad_status spad_diagnostics_create(spad_diagnostics **out, const spad_host *host,
                                              spad_error *error);
+
+/** NULL is left alone. */
 SPAD_API void spad_diagnostics_destroy(spad_diagnostics *diagnostics);
 
-/** Number of faults kept. After 20 a reader stops looking. */
+/** Number of faults kept, at most SPAD_DIAGNOSTICS_MAX. */
 SPAD_API size_t spad_diagnostics_count(const spad_diagnostics *diagnostics);
 
-/** The fault at an index below the count; borrowed until the next change. */
+/** The fault at an index below the count, in the order of the text, and NULL
+ *  beyond it; borrowed until the next change. */
 SPAD_API const spad_diagnostic *spad_diagnostics_get(const spad_diagnostics *diagnostics,
                                                      size_t index);
 
 /**
- * Writes every fault as "file:line:col: message", the source line and a caret:
+ * Writes every fault with its place, the source line and a caret. The line is
+ * shown without control characters, and a long one cut around the fault. A
+ * full collection ends with a line that says so.
  *
- *     my.chip:3:12: error: expected a number after 'lanes', found 'many'
- *         lanes many
- *               ^~~~
+ *     my.chip:3:11: error: expected a whole number after 'lanes', found 'many'
+ *         3 |     lanes many
+ *           |           ^~~~
  */
 SPAD_API spad_status spad_diagnostics_write(const spad_diagnostics *diagnostics,
                                             const spad_sink *sink, spad_error *error);
+
+/** Writes {"file": ..., "faults": [{code, line, column, width, message}, ...]}. */
+SPAD_API spad_status spad_diagnostics_write_json(const spad_diagnostics *diagnostics,
+                                                 const spad_sink *sink, spad_error *error);
+
+/** The words with which our messages about an unknown name end, for front ends
+ *  that have names of their own: "; did you mean 'a' or 'b'?", or "" when no
+ *  name is near. Cut to the size of the field, which is at least 1. */
+SPAD_API void spad_close_names(char *field, size_t size, const char *word, const char *const *names,
+                               size_t count);
 
 #ifdef __cplusplus
 }

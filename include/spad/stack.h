@@ -266,12 +266,9 @@ typedef struct spad_stack_checkpoint {
     int64_t next_section;
     int64_t scope_high;
     int64_t section_newest;
-    int64_t section_low;
-    int64_t section_high;
     size_t heap_count;
     int64_t heap_newest; /* number of its tensor */
     size_t name_count;
-    int64_t tensor_count;
     int64_t overlap_count;
     spad_stack_stats stats;
 } spad_stack_checkpoint;

@@ -35,7 +35,6 @@ extern "C" {
     X(SPACE, -10, "SPAD-SPACE", "the operation does not work in that memory space")              \
     /* the state the object is in */                                                             \
     X(NO_SCOPE, -30, "SPAD-NO-SCOPE", "the operation needs an open scope")                       \
-    X(OPEN_SCOPE, -31, "SPAD-OPEN-SCOPE", "the operation needs every scope closed")              \
     X(HEAP_EMPTY, -32, "SPAD-HEAP-EMPTY", "there is nothing on the heap to free")                \
     X(NO_ADDRESS, -33, "SPAD-NO-ADDRESS", "addresses are left to the planner in automatic mode") \
     X(STALE, -34, "SPAD-STALE", "a checkpoint or handle is older than what it refers to")        \

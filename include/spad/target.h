@@ -53,7 +53,7 @@ typedef struct spad_lane_rule {
  * may not cross from one to the next.
  */
 typedef struct spad_space {
-    const char *name;       /**< lower case, unique in the target: "sbuf", "shared" */
+    const char *name;       /**< unique in the target: "sbuf", "shared" */
     const char *about;      /**< what it holds, one line */
     int64_t lanes;          /**< at least 1 */
     int64_t bytes;          /**< per lane, reserve included; SPAD_UNBOUNDED: not given */
@@ -62,7 +62,7 @@ typedef struct spad_space {
     int64_t granule;        /**< sizes are rounded up to a multiple; at least 1 */
     int64_t bank_bytes;     /**< 0: no banks */
     int64_t plain_limit;    /**< bytes one user gets without asking for more (CUDA's static
-                                 limit); 0: the whole space */
+                                 limit, a thread's registers); 0: all that is usable */
     bool banks_exclusive;   /**< a tile may not cross a bank border */
     bool power_of_two;      /**< sizes are rounded up to a power of two of granules */
     bool off_chip;          /**< holds tensors that need no placement: HBM, global memory */
@@ -77,7 +77,7 @@ typedef struct spad_engine {
     const char *about;
     int64_t count; /**< how many of them work side by side; at least 1 */
     int64_t clock_khz;
-    int64_t width;        /**< elements per cycle over all lanes, 32-bit elements */
+    int64_t width;        /**< results per cycle over all lanes, 32-bit elements */
     int64_t width_16bit;  /**< the same for 16-bit elements; 0: as width */
     int64_t width_8bit;   /**< the same for 8-bit elements; 0: as width_16bit */
     int64_t min_cycles;   /**< shortest operation */
@@ -95,15 +95,19 @@ typedef struct spad_exclusion {
     size_t space;
 } spad_exclusion;
 
+/** Most spaces of a target (engines keep a bit for each), and most engines. */
+#define SPAD_SPACES_MAX 64
+#define SPAD_ENGINES_MAX 64
+
 typedef struct spad_target {
     const char *name;   /**< "trn2", "sm_90" */
     const char *about;  /**< one line */
     const char *family; /**< "neuron", "nvidia", "ascend", "host", or what a file says */
     int64_t max_groups; /**< blocks that share one unit's memory at most (CUDA: blocks per
                              SM); 0: not shared */
-    size_t space_count; /**< at most 64 */
+    size_t space_count; /**< at most SPAD_SPACES_MAX */
     const spad_space *spaces;
-    size_t engine_count;
+    size_t engine_count; /**< at most SPAD_ENGINES_MAX */
     const spad_engine *engines;
     size_t exclusion_count;
     const spad_exclusion *exclusions;

@@ -42,6 +42,19 @@ static spad_status check_bounds(const spad_space *space, int64_t lower, int64_t 
     return SPAD_OK;
 }
 
+/* See spad_stack.everyday_lanes. */
+static int64_t everyday_lanes(const spad_stack *stack) {
+    const spad_space *space = stack->space;
+    if (stack->behaviour != SPAD_STACK_EXACT || stack->trace != NULL || space->alignment != 1 ||
+        space->granule != 1 || space->power_of_two || space->banks_exclusive) {
+        return 0;
+    }
+    enum { FEW = 128 }; /* as many as the chips have; wider tiles take the general way */
+    int64_t lanes = 0;
+    while (lanes < FEW && spad_space_check_lanes(space, 0, lanes + 1, NULL) == SPAD_OK) lanes++;
+    return lanes;
+}
+
 spad_status spad_stack_create(spad_stack **out, const spad_target *target, const char *space_name,
                               int64_t lower, int64_t upper, const spad_stack_options *options,
                               spad_error *error) {
@@ -81,6 +94,7 @@ spad_status spad_stack_create(spad_stack **out, const spad_target *target, const
     stack->trace = options->trace;
     stack->logged = options->trace != NULL ? spad_trace_event_count(options->trace) : 0;
     spad__names_init(&stack->names, &host);
+    stack->everyday_lanes = everyday_lanes(stack);
     *out = stack;
     return SPAD_OK;
 }
@@ -125,6 +139,12 @@ static void end_record(spad_stack *stack, int64_t number, int64_t heap_left) {
 }
 
 void spad__stack_end_records(spad_stack *stack, stack_section *section, int64_t until) {
+    if (stack->trace == NULL && until == -1 && section->newest != -1) { /* all at once */
+        stack->records.items[section->oldest].next = stack->free_record;
+        stack->free_record = section->newest;
+        section->newest = -1;
+        return;
+    }
     while (section->newest != until) {
         const int64_t newest = section->newest;
         section->newest = stack->records.items[newest].next;
@@ -155,13 +175,17 @@ static void update_shadow(const spad_stack *stack, stack_scope *scope) {
     scope->shadow = span_union(scope->outer, later_sections(stack, scope));
 }
 
-/* At a wrap: tails from the last section to the first. O(sections), paid for
- * by the increments of the round. */
+/* At a wrap: tails from the last section to the first. O(sections and
+ * tensors), paid for by the increments and allocations of the round. */
 static void set_tails(spad_stack *stack, const stack_scope *scope) {
     stack_span tail = STACK_EMPTY_SPAN;
     for (size_t i = scope->entered; i-- > 0;) {
         stack_section *section = &stack->sections.items[scope->first_section + i];
-        tail = span_union(tail, section->used);
+        for (int64_t r = section->newest; r != -1; r = stack->records.items[r].next) {
+            const spad_rect rect = stack->records.items[r].rect;
+            if (rect.byte == SPAD_NO_BYTE) continue;
+            tail = span_union(tail, (stack_span){rect.byte, rect.byte + rect.bytes});
+        }
         section->tail = tail;
     }
 }
@@ -174,7 +198,20 @@ static spad_status no_scope(const char *what, spad_error *error) {
 }
 
 static stack_section new_section(void) {
-    return (stack_section){.newest = -1, .used = STACK_EMPTY_SPAN, .tail = STACK_EMPTY_SPAN};
+    return (stack_section){.newest = -1, .tail = STACK_EMPTY_SPAN};
+}
+
+static spad_status name_scope(stack_scope *scope, spad_stack *stack, const char *name,
+                              spad_error *error) {
+    scope->name = NULL;
+    if (name == NULL || *name == '\0') return SPAD_OK;
+    scope->texts_before = spad__arena_here(&stack->scope_texts);
+    scope->name = spad__arena_copy(&stack->scope_texts, name, strlen(name));
+    return scope->name != NULL ? SPAD_OK : spad__fail_host_memory(error);
+}
+
+static void forget_scope_name(spad_stack *stack, const stack_scope *scope) {
+    if (scope->name != NULL) spad__arena_rewind(&stack->scope_texts, scope->texts_before);
 }
 
 spad_status spad_stack_open_scope(spad_stack *stack, int64_t interleave, const char *name,
@@ -186,43 +223,34 @@ spad_status spad_stack_open_scope(spad_stack *stack, int64_t interleave, const c
         spad__fact_names(error, name, NULL);
         return SPAD_ERR_ARGUMENT;
     }
-    const spad__arena_mark texts_before = spad__arena_here(&stack->scope_texts);
-    const char *copy = NULL;
     if (!spad__array_reserve(&stack->host, &stack->scopes, 1) ||
         !spad__array_reserve(&stack->host, &stack->sections, 1)) {
         return spad__fail_host_memory(error);
     }
-    if (name != NULL && *name != '\0') {
-        copy = spad__arena_copy(&stack->scope_texts, name, strlen(name));
-        if (copy == NULL) return spad__fail_host_memory(error);
-    }
     const stack_scope *parent = spad__stack_top(stack);
-    int64_t traced = -1;
+    stack_scope *scope = &stack->scopes.items[stack->scopes.count];
+    spad_status status = name_scope(scope, stack, name, error);
+    if (status != SPAD_OK) return status;
+    scope->traced = -1;
     if (stack->trace != NULL) {
-        const spad_status status =
-            spad_trace_open_scope(&traced, stack->trace, copy, interleave,
-                                  parent != NULL ? parent->traced : -1, stack->sp, error);
+        status = spad_trace_open_scope(&scope->traced, stack->trace, scope->name, interleave,
+                                       parent != NULL ? parent->traced : -1, stack->sp, error);
         if (status != SPAD_OK) {
-            spad__arena_rewind(&stack->scope_texts, texts_before);
+            forget_scope_name(stack, scope);
             return status;
         }
     }
-    const stack_span outer = parent != NULL ? parent->shadow : STACK_EMPTY_SPAN;
-    stack->scopes.items[stack->scopes.count++] = (stack_scope){
-        .name = copy,
-        .texts_before = texts_before,
-        .start = stack->sp,
-        .degree = interleave,
-        .next_section = stack->sp,
-        .high = stack->sp,
-        .first_section = stack->sections.count,
-        .entered = 1,
-        .outer = outer,
-        .shadow = outer,
-        .traced = traced,
-        .serial = ++stack->scope_serial,
-    };
+    scope->start = scope->next_section = scope->high = stack->sp;
+    scope->degree = interleave;
+    scope->section = 0;
+    scope->first_section = stack->sections.count;
+    scope->entered = 1;
+    scope->wrapped = false;
+    scope->outer = scope->shadow = parent != NULL ? parent->shadow : STACK_EMPTY_SPAN;
+    scope->serial = ++stack->scope_serial;
+    scope->increments = 0;
     stack->sections.items[stack->sections.count++] = new_section();
+    stack->scopes.count++;
     return SPAD_OK;
 }
 
@@ -246,7 +274,7 @@ void spad__stack_drop_scope(spad_stack *stack) {
     }
     stack->sp = top->start;
     stack->sections.count = top->first_section;
-    spad__arena_rewind(&stack->scope_texts, top->texts_before);
+    forget_scope_name(stack, top);
     stack->scopes.count--;
 }
 
@@ -303,7 +331,6 @@ spad_status spad_stack_increment_section(spad_stack *stack, spad_error *error) {
     top->increments++;
     stack_section *section = spad__stack_section(stack, top);
     spad__stack_end_records(stack, section, -1);
-    section->used = STACK_EMPTY_SPAN;
     update_shadow(stack, top);
     if (stack->trace != NULL) {
         spad_trace_section(stack->trace, top->traced, next, stack->sp, NULL);

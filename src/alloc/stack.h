@@ -43,13 +43,13 @@ typedef struct stack_span {
 
 typedef struct stack_section {
     int64_t newest;  /* record; -1: none */
-    stack_span used; /* bytes of its records */
+    int64_t oldest;  /* the end of the list; undefined when it is empty */
     stack_span tail; /* set at a wrap: bytes of its records and of the sections behind it */
 } stack_section;
 
 typedef struct stack_scope {
     const char *name;              /* in scope_texts; NULL: unnamed */
-    spad__arena_mark texts_before; /* scope_texts without it */
+    spad__arena_mark texts_before; /* scope_texts without it, if it has a name */
     int64_t start;
     int64_t degree;
     int64_t section;      /* the current one */
@@ -79,6 +79,8 @@ struct spad_stack {
     spad_stack_behaviour behaviour;
     bool automatic;
     bool default_heap;
+    int64_t everyday_lanes; /* tiles of up to so many lanes at lane 0 need no further check and
+                               no log; 0: every request goes the general way */
     int64_t lower;
     int64_t upper;
     int64_t sp;
@@ -93,7 +95,6 @@ struct spad_stack {
     char *prefix;
     size_t prefix_size; /* bytes of its block */
     spad_stack_stats stats;
-    int64_t tensor_count; /* numbers given out */
     uint64_t scope_serial;
     SPAD_ARRAY(spad_stack_overlap) overlaps;
     int64_t overlap_count;
@@ -113,6 +114,11 @@ static inline stack_scope *spad__stack_top(const spad_stack *stack) {
 static inline stack_section *spad__stack_section(const spad_stack *stack,
                                                  const stack_scope *scope) {
     return &stack->sections.items[scope->first_section + (size_t)scope->section];
+}
+
+/* Tensors allocated so far: the number of the next one. */
+static inline int64_t spad__stack_tensor_count(const spad_stack *stack) {
+    return stack->stats.stack_allocations + stack->stats.heap_allocations;
 }
 
 /* Fills *error for a tensor of `bytes` that does not fit although `available` are free. */

@@ -12,6 +12,7 @@
 
 #include "alloc/stack.h"
 #include "base/checked.h"
+#include "base/dtype.h"
 #include "base/error.h"
 #include "base/interval.h"
 
@@ -218,8 +219,10 @@ static bool settle_down(int64_t *address, const stack_request *request, const sp
     if (!spad__align_down(*address, request->align, address) || !in_limit(*address)) return false;
     if (!crosses_bank(request, space, *address)) return true;
     int64_t border;
-    spad__align_down(*address + request->bytes - 1, space->bank_bytes, &border);
-    if (!spad__align_down(border - request->bytes, request->align, address)) return false;
+    if (!spad__align_down(*address + request->bytes - 1, space->bank_bytes, &border) ||
+        !spad__align_down(border - request->bytes, request->align, address)) {
+        return false;
+    }
     if (!crosses_bank(request, space, *address)) return true;
     int64_t align;
     return spad__lcm(request->align, space->bank_bytes, &align) &&
@@ -389,7 +392,7 @@ static size_t find_overlaps(spad_stack *stack, spad_rect rect, bool note) {
                 found++;
                 if (!note || stack->overlaps.count == SPAD_STACK_OVERLAPS_KEPT) continue;
                 stack->overlaps.items[stack->overlaps.count++] =
-                    (spad_stack_overlap){.newer = stack->tensor_count,
+                    (spad_stack_overlap){.newer = spad__stack_tensor_count(stack),
                                          .older = older->number,
                                          .newer_rect = rect,
                                          .older_rect = older->rect};
@@ -432,61 +435,49 @@ static spad_status log_alloc(int64_t *out, spad_stack *stack, const stack_reques
     return spad_trace_alloc(out, stack->trace, &tensor, shown, error);
 }
 
-static void update_stats(spad_stack *stack, spad_mode mode) {
-    spad_stack_stats *stats = &stack->stats;
-    const int64_t on_stack = stack->sp - stack->lower;
-    const int64_t on_heap = stack->upper - stack->hp;
-    stats->peak_stack = spad__max(stats->peak_stack, on_stack);
-    stats->peak_heap = spad__max(stats->peak_heap, on_heap);
-    stats->peak_combined = spad__max(stats->peak_combined, on_stack + on_heap);
-    if (mode == SPAD_MODE_STACK)
-        stats->stack_allocations++;
-    else
-        stats->heap_allocations++;
-}
-
-static int64_t store_record(spad_stack *stack, const stack_record *record) {
-    int64_t number = stack->free_record;
-    if (number >= 0) {
-        stack->free_record = stack->records.items[number].next;
-    } else {
-        number = (int64_t)stack->records.count++;
-    }
-    stack->records.items[number] = *record;
+/* A place for a record; room must have been reserved. */
+static inline int64_t take_record(spad_stack *stack) {
+    const int64_t number = stack->free_record;
+    if (number < 0) return (int64_t)stack->records.count++;
+    stack->free_record = stack->records.items[number].next;
     return number;
 }
 
-static void commit(spad_stack *stack, const stack_request *request, const stack_spot *spot,
-                   stack_record *record) {
-    stack_scope *top = spad__stack_top(stack);
-    if (request->mode == SPAD_MODE_STACK) {
-        stack_section *section = spad__stack_section(stack, top);
-        record->next = section->newest;
-        section->newest = store_record(stack, record);
-        if (record->rect.byte != SPAD_NO_BYTE) {
-            section->used.low = spad__min(section->used.low, spot->address);
-            section->used.high = spad__max(section->used.high, spot->sp);
-        }
-        top->next_section = spad__max(top->next_section, spot->sp);
-        top->high = spad__max(top->high, spot->sp);
-    } else {
-        record->next = -1;
-        const int64_t number = store_record(stack, record);
-        stack->heap.items[stack->heap.count++] =
-            (stack_heap_entry){.record = number, .before = stack->hp, .bytes = request->bytes};
+static inline void update_combined_peak(spad_stack *stack) {
+    const int64_t combined = stack->sp - stack->lower + stack->upper - stack->hp;
+    if (combined > stack->stats.peak_combined) stack->stats.peak_combined = combined;
+}
+
+static inline void commit_stack(spad_stack *stack, stack_scope *top, int64_t number, int64_t end) {
+    stack_section *section = spad__stack_section(stack, top);
+    stack->records.items[number].next = section->newest;
+    if (section->newest == -1) section->oldest = number;
+    section->newest = number;
+    if (end > top->next_section) top->next_section = end;
+    if (end > top->high) top->high = end;
+    stack->sp = end;
+    stack->stats.stack_allocations++;
+    if (end - stack->lower > stack->stats.peak_stack) {
+        stack->stats.peak_stack = end - stack->lower;
     }
-    stack->sp = spot->sp;
-    stack->hp = spot->hp;
-    stack->tensor_count++;
-    update_stats(stack, request->mode);
+    update_combined_peak(stack);
+}
+
+static void commit_heap(spad_stack *stack, int64_t number, int64_t hp) {
+    stack->heap.items[stack->heap.count++] = (stack_heap_entry){
+        .record = number, .before = stack->hp, .bytes = stack->records.items[number].rect.bytes};
+    stack->hp = hp;
+    stack->stats.heap_allocations++;
+    stack->stats.peak_heap = spad__max(stack->stats.peak_heap, stack->upper - hp);
+    update_combined_peak(stack);
 }
 
 static spad_status place_request(spad_rect *out, spad_stack *stack, stack_request *request,
                                  spad_error *error) {
-    stack_spot spot;
+    stack_spot spot = {0};
     spad_status status = find_spot(&spot, stack, request, error);
     if (status != SPAD_OK) return status;
-    const stack_scope *top = spad__stack_top(stack);
+    stack_scope *top = spad__stack_top(stack);
     /* Here and not earlier: the library finds out that it is full before it misses a scope. */
     if (request->mode == SPAD_MODE_STACK && top == NULL) {
         spad__fail(error, SPAD_ERR_NO_SCOPE,
@@ -496,7 +487,7 @@ static spad_status place_request(spad_rect *out, spad_stack *stack, stack_reques
     }
     const bool has_address = !stack->automatic;
     stack_record record = {
-        .number = stack->tensor_count,
+        .number = spad__stack_tensor_count(stack),
         .rect = {.lane = request->base_lane,
                  .lanes = request->lanes,
                  .byte = has_address ? spot.address : SPAD_NO_BYTE,
@@ -521,9 +512,52 @@ static spad_status place_request(spad_rect *out, spad_stack *stack, stack_reques
         find_overlaps(stack, record.rect, true);
         stack->overlap_count += (int64_t)overlaps;
     }
-    commit(stack, request, &spot, &record);
+    const int64_t number = take_record(stack);
+    stack->records.items[number] = record;
+    if (request->mode == SPAD_MODE_STACK) {
+        commit_stack(stack, top, number, spot.sp);
+    } else {
+        commit_heap(stack, number, spot.hp);
+    }
     *out = record.rect;
     return SPAD_OK;
+}
+
+/* ---- the everyday request ----------------------------------------------------------------------
+ */
+
+/* A tensor of whole bytes with no name and no wishes, in a manager and a space
+ * without special rules, that fits and touches no older section: placed without
+ * the decisions of the general way, with the same result. Everything else, errors
+ * included, is left to that: false. */
+static inline bool place_everyday(spad_rect *out, spad_stack *stack, spad_shape shape,
+                                  spad_dtype dtype) {
+    enum { FEW_DIMS = 4 };
+    if (stack->scopes.count == 0 || stack->free_record < 0 || stack->automatic ||
+        shape.rank - 1 >= FEW_DIMS || shape.dims[0] < 1 || shape.dims[0] > stack->everyday_lanes) {
+        return false;
+    }
+    const int64_t element = spad__dtype_whole_bytes(dtype);
+    int64_t bytes = element;
+    for (size_t i = 1; i < shape.rank; i++) {
+        if (shape.dims[i] < 0 || !spad__mul(bytes, shape.dims[i], &bytes)) return false;
+    }
+    stack_scope *top = &stack->scopes.items[stack->scopes.count - 1];
+    const int64_t address = (stack->sp + element - 1) & -element; /* a power of two */
+    if (element == 0 || bytes > stack->hp - address) return false;
+    const int64_t end = address + bytes;
+    if (address < top->shadow.high && end > top->shadow.low) return false;
+    const int64_t number = take_record(stack);
+    stack_record *record = &stack->records.items[number];
+    record->number = spad__stack_tensor_count(stack);
+    record->traced = -1;
+    record->name = NULL;
+    record->rect.lane = out->lane = 0;
+    record->rect.lanes = out->lanes = shape.dims[0];
+    record->rect.byte = out->byte = address;
+    record->rect.bytes = out->bytes = bytes;
+    commit_stack(stack, top, number, end);
+    return true;
 }
 
 /* ---- the calls
@@ -531,9 +565,9 @@ static spad_status place_request(spad_rect *out, spad_stack *stack, stack_reques
 
 static const spad_rect no_rect = {.lane = 0, .lanes = 0, .byte = SPAD_NO_BYTE, .bytes = 0};
 
-static spad_status allocate(spad_rect *out, spad_stack *stack, spad_mode mode, spad_shape shape,
-                            spad_dtype dtype, const char *name, const spad_stack_place *place,
-                            spad_error *error) {
+__attribute__((noinline)) static spad_status
+allocate(spad_rect *out, spad_stack *stack, spad_mode mode, spad_shape shape, spad_dtype dtype,
+         const char *name, const spad_stack_place *place, spad_error *error) {
     *out = no_rect;
     stack_request request;
     const spad_status status =
@@ -545,6 +579,7 @@ static spad_status allocate(spad_rect *out, spad_stack *stack, spad_mode mode, s
 spad_status spad_stack_alloc_stack(spad_rect *out, spad_stack *stack, spad_shape shape,
                                    spad_dtype dtype, const char *name,
                                    const spad_stack_place *place, spad_error *error) {
+    if (name == NULL && place == NULL && place_everyday(out, stack, shape, dtype)) return SPAD_OK;
     return allocate(out, stack, SPAD_MODE_STACK, shape, dtype, name, place, error);
 }
 

@@ -254,7 +254,8 @@ static void check_record(void *ctx, const stack_record *record, spad_mode mode) 
     const spad_stack *stack = state->stack;
     const spad_rect rect = record->rect;
     state->live++;
-    if (record->number >= stack->tensor_count) state->fault = "numbers are below the count";
+    if (record->number >= spad__stack_tensor_count(stack))
+        state->fault = "numbers are below the count";
     if (rect.byte == SPAD_NO_BYTE || stack->behaviour != SPAD_STACK_EXACT) return;
     if (rect.byte < stack->lower || rect.byte + rect.bytes > stack->upper) {
         state->fault = "tensors lie in the region";

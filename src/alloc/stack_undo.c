@@ -19,7 +19,6 @@ spad_stack_checkpoint spad_stack_mark(const spad_stack *stack) {
         .heap_newest = -1,
         .section_newest = -1,
         .name_count = stack->names.names.count,
-        .tensor_count = stack->tensor_count,
         .overlap_count = stack->overlap_count,
         .stats = stack->stats,
     };
@@ -31,8 +30,6 @@ spad_stack_checkpoint spad_stack_mark(const spad_stack *stack) {
         mark.next_section = top->next_section;
         mark.scope_high = top->high;
         mark.section_newest = section->newest;
-        mark.section_low = section->used.low;
-        mark.section_high = section->used.high;
     }
     if (stack->heap.count > 0) {
         const int64_t newest = stack->heap.items[stack->heap.count - 1].record;
@@ -90,14 +87,12 @@ static size_t count_events(const spad_stack *stack, const spad_stack_checkpoint 
 static void restore(spad_stack *stack, const spad_stack_checkpoint *mark) {
     stack->sp = mark->stack_address;
     stack->hp = mark->heap_address;
-    stack->stats = mark->stats;
+    stack->stats = mark->stats; /* with it, the numbers given out */
     spad__names_truncate(&stack->names, mark->name_count);
-    /* Overlaps and numbers of tensors that are undone are forgotten. */
     stack->overlap_count = mark->overlap_count;
     if ((int64_t)stack->overlaps.count > mark->overlap_count) {
         stack->overlaps.count = (size_t)mark->overlap_count;
     }
-    stack->tensor_count = mark->tensor_count;
 }
 
 spad_status spad_stack_rollback(spad_stack *stack, const spad_stack_checkpoint *checkpoint,
@@ -115,8 +110,6 @@ spad_status spad_stack_rollback(spad_stack *stack, const spad_stack_checkpoint *
     if (top != NULL) {
         stack_section *section = spad__stack_section(stack, top);
         spad__stack_end_records(stack, section, checkpoint->section_newest);
-        section->used.low = checkpoint->section_low;
-        section->used.high = checkpoint->section_high;
         top->next_section = checkpoint->next_section;
         top->high = checkpoint->scope_high;
     }

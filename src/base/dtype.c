@@ -205,7 +205,7 @@ spad_status spad_shape_bytes(int64_t *out, spad_shape shape, spad_dtype dtype, s
 
 overflow:
     return spad__fail(error, SPAD_ERR_OVERFLOW,
-                      "the bytes of a %s array of this shape do not fit 64 bits",
+                      "the bytes of an array of %s of this shape do not fit 64 bits",
                       dtype_rows[dtype].name);
 }
 
@@ -216,10 +216,11 @@ spad_status spad_tile_bytes(int64_t *lanes, int64_t *bytes_per_lane, spad_shape 
         return spad__fail(error, SPAD_ERR_SHAPE,
                           "a tile needs a shape of at least one dimension, the lanes");
     }
-    if (shape.dims[0] < 0) return check_dims(shape, error);
+    spad_status status = check_dims(shape, error);
+    if (status != SPAD_OK) return status;
     const spad_shape free_dims = {.rank = shape.rank - 1, .dims = shape.dims + 1};
     int64_t bytes;
-    const spad_status status = spad_shape_bytes(&bytes, free_dims, dtype, error);
+    status = spad_shape_bytes(&bytes, free_dims, dtype, error);
     if (status != SPAD_OK) return status;
     *lanes = shape.dims[0];
     *bytes_per_lane = bytes;

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the commands of spad share: exit codes, options, input, messages.
+ * Results go to stdout, messages to stderr. Only the public headers are used.
+ */
+#ifndef SPAD_CLI_H
+#define SPAD_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "spad/spad.h"
+
+typedef enum cli_exit {
+    CLI_FINE = 0,
+    CLI_FINDINGS = 1, /* a check found something, or it does not fit */
+    CLI_USAGE = 2,    /* wrong words on the command line, or bad input */
+    CLI_INTERNAL = 3  /* no memory, output that fails, a device that fails */
+} cli_exit;
+
+/* A command: `spad <name> ...`. One file each, listed in main.c. */
+typedef struct cli_command {
+    const char *name;
+    const char *about; /* one line */
+    const char *usage; /* what --help prints */
+    cli_exit (*run)(const struct cli_command *command, int count, char **words);
+} cli_command;
+
+extern const cli_command cli_targets;
+
+/* ---- options ------------------------------------------------------------------- */
+
+/* "--name" sets *flag; "--name VALUE" or "--name=VALUE" sets *value. The table
+ * ends with a row without a name. */
+typedef struct cli_option {
+    const char *name;
+    bool *flag;
+    const char **value;
+} cli_option;
+
+/* Takes the options out of the words and moves the others to the front; "--"
+ * ends the options and "-" is a word. --help prints the usage. True: go on with
+ * *count words. False: return *exit. */
+bool cli_take_options(const cli_command *command, const cli_option *options, int *count,
+                      char **words, cli_exit *exit);
+
+/* ---- messages ------------------------------------------------------------------- */
+
+#if defined(__GNUC__)
+#define CLI_PRINTF __attribute__((format(printf, 1, 2)))
+#else
+#define CLI_PRINTF
+#endif
+
+/* "spad: ..." on stderr. */
+void cli_say(const char *format, ...) CLI_PRINTF;
+
+/* The message of a failed call, with its place if it has one, and its exit code. */
+cli_exit cli_fail(const spad_error *error);
+
+/* Says that a word is none of the names, with the nearest ones and how to get help. */
+cli_exit cli_unknown(const char *what, const char *word, const char *const *names, size_t count,
+                     const char *help);
+
+/* ---- input ----------------------------------------------------------------------- */
+
+typedef struct cli_text {
+    char *bytes;
+    size_t length;
+} cli_text;
+
+/* Reads a whole file, or stdin for "-". False: said why. Freed with free(). */
+bool cli_read(cli_text *out, const char *path);
+
+/* The name of an input in messages: "<stdin>" for "-". */
+const char *cli_input_name(const char *path);
+
+/* ---- JSON ------------------------------------------------------------------------ */
+
+/* A list of documents that the library writes one by one, each indented. */
+typedef struct cli_list {
+    spad_sink items; /* give this to the library for each item */
+    bool any;
+    bool line_start;
+} cli_list;
+
+void cli_list_open(cli_list *list);
+void cli_list_next(cli_list *list); /* in front of each item */
+void cli_list_close(cli_list *list);
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Options, messages, input and JSON lists of the commands.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+/* ---- messages ------------------------------------------------------------------- */
+
+void cli_say(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("spad: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+}
+
+cli_exit cli_fail(const spad_error *error) {
+    if (error->line > 0) {
+        cli_say("%s:%ld:%ld: %s", error->file, (long)error->line, (long)error->column,
+                error->message);
+    } else {
+        cli_say("%s", error->message);
+    }
+    return error->code <= SPAD_ERR_HOST_MEMORY ? CLI_INTERNAL : CLI_USAGE;
+}
+
+cli_exit cli_unknown(const char *what, const char *word, const char *const *names, size_t count,
+                     const char *help) {
+    char hint[256];
+    spad_close_names(hint, sizeof hint, word, names, count);
+    cli_say("unknown %s '%s'%s", what, word, hint);
+    cli_say("see '%s'", help);
+    return CLI_USAGE;
+}
+
+/* ---- options -------------------------------------------------------------------- */
+
+/* What follows the name of an option in a word: NULL, it is another option;
+ * "", the name alone; or "=VALUE". */
+static const char *behind_name(const char *word, const char *name) {
+    const size_t length = strlen(name);
+    if (strncmp(word, name, length) != 0) return NULL;
+    return word[length] == '\0' || word[length] == '=' ? word + length : NULL;
+}
+
+static cli_exit unknown_option(const cli_command *command, const cli_option *options,
+                               const char *word) {
+    const char *names[32];
+    size_t count = 0;
+    for (; options[count].name != NULL && count + 1 < sizeof names / sizeof names[0]; count++) {
+        names[count] = options[count].name;
+    }
+    names[count++] = "--help";
+    char help[64];
+    snprintf(help, sizeof help, "spad %s --help", command->name);
+    return cli_unknown("option", word, names, count, help);
+}
+
+/* Takes words[*at], which starts with "--", and its value. */
+static bool take_option(const cli_command *command, const cli_option *options, int *at, int total,
+                        char **words, cli_exit *exit) {
+    const char *word = words[*at];
+    const char *rest = NULL;
+    const cli_option *option = options;
+    while (option->name != NULL && (rest = behind_name(word, option->name)) == NULL) option++;
+    *exit = CLI_USAGE;
+    if (option->name == NULL) {
+        *exit = unknown_option(command, options, word);
+    } else if (option->flag != NULL && *rest == '=') {
+        cli_say("option '%s' takes no value", option->name);
+    } else if (option->flag != NULL) {
+        *option->flag = true;
+        return true;
+    } else if (*rest == '=') {
+        *option->value = rest + 1;
+        return true;
+    } else if (*at + 1 < total) {
+        *option->value = words[++*at];
+        return true;
+    } else {
+        cli_say("option '%s' needs a value", option->name);
+    }
+    return false;
+}
+
+bool cli_take_options(const cli_command *command, const cli_option *options, int *count,
+                      char **words, cli_exit *exit) {
+    const int total = *count;
+    bool options_end = false;
+    *count = 0;
+    for (int i = 0; i < total; i++) {
+        char *word = words[i];
+        if (options_end || word[0] != '-' || word[1] == '\0') {
+            words[(*count)++] = word;
+        } else if (strcmp(word, "--") == 0) {
+            options_end = true;
+        } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+            fputs(command->usage, stdout);
+            *exit = CLI_FINE;
+            return false;
+        } else if (!take_option(command, options, &i, total, words, exit)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- input ----------------------------------------------------------------------- */
+
+enum { INPUT_MAX = 64 << 20 }; /* far more than any text a person or a program writes */
+
+const char *cli_input_name(const char *path) {
+    return strcmp(path, "-") == 0 ? "<stdin>" : path;
+}
+
+/* Reads to the end; returns why not, or NULL. */
+static const char *read_all(cli_text *out, FILE *file) {
+    size_t capacity = 0;
+    for (;;) {
+        if (out->length == capacity) {
+            capacity = capacity == 0 ? 1 << 14 : capacity * 2;
+            char *grown = realloc(out->bytes, capacity);
+            if (grown == NULL) return "out of memory";
+            out->bytes = grown;
+        }
+        const size_t got = fread(out->bytes + out->length, 1, capacity - out->length, file);
+        out->length += got;
+        if (out->length > INPUT_MAX) return "larger than 64 MiB";
+        if (got == 0) return ferror(file) ? strerror(errno) : NULL;
+    }
+}
+
+bool cli_read(cli_text *out, const char *path) {
+    const bool is_stdin = strcmp(path, "-") == 0;
+    *out = (cli_text){0};
+    FILE *file = is_stdin ? stdin : fopen(path, "rb");
+    const char *why = file == NULL ? strerror(errno) : read_all(out, file);
+    if (file != NULL && !is_stdin) fclose(file);
+    if (why == NULL) return true;
+    cli_say("cannot read '%s': %s", cli_input_name(path), why);
+    free(out->bytes);
+    *out = (cli_text){0};
+    return false;
+}
+
+/* ---- JSON ------------------------------------------------------------------------ */
+
+/* Puts two blanks in front of every line, and leaves out the line end behind
+ * the item: the next comma or bracket brings it. */
+static int write_indented(void *ctx, const char *bytes, size_t count) {
+    cli_list *list = ctx;
+    for (size_t i = 0; i < count; i++) {
+        if (list->line_start) fputs("\n  ", stdout);
+        list->line_start = bytes[i] == '\n';
+        if (!list->line_start) fputc(bytes[i], stdout);
+    }
+    return ferror(stdout) ? -1 : 0;
+}
+
+void cli_list_open(cli_list *list) {
+    *list = (cli_list){.items = {.write = write_indented, .ctx = list}};
+    fputc('[', stdout);
+}
+
+void cli_list_next(cli_list *list) {
+    if (list->any) fputc(',', stdout);
+    list->any = true;
+    list->line_start = true;
+}
+
+void cli_list_close(cli_list *list) {
+    fputs(list->any ? "\n]\n" : "]\n", stdout);
+}

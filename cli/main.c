@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * spad: finds the command and runs it. See cli.h for the exit codes.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+
+static const cli_command *const commands[] = {
+    &cli_targets,
+};
+
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+static void print_help(void) {
+    fputs("spad decides, checks and shows where the buffers of accelerator kernels live on chip.\n"
+          "\n"
+          "usage: spad COMMAND ...\n"
+          "       spad COMMAND --help\n"
+          "       spad --version\n"
+          "\n"
+          "commands:\n",
+          stdout);
+    for (size_t i = 0; i < COMMANDS; i++) {
+        printf("  %-10s %s\n", commands[i]->name, commands[i]->about);
+    }
+    fputs("\n"
+          "exit status: 0 fine, 1 findings or does not fit, 2 usage or bad input, 3 internal\n",
+          stdout);
+}
+
+static cli_exit unknown_command(const char *word) {
+    static const char *const options[] = {"--help", "--version"};
+    const char *names[COMMANDS];
+    for (size_t i = 0; i < COMMANDS; i++) names[i] = commands[i]->name;
+    return word[0] == '-' ? cli_unknown("option", word, options, 2, "spad --help")
+                          : cli_unknown("command", word, names, COMMANDS, "spad --help");
+}
+
+static cli_exit run(int count, char **words) {
+    if (count == 0) {
+        cli_say("no command; see 'spad --help'");
+        return CLI_USAGE;
+    }
+    const char *word = words[0];
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
+        print_help();
+        return CLI_FINE;
+    }
+    if (strcmp(word, "--version") == 0) {
+        printf("spad %s\n", spad_version());
+        return CLI_FINE;
+    }
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (strcmp(word, commands[i]->name) == 0) {
+            return commands[i]->run(commands[i], count - 1, words + 1);
+        }
+    }
+    return unknown_command(word);
+}
+
+int main(int argc, char **argv) {
+    const cli_exit exit = argc > 0 ? run(argc - 1, argv + 1) : run(0, argv);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        cli_say("writing the output failed");
+        return CLI_INTERNAL;
+    }
+    return (int)exit;
+}

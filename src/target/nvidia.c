@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * NVIDIA GPUs, sm_70 to sm_121. All numbers are of one multiprocessor (SM).
+ *
+ * Sources:
+ *   [cccl]  NVIDIA CCCL, libcudacxx cuda/__device/arch_traits.h: shared memory
+ *           per SM, reserve per block, blocks per SM
+ *   [guide] CUDA programming guide, table of technical specifications
+ *   [ptx]   PTX ISA: which instructions reach which memory; tcgen05.alloc
+ *
+ * Shared memory is written as per-SM bytes with the reserve of one block on
+ * top, so that usable is what one block may ask for (the opt-in limit) and
+ * blocks per SM = bytes / (bytes of a block + reserve), at most max_groups.
+ * ptxas refuses more than plain_limit bytes of static shared memory on all of
+ * them. Clocks and rates differ from card to card, so there are none here.
+ */
+#include "target/builtin.h"
+
+enum { SHARED, REGISTERS, LOCAL, GLOBAL, TMEM };
+
+/* Alignment 1: the hardware asks for the size of the access; what TMA, MMA
+ * descriptors and mbarriers need on top belongs to the tensor. Shared memory
+ * has 32 banks of 4 bytes that take turns, so a tile always crosses them. */
+#define SHARED_SPACE(per_sm, reserve)                                                         \
+    {                                                                                         \
+        .name = "shared", .about = "shared memory of a block", .lanes = 1, .bytes = (per_sm), \
+        .reserved = (reserve), .alignment = 1, .granule = 1, .plain_limit = 49152             \
+    }
+
+/* 65536 registers of 4 bytes per SM, 255 for one thread [cccl], [guide]. */
+#define REGISTER_SPACE                                                                         \
+    {                                                                                          \
+        .name = "registers", .about = "register file; the limit is of one thread", .lanes = 1, \
+        .bytes = 65536 * 4, .alignment = 4, .granule = 4, .plain_limit = 255 * 4               \
+    }
+
+/* 512 KiB per thread [guide]; it lives in device memory. */
+#define LOCAL_SPACE                                                                    \
+    {                                                                                  \
+        .name = "local", .about = "stack of one thread, in device memory", .lanes = 1, \
+        .bytes = 524288, .alignment = 1, .granule = 1, .off_chip = true                \
+    }
+
+#define GLOBAL_SPACE                                                                     \
+    {                                                                                    \
+        .name = "global", .about = "device memory", .lanes = 1, .bytes = SPAD_UNBOUNDED, \
+        .alignment = 1, .granule = 1, .off_chip = true                                   \
+    }
+
+/* 128 lanes x 512 columns x 4 bytes. tcgen05.alloc hands out 32 columns or a
+ * power of two of that [ptx]; it exists on sm_100, sm_103 and sm_110 only. */
+#define TENSOR_SPACE                                                                     \
+    {                                                                                    \
+        .name = "tmem", .about = "tensor memory: accumulators of tcgen05", .lanes = 128, \
+        .bytes = 512 * 4, .alignment = 32 * 4, .granule = 32 * 4, .power_of_two = true   \
+    }
+
+#define ON_CHIP (SPAD__SPACE(SHARED) | SPAD__SPACE(REGISTERS))
+#define EVERYWHERE (ON_CHIP | SPAD__SPACE(LOCAL) | SPAD__SPACE(GLOBAL))
+
+/* The instructions of a thread; with tcgen05.ld and .st also tensor memory [ptx]. */
+#define THREAD_ENGINE(tensor_memory)                                                  \
+    {                                                                                 \
+        .name = "simt", .about = "the threads of a block", .count = 1,                \
+        .reads = EVERYWHERE | (tensor_memory), .writes = EVERYWHERE | (tensor_memory) \
+    }
+/* mma: registers to registers. wgmma (sm_90): operands also in shared memory.
+ * tcgen05.mma (sm_100, 103, 110): operands in shared or tensor memory, results
+ * in tensor memory. sm_120 and sm_121 have mma only [ptx]. */
+#define MATRIX_ENGINE(from, to) \
+    { .name = "tensor", .about = "matrix multiply", .count = 1, .reads = (from), .writes = (to) }
+/* cp.async (sm_80): global to shared. cp.async.bulk, TMA (sm_90): also back [ptx]. */
+#define COPY_ENGINE(from, to) \
+    { .name = "copy", .about = "asynchronous copies", .count = 1, .reads = (from), .writes = (to) }
+
+#define IN_REGISTERS SPAD__SPACE(REGISTERS)
+#define IN_SHARED SPAD__SPACE(SHARED)
+#define IN_GLOBAL SPAD__SPACE(GLOBAL)
+#define IN_TENSOR SPAD__SPACE(TMEM)
+
+static const spad_engine volta_engines[] = {
+    THREAD_ENGINE(0),
+    MATRIX_ENGINE(IN_REGISTERS, IN_REGISTERS),
+};
+static const spad_engine ampere_engines[] = {
+    THREAD_ENGINE(0),
+    MATRIX_ENGINE(IN_REGISTERS, IN_REGISTERS),
+    COPY_ENGINE(IN_GLOBAL, IN_SHARED),
+};
+static const spad_engine hopper_engines[] = {
+    THREAD_ENGINE(0),
+    MATRIX_ENGINE(IN_REGISTERS | IN_SHARED, IN_REGISTERS),
+    COPY_ENGINE(IN_GLOBAL | IN_SHARED, IN_GLOBAL | IN_SHARED),
+};
+static const spad_engine blackwell_engines[] = {
+    THREAD_ENGINE(IN_TENSOR),
+    MATRIX_ENGINE(IN_SHARED | IN_TENSOR, IN_TENSOR),
+    /* tcgen05.cp brings scale factors from shared to tensor memory [ptx] */
+    COPY_ENGINE(IN_GLOBAL | IN_SHARED, IN_GLOBAL | IN_SHARED | IN_TENSOR),
+};
+static const spad_engine blackwell_rtx_engines[] = {
+    THREAD_ENGINE(0),
+    MATRIX_ENGINE(IN_REGISTERS, IN_REGISTERS),
+    COPY_ENGINE(IN_GLOBAL | IN_SHARED, IN_GLOBAL | IN_SHARED),
+};
+
+/* Shared memory per SM and reserve per block [cccl]; usable = opt-in limit. */
+#define PLAIN_SPACES(per_sm, reserve) \
+    { SHARED_SPACE(per_sm, reserve), REGISTER_SPACE, LOCAL_SPACE, GLOBAL_SPACE }
+static const spad_space spaces_96k[] = PLAIN_SPACES(98304, 0);      /* sm_70 */
+static const spad_space spaces_64k[] = PLAIN_SPACES(65536, 0);      /* sm_75 */
+static const spad_space spaces_164k[] = PLAIN_SPACES(167936, 1024); /* sm_80, sm_87 */
+static const spad_space spaces_100k[] = PLAIN_SPACES(102400, 1024); /* sm_86, 88, 89, 120, 121 */
+static const spad_space spaces_228k[] = PLAIN_SPACES(233472, 1024); /* sm_90 */
+static const spad_space spaces_228k_tmem[] = {                      /* sm_100, sm_103, sm_110 */
+                                              SHARED_SPACE(233472, 1024), REGISTER_SPACE,
+                                              LOCAL_SPACE, GLOBAL_SPACE, TENSOR_SPACE};
+
+/* Binaries for the a variant run on that chip only; the chip is the same. */
+static const char *const sm_90_aliases[] = {"sm_90a"};
+static const char *const sm_100_aliases[] = {"sm_100a"};
+static const char *const sm_103_aliases[] = {"sm_103a"};
+static const char *const sm_110_aliases[] = {"sm_110a"};
+static const char *const sm_120_aliases[] = {"sm_120a"};
+static const char *const sm_121_aliases[] = {"sm_121a"};
+
+#define SM(id, text, blocks, space_table, engine_table)                        \
+    .name = (id), .about = (text), .family = "nvidia", .max_groups = (blocks), \
+    .space_count = SPAD__COUNT(space_table), .spaces = (space_table),          \
+    .engine_count = SPAD__COUNT(engine_table), .engines = (engine_table)
+#define ALIASES(table) .alias_count = SPAD__COUNT(table), .aliases = (table)
+
+/* Blocks per SM: [cccl]. */
+static const spad_target targets[] = {
+    {SM("sm_70", "NVIDIA Volta, one SM", 32, spaces_96k, volta_engines)},
+    {SM("sm_75", "NVIDIA Turing, one SM", 16, spaces_64k, volta_engines)},
+    {SM("sm_80", "NVIDIA Ampere, one SM", 32, spaces_164k, ampere_engines)},
+    {SM("sm_86", "NVIDIA Ampere, one SM", 16, spaces_100k, ampere_engines)},
+    {SM("sm_87", "NVIDIA Ampere, one SM", 16, spaces_164k, ampere_engines)},
+    {SM("sm_88", "NVIDIA Ampere, one SM", 16, spaces_100k, ampere_engines)},
+    {SM("sm_89", "NVIDIA Ada, one SM", 24, spaces_100k, ampere_engines)},
+    {SM("sm_90", "NVIDIA Hopper, one SM", 32, spaces_228k, hopper_engines), ALIASES(sm_90_aliases)},
+    {SM("sm_100", "NVIDIA Blackwell, one SM", 32, spaces_228k_tmem, blackwell_engines),
+     ALIASES(sm_100_aliases)},
+    {SM("sm_103", "NVIDIA Blackwell, one SM", 32, spaces_228k_tmem, blackwell_engines),
+     ALIASES(sm_103_aliases)},
+    {SM("sm_110", "NVIDIA Blackwell, one SM", 24, spaces_228k_tmem, blackwell_engines),
+     ALIASES(sm_110_aliases)},
+    {SM("sm_120", "NVIDIA Blackwell, one SM", 24, spaces_100k, blackwell_rtx_engines),
+     ALIASES(sm_120_aliases)},
+    {SM("sm_121", "NVIDIA Blackwell, one SM", 24, spaces_100k, blackwell_rtx_engines),
+     ALIASES(sm_121_aliases)},
+};
+
+const spad__target_list spad__targets_nvidia = {SPAD__COUNT(targets), targets};

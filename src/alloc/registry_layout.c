@@ -212,7 +212,7 @@ spad_status spad_registry_slice(spad_slice *out, spad_registry *registry, spad_c
     if (status != SPAD_OK) return status;
     const registry_layout *layout;
     status = built(&layout, registry, component, unit, error);
-    if (status == SPAD_OK) *out = layout->slices.items[index];
+    if (layout != NULL) *out = layout->slices.items[index];
     return status;
 }
 

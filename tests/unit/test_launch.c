@@ -80,6 +80,7 @@ static void blocks_are_halved_until_they_fit(void **state) {
         {256, 32768, 128, 65536, 49152, 128, 16384, 0},
         {32, 49152, 1536, 65536, 49152, 32, 49152, SPAD_BLOCK_OVER_TARGET},
         {32, 49184, 1537, 65536, 49152, 16, 24592, SPAD_BLOCK_SUB_WARP},
+        {32, 98304, 3072, 65536, 49152, 16, 49152, SPAD_BLOCK_SUB_WARP},
         {256, 49152 * 256, 49152, 65536, 49152, 1, 49152, SPAD_BLOCK_SUB_WARP},
         /* sizes that are no power of two stop at a warp, then go on below it */
         {100, 90000, 900, 65536, 49152, 32, 28800, 0},

@@ -460,11 +460,13 @@ static void layouts_are_built_when_asked_for_and_kept(void **state) {
     fixture *f = *state;
     spad_registry *r = f->registry;
     add(f, f->a, "x", 3, LO, NULL);
+    add_living(f, f->a, "y", 3, NULL, 0, 1); /* checking these takes memory: */
+    add_living(f, f->a, "z", 3, "y", 1, 2);  /* a layout built again would show */
     assert_false(spad_registry_is_laid_out(r, f->a, SPAD_UNIT_ELEMENT));
-    sizes(f, f->a, SPAD_UNIT_ELEMENT, 0, 0, 3);
+    sizes(f, f->a, SPAD_UNIT_ELEMENT, 3, 0, 3);
     assert_true(spad_registry_is_laid_out(r, f->a, SPAD_UNIT_ELEMENT));
     assert_false(spad_registry_is_laid_out(r, f->a, SPAD_UNIT_BYTE));
-    sizes(f, f->a, SPAD_UNIT_BYTE, 0, 0, 12);
+    sizes(f, f->a, SPAD_UNIT_BYTE, 12, 0, 12);
     const uint64_t revision = spad_registry_revision(r, f->a);
     const spad_slice *before;
     const spad_slice *after;

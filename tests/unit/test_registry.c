@@ -1198,15 +1198,22 @@ static spad_status use_everything(const spad_host *host, void *payload) {
         /* a failed call changes nothing */
         assert_int_equal(spad_registry_buffer_count(registry, b), count + (status == SPAD_OK));
         assert_int_equal(spad_registry_has_group(registry, b), i > 0 || status == SPAD_OK);
+        assert_int_equal(spad_registry_revision(registry, b), i + (status == SPAD_OK));
+    }
+    for (int i = 0; i < 20 && status == SPAD_OK; i++) {
+        char name[16] = {(char)('a' + i)};
+        size_t index;
+        status = spad_registry_register_child(NULL, registry, a, b, name, NULL);
+        const int count = i + (status == SPAD_OK);
+        assert_int_equal(spad_registry_buffer_count(registry, a), 2 * count);
+        assert_int_equal(spad_registry_child_count(registry, a), count);
+        assert_int_equal(spad_registry_has_group(registry, a), count > 0);
+        strcat(name, "_shared");
+        assert_int_equal(spad_registry_find_buffer(&index, registry, a, name, NULL) == SPAD_OK,
+                         status == SPAD_OK);
     }
     if (status == SPAD_OK) {
-        status = spad_registry_register_child(NULL, registry, a, b, "child", NULL);
-        assert_int_equal(spad_registry_buffer_count(registry, a), status == SPAD_OK ? 2 : 0);
-        assert_int_equal(spad_registry_child_count(registry, a), status == SPAD_OK ? 1 : 0);
-        assert_int_equal(spad_registry_has_group(registry, a), status == SPAD_OK);
-    }
-    if (status == SPAD_OK) {
-        const spad_buffer values = {.name = "child_shared", .aliases = "later"};
+        const spad_buffer values = {.name = "a_shared", .aliases = "later"};
         status = spad_registry_update_buffer(NULL, registry, a, SPAD_BUFFER_ALIASES, &values, NULL);
         if (status != SPAD_OK) {
             assert_null(spad_registry_buffer_at(registry, a, 0)->aliases);

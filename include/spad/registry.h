@@ -117,6 +117,10 @@ SPAD_API const char *spad_registry_component_name(const spad_registry *registry,
 SPAD_API spad_dtype spad_registry_component_precision(const spad_registry *registry,
                                                       spad_component component);
 
+/** The components, one after the other: the first after SPAD_NO_COMPONENT, then each
+ *  after the one before; SPAD_NO_COMPONENT at the end. */
+SPAD_API spad_component spad_registry_next(const spad_registry *registry, spad_component after);
+
 /** Has it registered anything since it was added or cleared? */
 SPAD_API bool spad_registry_has_group(const spad_registry *registry, spad_component component);
 SPAD_API size_t spad_registry_group_count(const spad_registry *registry);

@@ -174,6 +174,14 @@ spad_dtype spad_registry_component_precision(const spad_registry *registry,
     return slot != NULL ? slot->precision : SPAD_DTYPE_NONE;
 }
 
+spad_component spad_registry_next(const spad_registry *registry, spad_component after) {
+    for (size_t i = (size_t)(after & UINT32_MAX); i < registry->slots.count; i++) {
+        const registry_slot *slot = &registry->slots.items[i];
+        if (slot->is_used) return number_of(registry, slot);
+    }
+    return SPAD_NO_COMPONENT;
+}
+
 bool spad_registry_has_group(const spad_registry *registry, spad_component component) {
     return spad__registry_group(registry, component) != NULL;
 }

@@ -357,6 +357,7 @@ static void runs_are_cut_into_chunks(void **state) {
         {100, 2000, 0, 100, 100, 5, 20, false},
         {100, 2001, 0, 100, 100, 4, 25, true},
         {7, 70, 0, 21, 0, 2, 4, false} /* the last one is smaller */,
+        {255, 14280, 0, 3472, 0, 62, 5, false}, /* floating point gives 61 */
         {INT64_MAX, INT64_MAX, 0, INT64_MAX, 0, INT64_MAX, 1, false},
         {1000000000, INT64_C(80000000000000), 0, INT64_C(79999999999999), 0, 999999999, 2, false},
     };

@@ -174,6 +174,18 @@ static void components_are_known_until_removed(void **state) {
     assert_int_equal(c, SPAD_NO_COMPONENT);
 }
 
+static void components_come_one_after_the_other(void **state) {
+    fixture *f = *state;
+    spad_registry *r = f->registry;
+    assert_int_equal(spad_registry_next(r, SPAD_NO_COMPONENT), f->a);
+    assert_int_equal(spad_registry_next(r, f->a), f->b);
+    assert_int_equal(spad_registry_next(r, f->b), SPAD_NO_COMPONENT);
+    spad_registry_remove(r, f->a);
+    assert_int_equal(spad_registry_next(r, SPAD_NO_COMPONENT), f->b);
+    spad_registry_remove(r, f->b);
+    assert_int_equal(spad_registry_next(r, SPAD_NO_COMPONENT), SPAD_NO_COMPONENT);
+}
+
 static void a_component_that_is_gone_is_an_error_or_nothing(void **state) {
     fixture *f = *state;
     spad_registry_remove(f->registry, f->a);
@@ -1243,6 +1255,7 @@ int main(void) {
         TEST(enums_have_names),
         TEST(a_name_set_knows_the_order_of_arrival),
         TEST(components_are_known_until_removed),
+        TEST(components_come_one_after_the_other),
         TEST(a_component_that_is_gone_is_an_error_or_nothing),
         TEST(a_registered_buffer_has_all_its_fields),
         TEST(bad_buffers_are_refused_and_change_nothing),

@@ -9,9 +9,10 @@
  * no pair with this one does. O(n log n) time, O(n) memory; how the buffers came
  * to share bytes does not matter.
  */
+#include "alloc/registry.h"
+
 #include <stdlib.h>
 
-#include "alloc/registry.h"
 #include "base/checked.h"
 
 static int by_time(const void *a, const void *b) {

@@ -11,9 +11,10 @@
  * following every path would be exponential. A component that is met while it
  * is open contains itself.
  */
+#include "alloc/registry.h"
+
 #include <stdio.h>
 
-#include "alloc/registry.h"
 #include "base/checked.h"
 #include "base/error.h"
 

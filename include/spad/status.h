@@ -39,8 +39,10 @@ extern "C" {
     X(NO_ADDRESS, -33, "SPAD-NO-ADDRESS", "addresses are left to the planner in automatic mode") \
     X(STALE, -34, "SPAD-STALE", "a checkpoint or handle is older than what it refers to")        \
     X(NOT_LIVE, -35, "SPAD-NOT-LIVE", "the tensor is not allocated at this moment")              \
+    X(CYCLE, -36, "SPAD-CYCLE", "components contain each other in a circle")                     \
     /* what does not fit */                                                                      \
     X(NO_FIT, -50, "SPAD-NO-FIT", "the buffer does not fit in the memory that is left")          \
+    X(OVERLAP, -51, "SPAD-OVERLAP", "two buffers share bytes while both of them are alive")      \
     /* text that was read */                                                                     \
     X(SYNTAX, -60, "SPAD-SYNTAX", "the text breaks the grammar or a rule of the format")         \
     /* the machine the library runs on */                                                        \

@@ -82,7 +82,9 @@ static spad_status call_alloc(spad_stack *stack, input *in, int op, spad_error *
     return spad_stack_alloc_stack(&rect, stack, shape, dtype, name, wish, error);
 }
 
-static spad_status call(spad_stack *stack, input *in, spad_stack_checkpoint *mark,
+enum { MARKS = 4 };
+
+static spad_status call(spad_stack *stack, input *in, spad_stack_checkpoint *marks,
                         spad_error *error) {
     const int op = next(in) % 14;
     switch (op) {
@@ -93,8 +95,8 @@ static spad_status call(spad_stack *stack, input *in, spad_stack_checkpoint *mar
     case 7: return spad_stack_pop_heap(stack, error);
     case 8: return spad_stack_align(stack, next(in), error);
     case 9: return spad_stack_set_prefix(stack, next(in) & 1 ? "p_" : NULL, error);
-    case 10: *mark = spad_stack_mark(stack); return SPAD_OK;
-    case 11: return spad_stack_rollback(stack, mark, error);
+    case 10: marks[next(in) % MARKS] = spad_stack_mark(stack); return SPAD_OK;
+    case 11: return spad_stack_rollback(stack, &marks[next(in) % MARKS], error);
     case 12:
         if (next(in) % 8 == 0) spad_stack_set_automatic(stack, !spad_stack_is_automatic(stack));
         return SPAD_OK;
@@ -123,14 +125,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     require(spad_stack_create(&stack, &target, config & 32 ? "banked" : "plain",
                               config & 64 ? 7 : 0, REGION - (config & 64 ? 3 : 0), &options,
                               &error) == SPAD_OK);
-    spad_stack_checkpoint mark = spad_stack_mark(stack);
+    spad_stack_checkpoint marks[MARKS];
+    for (int i = 0; i < MARKS; i++) marks[i] = spad_stack_mark(stack);
     const bool exact = options.behaviour == SPAD_STACK_EXACT;
     bool always_placed = !options.automatic;
     while (in.size > 0) {
         const int64_t free_before = spad_stack_free_space(stack);
         const size_t live_before = spad_stack_live(NULL, 0, stack);
         const size_t events = trace != NULL ? spad_trace_event_count(trace) : 0;
-        const spad_status status = call(stack, &in, &mark, &error);
+        const spad_status status = call(stack, &in, marks, &error);
         if (status != SPAD_OK) {
             require(spad_stack_free_space(stack) == free_before);
             require(spad_stack_live(NULL, 0, stack) == live_before);

@@ -27,15 +27,16 @@ need() {
         exit 2
     fi
     echo "installing$missing"
+    log=$(mktemp)
     # shellcheck disable=SC2086
     { $as_root apt-get update && $as_root apt-get install -y --no-install-recommends $missing; } \
-        >/tmp/spad-setup.$$ 2>&1 || {
-        cat /tmp/spad-setup.$$ >&2
-        rm -f /tmp/spad-setup.$$
+        >"$log" 2>&1 || {
+        cat "$log" >&2
+        rm -f "$log"
         echo "installing failed" >&2
         exit 2
     }
-    rm -f /tmp/spad-setup.$$
+    rm -f "$log"
 }
 
 # build PRESET: configures once, then builds what has changed. Quiet unless it fails.

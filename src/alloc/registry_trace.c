@@ -80,8 +80,8 @@ static spad_status write_lasting(const writer *w, bool begin, spad_error *error)
         const size_t i = begin ? k : count - 1 - k;
         const spad_buffer *buffer = &w->group->buffers.items[i].declared;
         if (!is_drawn(w, i) || spad__registry_has_lifetime(buffer)) continue;
-        status =
-            begin ? write_alloc(w, i, error) : spad_trace_free(w->trace, w->tensors[i], 0, error);
+        status = begin ? write_alloc(w, i, error)
+                       : spad_trace_free(w->trace, w->tensors[i], w->scope, 0, error);
     }
     return status;
 }
@@ -98,13 +98,14 @@ static void collect_events(writer *w) {
 
 static spad_status write_all(writer *w, const char *name, spad_error *error) {
     const int64_t shared = w->group->layouts[SPAD_UNIT_BYTE].size[SPAD_REGION_SHARED];
-    spad_status status =
-        spad_trace_open_scope(&w->scope, w->trace, name, 1, -1, w->base[SPAD_REGION_SHARED], error);
+    spad_status status = spad_trace_open_scope(&w->scope, w->trace, w->spaces[SPAD_REGION_SHARED],
+                                               name, 1, -1, w->base[SPAD_REGION_SHARED], error);
     if (status == SPAD_OK) status = write_lasting(w, true, error);
     for (size_t i = 0; i < w->event_count && status == SPAD_OK; i++) {
         const size_t buffer = w->events[i].buffer;
-        status = w->events[i].begins ? write_alloc(w, buffer, error)
-                                     : spad_trace_free(w->trace, w->tensors[buffer], 0, error);
+        status = w->events[i].begins
+                     ? write_alloc(w, buffer, error)
+                     : spad_trace_free(w->trace, w->tensors[buffer], w->scope, 0, error);
     }
     if (status == SPAD_OK) status = write_lasting(w, false, error);
     if (status == SPAD_OK) {

@@ -66,6 +66,9 @@ spad_status spad__fail(spad_error *error, spad_status code, const char *format, 
     const int length = vsnprintf(error->message, sizeof error->message, format, arguments);
     va_end(arguments);
     if (length >= (int)sizeof error->message) mark_cut(error->message, sizeof error->message);
+    for (char *c = error->message; *c != '\0'; c++) { /* one line, whatever the names hold */
+        if ((unsigned char)*c < 0x20 || *c == 0x7F) *c = '?';
+    }
     return code;
 }
 

@@ -39,7 +39,7 @@ static int64_t put(spad_trace *trace, size_t space, int64_t byte, int64_t bytes,
 
 static void drop(spad_trace *trace, int64_t number) {
     spad_error error;
-    assert_ok(spad_trace_free(trace, number, 0, &error), &error);
+    assert_ok(spad_trace_free(trace, number, -1, 0, &error), &error);
 }
 
 static void tables_follow_the_events(void **state) {
@@ -51,7 +51,7 @@ static void tables_follow_the_events(void **state) {
     int64_t scope;
     int64_t number;
     assert_ptr_equal(spad_trace_target(trace), &target);
-    assert_ok(spad_trace_open_scope(&scope, trace, name, 2, -1, 0, &error), &error);
+    assert_ok(spad_trace_open_scope(&scope, trace, 0, name, 2, -1, 0, &error), &error);
     const spad_tensor tensor = {.name = name,
                                 .shape = {2, dims},
                                 .dtype = SPAD_BFLOAT16,
@@ -63,7 +63,7 @@ static void tables_follow_the_events(void **state) {
     dims[1] = 0;
     assert_ok(spad_trace_section(trace, scope, 1, 14, &error), &error);
     drop(trace, number);
-    assert_ok(spad_trace_rollback(trace, &error), &error);
+    assert_ok(spad_trace_rollback(trace, 0, scope, &error), &error);
     assert_ok(spad_trace_close_scope(trace, scope, 14, 20, &error), &error);
 
     assert_int_equal(spad_trace_event_count(trace), 6);
@@ -94,17 +94,17 @@ static void wrong_numbers_are_refused(void **state) {
     spad_trace *trace = make();
     spad_error error;
     int64_t number = 5;
-    spad_tensor tensor = {.space = 2, .rect = {0, 1, 0, 1}};
+    spad_tensor tensor = {.space = 2, .rect = {0, 1, 0, 1}, .scope = -1};
     assert_int_equal(spad_trace_alloc(&number, trace, &tensor, 0, &error), SPAD_ERR_ARGUMENT);
     assert_int_equal(number, -1);
     tensor.space = 0;
     tensor.rect.bytes = -1;
     assert_int_equal(spad_trace_alloc(&number, trace, &tensor, 0, &error), SPAD_ERR_ARGUMENT);
-    assert_int_equal(spad_trace_free(trace, 0, 0, &error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_trace_free(trace, 0, -1, 0, &error), SPAD_ERR_ARGUMENT);
     assert_string_equal(error.message, "the trace has no tensor number 0");
     number = put(trace, 0, 0, 10, "twice");
     drop(trace, number);
-    assert_int_equal(spad_trace_free(trace, number, 0, &error), SPAD_ERR_NOT_LIVE);
+    assert_int_equal(spad_trace_free(trace, number, -1, 0, &error), SPAD_ERR_NOT_LIVE);
     assert_string_equal(error.message, "tensor number 0 was freed before, at event 1");
     assert_string_equal(error.subject, "twice");
     assert_int_equal(spad_trace_close_scope(trace, 0, 0, 0, &error), SPAD_ERR_ARGUMENT);
@@ -114,10 +114,29 @@ static void wrong_numbers_are_refused(void **state) {
     assert_int_equal(spad_trace_stats(&stats, trace, 2, &error), SPAD_ERR_ARGUMENT);
     assert_string_equal(error.message, "target toy has no space number 2");
     put(trace, 1, 0, INT64_MAX, NULL);
-    tensor = (spad_tensor){.space = 1, .rect = {0, 1, 0, 1}};
+    tensor = (spad_tensor){.space = 1, .rect = {0, 1, 0, 1}, .scope = -1};
     assert_int_equal(spad_trace_alloc(&number, trace, &tensor, 0, &error), SPAD_ERR_OVERFLOW);
     assert_string_equal(error.message, "the live bytes of space far do not fit 64 bits");
     assert_int_equal(spad_trace_event_count(trace), 3);
+    tensor.scope = 555;
+    assert_int_equal(spad_trace_alloc(&number, trace, &tensor, 0, &error), SPAD_ERR_ARGUMENT);
+    tensor = (spad_tensor){.rect = {0, 1, 0, 1}, .scope = -1, .mode = (spad_mode)99};
+    assert_int_equal(spad_trace_alloc(&number, trace, &tensor, 0, &error), SPAD_ERR_ARGUMENT);
+    assert_string_equal(error.message, "the trace cannot record a tensor of 1 bytes and 0 "
+                                       "dimensions, mode 99, section 0");
+    assert_int_equal(spad_trace_open_scope(&number, trace, 0, NULL, 1, 999, 0, &error),
+                     SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_trace_open_scope(&number, trace, 7, NULL, 1, -1, 0, &error),
+                     SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_trace_rollback(trace, 0, 3, &error), SPAD_ERR_ARGUMENT);
+    int64_t at;
+    assert_int_equal(
+        spad_trace_largest_hole(&number, &at, trace, 0, 0, INT64_MIN, INT64_MAX, &error),
+        SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_trace_largest_hole(&number, &at, trace, 0, 0, 5, 4, &error),
+                     SPAD_ERR_ARGUMENT);
+    assert_string_equal(error.message, "[5, 4) is no region");
+    assert_int_equal(spad_trace_scope_count(trace), 0);
     spad_trace *none;
     assert_int_equal(spad_trace_create(&none, NULL, NULL, &error), SPAD_ERR_ARGUMENT);
     assert_null(none);
@@ -237,10 +256,18 @@ static spad_status scenario(const spad_host *host, void *payload) {
         const size_t events = spad_trace_event_count(trace);
         const spad_tensor tensor = {.name = "a name that takes some room in the arena",
                                     .shape = SPAD_SHAPE(1, 2, 3, 4, 5),
-                                    .rect = {0, 1, i, 1}};
-        status = i % 4 == 0 ? spad_trace_open_scope(&scope, trace, "scope", 1, -1, 0, &error)
+                                    .rect = {0, 1, i, 1},
+                                    .scope = -1};
+        status = i % 4 == 0 ? spad_trace_open_scope(&scope, trace, 0, "scope", 1, -1, 0, &error)
                             : spad_trace_alloc(&number, trace, &tensor, i, &error);
         assert_int_equal(spad_trace_event_count(trace), events + (status == SPAD_OK));
+    }
+    /* what has begun can always be ended, whatever the memory */
+    for (size_t i = 0; trace != NULL && i < spad_trace_tensor_count(trace); i += 2) {
+        assert_int_equal(spad_trace_free(trace, (int64_t)i, -1, 0, &error), SPAD_OK);
+    }
+    for (size_t i = 0; trace != NULL && i < spad_trace_scope_count(trace); i++) {
+        assert_int_equal(spad_trace_close_scope(trace, (int64_t)i, 0, 0, &error), SPAD_OK);
     }
     int64_t hole;
     int64_t at;
@@ -248,7 +275,8 @@ static spad_status scenario(const spad_host *host, void *payload) {
         status = spad_trace_largest_hole(&hole, &at, trace, 0, 30, 0, 1000, &error);
     }
     if (status == SPAD_OK) {
-        status = spad_trace_write_tree(trace, 0, SIZE_MAX, SPAD_TREE_EXACT, &text.sink, &error);
+        status = spad_trace_write_tree(trace, SPAD_ALL_SPACES, 0, SIZE_MAX, SPAD_TREE_EXACT,
+                                       &text.sink, &error);
     }
     spad_trace_destroy(trace);
     test_text_free(&text);
@@ -268,9 +296,12 @@ static void the_tree_reports_a_sink_that_fails(void **state) {
     test_text_init(&text);
     text.fail_after = 3;
     put(trace, 0, 0, 1, NULL);
-    assert_int_equal(spad_trace_write_tree(trace, 0, 1, SPAD_TREE_EXACT, &text.sink, &error),
-                     SPAD_ERR_IO);
-    assert_ok(spad_trace_write_tree(trace, 1, 1, SPAD_TREE_EXACT, &text.sink, &error), &error);
+    assert_int_equal(
+        spad_trace_write_tree(trace, SPAD_ALL_SPACES, 0, 1, SPAD_TREE_EXACT, &text.sink, &error),
+        SPAD_ERR_IO);
+    assert_ok(
+        spad_trace_write_tree(trace, SPAD_ALL_SPACES, 1, 1, SPAD_TREE_EXACT, &text.sink, &error),
+        &error);
     assert_string_equal(text.bytes, "");
     test_text_free(&text);
     spad_trace_destroy(trace);
@@ -289,7 +320,9 @@ static void long_names_are_written_whole(void **state) {
     memset(name, 'n', LONG);
     name[LONG] = '\0';
     put(trace, 0, 0, 1, name);
-    assert_ok(spad_trace_write_tree(trace, 0, 1, SPAD_TREE_EXACT, &text.sink, &error), &error);
+    assert_ok(
+        spad_trace_write_tree(trace, SPAD_ALL_SPACES, 0, 1, SPAD_TREE_EXACT, &text.sink, &error),
+        &error);
     assert_non_null(strstr(text.bytes, name));
     free(name);
     test_text_free(&text);

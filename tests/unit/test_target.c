@@ -199,7 +199,7 @@ static void unknown_names_are_reported_with_what_there_is(void **state) {
     assert_int_equal(spad_target_space(&index, target, "SBUF", &error), SPAD_ERR_UNKNOWN);
     assert_string_equal(error.message, "target 'trn2' has no space 'SBUF'; it has sbuf, psum, hbm");
     assert_string_equal(error.other, "trn2");
-    assert_int_equal(index, 0);
+    assert_int_equal(index, SIZE_MAX);
     assert_int_equal(spad_target_engine(&index, target, "pe", &error), SPAD_ERR_UNKNOWN);
     assert_string_equal(error.message, "target 'trn2' has no engine 'pe'; it has tensor, vector, "
                                        "scalar, gpsimd, sync, dma");

@@ -9,12 +9,15 @@
 /* clang-format off */
 #include "spad/api.h"
 #include "spad/status.h"
+#include "spad/finding.h"
 #include "spad/host.h"
 #include "spad/dtype.h"
 #include "spad/source.h"
 #include "spad/target.h"
 #include "spad/trace.h"
 #include "spad/stack.h"
+#include "spad/direct.h"
+#include "spad/modular.h"
 /* clang-format on */
 
 #endif

@@ -94,7 +94,8 @@ typedef spad_status (*spad_direct_func)(spad_direct_spot *out, const int64_t *in
  *     lane = base.lane + line(lane_tiles, I) * lanes of a tile
  *     byte = base.byte + line(free_tiles, I) * bytes per lane of a tile
  * The three are independent of each other. A count may be smaller than its block
- * dim (tiles are shared) or larger (holes, which count as reserved).
+ * dim (tiles are shared) or larger (holes, which count as reserved). A ring over
+ * several banks has to stay in each of them.
  */
 typedef struct spad_direct_rings {
     spad_direct_spot base; /**< base_bank, base_partition, base_addr */

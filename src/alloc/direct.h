@@ -8,8 +8,9 @@
  *           depends on its block index modulo extent[d] in each dim, and the
  *           physical tiles are the indices of that box in row-major order. For
  *           the modulo scheme the three coordinates are functions of I[d] modulo
- *           their counts, and mixed-radix numbers are unique, so two tiles share
- *           a place exactly if their indices are equal modulo the least common
+ *           their counts; mixed-radix numbers are unique, and so are addresses,
+ *           since a ring over several banks stays in each. So two tiles share a
+ *           place exactly if their indices are equal modulo the least common
  *           multiple of the three counts: extent[d] = min(block[d], lcm).
  *   table   (func, at) a row for each logical and each physical tile.
  *

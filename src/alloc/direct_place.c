@@ -49,7 +49,7 @@ typedef struct direct_check {
     const direct_tensor *tensor;
     const spad_space *space;
     const char *chip;
-    int64_t banks; /* a space without banks is one */
+    int64_t banks; /* a space without banks is one; the last may be cut by the reserve */
     int64_t bank_bytes;
     int64_t usable;
 } direct_check;
@@ -62,7 +62,7 @@ static direct_check start_check(const direct_tensor *tensor, const spad_target *
         .tensor = tensor,
         .space = space,
         .chip = target->name,
-        .banks = banked ? usable / space->bank_bytes : 1,
+        .banks = banked ? usable / space->bank_bytes + (usable % space->bank_bytes != 0) : 1,
         .bank_bytes = banked ? space->bank_bytes : usable,
         .usable = usable,
     };
@@ -392,6 +392,16 @@ static spad_status check_footprint(direct_tensor *tensor, const direct_check *ch
                (long long)tiles[DIRECT_FREE], (long long)tensor->bytes, (long long)base.byte,
                (long long)check->usable, check->space->name, check->chip);
         spad__fact_amounts(error, SPAD_NO_FACT, check->usable, SPAD_NO_FACT);
+        return SPAD_ERR_BOUNDS;
+    }
+    /* else its own tiles would meet: the last of one bank and the first of the next */
+    if (tiles[DIRECT_BANK] > 1 && base.byte > check->bank_bytes - (bytes - between)) {
+        refuse(check, NULL, SPAD_ERR_BOUNDS, error,
+               "%lld x %lld B per lane from byte %lld leave a bank of '%s', which has %lld B; a "
+               "ring over several banks must stay in each",
+               (long long)tiles[DIRECT_FREE], (long long)tensor->bytes, (long long)base.byte,
+               check->space->name, (long long)check->bank_bytes);
+        spad__fact_amounts(error, bytes - between, check->bank_bytes, SPAD_NO_FACT);
         return SPAD_ERR_BOUNDS;
     }
     tensor->footprint =

@@ -553,6 +553,14 @@ static void other_banks_can_be_shared(void **state) {
                                  MOD = {.base = {.byte = 2}, .free_tiles = SPAD_SHAPE(1, 1)}},
             SPAD_ERR_ALIGNMENT,
             "tensor 'u', tile (0, 0): byte 2 of 'psum' is not a multiple of its alignment, 4 B");
+    refused(&f,
+            (spad_direct_tensor){.name = "u",
+                                 PSUM,
+                                 .block = SPAD_SHAPE(4),
+                                 MOD = {.bank_tiles = SPAD_SHAPE(2), .free_tiles = SPAD_SHAPE(2)}},
+            SPAD_ERR_BOUNDS,
+            "tensor 'u': 2 x 2048 B per lane from byte 0 leave a bank of 'psum', which has 2048 B; "
+            "a ring over several banks must stay in each");
     done(&f);
 }
 

@@ -129,7 +129,7 @@ typedef struct spad_direct_tensor {
 /** Most tiles of one tensor that are kept one by one: logical ones for func and
  *  at, physical ones for mod and auto. SPAD_ERR_ARGUMENT beyond it. Block dims of
  *  rings have no limit: a declaration costs O(physical tiles). */
-#define SPAD_DIRECT_TILES_MAX (INT64_C(1) << 24)
+#define SPAD_DIRECT_TILES_MAX (INT64_C(1) << 20)
 
 /**
  * Declares a tensor; *out (optional) is its number. All messages name the

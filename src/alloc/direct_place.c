@@ -463,7 +463,6 @@ static void ring_extents(const direct_tensor *tensor, int64_t *extent) {
         for (int c = 0; c < DIRECT_COORDINATES; c++) {
             if (tensor->counts[c] == NULL) continue;
             if (!spad__lcm(period, tensor->counts[c][d], &period)) period = INT64_MAX;
-            if (period >= tensor->block.dims[d]) break;
         }
         extent[d] = spad__min(period, tensor->block.dims[d]);
     }

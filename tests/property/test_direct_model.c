@@ -83,6 +83,15 @@ static void random_chip(chip *c, spad__random *r) {
         c->space.lane_rule_count = half < c->space.lanes ? 2 : 1;
         c->space.lane_rules = c->rules;
     }
+    if (chance(r, 8)) { /* steps over banks and over bytes that are aligned only together */
+        c->space = (spad_space){.name = "mem",
+                                .about = "",
+                                .lanes = 4,
+                                .bytes = 9 * pick(r, 4, 12),
+                                .alignment = 2,
+                                .granule = 1,
+                                .bank_bytes = 9};
+    }
     c->target = (spad_target){
         .name = "chip", .about = "", .family = "test", .space_count = 1, .spaces = &c->space};
 }

@@ -206,7 +206,7 @@ static void huge_block_dims_cost_nothing(void **state) {
         SPAD_ERR_OVERFLOW, "tensor 'u': the tiles do not fit 64 bits");
     refused(&f, (spad_direct_tensor){.name = "u", TILE, .block = SPAD_SHAPE(huge)},
             SPAD_ERR_ARGUMENT,
-            "tensor 'u': 3000000000 physical tiles, more than the 16777216 that one tensor can "
+            "tensor 'u': 3000000000 physical tiles, more than the 1048576 that one tensor can "
             "have; use rings with smaller counts");
     done(&f);
 }
@@ -347,7 +347,7 @@ static void tables_have_a_limit(void **state) {
                                  .mode = SPAD_MODE_FUNC,
                                  .func = never_called},
             SPAD_ERR_ARGUMENT,
-            "tensor 't': 1000000000 logical tiles, more than the 16777216 that one tensor can "
+            "tensor 't': 1000000000 logical tiles, more than the 1048576 that one tensor can "
             "have; use rings with smaller counts");
     done(&f);
 }
@@ -562,6 +562,44 @@ static void other_banks_can_be_shared(void **state) {
             "tensor 'u': 2 x 2048 B per lane from byte 0 leave a bank of 'psum', which has 2048 B; "
             "a ring over several banks must stay in each");
     done(&f);
+}
+
+/* Banks of 5 bytes at alignment 2: a step to the next bank and the next byte is
+ * even, but the two rings wrap at different tiles. */
+static void alignment_holds_at_every_wrap(void **state) {
+    (void)state;
+    static const spad_space space = {.name = "odd",
+                                     .about = "",
+                                     .lanes = 1,
+                                     .bytes = 25,
+                                     .alignment = 2,
+                                     .granule = 1,
+                                     .bank_bytes = 5};
+    static const spad_target chip = {
+        .name = "chip", .about = "", .family = "test", .space_count = 1, .spaces = &space};
+    static const struct {
+        int64_t banks, frees, block;
+        const char *bad; /* NULL: none */
+    } cases[] = {
+        {2, 3, 6, "(3,)"}, {3, 2, 6, "(3,)"}, {3, 5, 6, "(3,)"}, {3, 3, 6, NULL},
+        {2, 3, 3, NULL},   {2, 4, 4, NULL},   {2, 4, 9, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        spad_direct *direct;
+        spad_error error;
+        assert_ok(spad_direct_create(&direct, &chip, NULL, &error), &error);
+        const spad_direct_tensor t = {.name = "t",
+                                      .space = "odd",
+                                      .dtype = SPAD_UINT8,
+                                      .tile = SPAD_SHAPE(1, 1),
+                                      .block = SPAD_SHAPE(cases[i].block),
+                                      MOD = {.bank_tiles = SPAD_SHAPE(cases[i].banks),
+                                             .free_tiles = SPAD_SHAPE(cases[i].frees)}};
+        const spad_status status = spad_direct_declare(NULL, direct, &t, &error);
+        assert_int_equal(status, cases[i].bad != NULL ? SPAD_ERR_ALIGNMENT : SPAD_OK);
+        if (cases[i].bad != NULL) assert_non_null(strstr(error.message, cases[i].bad));
+        spad_direct_destroy(direct);
+    }
 }
 
 static void tuples_are_checked(void **state) {
@@ -1122,6 +1160,7 @@ int main(void) {
         cmocka_unit_test(bytes_follow_the_chip),
         cmocka_unit_test(exclusive_banks_hold_one_tile),
         cmocka_unit_test(other_banks_can_be_shared),
+        cmocka_unit_test(alignment_holds_at_every_wrap),
         cmocka_unit_test(tuples_are_checked),
         cmocka_unit_test(declarations_are_checked),
         cmocka_unit_test(objects_are_checked),

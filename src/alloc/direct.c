@@ -111,6 +111,13 @@ static spad_status check_fields(const spad_direct_tensor *given, const spad_spac
     return SPAD_OK;
 }
 
+/* Block dims, then tile dims: the shape of the whole tensor. */
+static spad_shape whole_shape(int64_t dims[SPAD_RANK_MAX], spad_shape block, spad_shape tile) {
+    for (size_t d = 0; d < block.rank; d++) dims[d] = block.dims[d];
+    for (size_t d = 0; d < tile.rank; d++) dims[block.rank + d] = tile.dims[d];
+    return (spad_shape){.rank = block.rank + tile.rank, .dims = dims};
+}
+
 /* Sizes and counts; the pointers are still the caller's. */
 static spad_status make_tensor(direct_tensor *out, const spad_direct *direct,
                                const spad_direct_tensor *given, spad_error *error) {
@@ -136,6 +143,11 @@ static spad_status make_tensor(direct_tensor *out, const spad_direct *direct,
     spad_error reason;
     status = spad_tile_bytes(&out->lanes, &out->bytes, given->tile, given->dtype, &reason);
     if (status == SPAD_OK) status = spad_space_round(&out->bytes, space, out->bytes, &reason);
+    if (status == SPAD_OK && space->off_chip) { /* counted as a whole in the trace */
+        int64_t dims[SPAD_RANK_MAX], bytes;
+        status = spad_shape_bytes(&bytes, whole_shape(dims, given->block, given->tile),
+                                  given->dtype, &reason);
+    }
     if (status != SPAD_OK) return refuse(given, status, error, reason.message);
     for (size_t d = 0; d < given->block.rank; d++) {
         if (!spad__mul(out->tiles, given->block.dims[d], &out->tiles)) {
@@ -187,11 +199,7 @@ static spad_status trace_tiles(direct_tensor *tensor, spad_direct *direct, char 
 
 static spad_status trace_off_chip(direct_tensor *tensor, spad_direct *direct, spad_error *error) {
     int64_t dims[SPAD_RANK_MAX];
-    const spad_shape shape = {.rank = tensor->block.rank + tensor->tile.rank, .dims = dims};
-    for (size_t d = 0; d < tensor->block.rank; d++) dims[d] = tensor->block.dims[d];
-    for (size_t d = 0; d < tensor->tile.rank; d++) {
-        dims[tensor->block.rank + d] = tensor->tile.dims[d];
-    }
+    const spad_shape shape = whole_shape(dims, tensor->block, tensor->tile);
     int64_t bytes;
     const spad_status status = spad_shape_bytes(&bytes, shape, tensor->dtype, error);
     if (status != SPAD_OK) return status;

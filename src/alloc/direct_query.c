@@ -8,10 +8,11 @@
  * lanes it meets: everything alive in them shares bytes with it, and what has
  * ended is dropped on the way. So each look either finds a pair or drops a tile.
  */
+#include "alloc/direct.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc/direct.h"
 #include "alloc/ring.h"
 #include "base/checked.h"
 #include "base/error.h"

@@ -692,6 +692,11 @@ static void declarations_are_checked(void **state) {
     t.space = "hbm";
     refused(&f, t, SPAD_ERR_SPACE,
             "tensor 't': a tensor off chip has no placement; give it mode auto");
+    t.mode = SPAD_MODE_AUTO;
+    t.tile = SPAD_SHAPE(1, INT64_MAX / 2);
+    t.block = SPAD_SHAPE(3);
+    refused(&f, t, SPAD_ERR_OVERFLOW,
+            "tensor 't': the bytes of an array of uint8 of this shape do not fit 64 bits");
     t.space = "sbuf";
     t.name = NULL;
     t.tile = SPAD_SHAPE(128, 512, 0);

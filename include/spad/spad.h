@@ -14,7 +14,10 @@
 #include "spad/source.h"
 #include "spad/target.h"
 #include "spad/trace.h"
+#include "spad/finding.h"
 #include "spad/stack.h"
+#include "spad/direct.h"
+#include "spad/modular.h"
 #include "spad/registry.h"
 #include "spad/launch.h"
 /* clang-format on */

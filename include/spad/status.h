@@ -33,6 +33,7 @@ extern "C" {
     X(LANES, -8, "SPAD-LANES", "start lane and lane count break the start-lane table")           \
     X(BOUNDS, -9, "SPAD-BOUNDS", "an address or a rectangle lies outside its space")             \
     X(SPACE, -10, "SPAD-SPACE", "the operation does not work in that memory space")              \
+    X(BANK, -11, "SPAD-BANK", "a bank that holds one tile is shared or not begun at its start")  \
     /* the state the object is in */                                                             \
     X(NO_SCOPE, -30, "SPAD-NO-SCOPE", "the operation needs an open scope")                       \
     X(HEAP_EMPTY, -32, "SPAD-HEAP-EMPTY", "there is nothing on the heap to free")                \

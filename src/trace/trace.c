@@ -244,6 +244,25 @@ spad_status spad_trace_alloc(int64_t *out, spad_trace *trace, const spad_tensor 
     return SPAD_OK;
 }
 
+spad__trace_mark spad__trace_here(const spad_trace *trace, size_t space) {
+    return (spad__trace_mark){
+        .events = trace->events.count,
+        .tensors = trace->tensors.count,
+        .owed = trace->owed,
+        .space = space,
+        .stats = trace->stats[space],
+        .texts = spad__arena_here(&trace->texts),
+    };
+}
+
+void spad__trace_take_back(spad_trace *trace, const spad__trace_mark *mark) {
+    trace->events.count = mark->events;
+    trace->tensors.count = mark->tensors;
+    trace->owed = mark->owed;
+    trace->stats[mark->space] = mark->stats;
+    spad__arena_rewind(&trace->texts, mark->texts);
+}
+
 spad_status spad_trace_free(spad_trace *trace, int64_t number, int64_t scope, int64_t heap_left,
                             spad_error *error) {
     if (number < 0 || (size_t)number >= trace->tensors.count) {

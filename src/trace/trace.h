@@ -28,4 +28,19 @@ struct spad_trace {
     size_t owed;
 };
 
+/* For calls that append several allocations and must append all or none: the
+ * state before them, and the way back to it. Only allocations in `space` may lie
+ * between. */
+typedef struct spad__trace_mark {
+    size_t events;
+    size_t tensors;
+    size_t owed;
+    size_t space;
+    spad_space_stats stats;
+    spad__arena_mark texts;
+} spad__trace_mark;
+
+spad__trace_mark spad__trace_here(const spad_trace *trace, size_t space);
+void spad__trace_take_back(spad_trace *trace, const spad__trace_mark *mark);
+
 #endif

@@ -46,8 +46,14 @@ bool cli_take_options(const cli_command *command, const cli_option *options, int
 
 /* ---- messages ------------------------------------------------------------------- */
 
+#if defined(__GNUC__)
+#define CLI_PRINTF __attribute__((format(printf, 1, 2)))
+#else
+#define CLI_PRINTF
+#endif
+
 /* "spad: ..." on stderr. */
-void cli_say(const char *format, ...);
+void cli_say(const char *format, ...) CLI_PRINTF;
 
 /* The message of a failed call, with its place if it has one, and its exit code. */
 cli_exit cli_fail(const spad_error *error);

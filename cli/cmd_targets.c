@@ -124,7 +124,7 @@ static bool is_file(const char *path) {
 /* The target a word stands for. *owned is set if it came from a file. */
 static cli_exit find_target(const spad_target **target, spad_target **owned, const char *word) {
     spad_error error;
-    *owned = NULL;
+    *target = *owned = NULL;
     if (!looks_like_file(word)) {
         if (spad_target_find(target, word, &error) == SPAD_OK) return CLI_FINE;
         if (!is_file(word)) return cli_fail(&error);

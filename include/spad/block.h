@@ -327,9 +327,6 @@ SPAD_API spad_status spad_block_get_totals(spad_block_totals *out, const spad_bl
  */
 SPAD_API spad_status spad_block_check_fit(const spad_block *block, spad_error *error);
 
-/** Space of a buffer that is in none (a scalar on Ascend). */
-#define SPAD_NO_SPACE SIZE_MAX
-
 /** A buffer. Strings and dims are borrowed until destroy. */
 typedef struct spad_block_buffer {
     const char *name; /**< NULL: unnamed */

@@ -49,7 +49,8 @@ SPAD_API const spad_diagnostic *spad_diagnostics_get(const spad_diagnostics *dia
 
 /**
  * Writes every fault with its place, the source line and a caret. The line is
- * shown without control characters, and a long one cut around the fault:
+ * shown without control characters, and a long one cut around the fault. A
+ * full collection ends with a line that says so.
  *
  *     my.chip:3:11: error: expected a whole number after 'lanes', found 'many'
  *         3 |     lanes many

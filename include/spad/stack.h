@@ -13,7 +13,8 @@
  *
  * It does all that the SbufManager of the NKI library does, in three behaviours
  * (spad_stack_behaviour). Every call is O(1) amortised, apart from what its
- * comment says. A failed call changes nothing. Externally synchronised.
+ * comment says; a refusal for lack of room also looks at everything live. A failed call changes
+ * nothing. Externally synchronised.
  */
 #ifndef SPAD_STACK_H
 #define SPAD_STACK_H
@@ -35,7 +36,7 @@ typedef struct spad_stack spad_stack;
 typedef enum spad_stack_behaviour {
     /** What the manual promises: overflow is checked after alignment, heap bases
      *  are aligned, pop_heap restores exactly, names are unique, start lanes obey
-     *  the target, live tensors never share bytes (but see spad_stack_overlaps). */
+     *  the target, live tensors never share bytes (but see spad_stack_overlap). */
     SPAD_STACK_EXACT,
     /** The NKI library of April 2026, address for address: overflow is checked
      *  before alignment, a heap alignment rounds the end and not the base, and
@@ -120,12 +121,14 @@ SPAD_API spad_status spad_stack_get_scope(spad_stack_scope *out, const spad_stac
  *     SPAD_STACK_SCOPE(guard, stack, 2, "double_buffer", &error);
  *     if (guard.status != SPAD_OK) return guard.status;
  *
- * Scopes opened inside and left open are closed with it.
+ * Scopes opened inside and left open are closed with it; a scope that was closed
+ * by hand before is left alone. Closing cannot fail.
  */
 typedef struct spad_stack_guard {
+    spad_status status; /**< of the opening */
     spad_stack *stack;  /**< NULL: nothing to close */
     size_t depth;       /**< scopes that were open before */
-    spad_status status; /**< of the opening */
+    uint64_t serial;    /**< tells its scope from a later one */
 } spad_stack_guard;
 
 SPAD_API spad_stack_guard spad_stack_enter(spad_stack *stack, int64_t interleave, const char *name,
@@ -138,7 +141,8 @@ SPAD_API void spad_stack_leave(spad_stack_guard *guard);
 
 /* ---- allocation -------------------------------------------------------------------- */
 
-/** Alignment: that of the element type, or of the space where that is larger. */
+/** Alignment: the size of the element. Whatever is asked for, the address is also a
+ *  multiple of the alignment of the space. */
 #define SPAD_ALIGN_DEFAULT (-1)
 
 /** Where a tensor goes. Initialise with SPAD_STACK_PLACE_INIT; a NULL place is the same. */
@@ -153,9 +157,10 @@ typedef struct spad_stack_place {
 
 /**
  * Allocates a tensor on the stack, in the innermost scope. shape[0] is the
- * number of lanes; the rest gives the bytes per lane. name: NULL, or a name that
- * no tensor of this manager has had (exact behaviour, SPAD_ERR_NAME). *out is the
- * rectangle; its byte is SPAD_NO_BYTE in automatic mode.
+ * number of lanes; the rest gives the bytes per lane. name: NULL or "" for unnamed,
+ * or a name that no tensor of this manager has had (exact behaviour,
+ * SPAD_ERR_NAME). *out is the rectangle; its byte is SPAD_NO_BYTE in automatic mode.
+ * A tensor that grows into a section of the round before looks at its tensors.
  *
  * SPAD_ERR_NO_FIT: error->needed, available (after alignment), largest_hole;
  * spad_stack_live lists who holds the rest. SPAD_ERR_NO_SCOPE, SPAD_ERR_SHAPE,
@@ -172,8 +177,9 @@ SPAD_API spad_status spad_stack_alloc_heap(spad_rect *out, spad_stack *stack, sp
                                            const spad_stack_place *place, spad_error *error);
 
 /**
- * On the stack or the heap, as options.default_heap says. A place in an off-chip
- * space gives a tensor that has a name but neither address nor size here.
+ * On the stack or the heap, as options.default_heap says. A place in another space
+ * that is off chip gives a tensor with a name and a size that is not placed,
+ * counted or logged.
  */
 SPAD_API spad_status spad_stack_alloc(spad_rect *out, spad_stack *stack, spad_shape shape,
                                       spad_dtype dtype, const char *name,
@@ -204,6 +210,7 @@ SPAD_API spad_status spad_stack_align(spad_stack *stack, int64_t align, spad_err
 /** The prefix is put in front of every later tensor name. Copied; NULL means "". */
 SPAD_API spad_status spad_stack_set_prefix(spad_stack *stack, const char *prefix,
                                            spad_error *error);
+/** Valid as long as the manager, so that it can be saved and set again. */
 SPAD_API const char *spad_stack_prefix(const spad_stack *stack);
 
 /** Automatic mode can be switched at any time; the cursors stay. */
@@ -244,6 +251,8 @@ SPAD_API size_t spad_stack_live(spad_stack_tensor *out, size_t capacity, const s
 typedef struct spad_stack_overlap {
     int64_t newer; /**< numbers of the two tensors, as in spad_stack_tensor */
     int64_t older;
+    const char *newer_name; /**< NULL: unnamed */
+    const char *older_name;
     spad_rect newer_rect;
     spad_rect older_rect;
 } spad_stack_overlap;
@@ -258,6 +267,7 @@ SPAD_API const spad_stack_overlap *spad_stack_get_overlap(const spad_stack *stac
 
 /** A state to come back to. Plain data for the manager it is from; the fields are private. */
 typedef struct spad_stack_checkpoint {
+    const spad_stack *stack;
     int64_t stack_address;
     int64_t heap_address;
     size_t depth;
@@ -265,7 +275,7 @@ typedef struct spad_stack_checkpoint {
     uint64_t increments;   /* of its sections */
     int64_t next_section;
     int64_t scope_high;
-    int64_t section_newest;
+    int64_t section_newest; /* number of its newest tensor */
     size_t heap_count;
     int64_t heap_newest; /* number of its tensor */
     size_t name_count;
@@ -277,10 +287,11 @@ SPAD_API spad_stack_checkpoint spad_stack_mark(const spad_stack *stack);
 
 /**
  * Undoes everything since the checkpoint: scopes opened since are closed,
- * tensors freed, cursors, names, statistics and the prefix-independent state
- * are as they were. SPAD_ERR_STALE: a scope that was open then has been closed
- * or has changed its section, or a heap tensor of then has been popped; nothing
- * is changed. O(what is undone).
+ * tensors freed, and cursors, names, high-water marks, overlaps and statistics are
+ * as they were; prefix and automatic mode stay as they are now. SPAD_ERR_STALE:
+ * a scope of then has been closed or has changed its section, a tensor of then has
+ * been popped or undone, or the checkpoint is from another manager; nothing is
+ * changed. O(what is undone).
  */
 SPAD_API spad_status spad_stack_rollback(spad_stack *stack, const spad_stack_checkpoint *checkpoint,
                                          spad_error *error);
@@ -296,8 +307,8 @@ SPAD_API spad_status spad_stack_flush_log(spad_stack *stack, const spad_sink *si
 SPAD_API spad_status spad_stack_write_stats(const spad_stack *stack, const spad_sink *sink,
                                             spad_error *error);
 
-/** Checks every invariant of the manager, for tests and doubts: SPAD_OK or
- *  SPAD_ERR_INTERNAL with the first that does not hold. O(live). */
+/** Checks the invariants of the manager that need no search, for tests and doubts:
+ *  SPAD_OK or SPAD_ERR_INTERNAL with the first that does not hold. O(live). */
 SPAD_API spad_status spad_stack_check(const spad_stack *stack, spad_error *error);
 
 #ifdef __cplusplus

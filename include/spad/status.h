@@ -33,14 +33,15 @@ extern "C" {
     X(LANES, -8, "SPAD-LANES", "start lane and lane count break the start-lane table")           \
     X(BOUNDS, -9, "SPAD-BOUNDS", "an address or a rectangle lies outside its space")             \
     X(SPACE, -10, "SPAD-SPACE", "the operation does not work in that memory space")              \
+    X(BANK, -11, "SPAD-BANK", "a bank that holds one tile is shared or not begun at its start")  \
     X(CAPABILITY, -20, "SPAD-CAPABILITY", "the chip does not have what the operation needs")     \
     /* the state the object is in */                                                             \
     X(NO_SCOPE, -30, "SPAD-NO-SCOPE", "the operation needs an open scope")                       \
-    X(OPEN_SCOPE, -31, "SPAD-OPEN-SCOPE", "the operation needs every scope closed")              \
     X(HEAP_EMPTY, -32, "SPAD-HEAP-EMPTY", "there is nothing on the heap to free")                \
     X(NO_ADDRESS, -33, "SPAD-NO-ADDRESS", "addresses are left to the planner in automatic mode") \
     X(STALE, -34, "SPAD-STALE", "a checkpoint or handle is older than what it refers to")        \
     X(NOT_LIVE, -35, "SPAD-NOT-LIVE", "the tensor is not allocated at this moment")              \
+    X(CYCLE, -36, "SPAD-CYCLE", "components contain each other in a circle")                     \
     X(LIFE_CYCLE, -40, "SPAD-LIFE-CYCLE", "a step comes too early, too late or twice")           \
     /* what does not fit */                                                                      \
     X(NO_FIT, -50, "SPAD-NO-FIT", "the buffer does not fit in the memory that is left")          \

@@ -24,6 +24,9 @@ extern "C" {
 /** Size of a space whose size is not given: memory behind the chip. */
 #define SPAD_UNBOUNDED INT64_MAX
 
+/** Number of a space where there is none. */
+#define SPAD_NO_SPACE SIZE_MAX
+
 /** A rectangle of a space: lanes [lane, lane + lanes) x bytes [byte, byte + bytes). */
 typedef struct spad_rect {
     int64_t lane;
@@ -128,13 +131,18 @@ SPAD_API spad_status spad_target_find(const spad_target **out, const char *name,
 
 /* ---- parts ------------------------------------------------------------------ */
 
-/** The number of the space with that name. SPAD_ERR_UNKNOWN: none; the message lists them. */
+/** The number of the space with that name. SPAD_ERR_UNKNOWN: none; the message lists them,
+ *  and *out is SIZE_MAX. */
 SPAD_API spad_status spad_target_space(size_t *out, const spad_target *target, const char *name,
                                        spad_error *error);
 
 /** The same for an engine. */
 SPAD_API spad_status spad_target_engine(size_t *out, const spad_target *target, const char *name,
                                         spad_error *error);
+
+/** Is the struct one that the rest of the library can work with? Built-in spaces and those
+ *  from files are; one made by hand may not be. SPAD_ERR_ARGUMENT. */
+SPAD_API spad_status spad_space_check(const spad_space *space, spad_error *error);
 
 /** Bytes per lane that tensors may use: bytes - reserved, or SPAD_UNBOUNDED. */
 SPAD_API int64_t spad_space_usable(const spad_space *space);

@@ -56,7 +56,8 @@ typedef struct spad_tensor {
     spad_mode mode;
     size_t space;    /**< number of the space in the target */
     spad_rect rect;  /**< rect.byte is SPAD_NO_BYTE without an address */
-    int64_t scope;   /**< number of the scope it belongs to; -1: none */
+    int64_t scope;   /**< number of the scope in which it was allocated; -1: none. A stack tensor
+                          ends with it, a heap tensor may outlive it */
     int64_t section; /**< section of that scope, from 0 */
     int64_t t_begin;
     int64_t t_end; /**< SPAD_OPEN_END while alive */
@@ -65,8 +66,10 @@ typedef struct spad_tensor {
 /** One scope, from open to close. */
 typedef struct spad_scope {
     const char *name;   /**< NULL: unnamed; borrowed from the trace */
+    size_t space;       /**< number of the space whose allocations it holds */
     int64_t degree;     /**< sections for multi-buffering */
-    int64_t parent;     /**< number of the scope that was open around it; -1: none */
+    int64_t parent;     /**< number of the scope around it; -1: none */
+    int32_t depth;      /**< scopes around it */
     int64_t start;      /**< address at which it began */
     int64_t high_water; /**< bytes it held at its highest, inner scopes included; 0 until closed */
     int64_t t_begin;
@@ -85,7 +88,8 @@ typedef enum spad_event_kind {
 /** One event; its time is its number. */
 typedef struct spad_event {
     spad_event_kind kind;
-    int32_t depth;   /**< scopes open around it: an opened or closed scope does not count itself */
+    int32_t depth;   /**< scopes around it: an opened or closed scope does not count itself */
+    size_t space;    /**< number of the space that it is about */
     int64_t tensor;  /**< alloc, free: number of the tensor; otherwise -1 */
     int64_t scope;   /**< scope open and close, section: number of the scope; otherwise -1 */
     int64_t address; /**< scope open, section: where allocation goes on; alloc: the address that
@@ -117,15 +121,15 @@ SPAD_API const spad_target *spad_trace_target(const spad_trace *trace);
 /* ---- writing ----------------------------------------------------------------
  * For allocators and front ends. Each call appends one event, or fails and
  * appends nothing: SPAD_ERR_HOST_MEMORY, or SPAD_ERR_ARGUMENT for a number that
- * names nothing. */
+ * names nothing. Opening a scope and allocating a tensor also take the memory
+ * for their end, so that closing and freeing never lack any. Several allocators
+ * can write one trace: scopes nest by their parents, not by their order. */
 
-/** Room for this many further events, so that frees, sections and closes cannot fail. */
-SPAD_API spad_status spad_trace_reserve(spad_trace *trace, size_t events, spad_error *error);
-
-/** *out: number of the new scope. The name is copied; NULL and "" mean unnamed. */
-SPAD_API spad_status spad_trace_open_scope(int64_t *out, spad_trace *trace, const char *name,
-                                           int64_t degree, int64_t parent, int64_t start,
-                                           spad_error *error);
+/** *out: number of the new scope. The name is copied; NULL and "" mean unnamed.
+ *  parent: an open scope of the same space, or -1. */
+SPAD_API spad_status spad_trace_open_scope(int64_t *out, spad_trace *trace, size_t space,
+                                           const char *name, int64_t degree, int64_t parent,
+                                           int64_t start, spad_error *error);
 SPAD_API spad_status spad_trace_close_scope(spad_trace *trace, int64_t scope, int64_t bytes,
                                             int64_t high_water, spad_error *error);
 SPAD_API spad_status spad_trace_section(spad_trace *trace, int64_t scope, int64_t section,
@@ -138,10 +142,14 @@ SPAD_API spad_status spad_trace_section(spad_trace *trace, int64_t scope, int64_
 SPAD_API spad_status spad_trace_alloc(int64_t *out, spad_trace *trace, const spad_tensor *tensor,
                                       int64_t address, spad_error *error);
 
-/** SPAD_ERR_NOT_LIVE: the tensor has ended already. */
-SPAD_API spad_status spad_trace_free(spad_trace *trace, int64_t tensor, int64_t heap_left,
-                                     spad_error *error);
-SPAD_API spad_status spad_trace_rollback(spad_trace *trace, spad_error *error);
+/** scope: the innermost scope open at this moment, for logs, or -1. heap_left: see
+ *  spad_event.count. SPAD_ERR_NOT_LIVE: the tensor has ended already. */
+SPAD_API spad_status spad_trace_free(spad_trace *trace, int64_t tensor, int64_t scope,
+                                     int64_t heap_left, spad_error *error);
+
+/** scope: as in spad_trace_free. */
+SPAD_API spad_status spad_trace_rollback(spad_trace *trace, size_t space, int64_t scope,
+                                         spad_error *error);
 
 /* ---- reading ----------------------------------------------------------------- */
 
@@ -170,7 +178,8 @@ SPAD_API spad_status spad_trace_live_at(size_t *count, int64_t *numbers, size_t 
 
 /**
  * The largest run of bytes in [lower, upper) that no live tensor with an
- * address touches in any lane. *at: where it begins. O(n log n).
+ * address touches in any lane. *at: where it begins. SPAD_ERR_ARGUMENT: upper is
+ * below lower, or their difference does not fit 64 bits. O(n log n).
  */
 SPAD_API spad_status spad_trace_largest_hole(int64_t *bytes, int64_t *at, const spad_trace *trace,
                                              size_t space, int64_t time, int64_t lower,
@@ -182,12 +191,16 @@ typedef enum spad_tree_style {
     SPAD_TREE_LIBRARY /**< what the NKI library prints: sections at the end of a scope as well */
 } spad_tree_style;
 
+/** Every space: see spad_trace_write_tree. */
+#define SPAD_ALL_SPACES SIZE_MAX
+
 /**
- * Writes events [from, to) as a tree of scopes, sections and allocations, with
- * the headline "[SBM] Allocations:"; nothing at all for an empty range.
+ * Writes events [from, to) of one space, or of all, as a tree of scopes, sections
+ * and allocations, with the headline "[SBM] Allocations:"; nothing at all if
+ * there are none.
  */
-SPAD_API spad_status spad_trace_write_tree(const spad_trace *trace, size_t from, size_t to,
-                                           spad_tree_style style, const spad_sink *sink,
+SPAD_API spad_status spad_trace_write_tree(const spad_trace *trace, size_t space, size_t from,
+                                           size_t to, spad_tree_style style, const spad_sink *sink,
                                            spad_error *error);
 
 #ifdef __cplusplus

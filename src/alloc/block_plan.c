@@ -497,13 +497,18 @@ static spad_tensor as_tensor(const block_buffer *buffer, int64_t scope) {
 /* numbers: of the tensors in the trace, by buffer. */
 static spad_status write_walk(const spad_block *block, spad_trace *trace, const moment *moments,
                               size_t count, int64_t *numbers, spad_error *error) {
-    int64_t scope;
-    spad_status status = spad_trace_open_scope(&scope, trace, block->options.name, 1, -1, 0, error);
+    int64_t scope = -1;
+    size_t space; /* the one that the scope is about */
+    spad_status status =
+        spad_target_space(&space, block->target, block->is_core ? "ub" : "shared", error);
+    if (status == SPAD_OK) {
+        status = spad_trace_open_scope(&scope, trace, space, block->options.name, 1, -1, 0, error);
+    }
     for (size_t i = 0; i < count && status == SPAD_OK; i++) {
         const size_t b = moments[i].buffer;
         const block_buffer *buffer = &block->buffers.items[b];
         if (!moments[i].begins) {
-            status = spad_trace_free(trace, numbers[b], 0, error);
+            status = spad_trace_free(trace, numbers[b], scope, 0, error);
             continue;
         }
         const spad_tensor tensor = as_tensor(buffer, scope);

@@ -31,15 +31,26 @@ static spad_status check_bounds(const spad_space *space, int64_t lower, int64_t 
     if (options->behaviour != SPAD_STACK_EXACT) return SPAD_OK; /* the library takes anything */
     const int64_t end = options->use_reserved ? space->bytes : spad_space_usable(space);
     if (lower < 0 || upper < lower || upper > end) {
+        const bool in_reserve =
+            lower >= 0 && lower <= upper && end < upper && upper <= space->bytes;
         spad__fail(error, SPAD_ERR_BOUNDS,
                    "the region [%lld, %lld) does not lie in [0, %lld), what space %s offers%s",
                    (long long)lower, (long long)upper, (long long)end, space->name,
-                   upper <= space->bytes ? "; use_reserved would reach into its reserve" : "");
+                   in_reserve ? "; use_reserved would reach into its reserve" : "");
         spad__fact_names(error, space->name, NULL);
         spad__fact_amounts(error, upper, end, SPAD_NO_FACT);
         return SPAD_ERR_BOUNDS;
     }
     return SPAD_OK;
+}
+
+static spad_status check_choices(const spad_space *space, const spad_stack_options *options,
+                                 spad_error *error) {
+    if ((unsigned)options->behaviour > SPAD_STACK_LIBRARY_LATER) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "%d is not a behaviour of the manager",
+                          (int)options->behaviour);
+    }
+    return spad_space_check(space, error);
 }
 
 /* See spad_stack.everyday_lanes. */
@@ -66,6 +77,8 @@ spad_status spad_stack_create(spad_stack **out, const spad_target *target, const
     spad_status status = spad_target_space(&number, target, space_name, error);
     if (status != SPAD_OK) return status;
     const spad_space *space = &target->spaces[number];
+    status = check_choices(space, options, error);
+    if (status != SPAD_OK) return status;
     if (upper == SPAD_STACK_TO_THE_TOP) {
         upper = options->use_reserved ? space->bytes : spad_space_usable(space);
         if (upper > STACK_ADDRESS_LIMIT) upper = STACK_ADDRESS_LIMIT; /* a space without a size */
@@ -94,7 +107,10 @@ spad_status spad_stack_create(spad_stack **out, const spad_target *target, const
     stack->trace = options->trace;
     stack->logged = options->trace != NULL ? spad_trace_event_count(options->trace) : 0;
     spad__names_init(&stack->names, &host);
+    spad__names_init(&stack->prefixes, &host);
+    stack->prefix = "";
     stack->everyday_lanes = everyday_lanes(stack);
+    spad__stack_expect_peaks(stack);
     *out = stack;
     return SPAD_OK;
 }
@@ -117,23 +133,20 @@ void spad_stack_destroy(spad_stack *stack) {
     spad__array_free(&host, &stack->overlaps);
     spad__arena_free(&stack->scope_texts);
     spad__names_free(&stack->names);
-    spad__free(&host, stack->prefix, stack->prefix_size);
+    spad__names_free(&stack->prefixes);
     spad__free(&host, stack, sizeof *stack);
 }
 
 /* ---- records ------------------------------------------------------------------------------ */
 
-size_t spad__stack_count_records(const spad_stack *stack, const stack_section *section,
-                                 int64_t until) {
-    size_t count = 0;
-    for (int64_t r = section->newest; r != until; r = stack->records.items[r].next) count++;
-    return count;
-}
-
-/* Gives a record back. Room for the trace event must have been reserved. */
+/* Gives a record back. */
 static void end_record(spad_stack *stack, int64_t number, int64_t heap_left) {
     stack_record *record = &stack->records.items[number];
-    if (stack->trace != NULL) spad_trace_free(stack->trace, record->traced, heap_left, NULL);
+    if (stack->trace != NULL) {
+        const stack_scope *top = spad__stack_top(stack);
+        spad_trace_free(stack->trace, record->traced, top != NULL ? top->traced : -1, heap_left,
+                        NULL);
+    }
     record->next = stack->free_record;
     stack->free_record = number;
 }
@@ -150,12 +163,6 @@ void spad__stack_end_records(spad_stack *stack, stack_section *section, int64_t 
         section->newest = stack->records.items[newest].next;
         end_record(stack, newest, 0);
     }
-}
-
-/* Room in the trace for ending `count` records and `more` events. */
-static spad_status reserve_events(spad_stack *stack, size_t count, size_t more, spad_error *error) {
-    if (stack->trace == NULL) return SPAD_OK;
-    return spad_trace_reserve(stack->trace, count + more, error);
 }
 
 /* ---- spans ----------------------------------------------------------------------------------- */
@@ -233,7 +240,8 @@ spad_status spad_stack_open_scope(spad_stack *stack, int64_t interleave, const c
     if (status != SPAD_OK) return status;
     scope->traced = -1;
     if (stack->trace != NULL) {
-        status = spad_trace_open_scope(&scope->traced, stack->trace, scope->name, interleave,
+        status = spad_trace_open_scope(&scope->traced, stack->trace, stack->space_number,
+                                       scope->name, interleave,
                                        parent != NULL ? parent->traced : -1, stack->sp, error);
         if (status != SPAD_OK) {
             forget_scope_name(stack, scope);
@@ -281,15 +289,6 @@ void spad__stack_drop_scope(spad_stack *stack) {
 spad_status spad_stack_close_scope(spad_stack *stack, spad_error *error) {
     const stack_scope *top = spad__stack_top(stack);
     if (top == NULL) return no_scope("close_scope", error);
-    if (stack->trace != NULL) {
-        size_t count = 0;
-        for (size_t i = 0; i < top->entered; i++) {
-            const stack_section *section = &stack->sections.items[top->first_section + i];
-            count += spad__stack_count_records(stack, section, -1);
-        }
-        const spad_status status = reserve_events(stack, count, 1, error);
-        if (status != SPAD_OK) return status;
-    }
     tell_parent(stack, top);
     spad__stack_drop_scope(stack);
     return SPAD_OK;
@@ -307,14 +306,12 @@ spad_status spad_stack_increment_section(spad_stack *stack, spad_error *error) {
     if (is_new && !spad__array_reserve(&stack->host, &stack->sections, 1)) {
         return spad__fail_host_memory(error);
     }
-    size_t count = 0;
-    if (stack->trace != NULL && !is_new) {
-        count = spad__stack_count_records(
-            stack, &stack->sections.items[top->first_section + (size_t)next], -1);
+    const int64_t start = wraps ? top->start : top->next_section;
+    if (stack->trace != NULL) {
+        const spad_status status =
+            spad_trace_section(stack->trace, top->traced, next, start, error);
+        if (status != SPAD_OK) return status;
     }
-    const spad_status status = reserve_events(stack, count, 1, error);
-    if (status != SPAD_OK) return status;
-
     if (is_new) {
         stack->sections.items[stack->sections.count++] = new_section();
         top->entered++;
@@ -323,18 +320,14 @@ spad_status spad_stack_increment_section(spad_stack *stack, spad_error *error) {
         set_tails(stack, top);
         top->wrapped = true;
         tell_parent(stack, top);
-        stack->sp = top->next_section = top->start;
-    } else {
-        stack->sp = top->next_section;
+        top->next_section = start;
     }
+    stack->sp = start;
     top->section = next;
     top->increments++;
     stack_section *section = spad__stack_section(stack, top);
     spad__stack_end_records(stack, section, -1);
     update_shadow(stack, top);
-    if (stack->trace != NULL) {
-        spad_trace_section(stack->trace, top->traced, next, stack->sp, NULL);
-    }
     return SPAD_OK;
 }
 
@@ -352,6 +345,7 @@ static int64_t heap_after_pop(const spad_stack *stack, const stack_heap_entry *n
 void spad__stack_drop_heap(spad_stack *stack) {
     const stack_heap_entry *newest = &stack->heap.items[--stack->heap.count];
     stack->hp = heap_after_pop(stack, newest);
+    spad__stack_expect_peaks(stack);
     end_record(stack, newest->record, (int64_t)stack->heap.count);
 }
 
@@ -360,7 +354,6 @@ spad_status spad_stack_pop_heap(spad_stack *stack, spad_error *error) {
         return spad__fail(error, SPAD_ERR_HEAP_EMPTY,
                           "pop_heap on an empty heap; every heap tensor has been freed already");
     }
-    const spad_status status = reserve_events(stack, 1, 0, error);
-    if (status == SPAD_OK) spad__stack_drop_heap(stack);
-    return status;
+    spad__stack_drop_heap(stack);
+    return SPAD_OK;
 }

@@ -29,7 +29,7 @@
 
 typedef struct stack_record {
     int64_t next;   /* older record of the section, or next free one; -1: none */
-    int64_t number; /* in order of allocation */
+    int64_t number; /* in order of allocation; what is undone keeps its number */
     int64_t traced; /* number of the tensor in the trace; -1: no trace */
     const char *name;
     spad_rect rect; /* byte is SPAD_NO_BYTE in automatic mode */
@@ -92,9 +92,11 @@ struct spad_stack {
     int64_t free_record; /* list through stack_record.next; -1: none */
     SPAD_ARRAY(stack_heap_entry) heap;
     spad__names names;
-    char *prefix;
-    size_t prefix_size; /* bytes of its block */
+    spad__names prefixes; /* all there were: a borrowed one stays valid */
+    const char *prefix;
     spad_stack_stats stats;
+    int64_t tensor_count; /* numbers given out; never goes back */
+    int64_t quiet_top;    /* stack allocations that end at or below it raise no peak */
     uint64_t scope_serial;
     SPAD_ARRAY(spad_stack_overlap) overlaps;
     int64_t overlap_count;
@@ -116,23 +118,20 @@ static inline stack_section *spad__stack_section(const spad_stack *stack,
     return &stack->sections.items[scope->first_section + (size_t)scope->section];
 }
 
-/* Tensors allocated so far: the number of the next one. */
-static inline int64_t spad__stack_tensor_count(const spad_stack *stack) {
-    return stack->stats.stack_allocations + stack->stats.heap_allocations;
+/* The peaks may rise again at any address: after the heap came down without an
+ * allocation, or the statistics went back. */
+static inline void spad__stack_expect_peaks(spad_stack *stack) {
+    stack->quiet_top = INT64_MIN;
 }
 
 /* Fills *error for a tensor of `bytes` that does not fit although `available` are free. */
 spad_status spad__stack_no_fit(const spad_stack *stack, spad_mode mode, const char *name,
                                int64_t bytes, int64_t align, int64_t available, spad_error *error);
 
-/* Ends the newest records of a section until `until` is the newest. Needs room
- * for as many trace events. Returns nothing: it cannot fail. */
+/* Ends the newest records of a section until `until` is the newest. */
 void spad__stack_end_records(spad_stack *stack, stack_section *section, int64_t until);
-size_t spad__stack_count_records(const spad_stack *stack, const stack_section *section,
-                                 int64_t until);
 
-/* Takes the innermost scope or heap tensor away; room for the trace events
- * must have been reserved. */
+/* Takes the innermost scope or the newest heap tensor away. */
 void spad__stack_drop_scope(spad_stack *stack);
 void spad__stack_drop_heap(spad_stack *stack);
 

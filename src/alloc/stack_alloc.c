@@ -87,6 +87,8 @@ static spad_status obey_space(const spad_stack *stack, stack_request *request, s
 static spad_status make_request(stack_request *out, const spad_stack *stack, spad_mode mode,
                                 spad_shape shape, spad_dtype dtype, const char *name,
                                 const spad_stack_place *place, spad_error *error) {
+    const bool exact = stack->behaviour == SPAD_STACK_EXACT;
+    if (exact && name != NULL && *name == '\0') name = NULL;
     *out = (stack_request){
         .mode = mode, .shape = shape, .dtype = dtype, .name = name, .align = SPAD_ALIGN_DEFAULT};
     if (place != NULL) {
@@ -108,11 +110,12 @@ static spad_status make_request(stack_request *out, const spad_stack *stack, spa
         spad__fact_names(error, name, NULL);
         return status;
     }
-    if (stack->behaviour == SPAD_STACK_EXACT) return obey_space(stack, out, error);
+    if (exact) return obey_space(stack, out, error);
     if (!library_knows(dtype)) {
-        return spad__fail(error, SPAD_ERR_DTYPE,
-                          "the library behaviours do not know the size of %s",
-                          spad_dtype_name(dtype));
+        spad__fail(error, SPAD_ERR_DTYPE, "the library behaviours do not know the size of %s",
+                   spad_dtype_name(dtype));
+        spad__fact_names(error, name, NULL);
+        return SPAD_ERR_DTYPE;
     }
     return SPAD_OK;
 }
@@ -203,43 +206,68 @@ static bool crosses_bank(const stack_request *request, const spad_space *space, 
            spad__floor_div(address + request->bytes - 1, space->bank_bytes);
 }
 
-/* The lowest legal address at or above *address. A tile that would cross a bank
- * border goes to the start of a bank. */
+/* With an alignment that does not divide the bank, several banks may have to be
+ * tried. After this many the tile goes to the start of one, where it always fits. */
+enum { BANK_TRIES = 64 };
+
+/* The lowest legal address at or above *address, or if BANK_TRIES banks have
+ * none, the next start of a bank. */
 static bool settle_up(int64_t *address, const stack_request *request, const spad_space *space) {
     if (!spad__align_up(*address, request->align, address) || !in_limit(*address)) return false;
-    if (!crosses_bank(request, space, *address)) return true;
-    int64_t align;
-    return spad__lcm(request->align, space->bank_bytes, &align) &&
-           spad__align_up(*address, align, address) && in_limit(*address);
+    for (int tries = 0; crosses_bank(request, space, *address); tries++) {
+        int64_t step = request->align;
+        if (tries == BANK_TRIES && !spad__lcm(step, space->bank_bytes, &step)) return false;
+        int64_t border = *address + 1;
+        if (!spad__align_up(border, space->bank_bytes, &border) || !in_limit(border) ||
+            !spad__align_up(border, step, address) || !in_limit(*address)) {
+            return false;
+        }
+    }
+    return true;
 }
 
-/* The same downwards. The tile goes below the border it would cross; where its
- * alignment makes it cross the next one too, to the start of a bank. */
+/* The same downwards: the highest legal address at or below *address. */
 static bool settle_down(int64_t *address, const stack_request *request, const spad_space *space) {
     if (!spad__align_down(*address, request->align, address) || !in_limit(*address)) return false;
-    if (!crosses_bank(request, space, *address)) return true;
-    int64_t border;
-    if (!spad__align_down(*address + request->bytes - 1, space->bank_bytes, &border) ||
-        !spad__align_down(border - request->bytes, request->align, address)) {
-        return false;
+    for (int tries = 0; crosses_bank(request, space, *address); tries++) {
+        int64_t step = request->align;
+        if (tries == BANK_TRIES && !spad__lcm(step, space->bank_bytes, &step)) return false;
+        int64_t border = *address + request->bytes - 1;
+        if (!spad__align_down(border, space->bank_bytes, &border) || !in_limit(border) ||
+            !spad__align_down(border - request->bytes, step, address) || !in_limit(*address)) {
+            return false;
+        }
     }
-    if (!crosses_bank(request, space, *address)) return true;
-    int64_t align;
-    return spad__lcm(request->align, space->bank_bytes, &align) &&
-           spad__align_down(*address, align, address) && in_limit(*address);
+    return true;
+}
+
+/* Bytes of the largest tile of that alignment in [low, high): cut at bank borders,
+ * the region is a first piece, whole banks, and a last piece. */
+static int64_t room_between(int64_t low, int64_t high, int64_t align, const spad_space *space) {
+    int64_t largest = 0;
+    for (int pieces = 0; low < high && pieces < BANK_TRIES; pieces++) {
+        int64_t end = high;
+        int64_t border;
+        if (space->banks_exclusive && spad__align_up(low + 1, space->bank_bytes, &border)) {
+            end = spad__min(end, border);
+        }
+        int64_t start;
+        if (spad__align_up(low, align, &start)) largest = spad__max(largest, end - start);
+        low = end;
+    }
+    return largest;
 }
 
 /* Both ends check the region after alignment, and so cannot overrun it. */
 static spad_status exact_stack_spot(stack_spot *out, const spad_stack *stack,
                                     const stack_request *request, spad_error *error) {
     int64_t address = stack->sp;
-    int64_t end;
-    if (!settle_up(&address, request, stack->space) || !spad__add(address, request->bytes, &end)) {
-        return too_large(request, error);
-    }
+    if (!settle_up(&address, request, stack->space)) return too_large(request, error);
+    const int64_t end = address + request->bytes;
     if (!stack->automatic && end > stack->hp) {
-        return spad__stack_no_fit(stack, SPAD_MODE_STACK, request->name, request->bytes,
-                                  request->align, stack->hp - address, error);
+        return spad__stack_no_fit(
+            stack, SPAD_MODE_STACK, request->name, request->bytes, request->align,
+            room_between(stack->sp, stack->hp, request->align, stack->space), error);
     }
     if (!in_limit(end)) return too_large(request, error);
     *out = (stack_spot){.address = address, .shown = address, .sp = end, .hp = stack->hp};
@@ -252,14 +280,12 @@ static spad_status exact_heap_spot(stack_spot *out, const spad_stack *stack,
                                    const stack_request *request, spad_error *error) {
     const stack_scope *top = spad__stack_top(stack);
     const int64_t floor = top != NULL ? spad__max(stack->sp, top->shadow.high) : stack->sp;
-    int64_t base;
-    if (!spad__sub(stack->hp, request->bytes, &base) ||
-        !settle_down(&base, request, stack->space)) {
-        return too_large(request, error);
-    }
+    int64_t base = stack->hp - request->bytes;
+    if (!settle_down(&base, request, stack->space)) return too_large(request, error);
     if (!stack->automatic && base < floor) {
-        return spad__stack_no_fit(stack, SPAD_MODE_HEAP, request->name, request->bytes,
-                                  request->align, stack->hp - floor, error);
+        return spad__stack_no_fit(
+            stack, SPAD_MODE_HEAP, request->name, request->bytes, request->align,
+            room_between(floor, stack->hp, request->align, stack->space), error);
     }
     *out = (stack_spot){.address = base, .shown = base, .sp = stack->sp, .hp = base};
     return SPAD_OK;
@@ -268,6 +294,8 @@ static spad_status exact_heap_spot(stack_spot *out, const spad_stack *stack,
 static spad_status find_spot(stack_spot *out, const spad_stack *stack, stack_request *request,
                              spad_error *error) {
     const bool on_stack = request->mode == SPAD_MODE_STACK;
+    /* From here on, every sum of an address and the bytes fits 64 bits. */
+    if (request->bytes > STACK_ADDRESS_LIMIT) return too_large(request, error);
     if (stack->behaviour != SPAD_STACK_EXACT) {
         return on_stack ? library_stack_spot(out, stack, request, error)
                         : library_heap_spot(out, stack, request, error);
@@ -322,13 +350,24 @@ static void list_largest(const spad_stack *stack, char *field, size_t size) {
     }
 }
 
+/* The name as it would have been, cut to the field. */
+static void prefixed_name(char *field, size_t size, const spad_stack *stack, const char *name) {
+    if (name == NULL) {
+        spad__copy_cut(field, size, "(unnamed)");
+        return;
+    }
+    spad__copy_cut(field, size, stack->prefix);
+    const size_t used = strlen(field);
+    if (used + 1 < size) spad__copy_cut(field + used, size - used, name);
+}
+
 spad_status spad__stack_no_fit(const spad_stack *stack, spad_mode mode, const char *name,
                                int64_t bytes, int64_t align, int64_t available, spad_error *error) {
     if (error == NULL) return SPAD_ERR_NO_FIT;
     if (available < 0) available = 0;
     char shown[SPAD_NAME_FACT_MAX];
     char list[160];
-    spad__copy_cut(shown, sizeof shown, name != NULL ? name : "(unnamed)");
+    prefixed_name(shown, sizeof shown, stack, name);
     list_largest(stack, list, sizeof list);
     spad__fail(error, SPAD_ERR_NO_FIT,
                "%s: %s needs %lld B per lane at alignment %lld, %lld of %lld B are free%s; close "
@@ -336,7 +375,7 @@ spad_status spad__stack_no_fit(const spad_stack *stack, spad_mode mode, const ch
                mode_word(mode), shown, (long long)bytes,
                (long long)(align == SPAD_ALIGN_DEFAULT ? 1 : align), (long long)available,
                (long long)(stack->upper - stack->lower), list);
-    spad__fact_names(error, name, NULL);
+    spad__fact_names(error, name != NULL ? shown : NULL, NULL);
     spad__fact_amounts(error, bytes, available, largest_hole(stack));
     if (stack->trace != NULL) error->time = (int64_t)spad_trace_event_count(stack->trace);
     return SPAD_ERR_NO_FIT;
@@ -351,7 +390,7 @@ static spad_status take_name(const char **out, bool *added, spad_stack *stack, c
     *out = NULL;
     *added = false;
     if (name == NULL) return SPAD_OK;
-    const char *prefix = spad_stack_prefix(stack);
+    const char *prefix = stack->prefix;
     *out = spad__names_find(&stack->names, prefix, name);
     if (*out != NULL && stack->behaviour == SPAD_STACK_EXACT) {
         char shown[SPAD_NAME_FACT_MAX];
@@ -379,7 +418,7 @@ static bool spans_touch(stack_span span, spad_rect rect) {
 
 /* Visits the records of later sections that share bytes with rect; returns
  * how many there are. note: also adds them to the list, as far as it goes. */
-static size_t find_overlaps(spad_stack *stack, spad_rect rect, bool note) {
+static size_t find_overlaps(spad_stack *stack, spad_rect rect, const char *name, bool note) {
     size_t found = 0;
     for (size_t d = 0; d < stack->scopes.count; d++) {
         const stack_scope *scope = &stack->scopes.items[d];
@@ -392,8 +431,10 @@ static size_t find_overlaps(spad_stack *stack, spad_rect rect, bool note) {
                 found++;
                 if (!note || stack->overlaps.count == SPAD_STACK_OVERLAPS_KEPT) continue;
                 stack->overlaps.items[stack->overlaps.count++] =
-                    (spad_stack_overlap){.newer = spad__stack_tensor_count(stack),
+                    (spad_stack_overlap){.newer = stack->tensor_count,
                                          .older = older->number,
+                                         .newer_name = name,
+                                         .older_name = older->name,
                                          .newer_rect = rect,
                                          .older_rect = older->rect};
             }
@@ -443,9 +484,16 @@ static inline int64_t take_record(spad_stack *stack) {
     return number;
 }
 
-static inline void update_combined_peak(spad_stack *stack) {
-    const int64_t combined = stack->sp - stack->lower + stack->upper - stack->hp;
-    if (combined > stack->stats.peak_combined) stack->stats.peak_combined = combined;
+/* All three, whoever allocates: the cursors also move between allocations, by
+ * spad_stack_align and by the library's pop_heap. */
+static void update_peaks(spad_stack *stack) {
+    const int64_t on_stack = stack->sp - stack->lower;
+    const int64_t on_heap = stack->upper - stack->hp;
+    spad_stack_stats *stats = &stack->stats;
+    if (on_stack > stats->peak_stack) stats->peak_stack = on_stack;
+    if (on_heap > stats->peak_heap) stats->peak_heap = on_heap;
+    if (on_stack + on_heap > stats->peak_combined) stats->peak_combined = on_stack + on_heap;
+    stack->quiet_top = stack->sp;
 }
 
 static inline void commit_stack(spad_stack *stack, stack_scope *top, int64_t number, int64_t end) {
@@ -456,20 +504,18 @@ static inline void commit_stack(spad_stack *stack, stack_scope *top, int64_t num
     if (end > top->next_section) top->next_section = end;
     if (end > top->high) top->high = end;
     stack->sp = end;
+    stack->tensor_count++;
     stack->stats.stack_allocations++;
-    if (end - stack->lower > stack->stats.peak_stack) {
-        stack->stats.peak_stack = end - stack->lower;
-    }
-    update_combined_peak(stack);
+    if (end > stack->quiet_top) update_peaks(stack);
 }
 
 static void commit_heap(spad_stack *stack, int64_t number, int64_t hp) {
     stack->heap.items[stack->heap.count++] = (stack_heap_entry){
         .record = number, .before = stack->hp, .bytes = stack->records.items[number].rect.bytes};
     stack->hp = hp;
+    stack->tensor_count++;
     stack->stats.heap_allocations++;
-    stack->stats.peak_heap = spad__max(stack->stats.peak_heap, stack->upper - hp);
-    update_combined_peak(stack);
+    update_peaks(stack);
 }
 
 static spad_status place_request(spad_rect *out, spad_stack *stack, stack_request *request,
@@ -487,7 +533,7 @@ static spad_status place_request(spad_rect *out, spad_stack *stack, stack_reques
     }
     const bool has_address = !stack->automatic;
     stack_record record = {
-        .number = spad__stack_tensor_count(stack),
+        .number = stack->tensor_count,
         .rect = {.lane = request->base_lane,
                  .lanes = request->lanes,
                  .byte = has_address ? spot.address : SPAD_NO_BYTE,
@@ -495,7 +541,7 @@ static spad_status place_request(spad_rect *out, spad_stack *stack, stack_reques
     };
     const bool may_overlap =
         request->mode == SPAD_MODE_STACK && has_address && spans_touch(top->shadow, record.rect);
-    const size_t overlaps = may_overlap ? find_overlaps(stack, record.rect, false) : 0;
+    const size_t overlaps = may_overlap ? find_overlaps(stack, record.rect, NULL, false) : 0;
     status = reserve_room(stack, request->mode, overlaps, error);
     if (status != SPAD_OK) return status;
     bool name_added;
@@ -509,7 +555,7 @@ static spad_status place_request(spad_rect *out, spad_stack *stack, stack_reques
         return status;
     }
     if (overlaps > 0) {
-        find_overlaps(stack, record.rect, true);
+        find_overlaps(stack, record.rect, record.name, true);
         stack->overlap_count += (int64_t)overlaps;
     }
     const int64_t number = take_record(stack);
@@ -549,7 +595,7 @@ static inline bool place_everyday(spad_rect *out, spad_stack *stack, spad_shape 
     if (address < top->shadow.high && end > top->shadow.low) return false;
     const int64_t number = take_record(stack);
     stack_record *record = &stack->records.items[number];
-    record->number = spad__stack_tensor_count(stack);
+    record->number = stack->tensor_count;
     record->traced = -1;
     record->name = NULL;
     record->rect.lane = out->lane = 0;
@@ -610,7 +656,7 @@ spad_status spad_stack_alloc(spad_rect *out, spad_stack *stack, spad_shape shape
         size_t number;
         const spad_status status = spad_target_space(&number, stack->target, place->space, error);
         if (status != SPAD_OK) return status;
-        if (stack->target->spaces[number].off_chip) {
+        if (stack->target->spaces[number].off_chip && number != stack->space_number) {
             return alloc_off_chip(out, stack, shape, dtype, name, error);
         }
     }

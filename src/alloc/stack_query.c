@@ -69,18 +69,18 @@ spad_status spad_stack_align(spad_stack *stack, int64_t align, spad_error *error
 /* ---- settings ------------------------------------------------------------------------- */
 
 spad_status spad_stack_set_prefix(spad_stack *stack, const char *prefix, spad_error *error) {
-    const size_t size = prefix != NULL ? strlen(prefix) + 1 : 1;
-    char *copy = spad__new(&stack->host, size);
-    if (copy == NULL) return spad__fail_host_memory(error);
-    if (prefix != NULL) memcpy(copy, prefix, size);
-    spad__free(&stack->host, stack->prefix, stack->prefix_size);
-    stack->prefix = copy;
-    stack->prefix_size = size;
+    const char *stored = "";
+    if (prefix != NULL && *prefix != '\0') {
+        stored = spad__names_find(&stack->prefixes, "", prefix);
+        if (stored == NULL) stored = spad__names_add(&stack->prefixes, "", prefix);
+        if (stored == NULL) return spad__fail_host_memory(error);
+    }
+    stack->prefix = stored;
     return SPAD_OK;
 }
 
 const char *spad_stack_prefix(const spad_stack *stack) {
-    return stack->prefix != NULL ? stack->prefix : "";
+    return stack->prefix;
 }
 
 void spad_stack_set_automatic(spad_stack *stack, bool automatic) {
@@ -185,8 +185,8 @@ spad_status spad_stack_flush_log(spad_stack *stack, const spad_sink *sink, spad_
     const size_t count = spad_trace_event_count(stack->trace);
     const spad_tree_style style =
         stack->behaviour == SPAD_STACK_EXACT ? SPAD_TREE_EXACT : SPAD_TREE_LIBRARY;
-    const spad_status status =
-        spad_trace_write_tree(stack->trace, stack->logged, count, style, sink, error);
+    const spad_status status = spad_trace_write_tree(stack->trace, stack->space_number,
+                                                     stack->logged, count, style, sink, error);
     if (status == SPAD_OK) stack->logged = count;
     return status;
 }
@@ -254,8 +254,7 @@ static void check_record(void *ctx, const stack_record *record, spad_mode mode) 
     const spad_stack *stack = state->stack;
     const spad_rect rect = record->rect;
     state->live++;
-    if (record->number >= spad__stack_tensor_count(stack))
-        state->fault = "numbers are below the count";
+    if (record->number >= stack->tensor_count) state->fault = "numbers are below the count";
     if (rect.byte == SPAD_NO_BYTE || stack->behaviour != SPAD_STACK_EXACT) return;
     if (rect.byte < stack->lower || rect.byte + rect.bytes > stack->upper) {
         state->fault = "tensors lie in the region";

@@ -105,12 +105,8 @@ int64_t spad_dtype_bytes(spad_dtype dtype) {
 
 /* ---- names ------------------------------------------------------------------ */
 
-static char lower(char c) {
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
 static bool same_word(const char *a, const char *b) {
-    while (*a != '\0' && lower(*a) == lower(*b)) a++, b++;
+    while (*a != '\0' && spad__lower(*a) == spad__lower(*b)) a++, b++;
     return *a == *b;
 }
 
@@ -182,14 +178,11 @@ static bool has_zero(spad_shape shape) {
     return false;
 }
 
-spad_status spad_shape_bytes(int64_t *out, spad_shape shape, spad_dtype dtype, spad_error *error) {
+/* The bytes of dims that have been checked. */
+static spad_status count_bytes(int64_t *out, spad_shape shape, spad_dtype dtype,
+                               spad_error *error) {
     *out = 0;
-    if (!is_dtype(dtype)) {
-        return spad__fail(error, SPAD_ERR_DTYPE, "%d is not an element type", (int)dtype);
-    }
-    const spad_status status = check_dims(shape, error);
-    if (status != SPAD_OK || has_zero(shape)) return status;
-
+    if (has_zero(shape)) return SPAD_OK;
     int64_t elements = 1;
     for (size_t i = 0; i < shape.rank; i++) {
         if (!spad__mul(elements, shape.dims[i], &elements)) goto overflow;
@@ -205,8 +198,21 @@ spad_status spad_shape_bytes(int64_t *out, spad_shape shape, spad_dtype dtype, s
 
 overflow:
     return spad__fail(error, SPAD_ERR_OVERFLOW,
-                      "the bytes of a %s array of this shape do not fit 64 bits",
+                      "the bytes of an array of %s of this shape do not fit 64 bits",
                       dtype_rows[dtype].name);
+}
+
+static spad_status check_array(spad_shape shape, spad_dtype dtype, spad_error *error) {
+    if (!is_dtype(dtype)) {
+        return spad__fail(error, SPAD_ERR_DTYPE, "%d is not an element type", (int)dtype);
+    }
+    return check_dims(shape, error);
+}
+
+spad_status spad_shape_bytes(int64_t *out, spad_shape shape, spad_dtype dtype, spad_error *error) {
+    *out = 0;
+    const spad_status status = check_array(shape, dtype, error);
+    return status == SPAD_OK ? count_bytes(out, shape, dtype, error) : status;
 }
 
 spad_status spad_tile_bytes(int64_t *lanes, int64_t *bytes_per_lane, spad_shape shape,
@@ -216,12 +222,9 @@ spad_status spad_tile_bytes(int64_t *lanes, int64_t *bytes_per_lane, spad_shape 
         return spad__fail(error, SPAD_ERR_SHAPE,
                           "a tile needs a shape of at least one dimension, the lanes");
     }
-    if (shape.dims[0] < 0) return check_dims(shape, error);
+    spad_status status = check_array(shape, dtype, error);
     const spad_shape free_dims = {.rank = shape.rank - 1, .dims = shape.dims + 1};
-    int64_t bytes;
-    const spad_status status = spad_shape_bytes(&bytes, free_dims, dtype, error);
-    if (status != SPAD_OK) return status;
-    *lanes = shape.dims[0];
-    *bytes_per_lane = bytes;
-    return SPAD_OK;
+    if (status == SPAD_OK) status = count_bytes(bytes_per_lane, free_dims, dtype, error);
+    if (status == SPAD_OK) *lanes = shape.dims[0];
+    return status;
 }

@@ -56,6 +56,14 @@ void spad__copy_cut(char *field, size_t size, const char *text) {
     if (kept < length) mark_cut(field, size);
 }
 
+void spad__format_cut(char *field, size_t size, const char *format, va_list arguments) {
+    const int length = vsnprintf(field, size, format, arguments);
+    if (length >= (int)size) mark_cut(field, size);
+    for (char *c = field; *c != '\0'; c++) { /* one line, whatever the names hold */
+        if ((unsigned char)*c < 0x20 || *c == 0x7F) *c = '?';
+    }
+}
+
 spad_status spad__fail(spad_error *error, spad_status code, const char *format, ...) {
     if (error == NULL) return code;
     memset(error, 0, sizeof *error);
@@ -63,9 +71,8 @@ spad_status spad__fail(spad_error *error, spad_status code, const char *format, 
     error->needed = error->available = error->largest_hole = error->time = SPAD_NO_FACT;
     va_list arguments;
     va_start(arguments, format);
-    const int length = vsnprintf(error->message, sizeof error->message, format, arguments);
+    spad__format_cut(error->message, sizeof error->message, format, arguments);
     va_end(arguments);
-    if (length >= (int)sizeof error->message) mark_cut(error->message, sizeof error->message);
     return code;
 }
 

@@ -34,5 +34,8 @@ void spad__fact_place(spad_error *error, const char *file, int32_t line, int32_t
 /* Copies text into a field of the given size, cut at a UTF-8 character
  * boundary; a cut text ends in "...". */
 void spad__copy_cut(char *field, size_t size, const char *text);
+/* The same for a formatted text. */
+void spad__format_cut(char *field, size_t size, const char *format, va_list arguments)
+    SPAD_PRINTF(3, 0);
 
 #endif

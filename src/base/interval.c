@@ -23,6 +23,7 @@ int64_t spad__largest_gap(int64_t *at, spad__interval *intervals, size_t count, 
     int64_t floor = lower; /* everything in [lower, floor) has been looked at */
     *at = lower;
     for (size_t i = 0; i <= count; i++) {
+        if (i < count && intervals[i].begin >= intervals[i].end) continue; /* touches nothing */
         const int64_t next = i < count ? spad__min(intervals[i].begin, upper) : upper;
         if (next > floor && next - floor > largest) {
             largest = next - floor;

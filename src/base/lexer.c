@@ -147,7 +147,7 @@ static spad__token word_or_number(spad__lexer *lexer) {
     if (!fits) {
         token.kind = SPAD__BAD;
         spad__diagnostics_add(lexer->diagnostics, lexer->source, token.span,
-                              "number too large: it does not fit 64 bits");
+                              "too many digits: the number does not fit 64 bits");
     }
     return token;
 }
@@ -266,7 +266,7 @@ static void skip_bad(spad__lexer *lexer) {
     const spad__span span = {.start = lexer->at, .length = run};
     lexer->at += run;
     const unsigned char c = (unsigned char)*text;
-    if (size > 0 && c >= 0x20 && c != 0x7F) {
+    if (size > 0 && !spad__is_harmful(text, size)) {
         spad__diagnostics_add(lexer->diagnostics, lexer->source, span,
                               "unexpected character '%.*s'", (int)size, text);
     } else {
@@ -276,10 +276,12 @@ static void skip_bad(spad__lexer *lexer) {
 
 static bool match_punctuation(spad__lexer *lexer, spad__token *token) {
     const size_t left = lexer->source->length - lexer->at;
+    const char *text = lexer->source->text + lexer->at;
     for (size_t i = 0; i < PUNCTUATION_COUNT; i++) {
-        const size_t length = strlen(punctuation[i].spelling);
-        if (length > left) continue;
-        if (memcmp(lexer->source->text + lexer->at, punctuation[i].spelling, length) != 0) continue;
+        const char *spelling = punctuation[i].spelling;
+        if (spelling[0] != *text) continue;
+        const size_t length = strlen(spelling);
+        if (length > left || memcmp(text, spelling, length) != 0) continue;
         *token = (spad__token){.kind = punctuation[i].kind,
                                .span = {.start = lexer->at, .length = length}};
         lexer->at += length;
@@ -327,14 +329,16 @@ void spad__token_describe(char *field, size_t size, const spad__source *source, 
         spad__copy_cut(field, size, "the end of the file");
     } else if (token.kind == SPAD__NEWLINE) {
         spad__copy_cut(field, size, *text == ';' ? "';'" : "the end of the line");
+    } else if (token.kind == SPAD__STRING) {
+        spad__copy_cut(field, size, "a string"); /* what is in it may be anything */
     } else {
         char shown[SHOWN + 1];
         const size_t kept = token.span.length < SHOWN ? token.span.length : SHOWN;
         memcpy(shown, text, kept);
         shown[kept] = '\0';
-        char cut[SHOWN - 4]; /* so that a long one ends in dots, between characters */
+        char cut[SHOWN - 4]; /* so that a long one ends in dots */
         spad__copy_cut(cut, sizeof cut, shown);
-        snprintf(field, size, token.kind == SPAD__STRING ? "%s" : "'%s'", cut);
+        snprintf(field, size, "'%s'", cut);
     }
 }
 

@@ -77,7 +77,7 @@ spad__token spad__lexer_next(spad__lexer *lexer);
  * no memory. */
 char *spad__string_value(spad__arena *arena, const spad__source *source, spad__token token);
 
-/* The token as messages name it, cut to the field: 'word', "string", the end
+/* The token as messages name it, cut to the field: 'word', a string, the end
  * of the line. */
 void spad__token_describe(char *field, size_t size, const spad__source *source, spad__token token);
 

@@ -7,21 +7,35 @@
 #include <stdint.h>
 #include <string.h>
 
+/* A name in two pieces, the first may be empty. */
+typedef struct pair {
+    const char *prefix;
+    size_t prefix_length;
+    const char *name;
+    size_t name_length;
+} pair;
+
+static pair pair_of(const char *prefix, const char *name) {
+    return (pair){prefix, strlen(prefix), name, strlen(name)};
+}
+
 /* FNV-1a, 64 bit (Fowler, Noll, Vo). */
-static uint64_t hash_more(uint64_t hash, const char *text) {
-    for (; *text != '\0'; text++) {
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001B3);
+static uint64_t hash_more(uint64_t hash, const char *text, size_t length) {
+    for (size_t i = 0; i < length; i++) {
+        hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001B3);
     }
     return hash;
 }
 
-static uint64_t hash_pair(const char *prefix, const char *name) {
-    return hash_more(hash_more(UINT64_C(0xCBF29CE484222325), prefix), name);
+static uint64_t hash_pair(const pair *p) {
+    const uint64_t hash = hash_more(UINT64_C(0xCBF29CE484222325), p->prefix, p->prefix_length);
+    return hash_more(hash, p->name, p->name_length);
 }
 
-static bool is_pair(const char *text, const char *prefix, const char *name) {
-    const size_t length = strlen(prefix);
-    return strncmp(text, prefix, length) == 0 && strcmp(text + length, name) == 0;
+static bool is_pair(const char *text, const pair *p) {
+    return strncmp(text, p->prefix, p->prefix_length) == 0 &&
+           strncmp(text + p->prefix_length, p->name, p->name_length) == 0 &&
+           text[p->prefix_length + p->name_length] == '\0';
 }
 
 void spad__names_init(spad__names *set, const spad_host *host) {
@@ -39,14 +53,29 @@ static size_t *bucket_of(const spad__names *set, uint64_t hash) {
     return &set->buckets[hash & (set->bucket_count - 1)];
 }
 
-const char *spad__names_find(const spad__names *set, const char *prefix, const char *name) {
-    if (set->bucket_count == 0) return NULL;
-    const uint64_t hash = hash_pair(prefix, name);
+static size_t find_pair(const spad__names *set, const pair *p) {
+    if (set->bucket_count == 0) return SPAD__NO_NAME;
+    const uint64_t hash = hash_pair(p);
     for (size_t i = *bucket_of(set, hash); i != 0; i = set->names.items[i - 1].older) {
         const spad__name *found = &set->names.items[i - 1];
-        if (found->hash == hash && is_pair(found->text, prefix, name)) return found->text;
+        if (found->hash == hash && is_pair(found->text, p)) return i - 1;
     }
-    return NULL;
+    return SPAD__NO_NAME;
+}
+
+size_t spad__names_index(const spad__names *set, const char *prefix, const char *name) {
+    const pair p = pair_of(prefix, name);
+    return find_pair(set, &p);
+}
+
+size_t spad__names_index_of(const spad__names *set, const char *text, size_t length) {
+    const pair p = {"", 0, text, length};
+    return find_pair(set, &p);
+}
+
+const char *spad__names_find(const spad__names *set, const char *prefix, const char *name) {
+    const size_t index = spad__names_index(set, prefix, name);
+    return index != SPAD__NO_NAME ? set->names.items[index].text : NULL;
 }
 
 /* Twice the buckets; names are linked again in order, so the newest stays first. */
@@ -69,13 +98,12 @@ const char *spad__names_add(spad__names *set, const char *prefix, const char *na
     if (!spad__array_reserve(&set->texts.host, &set->names, 1)) return NULL;
     if (set->names.count >= set->bucket_count && !grow_buckets(set)) return NULL;
     const spad__arena_mark before = spad__arena_here(&set->texts);
-    const size_t prefix_length = strlen(prefix);
-    const size_t name_length = strlen(name);
-    char *text = spad__arena_new(&set->texts, prefix_length + name_length + 1);
+    const pair p = pair_of(prefix, name);
+    char *text = spad__arena_new(&set->texts, p.prefix_length + p.name_length + 1);
     if (text == NULL) return NULL;
-    memcpy(text, prefix, prefix_length);
-    memcpy(text + prefix_length, name, name_length);
-    const uint64_t hash = hash_pair(prefix, name);
+    memcpy(text, prefix, p.prefix_length);
+    memcpy(text + p.prefix_length, name, p.name_length);
+    const uint64_t hash = hash_pair(&p);
     size_t *bucket = bucket_of(set, hash);
     set->names.items[set->names.count++] =
         (spad__name){.text = text, .hash = hash, .older = *bucket, .before = before};

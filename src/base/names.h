@@ -10,6 +10,8 @@
 #ifndef SPAD_BASE_NAMES_H
 #define SPAD_BASE_NAMES_H
 
+#include <stdint.h>
+
 #include "base/memory.h"
 
 typedef struct spad__name {
@@ -28,6 +30,14 @@ typedef struct spad__names {
 
 void spad__names_init(spad__names *set, const spad_host *host);
 void spad__names_free(spad__names *set);
+
+/* No such name. */
+#define SPAD__NO_NAME SIZE_MAX
+
+/* The place in the order of arrival of prefix + name, or of the first `length`
+ * bytes of a text; SPAD__NO_NAME if it is not there. */
+size_t spad__names_index(const spad__names *set, const char *prefix, const char *name);
+size_t spad__names_index_of(const spad__names *set, const char *text, size_t length);
 
 /* The stored text of prefix + name, or NULL if it is not there. */
 const char *spad__names_find(const spad__names *set, const char *prefix, const char *name);

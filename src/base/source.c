@@ -15,6 +15,7 @@
  */
 #include "base/source.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -120,6 +121,7 @@ spad_status spad__diagnostics_end(spad_diagnostics *diagnostics, spad_error *err
 
 /* Bytes of the character at `at`; a byte that is not UTF-8 is one character. */
 static size_t character_size(const spad__source *source, size_t at, size_t end) {
+    if ((unsigned char)source->text[at] < 0x80) return 1;
     const size_t size = spad__utf8_length(source->text + at, end - at);
     return size == 0 ? 1 : size;
 }
@@ -131,28 +133,28 @@ static size_t count_characters(const spad__source *source, size_t start, size_t 
     return count;
 }
 
+/* The next line end in the bytes [start, end), or `end`. */
+static size_t find_line_end(const spad__source *source, size_t start, size_t end) {
+    const char *found = end > start ? memchr(source->text + start, '\n', end - start) : NULL;
+    return found != NULL ? (size_t)(found - source->text) : end;
+}
+
 /* The line around a byte, without its end, and its number. */
 static spad__span find_line(const spad__source *source, size_t at, int32_t *number) {
-    spad__span line = {.start = 0, .length = 0};
+    size_t start = 0;
     *number = 1;
-    for (size_t i = 0; i < at; i++) {
-        if (source->text[i] != '\n') continue;
-        line.start = i + 1;
-        ++*number;
-    }
-    size_t end = at;
-    while (end < source->length && source->text[end] != '\n') end++;
-    if (end > line.start && source->text[end - 1] == '\r') end--;
-    line.length = end - line.start;
-    return line;
+    for (size_t end; (end = find_line_end(source, start, at)) < at; start = end + 1) ++*number;
+    size_t end = find_line_end(source, at, source->length);
+    if (end > start && source->text[end - 1] == '\r') end--;
+    return (spad__span){.start = start, .length = end - start};
 }
 
 /* ---- the excerpt ----------------------------------------------------------------- */
 
-/* Characters that would act on a terminal or turn the order of the text:
- * C0 and C1 controls, and Unicode's direction marks, embeddings and isolates. */
-static bool is_harmful(const char *c, size_t size) {
-    const unsigned char *b = (const unsigned char *)c;
+/* U+200E, U+200F: marks; U+2028 to U+202E: separators, embeddings, overrides;
+ * U+2066 to U+2069: isolates. */
+bool spad__is_harmful(const char *character, size_t size) {
+    const unsigned char *b = (const unsigned char *)character;
     if (size == 1) return b[0] < 0x20 || b[0] >= 0x7F;
     if (size == 2) return b[0] == 0xC2 && b[1] < 0xA0;
     if (size != 3 || b[0] != 0xE2) return false;
@@ -165,12 +167,14 @@ static size_t cells_of(const spad__source *source, size_t at, size_t cell) {
     return source->text[at] == '\t' ? TAB_STOP - cell % TAB_STOP : 1;
 }
 
-/* Cells of the bytes [line.start, end). */
-static size_t count_cells(const spad__source *source, spad__span line, size_t end) {
+/* Cells of the bytes [line.start, end), or `most` or a little more if there are
+ * more of them. */
+static size_t count_cells(const spad__source *source, spad__span line, size_t end, size_t most) {
     const size_t line_end = line.start + line.length;
     size_t cell = 0;
-    for (size_t at = line.start; at < end; at += character_size(source, at, line_end)) {
+    for (size_t at = line.start; at < end && cell < most;) {
         cell += cells_of(source, at, cell);
+        at += character_size(source, at, line_end);
     }
     return cell;
 }
@@ -190,7 +194,7 @@ static size_t render_cells(const spad__source *source, spad__span line, size_t f
                 if (cell >= first) field[used++] = ' ';
             }
         } else if (cell >= first) {
-            const bool harmful = is_harmful(c, size);
+            const bool harmful = spad__is_harmful(c, size);
             const size_t bytes = harmful ? 3 : size;
             memcpy(field + used, harmful ? "\xEF\xBF\xBD" : c, bytes);
             used += bytes;
@@ -205,9 +209,10 @@ static size_t render_cells(const spad__source *source, spad__span line, size_t f
 static void make_excerpt(spad_diagnostics *diagnostics, fault *f, const spad__source *source,
                          spad__span line, spad__span span) {
     static const char dots[] = "...";
-    const size_t caret = count_cells(source, line, span.start);
-    const size_t caret_end = count_cells(source, line, span.start + span.length);
-    const size_t total = count_cells(source, line, line.start + line.length);
+    const size_t caret = count_cells(source, line, span.start, SIZE_MAX);
+    const size_t far = caret + 2 * EXCERPT_CELLS; /* what is behind that does not matter */
+    const size_t caret_end = count_cells(source, line, span.start + span.length, far);
+    const size_t total = count_cells(source, line, line.start + line.length, far);
     size_t first = 0;
     if (total > EXCERPT_CELLS && caret > EXCERPT_BEFORE) first = caret - EXCERPT_BEFORE;
     if (total > EXCERPT_CELLS && first > total - EXCERPT_CELLS) first = total - EXCERPT_CELLS;
@@ -273,6 +278,10 @@ spad_status spad_diagnostics_write(const spad_diagnostics *diagnostics, const sp
     spad__out_start(&out, sink);
     for (size_t i = 0; i < diagnostics->count; i++) {
         write_fault(&out, diagnostics->file, &diagnostics->faults[i]);
+    }
+    if (spad__diagnostics_full(diagnostics)) {
+        spad__out_string(&out, diagnostics->file);
+        spad__out_format(&out, ": stopped after %d errors\n", SPAD_DIAGNOSTICS_MAX);
     }
     return spad__out_finish(&out, error);
 }

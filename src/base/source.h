@@ -27,6 +27,10 @@ typedef struct spad__span {
 /* The span from the start of `first` to the end of `last`. */
 spad__span spad__span_join(spad__span first, spad__span last);
 
+/* Characters that would act on a terminal or turn the order of the text: C0 and
+ * C1 controls, Unicode's direction marks, a byte that is not UTF-8 (size 1). */
+bool spad__is_harmful(const char *character, size_t size);
+
 /* Empties the collection for a new text. Errors stick as in the printer: when
  * a copy cannot be made, spad__diagnostics_end reports it. */
 void spad__diagnostics_begin(spad_diagnostics *diagnostics, const spad__source *source);

@@ -229,10 +229,6 @@ size_t spad__utf8_length(const char *text, size_t length) {
 
 enum { NEAREST_WORD_MAX = 40 };
 
-static char lower(char c) {
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
 /* Levenshtein distance with one row; words longer than the limit are far. */
 static int edit_distance(const char *a, const char *b) {
     const size_t a_length = strlen(a);
@@ -244,7 +240,7 @@ static int edit_distance(const char *a, const char *b) {
         int diagonal = row[0];
         row[0] = (int)i;
         for (size_t j = 1; j <= b_length; j++) {
-            const int replaced = diagonal + (lower(a[i - 1]) != lower(b[j - 1]));
+            const int replaced = diagonal + (spad__lower(a[i - 1]) != spad__lower(b[j - 1]));
             diagonal = row[j];
             int best = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
             if (replaced < best) best = replaced;

@@ -55,6 +55,11 @@ void spad__json_key_string(spad__json *json, const char *key, const char *text);
 void spad__json_key_int(spad__json *json, const char *key, int64_t value);
 void spad__json_key_bool(spad__json *json, const char *key, bool value);
 
+/* The letter in lower case; other characters as they are. No locale. */
+static inline char spad__lower(char c) {
+    return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
+
 /* ---- UTF-8 ---------------------------------------------------------------- */
 /* Bytes of the well-formed character at text, or 0 for a bad one; length > 0. */
 size_t spad__utf8_length(const char *text, size_t length);

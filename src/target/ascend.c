@@ -7,8 +7,9 @@
  * Sources:
  *   [catlass] CATLASS, include/catlass/arch/arch.hpp: sizes
  *   [cann]    CANN 8.5 Ascend C guide, hardware constraints: alignment
- *   [move]    CATLASS migration notes and the Ascend C data movement
- *             reference: which pipe moves what
+ *   [move]    CATLASS migration notes and the pipe marks of the data copies in
+ *             asc-devkit: which pipe moves what. That fixpipe itself fetches FB
+ *             from L1 is our reading; no mark says so.
  *
  * Other public tables differ: the carver table of TileLang-Ascend has 1 MiB of
  * L1 and 512 KiB of L0C for the 910B, its code generator 256 KiB of UB for the
@@ -20,60 +21,33 @@
 
 enum { L1, L0A, L0B, L0C, UB, BT, FB, GM };
 
+/* name, what it holds, bytes, alignment of starts [cann], granule of sizes */
+#define MEMORY(id, text, size, align, unit)                                               \
+    {                                                                                     \
+        .name = (id), .about = (text), .lanes = 1, .bytes = (size), .alignment = (align), \
+        .granule = (unit)                                                                 \
+    }
+
 /* L1 and UB are moved in blocks of 32 bytes and L0A and L0B hold fractals of
  * 512 bytes (16 rows of 32), hence their granules [cann]. FB: 128 in "hardware
- * constraints", 64 in "architecture 220x" of the same guide; 128 satisfies both. */
-#define SPACES(l0c, ub, bt, fb)                            \
-    {                                                      \
-        [L1] = {.name = "l1",                              \
-                .about = "cube operands",                  \
-                .lanes = 1,                                \
-                .bytes = 524288,                           \
-                .alignment = 32,                           \
-                .granule = 32},                            \
-        [L0A] = {.name = "l0a",                            \
-                 .about = "left fractals",                 \
-                 .lanes = 1,                               \
-                 .bytes = 65536,                           \
-                 .alignment = 512,                         \
-                 .granule = 512},                          \
-        [L0B] = {.name = "l0b",                            \
-                 .about = "right fractals",                \
-                 .lanes = 1,                               \
-                 .bytes = 65536,                           \
-                 .alignment = 512,                         \
-                 .granule = 512},                          \
-        [L0C] = {.name = "l0c",                            \
-                 .about = "accumulators",                  \
-                 .lanes = 1,                               \
-                 .bytes = (l0c),                           \
-                 .alignment = 64,                          \
-                 .granule = 1},                            \
-        [UB] = {.name = "ub",                              \
-                .about = "vector data of one vector core", \
-                .lanes = 1,                                \
-                .bytes = (ub),                             \
-                .alignment = 32,                           \
-                .granule = 32},                            \
-        [BT] = {.name = "bt",                              \
-                .about = "bias table",                     \
-                .lanes = 1,                                \
-                .bytes = (bt),                             \
-                .alignment = 64,                           \
-                .granule = 1},                             \
-        [FB] = {.name = "fb",                              \
-                .about = "fixpipe parameters",             \
-                .lanes = 1,                                \
-                .bytes = (fb),                             \
-                .alignment = 128,                          \
-                .granule = 1},                             \
-        [GM] = {.name = "gm",                              \
-                .about = "global memory",                  \
-                .lanes = 1,                                \
-                .bytes = SPAD_UNBOUNDED,                   \
-                .alignment = 1,                            \
-                .granule = 1,                              \
-                .off_chip = true},                         \
+ * constraints", 64 in "architecture 220x" of the same guide; 128 satisfies both.
+ * The banks of UB take turns every 32 bytes, so a tile always crosses them. */
+#define SPACES(l0c_bytes, ub_bytes, bt_bytes, fb_bytes)                          \
+    {                                                                            \
+        [L1] = MEMORY("l1", "cube operands", 524288, 32, 32),                    \
+        [L0A] = MEMORY("l0a", "left fractals", 65536, 512, 512),                 \
+        [L0B] = MEMORY("l0b", "right fractals", 65536, 512, 512),                \
+        [L0C] = MEMORY("l0c", "accumulators", l0c_bytes, 64, 1),                 \
+        [UB] = MEMORY("ub", "vector data of one vector core", ub_bytes, 32, 32), \
+        [BT] = MEMORY("bt", "bias table", bt_bytes, 64, 1),                      \
+        [FB] = MEMORY("fb", "fixpipe parameters", fb_bytes, 128, 1),             \
+        [GM] = {.name = "gm",                                                    \
+                .about = "global memory",                                        \
+                .lanes = 1,                                                      \
+                .bytes = SPAD_UNBOUNDED,                                         \
+                .alignment = 1,                                                  \
+                .granule = 1,                                                    \
+                .off_chip = true},                                               \
     }
 
 /* Sizes [catlass]. */

@@ -120,28 +120,29 @@ static size_t find_keyword(reader *r, const char *what, const void *rows, size_t
 }
 
 /* Reads the name of a row that exists already. */
-static bool read_reference(reader *r, const char *what, const void *rows, size_t row_size,
-                           size_t count, size_t *index) {
-    char wanted[32] = "the name of ";
-    strcat(wanted, what);
+static bool read_reference(reader *r, const char *wanted, const char *what, const void *rows,
+                           size_t row_size, size_t count, size_t *index) {
+    const spad__arena_mark mark = spad__arena_here(r->parser.arena);
     const char *name;
     if (!spad__parser_name(&r->parser, wanted, &name)) return false;
     *index = find_row(rows, row_size, count, name);
-    if (*index < count) return true;
-    char hint[HINT_MAX];
-    suggest(hint, name, rows, row_size, count);
-    FAULT(r, r->parser.last.span, "'%s' is not %s above this line%s", name, what, hint);
-    return false;
+    if (*index == count) {
+        char hint[HINT_MAX];
+        suggest(hint, name, rows, row_size, count);
+        FAULT(r, r->parser.last.span, "'%s' is not %s above this line%s", name, what, hint);
+    }
+    spad__arena_rewind(r->parser.arena, mark); /* the row has the name already */
+    return *index < count;
 }
 
 static bool read_space_reference(reader *r, size_t *index) {
-    return read_reference(r, "a space", r->spaces.items, sizeof *r->spaces.items, r->spaces.count,
-                          index);
+    return read_reference(r, "the name of a space", "a space", r->spaces.items,
+                          sizeof *r->spaces.items, r->spaces.count, index);
 }
 
 static bool read_engine_reference(reader *r, size_t *index) {
-    return read_reference(r, "an engine", r->engines.items, sizeof *r->engines.items,
-                          r->engines.count, index);
+    return read_reference(r, "the name of an engine", "an engine", r->engines.items,
+                          sizeof *r->engines.items, r->engines.count, index);
 }
 
 /* A comma between two items of a list; a line may end behind it. */
@@ -363,7 +364,7 @@ static void check_start_row(reader *r, size_t index) {
     if (rule->lanes_min < 1 || rule->lanes_min > rule->lanes_max) {
         FAULT(r, span, "not a range of lane counts: from 1, and upwards");
     } else if (rule->lanes_max > r->space.lanes) {
-        FAULT(r, span, "the space has only %lld lanes", (long long)r->space.lanes);
+        FAULT(r, span, "more lanes than the %lld of the space", (long long)r->space.lanes);
     } else if (highest > r->space.lanes - rule->lanes_min) {
         FAULT(r, span, "%lld lanes do not fit at start lane %lld of %lld",
               (long long)rule->lanes_min, (long long)highest, (long long)r->space.lanes);

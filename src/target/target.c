@@ -81,6 +81,7 @@ static spad_status unknown_target(const char *name, spad_error *error) {
 
 spad_status spad_target_find(const spad_target **out, const char *name, spad_error *error) {
     *out = NULL;
+    if (name == NULL) return spad__fail(error, SPAD_ERR_UNKNOWN, "no target was named");
     const spad_target *target;
     for (size_t t = 0; (target = spad_target_at(t)) != NULL; t++) {
         if (!is_called(target, name)) continue;
@@ -105,7 +106,8 @@ static const char *engine_name(const spad_target *target, size_t index) {
 
 static spad_status find_part(size_t *out, const spad_target *target, const char *what, name_at *at,
                              const char *name, spad_error *error) {
-    *out = 0;
+    *out = SIZE_MAX;
+    if (name == NULL) return spad__fail(error, SPAD_ERR_UNKNOWN, "no %s was named", what);
     const char *candidate;
     for (size_t i = 0; (candidate = at(target, i)) != NULL; i++) {
         if (strcmp(candidate, name) != 0) continue;
@@ -169,39 +171,61 @@ static void list_starts(const spad_lane_rule *rule, char *field, size_t size) {
     spad__copy_cut(field, size, text);
 }
 
+/* "lane" or "lanes" */
+static const char *lanes_word(int64_t count) {
+    return count == 1 ? "lane" : "lanes";
+}
+
 static spad_status lane_fault(const spad_space *space, int64_t lanes, spad_error *error) {
     spad__fact_names(error, space->name, NULL);
     spad__fact_amounts(error, lanes, space->lanes, SPAD_NO_FACT);
     return SPAD_ERR_LANES;
 }
 
+spad_status spad_space_check(const spad_space *space, spad_error *error) {
+    const bool sound = space->lanes >= 1 && space->bytes >= 0 && space->reserved >= 0 &&
+                       space->reserved <= space->bytes && space->alignment >= 1 &&
+                       space->granule >= 1 && space->bank_bytes >= 0 &&
+                       (space->bank_bytes > 0 || !space->banks_exclusive);
+    if (sound) return SPAD_OK;
+    spad__fail(
+        error, SPAD_ERR_ARGUMENT,
+        "space '%s' breaks a rule of spad_space: lanes, alignment and granule are at least 1, "
+        "the reserve lies in the bytes, exclusive banks have a size",
+        space->name);
+    spad__fact_names(error, space->name, NULL);
+    return SPAD_ERR_ARGUMENT;
+}
+
 spad_status spad_space_check_lanes(const spad_space *space, int64_t lane, int64_t lanes,
                                    spad_error *error) {
+    const char *word = lanes_word(lanes);
     if (lanes < 1 || lanes > space->lanes) {
-        spad__fail(error, SPAD_ERR_LANES, "a tile of %lld lanes does not fit: '%s' has %lld",
-                   (long long)lanes, space->name, (long long)space->lanes);
+        spad__fail(error, SPAD_ERR_LANES, "a tile of %lld %s does not fit: '%s' has %lld",
+                   (long long)lanes, word, space->name, (long long)space->lanes);
         return lane_fault(space, lanes, error);
     }
     const spad_lane_rule *rule = find_rule(space, lanes);
     if (space->lane_rule_count > 0 && rule == NULL) {
-        spad__fail(error, SPAD_ERR_LANES, "'%s' has no start lane for a tile of %lld lanes",
-                   space->name, (long long)lanes);
+        spad__fail(error, SPAD_ERR_LANES, "'%s' has no start lane for a tile of %lld %s",
+                   space->name, (long long)lanes, word);
         return lane_fault(space, lanes, error);
     }
     if (rule != NULL && !allows_start(rule, lane)) {
         char starts[128];
         list_starts(rule, starts, sizeof starts);
         spad__fail(error, SPAD_ERR_LANES,
-                   "a tile of %lld lanes cannot start at lane %lld of '%s'; "
+                   "a tile of %lld %s cannot start at lane %lld of '%s'; "
                    "%lld to %lld lanes start at %s",
-                   (long long)lanes, (long long)lane, space->name, (long long)rule->lanes_min,
+                   (long long)lanes, word, (long long)lane, space->name, (long long)rule->lanes_min,
                    (long long)rule->lanes_max, starts);
         return lane_fault(space, lanes, error);
     }
     if (lane < 0 || lane > space->lanes - lanes) {
         spad__fail(error, SPAD_ERR_LANES,
-                   "a tile of %lld lanes at lane %lld does not lie in the %lld lanes of '%s'",
-                   (long long)lanes, (long long)lane, (long long)space->lanes, space->name);
+                   "a tile of %lld %s at lane %lld does not lie in the %lld %s of '%s'",
+                   (long long)lanes, word, (long long)lane, (long long)space->lanes,
+                   lanes_word(space->lanes), space->name);
         return lane_fault(space, lanes, error);
     }
     return SPAD_OK;

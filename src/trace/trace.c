@@ -68,17 +68,15 @@ const spad_target *spad_trace_target(const spad_trace *trace) {
 
 /* ---- writing ----------------------------------------------------------------------- */
 
-spad_status spad_trace_reserve(spad_trace *trace, size_t events, spad_error *error) {
-    if (!spad__array_reserve(&trace->host, &trace->events, events)) {
-        return spad__fail_host_memory(error);
-    }
-    return SPAD_OK;
+/* Room for `extra` events beside those that are owed. */
+static bool reserve_events(spad_trace *trace, size_t extra) {
+    return spad__array_reserve(&trace->host, &trace->events, trace->owed + extra);
 }
 
 /* Room must have been reserved. */
-static spad_event *append(spad_trace *trace, spad_event_kind kind) {
+static spad_event *append(spad_trace *trace, spad_event_kind kind, size_t space, int32_t depth) {
     spad_event *event = &trace->events.items[trace->events.count++];
-    *event = (spad_event){.kind = kind, .depth = trace->depth, .tensor = -1, .scope = -1};
+    *event = (spad_event){.kind = kind, .depth = depth, .space = space, .tensor = -1, .scope = -1};
     return event;
 }
 
@@ -86,70 +84,85 @@ static int64_t now(const spad_trace *trace) {
     return (int64_t)trace->events.count;
 }
 
-spad_status spad_trace_open_scope(int64_t *out, spad_trace *trace, const char *name, int64_t degree,
-                                  int64_t parent, int64_t start, spad_error *error) {
+static bool is_open_scope(const spad_trace *trace, int64_t number) {
+    return number >= 0 && (size_t)number < trace->scopes.count &&
+           trace->scopes.items[number].t_end == SPAD_OPEN_END;
+}
+
+/* Depth of what lies in the scope; -1 is no scope. */
+static int32_t depth_in(const spad_trace *trace, int64_t scope) {
+    return scope >= 0 ? trace->scopes.items[scope].depth + 1 : 0;
+}
+
+static spad_status check_space(const spad_trace *trace, size_t space, spad_error *error) {
+    if (space < trace->target->space_count) return SPAD_OK;
+    return spad__fail(error, SPAD_ERR_ARGUMENT, "target %s has no space number %zu",
+                      trace->target->name, space);
+}
+
+static spad_status check_scope(const spad_trace *trace, int64_t number, bool may_be_none,
+                               spad_error *error) {
+    if (is_open_scope(trace, number) || (may_be_none && number == -1)) return SPAD_OK;
+    return spad__fail(error, SPAD_ERR_ARGUMENT, "the trace has no open scope number %lld",
+                      (long long)number);
+}
+
+spad_status spad_trace_open_scope(int64_t *out, spad_trace *trace, size_t space, const char *name,
+                                  int64_t degree, int64_t parent, int64_t start,
+                                  spad_error *error) {
     *out = -1;
-    const spad__arena_mark mark = spad__arena_here(&trace->texts);
+    spad_status status = check_space(trace, space, error);
+    if (status == SPAD_OK) status = check_scope(trace, parent, true, error);
+    if (status != SPAD_OK) return status;
+    if (!reserve_events(trace, 2) || !spad__array_reserve(&trace->host, &trace->scopes, 1)) {
+        return spad__fail_host_memory(error);
+    }
     const char *copy = NULL;
     if (name != NULL && *name != '\0') {
         copy = spad__arena_copy(&trace->texts, name, strlen(name));
         if (copy == NULL) return spad__fail_host_memory(error);
     }
-    if (!spad__array_reserve(&trace->host, &trace->events, 1) ||
-        !spad__array_reserve(&trace->host, &trace->scopes, 1)) {
-        spad__arena_rewind(&trace->texts, mark);
-        return spad__fail_host_memory(error);
-    }
     *out = (int64_t)trace->scopes.count;
     trace->scopes.items[trace->scopes.count++] = (spad_scope){
         .name = copy,
+        .space = space,
         .degree = degree,
         .parent = parent,
+        .depth = depth_in(trace, parent),
         .start = start,
         .t_begin = now(trace),
         .t_end = SPAD_OPEN_END,
     };
-    spad_event *event = append(trace, SPAD_EVENT_SCOPE_OPEN);
+    spad_event *event =
+        append(trace, SPAD_EVENT_SCOPE_OPEN, space, trace->scopes.items[*out].depth);
     event->scope = *out;
     event->address = start;
-    trace->depth++;
+    trace->owed++;
     return SPAD_OK;
-}
-
-/* The scope with that number if it is open, else NULL. */
-static spad_scope *open_scope(spad_trace *trace, int64_t number) {
-    if (number < 0 || (size_t)number >= trace->scopes.count) return NULL;
-    spad_scope *scope = &trace->scopes.items[number];
-    return scope->t_end == SPAD_OPEN_END ? scope : NULL;
-}
-
-static spad_status no_such_scope(int64_t number, spad_error *error) {
-    return spad__fail(error, SPAD_ERR_ARGUMENT, "the trace has no open scope number %lld",
-                      (long long)number);
 }
 
 spad_status spad_trace_close_scope(spad_trace *trace, int64_t number, int64_t bytes,
                                    int64_t high_water, spad_error *error) {
-    spad_scope *scope = open_scope(trace, number);
-    if (scope == NULL) return no_such_scope(number, error);
-    const spad_status status = spad_trace_reserve(trace, 1, error);
+    const spad_status status = check_scope(trace, number, false, error);
     if (status != SPAD_OK) return status;
-    trace->depth--;
+    spad_scope *scope = &trace->scopes.items[number];
     scope->t_end = now(trace);
     scope->high_water = high_water;
-    spad_event *event = append(trace, SPAD_EVENT_SCOPE_CLOSE);
+    spad_event *event = append(trace, SPAD_EVENT_SCOPE_CLOSE, scope->space, scope->depth);
     event->scope = number;
     event->address = scope->start;
     event->bytes = bytes;
+    trace->owed--;
     return SPAD_OK;
 }
 
 spad_status spad_trace_section(spad_trace *trace, int64_t number, int64_t section, int64_t address,
                                spad_error *error) {
-    if (open_scope(trace, number) == NULL) return no_such_scope(number, error);
-    const spad_status status = spad_trace_reserve(trace, 1, error);
+    const spad_status status = check_scope(trace, number, false, error);
     if (status != SPAD_OK) return status;
-    spad_event *event = append(trace, SPAD_EVENT_SECTION);
+    if (!reserve_events(trace, 1)) return spad__fail_host_memory(error);
+    spad_event *event = append(trace, SPAD_EVENT_SECTION, trace->scopes.items[number].space,
+                               depth_in(trace, number));
     event->scope = number;
     event->address = address;
     event->count = section;
@@ -186,24 +199,36 @@ static bool copy_texts(spad_trace *trace, spad_tensor *tensor) {
     return true;
 }
 
-spad_status spad_trace_alloc(int64_t *out, spad_trace *trace, const spad_tensor *tensor,
-                             int64_t address, spad_error *error) {
-    *out = -1;
-    if (tensor->space >= trace->target->space_count || tensor->rect.bytes < 0 ||
-        tensor->shape.rank > SPAD_RANK_MAX) {
+static spad_status check_tensor(const spad_trace *trace, const spad_tensor *tensor,
+                                spad_error *error) {
+    spad_status status = check_space(trace, tensor->space, error);
+    if (status == SPAD_OK) status = check_scope(trace, tensor->scope, true, error);
+    if (status != SPAD_OK) return status;
+    if (tensor->rect.bytes < 0 || tensor->section < 0 || tensor->shape.rank > SPAD_RANK_MAX ||
+        (unsigned)tensor->mode >= SPAD_MODE_COUNT) {
         return spad__fail(error, SPAD_ERR_ARGUMENT,
-                          "the trace cannot record a tensor of %lld bytes in space number %zu",
-                          (long long)tensor->rect.bytes, tensor->space);
+                          "the trace cannot record a tensor of %lld bytes and %zu dimensions, mode "
+                          "%d, section %lld",
+                          (long long)tensor->rect.bytes, tensor->shape.rank, (int)tensor->mode,
+                          (long long)tensor->section);
     }
     int64_t live_bytes;
     if (!spad__add(trace->stats[tensor->space].live_bytes, tensor->rect.bytes, &live_bytes)) {
         return spad__fail(error, SPAD_ERR_OVERFLOW, "the live bytes of space %s do not fit 64 bits",
                           trace->target->spaces[tensor->space].name);
     }
+    return SPAD_OK;
+}
+
+spad_status spad_trace_alloc(int64_t *out, spad_trace *trace, const spad_tensor *tensor,
+                             int64_t address, spad_error *error) {
+    *out = -1;
+    const spad_status status = check_tensor(trace, tensor, error);
+    if (status != SPAD_OK) return status;
     const spad__arena_mark mark = spad__arena_here(&trace->texts);
     spad_tensor copy = *tensor;
-    if (!copy_texts(trace, &copy) || !spad__array_reserve(&trace->host, &trace->events, 1) ||
-        !spad__array_reserve(&trace->host, &trace->tensors, 1)) {
+    if (!reserve_events(trace, 2) || !spad__array_reserve(&trace->host, &trace->tensors, 1) ||
+        !copy_texts(trace, &copy)) {
         spad__arena_rewind(&trace->texts, mark);
         return spad__fail_host_memory(error);
     }
@@ -212,18 +237,21 @@ spad_status spad_trace_alloc(int64_t *out, spad_trace *trace, const spad_tensor 
     *out = (int64_t)trace->tensors.count;
     trace->tensors.items[trace->tensors.count++] = copy;
     count_alloc(&trace->stats[copy.space], copy.rect.bytes, copy.t_begin);
-    spad_event *event = append(trace, SPAD_EVENT_ALLOC);
+    spad_event *event = append(trace, SPAD_EVENT_ALLOC, copy.space, depth_in(trace, copy.scope));
     event->tensor = *out;
     event->address = address;
+    trace->owed++;
     return SPAD_OK;
 }
 
-spad_status spad_trace_free(spad_trace *trace, int64_t number, int64_t heap_left,
+spad_status spad_trace_free(spad_trace *trace, int64_t number, int64_t scope, int64_t heap_left,
                             spad_error *error) {
     if (number < 0 || (size_t)number >= trace->tensors.count) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "the trace has no tensor number %lld",
                           (long long)number);
     }
+    const spad_status status = check_scope(trace, scope, true, error);
+    if (status != SPAD_OK) return status;
     spad_tensor *tensor = &trace->tensors.items[number];
     if (tensor->t_end != SPAD_OPEN_END) {
         spad__fail(error, SPAD_ERR_NOT_LIVE, "tensor number %lld was freed before, at event %lld",
@@ -231,21 +259,23 @@ spad_status spad_trace_free(spad_trace *trace, int64_t number, int64_t heap_left
         spad__fact_names(error, tensor->name, NULL);
         return SPAD_ERR_NOT_LIVE;
     }
-    const spad_status status = spad_trace_reserve(trace, 1, error);
-    if (status != SPAD_OK) return status;
     tensor->t_end = now(trace);
     trace->stats[tensor->space].live_tensors--;
     trace->stats[tensor->space].live_bytes -= tensor->rect.bytes;
-    spad_event *event = append(trace, SPAD_EVENT_FREE);
+    spad_event *event = append(trace, SPAD_EVENT_FREE, tensor->space, depth_in(trace, scope));
     event->tensor = number;
     event->count = heap_left;
+    trace->owed--;
     return SPAD_OK;
 }
 
-spad_status spad_trace_rollback(spad_trace *trace, spad_error *error) {
-    const spad_status status = spad_trace_reserve(trace, 1, error);
-    if (status == SPAD_OK) append(trace, SPAD_EVENT_ROLLBACK);
-    return status;
+spad_status spad_trace_rollback(spad_trace *trace, size_t space, int64_t scope, spad_error *error) {
+    spad_status status = check_space(trace, space, error);
+    if (status == SPAD_OK) status = check_scope(trace, scope, true, error);
+    if (status != SPAD_OK) return status;
+    if (!reserve_events(trace, 1)) return spad__fail_host_memory(error);
+    append(trace, SPAD_EVENT_ROLLBACK, space, depth_in(trace, scope));
+    return SPAD_OK;
 }
 
 /* ---- marks -------------------------------------------------------------------------- */
@@ -254,7 +284,7 @@ void spad__trace_here(spad__trace_mark *out, const spad_trace *trace) {
     out->events = trace->events.count;
     out->tensors = trace->tensors.count;
     out->scopes = trace->scopes.count;
-    out->depth = trace->depth;
+    out->owed = trace->owed;
     out->texts = spad__arena_here(&trace->texts);
     memcpy(out->stats, trace->stats, stats_size(trace->target));
 }
@@ -263,7 +293,7 @@ void spad__trace_take_back(spad_trace *trace, const spad__trace_mark *mark) {
     trace->events.count = mark->events;
     trace->tensors.count = mark->tensors;
     trace->scopes.count = mark->scopes;
-    trace->depth = mark->depth;
+    trace->owed = mark->owed;
     memcpy(trace->stats, mark->stats, stats_size(trace->target));
     spad__arena_rewind(&trace->texts, mark->texts);
 }
@@ -292,12 +322,6 @@ const spad_tensor *spad_trace_tensor(const spad_trace *trace, size_t number) {
 
 const spad_scope *spad_trace_scope(const spad_trace *trace, size_t number) {
     return number < trace->scopes.count ? &trace->scopes.items[number] : NULL;
-}
-
-static spad_status check_space(const spad_trace *trace, size_t space, spad_error *error) {
-    if (space < trace->target->space_count) return SPAD_OK;
-    return spad__fail(error, SPAD_ERR_ARGUMENT, "target %s has no space number %zu",
-                      trace->target->name, space);
 }
 
 spad_status spad_trace_stats(spad_space_stats *out, const spad_trace *trace, size_t space,

@@ -8,7 +8,8 @@
  *   tensors[e.tensor].t_begin == time of its alloc event, t_end of its free event
  *   stats[s].live_bytes  == sum of rect.bytes over the tensors of s with an open end
  *   stats[s].peak_bytes  == maximum of live_bytes over time
- *   depth                == scopes with an open end
+ *   owed                 == scopes and tensors with an open end: each will append one more
+ *                           event, for which events has room
  */
 #ifndef SPAD_TRACE_TRACE_H
 #define SPAD_TRACE_TRACE_H
@@ -24,7 +25,7 @@ struct spad_trace {
     SPAD_ARRAY(spad_tensor) tensors;
     SPAD_ARRAY(spad_scope) scopes;
     spad_space_stats *stats; /* target->space_count of them */
-    int32_t depth;
+    size_t owed;
 };
 
 /* For calls that append several events and must append all or none: the state
@@ -33,7 +34,7 @@ typedef struct spad__trace_mark {
     size_t events;
     size_t tensors;
     size_t scopes;
-    int32_t depth;
+    size_t owed;
     spad__arena_mark texts;
     spad_space_stats stats[SPAD_SPACES_MAX];
 } spad__trace_mark;

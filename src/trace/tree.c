@@ -23,12 +23,17 @@
 
 enum { LINE_SHOWN = 1, LINE_LAST = 2 };
 
+static const spad_scope *scope_of(const spad_trace *trace, const spad_event *event) {
+    return &trace->scopes.items[event->scope];
+}
+
 static const spad_tensor *tensor_of(const spad_trace *trace, const spad_event *event) {
     return &trace->tensors.items[event->tensor];
 }
 
 /* The end of a stack tensor goes without saying: its scope or section ends. */
-static bool has_line(const spad_trace *trace, const spad_event *event) {
+static bool has_line(const spad_trace *trace, const spad_event *event, size_t space) {
+    if (space != SPAD_ALL_SPACES && event->space != space) return false;
     return event->kind != SPAD_EVENT_FREE || tensor_of(trace, event)->mode == SPAD_MODE_HEAP;
 }
 
@@ -47,14 +52,16 @@ static bool is_last(depth_state *state, int32_t depth) {
     return last;
 }
 
-/* In the exact style a section that is entered and never used is not shown. */
-static void mark_lines(const spad_trace *trace, size_t from, size_t to, spad_tree_style style,
-                       unsigned char *marks, bool *seen) {
+/* In the exact style a section that is entered and never used is not shown.
+ * Returns whether there is a line. */
+static bool mark_lines(const spad_trace *trace, size_t space, size_t from, size_t to,
+                       spad_tree_style style, unsigned char *marks, bool *seen) {
     depth_state state = {.seen = seen, .top = -1};
+    bool any = false;
     bool scope_ends = false; /* between here and the end of a scope there is no line */
     for (size_t i = to; i-- > from;) {
         const spad_event *event = &trace->events.items[i];
-        if (!has_line(trace, event)) continue;
+        if (!has_line(trace, event, space)) continue;
         if (event->kind == SPAD_EVENT_SCOPE_CLOSE)
             scope_ends = true;
         else if (event->kind != SPAD_EVENT_SECTION)
@@ -62,7 +69,9 @@ static void mark_lines(const spad_trace *trace, size_t from, size_t to, spad_tre
         if (event->kind == SPAD_EVENT_SECTION && scope_ends && style == SPAD_TREE_EXACT) continue;
         marks[i - from] = LINE_SHOWN;
         if (is_last(&state, event->depth)) marks[i - from] |= LINE_LAST;
+        any = true;
     }
+    return any;
 }
 
 /* ---- second pass: the lines -------------------------------------------------------------- */
@@ -95,22 +104,21 @@ static void write_alloc(spad__out *out, const spad_event *event, const spad_tens
 }
 
 static void write_line(spad__out *out, const spad_trace *trace, const spad_event *event) {
-    const spad_scope *scope = event->scope >= 0 ? &trace->scopes.items[event->scope] : NULL;
     switch (event->kind) {
     case SPAD_EVENT_SCOPE_OPEN:
         spad__out_string(out, "▶ SCOPE ");
-        write_scope_name(out, scope->name);
-        spad__out_format(out, " [interleave=%lld] @ %lld", (long long)scope->degree,
-                         (long long)event->address);
+        write_scope_name(out, scope_of(trace, event)->name);
+        spad__out_format(out, " [interleave=%lld] @ %lld",
+                         (long long)scope_of(trace, event)->degree, (long long)event->address);
         break;
     case SPAD_EVENT_SCOPE_CLOSE:
         spad__out_string(out, "◀ END ");
-        write_scope_name(out, scope->name);
+        write_scope_name(out, scope_of(trace, event)->name);
         spad__out_format(out, " freed=%lld B", (long long)event->bytes);
         break;
     case SPAD_EVENT_SECTION:
         spad__out_format(out, "%s section: %lld/%lld @ %lld", event->count == 0 ? "↻" : "↳",
-                         (long long)event->count, (long long)scope->degree,
+                         (long long)event->count, (long long)scope_of(trace, event)->degree,
                          (long long)event->address);
         break;
     case SPAD_EVENT_ALLOC: write_alloc(out, event, tensor_of(trace, event)); break;
@@ -140,7 +148,7 @@ static void write_lines(spad__out *out, const spad_trace *trace, size_t from, si
     }
 }
 
-spad_status spad_trace_write_tree(const spad_trace *trace, size_t from, size_t to,
+spad_status spad_trace_write_tree(const spad_trace *trace, size_t space, size_t from, size_t to,
                                   spad_tree_style style, const spad_sink *sink, spad_error *error) {
     if (to > trace->events.count) to = trace->events.count;
     if (from >= to) return SPAD_OK;
@@ -156,10 +164,11 @@ spad_status spad_trace_write_tree(const spad_trace *trace, size_t from, size_t t
     if (marks == NULL || seen == NULL) {
         spad__fail_host_memory(error);
     } else {
-        mark_lines(trace, from, to, style, marks, seen);
         spad__out out;
         spad__out_start(&out, sink);
-        write_lines(&out, trace, from, to, marks);
+        if (mark_lines(trace, space, from, to, style, marks, seen)) {
+            write_lines(&out, trace, from, to, marks);
+        }
         status = spad__out_finish(&out, error);
     }
     spad__free(&trace->host, marks, mark_bytes);

@@ -15,7 +15,7 @@
 #include "base/random.h"
 #include "spad/stack.h"
 
-enum { SEQUENCES = 100000, STEPS = 24, MAX_TENSORS = 128, MAX_SCOPES = 32, REGION = 256 };
+enum { SEQUENCES = 100000, STEPS = 24, MAX_TENSORS = 32, MAX_SCOPES = 32, REGION = 256 };
 
 /* ---- the model ---------------------------------------------------------------------------- */
 
@@ -33,6 +33,7 @@ typedef struct model_tensor {
 typedef struct model_scope {
     int64_t start, degree, section, next, high;
     int increments;
+    int serial;
 } model_scope;
 
 typedef struct model {
@@ -45,7 +46,8 @@ typedef struct model {
     model_tensor tensors[MAX_TENSORS]; /* in order of allocation */
     int count;
     int64_t overlaps;
-    int undone; /* tensors that a rollback has taken back; the trace still has them */
+    spad_stack_stats stats;
+    int serials; /* scopes opened so far */
 } model;
 
 /* Multiples of align, found by counting: the numbers are small. */
@@ -67,23 +69,22 @@ static bool one_bank(const spad_space *space, int64_t address, int64_t bytes) {
     return true;
 }
 
+/* The lowest address from the stack up, and the highest from the heap down, at
+ * which a tile may lie. */
+static bool is_legal(const model *m, int64_t address, int64_t bytes, int64_t align) {
+    return address % align == 0 && address % m->space->alignment == 0 &&
+           one_bank(m->space, address, bytes);
+}
+
 static int64_t exact_up(const model *m, int64_t bytes, int64_t align) {
     int64_t address = m->sp;
-    while (address % align != 0 || address % m->space->alignment != 0) address++;
-    if (one_bank(m->space, address, bytes)) return address;
-    while (address % align != 0 || address % m->space->bank_bytes != 0) address++;
+    while (!is_legal(m, address, bytes, align)) address++;
     return address;
 }
 
 static int64_t exact_down(const model *m, int64_t bytes, int64_t align) {
     int64_t address = m->hp - bytes;
-    while (address % align != 0 || address % m->space->alignment != 0) address--;
-    if (one_bank(m->space, address, bytes)) return address;
-    const int64_t border = count_down(address + bytes - 1, m->space->bank_bytes);
-    address = border - bytes;
-    while (address % align != 0 || address % m->space->alignment != 0) address--;
-    if (one_bank(m->space, address, bytes)) return address;
-    while (address % align != 0 || address % m->space->bank_bytes != 0) address--;
+    while (!is_legal(m, address, bytes, align)) address--;
     return address;
 }
 
@@ -132,6 +133,22 @@ static int64_t section_sharers(const model *m) {
     return found;
 }
 
+static void model_stats(model *m) {
+    const int64_t on_stack = m->sp - m->lower;
+    const int64_t on_heap = m->upper - m->hp;
+    if (on_stack > m->stats.peak_stack) m->stats.peak_stack = on_stack;
+    if (on_heap > m->stats.peak_heap) m->stats.peak_heap = on_heap;
+    if (on_stack + on_heap > m->stats.peak_combined) m->stats.peak_combined = on_stack + on_heap;
+}
+
+static spad_status model_align(model *m, int64_t align) {
+    if (m->automatic) return SPAD_ERR_NO_ADDRESS;
+    const int64_t address = count_up(m->sp, align);
+    if (m->behaviour == SPAD_STACK_EXACT && address > m->hp) return SPAD_ERR_NO_FIT;
+    m->sp = address;
+    return SPAD_OK;
+}
+
 static spad_status model_put(model *m, int64_t bytes, int64_t align, int64_t element) {
     const bool exact = m->behaviour == SPAD_STACK_EXACT;
     if (align < 0) align = element;
@@ -150,6 +167,8 @@ static spad_status model_put(model *m, int64_t bytes, int64_t align, int64_t ele
     m->sp = address + bytes;
     if (m->sp > top->next) top->next = m->sp;
     if (m->sp > top->high) top->high = m->sp;
+    m->stats.stack_allocations++;
+    model_stats(m);
     sharers(m);
     m->overlaps += section_sharers(m);
     return SPAD_OK;
@@ -188,6 +207,8 @@ static spad_status model_heap(model *m, int64_t bytes, int64_t align, int64_t el
                                             .address = address,
                                             .bytes = bytes,
                                             .heap_before = before};
+    m->stats.heap_allocations++;
+    model_stats(m);
     if (m->behaviour == SPAD_STACK_EXACT) assert_int_equal(sharers(m), 0);
     return SPAD_OK;
 }
@@ -206,8 +227,8 @@ static spad_status model_pop(model *m) {
 
 static spad_status model_open(model *m, int64_t degree) {
     if (m->behaviour == SPAD_STACK_EXACT && degree < 1) return SPAD_ERR_ARGUMENT;
-    m->scopes[m->depth++] =
-        (model_scope){.start = m->sp, .degree = degree, .next = m->sp, .high = m->sp};
+    m->scopes[m->depth++] = (model_scope){
+        .start = m->sp, .degree = degree, .next = m->sp, .high = m->sp, .serial = ++m->serials};
     return SPAD_OK;
 }
 
@@ -276,6 +297,8 @@ static void compare(const model *m, const spad_stack *stack, const spad_trace *t
     assert_int_equal(spad_stack_free_space(stack), m->hp - m->sp);
     assert_int_equal(spad_stack_depth(stack), m->depth);
     assert_int_equal(spad_stack_overlap_count(stack), m->overlaps);
+    const spad_stack_stats stack_stats = spad_stack_get_stats(stack);
+    assert_memory_equal(&stack_stats, &m->stats, sizeof stack_stats);
     int64_t high = INT64_MIN;
     for (int d = m->depth - 1; d >= 0; d--) {
         spad_stack_scope scope;
@@ -289,7 +312,7 @@ static void compare(const model *m, const spad_stack *stack, const spad_trace *t
     spad_space_stats stats;
     assert_int_equal(spad_trace_stats(&stats, trace, 0, &error), SPAD_OK);
     assert_int_equal(stats.live_tensors, expected);
-    assert_int_equal(stats.total_tensors, m->count + m->undone);
+    assert_int_equal(stats.total_tensors, m->count);
 }
 
 /* ---- random sequences
@@ -333,6 +356,9 @@ static spad_status step_alloc(spad__random *random, model *m, spad_stack *stack)
         on_heap ? spad_stack_alloc_heap(&rect, stack, shape, dtype, NULL, wish, &error)
                 : spad_stack_alloc_stack(&rect, stack, shape, dtype, NULL, wish, &error);
     assert_int_equal(status, expected);
+    if (status == SPAD_ERR_NO_FIT && m->behaviour == SPAD_STACK_EXACT) {
+        assert_true(error.available < error.needed || error.needed == 0);
+    }
     if (status == SPAD_OK && !m->automatic) {
         assert_int_equal(rect.byte, m->tensors[m->count - 1].address);
     }
@@ -343,7 +369,7 @@ static spad_status step(spad__random *random, model *m, spad_stack *stack) {
     spad_error error;
     spad_status expected;
     spad_status status;
-    switch (spad__random_below(random, 12)) {
+    switch (spad__random_below(random, 13)) {
     case 0:
     case 1: {
         const int64_t degree = spad__random_in(random, -1, 4);
@@ -365,36 +391,81 @@ static spad_status step(spad__random *random, model *m, spad_stack *stack) {
         expected = model_pop(m);
         status = spad_stack_pop_heap(stack, &error);
         break;
+    case 7: {
+        const int64_t align = spad__random_in(random, 1, 32);
+        expected = model_align(m, align);
+        status = spad_stack_align(stack, align, &error);
+        break;
+    }
     default: return step_alloc(random, m, stack);
     }
     assert_int_equal(status, expected);
     return status;
 }
 
-/* A checkpoint, some steps, and back, if it still can be: not when a scope of
- * then was closed or moved on, or a heap tensor of then was popped. */
-static void step_and_undo(spad__random *random, model *m, spad_stack *stack) {
-    const model before = *m;
-    const model_scope *scope = before.depth > 0 ? &m->scopes[before.depth - 1] : NULL;
-    const spad_stack_checkpoint mark = spad_stack_mark(stack);
-    bool stale = false;
-    for (int i = 0; i < 5 && m->depth < MAX_SCOPES - 1; i++) {
-        step(random, m, stack);
-        if (m->depth < before.depth) stale = true;
-        if (!stale && scope != NULL &&
-            scope->increments != before.scopes[before.depth - 1].increments) {
-            stale = true;
-        }
-        for (int t = 0; t < before.count; t++) {
-            stale |= before.tensors[t].live && before.tensors[t].on_heap && !m->tensors[t].live;
-        }
+/* Checkpoints are kept, and returned to in any order. One is stale when a
+ * scope of then was closed or moved on, or a tensor of then was popped or undone. */
+enum { MARKS = 3 };
+
+typedef struct kept_mark {
+    bool used;
+    spad_stack_checkpoint mark;
+    model then;
+} kept_mark;
+
+static bool is_stale(const model *m, const model *then) {
+    if (m->depth < then->depth) return true;
+    if (then->depth > 0) {
+        const model_scope *scope = &m->scopes[then->depth - 1];
+        const model_scope *before = &then->scopes[then->depth - 1];
+        if (scope->serial != before->serial || scope->increments != before->increments) return true;
+    }
+    for (int t = 0; t < then->count; t++) {
+        const model_tensor *tensor = &then->tensors[t];
+        const bool matters =
+            tensor->on_heap || (tensor->scope == then->depth - 1 &&
+                                tensor->section == (int)then->scopes[then->depth - 1].section);
+        if (tensor->live && matters && !m->tensors[t].live) return true;
+    }
+    return false;
+}
+
+/* Back to then, but numbers, serials and the trace go on. */
+static void model_rollback(model *m, const model *then) {
+    model back = *then;
+    back.count = m->count;
+    back.serials = m->serials;
+    for (int t = then->count; t < m->count; t++) {
+        back.tensors[t] = m->tensors[t];
+        back.tensors[t].live = false;
+    }
+    back.stats = then->stats;
+    if (m->stats.peak_stack < back.stats.peak_stack) back.stats.peak_stack = m->stats.peak_stack;
+    if (m->stats.peak_heap < back.stats.peak_heap) back.stats.peak_heap = m->stats.peak_heap;
+    if (m->stats.peak_combined < back.stats.peak_combined) {
+        back.stats.peak_combined = m->stats.peak_combined;
+    }
+    if (m->stats.stack_allocations < back.stats.stack_allocations) {
+        back.stats.stack_allocations = m->stats.stack_allocations;
+    }
+    if (m->stats.heap_allocations < back.stats.heap_allocations) {
+        back.stats.heap_allocations = m->stats.heap_allocations;
+    }
+    if (m->overlaps < back.overlaps) back.overlaps = m->overlaps;
+    *m = back;
+}
+
+static void mark_or_return(spad__random *random, model *m, spad_stack *stack, kept_mark *marks) {
+    kept_mark *kept = &marks[spad__random_below(random, MARKS)];
+    if (!kept->used || spad__random_below(random, 2) == 0) {
+        *kept = (kept_mark){.used = true, .mark = spad_stack_mark(stack), .then = *m};
+        return;
     }
     spad_error error;
-    assert_int_equal(spad_stack_rollback(stack, &mark, &error), stale ? SPAD_ERR_STALE : SPAD_OK);
-    if (stale) return;
-    const int undone = m->undone + m->count - before.count;
-    *m = before;
-    m->undone = undone;
+    const bool stale = is_stale(m, &kept->then);
+    assert_int_equal(spad_stack_rollback(stack, &kept->mark, &error),
+                     stale ? SPAD_ERR_STALE : SPAD_OK);
+    if (!stale) model_rollback(m, &kept->then);
 }
 
 static void run(spad_stack_behaviour behaviour, uint64_t seed) {
@@ -419,6 +490,7 @@ static void run(spad_stack_behaviour behaviour, uint64_t seed) {
     assert_ok(spad_stack_create(&stack, target, target->name, m.lower, m.upper, &options, &error),
               &error);
     const bool with_undo = spad__random_below(&random, 4) == 0;
+    kept_mark marks[MARKS] = {{0}};
     for (int i = 0; i < STEPS && m.depth < MAX_SCOPES - 4; i++) {
         const model before = m;
         const size_t events = trace != NULL ? spad_trace_event_count(trace) : 0;
@@ -427,8 +499,8 @@ static void run(spad_stack_behaviour behaviour, uint64_t seed) {
             if (trace != NULL) assert_int_equal(spad_trace_event_count(trace), events);
         }
         compare(&m, stack, trace);
-        if (with_undo && spad__random_below(&random, 6) == 0 && m.count < MAX_TENSORS - 8) {
-            step_and_undo(&random, &m, stack);
+        if (with_undo && spad__random_below(&random, 3) == 0) {
+            mark_or_return(&random, &m, stack, marks);
             compare(&m, stack, trace);
         }
     }

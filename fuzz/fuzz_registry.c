@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Operation sequences on a registry. Every byte string is a sequence; after it
+ * the layouts that can be built must hold what they promise: slices inside
+ * their regions, aligned, apart from each other unless one is inside the other.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "spad/registry.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define REQUIRE(condition)                                                                \
+    do {                                                                                  \
+        if (!(condition)) {                                                               \
+            fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition); \
+            abort();                                                                      \
+        }                                                                                 \
+    } while (0)
+
+enum { COMPONENTS = 4 };
+
+typedef struct input {
+    const uint8_t *next;
+    const uint8_t *end;
+} input;
+
+static uint8_t take(input *in) {
+    return in->next < in->end ? *in->next++ : 0;
+}
+
+static const char *const names[] = {"a", "b",          "c", "k_shared", "k_persistent",
+                                    "",  "a_location", "kk"};
+static const spad_dtype types[] = {SPAD_DTYPE_NONE, SPAD_FLOAT16, SPAD_FLOAT32, SPAD_FLOAT64,
+                                   SPAD_INT32,      SPAD_INT64,   SPAD_BOOL,    SPAD_DTYPE_COUNT};
+
+static const char *take_name(input *in) {
+    return names[take(in) % 8];
+}
+
+/* Mostly small, sometimes at the edge of 64 bits, sometimes negative. */
+static int64_t take_size(input *in) {
+    const uint8_t byte = take(in);
+    if (byte < 240) return byte;
+    return byte < 250 ? INT64_MAX >> (byte - 240) : -(int64_t)byte;
+}
+
+static spad_buffer take_buffer(input *in) {
+    spad_buffer buffer = {.name = take_name(in), .size = take_size(in)};
+    const uint8_t kind = take(in);
+    buffer.location = (spad_location)(kind % 4 == 3 ? 9 : kind % 2);
+    buffer.persistent = (kind & 4) != 0;
+    if (kind & 8) buffer.aliases = take_name(in);
+    buffer.precision = types[kind >> 5];
+    if (kind & 16) {
+        buffer.t_begin = take(in);
+        buffer.t_end = take(in);
+    }
+    return buffer;
+}
+
+static void operate(spad_registry *registry, spad_component *components, input *in) {
+    const uint8_t what = take(in);
+    spad_component *c = &components[what % COMPONENTS];
+    switch (what / COMPONENTS % 10) {
+    case 0:
+    case 1:
+    case 2: {
+        const spad_buffer buffer = take_buffer(in);
+        spad_registry_register(registry, *c, &buffer, NULL);
+        break;
+    }
+    case 3: {
+        const unsigned fields = take(in);
+        const spad_buffer buffer = take_buffer(in);
+        spad_registry_update_buffer(NULL, registry, *c, fields, &buffer, NULL);
+        break;
+    }
+    case 4: {
+        const spad_setting setting = {take(in) % 2 ? "a_location" : "b_location",
+                                      take(in) % 2 ? "shared" : "local"};
+        bool known;
+        spad_registry_update(&known, registry, *c, &setting, 1, NULL);
+        break;
+    }
+    case 5: {
+        const uint8_t child = take(in);
+        spad_registry_register_child(NULL, registry, *c, components[child % COMPONENTS],
+                                     child & 128 ? NULL : "k", NULL);
+        break;
+    }
+    case 6: spad_registry_clear_own(registry, *c); break;
+    case 7: spad_registry_clear_parent(registry, *c); break;
+    case 8: {
+        int64_t total;
+        spad_registry_declared_local(&total, registry, *c, (spad_unit)(take(in) % 2), NULL);
+        break;
+    }
+    default:
+        spad_registry_remove(registry, *c);
+        if (spad_registry_add(c, registry, "again", types[take(in) % 6], NULL) != SPAD_OK) abort();
+        break;
+    }
+}
+
+static bool is_inside(const spad_slice *slices, size_t i, size_t k, spad_registry *registry,
+                      spad_component c) {
+    for (size_t steps = 0; slices[i].inside != NULL && steps < 1000; steps++) {
+        if (spad_registry_find_buffer(&i, registry, c, slices[i].inside, NULL) != SPAD_OK) abort();
+        if (i == k) return true;
+    }
+    return false;
+}
+
+static void check_layout(spad_registry *registry, spad_component c, spad_unit unit) {
+    const spad_slice *slices;
+    size_t count;
+    if (spad_registry_layout(&slices, &count, registry, c, unit, NULL) != SPAD_OK) return;
+    REQUIRE(count == spad_registry_buffer_count(registry, c));
+    for (size_t i = 0; i < count; i++) {
+        const spad_slice *s = &slices[i];
+        int64_t total;
+        int64_t align;
+        REQUIRE(spad_registry_size(&total, registry, c, s->region, unit, NULL) == SPAD_OK);
+        REQUIRE(spad_registry_alignment(&align, registry, c, s->region, unit, NULL) == SPAD_OK);
+        REQUIRE(s->offset >= 0 && s->length >= 0 && s->length <= total - s->offset);
+        REQUIRE(s->consumed >= 0 && s->consumed <= s->length);
+        const spad_buffer *buffer = spad_registry_buffer_at(registry, c, i);
+        if (unit == SPAD_UNIT_BYTE && s->length > 0) {
+            const int64_t item = spad_dtype_bytes(buffer->precision);
+            REQUIRE(align >= item || spad_registry_child_count(registry, c) > 0);
+            REQUIRE(s->offset % item == 0 || spad_registry_child_count(registry, c) > 0);
+        }
+        for (size_t k = 0; k < i; k++) {
+            const spad_slice *t = &slices[k];
+            const bool apart = s->region != t->region || s->length == 0 || t->length == 0 ||
+                               s->offset + s->length <= t->offset ||
+                               t->offset + t->length <= s->offset;
+            REQUIRE(apart || is_inside(slices, i, k, registry, c) ||
+                    is_inside(slices, k, i, registry, c));
+        }
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    input in = {data, data + (size < 512 ? size : 512)};
+    spad_registry *registry;
+    spad_component components[COMPONENTS];
+    if (spad_registry_create(&registry, NULL, NULL) != SPAD_OK) return 0;
+    for (int i = 0; i < COMPONENTS; i++) {
+        if (spad_registry_add(&components[i], registry, "c", SPAD_FLOAT32, NULL) != SPAD_OK) {
+            abort();
+        }
+    }
+    while (in.next < in.end) {
+        operate(registry, components, &in);
+        check_layout(registry, components[0], SPAD_UNIT_ELEMENT);
+    }
+    for (int i = 0; i < COMPONENTS; i++) {
+        check_layout(registry, components[i], SPAD_UNIT_ELEMENT);
+        check_layout(registry, components[i], SPAD_UNIT_BYTE);
+    }
+    spad_registry_destroy(registry);
+    return 0;
+}

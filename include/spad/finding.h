@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * finding: what a check reports about a kernel that can be built but is wrong,
+ * or could be better.
+ *
+ * A status says how a call ended; a finding is a result. Checks fill an array
+ * of the caller, so a finding owns nothing: its strings are copies.
+ */
+#ifndef SPAD_FINDING_H
+#define SPAD_FINDING_H
+
+#include <stdint.h>
+
+#include "spad/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum spad_severity {
+    SPAD_SEVERITY_ERROR,   /**< the kernel is refused by its compiler, or computes wrong results */
+    SPAD_SEVERITY_WARNING, /**< it may be wrong */
+    SPAD_SEVERITY_ADVICE   /**< it is right, and could be better */
+} spad_severity;
+
+/* The one list of codes: X(name, value, severity, stable code, sentence).
+ * A value never changes its meaning. docs/errors.md has a page for each. */
+#define SPAD_FINDING_LIST(X)                                                       \
+    /* direct placement: a kernel places all of its tensors or none */             \
+    X(MIXED_PLACEMENT, 1, ERROR, "SPAD-MIXED-PLACEMENT",                           \
+      "a tensor is placed automatically in a kernel that places others directly")  \
+    X(IMPLICIT_TENSOR, 2, ERROR, "SPAD-IMPLICIT-TENSOR",                           \
+      "an operation makes a tensor that nobody can place in a kernel that places " \
+      "others directly")                                                           \
+    X(OFF_CHIP_NOT_OUTPUT, 3, ERROR, "SPAD-OFF-CHIP-NOT-OUTPUT",                   \
+      "an off-chip tensor is not an output in a kernel that places others directly")
+
+typedef enum spad_finding_code {
+    SPAD_FINDING_NONE = 0,
+#define SPAD_FINDING_ENUM(name, value, severity, code, sentence) SPAD_FINDING_##name = value,
+    SPAD_FINDING_LIST(SPAD_FINDING_ENUM)
+#undef SPAD_FINDING_ENUM
+} spad_finding_code;
+
+/** One finding. The empty string and SPAD_NO_FACT mean "does not apply". */
+typedef struct spad_finding {
+    spad_finding_code code;
+    spad_severity severity;
+    int32_t line;                     /**< place in the input, 1-based; 0: no place */
+    int32_t column;                   /**< counted in characters, 1-based */
+    int64_t number;                   /**< of the subject, among what was checked */
+    int64_t time;                     /**< event number in the trace */
+    char subject[SPAD_NAME_FACT_MAX]; /**< what it is about: a tensor, a tile */
+    char other[SPAD_NAME_FACT_MAX];   /**< what it clashes with */
+    char file[SPAD_NAME_FACT_MAX * 2];
+    char message[SPAD_MESSAGE_MAX]; /**< one line: facts with units, then what to try */
+} spad_finding;
+
+/** "SPAD-MIXED-PLACEMENT" and so on; "?" for a number that is no code. Static storage. */
+SPAD_API const char *spad_finding_name(spad_finding_code code);
+
+/** One sentence about the code. Static storage. */
+SPAD_API const char *spad_finding_sentence(spad_finding_code code);
+
+/** "error", "warning", "advice"; "?" for a number that is no severity. Static storage. */
+SPAD_API const char *spad_severity_name(spad_severity severity);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

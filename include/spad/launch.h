@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * launch: how much shared memory a block of threads takes, how large a block
+ * can be, which buffers are worth moving to shared memory, and how many runs
+ * fit on the device at a time. One thread makes one run.
+ *
+ * All of it is arithmetic; figures and order of decisions are those of CuBIE
+ * 0.3.1 (BatchSolverKernel, memory_heuristics, mem_manager), in exact integers.
+ */
+#ifndef SPAD_LAUNCH_H
+#define SPAD_LAUNCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "spad/registry.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- shared memory of one run -------------------------------------------------- */
+
+/** The shared memory of one run. */
+typedef struct spad_run_shared {
+    int64_t elements;
+    int64_t pad;          /**< bytes of skew behind it: 0 or 4 */
+    int64_t bytes;        /**< what a launch asks for per run, with the pad */
+    int64_t stride_words; /**< 32-bit words from one run to the next */
+    int64_t short_bytes;  /**< by how much the request is short of that stride: CuBIE spaces
+                               float16 elements 4 bytes apart but asks for 2 each. 0: enough */
+} spad_run_shared;
+
+/**
+ * An even number of elements gets 4 bytes of skew, so that the stride is an odd
+ * number of words and neighbouring runs use different banks. Not for float64:
+ * it would be misaligned. SPAD_ERR_DTYPE: not a float of 2, 4 or 8 bytes.
+ * SPAD_ERR_ARGUMENT: negative. SPAD_ERR_OVERFLOW.
+ */
+SPAD_API spad_status spad_run_shared_of(spad_run_shared *out, int64_t elements,
+                                        spad_dtype precision, spad_error *error);
+
+/* ---- size of a block -------------------------------------------------------------- */
+
+/** Dynamic shared memory per block that still leaves room for other blocks and the cache. */
+#define SPAD_BLOCK_TARGET_BYTES 32768
+/** What a block gets without opting in for more, on every NVIDIA GPU. */
+#define SPAD_BLOCK_DEFAULT_LIMIT 49152
+#define SPAD_WARP_THREADS 32
+
+/** What to tell the user about a block. */
+enum {
+    SPAD_BLOCK_OVER_TARGET = 1, /**< one warp takes 32 KiB or more: fewer blocks at a time */
+    SPAD_BLOCK_SUB_WARP = 2     /**< fewer threads than a warp, or it could not be launched */
+};
+
+typedef struct spad_block_size {
+    int64_t threads;
+    int64_t shared_bytes; /**< dynamic shared memory of the block */
+    unsigned warnings;
+} spad_block_size;
+
+/**
+ * Halves a block that asks for `shared_bytes` until it is below the target, but
+ * not below a warp; then, only if `limit` (bytes per block of the device) leaves
+ * no choice, below a warp. After a halving the request is run_bytes x min(runs,
+ * threads). SPAD_ERR_NO_FIT: a single run takes more than the limit.
+ * SPAD_ERR_ARGUMENT: threads < 1 or a negative number. SPAD_ERR_OVERFLOW.
+ */
+SPAD_API spad_status spad_block_limit(spad_block_size *out, int64_t threads, int64_t shared_bytes,
+                                      int64_t run_bytes, int64_t runs, int64_t limit,
+                                      spad_error *error);
+
+/** The whole of it, from elements per run to the launch; the request is at least
+ *  4 bytes, as a launch with dynamic shared memory must ask for some. */
+SPAD_API spad_status spad_block_fit(spad_block_size *out, int64_t elements, spad_dtype precision,
+                                    int64_t threads, int64_t runs, int64_t limit,
+                                    spad_error *error);
+
+/* ---- which buffers to move to shared memory ------------------------------------------ */
+
+/** Bounds in bytes per run. */
+typedef struct spad_placement_thresholds {
+    int64_t heavy_spill;       /**< footprint from which a kernel spills heavily */
+    int64_t spill_floor;       /**< footprint below which everything stays in registers */
+    int64_t state_pair_max;    /**< state and proposed state together */
+    int64_t work_max;          /**< buffers of an implicit step */
+    int64_t explicit_work_max; /**< buffers of an explicit step */
+    int64_t params_min;        /**< parameters worth moving */
+} spad_placement_thresholds;
+
+/** Measured on compute capability 8.9, and used for all others too; capability:
+ *  "8.9" and so on, or NULL. */
+SPAD_API spad_placement_thresholds spad_placement_thresholds_for(const char *capability);
+
+/** The families of integration methods. Only the first four have measured placements. */
+typedef enum spad_method {
+    SPAD_METHOD_ERK, /**< explicit Runge-Kutta; the others are implicit */
+    SPAD_METHOD_DIRK,
+    SPAD_METHOD_FIRK,
+    SPAD_METHOD_BACKWARD_EULER,
+    SPAD_METHOD_OTHER
+} spad_method;
+
+/** A set of buffers that moves together. */
+typedef enum spad_placement_group {
+    SPAD_PLACEMENT_NONE,       /**< everything stays local */
+    SPAD_PLACEMENT_STATE_PAIR, /**< "state" and "proposed_state" of the loop */
+    SPAD_PLACEMENT_WORK,       /**< every buffer that the step registered itself */
+    SPAD_PLACEMENT_PARAMS      /**< "parameters" of the loop */
+} spad_placement_group;
+
+/** What the decision depends on, in bytes per run. */
+typedef struct spad_placement_sizes {
+    spad_method method;
+    int64_t item; /**< of one element */
+    int64_t footprint;
+    int64_t state_pair;
+    int64_t work;
+    int64_t params;
+} spad_placement_sizes;
+
+#define SPAD_PLACEMENT_CANDIDATES_MAX 3
+
+/** The groups worth moving, best first; returns how many. */
+SPAD_API size_t spad_placement_candidates(spad_placement_group out[SPAD_PLACEMENT_CANDIDATES_MAX],
+                                          const spad_placement_sizes *sizes,
+                                          const spad_placement_thresholds *thresholds);
+
+/**
+ * Reads the sizes from the registry: the footprint is what the loop and its
+ * descendants declare as local, the work what the step registered and aliases
+ * nothing; both times the item size of the loop's precision. SPAD_ERR_STALE,
+ * SPAD_ERR_ARGUMENT (negative), SPAD_ERR_OVERFLOW, errors of the layouts.
+ */
+SPAD_API spad_status spad_placement_measure(spad_placement_sizes *out, spad_registry *registry,
+                                            spad_component loop, spad_component step,
+                                            spad_method method, int64_t states, int64_t parameters,
+                                            spad_error *error);
+
+/**
+ * The first candidate that holds no buffer whose location the user has set.
+ * user_keys: settings such as "state_location". At most one group moves.
+ */
+SPAD_API spad_placement_group spad_placement_choose(const spad_placement_sizes *sizes,
+                                                    const spad_placement_thresholds *thresholds,
+                                                    const spad_registry *registry,
+                                                    spad_component step,
+                                                    const char *const *user_keys,
+                                                    size_t user_key_count);
+
+/** Moves the buffers of a group to shared memory; those that are not registered
+ *  are left out. Returns how many there were. */
+SPAD_API size_t spad_placement_apply(spad_registry *registry, spad_component loop,
+                                     spad_component step, spad_placement_group group);
+
+/* ---- chunks of runs on a device ---------------------------------------------------------- */
+
+typedef struct spad_chunks {
+    int64_t runs;        /**< of one chunk; the last one may have fewer */
+    int64_t count;       /**< of chunks */
+    bool far_over_limit; /**< the request is more than 20 times the free memory */
+} spad_chunks;
+
+/**
+ * Cuts `runs` so that arrays of `chunkable` bytes, which shrink with the runs,
+ * and of `unchunkable` bytes, which do not, fit in `available` bytes. One chunk
+ * if the request is below it; otherwise the largest whole number of runs. free_bytes
+ * (0: not known) is for the warning only. SPAD_ERR_NO_FIT: nothing can be cut, the
+ * rest alone is too large, or not even one run fits. SPAD_ERR_ARGUMENT, SPAD_ERR_OVERFLOW.
+ */
+SPAD_API spad_status spad_chunks_of(spad_chunks *out, int64_t runs, int64_t chunkable,
+                                    int64_t unchunkable, int64_t available, int64_t free_bytes,
+                                    spad_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

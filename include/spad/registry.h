@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * registry: the buffers that the components of a kernel declare, and one
+ * memory layout per component.
+ *
+ * A component (a solver, a controller, a loop) registers its buffers. What it
+ * registered forms its group, which is laid out when somebody asks: shared
+ * buffers packed from 0, persistent local buffers packed from 0, every other
+ * local buffer as an array of its own. A buffer that aliases another is put
+ * inside it as long as there is room. A parent takes over a child by
+ * registering the child's totals as two buffers of its own; the child then
+ * works on these slices as its base.
+ *
+ *     parent  | state | solver_shared            | error |
+ *     child           | residual | delta | ...   |
+ *
+ * Rules and order are those of the buffer registry of CuBIE 0.3.1, where all
+ * quantities are elements and the element type does not change an offset
+ * (SPAD_UNIT_ELEMENT). Beside it there is a second layout by the same rules in
+ * bytes (SPAD_UNIT_BYTE), with sizes from the element types and every offset
+ * aligned to its type; as sizes differ, an alias may fit in one and not in the
+ * other. Beyond CuBIE buffers can have lifetimes: two that are alive at the
+ * same time and share bytes are then an error.
+ *
+ * Registering and finding a buffer: O(length of its name) expected. A layout:
+ * O(buffers), with lifetimes O(n log n), kept until the group changes. A failed
+ * call changes nothing. Externally synchronised; queries that may build a
+ * layout count as changes.
+ */
+#ifndef SPAD_REGISTRY_H
+#define SPAD_REGISTRY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "spad/dtype.h"
+#include "spad/host.h"
+#include "spad/trace.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct spad_registry spad_registry;
+
+/** A component of a registry. Numbers are never given twice. */
+typedef uint64_t spad_component;
+
+/** The component that is none. */
+#define SPAD_NO_COMPONENT 0
+
+/** Where a buffer is declared to live. */
+typedef enum spad_location {
+    SPAD_LOCATION_SHARED, /**< memory of the block, one part per thread */
+    SPAD_LOCATION_LOCAL   /**< memory of the thread */
+} spad_location;
+
+/** Which of the three memories of a component a buffer is laid out in. */
+typedef enum spad_region {
+    SPAD_REGION_SHARED,     /**< packed, handed down to children */
+    SPAD_REGION_PERSISTENT, /**< of the thread, kept between steps; packed, handed down too */
+    SPAD_REGION_LOCAL,      /**< of the thread, an array of its own for each buffer */
+    SPAD_REGION_COUNT
+} spad_region;
+
+/** What a layout counts. */
+typedef enum spad_unit {
+    SPAD_UNIT_ELEMENT, /**< the layout of CuBIE: every buffer counts in elements of its base */
+    SPAD_UNIT_BYTE,    /**< sizes and alignments of the element types */
+    SPAD_UNIT_COUNT
+} spad_unit;
+
+/** "shared", "local"; "shared", "persistent", "local"; "?" for other numbers. Static storage. */
+SPAD_API const char *spad_location_name(spad_location location);
+SPAD_API const char *spad_region_name(spad_region region);
+
+/** SPAD_ERR_ARGUMENT: neither "shared" nor "local". */
+SPAD_API spad_status spad_location_parse(spad_location *out, const char *name, spad_error *error);
+
+/** A buffer as declared. Zeroed apart from name and size: a shared one of the
+ *  component's precision that aliases nothing and has no lifetime. */
+typedef struct spad_buffer {
+    const char *name; /**< unique in its component, not empty */
+    int64_t size;     /**< elements, at least 0 */
+    spad_location location;
+    bool persistent;      /**< keep a local buffer between steps; means nothing for a shared one */
+    const char *aliases;  /**< buffer of the same component to share storage with; NULL: none */
+    spad_dtype precision; /**< float16, float32, float64, int32, int64, or SPAD_DTYPE_NONE for
+                               the precision of the component */
+    int64_t t_begin;      /**< it holds values in steps [t_begin, t_end); */
+    int64_t t_end;        /**< t_begin == t_end: not known, and never checked */
+} spad_buffer;
+
+/* ---- components ------------------------------------------------------------- */
+
+/** An empty registry, owned by the caller. */
+SPAD_API spad_status spad_registry_create(spad_registry **out, const spad_host *host,
+                                          spad_error *error);
+SPAD_API void spad_registry_destroy(spad_registry *registry);
+
+/**
+ * A new component without a group. The name is for messages and pictures: it
+ * is copied, and need not be unique. precision: as in spad_buffer;
+ * SPAD_DTYPE_NONE means float32. SPAD_ERR_DTYPE.
+ */
+SPAD_API spad_status spad_registry_add(spad_component *out, spad_registry *registry,
+                                       const char *name, spad_dtype precision, spad_error *error);
+
+/** Drops the component and its group. Its children stay; parents keep what they
+ *  registered of it and count it as 0 from now on. Unknown: nothing happens. */
+SPAD_API void spad_registry_remove(spad_registry *registry, spad_component component);
+
+/** NULL and SPAD_DTYPE_NONE for what is no component. Borrowed until it is removed. */
+SPAD_API const char *spad_registry_component_name(const spad_registry *registry,
+                                                  spad_component component);
+SPAD_API spad_dtype spad_registry_component_precision(const spad_registry *registry,
+                                                      spad_component component);
+
+/** The components, one after the other: the first after SPAD_NO_COMPONENT, then each
+ *  after the one before; SPAD_NO_COMPONENT at the end. */
+SPAD_API spad_component spad_registry_next(const spad_registry *registry, spad_component after);
+
+/** Has it registered anything since it was added or cleared? */
+SPAD_API bool spad_registry_has_group(const spad_registry *registry, spad_component component);
+SPAD_API size_t spad_registry_group_count(const spad_registry *registry);
+
+/* ---- buffers -----------------------------------------------------------------
+ * SPAD_ERR_STALE for a component that was removed or never was. */
+
+/**
+ * Registers a copy of the buffer. A name that is there already is replaced and
+ * keeps its position. SPAD_ERR_NAME: empty name, or an alias of itself.
+ * SPAD_ERR_UNKNOWN: the alias target is not registered. SPAD_ERR_ARGUMENT: negative
+ * size, no location, t_begin > t_end. SPAD_ERR_DTYPE.
+ */
+SPAD_API spad_status spad_registry_register(spad_registry *registry, spad_component component,
+                                            const spad_buffer *buffer, spad_error *error);
+
+/** Which fields of a spad_buffer an update sets. */
+enum {
+    SPAD_BUFFER_SIZE = 1,
+    SPAD_BUFFER_LOCATION = 2,
+    SPAD_BUFFER_PERSISTENT = 4,
+    SPAD_BUFFER_ALIASES = 8,
+    SPAD_BUFFER_PRECISION = 16,
+    SPAD_BUFFER_LIFETIME = 32 /**< both ends */
+};
+
+/** What an update found. */
+typedef struct spad_update {
+    bool recognised; /**< there is such a buffer */
+    bool changed;    /**< a field got another value, and the layouts were dropped */
+} spad_update;
+
+/**
+ * Sets the given fields of buffer values->name. One that is not registered is
+ * not recognised, whatever the values. As in CuBIE the alias is taken as it is:
+ * a target that is not registered shows at the next layout, and an alias of
+ * itself gets its own space. Errors of single values as in register. out: may be NULL.
+ */
+SPAD_API spad_status spad_registry_update_buffer(spad_update *out, spad_registry *registry,
+                                                 spad_component component, unsigned fields,
+                                                 const spad_buffer *values, spad_error *error);
+
+/** A setting as a user writes it. */
+typedef struct spad_setting {
+    const char *key;   /**< "state_location" moves buffer "state"; other endings are ignored */
+    const char *value; /**< "shared" or "local" */
+} spad_setting;
+
+/**
+ * Applies the settings in order. recognised: NULL, or one answer per setting.
+ * Buffers that are not there are ignored, and so is everything for a component
+ * without a group. SPAD_ERR_ARGUMENT: another location, even if there is no such
+ * buffer.
+ */
+SPAD_API spad_status spad_registry_update(bool *recognised, spad_registry *registry,
+                                          spad_component component, const spad_setting *settings,
+                                          size_t count, spad_error *error);
+
+/** Buffers in the order of registration; 0 and NULL for a component without a
+ *  group. Borrowed until the group changes. */
+SPAD_API size_t spad_registry_buffer_count(const spad_registry *registry, spad_component component);
+SPAD_API const spad_buffer *spad_registry_buffer_at(const spad_registry *registry,
+                                                    spad_component component, size_t index);
+
+/** *index: its place in that order. SPAD_ERR_UNKNOWN: no group, or no such buffer. */
+SPAD_API spad_status spad_registry_find_buffer(size_t *index, const spad_registry *registry,
+                                               spad_component component, const char *name,
+                                               spad_error *error);
+
+/* ---- children ------------------------------------------------------------------ */
+
+/** The two buffers of a parent that hold a child. Borrowed until the group is cleared. */
+typedef struct spad_child_buffers {
+    const char *shared;     /**< "{name}_shared" */
+    const char *persistent; /**< "{name}_persistent" */
+} spad_child_buffers;
+
+/**
+ * Registers the totals that the child has now, and records it as a child of the
+ * parent: call it again when the child has changed. A child without a group
+ * counts 0. name: NULL means "child_{number}". The element type of both is the
+ * precision of the parent; their byte sizes and alignments are the child's own.
+ * out: may be NULL. Errors of the child's layout.
+ */
+SPAD_API spad_status spad_registry_register_child(spad_child_buffers *out, spad_registry *registry,
+                                                  spad_component parent, spad_component child,
+                                                  const char *name, spad_error *error);
+
+/** A recorded child. */
+typedef struct spad_child {
+    const char *name; /**< borrowed until the parent's group is cleared */
+    spad_component component;
+} spad_child;
+
+SPAD_API size_t spad_registry_child_count(const spad_registry *registry, spad_component parent);
+/** In the order of first registration. SPAD_ERR_ARGUMENT: no such index. */
+SPAD_API spad_status spad_registry_child_at(spad_child *out, const spad_registry *registry,
+                                            spad_component parent, size_t index, spad_error *error);
+
+/* ---- clearing: none of these fails, and the components stay ----------------------- */
+
+/** Drops the group, not those of its children. */
+SPAD_API void spad_registry_clear_own(spad_registry *registry, spad_component component);
+/** Drops the group and those of all its descendants. O(what is dropped). */
+SPAD_API void spad_registry_clear_parent(spad_registry *registry, spad_component component);
+/** Drops every group. */
+SPAD_API void spad_registry_reset(spad_registry *registry);
+/** Drops the layouts only; they are built again when asked for. */
+SPAD_API void spad_registry_clear_layout(spad_registry *registry, spad_component component);
+
+/* ---- layouts -----------------------------------------------------------------------
+ * The first question after a change builds the layout. It can fail:
+ * SPAD_ERR_UNKNOWN (the target of an alias is not registered), SPAD_ERR_OVERLAP
+ * (two buffers share bytes while both are alive; subject and other name them),
+ * SPAD_ERR_OVERFLOW. */
+
+/** Where a buffer is, in the unit of the question. */
+typedef struct spad_slice {
+    spad_region region;
+    int64_t offset;     /**< from the base of the region; for local buffers, which are arrays of
+                             their own, the sum of those before it */
+    int64_t length;     /**< local buffers have at least one element */
+    int64_t consumed;   /**< how much of it aliases have taken */
+    const char *inside; /**< buffer whose storage it shares; NULL: its own */
+} spad_slice;
+
+/**
+ * *out: one slice per buffer, in the order of registration, borrowed until the
+ * group changes; *count: how many. NULL and 0 for a component without a group.
+ */
+SPAD_API spad_status spad_registry_layout(const spad_slice **out, size_t *count,
+                                          spad_registry *registry, spad_component component,
+                                          spad_unit unit, spad_error *error);
+
+/** The slice of one buffer. SPAD_ERR_UNKNOWN also without a group. */
+SPAD_API spad_status spad_registry_slice(spad_slice *out, spad_registry *registry,
+                                         spad_component component, const char *name, spad_unit unit,
+                                         spad_error *error);
+
+/** Total of a region: the end of its last slice. 0 for a component without a group. */
+SPAD_API spad_status spad_registry_size(int64_t *out, spad_registry *registry,
+                                        spad_component component, spad_region region,
+                                        spad_unit unit, spad_error *error);
+
+/** Alignment that the base of a region needs; 1 when counting elements. */
+SPAD_API spad_status spad_registry_alignment(int64_t *out, spad_registry *registry,
+                                             spad_component component, spad_region region,
+                                             spad_unit unit, spad_error *error);
+
+/** Is the layout built? And how often have the layouts of this component been
+ *  dropped, so that callers know when copies are out of date? */
+SPAD_API bool spad_registry_is_laid_out(const spad_registry *registry, spad_component component,
+                                        spad_unit unit);
+SPAD_API uint64_t spad_registry_revision(const spad_registry *registry, spad_component component);
+
+/** The buffers that are not a child's totals, in the order of registration: fills
+ *  names[0 .. min(returned, capacity)), borrowed, and returns how many there are. */
+SPAD_API size_t spad_registry_relocatable(const char **names, size_t capacity,
+                                          const spad_registry *registry, spad_component component);
+
+/** Sum of the declared sizes of those of the named buffers that alias nothing;
+ *  unknown names and components count 0. SPAD_ERR_OVERFLOW. */
+SPAD_API spad_status spad_registry_nonaliased(int64_t *out, const spad_registry *registry,
+                                              spad_component component, const char *const *names,
+                                              size_t count, spad_unit unit, spad_error *error);
+
+/**
+ * The local total of a component and of its descendants, each as often as it is
+ * recorded, plus the component's own persistent total (which holds those of
+ * its descendants already). SPAD_ERR_CYCLE: a component is its own descendant.
+ * O(descendants).
+ */
+SPAD_API spad_status spad_registry_declared_local(int64_t *out, spad_registry *registry,
+                                                  spad_component component, spad_unit unit,
+                                                  spad_error *error);
+
+/* ---- allocators ---------------------------------------------------------------------- */
+
+/** What a kernel needs to find a buffer: plain data, good until the group changes. */
+typedef struct spad_allocator {
+    spad_unit unit;
+    spad_slice slice;
+    spad_dtype precision; /**< of local arrays and of zeroing; a view into shared or persistent
+                               memory has the type of its base when counting elements */
+    int64_t zeroed;       /**< elements to set to zero first: all, or 0 if not asked for */
+} spad_allocator;
+
+/** Where the regions of a component begin, in the unit of the allocator. */
+typedef struct spad_base {
+    int64_t shared;        /**< of thread 0 */
+    int64_t shared_stride; /**< from the shared memory of one thread to that of the next */
+    int64_t persistent;    /**< threads have their own, so there is no stride */
+} spad_base;
+
+/** SPAD_ERR_UNKNOWN: the component has no group, or no such buffer. */
+SPAD_API spad_status spad_registry_get_allocator(spad_allocator *out, spad_registry *registry,
+                                                 spad_component component, const char *name,
+                                                 spad_unit unit, bool zero, spad_error *error);
+
+/** register_child and the allocators of its two buffers. An error of the parent's
+ *  layout comes after the child is registered. */
+SPAD_API spad_status spad_registry_get_child_allocators(spad_allocator *shared,
+                                                        spad_allocator *persistent,
+                                                        spad_registry *registry,
+                                                        spad_component parent, spad_component child,
+                                                        const char *name, spad_unit unit,
+                                                        spad_error *error);
+
+/**
+ * The memories a kernel starts with. Shared: the dynamic memory of the block, of
+ * length 0 and type float32, as its size is given at the launch. Persistent: a
+ * local array of the component's persistent total, at least one element.
+ */
+SPAD_API spad_status spad_registry_get_toplevel_allocators(spad_allocator *shared,
+                                                           spad_allocator *persistent,
+                                                           spad_registry *registry,
+                                                           spad_component kernel, spad_unit unit,
+                                                           spad_error *error);
+
+/**
+ * The slice of a thread: *out is the allocator's with its offset from the
+ * beginning of the memory. Local arrays are the thread's own: offset 0.
+ * SPAD_ERR_ARGUMENT: negative thread. SPAD_ERR_OVERFLOW.
+ */
+SPAD_API spad_status spad_allocator_slice(spad_slice *out, const spad_allocator *allocator,
+                                          const spad_base *base, int64_t thread, spad_error *error);
+
+/* ---- trace --------------------------------------------------------------------------- */
+
+/**
+ * Writes the byte layout of one component as a scope with one tensor per
+ * buffer. spaces: for each spad_region the number of a one-lane space of the
+ * trace's target, or SPAD_NO_SPACE. Buffers come and go as their lifetimes say;
+ * those without one live from first to last. base: offset of each region in its
+ * space, NULL: 0. SPAD_ERR_SPACE: more than one lane; SPAD_ERR_UNKNOWN: no group;
+ * errors of the layout. Running out of host memory can leave a part in the trace.
+ */
+SPAD_API spad_status spad_registry_write_trace(spad_registry *registry, spad_component component,
+                                               spad_trace *trace,
+                                               const size_t spaces[SPAD_REGION_COUNT],
+                                               const int64_t base[SPAD_REGION_COUNT],
+                                               spad_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

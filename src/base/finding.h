@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Filling spad_finding, as error.h does for spad_error.
+ */
+#ifndef SPAD_BASE_FINDING_H
+#define SPAD_BASE_FINDING_H
+
+#include "base/error.h"
+#include "spad/finding.h"
+
+/* Writes code, its severity and the message; every other fact is "none". */
+void spad__find(spad_finding *finding, spad_finding_code code, const char *format, ...)
+    SPAD_PRINTF(3, 4);
+
+/* NULL stands for "none". */
+void spad__find_names(spad_finding *finding, const char *subject, const char *other);
+
+#endif

@@ -1,0 +1,1 @@
+spad targets check input/good.chip ../../examples/chips/npu7.chip

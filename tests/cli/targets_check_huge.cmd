@@ -1,0 +1,1 @@
+head -c 67108865 /dev/zero | spad targets check -

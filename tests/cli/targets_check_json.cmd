@@ -1,0 +1,1 @@
+spad targets check --json input/good.chip input/bad.chip

@@ -1,0 +1,1 @@
+spad targets check --json missing.chip

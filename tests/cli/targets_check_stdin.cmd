@@ -1,0 +1,1 @@
+printf "target t\nspace s {" | spad targets check -

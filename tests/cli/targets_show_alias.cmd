@@ -1,0 +1,1 @@
+spad targets show inf2 | head -3

@@ -1,0 +1,1 @@
+spad targets show input/good.chip

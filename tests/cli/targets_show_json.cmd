@@ -1,0 +1,1 @@
+spad targets show sm_100a --json

@@ -1,0 +1,1 @@
+cd input && spad targets show plain

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Runs the C blocks of the manual pages (blocks.awk makes them into functions).
+ * Each gets a fresh manager over 4096 bytes of trn2's SBUF with a scope open. */
+#include <stdio.h>
+#include <string.h>
+
+#include "spad/spad.h"
+
+#define BLOCK_ARGUMENTS const spad_target *target, spad_stack *sbm, spad_error *block_error
+
+/* What a block may use without declaring it. */
+#define BLOCK_VARIABLES                           \
+    spad_status status = SPAD_OK;                 \
+    spad_rect rect;                               \
+    const spad_shape shape = SPAD_SHAPE(128, 16); \
+    const int n = 4;                              \
+    (void)target, (void)sbm, (void)rect, (void)shape, (void)n, (void)allocate_with_tile;
+
+#define error (*block_error)
+
+typedef struct block {
+    const char *place;
+    const char *code;
+    const char *message;
+    spad_status (*run)(BLOCK_ARGUMENTS);
+} block;
+
+static spad_status allocate_with_tile(spad_stack *sbm, int64_t elements, spad_error *block_error) {
+    spad_rect rect;
+    return spad_stack_alloc_stack(&rect, sbm, SPAD_SHAPE(128, 8, elements), SPAD_BFLOAT16, NULL,
+                                  NULL, block_error);
+}
+
+#include "doc_blocks.inc"
+
+#undef error
+
+static int run(const block *b) {
+    const spad_target *target;
+    spad_trace *trace;
+    spad_stack *stack;
+    spad_error error = {.message = ""};
+    if (spad_target_find(&target, "trn2", &error) ||
+        spad_trace_create(&trace, target, NULL, &error))
+        return 1;
+    const spad_stack_options options = {.trace = trace};
+    if (spad_stack_create(&stack, target, "sbuf", 0, 4096, &options, &error) ||
+        spad_stack_open_scope(stack, 1, "phase", &error))
+        return 1;
+    int faults = 0;
+    const spad_status status = b->run(target, stack, &error);
+    if (strcmp(spad_status_code(status), b->code) != 0) {
+        printf("%s: status %s, expected %s: %s\n", b->place, spad_status_code(status), b->code,
+               error.message);
+        faults++;
+    } else if (status != SPAD_OK && strcmp(error.message, b->message) != 0) {
+        printf("%s: message\n  %s\nexpected\n  %s\n", b->place, error.message, b->message);
+        faults++;
+    }
+    spad_stack_destroy(stack);
+    spad_trace_destroy(trace);
+    return faults;
+}
+
+/* Every status that a caller can meet has a bad block. Running out of host
+ * memory, a broken sink and a fault of ours cannot be shown in a few lines. */
+static int missing_codes(void) {
+    static const char *const codes[] = {
+#define CODE(name, value, code, sentence) code,
+        SPAD_STATUS_LIST(CODE)
+#undef CODE
+    };
+    int missing = 0;
+    for (size_t c = 0; c < sizeof codes / sizeof codes[0]; c++) {
+        if (strcmp(codes[c], "SPAD-HOST-MEMORY") == 0 || strcmp(codes[c], "SPAD-IO") == 0 ||
+            strcmp(codes[c], "SPAD-INTERNAL") == 0) {
+            continue;
+        }
+        int found = 0;
+        for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) {
+            found |= strcmp(blocks[i].code, codes[c]) == 0;
+        }
+        if (!found) printf("docs/errors.md shows no bad example of %s\n", codes[c]);
+        missing += !found;
+    }
+    return missing;
+}
+
+int main(void) {
+    int faults = missing_codes();
+    for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) faults += run(&blocks[i]);
+    printf("%zu blocks, %d faults\n", sizeof blocks / sizeof blocks[0], faults);
+    return faults != 0;
+}

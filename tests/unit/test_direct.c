@@ -1,0 +1,1187 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Direct placement: the tables of the NKI guide, every rule with its message,
+ * sharing and overlaps, findings, the trace, and failing host memory. */
+#include "support/support.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "spad/direct.h"
+#include "spad/modular.h"
+
+typedef struct fixture {
+    const spad_target *target;
+    spad_trace *trace;
+    spad_direct *direct;
+    spad_error error;
+} fixture;
+
+static fixture make_on(const char *target, bool force_auto) {
+    fixture f = {0};
+    assert_ok(spad_target_find(&f.target, target, &f.error), &f.error);
+    assert_ok(spad_trace_create(&f.trace, f.target, NULL, &f.error), &f.error);
+    const spad_direct_options options = {.trace = f.trace, .force_auto = force_auto};
+    assert_ok(spad_direct_create(&f.direct, f.target, &options, &f.error), &f.error);
+    return f;
+}
+
+static fixture make(void) {
+    return make_on("trn2", false);
+}
+
+static void done(fixture *f) {
+    spad_direct_destroy(f->direct);
+    spad_trace_destroy(f->trace);
+}
+
+static size_t declare(fixture *f, spad_direct_tensor tensor) {
+    size_t number;
+    assert_ok(spad_direct_declare(&number, f->direct, &tensor, &f->error), &f->error);
+    return number;
+}
+
+static spad_direct_info info(fixture *f, size_t tensor) {
+    spad_direct_info out;
+    assert_ok(spad_direct_get(&out, f->direct, tensor, &f->error), &f->error);
+    return out;
+}
+
+static spad_direct_tile tile(fixture *f, size_t tensor, int64_t number) {
+    spad_direct_tile out;
+    assert_ok(spad_direct_get_tile(&out, f->direct, tensor, number, &f->error), &f->error);
+    return out;
+}
+
+static void assert_rect(spad_rect rect, int64_t lane, int64_t lanes, int64_t byte, int64_t bytes) {
+    assert_int_equal(rect.lane, lane);
+    assert_int_equal(rect.lanes, lanes);
+    assert_int_equal(rect.byte, byte);
+    assert_int_equal(rect.bytes, bytes);
+}
+
+/* The declaration fails with this status and message and changes nothing. */
+static void refused(fixture *f, spad_direct_tensor tensor, spad_status status,
+                    const char *message) {
+    const size_t tensors = spad_direct_count(f->direct);
+    const size_t events = spad_trace_event_count(f->trace);
+    size_t number = 7;
+    assert_int_equal(spad_direct_declare(&number, f->direct, &tensor, &f->error), status);
+    assert_string_equal(f->error.message, message);
+    assert_int_equal(f->error.code, status);
+    assert_true(number == SIZE_MAX);
+    assert_int_equal(spad_direct_count(f->direct), tensors);
+    assert_int_equal(spad_trace_event_count(f->trace), events);
+}
+
+#define TILE .space = "sbuf", .dtype = SPAD_BFLOAT16, .tile = SPAD_SHAPE(128, 512)
+#define MOD .mode = SPAD_MODE_MOD, .rings
+#define PSUM .space = "psum", .dtype = SPAD_FLOAT32, .tile = SPAD_SHAPE(128, 512)
+
+/* ---- the modulo scheme ------------------------------------------------------------------ */
+
+static void modulo_doubles_buffers(void **state) {
+    (void)state;
+    fixture f = make();
+    const size_t t = declare(
+        &f, (spad_direct_tensor){
+                .name = "t", TILE, .block = SPAD_SHAPE(4), MOD = {.free_tiles = SPAD_SHAPE(2)}});
+    static const int64_t bytes[] = {0, 1024, 0, 1024};
+    for (int64_t i = 0; i < 4; i++) {
+        const spad_direct_tile row = tile(&f, t, i);
+        assert_int_equal(row.rect.lane, 0);
+        assert_int_equal(row.rect.lanes, 128);
+        assert_int_equal(row.rect.byte, bytes[i]);
+        assert_int_equal(row.rect.bytes, 1024);
+        assert_int_equal(row.physical, i % 2);
+        assert_int_equal(row.next, i < 2 ? i + 2 : -1);
+    }
+    const spad_direct_info about = info(&f, t);
+    assert_int_equal(about.tiles, 4);
+    assert_int_equal(about.physical, 2);
+    assert_int_equal(about.footprint.bytes, 2048);
+    assert_int_equal(about.footprint.lanes, 128);
+    done(&f);
+}
+
+static void modulo_runs_over_banks(void **state) {
+    (void)state;
+    fixture f = make();
+    const size_t one = declare(
+        &f, (spad_direct_tensor){
+                .name = "one", PSUM, .block = SPAD_SHAPE(4), MOD = {.bank_tiles = SPAD_SHAPE(2)}});
+    for (int64_t i = 0; i < 4; i++) assert_int_equal(tile(&f, one, i).spot.bank, i % 2);
+    const size_t two = declare(&f, (spad_direct_tensor){.name = "two",
+                                                        PSUM,
+                                                        .block = SPAD_SHAPE(3, 5),
+                                                        MOD = {.bank_tiles = SPAD_SHAPE(2, 4)}});
+    for (int64_t g = 0; g < 3; g++) {
+        for (int64_t k = 0; k < 5; k++) {
+            int64_t number;
+            assert_ok(spad_direct_tile_number(&number, f.direct, two, (int64_t[]){g, k}, &f.error),
+                      &f.error);
+            const spad_direct_tile row = tile(&f, two, number);
+            assert_int_equal(row.spot.bank, g % 2 * 4 + k % 4);
+            assert_int_equal(row.spot.byte, 0);
+            assert_int_equal(row.rect.byte, row.spot.bank * 2048);
+        }
+    }
+    assert_int_equal(info(&f, two).physical, 8);
+    assert_int_equal(info(&f, two).footprint.bytes, 8 * 2048);
+    done(&f);
+}
+
+/* Lane and byte take different turns from the same index: 2 and 3 give 6 places. */
+static void coordinates_are_independent(void **state) {
+    (void)state;
+    fixture f = make();
+    const size_t t = declare(&f, (spad_direct_tensor){.name = "t",
+                                                      .space = "sbuf",
+                                                      .dtype = SPAD_UINT8,
+                                                      .tile = SPAD_SHAPE(32, 10),
+                                                      .block = SPAD_SHAPE(20),
+                                                      MOD = {.base = {.byte = 100},
+                                                             .lane_tiles = SPAD_SHAPE(2),
+                                                             .free_tiles = SPAD_SHAPE(3)}});
+    for (int64_t i = 0; i < 20; i++) {
+        const spad_direct_tile row = tile(&f, t, i);
+        assert_int_equal(row.spot.lane, i % 2 * 32);
+        assert_int_equal(row.spot.byte, 100 + i % 3 * 10);
+        assert_int_equal(row.physical, i % 6);
+        assert_int_equal(row.next, i + 6 < 20 ? i + 6 : -1);
+    }
+    assert_int_equal(info(&f, t).physical, 6);
+    assert_rect(info(&f, t).footprint, 0, 64, 100, 30);
+    done(&f);
+}
+
+static void empty_tuples_are_constant(void **state) {
+    (void)state;
+    fixture f = make();
+    const size_t t =
+        declare(&f, (spad_direct_tensor){
+                        .name = "t", TILE, .block = SPAD_SHAPE(3, 2), MOD = {.base = {.byte = 7}}});
+    for (int64_t i = 0; i < 6; i++) assert_int_equal(tile(&f, t, i).rect.byte, 7);
+    assert_int_equal(info(&f, t).physical, 1);
+    int64_t shared = 0;
+    spad_direct_tile row;
+    assert_ok(spad_direct_get_physical(&row, f.direct, t, 0, &f.error), &f.error);
+    for (int64_t i = row.tile; i != -1; i = tile(&f, t, i).next) assert_int_equal(i, shared++);
+    assert_int_equal(shared, 6);
+    const size_t flat =
+        declare(&f, (spad_direct_tensor){.name = "flat", TILE, MOD = {.base = {0}}});
+    assert_int_equal(info(&f, flat).tiles, 1);
+    assert_int_equal(tile(&f, flat, 0).rect.byte, 0);
+    done(&f);
+}
+
+static void larger_counts_leave_holes(void **state) {
+    (void)state;
+    fixture f = make();
+    const size_t t = declare(&f, (spad_direct_tensor){.name = "t",
+                                                      TILE,
+                                                      .block = SPAD_SHAPE(2, 2),
+                                                      MOD = {.free_tiles = SPAD_SHAPE(2, 5)}});
+    assert_int_equal(tile(&f, t, 2).rect.byte, 5 * 1024);
+    assert_int_equal(info(&f, t).physical, 4);
+    assert_int_equal(info(&f, t).footprint.bytes, 10 * 1024);
+    done(&f);
+}
+
+static void huge_block_dims_cost_nothing(void **state) {
+    (void)state;
+    fixture f = make();
+    const int64_t huge = 3000000000;
+    const size_t t = declare(&f, (spad_direct_tensor){.name = "t",
+                                                      TILE,
+                                                      .block = SPAD_SHAPE(huge, huge),
+                                                      MOD = {.free_tiles = SPAD_SHAPE(2, 3)}});
+    assert_int_equal(info(&f, t).physical, 6);
+    const spad_direct_tile row = tile(&f, t, huge * huge - 1);
+    assert_int_equal(row.rect.byte, 5 * 1024);
+    assert_int_equal(row.next, -1);
+    assert_int_equal(spad_trace_event_count(f.trace), 6);
+    refused(&f,
+            (spad_direct_tensor){
+                .name = "u", TILE, .block = SPAD_SHAPE(huge, huge, huge), MOD = {.base = {0}}},
+            SPAD_ERR_OVERFLOW, "tensor 'u': the tiles do not fit 64 bits");
+    refused(&f, (spad_direct_tensor){.name = "u", TILE, .block = SPAD_SHAPE(huge)},
+            SPAD_ERR_ARGUMENT,
+            "tensor 'u': 3000000000 physical tiles, more than the 1048576 that one tensor can "
+            "have; use rings with smaller counts");
+    done(&f);
+}
+
+/* ---- callbacks and tables ------------------------------------------------------------------ */
+
+/* simple_1d_alloc_func of the guide. */
+static spad_status one_behind_the_other(spad_direct_spot *out, const int64_t *index, int64_t lanes,
+                                        int64_t bytes, void *payload, spad_error *error) {
+    (void)error;
+    assert_int_equal(lanes, 128);
+    assert_int_equal(bytes, 1024);
+    assert_int_equal(index[0], *(int *)payload);
+    ++*(int *)payload;
+    out->byte = index[0] * bytes;
+    return SPAD_OK;
+}
+
+static void callbacks_run_once_per_tile(void **state) {
+    (void)state;
+    fixture f = make();
+    int calls = 0;
+    const size_t t = declare(&f, (spad_direct_tensor){.name = "t",
+                                                      TILE,
+                                                      .block = SPAD_SHAPE(4),
+                                                      .mode = SPAD_MODE_FUNC,
+                                                      .func = one_behind_the_other,
+                                                      .payload = &calls});
+    assert_int_equal(calls, 4);
+    for (int64_t i = 0; i < 4; i++) assert_int_equal(tile(&f, t, i).rect.byte, i * 1024);
+    assert_int_equal(info(&f, t).physical, 4);
+    assert_int_equal(info(&f, t).footprint.bytes, 4096);
+    done(&f);
+}
+
+static spad_status fails_at_two(spad_direct_spot *out, const int64_t *index, int64_t lanes,
+                                int64_t bytes, void *payload, spad_error *error) {
+    (void)lanes;
+    out->byte = index[0] * bytes;
+    if (index[0] < 2) return SPAD_OK;
+    if (payload != NULL) snprintf(error->message, sizeof error->message, "%s", (char *)payload);
+    return SPAD_ERR_NO_FIT;
+}
+
+static void callbacks_can_refuse(void **state) {
+    (void)state;
+    fixture f = make();
+    spad_direct_tensor t = {.name = "t", TILE, .block = SPAD_SHAPE(4)};
+    t.mode = SPAD_MODE_FUNC;
+    refused(&f, t, SPAD_ERR_ARGUMENT, "tensor 't': mode func without a function");
+    t.func = fails_at_two;
+    refused(&f, t, SPAD_ERR_NO_FIT, "tensor 't', tile (2,): its placement function failed");
+    t.payload = "the pool is empty";
+    refused(&f, t, SPAD_ERR_NO_FIT, "tensor 't', tile (2,): the pool is empty");
+    done(&f);
+}
+
+typedef struct nested {
+    fixture *f;
+    spad_status status;
+} nested;
+
+/* A callback that declares another tensor of the same name. */
+static spad_status declares_inside(spad_direct_spot *out, const int64_t *index, int64_t lanes,
+                                   int64_t bytes, void *payload, spad_error *error) {
+    (void)out;
+    (void)index;
+    (void)lanes;
+    (void)bytes;
+    nested *n = payload;
+    const spad_direct_tensor inner = {.name = "t", TILE, MOD = {.base = {0}}};
+    n->status = spad_direct_declare(NULL, n->f->direct, &inner, error);
+    return SPAD_OK;
+}
+
+static void callbacks_may_declare(void **state) {
+    (void)state;
+    fixture f = make();
+    nested n = {.f = &f, .status = SPAD_ERR_INTERNAL};
+    const spad_direct_tensor outer = {
+        .name = "t", TILE, .mode = SPAD_MODE_FUNC, .func = declares_inside, .payload = &n};
+    assert_int_equal(spad_direct_declare(NULL, f.direct, &outer, &f.error), SPAD_ERR_NAME);
+    assert_string_equal(f.error.message,
+                        "tensor 't' is declared already; names are unique in a kernel");
+    assert_int_equal(n.status, SPAD_OK);
+    assert_int_equal(spad_direct_count(f.direct), 1);
+    done(&f);
+}
+
+static void given_places_are_kept(void **state) {
+    (void)state;
+    fixture f = make();
+    const spad_direct_spot spots[] = {{.lane = 64, .byte = 50}, {0}, {.lane = 64, .byte = 50}};
+    spad_direct_tensor t = {.name = "t",
+                            .space = "sbuf",
+                            .dtype = SPAD_UINT8,
+                            .tile = SPAD_SHAPE(64, 10),
+                            .block = SPAD_SHAPE(3),
+                            .mode = SPAD_MODE_AT,
+                            .spots = spots,
+                            .spot_count = 3};
+    const size_t n = declare(&f, t);
+    assert_int_equal(info(&f, n).physical, 2);
+    assert_int_equal(tile(&f, n, 0).next, 2);
+    assert_int_equal(tile(&f, n, 2).physical, 0);
+    assert_int_equal(tile(&f, n, 1).physical, 1);
+    assert_rect(info(&f, n).footprint, 0, 128, 0, 60);
+    t.name = "u";
+    t.spot_count = 2;
+    refused(&f, t, SPAD_ERR_ARGUMENT,
+            "tensor 'u': 2 spots for 3 tiles; mode at needs one for each");
+    t.spots = NULL;
+    t.spot_count = 3;
+    refused(&f, t, SPAD_ERR_ARGUMENT,
+            "tensor 'u': 3 spots for 3 tiles; mode at needs one for each");
+    done(&f);
+}
+
+static spad_status never_called(spad_direct_spot *out, const int64_t *index, int64_t lanes,
+                                int64_t bytes, void *payload, spad_error *error) {
+    (void)out;
+    (void)index;
+    (void)lanes;
+    (void)bytes;
+    (void)payload;
+    (void)error;
+    fail_msg("the callback ran");
+    return SPAD_ERR_INTERNAL;
+}
+
+static void tables_have_a_limit(void **state) {
+    (void)state;
+    fixture f = make();
+    refused(&f,
+            (spad_direct_tensor){.name = "t",
+                                 TILE,
+                                 .block = SPAD_SHAPE(1000, 1000000),
+                                 .mode = SPAD_MODE_FUNC,
+                                 .func = never_called},
+            SPAD_ERR_ARGUMENT,
+            "tensor 't': 1000000000 logical tiles, more than the 1048576 that one tensor can "
+            "have; use rings with smaller counts");
+    done(&f);
+}
+
+/* ---- rules ------------------------------------------------------------------------------------
+ */
+
+static spad_status at_payload(spad_direct_spot *out, const int64_t *index, int64_t lanes,
+                              int64_t bytes, void *payload, spad_error *error) {
+    (void)lanes;
+    (void)bytes;
+    (void)error;
+    *out = ((const spad_direct_spot *)payload)[index[0]];
+    return SPAD_OK;
+}
+
+/* A tensor of two tiles, the first at zero, the second at the spot. */
+static spad_direct_tensor second_at(const char *space, int64_t lanes, int64_t bytes,
+                                    spad_direct_spot *spots, spad_direct_spot second) {
+    static int64_t dims[2], two[] = {2};
+    dims[0] = lanes;
+    dims[1] = bytes;
+    spots[0] = (spad_direct_spot){0};
+    spots[1] = second;
+    return (spad_direct_tensor){.name = "t",
+                                .space = space,
+                                .dtype = SPAD_UINT8,
+                                .tile = {2, dims},
+                                .block = {1, two},
+                                .mode = SPAD_MODE_FUNC,
+                                .func = at_payload,
+                                .payload = spots};
+}
+
+static void start_lanes_follow_the_table(void **state) {
+    (void)state;
+    fixture f = make();
+    spad_direct_spot spots[2];
+    static const struct {
+        int64_t lanes, lane;
+        bool right;
+    } cases[] = {
+        {128, 0, true},  {65, 0, true},   {65, 32, false}, {65, 64, false}, {64, 0, true},
+        {64, 64, true},  {64, 32, false}, {33, 64, true},  {33, 96, false}, {32, 0, true},
+        {32, 32, true},  {32, 64, true},  {32, 96, true},  {32, 16, false}, {1, 96, true},
+        {1, 127, false}, {1, -32, false}, {1, 128, false}, {129, 0, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        spad_direct_tensor t =
+            second_at("sbuf", cases[i].lanes, 1, spots, (spad_direct_spot){.lane = cases[i].lane});
+        t.name = NULL;
+        assert_int_equal(spad_direct_declare(NULL, f.direct, &t, &f.error),
+                         cases[i].right ? SPAD_OK : SPAD_ERR_LANES);
+    }
+    refused(&f, second_at("sbuf", 48, 1, spots, (spad_direct_spot){.lane = 32}), SPAD_ERR_LANES,
+            "tensor 't', tile (1,): a tile of 48 lanes cannot start at lane 32 of 'sbuf'; 33 to 64 "
+            "lanes start at 0 or 64");
+    assert_string_equal(f.error.subject, "t");
+    assert_string_equal(f.error.other, "sbuf");
+    /* the same by modulo: P raw, not rounded to 32 */
+    refused(&f,
+            (spad_direct_tensor){.name = "t",
+                                 .space = "sbuf",
+                                 .dtype = SPAD_UINT8,
+                                 .tile = SPAD_SHAPE(16, 8),
+                                 .block = SPAD_SHAPE(2, 4),
+                                 MOD = {.lane_tiles = SPAD_SHAPE(1, 4)}},
+            SPAD_ERR_LANES,
+            "tensor 't', tile (0, 1): a tile of 16 lanes cannot start at lane 16 of 'sbuf'; 1 to "
+            "32 lanes start at 0, 32, 64 or 96");
+    done(&f);
+}
+
+static void bytes_follow_the_chip(void **state) {
+    (void)state;
+    static const struct {
+        const char *chip;
+        int64_t usable;
+    } chips[] = {{"trn1", 180224}, {"trn2", 212984}, {"trn3", 245752}};
+    for (size_t i = 0; i < 3; i++) {
+        fixture f = make_on(chips[i].chip, false);
+        spad_direct_spot spots[2];
+        spad_direct_tensor t =
+            second_at("sbuf", 128, 100, spots, (spad_direct_spot){.byte = chips[i].usable - 100});
+        t.name = NULL;
+        declare(&f, t);
+        char message[200];
+        snprintf(message, sizeof message,
+                 "tensor 't', tile (1,): 100 B per lane at byte %lld do not lie in [0, %lld), what "
+                 "'sbuf' of %s offers to tensors",
+                 (long long)chips[i].usable - 99, (long long)chips[i].usable, chips[i].chip);
+        refused(
+            &f,
+            second_at("sbuf", 128, 100, spots, (spad_direct_spot){.byte = chips[i].usable - 99}),
+            SPAD_ERR_BOUNDS, message);
+        assert_int_equal(f.error.available, chips[i].usable);
+        done(&f);
+    }
+    fixture f = make();
+    spad_direct_spot spots[2];
+    refused(&f, second_at("sbuf", 1, 1, spots, (spad_direct_spot){.byte = -1}), SPAD_ERR_BOUNDS,
+            "tensor 't', tile (1,): 1 B per lane at byte -1 do not lie in [0, 212984), what 'sbuf' "
+            "of trn2 offers to tensors");
+    refused(&f, second_at("sbuf", 1, 1, spots, (spad_direct_spot){.byte = INT64_MAX}),
+            SPAD_ERR_BOUNDS,
+            "tensor 't', tile (1,): 1 B per lane at byte 9223372036854775807 do not lie in [0, "
+            "212984), what 'sbuf' of trn2 offers to tensors");
+    refused(&f, second_at("sbuf", 1, 212985, spots, (spad_direct_spot){0}), SPAD_ERR_BOUNDS,
+            "tensor 't': a tile of 212985 B per lane does not fit 'sbuf' of trn2, which has 212984 "
+            "B");
+    refused(&f, second_at("sbuf", 1, 1, spots, (spad_direct_spot){.bank = 1}), SPAD_ERR_BOUNDS,
+            "tensor 't', tile (1,): 1 banks from bank 1, but 'sbuf' has no banks; leave bank and "
+            "bank_tiles out");
+    done(&f);
+}
+
+static void exclusive_banks_hold_one_tile(void **state) {
+    (void)state;
+    fixture f = make();
+    spad_direct_spot spots[2];
+    spad_direct_tensor right = second_at("psum", 128, 2048, spots, (spad_direct_spot){.bank = 7});
+    right.name = NULL;
+    const size_t n = declare(&f, right);
+    assert_int_equal(tile(&f, n, 1).rect.byte, 7 * 2048);
+    refused(&f, second_at("psum", 128, 2049, spots, (spad_direct_spot){0}), SPAD_ERR_BOUNDS,
+            "tensor 't': a tile of 2049 B per lane does not fit a bank of 'psum' of trn2, which "
+            "has 2048 B");
+    refused(&f, second_at("psum", 128, 4, spots, (spad_direct_spot){.byte = 4}), SPAD_ERR_BANK,
+            "tensor 't', tile (1,): byte 4; a bank of 'psum' holds one tile, which starts at byte "
+            "0 and lane 0");
+    refused(&f, second_at("psum", 32, 4, spots, (spad_direct_spot){.lane = 32}), SPAD_ERR_BANK,
+            "tensor 't', tile (1,): lane 32; a bank of 'psum' holds one tile, which starts at byte "
+            "0 and lane 0");
+    refused(&f, second_at("psum", 128, 4, spots, (spad_direct_spot){.bank = 8}), SPAD_ERR_BOUNDS,
+            "tensor 't', tile (1,): 1 banks from bank 8 do not lie in the 8 banks of 'psum'");
+    refused(&f, second_at("psum", 128, 4, spots, (spad_direct_spot){.bank = -1}), SPAD_ERR_BOUNDS,
+            "tensor 't', tile (1,): 1 banks from bank -1 do not lie in the 8 banks of 'psum'");
+    spad_direct_tensor t = {.name = "p", PSUM, .block = SPAD_SHAPE(4), .mode = SPAD_MODE_MOD};
+    t.rings = (spad_direct_rings){.base = {.byte = 2048}};
+    refused(&f, t, SPAD_ERR_BANK,
+            "tensor 'p': base byte 2048; a bank of 'psum' holds one tile, which starts at byte 0 "
+            "and lane 0");
+    t.rings = (spad_direct_rings){.base = {.lane = 64}};
+    refused(&f, t, SPAD_ERR_BANK,
+            "tensor 'p': base lane 64; a bank of 'psum' holds one tile, which starts at byte 0 and "
+            "lane 0");
+    t.rings = (spad_direct_rings){.free_tiles = SPAD_SHAPE(2)};
+    refused(&f, t, SPAD_ERR_BANK,
+            "tensor 'p': free_tiles has a product of 2; a bank of 'psum' holds one tile, so only "
+            "bank_tiles can be above 1");
+    t.rings = (spad_direct_rings){.lane_tiles = SPAD_SHAPE(2)};
+    refused(&f, t, SPAD_ERR_BANK,
+            "tensor 'p': lane_tiles has a product of 2; a bank of 'psum' holds one tile, so only "
+            "bank_tiles can be above 1");
+    t.rings = (spad_direct_rings){.base = {.bank = 5}, .bank_tiles = SPAD_SHAPE(4)};
+    refused(&f, t, SPAD_ERR_BOUNDS,
+            "tensor 'p': 4 banks from bank 5 do not lie in the 8 banks of 'psum'");
+    t.rings = (spad_direct_rings){.base = {.bank = 4},
+                                  .bank_tiles = SPAD_SHAPE(4),
+                                  .lane_tiles = SPAD_SHAPE(1),
+                                  .free_tiles = SPAD_SHAPE(1)};
+    declare(&f, t); /* ones are as good as none */
+    done(&f);
+}
+
+/* The tensor memory of trn3 has banks that a tile may cross. */
+static void other_banks_can_be_shared(void **state) {
+    (void)state;
+    fixture f = make_on("trn3", false);
+    spad_direct_spot spots[2];
+    const size_t n = declare(&f, second_at("psum", 32, 4096, spots,
+                                           (spad_direct_spot){.bank = 1, .lane = 32, .byte = 8}));
+    const spad_direct_tile row = tile(&f, n, 1);
+    assert_int_equal(row.rect.byte, 2056);
+    assert_int_equal(row.spot.bank, 1);
+    assert_int_equal(row.spot.byte, 8);
+    refused(&f, second_at("psum", 32, 4096, spots, (spad_direct_spot){.bank = 1, .byte = 6}),
+            SPAD_ERR_ALIGNMENT,
+            "tensor 't', tile (1,): byte 2054 of 'psum' is not a multiple of its alignment, 4 B");
+    refused(&f, second_at("psum", 32, 4096, spots, (spad_direct_spot){.bank = 7}), SPAD_ERR_BOUNDS,
+            "tensor 't', tile (1,): 4096 B per lane at byte 14336 do not lie in [0, 16384), what "
+            "'psum' of trn3 offers to tensors");
+    refused(&f,
+            second_at("psum", 32, 4, spots, (spad_direct_spot){.bank = 7, .byte = INT64_MAX - 3}),
+            SPAD_ERR_BOUNDS,
+            "tensor 't', tile (1,): 4 B per lane at byte 9223372036854775807 do not lie in [0, "
+            "16384), what 'psum' of trn3 offers to tensors");
+    refused(&f,
+            (spad_direct_tensor){.name = "u",
+                                 .space = "psum",
+                                 .dtype = SPAD_UINT8,
+                                 .tile = SPAD_SHAPE(32, 6),
+                                 .block = SPAD_SHAPE(2, 3),
+                                 MOD = {.free_tiles = SPAD_SHAPE(2, 2)}},
+            SPAD_ERR_ALIGNMENT,
+            "tensor 'u', tile (0, 1): byte 6 of 'psum' is not a multiple of its alignment, 4 B");
+    refused(&f,
+            (spad_direct_tensor){.name = "u",
+                                 .space = "psum",
+                                 .dtype = SPAD_UINT8,
+                                 .tile = SPAD_SHAPE(32, 6),
+                                 .block = SPAD_SHAPE(2, 3),
+                                 MOD = {.base = {.byte = 2}, .free_tiles = SPAD_SHAPE(1, 1)}},
+            SPAD_ERR_ALIGNMENT,
+            "tensor 'u', tile (0, 0): byte 2 of 'psum' is not a multiple of its alignment, 4 B");
+    refused(&f,
+            (spad_direct_tensor){.name = "u",
+                                 PSUM,
+                                 .block = SPAD_SHAPE(4),
+                                 MOD = {.bank_tiles = SPAD_SHAPE(2), .free_tiles = SPAD_SHAPE(2)}},
+            SPAD_ERR_BOUNDS,
+            "tensor 'u': 2 x 2048 B per lane from byte 0 leave a bank of 'psum', which has 2048 B; "
+            "a ring over several banks must stay in each");
+    done(&f);
+}
+
+/* Banks of 5 bytes at alignment 2: a step to the next bank and the next byte is
+ * even, but the two rings wrap at different tiles. */
+static void alignment_holds_at_every_wrap(void **state) {
+    (void)state;
+    static const spad_space space = {.name = "odd",
+                                     .about = "",
+                                     .lanes = 1,
+                                     .bytes = 25,
+                                     .alignment = 2,
+                                     .granule = 1,
+                                     .bank_bytes = 5};
+    static const spad_target chip = {
+        .name = "chip", .about = "", .family = "test", .space_count = 1, .spaces = &space};
+    static const struct {
+        int64_t banks, frees, block;
+        const char *bad; /* NULL: none */
+    } cases[] = {
+        {2, 3, 6, "(3,)"}, {3, 2, 6, "(3,)"}, {3, 5, 6, "(3,)"}, {3, 3, 6, NULL},
+        {2, 3, 3, NULL},   {2, 4, 4, NULL},   {2, 4, 9, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        spad_direct *direct;
+        spad_error error;
+        assert_ok(spad_direct_create(&direct, &chip, NULL, &error), &error);
+        const spad_direct_tensor t = {.name = "t",
+                                      .space = "odd",
+                                      .dtype = SPAD_UINT8,
+                                      .tile = SPAD_SHAPE(1, 1),
+                                      .block = SPAD_SHAPE(cases[i].block),
+                                      MOD = {.bank_tiles = SPAD_SHAPE(cases[i].banks),
+                                             .free_tiles = SPAD_SHAPE(cases[i].frees)}};
+        const spad_status status = spad_direct_declare(NULL, direct, &t, &error);
+        assert_int_equal(status, cases[i].bad != NULL ? SPAD_ERR_ALIGNMENT : SPAD_OK);
+        if (cases[i].bad != NULL) assert_non_null(strstr(error.message, cases[i].bad));
+        spad_direct_destroy(direct);
+    }
+}
+
+static void tuples_are_checked(void **state) {
+    (void)state;
+    fixture f = make();
+    spad_direct_tensor t = {.name = "t", TILE, .block = SPAD_SHAPE(4, 2), .mode = SPAD_MODE_MOD};
+    t.rings = (spad_direct_rings){.free_tiles = SPAD_SHAPE(2)};
+    refused(&f, t, SPAD_ERR_SHAPE,
+            "tensor 't': free_tiles has 1 counts for 2 block dims; give one for each, or none");
+    t.rings = (spad_direct_rings){.lane_tiles = SPAD_SHAPE(1, 1, 1)};
+    refused(&f, t, SPAD_ERR_SHAPE,
+            "tensor 't': lane_tiles has 3 counts for 2 block dims; give one for each, or none");
+    t.rings = (spad_direct_rings){.free_tiles = SPAD_SHAPE(2, 0)};
+    refused(&f, t, SPAD_ERR_ARGUMENT, "tensor 't': free_tiles[1] is 0; it must be at least 1");
+    t.rings = (spad_direct_rings){.bank_tiles = SPAD_SHAPE(-1, 2)};
+    refused(&f, t, SPAD_ERR_ARGUMENT, "tensor 't': bank_tiles[0] is -1; it must be at least 1");
+    t.rings = (spad_direct_rings){.free_tiles = SPAD_SHAPE(INT64_MAX, 2)};
+    refused(&f, t, SPAD_ERR_OVERFLOW, "tensor 't': the product of free_tiles does not fit 64 bits");
+    t.rings = (spad_direct_rings){.free_tiles = SPAD_SHAPE(INT64_MAX, 1)};
+    refused(&f, t, SPAD_ERR_BOUNDS,
+            "tensor 't': its footprint of 9223372036854775807 x 1024 B per lane from byte 0 does "
+            "not lie in [0, 212984), what 'sbuf' of trn2 offers to tensors");
+    t.rings = (spad_direct_rings){.base = {.byte = 212984 - 2048}, .free_tiles = SPAD_SHAPE(1, 3)};
+    refused(&f, t, SPAD_ERR_BOUNDS,
+            "tensor 't': its footprint of 3 x 1024 B per lane from byte 210936 does not lie in [0, "
+            "212984), what 'sbuf' of trn2 offers to tensors");
+    t.rings = (spad_direct_rings){.lane_tiles = SPAD_SHAPE(1, 2)};
+    refused(&f, t, SPAD_ERR_BOUNDS,
+            "tensor 't': its footprint of 2 x 128 lanes from lane 0 does not lie in the 128 lanes "
+            "of 'sbuf'");
+    t.rings = (spad_direct_rings){.base = {.byte = -4}};
+    refused(&f, t, SPAD_ERR_BOUNDS,
+            "tensor 't': its footprint of 1 x 1024 B per lane from byte -4 does not lie in [0, "
+            "212984), what 'sbuf' of trn2 offers to tensors");
+    t.rings = (spad_direct_rings){.base = {.byte = INT64_MAX}};
+    refused(&f, t, SPAD_ERR_BOUNDS,
+            "tensor 't': its footprint of 1 x 1024 B per lane from byte 9223372036854775807 does "
+            "not lie in [0, 212984), what 'sbuf' of trn2 offers to tensors");
+    t.rings = (spad_direct_rings){.bank_tiles = SPAD_SHAPE(2, 1)};
+    refused(&f, t, SPAD_ERR_BOUNDS,
+            "tensor 't': 2 banks from bank 0, but 'sbuf' has no banks; leave bank and bank_tiles "
+            "out");
+    done(&f);
+}
+
+static void declarations_are_checked(void **state) {
+    (void)state;
+    fixture f = make();
+    refused(&f, (spad_direct_tensor){.name = "t", .dtype = SPAD_UINT8, .tile = SPAD_SHAPE(1, 1)},
+            SPAD_ERR_ARGUMENT, "tensor 't': it has no space");
+    spad_direct_tensor t = {.name = "t", TILE};
+    t.space = "sram";
+    refused(&f, t, SPAD_ERR_UNKNOWN, "target 'trn2' has no space 'sram'; it has sbuf, psum, hbm");
+    t.space = "sbuf";
+    t.mode = SPAD_MODE_HEAP;
+    refused(&f, t, SPAD_ERR_ARGUMENT, "tensor 't': its mode must be auto, at, mod or func");
+    t.mode = SPAD_MODE_AUTO;
+    t.dtype = SPAD_DTYPE_NONE;
+    assert_int_equal(spad_direct_declare(NULL, f.direct, &t, &f.error), SPAD_ERR_DTYPE);
+    t.dtype = SPAD_UINT8;
+    t.tile = (spad_shape){0};
+    refused(&f, t, SPAD_ERR_SHAPE, "tensor 't': a tile needs at least its lane dim");
+    t.tile = SPAD_SHAPE(128, 0);
+    refused(&f, t, SPAD_ERR_SHAPE, "tensor 't': tile dim 1 is 0; it must be at least 1");
+    t.tile = SPAD_SHAPE(128);
+    t.block = SPAD_SHAPE(2, -1);
+    refused(&f, t, SPAD_ERR_SHAPE, "tensor 't': block dim 1 is -1; it must be at least 1");
+    t.block = SPAD_SHAPE(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1);
+    refused(&f, t, SPAD_ERR_SHAPE, "tensor 't': 16 block dims and 1 tile dims; at most 16 in all");
+    t.block = (spad_shape){0};
+    t.output = true;
+    refused(&f, t, SPAD_ERR_SPACE, "tensor 't': only a tensor off chip can be an output");
+    t.output = false;
+    t.tile = SPAD_SHAPE(129, 1);
+    refused(&f, t, SPAD_ERR_LANES, "tensor 't': a tile of 129 lanes does not fit: 'sbuf' has 128");
+    t.tile = SPAD_SHAPE(128, 300000);
+    refused(&f, t, SPAD_ERR_BOUNDS,
+            "tensor 't': a tile of 300000 B per lane does not fit 'sbuf' of trn2, which has 212984 "
+            "B");
+    t.tile = SPAD_SHAPE(128, 512);
+    t.ring = SPAD_SHAPE(2);
+    refused(&f, t, SPAD_ERR_SHAPE,
+            "tensor 't': ring has 1 counts for 0 block dims; give one for each, or none");
+    t.ring = (spad_shape){0};
+    t.implicit_of = "nl.load";
+    t.mode = SPAD_MODE_MOD;
+    refused(&f, t, SPAD_ERR_ARGUMENT,
+            "tensor 't': an implicit tensor cannot be placed, only have mode auto");
+    t.implicit_of = NULL;
+    t.space = "hbm";
+    refused(&f, t, SPAD_ERR_SPACE,
+            "tensor 't': a tensor off chip has no placement; give it mode auto");
+    t.mode = SPAD_MODE_AUTO;
+    t.tile = SPAD_SHAPE(1, INT64_MAX / 2);
+    t.block = SPAD_SHAPE(3);
+    assert_int_equal(spad_direct_declare(NULL, f.direct, &t, &f.error), SPAD_ERR_OVERFLOW);
+    assert_memory_equal(f.error.message, "tensor 't': the bytes", 21);
+    t.space = "sbuf";
+    t.name = NULL;
+    t.tile = SPAD_SHAPE(128, 512, 0);
+    refused(&f, t, SPAD_ERR_SHAPE, "an unnamed tensor: tile dim 2 is 0; it must be at least 1");
+    done(&f);
+}
+
+static void objects_are_checked(void **state) {
+    (void)state;
+    fixture f = make();
+    spad_direct *other;
+    assert_int_equal(spad_direct_create(&other, NULL, NULL, &f.error), SPAD_ERR_ARGUMENT);
+    assert_string_equal(f.error.message, "a kernel needs a target");
+    const spad_target *trn1;
+    assert_ok(spad_target_find(&trn1, "trn1", &f.error), &f.error);
+    const spad_direct_options options = {.trace = f.trace};
+    assert_int_equal(spad_direct_create(&other, trn1, &options, &f.error), SPAD_ERR_ARGUMENT);
+    assert_string_equal(f.error.message, "the trace was made for target trn2, not for trn1");
+    assert_null(other);
+
+    const size_t t = declare(
+        &f,
+        (spad_direct_tensor){.name = "query", TILE, .block = SPAD_SHAPE(4), MOD = {.base = {0}}});
+    spad_direct_info about;
+    assert_int_equal(spad_direct_get(&about, f.direct, 1, &f.error), SPAD_ERR_ARGUMENT);
+    assert_string_equal(f.error.message, "the kernel has no tensor number 1, only 1");
+    spad_direct_tile row;
+    assert_int_equal(spad_direct_get_tile(&row, f.direct, t, 4, &f.error), SPAD_ERR_ARGUMENT);
+    assert_string_equal(f.error.message, "tensor 'query': no logical tile number 4, there are 4");
+    assert_int_equal(row.tile, -1);
+    assert_int_equal(spad_direct_get_physical(&row, f.direct, t, 1, &f.error), SPAD_ERR_ARGUMENT);
+    assert_string_equal(f.error.message, "tensor 'query': no physical tile number 1, there are 1");
+    assert_int_equal(spad_direct_get_tile(&row, f.direct, t, -1, NULL), SPAD_ERR_ARGUMENT);
+    int64_t number;
+    assert_int_equal(spad_direct_tile_number(&number, f.direct, t, (int64_t[]){4}, &f.error),
+                     SPAD_ERR_ARGUMENT);
+    assert_string_equal(f.error.message, "tensor 'query': index 4 in block dim 0, which has 4");
+    int64_t index[1];
+    assert_ok(spad_direct_tile_index(index, f.direct, t, 3, &f.error), &f.error);
+    assert_int_equal(index[0], 3);
+    assert_int_equal(spad_direct_tile_index(index, f.direct, 9, 3, &f.error), SPAD_ERR_ARGUMENT);
+    size_t found;
+    assert_ok(spad_direct_find(&found, f.direct, "query", &f.error), &f.error);
+    assert_int_equal(found, t);
+    assert_int_equal(spad_direct_find(&found, f.direct, "qeury", &f.error), SPAD_ERR_UNKNOWN);
+    assert_string_equal(f.error.message, "the kernel has no tensor 'qeury'; did you mean 'query'?");
+    done(&f);
+}
+
+/* ---- automatic placement and findings -------------------------------------------------------- */
+
+static void automatic_tensors_have_no_address(void **state) {
+    (void)state;
+    fixture f = make();
+    const size_t all =
+        declare(&f, (spad_direct_tensor){.name = "all", TILE, .block = SPAD_SHAPE(4)});
+    const size_t ring = declare(
+        &f,
+        (spad_direct_tensor){.name = "ring", TILE, .block = SPAD_SHAPE(4), .ring = SPAD_SHAPE(3)});
+    assert_int_equal(info(&f, all).physical, 4);
+    assert_int_equal(info(&f, ring).physical, 3);
+    assert_int_equal(info(&f, ring).footprint.byte, SPAD_NO_BYTE);
+    assert_int_equal(tile(&f, ring, 3).physical, 0);
+    assert_int_equal(tile(&f, ring, 0).next, 3);
+    assert_int_equal(tile(&f, ring, 0).rect.byte, SPAD_NO_BYTE);
+    assert_int_equal(tile(&f, ring, 0).spot.byte, SPAD_NO_BYTE);
+    assert_int_equal(spad_direct_findings(NULL, 0, f.direct), 0);
+    done(&f);
+}
+
+static void declare_faulty_kernel(fixture *f) {
+    declare(f, (spad_direct_tensor){.name = "auto", TILE});
+    declare(f, (spad_direct_tensor){.name = "mod", TILE, MOD = {.base = {0}}});
+    declare(f, (spad_direct_tensor){.name = "load", TILE, .implicit_of = "nl.load"});
+    declare(f,
+            (spad_direct_tensor){
+                .name = "scratch", .space = "hbm", .dtype = SPAD_FLOAT32, .tile = SPAD_SHAPE(64)});
+    declare(f, (spad_direct_tensor){.name = "result",
+                                    .space = "hbm",
+                                    .dtype = SPAD_FLOAT32,
+                                    .tile = SPAD_SHAPE(64),
+                                    .output = true});
+}
+
+static void mistakes_are_findings(void **state) {
+    (void)state;
+    fixture f = make();
+    declare_faulty_kernel(&f);
+    spad_finding found[4];
+    assert_int_equal(spad_direct_findings(found, 4, f.direct), 3);
+    assert_int_equal(found[0].code, SPAD_FINDING_MIXED_PLACEMENT);
+    assert_int_equal(found[0].severity, SPAD_SEVERITY_ERROR);
+    assert_string_equal(found[0].message,
+                        "tensor 'auto' in 'sbuf' is placed automatically, while tensor 'mod' is "
+                        "placed directly; place all tensors or none");
+    assert_string_equal(found[0].subject, "auto");
+    assert_string_equal(found[0].other, "mod");
+    assert_int_equal(found[0].number, 0);
+    assert_int_equal(found[0].time, 0);
+    assert_int_equal(found[1].code, SPAD_FINDING_IMPLICIT_TENSOR);
+    assert_string_equal(found[1].message,
+                        "tensor 'load' in 'sbuf' is made by nl.load, so nobody can place it, while "
+                        "tensor 'mod' is placed directly; declare and place a tensor for it, or "
+                        "use another operation");
+    assert_int_equal(found[1].time, 2);
+    assert_int_equal(found[2].code, SPAD_FINDING_OFF_CHIP_NOT_OUTPUT);
+    assert_string_equal(found[2].message,
+                        "tensor 'scratch' in 'hbm' is no output, while tensor 'mod' is placed "
+                        "directly; return it from the kernel, or keep it on chip");
+    assert_int_equal(found[2].number, 3);
+    memset(found, 0, sizeof found);
+    assert_int_equal(spad_direct_findings(found, 1, f.direct), 3);
+    assert_int_equal(found[1].code, SPAD_FINDING_NONE);
+    done(&f);
+}
+
+static void codes_have_texts(void **state) {
+    (void)state;
+    assert_string_equal(spad_finding_name(SPAD_FINDING_MIXED_PLACEMENT), "SPAD-MIXED-PLACEMENT");
+    assert_string_equal(spad_finding_name(SPAD_FINDING_IMPLICIT_TENSOR), "SPAD-IMPLICIT-TENSOR");
+    assert_string_equal(spad_finding_name(SPAD_FINDING_OFF_CHIP_NOT_OUTPUT),
+                        "SPAD-OFF-CHIP-NOT-OUTPUT");
+    assert_string_equal(spad_finding_name(SPAD_FINDING_NONE), "?");
+    assert_string_equal(spad_finding_sentence(SPAD_FINDING_MIXED_PLACEMENT),
+                        "a tensor is placed automatically in a kernel that places others directly");
+    assert_string_equal(spad_finding_sentence(SPAD_FINDING_NONE), "not a finding of this library");
+    assert_string_equal(spad_severity_name(SPAD_SEVERITY_ERROR), "error");
+    assert_string_equal(spad_severity_name(SPAD_SEVERITY_WARNING), "warning");
+    assert_string_equal(spad_severity_name(SPAD_SEVERITY_ADVICE), "advice");
+    assert_string_equal(spad_severity_name((spad_severity)9), "?");
+}
+
+static void force_auto_places_nothing(void **state) {
+    (void)state;
+    fixture f = make_on("trn2", true);
+    declare_faulty_kernel(&f);
+    /* not even a wrong placement is looked at */
+    const size_t t = declare(
+        &f, (spad_direct_tensor){.name = "t",
+                                 TILE,
+                                 .block = SPAD_SHAPE(4),
+                                 MOD = {.base = {.byte = -1}, .free_tiles = SPAD_SHAPE(2)}});
+    const size_t g = declare(&f, (spad_direct_tensor){.name = "g",
+                                                      TILE,
+                                                      .block = SPAD_SHAPE(4),
+                                                      .mode = SPAD_MODE_FUNC,
+                                                      .func = never_called});
+    assert_int_equal(info(&f, t).mode, SPAD_MODE_AUTO);
+    assert_int_equal(info(&f, t).physical, 4);
+    assert_int_equal(info(&f, g).mode, SPAD_MODE_AUTO);
+    assert_int_equal(spad_direct_findings(NULL, 0, f.direct), 0);
+    done(&f);
+}
+
+/* ---- overlaps
+ * ------------------------------------------------------------------------------------ */
+
+static void overlaps_name_the_tiles(void **state) {
+    (void)state;
+    fixture f = make();
+    declare(&f,
+            (spad_direct_tensor){
+                .name = "t0", TILE, .block = SPAD_SHAPE(4), MOD = {.free_tiles = SPAD_SHAPE(2)}});
+    declare(&f, (spad_direct_tensor){.name = "t1",
+                                     TILE,
+                                     .block = SPAD_SHAPE(4),
+                                     MOD = {.base = {.byte = 1024}, .free_tiles = SPAD_SHAPE(2)}});
+    declare(&f, (spad_direct_tensor){.name = "free", TILE, .block = SPAD_SHAPE(4)});
+    declare(&f, (spad_direct_tensor){.name = "psum", PSUM, MOD = {.base = {0}}});
+    spad_direct_overlap pairs[4];
+    size_t count;
+    assert_ok(spad_direct_overlaps(&count, pairs, 4, f.direct, &f.error), &f.error);
+    assert_int_equal(count, 1);
+    assert_int_equal(pairs[0].tensor_a, 0);
+    assert_int_equal(pairs[0].tile_a, 1);
+    assert_int_equal(pairs[0].tensor_b, 1);
+    assert_int_equal(pairs[0].tile_b, 0);
+    assert_int_equal(pairs[0].space, 0);
+    assert_rect(pairs[0].shared, 0, 128, 1024, 1024);
+    /* a callback can lay the tiles of one tensor over each other */
+    spad_direct_spot spots[2];
+    declare(&f, second_at("sbuf", 32, 100, spots, (spad_direct_spot){.byte = 60}));
+    assert_ok(spad_direct_overlaps(&count, pairs, 4, f.direct, &f.error), &f.error);
+    assert_int_equal(count, 4); /* and over t0 */
+    assert_int_equal(pairs[3].tensor_a, 4);
+    assert_int_equal(pairs[3].tensor_b, 4);
+    assert_rect(pairs[3].shared, 0, 32, 60, 40);
+    assert_ok(spad_direct_overlaps(&count, pairs, 1, f.direct, &f.error), &f.error);
+    assert_int_equal(count, 4);
+    assert_int_equal(pairs[0].tensor_b, 4);
+    assert_int_equal(pairs[0].tile_a, 0);
+    assert_ok(spad_direct_overlaps(&count, NULL, 0, f.direct, &f.error), &f.error);
+    assert_int_equal(count, 4);
+    done(&f);
+}
+
+/* 2 x 10^5 tiles, each of which meets two others. */
+static void overlaps_are_found_by_a_sweep(void **state) {
+    (void)state;
+    fixture f = make();
+    const int64_t n = 100000;
+    for (int64_t base = 0; base < 2; base++) {
+        declare(&f,
+                (spad_direct_tensor){.space = "sbuf",
+                                     .dtype = SPAD_UINT16,
+                                     .tile = SPAD_SHAPE(32, 1),
+                                     .block = SPAD_SHAPE(n),
+                                     MOD = {.base = {.byte = base}, .free_tiles = SPAD_SHAPE(n)}});
+    }
+    size_t count;
+    spad_direct_overlap first[2];
+    assert_ok(spad_direct_overlaps(&count, first, 2, f.direct, &f.error), &f.error);
+    assert_int_equal(count, 2 * n - 1);
+    assert_int_equal(first[1].tile_a, 1);
+    assert_int_equal(first[1].tile_b, 0);
+    done(&f);
+}
+
+/* ---- the trace
+ * -------------------------------------------------------------------------------------- */
+
+static void the_trace_has_physical_tiles(void **state) {
+    (void)state;
+    fixture f = make();
+    const size_t x = declare(&f, (spad_direct_tensor){.name = "x",
+                                                      TILE,
+                                                      .block = SPAD_SHAPE(4, 3),
+                                                      MOD = {.free_tiles = SPAD_SHAPE(2, 1)}});
+    const size_t y = declare(&f, (spad_direct_tensor){.name = "y", TILE, MOD = {.base = {0}}});
+    const size_t h = declare(&f, (spad_direct_tensor){.name = "h",
+                                                      .space = "hbm",
+                                                      .dtype = SPAD_FLOAT32,
+                                                      .block = SPAD_SHAPE(1000000000),
+                                                      .tile = SPAD_SHAPE(128, 4),
+                                                      .output = true});
+    declare(&f, (spad_direct_tensor){TILE, .block = SPAD_SHAPE(1), MOD = {.base = {0}}});
+    assert_int_equal(info(&f, x).traced, 0);
+    assert_int_equal(info(&f, y).traced, 2);
+    assert_int_equal(info(&f, h).traced, 3);
+    assert_int_equal(spad_trace_tensor_count(f.trace), 5);
+    const spad_tensor *tiles = spad_trace_tensor(f.trace, 0);
+    assert_string_equal(tiles[0].name, "x[0,0]");
+    assert_string_equal(tiles[1].name, "x[1,0]");
+    assert_int_equal(tiles[1].mode, SPAD_MODE_MOD);
+    assert_int_equal(tiles[1].rect.byte, 1024);
+    assert_int_equal(tiles[1].shape.rank, 2);
+    assert_int_equal(tiles[1].shape.dims[1], 512);
+    assert_string_equal(tiles[2].name, "y");
+    assert_string_equal(tiles[3].name, "h");
+    assert_int_equal(tiles[3].mode, SPAD_MODE_AUTO);
+    assert_int_equal(tiles[3].rect.byte, SPAD_NO_BYTE);
+    assert_int_equal(tiles[3].rect.bytes, 1000000000LL * 128 * 4 * 4);
+    assert_int_equal(tiles[3].shape.rank, 3);
+    assert_null(tiles[4].name);
+    spad_space_stats stats;
+    assert_ok(spad_trace_stats(&stats, f.trace, 0, &f.error), &f.error);
+    assert_int_equal(stats.peak_bytes, 4 * 1024);
+
+    spad_direct_close(f.direct);
+    assert_int_equal(spad_trace_event_count(f.trace), 10);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(spad_trace_tensor(f.trace, i)->t_end, 5 + i);
+    }
+    refused(&f, (spad_direct_tensor){.name = "z", TILE}, SPAD_ERR_NOT_LIVE,
+            "the kernel is closed; declare its tensors before that");
+    spad_direct_close(f.direct);
+    assert_int_equal(spad_trace_event_count(f.trace), 10);
+    assert_int_equal(tile(&f, x, 3).rect.byte, 1024);
+    done(&f);
+}
+
+/* ---- the bump allocator of rings
+ * -------------------------------------------------------------------- */
+
+static void modular_follows_the_library(void **state) {
+    (void)state;
+    spad_error error;
+    spad_modular m = {.cursor = 5};
+    spad_modular_tensor t;
+    assert_ok(spad_modular_alloc(&t, &m,
+                                 &(spad_modular_request){.shape = SPAD_SHAPE(128, 3),
+                                                         .dtype = SPAD_UINT8,
+                                                         .block = SPAD_SHAPE(3, 4),
+                                                         .free_tiles = SPAD_SHAPE(2, 3),
+                                                         .align_to = 8},
+                                 &error),
+              &error);
+    static const int64_t rows[3][4] = {{8, 11, 14, 8}, {17, 20, 23, 17}, {8, 11, 14, 8}};
+    for (int64_t i = 0; i < 3; i++) {
+        for (int64_t j = 0; j < 4; j++) {
+            int64_t address;
+            assert_ok(spad_modular_address(&address, &t, (int64_t[]){i, j}, &error), &error);
+            assert_int_equal(address, rows[i][j]);
+        }
+    }
+    assert_int_equal(m.cursor, 26);
+    assert_ok(spad_modular_alloc(&t, &m,
+                                 &(spad_modular_request){.shape = SPAD_SHAPE(128, 3),
+                                                         .dtype = SPAD_UINT8,
+                                                         .block = SPAD_SHAPE(2),
+                                                         .free_tiles = SPAD_SHAPE(4)},
+                                 &error),
+              &error);
+    int64_t address;
+    assert_ok(spad_modular_address(&address, &t, (int64_t[]){1}, &error), &error);
+    assert_int_equal(address, 29);
+    assert_int_equal(m.cursor, 38);
+    /* one tile; without counts, as many tiles as the block */
+    assert_ok(spad_modular_alloc(
+                  &t, &m, &(spad_modular_request){.shape = SPAD_SHAPE(128), .dtype = SPAD_FLOAT32},
+                  &error),
+              &error);
+    assert_ok(spad_modular_address(&address, &t, NULL, &error), &error);
+    assert_int_equal(address, 38);
+    assert_int_equal(m.cursor, 42);
+    assert_ok(spad_modular_alloc(&t, &m,
+                                 &(spad_modular_request){.shape = SPAD_SHAPE(128, 2),
+                                                         .dtype = SPAD_UINT8,
+                                                         .block = SPAD_SHAPE(3)},
+                                 &error),
+              &error);
+    assert_int_equal(m.cursor, 48);
+    m.cursor = -3; /* floor arithmetic, as in Python */
+    assert_ok(spad_modular_alloc(&t, &m,
+                                 &(spad_modular_request){.shape = SPAD_SHAPE(128, 2),
+                                                         .dtype = SPAD_UINT8,
+                                                         .align_to = 2},
+                                 &error),
+              &error);
+    assert_int_equal(t.base, -2);
+}
+
+static void modular_refuses(void **state) {
+    (void)state;
+    spad_error error;
+    spad_modular m = {.cursor = 5};
+    spad_modular_tensor t;
+    const spad_modular_request good = {
+        .shape = SPAD_SHAPE(128, 3), .dtype = SPAD_UINT8, .block = SPAD_SHAPE(2, 2)};
+    spad_modular_request bad = good;
+    bad.free_tiles = SPAD_SHAPE(2, 0);
+    assert_int_equal(spad_modular_alloc(&t, &m, &bad, &error), SPAD_ERR_ARGUMENT);
+    assert_string_equal(error.message, "free_tiles[1] is 0; it must be at least 1");
+    bad.free_tiles = SPAD_SHAPE(2);
+    assert_int_equal(spad_modular_alloc(&t, &m, &bad, &error), SPAD_ERR_SHAPE);
+    assert_string_equal(error.message,
+                        "free_tiles has 1 counts for 2 block dims; give one for each, or none");
+    bad = good;
+    bad.block = SPAD_SHAPE(0, 2);
+    assert_int_equal(spad_modular_alloc(&t, &m, &bad, &error), SPAD_ERR_ARGUMENT);
+    assert_string_equal(error.message, "block[0] is 0; it must be at least 1");
+    bad.block = (spad_shape){17, (int64_t[17]){0}};
+    assert_int_equal(spad_modular_alloc(&t, &m, &bad, &error), SPAD_ERR_SHAPE);
+    assert_string_equal(error.message, "17 block dims; at most 16 are possible");
+    bad = good;
+    bad.align_to = -1;
+    assert_int_equal(spad_modular_alloc(&t, &m, &bad, &error), SPAD_ERR_ALIGNMENT);
+    assert_string_equal(error.message, "align_to is -1 B; it must be at least 1, or 0 for none");
+    bad = good;
+    bad.free_tiles = SPAD_SHAPE(INT64_MAX, 1);
+    assert_int_equal(spad_modular_alloc(&t, &m, &bad, &error), SPAD_ERR_OVERFLOW);
+    assert_string_equal(error.message,
+                        "9223372036854775807 tiles of 3 B from address 5 do not fit 64 bits");
+    bad = good;
+    bad.dtype = SPAD_DTYPE_NONE;
+    assert_int_equal(spad_modular_alloc(&t, &m, &bad, &error), SPAD_ERR_DTYPE);
+    assert_int_equal(m.cursor, 5);
+    assert_ok(spad_modular_alloc(&t, &m, &good, &error), &error);
+    int64_t address;
+    assert_int_equal(spad_modular_address(&address, &t, (int64_t[]){0, 2}, &error),
+                     SPAD_ERR_ARGUMENT);
+    assert_string_equal(error.message, "index 2 in block dim 1, which has 2");
+}
+
+static void modular_rings_can_be_declared(void **state) {
+    (void)state;
+    fixture f = make();
+    spad_modular m = {.cursor = 100};
+    spad_modular_tensor ring;
+    const spad_modular_request request = {.shape = SPAD_SHAPE(128, 512),
+                                          .dtype = SPAD_BFLOAT16,
+                                          .block = SPAD_SHAPE(4, 3),
+                                          .free_tiles = SPAD_SHAPE(2, 3),
+                                          .align_to = 32};
+    assert_ok(spad_modular_alloc(&ring, &m, &request, &f.error), &f.error);
+    const size_t t = declare(
+        &f, (spad_direct_tensor){
+                .name = "k", TILE, .block = request.block, MOD = spad_modular_rings(&ring)});
+    for (int64_t i = 0; i < 12; i++) {
+        int64_t index[2], address;
+        assert_ok(spad_direct_tile_index(index, f.direct, t, i, &f.error), &f.error);
+        assert_ok(spad_modular_address(&address, &ring, index, &f.error), &f.error);
+        assert_int_equal(tile(&f, t, i).rect.byte, address);
+    }
+    assert_int_equal(info(&f, t).footprint.bytes, ring.bytes);
+    done(&f);
+}
+
+/* ---- host memory
+ * --------------------------------------------------------------------------------------- */
+
+/* Every kind of tensor, with a trace; a failed declaration must leave no event. */
+static spad_status scenario(const spad_host *host, void *payload) {
+    (void)payload;
+    const spad_target *target;
+    spad_trace *trace = NULL;
+    spad_direct *direct = NULL;
+    spad_status status = spad_target_find(&target, "trn2", NULL);
+    assert_int_equal(status, SPAD_OK);
+    status = spad_trace_create(&trace, target, host, NULL);
+    if (status == SPAD_OK) {
+        const spad_direct_options options = {.trace = trace, .host = host};
+        status = spad_direct_create(&direct, target, &options, NULL);
+    }
+    static spad_direct_spot spots[3] = {{.byte = 9}, {.byte = 10}, {.byte = 9}};
+    const spad_direct_tensor tensors[] = {
+        {.name = "mod", TILE, .block = SPAD_SHAPE(40), MOD = {.free_tiles = SPAD_SHAPE(20)}},
+        {.name = "at",
+         TILE,
+         .block = SPAD_SHAPE(3),
+         .mode = SPAD_MODE_AT,
+         .spots = spots,
+         .spot_count = 3},
+        {.name = "implicit", TILE, .implicit_of = "nl.load"},
+        {.name = "h", .space = "hbm", .dtype = SPAD_INT8, .tile = SPAD_SHAPE(4), .output = true},
+    };
+    for (size_t i = 0; i < sizeof tensors / sizeof *tensors && status == SPAD_OK; i++) {
+        const size_t events = spad_trace_event_count(trace);
+        status = spad_direct_declare(NULL, direct, &tensors[i], NULL);
+        if (status == SPAD_OK) continue;
+        assert_int_equal(spad_trace_event_count(trace), events);
+        assert_int_equal(spad_trace_tensor_count(trace), events);
+        assert_int_equal(spad_direct_count(direct), i);
+        size_t found;
+        assert_int_equal(spad_direct_find(&found, direct, tensors[i].name, NULL), SPAD_ERR_UNKNOWN);
+        spad_space_stats stats;
+        spad_trace_stats(&stats, trace, 0, NULL);
+        assert_int_equal(stats.live_tensors, events); /* all before the last are in sbuf */
+    }
+    size_t count;
+    if (status == SPAD_OK) status = spad_direct_overlaps(&count, NULL, 0, direct, NULL);
+    if (status == SPAD_OK) spad_direct_close(direct);
+    spad_direct_destroy(direct);
+    spad_trace_destroy(trace);
+    return status;
+}
+
+static void survives_failing_memory(void **state) {
+    (void)state;
+    test_fail_each_allocation(scenario, NULL);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(modulo_doubles_buffers),
+        cmocka_unit_test(modulo_runs_over_banks),
+        cmocka_unit_test(coordinates_are_independent),
+        cmocka_unit_test(empty_tuples_are_constant),
+        cmocka_unit_test(larger_counts_leave_holes),
+        cmocka_unit_test(huge_block_dims_cost_nothing),
+        cmocka_unit_test(callbacks_run_once_per_tile),
+        cmocka_unit_test(callbacks_can_refuse),
+        cmocka_unit_test(callbacks_may_declare),
+        cmocka_unit_test(given_places_are_kept),
+        cmocka_unit_test(tables_have_a_limit),
+        cmocka_unit_test(start_lanes_follow_the_table),
+        cmocka_unit_test(bytes_follow_the_chip),
+        cmocka_unit_test(exclusive_banks_hold_one_tile),
+        cmocka_unit_test(other_banks_can_be_shared),
+        cmocka_unit_test(alignment_holds_at_every_wrap),
+        cmocka_unit_test(tuples_are_checked),
+        cmocka_unit_test(declarations_are_checked),
+        cmocka_unit_test(objects_are_checked),
+        cmocka_unit_test(automatic_tensors_have_no_address),
+        cmocka_unit_test(mistakes_are_findings),
+        cmocka_unit_test(codes_have_texts),
+        cmocka_unit_test(force_auto_places_nothing),
+        cmocka_unit_test(overlaps_name_the_tiles),
+        cmocka_unit_test(overlaps_are_found_by_a_sweep),
+        cmocka_unit_test(the_trace_has_physical_tiles),
+        cmocka_unit_test(modular_follows_the_library),
+        cmocka_unit_test(modular_refuses),
+        cmocka_unit_test(modular_rings_can_be_declared),
+        cmocka_unit_test(survives_failing_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sourced by ./demo and ./test: installs the Debian packages that are missing.
+#
+# need PACKAGE...   makes sure that the packages are installed: with apt-get as
+#                   root or through sudo; otherwise prints the line to run and exits.
+
+is_installed() {
+    [ "$(dpkg-query -W -f '${Status}' "$1" 2>/dev/null)" = "install ok installed" ]
+}
+
+need() {
+    missing=
+    for package in "$@"; do
+        is_installed "$package" || missing="$missing $package"
+    done
+    [ -z "$missing" ] && return 0
+    if ! command -v apt-get >/dev/null; then
+        echo "please install what these Debian packages hold, then run this again:$missing" >&2
+        exit 2
+    elif [ "$(id -u)" = 0 ]; then
+        as_root=
+    elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
+        as_root=sudo
+    else
+        echo "some packages are missing; please run this line, then try again:" >&2
+        echo "    sudo apt-get install -y$missing" >&2
+        exit 2
+    fi
+    echo "installing$missing"
+    log=$(mktemp)
+    # shellcheck disable=SC2086
+    { $as_root apt-get update && $as_root apt-get install -y --no-install-recommends $missing; } \
+        >"$log" 2>&1 || {
+        cat "$log" >&2
+        rm -f "$log"
+        echo "installing failed" >&2
+        exit 2
+    }
+    rm -f "$log"
+}
+
+# build PRESET: configures once, then builds what has changed. Quiet unless it fails.
+build() {
+    log=$(mktemp)
+    if ! { [ -f "build/$1/build.ninja" ] || cmake --preset "$1"; } >"$log" 2>&1 ||
+        ! cmake --build --preset "$1" >>"$log" 2>&1; then
+        cat "$log" >&2
+        rm -f "$log"
+        exit 1
+    fi
+    rm -f "$log"
+}

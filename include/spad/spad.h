@@ -17,4 +17,6 @@
 
 #include "spad/target.h"
 
+#include "spad/plan.h"
+
 #endif

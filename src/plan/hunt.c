@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The hunt for a plan of boxes.
+ *
+ * 1. Greedy passes with different preferences give a first plan. Most real
+ *    problems end here, at the largest load.
+ * 2. Up to SPAD__EXACT_BOXES the exact search tries to reach a target height in
+ *    many short runs (Luby's sequence of node limits), each with its own taste
+ *    in ordering options. Run times of such searches have heavy tails, so a
+ *    lucky short run beats a long one (Gomes et al. 2000). Half of the tastes
+ *    are drawn near one of those that came furthest. A run that ends without
+ *    being cut proves that the target is out of reach.
+ * 3. When a plan within a given height is asked for, that is the only target.
+ *    To minimise, targets form a ladder: the proved bound first, then a quarter
+ *    and half of the way to the best plan, then just below it; every rung gets
+ *    the same number of nodes, and twice as many in the next round. A plan that
+ *    is found or a target that is refuted moves the ladder.
+ *
+ * Everything is steered by node counts and the seed, so one thread gives the
+ * same plan on every machine; the deadline is only a cut. With more threads
+ * each has its own search and seed; heights and bounds are shared.
+ */
+#include "plan/hunt.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/random.h"
+#include "plan/skyline.h"
+#include "plan/valley.h"
+
+enum {
+    PASSES_SMALL = 8,  /* greedy passes before the exact search */
+    PASSES_LARGE = 48, /* and where there is none */
+    MEMORY = 8,        /* tastes remembered */
+    RUNG_NODES = 40,   /* nodes per box on a rung, in the first round */
+    PROGRESS_NS = 100000000
+};
+
+typedef struct remembered {
+    spad__taste taste;
+    int64_t depth;
+} remembered;
+
+/* One thread of the hunt. */
+typedef struct hunter {
+    spad__hunt *hunt;
+    pthread_mutex_t *mutex; /* guards what is found; NULL: alone */
+    spad_host host;
+    spad__random random;
+    spad__valley *search;
+    int64_t *offset;
+    int64_t luby_step;
+    remembered memory[MEMORY];
+    int32_t memory_count;
+    int64_t next_progress;
+    bool main;
+    bool no_memory;
+} hunter;
+
+/* ---- what is shared ------------------------------------------------------------ */
+
+static void lock(hunter *h) {
+    if (h->mutex != NULL) pthread_mutex_lock(h->mutex);
+}
+
+static void unlock(hunter *h) {
+    if (h->mutex != NULL) pthread_mutex_unlock(h->mutex);
+}
+
+static void offer_plan(hunter *h, int64_t height) {
+    spad__hunt *hunt = h->hunt;
+    lock(h);
+    if (height < hunt->height) {
+        hunt->height = height;
+        memcpy(hunt->offset, h->offset, (size_t)hunt->boxes->count * sizeof *hunt->offset);
+    }
+    unlock(h);
+}
+
+static void offer_bound(hunter *h, int64_t low) {
+    lock(h);
+    h->hunt->low = spad__max(h->hunt->low, low);
+    unlock(h);
+}
+
+static void look(hunter *h, int64_t *low, int64_t *height) {
+    lock(h);
+    *low = h->hunt->low;
+    *height = h->hunt->height;
+    unlock(h);
+}
+
+static bool finished(hunter *h) {
+    int64_t low;
+    int64_t height;
+    look(h, &low, &height);
+    if (height <= spad__max(low, h->hunt->enough)) return true;
+    return low > h->hunt->enough && h->hunt->options->goal == SPAD_PLAN_DECIDE;
+}
+
+/* Tells the caller how far things are; true: go on. */
+static bool report(hunter *h) {
+    const spad_plan_options *options = h->hunt->options;
+    if (!h->main || options->progress == NULL) return true;
+    const int64_t now = spad__clock();
+    if (now < h->next_progress) return true;
+    h->next_progress = now + PROGRESS_NS;
+    int64_t low;
+    int64_t height;
+    look(h, &low, &height);
+    const int64_t unit = h->hunt->boxes->unit;
+    const spad_plan_progress progress = {
+        .nanoseconds = now - h->hunt->started,
+        .height = height == INT64_MAX ? SPAD_UNBOUNDED : height * unit,
+        .bound = low * unit,
+        .nodes = h->search != NULL ? spad__valley_nodes(h->search) : 0,
+        .restarts = h->luby_step};
+    if (options->progress(options->context, &progress) == 0) return true;
+    atomic_store_explicit(&h->hunt->stop->now, true, memory_order_relaxed);
+    return false;
+}
+
+/* ---- greedy passes ------------------------------------------------------------------ */
+
+static const spad__preference first_preferences[] = {{256, 256, 0}, {512, 256, 0}, {128, 512, 0},
+                                                     {512, 0, 0},   {0, 512, 0},   {256, 256, 64}};
+
+static bool greedy_passes(hunter *h) {
+    spad__hunt *hunt = h->hunt;
+    spad__skyline *skyline = spad__skyline_create(hunt->boxes, &h->host);
+    if (skyline == NULL) return false;
+    const bool large = hunt->boxes->count > SPAD__EXACT_BOXES;
+    const bool patient = large && hunt->options->deadline_ns > 0;
+    const int32_t passes = large ? PASSES_LARGE : PASSES_SMALL;
+    const int32_t known = (int32_t)(sizeof first_preferences / sizeof *first_preferences);
+    for (int32_t k = 0; (k < passes || patient) && !finished(h); k++) {
+        if (k > 0 && (spad__stopped(hunt->stop) || !report(h))) break;
+        spad__preference preference = first_preferences[k % known];
+        if (k >= known) {
+            preference.size = (int32_t)spad__random_in(&h->random, 0, 512);
+            preference.width = (int32_t)spad__random_in(&h->random, 0, 512);
+            preference.noise = (int32_t)spad__random_in(&h->random, 0, 80);
+        }
+        const int64_t limit = hunt->height == INT64_MAX ? INT64_MAX : hunt->height - 1;
+        const int64_t height = spad__skyline_pass(skyline, &preference,
+                                                  spad__random_next(&h->random), limit, h->offset);
+        if (height >= 0) offer_plan(h, height);
+    }
+    spad__skyline_destroy(skyline);
+    return true;
+}
+
+/* ---- tastes -------------------------------------------------------------------------- */
+
+static spad__taste fresh_taste(spad__random *random) {
+    return (spad__taste){.width = (int32_t)spad__random_in(random, 0, 256),
+                         .size = (int32_t)spad__random_in(random, 0, 512),
+                         .noise = (int32_t)spad__random_in(random, 0, 800),
+                         .edge = (int32_t)spad__random_in(random, 200, 400),
+                         .flush = (int32_t)spad__random_in(random, 300, 500),
+                         .tight_first = spad__random_below(random, 10) < 7};
+}
+
+static int32_t nudge(spad__random *random, int32_t value, int32_t by) {
+    const int64_t moved = value + spad__random_in(random, -by, by);
+    return (int32_t)spad__max(moved, 0);
+}
+
+static spad__taste next_taste(hunter *h) {
+    spad__random *random = &h->random;
+    if (h->memory_count == 0 || spad__random_below(random, 2) == 0) return fresh_taste(random);
+    spad__taste taste = h->memory[spad__random_below(random, (uint64_t)h->memory_count)].taste;
+    taste.width = nudge(random, taste.width, 32);
+    taste.size = nudge(random, taste.size, 64);
+    taste.noise = nudge(random, taste.noise, 100);
+    taste.edge = nudge(random, taste.edge, 32);
+    taste.flush = nudge(random, taste.flush, 32);
+    return taste;
+}
+
+/* Keeps the tastes that came furthest, best first. */
+static void remember_taste(hunter *h, const spad__taste *taste, int64_t depth) {
+    if (h->memory_count == MEMORY && h->memory[MEMORY - 1].depth >= depth) return;
+    int32_t k = h->memory_count < MEMORY ? h->memory_count++ : MEMORY - 1;
+    for (; k > 0 && h->memory[k - 1].depth < depth; k--) h->memory[k] = h->memory[k - 1];
+    h->memory[k] = (remembered){*taste, depth};
+}
+
+/* 1 1 2 1 1 2 4 1 1 2 1 1 2 4 8 ... (Luby, Sinclair and Zuckerman 1993) */
+static int64_t luby(int64_t step) {
+    for (;;) {
+        int64_t power = 1;
+        while (2 * power - 1 < step) power *= 2;
+        if (2 * power - 1 == step) return power;
+        step -= power - 1;
+    }
+}
+
+/* ---- targets --------------------------------------------------------------------------- */
+
+static int64_t height_of(const spad__boxes *b, const int64_t *offset) {
+    int64_t height = 0;
+    for (int32_t i = 0; i < b->count; i++) height = spad__max(height, offset[i] + b->size[i]);
+    return height;
+}
+
+/* Nodes that may still be spent. */
+static int64_t nodes_left(const hunter *h) {
+    const int64_t limit = h->hunt->options->node_limit;
+    return limit == 0 ? INT64_MAX : limit - spad__valley_nodes(h->search);
+}
+
+/* Restarts at one target until `budget` nodes are spent or it is settled. */
+static void try_target(hunter *h, int64_t target, int64_t budget) {
+    const int64_t n = h->hunt->boxes->count;
+    spad__valley_capacity(h->search, target);
+    const int64_t until = spad__valley_nodes(h->search) + budget;
+    while (spad__valley_nodes(h->search) < until && nodes_left(h) > 0) {
+        if (spad__stopped(h->hunt->stop) || !report(h) || finished(h)) return;
+        const spad__taste taste = next_taste(h);
+        const int64_t limit = (n + n / 2 + 50) * luby(++h->luby_step);
+        switch (spad__valley_run(h->search, &taste, spad__random_next(&h->random),
+                                 spad__min(limit, nodes_left(h)), h->hunt->stop, h->offset)) {
+        case SPAD__FOUND: offer_plan(h, height_of(h->hunt->boxes, h->offset)); return;
+        case SPAD__NONE: offer_bound(h, target + 1); return;
+        case SPAD__CUT: remember_taste(h, &taste, spad__valley_depth(h->search)); break;
+        case SPAD__NO_MEMORY: h->no_memory = true; return;
+        }
+    }
+}
+
+static void climb_ladder(hunter *h) {
+    const int64_t n = h->hunt->boxes->count;
+    for (int64_t budget = n * RUNG_NODES;; budget *= 2) {
+        for (int32_t rung = 0; rung < 4;) {
+            int64_t low;
+            int64_t height;
+            look(h, &low, &height);
+            if (finished(h) || spad__stopped(h->hunt->stop) || nodes_left(h) <= 0 || h->no_memory)
+                return;
+            const int64_t gap = height - 1 - low;
+            const int64_t target = rung == 0 ? low : low + gap * (1 << rung) / 8;
+            const bool same = rung > 0 && target == low;
+            if (!same) try_target(h, target, budget);
+            int64_t low_now;
+            int64_t height_now;
+            look(h, &low_now, &height_now);
+            rung = height_now < height ? 0 : rung + 1;
+        }
+    }
+}
+
+static void hunt_exactly(hunter *h) {
+    const spad_plan_options *options = h->hunt->options;
+    if (options->goal == SPAD_PLAN_MINIMIZE) {
+        climb_ladder(h);
+        return;
+    }
+    while (!finished(h) && !spad__stopped(h->hunt->stop) && nodes_left(h) > 0 && !h->no_memory)
+        try_target(h, h->hunt->enough, INT64_MAX / 2);
+}
+
+static bool hunter_start(hunter *h) {
+    const size_t n = (size_t)h->hunt->boxes->count;
+    h->offset = spad__new(&h->host, (n + 1) * sizeof *h->offset);
+    return h->offset != NULL;
+}
+
+static void hunter_end(hunter *h) {
+    const size_t n = (size_t)h->hunt->boxes->count;
+    if (h->search != NULL) h->hunt->nodes += spad__valley_nodes(h->search);
+    h->hunt->restarts += h->luby_step;
+    spad__valley_destroy(h->search);
+    spad__free(&h->host, h->offset, (n + 1) * sizeof *h->offset);
+}
+
+bool spad__hunt_run(spad__hunt *hunt) {
+    hunter h = {.hunt = hunt, .host = *hunt->host, .random = {hunt->options->seed}, .main = true};
+    bool ok = hunter_start(&h) && greedy_passes(&h);
+    if (ok && hunt->boxes->count <= SPAD__EXACT_BOXES && !finished(&h) &&
+        !spad__stopped(hunt->stop)) {
+        h.search = spad__valley_create(hunt->boxes, &h.host);
+        if (h.search == NULL)
+            ok = false;
+        else
+            hunt_exactly(&h);
+    }
+    hunter_end(&h);
+    return ok && !h.no_memory;
+}

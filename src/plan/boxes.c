@@ -1,32 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Plain items as boxes.
+ * Items as boxes.
  *
  * When all items have the same alignment A, offsets are multiples of A and a
  * size may be rounded up to a multiple of A without changing which plans are
  * legal: what follows starts at a multiple anyway. Only the top of the plan
- * feels it, by less than A bytes; `trim` remembers how much, and `exact` says
- * that it was nothing. O(n) after the model.
+ * feels it, by less than A bytes; `trim` remembers how much. For items of
+ * different alignments, with gaps or of several aliases, a box is the hull: every
+ * plan of the boxes is one of the items, but not the other way round, and
+ * `exact` is false. O(n) after the model.
  */
 #include "plan/boxes.h"
 
 #include "base/checked.h"
 #include "plan/sort.h"
 
-/* The alignment to round sizes to, or 0 when items do not agree. */
+/* The alignment to round sizes to, or 0 when the largest is no multiple of all. */
 static int64_t rounding(const spad__model *m) {
     if (m->common_alignment != 0) return m->common_alignment;
     int64_t largest = 1;
     for (int32_t i = 0; i < m->item_count; i++) largest = spad__max(largest, m->items[i].alignment);
-    for (int32_t i = 0; i < m->item_count; i++) {
-        const spad__item *item = &m->items[i];
-        if (largest % item->alignment != 0 || item->size % largest != 0) return 0;
-    }
+    for (int32_t i = 0; i < m->item_count; i++)
+        if (largest % m->items[i].alignment != 0) return 0;
     return largest;
 }
 
-bool spad__boxes_suit(const spad__model *m) {
-    return m->plain && rounding(m) != 0;
+/* The sections from the first to the last in which an item is in use. */
+static void hull(const spad__model *m, const spad__item *item, int32_t *begin, int32_t *end) {
+    *begin = INT32_MAX;
+    *end = 0;
+    for (int32_t k = 0; k < item->piece_count; k++) {
+        const spad__piece *piece = &m->pieces[item->piece_first + k];
+        if (piece->begin < *begin) *begin = piece->begin;
+        if (piece->end > *end) *end = piece->end;
+    }
 }
 
 static int64_t gcd(int64_t a, int64_t b) {
@@ -46,8 +53,10 @@ static void sort_items(const spad__model *m, spad__row *rows, spad__row *scratch
     for (size_t k = 0; k < n; k++) rows[k].key = ~spad__sort_key(m->items[rows[k].value].size);
     spad__sort_rows(rows, scratch, n);
     for (size_t k = 0; k < n; k++) { /* end in the low half, begin in the high half */
-        const spad__piece *piece = &m->pieces[m->items[rows[k].value].piece_first];
-        rows[k].key = (uint64_t)(uint32_t)piece->begin << 32 | (uint32_t)piece->end;
+        int32_t begin;
+        int32_t end;
+        hull(m, &m->items[rows[k].value], &begin, &end);
+        rows[k].key = (uint64_t)(uint32_t)begin << 32 | (uint32_t)end;
     }
     spad__sort_rows(rows, scratch, n);
     *count = n;
@@ -67,11 +76,8 @@ static bool allocate(spad__boxes *b, size_t n, size_t sections) {
            b->item != NULL && b->twin != NULL && b->first != NULL && b->load != NULL;
 }
 
-/* Loads and the bound: the largest load, less what rounding can have added to
- * the one box on top. */
 static spad_status sum_loads(spad__boxes *b, spad_error *error) {
     int64_t total = 0;
-    int64_t trim = 0;
     for (int32_t i = 0; i < b->count; i++) {
         int64_t bytes;
         if (!spad__mul(b->size[i], b->unit, &bytes) || !spad__add(total, bytes, &total)) {
@@ -80,7 +86,6 @@ static spad_status sum_loads(spad__boxes *b, spad_error *error) {
         }
         b->load[b->begin[i]] += b->size[i];
         b->load[b->end[i]] -= b->size[i];
-        trim = spad__max(trim, b->trim[i]);
     }
     for (int32_t s = 1; s < b->sections; s++) b->load[s] += b->load[s - 1];
     for (int32_t s = 0; s < b->sections; s++) {
@@ -88,20 +93,16 @@ static spad_status sum_loads(spad__boxes *b, spad_error *error) {
         b->max_load = b->load[s];
         b->peak = s;
     }
-    b->bound = b->max_load * b->unit - trim;
     return SPAD_OK;
 }
 
-static spad_status fill(spad__boxes *b, const spad__model *m, const spad__row *rows,
+static spad_status fill(spad__boxes *b, const spad__model *m, const spad__row *rows, int64_t align,
                         spad_error *error) {
-    const int64_t align = rounding(m);
     for (int32_t k = 0; k < b->count; k++) {
         const spad__item *item = &m->items[rows[k].value];
-        const spad__piece *piece = &m->pieces[item->piece_first];
-        b->begin[k] = piece->begin;
-        b->end[k] = piece->end;
+        hull(m, item, &b->begin[k], &b->end[k]);
         b->item[k] = rows[k].value;
-        b->first[piece->begin + 1]++;
+        b->first[b->begin[k] + 1]++;
         if (!spad__align_up(item->size, align, &b->size[k])) {
             return spad__fail(error, SPAD_ERR_OVERFLOW,
                               "the sizes of all buffers together do not fit 64 bits");
@@ -119,8 +120,12 @@ static spad_status fill(spad__boxes *b, const spad__model *m, const spad__row *r
     return SPAD_OK;
 }
 
-spad_status spad__boxes_build(spad__boxes *b, const spad__model *m, spad_error *error) {
-    *b = (spad__boxes){.arena.host = m->arena.host, .exact = true};
+spad_status spad__boxes_build(spad__boxes *b, const spad__model *m, bool *suits,
+                              spad_error *error) {
+    *b = (spad__boxes){.arena.host = m->arena.host, .exact = m->plain};
+    const int64_t align = rounding(m);
+    *suits = m->boxable && align != 0;
+    if (!*suits) return SPAD_OK;
     const size_t rows_size = ((size_t)m->item_count + 1) * sizeof(spad__row);
     spad__row *rows = spad__new(&m->arena.host, rows_size);
     spad__row *scratch = spad__new(&m->arena.host, rows_size);
@@ -130,7 +135,7 @@ spad_status spad__boxes_build(spad__boxes *b, const spad__model *m, spad_error *
         sort_items(m, rows, scratch, &count);
         b->count = (int32_t)count;
         b->sections = m->section_count;
-        if (allocate(b, count, (size_t)b->sections)) status = fill(b, m, rows, error);
+        if (allocate(b, count, (size_t)b->sections)) status = fill(b, m, rows, align, error);
     }
     spad__free(&m->arena.host, rows, rows_size);
     spad__free(&m->arena.host, scratch, rows_size);

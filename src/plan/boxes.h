@@ -24,8 +24,7 @@ typedef struct spad__boxes {
     int64_t unit;     /* bytes in one unit of height */
     int64_t max_load; /* largest load, in units */
     int32_t peak;     /* first section that has it */
-    bool exact;       /* rounding sizes to the alignment lost nothing */
-    int64_t bound;    /* bytes: no plan is lower */
+    bool exact;       /* plans of the boxes are the plans of the items */
     int32_t *begin;
     int32_t *end;
     int64_t *size; /* in units */
@@ -36,12 +35,11 @@ typedef struct spad__boxes {
     bool *twin;
 } spad__boxes;
 
-/* True if the items of the model are boxes: plain, and of one alignment or with
- * sizes that are multiples of all alignments. */
-bool spad__boxes_suit(const spad__model *model);
-
-/* SPAD_ERR_HOST_MEMORY, SPAD_ERR_OVERFLOW. Free in every case. */
-spad_status spad__boxes_build(spad__boxes *boxes, const spad__model *model, spad_error *error);
+/* Makes boxes of the items of a boxable model: their hull in time, their size rounded
+ * up to an alignment that suits all. *suits: false when there is no such alignment.
+ * SPAD_ERR_HOST_MEMORY, SPAD_ERR_OVERFLOW. Free in every case. */
+spad_status spad__boxes_build(spad__boxes *boxes, const spad__model *model, bool *suits,
+                              spad_error *error);
 void spad__boxes_free(spad__boxes *boxes);
 
 #endif

@@ -96,8 +96,7 @@ static bool finished(hunter *h) {
     int64_t low;
     int64_t height;
     look(h, &low, &height);
-    if (height <= spad__max(low, h->hunt->enough)) return true;
-    return low > h->hunt->enough && h->hunt->options->goal == SPAD_PLAN_DECIDE;
+    return height <= spad__max(low, h->hunt->enough) || low > h->hunt->capacity;
 }
 
 /* Tells the caller how far things are; true: go on. */
@@ -135,7 +134,8 @@ static bool greedy_passes(hunter *h) {
     const bool patient = large && hunt->options->deadline_ns > 0;
     const int32_t passes = large ? PASSES_LARGE : PASSES_SMALL;
     const int32_t known = (int32_t)(sizeof first_preferences / sizeof *first_preferences);
-    for (int32_t k = 0; (k < passes || patient) && !finished(h); k++) {
+    for (int32_t k = 0; k < passes || (patient && !finished(h)); k++) {
+        if (hunt->height <= spad__max(hunt->low, hunt->enough)) break;
         if (k > 0 && (spad__stopped(hunt->stop) || !report(h))) break;
         spad__preference preference = first_preferences[k % known];
         if (k >= known) {
@@ -208,7 +208,7 @@ static int64_t height_of(const spad__boxes *b, const int64_t *offset) {
 
 /* Nodes that may still be spent. */
 static int64_t nodes_left(const hunter *h) {
-    const int64_t limit = h->hunt->options->node_limit;
+    const int64_t limit = h->hunt->node_limit;
     return limit == 0 ? INT64_MAX : limit - spad__valley_nodes(h->search);
 }
 

@@ -17,11 +17,13 @@ typedef struct spad__hunt {
     const spad_host *host;
     const spad_plan_options *options;
     spad__stop *stop;
-    int64_t started; /* of spad__clock */
-    int64_t enough;  /* a plan of this height ends the hunt */
-    int64_t low;     /* no plan is lower: proved */
-    int64_t height;  /* of the best plan; INT64_MAX: none */
-    int64_t *offset; /* of the best plan, per box; owned by the caller */
+    int64_t started;    /* of spad__clock */
+    int64_t enough;     /* a plan of this height ends the hunt */
+    int64_t capacity;   /* plans above it are of use only as a first answer */
+    int64_t low;        /* no plan is lower: proved */
+    int64_t height;     /* of the best plan; INT64_MAX: none */
+    int64_t node_limit; /* 0: none */
+    int64_t *offset;    /* of the best plan, per box; owned by the caller */
     int64_t nodes;
     int64_t restarts;
 } spad__hunt;

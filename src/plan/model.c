@@ -76,6 +76,7 @@ static spad_status join_rules(spad__model *m, spad__item *item, const spad_plan_
     }
     item->size = spad__max(item->size, b->size);
     item->lanes = spad__max(item->lanes, b->lanes);
+    if (b->bank > 0) item->banked = true;
     return SPAD_OK;
 }
 
@@ -166,9 +167,15 @@ static spad_status join_apart(spad__model *m) {
         const spad__pair pair = plan->aparts.items[k];
         if (plan->buffers.items[pair.a].size == 0 || plan->buffers.items[pair.b].size == 0)
             continue;
-        const spad__pair items = {m->item_of[pair.a], m->item_of[pair.b]};
-        if (items.a == items.b) m->contradiction = true;
-        m->aparts[m->apart_count++] = items;
+        const spad_plan_buffer *a = &plan->buffers.items[pair.a];
+        const spad_plan_buffer *b = &plan->buffers.items[pair.b];
+        if (m->item_of[pair.a] == m->item_of[pair.b]) m->contradiction = true;
+        m->aparts[m->apart_count++] = (spad__conflict){.a = m->item_of[pair.a],
+                                                       .b = m->item_of[pair.b],
+                                                       .above = a->size,
+                                                       .below = b->size,
+                                                       .lanes_a = a->lanes,
+                                                       .lanes_b = b->lanes};
     }
     return SPAD_OK;
 }
@@ -178,9 +185,10 @@ static spad_status join_apart(spad__model *m) {
 static spad_status check_nesting(const spad__model *m, spad_error *error) {
     for (int32_t i = 0; i < m->item_count; i++) {
         const spad__item *item = &m->items[i];
-        for (int32_t k = 0; k < item->bank_count; k++) {
-            const int64_t bank = m->banks[item->bank_first + k].bank;
-            const int64_t other = m->banks[item->bank_first].bank;
+        int64_t other = item->alignment;
+        for (int32_t k = 0; item->banked && k < item->rule_count; k++) {
+            const int64_t bank = m->rules[item->rule_first + k].bank;
+            if (bank == 0) continue;
             if ((bank % other != 0 && other % bank != 0) ||
                 (bank % item->alignment != 0 && item->alignment % bank != 0)) {
                 return spad__fail(error, SPAD_ERR_ARGUMENT,
@@ -188,26 +196,52 @@ static spad_status check_nesting(const spad__model *m, spad_error *error) {
                                   "another or its alignment of %lld",
                                   (long long)bank, (long long)other, (long long)item->alignment);
             }
+            other = bank;
         }
     }
     return SPAD_OK;
 }
 
+/* A pin must also suit the other members of its alias group. */
+static void check_pins(spad__model *m) {
+    for (int32_t i = 0; i < m->item_count; i++) {
+        spad__item *item = &m->items[i];
+        if (!item->pinned) continue;
+        item->pinned = false; /* what would a free item be allowed? */
+        int64_t offset;
+        int64_t top;
+        if (!spad__add(item->offset, item->size, &top) ||
+            !spad__item_next_offset(m, item, item->offset, &offset) || offset != item->offset ||
+            spad__item_next_lane(m, item, item->lane) != item->lane)
+            m->contradiction = true;
+        item->pinned = true;
+    }
+}
+
 static void judge(spad__model *m) {
-    m->plain = m->apart_count == 0;
+    m->boxable = m->apart_count == 0;
+    m->plain = true;
     m->common_alignment = m->item_count > 0 ? m->items[0].alignment : 1;
     int64_t least_lanes = INT64_MAX;
     for (int32_t i = 0; i < m->item_count; i++) {
         const spad__item *item = &m->items[i];
         if (item->alignment != m->common_alignment) m->common_alignment = 0;
+        if (item->pinned) m->boxable = false;
         if (item->piece_count == 0) continue;
-        least_lanes = spad__min(least_lanes, item->lanes);
-        if (item->piece_count > 1 || item->pinned || item->bank_count > 0) m->plain = false;
-        if (m->pieces[item->piece_first].lo > 0) m->plain = false;
-        if (m->pieces[item->piece_first].hi < item->size) m->plain = false;
+        if (item->banked) m->boxable = false;
+        if (item->piece_count > 1 || m->pieces[item->piece_first].lo > 0 ||
+            m->pieces[item->piece_first].hi < item->size)
+            m->plain = false;
+        for (int32_t k = 0; k < item->piece_count; k++)
+            least_lanes = spad__min(least_lanes, m->pieces[item->piece_first + k].lanes);
     }
     /* two tiles that each take more than half of the lanes are never side by side */
-    if (least_lanes <= m->plan->lanes / 2) m->plain = false;
+    if (least_lanes <= m->plan->lanes / 2) m->boxable = false;
+    m->plain = m->plain && m->boxable;
+}
+
+static bool needs_rule(const spad_plan *plan, const spad_plan_buffer *b) {
+    return b->bank > 0 || plan->lanes > 1;
 }
 
 static spad_status fill_items(spad__model *m, moment_list *times, spad_error *error) {
@@ -218,25 +252,26 @@ static spad_status fill_items(spad__model *m, moment_list *times, spad_error *er
     for (int32_t i = 0; i < n; i++) {
         spad__item *item = &m->items[m->item_of[i]];
         item->piece_first += pieces_of(&plan->buffers.items[i]);
-        item->bank_first += plan->buffers.items[i].bank > 0;
+        item->rule_first += needs_rule(plan, &plan->buffers.items[i]);
     }
     int32_t pieces = 0;
-    int32_t banks = 0;
+    int32_t rules = 0;
     for (int32_t i = 0; i < m->item_count; i++) {
         const int32_t piece_room = m->items[i].piece_first;
-        const int32_t bank_room = m->items[i].bank_first;
+        const int32_t rule_room = m->items[i].rule_first;
         m->items[i].piece_first = pieces;
-        m->items[i].bank_first = banks;
+        m->items[i].rule_first = rules;
         pieces += piece_room;
-        banks += bank_room;
+        rules += rule_room;
     }
     for (int32_t i = 0; i < n; i++) {
         const spad_plan_buffer *b = &plan->buffers.items[i];
         spad__item *item = &m->items[m->item_of[i]];
         int32_t slot = item->piece_first + item->piece_count;
         cut_buffer(m, item, &slot, b, times);
-        if (b->bank > 0)
-            m->banks[item->bank_first + item->bank_count++] = (spad__bank_rule){b->bank, b->size};
+        if (needs_rule(plan, b))
+            m->rules[item->rule_first + item->rule_count++] =
+                (spad__rule){b->bank, b->size, b->lanes};
         const spad_status status = join_rules(m, item, b, error);
         if (status != SPAD_OK) return status;
     }
@@ -247,10 +282,10 @@ spad_status spad__model_build(spad__model *m, const spad_plan *plan, spad_error 
     *m = (spad__model){.plan = plan, .arena.host = plan->host};
     if (!number_items(m)) return spad__fail_host_memory(error);
     size_t pieces = 0;
-    size_t banks = 0;
+    size_t rules = 0;
     for (size_t i = 0; i < plan->buffers.count; i++) {
         pieces += (size_t)pieces_of(&plan->buffers.items[i]);
-        banks += plan->buffers.items[i].bank > 0;
+        rules += needs_rule(plan, &plan->buffers.items[i]);
     }
     if (pieces > INT32_MAX / 4) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "a plan has at most %d pieces of lifetimes",
@@ -259,10 +294,10 @@ spad_status spad__model_build(spad__model *m, const spad_plan *plan, spad_error 
     m->piece_count = (int32_t)pieces;
     m->items = spad__arena_new(&m->arena, ((size_t)m->item_count + 1) * sizeof *m->items);
     m->pieces = spad__arena_new(&m->arena, (pieces + 1) * sizeof *m->pieces);
-    m->banks = spad__arena_new(&m->arena, (banks + 1) * sizeof *m->banks);
+    m->rules = spad__arena_new(&m->arena, (rules + 1) * sizeof *m->rules);
     moment_list times = {.rows = spad__new(&plan->host, (2 * pieces + 1) * sizeof *times.rows)};
     spad_status status = SPAD_ERR_HOST_MEMORY;
-    if (m->items != NULL && m->pieces != NULL && m->banks != NULL && times.rows != NULL) {
+    if (m->items != NULL && m->pieces != NULL && m->rules != NULL && times.rows != NULL) {
         status = fill_items(m, &times, error);
         if (status == SPAD_OK && !number_sections(m, &times)) status = SPAD_ERR_HOST_MEMORY;
     }
@@ -270,7 +305,9 @@ spad_status spad__model_build(spad__model *m, const spad_plan *plan, spad_error 
     if (status == SPAD_OK) status = join_apart(m);
     if (status == SPAD_ERR_HOST_MEMORY) return spad__fail_host_memory(error);
     if (status == SPAD_OK) status = check_nesting(m, error);
-    if (status == SPAD_OK) judge(m);
+    if (status != SPAD_OK) return status;
+    check_pins(m);
+    judge(m);
     return status;
 }
 
@@ -288,9 +325,9 @@ bool spad__item_next_offset(const spad__model *m, const spad__item *item, int64_
     for (bool moved = true; moved;) {
         moved = false;
         if (!spad__align_up(offset, item->alignment, &offset)) return false;
-        for (int32_t k = 0; k < item->bank_count; k++) {
-            const spad__bank_rule *rule = &m->banks[item->bank_first + k];
-            if (offset % rule->bank <= rule->bank - rule->size) continue;
+        for (int32_t k = 0; item->banked && k < item->rule_count; k++) {
+            const spad__rule *rule = &m->rules[item->rule_first + k];
+            if (rule->bank == 0 || offset % rule->bank <= rule->bank - rule->size) continue;
             if (!spad__align_up(offset, rule->bank, &offset)) return false;
             moved = true;
         }
@@ -301,17 +338,17 @@ bool spad__item_next_offset(const spad__model *m, const spad__item *item, int64_
 
 int64_t spad__item_next_lane(const spad__model *m, const spad__item *item, int64_t from) {
     if (item->pinned) return from <= item->lane ? item->lane : -1;
+    if (item->rule_count == 0) return spad__plan_start_lane(m->plan, item->lanes, from);
     int64_t lane = from;
     for (bool moved = true; moved;) {
         moved = false;
-        for (int32_t k = 0; k < item->piece_count; k++) {
-            const int64_t next =
-                spad__plan_start_lane(m->plan, m->pieces[item->piece_first + k].lanes, lane);
+        for (int32_t k = 0; k < item->rule_count; k++) {
+            const int64_t lanes = m->rules[item->rule_first + k].lanes;
+            const int64_t next = spad__plan_start_lane(m->plan, lanes, lane);
             if (next < 0) return -1;
             if (next != lane) moved = true;
             lane = next;
         }
-        if (item->piece_count == 0) return spad__plan_start_lane(m->plan, item->lanes, lane);
     }
     return lane;
 }

@@ -17,22 +17,37 @@ typedef struct spad__piece {
     int64_t lanes;
 } spad__piece;
 
-/* A rule of one member of an item: it may not cross a multiple of bank. */
-typedef struct spad__bank_rule {
+/* A rule of one member of an item: it starts at a lane that suits its lanes and does
+ * not cross a multiple of bank (0: no banks). */
+typedef struct spad__rule {
     int64_t bank;
     int64_t size;
-} spad__bank_rule;
+    int64_t lanes;
+} spad__rule;
+
+/* Items a and b share no byte if, with d = offset of b - offset of a,
+ *   d >= above, or d <= -below, or lane of b >= lane of a + lanes_a,
+ *   or lane of a >= lane of b + lanes_b. */
+typedef struct spad__conflict {
+    int32_t a;
+    int32_t b;
+    int64_t above;
+    int64_t below;
+    int64_t lanes_a;
+    int64_t lanes_b;
+} spad__conflict;
 
 typedef struct spad__item {
     int32_t piece_first;
     int32_t piece_count; /* 0: an item without bytes */
-    int32_t bank_first;
-    int32_t bank_count;
+    int32_t rule_first;  /* rules: only on several lanes or with banks */
+    int32_t rule_count;
     int64_t size; /* largest hi */
     int64_t alignment;
     int64_t offset; /* of a pin */
     int64_t lane;
     int64_t lanes; /* most lanes of a member */
+    bool banked;   /* some rule has a bank */
     bool pinned;
 } spad__item;
 
@@ -49,13 +64,14 @@ typedef struct spad__model {
     int32_t piece_count;
     int32_t section_count;
     int32_t apart_count;
-    bool contradiction;       /* pins or rules of one alias group exclude each other */
-    bool plain;               /* one piece per item, no pins, banks, aparts; one lane at a time */
+    bool contradiction; /* pins or rules of one alias group exclude each other */
+    bool boxable;       /* no pins, banks, aparts; no two tiles fit side by side in the lanes */
+    bool plain;         /* boxable, and every item is one piece */
     int64_t common_alignment; /* of all items, if it is the same; else 0 */
     spad__item *items;
     spad__piece *pieces;
-    spad__bank_rule *banks;
-    spad__pair *aparts; /* items */
+    spad__rule *rules;
+    spad__conflict *aparts; /* of buffers that are kept apart */
     int32_t *item_of;
     int64_t *moment;
 } spad__model;

@@ -34,7 +34,8 @@ enum {
     PASSES_SMALL = 8,  /* greedy passes before the exact search */
     PASSES_LARGE = 48, /* and where there is none */
     MEMORY = 8,        /* tastes remembered */
-    RUNG_NODES = 40,   /* nodes per box on a rung, in the first round */
+    MOST_HELPERS = 63,
+    RUNG_NODES = 40, /* nodes per box on a rung, in the first round */
     PROGRESS_NS = 100000000
 };
 
@@ -43,11 +44,18 @@ typedef struct remembered {
     int64_t depth;
 } remembered;
 
-/* One thread of the hunt. */
+/* The hunters of one hunt, one per thread. */
+typedef struct team {
+    pthread_mutex_t mutex; /* guards what the hunt has found, and the host */
+    spad_host host;
+    spad__stop stop; /* ends the hunt for all of them */
+} team;
+
 typedef struct hunter {
     spad__hunt *hunt;
-    pthread_mutex_t *mutex; /* guards what is found; NULL: alone */
+    team *team;
     spad_host host;
+    pthread_t thread;
     spad__random random;
     spad__valley *search;
     int64_t *offset;
@@ -62,11 +70,11 @@ typedef struct hunter {
 /* ---- what is shared ------------------------------------------------------------ */
 
 static void lock(hunter *h) {
-    if (h->mutex != NULL) pthread_mutex_lock(h->mutex);
+    pthread_mutex_lock(&h->team->mutex);
 }
 
 static void unlock(hunter *h) {
-    if (h->mutex != NULL) pthread_mutex_unlock(h->mutex);
+    pthread_mutex_unlock(&h->team->mutex);
 }
 
 static void offer_plan(hunter *h, int64_t height) {
@@ -117,7 +125,8 @@ static bool report(hunter *h) {
         .nodes = h->search != NULL ? spad__valley_nodes(h->search) : 0,
         .restarts = h->luby_step};
     if (options->progress(options->context, &progress) == 0) return true;
-    atomic_store_explicit(&h->hunt->stop->now, true, memory_order_relaxed);
+    spad__stop_now(h->hunt->stop);
+    spad__stop_now(&h->team->stop);
     return false;
 }
 
@@ -136,7 +145,7 @@ static bool greedy_passes(hunter *h) {
     const int32_t known = (int32_t)(sizeof first_preferences / sizeof *first_preferences);
     for (int32_t k = 0; k < passes || (patient && !finished(h)); k++) {
         if (hunt->height <= spad__max(hunt->low, hunt->enough)) break;
-        if (k > 0 && (spad__stopped(hunt->stop) || !report(h))) break;
+        if (k > 0 && (spad__stopped(&h->team->stop) || !report(h))) break;
         spad__preference preference = first_preferences[k % known];
         if (k >= known) {
             preference.size = (int32_t)spad__random_in(&h->random, 0, 512);
@@ -218,11 +227,11 @@ static void try_target(hunter *h, int64_t target, int64_t budget) {
     spad__valley_capacity(h->search, target);
     const int64_t until = spad__valley_nodes(h->search) + budget;
     while (spad__valley_nodes(h->search) < until && nodes_left(h) > 0) {
-        if (spad__stopped(h->hunt->stop) || !report(h) || finished(h)) return;
+        if (spad__stopped(&h->team->stop) || !report(h) || finished(h)) return;
         const spad__taste taste = next_taste(h);
         const int64_t limit = (n + n / 2 + 50) * luby(++h->luby_step);
         switch (spad__valley_run(h->search, &taste, spad__random_next(&h->random),
-                                 spad__min(limit, nodes_left(h)), h->hunt->stop, h->offset)) {
+                                 spad__min(limit, nodes_left(h)), &h->team->stop, h->offset)) {
         case SPAD__FOUND: offer_plan(h, height_of(h->hunt->boxes, h->offset)); return;
         case SPAD__NONE: offer_bound(h, target + 1); return;
         case SPAD__CUT: remember_taste(h, &taste, spad__valley_depth(h->search)); break;
@@ -238,7 +247,7 @@ static void climb_ladder(hunter *h) {
             int64_t low;
             int64_t height;
             look(h, &low, &height);
-            if (finished(h) || spad__stopped(h->hunt->stop) || nodes_left(h) <= 0 || h->no_memory)
+            if (finished(h) || spad__stopped(&h->team->stop) || nodes_left(h) <= 0 || h->no_memory)
                 return;
             const int64_t gap = height - 1 - low;
             const int64_t target = rung == 0 ? low : low + gap * (1 << rung) / 8;
@@ -258,35 +267,87 @@ static void hunt_exactly(hunter *h) {
         climb_ladder(h);
         return;
     }
-    while (!finished(h) && !spad__stopped(h->hunt->stop) && nodes_left(h) > 0 && !h->no_memory)
+    while (!finished(h) && !spad__stopped(&h->team->stop) && nodes_left(h) > 0 && !h->no_memory)
         try_target(h, h->hunt->enough, INT64_MAX / 2);
 }
 
-static bool hunter_start(hunter *h) {
-    const size_t n = (size_t)h->hunt->boxes->count;
-    h->offset = spad__new(&h->host, (n + 1) * sizeof *h->offset);
+/* ---- threads ----------------------------------------------------------------------------- */
+
+/* The caller's host need not be made for threads. */
+static void *locked_resize(void *context, void *block, size_t old_size, size_t new_size) {
+    team *t = context;
+    pthread_mutex_lock(&t->mutex);
+    void *moved = t->host.resize(t->host.ctx, block, old_size, new_size);
+    pthread_mutex_unlock(&t->mutex);
+    return moved;
+}
+
+static bool hunter_start(hunter *h, spad__hunt *hunt, team *t, uint64_t seed) {
+    *h = (hunter){.hunt = hunt,
+                  .team = t,
+                  .host = {.resize = locked_resize, .ctx = t},
+                  .random = {hunt->options->seed + seed}};
+    h->offset = spad__new(&h->host, (size_t)hunt->boxes->count * sizeof *h->offset);
     return h->offset != NULL;
 }
 
 static void hunter_end(hunter *h) {
-    const size_t n = (size_t)h->hunt->boxes->count;
     if (h->search != NULL) h->hunt->nodes += spad__valley_nodes(h->search);
     h->hunt->restarts += h->luby_step;
     spad__valley_destroy(h->search);
-    spad__free(&h->host, h->offset, (n + 1) * sizeof *h->offset);
+    spad__free(&h->host, h->offset, (size_t)h->hunt->boxes->count * sizeof *h->offset);
+}
+
+static void *hunter_work(void *argument) {
+    hunter *h = argument;
+    h->search = spad__valley_create(h->hunt->boxes, &h->host);
+    if (h->search != NULL)
+        hunt_exactly(h);
+    else
+        h->no_memory = true;
+    if (finished(h)) spad__stop_now(&h->team->stop);
+    return NULL;
+}
+
+/* The exact search: hunter 0 in this thread, the others in theirs. A helper that
+ * cannot start is done without. */
+static void hunt_together(hunter *first, hunter *helpers, int32_t count) {
+    int32_t running = 0;
+    for (; running < count; running++) {
+        hunter *h = &helpers[running];
+        const uint64_t seed = ((uint64_t)running + 1) << 32;
+        if (!hunter_start(h, first->hunt, first->team, seed)) break;
+        if (pthread_create(&h->thread, NULL, hunter_work, h) != 0) {
+            hunter_end(h);
+            break;
+        }
+    }
+    hunter_work(first);
+    spad__stop_now(&first->team->stop); /* it is done: limits are those of every thread */
+    for (int32_t k = 0; k < running; k++) {
+        pthread_join(helpers[k].thread, NULL);
+        hunter_end(&helpers[k]);
+    }
 }
 
 bool spad__hunt_run(spad__hunt *hunt) {
-    hunter h = {.hunt = hunt, .host = *hunt->host, .random = {hunt->options->seed}, .main = true};
-    bool ok = hunter_start(&h) && greedy_passes(&h);
-    if (ok && hunt->boxes->count <= SPAD__EXACT_BOXES && !finished(&h) &&
-        !spad__stopped(hunt->stop)) {
-        h.search = spad__valley_create(hunt->boxes, &h.host);
-        if (h.search == NULL)
-            ok = false;
-        else
-            hunt_exactly(&h);
+    team t = {.host = *hunt->host, .stop.deadline = hunt->stop->deadline};
+    hunter first;
+    hunter *helpers = NULL;
+    const int32_t wanted = hunt->options->threads - 1;
+    const int32_t count = wanted < 0 ? 0 : wanted < MOST_HELPERS ? wanted : MOST_HELPERS;
+    const size_t room = (size_t)count * sizeof *helpers;
+    pthread_mutex_init(&t.mutex, NULL);
+    bool ok = hunter_start(&first, hunt, &t, 0);
+    first.main = true;
+    ok = ok && greedy_passes(&first);
+    if (ok && hunt->boxes->count <= SPAD__EXACT_BOXES && !finished(&first) &&
+        !spad__stopped(&t.stop)) {
+        if (count > 0) helpers = spad__new(hunt->host, room);
+        hunt_together(&first, helpers, helpers != NULL ? count : 0);
+        spad__free(hunt->host, helpers, room);
     }
-    hunter_end(&h);
-    return ok && !h.no_memory;
+    hunter_end(&first);
+    pthread_mutex_destroy(&t.mutex);
+    return ok && !first.no_memory;
 }

@@ -26,9 +26,9 @@
 #include "plan/units.h"
 
 enum {
-    LEAF = 8,          /* boxes per leaf of the tree */
-    SEARCH_STEPS = 96, /* nodes looked at to improve on the first box found */
-    GONE = INT32_MAX,  /* end of a placed box */
+    LEAF = 8,            /* boxes per leaf of the tree */
+    SEARCH_STEPS = 4096, /* nodes looked at to improve on the first box found */
+    GONE = INT32_MAX,    /* end of a placed box */
     WORST = INT32_MIN
 };
 

@@ -14,6 +14,6 @@ int64_t spad__clock(void) {
 bool spad__stopped(spad__stop *stop) {
     if (atomic_load_explicit(&stop->now, memory_order_relaxed)) return true;
     if (stop->deadline == INT64_MAX || spad__clock() < stop->deadline) return false;
-    atomic_store_explicit(&stop->now, true, memory_order_relaxed);
+    spad__stop_now(stop);
     return true;
 }

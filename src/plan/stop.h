@@ -21,4 +21,8 @@ int64_t spad__clock(void);
 /* True once the deadline has passed or somebody set `now`. */
 bool spad__stopped(spad__stop *stop);
 
+static inline void spad__stop_now(spad__stop *stop) {
+    atomic_store_explicit(&stop->now, true, memory_order_relaxed);
+}
+
 #endif

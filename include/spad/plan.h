@@ -172,8 +172,9 @@ typedef enum spad_plan_change_kind {
 typedef struct spad_plan_change {
     spad_plan_change_kind kind;
     size_t buffer;
-    int64_t amount; /**< shorten: to be dead from (or until) this time; spill: its bytes;
-                         align: the new alignment */
+    int64_t amount; /**< shorten: the new end, or the new beginning; spill: its bytes; align: the
+                         new alignment */
+    bool late;      /**< shorten: amount is the beginning */
 } spad_plan_change;
 
 typedef struct spad_plan_reason {
@@ -196,6 +197,19 @@ SPAD_API spad_status spad_plan_explain(spad_plan_reason **out, const spad_plan *
                                        spad_error *error);
 SPAD_API void spad_plan_reason_destroy(spad_plan_reason *reason);
 
+/* ---- showing it ------------------------------------------------------------------ */
+
+/** Writes a few lines: buffers, height, bound, gap, verdict, time, nodes; and, with a
+ *  reason (optional), why it does not fit and what would help. */
+SPAD_API spad_status spad_plan_write_text(const spad_plan *plan, const spad_plan_result *result,
+                                          const spad_plan_reason *reason, const spad_sink *sink,
+                                          spad_error *error);
+
+/** Writes the same, and every place, as JSON. */
+SPAD_API spad_status spad_plan_write_json(const spad_plan *plan, const spad_plan_result *result,
+                                          const spad_plan_reason *reason, const spad_sink *sink,
+                                          spad_error *error);
+
 /* ---- CSV ------------------------------------------------------------------------ */
 
 /**
@@ -203,8 +217,8 @@ SPAD_API void spad_plan_reason_destroy(spad_plan_reason *reason);
  * id, lower, upper, size and optionally alignment, hint, gaps, offset, and ours: lanes, bank,
  * alias (a group name), apart (ids, separated by blanks). `start` and `begin` mean lower; `end`
  * means upper but is the last moment, not the one after it. A given offset is a pin; -1 or
- * nothing: none. On a fault: SPAD_ERR_SYNTAX or the status of the rule, with line and
- * column, and nothing is added; faults go to `diagnostics` if given.
+ * nothing: none. `file` is its name in messages. On a fault: SPAD_ERR_SYNTAX or the status
+ * of the rule, with line and column, and nothing is added.
  */
 SPAD_API spad_status spad_plan_read_csv(spad_plan *plan, const char *text, size_t length,
                                         const char *file, spad_error *error);

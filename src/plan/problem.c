@@ -83,7 +83,7 @@ const char *spad__plan_label(const spad_plan *plan, size_t number, char *field, 
 
 /* ---- names: a hash index --------------------------------------------------- */
 
-static uint64_t hash_name(const char *name, size_t length) {
+uint64_t spad__plan_hash(const char *name, size_t length) {
     uint64_t hash = UINT64_C(0xCBF29CE484222325); /* FNV-1a, then mixed */
     for (size_t i = 0; i < length; i++)
         hash = (hash ^ (unsigned char)name[i]) * UINT64_C(0x100000001B3);
@@ -93,7 +93,7 @@ static uint64_t hash_name(const char *name, size_t length) {
 /* The slot of a name, or the empty one where it would go. */
 static size_t name_slot(const spad_plan *plan, const char *name, size_t length) {
     const size_t mask = plan->names.capacity - 1;
-    size_t slot = (size_t)hash_name(name, length) & mask;
+    size_t slot = (size_t)spad__plan_hash(name, length) & mask;
     for (; plan->names.items[slot] != 0; slot = (slot + 1) & mask) {
         const char *other = plan->buffers.items[plan->names.items[slot] - 1].name;
         if (strncmp(other, name, length) == 0 && other[length] == '\0') break;
@@ -120,6 +120,19 @@ static bool names_reserve(spad_plan *plan) {
         if (name != NULL) items[name_slot(plan, name, strlen(name))] = (uint32_t)i + 1;
     }
     return true;
+}
+
+void spad__plan_forget(spad_plan *plan, size_t count) {
+    plan->buffers.count = count;
+    if (plan->names.count == 0) return;
+    memset(plan->names.items, 0, plan->names.capacity * sizeof *plan->names.items);
+    plan->names.count = 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *name = plan->buffers.items[i].name;
+        if (name == NULL) continue;
+        plan->names.items[name_slot(plan, name, strlen(name))] = (uint32_t)i + 1;
+        plan->names.count++;
+    }
 }
 
 /* ---- lanes ------------------------------------------------------------------- */

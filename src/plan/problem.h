@@ -30,8 +30,14 @@ struct spad_plan {
     SPAD_ARRAY(uint32_t) names; /* count: slots in use */
 };
 
+/* A hash of a name. */
+uint64_t spad__plan_hash(const char *name, size_t length);
+
 /* The number of the buffer with that name, or -1. */
 int32_t spad__plan_find(const spad_plan *plan, const char *name, size_t length);
+
+/* Takes back the buffers from number `count` on; the arena is the caller's business. */
+void spad__plan_forget(spad_plan *plan, size_t count);
 
 /* The lowest legal start lane at or after `from` for a tile of `lanes` lanes, or -1. */
 int64_t spad__plan_start_lane(const spad_plan *plan, int64_t lanes, int64_t from);

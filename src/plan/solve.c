@@ -13,6 +13,7 @@
 #include "base/checked.h"
 #include "plan/bound.h"
 #include "plan/fit.h"
+#include "plan/hint.h"
 #include "plan/hunt.h"
 #include "plan/model.h"
 #include "plan/pairs.h"
@@ -189,6 +190,7 @@ static spad_status write_places(solver *s, spad_error *error) {
     if (s->height == SPAD_UNBOUNDED) return SPAD_OK;
     r->places = spad__new(&s->plan->host, (r->count + 1) * sizeof *r->places);
     if (r->places == NULL) return spad__fail_host_memory(error);
+    spad__hint_apply(&s->model, s->place, s->height);
     for (size_t i = 0; i < r->count; i++) r->places[i] = s->place[s->model.item_of[i]];
     r->height = s->height;
     return SPAD_OK;

@@ -487,7 +487,7 @@ spad_status spad_plan_write_csv(const spad_plan *plan, const spad_plan_place *pl
     if (status != SPAD_OK) return status;
     spad__out out;
     spad__out_start(&out, sink);
-    reader header = {.at = r.line_start, .end = text + length};
+    reader header = {.at = r.line_start, .end = text + length, .line_start = r.line_start};
     header.column_count = r.column_count;
     memcpy(header.kinds, r.kinds, sizeof header.kinds);
     copy_row(&header, &out);

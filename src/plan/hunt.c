@@ -132,7 +132,7 @@ static bool report(hunter *h) {
 
 /* ---- greedy passes ------------------------------------------------------------------ */
 
-static const spad__preference first_preferences[] = {{256, 256, 0}, {512, 256, 0}, {128, 512, 0},
+static const spad__preference first_preferences[] = {{256, 512, 0}, {512, 256, 0}, {256, 256, 0},
                                                      {512, 0, 0},   {0, 512, 0},   {256, 256, 64}};
 
 static bool greedy_passes(hunter *h) {

@@ -13,7 +13,7 @@
 #include "spad/plan.h"
 #include "support/support.h"
 
-enum { MOMENTS = 6, LANES = 4, BUFFERS = 8, FEWER = 5, TALLEST = 48, INSTANCES = 100000 };
+enum { MOMENTS = 6, LANES = 4, BUFFERS = 8, FEWER = 4, TALLEST = 48, INSTANCES = 100000 };
 
 /* ---- the oracle ---------------------------------------------------------------- */
 

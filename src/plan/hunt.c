@@ -225,6 +225,7 @@ static int64_t nodes_left(const hunter *h) {
 static void try_target(hunter *h, int64_t target, int64_t budget) {
     const int64_t n = h->hunt->boxes->count;
     spad__valley_capacity(h->search, target);
+    h->memory_count = 0; /* how far a taste comes depends on the target */
     const int64_t until = spad__valley_nodes(h->search) + budget;
     while (spad__valley_nodes(h->search) < until && nodes_left(h) > 0) {
         if (spad__stopped(&h->team->stop) || !report(h) || finished(h)) return;
@@ -240,6 +241,8 @@ static void try_target(hunter *h, int64_t target, int64_t budget) {
     }
 }
 
+static const int64_t rung_eighths[] = {0, 4, 7, 8}; /* of the way to just below the best */
+
 static void climb_ladder(hunter *h) {
     const int64_t n = h->hunt->boxes->count;
     for (int64_t budget = n * RUNG_NODES;; budget *= 2) {
@@ -250,13 +253,13 @@ static void climb_ladder(hunter *h) {
             if (finished(h) || spad__stopped(&h->team->stop) || nodes_left(h) <= 0 || h->no_memory)
                 return;
             const int64_t gap = height - 1 - low;
-            const int64_t target = rung == 0 ? low : low + gap * (1 << rung) / 8;
+            const int64_t target = low + gap * rung_eighths[rung] / 8;
             const bool same = rung > 0 && target == low;
             if (!same) try_target(h, target, budget);
             int64_t low_now;
             int64_t height_now;
             look(h, &low_now, &height_now);
-            rung = height_now < height ? 0 : rung + 1;
+            if (height_now == height) rung++; /* a rung that gives way is climbed again */
         }
     }
 }

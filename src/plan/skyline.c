@@ -16,6 +16,12 @@
  * descents look for a better one, within a fixed number of steps. Every box
  * is placed once and every raise removes a run, so a pass is O(n log n) time
  * and O(n) memory. The conflict graph is never built.
+ *
+ * Some boxes may have a given offset: they wait in a queue, lowest first. No other
+ * box is put where it would reach above the offset of a waiting box over it, no run is
+ * raised above it, and when the lowest run reaches that offset the box is put down.
+ * That looks at the waiting boxes up to the top of every box that is tried; a pass that
+ * looks at too many is given up.
  */
 #include "plan/skyline.h"
 
@@ -23,11 +29,13 @@
 
 #include "base/checked.h"
 #include "base/random.h"
+#include "plan/sort.h"
 #include "plan/units.h"
 
 enum {
     LEAF = 8,            /* boxes per leaf of the tree */
     SEARCH_STEPS = 4096, /* nodes looked at to improve on the first box found */
+    LOOKS_PER_BOX = 100, /* at waiting boxes, on average */
     GONE = INT32_MAX,    /* end of a placed box */
     WORST = INT32_MIN
 };
@@ -58,6 +66,12 @@ struct spad__skyline {
     run *runs;
     int32_t *heap; /* begins of runs, lowest floor first */
     int32_t heap_count;
+    /* boxes with a given offset, lowest first; -1 once placed */
+    const int64_t *fixed; /* per box; -1: free */
+    int32_t *queue;
+    int32_t queue_next; /* all before it are placed */
+    int32_t queue_count;
+    int64_t looked; /* waiting boxes looked at in this pass; it is given up beyond a limit */
 };
 
 static size_t box_room(const spad__skyline *s) {
@@ -77,8 +91,9 @@ spad__skyline *spad__skyline_create(const spad__boxes *boxes, const spad_host *h
     s->priority = spad__new(host, box_room(s) * sizeof *s->priority);
     s->runs = spad__new(host, sections * sizeof *s->runs);
     s->heap = spad__new(host, sections * sizeof *s->heap);
+    s->queue = spad__new(host, box_room(s) * sizeof *s->queue);
     if (s->tree != NULL && s->end != NULL && s->priority != NULL && s->runs != NULL &&
-        s->heap != NULL)
+        s->heap != NULL && s->queue != NULL)
         return s;
     spad__skyline_destroy(s);
     return NULL;
@@ -93,7 +108,41 @@ void spad__skyline_destroy(spad__skyline *s) {
     spad__free(&host, s->priority, box_room(s) * sizeof *s->priority);
     spad__free(&host, s->runs, sections * sizeof *s->runs);
     spad__free(&host, s->heap, sections * sizeof *s->heap);
+    spad__free(&host, s->queue, box_room(s) * sizeof *s->queue);
     spad__free(&host, s, sizeof *s);
+}
+
+/* ---- boxes with a given offset ------------------------------------------------------ */
+
+static bool overlap(const spad__boxes *b, int32_t i, int32_t begin, int32_t end) {
+    return b->begin[i] < end && begin < b->end[i];
+}
+
+/* The offset of the lowest waiting box over [begin, end), if it is below `limit`. */
+static int64_t lowest_fixed(spad__skyline *s, int32_t begin, int32_t end, int64_t limit) {
+    for (int32_t k = s->queue_next; k < s->queue_count; k++) {
+        const int32_t i = s->queue[k];
+        if (i < 0) continue;
+        if (s->fixed[i] >= limit) break;
+        s->looked++;
+        if (overlap(s->boxes, i, begin, end)) return s->fixed[i];
+    }
+    return limit;
+}
+
+/* A waiting box whose offset is the floor of the run [l, r), or -1. No floor under a
+ * waiting box is above its offset, and none is below the lowest run: so it is inside. */
+static int32_t take_due(spad__skyline *s, int32_t l, int32_t r, int64_t floor) {
+    while (s->queue_next < s->queue_count && s->queue[s->queue_next] < 0) s->queue_next++;
+    for (int32_t k = s->queue_next; k < s->queue_count; k++) {
+        const int32_t i = s->queue[k];
+        if (i < 0) continue;
+        if (s->fixed[i] > floor) break;
+        if (s->boxes->begin[i] < l || s->boxes->begin[i] >= r) continue;
+        s->queue[k] = -1;
+        return i;
+    }
+    return -1;
 }
 
 /* ---- the tree ----------------------------------------------------------------- */
@@ -138,19 +187,22 @@ typedef struct search {
     int32_t best;
     int32_t box; /* -1: none yet */
     int32_t steps;
+    int64_t floor;
 } search;
 
-static void look_into_leaf(const spad__skyline *s, search *q, int32_t leaf) {
+static void look_into_leaf(spad__skyline *s, search *q, int32_t leaf) {
     const int32_t stop = (leaf + 1) * LEAF < q->until ? (leaf + 1) * LEAF : q->until;
     for (int32_t i = leaf * LEAF > q->from ? leaf * LEAF : q->from; i < stop; i++) {
         if (s->end[i] > q->end || (q->box >= 0 && s->priority[i] <= q->best)) continue;
+        const int64_t top = q->floor + s->boxes->size[i];
+        if (lowest_fixed(s, s->boxes->begin[i], s->boxes->end[i], top) < top) continue;
         q->box = i;
         q->best = s->priority[i];
     }
 }
 
 /* Looks below one node whose boxes all begin inside, better child first. */
-static void look_below(const spad__skyline *s, search *q, int32_t top) {
+static void look_below(spad__skyline *s, search *q, int32_t top) {
     int32_t stack[64];
     int32_t depth = 0;
     stack[depth++] = top;
@@ -158,6 +210,7 @@ static void look_below(const spad__skyline *s, search *q, int32_t top) {
         const int32_t k = stack[--depth];
         if (s->tree[k].least_end > q->end) continue;
         if (q->box >= 0 && (s->tree[k].best <= q->best || q->steps <= 0)) continue;
+        if (s->looked > s->boxes->count * (int64_t)LOOKS_PER_BOX) return;
         q->steps--;
         if (k >= s->leaves) {
             look_into_leaf(s, q, k - s->leaves);
@@ -170,10 +223,11 @@ static void look_below(const spad__skyline *s, search *q, int32_t top) {
 }
 
 /* The box of high priority inside [l, r), or -1 when there is none. */
-static int32_t find_box(const spad__skyline *s, int32_t l, int32_t r) {
+static int32_t find_box(spad__skyline *s, int32_t l, int32_t r) {
     search q = {.from = s->boxes->first[l],
                 .until = s->boxes->first[r],
                 .end = r,
+                .floor = s->runs[l].floor,
                 .box = -1,
                 .steps = SEARCH_STEPS};
     if (q.from == q.until) return -1;
@@ -261,12 +315,14 @@ static void join_level(spad__skyline *s, int32_t l) {
     set_run(s, left, s->runs[l].end, floor);
 }
 
-/* Raises the lowest run to its lower neighbour. False: it is the only one. */
+/* Raises the lowest run to its lower neighbour, or to a waiting box over it. False: there
+ * is neither. */
 static bool raise_run(spad__skyline *s, int32_t l) {
     const int32_t r = s->runs[l].end;
     int64_t wall = INT64_MAX;
     if (l > 0) wall = s->runs[s->runs[l - 1].begin].floor;
     if (r < s->boxes->sections) wall = spad__min(wall, s->runs[r].floor);
+    wall = lowest_fixed(s, l, r, wall);
     if (wall == INT64_MAX) return false;
     s->runs[l].floor = wall;
     heap_down(s, s->runs[l].heap);
@@ -309,19 +365,41 @@ static void start(spad__skyline *s, const spad__preference *preference, uint64_t
         s->end[i] = b->end[i];
     }
     for (size_t i = (size_t)b->count; i < box_room(s); i++) s->end[i] = GONE;
+    for (int32_t k = 0; k < s->queue_count; k++) s->end[s->queue[k]] = GONE;
     build_tree(s);
     s->heap_count = 0;
     set_run(s, 0, b->sections, 0);
     heap_add(s, 0);
 }
 
+/* Lists the boxes with a given offset, lowest first; false: no memory. */
+static bool queue_fixed(spad__skyline *s, const int64_t *fixed) {
+    const int32_t n = s->boxes->count;
+    s->fixed = fixed;
+    s->queue_next = s->queue_count = 0;
+    s->looked = 0;
+    if (fixed == NULL) return true;
+    spad__row *rows = spad__new(&s->host, 2 * (size_t)n * sizeof *rows);
+    if (rows == NULL) return false;
+    for (int32_t i = 0; i < n; i++)
+        if (fixed[i] >= 0) rows[s->queue_count++] = (spad__row){(uint64_t)fixed[i], i};
+    spad__sort_rows(rows, rows + n, (size_t)s->queue_count);
+    for (int32_t k = 0; k < s->queue_count; k++) s->queue[k] = rows[k].value;
+    spad__free(&s->host, rows, 2 * (size_t)n * sizeof *rows);
+    return true;
+}
+
 int64_t spad__skyline_pass(spad__skyline *s, const spad__preference *preference, uint64_t seed,
-                           int64_t limit, int64_t *offset) {
+                           const int64_t *fixed, int64_t limit, int64_t *offset) {
+    if (!queue_fixed(s, fixed)) return -1;
     start(s, preference, seed);
     int64_t height = 0;
     for (int32_t left = s->boxes->count; left > 0;) {
         const int32_t l = s->heap[0];
-        const int32_t box = find_box(s, l, s->runs[l].end);
+        const int32_t r = s->runs[l].end;
+        if (s->looked > s->boxes->count * (int64_t)LOOKS_PER_BOX) return -1;
+        int32_t box = take_due(s, l, r, s->runs[l].floor);
+        if (box < 0) box = find_box(s, l, r);
         if (box < 0) {
             if (!raise_run(s, l)) return -1;
             continue;

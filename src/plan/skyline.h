@@ -20,9 +20,10 @@ typedef struct spad__preference {
 spad__skyline *spad__skyline_create(const spad__boxes *boxes, const spad_host *host);
 void spad__skyline_destroy(spad__skyline *skyline);
 
-/* One pass. Returns the height in units, or -1 as soon as it is known to be
- * above `limit`. offset: per box. */
+/* One pass. Returns the height in units, or -1 as soon as it is known to be above
+ * `limit`. offset: per box. fixed: offsets of boxes that are given, -1 for the others;
+ * NULL: all are free. The given ones must be a plan of themselves. */
 int64_t spad__skyline_pass(spad__skyline *skyline, const spad__preference *preference,
-                           uint64_t seed, int64_t limit, int64_t *offset);
+                           uint64_t seed, const int64_t *fixed, int64_t limit, int64_t *offset);
 
 #endif

@@ -239,9 +239,10 @@ static void limits_and_cancelling_still_give_a_plan(void **state) {
     int calls = 0;
     const spad_plan_options several[] = {
         {.node_limit = 500, .seed = 3},
+        {.node_limit = 3000, .seed = 3, .threads = 4},
         {.deadline_ns = 1, .seed = 3},
         {.progress = cancel_at_once, .context = &calls, .seed = 3}};
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof several / sizeof *several; i++) {
         spad_plan_result *result = solve(plan, &several[i]);
         assert_non_null(result->places);
         assert_true(result->height >= result->bound);

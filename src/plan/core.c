@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * In a large problem the peak is often narrow: a few per cent of the sections have
- * most of the load, and only there does waste cost height. So the boxes over those
- * sections are packed first, without the rest of time, which is a much smaller
- * problem; the others are then packed around them (skyline.c), where there is room.
+ * most of the load, and only there does waste cost height. So the boxes over a window
+ * of sections around the peak are packed first, without the rest of time, which is a
+ * much smaller problem; the others are then packed around them (skyline.c), where there
+ * is room. Two boxes that both reach into the window and are alive together outside it are
+ * alive together at its border, so a plan of the core is one in all sections.
  * O(n + sections).
  */
 #include "plan/core.h"
@@ -23,30 +25,32 @@ static bool allocate(spad__core *c, size_t n, size_t sections) {
            b->first != NULL && b->load != NULL;
 }
 
-/* number[s]: busy sections before s, for s up to the number of sections. */
-static void number_busy(const spad__boxes *whole, int64_t percent, int32_t *number) {
+/* The run of sections around the peak with at least that share of its load. */
+static void find_window(const spad__boxes *whole, int64_t percent, int32_t *begin, int32_t *end) {
     const int64_t busy = whole->max_load / 100 * percent;
-    int32_t count = 0;
-    for (int32_t s = 0; s < whole->sections; s++) {
-        number[s] = count;
-        count += whole->load[s] >= busy;
-    }
-    number[whole->sections] = count;
+    *begin = whole->peak;
+    *end = whole->peak + 1;
+    while (*begin > 0 && whole->load[*begin - 1] >= busy) (*begin)--;
+    while (*end < whole->sections && whole->load[*end] >= busy) (*end)++;
+}
+
+static int32_t clip(int32_t section, int32_t begin, int32_t end) {
+    return (section < begin ? begin : section > end ? end : section) - begin;
 }
 
 bool spad__core_build(spad__core *c, const spad__boxes *whole, int64_t percent) {
     *c = (spad__core){.boxes.arena.host = whole->arena.host};
     spad__boxes *b = &c->boxes;
-    int32_t *number = spad__arena_new(&b->arena, ((size_t)whole->sections + 1) * sizeof *number);
-    if (number == NULL) return false;
-    number_busy(whole, percent, number);
-    b->sections = number[whole->sections];
+    int32_t window_begin;
+    int32_t window_end;
+    find_window(whole, percent, &window_begin, &window_end);
+    b->sections = window_end - window_begin;
     b->unit = whole->unit;
     b->max_load = whole->max_load;
     if (!allocate(c, (size_t)whole->count, (size_t)b->sections)) return false;
     for (int32_t i = 0; i < whole->count; i++) {
-        const int32_t begin = number[whole->begin[i]];
-        const int32_t end = number[whole->end[i]];
+        const int32_t begin = clip(whole->begin[i], window_begin, window_end);
+        const int32_t end = clip(whole->end[i], window_begin, window_end);
         if (begin == end) continue;
         const int32_t k = b->count++;
         b->begin[k] = begin;
@@ -55,8 +59,10 @@ bool spad__core_build(spad__core *c, const spad__boxes *whole, int64_t percent) 
         b->first[begin + 1]++;
         c->origin[k] = i;
     }
-    for (int32_t s = 0; s < whole->sections; s++) b->load[number[s]] = whole->load[s];
-    for (int32_t s = 0; s < b->sections; s++) b->first[s + 1] += b->first[s];
+    for (int32_t s = 0; s < b->sections; s++) {
+        b->load[s] = whole->load[window_begin + s];
+        b->first[s + 1] += b->first[s];
+    }
     return true;
 }
 

@@ -8,6 +8,7 @@
 #include "cli.h"
 
 static const cli_command *const commands[] = {
+    &cli_plan,
     &cli_targets,
 };
 

@@ -25,4 +25,6 @@
 #include "spad/block.h"
 /* clang-format on */
 
+#include "spad/plan.h"
+
 #endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * spad plan: offsets for the buffers of a CSV file.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+typedef struct plan_words {
+    const char *capacity;
+    const char *target;
+    const char *space;
+    const char *timeout;
+    const char *seed;
+    const char *threads;
+    const char *output;
+    bool minimize;
+    bool json;
+    bool progress;
+    bool progress_json;
+} plan_words;
+
+/* ---- numbers on the command line ------------------------------------------------- */
+
+static bool take_number(const char *what, const char *word, long long least, long long *out) {
+    char *end;
+    errno = 0;
+    *out = strtoll(word, &end, 10);
+    if (errno == 0 && end != word && *end == '\0' && *out >= least) return true;
+    cli_say("option '%s' needs a whole number of at least %lld, not '%s'", what, least, word);
+    return false;
+}
+
+/* Seconds with up to nine decimals, as nanoseconds. */
+static bool take_seconds(const char *word, int64_t *out) {
+    const char *p = word;
+    int64_t value = 0;
+    int decimals = -1;
+    for (; *p != '\0' && value < INT64_MAX / 100; p++) {
+        if (*p == '.' && decimals < 0) {
+            decimals = 0;
+        } else if (*p >= '0' && *p <= '9' && decimals < 9) {
+            value = value * 10 + (*p - '0');
+            decimals += decimals >= 0;
+        } else {
+            break;
+        }
+    }
+    bool fine = *p == '\0' && p != word && value > 0;
+    for (int k = decimals < 0 ? 0 : decimals; k < 9 && fine; k++) {
+        fine = value < INT64_MAX / 10;
+        if (fine) value *= 10;
+    }
+    *out = value;
+    if (!fine) cli_say("option '--timeout' needs seconds, such as 0.5, not '%s'", word);
+    return fine;
+}
+
+/* ---- progress ---------------------------------------------------------------------- */
+
+static int show_progress(void *context, const spad_plan_progress *p) {
+    const plan_words *words = context;
+    const bool found = p->height != SPAD_UNBOUNDED;
+    if (words->progress_json) {
+        fprintf(stderr, "{\"ns\": %lld, \"height\": ", (long long)p->nanoseconds);
+        if (found)
+            fprintf(stderr, "%lld", (long long)p->height);
+        else
+            fputs("null", stderr);
+        fprintf(stderr, ", \"bound\": %lld, \"nodes\": %lld, \"restarts\": %lld}\n",
+                (long long)p->bound, (long long)p->nodes, (long long)p->restarts);
+        return 0;
+    }
+    fprintf(stderr, "\r%lld.%lld s  best %lld B  bound %lld B  %lld restarts ",
+            (long long)(p->nanoseconds / 1000000000), (long long)(p->nanoseconds / 100000000 % 10),
+            found ? (long long)p->height : -1LL, (long long)p->bound, (long long)p->restarts);
+    return 0;
+}
+
+/* ---- the problem ---------------------------------------------------------------------- */
+
+static cli_exit use_space(spad_plan *plan, const plan_words *words) {
+    const spad_target *target;
+    size_t number;
+    spad_error error;
+    if (words->target == NULL || words->space == NULL) {
+        cli_say("options '--target' and '--space' go together");
+        return CLI_USAGE;
+    }
+    if (spad_target_find(&target, words->target, &error) != SPAD_OK ||
+        spad_target_space(&number, target, words->space, &error) != SPAD_OK ||
+        spad_plan_set_space(plan, &target->spaces[number], &error) != SPAD_OK)
+        return cli_fail(&error);
+    return CLI_FINE;
+}
+
+static cli_exit build(spad_plan *plan, const plan_words *words, const cli_text *text,
+                      const char *file) {
+    spad_error error;
+    if (words->target != NULL || words->space != NULL) {
+        const cli_exit exit = use_space(plan, words);
+        if (exit != CLI_FINE) return exit;
+    }
+    if (words->capacity != NULL) {
+        long long capacity;
+        if (!take_number("--capacity", words->capacity, 0, &capacity)) return CLI_USAGE;
+        if (spad_plan_set_capacity(plan, capacity, &error) != SPAD_OK) return cli_fail(&error);
+    }
+    if (spad_plan_read_csv(plan, text->bytes, text->length, file, &error) != SPAD_OK)
+        return cli_fail(&error);
+    return CLI_FINE;
+}
+
+static bool read_options(spad_plan_options *options, const spad_plan *plan, plan_words *words) {
+    long long number = 0;
+    if (words->timeout != NULL && !take_seconds(words->timeout, &options->deadline_ns))
+        return false;
+    if (words->seed != NULL) {
+        if (!take_number("--seed", words->seed, 0, &number)) return false;
+        options->seed = (uint64_t)number;
+    }
+    if (words->threads != NULL) {
+        if (!take_number("--threads", words->threads, 1, &number)) return false;
+        options->threads = number < 64 ? (int32_t)number : 64;
+    }
+    const bool bounded = spad_plan_capacity(plan) != SPAD_UNBOUNDED;
+    options->goal = bounded && !words->minimize ? SPAD_PLAN_DECIDE : SPAD_PLAN_MINIMIZE;
+    if (words->progress || words->progress_json) {
+        options->progress = show_progress;
+        options->context = words;
+    }
+    return true;
+}
+
+/* ---- output ------------------------------------------------------------------------------ */
+
+static bool write_plan(const spad_plan *plan, const spad_plan_result *result, const char *path,
+                       const cli_text *text, spad_error *error) {
+    FILE *file = strcmp(path, "-") == 0 ? stdout : fopen(path, "wb");
+    if (file == NULL) {
+        cli_say("cannot write '%s': %s", path, strerror(errno));
+        return false;
+    }
+    const spad_sink sink = spad_sink_file(file);
+    bool fine = spad_plan_write_csv(plan, result->places, text->bytes, text->length, &sink,
+                                    error) == SPAD_OK;
+    if (file != stdout && fclose(file) != 0) fine = false;
+    if (!fine) cli_say("writing '%s' failed", path);
+    return fine;
+}
+
+static cli_exit show(const spad_plan *plan, const spad_plan_result *result, const plan_words *words,
+                     const cli_text *text) {
+    spad_error error;
+    spad_plan_reason *reason = NULL;
+    const bool fits = result->verdict == SPAD_PLAN_OPTIMAL || result->verdict == SPAD_PLAN_FEASIBLE;
+    if (!fits && spad_plan_explain(&reason, plan, result, 0, &error) != SPAD_OK)
+        return cli_fail(&error);
+    cli_exit exit = fits ? CLI_FINE : CLI_FINDINGS;
+    if (fits && words->output != NULL && !write_plan(plan, result, words->output, text, &error))
+        exit = CLI_INTERNAL;
+    const bool to_stdout = words->output != NULL && strcmp(words->output, "-") == 0;
+    const spad_sink sink = spad_sink_file(to_stdout ? stderr : stdout);
+    const spad_status status = words->json
+                                   ? spad_plan_write_json(plan, result, reason, &sink, &error)
+                                   : spad_plan_write_text(plan, result, reason, &sink, &error);
+    spad_plan_reason_destroy(reason);
+    return status == SPAD_OK ? exit : cli_fail(&error);
+}
+
+static cli_exit solve(spad_plan *plan, plan_words *words, const cli_text *text) {
+    spad_plan_options options = {.seed = 1};
+    spad_plan_result *result;
+    spad_error error;
+    if (!read_options(&options, plan, words)) return CLI_USAGE;
+    if (spad_plan_solve(&result, plan, &options, &error) != SPAD_OK) return cli_fail(&error);
+    if (words->progress) fputc('\n', stderr);
+    const cli_exit exit = show(plan, result, words, text);
+    spad_plan_result_destroy(result);
+    return exit;
+}
+
+static cli_exit run_plan(const cli_command *command, int count, char **arguments) {
+    plan_words words = {0};
+    const cli_option options[] = {{.name = "--capacity", .value = &words.capacity},
+                                  {.name = "--target", .value = &words.target},
+                                  {.name = "--space", .value = &words.space},
+                                  {.name = "--minimize", .flag = &words.minimize},
+                                  {.name = "--timeout", .value = &words.timeout},
+                                  {.name = "--seed", .value = &words.seed},
+                                  {.name = "--threads", .value = &words.threads},
+                                  {.name = "-o", .value = &words.output},
+                                  {.name = "--output", .value = &words.output},
+                                  {.name = "--json", .flag = &words.json},
+                                  {.name = "--progress=json", .flag = &words.progress_json},
+                                  {.name = "--progress", .flag = &words.progress},
+                                  {.name = NULL}};
+    cli_exit exit;
+    if (!cli_take_options(command, options, &count, arguments, &exit)) return exit;
+    if (count != 1) {
+        cli_say("one CSV file is needed; see 'spad plan --help'");
+        return CLI_USAGE;
+    }
+    cli_text text;
+    spad_plan *plan;
+    spad_error error;
+    if (!cli_read(&text, arguments[0])) return CLI_USAGE;
+    if (spad_plan_create(&plan, NULL, &error) != SPAD_OK) {
+        free(text.bytes);
+        return cli_fail(&error);
+    }
+    exit = build(plan, &words, &text, cli_input_name(arguments[0]));
+    if (exit == CLI_FINE) exit = solve(plan, &words, &text);
+    spad_plan_destroy(plan);
+    free(text.bytes);
+    return exit;
+}
+
+const cli_command cli_plan = {
+    .name = "plan",
+    .about = "offsets for buffers with known lifetimes",
+    .usage = "usage: spad plan FILE.csv [options]\n"
+             "\n"
+             "Gives every buffer an offset so that buffers alive together share no byte.\n"
+             "FILE has the columns id, lower, upper, size and, if wanted, alignment, hint, gaps,\n"
+             "offset (a pin), lane, lanes, bank, alias, apart; '-' is stdin.\n"
+             "\n"
+             "  --capacity N              bytes per lane; without it the lowest height is sought\n"
+             "  --target T --space S      capacity, lanes and rules of a memory of a chip\n"
+             "  --minimize                seek the lowest height even with a capacity\n"
+             "  --timeout SECONDS         stop then, with the best plan so far\n"
+             "  --seed N, --threads N     one thread and one seed always give the same plan\n"
+             "  -o, --output OUT.csv      the rows of FILE with the column offset (and lane)\n"
+             "  --json                    the result as JSON\n"
+             "  --progress[=json]         how far it is, on stderr\n"
+             "\n"
+             "exit status: 0 it fits, 1 it does not fit or was not found in time, 2 bad input\n",
+    .run = run_plan};

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Any bytes as a CSV of buffers: read, solve a little, check, write, read again. */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "spad/plan.h"
+
+static int collect(void *context, const char *bytes, size_t count) {
+    size_t *sum = context;
+    for (size_t i = 0; i < count; i++) *sum += (unsigned char)bytes[i];
+    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    const char *text = (const char *)data;
+    spad_plan *plan;
+    spad_error error;
+    if (spad_plan_create(&plan, NULL, &error) != SPAD_OK) return 0;
+    if (spad_plan_read_csv(plan, text, size, "fuzz.csv", &error) != SPAD_OK) {
+        if (error.message[0] == '\0' || spad_plan_count(plan) != 0) abort();
+    } else {
+        const spad_plan_options options = {.node_limit = 300, .seed = 1};
+        spad_plan_result *result;
+        if (spad_plan_solve(&result, plan, &options, &error) == SPAD_OK) {
+            if (result->places != NULL) {
+                size_t sum = 0;
+                const spad_sink sink = {collect, &sum};
+                if (spad_plan_check(plan, result->places, result->count, NULL, &error) != SPAD_OK)
+                    abort();
+                if (spad_plan_write_csv(plan, result->places, text, size, &sink, &error) != SPAD_OK)
+                    abort();
+            }
+            spad_plan_result_destroy(result);
+        }
+    }
+    spad_plan_destroy(plan);
+    return 0;
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * plan: offsets for buffers whose lifetimes are known, so that buffers alive
+ * together share no byte and the top stays under a capacity, or as low as
+ * possible. Exact on small problems, near the lower bound on large ones,
+ * always with the bound beside the answer (docs/planner.md).
+ */
+#ifndef SPAD_PLAN_H
+#define SPAD_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "spad/host.h"
+#include "spad/source.h"
+#include "spad/status.h"
+#include "spad/target.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- the problem ------------------------------------------------------------ */
+
+/** Times [lower, upper) inside a lifetime in which only the bytes
+ *  [window_lower, window_upper) of the buffer are in use; none when they are
+ *  equal, so that a lifetime of several intervals is one with gaps. */
+typedef struct spad_plan_gap {
+    int64_t lower;
+    int64_t upper;
+    int64_t window_lower;
+    int64_t window_upper;
+} spad_plan_gap;
+
+/** What is to be placed. Zeroed fields mean "nothing special". */
+typedef struct spad_plan_buffer {
+    const char *name; /**< unique when given; copied */
+    int64_t lower;    /**< alive in [lower, upper) */
+    int64_t upper;
+    int64_t size;      /**< bytes in each of its lanes; 0 is legal */
+    int64_t alignment; /**< of the offset; 0: that of the space, or 1 */
+    int64_t lanes;     /**< lanes it takes; 0: one */
+    int64_t bank;      /**< it may not cross a multiple of this; 0: the rule of the space */
+    bool pinned;       /**< offset (and lane) are given: an obstacle for the others */
+    bool hinted;       /**< hint is where it would like to be, if that costs no height */
+    int64_t offset;
+    int64_t lane;
+    int64_t hint;
+    size_t gap_count;
+    const spad_plan_gap *gaps; /**< sorted, inside the lifetime, apart from each other; copied */
+} spad_plan_buffer;
+
+/** A problem: buffers and rules. Externally synchronised; solving only reads it. */
+typedef struct spad_plan spad_plan;
+
+/** An empty problem on one lane, without capacity. SPAD_ERR_HOST_MEMORY. */
+SPAD_API spad_status spad_plan_create(spad_plan **out, const spad_host *host, spad_error *error);
+SPAD_API void spad_plan_destroy(spad_plan *plan);
+
+/** Bytes per lane that may be used; SPAD_UNBOUNDED: no limit. SPAD_ERR_ARGUMENT: negative. */
+SPAD_API spad_status spad_plan_set_capacity(spad_plan *plan, int64_t capacity, spad_error *error);
+
+/** Takes lanes, start-lane table, alignment, bank rule and capacity from a
+ *  space, which must outlive the problem. Call before adding buffers: SPAD_ERR_ARGUMENT. */
+SPAD_API spad_status spad_plan_set_space(spad_plan *plan, const spad_space *space,
+                                         spad_error *error);
+
+/** Adds a buffer and gives its number, counted from 0. Refuses a buffer that
+ *  breaks its own rules: an empty lifetime, a negative size, a pin outside the
+ *  capacity or off its alignment, a name that is taken, lanes the space does not have. */
+SPAD_API spad_status spad_plan_add(spad_plan *plan, const spad_plan_buffer *buffer, size_t *number,
+                                   spad_error *error);
+
+/** Both get the same offset and lane, and may share bytes at any time. */
+SPAD_API spad_status spad_plan_alias(spad_plan *plan, size_t a, size_t b, spad_error *error);
+
+/** The two share no byte even if they never live at the same time. */
+SPAD_API spad_status spad_plan_apart(spad_plan *plan, size_t a, size_t b, spad_error *error);
+
+SPAD_API size_t spad_plan_count(const spad_plan *plan);
+/** The buffer as it was added; borrowed. NULL beyond the count. */
+SPAD_API const spad_plan_buffer *spad_plan_get(const spad_plan *plan, size_t number);
+SPAD_API int64_t spad_plan_capacity(const spad_plan *plan);
+SPAD_API int64_t spad_plan_lanes(const spad_plan *plan);
+
+/* ---- solving ---------------------------------------------------------------- */
+
+typedef enum spad_plan_goal {
+    SPAD_PLAN_MINIMIZE, /**< the lowest height, within the capacity if there is one */
+    SPAD_PLAN_DECIDE    /**< any plan within the capacity */
+} spad_plan_goal;
+
+/** How far a solve has come. */
+typedef struct spad_plan_progress {
+    int64_t nanoseconds;
+    int64_t height; /**< of the best plan so far; SPAD_UNBOUNDED: none */
+    int64_t bound;
+    int64_t nodes;
+    int64_t restarts;
+} spad_plan_progress;
+
+/** Zeroed: minimise, no limits, seed 0, one thread. */
+typedef struct spad_plan_options {
+    spad_plan_goal goal;
+    int64_t deadline_ns; /**< time to spend; 0: none. Only a cut: it never changes the path. */
+    int64_t node_limit;  /**< search steps to spend; 0: none */
+    uint64_t seed;
+    int32_t threads; /**< 0 and 1: the calling thread only, and then deterministic */
+    /** Called now and then from the calling thread; anything but 0 cancels. */
+    int (*progress)(void *context, const spad_plan_progress *progress);
+    void *context;
+} spad_plan_options;
+
+typedef enum spad_plan_verdict {
+    SPAD_PLAN_OPTIMAL,    /**< a plan, and no lower one exists */
+    SPAD_PLAN_FEASIBLE,   /**< a plan within the capacity */
+    SPAD_PLAN_INFEASIBLE, /**< proved: no plan within the capacity */
+    SPAD_PLAN_UNKNOWN     /**< none found within the capacity, and no proof */
+} spad_plan_verdict;
+
+/** "optimal", "feasible", "infeasible", "unknown". Static storage. */
+SPAD_API const char *spad_plan_verdict_name(spad_plan_verdict verdict);
+
+typedef struct spad_plan_place {
+    int64_t offset;
+    int64_t lane;
+} spad_plan_place;
+
+/** What came out. Owned by the caller. */
+typedef struct spad_plan_result {
+    spad_plan_verdict verdict;
+    size_t count;
+    spad_plan_place *places; /**< per buffer: the best plan, even one above the capacity; NULL:
+                                  none, as when pins collide */
+    int64_t height;          /**< of that plan; SPAD_UNBOUNDED without one */
+    int64_t bound;           /**< no plan is lower than this */
+    int64_t peak_time;       /**< a moment where the load is largest */
+    int64_t peak_load;       /**< bytes (lane-bytes over lanes, rounded up) alive there */
+    int64_t nodes;
+    int64_t restarts;
+    int64_t nanoseconds;
+    void *owned;
+} spad_plan_result;
+
+/**
+ * Solves. SPAD_OK whatever the verdict; other statuses are faults:
+ * SPAD_ERR_HOST_MEMORY, SPAD_ERR_OVERFLOW (sizes whose sum does not fit 64 bits).
+ */
+SPAD_API spad_status spad_plan_solve(spad_plan_result **out, const spad_plan *plan,
+                                     const spad_plan_options *options, spad_error *error);
+SPAD_API void spad_plan_result_destroy(spad_plan_result *result);
+
+/**
+ * Checks a plan against the problem without any part of the solver. SPAD_OK, or the first
+ * broken rule with its buffers: SPAD_ERR_BOUNDS, SPAD_ERR_ALIGNMENT, SPAD_ERR_LANES,
+ * SPAD_ERR_NO_FIT (two buffers share a byte, or aliases or pins are not where they must be).
+ * height (optional): the top of the plan. O(n log n + pairs that live together).
+ */
+SPAD_API spad_status spad_plan_check(const spad_plan *plan, const spad_plan_place *places,
+                                     size_t count, int64_t *height, spad_error *error);
+
+/* ---- why it does not fit ------------------------------------------------------ */
+
+typedef enum spad_plan_change_kind {
+    SPAD_PLAN_SHORTEN, /**< end or begin the lifetime so that it leaves the peak */
+    SPAD_PLAN_SPILL,   /**< keep the buffer somewhere else */
+    SPAD_PLAN_ALIGN    /**< lower the alignment to `amount` */
+} spad_plan_change_kind;
+
+/** One change to one buffer after which a plan within the capacity was found. */
+typedef struct spad_plan_change {
+    spad_plan_change_kind kind;
+    size_t buffer;
+    int64_t amount; /**< shorten: the new end, or the new beginning; spill: its bytes; align: the
+                         new alignment */
+    bool late;      /**< shorten: amount is the beginning */
+} spad_plan_change;
+
+typedef struct spad_plan_reason {
+    bool proved;        /**< no plan exists; otherwise none was found */
+    int64_t time;       /**< the moment of the largest load */
+    int64_t load;       /**< bytes alive then */
+    int64_t over;       /**< bytes by which load or height is above the capacity */
+    int64_t works_at;   /**< smallest capacity with a known plan; SPAD_UNBOUNDED: none */
+    size_t alive_count; /**< buffers alive at that moment, largest first */
+    const size_t *alive;
+    size_t change_count; /**< cheapest first, at most 8 */
+    const spad_plan_change *changes;
+    void *owned;
+} spad_plan_reason;
+
+/** Explains a result whose verdict is infeasible or unknown (SPAD_ERR_ARGUMENT otherwise).
+ *  Changes are looked for by solving again, within deadline_ns (0: one second). */
+SPAD_API spad_status spad_plan_explain(spad_plan_reason **out, const spad_plan *plan,
+                                       const spad_plan_result *result, int64_t deadline_ns,
+                                       spad_error *error);
+SPAD_API void spad_plan_reason_destroy(spad_plan_reason *reason);
+
+/* ---- showing it ------------------------------------------------------------------ */
+
+/** Writes a few lines: buffers, height, bound, gap, verdict, time, nodes; and, with a
+ *  reason (optional), why it does not fit and what would help. */
+SPAD_API spad_status spad_plan_write_text(const spad_plan *plan, const spad_plan_result *result,
+                                          const spad_plan_reason *reason, const spad_sink *sink,
+                                          spad_error *error);
+
+/** Writes the same, and every place, as JSON. */
+SPAD_API spad_status spad_plan_write_json(const spad_plan *plan, const spad_plan_result *result,
+                                          const spad_plan_reason *reason, const spad_sink *sink,
+                                          spad_error *error);
+
+/* ---- CSV ------------------------------------------------------------------------ */
+
+/**
+ * Adds the buffers of a CSV text (the dialect of MiniMalloc): a header with the columns
+ * id, lower, upper, size and optionally alignment, hint, gaps, offset, and ours: lanes, bank,
+ * alias (a group name), apart (ids, separated by blanks). `start` and `begin` mean lower; `end`
+ * means upper but is the last moment, not the one after it. A given offset is a pin; -1 or
+ * nothing: none. `file` is its name in messages. On a fault: SPAD_ERR_SYNTAX or the status
+ * of the rule, with line and column, and nothing is added.
+ */
+SPAD_API spad_status spad_plan_read_csv(spad_plan *plan, const char *text, size_t length,
+                                        const char *file, spad_error *error);
+
+/** Writes the rows of that text in their order, with the columns offset and, on a space of
+ *  several lanes, lane at the end. */
+SPAD_API spad_status spad_plan_write_csv(const spad_plan *plan, const spad_plan_place *places,
+                                         const char *text, size_t length, const spad_sink *sink,
+                                         spad_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

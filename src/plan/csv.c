@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * CSV in and out, in the dialect of MiniMalloc with some more columns.
+ *
+ * One pass over the text. Cells are plain: no quotes, a comma ends one, a
+ * line feed ends the row; blanks around a cell and a carriage return at the
+ * end of a row do not count. Empty lines are skipped. Every fault has the line
+ * and the column of its cell. Ids in `apart` may be those of later rows, so
+ * they are looked up after the last one. O(length).
+ */
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/text.h"
+#include "plan/problem.h"
+#include "plan/sort.h"
+
+typedef enum column {
+    ID,
+    LOWER,
+    UPPER,
+    SIZE,
+    ALIGNMENT,
+    HINT,
+    GAPS,
+    OFFSET,
+    LANE,
+    LANES,
+    BANK,
+    ALIAS,
+    APART,
+    COLUMN_KINDS
+} column;
+
+/* Names of columns; several may mean the same. */
+static const struct {
+    const char *name;
+    column kind;
+    bool inclusive; /* the number is the last moment, not the one after it */
+} column_names[] = {{"id", ID, false},         {"buffer", ID, false},
+                    {"buffer_id", ID, false},  {"lower", LOWER, false},
+                    {"start", LOWER, false},   {"begin", LOWER, false},
+                    {"upper", UPPER, false},   {"end", UPPER, true},
+                    {"size", SIZE, false},     {"alignment", ALIGNMENT, false},
+                    {"hint", HINT, false},     {"gaps", GAPS, false},
+                    {"offset", OFFSET, false}, {"lane", LANE, false},
+                    {"lanes", LANES, false},   {"bank", BANK, false},
+                    {"alias", ALIAS, false},   {"apart", APART, false}};
+
+enum { NAMES = sizeof column_names / sizeof *column_names, MOST_COLUMNS = 64 };
+
+typedef struct cell {
+    const char *text;
+    size_t length;
+    int32_t line;
+    int32_t column; /* in characters, 1-based */
+} cell;
+
+typedef struct wish {
+    int32_t buffer;
+    cell names; /* of an apart cell */
+} wish;
+
+/* A buffer of an alias group. */
+typedef struct member {
+    cell name;
+    int32_t buffer;
+} member;
+
+typedef struct reader {
+    spad_plan *plan;
+    const char *file;
+    const char *at;
+    const char *end;
+    const char *line_start;
+    int32_t line;
+    spad_error *error;
+    int32_t column_count;
+    column kinds[MOST_COLUMNS];
+    bool present[COLUMN_KINDS];
+    bool inclusive;
+    cell cells[COLUMN_KINDS];
+    char *name; /* scratch for one id */
+    size_t name_room;
+    SPAD_ARRAY(spad_plan_gap) gaps;
+    SPAD_ARRAY(wish) wishes;
+    SPAD_ARRAY(member) members;
+} reader;
+
+/* ---- cells ---------------------------------------------------------------------- */
+
+static int32_t characters(const char *from, const char *until) {
+    int32_t count = 0;
+    for (; from < until; from++) count += ((unsigned char)*from & 0xC0) != 0x80;
+    return count;
+}
+
+static bool is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* Reads one cell; *last: it ends its row. */
+static cell next_cell(reader *r, bool *last) {
+    const char *from = r->at;
+    while (r->at < r->end && *r->at != ',' && *r->at != '\n') r->at++;
+    const char *until = r->at;
+    *last = r->at == r->end || *r->at == '\n';
+    if (r->at < r->end) r->at++;
+    while (from < until && is_blank(*from)) from++;
+    while (until > from && is_blank(until[-1])) until--;
+    return (cell){from, (size_t)(until - from), r->line, characters(r->line_start, from) + 1};
+}
+
+static void begin_line(reader *r) {
+    r->line++;
+    r->line_start = r->at;
+}
+
+/* True if the rest of the line is blank; then it is skipped. */
+static bool skip_blank_line(reader *r) {
+    const char *p = r->at;
+    while (p < r->end && is_blank(*p)) p++;
+    if (p < r->end && *p != '\n') return false;
+    r->at = p < r->end ? p + 1 : p;
+    return true;
+}
+
+static bool cell_is(const cell *c, const char *text) {
+    return strlen(text) == c->length && memcmp(c->text, text, c->length) == 0;
+}
+
+#define QUOTED(c) (int)((c)->length < 40 ? (c)->length : 40), (c)->text
+
+static spad_status at_cell(reader *r, const cell *c, spad_status status) {
+    spad__fact_place(r->error, r->file, c->line, c->column);
+    return status;
+}
+
+/* ---- numbers ------------------------------------------------------------------------ */
+
+/* A whole number; false: it is none, or does not fit. */
+static bool parse_number(const char *text, size_t length, int64_t *out) {
+    size_t i = 0;
+    const bool negative = length > 0 && text[0] == '-';
+    if (negative) i++;
+    if (i == length) return false;
+    int64_t value = 0;
+    for (; i < length; i++) {
+        if (text[i] < '0' || text[i] > '9') return false;
+        const int64_t digit = text[i] - '0';
+        if (!spad__mul(value, 10, &value) || !spad__add(value, negative ? -digit : digit, &value))
+            return false;
+    }
+    *out = value;
+    return true;
+}
+
+static spad_status number_cell(reader *r, column kind, const char *what, int64_t *out) {
+    const cell *c = &r->cells[kind];
+    if (parse_number(c->text, c->length, out)) return SPAD_OK;
+    return at_cell(
+        r, c,
+        spad__fail(r->error, SPAD_ERR_SYNTAX, "%s '%.*s' is not a whole number", what, QUOTED(c)));
+}
+
+/* A number that may be missing: an empty cell or no column leaves *out alone. */
+static spad_status optional_number(reader *r, column kind, const char *what, int64_t *out) {
+    if (!r->present[kind] || r->cells[kind].length == 0) return SPAD_OK;
+    return number_cell(r, kind, what, out);
+}
+
+/* ---- the header ----------------------------------------------------------------------- */
+
+static spad_status read_column_name(reader *r, const cell *c) {
+    spad__nearest nearest;
+    char word[SPAD_NAME_FACT_MAX];
+    char phrase[3 * SPAD_NAME_FACT_MAX];
+    const size_t length = c->length < sizeof word - 1 ? c->length : sizeof word - 1;
+    if (length > 0) memcpy(word, c->text, length);
+    word[length] = '\0';
+    spad__nearest_start(&nearest, word);
+    for (size_t k = 0; k < NAMES; k++) {
+        spad__nearest_offer(&nearest, column_names[k].name);
+        if (!cell_is(c, column_names[k].name)) continue;
+        const column kind = column_names[k].kind;
+        if (r->present[kind])
+            return spad__fail(r->error, SPAD_ERR_NAME, "column '%s' comes twice", word);
+        r->present[kind] = true;
+        if (kind == UPPER) r->inclusive = column_names[k].inclusive;
+        r->kinds[r->column_count++] = kind;
+        return SPAD_OK;
+    }
+    spad__nearest_phrase(&nearest, phrase, sizeof phrase);
+    return spad__fail(r->error, SPAD_ERR_UNKNOWN, "unknown column '%s'%s", word, phrase);
+}
+
+static spad_status read_header(reader *r) {
+    static const struct {
+        column kind;
+        const char *name;
+    } needed[] = {{LOWER, "lower"}, {UPPER, "upper"}, {SIZE, "size"}};
+    do begin_line(r);
+    while (r->at < r->end && skip_blank_line(r));
+    cell c = {r->at, 0, r->line, 1};
+    for (bool last = r->at == r->end; !last;) {
+        c = next_cell(r, &last);
+        spad_status status = SPAD_OK;
+        if (r->column_count == MOST_COLUMNS)
+            status = spad__fail(r->error, SPAD_ERR_SYNTAX, "more than %d columns", MOST_COLUMNS);
+        else
+            status = read_column_name(r, &c);
+        if (status != SPAD_OK) return at_cell(r, &c, status);
+    }
+    for (size_t k = 0; k < sizeof needed / sizeof *needed; k++) {
+        if (r->present[needed[k].kind]) continue;
+        c.column = 1;
+        return at_cell(r, &c,
+                       spad__fail(r->error, SPAD_ERR_SYNTAX,
+                                  "the header has no column '%s'; it needs lower, upper and size",
+                                  needed[k].name));
+    }
+    return SPAD_OK;
+}
+
+/* ---- rows ---------------------------------------------------------------------------------- */
+
+static spad_status split_row(reader *r) {
+    cell c = {r->at, 0, r->line, 1};
+    bool last = false;
+    for (int32_t k = 0; k < r->column_count; k++) {
+        if (last) {
+            return at_cell(r, &c,
+                           spad__fail(r->error, SPAD_ERR_SYNTAX,
+                                      "the row has %d cells, the header has %d", k,
+                                      r->column_count));
+        }
+        c = next_cell(r, &last);
+        r->cells[r->kinds[k]] = c;
+    }
+    if (last) return SPAD_OK;
+    c = next_cell(r, &last);
+    return at_cell(r, &c,
+                   spad__fail(r->error, SPAD_ERR_SYNTAX,
+                              "the row has more cells than the %d of the header", r->column_count));
+}
+
+/* Cuts the next word off a cell of words; false: there is none. */
+static bool next_word(cell *rest, cell *word) {
+    size_t i = 0;
+    while (i < rest->length && is_blank(rest->text[i])) i++;
+    size_t until = i;
+    while (until < rest->length && !is_blank(rest->text[until])) until++;
+    if (i == until) return false;
+    *word = (cell){rest->text + i, until - i, rest->line,
+                   rest->column + characters(rest->text, rest->text + i)};
+    rest->column += characters(rest->text, rest->text + until);
+    rest->text += until;
+    rest->length -= until;
+    return true;
+}
+
+/* "a-b" or "a-b@x:y". */
+static bool parse_gap(const cell *word, bool inclusive, spad_plan_gap *gap) {
+    const char *end = word->text + word->length;
+    const char *at = memchr(word->text, '@', word->length);
+    const char *times_end = at != NULL ? at : end;
+    const char *dash = word->text + 1; /* a first '-' is a sign */
+    while (dash < times_end && *dash != '-') dash++;
+    if (dash >= times_end) return false;
+    *gap = (spad_plan_gap){0};
+    if (!parse_number(word->text, (size_t)(dash - word->text), &gap->lower) ||
+        !parse_number(dash + 1, (size_t)(times_end - dash - 1), &gap->upper))
+        return false;
+    if (inclusive && !spad__add(gap->upper, 1, &gap->upper)) return false;
+    if (at == NULL) return true;
+    const char *colon = memchr(at, ':', (size_t)(end - at));
+    return colon != NULL && parse_number(at + 1, (size_t)(colon - at - 1), &gap->window_lower) &&
+           parse_number(colon + 1, (size_t)(end - colon - 1), &gap->window_upper);
+}
+
+static spad_status read_gaps(reader *r) {
+    r->gaps.count = 0;
+    if (!r->present[GAPS]) return SPAD_OK;
+    cell rest = r->cells[GAPS];
+    cell word;
+    while (next_word(&rest, &word)) {
+        if (!spad__array_reserve(&r->plan->host, &r->gaps, 1))
+            return spad__fail_host_memory(r->error);
+        if (!parse_gap(&word, r->inclusive, &r->gaps.items[r->gaps.count++])) {
+            return at_cell(r, &word,
+                           spad__fail(r->error, SPAD_ERR_SYNTAX,
+                                      "gap '%.*s' is not of the form 7-9 or 7-9@0:64",
+                                      QUOTED(&word)));
+        }
+    }
+    return SPAD_OK;
+}
+
+static spad_status read_numbers(reader *r, spad_plan_buffer *b) {
+    int64_t offset = -1;
+    int64_t hint = -1;
+    spad_status status = number_cell(r, LOWER, "lower", &b->lower);
+    if (status == SPAD_OK) status = number_cell(r, UPPER, "upper", &b->upper);
+    if (status == SPAD_OK) status = number_cell(r, SIZE, "size", &b->size);
+    b->alignment = 1;
+    if (status == SPAD_OK) status = optional_number(r, ALIGNMENT, "alignment", &b->alignment);
+    if (status == SPAD_OK) status = optional_number(r, HINT, "hint", &hint);
+    if (status == SPAD_OK) status = optional_number(r, OFFSET, "offset", &offset);
+    if (status == SPAD_OK) status = optional_number(r, LANE, "lane", &b->lane);
+    if (status == SPAD_OK) status = optional_number(r, LANES, "lanes", &b->lanes);
+    if (status == SPAD_OK) status = optional_number(r, BANK, "bank", &b->bank);
+    if (status != SPAD_OK) return status;
+    if (r->inclusive && !spad__add(b->upper, 1, &b->upper)) {
+        return at_cell(r, &r->cells[UPPER],
+                       spad__fail(r->error, SPAD_ERR_OVERFLOW, "end is too large"));
+    }
+    if (b->alignment < 1) {
+        return at_cell(r, &r->cells[ALIGNMENT],
+                       spad__fail(r->error, SPAD_ERR_ALIGNMENT,
+                                  "an alignment of %lld; use 1 for none", (long long)b->alignment));
+    }
+    if (!r->present[ALIGNMENT]) b->alignment = 0; /* that of the space */
+    b->pinned = offset >= 0;
+    b->offset = offset;
+    b->hinted = hint >= 0;
+    b->hint = hint;
+    return SPAD_OK;
+}
+
+/* The id with a NUL behind it; NULL: no memory. */
+static const char *copy_name(reader *r, const cell *c) {
+    if (c->length + 1 > r->name_room) {
+        const size_t room = 2 * (c->length + 1);
+        char *name = r->plan->host.resize(r->plan->host.ctx, r->name, r->name_room, room);
+        if (name == NULL) return NULL;
+        r->name = name;
+        r->name_room = room;
+    }
+    if (c->length > 0) memcpy(r->name, c->text, c->length);
+    r->name[c->length] = '\0';
+    return r->name;
+}
+
+/* The cell that a refused buffer is most likely about. */
+static const cell *blamed_cell(const reader *r, spad_status status) {
+    const column guess = status == SPAD_ERR_NAME        ? ID
+                         : status == SPAD_ERR_ALIGNMENT ? ALIGNMENT
+                         : status == SPAD_ERR_LANES     ? LANES
+                         : status == SPAD_ERR_BOUNDS    ? OFFSET
+                                                        : LOWER;
+    return r->present[guess] ? &r->cells[guess] : &r->cells[LOWER];
+}
+
+static spad_status note_alias(reader *r, size_t number) {
+    if (!r->present[ALIAS] || r->cells[ALIAS].length == 0) return SPAD_OK;
+    if (!spad__array_reserve(&r->plan->host, &r->members, 1))
+        return spad__fail_host_memory(r->error);
+    r->members.items[r->members.count++] = (member){r->cells[ALIAS], (int32_t)number};
+    return SPAD_OK;
+}
+
+static spad_status read_row(reader *r) {
+    spad_plan_buffer b = {0};
+    spad_status status = split_row(r);
+    if (status == SPAD_OK) status = read_numbers(r, &b);
+    if (status == SPAD_OK) status = read_gaps(r);
+    if (status != SPAD_OK) return status;
+    b.gap_count = r->gaps.count;
+    b.gaps = r->gaps.items;
+    if (r->present[ID]) {
+        const cell *id = &r->cells[ID];
+        if (id->length == 0 || memchr(id->text, '\0', id->length) != NULL)
+            return at_cell(r, id, spad__fail(r->error, SPAD_ERR_NAME, "an id is empty"));
+        b.name = copy_name(r, id);
+        if (b.name == NULL) return spad__fail_host_memory(r->error);
+    }
+    size_t number;
+    status = spad_plan_add(r->plan, &b, &number, r->error);
+    if (status != SPAD_OK) return at_cell(r, blamed_cell(r, status), status);
+    if (r->present[APART] && r->cells[APART].length > 0) {
+        if (!spad__array_reserve(&r->plan->host, &r->wishes, 1))
+            return spad__fail_host_memory(r->error);
+        r->wishes.items[r->wishes.count++] = (wish){(int32_t)number, r->cells[APART]};
+    }
+    return note_alias(r, number);
+}
+
+static spad_status grant_wishes(reader *r) {
+    for (size_t k = 0; k < r->wishes.count; k++) {
+        cell rest = r->wishes.items[k].names;
+        cell word;
+        while (next_word(&rest, &word)) {
+            const int32_t other = spad__plan_find(r->plan, word.text, word.length);
+            spad_status status;
+            if (other < 0)
+                status = spad__fail(r->error, SPAD_ERR_UNKNOWN, "apart: there is no buffer '%.*s'",
+                                    QUOTED(&word));
+            else
+                status = spad_plan_apart(r->plan, (size_t)r->wishes.items[k].buffer, (size_t)other,
+                                         r->error);
+            if (status != SPAD_OK) return at_cell(r, &word, status);
+        }
+    }
+    return SPAD_OK;
+}
+
+/* Joins member k with an earlier one of its name; rows before k have hashes up to its own. */
+static spad_status join_member(reader *r, const spad__row *rows, size_t k) {
+    const member *mine = &r->members.items[rows[k].value];
+    for (size_t j = k; j-- > 0 && rows[j].key == rows[k].key;) {
+        const member *other = &r->members.items[rows[j].value];
+        if (other->name.length != mine->name.length ||
+            memcmp(other->name.text, mine->name.text, mine->name.length) != 0)
+            continue;
+        return spad_plan_alias(r->plan, (size_t)other->buffer, (size_t)mine->buffer, r->error);
+    }
+    return SPAD_OK;
+}
+
+static spad_status join_aliases(reader *r) {
+    const size_t count = r->members.count;
+    if (count == 0) return SPAD_OK;
+    spad__row *rows = spad__new(&r->plan->host, 2 * count * sizeof *rows);
+    if (rows == NULL) return spad__fail_host_memory(r->error);
+    for (size_t k = 0; k < count; k++) {
+        const cell *name = &r->members.items[k].name;
+        rows[k] = (spad__row){spad__plan_hash(name->text, name->length), (int32_t)k};
+    }
+    spad__sort_rows(rows, rows + count, count);
+    spad_status status = SPAD_OK;
+    for (size_t k = 1; k < count && status == SPAD_OK; k++) status = join_member(r, rows, k);
+    spad__free(&r->plan->host, rows, 2 * count * sizeof *rows);
+    return status;
+}
+
+static spad_status read_all(reader *r) {
+    spad_status status = read_header(r);
+    while (status == SPAD_OK && r->at < r->end) {
+        begin_line(r);
+        if (!skip_blank_line(r)) status = read_row(r);
+    }
+    if (status == SPAD_OK) status = join_aliases(r);
+    return status == SPAD_OK ? grant_wishes(r) : status;
+}
+
+spad_status spad_plan_read_csv(spad_plan *plan, const char *text, size_t length, const char *file,
+                               spad_error *error) {
+    reader r = {.plan = plan, .file = file, .at = text, .end = text + length, .error = error};
+    const size_t buffers = plan->buffers.count;
+    const size_t aliases = plan->aliases.count;
+    const size_t aparts = plan->aparts.count;
+    const spad__arena_mark mark = spad__arena_here(&plan->arena);
+    const spad_status status = read_all(&r);
+    if (status != SPAD_OK) { /* take back what was added */
+        spad__plan_forget(plan, buffers);
+        plan->aliases.count = aliases;
+        plan->aparts.count = aparts;
+        spad__arena_rewind(&plan->arena, mark);
+    }
+    spad__array_free(&plan->host, &r.gaps);
+    spad__array_free(&plan->host, &r.wishes);
+    spad__array_free(&plan->host, &r.members);
+    spad__free(&plan->host, r.name, r.name_room);
+    return status;
+}
+
+/* ---- writing ------------------------------------------------------------------------------- */
+
+/* Copies the cells of a row except offset and lane. */
+static void copy_row(reader *r, spad__out *out) {
+    bool last = false;
+    bool first = true;
+    for (int32_t k = 0; k < r->column_count && !last; k++) {
+        const cell c = next_cell(r, &last);
+        if (r->kinds[k] == OFFSET || r->kinds[k] == LANE) continue;
+        if (!first) spad__out_string(out, ",");
+        spad__out_bytes(out, c.text, c.length);
+        first = false;
+    }
+}
+
+spad_status spad_plan_write_csv(const spad_plan *plan, const spad_plan_place *places,
+                                const char *text, size_t length, const spad_sink *sink,
+                                spad_error *error) {
+    reader r = {.at = text, .end = text + length, .error = error};
+    const spad_status status = read_header(&r);
+    if (status != SPAD_OK) return status;
+    spad__out out;
+    spad__out_start(&out, sink);
+    reader header = {.at = r.line_start, .end = text + length, .line_start = r.line_start};
+    header.column_count = r.column_count;
+    memcpy(header.kinds, r.kinds, sizeof header.kinds);
+    copy_row(&header, &out);
+    spad__out_string(&out, plan->lanes > 1 ? ",offset,lane\n" : ",offset\n");
+    for (size_t i = 0; r.at < r.end && i < plan->buffers.count;) {
+        begin_line(&r);
+        if (skip_blank_line(&r)) continue;
+        copy_row(&r, &out);
+        spad__out_format(&out, ",%lld", (long long)places[i].offset);
+        if (plan->lanes > 1) spad__out_format(&out, ",%lld", (long long)places[i].lane);
+        spad__out_string(&out, "\n");
+        i++;
+    }
+    return spad__out_finish(&out, error);
+}

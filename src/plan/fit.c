@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * First answers for problems with rules that boxes do not know: alignments,
+ * pins, gaps, aliases, keep-apart, banks, lanes.
+ *
+ * First fit: pins are placed before everything else; then items in some order,
+ * each at its lowest legal place. An item that is placed forbids an open range
+ * of offsets for each pair of pieces in use together; sorted by their begin,
+ * the ranges are walked once from offset 0 up. Orders: by size, area, and
+ * lifetime, then the best one again with the items at the top moved to the
+ * front and a few others swapped ("squeaky wheel", Joslin and Clements 1999).
+ * O(n^2) for an order, in exchange for no conflict graph.
+ */
+#include "plan/fit.h"
+
+#include "base/checked.h"
+#include "base/random.h"
+#include "plan/shapes.h"
+#include "plan/sort.h"
+#include "plan/units.h"
+
+enum { ROUNDS = 40, ROUNDS_LARGE = 6, LARGE = 2000 };
+
+typedef struct range {
+    int64_t begin; /* offsets with begin < offset < end are forbidden */
+    int64_t end;
+} range;
+
+typedef struct hull {
+    int32_t begin; /* first and last section of any piece */
+    int32_t end;
+} hull;
+
+typedef struct fitter {
+    const spad__model *m;
+    spad__arena arena;
+    hull *hulls;
+    int32_t *order;
+    int32_t *best_order;
+    int32_t *done; /* items placed so far */
+    int32_t done_count;
+    spad_plan_place *place;
+    spad__row *rows;
+    spad__row *scratch;
+    SPAD_ARRAY(range) ranges;
+    int32_t *apart_first; /* aparts of item i: [apart_first[i], apart_first[i + 1]) of apart_with */
+    spad__conflict *apart_with;
+    bool no_memory;
+} fitter;
+
+/* ---- forbidden ranges ------------------------------------------------------------ */
+
+static bool lanes_meet(const spad__conflict *c, int64_t lane_a, int64_t lane_b) {
+    return lane_a < lane_b + c->lanes_b && lane_b < lane_a + c->lanes_a;
+}
+
+/* What item c->b, at its place, forbids for c->a on a lane. */
+static void forbid(fitter *f, const spad__conflict *c, int64_t lane) {
+    const spad_plan_place *other = &f->place[c->b];
+    if (!lanes_meet(c, lane, other->lane)) return;
+    if (!spad__array_reserve(&f->m->arena.host, &f->ranges, 1)) {
+        f->no_memory = true;
+        return;
+    }
+    /* offset of b - offset of a < above, > -below */
+    f->ranges.items[f->ranges.count++] =
+        (range){other->offset - c->above, other->offset + c->below};
+}
+
+static void forbid_by_item(fitter *f, int32_t i, int32_t j, int64_t lane) {
+    const spad__item *a = &f->m->items[i];
+    const spad__item *b = &f->m->items[j];
+    for (int32_t k = 0; k < a->piece_count; k++) {
+        const spad__piece *p = &f->m->pieces[a->piece_first + k];
+        for (int32_t l = 0; l < b->piece_count; l++) {
+            const spad__piece *q = &f->m->pieces[b->piece_first + l];
+            if (!spad__pieces_meet(p, q)) continue;
+            const spad__conflict c = spad__conflict_of(i, p, j, q);
+            forbid(f, &c, lane);
+        }
+    }
+}
+
+static bool is_done(const fitter *f, int32_t i) {
+    return f->place[i].offset >= 0;
+}
+
+static void collect_ranges(fitter *f, int32_t i, int64_t lane) {
+    f->ranges.count = 0;
+    const hull h = f->hulls[i];
+    for (int32_t k = 0; k < f->done_count; k++) {
+        const int32_t j = f->done[k];
+        if (h.begin < f->hulls[j].end && f->hulls[j].begin < h.end) forbid_by_item(f, i, j, lane);
+    }
+    for (int32_t k = f->apart_first[i]; k < f->apart_first[i + 1]; k++)
+        if (is_done(f, f->apart_with[k].b)) forbid(f, &f->apart_with[k], lane);
+}
+
+/* A heap sort by begin: no memory, O(k log k). */
+static void sift(range *r, size_t at, size_t count) {
+    const range moved = r[at];
+    for (;;) {
+        size_t child = 2 * at + 1;
+        if (child >= count) break;
+        if (child + 1 < count && r[child + 1].begin > r[child].begin) child++;
+        if (r[child].begin <= moved.begin) break;
+        r[at] = r[child];
+        at = child;
+    }
+    r[at] = moved;
+}
+
+static void sort_ranges(range *r, size_t count) {
+    for (size_t k = count / 2; k-- > 0;) sift(r, k, count);
+    for (size_t last = count; last-- > 1;) {
+        const range top = r[0];
+        r[0] = r[last];
+        r[last] = top;
+        sift(r, 0, last);
+    }
+}
+
+/* The lowest legal offset outside all ranges; false: none. */
+static bool lowest_offset(const fitter *f, const spad__item *item, int64_t *out) {
+    int64_t offset;
+    if (!spad__item_next_offset(f->m, item, 0, &offset)) return false;
+    for (size_t k = 0; k < f->ranges.count; k++) {
+        const range *r = &f->ranges.items[k];
+        if (offset <= r->begin) break;
+        if (offset >= r->end) continue;
+        if (!spad__item_next_offset(f->m, item, r->end, &offset)) return false;
+    }
+    *out = offset;
+    return true;
+}
+
+/* ---- one order ------------------------------------------------------------------------ */
+
+/* Puts an item at its lowest place over all lanes; false: it has none. */
+static bool fit_item(fitter *f, int32_t i, int64_t *top) {
+    const spad__item *item = &f->m->items[i];
+    spad_plan_place best = {.offset = -1};
+    for (int64_t lane = spad__item_next_lane(f->m, item, 0); lane >= 0;
+         lane = spad__item_next_lane(f->m, item, lane + 1)) {
+        collect_ranges(f, i, lane);
+        if (f->no_memory) return false;
+        sort_ranges(f->ranges.items, f->ranges.count);
+        int64_t offset;
+        if (!lowest_offset(f, item, &offset)) continue;
+        if (best.offset < 0 || offset < best.offset) best = (spad_plan_place){offset, lane};
+        if (best.offset == 0) break;
+    }
+    if (best.offset < 0) return false;
+    int64_t end;
+    if (!spad__add(best.offset, item->size, &end)) return false;
+    f->place[i] = best;
+    *top = spad__max(*top, end);
+    if (item->piece_count > 0) f->done[f->done_count++] = i;
+    return true;
+}
+
+/* The height of first fit in the order, or -1: not placed, or above the limit. */
+static int64_t fit_order(fitter *f, int64_t limit, spad__stop *stop) {
+    int64_t top = 0;
+    f->done_count = 0;
+    for (int32_t i = 0; i < f->m->item_count; i++) f->place[i].offset = -1;
+    for (int32_t pins = 1; pins >= 0; pins--) {
+        for (int32_t k = 0; k < f->m->item_count; k++) {
+            const int32_t i = f->order[k];
+            if (f->m->items[i].pinned != (pins == 1)) continue;
+            if (k % 64 == 63 && limit != INT64_MAX && spad__stopped(stop)) return -1;
+            if (!fit_item(f, i, &top) || top > limit) return -1;
+        }
+    }
+    return top;
+}
+
+/* ---- orders ------------------------------------------------------------------------------- */
+
+static int64_t item_key(const fitter *f, int32_t i, int32_t kind) {
+    const spad__item *item = &f->m->items[i];
+    const int64_t size = spad__log2(item->size + 1) + spad__log2(item->lanes);
+    const int64_t life = spad__log2(f->hulls[i].end - f->hulls[i].begin + 1);
+    switch (kind) {
+    case 0: return size * 4096 + life;
+    case 1: return (size + life) * 4096 + size;
+    default: return life * 4096 + size;
+    }
+}
+
+static void order_by(fitter *f, int32_t kind) {
+    const int32_t n = f->m->item_count;
+    for (int32_t i = 0; i < n; i++)
+        f->rows[i] = (spad__row){~spad__sort_key(item_key(f, i, kind)), i};
+    spad__sort_rows(f->rows, f->scratch, (size_t)n);
+    for (int32_t i = 0; i < n; i++) f->order[i] = f->rows[i].value;
+}
+
+/* The best order with the items at the top, and some chance ones, further in front. */
+static void disturb_order(fitter *f, const spad_plan_place *best, int64_t height,
+                          spad__random *random) {
+    const int32_t n = f->m->item_count;
+    for (int32_t k = 0; k < n; k++) {
+        const int32_t i = f->best_order[k];
+        int64_t key = (int64_t)k * 16;
+        const bool top = best[i].offset + f->m->items[i].size == height;
+        if (top || spad__random_below(random, 8) == 0)
+            key -= spad__random_in(random, 0, 16 * (int64_t)n / (top ? 1 : 4) + 16);
+        f->rows[k] = (spad__row){spad__sort_key(key), i};
+    }
+    spad__sort_rows(f->rows, f->scratch, (size_t)n);
+    for (int32_t k = 0; k < n; k++) f->order[k] = f->rows[k].value;
+}
+
+/* ---- set-up ---------------------------------------------------------------------------------- */
+
+static void index_aparts(fitter *f) {
+    const spad__model *m = f->m;
+    for (int32_t k = 0; k < m->apart_count; k++) {
+        f->apart_first[m->aparts[k].a + 1]++;
+        f->apart_first[m->aparts[k].b + 1]++;
+    }
+    for (int32_t i = 0; i < m->item_count; i++) f->apart_first[i + 1] += f->apart_first[i];
+    for (int32_t k = 0; k < m->apart_count; k++) {
+        const spad__conflict c = m->aparts[k];
+        f->apart_with[f->apart_first[c.a]++] = c;
+        f->apart_with[f->apart_first[c.b]++] = (spad__conflict){.a = c.b,
+                                                                .b = c.a,
+                                                                .above = c.below,
+                                                                .below = c.above,
+                                                                .lanes_a = c.lanes_b,
+                                                                .lanes_b = c.lanes_a};
+    }
+    for (int32_t i = m->item_count; i > 0; i--) f->apart_first[i] = f->apart_first[i - 1];
+    f->apart_first[0] = 0;
+}
+
+static bool fitter_start(fitter *f, const spad__model *m) {
+    *f = (fitter){.m = m, .arena.host = m->arena.host};
+    const size_t n = (size_t)m->item_count + 1;
+    f->hulls = spad__arena_new(&f->arena, n * sizeof *f->hulls);
+    f->order = spad__arena_new(&f->arena, n * sizeof *f->order);
+    f->best_order = spad__arena_new(&f->arena, n * sizeof *f->best_order);
+    f->done = spad__arena_new(&f->arena, n * sizeof *f->done);
+    f->place = spad__arena_new(&f->arena, n * sizeof *f->place);
+    f->rows = spad__arena_new(&f->arena, n * sizeof *f->rows);
+    f->scratch = spad__arena_new(&f->arena, n * sizeof *f->scratch);
+    f->apart_first = spad__arena_new(&f->arena, (n + 1) * sizeof *f->apart_first);
+    f->apart_with =
+        spad__arena_new(&f->arena, (2 * (size_t)m->apart_count + 1) * sizeof *f->apart_with);
+    if (f->hulls == NULL || f->order == NULL || f->best_order == NULL || f->done == NULL ||
+        f->place == NULL || f->rows == NULL || f->scratch == NULL || f->apart_first == NULL ||
+        f->apart_with == NULL)
+        return false;
+    for (int32_t i = 0; i < m->item_count; i++) {
+        const spad__item *item = &m->items[i];
+        hull h = {INT32_MAX, 0};
+        for (int32_t k = 0; k < item->piece_count; k++) {
+            const spad__piece *piece = &m->pieces[item->piece_first + k];
+            if (piece->begin < h.begin) h.begin = piece->begin;
+            if (piece->end > h.end) h.end = piece->end;
+        }
+        f->hulls[i] = item->piece_count > 0 ? h : (hull){0, 0};
+    }
+    index_aparts(f);
+    return true;
+}
+
+spad_status spad__fit_run(const spad__model *m, uint64_t seed, int64_t enough, spad__stop *stop,
+                          spad_plan_place *place, int64_t *height) {
+    fitter f;
+    spad__random random = {seed};
+    *height = SPAD_UNBOUNDED;
+    bool ok = fitter_start(&f, m);
+    const int32_t rounds = m->item_count > LARGE ? ROUNDS_LARGE : ROUNDS;
+    for (int32_t round = 0; ok && round<rounds && * height> enough; round++) {
+        if (round > 0 && spad__stopped(stop)) break;
+        if (round < 3)
+            order_by(&f, round);
+        else if (*height != SPAD_UNBOUNDED)
+            disturb_order(&f, place, *height, &random);
+        else
+            break; /* an item that fits nowhere never will: pins, banks or lanes forbid it */
+        const int64_t limit = *height == SPAD_UNBOUNDED ? INT64_MAX : *height - 1;
+        const int64_t top = fit_order(&f, limit, stop);
+        if (f.no_memory) ok = false;
+        if (top < 0) continue;
+        *height = top;
+        for (int32_t i = 0; i < m->item_count; i++) {
+            place[i] = f.place[i];
+            f.best_order[i] = f.order[i];
+        }
+    }
+    spad__array_free(&m->arena.host, &f.ranges);
+    spad__arena_free(&f.arena);
+    return ok ? SPAD_OK : SPAD_ERR_HOST_MEMORY;
+}

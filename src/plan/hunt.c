@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The hunt for a plan of boxes.
+ *
+ * 1. Greedy passes with different preferences give a first plan. Most real
+ *    problems end here, at the largest load.
+ * 2. Up to SPAD__EXACT_BOXES the exact search tries to reach a target height in
+ *    many short runs (Luby's sequence of node limits), each with its own taste
+ *    in ordering options. Run times of such searches have heavy tails, so a
+ *    lucky short run beats a long one (Gomes et al. 2000). Half of the tastes
+ *    are drawn near one of those that came furthest. A run that ends without
+ *    being cut proves that the target is out of reach.
+ * 3. When a plan within a given height is asked for, that is the only target.
+ *    To minimise, targets form a ladder: the proved bound first, then a quarter
+ *    and half of the way to the best plan, then just below it; every rung gets
+ *    the same number of nodes, and twice as many in the next round. A plan that
+ *    is found or a target that is refuted moves the ladder.
+ *
+ * Everything is steered by node counts and the seed, so one thread gives the
+ * same plan on every machine; the deadline is only a cut. With more threads
+ * each has its own search and seed; heights and bounds are shared.
+ */
+#include "plan/hunt.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/random.h"
+#include "plan/core.h"
+#include "plan/skyline.h"
+#include "plan/valley.h"
+
+enum {
+    PASSES_SMALL = 8,  /* greedy passes before the exact search */
+    PASSES_LARGE = 48, /* and where there is none */
+    PASSES_BEFORE_CORE = 2,
+    PASSES_CORE = 12,
+    MOST_CORE = 20000, /* boxes: a pass around them looks at many */
+    MEMORY = 8,        /* tastes remembered */
+    MOST_HELPERS = 63,
+    RUNG_NODES = 40, /* nodes per box on a rung, in the first round */
+    PROGRESS_NS = 100000000
+};
+
+typedef struct remembered {
+    spad__taste taste;
+    int64_t depth;
+} remembered;
+
+/* The hunters of one hunt, one per thread. */
+typedef struct team {
+    pthread_mutex_t mutex; /* guards what the hunt has found, and the host */
+    spad_host host;
+    spad__stop stop; /* ends the hunt for all of them */
+} team;
+
+typedef struct hunter {
+    spad__hunt *hunt;
+    team *team;
+    spad_host host;
+    pthread_t thread;
+    spad__random random;
+    spad__valley *search;
+    int64_t *offset;
+    int64_t luby_step;
+    remembered memory[MEMORY];
+    int32_t memory_count;
+    int64_t next_progress;
+    bool main;
+    bool no_memory;
+} hunter;
+
+/* ---- what is shared ------------------------------------------------------------ */
+
+static void lock(hunter *h) {
+    pthread_mutex_lock(&h->team->mutex);
+}
+
+static void unlock(hunter *h) {
+    pthread_mutex_unlock(&h->team->mutex);
+}
+
+static void offer_plan(hunter *h, int64_t height) {
+    spad__hunt *hunt = h->hunt;
+    lock(h);
+    if (height < hunt->height) {
+        hunt->height = height;
+        memcpy(hunt->offset, h->offset, (size_t)hunt->boxes->count * sizeof *hunt->offset);
+    }
+    unlock(h);
+}
+
+static void offer_bound(hunter *h, int64_t low) {
+    lock(h);
+    h->hunt->low = spad__max(h->hunt->low, low);
+    unlock(h);
+}
+
+static void look(hunter *h, int64_t *low, int64_t *height) {
+    lock(h);
+    *low = h->hunt->low;
+    *height = h->hunt->height;
+    unlock(h);
+}
+
+static bool finished(hunter *h) {
+    int64_t low;
+    int64_t height;
+    look(h, &low, &height);
+    return height <= spad__max(low, h->hunt->enough) || low > h->hunt->capacity;
+}
+
+/* Tells the caller how far things are; true: go on. */
+static bool report(hunter *h) {
+    const spad_plan_options *options = h->hunt->options;
+    if (!h->main || options->progress == NULL) return true;
+    const int64_t now = spad__clock();
+    if (now < h->next_progress) return true;
+    h->next_progress = now + PROGRESS_NS;
+    int64_t low;
+    int64_t height;
+    look(h, &low, &height);
+    const int64_t unit = h->hunt->boxes->unit;
+    const spad_plan_progress progress = {
+        .nanoseconds = now - h->hunt->started,
+        .height = height == INT64_MAX ? SPAD_UNBOUNDED : height * unit,
+        .bound = low * unit,
+        .nodes = h->search != NULL ? spad__valley_nodes(h->search) : 0,
+        .restarts = h->luby_step};
+    if (options->progress(options->context, &progress) == 0) return true;
+    spad__stop_now(h->hunt->stop);
+    spad__stop_now(&h->team->stop);
+    return false;
+}
+
+/* ---- greedy passes ------------------------------------------------------------------ */
+
+static const spad__preference first_preferences[] = {{256, 512, 0}, {512, 256, 0}, {256, 256, 0},
+                                                     {512, 0, 0},   {0, 512, 0},   {256, 256, 64}};
+
+static spad__preference next_preference(hunter *h, int32_t pass) {
+    const int32_t known = (int32_t)(sizeof first_preferences / sizeof *first_preferences);
+    if (pass < known) return first_preferences[pass];
+    return (spad__preference){.size = (int32_t)spad__random_in(&h->random, 0, 512),
+                              .width = (int32_t)spad__random_in(&h->random, 0, 512),
+                              .noise = (int32_t)spad__random_in(&h->random, 0, 80)};
+}
+
+/* Passes over the core alone until it is as low as the bound. fixed: per box of the whole,
+ * the offset in the best of them, or -1. Returns its height, or -1: no memory. */
+static int64_t pack_core(hunter *h, const spad__core *core, int64_t *fixed) {
+    const spad__boxes *whole = h->hunt->boxes;
+    spad__skyline *skyline = spad__skyline_create(&core->boxes, &h->host);
+    if (skyline == NULL) return -1;
+    int64_t best = INT64_MAX;
+    for (int32_t k = 0; k < PASSES_CORE && best > h->hunt->low; k++) {
+        if (k > 0 && spad__stopped(&h->team->stop)) break;
+        const spad__preference preference = next_preference(h, k);
+        const int64_t limit = best == INT64_MAX ? INT64_MAX : best - 1;
+        const int64_t height =
+            spad__skyline_pass(skyline, &preference, spad__random_next(&h->random), NULL, limit,
+                               h->offset); /* the core has fewer boxes than the whole */
+        if (height < 0) continue;
+        best = height;
+        for (int32_t i = 0; i < whole->count; i++) fixed[i] = -1;
+        for (int32_t i = 0; i < core->boxes.count; i++) fixed[core->origin[i]] = h->offset[i];
+    }
+    spad__skyline_destroy(skyline);
+    return best;
+}
+
+/* The core first, then the rest around it. */
+static bool core_passes(hunter *h, spad__skyline *skyline) {
+    spad__hunt *hunt = h->hunt;
+    const size_t room = (size_t)hunt->boxes->count * sizeof(int64_t);
+    int64_t *fixed = spad__new(&h->host, room);
+    bool ok = fixed != NULL;
+    for (int64_t percent = 90; ok && percent >= 50 && !finished(h); percent -= 10) {
+        if (spad__stopped(&h->team->stop)) break;
+        spad__core core;
+        ok = spad__core_build(&core, hunt->boxes, percent);
+        const bool small = ok && core.boxes.count <= MOST_CORE;
+        const int64_t height = small ? pack_core(h, &core, fixed) : INT64_MAX;
+        ok = ok && height >= 0;
+        for (int32_t k = 0; ok && k < 2 && height < hunt->height && !finished(h); k++) {
+            const spad__preference preference = next_preference(h, k);
+            const int64_t top =
+                spad__skyline_pass(skyline, &preference, spad__random_next(&h->random), fixed,
+                                   hunt->height - 1, h->offset);
+            if (top >= 0) offer_plan(h, top);
+        }
+        spad__core_free(&core);
+        if (height > hunt->low) break; /* a larger core will not be lower */
+    }
+    spad__free(&h->host, fixed, room);
+    return ok;
+}
+
+static bool greedy_passes(hunter *h) {
+    spad__hunt *hunt = h->hunt;
+    spad__skyline *skyline = spad__skyline_create(hunt->boxes, &h->host);
+    if (skyline == NULL) return false;
+    const bool large = hunt->boxes->count > SPAD__EXACT_BOXES;
+    const bool patient = large && hunt->options->deadline_ns > 0;
+    const int32_t passes = large ? PASSES_LARGE : PASSES_SMALL;
+    bool ok = true;
+    for (int32_t k = 0; ok && (k < passes || (patient && !finished(h))); k++) {
+        if (hunt->height <= spad__max(hunt->low, hunt->enough)) break;
+        if (k > 0 && (spad__stopped(&h->team->stop) || !report(h))) break;
+        if (large && k == PASSES_BEFORE_CORE) ok = core_passes(h, skyline);
+        const spad__preference preference = next_preference(h, k);
+        const int64_t limit = hunt->height == INT64_MAX ? INT64_MAX : hunt->height - 1;
+        const int64_t height = spad__skyline_pass(
+            skyline, &preference, spad__random_next(&h->random), NULL, limit, h->offset);
+        if (height >= 0) offer_plan(h, height);
+    }
+    spad__skyline_destroy(skyline);
+    return ok;
+}
+
+/* ---- tastes -------------------------------------------------------------------------- */
+
+static spad__taste fresh_taste(spad__random *random) {
+    return (spad__taste){.width = (int32_t)spad__random_in(random, 0, 256),
+                         .size = (int32_t)spad__random_in(random, 0, 512),
+                         .noise = (int32_t)spad__random_in(random, 0, 800),
+                         .edge = (int32_t)spad__random_in(random, 200, 400),
+                         .flush = (int32_t)spad__random_in(random, 300, 500),
+                         .tight_first = spad__random_below(random, 10) < 7};
+}
+
+static int32_t nudge(spad__random *random, int32_t value, int32_t by) {
+    const int64_t moved = value + spad__random_in(random, -by, by);
+    return (int32_t)spad__max(moved, 0);
+}
+
+static spad__taste next_taste(hunter *h) {
+    spad__random *random = &h->random;
+    if (h->memory_count == 0 || spad__random_below(random, 2) == 0) return fresh_taste(random);
+    spad__taste taste = h->memory[spad__random_below(random, (uint64_t)h->memory_count)].taste;
+    taste.width = nudge(random, taste.width, 32);
+    taste.size = nudge(random, taste.size, 64);
+    taste.noise = nudge(random, taste.noise, 100);
+    taste.edge = nudge(random, taste.edge, 32);
+    taste.flush = nudge(random, taste.flush, 32);
+    return taste;
+}
+
+/* Keeps the tastes that came furthest, best first. */
+static void remember_taste(hunter *h, const spad__taste *taste, int64_t depth) {
+    if (h->memory_count == MEMORY && h->memory[MEMORY - 1].depth >= depth) return;
+    int32_t k = h->memory_count < MEMORY ? h->memory_count++ : MEMORY - 1;
+    for (; k > 0 && h->memory[k - 1].depth < depth; k--) h->memory[k] = h->memory[k - 1];
+    h->memory[k] = (remembered){*taste, depth};
+}
+
+/* 1 1 2 1 1 2 4 1 1 2 1 1 2 4 8 ... (Luby, Sinclair and Zuckerman 1993) */
+static int64_t luby(int64_t step) {
+    for (;;) {
+        int64_t power = 1;
+        while (2 * power - 1 < step) power *= 2;
+        if (2 * power - 1 == step) return power;
+        step -= power - 1;
+    }
+}
+
+/* ---- targets --------------------------------------------------------------------------- */
+
+static int64_t height_of(const spad__boxes *b, const int64_t *offset) {
+    int64_t height = 0;
+    for (int32_t i = 0; i < b->count; i++) height = spad__max(height, offset[i] + b->size[i]);
+    return height;
+}
+
+/* Nodes that may still be spent. */
+static int64_t nodes_left(const hunter *h) {
+    const int64_t limit = h->hunt->node_limit;
+    return limit == 0 ? INT64_MAX : limit - spad__valley_nodes(h->search);
+}
+
+/* Restarts at one target until `budget` nodes are spent or it is settled. */
+static void try_target(hunter *h, int64_t target, int64_t budget) {
+    const int64_t n = h->hunt->boxes->count;
+    spad__valley_capacity(h->search, target);
+    h->memory_count = 0; /* how far a taste comes depends on the target */
+    const int64_t until = spad__valley_nodes(h->search) + budget;
+    while (spad__valley_nodes(h->search) < until && nodes_left(h) > 0) {
+        if (spad__stopped(&h->team->stop) || !report(h) || finished(h)) return;
+        const spad__taste taste = next_taste(h);
+        const int64_t limit = (n + n / 2 + 50) * luby(++h->luby_step);
+        switch (spad__valley_run(h->search, &taste, spad__random_next(&h->random),
+                                 spad__min(limit, nodes_left(h)), &h->team->stop, h->offset)) {
+        case SPAD__FOUND: offer_plan(h, height_of(h->hunt->boxes, h->offset)); return;
+        case SPAD__NONE: offer_bound(h, target + 1); return;
+        case SPAD__CUT: remember_taste(h, &taste, spad__valley_depth(h->search)); break;
+        case SPAD__NO_MEMORY: h->no_memory = true; return;
+        }
+    }
+}
+
+static const int64_t rung_eighths[] = {0, 4, 7, 8}; /* of the way to just below the best */
+
+static void climb_ladder(hunter *h) {
+    const int64_t n = h->hunt->boxes->count;
+    for (int64_t budget = n * RUNG_NODES;; budget *= 2) {
+        for (int32_t rung = 0; rung < 4;) {
+            int64_t low;
+            int64_t height;
+            look(h, &low, &height);
+            if (finished(h) || spad__stopped(&h->team->stop) || nodes_left(h) <= 0 || h->no_memory)
+                return;
+            const int64_t gap = height - 1 - low;
+            const int64_t target = low + gap * rung_eighths[rung] / 8;
+            const bool same = rung > 0 && target == low;
+            if (!same) try_target(h, target, budget);
+            int64_t low_now;
+            int64_t height_now;
+            look(h, &low_now, &height_now);
+            if (height_now == height) rung++; /* a rung that gives way is climbed again */
+        }
+    }
+}
+
+static void hunt_exactly(hunter *h) {
+    const spad_plan_options *options = h->hunt->options;
+    if (options->goal == SPAD_PLAN_MINIMIZE) {
+        climb_ladder(h);
+        return;
+    }
+    while (!finished(h) && !spad__stopped(&h->team->stop) && nodes_left(h) > 0 && !h->no_memory)
+        try_target(h, h->hunt->enough, INT64_MAX / 2);
+}
+
+/* ---- threads ----------------------------------------------------------------------------- */
+
+/* The caller's host need not be made for threads. */
+static void *locked_resize(void *context, void *block, size_t old_size, size_t new_size) {
+    team *t = context;
+    pthread_mutex_lock(&t->mutex);
+    void *moved = t->host.resize(t->host.ctx, block, old_size, new_size);
+    pthread_mutex_unlock(&t->mutex);
+    return moved;
+}
+
+static bool hunter_start(hunter *h, spad__hunt *hunt, team *t, uint64_t seed) {
+    *h = (hunter){.hunt = hunt,
+                  .team = t,
+                  .host = {.resize = locked_resize, .ctx = t},
+                  .random = {hunt->options->seed + seed}};
+    h->offset = spad__new(&h->host, (size_t)hunt->boxes->count * sizeof *h->offset);
+    return h->offset != NULL;
+}
+
+static void hunter_end(hunter *h) {
+    if (h->search != NULL) h->hunt->nodes += spad__valley_nodes(h->search);
+    h->hunt->restarts += h->luby_step;
+    spad__valley_destroy(h->search);
+    spad__free(&h->host, h->offset, (size_t)h->hunt->boxes->count * sizeof *h->offset);
+}
+
+static void *hunter_work(void *argument) {
+    hunter *h = argument;
+    h->search = spad__valley_create(h->hunt->boxes, &h->host);
+    if (h->search != NULL)
+        hunt_exactly(h);
+    else
+        h->no_memory = true;
+    if (finished(h)) spad__stop_now(&h->team->stop);
+    return NULL;
+}
+
+/* The exact search: hunter 0 in this thread, the others in theirs. A helper that
+ * cannot start is done without. */
+static void hunt_together(hunter *first, hunter *helpers, int32_t count) {
+    int32_t running = 0;
+    for (; running < count; running++) {
+        hunter *h = &helpers[running];
+        const uint64_t seed = ((uint64_t)running + 1) << 32;
+        if (!hunter_start(h, first->hunt, first->team, seed)) break;
+        if (pthread_create(&h->thread, NULL, hunter_work, h) != 0) {
+            hunter_end(h);
+            break;
+        }
+    }
+    hunter_work(first);
+    spad__stop_now(&first->team->stop); /* it is done: limits are those of every thread */
+    for (int32_t k = 0; k < running; k++) {
+        pthread_join(helpers[k].thread, NULL);
+        hunter_end(&helpers[k]);
+    }
+}
+
+bool spad__hunt_run(spad__hunt *hunt) {
+    team t = {.host = *hunt->host, .stop.deadline = hunt->stop->deadline};
+    hunter first;
+    hunter *helpers = NULL;
+    const int32_t wanted = hunt->options->threads - 1;
+    const int32_t count = wanted < 0 ? 0 : wanted < MOST_HELPERS ? wanted : MOST_HELPERS;
+    const size_t room = (size_t)count * sizeof *helpers;
+    pthread_mutex_init(&t.mutex, NULL);
+    bool ok = hunter_start(&first, hunt, &t, 0);
+    first.main = true;
+    ok = ok && greedy_passes(&first);
+    if (ok && hunt->boxes->count <= SPAD__EXACT_BOXES && !finished(&first) &&
+        !spad__stopped(&t.stop)) {
+        if (count > 0) helpers = spad__new(hunt->host, room);
+        hunt_together(&first, helpers, helpers != NULL ? count : 0);
+        spad__free(hunt->host, helpers, room);
+    }
+    hunter_end(&first);
+    pthread_mutex_destroy(&t.mutex);
+    return ok && !first.no_memory;
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From buffers to items, from times to sections.
+ *
+ * Items. Buffers that are aliases share one offset, so they are one item: a
+ * shape made of pieces. A buffer without gaps gives one piece; a gap cuts it
+ * into pieces, the one inside the gap with the window as its bytes.
+ *
+ * Sections. Walk the ends and beginnings of all pieces in time order, ends
+ * first at equal times. Whenever a piece ends after another one began since
+ * the last cut, the pieces in use are a maximal clique of the overlap graph:
+ * a section. A piece is in the sections closed between its beginning and its
+ * end, and two pieces overlap in time exactly when they share a section
+ * (interval graphs: Fulkerson and Gross 1965). There are at most as many
+ * sections as pieces. O(n log n) by way of a radix sort.
+ */
+#include "plan/model.h"
+
+#include "base/checked.h"
+#include "plan/sort.h"
+
+/* ---- items: union of aliases --------------------------------------------------- */
+
+static int32_t find_root(int32_t *parent, int32_t i) {
+    while (parent[i] != i) {
+        parent[i] = parent[parent[i]];
+        i = parent[i];
+    }
+    return i;
+}
+
+/* Numbers the alias groups in the order of their first buffer. */
+static bool number_items(spad__model *m) {
+    const spad_plan *plan = m->plan;
+    const int32_t n = (int32_t)plan->buffers.count;
+    int32_t *parent = spad__arena_new(&m->arena, ((size_t)n + 1) * sizeof *parent);
+    m->item_of = spad__arena_new(&m->arena, ((size_t)n + 1) * sizeof *m->item_of);
+    if (parent == NULL || m->item_of == NULL) return false;
+    for (int32_t i = 0; i < n; i++) parent[i] = i;
+    for (size_t k = 0; k < plan->aliases.count; k++) {
+        const int32_t a = find_root(parent, plan->aliases.items[k].a);
+        const int32_t b = find_root(parent, plan->aliases.items[k].b);
+        parent[a < b ? b : a] = a < b ? a : b; /* the first buffer is the root */
+    }
+    for (int32_t i = 0; i < n; i++) {
+        const int32_t root = find_root(parent, i);
+        m->item_of[i] = root == i ? m->item_count++ : m->item_of[root];
+    }
+    return true;
+}
+
+static bool lcm(int64_t a, int64_t b, int64_t *out) {
+    int64_t x = a;
+    int64_t y = b;
+    while (y != 0) {
+        const int64_t rest = x % y;
+        x = y;
+        y = rest;
+    }
+    return spad__mul(a / x, b, out);
+}
+
+/* Joins the rules of a buffer into its item. */
+static spad_status join_rules(spad__model *m, spad__item *item, const spad_plan_buffer *b,
+                              spad_error *error) {
+    if (!lcm(item->alignment, b->alignment, &item->alignment)) {
+        return spad__fail(error, SPAD_ERR_OVERFLOW,
+                          "the common alignment of an alias group does not fit 64 bits");
+    }
+    if (b->pinned) {
+        if (item->pinned && (item->offset != b->offset || item->lane != b->lane))
+            m->contradiction = true;
+        item->pinned = true;
+        item->offset = b->offset;
+        item->lane = b->lane;
+    }
+    item->size = spad__max(item->size, b->size);
+    item->lanes = spad__max(item->lanes, b->lanes);
+    if (b->bank > 0) item->banked = true;
+    return SPAD_OK;
+}
+
+static int32_t pieces_of(const spad_plan_buffer *b) {
+    return b->size == 0 ? 0 : (int32_t)(2 * b->gap_count + 1);
+}
+
+static void add_piece(spad__model *m, spad__item *item, int32_t *slot, const spad_plan_buffer *b,
+                      int64_t lo, int64_t hi) {
+    if (lo == hi) return;
+    m->pieces[*slot] = (spad__piece){.lo = lo, .hi = hi, .lanes = b->lanes};
+    item->piece_count++;
+    (*slot)++;
+}
+
+typedef struct moment_list {
+    spad__row *rows; /* two per piece: value = 2 * piece + (1 for a beginning) */
+    size_t count;
+} moment_list;
+
+static void add_times(moment_list *times, int32_t piece, int64_t lower, int64_t upper) {
+    times->rows[times->count++] = (spad__row){spad__sort_key(lower), 2 * piece + 1};
+    times->rows[times->count++] = (spad__row){spad__sort_key(upper), 2 * piece};
+}
+
+/* The pieces of one buffer, with their times. */
+static void cut_buffer(spad__model *m, spad__item *item, int32_t *slot, const spad_plan_buffer *b,
+                       moment_list *times) {
+    if (b->size == 0) return;
+    int64_t from = b->lower;
+    for (size_t k = 0; k <= b->gap_count; k++) {
+        const int64_t until = k < b->gap_count ? b->gaps[k].lower : b->upper;
+        if (from < until) {
+            add_times(times, *slot, from, until);
+            add_piece(m, item, slot, b, 0, b->size);
+        }
+        if (k == b->gap_count) return;
+        const spad_plan_gap *gap = &b->gaps[k];
+        if (gap->window_lower < gap->window_upper) {
+            add_times(times, *slot, gap->lower, gap->upper);
+            add_piece(m, item, slot, b, gap->window_lower, gap->window_upper);
+        }
+        from = gap->upper;
+    }
+}
+
+/* ---- sections ------------------------------------------------------------------- */
+
+static bool number_sections(spad__model *m, moment_list *times) {
+    spad__row *scratch = spad__new(&m->arena.host, (times->count + 1) * sizeof *scratch);
+    m->moment = spad__arena_new(&m->arena, ((size_t)m->piece_count + 1) * sizeof *m->moment);
+    if (scratch == NULL || m->moment == NULL) {
+        spad__free(&m->arena.host, scratch, (times->count + 1) * sizeof *scratch);
+        return false;
+    }
+    /* ends before beginnings: they come first in the stable order */
+    size_t ends = 0;
+    for (size_t i = 0; i < times->count; i++)
+        if ((times->rows[i].value & 1) == 0) scratch[ends++] = times->rows[i];
+    for (size_t i = 0; i < times->count; i++)
+        if ((times->rows[i].value & 1) == 1) scratch[ends++] = times->rows[i];
+    spad__sort_rows(scratch, times->rows, times->count);
+    bool begun = false;
+    int64_t last = 0;
+    for (size_t i = 0; i < times->count; i++) {
+        spad__piece *piece = &m->pieces[scratch[i].value / 2];
+        if (scratch[i].value & 1) {
+            piece->begin = m->section_count;
+            last = (int64_t)(scratch[i].key ^ (UINT64_C(1) << 63));
+            begun = true;
+            continue;
+        }
+        if (begun) m->moment[m->section_count++] = last;
+        begun = false;
+        piece->end = m->section_count;
+    }
+    spad__free(&m->arena.host, scratch, (times->count + 1) * sizeof *scratch);
+    return true;
+}
+
+/* ---- the whole ------------------------------------------------------------------- */
+
+static spad_status join_apart(spad__model *m) {
+    const spad_plan *plan = m->plan;
+    m->aparts = spad__arena_new(&m->arena, (plan->aparts.count + 1) * sizeof *m->aparts);
+    if (m->aparts == NULL) return SPAD_ERR_HOST_MEMORY;
+    for (size_t k = 0; k < plan->aparts.count; k++) {
+        const spad__pair pair = plan->aparts.items[k];
+        if (plan->buffers.items[pair.a].size == 0 || plan->buffers.items[pair.b].size == 0)
+            continue;
+        const spad_plan_buffer *a = &plan->buffers.items[pair.a];
+        const spad_plan_buffer *b = &plan->buffers.items[pair.b];
+        if (m->item_of[pair.a] == m->item_of[pair.b]) m->contradiction = true;
+        m->aparts[m->apart_count++] = (spad__conflict){.a = m->item_of[pair.a],
+                                                       .b = m->item_of[pair.b],
+                                                       .above = a->size,
+                                                       .below = b->size,
+                                                       .lanes_a = a->lanes,
+                                                       .lanes_b = b->lanes};
+    }
+    return SPAD_OK;
+}
+
+/* Banks of one item must divide one another and its alignment, so that the next
+ * legal offset is found in a few steps. */
+static spad_status check_nesting(const spad__model *m, spad_error *error) {
+    for (int32_t i = 0; i < m->item_count; i++) {
+        const spad__item *item = &m->items[i];
+        int64_t other = item->alignment;
+        for (int32_t k = 0; item->banked && k < item->rule_count; k++) {
+            const int64_t bank = m->rules[item->rule_first + k].bank;
+            if (bank == 0) continue;
+            if ((bank % other != 0 && other % bank != 0) ||
+                (bank % item->alignment != 0 && item->alignment % bank != 0)) {
+                return spad__fail(error, SPAD_ERR_ARGUMENT,
+                                  "banks of %lld B and %lld B in one alias group do not divide one "
+                                  "another or its alignment of %lld",
+                                  (long long)bank, (long long)other, (long long)item->alignment);
+            }
+            other = bank;
+        }
+    }
+    return SPAD_OK;
+}
+
+/* A pin must also suit the other members of its alias group. */
+static void check_pins(spad__model *m) {
+    for (int32_t i = 0; i < m->item_count; i++) {
+        spad__item *item = &m->items[i];
+        if (!item->pinned) continue;
+        item->pinned = false; /* what would a free item be allowed? */
+        int64_t offset;
+        int64_t top;
+        if (!spad__add(item->offset, item->size, &top) ||
+            !spad__item_next_offset(m, item, item->offset, &offset) || offset != item->offset ||
+            spad__item_next_lane(m, item, item->lane) != item->lane)
+            m->contradiction = true;
+        item->pinned = true;
+    }
+}
+
+static void judge(spad__model *m) {
+    m->boxable = m->apart_count == 0;
+    m->plain = true;
+    m->common_alignment = m->item_count > 0 ? m->items[0].alignment : 1;
+    int64_t least_lanes = INT64_MAX;
+    for (int32_t i = 0; i < m->item_count; i++) {
+        const spad__item *item = &m->items[i];
+        if (item->alignment != m->common_alignment) m->common_alignment = 0;
+        if (item->pinned) m->boxable = false;
+        if (item->piece_count == 0) continue;
+        if (item->banked) m->boxable = false;
+        if (item->piece_count > 1 || m->pieces[item->piece_first].lo > 0 ||
+            m->pieces[item->piece_first].hi < item->size)
+            m->plain = false;
+        for (int32_t k = 0; k < item->piece_count; k++)
+            least_lanes = spad__min(least_lanes, m->pieces[item->piece_first + k].lanes);
+    }
+    /* two tiles that each take more than half of the lanes are never side by side */
+    if (least_lanes <= m->plan->lanes / 2) m->boxable = false;
+    m->plain = m->plain && m->boxable;
+}
+
+static bool needs_rule(const spad_plan *plan, const spad_plan_buffer *b) {
+    return b->bank > 0 || plan->lanes > 1;
+}
+
+static spad_status fill_items(spad__model *m, moment_list *times, spad_error *error) {
+    const spad_plan *plan = m->plan;
+    const int32_t n = (int32_t)plan->buffers.count;
+    for (int32_t i = 0; i < m->item_count; i++) m->items[i].alignment = 1;
+    /* first count, then place: pieces and bank rules of one item lie together */
+    for (int32_t i = 0; i < n; i++) {
+        spad__item *item = &m->items[m->item_of[i]];
+        item->piece_first += pieces_of(&plan->buffers.items[i]);
+        item->rule_first += needs_rule(plan, &plan->buffers.items[i]);
+    }
+    int32_t pieces = 0;
+    int32_t rules = 0;
+    for (int32_t i = 0; i < m->item_count; i++) {
+        const int32_t piece_room = m->items[i].piece_first;
+        const int32_t rule_room = m->items[i].rule_first;
+        m->items[i].piece_first = pieces;
+        m->items[i].rule_first = rules;
+        pieces += piece_room;
+        rules += rule_room;
+    }
+    for (int32_t i = 0; i < n; i++) {
+        const spad_plan_buffer *b = &plan->buffers.items[i];
+        spad__item *item = &m->items[m->item_of[i]];
+        int32_t slot = item->piece_first + item->piece_count;
+        cut_buffer(m, item, &slot, b, times);
+        if (needs_rule(plan, b))
+            m->rules[item->rule_first + item->rule_count++] =
+                (spad__rule){b->bank, b->size, b->lanes};
+        const spad_status status = join_rules(m, item, b, error);
+        if (status != SPAD_OK) return status;
+    }
+    return SPAD_OK;
+}
+
+spad_status spad__model_build(spad__model *m, const spad_plan *plan, spad_error *error) {
+    *m = (spad__model){.plan = plan, .arena.host = plan->host};
+    if (!number_items(m)) return spad__fail_host_memory(error);
+    size_t pieces = 0;
+    size_t rules = 0;
+    for (size_t i = 0; i < plan->buffers.count; i++) {
+        pieces += (size_t)pieces_of(&plan->buffers.items[i]);
+        rules += needs_rule(plan, &plan->buffers.items[i]);
+    }
+    if (pieces > INT32_MAX / 4) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "a plan has at most %d pieces of lifetimes",
+                          INT32_MAX / 4);
+    }
+    m->piece_count = (int32_t)pieces;
+    m->items = spad__arena_new(&m->arena, ((size_t)m->item_count + 1) * sizeof *m->items);
+    m->pieces = spad__arena_new(&m->arena, (pieces + 1) * sizeof *m->pieces);
+    m->rules = spad__arena_new(&m->arena, (rules + 1) * sizeof *m->rules);
+    moment_list times = {.rows = spad__new(&plan->host, (2 * pieces + 1) * sizeof *times.rows)};
+    spad_status status = SPAD_ERR_HOST_MEMORY;
+    if (m->items != NULL && m->pieces != NULL && m->rules != NULL && times.rows != NULL) {
+        status = fill_items(m, &times, error);
+        if (status == SPAD_OK && !number_sections(m, &times)) status = SPAD_ERR_HOST_MEMORY;
+    }
+    spad__free(&plan->host, times.rows, (2 * pieces + 1) * sizeof *times.rows);
+    if (status == SPAD_OK) status = join_apart(m);
+    if (status == SPAD_ERR_HOST_MEMORY) return spad__fail_host_memory(error);
+    if (status == SPAD_OK) status = check_nesting(m, error);
+    if (status != SPAD_OK) return status;
+    check_pins(m);
+    judge(m);
+    return status;
+}
+
+void spad__model_free(spad__model *m) {
+    spad__arena_free(&m->arena);
+}
+
+bool spad__item_next_offset(const spad__model *m, const spad__item *item, int64_t from,
+                            int64_t *out) {
+    if (item->pinned) {
+        *out = item->offset;
+        return from <= item->offset;
+    }
+    int64_t offset = spad__max(from, 0);
+    for (bool moved = true; moved;) {
+        moved = false;
+        if (!spad__align_up(offset, item->alignment, &offset)) return false;
+        for (int32_t k = 0; item->banked && k < item->rule_count; k++) {
+            const spad__rule *rule = &m->rules[item->rule_first + k];
+            if (rule->bank == 0 || offset % rule->bank <= rule->bank - rule->size) continue;
+            if (!spad__align_up(offset, rule->bank, &offset)) return false;
+            moved = true;
+        }
+    }
+    *out = offset;
+    return true;
+}
+
+int64_t spad__item_next_lane(const spad__model *m, const spad__item *item, int64_t from) {
+    if (item->pinned) return from <= item->lane ? item->lane : -1;
+    if (item->rule_count == 0) return spad__plan_start_lane(m->plan, item->lanes, from);
+    int64_t lane = from;
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (int32_t k = 0; k < item->rule_count; k++) {
+            const int64_t lanes = m->rules[item->rule_first + k].lanes;
+            const int64_t next = spad__plan_start_lane(m->plan, lanes, lane);
+            if (next < 0) return -1;
+            if (next != lane) moved = true;
+            lane = next;
+        }
+    }
+    return lane;
+}

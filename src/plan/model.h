@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The model: what the solvers see of a problem. Times have become sections,
+ * alias groups one item, gaps and windows pieces; see model.c.
+ */
+#ifndef SPAD_PLAN_MODEL_H
+#define SPAD_PLAN_MODEL_H
+
+#include "plan/problem.h"
+
+/* Bytes [lo, hi) above the offset of its item, in sections [begin, end). */
+typedef struct spad__piece {
+    int32_t begin;
+    int32_t end;
+    int64_t lo;
+    int64_t hi;
+    int64_t lanes;
+} spad__piece;
+
+/* A rule of one member of an item: it starts at a lane that suits its lanes and does
+ * not cross a multiple of bank (0: no banks). */
+typedef struct spad__rule {
+    int64_t bank;
+    int64_t size;
+    int64_t lanes;
+} spad__rule;
+
+/* Items a and b share no byte if, with d = offset of b - offset of a,
+ *   d >= above, or d <= -below, or lane of b >= lane of a + lanes_a,
+ *   or lane of a >= lane of b + lanes_b. */
+typedef struct spad__conflict {
+    int32_t a;
+    int32_t b;
+    int64_t above;
+    int64_t below;
+    int64_t lanes_a;
+    int64_t lanes_b;
+} spad__conflict;
+
+typedef struct spad__item {
+    int32_t piece_first;
+    int32_t piece_count; /* 0: an item without bytes */
+    int32_t rule_first;  /* rules: only on several lanes or with banks */
+    int32_t rule_count;
+    int64_t size; /* largest hi */
+    int64_t alignment;
+    int64_t offset; /* of a pin */
+    int64_t lane;
+    int64_t lanes; /* most lanes of a member */
+    bool banked;   /* some rule has a bank */
+    bool pinned;
+} spad__item;
+
+/*
+ * Invariants
+ *   two pieces are in use at a common moment exactly when their sections meet
+ *   moment[s] is a time at which every piece with begin <= s < end is in use
+ *   item_of[b] is the item of buffer b; items are numbered by their first buffer
+ */
+typedef struct spad__model {
+    const spad_plan *plan;
+    spad__arena arena;
+    int32_t item_count;
+    int32_t piece_count;
+    int32_t section_count;
+    int32_t apart_count;
+    bool contradiction; /* pins or rules of one alias group exclude each other */
+    bool boxable;       /* no pins, banks, aparts; no two tiles fit side by side in the lanes */
+    bool plain;         /* boxable, and every item is one piece */
+    int64_t common_alignment; /* of all items, if it is the same; else 0 */
+    spad__item *items;
+    spad__piece *pieces;
+    spad__rule *rules;
+    spad__conflict *aparts; /* of buffers that are kept apart */
+    int32_t *item_of;
+    int64_t *moment;
+} spad__model;
+
+/* SPAD_ERR_HOST_MEMORY, SPAD_ERR_ARGUMENT (banks of an alias group that do not divide
+ * one another), SPAD_ERR_OVERFLOW. Free the model in every case. */
+spad_status spad__model_build(spad__model *model, const spad_plan *plan, spad_error *error);
+void spad__model_free(spad__model *model);
+
+/* The lowest legal offset of an item at or above `from`; false: none below 2^63. */
+bool spad__item_next_offset(const spad__model *model, const spad__item *item, int64_t from,
+                            int64_t *out);
+
+/* The lowest legal start lane of an item at or above `from`, or -1. */
+int64_t spad__item_next_lane(const spad__model *model, const spad__item *item, int64_t from);
+
+#endif

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Exact search for items of any shape, by deciding conflicts.
+ *
+ * Every item has an offset and a lane, each as low as the decisions so far
+ * allow. A conflict is a pair of pieces in use together, or a pair of
+ * buffers kept apart; it is settled in one of four ways: a below b, b below
+ * a, a left of b, b left of a. Each way is a difference constraint
+ * "x >= y + distance" between offsets or between lanes. Constraints of this
+ * form, together with any rule about single values (alignment, banks, start
+ * lanes, pins), have a least solution, found by raising values until all hold:
+ * the minimum of two solutions, item by item, is a solution too. So:
+ *   - if the least solution breaks no conflict, it is the lowest plan that agrees
+ *     with the decisions;
+ *   - otherwise some broken conflict must be decided, and its four ways are all
+ *     there are.
+ * Depth first over these decisions is therefore exact, whatever the rules are.
+ * A plan that is found lowers the limit on all tops; a search that ends proves
+ * that the best plan is optimal.
+ *
+ * The broken conflict with the fewest ways that respect the limit is decided first,
+ * then the lowest one; of its ways the one that raises least. Cost of a node:
+ * O(conflicts) to look for it and O(decisions) to raise. For problems of up to a
+ * hundred items or so; boxes have a faster search (valley.c).
+ */
+#include "plan/pairs.h"
+
+#include "base/checked.h"
+#include "plan/shapes.h"
+
+enum { WAYS = 4, MAX_CONFLICTS = 1 << 22, STEPS_PER_LOOK_AT_THE_CLOCK = 256 };
+
+/* value[to] >= value[from] + distance; variable 2i is the offset of item i, 2i + 1
+ * its lane. */
+typedef struct edge {
+    int32_t from;
+    int32_t to;
+    int64_t distance;
+    int32_t next; /* older edge with the same `from`, or -1 */
+} edge;
+
+typedef struct change {
+    int32_t variable;
+    int64_t old;
+} change;
+
+typedef struct decision {
+    int32_t edge_mark;
+    int32_t change_mark;
+    int32_t way_next;
+    int32_t way_count;
+    edge way[WAYS];
+} decision;
+
+typedef struct searcher {
+    spad__pairs *pairs;
+    const spad__model *m;
+    spad_host host;
+    spad__arena arena;
+    int64_t limit; /* highest top that is still of interest */
+    int64_t *value;
+    int32_t *newest_edge; /* per variable */
+    int32_t *queue;       /* ring of variables whose value has risen */
+    bool *queued;
+    int32_t variables;
+    bool positive; /* all distances are: a circle of decisions cannot hold */
+    bool no_memory;
+    bool cut;
+    int64_t steps;
+    SPAD_ARRAY(spad__conflict) conflicts;
+    SPAD_ARRAY(edge) edges;
+    SPAD_ARRAY(change) changes;
+    SPAD_ARRAY(decision) decisions;
+} searcher;
+
+/* ---- raising ------------------------------------------------------------------------ */
+
+/* Counts work against the limits; false: time to stop. */
+static bool step(searcher *s) {
+    s->steps++;
+    const int64_t limit = s->pairs->node_limit;
+    if ((limit > 0 && s->steps > limit) ||
+        (s->steps % STEPS_PER_LOOK_AT_THE_CLOCK == 0 && spad__stopped(s->pairs->stop)))
+        s->cut = true;
+    return !s->cut;
+}
+
+/* The lowest legal value of a variable at or above `least`; false: above the limit. */
+static bool legal_value(const searcher *s, int32_t variable, int64_t least, int64_t *out) {
+    const spad__item *item = &s->m->items[variable / 2];
+    if (variable % 2 == 1) {
+        *out = spad__item_next_lane(s->m, item, least);
+        return *out >= 0;
+    }
+    return spad__item_next_offset(s->m, item, least, out) && *out <= s->limit - item->size;
+}
+
+static bool raise_value(searcher *s, int32_t variable, int64_t least) {
+    int64_t value;
+    if (!legal_value(s, variable, least, &value)) return false;
+    if (!spad__array_reserve(&s->host, &s->changes, 1)) {
+        s->no_memory = s->cut = true;
+        return false;
+    }
+    s->changes.items[s->changes.count++] = (change){variable, s->value[variable]};
+    s->value[variable] = value;
+    return true;
+}
+
+/* Raises what the newest edge asks for, and on. False: it cannot hold. */
+static bool propagate(searcher *s) {
+    const edge *newest = &s->edges.items[s->edges.count - 1];
+    const int32_t origin = newest->from;
+    int32_t head = 0;
+    int32_t count = 0;
+    s->queue[count++] = origin;
+    s->queued[origin] = true;
+    bool holds = true;
+    while (count > 0) {
+        const int32_t from = s->queue[head];
+        head = head + 1 == s->variables ? 0 : head + 1;
+        count--;
+        s->queued[from] = false;
+        for (int32_t e = s->newest_edge[from]; holds && e >= 0; e = s->edges.items[e].next) {
+            const int32_t to = s->edges.items[e].to;
+            const int64_t least = s->value[from] + s->edges.items[e].distance;
+            if (s->value[to] >= least) continue;
+            holds = step(s) && !(to == origin && s->positive) && raise_value(s, to, least);
+            if (!holds || s->queued[to]) continue;
+            const int32_t tail =
+                head + count < s->variables ? head + count : head + count - s->variables;
+            s->queue[tail] = to;
+            count++;
+            s->queued[to] = true;
+        }
+    }
+    return holds;
+}
+
+/* ---- decisions ------------------------------------------------------------------------- */
+
+static bool add_edge(searcher *s, edge e) {
+    e.next = s->newest_edge[e.from];
+    s->newest_edge[e.from] = (int32_t)s->edges.count;
+    s->edges.items[s->edges.count++] = e;
+    return propagate(s);
+}
+
+static void undo(searcher *s, const decision *d) {
+    while (s->edges.count > (size_t)d->edge_mark) {
+        const edge *e = &s->edges.items[--s->edges.count];
+        s->newest_edge[e->from] = e->next;
+    }
+    while (s->changes.count > (size_t)d->change_mark) {
+        const change *c = &s->changes.items[--s->changes.count];
+        s->value[c->variable] = c->old;
+    }
+}
+
+static bool is_broken(const searcher *s, const spad__conflict *c) {
+    const int64_t d = s->value[2 * c->b] - s->value[2 * c->a];
+    if (d >= c->above || -d >= c->below) return false;
+    const int64_t l = s->value[2 * c->b + 1] - s->value[2 * c->a + 1];
+    return l < c->lanes_a && -l < c->lanes_b;
+}
+
+/* Lists the ways to settle a conflict that respect the limit, the cheapest first. */
+static int32_t list_ways(const searcher *s, const spad__conflict *c, edge *ways) {
+    const int32_t a = 2 * c->a;
+    const int32_t b = 2 * c->b;
+    const edge all[WAYS] = {{a, b, c->above, -1},
+                            {b, a, c->below, -1},
+                            {a + 1, b + 1, c->lanes_a, -1},
+                            {b + 1, a + 1, c->lanes_b, -1}};
+    int64_t cost[WAYS];
+    int32_t count = 0;
+    for (int32_t k = 0; k < WAYS; k++) {
+        int64_t value;
+        const int64_t least = s->value[all[k].from] + all[k].distance;
+        if (!legal_value(s, all[k].to, least, &value)) continue;
+        const int64_t rise = k < 2 ? value - s->value[all[k].to] : 0;
+        int32_t at = count++;
+        for (; at > 0 && cost[at - 1] > rise; at--) {
+            cost[at] = cost[at - 1];
+            ways[at] = ways[at - 1];
+        }
+        cost[at] = rise;
+        ways[at] = all[k];
+    }
+    return count;
+}
+
+/* Picks the conflict to decide. False: none is broken, the values are a plan. */
+static bool choose(const searcher *s, decision *d) {
+    bool found = false;
+    int64_t lowest = 0;
+    for (size_t k = 0; k < s->conflicts.count; k++) {
+        const spad__conflict *c = &s->conflicts.items[k];
+        if (!is_broken(s, c)) continue;
+        const int64_t height = spad__max(s->value[2 * c->a], s->value[2 * c->b]);
+        edge ways[WAYS];
+        const int32_t count = list_ways(s, c, ways);
+        if (found && (count > d->way_count || (count == d->way_count && height >= lowest)))
+            continue;
+        found = true;
+        lowest = height;
+        d->way_count = count;
+        for (int32_t w = 0; w < count; w++) d->way[w] = ways[w];
+        if (count == 0) return true;
+    }
+    return found;
+}
+
+/* ---- the search -------------------------------------------------------------------------- */
+
+/* False: something sits higher than is still of interest. */
+static bool within_limit(const searcher *s) {
+    for (int32_t i = 0; i < s->m->item_count; i++)
+        if (s->value[2 * i] > s->limit - s->m->items[i].size) return false;
+    return true;
+}
+
+static void keep_plan(searcher *s) {
+    int64_t height = 0;
+    for (int32_t i = 0; i < s->m->item_count; i++) {
+        s->pairs->place[i] = (spad_plan_place){s->value[2 * i], s->value[2 * i + 1]};
+        height = spad__max(height, s->value[2 * i] + s->m->items[i].size);
+    }
+    s->pairs->height = height;
+    s->limit = height - 1;
+}
+
+/* Takes the next way of the newest decision that has one; false: none is left. */
+static bool advance(searcher *s) {
+    while (s->decisions.count > 0) {
+        decision *d = &s->decisions.items[s->decisions.count - 1];
+        undo(s, d);
+        if (s->cut) return false;
+        if (d->way_next == d->way_count) {
+            s->decisions.count--;
+            continue;
+        }
+        if (add_edge(s, d->way[d->way_next++])) return true;
+    }
+    return false;
+}
+
+static void search(searcher *s) {
+    for (;;) {
+        if (!spad__array_reserve(&s->host, &s->decisions, 1) ||
+            !spad__array_reserve(&s->host, &s->edges, 1)) {
+            s->no_memory = s->cut = true;
+            return;
+        }
+        s->pairs->nodes++;
+        if (!step(s)) return;
+        decision d = {.edge_mark = (int32_t)s->edges.count,
+                      .change_mark = (int32_t)s->changes.count};
+        if (within_limit(s)) {
+            if (choose(s, &d)) {
+                s->decisions.items[s->decisions.count++] = d;
+            } else {
+                keep_plan(s);
+                if (s->pairs->height <= s->pairs->enough) return;
+            }
+        }
+        if (!advance(s)) return;
+    }
+}
+
+/* ---- set-up --------------------------------------------------------------------------------- */
+
+static bool add_conflict(searcher *s, const spad__conflict *c) {
+    if (s->conflicts.count >= MAX_CONFLICTS) return s->cut = true, false;
+    if (!spad__array_reserve(&s->host, &s->conflicts, 1)) return s->no_memory = true, false;
+    s->conflicts.items[s->conflicts.count++] = *c;
+    if (c->above <= 0 || c->below <= 0) s->positive = false;
+    return true;
+}
+
+static bool list_item_conflicts(searcher *s, int32_t i, int32_t j) {
+    const spad__item *a = &s->m->items[i];
+    const spad__item *b = &s->m->items[j];
+    for (int32_t k = 0; k < a->piece_count; k++) {
+        const spad__piece *p = &s->m->pieces[a->piece_first + k];
+        for (int32_t l = 0; l < b->piece_count; l++) {
+            const spad__piece *q = &s->m->pieces[b->piece_first + l];
+            if (!spad__pieces_meet(p, q)) continue;
+            const spad__conflict c = spad__conflict_of(i, p, j, q);
+            if (!add_conflict(s, &c)) return false;
+        }
+    }
+    return true;
+}
+
+static bool list_conflicts(searcher *s) {
+    for (int32_t i = 0; i < s->m->item_count; i++)
+        for (int32_t j = i + 1; j < s->m->item_count; j++)
+            if (!list_item_conflicts(s, i, j)) return false;
+    for (int32_t k = 0; k < s->m->apart_count; k++)
+        if (!add_conflict(s, &s->m->aparts[k])) return false;
+    return true;
+}
+
+static bool searcher_start(searcher *s) {
+    s->variables = 2 * s->m->item_count;
+    const size_t room = (size_t)s->variables + 1;
+    s->value = spad__arena_new(&s->arena, room * sizeof *s->value);
+    s->newest_edge = spad__arena_new(&s->arena, room * sizeof *s->newest_edge);
+    s->queue = spad__arena_new(&s->arena, room * sizeof *s->queue);
+    s->queued = spad__arena_new(&s->arena, room * sizeof *s->queued);
+    if (s->value == NULL || s->newest_edge == NULL || s->queue == NULL || s->queued == NULL)
+        return s->no_memory = true, false;
+    for (int32_t k = 0; k < s->variables; k++) s->newest_edge[k] = -1;
+    return list_conflicts(s);
+}
+
+/* Every variable at its lowest legal value; false: one has none below the limit. */
+static bool lowest_values(searcher *s) {
+    for (int32_t k = 0; k < s->variables; k++)
+        if (!legal_value(s, k, 0, &s->value[k])) return false;
+    return true;
+}
+
+spad_status spad__pairs_run(spad__pairs *pairs) {
+    searcher s = {.pairs = pairs,
+                  .m = pairs->model,
+                  .host = pairs->model->arena.host,
+                  .arena.host = pairs->model->arena.host,
+                  .positive = true};
+    s.limit = spad__min(pairs->capacity, pairs->height - 1);
+    pairs->complete = false;
+    if (searcher_start(&s)) {
+        if (lowest_values(&s)) search(&s);
+        pairs->complete = !s.cut && !(pairs->height <= pairs->enough);
+    }
+    spad__array_free(&s.host, &s.conflicts);
+    spad__array_free(&s.host, &s.edges);
+    spad__array_free(&s.host, &s.changes);
+    spad__array_free(&s.host, &s.decisions);
+    spad__arena_free(&s.arena);
+    return s.no_memory ? SPAD_ERR_HOST_MEMORY : SPAD_OK;
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Building a problem: every buffer is checked against its own rules when it
+ * is added, so that the solver sees only sound ones. Whether buffers fit
+ * together is the solver's business.
+ */
+#include "plan/problem.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/checked.h"
+
+spad_status spad_plan_create(spad_plan **out, const spad_host *host, spad_error *error) {
+    *out = NULL;
+    const spad_host memory = spad__host_or_default(host);
+    spad_plan *plan = spad__new(&memory, sizeof *plan);
+    if (plan == NULL) return spad__fail_host_memory(error);
+    plan->host = memory;
+    plan->arena.host = memory;
+    plan->capacity = SPAD_UNBOUNDED;
+    plan->lanes = 1;
+    *out = plan;
+    return SPAD_OK;
+}
+
+void spad_plan_destroy(spad_plan *plan) {
+    if (plan == NULL) return;
+    const spad_host host = plan->host;
+    spad__array_free(&host, &plan->buffers);
+    spad__array_free(&host, &plan->aliases);
+    spad__array_free(&host, &plan->aparts);
+    spad__array_free(&host, &plan->names);
+    spad__arena_free(&plan->arena);
+    spad__free(&host, plan, sizeof *plan);
+}
+
+spad_status spad_plan_set_capacity(spad_plan *plan, int64_t capacity, spad_error *error) {
+    if (capacity < 0) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "a capacity of %lld B is negative",
+                          (long long)capacity);
+    }
+    plan->capacity = capacity;
+    return SPAD_OK;
+}
+
+spad_status spad_plan_set_space(spad_plan *plan, const spad_space *space, spad_error *error) {
+    if (plan->buffers.count > 0) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "the space of a plan is set before its buffers are added");
+    }
+    plan->space = space;
+    plan->lanes = space->lanes;
+    plan->capacity =
+        space->bytes == SPAD_UNBOUNDED ? SPAD_UNBOUNDED : space->bytes - space->reserved;
+    return SPAD_OK;
+}
+
+size_t spad_plan_count(const spad_plan *plan) {
+    return plan->buffers.count;
+}
+
+const spad_plan_buffer *spad_plan_get(const spad_plan *plan, size_t number) {
+    return number < plan->buffers.count ? &plan->buffers.items[number] : NULL;
+}
+
+int64_t spad_plan_capacity(const spad_plan *plan) {
+    return plan->capacity;
+}
+
+int64_t spad_plan_lanes(const spad_plan *plan) {
+    return plan->lanes;
+}
+
+const char *spad__plan_label(const spad_plan *plan, size_t number, char *field, size_t size) {
+    const char *name = plan->buffers.items[number].name;
+    if (name != NULL)
+        snprintf(field, size, "'%.*s'", SPAD_NAME_FACT_MAX, name);
+    else
+        snprintf(field, size, "number %lld", (long long)number);
+    return field;
+}
+
+/* ---- names: a hash index --------------------------------------------------- */
+
+uint64_t spad__plan_hash(const char *name, size_t length) {
+    uint64_t hash = UINT64_C(0xCBF29CE484222325); /* FNV-1a, then mixed */
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)name[i]) * UINT64_C(0x100000001B3);
+    return hash ^ hash >> 29;
+}
+
+/* The slot of a name, or the empty one where it would go. */
+static size_t name_slot(const spad_plan *plan, const char *name, size_t length) {
+    const size_t mask = plan->names.capacity - 1;
+    size_t slot = (size_t)spad__plan_hash(name, length) & mask;
+    for (; plan->names.items[slot] != 0; slot = (slot + 1) & mask) {
+        const char *other = plan->buffers.items[plan->names.items[slot] - 1].name;
+        if (strncmp(other, name, length) == 0 && other[length] == '\0') break;
+    }
+    return slot;
+}
+
+int32_t spad__plan_find(const spad_plan *plan, const char *name, size_t length) {
+    if (plan->names.count == 0) return -1;
+    return (int32_t)plan->names.items[name_slot(plan, name, length)] - 1;
+}
+
+/* Keeps a quarter of the slots empty. */
+static bool names_reserve(spad_plan *plan) {
+    if (plan->names.count + plan->names.count / 3 + 1 < plan->names.capacity) return true;
+    const size_t slots = plan->names.capacity == 0 ? 16 : plan->names.capacity * 2;
+    uint32_t *items = spad__new(&plan->host, slots * sizeof *items);
+    if (items == NULL) return false;
+    spad__free(&plan->host, plan->names.items, plan->names.capacity * sizeof *items);
+    plan->names.items = items;
+    plan->names.capacity = slots;
+    for (size_t i = 0; i < plan->buffers.count; i++) {
+        const char *name = plan->buffers.items[i].name;
+        if (name != NULL) items[name_slot(plan, name, strlen(name))] = (uint32_t)i + 1;
+    }
+    return true;
+}
+
+void spad__plan_forget(spad_plan *plan, size_t count) {
+    plan->buffers.count = count;
+    if (plan->names.count == 0) return;
+    memset(plan->names.items, 0, plan->names.capacity * sizeof *plan->names.items);
+    plan->names.count = 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *name = plan->buffers.items[i].name;
+        if (name == NULL) continue;
+        plan->names.items[name_slot(plan, name, strlen(name))] = (uint32_t)i + 1;
+        plan->names.count++;
+    }
+}
+
+/* ---- lanes ------------------------------------------------------------------- */
+
+static const spad_lane_rule *lane_rule(const spad_space *space, int64_t lanes) {
+    for (size_t i = 0; i < space->lane_rule_count; i++) {
+        const spad_lane_rule *rule = &space->lane_rules[i];
+        if (rule->lanes_min <= lanes && lanes <= rule->lanes_max) return rule;
+    }
+    return NULL;
+}
+
+int64_t spad__plan_start_lane(const spad_plan *plan, int64_t lanes, int64_t from) {
+    const int64_t last = plan->lanes - lanes;
+    if (plan->space == NULL || plan->space->lane_rule_count == 0) return from <= last ? from : -1;
+    const spad_lane_rule *rule = lane_rule(plan->space, lanes);
+    int64_t best = -1;
+    for (size_t i = 0; rule != NULL && i < rule->start_count; i++) {
+        const int64_t start = rule->starts[i];
+        if (start >= from && start <= last && (best < 0 || start < best)) best = start;
+    }
+    return best;
+}
+
+/* ---- rules of one buffer -------------------------------------------------------- */
+
+static spad_status check_lifetime(const spad_plan_buffer *b, const char *label, spad_error *error) {
+    if (b->upper <= b->lower) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "buffer %s lives from %lld to %lld: upper must be above lower", label,
+                          (long long)b->lower, (long long)b->upper);
+    }
+    int64_t free_from = b->lower;
+    for (size_t i = 0; i < b->gap_count; i++) {
+        const spad_plan_gap *gap = &b->gaps[i];
+        if (gap->lower < free_from || gap->upper <= gap->lower || gap->upper > b->upper) {
+            return spad__fail(error, SPAD_ERR_ARGUMENT,
+                              "gap %lld-%lld of buffer %s is empty, outside the lifetime or not "
+                              "behind the gap before it",
+                              (long long)gap->lower, (long long)gap->upper, label);
+        }
+        if (gap->window_lower < 0 || gap->window_upper < gap->window_lower ||
+            gap->window_upper > b->size) {
+            return spad__fail(error, SPAD_ERR_BOUNDS,
+                              "window %lld:%lld of a gap of buffer %s is outside its %lld B",
+                              (long long)gap->window_lower, (long long)gap->window_upper, label,
+                              (long long)b->size);
+        }
+        free_from = gap->upper;
+    }
+    return SPAD_OK;
+}
+
+static spad_status check_size(const spad_plan *plan, const spad_plan_buffer *b, const char *label,
+                              spad_error *error) {
+    if (b->size < 0) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "buffer %s has a negative size of %lld B",
+                          label, (long long)b->size);
+    }
+    if (b->alignment < 1) {
+        return spad__fail(error, SPAD_ERR_ALIGNMENT, "buffer %s has alignment %lld; use 1 for none",
+                          label, (long long)b->alignment);
+    }
+    if (b->bank != 0 && (b->bank < 0 || b->size > b->bank)) {
+        return spad__fail(error, SPAD_ERR_NO_FIT,
+                          "buffer %s of %lld B does not fit a bank of %lld B", label,
+                          (long long)b->size, (long long)b->bank);
+    }
+    if (b->bank > 0 && b->bank % b->alignment != 0 && b->alignment % b->bank != 0) {
+        return spad__fail(error, SPAD_ERR_ALIGNMENT,
+                          "buffer %s has alignment %lld and banks of %lld B; one must divide the "
+                          "other",
+                          label, (long long)b->alignment, (long long)b->bank);
+    }
+    if (b->lanes < 1 || spad__plan_start_lane(plan, b->lanes, 0) < 0) {
+        return spad__fail(error, SPAD_ERR_LANES,
+                          "buffer %s takes %lld lanes; no start lane allows that on %lld lanes",
+                          label, (long long)b->lanes, (long long)plan->lanes);
+    }
+    return SPAD_OK;
+}
+
+static spad_status check_pin(const spad_plan *plan, const spad_plan_buffer *b, const char *label,
+                             spad_error *error) {
+    if (!b->pinned) return SPAD_OK;
+    int64_t top;
+    if (b->offset < 0 || !spad__add(b->offset, b->size, &top)) {
+        return spad__fail(error, SPAD_ERR_BOUNDS, "buffer %s is pinned at offset %lld", label,
+                          (long long)b->offset);
+    }
+    if (top > plan->capacity) {
+        spad__fail(error, SPAD_ERR_BOUNDS,
+                   "buffer %s is pinned at %lld and ends at %lld, above the capacity of %lld B",
+                   label, (long long)b->offset, (long long)top, (long long)plan->capacity);
+        spad__fact_amounts(error, top, plan->capacity, SPAD_NO_FACT);
+        return SPAD_ERR_BOUNDS;
+    }
+    if (b->offset % b->alignment != 0) {
+        return spad__fail(error, SPAD_ERR_ALIGNMENT,
+                          "buffer %s is pinned at %lld, which is no multiple of its alignment %lld",
+                          label, (long long)b->offset, (long long)b->alignment);
+    }
+    if (b->bank > 0 && b->offset % b->bank > b->bank - b->size) {
+        return spad__fail(error, SPAD_ERR_BOUNDS,
+                          "buffer %s is pinned at %lld and crosses a border of its %lld B banks",
+                          label, (long long)b->offset, (long long)b->bank);
+    }
+    if (b->lane < 0 || spad__plan_start_lane(plan, b->lanes, b->lane) != b->lane) {
+        return spad__fail(error, SPAD_ERR_LANES,
+                          "buffer %s of %lld lanes is pinned at lane %lld, which is no start lane "
+                          "for it",
+                          label, (long long)b->lanes, (long long)b->lane);
+    }
+    return SPAD_OK;
+}
+
+/* Fills in what zero stands for. */
+static spad_plan_buffer with_defaults(const spad_plan *plan, const spad_plan_buffer *buffer) {
+    spad_plan_buffer b = *buffer;
+    const spad_space *space = plan->space;
+    if (b.alignment == 0) b.alignment = space != NULL ? space->alignment : 1;
+    if (b.lanes == 0) b.lanes = 1;
+    if (b.bank == 0 && space != NULL && space->banks_exclusive) b.bank = space->bank_bytes;
+    if (b.size == 0) b.bank = 0;
+    return b;
+}
+
+spad_status spad_plan_add(spad_plan *plan, const spad_plan_buffer *buffer, size_t *number,
+                          spad_error *error) {
+    const size_t length = buffer->name != NULL ? strlen(buffer->name) : 0;
+    char label[SPAD_NAME_FACT_MAX + 16];
+    if (buffer->name != NULL)
+        snprintf(label, sizeof label, "'%.*s'", SPAD_NAME_FACT_MAX, buffer->name);
+    else
+        snprintf(label, sizeof label, "number %lld", (long long)plan->buffers.count);
+    if (plan->buffers.count >= INT32_MAX / 4) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "a plan has at most %d buffers", INT32_MAX / 4);
+    }
+    spad_plan_buffer b = with_defaults(plan, buffer);
+    spad_status status = check_lifetime(&b, label, error);
+    if (status == SPAD_OK) status = check_size(plan, &b, label, error);
+    if (status == SPAD_OK) status = check_pin(plan, &b, label, error);
+    if (status == SPAD_OK && b.name != NULL && spad__plan_find(plan, b.name, length) >= 0)
+        status = spad__fail(error, SPAD_ERR_NAME, "there is already a buffer %s", label);
+    if (status != SPAD_OK) {
+        spad__fact_names(error, b.name, NULL);
+        return status;
+    }
+    const spad__arena_mark mark = spad__arena_here(&plan->arena);
+    if (!spad__array_reserve(&plan->host, &plan->buffers, 1) || !names_reserve(plan)) goto fail;
+    if (b.name != NULL) {
+        b.name = spad__arena_copy(&plan->arena, b.name, length);
+        if (b.name == NULL) goto fail;
+    }
+    if (b.gap_count > 0) {
+        spad_plan_gap *gaps = spad__arena_new(&plan->arena, b.gap_count * sizeof *gaps);
+        if (gaps == NULL) goto fail;
+        memcpy(gaps, b.gaps, b.gap_count * sizeof *gaps);
+        b.gaps = gaps;
+    }
+    if (b.name != NULL) {
+        plan->names.items[name_slot(plan, b.name, length)] = (uint32_t)plan->buffers.count + 1;
+        plan->names.count++;
+    }
+    if (number != NULL) *number = plan->buffers.count;
+    plan->buffers.items[plan->buffers.count++] = b;
+    return SPAD_OK;
+fail:
+    spad__arena_rewind(&plan->arena, mark);
+    return spad__fail_host_memory(error);
+}
+
+/* ---- pairs ------------------------------------------------------------------------ */
+
+static spad_status check_pair(const spad_plan *plan, size_t a, size_t b, spad_error *error) {
+    if (a < plan->buffers.count && b < plan->buffers.count && a != b) return SPAD_OK;
+    return spad__fail(error, SPAD_ERR_ARGUMENT,
+                      "buffers %lld and %lld are no pair: there are %lld buffers, counted from 0",
+                      (long long)a, (long long)b, (long long)plan->buffers.count);
+}
+
+spad_status spad_plan_alias(spad_plan *plan, size_t a, size_t b, spad_error *error) {
+    const spad_status status = check_pair(plan, a, b, error);
+    if (status != SPAD_OK) return status;
+    if (!spad__array_reserve(&plan->host, &plan->aliases, 1)) return spad__fail_host_memory(error);
+    plan->aliases.items[plan->aliases.count++] = (spad__pair){(int32_t)a, (int32_t)b};
+    return SPAD_OK;
+}
+
+spad_status spad_plan_apart(spad_plan *plan, size_t a, size_t b, spad_error *error) {
+    const spad_status status = check_pair(plan, a, b, error);
+    if (status != SPAD_OK) return status;
+    if (!spad__array_reserve(&plan->host, &plan->aparts, 1)) return spad__fail_host_memory(error);
+    plan->aparts.items[plan->aparts.count++] = (spad__pair){(int32_t)a, (int32_t)b};
+    return SPAD_OK;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The problem as the caller gave it; see problem.c.
+ */
+#ifndef SPAD_PLAN_PROBLEM_H
+#define SPAD_PLAN_PROBLEM_H
+
+#include "base/memory.h"
+#include "spad/plan.h"
+
+typedef struct spad__pair {
+    int32_t a;
+    int32_t b;
+} spad__pair;
+
+/*
+ * Invariants
+ *   every buffer obeys its own rules (see spad_plan_add), alignment >= 1, lanes >= 1
+ *   names: open addressing, a power of two of slots, number + 1 or 0 for an empty one
+ */
+struct spad_plan {
+    spad_host host;
+    spad__arena arena;       /* names and gaps */
+    const spad_space *space; /* NULL: one lane, no rules */
+    int64_t capacity;
+    int64_t lanes;
+    SPAD_ARRAY(spad_plan_buffer) buffers;
+    SPAD_ARRAY(spad__pair) aliases;
+    SPAD_ARRAY(spad__pair) aparts;
+    SPAD_ARRAY(uint32_t) names; /* count: slots in use */
+};
+
+/* A hash of a name. */
+uint64_t spad__plan_hash(const char *name, size_t length);
+
+/* The number of the buffer with that name, or -1. */
+int32_t spad__plan_find(const spad_plan *plan, const char *name, size_t length);
+
+/* Takes back the buffers from number `count` on; the arena is the caller's business. */
+void spad__plan_forget(spad_plan *plan, size_t count);
+
+/* The lowest legal start lane at or after `from` for a tile of `lanes` lanes, or -1. */
+int64_t spad__plan_start_lane(const spad_plan *plan, int64_t lanes, int64_t from);
+
+/* "'name'" or "number 7" for messages. */
+const char *spad__plan_label(const spad_plan *plan, size_t number, char *field, size_t size);
+
+#endif

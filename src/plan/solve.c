@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Solving a problem: build the model, send it to the searches that suit it,
+ * and turn what came out into places and a verdict.
+ *
+ *   boxes       hunt.c: greedy passes, then the exact valley search
+ *   the rest    fit.c: first fit, then pairs.c: exact for every rule
+ * A problem that is no set of boxes but fits into boxes (hulls in time, rounded
+ * sizes) tries those first: good plans, but no proof.
+ */
+#include <string.h>
+
+#include "base/checked.h"
+#include "plan/bound.h"
+#include "plan/fit.h"
+#include "plan/hint.h"
+#include "plan/hunt.h"
+#include "plan/model.h"
+#include "plan/pairs.h"
+
+const char *spad_plan_verdict_name(spad_plan_verdict verdict) {
+    switch (verdict) {
+    case SPAD_PLAN_OPTIMAL: return "optimal";
+    case SPAD_PLAN_FEASIBLE: return "feasible";
+    case SPAD_PLAN_INFEASIBLE: return "infeasible";
+    case SPAD_PLAN_UNKNOWN: return "unknown";
+    }
+    return "unknown";
+}
+
+enum { HULL_NODES = 200 }; /* per box, where boxes are only hulls */
+
+/* Heights are bytes. place: per item, of the best plan so far. */
+typedef struct solver {
+    const spad_plan *plan;
+    const spad_plan_options *options;
+    spad_plan_result *result;
+    spad__model model;
+    spad__bound bound;
+    spad__stop stop;
+    int64_t started;
+    spad_plan_place *place;
+    int64_t height;   /* SPAD_UNBOUNDED: no plan yet */
+    int64_t low;      /* no plan is lower: proved */
+    bool exact_boxes; /* the problem is one of boxes */
+    bool impossible;  /* no plan at any height: proved */
+} solver;
+
+/* ---- results ---------------------------------------------------------------------- */
+
+static spad_status result_create(spad_plan_result **out, const spad_plan *plan, spad_error *error) {
+    spad_plan_result *result = spad__new(&plan->host, sizeof *result);
+    spad_host *host = spad__new(&plan->host, sizeof *host);
+    if (result == NULL || host == NULL) {
+        spad__free(&plan->host, result, sizeof *result);
+        spad__free(&plan->host, host, sizeof *host);
+        return spad__fail_host_memory(error);
+    }
+    *host = plan->host;
+    result->owned = host;
+    result->count = plan->buffers.count;
+    result->height = SPAD_UNBOUNDED;
+    *out = result;
+    return SPAD_OK;
+}
+
+void spad_plan_result_destroy(spad_plan_result *result) {
+    if (result == NULL) return;
+    const spad_host host = *(const spad_host *)result->owned;
+    spad__free(&host, result->owned, sizeof(spad_host));
+    spad__free(&host, result->places, (result->count + 1) * sizeof *result->places);
+    spad__free(&host, result, sizeof *result);
+}
+
+/* ---- what is left to do --------------------------------------------------------------- */
+
+/* A plan of this height is all that is asked for. */
+static int64_t enough(const solver *s) {
+    if (s->options->goal == SPAD_PLAN_MINIMIZE) return s->low;
+    return spad__max(spad__min(s->plan->capacity, SPAD_UNBOUNDED - 1), s->low);
+}
+
+static bool is_settled(const solver *s) {
+    return s->height <= enough(s) || s->low > s->plan->capacity;
+}
+
+/* ---- boxes ----------------------------------------------------------------------------- */
+
+static void take_boxes(solver *s, const spad__boxes *b, const int64_t *offset) {
+    const spad__model *m = &s->model;
+    for (int32_t i = 0; i < m->item_count; i++)
+        s->place[i] = (spad_plan_place){0, spad__item_next_lane(m, &m->items[i], 0)};
+    for (int32_t i = 0; i < b->count; i++) s->place[b->item[i]].offset = offset[i] * b->unit;
+    s->height = 0; /* items without bytes in use have a top as well */
+    for (int32_t i = 0; i < m->item_count; i++)
+        s->height = spad__max(s->height, s->place[i].offset + m->items[i].size);
+}
+
+static int64_t capacity_in_units(const solver *s, const spad__boxes *b) {
+    return s->plan->capacity == SPAD_UNBOUNDED ? INT64_MAX : s->plan->capacity / b->unit;
+}
+
+static spad_status hunt_boxes(solver *s, const spad__boxes *b, spad_error *error) {
+    const size_t room = ((size_t)b->count + 1) * sizeof(int64_t);
+    int64_t *offset = spad__new(&s->plan->host, room);
+    if (offset == NULL) return spad__fail_host_memory(error);
+    const bool decide = s->options->goal == SPAD_PLAN_DECIDE;
+    /* boxes that are only hulls are worth some effort, not all of it */
+    int64_t node_limit = s->options->node_limit;
+    if (!b->exact && (node_limit == 0 || node_limit > HULL_NODES * (int64_t)b->count))
+        node_limit = HULL_NODES * (int64_t)b->count;
+    spad__hunt hunt = {.boxes = b,
+                       .host = &s->plan->host,
+                       .options = s->options,
+                       .stop = &s->stop,
+                       .started = s->started,
+                       .capacity = capacity_in_units(s, b),
+                       .enough = decide ? capacity_in_units(s, b) : b->max_load,
+                       .low = b->max_load,
+                       .height = INT64_MAX,
+                       .node_limit = node_limit,
+                       .offset = offset};
+    spad_status status = SPAD_OK;
+    if (!spad__hunt_run(&hunt)) status = spad__fail_host_memory(error);
+    if (status == SPAD_OK && hunt.height != INT64_MAX) take_boxes(s, b, offset);
+    if (b->exact) s->low = spad__max(s->low, hunt.low * b->unit);
+    s->result->nodes += hunt.nodes;
+    s->result->restarts += hunt.restarts;
+    spad__free(&s->plan->host, offset, room);
+    return status;
+}
+
+static spad_status solve_boxes(solver *s, spad_error *error) {
+    spad__boxes boxes;
+    bool suits;
+    spad_status status = spad__boxes_build(&boxes, &s->model, &suits, error);
+    if (status == SPAD_OK && suits && boxes.count > 0) {
+        s->exact_boxes = boxes.exact;
+        status = hunt_boxes(s, &boxes, error);
+    }
+    spad__boxes_free(&boxes);
+    return status;
+}
+
+/* ---- any shape ----------------------------------------------------------------------------- */
+
+static spad_status fit_items(solver *s, spad_error *error) {
+    const size_t room = ((size_t)s->model.item_count + 1) * sizeof(spad_plan_place);
+    spad_plan_place *place = spad__new(&s->plan->host, room);
+    if (place == NULL) return spad__fail_host_memory(error);
+    int64_t height;
+    const spad_status status =
+        spad__fit_run(&s->model, s->options->seed, enough(s), &s->stop, place, &height);
+    if (status == SPAD_OK && height < s->height) {
+        s->height = height;
+        memcpy(s->place, place, room);
+    }
+    spad__free(&s->plan->host, place, room);
+    return status == SPAD_OK ? SPAD_OK : spad__fail_host_memory(error);
+}
+
+static spad_status search_pairs(solver *s, spad_error *error) {
+    if (s->model.item_count > SPAD__EXACT_ITEMS) return SPAD_OK;
+    spad__pairs pairs = {.model = &s->model,
+                         .stop = &s->stop,
+                         .node_limit = s->options->node_limit,
+                         .enough = enough(s),
+                         .height = s->height,
+                         .capacity = s->plan->capacity,
+                         .place = s->place};
+    if (spad__pairs_run(&pairs) != SPAD_OK) return spad__fail_host_memory(error);
+    s->height = pairs.height;
+    s->result->nodes += pairs.nodes;
+    if (!pairs.complete) return SPAD_OK;
+    /* nothing is lower than the best plan, or than the capacity */
+    if (s->plan->capacity < s->height && s->plan->capacity != SPAD_UNBOUNDED)
+        s->low = spad__max(s->low, s->plan->capacity + 1);
+    else if (s->height == SPAD_UNBOUNDED)
+        s->impossible = true;
+    else
+        s->low = s->height;
+    return SPAD_OK;
+}
+
+/* ---- places and the verdict --------------------------------------------------------------------
+ */
+
+static spad_status write_places(solver *s, spad_error *error) {
+    spad_plan_result *r = s->result;
+    if (s->height == SPAD_UNBOUNDED) return SPAD_OK;
+    r->places = spad__new(&s->plan->host, (r->count + 1) * sizeof *r->places);
+    if (r->places == NULL) return spad__fail_host_memory(error);
+    spad__hint_apply(&s->model, s->place, s->height);
+    for (size_t i = 0; i < r->count; i++) r->places[i] = s->place[s->model.item_of[i]];
+    r->height = s->height;
+    return SPAD_OK;
+}
+
+static spad_plan_verdict judge(const solver *s) {
+    if (s->height <= s->plan->capacity && s->height != SPAD_UNBOUNDED)
+        return s->height <= s->low ? SPAD_PLAN_OPTIMAL : SPAD_PLAN_FEASIBLE;
+    return s->impossible || s->low > s->plan->capacity ? SPAD_PLAN_INFEASIBLE : SPAD_PLAN_UNKNOWN;
+}
+
+static spad_status solve_model(solver *s, spad_error *error) {
+    if (s->model.contradiction) {
+        s->impossible = true;
+        return SPAD_OK;
+    }
+    spad_status status = spad__bound_find(&s->bound, &s->model, error);
+    if (status != SPAD_OK) return status;
+    s->low = s->bound.height;
+    s->result->peak_load = s->bound.load;
+    if (s->bound.section >= 0) s->result->peak_time = s->model.moment[s->bound.section];
+    const size_t room = ((size_t)s->model.item_count + 1) * sizeof *s->place;
+    s->place = spad__arena_new(&s->model.arena, room);
+    if (s->place == NULL) return spad__fail_host_memory(error);
+    if (s->model.boxable) status = solve_boxes(s, error);
+    if (status == SPAD_OK && !s->exact_boxes && !(s->height <= enough(s)))
+        status = fit_items(s, error);
+    if (status == SPAD_OK && !s->exact_boxes && !is_settled(s)) status = search_pairs(s, error);
+    s->result->bound = s->low;
+    return status == SPAD_OK ? write_places(s, error) : status;
+}
+
+spad_status spad_plan_solve(spad_plan_result **out, const spad_plan *plan,
+                            const spad_plan_options *options, spad_error *error) {
+    static const spad_plan_options defaults = {.goal = SPAD_PLAN_MINIMIZE};
+    *out = NULL;
+    solver s = {.plan = plan,
+                .options = options != NULL ? options : &defaults,
+                .started = spad__clock(),
+                .height = SPAD_UNBOUNDED};
+    s.stop.deadline = INT64_MAX;
+    int64_t deadline;
+    if (s.options->deadline_ns > 0 && spad__add(s.started, s.options->deadline_ns, &deadline))
+        s.stop.deadline = deadline;
+    spad_status status = result_create(&s.result, plan, error);
+    if (status != SPAD_OK) return status;
+    status = spad__model_build(&s.model, plan, error);
+    if (status == SPAD_OK) status = solve_model(&s, error);
+    spad__model_free(&s.model);
+    if (status != SPAD_OK) {
+        spad_plan_result_destroy(s.result);
+        return status;
+    }
+    s.result->verdict = judge(&s);
+    s.result->nanoseconds = spad__clock() - s.started;
+    *out = s.result;
+    return SPAD_OK;
+}

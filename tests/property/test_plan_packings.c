@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Problems whose answer is known: perfect packings are found, packings with one
+ * byte too many are never "solved", and the validator catches every mutation of a
+ * plan that has no room to move.
+ */
+#include <string.h>
+
+#include "base/random.h"
+#include "spad/plan.h"
+#include "support/packing.h"
+#include "support/support.h"
+
+static spad_plan *perfect(int32_t count, uint64_t seed) {
+    spad_error error;
+    spad_plan *plan;
+    assert_ok(spad_plan_create(&plan, NULL, &error), &error);
+    assert_ok(packing_perfect(plan, count, 1000, seed, &error), &error);
+    return plan;
+}
+
+static void perfect_packings_are_found(void **state) {
+    (void)state;
+    for (int32_t count = 20; count <= 300; count += 35) {
+        for (uint64_t seed = 1; seed <= 3; seed++) {
+            spad_plan *plan = perfect(count, seed);
+            spad_error error;
+            spad_plan_result *result;
+            int64_t height;
+            assert_ok(spad_plan_solve(&result, plan, NULL, &error), &error);
+            assert_int_equal(result->verdict, SPAD_PLAN_OPTIMAL);
+            assert_ok(spad_plan_check(plan, result->places, result->count, &height, &error),
+                      &error);
+            assert_int_equal(height, 1000);
+            spad_plan_result_destroy(result);
+            spad_plan_destroy(plan);
+        }
+    }
+}
+
+/* One buffer a byte larger: the load of its moment alone is too much; and a capacity one
+ * byte smaller. Both are proved at once. */
+static void one_byte_too_many_is_infeasible(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        spad_plan *plan = perfect(60, seed);
+        spad_error error;
+        spad_plan_result *result;
+        const spad_plan_options options = {.goal = SPAD_PLAN_DECIDE, .node_limit = 100000};
+        assert_ok(spad_plan_set_capacity(plan, 999, &error), &error);
+        assert_ok(spad_plan_solve(&result, plan, &options, &error), &error);
+        assert_int_equal(result->verdict, SPAD_PLAN_INFEASIBLE);
+        assert_int_equal(result->bound, 1000);
+        spad_plan_result_destroy(result);
+        spad_plan_destroy(plan);
+    }
+}
+
+/* The largest load is 12, the lowest plan 13: the load bound is not enough, the search
+ * has to prove it. */
+static void searches_prove_what_the_load_does_not(void **state) {
+    (void)state;
+    static const int64_t rows[][3] = {{6, 8, 2}, {2, 8, 3}, {1, 3, 4}, {0, 6, 3},
+                                      {3, 8, 3}, {3, 4, 1}, {0, 1, 2}, {7, 8, 4},
+                                      {5, 7, 3}, {2, 5, 2}, {1, 2, 4}};
+    spad_plan *plan;
+    spad_error error;
+    spad_plan_result *result;
+    assert_ok(spad_plan_create(&plan, NULL, &error), &error);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const spad_plan_buffer b = {.lower = rows[i][0], .upper = rows[i][1], .size = rows[i][2]};
+        assert_ok(spad_plan_add(plan, &b, NULL, &error), &error);
+    }
+    assert_ok(spad_plan_solve(&result, plan, NULL, &error), &error);
+    assert_int_equal(result->verdict, SPAD_PLAN_OPTIMAL);
+    assert_int_equal(result->peak_load, 12);
+    assert_int_equal(result->height, 13);
+    assert_int_equal(result->bound, 13);
+    spad_plan_result_destroy(result);
+    spad_plan_destroy(plan);
+}
+
+/* In a perfect packing every byte is taken at every moment, so any other offset of any
+ * buffer overlaps something or leaves the capacity. */
+static void every_mutation_is_caught(void **state) {
+    (void)state;
+    spad__random random = {3};
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        spad_plan *plan = perfect(80, seed);
+        spad_error error;
+        spad_plan_result *result;
+        assert_ok(spad_plan_set_capacity(plan, 1000, &error), &error);
+        assert_ok(spad_plan_solve(&result, plan, NULL, &error), &error);
+        for (int k = 0; k < 1000; k++) {
+            const size_t i = (size_t)spad__random_below(&random, result->count);
+            const spad_plan_place before = result->places[i];
+            do result->places[i].offset = spad__random_in(&random, -3, 1003);
+            while (result->places[i].offset == before.offset);
+            const spad_status status =
+                spad_plan_check(plan, result->places, result->count, NULL, &error);
+            assert_true(status == SPAD_ERR_NO_FIT || status == SPAD_ERR_BOUNDS);
+            result->places[i] = before;
+        }
+        spad_plan_result_destroy(result);
+        spad_plan_destroy(plan);
+    }
+}
+
+static void large_problems_are_near_their_load(void **state) {
+    (void)state;
+    for (int shape = 0; shape < 3; shape++) {
+        spad_plan *plan;
+        spad_error error;
+        spad_plan_result *result;
+        assert_ok(spad_plan_create(&plan, NULL, &error), &error);
+        assert_ok(packing_shaped(plan, (packing_shape)shape, 20000, 5, &error), &error);
+        assert_ok(spad_plan_solve(&result, plan, NULL, &error), &error);
+        assert_ok(spad_plan_check(plan, result->places, result->count, NULL, &error), &error);
+        assert_true(result->height - result->bound <= result->bound / 25);
+        spad_plan_result_destroy(result);
+        spad_plan_destroy(plan);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(perfect_packings_are_found),
+                                       cmocka_unit_test(one_byte_too_many_is_infeasible),
+                                       cmocka_unit_test(searches_prove_what_the_load_does_not),
+                                       cmocka_unit_test(every_mutation_is_caught),
+                                       cmocka_unit_test(large_problems_are_near_their_load)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

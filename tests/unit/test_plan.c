@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The planner: what it refuses, what it answers, what the validator catches. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "spad/plan.h"
+#include "support/packing.h"
+#include "support/support.h"
+
+static spad_plan *new_plan(void) {
+    spad_error error;
+    spad_plan *plan;
+    assert_ok(spad_plan_create(&plan, NULL, &error), &error);
+    return plan;
+}
+
+static size_t add(spad_plan *plan, spad_plan_buffer buffer) {
+    spad_error error;
+    size_t number;
+    assert_ok(spad_plan_add(plan, &buffer, &number, &error), &error);
+    return number;
+}
+
+static spad_plan_result *solve(const spad_plan *plan, const spad_plan_options *options) {
+    spad_error error;
+    spad_plan_result *result;
+    assert_ok(spad_plan_solve(&result, plan, options, &error), &error);
+    if (result->verdict <= SPAD_PLAN_FEASIBLE)
+        assert_ok(spad_plan_check(plan, result->places, result->count, NULL, &error), &error);
+    return result;
+}
+
+/* ---- what is refused ------------------------------------------------------------- */
+
+static void buffers_that_break_their_own_rules_are_refused(void **state) {
+    (void)state;
+    static const spad_plan_gap backwards = {.lower = 3, .upper = 2};
+    static const spad_plan_gap wide = {.lower = 1, .upper = 2, .window_upper = 99};
+    static const struct {
+        spad_plan_buffer buffer;
+        spad_status status;
+        const char *message;
+    } cases[] = {
+        {{.name = "a", .lower = 5, .upper = 5, .size = 1},
+         SPAD_ERR_ARGUMENT,
+         "buffer 'a' lives from 5 to 5: upper must be above lower"},
+        {{.lower = 0, .upper = 1, .size = -4},
+         SPAD_ERR_ARGUMENT,
+         "buffer number 1 has a negative size of -4 B"},
+        {{.name = "a", .lower = 0, .upper = 1, .size = 4, .alignment = -2},
+         SPAD_ERR_ALIGNMENT,
+         "buffer 'a' has alignment -2; use 1 for none"},
+        {{.name = "taken", .lower = 0, .upper = 1, .size = 4},
+         SPAD_ERR_NAME,
+         "there is already a buffer 'taken'"},
+        {{.name = "a", .lower = 0, .upper = 1, .size = 4, .pinned = true, .offset = 98},
+         SPAD_ERR_BOUNDS,
+         "buffer 'a' is pinned at 98 and ends at 102, above the capacity of 100 B"},
+        {{.name = "a", .lower = 0, .upper = 1, .size = 4, .pinned = true, .offset = -1},
+         SPAD_ERR_BOUNDS,
+         "buffer 'a' is pinned at offset -1"},
+        {{.name = "a",
+          .lower = 0,
+          .upper = 1,
+          .size = 4,
+          .alignment = 8,
+          .pinned = true,
+          .offset = 4},
+         SPAD_ERR_ALIGNMENT,
+         "buffer 'a' is pinned at 4, which is no multiple of its alignment 8"},
+        {{.name = "a", .lower = 0, .upper = 1, .size = 4, .bank = 8, .pinned = true, .offset = 6},
+         SPAD_ERR_BOUNDS,
+         "buffer 'a' is pinned at 6 and crosses a border of its 8 B banks"},
+        {{.name = "a", .lower = 0, .upper = 1, .size = 4, .pinned = true, .lane = 1},
+         SPAD_ERR_LANES,
+         "buffer 'a' of 1 lanes is pinned at lane 1, which is no start lane for it"},
+        {{.name = "a", .lower = 0, .upper = 1, .size = 9, .bank = 8},
+         SPAD_ERR_NO_FIT,
+         "buffer 'a' of 9 B does not fit a bank of 8 B"},
+        {{.name = "a", .lower = 0, .upper = 1, .size = 4, .alignment = 3, .bank = 8},
+         SPAD_ERR_ALIGNMENT,
+         "buffer 'a' has alignment 3 and banks of 8 B; one must divide the other"},
+        {{.name = "a", .lower = 0, .upper = 1, .size = 4, .lanes = 2},
+         SPAD_ERR_LANES,
+         "buffer 'a' takes 2 lanes; no start lane allows that on 1 lanes"},
+        {{.name = "a", .lower = 0, .upper = 9, .size = 4, .gap_count = 1, .gaps = &backwards},
+         SPAD_ERR_ARGUMENT,
+         "gap 3-2 of buffer 'a' is empty, outside the lifetime or not behind the gap before it"},
+        {{.name = "a", .lower = 0, .upper = 9, .size = 4, .gap_count = 1, .gaps = &wide},
+         SPAD_ERR_BOUNDS,
+         "window 0:99 of a gap of buffer 'a' is outside its 4 B"}};
+    spad_plan *plan = new_plan();
+    spad_error error;
+    assert_ok(spad_plan_set_capacity(plan, 100, &error), &error);
+    add(plan, (spad_plan_buffer){.name = "taken", .lower = 0, .upper = 1, .size = 1});
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(spad_plan_add(plan, &cases[i].buffer, NULL, &error), cases[i].status);
+        assert_string_equal(error.message, cases[i].message);
+        assert_int_equal(spad_plan_count(plan), 1);
+    }
+    assert_int_equal(spad_plan_set_capacity(plan, -1, &error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_plan_alias(plan, 0, 0, &error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_plan_apart(plan, 0, 7, &error), SPAD_ERR_ARGUMENT);
+    const spad_space space = {.name = "s", .lanes = 1, .bytes = 10};
+    assert_int_equal(spad_plan_set_space(plan, &space, &error), SPAD_ERR_ARGUMENT);
+    spad_plan_destroy(plan);
+}
+
+static void sums_beyond_64_bits_are_an_error(void **state) {
+    (void)state;
+    spad_plan *plan = new_plan();
+    spad_error error;
+    spad_plan_result *result;
+    for (int i = 0; i < 3; i++)
+        add(plan, (spad_plan_buffer){.lower = 0, .upper = 9, .size = INT64_MAX / 2});
+    assert_int_equal(spad_plan_solve(&result, plan, NULL, &error), SPAD_ERR_OVERFLOW);
+    assert_null(result);
+    assert_string_equal(error.message, "the sizes of all buffers together do not fit 64 bits");
+    spad_plan_destroy(plan);
+}
+
+static void banks_of_aliases_that_do_not_nest_are_an_error(void **state) {
+    (void)state;
+    spad_plan *plan = new_plan();
+    spad_error error;
+    spad_plan_result *result;
+    const size_t a = add(plan, (spad_plan_buffer){.lower = 0, .upper = 9, .size = 4, .bank = 6});
+    const size_t b = add(plan, (spad_plan_buffer){.lower = 0, .upper = 9, .size = 4, .bank = 8});
+    assert_ok(spad_plan_alias(plan, a, b, &error), &error);
+    assert_int_equal(spad_plan_solve(&result, plan, NULL, &error), SPAD_ERR_ARGUMENT);
+    spad_plan_destroy(plan);
+}
+
+/* ---- what is answered --------------------------------------------------------------- */
+
+static void an_empty_problem_has_an_empty_plan(void **state) {
+    (void)state;
+    spad_plan *plan = new_plan();
+    spad_plan_result *result = solve(plan, NULL);
+    assert_int_equal(result->verdict, SPAD_PLAN_OPTIMAL);
+    assert_int_equal(result->height, 0);
+    spad_plan_result_destroy(result);
+    add(plan, (spad_plan_buffer){.lower = 0, .upper = 1, .size = 0});
+    result = solve(plan, NULL);
+    assert_int_equal(result->height, 0);
+    spad_plan_result_destroy(result);
+    spad_plan_destroy(plan);
+}
+
+static void pins_that_collide_are_infeasible_and_proved(void **state) {
+    (void)state;
+    spad_plan *plan = new_plan();
+    add(plan, (spad_plan_buffer){.lower = 0, .upper = 9, .size = 8, .pinned = true, .offset = 0});
+    add(plan, (spad_plan_buffer){.lower = 5, .upper = 9, .size = 8, .pinned = true, .offset = 4});
+    spad_plan_result *result = solve(plan, NULL);
+    assert_int_equal(result->verdict, SPAD_PLAN_INFEASIBLE);
+    assert_null(result->places);
+    assert_string_equal(spad_plan_verdict_name(result->verdict), "infeasible");
+    spad_plan_result_destroy(result);
+    spad_plan_destroy(plan);
+}
+
+static void pins_are_obstacles_from_the_start(void **state) {
+    (void)state;
+    spad_plan *plan = new_plan();
+    add(plan, (spad_plan_buffer){.lower = 0, .upper = 9, .size = 4, .pinned = true, .offset = 6});
+    const size_t large = add(plan, (spad_plan_buffer){.lower = 0, .upper = 9, .size = 8});
+    const size_t small = add(plan, (spad_plan_buffer){.lower = 0, .upper = 9, .size = 6});
+    spad_plan_result *result = solve(plan, NULL);
+    assert_int_equal(result->verdict, SPAD_PLAN_OPTIMAL);
+    assert_int_equal(result->places[small].offset, 0);
+    assert_int_equal(result->places[large].offset, 10);
+    spad_plan_result_destroy(result);
+    spad_plan_destroy(plan);
+}
+
+static void tiles_share_bytes_in_other_lanes(void **state) {
+    (void)state;
+    static const int64_t starts[] = {0, 32, 64, 96};
+    static const spad_lane_rule rules[] = {{1, 32, 4, starts}, {33, 128, 1, starts}};
+    const spad_space space = {.name = "sbuf",
+                              .lanes = 128,
+                              .bytes = 1024,
+                              .reserved = 24,
+                              .alignment = 4,
+                              .granule = 1,
+                              .lane_rule_count = 2,
+                              .lane_rules = rules};
+    spad_plan *plan = new_plan();
+    spad_error error;
+    assert_ok(spad_plan_set_space(plan, &space, &error), &error);
+    assert_int_equal(spad_plan_capacity(plan), 1000);
+    for (int i = 0; i < 4; i++)
+        add(plan, (spad_plan_buffer){.lower = 0, .upper = 5, .size = 100, .lanes = 32});
+    spad_plan_result *result = solve(plan, NULL);
+    assert_int_equal(result->height, 100);
+    assert_int_equal(result->verdict, SPAD_PLAN_OPTIMAL);
+    int64_t seen = 0;
+    for (int i = 0; i < 4; i++) seen += result->places[i].lane;
+    assert_int_equal(seen, 0 + 32 + 64 + 96);
+    spad_plan_result_destroy(result);
+    spad_plan_destroy(plan);
+}
+
+static void hints_are_taken_when_they_are_free(void **state) {
+    (void)state;
+    spad_plan *plan = new_plan();
+    add(plan, (spad_plan_buffer){.lower = 0, .upper = 5, .size = 100});
+    const size_t free_one = add(
+        plan, (spad_plan_buffer){.lower = 7, .upper = 9, .size = 10, .hinted = true, .hint = 90});
+    const size_t too_high = add(
+        plan, (spad_plan_buffer){.lower = 10, .upper = 12, .size = 10, .hinted = true, .hint = 91});
+    spad_plan_result *result = solve(plan, NULL);
+    assert_int_equal(result->height, 100);
+    assert_int_equal(result->places[free_one].offset, 90);
+    assert_int_equal(result->places[too_high].offset, 0);
+    spad_plan_result_destroy(result);
+    spad_plan_destroy(plan);
+}
+
+static int cancel_at_once(void *context, const spad_plan_progress *progress) {
+    (*(int *)context)++;
+    assert_true(progress->bound > 0);
+    return 1;
+}
+
+static void limits_and_cancelling_still_give_a_plan(void **state) {
+    (void)state;
+    spad_plan *plan = new_plan();
+    spad_error error;
+    spad__random random = {4};
+    for (int i = 0; i < 400; i++) { /* hard: long and short, no slack */
+        const int64_t lower = spad__random_in(&random, 0, 300);
+        add(plan, (spad_plan_buffer){.lower = lower,
+                                     .upper = lower + spad__random_in(&random, 1, 60),
+                                     .size = spad__random_in(&random, 1000, 100000)});
+    }
+    int calls = 0;
+    const spad_plan_options several[] = {
+        {.node_limit = 500, .seed = 3},
+        {.node_limit = 3000, .seed = 3, .threads = 4},
+        {.deadline_ns = 1, .seed = 3},
+        {.progress = cancel_at_once, .context = &calls, .seed = 3}};
+    for (size_t i = 0; i < sizeof several / sizeof *several; i++) {
+        spad_plan_result *result = solve(plan, &several[i]);
+        assert_non_null(result->places);
+        assert_true(result->height >= result->bound);
+        assert_ok(spad_plan_check(plan, result->places, result->count, NULL, &error), &error);
+        spad_plan_result_destroy(result);
+    }
+    assert_int_equal(calls, 1);
+    spad_plan_destroy(plan);
+}
+
+static void one_thread_and_one_seed_give_one_plan(void **state) {
+    (void)state;
+    spad_plan *plan = new_plan();
+    spad_error error;
+    assert_ok(packing_perfect(plan, 150, 4096, 9, &error), &error);
+    const spad_plan_options options = {.node_limit = 30000, .seed = 11};
+    spad_plan_result *first = solve(plan, &options);
+    spad_plan_result *second = solve(plan, &options);
+    assert_memory_equal(first->places, second->places, first->count * sizeof *first->places);
+    assert_int_equal(first->nodes, second->nodes);
+    spad_plan_result_destroy(second);
+    const spad_plan_options team = {.seed = 11, .threads = 4};
+    second = solve(plan, &team);
+    assert_int_equal(second->height, first->height);
+    spad_plan_result_destroy(first);
+    spad_plan_result_destroy(second);
+    spad_plan_destroy(plan);
+}
+
+/* ---- why not ----------------------------------------------------------------------------- */
+
+static void a_reason_names_the_peak_and_what_would_help(void **state) {
+    (void)state;
+    spad_plan *plan = new_plan();
+    spad_error error;
+    add(plan, (spad_plan_buffer){.name = "long", .lower = 0, .upper = 20, .size = 50});
+    add(plan, (spad_plan_buffer){.name = "early", .lower = 0, .upper = 11, .size = 40});
+    add(plan, (spad_plan_buffer){.name = "late", .lower = 10, .upper = 20, .size = 30});
+    assert_ok(spad_plan_set_capacity(plan, 100, &error), &error);
+    const spad_plan_options options = {.goal = SPAD_PLAN_DECIDE};
+    spad_plan_result *result = solve(plan, &options);
+    assert_int_equal(result->verdict, SPAD_PLAN_INFEASIBLE);
+    assert_int_equal(result->height, 120);
+    spad_plan_reason *reason;
+    assert_ok(spad_plan_explain(&reason, plan, result, 0, &error), &error);
+    assert_true(reason->proved);
+    assert_int_equal(reason->time, 10);
+    assert_int_equal(reason->load, 120);
+    assert_int_equal(reason->over, 20);
+    assert_int_equal(reason->works_at, 120);
+    assert_int_equal(reason->alive_count, 3);
+    assert_int_equal(reason->alive[0], 0);
+    assert_int_equal(reason->changes[0].kind, SPAD_PLAN_SHORTEN);
+    assert_int_equal(reason->changes[0].buffer, 2);
+    test_text text;
+    test_text_init(&text);
+    assert_ok(spad_plan_write_text(plan, result, reason, &text.sink, &error), &error);
+    assert_non_null(strstr(text.bytes, "verdict   infeasible (proved)\n"));
+    assert_non_null(strstr(text.bytes, "why: at time 10 120 B are alive, capacity 100 B, over by "
+                                       "20 B\n  alive: 'long', 50 B, from 0 to 20\n"));
+    assert_non_null(strstr(text.bytes, "  fits if 'early' (alive 0 to 11) ends at 10\n"));
+    assert_non_null(strstr(text.bytes, "  fits if 'late' (30 B) lives elsewhere\n"));
+    test_text_clear(&text);
+    assert_ok(spad_plan_write_json(plan, result, reason, &text.sink, &error), &error);
+    assert_non_null(strstr(text.bytes, "\"verdict\": \"infeasible\""));
+    assert_non_null(strstr(text.bytes, "\"works_at\": 120"));
+    test_text_free(&text);
+    spad_plan_reason_destroy(reason);
+    result->verdict = SPAD_PLAN_FEASIBLE;
+    assert_int_equal(spad_plan_explain(&reason, plan, result, 0, &error), SPAD_ERR_ARGUMENT);
+    spad_plan_result_destroy(result);
+    spad_plan_destroy(plan);
+}
+
+static void a_lower_alignment_is_offered(void **state) {
+    (void)state;
+    spad_plan *plan = new_plan();
+    spad_error error;
+    add(plan, (spad_plan_buffer){.name = "a", .lower = 0, .upper = 2, .size = 10, .alignment = 8});
+    add(plan, (spad_plan_buffer){.name = "b", .lower = 0, .upper = 2, .size = 10, .alignment = 8});
+    assert_ok(spad_plan_set_capacity(plan, 20, &error), &error);
+    spad_plan_result *result = solve(plan, NULL);
+    assert_int_equal(result->verdict, SPAD_PLAN_INFEASIBLE);
+    spad_plan_reason *reason;
+    assert_ok(spad_plan_explain(&reason, plan, result, 0, &error), &error);
+    assert_int_equal(reason->changes[0].kind, SPAD_PLAN_ALIGN);
+    assert_int_equal(reason->changes[0].amount, 1);
+    spad_plan_reason_destroy(reason);
+    spad_plan_result_destroy(result);
+    spad_plan_destroy(plan);
+}
+
+/* ---- the validator ------------------------------------------------------------------------- */
+
+static void the_validator_names_what_is_wrong(void **state) {
+    (void)state;
+    spad_plan *plan = new_plan();
+    spad_error error;
+    add(plan, (spad_plan_buffer){.name = "a", .lower = 0, .upper = 5, .size = 8, .alignment = 4});
+    add(plan, (spad_plan_buffer){.name = "b", .lower = 4, .upper = 9, .size = 8, .bank = 16});
+    add(plan, (spad_plan_buffer){.name = "c", .lower = 20, .upper = 22, .size = 8});
+    add(plan, (spad_plan_buffer){.name = "d", .lower = 30, .upper = 32, .size = 8});
+    add(plan, (spad_plan_buffer){.name = "p", .lower = 40, .upper = 42, .size = 8, .pinned = true});
+    assert_ok(spad_plan_alias(plan, 0, 2, &error), &error);
+    assert_ok(spad_plan_apart(plan, 0, 3, &error), &error);
+    assert_ok(spad_plan_set_capacity(plan, 100, &error), &error);
+    static const spad_plan_place right[5] = {{0, 0}, {16, 0}, {0, 0}, {8, 0}, {0, 0}};
+    int64_t height;
+    assert_ok(spad_plan_check(plan, right, 5, &height, &error), &error);
+    assert_int_equal(height, 24);
+    static const struct {
+        size_t buffer;
+        spad_plan_place place;
+        spad_status status;
+        const char *message;
+    } wrong[] = {
+        {0, {2, 0}, SPAD_ERR_ALIGNMENT, "offset 2 of buffer 'a' is no multiple of its alignment 4"},
+        {1,
+         {4, 0},
+         SPAD_ERR_NO_FIT,
+         "buffers 'a' at 0 and 'b' at 4 share bytes while both are "
+         "alive"},
+        {1, {12, 0}, SPAD_ERR_BOUNDS, "buffer 'b' at offset 12 with 8 B crosses a bank of 16 B"},
+        {3,
+         {93, 0},
+         SPAD_ERR_BOUNDS,
+         "buffer 'd' at offset 93 with 8 B leaves the capacity of 100 "
+         "B"},
+        {3,
+         {-1, 0},
+         SPAD_ERR_BOUNDS,
+         "buffer 'd' at offset -1 with 8 B leaves the capacity of 100 "
+         "B"},
+        {2,
+         {8, 0},
+         SPAD_ERR_NO_FIT,
+         "buffers 'a' at 0 and 'c' at 8 are aliases but not in the "
+         "same place"},
+        {3,
+         {7, 0},
+         SPAD_ERR_NO_FIT,
+         "buffers 'a' at 0 and 'd' at 7 are to be kept apart but share "
+         "bytes"},
+        {4, {1, 0}, SPAD_ERR_NO_FIT, "buffer 'p' is pinned at 0, lane 0, but placed at 1, lane 0"},
+        {3, {8, 1}, SPAD_ERR_LANES, "buffer 'd' of 1 lanes may not start at lane 1"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        spad_plan_place places[5];
+        memcpy(places, right, sizeof places);
+        places[wrong[i].buffer] = wrong[i].place;
+        assert_int_equal(spad_plan_check(plan, places, 5, NULL, &error), wrong[i].status);
+        assert_string_equal(error.message, wrong[i].message);
+    }
+    assert_int_equal(spad_plan_check(plan, right, 4, NULL, &error), SPAD_ERR_ARGUMENT);
+    spad_plan_destroy(plan);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------
+ */
+
+static spad_status solve_everything(const spad_host *host, void *payload) {
+    const bool boxes = *(const bool *)payload;
+    spad_plan *plan;
+    spad_plan_result *result = NULL;
+    spad_plan_reason *reason = NULL;
+    spad_error error;
+    spad_status status = spad_plan_create(&plan, host, &error);
+    if (status != SPAD_OK) return status;
+    spad__random random = {boxes ? 8 : 9};
+    for (int i = 0; i < 24 && status == SPAD_OK; i++) {
+        const int64_t lower = spad__random_in(&random, 0, 9);
+        const spad_plan_gap gap = {lower, lower + 1, 0, 0};
+        char name[8] = {(char)('a' + i)};
+        const spad_plan_buffer b = {.name = name,
+                                    .lower = lower,
+                                    .upper = lower + 2 + spad__random_in(&random, 0, 5),
+                                    .size = spad__random_in(&random, 1, 40),
+                                    .alignment = boxes || i % 4 > 0 ? 1 : 4,
+                                    .gap_count = !boxes && i % 5 == 0,
+                                    .gaps = &gap};
+        status = spad_plan_add(plan, &b, NULL, &error);
+    }
+    if (status == SPAD_OK && !boxes) status = spad_plan_alias(plan, 1, 2, &error);
+    if (status == SPAD_OK && !boxes) status = spad_plan_apart(plan, 3, 4, &error);
+    if (status == SPAD_OK) status = spad_plan_set_capacity(plan, 60, &error);
+    const spad_plan_options options = {.node_limit = 200, .seed = 1};
+    if (status == SPAD_OK) status = spad_plan_solve(&result, plan, &options, &error);
+    if (status == SPAD_OK && result->verdict > SPAD_PLAN_FEASIBLE)
+        status = spad_plan_explain(&reason, plan, result, 1, &error);
+    if (status == SPAD_OK) status = spad_plan_set_capacity(plan, 1 << 20, &error);
+    if (status == SPAD_OK)
+        status = spad_plan_check(plan, result->places, result->count, NULL, &error);
+    spad_plan_reason_destroy(reason);
+    spad_plan_result_destroy(result);
+    spad_plan_destroy(plan);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state) {
+    (void)state;
+    bool boxes = true;
+    test_fail_each_allocation(solve_everything, &boxes);
+    boxes = false;
+    test_fail_each_allocation(solve_everything, &boxes);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(buffers_that_break_their_own_rules_are_refused),
+        cmocka_unit_test(sums_beyond_64_bits_are_an_error),
+        cmocka_unit_test(banks_of_aliases_that_do_not_nest_are_an_error),
+        cmocka_unit_test(an_empty_problem_has_an_empty_plan),
+        cmocka_unit_test(pins_that_collide_are_infeasible_and_proved),
+        cmocka_unit_test(pins_are_obstacles_from_the_start),
+        cmocka_unit_test(tiles_share_bytes_in_other_lanes),
+        cmocka_unit_test(hints_are_taken_when_they_are_free),
+        cmocka_unit_test(limits_and_cancelling_still_give_a_plan),
+        cmocka_unit_test(one_thread_and_one_seed_give_one_plan),
+        cmocka_unit_test(a_reason_names_the_peak_and_what_would_help),
+        cmocka_unit_test(a_lower_alignment_is_offered),
+        cmocka_unit_test(the_validator_names_what_is_wrong),
+        cmocka_unit_test(every_allocation_may_fail)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

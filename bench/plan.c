@@ -82,7 +82,7 @@ static spad_plan_result *solve(const spad_plan *plan, spad_plan_goal goal, uint6
     *seconds = now() - start;
     int64_t height;
     if (result->verdict <= SPAD_PLAN_FEASIBLE &&
-        spad_plan_check(plan, result->places, result->count, &height, &error) != SPAD_OK)
+        spad_plan_check(&height, plan, result->places, result->count, &error) != SPAD_OK)
         die(error.message);
     return result;
 }

@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             if (result->places != NULL) {
                 size_t sum = 0;
                 const spad_sink sink = {collect, &sum};
-                if (spad_plan_check(plan, result->places, result->count, NULL, &error) != SPAD_OK)
+                if (spad_plan_check(NULL, plan, result->places, result->count, &error) != SPAD_OK)
                     abort();
                 if (spad_plan_write_csv(plan, result->places, text, size, &sink, &error) != SPAD_OK)
                     abort();

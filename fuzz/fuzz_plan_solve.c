@@ -39,7 +39,7 @@ static void add_buffer(spad_plan *plan, bytes *b) {
         x.gap_count = 1;
         x.gaps = &gap;
     }
-    (void)spad_plan_add(plan, &x, NULL, &error);
+    (void)spad_plan_add(NULL, plan, &x, &error);
 }
 
 static void judge(const spad_plan *plan, const spad_plan_result *r) {
@@ -49,7 +49,7 @@ static void judge(const spad_plan *plan, const spad_plan_result *r) {
     if (r->verdict == SPAD_PLAN_OPTIMAL && r->height != r->bound) abort();
     int64_t height;
     spad_error error;
-    if (fits && (spad_plan_check(plan, r->places, r->count, &height, &error) != SPAD_OK ||
+    if (fits && (spad_plan_check(&height, plan, r->places, r->count, &error) != SPAD_OK ||
                  height != r->height))
         abort();
 }

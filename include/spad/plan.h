@@ -16,6 +16,7 @@
 #include "spad/source.h"
 #include "spad/status.h"
 #include "spad/target.h"
+#include "spad/trace.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -66,10 +67,11 @@ SPAD_API spad_status spad_plan_set_capacity(spad_plan *plan, int64_t capacity, s
 SPAD_API spad_status spad_plan_set_space(spad_plan *plan, const spad_space *space,
                                          spad_error *error);
 
-/** Adds a buffer and gives its number, counted from 0. Refuses a buffer that
+/** Adds a buffer; *out (optional) is its number, counted from 0. In a space its size is
+ *  rounded to granules and its alignment joined with that of the space. Refuses a buffer that
  *  breaks its own rules: an empty lifetime, a negative size, a pin outside the
  *  capacity or off its alignment, a name that is taken, lanes the space does not have. */
-SPAD_API spad_status spad_plan_add(spad_plan *plan, const spad_plan_buffer *buffer, size_t *number,
+SPAD_API spad_status spad_plan_add(size_t *out, spad_plan *plan, const spad_plan_buffer *buffer,
                                    spad_error *error);
 
 /** Both get the same offset and lane, and may share bytes at any time. */
@@ -83,6 +85,16 @@ SPAD_API size_t spad_plan_count(const spad_plan *plan);
 SPAD_API const spad_plan_buffer *spad_plan_get(const spad_plan *plan, size_t number);
 SPAD_API int64_t spad_plan_capacity(const spad_plan *plan);
 SPAD_API int64_t spad_plan_lanes(const spad_plan *plan);
+
+/**
+ * Adds the tensors of one space of a trace: one without an address is to be placed, one
+ * with an address is a pin. The i-th tensor of that space becomes buffer first + i,
+ * where *first (optional) is the number of buffers before. A tensor that is still alive
+ * lives to the end of the trace. A name that is taken gets the tensor's number behind it.
+ * The plan should have the rules of that space (spad_plan_set_space). Nothing is added on a fault.
+ */
+SPAD_API spad_status spad_plan_add_trace(size_t *first, spad_plan *plan, const spad_trace *trace,
+                                         size_t space, spad_error *error);
 
 /* ---- solving ---------------------------------------------------------------- */
 
@@ -154,11 +166,12 @@ SPAD_API void spad_plan_result_destroy(spad_plan_result *result);
 /**
  * Checks a plan against the problem without any part of the solver. SPAD_OK, or the first
  * broken rule with its buffers: SPAD_ERR_BOUNDS, SPAD_ERR_ALIGNMENT, SPAD_ERR_LANES,
- * SPAD_ERR_NO_FIT (two buffers share a byte, or aliases or pins are not where they must be).
- * height (optional): the top of the plan. O(n log n + pairs that live together).
+ * SPAD_ERR_OVERLAP (two buffers share a byte), SPAD_ERR_NO_FIT (aliases or pins are not where
+ * they must be). *height (optional): the top of the plan. O(n log n + pairs that live together).
  */
-SPAD_API spad_status spad_plan_check(const spad_plan *plan, const spad_plan_place *places,
-                                     size_t count, int64_t *height, spad_error *error);
+SPAD_API spad_status spad_plan_check(int64_t *height, const spad_plan *plan,
+                                     const spad_plan_place *places, size_t count,
+                                     spad_error *error);
 
 /* ---- why it does not fit ------------------------------------------------------ */
 

@@ -96,17 +96,17 @@ static spad_status check_lane(const checker *c, size_t i, spad_error *error) {
 
 /* ---- rules of pairs --------------------------------------------------------------- */
 
-static spad_status fail_pair(const checker *c, int32_t a, int32_t b, const char *what,
-                             spad_error *error) {
+static spad_status fail_pair(const checker *c, spad_status code, int32_t a, int32_t b,
+                             const char *what, spad_error *error) {
     char first[SPAD_NAME_FACT_MAX + 16];
     char second[SPAD_NAME_FACT_MAX + 16];
-    spad__fail(error, SPAD_ERR_NO_FIT, "buffers %s at %lld and %s at %lld %s",
+    spad__fail(error, code, "buffers %s at %lld and %s at %lld %s",
                spad__plan_label(c->plan, (size_t)a, first, sizeof first),
                (long long)c->places[a].offset,
                spad__plan_label(c->plan, (size_t)b, second, sizeof second),
                (long long)c->places[b].offset, what);
     spad__fact_names(error, c->plan->buffers.items[a].name, c->plan->buffers.items[b].name);
-    return SPAD_ERR_NO_FIT;
+    return code;
 }
 
 static spad_status check_pairs(const checker *c, spad_error *error) {
@@ -115,7 +115,8 @@ static spad_status check_pairs(const checker *c, spad_error *error) {
         const spad__pair pair = plan->aliases.items[k];
         if (c->places[pair.a].offset != c->places[pair.b].offset ||
             c->places[pair.a].lane != c->places[pair.b].lane)
-            return fail_pair(c, pair.a, pair.b, "are aliases but not in the same place", error);
+            return fail_pair(c, SPAD_ERR_NO_FIT, pair.a, pair.b,
+                             "are aliases but not in the same place", error);
     }
     for (size_t k = 0; k < plan->aparts.count; k++) {
         const spad__pair pair = plan->aparts.items[k];
@@ -126,7 +127,8 @@ static spad_status check_pairs(const checker *c, spad_error *error) {
         if (a->size > 0 && b->size > 0 && p->offset < q->offset + b->size &&
             q->offset < p->offset + a->size && p->lane < q->lane + b->lanes &&
             q->lane < p->lane + a->lanes)
-            return fail_pair(c, pair.a, pair.b, "are to be kept apart but share bytes", error);
+            return fail_pair(c, SPAD_ERR_OVERLAP, pair.a, pair.b,
+                             "are to be kept apart but share bytes", error);
     }
     return SPAD_OK;
 }
@@ -267,7 +269,8 @@ static spad_status check_one_lane(checker *c, int64_t lane, spad_error *error) {
         if (highest_top(c, r->from, r->until) > r->lo) {
             const int32_t culprit = find_culprit(c, k, lane);
             if (culprit >= 0)
-                return fail_pair(c, culprit, r->buffer, "share bytes while both are alive", error);
+                return fail_pair(c, SPAD_ERR_OVERLAP, culprit, r->buffer,
+                                 "share bytes while both are alive", error);
         }
         lift_top(c, r->from, r->until, r->hi);
     }
@@ -310,8 +313,8 @@ static bool label_groups(checker *c) {
     return true;
 }
 
-spad_status spad_plan_check(const spad_plan *plan, const spad_plan_place *places, size_t count,
-                            int64_t *height, spad_error *error) {
+spad_status spad_plan_check(int64_t *height, const spad_plan *plan, const spad_plan_place *places,
+                            size_t count, spad_error *error) {
     if (count != plan->buffers.count) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "a plan of %lld places for %lld buffers",
                           (long long)count, (long long)plan->buffers.count);

@@ -375,7 +375,7 @@ static spad_status read_row(reader *r) {
         if (b.name == NULL) return spad__fail_host_memory(r->error);
     }
     size_t number;
-    status = spad_plan_add(r->plan, &b, &number, r->error);
+    status = spad_plan_add(&number, r->plan, &b, r->error);
     if (status != SPAD_OK) return at_cell(r, blamed_cell(r, status), status);
     if (r->present[APART] && r->cells[APART].length > 0) {
         if (!spad__array_reserve(&r->plan->host, &r->wishes, 1))

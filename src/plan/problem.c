@@ -260,7 +260,19 @@ static spad_plan_buffer with_defaults(const spad_plan *plan, const spad_plan_buf
     return b;
 }
 
-spad_status spad_plan_add(spad_plan *plan, const spad_plan_buffer *buffer, size_t *number,
+/* In a space sizes are whole granules, and addresses multiples of its alignment
+ * whatever the buffer asks for. */
+static spad_status obey_space(const spad_plan *plan, spad_plan_buffer *b, spad_error *error) {
+    if (plan->space == NULL || b->size < 0 || b->alignment < 1) return SPAD_OK; /* checked next */
+    if (!spad__lcm(b->alignment, plan->space->alignment, &b->alignment)) {
+        return spad__fail(error, SPAD_ERR_OVERFLOW,
+                          "the alignments %lld and %lld have no common multiple in 64 bits",
+                          (long long)b->alignment, (long long)plan->space->alignment);
+    }
+    return spad_space_round(&b->size, plan->space, b->size, error);
+}
+
+spad_status spad_plan_add(size_t *out, spad_plan *plan, const spad_plan_buffer *buffer,
                           spad_error *error) {
     const size_t length = buffer->name != NULL ? strlen(buffer->name) : 0;
     char label[SPAD_NAME_FACT_MAX + 16];
@@ -271,8 +283,10 @@ spad_status spad_plan_add(spad_plan *plan, const spad_plan_buffer *buffer, size_
     if (plan->buffers.count >= INT32_MAX / 4) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "a plan has at most %d buffers", INT32_MAX / 4);
     }
+    if (out != NULL) *out = SIZE_MAX;
     spad_plan_buffer b = with_defaults(plan, buffer);
-    spad_status status = check_lifetime(&b, label, error);
+    spad_status status = obey_space(plan, &b, error);
+    if (status == SPAD_OK) status = check_lifetime(&b, label, error);
     if (status == SPAD_OK) status = check_size(plan, &b, label, error);
     if (status == SPAD_OK) status = check_pin(plan, &b, label, error);
     if (status == SPAD_OK && b.name != NULL && spad__plan_find(plan, b.name, length) >= 0)
@@ -297,7 +311,7 @@ spad_status spad_plan_add(spad_plan *plan, const spad_plan_buffer *buffer, size_
         plan->names.items[name_slot(plan, b.name, length)] = (uint32_t)plan->buffers.count + 1;
         plan->names.count++;
     }
-    if (number != NULL) *number = plan->buffers.count;
+    if (out != NULL) *out = plan->buffers.count;
     plan->buffers.items[plan->buffers.count++] = b;
     return SPAD_OK;
 fail:

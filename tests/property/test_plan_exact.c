@@ -249,7 +249,7 @@ static void random_problem(oracle *o, spad_plan *plan, const kinds *k, spad__ran
     for (int tries = 0; tries < wanted; tries++) {
         spad_plan_gap gap;
         const spad_plan_buffer b = random_buffer(random, k, &gap);
-        if (spad_plan_add(plan, &b, NULL, &error) != SPAD_OK) continue; /* pins off a start lane */
+        if (spad_plan_add(NULL, plan, &b, &error) != SPAD_OK) continue; /* pins off a start lane */
         o->group[o->count] = o->count;
         o->count++;
     }
@@ -284,7 +284,7 @@ static void solve_and_compare(spad_plan *plan, spad_plan_goal goal, int64_t capa
         int64_t height;
         assert_true(result->verdict == SPAD_PLAN_OPTIMAL || goal == SPAD_PLAN_DECIDE);
         assert_true(result->verdict <= SPAD_PLAN_FEASIBLE);
-        assert_ok(spad_plan_check(plan, result->places, result->count, &height, &error), &error);
+        assert_ok(spad_plan_check(&height, plan, result->places, result->count, &error), &error);
         assert_int_equal(height, result->height);
         assert_true(height >= lowest && result->bound <= lowest);
         if (goal == SPAD_PLAN_MINIMIZE) assert_int_equal(height, lowest);

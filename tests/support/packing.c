@@ -36,7 +36,7 @@ static bool cut(tile *t, tile *other, spad__random *random) {
 static spad_status add(spad_plan *plan, int64_t lower, int64_t upper, int64_t size,
                        spad_error *error) {
     const spad_plan_buffer b = {.lower = lower, .upper = upper, .size = size};
-    return spad_plan_add(plan, &b, NULL, error);
+    return spad_plan_add(NULL, plan, &b, error);
 }
 
 spad_status packing_perfect(spad_plan *plan, int32_t count, int64_t height, uint64_t seed,

@@ -5,6 +5,7 @@
 
 #include "base/random.h"
 #include "spad/plan.h"
+#include "spad/stack.h"
 #include "support/packing.h"
 #include "support/support.h"
 
@@ -18,7 +19,7 @@ static spad_plan *new_plan(void) {
 static size_t add(spad_plan *plan, spad_plan_buffer buffer) {
     spad_error error;
     size_t number;
-    assert_ok(spad_plan_add(plan, &buffer, &number, &error), &error);
+    assert_ok(spad_plan_add(&number, plan, &buffer, &error), &error);
     return number;
 }
 
@@ -27,7 +28,7 @@ static spad_plan_result *solve(const spad_plan *plan, const spad_plan_options *o
     spad_plan_result *result;
     assert_ok(spad_plan_solve(&result, plan, options, &error), &error);
     if (result->verdict <= SPAD_PLAN_FEASIBLE)
-        assert_ok(spad_plan_check(plan, result->places, result->count, NULL, &error), &error);
+        assert_ok(spad_plan_check(NULL, plan, result->places, result->count, &error), &error);
     return result;
 }
 
@@ -95,7 +96,7 @@ static void buffers_that_break_their_own_rules_are_refused(void **state) {
     assert_ok(spad_plan_set_capacity(plan, 100, &error), &error);
     add(plan, (spad_plan_buffer){.name = "taken", .lower = 0, .upper = 1, .size = 1});
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_int_equal(spad_plan_add(plan, &cases[i].buffer, NULL, &error), cases[i].status);
+        assert_int_equal(spad_plan_add(NULL, plan, &cases[i].buffer, &error), cases[i].status);
         assert_string_equal(error.message, cases[i].message);
         assert_int_equal(spad_plan_count(plan), 1);
     }
@@ -246,7 +247,7 @@ static void limits_and_cancelling_still_give_a_plan(void **state) {
         spad_plan_result *result = solve(plan, &several[i]);
         assert_non_null(result->places);
         assert_true(result->height >= result->bound);
-        assert_ok(spad_plan_check(plan, result->places, result->count, NULL, &error), &error);
+        assert_ok(spad_plan_check(NULL, plan, result->places, result->count, &error), &error);
         spad_plan_result_destroy(result);
     }
     assert_int_equal(calls, 1);
@@ -351,7 +352,7 @@ static void the_validator_names_what_is_wrong(void **state) {
     assert_ok(spad_plan_set_capacity(plan, 100, &error), &error);
     static const spad_plan_place right[5] = {{0, 0}, {16, 0}, {0, 0}, {8, 0}, {0, 0}};
     int64_t height;
-    assert_ok(spad_plan_check(plan, right, 5, &height, &error), &error);
+    assert_ok(spad_plan_check(&height, plan, right, 5, &error), &error);
     assert_int_equal(height, 24);
     static const struct {
         size_t buffer;
@@ -362,7 +363,7 @@ static void the_validator_names_what_is_wrong(void **state) {
         {0, {2, 0}, SPAD_ERR_ALIGNMENT, "offset 2 of buffer 'a' is no multiple of its alignment 4"},
         {1,
          {4, 0},
-         SPAD_ERR_NO_FIT,
+         SPAD_ERR_OVERLAP,
          "buffers 'a' at 0 and 'b' at 4 share bytes while both are "
          "alive"},
         {1, {12, 0}, SPAD_ERR_BOUNDS, "buffer 'b' at offset 12 with 8 B crosses a bank of 16 B"},
@@ -383,7 +384,7 @@ static void the_validator_names_what_is_wrong(void **state) {
          "same place"},
         {3,
          {7, 0},
-         SPAD_ERR_NO_FIT,
+         SPAD_ERR_OVERLAP,
          "buffers 'a' at 0 and 'd' at 7 are to be kept apart but share "
          "bytes"},
         {4, {1, 0}, SPAD_ERR_NO_FIT, "buffer 'p' is pinned at 0, lane 0, but placed at 1, lane 0"},
@@ -392,10 +393,10 @@ static void the_validator_names_what_is_wrong(void **state) {
         spad_plan_place places[5];
         memcpy(places, right, sizeof places);
         places[wrong[i].buffer] = wrong[i].place;
-        assert_int_equal(spad_plan_check(plan, places, 5, NULL, &error), wrong[i].status);
+        assert_int_equal(spad_plan_check(NULL, plan, places, 5, &error), wrong[i].status);
         assert_string_equal(error.message, wrong[i].message);
     }
-    assert_int_equal(spad_plan_check(plan, right, 4, NULL, &error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_plan_check(NULL, plan, right, 4, &error), SPAD_ERR_ARGUMENT);
     spad_plan_destroy(plan);
 }
 
@@ -422,7 +423,7 @@ static spad_status solve_everything(const spad_host *host, void *payload) {
                                     .alignment = boxes || i % 4 > 0 ? 1 : 4,
                                     .gap_count = !boxes && i % 5 == 0,
                                     .gaps = &gap};
-        status = spad_plan_add(plan, &b, NULL, &error);
+        status = spad_plan_add(NULL, plan, &b, &error);
     }
     if (status == SPAD_OK && !boxes) status = spad_plan_alias(plan, 1, 2, &error);
     if (status == SPAD_OK && !boxes) status = spad_plan_apart(plan, 3, 4, &error);
@@ -433,7 +434,7 @@ static spad_status solve_everything(const spad_host *host, void *payload) {
         status = spad_plan_explain(&reason, plan, result, 1, &error);
     if (status == SPAD_OK) status = spad_plan_set_capacity(plan, 1 << 20, &error);
     if (status == SPAD_OK)
-        status = spad_plan_check(plan, result->places, result->count, NULL, &error);
+        status = spad_plan_check(NULL, plan, result->places, result->count, &error);
     spad_plan_reason_destroy(reason);
     spad_plan_result_destroy(result);
     spad_plan_destroy(plan);
@@ -446,6 +447,84 @@ static void every_allocation_may_fail(void **state) {
     test_fail_each_allocation(solve_everything, &boxes);
     boxes = false;
     test_fail_each_allocation(solve_everything, &boxes);
+}
+
+/* ---- traces ----------------------------------------------------------------------- */
+
+/* The double buffering of a manager in automatic mode, placed by the planner
+ * beside a tensor that has its address. */
+static void a_trace_becomes_a_problem(void **state) {
+    (void)state;
+    const spad_target *target;
+    spad_trace *trace;
+    spad_stack *stack;
+    spad_plan *plan;
+    spad_plan_result *result;
+    spad_error error;
+    spad_rect rect;
+    size_t first;
+    assert_ok(spad_target_find(&target, "trn2", &error), &error);
+    assert_ok(spad_trace_create(&trace, target, NULL, &error), &error);
+    const spad_stack_options options = {.trace = trace};
+    assert_ok(spad_stack_create_auto(&stack, target, "sbuf", &options, &error), &error);
+    spad_stack_set_automatic(stack, false);
+    assert_ok(spad_stack_alloc_heap(&rect, stack, SPAD_SHAPE(128, 100), SPAD_UINT8, "pinned", NULL,
+                                    &error),
+              &error);
+    spad_stack_set_automatic(stack, true);
+    assert_ok(spad_stack_open_scope(stack, 2, NULL, &error), &error);
+    for (int i = 0; i < 4; i++) {
+        assert_ok(spad_stack_alloc_stack(&rect, stack, SPAD_SHAPE(128, 512), SPAD_BFLOAT16, NULL,
+                                         NULL, &error),
+                  &error);
+        assert_ok(spad_stack_increment_section(stack, &error), &error);
+    }
+    assert_ok(spad_stack_close_scope(stack, &error), &error);
+
+    assert_ok(spad_plan_create(&plan, NULL, &error), &error);
+    assert_ok(spad_plan_set_space(plan, &target->spaces[0], &error), &error);
+    assert_ok(spad_plan_add_trace(&first, plan, trace, 0, &error), &error);
+    assert_int_equal(first, 0);
+    assert_int_equal(spad_plan_count(plan), 5);
+    const spad_plan_buffer *pinned = spad_plan_get(plan, 0);
+    assert_string_equal(pinned->name, "pinned");
+    assert_true(pinned->pinned);
+    assert_int_equal(pinned->offset, 212884);
+    assert_int_equal(pinned->upper, (int64_t)spad_trace_event_count(trace));
+    assert_false(spad_plan_get(plan, 1)->pinned);
+    assert_int_equal(spad_plan_get(plan, 1)->lanes, 128);
+    assert_int_equal(spad_plan_get(plan, 1)->alignment, 2);
+    const spad_plan_options decide = {.goal = SPAD_PLAN_DECIDE};
+    assert_ok(spad_plan_solve(&result, plan, &decide, &error), &error);
+    assert_true(result->verdict == SPAD_PLAN_FEASIBLE || result->verdict == SPAD_PLAN_OPTIMAL);
+    assert_ok(spad_plan_check(NULL, plan, result->places, result->count, &error), &error);
+    spad_plan_result_destroy(result);
+
+    /* once more: names are made unique, and an unknown space adds nothing */
+    assert_ok(spad_plan_add_trace(&first, plan, trace, 0, &error), &error);
+    assert_int_equal(first, 5);
+    assert_string_equal(spad_plan_get(plan, 5)->name, "pinned#0");
+    assert_int_equal(spad_plan_add_trace(&first, plan, trace, 9, &error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_plan_add_trace(&first, plan, trace, 0, &error), SPAD_ERR_NAME);
+    assert_int_equal(spad_plan_count(plan), 10);
+    spad_plan_destroy(plan);
+    spad_stack_destroy(stack);
+    spad_trace_destroy(trace);
+}
+
+/* In a space sizes are whole granules and addresses multiples of its alignment. */
+static void a_space_rounds_what_it_is_given(void **state) {
+    (void)state;
+    const spad_space pad = {
+        .name = "pad", .lanes = 1, .bytes = 1000, .alignment = 12, .granule = 32};
+    spad_plan *plan = new_plan();
+    spad_error error;
+    assert_ok(spad_plan_set_space(plan, &pad, &error), &error);
+    const spad_plan_buffer b = {.lower = 0, .upper = 1, .size = 33, .alignment = 8};
+    assert_ok(spad_plan_add(NULL, plan, &b, &error), &error);
+    assert_int_equal(spad_plan_get(plan, 0)->size, 64);
+    assert_int_equal(spad_plan_get(plan, 0)->alignment, 24);
+    spad_plan_destroy(plan);
 }
 
 int main(void) {
@@ -463,6 +542,8 @@ int main(void) {
         cmocka_unit_test(a_reason_names_the_peak_and_what_would_help),
         cmocka_unit_test(a_lower_alignment_is_offered),
         cmocka_unit_test(the_validator_names_what_is_wrong),
+        cmocka_unit_test(a_trace_becomes_a_problem),
+        cmocka_unit_test(a_space_rounds_what_it_is_given),
         cmocka_unit_test(every_allocation_may_fail)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,1 @@
+spad plan input/plan.csv -o - 2>/dev/null | grep -v '^time'

@@ -1,0 +1,1 @@
+spad plan input/plan.csv --json | sed 's/"nanoseconds": .*/"nanoseconds": 0,/'

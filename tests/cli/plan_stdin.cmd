@@ -1,0 +1,1 @@
+spad plan - < input/plan.csv | sed 's/^time .*/time/'

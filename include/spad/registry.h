@@ -222,6 +222,17 @@ SPAD_API spad_status spad_registry_child_at(spad_child *out, const spad_registry
 
 /* ---- clearing: none of these fails, and the components stay ----------------------- */
 
+/**
+ * Automatic mode: the planner lays out the shared region of the component, and so
+ * chooses who shares storage with whom. Buffers with lifetimes share bytes wherever
+ * these allow it; one without a lifetime, or a persistent one, is alive all the time.
+ * Declared aliases count for nothing then. The other regions are as always. The mode
+ * belongs to the component and stays when its group is dropped; layouts are built
+ * again. SPAD_ERR_STALE.
+ */
+SPAD_API spad_status spad_registry_set_automatic(spad_registry *registry, spad_component component,
+                                                 bool automatic, spad_error *error);
+
 /** Drops the group, not those of its children. */
 SPAD_API void spad_registry_clear_own(spad_registry *registry, spad_component component);
 /** Drops the group and those of all its descendants. O(what is dropped). */

@@ -146,6 +146,7 @@ spad_status spad_registry_add(spad_component *out, spad_registry *registry, cons
     slot->name = copy;
     slot->name_size = size;
     slot->revision = 0;
+    slot->automatic = false;
     *out = number_of(registry, slot);
     return SPAD_OK;
 }

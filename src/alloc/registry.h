@@ -48,6 +48,7 @@ typedef struct registry_group {
 typedef struct registry_slot {
     uint32_t generation;
     bool is_used;
+    bool automatic; /* the planner lays out its shared region */
     spad_dtype precision;
     char *name;
     size_t name_size;
@@ -99,6 +100,13 @@ spad_status spad__registry_build(const spad_registry *registry, registry_slot *s
                                  spad_error *error);
 /* Length and alignment of a buffer on its own. SPAD_ERR_OVERFLOW. */
 spad_status spad__registry_extent(int64_t *length, int64_t *align, const registry_buffer *buffer,
+                                  spad_unit unit, spad_error *error);
+
+/* The layout by the planner, for automatic mode. The layout has been started. */
+spad_status spad__registry_plan(const spad_registry *registry, const registry_slot *slot,
+                                registry_layout *layout, spad_unit unit, spad_error *error);
+/* Puts a buffer at the end of its own region. SPAD_ERR_OVERFLOW. */
+spad_status spad__registry_append(registry_layout *layout, const registry_buffer *buffer, size_t i,
                                   spad_unit unit, spad_error *error);
 
 /* ---- lifetimes ------------------------------------------------------------------- */

@@ -129,6 +129,11 @@ static spad_status place(registry_layout *layout, const registry_buffer *buffer,
     return SPAD_OK;
 }
 
+spad_status spad__registry_append(registry_layout *layout, const registry_buffer *buffer, size_t i,
+                                  spad_unit unit, spad_error *error) {
+    return place(layout, buffer, i, NULL, NULL, unit, error);
+}
+
 static void start_layout(registry_layout *layout, size_t count) {
     layout->slices.count = count;
     for (size_t i = 0; i < count; i++) {
@@ -151,6 +156,11 @@ spad_status spad__registry_build(const spad_registry *registry, registry_slot *s
         return spad__fail_host_memory(error);
     }
     start_layout(layout, count);
+    if (slot->automatic) {
+        const spad_status planned = spad__registry_plan(registry, slot, layout, unit, error);
+        layout->is_built = planned == SPAD_OK;
+        return planned;
+    }
     spad_status status = SPAD_OK;
     size_t aliases = 0;
     for (size_t i = 0; i < count && status == SPAD_OK; i++) {

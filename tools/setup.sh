@@ -39,11 +39,11 @@ need() {
     rm -f "$log"
 }
 
-# build PRESET: configures once, then builds what has changed. Quiet unless it fails.
+# build PRESET [TARGET]: configures once, then builds what has changed. Quiet unless it fails.
 build() {
     log=$(mktemp)
     if ! { [ -f "build/$1/build.ninja" ] || cmake --preset "$1"; } >"$log" 2>&1 ||
-        ! cmake --build --preset "$1" >>"$log" 2>&1; then
+        ! cmake --build --preset "$1" --target "${2:-all}" >>"$log" 2>&1; then
         cat "$log" >&2
         rm -f "$log"
         exit 1

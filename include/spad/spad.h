@@ -15,6 +15,8 @@
 #include "spad/target.h"
 #include "spad/trace.h"
 #include "spad/stack.h"
+#include "spad/kernel.h"
+#include "spad/walk.h"
 /* clang-format on */
 
 #endif

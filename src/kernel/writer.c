@@ -59,7 +59,7 @@ static void put_clause(writer *w, const char *word, spad_amount amount) {
 static void put_counts(writer *w, const char *word, spad_amounts list) {
     if (list.count == 0) return;
     spad__out_format(&w->out, " %s ", word);
-    put_list(w, list, "[", "]");
+    put_list(w, list, list.count > 1 ? "[" : "", list.count > 1 ? "]" : "");
 }
 
 /* ---- declarations --------------------------------------------------------------------- */

@@ -43,9 +43,8 @@ spad_status spad__keep_index(spad_kernel_builder *builder, const char *what, con
                              const spad_expr **kept, spad_error *error) {
     *kept = NULL;
     if (count != dims.count) {
-        return spad__fail(error, SPAD_ERR_SHAPE, "%s '%s' has %zu %s and %zu indices are given",
-                          what, name, dims.count,
-                          dims.count == 1 ? "block dimension" : "block dimensions", count);
+        return spad__fail(error, SPAD_ERR_SHAPE, "%s '%s' has block rank %zu; indices given: %zu",
+                          what, name, dims.count, count);
     }
     for (size_t i = 0; i < count; i++) {
         const spad_status status = spad__check_expr(builder, index[i], error);
@@ -77,7 +76,8 @@ static spad_status fail_no_runner(const spad_kernel_builder *builder, const char
         spad__nearest_offer(&nearest, target->engines[i].name);
     }
     for (int kind = 0; kind < SPAD_STATEMENT_KINDS; kind++) {
-        spad__nearest_offer(&nearest, spad_statement_word((spad_statement_kind)kind));
+        const char *word = spad_statement_word((spad_statement_kind)kind);
+        if (strcmp(word, name) != 0) spad__nearest_offer(&nearest, word);
     }
     spad__nearest_phrase(&nearest, hint, sizeof hint);
     spad__fail(error, SPAD_ERR_UNKNOWN, "'%s' is no statement, unit or engine of %s%s", name,
@@ -147,7 +147,13 @@ static spad_status check_range(const spad_kernel_builder *builder, const char *n
     }
     if (range.to == 0) return SPAD_OK;
     if (is_outside(builder, range.to, extent)) {
-        return fail_outside(builder, name, range.to, extent, error);
+        const spad_expr_info end = spad_kernel_expr(builder->kernel, range.to);
+        spad__fail(error, SPAD_ERR_BOUNDS,
+                   "the range ends at %lld and this dimension of '%s' at %lld", (long long)end.most,
+                   name, (long long)extent);
+        spad__fact_names(error, name, NULL);
+        spad__fact_amounts(error, end.most, extent, SPAD_NO_FACT);
+        return SPAD_ERR_BOUNDS;
     }
     const spad_expr_info from = spad_kernel_expr(builder->kernel, range.from);
     const spad_expr_info to = spad_kernel_expr(builder->kernel, range.to);
@@ -164,9 +170,7 @@ static spad_status keep_ranges(spad_kernel_builder *builder, const spad_kernel_t
         return SPAD_OK;
     }
     if (row->range_count != tensor->dims.count) {
-        return spad__fail(error, SPAD_ERR_SHAPE,
-                          "a tile of '%s' has %zu dimensions and %zu ranges "
-                          "are given",
+        return spad__fail(error, SPAD_ERR_SHAPE, "a tile of '%s' has rank %zu; ranges given: %zu",
                           tensor->name, tensor->dims.count, row->range_count);
     }
     for (size_t i = 0; i < row->range_count; i++) {
@@ -215,18 +219,18 @@ static spad_status find_sync(const spad_kernel_sync **out, const spad_kernel *ke
                              int64_t number, spad_sync_kind kind, spad_sync_kind other,
                              spad_error *error) {
     static const char *const names[SPAD_SYNC_KINDS] = {
-        [SPAD_SYNC_BARRIER] = "barrier",
-        [SPAD_SYNC_COUNTER] = "counter",
-        [SPAD_SYNC_MBARRIER] = "mbarrier",
-        [SPAD_SYNC_GROUP] = "group",
+        [SPAD_SYNC_BARRIER] = "a barrier",
+        [SPAD_SYNC_COUNTER] = "a counter",
+        [SPAD_SYNC_MBARRIER] = "an mbarrier",
+        [SPAD_SYNC_GROUP] = "a group",
     };
     if (number < 0 || (size_t)number >= kernel->syncs.count) {
         return spad__fail(error, SPAD_ERR_UNKNOWN, "no such barrier, counter or group");
     }
     *out = &kernel->syncs.items[number];
     if ((*out)->kind == kind || (*out)->kind == other) return SPAD_OK;
-    return spad__fail(error, SPAD_ERR_ARGUMENT, "'%s' is a %s; a %s%s%s is wanted here",
-                      (*out)->name, names[(*out)->kind], names[kind], kind != other ? " or " : "",
+    return spad__fail(error, SPAD_ERR_ARGUMENT, "'%s' is %s; %s%s%s is wanted here", (*out)->name,
+                      names[(*out)->kind], names[kind], kind != other ? " or " : "",
                       kind != other ? names[other] : "");
 }
 
@@ -343,35 +347,55 @@ static const form forms[SPAD_STATEMENT_KINDS] = {
                                    SPAD_SYNC_READS},
 };
 
+/* What a statement says, against what it can say. */
+static spad_status check_clauses(const spad_statement *row, const spad_kernel_sync *sync,
+                                 spad_error *error) {
+    const form *f = &forms[row->kind];
+    const bool plain = sync->kind == SPAD_SYNC_BARRIER; /* an arrive without extras */
+    const unsigned flags = plain ? 0 : f->flags;
+    const struct {
+        const char *word;
+        bool given;
+        bool fits;
+    } clauses[] = {
+        {"by", row->amount != 0, f->most > 0},
+        {"expect", row->expect != 0, row->kind == SPAD_STATEMENT_ARRIVE && !plain},
+        {"on", row->unit >= 0, f->on_unit && !plain},
+        {"relaxed", (row->flags & SPAD_SYNC_RELAXED) != 0, (flags & SPAD_SYNC_RELAXED) != 0},
+        {"drop", (row->flags & SPAD_SYNC_DROP) != 0, (flags & SPAD_SYNC_DROP) != 0},
+        {"reads", (row->flags & SPAD_SYNC_READS) != 0, (flags & SPAD_SYNC_READS) != 0},
+    };
+    for (size_t i = 0; i < sizeof clauses / sizeof clauses[0]; i++) {
+        if (!clauses[i].given || clauses[i].fits) continue;
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "'%s %s' has no '%s'",
+                          spad_statement_word(row->kind), sync->name, clauses[i].word);
+    }
+    if (row->amount == 0 && f->needs_amount) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "'%s %s' needs an amount: by and a number",
+                          spad_statement_word(row->kind), sync->name);
+    }
+    return SPAD_OK;
+}
+
 static spad_status check_sync(spad_kernel_builder *builder, spad_statement *row,
                               spad_error *error) {
     const form *f = &forms[row->kind];
+    const bool parity = row->kind == SPAD_STATEMENT_WAIT_PARITY;
     const spad_kernel_sync *sync;
     spad_status status = find_sync(&sync, builder->kernel, row->item, f->kind, f->other, error);
     if (status == SPAD_OK) {
         status = spad__keep_index(builder, "array", sync->name, sync->dims, row->index,
                                   row->index_count, &row->index, error);
     }
+    if (status == SPAD_OK) status = check_clauses(row, sync, error);
     if (status == SPAD_OK) {
-        status =
-            check_amount(builder, row->amount, f->least, f->most,
-                         row->kind == SPAD_STATEMENT_WAIT_PARITY ? "a parity" : "an amount", error);
+        status = check_amount(builder, row->amount, f->least, f->most,
+                              parity ? "a parity" : "an amount", error);
     }
     if (status == SPAD_OK) {
         status = check_amount(builder, row->expect, 0, INT64_MAX, "an expectation", error);
     }
-    if (status != SPAD_OK) return status;
-    const bool plain = sync->kind == SPAD_SYNC_BARRIER; /* an arrive without extras */
-    if ((row->amount == 0 && f->needs_amount) || (row->flags & ~f->flags) != 0 ||
-        (row->unit >= 0 && (!f->on_unit || plain)) ||
-        (row->expect != 0 && (row->kind != SPAD_STATEMENT_ARRIVE || plain)) ||
-        (row->flags != 0 && plain)) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT,
-                          "'%s %s' lacks its amount or has a clause that "
-                          "it cannot have",
-                          spad_statement_word(row->kind), sync->name);
-    }
-    return SPAD_OK;
+    return status;
 }
 
 static spad_status check_tile(spad_kernel_builder *builder, spad_statement *row,

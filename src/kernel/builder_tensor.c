@@ -125,7 +125,7 @@ static spad_status keep_counts(spad_kernel_builder *builder, const spad_kernel_t
                                spad_amounts *list, const char *what, spad_error *error) {
     if (list->count != 0 && list->count != tensor->blocks.count) {
         return spad__fail(error, SPAD_ERR_SHAPE,
-                          "'%s' has %zu numbers and the tensor %zu block dimensions", what,
+                          "'%s' has %zu numbers, but the tensor has block rank %zu", what,
                           list->count, tensor->blocks.count);
     }
     return spad__keep_amounts(builder, list, 1, "a count", error);

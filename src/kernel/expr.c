@@ -222,8 +222,8 @@ static spad_status bound(spad_expr_op op, const spad__expr *a, const spad__expr 
         }
     }
     if (fits) return SPAD_OK;
-    return spad__fail(error, SPAD_ERR_OVERFLOW,
-                      "the result of '%s' does not fit 64 bits in every iteration", op_signs[op]);
+    return spad__fail(error, SPAD_ERR_OVERFLOW, "the result of '%s' does not fit 64 bits%s",
+                      op_signs[op], result->loops != 0 ? " in every iteration" : "");
 }
 
 static const spad__expr *find_expr(const spad_kernel *kernel, spad_expr expr) {

@@ -521,7 +521,7 @@ static bool read_alias(reader *r, spad_kernel_tensor *row) {
     if (spad__parser_accept(&r->parser, SPAD__LEFT_BRACKET)) {
         if (!read_amounts(r, index, &count, SPAD__RIGHT_BRACKET, "',' or ']'")) return false;
         if (count != other->blocks.count) {
-            FAULT(r, name, "'%s' has %zu block dimensions and %zu indices are given", other->name,
+            FAULT(r, name, "'%s' has block rank %zu; indices given: %zu", other->name,
                   other->blocks.count, count);
             return false;
         }
@@ -591,6 +591,18 @@ static bool read_clause_value(reader *r, tensor_text *t, int clause) {
     }
 }
 
+/* Reports that the next word is none of the words that may stand there. */
+static bool unknown_word(reader *r, const char *what, const char *const *words, size_t count) {
+    char quoted[64];
+    char word[64];
+    char hint[192];
+    spad__token_describe(quoted, sizeof quoted, r->parser.source, r->parser.token);
+    snprintf(word, sizeof word, "%.*s", (int)strlen(quoted) - 2, quoted + 1);
+    spad_close_names(hint, sizeof hint, word, words, count);
+    FAULT(r, r->parser.token.span, "%s has no %s%s", what, quoted, hint);
+    return false;
+}
+
 /* One clause, if there is one; *more: there was. */
 static bool read_clause(reader *r, tensor_text *t, bool *more) {
     *more = false;
@@ -600,15 +612,8 @@ static bool read_clause(reader *r, tensor_text *t, bool *more) {
         clause++;
     }
     if (clause == CLAUSES) {
-        if (r->parser.token.kind != SPAD__WORD) return true;
-        char quoted[64];
-        char word[64];
-        char hint[192];
-        spad__token_describe(quoted, sizeof quoted, r->parser.source, r->parser.token);
-        snprintf(word, sizeof word, "%.*s", (int)strlen(quoted) - 2, quoted + 1);
-        spad_close_names(hint, sizeof hint, word, clause_words, CLAUSES);
-        FAULT(r, r->parser.token.span, "a tensor has no %s%s", quoted, hint);
-        return false;
+        return r->parser.token.kind != SPAD__WORD ||
+               unknown_word(r, "a tensor", clause_words, CLAUSES);
     }
     spad__parser_take(&r->parser);
     const unsigned bit = 1u << clause;
@@ -745,25 +750,24 @@ enum {
     OP_READS,
     OP_WRITES,
     OP_UPDATES,
-    OP_GROUP,
+    OP_IN,
     OP_DELIVERS,
     OP_ARRIVES,
     OP_SIGNALS,
     OP_COST,
     OP_CLAUSES
 };
-static const char *const op_words[OP_CLAUSES] = {"reads",    "writes",  "updates", "group",
+static const char *const op_words[OP_CLAUSES] = {"reads",    "writes",  "updates", "in",
                                                  "delivers", "arrives", "signals", "cost"};
 
-/* The clause that the next word starts, or OP_CLAUSES. "group" also declares one, so it
- * continues an operation on the same line only. */
-static int op_clause(const reader *r, bool same_line) {
+/* The clause that the next word starts, or OP_CLAUSES. */
+static int op_clause(const reader *r) {
     int clause = 0;
     while (clause < OP_CLAUSES &&
            !spad__token_is(r->parser.source, r->parser.token, op_words[clause])) {
         clause++;
     }
-    return clause == OP_GROUP && !same_line ? OP_CLAUSES : clause;
+    return clause;
 }
 
 static bool read_op_clause(reader *r, int clause) {
@@ -772,7 +776,7 @@ static bool read_op_clause(reader *r, int clause) {
     case OP_READS: return read_accesses(r, SPAD_ACCESS_READ);
     case OP_WRITES: return read_accesses(r, SPAD_ACCESS_WRITE);
     case OP_UPDATES: return read_accesses(r, SPAD_ACCESS_UPDATE);
-    case OP_GROUP: return read_membership(r);
+    case OP_IN: return read_membership(r);
     case OP_DELIVERS: return read_completion(r, SPAD_COMPLETION_DELIVER);
     case OP_ARRIVES: return read_completion(r, SPAD_COMPLETION_ARRIVE);
     case OP_SIGNALS: return read_completion(r, SPAD_COMPLETION_SIGNAL);
@@ -783,11 +787,14 @@ static bool read_op_clause(reader *r, int clause) {
 /* Clauses up to the end of the line, and of the next lines that start with one. */
 static bool read_op_clauses(reader *r) {
     for (;;) {
-        int clause = op_clause(r, true);
+        int clause = op_clause(r);
         if (clause == OP_CLAUSES) {
+            if (r->parser.token.kind == SPAD__WORD) {
+                return unknown_word(r, "an operation", op_words, OP_CLAUSES);
+            }
             if (!spad__parser_end_statement(&r->parser)) return false;
             spad__parser_skip_lines(&r->parser);
-            clause = op_clause(r, false);
+            clause = op_clause(r);
             if (clause == OP_CLAUSES) return true;
         }
         if (!read_op_clause(r, clause)) return false;
@@ -1091,8 +1098,7 @@ bool spad__is_kernel_word(const char *word) {
     return strcmp(word, "sync") == 0;
 }
 
-/* "tensor x :" declares, "tensor mm reads ..." is an operation; "sync b" is a statement
- * if b is a barrier, and an operation of an engine of that name otherwise. */
+/* "tensor x :" declares, "tensor mm reads ..." is an operation. */
 static bool read_after_runner(reader *r, const char *runner, spad__span span) {
     char name[WORD_MAX];
     if (!read_word(r, "a name for the operation", name)) return false;
@@ -1102,22 +1108,20 @@ static bool read_after_runner(reader *r, const char *runner, spad__span span) {
     return read_operation(r, runner, span, name);
 }
 
+/* "sync b" is about a barrier; an operation of an engine of that name has a clause. */
 static bool read_sync(reader *r, spad__span span) {
     char name[WORD_MAX];
     size_t engine;
-    if (r->parser.token.kind == SPAD__WORD && r->parser.token.span.length < WORD_MAX) {
-        memcpy(name, r->parser.source->text + r->parser.token.span.start,
-               r->parser.token.span.length);
-        name[r->parser.token.span.length] = '\0';
-        const spad__symbol *symbol = spad__find_symbol(r->builder, name);
-        const bool known = symbol != NULL && (symbol->kind == SPAD__SYMBOL_SYNC ||
-                                              symbol->kind == SPAD__SYMBOL_BROKEN);
-        if (!known &&
-            spad_target_engine(&engine, r->builder->kernel->target, "sync", NULL) == SPAD_OK) {
-            return read_after_runner(r, "sync", span);
-        }
+    sync_text s;
+    start_sync(r, &s, SPAD_STATEMENT_SYNC);
+    if (!read_word(r, "a barrier", name)) return false;
+    if (spad__find_symbol(r->builder, name) == NULL && op_clause(r) != OP_CLAUSES &&
+        spad_target_engine(&engine, r->builder->kernel->target, "sync", NULL) == SPAD_OK) {
+        return read_operation(r, "sync", span, name);
     }
-    return read_object_statement(r, SPAD_STATEMENT_SYNC);
+    return find_symbol(r, "barrier", SPAD__SYMBOL_SYNC, &s.row.item) &&
+           read_index(r, s.index, &s.row.index_count) && read_sync_clauses(r, &s) &&
+           finish_sync(r, &s);
 }
 
 static bool read_statement(reader *r) {
@@ -1145,7 +1149,7 @@ static void skip(reader *r) {
     do {
         spad__parser_skip_statement(&r->parser);
         spad__parser_skip_lines(&r->parser);
-    } while (op_clause(r, false) != OP_CLAUSES);
+    } while (op_clause(r) != OP_CLAUSES);
 }
 
 static void read_statements(reader *r) {

@@ -486,17 +486,18 @@ static void label_tile(const spad_walk *walk, const spad_statement *s, int64_t t
     }
 }
 
+/* A manager keeps every name it is given. Without a log only the first life of a tensor
+ * has one, so that a long walk stays small; and one that fails, for the message. */
 static spad_status allocate_tile(spad_walk *walk, const spad_statement *s, int64_t tile, bool plain,
-                                 spad_shape shape, spad_rect *rect) {
+                                 bool named, spad_shape shape, spad_rect *rect) {
     const spad_kernel_tensor *tensor = &walk->kernel->tensors.items[s->item];
     const spad_stack_place place = {.align = tensor->align.value != 0 ? tensor->align.value
                                                                       : SPAD_ALIGN_DEFAULT,
                                     .base_lane = tensor->lane.value};
     char label[SPAD_NAME_FACT_MAX + 80];
-    const bool logged = walk->options.trace != NULL;
-    if (logged) label_tile(walk, s, tile, plain, label, sizeof label);
+    label_tile(walk, s, tile, plain, label, sizeof label);
     return (tensor->mode == SPAD_MODE_HEAP ? spad_stack_alloc_heap : spad_stack_alloc_stack)(
-        rect, walk->managers[tensor->space].stack, shape, tensor->dtype, logged ? label : NULL,
+        rect, walk->managers[tensor->space].stack, shape, tensor->dtype, named ? label : NULL,
         &place, &walk->error);
 }
 
@@ -507,10 +508,15 @@ static spad_status allocate(spad_walk *walk, const spad_statement *s,
     const size_t front = walk->kernel->target->spaces[tensor->space].lanes > 1 ? 0 : 1;
     for (size_t i = 0; i < tensor->dims.count; i++) dims[front + i] = tensor->dims.items[i].value;
     const spad_shape shape = {front + tensor->dims.count, dims};
+    const bool named = walk->options.trace != NULL || walk->lives[s->item] == 0;
     for (int64_t tile = 0; tile < tensor->tiles; tile++) {
         spad_rect *rect = &scoped->rects[tile];
-        spad_status status = allocate_tile(walk, s, tile, true, shape, rect);
-        if (status == SPAD_ERR_NAME) status = allocate_tile(walk, s, tile, false, shape, rect);
+        spad_status status = allocate_tile(walk, s, tile, true, named, shape, rect);
+        if (status == SPAD_ERR_NAME)
+            status = allocate_tile(walk, s, tile, false, named, shape, rect);
+        if (status == SPAD_ERR_NO_FIT && !named) {
+            status = allocate_tile(walk, s, tile, true, true, shape, rect);
+        }
         if (status != SPAD_OK) return at_statement(walk, s, status);
     }
     return SPAD_OK;

@@ -237,7 +237,7 @@ static void put_operation(writer *w, const spad_statement *s) {
     spad__out_string(&w->out, s->name);
     put_accesses(w, s);
     if (s->group >= 0) {
-        spad__out_string(&w->out, " group ");
+        spad__out_string(&w->out, " in ");
         spad__out_string(&w->out, w->kernel->syncs.items[s->group].name);
     }
     for (size_t i = 0; i < s->completion_count; i++) {

@@ -109,7 +109,7 @@ spad_status spad_kernel_builder_finish(spad_kernel **out, spad_kernel_builder *b
         return spad__fail(error, SPAD_ERR_ARGUMENT, "the builder has given its kernel away");
     }
     if (builder->blocks.count > 0) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT, "%zu blocks are not closed",
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "blocks that are still open: %zu",
                           builder->blocks.count);
     }
     const spad_status status = check_defines(builder, error);

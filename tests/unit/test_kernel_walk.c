@@ -484,11 +484,11 @@ static void a_run_becomes_a_trace(void **state) {
     /* e first, the heap tensor, then what each operation begins */
     assert_int_equal(spad_trace_tensor_count(trace), 7);
     check_life(trace, 0, "e", 0, 13, SPAD_NO_BYTE);
-    check_life(trace, 1, "s", 1, 10, 212975);
+    check_life(trace, 1, "s", 1, 11, 212975);
     check_life(trace, 2, "a[0]", 2, 6, SPAD_NO_BYTE);
     check_life(trace, 3, "r", 3, 8, SPAD_NO_BYTE);
     check_life(trace, 4, "z", 4, 9, 500);
-    check_life(trace, 5, "a[1]", 5, 11, SPAD_NO_BYTE);
+    check_life(trace, 5, "a[1]", 5, 10, SPAD_NO_BYTE);
     check_life(trace, 6, "o", 7, 12, SPAD_NO_BYTE);
     spad_trace_destroy(trace);
     spad_kernel_destroy(k);

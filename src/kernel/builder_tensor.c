@@ -28,7 +28,7 @@ static bool product(spad_amounts list, int64_t *out) {
     return true;
 }
 
-/* ---- sizes --------------------------------------------------------------------------- */
+/* ---- sizes ------------------------------------------------------------------------ */
 
 static spad_status measure_tile(spad_kernel_tensor *tensor, const spad_space *space,
                                 spad_error *error) {
@@ -69,7 +69,7 @@ static spad_status measure(spad_kernel_builder *builder, spad_kernel_tensor *ten
     return SPAD_OK;
 }
 
-/* ---- placement -------------------------------------------------------------------------- */
+/* ---- placement -------------------------------------------------------------------- */
 
 static spad_status settle_numbers(spad_kernel_builder *builder, spad_kernel_tensor *tensor,
                                   spad_error *error) {
@@ -346,7 +346,7 @@ static spad_status place(spad_kernel_builder *builder, spad_kernel_tensor *tenso
     }
 }
 
-/* ---- the call ------------------------------------------------------------------------------- */
+/* ---- the call --------------------------------------------------------------------- */
 
 static bool in_scope(const spad_kernel_builder *builder) {
     for (size_t i = 0; i < builder->blocks.count; i++) {

@@ -43,7 +43,7 @@ spad_statement spad_statement_of(spad_statement_kind kind, int64_t item) {
                             .group = -1};
 }
 
-/* ---- tables ------------------------------------------------------------------------ */
+/* ---- tables ----------------------------------------------------------------------- */
 
 const char *spad_kernel_name(const spad_kernel *kernel) {
     return kernel->name;
@@ -89,7 +89,7 @@ void spad__fact_kernel(const spad_kernel *kernel, spad_place place, spad_error *
     spad__fact_place(error, kernel->file, place.line, place.column);
 }
 
-/* ---- end ------------------------------------------------------------------------------ */
+/* ---- end -------------------------------------------------------------------------- */
 
 void spad_kernel_destroy(spad_kernel *kernel) {
     if (kernel == NULL) return;

@@ -58,7 +58,7 @@ struct spad_kernel {
     SPAD_ARRAY(spad__expr) exprs; /* number 0 is none */
 };
 
-/* ---- names in scope ----------------------------------------------------------- */
+/* ---- names in scope --------------------------------------------------------------- */
 
 typedef enum spad__symbol_kind {
     SPAD__SYMBOL_PARAM,
@@ -123,7 +123,7 @@ void spad__drop_symbols(spad_kernel_builder *builder, size_t count);
 spad_status spad__fail_unknown(const spad_kernel_builder *builder, const char *what,
                                const char *name, spad__symbol_kind kind, spad_error *error);
 
-/* ---- helpers of the builder's files ------------------------------------------------ */
+/* ---- helpers of the builder's files ----------------------------------------------- */
 
 /* Is that an expression whose loops are all open here? */
 spad_status spad__check_expr(const spad_kernel_builder *builder, spad_expr expr, spad_error *error);

@@ -7,19 +7,13 @@
 
 #include "base/checked.h"
 
-/* ---- tiles ------------------------------------------------------------------------- */
+/* ---- tiles ------------------------------------------------------------------------ */
 
-/* The row-major number of an index under the extents of its dims. */
-int64_t spad__row_major(spad_amounts dims, const int64_t *index) {
-    int64_t number = 0;
-    for (size_t i = 0; i < dims.count; i++) number = number * dims.items[i].value + index[i];
-    return number;
-}
-
-static void split(spad_amounts dims, int64_t number, int64_t *index) {
-    for (size_t i = dims.count; i-- > 0;) {
-        index[i] = number % dims.items[i].value;
-        number /= dims.items[i].value;
+void spad__tile_index(const spad_kernel_tensor *tensor, int64_t tile, int64_t *index) {
+    for (size_t i = tensor->blocks.count; i-- > 0;) {
+        const int64_t extent = tensor->blocks.items[i].value;
+        index[i] = tile % extent;
+        tile /= extent;
     }
 }
 
@@ -33,20 +27,16 @@ static int64_t modulo(spad_amounts counts, const int64_t *index) {
     return number;
 }
 
-int64_t spad__tile_slot(const spad_kernel_tensor *tensor, int64_t tile) {
+int64_t spad__tile_slot(const spad_kernel_tensor *tensor, int64_t tile, const int64_t *index) {
     if (tensor->ring.count == 0) return tile;
     if (tensor->ring.count == 1) return tile % tensor->ring.items[0].value;
-    int64_t index[SPAD_RANK_MAX];
-    split(tensor->blocks, tile, index);
     return modulo(tensor->ring, index);
 }
 
 /* NKI mod_alloc (neuronxcc.nki.compiler): lane, byte and bank are three functions of the
  * same index, each with its own counts. */
-static void place_modulo(const spad_kernel_tensor *tensor, int64_t bank_bytes, int64_t tile,
+static void place_modulo(const spad_kernel_tensor *tensor, int64_t bank_bytes, const int64_t *index,
                          spad_rect *rect) {
-    int64_t index[SPAD_RANK_MAX];
-    split(tensor->blocks, tile, index);
     const int64_t bank = tensor->bank.value + modulo(tensor->banks, index);
     rect->lane = tensor->lane.value + modulo(tensor->par, index) * tensor->tile_lanes;
     rect->byte =
@@ -54,7 +44,7 @@ static void place_modulo(const spad_kernel_tensor *tensor, int64_t bank_bytes, i
 }
 
 bool spad__tile_place(const spad_kernel *kernel, const spad_kernel_tensor *tensor, int64_t tile,
-                      spad_rect *rect) {
+                      const int64_t *index, spad_rect *rect) {
     const int64_t bank_bytes = kernel->target->spaces[tensor->space].bank_bytes;
     rect->lanes = tensor->tile_lanes;
     rect->bytes = tensor->tile_bytes;
@@ -65,14 +55,14 @@ bool spad__tile_place(const spad_kernel *kernel, const spad_kernel_tensor *tenso
         return true;
     }
     if (tensor->mode == SPAD_MODE_MOD) {
-        place_modulo(tensor, bank_bytes, tile, rect);
+        place_modulo(tensor, bank_bytes, index, rect);
         return true;
     }
     rect->lane = rect->byte = 0;
     return false;
 }
 
-/* ---- parts of tiles ---------------------------------------------------------------------- */
+/* ---- parts of tiles --------------------------------------------------------------- */
 
 /* Elements to bytes, downwards and upwards; types of less than a byte are packed. */
 static int64_t bytes_down(int64_t elements, int bits) {

@@ -7,16 +7,16 @@
 
 #include "kernel/kernel.h"
 
-/* The row-major number of an index that is inside its dims. */
-int64_t spad__row_major(spad_amounts dims, const int64_t *index);
+/* The index of a tile by its row-major number. */
+void spad__tile_index(const spad_kernel_tensor *tensor, int64_t tile, int64_t *index);
 
 /* The slot of a tile: its own number, or its place in the ring. */
-int64_t spad__tile_slot(const spad_kernel_tensor *tensor, int64_t tile);
+int64_t spad__tile_slot(const spad_kernel_tensor *tensor, int64_t tile, const int64_t *index);
 
 /* The place of a tile of a tensor that is no alias. False: it is not in the kernel; then
  * lane and byte are 0. */
 bool spad__tile_place(const spad_kernel *kernel, const spad_kernel_tensor *tensor, int64_t tile,
-                      spad_rect *rect);
+                      const int64_t *index, spad_rect *rect);
 
 /* A part of a tile, from the start of the tile. */
 typedef struct spad__part {

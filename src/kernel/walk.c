@@ -65,7 +65,7 @@ struct spad_walk {
     spad_error error; /* of the call that failed */
 };
 
-/* ---- life --------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------- */
 
 static void *take(spad_walk *walk, size_t count, size_t size) {
     return count > 0 ? spad__new(&walk->host, count * size) : NULL;
@@ -187,7 +187,7 @@ void spad_walk_destroy(spad_walk *walk) {
     spad__free(&host, walk, sizeof *walk);
 }
 
-/* ---- questions ------------------------------------------------------------------------ */
+/* ---- questions -------------------------------------------------------------------- */
 
 const int64_t *spad_walk_values(const spad_walk *walk) {
     return walk->values;
@@ -212,7 +212,7 @@ int64_t spad_walk_loop(const spad_walk *walk, size_t depth) {
     return -1;
 }
 
-/* ---- failures -------------------------------------------------------------------------- */
+/* ---- failures --------------------------------------------------------------------- */
 
 /* " in iteration i = 3, j = 0", or nothing outside of loops. */
 static void describe_iteration(const spad_walk *walk, char *field, size_t size) {
@@ -252,20 +252,29 @@ static spad_status fail_amount(spad_walk *walk, spad_place place, const char *wh
     return SPAD_ERR_ARGUMENT;
 }
 
-/* The row-major number that index expressions name. */
-static spad_status find_number(spad_walk *walk, const char *name, spad_amounts dims,
-                               const spad_expr *index, spad_place place, int64_t *number) {
+/* The values of index expressions, and the row-major number that they make. */
+static spad_status find_index(spad_walk *walk, const char *name, spad_amounts dims,
+                              const spad_expr *exprs, spad_place place, int64_t *index,
+                              int64_t *number) {
     *number = 0;
     for (size_t i = 0; i < dims.count; i++) {
         const int64_t extent = dims.items[i].value;
-        const int64_t value = value_of(walk, index[i]);
-        if (value < 0 || value >= extent) return fail_bounds(walk, name, place, value, extent);
-        *number = *number * extent + value;
+        index[i] = value_of(walk, exprs[i]);
+        if (index[i] < 0 || index[i] >= extent) {
+            return fail_bounds(walk, name, place, index[i], extent);
+        }
+        *number = *number * extent + index[i];
     }
     return SPAD_OK;
 }
 
-/* ---- accesses ----------------------------------------------------------------------------- */
+static spad_status find_number(spad_walk *walk, const char *name, spad_amounts dims,
+                               const spad_expr *exprs, spad_place place, int64_t *number) {
+    int64_t index[SPAD_RANK_MAX];
+    return find_index(walk, name, dims, exprs, place, index, number);
+}
+
+/* ---- accesses --------------------------------------------------------------------- */
 
 static void place_scoped_tile(const spad_walk *walk, const spad_kernel_tensor *tensor, int64_t tile,
                               spad_walk_access *access) {
@@ -283,12 +292,13 @@ static void place_scoped_tile(const spad_walk *walk, const spad_kernel_tensor *t
     }
 }
 
-/* Fills in home, slot and the rectangle of the whole tile. */
+/* Fills in home, slot and the rectangle of the whole tile, which has that index. */
 static void place_tile(const spad_walk *walk, const spad_kernel_tensor *tensor,
-                       spad_walk_access *access) {
+                       const int64_t *index, spad_walk_access *access) {
     const spad_kernel_tensor *home = tensor;
     int64_t tile = access->tile;
     int64_t offset = 0;
+    int64_t home_index[SPAD_RANK_MAX];
     access->home = tensor->home;
     if (tensor->mode == SPAD_MODE_ALIAS) {
         home = &walk->kernel->tensors.items[tensor->home];
@@ -296,11 +306,13 @@ static void place_tile(const spad_walk *walk, const spad_kernel_tensor *tensor,
         if (tensor->home_tile >= 0) {
             offset += tile % tensor->slots * tensor->home_step;
             tile = tensor->home_tile;
+            spad__tile_index(home, tile, home_index);
+            index = home_index;
         }
     }
-    access->slot = spad__tile_slot(home, tile);
+    access->slot = spad__tile_slot(home, tile, index);
     access->live = true;
-    access->placed = spad__tile_place(walk->kernel, home, tile, &access->tile_rect);
+    access->placed = spad__tile_place(walk->kernel, home, tile, index, &access->tile_rect);
     if (home->mode == SPAD_MODE_STACK || home->mode == SPAD_MODE_HEAP) {
         place_scoped_tile(walk, home, tile, access);
     } else if (!access->placed && walk->options.place != NULL) {
@@ -357,14 +369,15 @@ static spad_status cut_tile(spad_walk *walk, const spad_kernel_tensor *tensor,
 static spad_status resolve_access(spad_walk *walk, size_t number, spad_walk_access *access) {
     const spad_kernel_access *row = &walk->kernel->accesses.items[number];
     const spad_kernel_tensor *tensor = &walk->kernel->tensors.items[row->tensor];
-    const spad_status status =
-        find_number(walk, tensor->name, tensor->blocks, row->index, row->place, &access->tile);
+    int64_t index[SPAD_RANK_MAX];
+    const spad_status status = find_index(walk, tensor->name, tensor->blocks, row->index,
+                                          row->place, index, &access->tile);
     if (status != SPAD_OK) return status;
     access->row = number;
     access->tensor = row->tensor;
     access->kind = row->kind;
     access->life = spad__max(walk->lives[row->tensor] - 1, 0);
-    place_tile(walk, tensor, access);
+    place_tile(walk, tensor, index, access);
     access->rect = access->tile_rect;
     access->runs = 1;
     access->stride = 0;
@@ -428,7 +441,7 @@ static spad_status run_operation(spad_walk *walk, const spad_statement *s) {
     return SPAD_OK;
 }
 
-/* ---- synchronisation ----------------------------------------------------------------------- */
+/* ---- synchronisation -------------------------------------------------------------- */
 
 static spad_status run_sync(spad_walk *walk, const spad_statement *s) {
     spad_walk_event *event = &walk->event;
@@ -453,7 +466,7 @@ static spad_status run_sync(spad_walk *walk, const spad_statement *s) {
     return SPAD_OK;
 }
 
-/* ---- tensors and scopes ---------------------------------------------------------------------- */
+/* ---- tensors and scopes ----------------------------------------------------------- */
 
 /* A failure of a manager, with the place of the statement. */
 static spad_status at_statement(spad_walk *walk, const spad_statement *s, spad_status status) {
@@ -650,8 +663,7 @@ static spad_status next_section(spad_walk *walk, const spad_statement *s) {
     return SPAD_OK;
 }
 
-/* ---- control ------------------------------------------------------------------------------------
- */
+/* ---- control ---------------------------------------------------------------------- */
 
 static bool holds(const spad_walk *walk, const spad_comparison *comparison) {
     const int64_t a = value_of(walk, comparison->left);

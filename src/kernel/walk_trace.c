@@ -32,7 +32,7 @@ typedef struct tracer {
     int64_t join;
 } tracer;
 
-/* ---- slots ---------------------------------------------------------------------------- */
+/* ---- slots ------------------------------------------------------------------------ */
 
 /* Is a tensor traced slot by slot? Aliases have none, scoped ones are logged elsewhere. */
 static bool is_traced(const spad_kernel *kernel, const spad_kernel_tensor *tensor) {
@@ -75,7 +75,7 @@ static slot_life *touched(const tracer *t, const spad_walk_access *access) {
     return &t->slots[t->bases[access->home] + (size_t)access->slot];
 }
 
-/* ---- the two walks ------------------------------------------------------------------------ */
+/* ---- the two walks ---------------------------------------------------------------- */
 
 static void note_event(tracer *t, const spad_walk_event *event) {
     if (event->kind == SPAD_WALK_FORK) t->fork = event->time;
@@ -123,7 +123,9 @@ static spad_status begin_life(tracer *t, size_t number, int64_t s, spad_error *e
                        .mode = tensor->mode,
                        .space = tensor->space,
                        .scope = -1};
-    if (!spad__tile_place(t->kernel, tensor, s, &row.rect)) {
+    int64_t index[SPAD_RANK_MAX];
+    spad__tile_index(tensor, s, index);
+    if (!spad__tile_place(t->kernel, tensor, s, index, &row.rect)) {
         row.rect.lane = tensor->lane.value;
         row.rect.byte = SPAD_NO_BYTE;
     }

@@ -9,6 +9,7 @@
 #include "base/lexer.h"
 #include "base/text.h"
 #include "kernel/kernel.h"
+#include "kernel/place.h"
 
 typedef struct writer {
     spad__out out;
@@ -16,7 +17,7 @@ typedef struct writer {
     size_t depth;
 } writer;
 
-/* ---- numbers ----------------------------------------------------------------------- */
+/* ---- numbers ---------------------------------------------------------------------- */
 
 static void put_expr(writer *w, spad_expr expr) {
     char text[SPAD__EXPR_TEXT_MAX];
@@ -62,7 +63,7 @@ static void put_counts(writer *w, const char *word, spad_amounts list) {
     put_list(w, list, list.count > 1 ? "[" : "", list.count > 1 ? "]" : "");
 }
 
-/* ---- declarations --------------------------------------------------------------------- */
+/* ---- declarations ----------------------------------------------------------------- */
 
 static void put_params(writer *w) {
     for (size_t i = 0; i < w->kernel->params.count; i++) {
@@ -131,11 +132,7 @@ static void put_alias(writer *w, const spad_kernel_tensor *tensor) {
     spad__out_format(&w->out, " alias of %s", other->name);
     if (other->blocks.count > 0 && tensor->alias_tile >= 0) {
         int64_t index[SPAD_RANK_MAX];
-        int64_t tile = tensor->alias_tile;
-        for (size_t i = other->blocks.count; i-- > 0;) {
-            index[i] = tile % other->blocks.items[i].value;
-            tile /= other->blocks.items[i].value;
-        }
+        spad__tile_index(other, tensor->alias_tile, index);
         for (size_t i = 0; i < other->blocks.count; i++) {
             spad__out_format(&w->out, "%s%lld", i == 0 ? "[" : ", ", (long long)index[i]);
         }
@@ -177,7 +174,7 @@ static void put_tensor(writer *w, const spad_kernel_tensor *tensor) {
     }
 }
 
-/* ---- statements --------------------------------------------------------------------------- */
+/* ---- statements ------------------------------------------------------------------- */
 
 static void put_index(writer *w, const spad_expr *index, size_t count) {
     for (size_t i = 0; i < count; i++) {

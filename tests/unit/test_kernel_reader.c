@@ -16,7 +16,7 @@ static spad_kernel *parse(const char *text, const spad_kernel_options *options) 
     return kernel;
 }
 
-/* ---- what it means --------------------------------------------------------------------- */
+/* ---- what it means ---------------------------------------------------------------- */
 
 static const char full_text[] =
     "# every statement and every clause\n"
@@ -247,7 +247,7 @@ static void defines_and_targets_can_be_given(void **state) {
     assert_string_equal(error.message, "no parameter 'MM' here; did you mean 'M'?");
 }
 
-/* ---- faults ------------------------------------------------------------------------------- */
+/* ---- faults ----------------------------------------------------------------------- */
 
 typedef struct fault_case {
     const char *text;
@@ -688,8 +688,7 @@ static void depth_is_limited(void **state) {
     assert_int_equal(error.line, 66);
 }
 
-/* ---- back to text -----------------------------------------------------------------------------
- */
+/* ---- back to text ----------------------------------------------------------------- */
 
 static void written_kernels_read_back(void **state) {
     (void)state;
@@ -762,8 +761,7 @@ static void a_failing_sink_is_reported(void **state) {
     test_text_free(&out);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------
- */
+/* ---- memory ----------------------------------------------------------------------- */
 
 static spad_status parse_scenario(const spad_host *host, void *payload) {
     const spad_define define = {"N", 16};

@@ -399,6 +399,9 @@ typedef struct spad_define {
 typedef struct spad_kernel_options {
     const spad_define *defines;
     size_t define_count;
+    const spad_define *rings; /**< other depths for rings, by name of the tensor: for auto
+                                   tensors with block dimensions; 0: no ring */
+    size_t ring_count;
     const spad_target *target; /**< instead of the one that the kernel names; a chip from a file */
     const spad_host *host;
 } spad_kernel_options;
@@ -406,7 +409,8 @@ typedef struct spad_kernel_options {
 /**
  * Reads a kernel. `file` is its name in messages. On a fault the status is
  * SPAD_ERR_SYNTAX, `error` has the first fault, and `diagnostics` (optional) all
- * of them. SPAD_ERR_UNKNOWN: a define that names no parameter. The text is not
+ * of them. SPAD_ERR_UNKNOWN: a define that names no parameter, or a ring no tensor;
+ * SPAD_ERR_ARGUMENT: one that cannot have a ring. The text is not
  * needed afterwards, the target is borrowed. The result is owned by the caller.
  */
 SPAD_API spad_status spad_kernel_parse(spad_kernel **out, const char *text, size_t length,
@@ -423,7 +427,7 @@ SPAD_API spad_status spad_kernel_parse(spad_kernel **out, const char *text, size
 
 typedef struct spad_kernel_builder spad_kernel_builder;
 
-/** `options`: target, host and defines, as for text. */
+/** `options`: target, host, defines and rings, as for text. */
 SPAD_API spad_status spad_kernel_builder_create(spad_kernel_builder **out, const char *name,
                                                 const char *about, const spad_target *target,
                                                 const spad_kernel_options *options,
@@ -431,7 +435,7 @@ SPAD_API spad_status spad_kernel_builder_create(spad_kernel_builder **out, const
 SPAD_API void spad_kernel_builder_destroy(spad_kernel_builder *builder);
 
 /** The kernel, owned by the caller; the builder is empty then and can only be destroyed.
- *  SPAD_ERR_ARGUMENT: a block is open. SPAD_ERR_UNKNOWN: a define that no parameter has. */
+ *  SPAD_ERR_ARGUMENT: a block is open. SPAD_ERR_UNKNOWN: a define or a ring that was not used. */
 SPAD_API spad_status spad_kernel_builder_finish(spad_kernel **out, spad_kernel_builder *builder,
                                                 spad_error *error);
 

@@ -60,7 +60,8 @@ typedef struct spad_walk_access {
     unsigned kind; /**< SPAD_ACCESS_... */
     int64_t tile;  /**< row-major number of the tile */
     int64_t life;  /**< which run of the declaration it belongs to, from 0 */
-    bool live;     /**< false: freed, or its scope or section is over */
+    bool live;     /**< false: a scoped tensor that was freed, or whose section is over. For other
+                        tensors ALLOC and FREE events say it */
     bool placed;
     int64_t home;
     int64_t slot;        /**< slot of the home */
@@ -130,6 +131,14 @@ SPAD_API void spad_walk_destroy(spad_walk *walk);
  */
 SPAD_API spad_status spad_walk_next(const spad_walk_event **out, spad_walk *walk,
                                     spad_error *error);
+
+/**
+ * Straight after an ITERATION event: goes on as if it had been for this later value of
+ * the loop's variable, in O(1). For analyses that have seen a loop repeat itself.
+ * Scoped managers stay as they are. SPAD_ERR_ARGUMENT: not after such an event.
+ * SPAD_ERR_BOUNDS: a value that does not come any more.
+ */
+SPAD_API spad_status spad_walk_jump(spad_walk *walk, int64_t value, spad_error *error);
 
 /** Values of the loop variables, by number of the loop; meaningful for open loops. */
 SPAD_API const int64_t *spad_walk_values(const spad_walk *walk);

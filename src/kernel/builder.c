@@ -20,20 +20,25 @@ static const char *keep_text(spad_kernel *kernel, const char *text) {
     return spad__arena_copy(&kernel->arena, text, strlen(text));
 }
 
-static bool keep_defines(spad_kernel_builder *builder, const spad_kernel_options *options) {
-    const size_t count = options->define_count;
-    if (!spad__array_reserve(&builder->host, &builder->defines, count) ||
-        !spad__array_reserve(&builder->host, &builder->define_used, count)) {
-        return false;
-    }
+static bool keep_given(spad_kernel *kernel, spad__given *kept, const spad_define *given,
+                       size_t count) {
     for (size_t i = 0; i < count; i++) {
-        const char *name = keep_text(builder->kernel, options->defines[i].name);
-        if (name == NULL) return false;
-        builder->defines.items[i] = (spad_define){name, options->defines[i].value};
-        builder->define_used.items[i] = false;
-        builder->defines.count = builder->define_used.count = i + 1;
+        kept[i] = (spad__given){keep_text(kernel, given[i].name), given[i].value, false};
+        if (kept[i].name == NULL) return false;
     }
     return true;
+}
+
+static bool keep_defines(spad_kernel_builder *builder, const spad_kernel_options *options) {
+    if (!spad__array_reserve(&builder->host, &builder->defines, options->define_count) ||
+        !spad__array_reserve(&builder->host, &builder->rings, options->ring_count)) {
+        return false;
+    }
+    builder->defines.count = options->define_count;
+    builder->rings.count = options->ring_count;
+    return keep_given(builder->kernel, builder->defines.items, options->defines,
+                      options->define_count) &&
+           keep_given(builder->kernel, builder->rings.items, options->rings, options->ring_count);
 }
 
 /* The main program, and expression number 0, which is none. */
@@ -87,17 +92,33 @@ void spad_kernel_builder_destroy(spad_kernel_builder *builder) {
     spad__array_free(&host, &builder->symbols);
     spad__array_free(&host, &builder->blocks);
     spad__array_free(&host, &builder->defines);
-    spad__array_free(&host, &builder->define_used);
+    spad__array_free(&host, &builder->rings);
     spad__free(&host, builder->buckets, builder->bucket_count * sizeof *builder->buckets);
     spad__free(&host, builder, sizeof *builder);
 }
 
-/* A define that no parameter took. */
+static bool has_tensor(const spad_kernel *kernel, const char *name) {
+    size_t i = 0;
+    while (i < kernel->tensors.count && strcmp(kernel->tensors.items[i].name, name) != 0) i++;
+    return i < kernel->tensors.count;
+}
+
+/* A define that no parameter took, or a ring that no tensor took. */
 static spad_status check_defines(const spad_kernel_builder *builder, spad_error *error) {
     for (size_t i = 0; i < builder->defines.count; i++) {
-        if (builder->define_used.items[i]) continue;
-        const char *name = builder->defines.items[i].name;
-        return spad__fail_unknown(builder, "parameter", name, SPAD__SYMBOL_PARAM, error);
+        if (builder->defines.items[i].used) continue;
+        return spad__fail_unknown(builder, "parameter", builder->defines.items[i].name,
+                                  SPAD__SYMBOL_PARAM, error);
+    }
+    for (size_t i = 0; i < builder->rings.count; i++) {
+        const char *name = builder->rings.items[i].name;
+        if (builder->rings.items[i].used) continue;
+        if (has_tensor(builder->kernel, name)) {
+            return spad__fail(error, SPAD_ERR_ARGUMENT,
+                              "'%s' cannot have a ring: it is not auto, or has no block dimensions",
+                              name);
+        }
+        return spad__fail_unknown(builder, "tensor", name, SPAD__SYMBOL_TENSOR, error);
     }
     return SPAD_OK;
 }
@@ -185,7 +206,7 @@ spad_status spad_kernel_builder_param(spad_expr *out, spad_kernel_builder *build
     for (size_t i = 0; i < builder->defines.count; i++) { /* the last one counts */
         if (strcmp(builder->defines.items[i].name, name) != 0) continue;
         param.value = builder->defines.items[i].value;
-        builder->define_used.items[i] = true;
+        builder->defines.items[i].used = true;
     }
     kernel->params.items[kernel->params.count++] = param;
     status = spad_kernel_builder_name(out, builder, name, error);

@@ -348,6 +348,18 @@ static spad_status place(spad_kernel_builder *builder, spad_kernel_tensor *tenso
 
 /* ---- the call --------------------------------------------------------------------- */
 
+/* Another depth that the caller gives to the ring; the last one counts. */
+static void give_ring(spad_kernel_builder *builder, spad_kernel_tensor *tensor,
+                      spad_amount *depth) {
+    if (tensor->mode != SPAD_MODE_AUTO || tensor->blocks.count == 0 || tensor->name == NULL) return;
+    for (size_t i = 0; i < builder->rings.count; i++) {
+        if (strcmp(builder->rings.items[i].name, tensor->name) != 0) continue;
+        builder->rings.items[i].used = true;
+        *depth = (spad_amount){.value = builder->rings.items[i].value};
+        tensor->ring = (spad_amounts){depth->value == 0 ? 0 : 1, depth};
+    }
+}
+
 static bool in_scope(const spad_kernel_builder *builder) {
     for (size_t i = 0; i < builder->blocks.count; i++) {
         const size_t statement = builder->blocks.items[i].statement;
@@ -365,6 +377,8 @@ spad_status spad_kernel_builder_tensor(int64_t *out, spad_kernel_builder *builde
     if (row.mode == SPAD_MODE_STACK && !in_scope(builder)) {
         return spad__fail(error, SPAD_ERR_NO_SCOPE, "a stack tensor stands in a scope");
     }
+    spad_amount depth;
+    give_ring(builder, &row, &depth);
     row.home = number;
     row.home_tile = -1;
     row.home_byte = row.home_step = 0;

@@ -85,6 +85,13 @@ typedef struct spad__block {
     bool guarded;   /* outside it */
 } spad__block;
 
+/* A number that the caller gives to a name. */
+typedef struct spad__given {
+    const char *name; /* in the arena of the kernel */
+    int64_t value;
+    bool used;
+} spad__given;
+
 struct spad_kernel_builder {
     spad_kernel *kernel;
     spad_place place;
@@ -97,8 +104,8 @@ struct spad_kernel_builder {
     bool guarded;
     int64_t agent; /* whose statements are added */
     bool agents_over;
-    SPAD_ARRAY(spad_define) defines; /* names in the arena of the kernel */
-    SPAD_ARRAY(bool) define_used;
+    SPAD_ARRAY(spad__given) defines;
+    SPAD_ARRAY(spad__given) rings;
     spad_host host;
 };
 

@@ -247,6 +247,49 @@ static void defines_and_targets_can_be_given(void **state) {
     assert_string_equal(error.message, "no parameter 'MM' here; did you mean 'M'?");
 }
 
+static void rings_can_be_given(void **state) {
+    (void)state;
+    const char *text = "kernel k on trn2\n"
+                       "tensor x : sbuf u8 [8] (1, 4) ring 2\n"
+                       "tensor y : sbuf u8 [4, 2] (1, 4) ring [2, 1]\n"
+                       "tensor z : sbuf u8 [8] (1, 4)\n"
+                       "tensor a : sbuf u8 [8] (1, 4) at 0\n";
+    const spad_define rings[] = {{"x", 0}, {"y", 3}, {"z", 9}, {"z", 5}};
+    spad_kernel_options options = {.rings = rings, .ring_count = 4};
+    spad_kernel *k = parse(text, &options);
+    test_text out;
+    test_text_init(&out);
+    assert_int_equal(spad_kernel_write(k, &out.sink, NULL), SPAD_OK);
+    assert_string_equal(out.bytes, "kernel k on trn2\n"
+                                   "tensor x : sbuf uint8 [8] (1, 4)\n"
+                                   "tensor y : sbuf uint8 [4, 2] (1, 4) ring 3\n"
+                                   "tensor z : sbuf uint8 [8] (1, 4) ring 5\n"
+                                   "tensor a : sbuf uint8 [8] (1, 4) at 0\n");
+    assert_int_equal(spad_kernel_get_tensor(k, 1)->slots, 3);
+    spad_kernel_destroy(k);
+    test_text_free(&out);
+
+    static const struct {
+        spad_define ring;
+        spad_status status;
+        const char *message;
+    } cases[] = {
+        {{"a", 2},
+         SPAD_ERR_ARGUMENT,
+         "'a' cannot have a ring: it is not auto, or has no block dimensions"},
+        {{"xx", 2}, SPAD_ERR_UNKNOWN, "no tensor 'xx' here; did you mean 'x'?"},
+        {{"x", -1}, SPAD_ERR_SYNTAX, "a ring of -1; it must be at least 1"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        spad_error error;
+        options = (spad_kernel_options){.rings = &cases[i].ring, .ring_count = 1};
+        assert_int_equal(spad_kernel_parse(&k, text, strlen(text), NULL, &options, NULL, &error),
+                         cases[i].status);
+        assert_string_equal(error.message, cases[i].message);
+        assert_null(k);
+    }
+}
+
 /* ---- faults ----------------------------------------------------------------------- */
 
 typedef struct fault_case {
@@ -763,9 +806,16 @@ static void a_failing_sink_is_reported(void **state) {
 
 /* ---- memory ----------------------------------------------------------------------- */
 
+static char full_copy[sizeof full_text];
+
 static spad_status parse_scenario(const spad_host *host, void *payload) {
     const spad_define define = {"N", 16};
-    const spad_kernel_options options = {.defines = &define, .define_count = 1, .host = host};
+    const spad_define ring = {"x", 2};
+    const spad_kernel_options options = {.defines = &define,
+                                         .define_count = 1,
+                                         .rings = payload == full_copy ? &ring : NULL,
+                                         .ring_count = payload == full_copy,
+                                         .host = host};
     spad_kernel *kernel;
     const char *text = payload;
     const spad_status status =
@@ -776,9 +826,8 @@ static spad_status parse_scenario(const spad_host *host, void *payload) {
 
 static void every_allocation_may_fail(void **state) {
     (void)state;
-    char text[sizeof full_text];
-    memcpy(text, full_text, sizeof text);
-    test_fail_each_allocation(parse_scenario, text);
+    memcpy(full_copy, full_text, sizeof full_copy);
+    test_fail_each_allocation(parse_scenario, full_copy);
     char agents[] = "kernel k on sm_90\nparam N = 16\nagent a { for i in 0..N { fence } }\n"
                     "agent b { fence }\n";
     test_fail_each_allocation(parse_scenario, agents);
@@ -793,6 +842,7 @@ int main(void) {
         cmocka_unit_test(statements_nest),
         cmocka_unit_test(expressions_have_bounds),
         cmocka_unit_test(defines_and_targets_can_be_given),
+        cmocka_unit_test(rings_can_be_given),
         cmocka_unit_test(faults_of_the_head_are_found),
         cmocka_unit_test(faults_of_expressions_are_found),
         cmocka_unit_test(faults_of_declarations_are_found),

@@ -150,6 +150,40 @@ static void long_loops_start_and_stop(void **state) {
     spad_kernel_destroy(k);
 }
 
+static void loops_can_be_jumped_through(void **state) {
+    (void)state;
+    spad_kernel *k =
+        parse("kernel k on trn2\n"
+              "tensor x : sbuf u8 [1000000000] (1, 1) ring 3\n"
+              "for i in 5..1000000000 { dma load writes x[i]; for j in 0..2 { fence } }\n"
+              "fence\n");
+    spad_walk *walk;
+    spad_error error;
+    const spad_walk_event *event;
+    assert_ok(spad_walk_create(&walk, k, NULL, &error), &error);
+    for (int i = 0; i < 2; i++) assert_ok(spad_walk_next(&event, walk, &error), &error);
+    assert_int_equal(event->kind, SPAD_WALK_LOOP_BEGIN);
+    assert_int_equal(spad_walk_jump(walk, 9, &error), SPAD_ERR_ARGUMENT);
+    assert_string_equal(error.message, "a jump starts at an iteration event of a loop");
+    assert_ok(spad_walk_next(&event, walk, &error), &error);
+    assert_int_equal(event->kind, SPAD_WALK_ITERATION);
+    assert_int_equal(spad_walk_jump(walk, 4, &error), SPAD_ERR_BOUNDS);
+    assert_int_equal(spad_walk_jump(walk, 1000000000, &error), SPAD_ERR_BOUNDS);
+    assert_string_equal(error.message, "loop 'i' goes on from 5 to 999999999, not to 1000000000");
+    assert_ok(spad_walk_jump(walk, 999999999, &error), &error);
+    assert_ok(spad_walk_next(&event, walk, &error), &error);
+    assert_int_equal(event->accesses[0].tile, 999999999);
+    assert_int_equal(event->accesses[0].slot, 0);
+    int64_t events = 0;
+    for (; event->kind != SPAD_WALK_END; events++) {
+        assert_ok(spad_walk_next(&event, walk, &error), &error);
+    }
+    assert_int_equal(events,
+                     9); /* loop j with two iterations and two fences, two ends, fence, end */
+    spad_walk_destroy(walk);
+    spad_kernel_destroy(k);
+}
+
 /* ---- places ----------------------------------------------------------------------- */
 
 /* The check values of NKI's modulo allocation: 4 tiles of 1024 bytes in 2 places, and
@@ -389,13 +423,13 @@ static void check_failure(const char *text, spad_status status, int line, int co
 static void failures_name_the_iteration(void **state) {
     (void)state;
     check_failure(HEAD "dma load writes x[i]\n} } }", SPAD_ERR_BOUNDS, 7, 17,
-                  "index 4 is outside 'x', which has 4 in iteration i = 4, j = 3");
+                  "index 4 is outside 'x', which has 4; iteration i = 4, j = 3");
     check_failure(HEAD "dma load writes x[0](.., i, ..)\n} } }", SPAD_ERR_BOUNDS, 7, 17,
-                  "index 8 is outside 'x', which has 8 in iteration i = 8, j = 3");
+                  "index 8 is outside 'x', which has 8; iteration i = 8, j = 3");
     check_failure(HEAD "dma load writes x[0](.., 0..2 * i + 1, ..)\n} } }", SPAD_ERR_BOUNDS, 7, 17,
-                  "index 8 is outside 'x', which has 8 in iteration i = 4, j = 3");
+                  "index 8 is outside 'x', which has 8; iteration i = 4, j = 3");
     check_failure(HEAD "dma load writes x[0](.., 2..i, ..)\n} } }", SPAD_ERR_ARGUMENT, 7, 17,
-                  "a range with a length of -2 in iteration i = 0, j = 3");
+                  "a range with a length of -2; iteration i = 0, j = 3");
     check_failure("kernel k on trn2\ntensor x : sbuf u8 (128, 8, 8, 8)\n"
                   "dma load writes x(.., 1..3, 1..3, 1..3)\n",
                   SPAD_ERR_SHAPE, 3, 17,
@@ -405,23 +439,23 @@ static void failures_name_the_iteration(void **state) {
                   SPAD_ERR_SHAPE, 3, 17,
                   "this part of 'x' is not evenly spaced pieces of bytes; cut fewer dimensions");
     check_failure(HEAD "signal c[i - 1]\n} } }", SPAD_ERR_BOUNDS, 7, 1,
-                  "index -1 is outside 'c', which has 4 in iteration i = 0, j = 3");
+                  "index -1 is outside 'c', which has 4; iteration i = 0, j = 3");
     check_failure(HEAD "signal c[0] by i\n} } }", SPAD_ERR_ARGUMENT, 7, 1,
-                  "an amount of 0 in iteration i = 0, j = 3");
+                  "an amount of 0; iteration i = 0, j = 3");
     check_failure(HEAD "wait m parity i\n} } }", SPAD_ERR_ARGUMENT, 7, 1,
-                  "a parity of 2 in iteration i = 2, j = 3");
+                  "a parity of 2; iteration i = 2, j = 3");
     check_failure(HEAD "wait c[0] >= 1 - i\n} } }", SPAD_ERR_ARGUMENT, 7, 1,
-                  "an amount of -1 in iteration i = 2, j = 3");
+                  "an amount of -1; iteration i = 2, j = 3");
     check_failure(HEAD "arrive m expect 1 - i\n} } }", SPAD_ERR_ARGUMENT, 7, 1,
-                  "an expectation of -1 in iteration i = 2, j = 3");
+                  "an expectation of -1; iteration i = 2, j = 3");
     check_failure(HEAD "dma load writes x[0] cost 3 - i ns\n} } }", SPAD_ERR_ARGUMENT, 7, 1,
-                  "a cost of -1 in iteration i = 4, j = 3");
+                  "a cost of -1; iteration i = 4, j = 3");
     check_failure(HEAD "dma load writes x[0] delivers m by i\n} } }", SPAD_ERR_ARGUMENT, 7, 31,
-                  "an amount of 0 in iteration i = 0, j = 3");
+                  "an amount of 0; iteration i = 0, j = 3");
     check_failure(HEAD "dma load writes x[0] signals c[i]\n} } }", SPAD_ERR_BOUNDS, 7, 30,
-                  "index 4 is outside 'c', which has 4 in iteration i = 4, j = 3");
+                  "index 4 is outside 'c', which has 4; iteration i = 4, j = 3");
     check_failure(HEAD "free x[i]\n} } }", SPAD_ERR_BOUNDS, 7, 1,
-                  "index 4 is outside 'x', which has 4 in iteration i = 4, j = 3");
+                  "index 4 is outside 'x', which has 4; iteration i = 4, j = 3");
 }
 
 static void failures_of_managers_have_a_place(void **state) {
@@ -595,6 +629,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loops_and_branches_run_in_order),
         cmocka_unit_test(long_loops_start_and_stop),
+        cmocka_unit_test(loops_can_be_jumped_through),
         cmocka_unit_test(modes_place_tiles),
         cmocka_unit_test(aliases_lie_in_their_home),
         cmocka_unit_test(parts_of_tiles_are_runs),

@@ -118,7 +118,7 @@ static bool read_number(spad__reader *r, spad_expr *out) {
     static const struct {
         const char *name;
         int64_t factor;
-    } sizes[] = {{"B", 1}, {"KiB", 1024}, {"MiB", 1024 * 1024}, {"GiB", 1024 * 1024 * 1024}};
+    } sizes[] = {{"B", 1}, {"KiB", 1024}, {"MiB", INT64_C(1) << 20}, {"GiB", INT64_C(1) << 30}};
     const spad__token token = spad__parser_take(&r->parser);
     int64_t value = token.digits;
     if (token.scale != 0) {

@@ -199,6 +199,57 @@ static void hand_placed_kernels_end_where_they_say(void **state) {
     }
 }
 
+/* The addresses that the nki-library itself gave to these tensors. */
+static void scoped_kernels_have_the_addresses_of_the_library(void **state) {
+    (void)state;
+    static const struct {
+        const char *file;
+        const char *tensor;
+        int64_t tile;
+        int64_t life;
+        int64_t byte;
+    } cases[] = {
+        {"05_mlp_cte", "zero", 0, 0, 212724},       {"05_mlp_cte", "eps", 0, 0, 212722},
+        {"05_mlp_cte", "gamma", 0, 0, 212656},      {"05_mlp_cte", "hidden", 0, 0, 208560},
+        {"05_mlp_cte", "hidden", 3, 0, 196272},     {"05_mlp_cte", "hidden", 3, 1, 196272},
+        {"05_mlp_cte", "squares", 0, 0, 188080},    {"05_mlp_cte", "row_sum", 0, 0, 188076},
+        {"05_mlp_cte", "weights", 0, 0, 188080},    {"05_mlp_cte", "weights", 3, 1, 163504},
+        {"05_mlp_cte", "src", 3, 0, 3072},          {"05_mlp_cte", "src", 0, 1, 20480},
+        {"05_mlp_cte", "down", 0, 0, 4096},         {"05_mlp_cte", "down", 0, 1, 24576},
+        {"05_attention_tkg", "qk", 0, 0, 76},       {"05_attention_tkg", "exps", 0, 0, 2124},
+        {"05_attention_tkg", "k", 0, 0, 3680},      {"05_attention_tkg", "k", 0, 3, 15968},
+        {"05_attention_tkg", "output", 0, 0, 3924}, {"05_attention_tkg", "v", 0, 0, 4052},
+        {"05_attention_tkg", "v", 0, 3, 16340},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        char name[512];
+        snprintf(name, sizeof name, "examples/kernels/%s.spad", cases[c].file);
+        char *text = read_text(name);
+        spad_kernel *k = parse(text, name, NULL);
+        spad_walk *walk;
+        const spad_walk_event *event;
+        bool met = false;
+        assert_int_equal(spad_walk_create(&walk, k, NULL, NULL), SPAD_OK);
+        do {
+            assert_int_equal(spad_walk_next(&event, walk, NULL), SPAD_OK);
+            for (size_t i = 0; i < event->access_count; i++) {
+                const spad_walk_access *a = &event->accesses[i];
+                const char *tensor = spad_kernel_get_tensor(k, (size_t)a->tensor)->name;
+                if (strcmp(tensor, cases[c].tensor) != 0 || a->tile != cases[c].tile ||
+                    a->life != cases[c].life) {
+                    continue;
+                }
+                assert_int_equal(a->tile_rect.byte, cases[c].byte);
+                met = true;
+            }
+        } while (event->kind != SPAD_WALK_END);
+        assert_true(met);
+        spad_walk_destroy(walk);
+        spad_kernel_destroy(k);
+        free(text);
+    }
+}
+
 /* The next block marked "spad" behind *at: its text, and whether it is the prelude. */
 static bool next_block(const char **at, char *block, size_t size, bool *prelude) {
     const char *fence = strstr(*at, "```spad");
@@ -240,6 +291,7 @@ int main(void) {
         cmocka_unit_test(all_examples_can_be_walked),
         cmocka_unit_test(the_numbers_of_the_comments_hold),
         cmocka_unit_test(hand_placed_kernels_end_where_they_say),
+        cmocka_unit_test(scoped_kernels_have_the_addresses_of_the_library),
         cmocka_unit_test(blocks_of_the_manual_can_be_walked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

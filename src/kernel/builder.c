@@ -530,7 +530,13 @@ spad_status spad_kernel_builder_end(spad_kernel_builder *builder, spad_error *er
         spad_statement *statement = &kernel->statements.items[block.statement];
         kind = statement->kind;
         statement->end = kernel->statements.count;
-        spad__drop_symbols(builder, block.symbols);
+        if (kind == SPAD_STATEMENT_SCOPE) {
+            for (size_t i = block.symbols; i < builder->symbols.count; i++) {
+                builder->symbols.items[i].closed = true;
+            }
+        } else {
+            spad__drop_symbols(builder, block.symbols);
+        }
         if (kind == SPAD_STATEMENT_FOR) builder->loop_depth--;
         if (kind == SPAD_STATEMENT_AGENT) builder->agent = 0;
         builder->loop = block.loop;

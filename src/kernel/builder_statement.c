@@ -192,9 +192,10 @@ spad_status spad_kernel_builder_access(spad_kernel_builder *builder,
     spad_statement *statement;
     spad_status status = last_operation(&statement, builder, error);
     if (status != SPAD_OK) return status;
-    if (access->tensor < 0 || (size_t)access->tensor >= kernel->tensors.count ||
-        access->kind < SPAD_ACCESS_READ || access->kind > SPAD_ACCESS_UPDATE) {
-        return spad__fail(error, SPAD_ERR_UNKNOWN, "no such tensor or kind of access");
+    status = spad__check_visible(builder, access->tensor, error);
+    if (status != SPAD_OK) return status;
+    if (access->kind < SPAD_ACCESS_READ || access->kind > SPAD_ACCESS_UPDATE) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "no such kind of access");
     }
     const spad_kernel_tensor *tensor = &kernel->tensors.items[access->tensor];
     spad_kernel_access row = *access;
@@ -400,11 +401,9 @@ static spad_status check_sync(spad_kernel_builder *builder, spad_statement *row,
 
 static spad_status check_tile(spad_kernel_builder *builder, spad_statement *row,
                               spad_error *error) {
-    const spad_kernel *kernel = builder->kernel;
-    if (row->item < 0 || (size_t)row->item >= kernel->tensors.count) {
-        return spad__fail(error, SPAD_ERR_UNKNOWN, "no such tensor");
-    }
-    const spad_kernel_tensor *tensor = &kernel->tensors.items[row->item];
+    const spad_status status = spad__check_visible(builder, row->item, error);
+    if (status != SPAD_OK) return status;
+    const spad_kernel_tensor *tensor = &builder->kernel->tensors.items[row->item];
     const char *word = spad_statement_word(row->kind);
     const bool heap_free = tensor->mode == SPAD_MODE_HEAP && row->kind == SPAD_STATEMENT_FREE;
     if (tensor->mode == SPAD_MODE_STACK || tensor->mode == SPAD_MODE_ALIAS ||

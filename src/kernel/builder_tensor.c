@@ -244,31 +244,23 @@ static spad_status place_scoped(const spad_kernel_builder *builder, const spad_s
 }
 
 /* Reduces an alias to the tensor that owns the bytes: `inside`: a tile of `other`
- * that holds all slots; else tile for tile. */
-static spad_status find_home(spad_kernel_tensor *tensor, const spad_kernel_tensor *other,
-                             bool inside, spad_error *error) {
-    const bool through = other->mode == SPAD_MODE_ALIAS;
+ * that holds all slots; else tile for tile. Offsets stay inside that tile, so the sums
+ * fit. */
+static void find_home(spad_kernel_tensor *tensor, const spad_kernel_tensor *other, bool inside) {
     tensor->home = other->home;
     tensor->home_step = tensor->tile_bytes;
     tensor->home_byte = tensor->byte.value;
     tensor->home_tile = inside ? tensor->alias_tile : -1;
-    if (!through) return SPAD_OK;
-    int64_t start = other->home_byte;
-    if (inside && other->home_tile >= 0) {
-        const int64_t slot = tensor->alias_tile % other->slots;
-        if (!spad__mul(slot, other->home_step, &start) ||
-            !spad__add(start, other->home_byte, &start)) {
-            return overflow("the offset of the alias", error);
-        }
-        tensor->home_tile = other->home_tile;
-    } else if (!inside) {
+    if (other->mode != SPAD_MODE_ALIAS) return;
+    tensor->home_byte += other->home_byte;
+    if (!inside) {
         tensor->home_tile = other->home_tile;
         tensor->home_step = other->home_step;
         tensor->slots = other->slots;
+    } else if (other->home_tile >= 0) {
+        tensor->home_byte += tensor->alias_tile % other->slots * other->home_step;
+        tensor->home_tile = other->home_tile;
     }
-    return spad__add(start, tensor->home_byte, &tensor->home_byte)
-               ? SPAD_OK
-               : overflow("the offset of the alias", error);
 }
 
 static bool same_blocks(const spad_kernel_tensor *a, const spad_kernel_tensor *b) {
@@ -282,9 +274,8 @@ static bool same_blocks(const spad_kernel_tensor *a, const spad_kernel_tensor *b
 static spad_status place_alias(spad_kernel_builder *builder, spad_kernel_tensor *tensor,
                                spad_error *error) {
     const spad_kernel *kernel = builder->kernel;
-    if (tensor->alias_of < 0 || (size_t)tensor->alias_of >= kernel->tensors.count) {
-        return spad__fail(error, SPAD_ERR_UNKNOWN, "an alias of no tensor");
-    }
+    const spad_status visible = spad__check_visible(builder, tensor->alias_of, error);
+    if (visible != SPAD_OK) return visible;
     const spad_kernel_tensor *other = &kernel->tensors.items[tensor->alias_of];
     const bool inside = tensor->alias_tile >= 0 || other->blocks.count == 0;
     if (other->space != tensor->space) {
@@ -322,7 +313,8 @@ static spad_status place_alias(spad_kernel_builder *builder, spad_kernel_tensor 
         spad__fact_amounts(error, bytes, other->tile_bytes, SPAD_NO_FACT);
         return SPAD_ERR_BOUNDS;
     }
-    return find_home(tensor, other, inside, error);
+    find_home(tensor, other, inside);
+    return SPAD_OK;
 }
 
 static spad_status place(spad_kernel_builder *builder, spad_kernel_tensor *tensor,

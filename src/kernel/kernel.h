@@ -76,6 +76,7 @@ typedef struct spad__symbol {
     int64_t number;
     uint64_t hash;
     size_t older; /* in its chain: index + 1, 0: none */
+    bool closed;  /* its scope is: it can still be named, and the name can be used again */
 } spad__symbol;
 
 typedef struct spad__block {
@@ -129,6 +130,10 @@ void spad__drop_symbols(spad_kernel_builder *builder, size_t count);
 /* "no <what> 'name'; did you mean ...?" over the visible symbols of a kind. */
 spad_status spad__fail_unknown(const spad_kernel_builder *builder, const char *what,
                                const char *name, spad__symbol_kind kind, spad_error *error);
+
+/* Can the tensor with that number be named here? */
+spad_status spad__check_visible(const spad_kernel_builder *builder, int64_t number,
+                                spad_error *error);
 
 /* ---- helpers of the builder's files ----------------------------------------------- */
 

@@ -74,7 +74,7 @@ enum { STACK_MAX = 2 * SPAD_EXPR_MAX };
 
 /* SPAD_EXPR_NUMBER on the stack of operators is an open parenthesis. */
 typedef struct yard {
-    spad_expr operands[STACK_MAX];
+    spad_expr operands[STACK_MAX + 1]; /* an operator waits in front of all but the first */
     size_t operand_count;
     spad_expr_op operators[STACK_MAX];
     size_t operator_count;
@@ -160,10 +160,6 @@ static bool read_operand(spad__reader *r, yard *y) {
         } else {
             break;
         }
-    }
-    if (y->operand_count == STACK_MAX) {
-        SPAD__FAULT(r, r->parser.token.span, "the expression is nested too deep");
-        return false;
     }
     spad_expr *operand = &y->operands[y->operand_count++];
     if (r->parser.token.kind == SPAD__NUMBER) return read_number(r, operand);

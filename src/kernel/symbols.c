@@ -2,7 +2,9 @@
  *
  * The names that are visible while a kernel is built: one table for all kinds,
  * because no two things that are visible at once share a name. A block takes its
- * names with it when it closes.
+ * names with it when it closes. A scope is about memory and not about names: what was
+ * declared in it can be named behind it, which is for the checks to report, until the
+ * name is used again.
  *
  * A hash table of chains, newest first, so that closing a block unlinks heads.
  * Adding, finding and dropping a name: O(length) expected.
@@ -88,7 +90,7 @@ spad_status spad__add_symbol(spad_kernel_builder *builder, const char *name, spa
     const spad_status status = spad__check_name(name, error);
     if (status != SPAD_OK) return status;
     const spad__symbol *other = spad__find_symbol(builder, name);
-    if (other != NULL) {
+    if (other != NULL && !other->closed) {
         spad__fail(error, SPAD_ERR_NAME, "'%s' is already %s here", name,
                    spad__symbol_phrase(other->kind));
         spad__fact_names(error, name, NULL);
@@ -128,4 +130,18 @@ spad_status spad__fail_unknown(const spad_kernel_builder *builder, const char *w
     spad__fail(error, SPAD_ERR_UNKNOWN, "no %s '%s' here%s", what, name, hint);
     spad__fact_names(error, name, NULL);
     return SPAD_ERR_UNKNOWN;
+}
+
+spad_status spad__check_visible(const spad_kernel_builder *builder, int64_t number,
+                                spad_error *error) {
+    const spad_kernel *kernel = builder->kernel;
+    if (number < 0 || (size_t)number >= kernel->tensors.count) {
+        return spad__fail(error, SPAD_ERR_UNKNOWN, "no such tensor");
+    }
+    const char *name = kernel->tensors.items[number].name;
+    const spad__symbol *symbol = spad__find_symbol(builder, name);
+    if (symbol != NULL && symbol->kind == SPAD__SYMBOL_TENSOR && symbol->number == number) {
+        return SPAD_OK;
+    }
+    return spad__fail(error, SPAD_ERR_UNKNOWN, "the block that declares '%s' is closed", name);
 }

@@ -78,10 +78,6 @@ static void place_scoped_tile(const spad_walk *walk, const spad_kernel_tensor *t
                               spad_walk_access *access) {
     const spad__walk_scoped_tensor *scoped = &walk->scoped[access->home];
     access->live = scoped->live;
-    if (scoped->rects == NULL) { /* in a branch that never declared it */
-        access->live = false;
-        return;
-    }
     access->placed = true;
     access->tile_rect = scoped->rects[tile];
     if (tensor->mode == SPAD_MODE_STACK && access->live) {

@@ -240,6 +240,27 @@ spad_status spad__walk_next_section(spad_walk *walk, const spad_statement *s) {
     return SPAD_OK;
 }
 
+/* The stack tensors that a scope declares itself are over. Those of blocks in it cannot
+ * be named any more. Tensors are in the order of their statements. */
+static void end_tensors(spad_walk *walk, size_t scope) {
+    const spad_kernel *k = walk->kernel;
+    size_t first = 0;
+    size_t last = k->tensors.count;
+    while (first < last) { /* the first one behind the opening of the scope */
+        const size_t middle = first + (last - first) / 2;
+        if (k->tensors.items[middle].statement > scope) {
+            last = middle;
+        } else {
+            first = middle + 1;
+        }
+    }
+    const size_t end = k->statements.items[scope].end;
+    for (size_t i = first; i < k->tensors.count && k->tensors.items[i].statement < end; i++) {
+        if (k->tensors.items[i].mode == SPAD_MODE_STACK) walk->scoped[i].live = false;
+    }
+}
+
 spad_status spad__walk_close_scope(spad_walk *walk, const spad_statement *s) {
+    end_tensors(walk, walk->frames[walk->frame_count - 1].statement);
     return each_manager(walk, s, close_one, 0);
 }

@@ -300,6 +300,59 @@ static void nonsense_is_refused(void **state) {
             "no such expression");
     s = spad_statement_of(SPAD_STATEMENT_FREE, 99);
     REFUSED(spad_kernel_builder_statement(f.b, &s, &f.error), SPAD_ERR_UNKNOWN, "no such tensor");
+    const spad_amount two = number(2);
+    REFUSED(spad_kernel_builder_sync(&id, f.b, SPAD_SYNC_GROUP, "g", (spad_amounts){1, &two},
+                                     number(0), &f.error),
+            SPAD_ERR_ARGUMENT, "not a kind of synchronisation, or an array of groups");
+    const spad_amount many[17] = {{0}};
+    REFUSED(spad_kernel_builder_sync(&id, f.b, SPAD_SYNC_COUNTER, "d", (spad_amounts){17, many},
+                                     number(0), &f.error),
+            SPAD_ERR_SHAPE, "17 dimensions are too many: at most 16");
+    spad_kernel_builder_destroy(f.b);
+}
+
+static void nonsense_in_operations_is_refused(void **state) {
+    (void)state;
+    fixture f;
+    int64_t inner;
+    spad_expr i;
+    start(&f);
+    const spad_amount shape[] = {number(128), number(8)};
+    const spad_kernel_tensor y = {.name = "y", .dtype = SPAD_UINT8, .dims = {2, shape}};
+    assert_ok(spad_kernel_builder_for(&i, f.b, "i", number(0), number(4), false, &f.error),
+              &f.error);
+    assert_ok(spad_kernel_builder_tensor(&inner, f.b, &y, &f.error), &f.error);
+    assert_ok(spad_kernel_builder_end(f.b, &f.error), &f.error);
+    assert_ok(spad_kernel_builder_operation(f.b, "dma", "load", &f.error), &f.error);
+    spad_kernel_access access = {.tensor = inner, .kind = SPAD_ACCESS_READ};
+    REFUSED(spad_kernel_builder_access(f.b, &access, &f.error), SPAD_ERR_UNKNOWN,
+            "the block that declares 'y' is closed");
+    access.tensor = f.tensor;
+    access.kind = 4;
+    REFUSED(spad_kernel_builder_access(f.b, &access, &f.error), SPAD_ERR_ARGUMENT,
+            "no such kind of access");
+    const spad_kernel_completion odd = {.kind = (spad_completion_kind)9, .object = f.counter};
+    REFUSED(spad_kernel_builder_completion(f.b, &odd, &f.error), SPAD_ERR_ARGUMENT,
+            "no such kind of completion");
+    REFUSED(spad_kernel_builder_cost(f.b, SPAD_COST_TARGET, f.one, &f.error), SPAD_ERR_ARGUMENT,
+            "a cost is in cycles or in ns");
+    /* the smallest number has no digits of its own */
+    spad_expr smallest;
+    test_text out;
+    spad_kernel *kernel;
+    spad_statement wait = spad_statement_of(SPAD_STATEMENT_WAIT_VALUE, f.counter);
+    assert_ok(spad_kernel_builder_number(&smallest, f.b, INT64_MIN, &f.error), &f.error);
+    const spad_comparison always = {smallest, SPAD_LESS, f.one};
+    assert_ok(spad_kernel_builder_if(f.b, &always, 1, &f.error), &f.error);
+    wait.amount = smallest;
+    assert_ok(spad_kernel_builder_statement(f.b, &wait, &f.error), &f.error);
+    assert_ok(spad_kernel_builder_end(f.b, &f.error), &f.error);
+    assert_ok(spad_kernel_builder_finish(&kernel, f.b, &f.error), &f.error);
+    test_text_init(&out);
+    assert_int_equal(spad_kernel_write(kernel, &out.sink, NULL), SPAD_OK);
+    assert_non_null(strstr(out.bytes, "    wait c >= (-9223372036854775807 - 1)\n"));
+    test_text_free(&out);
+    spad_kernel_destroy(kernel);
     spad_kernel_builder_destroy(f.b);
 }
 
@@ -327,8 +380,7 @@ static void tensors_that_mean_nothing_are_refused(void **state) {
     y.name = "y";
     y.mode = SPAD_MODE_ALIAS;
     y.alias_of = 99;
-    REFUSED(spad_kernel_builder_tensor(&id, f.b, &y, &f.error), SPAD_ERR_UNKNOWN,
-            "an alias of no tensor");
+    REFUSED(spad_kernel_builder_tensor(&id, f.b, &y, &f.error), SPAD_ERR_UNKNOWN, "no such tensor");
     y.alias_of = f.tensor;
     y.alias_tile = 4;
     REFUSED(spad_kernel_builder_tensor(&id, f.b, &y, &f.error), SPAD_ERR_BOUNDS, "'x' has 4 tiles");
@@ -395,6 +447,7 @@ int main(void) {
         cmocka_unit_test(calls_and_text_make_the_same_kernel),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(nonsense_is_refused),
+        cmocka_unit_test(nonsense_in_operations_is_refused),
         cmocka_unit_test(tensors_that_mean_nothing_are_refused),
         cmocka_unit_test(lives_of_tensors_have_limits),
         cmocka_unit_test(closed_loops_are_closed),

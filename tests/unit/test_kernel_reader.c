@@ -665,6 +665,48 @@ static void faults_of_the_head_are_found(void **state) {
     CHECK_FAULTS("", "", cases);
 }
 
+/* Sizes that do not fit 64 bits, long names and long conditions. */
+static void limits_are_faults(void **state) {
+    (void)state;
+    static const fault_case cases[] = {
+        {"tensor y : sbuf u8 [N] (1, 2) ring 9223372036854775807", 1, 20, 10,
+         "the size of the ring does not fit 64 bits"},
+        {"tensor y : sbuf u8 [N, N] (1, 2) mod free [9223372036854775807, 2]", 1, 20, 13,
+         "the number of tiles in a ring does not fit 64 bits"},
+        {"tensor y : sbuf u8 (1, 2) mod base 9223372036854775807", 1, 20, 6,
+         "the address of the last tile does not fit 64 bits"},
+        {"tensor y : sbuf u8 (1, 2) alias of x[0] + 9223372036854775807", 1, 20, 6,
+         "the size of the alias does not fit 64 bits"},
+        {"tensor y : sbuf u8 [2, 2] (1, 2) alias of x[0] ring [1, 1]", 1, 8, 1,
+         "the ring of an alias is one number"},
+        {"param aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa = 1", 1, 7, 64,
+         "a name has at most 63 characters"},
+        {"if 1 < 2 and 1 < 2 and 1 < 2 and 1 < 2 and 1 < 2 and 1 < 2 and 1 < 2 and 1 < 2 and 1 < 2 "
+         "and 1 < 2 and 1 < 2 and 1 < 2 and 1 < 2 and 1 < 2 and 1 < 2 and 1 < 2 and 1 < 2 { }",
+         1, 164, 1, "more than 16 comparisons"},
+        {"param M = 1 +\nparam K = M + 1\nfor i in 0..K { dma load writes x[M] }", 1, 14, 1,
+         "expected a number, a name or '(' after '+', found the end of the line"},
+        {"q load writes x[0] signals c[0", 1, 31, 1,
+         "expected ',' or ']' after '0', found the end of the line"},
+        {"q load writes x[0] signals c[0] by", 1, 35, 1,
+         "expected a number, a name or '(' after 'by', found the end of the line"},
+        {"tensor y : sbuf u8 (1, 2) alias of x[0", 1, 39, 1,
+         "expected ',' or ']' after '0', found the end of the line"},
+    };
+    CHECK_FAULTS(prelude, "\n", cases);
+    /* neighbouring values further apart than numbers can say: no fault, and no claim */
+    spad_kernel_destroy(parse("kernel k on trn2\ncounter c[2]\n"
+                              "for i in 0..1 { signal c[i * 4 * 4611686018427387904 % 2] }\n",
+                              NULL));
+    spad_kernel *kernel;
+    spad_error error;
+    assert_int_equal(
+        spad_kernel_parse(&kernel, "", (size_t)INT32_MAX + 1, NULL, NULL, NULL, &error),
+        SPAD_ERR_ARGUMENT);
+    assert_string_equal(error.message,
+                        "a text of 2147483648 bytes is too long: at most 2147483647");
+}
+
 /* One run, several faults; a name with a faulty declaration is not reported again, and
  * the lines of a faulty operation are skipped together. */
 static void several_faults_are_found_in_one_run(void **state) {
@@ -793,6 +835,33 @@ static void expressions_are_written_exactly(void **state) {
     test_text_free(&out);
 }
 
+/* Chips from files may have any names. */
+static void names_of_chips_are_quoted_where_they_must(void **state) {
+    (void)state;
+    const char *chip = "target \"my-chip\"\nspace \"m-1\" { bytes 64 }\n"
+                       "engine scope { reads \"m-1\"; writes \"m-1\" }\n"
+                       "engine \"e.2\" { writes \"m-1\" }\nengine tensor { writes \"m-1\" }\n";
+    const char *text = "kernel k on \"my-chip\"\n"
+                       "region \"m-1\" 0..64\n"
+                       "unit u on \"e.2\" fifo\n"
+                       "tensor x : \"m-1\" uint8 (4)\n"
+                       "\"scope\" one writes x\n"
+                       "\"e.2\" two writes x\n"
+                       "tensor three writes x\n";
+    spad_target *target;
+    test_text out;
+    assert_int_equal(spad_target_parse(&target, chip, strlen(chip), NULL, NULL, NULL, NULL),
+                     SPAD_OK);
+    const spad_kernel_options options = {.target = target};
+    spad_kernel *k = parse(text, &options);
+    test_text_init(&out);
+    assert_int_equal(spad_kernel_write(k, &out.sink, NULL), SPAD_OK);
+    assert_string_equal(out.bytes, text);
+    spad_kernel_destroy(k);
+    spad_target_destroy(target);
+    test_text_free(&out);
+}
+
 static void a_failing_sink_is_reported(void **state) {
     (void)state;
     test_text out;
@@ -849,10 +918,12 @@ int main(void) {
         cmocka_unit_test(faults_of_blocks_are_found),
         cmocka_unit_test(faults_of_operations_are_found),
         cmocka_unit_test(faults_of_synchronisation_are_found),
+        cmocka_unit_test(limits_are_faults),
         cmocka_unit_test(several_faults_are_found_in_one_run),
         cmocka_unit_test(depth_is_limited),
         cmocka_unit_test(written_kernels_read_back),
         cmocka_unit_test(expressions_are_written_exactly),
+        cmocka_unit_test(names_of_chips_are_quoted_where_they_must),
         cmocka_unit_test(a_failing_sink_is_reported),
         cmocka_unit_test(every_allocation_may_fail),
     };

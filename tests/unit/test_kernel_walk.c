@@ -323,6 +323,36 @@ static void scoped_tensors_are_placed_as_they_come(void **state) {
                "end\n");
 }
 
+/* A tensor can be named when its scope has closed; the walk knows that it is gone. */
+static void closed_scopes_are_over(void **state) {
+    (void)state;
+    check_walk("kernel k on trn2\n"
+               "for i in 0..2 {\n"
+               "    scope a {\n"
+               "        tensor t : sbuf u8 (1, 8) stack\n"
+               "        tensor h : sbuf u8 (1, 8) heap\n"
+               "        dma one writes t, h\n"
+               "    }\n"
+               "    dma two reads t, h\n"
+               "    scope b { tensor t : sbuf u8 (1, 4) stack; dma three writes t }\n"
+               "    free h\n"
+               "}\n",
+               0, false,
+               "loop\n"
+               "iteration 0\n"
+               "open\none w:t.0(0+1,0+8) w:h.0(0+1,212976+8)\nclose\n"
+               "two r:t.0(0+1,0+8)! r:h.0(0+1,212976+8)\n"
+               "open\nthree w:t.0(0+1,0+4)\nclose\n"
+               "free h\n"
+               "iteration 1\n"
+               "open\none w:t.0'1(0+1,0+8) w:h.0'1(0+1,212976+8)\nclose\n"
+               "two r:t.0'1(0+1,0+8)! r:h.0'1(0+1,212976+8)\n"
+               "open\nthree w:t.0'1(0+1,0+4)\nclose\n"
+               "free h'1\n"
+               "done\n"
+               "end\n");
+}
+
 /* ---- agents and synchronisation --------------------------------------------------- */
 
 static const char agents_text[] =
@@ -635,6 +665,7 @@ int main(void) {
         cmocka_unit_test(parts_of_tiles_are_runs),
         cmocka_unit_test(a_plan_places_slots),
         cmocka_unit_test(scoped_tensors_are_placed_as_they_come),
+        cmocka_unit_test(closed_scopes_are_over),
         cmocka_unit_test(agents_are_walked_alone_and_together),
         cmocka_unit_test(failures_name_the_iteration),
         cmocka_unit_test(failures_of_managers_have_a_place),

@@ -23,6 +23,8 @@
 #include "spad/value.h"
 #include "spad/tmem.h"
 #include "spad/block.h"
+#include "spad/kernel.h"
+#include "spad/walk.h"
 /* clang-format on */
 
 #include "spad/plan.h"

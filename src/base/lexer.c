@@ -16,7 +16,6 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "base/text.h"
 
 static const struct {
     const char *spelling;
@@ -318,6 +317,37 @@ bool spad__is_bare(const char *text) {
     bool fits = true;
     const size_t number = is_digit(*text) ? whole_number(text, length, &value, &fits) : 0;
     return number == 0 || (number == length && fits);
+}
+
+/* ---- writing -------------------------------------------------------------------- */
+
+void spad__out_quoted(spad__out *out, const char *text) {
+    size_t length = strlen(text);
+    spad__out_string(out, "\"");
+    while (length > 0) {
+        const unsigned char c = (unsigned char)*text;
+        const size_t size = spad__utf8_length(text, length);
+        if (c == '"' || c == '\\') {
+            spad__out_format(out, "\\%c", c);
+        } else if (c < 0x20 || c == 0x7F) {
+            spad__out_format(out, "\\x%02x", c);
+        } else if (size == 0) {
+            spad__out_string(out, "\xEF\xBF\xBD");
+        } else {
+            spad__out_bytes(out, text, size);
+        }
+        text += size == 0 ? 1 : size;
+        length -= size == 0 ? 1 : size;
+    }
+    spad__out_string(out, "\"");
+}
+
+void spad__out_name(spad__out *out, const char *name) {
+    if (spad__is_bare(name)) {
+        spad__out_string(out, name);
+    } else {
+        spad__out_quoted(out, name);
+    }
 }
 
 /* ---- tokens in messages ------------------------------------------------------------ */

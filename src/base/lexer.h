@@ -12,6 +12,7 @@
 
 #include "base/memory.h"
 #include "base/source.h"
+#include "base/text.h"
 
 /* X(name, spelling): longer ones in front of those they start with. */
 #define SPAD__PUNCTUATION(X)  \
@@ -87,6 +88,11 @@ bool spad__token_is(const spad__source *source, spad__token token, const char *w
 /* Does the text read as one word or one whole number? Else it is written as a
  * string where a name is wanted. */
 bool spad__is_bare(const char *text);
+
+/* The reverse of reading: a text as a string with escapes (what is not UTF-8 cannot be
+ * written and becomes the replacement character), and a name, as a string where it must. */
+void spad__out_quoted(spad__out *out, const char *text);
+void spad__out_name(spad__out *out, const char *name);
 
 /* Units that may stand right behind a number ("32KiB"); also used by the
  * parsing helpers. Letter case counts, so that 910b is a word. */

@@ -12,44 +12,13 @@
 
 /* ---- values ------------------------------------------------------------------------ */
 
-/* A string with the escapes of the lexer; what is not UTF-8 cannot be written
- * and becomes the replacement character. */
-static void write_string(spad__out *out, const char *text) {
-    size_t length = strlen(text);
-    spad__out_string(out, "\"");
-    while (length > 0) {
-        const unsigned char c = (unsigned char)*text;
-        const size_t size = spad__utf8_length(text, length);
-        if (c == '"' || c == '\\') {
-            spad__out_format(out, "\\%c", c);
-        } else if (c < 0x20 || c == 0x7F) {
-            spad__out_format(out, "\\x%02x", c);
-        } else if (size == 0) {
-            spad__out_string(out, "\xEF\xBF\xBD");
-        } else {
-            spad__out_bytes(out, text, size);
-        }
-        text += size == 0 ? 1 : size;
-        length -= size == 0 ? 1 : size;
-    }
-    spad__out_string(out, "\"");
-}
-
-static void write_name(spad__out *out, const char *name) {
-    if (spad__is_bare(name)) {
-        spad__out_string(out, name);
-    } else {
-        write_string(out, name);
-    }
-}
-
 /* "name" or "name "about"" */
 static void write_heading(spad__out *out, const char *word, const char *name, const char *about) {
     spad__out_format(out, "%s ", word);
-    write_name(out, name);
+    spad__out_name(out, name);
     if (about == NULL || about[0] == '\0') return;
     spad__out_string(out, " ");
-    write_string(out, about);
+    spad__out_quoted(out, about);
 }
 
 static void write_field(spad__out *out, const char *name) {
@@ -146,7 +115,7 @@ static void write_space_set(spad__out *out, const char *name, const spad_target 
     for (size_t s = 0; s < target->space_count; s++) {
         if ((set >> s & 1) == 0) continue;
         spad__out_string(out, comma);
-        write_name(out, target->spaces[s].name);
+        spad__out_name(out, target->spaces[s].name);
         comma = ", ";
     }
     spad__out_string(out, "\n");
@@ -184,11 +153,11 @@ static void write_engine(spad__out *out, const spad_target *target, const spad_e
 
 static void write_exclusion(spad__out *out, const spad_target *target, const spad_exclusion *e) {
     spad__out_string(out, "exclusive ");
-    write_name(out, target->engines[e->engine_a].name);
+    spad__out_name(out, target->engines[e->engine_a].name);
     spad__out_string(out, " ");
-    write_name(out, target->engines[e->engine_b].name);
+    spad__out_name(out, target->engines[e->engine_b].name);
     spad__out_string(out, " on ");
-    write_name(out, target->spaces[e->space].name);
+    spad__out_name(out, target->spaces[e->space].name);
     spad__out_string(out, "\n");
 }
 
@@ -197,10 +166,10 @@ spad_status spad_target_write(const spad_target *target, const spad_sink *sink, 
     spad__out_start(&out, sink);
     write_heading(&out, "target", target->name, target->about);
     spad__out_string(&out, "\nfamily ");
-    write_name(&out, target->family);
+    spad__out_name(&out, target->family);
     for (size_t i = 0; i < target->alias_count; i++) {
         spad__out_string(&out, i == 0 ? "\nalias " : ", ");
-        write_name(&out, target->aliases[i]);
+        spad__out_name(&out, target->aliases[i]);
     }
     if (target->max_groups > 0) {
         spad__out_format(&out, "\ngroups %lld", (long long)target->max_groups);

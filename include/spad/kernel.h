@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * kernel: a program over the memory of one target: declarations, scopes, loops,
+ * operations and synchronisation.
+ *
+ * A kernel is read from text (docs/kernel.md has the language) or put together
+ * with a builder; both go through the same checks and give the same program. A
+ * finished kernel never changes: flat tables that analyses read by number, with
+ * the place in the text on everything. spad/walk.h runs it.
+ *
+ * Statements are one list in the order of the text. A statement that holds
+ * others (loop, if, scope, agent) is followed by them, and its `end` is the
+ * number of the first statement behind all it holds.
+ */
+#ifndef SPAD_KERNEL_H
+#define SPAD_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "spad/dtype.h"
+#include "spad/host.h"
+#include "spad/source.h"
+#include "spad/stack.h"
+#include "spad/target.h"
+#include "spad/trace.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct spad_kernel spad_kernel;
+
+/** A place in the text; line 0: there is no text. */
+typedef struct spad_place {
+    int32_t line;
+    int32_t column;
+    int32_t width;
+} spad_place;
+
+/* ---- expressions ------------------------------------------------------------------
+ * Whole numbers, parameters and loop variables under + - *, and / and % by a
+ * positive constant. Division rounds down and a rest is never negative. One side
+ * of a product is a constant. The builder bounds every expression over all values
+ * of its variables and refuses what could overflow, so evaluation cannot. */
+
+/** The number of an expression of a kernel; 0: none. */
+typedef int32_t spad_expr;
+
+/** Nodes of one expression at most. */
+#define SPAD_EXPR_MAX 64
+
+typedef enum spad_expr_op {
+    SPAD_EXPR_NUMBER,   /**< value */
+    SPAD_EXPR_PARAM,    /**< value: number of the parameter */
+    SPAD_EXPR_VARIABLE, /**< value: number of the loop */
+    SPAD_EXPR_ADD,
+    SPAD_EXPR_SUB,
+    SPAD_EXPR_MUL,
+    SPAD_EXPR_DIV,
+    SPAD_EXPR_MOD,
+    SPAD_EXPR_NEGATE
+} spad_expr_op;
+
+/** One step of an expression in postfix order. */
+typedef struct spad_expr_node {
+    spad_expr_op op;
+    int64_t value;
+} spad_expr_node;
+
+typedef struct spad_expr_info {
+    const spad_expr_node *nodes;
+    size_t node_count;
+    int64_t least; /**< no value is below; conditions around a use are not looked at */
+    int64_t most;  /**< no value is above */
+    bool exact;    /**< both bounds are reached, if every loop around runs */
+    bool constant; /**< the same in all iterations: least == most */
+} spad_expr_info;
+
+/** A number of a declaration: `value`, and how it was written. expr 0: as a plain number. */
+typedef struct spad_amount {
+    int64_t value;
+    spad_expr expr;
+} spad_amount;
+
+/* ---- declarations ----------------------------------------------------------------- */
+
+typedef struct spad_kernel_param {
+    const char *name;
+    spad_amount preset; /**< what the kernel says */
+    int64_t value;      /**< what holds: the preset, or what the caller defined */
+    spad_place place;
+} spad_kernel_param;
+
+/** What a tensor is for, beside its placement; bits. */
+enum {
+    SPAD_TENSOR_INPUT = 1,  /**< written before the kernel starts */
+    SPAD_TENSOR_OUTPUT = 2, /**< read after it ends */
+    SPAD_TENSOR_PERSISTENT = SPAD_TENSOR_INPUT | SPAD_TENSOR_OUTPUT
+};
+
+/** A list of numbers, one per block dimension, or none. */
+typedef struct spad_amounts {
+    size_t count;
+    const spad_amount *items;
+} spad_amounts;
+
+/**
+ * A tensor: blocks of equal tiles. In a space with several lanes the first dim of
+ * a tile runs across lanes; in a space with one, all dims are bytes of that lane.
+ *
+ * Placement (mode), with t the number of a tile in row-major order of its index:
+ *   AUTO   every tile has its own place, or with `ring` tile t has slot t mod
+ *          ring (several numbers: the index modulo them, row-major); places by
+ *          the planner.
+ *   AT     tile t at byte + t x step, at `lane`, counted from the start of `bank`.
+ *   MOD    the modulo rings of NKI: lane, byte and bank each from the index modulo
+ *          `par`, `free` and `banks`, in steps of the tile's lanes, bytes and one.
+ *   STACK, HEAP  by the scoped manager of the space, when the statement runs.
+ *   ALIAS  inside another tensor, `byte` behind its start: tile for tile when
+ *          alias_tile is -1, else all tiles (or `ring` of them) one behind another
+ *          in that one tile.
+ */
+typedef struct spad_kernel_tensor {
+    const char *name;
+    size_t space;
+    spad_dtype dtype;
+    spad_amounts blocks;
+    spad_amounts dims; /**< at least one */
+    spad_mode mode;
+    spad_amounts ring;
+    spad_amount byte;
+    spad_amount lane;
+    spad_amount bank;
+    spad_amount step; /**< AT; 0: the bytes of a tile */
+    spad_amounts free;
+    spad_amounts par;
+    spad_amounts banks;
+    int64_t alias_of;   /**< ALIAS: number of the tensor */
+    int64_t alias_tile; /**< ALIAS: number of its tile; -1: tile for tile */
+    spad_amount align;  /**< 0: that of the element and of the space */
+    unsigned flags;     /**< SPAD_TENSOR_... */
+    /* filled in by the builder */
+    int64_t tiles; /**< product of blocks */
+    int64_t slots; /**< places that its tiles share */
+    int64_t tile_lanes;
+    int64_t tile_bytes; /**< per lane */
+    int64_t home;       /**< tensor that owns the storage: itself, or what it aliases in the end */
+    int64_t home_tile;  /**< ALIAS: tile of the home; -1: the tile of the same number */
+    int64_t home_byte;  /**< ALIAS: where slot 0 begins in that tile */
+    int64_t home_step;  /**< ALIAS: from one slot to the next */
+    size_t statement;   /**< its declaration */
+    spad_place place;
+} spad_kernel_tensor;
+
+/** The region that the scoped manager of a space works on; without one, the whole space. */
+typedef struct spad_kernel_region {
+    size_t space;
+    spad_amount lower;
+    spad_amount upper;
+    spad_stack_behaviour behaviour;
+    spad_place place;
+} spad_kernel_region;
+
+/** What may be said about two operations that one unit is given. */
+typedef enum spad_unit_order {
+    SPAD_UNIT_FREE,   /**< nothing */
+    SPAD_UNIT_FIFO,   /**< they start in the order of issue */
+    SPAD_UNIT_SERIAL, /**< the first has ended when the second starts */
+    SPAD_UNIT_SAME,   /**< that holds where they touch the same bytes */
+    SPAD_UNIT_ORDERS
+} spad_unit_order;
+
+/** Runs operations on its own after they were issued. An operation on an engine
+ *  without a unit is over before the next statement of its agent. */
+typedef struct spad_kernel_unit {
+    const char *name;
+    size_t engine;
+    spad_unit_order order;
+    bool proxy; /**< accesses go through the async proxy: fences are needed */
+    spad_place place;
+} spad_kernel_unit;
+
+typedef enum spad_sync_kind {
+    SPAD_SYNC_BARRIER,  /**< count: contributions that complete it */
+    SPAD_SYNC_COUNTER,  /**< count: value at the start */
+    SPAD_SYNC_MBARRIER, /**< count: arrivals of a phase */
+    SPAD_SYNC_GROUP,    /**< commit groups; each agent has its own queue of them */
+    SPAD_SYNC_KINDS
+} spad_sync_kind;
+
+typedef struct spad_kernel_sync {
+    const char *name;
+    spad_sync_kind kind;
+    spad_amounts dims; /**< none: one object */
+    spad_amount count;
+    int64_t elements; /**< product of dims; filled in by the builder */
+    spad_place place;
+} spad_kernel_sync;
+
+/** Agent 0 is the main program: it runs up to the agents, starts all of them at
+ *  once, and goes on behind them when all have ended. */
+typedef struct spad_kernel_agent {
+    const char *name;
+    size_t statement; /**< agent 0: 0 */
+    spad_place place;
+} spad_kernel_agent;
+
+typedef struct spad_kernel_loop {
+    const char *name;
+    spad_amount begin;
+    spad_amount end; /**< not below begin */
+    bool parallel;   /**< iterations do not depend on each other */
+    int64_t outer;   /**< number of the loop around it; -1: none */
+    size_t statement;
+    spad_place place;
+} spad_kernel_loop;
+
+/* ---- statements ------------------------------------------------------------------- */
+
+typedef enum spad_statement_kind {
+    SPAD_STATEMENT_TENSOR,      /**< item: tensor; where its declaration stands */
+    SPAD_STATEMENT_FOR,         /**< item: loop */
+    SPAD_STATEMENT_IF,          /**< item: its ELSE statement, or -1; comparisons */
+    SPAD_STATEMENT_ELSE,        /**< the last statement that an IF holds */
+    SPAD_STATEMENT_SCOPE,       /**< name; amount: sections */
+    SPAD_STATEMENT_SECTION,     /**< on to the next section of the scope */
+    SPAD_STATEMENT_AGENT,       /**< item: agent */
+    SPAD_STATEMENT_OPERATION,   /**< name, engine, unit, accesses, completions, group, cost */
+    SPAD_STATEMENT_ALLOC,       /**< item: tensor, index: its tile (none: all) becomes alive */
+    SPAD_STATEMENT_FREE,        /**< the reverse; a heap tensor must be the newest */
+    SPAD_STATEMENT_SYNC,        /**< item: barrier; amount: contribution */
+    SPAD_STATEMENT_ARRIVE,      /**< item: barrier or mbarrier; amount; expect; unit; DROP */
+    SPAD_STATEMENT_SIGNAL,      /**< item: counter; amount is added; unit */
+    SPAD_STATEMENT_WAIT_VALUE,  /**< item: counter; until it is at least amount; unit */
+    SPAD_STATEMENT_TAKE,        /**< item: counter; until it is at least amount, which goes; unit */
+    SPAD_STATEMENT_INIT,        /**< item: mbarrier; amount: arrivals of a phase */
+    SPAD_STATEMENT_EXPECT,      /**< item: mbarrier; amount: bytes */
+    SPAD_STATEMENT_WAIT_PARITY, /**< item: mbarrier; amount: parity of the phase, 0 or 1 */
+    SPAD_STATEMENT_INVALIDATE,  /**< item: mbarrier */
+    SPAD_STATEMENT_COMMIT,      /**< item: group */
+    SPAD_STATEMENT_WAIT_GROUP,  /**< item: group; until at most amount are pending; READS */
+    SPAD_STATEMENT_DRAIN,       /**< unit, -1: all units */
+    SPAD_STATEMENT_FENCE,       /**< proxy fence */
+    SPAD_STATEMENT_KINDS
+} spad_statement_kind;
+
+/** "for", "wait" and so on, as in the text. Static storage. */
+SPAD_API const char *spad_statement_word(spad_statement_kind kind);
+
+enum {
+    SPAD_SYNC_RELAXED = 1, /**< orders execution, not memory */
+    SPAD_SYNC_DROP = 2,    /**< arrive: also takes part in no later phase */
+    SPAD_SYNC_READS = 4    /**< group wait, completion: when the reads are done */
+};
+
+typedef enum spad_relation {
+    SPAD_EQUAL,
+    SPAD_NOT_EQUAL,
+    SPAD_LESS,
+    SPAD_LESS_EQUAL,
+    SPAD_GREATER,
+    SPAD_GREATER_EQUAL,
+    SPAD_RELATIONS
+} spad_relation;
+
+typedef struct spad_comparison {
+    spad_expr left;
+    spad_relation relation;
+    spad_expr right;
+} spad_comparison;
+
+/** Elements [from, to) of one dimension; both 0: all of it; to 0: the one element. */
+typedef struct spad_expr_range {
+    spad_expr from;
+    spad_expr to;
+} spad_expr_range;
+
+enum { SPAD_ACCESS_READ = 1, SPAD_ACCESS_WRITE = 2, SPAD_ACCESS_UPDATE = 3 };
+
+/** Part of a tile that an operation touches. */
+typedef struct spad_kernel_access {
+    int64_t tensor;
+    unsigned kind;      /**< SPAD_ACCESS_... */
+    size_t index_count; /**< the block dims of the tensor */
+    const spad_expr *index;
+    size_t range_count; /**< 0: the whole tile; else the dims of the tensor */
+    const spad_expr_range *ranges;
+    spad_place place;
+} spad_kernel_access;
+
+typedef enum spad_completion_kind {
+    SPAD_COMPLETION_DELIVER, /**< mbarrier: that many bytes; 0: those that are written */
+    SPAD_COMPLETION_ARRIVE,  /**< mbarrier */
+    SPAD_COMPLETION_SIGNAL   /**< counter */
+} spad_completion_kind;
+
+/** What an operation does when it is done. */
+typedef struct spad_kernel_completion {
+    spad_completion_kind kind;
+    int64_t object;
+    size_t index_count;
+    const spad_expr *index;
+    spad_expr amount; /**< 0: one, or what is written */
+    unsigned flags;   /**< SPAD_SYNC_READS */
+    spad_place place;
+} spad_kernel_completion;
+
+typedef enum spad_cost_kind { SPAD_COST_TARGET, SPAD_COST_CYCLES, SPAD_COST_NS } spad_cost_kind;
+
+/** A statement. What a kind uses is said there; numbers are -1 and the rest 0 otherwise. */
+typedef struct spad_statement {
+    spad_statement_kind kind;
+    spad_place place;
+    size_t end;
+    int64_t parent; /**< statement that holds it; -1: none */
+    int64_t agent;
+    int64_t loop; /**< innermost loop around it; -1: none */
+    bool guarded; /**< an if, or a loop that does not run, is around it */
+    const char *name;
+    int64_t item;
+    size_t index_count;
+    const spad_expr *index;
+    spad_expr amount;
+    spad_expr expect;
+    int64_t unit;
+    int64_t engine;
+    unsigned flags;
+    size_t first_access;
+    size_t access_count;
+    size_t first_completion;
+    size_t completion_count;
+    int64_t group; /**< operation: the group it is committed with */
+    spad_cost_kind cost_kind;
+    spad_expr cost;
+    size_t comparison_count;
+    const spad_comparison *comparisons; /**< all must hold */
+} spad_statement;
+
+/* ---- reading a kernel -------------------------------------------------------------------
+ * Rows by number; NULL beyond the count. Borrowed until the kernel is destroyed. */
+
+SPAD_API const char *spad_kernel_name(const spad_kernel *kernel);
+SPAD_API const char *spad_kernel_about(const spad_kernel *kernel); /**< "" if there is none */
+SPAD_API const char *spad_kernel_file(const spad_kernel *kernel);  /**< NULL: built */
+SPAD_API const spad_target *spad_kernel_target(const spad_kernel *kernel);
+
+/** Are dependencies left to the compiler? True without agents, units and synchronisation. */
+SPAD_API bool spad_kernel_is_implicit(const spad_kernel *kernel);
+
+SPAD_API size_t spad_kernel_param_count(const spad_kernel *kernel);
+SPAD_API size_t spad_kernel_tensor_count(const spad_kernel *kernel);
+SPAD_API size_t spad_kernel_region_count(const spad_kernel *kernel);
+SPAD_API size_t spad_kernel_unit_count(const spad_kernel *kernel);
+SPAD_API size_t spad_kernel_sync_count(const spad_kernel *kernel);
+SPAD_API size_t spad_kernel_agent_count(const spad_kernel *kernel); /**< at least 1 */
+SPAD_API size_t spad_kernel_loop_count(const spad_kernel *kernel);
+SPAD_API size_t spad_kernel_statement_count(const spad_kernel *kernel);
+SPAD_API size_t spad_kernel_access_count(const spad_kernel *kernel);
+SPAD_API size_t spad_kernel_completion_count(const spad_kernel *kernel);
+
+SPAD_API const spad_kernel_param *spad_kernel_get_param(const spad_kernel *kernel, size_t number);
+SPAD_API const spad_kernel_tensor *spad_kernel_get_tensor(const spad_kernel *kernel, size_t number);
+SPAD_API const spad_kernel_region *spad_kernel_get_region(const spad_kernel *kernel, size_t number);
+SPAD_API const spad_kernel_unit *spad_kernel_get_unit(const spad_kernel *kernel, size_t number);
+SPAD_API const spad_kernel_sync *spad_kernel_get_sync(const spad_kernel *kernel, size_t number);
+SPAD_API const spad_kernel_agent *spad_kernel_get_agent(const spad_kernel *kernel, size_t number);
+SPAD_API const spad_kernel_loop *spad_kernel_get_loop(const spad_kernel *kernel, size_t number);
+SPAD_API const spad_statement *spad_kernel_get_statement(const spad_kernel *kernel, size_t number);
+SPAD_API const spad_kernel_access *spad_kernel_get_access(const spad_kernel *kernel, size_t number);
+SPAD_API const spad_kernel_completion *spad_kernel_get_completion(const spad_kernel *kernel,
+                                                                  size_t number);
+
+/** Everything about an expression; all zero for a number that is none. */
+SPAD_API spad_expr_info spad_kernel_expr(const spad_kernel *kernel, spad_expr expr);
+
+/** Its value, with values[l] the value of the variable of loop l. Must be an expression of
+ *  the kernel, and every value one that its loop takes. O(nodes). */
+SPAD_API int64_t spad_kernel_evaluate(const spad_kernel *kernel, spad_expr expr,
+                                      const int64_t *values);
+
+/** Writes the kernel as text: reading it back gives the same program, apart from places.
+ *  Parameters are written with the values that hold. */
+SPAD_API spad_status spad_kernel_write(const spad_kernel *kernel, const spad_sink *sink,
+                                       spad_error *error);
+
+SPAD_API void spad_kernel_destroy(spad_kernel *kernel);
+
+/* ---- text to kernel --------------------------------------------------------------- */
+
+/** Another value for a parameter: -D N=64. */
+typedef struct spad_define {
+    const char *name;
+    int64_t value;
+} spad_define;
+
+/** Zeroed is the default. */
+typedef struct spad_kernel_options {
+    const spad_define *defines;
+    size_t define_count;
+    const spad_define *rings; /**< other depths for rings, by name of the tensor: for auto
+                                   tensors with block dimensions; 0: no ring */
+    size_t ring_count;
+    const spad_target *target; /**< instead of the one that the kernel names; a chip from a file */
+    const spad_host *host;
+} spad_kernel_options;
+
+/**
+ * Reads a kernel. `file` is its name in messages. On a fault the status is
+ * SPAD_ERR_SYNTAX, `error` has the first fault, and `diagnostics` (optional) all
+ * of them. SPAD_ERR_UNKNOWN: a define that names no parameter, or a ring no tensor;
+ * SPAD_ERR_ARGUMENT: one that cannot have a ring. The text is not
+ * needed afterwards, the target is borrowed. The result is owned by the caller.
+ */
+SPAD_API spad_status spad_kernel_parse(spad_kernel **out, const char *text, size_t length,
+                                       const char *file, const spad_kernel_options *options,
+                                       spad_diagnostics *diagnostics, spad_error *error);
+
+/* ---- calls to kernel ------------------------------------------------------------------------
+ * Every call adds one thing behind what is there, or fails and adds nothing. The
+ * statuses: SPAD_ERR_NAME (taken, or not a word), SPAD_ERR_UNKNOWN (a number or name
+ * that is nothing here), SPAD_ERR_ARGUMENT, SPAD_ERR_SHAPE, SPAD_ERR_DTYPE,
+ * SPAD_ERR_LANES, SPAD_ERR_BOUNDS (an index that is outside in some iteration for
+ * certain), SPAD_ERR_OVERFLOW, SPAD_ERR_SPACE (an engine that cannot reach it),
+ * SPAD_ERR_NO_SCOPE, SPAD_ERR_HOST_MEMORY. Names are copied. */
+
+typedef struct spad_kernel_builder spad_kernel_builder;
+
+/** `options`: target, host, defines and rings, as for text. */
+SPAD_API spad_status spad_kernel_builder_create(spad_kernel_builder **out, const char *name,
+                                                const char *about, const spad_target *target,
+                                                const spad_kernel_options *options,
+                                                spad_error *error);
+SPAD_API void spad_kernel_builder_destroy(spad_kernel_builder *builder);
+
+/** The kernel, owned by the caller; the builder is empty then and can only be destroyed.
+ *  SPAD_ERR_ARGUMENT: a block is open. SPAD_ERR_UNKNOWN: a define or a ring that was not used. */
+SPAD_API spad_status spad_kernel_builder_finish(spad_kernel **out, spad_kernel_builder *builder,
+                                                spad_error *error);
+
+/** The place of whatever is added from now on. */
+SPAD_API void spad_kernel_builder_at(spad_kernel_builder *builder, spad_place place);
+
+SPAD_API spad_status spad_kernel_builder_number(spad_expr *out, spad_kernel_builder *builder,
+                                                int64_t value, spad_error *error);
+/** A parameter or a variable of a loop that is open, by name. */
+SPAD_API spad_status spad_kernel_builder_name(spad_expr *out, spad_kernel_builder *builder,
+                                              const char *name, spad_error *error);
+/** right is 0 for SPAD_EXPR_NEGATE. */
+SPAD_API spad_status spad_kernel_builder_apply(spad_expr *out, spad_kernel_builder *builder,
+                                               spad_expr_op op, spad_expr left, spad_expr right,
+                                               spad_error *error);
+/** An expression from text: "(i / 3) % 2". */
+SPAD_API spad_status spad_kernel_builder_expr(spad_expr *out, spad_kernel_builder *builder,
+                                              const char *text, spad_error *error);
+
+/* Declarations. An amount without an expression is its value; one with an expression
+ * has a constant one, and its value is filled in. *out: the number of the row. */
+SPAD_API spad_status spad_kernel_builder_param(spad_expr *out, spad_kernel_builder *builder,
+                                               const char *name, spad_amount preset,
+                                               spad_error *error);
+SPAD_API spad_status spad_kernel_builder_region(spad_kernel_builder *builder, size_t space,
+                                                spad_amount lower, spad_amount upper,
+                                                spad_stack_behaviour behaviour, spad_error *error);
+SPAD_API spad_status spad_kernel_builder_unit(int64_t *out, spad_kernel_builder *builder,
+                                              const char *name, size_t engine,
+                                              spad_unit_order order, bool proxy, spad_error *error);
+SPAD_API spad_status spad_kernel_builder_sync(int64_t *out, spad_kernel_builder *builder,
+                                              spad_sync_kind kind, const char *name,
+                                              spad_amounts dims, spad_amount count,
+                                              spad_error *error);
+SPAD_API spad_status spad_kernel_builder_tensor(int64_t *out, spad_kernel_builder *builder,
+                                                const spad_kernel_tensor *tensor,
+                                                spad_error *error);
+
+/* Blocks; each is closed with spad_kernel_builder_end. */
+SPAD_API spad_status spad_kernel_builder_for(spad_expr *variable, spad_kernel_builder *builder,
+                                             const char *name, spad_amount begin, spad_amount end,
+                                             bool parallel, spad_error *error);
+SPAD_API spad_status spad_kernel_builder_if(spad_kernel_builder *builder,
+                                            const spad_comparison *comparisons, size_t count,
+                                            spad_error *error);
+/** Ends the first part of the innermost block, an if, and starts the other. */
+SPAD_API spad_status spad_kernel_builder_else(spad_kernel_builder *builder, spad_error *error);
+SPAD_API spad_status spad_kernel_builder_scope(spad_kernel_builder *builder, const char *name,
+                                               spad_amount sections, spad_error *error);
+SPAD_API spad_status spad_kernel_builder_agent(spad_kernel_builder *builder, const char *name,
+                                               spad_error *error);
+SPAD_API spad_status spad_kernel_builder_end(spad_kernel_builder *builder, spad_error *error);
+
+/** An operation by an engine of the target or a unit, by name. */
+SPAD_API spad_status spad_kernel_builder_operation(spad_kernel_builder *builder, const char *runner,
+                                                   const char *name, spad_error *error);
+/* These add to the operation before them. `access` and `completion` as in the tables. */
+SPAD_API spad_status spad_kernel_builder_access(spad_kernel_builder *builder,
+                                                const spad_kernel_access *access,
+                                                spad_error *error);
+SPAD_API spad_status spad_kernel_builder_completion(spad_kernel_builder *builder,
+                                                    const spad_kernel_completion *completion,
+                                                    spad_error *error);
+SPAD_API spad_status spad_kernel_builder_group(spad_kernel_builder *builder, int64_t group,
+                                               spad_error *error);
+SPAD_API spad_status spad_kernel_builder_cost(spad_kernel_builder *builder, spad_cost_kind kind,
+                                              spad_expr cost, spad_error *error);
+
+/** A statement of a kind about an item, without anything else: the start of the next call. */
+SPAD_API spad_statement spad_statement_of(spad_statement_kind kind, int64_t item);
+
+/** Any other statement: kind, item, index, amount, expect, unit and flags of `statement`
+ *  count. An amount of 0 stands for 1, or for the count of the mbarrier in INIT. */
+SPAD_API spad_status spad_kernel_builder_statement(spad_kernel_builder *builder,
+                                                   const spad_statement *statement,
+                                                   spad_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

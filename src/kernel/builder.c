@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The builder: its life, plain declarations, and blocks. Tensors are in
+ * builder_tensor.c, the other statements in builder_statement.c, expressions in
+ * expr.c. The reader of kernel text (reader.c) makes kernels with these calls too,
+ * so what a kernel must obey is said here and nowhere else.
+ *
+ * Each call checks, reserves room for all it adds, and then adds it, so that a
+ * failed call changes nothing that can be seen. O(1) amortised per thing added.
+ */
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/text.h"
+#include "kernel/kernel.h"
+
+/* ---- life ------------------------------------------------------------------------- */
+
+static const char *keep_text(spad_kernel *kernel, const char *text) {
+    return spad__arena_copy(&kernel->arena, text, strlen(text));
+}
+
+static bool keep_given(spad_kernel *kernel, spad__given *kept, const spad_define *given,
+                       size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        kept[i] = (spad__given){keep_text(kernel, given[i].name), given[i].value, false};
+        if (kept[i].name == NULL) return false;
+    }
+    return true;
+}
+
+static bool keep_defines(spad_kernel_builder *builder, const spad_kernel_options *options) {
+    if (!spad__array_reserve(&builder->host, &builder->defines, options->define_count) ||
+        !spad__array_reserve(&builder->host, &builder->rings, options->ring_count)) {
+        return false;
+    }
+    builder->defines.count = options->define_count;
+    builder->rings.count = options->ring_count;
+    return keep_given(builder->kernel, builder->defines.items, options->defines,
+                      options->define_count) &&
+           keep_given(builder->kernel, builder->rings.items, options->rings, options->ring_count);
+}
+
+/* The main program, and expression number 0, which is none. */
+static bool add_first_rows(spad_kernel *kernel) {
+    if (!spad__array_reserve(&kernel->host, &kernel->agents, 1) ||
+        !spad__array_reserve(&kernel->host, &kernel->exprs, 1)) {
+        return false;
+    }
+    kernel->agents.items[kernel->agents.count++] = (spad_kernel_agent){.name = "main"};
+    kernel->exprs.items[kernel->exprs.count++] = (spad__expr){0};
+    return true;
+}
+
+spad_status spad_kernel_builder_create(spad_kernel_builder **out, const char *name,
+                                       const char *about, const spad_target *target,
+                                       const spad_kernel_options *options, spad_error *error) {
+    static const spad_kernel_options defaults = {0};
+    *out = NULL;
+    if (options == NULL) options = &defaults;
+    if (options->target != NULL) target = options->target;
+    if (target == NULL || target->space_count == 0) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "a kernel needs a target with memory spaces");
+    }
+    const spad_status named = spad__check_name(name, error);
+    if (named != SPAD_OK) return named;
+    const spad_host host = spad__host_or_default(options->host);
+    spad_kernel_builder *builder = spad__new(&host, sizeof *builder);
+    if (builder == NULL) return spad__fail_host_memory(error);
+    builder->host = host;
+    builder->loop = -1;
+    spad_kernel *kernel = builder->kernel = spad__new(&host, sizeof *kernel);
+    if (kernel != NULL) {
+        kernel->host = kernel->arena.host = host;
+        kernel->target = target;
+        kernel->name = keep_text(kernel, name);
+        kernel->about = keep_text(kernel, about != NULL ? about : "");
+    }
+    if (kernel == NULL || kernel->name == NULL || kernel->about == NULL ||
+        !add_first_rows(kernel) || !keep_defines(builder, options)) {
+        spad_kernel_builder_destroy(builder);
+        return spad__fail_host_memory(error);
+    }
+    *out = builder;
+    return SPAD_OK;
+}
+
+void spad_kernel_builder_destroy(spad_kernel_builder *builder) {
+    if (builder == NULL) return;
+    const spad_host host = builder->host;
+    spad_kernel_destroy(builder->kernel);
+    spad__array_free(&host, &builder->symbols);
+    spad__array_free(&host, &builder->blocks);
+    spad__array_free(&host, &builder->defines);
+    spad__array_free(&host, &builder->rings);
+    spad__free(&host, builder->buckets, builder->bucket_count * sizeof *builder->buckets);
+    spad__free(&host, builder, sizeof *builder);
+}
+
+static bool has_tensor(const spad_kernel *kernel, const char *name) {
+    size_t i = 0;
+    while (i < kernel->tensors.count && strcmp(kernel->tensors.items[i].name, name) != 0) i++;
+    return i < kernel->tensors.count;
+}
+
+/* A define that no parameter took, or a ring that no tensor took. */
+static spad_status check_defines(const spad_kernel_builder *builder, spad_error *error) {
+    for (size_t i = 0; i < builder->defines.count; i++) {
+        if (builder->defines.items[i].used) continue;
+        return spad__fail_unknown(builder, "parameter", builder->defines.items[i].name,
+                                  SPAD__SYMBOL_PARAM, error);
+    }
+    for (size_t i = 0; i < builder->rings.count; i++) {
+        const char *name = builder->rings.items[i].name;
+        if (builder->rings.items[i].used) continue;
+        if (has_tensor(builder->kernel, name)) {
+            return spad__fail(error, SPAD_ERR_ARGUMENT,
+                              "'%s' cannot have a ring: it is not auto, or has no block dimensions",
+                              name);
+        }
+        return spad__fail_unknown(builder, "tensor", name, SPAD__SYMBOL_TENSOR, error);
+    }
+    return SPAD_OK;
+}
+
+spad_status spad_kernel_builder_finish(spad_kernel **out, spad_kernel_builder *builder,
+                                       spad_error *error) {
+    *out = NULL;
+    if (builder->kernel == NULL) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "the builder has given its kernel away");
+    }
+    if (builder->blocks.count > 0) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "blocks that are still open: %zu",
+                          builder->blocks.count);
+    }
+    const spad_status status = check_defines(builder, error);
+    if (status != SPAD_OK) return status;
+    *out = builder->kernel;
+    builder->kernel = NULL;
+    return SPAD_OK;
+}
+
+void spad_kernel_builder_at(spad_kernel_builder *builder, spad_place place) {
+    builder->place = place;
+}
+
+/* ---- helpers ---------------------------------------------------------------------- */
+
+spad_status spad__keep_amounts(spad_kernel_builder *builder, spad_amounts *list, int64_t least,
+                               const char *what, spad_error *error) {
+    if (list->count == 0) {
+        list->items = NULL;
+        return SPAD_OK;
+    }
+    if (list->count > SPAD_RANK_MAX) {
+        return spad__fail(error, SPAD_ERR_SHAPE, "%zu dimensions are too many: at most %d",
+                          list->count, SPAD_RANK_MAX);
+    }
+    spad_amount *kept = spad__arena_new(&builder->kernel->arena, list->count * sizeof *kept);
+    if (kept == NULL) return spad__fail_host_memory(error);
+    for (size_t i = 0; i < list->count; i++) {
+        kept[i] = list->items[i];
+        const spad_status status = spad__settle(builder, &kept[i], error);
+        if (status != SPAD_OK) return status;
+        if (kept[i].value < least) {
+            return spad__fail(error, SPAD_ERR_SHAPE, "%s of %lld; it must be at least %lld", what,
+                              (long long)kept[i].value, (long long)least);
+        }
+    }
+    list->items = kept;
+    return SPAD_OK;
+}
+
+static bool multiply(spad_amounts list, int64_t *product) {
+    *product = 1;
+    for (size_t i = 0; i < list.count; i++) {
+        if (!spad__mul(*product, list.items[i].value, product)) return false;
+    }
+    return true;
+}
+
+/* ---- declarations ----------------------------------------------------------------- */
+
+static spad_status need_top(const spad_kernel_builder *builder, const char *what,
+                            spad_error *error) {
+    if (builder->blocks.count == 0) return SPAD_OK;
+    return spad__fail(error, SPAD_ERR_ARGUMENT,
+                      "%s is declared outside of all blocks, at the top of the kernel", what);
+}
+
+spad_status spad_kernel_builder_param(spad_expr *out, spad_kernel_builder *builder,
+                                      const char *name, spad_amount preset, spad_error *error) {
+    spad_kernel *kernel = builder->kernel;
+    *out = 0;
+    spad_status status = need_top(builder, "a parameter", error);
+    if (status == SPAD_OK) status = spad__settle(builder, &preset, error);
+    if (status != SPAD_OK) return status;
+    if (!spad__array_reserve(&kernel->host, &kernel->params, 1)) {
+        return spad__fail_host_memory(error);
+    }
+    spad_kernel_param param = {.preset = preset, .value = preset.value, .place = builder->place};
+    const int64_t number = (int64_t)kernel->params.count;
+    const size_t symbols = builder->symbols.count;
+    status = spad__add_symbol(builder, name, SPAD__SYMBOL_PARAM, number, &param.name, error);
+    if (status != SPAD_OK) return status;
+    for (size_t i = 0; i < builder->defines.count; i++) { /* the last one counts */
+        if (strcmp(builder->defines.items[i].name, name) != 0) continue;
+        param.value = builder->defines.items[i].value;
+        builder->defines.items[i].used = true;
+    }
+    kernel->params.items[kernel->params.count++] = param;
+    status = spad_kernel_builder_name(out, builder, name, error);
+    if (status == SPAD_OK) return SPAD_OK;
+    kernel->params.count--;
+    spad__drop_symbols(builder, symbols);
+    return status;
+}
+
+spad_status spad_kernel_builder_region(spad_kernel_builder *builder, size_t space,
+                                       spad_amount lower, spad_amount upper,
+                                       spad_stack_behaviour behaviour, spad_error *error) {
+    spad_kernel *kernel = builder->kernel;
+    spad_status status = need_top(builder, "a region", error);
+    if (status == SPAD_OK) status = spad__settle(builder, &lower, error);
+    if (status == SPAD_OK) status = spad__settle(builder, &upper, error);
+    if (status != SPAD_OK) return status;
+    if (space >= kernel->target->space_count || (unsigned)behaviour > SPAD_STACK_LIBRARY_LATER) {
+        return spad__fail(error, SPAD_ERR_UNKNOWN, "no such space or behaviour");
+    }
+    const int64_t usable = spad_space_usable(&kernel->target->spaces[space]);
+    if (lower.value < 0 || lower.value > upper.value || upper.value > usable) {
+        spad__fail(error, SPAD_ERR_BOUNDS,
+                   "the region [%lld, %lld) does not lie in the %lld usable bytes of '%s'",
+                   (long long)lower.value, (long long)upper.value, (long long)usable,
+                   kernel->target->spaces[space].name);
+        spad__fact_amounts(error, upper.value, usable, SPAD_NO_FACT);
+        return SPAD_ERR_BOUNDS;
+    }
+    for (size_t i = 0; i < kernel->regions.count; i++) {
+        if (kernel->regions.items[i].space != space) continue;
+        return spad__fail(error, SPAD_ERR_NAME, "a second region of '%s'",
+                          kernel->target->spaces[space].name);
+    }
+    if (!spad__array_reserve(&kernel->host, &kernel->regions, 1)) {
+        return spad__fail_host_memory(error);
+    }
+    kernel->regions.items[kernel->regions.count++] =
+        (spad_kernel_region){space, lower, upper, behaviour, builder->place};
+    return SPAD_OK;
+}
+
+spad_status spad_kernel_builder_unit(int64_t *out, spad_kernel_builder *builder, const char *name,
+                                     size_t engine, spad_unit_order order, bool proxy,
+                                     spad_error *error) {
+    spad_kernel *kernel = builder->kernel;
+    *out = -1;
+    spad_status status = need_top(builder, "a unit", error);
+    if (status != SPAD_OK) return status;
+    if (engine >= kernel->target->engine_count || (unsigned)order >= SPAD_UNIT_ORDERS) {
+        return spad__fail(error, SPAD_ERR_UNKNOWN, "no such engine or order");
+    }
+    if (!spad__array_reserve(&kernel->host, &kernel->units, 1)) {
+        return spad__fail_host_memory(error);
+    }
+    spad_kernel_unit unit = {
+        .engine = engine, .order = order, .proxy = proxy, .place = builder->place};
+    const int64_t number = (int64_t)kernel->units.count;
+    status = spad__add_symbol(builder, name, SPAD__SYMBOL_UNIT, number, &unit.name, error);
+    if (status != SPAD_OK) return status;
+    kernel->units.items[kernel->units.count++] = unit;
+    kernel->is_explicit = true;
+    *out = number;
+    return SPAD_OK;
+}
+
+spad_status spad_kernel_builder_sync(int64_t *out, spad_kernel_builder *builder,
+                                     spad_sync_kind kind, const char *name, spad_amounts dims,
+                                     spad_amount count, spad_error *error) {
+    spad_kernel *kernel = builder->kernel;
+    *out = -1;
+    spad_status status = need_top(builder, "a barrier, counter or group", error);
+    if (status == SPAD_OK) status = spad__keep_amounts(builder, &dims, 1, "an extent", error);
+    if (status == SPAD_OK) status = spad__settle(builder, &count, error);
+    if (status != SPAD_OK) return status;
+    const bool counted = kind == SPAD_SYNC_BARRIER || kind == SPAD_SYNC_MBARRIER;
+    spad_kernel_sync sync = {.kind = kind, .dims = dims, .count = count, .place = builder->place};
+    if ((unsigned)kind >= SPAD_SYNC_KINDS || (kind == SPAD_SYNC_GROUP && dims.count > 0)) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "not a kind of synchronisation, or an array "
+                          "of groups");
+    }
+    if (count.value < (counted ? 1 : 0)) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "a count of %lld; it must be at least %d",
+                          (long long)count.value, counted ? 1 : 0);
+    }
+    if (!multiply(dims, &sync.elements)) {
+        return spad__fail(error, SPAD_ERR_OVERFLOW, "the number of objects does not fit 64 bits");
+    }
+    if (!spad__array_reserve(&kernel->host, &kernel->syncs, 1)) {
+        return spad__fail_host_memory(error);
+    }
+    const int64_t number = (int64_t)kernel->syncs.count;
+    status = spad__add_symbol(builder, name, SPAD__SYMBOL_SYNC, number, &sync.name, error);
+    if (status != SPAD_OK) return status;
+    kernel->syncs.items[kernel->syncs.count++] = sync;
+    kernel->is_explicit = true;
+    *out = number;
+    return SPAD_OK;
+}
+
+/* ---- blocks ----------------------------------------------------------------------- */
+
+spad_statement *spad__new_statement(spad_kernel_builder *builder, spad_statement_kind kind) {
+    spad_kernel *kernel = builder->kernel;
+    if (!spad__array_reserve(&kernel->host, &kernel->statements, 1)) return NULL;
+    const size_t depth = builder->blocks.count;
+    spad_statement *statement = &kernel->statements.items[kernel->statements.count];
+    *statement = spad_statement_of(kind, -1);
+    statement->place = builder->place;
+    statement->end = kernel->statements.count + 1;
+    statement->parent = depth > 0 ? (int64_t)builder->blocks.items[depth - 1].statement : -1;
+    statement->agent = builder->agent;
+    statement->loop = builder->loop;
+    statement->guarded = builder->guarded;
+    statement->first_access = kernel->accesses.count;
+    statement->first_completion = kernel->completions.count;
+    return statement;
+}
+
+void spad__add_statement(spad_kernel_builder *builder) {
+    if (builder->blocks.count == 0 && builder->kernel->agents.count > 1) {
+        const size_t last = builder->kernel->statements.count;
+        builder->agents_over = builder->kernel->statements.items[last].kind != SPAD_STATEMENT_AGENT;
+    }
+    builder->kernel->statements.count++;
+}
+
+/* Opens a block for the statement that was just made. Room is reserved. */
+static void open_block(spad_kernel_builder *builder, size_t symbols) {
+    spad_kernel *kernel = builder->kernel;
+    const size_t depth = builder->blocks.count;
+    spad__add_statement(builder);
+    builder->blocks.items[builder->blocks.count++] =
+        (spad__block){.statement = kernel->statements.count - 1,
+                      .symbols = symbols,
+                      .loop = builder->loop,
+                      .guarded = builder->guarded};
+    if (depth + 1 > kernel->blocks_deep) kernel->blocks_deep = depth + 1;
+}
+
+/* A statement that will hold others, and room for its block. */
+static spad_status new_block(spad_statement **out, spad_kernel_builder *builder,
+                             spad_statement_kind kind, spad_error *error) {
+    if (builder->blocks.count >= SPAD__BLOCKS_DEEP) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "blocks are nested too deep: at most %d",
+                          SPAD__BLOCKS_DEEP);
+    }
+    *out = spad__array_reserve(&builder->host, &builder->blocks, 1)
+               ? spad__new_statement(builder, kind)
+               : NULL;
+    return *out != NULL ? SPAD_OK : spad__fail_host_memory(error);
+}
+
+spad_status spad_kernel_builder_for(spad_expr *variable, spad_kernel_builder *builder,
+                                    const char *name, spad_amount begin, spad_amount end,
+                                    bool parallel, spad_error *error) {
+    spad_kernel *kernel = builder->kernel;
+    *variable = 0;
+    int64_t trips;
+    spad_status status = spad__settle(builder, &begin, error);
+    if (status == SPAD_OK) status = spad__settle(builder, &end, error);
+    if (status != SPAD_OK) return status;
+    if (end.value < begin.value) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "the loop runs from %lld down to %lld",
+                          (long long)begin.value, (long long)end.value);
+    }
+    if (!spad__sub(end.value, begin.value, &trips)) {
+        return spad__fail(error, SPAD_ERR_OVERFLOW,
+                          "the trip count from %lld to %lld does not "
+                          "fit 64 bits",
+                          (long long)begin.value, (long long)end.value);
+    }
+    if (builder->loop_depth >= SPAD__LOOPS_DEEP) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "loops are nested too deep: at most %d",
+                          SPAD__LOOPS_DEEP);
+    }
+    spad_statement *statement;
+    status = new_block(&statement, builder, SPAD_STATEMENT_FOR, error);
+    if (status != SPAD_OK) return status;
+    if (!spad__array_reserve(&kernel->host, &kernel->loops, 1)) {
+        return spad__fail_host_memory(error);
+    }
+    spad_kernel_loop loop = {.begin = begin,
+                             .end = end,
+                             .parallel = parallel,
+                             .outer = builder->loop,
+                             .statement = kernel->statements.count,
+                             .place = builder->place};
+    const size_t symbols = builder->symbols.count;
+    const int64_t number = (int64_t)kernel->loops.count;
+    status = spad__add_symbol(builder, name, SPAD__SYMBOL_LOOP, number, &loop.name, error);
+    if (status != SPAD_OK) return status;
+    kernel->loops.items[kernel->loops.count++] = loop;
+    status = spad_kernel_builder_name(variable, builder, name, error);
+    if (status != SPAD_OK) {
+        kernel->loops.count--;
+        spad__drop_symbols(builder, symbols);
+        return status;
+    }
+    statement->item = number;
+    open_block(builder, symbols);
+    builder->loop = number;
+    builder->loop_depth++;
+    builder->guarded = builder->guarded || trips == 0;
+    return SPAD_OK;
+}
+
+spad_status spad_kernel_builder_if(spad_kernel_builder *builder, const spad_comparison *comparisons,
+                                   size_t count, spad_error *error) {
+    for (size_t i = 0; i < count; i++) {
+        spad_status status = spad__check_expr(builder, comparisons[i].left, error);
+        if (status == SPAD_OK) status = spad__check_expr(builder, comparisons[i].right, error);
+        if (status != SPAD_OK) return status;
+        if ((unsigned)comparisons[i].relation >= SPAD_RELATIONS) {
+            return spad__fail(error, SPAD_ERR_ARGUMENT, "no such relation");
+        }
+    }
+    if (count == 0) return spad__fail(error, SPAD_ERR_ARGUMENT, "an if needs a comparison");
+    spad_comparison *kept = spad__arena_new(&builder->kernel->arena, count * sizeof *kept);
+    if (kept == NULL) return spad__fail_host_memory(error);
+    memcpy(kept, comparisons, count * sizeof *kept);
+    spad_statement *statement;
+    const spad_status status = new_block(&statement, builder, SPAD_STATEMENT_IF, error);
+    if (status != SPAD_OK) return status;
+    statement->comparisons = kept;
+    statement->comparison_count = count;
+    open_block(builder, builder->symbols.count);
+    builder->guarded = true;
+    return SPAD_OK;
+}
+
+spad_status spad_kernel_builder_else(spad_kernel_builder *builder, spad_error *error) {
+    spad_kernel *kernel = builder->kernel;
+    const size_t depth = builder->blocks.count;
+    const size_t around = depth > 0 ? builder->blocks.items[depth - 1].statement : 0;
+    if (depth == 0 || kernel->statements.items[around].kind != SPAD_STATEMENT_IF ||
+        kernel->statements.items[around].item >= 0) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "an else without its if");
+    }
+    spad_statement *statement;
+    const spad_status status = new_block(&statement, builder, SPAD_STATEMENT_ELSE, error);
+    if (status != SPAD_OK) return status;
+    spad__drop_symbols(builder, builder->blocks.items[depth - 1].symbols);
+    kernel->statements.items[around].item = (int64_t)kernel->statements.count;
+    open_block(builder, builder->symbols.count);
+    return SPAD_OK;
+}
+
+static spad_status refuse_agents_and_scopes(spad_error *error) {
+    return spad__fail(error, SPAD_ERR_ARGUMENT,
+                      "a kernel has either agents or scopes: agents run side by side, and the "
+                      "order of scoped allocations would be open; use auto, ring, mod or at");
+}
+
+spad_status spad_kernel_builder_scope(spad_kernel_builder *builder, const char *name,
+                                      spad_amount sections, spad_error *error) {
+    spad_kernel *kernel = builder->kernel;
+    spad_status status = spad__settle(builder, &sections, error);
+    if (status != SPAD_OK) return status;
+    if (sections.value < 1) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "%lld sections; a scope has at least 1",
+                          (long long)sections.value);
+    }
+    if (kernel->agents.count > 1) return refuse_agents_and_scopes(error);
+    spad_expr amount = sections.expr;
+    if (amount == 0) status = spad_kernel_builder_number(&amount, builder, sections.value, error);
+    if (status != SPAD_OK) return status;
+    status = spad__check_name(name, error);
+    if (status != SPAD_OK) return status;
+    const char *kept = keep_text(kernel, name);
+    if (kept == NULL) return spad__fail_host_memory(error);
+    spad_statement *statement;
+    status = new_block(&statement, builder, SPAD_STATEMENT_SCOPE, error);
+    if (status != SPAD_OK) return status;
+    statement->name = kept;
+    statement->amount = amount;
+    open_block(builder, builder->symbols.count);
+    kernel->is_scoped = true;
+    return SPAD_OK;
+}
+
+spad_status spad_kernel_builder_agent(spad_kernel_builder *builder, const char *name,
+                                      spad_error *error) {
+    spad_kernel *kernel = builder->kernel;
+    spad_status status = need_top(builder, "an agent", error);
+    if (status != SPAD_OK) return status;
+    if (kernel->is_scoped) return refuse_agents_and_scopes(error);
+    if (builder->agents_over) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "agents stand together: a statement of the main program is between them");
+    }
+    spad_statement *statement;
+    status = new_block(&statement, builder, SPAD_STATEMENT_AGENT, error);
+    if (status != SPAD_OK) return status;
+    if (!spad__array_reserve(&kernel->host, &kernel->agents, 1)) {
+        return spad__fail_host_memory(error);
+    }
+    spad_kernel_agent agent = {.statement = kernel->statements.count, .place = builder->place};
+    const int64_t number = (int64_t)kernel->agents.count;
+    status = spad__add_symbol(builder, name, SPAD__SYMBOL_AGENT, number, &agent.name, error);
+    if (status != SPAD_OK) return status;
+    kernel->agents.items[kernel->agents.count++] = agent;
+    kernel->is_explicit = true;
+    statement->item = number;
+    statement->name = agent.name;
+    statement->agent = number;
+    open_block(builder, builder->symbols.count);
+    builder->agent = number;
+    return SPAD_OK;
+}
+
+spad_status spad_kernel_builder_end(spad_kernel_builder *builder, spad_error *error) {
+    spad_kernel *kernel = builder->kernel;
+    if (builder->blocks.count == 0) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "there is no open block to end");
+    }
+    spad_statement_kind kind;
+    do { /* an else ends together with its if */
+        const spad__block block = builder->blocks.items[--builder->blocks.count];
+        spad_statement *statement = &kernel->statements.items[block.statement];
+        kind = statement->kind;
+        statement->end = kernel->statements.count;
+        if (kind == SPAD_STATEMENT_SCOPE) {
+            for (size_t i = block.symbols; i < builder->symbols.count; i++) {
+                builder->symbols.items[i].closed = true;
+            }
+        } else {
+            spad__drop_symbols(builder, block.symbols);
+        }
+        if (kind == SPAD_STATEMENT_FOR) builder->loop_depth--;
+        if (kind == SPAD_STATEMENT_AGENT) builder->agent = 0;
+        builder->loop = block.loop;
+        builder->guarded = block.guarded;
+    } while (kind == SPAD_STATEMENT_ELSE);
+    return SPAD_OK;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A finished kernel: its tables by number, and its end.
+ */
+#include "kernel/kernel.h"
+
+const char *spad_statement_word(spad_statement_kind kind) {
+    static const char *const words[SPAD_STATEMENT_KINDS] = {
+        [SPAD_STATEMENT_TENSOR] = "tensor",
+        [SPAD_STATEMENT_FOR] = "for",
+        [SPAD_STATEMENT_IF] = "if",
+        [SPAD_STATEMENT_ELSE] = "else",
+        [SPAD_STATEMENT_SCOPE] = "scope",
+        [SPAD_STATEMENT_SECTION] = "next section",
+        [SPAD_STATEMENT_AGENT] = "agent",
+        [SPAD_STATEMENT_OPERATION] = "operation",
+        [SPAD_STATEMENT_ALLOC] = "alloc",
+        [SPAD_STATEMENT_FREE] = "free",
+        [SPAD_STATEMENT_SYNC] = "sync",
+        [SPAD_STATEMENT_ARRIVE] = "arrive",
+        [SPAD_STATEMENT_SIGNAL] = "signal",
+        [SPAD_STATEMENT_WAIT_VALUE] = "wait",
+        [SPAD_STATEMENT_TAKE] = "take",
+        [SPAD_STATEMENT_INIT] = "init",
+        [SPAD_STATEMENT_EXPECT] = "expect",
+        [SPAD_STATEMENT_WAIT_PARITY] = "wait",
+        [SPAD_STATEMENT_INVALIDATE] = "invalidate",
+        [SPAD_STATEMENT_COMMIT] = "commit",
+        [SPAD_STATEMENT_WAIT_GROUP] = "wait",
+        [SPAD_STATEMENT_DRAIN] = "drain",
+        [SPAD_STATEMENT_FENCE] = "fence",
+    };
+    return (unsigned)kind < SPAD_STATEMENT_KINDS ? words[kind] : "?";
+}
+
+spad_statement spad_statement_of(spad_statement_kind kind, int64_t item) {
+    return (spad_statement){.kind = kind,
+                            .item = item,
+                            .parent = -1,
+                            .loop = -1,
+                            .unit = -1,
+                            .engine = -1,
+                            .group = -1};
+}
+
+/* ---- tables ----------------------------------------------------------------------- */
+
+const char *spad_kernel_name(const spad_kernel *kernel) {
+    return kernel->name;
+}
+
+const char *spad_kernel_about(const spad_kernel *kernel) {
+    return kernel->about;
+}
+
+const char *spad_kernel_file(const spad_kernel *kernel) {
+    return kernel->file;
+}
+
+const spad_target *spad_kernel_target(const spad_kernel *kernel) {
+    return kernel->target;
+}
+
+bool spad_kernel_is_implicit(const spad_kernel *kernel) {
+    return !kernel->is_explicit;
+}
+
+#define TABLE(row, type, table)                                                    \
+    size_t spad_kernel_##row##_count(const spad_kernel *kernel) {                  \
+        return kernel->table.count;                                                \
+    }                                                                              \
+    const type *spad_kernel_get_##row(const spad_kernel *kernel, size_t number) {  \
+        return number < kernel->table.count ? &kernel->table.items[number] : NULL; \
+    }
+
+TABLE(param, spad_kernel_param, params)
+TABLE(tensor, spad_kernel_tensor, tensors)
+TABLE(region, spad_kernel_region, regions)
+TABLE(unit, spad_kernel_unit, units)
+TABLE(sync, spad_kernel_sync, syncs)
+TABLE(agent, spad_kernel_agent, agents)
+TABLE(loop, spad_kernel_loop, loops)
+TABLE(statement, spad_statement, statements)
+TABLE(access, spad_kernel_access, accesses)
+TABLE(completion, spad_kernel_completion, completions)
+
+void spad__fact_kernel(const spad_kernel *kernel, spad_place place, spad_error *error) {
+    if (place.line == 0) return;
+    spad__fact_place(error, kernel->file, place.line, place.column);
+}
+
+/* ---- end -------------------------------------------------------------------------- */
+
+void spad_kernel_destroy(spad_kernel *kernel) {
+    if (kernel == NULL) return;
+    const spad_host host = kernel->host;
+    spad__array_free(&host, &kernel->params);
+    spad__array_free(&host, &kernel->tensors);
+    spad__array_free(&host, &kernel->regions);
+    spad__array_free(&host, &kernel->units);
+    spad__array_free(&host, &kernel->syncs);
+    spad__array_free(&host, &kernel->agents);
+    spad__array_free(&host, &kernel->loops);
+    spad__array_free(&host, &kernel->statements);
+    spad__array_free(&host, &kernel->accesses);
+    spad__array_free(&host, &kernel->completions);
+    spad__array_free(&host, &kernel->nodes);
+    spad__array_free(&host, &kernel->exprs);
+    spad__arena_free(&kernel->arena);
+    spad__free(&host, kernel, sizeof *kernel);
+}

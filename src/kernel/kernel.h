@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A kernel and its builder from the inside.
+ *
+ * Invariants of a finished kernel: every number in a row names a row of its
+ * table; every index list has as many expressions as its object has dimensions;
+ * every expression of a statement uses loops around that statement only, and
+ * cannot overflow; extents nest; agents stand together at the top; statement
+ * lists of accesses and completions are consecutive.
+ */
+#ifndef SPAD_KERNEL_KERNEL_H
+#define SPAD_KERNEL_KERNEL_H
+
+#include "base/memory.h"
+#include "base/source.h"
+#include "spad/kernel.h"
+
+/* Limits that keep every product of counts small and every walk shallow. */
+enum {
+    SPAD__LOOPS_DEEP = 64, /* loops around a statement; expressions keep a bit for each */
+    SPAD__BLOCKS_DEEP = 256
+};
+
+/* An expression: a run of nodes and its bounds. `gap`: no two neighbouring values
+ * are further apart, if the bounds are exact. `loops`: bit d: uses the loop at
+ * depth d. */
+typedef struct spad__expr {
+    size_t first;
+    size_t count;
+    int64_t least;
+    int64_t most;
+    int64_t gap;
+    uint64_t loops;
+    bool exact;
+} spad__expr;
+
+struct spad_kernel {
+    spad_host host;
+    spad__arena arena; /* names and lists */
+    const spad_target *target;
+    const char *name;
+    const char *about;
+    const char *file;
+    bool is_explicit;
+    bool is_scoped;     /* has scopes, or stack or heap tensors */
+    size_t blocks_deep; /* most blocks around a statement */
+    SPAD_ARRAY(spad_kernel_param) params;
+    SPAD_ARRAY(spad_kernel_tensor) tensors;
+    SPAD_ARRAY(spad_kernel_region) regions;
+    SPAD_ARRAY(spad_kernel_unit) units;
+    SPAD_ARRAY(spad_kernel_sync) syncs;
+    SPAD_ARRAY(spad_kernel_agent) agents;
+    SPAD_ARRAY(spad_kernel_loop) loops;
+    SPAD_ARRAY(spad_statement) statements;
+    SPAD_ARRAY(spad_kernel_access) accesses;
+    SPAD_ARRAY(spad_kernel_completion) completions;
+    SPAD_ARRAY(spad_expr_node) nodes;
+    SPAD_ARRAY(spad__expr) exprs; /* number 0 is none */
+};
+
+/* ---- names in scope --------------------------------------------------------------- */
+
+typedef enum spad__symbol_kind {
+    SPAD__SYMBOL_PARAM,
+    SPAD__SYMBOL_LOOP,
+    SPAD__SYMBOL_TENSOR,
+    SPAD__SYMBOL_UNIT,
+    SPAD__SYMBOL_SYNC,
+    SPAD__SYMBOL_AGENT,
+    SPAD__SYMBOL_BROKEN /* its declaration had a fault, which is reported already */
+} spad__symbol_kind;
+
+typedef struct spad__symbol {
+    const char *name;
+    spad__symbol_kind kind;
+    int64_t number;
+    uint64_t hash;
+    size_t older; /* in its chain: index + 1, 0: none */
+    bool closed;  /* its scope is: it can still be named, and the name can be used again */
+} spad__symbol;
+
+typedef struct spad__block {
+    size_t statement;
+    size_t symbols; /* how many there were in front of it */
+    int64_t loop;   /* innermost loop outside it */
+    bool guarded;   /* outside it */
+} spad__block;
+
+/* A number that the caller gives to a name. */
+typedef struct spad__given {
+    const char *name; /* in the arena of the kernel */
+    int64_t value;
+    bool used;
+} spad__given;
+
+struct spad_kernel_builder {
+    spad_kernel *kernel;
+    spad_place place;
+    SPAD_ARRAY(spad__symbol) symbols;
+    size_t *buckets; /* index + 1 of the newest symbol, 0: none */
+    size_t bucket_count;
+    SPAD_ARRAY(spad__block) blocks; /* that are open */
+    int64_t loop;                   /* innermost open one; -1 */
+    size_t loop_depth;
+    bool guarded;
+    int64_t agent; /* whose statements are added */
+    bool agents_over;
+    SPAD_ARRAY(spad__given) defines;
+    SPAD_ARRAY(spad__given) rings;
+    spad_host host;
+};
+
+/* The newest symbol of a name that is visible, or NULL. */
+const spad__symbol *spad__find_symbol(const spad_kernel_builder *builder, const char *name);
+
+/* "a tensor", "a parameter" and so on. */
+const char *spad__symbol_phrase(spad__symbol_kind kind);
+
+/* A symbol whose uses are not worth a message; memory may fail silently. */
+void spad__add_broken(spad_kernel_builder *builder, const char *name);
+
+/* Is that a word that a thing may have as its name? */
+spad_status spad__check_name(const char *name, spad_error *error);
+
+/* Adds a symbol: checks the name, copies it to the arena. */
+spad_status spad__add_symbol(spad_kernel_builder *builder, const char *name, spad__symbol_kind kind,
+                             int64_t number, const char **kept, spad_error *error);
+void spad__drop_symbols(spad_kernel_builder *builder, size_t count);
+
+/* "no <what> 'name'; did you mean ...?" over the visible symbols of a kind. */
+spad_status spad__fail_unknown(const spad_kernel_builder *builder, const char *what,
+                               const char *name, spad__symbol_kind kind, spad_error *error);
+
+/* Can the tensor with that number be named here? */
+spad_status spad__check_visible(const spad_kernel_builder *builder, int64_t number,
+                                spad_error *error);
+
+/* ---- helpers of the builder's files ----------------------------------------------- */
+
+/* Is that an expression whose loops are all open here? */
+spad_status spad__check_expr(const spad_kernel_builder *builder, spad_expr expr, spad_error *error);
+
+/* A constant: fills in its value from its expression. */
+spad_status spad__settle(const spad_kernel_builder *builder, spad_amount *amount,
+                         spad_error *error);
+
+/* A checked copy of a list in the arena, each number settled and at least `least`. */
+spad_status spad__keep_amounts(spad_kernel_builder *builder, spad_amounts *list, int64_t least,
+                               const char *what, spad_error *error);
+
+/* Room for one more statement of a kind, filled in but not counted; NULL: no memory.
+ * spad__add_statement counts it. */
+spad_statement *spad__new_statement(spad_kernel_builder *builder, spad_statement_kind kind);
+void spad__add_statement(spad_kernel_builder *builder);
+
+/* An index of a tensor or a sync object: as many as dims, none of them outside for certain.
+ * *kept: a copy in the arena. */
+spad_status spad__keep_index(spad_kernel_builder *builder, const char *what, const char *name,
+                             spad_amounts dims, const spad_expr *index, size_t count,
+                             const spad_expr **kept, spad_error *error);
+
+/* The expression as text, for messages and the writer. Cut to the field. */
+enum { SPAD__EXPR_TEXT_MAX = SPAD_EXPR_MAX * 72 };
+void spad__expr_text(const spad_kernel *kernel, spad_expr expr, char *field, size_t size);
+
+/* Does a statement start with that word? Then an engine of that name is written as a
+ * string. "tensor" is not one: its declarations are known by their colon. */
+bool spad__is_kernel_word(const char *word);
+
+/* The file of a built kernel in messages. */
+void spad__fact_kernel(const spad_kernel *kernel, spad_place place, spad_error *error);
+
+#endif

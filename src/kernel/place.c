@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Where the tiles of a tensor lie, and which bytes a part of a tile is. Pure
+ * functions of the kernel; the builder has made sure that nothing overflows.
+ */
+#include "kernel/place.h"
+
+#include "base/checked.h"
+
+/* ---- tiles ------------------------------------------------------------------------ */
+
+void spad__tile_index(const spad_kernel_tensor *tensor, int64_t tile, int64_t *index) {
+    for (size_t i = tensor->blocks.count; i-- > 0;) {
+        const int64_t extent = tensor->blocks.items[i].value;
+        index[i] = tile % extent;
+        tile /= extent;
+    }
+}
+
+/* NKI's linear function of a modulo allocation: the index modulo the counts, row-major
+ * over the counts; without counts it is 0. */
+static int64_t modulo(spad_amounts counts, const int64_t *index) {
+    int64_t number = 0;
+    for (size_t i = 0; i < counts.count; i++) {
+        number = number * counts.items[i].value + index[i] % counts.items[i].value;
+    }
+    return number;
+}
+
+int64_t spad__tile_slot(const spad_kernel_tensor *tensor, int64_t tile, const int64_t *index) {
+    if (tensor->ring.count == 0) return tile;
+    if (tensor->ring.count == 1) return tile % tensor->ring.items[0].value;
+    return modulo(tensor->ring, index);
+}
+
+/* NKI mod_alloc (neuronxcc.nki.compiler): lane, byte and bank are three functions of the
+ * same index, each with its own counts. */
+static void place_modulo(const spad_kernel_tensor *tensor, int64_t bank_bytes, const int64_t *index,
+                         spad_rect *rect) {
+    const int64_t bank = tensor->bank.value + modulo(tensor->banks, index);
+    rect->lane = tensor->lane.value + modulo(tensor->par, index) * tensor->tile_lanes;
+    rect->byte =
+        bank * bank_bytes + tensor->byte.value + modulo(tensor->free, index) * tensor->tile_bytes;
+}
+
+bool spad__tile_place(const spad_kernel *kernel, const spad_kernel_tensor *tensor, int64_t tile,
+                      const int64_t *index, spad_rect *rect) {
+    const int64_t bank_bytes = kernel->target->spaces[tensor->space].bank_bytes;
+    rect->lanes = tensor->tile_lanes;
+    rect->bytes = tensor->tile_bytes;
+    if (tensor->mode == SPAD_MODE_AT) {
+        const int64_t step = tensor->step.value != 0 ? tensor->step.value : tensor->tile_bytes;
+        rect->lane = tensor->lane.value;
+        rect->byte = tensor->bank.value * bank_bytes + tensor->byte.value + tile * step;
+        return true;
+    }
+    if (tensor->mode == SPAD_MODE_MOD) {
+        place_modulo(tensor, bank_bytes, index, rect);
+        return true;
+    }
+    rect->lane = rect->byte = 0;
+    return false;
+}
+
+/* ---- parts of tiles --------------------------------------------------------------- */
+
+/* Elements to bytes, downwards and upwards; types of less than a byte are packed. */
+static int64_t bytes_down(int64_t elements, int bits) {
+    return bits >= 8 ? elements * (bits / 8) : elements / (8 / bits);
+}
+
+static int64_t bytes_up(int64_t elements, int bits) {
+    return bits >= 8 ? elements * (bits / 8) : elements / (8 / bits) + (elements % (8 / bits) != 0);
+}
+
+/* Walks the dims from the inside out. As long as they are whole, bytes stay in one piece;
+ * the first that is cut ends the piece; further out, dims of one element add an offset
+ * and the rest must repeat the piece at one stride. */
+bool spad__part_of_tile(const spad_kernel_tensor *tensor, bool lanes_first, const int64_t *from,
+                        const int64_t *to, spad__part *part) {
+    const int bits = spad_dtype_bits(tensor->dtype);
+    const size_t outermost = lanes_first ? 1 : 0;
+    int64_t size = 1;   /* elements of one step in this dim */
+    int64_t offset = 0; /* all in elements */
+    int64_t run = 1;
+    int64_t runs = 1;
+    int64_t stride = 0;
+    bool whole = true;
+    for (size_t i = tensor->dims.count; i-- > outermost;) {
+        const int64_t width = to[i] - from[i];
+        offset += from[i] * size;
+        if (whole) {
+            run *= width;
+        } else if (width > 1 && runs == 1) {
+            runs = width;
+            stride = size;
+        } else if (width > 1) {
+            if (size != runs * stride) return false;
+            runs *= width;
+        }
+        whole = whole && width == tensor->dims.items[i].value;
+        size *= tensor->dims.items[i].value;
+    }
+    const bool packed = bits < 8;
+    if (packed && runs > 1 && stride % (8 / bits) != 0) return false;
+    part->lane = lanes_first ? from[0] : 0;
+    part->lanes = lanes_first ? to[0] - from[0] : 1;
+    part->byte = bytes_down(offset, bits);
+    part->bytes = bytes_up(offset + run, bits) - part->byte;
+    part->runs = runs;
+    part->stride = bytes_down(stride, bits);
+    return true;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Places of tiles and of parts of tiles.
+ */
+#ifndef SPAD_KERNEL_PLACE_H
+#define SPAD_KERNEL_PLACE_H
+
+#include "kernel/kernel.h"
+
+/* The index of a tile by its row-major number. */
+void spad__tile_index(const spad_kernel_tensor *tensor, int64_t tile, int64_t *index);
+
+/* The slot of a tile: its own number, or its place in the ring. */
+int64_t spad__tile_slot(const spad_kernel_tensor *tensor, int64_t tile, const int64_t *index);
+
+/* The place of a tile of a tensor that is no alias. False: it is not in the kernel; then
+ * lane and byte are 0. */
+bool spad__tile_place(const spad_kernel *kernel, const spad_kernel_tensor *tensor, int64_t tile,
+                      const int64_t *index, spad_rect *rect);
+
+/* A part of a tile, from the start of the tile. */
+typedef struct spad__part {
+    int64_t lane;
+    int64_t lanes;
+    int64_t byte;
+    int64_t bytes;
+    int64_t runs;
+    int64_t stride; /* 0 for one run */
+} spad__part;
+
+/* Elements [from, to) of every dim, none of them empty. False: not evenly spaced runs. */
+bool spad__part_of_tile(const spad_kernel_tensor *tensor, bool lanes_first, const int64_t *from,
+                        const int64_t *to, spad__part *part);
+
+#endif

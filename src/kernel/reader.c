@@ -1,0 +1,636 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The reader of kernel text (docs/kernel.md has the grammar): words to calls of
+ * the builder. What the reader knows is grammar; what a kernel must obey is
+ * checked by the builder, whose message is then shown at the words it is about.
+ *
+ * Nothing is recursive: blocks are kept by the builder, expressions are read with
+ * two short stacks (Dijkstra's shunting yard). Cost: linear in the text.
+ *
+ * After a fault the statement is skipped, with the block that it opens. A name
+ * whose declaration was faulty is remembered, so that its uses do not count as
+ * faults again.
+ */
+#include "kernel/reader.h"
+
+#include <string.h>
+
+/* ---- operations ------------------------------------------------------------------- */
+
+/* "..", "3", "0..64" */
+static bool read_range(spad__reader *r, spad_expr_range *range) {
+    *range = (spad_expr_range){0};
+    if (spad__parser_accept(&r->parser, SPAD__RANGE)) return true;
+    if (!spad__read_expr(r, &range->from)) return false;
+    return !spad__parser_accept(&r->parser, SPAD__RANGE) || spad__read_expr(r, &range->to);
+}
+
+static bool read_access(spad__reader *r, unsigned kind) {
+    spad_expr index[SPAD__INDEX_MAX];
+    spad_expr_range ranges[SPAD__INDEX_MAX];
+    spad_kernel_access access = {.kind = kind, .index = index, .ranges = ranges};
+    if (!spad__read_symbol(r, "tensor", SPAD__SYMBOL_TENSOR, &access.tensor)) return false;
+    const spad__span first = r->parser.last.span;
+    if (!spad__read_index(r, index, &access.index_count)) return false;
+    if (spad__parser_accept(&r->parser, SPAD__LEFT_PARENTHESIS)) {
+        do {
+            if (!spad__has_room(r, access.range_count)) return false;
+            if (!read_range(r, &ranges[access.range_count])) return false;
+            access.range_count++;
+        } while (spad__next_item(r));
+        if (!spad__parser_expect(&r->parser, SPAD__RIGHT_PARENTHESIS, "',' or ')'")) return false;
+    }
+    const spad__span span = spad__span_from(r, first);
+    spad__put_place(r, span);
+    return spad__went_well(r, span, spad_kernel_builder_access(r->builder, &access, &r->error));
+}
+
+static bool read_accesses(spad__reader *r, unsigned kind) {
+    do {
+        if (!read_access(r, kind)) return false;
+    } while (spad__next_item(r));
+    return true;
+}
+
+/* "full[s] by 2 after reads" */
+static bool read_completion(spad__reader *r, spad_completion_kind kind) {
+    spad_expr index[SPAD__INDEX_MAX];
+    spad_kernel_completion completion = {.kind = kind, .index = index};
+    const spad__span first = r->parser.token.span;
+    if (!spad__read_symbol(r, "barrier, counter or group", SPAD__SYMBOL_SYNC, &completion.object) ||
+        !spad__read_index(r, index, &completion.index_count)) {
+        return false;
+    }
+    if (spad__parser_accept_word(&r->parser, "by") && !spad__read_expr(r, &completion.amount)) {
+        return false;
+    }
+    if (spad__parser_accept_word(&r->parser, "after")) {
+        if (!spad__parser_expect_word(&r->parser, "reads")) return false;
+        completion.flags |= SPAD_SYNC_READS;
+    }
+    const spad__span span = spad__span_from(r, first);
+    spad__put_place(r, span);
+    return spad__went_well(r, span,
+                           spad_kernel_builder_completion(r->builder, &completion, &r->error));
+}
+
+static bool read_membership(spad__reader *r) {
+    int64_t group;
+    return spad__read_symbol(r, "group", SPAD__SYMBOL_SYNC, &group) &&
+           spad__went_well(r, r->parser.last.span,
+                           spad_kernel_builder_group(r->builder, group, &r->error));
+}
+
+static bool read_cost(spad__reader *r) {
+    spad_expr cost;
+    spad_cost_kind kind;
+    const spad__span first = r->parser.token.span;
+    if (!spad__read_expr(r, &cost)) return false;
+    if (spad__parser_accept_word(&r->parser, "cycles")) {
+        kind = SPAD_COST_CYCLES;
+    } else if (spad__parser_accept_word(&r->parser, "ns")) {
+        kind = SPAD_COST_NS;
+    } else {
+        return spad__parser_expected(&r->parser, "'cycles' or 'ns'");
+    }
+    return spad__went_well(r, spad__span_from(r, first),
+                           spad_kernel_builder_cost(r->builder, kind, cost, &r->error));
+}
+
+enum {
+    OP_READS,
+    OP_WRITES,
+    OP_UPDATES,
+    OP_IN,
+    OP_DELIVERS,
+    OP_ARRIVES,
+    OP_SIGNALS,
+    OP_COST,
+    OP_CLAUSES
+};
+static const char *const op_words[OP_CLAUSES] = {"reads",    "writes",  "updates", "in",
+                                                 "delivers", "arrives", "signals", "cost"};
+
+/* The clause that the next word starts, or OP_CLAUSES. */
+static int op_clause(const spad__reader *r) {
+    int clause = 0;
+    while (clause < OP_CLAUSES &&
+           !spad__token_is(r->parser.source, r->parser.token, op_words[clause])) {
+        clause++;
+    }
+    return clause;
+}
+
+static bool read_op_clause(spad__reader *r, int clause) {
+    spad__parser_take(&r->parser);
+    switch (clause) {
+    case OP_READS: return read_accesses(r, SPAD_ACCESS_READ);
+    case OP_WRITES: return read_accesses(r, SPAD_ACCESS_WRITE);
+    case OP_UPDATES: return read_accesses(r, SPAD_ACCESS_UPDATE);
+    case OP_IN: return read_membership(r);
+    case OP_DELIVERS: return read_completion(r, SPAD_COMPLETION_DELIVER);
+    case OP_ARRIVES: return read_completion(r, SPAD_COMPLETION_ARRIVE);
+    case OP_SIGNALS: return read_completion(r, SPAD_COMPLETION_SIGNAL);
+    default: return read_cost(r);
+    }
+}
+
+/* Clauses up to the end of the line, and of the next lines that start with one. */
+static bool read_op_clauses(spad__reader *r) {
+    for (;;) {
+        int clause = op_clause(r);
+        if (clause == OP_CLAUSES) {
+            if (r->parser.token.kind == SPAD__WORD) {
+                return spad__unknown_word(r, "an operation", op_words, OP_CLAUSES);
+            }
+            if (!spad__parser_end_statement(&r->parser)) return false;
+            spad__parser_skip_lines(&r->parser);
+            clause = op_clause(r);
+            if (clause == OP_CLAUSES) return true;
+        }
+        if (!read_op_clause(r, clause)) return false;
+    }
+}
+
+/* Engine and name are read. */
+static bool read_operation(spad__reader *r, const char *runner, spad__span span, const char *name) {
+    const spad__symbol *symbol = spad__find_symbol(r->builder, runner);
+    if (symbol != NULL && symbol->kind == SPAD__SYMBOL_BROKEN) return false;
+    spad__put_place(r, span);
+    return spad__went_well(r, span,
+                           spad_kernel_builder_operation(r->builder, runner, name, &r->error)) &&
+           read_op_clauses(r);
+}
+
+/* ---- synchronisation -------------------------------------------------------------- */
+
+typedef struct sync_text {
+    spad_statement row;
+    spad_expr index[SPAD__INDEX_MAX];
+    spad__span span;
+} sync_text;
+
+static void start_sync(spad__reader *r, sync_text *s, spad_statement_kind kind) {
+    memset(s, 0, sizeof *s);
+    s->row = spad_statement_of(kind, -1);
+    s->row.index = s->index;
+    s->span = r->parser.last.span;
+}
+
+static bool finish_sync(spad__reader *r, sync_text *s) {
+    const spad__span span = spad__span_from(r, s->span);
+    spad__put_place(r, span);
+    return spad__went_well(r, span,
+                           spad_kernel_builder_statement(r->builder, &s->row, &r->error)) &&
+           spad__parser_end_statement(&r->parser);
+}
+
+static bool read_object(spad__reader *r, sync_text *s) {
+    return spad__read_symbol(r, "barrier, counter or group", SPAD__SYMBOL_SYNC, &s->row.item) &&
+           spad__read_index(r, s->index, &s->row.index_count);
+}
+
+/* The rest of a statement about an object: clauses in any order. */
+static bool read_sync_clauses(spad__reader *r, sync_text *s) {
+    for (;;) {
+        if (spad__parser_accept_word(&r->parser, "by") ||
+            spad__parser_accept_word(&r->parser, "count")) {
+            if (!spad__read_expr(r, &s->row.amount)) return false;
+        } else if (spad__parser_accept_word(&r->parser, "expect")) {
+            if (!spad__read_expr(r, &s->row.expect)) return false;
+        } else if (spad__parser_accept_word(&r->parser, "on")) {
+            if (!spad__read_unit_name(r, &s->row.unit)) return false;
+        } else if (spad__parser_accept_word(&r->parser, "relaxed")) {
+            s->row.flags |= SPAD_SYNC_RELAXED;
+        } else if (spad__parser_accept_word(&r->parser, "drop")) {
+            s->row.flags |= SPAD_SYNC_DROP;
+        } else if (spad__parser_accept_word(&r->parser, "reads")) {
+            s->row.flags |= SPAD_SYNC_READS;
+        } else {
+            return true;
+        }
+    }
+}
+
+static bool read_object_statement(spad__reader *r, spad_statement_kind kind) {
+    sync_text s;
+    start_sync(r, &s, kind);
+    return read_object(r, &s) && read_sync_clauses(r, &s) && finish_sync(r, &s);
+}
+
+static bool read_arrive(spad__reader *r) {
+    return read_object_statement(r, SPAD_STATEMENT_ARRIVE);
+}
+
+static bool read_signal(spad__reader *r) {
+    return read_object_statement(r, SPAD_STATEMENT_SIGNAL);
+}
+
+static bool read_take(spad__reader *r) {
+    return read_object_statement(r, SPAD_STATEMENT_TAKE);
+}
+
+static bool read_init(spad__reader *r) {
+    return read_object_statement(r, SPAD_STATEMENT_INIT);
+}
+
+static bool read_expect(spad__reader *r) {
+    return read_object_statement(r, SPAD_STATEMENT_EXPECT);
+}
+
+static bool read_invalidate(spad__reader *r) {
+    return read_object_statement(r, SPAD_STATEMENT_INVALIDATE);
+}
+
+static bool read_commit(spad__reader *r) {
+    return read_object_statement(r, SPAD_STATEMENT_COMMIT);
+}
+
+/* The kind of the object is seen from what is waited for. */
+static bool read_wait(spad__reader *r) {
+    sync_text s;
+    start_sync(r, &s, SPAD_STATEMENT_WAIT_VALUE);
+    if (!read_object(r, &s)) return false;
+    if (spad__parser_accept_word(&r->parser, "parity")) {
+        s.row.kind = SPAD_STATEMENT_WAIT_PARITY;
+    } else if (spad__parser_accept_word(&r->parser, "pending")) {
+        s.row.kind = SPAD_STATEMENT_WAIT_GROUP;
+    } else if (!spad__parser_accept(&r->parser, SPAD__GREATER_EQUAL)) {
+        return spad__parser_expected(&r->parser, "'>=', 'parity' or 'pending'");
+    }
+    return spad__read_expr(r, &s.row.amount) && read_sync_clauses(r, &s) && finish_sync(r, &s);
+}
+
+static bool read_drain(spad__reader *r) {
+    sync_text s;
+    start_sync(r, &s, SPAD_STATEMENT_DRAIN);
+    return (spad__parser_accept_word(&r->parser, "all") || spad__read_unit_name(r, &s.row.unit)) &&
+           finish_sync(r, &s);
+}
+
+static bool read_fence(spad__reader *r) {
+    sync_text s;
+    start_sync(r, &s, SPAD_STATEMENT_FENCE);
+    return finish_sync(r, &s);
+}
+
+static bool read_tile_statement(spad__reader *r, spad_statement_kind kind) {
+    sync_text s;
+    start_sync(r, &s, kind);
+    return spad__read_symbol(r, "tensor", SPAD__SYMBOL_TENSOR, &s.row.item) &&
+           spad__read_index(r, s.index, &s.row.index_count) && finish_sync(r, &s);
+}
+
+static bool read_alloc(spad__reader *r) {
+    return read_tile_statement(r, SPAD_STATEMENT_ALLOC);
+}
+
+static bool read_free(spad__reader *r) {
+    return read_tile_statement(r, SPAD_STATEMENT_FREE);
+}
+
+static bool read_next(spad__reader *r) {
+    sync_text s;
+    start_sync(r, &s, SPAD_STATEMENT_SECTION);
+    return spad__parser_expect_word(&r->parser, "section") && finish_sync(r, &s);
+}
+
+/* ---- blocks ----------------------------------------------------------------------- */
+
+/* The brace in front of a block is checked before the builder opens it and taken after,
+ * so that a faulty head is skipped together with its block. */
+static bool at_brace(spad__reader *r) {
+    return r->parser.token.kind == SPAD__LEFT_BRACE || spad__parser_expected(&r->parser, "'{'");
+}
+
+static bool open_block(spad__reader *r, spad__span span, spad_status status) {
+    if (!spad__went_well(r, span, status)) return false;
+    spad__parser_take(&r->parser);
+    return true;
+}
+
+static bool read_for(spad__reader *r) {
+    char name[SPAD__WORD_MAX];
+    spad__span span;
+    spad_amount begin;
+    spad_amount end;
+    spad_expr unused;
+    if (!spad__read_new_name(r, "a name for the loop variable", name, &span) ||
+        !spad__parser_expect_word(&r->parser, "in")) {
+        return false;
+    }
+    const spad__span range = r->parser.token.span;
+    if (!spad__read_amount(r, &begin) || !spad__parser_expect(&r->parser, SPAD__RANGE, "'..'") ||
+        !spad__read_amount(r, &end)) {
+        return false;
+    }
+    const spad__span bounds = spad__span_from(r, range);
+    const bool parallel = spad__parser_accept_word(&r->parser, "parallel");
+    if (!at_brace(r)) return false;
+    spad__put_place(r, span);
+    const spad_status status =
+        spad_kernel_builder_for(&unused, r->builder, name, begin, end, parallel, &r->error);
+    return open_block(r, status == SPAD_ERR_NAME ? span : bounds, status);
+}
+
+static bool read_comparison(spad__reader *r, spad_comparison *comparison) {
+    static const struct {
+        spad__token_kind token;
+        spad_relation relation;
+    } relations[] = {{SPAD__EQUAL_EQUAL, SPAD_EQUAL}, {SPAD__NOT_EQUAL, SPAD_NOT_EQUAL},
+                     {SPAD__LESS, SPAD_LESS},         {SPAD__LESS_EQUAL, SPAD_LESS_EQUAL},
+                     {SPAD__GREATER, SPAD_GREATER},   {SPAD__GREATER_EQUAL, SPAD_GREATER_EQUAL}};
+    if (!spad__read_expr(r, &comparison->left)) return false;
+    for (size_t i = 0; i < sizeof relations / sizeof relations[0]; i++) {
+        if (!spad__parser_accept(&r->parser, relations[i].token)) continue;
+        comparison->relation = relations[i].relation;
+        return spad__read_expr(r, &comparison->right);
+    }
+    return spad__parser_expected(&r->parser, "'==', '!=', '<', '<=', '>' or '>='");
+}
+
+static bool read_if(spad__reader *r) {
+    enum { COMPARISONS_MAX = 16 };
+    spad_comparison comparisons[COMPARISONS_MAX];
+    size_t count = 0;
+    const spad__span first = r->parser.last.span;
+    do {
+        if (count == COMPARISONS_MAX) {
+            SPAD__FAULT(r, r->parser.token.span, "more than %d comparisons", COMPARISONS_MAX);
+            return false;
+        }
+        if (!read_comparison(r, &comparisons[count])) return false;
+        count++;
+    } while (spad__parser_accept_word(&r->parser, "and"));
+    if (!at_brace(r)) return false;
+    const spad__span span = spad__span_from(r, first);
+    spad__put_place(r, span);
+    return open_block(r, span, spad_kernel_builder_if(r->builder, comparisons, count, &r->error));
+}
+
+static bool read_scope(spad__reader *r) {
+    char name[SPAD__WORD_MAX];
+    spad_amount sections = {.value = 1};
+    if (!spad__read_word(r, "a name for the scope", name)) return false;
+    const spad__span span = r->parser.last.span;
+    if (spad__parser_accept_word(&r->parser, "sections") && !spad__read_amount(r, &sections)) {
+        return false;
+    }
+    if (!at_brace(r)) return false;
+    spad__put_place(r, span);
+    return open_block(r, span, spad_kernel_builder_scope(r->builder, name, sections, &r->error));
+}
+
+static bool read_agent(spad__reader *r) {
+    char name[SPAD__WORD_MAX];
+    spad__span span;
+    if (!spad__read_new_name(r, "a name for the agent", name, &span) || !at_brace(r)) return false;
+    return open_block(r, span, spad_kernel_builder_agent(r->builder, name, &r->error));
+}
+
+static bool read_else(spad__reader *r) {
+    SPAD__FAULT(r, r->parser.last.span, "an else without its if");
+    return false;
+}
+
+static bool read_second_kernel(spad__reader *r) {
+    SPAD__FAULT(r, r->parser.last.span, "a second kernel; a file has one");
+    return false;
+}
+
+/* A '}' that is taken: the end of a block, or an if goes on with its else. */
+static bool read_end(spad__reader *r) {
+    const spad__span span = r->parser.last.span;
+    const size_t depth = r->builder->blocks.count;
+    if (depth == 0) {
+        SPAD__FAULT(r, span, "this '}' closes nothing");
+        return false;
+    }
+    const size_t around = r->builder->blocks.items[depth - 1].statement;
+    if (r->builder->kernel->statements.items[around].kind == SPAD_STATEMENT_IF) {
+        spad__parser_skip_lines(&r->parser);
+        if (spad__parser_accept_word(&r->parser, "else")) {
+            spad__put_place(r, r->parser.last.span);
+            return spad__went_well(r, span, spad_kernel_builder_else(r->builder, &r->error)) &&
+                   spad__parser_expect(&r->parser, SPAD__LEFT_BRACE, "'{'");
+        }
+    }
+    return spad__went_well(r, span, spad_kernel_builder_end(r->builder, &r->error));
+}
+
+/* ---- statements ------------------------------------------------------------------- */
+
+static const struct {
+    const char *word;
+    bool (*read)(spad__reader *r);
+} statements[] = {
+    {"param", spad__read_param},
+    {"region", spad__read_region},
+    {"unit", spad__read_unit},
+    {"barrier", spad__read_barrier},
+    {"counter", spad__read_counter},
+    {"mbarrier", spad__read_mbarrier},
+    {"group", spad__read_group},
+    {"for", read_for},
+    {"if", read_if},
+    {"else", read_else},
+    {"scope", read_scope},
+    {"next", read_next},
+    {"agent", read_agent},
+    {"alloc", read_alloc},
+    {"free", read_free},
+    {"arrive", read_arrive},
+    {"signal", read_signal},
+    {"wait", read_wait},
+    {"take", read_take},
+    {"init", read_init},
+    {"expect", read_expect},
+    {"invalidate", read_invalidate},
+    {"commit", read_commit},
+    {"drain", read_drain},
+    {"fence", read_fence},
+    {"kernel", read_second_kernel},
+};
+enum { STATEMENTS = sizeof statements / sizeof statements[0] };
+
+bool spad__is_kernel_word(const char *word) {
+    for (size_t i = 0; i < STATEMENTS; i++) {
+        if (strcmp(statements[i].word, word) == 0) return true;
+    }
+    return strcmp(word, "sync") == 0;
+}
+
+/* "tensor x :" declares, "tensor mm reads ..." is an operation. */
+static bool read_after_runner(spad__reader *r, const char *runner, spad__span span) {
+    char name[SPAD__WORD_MAX];
+    if (!spad__read_word(r, "a name for the operation", name)) return false;
+    if (strcmp(runner, "tensor") == 0 && r->parser.token.kind == SPAD__COLON) {
+        return spad__read_tensor(r, name, r->parser.last.span);
+    }
+    return read_operation(r, runner, span, name);
+}
+
+/* "sync b" is about a barrier; an operation of an engine of that name has a clause. */
+static bool read_sync(spad__reader *r, spad__span span) {
+    char name[SPAD__WORD_MAX];
+    size_t engine;
+    sync_text s;
+    start_sync(r, &s, SPAD_STATEMENT_SYNC);
+    if (!spad__read_word(r, "a barrier", name)) return false;
+    if (spad__find_symbol(r->builder, name) == NULL && op_clause(r) != OP_CLAUSES &&
+        spad_target_engine(&engine, r->builder->kernel->target, "sync", NULL) == SPAD_OK) {
+        return read_operation(r, "sync", span, name);
+    }
+    return spad__resolve_word(r, "barrier", SPAD__SYMBOL_SYNC, &s.row.item) &&
+           spad__read_index(r, s.index, &s.row.index_count) && read_sync_clauses(r, &s) &&
+           finish_sync(r, &s);
+}
+
+static bool read_statement(spad__reader *r) {
+    char word[SPAD__WORD_MAX];
+    if (r->parser.token.kind == SPAD__STRING) { /* an engine with the name of a statement */
+        const char *runner;
+        if (!spad__parser_name(&r->parser, "an engine", &runner)) return false;
+        return read_after_runner(r, runner, r->parser.last.span);
+    }
+    if (!spad__read_word(r, "a statement", word)) return false;
+    const spad__span span = r->parser.last.span;
+    if (strcmp(word, "sync") == 0) return read_sync(r, span);
+    for (size_t i = 0; i < STATEMENTS; i++) {
+        if (strcmp(word, statements[i].word) == 0) return statements[i].read(r);
+    }
+    if (r->parser.token.kind != SPAD__WORD) { /* not an operation: say so at the word */
+        const spad_status status = spad_kernel_builder_operation(r->builder, word, "x", &r->error);
+        if (status != SPAD_OK) return spad__went_well(r, span, status);
+    }
+    return read_after_runner(r, word, span);
+}
+
+static bool stopped(const spad__reader *r) {
+    return r->parser.out_of_memory || spad__diagnostics_full(r->parser.diagnostics);
+}
+
+/* Skips a faulty statement, and lines that continue it. */
+static void skip(spad__reader *r) {
+    do {
+        spad__parser_skip_statement(&r->parser);
+        spad__parser_skip_lines(&r->parser);
+    } while (op_clause(r) != OP_CLAUSES);
+}
+
+static void read_statements(spad__reader *r) {
+    while (!stopped(r)) {
+        spad__parser_skip_lines(&r->parser);
+        if (r->parser.token.kind == SPAD__END) break;
+        const bool fine =
+            spad__parser_accept(&r->parser, SPAD__RIGHT_BRACE) ? read_end(r) : read_statement(r);
+        if (!fine) skip(r);
+    }
+    const size_t depth = r->builder->blocks.count;
+    if (depth == 0 || stopped(r) || spad_diagnostics_count(r->parser.diagnostics) > 0) return;
+    const size_t around = r->builder->blocks.items[depth - 1].statement;
+    const spad_statement *statement = &r->builder->kernel->statements.items[around];
+    SPAD__FAULT(r, r->parser.token.span, "'%s' in line %d has no '}'",
+                spad_statement_word(statement->kind), (int)statement->place.line);
+}
+
+/* "kernel NAME on TARGET": then there is a builder. */
+static bool read_head(spad__reader *r) {
+    char name[SPAD__WORD_MAX];
+    const char *target_name;
+    const char *about = "";
+    const spad_target *target = r->options->target;
+    spad__parser_skip_lines(&r->parser);
+    if (!spad__parser_accept_word(&r->parser, "kernel")) {
+        SPAD__FAULT(r, r->parser.token.span,
+                    "a kernel file starts with 'kernel', a name, 'on' and a target");
+        return false;
+    }
+    if (!spad__read_word(r, "a name for the kernel", name) ||
+        !spad__parser_expect_word(&r->parser, "on")) {
+        return false;
+    }
+    if (!spad__parser_name(&r->parser, "the name of a target", &target_name)) return false;
+    if (target == NULL && !spad__went_well(r, r->parser.last.span,
+                                           spad_target_find(&target, target_name, &r->error))) {
+        return false;
+    }
+    if (r->parser.token.kind == SPAD__STRING && !spad__parser_text(&r->parser, &about)) {
+        return false;
+    }
+    return spad__went_well(r, r->parser.last.span,
+                           spad_kernel_builder_create(&r->builder, name, about, target, r->options,
+                                                      &r->error)) &&
+           spad__parser_end_statement(&r->parser);
+}
+
+/* ---- the calls -------------------------------------------------------------------- */
+
+static spad_status finish(spad__reader *r, spad_kernel **out, const char *file, spad_error *error) {
+    if (file != NULL) {
+        r->builder->kernel->file = spad__arena_copy(&r->builder->kernel->arena, file, strlen(file));
+        if (r->builder->kernel->file == NULL) return spad__fail_host_memory(error);
+    }
+    return spad_kernel_builder_finish(out, r->builder, error);
+}
+
+static spad_status read_kernel(spad_kernel **out, const spad__source *source,
+                               const spad_kernel_options *options, spad_diagnostics *diagnostics,
+                               spad_error *error) {
+    spad__reader r = {.options = options, .line = 1, .column = 1};
+    spad__arena scratch = {.host = spad__host_or_default(options->host)};
+    spad__diagnostics_begin(diagnostics, source);
+    spad__parser_start(&r.parser, source, diagnostics, &scratch);
+    if (read_head(&r)) read_statements(&r);
+    spad_status status = spad__diagnostics_end(diagnostics, error);
+    if (r.parser.out_of_memory) status = spad__fail_host_memory(error);
+    if (status == SPAD_OK) status = finish(&r, out, source->file, error);
+    spad_kernel_builder_destroy(r.builder);
+    spad__arena_free(&scratch);
+    return status;
+}
+
+spad_status spad_kernel_parse(spad_kernel **out, const char *text, size_t length, const char *file,
+                              const spad_kernel_options *options, spad_diagnostics *diagnostics,
+                              spad_error *error) {
+    static const spad_kernel_options defaults = {0};
+    *out = NULL;
+    if (options == NULL) options = &defaults;
+    if (length > INT32_MAX) { /* lines and columns are 32-bit numbers */
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "a text of %zu bytes is too long: at most %ld",
+                          length, (long)INT32_MAX);
+    }
+    const spad__source source = {
+        .file = file != NULL ? file : "<text>", .text = length > 0 ? text : "", .length = length};
+    spad_diagnostics *own = NULL;
+    spad_status status = SPAD_OK;
+    if (diagnostics == NULL) status = spad_diagnostics_create(&own, options->host, error);
+    if (status != SPAD_OK) return status;
+    status = read_kernel(out, &source, options, diagnostics != NULL ? diagnostics : own, error);
+    spad_diagnostics_destroy(own);
+    return status;
+}
+
+spad_status spad_kernel_builder_expr(spad_expr *out, spad_kernel_builder *builder, const char *text,
+                                     spad_error *error) {
+    static const spad_kernel_options no_options = {0};
+    const spad__source source = {.file = "<expression>", .text = text, .length = strlen(text)};
+    spad_diagnostics *diagnostics;
+    *out = 0;
+    spad_status status = spad_diagnostics_create(&diagnostics, &builder->host, error);
+    if (status != SPAD_OK) return status;
+    spad__reader r = {.options = &no_options, .builder = builder, .line = 1, .column = 1};
+    spad__arena scratch = {.host = builder->host};
+    spad_expr expr = 0;
+    spad__diagnostics_begin(diagnostics, &source);
+    spad__parser_start(&r.parser, &source, diagnostics, &scratch);
+    if (spad__read_expr(&r, &expr) && r.parser.token.kind != SPAD__END) {
+        spad__parser_expected(&r.parser, "the end of the expression");
+    }
+    status = spad__diagnostics_end(diagnostics, error);
+    if (r.parser.out_of_memory) status = spad__fail_host_memory(error);
+    if (status == SPAD_OK) *out = expr;
+    spad__arena_free(&scratch);
+    spad_diagnostics_destroy(diagnostics);
+    return status;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The reader of kernel text from the inside. It has three files: reader_words.c for
+ * words, expressions and names, reader_declare.c for declarations, and reader.c for
+ * statements and the calls. A function that returns false has reported why, or there is
+ * no memory, or the name that it met had a faulty declaration.
+ */
+#ifndef SPAD_KERNEL_READER_H
+#define SPAD_KERNEL_READER_H
+
+#include "base/parser.h"
+#include "kernel/kernel.h"
+
+enum { SPAD__WORD_MAX = SPAD__NAME_MAX + 1, SPAD__INDEX_MAX = SPAD_RANK_MAX };
+
+typedef struct spad__reader {
+    spad__parser parser;
+    spad_kernel_builder *builder;
+    const spad_kernel_options *options;
+    spad_error error; /* of the last call of the builder */
+    /* the place of a byte, for spans that mostly go forward */
+    size_t counted;
+    int32_t line;
+    int32_t column;
+} spad__reader;
+
+#define SPAD__FAULT(r, span, ...) \
+    spad__diagnostics_add((r)->parser.diagnostics, (r)->parser.source, span, __VA_ARGS__)
+
+/* ---- faults and places ------------------------------------------------------------ */
+
+/* Did a call of the builder go well? Else its message is shown at the span. */
+bool spad__went_well(spad__reader *r, spad__span span, spad_status status);
+
+/* Tells the builder where the span is. */
+void spad__put_place(spad__reader *r, spad__span span);
+
+/* From a span to the last word that was taken. */
+spad__span spad__span_from(const spad__reader *r, spad__span first);
+
+/* Reports that the next word is none of those that may stand there; false. */
+bool spad__unknown_word(spad__reader *r, const char *what, const char *const *words, size_t count);
+
+/* ---- words ------------------------------------------------------------------------ */
+
+/* Copies the last word; false, reported, if it is too long for a name. */
+bool spad__copy_word(spad__reader *r, char word[SPAD__WORD_MAX]);
+bool spad__read_word(spad__reader *r, const char *what, char word[SPAD__WORD_MAX]);
+
+/* ---- expressions and lists -------------------------------------------------------- */
+
+bool spad__read_expr(spad__reader *r, spad_expr *out);
+
+/* A number that does not change: numbers and parameters. */
+bool spad__read_amount(spad__reader *r, spad_amount *amount);
+
+/* A comma between two items; a line may end behind it. */
+bool spad__next_item(spad__reader *r);
+
+/* Room for one more dimension? */
+bool spad__has_room(spad__reader *r, size_t count);
+
+/* Amounts up to a closing bracket; the opening one is taken. */
+bool spad__read_amounts(spad__reader *r, spad_amount *items, size_t *count,
+                        spad__token_kind closing, const char *what);
+
+/* "[i, j + 1]" or nothing. */
+bool spad__read_index(spad__reader *r, spad_expr *index, size_t *count);
+
+/* ---- names ------------------------------------------------------------------------ */
+
+/* The number of a thing of a kind, by the last word or by the next. */
+bool spad__resolve_word(spad__reader *r, const char *what, spad__symbol_kind kind, int64_t *number);
+bool spad__read_symbol(spad__reader *r, const char *what, spad__symbol_kind kind, int64_t *number);
+bool spad__read_unit_name(spad__reader *r, int64_t *unit);
+
+/* The name of something new; the builder is told its place. */
+bool spad__read_new_name(spad__reader *r, const char *what, char name[SPAD__WORD_MAX],
+                         spad__span *span);
+
+/* ---- declarations: the first word is taken ---------------------------------------- */
+
+bool spad__read_param(spad__reader *r);
+bool spad__read_region(spad__reader *r);
+bool spad__read_unit(spad__reader *r);
+bool spad__read_barrier(spad__reader *r);
+bool spad__read_counter(spad__reader *r);
+bool spad__read_mbarrier(spad__reader *r);
+bool spad__read_group(spad__reader *r);
+
+/* "tensor x" is taken, the colon is next. */
+bool spad__read_tensor(spad__reader *r, const char *name, spad__span span);
+
+#endif

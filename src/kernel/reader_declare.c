@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The reader of kernel text: declarations. A name whose declaration has a fault is
+ * remembered as broken, so that its uses are not reported as well.
+ */
+#include "kernel/reader.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+static bool read_space_name(spad__reader *r, size_t *space) {
+    const char *name;
+    return spad__parser_name(&r->parser, "the name of a space", &name) &&
+           spad__went_well(r, r->parser.last.span,
+                           spad_target_space(space, r->builder->kernel->target, name, &r->error));
+}
+
+/* "2" or "[2, 4]" */
+static bool read_counts(spad__reader *r, spad_amount *items, size_t *count) {
+    if (spad__parser_accept(&r->parser, SPAD__LEFT_BRACKET)) {
+        return spad__read_amounts(r, items, count, SPAD__RIGHT_BRACKET, "',' or ']'");
+    }
+    *count = 1;
+    return spad__read_amount(r, &items[0]);
+}
+
+bool spad__read_param(spad__reader *r) {
+    char name[SPAD__WORD_MAX];
+    spad__span span;
+    spad_amount preset;
+    spad_expr unused;
+    if (!spad__read_new_name(r, "a name for the parameter", name, &span)) return false;
+    const bool fine =
+        spad__parser_expect(&r->parser, SPAD__EQUAL, "'='") && spad__read_amount(r, &preset) &&
+        spad__went_well(r, span,
+                        spad_kernel_builder_param(&unused, r->builder, name, preset, &r->error));
+    if (!fine) spad__add_broken(r->builder, name);
+    return fine && spad__parser_end_statement(&r->parser);
+}
+
+/* "as library_2026_04" */
+static bool read_behaviour(spad__reader *r, spad_stack_behaviour *behaviour) {
+    static const char *const names[] = {[SPAD_STACK_EXACT] = "exact",
+                                        [SPAD_STACK_LIBRARY_2026_04] = "library_2026_04",
+                                        [SPAD_STACK_LIBRARY_LATER] = "library_later"};
+    *behaviour = SPAD_STACK_EXACT;
+    if (!spad__parser_accept_word(&r->parser, "as")) return true;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        *behaviour = (spad_stack_behaviour)i;
+        if (spad__parser_accept_word(&r->parser, names[i])) return true;
+    }
+    return spad__parser_expected(&r->parser, "'exact', 'library_2026_04' or 'library_later'");
+}
+
+bool spad__read_region(spad__reader *r) {
+    size_t space;
+    spad_amount lower;
+    spad_amount upper;
+    spad_stack_behaviour behaviour;
+    const spad__span first = r->parser.token.span;
+    spad__put_place(r, first);
+    return read_space_name(r, &space) && spad__read_amount(r, &lower) &&
+           spad__parser_expect(&r->parser, SPAD__RANGE, "'..'") && spad__read_amount(r, &upper) &&
+           read_behaviour(r, &behaviour) &&
+           spad__went_well(
+               r, spad__span_from(r, first),
+               spad_kernel_builder_region(r->builder, space, lower, upper, behaviour, &r->error)) &&
+           spad__parser_end_statement(&r->parser);
+}
+
+static bool read_unit_body(spad__reader *r, const char *name, spad__span span) {
+    static const char *const orders[SPAD_UNIT_ORDERS] = {[SPAD_UNIT_FREE] = "free",
+                                                         [SPAD_UNIT_FIFO] = "fifo",
+                                                         [SPAD_UNIT_SERIAL] = "serial",
+                                                         [SPAD_UNIT_SAME] = "same"};
+    const char *engine_name = name;
+    spad__span engine_span = span;
+    if (spad__parser_accept_word(&r->parser, "on")) {
+        if (!spad__parser_name(&r->parser, "the name of an engine", &engine_name)) return false;
+        engine_span = r->parser.last.span;
+    }
+    size_t engine;
+    int64_t unused;
+    if (!spad__went_well(
+            r, engine_span,
+            spad_target_engine(&engine, r->builder->kernel->target, engine_name, &r->error))) {
+        return false;
+    }
+    int order = 0;
+    while (order < SPAD_UNIT_ORDERS && !spad__parser_accept_word(&r->parser, orders[order])) {
+        order++;
+    }
+    if (order == SPAD_UNIT_ORDERS) {
+        return spad__parser_expected(&r->parser, "'free', 'fifo', 'serial' or 'same'");
+    }
+    const bool proxy = spad__parser_accept_word(&r->parser, "proxy");
+    return spad__went_well(r, span,
+                           spad_kernel_builder_unit(&unused, r->builder, name, engine,
+                                                    (spad_unit_order)order, proxy, &r->error));
+}
+
+bool spad__read_unit(spad__reader *r) {
+    char name[SPAD__WORD_MAX];
+    spad__span span;
+    if (!spad__read_new_name(r, "a name for the unit", name, &span)) return false;
+    if (read_unit_body(r, name, span)) return spad__parser_end_statement(&r->parser);
+    spad__add_broken(r->builder, name);
+    return false;
+}
+
+static bool read_sync_body(spad__reader *r, spad_sync_kind kind, const char *name,
+                           spad__span span) {
+    spad_amount dims[SPAD__INDEX_MAX];
+    size_t dim_count = 0;
+    spad_amount count = {0};
+    int64_t unused;
+    if (kind != SPAD_SYNC_GROUP && spad__parser_accept(&r->parser, SPAD__LEFT_BRACKET) &&
+        !spad__read_amounts(r, dims, &dim_count, SPAD__RIGHT_BRACKET, "',' or ']'")) {
+        return false;
+    }
+    if (kind == SPAD_SYNC_COUNTER) {
+        if (spad__parser_accept(&r->parser, SPAD__EQUAL) && !spad__read_amount(r, &count))
+            return false;
+    } else if (kind != SPAD_SYNC_GROUP) {
+        if (!spad__parser_expect_word(&r->parser, "count") || !spad__read_amount(r, &count))
+            return false;
+    }
+    return spad__went_well(r, span,
+                           spad_kernel_builder_sync(&unused, r->builder, kind, name,
+                                                    (spad_amounts){dim_count, dims}, count,
+                                                    &r->error));
+}
+
+static bool read_sync_declaration(spad__reader *r, spad_sync_kind kind) {
+    char name[SPAD__WORD_MAX];
+    spad__span span;
+    if (!spad__read_new_name(r, "a name", name, &span)) return false;
+    if (read_sync_body(r, kind, name, span)) return spad__parser_end_statement(&r->parser);
+    spad__add_broken(r->builder, name);
+    return false;
+}
+
+bool spad__read_barrier(spad__reader *r) {
+    return read_sync_declaration(r, SPAD_SYNC_BARRIER);
+}
+
+bool spad__read_counter(spad__reader *r) {
+    return read_sync_declaration(r, SPAD_SYNC_COUNTER);
+}
+
+bool spad__read_mbarrier(spad__reader *r) {
+    return read_sync_declaration(r, SPAD_SYNC_MBARRIER);
+}
+
+bool spad__read_group(spad__reader *r) {
+    return read_sync_declaration(r, SPAD_SYNC_GROUP);
+}
+
+/* ---- tensors ---------------------------------------------------------------------- */
+
+/* The lists of a tensor while it is read. */
+typedef struct tensor_text {
+    spad_kernel_tensor row;
+    spad_amount blocks[SPAD__INDEX_MAX];
+    spad_amount dims[SPAD__INDEX_MAX];
+    spad_amount ring[SPAD__INDEX_MAX];
+    spad_amount free[SPAD__INDEX_MAX];
+    spad_amount par[SPAD__INDEX_MAX];
+    spad_amount banks[SPAD__INDEX_MAX];
+    unsigned seen; /* bit per clause */
+} tensor_text;
+
+static bool read_list(spad__reader *r, spad_amount *items, spad_amounts *list) {
+    list->items = items;
+    return read_counts(r, items, &list->count);
+}
+
+/* "of T", "of T[2]", "of T + 512" */
+static bool read_alias(spad__reader *r, spad_kernel_tensor *row) {
+    spad_amount index[SPAD__INDEX_MAX];
+    size_t count = 0;
+    row->alias_tile = -1;
+    if (!spad__parser_expect_word(&r->parser, "of") ||
+        !spad__read_symbol(r, "tensor", SPAD__SYMBOL_TENSOR, &row->alias_of)) {
+        return false;
+    }
+    const spad__span name = r->parser.last.span;
+    const spad_kernel_tensor *other = &r->builder->kernel->tensors.items[row->alias_of];
+    if (spad__parser_accept(&r->parser, SPAD__LEFT_BRACKET)) {
+        if (!spad__read_amounts(r, index, &count, SPAD__RIGHT_BRACKET, "',' or ']'")) return false;
+        if (count != other->blocks.count) {
+            SPAD__FAULT(r, name, "'%s' has block rank %zu; indices given: %zu", other->name,
+                        other->blocks.count, count);
+            return false;
+        }
+        row->alias_tile = 0;
+        for (size_t i = 0; i < count; i++) {
+            const int64_t extent = other->blocks.items[i].value;
+            if (index[i].value < 0 || index[i].value >= extent) {
+                SPAD__FAULT(r, spad__span_from(r, name),
+                            "index %lld is outside '%s', which has %lld", (long long)index[i].value,
+                            other->name, (long long)extent);
+                return false;
+            }
+            row->alias_tile = row->alias_tile * extent + index[i].value;
+        }
+    }
+    return !spad__parser_accept(&r->parser, SPAD__PLUS) || spad__read_amount(r, &row->byte);
+}
+
+/* X(word, what it does): the clauses of a tensor. */
+enum {
+    CLAUSE_AUTO,
+    CLAUSE_MOD,
+    CLAUSE_AT,
+    CLAUSE_STACK,
+    CLAUSE_HEAP,
+    CLAUSE_ALIAS,
+    CLAUSE_RING,
+    CLAUSE_BASE,
+    CLAUSE_LANE,
+    CLAUSE_BANK,
+    CLAUSE_STEP,
+    CLAUSE_FREE,
+    CLAUSE_PAR,
+    CLAUSE_BANKS,
+    CLAUSE_ALIGN,
+    CLAUSE_INPUT,
+    CLAUSE_OUTPUT,
+    CLAUSE_PERSISTENT,
+    CLAUSES
+};
+static const char *const clause_words[CLAUSES] = {
+    "auto", "mod",  "at",   "stack", "heap",  "alias", "ring",  "base",   "lane",
+    "bank", "step", "free", "par",   "banks", "align", "input", "output", "persistent",
+};
+enum { MODE_CLAUSES = (1 << CLAUSE_RING) - 1 };
+
+static bool read_clause_value(spad__reader *r, tensor_text *t, int clause) {
+    static const spad_mode modes[] = {SPAD_MODE_AUTO,  SPAD_MODE_MOD,  SPAD_MODE_AT,
+                                      SPAD_MODE_STACK, SPAD_MODE_HEAP, SPAD_MODE_ALIAS};
+    spad_kernel_tensor *row = &t->row;
+    if (clause < CLAUSE_RING) row->mode = modes[clause];
+    switch (clause) {
+    case CLAUSE_AT:
+    case CLAUSE_BASE: return spad__read_amount(r, &row->byte);
+    case CLAUSE_ALIAS: return read_alias(r, row);
+    case CLAUSE_RING: return read_list(r, t->ring, &row->ring);
+    case CLAUSE_LANE: return spad__read_amount(r, &row->lane);
+    case CLAUSE_BANK: return spad__read_amount(r, &row->bank);
+    case CLAUSE_STEP: return spad__read_amount(r, &row->step);
+    case CLAUSE_FREE: return read_list(r, t->free, &row->free);
+    case CLAUSE_PAR: return read_list(r, t->par, &row->par);
+    case CLAUSE_BANKS: return read_list(r, t->banks, &row->banks);
+    case CLAUSE_ALIGN: return spad__read_amount(r, &row->align);
+    case CLAUSE_INPUT: row->flags |= SPAD_TENSOR_INPUT; return true;
+    case CLAUSE_OUTPUT: row->flags |= SPAD_TENSOR_OUTPUT; return true;
+    case CLAUSE_PERSISTENT: row->flags |= SPAD_TENSOR_PERSISTENT; return true;
+    default: return true;
+    }
+}
+
+/* One clause, if there is one; *more: there was. */
+static bool read_clause(spad__reader *r, tensor_text *t, bool *more) {
+    *more = false;
+    int clause = 0;
+    while (clause < CLAUSES &&
+           !spad__token_is(r->parser.source, r->parser.token, clause_words[clause])) {
+        clause++;
+    }
+    if (clause == CLAUSES) {
+        return r->parser.token.kind != SPAD__WORD ||
+               spad__unknown_word(r, "a tensor", clause_words, CLAUSES);
+    }
+    spad__parser_take(&r->parser);
+    const unsigned bit = 1u << clause;
+    const bool second_mode = clause < CLAUSE_RING && (t->seen & MODE_CLAUSES) != 0;
+    if ((t->seen & bit) != 0 || second_mode) {
+        SPAD__FAULT(r, r->parser.last.span,
+                    second_mode ? "a tensor has one placement, and '%s' is another"
+                                : "'%s' is given twice",
+                    clause_words[clause]);
+        return false;
+    }
+    t->seen |= bit;
+    *more = true;
+    return read_clause_value(r, t, clause);
+}
+
+static bool read_tensor_body(spad__reader *r, tensor_text *t, spad__span name) {
+    char dtype[SPAD__WORD_MAX];
+    if (!spad__parser_expect(&r->parser, SPAD__COLON, "':'") ||
+        !read_space_name(r, &t->row.space) || !spad__read_word(r, "an element type", dtype)) {
+        return false;
+    }
+    if (!spad__went_well(r, r->parser.last.span,
+                         spad_dtype_parse(&t->row.dtype, dtype, &r->error))) {
+        return false;
+    }
+    const spad__span shape = r->parser.token.span;
+    t->row.blocks.items = t->blocks;
+    t->row.dims.items = t->dims;
+    if (spad__parser_accept(&r->parser, SPAD__LEFT_BRACKET) &&
+        !spad__read_amounts(r, t->blocks, &t->row.blocks.count, SPAD__RIGHT_BRACKET,
+                            "',' or ']'")) {
+        return false;
+    }
+    if (!spad__parser_expect(&r->parser, SPAD__LEFT_PARENTHESIS, "'(' and the shape of a tile") ||
+        !spad__read_amounts(r, t->dims, &t->row.dims.count, SPAD__RIGHT_PARENTHESIS,
+                            "',' or ')'")) {
+        return false;
+    }
+    const spad__span sizes = spad__span_from(r, shape);
+    for (bool more = true; more;) {
+        if (!read_clause(r, t, &more)) return false;
+    }
+    int64_t unused;
+    spad__put_place(r, name);
+    const spad_status status = spad_kernel_builder_tensor(&unused, r->builder, &t->row, &r->error);
+    const bool about_shape =
+        status == SPAD_ERR_SHAPE || status == SPAD_ERR_LANES || status == SPAD_ERR_OVERFLOW;
+    return spad__went_well(r, about_shape ? sizes : name, status);
+}
+
+/* The colon is next: "tensor x" is read. */
+bool spad__read_tensor(spad__reader *r, const char *name, spad__span span) {
+    tensor_text t;
+    memset(&t, 0, sizeof t);
+    t.row.name = name;
+    if (read_tensor_body(r, &t, span)) return spad__parser_end_statement(&r->parser);
+    spad__add_broken(r->builder, name);
+    return false;
+}

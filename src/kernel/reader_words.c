@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The reader of kernel text, smallest pieces: faults and places, words, expressions,
+ * lists and names. An expression is read with two short stacks (Dijkstra's shunting
+ * yard): operands, which are expressions of the kernel already, and operators.
+ */
+#include "kernel/reader.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/checked.h"
+
+/* ---- faults and places ------------------------------------------------------------ */
+
+bool spad__went_well(spad__reader *r, spad__span span, spad_status status) {
+    if (status == SPAD_OK) return true;
+    if (status == SPAD_ERR_HOST_MEMORY) {
+        r->parser.out_of_memory = true;
+    } else {
+        SPAD__FAULT(r, span, "%s", r->error.message);
+    }
+    return false;
+}
+
+void spad__put_place(spad__reader *r, spad__span span) {
+    if (span.start < r->counted) {
+        r->counted = 0;
+        r->line = r->column = 1;
+    }
+    for (; r->counted < span.start; r->counted++) {
+        const unsigned char c = (unsigned char)r->parser.source->text[r->counted];
+        const bool continues = (c & 0xC0) == 0x80; /* of a UTF-8 character */
+        r->column = c == '\n' ? 1 : r->column + !continues;
+        r->line += c == '\n';
+    }
+    const spad_place place = {r->line, r->column, span.length > 0 ? (int32_t)span.length : 1};
+    spad_kernel_builder_at(r->builder, place);
+}
+
+spad__span spad__span_from(const spad__reader *r, spad__span first) {
+    return spad__span_join(first, r->parser.last.span);
+}
+
+bool spad__unknown_word(spad__reader *r, const char *what, const char *const *words, size_t count) {
+    char quoted[64];
+    char word[64];
+    char hint[192];
+    spad__token_describe(quoted, sizeof quoted, r->parser.source, r->parser.token);
+    snprintf(word, sizeof word, "%.*s", (int)strlen(quoted) - 2, quoted + 1);
+    spad_close_names(hint, sizeof hint, word, words, count);
+    SPAD__FAULT(r, r->parser.token.span, "%s has no %s%s", what, quoted, hint);
+    return false;
+}
+
+bool spad__copy_word(spad__reader *r, char word[SPAD__WORD_MAX]) {
+    const spad__span span = r->parser.last.span;
+    if (span.length >= SPAD__WORD_MAX) {
+        SPAD__FAULT(r, span, "a name has at most %d characters", SPAD__WORD_MAX - 1);
+        return false;
+    }
+    memcpy(word, r->parser.source->text + span.start, span.length);
+    word[span.length] = '\0';
+    return true;
+}
+
+bool spad__read_word(spad__reader *r, const char *what, char word[SPAD__WORD_MAX]) {
+    return spad__parser_expect(&r->parser, SPAD__WORD, what) && spad__copy_word(r, word);
+}
+
+/* ---- expressions ------------------------------------------------------------------ */
+
+enum { STACK_MAX = 2 * SPAD_EXPR_MAX };
+
+/* SPAD_EXPR_NUMBER on the stack of operators is an open parenthesis. */
+typedef struct yard {
+    spad_expr operands[STACK_MAX + 1]; /* an operator waits in front of all but the first */
+    size_t operand_count;
+    spad_expr_op operators[STACK_MAX];
+    size_t operator_count;
+    spad__span first;
+} yard;
+
+static int priority(spad_expr_op op) {
+    if (op == SPAD_EXPR_NUMBER) return 0;
+    if (op == SPAD_EXPR_ADD || op == SPAD_EXPR_SUB) return 1;
+    return op == SPAD_EXPR_NEGATE ? 3 : 2;
+}
+
+/* Applies operators from the top down to a priority. */
+static bool reduce(spad__reader *r, yard *y, int least) {
+    while (y->operator_count > 0) {
+        const spad_expr_op op = y->operators[y->operator_count - 1];
+        if (priority(op) < least || op == SPAD_EXPR_NUMBER) return true;
+        y->operator_count--;
+        spad_expr right = 0;
+        if (op != SPAD_EXPR_NEGATE) right = y->operands[--y->operand_count];
+        spad_expr *left = &y->operands[y->operand_count - 1];
+        if (!spad__went_well(
+                r, spad__span_from(r, y->first),
+                spad_kernel_builder_apply(left, r->builder, op, *left, right, &r->error))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool push_operator(spad__reader *r, yard *y, spad_expr_op op) {
+    if (y->operator_count == STACK_MAX) {
+        SPAD__FAULT(r, r->parser.last.span, "the expression is nested too deep");
+        return false;
+    }
+    y->operators[y->operator_count++] = op;
+    return true;
+}
+
+static bool read_number(spad__reader *r, spad_expr *out) {
+    static const struct {
+        const char *name;
+        int64_t factor;
+    } sizes[] = {{"B", 1}, {"KiB", 1024}, {"MiB", INT64_C(1) << 20}, {"GiB", INT64_C(1) << 30}};
+    const spad__token token = spad__parser_take(&r->parser);
+    int64_t value = token.digits;
+    if (token.scale != 0) {
+        SPAD__FAULT(r, token.span, "a whole number is wanted here");
+        return false;
+    }
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        if (!spad__parser_accept_word(&r->parser, sizes[i].name)) continue;
+        if (!spad__mul(value, sizes[i].factor, &value)) {
+            SPAD__FAULT(r, spad__span_from(r, token.span), "the size does not fit 64 bits");
+            return false;
+        }
+        break;
+    }
+    return spad__went_well(r, token.span,
+                           spad_kernel_builder_number(out, r->builder, value, &r->error));
+}
+
+static bool read_name(spad__reader *r, spad_expr *out) {
+    char name[SPAD__WORD_MAX];
+    spad__parser_take(&r->parser);
+    if (!spad__copy_word(r, name)) return false;
+    const spad__symbol *symbol = spad__find_symbol(r->builder, name);
+    if (symbol != NULL && symbol->kind == SPAD__SYMBOL_BROKEN) {
+        *out = 0;
+        return false;
+    }
+    return spad__went_well(r, r->parser.last.span,
+                           spad_kernel_builder_name(out, r->builder, name, &r->error));
+}
+
+/* Signs and parentheses in front of an operand, and the operand. */
+static bool read_operand(spad__reader *r, yard *y) {
+    for (;;) {
+        if (spad__parser_accept(&r->parser, SPAD__MINUS)) {
+            if (!push_operator(r, y, SPAD_EXPR_NEGATE)) return false;
+        } else if (spad__parser_accept(&r->parser, SPAD__LEFT_PARENTHESIS)) {
+            if (!push_operator(r, y, SPAD_EXPR_NUMBER)) return false;
+        } else {
+            break;
+        }
+    }
+    spad_expr *operand = &y->operands[y->operand_count++];
+    if (r->parser.token.kind == SPAD__NUMBER) return read_number(r, operand);
+    if (r->parser.token.kind == SPAD__WORD) return read_name(r, operand);
+    return spad__parser_expected(&r->parser, "a number, a name or '('");
+}
+
+static bool find_operator(spad__token_kind kind, spad_expr_op *op) {
+    switch (kind) {
+    case SPAD__PLUS: *op = SPAD_EXPR_ADD; return true;
+    case SPAD__MINUS: *op = SPAD_EXPR_SUB; return true;
+    case SPAD__STAR: *op = SPAD_EXPR_MUL; return true;
+    case SPAD__SLASH: *op = SPAD_EXPR_DIV; return true;
+    case SPAD__PERCENT: *op = SPAD_EXPR_MOD; return true;
+    default: return false;
+    }
+}
+
+/* Closes the innermost parenthesis, if one is open. */
+static bool close_parenthesis(spad__reader *r, yard *y, bool *closed) {
+    *closed = false;
+    for (size_t i = y->operator_count; i > 0 && !*closed; i--) {
+        *closed = y->operators[i - 1] == SPAD_EXPR_NUMBER;
+    }
+    if (!*closed) return true;
+    spad__parser_take(&r->parser);
+    if (!reduce(r, y, 1)) return false;
+    y->operator_count--;
+    return true;
+}
+
+bool spad__read_expr(spad__reader *r, spad_expr *out) {
+    yard y;
+    y.operand_count = y.operator_count = 0;
+    y.first = r->parser.token.span;
+    if (!read_operand(r, &y)) return false;
+    for (;;) {
+        spad_expr_op op;
+        if (r->parser.token.kind == SPAD__RIGHT_PARENTHESIS) {
+            bool closed;
+            if (!close_parenthesis(r, &y, &closed)) return false;
+            if (!closed) break;
+        } else if (find_operator(r->parser.token.kind, &op)) {
+            spad__parser_take(&r->parser);
+            if (!reduce(r, &y, priority(op)) || !push_operator(r, &y, op)) return false;
+            if (!read_operand(r, &y)) return false;
+        } else {
+            break;
+        }
+    }
+    if (!reduce(r, &y, 1)) return false;
+    if (y.operator_count > 0) return spad__parser_expected(&r->parser, "')'");
+    *out = y.operands[0];
+    return true;
+}
+
+bool spad__read_amount(spad__reader *r, spad_amount *amount) {
+    const spad__span first = r->parser.token.span;
+    amount->value = 0;
+    return spad__read_expr(r, &amount->expr) &&
+           spad__went_well(r, spad__span_from(r, first),
+                           spad__settle(r->builder, amount, &r->error));
+}
+
+/* ---- lists ------------------------------------------------------------------------ */
+
+bool spad__next_item(spad__reader *r) {
+    if (!spad__parser_accept(&r->parser, SPAD__COMMA)) return false;
+    spad__parser_skip_lines(&r->parser);
+    return true;
+}
+
+bool spad__has_room(spad__reader *r, size_t count) {
+    if (count < SPAD__INDEX_MAX) return true;
+    SPAD__FAULT(r, r->parser.token.span, "more than %d dimensions", SPAD__INDEX_MAX);
+    return false;
+}
+
+bool spad__read_amounts(spad__reader *r, spad_amount *items, size_t *count,
+                        spad__token_kind closing, const char *what) {
+    *count = 0;
+    do {
+        if (!spad__has_room(r, *count) || !spad__read_amount(r, &items[*count])) return false;
+        (*count)++;
+    } while (spad__next_item(r));
+    return spad__parser_expect(&r->parser, closing, what);
+}
+
+bool spad__read_index(spad__reader *r, spad_expr *index, size_t *count) {
+    *count = 0;
+    if (!spad__parser_accept(&r->parser, SPAD__LEFT_BRACKET)) return true;
+    do {
+        if (!spad__has_room(r, *count) || !spad__read_expr(r, &index[*count])) return false;
+        (*count)++;
+    } while (spad__next_item(r));
+    return spad__parser_expect(&r->parser, SPAD__RIGHT_BRACKET, "',' or ']'");
+}
+
+/* ---- names of things -------------------------------------------------------------- */
+
+bool spad__resolve_word(spad__reader *r, const char *what, spad__symbol_kind kind,
+                        int64_t *number) {
+    char name[SPAD__WORD_MAX];
+    if (!spad__copy_word(r, name)) return false;
+    const spad__symbol *symbol = spad__find_symbol(r->builder, name);
+    if (symbol != NULL && symbol->kind == SPAD__SYMBOL_BROKEN) return false;
+    if (symbol != NULL && symbol->kind == kind) {
+        *number = symbol->number;
+        return true;
+    }
+    if (symbol != NULL) {
+        SPAD__FAULT(r, r->parser.last.span, "'%s' is %s, not %s", name,
+                    spad__symbol_phrase(symbol->kind), spad__symbol_phrase(kind));
+        return false;
+    }
+    return spad__went_well(r, r->parser.last.span,
+                           spad__fail_unknown(r->builder, what, name, kind, &r->error));
+}
+
+bool spad__read_symbol(spad__reader *r, const char *what, spad__symbol_kind kind, int64_t *number) {
+    return spad__parser_expect(&r->parser, SPAD__WORD, spad__symbol_phrase(kind)) &&
+           spad__resolve_word(r, what, kind, number);
+}
+
+bool spad__read_unit_name(spad__reader *r, int64_t *unit) {
+    if (!spad__parser_expect(&r->parser, SPAD__WORD, "a unit")) return false;
+    char name[SPAD__WORD_MAX];
+    size_t engine;
+    if (!spad__copy_word(r, name)) return false;
+    if (spad__find_symbol(r->builder, name) == NULL &&
+        spad_target_engine(&engine, r->builder->kernel->target, name, NULL) == SPAD_OK) {
+        SPAD__FAULT(r, r->parser.last.span,
+                    "engine '%s' is not declared as a unit here; write 'unit %s fifo' above", name,
+                    name);
+        return false;
+    }
+    return spad__resolve_word(r, "unit", SPAD__SYMBOL_UNIT, unit);
+}
+
+bool spad__read_new_name(spad__reader *r, const char *what, char name[SPAD__WORD_MAX],
+                         spad__span *span) {
+    if (!spad__read_word(r, what, name)) return false;
+    *span = r->parser.last.span;
+    spad__put_place(r, *span);
+    return true;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The names that are visible while a kernel is built: one table for all kinds,
+ * because no two things that are visible at once share a name. A block takes its
+ * names with it when it closes. A scope is about memory and not about names: what was
+ * declared in it can be named behind it, which is for the checks to report, until the
+ * name is used again.
+ *
+ * A hash table of chains, newest first, so that closing a block unlinks heads.
+ * Adding, finding and dropping a name: O(length) expected.
+ */
+#include <string.h>
+
+#include "base/lexer.h"
+#include "base/parser.h"
+#include "base/text.h"
+#include "kernel/kernel.h"
+
+const char *spad__symbol_phrase(spad__symbol_kind kind) {
+    static const char *const phrases[] = {
+        [SPAD__SYMBOL_PARAM] = "a parameter",
+        [SPAD__SYMBOL_LOOP] = "a loop variable",
+        [SPAD__SYMBOL_TENSOR] = "a tensor",
+        [SPAD__SYMBOL_UNIT] = "a unit",
+        [SPAD__SYMBOL_SYNC] = "a barrier, counter or group",
+        [SPAD__SYMBOL_AGENT] = "an agent",
+        [SPAD__SYMBOL_BROKEN] = "a name",
+    };
+    return phrases[kind];
+}
+
+static uint64_t hash_name(const char *name) { /* FNV-1a */
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (; *name != '\0'; name++) hash = (hash ^ (unsigned char)*name) * UINT64_C(1099511628211);
+    return hash;
+}
+
+const spad__symbol *spad__find_symbol(const spad_kernel_builder *builder, const char *name) {
+    if (builder->bucket_count == 0) return NULL;
+    const uint64_t hash = hash_name(name);
+    size_t at = builder->buckets[hash & (builder->bucket_count - 1)];
+    while (at != 0) {
+        const spad__symbol *symbol = &builder->symbols.items[at - 1];
+        if (symbol->hash == hash && strcmp(symbol->name, name) == 0) return symbol;
+        at = symbol->older;
+    }
+    return NULL;
+}
+
+static void link_symbol(spad_kernel_builder *builder, size_t index) {
+    spad__symbol *symbol = &builder->symbols.items[index];
+    size_t *bucket = &builder->buckets[symbol->hash & (builder->bucket_count - 1)];
+    symbol->older = *bucket;
+    *bucket = index + 1;
+}
+
+/* Room for one more symbol, at most one per bucket on average. */
+static bool reserve_symbol(spad_kernel_builder *builder) {
+    if (!spad__array_reserve(&builder->host, &builder->symbols, 1)) return false;
+    if (builder->symbols.count < builder->bucket_count) return true;
+    const size_t count = builder->bucket_count == 0 ? 64 : 2 * builder->bucket_count;
+    size_t *buckets = spad__new(&builder->host, count * sizeof *buckets);
+    if (buckets == NULL) return false;
+    spad__free(&builder->host, builder->buckets, builder->bucket_count * sizeof *buckets);
+    builder->buckets = buckets;
+    builder->bucket_count = count;
+    for (size_t i = 0; i < builder->symbols.count; i++) link_symbol(builder, i);
+    return true;
+}
+
+spad_status spad__check_name(const char *name, spad_error *error) {
+    const bool digit = name != NULL && name[0] >= '0' && name[0] <= '9';
+    if (name != NULL && !digit && strlen(name) <= SPAD__NAME_MAX && spad__is_bare(name)) {
+        return SPAD_OK;
+    }
+    return spad__fail(error, SPAD_ERR_NAME,
+                      "not a name: a letter or '_' and up to %d more letters, digits or '_'",
+                      SPAD__NAME_MAX - 1);
+}
+
+static void add(spad_kernel_builder *builder, const char *kept, spad__symbol_kind kind,
+                int64_t number) {
+    builder->symbols.items[builder->symbols.count] =
+        (spad__symbol){.name = kept, .kind = kind, .number = number, .hash = hash_name(kept)};
+    link_symbol(builder, builder->symbols.count++);
+}
+
+spad_status spad__add_symbol(spad_kernel_builder *builder, const char *name, spad__symbol_kind kind,
+                             int64_t number, const char **kept, spad_error *error) {
+    const spad_status status = spad__check_name(name, error);
+    if (status != SPAD_OK) return status;
+    const spad__symbol *other = spad__find_symbol(builder, name);
+    if (other != NULL && !other->closed) {
+        spad__fail(error, SPAD_ERR_NAME, "'%s' is already %s here", name,
+                   spad__symbol_phrase(other->kind));
+        spad__fact_names(error, name, NULL);
+        return SPAD_ERR_NAME;
+    }
+    if (!reserve_symbol(builder)) return spad__fail_host_memory(error);
+    *kept = spad__arena_copy(&builder->kernel->arena, name, strlen(name));
+    if (*kept == NULL) return spad__fail_host_memory(error);
+    add(builder, *kept, kind, number);
+    return SPAD_OK;
+}
+
+void spad__add_broken(spad_kernel_builder *builder, const char *name) {
+    if (spad__find_symbol(builder, name) != NULL || !reserve_symbol(builder)) return;
+    const char *kept = spad__arena_copy(&builder->kernel->arena, name, strlen(name));
+    if (kept != NULL) add(builder, kept, SPAD__SYMBOL_BROKEN, -1);
+}
+
+void spad__drop_symbols(spad_kernel_builder *builder, size_t count) {
+    while (builder->symbols.count > count) {
+        const spad__symbol *symbol = &builder->symbols.items[--builder->symbols.count];
+        builder->buckets[symbol->hash & (builder->bucket_count - 1)] = symbol->older;
+    }
+}
+
+spad_status spad__fail_unknown(const spad_kernel_builder *builder, const char *what,
+                               const char *name, spad__symbol_kind kind, spad_error *error) {
+    spad__nearest nearest;
+    char hint[192];
+    spad__nearest_start(&nearest, name);
+    for (size_t i = 0; i < builder->symbols.count; i++) {
+        const spad__symbol *symbol = &builder->symbols.items[i];
+        const bool number = symbol->kind == SPAD__SYMBOL_PARAM && kind == SPAD__SYMBOL_LOOP;
+        if (symbol->kind == kind || number) spad__nearest_offer(&nearest, symbol->name);
+    }
+    spad__nearest_phrase(&nearest, hint, sizeof hint);
+    spad__fail(error, SPAD_ERR_UNKNOWN, "no %s '%s' here%s", what, name, hint);
+    spad__fact_names(error, name, NULL);
+    return SPAD_ERR_UNKNOWN;
+}
+
+spad_status spad__check_visible(const spad_kernel_builder *builder, int64_t number,
+                                spad_error *error) {
+    const spad_kernel *kernel = builder->kernel;
+    if (number < 0 || (size_t)number >= kernel->tensors.count) {
+        return spad__fail(error, SPAD_ERR_UNKNOWN, "no such tensor");
+    }
+    const char *name = kernel->tensors.items[number].name;
+    const spad__symbol *symbol = spad__find_symbol(builder, name);
+    if (symbol != NULL && symbol->kind == SPAD__SYMBOL_TENSOR && symbol->number == number) {
+        return SPAD_OK;
+    }
+    return spad__fail(error, SPAD_ERR_UNKNOWN, "the block that declares '%s' is closed", name);
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The walk: a cursor over the list of statements and a frame for every open loop,
+ * scope and agent. An if needs no frame: its then-part falls through to the ELSE
+ * statement, which is jumped over.
+ *
+ * All memory but the places of scoped tensors is taken when the walk is made. Time:
+ * see spad/walk.h.
+ */
+#include "kernel/walk.h"
+
+/* ---- life ------------------------------------------------------------------------- */
+
+void *spad__walk_take(spad_walk *walk, size_t count, size_t size) {
+    return count > 0 ? spad__new(&walk->host, count * size) : NULL;
+}
+
+static void give(spad_walk *walk, void *items, size_t count, size_t size) {
+    spad__free(&walk->host, items, count * size);
+}
+
+static bool take_tables(spad_walk *walk) {
+    const spad_kernel *k = walk->kernel;
+    for (size_t i = 0; i < k->statements.count; i++) {
+        const spad_statement *s = &k->statements.items[i];
+        if (s->access_count > walk->access_room) walk->access_room = s->access_count;
+        if (s->completion_count > walk->completion_room) {
+            walk->completion_room = s->completion_count;
+        }
+    }
+    walk->frames = spad__walk_take(walk, k->blocks_deep, sizeof *walk->frames);
+    walk->values = spad__walk_take(walk, k->loops.count, sizeof *walk->values);
+    walk->lives = spad__walk_take(walk, k->tensors.count, sizeof *walk->lives);
+    walk->accesses = spad__walk_take(walk, walk->access_room, sizeof *walk->accesses);
+    walk->completions = spad__walk_take(walk, walk->completion_room, sizeof *walk->completions);
+    if (k->is_scoped) {
+        walk->scoped = spad__walk_take(walk, k->tensors.count, sizeof *walk->scoped);
+        walk->managers = spad__walk_take(walk, k->target->space_count, sizeof *walk->managers);
+        if (walk->managers == NULL || (k->tensors.count > 0 && walk->scoped == NULL)) return false;
+    }
+    return (k->blocks_deep == 0 || walk->frames != NULL) &&
+           (k->loops.count == 0 || walk->values != NULL) &&
+           (k->tensors.count == 0 || walk->lives != NULL) &&
+           (walk->access_room == 0 || walk->accesses != NULL) &&
+           (walk->completion_room == 0 || walk->completions != NULL);
+}
+
+spad_status spad_walk_create(spad_walk **out, const spad_kernel *kernel,
+                             const spad_walk_options *options, spad_error *error) {
+    static const spad_walk_options defaults = {0};
+    *out = NULL;
+    if (options == NULL) options = &defaults;
+    const int64_t agents = (int64_t)kernel->agents.count;
+    if (options->agent < SPAD_WALK_ALL || options->agent >= agents) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "kernel '%s' has %lld agents, no number %lld",
+                          kernel->name, (long long)agents, (long long)options->agent);
+    }
+    const spad_host host = spad__host_or_default(options->host);
+    spad_walk *walk = spad__new(&host, sizeof *walk);
+    if (walk == NULL) return spad__fail_host_memory(error);
+    walk->host = host;
+    walk->kernel = kernel;
+    walk->options = *options;
+    walk->stop = kernel->statements.count;
+    if (options->agent > 0) { /* one agent: its statement and what it holds */
+        walk->at = kernel->agents.items[options->agent].statement;
+        walk->stop = kernel->statements.items[walk->at].end;
+        walk->forked = walk->joined = true;
+    }
+    spad_status status = take_tables(walk) ? SPAD_OK : spad__fail_host_memory(error);
+    if (status == SPAD_OK) status = spad__walk_make_managers(walk, error);
+    if (status == SPAD_OK) {
+        *out = walk;
+    } else {
+        spad_walk_destroy(walk);
+    }
+    return status;
+}
+
+void spad_walk_destroy(spad_walk *walk) {
+    if (walk == NULL) return;
+    const spad_kernel *k = walk->kernel;
+    for (size_t i = 0; walk->scoped != NULL && i < k->tensors.count; i++) {
+        give(walk, walk->scoped[i].rects, (size_t)k->tensors.items[i].tiles, sizeof(spad_rect));
+    }
+    for (size_t i = 0; walk->managers != NULL && i < k->target->space_count; i++) {
+        spad_stack_destroy(walk->managers[i].stack);
+        spad__array_free(&walk->host, &walk->managers[i].heap);
+    }
+    give(walk, walk->scoped, k->tensors.count, sizeof *walk->scoped);
+    give(walk, walk->managers, k->target->space_count, sizeof *walk->managers);
+    give(walk, walk->frames, k->blocks_deep, sizeof *walk->frames);
+    give(walk, walk->values, k->loops.count, sizeof *walk->values);
+    give(walk, walk->lives, k->tensors.count, sizeof *walk->lives);
+    give(walk, walk->accesses, walk->access_room, sizeof *walk->accesses);
+    give(walk, walk->completions, walk->completion_room, sizeof *walk->completions);
+    const spad_host host = walk->host;
+    spad__free(&host, walk, sizeof *walk);
+}
+
+/* ---- questions -------------------------------------------------------------------- */
+
+const int64_t *spad_walk_values(const spad_walk *walk) {
+    return walk->values;
+}
+
+static bool is_loop(const spad_walk *walk, size_t frame_number) {
+    const size_t statement = walk->frames[frame_number].statement;
+    return walk->kernel->statements.items[statement].kind == SPAD_STATEMENT_FOR;
+}
+
+size_t spad_walk_depth(const spad_walk *walk) {
+    size_t depth = 0;
+    for (size_t i = 0; i < walk->frame_count; i++) depth += is_loop(walk, i);
+    return depth;
+}
+
+int64_t spad_walk_loop(const spad_walk *walk, size_t depth) {
+    for (size_t i = 0; i < walk->frame_count; i++) {
+        if (!is_loop(walk, i)) continue;
+        if (depth-- == 0) return walk->kernel->statements.items[walk->frames[i].statement].item;
+    }
+    return -1;
+}
+
+/* ---- control ---------------------------------------------------------------------- */
+
+static bool holds(const spad_walk *walk, const spad_comparison *comparison) {
+    const int64_t a = spad__walk_value(walk, comparison->left);
+    const int64_t b = spad__walk_value(walk, comparison->right);
+    switch (comparison->relation) {
+    case SPAD_EQUAL: return a == b;
+    case SPAD_NOT_EQUAL: return a != b;
+    case SPAD_LESS: return a < b;
+    case SPAD_LESS_EQUAL: return a <= b;
+    case SPAD_GREATER: return a > b;
+    default: return a >= b;
+    }
+}
+
+static size_t branch(const spad_walk *walk, const spad_statement *s) {
+    bool all = true;
+    for (size_t i = 0; i < s->comparison_count && all; i++) all = holds(walk, &s->comparisons[i]);
+    if (all) return walk->at + 1;
+    return s->item >= 0 ? (size_t)s->item + 1 : s->end;
+}
+
+static void tell_iteration(spad_walk *walk, const spad__walk_frame *top) {
+    const int64_t loop = walk->kernel->statements.items[top->statement].item;
+    walk->event.kind = SPAD_WALK_ITERATION;
+    walk->event.statement = (int64_t)top->statement;
+    walk->event.loop = loop;
+    walk->event.value = walk->values[loop];
+}
+
+/* The cursor is at the end of the innermost frame: the next iteration, or its end. */
+static spad_status leave_frame(spad_walk *walk) {
+    const spad__walk_frame *top = &walk->frames[walk->frame_count - 1];
+    const spad_statement *s = &walk->kernel->statements.items[top->statement];
+    walk->event.statement = (int64_t)top->statement;
+    if (s->kind == SPAD_STATEMENT_FOR) {
+        const spad_kernel_loop *loop = &walk->kernel->loops.items[s->item];
+        if (walk->values[s->item] + 1 < loop->end.value) {
+            walk->values[s->item]++;
+            walk->at = top->statement + 1;
+            tell_iteration(walk, top);
+            return SPAD_OK;
+        }
+        walk->event.kind = SPAD_WALK_LOOP_END;
+        walk->event.loop = s->item;
+    } else if (s->kind == SPAD_STATEMENT_SCOPE) {
+        walk->event.kind = SPAD_WALK_SCOPE_CLOSE;
+        const spad_status status = spad__walk_close_scope(walk, s);
+        if (status != SPAD_OK) return status;
+    } else {
+        walk->event.kind = SPAD_WALK_AGENT_END;
+        walk->event.agent = walk->agent;
+        walk->agent = 0;
+    }
+    walk->frame_count--;
+    return SPAD_OK;
+}
+
+void spad__walk_push(spad_walk *walk, size_t statement) {
+    walk->frames[walk->frame_count++] = (spad__walk_frame){.statement = statement};
+}
+
+/* Enters a loop, unless nothing in it can happen. */
+static bool enter_loop(spad_walk *walk, const spad_statement *s) {
+    const spad_kernel_loop *loop = &walk->kernel->loops.items[s->item];
+    if (loop->begin.value == loop->end.value || s->end == walk->at + 1) {
+        walk->at = s->end;
+        return false;
+    }
+    walk->values[s->item] = loop->begin.value;
+    spad__walk_push(walk, walk->at);
+    walk->frames[walk->frame_count - 1].begins = true;
+    walk->event.kind = SPAD_WALK_LOOP_BEGIN;
+    walk->event.loop = s->item;
+    walk->at++;
+    return true;
+}
+
+/* An agent's block: main passes by, and a walk of all goes in. */
+static void meet_agent(spad_walk *walk, const spad_statement *s) {
+    if (!walk->forked) {
+        walk->forked = true;
+        walk->event.kind = SPAD_WALK_FORK;
+        if (walk->options.agent != 0) return;
+        while (walk->at < walk->stop &&
+               walk->kernel->statements.items[walk->at].kind == SPAD_STATEMENT_AGENT) {
+            walk->at = walk->kernel->statements.items[walk->at].end;
+        }
+        return;
+    }
+    spad__walk_push(walk, walk->at);
+    walk->agent = s->item;
+    walk->event.kind = SPAD_WALK_AGENT_BEGIN;
+    walk->event.agent = s->item;
+    walk->at++;
+}
+
+/* One step on; *told: it is an event. */
+static spad_status step(spad_walk *walk, bool *told) {
+    *told = true;
+    if (walk->frame_count > 0) {
+        spad__walk_frame *top = &walk->frames[walk->frame_count - 1];
+        if (top->begins) {
+            top->begins = false;
+            tell_iteration(walk, top);
+            return SPAD_OK;
+        }
+        if (walk->at == walk->kernel->statements.items[top->statement].end) {
+            return leave_frame(walk);
+        }
+    }
+    const bool over = walk->at == walk->stop;
+    const spad_statement *s = over ? NULL : &walk->kernel->statements.items[walk->at];
+    const bool at_agent = !over && s->kind == SPAD_STATEMENT_AGENT;
+    if (walk->forked && !walk->joined && !at_agent && walk->frame_count == 0) {
+        walk->joined = true;
+        walk->event.kind = SPAD_WALK_JOIN;
+        return SPAD_OK;
+    }
+    if (over) {
+        walk->event.kind = SPAD_WALK_END;
+        return SPAD_OK;
+    }
+    walk->event.statement = (int64_t)walk->at;
+    switch (s->kind) {
+    case SPAD_STATEMENT_FOR: *told = enter_loop(walk, s); return SPAD_OK;
+    case SPAD_STATEMENT_IF:
+        walk->at = branch(walk, s);
+        *told = false;
+        return SPAD_OK;
+    case SPAD_STATEMENT_ELSE:
+        walk->at = s->end;
+        *told = false;
+        return SPAD_OK;
+    case SPAD_STATEMENT_AGENT: meet_agent(walk, s); return SPAD_OK;
+    default: break;
+    }
+    const size_t number = walk->at++;
+    switch (s->kind) {
+    case SPAD_STATEMENT_TENSOR: return spad__walk_tensor(walk, s);
+    case SPAD_STATEMENT_SCOPE: return spad__walk_open_scope(walk, s, number);
+    case SPAD_STATEMENT_SECTION: return spad__walk_next_section(walk, s);
+    case SPAD_STATEMENT_OPERATION: return spad__walk_operation(walk, s);
+    case SPAD_STATEMENT_ALLOC:
+    case SPAD_STATEMENT_FREE: return spad__walk_tile(walk, s);
+    default: return spad__walk_sync(walk, s);
+    }
+}
+
+spad_status spad_walk_jump(spad_walk *walk, int64_t value, spad_error *error) {
+    if (walk->failed != SPAD_OK || walk->event.kind != SPAD_WALK_ITERATION) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "a jump starts at an iteration event of a loop");
+    }
+    const int64_t number = walk->event.loop;
+    const spad_kernel_loop *loop = &walk->kernel->loops.items[number];
+    if (value < walk->values[number] || value >= loop->end.value) {
+        spad__fail(error, SPAD_ERR_BOUNDS, "loop '%s' goes on from %lld to %lld, not to %lld",
+                   loop->name, (long long)walk->values[number], (long long)loop->end.value - 1,
+                   (long long)value);
+        spad__fact_names(error, loop->name, NULL);
+        return SPAD_ERR_BOUNDS;
+    }
+    walk->values[number] = value;
+    return SPAD_OK;
+}
+
+spad_status spad_walk_next(const spad_walk_event **out, spad_walk *walk, spad_error *error) {
+    *out = NULL;
+    bool told = false;
+    while (walk->failed == SPAD_OK && !told) {
+        walk->event = (spad_walk_event){.time = walk->time,
+                                        .statement = -1,
+                                        .agent = walk->agent,
+                                        .loop = -1,
+                                        .tensor = -1,
+                                        .tile = -1,
+                                        .object = -1};
+        walk->failed = step(walk, &told);
+    }
+    if (walk->failed != SPAD_OK) {
+        if (error != NULL) *error = walk->error;
+        return walk->failed;
+    }
+    if (walk->event.kind != SPAD_WALK_END) walk->time++;
+    *out = &walk->event;
+    return SPAD_OK;
+}

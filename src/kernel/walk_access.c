@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The walk: from index expressions to tiles, slots and rectangles, and to concrete
+ * amounts. O(dimensions) per access.
+ */
+#include "kernel/walk.h"
+
+#include <stdio.h>
+
+#include "base/checked.h"
+#include "kernel/place.h"
+
+/* ---- failures --------------------------------------------------------------------- */
+
+/* "; iteration i = 3, j = 0", or nothing outside of loops. */
+static void describe_iteration(const spad_walk *walk, char *field, size_t size) {
+    size_t used = 0;
+    field[0] = '\0';
+    const size_t depth = spad_walk_depth(walk);
+    for (size_t d = 0; d < depth && used < size; d++) {
+        const int64_t loop = spad_walk_loop(walk, d);
+        const int more =
+            snprintf(field + used, size - used, "%s%s = %lld", d == 0 ? "; iteration " : ", ",
+                     walk->kernel->loops.items[loop].name, (long long)walk->values[loop]);
+        used += (size_t)more;
+    }
+}
+
+int64_t spad__walk_value(const spad_walk *walk, spad_expr expr) {
+    return spad_kernel_evaluate(walk->kernel, expr, walk->values);
+}
+
+static spad_status fail_bounds(spad_walk *walk, const char *name, spad_place place, int64_t value,
+                               int64_t extent) {
+    char iteration[160];
+    describe_iteration(walk, iteration, sizeof iteration);
+    spad__fail(&walk->error, SPAD_ERR_BOUNDS, "index %lld is outside '%s', which has %lld%s",
+               (long long)value, name, (long long)extent, iteration);
+    spad__fact_names(&walk->error, name, NULL);
+    spad__fact_amounts(&walk->error, value, extent, SPAD_NO_FACT);
+    spad__fact_kernel(walk->kernel, place, &walk->error);
+    return SPAD_ERR_BOUNDS;
+}
+
+static spad_status fail_amount(spad_walk *walk, spad_place place, const char *what, int64_t value) {
+    char iteration[160];
+    describe_iteration(walk, iteration, sizeof iteration);
+    spad__fail(&walk->error, SPAD_ERR_ARGUMENT, "%s of %lld%s", what, (long long)value, iteration);
+    spad__fact_kernel(walk->kernel, place, &walk->error);
+    return SPAD_ERR_ARGUMENT;
+}
+
+/* The values of index expressions, and the row-major number that they make. */
+static spad_status find_index(spad_walk *walk, const char *name, spad_amounts dims,
+                              const spad_expr *exprs, spad_place place, int64_t *index,
+                              int64_t *number) {
+    *number = 0;
+    for (size_t i = 0; i < dims.count; i++) {
+        const int64_t extent = dims.items[i].value;
+        index[i] = spad__walk_value(walk, exprs[i]);
+        if (index[i] < 0 || index[i] >= extent) {
+            return fail_bounds(walk, name, place, index[i], extent);
+        }
+        *number = *number * extent + index[i];
+    }
+    return SPAD_OK;
+}
+
+spad_status spad__walk_number(spad_walk *walk, const char *name, spad_amounts dims,
+                              const spad_expr *exprs, spad_place place, int64_t *number) {
+    int64_t index[SPAD_RANK_MAX];
+    return find_index(walk, name, dims, exprs, place, index, number);
+}
+
+/* ---- accesses --------------------------------------------------------------------- */
+
+static void place_scoped_tile(const spad_walk *walk, const spad_kernel_tensor *tensor, int64_t tile,
+                              spad_walk_access *access) {
+    const spad__walk_scoped_tensor *scoped = &walk->scoped[access->home];
+    access->live = scoped->live;
+    access->placed = true;
+    access->tile_rect = scoped->rects[tile];
+    if (tensor->mode == SPAD_MODE_STACK && access->live) {
+        const spad__walk_frame *scope = &walk->frames[scoped->scope - 1];
+        access->live = scope->increments - scoped->increments < scope->sections;
+    }
+}
+
+/* Fills in home, slot and the rectangle of the whole tile, which has that index. */
+static void place_tile(const spad_walk *walk, const spad_kernel_tensor *tensor,
+                       const int64_t *index, spad_walk_access *access) {
+    const spad_kernel_tensor *home = tensor;
+    int64_t tile = access->tile;
+    int64_t offset = 0;
+    int64_t home_index[SPAD_RANK_MAX];
+    access->home = tensor->home;
+    if (tensor->mode == SPAD_MODE_ALIAS) {
+        home = &walk->kernel->tensors.items[tensor->home];
+        offset = tensor->home_byte;
+        if (tensor->home_tile >= 0) {
+            offset += tile % tensor->slots * tensor->home_step;
+            tile = tensor->home_tile;
+            spad__tile_index(home, tile, home_index);
+            index = home_index;
+        }
+    }
+    access->slot = spad__tile_slot(home, tile, index);
+    access->live = true;
+    access->placed = spad__tile_place(walk->kernel, home, tile, index, &access->tile_rect);
+    if (home->mode == SPAD_MODE_STACK || home->mode == SPAD_MODE_HEAP) {
+        place_scoped_tile(walk, home, tile, access);
+    } else if (!access->placed && walk->options.place != NULL) {
+        spad_rect rect = access->tile_rect;
+        access->placed = walk->options.place(walk->options.ctx, tensor->home, access->slot, &rect);
+        if (access->placed) {
+            access->tile_rect.lane = rect.lane;
+            access->tile_rect.byte = rect.byte;
+        }
+    }
+    access->tile_rect.byte += offset;
+    access->tile_rect.lanes = tensor->tile_lanes;
+    access->tile_rect.bytes = tensor->tile_bytes;
+}
+
+/* The part of the tile that the ranges name. */
+static spad_status cut_tile(spad_walk *walk, const spad_kernel_tensor *tensor,
+                            const spad_kernel_access *row, spad_walk_access *access) {
+    int64_t from[SPAD_RANK_MAX];
+    int64_t to[SPAD_RANK_MAX];
+    for (size_t i = 0; i < row->range_count; i++) {
+        const spad_expr_range range = row->ranges[i];
+        const int64_t extent = tensor->dims.items[i].value;
+        from[i] = range.from != 0 ? spad__walk_value(walk, range.from) : 0;
+        if (from[i] < 0 || from[i] >= extent) {
+            return fail_bounds(walk, tensor->name, row->place, from[i], extent);
+        }
+        to[i] = range.to != 0     ? spad__walk_value(walk, range.to)
+                : range.from != 0 ? from[i] + 1
+                                  : extent;
+        if (to[i] <= from[i]) {
+            return fail_amount(walk, row->place, "a range with a length", to[i] - from[i]);
+        }
+        if (to[i] > extent) {
+            return fail_bounds(walk, tensor->name, row->place, to[i] - 1, extent);
+        }
+    }
+    spad__part part;
+    const bool lanes_first = walk->kernel->target->spaces[tensor->space].lanes > 1;
+    if (!spad__part_of_tile(tensor, lanes_first, from, to, &part)) {
+        spad__fail(&walk->error, SPAD_ERR_SHAPE,
+                   "this part of '%s' is not evenly spaced pieces of bytes; cut fewer dimensions",
+                   tensor->name);
+        spad__fact_kernel(walk->kernel, row->place, &walk->error);
+        return SPAD_ERR_SHAPE;
+    }
+    access->rect.lane += part.lane;
+    access->rect.lanes = part.lanes;
+    access->rect.byte += part.byte;
+    access->rect.bytes = part.bytes;
+    access->runs = part.runs;
+    access->stride = part.stride;
+    return SPAD_OK;
+}
+
+static spad_status resolve_access(spad_walk *walk, size_t number, spad_walk_access *access) {
+    const spad_kernel_access *row = &walk->kernel->accesses.items[number];
+    const spad_kernel_tensor *tensor = &walk->kernel->tensors.items[row->tensor];
+    int64_t index[SPAD_RANK_MAX];
+    const spad_status status = find_index(walk, tensor->name, tensor->blocks, row->index,
+                                          row->place, index, &access->tile);
+    if (status != SPAD_OK) return status;
+    access->row = number;
+    access->tensor = row->tensor;
+    access->kind = row->kind;
+    access->life = spad__max(walk->lives[row->tensor] - 1, 0);
+    place_tile(walk, tensor, index, access);
+    access->rect = access->tile_rect;
+    access->runs = 1;
+    access->stride = 0;
+    return row->range_count > 0 ? cut_tile(walk, tensor, row, access) : SPAD_OK;
+}
+
+/* Bytes that an operation writes. */
+static spad_status written_bytes(spad_walk *walk, spad_place place, int64_t *bytes) {
+    *bytes = 0;
+    for (size_t i = 0; i < walk->event.access_count; i++) {
+        const spad_walk_access *access = &walk->accesses[i];
+        if ((access->kind & SPAD_ACCESS_WRITE) == 0) continue;
+        const int64_t size = access->rect.lanes * access->rect.bytes * access->runs;
+        if (!spad__add(*bytes, size, bytes)) {
+            return fail_amount(walk, place, "a delivery of more than", INT64_MAX);
+        }
+    }
+    return SPAD_OK;
+}
+
+static spad_status resolve_completion(spad_walk *walk, size_t number,
+                                      spad_walk_completion *completion) {
+    const spad_kernel_completion *row = &walk->kernel->completions.items[number];
+    const spad_kernel_sync *sync = &walk->kernel->syncs.items[row->object];
+    *completion = (spad_walk_completion){
+        .row = number, .kind = row->kind, .object = row->object, .amount = 1, .flags = row->flags};
+    spad_status status = spad__walk_number(walk, sync->name, sync->dims, row->index, row->place,
+                                           &completion->element);
+    if (status != SPAD_OK) return status;
+    if (row->amount != 0) {
+        completion->amount = spad__walk_value(walk, row->amount);
+        if (completion->amount < 1) {
+            return fail_amount(walk, row->place, "an amount", completion->amount);
+        }
+    } else if (row->kind == SPAD_COMPLETION_DELIVER) {
+        status = written_bytes(walk, row->place, &completion->amount);
+    }
+    return status;
+}
+
+spad_status spad__walk_operation(spad_walk *walk, const spad_statement *s) {
+    spad_walk_event *event = &walk->event;
+    event->kind = SPAD_WALK_OPERATION;
+    event->accesses = walk->accesses;
+    event->completions = walk->completions;
+    for (size_t i = 0; i < s->access_count; i++) {
+        const spad_status status = resolve_access(walk, s->first_access + i, &walk->accesses[i]);
+        if (status != SPAD_OK) return status;
+        event->access_count = i + 1;
+    }
+    for (size_t i = 0; i < s->completion_count; i++) {
+        const spad_status status =
+            resolve_completion(walk, s->first_completion + i, &walk->completions[i]);
+        if (status != SPAD_OK) return status;
+        event->completion_count = i + 1;
+    }
+    if (s->cost_kind != SPAD_COST_TARGET) {
+        event->cost = spad__walk_value(walk, s->cost);
+        if (event->cost < 0) return fail_amount(walk, s->place, "a cost", event->cost);
+    }
+    return SPAD_OK;
+}
+
+/* ---- synchronisation -------------------------------------------------------------- */
+
+spad_status spad__walk_sync(spad_walk *walk, const spad_statement *s) {
+    spad_walk_event *event = &walk->event;
+    event->kind = SPAD_WALK_SYNC;
+    if (s->item >= 0) {
+        const spad_kernel_sync *sync = &walk->kernel->syncs.items[s->item];
+        event->object = s->item;
+        const spad_status status =
+            spad__walk_number(walk, sync->name, sync->dims, s->index, s->place, &event->element);
+        if (status != SPAD_OK) return status;
+    }
+    if (s->amount != 0) event->amount = spad__walk_value(walk, s->amount);
+    if (s->expect != 0) event->expect = spad__walk_value(walk, s->expect);
+    const bool parity = s->kind == SPAD_STATEMENT_WAIT_PARITY;
+    const bool counts = s->kind == SPAD_STATEMENT_SYNC || s->kind == SPAD_STATEMENT_ARRIVE ||
+                        s->kind == SPAD_STATEMENT_SIGNAL || s->kind == SPAD_STATEMENT_TAKE ||
+                        s->kind == SPAD_STATEMENT_INIT;
+    if (event->amount < (counts ? 1 : 0) || (parity && event->amount > 1)) {
+        return fail_amount(walk, s->place, parity ? "a parity" : "an amount", event->amount);
+    }
+    if (event->expect < 0) return fail_amount(walk, s->place, "an expectation", event->expect);
+    return SPAD_OK;
+}

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Kernels as text: first what is declared for the whole kernel, then the
+ * statements. Numbers are written as the kernel has them, with their parameters.
+ * Reading the text back gives the same tables in the same order.
+ */
+#include <string.h>
+
+#include "base/lexer.h"
+#include "base/text.h"
+#include "kernel/kernel.h"
+#include "kernel/place.h"
+
+typedef struct writer {
+    spad__out out;
+    const spad_kernel *kernel;
+    size_t depth;
+} writer;
+
+/* ---- numbers ---------------------------------------------------------------------- */
+
+static void put_expr(writer *w, spad_expr expr) {
+    char text[SPAD__EXPR_TEXT_MAX];
+    spad__expr_text(w->kernel, expr, text, sizeof text);
+    spad__out_string(&w->out, text);
+}
+
+static void put_amount(writer *w, spad_amount amount) {
+    if (amount.expr != 0) {
+        put_expr(w, amount.expr);
+    } else if (amount.value == INT64_MIN) { /* its digits alone do not fit */
+        spad__out_string(&w->out, "-9223372036854775807 - 1");
+    } else {
+        spad__out_format(&w->out, "%lld", (long long)amount.value);
+    }
+}
+
+static void put_list(writer *w, spad_amounts list, const char *open, const char *close) {
+    spad__out_string(&w->out, open);
+    for (size_t i = 0; i < list.count; i++) {
+        if (i > 0) spad__out_string(&w->out, ", ");
+        put_amount(w, list.items[i]);
+    }
+    spad__out_string(&w->out, close);
+}
+
+static void put_word(writer *w, const char *word, spad_expr expr) {
+    if (expr == 0) return;
+    spad__out_format(&w->out, " %s ", word);
+    put_expr(w, expr);
+}
+
+/* A clause with a number, unless it is 0. */
+static void put_clause(writer *w, const char *word, spad_amount amount) {
+    if (amount.value == 0 && amount.expr == 0) return;
+    spad__out_format(&w->out, " %s ", word);
+    put_amount(w, amount);
+}
+
+static void put_counts(writer *w, const char *word, spad_amounts list) {
+    if (list.count == 0) return;
+    spad__out_format(&w->out, " %s ", word);
+    put_list(w, list, list.count > 1 ? "[" : "", list.count > 1 ? "]" : "");
+}
+
+/* ---- declarations ----------------------------------------------------------------- */
+
+static void put_params(writer *w) {
+    for (size_t i = 0; i < w->kernel->params.count; i++) {
+        const spad_kernel_param *param = &w->kernel->params.items[i];
+        const spad_amount now = {.value = param->value};
+        spad__out_format(&w->out, "param %s = ", param->name);
+        put_amount(w, param->value == param->preset.value ? param->preset : now);
+        spad__out_string(&w->out, "\n");
+    }
+}
+
+static void put_regions(writer *w) {
+    static const char *const behaviours[] = {[SPAD_STACK_EXACT] = "",
+                                             [SPAD_STACK_LIBRARY_2026_04] = " as library_2026_04",
+                                             [SPAD_STACK_LIBRARY_LATER] = " as library_later"};
+    for (size_t i = 0; i < w->kernel->regions.count; i++) {
+        const spad_kernel_region *region = &w->kernel->regions.items[i];
+        spad__out_string(&w->out, "region ");
+        spad__out_name(&w->out, w->kernel->target->spaces[region->space].name);
+        spad__out_string(&w->out, " ");
+        put_amount(w, region->lower);
+        spad__out_string(&w->out, "..");
+        put_amount(w, region->upper);
+        spad__out_format(&w->out, "%s\n", behaviours[region->behaviour]);
+    }
+}
+
+static void put_units(writer *w) {
+    static const char *const orders[SPAD_UNIT_ORDERS] = {[SPAD_UNIT_FREE] = "free",
+                                                         [SPAD_UNIT_FIFO] = "fifo",
+                                                         [SPAD_UNIT_SERIAL] = "serial",
+                                                         [SPAD_UNIT_SAME] = "same"};
+    for (size_t i = 0; i < w->kernel->units.count; i++) {
+        const spad_kernel_unit *unit = &w->kernel->units.items[i];
+        const char *engine = w->kernel->target->engines[unit->engine].name;
+        spad__out_format(&w->out, "unit %s", unit->name);
+        if (strcmp(engine, unit->name) != 0) {
+            spad__out_string(&w->out, " on ");
+            spad__out_name(&w->out, engine);
+        }
+        spad__out_format(&w->out, " %s%s\n", orders[unit->order], unit->proxy ? " proxy" : "");
+    }
+}
+
+static void put_syncs(writer *w) {
+    static const char *const words[SPAD_SYNC_KINDS] = {[SPAD_SYNC_BARRIER] = "barrier",
+                                                       [SPAD_SYNC_COUNTER] = "counter",
+                                                       [SPAD_SYNC_MBARRIER] = "mbarrier",
+                                                       [SPAD_SYNC_GROUP] = "group"};
+    for (size_t i = 0; i < w->kernel->syncs.count; i++) {
+        const spad_kernel_sync *sync = &w->kernel->syncs.items[i];
+        spad__out_format(&w->out, "%s %s", words[sync->kind], sync->name);
+        if (sync->dims.count > 0) put_list(w, sync->dims, "[", "]");
+        if (sync->kind == SPAD_SYNC_COUNTER) {
+            put_clause(w, "=", sync->count);
+        } else if (sync->kind != SPAD_SYNC_GROUP) {
+            spad__out_string(&w->out, " count ");
+            put_amount(w, sync->count);
+        }
+        spad__out_string(&w->out, "\n");
+    }
+}
+
+static void put_alias(writer *w, const spad_kernel_tensor *tensor) {
+    const spad_kernel_tensor *other = &w->kernel->tensors.items[tensor->alias_of];
+    spad__out_format(&w->out, " alias of %s", other->name);
+    if (other->blocks.count > 0 && tensor->alias_tile >= 0) {
+        int64_t index[SPAD_RANK_MAX];
+        spad__tile_index(other, tensor->alias_tile, index);
+        for (size_t i = 0; i < other->blocks.count; i++) {
+            spad__out_format(&w->out, "%s%lld", i == 0 ? "[" : ", ", (long long)index[i]);
+        }
+        spad__out_string(&w->out, "]");
+    }
+    put_clause(w, "+", tensor->byte);
+}
+
+static void put_tensor(writer *w, const spad_kernel_tensor *tensor) {
+    spad__out_format(&w->out, "tensor %s : ", tensor->name);
+    spad__out_name(&w->out, w->kernel->target->spaces[tensor->space].name);
+    spad__out_format(&w->out, " %s", spad_dtype_name(tensor->dtype));
+    if (tensor->blocks.count > 0) put_list(w, tensor->blocks, " [", "]");
+    put_list(w, tensor->dims, " (", ")");
+    if (tensor->mode == SPAD_MODE_ALIAS) {
+        put_alias(w, tensor);
+    } else if (tensor->mode == SPAD_MODE_AT) {
+        spad__out_string(&w->out, " at ");
+        put_amount(w, tensor->byte);
+    } else if (tensor->mode == SPAD_MODE_MOD) {
+        spad__out_string(&w->out, " mod");
+        put_clause(w, "base", tensor->byte);
+    } else if (tensor->mode != SPAD_MODE_AUTO) {
+        spad__out_format(&w->out, " %s", spad_mode_name(tensor->mode));
+    }
+    put_counts(w, "ring", tensor->ring);
+    put_clause(w, "lane", tensor->lane);
+    put_clause(w, "bank", tensor->bank);
+    put_clause(w, "step", tensor->step);
+    put_counts(w, "free", tensor->free);
+    put_counts(w, "par", tensor->par);
+    put_counts(w, "banks", tensor->banks);
+    put_clause(w, "align", tensor->align);
+    if (tensor->flags == SPAD_TENSOR_PERSISTENT) {
+        spad__out_string(&w->out, " persistent");
+    } else if (tensor->flags != 0) {
+        const bool input = (tensor->flags & SPAD_TENSOR_INPUT) != 0;
+        spad__out_string(&w->out, input ? " input" : " output");
+    }
+}
+
+/* ---- statements ------------------------------------------------------------------- */
+
+static void put_index(writer *w, const spad_expr *index, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        spad__out_string(&w->out, i == 0 ? "[" : ", ");
+        put_expr(w, index[i]);
+    }
+    if (count > 0) spad__out_string(&w->out, "]");
+}
+
+static void put_access(writer *w, const spad_kernel_access *access) {
+    spad__out_string(&w->out, w->kernel->tensors.items[access->tensor].name);
+    put_index(w, access->index, access->index_count);
+    for (size_t i = 0; i < access->range_count; i++) {
+        const spad_expr_range range = access->ranges[i];
+        spad__out_string(&w->out, i == 0 ? "(" : ", ");
+        if (range.from != 0) put_expr(w, range.from);
+        if (range.from == 0 || range.to != 0) spad__out_string(&w->out, "..");
+        if (range.to != 0) put_expr(w, range.to);
+    }
+    if (access->range_count > 0) spad__out_string(&w->out, ")");
+}
+
+/* Accesses in their order: a word for every run of one kind. */
+static void put_accesses(writer *w, const spad_statement *s) {
+    static const char *const words[] = {[SPAD_ACCESS_READ] = " reads ",
+                                        [SPAD_ACCESS_WRITE] = " writes ",
+                                        [SPAD_ACCESS_UPDATE] = " updates "};
+    unsigned kind = 0;
+    for (size_t i = 0; i < s->access_count; i++) {
+        const spad_kernel_access *access = &w->kernel->accesses.items[s->first_access + i];
+        spad__out_string(&w->out, access->kind == kind ? ", " : words[access->kind]);
+        kind = access->kind;
+        put_access(w, access);
+    }
+}
+
+static void put_completion(writer *w, const spad_kernel_completion *completion) {
+    static const char *const words[] = {[SPAD_COMPLETION_DELIVER] = " delivers ",
+                                        [SPAD_COMPLETION_ARRIVE] = " arrives ",
+                                        [SPAD_COMPLETION_SIGNAL] = " signals "};
+    spad__out_string(&w->out, words[completion->kind]);
+    spad__out_string(&w->out, w->kernel->syncs.items[completion->object].name);
+    put_index(w, completion->index, completion->index_count);
+    put_word(w, "by", completion->amount);
+    if ((completion->flags & SPAD_SYNC_READS) != 0) spad__out_string(&w->out, " after reads");
+}
+
+static void put_operation(writer *w, const spad_statement *s) {
+    const char *runner = s->unit >= 0 ? w->kernel->units.items[s->unit].name
+                                      : w->kernel->target->engines[s->engine].name;
+    if (spad__is_kernel_word(runner)) {
+        spad__out_quoted(&w->out, runner);
+    } else {
+        spad__out_name(&w->out, runner);
+    }
+    spad__out_string(&w->out, " ");
+    spad__out_string(&w->out, s->name);
+    put_accesses(w, s);
+    if (s->group >= 0) {
+        spad__out_string(&w->out, " in ");
+        spad__out_string(&w->out, w->kernel->syncs.items[s->group].name);
+    }
+    for (size_t i = 0; i < s->completion_count; i++) {
+        put_completion(w, &w->kernel->completions.items[s->first_completion + i]);
+    }
+    if (s->cost_kind != SPAD_COST_TARGET) {
+        put_word(w, "cost", s->cost);
+        spad__out_string(&w->out, s->cost_kind == SPAD_COST_NS ? " ns" : " cycles");
+    }
+}
+
+static void put_sync(writer *w, const spad_statement *s) {
+    static const char *const amounts[SPAD_STATEMENT_KINDS] = {
+        [SPAD_STATEMENT_WAIT_VALUE] = ">=",
+        [SPAD_STATEMENT_WAIT_PARITY] = "parity",
+        [SPAD_STATEMENT_WAIT_GROUP] = "pending",
+        [SPAD_STATEMENT_INIT] = "count",
+    };
+    spad__out_string(&w->out, spad_statement_word(s->kind));
+    if (s->kind == SPAD_STATEMENT_DRAIN) {
+        spad__out_string(&w->out, " ");
+        spad__out_string(&w->out, s->unit >= 0 ? w->kernel->units.items[s->unit].name : "all");
+        return;
+    }
+    if (s->kind == SPAD_STATEMENT_FENCE) return;
+    spad__out_string(&w->out, " ");
+    spad__out_string(&w->out, w->kernel->syncs.items[s->item].name);
+    put_index(w, s->index, s->index_count);
+    put_word(w, amounts[s->kind] != NULL ? amounts[s->kind] : "by", s->amount);
+    put_word(w, "expect", s->expect);
+    if (s->unit >= 0) {
+        spad__out_string(&w->out, " on ");
+        spad__out_string(&w->out, w->kernel->units.items[s->unit].name);
+    }
+    if ((s->flags & SPAD_SYNC_READS) != 0) spad__out_string(&w->out, " reads");
+    if ((s->flags & SPAD_SYNC_DROP) != 0) spad__out_string(&w->out, " drop");
+    if ((s->flags & SPAD_SYNC_RELAXED) != 0) spad__out_string(&w->out, " relaxed");
+}
+
+static void put_for(writer *w, const spad_statement *s) {
+    const spad_kernel_loop *loop = &w->kernel->loops.items[s->item];
+    spad__out_string(&w->out, "for ");
+    spad__out_string(&w->out, loop->name);
+    spad__out_string(&w->out, " in ");
+    put_amount(w, loop->begin);
+    spad__out_string(&w->out, "..");
+    put_amount(w, loop->end);
+    spad__out_string(&w->out, loop->parallel ? " parallel {" : " {");
+}
+
+static void put_if(writer *w, const spad_statement *s) {
+    static const char *const relations[SPAD_RELATIONS] = {
+        [SPAD_EQUAL] = " == ",      [SPAD_NOT_EQUAL] = " != ", [SPAD_LESS] = " < ",
+        [SPAD_LESS_EQUAL] = " <= ", [SPAD_GREATER] = " > ",    [SPAD_GREATER_EQUAL] = " >= "};
+    for (size_t i = 0; i < s->comparison_count; i++) {
+        const spad_comparison *comparison = &s->comparisons[i];
+        spad__out_string(&w->out, i == 0 ? "if " : " and ");
+        put_expr(w, comparison->left);
+        spad__out_string(&w->out, relations[comparison->relation]);
+        put_expr(w, comparison->right);
+    }
+    spad__out_string(&w->out, " {");
+}
+
+static void put_statement(writer *w, const spad_statement *s) {
+    switch (s->kind) {
+    case SPAD_STATEMENT_TENSOR: put_tensor(w, &w->kernel->tensors.items[s->item]); break;
+    case SPAD_STATEMENT_FOR: put_for(w, s); break;
+    case SPAD_STATEMENT_IF: put_if(w, s); break;
+    case SPAD_STATEMENT_ELSE: spad__out_string(&w->out, "} else {"); break;
+    case SPAD_STATEMENT_SCOPE:
+        spad__out_string(&w->out, "scope ");
+        spad__out_string(&w->out, s->name);
+        put_word(w, "sections", s->amount);
+        spad__out_string(&w->out, " {");
+        break;
+    case SPAD_STATEMENT_AGENT:
+        spad__out_string(&w->out, "agent ");
+        spad__out_string(&w->out, s->name);
+        spad__out_string(&w->out, " {");
+        break;
+    case SPAD_STATEMENT_OPERATION: put_operation(w, s); break;
+    case SPAD_STATEMENT_SECTION: spad__out_string(&w->out, "next section"); break;
+    case SPAD_STATEMENT_ALLOC:
+    case SPAD_STATEMENT_FREE:
+        spad__out_string(&w->out, spad_statement_word(s->kind));
+        spad__out_string(&w->out, " ");
+        spad__out_string(&w->out, w->kernel->tensors.items[s->item].name);
+        put_index(w, s->index, s->index_count);
+        break;
+    default: put_sync(w, s); break;
+    }
+}
+
+static bool is_block(spad_statement_kind kind) {
+    return kind == SPAD_STATEMENT_FOR || kind == SPAD_STATEMENT_IF || kind == SPAD_STATEMENT_ELSE ||
+           kind == SPAD_STATEMENT_SCOPE || kind == SPAD_STATEMENT_AGENT;
+}
+
+/* Closes the blocks that end in front of a statement, innermost first. */
+static void close_blocks(writer *w, const size_t *open, size_t at) {
+    while (w->depth > 0 && w->kernel->statements.items[open[w->depth - 1]].end == at) {
+        spad__out_repeat(&w->out, "    ", (int64_t)--w->depth);
+        spad__out_string(&w->out, "}\n");
+    }
+}
+
+static void put_statements(writer *w) {
+    const spad_kernel *kernel = w->kernel;
+    size_t open[SPAD__BLOCKS_DEEP]; /* an else takes the place of its if */
+    for (size_t i = 0; i < kernel->statements.count; i++) {
+        const spad_statement *s = &kernel->statements.items[i];
+        close_blocks(w, open, i);
+        if (s->kind == SPAD_STATEMENT_ELSE) w->depth--;
+        spad__out_repeat(&w->out, "    ", (int64_t)w->depth);
+        put_statement(w, s);
+        spad__out_string(&w->out, "\n");
+        if (is_block(s->kind)) open[w->depth++] = i;
+    }
+    close_blocks(w, open, kernel->statements.count);
+}
+
+spad_status spad_kernel_write(const spad_kernel *kernel, const spad_sink *sink, spad_error *error) {
+    writer w = {.kernel = kernel};
+    spad__out_start(&w.out, sink);
+    spad__out_string(&w.out, "kernel ");
+    spad__out_string(&w.out, kernel->name);
+    spad__out_string(&w.out, " on ");
+    spad__out_name(&w.out, kernel->target->name);
+    if (kernel->about[0] != '\0') {
+        spad__out_string(&w.out, " ");
+        spad__out_quoted(&w.out, kernel->about);
+    }
+    spad__out_string(&w.out, "\n");
+    put_params(&w);
+    put_regions(&w);
+    put_units(&w);
+    put_syncs(&w);
+    put_statements(&w);
+    return spad__out_finish(&w.out, error);
+}

@@ -5,16 +5,8 @@
  * with each other, and its trace has one live entry for each physical tile; a
  * refused one changes nothing. Overlaps agree with a comparison of all pairs.
  */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "fuzz.h"
 #include "spad/spad.h"
-
-#define REQUIRE(condition)         \
-    do {                           \
-        if (!(condition)) abort(); \
-    } while (0)
 
 enum { RANK = 4, TENSORS = 12, SPOTS = 4096, LOOKED_AT = 64 };
 
@@ -203,8 +195,6 @@ static void check_kernel(spad_direct *direct, const spad_trace *trace) {
         REQUIRE(spad_trace_tensor(trace, i)->t_end != SPAD_OPEN_END);
     }
 }
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const char *const chips[] = {"trn1", "trn2", "trn3"};

@@ -4,37 +4,14 @@
  * promises of its tables, walks without harm, and what is written of it reads back to
  * the same text and the same walk.
  */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "fuzz.h"
 #include "spad/spad.h"
 
 enum { EVENTS_MAX = 3000 };
 
-#define REQUIRE(condition)         \
-    do {                           \
-        if (!(condition)) abort(); \
-    } while (0)
-
-typedef struct memory_text {
-    char *bytes;
-    size_t count;
-} memory_text;
-
-static int append(void *ctx, const char *bytes, size_t count) {
-    memory_text *text = ctx;
-    char *grown = realloc(text->bytes, text->count + count);
-    if (grown == NULL) return -1;
-    memcpy(grown + text->count, bytes, count);
-    text->bytes = grown;
-    text->count += count;
-    return 0;
-}
-
-static memory_text written(const spad_kernel *kernel) {
-    memory_text text = {0};
-    const spad_sink sink = {.write = append, .ctx = &text};
+static fuzz_text written(const spad_kernel *kernel) {
+    fuzz_text text = {0};
+    const spad_sink sink = {.write = fuzz_append, .ctx = &text};
     REQUIRE(spad_kernel_write(kernel, &sink, NULL) == SPAD_OK);
     return text;
 }
@@ -119,12 +96,12 @@ static int walk_both(const spad_kernel *kernel, const spad_kernel *again, int64_
 
 static void check_kernel(const spad_kernel *kernel) {
     check_tables(kernel);
-    const memory_text first = written(kernel);
+    const fuzz_text first = written(kernel);
     const spad_kernel_options options = {.target = spad_kernel_target(kernel)};
     spad_kernel *again;
     REQUIRE(spad_kernel_parse(&again, first.bytes, first.count, "again", &options, NULL, NULL) ==
             SPAD_OK);
-    const memory_text second = written(again);
+    const fuzz_text second = written(again);
     REQUIRE(first.count == second.count && memcmp(first.bytes, second.bytes, first.count) == 0);
     const int ended = walk_both(kernel, again, SPAD_WALK_ALL);
     const size_t agents = spad_kernel_agent_count(kernel);
@@ -147,13 +124,11 @@ static void check_faults(const spad_diagnostics *diagnostics) {
         REQUIRE(fault->line >= 1 && fault->column >= 1 && fault->width >= 1);
         REQUIRE(strpbrk(fault->message, "\n\r\x1b") == NULL);
     }
-    memory_text text = {0};
-    const spad_sink sink = {.write = append, .ctx = &text};
+    fuzz_text text = {0};
+    const spad_sink sink = {.write = fuzz_append, .ctx = &text};
     REQUIRE(spad_diagnostics_write(diagnostics, &sink, NULL) == SPAD_OK);
     free(text.bytes);
 }
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     spad_diagnostics *diagnostics;

@@ -7,11 +7,8 @@
  * Input: one byte of configuration, then calls: an operation byte and up to
  * three bytes of arguments each.
  */
-#include <stdlib.h>
-
+#include "fuzz.h"
 #include "spad/stack.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { REGION = 512, LIVE = 64 };
 
@@ -44,10 +41,6 @@ static int next(input *in) {
     return *in->data++;
 }
 
-static void require(bool condition) {
-    if (!condition) abort();
-}
-
 /* Overlaps between live tensors are counted; each was recorded when it arose. */
 static void check_sharing(const spad_stack *stack) {
     spad_stack_tensor live[LIVE];
@@ -59,7 +52,7 @@ static void check_sharing(const spad_stack *stack) {
             shared += spad_rect_overlaps(live[a].rect, live[b].rect);
         }
     }
-    require(shared <= spad_stack_overlap_count(stack));
+    REQUIRE(shared <= spad_stack_overlap_count(stack));
 }
 
 static spad_status call_alloc(spad_stack *stack, input *in, int op, spad_error *error) {
@@ -117,12 +110,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     spad_error error;
     spad_trace *trace = NULL;
     spad_stack *stack;
-    if (config & 4) require(spad_trace_create(&trace, &target, NULL, &error) == SPAD_OK);
+    if (config & 4) REQUIRE(spad_trace_create(&trace, &target, NULL, &error) == SPAD_OK);
     const spad_stack_options options = {.behaviour = (spad_stack_behaviour)(config % 3),
                                         .automatic = (config & 8) != 0,
                                         .default_heap = (config & 16) != 0,
                                         .trace = trace};
-    require(spad_stack_create(&stack, &target, config & 32 ? "banked" : "plain",
+    REQUIRE(spad_stack_create(&stack, &target, config & 32 ? "banked" : "plain",
                               config & 64 ? 7 : 0, REGION - (config & 64 ? 3 : 0), &options,
                               &error) == SPAD_OK);
     spad_stack_checkpoint marks[MARKS];
@@ -135,19 +128,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         const size_t events = trace != NULL ? spad_trace_event_count(trace) : 0;
         const spad_status status = call(stack, &in, marks, &error);
         if (status != SPAD_OK) {
-            require(spad_stack_free_space(stack) == free_before);
-            require(spad_stack_live(NULL, 0, stack) == live_before);
-            require(trace == NULL || spad_trace_event_count(trace) == events);
-            require(error.code == status && error.message[0] != '\0');
+            REQUIRE(spad_stack_free_space(stack) == free_before);
+            REQUIRE(spad_stack_live(NULL, 0, stack) == live_before);
+            REQUIRE(trace == NULL || spad_trace_event_count(trace) == events);
+            REQUIRE(error.code == status && error.message[0] != '\0');
         }
         if (spad_stack_is_automatic(stack)) always_placed = false;
         if (exact && always_placed) {
-            require(spad_stack_check(stack, &error) == SPAD_OK);
+            REQUIRE(spad_stack_check(stack, &error) == SPAD_OK);
             check_sharing(stack);
         }
     }
     const spad_sink sink = {.write = discard};
-    require(spad_stack_flush_log(stack, &sink, &error) == SPAD_OK);
+    REQUIRE(spad_stack_flush_log(stack, &sink, &error) == SPAD_OK);
     spad_stack_destroy(stack);
     spad_trace_destroy(trace);
     return 0;

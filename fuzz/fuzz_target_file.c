@@ -4,35 +4,12 @@
  * follows the rules of the format, writes without a fault, and what was written
  * reads back and writes to the same bytes.
  */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "fuzz.h"
 #include "spad/spad.h"
 
-#define REQUIRE(condition)         \
-    do {                           \
-        if (!(condition)) abort(); \
-    } while (0)
-
-typedef struct memory_text {
-    char *bytes;
-    size_t count;
-} memory_text;
-
-static int append(void *ctx, const char *bytes, size_t count) {
-    memory_text *text = ctx;
-    char *grown = realloc(text->bytes, text->count + count);
-    if (grown == NULL) return -1;
-    memcpy(grown + text->count, bytes, count);
-    text->bytes = grown;
-    text->count += count;
-    return 0;
-}
-
-static memory_text written(const spad_target *target) {
-    memory_text text = {0};
-    const spad_sink sink = {.write = append, .ctx = &text};
+static fuzz_text written(const spad_target *target) {
+    fuzz_text text = {0};
+    const spad_sink sink = {.write = fuzz_append, .ctx = &text};
     REQUIRE(spad_target_write(target, &sink, NULL) == SPAD_OK);
     return text;
 }
@@ -55,15 +32,15 @@ static void check_space(const spad_space *space) {
 static void check_target(const spad_target *target) {
     REQUIRE(target->space_count >= 1 && target->space_count <= SPAD_SPACES_MAX);
     for (size_t i = 0; i < target->space_count; i++) check_space(&target->spaces[i]);
-    const memory_text first = written(target);
+    const fuzz_text first = written(target);
     spad_target *again;
     spad_error error;
     REQUIRE(spad_target_parse(&again, first.bytes, first.count, "again", NULL, NULL, &error) ==
             SPAD_OK);
-    const memory_text second = written(again);
+    const fuzz_text second = written(again);
     REQUIRE(first.count == second.count && memcmp(first.bytes, second.bytes, first.count) == 0);
-    memory_text json = {0};
-    const spad_sink sink = {.write = append, .ctx = &json};
+    fuzz_text json = {0};
+    const spad_sink sink = {.write = fuzz_append, .ctx = &json};
     REQUIRE(spad_target_write_json(again, &sink, NULL) == SPAD_OK);
     spad_target_destroy(again);
     free(first.bytes);
@@ -79,8 +56,8 @@ static void check_faults(const spad_diagnostics *diagnostics) {
         REQUIRE(fault->line >= 1 && fault->column >= 1 && fault->width >= 1);
         REQUIRE(strpbrk(fault->message, "\n\r\x1b") == NULL);
     }
-    memory_text text = {0};
-    const spad_sink sink = {.write = append, .ctx = &text};
+    fuzz_text text = {0};
+    const spad_sink sink = {.write = fuzz_append, .ctx = &text};
     REQUIRE(spad_diagnostics_write(diagnostics, &sink, NULL) == SPAD_OK);
     for (size_t i = 0; i < text.count; i++) { /* nothing that acts on a terminal */
         REQUIRE((unsigned char)text.bytes[i] >= 0x20 || text.bytes[i] == '\n' ||
@@ -88,8 +65,6 @@ static void check_faults(const spad_diagnostics *diagnostics) {
     }
     free(text.bytes);
 }
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     spad_diagnostics *diagnostics;

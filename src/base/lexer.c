@@ -322,24 +322,7 @@ bool spad__is_bare(const char *text) {
 /* ---- writing -------------------------------------------------------------------- */
 
 void spad__out_quoted(spad__out *out, const char *text) {
-    size_t length = strlen(text);
-    spad__out_string(out, "\"");
-    while (length > 0) {
-        const unsigned char c = (unsigned char)*text;
-        const size_t size = spad__utf8_length(text, length);
-        if (c == '"' || c == '\\') {
-            spad__out_format(out, "\\%c", c);
-        } else if (c < 0x20 || c == 0x7F) {
-            spad__out_format(out, "\\x%02x", c);
-        } else if (size == 0) {
-            spad__out_string(out, "\xEF\xBF\xBD");
-        } else {
-            spad__out_bytes(out, text, size);
-        }
-        text += size == 0 ? 1 : size;
-        length -= size == 0 ? 1 : size;
-    }
-    spad__out_string(out, "\"");
+    spad__out_quoted_as(out, text, "\\x");
 }
 
 void spad__out_name(spad__out *out, const char *name) {

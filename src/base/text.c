@@ -83,6 +83,27 @@ void spad__out_shape(spad__out *out, spad_shape shape) {
     spad__out_string(out, shape.rank == 1 ? ",)" : ")");
 }
 
+void spad__out_quoted_as(spad__out *out, const char *text, const char *control) {
+    size_t length = strlen(text);
+    spad__out_string(out, "\"");
+    while (length > 0) {
+        const unsigned char c = (unsigned char)*text;
+        const size_t size = spad__utf8_length(text, length);
+        if (c == '"' || c == '\\') {
+            spad__out_format(out, "\\%c", c);
+        } else if (c < 0x20 || c == 0x7F) {
+            spad__out_format(out, "%s%02x", control, c);
+        } else if (size == 0) {
+            spad__out_string(out, "\xEF\xBF\xBD");
+        } else {
+            spad__out_bytes(out, text, size);
+        }
+        text += size == 0 ? 1 : size;
+        length -= size == 0 ? 1 : size;
+    }
+    spad__out_string(out, "\"");
+}
+
 spad_status spad__out_finish(spad__out *out, spad_error *error) {
     out_drain(out);
     if (out->failed) return spad__fail(error, SPAD_ERR_IO, "writing the output failed");
@@ -128,28 +149,7 @@ void spad__json_close(spad__json *json, char bracket) {
 }
 
 static void json_escape(spad__out *out, const char *text) {
-    size_t length = strlen(text);
-    spad__out_string(out, "\"");
-    while (length > 0) {
-        const unsigned char c = (unsigned char)*text;
-        const size_t size = spad__utf8_length(text, length);
-        if (c == '"' || c == '\\') {
-            spad__out_format(out, "\\%c", c);
-        } else if (c == '\n') {
-            spad__out_string(out, "\\n");
-        } else if (c == '\t') {
-            spad__out_string(out, "\\t");
-        } else if (c < 0x20 || c == 0x7F) {
-            spad__out_format(out, "\\u%04x", c);
-        } else if (size == 0) {
-            spad__out_string(out, "\\ufffd"); /* not UTF-8: the replacement character */
-        } else {
-            spad__out_bytes(out, text, size);
-        }
-        text += size == 0 ? 1 : size;
-        length -= size == 0 ? 1 : size;
-    }
-    spad__out_string(out, "\"");
+    spad__out_quoted_as(out, text, "\\u00");
 }
 
 void spad__json_key(spad__json *json, const char *key) {

@@ -197,7 +197,7 @@ static void json_is_escaped_and_indented(void **state) {
     spad__json_end(&json);
     assert_ok(spad__out_finish(&out, NULL), (&(spad_error){0}));
     assert_string_equal(text.bytes, "{\n"
-                                    "  \"name\": \"a\\\"b\\\\c\\n\\t\\u0001\\ufffd\xE2\x86\xBB\",\n"
+                                    "  \"name\": \"a\\\"b\\\\c\\u000a\\u0009\\u0001\xEF\xBF\xBD\xE2\x86\xBB\",\n"
                                     "  \"min\": -9223372036854775808,\n"
                                     "  \"list\": [\n"
                                     "    true,\n"

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What fuzz targets share: the entry point, a check that stops with its place, and
+ * a sink that collects text.
+ */
+#ifndef SPAD_FUZZ_H
+#define SPAD_FUZZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define REQUIRE(condition)                                                                \
+    do {                                                                                  \
+        if (!(condition)) {                                                               \
+            fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition); \
+            abort();                                                                      \
+        }                                                                                 \
+    } while (0)
+
+typedef struct fuzz_text {
+    char *bytes;
+    size_t count;
+} fuzz_text;
+
+/* The write function of a spad_sink over a fuzz_text. */
+static inline int fuzz_append(void *ctx, const char *bytes, size_t count) {
+    fuzz_text *text = ctx;
+    char *grown = realloc(text->bytes, text->count + count);
+    if (grown == NULL) return -1;
+    memcpy(grown + text->count, bytes, count);
+    text->bytes = grown;
+    text->count += count;
+    return 0;
+}
+
+#endif

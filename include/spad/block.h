@@ -313,7 +313,8 @@ typedef struct spad_block_totals {
                                   fragments and reducers, which count 0 otherwise */
     int64_t blocks_per_unit; /**< blocks that run side by side; 0: it does not fit */
     const char *limited_by;  /**< "shared memory", "tensor memory" or "the block limit" */
-    bool needs_opt_in;       /**< more dynamic bytes than a launch gives without asking */
+    bool needs_opt_in;       /**< static, padding and dynamic bytes together are more than a
+                                  launch gives without asking (static_limit) */
     bool fits;
 } spad_block_totals;
 

@@ -179,7 +179,8 @@ static spad_status sum_shared(draft *d, size_t shared, spad_error *error) {
         return spad__fail(error, SPAD_ERR_OVERFLOW,
                           "the shared memory of the block does not fit 64 bits");
     }
-    t->needs_opt_in = t->dynamic_bytes > t->static_limit;
+    /* static bytes and dynamic ones share the plain limit (measured on an H200) */
+    t->needs_opt_in = t->dynamic_bytes > 0 && t->block_bytes - t->reserve_bytes > t->static_limit;
     return SPAD_OK;
 }
 
@@ -316,9 +317,10 @@ spad_status spad_block_plan(spad_block *block, spad_error *error) {
     const bool have_room = d.items != NULL && d.offsets != NULL && d.tensors != NULL &&
                            d.places != NULL && d.sizes != NULL;
     status = have_room ? work_out(&d, error) : spad__fail_host_memory(error);
-    block->tmem_sizes.count = 0;
-    if (status == SPAD_OK &&
-        !spad__array_reserve(&block->host, &block->tmem_sizes, d.tmem.allocs)) {
+    if (status == SPAD_OK && /* room for what is more; the old sizes stay until adopted */
+        d.tmem.allocs > block->tmem_sizes.count &&
+        !spad__array_reserve(&block->host, &block->tmem_sizes,
+                             d.tmem.allocs - block->tmem_sizes.count)) {
         status = spad__fail_host_memory(error);
     }
     if (status == SPAD_OK) adopt(&d);

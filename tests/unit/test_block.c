@@ -718,6 +718,34 @@ static void static_memory_has_a_limit_of_its_own(void **state) {
     done(&f);
 }
 
+/* Measured on an H200: which launches succeed without opting in. */
+static void static_and_dynamic_share_the_plain_limit(void **state) {
+    (void)state;
+    const struct {
+        int64_t static_bytes, dynamic_bytes;
+        bool opt_in;
+    } cases[] = {{40960, 20480, true}, {16, 49136, false}, {16, 49152, true},
+                 {0, 49152, false},    {49152, 0, false},  {49152, 16, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        fixture f = make("sm_90");
+        if (cases[i].static_bytes > 0) bytes(&f, "s", "shared", cases[i].static_bytes);
+        if (cases[i].dynamic_bytes > 0) bytes(&f, "d", NULL, cases[i].dynamic_bytes);
+        const spad_block_totals t = plan(&f);
+        assert_int_equal(t.dynamic_bytes, cases[i].dynamic_bytes);
+        assert_int_equal(t.needs_opt_in, cases[i].opt_in);
+        done(&f);
+    }
+    /* the padding in front of the arena counts as well */
+    fixture f = make("sm_90");
+    bytes(&f, "s", "shared", 16);
+    put(&f, (spad_block_request){
+                .shape = SPAD_SHAPE(48640), .dtype = SPAD_UINT8, .use = SPAD_USE_SWIZZLE_128B});
+    const spad_block_totals t = plan(&f);
+    assert_int_equal(t.static_bytes + t.base_padding, 1024);
+    assert_true(t.needs_opt_in);
+    done(&f);
+}
+
 static void blocks_per_unit(void **state) {
     (void)state;
     const struct {
@@ -899,7 +927,7 @@ static void the_report(void **state) {
         "             4 B  address words of tensor memory\n"
         "       108 B  padding in front of the arena\n"
         "      1024 B  reserve of the driver\n"
-        "  opt-in: not needed, the plain limit is 49152 B of dynamic shared memory\n"
+        "  opt-in: not needed, the plain limit is 49152 B of static, padding and dynamic\n"
         "  blocks per unit: 16, limited by tensor memory\n"
         "  tensor memory: 32 of 512 columns, allocations of 32\n"
         "            32 columns  at 0 of allocation 0, lanes 0 to 63  [4, end)  acc  float32 (64, "
@@ -978,6 +1006,21 @@ static void the_trace(void **state) {
  * ----------------------------------------------------------------------------------------------
  */
 
+/* Plans once more: the plan before is there until then, and equal to the one after. */
+static spad_status plan_again(spad_block *block) {
+    spad_error error;
+    test_text before, after;
+    test_text_init(&before);
+    test_text_init(&after);
+    assert_ok(spad_block_write_json(block, &before.sink, &error), &error);
+    const spad_status status = spad_block_plan(block, &error);
+    assert_ok(spad_block_write_json(block, &after.sink, &error), &error);
+    assert_string_equal(before.bytes, after.bytes);
+    test_text_free(&before);
+    test_text_free(&after);
+    return status;
+}
+
 static spad_status scenario(const spad_host *host, void *payload) {
     const spad_target *target;
     spad_error error;
@@ -1010,6 +1053,7 @@ static spad_status scenario(const spad_host *host, void *payload) {
     }
     while (status == SPAD_OK && spad_block_leave(block, &error) == SPAD_OK) continue;
     if (status == SPAD_OK) status = spad_block_plan(block, &error);
+    if (status == SPAD_OK) status = plan_again(block);
     const size_t events = trace != NULL ? spad_trace_event_count(trace) : 0;
     if (status == SPAD_OK) {
         status = spad_block_write_trace(block, trace, &error);
@@ -1051,6 +1095,7 @@ int main(void) {
         cmocka_unit_test(lives_and_regions),
         cmocka_unit_test(the_limit_counts_everything),
         cmocka_unit_test(static_memory_has_a_limit_of_its_own),
+        cmocka_unit_test(static_and_dynamic_share_the_plain_limit),
         cmocka_unit_test(blocks_per_unit),
         cmocka_unit_test(tensor_memory),
         cmocka_unit_test(levels_of_a_core),

@@ -353,10 +353,11 @@ SPAD_API spad_status spad_allocator_slice(spad_slice *out, const spad_allocator 
 /**
  * Writes the byte layout of one component as a scope with one tensor per
  * buffer. spaces: for each spad_region the number of a one-lane space of the
- * trace's target, or SPAD_NO_SPACE. Buffers come and go as their lifetimes say;
- * those without one live from first to last. base: offset of each region in its
- * space, NULL: 0. SPAD_ERR_SPACE: more than one lane; SPAD_ERR_UNKNOWN: no group;
- * errors of the layout. Running out of host memory can leave a part in the trace.
+ * trace's target, or SPAD_NO_SPACE: not drawn. The scope is of the first region
+ * that is; without any nothing is written. Buffers come and go as their lifetimes
+ * say; those without one live from first to last. base: offset of each region in its
+ * space, NULL: 0. SPAD_ERR_SPACE: more than one lane; SPAD_ERR_ARGUMENT: no such space,
+ * a negative base; SPAD_ERR_UNKNOWN: no group; errors of the layout.
  */
 SPAD_API spad_status spad_registry_write_trace(spad_registry *registry, spad_component component,
                                                spad_trace *trace,

@@ -11,7 +11,8 @@
  * a packing into the whole, so the digits of T are the best sizes for T: only T
  * has to be searched, in steps of 32 from a lower bound up. For each T a few
  * orders are tried with first fit over (columns, lane half, time). TileLang's
- * answer is the last resort, hence never a worse one.
+ * answer is the last resort, hence never a worse one. Totals beyond the chip are
+ * for reports: a few of them do. Cost O(n^2) for each of at most 21 x 5 tries.
  *
  * References: PTX ISA, tcgen05.alloc; triton-lang/triton TensorMemoryAllocation.cpp
  * for the two groups of 64 lanes.
@@ -281,16 +282,14 @@ static void pack_as_tilelang(answer *a, const spad_tmem_tensor *tensors, size_t 
  * larger ones first: 512s, then the binary digits of the rest. Then the one that
  * holds a column, and where it begins, follow from T alone. */
 
-static void piece_at(int64_t total, int64_t column, int64_t *begin, int64_t *size, size_t *number) {
-    *begin = 0;
-    *number = 0;
-    for (;;) {
-        const int64_t left = total - *begin;
-        *size = SPAD_TMEM_COLUMNS_MAX;
-        while (*size > left) *size /= 2;
-        if (column < *begin + *size) return;
+static void piece_at(int64_t total, int64_t column, int64_t *begin, int64_t *size) {
+    const int64_t whole = spad__min(column, total - 1) / SPAD_TMEM_COLUMNS_MAX;
+    *begin = whole * SPAD_TMEM_COLUMNS_MAX;
+    *size = SPAD_TMEM_COLUMNS_MAX;
+    while (*begin + *size > total) *size /= 2;
+    while (column >= *begin + *size) { /* at most the four digits below 512 */
         *begin += *size;
-        ++*number;
+        while (*begin + *size > total) *size /= 2;
     }
 }
 
@@ -317,8 +316,7 @@ static int64_t within_a_piece(int64_t total, int64_t column, const spad_tmem_ten
     while (column + t->columns <= total) {
         int64_t begin;
         int64_t size;
-        size_t number;
-        piece_at(total, column, &begin, &size, &number);
+        piece_at(total, column, &begin, &size);
         if (column + t->columns <= begin + size) return column;
         column = begin + size; /* a multiple of 32 */
     }
@@ -392,12 +390,10 @@ static bool pack_in_order(grid *g, spad_tmem_place *places, const spad_tmem_tens
 static void name_pieces(answer *a, int64_t total, size_t count, size_t *numbers) {
     int64_t begin = 0;
     int64_t size;
-    size_t pieces = 0;
     a->allocs = 0;
     a->columns = 0;
-    for (; begin < total; begin += size, pieces++) {
-        size_t number;
-        piece_at(total, begin, &begin, &size, &number);
+    for (; begin < total; begin += size) {
+        piece_at(total, begin, &begin, &size);
         bool used = false;
         for (size_t t = 0; t < count; t++) {
             const int64_t column = a->places[t].column;
@@ -412,8 +408,7 @@ static void name_pieces(answer *a, int64_t total, size_t count, size_t *numbers)
         a->columns += size;
     }
     for (size_t t = 0; t < count; t++) {
-        size_t number;
-        piece_at(total, a->places[t].column, &begin, &size, &number);
+        piece_at(total, a->places[t].column, &begin, &size);
         a->places[t].column -= begin;
         a->places[t].alloc = numbers[t];
     }
@@ -451,9 +446,9 @@ static size_t workspace_item(void) {
 /* Looks for a total below a->columns. False: there is none to be found, and the
  * places are spoilt. */
 static bool pack_better(answer *a, const spad_tmem_tensor *tensors, size_t count, workspace *w) {
-    enum { TRIES = 16 };
+    enum { TRIES = 4 };
     const int64_t low = lower_bound(tensors, count);
-    /* every total that the chip has; beyond that, for the report, a selection */
+    /* every total that the chip has; beyond that, for the report, a few */
     const int64_t long_step = align_columns((a->columns - low) / TRIES + 1, SPAD_TMEM_COLUMNS_MIN);
     int64_t step;
     for (int64_t total = low; total < a->columns; total += step) {

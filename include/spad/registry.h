@@ -102,7 +102,7 @@ SPAD_API void spad_registry_destroy(spad_registry *registry);
 /**
  * A new component without a group. The name is for messages and pictures: it
  * is copied, and need not be unique. precision: as in spad_buffer;
- * SPAD_DTYPE_NONE means float32. SPAD_ERR_DTYPE.
+ * SPAD_DTYPE_NONE means float32. SPAD_ERR_DTYPE, SPAD_ERR_NAME (NULL).
  */
 SPAD_API spad_status spad_registry_add(spad_component *out, spad_registry *registry,
                                        const char *name, spad_dtype precision, spad_error *error);
@@ -282,7 +282,7 @@ SPAD_API size_t spad_registry_relocatable(const char **names, size_t capacity,
                                           const spad_registry *registry, spad_component component);
 
 /** Sum of the declared sizes of those of the named buffers that alias nothing;
- *  unknown names and components count 0. SPAD_ERR_OVERFLOW. */
+ *  unknown names and components count 0. SPAD_ERR_OVERFLOW, SPAD_ERR_ARGUMENT (unit). */
 SPAD_API spad_status spad_registry_nonaliased(int64_t *out, const spad_registry *registry,
                                               spad_component component, const char *const *names,
                                               size_t count, spad_unit unit, spad_error *error);

@@ -1040,6 +1040,11 @@ static void sizes_beyond_64_bits_are_errors(void **state) {
         f,
         spad_registry_nonaliased(&size, f->registry, f->a, names, 2, SPAD_UNIT_ELEMENT, &f->error),
         SPAD_ERR_OVERFLOW, "the sizes of the named buffers add up to more than 64 bits hold");
+    fails(f, spad_registry_nonaliased(&size, f->registry, f->a, names, 2, (spad_unit)9, &f->error),
+          SPAD_ERR_ARGUMENT, "number 9 is no unit");
+    spad_component none;
+    fails(f, spad_registry_add(&none, f->registry, NULL, SPAD_FLOAT32, &f->error), SPAD_ERR_NAME,
+          "a component needs a name");
     add(f, f->a, "x", INT64_MAX, LO, NULL);
     add(f, f->a, "p", 1, PE, NULL);
     fails(f, spad_registry_declared_local(&size, f->registry, f->a, SPAD_UNIT_ELEMENT, &f->error),

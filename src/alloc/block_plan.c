@@ -114,8 +114,11 @@ static spad_status plan_static(draft *d, size_t shared, spad_error *error) {
                                                  .buffer = -1};
     }
     d->word_bytes = (int64_t)d->tmem.allocs * WORD_BYTES;
-    const spad_status status = spad__block_place(&d->totals.static_bytes, d->items, d->item_count,
-                                                 BLOCK_PLACE_BEST, &block->host, error);
+    const bool as_tilelang =
+        block->options.merge_static && block->options.policy == SPAD_BLOCK_TILELANG;
+    const spad_status status = spad__block_place(
+        &d->totals.static_bytes, d->items, d->item_count,
+        as_tilelang ? BLOCK_PLACE_TILELANG : BLOCK_PLACE_BEST, &block->host, error);
     if (status == SPAD_OK) keep_offsets(d);
     return status;
 }
@@ -133,9 +136,8 @@ static spad_status plan_arena(draft *d, size_t space, spad_error *error) {
         spad__block_place(&top, d->items, d->item_count, placing_of(block), &block->host, error);
     if (status != SPAD_OK) return status;
     keep_offsets(d);
-    /* a single buffer is left alone by TileLang */
-    const bool exact =
-        block->is_core || (block->options.policy == SPAD_BLOCK_TILELANG && d->item_count == 1);
+    /* a single buffer is left alone, by TileLang too */
+    const bool exact = block->is_core || d->item_count == 1;
     if (!spad__align_up(top, exact ? 1 : ARENA_GRANULE, &d->arena_bytes[space])) {
         return spad__fail(error, SPAD_ERR_OVERFLOW, "the arena of %s does not fit 64 bits",
                           block->target->spaces[space].name);
@@ -184,11 +186,12 @@ static spad_status sum_shared(draft *d, size_t shared, spad_error *error) {
     return SPAD_OK;
 }
 
-/* Registers of one thread. Fragments are spread over the threads; a reducer that is
- * replicated is not. */
-static void sum_threads(draft *d) {
+/* Registers of one thread, the most at one time. Fragments are spread over the threads; a
+ * reducer that is replicated is not. */
+static spad_status sum_threads(draft *d, spad_error *error) {
     const int64_t threads = d->block->options.threads;
     int64_t sum = 0;
+    d->item_count = 0;
     for (size_t i = 0; i < d->block->buffers.count; i++) {
         const block_buffer *buffer = &d->block->buffers.items[i];
         const spad_block_buffer *info = &buffer->info;
@@ -198,9 +201,16 @@ static void sum_threads(draft *d) {
             info->scope == SPAD_BLOCK_FRAGMENT ||
             (info->scope == SPAD_BLOCK_REDUCER && info->replication != SPAD_REPLICATION_ALL);
         if (spread) bytes = threads > 0 ? bytes / threads + (bytes % threads != 0) : 0;
-        if (!spad__add(sum, bytes, &sum)) sum = INT64_MAX;
+        if (!spad__add(sum, bytes, &sum)) {
+            return spad__fail(error, SPAD_ERR_OVERFLOW,
+                              "the registers of a thread do not fit 64 bits");
+        }
+        d->items[d->item_count++] = (block_item){
+            .begin = info->begin, .end = spad__min(info->end, d->horizon), .bytes = bytes};
     }
-    d->totals.thread_bytes = sum;
+    int64_t time;
+    return spad__block_peak(&d->totals.thread_bytes, &time, d->items, d->item_count,
+                            &d->block->host, error);
 }
 
 static void at_most(spad_block_totals *t, int64_t blocks, const char *by) {
@@ -256,10 +266,9 @@ static spad_status work_out(draft *d, spad_error *error) {
         if (status == SPAD_OK) status = sum_arena(d, shared, error);
         if (status == SPAD_OK) status = sum_shared(d, shared, error);
     }
-    if (status != SPAD_OK) return status;
-    sum_threads(d);
-    judge(d);
-    return SPAD_OK;
+    if (status == SPAD_OK) status = sum_threads(d, error);
+    if (status == SPAD_OK) judge(d);
+    return status;
 }
 
 /* Nothing here fails. */

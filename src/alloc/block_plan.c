@@ -12,12 +12,13 @@
  * Invariant: results are written to the block only when nothing can fail any more.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "alloc/block.h"
+#include "alloc/moment.h"
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/largest.h"
 #include "trace/trace.h"
 
 enum { ARENA_GRANULE = 16 /* TileLang rounds the arena to it */, WORD_BYTES = 4 };
@@ -326,10 +327,8 @@ spad_status spad_block_plan(spad_block *block, spad_error *error) {
     const bool have_room = d.items != NULL && d.offsets != NULL && d.tensors != NULL &&
                            d.places != NULL && d.sizes != NULL;
     status = have_room ? work_out(&d, error) : spad__fail_host_memory(error);
-    if (status == SPAD_OK && /* room for what is more; the old sizes stay until adopted */
-        d.tmem.allocs > block->tmem_sizes.count &&
-        !spad__array_reserve(&block->host, &block->tmem_sizes,
-                             d.tmem.allocs - block->tmem_sizes.count)) {
+    if (status == SPAD_OK && /* behind the sizes of the plan before, which is still there */
+        !spad__array_reserve(&block->host, &block->tmem_sizes, d.tmem.allocs)) {
         status = spad__fail_host_memory(error);
     }
     if (status == SPAD_OK) adopt(&d);
@@ -367,31 +366,37 @@ spad_status spad_block_arena(int64_t *bytes, int64_t *limit, const spad_block *b
  * --------------------------------------------------------------------------------------
  */
 
-/* The largest buffers of an arena, for a message: "A 49152 B (3 stages), B 512 B". */
+static bool is_larger(const void *ctx, const void *left, const void *right) {
+    (void)ctx;
+    const block_buffer *a = *(const block_buffer *const *)left;
+    const block_buffer *b = *(const block_buffer *const *)right;
+    return a->info.span != b->info.span ? a->info.span > b->info.span : a < b;
+}
+
+/* The largest buffers of an arena, for a message: "A 49152 B in 3 stages, B 512 B". */
 static void list_largest(char *field, size_t size, const spad_block *block, block_kind kind,
                          size_t space) {
-    enum { LISTED = 3 };
-    const block_buffer *taken[LISTED] = {NULL};
+    const block_buffer *listed[3];
+    spad__largest largest = {.items = (char *)listed,
+                             .item_size = sizeof listed[0],
+                             .capacity = sizeof listed / sizeof listed[0],
+                             .before = is_larger};
+    for (size_t i = 0; i < block->buffers.count; i++) {
+        const block_buffer *b = &block->buffers.items[i];
+        if (b->kind == kind && b->info.space == space) spad__largest_offer(&largest, &b);
+    }
+    spad__largest_finish(&largest);
     size_t used = 0;
     field[0] = '\0';
-    for (int n = 0; n < LISTED; n++) {
-        const block_buffer *largest = NULL;
-        for (size_t i = 0; i < block->buffers.count; i++) {
-            const block_buffer *b = &block->buffers.items[i];
-            const bool again = b == taken[0] || b == taken[1];
-            if (b->kind != kind || b->info.space != space || again) continue;
-            if (largest == NULL || b->info.span > largest->info.span) largest = b;
-        }
-        if (largest == NULL) return;
-        taken[n] = largest;
+    for (size_t n = 0; n < largest.kept; n++) {
+        const spad_block_buffer *info = &listed[n]->info;
         char stages[40] = "";
-        if (largest->info.stages > 1) {
-            snprintf(stages, sizeof stages, " in %lld stages", (long long)largest->info.stages);
+        if (info->stages > 1) {
+            snprintf(stages, sizeof stages, " in %lld stages", (long long)info->stages);
         }
         const int length =
             snprintf(field + used, size - used, "%s%.24s %lld B%s", n == 0 ? "" : ", ",
-                     largest->info.name != NULL ? largest->info.name : "unnamed",
-                     (long long)largest->info.span, stages);
+                     info->name != NULL ? info->name : "unnamed", (long long)info->span, stages);
         if (length < 0 || (size_t)length >= size - used) return;
         used += (size_t)length;
     }
@@ -471,21 +476,6 @@ spad_status spad_block_check_fit(const spad_block *block, spad_error *error) {
  * ------------------------------------------------------------------------------------
  */
 
-/* A begin or an end, in the order of time; ends first. */
-typedef struct moment {
-    int64_t time;
-    bool begins;
-    size_t buffer;
-} moment;
-
-static int by_time(const void *a, const void *b) {
-    const moment *x = a;
-    const moment *y = b;
-    if (x->time != y->time) return x->time < y->time ? -1 : 1;
-    if (x->begins != y->begins) return x->begins ? 1 : -1;
-    return x->buffer < y->buffer ? -1 : x->buffer > y->buffer;
-}
-
 static spad_tensor as_tensor(const block_buffer *buffer, int64_t scope) {
     const spad_block_buffer *info = &buffer->info;
     spad_tensor tensor = {
@@ -506,8 +496,9 @@ static spad_tensor as_tensor(const block_buffer *buffer, int64_t scope) {
 }
 
 /* numbers: of the tensors in the trace, by buffer. */
-static spad_status write_walk(const spad_block *block, spad_trace *trace, const moment *moments,
-                              size_t count, int64_t *numbers, spad_error *error) {
+static spad_status write_walk(const spad_block *block, spad_trace *trace,
+                              const spad__moment *moments, size_t count, int64_t *numbers,
+                              spad_error *error) {
     int64_t scope = -1;
     size_t space; /* the one that the scope is about */
     spad_status status =
@@ -538,7 +529,8 @@ spad_status spad_block_write_trace(const spad_block *block, spad_trace *trace, s
                           spad_trace_target(trace)->name, block->target->name);
     }
     spad__arena room = {.host = block->host};
-    moment *moments = spad__arena_new(&room, (2 * block->buffers.count + 1) * sizeof *moments);
+    spad__moment *moments =
+        spad__arena_new(&room, (2 * block->buffers.count + 1) * sizeof *moments);
     int64_t *numbers = spad__arena_new(&room, (block->buffers.count + 1) * sizeof *numbers);
     if (moments == NULL || numbers == NULL) {
         spad__arena_free(&room);
@@ -548,10 +540,10 @@ spad_status spad_block_write_trace(const spad_block *block, spad_trace *trace, s
     for (size_t i = 0; i < block->buffers.count; i++) {
         const spad_block_buffer *info = &block->buffers.items[i].info;
         if (info->space == SPAD_NO_SPACE) continue;
-        moments[count++] = (moment){info->begin, true, i};
-        moments[count++] = (moment){info->end, false, i};
+        moments[count++] = (spad__moment){info->begin, i, true};
+        moments[count++] = (spad__moment){info->end, i, false};
     }
-    if (count > 1) qsort(moments, count, sizeof *moments, by_time);
+    spad__sort_moments(moments, count);
     spad__trace_mark mark;
     spad__trace_here(&mark, trace);
     status = write_walk(block, trace, moments, count, numbers, error);

@@ -5,6 +5,7 @@
  * first and freed last; the rest comes and goes in the order of its steps.
  * O(n log n).
  */
+#include "alloc/moment.h"
 #include "alloc/registry.h"
 #include "base/checked.h"
 #include "base/error.h"
@@ -17,7 +18,7 @@ typedef struct writer {
     int64_t base[SPAD_REGION_COUNT];
     int64_t scope;
     int64_t *tensors; /* by buffer: its number in the trace */
-    registry_event *events;
+    spad__moment *events;
     size_t event_count;
 } writer;
 
@@ -95,10 +96,10 @@ static void collect_events(writer *w) {
     for (size_t i = 0; i < w->group->buffers.count; i++) {
         const spad_buffer *buffer = &w->group->buffers.items[i].declared;
         if (!is_drawn(w, i) || !spad__registry_has_lifetime(buffer)) continue;
-        w->events[w->event_count++] = (registry_event){buffer->t_begin, i, true};
-        w->events[w->event_count++] = (registry_event){buffer->t_end, i, false};
+        w->events[w->event_count++] = (spad__moment){buffer->t_begin, i, true};
+        w->events[w->event_count++] = (spad__moment){buffer->t_end, i, false};
     }
-    spad__registry_sort_events(w->events, w->event_count);
+    spad__sort_moments(w->events, w->event_count);
 }
 
 static spad_status write_all(writer *w, const char *name, spad_error *error) {

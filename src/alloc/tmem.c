@@ -179,11 +179,6 @@ static int64_t alloc_size(int64_t columns) {
     return size;
 }
 
-/* columns <= 2^20 and alignment is a power of two: no overflow. */
-static int64_t align_columns(int64_t column, int64_t alignment) {
-    return (column + alignment - 1) & -alignment;
-}
-
 typedef struct answer {
     spad_tmem_place *places;
     int64_t *sizes; /* of the allocations */
@@ -249,7 +244,7 @@ static void join_cheapest(answer *a, int64_t *used, const spad_tmem_tensor *t, s
     int64_t best_column = 0;
     for (size_t i = 0; i < a->allocs && !t->freed_by_hand; i++) {
         if (used[i] < 0) continue;
-        const int64_t column = align_columns(used[i], alignment);
+        const int64_t column = spad__align_up_fits(used[i], alignment);
         if (column + t->columns > SPAD_TMEM_COLUMNS_MAX) continue;
         const int64_t cost = alloc_size(column + t->columns) - a->sizes[i];
         if (cost >= best_cost) continue;
@@ -312,7 +307,7 @@ static bool share_lanes(const spad_tmem_tensor *a, int64_t a_lane, const spad_tm
 
 /* Moves a column up until the tensor lies within one allocation; -1: none holds it. */
 static int64_t within_a_piece(int64_t total, int64_t column, const spad_tmem_tensor *t) {
-    column = align_columns(column, spad_tmem_alignment(t->columns));
+    column = spad__align_up_fits(column, spad_tmem_alignment(t->columns));
     while (column + t->columns <= total) {
         int64_t begin;
         int64_t size;
@@ -428,7 +423,7 @@ static int64_t lower_bound(const spad_tmem_tensor *tensors, size_t count) {
         bound = spad__max(bound, (cells + 1) / 2);
         bound = spad__max(bound, alloc_size(tensors[i].columns));
     }
-    return align_columns(bound, SPAD_TMEM_COLUMNS_MIN);
+    return spad__align_up_fits(bound, SPAD_TMEM_COLUMNS_MIN);
 }
 
 /* Room for the work on `count` tensors, in one block. */
@@ -449,7 +444,8 @@ static bool pack_better(answer *a, const spad_tmem_tensor *tensors, size_t count
     enum { TRIES = 4 };
     const int64_t low = lower_bound(tensors, count);
     /* every total that the chip has; beyond that, for the report, a few */
-    const int64_t long_step = align_columns((a->columns - low) / TRIES + 1, SPAD_TMEM_COLUMNS_MIN);
+    const int64_t long_step =
+        spad__align_up_fits((a->columns - low) / TRIES + 1, SPAD_TMEM_COLUMNS_MIN);
     int64_t step;
     for (int64_t total = low; total < a->columns; total += step) {
         step = total < SPAD_TMEM_COLUMNS_MAX ? SPAD_TMEM_COLUMNS_MIN : long_step;

@@ -819,8 +819,12 @@ static void sides_side_by_side(void **state) {
         assert_ok(spad_block_enter(f.block, SPAD_FLOW_BRANCH, &f.error), &f.error);
         bytes(&f, "consumer", NULL, 64);
         if (concurrent) {
-            const spad_block_request pin = {
+            spad_block_request pin = {
                 .name = "pin", .shape = SPAD_SHAPE(16), .dtype = SPAD_UINT8, .pinned = true};
+            assert_int_equal(refused(&f, pin), SPAD_ERR_OVERLAP);
+            pin.timed = true; /* after the free of the producer, whose bytes are still its own */
+            pin.begin = 6;
+            pin.end = 8;
             assert_int_equal(refused(&f, pin), SPAD_ERR_OVERLAP);
         }
         assert_ok(spad_block_leave(f.block, &f.error), &f.error);
@@ -829,6 +833,8 @@ static void sides_side_by_side(void **state) {
         assert_int_equal(plan(&f).dynamic_bytes, 128);
         assert_int_equal(plan(&f).lower_bound, 128);
         assert_int_equal(get(&f, 1).offset == get(&f, 2).offset, !concurrent);
+        assert_int_equal(get(&f, 2).begin, concurrent ? 2 : 8); /* the enter, its alloc */
+        assert_int_equal(get(&f, 1).end, concurrent ? 10 : 5);  /* the leave, its free */
         done(&f);
     }
 }

@@ -87,6 +87,24 @@ static void reals_round_to_the_nearest(void **state) {
     assert_int_equal(encode(SPAD_FLOAT8_E8M0FNU, 1e-300), 0);
 }
 
+static void whole_numbers_are_rounded_once(void **state) {
+    (void)state;
+    spad_value v;
+    spad_error e;
+    /* through a double it would be a tie */
+    const int64_t above_the_tie = (INT64_C(1) << 60) + (INT64_C(1) << 36) + 1;
+    assert_ok(spad_value_from_int(&v, SPAD_FLOAT32, above_the_tie, &e), &e);
+    assert_int_equal(v.bits, 0x5d800001);
+    assert_ok(spad_value_from_int(&v, SPAD_FLOAT32, -above_the_tie, &e), &e);
+    assert_int_equal(v.bits, 0xdd800001);
+    assert_ok(spad_value_from_int(&v, SPAD_FLOAT32, INT64_MIN, &e), &e);
+    assert_int_equal(v.bits, 0xdf000000);
+    assert_ok(spad_value_from_int(&v, SPAD_FLOAT64, 1, &e), &e);
+    assert_int_equal(v.bits, INT64_C(0x3ff0000000000000));
+    assert_ok(spad_value_from_int(&v, SPAD_FLOAT8_E8M0FNU, 4, &e), &e);
+    assert_int_equal(v.bits, 129);
+}
+
 static void values_that_do_not_exist(void **state) {
     (void)state;
     spad_value v;
@@ -107,18 +125,6 @@ static void values_that_do_not_exist(void **state) {
     assert_int_equal(v.dtype, SPAD_DTYPE_NONE);
     assert_ok(spad_value_from_int(&v, SPAD_INT64, INT64_MIN, &e), &e);
     assert_int_equal(v.bits, UINT64_C(1) << 63);
-    /* rounded once: through a double it would be a tie */
-    const int64_t above_the_tie = (INT64_C(1) << 60) + (INT64_C(1) << 36) + 1;
-    assert_ok(spad_value_from_int(&v, SPAD_FLOAT32, above_the_tie, &e), &e);
-    assert_int_equal(v.bits, 0x5d800001);
-    assert_ok(spad_value_from_int(&v, SPAD_FLOAT32, -above_the_tie, &e), &e);
-    assert_int_equal(v.bits, 0xdd800001);
-    assert_ok(spad_value_from_int(&v, SPAD_FLOAT32, INT64_MIN, &e), &e);
-    assert_int_equal(v.bits, 0xdf000000);
-    assert_ok(spad_value_from_int(&v, SPAD_FLOAT64, 1, &e), &e);
-    assert_int_equal(v.bits, INT64_C(0x3ff0000000000000));
-    assert_ok(spad_value_from_int(&v, SPAD_FLOAT8_E8M0FNU, 4, &e), &e);
-    assert_int_equal(v.bits, 129);
     assert_ok(spad_value_from_int(&v, SPAD_INT8, -1, &e), &e);
     assert_int_equal(v.bits, 0xFF);
 }
@@ -465,6 +471,7 @@ static void accumulators_are_opaque(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reals_round_to_the_nearest),
+        cmocka_unit_test(whole_numbers_are_rounded_once),
         cmocka_unit_test(values_that_do_not_exist),
         cmocka_unit_test(identities),
         cmocka_unit_test(one_epoch),

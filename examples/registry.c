@@ -167,10 +167,10 @@ static void move_to_shared(integrator *in) {
 
 static void print_budget(int64_t elements) {
     spad_run_shared run;
-    spad_block_size block;
+    spad_launch_size block;
     need(spad_run_shared_of(&run, elements, SPAD_FLOAT32, &error));
-    need(spad_block_fit(&block, elements, SPAD_FLOAT32, 256, 65536, SPAD_BLOCK_DEFAULT_LIMIT,
-                        &error));
+    need(spad_launch_fit(&block, elements, SPAD_FLOAT32, 256, 65536, SPAD_LAUNCH_DEFAULT_LIMIT,
+                         &error));
     printf("  %3lld elements a run: %lld bytes (%lld of skew), stride %lld words; a block of 256 "
            "becomes %lld threads with %lld bytes\n",
            (long long)elements, (long long)run.bytes, (long long)run.pad,

@@ -81,7 +81,9 @@ typedef enum spad_block_policy {
     /** The best of several placements, TileLang's among them: never worse. */
     SPAD_BLOCK_BEST,
     /** Offsets as TileLang's merge_shared_memory_allocations.cc chooses them, tensor
-     *  memory as its lower_shared_tmem.cc packs it, bool buffers static. */
+     *  memory as its lower_shared_tmem.cc packs it, bool buffers static. Once a tensor is
+     *  freed by hand TileLang does not compare columns with the chip any more; the plan
+     *  still does, as all allocations are made when the block starts. */
     SPAD_BLOCK_TILELANG
 } spad_block_policy;
 
@@ -142,7 +144,8 @@ typedef struct spad_block_request {
     spad_dtype dtype;  /**< barrier, descriptor: may be left out */
 
     /* on chip */
-    int64_t stages;     /**< copies for a software pipeline, each at an aligned start; 0: 1 */
+    int64_t stages;     /**< copies for a software pipeline, each at an aligned start; 0: 1.
+                             A barrier has none: give the arrivals of all its stages */
     spad_block_use use; /**< shared memory */
     int64_t align;      /**< more bytes of alignment, a power of two; 0: none */
     bool timed;         /**< alive in [begin, end); otherwise from here to its free */
@@ -169,7 +172,8 @@ typedef struct spad_block_request {
 SPAD_API spad_status spad_block_alloc(int64_t *out, spad_block *block,
                                       const spad_block_request *request, spad_error *error);
 
-/* The calls of tilelang.language.allocate. scope == NULL: the default there. */
+/* The calls of tilelang.language.allocate. scope == NULL: the default there. A reducer has an
+ * operator and a call of its own: SPAD_ERR_SPACE for "local.reducer". */
 SPAD_API spad_status spad_block_alloc_shared(int64_t *out, spad_block *block, spad_shape shape,
                                              spad_dtype dtype, const char *scope, const char *name,
                                              spad_error *error);
@@ -215,16 +219,21 @@ SPAD_API spad_status spad_block_free(spad_block *block, int64_t buffer, spad_err
  * barrier's until the block ends, whatever its lifetime: using them is undefined (PTX ISA).
  * A timed barrier is invalidated at its end, any other one here. SPAD_ERR_SPACE: not a
  * barrier. SPAD_ERR_LIFE_CYCLE: invalidated before, or (as for free) inside a loop that
- * began after it.
+ * began after it; behind the loop that it was allocated in is fine.
  */
 SPAD_API spad_status spad_block_invalidate(spad_block *block, int64_t barrier, spad_error *error);
 
 /* ---- control flow ------------------------------------------------------------------------ */
 
 typedef enum spad_block_flow {
-    SPAD_FLOW_SERIAL,   /**< a loop whose iterations follow each other */
-    SPAD_FLOW_PARALLEL, /**< T.Parallel: iterations are spread over threads */
-    SPAD_FLOW_BRANCH,   /**< an if, or one side of it */
+    SPAD_FLOW_SERIAL,     /**< a loop whose iterations follow each other */
+    SPAD_FLOW_PARALLEL,   /**< T.Parallel: iterations are spread over threads */
+    SPAD_FLOW_BRANCH,     /**< an if, or one side of it, of which a block takes one: two sides
+                               can have the same bytes */
+    SPAD_FLOW_CONCURRENT, /**< around sides that run side by side, as the warps of a specialised
+                               kernel do: enter it, then each side as a branch. What is allocated
+                               anywhere inside keeps its bytes from this enter to this leave,
+                               whatever is freed in between; lives that are given stay */
     SPAD_FLOW_COUNT
 } spad_block_flow;
 
@@ -275,8 +284,9 @@ typedef enum spad_touch {
 
 /**
  * May the kernel touch the buffer here? SPAD_ERR_NOT_LIVE: before or after its life.
- * SPAD_ERR_LIFE_CYCLE: a reducer is opaque (one that was filled can be read once it is
- * finalised); a barrier is not data.
+ * A life that was given (timed) counts as the others do: from the event of its begin until that
+ * of its end. SPAD_ERR_LIFE_CYCLE: a reducer is opaque (one that was filled can be read once it
+ * is finalised); a barrier is not data.
  */
 SPAD_API spad_status spad_block_touch(const spad_block *block, int64_t buffer, spad_touch access,
                                       spad_error *error);
@@ -309,11 +319,13 @@ typedef struct spad_block_totals {
     int64_t tmem_columns;
     int64_t tmem_allocs;
     int64_t tmem_available;  /**< columns */
-    int64_t thread_bytes;    /**< registers of one thread at least; needs options.threads for
-                                  fragments and reducers, which count 0 otherwise */
+    int64_t thread_bytes;    /**< registers of one thread at least: the most alive at one time;
+                                  needs options.threads for fragments and reducers, which
+                                  count 0 otherwise */
     int64_t blocks_per_unit; /**< blocks that run side by side; 0: it does not fit */
     const char *limited_by;  /**< "shared memory", "tensor memory" or "the block limit" */
-    bool needs_opt_in;       /**< more dynamic bytes than a launch gives without asking */
+    bool needs_opt_in;       /**< static, padding and dynamic bytes together are more than a
+                                  launch gives without asking (static_limit) */
     bool fits;
 } spad_block_totals;
 

@@ -51,7 +51,8 @@ typedef struct spad_direct spad_direct;
 /** Zeroed is the default. */
 typedef struct spad_direct_options {
     bool force_auto;   /**< place every tensor automatically, whatever its declaration says: if
-                            a kernel then computes something else, its placement is wrong */
+                            a kernel then computes something else, its placement is wrong. A
+                            modulo tensor keeps its number of physical tiles */
     spad_trace *trace; /**< where to log; borrowed until destroy; NULL: nowhere */
     const spad_host *host;
 } spad_direct_options;
@@ -79,8 +80,8 @@ typedef struct spad_direct_spot {
  * Places one logical tile: `index` has a number for each block dim, a tile takes
  * `bytes` of each of `lanes` lanes. Called once per logical tile while the tensor
  * is declared, in row-major order. *out is zeroed before. A status other than
- * SPAD_OK ends the declaration with that status; `error` may be filled with the
- * reason and is never NULL.
+ * SPAD_OK ends the declaration with that status, a positive number with
+ * SPAD_ERR_ARGUMENT; `error` may be filled with the reason and is never NULL.
  */
 typedef spad_status (*spad_direct_func)(spad_direct_spot *out, const int64_t *index, int64_t lanes,
                                         int64_t bytes, void *payload, spad_error *error);
@@ -135,7 +136,8 @@ typedef struct spad_direct_tensor {
  * Declares a tensor; *out (optional) is its number. All messages name the
  * tensor, the tile where there is one, the rule and the value:
  *
- * SPAD_ERR_LANES      start lane against the start-lane table of the space
+ * SPAD_ERR_LANES      start lane against the start-lane table of the space, or a tile of more
+ *                     lanes than it has
  * SPAD_ERR_BOUNDS     outside the bytes, lanes or banks that the chip offers to tensors: a
  *                     tile, the footprint of a modulo tensor, or a tile larger than a bank
  *                     that it may not leave
@@ -188,7 +190,8 @@ typedef struct spad_direct_info {
 SPAD_API spad_status spad_direct_get(spad_direct_info *out, const spad_direct *direct,
                                      size_t tensor, spad_error *error);
 
-/** The number of the tensor with that name. SPAD_ERR_UNKNOWN, with close names. O(n). */
+/** The number of the tensor with that name. SPAD_ERR_UNKNOWN, with close names.
+ *  SPAD_ERR_ARGUMENT: NULL. O(n). */
 SPAD_API spad_status spad_direct_find(size_t *out, const spad_direct *direct, const char *name,
                                       spad_error *error);
 

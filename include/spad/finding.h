@@ -24,7 +24,8 @@ typedef enum spad_severity {
 } spad_severity;
 
 /* The one list of codes: X(name, value, severity, stable code, sentence).
- * A value never changes its meaning. docs/errors.md has a page for each. */
+ * A value never changes its meaning. The page of what finds it (docs/direct.md)
+ * has an example of each. */
 #define SPAD_FINDING_LIST(X)                                                       \
     /* direct placement: a kernel places all of its tensors or none */             \
     X(MIXED_PLACEMENT, 1, ERROR, "SPAD-MIXED-PLACEMENT",                           \

@@ -44,39 +44,40 @@ SPAD_API spad_status spad_run_shared_of(spad_run_shared *out, int64_t elements,
 /* ---- size of a block -------------------------------------------------------------- */
 
 /** Dynamic shared memory per block that still leaves room for other blocks and the cache. */
-#define SPAD_BLOCK_TARGET_BYTES 32768
+#define SPAD_LAUNCH_TARGET_BYTES 32768
 /** What a block gets without opting in for more, on every NVIDIA GPU. */
-#define SPAD_BLOCK_DEFAULT_LIMIT 49152
+#define SPAD_LAUNCH_DEFAULT_LIMIT 49152
 #define SPAD_WARP_THREADS 32
 
 /** What to tell the user about a block. */
 enum {
-    SPAD_BLOCK_OVER_TARGET = 1, /**< one warp takes 32 KiB or more: fewer blocks at a time */
-    SPAD_BLOCK_SUB_WARP = 2     /**< fewer threads than a warp, or it could not be launched */
+    SPAD_LAUNCH_OVER_TARGET = 1, /**< one warp takes 32 KiB or more: fewer blocks at a time */
+    SPAD_LAUNCH_SUB_WARP = 2     /**< fewer threads than a warp, or it could not be launched */
 };
 
-typedef struct spad_block_size {
+typedef struct spad_launch_size {
     int64_t threads;
     int64_t shared_bytes; /**< dynamic shared memory of the block */
     unsigned warnings;
-} spad_block_size;
+} spad_launch_size;
 
 /**
  * Halves a block that asks for `shared_bytes` until it is below the target, but
  * not below a warp; then, only if `limit` (bytes per block of the device) leaves
  * no choice, below a warp. After a halving the request is run_bytes x min(runs,
- * threads). SPAD_ERR_NO_FIT: a single run takes more than the limit.
+ * threads). SPAD_ERR_NO_FIT: a single run, or what one thread asks for, takes more than
+ * the limit.
  * SPAD_ERR_ARGUMENT: threads < 1 or a negative number. SPAD_ERR_OVERFLOW.
  */
-SPAD_API spad_status spad_block_limit(spad_block_size *out, int64_t threads, int64_t shared_bytes,
-                                      int64_t run_bytes, int64_t runs, int64_t limit,
-                                      spad_error *error);
+SPAD_API spad_status spad_launch_limit(spad_launch_size *out, int64_t threads, int64_t shared_bytes,
+                                       int64_t run_bytes, int64_t runs, int64_t limit,
+                                       spad_error *error);
 
 /** The whole of it, from elements per run to the launch; the request is at least
  *  4 bytes, as a launch with dynamic shared memory must ask for some. */
-SPAD_API spad_status spad_block_fit(spad_block_size *out, int64_t elements, spad_dtype precision,
-                                    int64_t threads, int64_t runs, int64_t limit,
-                                    spad_error *error);
+SPAD_API spad_status spad_launch_fit(spad_launch_size *out, int64_t elements, spad_dtype precision,
+                                     int64_t threads, int64_t runs, int64_t limit,
+                                     spad_error *error);
 
 /* ---- which buffers to move to shared memory ------------------------------------------ */
 

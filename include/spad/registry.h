@@ -102,7 +102,7 @@ SPAD_API void spad_registry_destroy(spad_registry *registry);
 /**
  * A new component without a group. The name is for messages and pictures: it
  * is copied, and need not be unique. precision: as in spad_buffer;
- * SPAD_DTYPE_NONE means float32. SPAD_ERR_DTYPE.
+ * SPAD_DTYPE_NONE means float32. SPAD_ERR_DTYPE, SPAD_ERR_NAME (NULL).
  */
 SPAD_API spad_status spad_registry_add(spad_component *out, spad_registry *registry,
                                        const char *name, spad_dtype precision, spad_error *error);
@@ -293,7 +293,7 @@ SPAD_API size_t spad_registry_relocatable(const char **names, size_t capacity,
                                           const spad_registry *registry, spad_component component);
 
 /** Sum of the declared sizes of those of the named buffers that alias nothing;
- *  unknown names and components count 0. SPAD_ERR_OVERFLOW. */
+ *  unknown names and components count 0. SPAD_ERR_OVERFLOW, SPAD_ERR_ARGUMENT (unit). */
 SPAD_API spad_status spad_registry_nonaliased(int64_t *out, const spad_registry *registry,
                                               spad_component component, const char *const *names,
                                               size_t count, spad_unit unit, spad_error *error);
@@ -364,10 +364,11 @@ SPAD_API spad_status spad_allocator_slice(spad_slice *out, const spad_allocator 
 /**
  * Writes the byte layout of one component as a scope with one tensor per
  * buffer. spaces: for each spad_region the number of a one-lane space of the
- * trace's target, or SPAD_NO_SPACE. Buffers come and go as their lifetimes say;
- * those without one live from first to last. base: offset of each region in its
- * space, NULL: 0. SPAD_ERR_SPACE: more than one lane; SPAD_ERR_UNKNOWN: no group;
- * errors of the layout. Running out of host memory can leave a part in the trace.
+ * trace's target, or SPAD_NO_SPACE: not drawn. The scope is of the first region
+ * that is; without any nothing is written. Buffers come and go as their lifetimes
+ * say; those without one live from first to last. base: offset of each region in its
+ * space, NULL: 0. SPAD_ERR_SPACE: more than one lane; SPAD_ERR_ARGUMENT: no such space,
+ * a negative base; SPAD_ERR_UNKNOWN: no group; errors of the layout.
  */
 SPAD_API spad_status spad_registry_write_trace(spad_registry *registry, spad_component component,
                                                spad_trace *trace,

@@ -117,7 +117,7 @@ SPAD_API int64_t spad_tmem_alignment(int64_t columns);
  * alloc_columns[0 .. totals->allocs) are the sizes to allocate, largest first.
  * Whether the columns exist is the caller's question: compare totals->columns
  * with what the chip has. SPAD_ERR_ARGUMENT: lanes, columns or a lifetime out of
- * range, naming the tensor. O(count^2) for each of a few dozen tries.
+ * range, naming the tensor. O(count^2) for each of about a hundred tries at most.
  */
 SPAD_API spad_status spad_tmem_pack(spad_tmem_totals *totals, spad_tmem_place *places,
                                     int64_t *alloc_columns, const spad_tmem_tensor *tensors,

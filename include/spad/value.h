@@ -21,8 +21,9 @@ typedef struct spad_value {
     uint64_t bits;    /**< its encoding, in the low bits */
 } spad_value;
 
-/** A whole number as a value of any type. SPAD_ERR_ARGUMENT: an integer type
- *  cannot hold it. SPAD_ERR_DTYPE: the type has no single values (x4 types). */
+/** A whole number as a value of any type; a floating-point type rounds it once, as below.
+ *  SPAD_ERR_ARGUMENT: an integer type cannot hold it. SPAD_ERR_DTYPE: the type has no single values
+ * (x4 types). */
 SPAD_API spad_status spad_value_from_int(spad_value *out, spad_dtype dtype, int64_t number,
                                          spad_error *error);
 

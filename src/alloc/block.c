@@ -150,6 +150,11 @@ static spad_status size_barrier(draft *d, spad_error *error) {
         return refuse(d, SPAD_ERR_ARGUMENT,
                       "a barrier needs the number of arrivals that complete it", error);
     }
+    if (r->stages > 1) {
+        return refuse(d, SPAD_ERR_ARGUMENT,
+                      "a barrier has no stages; give the arrivals of the barriers of all stages",
+                      error);
+    }
     for (size_t i = 0; i < r->arrival_count; i++) {
         if (r->arrivals[i] >= 1 && r->arrivals[i] <= ARRIVALS_MAX) continue;
         spad__fail(error, SPAD_ERR_ARGUMENT,
@@ -220,8 +225,9 @@ static spad_status size_scalar(draft *d, spad_error *error) {
 static spad_status size_reducer(draft *d, spad_error *error) {
     const spad_block_request *r = d->request;
     spad_value identity;
-    const spad_status status = spad_reduce_identity(&identity, r->op, r->dtype, error);
-    if (status != SPAD_OK) return status;
+    spad_error reason;
+    const spad_status status = spad_reduce_identity(&identity, r->op, r->dtype, &reason);
+    if (status != SPAD_OK) return refuse(d, status, reason.message, error);
     if ((unsigned)r->replication >= SPAD_REPLICATION_COUNT) {
         return refuse(d, SPAD_ERR_ARGUMENT, "no such replication", error);
     }
@@ -247,8 +253,9 @@ static spad_status settle_size(draft *d, spad_error *error) {
     }
     info->dtype = r->dtype;
     if (info->scope == SPAD_BLOCK_VAR || is_descriptor(info->scope)) return size_scalar(d, error);
-    spad_status status = spad_shape_bytes(&info->bytes, r->shape, r->dtype, error);
-    if (status != SPAD_OK) return status;
+    spad_error reason;
+    spad_status status = spad_shape_bytes(&info->bytes, r->shape, r->dtype, &reason);
+    if (status != SPAD_OK) return refuse(d, status, reason.message, error);
     if (info->bytes == 0 || r->shape.rank == 0) return no_elements(d, error);
     if (info->scope == SPAD_BLOCK_REDUCER) status = size_reducer(d, error);
     if (info->scope == SPAD_BLOCK_TMEM) status = size_tensor_memory(d, error);
@@ -325,8 +332,8 @@ static spad_status settle_stages(draft *d, spad_error *error) {
     }
     if (d->block->is_core && on_chip) { /* sizes in whole granules */
         const spad_status status = spad_space_round(
-            &info->bytes, &d->block->target->spaces[info->space], info->bytes, error);
-        if (status != SPAD_OK) return status;
+            &info->bytes, &d->block->target->spaces[info->space], info->bytes, NULL);
+        if (status != SPAD_OK) return too_large(d, error);
     }
     info->stages = stages;
     int64_t before_last;
@@ -344,8 +351,9 @@ static spad_status settle_stages(draft *d, spad_error *error) {
 static spad_status settle_time(draft *d, spad_error *error) {
     const spad_block_request *r = d->request;
     spad_block_buffer *info = &d->buffer.info;
+    const block_region *sides = spad__block_concurrent(d->block);
     d->buffer.timed = r->timed;
-    info->begin = r->timed ? r->begin : d->block->clock;
+    info->begin = r->timed ? r->begin : sides != NULL ? sides->begin : d->block->clock;
     info->end = r->timed ? r->end : SPAD_OPEN_END;
     if (info->begin < 0 || info->begin >= info->end) {
         return refuse(d, SPAD_ERR_ARGUMENT, "a lifetime [begin, end) needs 0 <= begin < end",
@@ -356,13 +364,21 @@ static spad_status settle_time(draft *d, spad_error *error) {
     return SPAD_OK;
 }
 
+/* The end of a buffer as a new one sees it: none while sides run beside each other. */
+static int64_t end_seen(const spad_block *block, size_t number) {
+    const block_buffer *buffer = &block->buffers.items[number];
+    const block_region *sides = spad__block_concurrent(block);
+    const bool beside = sides != NULL && number >= sides->first_buffer && !buffer->timed;
+    return beside ? SPAD_OPEN_END : buffer->info.end;
+}
+
 static spad_status check_overlap(const draft *d, spad_error *error) {
     const spad_block_buffer *info = &d->buffer.info;
     for (size_t i = 0; i < d->block->buffers.count; i++) {
         const block_buffer *other = &d->block->buffers.items[i];
         const spad_block_buffer *b = &other->info;
         if (!other->pinned || b->space != info->space) continue;
-        if (info->begin >= b->end || b->begin >= info->end) continue;
+        if (info->begin >= end_seen(d->block, i) || b->begin >= info->end) continue;
         const spad_rect bytes = {0, 1, info->offset, info->span};
         if (!spad_rect_overlaps(bytes, (spad_rect){0, 1, b->offset, b->span})) continue;
         char label[BLOCK_LABEL_MAX];
@@ -416,17 +432,32 @@ static spad_status settle_pin(draft *d, spad_error *error) {
  * -------------------------------------------------------------------------
  */
 
+/* The reason, with the buffer in front if it has a name. */
+static spad_status no_scope(const draft *d, spad_status status, const spad_error *reason,
+                            spad_error *error) {
+    if (d->request->name == NULL) {
+        if (error != NULL) *error = *reason;
+        return status;
+    }
+    spad__fail(error, status, "buffer '%s': %s", d->label, reason->message);
+    spad__fact_names(error, d->request->name,
+                     reason->other[0] != '\0' ? reason->other : reason->subject);
+    return status;
+}
+
 static spad_status settle_scope(draft *d, spad_error *error) {
     spad_block_buffer *info = &d->buffer.info;
     const char *scope = d->request->scope != NULL ? d->request->scope : "shared.dyn";
-    spad_status status = spad_block_scope_parse(&info->scope, scope, error);
-    if (status != SPAD_OK) return status;
+    spad_error reason;
+    spad_status status = spad_block_scope_parse(&info->scope, scope, &reason);
+    if (status != SPAD_OK) return no_scope(d, status, &reason, error);
     /* TileLang's merge pass cannot take bool, so it moves such buffers */
     if (info->scope == SPAD_BLOCK_SHARED_DYN && d->request->dtype == SPAD_BOOL &&
         d->block->options.policy == SPAD_BLOCK_TILELANG && !d->block->is_core) {
         info->scope = SPAD_BLOCK_SHARED;
     }
-    return spad__block_resolve(&d->buffer.kind, &info->space, d->block, info->scope, error);
+    status = spad__block_resolve(&d->buffer.kind, &info->space, d->block, info->scope, &reason);
+    return status == SPAD_OK ? SPAD_OK : no_scope(d, status, &reason, error);
 }
 
 static spad_status settle(draft *d, spad_error *error) {
@@ -516,6 +547,16 @@ spad_status spad_block_alloc(int64_t *out, spad_block *block, const spad_block_r
 spad_status spad_block_alloc_shared(int64_t *out, spad_block *block, spad_shape shape,
                                     spad_dtype dtype, const char *scope, const char *name,
                                     spad_error *error) {
+    *out = -1;
+    if (scope != NULL && strcmp(scope, "local.reducer") == 0) {
+        char shown[SPAD_NAME_FACT_MAX];
+        spad__copy_cut(shown, sizeof shown, name != NULL ? name : "unnamed");
+        spad__fail(error, SPAD_ERR_SPACE,
+                   "local.reducer '%s': a reducer needs an operator; use spad_block_alloc_reducer",
+                   shown);
+        spad__fact_names(error, name, NULL);
+        return SPAD_ERR_SPACE;
+    }
     const spad_block_request r = {.name = name, .scope = scope, .shape = shape, .dtype = dtype};
     return spad_block_alloc(out, block, &r, error);
 }
@@ -576,7 +617,7 @@ spad_status spad_block_alloc_reducer(int64_t *out, spad_block *block, spad_shape
 spad_status spad_block_alloc_descriptor(int64_t *out, spad_block *block, const char *kind,
                                         const char *name, spad_error *error) {
     char scope[SPAD_NAME_FACT_MAX];
-    snprintf(scope, sizeof scope, "local.descriptor.%s", kind);
+    snprintf(scope, sizeof scope, "local.descriptor.%s", kind != NULL ? kind : "");
     return alloc_barrier(out, block, scope, NULL, 0, name, error);
 }
 
@@ -589,10 +630,11 @@ spad_status spad_block_alloc_global(int64_t *out, spad_block *block, spad_shape 
  * ----------------------------------------------------------------------------
  */
 
-/* A buffer from outside the innermost loop or branch would be gone in its next turn. */
+/* A buffer from outside the innermost loop or branch would be gone in its next turn. An open
+ * region that is older than the buffer's own contains it, so that turns do no harm. */
 static spad_status check_same_region(const spad_block *block, const block_buffer *buffer,
                                      const char *verb, spad_error *error) {
-    if (buffer->region == spad__block_region_now(block)) return SPAD_OK;
+    if (spad__block_region_now(block) <= buffer->region) return SPAD_OK;
     char label[BLOCK_LABEL_MAX];
     spad__block_label(label, "buffer", block, buffer);
     spad__fail(error, SPAD_ERR_LIFE_CYCLE,
@@ -671,7 +713,11 @@ spad_status spad_block_enter(spad_block *block, spad_block_flow kind, spad_error
     if (!spad__array_reserve(&block->host, &block->regions, 1))
         return spad__fail_host_memory(error);
     block->regions.items[block->regions.count++] = (block_region){
-        .kind = kind, .serial = ++block->region_serial, .first_buffer = block->buffers.count};
+        .kind = kind,
+        .serial = ++block->region_serial,
+        .begin = block->clock,
+        .first_buffer = block->buffers.count,
+    };
     block->clock++;
     block->planned = false;
     return SPAD_OK;
@@ -684,8 +730,11 @@ spad_status spad_block_leave(spad_block *block, spad_error *error) {
     const block_region region = block->regions.items[--block->regions.count];
     for (size_t i = region.first_buffer; i < block->buffers.count; i++) {
         block_buffer *buffer = &block->buffers.items[i];
-        if (buffer->info.end != SPAD_OPEN_END || buffer->timed) continue;
-        if (!spad__block_is_barrier(buffer->info.scope)) buffer->info.end = block->clock;
+        if (buffer->timed) continue;
+        const bool ended = buffer->info.end != SPAD_OPEN_END;
+        const bool ends_here = !ended && !spad__block_is_barrier(buffer->info.scope);
+        const bool had_sides = ended && region.kind == SPAD_FLOW_CONCURRENT;
+        if (ends_here || had_sides) buffer->info.end = block->clock;
     }
     block->clock++;
     block->planned = false;

@@ -68,6 +68,7 @@ typedef struct block_buffer {
 typedef struct block_region {
     spad_block_flow kind;
     uint64_t serial;     /* from 1 */
+    int64_t begin;       /* its enter */
     size_t first_buffer; /* allocated in it */
 } block_region;
 
@@ -104,6 +105,20 @@ static inline bool spad__block_is_barrier(spad_block_scope scope) {
 
 static inline uint64_t spad__block_region_now(const spad_block *block) {
     return block->regions.count > 0 ? block->regions.items[block->regions.count - 1].serial : 0;
+}
+
+/* The outermost open region with sides that run side by side, or NULL. */
+static inline const block_region *spad__block_concurrent(const spad_block *block) {
+    for (size_t i = 0; i < block->regions.count; i++) {
+        if (block->regions.items[i].kind == SPAD_FLOW_CONCURRENT) return &block->regions.items[i];
+    }
+    return NULL;
+}
+
+/* Is the buffer alive after the newest event? */
+static inline bool spad__block_is_live(const spad_block *block, const block_buffer *buffer) {
+    if (!buffer->timed) return buffer->info.end == SPAD_OPEN_END;
+    return buffer->info.begin < block->clock && block->clock <= buffer->info.end;
 }
 
 /* SPAD_OK if every reducer has been closed. */

@@ -55,11 +55,6 @@ static bool sums_fit(const block_item *items, size_t count) {
     return true;
 }
 
-/* Cannot overflow: see sums_fit. */
-static int64_t align_up(int64_t value, int64_t align) {
-    return (value + align - 1) & -align;
-}
-
 static int64_t top_of(const block_item *items, size_t count) {
     int64_t top = 0;
     for (size_t i = 0; i < count; i++) top = spad__max(top, items[i].at + items[i].bytes);
@@ -165,21 +160,23 @@ static int64_t place_one(holes *h, int64_t *top, const block_item *item) {
     for (size_t i = 0; i < h->count; i++) {
         const hole *o = &h->items[i];
         const int64_t rest = o->end - o->begin - item->bytes;
-        if (align_up(o->begin, item->align) + item->bytes <= o->end && rest < best_rest) {
+        if (spad__align_up_fits(o->begin, item->align) + item->bytes <= o->end &&
+            rest < best_rest) {
             best = i;
             best_rest = rest;
         }
     }
     if (best == h->count && h->count > 0) { /* stretch the last one */
         const hole *last = &h->items[h->count - 1];
-        if (last->end == *top && align_up(last->begin, item->align) < *top) best = h->count - 1;
+        if (last->end == *top && spad__align_up_fits(last->begin, item->align) < *top)
+            best = h->count - 1;
     }
     int64_t at;
     if (best < h->count) {
-        at = align_up(h->items[best].begin, item->align);
+        at = spad__align_up_fits(h->items[best].begin, item->align);
         take(h, best, at, item->bytes);
     } else {
-        at = align_up(*top, item->align);
+        at = spad__align_up_fits(*top, item->align);
         add_hole(h, *top, at);
     }
     *top = spad__max(*top, at + item->bytes);
@@ -217,7 +214,7 @@ static void place_in_row(block_item *items, size_t count, ranked *order) {
     int64_t top = 0;
     for (size_t i = 0; i < count; i++) {
         block_item *item = &items[order[i].item];
-        item->at = align_up(top, item->align);
+        item->at = spad__align_up_fits(top, item->align);
         top = item->at + item->bytes;
     }
 }
@@ -264,7 +261,7 @@ static int64_t find_gap(const shelf *s, const block_item *item, bool best_fit) {
     for (size_t i = 0; i < s->count; i++) {
         const block_item *other = &s->items[s->numbers[i]];
         if (item->begin >= other->end || other->begin >= item->end) continue;
-        const int64_t at = align_up(cursor, item->align);
+        const int64_t at = spad__align_up_fits(cursor, item->align);
         if (at + item->bytes <= other->at) {
             const int64_t rest = other->at - cursor - item->bytes;
             if (!best_fit) return at;
@@ -275,7 +272,7 @@ static int64_t find_gap(const shelf *s, const block_item *item, bool best_fit) {
         }
         cursor = spad__max(cursor, other->at + other->bytes);
     }
-    return best >= 0 ? best : align_up(cursor, item->align);
+    return best >= 0 ? best : spad__align_up_fits(cursor, item->align);
 }
 
 /* pins: the given offsets, -1 for items that are free to move. */

@@ -12,12 +12,13 @@
  * Invariant: results are written to the block only when nothing can fail any more.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "alloc/block.h"
+#include "alloc/moment.h"
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/largest.h"
 #include "trace/trace.h"
 
 enum { ARENA_GRANULE = 16 /* TileLang rounds the arena to it */, WORD_BYTES = 4 };
@@ -114,8 +115,11 @@ static spad_status plan_static(draft *d, size_t shared, spad_error *error) {
                                                  .buffer = -1};
     }
     d->word_bytes = (int64_t)d->tmem.allocs * WORD_BYTES;
-    const spad_status status = spad__block_place(&d->totals.static_bytes, d->items, d->item_count,
-                                                 BLOCK_PLACE_BEST, &block->host, error);
+    const bool as_tilelang =
+        block->options.merge_static && block->options.policy == SPAD_BLOCK_TILELANG;
+    const spad_status status = spad__block_place(
+        &d->totals.static_bytes, d->items, d->item_count,
+        as_tilelang ? BLOCK_PLACE_TILELANG : BLOCK_PLACE_BEST, &block->host, error);
     if (status == SPAD_OK) keep_offsets(d);
     return status;
 }
@@ -133,9 +137,8 @@ static spad_status plan_arena(draft *d, size_t space, spad_error *error) {
         spad__block_place(&top, d->items, d->item_count, placing_of(block), &block->host, error);
     if (status != SPAD_OK) return status;
     keep_offsets(d);
-    /* a single buffer is left alone by TileLang */
-    const bool exact =
-        block->is_core || (block->options.policy == SPAD_BLOCK_TILELANG && d->item_count == 1);
+    /* a single buffer is left alone, by TileLang too */
+    const bool exact = block->is_core || d->item_count == 1;
     if (!spad__align_up(top, exact ? 1 : ARENA_GRANULE, &d->arena_bytes[space])) {
         return spad__fail(error, SPAD_ERR_OVERFLOW, "the arena of %s does not fit 64 bits",
                           block->target->spaces[space].name);
@@ -179,15 +182,17 @@ static spad_status sum_shared(draft *d, size_t shared, spad_error *error) {
         return spad__fail(error, SPAD_ERR_OVERFLOW,
                           "the shared memory of the block does not fit 64 bits");
     }
-    t->needs_opt_in = t->dynamic_bytes > t->static_limit;
+    /* static bytes and dynamic ones share the plain limit (measured on an H200) */
+    t->needs_opt_in = t->dynamic_bytes > 0 && t->block_bytes - t->reserve_bytes > t->static_limit;
     return SPAD_OK;
 }
 
-/* Registers of one thread. Fragments are spread over the threads; a reducer that is
- * replicated is not. */
-static void sum_threads(draft *d) {
+/* Registers of one thread, the most at one time. Fragments are spread over the threads; a
+ * reducer that is replicated is not. */
+static spad_status sum_threads(draft *d, spad_error *error) {
     const int64_t threads = d->block->options.threads;
     int64_t sum = 0;
+    d->item_count = 0;
     for (size_t i = 0; i < d->block->buffers.count; i++) {
         const block_buffer *buffer = &d->block->buffers.items[i];
         const spad_block_buffer *info = &buffer->info;
@@ -197,9 +202,16 @@ static void sum_threads(draft *d) {
             info->scope == SPAD_BLOCK_FRAGMENT ||
             (info->scope == SPAD_BLOCK_REDUCER && info->replication != SPAD_REPLICATION_ALL);
         if (spread) bytes = threads > 0 ? bytes / threads + (bytes % threads != 0) : 0;
-        if (!spad__add(sum, bytes, &sum)) sum = INT64_MAX;
+        if (!spad__add(sum, bytes, &sum)) {
+            return spad__fail(error, SPAD_ERR_OVERFLOW,
+                              "the registers of a thread do not fit 64 bits");
+        }
+        d->items[d->item_count++] = (block_item){
+            .begin = info->begin, .end = spad__min(info->end, d->horizon), .bytes = bytes};
     }
-    d->totals.thread_bytes = sum;
+    int64_t time;
+    return spad__block_peak(&d->totals.thread_bytes, &time, d->items, d->item_count,
+                            &d->block->host, error);
 }
 
 static void at_most(spad_block_totals *t, int64_t blocks, const char *by) {
@@ -255,10 +267,9 @@ static spad_status work_out(draft *d, spad_error *error) {
         if (status == SPAD_OK) status = sum_arena(d, shared, error);
         if (status == SPAD_OK) status = sum_shared(d, shared, error);
     }
-    if (status != SPAD_OK) return status;
-    sum_threads(d);
-    judge(d);
-    return SPAD_OK;
+    if (status == SPAD_OK) status = sum_threads(d, error);
+    if (status == SPAD_OK) judge(d);
+    return status;
 }
 
 /* Nothing here fails. */
@@ -316,8 +327,7 @@ spad_status spad_block_plan(spad_block *block, spad_error *error) {
     const bool have_room = d.items != NULL && d.offsets != NULL && d.tensors != NULL &&
                            d.places != NULL && d.sizes != NULL;
     status = have_room ? work_out(&d, error) : spad__fail_host_memory(error);
-    block->tmem_sizes.count = 0;
-    if (status == SPAD_OK &&
+    if (status == SPAD_OK && /* behind the sizes of the plan before, which is still there */
         !spad__array_reserve(&block->host, &block->tmem_sizes, d.tmem.allocs)) {
         status = spad__fail_host_memory(error);
     }
@@ -356,31 +366,37 @@ spad_status spad_block_arena(int64_t *bytes, int64_t *limit, const spad_block *b
  * --------------------------------------------------------------------------------------
  */
 
-/* The largest buffers of an arena, for a message: "A 49152 B (3 stages), B 512 B". */
+static bool is_larger(const void *ctx, const void *left, const void *right) {
+    (void)ctx;
+    const block_buffer *a = *(const block_buffer *const *)left;
+    const block_buffer *b = *(const block_buffer *const *)right;
+    return a->info.span != b->info.span ? a->info.span > b->info.span : a < b;
+}
+
+/* The largest buffers of an arena, for a message: "A 49152 B in 3 stages, B 512 B". */
 static void list_largest(char *field, size_t size, const spad_block *block, block_kind kind,
                          size_t space) {
-    enum { LISTED = 3 };
-    const block_buffer *taken[LISTED] = {NULL};
+    const block_buffer *listed[3];
+    spad__largest largest = {.items = (char *)listed,
+                             .item_size = sizeof listed[0],
+                             .capacity = sizeof listed / sizeof listed[0],
+                             .before = is_larger};
+    for (size_t i = 0; i < block->buffers.count; i++) {
+        const block_buffer *b = &block->buffers.items[i];
+        if (b->kind == kind && b->info.space == space) spad__largest_offer(&largest, &b);
+    }
+    spad__largest_finish(&largest);
     size_t used = 0;
     field[0] = '\0';
-    for (int n = 0; n < LISTED; n++) {
-        const block_buffer *largest = NULL;
-        for (size_t i = 0; i < block->buffers.count; i++) {
-            const block_buffer *b = &block->buffers.items[i];
-            const bool again = b == taken[0] || b == taken[1];
-            if (b->kind != kind || b->info.space != space || again) continue;
-            if (largest == NULL || b->info.span > largest->info.span) largest = b;
-        }
-        if (largest == NULL) return;
-        taken[n] = largest;
+    for (size_t n = 0; n < largest.kept; n++) {
+        const spad_block_buffer *info = &listed[n]->info;
         char stages[40] = "";
-        if (largest->info.stages > 1) {
-            snprintf(stages, sizeof stages, " in %lld stages", (long long)largest->info.stages);
+        if (info->stages > 1) {
+            snprintf(stages, sizeof stages, " in %lld stages", (long long)info->stages);
         }
         const int length =
             snprintf(field + used, size - used, "%s%.24s %lld B%s", n == 0 ? "" : ", ",
-                     largest->info.name != NULL ? largest->info.name : "unnamed",
-                     (long long)largest->info.span, stages);
+                     info->name != NULL ? info->name : "unnamed", (long long)info->span, stages);
         if (length < 0 || (size_t)length >= size - used) return;
         used += (size_t)length;
     }
@@ -460,21 +476,6 @@ spad_status spad_block_check_fit(const spad_block *block, spad_error *error) {
  * ------------------------------------------------------------------------------------
  */
 
-/* A begin or an end, in the order of time; ends first. */
-typedef struct moment {
-    int64_t time;
-    bool begins;
-    size_t buffer;
-} moment;
-
-static int by_time(const void *a, const void *b) {
-    const moment *x = a;
-    const moment *y = b;
-    if (x->time != y->time) return x->time < y->time ? -1 : 1;
-    if (x->begins != y->begins) return x->begins ? 1 : -1;
-    return x->buffer < y->buffer ? -1 : x->buffer > y->buffer;
-}
-
 static spad_tensor as_tensor(const block_buffer *buffer, int64_t scope) {
     const spad_block_buffer *info = &buffer->info;
     spad_tensor tensor = {
@@ -495,8 +496,9 @@ static spad_tensor as_tensor(const block_buffer *buffer, int64_t scope) {
 }
 
 /* numbers: of the tensors in the trace, by buffer. */
-static spad_status write_walk(const spad_block *block, spad_trace *trace, const moment *moments,
-                              size_t count, int64_t *numbers, spad_error *error) {
+static spad_status write_walk(const spad_block *block, spad_trace *trace,
+                              const spad__moment *moments, size_t count, int64_t *numbers,
+                              spad_error *error) {
     int64_t scope = -1;
     size_t space; /* the one that the scope is about */
     spad_status status =
@@ -527,7 +529,8 @@ spad_status spad_block_write_trace(const spad_block *block, spad_trace *trace, s
                           spad_trace_target(trace)->name, block->target->name);
     }
     spad__arena room = {.host = block->host};
-    moment *moments = spad__arena_new(&room, (2 * block->buffers.count + 1) * sizeof *moments);
+    spad__moment *moments =
+        spad__arena_new(&room, (2 * block->buffers.count + 1) * sizeof *moments);
     int64_t *numbers = spad__arena_new(&room, (block->buffers.count + 1) * sizeof *numbers);
     if (moments == NULL || numbers == NULL) {
         spad__arena_free(&room);
@@ -537,10 +540,10 @@ spad_status spad_block_write_trace(const spad_block *block, spad_trace *trace, s
     for (size_t i = 0; i < block->buffers.count; i++) {
         const spad_block_buffer *info = &block->buffers.items[i].info;
         if (info->space == SPAD_NO_SPACE) continue;
-        moments[count++] = (moment){info->begin, true, i};
-        moments[count++] = (moment){info->end, false, i};
+        moments[count++] = (spad__moment){info->begin, i, true};
+        moments[count++] = (spad__moment){info->end, i, false};
     }
-    if (count > 1) qsort(moments, count, sizeof *moments, by_time);
+    spad__sort_moments(moments, count);
     spad__trace_mark mark;
     spad__trace_here(&mark, trace);
     status = write_walk(block, trace, moments, count, numbers, error);

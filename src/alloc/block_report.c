@@ -111,7 +111,8 @@ static void write_shared(spad__out *out, const spad_block *block, size_t shared)
     }
     write_part(out, t->base_padding, "padding in front of the arena");
     write_part(out, t->reserve_bytes, "reserve of the driver");
-    spad__out_format(out, "  opt-in: %s, the plain limit is %lld B of dynamic shared memory\n",
+    spad__out_format(out,
+                     "  opt-in: %s, the plain limit is %lld B of static, padding and dynamic\n",
                      t->needs_opt_in ? "needed" : "not needed", (long long)t->static_limit);
     if (t->fits) {
         spad__out_format(out, "  blocks per unit: %lld, limited by %s\n",

@@ -57,8 +57,11 @@ static uint64_t space_bit(const spad_target *target, const char *name) {
  * Threads do the same, but through registers. */
 bool spad__block_has_bulk_copies(const spad_block *block) {
     const spad_target *target = block->target;
-    const uint64_t both = space_bit(target, "shared") | space_bit(target, "global");
+    const uint64_t shared = space_bit(target, "shared");
+    const uint64_t global = space_bit(target, "global");
     const uint64_t registers = space_bit(target, "registers");
+    const uint64_t both = shared | global;
+    if (shared == 0 || global == 0 || registers == 0) return false; /* nothing to tell by */
     for (size_t e = 0; e < target->engine_count; e++) {
         const spad_engine *engine = &target->engines[e];
         if ((engine->reads & both) == both && (engine->writes & both) == both &&

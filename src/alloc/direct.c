@@ -90,6 +90,34 @@ static spad_status check_extents(const spad_direct_tensor *given, spad_error *er
     return SPAD_OK;
 }
 
+static bool has_rings(const spad_direct_rings *rings) {
+    return rings->base.bank != 0 || rings->base.lane != 0 || rings->base.byte != 0 ||
+           rings->bank_tiles.rank > 0 || rings->lane_tiles.rank > 0 || rings->free_tiles.rank > 0;
+}
+
+/* A placement that is given with another mode would be ignored without a word. */
+static spad_status check_placements(const spad_direct_tensor *given, spad_error *error) {
+    const struct {
+        bool is_given;
+        spad_mode mode;
+        const char *field;
+    } placements[] = {
+        {has_rings(&given->rings), SPAD_MODE_MOD, "rings"},
+        {given->func != NULL || given->payload != NULL, SPAD_MODE_FUNC, "func or payload"},
+        {given->spots != NULL || given->spot_count > 0, SPAD_MODE_AT, "spots"},
+        {given->ring.rank > 0, SPAD_MODE_AUTO, "ring"},
+    };
+    for (size_t i = 0; i < sizeof placements / sizeof placements[0]; i++) {
+        if (!placements[i].is_given || placements[i].mode == given->mode) continue;
+        char reason[96];
+        snprintf(reason, sizeof reason, "its mode is %s, but %s is given, which goes with mode %s",
+                 spad_mode_name(given->mode), placements[i].field,
+                 spad_mode_name(placements[i].mode));
+        return refuse(given, SPAD_ERR_ARGUMENT, error, reason);
+    }
+    return SPAD_OK;
+}
+
 static spad_status check_fields(const spad_direct_tensor *given, const spad_space *space,
                                 spad_error *error) {
     const bool is_auto = given->mode == SPAD_MODE_AUTO;
@@ -108,7 +136,7 @@ static spad_status check_fields(const spad_direct_tensor *given, const spad_spac
     if (!space->off_chip && given->output) {
         return refuse(given, SPAD_ERR_SPACE, error, "only a tensor off chip can be an output");
     }
-    return SPAD_OK;
+    return check_placements(given, error);
 }
 
 /* Block dims, then tile dims: the shape of the whole tensor. */
@@ -133,14 +161,14 @@ static spad_status make_tensor(direct_tensor *out, const spad_direct *direct,
         .traced = -1,
     };
     if (given->space == NULL) return refuse(given, SPAD_ERR_ARGUMENT, error, "it has no space");
-    spad_status status = spad_target_space(&out->space, direct->target, given->space, error);
-    if (status != SPAD_OK) return status;
+    spad_error reason;
+    spad_status status = spad_target_space(&out->space, direct->target, given->space, &reason);
+    if (status != SPAD_OK) return refuse(given, status, error, reason.message);
     const spad_space *space = &direct->target->spaces[out->space];
     status = check_fields(given, space, error);
     if (status == SPAD_OK) status = check_extents(given, error);
     if (status != SPAD_OK) return status;
 
-    spad_error reason;
     status = spad_tile_bytes(&out->lanes, &out->bytes, given->tile, given->dtype, &reason);
     if (status == SPAD_OK) status = spad_space_round(&out->bytes, space, out->bytes, &reason);
     if (status == SPAD_OK && space->off_chip) { /* counted as a whole in the trace */

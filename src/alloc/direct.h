@@ -46,8 +46,8 @@ typedef SPAD_ARRAY(direct_place) direct_places;
 
 enum { DIRECT_BANK, DIRECT_LANE, DIRECT_FREE, DIRECT_COORDINATES };
 
-/* While it is being declared, name and dims are the caller's; spad__direct_keep
- * moves them to the arena. */
+/* While it is being declared, name and dims are the caller's; keep_tensor of
+ * direct.c moves them to the arena. */
 typedef struct direct_tensor {
     const char *name;        /* NULL: unnamed */
     const char *implicit_of; /* NULL: declared by the kernel */

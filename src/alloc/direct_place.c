@@ -229,6 +229,10 @@ static spad_status ask_spot(spad_direct_spot *spot, const direct_check *check,
     const spad_status status = given->func(spot, copy, check->tensor->lanes, check->tensor->bytes,
                                            given->payload, &reason);
     if (status == SPAD_OK) return SPAD_OK;
+    if (status > SPAD_OK) {
+        return refuse(check, index, SPAD_ERR_ARGUMENT, error,
+                      "its placement function returned %d, which is no status", (int)status);
+    }
     return refuse(check, index, status, error, "%s",
                   reason.message[0] != '\0' ? reason.message : "its placement function failed");
 }
@@ -368,6 +372,7 @@ static spad_status check_footprint(direct_tensor *tensor, const direct_check *ch
     const spad_direct_spot base = tensor->base;
     spad_status status = check_bank(check, NULL, base.bank, tiles[DIRECT_BANK], error);
     if (status != SPAD_OK) return status;
+    if (tensor->lanes > check->space->lanes) return check_lane(check, NULL, base.lane, error);
     int64_t lanes;
     if (!spad__mul(tiles[DIRECT_LANE], tensor->lanes, &lanes)) lanes = INT64_MAX;
     if (base.lane < 0 || lanes > check->space->lanes || base.lane > check->space->lanes - lanes) {
@@ -469,20 +474,23 @@ static void ring_extents(const direct_tensor *tensor, int64_t *extent) {
     }
 }
 
+static spad_status take_rings(direct_tensor *tensor, int64_t tiles[DIRECT_COORDINATES],
+                              const direct_check *check, const spad_direct_rings *rings,
+                              spad_error *error) {
+    const spad_shape tuples[] = {rings->bank_tiles, rings->lane_tiles, rings->free_tiles};
+    static const char *const names[] = {"bank_tiles", "lane_tiles", "free_tiles"};
+    spad_status status = SPAD_OK;
+    for (int c = 0; c < DIRECT_COORDINATES && status == SPAD_OK; c++) {
+        status = take_counts(&tensor->counts[c], &tiles[c], check, tuples[c], names[c], error);
+    }
+    return status;
+}
+
 static spad_status place_rings(direct_tensor *tensor, int64_t *extent, const direct_check *check,
                                const spad_direct_rings *rings, spad_error *error) {
     int64_t tiles[DIRECT_COORDINATES];
     tensor->base = rings->base;
-    spad_status status = take_counts(&tensor->counts[DIRECT_BANK], &tiles[DIRECT_BANK], check,
-                                     rings->bank_tiles, "bank_tiles", error);
-    if (status == SPAD_OK) {
-        status = take_counts(&tensor->counts[DIRECT_LANE], &tiles[DIRECT_LANE], check,
-                             rings->lane_tiles, "lane_tiles", error);
-    }
-    if (status == SPAD_OK) {
-        status = take_counts(&tensor->counts[DIRECT_FREE], &tiles[DIRECT_FREE], check,
-                             rings->free_tiles, "free_tiles", error);
-    }
+    spad_status status = take_rings(tensor, tiles, check, rings, error);
     if (status == SPAD_OK) status = check_size(check, error);
     if (status == SPAD_OK) {
         status = check_bank_start(check, NULL, "base byte", rings->base.byte, error);
@@ -520,14 +528,28 @@ static spad_status check_any_lane(const direct_check *check, spad_error *error) 
     return check_lane(check, NULL, 0, error);
 }
 
+/* What is modulo and forced to be automatic keeps the number of its physical
+ * tiles, if its counts make sense; they are not checked otherwise. */
+static bool keep_ring(int64_t *extent, const direct_check *check, const spad_direct_tensor *given) {
+    direct_tensor as_rings = *check->tensor;
+    int64_t tiles[DIRECT_COORDINATES];
+    if (given->mode != SPAD_MODE_MOD ||
+        take_rings(&as_rings, tiles, check, &given->rings, NULL) != SPAD_OK) {
+        return false;
+    }
+    ring_extents(&as_rings, extent);
+    return true;
+}
+
 static spad_status place_auto(direct_tensor *tensor, int64_t *extent, const direct_check *check,
-                              spad_shape ring, spad_error *error) {
+                              const spad_direct_tensor *given, spad_error *error) {
     const int64_t *counts = NULL;
     int64_t tiles;
-    spad_status status = take_counts(&counts, &tiles, check, ring, "ring", error);
+    spad_status status = take_counts(&counts, &tiles, check, given->ring, "ring", error);
     if (status == SPAD_OK) status = check_size(check, error);
     if (status == SPAD_OK) status = check_any_lane(check, error);
     if (status != SPAD_OK) return status;
+    if (keep_ring(extent, check, given)) return count_physical(tensor, extent, check, error);
     for (size_t d = 0; d < tensor->block.rank; d++) {
         const int64_t dim = tensor->block.dims[d];
         extent[d] = counts != NULL ? spad__min(dim, counts[d]) : dim;
@@ -552,6 +574,6 @@ spad_status spad__direct_place(direct_tensor *tensor, int64_t *extent, const spa
     case SPAD_MODE_FUNC:
     case SPAD_MODE_AT: return place_table(tensor, &check, given, host, error);
     case SPAD_MODE_MOD: return place_rings(tensor, extent, &check, &given->rings, error);
-    default: return place_auto(tensor, extent, &check, given->ring, error);
+    default: return place_auto(tensor, extent, &check, given, error);
     }
 }

@@ -63,6 +63,8 @@ spad_status spad_direct_get(spad_direct_info *out, const spad_direct *direct, si
 spad_status spad_direct_find(size_t *out, const spad_direct *direct, const char *name,
                              spad_error *error) {
     *out = SIZE_MAX;
+    if (name == NULL)
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "find needs the name of a tensor");
     spad__nearest nearest;
     spad__nearest_start(&nearest, name);
     for (size_t i = 0; i < direct->tensors.count; i++) {

@@ -47,7 +47,7 @@ spad_status spad_run_shared_of(spad_run_shared *out, int64_t elements, spad_dtyp
 
 /* ---- size of a block ---------------------------------------------------------------------- */
 
-static void set_threads(spad_block_size *block, int64_t threads, int64_t run_bytes, int64_t runs) {
+static void set_threads(spad_launch_size *block, int64_t threads, int64_t run_bytes, int64_t runs) {
     block->threads = threads;
     block->shared_bytes = run_bytes * spad__min(runs, threads); /* checked by the caller */
 }
@@ -61,8 +61,8 @@ static spad_status one_run_too_large(int64_t run_bytes, int64_t limit, spad_erro
     return SPAD_ERR_NO_FIT;
 }
 
-spad_status spad_block_limit(spad_block_size *out, int64_t threads, int64_t shared_bytes,
-                             int64_t run_bytes, int64_t runs, int64_t limit, spad_error *error) {
+spad_status spad_launch_limit(spad_launch_size *out, int64_t threads, int64_t shared_bytes,
+                              int64_t run_bytes, int64_t runs, int64_t limit, spad_error *error) {
     memset(out, 0, sizeof *out);
     if (threads < 1 || shared_bytes < 0 || run_bytes < 0 || runs < 0 || limit < 0) {
         return spad__fail(error, SPAD_ERR_ARGUMENT,
@@ -77,25 +77,26 @@ spad_status spad_block_limit(spad_block_size *out, int64_t threads, int64_t shar
                           "%lld runs of %lld bytes in a block do not fit 64 bits",
                           (long long)spad__min(runs, threads), (long long)run_bytes);
     }
-    spad_block_size block = {.threads = threads, .shared_bytes = shared_bytes};
-    while (block.shared_bytes >= SPAD_BLOCK_TARGET_BYTES && block.threads > SPAD_WARP_THREADS) {
+    spad_launch_size block = {.threads = threads, .shared_bytes = shared_bytes};
+    while (block.shared_bytes >= SPAD_LAUNCH_TARGET_BYTES && block.threads > SPAD_WARP_THREADS) {
         set_threads(&block, spad__max(SPAD_WARP_THREADS, block.threads / 2), run_bytes, runs);
     }
     if (block.shared_bytes > limit) {
         if (run_bytes > limit) return one_run_too_large(run_bytes, limit, error);
-        block.warnings = SPAD_BLOCK_SUB_WARP;
+        block.warnings = SPAD_LAUNCH_SUB_WARP;
         while (block.shared_bytes > limit && block.threads > 1) {
             set_threads(&block, block.threads / 2, run_bytes, runs);
         }
-    } else if (block.shared_bytes >= SPAD_BLOCK_TARGET_BYTES) {
-        block.warnings = SPAD_BLOCK_OVER_TARGET;
+        if (block.shared_bytes > limit) return one_run_too_large(block.shared_bytes, limit, error);
+    } else if (block.shared_bytes >= SPAD_LAUNCH_TARGET_BYTES) {
+        block.warnings = SPAD_LAUNCH_OVER_TARGET;
     }
     *out = block;
     return SPAD_OK;
 }
 
-spad_status spad_block_fit(spad_block_size *out, int64_t elements, spad_dtype precision,
-                           int64_t threads, int64_t runs, int64_t limit, spad_error *error) {
+spad_status spad_launch_fit(spad_launch_size *out, int64_t elements, spad_dtype precision,
+                            int64_t threads, int64_t runs, int64_t limit, spad_error *error) {
     memset(out, 0, sizeof *out);
     spad_run_shared run;
     spad_status status = spad_run_shared_of(&run, elements, precision, error);
@@ -106,7 +107,7 @@ spad_status spad_block_fit(spad_block_size *out, int64_t elements, spad_dtype pr
                           "%lld runs of %lld bytes in a block do not fit 64 bits",
                           (long long)spad__min(runs, threads), (long long)run.bytes);
     }
-    status = spad_block_limit(out, threads, shared_bytes, run.bytes, runs, limit, error);
+    status = spad_launch_limit(out, threads, shared_bytes, run.bytes, runs, limit, error);
     if (status == SPAD_OK) out->shared_bytes = spad__max(4, out->shared_bytes);
     return status;
 }

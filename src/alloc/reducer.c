@@ -45,8 +45,10 @@ static block_buffer *find_reducer(spad_block *block, int64_t number, spad_status
         *status = spad__fail(error, SPAD_ERR_SPACE, "%s is no reducer but '%s'", label,
                              spad_block_scope_name(buffer->info.scope));
         spad__fact_names(error, buffer->info.name, NULL);
-    } else if (!buffer->timed && buffer->info.end != SPAD_OPEN_END) {
-        *status = refuse(block, buffer, SPAD_ERR_NOT_LIVE, "has ended already", error);
+    } else if (!spad__block_is_live(block, buffer)) {
+        const bool begun = buffer->info.begin < block->clock;
+        *status = refuse(block, buffer, SPAD_ERR_NOT_LIVE,
+                         begun ? "has ended already" : "is not alive yet", error);
     }
     return *status == SPAD_OK ? buffer : NULL;
 }
@@ -185,7 +187,8 @@ static bool same_shape(spad_shape a, spad_shape b) {
 }
 
 /* What is wrong with the destination, or NULL. */
-static const char *fault_of_destination(const block_buffer *buffer, const block_buffer *to) {
+static const char *fault_of_destination(const spad_block *block, const block_buffer *buffer,
+                                        const block_buffer *to) {
     if (to == buffer) return "is finalised into itself; give a separate fragment";
     if (to->info.scope == SPAD_BLOCK_REDUCER) {
         return "is finalised into another reducer; give a fragment";
@@ -193,8 +196,9 @@ static const char *fault_of_destination(const block_buffer *buffer, const block_
     if (to->info.scope != SPAD_BLOCK_FRAGMENT) {
         return "is finalised into something that is no fragment ('local.fragment')";
     }
-    if (!to->timed && to->info.end != SPAD_OPEN_END) {
-        return "is finalised into a fragment that has ended";
+    if (!spad__block_is_live(block, to)) {
+        return to->info.begin < block->clock ? "is finalised into a fragment that has ended"
+                                             : "is finalised into a fragment that is not alive yet";
     }
     if (to->info.dtype != buffer->info.dtype) {
         return "is finalised into a fragment of another element type";
@@ -218,7 +222,7 @@ static spad_status check_destination(const spad_block *block, const block_buffer
     }
     const block_buffer *to = spad__block_find(block, number, error);
     if (to == NULL) return SPAD_ERR_ARGUMENT;
-    const char *fault = fault_of_destination(buffer, to);
+    const char *fault = fault_of_destination(block, buffer, to);
     if (fault == NULL) return SPAD_OK;
     refuse(block, buffer, SPAD_ERR_ARGUMENT, fault, error);
     spad__fact_names(error, buffer->info.name, to->info.name);
@@ -299,9 +303,16 @@ spad_status spad_block_touch(const spad_block *block, int64_t number, spad_touch
     }
     char label[BLOCK_LABEL_MAX];
     spad__block_label(label, "buffer", block, buffer);
-    if (!buffer->timed && buffer->info.end != SPAD_OPEN_END) {
-        spad__fail(error, SPAD_ERR_NOT_LIVE, "%s is touched at time %lld, after its end at %lld",
-                   label, (long long)block->clock, (long long)buffer->info.end);
+    if (!spad__block_is_live(block, buffer)) {
+        if (buffer->info.begin < block->clock) {
+            spad__fail(error, SPAD_ERR_NOT_LIVE,
+                       "%s is touched at time %lld, after its end at %lld", label,
+                       (long long)block->clock, (long long)buffer->info.end);
+        } else { /* a life that was given; the newest event is the time */
+            spad__fail(error, SPAD_ERR_NOT_LIVE,
+                       "%s is touched at time %lld, before its beginning at %lld", label,
+                       (long long)(block->clock - 1), (long long)buffer->info.begin);
+        }
         spad__fact_names(error, buffer->info.name, NULL);
         return SPAD_ERR_NOT_LIVE;
     }

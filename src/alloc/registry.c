@@ -129,6 +129,7 @@ static registry_slot *take_slot(spad_registry *registry) {
 spad_status spad_registry_add(spad_component *out, spad_registry *registry, const char *name,
                               spad_dtype precision, spad_error *error) {
     *out = SPAD_NO_COMPONENT;
+    if (name == NULL) return spad__fail(error, SPAD_ERR_NAME, "a component needs a name");
     if (precision == SPAD_DTYPE_NONE) precision = SPAD_FLOAT32;
     const spad_status status = check_precision(precision, "component", name, error);
     if (status != SPAD_OK) return status;
@@ -531,6 +532,9 @@ spad_status spad_registry_nonaliased(int64_t *out, const spad_registry *registry
                                      spad_component component, const char *const *names,
                                      size_t count, spad_unit unit, spad_error *error) {
     *out = 0;
+    if ((unsigned)unit >= SPAD_UNIT_COUNT) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "number %d is no unit", (int)unit);
+    }
     const registry_group *group = spad__registry_group(registry, component);
     int64_t total = 0;
     for (size_t i = 0; group != NULL && i < count; i++) {

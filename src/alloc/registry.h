@@ -115,16 +115,6 @@ static inline bool spad__registry_has_lifetime(const spad_buffer *buffer) {
     return buffer->t_begin < buffer->t_end;
 }
 
-/* One end of the lifetime of a buffer. */
-typedef struct registry_event {
-    int64_t time;
-    size_t buffer;
-    bool begins;
-} registry_event;
-
-/* By time; at one time the ends come first, as lifetimes are half-open. */
-void spad__registry_sort_events(registry_event *events, size_t count);
-
 /* SPAD_ERR_OVERLAP if two buffers share a part of the shared region while both
  * are alive. O(n log n). */
 spad_status spad__registry_check_lifetimes(const spad_host *host, const registry_slot *slot,

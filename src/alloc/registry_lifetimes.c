@@ -13,19 +13,8 @@
 
 #include <stdlib.h>
 
+#include "alloc/moment.h"
 #include "base/checked.h"
-
-static int by_time(const void *a, const void *b) {
-    const registry_event *x = a;
-    const registry_event *y = b;
-    if (x->time != y->time) return x->time < y->time ? -1 : 1;
-    if (x->begins != y->begins) return x->begins ? 1 : -1;
-    return (x->buffer > y->buffer) - (x->buffer < y->buffer);
-}
-
-void spad__registry_sort_events(registry_event *events, size_t count) {
-    if (count > 1) qsort(events, count, sizeof *events, by_time);
-}
 
 /* A buffer that takes part. */
 typedef struct span {
@@ -49,7 +38,7 @@ typedef struct sweep {
     size_t leaves; /* a power of two */
     size_t *tree;
     size_t *rank; /* by buffer: its place in spans */
-    registry_event *events;
+    spad__moment *events;
 } sweep;
 
 static size_t higher(const sweep *s, size_t a, size_t b) {
@@ -125,13 +114,13 @@ static void fill(sweep *s, const registry_slot *slot, const registry_layout *lay
         const spad_slice *slice = &layout->slices.items[i];
         const spad_buffer *buffer = &slot->group->buffers.items[i].declared;
         s->spans[n] = (span){slice->offset, slice->offset + slice->length, i};
-        s->events[2 * n] = (registry_event){buffer->t_begin, i, true};
-        s->events[2 * n + 1] = (registry_event){buffer->t_end, i, false};
+        s->events[2 * n] = (spad__moment){buffer->t_begin, i, true};
+        s->events[2 * n + 1] = (spad__moment){buffer->t_end, i, false};
         n++;
     }
     qsort(s->spans, s->count, sizeof *s->spans, by_start);
     for (size_t i = 0; i < s->count; i++) s->rank[s->spans[i].buffer] = i;
-    spad__registry_sort_events(s->events, 2 * s->count);
+    spad__sort_moments(s->events, 2 * s->count);
 }
 
 static spad_status run(const sweep *s, const registry_slot *slot, spad_unit unit,

@@ -5,9 +5,11 @@
  * first and freed last; the rest comes and goes in the order of its steps.
  * O(n log n).
  */
+#include "alloc/moment.h"
 #include "alloc/registry.h"
 #include "base/checked.h"
 #include "base/error.h"
+#include "trace/trace.h"
 
 typedef struct writer {
     spad_trace *trace;
@@ -16,7 +18,7 @@ typedef struct writer {
     int64_t base[SPAD_REGION_COUNT];
     int64_t scope;
     int64_t *tensors; /* by buffer: its number in the trace */
-    registry_event *events;
+    spad__moment *events;
     size_t event_count;
 } writer;
 
@@ -33,6 +35,10 @@ static spad_status check_spaces(const writer *w, spad_error *error) {
     for (int region = 0; region < SPAD_REGION_COUNT; region++) {
         const size_t space = w->spaces[region];
         if (space == SPAD_NO_SPACE) continue;
+        if (w->base[region] < 0) {
+            return spad__fail(error, SPAD_ERR_ARGUMENT, "%s memory cannot begin at byte %lld",
+                              spad_region_name((spad_region)region), (long long)w->base[region]);
+        }
         if (space >= target->space_count) {
             return spad__fail(error, SPAD_ERR_ARGUMENT, "target %s has no space number %zu",
                               target->name, space);
@@ -90,16 +96,19 @@ static void collect_events(writer *w) {
     for (size_t i = 0; i < w->group->buffers.count; i++) {
         const spad_buffer *buffer = &w->group->buffers.items[i].declared;
         if (!is_drawn(w, i) || !spad__registry_has_lifetime(buffer)) continue;
-        w->events[w->event_count++] = (registry_event){buffer->t_begin, i, true};
-        w->events[w->event_count++] = (registry_event){buffer->t_end, i, false};
+        w->events[w->event_count++] = (spad__moment){buffer->t_begin, i, true};
+        w->events[w->event_count++] = (spad__moment){buffer->t_end, i, false};
     }
-    spad__registry_sort_events(w->events, w->event_count);
+    spad__sort_moments(w->events, w->event_count);
 }
 
 static spad_status write_all(writer *w, const char *name, spad_error *error) {
-    const int64_t shared = w->group->layouts[SPAD_UNIT_BYTE].size[SPAD_REGION_SHARED];
-    spad_status status = spad_trace_open_scope(&w->scope, w->trace, w->spaces[SPAD_REGION_SHARED],
-                                               name, 1, -1, w->base[SPAD_REGION_SHARED], error);
+    int region = 0; /* the first that is drawn has the scope */
+    while (region < SPAD_REGION_COUNT && w->spaces[region] == SPAD_NO_SPACE) region++;
+    if (region == SPAD_REGION_COUNT) return SPAD_OK;
+    const int64_t bytes = w->group->layouts[SPAD_UNIT_BYTE].size[region];
+    spad_status status = spad_trace_open_scope(&w->scope, w->trace, w->spaces[region], name, 1, -1,
+                                               w->base[region], error);
     if (status == SPAD_OK) status = write_lasting(w, true, error);
     for (size_t i = 0; i < w->event_count && status == SPAD_OK; i++) {
         const size_t buffer = w->events[i].buffer;
@@ -109,7 +118,7 @@ static spad_status write_all(writer *w, const char *name, spad_error *error) {
     }
     if (status == SPAD_OK) status = write_lasting(w, false, error);
     if (status == SPAD_OK) {
-        status = spad_trace_close_scope(w->trace, w->scope, shared, shared, error);
+        status = spad_trace_close_scope(w->trace, w->scope, bytes, bytes, error);
     }
     return status;
 }
@@ -142,7 +151,10 @@ spad_status spad_registry_write_trace(spad_registry *registry, spad_component co
         status = spad__fail_host_memory(error);
     } else {
         collect_events(&w);
+        spad__trace_mark mark;
+        spad__trace_here(&mark, trace);
         status = write_all(&w, slot->name, error);
+        if (status != SPAD_OK) spad__trace_take_back(trace, &mark);
     }
     spad__arena_free(&memory);
     return status;

@@ -11,7 +11,8 @@
  * a packing into the whole, so the digits of T are the best sizes for T: only T
  * has to be searched, in steps of 32 from a lower bound up. For each T a few
  * orders are tried with first fit over (columns, lane half, time). TileLang's
- * answer is the last resort, hence never a worse one.
+ * answer is the last resort, hence never a worse one. Totals beyond the chip are
+ * for reports: a few of them do. Cost O(n^2) for each of at most 21 x 5 tries.
  *
  * References: PTX ISA, tcgen05.alloc; triton-lang/triton TensorMemoryAllocation.cpp
  * for the two groups of 64 lanes.
@@ -178,11 +179,6 @@ static int64_t alloc_size(int64_t columns) {
     return size;
 }
 
-/* columns <= 2^20 and alignment is a power of two: no overflow. */
-static int64_t align_columns(int64_t column, int64_t alignment) {
-    return (column + alignment - 1) & -alignment;
-}
-
 typedef struct answer {
     spad_tmem_place *places;
     int64_t *sizes; /* of the allocations */
@@ -248,7 +244,7 @@ static void join_cheapest(answer *a, int64_t *used, const spad_tmem_tensor *t, s
     int64_t best_column = 0;
     for (size_t i = 0; i < a->allocs && !t->freed_by_hand; i++) {
         if (used[i] < 0) continue;
-        const int64_t column = align_columns(used[i], alignment);
+        const int64_t column = spad__align_up_fits(used[i], alignment);
         if (column + t->columns > SPAD_TMEM_COLUMNS_MAX) continue;
         const int64_t cost = alloc_size(column + t->columns) - a->sizes[i];
         if (cost >= best_cost) continue;
@@ -281,16 +277,14 @@ static void pack_as_tilelang(answer *a, const spad_tmem_tensor *tensors, size_t 
  * larger ones first: 512s, then the binary digits of the rest. Then the one that
  * holds a column, and where it begins, follow from T alone. */
 
-static void piece_at(int64_t total, int64_t column, int64_t *begin, int64_t *size, size_t *number) {
-    *begin = 0;
-    *number = 0;
-    for (;;) {
-        const int64_t left = total - *begin;
-        *size = SPAD_TMEM_COLUMNS_MAX;
-        while (*size > left) *size /= 2;
-        if (column < *begin + *size) return;
+static void piece_at(int64_t total, int64_t column, int64_t *begin, int64_t *size) {
+    const int64_t whole = spad__min(column, total - 1) / SPAD_TMEM_COLUMNS_MAX;
+    *begin = whole * SPAD_TMEM_COLUMNS_MAX;
+    *size = SPAD_TMEM_COLUMNS_MAX;
+    while (*begin + *size > total) *size /= 2;
+    while (column >= *begin + *size) { /* at most the four digits below 512 */
         *begin += *size;
-        ++*number;
+        while (*begin + *size > total) *size /= 2;
     }
 }
 
@@ -313,12 +307,11 @@ static bool share_lanes(const spad_tmem_tensor *a, int64_t a_lane, const spad_tm
 
 /* Moves a column up until the tensor lies within one allocation; -1: none holds it. */
 static int64_t within_a_piece(int64_t total, int64_t column, const spad_tmem_tensor *t) {
-    column = align_columns(column, spad_tmem_alignment(t->columns));
+    column = spad__align_up_fits(column, spad_tmem_alignment(t->columns));
     while (column + t->columns <= total) {
         int64_t begin;
         int64_t size;
-        size_t number;
-        piece_at(total, column, &begin, &size, &number);
+        piece_at(total, column, &begin, &size);
         if (column + t->columns <= begin + size) return column;
         column = begin + size; /* a multiple of 32 */
     }
@@ -392,12 +385,10 @@ static bool pack_in_order(grid *g, spad_tmem_place *places, const spad_tmem_tens
 static void name_pieces(answer *a, int64_t total, size_t count, size_t *numbers) {
     int64_t begin = 0;
     int64_t size;
-    size_t pieces = 0;
     a->allocs = 0;
     a->columns = 0;
-    for (; begin < total; begin += size, pieces++) {
-        size_t number;
-        piece_at(total, begin, &begin, &size, &number);
+    for (; begin < total; begin += size) {
+        piece_at(total, begin, &begin, &size);
         bool used = false;
         for (size_t t = 0; t < count; t++) {
             const int64_t column = a->places[t].column;
@@ -412,8 +403,7 @@ static void name_pieces(answer *a, int64_t total, size_t count, size_t *numbers)
         a->columns += size;
     }
     for (size_t t = 0; t < count; t++) {
-        size_t number;
-        piece_at(total, a->places[t].column, &begin, &size, &number);
+        piece_at(total, a->places[t].column, &begin, &size);
         a->places[t].column -= begin;
         a->places[t].alloc = numbers[t];
     }
@@ -433,7 +423,7 @@ static int64_t lower_bound(const spad_tmem_tensor *tensors, size_t count) {
         bound = spad__max(bound, (cells + 1) / 2);
         bound = spad__max(bound, alloc_size(tensors[i].columns));
     }
-    return align_columns(bound, SPAD_TMEM_COLUMNS_MIN);
+    return spad__align_up_fits(bound, SPAD_TMEM_COLUMNS_MIN);
 }
 
 /* Room for the work on `count` tensors, in one block. */
@@ -451,10 +441,11 @@ static size_t workspace_item(void) {
 /* Looks for a total below a->columns. False: there is none to be found, and the
  * places are spoilt. */
 static bool pack_better(answer *a, const spad_tmem_tensor *tensors, size_t count, workspace *w) {
-    enum { TRIES = 16 };
+    enum { TRIES = 4 };
     const int64_t low = lower_bound(tensors, count);
-    /* every total that the chip has; beyond that, for the report, a selection */
-    const int64_t long_step = align_columns((a->columns - low) / TRIES + 1, SPAD_TMEM_COLUMNS_MIN);
+    /* every total that the chip has; beyond that, for the report, a few */
+    const int64_t long_step =
+        spad__align_up_fits((a->columns - low) / TRIES + 1, SPAD_TMEM_COLUMNS_MIN);
     int64_t step;
     for (int64_t total = low; total < a->columns; total += step) {
         step = total < SPAD_TMEM_COLUMNS_MAX ? SPAD_TMEM_COLUMNS_MIN : long_step;

@@ -64,6 +64,11 @@ static inline bool spad__align_up(int64_t value, int64_t align, int64_t *out) {
     return rest == 0 ? spad__add(value, 0, out) : spad__add(value, align - rest, out);
 }
 
+/* The same for a power of two, where the caller has made sure that it fits. */
+static inline int64_t spad__align_up_fits(int64_t value, int64_t align) {
+    return (value + align - 1) & -align;
+}
+
 /* Least common multiple of a > 0 and b > 0. */
 static inline bool spad__lcm(int64_t a, int64_t b, int64_t *out) {
     int64_t divisor = a;

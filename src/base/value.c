@@ -4,7 +4,7 @@
  *
  * Every floating-point type is one row of a table: a sign, e exponent bits, m
  * fraction bits, a bias, and what its highest codes mean. One routine rounds a
- * double into any of them, and the identities of max and min come from the same
+ * number into any of them, and the identities of max and min come from the same
  * rows, so there is nothing to keep in step.
  *
  * Formats: IEEE 754; the OCP 8-bit and microscaling specifications (e4m3fn,
@@ -120,25 +120,33 @@ static uint64_t nan_code(const float_format *f) {
     }
 }
 
-/* A double taken apart: (-1)^negative x mantissa x 2^exponent. */
-typedef struct double_parts {
+/* A number taken apart: (-1)^negative x mantissa x 2^exponent. The mantissa has
+ * at least the bits of every format, or the number is below all normal ones. */
+typedef struct number_parts {
     bool negative;
     bool finite;
-    uint64_t mantissa; /* below 2^53; of an infinity 0 */
+    uint64_t mantissa; /* of an infinity 0 */
     int exponent;
-} double_parts;
+} number_parts;
 
-static double_parts take_apart(double number) {
+static number_parts take_apart(double number) {
     uint64_t code;
     memcpy(&code, &number, sizeof code);
     const int biased = (int)(code >> 52 & 0x7FF);
     const uint64_t fraction = code & low_ones(52);
-    return (double_parts){
+    return (number_parts){
         .negative = code >> 63 != 0,
         .finite = biased != 0x7FF,
         .mantissa = biased == 0 || biased == 0x7FF ? fraction : fraction | UINT64_C(1) << 52,
         .exponent = (biased == 0 ? 1 : biased) - 1075,
     };
+}
+
+static number_parts take_int_apart(int64_t number) {
+    number_parts p = {.negative = number < 0, .finite = true};
+    p.mantissa = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+    for (; p.mantissa != 0 && p.mantissa < UINT64_C(1) << 62; p.exponent--) p.mantissa *= 2;
+    return p;
 }
 
 /* floor(log2(value)), value > 0. */
@@ -161,7 +169,7 @@ static uint64_t round_shift(uint64_t value, int shift) {
 /* The code of a positive finite number, before the check for overflow: the
  * number in units of its last place, and the exponent on top. Codes grow with
  * the numbers, so a carry out of the fraction lands in the exponent by itself. */
-static uint64_t magnitude_code(const float_format *f, double_parts p) {
+static uint64_t magnitude_code(const float_format *f, number_parts p) {
     const int lowest = 1 - f->bias; /* exponent of the smallest normal number */
     const int log = log2_floor(p.mantissa) + p.exponent;
     const int unit = log < lowest ? lowest : log;
@@ -170,7 +178,7 @@ static uint64_t magnitude_code(const float_format *f, double_parts p) {
 }
 
 /* e8m0 holds powers of two: the code of the nearest one, ties to even. */
-static uint64_t power_code(const float_format *f, double_parts p) {
+static uint64_t power_code(const float_format *f, number_parts p) {
     const int log = log2_floor(p.mantissa);
     const int64_t code = log + p.exponent + f->bias;
     if (code < 0) return 0;
@@ -183,15 +191,8 @@ static spad_status cannot_say(spad_dtype dtype, const char *what, spad_error *er
     return spad__fail(error, SPAD_ERR_ARGUMENT, "%s has no %s", spad_dtype_name(dtype), what);
 }
 
-spad_status spad_value_from_real(spad_value *out, spad_dtype dtype, double number,
-                                 spad_error *error) {
-    *out = (spad_value){SPAD_DTYPE_NONE, 0};
+static spad_status encode(spad_value *out, spad_dtype dtype, number_parts p, spad_error *error) {
     const float_format *f = float_of(dtype);
-    if (f == NULL) {
-        return spad__fail(error, SPAD_ERR_DTYPE, "%s is no floating-point type",
-                          spad_dtype_name(dtype));
-    }
-    const double_parts p = take_apart(number);
     if (!p.finite && p.mantissa != 0) { /* NaN */
         if (nan_code(f) == 0) return cannot_say(dtype, "nan", error);
         *out = (spad_value){dtype, nan_code(f)};
@@ -212,10 +213,18 @@ spad_status spad_value_from_real(spad_value *out, spad_dtype dtype, double numbe
     return SPAD_OK;
 }
 
+spad_status spad_value_from_real(spad_value *out, spad_dtype dtype, double number,
+                                 spad_error *error) {
+    *out = (spad_value){SPAD_DTYPE_NONE, 0};
+    if (float_of(dtype) != NULL) return encode(out, dtype, take_apart(number), error);
+    return spad__fail(error, SPAD_ERR_DTYPE, "%s is no floating-point type",
+                      spad_dtype_name(dtype));
+}
+
 spad_status spad_value_from_int(spad_value *out, spad_dtype dtype, int64_t number,
                                 spad_error *error) {
     *out = (spad_value){SPAD_DTYPE_NONE, 0};
-    if (float_of(dtype) != NULL) return spad_value_from_real(out, dtype, (double)number, error);
+    if (float_of(dtype) != NULL) return encode(out, dtype, take_int_apart(number), error);
     const integer_format format = integer_of(dtype);
     if (format.bits == 0) {
         return spad__fail(error, SPAD_ERR_DTYPE, "%s has no single values", spad_dtype_name(dtype));

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Turns the ```c blocks of manual pages into C functions and a table of them,
-# for tests/docs/run_blocks.c. A block under a heading "## SPAD-..." whose first
-# line is "/* bad */" must fail with that code and the message quoted behind it
-# ("> ..."); every other block must succeed.
+# for tests/docs/run_blocks.c. A block under a heading "## SPAD-..." (or one
+# level below) whose first line is "/* bad */" must end with that status or
+# finding and the message quoted behind it ("> ..."); every other block must
+# succeed without findings.
 FNR == 1 { heading = "" }
-/^## / { heading = $2 }
+/^## / || /^### SPAD-/ { heading = $2 }
 /^```c$/ {
     inside = 1
     body = ""
@@ -25,7 +26,7 @@ inside { body = body $0 "\n"; next }
 /^> / && is_bad {
     text = substr($0, 3)
     gsub(/["\\]/, "\\\\&", text)
-    message[blocks] = text
+    message[blocks] = message[blocks] (message[blocks] == "" ? "" : " ") text
 }
 END {
     printf "static const block blocks[] = {\n"

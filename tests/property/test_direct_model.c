@@ -206,6 +206,7 @@ static spad_status ring_status(const model *m) {
     }
     const int64_t banks = product(g->bank_tiles);
     if (g->base.bank < 0 || g->base.bank + banks > bank_count(space)) return SPAD_ERR_BOUNDS;
+    if (m->lanes > space->lanes) return SPAD_ERR_LANES; /* in every mode */
     if (g->base.lane < 0 || g->base.lane + product(g->lane_tiles) * m->lanes > space->lanes) {
         return SPAD_ERR_BOUNDS;
     }
@@ -492,6 +493,9 @@ static void follows_the_model(void **state) {
         if (count > 0) { /* the same places from a callback */
             models[2] = *placed[0];
             models[2].given.mode = SPAD_MODE_FUNC;
+            models[2].given.rings = (spad_direct_rings){.base = {0}};
+            models[2].given.spots = NULL;
+            models[2].given.spot_count = 0;
             models[2].given.func = from_model;
             models[2].given.payload = &models[2];
             models[2].given.block.dims = models[2].block;

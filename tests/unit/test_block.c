@@ -311,6 +311,81 @@ static void bad_requests(void **state) {
     done(&f);
 }
 
+static void messages_name_the_buffer(void **state) {
+    (void)state;
+    fixture f = make("sm_90");
+    const struct {
+        spad_block_request request;
+        spad_status status;
+        const char *start; /* of the message */
+    } cases[] = {
+        {{.name = "x", .shape = SPAD_SHAPE(-1), .dtype = SPAD_INT8},
+         SPAD_ERR_SHAPE,
+         "shared.dyn 'x': "},
+        {{.name = "x", .shape = SPAD_SHAPE(INT64_MAX, 8), .dtype = SPAD_INT8},
+         SPAD_ERR_OVERFLOW,
+         "shared.dyn 'x': "},
+        {{.name = "x",
+          .scope = "local.reducer",
+          .shape = SPAD_SHAPE(8),
+          .dtype = SPAD_FLOAT32,
+          .op = SPAD_REDUCE_BITOR},
+         SPAD_ERR_DTYPE,
+         "local.reducer 'x': "},
+        {{.name = "x", .scope = "shard", .shape = SPAD_SHAPE(8), .dtype = SPAD_INT8},
+         SPAD_ERR_UNKNOWN,
+         "buffer 'x': no scope is called 'shard'"},
+        {{.name = "x", .scope = "shared.tmem", .shape = SPAD_SHAPE(8, 8), .dtype = SPAD_INT8},
+         SPAD_ERR_CAPABILITY,
+         "buffer 'x': scope 'shared.tmem': sm_90 has no tensor memory"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(refused(&f, cases[i].request), cases[i].status);
+        assert_memory_equal(f.error.message, cases[i].start, strlen(cases[i].start));
+        assert_string_equal(f.error.subject, "x");
+        int64_t n;
+        assert_int_equal(spad_block_alloc(&n, f.block, &cases[i].request, NULL), cases[i].status);
+    }
+    int64_t n;
+    assert_int_equal(spad_block_alloc_descriptor(&n, f.block, NULL, "d", &f.error),
+                     SPAD_ERR_UNKNOWN);
+    assert_int_equal(spad_block_alloc_shared(&n, f.block, SPAD_SHAPE(8), SPAD_INT32,
+                                             "local.reducer", "r", &f.error),
+                     SPAD_ERR_SPACE);
+    assert_int_equal(n, -1);
+    assert_string_equal(
+        f.error.message,
+        "local.reducer 'r': a reducer needs an operator; use spad_block_alloc_reducer");
+    done(&f);
+}
+
+/* Threads that read and write everything are no bulk copies: without registers
+ * in the file there is nothing to tell them by. */
+static void a_chip_without_registers_has_no_bulk_copies(void **state) {
+    (void)state;
+    static const spad_space spaces[] = {
+        {.name = "shared", .lanes = 1, .bytes = 65536, .alignment = 1, .granule = 1},
+        {.name = "global",
+         .lanes = 1,
+         .bytes = 65536,
+         .alignment = 1,
+         .granule = 1,
+         .off_chip = true}};
+    static const spad_engine engines[] = {{.name = "threads", .reads = 3, .writes = 3}};
+    const spad_target toy = {.name = "toy",
+                             .family = "test",
+                             .space_count = 2,
+                             .spaces = spaces,
+                             .engine_count = 1,
+                             .engines = engines};
+    fixture f = {.target = &toy};
+    assert_ok(spad_block_create(&f.block, &toy, NULL, &f.error), &f.error);
+    const spad_block_request copied = {
+        .name = "x", .shape = SPAD_SHAPE(16), .dtype = SPAD_UINT8, .use = SPAD_USE_TMA};
+    assert_int_equal(refused(&f, copied), SPAD_ERR_CAPABILITY);
+    done(&f);
+}
+
 static void every_scope_of_tilelang(void **state) {
     (void)state;
     fixture f = make_with("sm_100", (spad_block_options){.threads = 100});
@@ -438,6 +513,33 @@ static void habits_of_tilelang(void **state) {
         put(&f, (spad_block_request){.shape = SPAD_SHAPE(100), .dtype = SPAD_BOOL});
     assert_int_equal(plan(&f).dynamic_bytes, 224);
     assert_false(get(&f, ours).is_static);
+    done(&f);
+    /* one buffer alone keeps its size in our plan too */
+    f = make("sm_90");
+    bytes(&f, "a", NULL, 20);
+    assert_int_equal(plan(&f).dynamic_bytes, 20);
+    done(&f);
+    /* merged static buffers go where TileLang's walk puts them */
+    f = make_with("sm_90",
+                  (spad_block_options){.policy = SPAD_BLOCK_TILELANG, .merge_static = true});
+    static const struct {
+        const char *name;
+        int64_t begin, end, size, offset;
+    } tail[] = {{"Q", 0, 4, 1000, 2000},
+                {"K", 0, 2, 2000, 0},
+                {"V", 2, 6, 1500, 0},
+                {"O", 4, 6, 3000, 1504}};
+    for (int64_t i = 0; i < 4; i++) {
+        put(&f, (spad_block_request){.name = tail[i].name,
+                                     .scope = "shared",
+                                     .shape = SPAD_SHAPE(tail[i].size),
+                                     .dtype = SPAD_UINT8,
+                                     .timed = true,
+                                     .begin = tail[i].begin,
+                                     .end = tail[i].end});
+    }
+    assert_int_equal(plan(&f).static_bytes, 4504);
+    for (int64_t i = 0; i < 4; i++) assert_int_equal(get(&f, i).offset, tail[i].offset);
     done(&f);
 }
 
@@ -582,6 +684,30 @@ static void barriers_outlive_their_loop(void **state) {
     done(&f);
 }
 
+/* A barrier of a loop can be invalidated behind it, but not in another loop. */
+static void barriers_are_invalidated_behind_their_loop(void **state) {
+    (void)state;
+    fixture f = make_with("sm_90", (spad_block_options){.barriers_in_arena = true});
+    assert_ok(spad_block_enter(f.block, SPAD_FLOW_SERIAL, &f.error), &f.error);
+    assert_ok(spad_block_enter(f.block, SPAD_FLOW_BRANCH, &f.error), &f.error);
+    const int64_t bar = put(&f, (spad_block_request){.name = "bar",
+                                                     .scope = "shared.barrier",
+                                                     .arrivals = two_arrivals,
+                                                     .arrival_count = 2});
+    assert_ok(spad_block_leave(f.block, &f.error), &f.error);
+    assert_ok(spad_block_enter(f.block, SPAD_FLOW_SERIAL, &f.error), &f.error);
+    assert_int_equal(spad_block_invalidate(f.block, bar, &f.error), SPAD_ERR_LIFE_CYCLE);
+    assert_string_equal(f.error.message,
+                        "buffer 'bar' is invalidated inside a loop or branch that was entered "
+                        "after it was allocated; do it where it was allocated");
+    assert_ok(spad_block_leave(f.block, &f.error), &f.error);
+    assert_ok(spad_block_invalidate(f.block, bar, &f.error), &f.error);
+    assert_ok(spad_block_leave(f.block, &f.error), &f.error);
+    bytes(&f, "d", NULL, 16);
+    assert_int_equal(plan(&f).dynamic_bytes, 16);
+    done(&f);
+}
+
 static void barrier_counts(void **state) {
     (void)state;
     fixture f = make("sm_90");
@@ -607,14 +733,19 @@ static void barrier_counts(void **state) {
                                                       .dtype = SPAD_INT32}),
                      SPAD_ERR_DTYPE);
     assert_string_equal(f.error.message, "shared.barrier 'b': a barrier is a uint64");
-    /* one set per stage, outside the arena */
-    n = put(&f, (spad_block_request){.name = "b",
-                                     .scope = "shared.barrier",
-                                     .arrivals = two_arrivals,
-                                     .arrival_count = 2,
-                                     .stages = 3});
+    spad_block_request staged = {.name = "b",
+                                 .scope = "shared.barrier",
+                                 .arrivals = two_arrivals,
+                                 .arrival_count = 2,
+                                 .stages = 3};
+    assert_int_equal(refused(&f, staged), SPAD_ERR_ARGUMENT);
+    assert_string_equal(f.error.message,
+                        "shared.barrier 'b': a barrier has no stages; give the arrivals of the "
+                        "barriers of all stages");
+    staged.stages = 1;
+    n = put(&f, staged); /* outside the arena */
     const spad_block_totals t = plan(&f);
-    assert_int_equal(t.static_bytes, 48);
+    assert_int_equal(t.static_bytes, 16);
     assert_int_equal(t.dynamic_bytes, 0);
     assert_int_equal(t.base_padding, 0);
     assert_int_equal(get(&f, n).arrivals[1], 128);
@@ -663,6 +794,84 @@ static void lives_and_regions(void **state) {
     assert_string_equal(f.error.message,
                         "the block has no plan, or has changed since; call spad_block_plan");
     assert_int_equal(spad_block_check_fit(f.block, &f.error), SPAD_ERR_STALE);
+    done(&f);
+}
+
+/* Two sides of an if take turns; sides that run side by side do not. */
+static void sides_side_by_side(void **state) {
+    (void)state;
+    for (int concurrent = 0; concurrent < 2; concurrent++) {
+        fixture f = make("sm_90");
+        const int64_t before = bytes(&f, "before", NULL, 64);
+        assert_ok(spad_block_free(f.block, before, &f.error), &f.error);
+        assert_ok(spad_block_enter(f.block, concurrent ? SPAD_FLOW_CONCURRENT : SPAD_FLOW_BRANCH,
+                                   &f.error),
+                  &f.error);
+        assert_ok(spad_block_enter(f.block, SPAD_FLOW_BRANCH, &f.error), &f.error);
+        const int64_t producer = put(&f, (spad_block_request){.name = "producer",
+                                                              .shape = SPAD_SHAPE(64),
+                                                              .dtype = SPAD_UINT8,
+                                                              .pinned = true});
+        assert_ok(spad_block_free(f.block, producer, &f.error), &f.error);
+        assert_int_equal(spad_block_touch(f.block, producer, SPAD_TOUCH_READ, &f.error),
+                         SPAD_ERR_NOT_LIVE);
+        assert_ok(spad_block_leave(f.block, &f.error), &f.error);
+        assert_ok(spad_block_enter(f.block, SPAD_FLOW_BRANCH, &f.error), &f.error);
+        bytes(&f, "consumer", NULL, 64);
+        if (concurrent) {
+            spad_block_request pin = {
+                .name = "pin", .shape = SPAD_SHAPE(16), .dtype = SPAD_UINT8, .pinned = true};
+            assert_int_equal(refused(&f, pin), SPAD_ERR_OVERLAP);
+            pin.timed = true; /* after the free of the producer, whose bytes are still its own */
+            pin.begin = 6;
+            pin.end = 8;
+            assert_int_equal(refused(&f, pin), SPAD_ERR_OVERLAP);
+        }
+        assert_ok(spad_block_leave(f.block, &f.error), &f.error);
+        assert_ok(spad_block_leave(f.block, &f.error), &f.error);
+        bytes(&f, "after", NULL, 128);
+        assert_int_equal(plan(&f).dynamic_bytes, 128);
+        assert_int_equal(plan(&f).lower_bound, 128);
+        assert_int_equal(get(&f, 1).offset == get(&f, 2).offset, !concurrent);
+        assert_int_equal(get(&f, 2).begin, concurrent ? 2 : 8); /* the enter, its alloc */
+        assert_int_equal(get(&f, 1).end, concurrent ? 10 : 5);  /* the leave, its free */
+        done(&f);
+    }
+}
+
+static void given_lives_are_checked(void **state) {
+    (void)state;
+    fixture f = make("sm_90");
+    const spad_block_request timed = {.name = "t",
+                                      .shape = SPAD_SHAPE(4),
+                                      .dtype = SPAD_INT8,
+                                      .timed = true,
+                                      .begin = 2,
+                                      .end = 3};
+    const int64_t t = put(&f, timed); /* event 0 */
+    bytes(&f, "1", NULL, 4);
+    assert_int_equal(spad_block_touch(f.block, t, SPAD_TOUCH_READ, &f.error), SPAD_ERR_NOT_LIVE);
+    assert_string_equal(f.error.message,
+                        "buffer 't' is touched at time 1, before its beginning at 2");
+    bytes(&f, "2", NULL, 4);
+    assert_ok(spad_block_touch(f.block, t, SPAD_TOUCH_READ, &f.error), &f.error);
+    bytes(&f, "3", NULL, 4);
+    assert_int_equal(spad_block_touch(f.block, t, SPAD_TOUCH_READ, &f.error), SPAD_ERR_NOT_LIVE);
+    assert_string_equal(f.error.message, "buffer 't' is touched at time 4, after its end at 3");
+    done(&f);
+}
+
+static void registers_are_counted_at_their_peak(void **state) {
+    (void)state;
+    fixture f = make_with("sm_90", (spad_block_options){.threads = 128});
+    const int64_t first = bytes(&f, "first", "local.fragment", 128 * 8);
+    bytes(&f, "i", "local", 4);
+    assert_ok(spad_block_free(f.block, first, &f.error), &f.error);
+    bytes(&f, "second", "local.fragment", 128 * 8);
+    assert_int_equal(plan(&f).thread_bytes, 12);
+    bytes(&f, "huge", "local", INT64_MAX);
+    assert_int_equal(spad_block_plan(f.block, &f.error), SPAD_ERR_OVERFLOW);
+    assert_string_equal(f.error.message, "the registers of a thread do not fit 64 bits");
     done(&f);
 }
 
@@ -715,6 +924,34 @@ static void static_memory_has_a_limit_of_its_own(void **state) {
     assert_ok(spad_block_free(f.block, s, &f.error), &f.error);
     bytes(&f, "t", "shared", 1);
     assert_int_equal(plan(&f).static_bytes, 49152);
+    done(&f);
+}
+
+/* Measured on an H200: which launches succeed without opting in. */
+static void static_and_dynamic_share_the_plain_limit(void **state) {
+    (void)state;
+    const struct {
+        int64_t static_bytes, dynamic_bytes;
+        bool opt_in;
+    } cases[] = {{40960, 20480, true}, {16, 49136, false}, {16, 49152, true},
+                 {0, 49152, false},    {49152, 0, false},  {49152, 16, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        fixture f = make("sm_90");
+        if (cases[i].static_bytes > 0) bytes(&f, "s", "shared", cases[i].static_bytes);
+        if (cases[i].dynamic_bytes > 0) bytes(&f, "d", NULL, cases[i].dynamic_bytes);
+        const spad_block_totals t = plan(&f);
+        assert_int_equal(t.dynamic_bytes, cases[i].dynamic_bytes);
+        assert_int_equal(t.needs_opt_in, cases[i].opt_in);
+        done(&f);
+    }
+    /* the padding in front of the arena counts as well */
+    fixture f = make("sm_90");
+    bytes(&f, "s", "shared", 16);
+    put(&f, (spad_block_request){
+                .shape = SPAD_SHAPE(48640), .dtype = SPAD_UINT8, .use = SPAD_USE_SWIZZLE_128B});
+    const spad_block_totals t = plan(&f);
+    assert_int_equal(t.static_bytes + t.base_padding, 1024);
+    assert_true(t.needs_opt_in);
     done(&f);
 }
 
@@ -899,7 +1136,7 @@ static void the_report(void **state) {
         "             4 B  address words of tensor memory\n"
         "       108 B  padding in front of the arena\n"
         "      1024 B  reserve of the driver\n"
-        "  opt-in: not needed, the plain limit is 49152 B of dynamic shared memory\n"
+        "  opt-in: not needed, the plain limit is 49152 B of static, padding and dynamic\n"
         "  blocks per unit: 16, limited by tensor memory\n"
         "  tensor memory: 32 of 512 columns, allocations of 32\n"
         "            32 columns  at 0 of allocation 0, lanes 0 to 63  [4, end)  acc  float32 (64, "
@@ -978,6 +1215,21 @@ static void the_trace(void **state) {
  * ----------------------------------------------------------------------------------------------
  */
 
+/* Plans once more: the plan before is there until then, and equal to the one after. */
+static spad_status plan_again(spad_block *block) {
+    spad_error error;
+    test_text before, after;
+    test_text_init(&before);
+    test_text_init(&after);
+    assert_ok(spad_block_write_json(block, &before.sink, &error), &error);
+    const spad_status status = spad_block_plan(block, &error);
+    assert_ok(spad_block_write_json(block, &after.sink, &error), &error);
+    assert_string_equal(before.bytes, after.bytes);
+    test_text_free(&before);
+    test_text_free(&after);
+    return status;
+}
+
 static spad_status scenario(const spad_host *host, void *payload) {
     const spad_target *target;
     spad_error error;
@@ -1010,6 +1262,7 @@ static spad_status scenario(const spad_host *host, void *payload) {
     }
     while (status == SPAD_OK && spad_block_leave(block, &error) == SPAD_OK) continue;
     if (status == SPAD_OK) status = spad_block_plan(block, &error);
+    if (status == SPAD_OK) status = plan_again(block);
     const size_t events = trace != NULL ? spad_trace_event_count(trace) : 0;
     if (status == SPAD_OK) {
         status = spad_block_write_trace(block, trace, &error);
@@ -1039,6 +1292,8 @@ int main(void) {
         cmocka_unit_test(element_sizes),
         cmocka_unit_test(uses_and_alignments),
         cmocka_unit_test(bad_requests),
+        cmocka_unit_test(messages_name_the_buffer),
+        cmocka_unit_test(a_chip_without_registers_has_no_bulk_copies),
         cmocka_unit_test(every_scope_of_tilelang),
         cmocka_unit_test(offsets_as_tilelang),
         cmocka_unit_test(reuse_can_be_switched_off),
@@ -1047,10 +1302,15 @@ int main(void) {
         cmocka_unit_test(barrier_bytes_are_no_data),
         cmocka_unit_test(timed_barriers_in_the_arena),
         cmocka_unit_test(barriers_outlive_their_loop),
+        cmocka_unit_test(barriers_are_invalidated_behind_their_loop),
         cmocka_unit_test(barrier_counts),
         cmocka_unit_test(lives_and_regions),
+        cmocka_unit_test(sides_side_by_side),
+        cmocka_unit_test(given_lives_are_checked),
+        cmocka_unit_test(registers_are_counted_at_their_peak),
         cmocka_unit_test(the_limit_counts_everything),
         cmocka_unit_test(static_memory_has_a_limit_of_its_own),
+        cmocka_unit_test(static_and_dynamic_share_the_plain_limit),
         cmocka_unit_test(blocks_per_unit),
         cmocka_unit_test(tensor_memory),
         cmocka_unit_test(levels_of_a_core),

@@ -252,6 +252,17 @@ static spad_status fails_at_two(spad_direct_spot *out, const int64_t *index, int
     return SPAD_ERR_NO_FIT;
 }
 
+static spad_status returns_one(spad_direct_spot *out, const int64_t *index, int64_t lanes,
+                               int64_t bytes, void *payload, spad_error *error) {
+    (void)out;
+    (void)index;
+    (void)lanes;
+    (void)bytes;
+    (void)payload;
+    (void)error;
+    return (spad_status)1;
+}
+
 static void callbacks_can_refuse(void **state) {
     (void)state;
     fixture f = make();
@@ -262,6 +273,62 @@ static void callbacks_can_refuse(void **state) {
     refused(&f, t, SPAD_ERR_NO_FIT, "tensor 't', tile (2,): its placement function failed");
     t.payload = "the pool is empty";
     refused(&f, t, SPAD_ERR_NO_FIT, "tensor 't', tile (2,): the pool is empty");
+    t.func = returns_one;
+    refused(&f, t, SPAD_ERR_ARGUMENT,
+            "tensor 't', tile (0,): its placement function returned 1, which is no status");
+    done(&f);
+}
+
+static spad_status never_called(spad_direct_spot *out, const int64_t *index, int64_t lanes,
+                                int64_t bytes, void *payload, spad_error *error);
+
+static void fields_go_with_a_mode(void **state) {
+    (void)state;
+    fixture f = make();
+    static const spad_direct_spot spot = {0};
+    const struct {
+        spad_direct_tensor tensor;
+        const char *message;
+    } cases[] = {
+        {{.name = "t", TILE, .block = SPAD_SHAPE(4), .rings = {.free_tiles = SPAD_SHAPE(2)}},
+         "tensor 't': its mode is auto, but rings is given, which goes with mode mod"},
+        {{.name = "t", TILE, .rings = {.base = {.byte = 64}}},
+         "tensor 't': its mode is auto, but rings is given, which goes with mode mod"},
+        {{.name = "t", TILE, .func = never_called},
+         "tensor 't': its mode is auto, but func or payload is given, which goes with mode func"},
+        {{.name = "t", TILE, .mode = SPAD_MODE_MOD, .spots = &spot, .spot_count = 1},
+         "tensor 't': its mode is mod, but spots is given, which goes with mode at"},
+        {{.name = "t",
+          TILE,
+          .block = SPAD_SHAPE(4),
+          .mode = SPAD_MODE_FUNC,
+          .func = never_called,
+          .ring = SPAD_SHAPE(2)},
+         "tensor 't': its mode is func, but ring is given, which goes with mode auto"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        refused(&f, cases[i].tensor, SPAD_ERR_ARGUMENT, cases[i].message);
+    }
+    size_t number;
+    assert_int_equal(spad_direct_find(&number, f.direct, NULL, &f.error), SPAD_ERR_ARGUMENT);
+    done(&f);
+}
+
+/* A tile that no lane can hold is the same fault however it is placed. */
+static void too_many_lanes(void **state) {
+    (void)state;
+    fixture f = make();
+    static const spad_direct_spot spot = {0};
+    spad_direct_tensor t = {
+        .name = "t", .space = "sbuf", .dtype = SPAD_UINT8, .tile = SPAD_SHAPE(129, 4)};
+    static const char message[] = "tensor 't': a tile of 129 lanes does not fit: 'sbuf' has 128";
+    refused(&f, t, SPAD_ERR_LANES, message);
+    t.mode = SPAD_MODE_MOD;
+    refused(&f, t, SPAD_ERR_LANES, message);
+    t.mode = SPAD_MODE_AT;
+    t.spots = &spot;
+    t.spot_count = 1;
+    assert_int_equal(spad_direct_declare(NULL, f.direct, &t, &f.error), SPAD_ERR_LANES);
     done(&f);
 }
 
@@ -653,7 +720,8 @@ static void declarations_are_checked(void **state) {
             SPAD_ERR_ARGUMENT, "tensor 't': it has no space");
     spad_direct_tensor t = {.name = "t", TILE};
     t.space = "sram";
-    refused(&f, t, SPAD_ERR_UNKNOWN, "target 'trn2' has no space 'sram'; it has sbuf, psum, hbm");
+    refused(&f, t, SPAD_ERR_UNKNOWN,
+            "tensor 't': target 'trn2' has no space 'sram'; it has sbuf, psum, hbm");
     t.space = "sbuf";
     t.mode = SPAD_MODE_HEAP;
     refused(&f, t, SPAD_ERR_ARGUMENT, "tensor 't': its mode must be auto, at, mod or func");
@@ -846,7 +914,20 @@ static void force_auto_places_nothing(void **state) {
                                                       .mode = SPAD_MODE_FUNC,
                                                       .func = never_called});
     assert_int_equal(info(&f, t).mode, SPAD_MODE_AUTO);
-    assert_int_equal(info(&f, t).physical, 4);
+    assert_int_equal(info(&f, t).physical, 2); /* it is double buffering still */
+    assert_int_equal(tile(&f, t, 3).physical, 1);
+    assert_int_equal(tile(&f, t, 3).rect.byte, SPAD_NO_BYTE);
+    /* a ring over more tiles than can be kept one by one */
+    const size_t large = declare(&f, (spad_direct_tensor){.name = "large",
+                                                          TILE,
+                                                          .block = SPAD_SHAPE(1 << 20, 1 << 20),
+                                                          MOD = {.free_tiles = SPAD_SHAPE(2, 3)}});
+    assert_int_equal(info(&f, large).physical, 6);
+    const size_t odd = declare(&f, (spad_direct_tensor){.name = "odd",
+                                                        TILE,
+                                                        .block = SPAD_SHAPE(4),
+                                                        MOD = {.free_tiles = SPAD_SHAPE(2, 3)}});
+    assert_int_equal(info(&f, odd).physical, 4);
     assert_int_equal(info(&f, g).mode, SPAD_MODE_AUTO);
     assert_int_equal(spad_direct_findings(NULL, 0, f.direct), 0);
     done(&f);
@@ -1160,6 +1241,8 @@ int main(void) {
         cmocka_unit_test(huge_block_dims_cost_nothing),
         cmocka_unit_test(callbacks_run_once_per_tile),
         cmocka_unit_test(callbacks_can_refuse),
+        cmocka_unit_test(fields_go_with_a_mode),
+        cmocka_unit_test(too_many_lanes),
         cmocka_unit_test(callbacks_may_declare),
         cmocka_unit_test(given_places_are_kept),
         cmocka_unit_test(tables_have_a_limit),

@@ -72,30 +72,30 @@ static void blocks_are_halved_until_they_fit(void **state) {
     } rows[] = {
         /* CuBIE */
         {256, 320 * 256, 320, 65536, 49152, 64, 20480, 0},
-        {256, 1200 * 256, 1200, 65536, 49152, 32, 38400, SPAD_BLOCK_OVER_TARGET},
-        {256, 4096 * 256, 4096, 65536, 49152, 8, 32768, SPAD_BLOCK_SUB_WARP},
+        {256, 1200 * 256, 1200, 65536, 49152, 32, 38400, SPAD_LAUNCH_OVER_TARGET},
+        {256, 4096 * 256, 4096, 65536, 49152, 8, 32768, SPAD_LAUNCH_SUB_WARP},
         {256, 16384, 64, 65536, 49152, 256, 16384, 0},
         /* bounds: 32768 is too much, 49152 is not; one run of exactly the limit */
         {256, 32767, 127, 65536, 49152, 256, 32767, 0},
         {256, 32768, 128, 65536, 49152, 128, 16384, 0},
-        {32, 49152, 1536, 65536, 49152, 32, 49152, SPAD_BLOCK_OVER_TARGET},
-        {32, 49184, 1537, 65536, 49152, 16, 24592, SPAD_BLOCK_SUB_WARP},
-        {32, 98304, 3072, 65536, 49152, 16, 49152, SPAD_BLOCK_SUB_WARP},
-        {256, 49152 * 256, 49152, 65536, 49152, 1, 49152, SPAD_BLOCK_SUB_WARP},
+        {32, 49152, 1536, 65536, 49152, 32, 49152, SPAD_LAUNCH_OVER_TARGET},
+        {32, 49184, 1537, 65536, 49152, 16, 24592, SPAD_LAUNCH_SUB_WARP},
+        {32, 98304, 3072, 65536, 49152, 16, 49152, SPAD_LAUNCH_SUB_WARP},
+        {256, 49152 * 256, 49152, 65536, 49152, 1, 49152, SPAD_LAUNCH_SUB_WARP},
         /* sizes that are no power of two stop at a warp, then go on below it */
         {100, 90000, 900, 65536, 49152, 32, 28800, 0},
-        {50, 100000, 2000, 65536, 49152, 16, 32000, SPAD_BLOCK_SUB_WARP},
-        {7, 70000, 10000, 65536, 49152, 3, 30000, SPAD_BLOCK_SUB_WARP},
+        {50, 100000, 2000, 65536, 49152, 16, 32000, SPAD_LAUNCH_SUB_WARP},
+        {7, 70000, 10000, 65536, 49152, 3, 30000, SPAD_LAUNCH_SUB_WARP},
         /* fewer runs than threads: halving helps only below that */
-        {256, 40000, 4000, 10, 49152, 32, 40000, SPAD_BLOCK_OVER_TARGET},
-        {256, 60000, 6000, 10, 49152, 8, 48000, SPAD_BLOCK_SUB_WARP},
+        {256, 40000, 4000, 10, 49152, 32, 40000, SPAD_LAUNCH_OVER_TARGET},
+        {256, 60000, 6000, 10, 49152, 8, 48000, SPAD_LAUNCH_SUB_WARP},
         {256, 0, 0, 65536, 49152, 256, 0, 0},
         {256, 0, 0, 0, 0, 256, 0, 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        spad_block_size block;
-        assert_ok(spad_block_limit(&block, rows[i].threads, rows[i].shared, rows[i].run,
-                                   rows[i].runs, rows[i].limit, &error),
+        spad_launch_size block;
+        assert_ok(spad_launch_limit(&block, rows[i].threads, rows[i].shared, rows[i].run,
+                                    rows[i].runs, rows[i].limit, &error),
                   &error);
         assert_int_equal(block.threads, rows[i].threads_out);
         assert_int_equal(block.shared_bytes, rows[i].shared_out);
@@ -105,42 +105,47 @@ static void blocks_are_halved_until_they_fit(void **state) {
 
 static void a_run_beyond_the_limit_fits_no_block(void **state) {
     (void)state;
-    spad_block_size block;
-    fails(spad_block_limit(&block, 256, 50000 * 256, 50000, 65536, 49152, &error), SPAD_ERR_NO_FIT,
+    spad_launch_size block;
+    fails(spad_launch_limit(&block, 256, 50000 * 256, 50000, 65536, 49152, &error), SPAD_ERR_NO_FIT,
           "a single run takes 50000 bytes of shared memory and a block has 49152; move buffers to "
           "local memory");
     assert_int_equal(error.needed, 50000);
     assert_int_equal(error.available, 49152);
-    fails(spad_block_limit(&block, 0, 1, 1, 1, 1, &error), SPAD_ERR_ARGUMENT,
+    /* one thread cannot be halved, whatever a run takes */
+    fails(spad_launch_limit(&block, 1, 100000, 8, 65536, 49152, &error), SPAD_ERR_NO_FIT,
+          "a single run takes 100000 bytes of shared memory and a block has 49152; move buffers to "
+          "local memory");
+    fails(spad_launch_limit(&block, 0, 1, 1, 1, 1, &error), SPAD_ERR_ARGUMENT,
           "a block needs at least one thread and numbers of 0 or more; given 0 threads, 1 bytes, "
           "1 bytes per run, 1 runs, limit 1 bytes");
-    fails(spad_block_limit(&block, 256, 1, INT64_MAX, 2, 1, &error), SPAD_ERR_OVERFLOW,
+    fails(spad_launch_limit(&block, 256, 1, INT64_MAX, 2, 1, &error), SPAD_ERR_OVERFLOW,
           "2 runs of 9223372036854775807 bytes in a block do not fit 64 bits");
     assert_int_equal(block.threads, 0);
 }
 
 static void a_launch_is_planned_from_its_elements(void **state) {
     (void)state;
-    spad_block_size block;
-    const int64_t limit = SPAD_BLOCK_DEFAULT_LIMIT;
-    assert_ok(spad_block_fit(&block, 21, SPAD_FLOAT32, 256, 65536, limit, &error), &error);
+    spad_launch_size block;
+    const int64_t limit = SPAD_LAUNCH_DEFAULT_LIMIT;
+    assert_ok(spad_launch_fit(&block, 21, SPAD_FLOAT32, 256, 65536, limit, &error), &error);
     assert_int_equal(block.threads, 256);
     assert_int_equal(block.shared_bytes, 21504);
-    assert_ok(spad_block_fit(&block, 70, SPAD_FLOAT32, 256, 65536, limit, &error), &error);
+    assert_ok(spad_launch_fit(&block, 70, SPAD_FLOAT32, 256, 65536, limit, &error), &error);
     assert_int_equal(block.threads, 64);
     assert_int_equal(block.shared_bytes, 18176);
-    assert_ok(spad_block_fit(&block, 0, SPAD_FLOAT32, 256, 65536, limit, &error), &error);
+    assert_ok(spad_launch_fit(&block, 0, SPAD_FLOAT32, 256, 65536, limit, &error), &error);
     assert_int_equal(block.shared_bytes, 4); /* dynamic memory needs a size */
-    assert_ok(spad_block_fit(&block, 70, SPAD_FLOAT32, 256, 3, limit, &error), &error);
+    assert_ok(spad_launch_fit(&block, 70, SPAD_FLOAT32, 256, 3, limit, &error), &error);
     assert_int_equal(block.threads, 256);
     assert_int_equal(block.shared_bytes, 3 * 284);
-    assert_int_equal(spad_block_fit(&block, 1, SPAD_BOOL, 256, 1, limit, NULL), SPAD_ERR_DTYPE);
-    assert_int_equal(spad_block_fit(&block, 1, SPAD_FLOAT32, 0, 1, limit, NULL), SPAD_ERR_ARGUMENT);
-    assert_int_equal(spad_block_fit(&block, 1, SPAD_FLOAT32, -5, 1, limit, NULL),
+    assert_int_equal(spad_launch_fit(&block, 1, SPAD_BOOL, 256, 1, limit, NULL), SPAD_ERR_DTYPE);
+    assert_int_equal(spad_launch_fit(&block, 1, SPAD_FLOAT32, 0, 1, limit, NULL),
                      SPAD_ERR_ARGUMENT);
-    fails(spad_block_fit(&block, INT64_C(1) << 59, SPAD_FLOAT32, 256, 65536, limit, &error),
+    assert_int_equal(spad_launch_fit(&block, 1, SPAD_FLOAT32, -5, 1, limit, NULL),
+                     SPAD_ERR_ARGUMENT);
+    fails(spad_launch_fit(&block, INT64_C(1) << 59, SPAD_FLOAT32, 256, 65536, limit, &error),
           SPAD_ERR_OVERFLOW, "256 runs of 2305843009213693956 bytes in a block do not fit 64 bits");
-    assert_int_equal(spad_block_fit(&block, 12500, SPAD_FLOAT32, 256, 65536, limit, NULL),
+    assert_int_equal(spad_launch_fit(&block, 12500, SPAD_FLOAT32, 256, 65536, limit, NULL),
                      SPAD_ERR_NO_FIT);
 }
 

@@ -87,6 +87,24 @@ static void reals_round_to_the_nearest(void **state) {
     assert_int_equal(encode(SPAD_FLOAT8_E8M0FNU, 1e-300), 0);
 }
 
+static void whole_numbers_are_rounded_once(void **state) {
+    (void)state;
+    spad_value v;
+    spad_error e;
+    /* through a double it would be a tie */
+    const int64_t above_the_tie = (INT64_C(1) << 60) + (INT64_C(1) << 36) + 1;
+    assert_ok(spad_value_from_int(&v, SPAD_FLOAT32, above_the_tie, &e), &e);
+    assert_int_equal(v.bits, 0x5d800001);
+    assert_ok(spad_value_from_int(&v, SPAD_FLOAT32, -above_the_tie, &e), &e);
+    assert_int_equal(v.bits, 0xdd800001);
+    assert_ok(spad_value_from_int(&v, SPAD_FLOAT32, INT64_MIN, &e), &e);
+    assert_int_equal(v.bits, 0xdf000000);
+    assert_ok(spad_value_from_int(&v, SPAD_FLOAT64, 1, &e), &e);
+    assert_int_equal(v.bits, INT64_C(0x3ff0000000000000));
+    assert_ok(spad_value_from_int(&v, SPAD_FLOAT8_E8M0FNU, 4, &e), &e);
+    assert_int_equal(v.bits, 129);
+}
+
 static void values_that_do_not_exist(void **state) {
     (void)state;
     spad_value v;
@@ -296,7 +314,7 @@ static void the_loop_of_the_init_is_the_loop_of_the_finalize(void **state) {
 static void destinations(void **state) {
     (void)state;
     fixture f = make_sum();
-    int64_t wrong_type, wrong_shape, shared, other, ended;
+    int64_t wrong_type, wrong_shape, shared, other, ended, early, late;
     spad_error *e = &f.error;
     assert_ok(
         spad_block_alloc_fragment(&wrong_type, f.block, SPAD_SHAPE(4, 8), SPAD_FLOAT16, "h", e), e);
@@ -306,6 +324,15 @@ static void destinations(void **state) {
     assert_ok(spad_block_alloc_fragment(&ended, f.block, SPAD_SHAPE(4, 8), SPAD_FLOAT32, "e", e),
               e);
     assert_ok(spad_block_free(f.block, ended, e), e);
+    spad_block_request timed = {.scope = "local.fragment",
+                                .shape = SPAD_SHAPE(4, 8),
+                                .dtype = SPAD_FLOAT32,
+                                .timed = true,
+                                .end = 1};
+    assert_ok(spad_block_alloc(&early, f.block, &timed, e), e);
+    timed.begin = 1000;
+    timed.end = 2000;
+    assert_ok(spad_block_alloc(&late, f.block, &timed, e), e);
     assert_ok(
         spad_block_alloc_shared(&shared, f.block, SPAD_SHAPE(4, 8), SPAD_FLOAT32, NULL, "s", e), e);
     assert_ok(spad_block_alloc_reducer(&other, f.block, SPAD_SHAPE(4, 8), SPAD_FLOAT32,
@@ -320,6 +347,8 @@ static void destinations(void **state) {
         {other, "reducer 'r' is finalised into another reducer; give a fragment"},
         {shared, "reducer 'r' is finalised into something that is no fragment ('local.fragment')"},
         {ended, "reducer 'r' is finalised into a fragment that has ended"},
+        {early, "reducer 'r' is finalised into a fragment that has ended"},
+        {late, "reducer 'r' is finalised into a fragment that is not alive yet"},
         {wrong_type, "reducer 'r' is finalised into a fragment of another element type"},
         {wrong_shape, "reducer 'r' is finalised into a fragment of another shape"},
         {SPAD_BLOCK_IN_PLACE,
@@ -330,7 +359,7 @@ static void destinations(void **state) {
                        SPAD_ERR_ARGUMENT, cases[i].message);
     }
     assert_int_equal(spad_block_reducer_finalize(f.block, f.sum, 99, 1, e), SPAD_ERR_ARGUMENT);
-    assert_string_equal(e->message, "the block has no buffer number 99; it has 7");
+    assert_string_equal(e->message, "the block has no buffer number 99; it has 9");
     assert_int_equal(spad_block_reducer_init(f.block, shared, NULL, e), SPAD_ERR_SPACE);
     assert_string_equal(e->message, "buffer 's' is no reducer but 'shared.dyn'");
     finalize(&f);
@@ -442,6 +471,7 @@ static void accumulators_are_opaque(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reals_round_to_the_nearest),
+        cmocka_unit_test(whole_numbers_are_rounded_once),
         cmocka_unit_test(values_that_do_not_exist),
         cmocka_unit_test(identities),
         cmocka_unit_test(one_epoch),

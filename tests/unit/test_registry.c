@@ -1041,6 +1041,11 @@ static void sizes_beyond_64_bits_are_errors(void **state) {
         f,
         spad_registry_nonaliased(&size, f->registry, f->a, names, 2, SPAD_UNIT_ELEMENT, &f->error),
         SPAD_ERR_OVERFLOW, "the sizes of the named buffers add up to more than 64 bits hold");
+    fails(f, spad_registry_nonaliased(&size, f->registry, f->a, names, 2, (spad_unit)9, &f->error),
+          SPAD_ERR_ARGUMENT, "number 9 is no unit");
+    spad_component none;
+    fails(f, spad_registry_add(&none, f->registry, NULL, SPAD_FLOAT32, &f->error), SPAD_ERR_NAME,
+          "a component needs a name");
     add(f, f->a, "x", INT64_MAX, LO, NULL);
     add(f, f->a, "p", 1, PE, NULL);
     fails(f, spad_registry_declared_local(&size, f->registry, f->a, SPAD_UNIT_ELEMENT, &f->error),
@@ -1160,6 +1165,32 @@ static void a_registry_writes_a_trace(void **state) {
     spad_trace_destroy(trace);
 }
 
+static void a_trace_shows_the_regions_that_are_asked_for(void **state) {
+    fixture *f = *state;
+    spad_trace *trace;
+    assert_ok(spad_trace_create(&trace, &target, &f->host.host, &f->error), &f->error);
+    add(f, f->a, "state", 3, SH, NULL);
+    add(f, f->a, "kept", 7, PE, NULL);
+    add(f, f->a, "tmp", 2, LO, NULL);
+    const size_t none[SPAD_REGION_COUNT] = {SPAD_NO_SPACE, SPAD_NO_SPACE, SPAD_NO_SPACE};
+    assert_ok(spad_registry_write_trace(f->registry, f->a, trace, none, NULL, &f->error),
+              &f->error);
+    assert_int_equal(spad_trace_event_count(trace), 0);
+    const size_t local[SPAD_REGION_COUNT] = {SPAD_NO_SPACE, 2, 2};
+    const int64_t base[SPAD_REGION_COUNT] = {-1, 64, 128}; /* not drawn: not looked at */
+    assert_ok(spad_registry_write_trace(f->registry, f->a, trace, local, base, &f->error),
+              &f->error);
+    assert_int_equal(spad_trace_tensor_count(trace), 2);
+    assert_int_equal(spad_trace_tensor(trace, 0)->rect.byte, 64);
+    assert_int_equal(spad_trace_scope(trace, 0)->space, 2);
+    assert_int_equal(spad_trace_scope(trace, 0)->start, 64);
+    assert_int_equal(spad_trace_scope(trace, 0)->high_water, 28);
+    const int64_t below[SPAD_REGION_COUNT] = {0, 64, -4};
+    fails(f, spad_registry_write_trace(f->registry, f->a, trace, local, below, &f->error),
+          SPAD_ERR_ARGUMENT, "local memory cannot begin at byte -4");
+    spad_trace_destroy(trace);
+}
+
 static void a_trace_needs_spaces_of_one_lane(void **state) {
     fixture *f = *state;
     spad_trace *trace;
@@ -1237,6 +1268,10 @@ static spad_status use_everything(const spad_host *host, void *payload) {
     }
     if (status == SPAD_OK) {
         status = spad_registry_write_trace(registry, b, trace, drawn, NULL, NULL);
+        if (status != SPAD_OK) { /* all or nothing */
+            assert_int_equal(spad_trace_event_count(trace), 0);
+            assert_int_equal(spad_trace_scope_count(trace), 0);
+        }
     }
     spad_trace_destroy(trace);
     spad_registry_destroy(registry);
@@ -1402,6 +1437,7 @@ int main(void) {
         TEST(an_alias_alive_with_its_target_is_an_error),
         TEST(lifetimes_are_checked_through_aliases_of_aliases),
         TEST(a_registry_writes_a_trace),
+        TEST(a_trace_shows_the_regions_that_are_asked_for),
         TEST(a_trace_needs_spaces_of_one_lane),
         TEST(every_failing_allocation_is_survived),
         cmocka_unit_test(the_planner_chooses_who_shares),

@@ -239,6 +239,29 @@ static void ours_uses_time_lanes_and_sizes(void **state) {
     assert_int_equal(pack(NULL, 0, SPAD_TMEM_BEST).totals.columns, 0);
 }
 
+/* Thousands of tensors, far more than a chip has, still take about a second. */
+static void many_tensors(void **state) {
+    (void)state;
+    enum { TENSORS = 2000 };
+    static spad_tmem_tensor tensors[TENSORS];
+    static spad_tmem_place places[TENSORS];
+    static int64_t sizes[TENSORS];
+    spad_tmem_totals ours, theirs;
+    spad_error e;
+    for (int64_t i = 0; i < TENSORS; i++) {
+        tensors[i] = (spad_tmem_tensor){
+            .lanes = 128, .columns = 36 + i % 200, .begin = i / 2, .end = i / 2 + 900};
+    }
+    assert_ok(
+        spad_tmem_pack(&theirs, places, sizes, tensors, TENSORS, SPAD_TMEM_TILELANG, NULL, &e), &e);
+    assert_ok(spad_tmem_pack(&ours, places, sizes, tensors, TENSORS, SPAD_TMEM_BEST, NULL, &e), &e);
+    assert_true(ours.columns < theirs.columns);
+    for (size_t i = 0; i < TENSORS; i++) {
+        assert_true(places[i].alloc < ours.allocs);
+        assert_true(places[i].column + tensors[i].columns <= sizes[places[i].alloc]);
+    }
+}
+
 static void tensors_that_cannot_be(void **state) {
     (void)state;
     spad_tmem_totals totals;
@@ -284,6 +307,7 @@ int main(void) {
         cmocka_unit_test(more_than_there_is),
         cmocka_unit_test(vectors_of_tilelang),
         cmocka_unit_test(ours_uses_time_lanes_and_sizes),
+        cmocka_unit_test(many_tensors),
         cmocka_unit_test(tensors_that_cannot_be),
         cmocka_unit_test(every_host_allocation_may_fail),
     };

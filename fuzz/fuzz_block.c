@@ -4,22 +4,8 @@
  * it must keep its promises: stages aligned, nothing shared while alive, sums that
  * add up, never more than TileLang's columns and bytes.
  */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "fuzz.h"
 #include "spad/block.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define REQUIRE(condition)                                                                \
-    do {                                                                                  \
-        if (!(condition)) {                                                               \
-            fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition); \
-            abort();                                                                      \
-        }                                                                                 \
-    } while (0)
 
 enum { MERGE_STATIC = 4, BARRIERS_IN_ARENA = 8, THREADS = 16, PINS = 32 }; /* in the first byte */
 

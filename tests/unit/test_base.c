@@ -196,16 +196,17 @@ static void json_is_escaped_and_indented(void **state) {
     spad__json_close(&json, '}');
     spad__json_end(&json);
     assert_ok(spad__out_finish(&out, NULL), (&(spad_error){0}));
-    assert_string_equal(text.bytes, "{\n"
-                                    "  \"name\": \"a\\\"b\\\\c\\u000a\\u0009\\u0001\xEF\xBF\xBD\xE2\x86\xBB\",\n"
-                                    "  \"min\": -9223372036854775808,\n"
-                                    "  \"list\": [\n"
-                                    "    true,\n"
-                                    "    null\n"
-                                    "  ],\n"
-                                    "  \"empty\": [],\n"
-                                    "  \"no\": false\n"
-                                    "}\n");
+    assert_string_equal(
+        text.bytes, "{\n"
+                    "  \"name\": \"a\\\"b\\\\c\\u000a\\u0009\\u0001\xEF\xBF\xBD\xE2\x86\xBB\",\n"
+                    "  \"min\": -9223372036854775808,\n"
+                    "  \"list\": [\n"
+                    "    true,\n"
+                    "    null\n"
+                    "  ],\n"
+                    "  \"empty\": [],\n"
+                    "  \"no\": false\n"
+                    "}\n");
     test_text_free(&text);
 }
 

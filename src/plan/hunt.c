@@ -34,8 +34,9 @@ enum {
     PASSES_SMALL = 8,  /* greedy passes before the exact search */
     PASSES_LARGE = 48, /* and where there is none */
     PASSES_BEFORE_CORE = 2,
-    PASSES_STRIPS = 4, /* each of many passes where that is needed */
-    MEMORY = 8,        /* tastes remembered */
+    PASSES_STRIPS = 4,          /* each of many passes where that is needed */
+    LEAST_FOR_STRIPS = 1 << 16, /* boxes: below it the core of the whole is better */
+    MEMORY = 8,                 /* tastes remembered */
     MOST_HELPERS = 63,
     RUNG_NODES = 40, /* nodes per box on a rung, in the first round */
     PROGRESS_NS = 100000000
@@ -160,7 +161,7 @@ static bool greedy_passes(hunter *h) {
     const bool large = hunt->boxes->count > SPAD__EXACT_BOXES;
     const bool patient = large && hunt->options->deadline_ns > 0;
     const int32_t passes = large ? PASSES_LARGE : PASSES_SMALL;
-    bool strips = hunt->boxes->count > 2 * SPAD__STRIP_BOXES;
+    bool strips = hunt->boxes->count > LEAST_FOR_STRIPS;
     bool ok = true;
     for (int32_t k = 0; ok && p.height > p.enough; k++) {
         if (!patient && k >= (strips ? PASSES_STRIPS : passes)) break;

@@ -239,7 +239,7 @@ static void bench_scale(int32_t most) {
             double seconds;
             if (packing_shaped(plan, (packing_shape)shape, n, 7, &error) != SPAD_OK)
                 die(error.message);
-            spad_plan_result *r = solve(plan, SPAD_PLAN_MINIMIZE, 1, 5, &seconds);
+            spad_plan_result *r = solve(plan, SPAD_PLAN_MINIMIZE, 1, 9, &seconds);
             printf("%-9s %9d %10.4f %10.4f %12.3f %14.3f\n", names[shape], n, seconds, gap_of(r),
                    seconds * 1e6 / n, peak_kib() / n);
             fflush(stdout);

@@ -70,8 +70,11 @@ typedef struct cli_text {
     size_t length;
 } cli_text;
 
+/* The most that is read, in MiB: far more than a person writes, and than 10^7 rows need. */
+typedef enum cli_limit { CLI_TEXT_MIB = 64, CLI_ROWS_MIB = 1024 } cli_limit;
+
 /* Reads a whole file, or stdin for "-". False: said why. Freed with free(). */
-bool cli_read(cli_text *out, const char *path);
+bool cli_read(cli_text *out, const char *path, cli_limit mebibytes);
 
 /* The name of an input in messages: "<stdin>" for "-". */
 const char *cli_input_name(const char *path);

@@ -207,7 +207,7 @@ static cli_exit run_plan(const cli_command *command, int count, char **arguments
     cli_text text;
     spad_plan *plan;
     spad_error error;
-    if (!cli_read(&text, arguments[0])) return CLI_USAGE;
+    if (!cli_read(&text, arguments[0], CLI_ROWS_MIB)) return CLI_USAGE;
     if (spad_plan_create(&plan, NULL, &error) != SPAD_OK) {
         free(text.bytes);
         return cli_fail(&error);

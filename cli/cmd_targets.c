@@ -102,7 +102,7 @@ static cli_exit read_target(spad_target **target, spad_diagnostics *diagnostics,
     cli_text text;
     spad_error error;
     *target = NULL;
-    if (!cli_read(&text, path)) return CLI_USAGE;
+    if (!cli_read(&text, path, CLI_TEXT_MIB)) return CLI_USAGE;
     const spad_status status = spad_target_parse(target, text.bytes, text.length,
                                                  cli_input_name(path), diagnostics, NULL, &error);
     free(text.bytes);

@@ -3,6 +3,7 @@
  * Options, messages, input and JSON lists of the commands.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,14 +115,12 @@ bool cli_take_options(const cli_command *command, const cli_option *options, int
 
 /* ---- input ----------------------------------------------------------------------- */
 
-enum { INPUT_MAX = 64 << 20 }; /* far more than any text a person or a program writes */
-
 const char *cli_input_name(const char *path) {
     return strcmp(path, "-") == 0 ? "<stdin>" : path;
 }
 
 /* Reads to the end; returns why not, or NULL. */
-static const char *read_all(cli_text *out, FILE *file) {
+static const char *read_all(cli_text *out, FILE *file, size_t most, const char *too_large) {
     size_t capacity = 0;
     for (;;) {
         if (out->length == capacity) {
@@ -132,16 +131,33 @@ static const char *read_all(cli_text *out, FILE *file) {
         }
         const size_t got = fread(out->bytes + out->length, 1, capacity - out->length, file);
         out->length += got;
-        if (out->length > INPUT_MAX) return "larger than 64 MiB";
+        if (out->length > most) return too_large;
         if (got == 0) return ferror(file) ? strerror(errno) : NULL;
     }
 }
 
-bool cli_read(cli_text *out, const char *path) {
+/* A file that says its size need not be read to know that it is too large. */
+static bool says_larger(FILE *file, size_t most) {
+    const bool seeks = fseek(file, 0, SEEK_END) == 0;
+    const long size = seeks ? ftell(file) : -1;
+    rewind(file);
+    return size > 0 && size != LONG_MAX && (size_t)size > most; /* a directory says LONG_MAX */
+}
+
+bool cli_read(cli_text *out, const char *path, cli_limit mebibytes) {
+    const size_t most = (size_t)mebibytes << 20;
+    char too_large[64];
+    snprintf(too_large, sizeof too_large, "larger than %d MiB", (int)mebibytes);
     const bool is_stdin = strcmp(path, "-") == 0;
     *out = (cli_text){0};
     FILE *file = is_stdin ? stdin : fopen(path, "rb");
-    const char *why = file == NULL ? strerror(errno) : read_all(out, file);
+    const char *why = NULL;
+    if (file == NULL)
+        why = strerror(errno);
+    else if (!is_stdin && says_larger(file, most))
+        why = too_large;
+    else
+        why = read_all(out, file, most, too_large);
     if (file != NULL && !is_stdin) fclose(file);
     if (why == NULL) return true;
     cli_say("cannot read '%s': %s", cli_input_name(path), why);

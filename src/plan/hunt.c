@@ -27,17 +27,16 @@
 
 #include "base/checked.h"
 #include "base/random.h"
-#include "plan/core.h"
-#include "plan/skyline.h"
+#include "plan/strips.h"
 #include "plan/valley.h"
 
 enum {
     PASSES_SMALL = 8,  /* greedy passes before the exact search */
     PASSES_LARGE = 48, /* and where there is none */
     PASSES_BEFORE_CORE = 2,
-    PASSES_CORE = 12,
-    MOST_CORE = 20000, /* boxes: a pass around them looks at many */
-    MEMORY = 8,        /* tastes remembered */
+    PASSES_STRIPS = 4,          /* each of many passes where that is needed */
+    LEAST_FOR_STRIPS = 1 << 16, /* boxes: below it the core of the whole is better */
+    MEMORY = 8,                 /* tastes remembered */
     MOST_HELPERS = 63,
     RUNG_NODES = 40, /* nodes per box on a rung, in the first round */
     PROGRESS_NS = 100000000
@@ -136,86 +135,44 @@ static bool report(hunter *h) {
 
 /* ---- greedy passes ------------------------------------------------------------------ */
 
-static const spad__preference first_preferences[] = {{256, 512, 0}, {512, 256, 0}, {256, 256, 0},
-                                                     {512, 0, 0},   {0, 512, 0},   {256, 256, 64}};
-
-static spad__preference next_preference(hunter *h, int32_t pass) {
-    const int32_t known = (int32_t)(sizeof first_preferences / sizeof *first_preferences);
-    if (pass < known) return first_preferences[pass];
-    return (spad__preference){.size = (int32_t)spad__random_in(&h->random, 0, 512),
-                              .width = (int32_t)spad__random_in(&h->random, 0, 512),
-                              .noise = (int32_t)spad__random_in(&h->random, 0, 80)};
-}
-
-/* Passes over the core alone until it is as low as the bound. fixed: per box of the whole,
- * the offset in the best of them, or -1. Returns its height, or -1: no memory. */
-static int64_t pack_core(hunter *h, const spad__core *core, int64_t *fixed) {
-    const spad__boxes *whole = h->hunt->boxes;
-    spad__skyline *skyline = spad__skyline_create(&core->boxes, &h->host);
-    if (skyline == NULL) return -1;
-    int64_t best = INT64_MAX;
-    for (int32_t k = 0; k < PASSES_CORE && best > h->hunt->low; k++) {
-        if (k > 0 && spad__stopped(&h->team->stop)) break;
-        const spad__preference preference = next_preference(h, k);
-        const int64_t limit = best == INT64_MAX ? INT64_MAX : best - 1;
-        const int64_t height =
-            spad__skyline_pass(skyline, &preference, spad__random_next(&h->random), NULL, limit,
-                               h->offset); /* the core has fewer boxes than the whole */
-        if (height < 0) continue;
-        best = height;
-        for (int32_t i = 0; i < whole->count; i++) fixed[i] = -1;
-        for (int32_t i = 0; i < core->boxes.count; i++) fixed[core->origin[i]] = h->offset[i];
+/* The passes of a large problem: one over the whole, a plan to start from; then strips, if they
+ * suit it, or the core once and the whole again. */
+static bool large_pass(spad__pack *p, int32_t pass, bool *strips) {
+    if (pass > 0 && *strips) {
+        if (!spad__strips_pass(p, strips)) return false;
+        if (*strips) return true;
     }
-    spad__skyline_destroy(skyline);
-    return best;
-}
-
-/* The core first, then the rest around it. */
-static bool core_passes(hunter *h, spad__skyline *skyline) {
-    spad__hunt *hunt = h->hunt;
-    const size_t room = (size_t)hunt->boxes->count * sizeof(int64_t);
-    int64_t *fixed = spad__new(&h->host, room);
-    bool ok = fixed != NULL;
-    for (int64_t percent = 90; ok && percent >= 50 && !finished(h); percent -= 10) {
-        if (spad__stopped(&h->team->stop)) break;
-        spad__core core;
-        ok = spad__core_build(&core, hunt->boxes, percent);
-        const bool small = ok && core.boxes.count <= MOST_CORE;
-        const int64_t height = small ? pack_core(h, &core, fixed) : INT64_MAX;
-        ok = ok && height >= 0;
-        for (int32_t k = 0; ok && k < 2 && height < hunt->height && !finished(h); k++) {
-            const spad__preference preference = next_preference(h, k);
-            const int64_t top =
-                spad__skyline_pass(skyline, &preference, spad__random_next(&h->random), fixed,
-                                   hunt->height - 1, h->offset);
-            if (top >= 0) offer_plan(h, top);
-        }
-        spad__core_free(&core);
-        if (height > hunt->low) break; /* a larger core will not be lower */
-    }
-    spad__free(&h->host, fixed, room);
-    return ok;
+    if (pass == PASSES_BEFORE_CORE && !spad__pack_core(p)) return false;
+    if (p->height > p->enough) spad__pack_pass(p);
+    return true;
 }
 
 static bool greedy_passes(hunter *h) {
     spad__hunt *hunt = h->hunt;
-    spad__skyline *skyline = spad__skyline_create(hunt->boxes, &h->host);
-    if (skyline == NULL) return false;
+    spad__pack p = {.boxes = hunt->boxes,
+                    .host = &h->host,
+                    .random = &h->random,
+                    .stop = &h->team->stop,
+                    .enough = spad__max(hunt->low, hunt->enough),
+                    .height = hunt->height,
+                    .offset = hunt->offset,
+                    .trial = h->offset};
+    if (!spad__pack_start(&p)) return false;
     const bool large = hunt->boxes->count > SPAD__EXACT_BOXES;
     const bool patient = large && hunt->options->deadline_ns > 0;
     const int32_t passes = large ? PASSES_LARGE : PASSES_SMALL;
+    bool strips = hunt->boxes->count > LEAST_FOR_STRIPS;
     bool ok = true;
-    for (int32_t k = 0; ok && (k < passes || (patient && !finished(h))); k++) {
-        if (hunt->height <= spad__max(hunt->low, hunt->enough)) break;
+    for (int32_t k = 0; ok && p.height > p.enough; k++) {
+        if (!patient && k >= (strips ? PASSES_STRIPS : passes)) break;
         if (k > 0 && (spad__stopped(&h->team->stop) || !report(h))) break;
-        if (large && k == PASSES_BEFORE_CORE) ok = core_passes(h, skyline);
-        const spad__preference preference = next_preference(h, k);
-        const int64_t limit = hunt->height == INT64_MAX ? INT64_MAX : hunt->height - 1;
-        const int64_t height = spad__skyline_pass(
-            skyline, &preference, spad__random_next(&h->random), NULL, limit, h->offset);
-        if (height >= 0) offer_plan(h, height);
+        if (large)
+            ok = large_pass(&p, k, &strips);
+        else
+            spad__pack_pass(&p);
+        hunt->height = p.height;
     }
-    spad__skyline_destroy(skyline);
+    spad__pack_end(&p);
     return ok;
 }
 

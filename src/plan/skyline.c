@@ -35,7 +35,8 @@
 enum {
     LEAF = 8,            /* boxes per leaf of the tree */
     SEARCH_STEPS = 4096, /* nodes looked at to improve on the first box found */
-    LOOKS_PER_BOX = 100, /* at waiting boxes, on average */
+    LOOKS_PER_BOX = 300, /* at waiting boxes, on average */
+    STOP_BOXES = 1024,   /* placed between two looks at the clock */
     GONE = INT32_MAX,    /* end of a placed box */
     WORST = INT32_MIN
 };
@@ -71,6 +72,8 @@ struct spad__skyline {
     int32_t *queue;
     int32_t queue_next; /* all before it are placed */
     int32_t queue_count;
+    int32_t fixed_begin; /* they all live in these sections */
+    int32_t fixed_end;
     int64_t looked; /* waiting boxes looked at in this pass; it is given up beyond a limit */
 };
 
@@ -120,6 +123,7 @@ static bool overlap(const spad__boxes *b, int32_t i, int32_t begin, int32_t end)
 
 /* The offset of the lowest waiting box over [begin, end), if it is below `limit`. */
 static int64_t lowest_fixed(spad__skyline *s, int32_t begin, int32_t end, int64_t limit) {
+    if (end <= s->fixed_begin || begin >= s->fixed_end) return limit;
     for (int32_t k = s->queue_next; k < s->queue_count; k++) {
         const int32_t i = s->queue[k];
         if (i < 0) continue;
@@ -378,19 +382,26 @@ static bool queue_fixed(spad__skyline *s, const int64_t *fixed) {
     s->fixed = fixed;
     s->queue_next = s->queue_count = 0;
     s->looked = 0;
+    s->fixed_begin = INT32_MAX;
+    s->fixed_end = 0;
     if (fixed == NULL) return true;
     spad__row *rows = spad__new(&s->host, 2 * (size_t)n * sizeof *rows);
     if (rows == NULL) return false;
     for (int32_t i = 0; i < n; i++)
         if (fixed[i] >= 0) rows[s->queue_count++] = (spad__row){(uint64_t)fixed[i], i};
     spad__sort_rows(rows, rows + n, (size_t)s->queue_count);
-    for (int32_t k = 0; k < s->queue_count; k++) s->queue[k] = rows[k].value;
+    for (int32_t k = 0; k < s->queue_count; k++) {
+        const int32_t i = rows[k].value;
+        s->queue[k] = i;
+        if (s->boxes->begin[i] < s->fixed_begin) s->fixed_begin = s->boxes->begin[i];
+        if (s->boxes->end[i] > s->fixed_end) s->fixed_end = s->boxes->end[i];
+    }
     spad__free(&s->host, rows, 2 * (size_t)n * sizeof *rows);
     return true;
 }
 
 int64_t spad__skyline_pass(spad__skyline *s, const spad__preference *preference, uint64_t seed,
-                           const int64_t *fixed, int64_t limit, int64_t *offset) {
+                           const int64_t *fixed, int64_t limit, spad__stop *stop, int64_t *offset) {
     if (!queue_fixed(s, fixed)) return -1;
     start(s, preference, seed);
     int64_t height = 0;
@@ -398,6 +409,7 @@ int64_t spad__skyline_pass(spad__skyline *s, const spad__preference *preference,
         const int32_t l = s->heap[0];
         const int32_t r = s->runs[l].end;
         if (s->looked > s->boxes->count * (int64_t)LOOKS_PER_BOX) return -1;
+        if (left % STOP_BOXES == 0 && stop != NULL && spad__stopped(stop)) return -1;
         int32_t box = take_due(s, l, r, s->runs[l].floor);
         if (box < 0) box = find_box(s, l, r);
         if (box < 0) {
@@ -405,6 +417,8 @@ int64_t spad__skyline_pass(spad__skyline *s, const spad__preference *preference,
             continue;
         }
         const int64_t floor = s->runs[l].floor;
+        const bool given = fixed != NULL && fixed[box] >= 0;
+        if (given && (fixed[box] != floor || s->boxes->end[box] > r)) return -1; /* no plan */
         offset[box] = floor;
         height = spad__max(height, floor + s->boxes->size[box]);
         if (height > limit) return -1;

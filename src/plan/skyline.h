@@ -6,6 +6,7 @@
 #define SPAD_PLAN_SKYLINE_H
 
 #include "plan/boxes.h"
+#include "plan/stop.h"
 
 typedef struct spad__skyline spad__skyline;
 
@@ -22,8 +23,10 @@ void spad__skyline_destroy(spad__skyline *skyline);
 
 /* One pass. Returns the height in units, or -1 as soon as it is known to be above
  * `limit`. offset: per box. fixed: offsets of boxes that are given, -1 for the others;
- * NULL: all are free. The given ones must be a plan of themselves. */
+ * NULL: all are free. The given ones must be a plan of themselves, else it is -1. stop: ends the
+ * pass with -1; NULL: nothing does. */
 int64_t spad__skyline_pass(spad__skyline *skyline, const spad__preference *preference,
-                           uint64_t seed, const int64_t *fixed, int64_t limit, int64_t *offset);
+                           uint64_t seed, const int64_t *fixed, int64_t limit, spad__stop *stop,
+                           int64_t *offset);
 
 #endif

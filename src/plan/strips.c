@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A long problem with lifetimes that are short against it has many peaks, far from each
+ * other, and no preference of a greedy pass suits all of them. So time is cut into strips
+ * of some thousand boxes, where the load is least. They are packed one by one, from the one
+ * with the peak to both sides, each with as many passes as it needs. A box that reaches into
+ * the next strip has its offset there already; two boxes that are alive together are so in some
+ * strip, so the strips together are a plan.
+ *
+ * Most strips have far less load than the highest one and need one pass. O(n log n), and
+ * less than a pass over the whole since a strip fits the cache; O(n) memory.
+ */
+#include "plan/strips.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+
+enum {
+    HOT_PERCENT = 88,      /* of the largest load: a peak */
+    PASSES = 12,           /* over one strip, */
+    PASSES_BEFORE_CORE = 2 /* of three, and then its core */
+};
+
+/* The boxes over sections [begin, end) of the whole, cut down to them. */
+typedef struct strip {
+    spad__boxes boxes;
+    int32_t begin;
+    int32_t end;
+    int32_t *origin; /* number in the whole */
+    int64_t *fixed;  /* given offset, or -1 */
+    int64_t *offset;
+    int64_t *trial;
+} strip;
+
+/* crossing: for every cut the boxes with sections on both sides of it. */
+typedef struct walk {
+    spad__pack *whole;
+    int64_t *offset; /* of the plan that is made; -1: not placed yet */
+    int64_t height;
+    int32_t count; /* strips: strip k has sections [cut[k], cut[k + 1]) */
+    SPAD_ARRAY(int32_t) cut;
+    SPAD_ARRAY(int32_t) crossing;
+    SPAD_ARRAY(int32_t) crossing_first; /* per cut, into crossing */
+} walk;
+
+/* ---- cutting ------------------------------------------------------------------------- */
+
+static int32_t least_load(const spad__boxes *b, int32_t begin, int32_t end) {
+    int32_t least = begin;
+    for (int32_t s = begin + 1; s < end; s++)
+        if (b->load[s] < b->load[least]) least = s;
+    return least;
+}
+
+/* Where the strip from `begin` ends. Among the sections that make it about as large as it
+ * should be, peaks should be far: the longest run without one, and the least load in its middle
+ * third. */
+static int32_t find_cut(const spad__boxes *b, int32_t begin, int32_t about) {
+    const int32_t before = b->first[begin];
+    const int64_t hot = b->max_load / 100 * HOT_PERCENT;
+    int32_t run = begin + 1;
+    int32_t best = begin + 1;
+    int32_t best_end = begin + 1;
+    for (int32_t s = begin + 1; s < b->sections; s++) {
+        const int32_t boxes = b->first[s] - before;
+        if (boxes < about / 2 || b->load[s] >= hot) run = s + 1;
+        if (s + 1 - run > best_end - best) {
+            best = run;
+            best_end = s + 1;
+        }
+        if (boxes <= about + about / 2) continue;
+        if (best == best_end) return s; /* all are hot */
+        const int32_t third = (best_end - best) / 3;
+        return least_load(b, best + third, best_end - third);
+    }
+    return b->sections; /* the rest is small enough */
+}
+
+/* The boxes over a cut: those over the one before, or begun since, that live on. */
+static bool list_crossing(walk *w, int32_t from, int32_t cut) {
+    const spad_host *host = w->whole->host;
+    const spad__boxes *b = w->whole->boxes;
+    const size_t k = w->crossing_first.count;
+    const size_t old_begin = k > 0 ? (size_t)w->crossing_first.items[k - 1] : 0;
+    const size_t old_end = w->crossing.count;
+    const size_t most = old_end - old_begin + (size_t)(b->first[cut] - b->first[from]);
+    if (!spad__array_reserve(host, &w->crossing_first, 1) ||
+        !spad__array_reserve(host, &w->crossing, most))
+        return false;
+    w->crossing_first.items[w->crossing_first.count++] = (int32_t)old_end;
+    for (size_t i = old_begin; i < old_end; i++)
+        if (b->end[w->crossing.items[i]] > cut)
+            w->crossing.items[w->crossing.count++] = w->crossing.items[i];
+    for (int32_t i = b->first[from]; i < b->first[cut]; i++)
+        if (b->end[i] > cut) w->crossing.items[w->crossing.count++] = i;
+    return true;
+}
+
+/* *suits: false when boxes cross so many cuts that strips are no smaller problems. */
+static bool make_cuts(walk *w, bool *suits) {
+    const spad__boxes *b = w->whole->boxes;
+    /* a strip that is hard may not be one with other cuts */
+    const int32_t about =
+        (int32_t)spad__random_in(w->whole->random, SPAD__STRIP_BOXES / 2, SPAD__STRIP_BOXES * 2);
+    int32_t from = 0;
+    for (int32_t cut = 0;; cut = find_cut(b, cut, about)) {
+        if (!spad__array_reserve(w->whole->host, &w->cut, 1) || !list_crossing(w, from, cut))
+            return false;
+        w->cut.items[w->cut.count++] = cut;
+        from = cut;
+        *suits = w->crossing.count <= (size_t)b->count / 4;
+        if (cut == b->sections || !*suits) break;
+    }
+    w->count = (int32_t)w->cut.count - 1;
+    return true;
+}
+
+static bool strip_allocate(strip *t, size_t n) {
+    spad__boxes *b = &t->boxes;
+    spad__arena *arena = &b->arena;
+    const size_t sections = (size_t)b->sections;
+    b->begin = spad__arena_new(arena, (n + 1) * sizeof *b->begin);
+    b->end = spad__arena_new(arena, (n + 1) * sizeof *b->end);
+    b->size = spad__arena_new(arena, (n + 1) * sizeof *b->size);
+    b->first = spad__arena_new(arena, (sections + 2) * sizeof *b->first);
+    b->load = spad__arena_new(arena, (sections + 2) * sizeof *b->load);
+    t->origin = spad__arena_new(arena, (n + 1) * sizeof *t->origin);
+    t->fixed = spad__arena_new(arena, (n + 1) * sizeof *t->fixed);
+    t->offset = spad__arena_new(arena, (n + 1) * sizeof *t->offset);
+    t->trial = spad__arena_new(arena, (n + 1) * sizeof *t->trial);
+    return b->begin != NULL && b->end != NULL && b->size != NULL && b->first != NULL &&
+           b->load != NULL && t->origin != NULL && t->fixed != NULL && t->offset != NULL &&
+           t->trial != NULL;
+}
+
+static void strip_add(strip *t, const spad__boxes *whole, int32_t box, int64_t fixed) {
+    spad__boxes *b = &t->boxes;
+    const int32_t k = b->count++;
+    b->begin[k] = (whole->begin[box] > t->begin ? whole->begin[box] : t->begin) - t->begin;
+    b->end[k] = (whole->end[box] < t->end ? whole->end[box] : t->end) - t->begin;
+    b->size[k] = whole->size[box];
+    b->first[b->begin[k] + 1]++;
+    t->origin[k] = box;
+    t->fixed[k] = fixed;
+}
+
+/* Boxes over the left border come first: they all begin with the strip. */
+static bool strip_build(strip *t, const walk *w, int32_t k) {
+    const spad__boxes *whole = w->whole->boxes;
+    const int32_t *crossing = w->crossing.items + w->crossing_first.items[k];
+    const int32_t carried = w->crossing_first.items[k + 1] - w->crossing_first.items[k];
+    spad__boxes *b = &t->boxes;
+    *t = (strip){.begin = w->cut.items[k], .end = w->cut.items[k + 1]};
+    b->arena.host = *w->whole->host;
+    b->sections = t->end - t->begin;
+    b->unit = whole->unit;
+    const int32_t from = whole->first[t->begin];
+    const int32_t until = whole->first[t->end];
+    if (!strip_allocate(t, (size_t)carried + (size_t)(until - from))) return false;
+    for (int32_t i = 0; i < carried; i++) strip_add(t, whole, crossing[i], w->offset[crossing[i]]);
+    for (int32_t i = from; i < until; i++) strip_add(t, whole, i, w->offset[i]);
+    for (int32_t s = 0; s < b->sections; s++) {
+        b->first[s + 1] += b->first[s];
+        b->load[s] = whole->load[t->begin + s];
+        if (b->load[s] <= b->max_load) continue;
+        b->max_load = b->load[s];
+        b->peak = s;
+    }
+    return true;
+}
+
+/* ---- packing ------------------------------------------------------------------------- */
+
+/* Packs one strip below the best plan of the whole; seven eighths of what is to be gained
+ * will do, and it need not be lower than the strips before it. *found: whether there is such a
+ * plan. False: no memory. */
+static bool strip_pack(strip *t, const walk *w, bool *found) {
+    const int64_t limit = w->whole->height;
+    const int64_t gain = limit == INT64_MAX ? 0 : limit - w->whole->enough;
+    spad__pack p = {.boxes = &t->boxes,
+                    .fixed = t->fixed,
+                    .host = w->whole->host,
+                    .random = w->whole->random,
+                    .stop = w->whole->stop,
+                    .enough = spad__max(w->whole->enough + gain / 8, w->height),
+                    .height = limit,
+                    .offset = t->offset,
+                    .trial = t->trial};
+    if (!spad__pack_start(&p)) return false;
+    bool ok = true;
+    for (int32_t k = 0; ok && k < PASSES && p.height > p.enough; k++) {
+        if (spad__stopped(p.stop)) break;
+        if (k % 3 == PASSES_BEFORE_CORE) ok = spad__pack_core(&p);
+        if (ok && p.height > p.enough) spad__pack_pass(&p);
+    }
+    spad__pack_end(&p);
+    *found = p.height < limit;
+    return ok;
+}
+
+static void strip_take(const strip *t, walk *w) {
+    for (int32_t k = 0; k < t->boxes.count; k++) {
+        w->offset[t->origin[k]] = t->offset[k];
+        w->height = spad__max(w->height, t->offset[k] + t->boxes.size[k]);
+    }
+}
+
+/* *found: whether strip k is lower than the best plan. False: no memory. */
+static bool do_strip(walk *w, int32_t k, bool *found) {
+    strip t;
+    const bool ok = strip_build(&t, w, k) && strip_pack(&t, w, found);
+    if (ok && *found) strip_take(&t, w);
+    spad__arena_free(&t.boxes.arena);
+    return ok;
+}
+
+/* The strip with the peak, then those behind it, then those before it, so that each has
+ * given boxes on one side only. *found: whether all are lower than the best plan. */
+static bool walk_strips(walk *w, bool *found) {
+    const spad__pack *p = w->whole;
+    for (int32_t i = 0; i < p->boxes->count; i++)
+        w->offset[i] = p->fixed != NULL ? p->fixed[i] : -1;
+    int32_t middle = 0;
+    while (w->cut.items[middle + 1] <= p->boxes->peak) middle++;
+    bool ok = true;
+    *found = true;
+    for (int32_t k = middle; ok && *found && k < w->count; k++) ok = do_strip(w, k, found);
+    for (int32_t k = middle - 1; ok && *found && k >= 0; k--) ok = do_strip(w, k, found);
+    return ok;
+}
+
+bool spad__strips_pass(spad__pack *p, bool *suits) {
+    walk w = {.whole = p, .offset = p->trial};
+    bool found = false;
+    bool ok = make_cuts(&w, suits);
+    if (ok && *suits) ok = walk_strips(&w, &found);
+    spad__array_free(p->host, &w.cut);
+    spad__array_free(p->host, &w.crossing);
+    spad__array_free(p->host, &w.crossing_first);
+    if (!ok || !found) return ok;
+    p->height = w.height;
+    memcpy(p->offset, p->trial, (size_t)p->boxes->count * sizeof *p->offset);
+    return true;
+}

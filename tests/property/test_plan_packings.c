@@ -122,11 +122,58 @@ static void large_problems_are_near_their_load(void **state) {
     }
 }
 
+/* Beyond 2^16 buffers time is cut into strips: the plans hold, and so does every
+ * promise when host memory runs out on the way. */
+static void very_large_problems_are_cut_into_strips(void **state) {
+    (void)state;
+    for (uint64_t seed = 0; seed < 2; seed++) {
+        for (int shape = 0; shape < 3; shape++) {
+            spad_plan *plan;
+            spad_error error;
+            spad_plan_result *result;
+            assert_ok(spad_plan_create(&plan, NULL, &error), &error);
+            assert_ok(packing_shaped(plan, (packing_shape)shape, 70000, seed + 11, &error), &error);
+            const spad_plan_options options = {.deadline_ns = INT64_C(2000000000)};
+            assert_ok(spad_plan_solve(&result, plan, &options, &error), &error);
+            assert_ok(spad_plan_check(NULL, plan, result->places, result->count, &error), &error);
+            assert_true(result->height - result->bound <= result->bound / 10);
+            spad_plan_result_destroy(result);
+            spad_plan_destroy(plan);
+        }
+    }
+}
+
+/* The sweep of test_fail_each_allocation in growing steps: a solve of this size
+ * makes too many allocations for all of them. */
+static void large_solves_survive_failing_allocations(void **state) {
+    (void)state;
+    bool ended = false;
+    for (long n = 1; !ended; n += 1 + n / 3) {
+        test_host host;
+        test_host_init(&host);
+        spad_plan *plan;
+        spad_error error;
+        spad_plan_result *result = NULL;
+        assert_ok(spad_plan_create(&plan, &host.host, &error), &error);
+        assert_ok(packing_shaped(plan, PACKING_RANDOM, 70000, 3, &error), &error);
+        host.fail_at = host.calls + n;
+        const spad_plan_options options = {.deadline_ns = INT64_C(1000000000)};
+        const spad_status status = spad_plan_solve(&result, plan, &options, &error);
+        ended = host.calls < host.fail_at;
+        assert_int_equal(status, ended ? SPAD_OK : SPAD_ERR_HOST_MEMORY);
+        spad_plan_result_destroy(result);
+        spad_plan_destroy(plan);
+        test_host_assert_clean(&host);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(perfect_packings_are_found),
                                        cmocka_unit_test(one_byte_too_many_is_infeasible),
                                        cmocka_unit_test(searches_prove_what_the_load_does_not),
                                        cmocka_unit_test(every_mutation_is_caught),
-                                       cmocka_unit_test(large_problems_are_near_their_load)};
+                                       cmocka_unit_test(large_problems_are_near_their_load),
+                                       cmocka_unit_test(very_large_problems_are_cut_into_strips),
+                                       cmocka_unit_test(large_solves_survive_failing_allocations)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

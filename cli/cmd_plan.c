@@ -237,5 +237,6 @@ const cli_command cli_plan = {
              "  --json                    the result as JSON\n"
              "  --progress[=json]         how far it is, on stderr\n"
              "\n"
-             "exit status: 0 it fits, 1 it does not fit or was not found in time, 2 bad input\n",
+             "exit status: 0 it fits, 1 it does not fit or was not found in time, 2 bad input,\n"
+             "3 the output could not be written; docs/planner.md has the columns in full\n",
     .run = run_plan};

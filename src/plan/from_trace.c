@@ -12,15 +12,17 @@
 
 enum { NUMBER_SIZE = 24 }; /* '#' and any 64-bit number */
 
-/* The name, or if it is taken, the name with the tensor's number behind it, in the
- * arena. NULL: no memory. */
+/* The name, or if it is taken, the name with the tensor's number behind it, or the next
+ * number that makes it free; in the arena. NULL: no memory. */
 static const char *free_name(spad_plan *plan, const char *name, size_t number) {
     const size_t length = strlen(name);
     if (spad__plan_find(plan, name, length) < 0) return name;
     char *longer = spad__arena_new(&plan->arena, length + NUMBER_SIZE);
     if (longer == NULL) return NULL;
     memcpy(longer, name, length);
-    snprintf(longer + length, NUMBER_SIZE, "#%zu", number);
+    do {
+        snprintf(longer + length, NUMBER_SIZE, "#%zu", number++);
+    } while (spad__plan_find(plan, longer, strlen(longer)) >= 0);
     return longer;
 }
 

@@ -203,10 +203,14 @@ static spad_status check_nesting(const spad__model *m, spad_error *error) {
 }
 
 /* A pin must also suit the other members of its alias group. */
-static void check_pins(spad__model *m) {
+/* Pins that break a rule of their group, and groups for which no lane is legal. */
+static void check_places(spad__model *m) {
     for (int32_t i = 0; i < m->item_count; i++) {
         spad__item *item = &m->items[i];
-        if (!item->pinned) continue;
+        if (!item->pinned) {
+            if (spad__item_next_lane(m, item, 0) < 0) m->contradiction = true;
+            continue;
+        }
         item->pinned = false; /* what would a free item be allowed? */
         int64_t offset;
         int64_t top;
@@ -306,7 +310,7 @@ spad_status spad__model_build(spad__model *m, const spad_plan *plan, spad_error 
     if (status == SPAD_ERR_HOST_MEMORY) return spad__fail_host_memory(error);
     if (status == SPAD_OK) status = check_nesting(m, error);
     if (status != SPAD_OK) return status;
-    check_pins(m);
+    check_places(m);
     judge(m);
     return status;
 }

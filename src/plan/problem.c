@@ -96,7 +96,7 @@ static size_t name_slot(const spad_plan *plan, const char *name, size_t length) 
     size_t slot = (size_t)spad__plan_hash(name, length) & mask;
     for (; plan->names.items[slot] != 0; slot = (slot + 1) & mask) {
         const char *other = plan->buffers.items[plan->names.items[slot] - 1].name;
-        if (strncmp(other, name, length) == 0 && other[length] == '\0') break;
+        if (strlen(other) == length && memcmp(other, name, length) == 0) break;
     }
     return slot;
 }

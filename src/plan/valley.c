@@ -149,7 +149,7 @@ struct spad__valley {
     spad__taste taste;
     run *runs;
     int64_t *slack;
-    uint64_t *slack_key;
+    key *slack_key;
     int32_t *crossing;
     uint64_t *unplaced;
     key *box_key;
@@ -251,17 +251,25 @@ static void untake_box(spad__valley *v, int32_t i) {
 
 /* ---- giving up bytes ----------------------------------------------------------- */
 
-static uint64_t slack_hash(int32_t section, int64_t slack) {
-    return spad__mix(((uint64_t)slack << 24) + (uint64_t)section + UINT64_C(0x9E3779B97F4A7C15));
+/* Two hashes of one slack that have nothing to do with each other. Every bit of the
+ * slack counts: it is mixed by itself before the section comes in. */
+static uint64_t slack_hash(uint64_t salt, int32_t section, int64_t slack) {
+    return spad__mix(spad__mix((uint64_t)slack ^ salt) +
+                     (uint64_t)section * UINT64_C(0x9E3779B97F4A7C15));
+}
+
+static key slack_key(int32_t section, int64_t slack) {
+    return (key){.slot = slack_hash(UINT64_C(0xA24BAED4963EE407), section, slack),
+                 .tag = slack_hash(UINT64_C(0x8EBC6AF09C88C6E3), section, slack)};
 }
 
 static void change_slack(spad__valley *v, int32_t s, int64_t by) {
     v->slack[s] += by;
-    const uint64_t old = v->slack_key[s];
-    const uint64_t now = slack_hash(s, v->slack[s]);
+    const key old = v->slack_key[s];
+    const key now = slack_key(s, v->slack[s]);
     v->slack_key[s] = now;
-    v->key.slot += now - old;
-    v->key.tag += spad__mix(now) - spad__mix(old);
+    v->key.slot += now.slot - old.slot;
+    v->key.tag += now.tag - old.tag;
 }
 
 /* Gives up `by` bytes over [begin, end); false: not enough slack, nothing done. */
@@ -405,8 +413,8 @@ static void add_part(spad__valley *v, int32_t lo, int32_t hi, int64_t top, int32
         }
     if (p.left == 0) return;
     for (int32_t s = lo; s < hi; s++) {
-        p.key.slot += v->slack_key[s];
-        p.key.tag += spad__mix(v->slack_key[s]);
+        p.key.slot += v->slack_key[s].slot;
+        p.key.tag += v->slack_key[s].tag;
     }
     *chain = (int32_t)v->parts.count;
     v->parts.items[v->parts.count++] = p;
@@ -758,7 +766,7 @@ void spad__valley_capacity(spad__valley *v, int64_t capacity) {
     for (int32_t s = 0; s < sections; s++) {
         v->runs[s] = (run){.rank = NOT_A_VALLEY};
         v->slack[s] = capacity - v->boxes->load[s];
-        v->slack_key[s] = slack_hash(s, v->slack[s]);
+        v->slack_key[s] = slack_key(s, v->slack[s]);
     }
     v->runs[0].end = sections;
     v->runs[sections - 1].begin = 0;

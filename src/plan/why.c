@@ -76,7 +76,8 @@ static spad_status try_buffer(explorer *x, size_t number, const spad_plan_buffer
     x->changed.buffers.items[number] = *other;
     const spad_status status = spad_plan_solve(&result, &x->changed, &options, error);
     x->changed.buffers.items[number] = before;
-    if (status != SPAD_OK) return status;
+    /* a change that breaks a rule does not help; only a lack of memory is an error */
+    if (status != SPAD_OK) return status == SPAD_ERR_HOST_MEMORY ? status : SPAD_OK;
     *fits = result->verdict == SPAD_PLAN_OPTIMAL || result->verdict == SPAD_PLAN_FEASIBLE;
     spad_plan_result_destroy(result);
     return SPAD_OK;
@@ -94,9 +95,10 @@ static spad_status offer(explorer *x, spad_plan_change change, const spad_plan_b
 
 static spad_status offer_alignment(explorer *x, size_t i, spad_error *error) {
     spad_plan_buffer b = x->plan->buffers.items[i];
-    if (b.alignment == 1 || b.pinned) return SPAD_OK;
-    b.alignment = 1;
-    return offer(x, (spad_plan_change){SPAD_PLAN_ALIGN, i, 1, false}, &b, error);
+    const int64_t least = x->plan->space != NULL ? x->plan->space->alignment : 1;
+    if (b.alignment == least || b.pinned) return SPAD_OK;
+    b.alignment = least;
+    return offer(x, (spad_plan_change){SPAD_PLAN_ALIGN, i, least, false}, &b, error);
 }
 
 /* Ends the lifetime at the peak, or begins it just after. */

@@ -69,15 +69,19 @@ static inline int64_t spad__align_up_fits(int64_t value, int64_t align) {
     return (value + align - 1) & -align;
 }
 
+/* Greatest common divisor of a >= 0 and b >= 0: Euclid. */
+static inline int64_t spad__gcd(int64_t a, int64_t b) {
+    while (b != 0) {
+        const int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
 /* Least common multiple of a > 0 and b > 0. */
 static inline bool spad__lcm(int64_t a, int64_t b, int64_t *out) {
-    int64_t divisor = a;
-    for (int64_t rest = b; rest != 0;) { /* Euclid */
-        const int64_t next = divisor % rest;
-        divisor = rest;
-        rest = next;
-    }
-    return spad__mul(a / divisor, b, out);
+    return spad__mul(a / spad__gcd(a, b), b, out);
 }
 
 static inline int64_t spad__min(int64_t a, int64_t b) {

@@ -36,15 +36,6 @@ static void hull(const spad__model *m, const spad__item *item, int32_t *begin, i
     }
 }
 
-static int64_t gcd(int64_t a, int64_t b) {
-    while (b != 0) {
-        const int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* Rows of items with bytes in the order of the boxes. */
 static void sort_items(const spad__model *m, spad__row *rows, spad__row *scratch, size_t *count) {
     size_t n = 0;
@@ -109,7 +100,7 @@ static spad_status fill(spad__boxes *b, const spad__model *m, const spad__row *r
         }
         b->trim[k] = b->size[k] - item->size;
         if (b->trim[k] > 0) b->exact = false;
-        b->unit = gcd(b->size[k], b->unit);
+        b->unit = spad__gcd(b->size[k], b->unit);
     }
     for (int32_t s = 0; s < b->sections; s++) b->first[s + 1] += b->first[s];
     for (int32_t k = 0; k < b->count; k++) {

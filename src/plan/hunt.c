@@ -11,8 +11,8 @@
  *    are drawn near one of those that came furthest. A run that ends without
  *    being cut proves that the target is out of reach.
  * 3. When a plan within a given height is asked for, that is the only target.
- *    To minimise, targets form a ladder: the proved bound first, then a quarter
- *    and half of the way to the best plan, then just below it; every rung gets
+ *    To minimise, targets form a ladder: the proved bound first, then half and
+ *    seven eighths of the way to the best plan, then just below it; every rung gets
  *    the same number of nodes, and twice as many in the next round. A plan that
  *    is found or a target that is refuted moves the ladder.
  *

@@ -49,21 +49,10 @@ static bool number_items(spad__model *m) {
     return true;
 }
 
-static bool lcm(int64_t a, int64_t b, int64_t *out) {
-    int64_t x = a;
-    int64_t y = b;
-    while (y != 0) {
-        const int64_t rest = x % y;
-        x = y;
-        y = rest;
-    }
-    return spad__mul(a / x, b, out);
-}
-
 /* Joins the rules of a buffer into its item. */
 static spad_status join_rules(spad__model *m, spad__item *item, const spad_plan_buffer *b,
                               spad_error *error) {
-    if (!lcm(item->alignment, b->alignment, &item->alignment)) {
+    if (!spad__lcm(item->alignment, b->alignment, &item->alignment)) {
         return spad__fail(error, SPAD_ERR_OVERFLOW,
                           "the common alignment of an alias group does not fit 64 bits");
     }

@@ -9,6 +9,7 @@
 #ifndef SPAD_FINDING_H
 #define SPAD_FINDING_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "spad/status.h"
@@ -43,18 +44,32 @@ typedef enum spad_finding_code {
 #undef SPAD_FINDING_ENUM
 } spad_finding_code;
 
+/** A second place that a finding is about: the other end of a conflict, or a way to mend it. */
+typedef struct spad_note {
+    int32_t line; /**< 0: no place */
+    int32_t column;
+    int32_t width;
+    char message[SPAD_MESSAGE_MAX];
+} spad_note;
+
+#define SPAD_NOTES_MAX 4
+
 /** One finding. The empty string and SPAD_NO_FACT mean "does not apply". */
 typedef struct spad_finding {
     spad_finding_code code;
     spad_severity severity;
     int32_t line;                     /**< place in the input, 1-based; 0: no place */
     int32_t column;                   /**< counted in characters, 1-based */
+    int32_t width;                    /**< characters to underline; 0: not known */
+    int64_t count;                    /**< how often it was seen, 0 and 1: once */
     int64_t number;                   /**< of the subject, among what was checked */
     int64_t time;                     /**< event number in the trace */
     char subject[SPAD_NAME_FACT_MAX]; /**< what it is about: a tensor, a tile */
     char other[SPAD_NAME_FACT_MAX];   /**< what it clashes with */
     char file[SPAD_NAME_FACT_MAX * 2];
     char message[SPAD_MESSAGE_MAX]; /**< one line: facts with units, then what to try */
+    size_t note_count;
+    spad_note notes[SPAD_NOTES_MAX];
 } spad_finding;
 
 /** "SPAD-MIXED-PLACEMENT" and so on; "?" for a number that is no code. Static storage. */

@@ -417,6 +417,15 @@ SPAD_API spad_status spad_kernel_parse(spad_kernel **out, const char *text, size
                                        const char *file, const spad_kernel_options *options,
                                        spad_diagnostics *diagnostics, spad_error *error);
 
+/**
+ * The same kernel with other values for parameters and rings, as `options` says. Rows
+ * keep their numbers and their places. The statuses are those of spad_kernel_parse: a
+ * value may make a dimension empty or an index leave its tensor. The target is
+ * borrowed, the first kernel is not needed afterwards.
+ */
+SPAD_API spad_status spad_kernel_reshape(spad_kernel **out, const spad_kernel *kernel,
+                                         const spad_kernel_options *options, spad_error *error);
+
 /* ---- calls to kernel ------------------------------------------------------------------------
  * Every call adds one thing behind what is there, or fails and adds nothing. The
  * statuses: SPAD_ERR_NAME (taken, or not a word), SPAD_ERR_UNKNOWN (a number or name

@@ -25,6 +25,7 @@
 #include "spad/block.h"
 #include "spad/kernel.h"
 #include "spad/walk.h"
+#include "spad/check.h"
 /* clang-format on */
 
 #include "spad/plan.h"

@@ -64,3 +64,13 @@ void spad__find_names(spad_finding *finding, const char *subject, const char *ot
     spad__copy_cut(finding->subject, sizeof finding->subject, subject != NULL ? subject : "");
     spad__copy_cut(finding->other, sizeof finding->other, other != NULL ? other : "");
 }
+
+spad_note *spad__find_note(spad_finding *finding, const char *format, ...) {
+    if (finding->note_count == SPAD_NOTES_MAX) return &finding->notes[SPAD_NOTES_MAX - 1];
+    spad_note *note = &finding->notes[finding->note_count++];
+    va_list arguments;
+    va_start(arguments, format);
+    spad__format_cut(note->message, sizeof note->message, format, arguments);
+    va_end(arguments);
+    return note;
+}

@@ -15,4 +15,8 @@ void spad__find(spad_finding *finding, spad_finding_code code, const char *forma
 /* NULL stands for "none". */
 void spad__find_names(spad_finding *finding, const char *subject, const char *other);
 
+/* Adds a note without a place; the caller fills that in. A finding that is full drops it
+ * and returns the last one. */
+spad_note *spad__find_note(spad_finding *finding, const char *format, ...) SPAD_PRINTF(2, 3);
+
 #endif

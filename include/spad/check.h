@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * check: is the memory of a kernel right?
+ *
+ * Rules of the chip; lifetimes (every read sees what was last written as that
+ * tile); order (races, deadlocks and misused synchronisation, for kernels that say
+ * how their agents wait for each other); hygiene and advice. docs/check.md has a
+ * page of examples for every finding.
+ *
+ * The result owns its findings. Externally synchronised; several checks may run
+ * over one kernel.
+ */
+#ifndef SPAD_CHECK_H
+#define SPAD_CHECK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "spad/finding.h"
+#include "spad/kernel.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct spad_check spad_check;
+
+typedef enum spad_verdict {
+    SPAD_VERDICT_WRONG,        /**< there are findings that are errors */
+    SPAD_VERDICT_PROVED_SHAPE, /**< right for these values of the parameters */
+    SPAD_VERDICT_PROVED_ALL,   /**< right for these and for every other trip count */
+    SPAD_VERDICT_UNKNOWN       /**< no error was found, and not everything was looked at */
+} spad_verdict;
+
+/** "wrong", "proved for this shape" and so on. Static storage. */
+SPAD_API const char *spad_verdict_name(spad_verdict verdict);
+
+/** Zeroed is the default. */
+typedef struct spad_check_options {
+    /** Where the planner put a slot, as in spad_walk_options; NULL: nothing is planned, and
+     *  auto tensors do not share bytes with others. */
+    bool (*place)(void *ctx, int64_t tensor, int64_t slot, spad_rect *rect);
+    void *ctx;
+    bool no_advice;
+    bool one_shape;       /**< no attempt to prove it for all trip counts */
+    int64_t event_limit;  /**< events of one run at most; 0: SPAD_CHECK_EVENTS */
+    size_t finding_limit; /**< different findings at most; 0: SPAD_CHECK_FINDINGS */
+    const spad_host *host;
+} spad_check_options;
+
+#define SPAD_CHECK_EVENTS INT64_C(20000000)
+#define SPAD_CHECK_FINDINGS 100
+
+/** What was looked at. */
+typedef struct spad_check_counts {
+    int64_t errors;
+    int64_t warnings;
+    int64_t advice;
+    int64_t events;   /**< of all runs */
+    int64_t accesses; /**< of all runs */
+    int64_t runs;     /**< of the kernel, or of smaller shapes of it */
+} spad_check_counts;
+
+/**
+ * Checks a kernel. Findings are a result, not a failure: the status is about the call.
+ * SPAD_ERR_HOST_MEMORY; SPAD_ERR_ARGUMENT: bad options.
+ */
+SPAD_API spad_status spad_check_kernel(spad_check **out, const spad_kernel *kernel,
+                                       const spad_check_options *options, spad_error *error);
+SPAD_API void spad_check_destroy(spad_check *check);
+
+SPAD_API spad_verdict spad_check_verdict(const spad_check *check);
+
+/** One sentence about the verdict: what was proved, or why it is unknown. Borrowed. */
+SPAD_API const char *spad_check_reason(const spad_check *check);
+
+SPAD_API spad_check_counts spad_check_get_counts(const spad_check *check);
+
+/** Findings: errors first, then in the order of the text; NULL beyond the count. Borrowed. */
+SPAD_API size_t spad_check_finding_count(const spad_check *check);
+SPAD_API const spad_finding *spad_check_get_finding(const spad_check *check, size_t number);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The checker from the inside.
+ *
+ * One `spad__run` is one look at a kernel of one shape. The parts of the check
+ * (rules, lifetimes, order, advice) each take a run and add findings to it; they
+ * do not know each other. Findings about the same statements are one finding with
+ * a count.
+ */
+#ifndef SPAD_CHECK_CHECK_H
+#define SPAD_CHECK_CHECK_H
+
+#include "base/finding.h"
+#include "base/memory.h"
+#include "spad/check.h"
+#include "spad/walk.h"
+
+/* A finding and the statements that make it the same as another one. */
+typedef struct spad__found {
+    spad_finding finding;
+    int64_t statement;
+    int64_t other; /* -1: none */
+} spad__found;
+
+struct spad_check {
+    spad_host host;
+    SPAD_ARRAY(spad__found) found;
+    bool full; /* findings were left out */
+    spad_verdict verdict;
+    char reason[SPAD_MESSAGE_MAX];
+    spad_check_counts counts;
+};
+
+typedef struct spad__run {
+    const spad_kernel *kernel;
+    const spad_check_options *options; /* limits are filled in */
+    spad_check *check;
+    /* Set by a part that could not look at everything: why. The verdict is then unknown. */
+    const char *gap;
+} spad__run;
+
+/* Adds a finding about a statement (-1: none) and another one. Fills in the place of the
+ * finding, and that of the first note from `other`, where they have none. The same code about
+ * the same statements again only counts. SPAD_ERR_HOST_MEMORY. */
+spad_status spad__add_finding(spad__run *run, spad_finding *finding, int64_t statement,
+                              int64_t other, spad_error *error);
+
+/* The parts. Each returns SPAD_OK whatever it finds. */
+spad_status spad__check_rules(spad__run *run, spad_error *error);
+spad_status spad__check_lifetimes(spad__run *run, spad_error *error);
+spad_status spad__check_order(spad__run *run, spad_error *error);
+spad_status spad__check_advice(spad__run *run, spad_error *error);
+
+#endif

@@ -28,6 +28,9 @@
 /* Shapes and events that a proof may cost beside the given shape itself. */
 enum { SHAPES_MAX = 4096, EVENTS_MAX = 4000000, TRIPS_MAX = 6 };
 
+/* Up to here a trip count is run as it is given, so that findings are about what the user has. */
+enum { GIVEN_MAX = 64 };
+
 /* A parameter that is a trip count. */
 typedef struct trip {
     spad__growth growth;
@@ -42,10 +45,10 @@ typedef struct prover {
     spad__arena arena;
     trip trips[TRIPS_MAX];
     size_t count;
-    size_t fixed;      /* parameters of loops that are no trip counts */
+    size_t fixed;               /* parameters of loops that are no trip counts */
     char why[SPAD_MESSAGE_MAX]; /* about the first of them */
-    int64_t events;    /* of all shapes so far */
-    int64_t *values;   /* per loop: scratch */
+    int64_t events;             /* of all shapes so far */
+    int64_t *values;            /* per loop: scratch */
 } prover;
 
 /* One shape: a value per trip count, and what its run gave. */
@@ -212,8 +215,7 @@ static void drop_trip(prover *p, size_t number, const char *why) {
     leave_fixed(p, p->trips[number].growth.param, why);
     spad__growth_free(&p->trips[number].growth);
     p->count--;
-    memmove(&p->trips[number], &p->trips[number + 1],
-            (p->count - number) * sizeof p->trips[0]);
+    memmove(&p->trips[number], &p->trips[number + 1], (p->count - number) * sizeof p->trips[0]);
 }
 
 /* From which value on do runs repeat themselves? False in *found: from none that was tried. */
@@ -309,7 +311,8 @@ static spad_status try_all(prover *p, outcome *out, shape *s, spad_error *error)
     return SPAD_OK;
 }
 
-/* ---- the verdict ------------------------------------------------------------------------------ */
+/* ---- the verdict ------------------------------------------------------------------------------
+ */
 
 static void say(prover *p, spad_verdict verdict, const char *reason) {
     spad_check *check = p->run->check;
@@ -357,7 +360,7 @@ static spad_status judge_given(prover *p, spad_error *error) {
     for (size_t i = 0; i < p->count; i++) {
         const trip *t = &p->trips[i];
         s.values[i] = t->given;
-        if (t->given < shapes_of(t)) continue;
+        if (t->given < spad__max(shapes_of(t), GIVEN_MAX)) continue;
         s.values[i] = t->repeats + (t->given - t->repeats) % t->growth.step;
         reduced = true;
     }
@@ -372,7 +375,8 @@ static spad_status judge_given(prover *p, spad_error *error) {
     char values[SPAD_MESSAGE_MAX / 2];
     say_values(p, &s, values, sizeof values);
     if (p->run->check->counts.errors > 0) {
-        snprintf(reason, sizeof reason, reduced ? "seen with %s, which stands for what is given" : "%s",
+        snprintf(reason, sizeof reason,
+                 reduced ? "seen with %s, which stands for what is given" : "%s",
                  reduced ? values : "there are errors");
         say(p, SPAD_VERDICT_WRONG, reason);
     } else if (s.gap != NULL) {

@@ -39,8 +39,8 @@ struct spad__watches {
     size_t count;
 };
 
-/* A loop begins, is at the head of an iteration, or ends. `clock` tells apart loops that run
- * side by side: it stands for the one that is followed. */
+/* A loop begins, is at the head of an iteration, or ends. Growing loops of
+ * one parameter are not inside each other, so one is open at a time. */
 void spad__watch_begin(spad__watches *watches, int64_t loop);
 spad_status spad__watch_iteration(spad__watches *watches, int64_t loop, int64_t iteration,
                                   spad__state_of state, spad_error *error);

@@ -29,7 +29,7 @@
 enum { SHAPES_MAX = 4096, EVENTS_MAX = 4000000, TRIPS_MAX = 6 };
 
 /* Up to here a trip count is run as it is given, so that findings are about what the user has. */
-enum { GIVEN_MAX = 64 };
+enum { GIVEN_MAX = 64, GIVEN_EVENTS = 1000000 };
 
 /* A parameter that is a trip count. */
 typedef struct trip {
@@ -353,33 +353,76 @@ static spad_status judge_all(prover *p, spad_error *error) {
     return SPAD_OK;
 }
 
-/* The given shape, or the small one that stands for it. */
-static spad_status judge_given(prover *p, spad_error *error) {
-    shape s = {.possible = true};
-    bool reduced = false;
+/* A small shape that stands for the given one, `more` steps above the smallest. False: the
+ * given one is small itself. */
+static bool stand_in(const prover *p, int64_t more, shape *s) {
+    bool smaller = false;
+    *s = (shape){.possible = false};
     for (size_t i = 0; i < p->count; i++) {
         const trip *t = &p->trips[i];
-        s.values[i] = t->given;
+        const int64_t step = t->growth.step;
+        s->values[i] = t->given;
         if (t->given < spad__max(shapes_of(t), GIVEN_MAX)) continue;
-        s.values[i] = t->repeats + (t->given - t->repeats) % t->growth.step;
-        reduced = true;
+        s->values[i] = t->repeats + (t->given - t->repeats) % step + more * step;
+        smaller = true;
     }
-    spad_kernel *small = NULL;
-    spad_status status = reduced ? make_kernel(p, &s, &small, error) : SPAD_OK;
-    if (status != SPAD_OK) return status;
-    status = run_kernel(p, &s, reduced ? small : p->kernel, p->run->check, error);
-    spad_kernel_destroy(small);
-    if (status != SPAD_OK) return status;
+    return smaller;
+}
 
-    char reason[SPAD_MESSAGE_MAX];
-    char values[SPAD_MESSAGE_MAX / 2];
-    say_values(p, &s, values, sizeof values);
+/* The given shape as it is; *s says how it went. */
+static spad_status run_given(prover *p, shape *s, spad_error *error) {
+    for (size_t i = 0; i < p->count; i++) s->values[i] = p->trips[i].given;
+    return run_kernel(p, s, p->kernel, p->run->check, error);
+}
+
+/* A shape that is wrong where the given one, which is too long, would be: its findings. */
+static spad_status run_instead(prover *p, shape *s, spad_error *error) {
+    spad_kernel *kernel;
+    spad_status status = make_kernel(p, s, &kernel, error);
+    if (status == SPAD_OK) status = run_kernel(p, s, kernel, p->run->check, error);
+    spad_kernel_destroy(kernel);
+    return status;
+}
+
+/* Can it be seen without the given shape that it is right? Two shapes that stand for it are
+ * asked, so that nothing is right by chance. Otherwise the given shape is run as far as that
+ * is quick, and then one that is wrong is told instead. */
+static spad_status judge_large(prover *p, shape *s, bool *right, bool *instead, spad_error *error) {
+    *right = true;
+    for (int64_t more = 0; more < 2 && *right; more++) {
+        stand_in(p, more, s);
+        const spad_status status = try_shape(p, s, error);
+        if (status != SPAD_OK) return status;
+        *right = s->possible && s->errors == 0 && s->gap == NULL;
+    }
+    if (*right) return SPAD_OK;
+    const shape wrong = *s;
+    spad_check_options quick = *p->run->options;
+    const spad_check_options *options = p->run->options;
+    quick.event_limit = spad__min(quick.event_limit, GIVEN_EVENTS);
+    p->run->options = &quick;
+    spad_status status = run_given(p, s, error);
+    p->run->options = options;
+    if (status != SPAD_OK || s->gap == NULL || p->run->check->counts.errors > 0) return status;
+    *s = wrong;
+    *instead = wrong.errors > 0;
+    return *instead ? run_instead(p, s, error) : run_given(p, s, error);
+}
+
+static spad_status judge_given(prover *p, spad_error *error) {
+    shape s;
+    bool right = false;
+    bool instead = false;
+    const spad_status status =
+        stand_in(p, 0, &s) ? judge_large(p, &s, &right, &instead, error) : run_given(p, &s, error);
+    if (status != SPAD_OK) return status;
     if (p->run->check->counts.errors > 0) {
-        snprintf(reason, sizeof reason,
-                 reduced ? "seen with %s, which stands for what is given" : "%s",
-                 reduced ? values : "there are errors");
-        say(p, SPAD_VERDICT_WRONG, reason);
-    } else if (s.gap != NULL) {
+        char values[SPAD_MESSAGE_MAX / 2];
+        char reason[SPAD_MESSAGE_MAX];
+        say_values(p, &s, values, sizeof values);
+        snprintf(reason, sizeof reason, "seen with %s, which stands for what is given", values);
+        say(p, SPAD_VERDICT_WRONG, instead ? reason : "there are errors");
+    } else if (!right && s.gap != NULL) {
         say(p, SPAD_VERDICT_UNKNOWN, s.gap);
     } else if (p->count == 0) {
         say(p, SPAD_VERDICT_PROVED_SHAPE,

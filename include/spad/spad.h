@@ -26,9 +26,9 @@
 #include "spad/kernel.h"
 #include "spad/walk.h"
 #include "spad/check.h"
+#include "spad/layout.h"
 /* clang-format on */
 
 #include "spad/plan.h"
-#include "spad/layout.h"
 
 #endif

@@ -95,6 +95,9 @@ spad_status spad__life_event(spad__life *life, const spad_walk_event *event, con
 spad_status spad__life_read_output(spad__life *life, const spad_walk_access *access,
                                    spad_error *error);
 
+/* Outputs are read when the kernel is over; `walk` stands at the end. */
+spad_status spad__life_outputs(spad__life *life, const spad_walk *walk, spad_error *error);
+
 /* The kernel is over: leaks, writes that nobody read, depths that rings would need. */
 spad_status spad__life_finish(spad__life *life, spad_error *error);
 

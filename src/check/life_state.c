@@ -180,5 +180,6 @@ spad_status spad__life_state(const spad__life *life, const spad_walk *walk,
     put_areas(&w, life, at);
     put_tensors(&w, life);
     if (walk != NULL) put_managers(&w, walk);
+    if (walk == NULL && life->kernel->is_scoped) put(&w, periods); /* managers are not known */
     return w.failed ? spad__fail_host_memory(error) : SPAD_OK;
 }

@@ -164,7 +164,7 @@ static void put_object(writer *w, int32_t object) {
     put(w, s.given - (counter ? s.taken + raised : 0));
     put(w, s.bytes);
     put(w, s.lives);
-    put(w, phases % 2);
+    put(w, o->kind == SPAD_SYNC_MBARRIER ? phases % 2 : 0);
 }
 
 /* Phases of an mbarrier count from its init: one that begins anew in the loop is left out. */

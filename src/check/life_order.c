@@ -40,7 +40,7 @@ static spad_status write_state(void *ctx, const spad__watch *watch, size_t group
     const replay *r = ctx;
     const spad_status status = spad__cut_state(&r->cut, watch, group, periods, state, error);
     if (status != SPAD_OK) return status;
-    return spad__life_state(r->life, NULL, watch->growth, group, periods, state, error);
+    return spad__life_state(r->life, NULL, r->values, watch->growth, group, periods, state, error);
 }
 
 static const spad_kernel_loop *loop_at(const replay *r, size_t depth) {

@@ -497,7 +497,8 @@ typedef struct stop { /* of a walk */
 static spad_status write_state(void *ctx, const spad__watch *watch, size_t group, int64_t periods,
                                spad__state *state, spad_error *error) {
     const stop *here = ctx;
-    return spad__life_state(here->life, here->walk, watch->growth, group, periods, state, error);
+    return spad__life_state(here->life, here->walk, spad_walk_values(here->walk), watch->growth,
+                            group, periods, state, error);
 }
 
 /* Tells about loops, for proofs that they repeat themselves. */

@@ -99,6 +99,8 @@ spad_status spad__check_order(spad__run *run, spad_error *error) {
     if (status == SPAD_OK && order.events.gap != NULL) {
         run->gap = order.events.gap;
     } else if (status == SPAD_OK) {
+        run->check->counts.events += (int64_t)order.events.items.count;
+        run->check->counts.accesses += (int64_t)order.events.accesses.count;
         status = spad__net_build(&order.net, &order.events, error);
         if (status == SPAD_OK) status = judge_run(&order, error);
         spad__net_free(&order.net);

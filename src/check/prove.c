@@ -45,7 +45,7 @@ typedef struct prover {
     spad__arena arena;
     trip trips[SPAD__TRIPS_MAX];
     size_t count;
-    size_t fixed;               /* parameters of loops that are no trip counts */
+    size_t fixed;               /* trip counts that are not proved */
     char why[SPAD_MESSAGE_MAX]; /* about the first of them */
     int64_t events;             /* of all shapes so far */
     int64_t *values;            /* per loop: scratch */
@@ -204,7 +204,7 @@ static spad_status find_trips(prover *p, spad_error *error) {
         if (t->growth.why[0] == '\0') {
             p->count++;
         } else {
-            leave_fixed(p, i, t->growth.why);
+            if (!t->growth.size) leave_fixed(p, i, t->growth.why);
             spad__growth_free(&t->growth);
         }
     }

@@ -123,6 +123,10 @@ spad_status spad__report_again(spad__life *life, const spad_walk_event *event, s
 spad_status spad__check_place(spad__run *run, int64_t tensor, int64_t tile, spad_rect rect,
                               spad_error *error);
 
+/* May the engine of an operation touch these lanes of a tile? */
+spad_status spad__check_operand(spad__run *run, int64_t statement, const spad_walk_access *access,
+                                spad_error *error);
+
 /* ---- hygiene ------------------------------------------------------------------------ */
 
 /* What the text alone shows: tensors never used or never read, mixed placement. */

@@ -312,6 +312,7 @@ spad_status spad__report_unread(spad__life *life, spad__writer writer, spad_erro
                name_of(life, write->statement), tile, then);
     spad__find_names(&unread->finding, k->tensors.items[write->tensor].name, NULL);
     unread->finding.number = write->tensor;
+    unread->finding.count = 1;
     return SPAD_OK;
 }
 
@@ -351,8 +352,9 @@ static void tell_depths(spad__life *life) {
         const spad__life_tensor *state = &life->tensors[finding->number];
         if (state->ring == 0 || state->jumps || state->needed <= state->ring) continue;
         spad_note *note = spad__find_note(
-            finding, "'%s' has %lld slots and needs %lld: so many of its tiles are alive at once",
-            finding->subject, (long long)state->ring, (long long)state->needed);
+            finding, "'%s' has %lld slot%s and needs %lld: so many of its tiles are alive at once",
+            finding->subject, (long long)state->ring, state->ring == 1 ? "" : "s",
+            (long long)state->needed);
         const spad_place place = life->kernel->tensors.items[finding->number].place;
         note->line = place.line;
         note->column = place.column;
@@ -391,8 +393,12 @@ spad_status spad__report_failure(spad__run *run, int64_t statement, bool twice,
         return SPAD_ERR_HOST_MEMORY;
     }
     spad_finding finding;
-    spad__find(&finding, twice ? SPAD_FINDING_DOUBLE_FREE : code_of(failure), "%s",
-               failure->message);
+    if (twice) {
+        spad__find(&finding, SPAD_FINDING_DOUBLE_FREE,
+                   "'%s' is freed, but is not allocated; free it once", failure->subject);
+    } else {
+        spad__find(&finding, code_of(failure), "%s", failure->message);
+    }
     spad__find_names(&finding, failure->subject, failure->other);
     finding.line = failure->line;
     finding.column = failure->column;

@@ -523,6 +523,25 @@ static spad_status check_scoped(spad__run *run, const spad_walk *walk, int64_t t
     return status;
 }
 
+/* Operands that are some lanes of a tile; whole tiles are where tiles may be. */
+static spad_status check_operands(spad__run *run, const spad_walk_event *event, spad_error *error) {
+    spad_status status = SPAD_OK;
+    for (size_t i = 0; i < event->access_count && status == SPAD_OK; i++) {
+        const spad_walk_access *access = &event->accesses[i];
+        if (access->rect.lanes == access->tile_rect.lanes) continue;
+        status = spad__check_operand(run, event->statement, access, error);
+    }
+    return status;
+}
+
+/* What the rules say about an event. */
+static spad_status check_event(spad__run *run, const spad_walk *walk, const spad_walk_event *event,
+                               spad_error *error) {
+    if (event->kind == SPAD_WALK_OPERATION) return check_operands(run, event, error);
+    if (event->kind == SPAD_WALK_TENSOR) return check_scoped(run, walk, event->tensor, error);
+    return SPAD_OK;
+}
+
 static spad_status walk_through(spad__run *run, spad__life *life, spad_walk *walk,
                                 spad_error *error) {
     spad_check_counts *counts = &run->check->counts;
@@ -541,9 +560,7 @@ static spad_status walk_through(spad__run *run, spad__life *life, spad_walk *wal
         counts->events++;
         counts->accesses += (int64_t)event->access_count;
         status = spad__life_event(life, event, spad_walk_values(walk), error);
-        if (status == SPAD_OK && event->kind == SPAD_WALK_TENSOR) {
-            status = check_scoped(run, walk, event->tensor, error);
-        }
+        if (status == SPAD_OK) status = check_event(run, walk, event, error);
     }
     if (status == SPAD_OK) status = read_outputs(run, life, walk, error);
     return status == SPAD_OK ? spad__life_finish(life, error) : status;

@@ -188,7 +188,7 @@ spad_status spad__report_read(spad__life *life, const spad_walk_access *access, 
     const spad_finding_code code =
         writer == 0 ? SPAD_FINDING_UNINITIALISED_READ : classify(life->kernel, access, write);
     const int64_t other = writer == 0 ? -1 : write->statement;
-    life->tensors[access->tensor].wrong = true;
+    life->tensors[access->tensor].wrong = life->tensors[access->home].wrong = true;
     if (spad__count_finding(life->run, code, life->statement, other)) return SPAD_OK;
     spad_finding finding;
     if (writer == 0) {
@@ -290,10 +290,17 @@ spad_status spad__report_leaks(spad__life *life, int64_t tensor, spad_error *err
     return spad__add_finding(life->run, &finding, statement, -1, error);
 }
 
+/* Outputs have a reader, and that a tensor is never read is said once. */
+static bool wants_reader(const spad__life *life, int64_t tensor) {
+    return (life->kernel->tensors.items[tensor].flags & SPAD_TENSOR_OUTPUT) == 0 &&
+           life->tensors[tensor].read;
+}
+
 spad_status spad__report_unread(spad__life *life, spad__writer writer, spad_error *error) {
     const spad_kernel *k = life->kernel;
     const spad__write *write = &life->writes[writer];
-    size_t *slot = &life->unread_of[write->statement];
+    size_t *slot = &life->unread_of[write->row];
+    if (!wants_reader(life, write->tensor)) return SPAD_OK;
     if (*slot > 0) {
         life->unread.items[*slot - 1].finding.count++;
         return SPAD_OK;
@@ -318,13 +325,6 @@ spad_status spad__report_unread(spad__life *life, spad__writer writer, spad_erro
 
 /* ---- the end ---------------------------------------------------------------------- */
 
-/* Is a write of this tensor, if nobody reads it, worth a word? */
-static bool wants_reader(const spad__life *life, int64_t tensor) {
-    const spad_kernel_tensor *row = &life->kernel->tensors.items[tensor];
-    return (row->flags & SPAD_TENSOR_OUTPUT) == 0 && !life->tensors[tensor].wrong &&
-           !life->tensors[row->home].wrong && life->tensors[tensor].read;
-}
-
 static spad_status tell_unread(spad__life *life, spad_error *error) {
     spad_status status = SPAD_OK;
     for (spad__writer w = 1; w < life->write_count && status == SPAD_OK; w++) {
@@ -334,8 +334,10 @@ static spad_status tell_unread(spad__life *life, spad_error *error) {
     }
     for (size_t i = 0; i < life->unread.count && status == SPAD_OK; i++) {
         spad__unread *unread = &life->unread.items[i];
-        if (!wants_reader(life, unread->tensor)) continue;
-        status = spad__add_finding(life->run, &unread->finding, unread->statement, -1, error);
+        const spad_kernel_tensor *row = &life->kernel->tensors.items[unread->tensor];
+        if (life->tensors[unread->tensor].wrong || life->tensors[row->home].wrong) continue;
+        status = spad__add_finding(life->run, &unread->finding, unread->statement,
+                                   (int64_t)row->statement, error);
     }
     return status;
 }

@@ -20,7 +20,7 @@
 #include "base/checked.h"
 #include "kernel/walk.h"
 
-enum { FIRST_WRITES = 64, FIRST_BUCKETS = 64, OUTPUT_TILES = 1 << 16 };
+enum { FIRST_WRITES = 64, FIRST_BUCKETS = 64 };
 
 /* ---- which tensors matter --------------------------------------------------------- */
 
@@ -114,6 +114,22 @@ static spad_status find_managed(spad__life *life, spad_error *error) {
     return SPAD_OK;
 }
 
+/* Outputs whose bytes others can have: which of their tiles were written? */
+static spad_status find_outputs(spad__life *life, spad_error *error) {
+    for (size_t i = 0; i < life->kernel->tensors.count; i++) {
+        const spad_kernel_tensor *tensor = &life->kernel->tensors.items[i];
+        spad__life_tensor *state = &life->tensors[i];
+        if ((tensor->flags & SPAD_TENSOR_OUTPUT) == 0 || !state->tracked) continue;
+        if (tensor->tiles > SPAD__OUTPUT_TILES) {
+            life->run->gap = "an output has more tiles than the check tells apart";
+            continue;
+        }
+        state->written = spad__new(&life->host, (size_t)tensor->tiles);
+        if (state->written == NULL) return spad__fail_host_memory(error);
+    }
+    return SPAD_OK;
+}
+
 /* ---- life ------------------------------------------------------------------------- */
 
 static size_t deepest(const spad_kernel *k) {
@@ -139,7 +155,7 @@ static bool take_tables(spad__life *life) {
     life->depth = deepest(k);
     life->tensors = take(life, k->tensors.count, sizeof *life->tensors);
     life->spaces = take(life, k->target->space_count, sizeof *life->spaces);
-    life->unread_of = take(life, k->statements.count, sizeof *life->unread_of);
+    life->unread_of = take(life, k->accesses.count, sizeof *life->unread_of);
     return life->tensors != NULL && life->spaces != NULL && life->unread_of != NULL;
 }
 
@@ -155,6 +171,7 @@ spad_status spad__life_create(spad__life **out, spad__run *run, spad_error *erro
     spad_status status = take_tables(life) ? SPAD_OK : spad__fail_host_memory(error);
     if (status == SPAD_OK) status = find_uses(life, error);
     if (status == SPAD_OK) status = find_managed(life, error);
+    if (status == SPAD_OK) status = find_outputs(life, error);
     if (status == SPAD_OK) {
         *out = life;
     } else {
@@ -168,8 +185,9 @@ void spad__life_destroy(spad__life *life) {
     const spad_kernel *k = life->kernel;
     const spad_host host = life->host;
     for (size_t i = 0; life->tensors != NULL && i < k->tensors.count; i++) {
-        uint8_t *dead = life->tensors[i].dead;
-        if (dead != NULL) spad__free(&host, dead, (size_t)k->tensors.items[i].tiles);
+        const size_t tiles = (size_t)k->tensors.items[i].tiles;
+        spad__free(&host, life->tensors[i].dead, tiles);
+        spad__free(&host, life->tensors[i].written, tiles);
     }
     for (size_t i = 0; life->spaces != NULL && i < k->target->space_count; i++) {
         spad__bytemap_free(&life->spaces[i], &host);
@@ -181,7 +199,7 @@ void spad__life_destroy(spad__life *life) {
     spad__array_free(&host, &life->unread);
     give(life, life->tensors, k->tensors.count, sizeof *life->tensors);
     give(life, life->spaces, k->target->space_count, sizeof *life->spaces);
-    give(life, life->unread_of, k->statements.count, sizeof *life->unread_of);
+    give(life, life->unread_of, k->accesses.count, sizeof *life->unread_of);
     spad__free(&host, life->buckets, life->bucket_count * sizeof *life->buckets);
     spad__free(&host, life->writers.rows, life->write_room * sizeof *life->writers.rows);
     spad__free(&host, life->writes, life->write_room * sizeof *life->writes);
@@ -320,6 +338,7 @@ static void fill_write(spad__life *life, spad__writer writer, const spad_walk_ac
         .home_tile = home_tile(&k->tensors.items[access->tensor], access->tile),
         .home_life = home_life(life, access->home),
         .statement = life->statement,
+        .row = access->row,
     };
     int64_t *values = life->values + (size_t)writer * life->depth;
     int64_t loop = k->statements.items[life->statement].loop;
@@ -350,6 +369,7 @@ static spad_status write_access(spad__life *life, const spad_walk_access *access
                              access->stride, writer)) {
         return spad__fail_host_memory(error);
     }
+    if (state->written != NULL) state->written[access->tile] = 1;
     if (access->tile < state->newest) state->jumps = true;
     state->newest = spad__max(state->newest, access->tile);
     return life->writers.over != 0 ? clear_over(life, error) : SPAD_OK;
@@ -489,20 +509,16 @@ static spad_status report_failed_walk(spad__run *run, const spad_walk *walk,
     return spad__report_failure(run, statement, twice, failure, error);
 }
 
-/* Outputs are read when the kernel is over. */
+/* The tiles of outputs that were written are read when the kernel is over. */
 static spad_status read_outputs(spad__run *run, spad__life *life, const spad_walk *walk,
                                 spad_error *error) {
     const spad_kernel *k = run->kernel;
     spad_status status = SPAD_OK;
     for (size_t i = 0; i < k->tensors.count; i++) {
         const spad_kernel_tensor *tensor = &k->tensors.items[i];
-        if ((tensor->flags & SPAD_TENSOR_OUTPUT) == 0 || !life->tensors[i].tracked) continue;
-        if (life->tensors[i].lives == 0 || life->tensors[tensor->home].lives == 0) continue;
-        for (int64_t tile = 0; tile < tensor->tiles && status == SPAD_OK; tile++) {
-            if (tile == OUTPUT_TILES) {
-                run->gap = "an output has more tiles than the check looks at";
-                break;
-            }
+        const uint8_t *written = life->tensors[i].written;
+        for (int64_t tile = 0; written != NULL && tile < tensor->tiles; tile++) {
+            if (written[tile] == 0 || status != SPAD_OK) continue;
             spad_walk_access access;
             spad__walk_tile_access(walk, (int64_t)i, tile, &access);
             status = spad__life_read_output(life, &access, error);

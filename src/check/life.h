@@ -47,6 +47,9 @@ typedef struct spad__life_tensor {
     size_t area;      /* + 1: of the slot that was touched last; 0: none */
 } spad__life_tensor;
 
+/* Tiles by turns, as in a ring, have hints of their own. A power of two. */
+enum { SPAD__LIFE_HINTS = 8 };
+
 /* Tiles of a tensor with `alloc` or `free`, and of an output, that are told apart. */
 enum { SPAD__LIFE_TILES = 1 << 24, SPAD__OUTPUT_TILES = 1 << 16 };
 
@@ -82,6 +85,7 @@ typedef struct spad__life {
     size_t write_count; /* number 0 is nobody */
     size_t write_room;
     spad__writer unused;
+    size_t *hints; /* SPAD__LIFE_HINTS per access of the kernel: where its bytes were found */
     SPAD_ARRAY(spad__unread) unread; /* to be told at the end */
     size_t *unread_of;               /* per access of the kernel: index + 1; 0: none */
 } spad__life;

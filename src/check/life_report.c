@@ -220,8 +220,7 @@ spad_status spad__report_dead(spad__life *life, const spad_walk_access *access, 
     life->tensors[access->tensor].wrong = life->tensors[access->home].wrong = true;
     if (spad__count_finding(life->run, code, life->statement, home_statement)) return SPAD_OK;
     const char *verb = (access->kind & SPAD_ACCESS_READ) != 0 ? "reads" : "writes";
-    const bool never =
-        life->tensors[access->home].allocated || life->tensors[access->tensor].allocated;
+    const bool never = life->tensors[access->home].allocated;
     char tile[TILE_MAX], now[ITERATION_MAX];
     spad__tile_text(k, access->tensor, access->tile, tile, sizeof tile);
     now_text(life, now, sizeof now);

@@ -156,7 +156,9 @@ static bool take_tables(spad__life *life) {
     life->tensors = take(life, k->tensors.count, sizeof *life->tensors);
     life->spaces = take(life, k->target->space_count, sizeof *life->spaces);
     life->unread_of = take(life, k->accesses.count, sizeof *life->unread_of);
-    return life->tensors != NULL && life->spaces != NULL && life->unread_of != NULL;
+    life->hints = take(life, k->accesses.count + 1, SPAD__LIFE_HINTS * sizeof *life->hints);
+    return life->tensors != NULL && life->spaces != NULL && life->unread_of != NULL &&
+           life->hints != NULL;
 }
 
 spad_status spad__life_create(spad__life **out, spad__run *run, spad_error *error) {
@@ -199,6 +201,7 @@ void spad__life_destroy(spad__life *life) {
     spad__array_free(&host, &life->unread);
     give(life, life->tensors, k->tensors.count, sizeof *life->tensors);
     give(life, life->spaces, k->target->space_count, sizeof *life->spaces);
+    give(life, life->hints, k->accesses.count + 1, SPAD__LIFE_HINTS * sizeof *life->hints);
     give(life, life->unread_of, k->accesses.count, sizeof *life->unread_of);
     spad__free(&host, life->buckets, life->bucket_count * sizeof *life->buckets);
     spad__free(&host, life->writers.rows, life->write_room * sizeof *life->writers.rows);
@@ -278,6 +281,13 @@ static spad__bytemap *find_space(spad__life *life, size_t space) {
 static spad__bytemap *map_of(spad__life *life, const spad_walk_access *access) {
     if (!access->placed) return find_area(life, access->home, access->slot);
     return find_space(life, life->kernel->tensors.items[access->tensor].space);
+}
+
+/* One row more is for accesses that are not of the kernel. */
+static size_t *hint_of(spad__life *life, const spad_walk_access *access) {
+    const size_t row =
+        access->row < life->kernel->accesses.count ? access->row : life->kernel->accesses.count;
+    return &life->hints[row * SPAD__LIFE_HINTS + ((size_t)access->tile & (SPAD__LIFE_HINTS - 1))];
 }
 
 /* ---- writes ----------------------------------------------------------------------- */
@@ -366,7 +376,7 @@ static spad_status write_access(spad__life *life, const spad_walk_access *access
     if (writer == 0) return spad__fail_host_memory(error);
     fill_write(life, writer, access);
     if (!spad__bytemap_write(map, &life->host, &life->writers, access->rect, access->runs,
-                             access->stride, writer)) {
+                             access->stride, writer, hint_of(life, access))) {
         return spad__fail_host_memory(error);
     }
     if (state->written != NULL) state->written[access->tile] = 1;
@@ -403,7 +413,8 @@ static spad_status read_access(spad__life *life, const spad_walk_access *access,
     spad__bytemap *map = map_of(life, access);
     if (map == NULL) return spad__fail_host_memory(error);
     state->needed = spad__max(state->needed, state->newest - access->tile + 1);
-    spad__look look = spad__look_at(map, access->rect, access->runs, access->stride);
+    spad__look look =
+        spad__look_at(map, access->rect, access->runs, access->stride, hint_of(life, access));
     spad_rect part;
     spad__writer writer;
     spad_status status = SPAD_OK;
@@ -420,12 +431,10 @@ static spad_status read_access(spad__life *life, const spad_walk_access *access,
 
 /* Is the tile one that was freed, or not yet allocated? */
 static bool is_dead(const spad__life *life, const spad_walk_access *access) {
-    const uint8_t *own = life->tensors[access->tensor].dead;
-    const uint8_t *home = life->tensors[access->home].dead;
+    const uint8_t *dead = life->tensors[access->home].dead;
     if (!access->live) return true;
-    if (own != NULL && own[access->tile] != 0) return true;
-    if (home == NULL || home == own) return false;
-    return home[home_tile(&life->kernel->tensors.items[access->tensor], access->tile)] != 0;
+    if (dead == NULL) return false;
+    return dead[home_tile(&life->kernel->tensors.items[access->tensor], access->tile)] != 0;
 }
 
 /* All reads of an operation come before its writes. */

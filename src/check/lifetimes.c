@@ -24,9 +24,13 @@ enum { FIRST_WRITES = 64, FIRST_BUCKETS = 64 };
 
 /* ---- which tensors matter --------------------------------------------------------- */
 
+/* How a tensor is used; and, of what owns storage, how any of its names is. */
 typedef struct use {
     bool read;
+    bool wants; /* read, and not input */
     bool written;
+    bool output;
+    bool alias;
 } use;
 
 /* Ring over the number of a tile: a conflict in it can be counted in slots. */
@@ -51,16 +55,27 @@ static bool is_private(const spad__life *life, const spad_kernel_tensor *home) {
 static void mark_uses(const spad_kernel *k, use *own, use *family) {
     for (size_t i = 0; i < k->accesses.count; i++) {
         const spad_kernel_access *access = &k->accesses.items[i];
-        const int64_t home = k->tensors.items[access->tensor].home;
         own[access->tensor].read |= (access->kind & SPAD_ACCESS_READ) != 0;
         own[access->tensor].written |= (access->kind & SPAD_ACCESS_WRITE) != 0;
-        family[home].read |= (access->kind & SPAD_ACCESS_READ) != 0;
-        family[home].written |= (access->kind & SPAD_ACCESS_WRITE) != 0;
     }
     for (size_t i = 0; i < k->tensors.count; i++) {
-        const unsigned flags = k->tensors.items[i].flags;
-        own[i].written |= (flags & SPAD_TENSOR_INPUT) != 0;
+        const spad_kernel_tensor *tensor = &k->tensors.items[i];
+        const bool input = (tensor->flags & SPAD_TENSOR_INPUT) != 0;
+        use *all = &family[tensor->home];
+        all->read |= own[i].read;
+        all->wants |= own[i].read && !input;
+        all->written |= own[i].written;
+        all->output |= (tensor->flags & SPAD_TENSOR_OUTPUT) != 0;
+        all->alias |= tensor->home != (int64_t)i;
+        own[i].written |= input;
     }
+}
+
+/* Can what its names read be wrong? */
+static bool can_be_wrong(const spad__life *life, const spad_kernel_tensor *home, const use *all) {
+    if (!is_private(life, home)) return true;
+    if (all->output && (all->alias || home->slots < home->tiles)) return true;
+    return all->wants || (all->read && all->written);
 }
 
 static void sort_tensors(spad__life *life, const use *own, const use *family) {
@@ -68,17 +83,13 @@ static void sort_tensors(spad__life *life, const use *own, const use *family) {
     for (size_t i = 0; i < k->tensors.count; i++) {
         const spad_kernel_tensor *tensor = &k->tensors.items[i];
         const use *all = &family[tensor->home];
-        const bool input = (tensor->flags & SPAD_TENSOR_INPUT) != 0;
         spad__life_tensor *state = &life->tensors[i];
         state->ring = ring_of(tensor);
         state->newest = -1;
         state->view = !own[i].written && (tensor->home != (int64_t)i || all->written);
         state->read = all->read;
-        state->tracked = !is_private(life, &k->tensors.items[tensor->home]) ||
-                         (all->read && (all->written || !input)) ||
-                         ((tensor->flags & SPAD_TENSOR_OUTPUT) != 0 &&
-                          (tensor->mode == SPAD_MODE_ALIAS || tensor->slots < tensor->tiles));
-        if (input) life->tensors[tensor->home].given = true;
+        state->tracked = can_be_wrong(life, &k->tensors.items[tensor->home], all);
+        if ((tensor->flags & SPAD_TENSOR_INPUT) != 0) life->tensors[tensor->home].given = true;
     }
 }
 

@@ -62,7 +62,7 @@ static void make_tensor(maker *m, bool lanes, int indent) {
     dims[1] = pick(m, 1, 3);
     dims[2] = pick(m, 1, 4);
     const int64_t mode = pick(m, 0, 6);
-    if (mode >= 5 && t > 0 && indent == 0) other = (int)pick(m, 0, t - 1);
+    if (mode >= 5 && t > 0) other = indent == 0 ? (int)pick(m, 0, t - 1) : t - 1;
     if (other >= 0) { /* tile by tile in another one: the same shape fits */
         m->is_alias[t] = true;
         m->blocks[t] = m->blocks[other];
@@ -160,7 +160,7 @@ static void make_kernel(maker *m, uint64_t seed) {
                 (long long)pick(m, 0, 4));
         }
         const int indent = (int)depth * 2;
-        if (depth > 0 && m->tensors < TENSORS_MAX && pick(m, 0, 3) == 0) {
+        while (depth > 0 && m->tensors < outer + 2 && pick(m, 0, 2) == 0) {
             make_tensor(m, lanes, indent);
         }
         const int64_t count = pick(m, 1, 4);

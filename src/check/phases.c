@@ -10,7 +10,7 @@
  *   - a wait that passed with t phases complete is reached with t - 1 at least, and phase
  *     t + 1 is not complete before it: then its parity means "t are complete" (PTX ISA:
  *     only the current phase and the one before it can be waited for);
- *   - takes of one counter come one behind another.
+ *   - a take of a counter cannot pass before the one in front of it.
  *
  * Why that is enough: take the first event of any execution that the model does not
  * allow. Up to it all phases are as in the model, so by the rules above it counts for,
@@ -19,6 +19,8 @@
 #include "check/order.h"
 
 #include <stdio.h>
+
+#include "base/checked.h"
 
 /* ---- helpers ------------------------------------------------------------------------ */
 
@@ -200,7 +202,8 @@ static spad_status check_contribution(spad__order *o, int32_t object, int32_t nu
 /* Some arrival of the phase comes behind the expectation. */
 static spad_status check_expect(spad__order *o, int32_t object, int32_t number, spad_error *error) {
     const spad__action *a = action_at(o, object, number);
-    bool before = false;
+    const spad__object_state *last = &o->machine.objects[object];
+    bool before = a->phase > last->phase && last->pending > 0; /* not all arrive */
     for (int32_t i = number + 1; i < action_count(o, object) && !before; i++) {
         const spad__action *b = action_at(o, object, i);
         if (!arrives(b) || b->phase != a->phase) continue;
@@ -312,11 +315,8 @@ static spad_status check_life(spad__order *o, int32_t object, spad_error *error)
 
 /* ---- takes -------------------------------------------------------------------------- */
 
-static spad_status check_behind(spad__order *o, const spad__action *a, const spad__action *b,
-                                spad_error *error) {
-    bool before;
-    const spad_status status = spad__causes_before(&o->model, a->point, b->point, &before, error);
-    if (status != SPAD_OK || before) return status;
+static spad_status find_takers(spad__order *o, const spad__action *a, const spad__action *b,
+                               spad_error *error) {
     o->open = true;
     const about text = describe(o, b);
     spad_finding finding;
@@ -326,24 +326,60 @@ static spad_status check_behind(spad__order *o, const spad__action *a, const spa
     return find_at(o, &finding, b, a, error);
 }
 
+/* The most that a counter can have while a take is held back. */
+static spad_status sum_without(spad__order *o, const spad__action *take, int64_t *sum,
+                               spad_error *error) {
+    const int32_t object = take->object;
+    *sum = o->events.objects.items[object].count - (take->phase - take->amount);
+    for (int32_t i = 0; i < action_count(o, object); i++) {
+        const spad__action *a = action_at(o, object, i);
+        if (a->kind != SPAD__ACTION_SIGNAL) continue;
+        bool behind;
+        const spad_status status =
+            spad__causes_before(&o->model, take->point, a->point, &behind, error);
+        if (status != SPAD_OK) return status;
+        if (!behind && !spad__add(*sum, a->amount, sum)) *sum = INT64_MAX;
+    }
+    return SPAD_OK;
+}
+
+/* May a take or wait pass before a take that is in front of it? It would have to be reached,
+ * and find enough. */
+static spad_status check_early(spad__order *o, int32_t object, int32_t number, spad_error *error) {
+    const spad__action *b = action_at(o, object, number);
+    const int32_t reached = o->net.points.items[b->point].previous;
+    for (int32_t i = number - 1; i >= 0; i--) {
+        const spad__action *a = action_at(o, object, i);
+        if (a->kind != SPAD__ACTION_TAKE) continue;
+        bool before;
+        int64_t sum = 0;
+        spad_status status = spad__causes_before(&o->model, a->point, reached, &before, error);
+        if (status != SPAD_OK || before) return status; /* older takes are further away */
+        status = sum_without(o, a, &sum, error);
+        if (status != SPAD_OK) return status;
+        if (sum >= b->amount) return find_takers(o, a, b, error);
+    }
+    return SPAD_OK;
+}
+
 /* Takes one behind another, and waits in their places between them. */
 static spad_status check_takes(spad__order *o, int32_t object, spad_error *error) {
-    const spad__action *last = NULL;
-    int32_t behind = 0; /* first action behind it */
+    int32_t behind = 0; /* first action behind the last take */
     for (int32_t i = 0; i < action_count(o, object); i++) {
         const spad__action *a = action_at(o, object, i);
         const bool takes = a->kind == SPAD__ACTION_TAKE;
         if (!takes && a->kind != SPAD__ACTION_WAIT) continue;
-        spad_status status = last != NULL ? check_behind(o, last, a, error) : SPAD_OK;
+        spad_status status = check_early(o, object, i, error);
         for (int32_t j = behind; takes && j < i && status == SPAD_OK; j++) {
             const spad__action *b = action_at(o, object, j);
-            if (b->kind == SPAD__ACTION_WAIT) status = check_behind(o, b, a, error);
+            bool before = true;
+            if (b->kind == SPAD__ACTION_WAIT) {
+                status = spad__causes_before(&o->model, b->point, a->point, &before, error);
+            }
+            if (status == SPAD_OK && !before) status = find_takers(o, b, a, error);
         }
         if (status != SPAD_OK) return status;
-        if (takes) {
-            last = a;
-            behind = i + 1;
-        }
+        if (takes) behind = i + 1;
     }
     return SPAD_OK;
 }

@@ -77,10 +77,8 @@ static void describe_lack(const spad__order *o, const spad__action *a, char *fie
         snprintf(field, size, "has %lld of %lld contributions", (long long)s->value, count);
         break;
     case SPAD__ACTION_PARITY:
-        snprintf(field, size,
-                 "has %lld complete phases, and the next one lacks %lld of %lld arrivals and %lld "
-                 "bytes",
-                 (long long)(s->phase - s->base), (long long)s->pending, (long long)s->expected,
+        snprintf(field, size, "is in phase %lld, which lacks %lld of %lld arrivals and %lld bytes",
+                 (long long)(s->phase - s->base + 1), (long long)s->pending, (long long)s->expected,
                  (long long)s->bytes);
         break;
     default:
@@ -189,13 +187,12 @@ static spad_status check_contribution(spad__order *o, int32_t object, int32_t nu
     if (status != SPAD_OK || before) return status;
     o->open = true;
     const about text = describe(o, a);
+    const bool barrier = a->kind == SPAD__ACTION_ENTER;
     spad_finding finding;
-    spad__find(&finding,
-               a->kind == SPAD__ACTION_ENTER ? SPAD_FINDING_MIXED_BARRIER
-                                             : SPAD_FINDING_MIXED_PHASES,
-               "%s may come before round %lld of %s is complete, and would count for it; wait for "
-               "that round first, or check the count",
-               text.event, (long long)(a->phase - 1), text.object);
+    spad__find(&finding, barrier ? SPAD_FINDING_MIXED_BARRIER : SPAD_FINDING_MIXED_PHASES,
+               "%s may come before %s %lld of %s is complete, and would count for it; let it wait "
+               "for that first, or check the count",
+               text.event, barrier ? "round" : "phase", (long long)(a->phase - 1), text.object);
     return find_at(o, &finding, a, NULL, error);
 }
 
@@ -227,10 +224,15 @@ static spad_status check_watched(spad__order *o, int32_t object, int32_t number,
                                  spad_error *error) {
     const spad__action *a = action_at(o, object, number);
     bool before = a->phase == 1;
+    bool past = false; /* the end of phase k */
     for (int32_t i = number - 1; i >= 0 && !before; i--) {
         const spad__action *b = action_at(o, object, i);
         if (contributes(b) && b->phase + 1 < a->phase) break;
-        if (b->kind == SPAD__ACTION_INIT) before = true; /* another life */
+        past = past || (contributes(b) && b->phase < a->phase);
+        if (b->kind == SPAD__ACTION_INIT) {
+            before = !past; /* phase k was in another life */
+            break;
+        }
         if (b->kind != SPAD__ACTION_PARITY || b->phase != a->phase - 1) continue;
         const spad_status status =
             spad__causes_before(&o->model, b->point, a->point, &before, error);
@@ -259,10 +261,11 @@ static spad_status check_parity(spad__order *o, int32_t object, int32_t number, 
     spad_finding finding;
     if (!before) {
         o->open = true;
-        spad__find(&finding, SPAD_FINDING_STALE_PARITY,
-                   "%s may pass with %lld phases of %s complete, which have the same parity as the "
-                   "%lld it is for; the parity changes once a lap, and each lap waits for it",
-                   text.event, (long long)(a->phase - 2), text.object, (long long)a->phase);
+        spad__find(
+            &finding, SPAD_FINDING_STALE_PARITY,
+            "%s may pass too early: it is for phase %lld of %s, and before phase %lld is over the "
+            "parity is the same; wait for each phase, and change the parity with it",
+            text.event, (long long)a->phase, text.object, (long long)(a->phase - 1));
         return find_at(o, &finding, a, NULL, error);
     }
     if (next < 0) return SPAD_OK;
@@ -289,7 +292,9 @@ static spad_status check_life(spad__order *o, int32_t object, spad_error *error)
         if (a->kind == SPAD__ACTION_INIT) begin = i;
         if (begin < 0 || begin == i) continue;
         const spad__action *init = action_at(o, object, begin);
-        spad_status status = spad__causes_before(&o->model, init->point, a->point, &before, error);
+        const int32_t previous = o->net.points.items[a->point].previous;
+        const int32_t reached = a->kind == SPAD__ACTION_PARITY ? previous : a->point;
+        spad_status status = spad__causes_before(&o->model, init->point, reached, &before, error);
         if (status == SPAD_OK && !before) {
             const about text = describe(o, a);
             o->open = true;

@@ -328,8 +328,13 @@ static void write_over(spad__out *out, const spad_layout *layout, const spad_lay
     } else {
         spad__out_string(out, " is too small: ");
     }
-    spad__out_format(out, "%lld B are needed together%s\n", (long long)row->peak_bytes,
-                     row->verdict == SPAD_PLAN_INFEASIBLE ? " (proved)" : "");
+    if (fits(row->result->verdict)) {
+        spad__out_format(out, "the kernel places tensors up to byte %lld\n",
+                         (long long)row->height);
+    } else {
+        spad__out_format(out, "%lld B are needed together%s\n", (long long)row->peak_bytes,
+                         row->verdict == SPAD_PLAN_INFEASIBLE ? " (proved)" : "");
+    }
 }
 
 spad_status spad_fit_write_text(const spad_fit *fit, const spad_layout *layout,

@@ -92,7 +92,9 @@ static spad_status try_numbers(const search *s, const spad_kernel_options *numbe
         const spad_layout_space *row = find_space(layout, s->row->space);
         *found = row == NULL || fits(row->verdict);
         if (*found) {
-            change->saved = s->row->height - (row != NULL ? row->height : 0);
+            if (s->row->height != SPAD_UNBOUNDED) {
+                change->saved = s->row->height - (row != NULL ? row->height : 0);
+            }
             status = find_error(s, kernel, layout, &change->wrong, error);
         }
     } else if (status != SPAD_ERR_HOST_MEMORY) {

@@ -494,10 +494,11 @@ typedef struct stop { /* of a walk */
     const spad_walk *walk;
 } stop;
 
-static spad_status write_state(void *ctx, const spad__growth *growth, size_t group, int64_t periods,
+static spad_status write_state(void *ctx, const spad__watch *watch, size_t group, int64_t periods,
                                spad__state *state, spad_error *error) {
     const stop *here = ctx;
-    return spad__life_state(here->life, here->walk, growth, group, periods, state, error);
+    return spad__life_state(here->life, here->walk, spad_walk_values(here->walk), watch->growth,
+                            group, periods, state, error);
 }
 
 /* Tells about loops, for proofs that they repeat themselves. */
@@ -521,10 +522,8 @@ static spad_status tell_watches(spad__run *run, const spad__life *life, const sp
     }
 }
 
-/* Outputs are read when the kernel is over. */
-static spad_status read_outputs(spad__run *run, spad__life *life, const spad_walk *walk,
-                                spad_error *error) {
-    const spad_kernel *k = run->kernel;
+spad_status spad__life_outputs(spad__life *life, const spad_walk *walk, spad_error *error) {
+    const spad_kernel *k = life->kernel;
     spad_status status = SPAD_OK;
     for (size_t i = 0; i < k->tensors.count; i++) {
         const spad_kernel_tensor *tensor = &k->tensors.items[i];
@@ -532,7 +531,7 @@ static spad_status read_outputs(spad__run *run, spad__life *life, const spad_wal
         if (life->tensors[i].lives == 0 || life->tensors[tensor->home].lives == 0) continue;
         for (int64_t tile = 0; tile < tensor->tiles && status == SPAD_OK; tile++) {
             if (tile == OUTPUT_TILES) {
-                run->gap = "an output has more tiles than the check looks at";
+                life->run->gap = "an output has more tiles than the check looks at";
                 break;
             }
             spad_walk_access access;
@@ -578,7 +577,7 @@ static spad_status walk_through(spad__run *run, spad__life *life, spad_walk *wal
         }
         if (status == SPAD_OK) status = tell_watches(run, life, walk, event, error);
     }
-    if (status == SPAD_OK) status = read_outputs(run, life, walk, error);
+    if (status == SPAD_OK) status = spad__life_outputs(life, walk, error);
     return status == SPAD_OK ? spad__life_finish(life, error) : status;
 }
 
@@ -600,9 +599,6 @@ static spad_status check_in_program_order(spad__run *run, spad_error *error) {
 spad_status spad__check_lifetimes(spad__run *run, spad_error *error) {
     const spad_status status = spad__check_hygiene(run, error);
     if (status != SPAD_OK) return status;
-    if (run->kernel->agents.count > 1 || run->kernel->units.count > 0) {
-        run->gap = "lifetimes were not checked: the order of agents and units is open";
-        return SPAD_OK;
-    }
+    if (!spad_kernel_is_implicit(run->kernel)) return SPAD_OK; /* in the order of its agents */
     return check_in_program_order(run, error);
 }

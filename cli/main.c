@@ -9,6 +9,9 @@
 
 static const cli_command *const commands[] = {
     &cli_plan,
+    &cli_sim,
+    &cli_fit,
+    &cli_check,
     &cli_targets,
 };
 

@@ -26,6 +26,8 @@
 #include "spad/kernel.h"
 #include "spad/walk.h"
 #include "spad/check.h"
+#include "spad/layout.h"
+#include "spad/fit.h"
 #include "spad/sim.h"
 /* clang-format on */
 

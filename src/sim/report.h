@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-enum { SPAD__TIME_TEXT = 32 };
+enum { SPAD__TIME_TEXT = 64 };
 
 /* "12.345 us": the unit in which it has one to three digits in front of the point; what is
  * behind the third decimal is cut. */

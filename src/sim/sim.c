@@ -112,11 +112,11 @@ static bool copy_one(void *ctx, int64_t *count) {
     return true;
 }
 
-bool spad__sim_copy_counts(const spad_sim *sim, spad__numbers *counts) {
+bool spad__sim_copy_counts(spad_sim *sim, spad__numbers *counts) {
     counts->count = 0;
     const size_t most = 2 + 2 * sim->target->engine_count + 2 * sim->waits.count;
     if (!spad__array_reserve(&sim->host, counts, most)) return false;
-    return each_count((spad_sim *)sim, copy_one, counts); /* which only reads */
+    return each_count(sim, copy_one, counts);
 }
 
 typedef struct repetition {

@@ -42,7 +42,7 @@ size_t spad__sim_values(const spad_kernel *kernel, int64_t statement, const int6
 spad_status spad__sim_add(spad_sim *sim, const spad_sim_row *row, bool known, spad_error *error);
 
 /* All counts in a fixed order, for repetition: a copy, and adding `times` what came since. */
-bool spad__sim_copy_counts(const spad_sim *sim, spad__numbers *counts);
+bool spad__sim_copy_counts(spad_sim *sim, spad__numbers *counts);
 bool spad__sim_repeat_counts(spad_sim *sim, const spad__numbers *since, int64_t times);
 
 spad_status spad__sim_fail_long(const spad_sim *sim, int64_t statement, spad_error *error);

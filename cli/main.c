@@ -13,6 +13,7 @@ static const cli_command *const commands[] = {
     &cli_fit,
     &cli_check,
     &cli_targets,
+    &cli_tune,
 };
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };

@@ -38,12 +38,14 @@ typedef struct spad_sim_options {
     const spad_define *hoists;
     size_t hoist_count;
     bool no_repeat;          /**< run every iteration */
+    int64_t repeat_after;    /**< operations that are run in any case; 0: SPAD_SIM_REPEAT_AFTER */
     int64_t operation_limit; /**< that are run, not counting repetitions; 0:
                                   SPAD_SIM_OPERATIONS */
     const spad_host *host;
 } spad_sim_options;
 
 #define SPAD_SIM_OPERATIONS INT64_C(1000000)
+#define SPAD_SIM_REPEAT_AFTER INT64_C(4096)
 
 /** An operation is looked at when the one that many before it in the program has started:
  *  queues of engines are not endless. For kernels without synchronisation. */
@@ -79,13 +81,16 @@ typedef struct spad_sim_row {
     int64_t engine;
     int64_t start;
     int64_t end;
-    int64_t wait; /**< from the end of the one before it (of its engine; of its statement for
-                       transfers; of its agent or unit) to its start */
-    spad_wait_kind kind;
-    int64_t blocker; /**< row that it waited for; -1: none */
-    int64_t tensor;  /**< data, reader, writer: the tensor that it touches; -1 */
-    int64_t slot;    /**< and its slot */
-    int64_t object;  /**< sync: the object; -1: none, as for drain */
+    int64_t wait;        /**< from the end of the one before it (of its engine; of its statement for
+                              transfers; of its agent or unit) until nothing but the engine was missing */
+    int64_t queued;      /**< from then to its start: others had the engine */
+    spad_wait_kind kind; /**< what `wait` was for */
+    int64_t cause;       /**< row that `wait` was for; -1: none */
+    int64_t blocker;     /**< row in front of it on the critical path: the last that it waited for;
+                              -1: none */
+    int64_t tensor;      /**< data, reader, writer: the tensor that it touches; -1 */
+    int64_t slot;        /**< and its slot */
+    int64_t object;      /**< sync: the object; -1: none, as for drain */
     int64_t element;
     size_t value_count;    /**< loops around the statement, the outermost first */
     const int64_t *values; /**< values of their variables; borrowed */

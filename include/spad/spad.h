@@ -29,6 +29,7 @@
 #include "spad/layout.h"
 #include "spad/fit.h"
 #include "spad/sim.h"
+#include "spad/tune.h"
 /* clang-format on */
 
 #include "spad/plan.h"

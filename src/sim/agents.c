@@ -114,6 +114,7 @@ static spad_status make_task(crowd *c, const runner *agent, const spad_walk_even
     task t = {.row = {.statement = event->statement,
                       .agent = event->agent,
                       .engine = s->engine,
+                      .cause = -1,
                       .blocker = -1,
                       .tensor = -1,
                       .slot = -1,
@@ -358,17 +359,17 @@ static int64_t places_of(const spad_engine *engine) {
 static spad_status start_task(crowd *c, runner *r, spad_error *error) {
     task *t = &c->tasks.items[r->task];
     spad_sim_row *row = &t->row;
-    row->start = c->now;
-    row->wait = c->now - r->end;
     spad__cause cause = r->cause;
-    if (c->now > r->ready) {
-        cause = (spad__cause){SPAD_WAIT_ENGINE, c->last[row->engine], -1, -1};
-    } else if (t->cost.startup > 0 && r->ready == t->issued + t->cost.startup) {
+    if (t->cost.startup > 0 && r->ready == t->issued + t->cost.startup) {
         cause = t->cause;
         if (cause.kind == SPAD_WAIT_NONE) cause.kind = SPAD_WAIT_STARTUP;
     }
+    row->start = c->now;
+    row->wait = r->ready - r->end;
+    row->queued = c->now - r->ready;
     row->kind = row->wait > 0 ? cause.kind : SPAD_WAIT_NONE;
-    row->blocker = row->wait > 0 ? cause.row : r->row;
+    row->cause = row->wait > 0 ? cause.row : r->row;
+    row->blocker = row->queued > 0 ? c->last[row->engine] : row->cause;
     if (row->kind == SPAD_WAIT_SYNC) {
         row->object = cause.object;
         row->element = cause.element;

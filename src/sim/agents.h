@@ -28,12 +28,12 @@ typedef struct spad__object {
 /* Operations between two commits of a group by an agent. */
 typedef struct spad__bundle {
     int64_t running;
-    int64_t row; /* the last that ended */
 } spad__bundle;
 
 typedef struct spad__bundles {
     SPAD_ARRAY(spad__bundle) items; /* the last one is open */
     size_t done;                    /* bundles in front that are complete */
+    int64_t row;                    /* operation of them that ended last, + 1 */
 } spad__bundles;
 
 typedef struct spad__objects {

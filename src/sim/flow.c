@@ -217,19 +217,22 @@ static bool find_start(step *s, const spad__cost *cost, spad_sim_row *row, size_
     int64_t ready;
     if (!spad__add(s->latest.time, cost->startup, &ready)) return false;
     if (ready > base && s->latest.kind == SPAD_WAIT_NONE) s->latest.kind = SPAD_WAIT_STARTUP;
-    if (base >= ready) s->latest = (wait_for){base, SPAD_WAIT_NONE, stream->last, -1, -1};
-    row->start = spad__max(ready, base);
+    if (base >= ready) {
+        s->latest = (wait_for){base, SPAD_WAIT_NONE, stream->last, -1, -1};
+        ready = base;
+    }
+    row->start = ready;
+    row->blocker = row->cause = s->latest.row;
     if (copies) {
         int64_t behind;
-        const int64_t from = row->start;
-        row->start = find_room(&s->flow->calendars[stream->engine], from, cost->busy, at, &behind);
-        if (row->start > from) s->latest = (wait_for){from, SPAD_WAIT_ENGINE, behind, -1, -1};
+        row->start = find_room(&s->flow->calendars[stream->engine], ready, cost->busy, at, &behind);
+        if (row->start > ready) row->blocker = behind;
     }
-    row->wait = row->start - base;
-    row->kind = row->wait > 0 ? s->latest.kind : SPAD_WAIT_NONE;
-    row->blocker = s->latest.row;
-    row->tensor = row->wait > 0 ? s->latest.tensor : -1;
-    row->slot = row->wait > 0 ? s->latest.slot : -1;
+    row->wait = ready - base;
+    row->queued = row->start - ready;
+    row->kind = s->latest.kind;
+    row->tensor = s->latest.tensor;
+    row->slot = s->latest.slot;
     return spad__add(row->start, cost->busy, &row->end);
 }
 

@@ -280,7 +280,10 @@ spad_status spad__flow_repeat(spad__flow *flow, const spad_walk_event *event, sp
     spad__loop_state *state = &flow->loops[event->loop];
     const spad_kernel_loop *loop = spad_kernel_get_loop(flow->sim->kernel, (size_t)event->loop);
     const int64_t period = state->period.period;
-    if (flow->sim->options.no_repeat || !state->period.repeats) return SPAD_OK;
+    if (flow->sim->options.no_repeat || !state->period.repeats ||
+        (int64_t)flow->sim->rows.count < flow->sim->options.repeat_after) {
+        return SPAD_OK;
+    }
     if ((loop->end.value - event->value) / period < PERIODS_MIN) return SPAD_OK;
 
     spad__snapshot *saved = &state->saved;

@@ -14,7 +14,8 @@ enum {
     COLUMNS = 62,       /* of the timeline */
     TIMELINE_ROWS = 32, /* operations that it shows */
     WAITS_MAX = 10,
-    PATH_MAX = 10
+    PATH_MAX = 10,
+    REPEATS_MAX = 4
 };
 
 /* ---- numbers ---------------------------------------------------------------------- */
@@ -62,7 +63,7 @@ static void write_head(spad__out *out, const spad_sim *sim) {
                      spad__time_text(sim->totals.makespan, a), (long long)sim->totals.operations);
     spad__out_format(out, "bound      %s: the busiest engine without a wait\n",
                      spad__time_text(sim->totals.bound, a));
-    for (size_t i = 0; i < sim->repeats.count; i++) {
+    for (size_t i = 0; i < sim->repeats.count && i < REPEATS_MAX; i++) {
         const spad_sim_repeat *r = &sim->repeats.items[i];
         spad__out_string(out, "repeats    loop ");
         spad__out_string(out, spad_kernel_get_loop(sim->kernel, (size_t)r->loop)->name);
@@ -70,6 +71,9 @@ static void write_head(spad__out *out, const spad_sim *sim) {
                          (long long)r->value, (long long)r->period,
                          r->period == 1 ? "iteration" : "iterations", spad__time_text(r->time, a),
                          (long long)r->times);
+    }
+    if (sim->repeats.count > REPEATS_MAX) {
+        spad__out_format(out, "           and %zu more\n", sim->repeats.count - REPEATS_MAX);
     }
     if (sim->totals.unknown > 0) {
         spad__out_format(out,
@@ -314,6 +318,8 @@ static void json_row(spad__json *json, const spad_sim *sim, size_t number) {
     spad__json_key_int(json, "end_ps", row.end);
     spad__json_key_int(json, "wait_ps", row.wait);
     json_about(json, sim, row.kind, row.tensor, row.object);
+    spad__json_key_int(json, "cause", row.cause);
+    spad__json_key_int(json, "queued_ps", row.queued);
     spad__json_key_int(json, "slot", row.slot);
     spad__json_key_int(json, "element", row.element);
     spad__json_key_int(json, "blocker", row.blocker);

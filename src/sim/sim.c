@@ -29,23 +29,43 @@ size_t spad__sim_values(const spad_kernel *kernel, int64_t statement, const int6
     return count;
 }
 
-static spad_sim_wait *find_wait(spad_sim *sim, const spad_sim_row *row) {
-    const int64_t other = row->blocker >= 0 ? sim->rows.items[row->blocker].statement : -1;
-    for (size_t i = 0; i < sim->waits.count; i++) {
-        spad_sim_wait *w = &sim->waits.items[i];
-        if (w->statement == row->statement && w->kind == row->kind && w->other == other &&
-            w->tensor == row->tensor && w->object == row->object) {
-            return w;
+/* Adds time to a cause, which may be a new one. False: no memory, or too long. */
+static bool add_wait(spad_sim *sim, const spad_sim_wait *cause, int64_t time, bool *fits) {
+    size_t i = 0;
+    for (; i < sim->waits.count; i++) {
+        const spad_sim_wait *w = &sim->waits.items[i];
+        if (w->statement == cause->statement && w->kind == cause->kind &&
+            w->other == cause->other && w->tensor == cause->tensor && w->object == cause->object) {
+            break;
         }
     }
-    if (!spad__array_reserve(&sim->host, &sim->waits, 1)) return NULL;
-    spad_sim_wait *w = &sim->waits.items[sim->waits.count++];
-    *w = (spad_sim_wait){.statement = row->statement,
-                         .kind = row->kind,
-                         .other = other,
-                         .tensor = row->tensor,
-                         .object = row->object};
-    return w;
+    if (i == sim->waits.count) {
+        if (!spad__array_reserve(&sim->host, &sim->waits, 1)) return false;
+        sim->waits.items[sim->waits.count++] = *cause;
+    }
+    sim->waits.items[i].count++;
+    *fits = spad__add(sim->waits.items[i].total, time, &sim->waits.items[i].total);
+    return *fits;
+}
+
+static int64_t statement_of(const spad_sim *sim, int64_t row) {
+    return row >= 0 ? sim->rows.items[row].statement : -1;
+}
+
+/* The two parts of the waiting of an operation. */
+static bool add_waits(spad_sim *sim, const spad_sim_row *row, bool *fits) {
+    const spad_sim_wait cause = {.statement = row->statement,
+                                 .kind = row->kind,
+                                 .other = statement_of(sim, row->cause),
+                                 .tensor = row->tensor,
+                                 .object = row->object};
+    const spad_sim_wait queue = {.statement = row->statement,
+                                 .kind = SPAD_WAIT_ENGINE,
+                                 .other = statement_of(sim, row->blocker),
+                                 .tensor = -1,
+                                 .object = -1};
+    return (row->wait == 0 || add_wait(sim, &cause, row->wait, fits)) &&
+           (row->queued == 0 || add_wait(sim, &queue, row->queued, fits));
 }
 
 spad_status spad__sim_fail_long(const spad_sim *sim, int64_t statement, spad_error *error) {
@@ -64,20 +84,18 @@ spad_status spad__sim_add(spad_sim *sim, const spad_sim_row *row, bool known, sp
                           (long long)sim->options.operation_limit);
     }
     const size_t count = row->value_count;
-    spad_sim_wait *wait = NULL;
+    bool fits = true;
     if (!spad__array_reserve(&sim->host, &sim->rows, 1) ||
         !spad__array_reserve(&sim->host, &sim->first_values, 1) ||
-        (row->wait > 0 && (wait = find_wait(sim, row)) == NULL) ||
-        !spad__array_reserve(&sim->host, &sim->values, count)) {
-        return spad__fail_host_memory(error);
+        !spad__array_reserve(&sim->host, &sim->values, count) || !add_waits(sim, row, &fits)) {
+        return fits ? spad__fail_host_memory(error)
+                    : spad__sim_fail_long(sim, row->statement, error);
     }
     spad_sim_engine *engine = &sim->engines[row->engine];
-    if (!spad__add(engine->busy, row->end - row->start, &engine->busy) ||
-        (wait != NULL && !spad__add(wait->total, row->wait, &wait->total))) {
+    if (!spad__add(engine->busy, row->end - row->start, &engine->busy)) {
         return spad__sim_fail_long(sim, row->statement, error);
     }
     engine->operations++;
-    if (wait != NULL) wait->count++;
     sim->totals.operations++;
     sim->totals.unknown += !known;
     sim->totals.makespan = spad__max(sim->totals.makespan, row->end);
@@ -207,10 +225,11 @@ spad_status spad_sim_kernel(spad_sim **out, const spad_kernel *kernel,
                             const spad_sim_options *options, spad_error *error) {
     *out = NULL;
     spad_sim_options filled = options != NULL ? *options : (spad_sim_options){0};
-    if (filled.operation_limit < 0) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT, "operation limit %lld is negative",
-                          (long long)filled.operation_limit);
+    if (filled.operation_limit < 0 || filled.repeat_after < 0) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "a limit of %lld operations is negative",
+                          (long long)spad__min(filled.operation_limit, filled.repeat_after));
     }
+    if (filled.repeat_after == 0) filled.repeat_after = SPAD_SIM_REPEAT_AFTER;
     if (filled.operation_limit == 0) filled.operation_limit = SPAD_SIM_OPERATIONS;
     const spad_host host = spad__host_or_default(filled.host);
     spad_sim *sim = spad__new(&host, sizeof *sim);
@@ -258,6 +277,7 @@ spad_sim_row spad_sim_get_row(const spad_sim *sim, size_t number) {
         return (spad_sim_row){.statement = -1,
                               .agent = -1,
                               .engine = -1,
+                              .cause = -1,
                               .blocker = -1,
                               .tensor = -1,
                               .slot = -1,

@@ -104,7 +104,7 @@ void spad__objects_complete(spad__objects *objects, const spad_walk_completion *
 
 static bool open_bundle(spad__objects *objects, spad__bundles *b) {
     if (!spad__array_reserve(objects->host, &b->items, 1)) return false;
-    b->items.items[b->items.count++] = (spad__bundle){0, -1};
+    b->items.items[b->items.count++] = (spad__bundle){0};
     return true;
 }
 
@@ -118,15 +118,15 @@ bool spad__objects_join(spad__objects *objects, int64_t agent, int64_t group, si
 
 void spad__objects_leave(spad__objects *objects, int64_t agent, int64_t group, size_t bundle,
                          int64_t row) {
-    spad__bundle *one = &bundles_of(objects, agent, group)->items.items[bundle];
-    one->running--;
-    one->row = row;
+    spad__bundles *b = bundles_of(objects, agent, group);
+    b->items.items[bundle].running--;
+    b->row = row + 1;
 }
 
 static bool is_drained(spad__bundles *b, int64_t pending, int64_t *row) {
     const int64_t committed = b->items.count > 0 ? (int64_t)b->items.count - 1 : 0;
     while ((int64_t)b->done < committed && b->items.items[b->done].running == 0) b->done++;
-    *row = b->done > 0 ? b->items.items[b->done - 1].row : -1;
+    *row = b->row - 1;
     return committed - (int64_t)b->done <= pending;
 }
 

@@ -2,10 +2,12 @@
  *
  * spad plan: offsets for the buffers of a CSV file.
  */
+#define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -21,6 +23,7 @@ typedef struct plan_words {
     bool json;
     bool progress;
     bool progress_json;
+    bool line_open; /* a line of progress is to be ended */
 } plan_words;
 
 /* ---- numbers on the command line ------------------------------------------------- */
@@ -61,22 +64,33 @@ static bool take_seconds(const char *word, int64_t *out) {
 
 /* ---- progress ---------------------------------------------------------------------- */
 
+static void show_json_progress(const spad_plan_progress *p) {
+    fprintf(stderr, "{\"ns\": %lld, \"height\": ", (long long)p->nanoseconds);
+    if (p->height != SPAD_UNBOUNDED)
+        fprintf(stderr, "%lld", (long long)p->height);
+    else
+        fputs("null", stderr);
+    fprintf(stderr, ", \"bound\": %lld, \"nodes\": %lld, \"restarts\": %lld}\n",
+            (long long)p->bound, (long long)p->nodes, (long long)p->restarts);
+}
+
+/* On a terminal one line that is written over, elsewhere a line each time. */
 static int show_progress(void *context, const spad_plan_progress *p) {
-    const plan_words *words = context;
-    const bool found = p->height != SPAD_UNBOUNDED;
+    plan_words *words = context;
     if (words->progress_json) {
-        fprintf(stderr, "{\"ns\": %lld, \"height\": ", (long long)p->nanoseconds);
-        if (found)
-            fprintf(stderr, "%lld", (long long)p->height);
-        else
-            fputs("null", stderr);
-        fprintf(stderr, ", \"bound\": %lld, \"nodes\": %lld, \"restarts\": %lld}\n",
-                (long long)p->bound, (long long)p->nodes, (long long)p->restarts);
+        show_json_progress(p);
         return 0;
     }
-    fprintf(stderr, "\r%lld.%lld s  best %lld B  bound %lld B  %lld restarts ",
-            (long long)(p->nanoseconds / 1000000000), (long long)(p->nanoseconds / 100000000 % 10),
-            found ? (long long)p->height : -1LL, (long long)p->bound, (long long)p->restarts);
+    words->line_open = isatty(STDERR_FILENO) != 0;
+    if (words->line_open) fputc('\r', stderr);
+    fprintf(stderr, "%lld.%lld s  best ", (long long)(p->nanoseconds / 1000000000),
+            (long long)(p->nanoseconds / 100000000 % 10));
+    if (p->height != SPAD_UNBOUNDED)
+        fprintf(stderr, "%lld B", (long long)p->height);
+    else
+        fputs("none", stderr);
+    fprintf(stderr, "  bound %lld B  %lld restarts%s", (long long)p->bound, (long long)p->restarts,
+            words->line_open ? " " : "\n");
     return 0;
 }
 
@@ -145,7 +159,7 @@ static bool write_plan(const spad_plan *plan, const spad_plan_result *result, co
         return false;
     }
     const spad_sink sink = spad_sink_file(file);
-    bool fine = spad_plan_write_csv(plan, result->places, text->bytes, text->length, &sink,
+    bool fine = spad_plan_write_csv(plan, 0, result->places, text->bytes, text->length, &sink,
                                     error) == SPAD_OK;
     if (file != stdout && fclose(file) != 0) fine = false;
     if (!fine) cli_say("writing '%s' failed", path);
@@ -160,6 +174,8 @@ static cli_exit show(const spad_plan *plan, const spad_plan_result *result, cons
     if (!fits && spad_plan_explain(&reason, plan, result, 0, &error) != SPAD_OK)
         return cli_fail(&error);
     cli_exit exit = fits ? CLI_FINE : CLI_FINDINGS;
+    if (words->output != NULL && !fits)
+        cli_say("'%s' is not written: there is no plan within the capacity", words->output);
     if (fits && words->output != NULL && !write_plan(plan, result, words->output, text, &error))
         exit = CLI_INTERNAL;
     const bool to_stdout = words->output != NULL && strcmp(words->output, "-") == 0;
@@ -177,7 +193,7 @@ static cli_exit solve(spad_plan *plan, plan_words *words, const cli_text *text) 
     spad_error error;
     if (!read_options(&options, plan, words)) return CLI_USAGE;
     if (spad_plan_solve(&result, plan, &options, &error) != SPAD_OK) return cli_fail(&error);
-    if (words->progress) fputc('\n', stderr);
+    if (words->line_open) fputc('\n', stderr);
     const cli_exit exit = show(plan, result, words, text);
     spad_plan_result_destroy(result);
     return exit;

@@ -32,9 +32,10 @@
 
 enum {
     PASSES_SMALL = 8,  /* greedy passes before the exact search */
-    PASSES_LARGE = 48, /* and where there is none */
+    PASSES_LARGE = 48, /* and where it has little hope, or there is none */
     PASSES_BEFORE_CORE = 2,
     PASSES_STRIPS = 4,          /* each of many passes where that is needed */
+    LEAST_FOR_CORE = 600,       /* boxes: below it the exact search is quicker */
     LEAST_FOR_STRIPS = 1 << 16, /* boxes: below it the core of the whole is better */
     MEMORY = 8,                 /* tastes remembered */
     MOST_HELPERS = 63,
@@ -128,7 +129,7 @@ static void note_progress(hunter *h) {
 /* The passes of a large problem: one over the whole, a plan to start from; then strips, if they
  * suit it, or the core once and the whole again. */
 static bool large_pass(spad__pack *p, int32_t pass, bool *strips) {
-    if (pass > 0 && *strips) {
+    if (*strips) {
         if (!spad__strips_pass(p, strips)) return false;
         if (*strips) return true;
     }
@@ -150,14 +151,15 @@ static bool greedy_passes(hunter *h) {
     if (!spad__pack_start(&p)) return false;
     const bool large = hunt->boxes->count > SPAD__EXACT_BOXES;
     const bool patient = large && hunt->options->deadline_ns > 0;
-    const int32_t passes = large ? PASSES_LARGE : PASSES_SMALL;
+    const bool wide = hunt->boxes->count > LEAST_FOR_CORE;
+    const int32_t passes = wide ? PASSES_LARGE : PASSES_SMALL;
     bool strips = hunt->boxes->count > LEAST_FOR_STRIPS;
     bool ok = true;
     for (int32_t k = 0; ok && p.height > p.enough; k++) {
         if (!patient && k >= (strips ? PASSES_STRIPS : passes)) break;
         note_progress(h);
         if (k > 0 && spad__stopped(&h->stop)) break;
-        if (large)
+        if (wide)
             ok = large_pass(&p, k, &strips);
         else
             spad__pack_pass(&p);

@@ -60,6 +60,7 @@ typedef struct spad__causes {
     int32_t *first_gain;          /* per point, and one more */
     int64_t *initial;             /* per object */
     int32_t **clocks;             /* per chain; NULL: not yet run */
+    size_t clock_count;
     /* of a run */
     int32_t *missing;
     int32_t *stack;

@@ -67,6 +67,7 @@ void spad__causes_unlink(spad__causes *m) {
     give_numbers(m, &m->seen, count);
     spad__free(&m->host, m->alive, count * sizeof *m->alive);
     m->alive = NULL;
+    m->clock_count = 0;
     m->search = 0;
     m->frozen = -1;
 }
@@ -163,13 +164,23 @@ static int32_t release(spad__causes *m, int32_t top, int32_t point) {
     return top;
 }
 
+/* Numbers that all clocks together may have; more are forgotten, and run again when needed. */
+#define CLOCKS_MAX ((size_t)1 << 27)
+
+static void forget_clocks(spad__causes *m) {
+    for (int32_t i = 0; i < m->chains; i++) give_numbers(m, &m->clocks[i], m->linked_points);
+    m->clock_count = 0;
+}
+
 /* The clocks of a chain; see causes.h. A wait that is held back shows the most that its object
  * can have before it. */
 spad_status spad__causes_run(spad__causes *m, int32_t chain, spad_error *error) {
     if (m->clocks[chain] != NULL) return SPAD_OK;
+    if (m->clock_count >= CLOCKS_MAX / m->linked_points) forget_clocks(m);
     int32_t *clock = spad__new(&m->host, ((size_t)m->points + 1) * sizeof *clock);
     if (clock == NULL) return spad__fail_host_memory(error);
     m->clocks[chain] = clock;
+    m->clock_count++;
     int32_t now = 0;
     int32_t held = -1;
     for (int32_t top = start_run(m); top > 0 || held >= 0;) {

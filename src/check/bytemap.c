@@ -59,6 +59,12 @@ void spad__bytemap_free(spad__bytemap *map, const spad_host *host) {
     spad__array_free(host, &map->bands);
 }
 
+size_t spad__band_pieces(const spad__band *band) {
+    size_t count = 0;
+    for (size_t i = 0; i < band->chunks.count; i++) count += band->chunks.items[i].pieces.count;
+    return count;
+}
+
 /* ---- writers ---------------------------------------------------------------------- */
 
 static void take(spad__writers *writers, spad__writer writer) {

@@ -47,6 +47,9 @@ typedef struct spad__band {
     SPAD_ARRAY(spad__chunk) chunks;
 } spad__band;
 
+/* How many pieces a band has. */
+size_t spad__band_pieces(const spad__band *band);
+
 typedef struct spad__bytemap {
     int64_t lane_end;
     int64_t byte_end;

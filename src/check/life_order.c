@@ -47,17 +47,6 @@ static const spad_kernel_loop *loop_at(const replay *r, size_t depth) {
     return spad_kernel_get_loop(r->run->kernel, (size_t)r->open[depth]);
 }
 
-static spad_status close_loops(replay *r, size_t depth, spad_error *error) {
-    spad_status status = SPAD_OK;
-    while (r->depth > depth && status == SPAD_OK) {
-        const spad_kernel_loop *loop = loop_at(r, --r->depth);
-        status =
-            spad__watch_end(r->run->watches, r->open[r->depth], loop->end.value - loop->begin.value,
-                            (spad__state_of){write_state, r}, error);
-    }
-    return status;
-}
-
 /* Heads of the iterations up to a value; those without events on the way too. */
 static spad_status go_on_to(replay *r, size_t depth, int64_t value, spad_error *error) {
     spad_status status = SPAD_OK;
@@ -65,6 +54,19 @@ static spad_status go_on_to(replay *r, size_t depth, int64_t value, spad_error *
     while (r->at[depth] < value && status == SPAD_OK) {
         status = spad__watch_iteration(r->run->watches, r->open[depth], ++r->at[depth] - begin,
                                        (spad__state_of){write_state, r}, error);
+    }
+    return status;
+}
+
+static spad_status close_loops(replay *r, size_t depth, spad_error *error) {
+    spad_status status = SPAD_OK;
+    while (r->depth > depth && status == SPAD_OK) {
+        const spad_kernel_loop *loop = loop_at(r, --r->depth);
+        status = go_on_to(r, r->depth, loop->end.value - 1, error);
+        if (status != SPAD_OK) break;
+        status =
+            spad__watch_end(r->run->watches, r->open[r->depth], loop->end.value - loop->begin.value,
+                            (spad__state_of){write_state, r}, error);
     }
     return status;
 }

@@ -134,9 +134,10 @@ typedef struct spad__period {
     bool *written;   /* per tensor: as a home, inside the loop */
 } spad__period;
 
-/* Looks at the text of a loop. False: no memory. */
+/* Looks at the text of a loop. `planned`: auto tensors on chip have addresses. False: no
+ * memory. */
 bool spad__period_of(spad__period *out, const spad_host *host, const spad_kernel *kernel,
-                     int64_t loop);
+                     int64_t loop, bool planned);
 void spad__period_free(spad__period *period, const spad_host *host, const spad_kernel *kernel);
 
 /* The number of periods from value `to` on in which all conditions hold as they do in

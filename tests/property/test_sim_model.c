@@ -329,7 +329,6 @@ static void the_model_agrees(void **state) {
         put_kernel(&w, &random, false);
         spad_kernel *kernel = parse(w.text, NULL);
         spad_sim *sim = simulate(kernel, NULL);
-        if (getenv("SHOW")) fprintf(stderr, "=====\n%s", w.text);
         check_kernel(kernel, sim);
         spad_sim_destroy(sim);
         spad_kernel_destroy(kernel);

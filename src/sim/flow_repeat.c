@@ -281,7 +281,8 @@ spad_status spad__flow_enter(spad__flow *flow, int64_t loop, spad_error *error) 
     if (flow->sim->options.no_repeat) return SPAD_OK;
     if (!state->studied) {
         if (!spad__period_of(&state->period, &flow->sim->host, flow->sim->kernel, loop,
-                             flow->sim->options.place != NULL)) {
+                             flow->sim->options.place != NULL ? SPAD__BYTES_PLANNED
+                                                              : SPAD__BYTES_GIVEN)) {
             return spad__fail_host_memory(error);
         }
         state->studied = true;

@@ -343,7 +343,7 @@ static bool find_period(study *s, bool *seen) {
 }
 
 bool spad__period_of(spad__period *out, const spad_host *host, const spad_kernel *kernel,
-                     int64_t loop, bool planned) {
+                     int64_t loop, spad__bytes_mode bytes) {
     const size_t tensors = kernel->tensors.count;
     const size_t statement = kernel->loops.items[loop].statement;
     *out = (spad__period){.period = 1};
@@ -357,9 +357,9 @@ bool spad__period_of(spad__period *out, const spad_host *host, const spad_kernel
                    .first = statement + 1,
                    .end = kernel->statements.items[statement].end,
                    .period = 1,
-                   .planned = planned,
+                   .planned = bytes == SPAD__BYTES_PLANNED,
                    .out = out};
-        find_written(&s);
+        if (bytes != SPAD__BYTES_IGNORED) find_written(&s);
         out->repeats = find_period(&s, seen);
         out->period = s.period;
     }

@@ -25,6 +25,9 @@
 #include "spad/block.h"
 #include "spad/kernel.h"
 #include "spad/walk.h"
+#include "spad/memory.h"
+#include "spad/pool.h"
+#include "spad/log.h"
 /* clang-format on */
 
 #include "spad/plan.h"

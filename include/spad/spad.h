@@ -28,6 +28,10 @@
 #include "spad/memory.h"
 #include "spad/pool.h"
 #include "spad/log.h"
+#include "spad/backend.h"
+#include "spad/device.h"
+#include "spad/buffer.h"
+#include "spad/stream.h"
 /* clang-format on */
 
 #include "spad/plan.h"

@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "device/log_format.h"
+#include "device/stats.h"
 
 spad_status spad_memory_alloc(spad_block *out, const spad_memory *memory, int64_t bytes,
                               int64_t align, spad_error *error) {
@@ -61,10 +62,6 @@ struct spad_wrapper {
     int64_t rows; /* of the log */
 };
 
-static void add_up(int64_t *sum, int64_t more) {
-    if (!spad__add(*sum, more, sum)) *sum = INT64_MAX;
-}
-
 /* ---- the log -------------------------------------------------------------------------- */
 
 /* One row; the header comes with the first. Under the mutex. */
@@ -110,15 +107,6 @@ static spad_status admit(spad_wrapper *w, int64_t bytes, spad_error *error) {
     return SPAD_OK;
 }
 
-static void count_alloc(spad_memory_stats *stats, int64_t bytes) {
-    stats->allocations++;
-    stats->live_blocks++;
-    stats->allocated_bytes += bytes;
-    add_up(&stats->total_bytes, bytes);
-    stats->peak_bytes = spad__max(stats->peak_bytes, stats->allocated_bytes);
-    stats->peak_blocks = spad__max(stats->peak_blocks, stats->live_blocks);
-}
-
 static spad_status wrapper_alloc(void *ctx, spad_block *out, int64_t bytes, int64_t align,
                                  spad_error *error) {
     spad_wrapper *w = ctx;
@@ -136,7 +124,7 @@ static spad_status wrapper_alloc(void *ctx, spad_block *out, int64_t bytes, int6
         log_row(w, SPAD_LOG_FAILURE, 0, bytes, NULL); /* the refusal is what matters */
     } else {
         status = log_row(w, SPAD_LOG_ALLOCATE, out->address, bytes, error);
-        if (status == SPAD_OK) count_alloc(&w->stats, bytes);
+        if (status == SPAD_OK) spad__stats_alloc(&w->stats, bytes);
     }
     pthread_mutex_unlock(&w->mutex);
     if (status == SPAD_ERR_IO && out->handle != 0) {
@@ -159,10 +147,7 @@ static spad_status wrapper_free(void *ctx, const spad_block *block, spad_error *
         status = spad_memory_free(&w->below, block, error);
     }
     if (status == SPAD_OK) {
-        w->stats.frees++;
-        w->stats.live_blocks--;
-        w->stats.allocated_bytes -= block->bytes;
-        add_up(&w->stats.freed_bytes, block->bytes);
+        spad__stats_free(&w->stats, block->bytes);
         status = log_row(w, SPAD_LOG_FREE, block->address, block->bytes, error);
     }
     pthread_mutex_unlock(&w->mutex);

@@ -26,6 +26,7 @@
 
 #include "base/checked.h"
 #include "device/lock.h"
+#include "device/pool.h"
 #include "device/range.h"
 
 enum {
@@ -187,7 +188,7 @@ static spad_status grow(spad_pool *pool, int64_t bytes, int64_t align, spad_erro
     usual = spad__max(spad__min(usual, room & -granule), least);
     if (least > room) return SPAD_ERR_NO_FIT;
     spad_status status = add_chunk(pool, usual, error);
-    if (status != SPAD_OK && usual > least) status = add_chunk(pool, least, error);
+    if (status == SPAD_ERR_NO_FIT && usual > least) status = add_chunk(pool, least, error);
     return status;
 }
 
@@ -346,24 +347,32 @@ static uint32_t keep(const spad_pool *pool, cache *c, spad__piece *piece, uint32
     return chain;
 }
 
+/* The piece of a block, with the lock of its home taken; NULL if the block is not live. */
+static spad__piece *lock_piece(spad_pool *pool, const spad_block *block, cache **home) {
+    const uint32_t generation = (uint32_t)(block->handle >> 32);
+    spad__piece *piece = spad__range_piece(&pool->range, (uint32_t)block->handle);
+    if (piece == NULL) return NULL;
+    *home = &pool->caches[atomic_load_explicit(&piece->home, memory_order_relaxed)];
+    spad__spin_lock(&(*home)->lock);
+    if (atomic_load_explicit(&piece->generation, memory_order_relaxed) == generation &&
+        generation % 2 != 0 && piece->address == block->address) {
+        return piece;
+    }
+    spad__spin_unlock(&(*home)->lock);
+    return NULL;
+}
+
 spad_status spad_pool_free(spad_pool *pool, const spad_block *block, spad_error *error) {
     if (block->handle == 0) return SPAD_OK;
-    const uint32_t number = (uint32_t)block->handle;
-    const uint32_t generation = (uint32_t)(block->handle >> 32);
-    spad__piece *piece = spad__range_piece(&pool->range, number);
+    cache *c;
+    spad__piece *piece = lock_piece(pool, block, &c);
     if (piece == NULL) return fail_stale(block, error);
-    cache *c = &pool->caches[atomic_load_explicit(&piece->home, memory_order_relaxed)];
-    spad__spin_lock(&c->lock);
-    if (atomic_load_explicit(&piece->generation, memory_order_relaxed) != generation ||
-        generation % 2 == 0 || piece->address != block->address) {
-        spad__spin_unlock(&c->lock);
-        return fail_stale(block, error);
-    }
-    atomic_store_explicit(&piece->generation, generation + 1, memory_order_relaxed);
+    atomic_store_explicit(&piece->generation, (uint32_t)(block->handle >> 32) + 1,
+                          memory_order_relaxed);
     c->frees++;
     c->allocated_bytes -= piece->asked;
     if (!spad__add(c->freed_bytes, piece->asked, &c->freed_bytes)) c->freed_bytes = INT64_MAX;
-    const uint32_t chain = keep(pool, c, piece, number);
+    const uint32_t chain = keep(pool, c, piece, (uint32_t)block->handle);
     spad__spin_unlock(&c->lock);
     if (chain != 0) {
         pthread_mutex_lock(&pool->mutex);
@@ -371,6 +380,45 @@ spad_status spad_pool_free(spad_pool *pool, const spad_block *block, spad_error 
         pthread_mutex_unlock(&pool->mutex);
     }
     return SPAD_OK;
+}
+
+/* ---- parking -----------------------------------------------------------------------------------
+ */
+
+uint32_t spad__pool_class(const spad_pool *pool, int64_t bytes) {
+    return spad__bin_above(granules_of(pool, bytes));
+}
+
+int64_t spad__pool_class_bytes(const spad_pool *pool, uint32_t size_class) {
+    return (int64_t)(spad__bin_lower(size_class) << pool->range.granule_bits);
+}
+
+int64_t spad__pool_granule(const spad_pool *pool) {
+    return pool->range.granule;
+}
+
+spad_status spad__pool_park(uint32_t *number, uint32_t *size_class, spad_pool *pool,
+                            const spad_block *block, spad_error *error) {
+    cache *c;
+    spad__piece *piece = lock_piece(pool, block, &c);
+    if (piece == NULL) return fail_stale(block, error);
+    atomic_store_explicit(&piece->generation, (uint32_t)(block->handle >> 32) + 2,
+                          memory_order_relaxed);
+    *size_class = spad__bin_of((uint64_t)piece->bytes >> pool->range.granule_bits);
+    spad__spin_unlock(&c->lock);
+    *number = (uint32_t)block->handle;
+    return SPAD_OK;
+}
+
+uint32_t *spad__pool_link(spad_pool *pool, uint32_t number) {
+    return &spad__range_at(&pool->range, number)->next;
+}
+
+spad_block spad__pool_unpark(spad_pool *pool, uint32_t number, int64_t bytes) {
+    const spad__piece *piece = spad__range_at(&pool->range, number);
+    const uint64_t generation = atomic_load_explicit(&piece->generation, memory_order_relaxed);
+    return (spad_block){
+        .address = piece->address, .bytes = bytes, .handle = generation << 32 | number};
 }
 
 /* ---- creation ----------------------------------------------------------------------------------

@@ -239,9 +239,10 @@ static spad_status cuda_alloc(int64_t *address, void *opaque, int64_t bytes, spa
 
 static spad_status cuda_free(void *opaque, int64_t address, spad_error *error) {
     cuda_device *device = opaque;
-    const spad_status status = enter(device, error);
-    if (status != SPAD_OK) return status;
-    return leave(device, device->driver->cu.free((cu_address)address), "cuMemFree", error);
+    const bool entered = enter(device, NULL) == SPAD_OK; /* giving back is tried all the same */
+    const cu_result result = device->driver->cu.free((cu_address)address);
+    if (entered) leave(device, 0, "", NULL);
+    return check(device->driver, result, "cuMemFree", error);
 }
 
 /* ---- copies ---------------------------------------------------------------------------------- */
@@ -309,8 +310,9 @@ static spad_status cuda_stream_open(void **stream, void *opaque, spad_error *err
 
 static void cuda_stream_close(void *opaque, void *stream) {
     cuda_device *device = opaque;
-    if (enter(device, NULL) != SPAD_OK) return;
-    leave(device, device->driver->cu.stream_destroy(stream), "cuStreamDestroy", NULL);
+    const bool entered = enter(device, NULL) == SPAD_OK;
+    device->driver->cu.stream_destroy(stream);
+    if (entered) leave(device, 0, "", NULL);
 }
 
 static spad_status cuda_stream_wait(void *opaque, void *stream, spad_error *error) {
@@ -332,8 +334,9 @@ static spad_status cuda_event_open(void **event, void *opaque, spad_error *error
 
 static void cuda_event_close(void *opaque, void *event) {
     cuda_device *device = opaque;
-    if (enter(device, NULL) != SPAD_OK) return;
-    leave(device, device->driver->cu.event_destroy(event), "cuEventDestroy", NULL);
+    const bool entered = enter(device, NULL) == SPAD_OK;
+    device->driver->cu.event_destroy(event);
+    if (entered) leave(device, 0, "", NULL);
 }
 
 static spad_status cuda_event_record(void *opaque, void *event, void *stream, spad_error *error) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The device suite: the same tests on any device, whose name is the argument ("host" without
  * one). A device that is not there skips the suite (exit code 77). */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -962,6 +963,12 @@ static spad_status use_everything(const spad_backend *backend, const spad_host *
     return status;
 }
 
+/* dlsym's pointer to data as one to a function. */
+static void load(void *out, void *library, const char *name) {
+    void *symbol = dlsym(library, name);
+    memcpy(out, &symbol, sizeof symbol);
+}
+
 static const spad_backend *backend_under_test(void) {
     const spad_backend *backend = NULL;
     for (size_t i = 0; (backend = spad_backend_at(i)) != NULL; i++) {
@@ -985,6 +992,36 @@ static void every_driver_call_may_fail(void **state) {
         /* what fails while all is given up has no one to be told to */
         assert_int_equal(status, n <= before_close ? SPAD_ERR_DEVICE : SPAD_OK);
     }
+}
+
+/* The same one level below, where the library that stands in for the driver's is loaded. */
+static void every_call_of_the_library_may_fail(void **state) {
+    (void)state;
+    void *library = dlopen("libcuda.so.1", RTLD_NOW);
+    if (library == NULL || dlsym(library, "fake_cuda_fail_at") == NULL ||
+        strncmp(device_name, "cuda", 4) != 0) {
+        skip();
+    }
+    void (*fail_at)(long);
+    long (*calls)(void);
+    long (*live)(void);
+    load(&fail_at, library, "fake_cuda_fail_at");
+    load(&calls, library, "fake_cuda_calls");
+    load(&live, library, "fake_cuda_live");
+    long failed = 0;
+    for (long n = 1;; n++) {
+        long unused;
+        fail_at(n);
+        const spad_status status = use_everything(backend_under_test(), NULL, &unused);
+        const long made = calls();
+        fail_at(0);
+        assert_int_equal(live(), 0);
+        if (made < n) break;
+        assert_true(status == SPAD_OK || status == SPAD_ERR_DEVICE); /* closing has no status */
+        failed += status != SPAD_OK;
+    }
+    assert_true(failed > 60);
+    dlclose(library);
 }
 
 static spad_status everything_on_a_host(const spad_host *host, void *payload) {
@@ -1026,6 +1063,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(memory_with_and_without_a_pool),
         cmocka_unit_test(threads_share_a_device),
         cmocka_unit_test(every_driver_call_may_fail),
+        cmocka_unit_test(every_call_of_the_library_may_fail),
         cmocka_unit_test(every_host_allocation_may_fail),
     };
     spad_error error;

@@ -31,7 +31,7 @@ typedef struct job {
     int live;
     int64_t *sizes; /* PAIRS of them */
     uint32_t *victims;
-    spad_block *blocks;
+    spad_allocation *blocks;
     void **pointers;
 } job;
 
@@ -59,7 +59,7 @@ static void run_pool(void *payload) {
     job *j = payload;
     spad_pool *pool = j->allocator->pool;
     for (int i = 0; i < PAIRS; i++) {
-        spad_block *block = &j->blocks[j->victims[i]];
+        spad_allocation *block = &j->blocks[j->victims[i]];
         spad_pool_free(pool, block, NULL);
         spad_pool_alloc(block, pool, j->sizes[i], 1, NULL);
     }

@@ -26,7 +26,9 @@ typedef struct cli_command {
     cli_exit (*run)(const struct cli_command *command, int count, char **words);
 } cli_command;
 
+extern const cli_command cli_devices;
 extern const cli_command cli_plan;
+extern const cli_command cli_replay;
 extern const cli_command cli_targets;
 
 /* ---- options ------------------------------------------------------------------- */

@@ -8,7 +8,9 @@
 #include "cli.h"
 
 static const cli_command *const commands[] = {
+    &cli_devices,
     &cli_plan,
+    &cli_replay,
     &cli_targets,
 };
 

@@ -26,28 +26,28 @@ typedef struct model {
     int64_t granule;
     uint8_t owner[REGION * 4];   /* per byte from BASE on: number + 1 of its block */
     uint8_t present[REGION * 4]; /* it belongs to a chunk */
-    spad_block blocks[BLOCKS];
+    spad_allocation blocks[BLOCKS];
     int64_t held[BLOCKS]; /* bytes of a block in whole granules */
 } model;
 
-static spad_status below_alloc(void *ctx, spad_block *out, int64_t bytes, int64_t align,
+static spad_status below_alloc(void *ctx, spad_allocation *out, int64_t bytes, int64_t align,
                                spad_error *error) {
     model *m = ctx;
     (void)align;
     (void)error;
     const int64_t gap = m->granule; /* chunks do not touch */
     if (m->below.next + bytes > (int64_t)sizeof m->owner) {
-        *out = (spad_block){0};
+        *out = (spad_allocation){0};
         return SPAD_ERR_NO_FIT;
     }
-    *out = (spad_block){.address = BASE + m->below.next, .bytes = bytes, .handle = 1};
+    *out = (spad_allocation){.address = BASE + m->below.next, .bytes = bytes, .handle = 1};
     memset(m->present + m->below.next, 1, (size_t)bytes);
     m->below.next += bytes + gap;
     m->below.live++;
     return SPAD_OK;
 }
 
-static spad_status below_free(void *ctx, const spad_block *block, spad_error *error) {
+static spad_status below_free(void *ctx, const spad_allocation *block, spad_error *error) {
     model *m = ctx;
     (void)error;
     for (int64_t i = 0; i < block->bytes; i++) {
@@ -84,7 +84,7 @@ static void call_alloc(model *m, int which, int64_t bytes, int64_t align) {
         return;
     }
     REQUIRE(status == SPAD_OK);
-    const spad_block *block = &m->blocks[which];
+    const spad_allocation *block = &m->blocks[which];
     REQUIRE(block->bytes == bytes);
     REQUIRE(block->address % align == 0 && block->address % m->granule == 0);
     const int64_t at = block->address - BASE;
@@ -97,12 +97,12 @@ static void call_alloc(model *m, int which, int64_t bytes, int64_t align) {
 }
 
 static void call_free(model *m, int which) {
-    const spad_block block = m->blocks[which];
+    const spad_allocation block = m->blocks[which];
     if (block.handle == 0) return;
     memset(m->owner + (block.address - BASE), 0, (size_t)m->held[which]);
     REQUIRE(spad_pool_free(m->pool, &block, NULL) == SPAD_OK);
     REQUIRE(spad_pool_free(m->pool, &block, NULL) == SPAD_ERR_STALE);
-    m->blocks[which] = (spad_block){0};
+    m->blocks[which] = (spad_allocation){0};
 }
 
 static void check(const model *m) {

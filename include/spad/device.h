@@ -57,7 +57,7 @@ typedef struct spad_device_options {
     const char *local_space;   /**< NULL: l0c, psum, registers, local */
     spad_pool_options pool;    /**< of global memory; block_bytes 0: the device's alignment */
     spad_trace *trace;         /**< records every buffer, see spad_device_trace; borrowed */
-    const spad_host *host;
+    const spad_host *host;     /**< called by all threads that use the device, at any time */
 } spad_device_options;
 
 /** Opens a device by name. SPAD_ERR_NO_DEVICE: no such driver or device; the message says which.
@@ -90,6 +90,12 @@ SPAD_API const spad_device_info *spad_device_get_info(const spad_device *device)
 typedef void (*spad_device_absent)(void *ctx, const char *backend, const spad_error *why);
 SPAD_API size_t spad_device_list(spad_device_info *out, size_t capacity, const spad_host *host,
                                  spad_device_absent absent, void *ctx);
+
+/** The list as a table, and as JSON ({"devices": [...], "absent": [{"backend", "reason"}]}). */
+SPAD_API spad_status spad_device_write_list(const spad_sink *sink, const spad_host *host,
+                                            spad_error *error);
+SPAD_API spad_status spad_device_write_list_json(const spad_sink *sink, const spad_host *host,
+                                                 spad_error *error);
 
 /* ---- memory -------------------------------------------------------------------------- */
 

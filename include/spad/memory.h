@@ -23,18 +23,18 @@ extern "C" {
 #endif
 
 /** Some bytes of a memory. Plain data; the zeroed block is no block. */
-typedef struct spad_block {
+typedef struct spad_allocation {
     int64_t address;
     int64_t bytes;   /**< as asked for */
     uint64_t handle; /**< private: tells a block from one that has been freed */
-} spad_block;
+} spad_allocation;
 
 /** The functions of a memory. Both are thread-safe in everything that this library makes. */
 typedef struct spad_memory_calls {
     /** bytes >= 0; align: a power of two. On failure *out is no block. */
-    spad_status (*alloc)(void *ctx, spad_block *out, int64_t bytes, int64_t align,
+    spad_status (*alloc)(void *ctx, spad_allocation *out, int64_t bytes, int64_t align,
                          spad_error *error);
-    spad_status (*free)(void *ctx, const spad_block *block, spad_error *error);
+    spad_status (*free)(void *ctx, const spad_allocation *block, spad_error *error);
 } spad_memory_calls;
 
 /** A memory: borrowed from the object that it is of. */
@@ -51,12 +51,12 @@ typedef struct spad_memory {
  * available and largest_hole. SPAD_ERR_ARGUMENT: negative bytes, no memory.
  * SPAD_ERR_ALIGNMENT: not a power of two.
  */
-SPAD_API spad_status spad_memory_alloc(spad_block *out, const spad_memory *memory, int64_t bytes,
-                                       int64_t align, spad_error *error);
+SPAD_API spad_status spad_memory_alloc(spad_allocation *out, const spad_memory *memory,
+                                       int64_t bytes, int64_t align, spad_error *error);
 
 /** Gives a block back. No block is fine. SPAD_ERR_STALE: it was given back before, or is
  *  none of this memory; nothing has changed. */
-SPAD_API spad_status spad_memory_free(const spad_memory *memory, const spad_block *block,
+SPAD_API spad_status spad_memory_free(const spad_memory *memory, const spad_allocation *block,
                                       spad_error *error);
 
 /** Is the address a multiple of align? False for an align below 1. */

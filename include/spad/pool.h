@@ -59,11 +59,12 @@ SPAD_API void spad_pool_destroy(spad_pool *pool);
  * free in all, largest_hole the largest free run; the message also has the
  * fragmentation. SPAD_ERR_ARGUMENT, SPAD_ERR_ALIGNMENT, SPAD_ERR_OVERFLOW.
  */
-SPAD_API spad_status spad_pool_alloc(spad_block *out, spad_pool *pool, int64_t bytes, int64_t align,
-                                     spad_error *error);
+SPAD_API spad_status spad_pool_alloc(spad_allocation *out, spad_pool *pool, int64_t bytes,
+                                     int64_t align, spad_error *error);
 
 /** SPAD_ERR_STALE: freed before, or not a block of this pool. Never lacks memory. */
-SPAD_API spad_status spad_pool_free(spad_pool *pool, const spad_block *block, spad_error *error);
+SPAD_API spad_status spad_pool_free(spad_pool *pool, const spad_allocation *block,
+                                    spad_error *error);
 
 /** The pool as a memory, borrowed until it is destroyed. */
 SPAD_API spad_memory spad_pool_memory(spad_pool *pool);

@@ -321,7 +321,7 @@ static spad_status fail_alloc(cl_result result, int64_t bytes, spad_error *error
 static spad_status cl_alloc(int64_t *address, void *opaque, int64_t bytes, spad_error *error) {
     cl_device *device = opaque;
     const int64_t unit = 1 << 21; /* ranges do not touch */
-    int64_t end;
+    int64_t end = 0;
     cl_result result = CL_INVALID_BUFFER_SIZE;
     *address = 0;
     pthread_mutex_lock(&device->mutex);

@@ -30,7 +30,7 @@ static spad__buffer_record *live_record(spad_device *device, uint32_t slot, uint
     return record->generation == generation && generation % 2 != 0 ? record : NULL;
 }
 
-spad__buffer_record *spad__buffer_find(spad_buffer buffer, spad_error *error) {
+spad__buffer_record *spad__buffer_find(spad_device_buffer buffer, spad_error *error) {
     spad__buffer_record *record = live_record(buffer.device, buffer.slot, buffer.generation);
     if (record == NULL) {
         spad__fail(error, SPAD_ERR_STALE,
@@ -43,14 +43,14 @@ spad__buffer_record *spad__buffer_root(spad_device *device, spad__buffer_record 
     return record->root != 0 ? &device->buffers.items[record->root - 1] : record;
 }
 
-static spad_status check_handle(spad_buffer buffer, spad_error *error) {
+static spad_status check_handle(spad_device_buffer buffer, spad_error *error) {
     if (buffer.device != NULL) return SPAD_OK;
     return spad__fail(error, SPAD_ERR_ARGUMENT, "there is no buffer");
 }
 
 /* A live record with copies of name and dims, or NULL: no host memory. */
-static spad__buffer_record *add_record(spad_buffer *out, spad_device *device, spad_shape shape,
-                                       const char *name) {
+static spad__buffer_record *add_record(spad_device_buffer *out, spad_device *device,
+                                       spad_shape shape, const char *name) {
     const size_t name_bytes = name != NULL && name[0] != '\0' ? strlen(name) + 1 : 0;
     const size_t dims_bytes = shape.rank * sizeof(int64_t) + name_bytes;
     char *block = dims_bytes > 0 ? spad__new(&device->host, dims_bytes) : NULL;
@@ -79,7 +79,7 @@ static spad__buffer_record *add_record(spad_buffer *out, spad_device *device, sp
         record->name = block + shape.rank * sizeof(int64_t);
         memcpy(block + shape.rank * sizeof(int64_t), name, name_bytes);
     }
-    *out = (spad_buffer){.device = device, .slot = slot, .generation = generation};
+    *out = (spad_device_buffer){.device = device, .slot = slot, .generation = generation};
     return record;
 }
 
@@ -95,7 +95,7 @@ static void remove_record(spad_device *device, uint32_t slot) {
 
 /* What a buffer gets: the pool's block, and its address in memory. */
 typedef struct grant {
-    spad_block block;
+    spad_allocation block;
     int64_t address;
     int64_t bytes;
 } grant;
@@ -134,7 +134,7 @@ static spad_status take_memory(grant *out, spad_device *device, spad_memory_scop
 }
 
 /* Gives memory back: behind what the stream does with it, or at once. */
-static void give_memory(spad_device *device, spad_memory_scope scope, const spad_block *block,
+static void give_memory(spad_device *device, spad_memory_scope scope, const spad_allocation *block,
                         spad_stream stream) {
     spad__stream_record *record =
         scope == SPAD_GLOBAL && stream.device == device ? spad__stream_find(stream, NULL) : NULL;
@@ -240,9 +240,9 @@ static spad_status check_spec(const spad_buffer_spec *spec, spad_error *error) {
     return SPAD_OK;
 }
 
-spad_status spad_buffer_alloc(spad_buffer *out, spad_device *device, const spad_buffer_spec *spec,
-                              spad_error *error) {
-    *out = (spad_buffer){0};
+spad_status spad_buffer_alloc(spad_device_buffer *out, spad_device *device,
+                              const spad_buffer_spec *spec, spad_error *error) {
+    *out = (spad_device_buffer){0};
     spad_status status = check_spec(spec, error);
     if (status != SPAD_OK) return status;
     const bool is_open = find_auto(spec->shape) < spec->shape.rank;
@@ -269,13 +269,13 @@ spad_status spad_buffer_alloc(spad_buffer *out, spad_device *device, const spad_
     pthread_mutex_unlock(&device->mutex);
     if (status != SPAD_OK) {
         if (!is_open) give_memory(device, spec->scope, &memory.block, (spad_stream){0});
-        *out = (spad_buffer){0};
+        *out = (spad_device_buffer){0};
     }
     return status;
 }
 
 /* The last stream has to be done before memory that it cannot keep in its order is freed. */
-static spad_status wait_for_last(spad_buffer buffer, spad_error *error) {
+static spad_status wait_for_last(spad_device_buffer buffer, spad_error *error) {
     spad_stream last = {0};
     spad_status status = SPAD_OK;
     pthread_mutex_lock(&buffer.device->mutex);
@@ -311,7 +311,7 @@ void spad__buffer_end_aliases(spad_device *device, uint32_t slot) {
     }
 }
 
-spad_status spad_buffer_free(spad_buffer buffer, spad_error *error) {
+spad_status spad_buffer_free(spad_device_buffer buffer, spad_error *error) {
     spad_device *device = buffer.device;
     if (device == NULL) return SPAD_OK;
     spad_status status = wait_for_last(buffer, error);
@@ -375,7 +375,7 @@ typedef struct open_buffer {
     int64_t bytes;
 } open_buffer;
 
-static spad_status read_open(open_buffer *out, spad_buffer buffer, spad_error *error) {
+static spad_status read_open(open_buffer *out, spad_device_buffer buffer, spad_error *error) {
     spad_status status = SPAD_ERR_STALE;
     pthread_mutex_lock(&buffer.device->mutex);
     const spad__buffer_record *record = spad__buffer_find(buffer, error);
@@ -394,7 +394,7 @@ static spad_status read_open(open_buffer *out, spad_buffer buffer, spad_error *e
 }
 
 /* Puts dims and memory into the record, unless someone else did so meanwhile. */
-static spad_status install(spad_buffer buffer, spad_shape shape, const grant *memory,
+static spad_status install(spad_device_buffer buffer, spad_shape shape, const grant *memory,
                            spad_error *error) {
     spad_device *device = buffer.device;
     const size_t size = shape.rank * sizeof(int64_t);
@@ -429,8 +429,8 @@ static spad_status install(spad_buffer buffer, spad_shape shape, const grant *me
     return status;
 }
 
-spad_status spad__buffer_settle(spad_buffer buffer, int64_t bytes, const spad_buffer_info *like,
-                                spad_error *error) {
+spad_status spad__buffer_settle(spad_device_buffer buffer, int64_t bytes,
+                                const spad_buffer_info *like, spad_error *error) {
     open_buffer open;
     int64_t dims[SPAD_RANK_MAX];
     spad_status status = read_open(&open, buffer, error);
@@ -452,7 +452,7 @@ spad_status spad__buffer_settle(spad_buffer buffer, int64_t bytes, const spad_bu
     return status;
 }
 
-spad_status spad_buffer_bind(spad_buffer buffer, const void *data, int64_t bytes,
+spad_status spad_buffer_bind(spad_device_buffer buffer, const void *data, int64_t bytes,
                              spad_error *error) {
     open_buffer open;
     spad_status status = check_handle(buffer, error);
@@ -479,7 +479,8 @@ static int64_t visible_address(spad_device *device, spad__buffer_record *record)
     return root->block.address + record->offset / device->scratchpads[record->scope].space->lanes;
 }
 
-spad_status spad_buffer_get_info(spad_buffer_info *out, spad_buffer buffer, spad_error *error) {
+spad_status spad_buffer_get_info(spad_buffer_info *out, spad_device_buffer buffer,
+                                 spad_error *error) {
     spad_status status = check_handle(buffer, error);
     memset(out, 0, sizeof *out);
     out->address = SPAD_NO_BYTE;
@@ -504,7 +505,7 @@ spad_status spad_buffer_get_info(spad_buffer_info *out, spad_buffer buffer, spad
 }
 
 /* Address in memory of a buffer that has some. */
-static spad_status memory_address(int64_t *out, spad_buffer buffer, int64_t *visible,
+static spad_status memory_address(int64_t *out, spad_device_buffer buffer, int64_t *visible,
                                   spad_error *error) {
     spad_status status = check_handle(buffer, error);
     *out = *visible = SPAD_NO_BYTE;
@@ -524,12 +525,12 @@ static spad_status memory_address(int64_t *out, spad_buffer buffer, int64_t *vis
     return status;
 }
 
-spad_status spad_buffer_address(int64_t *out, spad_buffer buffer, spad_error *error) {
+spad_status spad_buffer_address(int64_t *out, spad_device_buffer buffer, spad_error *error) {
     int64_t address;
     return memory_address(&address, buffer, out, error);
 }
 
-spad_status spad_buffer_pointer(void **out, spad_buffer buffer, spad_error *error) {
+spad_status spad_buffer_pointer(void **out, spad_device_buffer buffer, spad_error *error) {
     int64_t address;
     int64_t visible;
     *out = NULL;
@@ -544,7 +545,7 @@ spad_status spad_buffer_pointer(void **out, spad_buffer buffer, spad_error *erro
     return SPAD_OK;
 }
 
-spad_status spad_buffer_native(void **object, int64_t *offset, spad_buffer buffer,
+spad_status spad_buffer_native(void **object, int64_t *offset, spad_device_buffer buffer,
                                spad_error *error) {
     int64_t address;
     int64_t visible;
@@ -586,11 +587,12 @@ static spad_status check_view(const spad__buffer_record *of, int64_t offset, int
     return SPAD_OK;
 }
 
-spad_status spad_buffer_alias(spad_buffer *out, spad_buffer of, int64_t offset, spad_shape shape,
-                              spad_dtype dtype, const char *name, spad_error *error) {
+spad_status spad_buffer_alias(spad_device_buffer *out, spad_device_buffer of, int64_t offset,
+                              spad_shape shape, spad_dtype dtype, const char *name,
+                              spad_error *error) {
     int64_t bytes;
     spad_device *device = of.device;
-    *out = (spad_buffer){0};
+    *out = (spad_device_buffer){0};
     spad_status status = check_handle(of, error);
     if (status == SPAD_OK) status = spad_shape_bytes(&bytes, shape, dtype, error);
     if (status != SPAD_OK) return status;
@@ -618,7 +620,7 @@ spad_status spad_buffer_alias(spad_buffer *out, spad_buffer of, int64_t offset, 
         }
     }
     pthread_mutex_unlock(&device->mutex);
-    if (status != SPAD_OK) *out = (spad_buffer){0};
+    if (status != SPAD_OK) *out = (spad_device_buffer){0};
     return status;
 }
 

@@ -24,7 +24,7 @@ typedef struct side {
 } side;
 
 /* Looks a buffer up. */
-static spad_status find_side(side *out, spad_buffer buffer, spad_error *error) {
+static spad_status find_side(side *out, spad_device_buffer buffer, spad_error *error) {
     *out = (side){.device = buffer.device};
     if (buffer.device == NULL)
         return spad__fail(error, SPAD_ERR_ARGUMENT, "there is no buffer to copy");
@@ -208,7 +208,7 @@ static spad_status move(const side *to, const side *from, int64_t width, int64_t
  * ------------------------------------------------------------------------------------------ */
 
 /* The stream is the last to use the memory of a buffer; none: it is idle. */
-static void set_last(spad_buffer buffer, const spad_stream *stream) {
+static void set_last(spad_device_buffer buffer, const spad_stream *stream) {
     if (buffer.device == NULL) return;
     pthread_mutex_lock(&buffer.device->mutex);
     spad__buffer_record *record = spad__buffer_find(buffer, NULL);
@@ -231,9 +231,9 @@ static spad_status check_stream(const spad_stream *stream, const side *to, const
 }
 
 /* A checked copy between two sides that are placed; the buffers are there for the order. */
-static spad_status copy_sides(spad_buffer to_buffer, const side *to, spad_buffer from_buffer,
-                              const side *from, int64_t width, int64_t rows,
-                              const spad_stream *stream, spad_error *error) {
+static spad_status copy_sides(spad_device_buffer to_buffer, const side *to,
+                              spad_device_buffer from_buffer, const side *from, int64_t width,
+                              int64_t rows, const spad_stream *stream, spad_error *error) {
     spad_status status = check_stream(stream, to, from, error);
     if (status == SPAD_OK && width > 0) status = check_overlap(to, from, width, rows, error);
     if (status != SPAD_OK || width == 0) return status;
@@ -249,8 +249,9 @@ static spad_status copy_sides(spad_buffer to_buffer, const side *to, spad_buffer
 /* ---- the public face
  * ----------------------------------------------------------------------------------- */
 
-spad_status spad_copy_part(spad_buffer to, spad_buffer from, const spad_copy_range *range,
-                           const spad_stream *stream, spad_error *error) {
+spad_status spad_copy_part(spad_device_buffer to, spad_device_buffer from,
+                           const spad_copy_range *range, const spad_stream *stream,
+                           spad_error *error) {
     const int64_t width = range->width;
     const int64_t rows = range->rows != 0 ? range->rows : 1;
     side a;
@@ -271,8 +272,8 @@ spad_status spad_copy_part(spad_buffer to, spad_buffer from, const spad_copy_ran
     return copy_sides(to, &a, from, &b, width, rows, stream, error);
 }
 
-static spad_status copy_whole(spad_buffer to, spad_buffer from, const spad_stream *stream,
-                              spad_error *error) {
+static spad_status copy_whole(spad_device_buffer to, spad_device_buffer from,
+                              const spad_stream *stream, spad_error *error) {
     spad_buffer_info source;
     spad_buffer_info target;
     spad_status status = spad_buffer_get_info(&source, from, error);
@@ -293,11 +294,11 @@ static spad_status copy_whole(spad_buffer to, spad_buffer from, const spad_strea
     return spad_copy_part(to, from, &range, stream, error);
 }
 
-spad_status spad_copy(spad_buffer to, spad_buffer from, spad_error *error) {
+spad_status spad_copy(spad_device_buffer to, spad_device_buffer from, spad_error *error) {
     return copy_whole(to, from, NULL, error);
 }
 
-spad_status spad_copy_async(spad_buffer to, spad_buffer from, spad_stream stream,
+spad_status spad_copy_async(spad_device_buffer to, spad_device_buffer from, spad_stream stream,
                             spad_error *error) {
     return copy_whole(to, from, &stream, error);
 }
@@ -328,8 +329,9 @@ static spad_status matrix_row(int64_t *row_bytes, int64_t *element, const spad_b
     return SPAD_OK;
 }
 
-spad_status spad_copy_matrix(spad_buffer to, spad_buffer from, const spad_copy_tile *tile,
-                             const spad_stream *stream, spad_error *error) {
+spad_status spad_copy_matrix(spad_device_buffer to, spad_device_buffer from,
+                             const spad_copy_tile *tile, const spad_stream *stream,
+                             spad_error *error) {
     spad_buffer_info a;
     spad_buffer_info b;
     int64_t element;
@@ -358,7 +360,7 @@ spad_status spad_copy_matrix(spad_buffer to, spad_buffer from, const spad_copy_t
     return spad_copy_part(to, from, &range, stream, error);
 }
 
-spad_status spad_write(spad_buffer to, int64_t offset, const void *from, int64_t bytes,
+spad_status spad_write(spad_device_buffer to, int64_t offset, const void *from, int64_t bytes,
                        const spad_stream *stream, spad_error *error) {
     side a;
     side b = program_side(from, bytes);
@@ -368,10 +370,10 @@ spad_status spad_write(spad_buffer to, int64_t offset, const void *from, int64_t
     if (status == SPAD_OK) status = place_side(&a, offset, bytes, bytes, 1, error);
     if (status == SPAD_OK) status = place_side(&b, 0, bytes, bytes, 1, error);
     if (status != SPAD_OK) return status;
-    return copy_sides(to, &a, (spad_buffer){0}, &b, bytes, 1, stream, error);
+    return copy_sides(to, &a, (spad_device_buffer){0}, &b, bytes, 1, stream, error);
 }
 
-spad_status spad_read(void *to, spad_buffer from, int64_t offset, int64_t bytes,
+spad_status spad_read(void *to, spad_device_buffer from, int64_t offset, int64_t bytes,
                       const spad_stream *stream, spad_error *error) {
     side a = program_side(to, bytes);
     side b;
@@ -381,5 +383,5 @@ spad_status spad_read(void *to, spad_buffer from, int64_t offset, int64_t bytes,
     if (status == SPAD_OK) status = place_side(&a, 0, bytes, bytes, 1, error);
     if (status == SPAD_OK) status = place_side(&b, offset, bytes, bytes, 1, error);
     if (status != SPAD_OK) return status;
-    return copy_sides((spad_buffer){0}, &a, from, &b, bytes, 1, stream, error);
+    return copy_sides((spad_device_buffer){0}, &a, from, &b, bytes, 1, stream, error);
 }

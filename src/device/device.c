@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Devices: opening and closing, listing, their pools and scratchpads, statistics, the
+ * Devices: opening and closing, their pools and scratchpads, statistics, the
  * report of leaks.
  */
 #include "device/device.h"
@@ -91,25 +91,29 @@ static spad_status set_spaces(spad_device *device, const spad_device_options *o,
 
 /* ---- the driver's memory ----------------------------------------------------------------- */
 
-static spad_status raw_alloc(void *ctx, spad_block *out, int64_t bytes, int64_t align,
+/* More alignment than the driver gives is taken out of a larger block; the handle is the
+ * driver's address. */
+static spad_status raw_alloc(void *ctx, spad_allocation *out, int64_t bytes, int64_t align,
                              spad_error *error) {
     const spad_device *device = ctx;
+    const int64_t slack = spad__max(align - device->info.alignment, 0);
     int64_t address;
-    if (align > device->info.alignment) {
-        return spad__fail(error, SPAD_ERR_ALIGNMENT,
-                          "%s aligns to %lld B, not %lld; use a pool for more", device->info.name,
-                          (long long)device->info.alignment, (long long)align);
+    int64_t size;
+    if (!spad__add(spad__max(bytes, 1), slack, &size)) {
+        return spad__fail(error, SPAD_ERR_OVERFLOW, "%lld B at alignment %lld do not fit 64 bits",
+                          (long long)bytes, (long long)align);
     }
-    const spad_status status =
-        device->backend->alloc(&address, device->native, bytes > 0 ? bytes : 1, error);
+    const spad_status status = device->backend->alloc(&address, device->native, size, error);
     if (status != SPAD_OK) return status;
-    *out = (spad_block){.address = address, .bytes = bytes, .handle = (uint64_t)address};
+    *out = (spad_allocation){.address = slack > 0 ? spad__align_up_fits(address, align) : address,
+                             .bytes = bytes,
+                             .handle = (uint64_t)address};
     return SPAD_OK;
 }
 
-static spad_status raw_free(void *ctx, const spad_block *block, spad_error *error) {
+static spad_status raw_free(void *ctx, const spad_allocation *block, spad_error *error) {
     const spad_device *device = ctx;
-    return device->backend->free(device->native, block->address, error);
+    return device->backend->free(device->native, (int64_t)block->handle, error);
 }
 
 spad_memory spad_device_memory(spad_device *device) {
@@ -131,11 +135,6 @@ static spad_status open_pool(spad_device *device, const spad_device_options *o, 
     const spad_memory memory = spad_device_memory(device);
     spad_pool_options options = o->pool;
     if (options.block_bytes == 0) options.block_bytes = device->info.alignment;
-    if (options.block_bytes > device->info.alignment) {
-        return spad__fail(error, SPAD_ERR_ALIGNMENT, "blocks of %lld B; %s aligns to %lld B",
-                          (long long)options.block_bytes, device->info.name,
-                          (long long)device->info.alignment);
-    }
     options.retry = drain_and_retry;
     options.retry_ctx = device;
     options.host = &device->host;
@@ -169,7 +168,7 @@ static spad_status open_parts(spad_device *device, int index, const spad_device_
     return status;
 }
 
-static void name_device(spad_device_info *info, const spad_backend *backend, int index) {
+void spad__device_set_name(spad_device_info *info, const spad_backend *backend, int index) {
     if (strcmp(backend->name, "host") == 0) {
         snprintf(info->name, sizeof info->name, "host");
     } else {
@@ -191,7 +190,7 @@ spad_status spad_device_open_on(spad_device **out, const spad_backend *backend, 
     if (device == NULL) return spad__fail_host_memory(error);
     device->host = host;
     device->backend = backend;
-    name_device(&device->info, backend, index);
+    spad__device_set_name(&device->info, backend, index);
     if (pthread_mutex_init(&device->mutex, NULL) != 0) {
         spad__free(&host, device, sizeof *device);
         return spad__fail_host_memory(error);
@@ -317,43 +316,8 @@ size_t spad_device_close(spad_device *device, const spad_sink *report) {
     return leaks;
 }
 
-/* ---- listing ----------------------------------------------------------------------------------
+/* ---- questions --------------------------------------------------------------------------------
  */
-
-static spad_status list_backend(size_t *count, spad_device_info *out, size_t capacity,
-                                const spad_backend *backend, const spad_host *host,
-                                spad_error *error) {
-    void *driver;
-    int found = 0;
-    spad_status status = backend->load(&driver, host, error);
-    if (status != SPAD_OK) return status;
-    status = backend->count(&found, driver, error);
-    if (status == SPAD_OK && found == 0)
-        status = spad__fail(error, SPAD_ERR_NO_DEVICE, "%s has no device", backend->name);
-    for (int i = 0; i < found && status == SPAD_OK; i++) {
-        spad_device_info info = {0};
-        status = backend->describe(&info, driver, i, error);
-        if (status != SPAD_OK) break;
-        name_device(&info, backend, i);
-        if (*count < capacity) out[*count] = info;
-        ++*count;
-    }
-    backend->unload(driver);
-    return status;
-}
-
-size_t spad_device_list(spad_device_info *out, size_t capacity, const spad_host *host,
-                        spad_device_absent absent, void *ctx) {
-    const spad_host h = spad__host_or_default(host);
-    const spad_backend *backend;
-    size_t count = 0;
-    for (size_t i = 0; (backend = spad_backend_at(i)) != NULL; i++) {
-        spad_error error;
-        if (list_backend(&count, out, capacity, backend, &h, &error) != SPAD_OK && absent != NULL)
-            absent(ctx, backend->name, &error);
-    }
-    return count;
-}
 
 const spad_device_info *spad_device_get_info(const spad_device *device) {
     return &device->info;

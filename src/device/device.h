@@ -18,15 +18,15 @@
 #include "spad/stream.h"
 
 typedef struct spad__buffer_record {
-    uint32_t generation; /* odd: live */
-    uint32_t next;       /* not live: the next of these, + 1 */
-    uint32_t root;       /* alias: the buffer whose bytes it shares, + 1; 0: its own */
-    uint32_t aliases;    /* that share its bytes */
-    int64_t offset;      /* alias: from the root */
-    spad_block block;    /* own: of the pool; in a scratchpad, bytes of one lane */
-    int64_t address;     /* of the memory, for copies */
-    int64_t bytes;       /* -1: an extent is not known yet */
-    int64_t alignment;   /* as asked for */
+    uint32_t generation;   /* odd: live */
+    uint32_t next;         /* not live: the next of these, + 1 */
+    uint32_t root;         /* alias: the buffer whose bytes it shares, + 1; 0: its own */
+    uint32_t aliases;      /* that share its bytes */
+    int64_t offset;        /* alias: from the root */
+    spad_allocation block; /* own: of the pool; in a scratchpad, bytes of one lane */
+    int64_t address;       /* of the memory, for copies */
+    int64_t bytes;         /* -1: an extent is not known yet */
+    int64_t alignment;     /* as asked for */
     spad_dtype dtype;
     spad_memory_scope scope;
     size_t rank;
@@ -54,7 +54,7 @@ typedef struct spad__fence_record {
 typedef struct spad__scratchpad {
     const spad_space *space; /* NULL: the target has none */
     spad_pool *pool;         /* of addresses in one lane */
-    spad_block region;       /* the memory behind it: all lanes */
+    spad_allocation region;  /* the memory behind it: all lanes */
     int64_t base;            /* address of that */
 } spad__scratchpad;
 
@@ -81,17 +81,20 @@ struct spad_device {
     spad_memory_stats stats[SPAD_SCOPE_COUNT + 1]; /* the last one: all scopes */
 };
 
+/* The name that opens the device: "host", "cuda:0". */
+void spad__device_set_name(spad_device_info *info, const spad_backend *backend, int index);
+
 /* ---- buffers ----------------------------------------------------------------------- */
 
 /* The record of a live buffer; NULL: stale, with the error filled. Under the mutex. */
-spad__buffer_record *spad__buffer_find(spad_buffer buffer, spad_error *error);
+spad__buffer_record *spad__buffer_find(spad_device_buffer buffer, spad_error *error);
 /* The record whose memory it is: itself, or the root of an alias. Under the mutex. */
 spad__buffer_record *spad__buffer_root(spad_device *device, spad__buffer_record *record);
 /* "'name'" or "a buffer of 64 B", for messages. */
 void spad__buffer_title(char *field, size_t size, const spad__buffer_record *record);
 /* Gives a buffer with an open extent its shape and memory. like: a shape to take over, or NULL. */
-spad_status spad__buffer_settle(spad_buffer buffer, int64_t bytes, const spad_buffer_info *like,
-                                spad_error *error);
+spad_status spad__buffer_settle(spad_device_buffer buffer, int64_t bytes,
+                                const spad_buffer_info *like, spad_error *error);
 /* Ends all aliases of a buffer, given its slot. O(buffers) if there are any. Under the mutex. */
 void spad__buffer_end_aliases(spad_device *device, uint32_t slot);
 /* Frees what a closed device still has. */

@@ -24,9 +24,9 @@ static uint32_t take(spad__lane *lane, spad_pool *pool, uint32_t size_class) {
     return number;
 }
 
-spad_status spad__lane_alloc(spad_block *out, spad__lane *lane, spad_pool *pool, int64_t bytes,
+spad_status spad__lane_alloc(spad_allocation *out, spad__lane *lane, spad_pool *pool, int64_t bytes,
                              int64_t align, spad_error *error) {
-    *out = (spad_block){0};
+    *out = (spad_allocation){0};
     if (bytes < 0 || !spad__is_pow2(align))
         return spad_pool_alloc(out, pool, bytes, align, error); /* says what is wrong */
     const uint32_t size_class = spad__pool_class(pool, bytes);
@@ -47,7 +47,7 @@ spad_status spad__lane_alloc(spad_block *out, spad__lane *lane, spad_pool *pool,
     return status;
 }
 
-spad_status spad__lane_free(spad__lane *lane, spad_pool *pool, const spad_block *block,
+spad_status spad__lane_free(spad__lane *lane, spad_pool *pool, const spad_allocation *block,
                             spad_error *error) {
     uint32_t number;
     uint32_t size_class;
@@ -75,7 +75,7 @@ int64_t spad__lane_drain(spad__lane *lane, spad_pool *pool) {
         }
         spad__spin_unlock(&lane->lock);
         if (number == 0) return drained;
-        const spad_block block = spad__pool_unpark(pool, number, 0);
+        const spad_allocation block = spad__pool_unpark(pool, number, 0);
         spad_pool_free(pool, &block, NULL); /* cannot fail: nobody else knows the block */
         drained++;
     }

@@ -17,9 +17,9 @@ typedef struct spad__lane {
     uint32_t heads[SPAD__BINS]; /* number of a parked block; 0: none */
 } spad__lane;
 
-spad_status spad__lane_alloc(spad_block *out, spad__lane *lane, spad_pool *pool, int64_t bytes,
+spad_status spad__lane_alloc(spad_allocation *out, spad__lane *lane, spad_pool *pool, int64_t bytes,
                              int64_t align, spad_error *error);
-spad_status spad__lane_free(spad__lane *lane, spad_pool *pool, const spad_block *block,
+spad_status spad__lane_free(spad__lane *lane, spad_pool *pool, const spad_allocation *block,
                             spad_error *error);
 
 /* Gives all blocks to the pool; the caller has waited for the stream. Returns their number. */

@@ -285,7 +285,7 @@ static int64_t now_ns(void) {
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static spad_status replay_alloc(spad_replay *out, int64_t *live, spad_block *block,
+static spad_status replay_alloc(spad_replay *out, int64_t *live, spad_allocation *block,
                                 const spad_log_row *row, const spad_memory *memory, int64_t align,
                                 spad_error *error) {
     spad_error refusal; /* only an error that ends the replay is the caller's */
@@ -304,15 +304,15 @@ static spad_status replay_alloc(spad_replay *out, int64_t *live, spad_block *blo
     return SPAD_OK;
 }
 
-static spad_status replay_rows(spad_replay *out, const spad_log *log, spad_block *blocks,
+static spad_status replay_rows(spad_replay *out, const spad_log *log, spad_allocation *blocks,
                                const spad_memory *memory, int64_t align, spad_error *error) {
     int64_t live = 0;
     for (size_t i = 0; i < log->rows.count; i++) {
         const spad_log_row *row = &log->rows.items[i];
-        spad_block refused = {0};
+        spad_allocation refused = {0};
         spad_status status = SPAD_OK;
         if (row->action != SPAD_LOG_FREE) {
-            spad_block *block = row->allocation >= 0 ? &blocks[row->allocation] : &refused;
+            spad_allocation *block = row->allocation >= 0 ? &blocks[row->allocation] : &refused;
             status = replay_alloc(out, &live, block, row, memory, align, error);
             if (status == SPAD_OK && refused.handle != 0) { /* it fits here */
                 live -= refused.bytes;
@@ -320,10 +320,10 @@ static spad_status replay_rows(spad_replay *out, const spad_log *log, spad_block
                 status = spad_memory_free(memory, &refused, error);
             }
         } else if (row->allocation >= 0 && blocks[row->allocation].handle != 0) {
-            spad_block *block = &blocks[row->allocation];
+            spad_allocation *block = &blocks[row->allocation];
             status = spad_memory_free(memory, block, error);
             live -= block->bytes;
-            *block = (spad_block){0};
+            *block = (spad_allocation){0};
             out->frees++;
         }
         if (status != SPAD_OK) return status;
@@ -336,7 +336,7 @@ spad_status spad_log_replay(spad_replay *out, const spad_log *log, const spad_me
     const spad_host h = spad__host_or_default(host);
     const size_t count = (size_t)log->allocations + 1;
     *out = (spad_replay){0};
-    spad_block *blocks = spad__new(&h, count * sizeof *blocks);
+    spad_allocation *blocks = spad__new(&h, count * sizeof *blocks);
     if (blocks == NULL) return spad__fail_host_memory(error);
     const int64_t start = now_ns();
     spad_status status = replay_rows(out, log, blocks, memory, align, error);

@@ -15,9 +15,9 @@
 #include "device/log_format.h"
 #include "device/stats.h"
 
-spad_status spad_memory_alloc(spad_block *out, const spad_memory *memory, int64_t bytes,
+spad_status spad_memory_alloc(spad_allocation *out, const spad_memory *memory, int64_t bytes,
                               int64_t align, spad_error *error) {
-    *out = (spad_block){0};
+    *out = (spad_allocation){0};
     if (memory->calls == NULL) return spad__fail(error, SPAD_ERR_ARGUMENT, "there is no memory");
     if (bytes < 0) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "a block of %lld B; sizes cannot be negative",
@@ -30,7 +30,7 @@ spad_status spad_memory_alloc(spad_block *out, const spad_memory *memory, int64_
     return memory->calls->alloc(memory->ctx, out, bytes, align, error);
 }
 
-spad_status spad_memory_free(const spad_memory *memory, const spad_block *block,
+spad_status spad_memory_free(const spad_memory *memory, const spad_allocation *block,
                              spad_error *error) {
     if (memory->calls == NULL) return spad__fail(error, SPAD_ERR_ARGUMENT, "there is no memory");
     if (block->handle == 0) return SPAD_OK;
@@ -107,7 +107,7 @@ static spad_status admit(spad_wrapper *w, int64_t bytes, spad_error *error) {
     return SPAD_OK;
 }
 
-static spad_status wrapper_alloc(void *ctx, spad_block *out, int64_t bytes, int64_t align,
+static spad_status wrapper_alloc(void *ctx, spad_allocation *out, int64_t bytes, int64_t align,
                                  spad_error *error) {
     spad_wrapper *w = ctx;
     pthread_mutex_lock(&w->mutex);
@@ -129,14 +129,14 @@ static spad_status wrapper_alloc(void *ctx, spad_block *out, int64_t bytes, int6
     pthread_mutex_unlock(&w->mutex);
     if (status == SPAD_ERR_IO && out->handle != 0) {
         spad_memory_free(&w->below, out, NULL);
-        *out = (spad_block){0};
+        *out = (spad_allocation){0};
     }
     return status;
 }
 
 /* A log holds the mutex while it frees: once the bytes are free another thread may log
  * them anew, and its row must come behind this one. */
-static spad_status wrapper_free(void *ctx, const spad_block *block, spad_error *error) {
+static spad_status wrapper_free(void *ctx, const spad_allocation *block, spad_error *error) {
     spad_wrapper *w = ctx;
     spad_status status;
     if (w->kind != LOG) {

@@ -55,9 +55,9 @@ typedef struct cache {
 } cache;
 
 typedef struct chunk {
-    spad_block block; /* of the memory below */
-    int64_t bytes;    /* in whole blocks */
-    uint32_t first;   /* piece */
+    spad_allocation block; /* of the memory below */
+    int64_t bytes;         /* in whole blocks */
+    uint32_t first;        /* piece */
 } chunk;
 
 struct spad_pool {
@@ -99,12 +99,12 @@ static uint32_t my_cache(const spad_pool *pool) {
 }
 
 /* The piece's new owner is the user. Under the lock of the cache. */
-static void hand_out(spad_block *out, cache *home, spad__piece *piece, uint32_t number,
+static void hand_out(spad_allocation *out, cache *home, spad__piece *piece, uint32_t number,
                      int64_t bytes) {
     const uint32_t generation = atomic_load_explicit(&piece->generation, memory_order_relaxed) + 1;
     atomic_store_explicit(&piece->generation, generation, memory_order_relaxed);
     piece->asked = bytes;
-    *out = (spad_block){
+    *out = (spad_allocation){
         .address = piece->address, .bytes = bytes, .handle = (uint64_t)generation << 32 | number};
     home->allocations++;
     home->allocated_bytes += bytes;
@@ -266,9 +266,9 @@ static void count_failure(spad_pool *pool) {
 }
 
 /* Everything that the caches do not serve. */
-static spad_status alloc_slowly(spad_block *out, spad_pool *pool, int64_t bytes, int64_t align,
+static spad_status alloc_slowly(spad_allocation *out, spad_pool *pool, int64_t bytes, int64_t align,
                                 spad_error *error) {
-    *out = (spad_block){0};
+    *out = (spad_allocation){0};
     spad_status status = check_request(pool, bytes, align, error);
     if (status != SPAD_OK) return status;
     const uint64_t granules = granules_of(pool, bytes);
@@ -299,7 +299,7 @@ static spad_status alloc_slowly(spad_block *out, spad_pool *pool, int64_t bytes,
     return SPAD_OK;
 }
 
-spad_status spad_pool_alloc(spad_block *out, spad_pool *pool, int64_t bytes, int64_t align,
+spad_status spad_pool_alloc(spad_allocation *out, spad_pool *pool, int64_t bytes, int64_t align,
                             spad_error *error) {
     if (bytes >= 0 && bytes <= pool->cache_most && align <= pool->range.granule &&
         spad__is_pow2(align)) {
@@ -321,7 +321,7 @@ spad_status spad_pool_alloc(spad_block *out, spad_pool *pool, int64_t bytes, int
     return alloc_slowly(out, pool, bytes, align, error);
 }
 
-static spad_status fail_stale(const spad_block *block, spad_error *error) {
+static spad_status fail_stale(const spad_allocation *block, spad_error *error) {
     return spad__fail(error, SPAD_ERR_STALE,
                       "the block at 0x%llx of %lld B is not allocated in this pool: it was freed "
                       "before, or is of another one",
@@ -348,7 +348,7 @@ static uint32_t keep(const spad_pool *pool, cache *c, spad__piece *piece, uint32
 }
 
 /* The piece of a block, with the lock of its home taken; NULL if the block is not live. */
-static spad__piece *lock_piece(spad_pool *pool, const spad_block *block, cache **home) {
+static spad__piece *lock_piece(spad_pool *pool, const spad_allocation *block, cache **home) {
     const uint32_t generation = (uint32_t)(block->handle >> 32);
     spad__piece *piece = spad__range_piece(&pool->range, (uint32_t)block->handle);
     if (piece == NULL) return NULL;
@@ -362,7 +362,7 @@ static spad__piece *lock_piece(spad_pool *pool, const spad_block *block, cache *
     return NULL;
 }
 
-spad_status spad_pool_free(spad_pool *pool, const spad_block *block, spad_error *error) {
+spad_status spad_pool_free(spad_pool *pool, const spad_allocation *block, spad_error *error) {
     if (block->handle == 0) return SPAD_OK;
     cache *c;
     spad__piece *piece = lock_piece(pool, block, &c);
@@ -398,7 +398,7 @@ int64_t spad__pool_granule(const spad_pool *pool) {
 }
 
 spad_status spad__pool_park(uint32_t *number, uint32_t *size_class, spad_pool *pool,
-                            const spad_block *block, spad_error *error) {
+                            const spad_allocation *block, spad_error *error) {
     cache *c;
     spad__piece *piece = lock_piece(pool, block, &c);
     if (piece == NULL) return fail_stale(block, error);
@@ -414,10 +414,10 @@ uint32_t *spad__pool_link(spad_pool *pool, uint32_t number) {
     return &spad__range_at(&pool->range, number)->next;
 }
 
-spad_block spad__pool_unpark(spad_pool *pool, uint32_t number, int64_t bytes) {
+spad_allocation spad__pool_unpark(spad_pool *pool, uint32_t number, int64_t bytes) {
     const spad__piece *piece = spad__range_at(&pool->range, number);
     const uint64_t generation = atomic_load_explicit(&piece->generation, memory_order_relaxed);
-    return (spad_block){
+    return (spad_allocation){
         .address = piece->address, .bytes = bytes, .handle = generation << 32 | number};
 }
 
@@ -547,12 +547,12 @@ void spad_pool_destroy(spad_pool *pool) {
 /* ---- as a memory
  * --------------------------------------------------------------------------------- */
 
-static spad_status call_alloc(void *ctx, spad_block *out, int64_t bytes, int64_t align,
+static spad_status call_alloc(void *ctx, spad_allocation *out, int64_t bytes, int64_t align,
                               spad_error *error) {
     return spad_pool_alloc(out, ctx, bytes, align, error);
 }
 
-static spad_status call_free(void *ctx, const spad_block *block, spad_error *error) {
+static spad_status call_free(void *ctx, const spad_allocation *block, spad_error *error) {
     return spad_pool_free(ctx, block, error);
 }
 

@@ -17,10 +17,10 @@ int64_t spad__pool_granule(const spad_pool *pool);
 
 /* Parks a live block. SPAD_ERR_STALE: it is not live. */
 spad_status spad__pool_park(uint32_t *number, uint32_t *size_class, spad_pool *pool,
-                            const spad_block *block, spad_error *error);
+                            const spad_allocation *block, spad_error *error);
 /* A word that belongs to whoever parked the block. */
 uint32_t *spad__pool_link(spad_pool *pool, uint32_t number);
 /* The block again, for a user who wants `bytes` of it. */
-spad_block spad__pool_unpark(spad_pool *pool, uint32_t number, int64_t bytes);
+spad_allocation spad__pool_unpark(spad_pool *pool, uint32_t number, int64_t bytes);
 
 #endif

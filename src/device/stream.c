@@ -170,17 +170,17 @@ spad_status spad__stream_follow(spad_stream last, const spad_stream *next, spad_
 /* ---- memory in the order of a stream ------------------------------------------------------------
  */
 
-spad_status spad_stream_alloc(spad_block *out, spad_stream stream, int64_t bytes, int64_t align,
-                              spad_error *error) {
+spad_status spad_stream_alloc(spad_allocation *out, spad_stream stream, int64_t bytes,
+                              int64_t align, spad_error *error) {
     spad__stream_record *record = spad__stream_find(stream, error);
     if (record == NULL) {
-        *out = (spad_block){0};
+        *out = (spad_allocation){0};
         return stream.device == NULL ? SPAD_ERR_ARGUMENT : SPAD_ERR_STALE;
     }
     return spad__lane_alloc(out, &record->lane, stream.device->pool, bytes, align, error);
 }
 
-spad_status spad_stream_free(spad_stream stream, const spad_block *block, spad_error *error) {
+spad_status spad_stream_free(spad_stream stream, const spad_allocation *block, spad_error *error) {
     spad__stream_record *record = spad__stream_find(stream, error);
     if (record == NULL) return stream.device == NULL ? SPAD_ERR_ARGUMENT : SPAD_ERR_STALE;
     return spad__lane_free(&record->lane, stream.device->pool, block, error);

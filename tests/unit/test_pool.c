@@ -17,7 +17,7 @@ typedef struct source {
     bool free_fails;
 } source;
 
-static spad_status source_alloc(void *ctx, spad_block *out, int64_t bytes, int64_t align,
+static spad_status source_alloc(void *ctx, spad_allocation *out, int64_t bytes, int64_t align,
                                 spad_error *error) {
     source *s = ctx;
     (void)align;
@@ -29,11 +29,11 @@ static spad_status source_alloc(void *ctx, spad_block *out, int64_t bytes, int64
     void *block = aligned_alloc(64, (size_t)(bytes + 63) / 64 * 64);
     assert_non_null(block);
     s->live++;
-    *out = (spad_block){(int64_t)(uintptr_t)block, bytes, (uint64_t)(uintptr_t)block};
+    *out = (spad_allocation){(int64_t)(uintptr_t)block, bytes, (uint64_t)(uintptr_t)block};
     return SPAD_OK;
 }
 
-static spad_status source_free(void *ctx, const spad_block *block, spad_error *error) {
+static spad_status source_free(void *ctx, const spad_allocation *block, spad_error *error) {
     source *s = ctx;
     if (s->free_fails) {
         if (error != NULL) *error = (spad_error){.code = SPAD_ERR_DEVICE, .message = "no"};
@@ -58,14 +58,14 @@ static spad_pool *new_pool(const spad_memory *below, spad_pool_options options) 
     return pool;
 }
 
-static spad_block get(spad_pool *pool, int64_t bytes, int64_t align) {
+static spad_allocation get(spad_pool *pool, int64_t bytes, int64_t align) {
     spad_error error;
-    spad_block block;
+    spad_allocation block;
     assert_ok(spad_pool_alloc(&block, pool, bytes, align, &error), &error);
     return block;
 }
 
-static void put(spad_pool *pool, spad_block block) {
+static void put(spad_pool *pool, spad_allocation block) {
     spad_error error;
     assert_ok(spad_pool_free(pool, &block, &error), &error);
 }
@@ -125,8 +125,8 @@ static void bad_requests_are_refused(void **state) {
     put(pool, get(pool, 1, 1)); /* so that address 0 is in a list */
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         spad_error error;
-        spad_block block;
-        spad_block far;
+        spad_allocation block;
+        spad_allocation far;
         if (cases[i].align == INT64_C(1) << 62) far = get(pool, 1, 1); /* takes address 0 */
         assert_int_equal(spad_pool_alloc(&block, pool, cases[i].bytes, cases[i].align, &error),
                          cases[i].status);
@@ -143,21 +143,21 @@ static void blocks_that_are_not_there_cannot_be_freed(void **state) {
     spad_error error;
     spad_pool *pool = new_pool(NULL, (spad_pool_options){.max_bytes = 4096});
     spad_pool *other = new_pool(NULL, (spad_pool_options){.max_bytes = 4096});
-    const spad_block a = get(pool, 100, 1);
-    const spad_block foreign = get(other, 100, 1);
-    spad_block moved = a;
+    const spad_allocation a = get(pool, 100, 1);
+    const spad_allocation foreign = get(other, 100, 1);
+    spad_allocation moved = a;
     moved.address += 64;
-    const spad_block garbage = {.address = 1, .bytes = 1, .handle = UINT64_MAX};
-    put(pool, (spad_block){0});
+    const spad_allocation garbage = {.address = 1, .bytes = 1, .handle = UINT64_MAX};
+    put(pool, (spad_allocation){0});
     put(pool, a);
-    const spad_block bad[] = {a, foreign, moved, garbage};
+    const spad_allocation bad[] = {a, foreign, moved, garbage};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_int_equal(spad_pool_free(pool, &bad[i], &error), SPAD_ERR_STALE);
     }
     assert_string_equal(error.message,
                         "the block at 0x1 of 1 B is not allocated in this pool: it was freed "
                         "before, or is of another one");
-    const spad_block again = get(pool, 100, 1); /* the same bytes, another block */
+    const spad_allocation again = get(pool, 100, 1); /* the same bytes, another block */
     assert_int_equal(again.address, a.address);
     assert_int_equal(spad_pool_free(pool, &a, &error), SPAD_ERR_STALE);
     put(pool, again);
@@ -172,8 +172,8 @@ static void blocks_that_are_not_there_cannot_be_freed(void **state) {
 static void exhaustion_tells_what_is_left(void **state) {
     (void)state;
     spad_error error;
-    spad_block blocks[8];
-    spad_block block;
+    spad_allocation blocks[8];
+    spad_allocation block;
     spad_pool *pool =
         new_pool(NULL, (spad_pool_options){.max_bytes = 8 * 1024, .block_bytes = 1024});
     for (int i = 0; i < 8; i++) blocks[i] = get(pool, 1024, 1);
@@ -192,19 +192,19 @@ static void exhaustion_tells_what_is_left(void **state) {
 }
 
 static bool free_one(void *ctx, spad_pool *pool, int64_t needed) {
-    spad_block *block = ctx;
+    spad_allocation *block = ctx;
     assert_int_equal(needed, 4096);
     if (block->handle == 0) return false;
     put(pool, *block);
-    *block = (spad_block){0};
+    *block = (spad_allocation){0};
     return true;
 }
 
 static void a_callback_can_make_room(void **state) {
     (void)state;
     spad_error error;
-    spad_block block;
-    spad_block held = {0};
+    spad_allocation block;
+    spad_allocation held = {0};
     spad_pool *pool = new_pool(
         NULL, (spad_pool_options){.max_bytes = 4096, .retry = free_one, .retry_ctx = &held});
     held = get(pool, 64, 1);
@@ -212,7 +212,7 @@ static void a_callback_can_make_room(void **state) {
     assert_int_equal(held.handle, 0);
     put(pool, block);
     held = get(pool, 64, 1);
-    const spad_block pin = get(pool, 64, 1);
+    const spad_allocation pin = get(pool, 64, 1);
     assert_int_equal(spad_pool_alloc(&block, pool, 4096, 1, &error), SPAD_ERR_NO_FIT);
     put(pool, pin);
     spad_pool_destroy(pool);
@@ -228,9 +228,9 @@ static void chunks_come_from_below_and_go_back(void **state) {
         &s.memory,
         (spad_pool_options){.max_bytes = 1 << 20, .initial_bytes = 1000, .grow_bytes = 4096});
     assert_int_equal(s.live, 1);
-    const spad_block a = get(pool, 1024, 1);
-    const spad_block b = get(pool, 1, 1); /* the first chunk is full */
-    const spad_block c = get(pool, 100000, 4096);
+    const spad_allocation a = get(pool, 1024, 1);
+    const spad_allocation b = get(pool, 1, 1); /* the first chunk is full */
+    const spad_allocation c = get(pool, 100000, 4096);
     assert_true(spad_is_aligned(c.address, 4096));
     assert_int_equal(spad_pool_get_stats(pool).chunks, 3);
     put(pool, b);
@@ -256,7 +256,7 @@ static void a_small_chunk_is_better_than_none(void **state) {
     source_init(&s);
     s.most = 100 * 64;
     spad_error error;
-    spad_block block;
+    spad_allocation block;
     spad_pool *pool = new_pool(&s.memory, (spad_pool_options){.grow_bytes = 1 << 20});
     put(pool, get(pool, 6000, 1));
     assert_int_equal(s.calls, 2);
@@ -272,12 +272,12 @@ static void a_small_chunk_is_better_than_none(void **state) {
 /* Free bytes in the lists of threads count when they are needed. */
 static void lists_give_way(void **state) {
     (void)state;
-    spad_block blocks[64];
+    spad_allocation blocks[64];
     spad_pool *pool = new_pool(NULL, (spad_pool_options){.max_bytes = 64 * 64});
     for (int i = 0; i < 64; i++) blocks[i] = get(pool, 64, 1);
     for (int i = 0; i < 64; i++) put(pool, blocks[i]);
     assert_true(spad_pool_get_stats(pool).cached_bytes > 0);
-    const spad_block whole = get(pool, 64 * 64, 1);
+    const spad_allocation whole = get(pool, 64 * 64, 1);
     assert_int_equal(whole.address, 0);
     assert_int_equal(spad_pool_get_stats(pool).cached_bytes, 0);
     put(pool, whole);
@@ -287,10 +287,10 @@ static void lists_give_way(void **state) {
 static void statistics_are_exact_in_one_thread(void **state) {
     (void)state;
     spad_pool *pool = new_pool(NULL, (spad_pool_options){.max_bytes = 1 << 20});
-    const spad_block a = get(pool, 1000, 1);
-    const spad_block b = get(pool, 500, 1);
+    const spad_allocation a = get(pool, 1000, 1);
+    const spad_allocation b = get(pool, 500, 1);
     put(pool, a);
-    const spad_block c = get(pool, 0, 1);
+    const spad_allocation c = get(pool, 0, 1);
     const spad_pool_stats stats = spad_pool_get_stats(pool);
     assert_int_equal(stats.blocks.allocated_bytes, 500);
     assert_int_equal(stats.blocks.peak_bytes, 1500);
@@ -325,7 +325,7 @@ static void wrappers_stack(void **state) {
     assert_ok(spad_wrapper_log(&log, &faulty, &text.sink, NULL, NULL, &error), &error);
     const spad_memory memory = spad_wrapper_memory(log);
 
-    spad_block a, b, c;
+    spad_allocation a, b, c;
     assert_ok(spad_memory_alloc(&a, &memory, 900, 64, &error), &error);
     assert_int_equal(spad_memory_alloc(&b, &memory, 101, 1, &error), SPAD_ERR_NO_FIT);
     assert_string_equal(error.message, "101 B are above the limit: 100 of 1000 B are left; free "
@@ -373,7 +373,7 @@ static void wrappers_refuse_nonsense(void **state) {
     (void)state;
     spad_error error;
     spad_wrapper *w;
-    spad_block block = {.handle = 1};
+    spad_allocation block = {.handle = 1};
     const spad_memory none = {0};
     source s;
     source_init(&s);
@@ -395,7 +395,7 @@ static spad_status scenario(const spad_host *host, void *payload) {
     source *s = payload;
     spad_pool *pool;
     spad_wrapper *w;
-    spad_block blocks[3];
+    spad_allocation blocks[3];
     const spad_pool_options options = {.grow_bytes = 4096, .initial_bytes = 64, .host = host};
     spad_status status = spad_pool_create(&pool, &s->memory, &options, NULL);
     if (status != SPAD_OK) return status;
@@ -430,17 +430,17 @@ enum { THREADS = 4, SLOTS = 64 };
 typedef struct shared {
     spad_pool *pool;
     pthread_mutex_t mutex;
-    spad_block slots[SLOTS];
+    spad_allocation slots[SLOTS];
     int64_t operations; /* of each thread */
     uint64_t next_seed;
     int64_t refused;
 } shared;
 
-static unsigned char pattern_of(const spad_block *block) {
+static unsigned char pattern_of(const spad_allocation *block) {
     return (unsigned char)(block->handle >> 32 ^ block->handle ^ (uint64_t)block->address >> 6);
 }
 
-static void verify_and_free(spad_pool *pool, const spad_block *block) {
+static void verify_and_free(spad_pool *pool, const spad_allocation *block) {
     const unsigned char *bytes = (const unsigned char *)(uintptr_t)block->address;
     for (int64_t i = 0; i < block->bytes; i++) {
         if (bytes[i] != pattern_of(block)) abort(); /* cmocka's asserts are for one thread */
@@ -454,7 +454,7 @@ static void *stress(void *payload) {
     spad__random random = {s->next_seed++};
     pthread_mutex_unlock(&s->mutex);
     for (int64_t i = 0; i < s->operations; i++) {
-        spad_block block = {0};
+        spad_allocation block = {0};
         const int64_t bytes = (int64_t)spad__random_below(&random, 32)
                               << spad__random_below(&random, 8);
         const int64_t align = INT64_C(1) << spad__random_below(&random, i % 16 == 0 ? 12 : 7);
@@ -464,7 +464,7 @@ static void *stress(void *payload) {
         }
         const uint64_t slot = spad__random_below(&random, SLOTS);
         pthread_mutex_lock(&s->mutex);
-        const spad_block old = s->slots[slot];
+        const spad_allocation old = s->slots[slot];
         s->refused += block.handle == 0;
         s->slots[slot] = block;
         pthread_mutex_unlock(&s->mutex);
@@ -512,7 +512,7 @@ static void threads_keep_out_of_each_others_blocks(void **state) {
 /* Two threads free the same block: exactly one succeeds. */
 typedef struct race {
     spad_pool *pool;
-    spad_block blocks[256];
+    spad_allocation blocks[256];
     pthread_barrier_t barrier;
 } race;
 

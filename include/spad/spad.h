@@ -32,6 +32,7 @@
 #include "spad/device.h"
 #include "spad/buffer.h"
 #include "spad/stream.h"
+#include "spad/torch.h"
 /* clang-format on */
 
 #include "spad/plan.h"

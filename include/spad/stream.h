@@ -36,6 +36,9 @@ SPAD_API spad_status spad_stream_open(spad_stream *out, spad_device *device, spa
 SPAD_API spad_status spad_stream_wrap(spad_stream *out, spad_device *device, void *native,
                                       spad_error *error);
 
+/** The driver's stream. */
+SPAD_API spad_status spad_stream_native(void **out, spad_stream stream, spad_error *error);
+
 /** Waits for the stream and closes it. SPAD_ERR_STALE: closed before. */
 SPAD_API spad_status spad_stream_close(spad_stream stream, spad_error *error);
 

@@ -84,6 +84,13 @@ spad_status spad_stream_wrap(spad_stream *out, spad_device *device, void *native
     return open_stream(out, device, true, native, error);
 }
 
+spad_status spad_stream_native(void **out, spad_stream stream, spad_error *error) {
+    const spad__stream_record *record = spad__stream_find(stream, error);
+    *out = record != NULL ? record->native : NULL;
+    if (record == NULL) return stream.device == NULL ? SPAD_ERR_ARGUMENT : SPAD_ERR_STALE;
+    return SPAD_OK;
+}
+
 spad_status spad_stream_wait(spad_stream stream, spad_error *error) {
     const spad__stream_record *record = spad__stream_find(stream, error);
     if (record == NULL) return stream.device == NULL ? SPAD_ERR_ARGUMENT : SPAD_ERR_STALE;

@@ -561,35 +561,6 @@ static void test_limits(void **unused) {
 
 /* ---- the schedule ------------------------------------------------------------------------ */
 
-static void test_schedule(void **unused) {
-    (void)unused;
-    spad_kernel *kernel = parse_with(RING "agent p { wait c >= 1; simt late reads x[0] }\n"
-                                          "agent q { tma early writes x[0] signals c }\n",
-                                     NULL);
-    spad_check check = {.host = spad__host_or_default(NULL)};
-    const spad_check_options options = {.event_limit = 100};
-    spad__run run = {.kernel = kernel, .options = &options, .check = &check};
-    spad__schedule schedule;
-    spad_error error;
-    assert_ok(spad__order_schedule(&schedule, &run, &error), &error);
-    assert_null(schedule.events.gap);
-    assert_false(schedule.stuck);
-    const char *order[2] = {NULL, NULL};
-    size_t count = 0;
-    for (size_t i = 0; i < schedule.starts.count; i++) {
-        const spad__event *event = &schedule.events.items.items[schedule.starts.items[i]];
-        if (event->kind != SPAD_WALK_OPERATION) continue;
-        assert_true(count < 2);
-        order[count++] = spad_kernel_get_statement(kernel, (size_t)event->statement)->name;
-    }
-    assert_int_equal(count, 2);
-    assert_string_equal(order[0], "early");
-    assert_string_equal(order[1], "late");
-    assert_int_equal(schedule.starts.count, schedule.events.items.count);
-    spad__schedule_free(&schedule);
-    spad_kernel_destroy(kernel);
-}
-
 /* ---- memory ------------------------------------------------------------------------------ */
 
 static spad_status check_scenario(const spad_host *host, void *payload) {
@@ -649,7 +620,6 @@ int main(void) {
         cmocka_unit_test(test_placed_bytes),
         cmocka_unit_test(test_implicit_kernels_have_no_order),
         cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_schedule),
         cmocka_unit_test(test_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -79,6 +79,48 @@ bool cli_read(cli_text *out, const char *path, cli_limit mebibytes);
 /* The name of an input in messages: "<stdin>" for "-". */
 const char *cli_input_name(const char *path);
 
+/* ---- reports --------------------------------------------------------------------- */
+
+/* The options with which every command that has a picture writes it. */
+typedef struct cli_pictures {
+    const char *html;
+    const char *svg;
+    const char *trace;
+    const char *data;
+    const char *snapshot;
+    bool text;
+} cli_pictures;
+
+/* Rows for a table of options. */
+#define CLI_PICTURE_OPTIONS(pictures)                                                             \
+    {.name = "--report", .value = &(pictures).html}, {.name = "--svg", .value = &(pictures).svg}, \
+        {.name = "--trace", .value = &(pictures).trace},                                          \
+        {.name = "--data", .value = &(pictures).data},                                            \
+        {.name = "--snapshot", .value = &(pictures).snapshot}, {                                  \
+        .name = "--text", .flag = &(pictures).text                                                \
+    }
+
+/* Lines for the usage of a command. */
+#define CLI_PICTURE_USAGE                                                               \
+    "  --report OUT.html         a page with maps, curves, findings; opens from disk\n" \
+    "  --svg OUT.svg             the picture alone, to print\n"                         \
+    "  --text                    a map of letters on stdout\n"                          \
+    "  --trace OUT.json          for Perfetto and chrome://tracing\n"                   \
+    "  --data OUT.json           the report as data (docs/schema)\n"                    \
+    "  --snapshot OUT.pickle     for PyTorch's memory_viz page\n"
+
+/* Was any of them asked for? */
+bool cli_wants_pictures(const cli_pictures *pictures);
+
+/* Writes those that were asked for; "-" is stdout. */
+cli_exit cli_write_pictures(const cli_pictures *pictures, const spad_report *report);
+
+/* Opens a file to write, or stdout for "-", calls write(sink, ctx, error), and closes it. */
+cli_exit cli_write_file(const char *path,
+                        spad_status (*write)(const spad_sink *sink, const void *ctx,
+                                             spad_error *error),
+                        const void *ctx);
+
 /* ---- JSON ------------------------------------------------------------------------ */
 
 /* A list of documents that the library writes one by one, each indented. */

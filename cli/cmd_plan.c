@@ -17,6 +17,7 @@ typedef struct plan_words {
     const char *seed;
     const char *threads;
     const char *output;
+    cli_pictures pictures;
     bool minimize;
     bool json;
     bool progress;
@@ -152,8 +153,43 @@ static bool write_plan(const spad_plan *plan, const spad_plan_result *result, co
     return fine;
 }
 
+/* The plan as a report, on the memory of the chip or on one made up for it. */
+static cli_exit draw(const spad_plan *plan, const spad_plan_result *result, const plan_words *words,
+                     const char *file) {
+    const spad_space made_up = {.name = "memory",
+                                .about = "",
+                                .lanes = spad_plan_lanes(plan),
+                                .bytes = spad_plan_capacity(plan),
+                                .alignment = 1,
+                                .granule = 1};
+    const spad_target plain = {
+        .name = "plan", .about = "", .family = "host", .space_count = 1, .spaces = &made_up};
+    const spad_target *target = &plain;
+    size_t space = 0;
+    spad_report *report = NULL;
+    spad_error error;
+    spad_status status = SPAD_OK;
+    if (words->target != NULL) {
+        status = spad_target_find(&target, words->target, &error);
+        if (status == SPAD_OK) status = spad_target_space(&space, target, words->space, &error);
+    }
+    const spad_report_options options = {.title = file, .time_unit = "time"};
+    if (status == SPAD_OK) status = spad_report_create(&report, target, &options, &error);
+    if (status == SPAD_OK && result->places != NULL)
+        status = spad_report_add_plan(report, plan, result->places, space, &error);
+    char note[160];
+    snprintf(note, sizeof note, "%s: height %lld B, no plan is lower than %lld B",
+             spad_plan_verdict_name(result->verdict),
+             result->places != NULL ? (long long)result->height : -1LL, (long long)result->bound);
+    if (status == SPAD_OK) status = spad_report_add_note(report, note, &error);
+    const cli_exit exit =
+        status == SPAD_OK ? cli_write_pictures(&words->pictures, report) : cli_fail(&error);
+    spad_report_destroy(report);
+    return exit;
+}
+
 static cli_exit show(const spad_plan *plan, const spad_plan_result *result, const plan_words *words,
-                     const cli_text *text) {
+                     const cli_text *text, const char *file) {
     spad_error error;
     spad_plan_reason *reason = NULL;
     const bool fits = result->verdict == SPAD_PLAN_OPTIMAL || result->verdict == SPAD_PLAN_FEASIBLE;
@@ -168,17 +204,20 @@ static cli_exit show(const spad_plan *plan, const spad_plan_result *result, cons
                                    ? spad_plan_write_json(plan, result, reason, &sink, &error)
                                    : spad_plan_write_text(plan, result, reason, &sink, &error);
     spad_plan_reason_destroy(reason);
-    return status == SPAD_OK ? exit : cli_fail(&error);
+    if (status != SPAD_OK) return cli_fail(&error);
+    if (!cli_wants_pictures(&words->pictures)) return exit;
+    const cli_exit drawn = draw(plan, result, words, file);
+    return drawn == CLI_FINE ? exit : drawn;
 }
 
-static cli_exit solve(spad_plan *plan, plan_words *words, const cli_text *text) {
+static cli_exit solve(spad_plan *plan, plan_words *words, const cli_text *text, const char *file) {
     spad_plan_options options = {.seed = 1};
     spad_plan_result *result;
     spad_error error;
     if (!read_options(&options, plan, words)) return CLI_USAGE;
     if (spad_plan_solve(&result, plan, &options, &error) != SPAD_OK) return cli_fail(&error);
     if (words->progress) fputc('\n', stderr);
-    const cli_exit exit = show(plan, result, words, text);
+    const cli_exit exit = show(plan, result, words, text, file);
     spad_plan_result_destroy(result);
     return exit;
 }
@@ -194,6 +233,7 @@ static cli_exit run_plan(const cli_command *command, int count, char **arguments
                                   {.name = "--threads", .value = &words.threads},
                                   {.name = "-o", .value = &words.output},
                                   {.name = "--output", .value = &words.output},
+                                  CLI_PICTURE_OPTIONS(words.pictures),
                                   {.name = "--json", .flag = &words.json},
                                   {.name = "--progress=json", .flag = &words.progress_json},
                                   {.name = "--progress", .flag = &words.progress},
@@ -212,8 +252,9 @@ static cli_exit run_plan(const cli_command *command, int count, char **arguments
         free(text.bytes);
         return cli_fail(&error);
     }
-    exit = build(plan, &words, &text, cli_input_name(arguments[0]));
-    if (exit == CLI_FINE) exit = solve(plan, &words, &text);
+    const char *file = cli_input_name(arguments[0]);
+    exit = build(plan, &words, &text, file);
+    if (exit == CLI_FINE) exit = solve(plan, &words, &text, file);
     spad_plan_destroy(plan);
     free(text.bytes);
     return exit;
@@ -234,7 +275,7 @@ const cli_command cli_plan = {
              "  --timeout SECONDS         stop then, with the best plan so far\n"
              "  --seed N, --threads N     one thread and one seed always give the same plan\n"
              "  -o, --output OUT.csv      the rows of FILE with the column offset (and lane)\n"
-             "  --json                    the result as JSON\n"
+             "  --json                    the result as JSON\n" CLI_PICTURE_USAGE
              "  --progress[=json]         how far it is, on stderr\n"
              "\n"
              "exit status: 0 it fits, 1 it does not fit or was not found in time, 2 bad input,\n"

@@ -29,5 +29,6 @@
 /* clang-format on */
 
 #include "spad/plan.h"
+#include "spad/report.h"
 
 #endif

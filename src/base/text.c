@@ -129,9 +129,10 @@ static void json_before(spad__json *json) {
         return;
     }
     if (json->depth == 0) return;
-    if (json->has_item[json->depth]) spad__out_string(json->out, ",");
+    const bool first = !json->has_item[json->depth];
     json->has_item[json->depth] = true;
-    json_new_line(json);
+    if (!first) spad__out_string(json->out, json->flat > 0 ? ", " : ",");
+    if (json->flat == 0) json_new_line(json);
 }
 
 void spad__json_open(spad__json *json, char bracket) {
@@ -144,8 +145,18 @@ void spad__json_open(spad__json *json, char bracket) {
 void spad__json_close(spad__json *json, char bracket) {
     const bool has_items = json->has_item[json->depth];
     json->depth--;
-    if (has_items) json_new_line(json);
+    if (has_items && json->flat == 0) json_new_line(json);
     spad__out_bytes(json->out, &bracket, 1);
+}
+
+void spad__json_open_flat(spad__json *json, char bracket) {
+    spad__json_open(json, bracket);
+    json->flat++;
+}
+
+void spad__json_close_flat(spad__json *json, char bracket) {
+    spad__json_close(json, bracket);
+    json->flat--;
 }
 
 static void json_escape(spad__out *out, const char *text) {
@@ -171,6 +182,13 @@ void spad__json_string(spad__json *json, const char *text) {
 void spad__json_int(spad__json *json, int64_t value) {
     json_before(json);
     spad__out_format(json->out, "%lld", (long long)value);
+}
+
+void spad__json_thousandths(spad__json *json, int64_t value) {
+    const uint64_t size = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    json_before(json);
+    spad__out_format(json->out, "%s%llu.%03u", value < 0 ? "-" : "",
+                     (unsigned long long)(size / 1000), (unsigned)(size % 1000));
 }
 
 void spad__json_bool(spad__json *json, bool value) {

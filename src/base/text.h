@@ -43,15 +43,20 @@ typedef struct spad__json {
     spad__out *out;
     int depth;
     bool after_key;
+    int flat;          /* open containers that stand on one line */
     bool has_item[32]; /* per depth: something was written before */
 } spad__json;
 
 void spad__json_start(spad__json *json, spad__out *out);
 void spad__json_open(spad__json *json, char bracket);  /* '{' or '[' */
 void spad__json_close(spad__json *json, char bracket); /* '}' or ']' */
+/* The same for a container that is written on one line with all it holds. */
+void spad__json_open_flat(spad__json *json, char bracket);
+void spad__json_close_flat(spad__json *json, char bracket);
 void spad__json_key(spad__json *json, const char *key);
 void spad__json_string(spad__json *json, const char *text); /* NULL: null */
 void spad__json_int(spad__json *json, int64_t value);
+void spad__json_thousandths(spad__json *json, int64_t value); /* 1500: 1.500 */
 void spad__json_bool(spad__json *json, bool value);
 void spad__json_end(spad__json *json); /* the last newline */
 /* key and value in one */

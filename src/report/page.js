@@ -855,7 +855,7 @@
     const title = clean(s.title) + (comparing ? (s.part === 0 ? "  before: " : "  after: ") + clean(s.report.title) : "");
     const section = element("section", { class: "space" }, element("div", { class: "head" }, element("h2", {}, shorten(title, 160)), facts));
     byId("charts").append(section);
-    const tall = comparing || spaces.length > 2 ? 230 : 330;
+    const tall = comparing || spaces.length > 2 ? 240 : spaces.length > 1 ? 330 : 420;
     addChart("map", section, tall, drawMap, { space: s, top: 4, plot: tall - 8 });
     addChart("live", section, 76, drawLive, { space: s });
     s.readout = element("div", { class: "readout" });

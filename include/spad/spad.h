@@ -26,6 +26,7 @@
 #include "spad/kernel.h"
 #include "spad/walk.h"
 #include "spad/check.h"
+#include "spad/layout.h"
 /* clang-format on */
 
 #include "spad/plan.h"

@@ -31,12 +31,15 @@ struct spad_check {
     spad_check_counts counts;
 };
 
+typedef struct spad__watches spad__watches;
+
 typedef struct spad__run {
     const spad_kernel *kernel;
     const spad_check_options *options; /* limits are filled in */
     spad_check *check;
     /* Set by a part that could not look at everything: why. The verdict is then unknown. */
     const char *gap;
+    spad__watches *watches; /* what is to be told about loops: prove.h; NULL: nothing */
 } spad__run;
 
 /* Adds a finding about a statement (-1: none) and another one. Fills in the place of the
@@ -44,6 +47,9 @@ typedef struct spad__run {
  * the same statements again only counts. SPAD_ERR_HOST_MEMORY. */
 spad_status spad__add_finding(spad__run *run, spad_finding *finding, int64_t statement,
                               int64_t other, spad_error *error);
+
+/* Was that found before? Then it is counted. For parts that would have to describe it first. */
+bool spad__count_finding(spad__run *run, spad_finding_code code, int64_t statement, int64_t other);
 
 /* The parts. Each returns SPAD_OK whatever it finds. */
 spad_status spad__check_rules(spad__run *run, spad_error *error);

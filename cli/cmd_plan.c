@@ -162,8 +162,11 @@ static cli_exit draw(const spad_plan *plan, const spad_plan_result *result, cons
                                 .bytes = spad_plan_capacity(plan),
                                 .alignment = 1,
                                 .granule = 1};
-    const spad_target plain = {
-        .name = "plan", .about = "buffers with known lifetimes", .family = "host", .space_count = 1, .spaces = &made_up};
+    const spad_target plain = {.name = "plan",
+                               .about = "buffers with known lifetimes",
+                               .family = "host",
+                               .space_count = 1,
+                               .spaces = &made_up};
     const spad_target *target = &plain;
     size_t space = 0;
     spad_report *report = NULL;

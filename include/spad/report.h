@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "spad/finding.h"
+#include "spad/layout.h"
 #include "spad/plan.h"
 #include "spad/target.h"
 #include "spad/trace.h"
@@ -81,6 +82,19 @@ SPAD_API spad_status spad_report_add_trace(spad_report *report, const spad_trace
 SPAD_API spad_status spad_report_add_plan(spad_report *report, const spad_plan *plan,
                                           const spad_plan_place *places, size_t space,
                                           spad_error *error);
+
+/** Events of a kernel that are drawn if nothing else is said. */
+#define SPAD_REPORT_EVENTS INT64_C(20000)
+
+/**
+ * Adds the tiles of a kernel at the places of its layout, each from the first operation that
+ * touches it to the last, and the operations as bars on the rows of their engines. Time is the
+ * number of the event in a walk of at most event_limit events (0: SPAD_REPORT_EVENTS; a note
+ * says if there are more). The order of agents is open: what they touch is drawn slot by slot,
+ * from the fork to the join. Statuses of spad_walk_next; SPAD_ERR_ARGUMENT: another target.
+ */
+SPAD_API spad_status spad_report_add_layout(spad_report *report, const spad_layout *layout,
+                                            int64_t event_limit, spad_error *error);
 
 /** Something that happens on a row of the timeline: an operation on its engine, a scope. */
 typedef struct spad_report_bar {

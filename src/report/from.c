@@ -15,19 +15,12 @@
 
 /* ---- taking back ----------------------------------------------------------------------- */
 
-typedef struct state {
-    size_t boxes;
-    size_t bars;
-    size_t rows;
-    int64_t total_bytes;
-} state;
-
-static state state_of(const spad_report *report) {
-    return (state){report->boxes.count, report->bars.count, report->rows.count,
-                   report->total_bytes};
+spad__mark spad__report_mark(const spad_report *report) {
+    return (spad__mark){report->boxes.count, report->bars.count, report->rows.count,
+                        report->total_bytes};
 }
 
-static void restore(spad_report *report, state before) {
+void spad__report_restore(spad_report *report, spad__mark before) {
     report->boxes.count = before.boxes;
     report->bars.count = before.bars;
     report->rows.count = before.rows;
@@ -93,7 +86,7 @@ spad_status spad_report_add_trace(spad_report *report, const spad_trace *trace, 
         return spad__fail(error, SPAD_ERR_ARGUMENT, "the trace is of another target than '%s'",
                           report->target->name);
     }
-    const state before = state_of(report);
+    const spad__mark before = spad__report_mark(report);
     spad_status status = SPAD_OK;
     for (size_t i = 0; status == SPAD_OK && i < spad_trace_tensor_count(trace); i++) {
         status = add_tensor(report, trace, spad_trace_tensor(trace, i), error);
@@ -101,7 +94,7 @@ spad_status spad_report_add_trace(spad_report *report, const spad_trace *trace, 
     for (size_t i = 0; status == SPAD_OK && i < spad_trace_scope_count(trace); i++) {
         status = add_scope(report, trace, spad_trace_scope(trace, i), error);
     }
-    if (status != SPAD_OK) restore(report, before);
+    if (status != SPAD_OK) spad__report_restore(report, before);
     return status;
 }
 
@@ -123,8 +116,7 @@ static void join_aliases(size_t *parents, bool *shares, const spad_plan *plan) {
     }
 }
 
-/* The first number that is no family of the report. */
-static int64_t next_family(const spad_report *report) {
+int64_t spad__next_family(const spad_report *report) {
     int64_t next = 0;
     for (size_t i = 0; i < report->boxes.count; i++) {
         next = spad__max(next, report->boxes.items[i].family + 1);
@@ -172,8 +164,8 @@ spad_status spad_report_add_plan(spad_report *report, const spad_plan *plan,
         return spad__fail_host_memory(error);
     }
     join_aliases(parents, shares, plan);
-    const state before = state_of(report);
-    const int64_t family = next_family(report);
+    const spad__mark before = spad__report_mark(report);
+    const int64_t family = spad__next_family(report);
     spad_status status = SPAD_OK;
     for (size_t i = 0; status == SPAD_OK && i < count; i++) {
         const spad_plan_buffer *buffer = &plan->buffers.items[i];
@@ -187,6 +179,6 @@ spad_status spad_report_add_plan(spad_report *report, const spad_plan *plan,
     }
     spad__free(&report->host, parents, count * sizeof *parents);
     spad__free(&report->host, shares, count * sizeof *shares);
-    if (status != SPAD_OK) restore(report, before);
+    if (status != SPAD_OK) spad__report_restore(report, before);
     return status;
 }

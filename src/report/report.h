@@ -40,6 +40,20 @@ struct spad_report {
     SPAD_ARRAY(spad_finding) findings;
 };
 
+/* How much there is, to take back what a failed call added. */
+typedef struct spad__mark {
+    size_t boxes;
+    size_t bars;
+    size_t rows;
+    int64_t total_bytes;
+} spad__mark;
+
+spad__mark spad__report_mark(const spad_report *report);
+void spad__report_restore(spad_report *report, spad__mark before);
+
+/* The first number that is no family of the report. */
+int64_t spad__next_family(const spad_report *report);
+
 /* Does the box take part in the map? */
 bool spad__is_drawn(const spad_report_box *box);
 

@@ -13,7 +13,7 @@
 #include "plan/problem.h"
 #include "report/report.h"
 
-/* ---- taking back ----------------------------------------------------------------------- */
+/* ---- taking back -------------------------------------------------------------------- */
 
 spad__mark spad__report_mark(const spad_report *report) {
     return (spad__mark){report->boxes.count, report->bars.count, report->rows.count,
@@ -27,7 +27,7 @@ void spad__report_restore(spad_report *report, spad__mark before) {
     report->total_bytes = before.total_bytes;
 }
 
-/* ---- trace ------------------------------------------------------------------------------ */
+/* ---- trace -------------------------------------------------------------------------- */
 
 /* Bytes per lane beyond what shape and type need; 0 where that is not known. */
 static int64_t padding_of(const spad_tensor *tensor, const spad_space *space) {
@@ -98,7 +98,7 @@ spad_status spad_report_add_trace(spad_report *report, const spad_trace *trace, 
     return status;
 }
 
-/* ---- plan -------------------------------------------------------------------------------- */
+/* ---- plan --------------------------------------------------------------------------- */
 
 static size_t find_root(size_t *parents, size_t i) {
     while (parents[i] != i) i = parents[i] = parents[parents[i]];

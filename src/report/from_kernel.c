@@ -74,8 +74,7 @@ static bool grow(tile_table *table, const spad_host *host) {
     return true;
 }
 
-/* ---- one walk
- * ------------------------------------------------------------------------------------ */
+/* ---- one walk ----------------------------------------------------------------------- */
 
 typedef struct drawer {
     spad_report *report;
@@ -217,8 +216,7 @@ static spad_status walk_kernel(drawer *d, int64_t limit, bool *cut, spad_error *
     return status;
 }
 
-/* ---- barriers in memory
- * ------------------------------------------------------------------------------ */
+/* ---- barriers in memory ------------------------------------------------------------- */
 
 static spad_status add_barrier(drawer *d, const spad_layout_buffer *buffer, size_t space,
                                int64_t end, spad_error *error) {
@@ -255,8 +253,7 @@ static spad_status add_barriers(drawer *d, spad_error *error) {
     return SPAD_OK;
 }
 
-/* ---- the whole
- * ----------------------------------------------------------------------------------------- */
+/* ---- the whole ---------------------------------------------------------------------- */
 
 spad_status spad_report_add_layout(spad_report *report, const spad_layout *layout,
                                    int64_t event_limit, spad_error *error) {

@@ -64,8 +64,49 @@ static void write_key_string(spad__out *out, const char *key, const char *text) 
     spad__out_string(out, ",");
 }
 
-/* ---- boxes
- * --------------------------------------------------------------------------------------- */
+/* Row i of one column of a table. */
+typedef int64_t (*get_cell)(const void *ctx, size_t i, int what);
+
+/* One column: a number if it is the same in all rows, else differences from row to row,
+ * where a run of equal ones is written [difference, times]. */
+static void write_column(spad__out *out, const char *name, size_t count, get_cell get,
+                         const void *ctx, int what) {
+    const int64_t first = count > 0 ? get(ctx, 0, what) : 0;
+    bool same = true;
+    for (size_t i = 1; i < count && same; i++) same = get(ctx, i, what) == first;
+    spad__out_format(out, ",\"%s\":", name);
+    if (same) {
+        write_number(out, first);
+        return;
+    }
+    uint64_t before = 0;
+    for (size_t i = 0; i < count;) {
+        const uint64_t value = (uint64_t)get(ctx, i, what);
+        const uint64_t difference = value - before;
+        size_t run = 1;
+        before = value;
+        while (i + run < count && (uint64_t)get(ctx, i + run, what) - before == difference) {
+            before += difference;
+            run++;
+        }
+        spad__out_string(out, i == 0 ? "[" : ",");
+        if (run > 2) {
+            spad__out_string(out, "[");
+            write_number(out, (int64_t)difference);
+            spad__out_string(out, ",");
+            write_number(out, (int64_t)run);
+            spad__out_string(out, "]");
+        } else {
+            write_number(out, (int64_t)difference);
+            if (run == 2) spad__out_string(out, ",");
+            if (run == 2) write_number(out, (int64_t)difference);
+        }
+        i += run;
+    }
+    spad__out_string(out, "]");
+}
+
+/* ---- boxes -------------------------------------------------------------------------- */
 
 typedef enum column {
     NUMBER,
@@ -96,11 +137,20 @@ static const char *const column_names[COLUMNS] = {
     [SLOTS] = "slots",     [FAMILY] = "family", [LINE] = "line",       [OPEN] = "open",
     [PARTNER] = "partner", [STATE] = "state"};
 
+/* Strings of a report, by their numbers. */
+typedef struct texts {
+    const spad_report *report;
+    spad__names strings;
+    int64_t *names; /* per box */
+    int64_t *forms; /* per box: shape and type */
+    int64_t *bar_names;
+    int64_t *bar_waits;
+} texts;
+
 typedef struct sheet {
     const spad__page_part *part;
     const spad__view *view;
-    const int64_t *names; /* per box of the report: its string */
-    const int64_t *forms; /* and that of its shape and type */
+    const texts *texts;
 } sheet;
 
 static int64_t cell(const sheet *s, size_t i, column what) {
@@ -109,7 +159,7 @@ static int64_t cell(const sheet *s, size_t i, column what) {
     const spad_report_box *box = &p->report->boxes.items[number];
     switch (what) {
     case NUMBER: return (int64_t)number;
-    case NAME: return s->names[number];
+    case NAME: return s->texts->names[number];
     case BEGIN: return box->begin;
     case LENGTH: return box->end - box->begin;
     case BYTE: return spad__is_drawn(box) ? box->rect.byte : -1;
@@ -117,7 +167,7 @@ static int64_t cell(const sheet *s, size_t i, column what) {
     case LANE: return box->rect.lane;
     case LANES: return box->rect.lanes;
     case MODE: return (int64_t)box->mode;
-    case FORM: return s->forms[number];
+    case FORM: return s->texts->forms[number];
     case PADDING: return box->padding;
     case SLOT: return box->slot;
     case SLOTS: return box->slots;
@@ -131,43 +181,8 @@ static int64_t cell(const sheet *s, size_t i, column what) {
     return 0;
 }
 
-/* One column: a number if it is the same in all boxes, else differences from box to box,
- * where a run of equal ones is written [difference, times]. */
-static void write_column(spad__out *out, const sheet *s, column what) {
-    const size_t count = s->view->facts.boxes;
-    const int64_t first = cell(s, 0, what);
-    bool same = true;
-    for (size_t i = 1; i < count && same; i++) same = cell(s, i, what) == first;
-    spad__out_format(out, ",\"%s\":", column_names[what]);
-    if (same) {
-        write_number(out, first);
-        return;
-    }
-    uint64_t before = 0;
-    for (size_t i = 0; i < count;) {
-        const uint64_t value = (uint64_t)cell(s, i, what);
-        const uint64_t difference = value - before;
-        uint64_t last = value;
-        size_t run = 1;
-        while (i + run < count && (uint64_t)cell(s, i + run, what) - last == difference) {
-            last += difference;
-            run++;
-        }
-        spad__out_string(out, i == 0 ? "[" : ",");
-        if (run > 2) spad__out_string(out, "[");
-        write_number(out, (int64_t)difference);
-        if (run > 2) {
-            spad__out_string(out, ",");
-            write_number(out, (int64_t)run);
-            spad__out_string(out, "]");
-            before = last;
-            i += run;
-        } else {
-            before = value;
-            i++;
-        }
-    }
-    spad__out_string(out, "]");
+static int64_t box_cell(const void *ctx, size_t i, int what) {
+    return cell(ctx, i, (column)what);
 }
 
 static void write_view(spad__out *out, const sheet *s) {
@@ -205,39 +220,61 @@ static void write_view(spad__out *out, const sheet *s) {
     spad__out_string(out, "],\n\"boxes\":{");
     spad__out_string(out, "\"count\":");
     write_number(out, (int64_t)facts->boxes);
-    for (int c = 0; c < COLUMNS; c++) write_column(out, s, (column)c);
+    for (int c = 0; c < COLUMNS; c++) {
+        write_column(out, column_names[c], facts->boxes, box_cell, s, c);
+    }
     spad__out_string(out, "}}");
 }
 
-/* ---- the rest
- * ------------------------------------------------------------------------------------- */
+/* ---- the rest ----------------------------------------------------------------------- */
 
-static void write_bars(spad__out *out, const spad_report *report) {
+typedef enum bar_column {
+    BAR_ROW,
+    BAR_BEGIN,
+    BAR_LENGTH,
+    BAR_WAIT,
+    BAR_CRITICAL,
+    BAR_LINE,
+    BAR_NAME,
+    BAR_FOR,
+    BAR_COLUMNS
+} bar_column;
+
+static const char *const bar_names[BAR_COLUMNS] = {
+    [BAR_ROW] = "row",           [BAR_BEGIN] = "begin",
+    [BAR_LENGTH] = "length",     [BAR_WAIT] = "wait",
+    [BAR_CRITICAL] = "critical", [BAR_LINE] = "line",
+    [BAR_NAME] = "name",         [BAR_FOR] = "for"};
+
+static int64_t bar_cell(const void *ctx, size_t i, int what) {
+    const texts *t = ctx;
+    const spad__bar *item = &t->report->bars.items[i];
+    switch ((bar_column)what) {
+    case BAR_ROW: return (int64_t)item->row;
+    case BAR_BEGIN: return item->bar.begin;
+    case BAR_LENGTH: return item->bar.end - item->bar.begin;
+    case BAR_WAIT: return item->bar.begin - item->bar.ready;
+    case BAR_CRITICAL: return item->bar.critical;
+    case BAR_LINE: return item->bar.line;
+    case BAR_NAME: return t->bar_names[i];
+    case BAR_FOR: return t->bar_waits[i];
+    case BAR_COLUMNS: break;
+    }
+    return 0;
+}
+
+static void write_bars(spad__out *out, const texts *t) {
     spad__out_string(out, "\"rows\":[");
-    for (size_t i = 0; i < report->rows.count; i++) {
+    for (size_t i = 0; i < t->report->rows.count; i++) {
         if (i > 0) spad__out_string(out, ",");
-        spad__out_script_string(out, report->rows.items[i]);
+        spad__out_script_string(out, t->report->rows.items[i]);
     }
-    spad__out_string(out, "],\n\"bars\":[");
-    for (size_t i = 0; i < report->bars.count; i++) {
-        const spad_report_bar *bar = &report->bars.items[i].bar;
-        spad__out_string(out, i > 0 ? ",[" : "[");
-        const int64_t numbers[] = {(int64_t)report->bars.items[i].row,
-                                   bar->begin,
-                                   bar->end,
-                                   bar->ready,
-                                   bar->critical,
-                                   bar->line};
-        for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++) {
-            write_number(out, numbers[k]);
-            spad__out_string(out, ",");
-        }
-        spad__out_script_string(out, bar->name);
-        spad__out_string(out, ",");
-        spad__out_script_string(out, bar->wait);
-        spad__out_string(out, "]");
+    spad__out_string(out, "],\n\"bars\":{\"count\":");
+    write_number(out, (int64_t)t->report->bars.count);
+    for (int c = 0; c < BAR_COLUMNS; c++) {
+        write_column(out, bar_names[c], t->report->bars.count, bar_cell, t, c);
     }
-    spad__out_string(out, "],\n");
+    spad__out_string(out, "},\n");
 }
 
 static void write_finding(spad__out *out, const spad_finding *finding) {
@@ -276,19 +313,23 @@ static int64_t form_number(spad__names *strings, const spad_report_box *box) {
     return string_number(strings, text);
 }
 
-static bool number_texts(spad__names *strings, const spad_report *report, int64_t *names,
-                         int64_t *forms) {
+static bool number_texts(texts *t) {
+    const spad_report *report = t->report;
     bool fine = true;
     for (size_t i = 0; i < report->boxes.count && fine; i++) {
-        names[i] = string_number(strings, report->boxes.items[i].name);
-        forms[i] = form_number(strings, &report->boxes.items[i]);
-        fine = names[i] >= 0 && forms[i] >= 0;
+        t->names[i] = string_number(&t->strings, report->boxes.items[i].name);
+        t->forms[i] = form_number(&t->strings, &report->boxes.items[i]);
+        fine = t->names[i] >= 0 && t->forms[i] >= 0;
+    }
+    for (size_t i = 0; i < report->bars.count && fine; i++) {
+        t->bar_names[i] = string_number(&t->strings, report->bars.items[i].bar.name);
+        t->bar_waits[i] = string_number(&t->strings, report->bars.items[i].bar.wait);
+        fine = t->bar_names[i] >= 0 && t->bar_waits[i] >= 0;
     }
     return fine;
 }
 
-static void write_report(spad__out *out, const spad__page_part *part, const spad__names *strings,
-                         const int64_t *names, const int64_t *forms) {
+static void write_report(spad__out *out, const spad__page_part *part, const texts *t) {
     const spad__picture *p = part->picture;
     const spad_report *report = p->report;
     spad__out_string(out, "{");
@@ -304,7 +345,7 @@ static void write_report(spad__out *out, const spad__page_part *part, const spad
         spad__out_script_string(out, report->notes[i]);
     }
     spad__out_string(out, "],\n");
-    write_bars(out, report);
+    write_bars(out, t);
     spad__out_string(out, "\"findings\":[");
     for (size_t i = 0; i < report->findings.count; i++) {
         if (i > 0) spad__out_string(out, ",\n");
@@ -315,33 +356,33 @@ static void write_report(spad__out *out, const spad__page_part *part, const spad
     write_key_string(out, "source", report->source);
     spad__out_string(out, "\n\"spaces\":[");
     for (size_t i = 0; i < p->view_count; i++) {
-        const sheet s = {part, &p->views[i], names, forms};
+        const sheet s = {part, &p->views[i], t};
         if (i > 0) spad__out_string(out, ",\n");
         write_view(out, &s);
     }
     spad__out_string(out, "],\n");
-    write_strings(out, strings);
+    write_strings(out, &t->strings);
     spad__out_string(out, "}");
 }
 
 static spad_status write_part(spad__out *out, const spad__page_part *part, spad_error *error) {
     const spad_report *report = part->picture->report;
-    const size_t size = (report->boxes.count + 1) * sizeof(int64_t);
-    spad__names strings;
-    spad__names_init(&strings, &report->host);
-    int64_t *names = spad__new(&report->host, size);
-    int64_t *forms = spad__new(&report->host, size);
-    const bool fine =
-        names != NULL && forms != NULL && number_texts(&strings, report, names, forms);
-    if (fine) write_report(out, part, &strings, names, forms);
-    spad__free(&report->host, names, size);
-    spad__free(&report->host, forms, size);
-    spad__names_free(&strings);
+    spad__arena arena = {.host = report->host};
+    texts t = {.report = report};
+    spad__names_init(&t.strings, &report->host);
+    t.names = spad__arena_new(&arena, (report->boxes.count + 1) * sizeof *t.names);
+    t.forms = spad__arena_new(&arena, (report->boxes.count + 1) * sizeof *t.forms);
+    t.bar_names = spad__arena_new(&arena, (report->bars.count + 1) * sizeof *t.bar_names);
+    t.bar_waits = spad__arena_new(&arena, (report->bars.count + 1) * sizeof *t.bar_waits);
+    const bool fine = t.names != NULL && t.forms != NULL && t.bar_names != NULL &&
+                      t.bar_waits != NULL && number_texts(&t);
+    if (fine) write_report(out, part, &t);
+    spad__arena_free(&arena);
+    spad__names_free(&t.strings);
     return fine ? SPAD_OK : spad__fail_host_memory(error);
 }
 
-/* ---- the page
- * ---------------------------------------------------------------------------------------- */
+/* ---- the page ----------------------------------------------------------------------- */
 
 static void write_modes(spad__out *out) {
     spad__out_string(out, "\"modes\":[");

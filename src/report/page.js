@@ -67,11 +67,15 @@
 
   const stem = (name) => { const at = name.search(/[[#]/); return at > 0 ? name.slice(0, at) : name; };
 
+  const encoder = new TextEncoder(), hues = new Map();
   function hueOf(name) { // the same as in the library: FNV-1a of the UTF-8 bytes
+    const key = stem(name || "(unnamed)");
+    if (hues.has(key)) return hues.get(key);
     let hash = 2166136261;
-    for (const byte of new TextEncoder().encode(stem(name || "(unnamed)"))) hash = Math.imul(hash ^ byte, 16777619);
+    for (const byte of encoder.encode(key)) hash = Math.imul(hash ^ byte, 16777619);
     hash ^= hash >>> 15;
-    return (hash >>> 0) % 360;
+    hues.set(key, (hash >>> 0) % 360);
+    return hues.get(key);
   }
 
   // A space of the page: facts as they came, and a typed array per property of its boxes.
@@ -82,18 +86,29 @@
     space.end = new Float64Array(n);
     space.hue = new Int16Array(n);
     space.index = new Map();
-    const hues = new Map();
     for (let i = 0; i < n; i++) {
       space.end[i] = space.begin[i] + space.length[i];
       space.index.set(space.number[i], i);
-      if (!hues.has(space.name[i])) hues.set(space.name[i], hueOf(report.strings[space.name[i]]));
-      space.hue[i] = hues.get(space.name[i]);
+      space.hue[i] = hueOf(report.strings[space.name[i]]);
     }
     return space;
   }
 
+  // Bars of the timeline: [row, begin, end, ready, critical, line, name, waited for].
+  function readBars(report) {
+    const { count, ...raw } = report.bars, c = {};
+    for (const [key, value] of Object.entries(raw)) c[key] = readColumn(value, count);
+    const bars = [];
+    for (let i = 0; i < count; i++) {
+      bars.push([c.row[i], c.begin[i], c.begin[i] + c.length[i], c.begin[i] - c.wait[i], c.critical[i], c.line[i],
+        report.strings[c.name[i]], report.strings[c.for[i]]]);
+    }
+    return bars;
+  }
+
   const spaces = [];
   reports.forEach((report, part) => {
+    report.bars = readBars(report);
     report.spaces.forEach((raw) => spaces.push(readSpace(report, raw, part)));
   });
   // The two sides of a space stand below each other.
@@ -867,7 +882,10 @@
     byId("charts").append(section);
     addChart("timeline", section, report.rows.length * ROW + 22, drawTimeline, { report, top: 2 });
     const key = (style, text) => { const i = element("i"); i.style.cssText = style; return element("span", {}, i, text); };
-    section.append(element("div", { class: "legend" }, key("border-bottom:3px solid var(--bad)", "on the critical path"), key("background:repeating-linear-gradient(45deg,var(--warn) 0 1px,transparent 1px 4px);height:5px", "waits")));
+    const legend_ = element("div", { class: "legend" });
+    if (report.bars.some((bar) => bar[4])) legend_.append(key("border-bottom:3px solid var(--bad)", "on the critical path"));
+    if (report.bars.some((bar) => bar[3] < bar[1])) legend_.append(key("background:repeating-linear-gradient(45deg,var(--warn) 0 1px,transparent 1px 4px);height:5px", "waits"));
+    section.append(legend_);
   }
   function buildLegend() {
     const key = (colour, text) => { const i = element("i"); i.style.background = colour; return element("span", {}, i, text); };

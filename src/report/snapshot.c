@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "report/report.h"
 
-/* ---- pickle ---------------------------------------------------------------------------------- */
+/* ---- pickle ------------------------------------------------------------------------- */
 
 enum {
     PROTO = 0x80,
@@ -194,8 +194,7 @@ static void put_segment(spad__out *out, const device *d) {
     put_byte(out, APPEND);
 }
 
-/* ---- the whole
- * ------------------------------------------------------------------------------------- */
+/* ---- the whole ---------------------------------------------------------------------- */
 
 static device device_of(const spad__picture *p, size_t view) {
     const spad_report_space *facts = &p->views[view].facts;

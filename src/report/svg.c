@@ -107,8 +107,7 @@ static void open_text(spad__out *out, const char *class, const char *anchor, int
     spad__out_string(out, ">");
 }
 
-/* ---- the map
- * -------------------------------------------------------------------------------------- */
+/* ---- the map ------------------------------------------------------------------------ */
 
 static void write_caption(drawing *d) {
     const spad_report_space *facts = &d->view->facts;
@@ -227,8 +226,7 @@ static void write_boxes(const drawing *d) {
     spad__out_format(d->out, "%lld boxes too small to draw</text>\n", (long long)hidden);
 }
 
-/* ---- live bytes
- * ----------------------------------------------------------------------------------- */
+/* ---- live bytes --------------------------------------------------------------------- */
 
 static void write_curve(const drawing *d) {
     const spad__view *view = d->view;
@@ -272,8 +270,7 @@ static void write_time_axis(const drawing *d) {
     }
 }
 
-/* ---- the timeline
- * ---------------------------------------------------------------------------------- */
+/* ---- the timeline ------------------------------------------------------------------- */
 
 static void write_bar(const drawing *d, const spad__bar *item) {
     const spad_report_bar *bar = &item->bar;
@@ -313,8 +310,7 @@ static void write_timeline(drawing *d) {
     write_time_axis(d);
 }
 
-/* ---- the whole
- * ---------------------------------------------------------------------------------------- */
+/* ---- the whole ---------------------------------------------------------------------- */
 
 static void write_view(drawing *d) {
     const spad_report_space *facts = &d->view->facts;

@@ -4,8 +4,9 @@
  * the right, 80 columns wide.
  *
  * Boxes of one stem ("x" of "x[3]") have one letter; its case changes from box to
- * box, so that the copies of a ring can be told apart. A box fills at least one
- * cell, large ones are painted first, '#' is a cell of a conflict. O(n x cells).
+ * box, so that the copies of a ring can be told apart. Borders are rounded to the
+ * nearest cell and a box fills at least one, but large ones are painted last, so a cell
+ * shows the box that has most of it. '#' is a cell of a conflict. O(n x cells).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +46,7 @@ static const spad_report_box *box_at(const map *m, size_t i) {
     return &m->picture->report->boxes.items[m->picture->order[m->view->first + i]];
 }
 
-/* ---- stems ----------------------------------------------------------------------------------- */
+/* ---- stems -------------------------------------------------------------------------- */
 
 typedef struct named {
     const char *name;
@@ -125,7 +126,7 @@ typedef struct area {
 static int compare_areas(const void *left, const void *right) {
     const area *a = left;
     const area *b = right;
-    if (a->size != b->size) return a->size > b->size ? -1 : 1;
+    if (a->size != b->size) return a->size < b->size ? -1 : 1;
     return (a->index > b->index) - (a->index < b->index);
 }
 
@@ -134,11 +135,11 @@ static char letter_of(size_t which, int64_t number) {
     return (char)((number % 2 == 0 ? 'a' : 'A') + (int)which);
 }
 
-/* Cells [*from, *to) of `cells` that [begin, end) of a span touches; at least one. */
+/* The cells [*from, *to) of `cells` nearest to [begin, end) of a span; at least one. */
 static void cells_of(int64_t *from, int64_t *to, int64_t begin, int64_t end, int64_t span,
                      int64_t cells) {
-    *from = spad__scale(begin, span, cells);
-    *to = spad__scale(end, span, cells);
+    *from = (spad__scale(begin, span, 2 * cells) + 1) / 2;
+    *to = (spad__scale(end, span, 2 * cells) + 1) / 2;
     if (*from >= cells) *from = cells - 1;
     if (*to <= *from) *to = *from + 1;
 }
@@ -192,8 +193,7 @@ static void paint(map *m, area *areas, int64_t *counts) {
     }
 }
 
-/* ---- writing
- * -------------------------------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------------------ */
 
 /* part / whole in tenths of a per cent. */
 static void out_share(spad__out *out, int64_t part, int64_t whole) {

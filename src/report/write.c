@@ -15,7 +15,7 @@ int64_t spad__scale(int64_t value, int64_t span, int64_t pixels) {
     return span > 0 ? value * pixels / span : 0;
 }
 
-/* ---- boxes -------------------------------------------------------------------------------- */
+/* ---- boxes -------------------------------------------------------------------------- */
 
 const char *spad__box_label(const spad_report_box *box) {
     return box->name != NULL && *box->name != '\0' ? box->name : "(unnamed)";
@@ -36,7 +36,7 @@ int spad__box_hue(const spad_report_box *box) {
     return (int)(hash % 360);
 }
 
-/* ---- text of the user ---------------------------------------------------------------------- */
+/* ---- text of the user --------------------------------------------------------------- */
 
 /* The code point of a well-formed character of `size` bytes. */
 static uint32_t decode(const char *text, size_t size) {
@@ -125,7 +125,7 @@ void spad__out_script_string(spad__out *out, const char *text) {
     spad__out_string(out, "\"");
 }
 
-/* ---- numbers -------------------------------------------------------------------------------- */
+/* ---- numbers ------------------------------------------------------------------------ */
 
 void spad__out_bytes_short(spad__out *out, int64_t bytes) {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};

@@ -31,5 +31,6 @@
 
 #include "spad/plan.h"
 #include "spad/report.h"
+#include "spad/emit.h"
 
 #endif

@@ -243,6 +243,21 @@ size_t spad__utf8_length(const char *text, size_t length) {
     return size;
 }
 
+uint32_t spad__utf8_decode(const char *text, size_t size) {
+    static const unsigned char masks[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
+    const unsigned char *b = (const unsigned char *)text;
+    uint32_t code = b[0] & masks[size];
+    for (size_t i = 1; i < size; i++) code = code << 6 | (b[i] & 0x3Fu);
+    return code;
+}
+
+bool spad__is_hidden(uint32_t code) {
+    return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0xAD || code == 0x61C ||
+           (code >= 0x200B && code <= 0x200F) || (code >= 0x2028 && code <= 0x202E) ||
+           (code >= 0x2060 && code <= 0x206F) || code == 0xFEFF || code == 0xFFFE ||
+           code == 0xFFFF || (code >= 0xE0000 && code <= 0xE0FFF);
+}
+
 /* ---- close matches ---------------------------------------------------------- */
 
 enum { NEAREST_WORD_MAX = 40 };

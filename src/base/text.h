@@ -72,6 +72,11 @@ static inline char spad__lower(char c) {
 /* ---- UTF-8 ---------------------------------------------------------------- */
 /* Bytes of the well-formed character at text, or 0 for a bad one; length > 0. */
 size_t spad__utf8_length(const char *text, size_t length);
+/* The code point of a well-formed character of that many bytes. */
+uint32_t spad__utf8_decode(const char *text, size_t size);
+/* Does the character do something instead of being seen? Controls, marks of direction,
+ * joiners, line separators, and what XML forbids. */
+bool spad__is_hidden(uint32_t code);
 
 /* ---- close matches -------------------------------------------------------- */
 /* Collects the names nearest to a word (edit distance, letter case ignored). */

@@ -38,29 +38,11 @@ int spad__box_hue(const spad_report_box *box) {
 
 /* ---- text of the user --------------------------------------------------------------- */
 
-/* The code point of a well-formed character of `size` bytes. */
-static uint32_t decode(const char *text, size_t size) {
-    const unsigned char *b = (const unsigned char *)text;
-    static const unsigned char masks[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
-    uint32_t code = b[0] & masks[size];
-    for (size_t i = 1; i < size; i++) code = code << 6 | (b[i] & 0x3Fu);
-    return code;
-}
-
-/* Characters that do something instead of being seen: controls, marks of direction, joiners,
- * line separators, and what XML forbids. */
-static bool is_hidden(uint32_t code) {
-    return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0xAD || code == 0x61C ||
-           (code >= 0x200B && code <= 0x200F) || (code >= 0x2028 && code <= 0x202E) ||
-           (code >= 0x2060 && code <= 0x206F) || code == 0xFEFF || code == 0xFFFE ||
-           code == 0xFFFF || (code >= 0xE0000 && code <= 0xE0FFF);
-}
-
 /* The bytes of the next character, or 0 if it must not be shown; *size: how many to skip. */
 static size_t next_shown(const char *text, size_t length, size_t *size) {
     const size_t bytes = spad__utf8_length(text, length);
     *size = bytes > 0 ? bytes : 1;
-    return bytes > 0 && !is_hidden(decode(text, bytes)) ? bytes : 0;
+    return bytes > 0 && !spad__is_hidden(spad__utf8_decode(text, bytes)) ? bytes : 0;
 }
 
 /* Characters of a text. */
@@ -110,7 +92,7 @@ void spad__out_script_string(spad__out *out, const char *text) {
     while (length > 0) {
         const unsigned char c = (unsigned char)*text;
         size_t size = spad__utf8_length(text, length);
-        const uint32_t code = size > 0 ? decode(text, size) : 0xFFFD;
+        const uint32_t code = size > 0 ? spad__utf8_decode(text, size) : 0xFFFD;
         if (c == '"' || c == '\\')
             spad__out_format(out, "\\%c", c);
         else if (c < 0x20 || c == 0x7F || c == '<' || c == '>' || c == '&' || size == 0 ||

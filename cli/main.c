@@ -9,6 +9,8 @@
 
 static const cli_command *const commands[] = {
     &cli_plan,
+    &cli_fit,
+    &cli_check,
     &cli_targets,
 };
 

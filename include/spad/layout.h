@@ -114,6 +114,27 @@ SPAD_API const spad_layout_space *spad_layout_get_space(const spad_layout *layou
 SPAD_API size_t spad_layout_buffer_count(const spad_layout *layout);
 SPAD_API const spad_layout_buffer *spad_layout_get_buffer(const spad_layout *layout, size_t number);
 
+/* ---- showing it ------------------------------------------------------------------ */
+
+/** "fits, no layout is lower" and so on. Static storage. */
+SPAD_API const char *spad_layout_verdict_phrase(spad_plan_verdict verdict);
+
+/** Writes a line per space, then what is needed at its peak. */
+SPAD_API spad_status spad_layout_write_text(const spad_layout *layout, const spad_sink *sink,
+                                            spad_error *error);
+
+/** Writes a table per space: a line per tensor with copies, bytes, padding and place. */
+SPAD_API spad_status spad_layout_write_table(const spad_layout *layout, const spad_sink *sink,
+                                             spad_error *error);
+
+/** Writes everything as JSON. */
+SPAD_API spad_status spad_layout_write_json(const spad_layout *layout, const spad_sink *sink,
+                                            spad_error *error);
+
+/** Writes a row per place: space, tensor, slot, lane, lanes, byte, bytes, begin, end. */
+SPAD_API spad_status spad_layout_write_csv(const spad_layout *layout, const spad_sink *sink,
+                                           spad_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -27,6 +27,7 @@
 #include "spad/walk.h"
 #include "spad/check.h"
 #include "spad/layout.h"
+#include "spad/fit.h"
 /* clang-format on */
 
 #include "spad/plan.h"

@@ -6,6 +6,7 @@
 #include "base/source.h"
 #include "base/text.h"
 #include "check/check.h"
+#include "kernel/kernel.h"
 
 /* ---- text --------------------------------------------------------------------------------- */
 
@@ -107,16 +108,6 @@ static void json_finding(spad__json *json, const spad_finding *f) {
     spad__json_close(json, '}');
 }
 
-static void json_params(spad__json *json, const spad_kernel *kernel) {
-    spad__json_key(json, "params");
-    spad__json_open(json, '{');
-    for (size_t i = 0; i < spad_kernel_param_count(kernel); i++) {
-        const spad_kernel_param *param = spad_kernel_get_param(kernel, i);
-        spad__json_key_int(json, param->name, param->value);
-    }
-    spad__json_close(json, '}');
-}
-
 spad_status spad_check_write_json(const spad_check *check, const spad_kernel *kernel,
                                   const spad_sink *sink, spad_error *error) {
     const spad_check_counts *counts = &check->counts;
@@ -125,10 +116,7 @@ spad_status spad_check_write_json(const spad_check *check, const spad_kernel *ke
     spad__out_start(&out, sink);
     spad__json_start(&json, &out);
     spad__json_open(&json, '{');
-    spad__json_key_string(&json, "kernel", spad_kernel_name(kernel));
-    spad__json_key_string(&json, "file", spad_kernel_file(kernel));
-    spad__json_key_string(&json, "target", spad_kernel_target(kernel)->name);
-    json_params(&json, kernel);
+    spad__json_kernel(&json, kernel);
     spad__json_key_string(&json, "verdict", spad_verdict_name(check->verdict));
     spad__json_key_string(&json, "reason", check->reason);
     spad__json_key_int(&json, "errors", counts->errors);

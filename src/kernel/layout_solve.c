@@ -283,30 +283,32 @@ static bool fits(spad_plan_verdict verdict) {
     return verdict == SPAD_PLAN_OPTIMAL || verdict == SPAD_PLAN_FEASIBLE;
 }
 
-/* Rings as a whole, and slot by slot where that may lie lower. */
+/* Rings as a whole, and slot by slot where that may lie lower. If it does not, rings stay whole,
+ * with what is known about all layouts. */
 static spad_status find_answer(spad_layout *layout, const spad__layout_space *space, answer *best,
                                spad_error *error) {
+    const size_t first = space->row.first_buffer;
     spad_status status = ask(layout, space, true, best, error);
     if (status != SPAD_OK) return status;
     spad_plan_result *whole = best->result;
     if (whole->verdict == SPAD_PLAN_OPTIMAL && whole->height <= whole->peak_load) return SPAD_OK;
-    answer apart;
-    status = ask(layout, space, false, &apart, error);
-    if (status != SPAD_OK) {
-        drop_answer(best);
-        return status;
-    }
-    if (apart.planned == best->planned || !fits(whole->verdict) ||
-        apart.result->height < whole->height) {
-        drop_answer(best);
+    status = list_planned(layout, space->row.space, first, false, error);
+    if (status == SPAD_OK && layout->buffers.count - first == best->planned) return SPAD_OK;
+    answer apart = {0};
+    if (status == SPAD_OK) status = ask(layout, space, false, &apart, error);
+    if (status == SPAD_OK && apart.result->height < whole->height) {
+        const answer higher = *best;
         *best = apart;
-        return SPAD_OK;
+        apart = higher;
+    } else if (status == SPAD_OK) {
+        whole->bound = apart.result->bound;
+        if (!fits(whole->verdict)) whole->verdict = apart.result->verdict;
+        if (fits(whole->verdict) && whole->height > whole->bound) {
+            whole->verdict = SPAD_PLAN_FEASIBLE;
+        }
+        status = list_planned(layout, space->row.space, first, true, error);
     }
-    /* no lower: rings stay whole, with the bound for all layouts */
-    whole->bound = apart.result->bound;
-    whole->verdict = whole->height == whole->bound ? SPAD_PLAN_OPTIMAL : SPAD_PLAN_FEASIBLE;
     drop_answer(&apart);
-    status = list_planned(layout, space->row.space, space->row.first_buffer, true, error);
     if (status != SPAD_OK) drop_answer(best);
     return status;
 }

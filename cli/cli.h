@@ -29,6 +29,8 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_check;
+extern const cli_command cli_diff;
+extern const cli_command cli_emit;
 extern const cli_command cli_fit;
 extern const cli_command cli_plan;
 extern const cli_command cli_targets;
@@ -143,6 +145,51 @@ bool cli_is_kernel(const char *path, const cli_text *text);
 /* cli_read_kernel for a text that was read; it goes over to the kernel, also on a fault. */
 cli_exit cli_parse_kernel(cli_kernel *out, const char *path, cli_text text,
                           const cli_kernel_words *words);
+
+/* ---- places ---------------------------------------------------------------------- */
+
+/* What the command line says about a file that is to be placed. */
+typedef struct cli_plan_words {
+    cli_kernel_words kernel;
+    const char *capacity;
+    const char *space;
+} cli_plan_words;
+
+#define CLI_PLAN_OPTIONS(plan_words)                               \
+    CLI_KERNEL_OPTIONS((plan_words).kernel),                       \
+        {.name = "--capacity", .value = &(plan_words).capacity}, { \
+        .name = "--space", .value = &(plan_words).space            \
+    }
+
+#define CLI_PLAN_USAGE                                                                    \
+    CLI_KERNEL_USAGE                                                                      \
+    "  --target T --space S      for a CSV file: capacity, lanes and rules of a memory\n" \
+    "  --capacity N              for a CSV file: bytes per lane\n"
+
+/* A memory for a CSV file that names none. */
+typedef struct cli_made_up {
+    spad_space space;
+    spad_target target;
+} cli_made_up;
+
+void cli_make_up_target(cli_made_up *out, const spad_plan *plan);
+
+/* A file with places: a kernel and its layout, or a plan and its result. Do not copy. */
+typedef struct cli_places {
+    const spad_target *target;
+    bool fits;
+    cli_kernel kernel;
+    spad_layout *layout; /* NULL: a CSV file */
+    spad_plan *plan;
+    spad_plan_result *result;
+    size_t space; /* of the plan */
+    spad_target *owned;
+    cli_made_up made_up;
+} cli_places;
+
+/* Reads and places. That it does not fit is no failure: see `fits`. */
+cli_exit cli_find_places(cli_places *out, const char *path, const cli_plan_words *words);
+void cli_free_places(cli_places *places);
 
 /* ---- reports --------------------------------------------------------------------- */
 

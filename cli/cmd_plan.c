@@ -123,18 +123,9 @@ static bool write_plan(const spad_plan *plan, const spad_plan_result *result, co
 /* The plan as a report, on the memory of the chip or on one made up for it. */
 static cli_exit draw(const spad_plan *plan, const spad_plan_result *result, const plan_words *words,
                      const char *file) {
-    const spad_space made_up = {.name = "memory",
-                                .about = "",
-                                .lanes = spad_plan_lanes(plan),
-                                .bytes = spad_plan_capacity(plan),
-                                .alignment = 1,
-                                .granule = 1};
-    const spad_target plain = {.name = "plan",
-                               .about = "buffers with known lifetimes",
-                               .family = "host",
-                               .space_count = 1,
-                               .spaces = &made_up};
-    const spad_target *target = &plain;
+    cli_made_up made_up;
+    cli_make_up_target(&made_up, plan);
+    const spad_target *target = &made_up.target;
     size_t space = 0;
     spad_report *report = NULL;
     spad_error error;

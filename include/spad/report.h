@@ -91,7 +91,9 @@ SPAD_API spad_status spad_report_add_plan(spad_report *report, const spad_plan *
  * touches it to the last, and the operations as bars on the rows of their engines. Time is the
  * number of the event in a walk of at most event_limit events (0: SPAD_REPORT_EVENTS; a note
  * says if there are more). The order of agents is open: what they touch is drawn slot by slot,
- * from the fork to the join. Statuses of spad_walk_next; SPAD_ERR_ARGUMENT: another target.
+ * from the fork to the join. Of a layout that does not fit, buffers are drawn over the
+ * statements of the kernel, with the planner's best plan above the limit; time is then the
+ * number of a statement. Statuses of spad_walk_next; SPAD_ERR_ARGUMENT: another target.
  */
 SPAD_API spad_status spad_report_add_layout(spad_report *report, const spad_layout *layout,
                                             int64_t event_limit, spad_error *error);

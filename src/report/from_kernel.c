@@ -253,6 +253,55 @@ static spad_status add_barriers(drawer *d, spad_error *error) {
     return SPAD_OK;
 }
 
+/* ---- a layout that does not fit ----------------------------------------------------- */
+
+/* The slots of one buffer. Those of the planner lie where its best plan has them, above what
+ * there is. */
+static spad_status add_buffer(drawer *d, const spad_layout_space *space, size_t number,
+                              spad_error *error) {
+    const spad_layout_buffer *buffer =
+        spad_layout_get_buffer(d->layout, space->first_buffer + number);
+    spad_rect rect = buffer->rect;
+    if (number < space->planned_count && space->result != NULL && space->result->places != NULL) {
+        rect.byte = space->result->places[number].offset;
+        rect.lane = space->result->places[number].lane;
+    }
+    spad_status status = SPAD_OK;
+    for (int64_t s = 0; s < buffer->slots && status == SPAD_OK; s++) {
+        char name[160];
+        snprintf(name, sizeof name, buffer->slots > 1 ? "%.100s[%" PRId64 "]" : "%.100s",
+                 buffer->name, buffer->slot + s);
+        spad_report_box box = {.name = name,
+                               .mode = buffer->mode,
+                               .space = space->space,
+                               .rect = rect,
+                               .begin = buffer->begin,
+                               .end = buffer->end,
+                               .slot = s,
+                               .slots = buffer->slots > 1 ? buffer->slots : 0,
+                               .family = SPAD_NO_FAMILY};
+        if (buffer->tensor >= 0) {
+            box.line = spad_kernel_get_tensor(d->kernel, (size_t)buffer->tensor)->place.line;
+        }
+        if (rect.byte != SPAD_NO_BYTE) box.rect.byte = rect.byte + s * buffer->stride;
+        if (box.begin < box.end) status = spad_report_add_box(d->report, &box, error);
+    }
+    return status;
+}
+
+/* All buffers over the statements of the kernel. */
+static spad_status add_buffers(drawer *d, spad_error *error) {
+    spad_status status = SPAD_OK;
+    d->report->time_unit = "statement";
+    for (size_t k = 0; k < spad_layout_space_count(d->layout); k++) {
+        const spad_layout_space *space = spad_layout_get_space(d->layout, k);
+        for (size_t i = 0; i < space->buffer_count && status == SPAD_OK; i++) {
+            status = add_buffer(d, space, i, error);
+        }
+    }
+    return status;
+}
+
 /* ---- the whole ---------------------------------------------------------------------- */
 
 spad_status spad_report_add_layout(spad_report *report, const spad_layout *layout,
@@ -272,8 +321,12 @@ spad_status spad_report_add_layout(spad_report *report, const spad_layout *layou
     const spad__mark before = spad__report_mark(report);
     bool cut = false;
     spad_status status = find_aliases(&d) ? SPAD_OK : spad__fail_host_memory(error);
-    if (status == SPAD_OK) status = walk_kernel(&d, event_limit, &cut, error);
-    if (status == SPAD_OK) status = add_barriers(&d, error);
+    if (status == SPAD_OK && !spad_layout_fits(layout)) {
+        status = add_buffers(&d, error);
+    } else if (status == SPAD_OK) {
+        status = walk_kernel(&d, event_limit, &cut, error);
+        if (status == SPAD_OK) status = add_barriers(&d, error);
+    }
     if (status == SPAD_OK && cut && report->note_count < SPAD__NOTES) {
         char note[96];
         snprintf(note, sizeof note, "the first %" PRId64 " events are drawn", event_limit);

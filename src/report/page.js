@@ -7,7 +7,7 @@
 //   view      the time axis (one for all charts) and the address axis of each space
 //   draw      maps, live bytes, timeline: canvases, redrawn as a whole in a frame
 //   ask       what is under the pointer, what is alive at a time, where is room
-//   panels    peak, findings, changes, source, boxes
+//   panels    peak, findings, conflicts, changes, boxes, and the source below them
 //   input     pointer, wheel, keys
 "use strict";
 (() => {
@@ -560,7 +560,7 @@
     if (placed(s, i)) rows.push(["bytes", addressText(s.byte[i]) + " to " + addressText(s.byte[i] + s.bytes[i])]);
     else rows.push(["bytes", "no address"]);
     if (s.laneCount > 1) rows.push(["lanes", plain(s.lane[i]) + " to " + plain(s.lane[i] + s.lanes[i])]);
-    rows.push(["alive", plain(s.begin[i]) + " to " + plain(s.end[i]) + (s.open[i] & 1 ? " and on" : "") + " (" + plain(s.length[i]) + " " + axis.unit + ")"]);
+    rows.push(["alive", plain(s.begin[i]) + " to " + plain(s.end[i]) + (s.open[i] & 1 ? " and on" : "") + ", for " + plain(s.length[i])]);
     rows.push(["placed by", data.modes[s.mode[i]]]);
     if (s.slots[i] > 0) rows.push(["copy", plain(s.slot[i]) + " of " + plain(s.slots[i])]);
     rows.push(["waste", s.padding[i] > 0 ? bothBytes(s.padding[i]) + ", " + percent(s.padding[i], s.bytes[i]) : "none"]);
@@ -571,7 +571,7 @@
     return [element("div", { class: "name" }, shorten(nameOf(s, i), 400)), element("div", { class: "muted" }, clean(where)), factsList(rows)];
   }
   function barCard(report, bar) {
-    const rows = [["on", clean(report.rows[bar[0]])], ["runs", plain(bar[1]) + " to " + plain(bar[2]) + " (" + plain(bar[2] - bar[1]) + " " + axis.unit + ")"]];
+    const rows = [["on", clean(report.rows[bar[0]])], ["runs", plain(bar[1]) + " to " + plain(bar[2]) + ", for " + plain(bar[2] - bar[1])]];
     if (bar[3] < bar[1]) rows.push(["waited", plain(bar[1] - bar[3]) + " " + axis.unit + (bar[7] ? " for " + clean(bar[7]) : "")]);
     if (bar[4]) rows.push(["critical", "on the critical path"]);
     if (bar[5] > 0) rows.push(["line", plain(bar[5])]);
@@ -735,6 +735,27 @@
     return [list];
   }
 
+  // The box of the other side with the same name, by its turn among those of that name.
+  function counterpart(s, i) {
+    const other = spaces.find((o) => o.title === s.title && o.part !== s.part), name = s.report.strings[s.name[i]];
+    if (!other) return -1;
+    let turn = 0;
+    for (let k = 0; k < i; k++) if (s.report.strings[s.name[k]] === name) turn++;
+    for (let k = 0; k < other.n; k++) if (other.report.strings[other.name[k]] === name && turn-- === 0) return k;
+    return -1;
+  }
+  function changeText(s, i) {
+    const now = bytesText(s.bytes[i]) + (placed(s, i) ? " at " + addressText(s.byte[i]) : "");
+    const j = s.state[i] & (GONE | NEW) ? -1 : counterpart(s, i);
+    if (j < 0) return now;
+    const o = spaces.find((x) => x.title === s.title && x.part !== s.part);
+    const parts = [];
+    if (s.state[i] & MOVED) parts.push(addressText(o.byte[j]) + " \u2192 " + addressText(s.byte[i]) + (o.lane[j] !== s.lane[i] ? ", lane " + o.lane[j] + " \u2192 " + s.lane[i] : ""));
+    if (s.state[i] & SIZED) parts.push(bytesText(o.bytes[j]) + " \u2192 " + bytesText(s.bytes[i]));
+    if (s.state[i] & TIMED) parts.push(plain(o.begin[j]) + "\u2013" + plain(o.end[j]) + " \u2192 " + plain(s.begin[i]) + "\u2013" + plain(s.end[i]));
+    return parts.join(", ");
+  }
+
   function changesPanel() {
     const out = [], table = element("table", {}, element("tr", {}, element("th", {}, "peak"), element("th", { class: "n" }, "before"), element("th", { class: "n" }, "after"), element("th", { class: "n" }, "change")));
     for (const title of new Set(spaces.map((s) => s.title))) {
@@ -751,7 +772,7 @@
       if (++count > 500) continue;
       const words = stateNames.filter(([bit]) => s.state[i] & bit).map(([, word]) => element("span", { class: "tag " + word }, word));
       const text = element("div", { class: "finding-text" }, ...words, element("span", {}, shorten(nameOf(s, i), 80)),
-        element("div", { class: "muted" }, clean(s.title) + ", " + bytesText(s.bytes[i]) + (placed(s, i) ? " at " + addressText(s.byte[i]) : "")));
+        element("div", { class: "muted" }, clean(s.title) + ", " + changeText(s, i)));
       list.append(element("li", {}, element("button", { onclick: () => { pin({ space: s, box: i }); show(state.pinned); } }, text)));
     }
     out.push(element("h3", {}, plain(count) + " boxes changed"), list);
@@ -768,7 +789,7 @@
   }
 
   let sourceLines = [];
-  function sourcePanel() {
+  function buildSource() {
     const out = [];
     sourceLines = [];
     for (const report of reports) {
@@ -783,8 +804,8 @@
       });
       out.push(element("h3", {}, clean(report.file)), pre);
     }
-    markLines(false);
-    return out;
+    byId("source").replaceChildren(...out);
+    byId("source").hidden = out.length === 0;
   }
   function markLines(scroll) {
     for (const entry of sourceLines) {
@@ -795,7 +816,6 @@
   }
   function setLine(line, scroll) {
     state.line = line;
-    if (line > 0 && scroll && state.tab !== "source" && tabs.some((t) => t.id === "source")) openTab("source");
     markLines(scroll !== false);
   }
   function goToLine(line) { setLine(line, true); }
@@ -818,7 +838,6 @@
     { id: "peak", label: "peak", make: peakPanel },
     findingCount > 0 && { id: "findings", label: "findings " + plain(findingCount), make: findingsPanel },
     total("conflicts") > 0 && { id: "conflicts", label: "conflicts " + plain(total("conflicts")), make: conflictsPanel },
-    reports.some((r) => r.source) && { id: "source", label: "source", make: sourcePanel },
     { id: "boxes", label: "boxes " + plain(total("n")), make: boxesPanel },
   ].filter(Boolean);
 
@@ -878,7 +897,8 @@
   }
   function buildTimeline(report) {
     if (report.rows.length === 0) return;
-    const section = element("section", { class: "space" }, element("div", { class: "head" }, element("h2", {}, "timeline")));
+    const which = comparing ? (report === reports[0] ? " before" : " after") : "";
+    const section = element("section", { class: "space" }, element("div", { class: "head" }, element("h2", {}, "timeline" + which)));
     byId("charts").append(section);
     addChart("timeline", section, report.rows.length * ROW + 22, drawTimeline, { report, top: 2 });
     const key = (style, text) => { const i = element("i"); i.style.cssText = style; return element("span", {}, i, text); };
@@ -1054,6 +1074,7 @@
   spaces.forEach(buildSpace);
   if (spaces.length === 0) byId("charts").append(element("p", { class: "muted" }, "nothing was allocated"));
   reports.forEach(buildTimeline);
+  buildSource();
   let legend = buildLegend();
   for (const tab of tabs) {
     const button = element("button", { role: "tab", onclick: () => openTab(tab.id) }, tab.label);

@@ -33,7 +33,9 @@ extern const cli_command cli_diff;
 extern const cli_command cli_emit;
 extern const cli_command cli_fit;
 extern const cli_command cli_plan;
+extern const cli_command cli_sim;
 extern const cli_command cli_targets;
+extern const cli_command cli_tune;
 
 /* ---- options ------------------------------------------------------------------- */
 

@@ -28,6 +28,8 @@
 #include "spad/check.h"
 #include "spad/layout.h"
 #include "spad/fit.h"
+#include "spad/sim.h"
+#include "spad/tune.h"
 /* clang-format on */
 
 #include "spad/plan.h"

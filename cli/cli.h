@@ -229,13 +229,13 @@ bool cli_wants_pictures(const cli_pictures *pictures);
 /* Writes those that were asked for; "-" is stdout. */
 cli_exit cli_write_pictures(const cli_pictures *pictures, const spad_report *report);
 
-/* A kernel as a report: boxes at the places of the layout, findings, source. The check is
- * optional. */
+/* A kernel as a report: boxes at the places of the layout, timeline, findings, source. Check and
+ * simulation are optional. */
 spad_status cli_report_kernel(spad_report **out, const cli_kernel *input, const spad_layout *layout,
-                              const spad_check *check, spad_error *error);
+                              const spad_check *check, const spad_sim *sim, spad_error *error);
 /* Writes the pictures of it that were asked for. */
 cli_exit cli_draw_kernel(const cli_pictures *pictures, const cli_kernel *input,
-                         const spad_layout *layout, const spad_check *check);
+                         const spad_layout *layout, const spad_check *check, const spad_sim *sim);
 
 /* Opens a file to write, or stdout for "-", calls write(sink, ctx, error), and closes it. */
 cli_exit cli_write_file(const char *path,

@@ -46,7 +46,7 @@ static cli_exit run_job(job *j, const check_words *words) {
     }
     status = spad_check_kernel(&j->check, j->input.kernel, &options, &error);
     if (status == SPAD_OK && layout != NULL) {
-        const cli_exit drawn = cli_draw_kernel(&words->pictures, &j->input, layout, j->check);
+        const cli_exit drawn = cli_draw_kernel(&words->pictures, &j->input, layout, j->check, NULL);
         if (drawn != CLI_FINE) exit = drawn;
     }
     spad_layout_destroy(layout);

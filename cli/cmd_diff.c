@@ -23,7 +23,7 @@ static spad_status write_html(const spad_sink *sink, const void *diff, spad_erro
 static spad_status make_report(spad_report **out, const cli_places *places, const char *path,
                                spad_error *error) {
     if (places->layout != NULL) {
-        return cli_report_kernel(out, &places->kernel, places->layout, NULL, error);
+        return cli_report_kernel(out, &places->kernel, places->layout, NULL, NULL, error);
     }
     const spad_report_options options = {.title = cli_input_name(path), .time_unit = "time"};
     spad_status status = spad_report_create(out, places->target, &options, error);

@@ -94,14 +94,17 @@ static void make_title(char *field, size_t size, const spad_kernel *kernel) {
 }
 
 spad_status cli_report_kernel(spad_report **out, const cli_kernel *input, const spad_layout *layout,
-                              const spad_check *check, spad_error *error) {
+                              const spad_check *check, const spad_sim *sim, spad_error *error) {
     char title[512];
     make_title(title, sizeof title, input->kernel);
     const spad_report_options options = {.title = title};
     spad_status status =
         spad_report_create(out, spad_kernel_target(input->kernel), &options, error);
     if (status != SPAD_OK) return status;
-    status = spad_report_add_layout(*out, layout, 0, error);
+    status = spad_report_add_layout(*out, layout, sim, 0, error);
+    if (status == SPAD_OK && !spad_layout_fits(layout)) {
+        status = spad_report_add_note(*out, "does not fit", error);
+    }
     if (status == SPAD_OK) {
         status = spad_report_set_source(*out, cli_input_name(input->path), input->text.bytes,
                                         input->text.length, error);
@@ -115,11 +118,11 @@ spad_status cli_report_kernel(spad_report **out, const cli_kernel *input, const 
 }
 
 cli_exit cli_draw_kernel(const cli_pictures *pictures, const cli_kernel *input,
-                         const spad_layout *layout, const spad_check *check) {
+                         const spad_layout *layout, const spad_check *check, const spad_sim *sim) {
     spad_report *report;
     spad_error error;
     if (!cli_wants_pictures(pictures)) return CLI_FINE;
-    if (cli_report_kernel(&report, input, layout, check, &error) != SPAD_OK) {
+    if (cli_report_kernel(&report, input, layout, check, sim, &error) != SPAD_OK) {
         return cli_fail(&error);
     }
     const cli_exit exit = cli_write_pictures(pictures, report);

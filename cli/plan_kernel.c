@@ -95,7 +95,7 @@ cli_exit cli_plan_kernel(const cli_kernel *input, const plan_kernel_words *words
         exit = cli_fail(&error);
     }
     if (exit == CLI_FINE) exit = show(input, layout, check, words);
-    if (exit == CLI_FINE) exit = cli_draw_kernel(&words->pictures, input, layout, check);
+    if (exit == CLI_FINE) exit = cli_draw_kernel(&words->pictures, input, layout, check, NULL);
     const bool right = check != NULL && spad_check_get_counts(check).errors == 0;
     if (exit == CLI_FINE && (!right || !spad_layout_fits(layout))) exit = CLI_FINDINGS;
     spad_check_destroy(check);

@@ -22,6 +22,7 @@
 #include "spad/finding.h"
 #include "spad/layout.h"
 #include "spad/plan.h"
+#include "spad/sim.h"
 #include "spad/target.h"
 #include "spad/trace.h"
 
@@ -88,15 +89,18 @@ SPAD_API spad_status spad_report_add_plan(spad_report *report, const spad_plan *
 
 /**
  * Adds the tiles of a kernel at the places of its layout, each from the first operation that
- * touches it to the last, and the operations as bars on the rows of their engines. Time is the
- * number of the event in a walk of at most event_limit events (0: SPAD_REPORT_EVENTS; a note
- * says if there are more). The order of agents is open: what they touch is drawn slot by slot,
- * from the fork to the join. Of a layout that does not fit, buffers are drawn over the
- * statements of the kernel, with the planner's best plan above the limit; time is then the
- * number of a statement. Statuses of spad_walk_next; SPAD_ERR_ARGUMENT: another target.
+ * touches it to the last, and the operations as bars on the rows of their engines. Time is that
+ * of the simulation, in nanoseconds; with sim == NULL it is the number of the event in the
+ * walk, and because the order of agents is open, what they touch is drawn slot by slot, from
+ * the fork to the join. At most event_limit events are drawn (0: SPAD_REPORT_EVENTS), and
+ * nothing behind repetitions that the simulation has skipped; a note says so. Of a layout that does
+ * not fit, buffers are drawn over the statements of the kernel, with the planner's best plan above
+ * the limit; time is then the number of a statement. Statuses of spad_walk_next; SPAD_ERR_ARGUMENT:
+ * another target.
  */
 SPAD_API spad_status spad_report_add_layout(spad_report *report, const spad_layout *layout,
-                                            int64_t event_limit, spad_error *error);
+                                            const spad_sim *sim, int64_t event_limit,
+                                            spad_error *error);
 
 /** Something that happens on a row of the timeline: an operation on its engine, a scope. */
 typedef struct spad_report_bar {

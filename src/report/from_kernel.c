@@ -4,10 +4,9 @@
  * first operation that touches it to the last, in the bytes of its slot, so the tiles of a
  * ring follow each other in the same bytes, and overlap where a ring is too short.
  *
- * Time is the number of the event in the walk, or, with a simulation, nanoseconds: the
- * k-th operation of an agent in the walk is the k-th row of that agent. Without one,
- * the order between agents is open: what they touch is drawn slot by slot, from the fork
- * to the join.
+ * Time is the number of the event in the walk, or, with a simulation, nanoseconds
+ * (from_sim.c). Without one, the order between agents is open: what they touch is drawn
+ * slot by slot, from the fork to the join.
  *
  * O(events), memory O(boxes). The walk is left at the limit of events, or where the
  * simulation has skipped repetitions; a note says so.
@@ -20,6 +19,7 @@
 #include "base/error.h"
 #include "kernel/kernel.h"
 #include "kernel/place.h"
+#include "report/from_kernel.h"
 #include "report/report.h"
 #include "spad/walk.h"
 
@@ -81,9 +81,10 @@ typedef struct drawer {
     const spad_kernel *kernel;
     const spad_layout *layout;
     tile_table tiles;
-    bool *has_alias; /* per tensor */
-    int64_t family;  /* first one of this kernel */
-    int64_t fork;    /* time; -1: not yet */
+    spad__sim_times *times; /* NULL: time is the number of an event */
+    bool *has_alias;        /* per tensor */
+    int64_t family;         /* first one of this kernel */
+    int64_t fork;           /* time; -1: not yet */
     size_t first_box;
 } drawer;
 
@@ -166,24 +167,49 @@ static spad_status touch(drawer *d, const spad_walk_access *access, bool by_slot
     return SPAD_OK;
 }
 
-static spad_status add_operation(drawer *d, const spad_walk_event *event, spad_error *error) {
-    const spad_statement *s = spad_kernel_get_statement(d->kernel, (size_t)event->statement);
-    const bool by_slot = event->agent > 0;
-    spad_status status = SPAD_OK;
-    for (size_t i = 0; i < event->access_count && status == SPAD_OK; i++) {
-        status = touch(d, &event->accesses[i], by_slot, by_slot ? d->fork : event->time,
-                       event->time + 1, error);
+/* When an operation of the walk runs. */
+typedef struct moment {
+    int64_t begin;
+    int64_t end;
+    bool by_slot; /* begin is that of the agents: their order is open */
+} moment;
+
+/* False: the simulation has left out what comes now. */
+static bool find_moment(const drawer *d, const spad_walk *walk, const spad_walk_event *event,
+                        moment *out) {
+    if (d->times != NULL) {
+        out->by_slot = false;
+        return spad__sim_times_next(d->times, walk, event, &out->begin, &out->end);
     }
-    if (status != SPAD_OK || by_slot || s->engine < 0) return status;
+    out->by_slot = event->agent > 0;
+    out->begin = out->by_slot ? d->fork : event->time;
+    out->end = event->time + 1;
+    return true;
+}
+
+/* An operation on the row of its engine. */
+static spad_status add_bar(drawer *d, const spad_statement *s, const moment *at,
+                           spad_error *error) {
     const spad_report_bar bar = {
         .row = d->report->target->engines[s->engine].name,
         .name = s->name,
-        .begin = event->time,
-        .end = event->time + 1,
-        .ready = event->time,
+        .begin = at->begin,
+        .end = at->end,
+        .ready = at->begin,
         .line = s->place.line,
     };
     return spad_report_add_bar(d->report, &bar, error);
+}
+
+static spad_status add_operation(drawer *d, const spad_walk_event *event, const moment *at,
+                                 spad_error *error) {
+    const spad_statement *s = spad_kernel_get_statement(d->kernel, (size_t)event->statement);
+    spad_status status = SPAD_OK;
+    for (size_t i = 0; i < event->access_count && status == SPAD_OK; i++) {
+        status = touch(d, &event->accesses[i], at->by_slot, at->begin, at->end, error);
+    }
+    const bool has_bar = d->times == NULL && !at->by_slot && s->engine >= 0;
+    return status == SPAD_OK && has_bar ? add_bar(d, s, at, error) : status;
 }
 
 /* What agents touch lives up to the join. */
@@ -207,11 +233,16 @@ static spad_status walk_kernel(drawer *d, int64_t limit, bool *cut, spad_error *
         status = spad_walk_next(&event, walk, error);
         if (status != SPAD_OK) break;
         if (event->kind == SPAD_WALK_FORK) d->fork = event->time;
-        if (event->kind == SPAD_WALK_JOIN) widen(d, event->time);
-        if (event->kind == SPAD_WALK_OPERATION) status = add_operation(d, event, error);
+        if (event->kind == SPAD_WALK_JOIN && d->times == NULL) widen(d, event->time);
+        moment at;
         *cut = event->time >= limit;
+        if (event->kind != SPAD_WALK_OPERATION) continue;
+        if (find_moment(d, walk, event, &at))
+            status = add_operation(d, event, &at, error);
+        else
+            *cut = true;
     } while (status == SPAD_OK && event->kind != SPAD_WALK_END && !*cut);
-    if (status == SPAD_OK && *cut && d->fork >= 0) widen(d, event->time);
+    if (status == SPAD_OK && *cut && d->fork >= 0 && d->times == NULL) widen(d, event->time);
     spad_walk_destroy(walk);
     return status;
 }
@@ -304,8 +335,26 @@ static spad_status add_buffers(drawer *d, spad_error *error) {
 
 /* ---- the whole ---------------------------------------------------------------------- */
 
+/* Tiles of the walk, bars of the simulation if there is one, barriers. */
+static spad_status draw_run(drawer *d, const spad_sim *sim, int64_t limit, bool *cut,
+                            spad_error *error) {
+    spad__sim_times times;
+    spad_status status = SPAD_OK;
+    if (sim != NULL) {
+        d->report->time_unit = "ns";
+        d->times = &times;
+        status = spad__sim_times_start(&times, sim, d->kernel, &d->report->host, error);
+        if (status != SPAD_OK) return status;
+        status = spad__add_sim_bars(d->report, &times, error);
+    }
+    if (status == SPAD_OK) status = walk_kernel(d, limit, cut, error);
+    if (status == SPAD_OK) status = add_barriers(d, error);
+    if (sim != NULL) spad__sim_times_end(&times);
+    return status;
+}
+
 spad_status spad_report_add_layout(spad_report *report, const spad_layout *layout,
-                                   int64_t event_limit, spad_error *error) {
+                                   const spad_sim *sim, int64_t event_limit, spad_error *error) {
     const spad_kernel *kernel = spad_layout_kernel(layout);
     if (spad_kernel_target(kernel) != report->target) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "the kernel is for another target than '%s'",
@@ -321,16 +370,12 @@ spad_status spad_report_add_layout(spad_report *report, const spad_layout *layou
     const spad__mark before = spad__report_mark(report);
     bool cut = false;
     spad_status status = find_aliases(&d) ? SPAD_OK : spad__fail_host_memory(error);
-    if (status == SPAD_OK && !spad_layout_fits(layout)) {
-        status = add_buffers(&d, error);
-    } else if (status == SPAD_OK) {
-        status = walk_kernel(&d, event_limit, &cut, error);
-        if (status == SPAD_OK) status = add_barriers(&d, error);
+    if (status == SPAD_OK) {
+        status = spad_layout_fits(layout) ? draw_run(&d, sim, event_limit, &cut, error)
+                                          : add_buffers(&d, error);
     }
     if (status == SPAD_OK && cut && report->note_count < SPAD__NOTES) {
-        char note[96];
-        snprintf(note, sizeof note, "the first %" PRId64 " events are drawn", event_limit);
-        status = spad_report_add_note(report, note, error);
+        status = spad_report_add_note(report, "only the first part of the run is drawn", error);
     }
     spad__free(&report->host, d.tiles.entries, d.tiles.capacity * sizeof *d.tiles.entries);
     spad__free(&report->host, d.has_alias,

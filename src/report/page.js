@@ -46,6 +46,7 @@
 
   const bothBytes = (n) => (Math.abs(n) < 1024 ? plain(n) + " B" : plain(n) + " B (" + bytesText(n) + ")");
   const percent = (part, whole) => (whole > 0 ? (100 * part / whole).toFixed(1) + "\u00a0%" : "");
+  const timeText = (t) => (axis.unit === "ns" ? plain(t) + " ns" : axis.unit + " " + plain(t));
   const addressText = (n) => {
     if (!state.hex) return plain(n);
     return (n < 0 ? "-" : "") + "0x" + Math.abs(n).toString(16);
@@ -461,11 +462,11 @@
     report.rows.forEach((row, k) => g.fillText(shorten(clean(row), left < 70 ? 8 : 13), left - 8, c.top + k * ROW + 16));
     clipPlot(c, g, c.top, height);
     g.textAlign = "left";
+    g.fillStyle = palette.wait;
+    for (const bar of report.bars) if (bar[3] < bar[1]) g.fillRect(X(c, bar[3]), c.top + bar[0] * ROW + ROW / 2 - 2, X(c, bar[1]) - X(c, bar[3]), 4);
     for (const bar of report.bars) {
       const [x, y, w, h] = barPixels(c, bar);
-      const ready = X(c, bar[3]);
-      if (x + w < left || Math.min(x, ready) > c.width_ - right) continue;
-      if (bar[3] < bar[1]) { g.fillStyle = palette.wait; g.fillRect(ready, y + h / 2 - 2, x - ready, 4); }
+      if (x + w < left || x > c.width_ - right) continue;
       g.fillStyle = fillOf(hueOf(bar[6] || ""), false); g.fillRect(x, y, w, h);
       if (w > 3) { g.strokeStyle = palette.dark ? "#ffffff30" : "#00000030"; g.lineWidth = 1; g.strokeRect(x + 0.5, y + 0.5, w - 1, h - 1); }
       if (bar[4]) { g.fillStyle = palette.bad; g.fillRect(x, y + h - 2.5, w, 2.5); }
@@ -537,7 +538,7 @@
       const t = state.cursor;
       if (t === null) { s.readout.textContent = ""; continue; }
       const m = momentOf(s, t);
-      const parts = [axis.unit + " " + plain(Math.floor(t)), "live " + bothBytes(m.live)];
+      const parts = [timeText(Math.floor(t)), "live " + bothBytes(m.live)];
       if (s.usable > 0) parts.push(percent(m.live, s.usable) + " used");
       parts.push("largest hole " + bytesText(m.hole) + " at " + addressText(m.holeAt));
       if (m.free > 0) parts.push("fragmentation " + percent(m.free - m.hole, m.free));
@@ -671,7 +672,7 @@
   function peakPanel() {
     const out = [];
     for (const s of spaces) {
-      out.push(element("h3", {}, clean(s.title) + (comparing ? (s.part === 0 ? ", before" : ", after") : "") + ": " + bothBytes(s.peak) + " at " + axis.unit + " " + plain(s.peakTime)));
+      out.push(element("h3", {}, clean(s.title) + (comparing ? (s.part === 0 ? ", before" : ", after") : "") + ": " + bothBytes(s.peak) + " at " + timeText(s.peakTime)));
       const list = element("ol", { class: "list peak" });
       for (const number of s.peakBoxes.slice(0, 200)) {
         const i = s.index.get(number);

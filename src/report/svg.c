@@ -122,7 +122,8 @@ static void write_caption(drawing *d) {
         spad__out_string(d->out, " of ");
         spad__out_bytes_short(d->out, facts->usable);
     }
-    spad__out_format(d->out, " a lane at %lld, top ", (long long)facts->peak_time);
+    spad__out_format(d->out, "%s at ", space->lanes > 1 ? " a lane" : "");
+    spad__out_format(d->out, "%lld, top ", (long long)facts->peak_time);
     spad__out_bytes_short(d->out, facts->top);
     spad__out_string(d->out, ", largest hole then ");
     spad__out_bytes_short(d->out, facts->largest_hole);
@@ -272,15 +273,17 @@ static void write_time_axis(const drawing *d) {
 
 /* ---- the timeline ------------------------------------------------------------------- */
 
+static void write_wait(const drawing *d, const spad__bar *item) {
+    const int64_t y = (d->y + (int64_t)item->row * ROW) * 100;
+    if (item->bar.ready == item->bar.begin) return;
+    line(d->out, "w", x_of(d, item->bar.ready), y + 1000, x_of(d, item->bar.begin), y + 1000);
+}
+
 static void write_bar(const drawing *d, const spad__bar *item) {
     const spad_report_bar *bar = &item->bar;
     const int64_t y = (d->y + (int64_t)item->row * ROW) * 100;
     const int64_t x0 = x_of(d, bar->begin);
     const int64_t x1 = x_of(d, bar->end);
-    if (bar->ready < bar->begin) {
-        rectangle(d->out, "w", x_of(d, bar->ready), y + 500, x0, y + 1500);
-        spad__out_string(d->out, "/>\n");
-    }
     if (x1 - x0 < 5) return;
     rectangle(d->out, "b", x0, y + 200, x1, y + 1800);
     const spad_report_box colour = {.name = bar->name};
@@ -305,6 +308,7 @@ static void write_timeline(drawing *d) {
         spad__out_markup(d->out, report->rows.items[i], 14);
         spad__out_string(d->out, "</text>\n");
     }
+    for (size_t i = 0; i < report->bars.count; i++) write_wait(d, &report->bars.items[i]);
     for (size_t i = 0; i < report->bars.count; i++) write_bar(d, &report->bars.items[i]);
     d->y += (int64_t)report->rows.count * ROW;
     write_time_axis(d);

@@ -11,9 +11,10 @@
  *
  * Conflicts: a node keeps the box that ends last among those that cover it whole
  * (`here`) and among all that touch it (`below`), each with the best of another family,
- * so that an alias does not hide a stranger. A box that begins before the last end over
- * its bytes is in conflict with that box. Walking once forwards and once backwards finds
- * a partner for every box that has one.
+ * so that an alias does not hide a stranger. Walking forwards by begin, a box that begins
+ * before the last end over its bytes is in conflict with that box, which began before it.
+ * Walking backwards with times turned round finds those that begin after it, so every
+ * box that has a partner gets one.
  */
 #include <stdlib.h>
 
@@ -215,7 +216,7 @@ static void ask_latest(latest *best, const latest_tree *tree, size_t node, size_
     if (middle < tree->last) ask_latest(best, tree, 2 * node + 1, middle, high);
 }
 
-/* One box at its first edge in the order of the walk; times are negated on the way back. */
+/* One box in the order of the walk. On the way back times are turned round (~t, which fits). */
 static void meet(int64_t *partner, latest_tree *tree, const runs *r, size_t number, int64_t begin,
                  int64_t end) {
     box_runs(&tree->first, &tree->last, r, &tree->report->boxes.items[number]);
@@ -234,9 +235,9 @@ static void walk_conflicts(int64_t *partner, const spad__lane *lane, latest_tree
     for (size_t i = 0; i < lane->edge_count; i++) {
         const spad__edge *edge = &lane->edges[back ? lane->edge_count - 1 - i : i];
         const spad_report_box *box = &tree->report->boxes.items[edge->box];
-        if (edge->begins == back || !covers_bytes(box, lane->lane)) continue;
-        meet(partner, tree, r, edge->box, back ? -box->end : box->begin,
-             back ? -box->begin : box->end);
+        if (!edge->begins || !covers_bytes(box, lane->lane)) continue;
+        meet(partner, tree, r, edge->box, back ? ~box->end : box->begin,
+             back ? ~box->begin : box->end);
     }
 }
 

@@ -173,6 +173,11 @@ static void write_title(spad__out *out, const spad_report_box *box) {
     spad__out_string(out, "</title></rect>\n");
 }
 
+/* How many letters a box of that width has room for. */
+static size_t letters_in(int64_t width) {
+    return width > 700 ? (size_t)((width - 700) / 610) : 0;
+}
+
 /* False: too small to be seen. */
 static bool write_box(const drawing *d, const spad_report_box *box) {
     const int64_t x0 = x_of(d, box->begin);
@@ -189,7 +194,7 @@ static bool write_box(const drawing *d, const spad_report_box *box) {
                   y_of(d, box->rect.byte + box->rect.bytes - box->padding));
         spad__out_string(d->out, "/>\n");
     }
-    const size_t room = (size_t)((x1 - x0) / 620); /* letters that fit */
+    const size_t room = letters_in(x1 - x0);
     if (y1 - y0 >= 1200 && room >= 2) {
         open_text(d->out, "n", "start", x0 + 400, (y0 + y1) / 2 + 350);
         spad__out_markup(d->out, spad__box_label(box), room);
@@ -293,7 +298,7 @@ static void write_bar(const drawing *d, const spad__bar *item) {
     spad__out_markup(d->out, bar->name != NULL ? bar->name : "(unnamed)", 100);
     spad__out_format(d->out, ": %lld to %lld</title></rect>\n", (long long)bar->begin,
                      (long long)bar->end);
-    const size_t room = (size_t)((x1 - x0) / 620);
+    const size_t room = letters_in(x1 - x0);
     if (room < 2) return;
     open_text(d->out, "n", "start", x0 + 300, y + 1350);
     spad__out_markup(d->out, bar->name != NULL ? bar->name : "(unnamed)", room);

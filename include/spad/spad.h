@@ -41,5 +41,7 @@
 /* clang-format on */
 
 #include "spad/plan.h"
+#include "spad/report.h"
+#include "spad/emit.h"
 
 #endif

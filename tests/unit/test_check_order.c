@@ -559,8 +559,6 @@ static void test_limits(void **unused) {
     spad_check_destroy(check);
 }
 
-/* ---- the schedule ------------------------------------------------------------------------ */
-
 /* ---- memory ------------------------------------------------------------------------------ */
 
 static spad_status check_scenario(const spad_host *host, void *payload) {
@@ -569,16 +567,6 @@ static spad_status check_scenario(const spad_host *host, void *payload) {
     spad_check *check;
     const spad_status status = spad_check_kernel(&check, kernel, &options, NULL);
     spad_check_destroy(check);
-    return status;
-}
-
-static spad_status schedule_scenario(const spad_host *host, void *payload) {
-    spad_check check = {.host = *host};
-    const spad_check_options options = {.event_limit = 1000, .host = host};
-    spad__run run = {.kernel = payload, .options = &options, .check = &check};
-    spad__schedule schedule;
-    const spad_status status = spad__order_schedule(&schedule, &run, NULL);
-    spad__schedule_free(&schedule);
     return status;
 }
 
@@ -592,7 +580,6 @@ static void test_without_memory(void **unused) {
         char *text = read_text(path);
         spad_kernel *kernel = parse_with(text, NULL);
         test_fail_each_allocation(check_scenario, kernel);
-        test_fail_each_allocation(schedule_scenario, kernel);
         spad_kernel_destroy(kernel);
         free(text);
     }

@@ -60,9 +60,9 @@ static spad_status judge_model(spad__order *o, spad_error *error) {
     spad_status status = spad__causes_build(&o->model, &o->machine, false, error);
     o->visible = &o->model;
     if (status == SPAD_OK) status = spad__find_phases(o, error);
-    if (status == SPAD_OK) status = spad__find_leftovers(o, error);
     if (status == SPAD_OK && !o->open) {
-        if (has_relaxed(&o->net)) {
+        status = spad__find_leftovers(o, error);
+        if (status == SPAD_OK && has_relaxed(&o->net)) {
             status = spad__causes_build(&o->memory, &o->machine, true, error);
             o->visible = &o->memory;
         }

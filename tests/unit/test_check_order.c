@@ -552,6 +552,11 @@ static void test_limits(void **unused) {
         spad_check_reason(check),
         "there are more than 1000000 synchronisation objects; define a smaller parameter");
     spad_check_destroy(check);
+    check = check_text("kernel k on sm_90\ntensor x : global u8 (3000000, 2) output\n"
+                       "agent p { simt left writes x(.., 0..1) }\n"
+                       "agent q { simt right writes x(.., 1..2) }\n");
+    assert_string_equal(spad_check_reason(check), "accesses cut a tensor into too many pieces");
+    spad_check_destroy(check);
     /* sums that do not fit */
     check = check_text("kernel k on sm_90\ncounter c\nfor i in 0..4 { signal c by "
                        "9223372036854775807 }\nwait c >= 9223372036854775807\n");
@@ -586,6 +591,37 @@ static void test_schedule(void **unused) {
     assert_string_equal(order[0], "early");
     assert_string_equal(order[1], "late");
     assert_int_equal(schedule.starts.count, schedule.events.items.count);
+    spad__schedule_free(&schedule);
+    spad_kernel_destroy(kernel);
+}
+
+/* A kernel that leaves a tensor in some iteration has no schedule. */
+static void test_no_schedule(void **unused) {
+    (void)unused;
+    spad_kernel *kernel =
+        parse_with(RING "for i in 0..5 { if i != 2 { simt fill writes x[i] } }\nsignal c\n", NULL);
+    spad_check check = {.host = spad__host_or_default(NULL)};
+    const spad_check_options options = {.event_limit = 100};
+    spad__run run = {.kernel = kernel, .options = &options, .check = &check};
+    spad__schedule schedule;
+    assert_int_equal(spad__order_schedule(&schedule, &run, NULL), SPAD_OK);
+    assert_string_equal(schedule.events.gap, "the kernel cannot be walked to its end");
+    spad__schedule_free(&schedule);
+    spad_kernel_destroy(kernel);
+}
+
+/* One that gets stuck has a part of one. */
+static void test_stuck_schedule(void **unused) {
+    (void)unused;
+    spad_kernel *kernel =
+        parse_with(RING "simt one writes x[0]\nwait c >= 1\nsimt two writes x[0]\n", NULL);
+    spad_check check = {.host = spad__host_or_default(NULL)};
+    const spad_check_options options = {.event_limit = 100};
+    spad__run run = {.kernel = kernel, .options = &options, .check = &check};
+    spad__schedule schedule;
+    assert_int_equal(spad__order_schedule(&schedule, &run, NULL), SPAD_OK);
+    assert_true(schedule.stuck);
+    assert_true(schedule.starts.count < schedule.events.items.count);
     spad__schedule_free(&schedule);
     spad_kernel_destroy(kernel);
 }
@@ -650,6 +686,8 @@ int main(void) {
         cmocka_unit_test(test_implicit_kernels_have_no_order),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_schedule),
+        cmocka_unit_test(test_no_schedule),
+        cmocka_unit_test(test_stuck_schedule),
         cmocka_unit_test(test_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The order check: every finding with its message, the classic mistakes in the kernels that
- * we ship, those kernels themselves, the schedule, and what happens without memory.
+ * we ship, those kernels themselves, and what happens without memory.
  * tests/property/test_order_model.c compares it with all interleavings.
  */
 #include "support/support.h"
@@ -551,6 +551,11 @@ static void test_limits(void **unused) {
     assert_string_equal(
         spad_check_reason(check),
         "there are more than 1000000 synchronisation objects; define a smaller parameter");
+    spad_check_destroy(check);
+    check = check_text("kernel k on sm_90\ntensor x : global u8 (3000000, 2) output\n"
+                       "agent p { simt left writes x(.., 0..1) }\n"
+                       "agent q { simt right writes x(.., 1..2) }\n");
+    assert_string_equal(spad_check_reason(check), "accesses cut a tensor into too many pieces");
     spad_check_destroy(check);
     /* sums that do not fit */
     check = check_text("kernel k on sm_90\ncounter c\nfor i in 0..4 { signal c by "

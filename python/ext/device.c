@@ -20,7 +20,8 @@ typedef struct py_device {
 typedef struct py_buffer {
     PyObject_HEAD spad_device_buffer buffer;
     PyObject *device;
-    PyObject *of; /* what it is an alias of, or NULL */
+    PyObject *of;        /* what it is an alias of, or NULL */
+    PyObject *workspace; /* that it was taken from, or NULL */
     Py_ssize_t views;
     bool freed;
 } py_buffer;
@@ -34,6 +35,7 @@ typedef struct py_stream {
 typedef struct py_workspace {
     PyObject_HEAD spad_workspace workspace;
     PyObject *device;
+    Py_ssize_t views; /* of buffers that were taken from it */
     bool closed;
 } py_workspace;
 
@@ -231,6 +233,7 @@ static void buffer_dealloc(PyObject *object) {
     py_buffer *self = (py_buffer *)object;
     if (!self->freed && self->device != NULL) spad_buffer_free(self->buffer, NULL);
     Py_XDECREF(self->of);
+    Py_XDECREF(self->workspace);
     Py_XDECREF(self->device);
     py_free(object);
 }
@@ -255,10 +258,7 @@ static PyObject *buffer_free(PyObject *object, PyObject *unused) {
     (void)unused;
     py_buffer *self = (py_buffer *)object;
     spad_error error;
-    if (is_viewed(self)) {
-        PyErr_SetString(PyExc_BufferError, "the bytes of the buffer are in use by a view");
-        return NULL;
-    }
+    if (self->views > 0) return in_use();
     if (spad_buffer_free(self->buffer, &error) != SPAD_OK) return py_raise(&error);
     self->freed = true;
     Py_RETURN_NONE;
@@ -382,8 +382,10 @@ static void lay_out(view_dims *d, const spad_buffer_info *info) {
 
 /* Views of an alias count for everything that it is an alias of. */
 static void count_view(PyObject *object, Py_ssize_t by) {
-    for (PyObject *at = object; at != NULL; at = ((py_buffer *)at)->of)
-        ((py_buffer *)at)->views += by;
+    for (py_buffer *at = (py_buffer *)object; at != NULL; at = (py_buffer *)at->of) {
+        at->views += by;
+        if (at->workspace != NULL) ((py_workspace *)at->workspace)->views += by;
+    }
 }
 
 static int buffer_getbuffer(PyObject *self, Py_buffer *view, int flags) {
@@ -739,18 +741,21 @@ static PyObject *workspace_take(PyObject *self, PyObject *const *args, Py_ssize_
         SPAD_OK)
         return py_raise(&error);
     PyObject *taken = buffer_wrap(buffer, ((py_workspace *)self)->device, NULL);
+    if (taken != NULL) ((py_buffer *)taken)->workspace = keep(self);
     return taken;
 }
 
 static PyObject *workspace_next(PyObject *self, PyObject *unused) {
     (void)unused;
     spad_error error;
+    if (((py_workspace *)self)->views > 0) return in_use();
     return py_done(spad_workspace_next(workspace_in(self), &error), &error);
 }
 
 static PyObject *workspace_close(PyObject *self, PyObject *unused) {
     (void)unused;
     spad_error error;
+    if (((py_workspace *)self)->views > 0) return in_use();
     const spad_status status = spad_workspace_close(workspace_in(self), &error);
     if (status == SPAD_OK) ((py_workspace *)self)->closed = true;
     return py_done(status, &error);
@@ -764,8 +769,7 @@ static PyObject *workspace_field(PyObject *self, void *which) {
 
 static PyMethodDef workspace_methods[] = {
     {"take", PY_FUNC(workspace_take), PY_FAST,
-     "take(shape, dtype, alignment=0, name=None)\n\nA buffer for this phase. Copy from and to it "
-     "with read, write and copy."},
+     "take(shape, dtype, alignment=0, name=None)\n\nA buffer for this phase."},
     {"next", workspace_next, METH_NOARGS, "Ends the phase: what it took is gone."},
     {"close", workspace_close, METH_NOARGS, "Gives the memory back."},
     {NULL, NULL, 0, NULL}};

@@ -250,8 +250,9 @@ static bool need_buffer(PyObject *object) {
     return false;
 }
 
-static bool is_viewed(const py_buffer *self) {
-    return self->views > 0;
+static PyObject *in_use(void) {
+    PyErr_SetString(PyExc_BufferError, "the bytes of the buffer are in use by a view");
+    return NULL;
 }
 
 static PyObject *buffer_free(PyObject *object, PyObject *unused) {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the Python package: python3 bench/python.py [PATH OF THE spad COMMAND]
 
-Needs spad on the path (PYTHONPATH=build/release/python). Prints the median of several runs:
+Needs spad on the path (PYTHONPATH=build/release/python). Prints the best of several runs, taken in turns:
 allocations a second of spad.nki.SbufManager beside a plain-Python manager with the same
 arithmetic, planning of 10^5 buffers from numpy beside the command on the same rows, and
 the time of the import.
@@ -9,7 +9,6 @@ the time of the import.
 
 import gc
 import random
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -24,14 +23,16 @@ import spad  # noqa: E402
 from spad import nki  # noqa: E402
 
 
-def median(work, rounds):
-    times = []
+def best(works, rounds):
+    """The shortest time of each, taken in turns so that all see the same machine."""
+    times = [[] for _ in works]
     for _ in range(rounds):
-        gc.collect()
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
+        for work, list_ in zip(works, times):
+            gc.collect()
+            start = time.perf_counter()
+            work()
+            list_.append(time.perf_counter() - start)
+    return [min(list_) for list_ in times]
 
 
 def body(manager, count):
@@ -45,33 +46,29 @@ def body(manager, count):
         manager.close_scope()
 
 
+def in_one_scope(manager, count):
+    alloc = manager.alloc_stack
+    for _ in range(count):
+        alloc((128, 512), "bfloat16")
+
+
 def allocations(count=80000):
     quiet = nki.Logger(level=nki.OFF)
-    figures = {}
-    for name, make in (
-            ("plain Python", lambda: Manager(0, 212984, logged=False)),
-            ("spad, library_2026_04", lambda: nki.SbufManager(
-                0, 212984, quiet, behaviour="library_2026_04")),
-            ("spad, exact", lambda: nki.SbufManager(0, 212984, quiet))):
-        manager = make()
-        figures[name] = count / median(lambda: body(manager, count), 7)
-        print(f"{name:24} {figures[name] / 1e6:8.2f} M allocations/s, scopes included "
-              f"({figures[name] / figures['plain Python']:.1f} x)")
-    for name, make in (
-            ("plain Python", lambda: Manager(0, 1 << 40, logged=False)),
-            ("spad, library_2026_04", lambda: nki.SbufManager(
-                0, 1 << 40, quiet, behaviour="library_2026_04"))):
-        manager = make()
-        manager.open_scope()
-        alloc = manager.alloc_stack
-
-        def only():
-            for _ in range(count):
-                alloc((128, 512), "bfloat16")
-
-        figures[name] = count / median(only, 7)
-        print(f"{name:24} {figures[name] / 1e6:8.2f} M allocations/s, in one scope "
-              f"({figures[name] / figures['plain Python']:.1f} x)")
+    for about, work, top, opened in (("scopes included", body, 212984, False),
+                                     ("in one scope", in_one_scope, 1 << 40, True)):
+        names = ["plain Python", "spad, library_2026_04"]
+        managers = [Manager(0, top, logged=False),
+                    nki.SbufManager(0, top, quiet, behaviour="library_2026_04")]
+        if not opened:
+            names.append("spad, exact")
+            managers.append(nki.SbufManager(0, top, quiet))
+        for manager in managers:
+            if opened:
+                manager.open_scope()
+        times = best([lambda m=manager: work(m, count) for manager in managers], 9)
+        for name, seconds in zip(names, times):
+            print(f"{name:24} {count / seconds / 1e6:8.2f} M allocations/s, {about} "
+                  f"({times[0] / seconds:.1f} x)")
 
 
 def planning(command, count=100000):
@@ -99,16 +96,14 @@ def planning(command, count=100000):
             result = plan.solve()
             assert result.fits and np.asarray(result.offsets).shape == (count,)
 
-        times = [median(by_command, 5), median(by_python, 5)]
+        times = best([by_command, by_python], 7)
     print(f"planning {count} buffers: command {times[0] * 1e3:.1f} ms (CSV), Python "
           f"{times[1] * 1e3:.1f} ms (numpy), {100 * (times[1] / times[0] - 1):+.1f} %")
 
 
 def importing():
-    def start(code):
-        return median(lambda: subprocess.run([sys.executable, "-c", code], check=True), 11)
-
-    bare, full = start("pass"), start("import spad")
+    bare, full = best([lambda code=code: subprocess.run([sys.executable, "-c", code], check=True)
+                       for code in ("pass", "import spad")], 15)
     print(f"import spad: {1e3 * (full - bare):.1f} ms above a bare interpreter of "
           f"{1e3 * bare:.1f} ms")
 

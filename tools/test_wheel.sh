@@ -19,7 +19,6 @@ ls -l "$work"/dist/*-cp311-abi3-*.whl
 "$python" -m venv "$work/clean"
 "$work/clean/bin/pip" -q install "$work"/dist/*.whl pytest
 cp -R tests/python "$work/tests"
-mkdir "$work/docs"
 cd "$work"
 echo "without numpy:"
 SPAD_ROOT=$root clean/bin/python -m pytest -q -p no:cacheprovider tests
@@ -30,7 +29,8 @@ SPAD_ROOT=$root clean/bin/python -m pytest -q -p no:cacheprovider tests \
 clean/bin/spad --version
 if clean/bin/pip -q install mypy 2>/dev/null; then
     clean/bin/python -m mypy --strict -p spad
-    clean/bin/python -m mypy.stubtest spad._spad
+    clean/bin/python -m mypy.stubtest spad --ignore-disjoint-bases --ignore-unused-allowlist \
+        --allowlist tests/stubtest.txt
 else
     echo "mypy is not here: stubs are not checked"
 fi

@@ -60,7 +60,7 @@ from .kernel import Expr, Kernel
 _LAZY = ("nki", "tilelang", "ascend", "cubie")
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> object:
     if name in _LAZY:
         from importlib import import_module
 
@@ -68,5 +68,5 @@ def __getattr__(name):
     raise AttributeError(f"module 'spad' has no attribute '{name}'")
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted([*globals(), *_LAZY])

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 
-def main():
+def main() -> None:
     command = Path(__file__).with_name("spad")
     if not command.exists():
         sys.exit("spad: the package was built without the command")

@@ -105,7 +105,7 @@ static PyMethodDef functions[] = {
 static int fill(PyObject *module) {
     if (py.used) {
         PyErr_SetString(PyExc_ImportError,
-                        "spad can be imported by one interpreter of a process only");
+                        "spad can be imported once, by one interpreter of a process");
         return -1;
     }
     py.dtypes = PyDict_New();

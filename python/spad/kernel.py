@@ -448,6 +448,9 @@ class Kernel:
         timing = _spad.sim(self._finished(), made) if timed else None
         return core.layout_report(made, found, timing)
 
+    def __reduce__(self):
+        return _again, (self.text(), self.target.text())
+
     def _repr_svg_(self):
         return self.report().svg() if self._c is not None else None
 
@@ -455,3 +458,8 @@ class Kernel:
         if self._c is None:
             return f"<spad.Kernel: {len(self._lines)} lines so far>"
         return f"<spad.Kernel {self.name} on {self.target.name}>"
+
+
+def _again(text, target):
+    """A kernel from its pickle: its text and that of its chip."""
+    return Kernel.parse(text, target=core.Target.parse(target))

@@ -356,6 +356,16 @@ def test_check_layout_sim_tune():
         spad.check(other, layout)
 
 
+def test_kernels_travel():
+    k = recorded().reshape(defines={"N": 4}, rings={"x": 3})
+    again = pickle.loads(pickle.dumps(k))
+    assert again.text() == k.text() and again.sim().makespan == k.sim().makespan
+    own = spad.Target.parse("target tiny\nspace pad { bytes 64 }\nengine e { reads pad; writes pad }\n")
+    with spad.Kernel(own, "k") as k:
+        k.e("op", writes=k.tensor("x", "pad", "uint8", (8,)))
+    assert pickle.loads(pickle.dumps(k)).target.name == "tiny"
+
+
 def test_findings():
     check = spad.check(EXP_ROWS.replace("reads x[i] ", "reads x[15 - i] "))
     assert not check and check.verdict == "wrong" and len(check) >= 1
@@ -429,6 +439,32 @@ def test_drop_ins_are_loaded_when_they_are_used():
     assert {"nki", "cubie", "ascend", "tilelang"} <= set(dir(spad))
     with pytest.raises(AttributeError):
         spad.nothing
+
+
+def test_one_interpreter():
+    interpreters = pytest.importorskip("_xxsubinterpreters")
+    other = interpreters.create()
+    try:
+        with pytest.raises(interpreters.RunFailedError, match="one interpreter"):
+            interpreters.run_string(other, f"import sys; sys.path[:] = {sys.path}; import spad")
+    finally:
+        interpreters.destroy(other)
+
+
+def test_threads_share_a_kernel():
+    k = recorded()
+    answers = []
+
+    def work():
+        layout = k.layout()
+        answers.append((k.sim(layout).makespan, k.check(layout).verdict))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(answers) == 4 and len(set(answers)) == 1
 
 
 def test_numpy():

@@ -30,10 +30,10 @@
 #include "spad/fit.h"
 #include "spad/sim.h"
 #include "spad/tune.h"
+#include "spad/report.h"
+#include "spad/emit.h"
 /* clang-format on */
 
 #include "spad/plan.h"
-#include "spad/report.h"
-#include "spad/emit.h"
 
 #endif

@@ -32,6 +32,14 @@
 #include "spad/tune.h"
 #include "spad/report.h"
 #include "spad/emit.h"
+#include "spad/memory.h"
+#include "spad/pool.h"
+#include "spad/log.h"
+#include "spad/backend.h"
+#include "spad/device.h"
+#include "spad/buffer.h"
+#include "spad/stream.h"
+#include "spad/torch.h"
 /* clang-format on */
 
 #include "spad/plan.h"

@@ -304,7 +304,7 @@ static spad__bytemap *map_of(spad__life *life, const spad_walk_access *access) {
 }
 
 /* One row more is for accesses that are not of the kernel. */
-static size_t *hint_of(spad__life *life, const spad_walk_access *access) {
+static spad__spot *hint_of(spad__life *life, const spad_walk_access *access) {
     const size_t row =
         access->row < life->kernel->accesses.count ? access->row : life->kernel->accesses.count;
     return &life->hints[row * SPAD__LIFE_HINTS + ((size_t)access->tile & (SPAD__LIFE_HINTS - 1))];
@@ -618,6 +618,8 @@ static spad_status check_event(spad__run *run, const spad_walk *walk, const spad
     return SPAD_OK;
 }
 
+/* One walk. Where the order of events is open there is no `life`: the rules are looked at, and
+ * whether the kernel can be run at all. */
 static spad_status walk_through(spad__run *run, spad__life *life, spad_walk *walk,
                                 spad_error *error) {
     spad_check_counts *counts = &run->check->counts;
@@ -635,32 +637,31 @@ static spad_status walk_through(spad__run *run, spad__life *life, spad_walk *wal
         }
         counts->events++;
         counts->accesses += (int64_t)event->access_count;
+        status = check_event(run, walk, event, error);
+        if (status != SPAD_OK || life == NULL) continue;
         status = spad__life_event(life, event, spad_walk_values(walk), error);
-        if (status == SPAD_OK) status = check_event(run, walk, event, error);
         if (status == SPAD_OK) status = tell_watches(run, life, walk, event, error);
     }
-    if (status == SPAD_OK) status = spad__life_outputs(life, walk, error);
+    if (status != SPAD_OK || life == NULL) return status;
+    status = spad__life_outputs(life, walk, error);
     return status == SPAD_OK ? spad__life_finish(life, error) : status;
 }
 
-static spad_status check_in_program_order(spad__run *run, spad_error *error) {
-    const spad_walk_options options = {
-        .place = run->options->place, .ctx = run->options->ctx, .host = &run->check->host};
+spad_status spad__check_lifetimes(spad__run *run, spad_error *error) {
+    const spad_walk_options options = {.agent = SPAD_WALK_ALL,
+                                       .place = run->options->place,
+                                       .ctx = run->options->ctx,
+                                       .host = &run->check->host};
     spad__life *life = NULL;
     spad_walk *walk = NULL;
     spad_error failure;
-    spad_status status = spad_walk_create(&walk, run->kernel, &options, &failure);
+    spad_status status = spad__check_hygiene(run, error);
+    if (status != SPAD_OK) return status;
+    status = spad_walk_create(&walk, run->kernel, &options, &failure);
     if (status != SPAD_OK) return spad__report_failure(run, -1, false, &failure, error);
-    status = spad__life_create(&life, run, error);
+    if (spad_kernel_is_implicit(run->kernel)) status = spad__life_create(&life, run, error);
     if (status == SPAD_OK) status = walk_through(run, life, walk, error);
     spad__life_destroy(life);
     spad_walk_destroy(walk);
     return status;
-}
-
-spad_status spad__check_lifetimes(spad__run *run, spad_error *error) {
-    const spad_status status = spad__check_hygiene(run, error);
-    if (status != SPAD_OK) return status;
-    if (!spad_kernel_is_implicit(run->kernel)) return SPAD_OK; /* in the order of its agents */
-    return check_in_program_order(run, error);
 }

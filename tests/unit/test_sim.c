@@ -617,7 +617,7 @@ static const char implicit_text[] = "kernel k on trn1\nparam N = 3000\n"
 
 static const char explicit_text[] =
     "kernel k on sm_90\nunit tma on copy free\ngroup g\nbarrier all count 2\nmbarrier m count 1\n"
-    "agent a { for i in 0..3 { tma load in g\ncommit g\nwait g pending 1 }\nsync all }\n"
+    "agent a { for i in 0..40 { tma load in g\ncommit g\nwait g pending 1 }\nsync all }\n"
     "agent b { simt op arrives m\nwait m parity 0\nsync all }\n";
 
 static spad_status simulate_on(const spad_host *host, void *payload) {

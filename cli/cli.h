@@ -29,8 +29,10 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_check;
+extern const cli_command cli_devices;
 extern const cli_command cli_fit;
 extern const cli_command cli_plan;
+extern const cli_command cli_replay;
 extern const cli_command cli_sim;
 extern const cli_command cli_targets;
 extern const cli_command cli_tune;

@@ -2,9 +2,11 @@
  *
  * spad plan: offsets for the buffers of a CSV file, or the places of a kernel.
  */
+#define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "plan_kernel.h"
@@ -21,26 +23,38 @@ typedef struct plan_words {
     bool json;
     bool progress;
     bool progress_json;
+    bool line_open; /* a line of progress is to be ended */
 } plan_words;
 
 /* ---- progress ---------------------------------------------------------------------- */
 
+static void show_json_progress(const spad_plan_progress *p) {
+    fprintf(stderr, "{\"ns\": %lld, \"height\": ", (long long)p->nanoseconds);
+    if (p->height != SPAD_UNBOUNDED)
+        fprintf(stderr, "%lld", (long long)p->height);
+    else
+        fputs("null", stderr);
+    fprintf(stderr, ", \"bound\": %lld, \"nodes\": %lld, \"restarts\": %lld}\n",
+            (long long)p->bound, (long long)p->nodes, (long long)p->restarts);
+}
+
+/* On a terminal one line that is written over, elsewhere a line each time. */
 static int show_progress(void *context, const spad_plan_progress *p) {
-    const plan_words *words = context;
-    const bool found = p->height != SPAD_UNBOUNDED;
+    plan_words *words = context;
     if (words->progress_json) {
-        fprintf(stderr, "{\"ns\": %lld, \"height\": ", (long long)p->nanoseconds);
-        if (found)
-            fprintf(stderr, "%lld", (long long)p->height);
-        else
-            fputs("null", stderr);
-        fprintf(stderr, ", \"bound\": %lld, \"nodes\": %lld, \"restarts\": %lld}\n",
-                (long long)p->bound, (long long)p->nodes, (long long)p->restarts);
+        show_json_progress(p);
         return 0;
     }
-    fprintf(stderr, "\r%lld.%lld s  best %lld B  bound %lld B  %lld restarts ",
-            (long long)(p->nanoseconds / 1000000000), (long long)(p->nanoseconds / 100000000 % 10),
-            found ? (long long)p->height : -1LL, (long long)p->bound, (long long)p->restarts);
+    words->line_open = isatty(STDERR_FILENO) != 0;
+    if (words->line_open) fputc('\r', stderr);
+    fprintf(stderr, "%lld.%lld s  best ", (long long)(p->nanoseconds / 1000000000),
+            (long long)(p->nanoseconds / 100000000 % 10));
+    if (p->height != SPAD_UNBOUNDED)
+        fprintf(stderr, "%lld B", (long long)p->height);
+    else
+        fputs("none", stderr);
+    fprintf(stderr, "  bound %lld B  %lld restarts%s", (long long)p->bound, (long long)p->restarts,
+            words->line_open ? " " : "\n");
     return 0;
 }
 
@@ -113,8 +127,8 @@ static bool write_plan(const spad_plan *plan, const spad_plan_result *result, co
     FILE *file = cli_open_output(path);
     if (file == NULL) return false;
     const spad_sink sink = spad_sink_file(file);
-    const bool written = spad_plan_write_csv(plan, result->places, text->bytes, text->length, &sink,
-                                             error) == SPAD_OK;
+    const bool written = spad_plan_write_csv(plan, 0, result->places, text->bytes, text->length,
+                                             &sink, error) == SPAD_OK;
     if (!written) cli_say("writing '%s' failed", path);
     return cli_close_output(file, path) && written;
 }
@@ -127,6 +141,8 @@ static cli_exit show(const spad_plan *plan, const spad_plan_result *result, cons
     if (!fits && spad_plan_explain(&reason, plan, result, 0, &error) != SPAD_OK)
         return cli_fail(&error);
     cli_exit exit = fits ? CLI_FINE : CLI_FINDINGS;
+    if (words->output != NULL && !fits)
+        cli_say("'%s' is not written: there is no plan within the capacity", words->output);
     if (fits && words->output != NULL && !write_plan(plan, result, words->output, text, &error))
         exit = CLI_INTERNAL;
     const bool to_stdout = words->output != NULL && strcmp(words->output, "-") == 0;
@@ -144,7 +160,7 @@ static cli_exit solve(spad_plan *plan, plan_words *words, const cli_text *text) 
     spad_error error;
     if (!read_options(&options, plan, words)) return CLI_USAGE;
     if (spad_plan_solve(&result, plan, &options, &error) != SPAD_OK) return cli_fail(&error);
-    if (words->progress) fputc('\n', stderr);
+    if (words->line_open) fputc('\n', stderr);
     const cli_exit exit = show(plan, result, words, text);
     spad_plan_result_destroy(result);
     return exit;

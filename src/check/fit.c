@@ -92,7 +92,9 @@ static spad_status try_numbers(const search *s, const spad_kernel_options *numbe
         const spad_layout_space *row = find_space(layout, s->row->space);
         *found = row == NULL || fits(row->verdict);
         if (*found) {
-            change->saved = s->row->height - (row != NULL ? row->height : 0);
+            if (s->row->height != SPAD_UNBOUNDED) {
+                change->saved = s->row->height - (row != NULL ? row->height : 0);
+            }
             status = find_error(s, kernel, layout, &change->wrong, error);
         }
     } else if (status != SPAD_ERR_HOST_MEMORY) {
@@ -328,8 +330,13 @@ static void write_over(spad__out *out, const spad_layout *layout, const spad_lay
     } else {
         spad__out_string(out, " is too small: ");
     }
-    spad__out_format(out, "%lld B are needed together%s\n", (long long)row->peak_bytes,
-                     row->verdict == SPAD_PLAN_INFEASIBLE ? " (proved)" : "");
+    if (fits(row->result->verdict)) {
+        spad__out_format(out, "the kernel places tensors up to byte %lld\n",
+                         (long long)row->height);
+    } else {
+        spad__out_format(out, "%lld B are needed together%s\n", (long long)row->peak_bytes,
+                         row->verdict == SPAD_PLAN_INFEASIBLE ? " (proved)" : "");
+    }
 }
 
 spad_status spad_fit_write_text(const spad_fit *fit, const spad_layout *layout,

@@ -147,7 +147,9 @@ static bool shift_of(look *l, spad_expr expr, motion moves, int64_t *out) {
 static bool ask_same(look *l, spad_amount amount, const char *name) {
     int64_t shift;
     if (!shift_of(l, amount.expr, (motion){true, -1}, &shift)) return false;
-    return shift == 0 || refuse(l, "changes with it", name);
+    if (shift == 0) return true;
+    l->growth->size = true;
+    return refuse(l, "changes with it", name);
 }
 
 static bool ask_same_list(look *l, spad_amounts list, const char *name) {

@@ -32,6 +32,7 @@ typedef struct spad__growth {
     int64_t *raise;    /* [groups][syncs]: of the values that waits on a counter ask for */
     bool *tracked; /* per tensor: its index counts; false: off chip, only read or only written */
     char why[SPAD_MESSAGE_MAX]; /* that it is no trip count; "" if it is one */
+    bool size;                  /* because it is a size: of a tile, a ring, a number of objects */
 } spad__growth;
 
 /* Looks at a parameter of a kernel. SPAD_ERR_HOST_MEMORY. */

@@ -31,7 +31,25 @@ typedef struct standing {
     const spad__growth *growth;
     size_t group;
     int64_t periods;
+    const int64_t *values; /* per loop */
 } standing;
+
+/* Was it written in the last period of a growing loop? Then it moves along; older writes are
+ * left where they are. */
+static bool moves_along(const spad__life *life, spad__writer holder, standing at) {
+    const spad_kernel *k = life->kernel;
+    const int64_t *values = life->values + (size_t)holder * life->depth;
+    bool moves = false;
+    int64_t loop = k->statements.items[life->writes[holder].statement].loop;
+    for (; loop >= 0; loop = k->loops.items[loop].outer, values++) {
+        if (at.growth->group[loop] == (int32_t)at.group) {
+            moves = at.values[loop] - *values <= at.growth->extra[loop];
+        } else if (moves && at.values[loop] != *values) {
+            return false; /* an earlier run of the growing loop */
+        }
+    }
+    return moves;
+}
 
 /* What a piece holds. Once a tensor has begun a new life nobody can want what the old one
  * left: all such pieces are the same. */
@@ -55,9 +73,10 @@ static void put_holder(writer *w, const spad__life *life, spad__writer holder, s
     const int64_t *shift = &g->shift[at.group * g->dims + g->first_dim[write->tensor]];
     int64_t index[SPAD_RANK_MAX];
     spad__tile_index(tensor, write->tile, index);
+    const int64_t periods = moves_along(life, holder, at) ? at.periods : 0;
     put(w, write->tensor);
     put(w, current);
-    for (size_t d = 0; d < tensor->blocks.count; d++) put(w, index[d] - shift[d] * at.periods);
+    for (size_t d = 0; d < tensor->blocks.count; d++) put(w, index[d] - shift[d] * periods);
 }
 
 static void put_map(writer *w, const spad__life *life, const spad__bytemap *map, standing at) {
@@ -65,10 +84,13 @@ static void put_map(writer *w, const spad__life *life, const spad__bytemap *map,
     for (size_t b = 0; b < map->bands.count; b++) {
         const spad__band *band = &map->bands.items[b];
         put(w, band->lane);
-        put(w, (int64_t)band->pieces.count);
-        for (size_t i = 0; i < band->pieces.count; i++) {
-            put(w, band->pieces.items[i].byte);
-            put_holder(w, life, band->pieces.items[i].writer, at);
+        put(w, (int64_t)spad__band_pieces(band));
+        for (size_t c = 0; c < band->chunks.count; c++) {
+            const spad__chunk *chunk = &band->chunks.items[c]; /* where one ends is no matter */
+            for (size_t i = 0; i < chunk->pieces.count; i++) {
+                put(w, chunk->pieces.items[i].byte);
+                put_holder(w, life, chunk->pieces.items[i].writer, at);
+            }
         }
     }
 }
@@ -100,13 +122,25 @@ static void put_areas(writer *w, const spad__life *life, standing at) {
     spad__free(w->host, areas, count * sizeof *areas);
 }
 
-/* Which tiles are allocated. Growing loops do not move over such tensors: see can_follow. */
-static void put_tensors(writer *w, const spad__life *life) {
+/* Which tiles of a tensor are allocated: all or none, or one by one if the loop does not move
+ * over them. */
+static void put_dead(writer *w, const spad__life *life, size_t number, standing at) {
+    const spad_kernel_tensor *tensor = &life->kernel->tensors.items[number];
+    const uint8_t *dead = life->tensors[number].dead;
+    const spad__growth *g = at.growth;
+    const int64_t *shift = &g->shift[at.group * g->dims + g->first_dim[number]];
+    bool moves = false;
+    bool alike = true;
+    for (size_t d = 0; d < tensor->blocks.count; d++) moves = moves || shift[d] != 0;
+    for (int64_t t = 1; t < tensor->tiles; t++) alike = alike && dead[t] == dead[0];
+    if (moves && !alike) put(w, at.periods); /* never the same again */
+    for (int64_t t = 0; t < (alike ? 1 : tensor->tiles); t++) put(w, dead[t]);
+}
+
+static void put_tensors(writer *w, const spad__life *life, standing at) {
     for (size_t i = 0; i < life->kernel->tensors.count; i++) {
-        const spad__life_tensor *tensor = &life->tensors[i];
-        put(w, tensor->heap);
-        if (tensor->dead == NULL) continue;
-        for (int64_t t = 0; t < life->kernel->tensors.items[i].tiles; t++) put(w, tensor->dead[t]);
+        put(w, life->tensors[i].heap);
+        if (life->tensors[i].dead != NULL) put_dead(w, life, i, at);
     }
 }
 
@@ -155,30 +189,17 @@ static void put_managers(writer *w, const spad_walk *walk) {
     }
 }
 
-/* A tensor with `alloc` and `free` keeps a mark per tile: those cannot move along. */
-static bool can_follow(const spad__life *life, standing at) {
-    const spad__growth *g = at.growth;
-    for (size_t i = 0; i < life->kernel->tensors.count; i++) {
-        if (life->tensors[i].dead == NULL) continue;
-        const int64_t *shift = &g->shift[at.group * g->dims + g->first_dim[i]];
-        for (size_t d = 0; d < life->kernel->tensors.items[i].blocks.count; d++) {
-            if (shift[d] != 0) return false;
-        }
-    }
-    return true;
-}
-
-spad_status spad__life_state(const spad__life *life, const spad_walk *walk,
+spad_status spad__life_state(const spad__life *life, const spad_walk *walk, const int64_t *values,
                              const spad__growth *growth, size_t group, int64_t periods,
                              spad__state *state, spad_error *error) {
     writer w = {.host = &life->host, .state = state};
-    const standing at = {growth, group, periods};
-    if (!can_follow(life, at)) put(&w, periods); /* never the same again */
+    const standing at = {growth, group, periods, values};
     for (size_t i = 0; i < life->kernel->target->space_count; i++) {
         put_map(&w, life, &life->spaces[i], at);
     }
     put_areas(&w, life, at);
-    put_tensors(&w, life);
+    put_tensors(&w, life, at);
     if (walk != NULL) put_managers(&w, walk);
+    if (walk == NULL && life->kernel->is_scoped) put(&w, periods); /* managers are not known */
     return w.failed ? spad__fail_host_memory(error) : SPAD_OK;
 }

@@ -26,7 +26,7 @@
 #include "base/checked.h"
 
 /* Shapes and events that a proof may cost beside the given shape itself. */
-enum { SHAPES_MAX = 4096, EVENTS_MAX = 4000000, TRIPS_MAX = 6 };
+enum { SHAPES_MAX = 4096, EVENTS_MAX = 4000000 };
 
 /* Up to here a trip count is run as it is given, so that findings are about what the user has. */
 enum { GIVEN_MAX = 64, GIVEN_EVENTS = 1000000 };
@@ -43,9 +43,9 @@ typedef struct prover {
     const spad_kernel *kernel;
     spad_host host;
     spad__arena arena;
-    trip trips[TRIPS_MAX];
+    trip trips[SPAD__TRIPS_MAX];
     size_t count;
-    size_t fixed;               /* parameters of loops that are no trip counts */
+    size_t fixed;               /* trip counts that are not proved */
     char why[SPAD_MESSAGE_MAX]; /* about the first of them */
     int64_t events;             /* of all shapes so far */
     int64_t *values;            /* per loop: scratch */
@@ -53,9 +53,9 @@ typedef struct prover {
 
 /* One shape: a value per trip count, and what its run gave. */
 typedef struct shape {
-    int64_t values[TRIPS_MAX];
+    int64_t values[SPAD__TRIPS_MAX];
     bool possible; /* the kernel can be built */
-    bool repeats[TRIPS_MAX];
+    bool repeats[SPAD__TRIPS_MAX];
     int64_t errors;
     const char *gap;
     spad_finding first; /* error */
@@ -129,7 +129,7 @@ static spad_status run_kernel(prover *p, shape *s, const spad_kernel *kernel, sp
 /* The kernel with the values of a shape. SPAD_OK and NULL: there is none. */
 static spad_status make_kernel(const prover *p, const shape *s, spad_kernel **out,
                                spad_error *error) {
-    spad_define defines[TRIPS_MAX];
+    spad_define defines[SPAD__TRIPS_MAX];
     for (size_t i = 0; i < p->count; i++) {
         const size_t param = p->trips[i].growth.param;
         defines[i] = (spad_define){spad_kernel_get_param(p->kernel, param)->name, s->values[i]};
@@ -193,7 +193,7 @@ static void leave_fixed(prover *p, size_t param, const char *why) {
 static spad_status find_trips(prover *p, spad_error *error) {
     for (size_t i = 0; i < spad_kernel_param_count(p->kernel); i++) {
         if (!bounds_a_loop(p->kernel, i)) continue;
-        if (p->count == TRIPS_MAX) {
+        if (p->count == SPAD__TRIPS_MAX) {
             leave_fixed(p, i, "there are too many of them");
             continue;
         }
@@ -204,7 +204,7 @@ static spad_status find_trips(prover *p, spad_error *error) {
         if (t->growth.why[0] == '\0') {
             p->count++;
         } else {
-            leave_fixed(p, i, t->growth.why);
+            if (!t->growth.size) leave_fixed(p, i, t->growth.why);
             spad__growth_free(&t->growth);
         }
     }

@@ -13,15 +13,11 @@
 #include "check/check.h"
 #include "check/growth.h"
 
+/* Trip counts that are looked at together. */
+enum { SPAD__TRIPS_MAX = 6 };
+
 /* A state as numbers. */
 typedef SPAD_ARRAY(int64_t) spad__state;
-
-/* Writes the state down, with indices counted from `periods` periods on. */
-typedef struct spad__state_of {
-    spad_status (*write)(void *ctx, const spad__growth *growth, size_t group, int64_t periods,
-                         spad__state *state, spad_error *error);
-    void *ctx;
-} spad__state_of;
 
 typedef struct spad__watch {
     const spad__growth *growth;
@@ -31,6 +27,13 @@ typedef struct spad__watch {
     spad__state states;    /* of its iterations, one behind another */
     SPAD_ARRAY(size_t) starts;
 } spad__watch;
+
+/* Writes the state down, with indices counted from `periods` periods on. */
+typedef struct spad__state_of {
+    spad_status (*write)(void *ctx, const spad__watch *watch, size_t group, int64_t periods,
+                         spad__state *state, spad_error *error);
+    void *ctx;
+} spad__state_of;
 
 struct spad__watches {
     spad_host host;

@@ -77,6 +77,7 @@ void spad_layout_destroy(spad_layout *layout) {
     spad__free(&host, layout->first_slots,
                (layout->kernel->tensors.count + 1) * sizeof *layout->first_slots);
     spad__free(&host, layout->lives, layout->slot_count * sizeof *layout->lives);
+    spad__free(&host, layout->all, layout->kernel->tensors.count * sizeof *layout->all);
     spad__free(&host, layout->bytes, layout->slot_count * sizeof *layout->bytes);
     spad__free(&host, layout->lanes, layout->slot_count * sizeof *layout->lanes);
     spad__free(&host, layout, sizeof *layout);

@@ -41,6 +41,7 @@ struct spad_layout {
     int64_t end;         /* time behind all statements */
     size_t *first_slots; /* per tensor: number of its first slot, and one more */
     spad__life *lives;   /* per slot of a tensor that the planner places; one for others */
+    spad__life *all;     /* per tensor: touches of all slots */
     size_t slot_count;
     int64_t *bytes; /* per slot: where it lies, SPAD_NO_BYTE: nowhere */
     int64_t *lanes;

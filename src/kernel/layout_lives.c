@@ -16,13 +16,19 @@
  * not meet are never needed together; this holds in program order for every trip
  * count, because loops and not iterations were looked at.
  *
- * Which slots an access touches: the tiles between the bounds of its index, or all.
- * Cost: O(statements x depth + accesses x slots).
+ * Which slots an access touches: the tiles between the bounds of its index, or all if
+ * those are many. Cost: O(statements x depth + accesses + slots), with the constants
+ * TILES_MAX and SCAN_MAX, behind which the answer is the safe one.
  */
 #include "base/checked.h"
 #include "kernel/kernel.h"
 #include "kernel/layout.h"
 #include "kernel/place.h"
+
+enum {
+    TILES_MAX = 1024, /* that one access is followed to */
+    SCAN_MAX = 4096   /* statements that are searched for the end of an operation */
+};
 
 bool spad__is_planned(const spad_kernel *kernel, const spad_kernel_tensor *tensor) {
     return tensor->mode == SPAD_MODE_AUTO && !kernel->target->spaces[tensor->space].off_chip;
@@ -58,7 +64,9 @@ static spad_status number_slots(spad_layout *layout, spad_error *error) {
     layout->lives = spad__new(&layout->host, layout->slot_count * sizeof *layout->lives);
     layout->bytes = spad__new(&layout->host, layout->slot_count * sizeof *layout->bytes);
     layout->lanes = spad__new(&layout->host, layout->slot_count * sizeof *layout->lanes);
-    if (layout->lives == NULL || layout->bytes == NULL || layout->lanes == NULL) {
+    layout->all = spad__new(&layout->host, k->tensors.count * sizeof *layout->all);
+    if (layout->lives == NULL || layout->bytes == NULL || layout->lanes == NULL ||
+        layout->all == NULL) {
         return spad__fail_host_memory(error);
     }
     for (size_t i = 0; i < layout->slot_count; i++) layout->bytes[i] = SPAD_NO_BYTE;
@@ -122,7 +130,8 @@ static bool is_passed(const spad_kernel *k, size_t statement, size_t later) {
 static size_t find_wait(const spad_kernel *k, size_t operation) {
     const spad_statement *op = &k->statements.items[operation];
     bool committed = false;
-    for (size_t i = operation + 1; op->group >= 0 && i < k->statements.count; i++) {
+    if (op->group < 0) return k->statements.count;
+    for (size_t i = operation + 1; i < k->statements.count && i - operation < SCAN_MAX; i++) {
         const spad_statement *s = &k->statements.items[i];
         if (s->agent != op->agent) break;
         if (s->item != op->group || !is_passed(k, operation, i)) continue;
@@ -160,12 +169,6 @@ static spad__life life_of_touch(const spad_layout *layout, size_t statement,
 }
 
 /* ---- which slots a touch is about --------------------------------------------------- */
-
-static void need_all(spad_layout *layout, int64_t home, spad__life life) {
-    for (size_t i = layout->first_slots[home]; i < layout->first_slots[home + 1]; i++) {
-        need(&layout->lives[i], life);
-    }
-}
 
 static void need_tile(spad_layout *layout, int64_t home, int64_t tile, spad__life life) {
     const spad_kernel_tensor *tensor = &layout->kernel->tensors.items[home];
@@ -209,14 +212,12 @@ static void touch(spad_layout *layout, size_t statement, const spad_kernel_tenso
     int64_t high[SPAD_RANK_MAX];
     int64_t at[SPAD_RANK_MAX];
     int64_t count = home->slots;
-    if (!spad__is_planned(k, home)) {
-        need_all(layout, tensor->home, life);
-    } else if (tensor->home_tile >= 0) {
+    if (spad__is_planned(k, home) && tensor->home_tile >= 0) {
         need_tile(layout, tensor->home, tensor->home_tile, life);
     } else {
         if (index != NULL) bound_index(k, tensor, index, low, high, home->slots, &count);
-        if (count >= home->slots) {
-            need_all(layout, tensor->home, life);
+        if (!spad__is_planned(k, home) || count >= home->slots || count > TILES_MAX) {
+            need(&layout->all[tensor->home], life);
             return;
         }
         for (size_t i = 0; i < tensor->blocks.count; i++) at[i] = low[i];
@@ -243,10 +244,13 @@ static void touch_statement(spad_layout *layout, size_t number) {
     }
 }
 
-static void add_flags(spad_layout *layout, size_t number) {
+/* What holds for all slots of a tensor: touches of all of them, and what it is for. */
+static void finish_tensor(spad_layout *layout, size_t number) {
     const unsigned flags = layout->kernel->tensors.items[number].flags;
+    const spad__life all = layout->all[number];
     for (size_t i = layout->first_slots[number]; i < layout->first_slots[number + 1]; i++) {
         spad__life *life = &layout->lives[i];
+        if (all.begin < all.end) need(life, all);
         if ((flags & SPAD_TENSOR_INPUT) != 0) need(life, (spad__life){0, 1});
         const bool touched = life->begin < life->end;
         if ((flags & SPAD_TENSOR_OUTPUT) != 0 && touched) life->end = layout->end;
@@ -261,6 +265,6 @@ spad_status spad__layout_lives(spad_layout *layout, spad_error *error) {
     for (size_t i = 0; i < k->statements.count; i++) {
         if (runs(k, &k->statements.items[i])) touch_statement(layout, i);
     }
-    for (size_t i = 0; i < k->tensors.count; i++) add_flags(layout, i);
+    for (size_t i = 0; i < k->tensors.count; i++) finish_tensor(layout, i);
     return SPAD_OK;
 }

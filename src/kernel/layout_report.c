@@ -99,25 +99,41 @@ static size_t same_owner(const spad_layout *layout, const spad_layout_space *row
 
 /* ---- a line per space ----------------------------------------------------------------------- */
 
+static bool same_tensor(const spad_layout_buffer *a, const spad_layout_buffer *b) {
+    return a->tensor == b->tensor && a->sync == b->sync;
+}
+
+/* Slots of the buffers alive at the peak that belong to the same tensor as number `at` of them; 0:
+ * an earlier one does, too. */
+static int64_t slots_alive(const spad_layout *layout, const spad_layout_space *row, size_t at) {
+    const spad_layout_buffer *all = layout->buffers.items;
+    int64_t slots = 0;
+    for (size_t i = 0; i < row->alive_count; i++) {
+        if (!same_tensor(&all[row->alive[i]], &all[row->alive[at]])) continue;
+        if (i < at) return 0;
+        slots += all[row->alive[i]].slots;
+    }
+    return slots;
+}
+
 static void write_peak(spad__out *out, const spad_layout *layout, const spad_layout_space *row) {
+    int shown = 0;
     spad__out_string(out, "peak of ");
     spad__out_string(out, space_of(layout, row)->name);
     spad__out_format(out, ": %lld B at ", (long long)row->peak_bytes);
     write_moment(out, layout, row->peak_statement);
-    spad__out_string(out, ": ");
-    for (size_t i = 0; i < row->alive_count && i < ALIVE_SHOWN; i++) {
+    for (size_t i = 0; i < row->alive_count; i++) {
         const spad_layout_buffer *buffer = &layout->buffers.items[row->alive[i]];
-        spad__out_string(out, i == 0 ? "" : ", ");
-        spad__out_string(out, buffer->name);
-        if (buffer->slots > 1) {
-            spad__out_format(out, " %lld x %lld", (long long)buffer->slots,
-                             (long long)buffer->rect.bytes);
-        } else {
-            spad__out_format(out, " %lld", (long long)buffer->rect.bytes);
+        const int64_t slots = slots_alive(layout, row, i);
+        if (slots == 0) continue;
+        if (shown == ALIVE_SHOWN) {
+            spad__out_string(out, " and smaller ones");
+            break;
         }
-    }
-    if (row->alive_count > ALIVE_SHOWN) {
-        spad__out_format(out, " and %lld more", (long long)(row->alive_count - ALIVE_SHOWN));
+        spad__out_string(out, shown++ == 0 ? ": " : ", ");
+        spad__out_string(out, buffer->name);
+        if (slots > 1) spad__out_format(out, " %lld x", (long long)slots);
+        spad__out_format(out, " %lld", (long long)buffer->rect.bytes);
     }
     spad__out_string(out, "\n");
 }

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "spad/check.h"
 #include "spad/layout.h"
 #include "spad/walk.h"
 
@@ -322,43 +323,191 @@ static void random_layouts_keep_lives_apart(void **state) {
     assert_true(shared > KERNELS); /* the planner does reuse bytes */
 }
 
+/* ---- operations in flight ---------------------------------------------------------------
+ * A kernel that is right when no two slots share bytes is right with the places of its layout:
+ * the order check looks at every pair of accesses to the same bytes. */
+
+static spad_check_counts count_findings(const spad_kernel *k, spad_layout *layout) {
+    const spad_check_options options = {.place = layout != NULL ? spad_layout_place : NULL,
+                                        .ctx = layout,
+                                        .no_advice = true,
+                                        .one_shape = true};
+    spad_check *check;
+    spad_error error;
+    assert_ok(spad_check_kernel(&check, k, &options, &error), &error);
+    const spad_check_counts counts = spad_check_get_counts(check);
+    if (layout != NULL && counts.errors > 0) {
+        print_error("%s\n", spad_check_get_finding(check, 0)->message);
+    }
+    spad_check_destroy(check);
+    return counts;
+}
+
+/* Statements of one program: copies in flight, commits, waits, and plain operations. */
+static void put_flights(maker *m, const char *group, int depth) {
+    const int count = (int)pick(m, 2, 7);
+    for (int i = 0; i < count && m->statements < 40; i++, m->statements++) {
+        const int t = (int)pick(m, 0, 4);
+        const int kind = (int)pick(m, 0, 11);
+        if (kind <= 2) {
+            put(m, "cp load reads x writes t%d in %s\n", t, group);
+        } else if (kind <= 4) {
+            put(m, "commit %s\n", group);
+        } else if (kind <= 6) {
+            put(m, "commit %s\nwait %s pending %d\n", group, group, (int)pick(m, 0, 2) / 2);
+        } else if (kind == 7) {
+            put(m, "cp load reads x writes t%d\n", t);
+        } else if (kind == 8 && depth < 2) {
+            const int loop = m->loops++;
+            put(m, "for i%d in 0..%d {\n", loop, (int)pick(m, 1, 3));
+            put_flights(m, group, depth + 1);
+            if (pick(m, 0, 1) == 0) {
+                put(m, "if i%d == 0 {\n", loop);
+                put_flights(m, group, depth + 1);
+                put(m, "}\n");
+            }
+            put(m, "}\n");
+        } else {
+            put(m, "simt op writes t%d\n", t);
+        }
+    }
+}
+
+static void make_flights(maker *m, uint64_t seed) {
+    memset(m, 0, sizeof *m);
+    m->random.state = seed;
+    put(m, "kernel k on sm_90\nunit cp on copy free\ngroup g\ngroup h\n"
+           "tensor x : global u8 (64) input\n");
+    for (int i = 0; i < 5; i++) put(m, "tensor t%d : shared u8 (64)\n", i);
+    put_flights(m, "g", 0);
+    if (pick(m, 0, 1) == 0) {
+        for (int a = 0; a < 2; a++) {
+            put(m, "agent a%d {\n", a);
+            put_flights(m, a == 0 ? "g" : "h", 0);
+            put(m, "}\n");
+        }
+        put_flights(m, "h", 0);
+    }
+}
+
+static void places_are_safe_for_operations_in_flight(void **state) {
+    (void)state;
+    static maker m;
+    int right = 0;
+    int sharing = 0;
+    for (uint64_t seed = 1; seed <= KERNELS / 2; seed++) {
+        make_flights(&m, seed);
+        spad_kernel *k;
+        spad_layout *layout;
+        spad_error error;
+        assert_ok(spad_kernel_parse(&k, m.text, strlen(m.text), "k", NULL, NULL, &error), &error);
+        if (count_findings(k, NULL).errors == 0) {
+            right++;
+            assert_ok(spad_layout_create(&layout, k, NULL, &error), &error);
+            sharing += check_layout(k, layout) > 0;
+            const spad_check_counts counts = count_findings(k, layout);
+            if (counts.errors > 0) print_error("%s", m.text);
+            assert_int_equal(counts.errors, 0);
+            spad_layout_destroy(layout);
+        }
+        spad_kernel_destroy(k);
+    }
+    assert_true(right > KERNELS / 20); /* the sample is worth something */
+    assert_true(sharing > KERNELS / 100);
+}
+
 /* ---- the shipped kernels --------------------------------------------------------------- */
+
+static spad_kernel *read_shipped(const char *name) {
+    static char text[TEXT_MAX];
+    char path[512];
+    spad_kernel *k;
+    spad_error error;
+    snprintf(path, sizeof path, "%s/examples/kernels/%s", SPAD_SOURCE_DIR, name);
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) print_error("cannot open %s\n", path);
+    assert_non_null(file);
+    const size_t length = fread(text, 1, TEXT_MAX, file);
+    fclose(file);
+    assert_ok(spad_kernel_parse(&k, text, length, name, NULL, NULL, &error), &error);
+    return k;
+}
 
 static void shipped_kernels_keep_lives_apart(void **state) {
     (void)state;
-    static char text[TEXT_MAX];
     DIR *folder = opendir(SPAD_SOURCE_DIR "/examples/kernels");
     assert_non_null(folder);
     int count = 0;
     for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
-        char path[512];
         const char *end = strrchr(entry->d_name, '.');
         if (end == NULL || strcmp(end, ".spad") != 0) continue;
-        snprintf(path, sizeof path, "%s/examples/kernels/%s", SPAD_SOURCE_DIR, entry->d_name);
-        FILE *file = fopen(path, "rb");
-        assert_non_null(file);
-        const size_t length = fread(text, 1, TEXT_MAX, file);
-        fclose(file);
-        spad_kernel *k;
+        spad_kernel *k = read_shipped(entry->d_name);
         spad_layout *layout;
         spad_error error;
-        assert_ok(spad_kernel_parse(&k, text, length, path, NULL, NULL, &error), &error);
         assert_ok(spad_layout_create(&layout, k, NULL, &error), &error);
-        if (!spad_layout_fits(layout)) print_error("%s does not fit\n", path);
+        if (!spad_layout_fits(layout)) print_error("%s does not fit\n", entry->d_name);
         assert_true(spad_layout_fits(layout));
         check_layout(k, layout);
+        assert_int_equal(count_findings(k, layout).errors, 0);
         spad_layout_destroy(layout);
         spad_kernel_destroy(k);
         count++;
     }
     closedir(folder);
-    assert_true(count >= 24);
+    assert_true(count >= 28);
+}
+
+/* What the comments of the kernels say, and what barriers add to it. */
+static void shipped_kernels_are_as_high_as_they_say(void **state) {
+    (void)state;
+    static const struct {
+        const char *file;
+        const char *space;
+        int64_t height;
+    } cases[] = {
+        {"01_tensor_add.spad", "sbuf", 6144},
+        {"02_matmul_4_exact_fit.spad", "sbuf", 180224},
+        {"03_attention_v9.spad", "sbuf", 108396},
+        {"04_fused_linear.spad", "sbuf", 148744},
+        {"04_allocated_attention.spad", "sbuf", 78712},
+        {"04_pipelined_attention.spad", "sbuf", 137676 - 512}, /* where the last tile ends */
+        {"07_gemm_sm80.spad", "shared", 98304},
+        {"08_gemm_sm90.spad", "shared", 131072 + 64},
+        {"09_flash_attention_2.spad", "shared", 65536},
+        {"10_gemm_sm100.spad", "shared", 212992 + 96},
+        {"10_gemm_sm100.spad", "tmem", 2048},
+        {"10_gemm_mxfp8.spad", "shared", 202752 + 80},
+        {"10_gemm_mxfp8.spad", "tmem", 288 * 4},
+        {"11_online_softmax.spad", "ub", 4 * 32768 + 128}, /* of 164480 that are declared */
+        {"12_flash_attention.spad", "ub", 139008},
+        {"12_flash_attention.spad", "l0c", 131072},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        spad_kernel *k = read_shipped(cases[i].file);
+        spad_layout *layout;
+        spad_error error;
+        assert_ok(spad_layout_create(&layout, k, NULL, &error), &error);
+        int64_t height = 0;
+        for (size_t s = 0; s < spad_layout_space_count(layout); s++) {
+            const spad_layout_space *row = spad_layout_get_space(layout, s);
+            const spad_space *space = &spad_kernel_target(k)->spaces[row->space];
+            if (strcmp(space->name, cases[i].space) == 0) height = row->height;
+        }
+        if (height != cases[i].height) {
+            print_error("%s: %lld in %s\n", cases[i].file, (long long)height, cases[i].space);
+        }
+        assert_int_equal(height, cases[i].height);
+        spad_layout_destroy(layout);
+        spad_kernel_destroy(k);
+    }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_layouts_keep_lives_apart),
+        cmocka_unit_test(places_are_safe_for_operations_in_flight),
         cmocka_unit_test(shipped_kernels_keep_lives_apart),
+        cmocka_unit_test(shipped_kernels_are_as_high_as_they_say),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

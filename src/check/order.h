@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The order check from the inside: events, net, one run of the machine, the model,
+ * and the findings that they give.
+ */
+#ifndef SPAD_CHECK_ORDER_H
+#define SPAD_CHECK_ORDER_H
+
+#include "check/causes.h"
+
+typedef struct spad__order {
+    spad__run *run;
+    spad__events events;
+    spad__net net;
+    spad__machine machine;
+    spad__causes model;    /* order of execution */
+    spad__causes memory;   /* order of memory; only if something is relaxed */
+    spad__causes *visible; /* the one that races are judged by */
+    int32_t *rank;         /* per point: when it happened in the run; -1: it did not */
+    int32_t *actions;      /* of each object, as they happened */
+    int32_t *first_action; /* per object, and one more: into `actions` */
+    bool open; /* phases differ from run to run, or the run got stuck: races cannot be judged */
+} spad__order;
+
+/* Adds a finding about two events; -1: none. */
+spad_status spad__order_find(spad__order *order, spad_finding *finding, int32_t event,
+                             int32_t other, spad_error *error);
+
+/* Findings about synchronisation objects. Sets `open`. */
+spad_status spad__find_stuck(spad__order *order, spad_error *error);
+spad_status spad__find_phases(spad__order *order, spad_error *error);
+spad_status spad__find_leftovers(spad__order *order, spad_error *error);
+
+/* Findings about bytes. */
+spad_status spad__find_races(spad__order *order, spad_error *error);
+
+/* Lifetimes, in an order in which the events of a kernel without races may happen. */
+spad_status spad__order_lifetimes(spad__order *order, spad_error *error);
+
+#endif

@@ -1,0 +1,1 @@
+spad plan input/deep.spad > "$work/said"; echo $?; grep -v "^engines" "$work/said"

@@ -334,9 +334,9 @@ spad_status spad_copy_matrix(spad_device_buffer to, spad_device_buffer from,
                              spad_error *error) {
     spad_buffer_info a;
     spad_buffer_info b;
-    int64_t element;
-    int64_t to_row;
-    int64_t from_row;
+    int64_t element = 0;
+    int64_t to_row = 0;
+    int64_t from_row = 0;
     spad_status status = spad_buffer_get_info(&a, to, error);
     if (status == SPAD_OK) status = spad_buffer_get_info(&b, from, error);
     if (status == SPAD_OK && a.dtype != b.dtype) {

@@ -112,7 +112,7 @@ static spad_status check_overlap(const side *to, const side *from, int64_t width
         from->address >= side_end(to, width, rows) || !rows_overlap(to, from, width, rows)) {
         return SPAD_OK;
     }
-    spad__fail(error, SPAD_ERR_OVERLAP, "the copy reads bytes of %s that it writes as %s",
+    spad__fail(error, SPAD_ERR_OVERLAP, "a copy from %s to %s reads bytes that it writes",
                from->device != NULL ? from->title : "the memory",
                to->device != NULL ? to->title : "the memory");
     spad__fact_names(error, from->title, to->title);

@@ -90,7 +90,7 @@ void spad__device_set_name(spad_device_info *info, const spad_backend *backend, 
 spad__buffer_record *spad__buffer_find(spad_device_buffer buffer, spad_error *error);
 /* The record whose memory it is: itself, or the root of an alias. Under the mutex. */
 spad__buffer_record *spad__buffer_root(spad_device *device, spad__buffer_record *record);
-/* "'name'" or "a buffer of 64 B", for messages. */
+/* "'name'" or "a buffer", for messages. */
 void spad__buffer_title(char *field, size_t size, const spad__buffer_record *record);
 /* Gives a buffer with an open extent its shape and memory. like: a shape to take over, or NULL. */
 spad_status spad__buffer_settle(spad_device_buffer buffer, int64_t bytes,

@@ -104,6 +104,7 @@ void spad__buffer_destroy_all(spad_device *device);
 
 /* The record of an open stream, or NULL with the error filled. */
 spad__stream_record *spad__stream_find(spad_stream stream, spad_error *error);
+bool spad__stream_same(spad_stream a, spad_stream b);
 /* What follows on `next` (or, without one, what the caller does) comes after what is on
  * `last` now. A stream that is closed is done. */
 spad_status spad__stream_follow(spad_stream last, const spad_stream *next, spad_error *error);

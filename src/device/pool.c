@@ -578,12 +578,13 @@ static size_t largest_free_chunk(const spad_pool *pool, int64_t most) {
 
 spad_status spad_pool_trim(int64_t *released, spad_pool *pool, int64_t keep_bytes,
                            spad_error *error) {
+    const int64_t keep_least = spad__max(keep_bytes, 0);
     int64_t gone = 0;
     spad_status status = SPAD_OK;
     pthread_mutex_lock(&pool->mutex);
     empty_caches(pool);
     while (status == SPAD_OK && pool->below.calls != NULL) {
-        const size_t i = largest_free_chunk(pool, pool->capacity - keep_bytes);
+        const size_t i = largest_free_chunk(pool, pool->capacity - keep_least);
         if (i == pool->chunks.count) break;
         const chunk c = pool->chunks.items[i];
         status = spad_memory_free(&pool->below, &c.block, error);

@@ -568,6 +568,10 @@ static void bad_copies_are_refused(void **state) {
     assert_int_equal(spad_copy_matrix(packed, packed, &tile, NULL, &error), SPAD_ERR_DTYPE);
     tile.rows = -1;
     assert_int_equal(spad_copy_matrix(x, y, &tile, NULL, &error), SPAD_ERR_BOUNDS);
+    spad_device_buffer none =
+        new_buffer(device, SPAD_SHAPE(0, INT64_C(1) << 40, INT64_C(1) << 40), SPAD_FLOAT32);
+    assert_int_equal(spad_copy_matrix(none, y, &tile, NULL, &error), SPAD_ERR_OVERFLOW);
+    free_buffer(none);
     char bytes[8] = {0};
     assert_int_equal(spad_write(x, 250, bytes, 8, NULL, &error), SPAD_ERR_BOUNDS);
     assert_int_equal(spad_read(bytes, x, 0, -8, NULL, &error), SPAD_ERR_ARGUMENT);

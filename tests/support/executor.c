@@ -1,0 +1,682 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The executor: all executions, depth first.
+ *
+ * Reductions, none of which changes an answer:
+ * - Starts of operations, waits for counters that nobody takes from, drains and the way out of
+ *   a barrier happen as soon as they can (`eager`): only points behind them in their own list
+ *   depend on them, and an earlier start only makes the span of an access longer.
+ * - Ends of reads and of writes are one point where nobody can see the end of the reads.
+ * - Group waits and commits are no points but conditions of the point behind them.
+ * - Bytes that the same accesses touch are one atom of memory.
+ */
+#include "support/executor.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "support/executor_model.h"
+
+/* The exploration: what is collected from all states, and the states to come. */
+typedef struct explorer {
+    executor *e;
+    const int *counts; /* per value: the count of a barrier */
+    uint64_t *needs;   /* per point: words of points before it */
+    uint64_t *must;    /* per point: words of what had happened whenever it did */
+    int64_t *low;      /* per point: phases at a parity wait, or at an expect */
+    int64_t *high;
+    unsigned char *late; /* op x op: LATE_... of the first at a start of the second */
+    size_t state_bytes;
+    LIST(unsigned char) stack;
+    uint64_t *seen; /* hashes; 0: free */
+    size_t seen_room;
+    size_t seen_count;
+} explorer;
+
+enum { LATE_READS = 1, LATE_WRITES = 2 };
+
+/* One state: its two parts. */
+typedef struct state {
+    uint64_t *done;
+    int32_t *values;
+} state;
+
+const char *executor_word(unsigned wrong) {
+    static const char *const words[] = {"race",  "stale read", "unwritten read", "freed",
+                                        "stuck", "parity",     "barrier",        "mbarrier",
+                                        "fence", "takers",     "output"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if ((wrong >> i & 1) != 0) return words[i];
+    }
+    return "right";
+}
+
+static void say(executor *e, unsigned wrong, const char *format, ...) {
+    e->result.wrong |= wrong;
+    if (e->result.about[0] != '\0') return;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(e->result.about, sizeof e->result.about, format, arguments);
+    va_end(arguments);
+}
+
+static int line_of(const executor *e, int64_t statement) {
+    if (statement < 0) return 0;
+    return spad_kernel_get_statement(e->kernel, (size_t)statement)->place.line;
+}
+
+static bool is_done(const state *s, int p) {
+    return (s->done[p / 64] >> (p % 64) & 1) != 0;
+}
+
+/* ---- mbarriers ------------------------------------------------------------------------- */
+
+/* A phase is complete at the instant that nothing is pending and all bytes are there. */
+static void settle(executor *e, const point *p, int32_t *m) {
+    if (m[MBARRIER_PENDING] < 0) {
+        say(e, EXECUTOR_MBARRIER, "too many arrivals in a phase (line %d)",
+            line_of(e, p->statement));
+    }
+    if (m[MBARRIER_PENDING] == 0 && m[MBARRIER_BYTES] == 0) {
+        m[MBARRIER_PHASE]++;
+        m[MBARRIER_PENDING] = m[MBARRIER_ARRIVALS];
+        if (m[MBARRIER_ARRIVALS] <= 0) {
+            say(e, EXECUTOR_MBARRIER, "nobody is left to arrive (line %d)",
+                line_of(e, p->statement));
+        }
+    }
+}
+
+static bool is_alive(executor *e, const point *p, const int32_t *m) {
+    if (m[MBARRIER_ALIVE] != 0) return true;
+    say(e, EXECUTOR_MBARRIER, "mbarrier used while not initialised (line %d)",
+        line_of(e, p->statement));
+    return false;
+}
+
+static void arrive(executor *e, const point *p, int32_t *m, int64_t arrivals, int64_t bytes) {
+    if (!is_alive(e, p, m)) return;
+    m[MBARRIER_BYTES] += (int32_t)bytes;
+    m[MBARRIER_PENDING] -= (int32_t)arrivals;
+    if (p->drop) m[MBARRIER_ARRIVALS] -= (int32_t)arrivals;
+    settle(e, p, m);
+}
+
+static void init(executor *e, const point *p, int32_t *m) {
+    if (m[MBARRIER_ALIVE] != 0) {
+        say(e, EXECUTOR_MBARRIER, "initialised twice (line %d)", line_of(e, p->statement));
+    }
+    m[MBARRIER_ALIVE] = 1;
+    m[MBARRIER_PHASE] = 0;
+    m[MBARRIER_PENDING] = m[MBARRIER_ARRIVALS] = (int32_t)p->amount;
+    m[MBARRIER_BYTES] = 0;
+}
+
+static void note_phase(explorer *x, int p, int64_t phase) {
+    if (phase < x->low[p]) x->low[p] = phase;
+    if (phase > x->high[p]) x->high[p] = phase;
+}
+
+/* ---- operations ------------------------------------------------------------------------ */
+
+static void complete(executor *e, const point *p, state *s, unsigned ends) {
+    const op *o = &e->ops.items[p->op];
+    for (size_t i = 0; i < o->completion_count; i++) {
+        const completion *c = &e->completions.items[o->first_completion + i];
+        const bool reads = (c->walk.flags & SPAD_SYNC_READS) != 0;
+        if ((ends & (reads ? SPAD_ACCESS_READ : SPAD_ACCESS_WRITE)) == 0) continue;
+        int32_t *object = &s->values[c->object];
+        switch (c->walk.kind) {
+        case SPAD_COMPLETION_DELIVER: arrive(e, p, object, 0, -c->walk.amount); break;
+        case SPAD_COMPLETION_ARRIVE: arrive(e, p, object, c->walk.amount, 0); break;
+        case SPAD_COMPLETION_SIGNAL: *object += (int32_t)c->walk.amount; break;
+        }
+    }
+}
+
+/* Notes which accesses were not over when this one starts; both ways around is a race. */
+static void meet_others(explorer *x, const state *s, int number) {
+    executor *e = x->e;
+    const size_t n = e->ops.count;
+    for (size_t i = e->first_conflict[number]; i < e->first_conflict[number + 1]; i++) {
+        const conflict *c = &e->conflicts.items[i];
+        const op *other = &e->ops.items[c->other];
+        unsigned char *late = &x->late[(size_t)c->other * n + (size_t)number];
+        const unsigned char back = x->late[(size_t)number * n + (size_t)c->other];
+        if (!is_done(s, other->read_end)) *late |= LATE_READS;
+        if (!is_done(s, other->write_end)) *late |= LATE_WRITES;
+        const bool other_reads = (*late & LATE_READS) != 0;
+        const bool other_writes = (*late & LATE_WRITES) != 0;
+        const bool reads = (back & LATE_READS) != 0;
+        const bool writes = (back & LATE_WRITES) != 0;
+        if ((c->read_write && other_writes && reads) || (c->write_read && other_reads && writes) ||
+            (c->write_write && other_writes && writes)) {
+            say(e, EXECUTOR_RACE, "lines %d and %d in any order",
+                line_of(e, e->ops.items[number].statement), line_of(e, other->statement));
+        }
+    }
+}
+
+static void read_atoms(executor *e, const state *s, const op *o, const access *a) {
+    for (size_t i = 0; i < a->atom_count; i++) {
+        const int writer = s->values[e->memory_base + e->atoms.items[a->first_atom + i]];
+        if (writer == 0) {
+            say(e, EXECUTOR_UNWRITTEN, "line %d reads what nobody wrote", line_of(e, o->statement));
+        } else if (!executor_same_tile(e, &a->walk, &e->accesses.items[writer - 1].walk)) {
+            const access *w = &e->accesses.items[writer - 1];
+            say(e, EXECUTOR_STALE, "line %d reads tile %lld where line %d wrote tile %lld",
+                line_of(e, o->statement), (long long)a->walk.tile,
+                line_of(e, e->ops.items[w->op].statement), (long long)w->walk.tile);
+        }
+    }
+}
+
+static void check_alive(executor *e, const state *s, const op *o, const access *a) {
+    const int64_t tensors[2] = {a->walk.tensor, a->walk.home};
+    bool alive = a->walk.live;
+    for (int i = 0; i < 2; i++) {
+        const int base = e->alive_base[tensors[i]];
+        if (base < 0) continue;
+        const spad_kernel_tensor *t = spad_kernel_get_tensor(e->kernel, (size_t)tensors[i]);
+        const int64_t tile = i == 0 || t->tiles > a->walk.tile ? a->walk.tile : 0;
+        alive = alive && s->values[base + (int)(t->tiles > tile ? tile : 0)] != 0;
+    }
+    if (!alive) say(e, EXECUTOR_FREED, "line %d: not alive", line_of(e, o->statement));
+}
+
+static void change_life(executor *e, const state *s, const op *o) {
+    const access *a = &e->accesses.items[o->first_access];
+    const spad_kernel_tensor *t = spad_kernel_get_tensor(e->kernel, (size_t)a->walk.tensor);
+    const bool alive = o->life == SPAD_WALK_ALLOC;
+    for (int64_t tile = 0; tile < t->tiles; tile++) {
+        if (a->walk.tile >= 0 && tile != a->walk.tile) continue;
+        int32_t *flag = &s->values[e->alive_base[a->walk.tensor] + (int)tile];
+        if (*flag == (int32_t)alive) {
+            say(e, EXECUTOR_FREED, "line %d: %s twice", line_of(e, o->statement),
+                alive ? "allocated" : "freed");
+        }
+        *flag = alive;
+    }
+    for (size_t i = 0; i < a->atom_count; i++) {
+        s->values[e->memory_base + e->atoms.items[a->first_atom + i]] = 0;
+    }
+}
+
+static void start(explorer *x, state *s, const point *p) {
+    executor *e = x->e;
+    const op *o = &e->ops.items[p->op];
+    meet_others(x, s, p->op);
+    if (o->life != SPAD_WALK_OPERATION) {
+        change_life(e, s, o);
+        return;
+    }
+    for (size_t i = 0; i < o->access_count; i++) {
+        const access *a = &e->accesses.items[o->first_access + i];
+        check_alive(e, s, o, a);
+        if ((a->walk.kind & SPAD_ACCESS_READ) != 0) read_atoms(e, s, o, a);
+    }
+    for (size_t i = 0; i < o->access_count; i++) {
+        const access *a = &e->accesses.items[o->first_access + i];
+        if ((a->walk.kind & SPAD_ACCESS_WRITE) == 0) continue;
+        for (size_t j = 0; j < a->atom_count; j++) {
+            s->values[e->memory_base + e->atoms.items[a->first_atom + j]] =
+                (int32_t)(o->first_access + i) + 1;
+        }
+    }
+    if (o->unit < 0) complete(e, p, s, SPAD_ACCESS_UPDATE);
+}
+
+/* ---- points ---------------------------------------------------------------------------- */
+
+static void contribute(explorer *x, state *s, const point *p) {
+    executor *e = x->e;
+    int32_t *b = &s->values[p->object];
+    const int32_t count = x->counts[p->object];
+    const int32_t bit = (int32_t)(UINT32_C(1) << p->agent);
+    s->values[e->agent_base + p->agent] = b[BARRIER_TIMES];
+    if ((b[BARRIER_AGENTS] & bit) != 0 || b[BARRIER_SUM] + p->amount > count) {
+        say(e, EXECUTOR_BARRIER, "barrier: line %d contributes too much or twice",
+            line_of(e, p->statement));
+    }
+    b[BARRIER_SUM] += (int32_t)p->amount;
+    b[BARRIER_AGENTS] |= bit;
+    if (b[BARRIER_SUM] != count) return;
+    b[BARRIER_TIMES]++;
+    b[BARRIER_SUM] = 0;
+    b[BARRIER_AGENTS] = 0;
+}
+
+static bool follows(const explorer *x, const state *s, int p) {
+    const size_t words = x->e->words;
+    for (size_t i = 0; i < words; i++) {
+        if ((x->needs[(size_t)p * words + i] & ~s->done[i]) != 0) return false;
+    }
+    return true;
+}
+
+/* Do sync objects let it happen? */
+static bool is_let(const explorer *x, const state *s, int number) {
+    const point *p = &x->e->points.items[number];
+    const int32_t *object = p->object >= 0 ? &s->values[p->object] : NULL;
+    switch (p->action) {
+    case ACTION_LEAVE: return object[BARRIER_TIMES] > s->values[x->e->agent_base + p->agent];
+    case ACTION_WAIT:
+    case ACTION_TAKE: return *object >= p->amount;
+    case ACTION_PARITY:
+        return object[MBARRIER_ALIVE] == 0 || (object[MBARRIER_PHASE] & 1) != p->amount;
+    default: return true;
+    }
+}
+
+static void happen(explorer *x, state *s, int number) {
+    executor *e = x->e;
+    const point *p = &e->points.items[number];
+    int32_t *object = p->object >= 0 ? &s->values[p->object] : NULL;
+    for (size_t i = 0; i < e->words; i++) x->must[(size_t)number * e->words + i] &= s->done[i];
+    switch (p->action) {
+    case ACTION_START: start(x, s, p); break;
+    case ACTION_END: complete(e, p, s, p->ends); break;
+    case ACTION_CONTRIBUTE: contribute(x, s, p); break;
+    case ACTION_SIGNAL: *object += (int32_t)p->amount; break;
+    case ACTION_TAKE: *object -= (int32_t)p->amount; break;
+    case ACTION_INIT: init(e, p, object); break;
+    case ACTION_ARRIVE: arrive(e, p, object, p->amount, p->expect); break;
+    case ACTION_EXPECT:
+        note_phase(x, number, object[MBARRIER_PHASE]);
+        arrive(e, p, object, 0, p->amount);
+        break;
+    case ACTION_PARITY: is_alive(e, p, object); break;
+    case ACTION_INVALIDATE:
+        if (is_alive(e, p, object)) object[MBARRIER_ALIVE] = 0;
+        break;
+    case ACTION_NONE:
+    case ACTION_LEAVE:
+    case ACTION_WAIT:
+    case ACTION_FENCE: break;
+    }
+    s->done[number / 64] |= UINT64_C(1) << (number % 64);
+}
+
+static void hurry(explorer *x, state *s) {
+    bool again = true;
+    while (again && x->e->result.wrong == 0) {
+        again = false;
+        for (int p = 0; p < (int)x->e->points.count; p++) {
+            if (!x->e->points.items[p].eager || is_done(s, p) || !follows(x, s, p)) continue;
+            if (!is_let(x, s, p)) continue;
+            happen(x, s, p);
+            again = true;
+        }
+    }
+}
+
+/* ---- states ---------------------------------------------------------------------------- */
+
+static uint64_t hash_state(const unsigned char *bytes, size_t count) {
+    uint64_t hash = UINT64_C(0x243F6A8885A308D3);
+    for (size_t i = 0; i + 8 <= count; i += 8) {
+        uint64_t word;
+        memcpy(&word, bytes + i, 8);
+        hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+        hash ^= hash >> 32;
+    }
+    return hash != 0 ? hash : 1;
+}
+
+static void put_hash(uint64_t *table, size_t room, uint64_t hash) {
+    size_t at = hash & (room - 1);
+    while (table[at] != 0) at = (at + 1) & (room - 1);
+    table[at] = hash;
+}
+
+static bool is_new(explorer *x, uint64_t hash) {
+    size_t at = hash & (x->seen_room - 1);
+    while (x->seen[at] != 0) {
+        if (x->seen[at] == hash) return false;
+        at = (at + 1) & (x->seen_room - 1);
+    }
+    x->seen[at] = hash;
+    if (++x->seen_count * 2 > x->seen_room) {
+        uint64_t *larger = calloc(x->seen_room * 2, sizeof *larger);
+        assert_non_null(larger);
+        for (size_t i = 0; i < x->seen_room; i++) {
+            if (x->seen[i] != 0) put_hash(larger, x->seen_room * 2, x->seen[i]);
+        }
+        free(x->seen);
+        x->seen = larger;
+        x->seen_room *= 2;
+    }
+    return true;
+}
+
+static state view(const explorer *x, unsigned char *bytes) {
+    return (state){(uint64_t *)(void *)bytes,
+                   (int32_t *)(void *)(bytes + x->e->words * sizeof(uint64_t))};
+}
+
+static void push_state(explorer *x, const unsigned char *bytes) {
+    if (!is_new(x, hash_state(bytes, x->state_bytes))) return;
+    while (x->stack.count + x->state_bytes > x->stack.reserve) {
+        x->stack.items = list_grown(x->stack.items, &x->stack.reserve, 1);
+    }
+    memcpy(x->stack.items + x->stack.count, bytes, x->state_bytes);
+    x->stack.count += x->state_bytes;
+}
+
+static void check_outputs(executor *e, const state *s) {
+    for (size_t i = 0; i < e->accesses.count; i++) {
+        const access *a = &e->accesses.items[i];
+        if (a->walk.home < 0 || (a->walk.kind & SPAD_ACCESS_WRITE) == 0) continue;
+        const spad_kernel_tensor *t = spad_kernel_get_tensor(e->kernel, (size_t)a->walk.tensor);
+        if ((t->flags & SPAD_TENSOR_OUTPUT) == 0) continue;
+        for (size_t j = 0; j < a->atom_count; j++) {
+            const int w = s->values[e->memory_base + e->atoms.items[a->first_atom + j]];
+            if (w == 0 || !executor_same_tile(e, &a->walk, &e->accesses.items[w - 1].walk)) {
+                say(e, EXECUTOR_OUTPUT, "output of line %d is overwritten",
+                    line_of(e, e->ops.items[a->op].statement));
+            }
+        }
+    }
+}
+
+static void note_leftover(executor *e, const state *s, const int *counts) {
+    for (size_t i = 0; i < spad_kernel_sync_count(e->kernel); i++) {
+        const spad_kernel_sync *sync = spad_kernel_get_sync(e->kernel, i);
+        const int32_t *v = &s->values[e->object_base[i]];
+        for (int64_t j = 0; j < sync->elements; j++) {
+            switch (sync->kind) {
+            case SPAD_SYNC_BARRIER:
+                e->result.leftover |= v[BARRIER_SUM] != 0;
+                v += BARRIER_VALUES;
+                break;
+            case SPAD_SYNC_COUNTER:
+                e->result.leftover |=
+                    e->takes[v - s->values] && *v != (int32_t)counts[v - s->values];
+                v += 1;
+                break;
+            case SPAD_SYNC_MBARRIER:
+                e->result.leftover |=
+                    v[MBARRIER_ALIVE] != 0 &&
+                    (v[MBARRIER_PENDING] != v[MBARRIER_ARRIVALS] || v[MBARRIER_BYTES] != 0);
+                v += MBARRIER_VALUES;
+                break;
+            default: break;
+            }
+        }
+    }
+}
+
+/* Nothing can happen any more. */
+static void end_execution(explorer *x, const state *s) {
+    executor *e = x->e;
+    for (int p = 0; p < (int)e->points.count; p++) {
+        if (is_done(s, p) || !follows(x, s, p)) continue;
+        say(e, EXECUTOR_STUCK, "line %d waits for ever", line_of(e, e->points.items[p].statement));
+        return;
+    }
+    check_outputs(e, s);
+    note_leftover(e, s, x->counts);
+}
+
+/* Lets every possible next point happen, each in a copy of the state. */
+static void expand(explorer *x, unsigned char *bytes, unsigned char *copy) {
+    executor *e = x->e;
+    state s = view(x, bytes);
+    bool end = true;
+    for (int p = 0; p < (int)e->points.count && e->result.wrong == 0; p++) {
+        const point *next_one = &e->points.items[p];
+        if (is_done(&s, p) || !follows(x, &s, p)) continue;
+        if (next_one->action == ACTION_PARITY && s.values[next_one->object + MBARRIER_ALIVE] != 0) {
+            note_phase(x, p, s.values[next_one->object + MBARRIER_PHASE]);
+        }
+        if (!is_let(x, &s, p)) continue;
+        end = false;
+        memcpy(copy, bytes, x->state_bytes);
+        state next = view(x, copy);
+        happen(x, &next, p);
+        hurry(x, &next);
+        if (e->result.wrong == 0) push_state(x, copy);
+    }
+    if (end) end_execution(x, &s);
+}
+
+/* ---- what all executions say together ------------------------------------------------------ */
+
+/* A parity wait waits for one phase, or passes in any case. */
+static void judge_phases(explorer *x) {
+    for (size_t i = 0; i < x->e->points.count; i++) {
+        const point *p = &x->e->points.items[i];
+        if (x->low[i] > x->high[i]) continue;
+        const bool waits = (x->low[i] & 1) == p->amount;
+        if (p->action == ACTION_PARITY && x->high[i] > x->low[i] + (waits ? 1 : 0)) {
+            say(x->e, EXECUTOR_PARITY, "line %d: %lld to %lld phases are complete there",
+                line_of(x->e, p->statement), (long long)x->low[i], (long long)x->high[i]);
+        }
+        if (p->action == ACTION_EXPECT && x->high[i] > x->low[i]) {
+            say(x->e, EXECUTOR_MBARRIER, "line %d expects in one phase or another",
+                line_of(x->e, p->statement));
+        }
+    }
+}
+
+static bool is_before(const explorer *x, int before, int after) {
+    return (x->must[(size_t)after * x->e->words + (size_t)(before / 64)] >> (before % 64) & 1) != 0;
+}
+
+static bool is_fenced(const explorer *x, int from, int to) {
+    for (int p = 0; p < (int)x->e->points.count; p++) {
+        if (x->e->points.items[p].action == ACTION_FENCE && is_before(x, from, p) &&
+            is_before(x, p, to)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Generic accesses and then async ones need a fence between them. */
+static void judge_fences(explorer *x) {
+    executor *e = x->e;
+    for (size_t i = 0; i < e->ops.count; i++) {
+        const op *o = &e->ops.items[i];
+        if (o->proxy || o->life != SPAD_WALK_OPERATION) continue;
+        for (size_t j = e->first_conflict[i]; j < e->first_conflict[i + 1]; j++) {
+            const conflict *c = &e->conflicts.items[j];
+            const op *after = &e->ops.items[c->other];
+            if (!after->proxy || !c->shared) continue;
+            const bool writes = c->write_read || c->write_write;
+            const int end = writes ? o->write_end : o->read_end;
+            if (!is_before(x, end, after->start) || is_fenced(x, end, after->start)) continue;
+            if (!writes) {
+                e->result.read_to_async = true;
+                continue;
+            }
+            say(e, EXECUTOR_FENCE, "no fence between lines %d and %d", line_of(e, o->statement),
+                line_of(e, after->statement));
+        }
+    }
+}
+
+/* ---- all together -------------------------------------------------------------------------- */
+
+static int lay_out_syncs(executor *e) {
+    int at = 0;
+    for (size_t i = 0; i < spad_kernel_sync_count(e->kernel); i++) {
+        const spad_kernel_sync *sync = spad_kernel_get_sync(e->kernel, i);
+        e->object_base[i] = at;
+        if (sync->kind == SPAD_SYNC_BARRIER) at += BARRIER_VALUES * (int)sync->elements;
+        if (sync->kind == SPAD_SYNC_COUNTER) at += (int)sync->elements;
+        if (sync->kind == SPAD_SYNC_MBARRIER) at += MBARRIER_VALUES * (int)sync->elements;
+    }
+    e->agent_base = at;
+    return at + (int)spad_kernel_agent_count(e->kernel);
+}
+
+/* Which tensors are allocated or freed by statements: they have a flag per tile. */
+static int lay_out_lives(executor *e, int at) {
+    for (size_t i = 0; i < e->ops.count; i++) {
+        const op *o = &e->ops.items[i];
+        if (o->life == SPAD_WALK_OPERATION) continue;
+        const int64_t tensor = e->accesses.items[o->first_access].walk.tensor;
+        if (e->alive_base[tensor] >= 0) continue;
+        e->alive_base[tensor] = at;
+        at += (int)spad_kernel_get_tensor(e->kernel, (size_t)tensor)->tiles;
+    }
+    return at;
+}
+
+/* A tensor without any ALLOC is alive from the start. */
+static bool has_alloc(const executor *e, int64_t tensor) {
+    for (size_t i = 0; i < e->ops.count; i++) {
+        const op *o = &e->ops.items[i];
+        if (o->life == SPAD_WALK_ALLOC &&
+            e->accesses.items[o->first_access].walk.tensor == tensor) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void fill_first_state(const explorer *x, state *s) {
+    const executor *e = x->e;
+    for (size_t i = 0; i < spad_kernel_sync_count(e->kernel); i++) {
+        const spad_kernel_sync *sync = spad_kernel_get_sync(e->kernel, i);
+        if (sync->kind != SPAD_SYNC_COUNTER) continue;
+        for (int64_t j = 0; j < sync->elements; j++) {
+            s->values[e->object_base[i] + (int)j] = (int32_t)sync->count.value;
+        }
+    }
+    for (size_t i = 0; i < spad_kernel_tensor_count(e->kernel); i++) {
+        if (e->alive_base[i] < 0) continue;
+        for (int64_t j = 0; j < spad_kernel_get_tensor(e->kernel, i)->tiles; j++) {
+            s->values[e->alive_base[i] + (int)j] = !has_alloc(e, (int64_t)i);
+        }
+    }
+    for (size_t i = 0; i < e->initial.count; i++) {
+        s->values[e->memory_base + (int)i] = e->initial.items[i] + 1;
+    }
+}
+
+static int *list_counts(const executor *e) {
+    int *counts = calloc(e->values + 1, sizeof *counts);
+    assert_non_null(counts);
+    for (size_t i = 0; i < spad_kernel_sync_count(e->kernel); i++) {
+        const spad_kernel_sync *sync = spad_kernel_get_sync(e->kernel, i);
+        const int size = sync->kind == SPAD_SYNC_BARRIER ? BARRIER_VALUES : 1;
+        if (sync->kind != SPAD_SYNC_BARRIER && sync->kind != SPAD_SYNC_COUNTER) continue;
+        for (int64_t j = 0; j < sync->elements; j++) {
+            counts[e->object_base[i] + (int)j * size] = (int)sync->count.value;
+        }
+    }
+    return counts;
+}
+
+static void explore(executor *e) {
+    const size_t points = e->points.count;
+    int *counts = list_counts(e);
+    explorer x = {.e = e,
+                  .counts = counts,
+                  .needs = calloc(points * e->words, sizeof *x.needs),
+                  .must = malloc(points * e->words * sizeof *x.must),
+                  .low = malloc(points * sizeof *x.low),
+                  .high = malloc(points * sizeof *x.high),
+                  .late = calloc(e->ops.count * e->ops.count + 1, 1),
+                  .state_bytes =
+                      (e->words * sizeof(uint64_t) + e->values * sizeof(int32_t) + 7) & ~(size_t)7,
+                  .seen = calloc(64, sizeof *x.seen),
+                  .seen_room = 64};
+    unsigned char *now = calloc(2, x.state_bytes);
+    assert_true(x.needs != NULL && x.must != NULL && x.low != NULL && x.high != NULL &&
+                x.late != NULL && x.seen != NULL && now != NULL);
+    memset(x.must, 0xff, points * e->words * sizeof *x.must);
+    for (size_t i = 0; i < points; i++) {
+        x.low[i] = INT64_MAX;
+        x.high[i] = -1;
+    }
+    for (size_t i = 0; i < e->orders.count; i++) {
+        const order *o = &e->orders.items[i];
+        x.needs[(size_t)o->after * e->words + (size_t)(o->before / 64)] |= UINT64_C(1)
+                                                                           << (o->before % 64);
+    }
+    state first = view(&x, now);
+    fill_first_state(&x, &first);
+    hurry(&x, &first);
+    push_state(&x, now);
+    const size_t most = e->options->states_max > 0 ? (size_t)e->options->states_max : 200000;
+    while (x.stack.count > 0 && e->result.wrong == 0 && x.seen_count <= most) {
+        x.stack.count -= x.state_bytes;
+        memcpy(now, x.stack.items + x.stack.count, x.state_bytes);
+        expand(&x, now, now + x.state_bytes);
+    }
+    e->too_large = e->result.wrong == 0 && x.stack.count > 0;
+    e->result.states = (long)x.seen_count;
+    if (e->result.wrong == 0 && !e->too_large) {
+        judge_phases(&x);
+        judge_fences(&x);
+    }
+    free(counts);
+    free(x.needs);
+    free(x.must);
+    free(x.low);
+    free(x.high);
+    free(x.late);
+    free(x.seen);
+    free(x.stack.items);
+    free(now);
+}
+
+static void *zeroed(size_t count, size_t size) {
+    void *block = calloc(count + 1, size);
+    assert_non_null(block);
+    return block;
+}
+
+static void run_collected(executor *e, int values) {
+    executor_cut(e);
+    if (e->too_large) return;
+    values = lay_out_lives(e, values);
+    e->memory_base = values;
+    e->values = (size_t)values + e->initial.count;
+    e->words = (e->points.count + 63) / 64;
+    e->first_conflict = zeroed(e->ops.count + 1, sizeof *e->first_conflict);
+    executor_find_conflicts(e);
+    explore(e);
+}
+
+executor_result executor_run(const spad_kernel *kernel, const executor_options *options) {
+    static const executor_options defaults = {0};
+    executor e = {.kernel = kernel, .options = options != NULL ? options : &defaults};
+    const size_t tensors = spad_kernel_tensor_count(kernel);
+    e.object_base = zeroed(spad_kernel_sync_count(kernel), sizeof *e.object_base);
+    e.waits_for_reads = zeroed(spad_kernel_sync_count(kernel), sizeof *e.waits_for_reads);
+    e.alive_base = zeroed(tensors, sizeof *e.alive_base);
+    for (size_t i = 0; i < tensors; i++) e.alive_base[i] = -1;
+    const int values = lay_out_syncs(&e);
+    e.takes = zeroed((size_t)values, sizeof *e.takes);
+    e.taker = zeroed((size_t)values, sizeof *e.taker);
+    assert_true(spad_kernel_agent_count(kernel) <= AGENTS_MAX);
+
+    if (!executor_collect(&e)) {
+        e.result.walk_failed = true;
+    } else if (!e.too_large && e.result.wrong == 0) {
+        run_collected(&e, values);
+    }
+    e.result.decided = !e.result.walk_failed && (e.result.wrong != 0 || !e.too_large);
+
+    free(e.points.items);
+    free(e.orders.items);
+    free(e.accesses.items);
+    free(e.completions.items);
+    free(e.ops.items);
+    free(e.queue.items);
+    free(e.loose.items);
+    free(e.atoms.items);
+    free(e.initial.items);
+    free(e.conflicts.items);
+    free(e.first_conflict);
+    free(e.object_base);
+    free(e.waits_for_reads);
+    free(e.alive_base);
+    free(e.takes);
+    free(e.taker);
+    return e.result;
+}

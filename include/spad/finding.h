@@ -25,17 +25,61 @@ typedef enum spad_severity {
 } spad_severity;
 
 /* The one list of codes: X(name, value, severity, stable code, sentence).
- * A value never changes its meaning. The page of what finds it (docs/direct.md)
- * has an example of each. */
-#define SPAD_FINDING_LIST(X)                                                       \
-    /* direct placement: a kernel places all of its tensors or none */             \
-    X(MIXED_PLACEMENT, 1, ERROR, "SPAD-MIXED-PLACEMENT",                           \
-      "a tensor is placed automatically in a kernel that places others directly")  \
-    X(IMPLICIT_TENSOR, 2, ERROR, "SPAD-IMPLICIT-TENSOR",                           \
-      "an operation makes a tensor that nobody can place in a kernel that places " \
-      "others directly")                                                           \
-    X(OFF_CHIP_NOT_OUTPUT, 3, ERROR, "SPAD-OFF-CHIP-NOT-OUTPUT",                   \
-      "an off-chip tensor is not an output in a kernel that places others directly")
+ * A value never changes its meaning. The page of what finds it (docs/direct.md,
+ * docs/check.md) has an example of each. */
+#define SPAD_FINDING_LIST(X)                                                                       \
+    /* direct placement: a kernel places all of its tensors or none */                             \
+    X(MIXED_PLACEMENT, 1, ERROR, "SPAD-MIXED-PLACEMENT",                                           \
+      "a tensor is placed automatically in a kernel that places others directly")                  \
+    X(IMPLICIT_TENSOR, 2, ERROR, "SPAD-IMPLICIT-TENSOR",                                           \
+      "an operation makes a tensor that nobody can place in a kernel that places "                 \
+      "others directly")                                                                           \
+    X(OFF_CHIP_NOT_OUTPUT, 3, ERROR, "SPAD-OFF-CHIP-NOT-OUTPUT",                                   \
+      "an off-chip tensor is not an output in a kernel that places others directly")               \
+    /* rules of the chip */                                                                        \
+    X(OUT_OF_SPACE, 10, ERROR, "SPAD-OUT-OF-SPACE",                                                \
+      "a tile lies outside the bytes or lanes that its space offers")                              \
+    X(START_LANE, 11, ERROR, "SPAD-START-LANE", "a tile starts at a lane where it may not")        \
+    X(MISALIGNED, 12, ERROR, "SPAD-MISALIGNED", "a tile starts at an address that is not aligned") \
+    X(BANK_CROSSED, 13, ERROR, "SPAD-BANK-CROSSED", "a tile crosses the border between two banks") \
+    X(GRANULE, 14, ERROR, "SPAD-GRANULE",                                                          \
+      "a tile has a size in which its space does not hand out memory")                             \
+    X(INDEX_OUTSIDE, 15, ERROR, "SPAD-INDEX-OUTSIDE",                                              \
+      "an index or a range leaves its tensor in some iteration")                                   \
+    X(DOES_NOT_FIT, 16, ERROR, "SPAD-DOES-NOT-FIT",                                                \
+      "a scoped tensor does not fit in what is left of its space")                                 \
+    X(CANNOT_RUN, 17, ERROR, "SPAD-CANNOT-RUN", "a statement cannot be run")                       \
+    /* lifetimes */                                                                                \
+    X(LIFETIME_CONFLICT, 20, ERROR, "SPAD-LIFETIME-CONFLICT",                                      \
+      "a tile is read after another one was written over it")                                      \
+    X(STALE_READ, 21, ERROR, "SPAD-STALE-READ",                                                    \
+      "a tile is read while its bytes still hold an older one of the same tensor")                 \
+    X(UNINITIALISED_READ, 22, ERROR, "SPAD-UNINITIALISED-READ",                                    \
+      "bytes are read that nobody has written")                                                    \
+    X(ALIAS_CLASH, 23, ERROR, "SPAD-ALIAS-CLASH",                                                  \
+      "a tensor is read after its bytes were written under another name")                          \
+    X(SECTION_OVERLAP, 24, ERROR, "SPAD-SECTION-OVERLAP",                                          \
+      "a tensor of one section lies over a tensor of another that is still in use")                \
+    X(USE_AFTER_FREE, 25, ERROR, "SPAD-USE-AFTER-FREE", "a tile is used that is not allocated")    \
+    X(USE_AFTER_SCOPE, 26, ERROR, "SPAD-USE-AFTER-SCOPE",                                          \
+      "a tensor is used after its scope has closed")                                               \
+    X(SECTION_OVER, 27, ERROR, "SPAD-SECTION-OVER",                                                \
+      "a tensor is used after its scope has come back to its section")                             \
+    /* hygiene */                                                                                  \
+    X(DEAD_WRITE, 30, WARNING, "SPAD-DEAD-WRITE", "something is written that nobody reads")        \
+    X(LEAK, 31, WARNING, "SPAD-LEAK", "memory is allocated and not freed")                         \
+    X(DOUBLE_FREE, 32, ERROR, "SPAD-DOUBLE-FREE", "a tile is freed that is not allocated")         \
+    X(NEVER_USED, 33, WARNING, "SPAD-NEVER-USED", "a tensor is never used")                        \
+    X(NEVER_READ, 34, WARNING, "SPAD-NEVER-READ", "a tensor is written and never read")            \
+    X(ALLOCATION_ORDER, 35, ERROR, "SPAD-ALLOCATION-ORDER",                                        \
+      "heap tensors are not freed newest first, or a tile is allocated twice")                     \
+    /* advice */                                                                                   \
+    X(SERIAL_TENSOR, 60, ADVICE, "SPAD-SERIAL-TENSOR",                                             \
+      "a tensor that is declared in a loop has one live tile and serialises the loop")             \
+    X(SHARED_BANK, 61, ADVICE, "SPAD-SHARED-BANK", "two accumulation groups share a bank")         \
+    X(SHORT_ROW, 62, ADVICE, "SPAD-SHORT-ROW",                                                     \
+      "a transfer moves so few bytes per lane that it is slow")                                    \
+    X(DEEP_RING, 63, ADVICE, "SPAD-DEEP-RING", "a ring has more slots than can ever be used")
 
 typedef enum spad_finding_code {
     SPAD_FINDING_NONE = 0,

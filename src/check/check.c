@@ -61,14 +61,16 @@ static void count_finding(spad_check_counts *counts, spad_severity severity) {
     }
 }
 
+bool spad__count_finding(spad__run *run, spad_finding_code code, int64_t statement, int64_t other) {
+    spad__found *same = find_same(run->check, code, statement, other);
+    if (same != NULL) same->finding.count++;
+    return same != NULL;
+}
+
 spad_status spad__add_finding(spad__run *run, spad_finding *finding, int64_t statement,
                               int64_t other, spad_error *error) {
     spad_check *check = run->check;
-    spad__found *same = find_same(check, finding->code, statement, other);
-    if (same != NULL) {
-        same->finding.count++;
-        return SPAD_OK;
-    }
+    if (spad__count_finding(run, finding->code, statement, other)) return SPAD_OK;
     if (check->found.count >= run->options->finding_limit) {
         check->full = true;
         return SPAD_OK;

@@ -45,6 +45,9 @@ typedef struct spad__run {
 spad_status spad__add_finding(spad__run *run, spad_finding *finding, int64_t statement,
                               int64_t other, spad_error *error);
 
+/* Was that found before? Then it is counted. For parts that would have to describe it first. */
+bool spad__count_finding(spad__run *run, spad_finding_code code, int64_t statement, int64_t other);
+
 /* The parts. Each returns SPAD_OK whatever it finds. */
 spad_status spad__check_rules(spad__run *run, spad_error *error);
 spad_status spad__check_lifetimes(spad__run *run, spad_error *error);

@@ -1,8 +1,527 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-#include "check/check.h"
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Lifetimes: does every read see what was last written as that tile?
+ *
+ * For every byte of every lane the map (bytemap.c) knows the write that came last. A read
+ * of a tile is right if all its bytes were last written as that tile of that tensor, in
+ * the same life of it. Whatever else is found there is a finding: another tile, an older
+ * one, another name for the same bytes, or nothing. Placed tiles are compared in their
+ * space; the slots of a tensor without a place are spaces of their own.
+ *
+ * Time: O(1) for an access to what another access touched as a whole; otherwise see
+ * bytemap.c. Memory: what is written and not yet written over. Tensors that cannot be
+ * wrong (inputs that nobody writes, what is never read; with storage of their own) are
+ * left out.
+ */
+#include "check/life.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "kernel/walk.h"
+
+enum { FIRST_WRITES = 64, FIRST_BUCKETS = 64 };
+
+/* ---- which tensors matter --------------------------------------------------------- */
+
+typedef struct use {
+    bool read;
+    bool written;
+} use;
+
+/* Ring over the number of a tile: a conflict in it can be counted in slots. */
+static int64_t ring_of(const spad_kernel_tensor *tensor) {
+    if (tensor->mode == SPAD_MODE_AUTO && tensor->ring.count == 1) {
+        return tensor->ring.items[0].value;
+    }
+    if (tensor->mode != SPAD_MODE_MOD || tensor->blocks.count != 1) return 0;
+    if (tensor->free.count + tensor->par.count + tensor->banks.count != 1) return 0;
+    const spad_amounts list = tensor->free.count > 0  ? tensor->free
+                              : tensor->par.count > 0 ? tensor->par
+                                                      : tensor->banks;
+    return list.items[0].value;
+}
+
+/* Has it bytes that no other tensor can have? */
+static bool is_private(const spad__life *life, const spad_kernel_tensor *home) {
+    if (home->mode != SPAD_MODE_AUTO) return false;
+    return life->run->options->place == NULL || life->kernel->target->spaces[home->space].off_chip;
+}
+
+static void mark_uses(const spad_kernel *k, use *own, use *family) {
+    for (size_t i = 0; i < k->accesses.count; i++) {
+        const spad_kernel_access *access = &k->accesses.items[i];
+        const int64_t home = k->tensors.items[access->tensor].home;
+        own[access->tensor].read |= (access->kind & SPAD_ACCESS_READ) != 0;
+        own[access->tensor].written |= (access->kind & SPAD_ACCESS_WRITE) != 0;
+        family[home].read |= (access->kind & SPAD_ACCESS_READ) != 0;
+        family[home].written |= (access->kind & SPAD_ACCESS_WRITE) != 0;
+    }
+    for (size_t i = 0; i < k->tensors.count; i++) {
+        const unsigned flags = k->tensors.items[i].flags;
+        own[i].written |= (flags & SPAD_TENSOR_INPUT) != 0;
+    }
+}
+
+static void sort_tensors(spad__life *life, const use *own, const use *family) {
+    const spad_kernel *k = life->kernel;
+    for (size_t i = 0; i < k->tensors.count; i++) {
+        const spad_kernel_tensor *tensor = &k->tensors.items[i];
+        const use *all = &family[tensor->home];
+        const bool input = (tensor->flags & SPAD_TENSOR_INPUT) != 0;
+        spad__life_tensor *state = &life->tensors[i];
+        state->ring = ring_of(tensor);
+        state->newest = -1;
+        state->view = !own[i].written && (tensor->home != (int64_t)i || all->written);
+        state->read = all->read;
+        state->tracked = !is_private(life, &k->tensors.items[tensor->home]) ||
+                         (all->read && (all->written || !input));
+        if (input) life->tensors[tensor->home].given = true;
+    }
+}
+
+static spad_status find_uses(spad__life *life, spad_error *error) {
+    const size_t count = life->kernel->tensors.count;
+    if (count == 0) return SPAD_OK;
+    use *uses = spad__new(&life->host, 2 * count * sizeof *uses);
+    if (uses == NULL) return spad__fail_host_memory(error);
+    mark_uses(life->kernel, uses, uses + count);
+    sort_tensors(life, uses, uses + count);
+    spad__free(&life->host, uses, 2 * count * sizeof *uses);
+    return SPAD_OK;
+}
+
+/* Tensors that `alloc` and `free` are about have a byte per tile. */
+static spad_status find_managed(spad__life *life, spad_error *error) {
+    const spad_kernel *k = life->kernel;
+    for (size_t i = 0; i < k->statements.count; i++) {
+        const spad_statement *s = &k->statements.items[i];
+        const bool allocates = s->kind == SPAD_STATEMENT_ALLOC;
+        if (!allocates && s->kind != SPAD_STATEMENT_FREE) continue;
+        const spad_kernel_tensor *tensor = &k->tensors.items[s->item];
+        spad__life_tensor *state = &life->tensors[s->item];
+        if (tensor->mode == SPAD_MODE_HEAP && s->index_count == 0) continue;
+        if (tensor->tiles > SPAD__LIFE_TILES) {
+            life->run->gap = "a tensor with alloc and free has more than 2^24 tiles";
+            continue;
+        }
+        if (state->dead == NULL) state->dead = spad__new(&life->host, (size_t)tensor->tiles);
+        if (state->dead == NULL) return spad__fail_host_memory(error);
+        state->allocated |= allocates;
+    }
+    return SPAD_OK;
+}
+
+/* ---- life ------------------------------------------------------------------------- */
+
+static size_t deepest(const spad_kernel *k) {
+    size_t most = 0;
+    for (size_t i = 0; i < k->loops.count; i++) {
+        size_t depth = 0;
+        for (int64_t l = (int64_t)i; l >= 0; l = k->loops.items[l].outer) depth++;
+        if (depth > most) most = depth;
+    }
+    return most;
+}
+
+static void *take(spad__life *life, size_t count, size_t size) {
+    return spad__new(&life->host, (count > 0 ? count : 1) * size);
+}
+
+static void give(spad__life *life, void *items, size_t count, size_t size) {
+    spad__free(&life->host, items, (count > 0 ? count : 1) * size);
+}
+
+static bool take_tables(spad__life *life) {
+    const spad_kernel *k = life->kernel;
+    life->depth = deepest(k);
+    life->tensors = take(life, k->tensors.count, sizeof *life->tensors);
+    life->spaces = take(life, k->target->space_count, sizeof *life->spaces);
+    life->unread_of = take(life, k->statements.count, sizeof *life->unread_of);
+    return life->tensors != NULL && life->spaces != NULL && life->unread_of != NULL;
+}
+
+spad_status spad__life_create(spad__life **out, spad__run *run, spad_error *error) {
+    *out = NULL;
+    const spad_host host = run->check->host;
+    spad__life *life = spad__new(&host, sizeof *life);
+    if (life == NULL) return spad__fail_host_memory(error);
+    life->host = host;
+    life->run = run;
+    life->kernel = run->kernel;
+    life->write_count = 1;
+    spad_status status = take_tables(life) ? SPAD_OK : spad__fail_host_memory(error);
+    if (status == SPAD_OK) status = find_uses(life, error);
+    if (status == SPAD_OK) status = find_managed(life, error);
+    if (status == SPAD_OK) {
+        *out = life;
+    } else {
+        spad__life_destroy(life);
+    }
+    return status;
+}
+
+void spad__life_destroy(spad__life *life) {
+    if (life == NULL) return;
+    const spad_kernel *k = life->kernel;
+    const spad_host host = life->host;
+    for (size_t i = 0; life->tensors != NULL && i < k->tensors.count; i++) {
+        uint8_t *dead = life->tensors[i].dead;
+        if (dead != NULL) spad__free(&host, dead, (size_t)k->tensors.items[i].tiles);
+    }
+    for (size_t i = 0; life->spaces != NULL && i < k->target->space_count; i++) {
+        spad__bytemap_free(&life->spaces[i], &host);
+    }
+    for (size_t i = 0; i < life->areas.count; i++) {
+        spad__bytemap_free(&life->areas.items[i].map, &host);
+    }
+    spad__array_free(&host, &life->areas);
+    spad__array_free(&host, &life->unread);
+    give(life, life->tensors, k->tensors.count, sizeof *life->tensors);
+    give(life, life->spaces, k->target->space_count, sizeof *life->spaces);
+    give(life, life->unread_of, k->statements.count, sizeof *life->unread_of);
+    spad__free(&host, life->buckets, life->bucket_count * sizeof *life->buckets);
+    spad__free(&host, life->writers.rows, life->write_room * sizeof *life->writers.rows);
+    spad__free(&host, life->writes, life->write_room * sizeof *life->writes);
+    spad__free(&host, life->values, life->write_room * life->depth * sizeof *life->values);
+    spad__free(&host, life, sizeof *life);
+}
+
+/* ---- maps ------------------------------------------------------------------------- */
+
+static size_t bucket_of(const spad__life *life, int64_t home, int64_t slot) {
+    const uint64_t key = ((uint64_t)slot * UINT64_C(0x9e3779b97f4a7c15)) ^
+                         ((uint64_t)home * UINT64_C(0xc2b2ae3d27d4eb4f));
+    return (size_t)((key ^ (key >> 32)) & (life->bucket_count - 1));
+}
+
+static void enter_area(spad__life *life, size_t number) {
+    const spad__life_area *area = &life->areas.items[number];
+    size_t at = bucket_of(life, area->home, area->slot);
+    while (life->buckets[at] != 0) at = (at + 1) & (life->bucket_count - 1);
+    life->buckets[at] = number + 1;
+}
+
+/* At most half of the buckets are used. */
+static bool grow_buckets(spad__life *life) {
+    if (life->areas.count * 2 < life->bucket_count) return true;
+    const size_t count = life->bucket_count > 0 ? life->bucket_count * 2 : FIRST_BUCKETS;
+    size_t *buckets = spad__new(&life->host, count * sizeof *buckets);
+    if (buckets == NULL) return false;
+    spad__free(&life->host, life->buckets, life->bucket_count * sizeof *life->buckets);
+    life->buckets = buckets;
+    life->bucket_count = count;
+    for (size_t i = 0; i < life->areas.count; i++) enter_area(life, i);
+    return true;
+}
+
+static spad__bytemap *add_area(spad__life *life, int64_t home, int64_t slot) {
+    const spad_kernel_tensor *tensor = &life->kernel->tensors.items[home];
+    if (!spad__array_reserve(&life->host, &life->areas, 1) || !grow_buckets(life)) return NULL;
+    spad__life_area *area = &life->areas.items[life->areas.count];
+    *area = (spad__life_area){.home = home, .slot = slot};
+    if (!spad__bytemap_init(&area->map, &life->host, 0, tensor->tile_lanes, 0,
+                            tensor->tile_bytes)) {
+        return NULL;
+    }
+    enter_area(life, life->areas.count++);
+    life->tensors[home].area = life->areas.count;
+    return &area->map;
+}
+
+/* The bytes of a slot that has no place. */
+static spad__bytemap *find_area(spad__life *life, int64_t home, int64_t slot) {
+    const size_t last = life->tensors[home].area;
+    if (last > 0 && life->areas.items[last - 1].slot == slot)
+        return &life->areas.items[last - 1].map;
+    if (life->bucket_count > 0) {
+        size_t at = bucket_of(life, home, slot);
+        for (; life->buckets[at] != 0; at = (at + 1) & (life->bucket_count - 1)) {
+            spad__life_area *area = &life->areas.items[life->buckets[at] - 1];
+            if (area->home != home || area->slot != slot) continue;
+            life->tensors[home].area = life->buckets[at];
+            return &area->map;
+        }
+    }
+    return add_area(life, home, slot);
+}
+
+/* A whole space; addresses outside of it are for the rules to report. */
+static spad__bytemap *find_space(spad__life *life, size_t space) {
+    spad__bytemap *map = &life->spaces[space];
+    if (map->bands.count > 0) return map;
+    return spad__bytemap_init(map, &life->host, INT64_MIN, INT64_MAX, INT64_MIN, INT64_MAX) ? map
+                                                                                            : NULL;
+}
+
+/* NULL: no memory. */
+static spad__bytemap *map_of(spad__life *life, const spad_walk_access *access) {
+    if (!access->placed) return find_area(life, access->home, access->slot);
+    return find_space(life, life->kernel->tensors.items[access->tensor].space);
+}
+
+/* ---- writes ----------------------------------------------------------------------- */
+
+/* Old blocks are freed with the old size, so all three tables grow together. */
+static bool grow_writes(spad__life *life) {
+    const size_t old = life->write_room;
+    const size_t room = old > 0 ? old * 2 : FIRST_WRITES;
+    if (room > UINT32_MAX) return false;
+    spad__writer_row *rows = spad__new(&life->host, room * sizeof *rows);
+    spad__write *writes = spad__new(&life->host, room * sizeof *writes);
+    int64_t *values =
+        life->depth > 0 ? spad__new(&life->host, room * life->depth * sizeof *values) : NULL;
+    const bool done = rows != NULL && writes != NULL && (life->depth == 0 || values != NULL);
+    if (done && old > 0) {
+        memcpy(rows, life->writers.rows, old * sizeof *rows);
+        memcpy(writes, life->writes, old * sizeof *writes);
+        if (life->depth > 0) memcpy(values, life->values, old * life->depth * sizeof *values);
+    }
+    spad__free(&life->host, done ? life->writers.rows : rows, (done ? old : room) * sizeof *rows);
+    spad__free(&life->host, done ? life->writes : writes, (done ? old : room) * sizeof *writes);
+    spad__free(&life->host, done ? life->values : values,
+               (done ? old : room) * life->depth * sizeof *values);
+    if (!done) return false;
+    life->writers.rows = rows;
+    life->writes = writes;
+    life->values = values;
+    life->write_room = room;
+    return true;
+}
+
+/* A number for a write; 0: no memory. */
+static spad__writer new_writer(spad__life *life) {
+    const spad__writer writer = life->unused;
+    if (writer != 0) {
+        life->unused = life->writers.rows[writer].next;
+        return writer;
+    }
+    if (life->write_count >= life->write_room && !grow_writes(life)) return 0;
+    return (spad__writer)life->write_count++;
+}
+
+static int64_t home_life(const spad__life *life, int64_t home) {
+    return spad__max(life->tensors[home].lives - 1, 0);
+}
+
+static int64_t home_tile(const spad_kernel_tensor *tensor, int64_t tile) {
+    return tensor->mode == SPAD_MODE_ALIAS && tensor->home_tile >= 0 ? tensor->home_tile : tile;
+}
+
+static void fill_write(spad__life *life, spad__writer writer, const spad_walk_access *access) {
+    const spad_kernel *k = life->kernel;
+    life->writers.rows[writer] = (spad__writer_row){0};
+    life->writes[writer] = (spad__write){
+        .tensor = access->tensor,
+        .tile = access->tile,
+        .life = access->life,
+        .home_tile = home_tile(&k->tensors.items[access->tensor], access->tile),
+        .home_life = home_life(life, access->home),
+        .statement = life->statement,
+    };
+    int64_t *values = life->values + (size_t)writer * life->depth;
+    int64_t loop = k->statements.items[life->statement].loop;
+    for (; loop >= 0; loop = k->loops.items[loop].outer) *values++ = life->loop_values[loop];
+}
+
+/* Writes of which nothing is left. */
+static spad_status clear_over(spad__life *life, spad_error *error) {
+    spad_status status = SPAD_OK;
+    while (life->writers.over != 0 && status == SPAD_OK) {
+        const spad__writer writer = life->writers.over;
+        if (!life->writes[writer].read) status = spad__report_unread(life, writer, error);
+        life->writers.over = life->writers.rows[writer].next;
+        life->writers.rows[writer].next = life->unused;
+        life->unused = writer;
+    }
+    return status;
+}
+
+static spad_status write_access(spad__life *life, const spad_walk_access *access,
+                                spad_error *error) {
+    spad__life_tensor *state = &life->tensors[access->tensor];
+    spad__bytemap *map = map_of(life, access);
+    const spad__writer writer = map != NULL ? new_writer(life) : 0;
+    if (writer == 0) return spad__fail_host_memory(error);
+    fill_write(life, writer, access);
+    if (!spad__bytemap_write(map, &life->host, &life->writers, access->rect, access->runs,
+                             access->stride, writer)) {
+        return spad__fail_host_memory(error);
+    }
+    if (access->tile < state->newest) state->jumps = true;
+    state->newest = spad__max(state->newest, access->tile);
+    return life->writers.over != 0 ? clear_over(life, error) : SPAD_OK;
+}
+
+/* ---- reads ------------------------------------------------------------------------ */
+
+/* Is what the write left what the access wants? A view wants whatever any name of its
+ * storage has left in that tile. */
+static bool is_right(const spad__life *life, const spad_walk_access *access, spad__writer writer) {
+    const spad__life_tensor *state = &life->tensors[access->tensor];
+    const spad_kernel_tensor *tensor = &life->kernel->tensors.items[access->tensor];
+    if (writer == 0) {
+        return (tensor->flags & SPAD_TENSOR_INPUT) != 0 ||
+               (state->view && life->tensors[access->home].given);
+    }
+    const spad__write *write = &life->writes[writer];
+    if (!state->view) {
+        return write->tensor == access->tensor && write->tile == access->tile &&
+               write->life == access->life;
+    }
+    return life->kernel->tensors.items[write->tensor].home == access->home &&
+           write->home_tile == home_tile(tensor, access->tile) &&
+           write->home_life == home_life(life, access->home);
+}
+
+static spad_status read_access(spad__life *life, const spad_walk_access *access,
+                               spad_error *error) {
+    spad__life_tensor *state = &life->tensors[access->tensor];
+    spad__bytemap *map = map_of(life, access);
+    if (map == NULL) return spad__fail_host_memory(error);
+    state->needed = spad__max(state->needed, state->newest - access->tile + 1);
+    spad__look look = spad__look_at(map, access->rect, access->runs, access->stride);
+    spad_rect part;
+    spad__writer writer;
+    spad_status status = SPAD_OK;
+    while (status == SPAD_OK && spad__look_next(&look, &part, &writer)) {
+        if (writer != 0) life->writes[writer].read = true;
+        if (!is_right(life, access, writer)) {
+            status = spad__report_read(life, access, part, writer, error);
+        }
+    }
+    return status;
+}
+
+/* ---- events ----------------------------------------------------------------------- */
+
+/* Is the tile one that was freed, or not yet allocated? */
+static bool is_dead(const spad__life *life, const spad_walk_access *access) {
+    const uint8_t *own = life->tensors[access->tensor].dead;
+    const uint8_t *home = life->tensors[access->home].dead;
+    if (!access->live) return true;
+    if (own != NULL && own[access->tile] != 0) return true;
+    if (home == NULL || home == own) return false;
+    return home[home_tile(&life->kernel->tensors.items[access->tensor], access->tile)] != 0;
+}
+
+/* All reads of an operation come before its writes. */
+static spad_status run_operation(spad__life *life, const spad_walk_event *event,
+                                 spad_error *error) {
+    spad_status status = SPAD_OK;
+    for (size_t i = 0; i < event->access_count && status == SPAD_OK; i++) {
+        const spad_walk_access *access = &event->accesses[i];
+        if (is_dead(life, access)) {
+            status = spad__report_dead(life, access, error);
+        } else if ((access->kind & SPAD_ACCESS_READ) != 0 &&
+                   life->tensors[access->tensor].tracked) {
+            status = read_access(life, access, error);
+        }
+    }
+    for (size_t i = 0; i < event->access_count && status == SPAD_OK; i++) {
+        const spad_walk_access *access = &event->accesses[i];
+        if ((access->kind & SPAD_ACCESS_WRITE) == 0 || !life->tensors[access->tensor].tracked)
+            continue;
+        status = write_access(life, access, error);
+    }
+    return status;
+}
+
+static spad_status run_declaration(spad__life *life, int64_t number, spad_error *error) {
+    const spad_kernel_tensor *tensor = &life->kernel->tensors.items[number];
+    spad__life_tensor *state = &life->tensors[number];
+    spad_status status = spad__report_leaks(life, number, error);
+    if (state->dead != NULL) memset(state->dead, state->allocated, (size_t)tensor->tiles);
+    state->heap = tensor->mode == SPAD_MODE_HEAP;
+    state->lives++;
+    state->newest = -1;
+    return status;
+}
+
+/* `alloc` and `free` of one tile, or of all. A heap tensor is the manager's. */
+static spad_status run_tile(spad__life *life, const spad_walk_event *event, spad_error *error) {
+    spad__life_tensor *state = &life->tensors[event->tensor];
+    const bool frees = event->kind == SPAD_WALK_FREE;
+    const int64_t tiles = life->kernel->tensors.items[event->tensor].tiles;
+    const int64_t first = event->tile >= 0 ? event->tile : 0;
+    const int64_t end = event->tile >= 0 ? event->tile + 1 : tiles;
+    if (event->tile < 0 && frees) state->heap = false;
+    if (state->dead == NULL) return SPAD_OK;
+    bool again = false;
+    for (int64_t tile = first; tile < end; tile++) {
+        again |= state->dead[tile] == (frees ? 1 : 0);
+        state->dead[tile] = frees ? 1 : 0;
+    }
+    return again ? spad__report_again(life, event, error) : SPAD_OK;
+}
+
+spad_status spad__life_event(spad__life *life, const spad_walk_event *event, const int64_t *values,
+                             spad_error *error) {
+    life->loop_values = values;
+    life->statement = event->statement;
+    switch (event->kind) {
+    case SPAD_WALK_OPERATION: return run_operation(life, event, error);
+    case SPAD_WALK_TENSOR: return run_declaration(life, event->tensor, error);
+    case SPAD_WALK_ALLOC:
+    case SPAD_WALK_FREE: return run_tile(life, event, error);
+    default: return SPAD_OK;
+    }
+}
+
+/* ---- the whole check -------------------------------------------------------------- */
+
+static spad_status report_failed_walk(spad__run *run, const spad_walk *walk,
+                                      const spad_error *failure, spad_error *error) {
+    const int64_t statement = walk->event.statement;
+    const spad_statement *s = spad_kernel_get_statement(run->kernel, (size_t)statement);
+    const bool twice =
+        failure->code == SPAD_ERR_NOT_LIVE && walk->scoped != NULL && !walk->scoped[s->item].live;
+    return spad__report_failure(run, statement, twice, failure, error);
+}
+
+static spad_status walk_through(spad__run *run, spad__life *life, spad_walk *walk,
+                                spad_error *error) {
+    spad_check_counts *counts = &run->check->counts;
+    const spad_walk_event *event;
+    spad_error failure;
+    spad_status status = SPAD_OK;
+    for (int64_t events = 0; status == SPAD_OK; events++) {
+        if (spad_walk_next(&event, walk, &failure) != SPAD_OK) {
+            return report_failed_walk(run, walk, &failure, error);
+        }
+        if (event->kind == SPAD_WALK_END) return spad__life_finish(life, error);
+        if (events == run->options->event_limit) {
+            run->gap = "the kernel has more events than the limit";
+            return SPAD_OK;
+        }
+        counts->events++;
+        counts->accesses += (int64_t)event->access_count;
+        status = spad__life_event(life, event, spad_walk_values(walk), error);
+    }
+    return status;
+}
+
+static spad_status check_in_program_order(spad__run *run, spad_error *error) {
+    const spad_walk_options options = {
+        .place = run->options->place, .ctx = run->options->ctx, .host = &run->check->host};
+    spad__life *life = NULL;
+    spad_walk *walk = NULL;
+    spad_error failure;
+    spad_status status = spad_walk_create(&walk, run->kernel, &options, &failure);
+    if (status != SPAD_OK) return spad__report_failure(run, -1, false, &failure, error);
+    status = spad__life_create(&life, run, error);
+    if (status == SPAD_OK) status = walk_through(run, life, walk, error);
+    spad__life_destroy(life);
+    spad_walk_destroy(walk);
+    return status;
+}
 
 spad_status spad__check_lifetimes(spad__run *run, spad_error *error) {
-    (void)run;
-    (void)error;
-    return SPAD_OK;
+    const spad_status status = spad__check_hygiene(run, error);
+    if (status != SPAD_OK) return status;
+    if (run->kernel->agents.count > 1 || run->kernel->units.count > 0) {
+        run->gap = "lifetimes were not checked: the order of agents and units is open";
+        return SPAD_OK;
+    }
+    return check_in_program_order(run, error);
 }

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Who wrote which bytes of which lanes last.
+ *
+ * A map covers a rectangle: a memory space, or one slot of a tensor that has no place.
+ * Writers are numbers of the caller; the table that goes with the maps counts in how
+ * many pieces each of them is still to be seen.
+ */
+#ifndef SPAD_CHECK_BYTEMAP_H
+#define SPAD_CHECK_BYTEMAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/memory.h"
+#include "spad/target.h"
+
+/* 0: nobody. */
+typedef uint32_t spad__writer;
+
+/* How many pieces show a writer, and its neighbour in the list it is in: of those that are
+ * over (no piece is left), or one of the caller's. */
+typedef struct spad__writer_row {
+    uint32_t pieces;
+    spad__writer next;
+} spad__writer_row;
+
+typedef struct spad__writers {
+    spad__writer_row *rows; /* by number */
+    spad__writer over;      /* the caller empties it; 0: none */
+} spad__writers;
+
+/* Bytes from `byte` to the next piece, or to the end of the map. */
+typedef struct spad__piece {
+    int64_t byte;
+    spad__writer writer;
+} spad__piece;
+
+/* Lanes from `lane` to the next band: the same in all of them. */
+typedef struct spad__band {
+    int64_t lane;
+    size_t hint; /* where the last search ended */
+    SPAD_ARRAY(spad__piece) pieces;
+} spad__band;
+
+typedef struct spad__bytemap {
+    int64_t lane_end;
+    int64_t byte_end;
+    SPAD_ARRAY(spad__band) bands;
+} spad__bytemap;
+
+/* Lanes [lane, lane_end) x bytes [byte, byte_end), written by nobody. False: no memory. */
+bool spad__bytemap_init(spad__bytemap *map, const spad_host *host, int64_t lane, int64_t lane_end,
+                        int64_t byte, int64_t byte_end);
+void spad__bytemap_free(spad__bytemap *map, const spad_host *host);
+
+/* The rectangle, and with runs > 1 its copies `stride` bytes further each, now belong to the
+ * writer. Inside the map; not empty. False: no memory, and the map can only be freed. */
+bool spad__bytemap_write(spad__bytemap *map, const spad_host *host, spad__writers *writers,
+                         spad_rect rect, int64_t runs, int64_t stride, spad__writer writer);
+
+/* Goes through the pieces of such a rectangle. Filled in by spad__look_at. */
+typedef struct spad__look {
+    spad__bytemap *map;
+    spad_rect rect;
+    int64_t runs;
+    int64_t stride;
+    size_t band;
+    int64_t run;
+    size_t piece;
+    bool inside; /* of a run: `piece` is the next one to tell */
+} spad__look;
+
+spad__look spad__look_at(spad__bytemap *map, spad_rect rect, int64_t runs, int64_t stride);
+
+/* The next part of the rectangle that has one writer; false: that was all. */
+bool spad__look_next(spad__look *look, spad_rect *part, spad__writer *writer);
+
+#endif

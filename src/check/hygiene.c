@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Hygiene that the text alone shows: tensors that nobody uses or reads, and kernels that
+ * place some of their tensors by hand and leave others to a planner.
+ *
+ * The compilers with NKI's direct allocation (neuronxcc) refuse such a mixture, and off-chip
+ * tensors that are neither argument nor result; from NKI 0.2 on both are allowed, and spad's
+ * planner works around what is placed. So they are warnings here. Time: O(tensors + accesses).
+ */
+#include <string.h>
+
+#include "check/life.h"
+
+/* ---- uses ------------------------------------------------------------------------- */
+
+enum { USED = 1, READ = 2 };
+
+/* Marks what is used, by name, and what its bytes are used for, by home. */
+static void mark(const spad_kernel *k, uint8_t *own, uint8_t *family) {
+    for (size_t i = 0; i < k->accesses.count; i++) {
+        const spad_kernel_access *access = &k->accesses.items[i];
+        const uint8_t bits = (access->kind & SPAD_ACCESS_READ) != 0 ? USED | READ : USED;
+        own[access->tensor] |= bits;
+        family[k->tensors.items[access->tensor].home] |= bits;
+    }
+    for (size_t i = 0; i < k->tensors.count; i++) {
+        const spad_kernel_tensor *tensor = &k->tensors.items[i];
+        if (tensor->mode == SPAD_MODE_ALIAS) own[tensor->alias_of] |= USED;
+        if ((tensor->flags & SPAD_TENSOR_OUTPUT) != 0) family[tensor->home] |= READ;
+    }
+}
+
+static spad_status add(spad__run *run, spad_finding *finding, size_t tensor, spad_error *error) {
+    const spad_kernel_tensor *row = &run->kernel->tensors.items[tensor];
+    finding->number = (int64_t)tensor;
+    return spad__add_finding(run, finding, (int64_t)row->statement, -1, error);
+}
+
+static spad_status check_uses(spad__run *run, const uint8_t *own, const uint8_t *family,
+                              spad_error *error) {
+    const spad_kernel *k = run->kernel;
+    spad_status status = SPAD_OK;
+    for (size_t i = 0; i < k->tensors.count && status == SPAD_OK; i++) {
+        const spad_kernel_tensor *tensor = &k->tensors.items[i];
+        spad_finding finding;
+        if (own[i] == 0) {
+            spad__find(&finding, SPAD_FINDING_NEVER_USED, "'%s' is never used; leave it out",
+                       tensor->name);
+            spad__find_names(&finding, tensor->name, NULL);
+            status = add(run, &finding, i, error);
+        } else if (tensor->home == (int64_t)i && (family[i] & READ) == 0) {
+            spad__find(&finding, SPAD_FINDING_NEVER_READ,
+                       "'%s' is written and never read; leave it out, or declare it as output",
+                       tensor->name);
+            spad__find_names(&finding, tensor->name, NULL);
+            status = add(run, &finding, i, error);
+        }
+    }
+    return status;
+}
+
+/* ---- mixed placement -------------------------------------------------------------- */
+
+/* The first tensor that the kernel places by hand; NULL: none. */
+static const spad_kernel_tensor *first_placed(const spad_kernel *k) {
+    for (size_t i = 0; i < k->tensors.count; i++) {
+        const spad_kernel_tensor *tensor = &k->tensors.items[i];
+        if (tensor->mode == SPAD_MODE_AT || tensor->mode == SPAD_MODE_MOD) return tensor;
+    }
+    return NULL;
+}
+
+static spad_status check_mixture(spad__run *run, spad_error *error) {
+    const spad_kernel *k = run->kernel;
+    const spad_kernel_tensor *placed = first_placed(k);
+    spad_status status = SPAD_OK;
+    if (placed == NULL || strcmp(k->target->family, "neuron") != 0) return SPAD_OK;
+    for (size_t i = 0; i < k->tensors.count && status == SPAD_OK; i++) {
+        const spad_kernel_tensor *tensor = &k->tensors.items[i];
+        const spad_space *space = &k->target->spaces[tensor->space];
+        spad_finding finding;
+        if (tensor->mode != SPAD_MODE_AUTO || tensor->flags != 0) continue;
+        if (space->off_chip) {
+            spad__find(&finding, SPAD_FINDING_OFF_CHIP_NOT_OUTPUT,
+                       "'%s' in %s is neither input nor output, while '%s' is placed directly: "
+                       "refused before NKI 0.2; make it an output, or keep it on chip",
+                       tensor->name, space->name, placed->name);
+        } else {
+            spad__find(&finding, SPAD_FINDING_MIXED_PLACEMENT,
+                       "'%s' in %s is placed automatically, while '%s' is placed directly: refused "
+                       "before NKI 0.2; place all tensors or none",
+                       tensor->name, space->name, placed->name);
+        }
+        finding.severity = SPAD_SEVERITY_WARNING;
+        spad__find_names(&finding, tensor->name, placed->name);
+        status = add(run, &finding, i, error);
+    }
+    return status;
+}
+
+spad_status spad__check_hygiene(spad__run *run, spad_error *error) {
+    const size_t count = run->kernel->tensors.count;
+    if (count == 0) return SPAD_OK;
+    uint8_t *marks = spad__new(&run->check->host, 2 * count);
+    if (marks == NULL) return spad__fail_host_memory(error);
+    mark(run->kernel, marks, marks + count);
+    spad_status status = check_uses(run, marks, marks + count, error);
+    if (status == SPAD_OK) status = check_mixture(run, error);
+    spad__free(&run->check->host, marks, 2 * count);
+    return status;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The lifetime check from the inside.
+ *
+ * The core takes one event after the other, in the order in which they happen: that of
+ * the program, or any other that a caller has found. All its state is in flat tables with
+ * numbers in them: pieces of memory name writes, writes name tensors, tiles, statements
+ * and values of loop variables.
+ */
+#ifndef SPAD_CHECK_LIFE_H
+#define SPAD_CHECK_LIFE_H
+
+#include "check/bytemap.h"
+#include "check/check.h"
+#include "kernel/kernel.h"
+
+/* What a piece of memory holds. The values of the loops around the statement, innermost
+ * first, are in a table of their own. */
+typedef struct spad__write {
+    int64_t tensor;
+    int64_t tile;
+    int64_t life;
+    int64_t home_tile;
+    int64_t home_life;
+    int64_t statement;
+    bool read; /* a byte of it was */
+} spad__write;
+
+/* A tensor while the check runs. `dead` is there when `alloc` or `free` name the tensor; with
+ * `alloc` its tiles are dead until then. */
+typedef struct spad__life_tensor {
+    bool tracked;   /* its bytes can be wrong */
+    bool read;      /* somewhere, under any name of its storage */
+    bool view;      /* never written itself: shows what other names of its storage wrote */
+    bool given;     /* a name of this storage is input */
+    bool allocated; /* by `alloc` statements */
+    bool heap;      /* a heap tensor that is alive */
+    bool wrong;     /* a read of it was: no wonder that its writes are not read */
+    bool jumps;     /* its tiles are not written in ascending order */
+    uint8_t *dead;  /* per tile; NULL: all are alive */
+    int64_t lives;  /* declarations that ran */
+    int64_t ring;   /* slots of a ring over the number of the tile; 0: none */
+    int64_t newest; /* tile that was written in this life */
+    int64_t needed; /* slots that its reads would have needed */
+    size_t area;    /* + 1: of the slot that was touched last; 0: none */
+} spad__life_tensor;
+
+enum { SPAD__LIFE_TILES = 1 << 24 }; /* of a tensor with `alloc` or `free`, at most */
+
+/* The bytes of one slot without a place. */
+typedef struct spad__life_area {
+    int64_t home;
+    int64_t slot;
+    spad__bytemap map;
+} spad__life_area;
+
+/* A statement that wrote what nobody read; the first time that it did. */
+typedef struct spad__unread {
+    spad_finding finding;
+    int64_t statement;
+    int64_t tensor;
+} spad__unread;
+
+typedef struct spad__life {
+    spad__run *run;
+    const spad_kernel *kernel;
+    spad_host host;
+    const int64_t *loop_values; /* by number of the loop; of the event */
+    int64_t statement;          /* of the event */
+    spad__life_tensor *tensors;
+    spad__bytemap *spaces; /* per space; without bands: not touched */
+    SPAD_ARRAY(spad__life_area) areas;
+    size_t *buckets; /* of areas: index + 1; a power of two of them */
+    size_t bucket_count;
+    size_t depth; /* loops around a statement, at most */
+    spad__writers writers;
+    spad__write *writes;
+    int64_t *values;
+    size_t write_count; /* number 0 is nobody */
+    size_t write_room;
+    spad__writer unused;
+    SPAD_ARRAY(spad__unread) unread; /* to be told at the end */
+    size_t *unread_of;               /* per statement: index + 1; 0: none */
+} spad__life;
+
+spad_status spad__life_create(spad__life **out, spad__run *run, spad_error *error);
+void spad__life_destroy(spad__life *life);
+
+/* One thing happens. `values`: of the loop variables, as spad_walk_values gives them. */
+spad_status spad__life_event(spad__life *life, const spad_walk_event *event, const int64_t *values,
+                             spad_error *error);
+
+/* The kernel is over: leaks, writes that nobody read, depths that rings would need. */
+spad_status spad__life_finish(spad__life *life, spad_error *error);
+
+/* ---- what is found ------------------------------------------------------------------ */
+
+/* A read of bytes that hold something else: `part` of `access`, last written by `writer`. */
+spad_status spad__report_read(spad__life *life, const spad_walk_access *access, spad_rect part,
+                              spad__writer writer, spad_error *error);
+/* An access to a tile that is not alive. */
+spad_status spad__report_dead(spad__life *life, const spad_walk_access *access, spad_error *error);
+/* A write of which no byte is left, and none was read; kept until the end. */
+spad_status spad__report_unread(spad__life *life, spad__writer writer, spad_error *error);
+
+/* A tensor that is declared again, or not any more, while it is allocated. */
+spad_status spad__report_leaks(spad__life *life, int64_t tensor, spad_error *error);
+/* A tile that is freed or allocated twice. */
+spad_status spad__report_again(spad__life *life, const spad_walk_event *event, spad_error *error);
+
+/* ---- hygiene ------------------------------------------------------------------------ */
+
+/* What the text alone shows: tensors never used or never read, mixed placement. */
+spad_status spad__check_hygiene(spad__run *run, spad_error *error);
+
+/* A walk that could not go on, at a statement (-1: none). `twice`: because it frees what is
+ * free. Passes on a failure that is not the kernel's. */
+spad_status spad__report_failure(spad__run *run, int64_t statement, bool twice,
+                                 const spad_error *failure, spad_error *error);
+
+#endif

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the lifetime check says: each finding has the read, its iteration, the bytes, and
+ * the write that was there instead, with its place. A finding that was made before is
+ * counted without words, so a fault in every iteration costs little.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "check/life.h"
+#include "kernel/place.h"
+
+/* ---- pieces of sentences ---------------------------------------------------------- */
+
+enum { TILE_MAX = 112, ITERATION_MAX = 72, BYTES_MAX = 120 };
+
+static void append(char *field, size_t size, const char *text) {
+    const size_t used = strlen(field);
+    spad__copy_cut(field + used, size - used, text);
+}
+
+/* "'x[1, 2]'" */
+static void tile_text(const spad_kernel *k, int64_t number, int64_t tile, char *field,
+                      size_t size) {
+    const spad_kernel_tensor *tensor = &k->tensors.items[number];
+    int64_t index[SPAD_RANK_MAX];
+    char piece[32];
+    snprintf(field, size, "'%s", tensor->name);
+    spad__tile_index(tensor, tile, index);
+    for (size_t i = 0; i < tensor->blocks.count; i++) {
+        snprintf(piece, sizeof piece, "%s%lld", i == 0 ? "[" : ", ", (long long)index[i]);
+        append(field, size, piece);
+    }
+    append(field, size, tensor->blocks.count > 0 ? "]'" : "'");
+}
+
+/* " (i = 3, j = 0)"; values: innermost first. Nothing outside of loops. */
+static void iteration_text(const spad_kernel *k, int64_t statement, const int64_t *values,
+                           char *field, size_t size) {
+    int64_t loops[SPAD__LOOPS_DEEP];
+    size_t depth = 0;
+    int64_t loop = k->statements.items[statement].loop;
+    for (; loop >= 0; loop = k->loops.items[loop].outer) loops[depth++] = loop;
+    field[0] = '\0';
+    for (size_t d = depth; d-- > 0;) {
+        char piece[96];
+        snprintf(piece, sizeof piece, "%s%s = %lld", d + 1 == depth ? " (" : ", ",
+                 k->loops.items[loops[d]].name, (long long)values[d]);
+        append(field, size, piece);
+    }
+    if (depth > 0) append(field, size, ")");
+}
+
+/* The iteration of the event. */
+static void now_text(const spad__life *life, char *field, size_t size) {
+    int64_t values[SPAD__LOOPS_DEEP];
+    size_t depth = 0;
+    int64_t loop = life->kernel->statements.items[life->statement].loop;
+    for (; loop >= 0; loop = life->kernel->loops.items[loop].outer) {
+        values[depth++] = life->loop_values[loop];
+    }
+    iteration_text(life->kernel, life->statement, values, field, size);
+}
+
+/* "bytes [0, 512) of lanes [0, 32) of sbuf", or of the slot. */
+static void bytes_text(const spad__life *life, const spad_walk_access *access, spad_rect part,
+                       char *field, size_t size) {
+    const spad_space *space =
+        &life->kernel->target->spaces[life->kernel->tensors.items[access->tensor].space];
+    char lanes[64] = "";
+    if (space->lanes > 1) {
+        snprintf(lanes, sizeof lanes, " of lanes [%lld, %lld)", (long long)part.lane,
+                 (long long)(part.lane + part.lanes));
+    }
+    snprintf(field, size, "bytes [%lld, %lld)%s of %s", (long long)part.byte,
+             (long long)(part.byte + part.bytes), lanes, access->placed ? space->name : "its slot");
+}
+
+static const char *name_of(const spad__life *life, int64_t statement) {
+    const spad_statement *s = &life->kernel->statements.items[statement];
+    return s->name != NULL ? s->name : spad_statement_word(s->kind);
+}
+
+/* ---- reads ------------------------------------------------------------------------ */
+
+/* The scope that holds a tensor's declaration; -1: none. */
+static int64_t scope_of(const spad_kernel *k, int64_t tensor) {
+    int64_t s = (int64_t)k->tensors.items[tensor].statement;
+    while (s >= 0 && k->statements.items[s].kind != SPAD_STATEMENT_SCOPE) {
+        s = k->statements.items[s].parent;
+    }
+    return s;
+}
+
+/* Two stack tensors of one scope with sections. */
+static bool share_sections(const spad_kernel *k, int64_t a, int64_t b) {
+    const int64_t scope = scope_of(k, a);
+    return k->tensors.items[a].mode == SPAD_MODE_STACK &&
+           k->tensors.items[b].mode == SPAD_MODE_STACK && scope >= 0 && scope == scope_of(k, b) &&
+           spad_kernel_expr(k, k->statements.items[scope].amount).most > 1;
+}
+
+static spad_finding_code classify(const spad_kernel *k, const spad_walk_access *access,
+                                  const spad__write *write) {
+    if (write->tensor == access->tensor) {
+        const bool older = write->life < access->life ||
+                           (write->life == access->life && write->tile < access->tile);
+        return older ? SPAD_FINDING_STALE_READ : SPAD_FINDING_LIFETIME_CONFLICT;
+    }
+    if (k->tensors.items[write->tensor].home == access->home) return SPAD_FINDING_ALIAS_CLASH;
+    if (share_sections(k, access->tensor, write->tensor)) return SPAD_FINDING_SECTION_OVERLAP;
+    return SPAD_FINDING_LIFETIME_CONFLICT;
+}
+
+/* What to try. */
+static const char *remedy(spad_finding_code code, const spad_walk_access *access,
+                          const spad__write *write) {
+    switch (code) {
+    case SPAD_FINDING_STALE_READ:
+        return write->life < access->life
+                   ? "a declaration in a loop makes a new tensor each time: write it first, or "
+                     "declare it outside"
+                   : "write it before it is read";
+    case SPAD_FINDING_ALIAS_CLASH:
+        return "read it before the other name is written, or give it bytes of its own";
+    case SPAD_FINDING_SECTION_OVERLAP:
+        return "make the sections equal, largest tensor first, or use behaviour exact";
+    default:
+        return write->tensor == access->tensor ? "read it earlier, or give it more slots"
+                                               : "place them apart, or read it earlier";
+    }
+}
+
+static void describe_conflict(spad_finding *finding, const spad__life *life,
+                              const spad_walk_access *access, spad_rect part, spad__writer writer) {
+    const spad__write *write = &life->writes[writer];
+    const spad_kernel *k = life->kernel;
+    const spad_finding_code code = classify(k, access, write);
+    char tile[TILE_MAX], other[TILE_MAX], now[ITERATION_MAX], then[ITERATION_MAX], bytes[BYTES_MAX];
+    tile_text(k, access->tensor, access->tile, tile, sizeof tile);
+    tile_text(k, write->tensor, write->tile, other, sizeof other);
+    now_text(life, now, sizeof now);
+    iteration_text(k, write->statement, life->values + (size_t)writer * life->depth, then,
+                   sizeof then);
+    bytes_text(life, access, part, bytes, sizeof bytes);
+    const bool same = write->tensor == access->tensor && write->tile == access->tile;
+    spad__find(finding, code, "%s reads %s%s, but %s %s %s, written by %s%s; %s",
+               name_of(life, life->statement), tile, now, bytes,
+               code == SPAD_FINDING_STALE_READ ? "still hold" : "hold",
+               same ? "an earlier life of it" : other, name_of(life, write->statement), then,
+               remedy(code, access, write));
+    spad__find_note(finding, "%s writes %s here%s", name_of(life, write->statement), other, then);
+    spad__find_names(finding, k->tensors.items[access->tensor].name,
+                     k->tensors.items[write->tensor].name);
+}
+
+static void describe_nothing(spad_finding *finding, const spad__life *life,
+                             const spad_walk_access *access, spad_rect part) {
+    char tile[TILE_MAX], now[ITERATION_MAX], bytes[BYTES_MAX];
+    tile_text(life->kernel, access->tensor, access->tile, tile, sizeof tile);
+    now_text(life, now, sizeof now);
+    bytes_text(life, access, part, bytes, sizeof bytes);
+    spad__find(finding, SPAD_FINDING_UNINITIALISED_READ,
+               "%s reads %s%s, but nobody has written %s; write it first, or declare it as input",
+               name_of(life, life->statement), tile, now, bytes);
+    spad__find_note(finding, "declared here");
+    const spad_place place = life->kernel->tensors.items[access->tensor].place;
+    finding->notes[0].line = place.line;
+    finding->notes[0].column = place.column;
+    finding->notes[0].width = place.width;
+    spad__find_names(finding, life->kernel->tensors.items[access->tensor].name, NULL);
+}
+
+/* The finding is about one access of the statement, not about all of it. */
+static void point_at(spad_finding *finding, const spad_kernel *k, const spad_walk_access *access) {
+    const spad_place place = k->accesses.items[access->row].place;
+    finding->line = place.line;
+    finding->column = place.column;
+    finding->width = place.width;
+    finding->number = access->tensor;
+}
+
+spad_status spad__report_read(spad__life *life, const spad_walk_access *access, spad_rect part,
+                              spad__writer writer, spad_error *error) {
+    const spad__write *write = &life->writes[writer];
+    const spad_finding_code code =
+        writer == 0 ? SPAD_FINDING_UNINITIALISED_READ : classify(life->kernel, access, write);
+    const int64_t other = writer == 0 ? -1 : write->statement;
+    life->tensors[access->tensor].wrong = true;
+    if (spad__count_finding(life->run, code, life->statement, other)) return SPAD_OK;
+    spad_finding finding;
+    if (writer == 0) {
+        describe_nothing(&finding, life, access, part);
+    } else {
+        describe_conflict(&finding, life, access, part, writer);
+    }
+    point_at(&finding, life->kernel, access);
+    return spad__add_finding(life->run, &finding, life->statement, other, error);
+}
+
+/* ---- what is not alive ------------------------------------------------------------ */
+
+static spad_finding_code why_dead(const spad__life *life, const spad_walk_access *access) {
+    const spad_kernel *k = life->kernel;
+    if (access->live || k->tensors.items[access->home].mode != SPAD_MODE_STACK) {
+        return SPAD_FINDING_USE_AFTER_FREE;
+    }
+    const int64_t scope = scope_of(k, access->home);
+    const bool open =
+        life->statement > scope && life->statement < (int64_t)k->statements.items[scope].end;
+    return open ? SPAD_FINDING_SECTION_OVER : SPAD_FINDING_USE_AFTER_SCOPE;
+}
+
+spad_status spad__report_dead(spad__life *life, const spad_walk_access *access, spad_error *error) {
+    const spad_kernel *k = life->kernel;
+    const spad_finding_code code = why_dead(life, access);
+    const int64_t home_statement = (int64_t)k->tensors.items[access->home].statement;
+    life->tensors[access->tensor].wrong = life->tensors[access->home].wrong = true;
+    if (spad__count_finding(life->run, code, life->statement, home_statement)) return SPAD_OK;
+    const char *verb = (access->kind & SPAD_ACCESS_READ) != 0 ? "reads" : "writes";
+    const bool never =
+        life->tensors[access->home].allocated || life->tensors[access->tensor].allocated;
+    char tile[TILE_MAX], now[ITERATION_MAX];
+    tile_text(k, access->tensor, access->tile, tile, sizeof tile);
+    now_text(life, now, sizeof now);
+    spad_finding finding;
+    if (code == SPAD_FINDING_USE_AFTER_FREE) {
+        spad__find(&finding, code, "%s %s %s%s, which is not allocated%s; free it later%s",
+                   name_of(life, life->statement), verb, tile, now, never ? " now" : " any more",
+                   never ? ", or allocate it first" : "");
+    } else {
+        const char *scope = k->statements.items[scope_of(k, access->home)].name;
+        spad__find(&finding, code, "%s %s %s%s, but scope '%s' %s; %s",
+                   name_of(life, life->statement), verb, tile, now, scope,
+                   code == SPAD_FINDING_SECTION_OVER ? "has come back to its section"
+                                                     : "has closed",
+                   code == SPAD_FINDING_SECTION_OVER
+                       ? "give the scope more sections, or use it earlier"
+                       : "move it into the scope, or declare the tensor outside");
+    }
+    spad__find_note(&finding, "'%s' is declared here", k->tensors.items[access->home].name);
+    spad__find_names(&finding, k->tensors.items[access->tensor].name, NULL);
+    point_at(&finding, k, access);
+    return spad__add_finding(life->run, &finding, life->statement, home_statement, error);
+}
+
+spad_status spad__report_again(spad__life *life, const spad_walk_event *event, spad_error *error) {
+    const spad_kernel *k = life->kernel;
+    const bool frees = event->kind == SPAD_WALK_FREE;
+    const char *name = k->tensors.items[event->tensor].name;
+    char tile[TILE_MAX], now[ITERATION_MAX];
+    tile_text(k, event->tensor, spad__max(event->tile, 0), tile, sizeof tile);
+    if (event->tile < 0) snprintf(tile, sizeof tile, "'%s'", name);
+    now_text(life, now, sizeof now);
+    spad_finding finding;
+    if (frees) {
+        spad__find(&finding, SPAD_FINDING_DOUBLE_FREE,
+                   "%s is freed%s, but is not allocated; free it once", tile, now);
+    } else {
+        spad__find(&finding, SPAD_FINDING_ALLOCATION_ORDER,
+                   "%s is allocated%s, but is allocated already; free it in between", tile, now);
+    }
+    spad__find_names(&finding, name, NULL);
+    finding.number = event->tensor;
+    return spad__add_finding(life->run, &finding, life->statement, -1, error);
+}
+
+/* ---- what is left over ------------------------------------------------------------ */
+
+static bool any_tile_alive(const spad__life *life, int64_t tensor) {
+    const uint8_t *dead = life->tensors[tensor].dead;
+    const size_t tiles = (size_t)life->kernel->tensors.items[tensor].tiles;
+    return dead != NULL && life->tensors[tensor].allocated && memchr(dead, 0, tiles) != NULL;
+}
+
+spad_status spad__report_leaks(spad__life *life, int64_t tensor, spad_error *error) {
+    const spad_kernel_tensor *row = &life->kernel->tensors.items[tensor];
+    const spad__life_tensor *state = &life->tensors[tensor];
+    if (state->lives == 0 || (!state->heap && !any_tile_alive(life, tensor))) return SPAD_OK;
+    const int64_t statement = (int64_t)row->statement;
+    if (spad__count_finding(life->run, SPAD_FINDING_LEAK, statement, -1)) return SPAD_OK;
+    spad_finding finding;
+    spad__find(&finding, SPAD_FINDING_LEAK, "'%s' is still allocated when %s; free it before",
+               row->name,
+               life->statement == statement ? "it is declared again" : "the kernel ends");
+    spad__find_names(&finding, row->name, NULL);
+    finding.number = tensor;
+    return spad__add_finding(life->run, &finding, statement, -1, error);
+}
+
+spad_status spad__report_unread(spad__life *life, spad__writer writer, spad_error *error) {
+    const spad_kernel *k = life->kernel;
+    const spad__write *write = &life->writes[writer];
+    size_t *slot = &life->unread_of[write->statement];
+    if (*slot > 0) {
+        life->unread.items[*slot - 1].finding.count++;
+        return SPAD_OK;
+    }
+    if (!spad__array_reserve(&life->host, &life->unread, 1)) return spad__fail_host_memory(error);
+    spad__unread *unread = &life->unread.items[life->unread.count++];
+    *unread = (spad__unread){.statement = write->statement, .tensor = write->tensor};
+    *slot = life->unread.count;
+    char tile[TILE_MAX], then[ITERATION_MAX];
+    tile_text(k, write->tensor, write->tile, tile, sizeof tile);
+    iteration_text(k, write->statement, life->values + (size_t)writer * life->depth, then,
+                   sizeof then);
+    spad__find(&unread->finding, SPAD_FINDING_DEAD_WRITE,
+               "%s writes %s%s, and nobody reads it; leave the write out, or declare the tensor "
+               "as output",
+               name_of(life, write->statement), tile, then);
+    spad__find_names(&unread->finding, k->tensors.items[write->tensor].name, NULL);
+    unread->finding.number = write->tensor;
+    return SPAD_OK;
+}
+
+/* ---- the end ---------------------------------------------------------------------- */
+
+/* Is a write of this tensor, if nobody reads it, worth a word? */
+static bool wants_reader(const spad__life *life, int64_t tensor) {
+    const spad_kernel_tensor *row = &life->kernel->tensors.items[tensor];
+    return (row->flags & SPAD_TENSOR_OUTPUT) == 0 && !life->tensors[tensor].wrong &&
+           !life->tensors[row->home].wrong && life->tensors[tensor].read;
+}
+
+static spad_status tell_unread(spad__life *life, spad_error *error) {
+    spad_status status = SPAD_OK;
+    for (spad__writer w = 1; w < life->write_count && status == SPAD_OK; w++) {
+        if (life->writers.rows[w].pieces > 0 && !life->writes[w].read) {
+            status = spad__report_unread(life, w, error);
+        }
+    }
+    for (size_t i = 0; i < life->unread.count && status == SPAD_OK; i++) {
+        spad__unread *unread = &life->unread.items[i];
+        if (!wants_reader(life, unread->tensor)) continue;
+        status = spad__add_finding(life->run, &unread->finding, unread->statement, -1, error);
+    }
+    return status;
+}
+
+/* How deep would the rings have to be that are too shallow? */
+static void tell_depths(spad__life *life) {
+    spad_check *check = life->run->check;
+    for (size_t i = 0; i < check->found.count; i++) {
+        spad_finding *finding = &check->found.items[i].finding;
+        if (finding->code != SPAD_FINDING_LIFETIME_CONFLICT ||
+            strcmp(finding->subject, finding->other) != 0) {
+            continue;
+        }
+        const spad__life_tensor *state = &life->tensors[finding->number];
+        if (state->ring == 0 || state->jumps || state->needed <= state->ring) continue;
+        spad_note *note = spad__find_note(
+            finding, "'%s' has %lld slots and needs %lld: so many of its tiles are alive at once",
+            finding->subject, (long long)state->ring, (long long)state->needed);
+        const spad_place place = life->kernel->tensors.items[finding->number].place;
+        note->line = place.line;
+        note->column = place.column;
+        note->width = place.width;
+    }
+}
+
+spad_status spad__life_finish(spad__life *life, spad_error *error) {
+    life->statement = -1;
+    spad_status status = SPAD_OK;
+    for (size_t i = 0; i < life->kernel->tensors.count && status == SPAD_OK; i++) {
+        const bool kept = (life->kernel->tensors.items[i].flags & SPAD_TENSOR_OUTPUT) != 0;
+        if (!kept) status = spad__report_leaks(life, (int64_t)i, error);
+    }
+    if (status == SPAD_OK) status = tell_unread(life, error);
+    if (status == SPAD_OK) tell_depths(life);
+    return status;
+}
+
+/* ---- a walk that cannot go on ----------------------------------------------------- */
+
+static spad_finding_code code_of(const spad_error *failure) {
+    switch (failure->code) {
+    case SPAD_ERR_BOUNDS:
+    case SPAD_ERR_SHAPE: return SPAD_FINDING_INDEX_OUTSIDE;
+    case SPAD_ERR_NO_FIT: return SPAD_FINDING_DOES_NOT_FIT;
+    case SPAD_ERR_NOT_LIVE: return SPAD_FINDING_ALLOCATION_ORDER;
+    default: return SPAD_FINDING_CANNOT_RUN;
+    }
+}
+
+spad_status spad__report_failure(spad__run *run, int64_t statement, bool twice,
+                                 const spad_error *failure, spad_error *error) {
+    if (failure->code == SPAD_ERR_HOST_MEMORY) {
+        if (error != NULL) *error = *failure;
+        return SPAD_ERR_HOST_MEMORY;
+    }
+    spad_finding finding;
+    spad__find(&finding, twice ? SPAD_FINDING_DOUBLE_FREE : code_of(failure), "%s",
+               failure->message);
+    spad__find_names(&finding, failure->subject, failure->other);
+    finding.line = failure->line;
+    finding.column = failure->column;
+    return spad__add_finding(run, &finding, statement, -1, error);
+}

@@ -157,12 +157,16 @@ static void meet_others(explorer *x, const state *s, int number) {
     }
 }
 
+/* What ALLOC and FREE leave. */
+enum { UNDEFINED = -1 };
+
 static void read_atoms(executor *e, const state *s, const op *o, const access *a) {
     for (size_t i = 0; i < a->atom_count; i++) {
         const int writer = s->values[e->memory_base + e->atoms.items[a->first_atom + i]];
-        if (writer == 0) {
+        if (writer == 0 && executor_is_given(e, a)) continue;
+        if (writer <= 0) {
             say(e, EXECUTOR_UNWRITTEN, "line %d reads what nobody wrote", line_of(e, o->statement));
-        } else if (!executor_same_tile(e, &a->walk, &e->accesses.items[writer - 1].walk)) {
+        } else if (!executor_is_same(e, a, &e->accesses.items[writer - 1])) {
             const access *w = &e->accesses.items[writer - 1];
             say(e, EXECUTOR_STALE, "line %d reads tile %lld where line %d wrote tile %lld",
                 line_of(e, o->statement), (long long)a->walk.tile,
@@ -198,7 +202,7 @@ static void change_life(executor *e, const state *s, const op *o) {
         *flag = alive;
     }
     for (size_t i = 0; i < a->atom_count; i++) {
-        s->values[e->memory_base + e->atoms.items[a->first_atom + i]] = 0;
+        s->values[e->memory_base + e->atoms.items[a->first_atom + i]] = UNDEFINED;
     }
 }
 
@@ -371,7 +375,7 @@ static void check_outputs(executor *e, const state *s) {
         if ((t->flags & SPAD_TENSOR_OUTPUT) == 0) continue;
         for (size_t j = 0; j < a->atom_count; j++) {
             const int w = s->values[e->memory_base + e->atoms.items[a->first_atom + j]];
-            if (w == 0 || !executor_same_tile(e, &a->walk, &e->accesses.items[w - 1].walk)) {
+            if (w > 0 && !executor_is_same(e, a, &e->accesses.items[w - 1])) {
                 say(e, EXECUTOR_OUTPUT, "output of line %d is overwritten",
                     line_of(e, e->ops.items[a->op].statement));
             }
@@ -551,9 +555,6 @@ static void fill_first_state(const explorer *x, state *s) {
             s->values[e->alive_base[i] + (int)j] = !has_alloc(e, (int64_t)i);
         }
     }
-    for (size_t i = 0; i < e->initial.count; i++) {
-        s->values[e->memory_base + (int)i] = e->initial.items[i] + 1;
-    }
 }
 
 static int *list_counts(const executor *e) {
@@ -635,7 +636,7 @@ static void run_collected(executor *e, int values) {
     if (e->too_large) return;
     values = lay_out_lives(e, values);
     e->memory_base = values;
-    e->values = (size_t)values + e->initial.count;
+    e->values = (size_t)values + e->atom_count;
     e->words = (e->points.count + 63) / 64;
     e->first_conflict = zeroed(e->ops.count + 1, sizeof *e->first_conflict);
     executor_find_conflicts(e);
@@ -649,6 +650,7 @@ executor_result executor_run(const spad_kernel *kernel, const executor_options *
     e.object_base = zeroed(spad_kernel_sync_count(kernel), sizeof *e.object_base);
     e.waits_for_reads = zeroed(spad_kernel_sync_count(kernel), sizeof *e.waits_for_reads);
     e.alive_base = zeroed(tensors, sizeof *e.alive_base);
+    e.lives = zeroed(tensors, sizeof *e.lives);
     for (size_t i = 0; i < tensors; i++) e.alive_base[i] = -1;
     const int values = lay_out_syncs(&e);
     e.takes = zeroed((size_t)values, sizeof *e.takes);
@@ -670,7 +672,7 @@ executor_result executor_run(const spad_kernel *kernel, const executor_options *
     free(e.queue.items);
     free(e.loose.items);
     free(e.atoms.items);
-    free(e.initial.items);
+    free(e.lives);
     free(e.conflicts.items);
     free(e.first_conflict);
     free(e.object_base);

@@ -49,7 +49,11 @@ static bool keep_event(executor *e, op *o, const spad_walk_event *event) {
     o->first_access = e->accesses.count;
     o->access_count = event->access_count;
     for (size_t i = 0; i < event->access_count; i++) {
-        PUSH(&e->accesses, (access){.walk = event->accesses[i], .op = (int)e->ops.count});
+        const spad_walk_access *a = &event->accesses[i];
+        PUSH(&e->accesses,
+             (access){.walk = *a,
+                      .op = (int)e->ops.count,
+                      .home_life = a->home == a->tensor ? a->life : e->lives[a->home]});
     }
     o->first_completion = e->completions.count;
     o->completion_count = event->completion_count;
@@ -293,6 +297,7 @@ static void collect_sync(executor *e, const spad_walk_event *event, int agent, i
 static void collect_event(executor *e, const spad_walk_event *event, int agent, int *last,
                           int64_t *bundles) {
     switch (event->kind) {
+    case SPAD_WALK_TENSOR: e->lives[event->tensor] = event->life; break;
     case SPAD_WALK_OPERATION: collect_operation(e, event, agent, last); break;
     case SPAD_WALK_SYNC: collect_sync(e, event, agent, last, bundles); break;
     case SPAD_WALK_ALLOC:

@@ -88,38 +88,18 @@ static void mark_piece(grid *g, const piece *p) {
     }
 }
 
-static int input_of(const executor *e, const piece *pieces, size_t count, size_t lane, size_t byte,
-                    const grid *g) {
-    for (size_t i = 0; i < count; i++) {
-        const piece *p = &pieces[i];
-        const spad_walk_access *a = &e->accesses.items[p->access].walk;
-        const unsigned flags = spad_kernel_get_tensor(e->kernel, (size_t)a->tensor)->flags |
-                               spad_kernel_get_tensor(e->kernel, (size_t)a->home)->flags;
-        if ((flags & SPAD_TENSOR_INPUT) == 0) continue;
-        if (p->lane[0] <= g->lanes.items[lane] && g->lanes.items[lane] < p->lane[1] &&
-            p->byte[0] <= g->bytes.items[byte] && g->bytes.items[byte] < p->byte[1]) {
-            return p->access;
-        }
-    }
-    return -1;
-}
-
 /* The atom of a cell: that of another cell with the same mark, or a new one. */
-static void number_atoms(executor *e, grid *g, const piece *pieces, size_t count) {
+static void number_atoms(executor *e, grid *g) {
     LIST(uint64_t) marks = {0};
-    const size_t first = e->initial.count;
     for (size_t cell = 0; cell < g->cells; cell++) {
         g->atoms[cell] = -1;
         if (g->marks[cell] == 0) continue;
         size_t at = 0;
         while (at < marks.count && marks.items[at] != g->marks[cell]) at++;
-        if (at == marks.count) {
-            PUSH(&marks, g->marks[cell]);
-            PUSH(&e->initial,
-                 input_of(e, pieces, count, cell / g->bytes.count, cell % g->bytes.count, g));
-        }
-        g->atoms[cell] = (int)(first + at);
+        if (at == marks.count) PUSH(&marks, g->marks[cell]);
+        g->atoms[cell] = (int)(e->atom_count + at);
     }
+    e->atom_count += marks.count;
     free(marks.items);
 }
 
@@ -159,7 +139,7 @@ static void cut_area(executor *e, const piece *pieces, size_t count) {
         g.atoms = calloc(g.cells, sizeof *g.atoms);
         assert_true(g.marks != NULL && g.atoms != NULL);
         for (size_t i = 0; i < count; i++) mark_piece(&g, &pieces[i]);
-        number_atoms(e, &g, pieces, count);
+        number_atoms(e, &g);
         for (size_t i = 0; i < count; i++) give_atoms(e, &g, &pieces[i]);
     }
     free(g.marks);
@@ -254,10 +234,39 @@ void executor_find_conflicts(executor *e) {
     e->first_conflict[e->ops.count] = e->conflicts.count;
 }
 
-/* Strict: the same tensor, tile and life. */
-bool executor_same_tile(const executor *e, const spad_walk_access *reader,
-                        const spad_walk_access *writer) {
-    (void)e;
-    return reader->tensor == writer->tensor && reader->tile == writer->tile &&
-           reader->life == writer->life;
+/* ---- contents -------------------------------------------------------------------------- */
+
+/* A tensor that is never written under its own name is a view of its storage. */
+static bool is_view(const executor *e, int64_t tensor) {
+    const spad_kernel_tensor *t = spad_kernel_get_tensor(e->kernel, (size_t)tensor);
+    if ((t->flags & SPAD_TENSOR_INPUT) != 0) return false;
+    for (size_t i = 0; i < spad_kernel_access_count(e->kernel); i++) {
+        const spad_kernel_access *a = spad_kernel_get_access(e->kernel, i);
+        if (a->tensor == tensor && (a->kind & SPAD_ACCESS_WRITE) != 0) return false;
+    }
+    return true;
+}
+
+static int64_t home_tile(const executor *e, const access *a) {
+    const spad_kernel_tensor *t = spad_kernel_get_tensor(e->kernel, (size_t)a->walk.tensor);
+    return t->home != a->walk.tensor && t->home_tile >= 0 ? t->home_tile : a->walk.tile;
+}
+
+bool executor_is_given(const executor *e, const access *reader) {
+    for (size_t i = 0; i < spad_kernel_tensor_count(e->kernel); i++) {
+        const spad_kernel_tensor *t = spad_kernel_get_tensor(e->kernel, i);
+        if ((t->flags & SPAD_TENSOR_INPUT) == 0) continue;
+        if ((int64_t)i == reader->walk.tensor) return true;
+        if (t->home == reader->walk.home && is_view(e, reader->walk.tensor)) return true;
+    }
+    return false;
+}
+
+bool executor_is_same(const executor *e, const access *reader, const access *writer) {
+    if (is_view(e, reader->walk.tensor)) {
+        return reader->walk.home == writer->walk.home && reader->home_life == writer->home_life &&
+               home_tile(e, reader) == home_tile(e, writer);
+    }
+    return reader->walk.tensor == writer->walk.tensor && reader->walk.tile == writer->walk.tile &&
+           reader->walk.life == writer->walk.life;
 }

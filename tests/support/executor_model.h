@@ -74,6 +74,7 @@ typedef struct order {
 typedef struct access {
     spad_walk_access walk;
     int op;
+    int64_t home_life; /* life of the tensor that owns the storage */
     size_t first_atom;
     size_t atom_count;
 } access;
@@ -132,12 +133,13 @@ typedef struct executor {
     LIST(int) loose;    /* points that its next point waits for */
     int fork;
     int join;
+    int64_t *lives;        /* per tensor: of the agent at hand */
     bool *waits_for_reads; /* per group */
     bool *takes;           /* per value: a counter that somebody takes from */
     int *taker;            /* per value: 1 + agent x units + unit of who does */
     /* memory */
-    LIST(int) atoms;   /* of accesses */
-    LIST(int) initial; /* per atom: the access whose input it holds; -1: none */
+    LIST(int) atoms; /* of accesses */
+    size_t atom_count;
     LIST(conflict) conflicts;
     size_t *first_conflict; /* per op, and one more */
     /* state: words of points that have happened, then values */
@@ -145,7 +147,7 @@ typedef struct executor {
     size_t values;
     int *object_base; /* per sync object */
     int agent_base;   /* per agent: the time of the barrier that it is in */
-    int memory_base;  /* per atom: 1 + access that wrote it, or 0 */
+    int memory_base;  /* per atom: 1 + access that wrote it; 0: as at the start */
     int *alive_base;  /* per tensor with ALLOC or FREE: a flag per tile; else -1 */
 } executor;
 
@@ -167,8 +169,10 @@ bool executor_collect(executor *e);
 void executor_cut(executor *e);
 void executor_find_conflicts(executor *e);
 
-/* May a read through `reader` see what was written through `writer`? */
-bool executor_same_tile(const executor *e, const spad_walk_access *reader,
-                        const spad_walk_access *writer);
+/* Does a read find its tile in bytes that are as they were at the start, or that a write
+ * left? The second: the tile, or for a tensor that is never written itself, whatever was
+ * written to that tile of its storage. */
+bool executor_is_given(const executor *e, const access *reader);
+bool executor_is_same(const executor *e, const access *reader, const access *writer);
 
 #endif

@@ -90,6 +90,10 @@ void spad__life_destroy(spad__life *life);
 spad_status spad__life_event(spad__life *life, const spad_walk_event *event, const int64_t *values,
                              spad_error *error);
 
+/* Somebody reads a tile: of an output, when the kernel is over. What nobody wrote is fine. */
+spad_status spad__life_read_output(spad__life *life, const spad_walk_access *access,
+                                   spad_error *error);
+
 /* The kernel is over: leaks, writes that nobody read, depths that rings would need. */
 spad_status spad__life_finish(spad__life *life, spad_error *error);
 
@@ -103,10 +107,21 @@ spad_status spad__report_dead(spad__life *life, const spad_walk_access *access, 
 /* A write of which no byte is left, and none was read; kept until the end. */
 spad_status spad__report_unread(spad__life *life, spad__writer writer, spad_error *error);
 
+/* "'x[1, 2]'" */
+enum { SPAD__TILE_TEXT_MAX = 112 };
+void spad__tile_text(const spad_kernel *kernel, int64_t tensor, int64_t tile, char *field,
+                     size_t size);
+
 /* A tensor that is declared again, or not any more, while it is allocated. */
 spad_status spad__report_leaks(spad__life *life, int64_t tensor, spad_error *error);
 /* A tile that is freed or allocated twice. */
 spad_status spad__report_again(spad__life *life, const spad_walk_event *event, spad_error *error);
+
+/* ---- rules -------------------------------------------------------------------------- */
+
+/* Is a tile of a tensor legal at that place? */
+spad_status spad__check_place(spad__run *run, int64_t tensor, int64_t tile, spad_rect rect,
+                              spad_error *error);
 
 /* ---- hygiene ------------------------------------------------------------------------ */
 

@@ -13,16 +13,14 @@
 
 /* ---- pieces of sentences ---------------------------------------------------------- */
 
-enum { TILE_MAX = 112, ITERATION_MAX = 72, BYTES_MAX = 120 };
+enum { TILE_MAX = SPAD__TILE_TEXT_MAX, ITERATION_MAX = 72, BYTES_MAX = 120 };
 
 static void append(char *field, size_t size, const char *text) {
     const size_t used = strlen(field);
     spad__copy_cut(field + used, size - used, text);
 }
 
-/* "'x[1, 2]'" */
-static void tile_text(const spad_kernel *k, int64_t number, int64_t tile, char *field,
-                      size_t size) {
+void spad__tile_text(const spad_kernel *k, int64_t number, int64_t tile, char *field, size_t size) {
     const spad_kernel_tensor *tensor = &k->tensors.items[number];
     int64_t index[SPAD_RANK_MAX];
     char piece[32];
@@ -79,6 +77,7 @@ static void bytes_text(const spad__life *life, const spad_walk_access *access, s
 
 static const char *name_of(const spad__life *life, int64_t statement) {
     const spad_statement *s = &life->kernel->statements.items[statement];
+    if (s->kind == SPAD_STATEMENT_TENSOR) return "whoever uses the kernel"; /* its output */
     return s->name != NULL ? s->name : spad_statement_word(s->kind);
 }
 
@@ -138,8 +137,8 @@ static void describe_conflict(spad_finding *finding, const spad__life *life,
     const spad_kernel *k = life->kernel;
     const spad_finding_code code = classify(k, access, write);
     char tile[TILE_MAX], other[TILE_MAX], now[ITERATION_MAX], then[ITERATION_MAX], bytes[BYTES_MAX];
-    tile_text(k, access->tensor, access->tile, tile, sizeof tile);
-    tile_text(k, write->tensor, write->tile, other, sizeof other);
+    spad__tile_text(k, access->tensor, access->tile, tile, sizeof tile);
+    spad__tile_text(k, write->tensor, write->tile, other, sizeof other);
     now_text(life, now, sizeof now);
     iteration_text(k, write->statement, life->values + (size_t)writer * life->depth, then,
                    sizeof then);
@@ -158,7 +157,7 @@ static void describe_conflict(spad_finding *finding, const spad__life *life,
 static void describe_nothing(spad_finding *finding, const spad__life *life,
                              const spad_walk_access *access, spad_rect part) {
     char tile[TILE_MAX], now[ITERATION_MAX], bytes[BYTES_MAX];
-    tile_text(life->kernel, access->tensor, access->tile, tile, sizeof tile);
+    spad__tile_text(life->kernel, access->tensor, access->tile, tile, sizeof tile);
     now_text(life, now, sizeof now);
     bytes_text(life, access, part, bytes, sizeof bytes);
     spad__find(finding, SPAD_FINDING_UNINITIALISED_READ,
@@ -174,7 +173,9 @@ static void describe_nothing(spad_finding *finding, const spad__life *life,
 
 /* The finding is about one access of the statement, not about all of it. */
 static void point_at(spad_finding *finding, const spad_kernel *k, const spad_walk_access *access) {
-    const spad_place place = k->accesses.items[access->row].place;
+    const spad_place place = access->row < k->accesses.count
+                                 ? k->accesses.items[access->row].place
+                                 : k->tensors.items[access->tensor].place;
     finding->line = place.line;
     finding->column = place.column;
     finding->width = place.width;
@@ -222,7 +223,7 @@ spad_status spad__report_dead(spad__life *life, const spad_walk_access *access, 
     const bool never =
         life->tensors[access->home].allocated || life->tensors[access->tensor].allocated;
     char tile[TILE_MAX], now[ITERATION_MAX];
-    tile_text(k, access->tensor, access->tile, tile, sizeof tile);
+    spad__tile_text(k, access->tensor, access->tile, tile, sizeof tile);
     now_text(life, now, sizeof now);
     spad_finding finding;
     if (code == SPAD_FINDING_USE_AFTER_FREE) {
@@ -250,7 +251,7 @@ spad_status spad__report_again(spad__life *life, const spad_walk_event *event, s
     const bool frees = event->kind == SPAD_WALK_FREE;
     const char *name = k->tensors.items[event->tensor].name;
     char tile[TILE_MAX], now[ITERATION_MAX];
-    tile_text(k, event->tensor, spad__max(event->tile, 0), tile, sizeof tile);
+    spad__tile_text(k, event->tensor, spad__max(event->tile, 0), tile, sizeof tile);
     if (event->tile < 0) snprintf(tile, sizeof tile, "'%s'", name);
     now_text(life, now, sizeof now);
     spad_finding finding;
@@ -302,7 +303,7 @@ spad_status spad__report_unread(spad__life *life, spad__writer writer, spad_erro
     *unread = (spad__unread){.statement = write->statement, .tensor = write->tensor};
     *slot = life->unread.count;
     char tile[TILE_MAX], then[ITERATION_MAX];
-    tile_text(k, write->tensor, write->tile, tile, sizeof tile);
+    spad__tile_text(k, write->tensor, write->tile, tile, sizeof tile);
     iteration_text(k, write->statement, life->values + (size_t)writer * life->depth, then,
                    sizeof then);
     spad__find(&unread->finding, SPAD_FINDING_DEAD_WRITE,
@@ -360,8 +361,8 @@ static void tell_depths(spad__life *life) {
 }
 
 spad_status spad__life_finish(spad__life *life, spad_error *error) {
-    life->statement = -1;
     spad_status status = SPAD_OK;
+    life->statement = -1;
     for (size_t i = 0; i < life->kernel->tensors.count && status == SPAD_OK; i++) {
         const bool kept = (life->kernel->tensors.items[i].flags & SPAD_TENSOR_OUTPUT) != 0;
         if (!kept) status = spad__report_leaks(life, (int64_t)i, error);

@@ -20,7 +20,7 @@
 #include "base/checked.h"
 #include "kernel/walk.h"
 
-enum { FIRST_WRITES = 64, FIRST_BUCKETS = 64 };
+enum { FIRST_WRITES = 64, FIRST_BUCKETS = 64, OUTPUT_TILES = 1 << 16 };
 
 /* ---- which tensors matter --------------------------------------------------------- */
 
@@ -75,7 +75,9 @@ static void sort_tensors(spad__life *life, const use *own, const use *family) {
         state->view = !own[i].written && (tensor->home != (int64_t)i || all->written);
         state->read = all->read;
         state->tracked = !is_private(life, &k->tensors.items[tensor->home]) ||
-                         (all->read && (all->written || !input));
+                         (all->read && (all->written || !input)) ||
+                         ((tensor->flags & SPAD_TENSOR_OUTPUT) != 0 &&
+                          (tensor->mode == SPAD_MODE_ALIAS || tensor->slots < tensor->tiles));
         if (input) life->tensors[tensor->home].given = true;
     }
 }
@@ -374,7 +376,8 @@ static bool is_right(const spad__life *life, const spad_walk_access *access, spa
            write->home_life == home_life(life, access->home);
 }
 
-static spad_status read_access(spad__life *life, const spad_walk_access *access,
+/* Looks at every piece of an access. `gaps`: nobody need have written it. */
+static spad_status read_access(spad__life *life, const spad_walk_access *access, bool gaps,
                                spad_error *error) {
     spad__life_tensor *state = &life->tensors[access->tensor];
     spad__bytemap *map = map_of(life, access);
@@ -386,7 +389,7 @@ static spad_status read_access(spad__life *life, const spad_walk_access *access,
     spad_status status = SPAD_OK;
     while (status == SPAD_OK && spad__look_next(&look, &part, &writer)) {
         if (writer != 0) life->writes[writer].read = true;
-        if (!is_right(life, access, writer)) {
+        if (!is_right(life, access, writer) && !(gaps && writer == 0)) {
             status = spad__report_read(life, access, part, writer, error);
         }
     }
@@ -415,7 +418,7 @@ static spad_status run_operation(spad__life *life, const spad_walk_event *event,
             status = spad__report_dead(life, access, error);
         } else if ((access->kind & SPAD_ACCESS_READ) != 0 &&
                    life->tensors[access->tensor].tracked) {
-            status = read_access(life, access, error);
+            status = read_access(life, access, false, error);
         }
     }
     for (size_t i = 0; i < event->access_count && status == SPAD_OK; i++) {
@@ -468,6 +471,13 @@ spad_status spad__life_event(spad__life *life, const spad_walk_event *event, con
     }
 }
 
+spad_status spad__life_read_output(spad__life *life, const spad_walk_access *access,
+                                   spad_error *error) {
+    life->statement = (int64_t)life->kernel->tensors.items[access->tensor].statement;
+    if (is_dead(life, access)) return spad__report_dead(life, access, error);
+    return read_access(life, access, true, error);
+}
+
 /* ---- the whole check -------------------------------------------------------------- */
 
 static spad_status report_failed_walk(spad__run *run, const spad_walk *walk,
@@ -477,6 +487,40 @@ static spad_status report_failed_walk(spad__run *run, const spad_walk *walk,
     const bool twice =
         failure->code == SPAD_ERR_NOT_LIVE && walk->scoped != NULL && !walk->scoped[s->item].live;
     return spad__report_failure(run, statement, twice, failure, error);
+}
+
+/* Outputs are read when the kernel is over. */
+static spad_status read_outputs(spad__run *run, spad__life *life, const spad_walk *walk,
+                                spad_error *error) {
+    const spad_kernel *k = run->kernel;
+    spad_status status = SPAD_OK;
+    for (size_t i = 0; i < k->tensors.count; i++) {
+        const spad_kernel_tensor *tensor = &k->tensors.items[i];
+        if ((tensor->flags & SPAD_TENSOR_OUTPUT) == 0 || !life->tensors[i].tracked) continue;
+        if (life->tensors[i].lives == 0 || life->tensors[tensor->home].lives == 0) continue;
+        for (int64_t tile = 0; tile < tensor->tiles && status == SPAD_OK; tile++) {
+            if (tile == OUTPUT_TILES) {
+                run->gap = "an output has more tiles than the check looks at";
+                break;
+            }
+            spad_walk_access access;
+            spad__walk_tile_access(walk, (int64_t)i, tile, &access);
+            status = spad__life_read_output(life, &access, error);
+        }
+    }
+    return status;
+}
+
+/* Scoped tensors are placed when their declaration runs. */
+static spad_status check_scoped(spad__run *run, const spad_walk *walk, int64_t tensor,
+                                spad_error *error) {
+    const spad_kernel_tensor *row = &run->kernel->tensors.items[tensor];
+    spad_status status = SPAD_OK;
+    if (row->mode != SPAD_MODE_STACK && row->mode != SPAD_MODE_HEAP) return SPAD_OK;
+    for (int64_t tile = 0; tile < row->tiles && status == SPAD_OK; tile++) {
+        status = spad__check_place(run, tensor, tile, walk->scoped[tensor].rects[tile], error);
+    }
+    return status;
 }
 
 static spad_status walk_through(spad__run *run, spad__life *life, spad_walk *walk,
@@ -489,7 +533,7 @@ static spad_status walk_through(spad__run *run, spad__life *life, spad_walk *wal
         if (spad_walk_next(&event, walk, &failure) != SPAD_OK) {
             return report_failed_walk(run, walk, &failure, error);
         }
-        if (event->kind == SPAD_WALK_END) return spad__life_finish(life, error);
+        if (event->kind == SPAD_WALK_END) break;
         if (events == run->options->event_limit) {
             run->gap = "the kernel has more events than the limit";
             return SPAD_OK;
@@ -497,8 +541,12 @@ static spad_status walk_through(spad__run *run, spad__life *life, spad_walk *wal
         counts->events++;
         counts->accesses += (int64_t)event->access_count;
         status = spad__life_event(life, event, spad_walk_values(walk), error);
+        if (status == SPAD_OK && event->kind == SPAD_WALK_TENSOR) {
+            status = check_scoped(run, walk, event->tensor, error);
+        }
     }
-    return status;
+    if (status == SPAD_OK) status = read_outputs(run, life, walk, error);
+    return status == SPAD_OK ? spad__life_finish(life, error) : status;
 }
 
 static spad_status check_in_program_order(spad__run *run, spad_error *error) {

@@ -1,8 +1,273 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-#include "check/check.h"
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Rules of the chip: bounds and reserved bytes, start lanes, alignment, banks, granules.
+ *
+ * Places come from a formula over the index of a tile, so what can be wrong repeats: of a
+ * tensor with any number of tiles it is enough to look at those with different rests by
+ * the counts of its rings, at the extreme ones, and, for tiles in a row, at one period of
+ * the banks. Scoped tensors are looked at when they are placed. Aliases lie in something
+ * that was looked at. Time: O(different places), at most PLACES_MAX per tensor.
+ */
+#include <stdio.h>
+
+#include "base/checked.h"
+#include "check/life.h"
+#include "kernel/place.h"
+
+enum { PLACES_MAX = 1 << 16 };
+
+static const char too_many[] = "a tensor has more places than the rules look at";
+
+/* ---- one place -------------------------------------------------------------------- */
+
+static spad_status add(spad__run *run, spad_finding *finding, int64_t tensor, spad_error *error) {
+    const spad_kernel_tensor *row = &run->kernel->tensors.items[tensor];
+    spad__find_names(finding, row->name, NULL);
+    finding->number = tensor;
+    return spad__add_finding(run, finding, (int64_t)row->statement, -1, error);
+}
+
+static spad_status check_lanes(spad__run *run, int64_t tensor, const char *tile, spad_rect rect,
+                               spad_error *error) {
+    const spad_kernel_tensor *row = &run->kernel->tensors.items[tensor];
+    const spad_space *space = &run->kernel->target->spaces[row->space];
+    spad_error fault;
+    spad_finding finding;
+    if (spad_space_check_lanes(space, rect.lane, rect.lanes, &fault) == SPAD_OK) return SPAD_OK;
+    const bool outside = rect.lane < 0 || rect.lane > space->lanes - rect.lanes;
+    spad__find(&finding, outside ? SPAD_FINDING_OUT_OF_SPACE : SPAD_FINDING_START_LANE, "%s: %s",
+               tile, fault.message);
+    return add(run, &finding, tensor, error);
+}
+
+static spad_status check_bytes(spad__run *run, int64_t tensor, const char *tile, spad_rect rect,
+                               spad_error *error) {
+    const spad_kernel_tensor *row = &run->kernel->tensors.items[tensor];
+    const spad_space *space = &run->kernel->target->spaces[row->space];
+    const int64_t usable = spad_space_usable(space);
+    spad_finding finding;
+    if (rect.byte >= 0 && (usable == SPAD_UNBOUNDED || rect.byte <= usable - rect.bytes)) {
+        return SPAD_OK;
+    }
+    char reserved[64] = "";
+    if (space->reserved > 0) {
+        snprintf(reserved, sizeof reserved, " and reserves %lld behind them",
+                 (long long)space->reserved);
+    }
+    spad__find(&finding, SPAD_FINDING_OUT_OF_SPACE,
+               "%s takes bytes [%lld, %lld) of %s, which has %lld for tensors%s; move it, make it "
+               "smaller, or use fewer slots",
+               tile, (long long)rect.byte, (long long)(rect.byte + rect.bytes), space->name,
+               (long long)usable, reserved);
+    return add(run, &finding, tensor, error);
+}
+
+/* Elements of a space without lanes are addressed by themselves: CUDA and CANN want them at
+ * multiples of their size. */
+static int64_t alignment_of(const spad_kernel *k, const spad_kernel_tensor *row) {
+    const spad_space *space = &k->target->spaces[row->space];
+    const int64_t element = (spad_dtype_bits(row->dtype) + 7) / 8;
+    int64_t align = spad__max(space->alignment, row->align.value);
+    if (space->lanes == 1 && spad__is_pow2(element)) align = spad__max(align, element);
+    return align;
+}
+
+static spad_status check_address(spad__run *run, int64_t tensor, const char *tile, spad_rect rect,
+                                 spad_error *error) {
+    const spad_kernel_tensor *row = &run->kernel->tensors.items[tensor];
+    const spad_space *space = &run->kernel->target->spaces[row->space];
+    const int64_t align = alignment_of(run->kernel, row);
+    const int64_t bank = space->bank_bytes;
+    spad_status status = SPAD_OK;
+    spad_finding finding;
+    if (spad__floor_mod(rect.byte, align) != 0) {
+        spad__find(&finding, SPAD_FINDING_MISALIGNED,
+                   "%s starts at byte %lld of %s, which is no multiple of %lld; try %lld", tile,
+                   (long long)rect.byte, space->name, (long long)align,
+                   (long long)(rect.byte - spad__floor_mod(rect.byte, align) + align));
+        status = add(run, &finding, tensor, error);
+    }
+    if (status == SPAD_OK && space->banks_exclusive && bank > 0 &&
+        spad__floor_div(rect.byte, bank) != spad__floor_div(rect.byte + rect.bytes - 1, bank)) {
+        spad__find(&finding, SPAD_FINDING_BANK_CROSSED,
+                   "%s takes bytes [%lld, %lld) of %s and crosses the border of a bank of %lld; "
+                   "start it at a bank, or cut it in pieces of at most %lld bytes",
+                   tile, (long long)rect.byte, (long long)(rect.byte + rect.bytes), space->name,
+                   (long long)bank, (long long)bank);
+        status = add(run, &finding, tensor, error);
+    }
+    return status;
+}
+
+spad_status spad__check_place(spad__run *run, int64_t tensor, int64_t tile, spad_rect rect,
+                              spad_error *error) {
+    char text[SPAD__TILE_TEXT_MAX];
+    spad__tile_text(run->kernel, tensor, tile, text, sizeof text);
+    spad_status status = check_lanes(run, tensor, text, rect, error);
+    if (status == SPAD_OK) status = check_bytes(run, tensor, text, rect, error);
+    if (status == SPAD_OK) status = check_address(run, tensor, text, rect, error);
+    return status;
+}
+
+/* ---- tiles by formula ------------------------------------------------------------- */
+
+static spad_status check_index(spad__run *run, int64_t tensor, const int64_t *index,
+                               spad_error *error) {
+    const spad_kernel_tensor *row = &run->kernel->tensors.items[tensor];
+    int64_t tile = 0;
+    spad_rect rect;
+    for (size_t d = 0; d < row->blocks.count; d++) {
+        tile = tile * row->blocks.items[d].value + index[d];
+    }
+    spad__tile_place(run->kernel, row, tile, index, &rect);
+    return spad__check_place(run, tensor, tile, rect, error);
+}
+
+/* Tiles in a row: the first ones, for as long as banks do not repeat, and the last. */
+static spad_status check_row(spad__run *run, int64_t tensor, spad_error *error) {
+    const spad_kernel_tensor *row = &run->kernel->tensors.items[tensor];
+    const spad_space *space = &run->kernel->target->spaces[row->space];
+    const int64_t step = row->step.value != 0 ? row->step.value : row->tile_bytes;
+    int64_t period = 2; /* the second one tells whether steps are aligned */
+    if (space->banks_exclusive && space->bank_bytes > 0) {
+        period = spad__max(period, space->bank_bytes /
+                                       spad__gcd(step % space->bank_bytes, space->bank_bytes));
+    }
+    if (spad__min(period, row->tiles) > PLACES_MAX) run->gap = too_many;
+    const int64_t count = spad__min(spad__min(period, row->tiles), PLACES_MAX);
+    int64_t index[SPAD_RANK_MAX];
+    spad_status status = SPAD_OK;
+    for (int64_t i = 0; i <= count && status == SPAD_OK; i++) {
+        spad__tile_index(row, i < count ? i : row->tiles - 1, index);
+        status = check_index(run, tensor, index, error);
+    }
+    return status;
+}
+
+/* How many indices of a dimension differ in their rests; at most its extent. */
+static int64_t different(const spad_kernel_tensor *row, size_t dim) {
+    const spad_amounts lists[] = {row->free, row->par, row->banks};
+    const int64_t extent = row->blocks.items[dim].value;
+    int64_t all = 1;
+    for (size_t l = 0; l < sizeof lists / sizeof lists[0]; l++) {
+        if (dim >= lists[l].count) continue;
+        if (!spad__lcm(all, lists[l].items[dim].value, &all) || all >= extent) return extent;
+    }
+    return all;
+}
+
+/* The tile that is furthest along one of the lists. */
+static spad_status check_furthest(spad__run *run, int64_t tensor, spad_amounts list,
+                                  spad_error *error) {
+    const spad_kernel_tensor *row = &run->kernel->tensors.items[tensor];
+    int64_t index[SPAD_RANK_MAX] = {0};
+    for (size_t d = 0; d < list.count; d++) {
+        index[d] = spad__min(row->blocks.items[d].value, list.items[d].value) - 1;
+    }
+    return check_index(run, tensor, index, error);
+}
+
+static spad_status check_modulo(spad__run *run, int64_t tensor, spad_error *error) {
+    const spad_kernel_tensor *row = &run->kernel->tensors.items[tensor];
+    int64_t counts[SPAD_RANK_MAX];
+    int64_t index[SPAD_RANK_MAX] = {0};
+    for (size_t d = 0; d < row->blocks.count; d++) counts[d] = different(row, d);
+    spad_status status = check_furthest(run, tensor, row->free, error);
+    if (status == SPAD_OK) status = check_furthest(run, tensor, row->par, error);
+    if (status == SPAD_OK) status = check_furthest(run, tensor, row->banks, error);
+    for (int64_t looked = 0; status == SPAD_OK; looked++) {
+        if (looked == PLACES_MAX) {
+            run->gap = too_many;
+            break;
+        }
+        status = check_index(run, tensor, index, error);
+        size_t d = row->blocks.count; /* count on, last dimension first */
+        while (d > 0 && ++index[d - 1] == counts[d - 1]) index[--d] = 0;
+        if (d == 0) break;
+    }
+    return status;
+}
+
+/* ---- tiles by the planner --------------------------------------------------------- */
+
+/* Whatever the planner does: a tile must fit in the space, and in a bank. */
+static spad_status check_size(spad__run *run, int64_t tensor, spad_error *error) {
+    const spad_kernel_tensor *row = &run->kernel->tensors.items[tensor];
+    return spad__check_place(
+        run, tensor, 0, (spad_rect){.lanes = row->tile_lanes, .bytes = row->tile_bytes}, error);
+}
+
+static spad_status check_planned(spad__run *run, int64_t tensor, spad_error *error) {
+    const spad_kernel_tensor *row = &run->kernel->tensors.items[tensor];
+    spad_status status = SPAD_OK;
+    for (int64_t slot = 0; slot < row->slots && status == SPAD_OK; slot++) {
+        spad_rect rect = {.lanes = row->tile_lanes, .bytes = row->tile_bytes};
+        if (slot == PLACES_MAX) {
+            run->gap = too_many;
+            break;
+        }
+        if (!run->options->place(run->options->ctx, tensor, slot, &rect)) continue;
+        rect.lanes = row->tile_lanes;
+        rect.bytes = row->tile_bytes;
+        status = spad__check_place(run, tensor, spad__min(slot, row->tiles - 1), rect, error);
+    }
+    return status;
+}
+
+/* ---- sizes ------------------------------------------------------------------------ */
+
+static bool has_alloc(const spad_kernel *k, int64_t tensor) {
+    for (size_t i = 0; i < k->statements.count; i++) {
+        const spad_statement *s = &k->statements.items[i];
+        if (s->kind == SPAD_STATEMENT_ALLOC && s->item == tensor) return true;
+    }
+    return false;
+}
+
+/* Memory that a kernel asks for with `alloc` comes in whole granules, or powers of two of
+ * them; and tiles in a row that the kernel places itself must leave room for that. */
+static spad_status check_granules(spad__run *run, int64_t tensor, spad_error *error) {
+    const spad_kernel_tensor *row = &run->kernel->tensors.items[tensor];
+    const spad_space *space = &run->kernel->target->spaces[row->space];
+    const int64_t step = row->step.value != 0 ? row->step.value : row->tile_bytes;
+    const bool in_a_row = row->tiles > 1 && (row->mode == SPAD_MODE_AT ||
+                                             (row->mode == SPAD_MODE_MOD && row->free.count > 0));
+    int64_t rounded;
+    if (spad_space_round(&rounded, space, row->tile_bytes, NULL) != SPAD_OK) return SPAD_OK;
+    if (rounded == row->tile_bytes) return SPAD_OK;
+    const bool close = in_a_row && !space->power_of_two && step < rounded;
+    if (!close && !has_alloc(run->kernel, tensor)) return SPAD_OK;
+    spad_finding finding;
+    spad__find(&finding, SPAD_FINDING_GRANULE,
+               "a tile of '%s' has %lld bytes, and %s hands out %lld%s for it; %s", row->name,
+               (long long)row->tile_bytes, space->name, (long long)rounded,
+               space->power_of_two ? " (powers of two)" : "",
+               close ? "give it a larger step" : "make it that large");
+    return add(run, &finding, tensor, error);
+}
+
+/* ---- all tensors ------------------------------------------------------------------ */
+
+static spad_status check_tensor(spad__run *run, int64_t tensor, spad_error *error) {
+    const spad_kernel_tensor *row = &run->kernel->tensors.items[tensor];
+    switch (row->mode) {
+    case SPAD_MODE_AT: return check_row(run, tensor, error);
+    case SPAD_MODE_MOD: return check_modulo(run, tensor, error);
+    case SPAD_MODE_AUTO:
+        return run->options->place != NULL ? check_planned(run, tensor, error)
+                                           : check_size(run, tensor, error);
+    default: return SPAD_OK;
+    }
+}
 
 spad_status spad__check_rules(spad__run *run, spad_error *error) {
-    (void)run;
-    (void)error;
-    return SPAD_OK;
+    const spad_kernel *k = run->kernel;
+    spad_status status = SPAD_OK;
+    for (size_t i = 0; i < k->tensors.count && status == SPAD_OK; i++) {
+        const spad_kernel_tensor *row = &k->tensors.items[i];
+        if (row->mode == SPAD_MODE_ALIAS || k->target->spaces[row->space].off_chip) continue;
+        status = check_tensor(run, (int64_t)i, error);
+        if (status == SPAD_OK) status = check_granules(run, (int64_t)i, error);
+    }
+    return status;
 }

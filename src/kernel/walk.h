@@ -70,6 +70,11 @@ int64_t spad__walk_value(const spad_walk *walk, spad_expr expr);
 spad_status spad__walk_number(spad_walk *walk, const char *name, spad_amounts dims,
                               const spad_expr *exprs, spad_place place, int64_t *number);
 
+/* A whole tile as an access to it would have it now; kind 0, no row (SIZE_MAX). Of a scoped
+ * tensor that was declared. */
+void spad__walk_tile_access(const spad_walk *walk, int64_t tensor, int64_t tile,
+                            spad_walk_access *access);
+
 /* These run one statement and fill in the event. */
 spad_status spad__walk_operation(spad_walk *walk, const spad_statement *s);
 spad_status spad__walk_sync(spad_walk *walk, const spad_statement *s);

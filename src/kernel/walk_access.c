@@ -180,6 +180,20 @@ static spad_status resolve_access(spad_walk *walk, size_t number, spad_walk_acce
     return row->range_count > 0 ? cut_tile(walk, tensor, row, access) : SPAD_OK;
 }
 
+void spad__walk_tile_access(const spad_walk *walk, int64_t tensor, int64_t tile,
+                            spad_walk_access *access) {
+    const spad_kernel_tensor *row = &walk->kernel->tensors.items[tensor];
+    int64_t index[SPAD_RANK_MAX];
+    spad__tile_index(row, tile, index);
+    *access = (spad_walk_access){.row = SIZE_MAX,
+                                 .tensor = tensor,
+                                 .tile = tile,
+                                 .life = spad__max(walk->lives[tensor] - 1, 0),
+                                 .runs = 1};
+    place_tile(walk, row, index, access);
+    access->rect = access->tile_rect;
+}
+
 /* Bytes that an operation writes. */
 static spad_status written_bytes(spad_walk *walk, spad_place place, int64_t *bytes) {
     *bytes = 0;

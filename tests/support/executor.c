@@ -301,13 +301,37 @@ static void happen(explorer *x, state *s, int number) {
     s->done[number / 64] |= UINT64_C(1) << (number % 64);
 }
 
+/* The first point from p on that has not happened and whose turn may have come; the number of
+ * points if there is none. What stands behind the next point of an agent's list waits for it. */
+static int next_candidate(const explorer *x, const state *s, int p) {
+    const executor *e = x->e;
+    const int count = (int)e->points.count;
+    while (p < count) {
+        const uint64_t left = ~s->done[p / 64] >> (p % 64);
+        if (left == 0) {
+            p = (p / 64 + 1) * 64;
+            continue;
+        }
+        p += __builtin_ctzll(left);
+        return p < count ? p : count;
+    }
+    return count;
+}
+
+/* The candidate behind p. */
+static int after_candidate(const explorer *x, const state *s, int p) {
+    const point *this = &x->e->points.items[p];
+    const bool skip = this->listed && !is_done(s, p);
+    return next_candidate(x, s, skip ? x->e->agent_points.items[this->agent + 1] : p + 1);
+}
+
 static void hurry(explorer *x, state *s) {
+    const int count = (int)x->e->points.count;
     bool again = true;
     while (again && x->e->result.wrong == 0) {
         again = false;
-        for (int p = 0; p < (int)x->e->points.count; p++) {
-            if (!x->e->points.items[p].eager || is_done(s, p) || !follows(x, s, p)) continue;
-            if (!is_let(x, s, p)) continue;
+        for (int p = next_candidate(x, s, 0); p < count; p = after_candidate(x, s, p)) {
+            if (!x->e->points.items[p].eager || !follows(x, s, p) || !is_let(x, s, p)) continue;
             happen(x, s, p);
             again = true;
         }
@@ -427,9 +451,11 @@ static void expand(explorer *x, unsigned char *bytes, unsigned char *copy) {
     executor *e = x->e;
     state s = view(x, bytes);
     bool end = true;
-    for (int p = 0; p < (int)e->points.count && e->result.wrong == 0; p++) {
+    const int count = (int)e->points.count;
+    for (int p = next_candidate(x, &s, 0); p < count && e->result.wrong == 0;
+         p = after_candidate(x, &s, p)) {
         const point *next_one = &e->points.items[p];
-        if (is_done(&s, p) || !follows(x, &s, p)) continue;
+        if (!follows(x, &s, p)) continue;
         if (next_one->action == ACTION_PARITY && s.values[next_one->object + MBARRIER_ALIVE] != 0) {
             note_phase(x, p, s.values[next_one->object + MBARRIER_PHASE]);
         }
@@ -669,6 +695,7 @@ executor_result executor_run(const spad_kernel *kernel, const executor_options *
     free(e.accesses.items);
     free(e.completions.items);
     free(e.ops.items);
+    free(e.agent_points.items);
     free(e.queue.items);
     free(e.loose.items);
     free(e.atoms.items);

@@ -26,6 +26,7 @@ static int new_point(executor *e, action what, int agent, int64_t statement) {
 /* The next point in the list of an agent. */
 static int next_point(executor *e, action what, int agent, int64_t statement, int *last) {
     const int p = new_point(e, what, agent, statement);
+    e->points.items[p].listed = true;
     if (*last >= 0) put_order(e, *last, p);
     for (size_t i = 0; i < e->loose.count; i++) put_order(e, e->loose.items[i], p);
     e->loose.count = 0;
@@ -361,9 +362,11 @@ static void make_waits_eager(executor *e) {
 bool executor_collect(executor *e) {
     look_ahead(e);
     for (int agent = 0; agent < (int)spad_kernel_agent_count(e->kernel); agent++) {
+        PUSH(&e->agent_points, (int)e->points.count);
         if (!collect_agent(e, agent)) return false;
         if (e->too_large) return true;
     }
+    PUSH(&e->agent_points, (int)e->points.count);
     make_waits_eager(e);
     return true;
 }

@@ -54,6 +54,7 @@ typedef enum action {
 
 typedef struct point {
     action action;
+    bool listed; /* in the list of its agent: later points of the agent come after it */
     bool eager;
     bool drop;
     int agent;
@@ -129,8 +130,9 @@ typedef struct executor {
     LIST(access) accesses;
     LIST(completion) completions;
     LIST(op) ops;
-    LIST(queued) queue; /* of the agent at hand */
-    LIST(int) loose;    /* points that its next point waits for */
+    LIST(queued) queue;     /* of the agent at hand */
+    LIST(int) loose;        /* points that its next point waits for */
+    LIST(int) agent_points; /* first of each agent, and one more */
     int fork;
     int join;
     int64_t *lives;        /* per tensor: of the agent at hand */

@@ -17,14 +17,21 @@ typedef struct source {
     char *copy;
     char *lines[LINES_MAX];
     size_t count;
-    mutants *out;
+    size_t found; /* mutants so far */
+    size_t only;  /* the one that is wanted; ALL, or NONE: they are counted */
+    mutants out;
 } source;
+
+#define ALL ((size_t)-1)
+#define NONE ((size_t)-2)
 
 /* ---- composing ----------------------------------------------------------------------------- */
 
 /* The text with lines in another order (NULL: as they are), and one of them replaced. */
 static void put_mutant(source *s, const char *what, size_t line, const size_t *order,
                        const char *replacement) {
+    const size_t number = s->found++;
+    if (s->only != ALL && s->only != number) return;
     size_t length = 1;
     for (size_t i = 0; i < s->count; i++) length += strlen(s->lines[i]) + 1;
     if (replacement != NULL) length += strlen(replacement) + 1;
@@ -32,16 +39,16 @@ static void put_mutant(source *s, const char *what, size_t line, const size_t *o
     assert_non_null(m.text);
     char *at = m.text;
     for (size_t i = 0; i < s->count; i++) {
-        const size_t number = order != NULL ? order[i] : i;
-        const bool replaced = number == line && order == NULL;
-        const char *text = replaced ? replacement : s->lines[number];
+        const size_t here = order != NULL ? order[i] : i;
+        const bool replaced = here == line && order == NULL;
+        const char *text = replaced ? replacement : s->lines[here];
         if (text != NULL) at += sprintf(at, "%s\n", text);
     }
     *at = '\0';
     const char *shown = replacement != NULL ? replacement : s->lines[line];
     while (*shown == ' ') shown++;
     snprintf(m.about, sizeof m.about, "line %zu, %s: %.180s", line + 1, what, shown);
-    mutants *list = s->out;
+    mutants *list = &s->out;
     if (list->count == list->reserve) {
         list->reserve = list->reserve == 0 ? 64 : list->reserve * 2;
         list->items = realloc(list->items, list->reserve * sizeof list->items[0]);
@@ -358,9 +365,8 @@ static void mutate_line(source *s, size_t line) {
     }
 }
 
-mutants mutants_of(const char *text) {
-    mutants out = {0};
-    source s = {.copy = malloc(strlen(text) + 1), .out = &out};
+static source mutate(const char *text, size_t only) {
+    source s = {.copy = malloc(strlen(text) + 1), .only = only};
     assert_non_null(s.copy);
     strcpy(s.copy, text);
     for (char *at = s.copy; *at != '\0';) {
@@ -371,7 +377,23 @@ mutants mutants_of(const char *text) {
     }
     for (size_t i = 0; i < s.count; i++) mutate_line(&s, i);
     free(s.copy);
-    return out;
+    return s;
+}
+
+mutants mutants_of(const char *text) {
+    return mutate(text, ALL).out;
+}
+
+size_t mutants_count(const char *text) {
+    return mutate(text, NONE).found;
+}
+
+char *mutants_one(const char *text, size_t number) {
+    source s = mutate(text, number);
+    assert_int_equal(s.out.count, 1);
+    char *one = s.out.items[0].text;
+    free(s.out.items);
+    return one;
 }
 
 void mutants_free(mutants *list) {

@@ -23,6 +23,11 @@ typedef struct mutants {
 } mutants;
 
 mutants mutants_of(const char *text);
+
+/* How many there are, and the text of one of them, freed by the caller. */
+size_t mutants_count(const char *text);
+char *mutants_one(const char *text, size_t number);
+
 void mutants_free(mutants *list);
 
 #endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The check against an executor that visits all executions (support/executor.h), on random
+ * kernels (support/random_kernel.h): errors are reported if and only if some execution goes
+ * wrong. Warnings and advice are no errors. Left out of the comparison and counted: kernels that
+ * the reader refuses, that break a rule of the chip, that cannot be run to the end, and those
+ * too large to visit.
+ *
+ *   test_check_brute [COUNT [SEED [FAMILY]]]
+ */
+#include "support/support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "spad/check.h"
+#include "spad/kernel.h"
+#include "support/executor.h"
+#include "support/random_kernel.h"
+
+enum { SHOWN = 12 };
+
+static long kernels = 10000;
+static uint64_t first_seed = 1;
+static const char *only = "";
+
+typedef struct tally {
+    long made;
+    long refused; /* by the reader */
+    long rules;   /* errors that the executor knows nothing of */
+    long large;
+    long right; /* both say so */
+    long wrong;
+    long missed; /* the executor finds something and the check does not */
+    long alarms; /* the reverse */
+    long unknown;
+} tally;
+
+/* What the check says about a kernel. */
+typedef struct verdict {
+    bool rules;
+    bool errors;
+    bool unknown;
+    char first[512];
+} verdict;
+
+/* Rules of the chip and of the language, not of what happens to bytes. */
+static bool is_rule(spad_finding_code code) {
+    return (int)code < 20 || code == SPAD_FINDING_ALLOCATION_ORDER;
+}
+
+static verdict check(const spad_kernel *kernel) {
+    const spad_check_options options = {.one_shape = true, .no_advice = true};
+    spad_check *result;
+    spad_error error;
+    verdict v = {0};
+    assert_ok(spad_check_kernel(&result, kernel, &options, &error), &error);
+    v.unknown = spad_check_verdict(result) == SPAD_VERDICT_UNKNOWN;
+    for (size_t i = 0; i < spad_check_finding_count(result); i++) {
+        const spad_finding *f = spad_check_get_finding(result, i);
+        if (f->severity != SPAD_SEVERITY_ERROR) continue;
+        if (is_rule(f->code)) v.rules = true;
+        if (!v.errors) {
+            snprintf(v.first, sizeof v.first, "%s line %d: %s", spad_finding_name(f->code), f->line,
+                     f->message);
+        }
+        v.errors = true;
+    }
+    if (!v.errors) snprintf(v.first, sizeof v.first, "%s", spad_check_reason(result));
+    spad_check_destroy(result);
+    return v;
+}
+
+static void show(const char *what, uint64_t seed, const char *text, const verdict *v,
+                 const executor_result *run, long *shown) {
+    if ((*shown)++ >= SHOWN) return;
+    printf("---- %s, seed %llu\n%s", what, (unsigned long long)seed, text);
+    printf("  check:    %s\n  executor: %s%s%s\n", v->first, executor_word(run->wrong),
+           run->about[0] != '\0' ? ": " : "", run->about);
+}
+
+static void compare(uint64_t seed, tally *tallies, long *shown) {
+    char text[RANDOM_KERNEL_TEXT];
+    const int family = random_kernel(seed, text);
+    if (strstr(random_kernel_family(family), only) == NULL) return;
+    tally *t = &tallies[family];
+    t->made++;
+    spad_kernel *kernel;
+    if (spad_kernel_parse(&kernel, text, strlen(text), "k", NULL, NULL, NULL) != SPAD_OK) {
+        t->refused++;
+        return;
+    }
+    const executor_options options = {.states_max = 20000};
+    const verdict v = check(kernel);
+    const executor_result run = executor_run(kernel, &options);
+    spad_kernel_destroy(kernel);
+    if (v.rules || run.walk_failed) {
+        t->rules++;
+    } else if (!run.decided || run.unmodelled) {
+        t->large++;
+    } else if (v.unknown) {
+        t->unknown++;
+    } else if (v.errors && run.wrong == 0) {
+        t->alarms++;
+        show("false alarm", seed, text, &v, &run, shown);
+    } else if (!v.errors && run.wrong != 0) {
+        t->missed++;
+        show("missed", seed, text, &v, &run, shown);
+    } else if (v.errors) {
+        t->wrong++;
+    } else {
+        t->right++;
+    }
+}
+
+static void print_tally(const char *name, const tally *t) {
+    printf("%-12s %7ld %7ld %7ld %7ld %7ld | %7ld %7ld | %7ld %7ld\n", name, t->made, t->refused,
+           t->rules, t->large, t->unknown, t->right, t->wrong, t->missed, t->alarms);
+}
+
+static void the_check_agrees_with_all_executions(void **state) {
+    (void)state;
+    tally tallies[RANDOM_KERNEL_FAMILIES] = {0};
+    tally sum = {0};
+    long shown = 0;
+    for (long i = 0; i < kernels; i++) compare(first_seed + (uint64_t)i, tallies, &shown);
+    printf("%-12s %7s %7s %7s %7s %7s | %7s %7s | %7s %7s\n", "family", "kernels", "refused",
+           "rules", "large", "unknown", "right", "wrong", "missed", "alarms");
+    for (int i = 0; i < RANDOM_KERNEL_FAMILIES; i++) {
+        const tally *t = &tallies[i];
+        print_tally(random_kernel_family(i), t);
+        sum.made += t->made;
+        sum.refused += t->refused;
+        sum.rules += t->rules;
+        sum.large += t->large;
+        sum.unknown += t->unknown;
+        sum.right += t->right;
+        sum.wrong += t->wrong;
+        sum.missed += t->missed;
+        sum.alarms += t->alarms;
+    }
+    print_tally("all", &sum);
+    assert_int_equal(sum.missed, 0);
+    assert_int_equal(sum.alarms, 0);
+    assert_int_equal(sum.unknown, 0);
+    /* the sample must be worth something */
+    if (only[0] == '\0' && kernels >= 1000) {
+        assert_true(sum.right > kernels / 10);
+        assert_true(sum.wrong > kernels / 5);
+    }
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1) kernels = atol(argv[1]);
+    if (argc > 2) first_seed = strtoull(argv[2], NULL, 10);
+    if (argc > 3) only = argv[3];
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_check_agrees_with_all_executions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -73,6 +73,34 @@ typedef enum spad_severity {
     X(NEVER_READ, 34, WARNING, "SPAD-NEVER-READ", "a tensor is written and never read")            \
     X(ALLOCATION_ORDER, 35, ERROR, "SPAD-ALLOCATION-ORDER",                                        \
       "heap tensors are not freed newest first, or a tile is allocated twice")                     \
+    /* order: agents, units and how they wait for each other */                                    \
+    X(RACE, 40, ERROR, "SPAD-RACE",                                                                \
+      "two accesses to the same bytes, one of them a write, are not ordered")                      \
+    X(MISSING_FENCE, 41, ERROR, "SPAD-MISSING-FENCE",                                              \
+      "generic and async accesses to the same bytes have no proxy fence between")                  \
+    X(DEADLOCK, 42, ERROR, "SPAD-DEADLOCK", "a wait never ends")                                   \
+    X(STALE_PARITY, 43, ERROR, "SPAD-STALE-PARITY", "a parity wait may pass on an older phase")    \
+    X(LAPPED_WAIT, 44, ERROR, "SPAD-LAPPED-WAIT",                                                  \
+      "a parity wait may come when its phase is over and the next one too")                        \
+    X(MIXED_PHASES, 45, ERROR, "SPAD-MIXED-PHASES",                                                \
+      "a contribution may count for another phase of its mbarrier")                                \
+    X(LATE_EXPECT, 46, ERROR, "SPAD-LATE-EXPECT",                                                  \
+      "bytes are expected when the phase may be complete already")                                 \
+    X(UNWATCHED_PHASE, 47, WARNING, "SPAD-UNWATCHED-PHASE",                                        \
+      "an mbarrier is arrived at again before anybody waited for the last phase")                  \
+    X(MBARRIER_LIFE, 48, ERROR, "SPAD-MBARRIER-LIFE",                                              \
+      "an mbarrier is used before it is initialised or after it is invalidated")                   \
+    X(MIXED_BARRIER, 49, ERROR, "SPAD-MIXED-BARRIER",                                              \
+      "a contribution may count for another round of its barrier")                                 \
+    X(BARRIER_COUNT, 50, ERROR, "SPAD-BARRIER-COUNT",                                              \
+      "contributions do not add up to the count of a barrier")                                     \
+    X(SEVERAL_TAKERS, 51, ERROR, "SPAD-SEVERAL-TAKERS", "who takes from a counter first is open")  \
+    X(LEFTOVER, 52, WARNING, "SPAD-LEFTOVER",                                                      \
+      "signals or arrivals are left over when the kernel ends")                                    \
+    X(UNFINISHED, 53, WARNING, "SPAD-UNFINISHED",                                                  \
+      "nothing waits until an asynchronous operation is done")                                     \
+    X(FREE_IN_USE, 54, ERROR, "SPAD-FREE-IN-USE",                                                  \
+      "a tile is allocated or freed while an operation may use its bytes")                         \
     /* advice */                                                                                   \
     X(SERIAL_TENSOR, 60, ADVICE, "SPAD-SERIAL-TENSOR",                                             \
       "a tensor that is declared in a loop has one live tile and serialises the loop")             \

@@ -1,8 +1,149 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-#include "check/check.h"
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The order check of one shape: who waits for whom, and is it enough?
+ *
+ * Events (events.c) -> net of points and edges (net.c) -> one greedy run, which finds
+ * the phases of barriers (greedy.c) -> the model of what must come before what (causes.c)
+ * -> are the phases the same in every execution (phases.c)? -> are all accesses to the
+ * same bytes ordered (race.c)? The last question makes sense only if the one before is
+ * answered with yes.
+ *
+ * O(points + edges) for each agent, unit and object that is asked about.
+ */
+#include "check/order.h"
+
+spad_status spad__order_find(spad__order *order, spad_finding *finding, int32_t event,
+                             int32_t other, spad_error *error) {
+    const spad__event *events = order->events.items.items;
+    return spad__add_finding(order->run, finding, event >= 0 ? events[event].statement : -1,
+                             other >= 0 ? events[other].statement : -1, error);
+}
+
+/* ---- preparation -------------------------------------------------------------------- */
+
+static bool has_relaxed(const spad__net *net) {
+    for (size_t i = 0; i < net->actions.count; i++) {
+        if ((net->actions.items[i].flags & SPAD_SYNC_RELAXED) != 0) return true;
+    }
+    return false;
+}
+
+/* Ranks of points, and the actions of every object in the order of the run. */
+static spad_status rank_points(spad__order *o, spad_error *error) {
+    const spad__net *net = &o->net;
+    const size_t objects = o->events.objects.count;
+    o->rank = spad__new(&net->host, (net->points.count + 1) * sizeof *o->rank);
+    o->actions = spad__new(&net->host, (net->actions.count + 1) * sizeof *o->actions);
+    o->first_action = spad__new(&net->host, (objects + 2) * sizeof *o->first_action);
+    if (o->rank == NULL || o->actions == NULL || o->first_action == NULL) {
+        return spad__fail_host_memory(error);
+    }
+    for (size_t i = 0; i < net->points.count; i++) o->rank[i] = -1;
+    for (size_t i = 0; i < net->actions.count; i++) {
+        o->first_action[net->actions.items[i].object + 2]++;
+    }
+    for (size_t i = 0; i < objects; i++) o->first_action[i + 2] += o->first_action[i + 1];
+    for (int32_t i = 0; i < o->machine.happened; i++) {
+        const int32_t point = o->machine.order[i];
+        const spad__point *p = &net->points.items[point];
+        o->rank[point] = i;
+        for (int32_t a = p->first_action; a < p->first_action + p->action_count; a++) {
+            o->actions[o->first_action[net->actions.items[a].object + 1]++] = a;
+        }
+    }
+    return SPAD_OK;
+}
+
+/* ---- the whole check ---------------------------------------------------------------- */
+
+static spad_status judge_model(spad__order *o, spad_error *error) {
+    spad_status status = spad__causes_build(&o->model, &o->machine, false, error);
+    o->visible = &o->model;
+    if (status == SPAD_OK) status = spad__find_phases(o, error);
+    if (status == SPAD_OK) status = spad__find_leftovers(o, error);
+    if (status == SPAD_OK && !o->open) {
+        if (has_relaxed(&o->net)) {
+            status = spad__causes_build(&o->memory, &o->machine, true, error);
+            o->visible = &o->memory;
+        }
+        if (status == SPAD_OK) status = spad__find_races(o, error);
+    }
+    if (o->memory.net != NULL) spad__causes_free(&o->memory);
+    spad__causes_free(&o->model);
+    return status;
+}
+
+static spad_status judge_run(spad__order *o, spad_error *error) {
+    spad_status status = spad__machine_run(&o->machine, &o->net, error);
+    if (status == SPAD_OK) status = rank_points(o, error);
+    if (status == SPAD_OK) status = spad__find_stuck(o, error);
+    if (status == SPAD_OK && (size_t)o->machine.happened == o->net.points.count) {
+        status = judge_model(o, error);
+    }
+    const spad_host *host = &o->net.host;
+    spad__free(host, o->rank, (o->net.points.count + 1) * sizeof *o->rank);
+    spad__free(host, o->actions, (o->net.actions.count + 1) * sizeof *o->actions);
+    spad__free(host, o->first_action, (o->events.objects.count + 2) * sizeof *o->first_action);
+    spad__machine_free(&o->machine);
+    return status;
+}
 
 spad_status spad__check_order(spad__run *run, spad_error *error) {
-    (void)run;
-    (void)error;
+    if (spad_kernel_is_implicit(run->kernel)) return SPAD_OK;
+    spad__order order = {.run = run};
+    spad_status status = spad__events_collect(&order.events, run, error);
+    if (status == SPAD_OK && order.events.gap != NULL) {
+        run->gap = order.events.gap;
+    } else if (status == SPAD_OK) {
+        status = spad__net_build(&order.net, &order.events, error);
+        if (status == SPAD_OK) status = judge_run(&order, error);
+        spad__net_free(&order.net);
+    }
+    spad__events_free(&order.events);
+    return status;
+}
+
+/* ---- a schedule for others ---------------------------------------------------------- */
+
+static spad_status list_starts(spad__schedule *schedule, const spad__machine *machine,
+                               spad_error *error) {
+    const spad__net *net = machine->net;
+    const spad__event *events = schedule->events.items.items;
+    if (!spad__array_reserve(&net->host, &schedule->starts, machine->happened)) {
+        return spad__fail_host_memory(error);
+    }
+    for (int32_t i = 0; i < machine->happened; i++) {
+        const spad__point *point = &net->points.items[machine->order[i]];
+        if (point->event < 0) continue;
+        const bool issued =
+            events[point->event].kind == SPAD_WALK_OPERATION && net->start[point->event] >= 0;
+        const spad__point_kind kind = issued ? SPAD__POINT_START : SPAD__POINT_STEP;
+        if (point->kind == kind) {
+            schedule->starts.items[schedule->starts.count++] = point->event;
+        }
+    }
+    schedule->stuck = (size_t)machine->happened < net->points.count;
     return SPAD_OK;
+}
+
+spad_status spad__order_schedule(spad__schedule *schedule, spad__run *run, spad_error *error) {
+    *schedule = (spad__schedule){0};
+    spad_status status = spad__events_collect(&schedule->events, run, error);
+    if (status != SPAD_OK || schedule->events.gap != NULL) return status;
+    spad__net net;
+    status = spad__net_build(&net, &schedule->events, error);
+    if (status == SPAD_OK) {
+        spad__machine machine;
+        status = spad__machine_run(&machine, &net, error);
+        if (status == SPAD_OK) status = list_starts(schedule, &machine, error);
+        spad__machine_free(&machine);
+    }
+    spad__net_free(&net);
+    return status;
+}
+
+void spad__schedule_free(spad__schedule *schedule) {
+    const spad_host host = schedule->events.host;
+    spad__array_free(&host, &schedule->starts);
+    spad__events_free(&schedule->events);
 }

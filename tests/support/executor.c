@@ -541,27 +541,25 @@ static int lay_out_syncs(executor *e) {
     return at + (int)spad_kernel_agent_count(e->kernel);
 }
 
-/* Which tensors are allocated or freed by statements: they have a flag per tile. */
+/* Tensors that statements allocate or free have a flag per tile. */
 static int lay_out_lives(executor *e, int at) {
-    for (size_t i = 0; i < e->ops.count; i++) {
-        const op *o = &e->ops.items[i];
-        if (o->life == SPAD_WALK_OPERATION) continue;
-        const int64_t tensor = e->accesses.items[o->first_access].walk.tensor;
-        if (e->alive_base[tensor] >= 0) continue;
-        e->alive_base[tensor] = at;
-        at += (int)spad_kernel_get_tensor(e->kernel, (size_t)tensor)->tiles;
+    for (size_t i = 0; i < spad_kernel_statement_count(e->kernel); i++) {
+        const spad_statement *s = spad_kernel_get_statement(e->kernel, i);
+        if (s->kind != SPAD_STATEMENT_ALLOC && s->kind != SPAD_STATEMENT_FREE) continue;
+        const spad_kernel_tensor *t = spad_kernel_get_tensor(e->kernel, (size_t)s->item);
+        if (t->mode == SPAD_MODE_STACK || t->mode == SPAD_MODE_HEAP) continue;
+        if (e->alive_base[s->item] >= 0) continue;
+        e->alive_base[s->item] = at;
+        at += (int)t->tiles;
     }
     return at;
 }
 
-/* A tensor without any ALLOC is alive from the start. */
+/* A tensor without an `alloc` in the text is alive from the start. */
 static bool has_alloc(const executor *e, int64_t tensor) {
-    for (size_t i = 0; i < e->ops.count; i++) {
-        const op *o = &e->ops.items[i];
-        if (o->life == SPAD_WALK_ALLOC &&
-            e->accesses.items[o->first_access].walk.tensor == tensor) {
-            return true;
-        }
+    for (size_t i = 0; i < spad_kernel_statement_count(e->kernel); i++) {
+        const spad_statement *s = spad_kernel_get_statement(e->kernel, i);
+        if (s->kind == SPAD_STATEMENT_ALLOC && s->item == tensor) return true;
     }
     return false;
 }

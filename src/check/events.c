@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Events: one walk per agent, copied. Synchronisation objects get dense numbers in
+ * the order of declarations and elements.
+ */
+#include "check/events.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/checked.h"
+#include "kernel/kernel.h"
+#include "kernel/place.h"
+
+/* Objects of one kernel at most: state is kept for each. */
+#define OBJECTS_MAX INT64_C(1000000)
+
+static const char too_many_objects[] =
+    "there are more than 1000000 synchronisation objects; define a smaller parameter";
+static const char too_many_events[] =
+    "there are more events than the limit; define a smaller parameter";
+static const char not_walked[] = "the kernel cannot be walked to its end";
+
+/* ---- objects ------------------------------------------------------------------------ */
+
+static spad_status number_objects(spad__events *events, spad_error *error) {
+    const spad_kernel *kernel = events->kernel;
+    int64_t total = 0;
+    for (size_t i = 0; i < spad_kernel_sync_count(kernel); i++) {
+        const spad_kernel_sync *sync = spad_kernel_get_sync(kernel, i);
+        if (!spad__add(total, sync->elements, &total) || total > OBJECTS_MAX) {
+            events->gap = too_many_objects;
+            return SPAD_OK;
+        }
+    }
+    if (!spad__array_reserve(&events->host, &events->objects, total)) {
+        return spad__fail_host_memory(error);
+    }
+    for (size_t i = 0; i < spad_kernel_sync_count(kernel); i++) {
+        const spad_kernel_sync *sync = spad_kernel_get_sync(kernel, i);
+        for (int64_t e = 0; e < sync->elements; e++) {
+            events->objects.items[events->objects.count++] =
+                (spad__object){(int32_t)i, e, sync->kind, sync->count.value};
+        }
+    }
+    return SPAD_OK;
+}
+
+static int32_t object_number(const int32_t *bases, int64_t sync, int64_t element) {
+    return sync >= 0 ? (int32_t)(bases[sync] + element) : -1;
+}
+
+/* ---- copying a walk ----------------------------------------------------------------- */
+
+static bool is_kept(spad_walk_kind kind) {
+    switch (kind) {
+    case SPAD_WALK_TENSOR:
+    case SPAD_WALK_ALLOC:
+    case SPAD_WALK_FREE:
+    case SPAD_WALK_OPERATION:
+    case SPAD_WALK_SYNC:
+    case SPAD_WALK_FORK:
+    case SPAD_WALK_JOIN: return true;
+    default: return false;
+    }
+}
+
+static bool reserve_event(spad__events *events, const spad_walk_event *from, size_t depth) {
+    const spad_host *host = &events->host;
+    return spad__array_reserve(host, &events->items, 1) &&
+           spad__array_reserve(host, &events->accesses, from->access_count) &&
+           spad__array_reserve(host, &events->completions, from->completion_count) &&
+           spad__array_reserve(host, &events->values, depth);
+}
+
+static void copy_parts(spad__events *events, const int32_t *bases, const spad_walk_event *from,
+                       const spad_walk *walk, size_t depth) {
+    for (size_t i = 0; i < depth; i++) {
+        events->values.items[events->values.count++] =
+            spad_walk_values(walk)[spad_walk_loop(walk, i)];
+    }
+    for (size_t i = 0; i < from->access_count; i++) {
+        events->accesses.items[events->accesses.count++] = from->accesses[i];
+    }
+    for (size_t i = 0; i < from->completion_count; i++) {
+        const spad_walk_completion *c = &from->completions[i];
+        const int32_t object = object_number(bases, c->object, c->element);
+        events->completions.items[events->completions.count++] =
+            (spad__event_completion){c->kind, object, c->amount, c->flags};
+    }
+}
+
+static spad_status copy_event(spad__events *events, const int32_t *bases,
+                              const spad_walk_event *from, const spad_walk *walk, int32_t agent,
+                              spad_error *error) {
+    const size_t depth = spad_walk_depth(walk);
+    if (!reserve_event(events, from, depth)) return spad__fail_host_memory(error);
+    const spad_statement *s =
+        from->statement >= 0 ? spad_kernel_get_statement(events->kernel, (size_t)from->statement)
+                             : NULL;
+    const bool operation = from->kind == SPAD_WALK_OPERATION;
+    events->items.items[events->items.count++] = (spad__event){
+        .kind = from->kind,
+        .agent = agent,
+        .statement = (int32_t)from->statement,
+        .unit = s != NULL ? (int32_t)s->unit : -1,
+        .object = operation ? object_number(bases, s->group, 0)
+                            : object_number(bases, from->object, from->element),
+        .flags = s != NULL ? s->flags : 0,
+        .tensor = from->tensor,
+        .tile = from->tile,
+        .amount = from->amount,
+        .expect = from->expect,
+        .first_value = events->values.count,
+        .first_access = events->accesses.count,
+        .access_count = from->access_count,
+        .first_completion = events->completions.count,
+        .completion_count = from->completion_count,
+    };
+    copy_parts(events, bases, from, walk, depth);
+    return SPAD_OK;
+}
+
+/* The slots of an ALLOC or FREE event, as accesses. */
+static spad_status copy_slots(spad__events *events, const spad__run *run, spad_error *error) {
+    spad__event *event = &events->items.items[events->items.count - 1];
+    const spad_kernel_tensor *tensor =
+        spad_kernel_get_tensor(events->kernel, (size_t)event->tensor);
+    const bool scoped = tensor->mode == SPAD_MODE_STACK || tensor->mode == SPAD_MODE_HEAP;
+    if (scoped || tensor->mode == SPAD_MODE_ALIAS) return SPAD_OK;
+    const int64_t from = spad__max(event->tile, 0);
+    const int64_t to = event->tile < 0 ? tensor->slots : event->tile + 1;
+    for (int64_t tile = from; tile < to; tile++) {
+        if (!spad__array_reserve(&events->host, &events->accesses, 1)) {
+            return spad__fail_host_memory(error);
+        }
+        spad_walk_access access = {.tensor = event->tensor,
+                                   .kind = SPAD_ACCESS_WRITE,
+                                   .tile = tile,
+                                   .live = true,
+                                   .home = event->tensor,
+                                   .runs = 1};
+        int64_t index[SPAD_RANK_MAX];
+        spad__tile_index(tensor, tile, index);
+        access.slot = spad__tile_slot(tensor, tile, index);
+        access.placed = spad__tile_place(events->kernel, tensor, tile, index, &access.rect);
+        if (!access.placed && run->options->place != NULL) {
+            access.placed =
+                run->options->place(run->options->ctx, event->tensor, access.slot, &access.rect);
+        }
+        access.rect.lanes = tensor->tile_lanes;
+        access.rect.bytes = tensor->tile_bytes;
+        access.tile_rect = access.rect;
+        events->accesses.items[events->accesses.count++] = access;
+        event->access_count++;
+    }
+    return SPAD_OK;
+}
+
+static spad_status walk_agent(spad__events *events, const spad__run *run, const int32_t *bases,
+                              int32_t agent, spad_error *error) {
+    const spad_walk_options options = {.agent = agent,
+                                       .place = run->options->place,
+                                       .ctx = run->options->ctx,
+                                       .host = &events->host};
+    spad_walk *walk;
+    spad_status status = spad_walk_create(&walk, events->kernel, &options, error);
+    if (status != SPAD_OK) return status;
+    const spad_walk_event *event;
+    int64_t left = run->options->event_limit - (int64_t)events->items.count;
+    for (;;) {
+        status = spad_walk_next(&event, walk, error);
+        if (status != SPAD_OK || event->kind == SPAD_WALK_END) break;
+        if (left-- <= 0 || events->items.count >= (size_t)INT32_MAX / 8) {
+            events->gap = too_many_events;
+            break;
+        }
+        if (!is_kept(event->kind)) continue;
+        status = copy_event(events, bases, event, walk, agent, error);
+        const bool tiles = event->kind == SPAD_WALK_ALLOC || event->kind == SPAD_WALK_FREE;
+        if (status == SPAD_OK && tiles) status = copy_slots(events, run, error);
+        if (status != SPAD_OK) break;
+    }
+    spad_walk_destroy(walk);
+    if (status != SPAD_OK && status != SPAD_ERR_HOST_MEMORY) {
+        events->gap = not_walked;
+        status = SPAD_OK;
+    }
+    return status;
+}
+
+static spad_status walk_agents(spad__events *events, const spad__run *run, const int32_t *bases,
+                               spad_error *error) {
+    const size_t agents = spad_kernel_agent_count(events->kernel);
+    if (!spad__array_reserve(&events->host, &events->firsts, agents + 1)) {
+        return spad__fail_host_memory(error);
+    }
+    for (size_t agent = 0; agent < agents; agent++) {
+        events->firsts.items[events->firsts.count++] = events->items.count;
+        if (events->gap != NULL) continue;
+        const spad_status status = walk_agent(events, run, bases, (int32_t)agent, error);
+        if (status != SPAD_OK) return status;
+    }
+    events->firsts.items[events->firsts.count++] = events->items.count;
+    return SPAD_OK;
+}
+
+/* ---- storages ----------------------------------------------------------------------- */
+
+typedef struct stored {
+    spad__storage storage;
+    size_t access;
+} stored;
+
+static int compare_stored(const void *left, const void *right) {
+    const stored *a = left;
+    const stored *b = right;
+    const int order = spad__storage_compare(a->storage, b->storage);
+    return order != 0 ? order : (a->access > b->access) - (a->access < b->access);
+}
+
+static spad_status number_storages(spad__events *events, spad_error *error) {
+    const size_t count = events->accesses.count;
+    if (count == 0) return SPAD_OK;
+    events->storage = spad__new(&events->host, count * sizeof *events->storage);
+    stored *all = spad__new(&events->host, count * sizeof *all);
+    if (events->storage == NULL || all == NULL) {
+        spad__free(&events->host, events->storage, count * sizeof *events->storage);
+        spad__free(&events->host, all, count * sizeof *all);
+        events->storage = NULL;
+        return spad__fail_host_memory(error);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const spad_walk_access *access = &events->accesses.items[i];
+        all[i] = (stored){spad__access_storage(events->kernel, access), i};
+    }
+    qsort(all, count, sizeof *all, compare_stored);
+    for (size_t i = 0; i < count; i++) {
+        const bool same = i > 0 && spad__storage_compare(all[i - 1].storage, all[i].storage) == 0;
+        if (!same) events->storages++;
+        events->storage[all[i].access] = events->storages - 1;
+    }
+    spad__free(&events->host, all, count * sizeof *all);
+    return SPAD_OK;
+}
+
+spad_status spad__events_collect(spad__events *events, const spad__run *run, spad_error *error) {
+    *events = (spad__events){.host = run->check->host, .kernel = run->kernel};
+    spad_status status = number_objects(events, error);
+    if (status != SPAD_OK || events->gap != NULL) return status;
+    const size_t syncs = spad_kernel_sync_count(run->kernel);
+    int32_t *bases = spad__new(&events->host, (syncs + 1) * sizeof *bases);
+    if (bases == NULL) return spad__fail_host_memory(error);
+    for (size_t i = 0; i < syncs; i++) {
+        bases[i + 1] = bases[i] + (int32_t)spad_kernel_get_sync(run->kernel, i)->elements;
+    }
+    status = walk_agents(events, run, bases, error);
+    spad__free(&events->host, bases, (syncs + 1) * sizeof *bases);
+    return status == SPAD_OK ? number_storages(events, error) : status;
+}
+
+void spad__events_free(spad__events *events) {
+    const spad_host host = events->host;
+    spad__free(&host, events->storage, events->accesses.count * sizeof *events->storage);
+    events->storage = NULL;
+    spad__array_free(&host, &events->items);
+    spad__array_free(&host, &events->accesses);
+    spad__array_free(&host, &events->completions);
+    spad__array_free(&host, &events->values);
+    spad__array_free(&host, &events->objects);
+    spad__array_free(&host, &events->firsts);
+}
+
+/* ---- words -------------------------------------------------------------------------- */
+
+/* Adds to a text that may be full already. */
+static void add_text(char *field, size_t *used, const char *text) {
+    for (; *text != '\0' && *used < SPAD__PHRASE_MAX - 1; text++) field[(*used)++] = *text;
+    field[*used] = '\0';
+}
+
+static void add_number(char *field, size_t *used, int64_t number) {
+    char digits[24];
+    snprintf(digits, sizeof digits, "%lld", (long long)number);
+    add_text(field, used, digits);
+}
+
+static void add_iteration(const spad__events *events, const spad__event *event, char *field,
+                          size_t *used) {
+    const spad_kernel *kernel = events->kernel;
+    int64_t loops[SPAD__LOOPS_DEEP];
+    size_t depth = 0;
+    int64_t number = spad_kernel_get_statement(kernel, (size_t)event->statement)->loop;
+    while (number >= 0 && depth < SPAD__LOOPS_DEEP) {
+        loops[depth++] = number;
+        number = spad_kernel_get_loop(kernel, (size_t)number)->outer;
+    }
+    for (size_t i = 0; i < depth; i++) {
+        add_text(field, used, i == 0 ? " of iteration " : ", ");
+        add_text(field, used, spad_kernel_get_loop(kernel, (size_t)loops[depth - 1 - i])->name);
+        add_text(field, used, " = ");
+        add_number(field, used, events->values.items[event->first_value + i]);
+    }
+}
+
+static void add_subject(const spad__events *events, const spad__event *event, char *field,
+                        size_t *used) {
+    if (event->kind == SPAD_WALK_OPERATION) return;
+    if (event->object >= 0) {
+        char object[SPAD__PHRASE_MAX];
+        spad__object_phrase(events, event->object, object);
+        add_text(field, used, " ");
+        add_text(field, used, object);
+    } else if (event->tensor >= 0) {
+        add_text(field, used, " ");
+        add_text(field, used, spad_kernel_get_tensor(events->kernel, (size_t)event->tensor)->name);
+    }
+}
+
+void spad__event_phrase(const spad__events *events, const spad__event *event, char *field) {
+    const spad_kernel *kernel = events->kernel;
+    size_t used = 0;
+    field[0] = '\0';
+    if (event->statement < 0) {
+        const bool fork = event->kind == SPAD_WALK_FORK;
+        add_text(field, &used, fork ? "the start of the agents" : "the end of the agents");
+        return;
+    }
+    const spad_statement *s = spad_kernel_get_statement(kernel, (size_t)event->statement);
+    const bool operation = s->kind == SPAD_STATEMENT_OPERATION;
+    add_text(field, &used, operation ? s->name : spad_statement_word(s->kind));
+    add_subject(events, event, field, &used);
+    add_iteration(events, event, field, &used);
+    if (event->agent > 0) {
+        add_text(field, &used, " (");
+        add_text(field, &used, spad_kernel_get_agent(kernel, (size_t)event->agent)->name);
+        add_text(field, &used, ")");
+    }
+}
+
+void spad__object_phrase(const spad__events *events, int32_t object, char *field) {
+    const spad__object *o = &events->objects.items[object];
+    const spad_kernel_sync *sync = spad_kernel_get_sync(events->kernel, (size_t)o->sync);
+    int64_t index[SPAD_RANK_MAX];
+    int64_t rest = o->element;
+    for (size_t i = sync->dims.count; i-- > 0;) {
+        index[i] = rest % sync->dims.items[i].value;
+        rest /= sync->dims.items[i].value;
+    }
+    size_t used = 0;
+    add_text(field, &used, sync->name);
+    for (size_t i = 0; i < sync->dims.count; i++) {
+        add_text(field, &used, i == 0 ? "[" : ", ");
+        add_number(field, &used, index[i]);
+    }
+    if (sync->dims.count > 0) add_text(field, &used, "]");
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The net: the moments ("points") of a kernel of one shape and what must have
+ * happened before each.
+ *
+ * A statement is one point of its agent; `sync` is two, entry and return. An
+ * operation on a unit is issued by its agent and has three points of its own: it
+ * starts, has read, is done. A statement that is queued on a unit is issued too, and
+ * happens at a point of its own. Program order, the order of units, commit groups,
+ * drains, fork and join are edges, known beforehand. What goes through barriers,
+ * counters and mbarriers are actions of points; the machine (greedy.h) runs them once
+ * and finds out which phase each belongs to, and the model (causes.h) makes edges of
+ * that too.
+ *
+ * A chain is a list of points that edges put in a total order: those of an agent,
+ * what an agent queues on a unit, the operations of a serial unit.
+ */
+#ifndef SPAD_CHECK_NET_H
+#define SPAD_CHECK_NET_H
+
+#include "check/events.h"
+
+typedef enum spad__point_kind {
+    SPAD__POINT_STEP,   /* a statement of an agent, or its issue */
+    SPAD__POINT_RETURN, /* of `sync` */
+    SPAD__POINT_START,  /* of an operation on a unit; the next two follow it */
+    SPAD__POINT_READ,   /* it has read */
+    SPAD__POINT_DONE,   /* it has written */
+    SPAD__POINT_QUEUED, /* a queued statement happens */
+    SPAD__POINT_PHASE   /* a phase of an object is complete; only in models */
+} spad__point_kind;
+
+typedef struct spad__point {
+    spad__point_kind kind;
+    int32_t event;    /* -1: begin or end of an agent */
+    int32_t chain;    /* -1: none */
+    int32_t index;    /* in the chain, from 1 */
+    int32_t previous; /* of its agent; -1: none */
+    int32_t first_action;
+    int32_t action_count;
+} spad__point;
+
+typedef enum spad__action_kind {
+    SPAD__ACTION_ENTER,  /* barrier: amount */
+    SPAD__ACTION_LEAVE,  /* barrier: waits for the phase of the entry in front of it */
+    SPAD__ACTION_SIGNAL, /* counter */
+    SPAD__ACTION_WAIT,
+    SPAD__ACTION_TAKE,
+    SPAD__ACTION_INIT, /* mbarrier */
+    SPAD__ACTION_INVALIDATE,
+    SPAD__ACTION_ARRIVE,
+    SPAD__ACTION_EXPECT,
+    SPAD__ACTION_DELIVER,
+    SPAD__ACTION_PARITY
+} spad__action_kind;
+
+typedef struct spad__action {
+    spad__action_kind kind;
+    int32_t point;
+    int32_t object;
+    unsigned flags; /* SPAD_SYNC_... */
+    int64_t amount;
+    int64_t expect;
+    /* Found by the machine. ENTER, LEAVE, ARRIVE, EXPECT, DELIVER: phase that it belongs to,
+     * from 1. PARITY: phases that were complete when it passed. WAIT, TAKE: what all signals
+     * must have added up to. */
+    int64_t phase;
+} spad__action;
+
+typedef struct spad__edge {
+    int32_t from;
+    int32_t to;
+} spad__edge;
+
+typedef struct spad__net {
+    spad_host host;
+    const spad__events *events;
+    SPAD_ARRAY(spad__point) points;
+    SPAD_ARRAY(spad__action) actions;
+    SPAD_ARRAY(spad__edge) edges;
+    int32_t *step;  /* per event: its point in the agent */
+    int32_t *start; /* per event: START of an operation, QUEUED of a statement; else -1 */
+    int32_t chains;
+    int32_t end; /* the last point of main */
+} spad__net;
+
+/* Freed with spad__net_free, also after a failure. SPAD_ERR_HOST_MEMORY. */
+spad_status spad__net_build(spad__net *net, const spad__events *events, spad_error *error);
+void spad__net_free(spad__net *net);
+
+/* Where the accesses of an event begin, and end: of those that read, or also write. */
+int32_t spad__net_first(const spad__net *net, int32_t event);
+int32_t spad__net_last(const spad__net *net, int32_t event, bool writes);
+
+#endif

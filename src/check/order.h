@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The order check from the inside: events, net, one run of the machine, the model,
+ * and the findings that they give.
+ */
+#ifndef SPAD_CHECK_ORDER_H
+#define SPAD_CHECK_ORDER_H
+
+#include "check/causes.h"
+
+typedef struct spad__order {
+    spad__run *run;
+    spad__events events;
+    spad__net net;
+    spad__machine machine;
+    spad__causes model;    /* order of execution */
+    spad__causes memory;   /* order of memory; only if something is relaxed */
+    spad__causes *visible; /* the one that races are judged by */
+    int32_t *rank;         /* per point: when it happened in the run; -1: it did not */
+    int32_t *actions;      /* of each object, as they happened */
+    int32_t *first_action; /* per object, and one more: into `actions` */
+    bool open; /* phases differ from run to run, or the run got stuck: races cannot be judged */
+} spad__order;
+
+/* Adds a finding about two events; -1: none. */
+spad_status spad__order_find(spad__order *order, spad_finding *finding, int32_t event,
+                             int32_t other, spad_error *error);
+
+/* Findings about synchronisation objects. Sets `open`. */
+spad_status spad__find_stuck(spad__order *order, spad_error *error);
+spad_status spad__find_phases(spad__order *order, spad_error *error);
+spad_status spad__find_leftovers(spad__order *order, spad_error *error);
+
+/* Findings about bytes. */
+spad_status spad__find_races(spad__order *order, spad_error *error);
+
+/* The order in which one run starts the events of a kernel: what a check of lifetimes goes
+ * through instead of the text, where agents and units are. */
+typedef struct spad__schedule {
+    spad__events events;
+    SPAD_ARRAY(int32_t) starts; /* numbers of events; operations on units when they start */
+    bool stuck;                 /* some never happen */
+} spad__schedule;
+
+/* events.gap: why there is none. Freed with spad__schedule_free, also after a failure.
+ * SPAD_ERR_HOST_MEMORY. */
+spad_status spad__order_schedule(spad__schedule *schedule, spad__run *run, spad_error *error);
+void spad__schedule_free(spad__schedule *schedule);
+
+#endif

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Findings about barriers, counters and mbarriers.
+ *
+ * The run of the machine found a phase for every contribution and every wait. Here it is
+ * shown that they are the same in every execution, or a finding says what may differ:
+ *
+ *   - a contribution to phase k + 1 comes behind phase k, so it cannot count for k;
+ *   - bytes are expected before an arrival of their phase, so it cannot complete early;
+ *   - a wait that passed with t phases complete is reached with t - 1 at least, and phase
+ *     t + 1 is not complete before it: then its parity means "t are complete" (PTX ISA:
+ *     only the current phase and the one before it can be waited for);
+ *   - takes of one counter come one behind another.
+ *
+ * Why that is enough: take the first event of any execution that the model does not
+ * allow. Up to it all phases are as in the model, so by the rules above it counts for,
+ * or waits for, the phase that it has in the model, and the model does allow it.
+ */
+#include "check/order.h"
+
+#include <stdio.h>
+
+/* ---- helpers ------------------------------------------------------------------------ */
+
+static const spad__action *action_at(const spad__order *o, int32_t object, int32_t i) {
+    return &o->net.actions.items[o->actions[o->first_action[object] + i]];
+}
+
+static int32_t action_count(const spad__order *o, int32_t object) {
+    return o->first_action[object + 1] - o->first_action[object];
+}
+
+static int32_t event_of(const spad__order *o, int32_t point) {
+    return o->net.points.items[point].event;
+}
+
+static void phrase_point(const spad__order *o, int32_t point, char *field) {
+    spad__event_phrase(&o->events, &o->events.items.items[event_of(o, point)], field);
+}
+
+/* A finding whose message starts with the event of an action and the object of it. */
+typedef struct about {
+    char event[SPAD__PHRASE_MAX];
+    char object[SPAD__PHRASE_MAX];
+} about;
+
+static about describe(const spad__order *o, const spad__action *a) {
+    about text;
+    phrase_point(o, a->point, text.event);
+    spad__object_phrase(&o->events, a->object, text.object);
+    return text;
+}
+
+static spad_status find_at(spad__order *o, spad_finding *finding, const spad__action *a,
+                           const spad__action *other, spad_error *error) {
+    char name[SPAD__PHRASE_MAX];
+    spad__object_phrase(&o->events, a->object, name);
+    spad__find_names(finding, name, NULL);
+    if (other != NULL) {
+        char text[SPAD__PHRASE_MAX];
+        phrase_point(o, other->point, text);
+        spad__find_note(finding, "%s", text);
+    }
+    return spad__order_find(o, finding, event_of(o, a->point),
+                            other != NULL ? event_of(o, other->point) : -1, error);
+}
+
+/* ---- stuck -------------------------------------------------------------------------- */
+
+static void describe_lack(const spad__order *o, const spad__action *a, char *field, size_t size) {
+    const spad__object_state *s = &o->machine.objects[a->object];
+    const long long count = o->events.objects.items[a->object].count;
+    switch (a->kind) {
+    case SPAD__ACTION_LEAVE:
+        snprintf(field, size, "it has %lld of %lld contributions", (long long)s->value, count);
+        break;
+    case SPAD__ACTION_PARITY:
+        snprintf(field, size,
+                 "%lld of its phases are complete, and the next one lacks %lld of %lld arrivals "
+                 "and %lld bytes",
+                 (long long)(s->phase - s->base), (long long)s->pending, (long long)s->expected,
+                 (long long)s->bytes);
+        break;
+    default:
+        snprintf(field, size, "it has %lld, and %lld are needed", (long long)(s->value - s->taken),
+                 (long long)a->amount);
+        break;
+    }
+}
+
+static spad_status find_parked(spad__order *o, int32_t point, spad_error *error) {
+    const spad__action *a = &o->net.actions.items[o->net.points.items[point].first_action];
+    const about text = describe(o, a);
+    char lack[SPAD__PHRASE_MAX];
+    describe_lack(o, a, lack, sizeof lack);
+    spad_finding finding;
+    spad__find(&finding, SPAD_FINDING_DEADLOCK, "%s never ends: of %s, %s", text.event, text.object,
+               lack);
+    return find_at(o, &finding, a, NULL, error);
+}
+
+static spad_status find_fault(spad__order *o, const spad__fault *fault, spad_error *error) {
+    const spad__action *a = &o->net.actions.items[fault->action];
+    const long long count = o->events.objects.items[a->object].count;
+    const about text = describe(o, a);
+    spad_finding finding;
+    switch (fault->kind) {
+    case SPAD__FAULT_NOT_LIVE:
+        spad__find(&finding, SPAD_FINDING_MBARRIER_LIFE,
+                   "%s finds %s not initialised; put its init in front, and order the two",
+                   text.event, text.object);
+        break;
+    case SPAD__FAULT_INIT_TWICE:
+        spad__find(&finding, SPAD_FINDING_MBARRIER_LIFE,
+                   "%s finds %s in use; invalidate it before it is initialised again", text.event,
+                   text.object);
+        break;
+    case SPAD__FAULT_NO_ARRIVALS:
+        spad__find(&finding, SPAD_FINDING_MBARRIER_LIFE, "%s leaves nobody who arrives at %s",
+                   text.event, text.object);
+        break;
+    case SPAD__FAULT_REENTRY:
+        spad__find(&finding, SPAD_FINDING_BARRIER_COUNT,
+                   "%s enters %s a second time before it is complete", text.event, text.object);
+        break;
+    default:
+        spad__find(&finding,
+                   o->events.objects.items[a->object].kind == SPAD_SYNC_BARRIER
+                       ? SPAD_FINDING_BARRIER_COUNT
+                       : SPAD_FINDING_MIXED_PHASES,
+                   "%s brings more to %s than its count of %lld", text.event, text.object, count);
+        break;
+    }
+    o->open = true;
+    return find_at(o, &finding, a, NULL, error);
+}
+
+spad_status spad__find_stuck(spad__order *o, spad_error *error) {
+    for (size_t i = 0; i < o->machine.faults.count; i++) {
+        const spad_status status = find_fault(o, &o->machine.faults.items[i], error);
+        if (status != SPAD_OK) return status;
+    }
+    if ((size_t)o->machine.happened == o->net.points.count) return SPAD_OK;
+    o->open = true;
+    for (size_t i = 0; i < o->events.objects.count; i++) {
+        for (int32_t p = o->machine.objects[i].parked; p >= 0; p = o->machine.next[p]) {
+            const spad_status status = find_parked(o, p, error);
+            if (status != SPAD_OK) return status;
+        }
+    }
+    return SPAD_OK;
+}
+
+/* ---- contributions ------------------------------------------------------------------ */
+
+static bool contributes(const spad__action *a) {
+    return a->kind == SPAD__ACTION_ENTER || a->kind == SPAD__ACTION_ARRIVE ||
+           a->kind == SPAD__ACTION_EXPECT || a->kind == SPAD__ACTION_DELIVER;
+}
+
+static bool arrives(const spad__action *a) {
+    return a->kind == SPAD__ACTION_ARRIVE;
+}
+
+/* Phase k is complete before anything counts for k + 1. */
+static spad_status check_contribution(spad__order *o, const spad__action *a, spad_error *error) {
+    const int32_t phase = spad__causes_phase(&o->model, a->object, a->phase - 1);
+    if (phase < 0) return SPAD_OK;
+    bool before;
+    const spad_status status = spad__causes_before(&o->model, phase, a->point, &before, error);
+    if (status != SPAD_OK || before) return status;
+    o->open = true;
+    const about text = describe(o, a);
+    spad_finding finding;
+    spad__find(&finding,
+               a->kind == SPAD__ACTION_ENTER ? SPAD_FINDING_MIXED_BARRIER
+                                             : SPAD_FINDING_MIXED_PHASES,
+               "%s may come before round %lld of %s is complete, and would count for it; wait for "
+               "that round first, or check the count",
+               text.event, (long long)(a->phase - 1), text.object);
+    return find_at(o, &finding, a, NULL, error);
+}
+
+/* Some arrival of the phase comes behind the expectation. */
+static spad_status check_expect(spad__order *o, int32_t object, int32_t number, spad_error *error) {
+    const spad__action *a = action_at(o, object, number);
+    bool before = false;
+    for (int32_t i = number + 1; i < action_count(o, object) && !before; i++) {
+        const spad__action *b = action_at(o, object, i);
+        if (!arrives(b) || b->phase != a->phase) continue;
+        const spad_status status =
+            spad__causes_before(&o->model, a->point, b->point, &before, error);
+        if (status != SPAD_OK) return status;
+    }
+    if (before) return SPAD_OK;
+    o->open = true;
+    const about text = describe(o, a);
+    spad_finding finding;
+    spad__find(&finding, SPAD_FINDING_LATE_EXPECT,
+               "%s may come when all have arrived at %s, and its phase is complete without these "
+               "%lld bytes; expect them before an arrival of the phase",
+               text.event, text.object, (long long)a->amount);
+    return find_at(o, &finding, a, NULL, error);
+}
+
+/* Somebody waits for phase k before an arrival of k + 1 (PTX ISA, mbarrier phases). */
+static spad_status check_watched(spad__order *o, int32_t object, int32_t number,
+                                 spad_error *error) {
+    const spad__action *a = action_at(o, object, number);
+    bool before = a->phase == 1;
+    for (int32_t i = number - 1; i >= 0 && !before; i--) {
+        const spad__action *b = action_at(o, object, i);
+        if (contributes(b) && b->phase + 1 < a->phase) break;
+        if (b->kind == SPAD__ACTION_INIT) before = true; /* another life */
+        if (b->kind != SPAD__ACTION_PARITY || b->phase != a->phase - 1) continue;
+        const spad_status status =
+            spad__causes_before(&o->model, b->point, a->point, &before, error);
+        if (status != SPAD_OK) return status;
+    }
+    if (before) return SPAD_OK;
+    const about text = describe(o, a);
+    spad_finding finding;
+    spad__find(&finding, SPAD_FINDING_UNWATCHED_PHASE,
+               "%s may come before anybody has waited for phase %lld of %s; the ISA asks for one "
+               "wait in between",
+               text.event, (long long)(a->phase - 1), text.object);
+    return find_at(o, &finding, a, NULL, error);
+}
+
+/* ---- waits -------------------------------------------------------------------------- */
+
+static spad_status check_parity(spad__order *o, const spad__action *a, spad_error *error) {
+    const int32_t older = spad__causes_phase(&o->model, a->object, a->phase - 1);
+    const int32_t next = spad__causes_phase(&o->model, a->object, a->phase + 1);
+    bool before = true;
+    if (older >= 0) { /* it is reached when the point in front of it has happened */
+        const int32_t reached = o->net.points.items[a->point].previous;
+        const spad_status status = spad__causes_before(&o->model, older, reached, &before, error);
+        if (status != SPAD_OK) return status;
+    }
+    const about text = describe(o, a);
+    spad_finding finding;
+    if (!before) {
+        o->open = true;
+        spad__find(&finding, SPAD_FINDING_STALE_PARITY,
+                   "%s may pass with %lld phases of %s complete, which have the same parity as the "
+                   "%lld it is for; the parity changes once a lap, and each lap waits for it",
+                   text.event, (long long)(a->phase - 2), text.object, (long long)a->phase);
+        return find_at(o, &finding, a, NULL, error);
+    }
+    if (next < 0) return SPAD_OK;
+    const spad_status status = spad__causes_before(&o->model, a->point, next, &before, error);
+    if (status != SPAD_OK || before) return status;
+    o->open = true;
+    spad__find(&finding, SPAD_FINDING_LAPPED_WAIT,
+               "%s may come when phase %lld of %s is complete, and then waits for the one behind "
+               "it; let an arrival of that phase wait for it",
+               text.event, (long long)(a->phase + 1), text.object);
+    return find_at(o, &finding, a, NULL, error);
+}
+
+/* ---- lives -------------------------------------------------------------------------- */
+
+/* Every use comes behind the init and before the invalidate. */
+static spad_status check_life(spad__order *o, int32_t object, spad_error *error) {
+    int32_t begin = -1;
+    for (int32_t i = 0; i < action_count(o, object); i++) {
+        const spad__action *a = action_at(o, object, i);
+        const bool ends = a->kind == SPAD__ACTION_INVALIDATE;
+        bool before = true;
+        spad_finding finding;
+        if (a->kind == SPAD__ACTION_INIT) begin = i;
+        if (begin < 0 || begin == i) continue;
+        const spad__action *init = action_at(o, object, begin);
+        spad_status status = spad__causes_before(&o->model, init->point, a->point, &before, error);
+        if (status == SPAD_OK && !before) {
+            const about text = describe(o, a);
+            o->open = true;
+            spad__find(&finding, SPAD_FINDING_MBARRIER_LIFE,
+                       "%s may come before %s is initialised; a barrier in between orders them",
+                       text.event, text.object);
+            status = find_at(o, &finding, a, init, error);
+        }
+        for (int32_t j = begin + 1; ends && j < i && status == SPAD_OK; j++) {
+            const spad__action *use = action_at(o, object, j);
+            status = spad__causes_before(&o->model, use->point, a->point, &before, error);
+            if (status != SPAD_OK || before) continue;
+            const about text = describe(o, use);
+            o->open = true;
+            spad__find(&finding, SPAD_FINDING_MBARRIER_LIFE,
+                       "%s may come when %s is invalidated already", text.event, text.object);
+            status = find_at(o, &finding, use, a, error);
+        }
+        if (status != SPAD_OK) return status;
+    }
+    return SPAD_OK;
+}
+
+/* ---- takes -------------------------------------------------------------------------- */
+
+static spad_status check_behind(spad__order *o, const spad__action *a, const spad__action *b,
+                                spad_error *error) {
+    bool before;
+    const spad_status status = spad__causes_before(&o->model, a->point, b->point, &before, error);
+    if (status != SPAD_OK || before) return status;
+    o->open = true;
+    const about text = describe(o, b);
+    spad_finding finding;
+    spad__find(&finding, SPAD_FINDING_SEVERAL_TAKERS,
+               "%s and another may take from %s in any order; give each taker a counter of its own",
+               text.event, text.object);
+    return find_at(o, &finding, b, a, error);
+}
+
+/* Takes one behind another, and waits in their places between them. */
+static spad_status check_takes(spad__order *o, int32_t object, spad_error *error) {
+    const spad__action *last = NULL;
+    int32_t behind = 0; /* first action behind it */
+    for (int32_t i = 0; i < action_count(o, object); i++) {
+        const spad__action *a = action_at(o, object, i);
+        const bool takes = a->kind == SPAD__ACTION_TAKE;
+        if (!takes && a->kind != SPAD__ACTION_WAIT) continue;
+        spad_status status = last != NULL ? check_behind(o, last, a, error) : SPAD_OK;
+        for (int32_t j = behind; takes && j < i && status == SPAD_OK; j++) {
+            const spad__action *b = action_at(o, object, j);
+            if (b->kind == SPAD__ACTION_WAIT) status = check_behind(o, b, a, error);
+        }
+        if (status != SPAD_OK) return status;
+        if (takes) {
+            last = a;
+            behind = i + 1;
+        }
+    }
+    return SPAD_OK;
+}
+
+/* ---- all of them -------------------------------------------------------------------- */
+
+static spad_status check_action(spad__order *o, int32_t object, int32_t number, spad_error *error) {
+    const spad__action *a = action_at(o, object, number);
+    spad_status status = contributes(a) ? check_contribution(o, a, error) : SPAD_OK;
+    if (status == SPAD_OK && a->kind == SPAD__ACTION_EXPECT) {
+        status = check_expect(o, object, number, error);
+    }
+    if (status == SPAD_OK && a->kind == SPAD__ACTION_PARITY) status = check_parity(o, a, error);
+    if (status == SPAD_OK && arrives(a)) status = check_watched(o, object, number, error);
+    return status;
+}
+
+spad_status spad__find_phases(spad__order *o, spad_error *error) {
+    for (int32_t object = 0; object < (int32_t)o->events.objects.count; object++) {
+        const spad_sync_kind kind = o->events.objects.items[object].kind;
+        spad_status status = SPAD_OK;
+        for (int32_t i = 0; i < action_count(o, object) && status == SPAD_OK; i++) {
+            status = check_action(o, object, i, error);
+        }
+        if (status == SPAD_OK && kind == SPAD_SYNC_COUNTER) status = check_takes(o, object, error);
+        if (status == SPAD_OK && kind == SPAD_SYNC_MBARRIER) status = check_life(o, object, error);
+        if (status != SPAD_OK) return status;
+    }
+    return SPAD_OK;
+}
+
+/* ---- the end ------------------------------------------------------------------------ */
+
+static bool is_taken(const spad__order *o, int32_t object) {
+    for (int32_t i = 0; i < action_count(o, object); i++) {
+        if (action_at(o, object, i)->kind == SPAD__ACTION_TAKE) return true;
+    }
+    return false;
+}
+
+static spad_status find_leftover(spad__order *o, int32_t object, spad_error *error) {
+    const spad__object_state *s = &o->machine.objects[object];
+    const spad__object *row = &o->events.objects.items[object];
+    const int32_t count = action_count(o, object);
+    if (count == 0) return SPAD_OK;
+    const spad__action *last = action_at(o, object, count - 1);
+    const about text = describe(o, last);
+    spad_finding finding;
+    const int64_t left = s->value - s->taken - row->count;
+    if (row->kind == SPAD_SYNC_COUNTER && left != 0 && is_taken(o, object)) {
+        spad__find(&finding, SPAD_FINDING_LEFTOVER,
+                   "%s ends at %lld and started at %lld; every signal needs a take, or the next "
+                   "kernel finds what is left",
+                   text.object, (long long)(s->value - s->taken), (long long)row->count);
+    } else if (row->kind == SPAD_SYNC_BARRIER && s->value != 0) {
+        spad__find(&finding, SPAD_FINDING_LEFTOVER,
+                   "%s ends with %lld of %lld contributions to a round that nobody completes",
+                   text.object, (long long)s->value, (long long)row->count);
+    } else if (row->kind == SPAD_SYNC_MBARRIER && s->live &&
+               (s->pending != s->expected || s->bytes != 0)) {
+        spad__find(&finding, SPAD_FINDING_LEFTOVER,
+                   "%s ends with a phase that lacks %lld of %lld arrivals and %lld bytes",
+                   text.object, (long long)s->pending, (long long)s->expected, (long long)s->bytes);
+    } else {
+        return SPAD_OK;
+    }
+    return find_at(o, &finding, last, NULL, error);
+}
+
+/* Does anything in the model come behind a point, apart from `own`? */
+static bool is_observed(const spad__causes *m, int32_t point, int32_t own) {
+    for (int32_t i = m->first[point]; i < m->first[point + 1]; i++) {
+        if (m->successors[i] != own) return true;
+    }
+    return m->first_gain[point] < m->first_gain[point + 1];
+}
+
+/* An operation on a unit whose use of on-chip bytes nobody waits for. */
+static spad_status find_unfinished(spad__order *o, int32_t number, spad_error *error) {
+    const spad__event *event = &o->events.items.items[number];
+    const int32_t start = o->net.start[number];
+    const bool done = is_observed(&o->model, start + 2, -1);
+    const bool read = done || is_observed(&o->model, start + 1, start + 2);
+    const spad_target *target = spad_kernel_target(o->events.kernel);
+    for (size_t i = 0; i < event->access_count; i++) {
+        const spad_walk_access *access = &o->events.accesses.items[event->first_access + i];
+        const spad_kernel_tensor *tensor =
+            spad_kernel_get_tensor(o->events.kernel, (size_t)access->tensor);
+        const bool writes = (access->kind & SPAD_ACCESS_WRITE) != 0;
+        if (target->spaces[tensor->space].off_chip || (writes ? done : read)) continue;
+        char text[SPAD__PHRASE_MAX];
+        spad__event_phrase(&o->events, event, text);
+        spad_finding finding;
+        spad__find(&finding, SPAD_FINDING_UNFINISHED,
+                   "nothing waits until %s is done with %s; the kernel may end before it", text,
+                   tensor->name);
+        spad__find_names(&finding, tensor->name, NULL);
+        return spad__order_find(o, &finding, number, -1, error);
+    }
+    return SPAD_OK;
+}
+
+spad_status spad__find_leftovers(spad__order *o, spad_error *error) {
+    for (int32_t object = 0; object < (int32_t)o->events.objects.count; object++) {
+        const spad_status status = find_leftover(o, object, error);
+        if (status != SPAD_OK) return status;
+    }
+    for (int32_t i = 0; i < (int32_t)o->events.items.count; i++) {
+        if (o->events.items.items[i].kind != SPAD_WALK_OPERATION || o->net.start[i] < 0) continue;
+        const spad_status status = find_unfinished(o, i, error);
+        if (status != SPAD_OK) return status;
+    }
+    return SPAD_OK;
+}

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Races: accesses to the same bytes, one of them a write, that are not ordered.
+ *
+ * Per storage, in the order in which one run starts the operations, every cell (cells.h)
+ * remembers its last write and the reads since. A new access is compared with those
+ * only: what they themselves come behind is covered, because order is transitive. The
+ * run tells which of two can be first: if x ends before y starts in every execution,
+ * then in this one too. So accesses are ordered iff all these pairs are, and each pair
+ * that is not is a race that some execution has.
+ *
+ * An ordered pair of a generic and an async access also needs a proxy fence on the way
+ * (PTX ISA, "Async Proxy"). Registers and tensor memory have rules of their own.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "check/cells.h"
+#include "check/order.h"
+
+static const char too_many_pieces[] = "accesses cut a tensor into too many pieces";
+
+/* What a cell remembers. Numbers of accesses; -1: none. */
+typedef struct cell {
+    int32_t writer;
+    int32_t reader; /* newest; older ones hang behind it in `older` */
+} cell;
+
+typedef struct pair {
+    int32_t statement;
+    int32_t other;
+} pair;
+
+typedef struct sweep {
+    spad__order *order;
+    int32_t *event;   /* per access */
+    int32_t *numbers; /* accesses by storage, then as they start */
+    int32_t *shapes;
+    SPAD_ARRAY(cell) cells;
+    SPAD_ARRAY(spad__edge) reads; /* from: access, to: older read of the cell */
+    int32_t *compared;            /* per access: the newest one that it was compared with */
+    SPAD_ARRAY(pair) reported;
+    SPAD_ARRAY(int32_t) fences;    /* points, by agent */
+    SPAD_ARRAY(size_t) fence_ends; /* per agent */
+} sweep;
+
+/* ---- words -------------------------------------------------------------------------- */
+
+static const spad__event *event_of(const sweep *s, int32_t access) {
+    return &s->order->events.items.items[s->event[access]];
+}
+
+static const spad_walk_access *access_at(const sweep *s, int32_t access) {
+    return &s->order->events.accesses.items[access];
+}
+
+static bool writes(const sweep *s, int32_t access) {
+    return (access_at(s, access)->kind & SPAD_ACCESS_WRITE) != 0;
+}
+
+/* "bytes 0..16383 of sa slot 0": what two accesses share, or what lies between the first and
+ * the last byte of that. */
+static void describe_bytes(const sweep *s, int32_t x, int32_t y, char *field, size_t size) {
+    const spad_kernel *kernel = s->order->events.kernel;
+    const spad_walk_access *a = access_at(s, x);
+    const spad_walk_access *b = access_at(s, y);
+    const spad_kernel_tensor *tensor = spad_kernel_get_tensor(kernel, (size_t)b->tensor);
+    const spad_kernel_tensor *home = spad_kernel_get_tensor(kernel, (size_t)b->home);
+    const int64_t end_a = a->rect.byte + (a->runs - 1) * a->stride + a->rect.bytes;
+    const int64_t end_b = b->rect.byte + (b->runs - 1) * b->stride + b->rect.bytes;
+    const int64_t from = spad__max(a->rect.byte, b->rect.byte);
+    const int64_t last = spad__min(end_a, end_b) - 1;
+    char slot[48] = "";
+    if (!b->placed && home->slots > 1) {
+        snprintf(slot, sizeof slot, " slot %lld", (long long)b->slot);
+    } else if (b->placed) {
+        snprintf(slot, sizeof slot, " tile %lld", (long long)b->tile);
+    }
+    snprintf(field, size, "bytes %lld..%lld of %s%s", (long long)from, (long long)last,
+             tensor->name, slot);
+}
+
+static bool is_life(const spad__event *event) {
+    return event->kind == SPAD_WALK_ALLOC || event->kind == SPAD_WALK_FREE;
+}
+
+/* ---- what is missing ---------------------------------------------------------------- */
+
+/* An object that the agent of y waits for, nearest before y, and the agent of x signals. */
+static int32_t find_handover(const spad__order *o, const spad__event *x, const spad__event *y,
+                             int32_t limit) {
+    int32_t best = -1;
+    int32_t best_point = -1;
+    for (size_t i = 0; i < o->net.actions.count; i++) {
+        const spad__action *a = &o->net.actions.items[i];
+        const int32_t event = o->net.points.items[a->point].event;
+        const bool waits = a->kind == SPAD__ACTION_LEAVE || a->kind == SPAD__ACTION_WAIT ||
+                           a->kind == SPAD__ACTION_TAKE || a->kind == SPAD__ACTION_PARITY;
+        const bool here = o->events.items.items[event].agent == y->agent && a->point < limit;
+        if (!waits || !here || a->point < best_point) continue;
+        for (int32_t j = o->first_action[a->object]; j < o->first_action[a->object + 1]; j++) {
+            const spad__action *b = &o->net.actions.items[o->actions[j]];
+            const int32_t from = o->net.points.items[b->point].event;
+            const bool gives = b->kind == SPAD__ACTION_ENTER || b->kind == SPAD__ACTION_SIGNAL ||
+                               b->kind == SPAD__ACTION_ARRIVE || b->kind == SPAD__ACTION_DELIVER;
+            if (!gives || o->events.items.items[from].agent != x->agent) continue;
+            best = a->object;
+            best_point = a->point;
+            break;
+        }
+    }
+    return best;
+}
+
+static const char *agent_name(const spad__order *o, const spad__event *event) {
+    if (event->agent == 0) return "the main program";
+    return spad_kernel_get_agent(o->events.kernel, (size_t)event->agent)->name;
+}
+
+/* How the end of an operation can be waited for, by the agent that issued it. */
+static void describe_end(const spad__order *o, const spad__event *event, bool wrote, char *field,
+                         size_t size) {
+    const spad_statement *s = spad_kernel_get_statement(o->events.kernel, (size_t)event->statement);
+    if (event->unit < 0 || event->kind != SPAD_WALK_OPERATION) {
+        snprintf(field, size, "behind it");
+    } else if (event->object >= 0) {
+        char group[SPAD__PHRASE_MAX];
+        spad__object_phrase(&o->events, event->object, group);
+        snprintf(field, size, "behind a `wait %.60s pending` that covers it%s", group,
+                 wrote ? "" : " (`reads` is enough)");
+    } else if (s->completion_count > 0) {
+        snprintf(field, size, "behind a wait for what it delivers, arrives at or signals");
+    } else {
+        snprintf(field, size, "on unit %.60s behind it",
+                 spad_kernel_get_unit(o->events.kernel, (size_t)event->unit)->name);
+    }
+}
+
+static void note_missing(const sweep *s, spad_finding *finding, int32_t x, int32_t y) {
+    const spad__order *o = s->order;
+    const spad__event *a = event_of(s, x);
+    const spad__event *b = event_of(s, y);
+    char end[SPAD__PHRASE_MAX];
+    describe_end(o, a, writes(s, x), end, sizeof end);
+    if (a->agent == b->agent) {
+        const bool queued = a->unit >= 0 && a->unit == b->unit;
+        spad__find_note(finding, "nothing orders them: the second one must come %s",
+                        queued ? "behind a drain of the unit" : end);
+        return;
+    }
+    const int32_t object = find_handover(o, a, b, o->net.step[s->event[y]]);
+    char name[SPAD__PHRASE_MAX] = "something";
+    if (object >= 0) spad__object_phrase(&o->events, object, name);
+    spad__find_note(finding,
+                    "nothing orders them: let %s wait for %s before it, and let %s arrive or "
+                    "signal there %s",
+                    agent_name(o, b), name, agent_name(o, a), end);
+}
+
+/* ---- findings ----------------------------------------------------------------------- */
+
+static bool is_reported(const sweep *s, int32_t x, int32_t y) {
+    const int32_t statement = event_of(s, y)->statement;
+    const int32_t other = event_of(s, x)->statement;
+    for (size_t i = 0; i < s->reported.count; i++) {
+        const pair *p = &s->reported.items[i];
+        if (p->statement == statement && p->other == other) return true;
+    }
+    return false;
+}
+
+static spad_status add(sweep *s, spad_finding *finding, int32_t x, int32_t y, spad_error *error) {
+    const spad__events *events = &s->order->events;
+    if (!spad__array_reserve(&events->host, &s->reported, 1)) return spad__fail_host_memory(error);
+    s->reported.items[s->reported.count++] =
+        (pair){event_of(s, y)->statement, event_of(s, x)->statement};
+    const spad_walk_access *access = access_at(s, y);
+    spad__find_names(finding, spad_kernel_get_tensor(events->kernel, (size_t)access->tensor)->name,
+                     NULL);
+    return spad__order_find(s->order, finding, s->event[y], s->event[x], error);
+}
+
+static spad_status find_race(sweep *s, int32_t x, int32_t y, bool executed, spad_error *error) {
+    const spad__events *events = &s->order->events;
+    char first[SPAD__PHRASE_MAX];
+    char second[SPAD__PHRASE_MAX];
+    char bytes[SPAD__PHRASE_MAX];
+    spad__event_phrase(events, event_of(s, x), first);
+    spad__event_phrase(events, event_of(s, y), second);
+    describe_bytes(s, x, y, bytes, sizeof bytes);
+    spad_finding finding;
+    if (is_life(event_of(s, x)) || is_life(event_of(s, y))) {
+        spad__find(&finding, SPAD_FINDING_FREE_IN_USE, "%s may come while %s still uses %s", second,
+                   first, bytes);
+    } else if (!writes(s, x)) {
+        spad__find(&finding, SPAD_FINDING_RACE, "%s may overwrite %s while %s still reads them",
+                   second, bytes, first);
+    } else if (!writes(s, y)) {
+        spad__find(&finding, SPAD_FINDING_RACE, "%s may read %s before %s has written them", second,
+                   bytes, first);
+    } else {
+        spad__find(&finding, SPAD_FINDING_RACE, "%s may write %s while %s still writes them",
+                   second, bytes, first);
+    }
+    spad__find_note(&finding, "%s %s them here", first, writes(s, x) ? "writes" : "reads");
+    if (executed) {
+        spad__find_note(&finding, "they run one behind the other, but a relaxed statement is all "
+                                  "that orders them, and it orders no memory");
+    } else {
+        note_missing(s, &finding, x, y);
+    }
+    return add(s, &finding, x, y, error);
+}
+
+static spad_status find_missing_fence(sweep *s, int32_t x, int32_t y, spad_error *error) {
+    const spad__events *events = &s->order->events;
+    char first[SPAD__PHRASE_MAX];
+    char second[SPAD__PHRASE_MAX];
+    char bytes[SPAD__PHRASE_MAX];
+    spad__event_phrase(events, event_of(s, x), first);
+    spad__event_phrase(events, event_of(s, y), second);
+    describe_bytes(s, x, y, bytes, sizeof bytes);
+    spad_finding finding;
+    spad__find(&finding, SPAD_FINDING_MISSING_FENCE,
+               "%s goes through the async proxy to %s, and no fence comes between it and %s, which "
+               "does not",
+               second, bytes, first);
+    /* the ISA asks for a fence here too, but many kernels rely on the wait alone */
+    if (!writes(s, x)) finding.severity = SPAD_SEVERITY_WARNING;
+    spad__find_note(&finding, "add `fence` behind %s, before what the other one waits for", first);
+    return add(s, &finding, x, y, error);
+}
+
+/* ---- fences ------------------------------------------------------------------------- */
+
+static bool is_async(const sweep *s, int32_t access) {
+    const spad__event *event = event_of(s, access);
+    return event->unit >= 0 &&
+           spad_kernel_get_unit(s->order->events.kernel, (size_t)event->unit)->proxy;
+}
+
+/* Is memory there reached through both proxies? */
+static bool has_proxies(const sweep *s, int32_t access) {
+    const spad_kernel *kernel = s->order->events.kernel;
+    const spad_walk_access *a = access_at(s, access);
+    const spad_kernel_tensor *tensor = spad_kernel_get_tensor(kernel, (size_t)a->tensor);
+    const spad_space *space = &spad_kernel_target(kernel)->spaces[tensor->space];
+    return space->lanes == 1 && strcmp(space->name, "registers") != 0;
+}
+
+/* Does a fence of one agent lie between two points? The first one behind `from` decides. */
+static spad_status fenced_by(sweep *s, size_t first, size_t last, int32_t from, int32_t to,
+                             bool *fenced, spad_error *error) {
+    const size_t end = last;
+    *fenced = false;
+    while (first < last) {
+        const size_t middle = first + (last - first) / 2;
+        bool behind;
+        const spad_status status =
+            spad__causes_before(s->order->visible, from, s->fences.items[middle], &behind, error);
+        if (status != SPAD_OK) return status;
+        if (behind) {
+            last = middle;
+        } else {
+            first = middle + 1;
+        }
+    }
+    if (first == end) return SPAD_OK;
+    return spad__causes_before(s->order->visible, s->fences.items[first], to, fenced, error);
+}
+
+static spad_status check_fence(sweep *s, int32_t x, int32_t y, int32_t from, int32_t to,
+                               spad_error *error) {
+    if (is_async(s, x) || !is_async(s, y) || !has_proxies(s, y) || is_life(event_of(s, x))) {
+        return SPAD_OK;
+    }
+    bool fenced = false;
+    size_t first = 0;
+    for (size_t agent = 0; agent < s->fence_ends.count && !fenced; agent++) {
+        const size_t last = s->fence_ends.items[agent];
+        if (first < last) {
+            const spad_status status = fenced_by(s, first, last, from, to, &fenced, error);
+            if (status != SPAD_OK) return status;
+        }
+        first = last;
+    }
+    return fenced ? SPAD_OK : find_missing_fence(s, x, y, error);
+}
+
+static spad_status list_fences(sweep *s, spad_error *error) {
+    const spad__events *events = &s->order->events;
+    for (size_t agent = 0; agent + 1 < events->firsts.count; agent++) {
+        for (size_t i = events->firsts.items[agent]; i < events->firsts.items[agent + 1]; i++) {
+            const spad__event *event = &events->items.items[i];
+            if (event->kind != SPAD_WALK_SYNC) continue;
+            const spad_statement *row =
+                spad_kernel_get_statement(events->kernel, (size_t)event->statement);
+            if (row->kind != SPAD_STATEMENT_FENCE) continue;
+            if (!spad__array_reserve(&events->host, &s->fences, 1)) {
+                return spad__fail_host_memory(error);
+            }
+            s->fences.items[s->fences.count++] = s->order->net.step[i];
+        }
+        if (!spad__array_reserve(&events->host, &s->fence_ends, 1)) {
+            return spad__fail_host_memory(error);
+        }
+        s->fence_ends.items[s->fence_ends.count++] = s->fences.count;
+    }
+    return SPAD_OK;
+}
+
+/* ---- pairs -------------------------------------------------------------------------- */
+
+/* x started first in the run; one of them writes. */
+static spad_status compare(sweep *s, int32_t x, int32_t y, spad_error *error) {
+    spad__order *o = s->order;
+    if (x < 0 || s->event[x] == s->event[y] || s->compared[x] == y) return SPAD_OK;
+    s->compared[x] = y;
+    const spad__event *a = event_of(s, x);
+    const spad__event *b = event_of(s, y);
+    const bool in_step = o->net.start[s->event[x]] < 0 && o->net.start[s->event[y]] < 0;
+    if ((in_step && a->agent == b->agent) || is_reported(s, x, y)) return SPAD_OK;
+    const int32_t from = spad__net_last(&o->net, s->event[x], writes(s, x));
+    const int32_t to = spad__net_first(&o->net, s->event[y]);
+    bool before = false;
+    spad_status status = spad__causes_before(o->visible, from, to, &before, error);
+    if (status != SPAD_OK) return status;
+    if (before) return check_fence(s, x, y, from, to, error);
+    bool executed = false;
+    if (o->visible != &o->model) {
+        status = spad__causes_before(&o->model, from, to, &executed, error);
+        if (status != SPAD_OK) return status;
+    }
+    return find_race(s, x, y, executed, error);
+}
+
+static spad_status visit(sweep *s, int32_t y, cell *c, spad_error *error) {
+    spad_status status = compare(s, c->writer, y, error);
+    if (writes(s, y)) {
+        for (int32_t r = c->reader; r >= 0 && status == SPAD_OK; r = s->reads.items[r].to) {
+            status = compare(s, s->reads.items[r].from, y, error);
+        }
+        *c = (cell){y, -1};
+        return status;
+    }
+    if (status != SPAD_OK) return status;
+    if (!spad__array_reserve(&s->order->net.host, &s->reads, 1)) {
+        return spad__fail_host_memory(error);
+    }
+    s->reads.items[s->reads.count] = (spad__edge){y, c->reader};
+    c->reader = (int32_t)s->reads.count++;
+    return SPAD_OK;
+}
+
+/* ---- storages ----------------------------------------------------------------------- */
+
+static spad_status sweep_storage(sweep *s, size_t first, size_t count, spad_error *error) {
+    const spad_host *host = &s->order->net.host;
+    spad__cells cells;
+    bool too_many;
+    spad_status status = spad__cells_make(&cells, host, s->order->events.accesses.items,
+                                          s->numbers + first, count, s->shapes, &too_many, error);
+    if (too_many) s->order->run->gap = too_many_pieces;
+    if (status == SPAD_OK && !too_many) {
+        s->cells.count = s->reads.count = 0;
+        if (!spad__array_reserve(host, &s->cells, cells.count)) {
+            status = spad__fail_host_memory(error);
+        }
+        for (int32_t i = 0; i < cells.count && status == SPAD_OK; i++) {
+            s->cells.items[i] = (cell){-1, -1};
+        }
+        for (size_t i = 0; i < count && status == SPAD_OK; i++) {
+            const size_t shape = (size_t)s->shapes[i];
+            const size_t from = shape > 0 ? cells.ends.items[shape - 1] : 0;
+            for (size_t c = from; c < cells.ends.items[shape] && status == SPAD_OK; c++) {
+                cell *touched = &s->cells.items[cells.touched.items[c]];
+                status = visit(s, s->numbers[first + i], touched, error);
+            }
+        }
+    }
+    spad__cells_free(&cells, host);
+    return status;
+}
+
+typedef struct started {
+    int32_t storage;
+    int32_t rank;
+    int32_t access;
+} started;
+
+static int compare_started(const void *left, const void *right) {
+    const started *a = left;
+    const started *b = right;
+    if (a->storage != b->storage) return a->storage < b->storage ? -1 : 1;
+    if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
+    return (a->access > b->access) - (a->access < b->access);
+}
+
+/* Accesses by storage, in the order of the run. */
+static bool sort_accesses(sweep *s) {
+    const spad__order *o = s->order;
+    const size_t count = o->events.accesses.count;
+    started *all = spad__new(&o->net.host, (count + 1) * sizeof *all);
+    if (all == NULL) return false;
+    for (size_t i = 0; i < o->events.items.count; i++) {
+        const spad__event *event = &o->events.items.items[i];
+        const int32_t rank = o->rank[spad__net_first(&o->net, (int32_t)i)];
+        for (size_t j = 0; j < event->access_count; j++) {
+            const int32_t access = (int32_t)(event->first_access + j);
+            s->event[access] = (int32_t)i;
+            all[access] = (started){o->events.storage[access], rank, access};
+        }
+    }
+    if (count > 0) qsort(all, count, sizeof *all, compare_started);
+    for (size_t i = 0; i < count; i++) s->numbers[i] = all[i].access;
+    spad__free(&o->net.host, all, (count + 1) * sizeof *all);
+    return true;
+}
+
+static spad_status sweep_all(sweep *s, spad_error *error) {
+    const spad__order *o = s->order;
+    const size_t count = o->events.accesses.count;
+    if (!sort_accesses(s)) return spad__fail_host_memory(error);
+    for (size_t i = 0; i < count; i++) s->compared[i] = -1;
+    spad_status status = list_fences(s, error);
+    for (size_t first = 0; first < count && status == SPAD_OK;) {
+        size_t last = first + 1;
+        const int32_t storage = o->events.storage[s->numbers[first]];
+        while (last < count && o->events.storage[s->numbers[last]] == storage) last++;
+        status = sweep_storage(s, first, last - first, error);
+        first = last;
+    }
+    return status;
+}
+
+spad_status spad__find_races(spad__order *o, spad_error *error) {
+    const size_t count = o->events.accesses.count + 1;
+    const spad_host *host = &o->net.host;
+    sweep s = {.order = o};
+    s.event = spad__new(host, count * sizeof *s.event);
+    s.numbers = spad__new(host, count * sizeof *s.numbers);
+    s.shapes = spad__new(host, count * sizeof *s.shapes);
+    s.compared = spad__new(host, count * sizeof *s.compared);
+    spad_status status = SPAD_OK;
+    if (s.event == NULL || s.numbers == NULL || s.shapes == NULL || s.compared == NULL) {
+        status = spad__fail_host_memory(error);
+    }
+    if (status == SPAD_OK) status = sweep_all(&s, error);
+    spad__free(host, s.event, count * sizeof *s.event);
+    spad__free(host, s.numbers, count * sizeof *s.numbers);
+    spad__free(host, s.shapes, count * sizeof *s.shapes);
+    spad__free(host, s.compared, count * sizeof *s.compared);
+    spad__array_free(host, &s.cells);
+    spad__array_free(host, &s.reads);
+    spad__array_free(host, &s.reported);
+    spad__array_free(host, &s.fences);
+    spad__array_free(host, &s.fence_ends);
+    return status;
+}

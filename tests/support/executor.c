@@ -112,20 +112,24 @@ static void init(executor *e, const point *p, int32_t *m) {
     m[MBARRIER_BYTES] = 0;
 }
 
-static void note_phase(explorer *x, int p, int64_t phase) {
+static void note_phase(explorer *x, size_t p, int64_t phase) {
     if (phase < x->low[p]) x->low[p] = phase;
     if (phase > x->high[p]) x->high[p] = phase;
 }
 
 /* ---- operations ------------------------------------------------------------------------ */
 
-static void complete(executor *e, const point *p, state *s, unsigned ends) {
+static void complete(explorer *x, const point *p, state *s, unsigned ends) {
+    executor *e = x->e;
     const op *o = &e->ops.items[p->op];
     for (size_t i = 0; i < o->completion_count; i++) {
         const completion *c = &e->completions.items[o->first_completion + i];
         const bool reads = (c->walk.flags & SPAD_SYNC_READS) != 0;
         if ((ends & (reads ? SPAD_ACCESS_READ : SPAD_ACCESS_WRITE)) == 0) continue;
         int32_t *object = &s->values[c->object];
+        if (c->walk.kind != SPAD_COMPLETION_SIGNAL) {
+            note_phase(x, e->points.count + o->first_completion + i, object[MBARRIER_PHASE]);
+        }
         switch (c->walk.kind) {
         case SPAD_COMPLETION_DELIVER: arrive(e, p, object, 0, -c->walk.amount); break;
         case SPAD_COMPLETION_ARRIVE: arrive(e, p, object, c->walk.amount, 0); break;
@@ -227,7 +231,7 @@ static void start(explorer *x, state *s, const point *p) {
                 (int32_t)(o->first_access + i) + 1;
         }
     }
-    if (o->unit < 0) complete(e, p, s, SPAD_ACCESS_UPDATE);
+    if (o->unit < 0) complete(x, p, s, SPAD_ACCESS_UPDATE);
 }
 
 /* ---- points ---------------------------------------------------------------------------- */
@@ -235,6 +239,7 @@ static void start(explorer *x, state *s, const point *p) {
 static void contribute(explorer *x, state *s, const point *p) {
     executor *e = x->e;
     int32_t *b = &s->values[p->object];
+    note_phase(x, (size_t)(p - e->points.items), b[BARRIER_TIMES]);
     const int32_t count = x->counts[p->object];
     const int32_t bit = (int32_t)(UINT32_C(1) << p->agent);
     s->values[e->agent_base + p->agent] = b[BARRIER_TIMES];
@@ -279,15 +284,16 @@ static void happen(explorer *x, state *s, int number) {
     for (size_t i = 0; i < e->words; i++) x->must[(size_t)number * e->words + i] &= s->done[i];
     switch (p->action) {
     case ACTION_START: start(x, s, p); break;
-    case ACTION_END: complete(e, p, s, p->ends); break;
+    case ACTION_END: complete(x, p, s, p->ends); break;
     case ACTION_CONTRIBUTE: contribute(x, s, p); break;
     case ACTION_SIGNAL: *object += (int32_t)p->amount; break;
     case ACTION_TAKE: *object -= (int32_t)p->amount; break;
     case ACTION_INIT: init(e, p, object); break;
-    case ACTION_ARRIVE: arrive(e, p, object, p->amount, p->expect); break;
+    case ACTION_ARRIVE:
     case ACTION_EXPECT:
-        note_phase(x, number, object[MBARRIER_PHASE]);
-        arrive(e, p, object, 0, p->amount);
+        note_phase(x, (size_t)number, object[MBARRIER_PHASE]);
+        if (p->action == ACTION_ARRIVE) arrive(e, p, object, p->amount, p->expect);
+        if (p->action == ACTION_EXPECT) arrive(e, p, object, 0, p->amount);
         break;
     case ACTION_PARITY: is_alive(e, p, object); break;
     case ACTION_INVALIDATE:
@@ -457,7 +463,7 @@ static void expand(explorer *x, unsigned char *bytes, unsigned char *copy) {
         const point *next_one = &e->points.items[p];
         if (!follows(x, &s, p)) continue;
         if (next_one->action == ACTION_PARITY && s.values[next_one->object + MBARRIER_ALIVE] != 0) {
-            note_phase(x, p, s.values[next_one->object + MBARRIER_PHASE]);
+            note_phase(x, (size_t)p, s.values[next_one->object + MBARRIER_PHASE]);
         }
         if (!is_let(x, &s, p)) continue;
         end = false;
@@ -473,18 +479,34 @@ static void expand(explorer *x, unsigned char *bytes, unsigned char *copy) {
 /* ---- what all executions say together ------------------------------------------------------ */
 
 /* A parity wait waits for one phase, or passes in any case. */
-static void judge_phases(explorer *x) {
+static void judge_waits(explorer *x) {
     for (size_t i = 0; i < x->e->points.count; i++) {
         const point *p = &x->e->points.items[i];
-        if (x->low[i] > x->high[i]) continue;
+        if (p->action != ACTION_PARITY || x->low[i] > x->high[i]) continue;
         const bool waits = (x->low[i] & 1) == p->amount;
-        if (p->action == ACTION_PARITY && x->high[i] > x->low[i] + (waits ? 1 : 0)) {
+        if (x->high[i] > x->low[i] + (waits ? 1 : 0)) {
             say(x->e, EXECUTOR_PARITY, "line %d: %lld to %lld phases are complete there",
                 line_of(x->e, p->statement), (long long)x->low[i], (long long)x->high[i]);
         }
-        if (p->action == ACTION_EXPECT && x->high[i] > x->low[i]) {
-            say(x->e, EXECUTOR_MBARRIER, "line %d expects in one phase or another",
-                line_of(x->e, p->statement));
+    }
+}
+
+/* What is contributed to a barrier or an mbarrier counts for the same round in all executions. */
+static void judge_contributions(explorer *x) {
+    executor *e = x->e;
+    for (size_t i = 0; i < e->points.count; i++) {
+        const point *p = &e->points.items[i];
+        if (p->action == ACTION_PARITY || x->high[i] <= x->low[i]) continue;
+        say(e, p->action == ACTION_CONTRIBUTE ? EXECUTOR_BARRIER : EXECUTOR_MBARRIER,
+            "line %d counts for one round or another", line_of(e, p->statement));
+    }
+    for (size_t i = 0; i < e->ops.count; i++) {
+        const op *o = &e->ops.items[i];
+        for (size_t j = 0; j < o->completion_count; j++) {
+            const size_t at = e->points.count + o->first_completion + j;
+            if (x->high[at] <= x->low[at]) continue;
+            say(e, EXECUTOR_MBARRIER, "the end of line %d counts for one phase or another",
+                line_of(e, o->statement));
         }
     }
 }
@@ -597,13 +619,14 @@ static int *list_counts(const executor *e) {
 
 static void explore(executor *e) {
     const size_t points = e->points.count;
+    const size_t phases = points + e->completions.count;
     int *counts = list_counts(e);
     explorer x = {.e = e,
                   .counts = counts,
                   .needs = calloc(points * e->words, sizeof *x.needs),
                   .must = malloc(points * e->words * sizeof *x.must),
-                  .low = malloc(points * sizeof *x.low),
-                  .high = malloc(points * sizeof *x.high),
+                  .low = malloc(phases * sizeof *x.low),
+                  .high = malloc(phases * sizeof *x.high),
                   .late = calloc(e->ops.count * e->ops.count + 1, 1),
                   .state_bytes =
                       (e->words * sizeof(uint64_t) + e->values * sizeof(int32_t) + 7) & ~(size_t)7,
@@ -613,7 +636,7 @@ static void explore(executor *e) {
     assert_true(x.needs != NULL && x.must != NULL && x.low != NULL && x.high != NULL &&
                 x.late != NULL && x.seen != NULL && now != NULL);
     memset(x.must, 0xff, points * e->words * sizeof *x.must);
-    for (size_t i = 0; i < points; i++) {
+    for (size_t i = 0; i < phases; i++) {
         x.low[i] = INT64_MAX;
         x.high[i] = -1;
     }
@@ -635,7 +658,8 @@ static void explore(executor *e) {
     e->too_large = e->result.wrong == 0 && x.stack.count > 0;
     e->result.states = (long)x.seen_count;
     if (e->result.wrong == 0 && !e->too_large) {
-        judge_phases(&x);
+        judge_waits(&x);
+        judge_contributions(&x);
         judge_fences(&x);
     }
     free(counts);

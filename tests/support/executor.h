@@ -46,8 +46,8 @@ enum {
     EXECUTOR_FREED = 8,     /* access to a tile that is not alive, or freed twice */
     EXECUTOR_STUCK = 16,
     EXECUTOR_PARITY = 32,
-    EXECUTOR_BARRIER = 64,   /* too much contributed, or twice by one agent */
-    EXECUTOR_MBARRIER = 128, /* not alive, initialised twice, too many arrivals, late expect */
+    EXECUTOR_BARRIER = 64,   /* too much contributed, twice by one agent, or to either round */
+    EXECUTOR_MBARRIER = 128, /* not alive, initialised twice, too many arrivals, either phase */
     EXECUTOR_FENCE = 256,
     EXECUTOR_TAKERS = 512, /* takes of one counter compete */
     EXECUTOR_OUTPUT = 1024 /* an output is overwritten by something else when the kernel ends */

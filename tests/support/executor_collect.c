@@ -262,6 +262,7 @@ static void collect_queued(executor *e, const spad_walk_event *event, int agent,
     e->points.items[p].eager = what == ACTION_NONE;
     const bool blocks = what == ACTION_NONE || what == ACTION_WAIT || what == ACTION_TAKE;
     PUSH(&e->queue, (queued){unit, -1, p, blocks});
+    if (unit < 0) PUSH(&e->loose, p); /* `drain all` holds the agent up as well */
 }
 
 static void collect_sync(executor *e, const spad_walk_event *event, int agent, int *last,

@@ -3,8 +3,8 @@
  * The check against an executor that visits all executions (support/executor.h), on random
  * kernels (support/random_kernel.h): errors are reported if and only if some execution goes
  * wrong. Warnings and advice are no errors. Left out of the comparison and counted: kernels that
- * the reader refuses, that break a rule of the chip, that cannot be run to the end, and those
- * too large to visit.
+ * the reader refuses, that break a rule of the chip or of the language (one taker for a
+ * counter), that cannot be run to the end, and those too large to visit.
  *
  *   test_check_brute [COUNT [SEED [FAMILY]]]
  */
@@ -95,7 +95,7 @@ static void compare(uint64_t seed, tally *tallies, long *shown) {
     const verdict v = check(kernel);
     const executor_result run = executor_run(kernel, &options);
     spad_kernel_destroy(kernel);
-    if (v.rules || run.walk_failed) {
+    if (v.rules || run.walk_failed || run.takers) {
         t->rules++;
     } else if (!run.decided || run.unmodelled) {
         t->large++;

@@ -128,7 +128,7 @@ static void try_mutant(const char *file, const mutant *m, score *s) {
     const bool right = run.decided && run.wrong == 0;
     if (reported) {
         s->reported++;
-        if (right && !run.unmodelled) {
+        if (right && !run.unmodelled && !run.takers) {
             s->alarms++;
             printf("  false alarm? %s, %s: %s\n", file, m->about, first);
         }

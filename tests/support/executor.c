@@ -3,9 +3,12 @@
  * The executor: all executions, depth first.
  *
  * Reductions, none of which changes an answer:
- * - Starts of operations, waits for counters that nobody takes from, drains and the way out of
- *   a barrier happen as soon as they can (`eager`): only points behind them in their own list
- *   depend on them, and an earlier start only makes the span of an access longer.
+ * - Some points happen as soon as they can (`eager`): issues, starts of operations, the way out
+ *   of a barrier, and all that is done to a counter that has at most one taker. Take any
+ *   execution and let such a point happen earlier, when it first can: the rest goes on in the
+ *   same order, since these points only make more possible; no access ends earlier, and if
+ *   one starts earlier then more accesses are not over at its start, not fewer. So what can be
+ *   seen at all can be seen in an execution like that.
  * - Ends of reads and of writes are one point where nobody can see the end of the reads.
  * - Group waits and commits are no points but conditions of the point behind them.
  * - Bytes that the same accesses touch are one atom of memory.
@@ -44,7 +47,7 @@ typedef struct state {
 const char *executor_word(unsigned wrong) {
     static const char *const words[] = {"race",  "stale read", "unwritten read", "freed",
                                         "stuck", "parity",     "barrier",        "mbarrier",
-                                        "fence", "takers",     "output"};
+                                        "fence", "output"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if ((wrong >> i & 1) != 0) return words[i];
     }
@@ -425,7 +428,7 @@ static void note_leftover(executor *e, const state *s, const int *counts) {
                 break;
             case SPAD_SYNC_COUNTER:
                 e->result.leftover |=
-                    e->takes[v - s->values] && *v != (int32_t)counts[v - s->values];
+                    e->taker[v - s->values] != 0 && *v != (int32_t)counts[v - s->values];
                 v += 1;
                 break;
             case SPAD_SYNC_MBARRIER:
@@ -701,7 +704,6 @@ executor_result executor_run(const spad_kernel *kernel, const executor_options *
     e.lives = zeroed(tensors, sizeof *e.lives);
     for (size_t i = 0; i < tensors; i++) e.alive_base[i] = -1;
     const int values = lay_out_syncs(&e);
-    e.takes = zeroed((size_t)values, sizeof *e.takes);
     e.taker = zeroed((size_t)values, sizeof *e.taker);
     assert_true(spad_kernel_agent_count(kernel) <= AGENTS_MAX);
 
@@ -727,7 +729,6 @@ executor_result executor_run(const spad_kernel *kernel, const executor_options *
     free(e.object_base);
     free(e.waits_for_reads);
     free(e.alive_base);
-    free(e.takes);
     free(e.taker);
     return e.result;
 }

@@ -49,8 +49,7 @@ enum {
     EXECUTOR_BARRIER = 64,   /* too much contributed, twice by one agent, or to either round */
     EXECUTOR_MBARRIER = 128, /* not alive, initialised twice, too many arrivals, either phase */
     EXECUTOR_FENCE = 256,
-    EXECUTOR_TAKERS = 512, /* takes of one counter compete */
-    EXECUTOR_OUTPUT = 1024 /* an output is overwritten by something else when the kernel ends */
+    EXECUTOR_OUTPUT = 512 /* an output is overwritten by something else when the kernel ends */
 };
 
 typedef struct executor_options {
@@ -64,6 +63,7 @@ typedef struct executor_result {
     bool decided;       /* wrong, or everything was visited */
     bool unmodelled;    /* the kernel has something that is left out here */
     bool walk_failed;   /* the kernel has no run: an index leaves its tensor and the like */
+    bool takers;        /* two agents or queues take from one counter */
     bool leftover;      /* something was signalled, delivered or contributed in vain */
     bool read_to_async; /* a generic read is followed by an async write without a fence */
     long states;

@@ -129,7 +129,6 @@ static int new_op_point(executor *e, action what, const op *o, int before, unsig
 static void collect_issued(executor *e, op *o, int issue, bool reads_seen) {
     o->proxy = spad_kernel_get_unit(e->kernel, (size_t)o->unit)->proxy;
     o->start = new_op_point(e, ACTION_START, o, issue, 0);
-    e->points.items[o->start].eager = true;
     order_on_unit(e, o);
     if (reads_seen) {
         o->read_end = new_op_point(e, ACTION_END, o, o->start, SPAD_ACCESS_READ);
@@ -225,15 +224,11 @@ static action action_of(spad_statement_kind kind, bool barrier) {
     }
 }
 
-/* Notes who takes from a counter: two takers compete. */
+/* Notes who takes from a counter: an agent, or one of its queues. */
 static void note_taker(executor *e, const point *p, int64_t unit) {
     const int who = 1 + p->agent * 1000 + (int)unit + 1;
-    if (e->taker[p->object] != 0 && e->taker[p->object] != who) {
-        e->result.wrong |= EXECUTOR_TAKERS;
-        snprintf(e->result.about, sizeof e->result.about, "two take from one counter");
-    }
-    e->taker[p->object] = who;
-    e->takes[p->object] = true;
+    if (e->taker[p->object] != 0 && e->taker[p->object] != who) e->result.takers = true;
+    e->taker[p->object] = e->result.takers ? SEVERAL : who;
 }
 
 static void fill_point(executor *e, int number, const spad_walk_event *event) {
@@ -259,7 +254,6 @@ static void collect_queued(executor *e, const spad_walk_event *event, int agent,
         put_order(e, q->op >= 0 ? e->ops.items[q->op].write_end : q->point, p);
     }
     if (what != ACTION_NONE) fill_point(e, p, event);
-    e->points.items[p].eager = what == ACTION_NONE;
     const bool blocks = what == ACTION_NONE || what == ACTION_WAIT || what == ACTION_TAKE;
     PUSH(&e->queue, (queued){unit, -1, p, blocks});
     if (unit < 0) PUSH(&e->loose, p); /* `drain all` holds the agent up as well */
@@ -290,7 +284,6 @@ static void collect_sync(executor *e, const spad_walk_event *event, int agent, i
     if (s->kind == SPAD_STATEMENT_SYNC) {
         const int leave = next_point(e, ACTION_LEAVE, agent, event->statement, last);
         fill_point(e, leave, event);
-        e->points.items[leave].eager = true;
     }
 }
 
@@ -304,14 +297,8 @@ static void collect_event(executor *e, const spad_walk_event *event, int agent, 
     case SPAD_WALK_SYNC: collect_sync(e, event, agent, last, bundles); break;
     case SPAD_WALK_ALLOC:
     case SPAD_WALK_FREE: collect_life(e, event, agent, last); break;
-    case SPAD_WALK_FORK:
-        e->fork = next_point(e, ACTION_NONE, agent, -1, last);
-        e->points.items[e->fork].eager = true;
-        break;
-    case SPAD_WALK_JOIN:
-        e->join = next_point(e, ACTION_NONE, agent, -1, last);
-        e->points.items[e->join].eager = true;
-        break;
+    case SPAD_WALK_FORK: e->fork = next_point(e, ACTION_NONE, agent, -1, last); break;
+    case SPAD_WALK_JOIN: e->join = next_point(e, ACTION_NONE, agent, -1, last); break;
     default: break;
     }
 }
@@ -336,7 +323,6 @@ static bool collect_agent(executor *e, int agent) {
     }
     if (!fine) snprintf(e->result.about, sizeof e->result.about, "%s", error.message);
     const int end = next_point(e, ACTION_NONE, agent, -1, &last);
-    e->points.items[end].eager = true;
     if (agent > 0) put_order(e, end, e->join);
     spad_walk_destroy(walk);
     free(bundles);
@@ -352,11 +338,24 @@ static void look_ahead(executor *e) {
     }
 }
 
-/* Counters that nobody takes from only grow: who waits for them goes on as soon as it can. */
-static void make_waits_eager(executor *e) {
+/* Which points happen as soon as they can: see executor.c. A counter is plain if all that is done
+ * to it only makes more possible: nobody takes from it, or one taker and nobody else looks. */
+static void choose_eager(executor *e) {
+    for (size_t i = 0; i < e->points.count; i++) {
+        const point *p = &e->points.items[i];
+        if (p->action == ACTION_WAIT && e->taker[p->object] != 0) e->taker[p->object] = SEVERAL;
+    }
     for (size_t i = 0; i < e->points.count; i++) {
         point *p = &e->points.items[i];
-        if (p->action == ACTION_WAIT) p->eager = !e->takes[p->object];
+        switch (p->action) {
+        case ACTION_NONE:
+        case ACTION_LEAVE: p->eager = true; break;
+        case ACTION_START: p->eager = e->ops.items[p->op].unit >= 0; break;
+        case ACTION_SIGNAL:
+        case ACTION_WAIT:
+        case ACTION_TAKE: p->eager = e->taker[p->object] != SEVERAL; break;
+        default: break;
+        }
     }
 }
 
@@ -368,6 +367,6 @@ bool executor_collect(executor *e) {
         if (e->too_large) return true;
     }
     PUSH(&e->agent_points, (int)e->points.count);
-    make_waits_eager(e);
+    choose_eager(e);
     return true;
 }

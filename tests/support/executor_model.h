@@ -137,8 +137,7 @@ typedef struct executor {
     int join;
     int64_t *lives;        /* per tensor: of the agent at hand */
     bool *waits_for_reads; /* per group */
-    bool *takes;           /* per value: a counter that somebody takes from */
-    int *taker;            /* per value: 1 + agent x units + unit of who does */
+    int *taker;            /* per value: who takes from a counter; 0: nobody, or SEVERAL */
     /* memory */
     LIST(int) atoms; /* of accesses */
     size_t atom_count;
@@ -152,6 +151,8 @@ typedef struct executor {
     int memory_base;  /* per atom: 1 + access that wrote it; 0: as at the start */
     int *alive_base;  /* per tensor with ALLOC or FREE: a flag per tile; else -1 */
 } executor;
+
+enum { SEVERAL = -1 };
 
 /* Numbers of a sync object in a state. */
 enum { BARRIER_TIMES, BARRIER_SUM, BARRIER_AGENTS, BARRIER_VALUES };

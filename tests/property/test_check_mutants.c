@@ -138,7 +138,7 @@ static void try_mutant(const char *file, const mutant *m, score *s) {
         s->survivors++;
         s->undecided += !run.decided;
         printf("  survivor: %s, %s: %s; %s\n", file, m->about, first,
-               run.decided ? run.about : "too large to decide");
+               run.about[0] != '\0' ? run.about : "too large to decide");
     }
     spad_kernel_destroy(kernel);
 }

@@ -9,6 +9,8 @@
  *   same order, since these points only make more possible; no access ends earlier, and if
  *   one starts earlier then more accesses are not over at its start, not fewer. So what can be
  *   seen at all can be seen in an execution like that.
+ * - Ends of operations at which nothing else happens come when the first point that needs them
+ *   does (`lazy`): to end later only makes the span of an access longer.
  * - Ends of reads and of writes are one point where nobody can see the end of the reads.
  * - Group waits and commits are no points but conditions of the point behind them.
  * - Bytes that the same accesses touch are one atom of memory.
@@ -266,6 +268,20 @@ static bool follows(const explorer *x, const state *s, int p) {
     return true;
 }
 
+/* May it happen once ends that nobody else has needed yet have? Lazy points have at most one
+ * before them that is lazy, too: the end of the reads before that of the writes. */
+static bool may_follow(const explorer *x, const state *s, int p) {
+    const size_t words = x->e->words;
+    for (size_t i = 0; i < words; i++) {
+        uint64_t open = x->needs[(size_t)p * words + i] & ~s->done[i];
+        for (; open != 0; open &= open - 1) {
+            const int q = (int)i * 64 + __builtin_ctzll(open);
+            if (!x->e->points.items[q].lazy || !may_follow(x, s, q)) return false;
+        }
+    }
+    return true;
+}
+
 /* Do sync objects let it happen? */
 static bool is_let(const explorer *x, const state *s, int number) {
     const point *p = &x->e->points.items[number];
@@ -308,6 +324,18 @@ static void happen(explorer *x, state *s, int number) {
     case ACTION_FENCE: break;
     }
     s->done[number / 64] |= UINT64_C(1) << (number % 64);
+}
+
+/* Lets a point happen, and in front of it the ends that it needs. */
+static void happen_after_ends(explorer *x, state *s, int p) {
+    const size_t words = x->e->words;
+    for (size_t i = 0; i < words; i++) {
+        uint64_t open = x->needs[(size_t)p * words + i] & ~s->done[i];
+        for (; open != 0; open &= open - 1) {
+            happen_after_ends(x, s, (int)i * 64 + __builtin_ctzll(open));
+        }
+    }
+    happen(x, s, p);
 }
 
 /* The first point from p on that has not happened and whose turn may have come; the number of
@@ -443,11 +471,15 @@ static void note_leftover(executor *e, const state *s, const int *counts) {
     }
 }
 
-/* Nothing can happen any more. */
-static void end_execution(explorer *x, const state *s) {
+/* Nothing can happen any more but ends that nobody needs. */
+static void end_execution(explorer *x, state *s) {
     executor *e = x->e;
     for (int p = 0; p < (int)e->points.count; p++) {
-        if (is_done(s, p) || !follows(x, s, p)) continue;
+        if (is_done(s, p) || !may_follow(x, s, p)) continue;
+        if (e->points.items[p].lazy) {
+            happen_after_ends(x, s, p);
+            continue;
+        }
         say(e, EXECUTOR_STUCK, "line %d waits for ever", line_of(e, e->points.items[p].statement));
         return;
     }
@@ -464,7 +496,7 @@ static void expand(explorer *x, unsigned char *bytes, unsigned char *copy) {
     for (int p = next_candidate(x, &s, 0); p < count && e->result.wrong == 0;
          p = after_candidate(x, &s, p)) {
         const point *next_one = &e->points.items[p];
-        if (!follows(x, &s, p)) continue;
+        if (next_one->lazy || !may_follow(x, &s, p)) continue;
         if (next_one->action == ACTION_PARITY && s.values[next_one->object + MBARRIER_ALIVE] != 0) {
             note_phase(x, (size_t)p, s.values[next_one->object + MBARRIER_PHASE]);
         }
@@ -472,7 +504,7 @@ static void expand(explorer *x, unsigned char *bytes, unsigned char *copy) {
         end = false;
         memcpy(copy, bytes, x->state_bytes);
         state next = view(x, copy);
-        happen(x, &next, p);
+        happen_after_ends(x, &next, p);
         hurry(x, &next);
         if (e->result.wrong == 0) push_state(x, copy);
     }

@@ -338,8 +338,20 @@ static void look_ahead(executor *e) {
     }
 }
 
-/* Which points happen as soon as they can: see executor.c. A counter is plain if all that is done
- * to it only makes more possible: nobody takes from it, or one taker and nobody else looks. */
+/* Does something happen at this end of an operation? */
+static bool has_completion(const executor *e, const point *p) {
+    const op *o = &e->ops.items[p->op];
+    for (size_t i = 0; i < o->completion_count; i++) {
+        const completion *c = &e->completions.items[o->first_completion + i];
+        const bool reads = (c->walk.flags & SPAD_SYNC_READS) != 0;
+        if ((p->ends & (reads ? SPAD_ACCESS_READ : SPAD_ACCESS_WRITE)) != 0) return true;
+    }
+    return false;
+}
+
+/* Which points happen as soon as they can, or only when needed: see executor.c. A counter is plain
+ * if all that is done to it only makes more possible: nobody takes from it, or one taker and nobody
+ * else looks. */
 static void choose_eager(executor *e) {
     for (size_t i = 0; i < e->points.count; i++) {
         const point *p = &e->points.items[i];
@@ -350,6 +362,7 @@ static void choose_eager(executor *e) {
         switch (p->action) {
         case ACTION_NONE:
         case ACTION_LEAVE: p->eager = true; break;
+        case ACTION_END: p->lazy = !has_completion(e, p); break;
         case ACTION_START: p->eager = e->ops.items[p->op].unit >= 0; break;
         case ACTION_SIGNAL:
         case ACTION_WAIT:

@@ -55,7 +55,8 @@ typedef enum action {
 typedef struct point {
     action action;
     bool listed; /* in the list of its agent: later points of the agent come after it */
-    bool eager;
+    bool eager;  /* happens as soon as it can */
+    bool lazy;   /* happens when somebody needs it */
     bool drop;
     int agent;
     int op;

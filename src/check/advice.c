@@ -152,8 +152,8 @@ static spad_status report_shared_bank(spad__run *run, const spad_walk_event *eve
     spad__tile_text(k, access->tensor, access->tile, tile, sizeof tile);
     spad__tile_text(k, other->tensor, other->tile, last, sizeof last);
     spad__find(&finding, SPAD_FINDING_SHARED_BANK,
-               "%s adds to %s in bank %lld of %s, where it wrote %s in between; give the two "
-               "groups banks of their own",
+               "%s adds to %s in bank %lld of %s, where %s was written in between; give the "
+               "two groups banks of their own",
                k->statements.items[event->statement].name, tile, (long long)bank,
                k->target->spaces[k->tensors.items[access->tensor].space].name, last);
     spad__find_note(&finding, "%s is written here", last);

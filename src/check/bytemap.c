@@ -63,11 +63,12 @@ static int64_t band_end(const spad__bytemap *map, size_t band) {
 }
 
 /* The piece that has a byte: where the last search ended or next to it, or by halves. */
-static size_t find_piece(const spad__bytemap *map, spad__band *band, int64_t byte) {
+static size_t find_piece(const spad__bytemap *map, const spad__band *band, int64_t byte,
+                         size_t *last) {
     const spad__piece *pieces = band->pieces.items;
     size_t low = 0;
     size_t high = band->pieces.count;
-    const size_t hint = band->hint;
+    const size_t hint = *last;
     if (hint < high && pieces[hint].byte <= byte) {
         low = hint;
         if (piece_end(map, band, hint) > byte) {
@@ -85,7 +86,7 @@ static size_t find_piece(const spad__bytemap *map, spad__band *band, int64_t byt
             high = middle;
         }
     }
-    return band->hint = low;
+    return *last = low;
 }
 
 static size_t find_band(const spad__bytemap *map, int64_t lane) {
@@ -122,8 +123,9 @@ static bool cut_lane(spad__bytemap *map, const spad_host *host, spad__writers *w
 
 /* Bytes [from, to) of a band belong to the writer. */
 static bool replace(const spad__bytemap *map, spad__band *band, const spad_host *host,
-                    spad__writers *writers, int64_t from, int64_t to, spad__writer writer) {
-    const size_t first = find_piece(map, band, from);
+                    spad__writers *writers, int64_t from, int64_t to, spad__writer writer,
+                    size_t *hint) {
+    const size_t first = find_piece(map, band, from, hint);
     spad__piece *pieces = band->pieces.items;
     take(writers, writer);
     if (pieces[first].byte == from && piece_end(map, band, first) == to) {
@@ -149,14 +151,15 @@ static bool replace(const spad__bytemap *map, spad__band *band, const spad_host 
     band->pieces.count = band->pieces.count - (behind - first) + kept;
     size_t at = first;
     if (keep_left) pieces[at++] = left;
-    band->hint = at;
+    *hint = at;
     pieces[at++] = (spad__piece){.byte = from, .writer = writer};
     if (keep_right) pieces[at] = right;
     return true;
 }
 
 bool spad__bytemap_write(spad__bytemap *map, const spad_host *host, spad__writers *writers,
-                         spad_rect rect, int64_t runs, int64_t stride, spad__writer writer) {
+                         spad_rect rect, int64_t runs, int64_t stride, spad__writer writer,
+                         size_t *hint) {
     const int64_t lane_end = rect.lane + rect.lanes;
     size_t first;
     size_t behind = map->bands.count;
@@ -166,8 +169,8 @@ bool spad__bytemap_write(spad__bytemap *map, const spad_host *host, spad__writer
     for (size_t b = first; b < behind; b++) {
         for (int64_t run = 0; run < runs; run++) {
             const int64_t from = rect.byte + run * stride;
-            if (!replace(map, &map->bands.items[b], host, writers, from, from + rect.bytes,
-                         writer)) {
+            if (!replace(map, &map->bands.items[b], host, writers, from, from + rect.bytes, writer,
+                         hint)) {
                 return false;
             }
         }
@@ -177,12 +180,14 @@ bool spad__bytemap_write(spad__bytemap *map, const spad_host *host, spad__writer
 
 /* ---- reading ---------------------------------------------------------------------- */
 
-spad__look spad__look_at(spad__bytemap *map, spad_rect rect, int64_t runs, int64_t stride) {
+spad__look spad__look_at(spad__bytemap *map, spad_rect rect, int64_t runs, int64_t stride,
+                         size_t *hint) {
     return (spad__look){.map = map,
                         .rect = rect,
                         .runs = runs,
                         .stride = stride,
-                        .band = find_band(map, rect.lane)};
+                        .band = find_band(map, rect.lane),
+                        .hint = hint};
 }
 
 /* On to the next run, or to the first one of the next band. */
@@ -196,12 +201,12 @@ static void leave_run(spad__look *look) {
 bool spad__look_next(spad__look *look, spad_rect *part, spad__writer *writer) {
     const int64_t lane_end = look->rect.lane + look->rect.lanes;
     if (look->band >= look->map->bands.count) return false;
-    spad__band *band = &look->map->bands.items[look->band];
+    const spad__band *band = &look->map->bands.items[look->band];
     if (band->lane >= lane_end) return false;
     const int64_t from = look->rect.byte + look->run * look->stride;
     const int64_t to = from + look->rect.bytes;
     if (!look->inside) {
-        look->piece = find_piece(look->map, band, from);
+        look->piece = find_piece(look->map, band, from, look->hint);
         look->inside = true;
     }
     const spad__piece piece = band->pieces.items[look->piece];

@@ -39,7 +39,6 @@ typedef struct spad__piece {
 /* Lanes from `lane` to the next band: the same in all of them. */
 typedef struct spad__band {
     int64_t lane;
-    size_t hint; /* where the last search ended */
     SPAD_ARRAY(spad__piece) pieces;
 } spad__band;
 
@@ -54,10 +53,14 @@ bool spad__bytemap_init(spad__bytemap *map, const spad_host *host, int64_t lane,
                         int64_t byte, int64_t byte_end);
 void spad__bytemap_free(spad__bytemap *map, const spad_host *host);
 
+/* Searches start at *hint, where an earlier one ended: any number is right, that of an access
+ * like this one is fast. */
+
 /* The rectangle, and with runs > 1 its copies `stride` bytes further each, now belong to the
  * writer. Inside the map; not empty. False: no memory, and the map can only be freed. */
 bool spad__bytemap_write(spad__bytemap *map, const spad_host *host, spad__writers *writers,
-                         spad_rect rect, int64_t runs, int64_t stride, spad__writer writer);
+                         spad_rect rect, int64_t runs, int64_t stride, spad__writer writer,
+                         size_t *hint);
 
 /* Goes through the pieces of such a rectangle. Filled in by spad__look_at. */
 typedef struct spad__look {
@@ -68,10 +71,12 @@ typedef struct spad__look {
     size_t band;
     int64_t run;
     size_t piece;
+    size_t *hint;
     bool inside; /* of a run: `piece` is the next one to tell */
 } spad__look;
 
-spad__look spad__look_at(spad__bytemap *map, spad_rect rect, int64_t runs, int64_t stride);
+spad__look spad__look_at(spad__bytemap *map, spad_rect rect, int64_t runs, int64_t stride,
+                         size_t *hint);
 
 /* The next part of the rectangle that has one writer; false: that was all. */
 bool spad__look_next(spad__look *look, spad_rect *part, spad__writer *writer);

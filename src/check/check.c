@@ -77,7 +77,7 @@ spad_status spad__add_finding(spad__run *run, spad_finding *finding, int64_t sta
     }
     if (!spad__array_reserve(&check->host, &check->found, 1)) return spad__fail_host_memory(error);
     fill_places(finding, run->kernel, statement, other);
-    finding->count = 1;
+    if (finding->count == 0) finding->count = 1;
     check->found.items[check->found.count++] = (spad__found){*finding, statement, other};
     count_finding(&check->counts, finding->severity);
     return SPAD_OK;

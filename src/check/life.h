@@ -23,29 +23,35 @@ typedef struct spad__write {
     int64_t home_tile;
     int64_t home_life;
     int64_t statement;
-    bool read; /* a byte of it was */
+    size_t row; /* the access in the kernel's table */
+    bool read;  /* a byte of it was */
 } spad__write;
 
 /* A tensor while the check runs. `dead` is there when `alloc` or `free` name the tensor; with
  * `alloc` its tiles are dead until then. */
 typedef struct spad__life_tensor {
-    bool tracked;   /* its bytes can be wrong */
-    bool read;      /* somewhere, under any name of its storage */
-    bool view;      /* never written itself: shows what other names of its storage wrote */
-    bool given;     /* a name of this storage is input */
-    bool allocated; /* by `alloc` statements */
-    bool heap;      /* a heap tensor that is alive */
-    bool wrong;     /* a read of it was: no wonder that its writes are not read */
-    bool jumps;     /* its tiles are not written in ascending order */
-    uint8_t *dead;  /* per tile; NULL: all are alive */
-    int64_t lives;  /* declarations that ran */
-    int64_t ring;   /* slots of a ring over the number of the tile; 0: none */
-    int64_t newest; /* tile that was written in this life */
-    int64_t needed; /* slots that its reads would have needed */
-    size_t area;    /* + 1: of the slot that was touched last; 0: none */
+    bool tracked;     /* its bytes can be wrong */
+    bool read;        /* somewhere, under any name of its storage */
+    bool view;        /* never written itself: shows what other names of its storage wrote */
+    bool given;       /* a name of this storage is input */
+    bool allocated;   /* by `alloc` statements */
+    bool heap;        /* a heap tensor that is alive */
+    bool wrong;       /* a read of it was: no wonder that its writes are not read */
+    bool jumps;       /* its tiles are not written in ascending order */
+    uint8_t *dead;    /* per tile; NULL: all are alive */
+    uint8_t *written; /* per tile of an output that can be written over; else NULL */
+    int64_t lives;    /* declarations that ran */
+    int64_t ring;     /* slots of a ring over the number of the tile; 0: none */
+    int64_t newest;   /* tile that was written in this life */
+    int64_t needed;   /* slots that its reads would have needed */
+    size_t area;      /* + 1: of the slot that was touched last; 0: none */
 } spad__life_tensor;
 
-enum { SPAD__LIFE_TILES = 1 << 24 }; /* of a tensor with `alloc` or `free`, at most */
+/* Tiles by turns, as in a ring, have hints of their own. A power of two. */
+enum { SPAD__LIFE_HINTS = 8 };
+
+/* Tiles of a tensor with `alloc` or `free`, and of an output, that are told apart. */
+enum { SPAD__LIFE_TILES = 1 << 24, SPAD__OUTPUT_TILES = 1 << 16 };
 
 /* The bytes of one slot without a place. */
 typedef struct spad__life_area {
@@ -54,7 +60,7 @@ typedef struct spad__life_area {
     spad__bytemap map;
 } spad__life_area;
 
-/* A statement that wrote what nobody read; the first time that it did. */
+/* An access that wrote what nobody read; the first time that it did. */
 typedef struct spad__unread {
     spad_finding finding;
     int64_t statement;
@@ -79,8 +85,9 @@ typedef struct spad__life {
     size_t write_count; /* number 0 is nobody */
     size_t write_room;
     spad__writer unused;
+    size_t *hints; /* SPAD__LIFE_HINTS per access of the kernel: where its bytes were found */
     SPAD_ARRAY(spad__unread) unread; /* to be told at the end */
-    size_t *unread_of;               /* per statement: index + 1; 0: none */
+    size_t *unread_of;               /* per access of the kernel: index + 1; 0: none */
 } spad__life;
 
 spad_status spad__life_create(spad__life **out, spad__run *run, spad_error *error);
@@ -104,7 +111,7 @@ spad_status spad__report_read(spad__life *life, const spad_walk_access *access, 
                               spad__writer writer, spad_error *error);
 /* An access to a tile that is not alive. */
 spad_status spad__report_dead(spad__life *life, const spad_walk_access *access, spad_error *error);
-/* A write of which no byte is left, and none was read; kept until the end. */
+/* A write of which no byte is left, and none was read: told at the end. */
 spad_status spad__report_unread(spad__life *life, spad__writer writer, spad_error *error);
 
 /* "'x[1, 2]'" */
@@ -122,6 +129,10 @@ spad_status spad__report_again(spad__life *life, const spad_walk_event *event, s
 /* Is a tile of a tensor legal at that place? */
 spad_status spad__check_place(spad__run *run, int64_t tensor, int64_t tile, spad_rect rect,
                               spad_error *error);
+
+/* May the engine of an operation touch these lanes of a tile? */
+spad_status spad__check_operand(spad__run *run, int64_t statement, const spad_walk_access *access,
+                                spad_error *error);
 
 /* ---- hygiene ------------------------------------------------------------------------ */
 

@@ -188,7 +188,7 @@ spad_status spad__report_read(spad__life *life, const spad_walk_access *access, 
     const spad_finding_code code =
         writer == 0 ? SPAD_FINDING_UNINITIALISED_READ : classify(life->kernel, access, write);
     const int64_t other = writer == 0 ? -1 : write->statement;
-    life->tensors[access->tensor].wrong = true;
+    life->tensors[access->tensor].wrong = life->tensors[access->home].wrong = true;
     if (spad__count_finding(life->run, code, life->statement, other)) return SPAD_OK;
     spad_finding finding;
     if (writer == 0) {
@@ -220,8 +220,7 @@ spad_status spad__report_dead(spad__life *life, const spad_walk_access *access, 
     life->tensors[access->tensor].wrong = life->tensors[access->home].wrong = true;
     if (spad__count_finding(life->run, code, life->statement, home_statement)) return SPAD_OK;
     const char *verb = (access->kind & SPAD_ACCESS_READ) != 0 ? "reads" : "writes";
-    const bool never =
-        life->tensors[access->home].allocated || life->tensors[access->tensor].allocated;
+    const bool never = life->tensors[access->home].allocated;
     char tile[TILE_MAX], now[ITERATION_MAX];
     spad__tile_text(k, access->tensor, access->tile, tile, sizeof tile);
     now_text(life, now, sizeof now);
@@ -290,10 +289,17 @@ spad_status spad__report_leaks(spad__life *life, int64_t tensor, spad_error *err
     return spad__add_finding(life->run, &finding, statement, -1, error);
 }
 
+/* Outputs have a reader, and that a tensor is never read is said once. */
+static bool wants_reader(const spad__life *life, int64_t tensor) {
+    return (life->kernel->tensors.items[tensor].flags & SPAD_TENSOR_OUTPUT) == 0 &&
+           life->tensors[tensor].read;
+}
+
 spad_status spad__report_unread(spad__life *life, spad__writer writer, spad_error *error) {
     const spad_kernel *k = life->kernel;
     const spad__write *write = &life->writes[writer];
-    size_t *slot = &life->unread_of[write->statement];
+    size_t *slot = &life->unread_of[write->row];
+    if (!wants_reader(life, write->tensor)) return SPAD_OK;
     if (*slot > 0) {
         life->unread.items[*slot - 1].finding.count++;
         return SPAD_OK;
@@ -312,17 +318,11 @@ spad_status spad__report_unread(spad__life *life, spad__writer writer, spad_erro
                name_of(life, write->statement), tile, then);
     spad__find_names(&unread->finding, k->tensors.items[write->tensor].name, NULL);
     unread->finding.number = write->tensor;
+    unread->finding.count = 1;
     return SPAD_OK;
 }
 
 /* ---- the end ---------------------------------------------------------------------- */
-
-/* Is a write of this tensor, if nobody reads it, worth a word? */
-static bool wants_reader(const spad__life *life, int64_t tensor) {
-    const spad_kernel_tensor *row = &life->kernel->tensors.items[tensor];
-    return (row->flags & SPAD_TENSOR_OUTPUT) == 0 && !life->tensors[tensor].wrong &&
-           !life->tensors[row->home].wrong && life->tensors[tensor].read;
-}
 
 static spad_status tell_unread(spad__life *life, spad_error *error) {
     spad_status status = SPAD_OK;
@@ -333,8 +333,10 @@ static spad_status tell_unread(spad__life *life, spad_error *error) {
     }
     for (size_t i = 0; i < life->unread.count && status == SPAD_OK; i++) {
         spad__unread *unread = &life->unread.items[i];
-        if (!wants_reader(life, unread->tensor)) continue;
-        status = spad__add_finding(life->run, &unread->finding, unread->statement, -1, error);
+        const spad_kernel_tensor *row = &life->kernel->tensors.items[unread->tensor];
+        if (life->tensors[unread->tensor].wrong || life->tensors[row->home].wrong) continue;
+        status = spad__add_finding(life->run, &unread->finding, unread->statement,
+                                   (int64_t)row->statement, error);
     }
     return status;
 }
@@ -351,8 +353,9 @@ static void tell_depths(spad__life *life) {
         const spad__life_tensor *state = &life->tensors[finding->number];
         if (state->ring == 0 || state->jumps || state->needed <= state->ring) continue;
         spad_note *note = spad__find_note(
-            finding, "'%s' has %lld slots and needs %lld: so many of its tiles are alive at once",
-            finding->subject, (long long)state->ring, (long long)state->needed);
+            finding, "'%s' has %lld slot%s and needs %lld: so many of its tiles are alive at once",
+            finding->subject, (long long)state->ring, state->ring == 1 ? "" : "s",
+            (long long)state->needed);
         const spad_place place = life->kernel->tensors.items[finding->number].place;
         note->line = place.line;
         note->column = place.column;
@@ -391,8 +394,12 @@ spad_status spad__report_failure(spad__run *run, int64_t statement, bool twice,
         return SPAD_ERR_HOST_MEMORY;
     }
     spad_finding finding;
-    spad__find(&finding, twice ? SPAD_FINDING_DOUBLE_FREE : code_of(failure), "%s",
-               failure->message);
+    if (twice) {
+        spad__find(&finding, SPAD_FINDING_DOUBLE_FREE,
+                   "'%s' is freed, but is not allocated; free it once", failure->subject);
+    } else {
+        spad__find(&finding, code_of(failure), "%s", failure->message);
+    }
     spad__find_names(&finding, failure->subject, failure->other);
     finding.line = failure->line;
     finding.column = failure->column;

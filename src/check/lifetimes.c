@@ -20,13 +20,17 @@
 #include "base/checked.h"
 #include "kernel/walk.h"
 
-enum { FIRST_WRITES = 64, FIRST_BUCKETS = 64, OUTPUT_TILES = 1 << 16 };
+enum { FIRST_WRITES = 64, FIRST_BUCKETS = 64 };
 
 /* ---- which tensors matter --------------------------------------------------------- */
 
+/* How a tensor is used; and, of what owns storage, how any of its names is. */
 typedef struct use {
     bool read;
+    bool wants; /* read, and not input */
     bool written;
+    bool output;
+    bool alias;
 } use;
 
 /* Ring over the number of a tile: a conflict in it can be counted in slots. */
@@ -51,16 +55,27 @@ static bool is_private(const spad__life *life, const spad_kernel_tensor *home) {
 static void mark_uses(const spad_kernel *k, use *own, use *family) {
     for (size_t i = 0; i < k->accesses.count; i++) {
         const spad_kernel_access *access = &k->accesses.items[i];
-        const int64_t home = k->tensors.items[access->tensor].home;
         own[access->tensor].read |= (access->kind & SPAD_ACCESS_READ) != 0;
         own[access->tensor].written |= (access->kind & SPAD_ACCESS_WRITE) != 0;
-        family[home].read |= (access->kind & SPAD_ACCESS_READ) != 0;
-        family[home].written |= (access->kind & SPAD_ACCESS_WRITE) != 0;
     }
     for (size_t i = 0; i < k->tensors.count; i++) {
-        const unsigned flags = k->tensors.items[i].flags;
-        own[i].written |= (flags & SPAD_TENSOR_INPUT) != 0;
+        const spad_kernel_tensor *tensor = &k->tensors.items[i];
+        const bool input = (tensor->flags & SPAD_TENSOR_INPUT) != 0;
+        use *all = &family[tensor->home];
+        all->read |= own[i].read;
+        all->wants |= own[i].read && !input;
+        all->written |= own[i].written;
+        all->output |= (tensor->flags & SPAD_TENSOR_OUTPUT) != 0;
+        all->alias |= tensor->home != (int64_t)i;
+        own[i].written |= input;
     }
+}
+
+/* Can what its names read be wrong? */
+static bool can_be_wrong(const spad__life *life, const spad_kernel_tensor *home, const use *all) {
+    if (!is_private(life, home)) return true;
+    if (all->output && (all->alias || home->slots < home->tiles)) return true;
+    return all->wants || (all->read && all->written);
 }
 
 static void sort_tensors(spad__life *life, const use *own, const use *family) {
@@ -68,17 +83,13 @@ static void sort_tensors(spad__life *life, const use *own, const use *family) {
     for (size_t i = 0; i < k->tensors.count; i++) {
         const spad_kernel_tensor *tensor = &k->tensors.items[i];
         const use *all = &family[tensor->home];
-        const bool input = (tensor->flags & SPAD_TENSOR_INPUT) != 0;
         spad__life_tensor *state = &life->tensors[i];
         state->ring = ring_of(tensor);
         state->newest = -1;
         state->view = !own[i].written && (tensor->home != (int64_t)i || all->written);
         state->read = all->read;
-        state->tracked = !is_private(life, &k->tensors.items[tensor->home]) ||
-                         (all->read && (all->written || !input)) ||
-                         ((tensor->flags & SPAD_TENSOR_OUTPUT) != 0 &&
-                          (tensor->mode == SPAD_MODE_ALIAS || tensor->slots < tensor->tiles));
-        if (input) life->tensors[tensor->home].given = true;
+        state->tracked = can_be_wrong(life, &k->tensors.items[tensor->home], all);
+        if ((tensor->flags & SPAD_TENSOR_INPUT) != 0) life->tensors[tensor->home].given = true;
     }
 }
 
@@ -114,6 +125,22 @@ static spad_status find_managed(spad__life *life, spad_error *error) {
     return SPAD_OK;
 }
 
+/* Outputs whose bytes others can have: which of their tiles were written? */
+static spad_status find_outputs(spad__life *life, spad_error *error) {
+    for (size_t i = 0; i < life->kernel->tensors.count; i++) {
+        const spad_kernel_tensor *tensor = &life->kernel->tensors.items[i];
+        spad__life_tensor *state = &life->tensors[i];
+        if ((tensor->flags & SPAD_TENSOR_OUTPUT) == 0 || !state->tracked) continue;
+        if (tensor->tiles > SPAD__OUTPUT_TILES) {
+            life->run->gap = "an output has more tiles than the check tells apart";
+            continue;
+        }
+        state->written = spad__new(&life->host, (size_t)tensor->tiles);
+        if (state->written == NULL) return spad__fail_host_memory(error);
+    }
+    return SPAD_OK;
+}
+
 /* ---- life ------------------------------------------------------------------------- */
 
 static size_t deepest(const spad_kernel *k) {
@@ -139,8 +166,10 @@ static bool take_tables(spad__life *life) {
     life->depth = deepest(k);
     life->tensors = take(life, k->tensors.count, sizeof *life->tensors);
     life->spaces = take(life, k->target->space_count, sizeof *life->spaces);
-    life->unread_of = take(life, k->statements.count, sizeof *life->unread_of);
-    return life->tensors != NULL && life->spaces != NULL && life->unread_of != NULL;
+    life->unread_of = take(life, k->accesses.count, sizeof *life->unread_of);
+    life->hints = take(life, k->accesses.count + 1, SPAD__LIFE_HINTS * sizeof *life->hints);
+    return life->tensors != NULL && life->spaces != NULL && life->unread_of != NULL &&
+           life->hints != NULL;
 }
 
 spad_status spad__life_create(spad__life **out, spad__run *run, spad_error *error) {
@@ -155,6 +184,7 @@ spad_status spad__life_create(spad__life **out, spad__run *run, spad_error *erro
     spad_status status = take_tables(life) ? SPAD_OK : spad__fail_host_memory(error);
     if (status == SPAD_OK) status = find_uses(life, error);
     if (status == SPAD_OK) status = find_managed(life, error);
+    if (status == SPAD_OK) status = find_outputs(life, error);
     if (status == SPAD_OK) {
         *out = life;
     } else {
@@ -168,8 +198,9 @@ void spad__life_destroy(spad__life *life) {
     const spad_kernel *k = life->kernel;
     const spad_host host = life->host;
     for (size_t i = 0; life->tensors != NULL && i < k->tensors.count; i++) {
-        uint8_t *dead = life->tensors[i].dead;
-        if (dead != NULL) spad__free(&host, dead, (size_t)k->tensors.items[i].tiles);
+        const size_t tiles = (size_t)k->tensors.items[i].tiles;
+        spad__free(&host, life->tensors[i].dead, tiles);
+        spad__free(&host, life->tensors[i].written, tiles);
     }
     for (size_t i = 0; life->spaces != NULL && i < k->target->space_count; i++) {
         spad__bytemap_free(&life->spaces[i], &host);
@@ -181,7 +212,8 @@ void spad__life_destroy(spad__life *life) {
     spad__array_free(&host, &life->unread);
     give(life, life->tensors, k->tensors.count, sizeof *life->tensors);
     give(life, life->spaces, k->target->space_count, sizeof *life->spaces);
-    give(life, life->unread_of, k->statements.count, sizeof *life->unread_of);
+    give(life, life->hints, k->accesses.count + 1, SPAD__LIFE_HINTS * sizeof *life->hints);
+    give(life, life->unread_of, k->accesses.count, sizeof *life->unread_of);
     spad__free(&host, life->buckets, life->bucket_count * sizeof *life->buckets);
     spad__free(&host, life->writers.rows, life->write_room * sizeof *life->writers.rows);
     spad__free(&host, life->writes, life->write_room * sizeof *life->writes);
@@ -262,6 +294,13 @@ static spad__bytemap *map_of(spad__life *life, const spad_walk_access *access) {
     return find_space(life, life->kernel->tensors.items[access->tensor].space);
 }
 
+/* One row more is for accesses that are not of the kernel. */
+static size_t *hint_of(spad__life *life, const spad_walk_access *access) {
+    const size_t row =
+        access->row < life->kernel->accesses.count ? access->row : life->kernel->accesses.count;
+    return &life->hints[row * SPAD__LIFE_HINTS + ((size_t)access->tile & (SPAD__LIFE_HINTS - 1))];
+}
+
 /* ---- writes ----------------------------------------------------------------------- */
 
 /* Old blocks are freed with the old size, so all three tables grow together. */
@@ -320,6 +359,7 @@ static void fill_write(spad__life *life, spad__writer writer, const spad_walk_ac
         .home_tile = home_tile(&k->tensors.items[access->tensor], access->tile),
         .home_life = home_life(life, access->home),
         .statement = life->statement,
+        .row = access->row,
     };
     int64_t *values = life->values + (size_t)writer * life->depth;
     int64_t loop = k->statements.items[life->statement].loop;
@@ -347,9 +387,10 @@ static spad_status write_access(spad__life *life, const spad_walk_access *access
     if (writer == 0) return spad__fail_host_memory(error);
     fill_write(life, writer, access);
     if (!spad__bytemap_write(map, &life->host, &life->writers, access->rect, access->runs,
-                             access->stride, writer)) {
+                             access->stride, writer, hint_of(life, access))) {
         return spad__fail_host_memory(error);
     }
+    if (state->written != NULL) state->written[access->tile] = 1;
     if (access->tile < state->newest) state->jumps = true;
     state->newest = spad__max(state->newest, access->tile);
     return life->writers.over != 0 ? clear_over(life, error) : SPAD_OK;
@@ -383,7 +424,8 @@ static spad_status read_access(spad__life *life, const spad_walk_access *access,
     spad__bytemap *map = map_of(life, access);
     if (map == NULL) return spad__fail_host_memory(error);
     state->needed = spad__max(state->needed, state->newest - access->tile + 1);
-    spad__look look = spad__look_at(map, access->rect, access->runs, access->stride);
+    spad__look look =
+        spad__look_at(map, access->rect, access->runs, access->stride, hint_of(life, access));
     spad_rect part;
     spad__writer writer;
     spad_status status = SPAD_OK;
@@ -400,12 +442,10 @@ static spad_status read_access(spad__life *life, const spad_walk_access *access,
 
 /* Is the tile one that was freed, or not yet allocated? */
 static bool is_dead(const spad__life *life, const spad_walk_access *access) {
-    const uint8_t *own = life->tensors[access->tensor].dead;
-    const uint8_t *home = life->tensors[access->home].dead;
+    const uint8_t *dead = life->tensors[access->home].dead;
     if (!access->live) return true;
-    if (own != NULL && own[access->tile] != 0) return true;
-    if (home == NULL || home == own) return false;
-    return home[home_tile(&life->kernel->tensors.items[access->tensor], access->tile)] != 0;
+    if (dead == NULL) return false;
+    return dead[home_tile(&life->kernel->tensors.items[access->tensor], access->tile)] != 0;
 }
 
 /* All reads of an operation come before its writes. */
@@ -489,20 +529,16 @@ static spad_status report_failed_walk(spad__run *run, const spad_walk *walk,
     return spad__report_failure(run, statement, twice, failure, error);
 }
 
-/* Outputs are read when the kernel is over. */
+/* The tiles of outputs that were written are read when the kernel is over. */
 static spad_status read_outputs(spad__run *run, spad__life *life, const spad_walk *walk,
                                 spad_error *error) {
     const spad_kernel *k = run->kernel;
     spad_status status = SPAD_OK;
     for (size_t i = 0; i < k->tensors.count; i++) {
         const spad_kernel_tensor *tensor = &k->tensors.items[i];
-        if ((tensor->flags & SPAD_TENSOR_OUTPUT) == 0 || !life->tensors[i].tracked) continue;
-        if (life->tensors[i].lives == 0 || life->tensors[tensor->home].lives == 0) continue;
-        for (int64_t tile = 0; tile < tensor->tiles && status == SPAD_OK; tile++) {
-            if (tile == OUTPUT_TILES) {
-                run->gap = "an output has more tiles than the check looks at";
-                break;
-            }
+        const uint8_t *written = life->tensors[i].written;
+        for (int64_t tile = 0; written != NULL && tile < tensor->tiles; tile++) {
+            if (written[tile] == 0 || status != SPAD_OK) continue;
             spad_walk_access access;
             spad__walk_tile_access(walk, (int64_t)i, tile, &access);
             status = spad__life_read_output(life, &access, error);
@@ -523,6 +559,25 @@ static spad_status check_scoped(spad__run *run, const spad_walk *walk, int64_t t
     return status;
 }
 
+/* Operands that are some lanes of a tile; whole tiles are where tiles may be. */
+static spad_status check_operands(spad__run *run, const spad_walk_event *event, spad_error *error) {
+    spad_status status = SPAD_OK;
+    for (size_t i = 0; i < event->access_count && status == SPAD_OK; i++) {
+        const spad_walk_access *access = &event->accesses[i];
+        if (access->rect.lanes == access->tile_rect.lanes) continue;
+        status = spad__check_operand(run, event->statement, access, error);
+    }
+    return status;
+}
+
+/* What the rules say about an event. */
+static spad_status check_event(spad__run *run, const spad_walk *walk, const spad_walk_event *event,
+                               spad_error *error) {
+    if (event->kind == SPAD_WALK_OPERATION) return check_operands(run, event, error);
+    if (event->kind == SPAD_WALK_TENSOR) return check_scoped(run, walk, event->tensor, error);
+    return SPAD_OK;
+}
+
 static spad_status walk_through(spad__run *run, spad__life *life, spad_walk *walk,
                                 spad_error *error) {
     spad_check_counts *counts = &run->check->counts;
@@ -541,9 +596,7 @@ static spad_status walk_through(spad__run *run, spad__life *life, spad_walk *wal
         counts->events++;
         counts->accesses += (int64_t)event->access_count;
         status = spad__life_event(life, event, spad_walk_values(walk), error);
-        if (status == SPAD_OK && event->kind == SPAD_WALK_TENSOR) {
-            status = check_scoped(run, walk, event->tensor, error);
-        }
+        if (status == SPAD_OK) status = check_event(run, walk, event, error);
     }
     if (status == SPAD_OK) status = read_outputs(run, life, walk, error);
     return status == SPAD_OK ? spad__life_finish(life, error) : status;

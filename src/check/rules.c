@@ -109,6 +109,31 @@ spad_status spad__check_place(spad__run *run, int64_t tensor, int64_t tile, spad
     return status;
 }
 
+/* The start-lane table holds for operands, too, of every engine but those that transfer. */
+spad_status spad__check_operand(spad__run *run, int64_t statement, const spad_walk_access *access,
+                                spad_error *error) {
+    const spad_kernel *k = run->kernel;
+    const spad_statement *s = &k->statements.items[statement];
+    const spad_kernel_tensor *row = &k->tensors.items[access->tensor];
+    const spad_space *space = &k->target->spaces[row->space];
+    spad_error fault;
+    if (space->lane_rule_count == 0 || k->target->engines[s->engine].bytes_per_us > 0 ||
+        spad_space_check_lanes(space, access->rect.lane, access->rect.lanes, &fault) == SPAD_OK ||
+        spad__count_finding(run, SPAD_FINDING_START_LANE, statement, -1)) {
+        return SPAD_OK;
+    }
+    const spad_place place = k->accesses.items[access->row].place;
+    spad_finding finding;
+    spad__find(&finding, SPAD_FINDING_START_LANE, "%s touches part of '%s': %s", s->name, row->name,
+               fault.message);
+    spad__find_names(&finding, row->name, NULL);
+    finding.line = place.line;
+    finding.column = place.column;
+    finding.width = place.width;
+    finding.number = access->tensor;
+    return spad__add_finding(run, &finding, statement, -1, error);
+}
+
 /* ---- tiles by formula ------------------------------------------------------------- */
 
 static spad_status check_index(spad__run *run, int64_t tensor, const int64_t *index,
@@ -137,11 +162,13 @@ static spad_status check_row(spad__run *run, int64_t tensor, spad_error *error) 
     const int64_t count = spad__min(spad__min(period, row->tiles), PLACES_MAX);
     int64_t index[SPAD_RANK_MAX];
     spad_status status = SPAD_OK;
-    for (int64_t i = 0; i <= count && status == SPAD_OK; i++) {
-        spad__tile_index(row, i < count ? i : row->tiles - 1, index);
+    for (int64_t i = 0; i < count && status == SPAD_OK; i++) {
+        spad__tile_index(row, i, index);
         status = check_index(run, tensor, index, error);
     }
-    return status;
+    if (count == row->tiles || status != SPAD_OK) return status;
+    spad__tile_index(row, row->tiles - 1, index);
+    return check_index(run, tensor, index, error);
 }
 
 /* How many indices of a dimension differ in their rests; at most its extent. */
@@ -172,13 +199,13 @@ static spad_status check_modulo(spad__run *run, int64_t tensor, spad_error *erro
     int64_t counts[SPAD_RANK_MAX];
     int64_t index[SPAD_RANK_MAX] = {0};
     for (size_t d = 0; d < row->blocks.count; d++) counts[d] = different(row, d);
-    spad_status status = check_furthest(run, tensor, row->free, error);
-    if (status == SPAD_OK) status = check_furthest(run, tensor, row->par, error);
-    if (status == SPAD_OK) status = check_furthest(run, tensor, row->banks, error);
+    spad_status status = SPAD_OK;
     for (int64_t looked = 0; status == SPAD_OK; looked++) {
         if (looked == PLACES_MAX) {
             run->gap = too_many;
-            break;
+            status = check_furthest(run, tensor, row->free, error);
+            if (status == SPAD_OK) status = check_furthest(run, tensor, row->par, error);
+            return status == SPAD_OK ? check_furthest(run, tensor, row->banks, error) : status;
         }
         status = check_index(run, tensor, index, error);
         size_t d = row->blocks.count; /* count on, last dimension first */

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The kernels that are wrong on purpose. The first line of each file of
+ * examples/kernels/wrong says which findings it gives: `# gives: SPAD-...`, several with
+ * spaces between. All of them are found, and no error that is not there. Every finding that
+ * the checker has is given by a file.
+ */
+#include "support/support.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "spad/check.h"
+
+enum { TEXT_MAX = 1 << 16, CODES_MAX = 100 };
+
+#define FOLDER SPAD_SOURCE_DIR "/examples/kernels/wrong"
+
+static char *read_text(const char *name) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", FOLDER, name);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    char *text = calloc(1, TEXT_MAX);
+    assert_non_null(text);
+    const size_t count = fread(text, 1, TEXT_MAX - 1, file);
+    assert_true(count < TEXT_MAX - 1);
+    fclose(file);
+    return text;
+}
+
+/* Is the code one of the words of the line? */
+static bool is_listed(const char *line, const char *code) {
+    const size_t length = strlen(code);
+    for (const char *at = strstr(line, code); at != NULL; at = strstr(at + 1, code)) {
+        if (at[-1] == ' ' && (at[length] == ' ' || at[length] == '\0')) return true;
+    }
+    return false;
+}
+
+static int compare_codes(const char *name, const char *line, const spad_check *check, bool *given) {
+    int faults = 0;
+    char left[512];
+    snprintf(left, sizeof left, "%s", line);
+    for (size_t i = 0; i < spad_check_finding_count(check); i++) {
+        const spad_finding *finding = spad_check_get_finding(check, i);
+        const char *code = spad_finding_name(finding->code);
+        const bool listed = is_listed(line, code);
+        if (listed) given[finding->code] = true;
+        if (!listed && finding->severity == SPAD_SEVERITY_ERROR) {
+            print_error("%s:%d: %s: %s\n", name, finding->line, code, finding->message);
+            faults++;
+        }
+        char *at = strstr(left, code);
+        while (listed && at != NULL) { /* cross it out */
+            memset(at, ' ', strlen(code));
+            at = strstr(left, code);
+        }
+    }
+    if (strstr(left, "SPAD-") != NULL) {
+        print_error("%s: not found: %s\n", name, left);
+        faults++;
+    }
+    return faults;
+}
+
+static int check_file(const char *name, bool *given) {
+    static const char mark[] = "# gives: ";
+    char *text = read_text(name);
+    char line[512];
+    spad_kernel *kernel;
+    spad_check *check;
+    spad_error error;
+    snprintf(line, sizeof line, "%.*s", (int)strcspn(text, "\n"), text);
+    if (strncmp(line, mark, strlen(mark)) != 0) {
+        print_error("%s does not start with '%s'\n", name, mark);
+        free(text);
+        return 1;
+    }
+    assert_ok(spad_kernel_parse(&kernel, text, strlen(text), name, NULL, NULL, &error), &error);
+    assert_ok(spad_check_kernel(&check, kernel, NULL, &error), &error);
+    const int faults = compare_codes(name, line + strlen(mark) - 1, check, given);
+    spad_check_destroy(check);
+    spad_kernel_destroy(kernel);
+    free(text);
+    return faults;
+}
+
+/* Findings of this library that a kernel text cannot have: the language has no operations
+ * that make tensors of their own. */
+static bool needs_file(int code) {
+    return code != SPAD_FINDING_IMPLICIT_TENSOR;
+}
+
+static void every_wrong_kernel_gives_what_it_says(void **state) {
+    (void)state;
+    bool given[CODES_MAX] = {false};
+    DIR *folder = opendir(FOLDER);
+    assert_non_null(folder);
+    int faults = 0;
+    for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
+        const char *end = strrchr(entry->d_name, '.');
+        if (end != NULL && strcmp(end, ".spad") == 0) faults += check_file(entry->d_name, given);
+    }
+    closedir(folder);
+    for (int code = 1; code < CODES_MAX; code++) {
+        const char *name = spad_finding_name((spad_finding_code)code);
+        if (strcmp(name, "?") == 0 || !needs_file(code) || given[code]) continue;
+        print_error("no file of examples/kernels/wrong gives %s\n", name);
+        faults++;
+    }
+    assert_int_equal(faults, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_wrong_kernel_gives_what_it_says)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

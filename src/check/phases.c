@@ -72,17 +72,17 @@ static void describe_lack(const spad__order *o, const spad__action *a, char *fie
     const long long count = o->events.objects.items[a->object].count;
     switch (a->kind) {
     case SPAD__ACTION_LEAVE:
-        snprintf(field, size, "it has %lld of %lld contributions", (long long)s->value, count);
+        snprintf(field, size, "has %lld of %lld contributions", (long long)s->value, count);
         break;
     case SPAD__ACTION_PARITY:
         snprintf(field, size,
-                 "%lld of its phases are complete, and the next one lacks %lld of %lld arrivals "
-                 "and %lld bytes",
+                 "has %lld complete phases, and the next one lacks %lld of %lld arrivals and %lld "
+                 "bytes",
                  (long long)(s->phase - s->base), (long long)s->pending, (long long)s->expected,
                  (long long)s->bytes);
         break;
     default:
-        snprintf(field, size, "it has %lld, and %lld are needed", (long long)(s->value - s->taken),
+        snprintf(field, size, "has %lld, and %lld is needed", (long long)(s->value - s->taken),
                  (long long)a->amount);
         break;
     }
@@ -94,7 +94,7 @@ static spad_status find_parked(spad__order *o, int32_t point, spad_error *error)
     char lack[SPAD__PHRASE_MAX];
     describe_lack(o, a, lack, sizeof lack);
     spad_finding finding;
-    spad__find(&finding, SPAD_FINDING_DEADLOCK, "%s never ends: of %s, %s", text.event, text.object,
+    spad__find(&finding, SPAD_FINDING_DEADLOCK, "%s never ends: %s %s", text.event, text.object,
                lack);
     return find_at(o, &finding, a, NULL, error);
 }
@@ -162,12 +162,28 @@ static bool arrives(const spad__action *a) {
     return a->kind == SPAD__ACTION_ARRIVE;
 }
 
+/* Are all contributions to a phase made before a point? It is complete at the last one. Those
+ * of older phases stand in front of it, and `number` is an action behind all of them. */
+static spad_status is_complete(spad__order *o, int32_t object, int32_t number, int64_t phase,
+                               int32_t point, bool *complete, spad_error *error) {
+    *complete = true;
+    for (int32_t i = number - 1; i >= 0 && *complete; i--) {
+        const spad__action *a = action_at(o, object, i);
+        if (!contributes(a) || a->phase > phase) continue;
+        if (a->phase < phase) break;
+        const spad_status status = spad__causes_before(&o->model, a->point, point, complete, error);
+        if (status != SPAD_OK) return status;
+    }
+    return SPAD_OK;
+}
+
 /* Phase k is complete before anything counts for k + 1. */
-static spad_status check_contribution(spad__order *o, const spad__action *a, spad_error *error) {
-    const int32_t phase = spad__causes_phase(&o->model, a->object, a->phase - 1);
-    if (phase < 0) return SPAD_OK;
+static spad_status check_contribution(spad__order *o, int32_t object, int32_t number,
+                                      spad_error *error) {
+    const spad__action *a = action_at(o, object, number);
     bool before;
-    const spad_status status = spad__causes_before(&o->model, phase, a->point, &before, error);
+    const spad_status status =
+        is_complete(o, object, number, a->phase - 1, a->point, &before, error);
     if (status != SPAD_OK || before) return status;
     o->open = true;
     const about text = describe(o, a);
@@ -229,15 +245,13 @@ static spad_status check_watched(spad__order *o, int32_t object, int32_t number,
 
 /* ---- waits -------------------------------------------------------------------------- */
 
-static spad_status check_parity(spad__order *o, const spad__action *a, spad_error *error) {
-    const int32_t older = spad__causes_phase(&o->model, a->object, a->phase - 1);
-    const int32_t next = spad__causes_phase(&o->model, a->object, a->phase + 1);
-    bool before = true;
-    if (older >= 0) { /* it is reached when the point in front of it has happened */
-        const int32_t reached = o->net.points.items[a->point].previous;
-        const spad_status status = spad__causes_before(&o->model, older, reached, &before, error);
-        if (status != SPAD_OK) return status;
-    }
+static spad_status check_parity(spad__order *o, int32_t object, int32_t number, spad_error *error) {
+    const spad__action *a = action_at(o, object, number);
+    const int32_t next = spad__causes_phase(&o->model, object, a->phase + 1);
+    const int32_t reached = o->net.points.items[a->point].previous;
+    bool before;
+    spad_status status = is_complete(o, object, number, a->phase - 1, reached, &before, error);
+    if (status != SPAD_OK) return status;
     const about text = describe(o, a);
     spad_finding finding;
     if (!before) {
@@ -249,7 +263,7 @@ static spad_status check_parity(spad__order *o, const spad__action *a, spad_erro
         return find_at(o, &finding, a, NULL, error);
     }
     if (next < 0) return SPAD_OK;
-    const spad_status status = spad__causes_before(&o->model, a->point, next, &before, error);
+    status = spad__causes_before(&o->model, a->point, next, &before, error);
     if (status != SPAD_OK || before) return status;
     o->open = true;
     spad__find(&finding, SPAD_FINDING_LAPPED_WAIT,
@@ -338,11 +352,13 @@ static spad_status check_takes(spad__order *o, int32_t object, spad_error *error
 
 static spad_status check_action(spad__order *o, int32_t object, int32_t number, spad_error *error) {
     const spad__action *a = action_at(o, object, number);
-    spad_status status = contributes(a) ? check_contribution(o, a, error) : SPAD_OK;
+    spad_status status = contributes(a) ? check_contribution(o, object, number, error) : SPAD_OK;
     if (status == SPAD_OK && a->kind == SPAD__ACTION_EXPECT) {
         status = check_expect(o, object, number, error);
     }
-    if (status == SPAD_OK && a->kind == SPAD__ACTION_PARITY) status = check_parity(o, a, error);
+    if (status == SPAD_OK && a->kind == SPAD__ACTION_PARITY) {
+        status = check_parity(o, object, number, error);
+    }
     if (status == SPAD_OK && arrives(a)) status = check_watched(o, object, number, error);
     return status;
 }

@@ -119,22 +119,40 @@ static const char *agent_name(const spad__order *o, const spad__event *event) {
     return spad_kernel_get_agent(o->events.kernel, (size_t)event->agent)->name;
 }
 
-/* How the end of an operation can be waited for, by the agent that issued it. */
-static void describe_end(const spad__order *o, const spad__event *event, bool wrote, char *field,
-                         size_t size) {
-    const spad_statement *s = spad_kernel_get_statement(o->events.kernel, (size_t)event->statement);
+static const char *unit_name(const spad__order *o, const spad__event *event) {
+    return spad_kernel_get_unit(o->events.kernel, (size_t)event->unit)->name;
+}
+
+/* Where something that waits for the end of an operation has to stand. */
+static void describe_end(const spad__order *o, const spad__event *event, char *field, size_t size) {
     if (event->unit < 0 || event->kind != SPAD_WALK_OPERATION) {
         snprintf(field, size, "behind it");
     } else if (event->object >= 0) {
         char group[SPAD__PHRASE_MAX];
         spad__object_phrase(&o->events, event->object, group);
-        snprintf(field, size, "behind a `wait %.60s pending` that covers it%s", group,
-                 wrote ? "" : " (`reads` is enough)");
-    } else if (s->completion_count > 0) {
+        snprintf(field, size, "behind a `wait %.60s pending` that covers it", group);
+    } else if (event->completion_count > 0) {
         snprintf(field, size, "behind a wait for what it delivers, arrives at or signals");
     } else {
-        snprintf(field, size, "on unit %.60s behind it",
-                 spad_kernel_get_unit(o->events.kernel, (size_t)event->unit)->name);
+        snprintf(field, size, "on unit %.60s behind it", unit_name(o, event));
+    }
+}
+
+static void note_same_agent(const spad__order *o, spad_finding *finding, const spad__event *a,
+                            const spad__event *b) {
+    const bool waited = a->object >= 0 || a->completion_count > 0;
+    if (a->unit >= 0 && a->unit == b->unit) {
+        spad__find_note(finding, "nothing orders them: `drain %s` between them would",
+                        unit_name(o, a));
+    } else if (a->unit >= 0 && b->unit >= 0 && !waited) {
+        spad__find_note(finding,
+                        "nothing orders them: signal a counter on %s behind the first, and take it "
+                        "on %s before the second",
+                        unit_name(o, a), unit_name(o, b));
+    } else {
+        char end[SPAD__PHRASE_MAX];
+        describe_end(o, a, end, sizeof end);
+        spad__find_note(finding, "nothing orders them: the second must come %s", end);
     }
 }
 
@@ -142,14 +160,12 @@ static void note_missing(const sweep *s, spad_finding *finding, int32_t x, int32
     const spad__order *o = s->order;
     const spad__event *a = event_of(s, x);
     const spad__event *b = event_of(s, y);
-    char end[SPAD__PHRASE_MAX];
-    describe_end(o, a, writes(s, x), end, sizeof end);
     if (a->agent == b->agent) {
-        const bool queued = a->unit >= 0 && a->unit == b->unit;
-        spad__find_note(finding, "nothing orders them: the second one must come %s",
-                        queued ? "behind a drain of the unit" : end);
+        note_same_agent(o, finding, a, b);
         return;
     }
+    char end[SPAD__PHRASE_MAX];
+    describe_end(o, a, end, sizeof end);
     const int32_t object = find_handover(o, a, b, o->net.step[s->event[y]]);
     char name[SPAD__PHRASE_MAX] = "something";
     if (object >= 0) spad__object_phrase(&o->events, object, name);
@@ -235,8 +251,7 @@ static spad_status find_missing_fence(sweep *s, int32_t x, int32_t y, spad_error
 
 /* ---- fences ------------------------------------------------------------------------- */
 
-static bool is_async(const sweep *s, int32_t access) {
-    const spad__event *event = event_of(s, access);
+static bool is_async(const sweep *s, const spad__event *event) {
     return event->unit >= 0 &&
            spad_kernel_get_unit(s->order->events.kernel, (size_t)event->unit)->proxy;
 }
@@ -271,22 +286,69 @@ static spad_status fenced_by(sweep *s, size_t first, size_t last, int32_t from, 
     return spad__causes_before(s->order->visible, s->fences.items[first], to, fenced, error);
 }
 
-static spad_status check_fence(sweep *s, int32_t x, int32_t y, int32_t from, int32_t to,
-                               spad_error *error) {
-    if (is_async(s, x) || !is_async(s, y) || !has_proxies(s, y) || is_life(event_of(s, x))) {
-        return SPAD_OK;
-    }
-    bool fenced = false;
+static spad_status is_fenced(sweep *s, int32_t from, int32_t to, bool *fenced, spad_error *error) {
     size_t first = 0;
-    for (size_t agent = 0; agent < s->fence_ends.count && !fenced; agent++) {
+    *fenced = false;
+    for (size_t agent = 0; agent < s->fence_ends.count && !*fenced; agent++) {
         const size_t last = s->fence_ends.items[agent];
-        if (first < last) {
-            const spad_status status = fenced_by(s, first, last, from, to, &fenced, error);
-            if (status != SPAD_OK) return status;
-        }
+        const spad_status status = fenced_by(s, first, last, from, to, fenced, error);
+        if (status != SPAD_OK) return status;
         first = last;
     }
-    return fenced ? SPAD_OK : find_missing_fence(s, x, y, error);
+    return SPAD_OK;
+}
+
+static spad_status check_fence(sweep *s, int32_t x, int32_t y, int32_t from, int32_t to,
+                               spad_error *error) {
+    if (is_async(s, event_of(s, x)) || !is_async(s, event_of(s, y)) || !has_proxies(s, y) ||
+        is_life(event_of(s, x))) {
+        return SPAD_OK;
+    }
+    bool fenced;
+    const spad_status status = is_fenced(s, from, to, &fenced, error);
+    if (status != SPAD_OK || fenced) return status;
+    return find_missing_fence(s, x, y, error);
+}
+
+/* An mbarrier is initialised through the generic proxy; bytes are delivered to it through the
+ * other one. */
+static spad_status check_init_fence(sweep *s, const spad__action *init, const spad__action *a,
+                                    spad_error *error) {
+    spad__order *o = s->order;
+    const int32_t begin = o->net.points.items[init->point].event;
+    const int32_t event = o->net.points.items[a->point].event;
+    if (!is_async(s, &o->events.items.items[event])) return SPAD_OK;
+    bool fenced;
+    const spad_status status = is_fenced(s, init->point, a->point, &fenced, error);
+    if (status != SPAD_OK || fenced) return status;
+    char text[SPAD__PHRASE_MAX];
+    char name[SPAD__PHRASE_MAX];
+    spad__event_phrase(&o->events, &o->events.items.items[event], text);
+    spad__object_phrase(&o->events, a->object, name);
+    spad_finding finding;
+    spad__find(&finding, SPAD_FINDING_MISSING_FENCE,
+               "%s delivers to %s through the async proxy, and no fence comes between it and the "
+               "init",
+               text, name);
+    spad__find_names(&finding, name, NULL);
+    spad__find_note(&finding, "add `fence` behind the init of %s", name);
+    return spad__order_find(o, &finding, event, begin, error);
+}
+
+static spad_status check_init_fences(sweep *s, spad_error *error) {
+    const spad__order *o = s->order;
+    const spad__action *init = NULL;
+    for (size_t object = 0; object < o->events.objects.count; object++) {
+        if (o->events.objects.items[object].kind != SPAD_SYNC_MBARRIER) continue;
+        for (int32_t i = o->first_action[object]; i < o->first_action[object + 1]; i++) {
+            const spad__action *a = &o->net.actions.items[o->actions[i]];
+            if (a->kind == SPAD__ACTION_INIT) init = a;
+            if (a->kind != SPAD__ACTION_DELIVER) continue;
+            const spad_status status = check_init_fence(s, init, a, error);
+            if (status != SPAD_OK) return status;
+        }
+    }
+    return SPAD_OK;
 }
 
 static spad_status list_fences(sweep *s, spad_error *error) {
@@ -432,7 +494,7 @@ static spad_status sweep_all(sweep *s, spad_error *error) {
         status = sweep_storage(s, first, last - first, error);
         first = last;
     }
-    return status;
+    return status == SPAD_OK ? check_init_fences(s, error) : status;
 }
 
 spad_status spad__find_races(spad__order *o, spad_error *error) {

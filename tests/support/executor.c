@@ -583,6 +583,25 @@ static void judge_fences(explorer *x) {
     }
 }
 
+/* So do the beginning of an mbarrier's life and bytes that come through the async proxy. */
+static void judge_inits(explorer *x) {
+    executor *e = x->e;
+    for (size_t i = 0; i < e->ops.count; i++) {
+        const op *o = &e->ops.items[i];
+        for (size_t j = 0; o->proxy && j < o->completion_count; j++) {
+            const completion *c = &e->completions.items[o->first_completion + j];
+            if (c->walk.kind != SPAD_COMPLETION_DELIVER) continue;
+            for (int p = 0; p < (int)e->points.count; p++) {
+                const point *init_point = &e->points.items[p];
+                if (init_point->action != ACTION_INIT || init_point->object != c->object) continue;
+                if (!is_before(x, p, o->start) || is_fenced(x, p, o->start)) continue;
+                say(e, EXECUTOR_FENCE, "no fence between lines %d and %d",
+                    line_of(e, init_point->statement), line_of(e, o->statement));
+            }
+        }
+    }
+}
+
 /* ---- all together -------------------------------------------------------------------------- */
 
 static int lay_out_syncs(executor *e) {
@@ -696,6 +715,7 @@ static void explore(executor *e) {
         judge_waits(&x);
         judge_contributions(&x);
         judge_fences(&x);
+        judge_inits(&x);
     }
     free(counts);
     free(x.needs);

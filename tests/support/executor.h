@@ -19,8 +19,9 @@
  *   stuck     an execution ends with points that cannot happen
  *   parity    the phases that can be complete while a parity wait stands there do not leave
  *             it one meaning
- *   fence     a generic write is followed by an access through the async proxy and no
- *             fence comes between them in every execution
+ *   fence     a generic write is followed by an access through the async proxy (or the init of
+ *             an mbarrier by what comes to it through the proxy) and no fence comes between
+ *             them in every execution
  *
  * Orders between two points are therefore not computed, they are what was seen. A run ends at
  * the first wrong thing. States are recognised by a hash of 64 bits: for 10^6 states the

@@ -151,11 +151,39 @@ static void the_check_agrees_with_all_executions(void **state) {
     }
 }
 
+/* The executor leaves executions out that cannot show anything new; here it does not. */
+static void the_executor_leaves_nothing_out(void **state) {
+    (void)state;
+    const executor_options reduced = {.states_max = 20000};
+    const executor_options plain = {.states_max = 5000, .plain = true};
+    long compared = 0;
+    for (uint64_t seed = first_seed; seed < first_seed + 1500; seed++) {
+        char text[RANDOM_KERNEL_TEXT];
+        spad_kernel *kernel;
+        random_kernel(seed, text);
+        if (spad_kernel_parse(&kernel, text, strlen(text), "k", NULL, NULL, NULL) != SPAD_OK) {
+            continue;
+        }
+        const executor_result fast = executor_run(kernel, &reduced);
+        const executor_result slow = executor_run(kernel, &plain);
+        spad_kernel_destroy(kernel);
+        if (!fast.decided || !slow.decided) continue;
+        if ((fast.wrong == 0) != (slow.wrong == 0)) {
+            print_error("%s\n%s (%s), all executions: %s (%s)\n", text, executor_word(fast.wrong),
+                        fast.about, executor_word(slow.wrong), slow.about);
+        }
+        assert_int_equal(fast.wrong == 0, slow.wrong == 0);
+        compared++;
+    }
+    assert_true(compared > 500);
+}
+
 int main(int argc, char **argv) {
     if (argc > 1) kernels = atol(argv[1]);
     if (argc > 2) first_seed = strtoull(argv[2], NULL, 10);
     if (argc > 3) only = argv[3];
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_executor_leaves_nothing_out),
         cmocka_unit_test(the_check_agrees_with_all_executions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,6 +55,7 @@ enum {
 
 typedef struct executor_options {
     long states_max; /* 0: 200000 */
+    bool plain;      /* without the reductions on the order of points: slow */
     bool (*place)(void *ctx, int64_t tensor, int64_t slot, spad_rect *rect);
     void *ctx;
 } executor_options;

@@ -380,6 +380,6 @@ bool executor_collect(executor *e) {
         if (e->too_large) return true;
     }
     PUSH(&e->agent_points, (int)e->points.count);
-    choose_eager(e);
+    if (!e->options->plain) choose_eager(e);
     return true;
 }

@@ -352,23 +352,86 @@ static void make_flags(maker *m) {
     if (chance(m, 50)) put(m, "drain all\n");
 }
 
+/* Tensor memory that is allocated and freed around a double-buffered accumulator. */
+static void make_accumulators(maker *m) {
+    const pipe p = {.n = pick(m, 1, 3), .d = pick(m, 1, 2)};
+    const int steps = pick(m, 1, 2);
+    const bool inside = chance(m, 30); /* alloc and free by the consumer */
+    put(m, "kernel accumulators on sm_100\nunit mma on tensor same proxy\n");
+    put(m, "mbarrier full[%d] count 1\nmbarrier empty[%d] count 1\n", p.d, p.d);
+    put(m, "tensor a : shared u8 [%d] (128, 16) input\n", p.n * steps);
+    put(m, "tensor acc : tmem f32 [%d] (128, 32) ring %d\n", p.n, p.d);
+    put(m, "tensor o : global f32 [%d] (128, 32) output\n", p.n);
+    put(m, "for s in 0..%d {\ninit full[s]\ninit empty[s]\n}\nfence\n", p.d);
+    if (!inside) put(m, "alloc acc\n");
+    if (inside) put(m, "barrier ready count 2\n");
+    put(m, "agent issuer {\n");
+    if (inside) put(m, "sync ready\n");
+    put(m, "for i in 0..%d {\nwait empty[i %% %d] parity (i / %d + 1) %% 2\n", p.n, p.d, p.d);
+    put(m, "mma first reads a[i * %d] writes acc[i]\n", steps);
+    if (steps > 1) put(m, "mma next reads a[i * %d + 1] updates acc[i]\n", steps);
+    put(m, "arrive full[i %% %d] on mma\n}\n}\n", p.d);
+    put(m, "agent epilogue {\n");
+    if (inside) put(m, "alloc acc\nsync ready\n");
+    put(m, "for i in 0..%d {\nwait full[i %% %d] parity i / %d %% 2\n", p.n, p.d, p.d);
+    put(m, "simt store reads acc[i] writes o[i]\narrive empty[i %% %d]\n}\n", p.d);
+    put(m, inside ? "free acc\n}\n" : "}\nfree acc\n");
+}
+
+/* Two consumers that share a stage, with one count of arrivals or one barrier each. */
+static void make_teams(maker *m) {
+    const pipe p = {.n = pick(m, 1, 3), .d = pick(m, 1, 2)};
+    const bool mbarriers = chance(m, 60);
+    put_head(m, p);
+    put_buffer(m, "x", p);
+    if (mbarriers) {
+        put(m, "mbarrier full[%d] count 1\nmbarrier empty[%d] count 2\n", p.d, p.d);
+        put(m, "for s in 0..%d {\ninit full[s]\ninit empty[s]\n}\n", p.d);
+    } else {
+        put(m, "barrier full[%d] count 3\nbarrier empty[%d] count 3\n", p.d, p.d);
+    }
+    put(m, "agent p {\nfor i in 0..%d {\n", p.n);
+    if (mbarriers) put(m, "wait empty[i %% %d] parity (i / %d + 1) %% 2\n", p.d, p.d);
+    if (!mbarriers) put(m, "if i >= %d { sync empty[i %% %d] }\n", p.d, p.d);
+    put(m, "simt load reads a[i] writes x[i]\narrive full[i %% %d]\n}\n}\n", p.d);
+    for (int c = 0; c < 2; c++) {
+        put(m, "agent c%d {\nfor i in 0..%d {\n", c, p.n);
+        if (mbarriers) put(m, "wait full[i %% %d] parity i / %d %% 2\n", p.d, p.d);
+        if (!mbarriers) put(m, "sync full[i %% %d]\n", p.d);
+        put(m, "simt use reads x[i] writes o[i](%d..%d)\n", 4 * c, 4 * c + 4);
+        if (mbarriers) put(m, "arrive empty[i %% %d]\n", p.d);
+        if (!mbarriers) put(m, "if i + %d < %d { arrive empty[i %% %d] }\n", p.d, p.n, p.d);
+        put(m, "}\n}\n");
+    }
+}
+
 /* ---- soups --------------------------------------------------------------------------------- */
 
-static void put_soup_access(maker *m, const char *word) {
+static void put_soup_index(maker *m, int count, bool looped) {
+    if (looped && chance(m, 60)) {
+        put(m, "[i]");
+    } else if (looped && chance(m, 50)) {
+        put(m, "[(i + 1) %% %d]", count);
+    } else {
+        put(m, "[%d]", pick(m, 0, count - 1));
+    }
+}
+
+static void put_soup_access(maker *m, const char *word, bool looped) {
     static const char *const names[] = {"x", "x", "y", "z", "v"};
     const char *name = any(m, names, 5);
     put(m, " %s %s", word, name);
-    if (name[0] == 'x') put(m, "[%d]", pick(m, 0, 2));
-    if (name[0] == 'y') put(m, "[%d]", pick(m, 0, 1));
+    if (name[0] == 'x') put_soup_index(m, 3, looped);
+    if (name[0] == 'y') put_soup_index(m, 2, looped);
     if (chance(m, 20)) put(m, "(%s)", chance(m, 50) ? "0..4" : "4..8");
 }
 
-static void put_soup_operation(maker *m) {
+static void put_soup_operation(maker *m, bool looped) {
     static const char *const runners[] = {"simt", "simt", "simt", "uf", "uq", "us", "um", "up"};
     const char *runner = any(m, runners, 8);
     put(m, "%s op", runner);
-    if (chance(m, 60)) put_soup_access(m, "reads");
-    if (chance(m, 55)) put_soup_access(m, chance(m, 80) ? "writes" : "updates");
+    if (chance(m, 60)) put_soup_access(m, "reads", looped);
+    if (chance(m, 55)) put_soup_access(m, chance(m, 80) ? "writes" : "updates", looped);
     if (runner[0] == 'u' && chance(m, 40)) put(m, " in g");
     const int done = pick(m, 0, 9);
     const char *after = chance(m, 25) ? " after reads" : "";
@@ -378,12 +441,17 @@ static void put_soup_operation(maker *m) {
     put(m, "\n");
 }
 
-static void put_soup_statement(maker *m, bool is_first) {
+/* A statement of a soup; only the first agent takes. */
+static void put_soup_statement(maker *m, bool is_first, bool looped) {
     static const char *const units[] = {" on uf", " on uq", " on us", " on um", ""};
-    switch (pick(m, 0, 19)) {
+    static const char *const parities[] = {"0", "1", "i", "1 - i"};
+    switch (pick(m, 0, 20)) {
     case 0:
     case 1: put(m, "signal s%s\n", any(m, units, 5)); break;
-    case 2: put(m, "wait s >= %d%s\n", pick(m, 1, 2), chance(m, 25) ? any(m, units, 5) : ""); break;
+    case 2:
+        put(m, "wait s >= %d%s%s\n", pick(m, 1, 2), looped ? " + i" : "",
+            chance(m, 25) ? any(m, units, 5) : "");
+        break;
     case 3:
         if (is_first) put(m, "take t%s\n", chance(m, 25) ? " on uq" : "");
         break;
@@ -392,13 +460,26 @@ static void put_soup_statement(maker *m, bool is_first) {
     case 6: put(m, "sync r\n"); break;
     case 7: put(m, "arrive b%s\n", any(m, units, 5)); break;
     case 8: put(m, "arrive b expect 4\n"); break;
-    case 9: put(m, "wait b parity %d\n", pick(m, 0, 1)); break;
+    case 9: put(m, "wait b parity %s\n", any(m, parities, looped ? 4 : 2)); break;
     case 10: put(m, "commit g\n"); break;
     case 11: put(m, "wait g pending %d%s\n", pick(m, 0, 1), chance(m, 30) ? " reads" : ""); break;
     case 12: put(m, "fence\n"); break;
     case 13: put(m, chance(m, 60) ? "drain uq\n" : "drain all\n"); break;
-    default: put_soup_operation(m);
+    case 14:
+        if (chance(m, 30)) put(m, "%s z\n", chance(m, 50) ? "alloc" : "free");
+        break;
+    default: put_soup_operation(m, looped);
     }
+}
+
+static void put_soup_agent(maker *m, int number, int most) {
+    const bool looped = chance(m, 30);
+    put(m, "agent a%d {\n", number);
+    if (looped) put(m, "for i in 0..2 {\n");
+    for (int i = pick(m, 1, looped ? (most + 1) / 2 : most); i > 0; i--) {
+        put_soup_statement(m, number == 0, looped);
+    }
+    put(m, looped ? "}\n}\n" : "}\n");
 }
 
 static void make_soup(maker *m) {
@@ -415,14 +496,10 @@ static void make_soup(maker *m) {
         pick(m, 56, 80));
     put(m, "init b\n");
     if (chance(m, 50)) put(m, "fence\n");
-    if (chance(m, 30)) put_soup_operation(m);
-    for (int a = 0; a < agents; a++) {
-        put(m, "agent a%d {\n", a);
-        const int most = agents == 3 ? 4 : 6;
-        for (int i = pick(m, 1, most); i > 0; i--) put_soup_statement(m, a == 0);
-        put(m, "}\n");
-    }
-    if (chance(m, 40)) put_soup_operation(m);
+    if (chance(m, 30)) put_soup_operation(m, false);
+    for (int a = 0; a < agents; a++) put_soup_agent(m, a, agents == 3 ? 4 : 6);
+    if (chance(m, 40)) put_soup_operation(m, false);
+    if (chance(m, 10)) put(m, "invalidate b\n");
 }
 
 /* Two agents, few kinds of statements, many of each: orders that come from counting. */
@@ -463,6 +540,8 @@ static const family families[RANDOM_KERNEL_FAMILIES] = {
     {"groups", make_groups, 75},
     {"barriers", make_barriers, 75},
     {"flags", make_flags, 75},
+    {"accumulators", make_accumulators, 75},
+    {"teams", make_teams, 75},
     {"soup", make_soup, 0},
     {"handshakes", make_handshakes, 0},
 };

@@ -19,7 +19,10 @@
 #include "support/executor.h"
 #include "support/random_kernel.h"
 
-enum { SHOWN = 12, CONTENTS = EXECUTOR_STALE | EXECUTOR_UNWRITTEN | EXECUTOR_OUTPUT };
+enum {
+    SHOWN = 12,
+    CONTENTS = EXECUTOR_STALE | EXECUTOR_UNWRITTEN | EXECUTOR_OUTPUT | EXECUTOR_FREED
+};
 
 static long kernels = 10000;
 static uint64_t first_seed = 1;

@@ -428,7 +428,17 @@ static void push_state(explorer *x, const unsigned char *bytes) {
     x->stack.count += x->state_bytes;
 }
 
+/* Outputs are read after the kernel: alive, and not written over. */
 static void check_outputs(executor *e, const state *s) {
+    for (size_t i = 0; i < spad_kernel_tensor_count(e->kernel); i++) {
+        const spad_kernel_tensor *t = spad_kernel_get_tensor(e->kernel, i);
+        const bool output = (t->flags & SPAD_TENSOR_OUTPUT) != 0;
+        for (int64_t j = 0; output && e->alive_base[i] >= 0 && j < t->tiles; j++) {
+            if (s->values[e->alive_base[i] + (int)j] == 0) {
+                say(e, EXECUTOR_FREED, "output '%s' is not alive at the end", t->name);
+            }
+        }
+    }
     for (size_t i = 0; i < e->accesses.count; i++) {
         const access *a = &e->accesses.items[i];
         if (a->walk.home < 0 || (a->walk.kind & SPAD_ACCESS_WRITE) == 0) continue;

@@ -46,6 +46,7 @@ static void put(maker *m, const char *format, ...) {
 typedef struct tensor {
     int tiles; /* 0: no block dimension */
     int bytes;
+    bool input;
     bool output;
 } tensor;
 
@@ -102,7 +103,9 @@ static void put_statements(maker *m, const tensor *tensors, int count, const cha
             }
             put(m, "}\n");
         } else if (kind == 2 && chance(m, 30)) {
-            put(m, "%s t%d\n", chance(m, 50) ? "alloc" : "free", pick(m, 0, count - 1));
+            const int number = pick(m, 0, count - 1);
+            const char *word = chance(m, 50) ? "alloc" : "free";
+            if (!tensors[number].input) put(m, "%s t%d\n", word, number);
         } else {
             put_operation(m, tensors, count, variable);
         }
@@ -131,7 +134,8 @@ static void declare(maker *m, tensor *t, int number, const tensor *tensors) {
         if (t->tiles > 0 && chance(m, 30)) put(m, " step %d", pick(m, 1, t->bytes));
         if (chance(m, 30)) put(m, " lane 64");
     }
-    if (other < 0 && chance(m, 30)) put(m, " input");
+    t->input = other < 0 && chance(m, 30);
+    if (t->input) put(m, " input");
     t->output = chance(m, 15);
     if (t->output) put(m, " output");
     put(m, "\n");
@@ -418,8 +422,8 @@ static void put_soup_index(maker *m, int count, bool looped) {
 }
 
 static void put_soup_access(maker *m, const char *word, bool looped) {
-    static const char *const names[] = {"x", "x", "y", "z", "v"};
-    const char *name = any(m, names, 5);
+    static const char *const names[] = {"x", "x", "x", "y", "y", "z", "z", "v", "w"};
+    const char *name = any(m, names, 9);
     put(m, " %s %s", word, name);
     if (name[0] == 'x') put_soup_index(m, 3, looped);
     if (name[0] == 'y') put_soup_index(m, 2, looped);
@@ -466,7 +470,7 @@ static void put_soup_statement(maker *m, bool is_first, bool looped) {
     case 12: put(m, "fence\n"); break;
     case 13: put(m, chance(m, 60) ? "drain uq\n" : "drain all\n"); break;
     case 14:
-        if (chance(m, 30)) put(m, "%s z\n", chance(m, 50) ? "alloc" : "free");
+        if (chance(m, 30)) put(m, "%s w\n", chance(m, 50) ? "alloc" : "free");
         break;
     default: put_soup_operation(m, looped);
     }
@@ -494,7 +498,7 @@ static void make_soup(maker *m) {
     put(m, "tensor y : shared u8 [2] (8) at 64 step %d input\n", pick(m, 4, 8));
     put(m, "tensor z : shared u8 (8) at %d input\ntensor v : shared u8 (8) alias of z\n",
         pick(m, 56, 80));
-    put(m, "init b\n");
+    put(m, "tensor w : shared u8 (8)\ninit b\n");
     if (chance(m, 50)) put(m, "fence\n");
     if (chance(m, 30)) put_soup_operation(m, false);
     for (int a = 0; a < agents; a++) put_soup_agent(m, a, agents == 3 ? 4 : 6);

@@ -104,6 +104,12 @@ static spad_status find_uses(spad__life *life, spad_error *error) {
     return SPAD_OK;
 }
 
+static void track_storage(spad__life *life, int64_t home) {
+    for (size_t i = 0; i < life->kernel->tensors.count; i++) {
+        if (life->kernel->tensors.items[i].home == home) life->tensors[i].tracked = true;
+    }
+}
+
 /* Tensors that `alloc` and `free` are about have a byte per tile. */
 static spad_status find_managed(spad__life *life, spad_error *error) {
     const spad_kernel *k = life->kernel;
@@ -118,8 +124,11 @@ static spad_status find_managed(spad__life *life, spad_error *error) {
             life->run->gap = "a tensor with alloc and free has more than 2^24 tiles";
             continue;
         }
-        if (state->dead == NULL) state->dead = spad__new(&life->host, (size_t)tensor->tiles);
-        if (state->dead == NULL) return spad__fail_host_memory(error);
+        if (state->dead == NULL) {
+            state->dead = spad__new(&life->host, (size_t)tensor->tiles);
+            if (state->dead == NULL) return spad__fail_host_memory(error);
+            track_storage(life, s->item);
+        }
         state->allocated |= allocates;
     }
     return SPAD_OK;

@@ -290,17 +290,35 @@ spad_status spad_walk_jump(spad_walk *walk, int64_t value, spad_error *error) {
     return SPAD_OK;
 }
 
+/* Field by field: to set so small a struct as a whole takes longer than all the rest of an
+ * event. */
+static void clear_event(spad_walk *walk) {
+    spad_walk_event *event = &walk->event;
+    event->kind = SPAD_WALK_END;
+    event->time = walk->time;
+    event->statement = -1;
+    event->agent = walk->agent;
+    event->loop = -1;
+    event->value = 0;
+    event->tensor = -1;
+    event->tile = -1;
+    event->life = 0;
+    event->object = -1;
+    event->element = 0;
+    event->amount = 0;
+    event->expect = 0;
+    event->cost = 0;
+    event->access_count = 0;
+    event->accesses = NULL;
+    event->completion_count = 0;
+    event->completions = NULL;
+}
+
 spad_status spad_walk_next(const spad_walk_event **out, spad_walk *walk, spad_error *error) {
     *out = NULL;
     bool told = false;
     while (walk->failed == SPAD_OK && !told) {
-        walk->event = (spad_walk_event){.time = walk->time,
-                                        .statement = -1,
-                                        .agent = walk->agent,
-                                        .loop = -1,
-                                        .tensor = -1,
-                                        .tile = -1,
-                                        .object = -1};
+        clear_event(walk);
         walk->failed = step(walk, &told);
     }
     if (walk->failed != SPAD_OK) {

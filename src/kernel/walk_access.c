@@ -75,18 +75,18 @@ spad_status spad__walk_number(spad_walk *walk, const char *name, spad_amounts di
 /* ---- accesses --------------------------------------------------------------------- */
 
 static void place_scoped_tile(const spad_walk *walk, const spad_kernel_tensor *tensor, int64_t tile,
-                              spad_walk_access *access) {
+                              spad_walk_access *access, spad_rect *place) {
     const spad__walk_scoped_tensor *scoped = &walk->scoped[access->home];
     access->live = scoped->live;
     access->placed = true;
-    access->tile_rect = scoped->rects[tile];
+    *place = scoped->rects[tile];
     if (tensor->mode == SPAD_MODE_STACK && access->live) {
         const spad__walk_frame *scope = &walk->frames[scoped->scope - 1];
         access->live = scope->increments - scoped->increments < scope->sections;
     }
 }
 
-/* Fills in home, slot and the rectangle of the whole tile, which has that index. */
+/* Fills in home, slot and both rectangles with the whole tile, which has that index. */
 static void place_tile(const spad_walk *walk, const spad_kernel_tensor *tensor,
                        const int64_t *index, spad_walk_access *access) {
     const spad_kernel_tensor *home = tensor;
@@ -106,20 +106,20 @@ static void place_tile(const spad_walk *walk, const spad_kernel_tensor *tensor,
     }
     access->slot = spad__tile_slot(home, tile, index);
     access->live = true;
-    access->placed = spad__tile_place(walk->kernel, home, tile, index, &access->tile_rect);
+    spad_rect place;
+    access->placed = spad__tile_place(walk->kernel, home, tile, index, &place);
     if (home->mode == SPAD_MODE_STACK || home->mode == SPAD_MODE_HEAP) {
-        place_scoped_tile(walk, home, tile, access);
+        place_scoped_tile(walk, home, tile, access, &place);
     } else if (!access->placed && walk->options.place != NULL) {
-        spad_rect rect = access->tile_rect;
+        spad_rect rect = place;
         access->placed = walk->options.place(walk->options.ctx, tensor->home, access->slot, &rect);
-        if (access->placed) {
-            access->tile_rect.lane = rect.lane;
-            access->tile_rect.byte = rect.byte;
-        }
+        if (access->placed) place = rect;
     }
-    access->tile_rect.byte += offset;
-    access->tile_rect.lanes = tensor->tile_lanes;
-    access->tile_rect.bytes = tensor->tile_bytes;
+    /* Both from the same numbers: to copy what was written a moment ago is slow. */
+    const spad_rect whole = {place.lane, tensor->tile_lanes, place.byte + offset,
+                             tensor->tile_bytes};
+    access->tile_rect = whole;
+    access->rect = whole;
 }
 
 /* The part of the tile that the ranges name. */
@@ -174,7 +174,6 @@ static spad_status resolve_access(spad_walk *walk, size_t number, spad_walk_acce
     access->kind = row->kind;
     access->life = spad__max(walk->lives[row->tensor] - 1, 0);
     place_tile(walk, tensor, index, access);
-    access->rect = access->tile_rect;
     access->runs = 1;
     access->stride = 0;
     return row->range_count > 0 ? cut_tile(walk, tensor, row, access) : SPAD_OK;
@@ -191,7 +190,6 @@ void spad__walk_tile_access(const spad_walk *walk, int64_t tensor, int64_t tile,
                                  .life = spad__max(walk->lives[tensor] - 1, 0),
                                  .runs = 1};
     place_tile(walk, row, index, access);
-    access->rect = access->tile_rect;
 }
 
 /* Bytes that an operation writes. */

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * docs/check.md says the truth. Under a heading "### SPAD-..." in front of the part "## Order"
+ * the first block gives that finding, with the message that is quoted behind it, and no other
+ * error; the second gives it no longer and has no errors. A block that does not start with
+ * "kernel" stands behind the prelude.
+ */
+#include "support/support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "spad/check.h"
+
+enum { TEXT_MAX = 1 << 17, BLOCK_MAX = 4096 };
+
+static char *read_page(void) {
+    FILE *file = fopen(SPAD_SOURCE_DIR "/docs/check.md", "rb");
+    assert_non_null(file);
+    char *text = calloc(1, TEXT_MAX);
+    assert_non_null(text);
+    assert_true(fread(text, 1, TEXT_MAX - 1, file) < TEXT_MAX - 1);
+    fclose(file);
+    return text;
+}
+
+/* The block that starts behind *at, with the prelude in front where it is needed. */
+static void next_block(const char **at, const char *prelude, char *block) {
+    const char *fence = strstr(*at, "```spad");
+    assert_non_null(fence);
+    const char *begin = strchr(fence, '\n') + 1;
+    const char *end = strstr(begin, "```");
+    assert_non_null(end);
+    const bool whole = strncmp(begin, "kernel ", 7) == 0;
+    const int count =
+        snprintf(block, BLOCK_MAX, "%s%.*s", whole ? "" : prelude, (int)(end - begin), begin);
+    assert_true(count > 0 && count < BLOCK_MAX);
+    *at = end + 3;
+}
+
+/* The lines that start with ">", joined. */
+static void next_quote(const char *at, char *quote) {
+    const char *line = strstr(at, "\n> ");
+    quote[0] = '\0';
+    assert_non_null(line);
+    while (strncmp(line, "\n> ", 3) == 0) {
+        const size_t length = strcspn(line + 3, "\n");
+        if (quote[0] != '\0') strcat(quote, " ");
+        strncat(quote, line + 3, length);
+        line += 3 + length;
+    }
+}
+
+static spad_check *check_block(const char *block) {
+    spad_kernel *kernel;
+    spad_check *check;
+    spad_error error;
+    assert_ok(spad_kernel_parse(&kernel, block, strlen(block), "check.md", NULL, NULL, &error),
+              &error);
+    assert_ok(spad_check_kernel(&check, kernel, NULL, &error), &error);
+    spad_kernel_destroy(kernel); /* findings own what they say */
+    return check;
+}
+
+/* The first finding of that name; counts errors of other names. */
+static const spad_finding *find(const spad_check *check, const char *name, int *others) {
+    const spad_finding *found = NULL;
+    *others = 0;
+    for (size_t i = 0; i < spad_check_finding_count(check); i++) {
+        const spad_finding *finding = spad_check_get_finding(check, i);
+        if (strcmp(spad_finding_name(finding->code), name) == 0) {
+            if (found == NULL) found = finding;
+        } else if (finding->severity == SPAD_SEVERITY_ERROR) {
+            print_error("%s: %s\n", name, finding->message);
+            ++*others;
+        }
+    }
+    return found;
+}
+
+static void check_section(const char *at, const char *name, const char *prelude) {
+    char block[BLOCK_MAX];
+    char quote[BLOCK_MAX];
+    int others;
+    next_block(&at, prelude, block);
+    next_quote(at, quote);
+    spad_check *check = check_block(block);
+    const spad_finding *finding = find(check, name, &others);
+    if (finding == NULL) print_error("%s: the first block does not give it\n", name);
+    assert_non_null(finding);
+    assert_string_equal(finding->message, quote);
+    assert_int_equal(others, 0);
+    spad_check_destroy(check);
+
+    next_block(&at, prelude, block);
+    check = check_block(block);
+    finding = find(check, name, &others);
+    if (finding != NULL) print_error("%s: the second block gives it, too\n", name);
+    assert_null(finding);
+    assert_int_equal(others, 0);
+    spad_check_destroy(check);
+}
+
+static void every_section_shows_its_finding(void **state) {
+    (void)state;
+    char *page = read_page();
+    char prelude[BLOCK_MAX];
+    char *order = strstr(page, "\n## Order");
+    int count = 0;
+    if (order != NULL) *order = '\0';
+    const char *at = strstr(page, "```spad prelude");
+    assert_non_null(at);
+    next_block(&at, "", prelude);
+    while ((at = strstr(at, "\n### SPAD-")) != NULL) {
+        char name[64];
+        at += strlen("\n### ");
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(at, "\n"), at);
+        check_section(at, name, prelude);
+        count++;
+    }
+    assert_true(count >= 28);
+    free(page);
+}
+
+static void every_finding_has_a_section(void **state) {
+    (void)state;
+    char *page = read_page();
+    int missing = 0;
+    for (int code = 1; code < 100; code++) {
+        const char *name = spad_finding_name((spad_finding_code)code);
+        char heading[96];
+        if (strcmp(name, "?") == 0 || code == SPAD_FINDING_IMPLICIT_TENSOR) continue;
+        snprintf(heading, sizeof heading, "\n### %s\n", name);
+        if (strstr(page, heading) == NULL) print_error("docs/check.md does not have %s\n", name);
+        missing += strstr(page, heading) == NULL;
+    }
+    assert_int_equal(missing, 0);
+    free(page);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_section_shows_its_finding),
+        cmocka_unit_test(every_finding_has_a_section),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

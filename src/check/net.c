@@ -323,19 +323,33 @@ static spad__action_kind action_of(const spad__events *events, const spad__event
     }
 }
 
-/* A statement about a barrier, counter or mbarrier, at once or queued on a unit. */
-static void act(builder *b, const spad__event *event, int32_t number, spad_statement_kind kind) {
-    const spad__action_kind action = action_of(b->net->events, event, kind);
-    if (event->unit >= 0) {
-        queue *q = &b->queues[event->unit];
-        const int32_t point = add_point(b, SPAD__POINT_QUEUED, number);
-        add_action(b, action, event->object, event->amount, event->expect, event->flags);
-        add_edge(b, b->last, point);
+/* A statement that is queued on a unit. One that waits has a point before it: the queue has
+ * come to it. */
+static void act_queued(builder *b, const spad__event *event, int32_t number,
+                       spad_statement_kind kind) {
+    queue *q = &b->queues[event->unit];
+    int32_t point = add_point(b, SPAD__POINT_QUEUED, number);
+    add_edge(b, b->last, point);
+    put_in_queue(b, q, point);
+    if (waits(kind)) {
+        const int32_t reached = point;
+        point = add_point(b, SPAD__POINT_QUEUED, number);
         put_in_queue(b, q, point);
-        if (!b->failed) b->net->start[number] = point;
-        if (waits(kind)) q->blocker = point;
+        if (!b->failed) b->net->points.items[point].previous = reached;
+        q->blocker = point;
+    }
+    add_action(b, action_of(b->net->events, event, kind), event->object, event->amount,
+               event->expect, event->flags);
+    if (!b->failed) b->net->start[number] = point;
+}
+
+/* A statement about a barrier, counter or mbarrier. */
+static void act(builder *b, const spad__event *event, int32_t number, spad_statement_kind kind) {
+    if (event->unit >= 0) {
+        act_queued(b, event, number, kind);
         return;
     }
+    const spad__action_kind action = action_of(b->net->events, event, kind);
     add_action(b, action, event->object, event->amount, event->expect, event->flags);
     if (kind != SPAD_STATEMENT_SYNC) return;
     add_step(b, SPAD__POINT_RETURN, number);

@@ -35,7 +35,7 @@ typedef struct spad__point {
     int32_t event;    /* -1: begin or end of an agent */
     int32_t chain;    /* -1: none */
     int32_t index;    /* in the chain, from 1 */
-    int32_t previous; /* of its agent; -1: none */
+    int32_t previous; /* of its agent, or queue: what waits is reached there; -1: none */
     int32_t first_action;
     int32_t action_count;
 } spad__point;

@@ -10,7 +10,7 @@
  *   - a wait that passed with t phases complete is reached with t - 1 at least, and phase
  *     t + 1 is not complete before it: then its parity means "t are complete" (PTX ISA:
  *     only the current phase and the one before it can be waited for);
- *   - takes of one counter come one behind another.
+ *   - a take of a counter cannot pass before the one in front of it.
  *
  * Why that is enough: take the first event of any execution that the model does not
  * allow. Up to it all phases are as in the model, so by the rules above it counts for,
@@ -19,6 +19,8 @@
 #include "check/order.h"
 
 #include <stdio.h>
+
+#include "base/checked.h"
 
 /* ---- helpers ------------------------------------------------------------------------ */
 
@@ -75,10 +77,8 @@ static void describe_lack(const spad__order *o, const spad__action *a, char *fie
         snprintf(field, size, "has %lld of %lld contributions", (long long)s->value, count);
         break;
     case SPAD__ACTION_PARITY:
-        snprintf(field, size,
-                 "has %lld complete phases, and the next one lacks %lld of %lld arrivals and %lld "
-                 "bytes",
-                 (long long)(s->phase - s->base), (long long)s->pending, (long long)s->expected,
+        snprintf(field, size, "is in phase %lld, which lacks %lld of %lld arrivals and %lld bytes",
+                 (long long)(s->phase - s->base + 1), (long long)s->pending, (long long)s->expected,
                  (long long)s->bytes);
         break;
     default:
@@ -187,20 +187,20 @@ static spad_status check_contribution(spad__order *o, int32_t object, int32_t nu
     if (status != SPAD_OK || before) return status;
     o->open = true;
     const about text = describe(o, a);
+    const bool barrier = a->kind == SPAD__ACTION_ENTER;
     spad_finding finding;
-    spad__find(&finding,
-               a->kind == SPAD__ACTION_ENTER ? SPAD_FINDING_MIXED_BARRIER
-                                             : SPAD_FINDING_MIXED_PHASES,
-               "%s may come before round %lld of %s is complete, and would count for it; wait for "
-               "that round first, or check the count",
-               text.event, (long long)(a->phase - 1), text.object);
+    spad__find(&finding, barrier ? SPAD_FINDING_MIXED_BARRIER : SPAD_FINDING_MIXED_PHASES,
+               "%s may come before %s %lld of %s is complete, and would count for it; let it wait "
+               "for that first, or check the count",
+               text.event, barrier ? "round" : "phase", (long long)(a->phase - 1), text.object);
     return find_at(o, &finding, a, NULL, error);
 }
 
 /* Some arrival of the phase comes behind the expectation. */
 static spad_status check_expect(spad__order *o, int32_t object, int32_t number, spad_error *error) {
     const spad__action *a = action_at(o, object, number);
-    bool before = false;
+    const spad__object_state *last = &o->machine.objects[object];
+    bool before = a->phase > last->phase && last->pending > 0; /* not all arrive */
     for (int32_t i = number + 1; i < action_count(o, object) && !before; i++) {
         const spad__action *b = action_at(o, object, i);
         if (!arrives(b) || b->phase != a->phase) continue;
@@ -224,10 +224,15 @@ static spad_status check_watched(spad__order *o, int32_t object, int32_t number,
                                  spad_error *error) {
     const spad__action *a = action_at(o, object, number);
     bool before = a->phase == 1;
+    bool past = false; /* the end of phase k */
     for (int32_t i = number - 1; i >= 0 && !before; i--) {
         const spad__action *b = action_at(o, object, i);
         if (contributes(b) && b->phase + 1 < a->phase) break;
-        if (b->kind == SPAD__ACTION_INIT) before = true; /* another life */
+        past = past || (contributes(b) && b->phase < a->phase);
+        if (b->kind == SPAD__ACTION_INIT) {
+            before = !past; /* phase k was in another life */
+            break;
+        }
         if (b->kind != SPAD__ACTION_PARITY || b->phase != a->phase - 1) continue;
         const spad_status status =
             spad__causes_before(&o->model, b->point, a->point, &before, error);
@@ -256,10 +261,11 @@ static spad_status check_parity(spad__order *o, int32_t object, int32_t number, 
     spad_finding finding;
     if (!before) {
         o->open = true;
-        spad__find(&finding, SPAD_FINDING_STALE_PARITY,
-                   "%s may pass with %lld phases of %s complete, which have the same parity as the "
-                   "%lld it is for; the parity changes once a lap, and each lap waits for it",
-                   text.event, (long long)(a->phase - 2), text.object, (long long)a->phase);
+        spad__find(
+            &finding, SPAD_FINDING_STALE_PARITY,
+            "%s may pass too early: it is for phase %lld of %s, and before phase %lld is over the "
+            "parity is the same; wait for each phase, and change the parity with it",
+            text.event, (long long)a->phase, text.object, (long long)(a->phase - 1));
         return find_at(o, &finding, a, NULL, error);
     }
     if (next < 0) return SPAD_OK;
@@ -286,7 +292,9 @@ static spad_status check_life(spad__order *o, int32_t object, spad_error *error)
         if (a->kind == SPAD__ACTION_INIT) begin = i;
         if (begin < 0 || begin == i) continue;
         const spad__action *init = action_at(o, object, begin);
-        spad_status status = spad__causes_before(&o->model, init->point, a->point, &before, error);
+        const int32_t previous = o->net.points.items[a->point].previous;
+        const int32_t reached = a->kind == SPAD__ACTION_PARITY ? previous : a->point;
+        spad_status status = spad__causes_before(&o->model, init->point, reached, &before, error);
         if (status == SPAD_OK && !before) {
             const about text = describe(o, a);
             o->open = true;
@@ -312,11 +320,8 @@ static spad_status check_life(spad__order *o, int32_t object, spad_error *error)
 
 /* ---- takes -------------------------------------------------------------------------- */
 
-static spad_status check_behind(spad__order *o, const spad__action *a, const spad__action *b,
-                                spad_error *error) {
-    bool before;
-    const spad_status status = spad__causes_before(&o->model, a->point, b->point, &before, error);
-    if (status != SPAD_OK || before) return status;
+static spad_status find_takers(spad__order *o, const spad__action *a, const spad__action *b,
+                               spad_error *error) {
     o->open = true;
     const about text = describe(o, b);
     spad_finding finding;
@@ -326,24 +331,60 @@ static spad_status check_behind(spad__order *o, const spad__action *a, const spa
     return find_at(o, &finding, b, a, error);
 }
 
+/* The most that a counter can have while a take is held back. */
+static spad_status sum_without(spad__order *o, const spad__action *take, int64_t *sum,
+                               spad_error *error) {
+    const int32_t object = take->object;
+    *sum = o->events.objects.items[object].count - (take->phase - take->amount);
+    for (int32_t i = 0; i < action_count(o, object); i++) {
+        const spad__action *a = action_at(o, object, i);
+        if (a->kind != SPAD__ACTION_SIGNAL) continue;
+        bool behind;
+        const spad_status status =
+            spad__causes_before(&o->model, take->point, a->point, &behind, error);
+        if (status != SPAD_OK) return status;
+        if (!behind && !spad__add(*sum, a->amount, sum)) *sum = INT64_MAX;
+    }
+    return SPAD_OK;
+}
+
+/* May a take or wait pass before a take that is in front of it? It would have to be reached,
+ * and find enough. */
+static spad_status check_early(spad__order *o, int32_t object, int32_t number, spad_error *error) {
+    const spad__action *b = action_at(o, object, number);
+    const int32_t reached = o->net.points.items[b->point].previous;
+    for (int32_t i = number - 1; i >= 0; i--) {
+        const spad__action *a = action_at(o, object, i);
+        if (a->kind != SPAD__ACTION_TAKE) continue;
+        bool before;
+        int64_t sum = 0;
+        spad_status status = spad__causes_before(&o->model, a->point, reached, &before, error);
+        if (status != SPAD_OK || before) return status; /* older takes are further away */
+        status = sum_without(o, a, &sum, error);
+        if (status != SPAD_OK) return status;
+        if (sum >= b->amount) return find_takers(o, a, b, error);
+    }
+    return SPAD_OK;
+}
+
 /* Takes one behind another, and waits in their places between them. */
 static spad_status check_takes(spad__order *o, int32_t object, spad_error *error) {
-    const spad__action *last = NULL;
-    int32_t behind = 0; /* first action behind it */
+    int32_t behind = 0; /* first action behind the last take */
     for (int32_t i = 0; i < action_count(o, object); i++) {
         const spad__action *a = action_at(o, object, i);
         const bool takes = a->kind == SPAD__ACTION_TAKE;
         if (!takes && a->kind != SPAD__ACTION_WAIT) continue;
-        spad_status status = last != NULL ? check_behind(o, last, a, error) : SPAD_OK;
+        spad_status status = check_early(o, object, i, error);
         for (int32_t j = behind; takes && j < i && status == SPAD_OK; j++) {
             const spad__action *b = action_at(o, object, j);
-            if (b->kind == SPAD__ACTION_WAIT) status = check_behind(o, b, a, error);
+            bool before = true;
+            if (b->kind == SPAD__ACTION_WAIT) {
+                status = spad__causes_before(&o->model, b->point, a->point, &before, error);
+            }
+            if (status == SPAD_OK && !before) status = find_takers(o, b, a, error);
         }
         if (status != SPAD_OK) return status;
-        if (takes) {
-            last = a;
-            behind = i + 1;
-        }
+        if (takes) behind = i + 1;
     }
     return SPAD_OK;
 }

@@ -149,6 +149,11 @@ static void note_same_agent(const spad__order *o, spad_finding *finding, const s
                         "nothing orders them: signal a counter on %s behind the first, and take it "
                         "on %s before the second",
                         unit_name(o, a), unit_name(o, b));
+    } else if (a->unit >= 0 && !waited) {
+        spad__find_note(finding,
+                        "nothing orders them: arrive or signal on %s behind the first, and wait "
+                        "for that before the second",
+                        unit_name(o, a));
     } else {
         char end[SPAD__PHRASE_MAX];
         describe_end(o, a, end, sizeof end);

@@ -1,0 +1,617 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The order check: every finding with its message, the classic mistakes in the kernels that
+ * we ship, those kernels themselves, the schedule, and what happens without memory.
+ * tests/property/test_order_model.c compares it with all interleavings.
+ */
+#include "support/support.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/order.h"
+#include "spad/check.h"
+
+enum { TEXT_MAX = 1 << 16 };
+
+static char *read_text(const char *name) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", SPAD_SOURCE_DIR, name);
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) print_error("cannot open %s\n", path);
+    assert_non_null(file);
+    char *text = calloc(1, TEXT_MAX);
+    assert_non_null(text);
+    assert_true(fread(text, 1, TEXT_MAX - 1, file) < TEXT_MAX - 1);
+    fclose(file);
+    return text;
+}
+
+/* ---- helpers ----------------------------------------------------------------------------- */
+
+static spad_kernel *parse_with(const char *text, const spad_kernel_options *options) {
+    spad_kernel *kernel;
+    spad_error error;
+    const spad_status status =
+        spad_kernel_parse(&kernel, text, strlen(text), "k.spad", options, NULL, &error);
+    if (status != SPAD_OK) print_error("line %d: %s\n", error.line, error.message);
+    assert_int_equal(status, SPAD_OK);
+    return kernel;
+}
+
+static spad_check *check_with(const char *text, const spad_check_options *options) {
+    spad_kernel *kernel = parse_with(text, NULL);
+    spad_check *check;
+    spad_error error;
+    assert_ok(spad_check_kernel(&check, kernel, options, &error), &error);
+    spad_kernel_destroy(kernel);
+    return check;
+}
+
+static spad_check *check_text(const char *text) {
+    return check_with(text, NULL);
+}
+
+static bool is_order(spad_finding_code code) {
+    return code >= SPAD_FINDING_RACE && code <= SPAD_FINDING_FREE_IN_USE;
+}
+
+static const spad_finding *find(const spad_check *check, spad_finding_code code) {
+    for (size_t i = 0; i < spad_check_finding_count(check); i++) {
+        const spad_finding *finding = spad_check_get_finding(check, i);
+        if (finding->code == code) return finding;
+    }
+    return NULL;
+}
+
+static void print_findings(const spad_check *check) {
+    for (size_t i = 0; i < spad_check_finding_count(check); i++) {
+        const spad_finding *f = spad_check_get_finding(check, i);
+        print_error("%d: %s: %s\n", f->line, spad_finding_name(f->code), f->message);
+    }
+}
+
+static void assert_no_order_finding(const spad_check *check, const char *name) {
+    bool clean = true;
+    for (size_t i = 0; i < spad_check_finding_count(check); i++) {
+        clean = clean && !is_order(spad_check_get_finding(check, i)->code);
+    }
+    if (!clean) print_error("%s:\n", name);
+    if (!clean) print_findings(check);
+    assert_true(clean);
+}
+
+static void assert_clean(const char *text) {
+    spad_check *check = check_text(text);
+    assert_no_order_finding(check, text);
+    spad_check_destroy(check);
+}
+
+/* The first finding of a code has that message, and its notes begin with these. */
+static void assert_finds(const char *text, spad_finding_code code, const char *message,
+                         const char *note, const char *second) {
+    spad_check *check = check_text(text);
+    const spad_finding *finding = find(check, code);
+    if (finding == NULL) print_findings(check);
+    assert_non_null(finding);
+    assert_string_equal(finding->message, message);
+    assert_true(finding->line > 0);
+    if (note != NULL) {
+        assert_true(finding->note_count >= 1);
+        assert_string_equal(finding->notes[0].message, note);
+        assert_true(finding->notes[0].line > 0);
+    }
+    if (second != NULL) {
+        assert_true(finding->note_count >= 2);
+        assert_string_equal(finding->notes[1].message, second);
+    }
+    spad_check_destroy(check);
+}
+
+/* ---- the files --------------------------------------------------------------------------- */
+
+static void test_shipped_kernels_are_clean(void **unused) {
+    (void)unused;
+    char path[512];
+    snprintf(path, sizeof path, "%s/examples/kernels", SPAD_SOURCE_DIR);
+    DIR *folder = opendir(path);
+    assert_non_null(folder);
+    int checked = 0;
+    for (const struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
+        if (strstr(entry->d_name, ".spad") == NULL) continue;
+        snprintf(path, sizeof path, "examples/kernels/%s", entry->d_name);
+        char *text = read_text(path);
+        spad_check *check = check_text(text);
+        assert_no_order_finding(check, path);
+        spad_check_destroy(check);
+        free(text);
+        checked++;
+    }
+    closedir(folder);
+    assert_true(checked >= 24);
+}
+
+/* Other sizes of the same kernels: laps, tails, fewer steps than slots. */
+static void test_shipped_kernels_in_other_sizes(void **unused) {
+    (void)unused;
+    static const struct {
+        const char *name;
+        spad_define defines[2];
+    } cases[] = {
+        {"07_gemm_sm80", {{"S", 2}, {"KT", 9}}},
+        {"07_gemm_sm80", {{"S", 4}, {"KT", 2}}},
+        {"08_gemm_sm90", {{"S", 2}, {"KT", 5}}},
+        {"08_gemm_sm90", {{"S", 3}, {"KT", 17}}},
+        {"08_gemm_sm90", {{"S", 4}, {"KT", 1}}},
+        {"09_flash_attention_3", {{"T", 3}, {"N", 4}}},
+        {"10_gemm_sm100", {{"TILES", 5}, {"KB", 3}}},
+        {"11_add_flags", {{"STEPS", 9}, {"ROWS", 16}}},
+        {"11_add_queues", {{"TILES", 7}, {"DEPTH", 3}}},
+        {"12_gemm_cube", {{"KB", 3}, {"R", 2}}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char path[128];
+        snprintf(path, sizeof path, "examples/kernels/%s.spad", cases[i].name);
+        char *text = read_text(path);
+        const spad_kernel_options options = {.defines = cases[i].defines, .define_count = 2};
+        spad_kernel *kernel = parse_with(text, &options);
+        spad_check *check;
+        spad_error error;
+        assert_ok(spad_check_kernel(&check, kernel, NULL, &error), &error);
+        assert_no_order_finding(check, path);
+        spad_check_destroy(check);
+        spad_kernel_destroy(kernel);
+        free(text);
+    }
+}
+
+/* Every wrong file of this part gives the codes that its comment names, and no other. */
+static void test_wrong_kernels(void **unused) {
+    (void)unused;
+    static const char *const names[] = {
+        "40_race",          "41_missing_fence", "42_deadlock",      "43_stale_parity",
+        "44_lapped_wait",   "45_mixed_phases",  "46_late_expect",   "47_unwatched_phase",
+        "48_mbarrier_life", "49_mixed_barrier", "50_barrier_count", "51_several_takers",
+        "52_leftover",      "53_unfinished",    "54_free_in_use"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char path[128];
+        snprintf(path, sizeof path, "examples/kernels/wrong/%s.spad", names[i]);
+        char *text = read_text(path);
+        const char *gives = strstr(text, "# gives:");
+        assert_non_null(gives);
+        const size_t length = strcspn(gives, "\n");
+        char line[256] = "";
+        memcpy(line, gives, length);
+        strcat(line, " ");
+        spad_check *check = check_text(text);
+        size_t found = 0;
+        for (size_t f = 0; f < spad_check_finding_count(check); f++) {
+            const spad_finding *finding = spad_check_get_finding(check, f);
+            if (!is_order(finding->code)) continue;
+            char word[64];
+            snprintf(word, sizeof word, " %s ", spad_finding_name(finding->code));
+            if (strstr(line, word) == NULL) print_error("%s: %s\n", path, finding->message);
+            assert_non_null(strstr(line, word));
+            found++;
+        }
+        size_t named = 0;
+        for (const char *at = strstr(line, "SPAD-"); at != NULL; at = strstr(at + 1, "SPAD-")) {
+            named++;
+        }
+        if (found < named) print_error("%s\n", path);
+        assert_true(found >= named);
+        spad_check_destroy(check);
+        free(text);
+    }
+}
+
+/* ---- classic mistakes -------------------------------------------------------------------- */
+
+/* The text with one piece replaced everywhere; freed by the caller. */
+static char *change(char *text, const char *from, const char *to) {
+    char *changed = calloc(1, TEXT_MAX);
+    assert_non_null(changed);
+    size_t used = 0;
+    int times = 0;
+    for (const char *at = text; *at != '\0';) {
+        if (strncmp(at, from, strlen(from)) == 0) {
+            used += (size_t)snprintf(changed + used, TEXT_MAX - used, "%s", to);
+            at += strlen(from);
+            times++;
+        } else {
+            changed[used++] = *at++;
+        }
+    }
+    if (times == 0) print_error("nothing like '%s'\n", from);
+    assert_true(times > 0);
+    free(text);
+    return changed;
+}
+
+static void test_classic_mistakes(void **unused) {
+    (void)unused;
+    static const struct {
+        const char *file;
+        const char *from;
+        const char *to;
+        spad_finding_code code;
+    } cases[] = {
+        /* commit groups: one pending too many; no barrier before others read; none before a refill
+         */
+        {"07_gemm_sm80", "wait loads pending S - 2", "wait loads pending S - 1", SPAD_FINDING_RACE},
+        {"07_gemm_sm80", "    wait loads pending S - 2\n    sync cta by 64\n    for",
+         "    wait loads pending S - 2\n    for", SPAD_FINDING_RACE},
+        {"07_gemm_sm80", "        sync cta by 64\n    }", "    }", SPAD_FINDING_RACE},
+        {"09_flash_attention_2", "        wait loads pending 0\n        sync cta by 64\n        if",
+         "        wait loads pending 0\n        if", SPAD_FINDING_RACE},
+        /* full and empty */
+        {"08_gemm_sm90", "        wait empty[k % S] parity (k / S + 1) % 2\n", "",
+         SPAD_FINDING_MIXED_PHASES},
+        {"08_gemm_sm90", "(k / S + 1) % 2", "k / S % 2", SPAD_FINDING_DEADLOCK},
+        {"08_gemm_sm90", "parity k / S % 2", "parity k % 2", SPAD_FINDING_DEADLOCK},
+        {"08_gemm_sm90", "pending 1", "pending 2", SPAD_FINDING_RACE},
+        {"08_gemm_sm90", "mbarrier empty[S] count 1", "mbarrier empty[S] count 2",
+         SPAD_FINDING_DEADLOCK},
+        {"08_gemm_sm90", "expect 32768", "expect 65536", SPAD_FINDING_DEADLOCK},
+        {"08_gemm_sm90", "expect 32768", "expect 16384", SPAD_FINDING_MIXED_PHASES},
+        {"08_gemm_sm90", "\nfence\n", "\n", SPAD_FINDING_MISSING_FENCE},
+        {"08_gemm_sm90", "    wait mmas pending 0\n", "", SPAD_FINDING_RACE},
+        /* the store of O must have left before V is loaded; its bytes need a fence */
+        {"09_flash_attention_3", "            if n == 0 { wait o_done parity (t + 1) % 2 }\n", "",
+         SPAD_FINDING_RACE},
+        {"09_flash_attention_3", "        fence\n", "", SPAD_FINDING_MISSING_FENCE},
+        {"09_flash_attention_3", "        wait stores pending 0 reads\n", "", SPAD_FINDING_RACE},
+        {"09_flash_attention_3", "        sync consumers by 128 # nobody reads V any more\n", "",
+         SPAD_FINDING_RACE},
+        /* released when issued, not when done */
+        {"10_attention_sm100", "arrive kv_free[2 * n % 3] on mma", "arrive kv_free[2 * n % 3]",
+         SPAD_FINDING_RACE},
+        {"10_attention_sm100", "arrive s_full[g] on mma", "arrive s_full[g]", SPAD_FINDING_RACE},
+        {"10_gemm_sm100", "arrive acc_full[i % 2] on mma", "arrive acc_full[i % 2]",
+         SPAD_FINDING_RACE},
+        {"10_gemm_sm100", "            wait stores pending 0 reads\n", "", SPAD_FINDING_RACE},
+        /* flags: one missing, one too many, the wrong pipe, a literal that fits one size */
+        {"11_add_flags", "    take loaded[m % 2] on vector\n", "", SPAD_FINDING_RACE},
+        {"11_add_flags", "        take stored[(m + 1) % 2] on mte2\n", "", SPAD_FINDING_RACE},
+        {"11_add_flags", "for s in 0..2 { signal stored[s] on mte3 }", "", SPAD_FINDING_DEADLOCK},
+        {"11_add_flags", "for s in 0..2 { take stored[s] on mte2 }", "", SPAD_FINDING_LEFTOVER},
+        {"11_add_flags", "signal loaded[0] on mte2", "signal loaded[0] on mte3", SPAD_FINDING_RACE},
+        {"11_add_queues", "counter in_free = DEPTH", "counter in_free = DEPTH + 1",
+         SPAD_FINDING_RACE},
+        {"12_gemm_cube", "if kk == R - 1", "if kk == 2", SPAD_FINDING_RACE},
+        {"12_gemm_cube", "if kk == R - 1", "if kk == R", SPAD_FINDING_DEADLOCK},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char path[128];
+        snprintf(path, sizeof path, "examples/kernels/%s.spad", cases[i].file);
+        char *text = change(read_text(path), cases[i].from, cases[i].to);
+        spad_check *check = check_text(text);
+        if (find(check, cases[i].code) == NULL) {
+            print_error("%s, '%s': no %s\n", path, cases[i].from, spad_finding_name(cases[i].code));
+            print_findings(check);
+        }
+        assert_non_null(find(check, cases[i].code));
+        spad_check_destroy(check);
+        free(text);
+    }
+}
+
+/* ---- messages ---------------------------------------------------------------------------- */
+
+#define RING                            \
+    "kernel k on sm_90\n"               \
+    "unit tma on copy free\n"           \
+    "group g\n"                         \
+    "counter c\n"                       \
+    "barrier b count 2\n"               \
+    "mbarrier m count 1\n"              \
+    "tensor a : global u8 (64) input\n" \
+    "tensor x : shared u8 [4] (64) ring 2\n"
+
+static void test_race_messages(void **unused) {
+    (void)unused;
+    assert_finds(RING "agent p { for k in 0..2 { tma load reads a writes x[2 * k] in g; commit g; "
+                      "wait g pending 0; if k == 0 { arrive b } } }\n"
+                      "agent q { sync b; simt use reads x[0] }\n",
+                 SPAD_FINDING_RACE,
+                 "load of iteration k = 1 (p) may overwrite bytes 0..63 of x slot 0 while use (q) "
+                 "still reads them",
+                 "use (q) reads them here",
+                 "nothing orders them: let p wait for something before it, and let q arrive or "
+                 "signal there behind it");
+    assert_finds(RING "tma load reads a writes x[0] in g\ncommit g\nwait g pending 1\n"
+                      "simt use reads x[0](0..32)\nwait g pending 0\n",
+                 SPAD_FINDING_RACE,
+                 "use may read bytes 0..31 of x slot 0 before load has written them",
+                 "load writes them here",
+                 "nothing orders them: the second must come behind a `wait g pending` that covers "
+                 "it");
+    assert_finds(RING "tma load reads a writes x[0]\ntma load reads a writes x[2]\ndrain all\n",
+                 SPAD_FINDING_RACE,
+                 "load may write bytes 0..63 of x slot 0 while load still writes them",
+                 "load writes them here", "nothing orders them: `drain tma` between them would");
+    assert_finds(RING "tma load reads a writes x[0] signals c\nsimt use reads x[0]\n"
+                      "wait c >= 1\n",
+                 SPAD_FINDING_RACE,
+                 "use may read bytes 0..63 of x slot 0 before load has written them", NULL,
+                 "nothing orders them: the second must come behind a wait for what it delivers, "
+                 "arrives at or signals");
+    assert_finds(RING "tma load reads a writes x[0]\nsimt use reads x[0]\ndrain all\n",
+                 SPAD_FINDING_RACE,
+                 "use may read bytes 0..63 of x slot 0 before load has written them", NULL,
+                 "nothing orders them: arrive or signal on tma behind the first, and wait for that "
+                 "before the second");
+    assert_finds(RING "agent p { simt fill writes x[0]; signal c relaxed }\n"
+                      "agent q { wait c >= 1; simt use reads x[0] }\n",
+                 SPAD_FINDING_RACE,
+                 "use (q) may read bytes 0..63 of x slot 0 before fill (p) has written them",
+                 "fill (p) writes them here",
+                 "they run one behind the other, but a relaxed statement is all that orders them, "
+                 "and it orders no memory");
+}
+
+static void test_other_messages(void **unused) {
+    (void)unused;
+    assert_finds(RING "alloc x\ntma load reads a writes x[0] in g\ncommit g\nfree x\n"
+                      "wait g pending 0\n",
+                 SPAD_FINDING_FREE_IN_USE,
+                 "free x may come while load still uses bytes 0..63 of x "
+                 "slot 0",
+                 "load writes them here", NULL);
+    assert_finds(RING "agent p { wait c >= 2 }\nagent q { signal c }\n", SPAD_FINDING_DEADLOCK,
+                 "wait c (p) never ends: c has 1, and 2 is needed", NULL, NULL);
+    assert_finds(RING "agent p { sync b }\nagent q { signal c }\n", SPAD_FINDING_DEADLOCK,
+                 "sync b (p) never ends: b has 1 of 2 contributions", NULL, NULL);
+    assert_finds(RING "init m\narrive m expect 64\nwait m parity 0\n", SPAD_FINDING_DEADLOCK,
+                 "wait m never ends: m is in phase 1, which lacks 0 of 1 arrivals and 64 bytes",
+                 NULL, NULL);
+    assert_finds(RING "arrive m\n", SPAD_FINDING_MBARRIER_LIFE,
+                 "arrive m finds m not initialised; put its init in front, and order the two", NULL,
+                 NULL);
+    assert_finds(RING "init m\ninit m\n", SPAD_FINDING_MBARRIER_LIFE,
+                 "init m finds m in use; invalidate it before it is initialised again", NULL, NULL);
+    assert_finds(RING "init m\narrive m drop\n", SPAD_FINDING_MBARRIER_LIFE,
+                 "arrive m leaves nobody who arrives at m", NULL, NULL);
+    assert_finds(RING "init m\nagent p { arrive m }\nagent q { invalidate m }\n",
+                 SPAD_FINDING_MBARRIER_LIFE, "arrive m (p) may come when m is invalidated already",
+                 "invalidate m (q)", NULL);
+    assert_finds(RING "agent p { arrive b; arrive b }\n", SPAD_FINDING_BARRIER_COUNT,
+                 "arrive b (p) enters b a second time before it is complete", NULL, NULL);
+    assert_finds(RING "agent p { sync b by 3 }\n", SPAD_FINDING_BARRIER_COUNT,
+                 "sync b (p) brings more to b than its count of 2", NULL, NULL);
+    assert_finds(RING "init m\narrive m by 2 expect 4\n", SPAD_FINDING_MIXED_PHASES,
+                 "arrive m brings more to m than its count of 1", NULL, NULL);
+    assert_finds(RING "agent p { arrive b }\n", SPAD_FINDING_LEFTOVER,
+                 "b ends with 1 of 2 contributions to a round that nobody completes", NULL, NULL);
+    assert_finds(RING "init m\nexpect m by 8\n", SPAD_FINDING_LEFTOVER,
+                 "m ends with a phase that lacks 1 of 1 arrivals and 8 bytes", NULL, NULL);
+    assert_finds(
+        RING "signal c by 2\ntake c\n", SPAD_FINDING_LEFTOVER,
+        "c ends at 1 and started at 0; every signal needs a take, or the next kernel finds "
+        "what is left",
+        NULL, NULL);
+    assert_finds(RING "tma load reads a writes x[0] in g\n", SPAD_FINDING_UNFINISHED,
+                 "nothing waits until load is done with x; the kernel may end before it", NULL,
+                 NULL);
+}
+
+/* A generic read before an async write is a warning: many kernels do without the fence. */
+static void test_fence_of_a_read_is_a_warning(void **unused) {
+    (void)unused;
+    static const char text[] =
+        "kernel k on sm_90\nunit tma on copy free proxy\ngroup g\n"
+        "tensor a : global u8 (64) input\ntensor x : shared u8 (64) input\n"
+        "simt use reads x\ntma load reads a writes x in g\ncommit g\nwait g pending 0\n";
+    spad_check *check = check_text(text);
+    const spad_finding *finding = find(check, SPAD_FINDING_MISSING_FENCE);
+    assert_non_null(finding);
+    assert_int_equal(finding->severity, SPAD_SEVERITY_WARNING);
+    assert_string_equal(finding->message,
+                        "load goes through the async proxy to bytes 0..63 of x, and no fence comes "
+                        "between it and use, which does not");
+    spad_check_destroy(check);
+}
+
+/* ---- what is right ----------------------------------------------------------------------- */
+
+static void test_orders_that_are_enough(void **unused) {
+    (void)unused;
+    /* all of several signals are needed, whoever sends them: the pigeonhole */
+    assert_clean(RING
+                 "tma one reads a writes x[0] signals c\ntma two reads a writes x[1] signals c\n"
+                 "wait c >= 2\nsimt use reads x[0], x[1]\n");
+    /* reads are over earlier than writes */
+    assert_clean(RING "tma copy reads x[0] writes x[1] in g\ncommit g\nwait g pending 0 reads\n"
+                      "simt fill writes x[0]\nwait g pending 0\nsimt use reads x[1]\n");
+    /* a phase is complete at its last arrival */
+    assert_clean(RING "init m\nagent p { simt fill writes x[0]; arrive m }\n"
+                      "agent q { wait m parity 0; simt use reads x[0] }\ninvalidate m\n");
+    /* another life starts at phase 1 */
+    assert_clean(RING "init m\narrive m\nwait m parity 0\ninvalidate m\n"
+                      "init m\narrive m\nwait m parity 0\n");
+    /* fork and join */
+    assert_clean(RING "simt fill writes x[0]\nagent p { simt use reads x[0] }\n"
+                      "agent q { simt use reads x[0] }\nsimt fill writes x[0]\n");
+    /* parts that do not touch, and rows of a tile that lie between those of another */
+    assert_clean(
+        "kernel k on sm_90\ntensor x : shared u8 (8, 16)\n"
+        "agent p { simt left writes x(.., 0..8) }\nagent q { simt right writes x(.., 8..16) }\n");
+    /* drains and serial units */
+    assert_clean(RING "tma load reads a writes x[0]\ndrain tma\ntma load reads a writes x[2]\n"
+                      "drain all\nsimt use reads x[2]\n");
+    /* a drop takes part in no later phase */
+    assert_clean("kernel k on sm_90\nmbarrier m count 2\nbarrier b count 2\n"
+                 "tensor x : shared u8 (64)\ninit m\n"
+                 "agent p { arrive m drop; sync b }\n"
+                 "agent q { arrive m; sync b; wait m parity 0; simt fill writes x; arrive m; "
+                 "wait m parity 1 }\n");
+}
+
+static void test_parts_that_touch(void **unused) {
+    (void)unused;
+    assert_finds(
+        "kernel k on sm_90\ntensor x : shared u8 (8, 16)\n"
+        "agent p { simt left writes x(.., 0..9) }\nagent q { simt right writes x(.., 8..16) }\n",
+        SPAD_FINDING_RACE, "right (q) may write bytes 8..120 of x while left (p) still writes them",
+        NULL, NULL);
+    assert_finds("kernel k on trn2\ntensor x : sbuf u8 (128, 16)\n"
+                 "agent p { vector top writes x(0..64, ..) }\n"
+                 "agent q { scalar low writes x(63..128, ..) }\n",
+                 SPAD_FINDING_RACE,
+                 "low (q) may write bytes 0..15 of x while top (p) still writes them", NULL, NULL);
+    assert_clean("kernel k on trn2\ntensor x : sbuf u8 (128, 16)\n"
+                 "agent p { vector top writes x(0..64, ..) }\n"
+                 "agent q { scalar low writes x(64..128, ..) }\n");
+}
+
+/* Placed tensors share the space. */
+static bool place_all(void *ctx, int64_t tensor, int64_t slot, spad_rect *rect) {
+    (void)ctx;
+    (void)slot;
+    rect->lane = 0;
+    rect->byte = tensor == 1 ? 32 : 0;
+    return true;
+}
+
+static void test_placed_bytes(void **unused) {
+    (void)unused;
+    static const char text[] = "kernel k on sm_90\nbarrier b count 2\n"
+                               "tensor x : shared u8 (64)\ntensor y : shared u8 (64)\n"
+                               "agent p { simt one writes x }\nagent q { simt two writes y }\n";
+    assert_clean(text);
+    const spad_check_options options = {.place = place_all};
+    spad_check *check = check_with(text, &options);
+    const spad_finding *finding = find(check, SPAD_FINDING_RACE);
+    assert_non_null(finding);
+    assert_string_equal(
+        finding->message,
+        "two (q) may write bytes 32..63 of y tile 0 while one (p) still writes them");
+    spad_check_destroy(check);
+}
+
+static void test_implicit_kernels_have_no_order(void **unused) {
+    (void)unused;
+    assert_clean("kernel k on trn2\ntensor x : sbuf u8 (128, 16)\n"
+                 "vector one writes x\nscalar two writes x\n");
+}
+
+/* ---- limits ------------------------------------------------------------------------------ */
+
+static void test_limits(void **unused) {
+    (void)unused;
+    const spad_check_options few = {.event_limit = 10};
+    spad_check *check = check_with("kernel k on sm_90\nparam N = 100\ncounter c\n"
+                                   "for i in 0..N { signal c }\n",
+                                   &few);
+    assert_int_equal(spad_check_verdict(check), SPAD_VERDICT_UNKNOWN);
+    assert_string_equal(spad_check_reason(check),
+                        "there are more events than the limit; define a smaller parameter");
+    spad_check_destroy(check);
+    check = check_text("kernel k on sm_90\ncounter c[2000000]\nsignal c[0]\n");
+    assert_string_equal(
+        spad_check_reason(check),
+        "there are more than 1000000 synchronisation objects; define a smaller parameter");
+    spad_check_destroy(check);
+    /* sums that do not fit */
+    check = check_text("kernel k on sm_90\ncounter c\nfor i in 0..4 { signal c by "
+                       "9223372036854775807 }\nwait c >= 9223372036854775807\n");
+    assert_no_order_finding(check, "large");
+    spad_check_destroy(check);
+}
+
+/* ---- the schedule ------------------------------------------------------------------------ */
+
+static void test_schedule(void **unused) {
+    (void)unused;
+    spad_kernel *kernel = parse_with(RING "agent p { wait c >= 1; simt late reads x[0] }\n"
+                                          "agent q { tma early writes x[0] signals c }\n",
+                                     NULL);
+    spad_check check = {.host = spad__host_or_default(NULL)};
+    const spad_check_options options = {.event_limit = 100};
+    spad__run run = {.kernel = kernel, .options = &options, .check = &check};
+    spad__schedule schedule;
+    spad_error error;
+    assert_ok(spad__order_schedule(&schedule, &run, &error), &error);
+    assert_null(schedule.events.gap);
+    assert_false(schedule.stuck);
+    const char *order[2] = {NULL, NULL};
+    size_t count = 0;
+    for (size_t i = 0; i < schedule.starts.count; i++) {
+        const spad__event *event = &schedule.events.items.items[schedule.starts.items[i]];
+        if (event->kind != SPAD_WALK_OPERATION) continue;
+        assert_true(count < 2);
+        order[count++] = spad_kernel_get_statement(kernel, (size_t)event->statement)->name;
+    }
+    assert_int_equal(count, 2);
+    assert_string_equal(order[0], "early");
+    assert_string_equal(order[1], "late");
+    assert_int_equal(schedule.starts.count, schedule.events.items.count);
+    spad__schedule_free(&schedule);
+    spad_kernel_destroy(kernel);
+}
+
+/* ---- memory ------------------------------------------------------------------------------ */
+
+static spad_status check_scenario(const spad_host *host, void *payload) {
+    const spad_kernel *kernel = payload;
+    const spad_check_options options = {.host = host};
+    spad_check *check;
+    const spad_status status = spad_check_kernel(&check, kernel, &options, NULL);
+    spad_check_destroy(check);
+    return status;
+}
+
+static spad_status schedule_scenario(const spad_host *host, void *payload) {
+    spad_check check = {.host = *host};
+    const spad_check_options options = {.event_limit = 1000, .host = host};
+    spad__run run = {.kernel = payload, .options = &options, .check = &check};
+    spad__schedule schedule;
+    const spad_status status = spad__order_schedule(&schedule, &run, NULL);
+    spad__schedule_free(&schedule);
+    return status;
+}
+
+static void test_without_memory(void **unused) {
+    (void)unused;
+    static const char *const files[] = {"07_gemm_sm80", "08_gemm_sm90", "11_add_flags",
+                                        "wrong/40_race", "wrong/54_free_in_use"};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        char path[128];
+        snprintf(path, sizeof path, "examples/kernels/%s.spad", files[i]);
+        char *text = read_text(path);
+        spad_kernel *kernel = parse_with(text, NULL);
+        test_fail_each_allocation(check_scenario, kernel);
+        test_fail_each_allocation(schedule_scenario, kernel);
+        spad_kernel_destroy(kernel);
+        free(text);
+    }
+    spad_kernel *kernel =
+        parse_with(RING "agent p { simt fill writes x[0]; signal c relaxed }\n"
+                        "agent q { tma load reads a writes x[1] signals c; wait c >= 2; "
+                        "simt use reads x[0], x[1](0..8) }\n",
+                   NULL);
+    test_fail_each_allocation(check_scenario, kernel);
+    spad_kernel_destroy(kernel);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shipped_kernels_are_clean),
+        cmocka_unit_test(test_shipped_kernels_in_other_sizes),
+        cmocka_unit_test(test_wrong_kernels),
+        cmocka_unit_test(test_classic_mistakes),
+        cmocka_unit_test(test_race_messages),
+        cmocka_unit_test(test_other_messages),
+        cmocka_unit_test(test_fence_of_a_read_is_a_warning),
+        cmocka_unit_test(test_orders_that_are_enough),
+        cmocka_unit_test(test_parts_that_touch),
+        cmocka_unit_test(test_placed_bytes),
+        cmocka_unit_test(test_implicit_kernels_have_no_order),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_schedule),
+        cmocka_unit_test(test_without_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "spad/check.h"
 #include "spad/kernel.h"
 #include "support/executor.h"
@@ -53,8 +54,28 @@ static bool is_rule(spad_finding_code code) {
     return (int)code < 20 || code == SPAD_FINDING_ALLOCATION_ORDER;
 }
 
-static verdict check(const spad_kernel *kernel) {
-    const spad_check_options options = {.one_shape = true, .no_advice = true};
+/* A planner that does not care: slots lie in each other's way. Every second kernel has it. */
+typedef struct planner {
+    const spad_kernel *kernel;
+    uint64_t seed;
+} planner;
+
+static bool place(void *ctx, int64_t tensor, int64_t slot, spad_rect *rect) {
+    const planner *p = ctx;
+    const spad_kernel_tensor *t = spad_kernel_get_tensor(p->kernel, (size_t)tensor);
+    const spad_space *space = &spad_kernel_target(p->kernel)->spaces[t->space];
+    if (space->off_chip) return false;
+    spad__random random = {p->seed + (uint64_t)tensor * 97 + (uint64_t)slot};
+    const int64_t spread = p->seed % 3 == 0 ? 4 : 64;
+    rect->lane = 0;
+    const int64_t room = (space->bytes - space->reserved) / t->tile_bytes;
+    rect->byte = spad__random_in(&random, 0, spread) * 4 % room * t->tile_bytes;
+    return true;
+}
+
+static verdict check(const spad_kernel *kernel, planner *plan) {
+    const spad_check_options options = {
+        .one_shape = true, .no_advice = true, .place = plan != NULL ? place : NULL, .ctx = plan};
     spad_check *result;
     spad_error error;
     verdict v = {0};
@@ -94,8 +115,11 @@ static void compare(uint64_t seed, tally *tallies, long *shown) {
         t->refused++;
         return;
     }
-    const executor_options options = {.states_max = 20000};
-    const verdict v = check(kernel);
+    planner plan = {kernel, seed};
+    const bool planned = seed % 2 == 0;
+    const executor_options options = {
+        .states_max = 20000, .place = planned ? place : NULL, .ctx = &plan};
+    const verdict v = check(kernel, planned ? &plan : NULL);
     const executor_result run = executor_run(kernel, &options);
     spad_kernel_destroy(kernel);
     if (v.rules || run.walk_failed || run.takers) {

@@ -57,8 +57,8 @@ const char *executor_word(unsigned wrong) {
 }
 
 static void say(executor *e, unsigned wrong, const char *format, ...) {
-    e->result.wrong |= wrong;
-    if (e->result.about[0] != '\0') return;
+    if (e->result.wrong != 0) return; /* the first wrong thing counts */
+    e->result.wrong = wrong;
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(e->result.about, sizeof e->result.about, format, arguments);

@@ -61,7 +61,7 @@ typedef struct executor_options {
 } executor_options;
 
 typedef struct executor_result {
-    unsigned wrong;     /* of all executions, up to the first wrong thing */
+    unsigned wrong;     /* the first wrong thing that was met; 0: none */
     bool decided;       /* wrong, or everything was visited */
     bool unmodelled;    /* the kernel has something that is left out here */
     bool walk_failed;   /* the kernel has no run: an index leaves its tensor and the like */
@@ -74,7 +74,7 @@ typedef struct executor_result {
 
 executor_result executor_run(const spad_kernel *kernel, const executor_options *options);
 
-/* "race", "stuck" and so on, for the lowest bit of a mask; "right" for none. */
+/* "race", "stuck" and so on; "right" for 0. */
 const char *executor_word(unsigned wrong);
 
 #endif

@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 
 #include "spad/spad.h"
 
@@ -26,17 +28,28 @@ typedef struct cli_command {
     cli_exit (*run)(const struct cli_command *command, int count, char **words);
 } cli_command;
 
+extern const cli_command cli_check;
+extern const cli_command cli_fit;
 extern const cli_command cli_plan;
+extern const cli_command cli_sim;
 extern const cli_command cli_targets;
+extern const cli_command cli_tune;
 
 /* ---- options ------------------------------------------------------------------- */
 
-/* "--name" sets *flag; "--name VALUE" or "--name=VALUE" sets *value. The table
- * ends with a row without a name. */
+/* The values of an option that may be given several times. */
+typedef struct cli_words {
+    const char *items[64];
+    size_t count;
+} cli_words;
+
+/* "--name" sets *flag; "--name VALUE" or "--name=VALUE" sets *value or adds to *words,
+ * where "-DVALUE" is fine as well. The table ends with a row without a name. */
 typedef struct cli_option {
     const char *name;
     bool *flag;
     const char **value;
+    cli_words *words;
 } cli_option;
 
 /* Takes the options out of the words and moves the others to the front; "--"
@@ -44,6 +57,12 @@ typedef struct cli_option {
  * *count words. False: return *exit. */
 bool cli_take_options(const cli_command *command, const cli_option *options, int *count,
                       char **words, cli_exit *exit);
+
+/* The value of an option as a whole number of at least `least`. False: said why not. */
+bool cli_take_number(const char *option, const char *word, int64_t least, int64_t *out);
+
+/* "0.5": seconds with up to nine decimals, as nanoseconds. False: said why not. */
+bool cli_take_seconds(const char *option, const char *word, int64_t *out);
 
 /* ---- messages ------------------------------------------------------------------- */
 
@@ -79,6 +98,54 @@ bool cli_read(cli_text *out, const char *path, cli_limit mebibytes);
 /* The name of an input in messages: "<stdin>" for "-". */
 const char *cli_input_name(const char *path);
 
+/* A file to write to, or stdout for "-". NULL: said why not. */
+FILE *cli_open_output(const char *path);
+/* Closes it. False: what was written has not arrived, and it was said. */
+bool cli_close_output(FILE *file, const char *path);
+
+/* The target a word stands for, a name or a file. *owned is set if it came from a file. */
+cli_exit cli_find_target(const spad_target **target, spad_target **owned, const char *word);
+
+/* ---- kernels --------------------------------------------------------------------- */
+
+/* What the command line says about a kernel. */
+typedef struct cli_kernel_words {
+    cli_words defines; /* N=64 */
+    cli_words rings;   /* x=3 */
+    const char *target;
+} cli_kernel_words;
+
+/* The rows of an option table that fill it in. */
+#define CLI_KERNEL_OPTIONS(kernel_words)                        \
+    {.name = "-D", .words = &(kernel_words).defines},           \
+        {.name = "--define", .words = &(kernel_words).defines}, \
+        {.name = "--ring", .words = &(kernel_words).rings}, {   \
+        .name = "--target", .value = &(kernel_words).target     \
+    }
+
+/* Their lines in a usage text. */
+#define CLI_KERNEL_USAGE                                          \
+    "  -D, --define NAME=N       another value for a parameter\n" \
+    "  --ring TENSOR=N           another depth for a ring\n"      \
+    "  --target TARGET           another chip than the kernel names; a name or a file\n"
+
+typedef struct cli_kernel {
+    const char *path;
+    cli_text text;
+    spad_target *target; /* one that came from a file */
+    spad_kernel *kernel;
+} cli_kernel;
+
+/* Reads a kernel; faults are shown on stderr. */
+cli_exit cli_read_kernel(cli_kernel *out, const char *path, const cli_kernel_words *words);
+void cli_free_kernel(cli_kernel *kernel);
+
+/* A kernel by its ending, or by its first word behind comments. */
+bool cli_is_kernel(const char *path, const cli_text *text);
+/* cli_read_kernel for a text that was read; it goes over to the kernel, also on a fault. */
+cli_exit cli_parse_kernel(cli_kernel *out, const char *path, cli_text text,
+                          const cli_kernel_words *words);
+
 /* ---- JSON ------------------------------------------------------------------------ */
 
 /* A list of documents that the library writes one by one, each indented. */
@@ -91,5 +158,10 @@ typedef struct cli_list {
 void cli_list_open(cli_list *list);
 void cli_list_next(cli_list *list); /* in front of each item */
 void cli_list_close(cli_list *list);
+
+/* The same for the members of an object. */
+void cli_object_open(cli_list *list);
+void cli_object_key(cli_list *list, const char *key); /* in front of each */
+void cli_object_close(cli_list *list);
 
 #endif

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * spad plan: offsets for the buffers of a CSV file.
+ * spad plan: offsets for the buffers of a CSV file, or the places of a kernel.
  */
-#include <errno.h>
+#define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
+#include "plan_kernel.h"
 
 typedef struct plan_words {
+    cli_kernel_words kernel;
     const char *capacity;
-    const char *target;
     const char *space;
     const char *timeout;
     const char *seed;
@@ -21,62 +23,38 @@ typedef struct plan_words {
     bool json;
     bool progress;
     bool progress_json;
+    bool line_open; /* a line of progress is to be ended */
 } plan_words;
-
-/* ---- numbers on the command line ------------------------------------------------- */
-
-static bool take_number(const char *what, const char *word, long long least, long long *out) {
-    char *end;
-    errno = 0;
-    *out = strtoll(word, &end, 10);
-    if (errno == 0 && end != word && *end == '\0' && *out >= least) return true;
-    cli_say("option '%s' needs a whole number of at least %lld, not '%s'", what, least, word);
-    return false;
-}
-
-/* Seconds with up to nine decimals, as nanoseconds. */
-static bool take_seconds(const char *word, int64_t *out) {
-    const char *p = word;
-    int64_t value = 0;
-    int decimals = -1;
-    for (; *p != '\0' && value < INT64_MAX / 100; p++) {
-        if (*p == '.' && decimals < 0) {
-            decimals = 0;
-        } else if (*p >= '0' && *p <= '9' && decimals < 9) {
-            value = value * 10 + (*p - '0');
-            decimals += decimals >= 0;
-        } else {
-            break;
-        }
-    }
-    bool fine = *p == '\0' && p != word && value > 0;
-    for (int k = decimals < 0 ? 0 : decimals; k < 9 && fine; k++) {
-        fine = value < INT64_MAX / 10;
-        if (fine) value *= 10;
-    }
-    *out = value;
-    if (!fine) cli_say("option '--timeout' needs seconds, such as 0.5, not '%s'", word);
-    return fine;
-}
 
 /* ---- progress ---------------------------------------------------------------------- */
 
+static void show_json_progress(const spad_plan_progress *p) {
+    fprintf(stderr, "{\"ns\": %lld, \"height\": ", (long long)p->nanoseconds);
+    if (p->height != SPAD_UNBOUNDED)
+        fprintf(stderr, "%lld", (long long)p->height);
+    else
+        fputs("null", stderr);
+    fprintf(stderr, ", \"bound\": %lld, \"nodes\": %lld, \"restarts\": %lld}\n",
+            (long long)p->bound, (long long)p->nodes, (long long)p->restarts);
+}
+
+/* On a terminal one line that is written over, elsewhere a line each time. */
 static int show_progress(void *context, const spad_plan_progress *p) {
-    const plan_words *words = context;
-    const bool found = p->height != SPAD_UNBOUNDED;
+    plan_words *words = context;
     if (words->progress_json) {
-        fprintf(stderr, "{\"ns\": %lld, \"height\": ", (long long)p->nanoseconds);
-        if (found)
-            fprintf(stderr, "%lld", (long long)p->height);
-        else
-            fputs("null", stderr);
-        fprintf(stderr, ", \"bound\": %lld, \"nodes\": %lld, \"restarts\": %lld}\n",
-                (long long)p->bound, (long long)p->nodes, (long long)p->restarts);
+        show_json_progress(p);
         return 0;
     }
-    fprintf(stderr, "\r%lld.%lld s  best %lld B  bound %lld B  %lld restarts ",
-            (long long)(p->nanoseconds / 1000000000), (long long)(p->nanoseconds / 100000000 % 10),
-            found ? (long long)p->height : -1LL, (long long)p->bound, (long long)p->restarts);
+    words->line_open = isatty(STDERR_FILENO) != 0;
+    if (words->line_open) fputc('\r', stderr);
+    fprintf(stderr, "%lld.%lld s  best ", (long long)(p->nanoseconds / 1000000000),
+            (long long)(p->nanoseconds / 100000000 % 10));
+    if (p->height != SPAD_UNBOUNDED)
+        fprintf(stderr, "%lld B", (long long)p->height);
+    else
+        fputs("none", stderr);
+    fprintf(stderr, "  bound %lld B  %lld restarts%s", (long long)p->bound, (long long)p->restarts,
+            words->line_open ? " " : "\n");
     return 0;
 }
 
@@ -86,11 +64,11 @@ static cli_exit use_space(spad_plan *plan, const plan_words *words) {
     const spad_target *target;
     size_t number;
     spad_error error;
-    if (words->target == NULL || words->space == NULL) {
+    if (words->kernel.target == NULL || words->space == NULL) {
         cli_say("options '--target' and '--space' go together");
         return CLI_USAGE;
     }
-    if (spad_target_find(&target, words->target, &error) != SPAD_OK ||
+    if (spad_target_find(&target, words->kernel.target, &error) != SPAD_OK ||
         spad_target_space(&number, target, words->space, &error) != SPAD_OK ||
         spad_plan_set_space(plan, &target->spaces[number], &error) != SPAD_OK)
         return cli_fail(&error);
@@ -100,13 +78,13 @@ static cli_exit use_space(spad_plan *plan, const plan_words *words) {
 static cli_exit build(spad_plan *plan, const plan_words *words, const cli_text *text,
                       const char *file) {
     spad_error error;
-    if (words->target != NULL || words->space != NULL) {
+    if (words->kernel.target != NULL || words->space != NULL) {
         const cli_exit exit = use_space(plan, words);
         if (exit != CLI_FINE) return exit;
     }
     if (words->capacity != NULL) {
-        long long capacity;
-        if (!take_number("--capacity", words->capacity, 0, &capacity)) return CLI_USAGE;
+        int64_t capacity;
+        if (!cli_take_number("--capacity", words->capacity, 0, &capacity)) return CLI_USAGE;
         if (spad_plan_set_capacity(plan, capacity, &error) != SPAD_OK) return cli_fail(&error);
     }
     if (spad_plan_read_csv(plan, text->bytes, text->length, file, &error) != SPAD_OK)
@@ -114,18 +92,25 @@ static cli_exit build(spad_plan *plan, const plan_words *words, const cli_text *
     return CLI_FINE;
 }
 
-static bool read_options(spad_plan_options *options, const spad_plan *plan, plan_words *words) {
-    long long number = 0;
-    if (words->timeout != NULL && !take_seconds(words->timeout, &options->deadline_ns))
+/* What both kinds of input take: how long and how hard to look. */
+static bool read_effort(const plan_words *words, int64_t *nanoseconds, uint64_t *seed,
+                        int32_t *threads) {
+    int64_t number = 0;
+    if (words->timeout != NULL && !cli_take_seconds("--timeout", words->timeout, nanoseconds))
         return false;
     if (words->seed != NULL) {
-        if (!take_number("--seed", words->seed, 0, &number)) return false;
-        options->seed = (uint64_t)number;
+        if (!cli_take_number("--seed", words->seed, 0, &number)) return false;
+        *seed = (uint64_t)number;
     }
     if (words->threads != NULL) {
-        if (!take_number("--threads", words->threads, 1, &number)) return false;
-        options->threads = number < 64 ? (int32_t)number : 64;
+        if (!cli_take_number("--threads", words->threads, 1, &number)) return false;
+        *threads = number < 64 ? (int32_t)number : 64;
     }
+    return true;
+}
+
+static bool read_options(spad_plan_options *options, const spad_plan *plan, plan_words *words) {
+    if (!read_effort(words, &options->deadline_ns, &options->seed, &options->threads)) return false;
     const bool bounded = spad_plan_capacity(plan) != SPAD_UNBOUNDED;
     options->goal = bounded && !words->minimize ? SPAD_PLAN_DECIDE : SPAD_PLAN_MINIMIZE;
     if (words->progress || words->progress_json) {
@@ -139,17 +124,13 @@ static bool read_options(spad_plan_options *options, const spad_plan *plan, plan
 
 static bool write_plan(const spad_plan *plan, const spad_plan_result *result, const char *path,
                        const cli_text *text, spad_error *error) {
-    FILE *file = strcmp(path, "-") == 0 ? stdout : fopen(path, "wb");
-    if (file == NULL) {
-        cli_say("cannot write '%s': %s", path, strerror(errno));
-        return false;
-    }
+    FILE *file = cli_open_output(path);
+    if (file == NULL) return false;
     const spad_sink sink = spad_sink_file(file);
-    bool fine = spad_plan_write_csv(plan, result->places, text->bytes, text->length, &sink,
-                                    error) == SPAD_OK;
-    if (file != stdout && fclose(file) != 0) fine = false;
-    if (!fine) cli_say("writing '%s' failed", path);
-    return fine;
+    const bool written = spad_plan_write_csv(plan, 0, result->places, text->bytes, text->length,
+                                             &sink, error) == SPAD_OK;
+    if (!written) cli_say("writing '%s' failed", path);
+    return cli_close_output(file, path) && written;
 }
 
 static cli_exit show(const spad_plan *plan, const spad_plan_result *result, const plan_words *words,
@@ -160,6 +141,8 @@ static cli_exit show(const spad_plan *plan, const spad_plan_result *result, cons
     if (!fits && spad_plan_explain(&reason, plan, result, 0, &error) != SPAD_OK)
         return cli_fail(&error);
     cli_exit exit = fits ? CLI_FINE : CLI_FINDINGS;
+    if (words->output != NULL && !fits)
+        cli_say("'%s' is not written: there is no plan within the capacity", words->output);
     if (fits && words->output != NULL && !write_plan(plan, result, words->output, text, &error))
         exit = CLI_INTERNAL;
     const bool to_stdout = words->output != NULL && strcmp(words->output, "-") == 0;
@@ -177,16 +160,50 @@ static cli_exit solve(spad_plan *plan, plan_words *words, const cli_text *text) 
     spad_error error;
     if (!read_options(&options, plan, words)) return CLI_USAGE;
     if (spad_plan_solve(&result, plan, &options, &error) != SPAD_OK) return cli_fail(&error);
-    if (words->progress) fputc('\n', stderr);
+    if (words->line_open) fputc('\n', stderr);
     const cli_exit exit = show(plan, result, words, text);
     spad_plan_result_destroy(result);
     return exit;
 }
 
+static cli_exit plan_buffers(plan_words *words, const cli_text *text, const char *path) {
+    spad_plan *plan;
+    spad_error error;
+    if (words->kernel.defines.count > 0 || words->kernel.rings.count > 0) {
+        cli_say("options '-D' and '--ring' are for kernels, and '%s' is none",
+                cli_input_name(path));
+        return CLI_USAGE;
+    }
+    if (spad_plan_create(&plan, NULL, &error) != SPAD_OK) return cli_fail(&error);
+    cli_exit exit = build(plan, words, text, cli_input_name(path));
+    if (exit == CLI_FINE) exit = solve(plan, words, text);
+    spad_plan_destroy(plan);
+    return exit;
+}
+
+/* The text goes over to the kernel. */
+static cli_exit plan_kernel(const plan_words *words, cli_text text, const char *path) {
+    plan_kernel_words kernel_words = {.output = words->output, .json = words->json};
+    spad_layout_options *effort = &kernel_words.layout;
+    cli_kernel input = {.text = text};
+    cli_exit exit = CLI_USAGE;
+    if (words->capacity != NULL || words->space != NULL || words->minimize || words->progress ||
+        words->progress_json) {
+        cli_say("options '--capacity', '--space', '--minimize' and '--progress' are for CSV files");
+    } else if (words->json && words->output != NULL && strcmp(words->output, "-") == 0) {
+        cli_say("options '--json' and '-o -' both write to stdout");
+    } else if (read_effort(words, &effort->timeout_ns, &effort->seed, &effort->threads)) {
+        exit = cli_parse_kernel(&input, path, text, &words->kernel);
+        if (exit == CLI_FINE) exit = cli_plan_kernel(&input, &kernel_words);
+    }
+    cli_free_kernel(&input);
+    return exit;
+}
+
 static cli_exit run_plan(const cli_command *command, int count, char **arguments) {
     plan_words words = {0};
-    const cli_option options[] = {{.name = "--capacity", .value = &words.capacity},
-                                  {.name = "--target", .value = &words.target},
+    const cli_option options[] = {CLI_KERNEL_OPTIONS(words.kernel),
+                                  {.name = "--capacity", .value = &words.capacity},
                                   {.name = "--space", .value = &words.space},
                                   {.name = "--minimize", .flag = &words.minimize},
                                   {.name = "--timeout", .value = &words.timeout},
@@ -201,42 +218,46 @@ static cli_exit run_plan(const cli_command *command, int count, char **arguments
     cli_exit exit;
     if (!cli_take_options(command, options, &count, arguments, &exit)) return exit;
     if (count != 1) {
-        cli_say("one CSV file is needed; see 'spad plan --help'");
+        cli_say("one kernel or CSV file is needed; see 'spad plan --help'");
         return CLI_USAGE;
     }
     cli_text text;
-    spad_plan *plan;
-    spad_error error;
     if (!cli_read(&text, arguments[0], CLI_ROWS_MIB)) return CLI_USAGE;
-    if (spad_plan_create(&plan, NULL, &error) != SPAD_OK) {
-        free(text.bytes);
-        return cli_fail(&error);
-    }
-    exit = build(plan, &words, &text, cli_input_name(arguments[0]));
-    if (exit == CLI_FINE) exit = solve(plan, &words, &text);
-    spad_plan_destroy(plan);
+    if (cli_is_kernel(arguments[0], &text)) return plan_kernel(&words, text, arguments[0]);
+    exit = plan_buffers(&words, &text, arguments[0]);
     free(text.bytes);
     return exit;
 }
 
 const cli_command cli_plan = {
     .name = "plan",
-    .about = "offsets for buffers with known lifetimes",
-    .usage = "usage: spad plan FILE.csv [options]\n"
-             "\n"
-             "Gives every buffer an offset so that buffers alive together share no byte.\n"
-             "FILE has the columns id, lower, upper, size and, if wanted, alignment, hint, gaps,\n"
-             "offset (a pin), lane, lanes, bank, alias, apart; '-' is stdin.\n"
-             "\n"
-             "  --capacity N              bytes per lane; without it the lowest height is sought\n"
-             "  --target T --space S      capacity, lanes and rules of a memory of a chip\n"
-             "  --minimize                seek the lowest height even with a capacity\n"
-             "  --timeout SECONDS         stop then, with the best plan so far\n"
-             "  --seed N, --threads N     one thread and one seed always give the same plan\n"
-             "  -o, --output OUT.csv      the rows of FILE with the column offset (and lane)\n"
-             "  --json                    the result as JSON\n"
-             "  --progress[=json]         how far it is, on stderr\n"
-             "\n"
-             "exit status: 0 it fits, 1 it does not fit or was not found in time, 2 bad input,\n"
-             "3 the output could not be written; docs/planner.md has the columns in full\n",
+    .about = "places for a kernel's tensors, or for buffers with known lifetimes",
+    .usage =
+        "usage: spad plan KERNEL.spad [options]\n"
+        "       spad plan FILE.csv [options]\n"
+        "\n"
+        "For a kernel: gives every tensor that has no address a place, checks the kernel, and\n"
+        "says how full each memory is and where the peak lies.\n"
+        "\n" CLI_KERNEL_USAGE
+        "  -o, --output OUT.csv      the places: space, tensor, slot, lane, byte and so on\n"
+        "\n"
+        "For a CSV file: gives every buffer an offset so that buffers alive together share no\n"
+        "byte. FILE has the columns id, lower, upper, size and, if wanted, alignment, hint,\n"
+        "gaps, offset (a pin), lane, lanes, bank, alias, apart.\n"
+        "\n"
+        "  --capacity N              bytes per lane; without it the lowest height is sought\n"
+        "  --target T --space S      capacity, lanes and rules of a memory of a chip\n"
+        "  --minimize                seek the lowest height even with a capacity\n"
+        "  -o, --output OUT.csv      the rows of FILE with the column offset (and lane)\n"
+        "  --progress[=json]         how far it is, on stderr\n"
+        "\n"
+        "For both; '-' is stdin or stdout:\n"
+        "\n"
+        "  --timeout SECONDS         stop then, with the best plan so far\n"
+        "  --seed N, --threads N     one thread and one seed always give the same plan\n"
+        "  --json                    the result as JSON\n"
+        "\n"
+        "exit status: 0 it fits and is right, 1 it does not fit, was not found in time or has\n"
+        "errors, 2 bad input, 3 the output could not be written; see docs/layout.md and\n"
+        "docs/planner.md\n",
     .run = run_plan};

@@ -121,8 +121,7 @@ static bool is_file(const char *path) {
     return file != NULL;
 }
 
-/* The target a word stands for. *owned is set if it came from a file. */
-static cli_exit find_target(const spad_target **target, spad_target **owned, const char *word) {
+cli_exit cli_find_target(const spad_target **target, spad_target **owned, const char *word) {
     spad_error error;
     *target = *owned = NULL;
     if (!looks_like_file(word)) {
@@ -150,7 +149,7 @@ static cli_exit show_target(int count, char **words, bool json) {
     const spad_target *target;
     spad_target *owned;
     spad_error error;
-    const cli_exit exit = find_target(&target, &owned, words[0]);
+    const cli_exit exit = cli_find_target(&target, &owned, words[0]);
     if (exit != CLI_FINE) return exit;
     const spad_sink results = spad_sink_file(stdout);
     const spad_status status = json ? spad_target_write_json(target, &results, &error)

@@ -44,11 +44,12 @@ cli_exit cli_unknown(const char *what, const char *word, const char *const *name
 /* ---- options -------------------------------------------------------------------- */
 
 /* What follows the name of an option in a word: NULL, it is another option;
- * "", the name alone; or "=VALUE". */
+ * "", the name alone; or "=VALUE"; or "VALUE" behind a name of one letter. */
 static const char *behind_name(const char *word, const char *name) {
     const size_t length = strlen(name);
     if (strncmp(word, name, length) != 0) return NULL;
-    return word[length] == '\0' || word[length] == '=' ? word + length : NULL;
+    if (word[length] == '\0' || word[length] == '=') return word + length;
+    return length == 2 && name[1] != '-' ? word + length : NULL; /* -DN=64 */
 }
 
 static cli_exit unknown_option(const cli_command *command, const cli_option *options,
@@ -64,6 +65,20 @@ static cli_exit unknown_option(const cli_command *command, const cli_option *opt
     return cli_unknown("option", word, names, count, help);
 }
 
+static bool set_value(const cli_option *option, const char *value) {
+    if (option->words == NULL) {
+        *option->value = value;
+        return true;
+    }
+    const size_t room = sizeof option->words->items / sizeof option->words->items[0];
+    if (option->words->count == room) {
+        cli_say("option '%s' is given more than %zu times", option->name, room);
+        return false;
+    }
+    option->words->items[option->words->count++] = value;
+    return true;
+}
+
 /* Takes words[*at], which starts with "--", and its value. */
 static bool take_option(const cli_command *command, const cli_option *options, int *at, int total,
                         char **words, cli_exit *exit) {
@@ -74,17 +89,15 @@ static bool take_option(const cli_command *command, const cli_option *options, i
     *exit = CLI_USAGE;
     if (option->name == NULL) {
         *exit = unknown_option(command, options, word);
-    } else if (option->flag != NULL && *rest == '=') {
+    } else if (option->flag != NULL && *rest != '\0') {
         cli_say("option '%s' takes no value", option->name);
     } else if (option->flag != NULL) {
         *option->flag = true;
         return true;
-    } else if (*rest == '=') {
-        *option->value = rest + 1;
-        return true;
+    } else if (*rest != '\0') {
+        return set_value(option, *rest == '=' ? rest + 1 : rest);
     } else if (*at + 1 < total) {
-        *option->value = words[++*at];
-        return true;
+        return set_value(option, words[++*at]);
     } else {
         cli_say("option '%s' needs a value", option->name);
     }
@@ -111,6 +124,55 @@ bool cli_take_options(const cli_command *command, const cli_option *options, int
         }
     }
     return true;
+}
+
+bool cli_take_number(const char *option, const char *word, int64_t least, int64_t *out) {
+    char *end;
+    errno = 0;
+    const long long value = strtoll(word, &end, 10);
+    *out = value;
+    if (errno == 0 && end != word && *end == '\0' && value >= least) return true;
+    cli_say("option '%s' needs a whole number of at least %lld, not '%s'", option, (long long)least,
+            word);
+    return false;
+}
+
+bool cli_take_seconds(const char *option, const char *word, int64_t *out) {
+    const char *p = word;
+    int64_t value = 0;
+    int decimals = -1;
+    for (; *p != '\0' && value < INT64_MAX / 100; p++) {
+        if (*p == '.' && decimals < 0) {
+            decimals = 0;
+        } else if (*p >= '0' && *p <= '9' && decimals < 9) {
+            value = value * 10 + (*p - '0');
+            decimals += decimals >= 0;
+        } else {
+            break;
+        }
+    }
+    bool fine = *p == '\0' && p != word && value > 0;
+    for (int k = decimals < 0 ? 0 : decimals; k < 9 && fine; k++) {
+        fine = value < INT64_MAX / 10;
+        if (fine) value *= 10;
+    }
+    *out = value;
+    if (!fine) cli_say("option '%s' needs seconds, such as 0.5, not '%s'", option, word);
+    return fine;
+}
+
+/* ---- output ---------------------------------------------------------------------- */
+
+FILE *cli_open_output(const char *path) {
+    FILE *file = strcmp(path, "-") == 0 ? stdout : fopen(path, "wb");
+    if (file == NULL) cli_say("cannot write '%s': %s", path, strerror(errno));
+    return file;
+}
+
+bool cli_close_output(FILE *file, const char *path) {
+    const bool fine = file == stdout ? fflush(file) == 0 : (fclose(file) == 0);
+    if (!fine) cli_say("writing '%s' failed", path);
+    return fine;
 }
 
 /* ---- input ----------------------------------------------------------------------- */
@@ -193,4 +255,19 @@ void cli_list_next(cli_list *list) {
 
 void cli_list_close(cli_list *list) {
     fputs(list->any ? "\n]\n" : "]\n", stdout);
+}
+
+void cli_object_open(cli_list *list) {
+    *list = (cli_list){.items = {.write = write_indented, .ctx = list}};
+    fputc('{', stdout);
+}
+
+void cli_object_key(cli_list *list, const char *key) {
+    printf("%s\n  \"%s\": ", list->any ? "," : "", key);
+    list->any = true;
+    list->line_start = false;
+}
+
+void cli_object_close(cli_list *list) {
+    fputs(list->any ? "\n}\n" : "}\n", stdout);
 }

@@ -9,7 +9,11 @@
 
 static const cli_command *const commands[] = {
     &cli_plan,
+    &cli_sim,
+    &cli_fit,
+    &cli_check,
     &cli_targets,
+    &cli_tune,
 };
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };

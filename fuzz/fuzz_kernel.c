@@ -2,7 +2,8 @@
  *
  * Kernel text: any bytes give a kernel or faults. A kernel that was read keeps the
  * promises of its tables, walks without harm, and what is written of it reads back to
- * the same text and the same walk.
+ * the same text and the same walk. It has a layout or a reason why not, and every slot
+ * that a layout places is inside its space.
  */
 #include "fuzz.h"
 #include "spad/spad.h"
@@ -94,8 +95,35 @@ static int walk_both(const spad_kernel *kernel, const spad_kernel *again, int64_
     return ended;
 }
 
+static void check_layout(const spad_kernel *kernel) {
+    const spad_layout_options options = {.timeout_ns = 2000000};
+    spad_layout *layout;
+    spad_error error;
+    const spad_status status = spad_layout_create(&layout, kernel, &options, &error);
+    REQUIRE(status == SPAD_OK || (error.code == status && error.message[0] != '\0'));
+    if (status != SPAD_OK) return;
+    for (size_t i = 0; i < spad_kernel_tensor_count(kernel); i++) {
+        const spad_kernel_tensor *tensor = spad_kernel_get_tensor(kernel, i);
+        const spad_space *space = &spad_kernel_target(kernel)->spaces[tensor->space];
+        for (int64_t s = 0; s < tensor->slots && s < 64; s++) {
+            spad_rect rect;
+            if (!spad_layout_place(layout, (int64_t)i, s, &rect)) continue;
+            REQUIRE(rect.byte >= 0 && rect.byte + rect.bytes <= spad_space_usable(space));
+            REQUIRE(rect.lane >= 0 && rect.lane + rect.lanes <= space->lanes);
+        }
+    }
+    fuzz_text text = {0};
+    const spad_sink sink = {.write = fuzz_append, .ctx = &text};
+    REQUIRE(spad_layout_write_text(layout, &sink, NULL) == SPAD_OK);
+    REQUIRE(spad_layout_write_table(layout, &sink, NULL) == SPAD_OK);
+    REQUIRE(spad_layout_write_json(layout, &sink, NULL) == SPAD_OK);
+    free(text.bytes);
+    spad_layout_destroy(layout);
+}
+
 static void check_kernel(const spad_kernel *kernel) {
     check_tables(kernel);
+    check_layout(kernel);
     const fuzz_text first = written(kernel);
     const spad_kernel_options options = {.target = spad_kernel_target(kernel)};
     spad_kernel *again;

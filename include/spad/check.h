@@ -81,6 +81,33 @@ SPAD_API spad_check_counts spad_check_get_counts(const spad_check *check);
 SPAD_API size_t spad_check_finding_count(const spad_check *check);
 SPAD_API const spad_finding *spad_check_get_finding(const spad_check *check, size_t number);
 
+/* ---- showing it ------------------------------------------------------------------ */
+
+/**
+ * Writes the findings as a compiler does, the places they have in common with the lines of
+ * `text` (optional: NULL), and the verdict in the last line:
+ *
+ *     k.spad:7:5: error: 'x' is read after ... [SPAD-LIFETIME-CONFLICT]
+ *         7 |     scalar exp reads x[i] writes y[i]
+ *           |     ^~~~~~~~~~
+ *     k.spad:6:5: note: it was written here
+ *         6 |     dma load writes z[i]
+ *           |     ^~~~~~~~
+ *     exp_rows: wrong, 1 error: there are errors
+ */
+SPAD_API spad_status spad_check_write_text(const spad_check *check, const spad_kernel *kernel,
+                                           const char *text, size_t length, const spad_sink *sink,
+                                           spad_error *error);
+
+/** Writes verdict, counts, the parameters it holds for, and every finding with its facts. */
+SPAD_API spad_status spad_check_write_json(const spad_check *check, const spad_kernel *kernel,
+                                           const spad_sink *sink, spad_error *error);
+
+/** Writes the findings of several checks as one SARIF 2.1.0 log, for code-review tools: the codes
+ *  that occur are its rules, notes are related locations, columns count characters. */
+SPAD_API spad_status spad_check_write_sarif(const spad_check *const *checks, size_t count,
+                                            const spad_sink *sink, spad_error *error);
+
 #ifdef __cplusplus
 }
 #endif

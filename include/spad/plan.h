@@ -59,7 +59,8 @@ typedef struct spad_plan spad_plan;
 SPAD_API spad_status spad_plan_create(spad_plan **out, const spad_host *host, spad_error *error);
 SPAD_API void spad_plan_destroy(spad_plan *plan);
 
-/** Bytes per lane that may be used; SPAD_UNBOUNDED: no limit. SPAD_ERR_ARGUMENT: negative. */
+/** Bytes per lane that may be used; SPAD_UNBOUNDED: no limit. SPAD_ERR_ARGUMENT: negative;
+ *  SPAD_ERR_BOUNDS: more than the space has. */
 SPAD_API spad_status spad_plan_set_capacity(spad_plan *plan, int64_t capacity, spad_error *error);
 
 /** Takes lanes, start-lane table, alignment, bank rule and capacity from a
@@ -74,7 +75,8 @@ SPAD_API spad_status spad_plan_set_space(spad_plan *plan, const spad_space *spac
 SPAD_API spad_status spad_plan_add(size_t *out, spad_plan *plan, const spad_plan_buffer *buffer,
                                    spad_error *error);
 
-/** Both get the same offset and lane, and may share bytes at any time. */
+/** Both get the same offset and lane, and may share bytes at any time. SPAD_ERR_ALIGNMENT:
+ *  of their banks and their common alignment, one does not divide the other. */
 SPAD_API spad_status spad_plan_alias(spad_plan *plan, size_t a, size_t b, spad_error *error);
 
 /** The two share no byte even if they never live at the same time. */
@@ -116,10 +118,11 @@ typedef struct spad_plan_progress {
 typedef struct spad_plan_options {
     spad_plan_goal goal;
     int64_t deadline_ns; /**< time to spend; 0: none. Only a cut: it never changes the path. */
-    int64_t node_limit;  /**< search steps to spend; 0: none */
+    int64_t node_limit;  /**< search steps to spend, all threads together; 0: none */
     uint64_t seed;
     int32_t threads; /**< 0 and 1: the calling thread only, and then deterministic */
-    /** Called now and then from the calling thread; anything but 0 cancels. */
+    /** Called now and then from the calling thread; anything but 0 cancels. It may use the
+     *  host of the plan, but not the plan. */
     int (*progress)(void *context, const spad_plan_progress *progress);
     void *context;
 } spad_plan_options;
@@ -134,6 +137,25 @@ typedef enum spad_plan_verdict {
 /** "optimal", "feasible", "infeasible", "unknown". Static storage. */
 SPAD_API const char *spad_plan_verdict_name(spad_plan_verdict verdict);
 
+/** What proves that no plan is lower than the bound. */
+typedef enum spad_plan_proof {
+    SPAD_PLAN_BY_LOAD, /**< the bytes alive at bound_time, sizes rounded up to a common alignment */
+    SPAD_PLAN_BY_BUFFER, /**< the top of one buffer, bound_buffer, alone or pinned */
+    SPAD_PLAN_BY_BANKS,  /**< the banks that the buffers alive at bound_time need */
+    SPAD_PLAN_BY_SEARCH  /**< every way to a lower plan was tried */
+} spad_plan_proof;
+
+/** Rules of two buffers that no plan can obey, whatever the capacity. */
+typedef enum spad_plan_clash {
+    SPAD_PLAN_NO_CLASH,
+    SPAD_PLAN_CLASH_PINS,        /**< both are pinned and share bytes while alive */
+    SPAD_PLAN_CLASH_APART_PINS,  /**< both are pinned and share bytes, but are kept apart */
+    SPAD_PLAN_CLASH_ALIAS_PINS,  /**< aliases pinned at different places */
+    SPAD_PLAN_CLASH_ALIAS_RULE,  /**< the pin of the first breaks a rule of the second, its alias */
+    SPAD_PLAN_CLASH_ALIAS_APART, /**< aliases that are kept apart */
+    SPAD_PLAN_CLASH_ALIAS_LANES  /**< aliases without a start lane in common */
+} spad_plan_clash;
+
 typedef struct spad_plan_place {
     int64_t offset;
     int64_t lane;
@@ -147,8 +169,14 @@ typedef struct spad_plan_result {
                                   none, as when pins collide */
     int64_t height;          /**< of that plan; SPAD_UNBOUNDED without one */
     int64_t bound;           /**< no plan is lower than this */
-    int64_t peak_time;       /**< a moment where the load is largest */
-    int64_t peak_load;       /**< bytes (lane-bytes over lanes, rounded up) alive there */
+    spad_plan_proof proof;   /**< of the bound */
+    int64_t bound_time;
+    size_t bound_buffer;
+    spad_plan_clash clash; /**< why there is no plan at all, if that is so */
+    size_t clash_first;
+    size_t clash_second;
+    int64_t peak_time; /**< a moment where the load is largest */
+    int64_t peak_load; /**< bytes (lane-bytes over lanes, rounded up) alive there */
     int64_t nodes;
     int64_t restarts;
     int64_t nanoseconds;
@@ -157,7 +185,9 @@ typedef struct spad_plan_result {
 
 /**
  * Solves. SPAD_OK whatever the verdict; other statuses are faults:
- * SPAD_ERR_HOST_MEMORY, SPAD_ERR_OVERFLOW (sizes whose sum does not fit 64 bits).
+ * SPAD_ERR_ARGUMENT (options outside their range), SPAD_ERR_HOST_MEMORY, SPAD_ERR_ALIGNMENT
+ * (alignments and banks of an alias group that do not divide one another), SPAD_ERR_OVERFLOW (sizes
+ * whose sum does not fit 64 bits).
  */
 SPAD_API spad_status spad_plan_solve(spad_plan_result **out, const spad_plan *plan,
                                      const spad_plan_options *options, spad_error *error);
@@ -191,11 +221,15 @@ typedef struct spad_plan_change {
 } spad_plan_change;
 
 typedef struct spad_plan_reason {
-    bool proved;        /**< no plan exists; otherwise none was found */
+    bool proved;           /**< no plan exists; otherwise none was found */
+    spad_plan_clash clash; /**< if there is one, it is the reason, and what follows is empty */
+    size_t clash_first;
+    size_t clash_second;
     int64_t time;       /**< the moment of the largest load */
     int64_t load;       /**< bytes alive then */
-    int64_t over;       /**< bytes by which load or height is above the capacity */
+    int64_t over;       /**< bytes by which the bound, or else the height, is above the capacity */
     int64_t works_at;   /**< smallest capacity with a known plan; SPAD_UNBOUNDED: none */
+    bool works_best;    /**< no smaller one works: proved */
     size_t alive_count; /**< buffers alive at that moment, largest first */
     const size_t *alive;
     size_t change_count; /**< cheapest first, at most 8 */
@@ -204,7 +238,8 @@ typedef struct spad_plan_reason {
 } spad_plan_reason;
 
 /** Explains a result whose verdict is infeasible or unknown (SPAD_ERR_ARGUMENT otherwise).
- *  Changes are looked for by solving again, within deadline_ns (0: one second). */
+ *  A capacity that works and changes that help are looked for by solving again, within
+ *  deadline_ns (0: one second). */
 SPAD_API spad_status spad_plan_explain(spad_plan_reason **out, const spad_plan *plan,
                                        const spad_plan_result *result, int64_t deadline_ns,
                                        spad_error *error);
@@ -237,10 +272,12 @@ SPAD_API spad_status spad_plan_read_csv(spad_plan *plan, const char *text, size_
                                         const char *file, spad_error *error);
 
 /** Writes the rows of that text in their order, with the columns offset and, on a space of
- *  several lanes, lane at the end. */
-SPAD_API spad_status spad_plan_write_csv(const spad_plan *plan, const spad_plan_place *places,
-                                         const char *text, size_t length, const spad_sink *sink,
-                                         spad_error *error);
+ *  several lanes, lane at the end. `first`: the number of the buffer of the first row, which is
+ *  the count of buffers before the text was read; places: of all buffers. SPAD_ERR_ARGUMENT:
+ *  no places, or more rows than buffers. */
+SPAD_API spad_status spad_plan_write_csv(const spad_plan *plan, size_t first,
+                                         const spad_plan_place *places, const char *text,
+                                         size_t length, const spad_sink *sink, spad_error *error);
 
 #ifdef __cplusplus
 }

@@ -26,6 +26,10 @@
 #include "spad/kernel.h"
 #include "spad/walk.h"
 #include "spad/check.h"
+#include "spad/layout.h"
+#include "spad/fit.h"
+#include "spad/sim.h"
+#include "spad/tune.h"
 /* clang-format on */
 
 #include "spad/plan.h"

@@ -205,9 +205,15 @@ static size_t render_cells(const spad__source *source, spad__span line, size_t f
     return used;
 }
 
-/* Fills what is shown under the message of a fault. */
-static void make_excerpt(spad_diagnostics *diagnostics, fault *f, const spad__source *source,
-                         spad__span line, spad__span span) {
+/* A line as it is shown, and where the carets go. */
+typedef struct excerpt {
+    char text[EXCERPT_CELLS * CHARACTER_BYTES_MAX + 8]; /* and dots on both sides */
+    size_t length;
+    int caret;
+    int carets;
+} excerpt;
+
+static void cut_excerpt(excerpt *e, const spad__source *source, spad__span line, spad__span span) {
     static const char dots[] = "...";
     const size_t caret = count_cells(source, line, span.start, SIZE_MAX);
     const size_t far = caret + 2 * EXCERPT_CELLS; /* what is behind that does not matter */
@@ -218,16 +224,56 @@ static void make_excerpt(spad_diagnostics *diagnostics, fault *f, const spad__so
     if (total > EXCERPT_CELLS && first > total - EXCERPT_CELLS) first = total - EXCERPT_CELLS;
     const size_t last = total < first + EXCERPT_CELLS ? total : first + EXCERPT_CELLS;
 
-    char text[EXCERPT_CELLS * CHARACTER_BYTES_MAX + 2 * sizeof dots];
     size_t used = 0;
-    if (first > 0) used += (size_t)sprintf(text, "%s", dots);
+    if (first > 0) used += (size_t)sprintf(e->text, "%s", dots);
     const size_t lead = used;
-    used += render_cells(source, line, first, last, text + used);
-    if (last < total) used += (size_t)sprintf(text + used, "%s", dots);
-    f->excerpt = keep(diagnostics, text, used);
-    f->caret = (int)(caret - first + lead);
+    used += render_cells(source, line, first, last, e->text + used);
+    if (last < total) used += (size_t)sprintf(e->text + used, "%s", dots);
+    e->length = used;
+    e->caret = (int)(caret - first + lead);
     const size_t under = caret_end < last ? caret_end : last;
-    f->carets = under > caret ? (int)(under - caret) : 1;
+    e->carets = under > caret ? (int)(under - caret) : 1;
+}
+
+/* "   12 | the line", and carets below. */
+static void write_lines(spad__out *out, int32_t number, const char *text, size_t length, int caret,
+                        int carets) {
+    char gutter[16];
+    const int width = snprintf(gutter, sizeof gutter, "%5ld", (long)number);
+    spad__out_format(out, "%s | ", gutter);
+    spad__out_bytes(out, text, length);
+    spad__out_string(out, "\n");
+    spad__out_repeat(out, " ", width);
+    spad__out_string(out, " | ");
+    spad__out_repeat(out, " ", caret);
+    spad__out_string(out, "^");
+    spad__out_repeat(out, "~", carets - 1);
+    spad__out_string(out, "\n");
+}
+
+/* The bytes of `count` characters from `start` on, in a line that ends at `end`. */
+static size_t skip_characters(const spad__source *source, size_t start, size_t end, int32_t count) {
+    size_t at = start;
+    for (; count > 0 && at < end; count--) at += character_size(source, at, end);
+    return at;
+}
+
+void spad__out_excerpt(spad__out *out, const spad__source *source, int32_t line, int32_t column,
+                       int32_t width) {
+    size_t start = 0;
+    for (int32_t number = 1; number < line; number++) {
+        const size_t end = find_line_end(source, start, source->length);
+        if (end == source->length) return; /* another text than the one that was read */
+        start = end + 1;
+    }
+    int32_t number;
+    const spad__span whole = find_line(source, start, &number);
+    const size_t line_end = whole.start + whole.length;
+    const size_t from = skip_characters(source, start, line_end, column - 1);
+    const size_t to = skip_characters(source, from, line_end, width);
+    excerpt e;
+    cut_excerpt(&e, source, whole, (spad__span){from, to - from});
+    write_lines(out, line, e.text, e.length, e.caret, e.carets);
 }
 
 void spad__diagnostics_add(spad_diagnostics *diagnostics, const spad__source *source,
@@ -250,7 +296,11 @@ void spad__diagnostics_add(spad_diagnostics *diagnostics, const spad__source *so
     const size_t width = count_characters(source, span.start, span.start + span.length);
     f->shown.column = (int32_t)before + 1;
     f->shown.width = width > 0 ? (int32_t)width : 1;
-    make_excerpt(diagnostics, f, source, line, span);
+    excerpt e;
+    cut_excerpt(&e, source, line, span);
+    f->excerpt = keep(diagnostics, e.text, e.length);
+    f->caret = e.caret;
+    f->carets = e.carets;
 }
 
 /* ---- output -------------------------------------------------------------------------- */
@@ -259,17 +309,8 @@ static void write_fault(spad__out *out, const char *file, const fault *f) {
     spad__out_string(out, file);
     spad__out_format(out, ":%ld:%ld: error: ", (long)f->shown.line, (long)f->shown.column);
     spad__out_string(out, f->shown.message);
-    char gutter[16];
-    const int width = snprintf(gutter, sizeof gutter, "%5ld", (long)f->shown.line);
-    spad__out_format(out, "\n%s | ", gutter);
-    spad__out_string(out, f->excerpt);
     spad__out_string(out, "\n");
-    spad__out_repeat(out, " ", width);
-    spad__out_string(out, " | ");
-    spad__out_repeat(out, " ", f->caret);
-    spad__out_string(out, "^");
-    spad__out_repeat(out, "~", f->carets - 1);
-    spad__out_string(out, "\n");
+    write_lines(out, f->shown.line, f->excerpt, strlen(f->excerpt), f->caret, f->carets);
 }
 
 spad_status spad_diagnostics_write(const spad_diagnostics *diagnostics, const spad_sink *sink,

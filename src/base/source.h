@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "spad/source.h"
 
 /* A text. Borrowed; need not end in a NUL. */
@@ -30,6 +31,11 @@ spad__span spad__span_join(spad__span first, spad__span last);
 /* Characters that would act on a terminal or turn the order of the text: C0 and
  * C1 controls, Unicode's direction marks, a byte that is not UTF-8 (size 1). */
 bool spad__is_harmful(const char *character, size_t size);
+
+/* Writes a line of a text as spad_diagnostics_write does, with carets under `width` characters
+ * from `column` on, both cut to the line. Nothing if the text has no such line. */
+void spad__out_excerpt(spad__out *out, const spad__source *source, int32_t line, int32_t column,
+                       int32_t width);
 
 /* Empties the collection for a new text. Errors stick as in the printer: when
  * a copy cannot be made, spad__diagnostics_end reports it. */

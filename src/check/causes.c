@@ -367,6 +367,13 @@ static spad_status run_chain(spad__causes *m, int32_t chain, spad_error *error) 
     return SPAD_OK;
 }
 
+spad_status spad__causes_clock(spad__causes *m, int32_t chain, const int32_t **clock,
+                               spad_error *error) {
+    const spad_status status = m->clocks[chain] == NULL ? run_chain(m, chain, error) : SPAD_OK;
+    *clock = m->clocks[chain];
+    return status;
+}
+
 static void run_without(spad__causes *m, int32_t frozen) {
     memset(m->alive, 0, (size_t)m->points * sizeof *m->alive);
     for (int32_t top = start_run(m); top > 0;) {

@@ -73,6 +73,11 @@ void spad__causes_free(spad__causes *model);
 /* The point of a phase, from 1; -1: it never completes. */
 int32_t spad__causes_phase(const spad__causes *model, int32_t object, int64_t phase);
 
+/* Per point, how many points of the chain come before it in every execution; for a point of the
+ * chain, its own number. Borrowed. SPAD_ERR_HOST_MEMORY. */
+spad_status spad__causes_clock(spad__causes *model, int32_t chain, const int32_t **clock,
+                               spad_error *error);
+
 /* Does `e` come before `f` in every execution? Also true for e == f. SPAD_ERR_HOST_MEMORY. */
 spad_status spad__causes_before(spad__causes *model, int32_t e, int32_t f, bool *before,
                                 spad_error *error);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One check: its parts one after another, the findings they add, the verdict.
+ * A check and its findings.
  */
 #include "check/check.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "check/prove.h"
 
 const char *spad_verdict_name(spad_verdict verdict) {
     switch (verdict) {
@@ -100,30 +102,6 @@ static int compare_found(const void *left, const void *right) {
 
 /* ---- the whole check ------------------------------------------------------------------ */
 
-static void judge(spad_check *check, const spad__run *run) {
-    const char *reason = "";
-    if (check->counts.errors > 0) {
-        check->verdict = SPAD_VERDICT_WRONG;
-        reason = "there are errors";
-    } else if (run->gap != NULL) {
-        check->verdict = SPAD_VERDICT_UNKNOWN;
-        reason = run->gap;
-    } else {
-        check->verdict = SPAD_VERDICT_PROVED_SHAPE;
-        reason = "every event of this shape was looked at";
-    }
-    spad__copy_cut(check->reason, sizeof check->reason, reason);
-}
-
-static spad_status run_parts(spad__run *run, spad_error *error) {
-    spad_status status = spad__check_rules(run, error);
-    if (status == SPAD_OK) status = spad__check_lifetimes(run, error);
-    if (status == SPAD_OK) status = spad__check_order(run, error);
-    if (status == SPAD_OK && !run->options->no_advice) status = spad__check_advice(run, error);
-    run->check->counts.runs++;
-    return status;
-}
-
 static spad_status fill_options(spad_check_options *options, spad_error *error) {
     if (options->event_limit < 0) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "event limit %lld is negative",
@@ -147,12 +125,12 @@ spad_status spad_check_kernel(spad_check **out, const spad_kernel *kernel,
     check->host = host;
 
     spad__run run = {.kernel = kernel, .options = &filled, .check = check};
-    status = run_parts(&run, error);
+    status = spad__prove(&run, error);
+    if (status == SPAD_OK && !filled.no_advice) status = spad__check_advice(&run, error);
     if (status != SPAD_OK) {
         spad_check_destroy(check);
         return status;
     }
-    judge(check, &run);
     if (check->found.count > 0) {
         qsort(check->found.items, check->found.count, sizeof check->found.items[0], compare_found);
     }

@@ -31,12 +31,15 @@ struct spad_check {
     spad_check_counts counts;
 };
 
+typedef struct spad__watches spad__watches;
+
 typedef struct spad__run {
     const spad_kernel *kernel;
     const spad_check_options *options; /* limits are filled in */
     spad_check *check;
     /* Set by a part that could not look at everything: why. The verdict is then unknown. */
     const char *gap;
+    spad__watches *watches; /* what is to be told about loops: prove.h; NULL: nothing */
 } spad__run;
 
 /* Adds a finding about a statement (-1: none) and another one. Fills in the place of the

@@ -12,6 +12,7 @@
 
 #include "check/bytemap.h"
 #include "check/check.h"
+#include "check/prove.h"
 #include "kernel/kernel.h"
 
 /* What a piece of memory holds. The values of the loops around the statement, innermost
@@ -101,8 +102,17 @@ spad_status spad__life_event(spad__life *life, const spad_walk_event *event, con
 spad_status spad__life_read_output(spad__life *life, const spad_walk_access *access,
                                    spad_error *error);
 
+/* Outputs are read when the kernel is over; `walk` stands at the end. */
+spad_status spad__life_outputs(spad__life *life, const spad_walk *walk, spad_error *error);
+
 /* The kernel is over: leaks, writes that nobody read, depths that rings would need. */
 spad_status spad__life_finish(spad__life *life, spad_error *error);
+
+/* The state at the head of an iteration: see life_state.c. walk: NULL if there is none;
+ * values: of all loops. */
+spad_status spad__life_state(const spad__life *life, const spad_walk *walk, const int64_t *values,
+                             const spad__growth *growth, size_t group, int64_t periods,
+                             spad__state *state, spad_error *error);
 
 /* ---- what is found ------------------------------------------------------------------ */
 

@@ -538,10 +538,41 @@ static spad_status report_failed_walk(spad__run *run, const spad_walk *walk,
     return spad__report_failure(run, statement, twice, failure, error);
 }
 
-/* The tiles of outputs that were written are read when the kernel is over. */
-static spad_status read_outputs(spad__run *run, spad__life *life, const spad_walk *walk,
-                                spad_error *error) {
-    const spad_kernel *k = run->kernel;
+typedef struct stop { /* of a walk */
+    const spad__life *life;
+    const spad_walk *walk;
+} stop;
+
+static spad_status write_state(void *ctx, const spad__watch *watch, size_t group, int64_t periods,
+                               spad__state *state, spad_error *error) {
+    const stop *here = ctx;
+    return spad__life_state(here->life, here->walk, spad_walk_values(here->walk), watch->growth,
+                            group, periods, state, error);
+}
+
+/* Tells about loops, for proofs that they repeat themselves. */
+static spad_status tell_watches(spad__run *run, const spad__life *life, const spad_walk *walk,
+                                const spad_walk_event *event, spad_error *error) {
+    if (run->watches == NULL) return SPAD_OK;
+    stop here = {life, walk};
+    const spad__state_of state = {write_state, &here};
+    switch (event->kind) {
+    case SPAD_WALK_LOOP_BEGIN: spad__watch_begin(run->watches, event->loop); return SPAD_OK;
+    case SPAD_WALK_ITERATION: {
+        const int64_t begin = run->kernel->loops.items[event->loop].begin.value;
+        return spad__watch_iteration(run->watches, event->loop, event->value - begin, state, error);
+    }
+    case SPAD_WALK_LOOP_END: {
+        const spad_kernel_loop *loop = &run->kernel->loops.items[event->loop];
+        return spad__watch_end(run->watches, event->loop, loop->end.value - loop->begin.value,
+                               state, error);
+    }
+    default: return SPAD_OK;
+    }
+}
+
+spad_status spad__life_outputs(spad__life *life, const spad_walk *walk, spad_error *error) {
+    const spad_kernel *k = life->kernel;
     spad_status status = SPAD_OK;
     for (size_t i = 0; i < k->tensors.count; i++) {
         const spad_kernel_tensor *tensor = &k->tensors.items[i];
@@ -606,8 +637,9 @@ static spad_status walk_through(spad__run *run, spad__life *life, spad_walk *wal
         counts->accesses += (int64_t)event->access_count;
         status = spad__life_event(life, event, spad_walk_values(walk), error);
         if (status == SPAD_OK) status = check_event(run, walk, event, error);
+        if (status == SPAD_OK) status = tell_watches(run, life, walk, event, error);
     }
-    if (status == SPAD_OK) status = read_outputs(run, life, walk, error);
+    if (status == SPAD_OK) status = spad__life_outputs(life, walk, error);
     return status == SPAD_OK ? spad__life_finish(life, error) : status;
 }
 
@@ -629,9 +661,6 @@ static spad_status check_in_program_order(spad__run *run, spad_error *error) {
 spad_status spad__check_lifetimes(spad__run *run, spad_error *error) {
     const spad_status status = spad__check_hygiene(run, error);
     if (status != SPAD_OK) return status;
-    if (run->kernel->agents.count > 1 || run->kernel->units.count > 0) {
-        run->gap = "lifetimes were not checked: the order of agents and units is open";
-        return SPAD_OK;
-    }
+    if (!spad_kernel_is_implicit(run->kernel)) return SPAD_OK; /* in the order of its agents */
     return check_in_program_order(run, error);
 }

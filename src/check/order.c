@@ -57,6 +57,7 @@ static spad_status rank_points(spad__order *o, spad_error *error) {
 /* ---- the whole check ---------------------------------------------------------------- */
 
 static spad_status judge_model(spad__order *o, spad_error *error) {
+    const int64_t errors = o->run->check->counts.errors;
     spad_status status = spad__causes_build(&o->model, &o->machine, false, error);
     o->visible = &o->model;
     if (status == SPAD_OK) status = spad__find_phases(o, error);
@@ -67,6 +68,9 @@ static spad_status judge_model(spad__order *o, spad_error *error) {
             o->visible = &o->memory;
         }
         if (status == SPAD_OK) status = spad__find_races(o, error);
+        if (status == SPAD_OK && o->run->check->counts.errors == errors) {
+            status = spad__order_lifetimes(o, error);
+        }
     }
     if (o->memory.net != NULL) spad__causes_free(&o->memory);
     spad__causes_free(&o->model);
@@ -95,55 +99,12 @@ spad_status spad__check_order(spad__run *run, spad_error *error) {
     if (status == SPAD_OK && order.events.gap != NULL) {
         run->gap = order.events.gap;
     } else if (status == SPAD_OK) {
+        run->check->counts.events += (int64_t)order.events.items.count;
+        run->check->counts.accesses += (int64_t)order.events.accesses.count;
         status = spad__net_build(&order.net, &order.events, error);
         if (status == SPAD_OK) status = judge_run(&order, error);
         spad__net_free(&order.net);
     }
     spad__events_free(&order.events);
     return status;
-}
-
-/* ---- a schedule for others ---------------------------------------------------------- */
-
-static spad_status list_starts(spad__schedule *schedule, const spad__machine *machine,
-                               spad_error *error) {
-    const spad__net *net = machine->net;
-    const spad__event *events = schedule->events.items.items;
-    if (!spad__array_reserve(&net->host, &schedule->starts, machine->happened)) {
-        return spad__fail_host_memory(error);
-    }
-    for (int32_t i = 0; i < machine->happened; i++) {
-        const spad__point *point = &net->points.items[machine->order[i]];
-        if (point->event < 0) continue;
-        const bool issued =
-            events[point->event].kind == SPAD_WALK_OPERATION && net->start[point->event] >= 0;
-        const spad__point_kind kind = issued ? SPAD__POINT_START : SPAD__POINT_STEP;
-        if (point->kind == kind) {
-            schedule->starts.items[schedule->starts.count++] = point->event;
-        }
-    }
-    schedule->stuck = (size_t)machine->happened < net->points.count;
-    return SPAD_OK;
-}
-
-spad_status spad__order_schedule(spad__schedule *schedule, spad__run *run, spad_error *error) {
-    *schedule = (spad__schedule){0};
-    spad_status status = spad__events_collect(&schedule->events, run, error);
-    if (status != SPAD_OK || schedule->events.gap != NULL) return status;
-    spad__net net;
-    status = spad__net_build(&net, &schedule->events, error);
-    if (status == SPAD_OK) {
-        spad__machine machine;
-        status = spad__machine_run(&machine, &net, error);
-        if (status == SPAD_OK) status = list_starts(schedule, &machine, error);
-        spad__machine_free(&machine);
-    }
-    spad__net_free(&net);
-    return status;
-}
-
-void spad__schedule_free(spad__schedule *schedule) {
-    const spad_host host = schedule->events.host;
-    spad__array_free(&host, &schedule->starts);
-    spad__events_free(&schedule->events);
 }

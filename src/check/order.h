@@ -34,17 +34,7 @@ spad_status spad__find_leftovers(spad__order *order, spad_error *error);
 /* Findings about bytes. */
 spad_status spad__find_races(spad__order *order, spad_error *error);
 
-/* The order in which one run starts the events of a kernel: what a check of lifetimes goes
- * through instead of the text, where agents and units are. */
-typedef struct spad__schedule {
-    spad__events events;
-    SPAD_ARRAY(int32_t) starts; /* numbers of events; operations on units when they start */
-    bool stuck;                 /* some never happen */
-} spad__schedule;
-
-/* events.gap: why there is none. Freed with spad__schedule_free, also after a failure.
- * SPAD_ERR_HOST_MEMORY. */
-spad_status spad__order_schedule(spad__schedule *schedule, spad__run *run, spad_error *error);
-void spad__schedule_free(spad__schedule *schedule);
+/* Lifetimes, in an order in which the events of a kernel without races may happen. */
+spad_status spad__order_lifetimes(spad__order *order, spad_error *error);
 
 #endif

@@ -89,6 +89,19 @@ void spad__fact_kernel(const spad_kernel *kernel, spad_place place, spad_error *
     spad__fact_place(error, kernel->file, place.line, place.column);
 }
 
+void spad__json_kernel(spad__json *json, const spad_kernel *kernel) {
+    spad__json_key_string(json, "kernel", kernel->name);
+    spad__json_key_string(json, "file", kernel->file);
+    spad__json_key_string(json, "target", kernel->target->name);
+    spad__json_key(json, "params");
+    spad__json_open(json, '{');
+    for (size_t i = 0; i < kernel->params.count; i++) {
+        const spad_kernel_param *param = &kernel->params.items[i];
+        spad__json_key_int(json, param->name, param->value);
+    }
+    spad__json_close(json, '}');
+}
+
 /* ---- end -------------------------------------------------------------------------- */
 
 void spad_kernel_destroy(spad_kernel *kernel) {

@@ -13,6 +13,7 @@
 
 #include "base/memory.h"
 #include "base/source.h"
+#include "base/text.h"
 #include "spad/kernel.h"
 
 /* Limits that keep every product of counts small and every walk shallow. */
@@ -166,6 +167,9 @@ void spad__expr_text(const spad_kernel *kernel, spad_expr expr, char *field, siz
 /* Does a statement start with that word? Then an engine of that name is written as a
  * string. "tensor" is not one: its declarations are known by their colon. */
 bool spad__is_kernel_word(const char *word);
+
+/* The members kernel, file, target and params of an open JSON object. */
+void spad__json_kernel(spad__json *json, const spad_kernel *kernel);
 
 /* The file of a built kernel in messages. */
 void spad__fact_kernel(const spad_kernel *kernel, spad_place place, spad_error *error);

@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The lower bound that needs no search: the largest load, and the top of
- * every item at its lowest legal offset.
+ * The lower bound that needs no search: the largest load, the top of every item at its
+ * lowest legal offset, and the banks that are needed.
  *
  * The load of a section is the sum of bytes x lanes of the pieces in use,
  * divided by the lanes of the space. Of an alias group only the largest piece in a
  * section counts, since aliases may share bytes. When every offset is a multiple
  * of A, all pieces of a section but the topmost end at a multiple of A with what
  * follows, so on one lane the sizes count rounded up, less the largest rounding
- * in the problem. O(pieces + sections) without aliases.
+ * in the problem.
+ *
+ * Banks. On one lane, buffers in use together that may not cross a multiple of B take a number
+ * N of banks of B bytes: at least their bytes over B, and, since at most k pieces of more than
+ * B/(k+1) bytes share a bank, at least the number of those over k (k = 1 and 2). The
+ * topmost bank is then number N - 1 or higher, so the height is at least (N - 1) B and the bytes of
+ * the smallest piece. Only the most frequent B is looked at.
+ *
+ * O(pieces + sections) without aliases.
  */
 #include "plan/bound.h"
 
@@ -89,26 +97,115 @@ static int64_t largest_trim(const spad__model *m) {
     return trim;
 }
 
+/* ---- banks ------------------------------------------------------------------------- */
+
+typedef struct crowd {
+    int64_t bytes;
+    int32_t halves; /* pieces of more than half a bank */
+    int32_t thirds;
+} crowd;
+
+/* The bank in which all bytes of an item are, one piece at a time; 0: there is none. */
+static int64_t bank_of(const spad__model *m, const spad__item *item) {
+    if (!item->banked || item->rule_count != 1 || is_group(m, item)) return 0;
+    const spad__rule *rule = &m->rules[item->rule_first];
+    return rule->size == item->size ? rule->bank : 0;
+}
+
+/* The bank that most items have (Boyer and Moore's vote: one that has most, if any does). */
+static int64_t usual_bank(const spad__model *m) {
+    int64_t bank = 0;
+    int64_t votes = 0;
+    for (int32_t i = 0; i < m->item_count; i++) {
+        const int64_t other = bank_of(m, &m->items[i]);
+        if (other == 0) continue;
+        if (votes == 0) bank = other;
+        votes += other == bank ? 1 : -1;
+    }
+    return bank;
+}
+
+static void count_piece(crowd *change, const spad__piece *piece, int64_t bank, int32_t sign) {
+    const int64_t bytes = piece->hi - piece->lo;
+    change->bytes += sign * bytes;
+    if (bytes > bank / 2) change->halves += sign;
+    if (bytes > bank / 3) change->thirds += sign;
+}
+
+static void bound_banks(spad__bound *bound, const spad__model *m, crowd *change, int64_t bank) {
+    int64_t least = INT64_MAX;
+    for (int32_t i = 0; i < m->item_count; i++) {
+        const spad__item *item = &m->items[i];
+        if (bank_of(m, item) != bank) continue;
+        for (int32_t k = 0; k < item->piece_count; k++) {
+            const spad__piece *piece = &m->pieces[item->piece_first + k];
+            least = spad__min(least, piece->hi - piece->lo);
+            count_piece(&change[piece->begin], piece, bank, 1);
+            count_piece(&change[piece->end], piece, bank, -1);
+        }
+    }
+    crowd sum = {0};
+    for (int32_t s = 0; s < m->section_count; s++) {
+        sum.bytes += change[s].bytes;
+        sum.halves += change[s].halves;
+        sum.thirds += change[s].thirds;
+        const int64_t by_bytes = sum.bytes / bank + (sum.bytes % bank > 0);
+        const int64_t banks = spad__max(by_bytes, spad__max(sum.halves, (sum.thirds + 1) / 2));
+        int64_t height;
+        if (banks == 0 || !spad__mul(banks - 1, bank, &height) ||
+            !spad__add(height, least, &height) || height <= bound->height)
+            continue;
+        bound->height = height;
+        bound->proof = SPAD_PLAN_BY_BANKS;
+        bound->section = s;
+    }
+}
+
+/* ---- the whole ------------------------------------------------------------------------ */
+
+/* The bytes of one section as they are, not rounded; of a group the largest piece. */
+static int64_t true_load(const spad__model *m, int32_t section) {
+    int64_t load = 0;
+    for (int32_t i = 0; i < m->item_count; i++) {
+        const spad__item *item = &m->items[i];
+        int64_t largest = 0;
+        for (int32_t k = 0; k < item->piece_count; k++) {
+            const spad__piece *piece = &m->pieces[item->piece_first + k];
+            if (piece->begin > section || section >= piece->end) continue;
+            largest = spad__max(largest, (piece->hi - piece->lo) * (m->boxable ? 1 : piece->lanes));
+        }
+        load += largest;
+    }
+    const int64_t lanes = m->boxable ? 1 : m->plan->lanes;
+    return load / lanes + (load % lanes > 0);
+}
+
 static void find_largest(spad__bound *bound, const spad__model *m, const int64_t *change) {
     const int64_t lanes = m->boxable ? 1 : m->plan->lanes;
     int64_t load = 0;
+    int64_t largest = 0;
     for (int32_t s = 0; s < m->section_count; s++) {
         load += change[s];
         const int64_t height = load / lanes + (load % lanes > 0);
-        if (height <= bound->load) continue;
-        bound->load = height;
-        bound->section = s;
+        if (height <= largest) continue;
+        largest = height;
+        bound->peak = s;
     }
-    bound->height = bound->load - (m->boxable ? largest_trim(m) : 0);
+    bound->section = bound->peak;
+    bound->height = largest - (m->boxable ? largest_trim(m) : 0);
+    if (bound->peak >= 0) bound->load = true_load(m, bound->peak);
     for (int32_t i = 0; i < m->item_count; i++) {
         const spad__item *item = &m->items[i];
-        const int64_t lowest = item->pinned ? item->offset : 0;
-        bound->height = spad__max(bound->height, lowest + item->size);
+        const int64_t top = (item->pinned ? item->offset : 0) + item->size;
+        if (top <= bound->height) continue;
+        bound->height = top;
+        bound->proof = SPAD_PLAN_BY_BUFFER;
+        bound->item = i;
     }
 }
 
 spad_status spad__bound_find(spad__bound *bound, const spad__model *m, spad_error *error) {
-    *bound = (spad__bound){.section = -1};
+    *bound = (spad__bound){.section = -1, .item = -1, .peak = -1};
     const size_t room = ((size_t)m->section_count + 1) * sizeof(int64_t);
     int64_t *change = spad__new(&m->arena.host, room);
     int64_t *largest = spad__new(&m->arena.host, room);
@@ -120,6 +217,16 @@ spad_status spad__bound_find(spad__bound *bound, const spad__model *m, spad_erro
                             "the sizes of all buffers together do not fit 64 bits");
     } else {
         find_largest(bound, m, change);
+    }
+    const int64_t bank = m->plan->lanes == 1 ? usual_bank(m) : 0;
+    if (status == SPAD_OK && bank > 0) {
+        const size_t crowds_room = ((size_t)m->section_count + 1) * sizeof(crowd);
+        crowd *crowds = spad__new(&m->arena.host, crowds_room);
+        if (crowds != NULL)
+            bound_banks(bound, m, crowds, bank);
+        else
+            status = spad__fail_host_memory(error);
+        spad__free(&m->arena.host, crowds, crowds_room);
     }
     spad__free(&m->arena.host, change, room);
     spad__free(&m->arena.host, largest, room);

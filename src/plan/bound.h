@@ -8,9 +8,12 @@
 #include "plan/model.h"
 
 typedef struct spad__bound {
-    int64_t height;  /* no plan is lower */
-    int64_t load;    /* largest load of a section: lane-bytes over lanes, rounded up */
-    int32_t section; /* the first section that has it; -1: no sections */
+    int64_t height;        /* no plan is lower */
+    spad_plan_proof proof; /* and why */
+    int32_t section;       /* where that shows; -1: no sections */
+    int32_t item;          /* whose top it is; -1: that of none */
+    int64_t load; /* of the section with the largest load: lane-bytes over lanes, rounded up */
+    int32_t peak; /* the first section that has it; -1: no sections */
 } spad__bound;
 
 /* SPAD_ERR_HOST_MEMORY, SPAD_ERR_OVERFLOW. */

@@ -19,21 +19,11 @@
 static int64_t rounding(const spad__model *m) {
     if (m->common_alignment != 0) return m->common_alignment;
     int64_t largest = 1;
-    for (int32_t i = 0; i < m->item_count; i++) largest = spad__max(largest, m->items[i].alignment);
     for (int32_t i = 0; i < m->item_count; i++)
-        if (largest % m->items[i].alignment != 0) return 0;
+        if (m->items[i].piece_count > 0) largest = spad__max(largest, m->items[i].alignment);
+    for (int32_t i = 0; i < m->item_count; i++)
+        if (m->items[i].piece_count > 0 && largest % m->items[i].alignment != 0) return 0;
     return largest;
-}
-
-/* The sections from the first to the last in which an item is in use. */
-static void hull(const spad__model *m, const spad__item *item, int32_t *begin, int32_t *end) {
-    *begin = INT32_MAX;
-    *end = 0;
-    for (int32_t k = 0; k < item->piece_count; k++) {
-        const spad__piece *piece = &m->pieces[item->piece_first + k];
-        if (piece->begin < *begin) *begin = piece->begin;
-        if (piece->end > *end) *end = piece->end;
-    }
 }
 
 /* Rows of items with bytes in the order of the boxes. */
@@ -44,10 +34,8 @@ static void sort_items(const spad__model *m, spad__row *rows, spad__row *scratch
     for (size_t k = 0; k < n; k++) rows[k].key = ~spad__sort_key(m->items[rows[k].value].size);
     spad__sort_rows(rows, scratch, n);
     for (size_t k = 0; k < n; k++) { /* end in the low half, begin in the high half */
-        int32_t begin;
-        int32_t end;
-        hull(m, &m->items[rows[k].value], &begin, &end);
-        rows[k].key = (uint64_t)(uint32_t)begin << 32 | (uint32_t)end;
+        const spad__item *item = &m->items[rows[k].value];
+        rows[k].key = (uint64_t)(uint32_t)item->begin << 32 | (uint32_t)item->end;
     }
     spad__sort_rows(rows, scratch, n);
     *count = n;
@@ -91,7 +79,8 @@ static spad_status fill(spad__boxes *b, const spad__model *m, const spad__row *r
                         spad_error *error) {
     for (int32_t k = 0; k < b->count; k++) {
         const spad__item *item = &m->items[rows[k].value];
-        hull(m, item, &b->begin[k], &b->end[k]);
+        b->begin[k] = item->begin;
+        b->end[k] = item->end;
         b->item[k] = rows[k].value;
         b->first[b->begin[k] + 1]++;
         if (!spad__align_up(item->size, align, &b->size[k])) {

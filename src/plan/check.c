@@ -294,22 +294,25 @@ static spad_status check_overlaps(checker *c, spad_error *error) {
     return SPAD_OK;
 }
 
-/* Labels alias groups with their lowest buffer: repeat until nothing changes. */
+/* The first buffer of a group, through ever shorter chains. */
+static int32_t group_of(int32_t *group, int32_t i) {
+    for (; group[i] != i; i = group[i]) group[i] = group[group[i]];
+    return i;
+}
+
+/* Labels alias groups with their lowest buffer. */
 static bool label_groups(checker *c) {
     const spad_plan *plan = c->plan;
-    c->group = spad__arena_new(&c->arena, (plan->buffers.count + 1) * sizeof *c->group);
+    const int32_t n = (int32_t)plan->buffers.count;
+    c->group = spad__arena_new(&c->arena, ((size_t)n + 1) * sizeof *c->group);
     if (c->group == NULL) return false;
-    for (size_t i = 0; i < plan->buffers.count; i++) c->group[i] = (int32_t)i;
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (size_t k = 0; k < plan->aliases.count; k++) {
-            int32_t *a = &c->group[plan->aliases.items[k].a];
-            int32_t *b = &c->group[plan->aliases.items[k].b];
-            if (*a == *b) continue;
-            *a = *b = *a < *b ? *a : *b;
-            changed = true;
-        }
+    for (int32_t i = 0; i < n; i++) c->group[i] = i;
+    for (size_t k = 0; k < plan->aliases.count; k++) {
+        const int32_t a = group_of(c->group, plan->aliases.items[k].a);
+        const int32_t b = group_of(c->group, plan->aliases.items[k].b);
+        c->group[a < b ? b : a] = a < b ? a : b;
     }
+    for (int32_t i = 0; i < n; i++) c->group[i] = group_of(c->group, i);
     return true;
 }
 

@@ -4,9 +4,9 @@
  *
  * One pass over the text. Cells are plain: no quotes, a comma ends one, a
  * line feed ends the row; blanks around a cell and a carriage return at the
- * end of a row do not count. Empty lines are skipped. Every fault has the line
- * and the column of its cell. Ids in `apart` may be those of later rows, so
- * they are looked up after the last one. O(length).
+ * end of a row do not count, nor does a byte order mark before the header. Empty lines are skipped.
+ * Every fault has the line and the column of its cell. Ids in `apart` may be those of later rows,
+ * so they are looked up after the last one. O(length).
  */
 #include <string.h>
 
@@ -47,7 +47,7 @@ static const struct {
                     {"lanes", LANES, false},   {"bank", BANK, false},
                     {"alias", ALIAS, false},   {"apart", APART, false}};
 
-enum { NAMES = sizeof column_names / sizeof *column_names, MOST_COLUMNS = 64 };
+enum { NAMES = sizeof column_names / sizeof *column_names };
 
 typedef struct cell {
     const char *text;
@@ -76,7 +76,7 @@ typedef struct reader {
     int32_t line;
     spad_error *error;
     int32_t column_count;
-    column kinds[MOST_COLUMNS];
+    column kinds[COLUMN_KINDS]; /* each comes once at most */
     bool present[COLUMN_KINDS];
     bool inclusive;
     cell cells[COLUMN_KINDS];
@@ -131,14 +131,16 @@ static bool cell_is(const cell *c, const char *text) {
 
 #define QUOTED(c) (int)((c)->length < 40 ? (c)->length : 40), (c)->text
 
+/* Gives a fault its place. */
 static spad_status at_cell(reader *r, const cell *c, spad_status status) {
+    if (status == SPAD_OK) return status;
     spad__fact_place(r->error, r->file, c->line, c->column);
     return status;
 }
 
 /* ---- numbers ------------------------------------------------------------------------ */
 
-/* A whole number; false: it is none, or does not fit. */
+/* A whole number that fits 64 bits. */
 static bool parse_number(const char *text, size_t length, int64_t *out) {
     size_t i = 0;
     const bool negative = length > 0 && text[0] == '-';
@@ -155,9 +157,20 @@ static bool parse_number(const char *text, size_t length, int64_t *out) {
     return true;
 }
 
+static bool all_digits(const cell *c) {
+    size_t i = c->length > 0 && c->text[0] == '-';
+    if (i == c->length) return false;
+    while (i < c->length && c->text[i] >= '0' && c->text[i] <= '9') i++;
+    return i == c->length;
+}
+
 static spad_status number_cell(reader *r, column kind, const char *what, int64_t *out) {
     const cell *c = &r->cells[kind];
     if (parse_number(c->text, c->length, out)) return SPAD_OK;
+    if (all_digits(c))
+        return at_cell(r, c,
+                       spad__fail(r->error, SPAD_ERR_OVERFLOW, "%s '%.*s' does not fit 64 bits",
+                                  what, QUOTED(c)));
     return at_cell(
         r, c,
         spad__fail(r->error, SPAD_ERR_SYNTAX, "%s '%.*s' is not a whole number", what, QUOTED(c)));
@@ -167,6 +180,16 @@ static spad_status number_cell(reader *r, column kind, const char *what, int64_t
 static spad_status optional_number(reader *r, column kind, const char *what, int64_t *out) {
     if (!r->present[kind] || r->cells[kind].length == 0) return SPAD_OK;
     return number_cell(r, kind, what, out);
+}
+
+/* One that is -1 or missing for "none"; anything else below 0 is a mistake. */
+static spad_status place_cell(reader *r, column kind, const char *what, int64_t *out) {
+    *out = -1;
+    const spad_status status = optional_number(r, kind, what, out);
+    if (status != SPAD_OK || *out >= -1) return status;
+    return at_cell(r, &r->cells[kind],
+                   spad__fail(r->error, SPAD_ERR_BOUNDS, "%s %lld is negative; use -1 for none",
+                              what, (long long)*out));
 }
 
 /* ---- the header ----------------------------------------------------------------------- */
@@ -194,23 +217,33 @@ static spad_status read_column_name(reader *r, const cell *c) {
     return spad__fail(r->error, SPAD_ERR_UNKNOWN, "unknown column '%s'%s", word, phrase);
 }
 
+/* Some editors put a byte order mark (U+FEFF) in front. */
+static void skip_mark(reader *r) {
+    static const char mark[] = "\xEF\xBB\xBF";
+    const size_t length = sizeof mark - 1;
+    if ((size_t)(r->end - r->at) >= length && memcmp(r->at, mark, length) == 0) r->at += length;
+}
+
 static spad_status read_header(reader *r) {
     static const struct {
         column kind;
         const char *name;
     } needed[] = {{LOWER, "lower"}, {UPPER, "upper"}, {SIZE, "size"}};
+    skip_mark(r);
     do begin_line(r);
     while (r->at < r->end && skip_blank_line(r));
     cell c = {r->at, 0, r->line, 1};
+    cell apart = c;
     for (bool last = r->at == r->end; !last;) {
         c = next_cell(r, &last);
-        spad_status status = SPAD_OK;
-        if (r->column_count == MOST_COLUMNS)
-            status = spad__fail(r->error, SPAD_ERR_SYNTAX, "more than %d columns", MOST_COLUMNS);
-        else
-            status = read_column_name(r, &c);
+        const spad_status status = read_column_name(r, &c);
         if (status != SPAD_OK) return at_cell(r, &c, status);
+        if (r->kinds[r->column_count - 1] == APART) apart = c;
     }
+    if (r->present[APART] && !r->present[ID])
+        return at_cell(r, &apart,
+                       spad__fail(r->error, SPAD_ERR_SYNTAX,
+                                  "column 'apart' names ids, but there is no column 'id'"));
     for (size_t k = 0; k < sizeof needed / sizeof *needed; k++) {
         if (r->present[needed[k].kind]) continue;
         c.column = 1;
@@ -297,16 +330,17 @@ static spad_status read_gaps(reader *r) {
 }
 
 static spad_status read_numbers(reader *r, spad_plan_buffer *b) {
-    int64_t offset = -1;
-    int64_t hint = -1;
+    int64_t offset;
+    int64_t hint;
+    int64_t lane;
     spad_status status = number_cell(r, LOWER, "lower", &b->lower);
     if (status == SPAD_OK) status = number_cell(r, UPPER, "upper", &b->upper);
     if (status == SPAD_OK) status = number_cell(r, SIZE, "size", &b->size);
     b->alignment = 1;
     if (status == SPAD_OK) status = optional_number(r, ALIGNMENT, "alignment", &b->alignment);
-    if (status == SPAD_OK) status = optional_number(r, HINT, "hint", &hint);
-    if (status == SPAD_OK) status = optional_number(r, OFFSET, "offset", &offset);
-    if (status == SPAD_OK) status = optional_number(r, LANE, "lane", &b->lane);
+    if (status == SPAD_OK) status = place_cell(r, HINT, "hint", &hint);
+    if (status == SPAD_OK) status = place_cell(r, OFFSET, "offset", &offset);
+    if (status == SPAD_OK) status = place_cell(r, LANE, "lane", &lane);
     if (status == SPAD_OK) status = optional_number(r, LANES, "lanes", &b->lanes);
     if (status == SPAD_OK) status = optional_number(r, BANK, "bank", &b->bank);
     if (status != SPAD_OK) return status;
@@ -319,7 +353,15 @@ static spad_status read_numbers(reader *r, spad_plan_buffer *b) {
                        spad__fail(r->error, SPAD_ERR_ALIGNMENT,
                                   "an alignment of %lld; use 1 for none", (long long)b->alignment));
     }
-    if (!r->present[ALIGNMENT]) b->alignment = 0; /* that of the space */
+    if (lane >= 0 && offset < 0) {
+        return at_cell(r, &r->cells[LANE],
+                       spad__fail(r->error, SPAD_ERR_ARGUMENT,
+                                  "lane %lld without an offset; a pin needs both",
+                                  (long long)lane));
+    }
+    if (!r->present[ALIGNMENT] || r->cells[ALIGNMENT].length == 0)
+        b->alignment = 0; /* that of the space */
+    b->lane = spad__max(lane, 0);
     b->pinned = offset >= 0;
     b->offset = offset;
     b->hinted = hint >= 0;
@@ -341,14 +383,21 @@ static const char *copy_name(reader *r, const cell *c) {
     return r->name;
 }
 
-/* The cell that a refused buffer is most likely about. */
-static const cell *blamed_cell(const reader *r, spad_status status) {
-    const column guess = status == SPAD_ERR_NAME        ? ID
-                         : status == SPAD_ERR_ALIGNMENT ? ALIGNMENT
-                         : status == SPAD_ERR_LANES     ? LANES
-                         : status == SPAD_ERR_BOUNDS    ? OFFSET
-                                                        : LOWER;
-    return r->present[guess] ? &r->cells[guess] : &r->cells[LOWER];
+/* The cell, or the word of it, that a refused buffer is about. */
+static cell blamed_cell(const reader *r, int32_t field) {
+    static const column columns[] = {
+        [SPAD__FIELD_NAME] = ID,       [SPAD__FIELD_UPPER] = UPPER,
+        [SPAD__FIELD_SIZE] = SIZE,     [SPAD__FIELD_ALIGNMENT] = ALIGNMENT,
+        [SPAD__FIELD_LANES] = LANES,   [SPAD__FIELD_BANK] = BANK,
+        [SPAD__FIELD_OFFSET] = OFFSET, [SPAD__FIELD_LANE] = LANE};
+    if (field >= SPAD__FIELD_GAPS) {
+        cell rest = r->cells[GAPS];
+        cell word = rest;
+        for (int32_t k = SPAD__FIELD_GAPS; k <= field && next_word(&rest, &word);) k++;
+        return word;
+    }
+    const column kind = columns[field];
+    return r->cells[r->present[kind] ? kind : SIZE]; /* a rule of the space broke the size */
 }
 
 static spad_status note_alias(reader *r, size_t number) {
@@ -375,8 +424,12 @@ static spad_status read_row(reader *r) {
         if (b.name == NULL) return spad__fail_host_memory(r->error);
     }
     size_t number;
-    status = spad_plan_add(&number, r->plan, &b, r->error);
-    if (status != SPAD_OK) return at_cell(r, blamed_cell(r, status), status);
+    int32_t field;
+    status = spad__plan_add(&number, r->plan, &b, &field, r->error);
+    if (status != SPAD_OK) {
+        const cell blamed = blamed_cell(r, field);
+        return at_cell(r, &blamed, status);
+    }
     if (r->present[APART] && r->cells[APART].length > 0) {
         if (!spad__array_reserve(&r->plan->host, &r->wishes, 1))
             return spad__fail_host_memory(r->error);
@@ -395,6 +448,10 @@ static spad_status grant_wishes(reader *r) {
             if (other < 0)
                 status = spad__fail(r->error, SPAD_ERR_UNKNOWN, "apart: there is no buffer '%.*s'",
                                     QUOTED(&word));
+            else if (other == r->wishes.items[k].buffer)
+                status = spad__fail(r->error, SPAD_ERR_ARGUMENT,
+                                    "apart: buffer '%.*s' cannot be kept apart from itself",
+                                    QUOTED(&word));
             else
                 status = spad_plan_apart(r->plan, (size_t)r->wishes.items[k].buffer, (size_t)other,
                                          r->error);
@@ -412,7 +469,9 @@ static spad_status join_member(reader *r, const spad__row *rows, size_t k) {
         if (other->name.length != mine->name.length ||
             memcmp(other->name.text, mine->name.text, mine->name.length) != 0)
             continue;
-        return spad_plan_alias(r->plan, (size_t)other->buffer, (size_t)mine->buffer, r->error);
+        return at_cell(
+            r, &mine->name,
+            spad_plan_alias(r->plan, (size_t)other->buffer, (size_t)mine->buffer, r->error));
     }
     return SPAD_OK;
 }
@@ -479,10 +538,19 @@ static void copy_row(reader *r, spad__out *out) {
     }
 }
 
-spad_status spad_plan_write_csv(const spad_plan *plan, const spad_plan_place *places,
+static spad_status fail_rows(const spad_plan *plan, size_t first, spad_error *error) {
+    return spad__fail(error, SPAD_ERR_ARGUMENT,
+                      "the text has not the rows of buffers %lld to %lld of the plan",
+                      (long long)first, (long long)plan->buffers.count - 1);
+}
+
+spad_status spad_plan_write_csv(const spad_plan *plan, size_t first, const spad_plan_place *places,
                                 const char *text, size_t length, const spad_sink *sink,
                                 spad_error *error) {
     reader r = {.at = text, .end = text + length, .error = error};
+    if (places == NULL)
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "there is no plan to write: places are missing");
     const spad_status status = read_header(&r);
     if (status != SPAD_OK) return status;
     spad__out out;
@@ -492,9 +560,11 @@ spad_status spad_plan_write_csv(const spad_plan *plan, const spad_plan_place *pl
     memcpy(header.kinds, r.kinds, sizeof header.kinds);
     copy_row(&header, &out);
     spad__out_string(&out, plan->lanes > 1 ? ",offset,lane\n" : ",offset\n");
-    for (size_t i = 0; r.at < r.end && i < plan->buffers.count;) {
+    size_t i = first;
+    while (r.at < r.end) {
         begin_line(&r);
         if (skip_blank_line(&r)) continue;
+        if (i >= plan->buffers.count) return fail_rows(plan, first, error);
         copy_row(&r, &out);
         spad__out_format(&out, ",%lld", (long long)places[i].offset);
         if (plan->lanes > 1) spad__out_format(&out, ",%lld", (long long)places[i].lane);

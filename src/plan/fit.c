@@ -6,39 +6,34 @@
  * First fit: pins are placed before everything else; then items in some order,
  * each at its lowest legal place. An item that is placed forbids an open range
  * of offsets for each pair of pieces in use together; sorted by their begin,
- * the ranges are walked once from offset 0 up. Orders: by size, area, and
+ * the ranges are walked once from offset 0 up. If time runs out before there is any plan,
+ * what is left is piled up on top. Orders: by size, area, and
  * lifetime, then the best one again with the items at the top moved to the
  * front and a few others swapped ("squeaky wheel", Joslin and Clements 1999).
- * O(n^2) for an order, in exchange for no conflict graph.
+ * For an order O(n log n + pairs that live together); no conflict graph is kept.
  */
 #include "plan/fit.h"
 
 #include "base/checked.h"
 #include "base/random.h"
+#include "plan/near.h"
 #include "plan/shapes.h"
 #include "plan/sort.h"
 #include "plan/units.h"
 
-enum { ROUNDS = 40, ROUNDS_LARGE = 6, LARGE = 2000 };
+enum { ROUNDS = 40, ROUNDS_LARGE = 6, LARGE = 2000, WORK_PER_LOOK_AT_THE_CLOCK = 1 << 14 };
 
 typedef struct range {
     int64_t begin; /* offsets with begin < offset < end are forbidden */
     int64_t end;
 } range;
 
-typedef struct hull {
-    int32_t begin; /* first and last section of any piece */
-    int32_t end;
-} hull;
-
 typedef struct fitter {
     const spad__model *m;
     spad__arena arena;
-    hull *hulls;
     int32_t *order;
     int32_t *best_order;
-    int32_t *done; /* items placed so far */
-    int32_t done_count;
+    spad__near near; /* items placed so far */
     spad_plan_place *place;
     spad__row *rows;
     spad__row *scratch;
@@ -87,11 +82,9 @@ static bool is_done(const fitter *f, int32_t i) {
 
 static void collect_ranges(fitter *f, int32_t i, int64_t lane) {
     f->ranges.count = 0;
-    const hull h = f->hulls[i];
-    for (int32_t k = 0; k < f->done_count; k++) {
-        const int32_t j = f->done[k];
-        if (h.begin < f->hulls[j].end && f->hulls[j].begin < h.end) forbid_by_item(f, i, j, lane);
-    }
+    spad__near_walk walk = spad__near_of(&f->near, i);
+    for (int32_t j = spad__near_next(&walk); j >= 0; j = spad__near_next(&walk))
+        forbid_by_item(f, i, j, lane);
     for (int32_t k = f->apart_first[i]; k < f->apart_first[i + 1]; k++)
         if (is_done(f, f->apart_with[k].b)) forbid(f, &f->apart_with[k], lane);
 }
@@ -136,6 +129,16 @@ static bool lowest_offset(const fitter *f, const spad__item *item, int64_t *out)
 
 /* ---- one order ------------------------------------------------------------------------ */
 
+static bool put_item(fitter *f, int32_t i, spad_plan_place place, int64_t *top) {
+    const spad__item *item = &f->m->items[i];
+    int64_t end;
+    if (!spad__add(place.offset, item->size, &end) || end == SPAD_UNBOUNDED) return false;
+    f->place[i] = place;
+    *top = spad__max(*top, end);
+    if (item->piece_count > 0) spad__near_put(&f->near, i);
+    return true;
+}
+
 /* Puts an item at its lowest place over all lanes; false: it has none. */
 static bool fit_item(fitter *f, int32_t i, int64_t *top) {
     const spad__item *item = &f->m->items[i];
@@ -150,27 +153,47 @@ static bool fit_item(fitter *f, int32_t i, int64_t *top) {
         if (best.offset < 0 || offset < best.offset) best = (spad_plan_place){offset, lane};
         if (best.offset == 0) break;
     }
-    if (best.offset < 0) return false;
-    int64_t end;
-    if (!spad__add(best.offset, item->size, &end)) return false;
-    f->place[i] = best;
-    *top = spad__max(*top, end);
-    if (item->piece_count > 0) f->done[f->done_count++] = i;
+    return best.offset >= 0 && put_item(f, i, best, top);
+}
+
+/* Puts an item above all others. */
+static bool pile_item(fitter *f, int32_t i, int64_t *top) {
+    const spad__item *item = &f->m->items[i];
+    int64_t offset;
+    const int64_t lane = spad__item_next_lane(f->m, item, 0);
+    return spad__item_next_offset(f->m, item, item->piece_count > 0 ? *top : 0, &offset) &&
+           put_item(f, i, (spad_plan_place){offset, lane}, top);
+}
+
+/* Pins do not collide: the model has no clash. */
+static bool put_pins(fitter *f, int64_t *top) {
+    for (int32_t i = 0; i < f->m->item_count; i++) {
+        const spad__item *item = &f->m->items[i];
+        const spad_plan_place place = {item->offset, item->lane};
+        if (item->pinned && !put_item(f, i, place, top)) return false;
+    }
     return true;
 }
 
-/* The height of first fit in the order, or -1: not placed, or above the limit. */
+/* The height of first fit in the order, or -1: not placed, above the limit, or out of time. The
+ * first plan, which has no limit, is finished in any case. */
 static int64_t fit_order(fitter *f, int64_t limit, spad__stop *stop) {
     int64_t top = 0;
-    f->done_count = 0;
+    int64_t work = 0; /* ranges since the last look at the clock */
+    bool late = false;
+    spad__near_clear(&f->near);
     for (int32_t i = 0; i < f->m->item_count; i++) f->place[i].offset = -1;
-    for (int32_t pins = 1; pins >= 0; pins--) {
-        for (int32_t k = 0; k < f->m->item_count; k++) {
-            const int32_t i = f->order[k];
-            if (f->m->items[i].pinned != (pins == 1)) continue;
-            if (k % 64 == 63 && limit != INT64_MAX && spad__stopped(stop)) return -1;
-            if (!fit_item(f, i, &top) || top > limit) return -1;
+    if (!put_pins(f, &top) || top > limit) return -1;
+    for (int32_t k = 0; k < f->m->item_count; k++) {
+        const int32_t i = f->order[k];
+        if (f->m->items[i].pinned) continue;
+        work += 16 + (int64_t)f->ranges.count;
+        if (!late && work > WORK_PER_LOOK_AT_THE_CLOCK) {
+            work = 0;
+            late = spad__stopped(stop);
+            if (late && limit != INT64_MAX) return -1;
         }
+        if (!(late ? pile_item(f, i, &top) : fit_item(f, i, &top)) || top > limit) return -1;
     }
     return top;
 }
@@ -180,7 +203,7 @@ static int64_t fit_order(fitter *f, int64_t limit, spad__stop *stop) {
 static int64_t item_key(const fitter *f, int32_t i, int32_t kind) {
     const spad__item *item = &f->m->items[i];
     const int64_t size = spad__log2(item->size + 1) + spad__log2(item->lanes);
-    const int64_t life = spad__log2(f->hulls[i].end - f->hulls[i].begin + 1);
+    const int64_t life = spad__log2(item->end - item->begin + 1);
     switch (kind) {
     case 0: return size * 4096 + life;
     case 1: return (size + life) * 4096 + size;
@@ -238,30 +261,18 @@ static void index_aparts(fitter *f) {
 static bool fitter_start(fitter *f, const spad__model *m) {
     *f = (fitter){.m = m, .arena.host = m->arena.host};
     const size_t n = (size_t)m->item_count + 1;
-    f->hulls = spad__arena_new(&f->arena, n * sizeof *f->hulls);
     f->order = spad__arena_new(&f->arena, n * sizeof *f->order);
     f->best_order = spad__arena_new(&f->arena, n * sizeof *f->best_order);
-    f->done = spad__arena_new(&f->arena, n * sizeof *f->done);
     f->place = spad__arena_new(&f->arena, n * sizeof *f->place);
     f->rows = spad__arena_new(&f->arena, n * sizeof *f->rows);
     f->scratch = spad__arena_new(&f->arena, n * sizeof *f->scratch);
     f->apart_first = spad__arena_new(&f->arena, (n + 1) * sizeof *f->apart_first);
     f->apart_with =
         spad__arena_new(&f->arena, (2 * (size_t)m->apart_count + 1) * sizeof *f->apart_with);
-    if (f->hulls == NULL || f->order == NULL || f->best_order == NULL || f->done == NULL ||
-        f->place == NULL || f->rows == NULL || f->scratch == NULL || f->apart_first == NULL ||
-        f->apart_with == NULL)
+    if (f->order == NULL || f->best_order == NULL || f->place == NULL || f->rows == NULL ||
+        f->scratch == NULL || f->apart_first == NULL || f->apart_with == NULL ||
+        !spad__near_start(&f->near, m, &f->arena))
         return false;
-    for (int32_t i = 0; i < m->item_count; i++) {
-        const spad__item *item = &m->items[i];
-        hull h = {INT32_MAX, 0};
-        for (int32_t k = 0; k < item->piece_count; k++) {
-            const spad__piece *piece = &m->pieces[item->piece_first + k];
-            if (piece->begin < h.begin) h.begin = piece->begin;
-            if (piece->end > h.end) h.end = piece->end;
-        }
-        f->hulls[i] = item->piece_count > 0 ? h : (hull){0, 0};
-    }
     index_aparts(f);
     return true;
 }
@@ -280,12 +291,13 @@ spad_status spad__fit_run(const spad__model *m, uint64_t seed, int64_t enough, s
         else if (*height != SPAD_UNBOUNDED)
             disturb_order(&f, place, *height, &random);
         else
-            break; /* an item that fits nowhere never will: pins, banks or lanes forbid it */
+            break; /* an item that fits nowhere never will: 64 bits are not enough */
         const int64_t limit = *height == SPAD_UNBOUNDED ? INT64_MAX : *height - 1;
         const int64_t top = fit_order(&f, limit, stop);
         if (f.no_memory) ok = false;
         if (top < 0) continue;
         *height = top;
+        if (stop->listener != NULL) stop->listener->progress.height = top;
         for (int32_t i = 0; i < m->item_count; i++) {
             place[i] = f.place[i];
             f.best_order[i] = f.order[i];

@@ -2,58 +2,56 @@
  *
  * Hints are wishes, not rules: the plan is made without them, then every item
  * with a hint moves there if nobody is in the way. In the order of buffers, so
- * that the result is the same every time. O(n) per hint.
+ * that the result is the same every time. For a hint O(items that live together with it, and
+ * pairs kept apart), until the time is over.
  */
 #include "plan/hint.h"
 
-#include "plan/shapes.h"
+#include "plan/near.h"
 
-enum { MOST_ITEMS = 20000 }; /* beyond it hints would cost more than they are worth */
+enum { HINTS_PER_LOOK_AT_THE_CLOCK = 64 };
 
-static bool share_bytes(const spad__conflict *c, const spad_plan_place *a,
-                        const spad_plan_place *b) {
-    const int64_t d = b->offset - a->offset;
-    const int64_t lanes = b->lane - a->lane;
-    return d < c->above && -d < c->below && lanes < c->lanes_a && -lanes < c->lanes_b;
-}
-
-static bool items_collide(const spad__model *m, int32_t i, int32_t j,
-                          const spad_plan_place *place) {
-    const spad__item *a = &m->items[i];
-    const spad__item *b = &m->items[j];
-    for (int32_t k = 0; k < a->piece_count; k++) {
-        const spad__piece *p = &m->pieces[a->piece_first + k];
-        for (int32_t l = 0; l < b->piece_count; l++) {
-            const spad__piece *q = &m->pieces[b->piece_first + l];
-            if (!spad__pieces_meet(p, q)) continue;
-            const spad__conflict c = spad__conflict_of(i, p, j, q);
-            if (share_bytes(&c, &place[i], &place[j])) return true;
-        }
-    }
-    return false;
-}
-
-static bool is_free(const spad__model *m, int32_t i, const spad_plan_place *place) {
-    for (int32_t j = 0; j < m->item_count; j++)
-        if (j != i && items_collide(m, i, j, place)) return false;
+static bool is_free(const spad__near *near, int32_t i, const spad_plan_place *place) {
+    const spad__model *m = near->model;
+    spad__near_walk walk = spad__near_of(near, i);
+    for (int32_t j = spad__near_next(&walk); j >= 0; j = spad__near_next(&walk))
+        if (j != i && spad__items_collide(m, i, j, place)) return false;
     for (int32_t k = 0; k < m->apart_count; k++) {
         const spad__conflict *c = &m->aparts[k];
-        if ((c->a == i || c->b == i) && share_bytes(c, &place[c->a], &place[c->b])) return false;
+        if ((c->a == i || c->b == i) && spad__conflict_holds(c, &place[c->a], &place[c->b]))
+            return false;
     }
     return true;
 }
 
-void spad__hint_apply(const spad__model *m, spad_plan_place *place, int64_t height) {
-    if (m->item_count > MOST_ITEMS) return;
-    for (size_t n = 0; n < m->plan->buffers.count; n++) {
-        const spad_plan_buffer *b = &m->plan->buffers.items[n];
+/* Whether a buffer has a hint that its item may follow. */
+static bool is_legal(const spad__model *m, size_t number, int64_t height) {
+    const spad_plan_buffer *b = &m->plan->buffers.items[number];
+    const spad__item *item = &m->items[m->item_of[number]];
+    int64_t offset;
+    if (!b->hinted || item->pinned || b->hint < 0 || b->hint > height - item->size) return false;
+    return spad__item_next_offset(m, item, b->hint, &offset) && offset == b->hint;
+}
+
+static bool any_hint(const spad_plan *plan) {
+    for (size_t n = 0; n < plan->buffers.count; n++)
+        if (plan->buffers.items[n].hinted) return true;
+    return false;
+}
+
+bool spad__hint_apply(spad__model *m, spad_plan_place *place, int64_t height, spad__stop *stop) {
+    if (!any_hint(m->plan)) return true;
+    spad__near near;
+    if (!spad__near_start(&near, m, &m->arena)) return false;
+    for (int32_t i = 0; i < m->item_count; i++)
+        if (m->items[i].piece_count > 0) spad__near_put(&near, i);
+    for (size_t n = 0, tried = 0; n < m->plan->buffers.count; n++) {
         const int32_t i = m->item_of[n];
-        const spad__item *item = &m->items[i];
-        int64_t offset;
-        if (!b->hinted || item->pinned || b->hint < 0 || b->hint > height - item->size) continue;
-        if (!spad__item_next_offset(m, item, b->hint, &offset) || offset != b->hint) continue;
+        if (!is_legal(m, n, height)) continue;
+        if (++tried % HINTS_PER_LOOK_AT_THE_CLOCK == 0 && spad__stopped(stop)) break;
         const spad_plan_place before = place[i];
-        place[i].offset = b->hint;
-        if (!is_free(m, i, place)) place[i] = before;
+        place[i].offset = m->plan->buffers.items[n].hint;
+        if (!is_free(&near, i, place)) place[i] = before;
     }
+    return true;
 }

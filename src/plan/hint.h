@@ -6,9 +6,10 @@
 #define SPAD_PLAN_HINT_H
 
 #include "plan/model.h"
+#include "plan/stop.h"
 
 /* Moves items of a plan to the offsets their buffers hint at, where that breaks no rule
- * and keeps the height. place: per item. */
-void spad__hint_apply(const spad__model *model, spad_plan_place *place, int64_t height);
+ * and keeps the height. place: per item. False: no memory. */
+bool spad__hint_apply(spad__model *model, spad_plan_place *place, int64_t height, spad__stop *stop);
 
 #endif

@@ -32,14 +32,14 @@
 
 enum {
     PASSES_SMALL = 8,  /* greedy passes before the exact search */
-    PASSES_LARGE = 48, /* and where there is none */
+    PASSES_LARGE = 48, /* and where it has little hope, or there is none */
     PASSES_BEFORE_CORE = 2,
     PASSES_STRIPS = 4,          /* each of many passes where that is needed */
+    LEAST_FOR_CORE = 600,       /* boxes: below it the exact search is quicker */
     LEAST_FOR_STRIPS = 1 << 16, /* boxes: below it the core of the whole is better */
     MEMORY = 8,                 /* tastes remembered */
     MOST_HELPERS = 63,
-    RUNG_NODES = 40, /* nodes per box on a rung, in the first round */
-    PROGRESS_NS = 100000000
+    RUNG_NODES = 40 /* nodes per box on a rung, in the first round */
 };
 
 typedef struct remembered {
@@ -51,13 +51,15 @@ typedef struct remembered {
 typedef struct team {
     pthread_mutex_t mutex; /* guards what the hunt has found, and the host */
     spad_host host;
-    spad__stop stop; /* ends the hunt for all of them */
+    atomic_bool over;   /* ends the hunt for all of them */
+    int64_t node_limit; /* of each; INT64_MAX: none */
 } team;
 
 typedef struct hunter {
     spad__hunt *hunt;
     team *team;
     spad_host host;
+    spad__stop stop;
     pthread_t thread;
     spad__random random;
     spad__valley *search;
@@ -65,8 +67,6 @@ typedef struct hunter {
     int64_t luby_step;
     remembered memory[MEMORY];
     int32_t memory_count;
-    int64_t next_progress;
-    bool main;
     bool no_memory;
 } hunter;
 
@@ -110,27 +110,18 @@ static bool finished(hunter *h) {
     return height <= spad__max(low, h->hunt->enough) || low > h->hunt->capacity;
 }
 
-/* Tells the caller how far things are; true: go on. */
-static bool report(hunter *h) {
-    const spad_plan_options *options = h->hunt->options;
-    if (!h->main || options->progress == NULL) return true;
-    const int64_t now = spad__clock();
-    if (now < h->next_progress) return true;
-    h->next_progress = now + PROGRESS_NS;
+/* What the caller will hear when it is told next. */
+static void note_progress(hunter *h) {
+    if (h->stop.listener == NULL) return;
     int64_t low;
     int64_t height;
     look(h, &low, &height);
     const int64_t unit = h->hunt->boxes->unit;
-    const spad_plan_progress progress = {
-        .nanoseconds = now - h->hunt->started,
-        .height = height == INT64_MAX ? SPAD_UNBOUNDED : height * unit,
-        .bound = low * unit,
-        .nodes = h->search != NULL ? spad__valley_nodes(h->search) : 0,
-        .restarts = h->luby_step};
-    if (options->progress(options->context, &progress) == 0) return true;
-    spad__stop_now(h->hunt->stop);
-    spad__stop_now(&h->team->stop);
-    return false;
+    spad_plan_progress *progress = &h->stop.listener->progress;
+    if (height != INT64_MAX) progress->height = height * unit;
+    if (h->hunt->boxes->exact) progress->bound = spad__max(progress->bound, low * unit);
+    progress->nodes = h->search != NULL ? spad__valley_nodes(h->search) : 0;
+    progress->restarts = h->luby_step;
 }
 
 /* ---- greedy passes ------------------------------------------------------------------ */
@@ -138,7 +129,7 @@ static bool report(hunter *h) {
 /* The passes of a large problem: one over the whole, a plan to start from; then strips, if they
  * suit it, or the core once and the whole again. */
 static bool large_pass(spad__pack *p, int32_t pass, bool *strips) {
-    if (pass > 0 && *strips) {
+    if (*strips) {
         if (!spad__strips_pass(p, strips)) return false;
         if (*strips) return true;
     }
@@ -152,7 +143,7 @@ static bool greedy_passes(hunter *h) {
     spad__pack p = {.boxes = hunt->boxes,
                     .host = &h->host,
                     .random = &h->random,
-                    .stop = &h->team->stop,
+                    .stop = &h->stop,
                     .enough = spad__max(hunt->low, hunt->enough),
                     .height = hunt->height,
                     .offset = hunt->offset,
@@ -160,13 +151,15 @@ static bool greedy_passes(hunter *h) {
     if (!spad__pack_start(&p)) return false;
     const bool large = hunt->boxes->count > SPAD__EXACT_BOXES;
     const bool patient = large && hunt->options->deadline_ns > 0;
-    const int32_t passes = large ? PASSES_LARGE : PASSES_SMALL;
+    const bool wide = hunt->boxes->count > LEAST_FOR_CORE;
+    const int32_t passes = wide ? PASSES_LARGE : PASSES_SMALL;
     bool strips = hunt->boxes->count > LEAST_FOR_STRIPS;
     bool ok = true;
     for (int32_t k = 0; ok && p.height > p.enough; k++) {
         if (!patient && k >= (strips ? PASSES_STRIPS : passes)) break;
-        if (k > 0 && (spad__stopped(&h->team->stop) || !report(h))) break;
-        if (large)
+        note_progress(h);
+        if (k > 0 && spad__stopped(&h->stop)) break;
+        if (wide)
             ok = large_pass(&p, k, &strips);
         else
             spad__pack_pass(&p);
@@ -232,8 +225,7 @@ static int64_t height_of(const spad__boxes *b, const int64_t *offset) {
 
 /* Nodes that may still be spent. */
 static int64_t nodes_left(const hunter *h) {
-    const int64_t limit = h->hunt->node_limit;
-    return limit == 0 ? INT64_MAX : limit - spad__valley_nodes(h->search);
+    return h->team->node_limit - spad__valley_nodes(h->search);
 }
 
 /* Restarts at one target until `budget` nodes are spent or it is settled. */
@@ -243,11 +235,12 @@ static void try_target(hunter *h, int64_t target, int64_t budget) {
     h->memory_count = 0; /* how far a taste comes depends on the target */
     const int64_t until = spad__valley_nodes(h->search) + budget;
     while (spad__valley_nodes(h->search) < until && nodes_left(h) > 0) {
-        if (spad__stopped(&h->team->stop) || !report(h) || finished(h)) return;
+        note_progress(h);
+        if (spad__stopped(&h->stop) || finished(h)) return;
         const spad__taste taste = next_taste(h);
         const int64_t limit = (n + n / 2 + 50) * luby(++h->luby_step);
         switch (spad__valley_run(h->search, &taste, spad__random_next(&h->random),
-                                 spad__min(limit, nodes_left(h)), &h->team->stop, h->offset)) {
+                                 spad__min(limit, nodes_left(h)), &h->stop, h->offset)) {
         case SPAD__FOUND: offer_plan(h, height_of(h->hunt->boxes, h->offset)); return;
         case SPAD__NONE: offer_bound(h, target + 1); return;
         case SPAD__CUT: remember_taste(h, &taste, spad__valley_depth(h->search)); break;
@@ -265,7 +258,7 @@ static void climb_ladder(hunter *h) {
             int64_t low;
             int64_t height;
             look(h, &low, &height);
-            if (finished(h) || spad__stopped(&h->team->stop) || nodes_left(h) <= 0 || h->no_memory)
+            if (finished(h) || spad__stopped(&h->stop) || nodes_left(h) <= 0 || h->no_memory)
                 return;
             const int64_t gap = height - 1 - low;
             const int64_t target = low + gap * rung_eighths[rung] / 8;
@@ -285,7 +278,7 @@ static void hunt_exactly(hunter *h) {
         climb_ladder(h);
         return;
     }
-    while (!finished(h) && !spad__stopped(&h->team->stop) && nodes_left(h) > 0 && !h->no_memory)
+    while (!finished(h) && !spad__stopped(&h->stop) && nodes_left(h) > 0 && !h->no_memory)
         try_target(h, h->hunt->enough, INT64_MAX / 2);
 }
 
@@ -304,6 +297,7 @@ static bool hunter_start(hunter *h, spad__hunt *hunt, team *t, uint64_t seed) {
     *h = (hunter){.hunt = hunt,
                   .team = t,
                   .host = {.resize = locked_resize, .ctx = t},
+                  .stop = {.deadline = hunt->stop->deadline, .now = &t->over},
                   .random = {hunt->options->seed + seed}};
     h->offset = spad__new(&h->host, (size_t)hunt->boxes->count * sizeof *h->offset);
     return h->offset != NULL;
@@ -323,7 +317,7 @@ static void *hunter_work(void *argument) {
         hunt_exactly(h);
     else
         h->no_memory = true;
-    if (finished(h)) spad__stop_now(&h->team->stop);
+    if (finished(h)) spad__stop_now(&h->stop);
     return NULL;
 }
 
@@ -341,31 +335,40 @@ static void hunt_together(hunter *first, hunter *helpers, int32_t count) {
         }
     }
     hunter_work(first);
-    spad__stop_now(&first->team->stop); /* it is done: limits are those of every thread */
+    spad__stop_now(&first->stop); /* it is done, and so are they */
     for (int32_t k = 0; k < running; k++) {
         pthread_join(helpers[k].thread, NULL);
         hunter_end(&helpers[k]);
     }
 }
 
+/* Helpers beside the calling thread. */
+static int32_t helper_count(const spad__hunt *hunt) {
+    const int32_t wanted = hunt->options->threads - 1;
+    return wanted < 0 ? 0 : wanted < MOST_HELPERS ? wanted : MOST_HELPERS;
+}
+
 bool spad__hunt_run(spad__hunt *hunt) {
-    team t = {.host = *hunt->host, .stop.deadline = hunt->stop->deadline};
     hunter first;
     hunter *helpers = NULL;
-    const int32_t wanted = hunt->options->threads - 1;
-    const int32_t count = wanted < 0 ? 0 : wanted < MOST_HELPERS ? wanted : MOST_HELPERS;
+    const int32_t count = helper_count(hunt);
     const size_t room = (size_t)count * sizeof *helpers;
+    team t = {.host = *hunt->host, .node_limit = INT64_MAX};
+    if (hunt->node_limit > 0) t.node_limit = spad__max(hunt->node_limit / (count + 1), 1);
+    spad__listener *listener = hunt->stop->listener;
     pthread_mutex_init(&t.mutex, NULL);
     bool ok = hunter_start(&first, hunt, &t, 0);
-    first.main = true;
+    first.stop.listener = listener;
+    if (listener != NULL && count > 0) listener->host_mutex = &t.mutex;
     ok = ok && greedy_passes(&first);
     if (ok && hunt->boxes->count <= SPAD__EXACT_BOXES && !finished(&first) &&
-        !spad__stopped(&t.stop)) {
+        !spad__stopped(&first.stop)) {
         if (count > 0) helpers = spad__new(hunt->host, room);
         hunt_together(&first, helpers, helpers != NULL ? count : 0);
         spad__free(hunt->host, helpers, room);
     }
     hunter_end(&first);
+    if (listener != NULL) listener->host_mutex = NULL;
     pthread_mutex_destroy(&t.mutex);
     return ok && !first.no_memory;
 }

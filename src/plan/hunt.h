@@ -17,7 +17,6 @@ typedef struct spad__hunt {
     const spad_host *host;
     const spad_plan_options *options;
     spad__stop *stop;
-    int64_t started;    /* of spad__clock */
     int64_t enough;     /* a plan of this height ends the hunt */
     int64_t capacity;   /* plans above it are of use only as a first answer */
     int64_t low;        /* no plan is lower: proved */

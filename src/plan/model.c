@@ -17,6 +17,7 @@
 #include "plan/model.h"
 
 #include "base/checked.h"
+#include "plan/clash.h"
 #include "plan/sort.h"
 
 /* ---- items: union of aliases --------------------------------------------------- */
@@ -50,15 +51,12 @@ static bool number_items(spad__model *m) {
 }
 
 /* Joins the rules of a buffer into its item. */
-static spad_status join_rules(spad__model *m, spad__item *item, const spad_plan_buffer *b,
-                              spad_error *error) {
+static spad_status join_rules(spad__item *item, const spad_plan_buffer *b, spad_error *error) {
     if (!spad__lcm(item->alignment, b->alignment, &item->alignment)) {
         return spad__fail(error, SPAD_ERR_OVERFLOW,
                           "the common alignment of an alias group does not fit 64 bits");
     }
-    if (b->pinned) {
-        if (item->pinned && (item->offset != b->offset || item->lane != b->lane))
-            m->contradiction = true;
+    if (b->pinned && !item->pinned) {
         item->pinned = true;
         item->offset = b->offset;
         item->lane = b->lane;
@@ -158,7 +156,6 @@ static spad_status join_apart(spad__model *m) {
             continue;
         const spad_plan_buffer *a = &plan->buffers.items[pair.a];
         const spad_plan_buffer *b = &plan->buffers.items[pair.b];
-        if (m->item_of[pair.a] == m->item_of[pair.b]) m->contradiction = true;
         m->aparts[m->apart_count++] = (spad__conflict){.a = m->item_of[pair.a],
                                                        .b = m->item_of[pair.b],
                                                        .above = a->size,
@@ -169,58 +166,59 @@ static spad_status join_apart(spad__model *m) {
     return SPAD_OK;
 }
 
-/* Banks of one item must divide one another and its alignment, so that the next
- * legal offset is found in a few steps. */
-static spad_status check_nesting(const spad__model *m, spad_error *error) {
-    for (int32_t i = 0; i < m->item_count; i++) {
-        const spad__item *item = &m->items[i];
-        int64_t other = item->alignment;
-        for (int32_t k = 0; item->banked && k < item->rule_count; k++) {
-            const int64_t bank = m->rules[item->rule_first + k].bank;
-            if (bank == 0) continue;
-            if ((bank % other != 0 && other % bank != 0) ||
-                (bank % item->alignment != 0 && item->alignment % bank != 0)) {
-                return spad__fail(error, SPAD_ERR_ARGUMENT,
-                                  "banks of %lld B and %lld B in one alias group do not divide one "
-                                  "another or its alignment of %lld",
-                                  (long long)bank, (long long)other, (long long)item->alignment);
-            }
-            other = bank;
+/* The alignment and the banks of one item must divide one another, so that the next
+ * legal offset is found in a few steps. Such numbers form a chain in which each is at least
+ * twice the one before, so few of them differ. */
+static spad_status check_nesting(const spad__model *m, const spad__item *item, spad_error *error) {
+    int64_t chain[64] = {item->alignment};
+    int32_t length = 1;
+    for (int32_t k = 0; item->banked && k < item->rule_count; k++) {
+        const int64_t bank = m->rules[item->rule_first + k].bank;
+        if (bank == 0) continue;
+        bool known = false;
+        for (int32_t c = 0; c < length && !known; c++) {
+            known = bank == chain[c];
+            if (spad__nested(bank, chain[c])) continue;
+            return spad__fail(error, SPAD_ERR_ALIGNMENT,
+                              "an alias group has %s %lld B and banks of %lld B; one must "
+                              "divide the other",
+                              c == 0 ? "alignment" : "banks of", (long long)chain[c],
+                              (long long)bank);
         }
+        if (!known) chain[length++] = bank;
     }
     return SPAD_OK;
 }
 
-/* A pin must also suit the other members of its alias group. */
-/* Pins that break a rule of their group, and groups for which no lane is legal. */
-static void check_places(spad__model *m) {
+static spad_status check_nestings(const spad__model *m, spad_error *error) {
+    spad_status status = SPAD_OK;
+    for (int32_t i = 0; i < m->item_count && status == SPAD_OK; i++)
+        status = check_nesting(m, &m->items[i], error);
+    return status;
+}
+
+static void find_hulls(spad__model *m) {
     for (int32_t i = 0; i < m->item_count; i++) {
         spad__item *item = &m->items[i];
-        if (!item->pinned) {
-            if (spad__item_next_lane(m, item, 0) < 0) m->contradiction = true;
-            continue;
+        for (int32_t k = 0; k < item->piece_count; k++) {
+            const spad__piece *piece = &m->pieces[item->piece_first + k];
+            if (k == 0 || piece->begin < item->begin) item->begin = piece->begin;
+            if (piece->end > item->end) item->end = piece->end;
         }
-        item->pinned = false; /* what would a free item be allowed? */
-        int64_t offset;
-        int64_t top;
-        if (!spad__add(item->offset, item->size, &top) ||
-            !spad__item_next_offset(m, item, item->offset, &offset) || offset != item->offset ||
-            spad__item_next_lane(m, item, item->lane) != item->lane)
-            m->contradiction = true;
-        item->pinned = true;
     }
 }
 
 static void judge(spad__model *m) {
     m->boxable = m->apart_count == 0;
     m->plain = true;
-    m->common_alignment = m->item_count > 0 ? m->items[0].alignment : 1;
+    m->common_alignment = -1;
     int64_t least_lanes = INT64_MAX;
     for (int32_t i = 0; i < m->item_count; i++) {
         const spad__item *item = &m->items[i];
-        if (item->alignment != m->common_alignment) m->common_alignment = 0;
         if (item->pinned) m->boxable = false;
         if (item->piece_count == 0) continue;
+        if (m->common_alignment < 0) m->common_alignment = item->alignment;
+        if (item->alignment != m->common_alignment) m->common_alignment = 0;
         if (item->banked) m->boxable = false;
         if (item->piece_count > 1 || m->pieces[item->piece_first].lo > 0 ||
             m->pieces[item->piece_first].hi < item->size)
@@ -228,6 +226,7 @@ static void judge(spad__model *m) {
         for (int32_t k = 0; k < item->piece_count; k++)
             least_lanes = spad__min(least_lanes, m->pieces[item->piece_first + k].lanes);
     }
+    if (m->common_alignment < 0) m->common_alignment = 1;
     /* two tiles that each take more than half of the lanes are never side by side */
     if (least_lanes <= m->plan->lanes / 2) m->boxable = false;
     m->plain = m->plain && m->boxable;
@@ -265,7 +264,7 @@ static spad_status fill_items(spad__model *m, moment_list *times, spad_error *er
         if (needs_rule(plan, b))
             m->rules[item->rule_first + item->rule_count++] =
                 (spad__rule){b->bank, b->size, b->lanes};
-        const spad_status status = join_rules(m, item, b, error);
+        const spad_status status = join_rules(item, b, error);
         if (status != SPAD_OK) return status;
     }
     return SPAD_OK;
@@ -297,11 +296,11 @@ spad_status spad__model_build(spad__model *m, const spad_plan *plan, spad_error 
     spad__free(&plan->host, times.rows, (2 * pieces + 1) * sizeof *times.rows);
     if (status == SPAD_OK) status = join_apart(m);
     if (status == SPAD_ERR_HOST_MEMORY) return spad__fail_host_memory(error);
-    if (status == SPAD_OK) status = check_nesting(m, error);
+    if (status == SPAD_OK) status = check_nestings(m, error);
     if (status != SPAD_OK) return status;
-    check_places(m);
+    find_hulls(m);
     judge(m);
-    return status;
+    return spad__clash_find(m) ? SPAD_OK : spad__fail_host_memory(error);
 }
 
 void spad__model_free(spad__model *m) {

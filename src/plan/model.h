@@ -42,6 +42,8 @@ typedef struct spad__item {
     int32_t piece_count; /* 0: an item without bytes */
     int32_t rule_first;  /* rules: only on several lanes or with banks */
     int32_t rule_count;
+    int32_t begin; /* hull: from the first to the last section of any piece; empty without one */
+    int32_t end;
     int64_t size; /* largest hi */
     int64_t alignment;
     int64_t offset; /* of a pin */
@@ -50,6 +52,13 @@ typedef struct spad__item {
     bool banked;   /* some rule has a bank */
     bool pinned;
 } spad__item;
+
+/* Two buffers whose rules no plan can obey, whatever the capacity; see clash.c. */
+typedef struct spad__clash {
+    spad_plan_clash kind;
+    size_t a;
+    size_t b;
+} spad__clash;
 
 /*
  * Invariants
@@ -64,10 +73,10 @@ typedef struct spad__model {
     int32_t piece_count;
     int32_t section_count;
     int32_t apart_count;
-    bool contradiction; /* pins or rules of one alias group exclude each other */
-    bool boxable;       /* no pins, banks, aparts; no two tiles fit side by side in the lanes */
-    bool plain;         /* boxable, and every item is one piece */
-    int64_t common_alignment; /* of all items, if it is the same; else 0 */
+    spad__clash clash;
+    bool boxable; /* no pins, banks, aparts; no two tiles fit side by side in the lanes */
+    bool plain;   /* boxable, and every item is one piece */
+    int64_t common_alignment; /* of all items with bytes, if it is the same; else 0 */
     spad__item *items;
     spad__piece *pieces;
     spad__rule *rules;
@@ -76,8 +85,8 @@ typedef struct spad__model {
     int64_t *moment;
 } spad__model;
 
-/* SPAD_ERR_HOST_MEMORY, SPAD_ERR_ARGUMENT (banks of an alias group that do not divide
- * one another), SPAD_ERR_OVERFLOW. Free the model in every case. */
+/* SPAD_ERR_HOST_MEMORY, SPAD_ERR_ALIGNMENT (alignments and banks of an alias group that do not
+ * divide one another), SPAD_ERR_OVERFLOW. Free the model in every case. */
 spad_status spad__model_build(spad__model *model, const spad_plan *plan, spad_error *error);
 void spad__model_free(spad__model *model);
 

@@ -18,6 +18,15 @@
  * A plan that is found lowers the limit on all tops; a search that ends proves
  * that the best plan is optimal.
  *
+ * Circles. Decisions may contradict each other in a circle, and raising would then go on up
+ * to the limit. Let L be a common multiple of all alignments and banks: offsets that are
+ * L higher are as legal. Say the values x obey all decisions but the newest, "v >= u +
+ * distance", and let z be the least solution above x. If z has u at least L above x, then
+ * max(x, z - L), value by value, is a solution too: an older decision holds in x and in z - L,
+ * so in their maximum; the newest holds in z - L, from which u has its value. But it is lower
+ * than z, which was the least. So u rises by less than L, or there is no solution. Where all
+ * distances are positive, as between lanes, a circle can never hold and L is 1.
+ *
  * The broken conflict with the fewest ways that respect the limit is decided first,
  * then the lowest one; of its ways the one that raises least. Cost of a node:
  * O(conflicts) to look for it and O(decisions) to raise. For problems of up to a
@@ -28,7 +37,12 @@
 #include "base/checked.h"
 #include "plan/shapes.h"
 
-enum { WAYS = 4, MAX_CONFLICTS = 1 << 22, STEPS_PER_LOOK_AT_THE_CLOCK = 256 };
+enum {
+    WAYS = 4,
+    MAX_CONFLICTS = 1 << 22,
+    STEPS_PER_LOOK_AT_THE_CLOCK = 256,
+    PIECES_PER_LOOK_AT_THE_CLOCK = 64
+};
 
 /* value[to] >= value[from] + distance; variable 2i is the offset of item i, 2i + 1
  * its lane. */
@@ -64,6 +78,8 @@ typedef struct searcher {
     bool *queued;
     int32_t variables;
     bool positive; /* all distances are: a circle of decisions cannot hold */
+    int64_t
+        period; /* an offset rises by less than this when a decision is made that begins at it */
     bool no_memory;
     bool cut;
     int64_t steps;
@@ -75,13 +91,21 @@ typedef struct searcher {
 
 /* ---- raising ------------------------------------------------------------------------ */
 
+static void look_at_the_clock(searcher *s) {
+    spad__listener *listener = s->pairs->stop->listener;
+    if (listener != NULL) {
+        listener->progress.height = s->pairs->height;
+        listener->progress.nodes = s->pairs->nodes;
+    }
+    if (spad__stopped(s->pairs->stop)) s->cut = true;
+}
+
 /* Counts work against the limits; false: time to stop. */
 static bool step(searcher *s) {
     s->steps++;
     const int64_t limit = s->pairs->node_limit;
-    if ((limit > 0 && s->steps > limit) ||
-        (s->steps % STEPS_PER_LOOK_AT_THE_CLOCK == 0 && spad__stopped(s->pairs->stop)))
-        s->cut = true;
+    if (limit > 0 && s->steps > limit) s->cut = true;
+    if (s->steps % STEPS_PER_LOOK_AT_THE_CLOCK == 0) look_at_the_clock(s);
     return !s->cut;
 }
 
@@ -111,6 +135,8 @@ static bool raise_value(searcher *s, int32_t variable, int64_t least) {
 static bool propagate(searcher *s) {
     const edge *newest = &s->edges.items[s->edges.count - 1];
     const int32_t origin = newest->from;
+    const int64_t most = s->positive || origin % 2 == 1 ? 0 : s->period - 1;
+    const int64_t origin_least = s->value[origin];
     int32_t head = 0;
     int32_t count = 0;
     s->queue[count++] = origin;
@@ -125,7 +151,8 @@ static bool propagate(searcher *s) {
             const int32_t to = s->edges.items[e].to;
             const int64_t least = s->value[from] + s->edges.items[e].distance;
             if (s->value[to] >= least) continue;
-            holds = step(s) && !(to == origin && s->positive) && raise_value(s, to, least);
+            holds = step(s) && raise_value(s, to, least);
+            if (to == origin && s->value[origin] - origin_least > most) holds = false;
             if (!holds || s->queued[to]) continue;
             const int32_t tail =
                 head + count < s->variables ? head + count : head + count - s->variables;
@@ -281,7 +308,11 @@ static bool add_conflict(searcher *s, const spad__conflict *c) {
 static bool list_item_conflicts(searcher *s, int32_t i, int32_t j) {
     const spad__item *a = &s->m->items[i];
     const spad__item *b = &s->m->items[j];
+    if (a->begin >= b->end || b->begin >= a->end) return true;
     for (int32_t k = 0; k < a->piece_count; k++) {
+        if (k % PIECES_PER_LOOK_AT_THE_CLOCK == PIECES_PER_LOOK_AT_THE_CLOCK - 1)
+            look_at_the_clock(s);
+        if (s->cut) return false;
         const spad__piece *p = &s->m->pieces[a->piece_first + k];
         for (int32_t l = 0; l < b->piece_count; l++) {
             const spad__piece *q = &s->m->pieces[b->piece_first + l];
@@ -300,6 +331,20 @@ static bool list_conflicts(searcher *s) {
     for (int32_t k = 0; k < s->m->apart_count; k++)
         if (!add_conflict(s, &s->m->aparts[k])) return false;
     return true;
+}
+
+/* A common multiple of all alignments and banks; INT64_MAX when there is none in 64 bits. */
+static int64_t common_period(const spad__model *m) {
+    int64_t period = 1;
+    for (int32_t i = 0; i < m->item_count; i++) {
+        const spad__item *item = &m->items[i];
+        if (!spad__lcm(period, item->alignment, &period)) return INT64_MAX;
+        for (int32_t k = 0; item->banked && k < item->rule_count; k++) {
+            const int64_t bank = m->rules[item->rule_first + k].bank;
+            if (bank > 0 && !spad__lcm(period, bank, &period)) return INT64_MAX;
+        }
+    }
+    return period;
 }
 
 static bool searcher_start(searcher *s) {
@@ -327,7 +372,8 @@ spad_status spad__pairs_run(spad__pairs *pairs) {
                   .m = pairs->model,
                   .host = pairs->model->arena.host,
                   .arena.host = pairs->model->arena.host,
-                  .positive = true};
+                  .positive = true,
+                  .period = common_period(pairs->model)};
     s.limit = spad__min(pairs->capacity, pairs->height - 1);
     pairs->complete = false;
     if (searcher_start(&s)) {

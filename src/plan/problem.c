@@ -35,10 +35,19 @@ void spad_plan_destroy(spad_plan *plan) {
     spad__free(&host, plan, sizeof *plan);
 }
 
+static int64_t space_capacity(const spad_space *space) {
+    return space->bytes == SPAD_UNBOUNDED ? SPAD_UNBOUNDED : space->bytes - space->reserved;
+}
+
 spad_status spad_plan_set_capacity(spad_plan *plan, int64_t capacity, spad_error *error) {
     if (capacity < 0) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "a capacity of %lld B is negative",
                           (long long)capacity);
+    }
+    if (plan->space != NULL && capacity > space_capacity(plan->space)) {
+        return spad__fail(
+            error, SPAD_ERR_BOUNDS, "a capacity of %lld B is more than the %lld B of space '%s'",
+            (long long)capacity, (long long)space_capacity(plan->space), plan->space->name);
     }
     plan->capacity = capacity;
     return SPAD_OK;
@@ -51,8 +60,7 @@ spad_status spad_plan_set_space(spad_plan *plan, const spad_space *space, spad_e
     }
     plan->space = space;
     plan->lanes = space->lanes;
-    plan->capacity =
-        space->bytes == SPAD_UNBOUNDED ? SPAD_UNBOUNDED : space->bytes - space->reserved;
+    plan->capacity = space_capacity(space);
     return SPAD_OK;
 }
 
@@ -159,7 +167,11 @@ int64_t spad__plan_start_lane(const spad_plan *plan, int64_t lanes, int64_t from
 
 /* ---- rules of one buffer -------------------------------------------------------- */
 
-static spad_status check_lifetime(const spad_plan_buffer *b, const char *label, spad_error *error) {
+/* Each check leaves in *field what it looked at last. */
+
+static spad_status check_lifetime(const spad_plan_buffer *b, const char *label, int32_t *field,
+                                  spad_error *error) {
+    *field = SPAD__FIELD_UPPER;
     if (b->upper <= b->lower) {
         return spad__fail(error, SPAD_ERR_ARGUMENT,
                           "buffer %s lives from %lld to %lld: upper must be above lower", label,
@@ -168,6 +180,7 @@ static spad_status check_lifetime(const spad_plan_buffer *b, const char *label, 
     int64_t free_from = b->lower;
     for (size_t i = 0; i < b->gap_count; i++) {
         const spad_plan_gap *gap = &b->gaps[i];
+        *field = SPAD__FIELD_GAPS + (int32_t)i;
         if (gap->lower < free_from || gap->upper <= gap->lower || gap->upper > b->upper) {
             return spad__fail(error, SPAD_ERR_ARGUMENT,
                               "gap %lld-%lld of buffer %s is empty, outside the lifetime or not "
@@ -186,27 +199,45 @@ static spad_status check_lifetime(const spad_plan_buffer *b, const char *label, 
     return SPAD_OK;
 }
 
-static spad_status check_size(const spad_plan *plan, const spad_plan_buffer *b, const char *label,
+static spad_status check_size(const spad_plan_buffer *b, const char *label, int32_t *field,
                               spad_error *error) {
+    *field = SPAD__FIELD_SIZE;
     if (b->size < 0) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "buffer %s has a negative size of %lld B",
                           label, (long long)b->size);
     }
+    if (b->size >= SPAD_UNBOUNDED) {
+        return spad__fail(error, SPAD_ERR_OVERFLOW,
+                          "buffer %s has a size of %lld B; the most is %lld B", label,
+                          (long long)b->size, (long long)(SPAD_UNBOUNDED - 1));
+    }
+    *field = SPAD__FIELD_ALIGNMENT;
     if (b->alignment < 1) {
         return spad__fail(error, SPAD_ERR_ALIGNMENT, "buffer %s has alignment %lld; use 1 for none",
                           label, (long long)b->alignment);
     }
-    if (b->bank != 0 && (b->bank < 0 || b->size > b->bank)) {
+    return SPAD_OK;
+}
+
+static spad_status check_rules(const spad_plan *plan, const spad_plan_buffer *b, const char *label,
+                               int32_t *field, spad_error *error) {
+    *field = SPAD__FIELD_BANK;
+    if (b->bank < 0) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "buffer %s has banks of %lld B; use 0 for none",
+                          label, (long long)b->bank);
+    }
+    if (b->bank > 0 && b->size > b->bank) {
         return spad__fail(error, SPAD_ERR_NO_FIT,
                           "buffer %s of %lld B does not fit a bank of %lld B", label,
                           (long long)b->size, (long long)b->bank);
     }
-    if (b->bank > 0 && b->bank % b->alignment != 0 && b->alignment % b->bank != 0) {
+    if (b->bank > 0 && !spad__nested(b->bank, b->alignment)) {
         return spad__fail(error, SPAD_ERR_ALIGNMENT,
                           "buffer %s has alignment %lld and banks of %lld B; one must divide the "
                           "other",
                           label, (long long)b->alignment, (long long)b->bank);
     }
+    *field = SPAD__FIELD_LANES;
     if (b->lanes < 1 || spad__plan_start_lane(plan, b->lanes, 0) < 0) {
         return spad__fail(error, SPAD_ERR_LANES,
                           "buffer %s takes %lld lanes; no start lane allows that on %lld lanes",
@@ -216,10 +247,11 @@ static spad_status check_size(const spad_plan *plan, const spad_plan_buffer *b, 
 }
 
 static spad_status check_pin(const spad_plan *plan, const spad_plan_buffer *b, const char *label,
-                             spad_error *error) {
+                             int32_t *field, spad_error *error) {
     if (!b->pinned) return SPAD_OK;
     int64_t top;
-    if (b->offset < 0 || !spad__add(b->offset, b->size, &top)) {
+    *field = SPAD__FIELD_OFFSET;
+    if (b->offset < 0 || !spad__add(b->offset, b->size, &top) || top == SPAD_UNBOUNDED) {
         return spad__fail(error, SPAD_ERR_BOUNDS, "buffer %s is pinned at offset %lld", label,
                           (long long)b->offset);
     }
@@ -240,6 +272,7 @@ static spad_status check_pin(const spad_plan *plan, const spad_plan_buffer *b, c
                           "buffer %s is pinned at %lld and crosses a border of its %lld B banks",
                           label, (long long)b->offset, (long long)b->bank);
     }
+    *field = SPAD__FIELD_LANE;
     if (b->lane < 0 || spad__plan_start_lane(plan, b->lanes, b->lane) != b->lane) {
         return spad__fail(error, SPAD_ERR_LANES,
                           "buffer %s of %lld lanes is pinned at lane %lld, which is no start lane "
@@ -256,39 +289,58 @@ static spad_plan_buffer with_defaults(const spad_plan *plan, const spad_plan_buf
     if (b.alignment == 0) b.alignment = space != NULL ? space->alignment : 1;
     if (b.lanes == 0) b.lanes = 1;
     if (b.bank == 0 && space != NULL && space->banks_exclusive) b.bank = space->bank_bytes;
-    if (b.size == 0) b.bank = 0;
+    if (b.size == 0 && b.bank > 0) b.bank = 0;
     return b;
 }
 
 /* In a space sizes are whole granules, and addresses multiples of its alignment
  * whatever the buffer asks for. */
-static spad_status obey_space(const spad_plan *plan, spad_plan_buffer *b, spad_error *error) {
-    if (plan->space == NULL || b->size < 0 || b->alignment < 1) return SPAD_OK; /* checked next */
+static spad_status obey_space(const spad_plan *plan, spad_plan_buffer *b, int32_t *field,
+                              spad_error *error) {
+    if (plan->space == NULL) return SPAD_OK;
+    *field = SPAD__FIELD_ALIGNMENT;
     if (!spad__lcm(b->alignment, plan->space->alignment, &b->alignment)) {
         return spad__fail(error, SPAD_ERR_OVERFLOW,
                           "the alignments %lld and %lld have no common multiple in 64 bits",
                           (long long)b->alignment, (long long)plan->space->alignment);
     }
+    *field = SPAD__FIELD_SIZE;
     return spad_space_round(&b->size, plan->space, b->size, error);
 }
 
 spad_status spad_plan_add(size_t *out, spad_plan *plan, const spad_plan_buffer *buffer,
                           spad_error *error) {
+    int32_t field;
+    return spad__plan_add(out, plan, buffer, &field, error);
+}
+
+/* All the rules of one buffer, which is completed. */
+static spad_status check_buffer(const spad_plan *plan, spad_plan_buffer *b, const char *label,
+                                int32_t *field, spad_error *error) {
+    spad_status status = check_size(b, label, field, error);
+    if (status == SPAD_OK) status = obey_space(plan, b, field, error);
+    if (status == SPAD_OK) status = check_size(b, label, field, error); /* rounded up */
+    if (status == SPAD_OK) status = check_lifetime(b, label, field, error);
+    if (status == SPAD_OK) status = check_rules(plan, b, label, field, error);
+    return status == SPAD_OK ? check_pin(plan, b, label, field, error) : status;
+}
+
+spad_status spad__plan_add(size_t *out, spad_plan *plan, const spad_plan_buffer *buffer,
+                           int32_t *field, spad_error *error) {
     const size_t length = buffer->name != NULL ? strlen(buffer->name) : 0;
     char label[SPAD_NAME_FACT_MAX + 16];
     if (buffer->name != NULL)
         snprintf(label, sizeof label, "'%.*s'", SPAD_NAME_FACT_MAX, buffer->name);
     else
         snprintf(label, sizeof label, "number %lld", (long long)plan->buffers.count);
+    *field = SPAD__FIELD_NAME;
     if (plan->buffers.count >= INT32_MAX / 4) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "a plan has at most %d buffers", INT32_MAX / 4);
     }
     if (out != NULL) *out = SIZE_MAX;
     spad_plan_buffer b = with_defaults(plan, buffer);
-    spad_status status = obey_space(plan, &b, error);
-    if (status == SPAD_OK) status = check_lifetime(&b, label, error);
-    if (status == SPAD_OK) status = check_size(plan, &b, label, error);
-    if (status == SPAD_OK) status = check_pin(plan, &b, label, error);
+    spad_status status = check_buffer(plan, &b, label, field, error);
+    if (status == SPAD_OK) *field = SPAD__FIELD_NAME;
     if (status == SPAD_OK && b.name != NULL && spad__plan_find(plan, b.name, length) >= 0)
         status = spad__fail(error, SPAD_ERR_NAME, "there is already a buffer %s", label);
     if (status != SPAD_OK) {
@@ -328,8 +380,39 @@ static spad_status check_pair(const spad_plan *plan, size_t a, size_t b, spad_er
                       (long long)a, (long long)b, (long long)plan->buffers.count);
 }
 
+/* Banks and the common alignment of two aliases; what a whole group joins is checked with
+ * the model. */
+static spad_status check_alias(const spad_plan *plan, size_t a, size_t b, spad_error *error) {
+    const spad_plan_buffer *x = &plan->buffers.items[a];
+    const spad_plan_buffer *y = &plan->buffers.items[b];
+    char first[SPAD_NAME_FACT_MAX + 16];
+    char second[SPAD_NAME_FACT_MAX + 16];
+    spad__plan_label(plan, a, first, sizeof first);
+    spad__plan_label(plan, b, second, sizeof second);
+    int64_t alignment;
+    if (!spad__lcm(x->alignment, y->alignment, &alignment)) {
+        return spad__fail(error, SPAD_ERR_OVERFLOW,
+                          "the alignments %lld of %s and %lld of %s have no common multiple in 64 "
+                          "bits",
+                          (long long)x->alignment, first, (long long)y->alignment, second);
+    }
+    if (x->bank > 0 && y->bank > 0 && !spad__nested(x->bank, y->bank)) {
+        return spad__fail(error, SPAD_ERR_ALIGNMENT,
+                          "aliases %s and %s have banks of %lld and %lld B; one must divide the "
+                          "other",
+                          first, second, (long long)x->bank, (long long)y->bank);
+    }
+    const int64_t bank = x->bank > 0 && !spad__nested(x->bank, alignment) ? x->bank : y->bank;
+    if (bank == 0 || spad__nested(bank, alignment)) return SPAD_OK;
+    return spad__fail(error, SPAD_ERR_ALIGNMENT,
+                      "aliases %s and %s have the common alignment %lld and a bank of %lld B; one "
+                      "must divide the other",
+                      first, second, (long long)alignment, (long long)bank);
+}
+
 spad_status spad_plan_alias(spad_plan *plan, size_t a, size_t b, spad_error *error) {
-    const spad_status status = check_pair(plan, a, b, error);
+    spad_status status = check_pair(plan, a, b, error);
+    if (status == SPAD_OK) status = check_alias(plan, a, b, error);
     if (status != SPAD_OK) return status;
     if (!spad__array_reserve(&plan->host, &plan->aliases, 1)) return spad__fail_host_memory(error);
     plan->aliases.items[plan->aliases.count++] = (spad__pair){(int32_t)a, (int32_t)b};

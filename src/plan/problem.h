@@ -30,6 +30,23 @@ struct spad_plan {
     SPAD_ARRAY(uint32_t) names; /* count: slots in use */
 };
 
+/* What of a buffer was refused. */
+typedef enum spad__field {
+    SPAD__FIELD_NAME,
+    SPAD__FIELD_UPPER,
+    SPAD__FIELD_SIZE,
+    SPAD__FIELD_ALIGNMENT,
+    SPAD__FIELD_LANES,
+    SPAD__FIELD_BANK,
+    SPAD__FIELD_OFFSET,
+    SPAD__FIELD_LANE,
+    SPAD__FIELD_GAPS /* + the number of the gap */
+} spad__field;
+
+/* spad_plan_add, which on a fault also says which field is to blame. */
+spad_status spad__plan_add(size_t *out, spad_plan *plan, const spad_plan_buffer *buffer,
+                           int32_t *field, spad_error *error);
+
 /* A hash of a name. */
 uint64_t spad__plan_hash(const char *name, size_t length);
 
@@ -41,6 +58,11 @@ void spad__plan_forget(spad_plan *plan, size_t count);
 
 /* The lowest legal start lane at or after `from` for a tile of `lanes` lanes, or -1. */
 int64_t spad__plan_start_lane(const spad_plan *plan, int64_t lanes, int64_t from);
+
+/* Whether one of two alignments or bank sizes divides the other. */
+static inline bool spad__nested(int64_t a, int64_t b) {
+    return a % b == 0 || b % a == 0;
+}
 
 /* "'name'" or "number 7" for messages. */
 const char *spad__plan_label(const spad_plan *plan, size_t number, char *field, size_t size);

@@ -53,7 +53,43 @@ static void text_change(spad__out *out, const spad_plan *plan, const spad_plan_c
     }
 }
 
+static const char *clash_sentence(spad_plan_clash clash) {
+    switch (clash) {
+    case SPAD_PLAN_NO_CLASH: break;
+    case SPAD_PLAN_CLASH_PINS: return "are pinned and share bytes while both are alive";
+    case SPAD_PLAN_CLASH_APART_PINS:
+        return "are to be kept apart, but pinned so that they share bytes";
+    case SPAD_PLAN_CLASH_ALIAS_PINS: return "are aliases, but pinned at different places";
+    case SPAD_PLAN_CLASH_ALIAS_RULE:
+        return "are aliases, and the pin of the first breaks the alignment, bank or lanes of the "
+               "second";
+    case SPAD_PLAN_CLASH_ALIAS_APART: return "are aliases, but to be kept apart";
+    case SPAD_PLAN_CLASH_ALIAS_LANES: return "are aliases, but have no start lane in common";
+    }
+    return "";
+}
+
+static void text_clash(spad__out *out, const spad_plan *plan, const spad_plan_reason *reason) {
+    const size_t both[2] = {reason->clash_first, reason->clash_second};
+    spad__out_string(out, "why: ");
+    for (int k = 0; k < 2; k++) {
+        const spad_plan_buffer *b = &plan->buffers.items[both[k]];
+        if (k == 1) spad__out_string(out, " and ");
+        out_label(out, plan, both[k]);
+        spad__out_format(out, " (%lld B, from %lld to %lld", (long long)b->size,
+                         (long long)b->lower, (long long)b->upper);
+        if (b->pinned) spad__out_format(out, ", offset %lld", (long long)b->offset);
+        if (b->pinned && plan->lanes > 1) spad__out_format(out, ", lane %lld", (long long)b->lane);
+        spad__out_string(out, ")");
+    }
+    spad__out_format(out, " %s\n", clash_sentence(reason->clash));
+}
+
 static void text_reason(spad__out *out, const spad_plan *plan, const spad_plan_reason *reason) {
+    if (reason->clash != SPAD_PLAN_NO_CLASH) {
+        text_clash(out, plan, reason);
+        return;
+    }
     spad__out_format(out, "why: at time %lld %lld B are alive, capacity %lld B, over by %lld B\n",
                      (long long)reason->time, (long long)reason->load, (long long)plan->capacity,
                      (long long)reason->over);
@@ -74,6 +110,25 @@ static void text_reason(spad__out *out, const spad_plan *plan, const spad_plan_r
     for (size_t k = 0; k < reason->change_count; k++) text_change(out, plan, &reason->changes[k]);
 }
 
+static void text_bound(spad__out *out, const spad_plan *plan, const spad_plan_result *r) {
+    spad__out_format(out, "bound     %lld B (", (long long)r->bound);
+    switch (r->proof) {
+    case SPAD_PLAN_BY_LOAD:
+        spad__out_format(out, "largest load at time %lld", (long long)r->bound_time);
+        if (r->bound > r->peak_load) spad__out_string(out, ", rounded to the alignment");
+        break;
+    case SPAD_PLAN_BY_BANKS:
+        spad__out_format(out, "banks needed at time %lld", (long long)r->bound_time);
+        break;
+    case SPAD_PLAN_BY_BUFFER:
+        spad__out_string(out, "top of ");
+        out_label(out, plan, r->bound_buffer);
+        break;
+    case SPAD_PLAN_BY_SEARCH: spad__out_string(out, "proved by search"); break;
+    }
+    spad__out_string(out, ")\n");
+}
+
 spad_status spad_plan_write_text(const spad_plan *plan, const spad_plan_result *r,
                                  const spad_plan_reason *reason, const spad_sink *sink,
                                  spad_error *error) {
@@ -84,8 +139,7 @@ spad_status spad_plan_write_text(const spad_plan *plan, const spad_plan_result *
         spad__out_format(&out, "height    %lld B\n", (long long)r->height);
     else
         spad__out_string(&out, "height    no plan\n");
-    spad__out_format(&out, "bound     %lld B (largest load at time %lld)\n", (long long)r->bound,
-                     (long long)r->peak_time);
+    if (r->clash == SPAD_PLAN_NO_CLASH) text_bound(&out, plan, r);
     if (r->places != NULL) {
         const int64_t share = gap_share(r);
         spad__out_format(&out, "gap       %lld B (%lld.%03lld %%)\n",
@@ -114,26 +168,64 @@ static const char *change_name(spad_plan_change_kind kind) {
     return "";
 }
 
+static const char *proof_name(spad_plan_proof proof) {
+    switch (proof) {
+    case SPAD_PLAN_BY_LOAD: return "load";
+    case SPAD_PLAN_BY_BUFFER: return "buffer";
+    case SPAD_PLAN_BY_BANKS: return "banks";
+    case SPAD_PLAN_BY_SEARCH: return "search";
+    }
+    return "";
+}
+
+/* A buffer as an object: its number, its name if it has one, its bytes. Left open. */
+static void json_buffer(spad__json *json, const spad_plan *plan, size_t number) {
+    spad__json_open(json, '{');
+    spad__json_key_int(json, "buffer", (int64_t)number);
+    if (plan->buffers.items[number].name != NULL)
+        spad__json_key_string(json, "name", plan->buffers.items[number].name);
+    spad__json_key_int(json, "size", plan->buffers.items[number].size);
+}
+
+static void json_clash(spad__json *json, const spad_plan *plan, const spad_plan_reason *reason) {
+    spad__json_key_string(json, "clash", clash_sentence(reason->clash));
+    spad__json_key(json, "buffers");
+    spad__json_open(json, '[');
+    json_buffer(json, plan, reason->clash_first);
+    spad__json_close(json, '}');
+    json_buffer(json, plan, reason->clash_second);
+    spad__json_close(json, '}');
+    spad__json_close(json, ']');
+}
+
 static void json_reason(spad__json *json, const spad_plan *plan, const spad_plan_reason *reason) {
     spad__json_key(json, "why");
     spad__json_open(json, '{');
     spad__json_key_bool(json, "proved", reason->proved);
+    if (reason->clash != SPAD_PLAN_NO_CLASH) {
+        json_clash(json, plan, reason);
+        spad__json_close(json, '}');
+        return;
+    }
     spad__json_key_int(json, "time", reason->time);
     spad__json_key_int(json, "load", reason->load);
     spad__json_key_int(json, "over", reason->over);
-    if (reason->works_at != SPAD_UNBOUNDED) spad__json_key_int(json, "works_at", reason->works_at);
+    if (reason->works_at != SPAD_UNBOUNDED) {
+        spad__json_key_int(json, "works_at", reason->works_at);
+        spad__json_key_bool(json, "works_best", reason->works_best);
+    }
     spad__json_key(json, "alive");
     spad__json_open(json, '[');
-    for (size_t k = 0; k < reason->alive_count; k++)
-        spad__json_int(json, (int64_t)reason->alive[k]);
+    for (size_t k = 0; k < reason->alive_count; k++) {
+        json_buffer(json, plan, reason->alive[k]);
+        spad__json_close(json, '}');
+    }
     spad__json_close(json, ']');
     spad__json_key(json, "changes");
     spad__json_open(json, '[');
     for (size_t k = 0; k < reason->change_count; k++) {
-        spad__json_open(json, '{');
+        json_buffer(json, plan, reason->changes[k].buffer);
         spad__json_key_string(json, "kind", change_name(reason->changes[k].kind));
-        spad__json_key_int(json, "buffer", (int64_t)reason->changes[k].buffer);
-        spad__json_key_string(json, "name", plan->buffers.items[reason->changes[k].buffer].name);
         spad__json_key_int(json, "amount", reason->changes[k].amount);
         if (reason->changes[k].kind == SPAD_PLAN_SHORTEN)
             spad__json_key_bool(json, "late", reason->changes[k].late);
@@ -167,7 +259,11 @@ spad_status spad_plan_write_json(const spad_plan *plan, const spad_plan_result *
     spad__json_key_int(&json, "buffers", (int64_t)r->count);
     spad__json_key_string(&json, "verdict", spad_plan_verdict_name(r->verdict));
     if (r->places != NULL) spad__json_key_int(&json, "height", r->height);
-    spad__json_key_int(&json, "bound", r->bound);
+    if (r->clash == SPAD_PLAN_NO_CLASH) {
+        spad__json_key_int(&json, "bound", r->bound);
+        spad__json_key_string(&json, "proof", proof_name(r->proof));
+        if (r->places != NULL) spad__json_key_int(&json, "gap", r->height - r->bound);
+    }
     spad__json_key_int(&json, "peak_time", r->peak_time);
     spad__json_key_int(&json, "peak_load", r->peak_load);
     if (plan->capacity != SPAD_UNBOUNDED) spad__json_key_int(&json, "capacity", plan->capacity);

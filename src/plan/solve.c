@@ -38,10 +38,12 @@ typedef struct solver {
     spad__model model;
     spad__bound bound;
     spad__stop stop;
-    int64_t started;
+    atomic_bool now;
+    spad__listener listener;
     spad_plan_place *place;
-    int64_t height;   /* SPAD_UNBOUNDED: no plan yet */
-    int64_t low;      /* no plan is lower: proved */
+    int64_t height; /* SPAD_UNBOUNDED: no plan yet */
+    int64_t low;    /* no plan is lower: proved, by `proof` */
+    spad_plan_proof proof;
     bool exact_boxes; /* the problem is one of boxes */
     bool impossible;  /* no plan at any height: proved */
 } solver;
@@ -84,6 +86,19 @@ static bool is_settled(const solver *s) {
     return s->height <= enough(s) || s->low > s->plan->capacity;
 }
 
+static void prove(solver *s, int64_t low) {
+    if (low <= s->low) return;
+    s->low = low;
+    s->proof = SPAD_PLAN_BY_SEARCH;
+}
+
+/* What is left of the node limit; 0: there is none, -1: nothing. */
+static int64_t nodes_left(const solver *s) {
+    if (s->options->node_limit == 0) return 0;
+    return s->result->nodes < s->options->node_limit ? s->options->node_limit - s->result->nodes
+                                                     : -1;
+}
+
 /* ---- boxes ----------------------------------------------------------------------------- */
 
 static void take_boxes(solver *s, const spad__boxes *b, const int64_t *offset) {
@@ -106,14 +121,13 @@ static spad_status hunt_boxes(solver *s, const spad__boxes *b, spad_error *error
     if (offset == NULL) return spad__fail_host_memory(error);
     const bool decide = s->options->goal == SPAD_PLAN_DECIDE;
     /* boxes that are only hulls are worth some effort, not all of it */
-    int64_t node_limit = s->options->node_limit;
+    int64_t node_limit = nodes_left(s);
     if (!b->exact && (node_limit == 0 || node_limit > HULL_NODES * (int64_t)b->count))
         node_limit = HULL_NODES * (int64_t)b->count;
     spad__hunt hunt = {.boxes = b,
                        .host = &s->plan->host,
                        .options = s->options,
                        .stop = &s->stop,
-                       .started = s->started,
                        .capacity = capacity_in_units(s, b),
                        .enough = decide ? capacity_in_units(s, b) : b->max_load,
                        .low = b->max_load,
@@ -123,7 +137,7 @@ static spad_status hunt_boxes(solver *s, const spad__boxes *b, spad_error *error
     spad_status status = SPAD_OK;
     if (!spad__hunt_run(&hunt)) status = spad__fail_host_memory(error);
     if (status == SPAD_OK && hunt.height != INT64_MAX) take_boxes(s, b, offset);
-    if (b->exact) s->low = spad__max(s->low, hunt.low * b->unit);
+    if (b->exact) prove(s, hunt.low * b->unit);
     s->result->nodes += hunt.nodes;
     s->result->restarts += hunt.restarts;
     spad__free(&s->plan->host, offset, room);
@@ -160,10 +174,10 @@ static spad_status fit_items(solver *s, spad_error *error) {
 }
 
 static spad_status search_pairs(solver *s, spad_error *error) {
-    if (s->model.item_count > SPAD__EXACT_ITEMS) return SPAD_OK;
+    if (s->model.item_count > SPAD__EXACT_ITEMS || nodes_left(s) < 0) return SPAD_OK;
     spad__pairs pairs = {.model = &s->model,
                          .stop = &s->stop,
-                         .node_limit = s->options->node_limit,
+                         .node_limit = nodes_left(s),
                          .enough = enough(s),
                          .height = s->height,
                          .capacity = s->plan->capacity,
@@ -174,11 +188,11 @@ static spad_status search_pairs(solver *s, spad_error *error) {
     if (!pairs.complete) return SPAD_OK;
     /* nothing is lower than the best plan, or than the capacity */
     if (s->plan->capacity < s->height && s->plan->capacity != SPAD_UNBOUNDED)
-        s->low = spad__max(s->low, s->plan->capacity + 1);
+        prove(s, s->plan->capacity + 1);
     else if (s->height == SPAD_UNBOUNDED)
         s->impossible = true;
     else
-        s->low = s->height;
+        prove(s, s->height);
     return SPAD_OK;
 }
 
@@ -190,7 +204,8 @@ static spad_status write_places(solver *s, spad_error *error) {
     if (s->height == SPAD_UNBOUNDED) return SPAD_OK;
     r->places = spad__new(&s->plan->host, (r->count + 1) * sizeof *r->places);
     if (r->places == NULL) return spad__fail_host_memory(error);
-    spad__hint_apply(&s->model, s->place, s->height);
+    if (!spad__hint_apply(&s->model, s->place, s->height, &s->stop))
+        return spad__fail_host_memory(error);
     for (size_t i = 0; i < r->count; i++) r->places[i] = s->place[s->model.item_of[i]];
     r->height = s->height;
     return SPAD_OK;
@@ -202,16 +217,36 @@ static spad_plan_verdict judge(const solver *s) {
     return s->impossible || s->low > s->plan->capacity ? SPAD_PLAN_INFEASIBLE : SPAD_PLAN_UNKNOWN;
 }
 
+/* Bound and peak as the caller sees them. */
+static void write_bound(const solver *s) {
+    const spad__bound *b = &s->bound;
+    spad_plan_result *r = s->result;
+    r->bound = s->low;
+    r->proof = s->proof;
+    r->peak_load = b->load;
+    if (b->peak >= 0) r->peak_time = s->model.moment[b->peak];
+    if (b->section >= 0) r->bound_time = s->model.moment[b->section];
+    r->bound_buffer = SIZE_MAX;
+    for (size_t i = 0; i < r->count && r->bound_buffer == SIZE_MAX; i++) {
+        const spad_plan_buffer *buffer = &s->plan->buffers.items[i];
+        const int64_t offset = s->model.items[s->model.item_of[i]].pinned ? buffer->offset : 0;
+        if (s->model.item_of[i] == b->item && offset + buffer->size == b->height)
+            r->bound_buffer = i;
+    }
+}
+
 static spad_status solve_model(solver *s, spad_error *error) {
-    if (s->model.contradiction) {
+    if (s->model.clash.kind != SPAD_PLAN_NO_CLASH) {
         s->impossible = true;
+        s->result->clash = s->model.clash.kind;
+        s->result->clash_first = s->model.clash.a;
+        s->result->clash_second = s->model.clash.b;
         return SPAD_OK;
     }
     spad_status status = spad__bound_find(&s->bound, &s->model, error);
     if (status != SPAD_OK) return status;
-    s->low = s->bound.height;
-    s->result->peak_load = s->bound.load;
-    if (s->bound.section >= 0) s->result->peak_time = s->model.moment[s->bound.section];
+    s->low = s->listener.progress.bound = s->bound.height;
+    s->proof = s->bound.proof;
     const size_t room = ((size_t)s->model.item_count + 1) * sizeof *s->place;
     s->place = spad__arena_new(&s->model.arena, room);
     if (s->place == NULL) return spad__fail_host_memory(error);
@@ -219,23 +254,43 @@ static spad_status solve_model(solver *s, spad_error *error) {
     if (status == SPAD_OK && !s->exact_boxes && !(s->height <= enough(s)))
         status = fit_items(s, error);
     if (status == SPAD_OK && !s->exact_boxes && !is_settled(s)) status = search_pairs(s, error);
-    s->result->bound = s->low;
+    write_bound(s);
     return status == SPAD_OK ? write_places(s, error) : status;
+}
+
+/* ---- options --------------------------------------------------------------------------- */
+
+static spad_status check_options(const spad_plan_options *o, spad_error *error) {
+    if (o->goal != SPAD_PLAN_MINIMIZE && o->goal != SPAD_PLAN_DECIDE)
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "goal %d is none of a plan", (int)o->goal);
+    if (o->deadline_ns >= 0 && o->node_limit >= 0 && o->threads >= 0) return SPAD_OK;
+    return spad__fail(error, SPAD_ERR_ARGUMENT,
+                      "a deadline of %lld ns, %lld nodes and %d threads: none of them may be "
+                      "negative; 0 is no limit",
+                      (long long)o->deadline_ns, (long long)o->node_limit, (int)o->threads);
+}
+
+static void start_clock(solver *s) {
+    const int64_t now = spad__clock();
+    s->listener =
+        (spad__listener){.options = s->options, .started = now, .progress.height = SPAD_UNBOUNDED};
+    s->stop = (spad__stop){.deadline = INT64_MAX, .now = &s->now};
+    if (s->options->progress != NULL) s->stop.listener = &s->listener;
+    int64_t deadline;
+    if (s->options->deadline_ns > 0 && spad__add(now, s->options->deadline_ns, &deadline))
+        s->stop.deadline = deadline;
 }
 
 spad_status spad_plan_solve(spad_plan_result **out, const spad_plan *plan,
                             const spad_plan_options *options, spad_error *error) {
     static const spad_plan_options defaults = {.goal = SPAD_PLAN_MINIMIZE};
     *out = NULL;
-    solver s = {.plan = plan,
-                .options = options != NULL ? options : &defaults,
-                .started = spad__clock(),
-                .height = SPAD_UNBOUNDED};
-    s.stop.deadline = INT64_MAX;
-    int64_t deadline;
-    if (s.options->deadline_ns > 0 && spad__add(s.started, s.options->deadline_ns, &deadline))
-        s.stop.deadline = deadline;
-    spad_status status = result_create(&s.result, plan, error);
+    solver s = {
+        .plan = plan, .options = options != NULL ? options : &defaults, .height = SPAD_UNBOUNDED};
+    spad_status status = check_options(s.options, error);
+    if (status != SPAD_OK) return status;
+    start_clock(&s);
+    status = result_create(&s.result, plan, error);
     if (status != SPAD_OK) return status;
     status = spad__model_build(&s.model, plan, error);
     if (status == SPAD_OK) status = solve_model(&s, error);
@@ -245,7 +300,7 @@ spad_status spad_plan_solve(spad_plan_result **out, const spad_plan *plan,
         return status;
     }
     s.result->verdict = judge(&s);
-    s.result->nanoseconds = spad__clock() - s.started;
+    s.result->nanoseconds = spad__clock() - s.listener.started;
     *out = s.result;
     return SPAD_OK;
 }

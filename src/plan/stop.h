@@ -1,28 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * When to stop: a deadline, a cancelled call, or an answer from another
- * thread. Searches ask now and then; the clock is only a cut and never steers.
+ * thread. Searches ask now and then, and that is when the caller hears how far things are;
+ * the clock is only a cut and never steers.
  */
 #ifndef SPAD_PLAN_STOP_H
 #define SPAD_PLAN_STOP_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "spad/plan.h"
+
+/* The caller's ear. Only the calling thread has one. */
+typedef struct spad__listener {
+    const spad_plan_options *options;
+    int64_t started; /* of spad__clock */
+    int64_t next;    /* when to tell again */
+    spad_plan_progress progress;
+    pthread_mutex_t *host_mutex; /* held while the caller is told, as it may use the host; NULL:
+                                    there are no other threads */
+    bool cancelled;
+} spad__listener;
+
 typedef struct spad__stop {
-    int64_t deadline; /* of spad__clock; INT64_MAX: none */
-    atomic_bool now;
+    int64_t deadline;         /* of spad__clock; INT64_MAX: none */
+    atomic_bool *now;         /* shared by threads */
+    spad__listener *listener; /* NULL: nobody listens here */
 } spad__stop;
 
 /* Nanoseconds of a clock that only goes forward. */
 int64_t spad__clock(void);
 
-/* True once the deadline has passed or somebody set `now`. */
+/* True once the deadline has passed, somebody set `now`, or the caller cancelled. */
 bool spad__stopped(spad__stop *stop);
 
 static inline void spad__stop_now(spad__stop *stop) {
-    atomic_store_explicit(&stop->now, true, memory_order_relaxed);
+    atomic_store_explicit(stop->now, true, memory_order_relaxed);
 }
 
 #endif

@@ -15,11 +15,14 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "plan/sort.h"
 
 enum {
-    HOT_PERCENT = 88,      /* of the largest load: a peak */
-    PASSES = 12,           /* over one strip, */
-    PASSES_BEFORE_CORE = 2 /* of three, and then its core */
+    HOT_PERCENT = 88,       /* of the largest load: a peak */
+    PASSES = 12,            /* over one strip, */
+    PASSES_BEFORE_CORE = 2, /* of three, and then its core */
+    FIRST_GAP = 32,  /* the first plan is to be an eighth of this part above the bound, or so */
+    MOST_MISSES = 12 /* tries to mend the top without a gain */
 };
 
 /* The boxes over sections [begin, end) of the whole, cut down to them. */
@@ -145,24 +148,24 @@ static void strip_add(strip *t, const spad__boxes *whole, int32_t box, int64_t f
     t->fixed[k] = fixed;
 }
 
-/* Boxes over the left border come first: they all begin with the strip. */
-static bool strip_build(strip *t, const walk *w, int32_t k) {
-    const spad__boxes *whole = w->whole->boxes;
-    const int32_t *crossing = w->crossing.items + w->crossing_first.items[k];
-    const int32_t carried = w->crossing_first.items[k + 1] - w->crossing_first.items[k];
+/* Builds the strip [begin, end) of a plan. crossing: the boxes over its left border, which come
+ * first since they all begin with the strip. given: per box of the whole its offset, or -1. */
+static bool strip_build(strip *t, const spad__pack *p, int32_t begin, int32_t end,
+                        const int32_t *crossing, int32_t carried, const int64_t *given) {
+    const spad__boxes *whole = p->boxes;
     spad__boxes *b = &t->boxes;
-    *t = (strip){.begin = w->cut.items[k], .end = w->cut.items[k + 1]};
-    b->arena.host = *w->whole->host;
-    b->sections = t->end - t->begin;
+    *t = (strip){.begin = begin, .end = end};
+    b->arena.host = *p->host;
+    b->sections = end - begin;
     b->unit = whole->unit;
-    const int32_t from = whole->first[t->begin];
-    const int32_t until = whole->first[t->end];
+    const int32_t from = whole->first[begin];
+    const int32_t until = whole->first[end];
     if (!strip_allocate(t, (size_t)carried + (size_t)(until - from))) return false;
-    for (int32_t i = 0; i < carried; i++) strip_add(t, whole, crossing[i], w->offset[crossing[i]]);
-    for (int32_t i = from; i < until; i++) strip_add(t, whole, i, w->offset[i]);
+    for (int32_t i = 0; i < carried; i++) strip_add(t, whole, crossing[i], given[crossing[i]]);
+    for (int32_t i = from; i < until; i++) strip_add(t, whole, i, given[i]);
     for (int32_t s = 0; s < b->sections; s++) {
         b->first[s + 1] += b->first[s];
-        b->load[s] = whole->load[t->begin + s];
+        b->load[s] = whole->load[begin + s];
         if (b->load[s] <= b->max_load) continue;
         b->max_load = b->load[s];
         b->peak = s;
@@ -173,24 +176,25 @@ static bool strip_build(strip *t, const walk *w, int32_t k) {
 /* ---- packing ------------------------------------------------------------------------- */
 
 /* Packs one strip below the best plan of the whole; seven eighths of what is to be gained
- * will do, and it need not be lower than the strips before it. *found: whether there is such a
- * plan. False: no memory. */
-static bool strip_pack(strip *t, const walk *w, bool *found) {
-    const int64_t limit = w->whole->height;
-    const int64_t gain = limit == INT64_MAX ? 0 : limit - w->whole->enough;
+ * will do, and it need not be lower than the rest of the plan. Any plan will do, while there
+ * is none. *found: whether there is such a plan. False: no memory. */
+static bool strip_pack(strip *t, const spad__pack *whole, int64_t rest, bool *found) {
+    const int64_t limit = whole->height;
+    const bool first = limit == INT64_MAX;
+    const int64_t gain = first ? whole->enough / FIRST_GAP : limit - whole->enough;
     spad__pack p = {.boxes = &t->boxes,
                     .fixed = t->fixed,
-                    .host = w->whole->host,
-                    .random = w->whole->random,
-                    .stop = w->whole->stop,
-                    .enough = spad__max(w->whole->enough + gain / 8, w->height),
+                    .host = whole->host,
+                    .random = whole->random,
+                    .stop = whole->stop,
+                    .enough = spad__max(whole->enough + gain / 8, rest),
                     .height = limit,
                     .offset = t->offset,
                     .trial = t->trial};
     if (!spad__pack_start(&p)) return false;
     bool ok = true;
     for (int32_t k = 0; ok && k < PASSES && p.height > p.enough; k++) {
-        if (spad__stopped(p.stop)) break;
+        if (p.height != INT64_MAX && spad__stopped(p.stop)) break;
         if (k % 3 == PASSES_BEFORE_CORE) ok = spad__pack_core(&p);
         if (ok && p.height > p.enough) spad__pack_pass(&p);
     }
@@ -199,38 +203,59 @@ static bool strip_pack(strip *t, const walk *w, bool *found) {
     return ok;
 }
 
-static void strip_take(const strip *t, walk *w) {
+static void strip_take(const strip *t, int64_t *offset, int64_t *height) {
     for (int32_t k = 0; k < t->boxes.count; k++) {
-        w->offset[t->origin[k]] = t->offset[k];
-        w->height = spad__max(w->height, t->offset[k] + t->boxes.size[k]);
+        offset[t->origin[k]] = t->offset[k];
+        *height = spad__max(*height, t->offset[k] + t->boxes.size[k]);
     }
 }
+
+/* ---- one strip after the other ------------------------------------------------------------ */
 
 /* *found: whether strip k is lower than the best plan. False: no memory. */
 static bool do_strip(walk *w, int32_t k, bool *found) {
     strip t;
-    const bool ok = strip_build(&t, w, k) && strip_pack(&t, w, found);
-    if (ok && *found) strip_take(&t, w);
+    const int32_t carried = w->crossing_first.items[k + 1] - w->crossing_first.items[k];
+    const bool ok =
+        strip_build(&t, w->whole, w->cut.items[k], w->cut.items[k + 1],
+                    w->crossing.items + w->crossing_first.items[k], carried, w->offset) &&
+        strip_pack(&t, w->whole, w->height, found);
+    if (ok && *found) strip_take(&t, w->offset, &w->height);
     spad__arena_free(&t.boxes.arena);
     return ok;
 }
 
-/* The strip with the peak, then those behind it, then those before it, so that each has
- * given boxes on one side only. *found: whether all are lower than the best plan. */
+/* Strips by their largest load, highest first. rows: room for twice as many. */
+static void order_strips(const walk *w, spad__row *rows) {
+    const int64_t *load = w->whole->boxes->load;
+    for (int32_t k = 0; k < w->count; k++) {
+        int64_t most = 0;
+        for (int32_t s = w->cut.items[k]; s < w->cut.items[k + 1]; s++)
+            most = spad__max(most, load[s]);
+        rows[k] = (spad__row){~spad__sort_key(most), k};
+    }
+    spad__sort_rows(rows, rows + w->count, (size_t)w->count);
+}
+
+/* The strips with the highest peaks come first, when nothing is given yet that would be in
+ * the way; what lies between them has room to go around. *found: whether all are lower than
+ * the best plan. */
 static bool walk_strips(walk *w, bool *found) {
     const spad__pack *p = w->whole;
     for (int32_t i = 0; i < p->boxes->count; i++)
         w->offset[i] = p->fixed != NULL ? p->fixed[i] : -1;
-    int32_t middle = 0;
-    while (w->cut.items[middle + 1] <= p->boxes->peak) middle++;
-    bool ok = true;
+    const size_t room = 2 * (size_t)w->count * sizeof(spad__row);
+    spad__row *rows = spad__new(p->host, room);
+    bool ok = rows != NULL;
+    if (ok) order_strips(w, rows);
     *found = true;
-    for (int32_t k = middle; ok && *found && k < w->count; k++) ok = do_strip(w, k, found);
-    for (int32_t k = middle - 1; ok && *found && k >= 0; k--) ok = do_strip(w, k, found);
+    for (int32_t k = 0; ok && *found && k < w->count; k++) ok = do_strip(w, rows[k].value, found);
+    spad__free(p->host, rows, room);
     return ok;
 }
 
-bool spad__strips_pass(spad__pack *p, bool *suits) {
+/* A plan of the whole from strips; kept if it is lower. */
+static bool pack_strips(spad__pack *p, bool *suits) {
     walk w = {.whole = p, .offset = p->trial};
     bool found = false;
     bool ok = make_cuts(&w, suits);
@@ -242,4 +267,87 @@ bool spad__strips_pass(spad__pack *p, bool *suits) {
     p->height = w.height;
     memcpy(p->offset, p->trial, (size_t)p->boxes->count * sizeof *p->offset);
     return true;
+}
+
+/* ---- mending the plan at its top ------------------------------------------------------------ */
+
+static int32_t highest_box(const spad__pack *p) {
+    const spad__boxes *b = p->boxes;
+    int32_t highest = 0;
+    for (int32_t i = 1; i < b->count; i++)
+        if (p->offset[i] + b->size[i] > p->offset[highest] + b->size[highest]) highest = i;
+    return highest;
+}
+
+/* Sections around a box in which about that many others begin, with little load at the borders. */
+static void window_around(const spad__boxes *b, int32_t box, int32_t about, int32_t *begin,
+                          int32_t *end) {
+    const int32_t middle = b->begin[box] + (b->end[box] - b->begin[box]) / 2;
+    int32_t l = middle;
+    int32_t r = middle + 1;
+    while (l > 0 && b->first[middle] - b->first[l - 1] <= about / 2) l--;
+    while (r < b->sections && b->first[r + 1] - b->first[middle] <= about / 2) r++;
+    if (l > 0) l = least_load(b, l, l + (middle - l) / 4 + 1);
+    if (r < b->sections) r = least_load(b, r - (r - middle) / 4, r + 1);
+    *begin = b->begin[box] < l ? b->begin[box] : l;
+    *end = b->end[box] > r ? b->end[box] : r;
+}
+
+/* Marks in p->trial what is given in [begin, end): boxes that reach beyond it. Lists those
+ * over its left border. False: no memory. */
+static bool give_around(const spad__pack *p, int32_t begin, int32_t end, walk *w) {
+    const spad__boxes *b = p->boxes;
+    for (int32_t i = 0; i < b->first[begin]; i++) {
+        if (b->end[i] <= begin) continue;
+        if (!spad__array_reserve(p->host, &w->crossing, 1)) return false;
+        w->crossing.items[w->crossing.count++] = i;
+        p->trial[i] = p->offset[i];
+    }
+    for (int32_t i = b->first[begin]; i < b->first[end]; i++)
+        p->trial[i] = b->end[i] > end || (p->fixed != NULL && p->fixed[i] >= 0) ? p->offset[i] : -1;
+    return true;
+}
+
+/* Packs a window around the highest box anew; what reaches beyond it stays. *found: whether
+ * that became lower. False: no memory. */
+static bool mend_top(spad__pack *p, bool *found) {
+    const int32_t box = highest_box(p);
+    const int32_t about =
+        (int32_t)spad__random_in(p->random, SPAD__STRIP_BOXES / 4, SPAD__STRIP_BOXES * 2);
+    int32_t begin;
+    int32_t end;
+    window_around(p->boxes, box, about, &begin, &end);
+    walk w = {.whole = p};
+    strip t = {.boxes.arena.host = *p->host};
+    p->height = p->offset[box] + p->boxes->size[box];
+    bool ok =
+        give_around(p, begin, end, &w) &&
+        strip_build(&t, p, begin, end, w.crossing.items, (int32_t)w.crossing.count, p->trial) &&
+        strip_pack(&t, p, 0, found);
+    int64_t height = 0;
+    if (ok && *found) strip_take(&t, p->offset, &height);
+    spad__arena_free(&t.boxes.arena);
+    spad__array_free(p->host, &w.crossing);
+    return ok;
+}
+
+/* Mends the top again and again, until that no longer helps. */
+static bool mend(spad__pack *p) {
+    bool ok = true;
+    for (int32_t misses = 0; ok && misses < MOST_MISSES && p->height > p->enough;) {
+        bool found = false;
+        if (spad__stopped(p->stop)) break;
+        ok = mend_top(p, &found);
+        misses = found ? 0 : misses + 1;
+    }
+    const int32_t box = highest_box(p);
+    p->height = p->offset[box] + p->boxes->size[box];
+    return ok;
+}
+
+bool spad__strips_pass(spad__pack *p, bool *suits) {
+    if (p->height != INT64_MAX && !mend(p)) return false;
+    return p->height > p->enough && !(p->height != INT64_MAX && spad__stopped(p->stop))
+               ? pack_strips(p, suits)
+               : true;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Why it does not fit: the moment of the largest load, who is alive then, and
- * which single changes would help. A change is only named after a plan with it
- * was found: the problem is solved again with one buffer changed, for the
- * largest buffers of that moment, until the time for it is spent.
+ * Why it does not fit: two buffers whose rules exclude each other; or the moment of the
+ * largest load, who is alive then, which capacity would do, and which single changes would
+ * help. A change is only named after a plan with it was found: the problem is solved again with
+ * one buffer changed, for the largest buffers of that moment, until the time for it is spent.
+ * A quarter of the time goes to a low plan without the capacity.
  */
 #include <string.h>
 
@@ -12,7 +13,7 @@
 #include "plan/sort.h"
 #include "plan/stop.h"
 
-enum { MOST_CHANGES = 8, MOST_TRIED = 24, NODES_PER_TRY = 20000 };
+enum { MOST_CHANGES = 8, MOST_TRIED = 24, NODES_PER_TRY = 20000, CAPACITY_SHARE = 4 };
 
 /* The reason and all its parts. */
 typedef struct holder {
@@ -93,12 +94,19 @@ static spad_status offer(explorer *x, spad_plan_change change, const spad_plan_b
     return status;
 }
 
+/* The highest of the lower alignments, each half the one before, that is enough. */
 static spad_status offer_alignment(explorer *x, size_t i, spad_error *error) {
     spad_plan_buffer b = x->plan->buffers.items[i];
     const int64_t least = x->plan->space != NULL ? x->plan->space->alignment : 1;
-    if (b.alignment == least || b.pinned) return SPAD_OK;
-    b.alignment = least;
-    return offer(x, (spad_plan_change){SPAD_PLAN_ALIGN, i, least, false}, &b, error);
+    const size_t before = x->out->reason.change_count;
+    spad_status status = SPAD_OK;
+    while (!b.pinned && b.alignment != least && status == SPAD_OK) {
+        b.alignment =
+            b.alignment / 2 % least == 0 && b.alignment % 2 == 0 ? b.alignment / 2 : least;
+        status = offer(x, (spad_plan_change){SPAD_PLAN_ALIGN, i, b.alignment, false}, &b, error);
+        if (x->out->reason.change_count > before) break;
+    }
+    return status;
 }
 
 /* Ends the lifetime at the peak, or begins it just after. */
@@ -143,6 +151,27 @@ static spad_status find_changes(explorer *x, spad_error *error) {
     return status;
 }
 
+/* ---- a capacity that would do ------------------------------------------------------------ */
+
+/* The lowest plan without the capacity, if it is lower than the one at hand. */
+static spad_status find_capacity(explorer *x, int64_t time, spad_error *error) {
+    spad_plan_reason *reason = &x->out->reason;
+    spad_plan unlimited = *x->plan;
+    unlimited.capacity = SPAD_UNBOUNDED;
+    const spad_plan_options options = {.goal = SPAD_PLAN_MINIMIZE,
+                                       .deadline_ns = time / CAPACITY_SHARE + 1,
+                                       .node_limit = NODES_PER_TRY * MOST_TRIED};
+    spad_plan_result *result;
+    const spad_status status = spad_plan_solve(&result, &unlimited, &options, error);
+    if (status != SPAD_OK) return status;
+    if (result->height <= reason->works_at) {
+        reason->works_at = result->height;
+        reason->works_best = result->verdict == SPAD_PLAN_OPTIMAL;
+    }
+    spad_plan_result_destroy(result);
+    return SPAD_OK;
+}
+
 static spad_status explore(explorer *x, spad_error *error) {
     const size_t n = x->plan->buffers.count;
     x->changes = spad__arena_new(&x->out->arena, MOST_CHANGES * sizeof *x->changes);
@@ -169,18 +198,26 @@ spad_status spad_plan_explain(spad_plan_reason **out, const spad_plan *plan,
     if (h == NULL) return spad__fail_host_memory(error);
     h->arena.host = plan->host;
     h->reason = (spad_plan_reason){.proved = result->verdict == SPAD_PLAN_INFEASIBLE,
+                                   .clash = result->clash,
+                                   .clash_first = result->clash_first,
+                                   .clash_second = result->clash_second,
                                    .time = result->peak_time,
                                    .load = result->peak_load,
                                    .works_at = result->height,
+                                   .works_best = result->height == result->bound,
                                    .owned = h};
-    if (result->peak_load > plan->capacity)
-        h->reason.over = result->peak_load - plan->capacity;
+    if (result->bound > plan->capacity)
+        h->reason.over = result->bound - plan->capacity;
     else if (result->height != SPAD_UNBOUNDED)
         h->reason.over = result->height - plan->capacity;
     explorer x = {.plan = plan, .out = h};
     const int64_t time = deadline_ns > 0 ? deadline_ns : 1000000000;
     if (!spad__add(spad__clock(), time, &x.deadline)) x.deadline = INT64_MAX;
-    const spad_status status = explore(&x, error);
+    spad_status status = SPAD_OK;
+    if (result->clash == SPAD_PLAN_NO_CLASH) {
+        if (!h->reason.works_best) status = find_capacity(&x, time, error);
+        if (status == SPAD_OK) status = explore(&x, error);
+    }
     if (status != SPAD_OK) {
         spad_plan_reason_destroy(&h->reason);
         return status;

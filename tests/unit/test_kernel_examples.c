@@ -2,7 +2,7 @@
  *
  * The kernels that we ship: every file of examples/kernels is read, written, read again
  * and walked to its end; the numbers that their comments give are those of their traces.
- * The blocks of docs/kernel.md marked "spad" are kernels, too: whole ones, or statements
+ * The blocks of the manual marked "spad" are kernels, too: whole ones, or statements
  * behind the block that is marked "spad prelude".
  */
 #include "support/support.h"
@@ -266,12 +266,11 @@ static bool next_block(const char **at, char *block, size_t size, bool *prelude)
     return true;
 }
 
-static void blocks_of_the_manual_can_be_walked(void **state) {
-    (void)state;
+static void walk_blocks(const char *name, int least) {
     static char prelude[TEXT_MAX];
     static char block[TEXT_MAX];
     static char whole[2 * TEXT_MAX];
-    char *page = read_text("docs/kernel.md");
+    char *page = read_text(name);
     const char *at = page;
     bool is_prelude;
     int count = 0;
@@ -279,11 +278,17 @@ static void blocks_of_the_manual_can_be_walked(void **state) {
         if (is_prelude) memcpy(prelude, block, sizeof prelude);
         const bool fragment = strncmp(block, "kernel ", 7) != 0;
         snprintf(whole, sizeof whole, "%s%s", fragment ? prelude : "", block);
-        check_kernel(whole, "docs/kernel.md");
+        check_kernel(whole, name);
         count++;
     }
-    assert_true(count >= 8);
+    assert_true(count >= least);
     free(page);
+}
+
+static void blocks_of_the_manual_can_be_walked(void **state) {
+    (void)state;
+    walk_blocks("docs/kernel.md", 8);
+    walk_blocks("docs/layout.md", 1);
 }
 
 int main(void) {

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * spad check: is the memory of kernels right?
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+typedef struct check_words {
+    cli_kernel_words kernel;
+    const char *sarif;
+    bool json;
+    bool no_advice;
+    bool one_shape;
+    bool all;
+} check_words;
+
+/* One kernel on the command line. */
+typedef struct job {
+    cli_kernel input;
+    spad_check *check;
+} job;
+
+/* Checked with the places of the planner, where it has found some. A kernel that does not fit
+ * is checked as if every slot had bytes of its own. */
+static cli_exit run_job(job *j, const check_words *words) {
+    spad_layout *layout = NULL;
+    spad_error error;
+    spad_check_options options = {.no_advice = words->no_advice,
+                                  .one_shape = words->one_shape,
+                                  .finding_limit = words->all ? SIZE_MAX : 0};
+    cli_exit exit = CLI_FINE;
+    spad_status status = spad_layout_create(&layout, j->input.kernel, NULL, &error);
+    if (status == SPAD_OK) {
+        options.place = spad_layout_place;
+        options.ctx = layout;
+    } else if (status <= SPAD_ERR_HOST_MEMORY) {
+        return cli_fail(&error);
+    }
+    if (status == SPAD_OK && !spad_layout_fits(layout)) {
+        cli_say("%s: it does not fit; see 'spad fit %s'", j->input.path, j->input.path);
+        exit = CLI_FINDINGS;
+    }
+    status = spad_check_kernel(&j->check, j->input.kernel, &options, &error);
+    spad_layout_destroy(layout);
+    if (status != SPAD_OK) return cli_fail(&error);
+    return spad_check_get_counts(j->check).errors > 0 ? CLI_FINDINGS : exit;
+}
+
+/* ---- output ------------------------------------------------------------------------ */
+
+static cli_exit show_text(const job *j) {
+    const spad_sink sink = spad_sink_file(stdout);
+    spad_error error;
+    const spad_status status = spad_check_write_text(j->check, j->input.kernel, j->input.text.bytes,
+                                                     j->input.text.length, &sink, &error);
+    return status == SPAD_OK ? CLI_FINE : cli_fail(&error);
+}
+
+static cli_exit write_sarif(const job *jobs, int count, const char *path) {
+    const spad_check **checks = calloc((size_t)count, sizeof *checks);
+    size_t done = 0;
+    FILE *file = checks != NULL ? cli_open_output(path) : NULL;
+    if (checks == NULL) cli_say("out of memory");
+    if (file == NULL) {
+        free(checks);
+        return CLI_INTERNAL;
+    }
+    for (int i = 0; i < count; i++) {
+        if (jobs[i].check != NULL) checks[done++] = jobs[i].check;
+    }
+    const spad_sink sink = spad_sink_file(file);
+    spad_error error;
+    const bool written = spad_check_write_sarif(checks, done, &sink, &error) == SPAD_OK;
+    free(checks);
+    if (!written) cli_say("writing '%s' failed", path);
+    return cli_close_output(file, path) && written ? CLI_FINE : CLI_INTERNAL;
+}
+
+static cli_exit worse(cli_exit a, cli_exit b) {
+    return a > b ? a : b;
+}
+
+/* Goes on behind a bad file; the worst exit code wins. */
+static cli_exit run_jobs(job *jobs, int count, char **paths, const check_words *words) {
+    const bool quiet = words->sarif != NULL && strcmp(words->sarif, "-") == 0;
+    cli_list list;
+    cli_exit worst = CLI_FINE;
+    if (words->json) cli_list_open(&list);
+    for (int i = 0; i < count; i++) {
+        cli_exit exit = cli_read_kernel(&jobs[i].input, paths[i], &words->kernel);
+        if (exit == CLI_FINE) exit = run_job(&jobs[i], words);
+        worst = worse(worst, exit);
+        if (jobs[i].check == NULL || quiet) continue;
+        if (words->json) {
+            spad_error error;
+            cli_list_next(&list);
+            if (spad_check_write_json(jobs[i].check, jobs[i].input.kernel, &list.items, &error) !=
+                SPAD_OK) {
+                worst = worse(worst, cli_fail(&error));
+            }
+        } else {
+            worst = worse(worst, show_text(&jobs[i]));
+        }
+    }
+    if (words->json) cli_list_close(&list);
+    if (words->sarif != NULL) worst = worse(worst, write_sarif(jobs, count, words->sarif));
+    return worst;
+}
+
+static cli_exit run_check(const cli_command *command, int count, char **arguments) {
+    check_words words = {0};
+    const cli_option options[] = {CLI_KERNEL_OPTIONS(words.kernel),
+                                  {.name = "--json", .flag = &words.json},
+                                  {.name = "--sarif", .value = &words.sarif},
+                                  {.name = "--no-advice", .flag = &words.no_advice},
+                                  {.name = "--one-shape", .flag = &words.one_shape},
+                                  {.name = "--all", .flag = &words.all},
+                                  {.name = NULL}};
+    cli_exit exit;
+    if (!cli_take_options(command, options, &count, arguments, &exit)) return exit;
+    if (count == 0) {
+        cli_say("a kernel file is needed; see 'spad check --help'");
+        return CLI_USAGE;
+    }
+    if (words.json && words.sarif != NULL && strcmp(words.sarif, "-") == 0) {
+        cli_say("options '--json' and '--sarif -' both write to stdout");
+        return CLI_USAGE;
+    }
+    job *jobs = calloc((size_t)count, sizeof *jobs);
+    if (jobs == NULL) {
+        cli_say("out of memory");
+        return CLI_INTERNAL;
+    }
+    exit = run_jobs(jobs, count, arguments, &words);
+    for (int i = 0; i < count; i++) {
+        spad_check_destroy(jobs[i].check);
+        cli_free_kernel(&jobs[i].input);
+    }
+    free(jobs);
+    return exit;
+}
+
+const cli_command cli_check = {
+    .name = "check",
+    .about = "is the memory of a kernel right?",
+    .usage = "usage: spad check KERNEL.spad... [options]\n"
+             "\n"
+             "Looks for accesses that break rules of the chip, read what was not written or was\n"
+             "written over, race, or wait for ever; and gives advice. '-' is stdin.\n"
+             "\n" CLI_KERNEL_USAGE "  --no-advice               errors and warnings only\n"
+             "  --one-shape               these values of the parameters only, no proof for all\n"
+             "  --all                     every finding, however many\n"
+             "  --json                    a list of results as JSON\n"
+             "  --sarif OUT.sarif         for code-review tools (SARIF 2.1.0); '-' is stdout\n"
+             "\n"
+             "exit status: 0 no errors, 1 errors or a kernel that does not fit, 2 bad input;\n"
+             "docs/check.md explains every finding\n",
+    .run = run_check};

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * spad sim: how long a kernel takes, and what its engines wait for.
+ */
+#include <stdio.h>
+
+#include "cli.h"
+
+typedef struct sim_words {
+    cli_kernel_words kernel;
+    bool planned;
+    bool json;
+} sim_words;
+
+static cli_exit show(const spad_sim *sim, bool json) {
+    const spad_sink sink = spad_sink_file(stdout);
+    spad_error error;
+    const spad_status status =
+        json ? spad_sim_write_json(sim, &sink, &error) : spad_sim_write_text(sim, &sink, &error);
+    if (status != SPAD_OK) return cli_fail(&error);
+    return spad_sim_stuck(sim) != NULL ? CLI_FINDINGS : CLI_FINE;
+}
+
+/* With the places of the planner; what does not fit has none. */
+static cli_exit simulate(const cli_kernel *input, const sim_words *words) {
+    spad_sim_options options = {0};
+    spad_layout *layout = NULL;
+    spad_sim *sim;
+    spad_error error;
+    if (words->planned) {
+        if (spad_layout_create(&layout, input->kernel, NULL, &error) != SPAD_OK) {
+            return cli_fail(&error);
+        }
+        options.place = spad_layout_place;
+        options.ctx = layout;
+    }
+    cli_exit exit = CLI_FINE;
+    if (spad_sim_kernel(&sim, input->kernel, &options, &error) != SPAD_OK) {
+        exit = cli_fail(&error);
+    } else {
+        exit = show(sim, words->json);
+        spad_sim_destroy(sim);
+    }
+    spad_layout_destroy(layout);
+    return exit;
+}
+
+static cli_exit run_sim(const cli_command *command, int count, char **arguments) {
+    sim_words words = {0};
+    const cli_option options[] = {CLI_KERNEL_OPTIONS(words.kernel),
+                                  {.name = "--planned", .flag = &words.planned},
+                                  {.name = "--json", .flag = &words.json},
+                                  {.name = NULL}};
+    cli_exit exit;
+    if (!cli_take_options(command, options, &count, arguments, &exit)) return exit;
+    if (count != 1) {
+        cli_say("one kernel is needed; see 'spad sim --help'");
+        return CLI_USAGE;
+    }
+    cli_kernel input;
+    exit = cli_read_kernel(&input, arguments[0], &words.kernel);
+    if (exit != CLI_FINE) return exit;
+    exit = simulate(&input, &words);
+    cli_free_kernel(&input);
+    return exit;
+}
+
+const cli_command cli_sim = {
+    .name = "sim",
+    .about = "how long a kernel takes, and what its engines wait for",
+    .usage =
+        "usage: spad sim KERNEL.spad [options]\n"
+        "\n"
+        "Runs a kernel on a first-order model of its engines: makespan, busy and idle time\n"
+        "of every engine, a timeline, what was waited for, the critical path. '-' is stdin.\n"
+        "\n" CLI_KERNEL_USAGE
+        "  --planned                 tensors lie where the planner puts them; without it\n"
+        "                            those without an address share no bytes\n"
+        "  --json                    the result as JSON\n"
+        "\n"
+        "exit status: 0 it ran to its end, 1 deadlock, 2 bad input; docs/sim.md has the model\n",
+    .run = run_sim};

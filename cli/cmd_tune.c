@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * spad tune: ring depths for the least makespan that fits.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+
+typedef struct tune_words {
+    cli_kernel_words kernel;
+    const char *output;
+    const char *depth;
+    bool json;
+} tune_words;
+
+static bool write_kernel(const spad_kernel *kernel, const char *path) {
+    FILE *file = cli_open_output(path);
+    if (file == NULL) return false;
+    const spad_sink sink = spad_sink_file(file);
+    const bool fine = spad_kernel_write(kernel, &sink, NULL) == SPAD_OK;
+    return cli_close_output(file, path) && fine;
+}
+
+static cli_exit show(const spad_tune *tune, const tune_words *words) {
+    const spad_kernel *chosen = spad_tune_chosen(tune);
+    spad_error error;
+    if (words->output != NULL && chosen != NULL && !write_kernel(chosen, words->output)) {
+        return CLI_INTERNAL;
+    }
+    const bool to_stdout = words->output != NULL && strcmp(words->output, "-") == 0;
+    const spad_sink sink = spad_sink_file(to_stdout ? stderr : stdout);
+    const spad_status status = words->json ? spad_tune_write_json(tune, &sink, &error)
+                                           : spad_tune_write_text(tune, &sink, &error);
+    if (status != SPAD_OK) return cli_fail(&error);
+    return chosen != NULL ? CLI_FINE : CLI_FINDINGS;
+}
+
+static cli_exit tune_kernel(const cli_kernel *input, const tune_words *words) {
+    spad_tune_options options = {0};
+    spad_tune *tune;
+    spad_error error;
+    if (words->depth != NULL && !cli_take_number("--depth", words->depth, 1, &options.depth_most)) {
+        return CLI_USAGE;
+    }
+    if (spad_tune_kernel(&tune, input->kernel, &options, &error) != SPAD_OK) {
+        return cli_fail(&error);
+    }
+    const cli_exit exit = show(tune, words);
+    spad_tune_destroy(tune);
+    return exit;
+}
+
+static cli_exit run_tune(const cli_command *command, int count, char **arguments) {
+    tune_words words = {0};
+    const cli_option options[] = {
+        CLI_KERNEL_OPTIONS(words.kernel),        {.name = "--depth", .value = &words.depth},
+        {.name = "-o", .value = &words.output},  {.name = "--output", .value = &words.output},
+        {.name = "--json", .flag = &words.json}, {.name = NULL}};
+    cli_exit exit;
+    if (!cli_take_options(command, options, &count, arguments, &exit)) return exit;
+    if (count != 1) {
+        cli_say("one kernel is needed; see 'spad tune --help'");
+        return CLI_USAGE;
+    }
+    cli_kernel input;
+    exit = cli_read_kernel(&input, arguments[0], &words.kernel);
+    if (exit != CLI_FINE) return exit;
+    exit = tune_kernel(&input, &words);
+    cli_free_kernel(&input);
+    return exit;
+}
+
+const cli_command cli_tune = {
+    .name = "tune",
+    .about = "ring depths for the least makespan that fits",
+    .usage = "usage: spad tune KERNEL.spad [options]\n"
+             "\n"
+             "Chooses how deep the rings of a kernel are: the least makespan that fits, then the\n"
+             "fewest bytes; prints the frontier between bytes and time, and which tensors to\n"
+             "declare in front of their loop. '-' is stdin.\n"
+             "\n" CLI_KERNEL_USAGE "  --depth N                 the deepest ring to look at (8)\n"
+             "  -o, --output OUT.spad     the kernel with the chosen depths\n"
+             "  --json                    the result as JSON\n"
+             "\n"
+             "exit status: 0 fine, 1 nothing fits, 2 bad input, 3 the output could not be "
+             "written;\n"
+             "docs/sim.md says how it searches\n",
+    .run = run_tune};

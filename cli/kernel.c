@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reading a kernel with what the command line says about it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+enum { DEFINES_MAX = sizeof((cli_words *)0)->items / sizeof(char *), NAME_ROOM = 128 };
+
+/* NAME=N pairs; the names are copied into `names`. */
+static bool take_pairs(spad_define *out, char names[][NAME_ROOM], const char *option,
+                       const cli_words *words) {
+    for (size_t i = 0; i < words->count; i++) {
+        const char *word = words->items[i];
+        const char *sign = strchr(word, '=');
+        const size_t length = sign != NULL ? (size_t)(sign - word) : 0;
+        char *end = NULL;
+        errno = 0;
+        const long long value = sign != NULL ? strtoll(sign + 1, &end, 10) : 0;
+        if (length == 0 || length >= NAME_ROOM || end == sign + 1 || *end != '\0' || errno != 0) {
+            cli_say("option '%s' needs a name and a whole number, such as N=64, not '%s'", option,
+                    word);
+            return false;
+        }
+        memcpy(names[i], word, length);
+        names[i][length] = '\0';
+        out[i] = (spad_define){names[i], value};
+    }
+    return true;
+}
+
+bool cli_is_kernel(const char *path, const cli_text *text) {
+    const char *ending = strrchr(path, '.');
+    if (ending != NULL && strcmp(ending, ".spad") == 0) return true;
+    if (ending != NULL && strcmp(ending, ".csv") == 0) return false;
+    size_t at = 0;
+    while (at < text->length && strchr("# \t\r\n", text->bytes[at]) != NULL) {
+        if (text->bytes[at] == '#') {
+            while (at < text->length && text->bytes[at] != '\n') at++;
+        } else {
+            at++;
+        }
+    }
+    return text->length - at > 7 && memcmp(text->bytes + at, "kernel ", 7) == 0;
+}
+
+static cli_exit parse(cli_kernel *out, const spad_kernel_options *options) {
+    spad_diagnostics *diagnostics;
+    spad_error error;
+    if (spad_diagnostics_create(&diagnostics, NULL, &error) != SPAD_OK) return cli_fail(&error);
+    const spad_status status =
+        spad_kernel_parse(&out->kernel, out->text.bytes, out->text.length,
+                          cli_input_name(out->path), options, diagnostics, &error);
+    cli_exit exit = CLI_FINE;
+    if (status == SPAD_ERR_SYNTAX) {
+        const spad_sink messages = spad_sink_file(stderr);
+        spad_diagnostics_write(diagnostics, &messages, NULL);
+        exit = CLI_USAGE;
+    } else if (status != SPAD_OK) {
+        exit = cli_fail(&error);
+    }
+    spad_diagnostics_destroy(diagnostics);
+    return exit;
+}
+
+cli_exit cli_parse_kernel(cli_kernel *out, const char *path, cli_text text,
+                          const cli_kernel_words *words) {
+    spad_define defines[DEFINES_MAX];
+    spad_define rings[DEFINES_MAX];
+    char names[DEFINES_MAX][NAME_ROOM];
+    char ring_names[DEFINES_MAX][NAME_ROOM];
+    *out = (cli_kernel){.path = path, .text = text};
+    cli_exit exit = CLI_FINE;
+    spad_kernel_options options = {.defines = defines,
+                                   .define_count = words->defines.count,
+                                   .rings = rings,
+                                   .ring_count = words->rings.count};
+    if (!take_pairs(defines, names, "-D", &words->defines) ||
+        !take_pairs(rings, ring_names, "--ring", &words->rings)) {
+        exit = CLI_USAGE;
+    }
+    if (exit == CLI_FINE && words->target != NULL) {
+        exit = cli_find_target(&options.target, &out->target, words->target);
+    }
+    if (exit == CLI_FINE) exit = parse(out, &options);
+    if (exit != CLI_FINE) cli_free_kernel(out);
+    return exit;
+}
+
+cli_exit cli_read_kernel(cli_kernel *out, const char *path, const cli_kernel_words *words) {
+    cli_text text;
+    *out = (cli_kernel){.path = path};
+    if (!cli_read(&text, path, CLI_TEXT_MIB)) return CLI_USAGE;
+    return cli_parse_kernel(out, path, text, words);
+}
+
+void cli_free_kernel(cli_kernel *kernel) {
+    spad_kernel_destroy(kernel->kernel);
+    spad_target_destroy(kernel->target);
+    free(kernel->text.bytes);
+    *kernel = (cli_kernel){0};
+}

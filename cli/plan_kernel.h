@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * spad plan for a kernel; cmd_plan.c has the command line.
+ */
+#ifndef SPAD_CLI_PLAN_KERNEL_H
+#define SPAD_CLI_PLAN_KERNEL_H
+
+#include "cli.h"
+
+typedef struct plan_kernel_words {
+    spad_layout_options layout;
+    const char *output; /* placements as CSV; NULL: none */
+    bool json;
+} plan_kernel_words;
+
+cli_exit cli_plan_kernel(const cli_kernel *input, const plan_kernel_words *words);
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * layout: the places of all tensors of a kernel. What the kernel leaves to the
+ * planner (`auto`, `ring`) is placed, space by space, around what has an address.
+ *
+ * How long a slot is needed is read from the text of the kernel, so the cost does
+ * not depend on trip counts: a time is the number of a statement, and a slot that a
+ * loop touches is needed in all of the loop, unless its tensor is declared in it.
+ * docs/layout.md says why that never gives two tiles the same bytes while both are
+ * needed.
+ *
+ * A layout never changes after it was made; const functions may run concurrently.
+ */
+#ifndef SPAD_LAYOUT_H
+#define SPAD_LAYOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "spad/kernel.h"
+#include "spad/plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct spad_layout spad_layout;
+
+/** Zeroed is the default: one thread, seed 0, SPAD_LAYOUT_TIMEOUT. */
+typedef struct spad_layout_options {
+    int64_t timeout_ns; /**< for one space; 0: SPAD_LAYOUT_TIMEOUT. A cut: small kernels end long
+                             before it, and then the same kernel gives the same places */
+    uint64_t seed;
+    int32_t threads;
+    const spad_host *host;
+} spad_layout_options;
+
+#define SPAD_LAYOUT_TIMEOUT INT64_C(2000000000)
+
+/** Slots that a kernel may leave to the planner. */
+#define SPAD_LAYOUT_SLOTS INT64_C(1000000)
+
+/**
+ * Slots of one tensor (or the elements of one mbarrier) that lie together: the first
+ * at rect, each next one `stride` bytes behind. Slots of a ring have one buffer if
+ * they can; where banks or lanes keep them apart, or nothing else fits, each has its own.
+ */
+typedef struct spad_layout_buffer {
+    const char *name; /**< of the tensor or mbarrier; borrowed from the kernel */
+    int64_t tensor;   /**< number; -1: none */
+    int64_t sync;     /**< number of the mbarrier; -1: none */
+    spad_mode mode;   /**< an mbarrier is SPAD_MODE_AUTO */
+    int64_t slot;     /**< number of the first slot; for `mod`, of the place */
+    int64_t slots;
+    spad_rect rect; /**< of one slot; byte is SPAD_NO_BYTE when it has no place */
+    int64_t stride;
+    int64_t taken;     /**< bytes per lane of all slots, with what is lost to rounding */
+    int64_t padding;   /**< the part of it that is lost */
+    int64_t alignment; /**< of each slot */
+    int64_t begin;     /**< needed in the statements [begin, end) */
+    int64_t end;
+} spad_layout_buffer;
+
+/** One space in which the kernel has something. */
+typedef struct spad_layout_space {
+    size_t space; /**< its number in the target */
+    /** Optimal: it fits, and no layout is lower. Feasible: it fits. Infeasible: proved that
+     *  it does not. Unknown: nothing that fits was found. */
+    spad_plan_verdict verdict;
+    int64_t height;         /**< bytes per lane up to the top of the layout, also of one that does
+                                 not fit; SPAD_UNBOUNDED: none was found */
+    int64_t bound;          /**< no layout is lower */
+    int64_t capacity;       /**< bytes per lane that tensors may use */
+    int64_t reserved;       /**< bytes per lane that belong to someone else */
+    int64_t peak_statement; /**< statement at which most is needed */
+    int64_t peak_bytes;     /**< bytes per lane needed there */
+    int64_t peak_padding;   /**< the part of it that is lost to rounding */
+    int64_t hole;           /**< largest run of bytes that is free in all lanes there */
+    int64_t hole_at;
+    size_t first_buffer; /**< its buffers are [first_buffer, first_buffer + buffer_count) */
+    size_t buffer_count;
+    size_t planned_count; /**< the first ones are those of the planner, numbered as in `plan` */
+    size_t alive_count;   /**< buffers needed at the peak, largest first; numbers as above */
+    const size_t *alive;
+    const spad_plan *plan; /**< planned buffers, then obstacles; for spad_plan_explain */
+    const spad_plan_result *result;
+} spad_layout_space;
+
+/**
+ * Places everything. That it does not fit is a result and not a failure. Statuses:
+ * SPAD_ERR_HOST_MEMORY; SPAD_ERR_ARGUMENT: more slots than SPAD_LAYOUT_SLOTS, bad options;
+ * SPAD_ERR_NO_FIT: a tile is larger than a bank, or a scoped manager is full; SPAD_ERR_LANES:
+ * a tile that may start nowhere; SPAD_ERR_OVERFLOW; and what a walk of a kernel with scopes
+ * gives. The kernel is borrowed until the layout is destroyed.
+ */
+SPAD_API spad_status spad_layout_create(spad_layout **out, const spad_kernel *kernel,
+                                        const spad_layout_options *options, spad_error *error);
+SPAD_API void spad_layout_destroy(spad_layout *layout);
+
+/** Where a slot of a tensor lies: the `place` of spad_walk_options and spad_check_options,
+ *  with the layout as ctx. False: the kernel gives the address, nothing touches the slot, or
+ *  its space does not fit. */
+SPAD_API bool spad_layout_place(void *layout, int64_t tensor, int64_t slot, spad_rect *rect);
+
+/** Does every space fit? */
+SPAD_API bool spad_layout_fits(const spad_layout *layout);
+
+SPAD_API const spad_kernel *spad_layout_kernel(const spad_layout *layout);
+
+/** Rows by number; NULL beyond the count. Borrowed. */
+SPAD_API size_t spad_layout_space_count(const spad_layout *layout);
+SPAD_API const spad_layout_space *spad_layout_get_space(const spad_layout *layout, size_t number);
+SPAD_API size_t spad_layout_buffer_count(const spad_layout *layout);
+SPAD_API const spad_layout_buffer *spad_layout_get_buffer(const spad_layout *layout, size_t number);
+
+/* ---- showing it ------------------------------------------------------------------ */
+
+/** "fits, no layout is lower" and so on. Static storage. */
+SPAD_API const char *spad_layout_verdict_phrase(spad_plan_verdict verdict);
+
+/** Writes a line per space, then what is needed at its peak. */
+SPAD_API spad_status spad_layout_write_text(const spad_layout *layout, const spad_sink *sink,
+                                            spad_error *error);
+
+/** Writes a table per space: a line per tensor with copies, bytes, padding and place. */
+SPAD_API spad_status spad_layout_write_table(const spad_layout *layout, const spad_sink *sink,
+                                             spad_error *error);
+
+/** Writes everything as JSON. */
+SPAD_API spad_status spad_layout_write_json(const spad_layout *layout, const spad_sink *sink,
+                                            spad_error *error);
+
+/** Writes a row per place: space, tensor, slot, lane, lanes, byte, bytes, begin, end. */
+SPAD_API spad_status spad_layout_write_csv(const spad_layout *layout, const spad_sink *sink,
+                                           spad_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

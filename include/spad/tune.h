@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * tune: how deep should the rings of a kernel be?
+ *
+ * The depths that can be chosen are looked at with the simulator (spad/sim.h), and what
+ * fits with the planner (spad/layout.h). The answer is the least makespan that fits and,
+ * of all with that makespan, the fewest bytes; with it the frontier between bytes and
+ * time, and tensors that would be better off in front of their loop (docs/sim.md).
+ *
+ * A depth that makes the kernel wrong is not looked at: the checker (spad/check.h) says
+ * so. Externally synchronised.
+ */
+#ifndef SPAD_TUNE_H
+#define SPAD_TUNE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "spad/kernel.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct spad_tune spad_tune;
+
+/** Zeroed is the default. */
+typedef struct spad_tune_options {
+    int64_t depth_most;      /**< deepest ring; 0: SPAD_TUNE_DEPTH */
+    int64_t exhaustive_most; /**< combinations that are all looked at; beyond that a descent is
+                                  made; 0: SPAD_TUNE_EXHAUSTIVE; -1: never all */
+    const spad_host *host;
+} spad_tune_options;
+
+#define SPAD_TUNE_DEPTH INT64_C(8)
+#define SPAD_TUNE_EXHAUSTIVE INT64_C(512)
+
+typedef enum spad_knob_kind {
+    SPAD_KNOB_RING, /**< depth of a ring: an auto tensor with block dimensions */
+    SPAD_KNOB_PARAM /**< a parameter that rings and synchronisation depend on */
+} spad_knob_kind;
+
+/** Something that can be chosen. */
+typedef struct spad_tune_knob {
+    spad_knob_kind kind;
+    const char *name; /**< of the tensor or parameter; borrowed from the kernel */
+    int64_t tensor;   /**< -1: a parameter */
+    int64_t written;  /**< as the kernel says; slots, for a ring */
+    int64_t chosen;
+    size_t value_count; /**< values that were allowed, the smallest first */
+    const int64_t *values;
+} spad_tune_knob;
+
+/** One choice of all knobs. */
+typedef struct spad_tune_point {
+    int64_t makespan;      /**< picoseconds */
+    int64_t bytes;         /**< of all tensors on chip, over all lanes, if none shared bytes */
+    bool fits;             /**< a layout was found */
+    const int64_t *values; /**< per knob */
+} spad_tune_point;
+
+/** A tensor that is declared in a loop, and what it would give to declare it in front of it. */
+typedef struct spad_tune_hoist {
+    int64_t tensor;
+    int64_t tiles;    /**< the fewest that give that makespan */
+    int64_t makespan; /**< of the chosen kernel, with this change alone */
+    int64_t bytes;    /**< on top */
+} spad_tune_hoist;
+
+typedef struct spad_tune_totals {
+    int64_t written; /**< makespan of the kernel as it is */
+    int64_t written_bytes;
+    bool written_fits;
+    int64_t makespan; /**< of the choice; SPAD_UNBOUNDED: nothing fits */
+    int64_t bytes;
+    int64_t planned; /**< makespan with the places that the planner gives, where tensors may
+                          share bytes; SPAD_UNBOUNDED: nothing fits */
+    int64_t deepest; /**< makespan with all knobs at their largest: without transfers that
+                          compete for an engine no choice is faster */
+    int64_t bound;   /**< work of the busiest engine: no choice is faster */
+    bool exhaustive; /**< all combinations were looked at */
+    int64_t combinations;
+    int64_t simulations;
+} spad_tune_totals;
+
+/**
+ * Tunes a kernel. Statuses of spad_sim_kernel, spad_layout_create and spad_check_kernel;
+ * SPAD_ERR_ARGUMENT: bad options, or a kernel that waits for ever as it stands. The kernel
+ * is borrowed until the result is destroyed.
+ */
+SPAD_API spad_status spad_tune_kernel(spad_tune **out, const spad_kernel *kernel,
+                                      const spad_tune_options *options, spad_error *error);
+SPAD_API void spad_tune_destroy(spad_tune *tune);
+
+SPAD_API spad_tune_totals spad_tune_get_totals(const spad_tune *tune);
+
+/** The kernel with the chosen depths; NULL: nothing fits. Borrowed. */
+SPAD_API const spad_kernel *spad_tune_chosen(const spad_tune *tune);
+
+/* Rows by number; NULL beyond the count. Borrowed. */
+SPAD_API size_t spad_tune_knob_count(const spad_tune *tune);
+SPAD_API const spad_tune_knob *spad_tune_get_knob(const spad_tune *tune, size_t number);
+
+/** The frontier, the fewest bytes first: each is faster than all with fewer bytes. */
+SPAD_API size_t spad_tune_point_count(const spad_tune *tune);
+SPAD_API const spad_tune_point *spad_tune_get_point(const spad_tune *tune, size_t number);
+
+SPAD_API size_t spad_tune_hoist_count(const spad_tune *tune);
+SPAD_API const spad_tune_hoist *spad_tune_get_hoist(const spad_tune *tune, size_t number);
+
+SPAD_API spad_status spad_tune_write_text(const spad_tune *tune, const spad_sink *sink,
+                                          spad_error *error);
+SPAD_API spad_status spad_tune_write_json(const spad_tune *tune, const spad_sink *sink,
+                                          spad_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The state of a cut.
+ */
+#include "check/cut.h"
+
+typedef struct writer {
+    const spad__cut *cut;
+    const spad__watch *watch;
+    int32_t group;
+    int64_t periods;
+    spad__state *state;
+    bool failed;
+} writer;
+
+static void put(writer *w, int64_t number) {
+    if (w->failed || !spad__array_reserve(&w->cut->order->net.host, w->state, 1)) {
+        w->failed = true;
+        return;
+    }
+    w->state->items[w->state->count++] = number;
+}
+
+/* Makes the state one that never comes back. */
+static void spoil(writer *w) {
+    put(w, w->periods);
+}
+
+static bool happened(const writer *w, int32_t point) {
+    return w->cut->clock[point] < w->cut->index;
+}
+
+/* ---- events ---------------------------------------------------------------------------- */
+
+/* An event by its statement and the values of the loops around it. Returns the growing loop of
+ * the group around it, -1: none, and its iteration. */
+static int64_t put_event(writer *w, const spad__event *event, int64_t *iteration) {
+    const spad__events *events = &w->cut->order->events;
+    const spad__growth *growth = w->watch->growth;
+    int64_t growing = -1;
+    put(w, event->statement);
+    if (event->statement < 0) return -1;
+    int64_t loop = spad_kernel_get_statement(events->kernel, (size_t)event->statement)->loop;
+    size_t depth = 0;
+    for (int64_t l = loop; l >= 0; l = spad_kernel_get_loop(events->kernel, (size_t)l)->outer) {
+        depth++;
+    }
+    for (; loop >= 0; loop = spad_kernel_get_loop(events->kernel, (size_t)loop)->outer) {
+        int64_t value = events->values.items[event->first_value + --depth];
+        if (growth->group[loop] == w->group) {
+            growing = loop;
+            *iteration = value - spad_kernel_get_loop(events->kernel, (size_t)loop)->begin.value;
+            value -= growth->extra[loop] * w->periods;
+        }
+        put(w, value);
+    }
+    return growing;
+}
+
+static bool has_growing_loop(const writer *w, int64_t agent) {
+    const spad_kernel *kernel = w->cut->order->events.kernel;
+    for (size_t i = 0; i < spad_kernel_loop_count(kernel); i++) {
+        if (w->watch->growth->group[i] != w->group) continue;
+        const spad_kernel_loop *loop = spad_kernel_get_loop(kernel, i);
+        if (spad_kernel_get_statement(kernel, loop->statement)->agent == agent) return true;
+    }
+    return false;
+}
+
+/* Where an agent stands: at the first event of which nothing has happened. One that has a growing
+ * loop must be in it, where its conditions allow it to be repeated. */
+static void put_agent(writer *w, int64_t agent, const spad__event *event) {
+    int64_t loop = -1;
+    int64_t iteration = 0;
+    put(w, agent);
+    if (event != NULL) loop = put_event(w, event, &iteration);
+    if (agent == w->cut->agent || !has_growing_loop(w, agent)) return;
+    if (loop < 0 || iteration < w->watch->windows[loop].steady ||
+        iteration > w->watch->windows[loop].fixed) {
+        spoil(w);
+    }
+}
+
+/* Points of an event lie together, events of an agent too. */
+static void put_agents(writer *w) {
+    const spad__order *order = w->cut->order;
+    const spad__events *events = &order->events;
+    const spad__net *net = &order->net;
+    for (size_t agent = 0; agent + 1 < events->firsts.count; agent++) {
+        const spad__event *next = NULL;
+        for (size_t e = events->firsts.items[agent]; e < events->firsts.items[agent + 1]; e++) {
+            if (happened(w, net->step[e])) continue;
+            next = &events->items.items[e];
+            break;
+        }
+        put_agent(w, (int64_t)agent, next);
+    }
+}
+
+/* Events that have begun and are not over: issued, waiting inside of `sync`, running. */
+static void put_under_way(writer *w) {
+    const spad__net *net = &w->cut->order->net;
+    const spad__events *events = &w->cut->order->events;
+    for (size_t i = 0; i < net->points.count; i++) {
+        const spad__point *point = &net->points.items[i];
+        if (point->event < 0 || happened(w, (int32_t)i)) continue;
+        if (!happened(w, net->step[point->event])) continue;
+        int64_t iteration;
+        put_event(w, &events->items.items[point->event], &iteration);
+        put(w, point->kind);
+    }
+}
+
+/* ---- objects ---------------------------------------------------------------------------- */
+
+/* What has gone into an object. */
+typedef struct sums {
+    int64_t given; /* signals, contributions, arrivals */
+    int64_t taken;
+    int64_t bytes; /* expected less delivered */
+    int64_t lives; /* init less invalidate */
+} sums;
+
+static int64_t complete_phases(const writer *w, int32_t object) {
+    const spad__causes *model = &w->cut->order->model;
+    int64_t phases = 0;
+    for (int32_t p = model->phase_base[object]; p < model->phase_base[object + 1]; p++) {
+        phases += happened(w, p);
+    }
+    return phases;
+}
+
+static void add_action(sums *s, const spad__action *action, int64_t phases) {
+    const bool open = action->phase > phases; /* counts for a phase that is not complete */
+    switch (action->kind) {
+    case SPAD__ACTION_SIGNAL: s->given += action->amount; break;
+    case SPAD__ACTION_TAKE: s->taken += action->amount; break;
+    case SPAD__ACTION_ENTER: s->given += open ? action->amount : 0; break;
+    case SPAD__ACTION_ARRIVE:
+        s->given += open ? action->amount : 0;
+        s->bytes += open ? action->expect : 0;
+        break;
+    case SPAD__ACTION_EXPECT: s->bytes += open ? action->amount : 0; break;
+    case SPAD__ACTION_DELIVER: s->bytes -= open ? action->amount : 0; break;
+    case SPAD__ACTION_INIT: s->lives++; break;
+    case SPAD__ACTION_INVALIDATE: s->lives--; break;
+    default: break;
+    }
+}
+
+static void put_object(writer *w, int32_t object) {
+    const spad__order *order = w->cut->order;
+    const spad__object *o = &order->events.objects.items[object];
+    const bool counter = o->kind == SPAD_SYNC_COUNTER;
+    const int64_t phases = counter ? 0 : complete_phases(w, object);
+    sums s = {0};
+    for (int32_t i = order->first_action[object]; i < order->first_action[object + 1]; i++) {
+        const spad__action *action = &order->net.actions.items[order->actions[i]];
+        if (happened(w, action->point)) add_action(&s, action, phases);
+    }
+    const spad__growth *growth = w->watch->growth;
+    const size_t syncs = spad_kernel_sync_count(order->events.kernel);
+    const int64_t raised = growth->raise[(size_t)w->group * syncs + (size_t)o->sync] * w->periods;
+    put(w, s.given - (counter ? s.taken + raised : 0));
+    put(w, s.bytes);
+    put(w, s.lives);
+    put(w, o->kind == SPAD_SYNC_MBARRIER ? phases % 2 : 0);
+}
+
+/* Phases of an mbarrier count from its init: one that begins anew in the loop is left out. */
+static bool begins_in_loop(const writer *w) {
+    const spad_kernel *kernel = w->cut->order->events.kernel;
+    for (size_t i = 0; i < spad_kernel_statement_count(kernel); i++) {
+        const spad_statement *s = spad_kernel_get_statement(kernel, i);
+        const bool life = s->kind == SPAD_STATEMENT_INIT || s->kind == SPAD_STATEMENT_INVALIDATE ||
+                          (s->flags & SPAD_SYNC_DROP) != 0;
+        if (life && w->watch->growth->inside[i] >= 0) return true;
+    }
+    return false;
+}
+
+spad_status spad__cut_state(const spad__cut *cut, const spad__watch *watch, size_t group,
+                            int64_t periods, spad__state *state, spad_error *error) {
+    writer w = {
+        .cut = cut, .watch = watch, .group = (int32_t)group, .periods = periods, .state = state};
+    put_agents(&w);
+    put_under_way(&w);
+    for (size_t i = 0; i < cut->order->events.objects.count; i++) put_object(&w, (int32_t)i);
+    if (begins_in_loop(&w)) spoil(&w);
+    return w.failed ? spad__fail_host_memory(error) : SPAD_OK;
+}

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Changes that make a kernel fit. Rings come first, because a ring that is one
+ * shallower is the same kernel: the depth is lowered step by step until the space
+ * fits. Where a ring takes its depth from a parameter, the parameter is changed, so
+ * that loops and barriers that use it follow. Every candidate is laid out again and
+ * checked. What a tensor would have to give up otherwise (alignment, its place on
+ * chip) comes from the planner's explanation.
+ *
+ * Cost: at most STEPS_MAX layouts per ring, each with a deadline.
+ */
+#include "spad/fit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "kernel/kernel.h"
+#include "spad/check.h"
+
+enum { STEPS_MAX = 16 };
+#define CHECK_EVENTS INT64_C(1000000)
+
+struct spad_fit {
+    spad_host host;
+    SPAD_ARRAY(spad_fit_change) changes;
+};
+
+typedef struct search {
+    const spad_layout *layout;
+    const spad_kernel *kernel;
+    const spad_layout_space *row; /* the space that does not fit */
+    int64_t timeout_ns;
+    spad_fit *fit;
+} search;
+
+const char *spad_fit_kind_name(spad_fit_kind kind) {
+    switch (kind) {
+    case SPAD_FIT_PARAM: return "param";
+    case SPAD_FIT_RING: return "ring";
+    case SPAD_FIT_ALIGN: return "align";
+    case SPAD_FIT_SPILL: return "spill";
+    }
+    return "?";
+}
+
+/* ---- trying --------------------------------------------------------------------------- */
+
+static bool fits(spad_plan_verdict verdict) {
+    return verdict == SPAD_PLAN_OPTIMAL || verdict == SPAD_PLAN_FEASIBLE;
+}
+
+static const spad_layout_space *find_space(const spad_layout *layout, size_t space) {
+    for (size_t i = 0; i < spad_layout_space_count(layout); i++) {
+        const spad_layout_space *row = spad_layout_get_space(layout, i);
+        if (row->space == space) return row;
+    }
+    return NULL;
+}
+
+/* The first error of a kernel with the places of its layout. */
+static spad_status find_error(const search *s, const spad_kernel *kernel, spad_layout *layout,
+                              spad_finding_code *code, spad_error *error) {
+    const spad_check_options options = {.place = spad_layout_place,
+                                        .ctx = layout,
+                                        .no_advice = true,
+                                        .one_shape = true,
+                                        .event_limit = CHECK_EVENTS,
+                                        .host = &s->fit->host};
+    spad_check *check;
+    const spad_status status = spad_check_kernel(&check, kernel, &options, error);
+    *code = SPAD_FINDING_NONE;
+    if (status != SPAD_OK) return status;
+    if (spad_check_get_counts(check).errors > 0) *code = spad_check_get_finding(check, 0)->code;
+    spad_check_destroy(check);
+    return SPAD_OK;
+}
+
+/* Tries the kernel with other numbers. *found: the space fits then, and the rest of `change`
+ * is filled in. A kernel that cannot be made with them, or not laid out, does not fit. */
+static spad_status try_numbers(const search *s, const spad_kernel_options *numbers,
+                               spad_fit_change *change, bool *found, spad_error *error) {
+    const spad_layout_options options = {.timeout_ns = s->timeout_ns, .host = &s->fit->host};
+    spad_kernel *kernel;
+    spad_layout *layout = NULL;
+    *found = false;
+    spad_status status = spad_kernel_reshape(&kernel, s->kernel, numbers, error);
+    if (status != SPAD_OK) return status == SPAD_ERR_HOST_MEMORY ? status : SPAD_OK;
+    status = spad_layout_create(&layout, kernel, &options, error);
+    if (status == SPAD_OK) {
+        const spad_layout_space *row = find_space(layout, s->row->space);
+        *found = row == NULL || fits(row->verdict);
+        if (*found) {
+            if (s->row->height != SPAD_UNBOUNDED) {
+                change->saved = s->row->height - (row != NULL ? row->height : 0);
+            }
+            status = find_error(s, kernel, layout, &change->wrong, error);
+        }
+    } else if (status != SPAD_ERR_HOST_MEMORY) {
+        status = SPAD_OK;
+    }
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(kernel);
+    return status;
+}
+
+static spad_status add_change(const search *s, const spad_fit_change *change, spad_error *error) {
+    if (!spad__array_reserve(&s->fit->host, &s->fit->changes, 1)) {
+        return spad__fail_host_memory(error);
+    }
+    s->fit->changes.items[s->fit->changes.count++] = *change;
+    return SPAD_OK;
+}
+
+/* Lowers a number step by step until the space fits. */
+static spad_status lower(const search *s, spad_fit_kind kind, const char *name, int64_t from,
+                         spad_error *error) {
+    for (int64_t to = from - 1; to >= 1 && to >= from - STEPS_MAX; to--) {
+        const spad_define number = {name, to};
+        const spad_kernel_options numbers = {.defines = &number,
+                                             .define_count = kind == SPAD_FIT_PARAM,
+                                             .rings = &number,
+                                             .ring_count = kind == SPAD_FIT_RING,
+                                             .host = &s->fit->host};
+        spad_fit_change change = {
+            .kind = kind, .space = s->row->space, .name = name, .from = from, .to = to};
+        bool found;
+        const spad_status status = try_numbers(s, &numbers, &change, &found, error);
+        if (status != SPAD_OK) return status;
+        if (found) return add_change(s, &change, error);
+    }
+    return SPAD_OK;
+}
+
+/* ---- candidates ----------------------------------------------------------------------- */
+
+/* The parameter that an amount is, or -1. */
+static int64_t lone_param(const spad_kernel *k, spad_amount amount) {
+    const spad_expr_info info = spad_kernel_expr(k, amount.expr);
+    return info.node_count == 1 && info.nodes[0].op == SPAD_EXPR_PARAM ? info.nodes[0].value : -1;
+}
+
+static bool uses_param(const spad_kernel *k, spad_amounts amounts, int64_t param) {
+    for (size_t i = 0; i < amounts.count; i++) {
+        const spad_expr_info info = spad_kernel_expr(k, amounts.items[i].expr);
+        for (size_t n = 0; n < info.node_count; n++) {
+            if (info.nodes[n].op == SPAD_EXPR_PARAM && info.nodes[n].value == param) return true;
+        }
+    }
+    return false;
+}
+
+/* Is a parameter part of the problem, and not only of how it is solved? */
+static bool is_extent(const spad_kernel *k, int64_t param) {
+    for (size_t i = 0; i < spad_kernel_tensor_count(k); i++) {
+        const spad_kernel_tensor *tensor = spad_kernel_get_tensor(k, i);
+        if (uses_param(k, tensor->blocks, param) || uses_param(k, tensor->dims, param)) return true;
+    }
+    return false;
+}
+
+static bool was_tried(const search *s, spad_fit_kind kind, const char *name) {
+    for (size_t i = 0; i < s->fit->changes.count; i++) {
+        const spad_fit_change *change = &s->fit->changes.items[i];
+        if (change->kind == kind && change->space == s->row->space && change->name == name) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static spad_status lower_ring(const search *s, const spad_kernel_tensor *tensor,
+                              spad_error *error) {
+    spad_status status = SPAD_OK;
+    for (size_t i = 0; i < tensor->ring.count && status == SPAD_OK; i++) {
+        const int64_t number = lone_param(s->kernel, tensor->ring.items[i]);
+        if (number < 0 || is_extent(s->kernel, number)) continue;
+        const spad_kernel_param *param = spad_kernel_get_param(s->kernel, (size_t)number);
+        if (was_tried(s, SPAD_FIT_PARAM, param->name)) continue;
+        status = lower(s, SPAD_FIT_PARAM, param->name, param->value, error);
+    }
+    const bool plain = tensor->ring.count == 1 && lone_param(s->kernel, tensor->ring.items[0]) < 0;
+    if (plain && status == SPAD_OK) {
+        status = lower(s, SPAD_FIT_RING, tensor->name, tensor->ring.items[0].value, error);
+    }
+    return status;
+}
+
+static spad_status lower_rings(const search *s, spad_error *error) {
+    spad_status status = SPAD_OK;
+    for (size_t i = 0; i < spad_kernel_tensor_count(s->kernel) && status == SPAD_OK; i++) {
+        const spad_kernel_tensor *tensor = spad_kernel_get_tensor(s->kernel, i);
+        if (tensor->space != s->row->space || tensor->mode != SPAD_MODE_AUTO) continue;
+        status = lower_ring(s, tensor, error);
+    }
+    return status;
+}
+
+/* What the planner knows: a lower alignment, or one buffer less. */
+static spad_status ask_planner(const search *s, spad_error *error) {
+    spad_plan_reason *reason;
+    const spad_plan_verdict verdict = s->row->result->verdict;
+    if (fits(verdict)) return SPAD_OK; /* it is what the kernel placed that does not fit */
+    spad_status status =
+        spad_plan_explain(&reason, s->row->plan, s->row->result, s->timeout_ns, error);
+    if (status != SPAD_OK) return status;
+    for (size_t i = 0; i < reason->change_count && status == SPAD_OK; i++) {
+        const spad_plan_change *from = &reason->changes[i];
+        if (from->kind == SPAD_PLAN_SHORTEN || from->buffer >= s->row->planned_count) continue;
+        const spad_layout_buffer *buffer =
+            spad_layout_get_buffer(s->layout, s->row->first_buffer + from->buffer);
+        const bool align = from->kind == SPAD_PLAN_ALIGN;
+        const spad_fit_change change = {.kind = align ? SPAD_FIT_ALIGN : SPAD_FIT_SPILL,
+                                        .space = s->row->space,
+                                        .name = buffer->name,
+                                        .from = align ? buffer->alignment : buffer->taken,
+                                        .to = align ? from->amount : 0,
+                                        .saved = align ? 0 : buffer->taken};
+        if (!was_tried(s, change.kind, change.name)) status = add_change(s, &change, error);
+    }
+    spad_plan_reason_destroy(reason);
+    return status;
+}
+
+/* ---- all ------------------------------------------------------------------------------ */
+
+/* By space; right ones first; shallower rings before the rest; then the least. */
+static int compare_changes(const void *left, const void *right) {
+    const spad_fit_change *a = left;
+    const spad_fit_change *b = right;
+    if (a->space != b->space) return a->space < b->space ? -1 : 1;
+    if ((a->wrong != 0) != (b->wrong != 0)) return a->wrong != 0 ? 1 : -1;
+    const bool a_ring = a->kind == SPAD_FIT_PARAM || a->kind == SPAD_FIT_RING;
+    const bool b_ring = b->kind == SPAD_FIT_PARAM || b->kind == SPAD_FIT_RING;
+    if (a_ring != b_ring) return a_ring ? -1 : 1;
+    if (a->saved != b->saved) return a->saved < b->saved ? -1 : 1;
+    if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+spad_status spad_fit_find(spad_fit **out, const spad_layout *layout,
+                          const spad_fit_options *options, spad_error *error) {
+    const spad_fit_options filled = options != NULL ? *options : (spad_fit_options){0};
+    *out = NULL;
+    if (filled.timeout_ns < 0) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "a timeout of %lld ns is negative",
+                          (long long)filled.timeout_ns);
+    }
+    const spad_host host = spad__host_or_default(filled.host);
+    spad_fit *fit = spad__new(&host, sizeof *fit);
+    if (fit == NULL) return spad__fail_host_memory(error);
+    fit->host = host;
+    search s = {.layout = layout,
+                .kernel = spad_layout_kernel(layout),
+                .timeout_ns = filled.timeout_ns != 0 ? filled.timeout_ns : SPAD_FIT_TIMEOUT,
+                .fit = fit};
+    spad_status status = SPAD_OK;
+    for (size_t i = 0; i < spad_layout_space_count(layout) && status == SPAD_OK; i++) {
+        s.row = spad_layout_get_space(layout, i);
+        if (fits(s.row->verdict)) continue;
+        status = lower_rings(&s, error);
+        if (status == SPAD_OK) status = ask_planner(&s, error);
+    }
+    if (status != SPAD_OK) {
+        spad_fit_destroy(fit);
+        return status;
+    }
+    if (fit->changes.count > 0) {
+        qsort(fit->changes.items, fit->changes.count, sizeof fit->changes.items[0],
+              compare_changes);
+    }
+    *out = fit;
+    return SPAD_OK;
+}
+
+void spad_fit_destroy(spad_fit *fit) {
+    if (fit == NULL) return;
+    const spad_host host = fit->host;
+    spad__array_free(&host, &fit->changes);
+    spad__free(&host, fit, sizeof *fit);
+}
+
+size_t spad_fit_count(const spad_fit *fit) {
+    return fit->changes.count;
+}
+
+const spad_fit_change *spad_fit_get(const spad_fit *fit, size_t number) {
+    return number < fit->changes.count ? &fit->changes.items[number] : NULL;
+}
+
+/* ---- showing it ------------------------------------------------------------------------ */
+
+static void write_change(spad__out *out, const spad_fit_change *c) {
+    switch (c->kind) {
+    case SPAD_FIT_PARAM:
+        spad__out_string(out, "  fits with -D ");
+        spad__out_string(out, c->name);
+        spad__out_format(out, "=%lld instead of %lld", (long long)c->to, (long long)c->from);
+        break;
+    case SPAD_FIT_RING:
+        spad__out_string(out, "  fits with --ring ");
+        spad__out_string(out, c->name);
+        spad__out_format(out, "=%lld instead of %lld", (long long)c->to, (long long)c->from);
+        break;
+    case SPAD_FIT_ALIGN:
+        spad__out_string(out, "  fits if '");
+        spad__out_string(out, c->name);
+        spad__out_format(out, "' is aligned to %lld B instead of %lld", (long long)c->to,
+                         (long long)c->from);
+        break;
+    case SPAD_FIT_SPILL:
+        spad__out_string(out, "  fits if '");
+        spad__out_string(out, c->name);
+        spad__out_string(out, "' lives elsewhere");
+        break;
+    }
+    if (c->saved > 0) spad__out_format(out, ", which saves %lld B", (long long)c->saved);
+    if (c->wrong != SPAD_FINDING_NONE) {
+        spad__out_format(out, ", but is wrong then: %s", spad_finding_name(c->wrong));
+    }
+    spad__out_string(out, "\n");
+}
+
+static void write_over(spad__out *out, const spad_layout *layout, const spad_layout_space *row) {
+    const spad_kernel *k = spad_layout_kernel(layout);
+    spad__out_string(out, spad_kernel_target(k)->spaces[row->space].name);
+    if (row->height != SPAD_UNBOUNDED && row->height > row->capacity) {
+        spad__out_format(out, " is %lld B too small: ", (long long)(row->height - row->capacity));
+    } else {
+        spad__out_string(out, " is too small: ");
+    }
+    if (fits(row->result->verdict)) {
+        spad__out_format(out, "the kernel places tensors up to byte %lld\n",
+                         (long long)row->height);
+    } else {
+        spad__out_format(out, "%lld B are needed together%s\n", (long long)row->peak_bytes,
+                         row->verdict == SPAD_PLAN_INFEASIBLE ? " (proved)" : "");
+    }
+}
+
+spad_status spad_fit_write_text(const spad_fit *fit, const spad_layout *layout,
+                                const spad_sink *sink, spad_error *error) {
+    spad__out out;
+    spad__out_start(&out, sink);
+    for (size_t i = 0; i < spad_layout_space_count(layout); i++) {
+        const spad_layout_space *row = spad_layout_get_space(layout, i);
+        bool any = false;
+        if (fits(row->verdict)) continue;
+        write_over(&out, layout, row);
+        for (size_t c = 0; c < fit->changes.count; c++) {
+            if (fit->changes.items[c].space != row->space) continue;
+            write_change(&out, &fit->changes.items[c]);
+            any = true;
+        }
+        if (!any) spad__out_string(&out, "  no single change was found that makes it fit\n");
+    }
+    return spad__out_finish(&out, error);
+}
+
+spad_status spad_fit_write_json(const spad_fit *fit, const spad_layout *layout,
+                                const spad_sink *sink, spad_error *error) {
+    const spad_target *target = spad_kernel_target(spad_layout_kernel(layout));
+    spad__out out;
+    spad__json json;
+    spad__out_start(&out, sink);
+    spad__json_start(&json, &out);
+    spad__json_open(&json, '[');
+    for (size_t i = 0; i < fit->changes.count; i++) {
+        const spad_fit_change *c = &fit->changes.items[i];
+        spad__json_open(&json, '{');
+        spad__json_key_string(&json, "space", target->spaces[c->space].name);
+        spad__json_key_string(&json, "kind", spad_fit_kind_name(c->kind));
+        spad__json_key_string(&json, "name", c->name);
+        spad__json_key_int(&json, "from", c->from);
+        spad__json_key_int(&json, "to", c->to);
+        spad__json_key_int(&json, "saved", c->saved);
+        spad__json_key_string(&json, "wrong",
+                              c->wrong != SPAD_FINDING_NONE ? spad_finding_name(c->wrong) : NULL);
+        spad__json_close(&json, '}');
+    }
+    spad__json_close(&json, ']');
+    spad__json_end(&json);
+    return spad__out_finish(&out, error);
+}

@@ -1,0 +1,690 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Shifts of expressions, and which of them a trip count allows.
+ *
+ * The shift of an expression is its change when the parameter, or the variable of
+ * a growing loop, moves on by a step. Sums and multiples have shifts for sure;
+ * x / d and x % d have one if the shift of x is a multiple of d. Where it is not,
+ * the step is raised by the missing factor and everything is looked at again, so
+ * the step ends as the least common multiple of what is divided by.
+ */
+#include "check/growth.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/checked.h"
+
+/* A period beyond this is not worth its runs. */
+enum { STEP_MAX = 4096 };
+
+typedef struct look {
+    spad__growth *growth;
+    const spad_kernel *kernel;
+    int64_t factor; /* > 1: the step must be raised by it */
+} look;
+
+/* What moves on: the parameter, the variable of a loop, or both. */
+typedef struct motion {
+    bool param;
+    int64_t loop; /* -1: none */
+} motion;
+
+/* Keeps the first reason. `name` may be NULL. */
+static bool refuse(look *l, const char *reason, const char *name) {
+    char *why = l->growth->why;
+    if (why[0] != '\0') return false;
+    if (name == NULL) {
+        spad__copy_cut(why, sizeof l->growth->why, reason);
+    } else {
+        snprintf(why, sizeof l->growth->why, "'%.64s' %s", name, reason);
+    }
+    return false;
+}
+
+/* A shift must be a multiple of `unit`; if it is not, raises the step. */
+static bool ask_multiple(look *l, int64_t shift, int64_t unit) {
+    if (shift % unit == 0) return true;
+    l->factor = unit / spad__gcd(shift < 0 ? -(shift % unit) : shift % unit, unit);
+    return false;
+}
+
+/* ---- shifts of expressions ------------------------------------------------------------ */
+
+typedef struct term {
+    bool constant;
+    int64_t value; /* of a constant */
+    int64_t shift;
+} term;
+
+static term leaf(const look *l, spad_expr_node node, motion moves) {
+    const spad__growth *g = l->growth;
+    switch (node.op) {
+    case SPAD_EXPR_PARAM: {
+        const size_t param = (size_t)node.value;
+        const bool grows = moves.param && param == g->param;
+        return (term){true, spad_kernel_get_param(l->kernel, param)->value, grows ? g->step : 0};
+    }
+    case SPAD_EXPR_VARIABLE:
+        return (term){false, 0, node.value == moves.loop ? g->extra[moves.loop] : 0};
+    default: return (term){true, node.value, 0};
+    }
+}
+
+static bool multiply(term *a, const term *b) {
+    const bool right = b->constant && b->shift == 0;
+    const bool left = a->constant && a->shift == 0;
+    if (!right && !left) return a->shift == 0 && b->shift == 0;
+    if (!spad__mul(right ? a->shift : b->shift, right ? b->value : a->value, &a->shift)) {
+        return false;
+    }
+    a->constant = a->constant && b->constant;
+    return !a->constant || spad__mul(a->value, b->value, &a->value);
+}
+
+static bool divide(look *l, term *a, const term *b, bool rest) {
+    if (!b->constant || b->shift != 0 || b->value < 1) return false;
+    if (!ask_multiple(l, a->shift, b->value)) return false;
+    a->shift = rest ? 0 : a->shift / b->value;
+    if (a->constant) {
+        a->value = rest ? spad__floor_mod(a->value, b->value) : spad__floor_div(a->value, b->value);
+    }
+    return true;
+}
+
+static bool add(term *a, const term *b, bool minus) {
+    a->constant = a->constant && b->constant;
+    if (minus) {
+        return spad__sub(a->shift, b->shift, &a->shift) &&
+               (!a->constant || spad__sub(a->value, b->value, &a->value));
+    }
+    return spad__add(a->shift, b->shift, &a->shift) &&
+           (!a->constant || spad__add(a->value, b->value, &a->value));
+}
+
+static bool apply(look *l, spad_expr_op op, term *a, const term *b) {
+    switch (op) {
+    case SPAD_EXPR_ADD: return add(a, b, false);
+    case SPAD_EXPR_SUB: return add(a, b, true);
+    case SPAD_EXPR_MUL: return multiply(a, b);
+    case SPAD_EXPR_DIV: return divide(l, a, b, false);
+    case SPAD_EXPR_MOD: return divide(l, a, b, true);
+    default: return false;
+    }
+}
+
+/* The change of an expression in a motion. False: it has none (refused), or the step is raised. */
+static bool shift_of(look *l, spad_expr expr, motion moves, int64_t *out) {
+    *out = 0;
+    if (expr == 0) return true;
+    const spad_expr_info info = spad_kernel_expr(l->kernel, expr);
+    term stack[SPAD_EXPR_MAX];
+    size_t top = 0;
+    for (size_t i = 0; i < info.node_count; i++) {
+        const spad_expr_node node = info.nodes[i];
+        bool fine = true;
+        if (node.op <= SPAD_EXPR_VARIABLE) {
+            stack[top++] = leaf(l, node, moves);
+        } else if (node.op == SPAD_EXPR_NEGATE) {
+            const term one = stack[top - 1];
+            stack[top - 1] = (term){one.constant, 0, 0};
+            fine = add(&stack[top - 1], &one, true);
+        } else {
+            top--;
+            fine = apply(l, node.op, &stack[top - 1], &stack[top]);
+        }
+        if (!fine) {
+            return l->factor > 1 ? false : refuse(l, "an index does not move in even steps", NULL);
+        }
+    }
+    *out = stack[0].shift;
+    return true;
+}
+
+/* ---- declarations ------------------------------------------------------------------------ */
+
+/* A number that may not change when the parameter grows. */
+static bool ask_same(look *l, spad_amount amount, const char *name) {
+    int64_t shift;
+    if (!shift_of(l, amount.expr, (motion){true, -1}, &shift)) return false;
+    if (shift == 0) return true;
+    l->growth->size = true;
+    return refuse(l, "changes with it", name);
+}
+
+static bool ask_same_list(look *l, spad_amounts list, const char *name) {
+    for (size_t i = 0; i < list.count; i++) {
+        if (!ask_same(l, list.items[i], name)) return false;
+    }
+    return true;
+}
+
+/* Only the first block dimension of a tensor may grow, so that tiles keep their numbers;
+ * where numbers do not count, any. */
+static bool look_at_tensor(look *l, size_t number) {
+    const spad_kernel_tensor *t = spad_kernel_get_tensor(l->kernel, number);
+    const spad_amount plain[] = {t->byte, t->lane, t->bank, t->step, t->align};
+    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
+        if (!ask_same(l, plain[i], t->name)) return false;
+    }
+    const bool by_index = t->ring.count > 1 || t->mode == SPAD_MODE_MOD;
+    for (size_t i = 1; l->growth->tracked[number] && !by_index && i < t->blocks.count; i++) {
+        if (!ask_same(l, t->blocks.items[i], t->name)) return false;
+    }
+    return ask_same_list(l, t->dims, t->name) && ask_same_list(l, t->ring, t->name) &&
+           ask_same_list(l, t->free, t->name) && ask_same_list(l, t->par, t->name) &&
+           ask_same_list(l, t->banks, t->name);
+}
+
+static bool look_at_declarations(look *l) {
+    const spad_kernel *kernel = l->kernel;
+    for (size_t i = 0; i < spad_kernel_param_count(kernel); i++) {
+        const spad_kernel_param *param = spad_kernel_get_param(kernel, i);
+        if (i != l->growth->param && !ask_same(l, param->preset, param->name)) return false;
+    }
+    for (size_t i = 0; i < spad_kernel_tensor_count(kernel); i++) {
+        if (!look_at_tensor(l, i)) return false;
+    }
+    for (size_t i = 0; i < spad_kernel_region_count(kernel); i++) {
+        const spad_kernel_region *region = spad_kernel_get_region(kernel, i);
+        if (!ask_same(l, region->lower, "region") || !ask_same(l, region->upper, "region")) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < spad_kernel_sync_count(kernel); i++) {
+        const spad_kernel_sync *sync = spad_kernel_get_sync(kernel, i);
+        if (!ask_same_list(l, sync->dims, sync->name) || !ask_same(l, sync->count, sync->name)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- loops -------------------------------------------------------------------------------- */
+
+static bool look_at_loop(look *l, size_t number, size_t *main_groups, bool *agents) {
+    spad__growth *g = l->growth;
+    const spad_kernel_loop *loop = spad_kernel_get_loop(l->kernel, number);
+    if (!ask_same(l, loop->begin, loop->name)) return false;
+    if (!shift_of(l, loop->end.expr, (motion){true, -1}, &g->extra[number])) return false;
+    g->group[number] = -1;
+    if (g->extra[number] == 0) return true;
+    if (g->extra[number] < 0) return refuse(l, "is a loop that gets shorter", loop->name);
+    for (int64_t outer = loop->outer; outer >= 0;
+         outer = spad_kernel_get_loop(l->kernel, (size_t)outer)->outer) {
+        if (g->extra[outer] != 0) {
+            return refuse(l, "is a loop inside another one that grows as well", loop->name);
+        }
+    }
+    const spad_statement *statement = spad_kernel_get_statement(l->kernel, loop->statement);
+    if (statement->agent == 0) {
+        g->group[number] = (int32_t)(*main_groups)++;
+    } else {
+        *agents = true;
+        g->group[number] = INT32_MAX; /* the last group; numbered when all are known */
+    }
+    return true;
+}
+
+static bool look_at_loops(look *l) {
+    spad__growth *g = l->growth;
+    const size_t count = spad_kernel_loop_count(l->kernel);
+    size_t main_groups = 0;
+    bool agents = false;
+    for (size_t i = 0; i < count; i++) {
+        if (!look_at_loop(l, i, &main_groups, &agents)) return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (g->group[i] == INT32_MAX) g->group[i] = (int32_t)main_groups;
+    }
+    g->groups = main_groups + agents;
+    return g->groups > 0 || refuse(l, "no loop runs longer", NULL);
+}
+
+static void find_growing_loops_around(look *l) {
+    spad__growth *g = l->growth;
+    for (size_t s = 0; s < spad_kernel_statement_count(l->kernel); s++) {
+        int64_t loop = spad_kernel_get_statement(l->kernel, s)->loop;
+        while (loop >= 0 && g->extra[loop] == 0) {
+            loop = spad_kernel_get_loop(l->kernel, (size_t)loop)->outer;
+        }
+        g->inside[s] = (int32_t)loop;
+    }
+}
+
+/* ---- statements ------------------------------------------------------------------------------ */
+
+/* An expression that must be the same in every period and for every value of the parameter. */
+static bool ask_still(look *l, size_t statement, spad_expr expr) {
+    int64_t shift;
+    const int64_t loop = l->growth->inside[statement];
+    if (!shift_of(l, expr, (motion){true, -1}, &shift)) return false;
+    if (shift == 0 && !shift_of(l, expr, (motion){false, loop}, &shift)) return false;
+    return shift == 0 || refuse(l, "an amount or a range moves along", NULL);
+}
+
+/* How the statement lies to a group of growing loops. */
+typedef struct use {
+    bool in;
+    bool before; /* in the text, and no loop comes back to it */
+} use;
+
+static use use_of(const look *l, size_t statement, size_t group) {
+    const spad__growth *g = l->growth;
+    const int64_t inside = g->inside[statement];
+    const int64_t agent = spad_kernel_get_statement(l->kernel, statement)->agent;
+    use u = {.in = inside >= 0 && g->group[inside] == (int32_t)group, .before = true};
+    for (size_t i = 0; i < spad_kernel_loop_count(l->kernel); i++) {
+        if (g->group[i] != (int32_t)group) continue;
+        const spad_kernel_loop *loop = spad_kernel_get_loop(l->kernel, i);
+        const int64_t owner = spad_kernel_get_statement(l->kernel, loop->statement)->agent;
+        if (agent == owner || agent == 0) {
+            u.before = u.before && statement < loop->statement && loop->outer < 0;
+        }
+    }
+    return u;
+}
+
+/* A shift that all uses inside a group must agree on. */
+typedef struct shared_shift {
+    bool *known;
+    int64_t *value;  /* of a period */
+    int64_t *beyond; /* of places outside the group that move with the parameter */
+} shared_shift;
+
+/* First pass, inside the group: an index moves with its loop, all in the same way. */
+static bool look_inside(look *l, size_t statement, spad_expr expr, shared_shift shared,
+                        const char *name) {
+    int64_t shift;
+    if (!shift_of(l, expr, (motion){true, -1}, &shift)) return false;
+    if (shift != 0) return refuse(l, "is used at a place that counts from the end", name);
+    if (!shift_of(l, expr, (motion){false, l->growth->inside[statement]}, &shift)) return false;
+    if (!*shared.known) {
+        *shared.known = true;
+        *shared.value = *shared.beyond = shift;
+    }
+    return *shared.value == shift || refuse(l, "is used at places that move apart", name);
+}
+
+/* Second pass, outside the group: an index stays, or moves as far as those inside. */
+static bool look_outside(look *l, spad_expr expr, shared_shift shared, const char *name) {
+    int64_t shift;
+    if (!shift_of(l, expr, (motion){true, -1}, &shift)) return false;
+    if (shift == 0) return true;
+    if (!*shared.known && *shared.beyond == 0) *shared.beyond = shift;
+    return *shared.beyond == shift || refuse(l, "is used at places that move apart", name);
+}
+
+/* What was seen of the rows of `shift` or `raise` so far. */
+typedef struct marks {
+    bool *known;
+    int64_t *beyond;
+} marks;
+
+static bool look_at_index(look *l, size_t statement, int64_t tensor, const spad_expr *index,
+                          size_t count, bool second, marks m) {
+    spad__growth *g = l->growth;
+    if (!g->tracked[tensor]) return true;
+    const char *name = spad_kernel_get_tensor(l->kernel, (size_t)tensor)->name;
+    for (size_t group = 0; group < g->groups; group++) {
+        if (use_of(l, statement, group).in == second) continue;
+        for (size_t d = 0; d < count; d++) {
+            const size_t row = group * g->dims + g->first_dim[tensor] + d;
+            const shared_shift shared = {&m.known[row], &g->shift[row], &m.beyond[row]};
+            const bool fine = second ? look_outside(l, index[d], shared, name)
+                                     : look_inside(l, statement, index[d], shared, name);
+            if (!fine) return false;
+        }
+    }
+    return true;
+}
+
+/* Values that waits on a counter ask for are compared by size, so outside of the group it
+ * counts on which side of it they stand. */
+static bool look_at_wait(look *l, size_t statement, const spad_statement *s, bool second, marks m) {
+    spad__growth *g = l->growth;
+    const char *name = spad_kernel_get_sync(l->kernel, (size_t)s->item)->name;
+    for (size_t group = 0; group < g->groups; group++) {
+        const use u = use_of(l, statement, group);
+        if (u.in == second) continue;
+        const size_t row = group * spad_kernel_sync_count(l->kernel) + (size_t)s->item;
+        const shared_shift shared = {&m.known[row], &g->raise[row], &m.beyond[row]};
+        if (u.in) {
+            if (!look_inside(l, statement, s->amount, shared, name)) return false;
+            continue;
+        }
+        int64_t shift;
+        if (!shift_of(l, s->amount, (motion){true, -1}, &shift)) return false;
+        if (shift != (u.before ? 0 : *shared.value)) {
+            return refuse(l, "is waited for at values that move apart", name);
+        }
+    }
+    return true;
+}
+
+static bool look_at_operation(look *l, size_t statement, const spad_statement *s, bool second,
+                              marks tiles) {
+    for (size_t i = s->first_access; i < s->first_access + s->access_count; i++) {
+        const spad_kernel_access *access = spad_kernel_get_access(l->kernel, i);
+        if (!look_at_index(l, statement, access->tensor, access->index, access->index_count, second,
+                           tiles)) {
+            return false;
+        }
+        for (size_t r = 0; l->growth->tracked[access->tensor] && r < access->range_count; r++) {
+            if (!ask_still(l, statement, access->ranges[r].from) ||
+                !ask_still(l, statement, access->ranges[r].to)) {
+                return false;
+            }
+        }
+    }
+    for (size_t i = s->first_completion; i < s->first_completion + s->completion_count; i++) {
+        const spad_kernel_completion *completion = spad_kernel_get_completion(l->kernel, i);
+        if (!ask_still(l, statement, completion->amount)) return false;
+        for (size_t d = 0; d < completion->index_count; d++) {
+            if (!ask_still(l, statement, completion->index[d])) return false;
+        }
+    }
+    return true;
+}
+
+static bool look_at_comparisons(look *l, size_t statement, const spad_statement *s) {
+    for (size_t i = 0; i < s->comparison_count; i++) {
+        const spad_expr sides[] = {s->comparisons[i].left, s->comparisons[i].right};
+        for (size_t side = 0; side < 2; side++) {
+            int64_t shift;
+            if (!shift_of(l, sides[side], (motion){true, l->growth->inside[statement]}, &shift) ||
+                !shift_of(l, sides[side], (motion){true, -1}, &shift)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool look_at_statement(look *l, size_t number, bool second, marks tiles, marks waits) {
+    const spad_statement *s = spad_kernel_get_statement(l->kernel, number);
+    if (s->kind == SPAD_STATEMENT_FOR || s->kind == SPAD_STATEMENT_TENSOR) return true;
+    if (s->kind == SPAD_STATEMENT_IF) return look_at_comparisons(l, number, s);
+    if (s->kind == SPAD_STATEMENT_OPERATION) return look_at_operation(l, number, s, second, tiles);
+    if (s->kind == SPAD_STATEMENT_ALLOC || s->kind == SPAD_STATEMENT_FREE) {
+        return look_at_index(l, number, s->item, s->index, s->index_count, second, tiles);
+    }
+    for (size_t d = 0; d < s->index_count; d++) {
+        if (!ask_still(l, number, s->index[d])) return false;
+    }
+    if (!ask_still(l, number, s->expect)) return false;
+    if (s->kind == SPAD_STATEMENT_WAIT_VALUE) return look_at_wait(l, number, s, second, waits);
+    return ask_still(l, number, s->amount);
+}
+
+/* ---- tiles come back to the same bytes ------------------------------------------------------ */
+
+static bool ask_counts(look *l, spad_amounts counts, const int64_t *shift) {
+    for (size_t d = 0; d < counts.count; d++) {
+        if (!ask_multiple(l, shift[d], counts.items[d].value)) return false;
+    }
+    return true;
+}
+
+static bool ask_ring(look *l, const spad_kernel_tensor *t, const int64_t *shift) {
+    if (t->ring.count > 1) return ask_counts(l, t->ring, shift);
+    int64_t number = 0; /* of the tile, row-major */
+    for (size_t d = 0; d < t->blocks.count; d++) {
+        if (!spad__mul(number, t->blocks.items[d].value, &number) ||
+            !spad__add(number, shift[d], &number)) {
+            return refuse(l, "gets too many tiles", t->name);
+        }
+    }
+    return ask_multiple(l, number, t->ring.items[0].value);
+}
+
+static bool ask_same_bytes(look *l, size_t tensor, const int64_t *shift) {
+    const spad_kernel_tensor *t = spad_kernel_get_tensor(l->kernel, tensor);
+    bool still = true;
+    for (size_t d = 0; d < t->blocks.count; d++) still = still && shift[d] == 0;
+    if (still) return true;
+    if (t->mode == SPAD_MODE_ALIAS && t->ring.count == 0 && t->home_tile < 0) {
+        return ask_same_bytes(l, (size_t)t->home, shift);
+    }
+    if (t->ring.count > 0) return ask_ring(l, t, shift);
+    if (t->mode == SPAD_MODE_MOD) {
+        return ask_counts(l, t->free, shift) && ask_counts(l, t->par, shift) &&
+               ask_counts(l, t->banks, shift);
+    }
+    return refuse(l, "has a place of its own for every tile, so its memory grows", t->name);
+}
+
+static bool look_at_places(look *l) {
+    const spad__growth *g = l->growth;
+    for (size_t group = 0; group < g->groups; group++) {
+        for (size_t t = 0; t < spad_kernel_tensor_count(l->kernel); t++) {
+            const int64_t *shift = &g->shift[group * g->dims + g->first_dim[t]];
+            if (g->tracked[t] && !ask_same_bytes(l, t, shift)) return false;
+        }
+    }
+    return true;
+}
+
+/* ---- the whole look ---------------------------------------------------------------------------
+ */
+
+/* Off-chip tensors that are only read or only written, and share their bytes with none, cannot
+ * be wrong at any index. */
+static void find_tracked(const look *l) {
+    const spad_kernel *kernel = l->kernel;
+    const spad_target *target = spad_kernel_target(kernel);
+    bool *tracked = l->growth->tracked;
+    for (size_t i = 0; i < spad_kernel_tensor_count(kernel); i++) {
+        const spad_kernel_tensor *t = spad_kernel_get_tensor(kernel, i);
+        unsigned kinds = 0;
+        for (size_t a = 0; a < spad_kernel_access_count(kernel); a++) {
+            const spad_kernel_access *access = spad_kernel_get_access(kernel, a);
+            if (access->tensor == (int64_t)i) kinds |= access->kind;
+        }
+        tracked[i] = kinds == SPAD_ACCESS_UPDATE || t->mode != SPAD_MODE_AUTO ||
+                     !target->spaces[t->space].off_chip;
+    }
+    for (size_t i = 0; i < spad_kernel_tensor_count(kernel); i++) {
+        const spad_kernel_tensor *t = spad_kernel_get_tensor(kernel, i);
+        if (t->mode == SPAD_MODE_ALIAS) tracked[t->home] = true;
+    }
+}
+
+/* One look with the step as it is. */
+static bool look_once(look *l, marks tiles, marks waits) {
+    const spad__growth *g = l->growth;
+    const size_t syncs = spad_kernel_sync_count(l->kernel);
+    if (!look_at_loops(l) || !look_at_declarations(l)) return false;
+    find_growing_loops_around(l);
+    memset(tiles.known, 0, g->groups * g->dims * sizeof(bool));
+    memset(tiles.beyond, 0, g->groups * g->dims * sizeof(int64_t));
+    memset(waits.known, 0, g->groups * syncs * sizeof(bool));
+    memset(waits.beyond, 0, g->groups * syncs * sizeof(int64_t));
+    memset(g->shift, 0, g->groups * g->dims * sizeof *g->shift);
+    memset(g->raise, 0, g->groups * syncs * sizeof *g->raise);
+    for (int second = 0; second < 2; second++) {
+        for (size_t s = 0; s < spad_kernel_statement_count(l->kernel); s++) {
+            if (!look_at_statement(l, s, second == 1, tiles, waits)) return false;
+        }
+    }
+    return look_at_places(l);
+}
+
+static void look_at_param(look *l, marks tiles, marks waits) {
+    spad__growth *g = l->growth;
+    g->step = 1;
+    while (!look_once(l, tiles, waits)) {
+        if (l->factor <= 1) return; /* refused */
+        if (l->factor > STEP_MAX / g->step) {
+            refuse(l, "the kernel repeats itself only after too many iterations", NULL);
+            return;
+        }
+        g->step *= l->factor;
+        l->factor = 1;
+    }
+}
+
+static bool reserve(spad__growth *g, const spad_kernel *kernel, marks *tiles, marks *waits) {
+    const size_t loops = spad_kernel_loop_count(kernel);
+    const size_t tensors = spad_kernel_tensor_count(kernel);
+    const size_t syncs = spad_kernel_sync_count(kernel);
+    spad__arena *arena = &g->arena;
+    g->first_dim = spad__arena_new(arena, (tensors + 1) * sizeof *g->first_dim);
+    if (g->first_dim == NULL) return false;
+    for (size_t t = 0; t < tensors; t++) {
+        g->first_dim[t] = g->dims;
+        g->dims += spad_kernel_get_tensor(kernel, t)->blocks.count;
+    }
+    /* there are no more groups than loops */
+    g->extra = spad__arena_new(arena, (loops + 1) * sizeof *g->extra);
+    g->group = spad__arena_new(arena, (loops + 1) * sizeof *g->group);
+    g->inside = spad__arena_new(arena, spad_kernel_statement_count(kernel) * sizeof *g->inside + 1);
+    g->tracked = spad__arena_new(arena, tensors + 1);
+    g->shift = spad__arena_new(arena, loops * g->dims * sizeof *g->shift + 1);
+    g->raise = spad__arena_new(arena, loops * syncs * sizeof *g->raise + 1);
+    tiles->known = spad__arena_new(arena, loops * g->dims + 1);
+    tiles->beyond = spad__arena_new(arena, loops * g->dims * sizeof(int64_t) + 1);
+    waits->known = spad__arena_new(arena, loops * syncs + 1);
+    waits->beyond = spad__arena_new(arena, loops * syncs * sizeof(int64_t) + 1);
+    return g->extra && g->group && g->inside && g->tracked && g->shift && g->raise &&
+           tiles->known && tiles->beyond && waits->known && waits->beyond;
+}
+
+spad_status spad__growth_init(spad__growth *growth, const spad_kernel *kernel, size_t param,
+                              const spad_host *host, spad_error *error) {
+    *growth = (spad__growth){.arena = {.host = *host}, .param = param};
+    marks tiles;
+    marks waits;
+    if (!reserve(growth, kernel, &tiles, &waits)) {
+        spad__growth_free(growth);
+        return spad__fail_host_memory(error);
+    }
+    look l = {.growth = growth, .kernel = kernel, .factor = 1};
+    find_tracked(&l);
+    look_at_param(&l, tiles, waits);
+    return SPAD_OK;
+}
+
+void spad__growth_free(spad__growth *growth) {
+    spad__arena_free(&growth->arena);
+}
+
+/* ---- conditions ------------------------------------------------------------------------------ */
+
+/* Does a comparison of `value` with 0 keep its answer when the value changes by `shift` again
+ * and again? *holds: the answer. */
+static bool stays(spad_relation relation, int64_t value, int64_t shift, bool *holds) {
+    switch (relation) {
+    case SPAD_EQUAL:
+    case SPAD_NOT_EQUAL:
+        *holds = (value == 0) == (relation == SPAD_EQUAL);
+        return shift == 0 || (value > 0 && shift > 0) || (value < 0 && shift < 0);
+    case SPAD_LESS: *holds = value < 0; return *holds ? shift <= 0 : shift >= 0;
+    case SPAD_LESS_EQUAL: *holds = value <= 0; return *holds ? shift <= 0 : shift >= 0;
+    case SPAD_GREATER: *holds = value > 0; return *holds ? shift >= 0 : shift <= 0;
+    case SPAD_GREATER_EQUAL: *holds = value >= 0; return *holds ? shift >= 0 : shift <= 0;
+    case SPAD_RELATIONS: break;
+    }
+    *holds = false;
+    return false;
+}
+
+/* The same for all comparisons of an if: they all hold and stay, or one of them stays false. */
+static bool condition_stays(look *l, const spad_statement *s, const int64_t *values, motion moves,
+                            bool *holds) {
+    bool all_stay = true;
+    bool one_stays_false = false;
+    *holds = true;
+    for (size_t i = 0; i < s->comparison_count; i++) {
+        const spad_comparison *c = &s->comparisons[i];
+        int64_t left, right, value;
+        if (!shift_of(l, c->left, moves, &left) || !shift_of(l, c->right, moves, &right) ||
+            !spad__sub(left, right, &left) ||
+            !spad__sub(spad_kernel_evaluate(l->kernel, c->left, values),
+                       spad_kernel_evaluate(l->kernel, c->right, values), &value)) {
+            return false;
+        }
+        bool one_holds;
+        const bool one_stays = stays(c->relation, value, left, &one_holds);
+        all_stay = all_stay && one_stays;
+        one_stays_false = one_stays_false || (one_stays && !one_holds);
+        *holds = *holds && one_holds;
+    }
+    return *holds ? all_stay : one_stays_false;
+}
+
+typedef struct condition_walk {
+    look look;
+    int64_t *values;
+    spad__window *windows;
+    size_t at; /* statement */
+    int64_t loop;
+} condition_walk;
+
+/* Goes into a loop, or on to its next iteration, or behind it. */
+static void step_loop(condition_walk *w, const spad_kernel_loop *loop, int64_t number,
+                      int64_t value) {
+    if (value < loop->end.value) {
+        w->values[number] = value;
+        w->loop = number;
+        w->at = loop->statement + 1;
+    } else {
+        w->loop = loop->outer;
+        w->at = spad_kernel_get_statement(w->look.kernel, loop->statement)->end;
+    }
+}
+
+static bool step_if(condition_walk *w, const spad_statement *s) {
+    const spad__growth *g = w->look.growth;
+    const int64_t loop = g->inside[w->at];
+    bool holds;
+    const bool fixed = condition_stays(&w->look, s, w->values, (motion){true, -1}, &holds);
+    if (loop < 0) {
+        if (!fixed) return false;
+    } else {
+        bool same;
+        spad__window *window = &w->windows[loop];
+        const int64_t begin = spad_kernel_get_loop(w->look.kernel, (size_t)loop)->begin.value;
+        const int64_t iteration = w->values[loop] - begin;
+        if (!fixed) window->fixed = spad__min(window->fixed, iteration);
+        if (!condition_stays(&w->look, s, w->values, (motion){true, loop}, &same)) {
+            window->steady = spad__max(window->steady, iteration + 1);
+        }
+    }
+    w->at = holds ? w->at + 1 : s->item >= 0 ? (size_t)s->item + 1 : s->end;
+    return true;
+}
+
+static bool step_condition(condition_walk *w) {
+    const spad_kernel *kernel = w->look.kernel;
+    while (w->loop >= 0) { /* at the end of the body? */
+        const spad_kernel_loop *loop = spad_kernel_get_loop(kernel, (size_t)w->loop);
+        if (w->at < spad_kernel_get_statement(kernel, loop->statement)->end) break;
+        step_loop(w, loop, w->loop, w->values[w->loop] + 1);
+    }
+    if (w->at >= spad_kernel_statement_count(kernel)) return true;
+    const spad_statement *s = spad_kernel_get_statement(kernel, w->at);
+    if (s->kind == SPAD_STATEMENT_FOR) {
+        const spad_kernel_loop *loop = spad_kernel_get_loop(kernel, (size_t)s->item);
+        step_loop(w, loop, s->item, loop->begin.value);
+    } else if (s->kind == SPAD_STATEMENT_IF) {
+        return step_if(w, s);
+    } else {
+        w->at = s->kind == SPAD_STATEMENT_ELSE ? s->end : w->at + 1; /* the other part has run */
+    }
+    return true;
+}
+
+bool spad__growth_windows(const spad__growth *growth, const spad_kernel *kernel, int64_t limit,
+                          int64_t *values, spad__window *windows) {
+    spad__growth copy = *growth; /* for reasons that nobody reads */
+    condition_walk w = {
+        .look = {&copy, kernel, 1}, .values = values, .windows = windows, .loop = -1};
+    for (size_t i = 0; i < spad_kernel_loop_count(kernel); i++) {
+        windows[i] = (spad__window){0, INT64_MAX};
+    }
+    while (w.loop >= 0 || w.at < spad_kernel_statement_count(kernel)) {
+        if (limit-- == 0 || !step_condition(&w)) return false;
+    }
+    return true;
+}

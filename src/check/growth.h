@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * growth: what happens to a kernel when one of its parameters grows.
+ *
+ * A parameter N is a trip count if some loops run longer when it grows and nothing
+ * else changes its shape. Then there is a step Q so that with N + Q every such loop
+ * has a fixed number of further iterations (`extra`), and every index in it moves
+ * by a fixed amount when its loop moves on by them (`shift`). A run with N + Q is
+ * then the run with N and one more period put into every growing loop, if the state
+ * in front of that period is the same as behind it: see prove.c.
+ *
+ * Loops that grow together are a group: each loop of the main program is one, and
+ * all loops of the agents are one.
+ */
+#ifndef SPAD_CHECK_GROWTH_H
+#define SPAD_CHECK_GROWTH_H
+
+#include "base/memory.h"
+#include "spad/kernel.h"
+
+typedef struct spad__growth {
+    spad__arena arena; /* of all lists */
+    size_t param;
+    int64_t step;      /* Q */
+    size_t groups;     /* 0: no loop grows */
+    int64_t *extra;    /* per loop: iterations of a period; 0: does not grow */
+    int32_t *group;    /* per loop: its group; -1 */
+    int32_t *inside;   /* per statement: the growing loop around it; -1 */
+    size_t *first_dim; /* per tensor: where its block dims begin in a row of shifts */
+    size_t dims;       /* of all tensors */
+    int64_t *shift;    /* [groups][dims]: of the index of a tile in a period */
+    int64_t *raise;    /* [groups][syncs]: of the values that waits on a counter ask for */
+    bool *tracked; /* per tensor: its index counts; false: off chip, only read or only written */
+    char why[SPAD_MESSAGE_MAX]; /* that it is no trip count; "" if it is one */
+    bool size;                  /* because it is a size: of a tile, a ring, a number of objects */
+} spad__growth;
+
+/* Looks at a parameter of a kernel. SPAD_ERR_HOST_MEMORY. */
+spad_status spad__growth_init(spad__growth *growth, const spad_kernel *kernel, size_t param,
+                              const spad_host *host, spad_error *error);
+void spad__growth_free(spad__growth *growth);
+
+/* Which iterations of a growing loop, counted from 0, may be repeated, as far as conditions
+ * go. In the iterations below `fixed` every condition stays as it is when the parameter grows;
+ * from `steady` on it stays when the loop moves on with it. */
+typedef struct spad__window {
+    int64_t steady;
+    int64_t fixed;
+} spad__window;
+
+/* Evaluates every condition of a run of the kernel, which may have another value of the
+ * parameter than the one that growth was made from. windows: one per loop; values: room for one
+ * per loop. False: a condition outside of all growing loops changes when the parameter grows,
+ * or more than `limit` statements. */
+bool spad__growth_windows(const spad__growth *growth, const spad_kernel *kernel, int64_t limit,
+                          int64_t *values, spad__window *windows);
+
+#endif

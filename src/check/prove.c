@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From one shape to all of them.
+ *
+ * Let a parameter N grow in steps of Q (growth.h). If in a run with N = n the state
+ * at the head of some iteration is the same as one period before, with indices
+ * counted from where the loop stands, then the run with n + Q is the run with n and
+ * that period put in once more: what comes behind cannot tell the difference. So
+ * nothing new happens for larger N, and
+ *
+ *     the shapes 0 <= N < n + 2 Q are a proof for all N,
+ *
+ * where the second Q is for tiles that an index outside of the loop could meet by
+ * chance at one value of N: it does not meet them at the next. With several such
+ * parameters all combinations are run. A given N beyond that is replaced by the
+ * smallest one that is the same modulo Q, so the cost does not depend on it.
+ *
+ * The state comes from the parts of the check: bytes and who wrote them, positions
+ * and synchronisation objects.
+ */
+#include "check/prove.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/checked.h"
+
+/* Shapes and events that a proof may cost beside the given shape itself. */
+enum { SHAPES_MAX = 4096, EVENTS_MAX = 4000000 };
+
+/* Up to here a trip count is run as it is given, so that findings are about what the user has. */
+enum { GIVEN_MAX = 64, GIVEN_EVENTS = 1000000 };
+
+/* A parameter that is a trip count. */
+typedef struct trip {
+    spad__growth growth;
+    int64_t given;
+    int64_t repeats; /* from this value on runs repeat themselves */
+} trip;
+
+typedef struct prover {
+    spad__run *run; /* of the given shape; its check gets the findings */
+    const spad_kernel *kernel;
+    spad_host host;
+    spad__arena arena;
+    trip trips[SPAD__TRIPS_MAX];
+    size_t count;
+    size_t fixed;               /* trip counts that are not proved */
+    char why[SPAD_MESSAGE_MAX]; /* about the first of them */
+    int64_t events;             /* of all shapes so far */
+    int64_t *values;            /* per loop: scratch */
+} prover;
+
+/* One shape: a value per trip count, and what its run gave. */
+typedef struct shape {
+    int64_t values[SPAD__TRIPS_MAX];
+    bool possible; /* the kernel can be built */
+    bool repeats[SPAD__TRIPS_MAX];
+    int64_t errors;
+    const char *gap;
+    spad_finding first; /* error */
+} shape;
+
+/* ---- one shape ------------------------------------------------------------------------- */
+
+static spad_status prepare_watches(prover *p, spad__watches *watches, const spad_kernel *kernel,
+                                   spad_error *error) {
+    watches->host = p->host;
+    watches->kernel = kernel;
+    watches->count = p->count;
+    watches->items = spad__new(&p->host, (p->count + 1) * sizeof *watches->items);
+    if (watches->items == NULL) return spad__fail_host_memory(error);
+    for (size_t i = 0; i < p->count; i++) {
+        spad__watch *watch = &watches->items[i];
+        watch->growth = &p->trips[i].growth;
+        watch->windows = spad__new(&p->host, spad_kernel_loop_count(kernel) * sizeof(spad__window));
+        if (watch->windows == NULL) return spad__fail_host_memory(error);
+        watch->failed = !spad__growth_windows(watch->growth, kernel, p->run->options->event_limit,
+                                              p->values, watch->windows);
+    }
+    return SPAD_OK;
+}
+
+static void free_watches(prover *p, spad__watches *watches) {
+    for (size_t i = 0; watches->items != NULL && i < p->count; i++) {
+        spad__watch *watch = &watches->items[i];
+        if (watch->windows == NULL) continue;
+        spad__free(&p->host, watch->windows,
+                   spad_kernel_loop_count(watches->kernel) * sizeof(spad__window));
+        spad__array_free(&p->host, &watch->states);
+        spad__array_free(&p->host, &watch->starts);
+    }
+    if (watches->items != NULL) {
+        spad__free(&p->host, watches->items, (p->count + 1) * sizeof *watches->items);
+    }
+}
+
+static void keep_result(const prover *p, shape *s, const spad__run *run,
+                        const spad__watches *watches) {
+    const spad_check *check = run->check;
+    s->errors = check->counts.errors;
+    s->gap = run->gap;
+    for (size_t i = 0; i < p->count; i++) s->repeats[i] = !watches->items[i].failed;
+    for (size_t i = 0; i < check->found.count; i++) {
+        if (check->found.items[i].finding.severity != SPAD_SEVERITY_ERROR) continue;
+        s->first = check->found.items[i].finding;
+        break;
+    }
+}
+
+/* Runs the parts that find errors over a kernel of a shape; findings go to `check`. */
+static spad_status run_kernel(prover *p, shape *s, const spad_kernel *kernel, spad_check *check,
+                              spad_error *error) {
+    spad__watches watches = {0};
+    spad__run run = {
+        .kernel = kernel, .options = p->run->options, .check = check, .watches = &watches};
+    const int64_t before = check->counts.events;
+    spad_status status = prepare_watches(p, &watches, kernel, error);
+    if (status == SPAD_OK) status = spad__check_rules(&run, error);
+    if (status == SPAD_OK) status = spad__check_lifetimes(&run, error);
+    if (status == SPAD_OK) status = spad__check_order(&run, error);
+    if (status == SPAD_OK) keep_result(p, s, &run, &watches);
+    check->counts.runs++;
+    p->events += check->counts.events - before;
+    free_watches(p, &watches);
+    return status;
+}
+
+/* The kernel with the values of a shape. SPAD_OK and NULL: there is none. */
+static spad_status make_kernel(const prover *p, const shape *s, spad_kernel **out,
+                               spad_error *error) {
+    spad_define defines[SPAD__TRIPS_MAX];
+    for (size_t i = 0; i < p->count; i++) {
+        const size_t param = p->trips[i].growth.param;
+        defines[i] = (spad_define){spad_kernel_get_param(p->kernel, param)->name, s->values[i]};
+    }
+    const spad_kernel_options options = {
+        .defines = defines, .define_count = p->count, .host = &p->host};
+    const spad_status status = spad_kernel_reshape(out, p->kernel, &options, error);
+    return status == SPAD_ERR_HOST_MEMORY ? status : SPAD_OK;
+}
+
+/* Runs a shape; its findings are only counted. */
+static spad_status try_shape(prover *p, shape *s, spad_error *error) {
+    spad_kernel *kernel;
+    spad_status status = make_kernel(p, s, &kernel, error);
+    s->possible = kernel != NULL;
+    if (status != SPAD_OK || kernel == NULL) return status;
+    spad_check check = {.host = p->host};
+    status = run_kernel(p, s, kernel, &check, error);
+    p->run->check->counts.events += check.counts.events;
+    p->run->check->counts.accesses += check.counts.accesses;
+    p->run->check->counts.runs += check.counts.runs;
+    spad__array_free(&p->host, &check.found);
+    spad_kernel_destroy(kernel);
+    return status;
+}
+
+/* ---- trip counts ------------------------------------------------------------------------ */
+
+/* A value to leave a parameter at while another one is looked at: small, the same modulo its
+ * step. */
+static int64_t small_value(const trip *t) {
+    const int64_t step = t->growth.step;
+    const int64_t most = 3 * step + 4;
+    return t->given <= most ? t->given : most - spad__floor_mod(most - t->given, step);
+}
+
+static bool bounds_a_loop(const spad_kernel *kernel, size_t param) {
+    for (size_t i = 0; i < spad_kernel_loop_count(kernel); i++) {
+        const spad_kernel_loop *loop = spad_kernel_get_loop(kernel, i);
+        const spad_expr ends[] = {loop->begin.expr, loop->end.expr};
+        for (size_t e = 0; e < 2; e++) {
+            const spad_expr_info info = spad_kernel_expr(kernel, ends[e]);
+            for (size_t n = 0; n < info.node_count; n++) {
+                if (info.nodes[n].op == SPAD_EXPR_PARAM && info.nodes[n].value == (int64_t)param) {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+
+/* A parameter that stays as it is; the first one is told. */
+static void leave_fixed(prover *p, size_t param, const char *why) {
+    if (p->fixed++ > 0) return;
+    snprintf(p->why, sizeof p->why, "%.64s is left at %lld: %s",
+             spad_kernel_get_param(p->kernel, param)->name,
+             (long long)spad_kernel_get_param(p->kernel, param)->value, why);
+}
+
+static spad_status find_trips(prover *p, spad_error *error) {
+    for (size_t i = 0; i < spad_kernel_param_count(p->kernel); i++) {
+        if (!bounds_a_loop(p->kernel, i)) continue;
+        if (p->count == SPAD__TRIPS_MAX) {
+            leave_fixed(p, i, "there are too many of them");
+            continue;
+        }
+        trip *t = &p->trips[p->count];
+        const spad_status status = spad__growth_init(&t->growth, p->kernel, i, &p->host, error);
+        if (status != SPAD_OK) return status;
+        t->given = spad_kernel_get_param(p->kernel, i)->value;
+        if (t->growth.why[0] == '\0') {
+            p->count++;
+        } else {
+            if (!t->growth.size) leave_fixed(p, i, t->growth.why);
+            spad__growth_free(&t->growth);
+        }
+    }
+    return SPAD_OK;
+}
+
+static void drop_trip(prover *p, size_t number, const char *why) {
+    leave_fixed(p, p->trips[number].growth.param, why);
+    spad__growth_free(&p->trips[number].growth);
+    p->count--;
+    memmove(&p->trips[number], &p->trips[number + 1], (p->count - number) * sizeof p->trips[0]);
+}
+
+/* From which value on do runs repeat themselves? False in *found: from none that was tried. */
+static spad_status find_repeat(prover *p, size_t number, bool *found, spad_error *error) {
+    trip *t = &p->trips[number];
+    const int64_t most = 4 * t->growth.step + 16;
+    *found = false;
+    for (int64_t n = t->growth.step; n <= most && p->events < EVENTS_MAX; n++) {
+        shape s = {.possible = false};
+        for (size_t i = 0; i < p->count; i++) s.values[i] = small_value(&p->trips[i]);
+        s.values[number] = n;
+        const spad_status status = try_shape(p, &s, error);
+        if (status != SPAD_OK) return status;
+        if (s.gap != NULL) return SPAD_OK;
+        *found = s.possible && s.repeats[number];
+        t->repeats = n;
+        if (*found) return SPAD_OK;
+    }
+    return SPAD_OK;
+}
+
+static spad_status find_repeats(prover *p, spad_error *error) {
+    for (size_t i = 0; i < p->count;) {
+        bool found;
+        const spad_status status = find_repeat(p, i, &found, error);
+        if (status != SPAD_OK) return status;
+        if (found) {
+            i++;
+        } else {
+            drop_trip(p, i, "its loop did not come back to the same state");
+        }
+    }
+    return SPAD_OK;
+}
+
+static int64_t shapes_of(const trip *t) {
+    return t->repeats + 2 * t->growth.step;
+}
+
+/* ---- all shapes ---------------------------------------------------------------------------- */
+
+static void say_values(const prover *p, const shape *s, char *field, size_t size) {
+    size_t used = 0;
+    field[0] = '\0';
+    for (size_t i = 0; i < p->count && used < size; i++) {
+        const size_t param = p->trips[i].growth.param;
+        used += (size_t)snprintf(field + used, size - used, "%s%.64s = %lld", i > 0 ? ", " : "",
+                                 spad_kernel_get_param(p->kernel, param)->name,
+                                 (long long)s->values[i]);
+    }
+}
+
+/* The next combination; false: that was the last. */
+static bool next_shape(const prover *p, shape *s) {
+    for (size_t i = 0; i < p->count; i++) {
+        if (++s->values[i] < shapes_of(&p->trips[i])) return true;
+        s->values[i] = 0;
+    }
+    return false;
+}
+
+/* Leaves out parameters until the combinations are few enough. */
+static void limit_shapes(prover *p) {
+    for (;;) {
+        int64_t shapes = 1;
+        size_t most = 0;
+        for (size_t i = 0; i < p->count; i++) {
+            shapes = spad__min(shapes * shapes_of(&p->trips[i]), INT64_C(1) << 40);
+            if (shapes_of(&p->trips[i]) > shapes_of(&p->trips[most])) most = i;
+        }
+        if (shapes <= SHAPES_MAX) return;
+        drop_trip(p, most, "too many combinations of trip counts");
+    }
+}
+
+typedef enum outcome { ALL_RIGHT, ONE_WRONG, NOT_ALL } outcome;
+
+static spad_status try_all(prover *p, outcome *out, shape *s, spad_error *error) {
+    *s = (shape){.possible = false};
+    do {
+        s->errors = 0;
+        s->gap = NULL;
+        const spad_status status = try_shape(p, s, error);
+        if (status != SPAD_OK) return status;
+        if (!s->possible) continue;
+        *out = s->errors > 0 ? ONE_WRONG : NOT_ALL;
+        if (s->errors > 0 || s->gap != NULL || p->events > EVENTS_MAX) return SPAD_OK;
+        for (size_t i = 0; i < p->count; i++) {
+            if (s->values[i] >= p->trips[i].repeats && !s->repeats[i]) return SPAD_OK;
+        }
+    } while (next_shape(p, s));
+    *out = ALL_RIGHT;
+    return SPAD_OK;
+}
+
+/* ---- the verdict ------------------------------------------------------------------------------
+ */
+
+static void say(prover *p, spad_verdict verdict, const char *reason) {
+    spad_check *check = p->run->check;
+    check->verdict = verdict;
+    spad__copy_cut(check->reason, sizeof check->reason, reason);
+}
+
+static void say_all_right(prover *p) {
+    char names[SPAD_MESSAGE_MAX / 2] = "";
+    char reason[SPAD_MESSAGE_MAX * 2];
+    size_t used = 0;
+    for (size_t i = 0; i < p->count && used < sizeof names; i++) {
+        const size_t param = p->trips[i].growth.param;
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%.64s", i > 0 ? ", " : "",
+                                 spad_kernel_get_param(p->kernel, param)->name);
+    }
+    snprintf(reason, sizeof reason, "for every %s%s%s", names, p->fixed > 0 ? "; " : "", p->why);
+    say(p, p->fixed == 0 ? SPAD_VERDICT_PROVED_ALL : SPAD_VERDICT_PROVED_SHAPE, reason);
+}
+
+static spad_status judge_all(prover *p, spad_error *error) {
+    outcome result = NOT_ALL;
+    shape s;
+    const spad_status status = try_all(p, &result, &s, error);
+    if (status != SPAD_OK) return status;
+    char values[SPAD_MESSAGE_MAX / 2];
+    char reason[SPAD_MESSAGE_MAX * 2];
+    say_values(p, &s, values, sizeof values);
+    if (result == ALL_RIGHT) {
+        say_all_right(p);
+    } else if (result == ONE_WRONG) {
+        snprintf(reason, sizeof reason, "but not with %s: %s", values, s.first.message);
+        say(p, SPAD_VERDICT_PROVED_SHAPE, reason);
+    } else {
+        say(p, SPAD_VERDICT_PROVED_SHAPE,
+            s.gap != NULL ? s.gap : "all trip counts would take too many events");
+    }
+    return SPAD_OK;
+}
+
+/* A small shape that stands for the given one, `more` steps above the smallest. False: the
+ * given one is small itself. */
+static bool stand_in(const prover *p, int64_t more, shape *s) {
+    bool smaller = false;
+    *s = (shape){.possible = false};
+    for (size_t i = 0; i < p->count; i++) {
+        const trip *t = &p->trips[i];
+        const int64_t step = t->growth.step;
+        s->values[i] = t->given;
+        if (t->given < spad__max(shapes_of(t), GIVEN_MAX)) continue;
+        s->values[i] = t->repeats + (t->given - t->repeats) % step + more * step;
+        smaller = true;
+    }
+    return smaller;
+}
+
+/* The given shape as it is; *s says how it went. */
+static spad_status run_given(prover *p, shape *s, spad_error *error) {
+    for (size_t i = 0; i < p->count; i++) s->values[i] = p->trips[i].given;
+    return run_kernel(p, s, p->kernel, p->run->check, error);
+}
+
+/* A shape that is wrong where the given one, which is too long, would be: its findings. */
+static spad_status run_instead(prover *p, shape *s, spad_error *error) {
+    spad_kernel *kernel;
+    spad_status status = make_kernel(p, s, &kernel, error);
+    if (status == SPAD_OK) status = run_kernel(p, s, kernel, p->run->check, error);
+    spad_kernel_destroy(kernel);
+    return status;
+}
+
+/* Can it be seen without the given shape that it is right? Two shapes that stand for it are
+ * asked, so that nothing is right by chance. Otherwise the given shape is run as far as that
+ * is quick, and then one that is wrong is told instead. */
+static spad_status judge_large(prover *p, shape *s, bool *right, bool *instead, spad_error *error) {
+    *right = true;
+    for (int64_t more = 0; more < 2 && *right; more++) {
+        stand_in(p, more, s);
+        const spad_status status = try_shape(p, s, error);
+        if (status != SPAD_OK) return status;
+        *right = s->possible && s->errors == 0 && s->gap == NULL;
+    }
+    if (*right) return SPAD_OK;
+    const shape wrong = *s;
+    spad_check_options quick = *p->run->options;
+    const spad_check_options *options = p->run->options;
+    quick.event_limit = spad__min(quick.event_limit, GIVEN_EVENTS);
+    p->run->options = &quick;
+    spad_status status = run_given(p, s, error);
+    p->run->options = options;
+    if (status != SPAD_OK || s->gap == NULL || p->run->check->counts.errors > 0) return status;
+    *s = wrong;
+    *instead = wrong.errors > 0;
+    return *instead ? run_instead(p, s, error) : run_given(p, s, error);
+}
+
+static spad_status judge_given(prover *p, spad_error *error) {
+    shape s;
+    bool right = false;
+    bool instead = false;
+    const spad_status status =
+        stand_in(p, 0, &s) ? judge_large(p, &s, &right, &instead, error) : run_given(p, &s, error);
+    if (status != SPAD_OK) return status;
+    if (p->run->check->counts.errors > 0) {
+        char values[SPAD_MESSAGE_MAX / 2];
+        char reason[SPAD_MESSAGE_MAX];
+        say_values(p, &s, values, sizeof values);
+        snprintf(reason, sizeof reason, "seen with %s, which stands for what is given", values);
+        say(p, SPAD_VERDICT_WRONG, instead ? reason : "there are errors");
+    } else if (!right && s.gap != NULL) {
+        say(p, SPAD_VERDICT_UNKNOWN, s.gap);
+    } else if (p->count == 0) {
+        say(p, SPAD_VERDICT_PROVED_SHAPE,
+            p->fixed > 0 ? p->why : "every event of the kernel was looked at");
+    } else {
+        return judge_all(p, error);
+    }
+    return SPAD_OK;
+}
+
+spad_status spad__prove(spad__run *run, spad_error *error) {
+    prover p = {.run = run, .kernel = run->kernel, .host = run->check->host};
+    const size_t loops = spad_kernel_loop_count(run->kernel) + 1;
+    p.values = spad__new(&p.host, loops * sizeof *p.values);
+    if (p.values == NULL) return spad__fail_host_memory(error);
+    spad_status status = SPAD_OK;
+    if (!run->options->one_shape) status = find_trips(&p, error);
+    if (status == SPAD_OK) status = find_repeats(&p, error);
+    if (status == SPAD_OK) {
+        limit_shapes(&p);
+        status = judge_given(&p, error);
+    }
+    for (size_t i = 0; i < p.count; i++) spad__growth_free(&p.trips[i].growth);
+    spad__free(&p.host, p.values, loops * sizeof *p.values);
+    return status;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Runs that are watched, to find out whether they repeat themselves.
+ *
+ * A watch follows one growing parameter through one run. At the head of each
+ * iteration of a growing loop it takes the state, with every index counted from
+ * where the loop stands; when the state is the same as one period before, and the
+ * conditions allow it, the loop repeats itself.
+ */
+#ifndef SPAD_CHECK_PROVE_H
+#define SPAD_CHECK_PROVE_H
+
+#include "check/check.h"
+#include "check/growth.h"
+
+/* Trip counts that are looked at together. */
+enum { SPAD__TRIPS_MAX = 6 };
+
+/* A state as numbers. */
+typedef SPAD_ARRAY(int64_t) spad__state;
+
+typedef struct spad__watch {
+    const spad__growth *growth;
+    spad__window *windows; /* per loop, of this run */
+    bool failed;           /* a run of a growing loop did not repeat itself */
+    bool repeats;          /* the one that is open has */
+    spad__state states;    /* of its iterations, one behind another */
+    SPAD_ARRAY(size_t) starts;
+} spad__watch;
+
+/* Writes the state down, with indices counted from `periods` periods on. */
+typedef struct spad__state_of {
+    spad_status (*write)(void *ctx, const spad__watch *watch, size_t group, int64_t periods,
+                         spad__state *state, spad_error *error);
+    void *ctx;
+} spad__state_of;
+
+struct spad__watches {
+    spad_host host;
+    const spad_kernel *kernel;
+    spad__watch *items;
+    size_t count;
+};
+
+/* A loop begins, is at the head of an iteration, or ends. Growing loops of
+ * one parameter are not inside each other, so one is open at a time. */
+void spad__watch_begin(spad__watches *watches, int64_t loop);
+spad_status spad__watch_iteration(spad__watches *watches, int64_t loop, int64_t iteration,
+                                  spad__state_of state, spad_error *error);
+spad_status spad__watch_end(spad__watches *watches, int64_t loop, int64_t iterations,
+                            spad__state_of state, spad_error *error);
+
+/* Checks the kernel of `run`, in this shape and, where the options ask for it, in all: fills in
+ * findings, verdict and reason. */
+spad_status spad__prove(spad__run *run, spad_error *error);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * States at the heads of iterations, and whether they come back.
+ */
+#include <string.h>
+
+#include "check/prove.h"
+
+static bool follows(const spad__watch *watch, int64_t loop) {
+    return !watch->failed && watch->growth->extra[loop] > 0;
+}
+
+void spad__watch_begin(spad__watches *watches, int64_t loop) {
+    for (size_t i = 0; i < watches->count; i++) {
+        spad__watch *watch = &watches->items[i];
+        if (!follows(watch, loop)) continue;
+        watch->repeats = false;
+        watch->states.count = watch->starts.count = 0;
+    }
+}
+
+/* Is the last state the one of a period before? */
+static bool same_as_before(const spad__watch *watch, int64_t period) {
+    const size_t count = watch->starts.count;
+    const size_t *starts = watch->starts.items;
+    const size_t last = starts[count - 1];
+    const size_t before = starts[count - 1 - (size_t)period];
+    const size_t length = watch->states.count - last;
+    return starts[count - (size_t)period] - before == length &&
+           memcmp(watch->states.items + before, watch->states.items + last,
+                  length * sizeof *watch->states.items) == 0;
+}
+
+static spad_status take_state(spad__watches *watches, spad__watch *watch, int64_t loop,
+                              int64_t iteration, spad__state_of state, spad_error *error) {
+    const spad__growth *growth = watch->growth;
+    const int64_t period = growth->extra[loop];
+    if (!spad__array_reserve(&watches->host, &watch->starts, 1)) {
+        return spad__fail_host_memory(error);
+    }
+    watch->starts.items[watch->starts.count++] = watch->states.count;
+    spad_status status = state.write(state.ctx, watch, (size_t)growth->group[loop],
+                                     iteration / period, &watch->states, error);
+    if (status != SPAD_OK || iteration < period) return status;
+    const spad__window window = watch->windows[loop];
+    watch->repeats = iteration - period >= window.steady && iteration <= window.fixed &&
+                     same_as_before(watch, period);
+    return SPAD_OK;
+}
+
+spad_status spad__watch_iteration(spad__watches *watches, int64_t loop, int64_t iteration,
+                                  spad__state_of state, spad_error *error) {
+    for (size_t i = 0; i < watches->count; i++) {
+        spad__watch *watch = &watches->items[i];
+        if (!follows(watch, loop) || watch->repeats) continue;
+        const spad_status status = take_state(watches, watch, loop, iteration, state, error);
+        if (status != SPAD_OK) return status;
+    }
+    return SPAD_OK;
+}
+
+spad_status spad__watch_end(spad__watches *watches, int64_t loop, int64_t iterations,
+                            spad__state_of state, spad_error *error) {
+    const spad_status status = spad__watch_iteration(watches, loop, iterations, state, error);
+    if (status != SPAD_OK) return status;
+    for (size_t i = 0; i < watches->count; i++) {
+        spad__watch *watch = &watches->items[i];
+        if (follows(watch, loop) && !watch->repeats) watch->failed = true;
+    }
+    return SPAD_OK;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A layout: lives of all slots, then space after space, then questions.
+ */
+#include "kernel/layout.h"
+
+#include "kernel/kernel.h"
+
+static spad_status take_options(spad_layout_options *filled, const spad_layout_options *options,
+                                spad_error *error) {
+    *filled = options != NULL ? *options : (spad_layout_options){0};
+    if (filled->timeout_ns < 0) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "a timeout of %lld ns is negative",
+                          (long long)filled->timeout_ns);
+    }
+    if (filled->timeout_ns == 0) filled->timeout_ns = SPAD_LAYOUT_TIMEOUT;
+    return SPAD_OK;
+}
+
+static void drop_space(const spad_host *host, spad__layout_space *space) {
+    spad__free(host, space->alive, (space->row.buffer_count + 1) * sizeof *space->alive);
+    spad_plan_result_destroy(space->result);
+    spad_plan_destroy(space->plan);
+    *space = (spad__layout_space){0};
+}
+
+/* Spaces that hold nothing of the kernel have no row. */
+static spad_status solve_spaces(spad_layout *layout, spad_error *error) {
+    const spad_target *target = layout->kernel->target;
+    for (size_t i = 0; i < target->space_count; i++) {
+        if (target->spaces[i].off_chip) continue;
+        spad__layout_space *space = &layout->spaces[layout->space_count];
+        space->row.space = i;
+        const spad_status status = spad__layout_solve(layout, space, error);
+        if (status != SPAD_OK || space->row.buffer_count == 0) {
+            drop_space(&layout->host, space);
+            if (status != SPAD_OK) return status;
+        } else {
+            layout->space_count++;
+        }
+    }
+    return SPAD_OK;
+}
+
+spad_status spad_layout_create(spad_layout **out, const spad_kernel *kernel,
+                               const spad_layout_options *options, spad_error *error) {
+    *out = NULL;
+    spad_layout_options filled;
+    spad_status status = take_options(&filled, options, error);
+    if (status != SPAD_OK) return status;
+    const spad_host host = spad__host_or_default(filled.host);
+    spad_layout *layout = spad__new(&host, sizeof *layout);
+    if (layout == NULL) return spad__fail_host_memory(error);
+    layout->host = host;
+    layout->kernel = kernel;
+    layout->options = filled;
+    layout->space_room = kernel->target->space_count;
+    layout->spaces = spad__new(&host, layout->space_room * sizeof *layout->spaces);
+    status = layout->spaces != NULL ? SPAD_OK : spad__fail_host_memory(error);
+    if (status == SPAD_OK) status = spad__layout_lives(layout, error);
+    if (status == SPAD_OK) status = solve_spaces(layout, error);
+    if (status == SPAD_OK) {
+        *out = layout;
+    } else {
+        spad_layout_destroy(layout);
+    }
+    return status;
+}
+
+void spad_layout_destroy(spad_layout *layout) {
+    if (layout == NULL) return;
+    const spad_host host = layout->host;
+    for (size_t i = 0; i < layout->space_count; i++) drop_space(&host, &layout->spaces[i]);
+    spad__free(&host, layout->spaces, layout->space_room * sizeof *layout->spaces);
+    spad__array_free(&host, &layout->buffers);
+    spad__array_free(&host, &layout->given);
+    spad__free(&host, layout->first_slots,
+               (layout->kernel->tensors.count + 1) * sizeof *layout->first_slots);
+    spad__free(&host, layout->lives, layout->slot_count * sizeof *layout->lives);
+    spad__free(&host, layout->all, layout->kernel->tensors.count * sizeof *layout->all);
+    spad__free(&host, layout->bytes, layout->slot_count * sizeof *layout->bytes);
+    spad__free(&host, layout->lanes, layout->slot_count * sizeof *layout->lanes);
+    spad__free(&host, layout, sizeof *layout);
+}
+
+/* ---- questions -------------------------------------------------------------------- */
+
+bool spad_layout_place(void *ctx, int64_t tensor, int64_t slot, spad_rect *rect) {
+    const spad_layout *layout = ctx;
+    if (tensor < 0 || (size_t)tensor >= layout->kernel->tensors.count || slot < 0) return false;
+    const spad_kernel_tensor *t = &layout->kernel->tensors.items[tensor];
+    if (!spad__is_planned(layout->kernel, t) || slot >= t->slots) return false;
+    const size_t number = layout->first_slots[tensor] + (size_t)slot;
+    if (layout->bytes[number] == SPAD_NO_BYTE) return false;
+    *rect = (spad_rect){layout->lanes[number], t->tile_lanes, layout->bytes[number], t->tile_bytes};
+    return true;
+}
+
+bool spad_layout_fits(const spad_layout *layout) {
+    for (size_t i = 0; i < layout->space_count; i++) {
+        const spad_plan_verdict verdict = layout->spaces[i].row.verdict;
+        if (verdict != SPAD_PLAN_OPTIMAL && verdict != SPAD_PLAN_FEASIBLE) return false;
+    }
+    return true;
+}
+
+const spad_kernel *spad_layout_kernel(const spad_layout *layout) {
+    return layout->kernel;
+}
+
+size_t spad_layout_space_count(const spad_layout *layout) {
+    return layout->space_count;
+}
+
+const spad_layout_space *spad_layout_get_space(const spad_layout *layout, size_t number) {
+    return number < layout->space_count ? &layout->spaces[number].row : NULL;
+}
+
+size_t spad_layout_buffer_count(const spad_layout *layout) {
+    return layout->buffers.count;
+}
+
+const spad_layout_buffer *spad_layout_get_buffer(const spad_layout *layout, size_t number) {
+    return number < layout->buffers.count ? &layout->buffers.items[number] : NULL;
+}

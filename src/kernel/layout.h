@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A layout from the inside. layout_lives.c finds how long each slot is needed,
+ * layout_given.c what has an address already, layout_solve.c asks the planner for
+ * one space, layout.c joins them.
+ */
+#ifndef SPAD_KERNEL_LAYOUT_H
+#define SPAD_KERNEL_LAYOUT_H
+
+#include "base/memory.h"
+#include "spad/layout.h"
+
+/* Statements [begin, end) in which something is needed; empty: never. */
+typedef struct spad__life {
+    int64_t begin;
+    int64_t end;
+} spad__life;
+
+/* One space while its problem is put together and afterwards. */
+typedef struct spad__layout_space {
+    spad_layout_space row;
+    spad_space rules; /* lanes and capacity; what buffers obey is in the buffers */
+    spad_plan *plan;
+    spad_plan_result *result;
+    size_t *alive;
+} spad__layout_space;
+
+/* A rectangle that is taken for a while. */
+typedef struct spad__box {
+    spad_rect rect;
+    spad__life life;
+} spad__box;
+
+typedef SPAD_ARRAY(spad__box) spad__boxes;
+typedef SPAD_ARRAY(spad_layout_buffer) spad__layout_buffers;
+
+struct spad_layout {
+    spad_host host;
+    const spad_kernel *kernel;
+    spad_layout_options options;
+    int64_t end;         /* time behind all statements */
+    size_t *first_slots; /* per tensor: number of its first slot, and one more */
+    spad__life *lives;   /* per slot of a tensor that the planner places; one for others */
+    spad__life *all;     /* per tensor: touches of all slots */
+    size_t slot_count;
+    int64_t *bytes; /* per slot: where it lies, SPAD_NO_BYTE: nowhere */
+    int64_t *lanes;
+    spad__layout_buffers buffers;
+    spad__layout_buffers given; /* of the space that is being solved */
+    spad__layout_space *spaces;
+    size_t space_count;
+    size_t space_room;
+};
+
+/* Is it the planner that places this tensor? On-chip spaces only. */
+bool spad__is_planned(const spad_kernel *kernel, const spad_kernel_tensor *tensor);
+
+/* Numbers the slots and fills in `lives`. */
+spad_status spad__layout_lives(spad_layout *layout, spad_error *error);
+
+/* Fills `given` with the buffers of a space that have addresses. */
+spad_status spad__layout_given(spad_layout *layout, size_t space, spad_error *error);
+
+/* Places the planned buffers of a space that has some, around the others; fills in the row. */
+spad_status spad__layout_solve(spad_layout *layout, spad__layout_space *space, spad_error *error);
+
+#endif

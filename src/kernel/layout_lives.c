@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How long slots are needed, from the text alone. Time is the number of a statement.
+ *
+ * A touch is an access, an alloc or a free of a slot. It needs the slot
+ *   - at its own statement;
+ *   - in all of the outermost loop around it that runs twice or more and does not
+ *     contain the declaration of the tensor: values may be carried from one iteration
+ *     to the next, and a ring is there to let iterations overlap. A declaration in the
+ *     loop begins a new life in every iteration, so nothing is carried;
+ *   - from fork to join if an agent does it: the order of agents is open;
+ *   - and, on a unit, until `wait G pending 0` behind a commit of its group that its
+ *     agent must pass, else to the end.
+ * A slot is needed from its first touch to its last, an input from the start, an
+ * output to the end. Inside one life nothing is left out, so two slots whose lives do
+ * not meet are never needed together; this holds in program order for every trip
+ * count, because loops and not iterations were looked at.
+ *
+ * Which slots an access touches: the tiles between the bounds of its index, or all if
+ * those are many. Cost: O(statements x depth + accesses + slots), with the constants
+ * TILES_MAX and SCAN_MAX, behind which the answer is the safe one.
+ */
+#include "base/checked.h"
+#include "kernel/kernel.h"
+#include "kernel/layout.h"
+#include "kernel/place.h"
+
+enum {
+    TILES_MAX = 1024, /* that one access is followed to */
+    SCAN_MAX = 4096   /* statements that are searched for the end of an operation */
+};
+
+bool spad__is_planned(const spad_kernel *kernel, const spad_kernel_tensor *tensor) {
+    return tensor->mode == SPAD_MODE_AUTO && !kernel->target->spaces[tensor->space].off_chip;
+}
+
+/* ---- slots ------------------------------------------------------------------------ */
+
+static spad_status fail_slots(const spad_kernel *kernel, const spad_kernel_tensor *tensor,
+                              spad_error *error) {
+    spad__fail(error, SPAD_ERR_ARGUMENT,
+               "'%s' has %lld places on chip, and a layout has at most %lld; give it a ring",
+               tensor->name, (long long)tensor->slots, (long long)SPAD_LAYOUT_SLOTS);
+    spad__fact_names(error, tensor->name, NULL);
+    spad__fact_amounts(error, tensor->slots, SPAD_LAYOUT_SLOTS, SPAD_NO_FACT);
+    spad__fact_kernel(kernel, tensor->place, error);
+    return SPAD_ERR_ARGUMENT;
+}
+
+static spad_status number_slots(spad_layout *layout, spad_error *error) {
+    const spad_kernel *k = layout->kernel;
+    int64_t total = 0;
+    layout->first_slots = spad__new(&layout->host, (k->tensors.count + 1) * sizeof(size_t));
+    if (layout->first_slots == NULL) return spad__fail_host_memory(error);
+    for (size_t i = 0; i < k->tensors.count; i++) {
+        const spad_kernel_tensor *tensor = &k->tensors.items[i];
+        layout->first_slots[i] = (size_t)total;
+        const int64_t more = spad__is_planned(k, tensor) ? tensor->slots : 1;
+        if (more > SPAD_LAYOUT_SLOTS - total) return fail_slots(k, tensor, error);
+        total += more;
+    }
+    layout->slot_count = layout->first_slots[k->tensors.count] = (size_t)total;
+    if (total == 0) return SPAD_OK;
+    layout->lives = spad__new(&layout->host, layout->slot_count * sizeof *layout->lives);
+    layout->bytes = spad__new(&layout->host, layout->slot_count * sizeof *layout->bytes);
+    layout->lanes = spad__new(&layout->host, layout->slot_count * sizeof *layout->lanes);
+    layout->all = spad__new(&layout->host, k->tensors.count * sizeof *layout->all);
+    if (layout->lives == NULL || layout->bytes == NULL || layout->lanes == NULL ||
+        layout->all == NULL) {
+        return spad__fail_host_memory(error);
+    }
+    for (size_t i = 0; i < layout->slot_count; i++) layout->bytes[i] = SPAD_NO_BYTE;
+    return SPAD_OK;
+}
+
+static void need(spad__life *slot, spad__life life) {
+    if (slot->begin == slot->end) {
+        *slot = life;
+    } else {
+        slot->begin = spad__min(slot->begin, life.begin);
+        slot->end = spad__max(slot->end, life.end);
+    }
+}
+
+/* ---- how long one touch needs its slot ------------------------------------------------ */
+
+static bool holds(const spad_kernel *k, size_t block, size_t statement) {
+    return block < statement && statement < k->statements.items[block].end;
+}
+
+static int64_t trips(const spad_kernel_loop *loop) { /* 2 stands for more */
+    const int64_t most = loop->begin.value <= INT64_MAX - 2 ? loop->begin.value + 2 : INT64_MAX;
+    return spad__min(loop->end.value, most) - loop->begin.value;
+}
+
+static bool runs(const spad_kernel *k, const spad_statement *s) {
+    for (int64_t l = s->loop; l >= 0; l = k->loops.items[l].outer) {
+        if (trips(&k->loops.items[l]) == 0) return false;
+    }
+    return true;
+}
+
+/* The statement itself, or the outermost loop around it that runs twice or more and does
+ * not hold `other`. */
+static spad__life widened(const spad_kernel *k, size_t statement, size_t other) {
+    size_t widest = statement;
+    for (int64_t l = k->statements.items[statement].loop; l >= 0; l = k->loops.items[l].outer) {
+        const spad_kernel_loop *loop = &k->loops.items[l];
+        if (trips(loop) > 1 && !holds(k, loop->statement, other)) widest = loop->statement;
+    }
+    const spad_statement *s = &k->statements.items[widest];
+    return (spad__life){(int64_t)widest,
+                        s->kind == SPAD_STATEMENT_FOR ? (int64_t)s->end : (int64_t)widest + 1};
+}
+
+/* Does control that has passed `statement` come to `later` for certain? */
+static bool is_passed(const spad_kernel *k, size_t statement, size_t later) {
+    const int64_t block = k->statements.items[later].parent;
+    if (block < 0) return true;
+    if (k->statements.items[block].kind == SPAD_STATEMENT_IF) {
+        /* the other half of the if, perhaps */
+        const int64_t other = k->statements.items[block].item;
+        if (other >= 0 && statement < (size_t)other && later > (size_t)other) return false;
+    }
+    return holds(k, (size_t)block, statement);
+}
+
+/* The statement behind which an operation on a unit is over for certain; the number of
+ * statements: none. */
+static size_t find_wait(const spad_kernel *k, size_t operation) {
+    const spad_statement *op = &k->statements.items[operation];
+    bool committed = false;
+    if (op->group < 0) return k->statements.count;
+    for (size_t i = operation + 1; i < k->statements.count && i - operation < SCAN_MAX; i++) {
+        const spad_statement *s = &k->statements.items[i];
+        if (s->agent != op->agent) break;
+        if (s->item != op->group || !is_passed(k, operation, i)) continue;
+        if (s->kind == SPAD_STATEMENT_COMMIT) committed = true;
+        if (s->kind != SPAD_STATEMENT_WAIT_GROUP || !committed) continue;
+        if ((s->flags & (SPAD_SYNC_READS | SPAD_SYNC_RELAXED)) != 0) continue;
+        if (s->amount != 0 && k->exprs.items[s->amount].most == 0) return i;
+    }
+    return k->statements.count;
+}
+
+static void add_flight(const spad_layout *layout, size_t operation, spad__life *life) {
+    const spad_kernel *k = layout->kernel;
+    const size_t wait = find_wait(k, operation);
+    const bool ends = wait < k->statements.count;
+    need(life, widened(k, operation, wait));
+    life->end = spad__max(life->end, ends ? (int64_t)wait + 1 : layout->end);
+}
+
+static void widen_to_agents(const spad_layout *layout, spad__life *life) {
+    const spad_kernel *k = layout->kernel;
+    const size_t last = k->agents.items[k->agents.count - 1].statement;
+    need(life, (spad__life){(int64_t)k->agents.items[1].statement,
+                            (int64_t)k->statements.items[last].end});
+}
+
+static spad__life life_of_touch(const spad_layout *layout, size_t statement,
+                                const spad_kernel_tensor *home) {
+    const spad_kernel *k = layout->kernel;
+    const spad_statement *s = &k->statements.items[statement];
+    spad__life life = widened(k, statement, home->statement);
+    if (s->kind == SPAD_STATEMENT_OPERATION && s->unit >= 0) add_flight(layout, statement, &life);
+    if (s->agent > 0) widen_to_agents(layout, &life);
+    return life;
+}
+
+/* ---- which slots a touch is about --------------------------------------------------- */
+
+static void need_tile(spad_layout *layout, int64_t home, int64_t tile, spad__life life) {
+    const spad_kernel_tensor *tensor = &layout->kernel->tensors.items[home];
+    int64_t index[SPAD_RANK_MAX];
+    spad__tile_index(tensor, tile, index);
+    const size_t slot = (size_t)spad__tile_slot(tensor, tile, index);
+    need(&layout->lives[layout->first_slots[home] + slot], life);
+}
+
+/* The bounds of an index; *count: tiles in the box, cut at `most`. */
+static void bound_index(const spad_kernel *k, const spad_kernel_tensor *tensor,
+                        const spad_expr *index, int64_t *low, int64_t *high, int64_t most,
+                        int64_t *count) {
+    *count = 1;
+    for (size_t i = 0; i < tensor->blocks.count; i++) {
+        const spad__expr *expr = &k->exprs.items[index[i]];
+        low[i] = spad__max(expr->least, 0);
+        high[i] = spad__max(spad__min(expr->most, tensor->blocks.items[i].value - 1), low[i]);
+        const int64_t wide = high[i] - low[i] + 1;
+        *count = wide > most / *count ? most + 1 : *count * wide;
+    }
+}
+
+/* Goes to the next index of a box; false: it was the last. */
+static bool next_index(int64_t *index, const int64_t *low, const int64_t *high, size_t count) {
+    for (size_t i = count; i-- > 0;) {
+        if (index[i]++ < high[i]) return true;
+        index[i] = low[i];
+    }
+    return false;
+}
+
+/* A tile of a tensor by its index, or all of them (index NULL). An alias that lies inside
+ * one tile touches that one, others the tiles of the same numbers. */
+static void touch(spad_layout *layout, size_t statement, const spad_kernel_tensor *tensor,
+                  const spad_expr *index) {
+    const spad_kernel *k = layout->kernel;
+    const spad_kernel_tensor *home = &k->tensors.items[tensor->home];
+    const spad__life life = life_of_touch(layout, statement, home);
+    int64_t low[SPAD_RANK_MAX];
+    int64_t high[SPAD_RANK_MAX];
+    int64_t at[SPAD_RANK_MAX];
+    int64_t count = home->slots;
+    if (spad__is_planned(k, home) && tensor->home_tile >= 0) {
+        need_tile(layout, tensor->home, tensor->home_tile, life);
+    } else {
+        if (index != NULL) bound_index(k, tensor, index, low, high, home->slots, &count);
+        if (!spad__is_planned(k, home) || count >= home->slots || count > TILES_MAX) {
+            need(&layout->all[tensor->home], life);
+            return;
+        }
+        for (size_t i = 0; i < tensor->blocks.count; i++) at[i] = low[i];
+        do {
+            int64_t tile = 0;
+            for (size_t i = 0; i < tensor->blocks.count; i++) {
+                tile = tile * tensor->blocks.items[i].value + at[i];
+            }
+            need_tile(layout, tensor->home, tile, life);
+        } while (next_index(at, low, high, tensor->blocks.count));
+    }
+}
+
+static void touch_statement(spad_layout *layout, size_t number) {
+    const spad_kernel *k = layout->kernel;
+    const spad_statement *s = &k->statements.items[number];
+    if (s->kind == SPAD_STATEMENT_OPERATION) {
+        for (size_t i = 0; i < s->access_count; i++) {
+            const spad_kernel_access *access = &k->accesses.items[s->first_access + i];
+            touch(layout, number, &k->tensors.items[access->tensor], access->index);
+        }
+    } else if (s->kind == SPAD_STATEMENT_ALLOC || s->kind == SPAD_STATEMENT_FREE) {
+        touch(layout, number, &k->tensors.items[s->item], s->index_count > 0 ? s->index : NULL);
+    }
+}
+
+/* What holds for all slots of a tensor: touches of all of them, and what it is for. */
+static void finish_tensor(spad_layout *layout, size_t number) {
+    const unsigned flags = layout->kernel->tensors.items[number].flags;
+    const spad__life all = layout->all[number];
+    for (size_t i = layout->first_slots[number]; i < layout->first_slots[number + 1]; i++) {
+        spad__life *life = &layout->lives[i];
+        if (all.begin < all.end) need(life, all);
+        if ((flags & SPAD_TENSOR_INPUT) != 0) need(life, (spad__life){0, 1});
+        const bool touched = life->begin < life->end;
+        if ((flags & SPAD_TENSOR_OUTPUT) != 0 && touched) life->end = layout->end;
+    }
+}
+
+spad_status spad__layout_lives(spad_layout *layout, spad_error *error) {
+    const spad_kernel *k = layout->kernel;
+    layout->end = (int64_t)k->statements.count + 1;
+    const spad_status status = number_slots(layout, error);
+    if (status != SPAD_OK) return status;
+    for (size_t i = 0; i < k->statements.count; i++) {
+        if (runs(k, &k->statements.items[i])) touch_statement(layout, i);
+    }
+    for (size_t i = 0; i < k->tensors.count; i++) finish_tensor(layout, i);
+    return SPAD_OK;
+}

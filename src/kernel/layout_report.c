@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A layout in words, as tables, JSON and CSV.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "kernel/kernel.h"
+#include "kernel/layout.h"
+
+enum { ALIVE_SHOWN = 6, NUMBER_SIZE = 24 };
+
+const char *spad_layout_verdict_phrase(spad_plan_verdict verdict) {
+    switch (verdict) {
+    case SPAD_PLAN_OPTIMAL: return "fits, no layout is lower";
+    case SPAD_PLAN_FEASIBLE: return "fits";
+    case SPAD_PLAN_INFEASIBLE: return "does not fit";
+    case SPAD_PLAN_UNKNOWN: return "nothing that fits was found, and no proof that nothing does";
+    }
+    return "?";
+}
+
+/* ---- pieces ------------------------------------------------------------------------------- */
+
+/* Names may be longer than a piece of the printer. */
+static void write_left(spad__out *out, const char *text, int64_t width) {
+    spad__out_string(out, text);
+    spad__out_repeat(out, " ", width - (int64_t)strlen(text));
+}
+
+static void write_right(spad__out *out, const char *text, int64_t width) {
+    spad__out_repeat(out, " ", width - (int64_t)strlen(text));
+    spad__out_string(out, text);
+}
+
+static void write_number(spad__out *out, int64_t value, int64_t width) {
+    char field[NUMBER_SIZE];
+    snprintf(field, sizeof field, "%lld", (long long)value);
+    write_right(out, field, width);
+}
+
+static void write_bytes(spad__out *out, int64_t value, int64_t width) {
+    if (value == SPAD_UNBOUNDED || value == SPAD_NO_BYTE) {
+        write_right(out, "-", width);
+    } else {
+        write_number(out, value, width);
+    }
+}
+
+static const spad_space *space_of(const spad_layout *layout, const spad_layout_space *row) {
+    return &layout->kernel->target->spaces[row->space];
+}
+
+/* "line 12 (for k)", "line 14 (tensor mma)", or "statement 3" of a kernel without text. */
+static void write_moment(spad__out *out, const spad_layout *layout, int64_t statement) {
+    const spad_kernel *k = layout->kernel;
+    if (statement < 0 || (size_t)statement >= k->statements.count) {
+        spad__out_string(out, "the end");
+        return;
+    }
+    const spad_statement *s = &k->statements.items[statement];
+    if (s->place.line > 0) {
+        spad__out_format(out, "line %ld (", (long)s->place.line);
+    } else {
+        spad__out_format(out, "statement %lld (", (long long)statement);
+    }
+    if (s->kind == SPAD_STATEMENT_OPERATION) {
+        spad__out_string(out, k->target->engines[s->engine].name);
+    } else {
+        spad__out_string(out, spad_statement_word(s->kind));
+    }
+    const char *name = s->kind == SPAD_STATEMENT_FOR      ? k->loops.items[s->item].name
+                       : s->kind == SPAD_STATEMENT_TENSOR ? k->tensors.items[s->item].name
+                       : s->kind == SPAD_STATEMENT_AGENT  ? k->agents.items[s->item].name
+                                                          : s->name;
+    if (name != NULL) {
+        spad__out_string(out, " ");
+        spad__out_string(out, name);
+    }
+    spad__out_string(out, ")");
+}
+
+/* The buffers from `at` on that are of the same tensor or mbarrier; *total and *padding: of all. */
+static size_t same_owner(const spad_layout *layout, const spad_layout_space *row, size_t at,
+                         int64_t *slots, int64_t *total, int64_t *padding) {
+    const spad_layout_buffer *first = &layout->buffers.items[row->first_buffer + at];
+    size_t count = 0;
+    *slots = *total = *padding = 0;
+    for (; at + count < row->buffer_count; count++) {
+        const spad_layout_buffer *buffer = first + count;
+        if (buffer->tensor != first->tensor || buffer->sync != first->sync) break;
+        *slots += buffer->slots;
+        *total += buffer->taken;
+        *padding += buffer->padding;
+    }
+    return count;
+}
+
+/* ---- a line per space ----------------------------------------------------------------------- */
+
+static bool same_tensor(const spad_layout_buffer *a, const spad_layout_buffer *b) {
+    return a->tensor == b->tensor && a->sync == b->sync;
+}
+
+/* Slots of the buffers alive at the peak that belong to the same tensor as number `at` of them; 0:
+ * an earlier one does, too. */
+static int64_t slots_alive(const spad_layout *layout, const spad_layout_space *row, size_t at) {
+    const spad_layout_buffer *all = layout->buffers.items;
+    int64_t slots = 0;
+    for (size_t i = 0; i < row->alive_count; i++) {
+        if (!same_tensor(&all[row->alive[i]], &all[row->alive[at]])) continue;
+        if (i < at) return 0;
+        slots += all[row->alive[i]].slots;
+    }
+    return slots;
+}
+
+static void write_peak(spad__out *out, const spad_layout *layout, const spad_layout_space *row) {
+    int shown = 0;
+    spad__out_string(out, "peak of ");
+    spad__out_string(out, space_of(layout, row)->name);
+    spad__out_format(out, ": %lld B at ", (long long)row->peak_bytes);
+    write_moment(out, layout, row->peak_statement);
+    for (size_t i = 0; i < row->alive_count; i++) {
+        const spad_layout_buffer *buffer = &layout->buffers.items[row->alive[i]];
+        const int64_t slots = slots_alive(layout, row, i);
+        if (slots == 0) continue;
+        if (shown == ALIVE_SHOWN) {
+            spad__out_string(out, " and smaller ones");
+            break;
+        }
+        spad__out_string(out, shown++ == 0 ? ": " : ", ");
+        spad__out_string(out, buffer->name);
+        if (slots > 1) spad__out_format(out, " %lld x", (long long)slots);
+        spad__out_format(out, " %lld", (long long)buffer->rect.bytes);
+    }
+    spad__out_string(out, "\n");
+}
+
+static void write_space_line(spad__out *out, const spad_layout *layout,
+                             const spad_layout_space *row, int64_t width) {
+    write_left(out, space_of(layout, row)->name, width);
+    write_bytes(out, row->height, 12);
+    write_bytes(out, row->bound, 12);
+    write_bytes(out, row->capacity, 12);
+    spad__out_string(out, "  ");
+    spad__out_string(out, spad_layout_verdict_phrase(row->verdict));
+    spad__out_string(out, "\n");
+}
+
+spad_status spad_layout_write_text(const spad_layout *layout, const spad_sink *sink,
+                                   spad_error *error) {
+    spad__out out;
+    size_t width = strlen("space");
+    spad__out_start(&out, sink);
+    for (size_t i = 0; i < layout->space_count; i++) {
+        const size_t length = strlen(space_of(layout, &layout->spaces[i].row)->name);
+        if (length > width) width = length;
+    }
+    write_left(&out, "space", (int64_t)width);
+    spad__out_string(&out, "        used       bound    capacity  (bytes per lane)\n");
+    for (size_t i = 0; i < layout->space_count; i++) {
+        write_space_line(&out, layout, &layout->spaces[i].row, (int64_t)width);
+    }
+    for (size_t i = 0; i < layout->space_count; i++) {
+        write_peak(&out, layout, &layout->spaces[i].row);
+    }
+    return spad__out_finish(&out, error);
+}
+
+/* ---- a table per space ----------------------------------------------------------------------- */
+
+static const char *kind_of(const spad_layout_buffer *buffer) {
+    if (buffer->sync >= 0) return "mbarrier";
+    return buffer->mode == SPAD_MODE_AUTO ? "planned" : spad_mode_name(buffer->mode);
+}
+
+static int32_t line_of(const spad_layout *layout, int64_t statement) {
+    const spad_kernel *k = layout->kernel;
+    if (k->statements.count == 0) return 0;
+    const size_t last = k->statements.count - 1;
+    const size_t at = (size_t)statement < last ? (size_t)statement : last;
+    return k->statements.items[at].place.line;
+}
+
+static void write_owner(spad__out *out, const spad_layout *layout, const spad_layout_buffer *buffer,
+                        int64_t slots, int64_t total, int64_t padding, int64_t width) {
+    spad__out_string(out, "  ");
+    write_left(out, buffer->name, width);
+    spad__out_string(out, "  ");
+    write_left(out, kind_of(buffer), 8);
+    write_number(out, slots, 8);
+    write_number(out, buffer->rect.bytes, 10);
+    write_number(out, padding, 9);
+    write_number(out, total, 10);
+    write_bytes(out, buffer->rect.byte, 10);
+    spad__out_format(out, "  %ld to %ld\n", (long)line_of(layout, buffer->begin),
+                     (long)line_of(layout, buffer->end - 1));
+}
+
+static void write_space_table(spad__out *out, const spad_layout *layout,
+                              const spad_layout_space *row) {
+    int64_t slots;
+    int64_t total;
+    int64_t padding;
+    int64_t width = (int64_t)strlen("reserved");
+    for (size_t i = 0; i < row->buffer_count; i++) {
+        const int64_t length = (int64_t)strlen(layout->buffers.items[row->first_buffer + i].name);
+        if (length > width) width = length;
+    }
+    spad__out_string(out, space_of(layout, row)->name);
+    spad__out_string(out, ": ");
+    write_bytes(out, row->height, 0);
+    spad__out_string(out, " of ");
+    write_bytes(out, row->capacity, 0);
+    spad__out_format(out, " B per lane, %s\n  ", spad_layout_verdict_phrase(row->verdict));
+    write_left(out, "buffer", width);
+    spad__out_string(out, "  placed    copies      tile  padding     total        at  lines\n");
+    for (size_t i = 0; i < row->buffer_count;) {
+        const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
+        i += same_owner(layout, row, i, &slots, &total, &padding);
+        write_owner(out, layout, buffer, slots, total, padding, width);
+    }
+    if (row->reserved > 0) {
+        spad__out_string(out, "  ");
+        write_left(out, "reserved", width + 10);
+        write_number(out, row->reserved, 37);
+        write_bytes(out, row->capacity, 10);
+        spad__out_string(out, "\n");
+    }
+    spad__out_format(out, "  peak: %lld B, %lld B of it padding, at ", (long long)row->peak_bytes,
+                     (long long)row->peak_padding);
+    write_moment(out, layout, row->peak_statement);
+    spad__out_format(out, "; largest hole then: %lld B at %lld\n", (long long)row->hole,
+                     (long long)row->hole_at);
+}
+
+spad_status spad_layout_write_table(const spad_layout *layout, const spad_sink *sink,
+                                    spad_error *error) {
+    spad__out out;
+    spad__out_start(&out, sink);
+    for (size_t i = 0; i < layout->space_count; i++) {
+        write_space_table(&out, layout, &layout->spaces[i].row);
+    }
+    return spad__out_finish(&out, error);
+}
+
+/* ---- JSON --------------------------------------------------------------------------------------
+ */
+
+static void json_bytes(spad__json *json, const char *key, int64_t value) {
+    if (value != SPAD_UNBOUNDED && value != SPAD_NO_BYTE) spad__json_key_int(json, key, value);
+}
+
+static void json_buffer(spad__json *json, const spad_layout *layout,
+                        const spad_layout_buffer *buffer) {
+    spad__json_open(json, '{');
+    spad__json_key_string(json, "name", buffer->name);
+    spad__json_key_string(json, "placed", kind_of(buffer));
+    spad__json_key_int(json, "slot", buffer->slot);
+    spad__json_key_int(json, "slots", buffer->slots);
+    spad__json_key_int(json, "lane", buffer->rect.lane);
+    spad__json_key_int(json, "lanes", buffer->rect.lanes);
+    json_bytes(json, "byte", buffer->rect.byte);
+    spad__json_key_int(json, "bytes", buffer->rect.bytes);
+    spad__json_key_int(json, "stride", buffer->stride);
+    spad__json_key_int(json, "taken", buffer->taken);
+    spad__json_key_int(json, "padding", buffer->padding);
+    spad__json_key_int(json, "alignment", buffer->alignment);
+    spad__json_key_int(json, "begin", buffer->begin);
+    spad__json_key_int(json, "end", buffer->end);
+    spad__json_key_int(json, "first_line", line_of(layout, buffer->begin));
+    spad__json_key_int(json, "last_line", line_of(layout, buffer->end - 1));
+    spad__json_close(json, '}');
+}
+
+static void json_peak(spad__json *json, const spad_layout *layout, const spad_layout_space *row) {
+    spad__json_key(json, "peak");
+    spad__json_open(json, '{');
+    spad__json_key_int(json, "bytes", row->peak_bytes);
+    spad__json_key_int(json, "padding", row->peak_padding);
+    spad__json_key_int(json, "statement", row->peak_statement);
+    spad__json_key_int(json, "line", line_of(layout, row->peak_statement));
+    json_bytes(json, "hole", row->hole);
+    spad__json_key_int(json, "hole_at", row->hole_at);
+    spad__json_key(json, "buffers");
+    spad__json_open(json, '[');
+    for (size_t i = 0; i < row->alive_count; i++) {
+        spad__json_int(json, (int64_t)(row->alive[i] - row->first_buffer));
+    }
+    spad__json_close(json, ']');
+    spad__json_close(json, '}');
+}
+
+static void json_space(spad__json *json, const spad_layout *layout, const spad_layout_space *row) {
+    spad__json_open(json, '{');
+    spad__json_key_string(json, "space", space_of(layout, row)->name);
+    spad__json_key_string(json, "verdict", spad_plan_verdict_name(row->verdict));
+    json_bytes(json, "used", row->height);
+    spad__json_key_int(json, "bound", row->bound);
+    json_bytes(json, "capacity", row->capacity);
+    spad__json_key_int(json, "reserved", row->reserved);
+    json_peak(json, layout, row);
+    spad__json_key(json, "buffers");
+    spad__json_open(json, '[');
+    for (size_t i = 0; i < row->buffer_count; i++) {
+        json_buffer(json, layout, &layout->buffers.items[row->first_buffer + i]);
+    }
+    spad__json_close(json, ']');
+    spad__json_close(json, '}');
+}
+
+spad_status spad_layout_write_json(const spad_layout *layout, const spad_sink *sink,
+                                   spad_error *error) {
+    spad__out out;
+    spad__json json;
+    spad__out_start(&out, sink);
+    spad__json_start(&json, &out);
+    spad__json_open(&json, '{');
+    spad__json_kernel(&json, layout->kernel);
+    spad__json_key_bool(&json, "fits", spad_layout_fits(layout));
+    spad__json_key(&json, "spaces");
+    spad__json_open(&json, '[');
+    for (size_t i = 0; i < layout->space_count; i++) {
+        json_space(&json, layout, &layout->spaces[i].row);
+    }
+    spad__json_close(&json, ']');
+    spad__json_close(&json, '}');
+    spad__json_end(&json);
+    return spad__out_finish(&out, error);
+}
+
+/* ---- CSV ---------------------------------------------------------------------------------------
+ */
+
+spad_status spad_layout_write_csv(const spad_layout *layout, const spad_sink *sink,
+                                  spad_error *error) {
+    spad__out out;
+    spad__out_start(&out, sink);
+    spad__out_string(&out, "space,tensor,slot,lane,lanes,byte,bytes,begin,end\n");
+    for (size_t i = 0; i < layout->space_count; i++) {
+        const spad_layout_space *row = &layout->spaces[i].row;
+        for (size_t b = 0; b < row->buffer_count; b++) {
+            const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + b];
+            if (buffer->rect.byte == SPAD_NO_BYTE) continue;
+            for (int64_t s = 0; s < buffer->slots; s++) {
+                spad__out_string(&out, space_of(layout, row)->name);
+                spad__out_string(&out, ",");
+                spad__out_string(&out, buffer->name);
+                spad__out_format(&out, ",%lld,%lld,%lld,%lld,%lld,%lld,%lld\n",
+                                 (long long)(buffer->slot + s), (long long)buffer->rect.lane,
+                                 (long long)buffer->rect.lanes,
+                                 (long long)(buffer->rect.byte + s * buffer->stride),
+                                 (long long)buffer->rect.bytes, (long long)buffer->begin,
+                                 (long long)buffer->end);
+            }
+        }
+    }
+    return spad__out_finish(&out, error);
+}

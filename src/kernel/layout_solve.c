@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One space: its problem for the planner, the answer, and the figures about it.
+ *
+ * The problem. Slots of a ring go to the planner as one buffer, because base + slot x
+ * stride is what a kernel wants to compute, and because a dozen buffers are solved at
+ * once where thousands are not. Where a bank or a few lanes hold a tile, and wherever
+ * the rings as a whole are not proved to lie as low as anything could, every slot is
+ * also tried on its own, and the lower plan is taken.
+ *
+ * The planner gets a space without rules of its own: rounding, alignment and banks are
+ * told per buffer, so that obstacles, which the kernel has placed, need not obey them.
+ * Obstacles may overlap (that is for the checks to judge), pins may not: boxes that
+ * share bytes at some time are replaced by the box around both until none do.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/interval.h"
+#include "kernel/kernel.h"
+#include "kernel/layout.h"
+
+/* ---- planned buffers ------------------------------------------------------------------ */
+
+/* May the slots of a tensor lie one behind another? */
+static bool makes_arrays(const spad_space *space, const spad_kernel_tensor *tensor) {
+    if (space->banks_exclusive) return false;
+    return tensor->tile_lanes == space->lanes || tensor->lane.value != 0;
+}
+
+static spad_status fail_at(const spad_kernel *k, const spad_kernel_tensor *tensor,
+                           spad_status status, spad_error *error) {
+    spad__fact_names(error, tensor->name, NULL);
+    spad__fact_kernel(k, tensor->place, error);
+    return status;
+}
+
+/* Alignment, rounded size and stride of the slots of a tensor. */
+static spad_status measure(const spad_kernel *k, const spad_kernel_tensor *tensor,
+                           spad_layout_buffer *buffer, spad_error *error) {
+    const spad_space *space = &k->target->spaces[tensor->space];
+    const int64_t align =
+        tensor->align.value != 0 ? tensor->align.value : spad_dtype_bytes(tensor->dtype);
+    int64_t rounded;
+    if (!spad__lcm(spad__max(align, 1), space->alignment, &buffer->alignment)) {
+        spad__fail(error, SPAD_ERR_OVERFLOW,
+                   "the alignments %lld and %lld have no common multiple in 64 bits",
+                   (long long)align, (long long)space->alignment);
+        return fail_at(k, tensor, SPAD_ERR_OVERFLOW, error);
+    }
+    const spad_status status = spad_space_round(&rounded, space, tensor->tile_bytes, error);
+    if (status != SPAD_OK) return fail_at(k, tensor, status, error);
+    if (!spad__align_up(rounded, buffer->alignment, &buffer->stride) ||
+        !spad__mul(buffer->slots - 1, buffer->stride, &buffer->taken) ||
+        !spad__add(buffer->taken, rounded, &buffer->taken)) {
+        spad__fail(error, SPAD_ERR_OVERFLOW, "%lld slots of %lld B do not fit 64 bits",
+                   (long long)buffer->slots, (long long)rounded);
+        return fail_at(k, tensor, SPAD_ERR_OVERFLOW, error);
+    }
+    buffer->padding = buffer->taken - buffer->slots * tensor->tile_bytes;
+    return SPAD_OK;
+}
+
+/* Appends the slots of a tensor: runs of equal lives as one buffer each, or each alone. */
+static spad_status add_slots(spad_layout *layout, size_t number, bool arrays, spad_error *error) {
+    const spad_kernel *k = layout->kernel;
+    const spad_kernel_tensor *tensor = &k->tensors.items[number];
+    const spad__life *lives = &layout->lives[layout->first_slots[number]];
+    const bool joined = arrays && makes_arrays(&k->target->spaces[tensor->space], tensor);
+    for (int64_t s = 0, next; s < tensor->slots; s = next) {
+        for (next = s + 1; joined && next < tensor->slots; next++) {
+            if (lives[next].begin != lives[s].begin || lives[next].end != lives[s].end) break;
+        }
+        if (lives[s].begin == lives[s].end) continue;
+        spad_layout_buffer buffer = {
+            .name = tensor->name,
+            .tensor = (int64_t)number,
+            .sync = -1,
+            .slot = s,
+            .slots = next - s,
+            .rect = {tensor->lane.value, tensor->tile_lanes, SPAD_NO_BYTE, tensor->tile_bytes},
+            .begin = lives[s].begin,
+            .end = lives[s].end};
+        const spad_status status = measure(k, tensor, &buffer, error);
+        if (status != SPAD_OK) return status;
+        if (!spad__array_reserve(&layout->host, &layout->buffers, 1)) {
+            return spad__fail_host_memory(error);
+        }
+        layout->buffers.items[layout->buffers.count++] = buffer;
+    }
+    return SPAD_OK;
+}
+
+/* An mbarrier is an opaque object of 64 bits in shared memory (PTX ISA, mbarrier). */
+enum { MBARRIER_BYTES = 8 };
+
+static spad_status add_barriers(spad_layout *layout, size_t space, spad_error *error) {
+    const spad_kernel *k = layout->kernel;
+    size_t shared;
+    if (spad_target_space(&shared, k->target, "shared", NULL) != SPAD_OK || shared != space) {
+        return SPAD_OK;
+    }
+    for (size_t i = 0; i < k->syncs.count; i++) {
+        const spad_kernel_sync *sync = &k->syncs.items[i];
+        spad_layout_buffer buffer = {
+            .name = sync->name,
+            .tensor = -1,
+            .sync = (int64_t)i,
+            .slots = sync->elements,
+            .rect = {.lanes = 1, .byte = SPAD_NO_BYTE, .bytes = MBARRIER_BYTES},
+            .stride = MBARRIER_BYTES,
+            .alignment = MBARRIER_BYTES,
+            .end = layout->end};
+        if (sync->kind != SPAD_SYNC_MBARRIER) continue;
+        if (!spad__mul(sync->elements, MBARRIER_BYTES, &buffer.taken)) {
+            spad__fail(error, SPAD_ERR_OVERFLOW, "%lld mbarriers do not fit 64 bits",
+                       (long long)sync->elements);
+            spad__fact_kernel(k, sync->place, error);
+            return SPAD_ERR_OVERFLOW;
+        }
+        if (!spad__array_reserve(&layout->host, &layout->buffers, 1)) {
+            return spad__fail_host_memory(error);
+        }
+        layout->buffers.items[layout->buffers.count++] = buffer;
+    }
+    return SPAD_OK;
+}
+
+/* ---- obstacles ------------------------------------------------------------------------- */
+
+static bool boxes_meet(const spad__box *a, const spad__box *b) {
+    return a->life.begin < b->life.end && b->life.begin < a->life.end &&
+           spad_rect_overlaps(a->rect, b->rect);
+}
+
+static spad__box box_around(const spad__box *a, const spad__box *b) {
+    const int64_t lane = spad__min(a->rect.lane, b->rect.lane);
+    const int64_t byte = spad__min(a->rect.byte, b->rect.byte);
+    return (spad__box){
+        .rect = {lane, spad__max(a->rect.lane + a->rect.lanes, b->rect.lane + b->rect.lanes) - lane,
+                 byte,
+                 spad__max(a->rect.byte + a->rect.bytes, b->rect.byte + b->rect.bytes) - byte},
+        .life = {spad__min(a->life.begin, b->life.begin), spad__max(a->life.end, b->life.end)}};
+}
+
+/* The part of a buffer inside the space, as a box whose lanes a pin may have. */
+static bool box_of(const spad_plan *plan, const spad_space *rules, const spad_layout_buffer *buffer,
+                   spad__box *box) {
+    const int64_t top = buffer->rect.byte + buffer->taken;
+    const int64_t lower = spad__max(buffer->rect.byte, 0);
+    const int64_t upper = spad__min(top, spad_plan_capacity(plan));
+    *box = (spad__box){.rect = {buffer->rect.lane, buffer->rect.lanes, lower, upper - lower},
+                       .life = {buffer->begin, buffer->end}};
+    if (spad_space_check_lanes(rules, box->rect.lane, box->rect.lanes, NULL) != SPAD_OK) {
+        box->rect.lane = 0;
+        box->rect.lanes = rules->lanes;
+    }
+    return lower < upper && buffer->begin < buffer->end;
+}
+
+static bool add_box(const spad_host *host, spad__boxes *boxes, const spad_space *rules,
+                    spad__box box) {
+    for (size_t i = 0; i < boxes->count;) {
+        if (!boxes_meet(&boxes->items[i], &box)) {
+            i++;
+            continue;
+        }
+        box = box_around(&boxes->items[i], &box);
+        if (spad_space_check_lanes(rules, box.rect.lane, box.rect.lanes, NULL) != SPAD_OK) {
+            box.rect.lane = 0;
+            box.rect.lanes = rules->lanes;
+        }
+        boxes->items[i] = boxes->items[--boxes->count];
+        i = 0;
+    }
+    if (!spad__array_reserve(host, boxes, 1)) return false;
+    boxes->items[boxes->count++] = box;
+    return true;
+}
+
+/* ---- the problem ------------------------------------------------------------------------ */
+
+static spad_status add_planned(const spad_layout *layout, spad_plan *plan, size_t space,
+                               const spad_layout_buffer *buffer, spad_error *error) {
+    const spad_kernel *k = layout->kernel;
+    const spad_space *rules = &k->target->spaces[space];
+    const spad_plan_buffer item = {.lower = buffer->begin,
+                                   .upper = buffer->end,
+                                   .size = buffer->taken,
+                                   .alignment = buffer->alignment,
+                                   /* a tile with a start lane of its own takes all of them */
+                                   .lanes =
+                                       buffer->rect.lane != 0 ? rules->lanes : buffer->rect.lanes,
+                                   .bank = rules->banks_exclusive ? rules->bank_bytes : 0};
+    const spad_status status = spad_plan_add(NULL, plan, &item, error);
+    if (status == SPAD_OK || buffer->tensor < 0 || status == SPAD_ERR_HOST_MEMORY) return status;
+    const spad_kernel_tensor *tensor = &k->tensors.items[buffer->tensor];
+    if (status == SPAD_ERR_NO_FIT) {
+        spad__fail(error, status, "a tile of '%s' takes %lld B a lane, and a bank of '%s' has %lld",
+                   tensor->name, (long long)buffer->taken, rules->name,
+                   (long long)rules->bank_bytes);
+    }
+    return fail_at(k, tensor, status, error);
+}
+
+static spad_status add_obstacles(const spad_layout *layout, const spad__layout_space *space,
+                                 spad_plan *plan, spad_error *error) {
+    spad__boxes boxes = {0};
+    bool fine = true;
+    for (size_t i = 0; i < layout->given.count && fine; i++) {
+        spad__box box;
+        if (!box_of(plan, &space->rules, &layout->given.items[i], &box)) continue;
+        fine = add_box(&layout->host, &boxes, &space->rules, box);
+    }
+    spad_status status = fine ? SPAD_OK : spad__fail_host_memory(error);
+    for (size_t i = 0; i < boxes.count && status == SPAD_OK; i++) {
+        const spad__box *box = &boxes.items[i];
+        const spad_plan_buffer pin = {.lower = box->life.begin,
+                                      .upper = box->life.end,
+                                      .size = box->rect.bytes,
+                                      .alignment = 1,
+                                      .lanes = box->rect.lanes,
+                                      .pinned = true,
+                                      .offset = box->rect.byte,
+                                      .lane = box->rect.lane};
+        status = spad_plan_add(NULL, plan, &pin, error);
+    }
+    spad__array_free(&layout->host, &boxes);
+    return status;
+}
+
+/* The planned buffers of a space, from `first` on. */
+static spad_status list_planned(spad_layout *layout, size_t space, size_t first, bool arrays,
+                                spad_error *error) {
+    const spad_kernel *k = layout->kernel;
+    spad_status status = SPAD_OK;
+    layout->buffers.count = first;
+    for (size_t i = 0; i < k->tensors.count && status == SPAD_OK; i++) {
+        const spad_kernel_tensor *tensor = &k->tensors.items[i];
+        if (tensor->space != space || !spad__is_planned(k, tensor)) continue;
+        status = add_slots(layout, i, arrays, error);
+    }
+    return status == SPAD_OK ? add_barriers(layout, space, error) : status;
+}
+
+typedef struct answer {
+    spad_plan *plan;
+    spad_plan_result *result;
+    size_t planned;
+} answer;
+
+static void drop_answer(answer *a) {
+    spad_plan_result_destroy(a->result);
+    spad_plan_destroy(a->plan);
+    *a = (answer){0};
+}
+
+/* Asks the planner, with rings as a whole or slot by slot. */
+static spad_status ask(spad_layout *layout, const spad__layout_space *space, bool arrays, answer *a,
+                       spad_error *error) {
+    const size_t first = space->row.first_buffer;
+    const size_t number = space->row.space;
+    *a = (answer){0};
+    spad_status status = list_planned(layout, number, first, arrays, error);
+    a->planned = layout->buffers.count - first;
+    if (status == SPAD_OK) status = spad_plan_create(&a->plan, &layout->host, error);
+    if (status == SPAD_OK) status = spad_plan_set_space(a->plan, &space->rules, error);
+    for (size_t i = first; i < layout->buffers.count && status == SPAD_OK; i++) {
+        status = add_planned(layout, a->plan, number, &layout->buffers.items[i], error);
+    }
+    if (status == SPAD_OK) status = add_obstacles(layout, space, a->plan, error);
+    const spad_plan_options options = {.goal = SPAD_PLAN_MINIMIZE,
+                                       .deadline_ns = layout->options.timeout_ns,
+                                       .seed = layout->options.seed,
+                                       .threads = layout->options.threads};
+    if (status == SPAD_OK) status = spad_plan_solve(&a->result, a->plan, &options, error);
+    if (status != SPAD_OK) drop_answer(a);
+    return status;
+}
+
+static bool fits(spad_plan_verdict verdict) {
+    return verdict == SPAD_PLAN_OPTIMAL || verdict == SPAD_PLAN_FEASIBLE;
+}
+
+/* Rings as a whole, and slot by slot where that may lie lower. If it does not, rings stay whole,
+ * with what is known about all layouts. */
+static spad_status find_answer(spad_layout *layout, const spad__layout_space *space, answer *best,
+                               spad_error *error) {
+    const size_t first = space->row.first_buffer;
+    spad_status status = ask(layout, space, true, best, error);
+    if (status != SPAD_OK) return status;
+    spad_plan_result *whole = best->result;
+    if (whole->verdict == SPAD_PLAN_OPTIMAL && whole->height <= whole->peak_load) return SPAD_OK;
+    status = list_planned(layout, space->row.space, first, false, error);
+    if (status == SPAD_OK && layout->buffers.count - first == best->planned) return SPAD_OK;
+    answer apart = {0};
+    if (status == SPAD_OK) status = ask(layout, space, false, &apart, error);
+    if (status == SPAD_OK && apart.result->height < whole->height) {
+        const answer higher = *best;
+        *best = apart;
+        apart = higher;
+    } else if (status == SPAD_OK) {
+        whole->bound = apart.result->bound;
+        if (!fits(whole->verdict)) whole->verdict = apart.result->verdict;
+        if (fits(whole->verdict) && whole->height > whole->bound) {
+            whole->verdict = SPAD_PLAN_FEASIBLE;
+        }
+        status = list_planned(layout, space->row.space, first, true, error);
+    }
+    drop_answer(&apart);
+    if (status != SPAD_OK) drop_answer(best);
+    return status;
+}
+
+/* ---- the answer --------------------------------------------------------------------------- */
+
+static void take_places(spad_layout *layout, const spad__layout_space *space) {
+    const spad_layout_space *row = &space->row;
+    if (space->result->places == NULL) return;
+    for (size_t i = 0; i < row->planned_count; i++) {
+        spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
+        const spad_plan_place place = space->result->places[i];
+        buffer->rect.byte = place.offset;
+        if (buffer->rect.lane == 0) buffer->rect.lane = place.lane;
+        if (buffer->tensor < 0 || !fits(row->verdict)) continue;
+        const size_t slot = layout->first_slots[buffer->tensor] + (size_t)buffer->slot;
+        for (int64_t s = 0; s < buffer->slots; s++) {
+            layout->bytes[slot + (size_t)s] = buffer->rect.byte + s * buffer->stride;
+            layout->lanes[slot + (size_t)s] = buffer->rect.lane;
+        }
+    }
+}
+
+/* What the kernel has placed outside the space does not fit, whatever the planner says. */
+static void look_at_given(const spad_layout *layout, spad_layout_space *row) {
+    for (size_t i = row->planned_count; i < row->buffer_count; i++) {
+        const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
+        const int64_t top = buffer->rect.byte + buffer->taken;
+        row->height = spad__max(row->height, top);
+        if (buffer->rect.byte < 0 || top > row->capacity) row->verdict = SPAD_PLAN_INFEASIBLE;
+        if (buffer->begin < buffer->end) row->bound = spad__max(row->bound, top);
+    }
+}
+
+typedef struct sized {
+    int64_t bytes;
+    size_t number;
+} sized;
+
+static int compare_sized(const void *left, const void *right) {
+    const sized *a = left;
+    const sized *b = right;
+    if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+/* Who is needed at the peak, largest first, and the largest room that is left then. */
+static spad_status look_at_peak(const spad_layout *layout, spad__layout_space *space,
+                                spad_error *error) {
+    spad_layout_space *row = &space->row;
+    const size_t count = row->buffer_count;
+    sized *list = spad__new(&layout->host, (count + 1) * sizeof *list);
+    spad__interval *taken = spad__new(&layout->host, (count + 1) * sizeof *taken);
+    space->alive = spad__new(&layout->host, (count + 1) * sizeof *space->alive);
+    const bool fine = list != NULL && taken != NULL && space->alive != NULL;
+    size_t alive = 0;
+    size_t placed = 0;
+    for (size_t i = 0; fine && i < count; i++) {
+        const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
+        const bool here = buffer->begin <= row->peak_statement && row->peak_statement < buffer->end;
+        if (!here) continue;
+        list[alive++] = (sized){buffer->taken, row->first_buffer + i};
+        row->peak_padding += buffer->padding;
+        if (buffer->rect.byte == SPAD_NO_BYTE) continue;
+        taken[placed++] = (spad__interval){buffer->rect.byte, buffer->rect.byte + buffer->taken};
+    }
+    if (fine) {
+        if (alive > 0) qsort(list, alive, sizeof *list, compare_sized);
+        for (size_t i = 0; i < alive; i++) space->alive[i] = list[i].number;
+        row->alive_count = alive;
+        row->alive = space->alive;
+        row->hole = spad__largest_gap(&row->hole_at, taken, placed, 0, row->capacity);
+    }
+    spad__free(&layout->host, list, (count + 1) * sizeof *list);
+    spad__free(&layout->host, taken, (count + 1) * sizeof *taken);
+    return fine ? SPAD_OK : spad__fail_host_memory(error);
+}
+
+/* Appends what the kernel has placed behind the planned buffers. */
+static spad_status append_given(spad_layout *layout, spad_error *error) {
+    const size_t count = layout->given.count;
+    if (count == 0) return SPAD_OK;
+    if (!spad__array_reserve(&layout->host, &layout->buffers, count)) {
+        return spad__fail_host_memory(error);
+    }
+    memcpy(layout->buffers.items + layout->buffers.count, layout->given.items,
+           count * sizeof *layout->given.items);
+    layout->buffers.count += count;
+    return SPAD_OK;
+}
+
+static void fill_row(const spad_layout *layout, spad__layout_space *space, const answer *best) {
+    const spad_space *rules = &layout->kernel->target->spaces[space->row.space];
+    spad_layout_space *row = &space->row;
+    space->plan = best->plan;
+    space->result = best->result;
+    row->plan = best->plan;
+    row->result = best->result;
+    row->planned_count = best->planned;
+    row->buffer_count = layout->buffers.count - row->first_buffer;
+    row->capacity = spad_space_usable(rules);
+    row->reserved = rules->reserved;
+    row->verdict = best->result->verdict;
+    row->height = best->result->height;
+    row->bound = best->result->bound;
+    row->peak_statement = best->result->peak_time;
+    /* the planner rounds loads to the alignment that all share */
+    row->peak_bytes = spad__min(best->result->peak_load, best->result->height);
+}
+
+spad_status spad__layout_solve(spad_layout *layout, spad__layout_space *space, spad_error *error) {
+    answer best;
+    space->rules = layout->kernel->target->spaces[space->row.space];
+    space->rules.alignment = space->rules.granule = 1;
+    space->rules.power_of_two = space->rules.banks_exclusive = false;
+    space->row.first_buffer = layout->buffers.count;
+    spad_status status = spad__layout_given(layout, space->row.space, error);
+    if (status == SPAD_OK) status = find_answer(layout, space, &best, error);
+    if (status != SPAD_OK) return status;
+    status = append_given(layout, error);
+    fill_row(layout, space, &best);
+    if (status != SPAD_OK) return status;
+    look_at_given(layout, &space->row);
+    take_places(layout, space);
+    return look_at_peak(layout, space, error);
+}

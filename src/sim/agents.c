@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Kernels with synchronisation, moment by moment.
+ *
+ * At a moment, everybody goes on as far as it can: an agent until it waits or works
+ * itself, a unit until its oldest entry waits or works. Then engines are handed to those
+ * that want one, in the order in which they became ready (agents before units, then by
+ * number). Then time moves on to the next end or the end of a start-up. A unit runs one
+ * thing at a time, in the order of issue; what is queued on it with `on UNIT` is such
+ * a thing. An engine serves as many at a time as it has units; a copy engine one, at the rate
+ * of all of them. Reads and writes of an operation are done at its end.
+ *
+ * The waits are those of the program: bytes are not looked at.
+ */
+#include "sim/agents.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "kernel/kernel.h"
+
+/* An operation from its issue to its end. */
+typedef struct task {
+    spad_sim_row row;
+    spad__cost cost;
+    int64_t group;
+    size_t bundle;
+    size_t completion_count;
+    int64_t issued;
+    spad__cause cause; /* of its issue */
+} task;
+
+typedef struct entry {
+    bool is_task;
+    size_t task;
+    spad__request request;
+    int64_t issued;
+    spad__cause cause;
+} entry;
+
+typedef enum runner_state { GOES_ON, WAITS, WANTS, WORKS, ENDED, NOT_BEGUN } runner_state;
+
+/* An agent or a unit. */
+typedef struct runner {
+    runner_state state;
+    size_t task;   /* WANTS, WORKS */
+    int64_t ready; /* WANTS: since when */
+    int64_t end;   /* WORKS: until when; of the task before otherwise */
+    int64_t row;   /* of the task; of the one before otherwise; -1 */
+    spad__cause cause;
+    spad__request request; /* WAITS */
+    /* agents */
+    spad_walk *walk;
+    bool joins;
+    const spad_walk_event *held; /* it found the queue of its unit full */
+    /* units */
+    SPAD_ARRAY(entry) queue;
+    size_t head;
+} runner;
+
+typedef struct crowd {
+    spad_sim *sim;
+    spad__objects objects;
+    runner *runners; /* agents, then units */
+    size_t agent_count;
+    size_t count;
+    int64_t *busy; /* per engine: how many work there */
+    int64_t *last; /* per engine: row that ended last */
+    /* Tasks, and lists of the same length for the values and the completions of each. */
+    SPAD_ARRAY(task) tasks;
+    spad__numbers values;
+    SPAD_ARRAY(spad_walk_completion) completions;
+    size_t values_each;
+    size_t completions_each;
+    SPAD_ARRAY(size_t) ended; /* tasks that can be used again */
+    int64_t now;
+} crowd;
+
+/* ---- tasks ------------------------------------------------------------------------ */
+
+/* Room for one more task. */
+static bool new_task(crowd *c, size_t *number) {
+    const spad_host *host = &c->sim->host;
+    if (c->ended.count > 0) {
+        *number = c->ended.items[--c->ended.count];
+        return true;
+    }
+    if (!spad__array_reserve(host, &c->tasks, 1) ||
+        !spad__array_reserve(host, &c->values, c->values_each) ||
+        !spad__array_reserve(host, &c->completions, c->completions_each) ||
+        !spad__array_reserve(host, &c->ended, c->tasks.count + 1)) {
+        return false;
+    }
+    c->values.count += c->values_each;
+    c->completions.count += c->completions_each;
+    *number = c->tasks.count++;
+    return true;
+}
+
+static int64_t *values_of(crowd *c, size_t number) {
+    return c->values.items + number * c->values_each;
+}
+
+static spad_walk_completion *completions_of(crowd *c, size_t number) {
+    return c->completions.items + number * c->completions_each;
+}
+
+/* Copies what an event says about an operation. */
+static spad_status make_task(crowd *c, const runner *agent, const spad_walk_event *event,
+                             size_t *number, spad_error *error) {
+    const spad_kernel *k = c->sim->kernel;
+    const spad_statement *s = spad_kernel_get_statement(k, (size_t)event->statement);
+    task t = {.row = {.statement = event->statement,
+                      .agent = event->agent,
+                      .engine = s->engine,
+                      .cause = -1,
+                      .blocker = -1,
+                      .tensor = -1,
+                      .slot = -1,
+                      .object = -1,
+                      .element = -1},
+              .group = s->group,
+              .completion_count = event->completion_count,
+              .issued = c->now,
+              .cause = agent->cause};
+    *number = 0;
+    const spad_status status = spad__sim_cost(&t.cost, k, event, error);
+    if (status != SPAD_OK) return status;
+    if ((t.group >= 0 && !spad__objects_join(&c->objects, event->agent, t.group, &t.bundle)) ||
+        !new_task(c, number)) {
+        return spad__fail_host_memory(error);
+    }
+    t.row.value_count =
+        spad__sim_values(k, event->statement, spad_walk_values(agent->walk), values_of(c, *number));
+    for (size_t i = 0; i < t.completion_count; i++) {
+        completions_of(c, *number)[i] = event->completions[i];
+    }
+    c->tasks.items[*number] = t;
+    return SPAD_OK;
+}
+
+static void want(crowd *c, runner *r, size_t number) {
+    task *t = &c->tasks.items[number];
+    int64_t ready = c->now;
+    if (t->cost.startup > 0) ready = spad__max(ready, t->issued + t->cost.startup);
+    r->state = WANTS;
+    r->task = number;
+    r->ready = ready;
+}
+
+/* ---- what somebody waits for -------------------------------------------------------- */
+
+static bool all_ended(const crowd *c) {
+    for (size_t i = 1; i < c->agent_count; i++) {
+        if (c->runners[i].state != ENDED) return false;
+    }
+    return true;
+}
+
+static bool units_are_idle(const crowd *c) {
+    for (size_t i = c->agent_count; i < c->count; i++) {
+        if (c->runners[i].head < c->runners[i].queue.count) return false;
+    }
+    return true;
+}
+
+/* The request of a runner: true if it has happened. */
+static bool try_request(crowd *c, runner *r) {
+    int64_t row = -1;
+    const bool is_drain = r->request.kind == SPAD_STATEMENT_DRAIN;
+    const bool passes = is_drain ? units_are_idle(c)
+                                 : spad__objects_try(&c->objects, &r->request, r->cause.row, &row);
+    if (passes && r->state == WAITS) {
+        r->cause = (spad__cause){SPAD_WAIT_SYNC, row, r->request.object, r->request.element};
+    }
+    return passes;
+}
+
+/* ---- agents ----------------------------------------------------------------------- */
+
+/* Queues are not endless: an agent that finds one full waits with what it has. */
+static bool is_full(const crowd *c, int64_t unit) {
+    const runner *r = &c->runners[c->agent_count + (size_t)unit];
+    return r->queue.count - r->head >= SPAD_SIM_WINDOW;
+}
+
+static spad_status queue_entry(crowd *c, int64_t unit, const entry *e, spad_error *error) {
+    runner *r = &c->runners[c->agent_count + (size_t)unit];
+    if (r->head >= SPAD_SIM_WINDOW) { /* what is done goes */
+        r->queue.count -= r->head;
+        memmove(r->queue.items, r->queue.items + r->head, r->queue.count * sizeof *e);
+        r->head = 0;
+    }
+    if (!spad__array_reserve(&c->sim->host, &r->queue, 1)) return spad__fail_host_memory(error);
+    r->queue.items[r->queue.count++] = *e;
+    return SPAD_OK;
+}
+
+static spad_status meet_operation(crowd *c, runner *r, const spad_walk_event *event,
+                                  spad_error *error) {
+    const spad_statement *s = spad_kernel_get_statement(c->sim->kernel, (size_t)event->statement);
+    size_t number;
+    const spad_status status = make_task(c, r, event, &number, error);
+    if (status != SPAD_OK) return status;
+    if (s->unit < 0) {
+        want(c, r, number);
+        return SPAD_OK;
+    }
+    const entry e = {.is_task = true, .task = number, .issued = c->now, .cause = r->cause};
+    return queue_entry(c, s->unit, &e, error);
+}
+
+static spad_status meet_sync(crowd *c, runner *r, const spad_walk_event *event, spad_error *error) {
+    const spad_statement *s = spad_kernel_get_statement(c->sim->kernel, (size_t)event->statement);
+    r->request = (spad__request){.statement = event->statement,
+                                 .kind = s->kind,
+                                 .flags = s->flags,
+                                 .agent = event->agent,
+                                 .object = event->object,
+                                 .element = event->element,
+                                 .amount = event->amount,
+                                 .expect = event->expect};
+    if (s->kind == SPAD_STATEMENT_DRAIN && s->unit >= 0) return SPAD_OK; /* units run in order */
+    if (s->unit >= 0) {
+        const entry e = {.request = r->request, .issued = c->now, .cause = r->cause};
+        return queue_entry(c, s->unit, &e, error);
+    }
+    if (!try_request(c, r)) r->state = WAITS;
+    return c->objects.failed ? spad__fail_host_memory(error) : SPAD_OK;
+}
+
+static void fork_agents(crowd *c, const runner *main_agent) {
+    for (size_t i = 1; i < c->agent_count; i++) {
+        c->runners[i].state = GOES_ON;
+        c->runners[i].end = main_agent->end;
+        c->runners[i].cause = main_agent->cause;
+    }
+}
+
+static spad_status meet_event(crowd *c, runner *r, const spad_walk_event *event,
+                              spad_error *error) {
+    switch (event->kind) {
+    case SPAD_WALK_OPERATION: return meet_operation(c, r, event, error);
+    case SPAD_WALK_SYNC: return meet_sync(c, r, event, error);
+    case SPAD_WALK_FORK: fork_agents(c, r); break;
+    case SPAD_WALK_JOIN:
+        r->joins = !all_ended(c);
+        if (r->joins) r->state = WAITS;
+        break;
+    case SPAD_WALK_END: r->state = ENDED; break;
+    default: break;
+    }
+    return SPAD_OK;
+}
+
+/* The unit that an event goes to; -1: none. */
+static int64_t queued_on(const crowd *c, const spad_walk_event *event) {
+    if (event->kind != SPAD_WALK_OPERATION && event->kind != SPAD_WALK_SYNC) return -1;
+    return spad_kernel_get_statement(c->sim->kernel, (size_t)event->statement)->unit;
+}
+
+static spad_status advance_agent(crowd *c, runner *r, bool *moved, spad_error *error) {
+    const spad_walk_event *event;
+    if (r->state == WAITS && (r->joins ? all_ended(c) : try_request(c, r))) {
+        r->state = GOES_ON;
+        r->joins = false;
+        *moved = true;
+    }
+    while (r->state == GOES_ON) {
+        spad_status status = SPAD_OK;
+        event = r->held;
+        if (event == NULL) status = spad_walk_next(&event, r->walk, error);
+        if (status != SPAD_OK) return status;
+        r->held = NULL;
+        const int64_t unit = queued_on(c, event);
+        if (unit >= 0 && is_full(c, unit)) {
+            r->held = event;
+            return SPAD_OK;
+        }
+        *moved = true;
+        status = meet_event(c, r, event, error);
+        if (status != SPAD_OK) return status;
+    }
+    return SPAD_OK;
+}
+
+/* ---- units ------------------------------------------------------------------------ */
+
+static void advance_unit(crowd *c, runner *r, bool *moved) {
+    while ((r->state == GOES_ON || r->state == WAITS) && r->head < r->queue.count) {
+        entry *e = &r->queue.items[r->head];
+        if (r->state == GOES_ON && e->issued > r->end) r->cause = e->cause;
+        if (e->is_task) {
+            r->state = GOES_ON;
+            want(c, r, e->task);
+            *moved = true;
+            return;
+        }
+        if (r->state == GOES_ON) r->request = e->request;
+        if (!try_request(c, r)) {
+            r->state = WAITS;
+            return;
+        }
+        r->state = GOES_ON;
+        r->head++;
+        *moved = true;
+    }
+}
+
+/* ---- time ------------------------------------------------------------------------- */
+
+/* Ends what is over. */
+static void end_tasks(crowd *c, bool *moved) {
+    for (size_t i = 0; i < c->count; i++) {
+        runner *r = &c->runners[i];
+        if (r->state != WORKS || r->end > c->now) continue;
+        const task *t = &c->tasks.items[r->task];
+        c->busy[t->row.engine]--;
+        c->last[t->row.engine] = r->row;
+        for (size_t k = 0; k < t->completion_count; k++) {
+            spad__objects_complete(&c->objects, &completions_of(c, r->task)[k], r->row);
+        }
+        if (t->group >= 0) {
+            spad__objects_leave(&c->objects, t->row.agent, t->group, t->bundle, r->row);
+        }
+        if (i >= c->agent_count) r->head++;
+        c->ended.items[c->ended.count++] = r->task;
+        r->cause = (spad__cause){SPAD_WAIT_ISSUE, r->row, -1, -1};
+        r->state = GOES_ON;
+        *moved = true;
+    }
+}
+
+static spad_status go_on(crowd *c, spad_error *error) {
+    bool moved = true;
+    while (moved) {
+        moved = false;
+        end_tasks(c, &moved);
+        for (size_t i = 0; i < c->count; i++) {
+            spad_status status = SPAD_OK;
+            if (i < c->agent_count) {
+                status = advance_agent(c, &c->runners[i], &moved, error);
+            } else {
+                advance_unit(c, &c->runners[i], &moved);
+            }
+            if (status != SPAD_OK) return status;
+        }
+        if (c->objects.failed) return spad__fail_host_memory(error);
+    }
+    return SPAD_OK;
+}
+
+static int64_t places_of(const spad_engine *engine) {
+    return spad__is_copy_engine(engine) ? 1 : engine->count;
+}
+
+/* Starts a task. Its wait is counted from the end of the one before on the same runner. */
+static spad_status start_task(crowd *c, runner *r, spad_error *error) {
+    task *t = &c->tasks.items[r->task];
+    spad_sim_row *row = &t->row;
+    spad__cause cause = r->cause;
+    if (t->cost.startup > 0 && r->ready == t->issued + t->cost.startup) {
+        cause = t->cause;
+        if (cause.kind == SPAD_WAIT_NONE) cause.kind = SPAD_WAIT_STARTUP;
+    }
+    row->start = c->now;
+    row->wait = r->ready - r->end;
+    row->queued = c->now - r->ready;
+    row->kind = row->wait > 0 ? cause.kind : SPAD_WAIT_NONE;
+    row->cause = row->wait > 0 ? cause.row : r->row;
+    row->blocker = row->queued > 0 ? c->last[row->engine] : row->cause;
+    if (row->kind == SPAD_WAIT_SYNC) {
+        row->object = cause.object;
+        row->element = cause.element;
+    }
+    if (!spad__add(c->now, t->cost.busy, &row->end)) {
+        return spad__sim_fail_long(c->sim, row->statement, error);
+    }
+    row->values = values_of(c, r->task);
+    r->state = WORKS;
+    r->end = row->end;
+    r->row = (int64_t)c->sim->rows.count;
+    c->busy[row->engine]++;
+    return spad__sim_add(c->sim, row, t->cost.known, error);
+}
+
+/* Hands free engines to those that have been ready longest. */
+static spad_status hand_out(crowd *c, bool *started, spad_error *error) {
+    *started = false;
+    for (;;) {
+        runner *next = NULL;
+        for (size_t i = 0; i < c->count; i++) {
+            runner *r = &c->runners[i];
+            if (r->state != WANTS || r->ready > c->now) continue;
+            const int64_t engine = c->tasks.items[r->task].row.engine;
+            if (c->busy[engine] >= places_of(&c->sim->target->engines[engine])) continue;
+            if (next == NULL || r->ready < next->ready) next = r;
+        }
+        if (next == NULL) return SPAD_OK;
+        *started = true;
+        const spad_status status = start_task(c, next, error);
+        if (status != SPAD_OK) return status;
+    }
+}
+
+/* The next moment at which something happens; false: none. */
+static bool next_moment(crowd *c) {
+    int64_t next = INT64_MAX;
+    for (size_t i = 0; i < c->count; i++) {
+        const runner *r = &c->runners[i];
+        if (r->state == WORKS) next = spad__min(next, r->end);
+        if (r->state == WANTS && r->ready > c->now) next = spad__min(next, r->ready);
+    }
+    if (next == INT64_MAX) return false;
+    c->now = next;
+    return true;
+}
+
+/* ---- the end ---------------------------------------------------------------------- */
+
+static const char *runner_name(const crowd *c, size_t number) {
+    if (number >= c->agent_count) {
+        return spad_kernel_get_unit(c->sim->kernel, number - c->agent_count)->name;
+    }
+    return spad_kernel_get_agent(c->sim->kernel, number)->name;
+}
+
+/* The first that waits for ever, in a sentence; false: all came to their end. */
+static bool describe_deadlock(const crowd *c, char *field, size_t size) {
+    for (size_t pass = 0; pass < 2; pass++) { /* who waits for agents to end comes last */
+        for (size_t i = 0; i < c->count; i++) {
+            const runner *r = &c->runners[i];
+            if (r->state != WAITS || r->joins != (pass == 1)) continue;
+            char what[SPAD_MESSAGE_MAX / 2];
+            if (r->joins) {
+                snprintf(what, sizeof what, "its agents");
+            } else {
+                spad__objects_describe(&c->objects, &r->request, what, sizeof what);
+            }
+            const int32_t line =
+                r->joins ? 0
+                         : spad_kernel_get_statement(c->sim->kernel, (size_t)r->request.statement)
+                               ->place.line;
+            snprintf(field, size, "deadlock at %lld ns: '%.63s' waits for %s (line %ld)",
+                     (long long)(c->now / 1000), runner_name(c, i), what, (long)line);
+            return true;
+        }
+    }
+    return false;
+}
+
+static spad_status run(crowd *c, spad_error *error) {
+    do {
+        bool started = true;
+        while (started) {
+            spad_status status = go_on(c, error);
+            if (status == SPAD_OK) status = hand_out(c, &started, error);
+            if (status != SPAD_OK) return status;
+        }
+    } while (next_moment(c));
+    c->sim->is_stuck = describe_deadlock(c, c->sim->stuck, sizeof c->sim->stuck);
+    return SPAD_OK;
+}
+
+/* ---- life ------------------------------------------------------------------------- */
+
+static void size_lists(crowd *c) {
+    const spad_kernel *k = c->sim->kernel;
+    c->values_each = c->completions_each = 1;
+    for (size_t i = 0; i < spad_kernel_statement_count(k); i++) {
+        const spad_statement *s = spad_kernel_get_statement(k, i);
+        size_t loops = 0;
+        for (int64_t l = s->loop; l >= 0; l = spad_kernel_get_loop(k, (size_t)l)->outer) loops++;
+        if (loops > c->values_each) c->values_each = loops;
+        if (s->completion_count > c->completions_each) c->completions_each = s->completion_count;
+    }
+}
+
+static spad_status make_crowd(crowd *c, spad_error *error) {
+    spad_sim *sim = c->sim;
+    const spad_host *host = &sim->host;
+    const size_t engines = sim->target->engine_count + 1;
+    c->agent_count = spad_kernel_agent_count(sim->kernel);
+    c->count = c->agent_count + spad_kernel_unit_count(sim->kernel);
+    c->runners = spad__new(host, c->count * sizeof *c->runners);
+    c->busy = spad__new(host, engines * sizeof *c->busy);
+    c->last = spad__new(host, engines * sizeof *c->last);
+    if (c->runners == NULL || c->busy == NULL || c->last == NULL ||
+        !spad__objects_make(&c->objects, host, sim->kernel)) {
+        return spad__fail_host_memory(error);
+    }
+    for (size_t i = 0; i < engines; i++) c->last[i] = -1;
+    size_lists(c);
+    for (size_t i = 0; i < c->count; i++) {
+        runner *r = &c->runners[i];
+        r->row = -1;
+        r->cause = (spad__cause){SPAD_WAIT_NONE, -1, -1, -1};
+        r->state = i == 0 || i >= c->agent_count ? GOES_ON : NOT_BEGUN;
+        if (i >= c->agent_count) continue;
+        const spad_walk_options options = {.agent = (int64_t)i,
+                                           .place = sim->options.place,
+                                           .ctx = sim->options.ctx,
+                                           .host = host};
+        const spad_status status = spad_walk_create(&r->walk, sim->kernel, &options, error);
+        if (status != SPAD_OK) return status;
+    }
+    return SPAD_OK;
+}
+
+static void free_crowd(crowd *c) {
+    const spad_host *host = &c->sim->host;
+    const size_t engines = c->sim->target->engine_count + 1;
+    for (size_t i = 0; c->runners != NULL && i < c->count; i++) {
+        spad_walk_destroy(c->runners[i].walk);
+        spad__array_free(host, &c->runners[i].queue);
+    }
+    spad__objects_free(&c->objects);
+    spad__free(host, c->runners, c->count * sizeof *c->runners);
+    spad__free(host, c->busy, engines * sizeof *c->busy);
+    spad__free(host, c->last, engines * sizeof *c->last);
+    spad__array_free(host, &c->tasks);
+    spad__array_free(host, &c->values);
+    spad__array_free(host, &c->completions);
+    spad__array_free(host, &c->ended);
+}
+
+spad_status spad__sim_explicit(spad_sim *sim, spad_error *error) {
+    if (sim->options.hoist_count > 0) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "kernel '%s' has synchronisation: its tensors cannot be hoisted without "
+                          "another look at it",
+                          spad_kernel_name(sim->kernel));
+    }
+    crowd c = {.sim = sim};
+    spad_status status = make_crowd(&c, error);
+    if (status == SPAD_OK) status = run(&c, error);
+    free_crowd(&c);
+    return status;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Who touches which bytes until when.
+ *
+ * Bytes are sorted by place: a slot of an unplaced tensor, or a rectangle of a space.
+ * Rectangles that share bytes know each other, so an access looks at its own place and
+ * its neighbours only. A place keeps the touches that somebody may have to wait for:
+ * a write covers what lies inside it, because it has waited for that itself, and of
+ * equal reads the latest is enough. Programs touch few different parts of a tile, so
+ * these lists are short and a look costs about a constant.
+ */
+#include "sim/sim.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+
+/* ---- bytes ------------------------------------------------------------------------ */
+
+static int64_t last_byte(const spad__bytes *b) { /* one behind */
+    return b->rect.byte + (b->runs - 1) * b->stride + b->rect.bytes;
+}
+
+/* Does [from, to) meet one of the runs? */
+static bool meets_run(const spad__bytes *b, int64_t from, int64_t to) {
+    if (to <= b->rect.byte || from >= last_byte(b)) return false;
+    if (b->runs == 1) return true;
+    /* the first run that ends behind `from` */
+    int64_t k = spad__floor_div(from - b->rect.byte - b->rect.bytes, b->stride) + 1;
+    k = spad__max(k, 0);
+    return k < b->runs && b->rect.byte + k * b->stride < to;
+}
+
+bool spad__bytes_overlap(const spad__bytes *a, const spad__bytes *b) {
+    if (a->rect.lane >= b->rect.lane + b->rect.lanes ||
+        b->rect.lane >= a->rect.lane + a->rect.lanes || a->rect.byte >= last_byte(b) ||
+        b->rect.byte >= last_byte(a)) {
+        return false;
+    }
+    if (a->runs > b->runs) return spad__bytes_overlap(b, a);
+    for (int64_t k = 0; k < a->runs; k++) {
+        const int64_t from = a->rect.byte + k * a->stride;
+        if (meets_run(b, from, from + a->rect.bytes)) return true;
+    }
+    return false;
+}
+
+static bool same_bytes(const spad__bytes *a, const spad__bytes *b) {
+    return a->rect.lane == b->rect.lane && a->rect.lanes == b->rect.lanes &&
+           a->rect.byte == b->rect.byte && a->rect.bytes == b->rect.bytes && a->runs == b->runs &&
+           (a->runs == 1 || a->stride == b->stride);
+}
+
+/* Is b inside a? True only if it is easy to see. */
+static bool covers(const spad__bytes *a, const spad__bytes *b) {
+    if (a->rect.lane > b->rect.lane ||
+        b->rect.lane + b->rect.lanes > a->rect.lane + a->rect.lanes) {
+        return false;
+    }
+    if (a->runs == 1) return a->rect.byte <= b->rect.byte && last_byte(b) <= last_byte(a);
+    return a->rect.byte == b->rect.byte && a->rect.bytes == b->rect.bytes && a->runs == b->runs &&
+           a->stride == b->stride;
+}
+
+/* ---- places ----------------------------------------------------------------------- */
+
+void spad__places_free(spad__places *places) {
+    for (size_t i = 0; i < places->places.count; i++) {
+        spad__array_free(places->host, &places->places.items[i].touches);
+        spad__array_free(places->host, &places->places.items[i].neighbours);
+    }
+    spad__array_free(places->host, &places->places);
+    spad__free(places->host, places->buckets, places->bucket_count * sizeof *places->buckets);
+    places->buckets = NULL;
+    places->bucket_count = 0;
+}
+
+static uint64_t mix(uint64_t hash, int64_t value) {
+    hash = (hash ^ (uint64_t)value) * UINT64_C(0x9E3779B97F4A7C15);
+    return hash ^ (hash >> 29);
+}
+
+static size_t bucket_of(const spad__places *places, const spad__place *key) {
+    uint64_t hash = mix(mix(key->placed, key->home), key->slot);
+    if (key->placed) hash = mix(mix(hash, key->rect.lane), key->rect.byte);
+    return (size_t)(hash & (places->bucket_count - 1));
+}
+
+static bool same_place(const spad__place *a, const spad__place *b) {
+    return a->placed == b->placed && a->home == b->home && a->slot == b->slot &&
+           a->rect.lane == b->rect.lane && a->rect.lanes == b->rect.lanes &&
+           a->rect.byte == b->rect.byte && a->rect.bytes == b->rect.bytes;
+}
+
+static void link_all(spad__places *places) {
+    memset(places->buckets, 0, places->bucket_count * sizeof *places->buckets);
+    for (size_t i = 0; i < places->places.count; i++) {
+        size_t *bucket = &places->buckets[bucket_of(places, &places->places.items[i])];
+        places->places.items[i].next = *bucket;
+        *bucket = i + 1;
+    }
+}
+
+static bool grow_buckets(spad__places *places) {
+    const size_t count = places->bucket_count == 0 ? 64 : places->bucket_count * 2;
+    size_t *buckets = spad__new(places->host, count * sizeof *buckets);
+    if (buckets == NULL) return false;
+    spad__free(places->host, places->buckets, places->bucket_count * sizeof *buckets);
+    places->buckets = buckets;
+    places->bucket_count = count;
+    link_all(places);
+    return true;
+}
+
+/* A rectangle learns which others it shares bytes with, and they learn it. */
+static bool meet_neighbours(spad__places *places, size_t number) {
+    for (size_t i = 0; i < number; i++) {
+        spad__place *mine = &places->places.items[number];
+        spad__place *other = &places->places.items[i];
+        if (!other->placed || other->home != mine->home ||
+            !spad_rect_overlaps(mine->rect, other->rect)) {
+            continue;
+        }
+        if (!spad__array_reserve(places->host, &mine->neighbours, 1) ||
+            !spad__array_reserve(places->host, &other->neighbours, 1)) {
+            return false;
+        }
+        mine->neighbours.items[mine->neighbours.count++] = i;
+        other->neighbours.items[other->neighbours.count++] = number;
+    }
+    return true;
+}
+
+size_t spad__places_find(spad__places *places, const spad_kernel *kernel,
+                         const spad_walk_access *access, int64_t slot) {
+    spad__place key = {.placed = access->placed, .home = access->home, .slot = slot};
+    if (access->placed) {
+        key.home = (int64_t)spad_kernel_get_tensor(kernel, (size_t)access->tensor)->space;
+        key.slot = 0;
+        key.rect = access->tile_rect;
+    }
+    if (places->bucket_count > 0) {
+        size_t i = places->buckets[bucket_of(places, &key)];
+        for (; i != 0; i = places->places.items[i - 1].next) {
+            if (same_place(&places->places.items[i - 1], &key)) return i - 1;
+        }
+    }
+    if (places->places.count >= places->bucket_count && !grow_buckets(places)) return SIZE_MAX;
+    if (!spad__array_reserve(places->host, &places->places, 1)) return SIZE_MAX;
+    const size_t number = places->places.count++;
+    size_t *bucket = &places->buckets[bucket_of(places, &key)];
+    key.next = *bucket;
+    *bucket = number + 1;
+    places->places.items[number] = key;
+    if (key.placed && !meet_neighbours(places, number)) return SIZE_MAX;
+    return number;
+}
+
+/* ---- touches ---------------------------------------------------------------------- */
+
+static void visit_one(const spad__place *place, const spad__bytes *bytes, bool writes,
+                      spad__touch_visit visit, void *ctx) {
+    for (size_t i = 0; i < place->touches.count; i++) {
+        const spad__touch *touch = &place->touches.items[i];
+        if (!writes && !touch->writes) continue;
+        if (spad__bytes_overlap(bytes, &touch->bytes)) visit(ctx, touch);
+    }
+}
+
+void spad__places_visit(const spad__places *places, size_t place, const spad__bytes *bytes,
+                        bool writes, spad__touch_visit visit, void *ctx) {
+    const spad__place *own = &places->places.items[place];
+    visit_one(own, bytes, writes, visit, ctx);
+    for (size_t i = 0; i < own->neighbours.count; i++) {
+        visit_one(&places->places.items[own->neighbours.items[i]], bytes, writes, visit, ctx);
+    }
+}
+
+bool spad__places_touch(spad__places *places, size_t place, const spad__touch *touch,
+                        int64_t floor) {
+    spad__place *own = &places->places.items[place];
+    size_t kept = 0;
+    bool merged = false;
+    for (size_t i = 0; i < own->touches.count; i++) {
+        spad__touch *old = &own->touches.items[i];
+        if (old->end <= floor) continue;
+        if (old->row != touch->row && touch->writes && covers(&touch->bytes, &old->bytes)) continue;
+        if (!touch->writes && !old->writes && same_bytes(&touch->bytes, &old->bytes)) {
+            merged = true;
+            if (old->end <= touch->end) *old = *touch;
+        }
+        own->touches.items[kept++] = *old;
+    }
+    own->touches.count = kept;
+    if (merged) return true;
+    if (!spad__array_reserve(places->host, &own->touches, 1)) return false;
+    own->touches.items[own->touches.count++] = *touch;
+    return true;
+}
+
+bool spad__places_shift(spad__places *places, const int64_t *shifts, int64_t times) {
+    for (size_t i = 0; i < places->places.count; i++) {
+        spad__place *place = &places->places.items[i];
+        int64_t move;
+        if (place->placed || shifts[place->home] == 0) continue;
+        if (!spad__mul(shifts[place->home], times, &move) ||
+            !spad__add(place->slot, move, &place->slot)) {
+            return false;
+        }
+    }
+    link_all(places);
+    return true;
+}

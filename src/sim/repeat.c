@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * When does a loop do the same again? From its text:
+ *
+ * A quasi-affine expression e of the loop variable i has a period p and a step s with
+ * e(i + p) = e(i) + s for every i: a sum has the least common multiple of the periods,
+ * a product with a constant the multiple of the step, e / d the multiple of the period
+ * that makes the step divisible by d, and e % d the same with step 0. The period of a
+ * loop makes all indices of its body move by a constant, rings come round, and parts of
+ * tiles stay where they are. Slots of a tensor without a ring may move on, if all
+ * accesses move alike and nobody outside of the loop reads or writes them.
+ *
+ * Conditions may change once (i > 0, i + 1 < N): spad__period_reach bounds them with
+ * intervals and says how far they stay as they are.
+ */
+#include "base/checked.h"
+#include "kernel/kernel.h"
+#include "sim/sim.h"
+
+/* No period above this is worth waiting for. */
+enum { PERIOD_MAX = 1 << 16 };
+
+/* e(i + period) = e(i) + step */
+typedef struct motion {
+    int64_t period;
+    int64_t step;
+} motion;
+
+/* ---- expressions ------------------------------------------------------------------ */
+
+static bool stretch(motion *m, int64_t factor) {
+    return spad__mul(m->period, factor, &m->period) && m->period <= PERIOD_MAX &&
+           spad__mul(m->step, factor, &m->step);
+}
+
+static bool join(motion *left, const motion *right, int64_t sign) {
+    motion other = *right;
+    int64_t period;
+    int64_t step;
+    if (!spad__lcm(left->period, other.period, &period) || !stretch(left, period / left->period) ||
+        !stretch(&other, period / other.period) || !spad__mul(other.step, sign, &step)) {
+        return false;
+    }
+    return spad__add(left->step, step, &left->step);
+}
+
+/* What stands on the stack of an expression: how it moves and, for a constant, its value. */
+typedef struct operand {
+    motion motion;
+    bool constant;
+    int64_t value;
+} operand;
+
+static int64_t fold(spad_expr_op op, int64_t left, int64_t right) {
+    switch (op) {
+    case SPAD_EXPR_ADD: return left + right;
+    case SPAD_EXPR_SUB: return left - right;
+    case SPAD_EXPR_MUL: return left * right;
+    case SPAD_EXPR_DIV: return spad__floor_div(left, right);
+    default: return spad__floor_mod(left, right);
+    }
+}
+
+/* left becomes left op right; one side of a product, and a divisor, are constants. */
+static bool apply(spad_expr_op op, operand *left, const operand *right) {
+    motion *m = &left->motion;
+    if (left->constant && right->constant) {
+        left->value = fold(op, left->value, right->value);
+        return true;
+    }
+    const bool swapped = left->constant && op == SPAD_EXPR_MUL;
+    const int64_t factor = swapped ? left->value : right->value;
+    if (swapped) *m = right->motion;
+    left->constant = false;
+    switch (op) {
+    case SPAD_EXPR_ADD: return join(m, &right->motion, 1);
+    case SPAD_EXPR_SUB: return join(m, &right->motion, -1);
+    case SPAD_EXPR_MUL: return spad__mul(m->step, factor, &m->step);
+    default: {
+        const int64_t rest = spad__floor_mod(m->step, factor);
+        if (rest != 0 && !stretch(m, factor / spad__gcd(rest, factor))) return false;
+        m->step = op == SPAD_EXPR_DIV ? m->step / factor : 0;
+        return true;
+    }
+    }
+}
+
+/* How an expression moves with a loop. Other loops start anew, or stand still around it. */
+static bool find_motion(const spad_kernel *kernel, spad_expr expr, int64_t loop, motion *out) {
+    const spad_expr_info info = spad_kernel_expr(kernel, expr);
+    operand stack[SPAD_EXPR_MAX];
+    size_t top = 0;
+    *out = (motion){1, 0};
+    if (info.constant) return true;
+    for (size_t i = 0; i < info.node_count; i++) {
+        const spad_expr_node *node = &info.nodes[i];
+        switch (node->op) {
+        case SPAD_EXPR_NUMBER: stack[top++] = (operand){{1, 0}, true, node->value}; break;
+        case SPAD_EXPR_PARAM:
+            stack[top++] = (operand){{1, 0}, true, kernel->params.items[node->value].value};
+            break;
+        case SPAD_EXPR_VARIABLE:
+            stack[top++] = (operand){{1, node->value == loop}, false, 0};
+            break;
+        case SPAD_EXPR_NEGATE:
+            stack[top - 1].motion.step = -stack[top - 1].motion.step;
+            stack[top - 1].value = -stack[top - 1].value;
+            break;
+        default:
+            top--;
+            if (!apply(node->op, &stack[top - 1], &stack[top])) return false;
+            break;
+        }
+    }
+    *out = stack[0].motion;
+    return true;
+}
+
+/* ---- the body of a loop ----------------------------------------------------------- */
+
+typedef struct study {
+    const spad_kernel *kernel;
+    int64_t loop;
+    size_t first; /* statements of the body */
+    size_t end;
+    int64_t period;
+    bool settled; /* the period holds for all expressions: rings and shifts are looked at */
+    spad__period *out;
+} study;
+
+/* The step of an expression in one period of the study; before it is settled, its period
+ * becomes part of that of the study. */
+static bool step_of(study *s, spad_expr expr, int64_t *step) {
+    motion m;
+    *step = 0;
+    if (expr == 0) return true;
+    if (!find_motion(s->kernel, expr, s->loop, &m)) return false;
+    if (s->settled) return spad__mul(m.step, s->period / m.period, step);
+    return spad__lcm(s->period, m.period, &s->period) && s->period <= PERIOD_MAX;
+}
+
+static bool stands_still(study *s, spad_expr expr) {
+    int64_t step;
+    return step_of(s, expr, &step) && step == 0;
+}
+
+/* The period becomes a multiple in which `step` is a multiple of `around`. */
+static bool come_round(int64_t step, int64_t around, int64_t *factor) {
+    const int64_t rest = spad__floor_mod(step, around);
+    return rest == 0 || spad__lcm(*factor, around / spad__gcd(rest, around), factor);
+}
+
+static bool rounds_of(const spad_kernel_tensor *t, spad_amounts list, const int64_t *steps,
+                      int64_t *factor) {
+    for (size_t i = 0; i < list.count && i < t->blocks.count; i++) {
+        if (!come_round(steps[i], list.items[i].value, factor)) return false;
+    }
+    return true;
+}
+
+/* How the slot of an access moves. *factor: what the period must be multiplied with. */
+static bool slot_step(const spad_kernel_tensor *t, const int64_t *steps, int64_t tile,
+                      int64_t *factor, int64_t *shift) {
+    *shift = 0;
+    if (t->mode == SPAD_MODE_AUTO && t->ring.count == 1) {
+        return come_round(tile, t->ring.items[0].value, factor);
+    }
+    if (t->mode == SPAD_MODE_AUTO && t->ring.count > 1) {
+        return rounds_of(t, t->ring, steps, factor);
+    }
+    if (t->mode == SPAD_MODE_MOD) {
+        return rounds_of(t, t->free, steps, factor) && rounds_of(t, t->par, steps, factor) &&
+               rounds_of(t, t->banks, steps, factor);
+    }
+    if (t->mode == SPAD_MODE_ALIAS && t->home_tile >= 0) {
+        return come_round(tile, t->slots, factor);
+    }
+    *shift = tile;
+    if (t->mode != SPAD_MODE_AUTO) return tile == 0;
+    return true;
+}
+
+static bool index_steps(study *s, const spad_kernel_access *a, const spad_kernel_tensor *t,
+                        int64_t *steps, int64_t *tile) {
+    *tile = 0;
+    for (size_t i = 0; i < a->index_count; i++) {
+        int64_t scaled;
+        if (!step_of(s, a->index[i], &steps[i]) ||
+            !spad__mul(*tile, t->blocks.items[i].value, &scaled) ||
+            !spad__add(scaled, steps[i], tile)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_touched_outside(const study *s, int64_t home, unsigned kind) {
+    for (size_t i = 0; i < s->kernel->statements.count; i++) {
+        const spad_statement *st = &s->kernel->statements.items[i];
+        if (i >= s->first && i < s->end) continue;
+        for (size_t k = 0; k < st->access_count; k++) {
+            const spad_kernel_access *a = &s->kernel->accesses.items[st->first_access + k];
+            const bool same = s->kernel->tensors.items[a->tensor].home == home;
+            if (same && (a->kind & kind) != 0) return true;
+        }
+    }
+    return false;
+}
+
+static bool is_read(const study *s, int64_t home) {
+    for (size_t i = 0; i < s->kernel->accesses.count; i++) {
+        const spad_kernel_access *a = &s->kernel->accesses.items[i];
+        if (s->kernel->tensors.items[a->tensor].home == home && (a->kind & SPAD_ACCESS_READ) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* May slots of this tensor move on? All accesses alike, and none outside that would meet them. */
+static bool note_shift(study *s, const spad_kernel_tensor *t, int64_t shift, bool *seen) {
+    int64_t *kept = &s->out->shifts[t->home];
+    if (seen[t->home]) return *kept == shift;
+    seen[t->home] = true;
+    *kept = shift;
+    const spad_kernel_tensor *home = &s->kernel->tensors.items[t->home];
+    if (shift == 0) return true;
+    return home->mode == SPAD_MODE_AUTO &&
+           (!is_read(s, t->home) || !is_touched_outside(s, t->home, SPAD_ACCESS_UPDATE));
+}
+
+/* A part that moves in a tile keeps its size, and so its cost. */
+static bool keeps_size(study *s, const spad_kernel_access *a) {
+    for (size_t i = 0; i < a->range_count; i++) {
+        int64_t from;
+        int64_t to;
+        if (a->ranges[i].to == 0) continue;
+        if (!step_of(s, a->ranges[i].from, &from) || !step_of(s, a->ranges[i].to, &to)) {
+            return false;
+        }
+        if (from != to) return false;
+    }
+    return true;
+}
+
+static bool study_access(study *s, const spad_kernel_access *a, int64_t *factor, bool *seen) {
+    const spad_kernel_tensor *t = &s->kernel->tensors.items[a->tensor];
+    int64_t steps[SPAD_RANK_MAX];
+    int64_t tile;
+    int64_t shift;
+    if (!s->out->written[t->home]) return keeps_size(s, a); /* nobody waits for its readers */
+    if (!index_steps(s, a, t, steps, &tile)) return false;
+    for (size_t i = 0; i < a->range_count; i++) {
+        if (!stands_still(s, a->ranges[i].from) || !stands_still(s, a->ranges[i].to)) return false;
+    }
+    if (!s->settled || !slot_step(t, steps, tile, factor, &shift)) return !s->settled;
+    return seen == NULL || note_shift(s, t, shift, seen);
+}
+
+static bool is_scoped(const study *s, const spad_statement *st) {
+    if (st->kind == SPAD_STATEMENT_SCOPE || st->kind == SPAD_STATEMENT_SECTION) return true;
+    if (st->kind != SPAD_STATEMENT_TENSOR && st->kind != SPAD_STATEMENT_FREE) return false;
+    const spad_mode mode = s->kernel->tensors.items[st->item].mode;
+    return mode == SPAD_MODE_STACK || mode == SPAD_MODE_HEAP;
+}
+
+static bool study_statement(study *s, const spad_statement *st, int64_t *factor, bool *seen) {
+    int64_t step;
+    if (is_scoped(s, st)) return false;
+    for (size_t i = 0; i < st->index_count; i++) {
+        if (st->kind != SPAD_STATEMENT_ALLOC && st->kind != SPAD_STATEMENT_FREE &&
+            !stands_still(s, st->index[i])) {
+            return false;
+        }
+    }
+    if (st->kind != SPAD_STATEMENT_SCOPE && !stands_still(s, st->amount)) return false;
+    if (!stands_still(s, st->expect) || !stands_still(s, st->cost)) return false;
+    for (size_t i = 0; i < st->comparison_count; i++) {
+        if (!step_of(s, st->comparisons[i].left, &step) ||
+            !step_of(s, st->comparisons[i].right, &step)) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < st->completion_count; i++) {
+        const spad_kernel_completion *c = &s->kernel->completions.items[st->first_completion + i];
+        if (!stands_still(s, c->amount)) return false;
+        for (size_t k = 0; k < c->index_count; k++) {
+            if (!stands_still(s, c->index[k])) return false;
+        }
+    }
+    for (size_t i = 0; i < st->access_count; i++) {
+        const spad_kernel_access *a = &s->kernel->accesses.items[st->first_access + i];
+        if (!study_access(s, a, factor, seen)) return false;
+    }
+    return true;
+}
+
+static bool study_body(study *s, int64_t *factor, bool *seen) {
+    *factor = 1;
+    for (size_t i = s->first; i < s->end; i++) {
+        if (!study_statement(s, &s->kernel->statements.items[i], factor, seen)) return false;
+    }
+    return true;
+}
+
+static void find_written(study *s) {
+    for (size_t i = s->first; i < s->end; i++) {
+        const spad_statement *st = &s->kernel->statements.items[i];
+        for (size_t k = 0; k < st->access_count; k++) {
+            const spad_kernel_access *a = &s->kernel->accesses.items[st->first_access + k];
+            if ((a->kind & SPAD_ACCESS_WRITE) == 0) continue;
+            s->out->written[s->kernel->tensors.items[a->tensor].home] = true;
+        }
+    }
+}
+
+/* Three looks: periods of all expressions; what rings need on top; how slots move. */
+static bool find_period(study *s, bool *seen) {
+    int64_t factor;
+    if (!study_body(s, &factor, NULL)) return false;
+    s->settled = true;
+    if (!study_body(s, &factor, NULL)) return false;
+    if (!spad__mul(s->period, factor, &s->period) || s->period > PERIOD_MAX) return false;
+    return study_body(s, &factor, seen) && factor == 1;
+}
+
+bool spad__period_of(spad__period *out, const spad_host *host, const spad_kernel *kernel,
+                     int64_t loop) {
+    const size_t tensors = kernel->tensors.count;
+    const size_t statement = kernel->loops.items[loop].statement;
+    *out = (spad__period){.period = 1};
+    out->shifts = spad__new(host, (tensors + 1) * sizeof *out->shifts);
+    out->written = spad__new(host, (tensors + 1) * sizeof *out->written);
+    bool *seen = spad__new(host, (tensors + 1) * sizeof *seen);
+    const bool fine = out->shifts != NULL && out->written != NULL && seen != NULL;
+    if (fine) {
+        study s = {.kernel = kernel,
+                   .loop = loop,
+                   .first = statement + 1,
+                   .end = kernel->statements.items[statement].end,
+                   .period = 1,
+                   .out = out};
+        find_written(&s);
+        out->repeats = find_period(&s, seen);
+        out->period = s.period;
+    }
+    spad__free(host, seen, (tensors + 1) * sizeof *seen);
+    if (!fine) spad__period_free(out, host, kernel);
+    return fine;
+}
+
+void spad__period_free(spad__period *period, const spad_host *host, const spad_kernel *kernel) {
+    const size_t tensors = kernel->tensors.count;
+    spad__free(host, period->shifts, (tensors + 1) * sizeof *period->shifts);
+    spad__free(host, period->written, (tensors + 1) * sizeof *period->written);
+    *period = (spad__period){0};
+}
+
+/* ---- conditions ------------------------------------------------------------------- */
+
+typedef struct range {
+    int64_t low;
+    int64_t high;
+} range;
+
+typedef struct box {
+    const spad_kernel *kernel;
+    const int64_t *values; /* of the loops around */
+    int64_t loop;
+    range own;   /* values of that loop */
+    size_t body; /* its statements */
+    size_t end;
+} box;
+
+static range range_of_loop(const box *b, int64_t loop) {
+    const spad_kernel_loop *l = &b->kernel->loops.items[loop];
+    if (loop == b->loop) return b->own;
+    if (l->statement < b->body || l->statement >= b->end) {
+        return (range){b->values[loop], b->values[loop]};
+    }
+    return (range){l->begin.value, spad__max(l->end.value - 1, l->begin.value)};
+}
+
+static range multiply(range a, range b) {
+    const int64_t p[4] = {a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high};
+    range r = {p[0], p[0]};
+    for (int i = 1; i < 4; i++) {
+        r.low = spad__min(r.low, p[i]);
+        r.high = spad__max(r.high, p[i]);
+    }
+    return r;
+}
+
+/* Bounds of an expression in the box. The builder has seen to it that nothing overflows on
+ * larger ranges than these. */
+static range range_of(const box *b, spad_expr expr) {
+    const spad_expr_info info = spad_kernel_expr(b->kernel, expr);
+    range stack[SPAD_EXPR_MAX];
+    size_t top = 0;
+    for (size_t i = 0; i < info.node_count; i++) {
+        const spad_expr_node *node = &info.nodes[i];
+        if (node->op == SPAD_EXPR_NUMBER) {
+            stack[top++] = (range){node->value, node->value};
+        } else if (node->op == SPAD_EXPR_PARAM) {
+            const int64_t value = b->kernel->params.items[node->value].value;
+            stack[top++] = (range){value, value};
+        } else if (node->op == SPAD_EXPR_VARIABLE) {
+            stack[top++] = range_of_loop(b, node->value);
+        } else if (node->op == SPAD_EXPR_NEGATE) {
+            stack[top - 1] = (range){-stack[top - 1].high, -stack[top - 1].low};
+        } else {
+            const range right = stack[--top];
+            range *left = &stack[top - 1];
+            switch (node->op) {
+            case SPAD_EXPR_ADD:
+                *left = (range){left->low + right.low, left->high + right.high};
+                break;
+            case SPAD_EXPR_SUB:
+                *left = (range){left->low - right.high, left->high - right.low};
+                break;
+            case SPAD_EXPR_MUL: *left = multiply(*left, right); break;
+            case SPAD_EXPR_DIV:
+                *left = (range){spad__floor_div(left->low, right.low),
+                                spad__floor_div(left->high, right.low)};
+                break;
+            default: {
+                const int64_t low = spad__floor_div(left->low, right.low);
+                const bool one = low == spad__floor_div(left->high, right.low);
+                *left = one ? (range){left->low - low * right.low, left->high - low * right.low}
+                            : (range){0, right.low - 1};
+                break;
+            }
+            }
+        }
+    }
+    return stack[0];
+}
+
+/* Does a comparison have the same answer everywhere in the box? */
+static bool is_decided(const box *b, const spad_comparison *c) {
+    const range l = range_of(b, c->left);
+    const range r = range_of(b, c->right);
+    switch (c->relation) {
+    case SPAD_EQUAL:
+    case SPAD_NOT_EQUAL:
+        return l.high < r.low || r.high < l.low ||
+               (l.low == l.high && r.low == r.high && l.low == r.low);
+    case SPAD_LESS:
+    case SPAD_GREATER_EQUAL: return l.high < r.low || l.low >= r.high;
+    default: return l.high <= r.low || l.low > r.high;
+    }
+}
+
+/* Comparisons whose two sides move alike need not be decided: they repeat. */
+static bool repeats(const box *b, const spad_comparison *c) {
+    motion left;
+    motion right;
+    return find_motion(b->kernel, c->left, b->loop, &left) &&
+           find_motion(b->kernel, c->right, b->loop, &right) && join(&left, &right, -1) &&
+           left.step == 0;
+}
+
+static bool all_decided(const box *b) {
+    for (size_t i = b->body; i < b->end; i++) {
+        const spad_statement *st = &b->kernel->statements.items[i];
+        for (size_t k = 0; k < st->comparison_count; k++) {
+            if (!repeats(b, &st->comparisons[k]) && !is_decided(b, &st->comparisons[k])) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+int64_t spad__period_reach(const spad__period *period, const spad_kernel *kernel, int64_t loop,
+                           const int64_t *values, int64_t from, int64_t to) {
+    const size_t statement = kernel->loops.items[loop].statement;
+    box b = {.kernel = kernel,
+             .values = values,
+             .loop = loop,
+             .own = {from, 0},
+             .body = statement + 1,
+             .end = kernel->statements.items[statement].end};
+    /* The last value must still come, for the walk to go on from there. */
+    int64_t high = (kernel->loops.items[loop].end.value - 1 - to) / period->period;
+    int64_t low = 0;
+    while (low < high) {
+        const int64_t middle = low + (high - low + 1) / 2;
+        b.own.high = to + middle * period->period - 1;
+        if (all_decided(&b)) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    return low;
+}

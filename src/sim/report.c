@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A simulation as text and as JSON.
+ */
+#include "sim/report.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "sim/sim.h"
+
+enum {
+    COLUMNS = 62,       /* of the timeline */
+    TIMELINE_ROWS = 32, /* operations that it shows */
+    WAITS_MAX = 10,
+    PATH_MAX = 10,
+    REPEATS_MAX = 4
+};
+
+/* ---- numbers ---------------------------------------------------------------------- */
+
+const char *spad__time_text(int64_t time, char field[SPAD__TIME_TEXT]) {
+    static const char *const units[] = {"ps", "ns", "us", "ms", "s"};
+    int unit = 0;
+    int64_t scale = 1;
+    while (unit < 4 && time / scale >= 1000) {
+        scale *= 1000;
+        unit++;
+    }
+    if (unit == 0) {
+        snprintf(field, SPAD__TIME_TEXT, "%lld ps", (long long)time);
+    } else {
+        snprintf(field, SPAD__TIME_TEXT, "%lld.%03lld %s", (long long)(time / scale),
+                 (long long)(time % scale / (scale / 1000)), units[unit]);
+    }
+    return field;
+}
+
+const char *spad__share_text(int64_t part, int64_t whole, char field[SPAD__TIME_TEXT]) {
+    int64_t mille = 0;
+    if (whole > 0) {
+        mille = part <= INT64_MAX / 1000 ? part * 1000 / whole
+                                         : part / (whole / 1000 > 0 ? whole / 1000 : 1);
+    }
+    snprintf(field, SPAD__TIME_TEXT, "%lld.%lld %%", (long long)(mille / 10),
+             (long long)(mille % 10));
+    return field;
+}
+
+static const char *statement_name(const spad_sim *sim, int64_t statement) {
+    return statement >= 0 ? spad_kernel_get_statement(sim->kernel, (size_t)statement)->name : "?";
+}
+
+/* ---- parts of the text ------------------------------------------------------------ */
+
+static void write_head(spad__out *out, const spad_sim *sim) {
+    char a[SPAD__TIME_TEXT];
+    spad__out_string(out, "kernel ");
+    spad__out_string(out, spad_kernel_name(sim->kernel));
+    spad__out_format(out, " on %s\n", sim->target->name);
+    spad__out_format(out, "makespan   %s, %lld operations\n",
+                     spad__time_text(sim->totals.makespan, a), (long long)sim->totals.operations);
+    spad__out_format(out, "bound      %s: the busiest engine without a wait\n",
+                     spad__time_text(sim->totals.bound, a));
+    for (size_t i = 0; i < sim->repeats.count && i < REPEATS_MAX; i++) {
+        const spad_sim_repeat *r = &sim->repeats.items[i];
+        spad__out_string(out, "repeats    loop ");
+        spad__out_string(out, spad_kernel_get_loop(sim->kernel, (size_t)r->loop)->name);
+        spad__out_format(out, " from %lld on: %lld %s in %s, %lld times more\n",
+                         (long long)r->value, (long long)r->period,
+                         r->period == 1 ? "iteration" : "iterations", spad__time_text(r->time, a),
+                         (long long)r->times);
+    }
+    if (sim->repeats.count > REPEATS_MAX) {
+        spad__out_format(out, "           and %zu more\n", sim->repeats.count - REPEATS_MAX);
+    }
+    if (sim->totals.unknown > 0) {
+        spad__out_format(out,
+                         "unknown    %lld operations have no duration on this target: each counts "
+                         "as\n           %s; say `cost N cycles` or `cost N ns`\n",
+                         (long long)sim->totals.unknown, spad__time_text(SPAD_SIM_UNKNOWN, a));
+    }
+    if (sim->is_stuck) {
+        spad__out_string(out, sim->stuck);
+        spad__out_string(out, "\n");
+    }
+}
+
+static void write_engines(spad__out *out, const spad_sim *sim) {
+    char a[SPAD__TIME_TEXT];
+    char b[SPAD__TIME_TEXT];
+    char c[SPAD__TIME_TEXT];
+    spad__out_format(out, "\n%-10s %14s %9s %14s %14s\n", "engine", "busy", "", "idle",
+                     "operations");
+    for (size_t i = 0; i < sim->target->engine_count; i++) {
+        const spad_sim_engine *e = &sim->engines[i];
+        if (e->operations == 0) continue;
+        spad__out_format(out, "%-10.40s %14s %9s %14s %14lld\n", sim->target->engines[i].name,
+                         spad__time_text(e->busy, a),
+                         spad__share_text(e->busy, sim->totals.makespan, b),
+                         spad__time_text(e->idle, c), (long long)e->operations);
+    }
+}
+
+/* ---- the timeline ----------------------------------------------------------------- */
+
+static bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* The first letter of the operation, small and large by turns of its engine. */
+static char mark_of(const spad_sim *sim, const spad_sim_row *row, bool large) {
+    const char first = statement_name(sim, row->statement)[0];
+    const char small = is_letter(first) ? spad__lower(first) : 'x';
+    return large ? (char)(small - 'a' + 'A') : small;
+}
+
+static void draw_row(const spad_sim *sim, const spad_sim_row *row, int64_t column, bool large,
+                     char *line) {
+    int64_t from = row->start / column;
+    int64_t to = (row->end - 1) / column;
+    if (row->end <= row->start) return;
+    for (; from <= to && from < COLUMNS; from++) line[from] = mark_of(sim, row, large);
+}
+
+/* One line per engine; each operation from the column it starts in to the one it ends in. */
+static void write_timeline(spad__out *out, const spad_sim *sim) {
+    char a[SPAD__TIME_TEXT];
+    size_t rows = sim->rows.count < TIMELINE_ROWS ? sim->rows.count : TIMELINE_ROWS;
+    int64_t end = 0;
+    if (sim->repeats.count > 0 && sim->repeats.items[0].row < rows)
+        rows = sim->repeats.items[0].row;
+    for (size_t i = 0; i < rows; i++) end = spad__max(end, sim->rows.items[i].end);
+    if (end <= 0) return;
+    const int64_t column = (end + COLUMNS - 1) / COLUMNS;
+    spad__out_format(out, "\nthe first %zu operations, %s a column\n", rows,
+                     spad__time_text(column, a));
+    for (size_t e = 0; e < sim->target->engine_count; e++) {
+        char line[COLUMNS + 1];
+        bool large = false;
+        bool any = false;
+        memset(line, '.', COLUMNS);
+        line[COLUMNS] = '\0';
+        for (size_t i = 0; i < rows; i++) {
+            const spad_sim_row *row = &sim->rows.items[i];
+            if (row->engine != (int64_t)e) continue;
+            draw_row(sim, row, column, large, line);
+            large = !large;
+            any = true;
+        }
+        if (any) spad__out_format(out, "%-10.40s %s\n", sim->target->engines[e].name, line);
+    }
+}
+
+/* ---- causes and path -------------------------------------------------------------- */
+
+static void write_cause(spad__out *out, const spad_sim *sim, const spad_sim_wait *w) {
+    const char *other = statement_name(sim, w->other);
+    const char *tensor =
+        w->tensor >= 0 ? spad_kernel_get_tensor(sim->kernel, (size_t)w->tensor)->name : "?";
+    switch (w->kind) {
+    case SPAD_WAIT_DATA:
+        spad__out_format(out, "until %.63s has written %.63s", other, tensor);
+        break;
+    case SPAD_WAIT_READER:
+        spad__out_format(out, "until %.63s has read %.63s", other, tensor);
+        break;
+    case SPAD_WAIT_WRITER:
+        spad__out_format(out, "until %.63s has written %.63s before", other, tensor);
+        break;
+    case SPAD_WAIT_ENGINE: spad__out_format(out, "behind %.63s", other); break;
+    case SPAD_WAIT_PORT: spad__out_format(out, "for the port that %.63s uses", other); break;
+    case SPAD_WAIT_STARTUP: spad__out_string(out, "for its start-up"); break;
+    case SPAD_WAIT_WINDOW: spad__out_format(out, "until %.63s has started", other); break;
+    case SPAD_WAIT_SYNC:
+        spad__out_format(out, "at %.63s",
+                         w->object >= 0 ? spad_kernel_get_sync(sim->kernel, (size_t)w->object)->name
+                                        : "a drain");
+        if (w->other >= 0) spad__out_format(out, ", released by %.63s", other);
+        break;
+    default: spad__out_format(out, "until its agent has done %.63s", other); break;
+    }
+}
+
+static void write_waits(spad__out *out, const spad_sim *sim) {
+    char a[SPAD__TIME_TEXT];
+    if (sim->waits.count == 0) return;
+    spad__out_string(out, "\nwaiting\n");
+    for (size_t i = 0; i < sim->waits.count && i < WAITS_MAX; i++) {
+        const spad_sim_wait *w = &sim->waits.items[i];
+        spad__out_format(out, "%14s  %-12.63s ", spad__time_text(w->total, a),
+                         statement_name(sim, w->statement));
+        write_cause(out, sim, w);
+        spad__out_format(out, " (%lld times)\n", (long long)w->count);
+    }
+    if (sim->waits.count > WAITS_MAX) {
+        spad__out_format(out, "                and %zu more causes\n",
+                         sim->waits.count - WAITS_MAX);
+    }
+}
+
+/* Time on the critical path by statement, in the order of the text. */
+static void write_path(spad__out *out, const spad_sim *sim) {
+    char a[SPAD__TIME_TEXT];
+    if (sim->path.count == 0) return;
+    spad__out_format(out, "\ncritical path: %zu operations%s\n", sim->path.count,
+                     sim->repeats.count > 0 ? " of those that were run" : "");
+    size_t shown = 0;
+    for (size_t s = 0; s < spad_kernel_statement_count(sim->kernel); s++) {
+        int64_t time = 0;
+        size_t count = 0;
+        for (size_t i = 0; i < sim->path.count; i++) {
+            const spad_sim_row *row = &sim->rows.items[sim->path.items[i]];
+            if (row->statement != (int64_t)s) continue;
+            time += row->end - row->start;
+            count++;
+        }
+        if (count == 0 || shown++ >= PATH_MAX) continue;
+        spad__out_format(out, "%14s  %.63s (%zu times)\n", spad__time_text(time, a),
+                         statement_name(sim, (int64_t)s), count);
+    }
+    if (shown > PATH_MAX) spad__out_format(out, "                and %zu more\n", shown - PATH_MAX);
+}
+
+spad_status spad_sim_write_text(const spad_sim *sim, const spad_sink *sink, spad_error *error) {
+    spad__out out;
+    spad__out_start(&out, sink);
+    write_head(&out, sim);
+    write_engines(&out, sim);
+    write_timeline(&out, sim);
+    write_waits(&out, sim);
+    write_path(&out, sim);
+    return spad__out_finish(&out, error);
+}
+
+/* ---- JSON ------------------------------------------------------------------------- */
+
+static void json_name(spad__json *json, const char *key, const char *name) {
+    spad__json_key_string(json, key, name);
+}
+
+static void json_statement(spad__json *json, const spad_sim *sim, const char *key,
+                           int64_t statement) {
+    json_name(json, key, statement >= 0 ? statement_name(sim, statement) : NULL);
+}
+
+static void json_engines(spad__json *json, const spad_sim *sim) {
+    spad__json_key(json, "engines");
+    spad__json_open(json, '[');
+    for (size_t i = 0; i < sim->target->engine_count; i++) {
+        if (sim->engines[i].operations == 0) continue;
+        spad__json_open(json, '{');
+        json_name(json, "engine", sim->target->engines[i].name);
+        spad__json_key_int(json, "busy_ps", sim->engines[i].busy);
+        spad__json_key_int(json, "idle_ps", sim->engines[i].idle);
+        spad__json_key_int(json, "operations", sim->engines[i].operations);
+        spad__json_close(json, '}');
+    }
+    spad__json_close(json, ']');
+}
+
+static void json_about(spad__json *json, const spad_sim *sim, spad_wait_kind kind, int64_t tensor,
+                       int64_t object) {
+    json_name(json, "wait", spad_wait_name(kind));
+    json_name(json, "tensor",
+              tensor >= 0 ? spad_kernel_get_tensor(sim->kernel, (size_t)tensor)->name : NULL);
+    json_name(json, "object",
+              object >= 0 ? spad_kernel_get_sync(sim->kernel, (size_t)object)->name : NULL);
+}
+
+static void json_waits(spad__json *json, const spad_sim *sim) {
+    spad__json_key(json, "waits");
+    spad__json_open(json, '[');
+    for (size_t i = 0; i < sim->waits.count; i++) {
+        const spad_sim_wait *w = &sim->waits.items[i];
+        spad__json_open(json, '{');
+        json_statement(json, sim, "operation", w->statement);
+        json_about(json, sim, w->kind, w->tensor, w->object);
+        json_statement(json, sim, "other", w->other);
+        spad__json_key_int(json, "count", w->count);
+        spad__json_key_int(json, "total_ps", w->total);
+        spad__json_close(json, '}');
+    }
+    spad__json_close(json, ']');
+}
+
+static void json_repeats(spad__json *json, const spad_sim *sim) {
+    spad__json_key(json, "repeats");
+    spad__json_open(json, '[');
+    for (size_t i = 0; i < sim->repeats.count; i++) {
+        const spad_sim_repeat *r = &sim->repeats.items[i];
+        spad__json_open(json, '{');
+        json_name(json, "loop", spad_kernel_get_loop(sim->kernel, (size_t)r->loop)->name);
+        spad__json_key_int(json, "value", r->value);
+        spad__json_key_int(json, "period", r->period);
+        spad__json_key_int(json, "times", r->times);
+        spad__json_key_int(json, "time_ps", r->time);
+        spad__json_key_int(json, "row", (int64_t)r->row);
+        spad__json_close(json, '}');
+    }
+    spad__json_close(json, ']');
+}
+
+static void json_row(spad__json *json, const spad_sim *sim, size_t number) {
+    const spad_sim_row row = spad_sim_get_row(sim, number);
+    const spad_statement *s = spad_kernel_get_statement(sim->kernel, (size_t)row.statement);
+    spad__json_open(json, '{');
+    json_name(json, "operation", s->name);
+    json_name(json, "engine", sim->target->engines[row.engine].name);
+    json_name(json, "agent", spad_kernel_get_agent(sim->kernel, (size_t)row.agent)->name);
+    spad__json_key_int(json, "line", s->place.line);
+    spad__json_key(json, "iteration");
+    spad__json_open(json, '[');
+    for (size_t i = 0; i < row.value_count; i++) spad__json_int(json, row.values[i]);
+    spad__json_close(json, ']');
+    spad__json_key_int(json, "start_ps", row.start);
+    spad__json_key_int(json, "end_ps", row.end);
+    spad__json_key_int(json, "wait_ps", row.wait);
+    json_about(json, sim, row.kind, row.tensor, row.object);
+    spad__json_key_int(json, "cause", row.cause);
+    spad__json_key_int(json, "queued_ps", row.queued);
+    spad__json_key_int(json, "slot", row.slot);
+    spad__json_key_int(json, "element", row.element);
+    spad__json_key_int(json, "blocker", row.blocker);
+    spad__json_close(json, '}');
+}
+
+spad_status spad_sim_write_json(const spad_sim *sim, const spad_sink *sink, spad_error *error) {
+    spad__out out;
+    spad__json json;
+    spad__out_start(&out, sink);
+    spad__json_start(&json, &out);
+    spad__json_open(&json, '{');
+    json_name(&json, "kernel", spad_kernel_name(sim->kernel));
+    json_name(&json, "target", sim->target->name);
+    spad__json_key_int(&json, "makespan_ps", sim->totals.makespan);
+    spad__json_key_int(&json, "bound_ps", sim->totals.bound);
+    spad__json_key_int(&json, "operations", sim->totals.operations);
+    spad__json_key_int(&json, "unknown", sim->totals.unknown);
+    json_name(&json, "stuck", spad_sim_stuck(sim));
+    json_engines(&json, sim);
+    json_waits(&json, sim);
+    json_repeats(&json, sim);
+    spad__json_key(&json, "path");
+    spad__json_open(&json, '[');
+    for (size_t i = 0; i < sim->path.count; i++) spad__json_int(&json, (int64_t)sim->path.items[i]);
+    spad__json_close(&json, ']');
+    spad__json_key_int(&json, "row_count", (int64_t)sim->rows.count);
+    spad__json_key(&json, "rows");
+    spad__json_open(&json, '[');
+    for (size_t i = 0; i < sim->rows.count && i < SPAD_SIM_JSON_ROWS; i++) {
+        json_row(&json, sim, i);
+    }
+    spad__json_close(&json, ']');
+    spad__json_close(&json, '}');
+    spad__json_end(&json);
+    return spad__out_finish(&out, error);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The simulator from the inside. sim.c keeps what comes out; flow.c runs kernels without
+ * synchronisation, agents.c those with it; places.c knows who touches which bytes until
+ * when; repeat.c knows when a loop does the same again; cost.c has the durations.
+ */
+#ifndef SPAD_SIM_SIM_H
+#define SPAD_SIM_SIM_H
+
+#include "base/memory.h"
+#include "spad/sim.h"
+#include "spad/walk.h"
+
+typedef SPAD_ARRAY(int64_t) spad__numbers;
+
+struct spad_sim {
+    spad_host host;
+    const spad_kernel *kernel;
+    const spad_target *target;
+    spad_sim_options options; /* limits are filled in */
+    SPAD_ARRAY(spad_sim_row) rows;
+    SPAD_ARRAY(size_t) first_values; /* per row, into `values` */
+    spad__numbers values;
+    SPAD_ARRAY(spad_sim_wait) waits;
+    SPAD_ARRAY(spad_sim_repeat) repeats;
+    SPAD_ARRAY(size_t) path;
+    spad_sim_engine *engines; /* per engine of the target */
+    spad_sim_totals totals;
+    bool is_stuck;
+    char stuck[SPAD_MESSAGE_MAX];
+};
+
+/* ---- what comes out (sim.c) ------------------------------------------------------- */
+
+/* The values of the loops around a statement, the outermost first, in a list of
+ * SPAD__LOOPS_DEEP; returns how many. */
+size_t spad__sim_values(const spad_kernel *kernel, int64_t statement, const int64_t *of_loops,
+                        int64_t *list);
+
+/* Adds an operation with its list of values, and counts it: its engine, its waiting, the
+ * makespan. SPAD_ERR_ARGUMENT: beyond the limit. */
+spad_status spad__sim_add(spad_sim *sim, const spad_sim_row *row, bool known, spad_error *error);
+
+/* All counts in a fixed order, for repetition: a copy, and adding `times` what came since. */
+bool spad__sim_copy_counts(spad_sim *sim, spad__numbers *counts);
+bool spad__sim_repeat_counts(spad_sim *sim, const spad__numbers *since, int64_t times);
+
+spad_status spad__sim_fail_long(const spad_sim *sim, int64_t statement, spad_error *error);
+
+/* The two ways to run a kernel. */
+spad_status spad__sim_implicit(spad_sim *sim, spad_error *error);
+spad_status spad__sim_explicit(spad_sim *sim, spad_error *error);
+
+/* ---- durations (cost.c) ------------------------------------------------------------ */
+
+typedef struct spad__cost {
+    int64_t startup;   /* before the engine is taken */
+    int64_t busy;      /* of the engine */
+    int64_t dependent; /* more if it reads what the one before it on the engine wrote */
+    bool known;
+} spad__cost;
+
+/* SPAD_ERR_OVERFLOW. */
+spad_status spad__sim_cost(spad__cost *out, const spad_kernel *kernel, const spad_walk_event *event,
+                           spad_error *error);
+
+/* Does the engine move data at a rate? Then its operations need not run in order. */
+bool spad__is_copy_engine(const spad_engine *engine);
+
+/* ---- bytes (places.c) --------------------------------------------------------------- */
+
+/* Bytes of a place: rect is lanes x one run; as in spad_walk_access. */
+typedef struct spad__bytes {
+    spad_rect rect;
+    int64_t runs;
+    int64_t stride;
+} spad__bytes;
+
+bool spad__bytes_overlap(const spad__bytes *a, const spad__bytes *b);
+
+/* Somebody touches bytes until `end`. */
+typedef struct spad__touch {
+    spad__bytes bytes;
+    bool writes;
+    int64_t end;
+    int64_t row; /* the operation */
+} spad__touch;
+
+/* What has bytes of its own: a slot of a tensor that is not placed, or a rectangle of a space. */
+typedef struct spad__place {
+    bool placed;
+    int64_t home;   /* placed: the space */
+    int64_t slot;   /* placed: 0 */
+    spad_rect rect; /* placed */
+    size_t next;    /* in its chain: index + 1 */
+    SPAD_ARRAY(spad__touch) touches;
+    SPAD_ARRAY(size_t) neighbours; /* places that share bytes with it */
+} spad__place;
+
+typedef struct spad__places {
+    const spad_host *host;
+    SPAD_ARRAY(spad__place) places;
+    size_t *buckets; /* index + 1 */
+    size_t bucket_count;
+} spad__places;
+
+void spad__places_free(spad__places *places);
+
+/* The place of an access; `slot` as the caller counts slots. SIZE_MAX: no memory. */
+size_t spad__places_find(spad__places *places, const spad_kernel *kernel,
+                         const spad_walk_access *access, int64_t slot);
+
+/* Calls for every touch that an access must wait for. */
+typedef void (*spad__touch_visit)(void *ctx, const spad__touch *touch);
+void spad__places_visit(const spad__places *places, size_t place, const spad__bytes *bytes,
+                        bool writes, spad__touch_visit visit, void *ctx);
+
+/* Notes a touch, and forgets those that no one needs to wait for any more: ends at or before
+ * `floor`, and what a write covers, which has waited for it. */
+bool spad__places_touch(spad__places *places, size_t place, const spad__touch *touch,
+                        int64_t floor);
+
+/* Moves the slots of unplaced tensors on by shifts[home] x times. False: they do not fit. */
+bool spad__places_shift(spad__places *places, const int64_t *shifts, int64_t times);
+
+/* ---- repetition (repeat.c) ----------------------------------------------------------- */
+
+/* A loop whose iterations do the same every `period` ones, apart from conditions that
+ * change for good. */
+typedef struct spad__period {
+    bool repeats;
+    int64_t period;
+    int64_t *shifts; /* per tensor: what its slots move by in a period */
+    bool *written;   /* per tensor: as a home, inside the loop */
+} spad__period;
+
+/* Looks at the text of a loop. False: no memory. */
+bool spad__period_of(spad__period *out, const spad_host *host, const spad_kernel *kernel,
+                     int64_t loop);
+void spad__period_free(spad__period *period, const spad_host *host, const spad_kernel *kernel);
+
+/* The number of periods from value `to` on in which all conditions hold as they do in
+ * [from, to), with the loops around at `values`. */
+int64_t spad__period_reach(const spad__period *period, const spad_kernel *kernel, int64_t loop,
+                           const int64_t *values, int64_t from, int64_t to);
+
+#endif

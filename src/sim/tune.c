@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The search for depths.
+ *
+ * Where there are few combinations, all are simulated. Otherwise a descent: from all
+ * knobs at their largest, always one knob goes to its next smaller value, the one that
+ * costs the least time, and of equal ones the one that gives back the most bytes. So it
+ * gives up for nothing what gives nothing, and then buys bytes with time; its way is the
+ * frontier. With k knobs of v values that is O(v k^2) simulations instead of v^k. Where
+ * operations run in order, deeper rings are never slower, so its first makespan is a
+ * lower bound for all combinations.
+ *
+ * Then the planner: of what was looked at, the fastest that fits.
+ */
+#include "sim/tune.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "spad/layout.h"
+
+/* ---- one combination --------------------------------------------------------------- */
+
+/* Does it fit? The one place that asks the planner. *planned (optional): the makespan there. */
+static spad_status look_at_layout(const spad_tune *tune, const spad_kernel *kernel, bool *fits,
+                                  int64_t *planned, spad_error *error) {
+    const spad_layout_options options = {.host = &tune->host};
+    spad_layout *layout;
+    *fits = false;
+    spad_status status = spad_layout_create(&layout, kernel, &options, error);
+    if (status == SPAD_ERR_NO_FIT) return SPAD_OK;
+    if (status != SPAD_OK) return status;
+    *fits = spad_layout_fits(layout);
+    if (*fits && planned != NULL) {
+        const spad_sim_options with_places = {
+            .place = spad_layout_place, .ctx = layout, .host = &tune->host};
+        spad_sim *sim;
+        status = spad_sim_kernel(&sim, kernel, &with_places, error);
+        if (status == SPAD_OK) {
+            *planned = spad_sim_get_totals(sim).makespan;
+            spad_sim_destroy(sim);
+        }
+    }
+    spad_layout_destroy(layout);
+    return status;
+}
+
+static int64_t bytes_on_chip(const spad_kernel *kernel) {
+    const spad_target *target = spad_kernel_target(kernel);
+    int64_t total = 0;
+    for (size_t i = 0; i < spad_kernel_tensor_count(kernel); i++) {
+        const spad_kernel_tensor *t = spad_kernel_get_tensor(kernel, i);
+        int64_t bytes;
+        if (t->home != (int64_t)i || target->spaces[t->space].off_chip) continue;
+        if (!spad__mul(t->tile_bytes * t->tile_lanes, t->slots, &bytes) ||
+            !spad__add(total, bytes, &total)) {
+            return INT64_MAX;
+        }
+    }
+    return total;
+}
+
+/* Simulates; *makespan is SPAD_UNBOUNDED for a kernel that waits for ever. */
+static spad_status simulate(spad_tune *tune, const spad_kernel *kernel,
+                            const spad_sim_options *options, int64_t *makespan, spad_error *error) {
+    spad_sim_options filled = options != NULL ? *options : (spad_sim_options){0};
+    spad_sim *sim;
+    filled.host = &tune->host;
+    const spad_status status = spad_sim_kernel(&sim, kernel, &filled, error);
+    if (status != SPAD_OK) return status;
+    const spad_sim_totals totals = spad_sim_get_totals(sim);
+    *makespan = spad_sim_stuck(sim) == NULL ? totals.makespan : SPAD_UNBOUNDED;
+    if (tune->totals.simulations++ == 0) tune->totals.bound = totals.bound;
+    spad_sim_destroy(sim);
+    return SPAD_OK;
+}
+
+static spad_status look_at(spad_tune *tune, const int64_t *values, spad_tune_point *out,
+                           spad_error *error) {
+    spad_kernel *kernel;
+    spad_status status = spad__tune_shape(&kernel, tune, values, error);
+    if (status != SPAD_OK) return status;
+    *out = (spad_tune_point){.values = values, .bytes = bytes_on_chip(kernel)};
+    status = simulate(tune, kernel, NULL, &out->makespan, error);
+    spad_kernel_destroy(kernel);
+    return status;
+}
+
+/* Keeps a point, with its own copy of the values. */
+static bool keep(spad_tune *tune, const spad_tune_point *point) {
+    const size_t size = tune->knobs.count * sizeof *point->values;
+    int64_t *values = spad__arena_new(&tune->arena, size + 1);
+    if (values == NULL || !spad__array_reserve(&tune->host, &tune->looked, 1)) return false;
+    memcpy(values, point->values, size);
+    tune->looked.items[tune->looked.count] = *point;
+    tune->looked.items[tune->looked.count++].values = values;
+    return true;
+}
+
+/* ---- all combinations -------------------------------------------------------------- */
+
+/* Counts on: the next combination, false behind the last. */
+static bool next_combination(const spad_tune *tune, size_t *at) {
+    for (size_t i = tune->knobs.count; i-- > 0;) {
+        if (++at[i] < tune->knobs.items[i].value_count) return true;
+        at[i] = 0;
+    }
+    return false;
+}
+
+static void read_values(const spad_tune *tune, const size_t *at, int64_t *values) {
+    for (size_t i = 0; i < tune->knobs.count; i++) values[i] = tune->knobs.items[i].values[at[i]];
+}
+
+static spad_status look_at_all(spad_tune *tune, size_t *at, int64_t *values, spad_error *error) {
+    do {
+        spad_tune_point point;
+        read_values(tune, at, values);
+        const spad_status status = look_at(tune, values, &point, error);
+        if (status != SPAD_OK) return status;
+        if (!keep(tune, &point)) return spad__fail_host_memory(error);
+    } while (next_combination(tune, at));
+    return SPAD_OK;
+}
+
+/* ---- descent ----------------------------------------------------------------------- */
+
+static bool is_better_step(const spad_tune_point *a, const spad_tune_point *b) {
+    if (a->makespan != b->makespan) return a->makespan < b->makespan;
+    return a->bytes < b->bytes;
+}
+
+static spad_status descend(spad_tune *tune, size_t *at, int64_t *values, spad_error *error) {
+    for (size_t i = 0; i < tune->knobs.count; i++) at[i] = tune->knobs.items[i].value_count - 1;
+    for (;;) {
+        spad_tune_point point;
+        read_values(tune, at, values);
+        spad_status status = look_at(tune, values, &point, error);
+        if (status != SPAD_OK) return status;
+        if (!keep(tune, &point)) return spad__fail_host_memory(error);
+
+        size_t best = SIZE_MAX;
+        spad_tune_point best_point = {0};
+        for (size_t i = 0; i < tune->knobs.count; i++) {
+            if (at[i] == 0) continue;
+            values[i] = tune->knobs.items[i].values[at[i] - 1];
+            status = look_at(tune, values, &point, error);
+            if (status != SPAD_OK) return status;
+            values[i] = tune->knobs.items[i].values[at[i]];
+            if (best == SIZE_MAX || is_better_step(&point, &best_point)) {
+                best = i;
+                best_point = point;
+            }
+        }
+        if (best == SIZE_MAX) return SPAD_OK;
+        at[best]--;
+    }
+}
+
+/* ---- the choice -------------------------------------------------------------------- */
+
+static int compare_numbers(int64_t a, int64_t b) {
+    return (a > b) - (a < b);
+}
+
+/* Time, then bytes, then the order in which they were looked at. */
+typedef struct ranked {
+    int64_t makespan;
+    int64_t bytes;
+    size_t number;
+} ranked;
+
+static int compare_ranked(const void *left, const void *right) {
+    const ranked *a = left;
+    const ranked *b = right;
+    int order = compare_numbers(a->makespan, b->makespan);
+    if (order == 0) order = compare_numbers(a->bytes, b->bytes);
+    if (order == 0) order = compare_numbers((int64_t)a->number, (int64_t)b->number);
+    return order;
+}
+
+/* Takes the fastest point that fits; those in front of it do not. */
+static spad_status choose(spad_tune *tune, const ranked *order, spad_error *error) {
+    for (size_t i = 0; i < tune->looked.count; i++) {
+        spad_tune_point *point = &tune->looked.items[order[i].number];
+        if (point->makespan == SPAD_UNBOUNDED) break;
+        spad_kernel *kernel;
+        spad_status status = spad__tune_shape(&kernel, tune, point->values, error);
+        if (status != SPAD_OK) return status;
+        status = look_at_layout(tune, kernel, &point->fits, &tune->totals.planned, error);
+        if (status != SPAD_OK || !point->fits) {
+            spad_kernel_destroy(kernel);
+            if (status != SPAD_OK) return status;
+            continue;
+        }
+        tune->chosen = kernel;
+        tune->totals.makespan = point->makespan;
+        tune->totals.bytes = point->bytes;
+        for (size_t k = 0; k < tune->knobs.count; k++) {
+            tune->knobs.items[k].chosen = point->values[k];
+        }
+        return SPAD_OK;
+    }
+    return SPAD_OK;
+}
+
+static spad_status look_again(spad_tune *tune, spad_tune_point *point, spad_error *error) {
+    spad_kernel *kernel;
+    spad_status status = spad__tune_shape(&kernel, tune, point->values, error);
+    if (status != SPAD_OK) return status;
+    status = look_at_layout(tune, kernel, &point->fits, NULL, error);
+    spad_kernel_destroy(kernel);
+    return status;
+}
+
+/* Keeps the points that nothing with as few bytes beats, fewest bytes first. */
+static spad_status keep_frontier(spad_tune *tune, const ranked *order, spad_error *error) {
+    int64_t least = INT64_MAX;
+    for (size_t i = 0; i < tune->looked.count; i++) { /* the fastest first: bytes must go down */
+        spad_tune_point *point = &tune->looked.items[order[i].number];
+        if (point->makespan == SPAD_UNBOUNDED || point->bytes >= least) continue;
+        least = point->bytes;
+        const spad_status status = point->fits ? SPAD_OK : look_again(tune, point, error);
+        if (status != SPAD_OK) return status;
+        if (!spad__array_reserve(&tune->host, &tune->points, 1)) {
+            return spad__fail_host_memory(error);
+        }
+        tune->points.items[tune->points.count++] = *point;
+    }
+    for (size_t i = 0; i < tune->points.count / 2; i++) {
+        const size_t other = tune->points.count - 1 - i;
+        const spad_tune_point kept = tune->points.items[i];
+        tune->points.items[i] = tune->points.items[other];
+        tune->points.items[other] = kept;
+    }
+    return SPAD_OK;
+}
+
+static spad_status rank_and_choose(spad_tune *tune, spad_error *error) {
+    const size_t count = tune->looked.count;
+    ranked *order = spad__new(&tune->host, (count + 1) * sizeof *order);
+    if (order == NULL) return spad__fail_host_memory(error);
+    for (size_t i = 0; i < count; i++) {
+        order[i] = (ranked){tune->looked.items[i].makespan, tune->looked.items[i].bytes, i};
+    }
+    qsort(order, count, sizeof *order, compare_ranked);
+    spad_status status = choose(tune, order, error);
+    if (status == SPAD_OK) status = keep_frontier(tune, order, error);
+    spad__free(&tune->host, order, (count + 1) * sizeof *order);
+    return status;
+}
+
+/* ---- hoisting ---------------------------------------------------------------------- */
+
+static bool can_be_hoisted(const spad_tune *tune, size_t number) {
+    const spad_kernel_tensor *t = spad_kernel_get_tensor(tune->kernel, number);
+    const spad_statement *s = spad_kernel_get_statement(tune->kernel, t->statement);
+    const spad_space *space = &spad_kernel_target(tune->kernel)->spaces[t->space];
+    return s->loop >= 0 && t->home == (int64_t)number && !space->off_chip &&
+           t->mode != SPAD_MODE_STACK && t->mode != SPAD_MODE_HEAP;
+}
+
+/* The fewest tiles, up to the deepest ring, that give the best makespan. */
+static spad_status try_hoist(spad_tune *tune, size_t number, spad_error *error) {
+    const spad_kernel *kernel = tune->chosen != NULL ? tune->chosen : tune->kernel;
+    const spad_kernel_tensor *t = spad_kernel_get_tensor(kernel, number);
+    spad_tune_hoist best = {.tensor = (int64_t)number, .tiles = 1, .makespan = SPAD_UNBOUNDED};
+    int64_t before = 0;
+    for (int64_t tiles = 1; tiles <= tune->options.depth_most; tiles++) {
+        const spad_define hoist = {t->name, tiles};
+        const spad_sim_options options = {.hoists = &hoist, .hoist_count = 1};
+        int64_t makespan;
+        const spad_status status = simulate(tune, kernel, &options, &makespan, error);
+        if (status != SPAD_OK) return status;
+        if (tiles == 1) before = makespan;
+        if (makespan < best.makespan) {
+            best.makespan = makespan;
+            best.tiles = tiles;
+        }
+    }
+    best.bytes = t->tile_bytes * t->tile_lanes * t->slots * (best.tiles - 1);
+    if (best.makespan >= before) return SPAD_OK;
+    if (!spad__array_reserve(&tune->host, &tune->hoists, 1)) return spad__fail_host_memory(error);
+    tune->hoists.items[tune->hoists.count++] = best;
+    return SPAD_OK;
+}
+
+static spad_status find_hoists(spad_tune *tune, spad_error *error) {
+    if (!spad_kernel_is_implicit(tune->kernel)) return SPAD_OK;
+    for (size_t i = 0; i < spad_kernel_tensor_count(tune->kernel); i++) {
+        if (!can_be_hoisted(tune, i)) continue;
+        const spad_status status = try_hoist(tune, i, error);
+        if (status != SPAD_OK) return status;
+    }
+    return SPAD_OK;
+}
+
+/* ---- the whole -------------------------------------------------------------------- */
+
+static int64_t count_combinations(const spad_tune *tune) {
+    int64_t product = 1;
+    for (size_t i = 0; i < tune->knobs.count; i++) {
+        if (!spad__mul(product, (int64_t)tune->knobs.items[i].value_count, &product)) {
+            return INT64_MAX;
+        }
+    }
+    return product;
+}
+
+static spad_status search(spad_tune *tune, spad_error *error) {
+    const size_t count = tune->knobs.count + 1;
+    size_t *at = spad__new(&tune->host, count * sizeof *at);
+    int64_t *values = spad__new(&tune->host, count * sizeof *values);
+    spad_status status = SPAD_OK;
+    spad_tune_point deepest = {0};
+    if (at == NULL || values == NULL) status = spad__fail_host_memory(error);
+    if (status == SPAD_OK) {
+        tune->totals.combinations = count_combinations(tune);
+        tune->totals.exhaustive = tune->totals.combinations <= tune->options.exhaustive_most;
+        for (size_t i = 0; i + 1 < count; i++) {
+            values[i] = tune->knobs.items[i].values[tune->knobs.items[i].value_count - 1];
+        }
+        status = look_at(tune, values, &deepest, error);
+        tune->totals.deepest = deepest.makespan;
+    }
+    if (status == SPAD_OK) {
+        status = tune->totals.exhaustive ? look_at_all(tune, at, values, error)
+                                         : descend(tune, at, values, error);
+    }
+    spad__free(&tune->host, at, count * sizeof *at);
+    spad__free(&tune->host, values, count * sizeof *values);
+    return status;
+}
+
+static spad_status look_at_written(spad_tune *tune, spad_error *error) {
+    spad_tune_totals *t = &tune->totals;
+    t->makespan = t->planned = SPAD_UNBOUNDED;
+    t->written_bytes = bytes_on_chip(tune->kernel);
+    const spad_status status = simulate(tune, tune->kernel, NULL, &t->written, error);
+    if (status != SPAD_OK) return status;
+    if (t->written == SPAD_UNBOUNDED) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "kernel '%s' waits for ever; `spad sim` says for what",
+                          spad_kernel_name(tune->kernel));
+    }
+    return look_at_layout(tune, tune->kernel, &t->written_fits, NULL, error);
+}
+
+static spad_status fill_options(spad_tune_options *options, spad_error *error) {
+    if (options->depth_most < 0 || options->exhaustive_most < -1) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "a limit of %lld is negative",
+                          (long long)spad__min(options->depth_most, options->exhaustive_most));
+    }
+    if (options->depth_most == 0) options->depth_most = SPAD_TUNE_DEPTH;
+    if (options->exhaustive_most == 0) options->exhaustive_most = SPAD_TUNE_EXHAUSTIVE;
+    return SPAD_OK;
+}
+
+spad_status spad_tune_kernel(spad_tune **out, const spad_kernel *kernel,
+                             const spad_tune_options *options, spad_error *error) {
+    *out = NULL;
+    spad_tune_options filled = options != NULL ? *options : (spad_tune_options){0};
+    spad_status status = fill_options(&filled, error);
+    if (status != SPAD_OK) return status;
+    const spad_host host = spad__host_or_default(filled.host);
+    spad_tune *tune = spad__new(&host, sizeof *tune);
+    if (tune == NULL) return spad__fail_host_memory(error);
+    tune->host = host;
+    tune->arena.host = host;
+    tune->kernel = kernel;
+    tune->options = filled;
+    status = look_at_written(tune, error);
+    if (status == SPAD_OK) status = spad__tune_find_knobs(tune, error);
+    if (status == SPAD_OK) status = search(tune, error);
+    if (status == SPAD_OK) status = rank_and_choose(tune, error);
+    if (status == SPAD_OK) status = find_hoists(tune, error);
+    if (status != SPAD_OK) {
+        spad_tune_destroy(tune);
+        return status;
+    }
+    *out = tune;
+    return SPAD_OK;
+}
+
+void spad_tune_destroy(spad_tune *tune) {
+    if (tune == NULL) return;
+    const spad_host host = tune->host;
+    spad_kernel_destroy(tune->chosen);
+    spad__array_free(&host, &tune->knobs);
+    spad__array_free(&host, &tune->looked);
+    spad__array_free(&host, &tune->points);
+    spad__array_free(&host, &tune->hoists);
+    spad__arena_free(&tune->arena);
+    spad__free(&host, tune, sizeof *tune);
+}
+
+/* ---- questions -------------------------------------------------------------------- */
+
+spad_tune_totals spad_tune_get_totals(const spad_tune *tune) {
+    return tune->totals;
+}
+
+const spad_kernel *spad_tune_chosen(const spad_tune *tune) {
+    return tune->chosen;
+}
+
+size_t spad_tune_knob_count(const spad_tune *tune) {
+    return tune->knobs.count;
+}
+
+const spad_tune_knob *spad_tune_get_knob(const spad_tune *tune, size_t number) {
+    return number < tune->knobs.count ? &tune->knobs.items[number] : NULL;
+}
+
+size_t spad_tune_point_count(const spad_tune *tune) {
+    return tune->points.count;
+}
+
+const spad_tune_point *spad_tune_get_point(const spad_tune *tune, size_t number) {
+    return number < tune->points.count ? &tune->points.items[number] : NULL;
+}
+
+size_t spad_tune_hoist_count(const spad_tune *tune) {
+    return tune->hoists.count;
+}
+
+const spad_tune_hoist *spad_tune_get_hoist(const spad_tune *tune, size_t number) {
+    return number < tune->hoists.count ? &tune->hoists.items[number] : NULL;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The tuner from the inside. tune.c searches; knobs.c finds what can be chosen;
+ * tune_report.c shows it.
+ */
+#ifndef SPAD_SIM_TUNE_H
+#define SPAD_SIM_TUNE_H
+
+#include "base/memory.h"
+#include "sim/sim.h"
+#include "spad/tune.h"
+
+struct spad_tune {
+    spad_host host;
+    const spad_kernel *kernel;
+    spad_tune_options options; /* limits are filled in */
+    SPAD_ARRAY(spad_tune_knob) knobs;
+    SPAD_ARRAY(spad_tune_point) looked; /* at, in that order */
+    SPAD_ARRAY(spad_tune_point) points; /* the frontier */
+    SPAD_ARRAY(spad_tune_hoist) hoists;
+    spad__arena arena; /* values of knobs and points */
+    spad_kernel *chosen;
+    spad_tune_totals totals;
+};
+
+/* Fills in the knobs with values that keep the kernel right. */
+spad_status spad__tune_find_knobs(spad_tune *tune, spad_error *error);
+
+/* The kernel with those values of the knobs. */
+spad_status spad__tune_shape(spad_kernel **out, const spad_tune *tune, const int64_t *values,
+                             spad_error *error);
+
+#endif

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the tuner found, as text and as JSON.
+ */
+#include "sim/report.h"
+#include "sim/tune.h"
+
+enum { POINTS_MAX = 16 };
+
+/* ---- text ------------------------------------------------------------------------- */
+
+static void write_time(spad__out *out, const char *what, int64_t time, const char *rest) {
+    char a[SPAD__TIME_TEXT];
+    spad__out_format(out, "%-10s %s%s\n", what,
+                     time == SPAD_UNBOUNDED ? "-" : spad__time_text(time, a), rest);
+}
+
+static void write_method(spad__out *out, const spad_tune *tune) {
+    const spad_tune_totals *t = &tune->totals;
+    if (tune->knobs.count == 0) {
+        spad__out_string(out, "method     nothing can be chosen: ");
+        spad__out_string(out, spad_kernel_is_implicit(tune->kernel)
+                                  ? "no auto tensor has several tiles\n"
+                                  : "no ring depends on a parameter\n");
+    } else if (t->exhaustive) {
+        spad__out_format(out, "method     exhaustive: all %lld combinations\n",
+                         (long long)t->combinations);
+    } else {
+        spad__out_format(out,
+                         "method     descent from the deepest rings: %lld simulations of %lld "
+                         "combinations\n",
+                         (long long)t->simulations, (long long)t->combinations);
+    }
+}
+
+static void write_head(spad__out *out, const spad_tune *tune) {
+    const spad_tune_totals *t = &tune->totals;
+    spad__out_string(out, "kernel ");
+    spad__out_string(out, spad_kernel_name(tune->kernel));
+    spad__out_format(out, " on %s\n", spad_kernel_target(tune->kernel)->name);
+    write_time(out, "as it is", t->written, t->written_fits ? "" : ", does not fit");
+    if (tune->chosen != NULL) {
+        write_time(out, "tuned", t->makespan, "");
+        if (t->planned != t->makespan) {
+            write_time(out, "planned", t->planned, ": with tensors that share bytes");
+        }
+    } else {
+        spad__out_string(out, "tuned      nothing fits; `spad fit` says why\n");
+    }
+    write_time(out, "deepest", t->deepest, ": all at their largest");
+    write_time(out, "bound", t->bound, ": the busiest engine without a wait");
+    write_method(out, tune);
+}
+
+static void write_knobs(spad__out *out, const spad_tune *tune) {
+    if (tune->knobs.count == 0) return;
+    spad__out_format(out, "\n%-16s %8s %8s   %s\n", "depth", "now", "tuned", "looked at");
+    for (size_t i = 0; i < tune->knobs.count; i++) {
+        const spad_tune_knob *knob = &tune->knobs.items[i];
+        spad__out_format(out, "%-16.63s %8lld ", knob->name, (long long)knob->written);
+        if (tune->chosen != NULL) {
+            spad__out_format(out, "%8lld  ", (long long)knob->chosen);
+        } else {
+            spad__out_format(out, "%8s  ", "-");
+        }
+        for (size_t k = 0; k < knob->value_count; k++) {
+            spad__out_format(out, " %lld", (long long)knob->values[k]);
+        }
+        spad__out_string(out, "\n");
+    }
+}
+
+static void write_frontier(spad__out *out, const spad_tune *tune) {
+    char a[SPAD__TIME_TEXT];
+    if (tune->points.count == 0 || tune->knobs.count == 0) return;
+    spad__out_format(out, "\n%14s %14s   %s\n", "bytes", "time", "depths");
+    for (size_t i = 0; i < tune->points.count && i < POINTS_MAX; i++) {
+        const spad_tune_point *p = &tune->points.items[i];
+        spad__out_format(out, "%14lld %14s  ", (long long)p->bytes,
+                         spad__time_text(p->makespan, a));
+        for (size_t k = 0; k < tune->knobs.count; k++) {
+            spad__out_format(out, " %lld", (long long)p->values[k]);
+        }
+        spad__out_string(out, p->fits ? "\n" : ", does not fit\n");
+    }
+    if (tune->points.count > POINTS_MAX) {
+        spad__out_format(out, "%14s and %zu more\n", "", tune->points.count - POINTS_MAX);
+    }
+}
+
+static void write_hoists(spad__out *out, const spad_tune *tune) {
+    char a[SPAD__TIME_TEXT];
+    for (size_t i = 0; i < tune->hoists.count; i++) {
+        const spad_tune_hoist *h = &tune->hoists.items[i];
+        const spad_kernel_tensor *t = spad_kernel_get_tensor(tune->kernel, (size_t)h->tensor);
+        spad__out_string(out, i == 0 ? "\nhoist" : "     ");
+        spad__out_format(out, " %.63s (line %ld) out of its loop, with %lld tiles: ", t->name,
+                         (long)t->place.line, (long long)h->tiles);
+        spad__out_format(out, "%s,\n      %lld bytes more\n", spad__time_text(h->makespan, a),
+                         (long long)h->bytes);
+    }
+}
+
+spad_status spad_tune_write_text(const spad_tune *tune, const spad_sink *sink, spad_error *error) {
+    spad__out out;
+    spad__out_start(&out, sink);
+    write_head(&out, tune);
+    write_knobs(&out, tune);
+    write_frontier(&out, tune);
+    write_hoists(&out, tune);
+    return spad__out_finish(&out, error);
+}
+
+/* ---- JSON ------------------------------------------------------------------------- */
+
+/* A time, or null for none. */
+static void json_time(spad__json *json, const char *key, int64_t time) {
+    if (time == SPAD_UNBOUNDED) {
+        spad__json_key_string(json, key, NULL);
+    } else {
+        spad__json_key_int(json, key, time);
+    }
+}
+
+static void json_values(spad__json *json, const char *key, const int64_t *values, size_t count) {
+    spad__json_key(json, key);
+    spad__json_open(json, '[');
+    for (size_t i = 0; i < count; i++) spad__json_int(json, values[i]);
+    spad__json_close(json, ']');
+}
+
+static void json_totals(spad__json *json, const spad_tune *tune) {
+    const spad_tune_totals *t = &tune->totals;
+    spad__json_key_string(json, "kernel", spad_kernel_name(tune->kernel));
+    spad__json_key_string(json, "target", spad_kernel_target(tune->kernel)->name);
+    spad__json_key_int(json, "written_ps", t->written);
+    spad__json_key_int(json, "written_bytes", t->written_bytes);
+    spad__json_key_bool(json, "written_fits", t->written_fits);
+    spad__json_key_bool(json, "fits", tune->chosen != NULL);
+    json_time(json, "makespan_ps", t->makespan);
+    json_time(json, "planned_ps", t->planned);
+    spad__json_key_int(json, "bytes", t->bytes);
+    json_time(json, "deepest_ps", t->deepest);
+    spad__json_key_int(json, "bound_ps", t->bound);
+    spad__json_key_bool(json, "exhaustive", t->exhaustive);
+    spad__json_key_int(json, "combinations", t->combinations);
+    spad__json_key_int(json, "simulations", t->simulations);
+}
+
+static void json_knobs(spad__json *json, const spad_tune *tune) {
+    spad__json_key(json, "knobs");
+    spad__json_open(json, '[');
+    for (size_t i = 0; i < tune->knobs.count; i++) {
+        const spad_tune_knob *knob = &tune->knobs.items[i];
+        spad__json_open(json, '{');
+        spad__json_key_string(json, "kind", knob->kind == SPAD_KNOB_RING ? "ring" : "param");
+        spad__json_key_string(json, "name", knob->name);
+        spad__json_key_int(json, "written", knob->written);
+        if (tune->chosen != NULL) spad__json_key_int(json, "chosen", knob->chosen);
+        json_values(json, "values", knob->values, knob->value_count);
+        spad__json_close(json, '}');
+    }
+    spad__json_close(json, ']');
+}
+
+static void json_frontier(spad__json *json, const spad_tune *tune) {
+    spad__json_key(json, "frontier");
+    spad__json_open(json, '[');
+    for (size_t i = 0; i < tune->points.count; i++) {
+        const spad_tune_point *p = &tune->points.items[i];
+        spad__json_open(json, '{');
+        spad__json_key_int(json, "bytes", p->bytes);
+        spad__json_key_int(json, "makespan_ps", p->makespan);
+        spad__json_key_bool(json, "fits", p->fits);
+        json_values(json, "values", p->values, tune->knobs.count);
+        spad__json_close(json, '}');
+    }
+    spad__json_close(json, ']');
+}
+
+static void json_hoists(spad__json *json, const spad_tune *tune) {
+    spad__json_key(json, "hoists");
+    spad__json_open(json, '[');
+    for (size_t i = 0; i < tune->hoists.count; i++) {
+        const spad_tune_hoist *h = &tune->hoists.items[i];
+        const spad_kernel_tensor *t = spad_kernel_get_tensor(tune->kernel, (size_t)h->tensor);
+        spad__json_open(json, '{');
+        spad__json_key_string(json, "tensor", t->name);
+        spad__json_key_int(json, "line", t->place.line);
+        spad__json_key_int(json, "tiles", h->tiles);
+        spad__json_key_int(json, "makespan_ps", h->makespan);
+        spad__json_key_int(json, "bytes", h->bytes);
+        spad__json_close(json, '}');
+    }
+    spad__json_close(json, ']');
+}
+
+spad_status spad_tune_write_json(const spad_tune *tune, const spad_sink *sink, spad_error *error) {
+    spad__out out;
+    spad__json json;
+    spad__out_start(&out, sink);
+    spad__json_start(&json, &out);
+    spad__json_open(&json, '{');
+    json_totals(&json, tune);
+    json_knobs(&json, tune);
+    json_frontier(&json, tune);
+    json_hoists(&json, tune);
+    spad__json_close(&json, '}');
+    spad__json_end(&json);
+    return spad__out_finish(&out, error);
+}

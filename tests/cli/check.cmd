@@ -1,0 +1,1 @@
+spad check input/loop.spad | cut -d: -f1,2

@@ -1,0 +1,1 @@
+spad check input/missing.spad input/loop.spad | cut -d: -f1

@@ -1,0 +1,1 @@
+spad check input/overwritten.spad input/loop.spad --json | grep -e "\"kernel\"" -e "\"code\"" -e "\"verdict\"" -e "^[][]"

@@ -1,0 +1,1 @@
+spad fit input/loop.spad

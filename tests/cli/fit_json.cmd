@@ -1,0 +1,1 @@
+spad fit input/deep.spad --json | sed "/\"layout\"/,/\"changes\"/d"

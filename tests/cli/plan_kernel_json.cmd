@@ -1,0 +1,1 @@
+spad plan input/deep.spad --json | sed "/\"check\"/,\$d"

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Proofs for all trip counts against every trip count: random kernels with a parameter N.
+ * What is proved for all N must be right for every N of a long row, each looked at alone; and
+ * a large N must get the verdict of the shape itself, although only a small one is run. */
+#include "support/support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "spad/check.h"
+
+enum { ROW = 26, LARGE = 97 };
+
+/* ---- random kernels ---------------------------------------------------------------------- */
+
+typedef struct page {
+    char text[8192];
+    size_t used;
+    spad__random random;
+} page;
+
+static int64_t pick(page *p, int64_t count) {
+    return spad__random_in(&p->random, 0, count - 1);
+}
+
+static void SPAD_PRINTF(2, 3) put(page *p, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    p->used += (size_t)vsnprintf(p->text + p->used, sizeof p->text - p->used, format, arguments);
+    va_end(arguments);
+    assert_true(p->used < sizeof p->text);
+}
+
+static const char *const names[] = {"x", "y", "z"};
+
+static void put_tensor(page *p, const char *name) {
+    put(p, "tensor %s : sbuf bf16 [N + 4] (128, 8) ", name);
+    switch (pick(p, 4)) {
+    case 0:
+        put(p, "mod base %lld free %lld\n", (long long)pick(p, 4) * 16, (long long)pick(p, 3) + 1);
+        break;
+    default: put(p, "ring %lld\n", (long long)pick(p, 4) + 1); break;
+    }
+}
+
+/* An index inside the loop, or outside of it. */
+static void put_tile(page *p, bool inside) {
+    const char *name = names[pick(p, 3)];
+    if (pick(p, 8) == 0) {
+        put(p, "c[%lld]", (long long)pick(p, 2));
+    } else if (inside) {
+        put(p, "%s[%s + %lld]", name, pick(p, 10) == 0 ? "i / 2" : "i", (long long)pick(p, 3));
+    } else if (pick(p, 2) == 0) {
+        put(p, "%s[%lld]", name, (long long)pick(p, 3));
+    } else {
+        put(p, "%s[N + %lld]", name, (long long)pick(p, 3));
+    }
+}
+
+static void put_operation(page *p, bool inside) {
+    static const char *const kinds[] = {"writes", "reads", "updates"};
+    const int64_t kind = pick(p, 5);
+    put(p, "vector op %s ", kinds[kind < 2 ? 0 : kind < 4 ? 1 : 2]);
+    put_tile(p, inside);
+    put(p, "\n");
+}
+
+static void put_guarded(page *p) {
+    const long long n = (long long)pick(p, 3);
+    switch (pick(p, 8)) {
+    case 0: put(p, "if i == %lld {\n", n); break;
+    case 1: put(p, "if i > %lld {\n", n); break;
+    case 2: put(p, "if i < N - %lld {\n", n); break;
+    case 3: put(p, "if i == N - %lld {\n", n + 1); break;
+    case 4: put(p, "if i %% 2 == %lld {\n", n % 2); break;
+    default: put_operation(p, true); return;
+    }
+    put_operation(p, true);
+    put(p, "}\n");
+}
+
+/* The usual pipeline, so that many kernels are right: load ahead, use, maybe too late. */
+static void put_pipeline(page *p) {
+    const char *name = names[pick(p, 3)];
+    const long long ahead = (long long)pick(p, 3);
+    put(p, "vector load writes %s[i + %lld]\n", name, ahead);
+    if (pick(p, 3) == 0) put_guarded(p);
+    const long long used = (long long)pick(p, 2);
+    if (ahead > used) {
+        put(p, "if i > %lld { vector use reads %s[i + %lld] }\n", ahead - used - 1, name, used);
+    } else {
+        put(p, "vector use reads %s[i + %lld]\n", name, ahead);
+    }
+}
+
+static void make_kernel(page *p) {
+    p->used = 0;
+    put(p, "kernel k on trn2\nparam N = 3\n");
+    for (int i = 0; i < 3; i++) put_tensor(p, names[i]);
+    put(p, "tensor c : sbuf bf16 [2] (128, 8)\n");
+    if (pick(p, 8) > 0) put(p, "vector first writes c[0]\nvector first writes c[1]\n");
+    if (pick(p, 4) == 0) put_operation(p, false);
+    const bool outer = pick(p, 4) == 0;
+    if (outer) put(p, "for o in 0..2 {\n");
+    if (outer && pick(p, 2) == 0) put_operation(p, false);
+    put(p, "for i in 0..%s {\n", pick(p, 6) == 0 ? "N / 2" : "N");
+    for (int64_t i = pick(p, 2) + 1; i > 0; i--) put_pipeline(p);
+    if (pick(p, 3) == 0) put_guarded(p);
+    put(p, "}\n");
+    if (outer) put(p, "}\n");
+    if (pick(p, 4) == 0) put_operation(p, false);
+}
+
+/* ---- agents: pipelines that are right, or nearly ------------------------------------------- */
+
+/* `usual`, or now and then something else. */
+static long long nearly(page *p, int64_t usual, int64_t other) {
+    return (long long)(pick(p, 6) == 0 ? other : usual);
+}
+
+static void put_two_lines(page *p, const char *first, const char *second) {
+    const bool swapped = pick(p, 10) == 0;
+    put(p, "%s\n%s\n", swapped ? second : first, swapped ? first : second);
+}
+
+/* Producer and consumer with counters. */
+static void make_counters(page *p) {
+    const int64_t slots = pick(p, 3) + 1;
+    const bool takes = pick(p, 2) == 0;
+    put(p, "counter full\ncounter empty = %lld\n", nearly(p, slots, slots + 1));
+    put(p, "tensor x : shared f32 [N + 4] (64) ring %lld\n", (long long)slots);
+    put(p, "agent a {\nfor i in 0..N {\ntake empty\n");
+    put_two_lines(p, "simt put writes x[i]", "signal full");
+    put(p, "}\n}\nagent b {\nfor i in 0..N {\n");
+    if (takes) {
+        put(p, "take full\n");
+    } else {
+        put(p, "wait full >= i + %lld\n", nearly(p, 1, pick(p, 3)));
+    }
+    put_two_lines(p, "simt get reads x[i]", "signal empty");
+    put(p, "}\n}\n");
+}
+
+/* The same with mbarriers and asynchronous copies. */
+static void make_mbarriers(page *p) {
+    const long long slots = (long long)pick(p, 3) + 1;
+    put(p, "unit tma on copy free\nmbarrier full[%lld] count 1\nmbarrier empty[%lld] count 1\n",
+        slots, slots);
+    put(p, "tensor g : global f32 [N + 4] (64) input\n");
+    put(p, "tensor x : shared f32 [N + 4] (64) ring %lld\n", nearly(p, slots, slots + 1));
+    put(p, "for s in 0..%lld {\ninit full[s]\ninit empty[s]\n}\n", slots);
+    put(p, "agent a {\nfor i in 0..N {\nwait empty[i %% %lld] parity (i / %lld + %lld) %% 2\n",
+        slots, slots, nearly(p, 1, 0));
+    put(p, "arrive full[i %% %lld] expect %lld\n", slots, nearly(p, 256, 128));
+    put(p, "tma load reads g[i] writes x[i] delivers full[i %% %lld]\n}\n}\n", slots);
+    put(p, "agent b {\nfor i in 0..N {\nwait full[i %% %lld] parity (i / %lld + %lld) %% 2\n",
+        slots, slots, nearly(p, 0, 1));
+    if (pick(p, 3) == 0) {
+        put(p, "simt get reads x[i]\nif i > 0 { arrive empty[(i - 1) %% %lld] }\n", slots);
+        put(p, "}\nif N > 0 { arrive empty[(N + %lld) %% %lld] }\n}\n", slots - 1, slots);
+    } else {
+        put(p, "simt get reads x[i]\narrive empty[i %% %lld]\n}\n}\n", slots);
+    }
+}
+
+/* Commit groups, one agent or two behind a barrier. */
+static void make_groups(page *p) {
+    const int64_t slots = pick(p, 3) + 2;
+    const bool two = pick(p, 2) == 0;
+    put(p, "unit cp on copy free\ngroup loads\nbarrier cta count %d\n", two ? 2 : 1);
+    put(p, "tensor g : global f32 [N + 4] (64) input\n");
+    put(p, "tensor x : shared f32 [N + 4] (64) ring %lld\n", (long long)slots);
+    const long long pending = nearly(p, slots - 2, pick(p, 3));
+    for (int agent = 0; agent < (two ? 2 : 1); agent++) {
+        const char *part = !two ? "(..)" : agent == 0 ? "(0..32)" : "(32..64)";
+        put(p, "agent a%d {\nfor s in 0..%lld {\n", agent, (long long)slots - 1);
+        put(p, "if s < N { cp load reads g[s]%s writes x[s]%s in loads }\ncommit loads\n}\n", part,
+            part);
+        put(p, "wait loads pending %lld\nsync cta\n", pending);
+        put(p,
+            "for i in 0..N {\nif i + %lld < N { cp load reads g[i + %lld]%s writes x[i + %lld]%s "
+            "in loads }\n",
+            (long long)slots - 1, (long long)slots - 1, part, (long long)slots - 1, part);
+        put(p, "commit loads\nsimt get reads x[i]\nwait loads pending %lld\n", pending);
+        put(p, "sync cta\n}\n}\n");
+    }
+}
+
+static void make_agents(page *p) {
+    p->used = 0;
+    put(p, "kernel k on sm_90\nparam N = 3\n");
+    switch (pick(p, 3)) {
+    case 0: make_counters(p); break;
+    case 1: make_mbarriers(p); break;
+    default: make_groups(p); break;
+    }
+}
+
+/* ---- both ways ---------------------------------------------------------------------------- */
+
+typedef struct answer {
+    bool possible;
+    spad_verdict verdict;
+    char reason[SPAD_MESSAGE_MAX];
+    int64_t events;
+} answer;
+
+static answer ask(const page *p, int64_t n, bool one_shape) {
+    const spad_define define = {"N", n};
+    const spad_kernel_options options = {.defines = &define, .define_count = 1};
+    const spad_check_options how = {.one_shape = one_shape, .no_advice = true};
+    spad_error error;
+    spad_kernel *kernel;
+    spad_check *check;
+    answer a = {.possible = false};
+    if (spad_kernel_parse(&kernel, p->text, p->used, "k", &options, NULL, &error) != SPAD_OK) {
+        return a;
+    }
+    assert_ok(spad_check_kernel(&check, kernel, &how, &error), &error);
+    a.possible = true;
+    a.verdict = spad_check_verdict(check);
+    a.events = spad_check_get_counts(check).events;
+    snprintf(a.reason, sizeof a.reason, "%s", spad_check_reason(check));
+    spad_check_destroy(check);
+    spad_kernel_destroy(kernel);
+    return a;
+}
+
+static void fail_with(const page *p, const char *what, int64_t n) {
+    print_error("%s, N = %lld:\n%s", what, (long long)n, p->text);
+    fail();
+}
+
+static void look_at(const page *p, int64_t *proved, int64_t *wrong) {
+    const answer all = ask(p, LARGE, false);
+    if (!all.possible) return;
+    const answer alone = ask(p, LARGE, true);
+    if ((all.verdict == SPAD_VERDICT_WRONG) != (alone.verdict == SPAD_VERDICT_WRONG)) {
+        fail_with(p, "the small shape does not stand for the large one", LARGE);
+    }
+    *wrong += all.verdict == SPAD_VERDICT_WRONG;
+    if (all.verdict != SPAD_VERDICT_PROVED_ALL) return;
+    ++*proved;
+    for (int64_t n = 0; n < ROW; n++) {
+        const answer one = ask(p, n, true);
+        if (one.possible && one.verdict == SPAD_VERDICT_WRONG) fail_with(p, "proved, and wrong", n);
+    }
+}
+
+static int64_t kernels = 700;
+
+static void look_at_many(void (*make)(page *p)) {
+    page p;
+    int64_t proved = 0;
+    int64_t wrong = 0;
+    p.random.state = 7;
+    for (int64_t i = 0; i < kernels; i++) {
+        make(&p);
+        look_at(&p, &proved, &wrong);
+    }
+    print_message("%lld kernels: %lld proved for all N, %lld wrong\n", (long long)kernels,
+                  (long long)proved, (long long)wrong);
+    assert_true(proved * 20 > kernels);
+    assert_true(wrong * 20 > kernels);
+}
+
+static void one_program(void **state) {
+    (void)state;
+    look_at_many(make_kernel);
+}
+
+static void agents(void **state) {
+    (void)state;
+    look_at_many(make_agents);
+}
+
+int main(int count, char **words) {
+    if (count > 1) kernels = atoll(words[1]);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(one_program), cmocka_unit_test(agents)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a growing parameter does to a kernel: which ones are trip counts, after how many
+ * iterations indices and places come back, which iterations may be repeated; and the same
+ * kernel with other numbers. */
+#include "support/support.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "check/growth.h"
+#include "spad/kernel.h"
+
+static spad_kernel *parse(const char *text) {
+    spad_kernel *kernel;
+    spad_error error;
+    assert_ok(spad_kernel_parse(&kernel, text, strlen(text), "k.spad", NULL, NULL, &error), &error);
+    return kernel;
+}
+
+enum { LOOPS = 8 };
+
+/* One parameter of a kernel, as text: "step 2: i+2 [0..]" or the reason against it. */
+static void describe(char *line, size_t size, const char *text, size_t param) {
+    spad_kernel *kernel = parse(text);
+    const spad_host host = spad__host_or_default(NULL);
+    spad__growth growth;
+    spad_error error;
+    assert_ok(spad__growth_init(&growth, kernel, param, &host, &error), &error);
+    if (growth.why[0] != '\0') {
+        snprintf(line, size, "no: %s", growth.why);
+    } else {
+        spad__window windows[LOOPS];
+        int64_t values[LOOPS];
+        const bool fixed = spad__growth_windows(&growth, kernel, 100000, values, windows);
+        char *end = line + snprintf(line, size, "step %lld%s", (long long)growth.step,
+                                    fixed ? "" : " open");
+        for (size_t l = 0; l < spad_kernel_loop_count(kernel); l++) {
+            if (growth.extra[l] == 0) continue;
+            end += sprintf(end, " %s+%lld", spad_kernel_get_loop(kernel, l)->name,
+                           (long long)growth.extra[l]);
+            if (windows[l].steady > 0)
+                end += sprintf(end, " from %lld", (long long)windows[l].steady);
+            if (windows[l].fixed < INT64_MAX)
+                end += sprintf(end, " to %lld", (long long)windows[l].fixed);
+        }
+    }
+    spad__growth_free(&growth);
+    spad_kernel_destroy(kernel);
+}
+
+#define TRN2 "kernel k on trn2\nparam N = 12\n"
+
+typedef struct row {
+    const char *text;
+    const char *expected;
+} row;
+
+static void check_rows(const row *rows, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        char line[1024];
+        describe(line, sizeof line, rows[i].text, 0);
+        if (strcmp(line, rows[i].expected) != 0) print_error("%s", rows[i].text);
+        assert_string_equal(line, rows[i].expected);
+    }
+}
+
+static void trip_counts(void **state) {
+    (void)state;
+    static const row rows[] = {
+        {TRN2 "tensor x : sbuf bf16 [N] (128, 8) ring 3\n"
+              "for i in 0..N { vector a writes x[i]; vector b reads x[i] }\n",
+         "step 3 i+3"},
+        {TRN2
+         "tensor x : sbuf bf16 [N] (128, 8) ring 3\ntensor y : sbuf bf16 [N] (128, 8) mod free 4\n"
+         "for i in 0..N { vector a writes x[i], y[i]; vector b reads x[i], y[i] }\n",
+         "step 12 i+12"},
+        {TRN2 "tensor x : sbuf bf16 [4] (128, 8)\n"
+              "for i in 0..N { vector a writes x[(i / 3) % 4] }\n",
+         "step 12 i+12"},
+        {TRN2 "tensor x : sbuf bf16 [N] (128, 8) ring 2\n"
+              "for i in 0..N / 2 { vector a writes x[i * 2], x[i * 2 + 1] }\n",
+         "step 2 i+1"},
+        {TRN2 "tensor x : sbuf bf16 (128, 8)\n"
+              "for i in 0..N { if i == 0 { vector a writes x } else { vector b updates x }\n"
+              "if i < N - 1 { vector c reads x } }\n",
+         "step 1 i+1 from 1 to 11"},
+        {TRN2 "tensor x : sbuf bf16 (128, 8)\n"
+              "if N > 20 { vector a writes x }\nfor i in 0..N { vector b writes x }\n",
+         "step 1 open i+1"},
+        {TRN2 "tensor x : sbuf bf16 [N] (128, 8) ring 2\n"
+              "vector p writes x[0]\nfor i in 0..N - 1 { vector a writes x[i + 1]; vector b reads "
+              "x[i] }\n"
+              "vector q reads x[N - 1]\n",
+         "step 2 i+2"},
+        {TRN2 "tensor x : sbuf bf16 [N, 4] (128, 8) ring [2, 4]\n"
+              "for i in 0..N { for j in 0..4 { vector a writes x[i, j] } }\n",
+         "step 2 i+2"},
+        {TRN2 "tensor x : sbuf bf16 [4, N] (128, 8) ring [4, 2]\n"
+              "for i in 0..N { for j in 0..4 { vector a writes x[j, i] } }\n",
+         "step 2 i+2"},
+    };
+    check_rows(rows, sizeof rows / sizeof rows[0]);
+}
+
+static void no_trip_counts(void **state) {
+    (void)state;
+    static const row rows[] = {
+        {TRN2 "tensor x : sbuf bf16 (128, 8)\nvector a writes x\n", "no: no loop runs longer"},
+        {TRN2 "tensor x : sbuf bf16 (128, N)\nfor i in 0..N { vector a writes x }\n",
+         "no: 'x' changes with it"},
+        {TRN2 "tensor x : sbuf bf16 [N] (128, 8) ring N\nfor i in 0..N { vector a writes x[i] }\n",
+         "no: 'x' changes with it"},
+        {TRN2 "param M = N + 1\ntensor x : sbuf bf16 (128, 8)\n"
+              "for i in 0..N { vector a writes x }\n",
+         "no: 'M' changes with it"},
+        {TRN2 "tensor x : sbuf bf16 [N] (128, 8)\nfor i in 0..N { vector a writes x[i] }\n",
+         "no: 'x' has a place of its own for every tile, so its memory grows"},
+        {TRN2 "tensor x : sbuf bf16 [4, N] (128, 8) ring 4\n"
+              "for i in 0..N { for j in 0..4 { vector a writes x[j, i] } }\n",
+         "no: 'x' changes with it"},
+        {TRN2
+         "tensor x : sbuf bf16 (128, 8)\nfor i in 0..N { for j in 0..N { vector a writes x } }\n",
+         "no: 'j' is a loop inside another one that grows as well"},
+        {TRN2 "tensor x : sbuf bf16 (128, 8)\nfor i in 0..20 - N { vector a writes x }\n",
+         "no: 'i' is a loop that gets shorter"},
+        {TRN2 "tensor x : sbuf bf16 [N] (128, 8) ring 2\n"
+              "for i in 0..N { vector a writes x[N - 1 - i] }\n",
+         "no: 'x' is used at a place that counts from the end"},
+        {TRN2 "tensor x : sbuf bf16 [2 * N] (128, 8) ring 2\n"
+              "for i in 0..N { vector a writes x[i]; vector b reads x[2 * i] }\n",
+         "no: 'x' is used at places that move apart"},
+        {TRN2 "tensor x : sbuf bf16 [4 * N] (128, 8) ring 2\n"
+              "for j in 0..4 { for i in 0..N { vector a writes x[j * N + i] } }\n",
+         "no: an index does not move in even steps"},
+        {TRN2 "tensor x : sbuf bf16 (128, 64)\nfor i in 0..N { vector a writes x(.., i..i + 1) }\n",
+         "no: an amount or a range moves along"},
+        {TRN2
+         "tensor x : sbuf bf16 [N] (128, 8) ring 4097\nfor i in 0..N { vector a writes x[i] }\n",
+         "no: the kernel repeats itself only after too many iterations"},
+    };
+    check_rows(rows, sizeof rows / sizeof rows[0]);
+}
+
+static void agents_grow_together(void **state) {
+    (void)state;
+    char line[1024];
+    describe(line, sizeof line,
+             "kernel k on sm_90\nparam N = 12\ncounter full\ncounter empty = 3\n"
+             "tensor x : shared f32 [N] (64) ring 3\n"
+             "agent a { for i in 0..N { take empty; simt w writes x[i]; signal full } }\n"
+             "agent b { for i in 0..N { wait full >= i + 1; simt r reads x[i]; signal empty } }\n",
+             0);
+    assert_string_equal(line, "step 3 i+3 i+3");
+    describe(line, sizeof line,
+             "kernel k on sm_90\nparam N = 12\ncounter full\n"
+             "tensor x : shared f32 (64)\n"
+             "agent a { for i in 0..N { signal full } }\n"
+             "agent b { for i in 0..N { wait full >= i + 1; wait full >= 2 * i } }\n",
+             0);
+    assert_string_equal(line, "no: 'full' is used at places that move apart");
+}
+
+/* ---- the same kernel with other numbers ------------------------------------------------- */
+
+static const char *const ring = "# a comment\nkernel k on trn2\nparam N = 12\n"
+                                "tensor x : sbuf bf16 [N] (128, 8) ring 3\n"
+                                "for i in 0..N { vector a writes x[i] }\n";
+
+static void reshape(void **state) {
+    (void)state;
+    spad_kernel *kernel = parse(ring);
+    const spad_define n = {"N", 5};
+    const spad_define depth = {"x", 2};
+    const spad_kernel_options options = {
+        .defines = &n, .define_count = 1, .rings = &depth, .ring_count = 1};
+    spad_kernel *other;
+    spad_error error;
+    assert_ok(spad_kernel_reshape(&other, kernel, &options, &error), &error);
+    assert_int_equal(spad_kernel_get_tensor(other, 0)->tiles, 5);
+    assert_int_equal(spad_kernel_get_tensor(other, 0)->slots, 2);
+    assert_int_equal(spad_kernel_get_loop(other, 0)->end.value, 5);
+    assert_string_equal(spad_kernel_file(other), "k.spad");
+    assert_int_equal(spad_kernel_get_access(other, 0)->place.line, 5);
+    assert_int_equal(spad_kernel_get_access(other, 0)->place.column,
+                     spad_kernel_get_access(kernel, 0)->place.column);
+    spad_kernel_destroy(other);
+
+    const spad_define none = {"N", -1};
+    const spad_kernel_options bad = {.defines = &none, .define_count = 1};
+    assert_int_equal(spad_kernel_reshape(&other, kernel, &bad, &error), SPAD_ERR_SYNTAX);
+    assert_null(other);
+    assert_int_equal(error.line, 0);
+    const spad_define unknown = {"M", 1};
+    const spad_kernel_options wrong = {.defines = &unknown, .define_count = 1};
+    assert_int_equal(spad_kernel_reshape(&other, kernel, &wrong, &error), SPAD_ERR_UNKNOWN);
+    spad_kernel_destroy(kernel);
+}
+
+static spad_status memory_scenario(const spad_host *host, void *payload) {
+    const spad_kernel *kernel = payload;
+    const spad_kernel_options options = {.host = host};
+    spad_kernel *other;
+    spad_status status = spad_kernel_reshape(&other, kernel, &options, NULL);
+    if (status != SPAD_OK) return status;
+    spad__growth growth;
+    status = spad__growth_init(&growth, other, 0, host, NULL);
+    if (status == SPAD_OK) spad__growth_free(&growth);
+    spad_kernel_destroy(other);
+    return status;
+}
+
+static void memory(void **state) {
+    (void)state;
+    spad_kernel *kernel = parse(ring);
+    test_fail_each_allocation(memory_scenario, kernel);
+    spad_kernel_destroy(kernel);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(trip_counts),
+        cmocka_unit_test(no_trip_counts),
+        cmocka_unit_test(agents_grow_together),
+        cmocka_unit_test(reshape),
+        cmocka_unit_test(memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Verdicts: proved for this shape or for all trip counts, wrong, unknown, and what is said
+ * about them; a cost that does not depend on the trip count. */
+#include "support/support.h"
+
+#include <string.h>
+
+#include "spad/check.h"
+
+typedef struct answer {
+    spad_verdict verdict;
+    char reason[SPAD_MESSAGE_MAX];
+    spad_check_counts counts;
+} answer;
+
+static answer ask(const char *text, const spad_define *defines, size_t count,
+                  const spad_check_options *how) {
+    const spad_kernel_options options = {.defines = defines, .define_count = count};
+    spad_kernel *kernel;
+    spad_check *check;
+    spad_error error;
+    assert_ok(spad_kernel_parse(&kernel, text, strlen(text), "k", &options, NULL, &error), &error);
+    assert_ok(spad_check_kernel(&check, kernel, how, &error), &error);
+    answer a = {.verdict = spad_check_verdict(check), .counts = spad_check_get_counts(check)};
+    strcpy(a.reason, spad_check_reason(check));
+    spad_check_destroy(check);
+    spad_kernel_destroy(kernel);
+    return a;
+}
+
+static void assert_answer(const char *text, spad_verdict verdict, const char *reason) {
+    const answer a = ask(text, NULL, 0, NULL);
+    assert_string_equal(a.reason, reason);
+    assert_int_equal(a.verdict, verdict);
+}
+
+static const char *const pipeline = "kernel k on trn2\nparam N = 16\n"
+                                    "tensor g : hbm bf16 [N] (128, 512) input\n"
+                                    "tensor x : sbuf bf16 [N] (128, 512) ring 2\n"
+                                    "tensor out : hbm bf16 [N] (128, 512) output\n"
+                                    "for i in 0..N {\n"
+                                    "dma load reads g[i] writes x[i]\n"
+                                    "dma store reads x[i] writes out[i]\n}\n";
+
+static const char *const agents = "kernel k on sm_90\nparam N = 5\n"
+                                  "counter full\ncounter empty = 3\n"
+                                  "tensor x : shared f32 [N] (64) ring 3\n"
+                                  "agent a { for i in 0..N { take empty\nsimt w writes x[i]\n"
+                                  "signal full } }\n"
+                                  "agent b { for i in 0..N { wait full >= i + 1\n"
+                                  "simt r reads x[i]\nsignal empty } }\n";
+
+static void all_trip_counts(void **state) {
+    (void)state;
+    assert_answer(pipeline, SPAD_VERDICT_PROVED_ALL, "for every N");
+    assert_answer(agents, SPAD_VERDICT_PROVED_ALL, "for every N");
+    assert_answer(
+        "kernel k on trn2\nparam M = 3\nparam N = 4\n"
+        "tensor x : sbuf bf16 [M, N] (128, 8) ring [2, 2]\n"
+        "for i in 0..M { for j in 0..N { vector w writes x[i, j]\nvector r reads x[i, j] } }\n",
+        SPAD_VERDICT_PROVED_ALL, "for every M, N");
+}
+
+/* The events that are looked at for 10 and for 10^9 iterations. */
+static void cost(void **state) {
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        const spad_define few = {"N", 10};
+        const spad_define many = {"N", 1000000000};
+        const answer a = ask(i == 0 ? pipeline : agents, &few, 1, NULL);
+        const answer b = ask(i == 0 ? pipeline : agents, &many, 1, NULL);
+        assert_int_equal(a.verdict, SPAD_VERDICT_PROVED_ALL);
+        assert_int_equal(b.verdict, SPAD_VERDICT_PROVED_ALL);
+        assert_true(b.counts.events < a.counts.events + 100);
+    }
+}
+
+static void one_shape(void **state) {
+    (void)state;
+    const spad_check_options how = {.one_shape = true};
+    const answer a = ask(pipeline, NULL, 0, &how);
+    assert_int_equal(a.verdict, SPAD_VERDICT_PROVED_SHAPE);
+    assert_string_equal(a.reason, "every event of the kernel was looked at");
+    assert_int_equal(a.counts.runs, 1);
+}
+
+static void parts_of_shapes(void **state) {
+    (void)state;
+    assert_answer("kernel k on trn2\nparam M = 3\nparam N = 4\n"
+                  "tensor x : sbuf bf16 [N] (128, 8)\ntensor y : sbuf bf16 (128, 8)\n"
+                  "for i in 0..M { vector w writes y\nvector r reads y }\n"
+                  "for j in 0..N { vector w writes x[j]\nvector r reads x[j] }\n",
+                  SPAD_VERDICT_PROVED_SHAPE,
+                  "for every M; N is left at 4: 'x' has a place of its own for every tile, so its "
+                  "memory grows");
+    assert_answer("kernel k on trn2\nparam N = 4\n"
+                  "tensor x : sbuf bf16 [N] (128, 8)\n"
+                  "for j in 0..N { vector w writes x[j]\nvector r reads x[j] }\n",
+                  SPAD_VERDICT_PROVED_SHAPE,
+                  "N is left at 4: 'x' has a place of its own for every tile, so its memory grows");
+}
+
+/* Right as it stands, wrong with another trip count. */
+static void other_shapes_wrong(void **state) {
+    (void)state;
+    assert_answer("kernel k on trn2\nparam N = 4\ntensor x : sbuf bf16 (128, 8)\n"
+                  "for i in 0..N { vector w writes x }\nvector r reads x\n",
+                  SPAD_VERDICT_PROVED_SHAPE,
+                  "but not with N = 0: r reads 'x', but nobody has written bytes [0, 16) of lanes "
+                  "[0, 128) of its slot; write it first, or declare it as input");
+}
+
+static void wrong(void **state) {
+    (void)state;
+    const char *text =
+        "kernel k on trn2\nparam N = 4\ntensor x : sbuf bf16 [N + 2] (128, 8) ring 2\n"
+        "vector w writes x[0]\nvector w writes x[1]\n"
+        "for i in 0..N { vector w writes x[i + 2]\nvector r reads x[i] }\n";
+    assert_answer(text, SPAD_VERDICT_WRONG, "there are errors");
+    const spad_define many = {"N", 1000000000};
+    const answer a = ask(text, &many, 1, NULL);
+    assert_int_equal(a.verdict, SPAD_VERDICT_WRONG);
+    assert_true(a.counts.events < 1100000);
+}
+
+static void unknown(void **state) {
+    (void)state;
+    const spad_check_options how = {.one_shape = true, .event_limit = 20};
+    const answer a = ask(pipeline, NULL, 0, &how);
+    assert_int_equal(a.verdict, SPAD_VERDICT_UNKNOWN);
+    assert_string_equal(a.reason, "the kernel has more events than the limit");
+    const answer b = ask(agents, NULL, 0, &how);
+    assert_int_equal(b.verdict, SPAD_VERDICT_UNKNOWN);
+    assert_string_equal(b.reason,
+                        "there are more events than the limit; define a smaller parameter");
+}
+
+static void bad_options(void **state) {
+    (void)state;
+    spad_kernel *kernel;
+    spad_check *check;
+    spad_error error;
+    assert_ok(spad_kernel_parse(&kernel, pipeline, strlen(pipeline), "k", NULL, NULL, &error),
+              &error);
+    const spad_check_options how = {.event_limit = -1};
+    assert_int_equal(spad_check_kernel(&check, kernel, &how, &error), SPAD_ERR_ARGUMENT);
+    assert_null(check);
+    assert_string_equal(error.message, "event limit -1 is negative");
+    spad_kernel_destroy(kernel);
+}
+
+static spad_status memory_scenario(const spad_host *host, void *payload) {
+    const spad_check_options how = {.host = host};
+    spad_check *check;
+    const spad_status status = spad_check_kernel(&check, payload, &how, NULL);
+    spad_check_destroy(check);
+    return status;
+}
+
+static void memory(void **state) {
+    (void)state;
+    static const char *const two[] = {
+        "kernel k on trn2\nparam N = 3\n"
+        "tensor x : sbuf bf16 [N] (128, 8) ring 1\n"
+        "for i in 0..N { vector w writes x[i]\nvector r reads x[i] }\n",
+        "kernel k on sm_90\nparam N = 2\ncounter full\ncounter empty = 1\n"
+        "tensor x : shared f32 [N] (64) ring 1\n"
+        "agent a { for i in 0..N { take empty\nsimt w writes x[i]\n"
+        "signal full } }\n"
+        "agent b { for i in 0..N { take full\nsimt r reads x[i]\n"
+        "signal empty } }\n"};
+    for (size_t i = 0; i < 2; i++) {
+        spad_kernel *kernel;
+        spad_error error;
+        assert_ok(spad_kernel_parse(&kernel, two[i], strlen(two[i]), "k", NULL, NULL, &error),
+                  &error);
+        test_fail_each_allocation(memory_scenario, kernel);
+        spad_kernel_destroy(kernel);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_trip_counts),
+        cmocka_unit_test(cost),
+        cmocka_unit_test(one_shape),
+        cmocka_unit_test(parts_of_shapes),
+        cmocka_unit_test(other_shapes_wrong),
+        cmocka_unit_test(wrong),
+        cmocka_unit_test(unknown),
+        cmocka_unit_test(bad_options),
+        cmocka_unit_test(memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How findings look: as text with lines and carets, as JSON, as SARIF. The findings are made by
+ * hand, so that every case is there.
+ */
+#include "support/support.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "check/check.h"
+
+static const char source[] = "kernel k on trn2\n"
+                             "param N = 4\n"
+                             "tensor x : sbuf bf16 [N] (128, 8) ring 2\n"
+                             "for i in 0..N {\n"
+                             "\tdma load writes x[i]\n"
+                             "    scalar exp reads x[i]\n"
+                             "}\n";
+
+typedef struct fixture {
+    spad_kernel *kernel;
+    spad_check *check;
+    test_text text;
+} fixture;
+
+static spad_finding *add(fixture *f, spad_finding_code code, const char *file, int32_t line,
+                         int32_t column, int32_t width, const char *message) {
+    const spad_host memory = f->check->host;
+    assert_true(spad__array_reserve(&memory, &f->check->found, 1));
+    spad__found *found = &f->check->found.items[f->check->found.count++];
+    memset(found, 0, sizeof *found);
+    spad__find(&found->finding, code, "%s", message);
+    found->finding.line = line;
+    found->finding.column = column;
+    found->finding.width = width;
+    snprintf(found->finding.file, sizeof found->finding.file, "%s", file);
+    return &found->finding;
+}
+
+static void set_up(fixture *f) {
+    const spad_check_options options = {.no_advice = true, .one_shape = true};
+    spad_error error;
+    assert_ok(
+        spad_kernel_parse(&f->kernel, source, strlen(source), "my k.spad", NULL, NULL, &error),
+        &error);
+    assert_ok(spad_check_kernel(&f->check, f->kernel, &options, &error), &error);
+    f->check->found.count = 0;
+    f->check->counts = (spad_check_counts){.events = 7, .accesses = 8, .runs = 1};
+    f->check->verdict = SPAD_VERDICT_PROVED_SHAPE;
+    snprintf(f->check->reason, sizeof f->check->reason, "all was looked at");
+    test_text_init(&f->text);
+}
+
+static void tear_down(fixture *f) {
+    test_text_free(&f->text);
+    spad_check_destroy(f->check);
+    spad_kernel_destroy(f->kernel);
+}
+
+/* An error with notes, a warning seen often, a finding without a place. */
+static void add_some(fixture *f) {
+    spad_finding *first =
+        add(f, SPAD_FINDING_LIFETIME_CONFLICT, "my k.spad", 6, 5, 10, "'x[1]' is read \"late\"");
+    spad_note *note = spad__find_note(first, "it was written here");
+    note->line = 5;
+    note->column = 2;
+    note->width = 8;
+    spad__find_note(first, "a deeper ring would help");
+    spad__find_names(first, "x[1]", "x[3]");
+    first->time = 12;
+    spad_finding *second = add(f, SPAD_FINDING_NEVER_READ, "my k.spad", 3, 8, 1, "'x' is idle");
+    second->count = 9;
+    add(f, SPAD_FINDING_LIFETIME_CONFLICT, "", 0, 0, 0, "nowhere");
+    f->check->counts.errors = 2;
+    f->check->counts.warnings = 1;
+    f->check->verdict = SPAD_VERDICT_WRONG;
+    snprintf(f->check->reason, sizeof f->check->reason, "there are errors");
+}
+
+static void text_shows_both_ends(void **state) {
+    (void)state;
+    fixture f;
+    spad_error error;
+    set_up(&f);
+    assert_ok(
+        spad_check_write_text(f.check, f.kernel, source, strlen(source), &f.text.sink, &error),
+        &error);
+    assert_string_equal(f.text.bytes, "k: proved for this shape: all was looked at\n");
+    add_some(&f);
+    test_text_clear(&f.text);
+    assert_ok(
+        spad_check_write_text(f.check, f.kernel, source, strlen(source), &f.text.sink, &error),
+        &error);
+    assert_string_equal(f.text.bytes,
+                        "my k.spad:6:5: error: 'x[1]' is read \"late\" [SPAD-LIFETIME-CONFLICT]\n"
+                        "    6 |     scalar exp reads x[i]\n"
+                        "      |     ^~~~~~~~~~\n"
+                        "my k.spad:5:2: note: it was written here\n"
+                        "    5 |     dma load writes x[i]\n"
+                        "      |     ^~~~~~~~\n"
+                        "my k.spad: note: a deeper ring would help\n"
+                        "my k.spad:3:8: warning: 'x' is idle (seen 9 times) [SPAD-NEVER-READ]\n"
+                        "    3 | tensor x : sbuf bf16 [N] (128, 8) ring 2\n"
+                        "      |        ^\n"
+                        "error: nowhere [SPAD-LIFETIME-CONFLICT]\n"
+                        "k: wrong, 2 errors, 1 warning: there are errors\n");
+    /* without the text, and with another one that is shorter */
+    test_text_clear(&f.text);
+    f.check->full = true;
+    f.check->found.count = 1;
+    assert_ok(spad_check_write_text(f.check, f.kernel, NULL, 0, &f.text.sink, &error), &error);
+    assert_ok(spad_check_write_text(f.check, f.kernel, "one line", 8, &f.text.sink, &error),
+              &error);
+    static const char plain[] =
+        "my k.spad:6:5: error: 'x[1]' is read \"late\" [SPAD-LIFETIME-CONFLICT]\n"
+        "my k.spad:5:2: note: it was written here\n"
+        "my k.spad: note: a deeper ring would help\n"
+        "k: wrong, 2 errors, 1 warning and more that are not shown: there are errors\n";
+    assert_memory_equal(f.text.bytes, plain, strlen(plain));
+    assert_string_equal(f.text.bytes + strlen(plain), plain);
+    tear_down(&f);
+}
+
+static void json_has_every_fact(void **state) {
+    (void)state;
+    fixture f;
+    spad_error error;
+    set_up(&f);
+    add_some(&f);
+    f.check->found.count = 1;
+    assert_ok(spad_check_write_json(f.check, f.kernel, &f.text.sink, &error), &error);
+    assert_string_equal(f.text.bytes, "{\n"
+                                      "  \"kernel\": \"k\",\n"
+                                      "  \"file\": \"my k.spad\",\n"
+                                      "  \"target\": \"trn2\",\n"
+                                      "  \"params\": {\n"
+                                      "    \"N\": 4\n"
+                                      "  },\n"
+                                      "  \"verdict\": \"wrong\",\n"
+                                      "  \"reason\": \"there are errors\",\n"
+                                      "  \"errors\": 2,\n"
+                                      "  \"warnings\": 1,\n"
+                                      "  \"advice\": 0,\n"
+                                      "  \"complete\": true,\n"
+                                      "  \"events\": 7,\n"
+                                      "  \"accesses\": 8,\n"
+                                      "  \"runs\": 1,\n"
+                                      "  \"findings\": [\n"
+                                      "    {\n"
+                                      "      \"code\": \"SPAD-LIFETIME-CONFLICT\",\n"
+                                      "      \"severity\": \"error\",\n"
+                                      "      \"line\": 6,\n"
+                                      "      \"column\": 5,\n"
+                                      "      \"width\": 10,\n"
+                                      "      \"message\": \"'x[1]' is read \\\"late\\\"\",\n"
+                                      "      \"subject\": \"x[1]\",\n"
+                                      "      \"other\": \"x[3]\",\n"
+                                      "      \"time\": 12,\n"
+                                      "      \"count\": 1,\n"
+                                      "      \"notes\": [\n"
+                                      "        {\n"
+                                      "          \"line\": 5,\n"
+                                      "          \"column\": 2,\n"
+                                      "          \"width\": 8,\n"
+                                      "          \"message\": \"it was written here\"\n"
+                                      "        },\n"
+                                      "        {\n"
+                                      "          \"message\": \"a deeper ring would help\"\n"
+                                      "        }\n"
+                                      "      ]\n"
+                                      "    }\n"
+                                      "  ]\n"
+                                      "}\n");
+    tear_down(&f);
+}
+
+/* How often a piece is in a text. */
+static int count(const char *text, const char *piece) {
+    int times = 0;
+    for (const char *at = text; (at = strstr(at, piece)) != NULL; at++) times++;
+    return times;
+}
+
+static void sarif_has_rules_and_places(void **state) {
+    (void)state;
+    fixture f;
+    spad_error error;
+    set_up(&f);
+    add_some(&f);
+    const spad_check *checks[] = {f.check, f.check};
+    assert_ok(spad_check_write_sarif(checks, 2, &f.text.sink, &error), &error);
+    const char *text = f.text.bytes;
+    assert_int_equal(count(text, "\"version\": \"2.1.0\""), 1);
+    assert_int_equal(count(text, "\"id\": "), 2); /* a rule per code */
+    assert_int_equal(count(text, "\"ruleId\": "), 6);
+    assert_int_equal(count(text, "\"ruleIndex\": 0"), 4);
+    assert_int_equal(count(text, "\"ruleIndex\": 1"), 2);
+    assert_int_equal(count(text, "\"uri\": \"my%20k.spad\""), 6);
+    assert_int_equal(count(text, "\"relatedLocations\""), 2);
+    assert_int_equal(count(text, "\"startLine\": 6"), 2);
+    assert_int_equal(count(text, "\"endColumn\": 15"), 2);
+    assert_int_equal(count(text, "\"occurrenceCount\": 9"), 2);
+    assert_int_equal(count(text, "\"locations\": []"), 2);
+    assert_int_equal(count(text, "{"), count(text, "}"));
+    test_text_clear(&f.text);
+    assert_ok(spad_check_write_sarif(NULL, 0, &f.text.sink, &error), &error);
+    assert_int_equal(count(f.text.bytes, "\"results\": []"), 1);
+    assert_int_equal(count(f.text.bytes, "\"rules\": []"), 1);
+    tear_down(&f);
+}
+
+static void writing_may_fail(void **state) {
+    (void)state;
+    fixture f;
+    spad_error error;
+    set_up(&f);
+    add_some(&f);
+    const spad_check *checks[] = {f.check};
+    f.text.fail_after = 10;
+    assert_int_equal(
+        spad_check_write_text(f.check, f.kernel, source, strlen(source), &f.text.sink, &error),
+        SPAD_ERR_IO);
+    assert_int_equal(spad_check_write_json(f.check, f.kernel, &f.text.sink, &error), SPAD_ERR_IO);
+    assert_int_equal(spad_check_write_sarif(checks, 1, &f.text.sink, &error), SPAD_ERR_IO);
+    tear_down(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_shows_both_ends),
+        cmocka_unit_test(json_has_every_fact),
+        cmocka_unit_test(sarif_has_rules_and_places),
+        cmocka_unit_test(writing_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

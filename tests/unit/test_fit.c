@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Changes that make a kernel fit.
+ */
+#include "support/support.h"
+
+#include <string.h>
+
+#include "spad/fit.h"
+
+typedef struct fixture {
+    spad_kernel *kernel;
+    spad_layout *layout;
+    spad_fit *fit;
+    test_text text;
+} fixture;
+
+static void set_up(fixture *f, const char *text) {
+    spad_error error;
+    assert_ok(spad_kernel_parse(&f->kernel, text, strlen(text), "k", NULL, NULL, &error), &error);
+    assert_ok(spad_layout_create(&f->layout, f->kernel, NULL, &error), &error);
+    assert_ok(spad_fit_find(&f->fit, f->layout, NULL, &error), &error);
+    test_text_init(&f->text);
+    assert_ok(spad_fit_write_text(f->fit, f->layout, &f->text.sink, &error), &error);
+}
+
+static void tear_down(fixture *f) {
+    test_text_free(&f->text);
+    spad_fit_destroy(f->fit);
+    spad_layout_destroy(f->layout);
+    spad_kernel_destroy(f->kernel);
+}
+
+static void expect(const char *kernel, const char *text) {
+    fixture f;
+    set_up(&f, kernel);
+    assert_string_equal(f.text.bytes, text);
+    tear_down(&f);
+}
+
+/* 232448 bytes are there. */
+#define LOOP                                                                               \
+    "tensor in : global u8 [N] (60000) input\ntensor out : global u8 [N] (60000) output\n" \
+    "for i in 0..N {\nsimt w reads in[i] writes x[i]\nsimt r reads x[i], y writes out[i]\n}\n"
+
+static void a_ring_becomes_shallower(void **state) {
+    (void)state;
+    expect("kernel k on sm_90\nparam N = 9\n"
+           "tensor y : shared u8 (1000) input\ntensor x : shared u8 [N] (60000) ring 5\n" LOOP,
+           "shared is 68552 B too small: 301000 B are needed together (proved)\n"
+           "  fits with --ring x=3 instead of 5, which saves 120000 B\n"
+           "  fits if 'x' lives elsewhere, which saves 300000 B\n");
+    expect("kernel k on sm_90\nparam N = 9\nparam S = 4\n"
+           "tensor y : shared u8 (1000) input\ntensor x : shared u8 [N] (60000) ring S\n" LOOP,
+           "shared is 8552 B too small: 241000 B are needed together (proved)\n"
+           "  fits with -D S=3 instead of 4, which saves 60000 B\n"
+           "  fits if 'x' lives elsewhere, which saves 240000 B\n");
+}
+
+/* Two tiles are in use: the reader is one behind. */
+static void a_wrong_ring_is_named_as_such(void **state) {
+    (void)state;
+    fixture f;
+    set_up(&f, "kernel k on sm_90\nparam N = 9\ntensor x : shared u8 [N] (120000) ring 2\n"
+               "tensor in : global u8 [N] (120000) input\n"
+               "tensor out : global u8 [N] (120000) output\n"
+               "simt w reads in[0] writes x[0]\n"
+               "for i in 1..N {\nsimt w reads in[i] writes x[i]\n"
+               "simt r reads x[i - 1] writes out[i - 1]\n}\n"
+               "simt r reads x[N - 1] writes out[N - 1]\n");
+    const spad_fit_change *last = spad_fit_get(f.fit, spad_fit_count(f.fit) - 1);
+    assert_int_equal(last->kind, SPAD_FIT_RING);
+    assert_string_equal(last->name, "x");
+    assert_int_equal(last->from, 2);
+    assert_int_equal(last->to, 1);
+    assert_int_not_equal(last->wrong, SPAD_FINDING_NONE);
+    assert_non_null(strstr(f.text.bytes,
+                           "  fits with --ring x=1 instead of 2, which saves 120000 B, "
+                           "but is wrong then: SPAD-"));
+    assert_null(spad_fit_get(f.fit, spad_fit_count(f.fit)));
+    tear_down(&f);
+}
+
+static void extents_are_not_touched(void **state) {
+    (void)state;
+    expect("kernel k on sm_90\nparam N = 5\ntensor y : shared u8 (1000) input\n"
+           "tensor x : shared u8 [N] (60000) ring N\n" LOOP,
+           "shared is 68552 B too small: 301000 B are needed together (proved)\n"
+           "  fits if 'x' lives elsewhere, which saves 300000 B\n");
+}
+
+static void there_may_be_no_change(void **state) {
+    (void)state;
+    expect("kernel k on sm_90\ntensor x : shared u8 (1000) at 232000\nsimt w writes x\n",
+           "shared is 552 B too small: the kernel places tensors up to byte 233000\n"
+           "  no single change was found that makes it fit\n");
+    expect("kernel k on sm_90\ntensor x : shared u8 (1000)\nsimt w writes x\n", "");
+}
+
+static void json_is_a_list(void **state) {
+    (void)state;
+    fixture f;
+    spad_error error;
+    set_up(&f, "kernel k on sm_90\nparam N = 9\n"
+               "tensor y : shared u8 (1000) input\ntensor x : shared u8 [N] (60000) ring 4\n" LOOP);
+    test_text_clear(&f.text);
+    assert_ok(spad_fit_write_json(f.fit, f.layout, &f.text.sink, &error), &error);
+    static const char first[] = "[\n  {\n    \"space\": \"shared\",\n    \"kind\": \"ring\",\n"
+                                "    \"name\": \"x\",\n    \"from\": 4,\n    \"to\": 3,\n"
+                                "    \"saved\": 60000,\n    \"wrong\": null\n  },\n";
+    assert_memory_equal(f.text.bytes, first, strlen(first));
+    f.text.fail_after = 5;
+    test_text_clear(&f.text);
+    assert_int_equal(spad_fit_write_json(f.fit, f.layout, &f.text.sink, &error), SPAD_ERR_IO);
+    assert_int_equal(spad_fit_write_text(f.fit, f.layout, &f.text.sink, &error), SPAD_ERR_IO);
+    const spad_fit_options negative = {.timeout_ns = -5};
+    spad_fit *none;
+    assert_int_equal(spad_fit_find(&none, f.layout, &negative, &error), SPAD_ERR_ARGUMENT);
+    assert_string_equal(error.message, "a timeout of -5 ns is negative");
+    tear_down(&f);
+    assert_string_equal(spad_fit_kind_name(SPAD_FIT_ALIGN), "align");
+    assert_string_equal(spad_fit_kind_name((spad_fit_kind)99), "?");
+}
+
+static spad_status scenario(const spad_host *host, void *payload) {
+    const spad_fit_options options = {.host = host};
+    spad_fit *fit;
+    const spad_status status = spad_fit_find(&fit, payload, &options, NULL);
+    spad_fit_destroy(fit);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state) {
+    (void)state;
+    fixture f;
+    set_up(&f, "kernel k on sm_90\nparam N = 3\n"
+               "tensor y : shared u8 (1000) input\ntensor x : shared u8 [N] (120000) ring 2\n"
+               "for i in 0..N { simt w reads y writes x[i] }\n");
+    test_fail_each_allocation(scenario, f.layout);
+    tear_down(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_ring_becomes_shallower), cmocka_unit_test(a_wrong_ring_is_named_as_such),
+        cmocka_unit_test(extents_are_not_touched),  cmocka_unit_test(there_may_be_no_change),
+        cmocka_unit_test(json_is_a_list),           cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

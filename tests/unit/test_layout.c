@@ -1,0 +1,570 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Layouts: which slots may share bytes, where they may lie, what is counted, and how it
+ * is shown.
+ */
+#include "support/support.h"
+
+#include <string.h>
+
+#include "spad/layout.h"
+
+static spad_kernel *parse(const char *text) {
+    spad_kernel *kernel;
+    spad_error error;
+    assert_ok(spad_kernel_parse(&kernel, text, strlen(text), "k.spad", NULL, NULL, &error), &error);
+    return kernel;
+}
+
+static spad_layout *lay_out(const spad_kernel *kernel) {
+    spad_layout *layout;
+    spad_error error;
+    assert_ok(spad_layout_create(&layout, kernel, NULL, &error), &error);
+    return layout;
+}
+
+static int64_t number_of(const spad_kernel *kernel, const char *name) {
+    for (size_t i = 0; i < spad_kernel_tensor_count(kernel); i++) {
+        if (strcmp(spad_kernel_get_tensor(kernel, i)->name, name) == 0) return (int64_t)i;
+    }
+    fail_msg("no tensor %s", name);
+    return -1;
+}
+
+/* Do the first slots of two tensors share bytes? */
+static bool share(const char *text, const char *a, const char *b) {
+    spad_kernel *kernel = parse(text);
+    spad_layout *layout = lay_out(kernel);
+    spad_rect x;
+    spad_rect y;
+    assert_true(spad_layout_place(layout, number_of(kernel, a), 0, &x));
+    assert_true(spad_layout_place(layout, number_of(kernel, b), 0, &y));
+    const bool shared = spad_rect_overlaps(x, y);
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(kernel);
+    return shared;
+}
+
+static const spad_layout_space *find_space(const spad_layout *layout, const char *name) {
+    const spad_target *target = spad_kernel_target(spad_layout_kernel(layout));
+    for (size_t i = 0; i < spad_layout_space_count(layout); i++) {
+        const spad_layout_space *row = spad_layout_get_space(layout, i);
+        if (strcmp(target->spaces[row->space].name, name) == 0) return row;
+    }
+    return NULL;
+}
+
+/* ---- who may share bytes --------------------------------------------------------------- */
+
+#define TWO                                \
+    "kernel k on trn2\n"                   \
+    "tensor a : sbuf bf16 [4] (128, 64)\n" \
+    "tensor b : sbuf bf16 [4] (128, 64)\n"
+
+static void phases_share_bytes(void **state) {
+    (void)state;
+    assert_true(
+        share(TWO "vector p writes a[0]\nvector q reads a[0]\nvector r writes b[0]\n", "a", "b"));
+    /* one operation needs both */
+    assert_false(share(TWO "vector p writes a[0]\nvector q reads a[0] writes b[0]\n", "a", "b"));
+    /* the first is needed again */
+    assert_false(
+        share(TWO "vector p writes a[0]\nvector r writes b[0]\nvector q reads a[0]\n", "a", "b"));
+    /* loops one behind the other */
+    assert_true(share(TWO "for i in 0..4 { vector p writes a[i] }\n"
+                          "for i in 0..4 { vector p writes b[i] }\n",
+                      "a", "b"));
+}
+
+static void a_loop_needs_all_that_it_touches(void **state) {
+    (void)state;
+    assert_false(
+        share(TWO "for i in 0..4 {\nvector p writes a[i]\nvector q writes b[i]\n}\n", "a", "b"));
+    /* one iteration carries nothing */
+    assert_true(
+        share(TWO "for i in 0..1 {\nvector p writes a[i]\nvector q writes b[i]\n}\n", "a", "b"));
+    /* an inner loop that runs once, in one that runs twice */
+    assert_false(share(TWO "for j in 0..2 { for i in 0..1 {\nvector p writes a[i]\n"
+                           "vector q writes b[j]\n} }\n",
+                       "a", "b"));
+    /* a loop that does not run touches nothing */
+    assert_true(share(TWO "vector p writes a[0]\nvector q writes b[0]\n"
+                          "for i in 0..0 { vector p reads a[i] }\n",
+                      "a", "b"));
+}
+
+static void a_declaration_in_a_loop_carries_nothing(void **state) {
+    (void)state;
+    assert_true(share("kernel k on trn2\n"
+                      "for i in 0..4 {\n"
+                      "tensor a : sbuf bf16 (128, 64)\nvector p writes a\nvector p reads a\n"
+                      "tensor b : sbuf bf16 (128, 64)\nvector p writes b\n"
+                      "}\n",
+                      "a", "b"));
+    /* but an inner loop does */
+    assert_false(share("kernel k on trn2\n"
+                       "for i in 0..4 {\n"
+                       "tensor a : sbuf bf16 (128, 64)\n"
+                       "tensor b : sbuf bf16 (128, 64)\n"
+                       "for j in 0..2 {\nvector p writes a\nvector p writes b\n}\n"
+                       "}\n",
+                       "a", "b"));
+}
+
+static void inputs_and_outputs_are_kept(void **state) {
+    (void)state;
+    assert_false(share("kernel k on trn2\n"
+                       "tensor a : sbuf bf16 (128, 64) input\ntensor b : sbuf bf16 (128, 64)\n"
+                       "vector p writes b\nvector q reads a\n",
+                       "a", "b"));
+    assert_false(share("kernel k on trn2\n"
+                       "tensor a : sbuf bf16 (128, 64) output\ntensor b : sbuf bf16 (128, 64)\n"
+                       "vector q writes a\nvector p writes b\n",
+                       "a", "b"));
+    /* an input that is read and then over */
+    assert_true(share("kernel k on trn2\n"
+                      "tensor a : sbuf bf16 (128, 64) input\ntensor b : sbuf bf16 (128, 64)\n"
+                      "vector q reads a\nvector p writes b\n",
+                      "a", "b"));
+}
+
+static void aliases_keep_their_home(void **state) {
+    (void)state;
+    assert_false(share(TWO "tensor c : sbuf u8 [4] (128, 1) alias of a\n"
+                           "vector p writes a[0]\nvector r writes b[0]\nvector q reads c[0]\n",
+                       "a", "b"));
+    assert_true(share(TWO "tensor c : sbuf u8 [4] (128, 1) alias of a\n"
+                          "vector p writes a[0]\nvector r writes b[0]\nvector q reads c[1]\n",
+                      "a", "b"));
+    assert_false(share(TWO "tensor c : sbuf u8 [9] (128, 1) alias of a[0] ring 3\n"
+                           "vector p writes a[0]\nvector r writes b[0]\nvector q reads c[8]\n",
+                       "a", "b"));
+}
+
+static void alloc_and_free_are_touches(void **state) {
+    (void)state;
+    assert_false(share(TWO "vector p writes a[0]\nvector r writes b[0]\nfree a[0]\n", "a", "b"));
+    assert_true(share(TWO "vector p writes a[0]\nfree a[0]\nvector r writes b[0]\n", "a", "b"));
+    assert_false(share(TWO "vector p writes a[0]\nvector r writes b[0]\nfree a\n", "a", "b"));
+}
+
+#define ASYNC                                                      \
+    "kernel k on sm_90\nunit cp on copy free\ngroup g\n"           \
+    "tensor x : global u8 (64) input\ntensor a : shared u8 (64)\n" \
+    "tensor b : shared u8 (64)\n"
+
+static void operations_in_flight_are_waited_for(void **state) {
+    (void)state;
+    /* nothing says that the copy is over */
+    assert_false(share(ASYNC "cp load reads x writes a\nsimt w writes b\n", "a", "b"));
+    assert_false(
+        share(ASYNC "cp load reads x writes a in g\ncommit g\nsimt w writes b\n", "a", "b"));
+    assert_true(share(ASYNC "cp load reads x writes a in g\ncommit g\nwait g pending 0\n"
+                            "simt w writes b\n",
+                      "a", "b"));
+    /* too weak, too early, for reads only, or not for certain */
+    assert_false(share(ASYNC "cp load reads x writes a in g\ncommit g\nwait g pending 1\n"
+                             "simt w writes b\n",
+                       "a", "b"));
+    assert_false(share(ASYNC "cp load reads x writes a in g\nwait g pending 0\ncommit g\n"
+                             "simt w writes b\n",
+                       "a", "b"));
+    assert_false(share(ASYNC "cp load reads x writes a in g\ncommit g\nwait g pending 0 reads\n"
+                             "simt w writes b\n",
+                       "a", "b"));
+    assert_false(share(ASYNC "for i in 0..2 {\nif i == 0 { cp load reads x writes a in g }\n"
+                             "if i == 1 {\ncommit g\nwait g pending 0\n}\n}\nsimt w writes b\n",
+                       "a", "b"));
+    /* a wait behind the loop, and one for the next iteration only */
+    assert_true(share(ASYNC "for i in 0..2 {\ncp load reads x writes a in g\ncommit g\n}\n"
+                            "wait g pending 0\nsimt w writes b\n",
+                      "a", "b"));
+    assert_false(share(ASYNC "for i in 0..2 {\nwait g pending 0\n"
+                             "cp load reads x writes a in g\ncommit g\n}\nsimt w writes b\n",
+                       "a", "b"));
+}
+
+static void agents_are_needed_from_fork_to_join(void **state) {
+    (void)state;
+    assert_false(
+        share(ASYNC "agent one { simt w writes a }\nagent two { simt w writes b }\n", "a", "b"));
+    assert_true(share(ASYNC "simt w writes a\nagent one { simt w writes b }\n", "a", "b"));
+    assert_true(share(ASYNC "agent one { simt w writes a }\nsimt w writes b\n", "a", "b"));
+    assert_false(
+        share(ASYNC "agent one { cp load reads x writes a }\nsimt w writes b\n", "a", "b"));
+}
+
+/* ---- where slots lie --------------------------------------------------------------------- */
+
+static void rings_lie_together(void **state) {
+    (void)state;
+    spad_kernel *k = parse("kernel k on sm_90\nparam N = 8\n"
+                           "tensor a : shared fp16 [N] (100) ring 3 align 128\n"
+                           "for i in 0..N { simt w writes a[i] }\n");
+    spad_layout *layout = lay_out(k);
+    const spad_layout_space *row = find_space(layout, "shared");
+    assert_int_equal(row->buffer_count, 1);
+    const spad_layout_buffer *buffer = spad_layout_get_buffer(layout, row->first_buffer);
+    assert_int_equal(buffer->slots, 3);
+    assert_int_equal(buffer->stride, 256);
+    assert_int_equal(buffer->taken, 2 * 256 + 200 + (buffer->taken - 712)); /* granules */
+    assert_int_equal(buffer->padding, buffer->taken - 600);
+    assert_int_equal(row->peak_padding, buffer->padding);
+    assert_int_equal(row->verdict, SPAD_PLAN_OPTIMAL);
+    spad_rect rect;
+    for (int64_t s = 0; s < 3; s++) {
+        assert_true(spad_layout_place(layout, 0, s, &rect));
+        assert_int_equal(rect.byte, s * 256);
+        assert_int_equal(rect.bytes, 200);
+    }
+    assert_false(spad_layout_place(layout, 0, 3, &rect));
+    assert_false(spad_layout_place(layout, 0, -1, &rect));
+    assert_false(spad_layout_place(layout, 1, 0, &rect));
+    assert_false(spad_layout_place(layout, -1, 0, &rect));
+    assert_null(spad_layout_get_buffer(layout, 1));
+    assert_null(spad_layout_get_space(layout, 1));
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(k);
+}
+
+/* A ring of 2 x 64 around a life that leaves room for 64 at both ends: slot by slot it is lower. */
+static void rings_are_taken_apart_where_that_is_lower(void **state) {
+    (void)state;
+    spad_kernel *k = parse("kernel k on sm_90\n"
+                           "tensor low  : shared u8 (64) at 64\n"
+                           "tensor ring2 : shared u8 [2] (64) ring 2\n"
+                           "simt w writes low\n"
+                           "for i in 0..2 { simt w writes ring2[i] }\n"
+                           "simt w reads low\n");
+    spad_layout *layout = lay_out(k);
+    const spad_layout_space *row = find_space(layout, "shared");
+    assert_int_equal(row->planned_count, 2);
+    assert_int_equal(row->height, 192);
+    assert_int_equal(row->verdict, SPAD_PLAN_OPTIMAL);
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(k);
+}
+
+static void banks_and_lanes_are_obeyed(void **state) {
+    (void)state;
+    spad_kernel *k = parse("kernel k on trn2\n"
+                           "tensor a : psum f32 [3] (128, 300) ring 3\n"
+                           "tensor b : sbuf u8 (32, 64)\ntensor c : sbuf u8 (32, 64)\n"
+                           "tensor d : sbuf u8 (32, 64) lane 64\n"
+                           "for i in 0..3 {\nvector w writes a[i]\nvector w writes b, c, d\n}\n");
+    spad_layout *layout = lay_out(k);
+    spad_rect rect;
+    for (int64_t s = 0; s < 3; s++) {
+        assert_true(spad_layout_place(layout, 0, s, &rect));
+        assert_int_equal(rect.byte / 2048, (rect.byte + rect.bytes - 1) / 2048);
+    }
+    assert_int_equal(find_space(layout, "psum")->buffer_count, 3);
+    spad_rect b;
+    spad_rect c;
+    assert_true(spad_layout_place(layout, 1, 0, &b));
+    assert_true(spad_layout_place(layout, 2, 0, &c));
+    assert_true(spad_layout_place(layout, 3, 0, &rect));
+    assert_int_equal(rect.lane, 64);
+    assert_int_equal(b.byte, c.byte); /* side by side in the lanes */
+    assert_int_not_equal(b.lane, c.lane);
+    assert_int_equal(find_space(layout, "sbuf")->height, 128);
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(k);
+}
+
+static void barriers_take_shared_memory(void **state) {
+    (void)state;
+    spad_kernel *k = parse("kernel k on sm_90\nmbarrier full[4] count 1\nmbarrier one count 2\n"
+                           "barrier all count 2\ncounter c[9]\ninit full[0]\n");
+    spad_layout *layout = lay_out(k);
+    const spad_layout_space *row = find_space(layout, "shared");
+    assert_int_equal(row->height, 40);
+    assert_int_equal(row->planned_count, 2);
+    const spad_layout_buffer *full = spad_layout_get_buffer(layout, row->first_buffer);
+    assert_string_equal(full->name, "full");
+    assert_int_equal(full->tensor, -1);
+    assert_int_equal(full->sync, 0);
+    assert_int_equal(full->slots, 4);
+    assert_int_equal(full->rect.byte % 8, 0);
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(k);
+    /* nowhere else */
+    k = parse("kernel k on trn2\nmbarrier full[4] count 1\ninit full[0]\n");
+    layout = lay_out(k);
+    assert_int_equal(spad_layout_space_count(layout), 0);
+    assert_true(spad_layout_fits(layout));
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(k);
+}
+
+static void fixed_places_are_obstacles(void **state) {
+    (void)state;
+    spad_kernel *k = parse("kernel k on sm_90\n"
+                           "tensor x : shared u8 [4] (64) at 0 step 32\n" /* 0..160, overlapping */
+                           "tensor y : shared u8 [9] (64) mod base 160 free 3\n" /* ..352 */
+                           "tensor a : shared u8 (64)\n"
+                           "for i in 0..4 {\nsimt w writes x[i]\nsimt w writes y[i], a\n}\n");
+    spad_layout *layout = lay_out(k);
+    spad_rect rect;
+    assert_true(spad_layout_place(layout, 2, 0, &rect));
+    assert_int_equal(rect.byte, 352);
+    assert_false(spad_layout_place(layout, 0, 0, &rect)); /* it has an address */
+    const spad_layout_space *row = find_space(layout, "shared");
+    assert_int_equal(row->buffer_count, 1 + 1 + 3);
+    assert_int_equal(row->alive_count, 5);
+    assert_int_equal(row->peak_bytes, 416);
+    assert_int_equal(row->hole_at, 416);
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(k);
+}
+
+static void managers_are_obstacles(void **state) {
+    (void)state;
+    const char *text = "kernel k on trn2\nparam N = 3\nregion sbuf 0..4096\n"
+                       "tensor a : sbuf u8 (128, 64)\n"
+                       "scope s sections 2 {\nfor i in 0..N {\n"
+                       "tensor t : sbuf u8 (128, 100) stack\nvector w writes t, a\n"
+                       "next section\n}\n}\n";
+    spad_kernel *k = parse(text);
+    spad_layout *layout = lay_out(k);
+    const spad_layout_space *row = find_space(layout, "sbuf");
+    spad_rect rect;
+    assert_true(spad_layout_place(layout, 0, 0, &rect));
+    assert_int_equal(rect.byte, 200); /* behind the two sections */
+    assert_int_equal(row->buffer_count, 3);
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(k);
+    /* too long to walk: all of the region */
+    const spad_define many = {"N", INT64_C(1) << 40};
+    const spad_kernel_options options = {.defines = &many, .define_count = 1};
+    spad_error error;
+    assert_ok(spad_kernel_parse(&k, text, strlen(text), "k", &options, NULL, &error), &error);
+    layout = lay_out(k);
+    assert_true(spad_layout_place(layout, 0, 0, &rect));
+    assert_int_equal(rect.byte, 4096);
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(k);
+}
+
+/* ---- what does not fit ---------------------------------------------------------------------- */
+
+static void what_does_not_fit_is_a_result(void **state) {
+    (void)state;
+    spad_kernel *k = parse("kernel k on sm_90\ntensor a : shared u8 (200000)\n"
+                           "tensor b : shared u8 (60000)\nsimt w writes a, b\n");
+    spad_layout *layout = lay_out(k);
+    const spad_layout_space *row = find_space(layout, "shared");
+    spad_rect rect;
+    assert_int_equal(row->verdict, SPAD_PLAN_INFEASIBLE);
+    assert_int_equal(row->peak_bytes, 260000);
+    assert_int_equal(row->capacity, 232448);
+    assert_int_equal(row->reserved, 1024);
+    assert_false(spad_layout_fits(layout));
+    assert_false(spad_layout_place(layout, 0, 0, &rect));
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(k);
+    /* what the kernel puts outside does not fit, either */
+    k = parse("kernel k on trn2\ntensor a : sbuf u8 (128, 64) at 212970\nvector w writes a\n");
+    layout = lay_out(k);
+    row = find_space(layout, "sbuf");
+    assert_int_equal(row->verdict, SPAD_PLAN_INFEASIBLE);
+    assert_int_equal(row->height, 213034);
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(k);
+}
+
+static void expect_failure(const char *text, spad_status wanted, int line, const char *message) {
+    spad_kernel *k = parse(text);
+    spad_layout *layout;
+    spad_error error;
+    assert_int_equal(spad_layout_create(&layout, k, NULL, &error), wanted);
+    assert_null(layout);
+    assert_string_equal(error.message, message);
+    assert_int_equal(error.line, line);
+    spad_kernel_destroy(k);
+}
+
+static void failures_have_messages(void **state) {
+    (void)state;
+    expect_failure("kernel k on trn2\ntensor a : psum u8 (128, 2049)\nvector w writes a\n",
+                   SPAD_ERR_NO_FIT, 2,
+                   "a tile of 'a' takes 2049 B a lane, and a bank of 'psum' has 2048");
+    expect_failure(
+        "kernel k on trn2\ntensor a : sbuf u8 [1000001] (128, 1)\nvector w writes a[0]\n",
+        SPAD_ERR_ARGUMENT, 2,
+        "'a' has 1000001 places on chip, and a layout has at most 1000000; give it a "
+        "ring");
+    expect_failure("kernel k on trn2\n"
+                   "tensor a : psum u8 (128, 9) align 9223372036854775807\nvector w writes a\n",
+                   SPAD_ERR_OVERFLOW, 2,
+                   "the alignments 9223372036854775807 and 4 have no common multiple in 64 bits");
+    expect_failure(
+        "kernel k on trn2\nscope s {\ntensor t : sbuf u8 (128, 300000) stack\n}\n", SPAD_ERR_NO_FIT,
+        3,
+        "stack: t needs 300000 B per lane at alignment 1, 212984 of 212984 B are free; close "
+        "a scope, pop the heap or use smaller tiles");
+    spad_kernel *k = parse("kernel k on trn2\n");
+    spad_layout *layout;
+    spad_error error;
+    const spad_layout_options negative = {.timeout_ns = -1};
+    assert_int_equal(spad_layout_create(&layout, k, &negative, &error), SPAD_ERR_ARGUMENT);
+    assert_string_equal(error.message, "a timeout of -1 ns is negative");
+    spad_kernel_destroy(k);
+    spad_layout_destroy(NULL);
+}
+
+/* ---- trip counts ------------------------------------------------------------------------------
+ */
+
+static void places_do_not_depend_on_trip_counts(void **state) {
+    (void)state;
+    static const char text[] = "kernel k on trn2\nparam N = 5\n"
+                               "tensor x : sbuf bf16 [N] (128, 512) ring 3\n"
+                               "tensor y : sbuf bf16 [N] (128, 200) ring 2\n"
+                               "tensor z : sbuf f32 (128, 100)\n"
+                               "for i in 0..N {\nscalar w writes x[i]\nscalar w reads x[i] writes "
+                               "y[i]\nscalar w reads y[i] updates z\n}\n";
+    static const int64_t counts[] = {5, 64, 1000000000, INT64_C(1) << 44};
+    spad_rect first[6];
+    for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+        const spad_define n = {"N", counts[c]};
+        const spad_kernel_options options = {.defines = &n, .define_count = 1};
+        spad_kernel *k;
+        spad_error error;
+        assert_ok(spad_kernel_parse(&k, text, strlen(text), "k", &options, NULL, &error), &error);
+        spad_layout *layout = lay_out(k);
+        for (int s = 0; s < 6; s++) {
+            spad_rect rect;
+            const int64_t tensor = s < 3 ? 0 : s < 5 ? 1 : 2;
+            assert_true(spad_layout_place(layout, tensor, s < 3 ? s : s < 5 ? s - 3 : 0, &rect));
+            if (c == 0) first[s] = rect;
+            assert_memory_equal(&first[s], &rect, sizeof rect);
+        }
+        spad_layout_destroy(layout);
+        spad_kernel_destroy(k);
+    }
+    /* bounds at both ends of the numbers */
+    assert_false(share(TWO "for i in -1..9223372036854775806 {\n"
+                           "vector p writes a[0]\nvector q writes b[0]\n}\n",
+                       "a", "b"));
+    assert_false(share(TWO "for i in 9223372036854775805..9223372036854775807 {\n"
+                           "vector p writes a[0]\nvector q writes b[0]\n}\n",
+                       "a", "b"));
+}
+
+/* ---- showing it
+ * ---------------------------------------------------------------------------------- */
+
+#define SHOWN                                           \
+    "kernel shown on sm_90\nparam N = 4\n"              \
+    "mbarrier full[2] count 1\n"                        \
+    "tensor x : shared u8 [N] (100) ring 2 align 128\n" \
+    "tensor y : shared u8 (64) at 1024\n"               \
+    "for i in 0..N { simt w writes x[i], y }\n"
+
+static void layouts_are_shown(void **state) {
+    (void)state;
+    spad_kernel *k = parse(SHOWN);
+    spad_layout *layout = lay_out(k);
+    spad_error error;
+    test_text text;
+    test_text_init(&text);
+    assert_ok(spad_layout_write_text(layout, &text.sink, &error), &error);
+    assert_string_equal(text.bytes,
+                        "space         used       bound    capacity  (bytes per lane)\n"
+                        "shared        1088        1088      232448  fits, no layout is lower\n"
+                        "peak of shared: 308 B at line 6 (for i): x 2 x 100, y 64, full 2 x 8\n");
+    test_text_clear(&text);
+    assert_ok(spad_layout_write_table(layout, &text.sink, &error), &error);
+    assert_string_equal(
+        text.bytes,
+        "shared: 1088 of 232448 B per lane, fits, no layout is lower\n"
+        "  buffer    placed    copies      tile  padding     total        at  lines\n"
+        "  x         planned        2       100       28       228         0  6 to 6\n"
+        "  full      mbarrier       2         8        0        16       232  4 to 6\n"
+        "  y         at             1        64        0        64      1024  6 to 6\n"
+        "  reserved                                           1024    232448\n"
+        "  peak: 308 B, 28 B of it padding, at line 6 (for i); largest hole then: 231360 B at "
+        "1088\n");
+    test_text_clear(&text);
+    assert_ok(spad_layout_write_csv(layout, &text.sink, &error), &error);
+    assert_string_equal(text.bytes, "space,tensor,slot,lane,lanes,byte,bytes,begin,end\n"
+                                    "shared,x,0,0,1,0,100,2,4\n"
+                                    "shared,x,1,0,1,128,100,2,4\n"
+                                    "shared,full,0,0,1,232,8,0,5\n"
+                                    "shared,full,1,0,1,240,8,0,5\n"
+                                    "shared,y,0,0,1,1024,64,2,4\n");
+    test_text_clear(&text);
+    assert_ok(spad_layout_write_json(layout, &text.sink, &error), &error);
+    static const char *const members[] = {"\"kernel\": \"shown\"", "\"fits\": true",
+                                          "\"space\": \"shared\"", "\"verdict\": \"optimal\"",
+                                          "\"used\": 1088",        "\"placed\": \"mbarrier\"",
+                                          "\"stride\": 128",       "\"hole\": 231360"};
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+        if (strstr(text.bytes, members[i]) == NULL) print_error("%s\n%s", members[i], text.bytes);
+        assert_non_null(strstr(text.bytes, members[i]));
+    }
+    test_text_clear(&text);
+    text.fail_after = 20;
+    assert_int_equal(spad_layout_write_text(layout, &text.sink, &error), SPAD_ERR_IO);
+    assert_int_equal(spad_layout_write_table(layout, &text.sink, &error), SPAD_ERR_IO);
+    assert_int_equal(spad_layout_write_csv(layout, &text.sink, &error), SPAD_ERR_IO);
+    assert_int_equal(spad_layout_write_json(layout, &text.sink, &error), SPAD_ERR_IO);
+    test_text_free(&text);
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(k);
+}
+
+/* ---- memory -------------------------------------------------------------------------------------
+ */
+
+static spad_status scenario(const spad_host *host, void *payload) {
+    const spad_layout_options options = {.host = host};
+    spad_layout *layout;
+    const spad_status status = spad_layout_create(&layout, payload, &options, NULL);
+    spad_layout_destroy(layout);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        SHOWN,
+        "kernel k on trn2\nregion sbuf 0..4096\ntensor a : psum u8 [3] (128, 2000) ring 3\n"
+        "tensor m : psum f32 [9, 9] (128, 1) mod banks [1, 2]\n"
+        "scope s sections 2 {\nfor i in 0..3 {\ntensor t : sbuf u8 (128, 100) stack\n"
+        "vector w writes t, a[i], m[i, i]\nnext section\n}\n}\n",
+        "kernel k on sm_90\ntensor low : shared u8 (64) at 64\n"
+        "tensor ring2 : shared u8 [2] (64) ring 2\nsimt w writes low\n"
+        "for i in 0..2 { simt w writes ring2[i] }\nsimt w reads low\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        spad_kernel *k = parse(texts[i]);
+        test_fail_each_allocation(scenario, k);
+        spad_kernel_destroy(k);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(phases_share_bytes),
+        cmocka_unit_test(a_loop_needs_all_that_it_touches),
+        cmocka_unit_test(a_declaration_in_a_loop_carries_nothing),
+        cmocka_unit_test(inputs_and_outputs_are_kept),
+        cmocka_unit_test(aliases_keep_their_home),
+        cmocka_unit_test(alloc_and_free_are_touches),
+        cmocka_unit_test(operations_in_flight_are_waited_for),
+        cmocka_unit_test(agents_are_needed_from_fork_to_join),
+        cmocka_unit_test(rings_lie_together),
+        cmocka_unit_test(rings_are_taken_apart_where_that_is_lower),
+        cmocka_unit_test(banks_and_lanes_are_obeyed),
+        cmocka_unit_test(barriers_take_shared_memory),
+        cmocka_unit_test(fixed_places_are_obstacles),
+        cmocka_unit_test(managers_are_obstacles),
+        cmocka_unit_test(what_does_not_fit_is_a_result),
+        cmocka_unit_test(failures_have_messages),
+        cmocka_unit_test(places_do_not_depend_on_trip_counts),
+        cmocka_unit_test(layouts_are_shown),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

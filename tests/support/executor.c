@@ -166,7 +166,7 @@ static void meet_others(explorer *x, const state *s, int number) {
     }
 }
 
-/* What ALLOC and FREE leave. */
+/* What ALLOC leaves of the tile as it was before. */
 enum { UNDEFINED = -1 };
 
 static void read_atoms(executor *e, const state *s, const op *o, const access *a) {
@@ -210,8 +210,13 @@ static void change_life(executor *e, const state *s, const op *o) {
         }
         *flag = alive;
     }
-    for (size_t i = 0; i < a->atom_count; i++) {
-        s->values[e->memory_base + e->atoms.items[a->first_atom + i]] = UNDEFINED;
+    for (size_t i = 0; alive && i < a->atom_count; i++) {
+        int32_t *atom = &s->values[e->memory_base + e->atoms.items[a->first_atom + i]];
+        const access *writer = *atom > 0 ? &e->accesses.items[*atom - 1] : NULL;
+        if (writer != NULL &&
+            (writer->walk.tensor == a->walk.tensor || writer->walk.home == a->walk.tensor)) {
+            *atom = UNDEFINED;
+        }
     }
 }
 

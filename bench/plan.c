@@ -6,9 +6,10 @@
  *       every *.csv of the folder: minimise, or decide when the name ends in
  *       ".N.csv" (the capacity) or --capacity is given. Median and worst time over
  *       the seeds. --peer runs a command in the same run, with {file} and
- *       {capacity} replaced, and prints the ratio of the times.
+ *       {capacity} replaced, and prints the ratio of the times. Times are those of the
+ *       processor, not of the clock, so that other work on the machine counts less.
  *   plan --packings [--timeout S]      perfect packings of 20 to 500 buffers
- *   plan --scale [COUNT]               shapes of 10^3 to COUNT (10^6) buffers
+ *   plan --scale [COUNT] [--shape-seed N]   shapes of 10^3 to COUNT (10^6) buffers, by the clock
  *   plan --small                       kernels of 10 to 100 buffers
  *   plan --count FILE                  one solve with a node limit and no clock, for
  *                                      valgrind --tool=callgrind (see bench/callgrind.sh)
@@ -33,6 +34,21 @@ static double now(void) {
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+/* Processor time of this process. */
+static double cpu_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Processor time of the peers that have ended. */
+static double peer_cpu(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_CHILDREN, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+}
+
 static void die(const char *what) {
     fprintf(stderr, "bench/plan: %s\n", what);
     exit(2);
@@ -43,6 +59,7 @@ typedef struct settings {
     int seeds;
     double timeout;
     const char *peer;
+    uint64_t shape_seed; /* of the generated shapes */
 } settings;
 
 /* ---- one problem -------------------------------------------------------------------- */
@@ -70,16 +87,22 @@ static spad_plan *read_plan(const char *path) {
     return plan;
 }
 
-/* Solves and checks; the time includes everything between problem and answer. */
+/* Solves and checks; the times, of the clock and of the processor, include everything between
+ * problem and answer. */
+typedef struct times {
+    double wall;
+    double cpu;
+} times;
+
 static spad_plan_result *solve(const spad_plan *plan, spad_plan_goal goal, uint64_t seed,
-                               double timeout, double *seconds) {
+                               double timeout, times *spent) {
     const spad_plan_options options = {
         .goal = goal, .seed = seed, .deadline_ns = (int64_t)(timeout * 1e9)};
     spad_error error;
     spad_plan_result *result;
-    const double start = now();
+    const times start = {now(), cpu_now()};
     if (spad_plan_solve(&result, plan, &options, &error) != SPAD_OK) die(error.message);
-    *seconds = now() - start;
+    *spent = (times){now() - start.wall, cpu_now() - start.cpu};
     int64_t height;
     if (result->verdict <= SPAD_PLAN_FEASIBLE &&
         spad_plan_check(&height, plan, result->places, result->count, &error) != SPAD_OK)
@@ -123,9 +146,9 @@ static double run_peer(const settings *s, const char *path, int64_t capacity) {
         }
     }
     command[used] = '\0';
-    const double start = now();
+    const double start = peer_cpu();
     if (system(command) != 0) return -1;
-    return now() - start;
+    return peer_cpu() - start;
 }
 
 static void bench_file(const settings *s, const char *folder, const char *name, double *log_time,
@@ -137,19 +160,21 @@ static void bench_file(const settings *s, const char *folder, const char *name, 
     const int64_t capacity = s->capacity > 0 ? s->capacity : capacity_in_name(name);
     if (capacity > 0 && spad_plan_set_capacity(plan, capacity, &error) != SPAD_OK)
         die(error.message);
-    double times[MOST_SEEDS];
+    double cpu[MOST_SEEDS];
     spad_plan_result *result = NULL;
     for (int k = 0; k < s->seeds; k++) {
         spad_plan_result_destroy(result);
+        times spent;
         result = solve(plan, capacity > 0 ? SPAD_PLAN_DECIDE : SPAD_PLAN_MINIMIZE, (uint64_t)k + 1,
-                       s->timeout, &times[k]);
+                       s->timeout, &spent);
+        cpu[k] = spent.cpu;
     }
-    qsort(times, (size_t)s->seeds, sizeof *times, by_time);
-    const double median = times[s->seeds / 2];
+    qsort(cpu, (size_t)s->seeds, sizeof *cpu, by_time);
+    const double median = cpu[s->seeds / 2];
     printf("%-22s %7lld %14lld %14lld %8.4f %-10s %9lld %9.2f %9.2f", name,
            (long long)spad_plan_count(plan), (long long)result->peak_load,
            (long long)result->height, gap_of(result), spad_plan_verdict_name(result->verdict),
-           (long long)result->nodes, median * 1e3, times[s->seeds - 1] * 1e3);
+           (long long)result->nodes, median * 1e3, cpu[s->seeds - 1] * 1e3);
     *log_time += log(median);
     if (s->peer != NULL) {
         const double peer = run_peer(s, path, capacity > 0 ? capacity : INT64_C(1) << 50);
@@ -208,14 +233,14 @@ static void bench_packings(const settings *s) {
         for (uint64_t seed = 1; seed <= 5; seed++) {
             spad_plan *plan = new_plan();
             spad_error error;
-            double seconds;
+            times spent;
             const int64_t optimum = 4096;
             if (packing_perfect(plan, counts[k], optimum, seed, &error) != SPAD_OK)
                 die(error.message);
-            spad_plan_result *r = solve(plan, SPAD_PLAN_MINIMIZE, seed, s->timeout, &seconds);
+            spad_plan_result *r = solve(plan, SPAD_PLAN_MINIMIZE, seed, s->timeout, &spent);
             printf("%-8d %6llu %14lld %14lld %-10s %9lld %9.2f\n", counts[k],
                    (unsigned long long)seed, (long long)optimum, (long long)r->height,
-                   spad_plan_verdict_name(r->verdict), (long long)r->nodes, seconds * 1e3);
+                   spad_plan_verdict_name(r->verdict), (long long)r->nodes, spent.cpu * 1e3);
             spad_plan_result_destroy(r);
             spad_plan_destroy(plan);
         }
@@ -228,7 +253,7 @@ static double peak_kib(void) {
     return (double)usage.ru_maxrss;
 }
 
-static void bench_scale(int32_t most) {
+static void bench_scale(const settings *s, int32_t most) {
     static const char *const names[] = {"stack", "random", "training"};
     printf("%-9s %9s %10s %10s %12s %14s\n", "shape", "n", "s", "gap %", "us / buffer",
            "KiB / buffer (process peak)");
@@ -236,12 +261,12 @@ static void bench_scale(int32_t most) {
         for (int shape = 0; shape < 3; shape++) {
             spad_plan *plan = new_plan();
             spad_error error;
-            double seconds;
-            if (packing_shaped(plan, (packing_shape)shape, n, 7, &error) != SPAD_OK)
+            times spent;
+            if (packing_shaped(plan, (packing_shape)shape, n, s->shape_seed, &error) != SPAD_OK)
                 die(error.message);
-            spad_plan_result *r = solve(plan, SPAD_PLAN_MINIMIZE, 1, 9, &seconds);
-            printf("%-9s %9d %10.4f %10.4f %12.3f %14.3f\n", names[shape], n, seconds, gap_of(r),
-                   seconds * 1e6 / n, peak_kib() / n);
+            spad_plan_result *r = solve(plan, SPAD_PLAN_MINIMIZE, 1, 9, &spent);
+            printf("%-9s %9d %10.4f %10.4f %12.3f %14.3f\n", names[shape], n, spent.wall, gap_of(r),
+                   spent.wall * 1e6 / n, peak_kib() / n);
             fflush(stdout);
             spad_plan_result_destroy(r);
             spad_plan_destroy(plan);
@@ -259,11 +284,11 @@ static void bench_small(void) {
             for (uint64_t seed = 0; seed < TIMES; seed++) {
                 spad_plan *plan = new_plan();
                 spad_error error;
-                double seconds;
+                times spent;
                 if (packing_shaped(plan, (packing_shape)shape, n, seed, &error) != SPAD_OK)
                     die(error.message);
-                spad_plan_result *r = solve(plan, SPAD_PLAN_MINIMIZE, 1, 0.1, &seconds);
-                sum += seconds;
+                spad_plan_result *r = solve(plan, SPAD_PLAN_MINIMIZE, 1, 0.1, &spent);
+                sum += spent.cpu;
                 spad_plan_result_destroy(r);
                 spad_plan_destroy(plan);
             }
@@ -286,7 +311,7 @@ static void count_instructions(const char *path) {
 }
 
 int main(int argc, char **argv) {
-    settings s = {.seeds = 1, .timeout = 10};
+    settings s = {.seeds = 1, .timeout = 10, .shape_seed = 7};
     const char *what = NULL;
     const char *folder = NULL;
     for (int i = 1; i < argc; i++) {
@@ -297,6 +322,8 @@ int main(int argc, char **argv) {
             s.seeds = atoi(argv[++i]);
         else if (strcmp(argv[i], "--timeout") == 0 && value != NULL)
             s.timeout = atof(argv[++i]);
+        else if (strcmp(argv[i], "--shape-seed") == 0 && value != NULL)
+            s.shape_seed = strtoull(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--peer") == 0 && value != NULL)
             s.peer = argv[++i];
         else if (strncmp(argv[i], "--", 2) == 0)
@@ -310,7 +337,7 @@ int main(int argc, char **argv) {
     else if (what != NULL && strcmp(what, "--packings") == 0)
         bench_packings(&s);
     else if (what != NULL && strcmp(what, "--scale") == 0)
-        bench_scale(folder != NULL ? atoi(folder) : 1000000);
+        bench_scale(&s, folder != NULL ? atoi(folder) : 1000000);
     else if (what != NULL && strcmp(what, "--small") == 0)
         bench_small();
     else if (what != NULL && strcmp(what, "--count") == 0 && folder != NULL)
@@ -318,6 +345,6 @@ int main(int argc, char **argv) {
     else
         die("usage: plan FOLDER [--seeds N] [--timeout S] [--capacity N] [--peer CMD] | --packings "
             "| "
-            "--scale [N] | --small | --count FILE");
+            "--scale [N] [--shape-seed N] | --small | --count FILE");
     return 0;
 }

@@ -8,12 +8,7 @@
 #include "cli.h"
 
 static const cli_command *const commands[] = {
-    &cli_plan,
-    &cli_sim,
-    &cli_fit,
-    &cli_check,
-    &cli_targets,
-    &cli_tune,
+    &cli_plan, &cli_fit, &cli_check, &cli_sim, &cli_tune, &cli_targets,
 };
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };

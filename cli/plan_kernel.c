@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * spad plan K.spad: the whole street for a kernel: read, place what is left to the
- * planner, check, and say how it stands.
+ * planner, check, simulate, and say how it stands.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "cli.h"
 #include "plan_kernel.h"
+
+/* What is known about a kernel at the end of the street. */
+typedef struct street {
+    const cli_kernel *input;
+    spad_layout *layout;
+    spad_check *check;
+    spad_sim *sim; /* NULL: it cannot be run */
+} street;
 
 /* "name on target (N = 8, S = 3): " */
 static void print_head(FILE *out, const spad_kernel *kernel) {
@@ -20,11 +28,50 @@ static void print_head(FILE *out, const spad_kernel *kernel) {
     fputs(count > 0 ? "): " : ": ", out);
 }
 
-static void print_summary(FILE *out, const spad_layout *layout, const spad_check *check) {
-    const spad_kernel *kernel = spad_layout_kernel(layout);
-    print_head(out, kernel);
-    fprintf(out, "%s, %s\n", spad_layout_fits(layout) ? "fits" : "does not fit",
-            spad_verdict_name(spad_check_verdict(check)));
+static void print_summary(FILE *out, const street *k) {
+    print_head(out, k->input->kernel);
+    fprintf(out, "%s, %s\n", spad_layout_fits(k->layout) ? "fits" : "does not fit",
+            spad_verdict_name(spad_check_verdict(k->check)));
+}
+
+/* "engines: tensor 82.1 %, vector 40.0 % busy in 12.345 us" */
+static void print_engines(FILE *out, const street *k) {
+    if (k->sim == NULL) return;
+    const spad_target *target = spad_kernel_target(k->input->kernel);
+    const spad_sim_totals totals = spad_sim_get_totals(k->sim);
+    const char *comma = "engines: ";
+    for (size_t i = 0; i < target->engine_count; i++) {
+        const spad_sim_engine engine = spad_sim_get_engine(k->sim, i);
+        if (engine.operations == 0 || totals.makespan < 1000) continue;
+        const long long share = (long long)(engine.busy / (totals.makespan / 1000));
+        fprintf(out, "%s%s %lld.%lld %%", comma, target->engines[i].name, share / 10, share % 10);
+        comma = ", ";
+    }
+    if (comma[0] == 'e') return; /* nothing ran */
+    fprintf(out, " busy in %lld.%03lld us", (long long)(totals.makespan / 1000000),
+            (long long)(totals.makespan / 1000 % 1000));
+    if (totals.unknown > 0) {
+        fprintf(out, ", with 1 us for %s%lld operations of unknown cost",
+                totals.unknown == totals.operations ? "all " : "", (long long)totals.unknown);
+    }
+    fputc('\n', out);
+    if (spad_sim_stuck(k->sim) != NULL) fprintf(out, "stuck: %s\n", spad_sim_stuck(k->sim));
+}
+
+static void print_engines_json(const street *k) {
+    const spad_target *target = spad_kernel_target(k->input->kernel);
+    const spad_sim_totals totals = spad_sim_get_totals(k->sim);
+    printf("{\n    \"makespan_ps\": %lld,\n    \"operations\": %lld,\n    \"unknown\": %lld",
+           (long long)totals.makespan, (long long)totals.operations, (long long)totals.unknown);
+    fputs(",\n    \"busy_ps\": {", stdout);
+    const char *comma = "";
+    for (size_t i = 0; i < target->engine_count; i++) {
+        const spad_sim_engine engine = spad_sim_get_engine(k->sim, i);
+        if (engine.operations == 0) continue;
+        printf("%s\n      \"%s\": %lld", comma, target->engines[i].name, (long long)engine.busy);
+        comma = ",";
+    }
+    printf("%s}\n  }", comma[0] == ',' ? "\n    " : "");
 }
 
 static cli_exit write_placements(const spad_layout *layout, const char *path) {
@@ -37,67 +84,80 @@ static cli_exit write_placements(const spad_layout *layout, const char *path) {
     return cli_close_output(file, path) && written ? CLI_FINE : CLI_INTERNAL;
 }
 
-static cli_exit show_json(const cli_kernel *input, const spad_layout *layout,
-                          const spad_check *check) {
+static cli_exit show_json(const street *k) {
     cli_list object;
     spad_error error;
     cli_object_open(&object);
     cli_object_key(&object, "layout");
-    spad_status status = spad_layout_write_json(layout, &object.items, &error);
+    spad_status status = spad_layout_write_json(k->layout, &object.items, &error);
     cli_object_key(&object, "check");
     if (status == SPAD_OK) {
-        status = spad_check_write_json(check, input->kernel, &object.items, &error);
+        status = spad_check_write_json(k->check, k->input->kernel, &object.items, &error);
+    }
+    if (k->sim != NULL) {
+        cli_object_key(&object, "engines");
+        print_engines_json(k);
     }
     cli_object_close(&object);
     return status == SPAD_OK ? CLI_FINE : cli_fail(&error);
 }
 
-static cli_exit show_text(FILE *out, const cli_kernel *input, const spad_layout *layout,
-                          const spad_check *check) {
+static cli_exit show_text(FILE *out, const street *k) {
     const spad_sink sink = spad_sink_file(out);
+    const cli_text *text = &k->input->text;
     spad_error error;
-    print_summary(out, layout, check);
-    spad_status status = spad_layout_write_text(layout, &sink, &error);
+    print_summary(out, k);
+    spad_status status = spad_layout_write_text(k->layout, &sink, &error);
+    print_engines(out, k);
     if (status == SPAD_OK) {
-        status = spad_check_write_text(check, input->kernel, input->text.bytes, input->text.length,
-                                       &sink, &error);
+        status = spad_check_write_text(k->check, k->input->kernel, text->bytes, text->length, &sink,
+                                       &error);
     }
-    if (!spad_layout_fits(layout)) {
-        fprintf(out, "'spad fit %s' says what would fit\n", input->path);
+    if (!spad_layout_fits(k->layout)) {
+        fprintf(out, "'spad fit %s' says what would fit\n", k->input->path);
     }
     return status == SPAD_OK ? CLI_FINE : cli_fail(&error);
 }
 
-static cli_exit show(const cli_kernel *input, const spad_layout *layout, const spad_check *check,
-                     const plan_kernel_words *words) {
+static cli_exit show(const street *k, const plan_kernel_words *words) {
+    const bool rows_on_stdout = words->output != NULL && strcmp(words->output, "-") == 0;
     cli_exit exit = CLI_FINE;
-    if (words->output != NULL && spad_layout_fits(layout)) {
-        exit = write_placements(layout, words->output);
+    if (words->output != NULL && spad_layout_fits(k->layout)) {
+        exit = write_placements(k->layout, words->output);
     }
     if (exit != CLI_FINE) return exit;
-    const bool rows_on_stdout = words->output != NULL && strcmp(words->output, "-") == 0;
-    if (words->json) return show_json(input, layout, check);
-    return show_text(rows_on_stdout ? stderr : stdout, input, layout, check);
+    return words->json ? show_json(k) : show_text(rows_on_stdout ? stderr : stdout, k);
+}
+
+/* Checks and simulates with the places that were found. What cannot be simulated (too long, an
+ * index that leaves its tensor) is for the check to tell. */
+static cli_exit go_on(street *k) {
+    const spad_check_options check = {.place = spad_layout_place, .ctx = k->layout};
+    const spad_sim_options sim = {.place = spad_layout_place, .ctx = k->layout};
+    spad_error error;
+    if (spad_check_kernel(&k->check, k->input->kernel, &check, &error) != SPAD_OK) {
+        return cli_fail(&error);
+    }
+    const spad_status status = spad_sim_kernel(&k->sim, k->input->kernel, &sim, &error);
+    return status <= SPAD_ERR_HOST_MEMORY ? cli_fail(&error) : CLI_FINE;
 }
 
 cli_exit cli_plan_kernel(const cli_kernel *input, const plan_kernel_words *words) {
-    spad_layout *layout;
-    spad_check *check = NULL;
+    street k = {.input = input};
     spad_error error;
-    const spad_status status = spad_layout_create(&layout, input->kernel, &words->layout, &error);
+    const spad_status status = spad_layout_create(&k.layout, input->kernel, &words->layout, &error);
     if (status != SPAD_OK) {
-        const cli_exit exit = cli_fail(&error);
-        return status == SPAD_ERR_NO_FIT ? CLI_FINDINGS : exit;
+        const cli_exit failed = cli_fail(&error);
+        return status == SPAD_ERR_NO_FIT ? CLI_FINDINGS : failed;
     }
-    const spad_check_options options = {.place = spad_layout_place, .ctx = layout};
-    cli_exit exit = CLI_FINE;
-    if (spad_check_kernel(&check, input->kernel, &options, &error) != SPAD_OK) {
-        exit = cli_fail(&error);
+    cli_exit exit = go_on(&k);
+    if (exit == CLI_FINE) exit = show(&k, words);
+    if (exit == CLI_FINE &&
+        (!spad_layout_fits(k.layout) || spad_check_get_counts(k.check).errors > 0)) {
+        exit = CLI_FINDINGS;
     }
-    if (exit == CLI_FINE) exit = show(input, layout, check, words);
-    const bool right = check != NULL && spad_check_get_counts(check).errors == 0;
-    if (exit == CLI_FINE && (!right || !spad_layout_fits(layout))) exit = CLI_FINDINGS;
-    spad_check_destroy(check);
-    spad_layout_destroy(layout);
+    spad_sim_destroy(k.sim);
+    spad_check_destroy(k.check);
+    spad_layout_destroy(k.layout);
     return exit;
 }

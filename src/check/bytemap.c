@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The map of last writers: bands of lanes, in each a sorted list of pieces of bytes.
+ * The map of last writers: bands of lanes, in each a sorted list of pieces of bytes, in
+ * chunks.
  *
  * Almost all tiles of a kernel begin and end at a few lanes, so there are few bands, most
  * often one. A new border between lanes copies a band and stays. A write replaces the
@@ -8,36 +9,60 @@
  * that meets a piece of exactly its bytes, as in every lap of a ring, only changes its
  * writer. Reads cut nothing.
  *
- * Cost per band and run: O(log pieces) to find it, O(1) where the last search ended, and
- * O(pieces touched); a write that changes the number of pieces moves those behind it.
- * Invariants: bands and pieces are sorted without gaps and cover the map; the count of a
- * writer is the number of pieces that show it.
+ * Cost per band and run: O(log pieces) to find it, O(1) where an access like it ended, and
+ * O(pieces touched); a write that cuts a piece moves those behind it in its chunk, and one in
+ * CHUNK_MAX / 2 of them moves the list of chunks.
+ * Invariants: bands and pieces are sorted without gaps and cover the map; no chunk is empty;
+ * the count of a writer is the number of pieces that show it.
  */
 #include "check/bytemap.h"
 
 #include <string.h>
 
+enum { CHUNK_MAX = 256 };
+
 /* ---- life ------------------------------------------------------------------------- */
+
+static void free_band(spad__band *band, const spad_host *host) {
+    for (size_t i = 0; i < band->chunks.count; i++) {
+        spad__array_free(host, &band->chunks.items[i].pieces);
+    }
+    spad__array_free(host, &band->chunks);
+}
+
+/* A chunk with room for some pieces behind the others of a band; NULL: no memory. */
+static spad__chunk *add_chunk(spad__band *band, const spad_host *host, size_t room) {
+    if (!spad__array_reserve(host, &band->chunks, 1)) return NULL;
+    spad__chunk *chunk = &band->chunks.items[band->chunks.count];
+    *chunk = (spad__chunk){0};
+    if (!spad__array_reserve(host, &chunk->pieces, room)) return NULL;
+    band->chunks.count++;
+    return chunk;
+}
 
 bool spad__bytemap_init(spad__bytemap *map, const spad_host *host, int64_t lane, int64_t lane_end,
                         int64_t byte, int64_t byte_end) {
     *map = (spad__bytemap){.lane_end = lane_end, .byte_end = byte_end};
     spad__band band = {.lane = lane};
-    if (!spad__array_reserve(host, &map->bands, 1)) return false;
-    if (!spad__array_reserve(host, &band.pieces, 1)) {
-        spad__array_free(host, &map->bands);
+    spad__chunk *chunk = add_chunk(&band, host, 1);
+    if (chunk == NULL || !spad__array_reserve(host, &map->bands, 1)) {
+        free_band(&band, host);
         return false;
     }
-    band.pieces.items[band.pieces.count++] = (spad__piece){.byte = byte};
+    chunk->pieces.items[chunk->pieces.count++] = (spad__piece){.byte = byte};
     map->bands.items[map->bands.count++] = band;
     return true;
 }
 
 void spad__bytemap_free(spad__bytemap *map, const spad_host *host) {
-    for (size_t i = 0; i < map->bands.count; i++) {
-        spad__array_free(host, &map->bands.items[i].pieces);
-    }
+    for (size_t i = 0; i < map->bands.count; i++) free_band(&map->bands.items[i], host);
     spad__array_free(host, &map->bands);
+}
+
+size_t spad__band_pieces(const spad__band *band) {
+    size_t count = 0;
+    for (size_t i = 0; i < band->chunks.count; i++) count += band->chunks.items[i].pieces.count;
+    return count;
 }
 
 /* ---- writers ---------------------------------------------------------------------- */
@@ -54,29 +79,56 @@ static void drop(spad__writers *writers, spad__writer writer) {
 
 /* ---- searching -------------------------------------------------------------------- */
 
-static int64_t piece_end(const spad__bytemap *map, const spad__band *band, size_t piece) {
-    return piece + 1 < band->pieces.count ? band->pieces.items[piece + 1].byte : map->byte_end;
+static spad__piece *piece_at(const spad__band *band, spad__spot spot) {
+    return &band->chunks.items[spot.chunk].pieces.items[spot.piece];
+}
+
+/* Where the bytes of chunk end. */
+static int64_t chunk_end(const spad__bytemap *map, const spad__band *band, size_t chunk) {
+    return chunk + 1 < band->chunks.count ? band->chunks.items[chunk + 1].pieces.items[0].byte
+                                          : map->byte_end;
+}
+
+static int64_t piece_end(const spad__bytemap *map, const spad__band *band, spad__spot spot) {
+    const spad__chunk *chunk = &band->chunks.items[spot.chunk];
+    return spot.piece + 1 < chunk->pieces.count ? chunk->pieces.items[spot.piece + 1].byte
+                                                : chunk_end(map, band, spot.chunk);
 }
 
 static int64_t band_end(const spad__bytemap *map, size_t band) {
     return band + 1 < map->bands.count ? map->bands.items[band + 1].lane : map->lane_end;
 }
 
-/* The piece that has a byte: where the last search ended or next to it, or by halves. */
-static size_t find_piece(const spad__bytemap *map, const spad__band *band, int64_t byte,
-                         size_t *last) {
-    const spad__piece *pieces = band->pieces.items;
+static bool chunk_has(const spad__bytemap *map, const spad__band *band, size_t chunk,
+                      int64_t byte) {
+    return chunk < band->chunks.count && band->chunks.items[chunk].pieces.items[0].byte <= byte &&
+           chunk_end(map, band, chunk) > byte;
+}
+
+static uint32_t find_chunk(const spad__band *band, int64_t byte) {
     size_t low = 0;
-    size_t high = band->pieces.count;
-    const size_t hint = *last;
-    if (hint < high && pieces[hint].byte <= byte) {
-        low = hint;
-        if (piece_end(map, band, hint) > byte) {
-            high = hint + 1;
-        } else if (hint + 1 < high && piece_end(map, band, hint + 1) > byte) {
-            low = hint + 1;
-            high = hint + 2;
+    size_t high = band->chunks.count;
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+        if (band->chunks.items[middle].pieces.items[0].byte <= byte) {
+            low = middle;
+        } else {
+            high = middle;
         }
+    }
+    return (uint32_t)low;
+}
+
+/* The piece of a chunk that has a byte: at the hint or behind it, or by halves. */
+static uint32_t find_in_chunk(const spad__chunk *chunk, int64_t byte, uint32_t hint) {
+    const spad__piece *pieces = chunk->pieces.items;
+    const size_t count = chunk->pieces.count;
+    size_t low = 0;
+    size_t high = count;
+    if (hint < count && pieces[hint].byte <= byte) {
+        low = hint;
+        if (hint + 1 >= count || pieces[hint + 1].byte > byte) return hint;
+        if (hint + 2 >= count || pieces[hint + 2].byte > byte) return hint + 1;
     }
     while (high - low > 1) {
         const size_t middle = low + (high - low) / 2;
@@ -86,7 +138,14 @@ static size_t find_piece(const spad__bytemap *map, const spad__band *band, int64
             high = middle;
         }
     }
-    return *last = low;
+    return (uint32_t)low;
+}
+
+static spad__spot find_piece(const spad__bytemap *map, const spad__band *band, int64_t byte,
+                             spad__spot *hint) {
+    if (!chunk_has(map, band, hint->chunk, byte)) *hint = (spad__spot){find_chunk(band, byte), 0};
+    hint->piece = find_in_chunk(&band->chunks.items[hint->chunk], byte, hint->piece);
+    return *hint;
 }
 
 static size_t find_band(const spad__bytemap *map, int64_t lane) {
@@ -95,7 +154,20 @@ static size_t find_band(const spad__bytemap *map, int64_t lane) {
     return band;
 }
 
-/* ---- writing ---------------------------------------------------------------------- */
+/* ---- cutting ---------------------------------------------------------------------- */
+
+static bool copy_band(spad__band *copy, const spad__band *band, const spad_host *host,
+                      spad__writers *writers) {
+    for (size_t c = 0; c < band->chunks.count; c++) {
+        const spad__chunk *from = &band->chunks.items[c];
+        spad__chunk *to = add_chunk(copy, host, from->pieces.count);
+        if (to == NULL) return false;
+        to->pieces.count = from->pieces.count;
+        memcpy(to->pieces.items, from->pieces.items, from->pieces.count * sizeof(spad__piece));
+        for (size_t i = 0; i < to->pieces.count; i++) take(writers, to->pieces.items[i].writer);
+    }
+    return true;
+}
 
 /* Makes a border between bands at a lane. *out: the band that starts there. */
 static bool cut_lane(spad__bytemap *map, const spad_host *host, spad__writers *writers,
@@ -104,16 +176,12 @@ static bool cut_lane(spad__bytemap *map, const spad_host *host, spad__writers *w
     *out = at;
     if (map->bands.items[at].lane == lane) return true;
     spad__band copy = {.lane = lane};
-    const size_t count = map->bands.items[at].pieces.count;
-    if (!spad__array_reserve(host, &copy.pieces, count)) return false;
-    if (!spad__array_reserve(host, &map->bands, 1)) {
-        spad__array_free(host, &copy.pieces);
+    if (!spad__array_reserve(host, &map->bands, 1) ||
+        !copy_band(&copy, &map->bands.items[at], host, writers)) {
+        free_band(&copy, host);
         return false;
     }
     spad__band *band = &map->bands.items[at];
-    memcpy(copy.pieces.items, band->pieces.items, count * sizeof copy.pieces.items[0]);
-    copy.pieces.count = count;
-    for (size_t i = 0; i < count; i++) take(writers, copy.pieces.items[i].writer);
     memmove(band + 2, band + 1, (map->bands.count - at - 1) * sizeof *band);
     band[1] = copy;
     map->bands.count++;
@@ -121,51 +189,102 @@ static bool cut_lane(spad__bytemap *map, const spad_host *host, spad__writers *w
     return true;
 }
 
+/* Moves the second half of a full chunk to one behind it. */
+static bool split_chunk(spad__band *band, const spad_host *host, size_t at) {
+    if (add_chunk(band, host, CHUNK_MAX) == NULL) return false;
+    const spad__chunk fresh = band->chunks.items[band->chunks.count - 1];
+    spad__chunk *chunk = &band->chunks.items[at];
+    memmove(chunk + 2, chunk + 1, (band->chunks.count - at - 2) * sizeof *chunk);
+    chunk[1] = fresh;
+    const size_t half = chunk->pieces.count / 2;
+    chunk[1].pieces.count = chunk->pieces.count - half;
+    memcpy(chunk[1].pieces.items, chunk->pieces.items + half,
+           chunk[1].pieces.count * sizeof(spad__piece));
+    chunk->pieces.count = half;
+    return true;
+}
+
+/* Makes a border between pieces at a byte of a band. *hint: the piece that starts there. */
+static bool cut_byte(const spad__bytemap *map, spad__band *band, const spad_host *host,
+                     spad__writers *writers, int64_t byte, spad__spot *hint) {
+    spad__spot spot = find_piece(map, band, byte, hint);
+    if (piece_at(band, spot)->byte == byte) return true;
+    if (band->chunks.items[spot.chunk].pieces.count == CHUNK_MAX) {
+        if (!split_chunk(band, host, spot.chunk)) return false;
+        spot = find_piece(map, band, byte, hint);
+    }
+    spad__chunk *chunk = &band->chunks.items[spot.chunk];
+    if (!spad__array_reserve(host, &chunk->pieces, 1)) return false;
+    spad__piece *piece = &chunk->pieces.items[spot.piece];
+    memmove(piece + 2, piece + 1, (chunk->pieces.count - spot.piece - 1) * sizeof *piece);
+    piece[1] = (spad__piece){.byte = byte, .writer = piece->writer};
+    take(writers, piece->writer);
+    chunk->pieces.count++;
+    hint->piece = spot.piece + 1;
+    return true;
+}
+
+/* ---- joining ---------------------------------------------------------------------- */
+
+/* Takes pieces out of a chunk: from number `first` on, those that start in front of `to`. */
+static void remove_pieces(spad__chunk *chunk, spad__writers *writers, size_t first, int64_t to) {
+    spad__piece *pieces = chunk->pieces.items;
+    size_t behind = first;
+    while (behind < chunk->pieces.count && pieces[behind].byte < to) {
+        drop(writers, pieces[behind++].writer);
+    }
+    if (behind == first) return;
+    memmove(pieces + first, pieces + behind, (chunk->pieces.count - behind) * sizeof *pieces);
+    chunk->pieces.count -= behind - first;
+}
+
+/* Takes out all pieces behind a spot that start in front of `to`. */
+static void remove_behind(spad__band *band, const spad_host *host, spad__writers *writers,
+                          spad__spot spot, int64_t to) {
+    spad__chunk *chunks = band->chunks.items;
+    remove_pieces(&chunks[spot.chunk], writers, spot.piece + 1, to);
+    size_t behind = spot.chunk + 1;
+    for (; behind < band->chunks.count && chunks[behind].pieces.items[0].byte < to; behind++) {
+        remove_pieces(&chunks[behind], writers, 0, to);
+        if (chunks[behind].pieces.count > 0) break;
+        spad__array_free(host, &chunks[behind].pieces);
+    }
+    const size_t gone = behind - spot.chunk - 1;
+    if (gone == 0) return;
+    memmove(chunks + spot.chunk + 1, chunks + behind,
+            (band->chunks.count - behind) * sizeof *chunks);
+    band->chunks.count -= gone;
+}
+
 /* Bytes [from, to) of a band belong to the writer. */
 static bool replace(const spad__bytemap *map, spad__band *band, const spad_host *host,
                     spad__writers *writers, int64_t from, int64_t to, spad__writer writer,
-                    size_t *hint) {
-    const size_t first = find_piece(map, band, from, hint);
-    spad__piece *pieces = band->pieces.items;
-    take(writers, writer);
-    if (pieces[first].byte == from && piece_end(map, band, first) == to) {
-        drop(writers, pieces[first].writer);
-        pieces[first].writer = writer;
-        return true;
+                    spad__spot *hint) {
+    const spad__spot spot = find_piece(map, band, from, hint);
+    if (piece_at(band, spot)->byte != from || piece_end(map, band, spot) != to) {
+        if (to < map->byte_end && !cut_byte(map, band, host, writers, to, hint)) return false;
+        if (!cut_byte(map, band, host, writers, from, hint)) return false;
+        remove_behind(band, host, writers, *hint, to);
     }
-    if (!spad__array_reserve(host, &band->pieces, 2)) return false;
-    pieces = band->pieces.items;
-    size_t behind = first + 1; /* the first piece that is not touched */
-    while (behind < band->pieces.count && pieces[behind].byte < to) behind++;
-    const spad__piece left = pieces[first];
-    const spad__piece right = {.byte = to, .writer = pieces[behind - 1].writer};
-    const bool keep_left = left.byte < from;
-    const bool keep_right = piece_end(map, band, behind - 1) > to;
-    if (keep_left) take(writers, left.writer);
-    if (keep_right) take(writers, right.writer);
-    for (size_t i = first; i < behind; i++) drop(writers, pieces[i].writer);
-
-    const size_t kept = (size_t)keep_left + 1 + (size_t)keep_right;
-    memmove(pieces + first + kept, pieces + behind,
-            (band->pieces.count - behind) * sizeof pieces[0]);
-    band->pieces.count = band->pieces.count - (behind - first) + kept;
-    size_t at = first;
-    if (keep_left) pieces[at++] = left;
-    *hint = at;
-    pieces[at++] = (spad__piece){.byte = from, .writer = writer};
-    if (keep_right) pieces[at] = right;
+    spad__piece *piece = piece_at(band, *hint);
+    take(writers, writer);
+    drop(writers, piece->writer);
+    piece->writer = writer;
     return true;
 }
 
 bool spad__bytemap_write(spad__bytemap *map, const spad_host *host, spad__writers *writers,
                          spad_rect rect, int64_t runs, int64_t stride, spad__writer writer,
-                         size_t *hint) {
+                         spad__spot *hint) {
     const int64_t lane_end = rect.lane + rect.lanes;
     size_t first;
-    size_t behind = map->bands.count;
+    size_t behind;
     if (!cut_lane(map, host, writers, rect.lane, &first)) return false;
-    if (lane_end < map->lane_end && !cut_lane(map, host, writers, lane_end, &behind)) return false;
-    if (lane_end >= map->lane_end) behind = map->bands.count;
+    if (lane_end >= map->lane_end) {
+        behind = map->bands.count;
+    } else if (!cut_lane(map, host, writers, lane_end, &behind)) {
+        return false;
+    }
     for (size_t b = first; b < behind; b++) {
         for (int64_t run = 0; run < runs; run++) {
             const int64_t from = rect.byte + run * stride;
@@ -181,7 +300,7 @@ bool spad__bytemap_write(spad__bytemap *map, const spad_host *host, spad__writer
 /* ---- reading ---------------------------------------------------------------------- */
 
 spad__look spad__look_at(spad__bytemap *map, spad_rect rect, int64_t runs, int64_t stride,
-                         size_t *hint) {
+                         spad__spot *hint) {
     return (spad__look){.map = map,
                         .rect = rect,
                         .runs = runs,
@@ -198,6 +317,11 @@ static void leave_run(spad__look *look) {
     look->band++;
 }
 
+static void next_piece(spad__look *look, const spad__band *band) {
+    if (++look->spot.piece < band->chunks.items[look->spot.chunk].pieces.count) return;
+    look->spot = (spad__spot){look->spot.chunk + 1, 0};
+}
+
 bool spad__look_next(spad__look *look, spad_rect *part, spad__writer *writer) {
     const int64_t lane_end = look->rect.lane + look->rect.lanes;
     if (look->band >= look->map->bands.count) return false;
@@ -206,18 +330,21 @@ bool spad__look_next(spad__look *look, spad_rect *part, spad__writer *writer) {
     const int64_t from = look->rect.byte + look->run * look->stride;
     const int64_t to = from + look->rect.bytes;
     if (!look->inside) {
-        look->piece = find_piece(look->map, band, from, look->hint);
+        look->spot = find_piece(look->map, band, from, look->hint);
         look->inside = true;
     }
-    const spad__piece piece = band->pieces.items[look->piece];
-    const int64_t end = piece_end(look->map, band, look->piece);
+    const spad__piece piece = *piece_at(band, look->spot);
+    const int64_t end = piece_end(look->map, band, look->spot);
     part->lane = band->lane > look->rect.lane ? band->lane : look->rect.lane;
     const int64_t lanes_to = band_end(look->map, look->band);
     part->lanes = (lanes_to < lane_end ? lanes_to : lane_end) - part->lane;
     part->byte = piece.byte > from ? piece.byte : from;
     part->bytes = (end < to ? end : to) - part->byte;
     *writer = piece.writer;
-    look->piece++;
-    if (end >= to) leave_run(look);
+    if (end >= to) {
+        leave_run(look);
+    } else {
+        next_piece(look, band);
+    }
     return true;
 }

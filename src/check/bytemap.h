@@ -36,11 +36,19 @@ typedef struct spad__piece {
     spad__writer writer;
 } spad__piece;
 
+/* Pieces in order, at least one. */
+typedef struct spad__chunk {
+    SPAD_ARRAY(spad__piece) pieces;
+} spad__chunk;
+
 /* Lanes from `lane` to the next band: the same in all of them. */
 typedef struct spad__band {
     int64_t lane;
-    SPAD_ARRAY(spad__piece) pieces;
+    SPAD_ARRAY(spad__chunk) chunks;
 } spad__band;
+
+/* How many pieces a band has. */
+size_t spad__band_pieces(const spad__band *band);
 
 typedef struct spad__bytemap {
     int64_t lane_end;
@@ -53,14 +61,18 @@ bool spad__bytemap_init(spad__bytemap *map, const spad_host *host, int64_t lane,
                         int64_t byte, int64_t byte_end);
 void spad__bytemap_free(spad__bytemap *map, const spad_host *host);
 
-/* Searches start at *hint, where an earlier one ended: any number is right, that of an access
- * like this one is fast. */
+/* Where a piece is in its band. Searches start at *hint, where an earlier one ended: any place
+ * is right, that of an access like this one is fast. */
+typedef struct spad__spot {
+    uint32_t chunk;
+    uint32_t piece;
+} spad__spot;
 
 /* The rectangle, and with runs > 1 its copies `stride` bytes further each, now belong to the
  * writer. Inside the map; not empty. False: no memory, and the map can only be freed. */
 bool spad__bytemap_write(spad__bytemap *map, const spad_host *host, spad__writers *writers,
                          spad_rect rect, int64_t runs, int64_t stride, spad__writer writer,
-                         size_t *hint);
+                         spad__spot *hint);
 
 /* Goes through the pieces of such a rectangle. Filled in by spad__look_at. */
 typedef struct spad__look {
@@ -70,13 +82,13 @@ typedef struct spad__look {
     int64_t stride;
     size_t band;
     int64_t run;
-    size_t piece;
-    size_t *hint;
-    bool inside; /* of a run: `piece` is the next one to tell */
+    spad__spot spot;
+    spad__spot *hint;
+    bool inside; /* of a run: `spot` is the next piece to tell */
 } spad__look;
 
 spad__look spad__look_at(spad__bytemap *map, spad_rect rect, int64_t runs, int64_t stride,
-                         size_t *hint);
+                         spad__spot *hint);
 
 /* The next part of the rectangle that has one writer; false: that was all. */
 bool spad__look_next(spad__look *look, spad_rect *part, spad__writer *writer);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The model: building it, and runs over it.
+ * The model: building it. Edges for phases, and for counters where that is exact: signals
+ * of one chain, and waits that need every signal there can be before them. What is left
+ * are waits with a choice.
  */
 #include "check/causes.h"
 
@@ -88,13 +90,6 @@ static int compare_gains(const void *left, const void *right) {
     return (a->amount > b->amount) - (a->amount < b->amount);
 }
 
-static int compare_gain_points(const void *left, const void *right) {
-    const spad__gain *a = left;
-    const spad__gain *b = right;
-    if (a->point != b->point) return a->point < b->point ? -1 : 1;
-    return compare_gains(left, right);
-}
-
 /* All signals and all waits of counters. */
 static bool list_counters(spad__causes *m) {
     for (size_t i = 0; i < m->net->actions.count; i++) {
@@ -102,7 +97,7 @@ static bool list_counters(spad__causes *m) {
         const bool relaxed = m->memory && (a->flags & SPAD_SYNC_RELAXED) != 0;
         if (is_counter_wait(a) && !relaxed) {
             if (!spad__array_reserve(&m->host, &m->needs, 1)) return false;
-            m->needs.items[m->needs.count++] = (spad__need){a->phase, a->point, a->object};
+            m->needs.items[m->needs.count++] = (spad__need){a->phase, 0, a->point, a->object};
         } else if (a->kind == SPAD__ACTION_SIGNAL) {
             if (!spad__array_reserve(&m->host, &m->gains, 1)) return false;
             m->gains.items[m->gains.count++] =
@@ -185,43 +180,161 @@ static bool add_counters(spad__causes *m) {
     return true;
 }
 
-/* Successors by point, and gains by point. */
-static bool link_points(spad__causes *m) {
-    const size_t points = (size_t)m->points;
-    m->first = spad__new(&m->host, (points + 1) * sizeof *m->first);
-    m->successors = spad__new(&m->host, (m->edges.count + 1) * sizeof *m->successors);
-    m->indegree = spad__new(&m->host, (points + 1) * sizeof *m->indegree);
-    m->first_gain = spad__new(&m->host, (points + 1) * sizeof *m->first_gain);
-    m->missing = spad__new(&m->host, (points + 1) * sizeof *m->missing);
-    m->stack = spad__new(&m->host, (points + 1) * sizeof *m->stack);
-    m->trail = spad__new(&m->host, (points + 1) * sizeof *m->trail);
-    m->seen = spad__new(&m->host, (points + 1) * sizeof *m->seen);
-    m->alive = spad__new(&m->host, (points + 1) * sizeof *m->alive);
-    if (m->first == NULL || m->successors == NULL || m->indegree == NULL || m->first_gain == NULL ||
-        m->missing == NULL || m->stack == NULL || m->trail == NULL || m->seen == NULL ||
-        m->alive == NULL) {
-        return false;
-    }
-    for (size_t i = 0; i < m->edges.count; i++) {
-        m->first[m->edges.items[i].from + 1]++;
-        m->indegree[m->edges.items[i].to]++;
-    }
-    for (size_t i = 0; i < points; i++) m->first[i + 1] += m->first[i];
-    for (size_t i = m->edges.count; i-- > 0;) { /* backwards: `first` moves to the starts */
-        const spad__edge edge = m->edges.items[i];
-        m->successors[--m->first[edge.from + 1]] = edge.to;
-    }
-    for (size_t i = 0; i < points; i++) m->first[i] = m->first[i + 1];
-    m->first[points] = (int32_t)m->edges.count;
+/* ---- waits without a choice --------------------------------------------------------- */
 
-    for (size_t i = 0; i < m->needs.count; i++) m->indegree[m->needs.items[i].point]++;
-    if (m->gains.count > 0) {
-        qsort(m->gains.items, m->gains.count, sizeof m->gains.items[0], compare_gain_points);
-    }
-    for (size_t i = 0; i < m->gains.count; i++) m->first_gain[m->gains.items[i].point + 1]++;
-    for (size_t i = 0; i < points; i++) m->first_gain[i + 1] += m->first_gain[i];
+/* A wait that needs all there can be: in front of it, on its chain, stand older ones. */
+typedef struct tight {
+    int32_t chain;
+    int32_t object;
+    int32_t index;
+    int32_t need;
+} tight;
+
+static int compare_tight(const void *left, const void *right) {
+    const tight *a = left;
+    const tight *b = right;
+    if (a->chain != b->chain) return a->chain < b->chain ? -1 : 1;
+    if (a->object != b->object) return a->object < b->object ? -1 : 1;
+    return (a->index > b->index) - (a->index < b->index);
+}
+
+/* A signal and when it happens in the run of a chain. */
+typedef struct timed {
+    int32_t object;
+    int32_t clock;
+    int32_t point;
+} timed;
+
+static int compare_timed(const void *left, const void *right) {
+    const timed *a = left;
+    const timed *b = right;
+    if (a->object != b->object) return a->object < b->object ? -1 : 1;
+    if (a->clock != b->clock) return a->clock < b->clock ? -1 : 1;
+    return (a->point > b->point) - (a->point < b->point);
+}
+
+typedef struct tightener {
+    spad__causes *causes;
+    tight *waits;
+    timed *signals;
+    bool *settled; /* per need */
+    SPAD_ARRAY(spad__edge) edges;
+    int32_t levels;
+} tightener;
+
+static bool add_tight_edge(tightener *t, int32_t from, int32_t to) {
+    if (!spad__array_reserve(&t->causes->host, &t->edges, 1)) return false;
+    t->edges.items[t->edges.count++] = (spad__edge){from, to};
     return true;
 }
+
+/* The waits of one chain. Those for one object see more and more signals; a level is a point
+ * behind all that are new to a wait, and behind the level before. */
+static bool settle_chain(tightener *t, size_t first, size_t last) {
+    const spad__causes *m = t->causes;
+    const int32_t *clock = m->clocks[t->waits[first].chain];
+    for (size_t i = 0; i < m->gains.count; i++) {
+        const spad__gain *gain = &m->gains.items[i];
+        t->signals[i] = (timed){gain->object, clock[gain->point], gain->point};
+    }
+    qsort(t->signals, m->gains.count, sizeof *t->signals, compare_timed);
+    size_t at = 0;
+    int32_t level = -1;
+    for (size_t i = first; i < last; i++) {
+        const tight *wait = &t->waits[i];
+        const spad__need *need = &m->needs.items[wait->need];
+        if (i == first || wait->object != t->waits[i - 1].object) level = -1;
+        while (at < m->gains.count && t->signals[at].object < wait->object) at++;
+        if (need->most != need->amount) continue;
+        const int32_t next = m->points + t->levels++;
+        if (level >= 0 && !add_tight_edge(t, level, next)) return false;
+        for (; at < m->gains.count && t->signals[at].object == wait->object &&
+               t->signals[at].clock < wait->index;
+             at++) {
+            if (!add_tight_edge(t, t->signals[at].point, next)) return false;
+        }
+        if (!add_tight_edge(t, next, need->point)) return false;
+        t->settled[wait->need] = true;
+        level = next;
+    }
+    return true;
+}
+
+static spad_status settle(tightener *t, spad_error *error) {
+    spad__causes *m = t->causes;
+    const size_t count = m->needs.count;
+    for (size_t i = 0; i < count; i++) {
+        const spad__need *need = &m->needs.items[i];
+        t->waits[i] =
+            (tight){m->chain[need->point], need->object, m->index[need->point], (int32_t)i};
+    }
+    qsort(t->waits, count, sizeof *t->waits, compare_tight);
+    for (size_t first = 0; first < count;) {
+        size_t last = first + 1;
+        while (last < count && t->waits[last].chain == t->waits[first].chain) last++;
+        const spad_status status = spad__causes_run(m, t->waits[first].chain, error);
+        if (status != SPAD_OK) return status;
+        if (!settle_chain(t, first, last)) return spad__fail_host_memory(error);
+        first = last;
+    }
+    return SPAD_OK;
+}
+
+/* Needs that are edges now go, and signals that nobody needs any more. */
+static bool replace_settled(tightener *t) {
+    spad__causes *m = t->causes;
+    const int32_t objects = (int32_t)m->net->events->objects.count;
+    if (!spad__array_reserve(&m->host, &m->edges, t->edges.count)) return false;
+    for (size_t i = 0; i < t->edges.count; i++) {
+        m->edges.items[m->edges.count++] = t->edges.items[i];
+    }
+    m->points += t->levels;
+    int32_t kept = 0;
+    for (int32_t object = 0, i = 0; object < objects; object++) {
+        const int32_t end = m->first_need[object + 1];
+        m->first_need[object] = kept;
+        for (; i < end; i++) {
+            if (!t->settled[i]) m->needs.items[kept++] = m->needs.items[i];
+        }
+    }
+    m->first_need[objects] = kept;
+    m->needs.count = (size_t)kept;
+    size_t gains = 0;
+    for (size_t i = 0; i < m->gains.count; i++) {
+        const int32_t object = m->gains.items[i].object;
+        const bool needed = m->first_need[object] < m->first_need[object + 1];
+        if (needed) m->gains.items[gains++] = m->gains.items[i];
+    }
+    m->gains.count = gains;
+    return true;
+}
+
+/* Makes edges of all waits that need every signal that can come before them. */
+static spad_status tighten(spad__causes *m, spad_error *error) {
+    const size_t needs = m->needs.count + 1;
+    const size_t gains = m->gains.count + 1;
+    tightener t = {.causes = m};
+    t.waits = spad__new(&m->host, needs * sizeof *t.waits);
+    t.signals = spad__new(&m->host, gains * sizeof *t.signals);
+    t.settled = spad__new(&m->host, needs * sizeof *t.settled);
+    spad_status status = SPAD_OK;
+    if (t.waits == NULL || t.signals == NULL || t.settled == NULL) {
+        status = spad__fail_host_memory(error);
+    }
+    if (status == SPAD_OK) status = settle(&t, error);
+    if (status == SPAD_OK) {
+        spad__causes_unlink(m);
+        status =
+            replace_settled(&t) && spad__causes_link(m) ? SPAD_OK : spad__fail_host_memory(error);
+    }
+    spad__free(&m->host, t.waits, needs * sizeof *t.waits);
+    spad__free(&m->host, t.signals, gains * sizeof *t.signals);
+    spad__free(&m->host, t.settled, needs * sizeof *t.settled);
+    spad__array_free(&m->host, &t.edges);
+    return status;
+}
+
+/* ---- life --------------------------------------------------------------------------- */
 
 static bool build(spad__causes *m, const spad__machine *machine) {
     const size_t objects = m->net->events->objects.count + 1;
@@ -240,195 +353,27 @@ static bool build(spad__causes *m, const spad__machine *machine) {
     if (!spad__array_reserve(&m->host, &m->edges, edges)) return false;
     if (edges > 0) memcpy(m->edges.items, m->net->edges.items, edges * sizeof m->edges.items[0]);
     m->edges.count = edges;
-    return add_phases(m, machine) && add_phase_edges(m) && add_counters(m) && link_points(m);
+    return add_phases(m, machine) && add_phase_edges(m) && add_counters(m) && spad__causes_link(m);
 }
 
 spad_status spad__causes_build(spad__causes *m, const spad__machine *machine, bool memory,
                                spad_error *error) {
     *m = (spad__causes){
         .host = machine->net->host, .net = machine->net, .memory = memory, .frozen = -1};
-    return build(m, machine) ? SPAD_OK : spad__fail_host_memory(error);
+    if (!build(m, machine)) return spad__fail_host_memory(error);
+    return m->needs.count > 0 || m->gains.count > 0 ? tighten(m, error) : SPAD_OK;
 }
 
 void spad__causes_free(spad__causes *m) {
-    const size_t points = (size_t)m->points + 1;
     const size_t objects = m->net->events->objects.count + 1;
-    for (int32_t i = 0; m->clocks != NULL && i < m->chains; i++) {
-        spad__free(&m->host, m->clocks[i], points * sizeof **m->clocks);
-    }
+    spad__causes_unlink(m);
     spad__free(&m->host, m->clocks, (size_t)(m->chains + 1) * sizeof *m->clocks);
     spad__free(&m->host, m->phase_base, objects * sizeof *m->phase_base);
     spad__free(&m->host, m->first_need, objects * sizeof *m->first_need);
     spad__free(&m->host, m->initial, objects * sizeof *m->initial);
     spad__free(&m->host, m->values, objects * sizeof *m->values);
     spad__free(&m->host, m->reached, objects * sizeof *m->reached);
-    spad__free(&m->host, m->first, points * sizeof *m->first);
-    spad__free(&m->host, m->successors, (m->edges.count + 1) * sizeof *m->successors);
-    spad__free(&m->host, m->indegree, points * sizeof *m->indegree);
-    spad__free(&m->host, m->first_gain, points * sizeof *m->first_gain);
-    spad__free(&m->host, m->missing, points * sizeof *m->missing);
-    spad__free(&m->host, m->stack, points * sizeof *m->stack);
-    spad__free(&m->host, m->trail, points * sizeof *m->trail);
-    spad__free(&m->host, m->seen, points * sizeof *m->seen);
-    spad__free(&m->host, m->alive, points * sizeof *m->alive);
     spad__array_free(&m->host, &m->edges);
     spad__array_free(&m->host, &m->needs);
     spad__array_free(&m->host, &m->gains);
-}
-
-/* ---- runs --------------------------------------------------------------------------- */
-
-/* The chain and index of a point; an object's phases are the chain behind those of the net. */
-static int32_t chain_of(const spad__causes *m, int32_t point, int32_t *index) {
-    if (point < (int32_t)m->net->points.count) {
-        *index = m->net->points.items[point].index;
-        return m->net->points.items[point].chain;
-    }
-    int32_t low = 0; /* the last object whose base is not behind the point */
-    int32_t high = (int32_t)m->net->events->objects.count;
-    while (high - low > 1) {
-        const int32_t middle = low + (high - low) / 2;
-        if (m->phase_base[middle] <= point) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    *index = point - m->phase_base[low] + 1;
-    return m->net->chains + low;
-}
-
-static int32_t push(spad__causes *m, int32_t top, int32_t point) {
-    if (--m->missing[point] == 0) m->stack[top++] = point;
-    return top;
-}
-
-static int32_t start_run(spad__causes *m) {
-    const size_t points = (size_t)m->points;
-    const size_t objects = m->net->events->objects.count;
-    memcpy(m->missing, m->indegree, points * sizeof *m->missing);
-    int32_t top = 0;
-    for (size_t i = 0; i < points; i++) {
-        if (m->missing[i] == 0) m->stack[top++] = (int32_t)i;
-    }
-    for (size_t i = 0; i < objects; i++) {
-        m->values[i] = m->initial[i];
-        m->reached[i] = m->first_need[i];
-        while (m->reached[i] < m->first_need[i + 1] &&
-               m->needs.items[m->reached[i]].amount <= m->values[i]) {
-            top = push(m, top, m->needs.items[m->reached[i]++].point);
-        }
-    }
-    return top;
-}
-
-/* A point has happened: what it sets free. */
-static int32_t release(spad__causes *m, int32_t top, int32_t point) {
-    for (int32_t i = m->first[point]; i < m->first[point + 1]; i++) {
-        top = push(m, top, m->successors[i]);
-    }
-    for (int32_t i = m->first_gain[point]; i < m->first_gain[point + 1]; i++) {
-        const spad__gain *gain = &m->gains.items[i];
-        int64_t *value = &m->values[gain->object];
-        int32_t *reached = &m->reached[gain->object];
-        if (!spad__add(*value, gain->amount, value)) *value = INT64_MAX;
-        while (*reached < m->first_need[gain->object + 1] &&
-               m->needs.items[*reached].amount <= *value) {
-            top = push(m, top, m->needs.items[(*reached)++].point);
-        }
-    }
-    return top;
-}
-
-/* The clocks of a chain; see model.h. */
-static spad_status run_chain(spad__causes *m, int32_t chain, spad_error *error) {
-    int32_t *clock = spad__new(&m->host, ((size_t)m->points + 1) * sizeof *clock);
-    if (clock == NULL) return spad__fail_host_memory(error);
-    m->clocks[chain] = clock;
-    int32_t now = 0;
-    int32_t held = -1;
-    int32_t index;
-    for (int32_t top = start_run(m); top > 0 || held >= 0;) {
-        int32_t point;
-        if (top > 0) {
-            point = m->stack[--top];
-            if (chain_of(m, point, &index) == chain) {
-                held = point;
-                continue;
-            }
-        } else {
-            point = held;
-            held = -1;
-            now++;
-        }
-        clock[point] = now;
-        top = release(m, top, point);
-    }
-    return SPAD_OK;
-}
-
-spad_status spad__causes_clock(spad__causes *m, int32_t chain, const int32_t **clock,
-                               spad_error *error) {
-    const spad_status status = m->clocks[chain] == NULL ? run_chain(m, chain, error) : SPAD_OK;
-    *clock = m->clocks[chain];
-    return status;
-}
-
-static void run_without(spad__causes *m, int32_t frozen) {
-    memset(m->alive, 0, (size_t)m->points * sizeof *m->alive);
-    for (int32_t top = start_run(m); top > 0;) {
-        const int32_t point = m->stack[--top];
-        if (point == frozen) continue;
-        m->alive[point] = true;
-        top = release(m, top, point);
-    }
-    m->frozen = frozen;
-}
-
-/* One point on the way: decided by its chain, or to be searched further. */
-static spad_status look(spad__causes *m, int32_t e, int32_t f, bool *chained, bool *before,
-                        spad_error *error) {
-    int32_t index = 0;
-    const int32_t chain = chain_of(m, e, &index);
-    *chained = chain >= 0;
-    *before = e == f;
-    if (*before || chain < 0) return SPAD_OK;
-    if (m->clocks[chain] == NULL) {
-        const spad_status status = run_chain(m, chain, error);
-        if (status != SPAD_OK) return status;
-    }
-    *before = m->clocks[chain][f] >= index;
-    return SPAD_OK;
-}
-
-/* Whatever comes before f and behind e proves it. Without needs the search finds all there
- * is; with them a run that holds e back has the last word. */
-spad_status spad__causes_before(spad__causes *m, int32_t e, int32_t f, bool *before,
-                                spad_error *error) {
-    bool chained = false;
-    spad_status status = look(m, e, f, &chained, before, error);
-    if (status != SPAD_OK || *before || chained) return status;
-    if (m->search == INT32_MAX) {
-        memset(m->seen, 0, (size_t)m->points * sizeof *m->seen);
-        m->search = 0;
-    }
-    m->search++;
-    int32_t top = 0;
-    m->trail[top++] = e;
-    m->seen[e] = m->search;
-    while (top > 0) {
-        const int32_t point = m->trail[--top];
-        for (int32_t i = m->first[point]; i < m->first[point + 1]; i++) {
-            const int32_t to = m->successors[i];
-            if (m->seen[to] == m->search) continue;
-            m->seen[to] = m->search;
-            status = look(m, to, f, &chained, before, error);
-            if (status != SPAD_OK || *before) return status;
-            if (!chained) m->trail[top++] = to;
-        }
-    }
-    if (m->needs.count == 0) return SPAD_OK;
-    if (m->frozen != e) run_without(m, e);
-    *before = !m->alive[f];
-    return SPAD_OK;
 }

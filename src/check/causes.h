@@ -4,10 +4,11 @@
  *
  * Made from a net and the phases that the machine found. Each phase of a barrier or
  * mbarrier is a point behind all its contributions and in front of its waits. A counter
- * whose signals come one behind another is edges too; with others a wait needs an amount,
- * whoever brings it. All of it is monotone: nothing that happens takes away from another,
- * so every order of doing things ends in the same state, and "e before f" is decided by a
- * run that holds e back: e comes before f in every execution iff f does not happen.
+ * whose signals come one behind another is edges too, and so is a wait that needs every
+ * signal there can be before it; other waits need an amount, whoever brings it. All of it is
+ * monotone: nothing that happens takes away from another, so every order of doing things ends in
+ * the same state, and "e before f" is decided by a run that holds e back: e comes before f in every
+ * execution iff f does not happen.
  *
  * One run decides it for a whole chain: hold back the first point of the chain until
  * nothing else can happen, let it happen, hold back the next ... The clock of a point is
@@ -25,6 +26,7 @@
 /* A wait for an amount that several chains add up to. */
 typedef struct spad__need {
     int64_t amount;
+    int64_t most; /* that there can be before it; known when its chain was run */
     int32_t point;
     int32_t object;
 } spad__need;
@@ -40,12 +42,17 @@ typedef struct spad__causes {
     spad_host host;
     const spad__net *net;
     bool memory;
-    int32_t points; /* those of the net, then phases */
+    int32_t points; /* those of the net, then phases, then levels: waits for many signals */
     int32_t chains; /* those of the net, then one per object */
     SPAD_ARRAY(spad__edge) edges;
     int32_t *first; /* successors, as in the machine */
     int32_t *successors;
     int32_t *indegree;
+    int32_t *chain; /* per point; -1: none */
+    int32_t *index;
+    int32_t *need_at; /* per point; -1: none */
+    size_t linked_points;
+    size_t linked_edges;
     int32_t *phase_base;          /* per object, and one more: point of its phase 1 */
     SPAD_ARRAY(spad__need) needs; /* by object, then amount */
     SPAD_ARRAY(spad__gain) gains; /* by point */
@@ -53,6 +60,7 @@ typedef struct spad__causes {
     int32_t *first_gain;          /* per point, and one more */
     int64_t *initial;             /* per object */
     int32_t **clocks;             /* per chain; NULL: not yet run */
+    size_t clock_count;
     /* of a run */
     int32_t *missing;
     int32_t *stack;
@@ -70,13 +78,15 @@ spad_status spad__causes_build(spad__causes *model, const spad__machine *machine
                                spad_error *error);
 void spad__causes_free(spad__causes *model);
 
+/* Its tables, from its edges, needs and gains; false: no memory. For the builder. */
+bool spad__causes_link(spad__causes *model);
+void spad__causes_unlink(spad__causes *model);
+
+/* Fills in the clocks of a chain. SPAD_ERR_HOST_MEMORY. */
+spad_status spad__causes_run(spad__causes *model, int32_t chain, spad_error *error);
+
 /* The point of a phase, from 1; -1: it never completes. */
 int32_t spad__causes_phase(const spad__causes *model, int32_t object, int64_t phase);
-
-/* Per point, how many points of the chain come before it in every execution; for a point of the
- * chain, its own number. Borrowed. SPAD_ERR_HOST_MEMORY. */
-spad_status spad__causes_clock(spad__causes *model, int32_t chain, const int32_t **clock,
-                               spad_error *error);
 
 /* Does `e` come before `f` in every execution? Also true for e == f. SPAD_ERR_HOST_MEMORY. */
 spad_status spad__causes_before(spad__causes *model, int32_t e, int32_t f, bool *before,

@@ -12,8 +12,9 @@
 #include "kernel/kernel.h"
 #include "kernel/place.h"
 
-/* Objects of one kernel at most: state is kept for each. */
+/* Objects and events of one kernel at most: about a kilobyte is kept for each event. */
 #define OBJECTS_MAX INT64_C(1000000)
+#define EVENTS_MAX INT64_C(1000000)
 
 static const char too_many_objects[] =
     "there are more than 1000000 synchronisation objects; define a smaller parameter";
@@ -121,37 +122,54 @@ static spad_status copy_event(spad__events *events, const int32_t *bases,
     return SPAD_OK;
 }
 
-/* The slots of an ALLOC or FREE event, as accesses. */
-static spad_status copy_slots(spad__events *events, const spad__run *run, spad_error *error) {
+/* One tile of an ALLOC or FREE event, as an access that writes; of a ring the slot with that
+ * number. */
+static void fill_tile(const spad__events *events, const spad__run *run, int64_t number,
+                      int64_t tile, spad_walk_access *access) {
+    const spad_kernel_tensor *tensor = spad_kernel_get_tensor(events->kernel, (size_t)number);
+    *access = (spad_walk_access){.tensor = number,
+                                 .kind = SPAD_ACCESS_WRITE,
+                                 .tile = tile,
+                                 .live = true,
+                                 .home = number,
+                                 .slot = tile,
+                                 .runs = 1};
+    int64_t index[SPAD_RANK_MAX];
+    spad__tile_index(tensor, tile, index);
+    access->placed = spad__tile_place(events->kernel, tensor, tile, index, &access->rect);
+    if (!access->placed && run->options->place != NULL) {
+        access->placed = run->options->place(run->options->ctx, number, tile, &access->rect);
+    }
+    access->rect.lanes = tensor->tile_lanes;
+    access->rect.bytes = tensor->tile_bytes;
+    access->tile_rect = access->rect;
+}
+
+/* What an ALLOC or FREE event is about. */
+static spad_status copy_tiles(spad__events *events, const spad__run *run, spad_error *error) {
     spad__event *event = &events->items.items[events->items.count - 1];
     const spad_kernel_tensor *tensor =
         spad_kernel_get_tensor(events->kernel, (size_t)event->tensor);
-    const bool scoped = tensor->mode == SPAD_MODE_STACK || tensor->mode == SPAD_MODE_HEAP;
-    if (scoped || tensor->mode == SPAD_MODE_ALIAS) return SPAD_OK;
-    const int64_t from = spad__max(event->tile, 0);
-    const int64_t to = event->tile < 0 ? tensor->slots : event->tile + 1;
-    for (int64_t tile = from; tile < to; tile++) {
-        if (!spad__array_reserve(&events->host, &events->accesses, 1)) {
-            return spad__fail_host_memory(error);
-        }
-        spad_walk_access access = {.tensor = event->tensor,
-                                   .kind = SPAD_ACCESS_WRITE,
-                                   .tile = tile,
-                                   .live = true,
-                                   .home = event->tensor,
-                                   .runs = 1};
+    const bool automatic = tensor->mode == SPAD_MODE_AUTO;
+    if (!automatic && tensor->mode != SPAD_MODE_AT && tensor->mode != SPAD_MODE_MOD) return SPAD_OK;
+    int64_t from = 0;
+    int64_t to = automatic ? tensor->slots : tensor->tiles;
+    if (event->tile >= 0) {
         int64_t index[SPAD_RANK_MAX];
-        spad__tile_index(tensor, tile, index);
-        access.slot = spad__tile_slot(tensor, tile, index);
-        access.placed = spad__tile_place(events->kernel, tensor, tile, index, &access.rect);
-        if (!access.placed && run->options->place != NULL) {
-            access.placed =
-                run->options->place(run->options->ctx, event->tensor, access.slot, &access.rect);
-        }
-        access.rect.lanes = tensor->tile_lanes;
-        access.rect.bytes = tensor->tile_bytes;
-        access.tile_rect = access.rect;
-        events->accesses.items[events->accesses.count++] = access;
+        spad__tile_index(tensor, event->tile, index);
+        from = automatic ? spad__tile_slot(tensor, event->tile, index) : event->tile;
+        to = from + 1;
+    }
+    if (to - from > EVENTS_MAX) {
+        events->gap = too_many_events;
+        return SPAD_OK;
+    }
+    if (!spad__array_reserve(&events->host, &events->accesses, to - from)) {
+        return spad__fail_host_memory(error);
+    }
+    for (int64_t tile = from; tile < to; tile++) {
+        spad_walk_access *access = &events->accesses.items[events->accesses.count++];
+        fill_tile(events, run, event->tensor, tile, access);
         event->access_count++;
     }
     return SPAD_OK;
@@ -167,18 +185,19 @@ static spad_status walk_agent(spad__events *events, const spad__run *run, const 
     spad_status status = spad_walk_create(&walk, events->kernel, &options, error);
     if (status != SPAD_OK) return status;
     const spad_walk_event *event;
-    int64_t left = run->options->event_limit - (int64_t)events->items.count;
+    const int64_t limit = spad__min(run->options->event_limit, EVENTS_MAX);
+    const int64_t before = (int64_t)events->items.count;
     for (;;) {
         status = spad_walk_next(&event, walk, error);
-        if (status != SPAD_OK || event->kind == SPAD_WALK_END) break;
-        if (left-- <= 0 || events->items.count >= (size_t)INT32_MAX / 8) {
+        if (status != SPAD_OK || event->kind == SPAD_WALK_END || events->gap != NULL) break;
+        if (event->time >= limit - before) {
             events->gap = too_many_events;
             break;
         }
         if (!is_kept(event->kind)) continue;
         status = copy_event(events, bases, event, walk, agent, error);
         const bool tiles = event->kind == SPAD_WALK_ALLOC || event->kind == SPAD_WALK_FREE;
-        if (status == SPAD_OK && tiles) status = copy_slots(events, run, error);
+        if (status == SPAD_OK && tiles) status = copy_tiles(events, run, error);
         if (status != SPAD_OK) break;
     }
     spad_walk_destroy(walk);

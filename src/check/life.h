@@ -86,7 +86,7 @@ typedef struct spad__life {
     size_t write_count; /* number 0 is nobody */
     size_t write_room;
     spad__writer unused;
-    size_t *hints; /* SPAD__LIFE_HINTS per access of the kernel: where its bytes were found */
+    spad__spot *hints; /* SPAD__LIFE_HINTS per access of the kernel: where its bytes were found */
     SPAD_ARRAY(spad__unread) unread; /* to be told at the end */
     size_t *unread_of;               /* per access of the kernel: index + 1; 0: none */
 } spad__life;

@@ -47,17 +47,6 @@ static const spad_kernel_loop *loop_at(const replay *r, size_t depth) {
     return spad_kernel_get_loop(r->run->kernel, (size_t)r->open[depth]);
 }
 
-static spad_status close_loops(replay *r, size_t depth, spad_error *error) {
-    spad_status status = SPAD_OK;
-    while (r->depth > depth && status == SPAD_OK) {
-        const spad_kernel_loop *loop = loop_at(r, --r->depth);
-        status =
-            spad__watch_end(r->run->watches, r->open[r->depth], loop->end.value - loop->begin.value,
-                            (spad__state_of){write_state, r}, error);
-    }
-    return status;
-}
-
 /* Heads of the iterations up to a value; those without events on the way too. */
 static spad_status go_on_to(replay *r, size_t depth, int64_t value, spad_error *error) {
     spad_status status = SPAD_OK;
@@ -65,6 +54,20 @@ static spad_status go_on_to(replay *r, size_t depth, int64_t value, spad_error *
     while (r->at[depth] < value && status == SPAD_OK) {
         status = spad__watch_iteration(r->run->watches, r->open[depth], ++r->at[depth] - begin,
                                        (spad__state_of){write_state, r}, error);
+    }
+    return status;
+}
+
+/* The iterations that are left have no events. */
+static spad_status close_loops(replay *r, size_t depth, spad_error *error) {
+    spad_status status = SPAD_OK;
+    while (r->depth > depth && status == SPAD_OK) {
+        const spad_kernel_loop *loop = loop_at(r, r->depth - 1);
+        status = go_on_to(r, r->depth - 1, loop->end.value - 1, error);
+        if (status != SPAD_OK) return status;
+        status = spad__watch_end(r->run->watches, r->open[--r->depth],
+                                 loop->end.value - loop->begin.value,
+                                 (spad__state_of){write_state, r}, error);
     }
     return status;
 }
@@ -206,9 +209,10 @@ static spad_status replay_with(spad__order *order, spad__run *run, int64_t agent
     const size_t turns = 2 * order->events.items.count + 1;
     replay r = {.order = order, .run = run, .cut = {.order = order, .agent = agent}};
     const int32_t point = order->net.step[order->events.firsts.items[agent]];
-    spad_status status = spad__causes_clock(&order->model, order->net.points.items[point].chain,
-                                            &r.cut.clock, error);
+    const int32_t chain = order->model.chain[point];
+    spad_status status = spad__causes_run(&order->model, chain, error);
     if (status != SPAD_OK) return status;
+    r.cut.clock = order->model.clocks[chain];
     int64_t *tables = spad__new(host, 3 * loops * sizeof *tables);
     turn *list = spad__new(host, turns * sizeof *list);
     status = tables != NULL && list != NULL ? SPAD_OK : spad__fail_host_memory(error);

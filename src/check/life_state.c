@@ -84,10 +84,13 @@ static void put_map(writer *w, const spad__life *life, const spad__bytemap *map,
     for (size_t b = 0; b < map->bands.count; b++) {
         const spad__band *band = &map->bands.items[b];
         put(w, band->lane);
-        put(w, (int64_t)band->pieces.count);
-        for (size_t i = 0; i < band->pieces.count; i++) {
-            put(w, band->pieces.items[i].byte);
-            put_holder(w, life, band->pieces.items[i].writer, at);
+        put(w, (int64_t)spad__band_pieces(band));
+        for (size_t c = 0; c < band->chunks.count; c++) {
+            const spad__chunk *chunk = &band->chunks.items[c]; /* where one ends is no matter */
+            for (size_t i = 0; i < chunk->pieces.count; i++) {
+                put(w, chunk->pieces.items[i].byte);
+                put_holder(w, life, chunk->pieces.items[i].writer, at);
+            }
         }
     }
 }

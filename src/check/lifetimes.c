@@ -304,7 +304,7 @@ static spad__bytemap *map_of(spad__life *life, const spad_walk_access *access) {
 }
 
 /* One row more is for accesses that are not of the kernel. */
-static size_t *hint_of(spad__life *life, const spad_walk_access *access) {
+static spad__spot *hint_of(spad__life *life, const spad_walk_access *access) {
     const size_t row =
         access->row < life->kernel->accesses.count ? access->row : life->kernel->accesses.count;
     return &life->hints[row * SPAD__LIFE_HINTS + ((size_t)access->tile & (SPAD__LIFE_HINTS - 1))];

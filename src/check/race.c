@@ -88,30 +88,32 @@ static bool is_life(const spad__event *event) {
 
 /* ---- what is missing ---------------------------------------------------------------- */
 
-/* An object that the agent of y waits for, nearest before y, and the agent of x signals. */
+/* Does an agent bring something to an object? */
+static bool gives(const spad__order *o, int32_t agent, int32_t object) {
+    for (int32_t i = o->first_action[object]; i < o->first_action[object + 1]; i++) {
+        const spad__action *a = &o->net.actions.items[o->actions[i]];
+        const int32_t event = o->net.points.items[a->point].event;
+        const bool brings = a->kind == SPAD__ACTION_ENTER || a->kind == SPAD__ACTION_SIGNAL ||
+                            a->kind == SPAD__ACTION_ARRIVE || a->kind == SPAD__ACTION_DELIVER;
+        if (brings && o->events.items.items[event].agent == agent) return true;
+    }
+    return false;
+}
+
+/* An object that the agent of y waits for shortly before y, and the agent of x signals; -1. */
 static int32_t find_handover(const spad__order *o, const spad__event *x, const spad__event *y,
                              int32_t limit) {
-    int32_t best = -1;
-    int32_t best_point = -1;
-    for (size_t i = 0; i < o->net.actions.count; i++) {
+    int tries = 16;
+    for (size_t i = o->net.actions.count; i-- > 0 && tries > 0;) {
         const spad__action *a = &o->net.actions.items[i];
         const int32_t event = o->net.points.items[a->point].event;
         const bool waits = a->kind == SPAD__ACTION_LEAVE || a->kind == SPAD__ACTION_WAIT ||
                            a->kind == SPAD__ACTION_TAKE || a->kind == SPAD__ACTION_PARITY;
-        const bool here = o->events.items.items[event].agent == y->agent && a->point < limit;
-        if (!waits || !here || a->point < best_point) continue;
-        for (int32_t j = o->first_action[a->object]; j < o->first_action[a->object + 1]; j++) {
-            const spad__action *b = &o->net.actions.items[o->actions[j]];
-            const int32_t from = o->net.points.items[b->point].event;
-            const bool gives = b->kind == SPAD__ACTION_ENTER || b->kind == SPAD__ACTION_SIGNAL ||
-                               b->kind == SPAD__ACTION_ARRIVE || b->kind == SPAD__ACTION_DELIVER;
-            if (!gives || o->events.items.items[from].agent != x->agent) continue;
-            best = a->object;
-            best_point = a->point;
-            break;
-        }
+        if (!waits || a->point >= limit || o->events.items.items[event].agent != y->agent) continue;
+        if (gives(o, x->agent, a->object)) return a->object;
+        tries--;
     }
-    return best;
+    return -1;
 }
 
 static const char *agent_name(const spad__order *o, const spad__event *event) {

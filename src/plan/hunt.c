@@ -172,10 +172,10 @@ static bool greedy_passes(hunter *h) {
 /* ---- tastes -------------------------------------------------------------------------- */
 
 static spad__taste fresh_taste(spad__random *random) {
-    return (spad__taste){.width = (int32_t)spad__random_in(random, 0, 256),
-                         .size = (int32_t)spad__random_in(random, 0, 512),
-                         .noise = (int32_t)spad__random_in(random, 0, 800),
-                         .edge = (int32_t)spad__random_in(random, 200, 400),
+    return (spad__taste){.width = (int32_t)spad__random_in(random, 0, 160),
+                         .size = (int32_t)spad__random_in(random, 128, 448),
+                         .noise = (int32_t)spad__random_in(random, 200, 800),
+                         .edge = (int32_t)spad__random_in(random, 0, 400),
                          .flush = (int32_t)spad__random_in(random, 300, 500),
                          .tight_first = spad__random_below(random, 10) < 7};
 }

@@ -20,67 +20,10 @@
 #include "base/checked.h"
 #include "kernel/kernel.h"
 
-/* An operation from its issue to its end. */
-typedef struct task {
-    spad_sim_row row;
-    spad__cost cost;
-    int64_t group;
-    size_t bundle;
-    size_t completion_count;
-    int64_t issued;
-    spad__cause cause; /* of its issue */
-} task;
-
-typedef struct entry {
-    bool is_task;
-    size_t task;
-    spad__request request;
-    int64_t issued;
-    spad__cause cause;
-} entry;
-
-typedef enum runner_state { GOES_ON, WAITS, WANTS, WORKS, ENDED, NOT_BEGUN } runner_state;
-
-/* An agent or a unit. */
-typedef struct runner {
-    runner_state state;
-    size_t task;   /* WANTS, WORKS */
-    int64_t ready; /* WANTS: since when */
-    int64_t end;   /* WORKS: until when; of the task before otherwise */
-    int64_t row;   /* of the task; of the one before otherwise; -1 */
-    spad__cause cause;
-    spad__request request; /* WAITS */
-    /* agents */
-    spad_walk *walk;
-    bool joins;
-    const spad_walk_event *held; /* it found the queue of its unit full */
-    /* units */
-    SPAD_ARRAY(entry) queue;
-    size_t head;
-} runner;
-
-typedef struct crowd {
-    spad_sim *sim;
-    spad__objects objects;
-    runner *runners; /* agents, then units */
-    size_t agent_count;
-    size_t count;
-    int64_t *busy; /* per engine: how many work there */
-    int64_t *last; /* per engine: row that ended last */
-    /* Tasks, and lists of the same length for the values and the completions of each. */
-    SPAD_ARRAY(task) tasks;
-    spad__numbers values;
-    SPAD_ARRAY(spad_walk_completion) completions;
-    size_t values_each;
-    size_t completions_each;
-    SPAD_ARRAY(size_t) ended; /* tasks that can be used again */
-    int64_t now;
-} crowd;
-
 /* ---- tasks ------------------------------------------------------------------------ */
 
 /* Room for one more task. */
-static bool new_task(crowd *c, size_t *number) {
+static bool new_task(spad__crowd *c, size_t *number) {
     const spad_host *host = &c->sim->host;
     if (c->ended.count > 0) {
         *number = c->ended.items[--c->ended.count];
@@ -98,32 +41,32 @@ static bool new_task(crowd *c, size_t *number) {
     return true;
 }
 
-static int64_t *values_of(crowd *c, size_t number) {
+int64_t *spad__task_values(spad__crowd *c, size_t number) {
     return c->values.items + number * c->values_each;
 }
 
-static spad_walk_completion *completions_of(crowd *c, size_t number) {
+static spad_walk_completion *completions_of(spad__crowd *c, size_t number) {
     return c->completions.items + number * c->completions_each;
 }
 
 /* Copies what an event says about an operation. */
-static spad_status make_task(crowd *c, const runner *agent, const spad_walk_event *event,
-                             size_t *number, spad_error *error) {
+static spad_status make_task(spad__crowd *c, const spad__runner *agent,
+                             const spad_walk_event *event, size_t *number, spad_error *error) {
     const spad_kernel *k = c->sim->kernel;
     const spad_statement *s = spad_kernel_get_statement(k, (size_t)event->statement);
-    task t = {.row = {.statement = event->statement,
-                      .agent = event->agent,
-                      .engine = s->engine,
-                      .cause = -1,
-                      .blocker = -1,
-                      .tensor = -1,
-                      .slot = -1,
-                      .object = -1,
-                      .element = -1},
-              .group = s->group,
-              .completion_count = event->completion_count,
-              .issued = c->now,
-              .cause = agent->cause};
+    spad__task t = {.row = {.statement = event->statement,
+                            .agent = event->agent,
+                            .engine = s->engine,
+                            .cause = -1,
+                            .blocker = -1,
+                            .tensor = -1,
+                            .slot = -1,
+                            .object = -1,
+                            .element = -1},
+                    .group = s->group,
+                    .completion_count = event->completion_count,
+                    .issued = c->now,
+                    .cause = agent->cause};
     *number = 0;
     const spad_status status = spad__sim_cost(&t.cost, k, event, error);
     if (status != SPAD_OK) return status;
@@ -131,8 +74,8 @@ static spad_status make_task(crowd *c, const runner *agent, const spad_walk_even
         !new_task(c, number)) {
         return spad__fail_host_memory(error);
     }
-    t.row.value_count =
-        spad__sim_values(k, event->statement, spad_walk_values(agent->walk), values_of(c, *number));
+    t.row.value_count = spad__sim_values(k, event->statement, spad_walk_values(agent->walk),
+                                         spad__task_values(c, *number));
     for (size_t i = 0; i < t.completion_count; i++) {
         completions_of(c, *number)[i] = event->completions[i];
     }
@@ -140,25 +83,25 @@ static spad_status make_task(crowd *c, const runner *agent, const spad_walk_even
     return SPAD_OK;
 }
 
-static void want(crowd *c, runner *r, size_t number) {
-    task *t = &c->tasks.items[number];
+static void want(spad__crowd *c, spad__runner *r, size_t number) {
+    spad__task *t = &c->tasks.items[number];
     int64_t ready = c->now;
     if (t->cost.startup > 0) ready = spad__max(ready, t->issued + t->cost.startup);
-    r->state = WANTS;
+    r->state = SPAD__WANTS;
     r->task = number;
     r->ready = ready;
 }
 
 /* ---- what somebody waits for -------------------------------------------------------- */
 
-static bool all_ended(const crowd *c) {
+static bool all_ended(const spad__crowd *c) {
     for (size_t i = 1; i < c->agent_count; i++) {
-        if (c->runners[i].state != ENDED) return false;
+        if (c->runners[i].state != SPAD__ENDED) return false;
     }
     return true;
 }
 
-static bool units_are_idle(const crowd *c) {
+static bool units_are_idle(const spad__crowd *c) {
     for (size_t i = c->agent_count; i < c->count; i++) {
         if (c->runners[i].head < c->runners[i].queue.count) return false;
     }
@@ -166,12 +109,12 @@ static bool units_are_idle(const crowd *c) {
 }
 
 /* The request of a runner: true if it has happened. */
-static bool try_request(crowd *c, runner *r) {
+static bool try_request(spad__crowd *c, spad__runner *r) {
     int64_t row = -1;
     const bool is_drain = r->request.kind == SPAD_STATEMENT_DRAIN;
     const bool passes = is_drain ? units_are_idle(c)
                                  : spad__objects_try(&c->objects, &r->request, r->cause.row, &row);
-    if (passes && r->state == WAITS) {
+    if (passes && r->state == SPAD__WAITS) {
         r->cause = (spad__cause){SPAD_WAIT_SYNC, row, r->request.object, r->request.element};
     }
     return passes;
@@ -180,13 +123,14 @@ static bool try_request(crowd *c, runner *r) {
 /* ---- agents ----------------------------------------------------------------------- */
 
 /* Queues are not endless: an agent that finds one full waits with what it has. */
-static bool is_full(const crowd *c, int64_t unit) {
-    const runner *r = &c->runners[c->agent_count + (size_t)unit];
+static bool is_full(const spad__crowd *c, int64_t unit) {
+    const spad__runner *r = &c->runners[c->agent_count + (size_t)unit];
     return r->queue.count - r->head >= SPAD_SIM_WINDOW;
 }
 
-static spad_status queue_entry(crowd *c, int64_t unit, const entry *e, spad_error *error) {
-    runner *r = &c->runners[c->agent_count + (size_t)unit];
+static spad_status queue_entry(spad__crowd *c, int64_t unit, const spad__entry *e,
+                               spad_error *error) {
+    spad__runner *r = &c->runners[c->agent_count + (size_t)unit];
     if (r->head >= SPAD_SIM_WINDOW) { /* what is done goes */
         r->queue.count -= r->head;
         memmove(r->queue.items, r->queue.items + r->head, r->queue.count * sizeof *e);
@@ -197,7 +141,7 @@ static spad_status queue_entry(crowd *c, int64_t unit, const entry *e, spad_erro
     return SPAD_OK;
 }
 
-static spad_status meet_operation(crowd *c, runner *r, const spad_walk_event *event,
+static spad_status meet_operation(spad__crowd *c, spad__runner *r, const spad_walk_event *event,
                                   spad_error *error) {
     const spad_statement *s = spad_kernel_get_statement(c->sim->kernel, (size_t)event->statement);
     size_t number;
@@ -207,11 +151,12 @@ static spad_status meet_operation(crowd *c, runner *r, const spad_walk_event *ev
         want(c, r, number);
         return SPAD_OK;
     }
-    const entry e = {.is_task = true, .task = number, .issued = c->now, .cause = r->cause};
+    const spad__entry e = {.is_task = true, .task = number, .issued = c->now, .cause = r->cause};
     return queue_entry(c, s->unit, &e, error);
 }
 
-static spad_status meet_sync(crowd *c, runner *r, const spad_walk_event *event, spad_error *error) {
+static spad_status meet_sync(spad__crowd *c, spad__runner *r, const spad_walk_event *event,
+                             spad_error *error) {
     const spad_statement *s = spad_kernel_get_statement(c->sim->kernel, (size_t)event->statement);
     r->request = (spad__request){.statement = event->statement,
                                  .kind = s->kind,
@@ -223,22 +168,38 @@ static spad_status meet_sync(crowd *c, runner *r, const spad_walk_event *event, 
                                  .expect = event->expect};
     if (s->kind == SPAD_STATEMENT_DRAIN && s->unit >= 0) return SPAD_OK; /* units run in order */
     if (s->unit >= 0) {
-        const entry e = {.request = r->request, .issued = c->now, .cause = r->cause};
+        const spad__entry e = {.request = r->request, .issued = c->now, .cause = r->cause};
         return queue_entry(c, s->unit, &e, error);
     }
-    if (!try_request(c, r)) r->state = WAITS;
+    if (!try_request(c, r)) r->state = SPAD__WAITS;
     return c->objects.failed ? spad__fail_host_memory(error) : SPAD_OK;
 }
 
-static void fork_agents(crowd *c, const runner *main_agent) {
+static void fork_agents(spad__crowd *c, const spad__runner *main_agent) {
     for (size_t i = 1; i < c->agent_count; i++) {
-        c->runners[i].state = GOES_ON;
+        c->runners[i].state = SPAD__GOES_ON;
         c->runners[i].end = main_agent->end;
         c->runners[i].cause = main_agent->cause;
     }
 }
 
-static spad_status meet_event(crowd *c, runner *r, const spad_walk_event *event,
+/* Keeps track of the outermost loop, and takes a jump that has been waiting for its head. */
+static spad_status meet_loop(spad__crowd *c, spad__runner *r, const spad_walk_event *event,
+                             spad_error *error) {
+    const bool is_outermost = event->loop == r->loop;
+    if (event->kind == SPAD_WALK_LOOP_BEGIN && r->loop < 0) r->loop = event->loop;
+    if (event->kind == SPAD_WALK_LOOP_END && is_outermost) r->loop = -1;
+    if (event->kind != SPAD_WALK_ITERATION || !is_outermost) return SPAD_OK;
+    if (r->jump == 0) {
+        const spad_status status = spad__crowd_repeat(c, (size_t)(r - c->runners), event, error);
+        if (status != SPAD_OK || r->jump == 0) return status;
+    }
+    const int64_t value = event->value + r->jump;
+    r->jump = 0;
+    return spad_walk_jump(r->walk, value, error);
+}
+
+static spad_status meet_event(spad__crowd *c, spad__runner *r, const spad_walk_event *event,
                               spad_error *error) {
     switch (event->kind) {
     case SPAD_WALK_OPERATION: return meet_operation(c, r, event, error);
@@ -246,28 +207,31 @@ static spad_status meet_event(crowd *c, runner *r, const spad_walk_event *event,
     case SPAD_WALK_FORK: fork_agents(c, r); break;
     case SPAD_WALK_JOIN:
         r->joins = !all_ended(c);
-        if (r->joins) r->state = WAITS;
+        if (r->joins) r->state = SPAD__WAITS;
         break;
-    case SPAD_WALK_END: r->state = ENDED; break;
+    case SPAD_WALK_END: r->state = SPAD__ENDED; break;
+    case SPAD_WALK_LOOP_BEGIN:
+    case SPAD_WALK_LOOP_END:
+    case SPAD_WALK_ITERATION: return meet_loop(c, r, event, error);
     default: break;
     }
     return SPAD_OK;
 }
 
 /* The unit that an event goes to; -1: none. */
-static int64_t queued_on(const crowd *c, const spad_walk_event *event) {
+static int64_t queued_on(const spad__crowd *c, const spad_walk_event *event) {
     if (event->kind != SPAD_WALK_OPERATION && event->kind != SPAD_WALK_SYNC) return -1;
     return spad_kernel_get_statement(c->sim->kernel, (size_t)event->statement)->unit;
 }
 
-static spad_status advance_agent(crowd *c, runner *r, bool *moved, spad_error *error) {
+static spad_status advance_agent(spad__crowd *c, spad__runner *r, bool *moved, spad_error *error) {
     const spad_walk_event *event;
-    if (r->state == WAITS && (r->joins ? all_ended(c) : try_request(c, r))) {
-        r->state = GOES_ON;
+    if (r->state == SPAD__WAITS && (r->joins ? all_ended(c) : try_request(c, r))) {
+        r->state = SPAD__GOES_ON;
         r->joins = false;
         *moved = true;
     }
-    while (r->state == GOES_ON) {
+    while (r->state == SPAD__GOES_ON) {
         spad_status status = SPAD_OK;
         event = r->held;
         if (event == NULL) status = spad_walk_next(&event, r->walk, error);
@@ -275,10 +239,12 @@ static spad_status advance_agent(crowd *c, runner *r, bool *moved, spad_error *e
         r->held = NULL;
         const int64_t unit = queued_on(c, event);
         if (unit >= 0 && is_full(c, unit)) {
+            r->statement = event->statement;
             r->held = event;
             return SPAD_OK;
         }
         *moved = true;
+        r->statement = event->statement;
         status = meet_event(c, r, event, error);
         if (status != SPAD_OK) return status;
     }
@@ -287,22 +253,22 @@ static spad_status advance_agent(crowd *c, runner *r, bool *moved, spad_error *e
 
 /* ---- units ------------------------------------------------------------------------ */
 
-static void advance_unit(crowd *c, runner *r, bool *moved) {
-    while ((r->state == GOES_ON || r->state == WAITS) && r->head < r->queue.count) {
-        entry *e = &r->queue.items[r->head];
-        if (r->state == GOES_ON && e->issued > r->end) r->cause = e->cause;
+static void advance_unit(spad__crowd *c, spad__runner *r, bool *moved) {
+    while ((r->state == SPAD__GOES_ON || r->state == SPAD__WAITS) && r->head < r->queue.count) {
+        spad__entry *e = &r->queue.items[r->head];
+        if (r->state == SPAD__GOES_ON && e->issued > r->end) r->cause = e->cause;
         if (e->is_task) {
-            r->state = GOES_ON;
+            r->state = SPAD__GOES_ON;
             want(c, r, e->task);
             *moved = true;
             return;
         }
-        if (r->state == GOES_ON) r->request = e->request;
+        if (r->state == SPAD__GOES_ON) r->request = e->request;
         if (!try_request(c, r)) {
-            r->state = WAITS;
+            r->state = SPAD__WAITS;
             return;
         }
-        r->state = GOES_ON;
+        r->state = SPAD__GOES_ON;
         r->head++;
         *moved = true;
     }
@@ -311,11 +277,11 @@ static void advance_unit(crowd *c, runner *r, bool *moved) {
 /* ---- time ------------------------------------------------------------------------- */
 
 /* Ends what is over. */
-static void end_tasks(crowd *c, bool *moved) {
+static void end_tasks(spad__crowd *c, bool *moved) {
     for (size_t i = 0; i < c->count; i++) {
-        runner *r = &c->runners[i];
-        if (r->state != WORKS || r->end > c->now) continue;
-        const task *t = &c->tasks.items[r->task];
+        spad__runner *r = &c->runners[i];
+        if (r->state != SPAD__WORKS || r->end > c->now) continue;
+        const spad__task *t = &c->tasks.items[r->task];
         c->busy[t->row.engine]--;
         c->last[t->row.engine] = r->row;
         for (size_t k = 0; k < t->completion_count; k++) {
@@ -327,12 +293,12 @@ static void end_tasks(crowd *c, bool *moved) {
         if (i >= c->agent_count) r->head++;
         c->ended.items[c->ended.count++] = r->task;
         r->cause = (spad__cause){SPAD_WAIT_ISSUE, r->row, -1, -1};
-        r->state = GOES_ON;
+        r->state = SPAD__GOES_ON;
         *moved = true;
     }
 }
 
-static spad_status go_on(crowd *c, spad_error *error) {
+static spad_status go_on(spad__crowd *c, spad_error *error) {
     bool moved = true;
     while (moved) {
         moved = false;
@@ -356,8 +322,8 @@ static int64_t places_of(const spad_engine *engine) {
 }
 
 /* Starts a task. Its wait is counted from the end of the one before on the same runner. */
-static spad_status start_task(crowd *c, runner *r, spad_error *error) {
-    task *t = &c->tasks.items[r->task];
+static spad_status start_task(spad__crowd *c, spad__runner *r, spad_error *error) {
+    spad__task *t = &c->tasks.items[r->task];
     spad_sim_row *row = &t->row;
     spad__cause cause = r->cause;
     if (t->cost.startup > 0 && r->ready == t->issued + t->cost.startup) {
@@ -377,8 +343,8 @@ static spad_status start_task(crowd *c, runner *r, spad_error *error) {
     if (!spad__add(c->now, t->cost.busy, &row->end)) {
         return spad__sim_fail_long(c->sim, row->statement, error);
     }
-    row->values = values_of(c, r->task);
-    r->state = WORKS;
+    row->values = spad__task_values(c, r->task);
+    r->state = SPAD__WORKS;
     r->end = row->end;
     r->row = (int64_t)c->sim->rows.count;
     c->busy[row->engine]++;
@@ -386,13 +352,13 @@ static spad_status start_task(crowd *c, runner *r, spad_error *error) {
 }
 
 /* Hands free engines to those that have been ready longest. */
-static spad_status hand_out(crowd *c, bool *started, spad_error *error) {
+static spad_status hand_out(spad__crowd *c, bool *started, spad_error *error) {
     *started = false;
     for (;;) {
-        runner *next = NULL;
+        spad__runner *next = NULL;
         for (size_t i = 0; i < c->count; i++) {
-            runner *r = &c->runners[i];
-            if (r->state != WANTS || r->ready > c->now) continue;
+            spad__runner *r = &c->runners[i];
+            if (r->state != SPAD__WANTS || r->ready > c->now) continue;
             const int64_t engine = c->tasks.items[r->task].row.engine;
             if (c->busy[engine] >= places_of(&c->sim->target->engines[engine])) continue;
             if (next == NULL || r->ready < next->ready) next = r;
@@ -405,12 +371,12 @@ static spad_status hand_out(crowd *c, bool *started, spad_error *error) {
 }
 
 /* The next moment at which something happens; false: none. */
-static bool next_moment(crowd *c) {
+static bool next_moment(spad__crowd *c) {
     int64_t next = INT64_MAX;
     for (size_t i = 0; i < c->count; i++) {
-        const runner *r = &c->runners[i];
-        if (r->state == WORKS) next = spad__min(next, r->end);
-        if (r->state == WANTS && r->ready > c->now) next = spad__min(next, r->ready);
+        const spad__runner *r = &c->runners[i];
+        if (r->state == SPAD__WORKS) next = spad__min(next, r->end);
+        if (r->state == SPAD__WANTS && r->ready > c->now) next = spad__min(next, r->ready);
     }
     if (next == INT64_MAX) return false;
     c->now = next;
@@ -419,7 +385,7 @@ static bool next_moment(crowd *c) {
 
 /* ---- the end ---------------------------------------------------------------------- */
 
-static const char *runner_name(const crowd *c, size_t number) {
+static const char *runner_name(const spad__crowd *c, size_t number) {
     if (number >= c->agent_count) {
         return spad_kernel_get_unit(c->sim->kernel, number - c->agent_count)->name;
     }
@@ -427,11 +393,11 @@ static const char *runner_name(const crowd *c, size_t number) {
 }
 
 /* The first that waits for ever, in a sentence; false: all came to their end. */
-static bool describe_deadlock(const crowd *c, char *field, size_t size) {
+static bool describe_deadlock(const spad__crowd *c, char *field, size_t size) {
     for (size_t pass = 0; pass < 2; pass++) { /* who waits for agents to end comes last */
         for (size_t i = 0; i < c->count; i++) {
-            const runner *r = &c->runners[i];
-            if (r->state != WAITS || r->joins != (pass == 1)) continue;
+            const spad__runner *r = &c->runners[i];
+            if (r->state != SPAD__WAITS || r->joins != (pass == 1)) continue;
             char what[SPAD_MESSAGE_MAX / 2];
             if (r->joins) {
                 snprintf(what, sizeof what, "its agents");
@@ -450,7 +416,7 @@ static bool describe_deadlock(const crowd *c, char *field, size_t size) {
     return false;
 }
 
-static spad_status run(crowd *c, spad_error *error) {
+static spad_status run(spad__crowd *c, spad_error *error) {
     do {
         bool started = true;
         while (started) {
@@ -465,7 +431,7 @@ static spad_status run(crowd *c, spad_error *error) {
 
 /* ---- life ------------------------------------------------------------------------- */
 
-static void size_lists(crowd *c) {
+static void size_lists(spad__crowd *c) {
     const spad_kernel *k = c->sim->kernel;
     c->values_each = c->completions_each = 1;
     for (size_t i = 0; i < spad_kernel_statement_count(k); i++) {
@@ -477,7 +443,7 @@ static void size_lists(crowd *c) {
     }
 }
 
-static spad_status make_crowd(crowd *c, spad_error *error) {
+static spad_status make_crowd(spad__crowd *c, spad_error *error) {
     spad_sim *sim = c->sim;
     const spad_host *host = &sim->host;
     const size_t engines = sim->target->engine_count + 1;
@@ -486,17 +452,18 @@ static spad_status make_crowd(crowd *c, spad_error *error) {
     c->runners = spad__new(host, c->count * sizeof *c->runners);
     c->busy = spad__new(host, engines * sizeof *c->busy);
     c->last = spad__new(host, engines * sizeof *c->last);
-    if (c->runners == NULL || c->busy == NULL || c->last == NULL ||
+    c->watches = spad__new(host, (spad_kernel_loop_count(sim->kernel) + 1) * sizeof *c->watches);
+    if (c->runners == NULL || c->busy == NULL || c->last == NULL || c->watches == NULL ||
         !spad__objects_make(&c->objects, host, sim->kernel)) {
         return spad__fail_host_memory(error);
     }
     for (size_t i = 0; i < engines; i++) c->last[i] = -1;
     size_lists(c);
     for (size_t i = 0; i < c->count; i++) {
-        runner *r = &c->runners[i];
-        r->row = -1;
+        spad__runner *r = &c->runners[i];
+        r->row = r->loop = -1;
         r->cause = (spad__cause){SPAD_WAIT_NONE, -1, -1, -1};
-        r->state = i == 0 || i >= c->agent_count ? GOES_ON : NOT_BEGUN;
+        r->state = i == 0 || i >= c->agent_count ? SPAD__GOES_ON : SPAD__NOT_BEGUN;
         if (i >= c->agent_count) continue;
         const spad_walk_options options = {.agent = (int64_t)i,
                                            .place = sim->options.place,
@@ -508,7 +475,7 @@ static spad_status make_crowd(crowd *c, spad_error *error) {
     return SPAD_OK;
 }
 
-static void free_crowd(crowd *c) {
+static void free_crowd(spad__crowd *c) {
     const spad_host *host = &c->sim->host;
     const size_t engines = c->sim->target->engine_count + 1;
     for (size_t i = 0; c->runners != NULL && i < c->count; i++) {
@@ -516,6 +483,7 @@ static void free_crowd(crowd *c) {
         spad__array_free(host, &c->runners[i].queue);
     }
     spad__objects_free(&c->objects);
+    spad__crowd_free_watches(c);
     spad__free(host, c->runners, c->count * sizeof *c->runners);
     spad__free(host, c->busy, engines * sizeof *c->busy);
     spad__free(host, c->last, engines * sizeof *c->last);
@@ -532,7 +500,7 @@ spad_status spad__sim_explicit(spad_sim *sim, spad_error *error) {
                           "another look at it",
                           spad_kernel_name(sim->kernel));
     }
-    crowd c = {.sim = sim};
+    spad__crowd c = {.sim = sim};
     spad_status status = make_crowd(&c, error);
     if (status == SPAD_OK) status = run(&c, error);
     free_crowd(&c);

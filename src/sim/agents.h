@@ -83,4 +83,105 @@ void spad__objects_leave(spad__objects *objects, int64_t agent, int64_t group, s
 void spad__objects_describe(const spad__objects *objects, const spad__request *request, char *field,
                             size_t size);
 
+/* ---- who runs what ------------------------------------------------------------------ */
+
+/* An operation from its issue to its end. */
+typedef struct spad__task {
+    spad_sim_row row;
+    spad__cost cost;
+    int64_t group;
+    size_t bundle;
+    size_t completion_count;
+    int64_t issued;
+    spad__cause cause; /* of its issue */
+} spad__task;
+
+typedef struct spad__entry {
+    bool is_task;
+    size_t task;
+    spad__request request;
+    int64_t issued;
+    spad__cause cause;
+} spad__entry;
+
+typedef enum spad__runner_state {
+    SPAD__GOES_ON,
+    SPAD__WAITS,
+    SPAD__WANTS,
+    SPAD__WORKS,
+    SPAD__ENDED,
+    SPAD__NOT_BEGUN
+} spad__runner_state;
+
+/* An agent or a unit. */
+typedef struct spad__runner {
+    spad__runner_state state;
+    size_t task;   /* SPAD__WANTS, WORKS */
+    int64_t ready; /* SPAD__WANTS: since when */
+    int64_t end;   /* SPAD__WORKS: until when; of the task before otherwise */
+    int64_t row;   /* of the task; of the one before otherwise; -1 */
+    spad__cause cause;
+    spad__request request; /* SPAD__WAITS */
+    /* agents */
+    spad_walk *walk;
+    bool joins;
+    int64_t jump;      /* to be added to the variable of its outermost loop at its next iteration */
+    int64_t statement; /* where it is: the last event */
+    int64_t loop;      /* its outermost open loop; -1 */
+    const spad_walk_event *held; /* it found the queue of its unit full */
+    /* units */
+    SPAD_ARRAY(spad__entry) queue;
+    size_t head;
+} spad__runner;
+
+/* A state at the head of an iteration, relative to time and iterations. */
+typedef struct spad__moment {
+    bool valid;
+    int64_t now;
+    size_t rows;
+    spad__numbers ends;   /* per runner: of what it did last */
+    spad__numbers light;  /* what changes quickly */
+    spad__numbers state;  /* everything else */
+    spad__numbers values; /* per agent: of the variable of its outermost open loop */
+    spad__numbers loops;  /* per agent: the number of that loop; -1: none */
+    spad__numbers counts;
+} spad__moment;
+
+typedef struct spad__watch {
+    bool studied;
+    spad__period period;
+    spad__moment saved;
+    int64_t patience; /* iterations until another state is saved */
+    int64_t seen;     /* since then */
+} spad__watch;
+
+typedef struct spad__crowd {
+    spad_sim *sim;
+    spad__objects objects;
+    spad__runner *runners; /* agents, then units */
+    size_t agent_count;
+    size_t count;
+    int64_t *busy; /* per engine: how many work there */
+    int64_t *last; /* per engine: row that ended last */
+    /* Tasks, and lists of the same length for the values and the completions of each. */
+    SPAD_ARRAY(spad__task) tasks;
+    spad__numbers values;
+    SPAD_ARRAY(spad_walk_completion) completions;
+    size_t values_each;
+    size_t completions_each;
+    SPAD_ARRAY(size_t) ended; /* tasks that can be used again */
+    int64_t now;
+    spad__watch *watches; /* per loop */
+    spad__numbers scratch;
+} spad__crowd;
+
+/* The values of a task: of the loops around it. */
+int64_t *spad__task_values(spad__crowd *crowd, size_t task);
+
+/* An agent is at the head of an iteration: goes on to a later one if everything is as it has
+ * been before (agents_repeat.c). */
+spad_status spad__crowd_repeat(spad__crowd *crowd, size_t agent, const spad_walk_event *event,
+                               spad_error *error);
+void spad__crowd_free_watches(spad__crowd *crowd);
+
 #endif

@@ -73,10 +73,15 @@ static size_t place_of(spad__flow *flow, const spad_walk_access *access) {
     return spad__places_find(&flow->places, flow->sim->kernel, &own, slot_of(flow, access));
 }
 
+/* Nobody ever waits for bytes that nobody writes; those with an address may have another name. */
+static bool matters(const spad__flow *flow, const spad_walk_access *access) {
+    return access->placed || flow->is_written[access->home];
+}
+
 static bool wait_for_bytes(step *s, const spad_walk_event *event) {
     for (size_t i = 0; i < event->access_count; i++) {
         const spad_walk_access *access = &event->accesses[i];
-        if (!s->flow->is_written[access->home]) continue;
+        if (!matters(s->flow, access)) continue;
         const size_t place = place_of(s->flow, access);
         if (place == SIZE_MAX) return false;
         const spad__bytes bytes = bytes_of(access);
@@ -184,7 +189,7 @@ static bool take_room(spad__flow *flow, spad__calendar *calendar, size_t at, spa
 static bool note_bytes(spad__flow *flow, const spad_walk_event *event, int64_t end, int64_t row) {
     for (size_t i = 0; i < event->access_count; i++) {
         const spad_walk_access *access = &event->accesses[i];
-        if (!flow->is_written[access->home]) continue;
+        if (!matters(flow, access)) continue;
         const spad__touch touch = {.bytes = bytes_of(access),
                                    .writes = (access->kind & SPAD_ACCESS_WRITE) != 0,
                                    .end = end,
@@ -357,6 +362,7 @@ static void free_loops(spad__flow *flow) {
         spad__loop_state *loop = &flow->loops[i];
         if (loop->studied) spad__period_free(&loop->period, host, flow->sim->kernel);
         spad__array_free(host, &loop->streams);
+        spad__array_free(host, &loop->saved.bases);
         spad__array_free(host, &loop->saved.light);
         spad__array_free(host, &loop->saved.heavy);
         spad__array_free(host, &loop->saved.counts);

@@ -36,6 +36,7 @@ typedef struct spad__snapshot {
     int64_t value; /* of the loop variable */
     int64_t time;  /* that the others are relative to */
     size_t rows;
+    spad__numbers bases; /* of the streams, as they are */
     spad__numbers light; /* streams, ports */
     spad__numbers heavy; /* everything else */
     spad__numbers counts;

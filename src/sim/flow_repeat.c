@@ -4,10 +4,10 @@
  *
  * At the head of an iteration the state is: when each stream, engine, port and the
  * window is free, and until when which bytes are touched. All of it counts relative to
- * the time and the iteration, and no time matters that lies before all streams of the
- * loop. If a state comes again after some periods of the loop (repeat.c), every
- * further iteration goes as the ones between, as long as no condition changes: counts
- * are multiplied, times moved, and the walk jumps.
+ * the time and the iteration, and no time matters that the window has passed. If a state
+ * comes again after some periods of the loop (repeat.c), every further iteration goes as
+ * the ones between, as long as no condition changes: counts are multiplied, times moved,
+ * and the walk jumps.
  *
  * States are compared with one saved state, and a new one is saved after 1, 2, 4, 8 ...
  * periods (R. P. Brent, An improved Monte Carlo factorization algorithm, 1980), so a
@@ -38,14 +38,6 @@ static int64_t relative(const look *l, int64_t time) {
     return spad__max(time, l->floor) - l->time;
 }
 
-static void find_floor(look *l) {
-    int64_t least = l->state->streams.count > 0 ? INT64_MAX : 0;
-    for (size_t i = 0; i < l->state->streams.count; i++) {
-        least = spad__min(least, l->flow->streams[l->state->streams.items[i]].base);
-    }
-    l->floor = spad__max(l->flow->floor, least);
-}
-
 #define PUT(list, number) ((list)->items[(list)->count++] = (number))
 
 static bool look_light(const look *l, spad__numbers *out) {
@@ -73,9 +65,8 @@ static bool look_window(const look *l, spad__numbers *out) {
     const spad__flow *flow = l->flow;
     if (!spad__array_reserve(&flow->sim->host, out, SPAD_SIM_WINDOW)) return false;
     int64_t most = flow->floor;
-    for (int64_t i = 0; i < SPAD_SIM_WINDOW; i++) {
-        const int64_t at = flow->operations + i; /* the oldest first */
-        if (at >= SPAD_SIM_WINDOW) most = spad__max(most, flow->starts[at % SPAD_SIM_WINDOW]);
+    for (int64_t i = 0; i < SPAD_SIM_WINDOW; i++) { /* the oldest first */
+        most = spad__max(most, flow->starts[(flow->operations + i) % SPAD_SIM_WINDOW]);
         PUT(out, relative(l, most));
     }
     return true;
@@ -163,6 +154,28 @@ static bool look_heavy(const look *l, spad__numbers *out) {
 
 /* ---- saving and comparing ---------------------------------------------------------- */
 
+/* Waiting is counted from these, so they must be the same to the moment, unless nothing ran
+ * there since. */
+static bool are_bases_same(const look *l, const spad__snapshot *saved) {
+    for (size_t i = 0; i < l->state->streams.count; i++) {
+        const spad__stream *stream = &l->flow->streams[l->state->streams.items[i]];
+        if (stream->last < (int64_t)saved->rows) continue;
+        if (stream->base - l->time != saved->bases.items[i]) return false;
+    }
+    return true;
+}
+
+static bool save_bases(const look *l, spad__snapshot *saved) {
+    saved->bases.count = 0;
+    if (!spad__array_reserve(&l->flow->sim->host, &saved->bases, l->state->streams.count)) {
+        return false;
+    }
+    for (size_t i = 0; i < l->state->streams.count; i++) {
+        PUT(&saved->bases, l->flow->streams[l->state->streams.items[i]].base - l->time);
+    }
+    return true;
+}
+
 static bool save(const look *l, spad__snapshot *saved, int64_t value) {
     look fresh = *l;
     fresh.periods = 0;
@@ -170,8 +183,8 @@ static bool save(const look *l, spad__snapshot *saved, int64_t value) {
     saved->value = value;
     saved->time = l->time;
     saved->rows = l->flow->sim->rows.count;
-    return look_light(&fresh, &saved->light) && look_heavy(&fresh, &saved->heavy) &&
-           spad__sim_copy_counts(l->flow->sim, &saved->counts);
+    return save_bases(&fresh, saved) && look_light(&fresh, &saved->light) &&
+           look_heavy(&fresh, &saved->heavy) && spad__sim_copy_counts(l->flow->sim, &saved->counts);
 }
 
 static bool is_same(const spad__numbers *a, const int64_t *items, size_t count) {
@@ -181,6 +194,8 @@ static bool is_same(const spad__numbers *a, const int64_t *items, size_t count) 
 /* Is the state the saved one? *fine: memory was enough. */
 static bool has_been(const look *l, const spad__snapshot *saved, bool *fine) {
     spad__numbers *now = &l->flow->scratch;
+    *fine = true;
+    if (!are_bases_same(l, saved)) return false;
     *fine = look_light(l, now);
     if (!*fine || !is_same(now, saved->light.items, saved->light.count)) return false;
     *fine = look_heavy(l, now);
@@ -265,7 +280,9 @@ spad_status spad__flow_enter(spad__flow *flow, int64_t loop, spad_error *error) 
     spad__loop_state *state = &flow->loops[loop];
     if (flow->sim->options.no_repeat) return SPAD_OK;
     if (!state->studied) {
-        if (!spad__period_of(&state->period, &flow->sim->host, flow->sim->kernel, loop)) {
+        if (!spad__period_of(&state->period, &flow->sim->host, flow->sim->kernel, loop,
+                             flow->sim->options.place != NULL ? SPAD__BYTES_PLANNED
+                                                              : SPAD__BYTES_GIVEN)) {
             return spad__fail_host_memory(error);
         }
         state->studied = true;
@@ -281,18 +298,18 @@ spad_status spad__flow_repeat(spad__flow *flow, const spad_walk_event *event, sp
     const spad_kernel_loop *loop = spad_kernel_get_loop(flow->sim->kernel, (size_t)event->loop);
     const int64_t period = state->period.period;
     if (flow->sim->options.no_repeat || !state->period.repeats ||
-        (int64_t)flow->sim->rows.count < flow->sim->options.repeat_after) {
+        flow->operations < spad__max(flow->sim->options.repeat_after, SPAD_SIM_WINDOW)) {
         return SPAD_OK;
     }
     if ((loop->end.value - event->value) / period < PERIODS_MIN) return SPAD_OK;
 
     spad__snapshot *saved = &state->saved;
-    look l = {.flow = flow, .state = state, .time = flow->sim->totals.makespan};
+    look l = {
+        .flow = flow, .state = state, .floor = flow->floor, .time = flow->sim->totals.makespan};
     if (saved->valid) {
         if ((event->value - saved->value) % period != 0) return SPAD_OK;
         l.periods = (event->value - saved->value) / period;
     }
-    find_floor(&l);
     bool fine = true;
     if (saved->valid && has_been(&l, saved, &fine)) {
         const int64_t reach =

@@ -124,6 +124,7 @@ typedef struct study {
     size_t first; /* statements of the body */
     size_t end;
     int64_t period;
+    bool planned; /* auto tensors on chip have addresses, too */
     bool settled; /* the period holds for all expressions: rings and shifts are looked at */
     spad__period *out;
 } study;
@@ -217,6 +218,12 @@ static bool is_read(const study *s, int64_t home) {
     return false;
 }
 
+/* Does a tensor have an address, so that another may have the same bytes? */
+static bool has_address(const study *s, const spad_kernel_tensor *t) {
+    const bool off_chip = s->kernel->target->spaces[t->space].off_chip;
+    return t->mode != SPAD_MODE_AUTO || (s->planned && !off_chip);
+}
+
 /* May slots of this tensor move on? All accesses alike, and none outside that would meet them. */
 static bool note_shift(study *s, const spad_kernel_tensor *t, int64_t shift, bool *seen) {
     int64_t *kept = &s->out->shifts[t->home];
@@ -225,7 +232,7 @@ static bool note_shift(study *s, const spad_kernel_tensor *t, int64_t shift, boo
     *kept = shift;
     const spad_kernel_tensor *home = &s->kernel->tensors.items[t->home];
     if (shift == 0) return true;
-    return home->mode == SPAD_MODE_AUTO &&
+    return !has_address(s, home) &&
            (!is_read(s, t->home) || !is_touched_outside(s, t->home, SPAD_ACCESS_UPDATE));
 }
 
@@ -303,13 +310,24 @@ static bool study_body(study *s, int64_t *factor, bool *seen) {
     return true;
 }
 
+/* Homes that the loop writes. One with an address counts as written if any of its space is. */
 static void find_written(study *s) {
+    bool spaces[SPAD_SPACES_MAX] = {false};
     for (size_t i = s->first; i < s->end; i++) {
         const spad_statement *st = &s->kernel->statements.items[i];
         for (size_t k = 0; k < st->access_count; k++) {
             const spad_kernel_access *a = &s->kernel->accesses.items[st->first_access + k];
             if ((a->kind & SPAD_ACCESS_WRITE) == 0) continue;
-            s->out->written[s->kernel->tensors.items[a->tensor].home] = true;
+            const spad_kernel_tensor *t =
+                &s->kernel->tensors.items[s->kernel->tensors.items[a->tensor].home];
+            s->out->written[t->home] = true;
+            if (has_address(s, t)) spaces[t->space] = true;
+        }
+    }
+    for (size_t i = 0; i < s->kernel->tensors.count; i++) {
+        const spad_kernel_tensor *t = &s->kernel->tensors.items[i];
+        if (t->home == (int64_t)i && has_address(s, t) && spaces[t->space]) {
+            s->out->written[i] = true;
         }
     }
 }
@@ -325,7 +343,7 @@ static bool find_period(study *s, bool *seen) {
 }
 
 bool spad__period_of(spad__period *out, const spad_host *host, const spad_kernel *kernel,
-                     int64_t loop) {
+                     int64_t loop, spad__bytes_mode bytes) {
     const size_t tensors = kernel->tensors.count;
     const size_t statement = kernel->loops.items[loop].statement;
     *out = (spad__period){.period = 1};
@@ -339,8 +357,9 @@ bool spad__period_of(spad__period *out, const spad_host *host, const spad_kernel
                    .first = statement + 1,
                    .end = kernel->statements.items[statement].end,
                    .period = 1,
+                   .planned = bytes == SPAD__BYTES_PLANNED,
                    .out = out};
-        find_written(&s);
+        if (bytes != SPAD__BYTES_IGNORED) find_written(&s);
         out->repeats = find_period(&s, seen);
         out->period = s.period;
     }

@@ -48,6 +48,13 @@ const char *spad__share_text(int64_t part, int64_t whole, char field[SPAD__TIME_
     return field;
 }
 
+/* "once", "12 times" */
+static const char *times_text(int64_t count, char field[SPAD__TIME_TEXT]) {
+    if (count == 1) return "once";
+    snprintf(field, SPAD__TIME_TEXT, "%lld times", (long long)count);
+    return field;
+}
+
 static const char *statement_name(const spad_sim *sim, int64_t statement) {
     return statement >= 0 ? spad_kernel_get_statement(sim->kernel, (size_t)statement)->name : "?";
 }
@@ -59,7 +66,7 @@ static void write_head(spad__out *out, const spad_sim *sim) {
     spad__out_string(out, "kernel ");
     spad__out_string(out, spad_kernel_name(sim->kernel));
     spad__out_format(out, " on %s\n", sim->target->name);
-    spad__out_format(out, "makespan   %s, %lld operations\n",
+    spad__out_format(out, "makespan   %s, operations: %lld\n",
                      spad__time_text(sim->totals.makespan, a), (long long)sim->totals.operations);
     spad__out_format(out, "bound      %s: the busiest engine without a wait\n",
                      spad__time_text(sim->totals.bound, a));
@@ -134,7 +141,7 @@ static void write_timeline(spad__out *out, const spad_sim *sim) {
     for (size_t i = 0; i < rows; i++) end = spad__max(end, sim->rows.items[i].end);
     if (end <= 0) return;
     const int64_t column = (end + COLUMNS - 1) / COLUMNS;
-    spad__out_format(out, "\nthe first %zu operations, %s a column\n", rows,
+    spad__out_format(out, "\noperations: the first %zu, %s a column\n", rows,
                      spad__time_text(column, a));
     for (size_t e = 0; e < sim->target->engine_count; e++) {
         char line[COLUMNS + 1];
@@ -192,7 +199,7 @@ static void write_waits(spad__out *out, const spad_sim *sim) {
         spad__out_format(out, "%14s  %-12.63s ", spad__time_text(w->total, a),
                          statement_name(sim, w->statement));
         write_cause(out, sim, w);
-        spad__out_format(out, " (%lld times)\n", (long long)w->count);
+        spad__out_format(out, " (%s)\n", times_text(w->count, a));
     }
     if (sim->waits.count > WAITS_MAX) {
         spad__out_format(out, "                and %zu more causes\n",
@@ -204,7 +211,7 @@ static void write_waits(spad__out *out, const spad_sim *sim) {
 static void write_path(spad__out *out, const spad_sim *sim) {
     char a[SPAD__TIME_TEXT];
     if (sim->path.count == 0) return;
-    spad__out_format(out, "\ncritical path: %zu operations%s\n", sim->path.count,
+    spad__out_format(out, "\ncritical path, operations: %zu%s\n", sim->path.count,
                      sim->repeats.count > 0 ? " of those that were run" : "");
     size_t shown = 0;
     for (size_t s = 0; s < spad_kernel_statement_count(sim->kernel); s++) {
@@ -217,8 +224,9 @@ static void write_path(spad__out *out, const spad_sim *sim) {
             count++;
         }
         if (count == 0 || shown++ >= PATH_MAX) continue;
-        spad__out_format(out, "%14s  %.63s (%zu times)\n", spad__time_text(time, a),
-                         statement_name(sim, (int64_t)s), count);
+        char b[SPAD__TIME_TEXT];
+        spad__out_format(out, "%14s  %.63s (%s)\n", spad__time_text(time, a),
+                         statement_name(sim, (int64_t)s), times_text((int64_t)count, b));
     }
     if (shown > PATH_MAX) spad__out_format(out, "                and %zu more\n", shown - PATH_MAX);
 }

@@ -134,9 +134,17 @@ typedef struct spad__period {
     bool *written;   /* per tensor: as a home, inside the loop */
 } spad__period;
 
+/* Which bytes count: none, because waits are those of the program; those of the kernel; also
+ * those that the planner gave to auto tensors. */
+typedef enum spad__bytes_mode {
+    SPAD__BYTES_IGNORED,
+    SPAD__BYTES_GIVEN,
+    SPAD__BYTES_PLANNED
+} spad__bytes_mode;
+
 /* Looks at the text of a loop. False: no memory. */
 bool spad__period_of(spad__period *out, const spad_host *host, const spad_kernel *kernel,
-                     int64_t loop);
+                     int64_t loop, spad__bytes_mode bytes);
 void spad__period_free(spad__period *period, const spad_host *host, const spad_kernel *kernel);
 
 /* The number of periods from value `to` on in which all conditions hold as they do in

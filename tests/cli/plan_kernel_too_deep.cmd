@@ -1,1 +1,1 @@
-spad plan input/deep.spad
+spad plan input/deep.spad > "$work/said"; echo $?; grep -v "^engines" "$work/said"

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "spad/check.h"
 #include "spad/layout.h"
 #include "spad/walk.h"
 
@@ -322,6 +323,99 @@ static void random_layouts_keep_lives_apart(void **state) {
     assert_true(shared > KERNELS); /* the planner does reuse bytes */
 }
 
+/* ---- operations in flight ---------------------------------------------------------------
+ * A kernel that is right when no two slots share bytes is right with the places of its layout:
+ * the order check looks at every pair of accesses to the same bytes. */
+
+static spad_check_counts count_findings(const spad_kernel *k, spad_layout *layout) {
+    const spad_check_options options = {.place = layout != NULL ? spad_layout_place : NULL,
+                                        .ctx = layout,
+                                        .no_advice = true,
+                                        .one_shape = true};
+    spad_check *check;
+    spad_error error;
+    assert_ok(spad_check_kernel(&check, k, &options, &error), &error);
+    const spad_check_counts counts = spad_check_get_counts(check);
+    if (layout != NULL && counts.errors > 0) {
+        print_error("%s\n", spad_check_get_finding(check, 0)->message);
+    }
+    spad_check_destroy(check);
+    return counts;
+}
+
+/* Statements of one program: copies in flight, commits, waits, and plain operations. */
+static void put_flights(maker *m, const char *group, int depth) {
+    const int count = (int)pick(m, 2, 7);
+    for (int i = 0; i < count && m->statements < 40; i++, m->statements++) {
+        const int t = (int)pick(m, 0, 4);
+        const int kind = (int)pick(m, 0, 11);
+        if (kind <= 2) {
+            put(m, "cp load reads x writes t%d in %s\n", t, group);
+        } else if (kind <= 4) {
+            put(m, "commit %s\n", group);
+        } else if (kind <= 6) {
+            put(m, "commit %s\nwait %s pending %d\n", group, group, (int)pick(m, 0, 2) / 2);
+        } else if (kind == 7) {
+            put(m, "cp load reads x writes t%d\n", t);
+        } else if (kind == 8 && depth < 2) {
+            const int loop = m->loops++;
+            put(m, "for i%d in 0..%d {\n", loop, (int)pick(m, 1, 3));
+            put_flights(m, group, depth + 1);
+            if (pick(m, 0, 1) == 0) {
+                put(m, "if i%d == 0 {\n", loop);
+                put_flights(m, group, depth + 1);
+                put(m, "}\n");
+            }
+            put(m, "}\n");
+        } else {
+            put(m, "simt op writes t%d\n", t);
+        }
+    }
+}
+
+static void make_flights(maker *m, uint64_t seed) {
+    memset(m, 0, sizeof *m);
+    m->random.state = seed;
+    put(m, "kernel k on sm_90\nunit cp on copy free\ngroup g\ngroup h\n"
+           "tensor x : global u8 (64) input\n");
+    for (int i = 0; i < 5; i++) put(m, "tensor t%d : shared u8 (64)\n", i);
+    put_flights(m, "g", 0);
+    if (pick(m, 0, 1) == 0) {
+        for (int a = 0; a < 2; a++) {
+            put(m, "agent a%d {\n", a);
+            put_flights(m, a == 0 ? "g" : "h", 0);
+            put(m, "}\n");
+        }
+        put_flights(m, "h", 0);
+    }
+}
+
+static void places_are_safe_for_operations_in_flight(void **state) {
+    (void)state;
+    static maker m;
+    int right = 0;
+    int sharing = 0;
+    for (uint64_t seed = 1; seed <= KERNELS / 2; seed++) {
+        make_flights(&m, seed);
+        spad_kernel *k;
+        spad_layout *layout;
+        spad_error error;
+        assert_ok(spad_kernel_parse(&k, m.text, strlen(m.text), "k", NULL, NULL, &error), &error);
+        if (count_findings(k, NULL).errors == 0) {
+            right++;
+            assert_ok(spad_layout_create(&layout, k, NULL, &error), &error);
+            sharing += check_layout(k, layout) > 0;
+            const spad_check_counts counts = count_findings(k, layout);
+            if (counts.errors > 0) print_error("%s", m.text);
+            assert_int_equal(counts.errors, 0);
+            spad_layout_destroy(layout);
+        }
+        spad_kernel_destroy(k);
+    }
+    assert_true(right > KERNELS / 20); /* the sample is worth something */
+    assert_true(sharing > KERNELS / 100);
+}
+
 /* ---- the shipped kernels --------------------------------------------------------------- */
 
 static spad_kernel *read_shipped(const char *name) {
@@ -354,6 +448,7 @@ static void shipped_kernels_keep_lives_apart(void **state) {
         if (!spad_layout_fits(layout)) print_error("%s does not fit\n", entry->d_name);
         assert_true(spad_layout_fits(layout));
         check_layout(k, layout);
+        assert_int_equal(count_findings(k, layout).errors, 0);
         spad_layout_destroy(layout);
         spad_kernel_destroy(k);
         count++;
@@ -410,6 +505,7 @@ static void shipped_kernels_are_as_high_as_they_say(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_layouts_keep_lives_apart),
+        cmocka_unit_test(places_are_safe_for_operations_in_flight),
         cmocka_unit_test(shipped_kernels_keep_lives_apart),
         cmocka_unit_test(shipped_kernels_are_as_high_as_they_say),
     };

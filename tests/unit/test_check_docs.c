@@ -39,11 +39,12 @@ static void next_block(const char **at, const char *prelude, char *block) {
     *at = end + 3;
 }
 
-/* The lines that start with ">", joined. */
+/* The lines in front of the next block that start with ">", joined; "" if there are none. */
 static void next_quote(const char *at, char *quote) {
     const char *line = strstr(at, "\n> ");
+    const char *block = strstr(at, "```spad");
     quote[0] = '\0';
-    assert_non_null(line);
+    if (line == NULL || (block != NULL && line > block)) return;
     while (strncmp(line, "\n> ", 3) == 0) {
         const size_t length = strcspn(line + 3, "\n");
         if (quote[0] != '\0') strcat(quote, " ");
@@ -89,8 +90,10 @@ static void check_section(const char *at, const char *name, const char *prelude)
     const spad_finding *finding = find(check, name, &others);
     if (finding == NULL) print_error("%s: the first block does not give it\n", name);
     assert_non_null(finding);
-    assert_string_equal(finding->message, quote);
-    assert_int_equal(others, 0);
+    if (quote[0] != '\0') {
+        assert_string_equal(finding->message, quote);
+        assert_int_equal(others, 0);
+    }
     spad_check_destroy(check);
 
     next_block(&at, prelude, block);
@@ -106,9 +109,7 @@ static void every_section_shows_its_finding(void **state) {
     (void)state;
     char *page = read_page();
     char prelude[BLOCK_MAX];
-    char *order = strstr(page, "\n## Order");
     int count = 0;
-    if (order != NULL) *order = '\0';
     const char *at = strstr(page, "```spad prelude");
     assert_non_null(at);
     next_block(&at, "", prelude);
@@ -119,7 +120,7 @@ static void every_section_shows_its_finding(void **state) {
         check_section(at, name, prelude);
         count++;
     }
-    assert_true(count >= 28);
+    assert_true(count >= 43);
     free(page);
 }
 

@@ -207,6 +207,44 @@ static void test_wrong_kernels(void **unused) {
     }
 }
 
+/* The first block of a section of the manual gives the finding that it is about, the second
+ * one nothing. */
+static void test_manual(void **unused) {
+    (void)unused;
+    char *text = read_text("docs/check.md");
+    int sections = 0;
+    for (int code = SPAD_FINDING_RACE; code <= SPAD_FINDING_FREE_IN_USE; code++) {
+        const char *name = spad_finding_name((spad_finding_code)code);
+        char heading[96];
+        snprintf(heading, sizeof heading, "\n### %s\n", name);
+        char *at = strstr(text, heading);
+        if (at == NULL) print_error("no section %s\n", name);
+        assert_non_null(at);
+        for (int block = 0; block < 2; block++) {
+            char *begin = strstr(at, "```spad\n");
+            assert_non_null(begin);
+            begin += strlen("```spad\n");
+            char *end = strstr(begin, "\n```\n");
+            assert_non_null(end);
+            end[1] = '\0';
+            spad_check *check = check_text(begin);
+            if (block == 0) {
+                if (find(check, (spad_finding_code)code) == NULL) print_error("%s:\n", name);
+                if (find(check, (spad_finding_code)code) == NULL) print_findings(check);
+                assert_non_null(find(check, (spad_finding_code)code));
+            } else {
+                assert_no_order_finding(check, name);
+            }
+            spad_check_destroy(check);
+            end[1] = '`';
+            at = end + 2;
+        }
+        sections++;
+    }
+    assert_int_equal(sections, 15);
+    free(text);
+}
+
 /* ---- classic mistakes -------------------------------------------------------------------- */
 
 /* The text with one piece replaced everywhere; freed by the caller. */
@@ -601,6 +639,7 @@ int main(void) {
         cmocka_unit_test(test_shipped_kernels_are_clean),
         cmocka_unit_test(test_shipped_kernels_in_other_sizes),
         cmocka_unit_test(test_wrong_kernels),
+        cmocka_unit_test(test_manual),
         cmocka_unit_test(test_classic_mistakes),
         cmocka_unit_test(test_race_messages),
         cmocka_unit_test(test_other_messages),

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The model: its tables, runs over them, and the question that it is for.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "check/causes.h"
+
+/* ---- tables ------------------------------------------------------------------------- */
+
+static int compare_gains(const void *left, const void *right) {
+    const spad__gain *a = left;
+    const spad__gain *b = right;
+    if (a->point != b->point) return a->point < b->point ? -1 : 1;
+    if (a->object != b->object) return a->object < b->object ? -1 : 1;
+    return (a->amount > b->amount) - (a->amount < b->amount);
+}
+
+static int32_t *take_numbers(spad__causes *m, size_t count, bool *failed) {
+    int32_t *numbers = spad__new(&m->host, count * sizeof *numbers);
+    *failed = *failed || numbers == NULL;
+    return numbers;
+}
+
+static bool take_tables(spad__causes *m) {
+    const size_t count = (size_t)m->points + 1;
+    bool failed = false;
+    m->first = take_numbers(m, count, &failed);
+    m->successors = take_numbers(m, m->edges.count + 1, &failed);
+    m->indegree = take_numbers(m, count, &failed);
+    m->chain = take_numbers(m, count, &failed);
+    m->index = take_numbers(m, count, &failed);
+    m->need_at = take_numbers(m, count, &failed);
+    m->first_gain = take_numbers(m, count, &failed);
+    m->missing = take_numbers(m, count, &failed);
+    m->stack = take_numbers(m, count, &failed);
+    m->trail = take_numbers(m, count, &failed);
+    m->seen = take_numbers(m, count, &failed);
+    m->alive = spad__new(&m->host, count * sizeof *m->alive);
+    m->linked_points = count;
+    m->linked_edges = m->edges.count + 1;
+    return !failed && m->alive != NULL;
+}
+
+static void give_numbers(spad__causes *m, int32_t **numbers, size_t count) {
+    spad__free(&m->host, *numbers, count * sizeof **numbers);
+    *numbers = NULL;
+}
+
+void spad__causes_unlink(spad__causes *m) {
+    const size_t count = m->linked_points;
+    for (int32_t i = 0; m->clocks != NULL && i < m->chains; i++) {
+        give_numbers(m, &m->clocks[i], count);
+    }
+    give_numbers(m, &m->first, count);
+    give_numbers(m, &m->successors, m->linked_edges);
+    give_numbers(m, &m->indegree, count);
+    give_numbers(m, &m->chain, count);
+    give_numbers(m, &m->index, count);
+    give_numbers(m, &m->need_at, count);
+    give_numbers(m, &m->first_gain, count);
+    give_numbers(m, &m->missing, count);
+    give_numbers(m, &m->stack, count);
+    give_numbers(m, &m->trail, count);
+    give_numbers(m, &m->seen, count);
+    spad__free(&m->host, m->alive, count * sizeof *m->alive);
+    m->alive = NULL;
+    m->clock_count = 0;
+    m->search = 0;
+    m->frozen = -1;
+}
+
+static void link_edges(spad__causes *m) {
+    const size_t points = (size_t)m->points;
+    for (size_t i = 0; i < m->edges.count; i++) {
+        m->first[m->edges.items[i].from + 1]++;
+        m->indegree[m->edges.items[i].to]++;
+    }
+    for (size_t i = 0; i < points; i++) m->first[i + 1] += m->first[i];
+    for (size_t i = m->edges.count; i-- > 0;) { /* backwards: `first` moves to the starts */
+        const spad__edge edge = m->edges.items[i];
+        m->successors[--m->first[edge.from + 1]] = edge.to;
+    }
+    for (size_t i = 0; i < points; i++) m->first[i] = m->first[i + 1];
+    m->first[points] = (int32_t)m->edges.count;
+}
+
+/* Chains of the net, then one for the phases of each object; levels are on none. */
+static void link_chains(spad__causes *m) {
+    const int32_t net_points = (int32_t)m->net->points.count;
+    for (int32_t i = 0; i < m->points; i++) {
+        m->chain[i] = i < net_points ? m->net->points.items[i].chain : -1;
+        m->index[i] = i < net_points ? m->net->points.items[i].index : 0;
+        m->need_at[i] = -1;
+    }
+    for (int32_t object = 0; object < (int32_t)m->net->events->objects.count; object++) {
+        for (int32_t i = m->phase_base[object]; i < m->phase_base[object + 1]; i++) {
+            m->chain[i] = m->net->chains + object;
+            m->index[i] = i - m->phase_base[object] + 1;
+        }
+    }
+}
+
+bool spad__causes_link(spad__causes *m) {
+    const size_t points = (size_t)m->points;
+    if (!take_tables(m)) return false;
+    link_edges(m);
+    link_chains(m);
+    for (size_t i = 0; i < m->needs.count; i++) {
+        m->indegree[m->needs.items[i].point]++;
+        m->need_at[m->needs.items[i].point] = (int32_t)i;
+    }
+    if (m->gains.count > 0) {
+        qsort(m->gains.items, m->gains.count, sizeof m->gains.items[0], compare_gains);
+    }
+    for (size_t i = 0; i < m->gains.count; i++) m->first_gain[m->gains.items[i].point + 1]++;
+    for (size_t i = 0; i < points; i++) m->first_gain[i + 1] += m->first_gain[i];
+    return true;
+}
+
+/* ---- runs --------------------------------------------------------------------------- */
+
+static int32_t push(spad__causes *m, int32_t top, int32_t point) {
+    if (--m->missing[point] == 0) m->stack[top++] = point;
+    return top;
+}
+
+static int32_t start_run(spad__causes *m) {
+    const size_t points = (size_t)m->points;
+    const size_t objects = m->net->events->objects.count;
+    memcpy(m->missing, m->indegree, points * sizeof *m->missing);
+    int32_t top = 0;
+    for (size_t i = 0; i < points; i++) {
+        if (m->missing[i] == 0) m->stack[top++] = (int32_t)i;
+    }
+    for (size_t i = 0; i < objects; i++) {
+        m->values[i] = m->initial[i];
+        m->reached[i] = m->first_need[i];
+        while (m->reached[i] < m->first_need[i + 1] &&
+               m->needs.items[m->reached[i]].amount <= m->values[i]) {
+            top = push(m, top, m->needs.items[m->reached[i]++].point);
+        }
+    }
+    return top;
+}
+
+/* A point has happened: what it sets free. */
+static int32_t release(spad__causes *m, int32_t top, int32_t point) {
+    for (int32_t i = m->first[point]; i < m->first[point + 1]; i++) {
+        top = push(m, top, m->successors[i]);
+    }
+    for (int32_t i = m->first_gain[point]; i < m->first_gain[point + 1]; i++) {
+        const spad__gain *gain = &m->gains.items[i];
+        int64_t *value = &m->values[gain->object];
+        int32_t *reached = &m->reached[gain->object];
+        if (!spad__add(*value, gain->amount, value)) *value = INT64_MAX;
+        while (*reached < m->first_need[gain->object + 1] &&
+               m->needs.items[*reached].amount <= *value) {
+            top = push(m, top, m->needs.items[(*reached)++].point);
+        }
+    }
+    return top;
+}
+
+/* Numbers that all clocks together may have; more are forgotten, and run again when needed. */
+#define CLOCKS_MAX ((size_t)1 << 27)
+
+static void forget_clocks(spad__causes *m) {
+    for (int32_t i = 0; i < m->chains; i++) give_numbers(m, &m->clocks[i], m->linked_points);
+    m->clock_count = 0;
+}
+
+/* The clocks of a chain; see causes.h. A wait that is held back shows the most that its object
+ * can have before it. */
+spad_status spad__causes_run(spad__causes *m, int32_t chain, spad_error *error) {
+    if (m->clocks[chain] != NULL) return SPAD_OK;
+    if (m->clock_count >= CLOCKS_MAX / m->linked_points) forget_clocks(m);
+    int32_t *clock = spad__new(&m->host, ((size_t)m->points + 1) * sizeof *clock);
+    if (clock == NULL) return spad__fail_host_memory(error);
+    m->clocks[chain] = clock;
+    m->clock_count++;
+    int32_t now = 0;
+    int32_t held = -1;
+    for (int32_t top = start_run(m); top > 0 || held >= 0;) {
+        int32_t point;
+        if (top > 0) {
+            point = m->stack[--top];
+            if (m->chain[point] == chain) {
+                held = point;
+                continue;
+            }
+        } else {
+            point = held;
+            held = -1;
+            now++;
+            if (m->need_at[point] >= 0) {
+                spad__need *need = &m->needs.items[m->need_at[point]];
+                need->most = m->values[need->object];
+            }
+        }
+        clock[point] = now;
+        top = release(m, top, point);
+    }
+    return SPAD_OK;
+}
+
+static void run_without(spad__causes *m, int32_t frozen) {
+    memset(m->alive, 0, (size_t)m->points * sizeof *m->alive);
+    for (int32_t top = start_run(m); top > 0;) {
+        const int32_t point = m->stack[--top];
+        if (point == frozen) continue;
+        m->alive[point] = true;
+        top = release(m, top, point);
+    }
+    m->frozen = frozen;
+}
+
+/* One point on the way: decided by its chain, or to be searched further. */
+static spad_status look(spad__causes *m, int32_t e, int32_t f, bool *chained, bool *before,
+                        spad_error *error) {
+    const int32_t chain = m->chain[e];
+    *chained = chain >= 0;
+    *before = e == f;
+    if (*before || chain < 0) return SPAD_OK;
+    const spad_status status = spad__causes_run(m, chain, error);
+    if (status != SPAD_OK) return status;
+    *before = m->clocks[chain][f] >= m->index[e];
+    return SPAD_OK;
+}
+
+/* Whatever comes before f and behind e proves it. Without needs the search finds all there
+ * is; with them a run that holds e back has the last word. */
+spad_status spad__causes_before(spad__causes *m, int32_t e, int32_t f, bool *before,
+                                spad_error *error) {
+    bool chained = false;
+    spad_status status = look(m, e, f, &chained, before, error);
+    if (status != SPAD_OK || *before || chained) return status;
+    if (m->search == INT32_MAX) {
+        memset(m->seen, 0, (size_t)m->points * sizeof *m->seen);
+        m->search = 0;
+    }
+    m->search++;
+    int32_t top = 0;
+    m->trail[top++] = e;
+    m->seen[e] = m->search;
+    while (top > 0) {
+        const int32_t point = m->trail[--top];
+        for (int32_t i = m->first[point]; i < m->first[point + 1]; i++) {
+            const int32_t to = m->successors[i];
+            if (m->seen[to] == m->search) continue;
+            m->seen[to] = m->search;
+            status = look(m, to, f, &chained, before, error);
+            if (status != SPAD_OK || *before) return status;
+            if (!chained) m->trail[top++] = to;
+        }
+    }
+    if (m->needs.count == 0) return SPAD_OK;
+    if (m->frozen != e) run_without(m, e);
+    *before = !m->alive[f];
+    return SPAD_OK;
+}

@@ -1,0 +1,1 @@
+spad sim ../../examples/kernels/08_gemm_sm90.spad

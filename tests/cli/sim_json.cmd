@@ -1,0 +1,1 @@
+spad sim --json ../../examples/kernels/02_matmul_0_basic.spad

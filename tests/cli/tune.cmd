@@ -1,0 +1,1 @@
+spad tune ../../examples/kernels/02_matmul_2_hoisted.spad

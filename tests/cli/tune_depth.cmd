@@ -1,0 +1,1 @@
+spad tune --depth 0 ../../examples/kernels/01_exp_rows.spad

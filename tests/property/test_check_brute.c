@@ -205,6 +205,53 @@ static void the_executor_leaves_nothing_out(void **state) {
     assert_true(compared > 500);
 }
 
+/* Is the kernel right for N iterations? Too large, or no such shape: nothing speaks against it. */
+static bool holds(const spad_kernel *kernel, int64_t n, executor_result *run) {
+    const spad_define define = {"N", n};
+    const spad_kernel_options options = {.defines = &define, .define_count = 1};
+    const executor_options limits = {.states_max = 20000};
+    spad_kernel *other;
+    if (spad_kernel_reshape(&other, kernel, &options, NULL) != SPAD_OK) return true;
+    *run = executor_run(other, &limits);
+    spad_kernel_destroy(other);
+    return !run->decided || run->unmodelled || run->wrong == 0;
+}
+
+/* "Proved for all trip counts": so every other trip count is right, too. */
+static void proofs_hold_for_other_trip_counts(void **state) {
+    (void)state;
+    long proved = 0;
+    long wrong = 0;
+    for (uint64_t seed = first_seed; seed < first_seed + (uint64_t)kernels / 5; seed++) {
+        char text[RANDOM_KERNEL_TEXT];
+        spad_kernel *kernel;
+        spad_check *result;
+        random_kernel(seed, text);
+        if (strstr(text, "param N") == NULL) continue;
+        if (spad_kernel_parse(&kernel, text, strlen(text), "k", NULL, NULL, NULL) != SPAD_OK) {
+            continue;
+        }
+        assert_int_equal(spad_check_kernel(&result, kernel, NULL, NULL), SPAD_OK);
+        const bool all = spad_check_verdict(result) == SPAD_VERDICT_PROVED_ALL;
+        proved += all;
+        for (int64_t n = 0; all && n <= 9; n++) {
+            executor_result run = {0};
+            if (holds(kernel, n, &run)) continue;
+            wrong++;
+            printf(
+                "---- proved for all, and wrong with N = %lld, seed %llu\n%s  executor: %s: %s\n",
+                (long long)n, (unsigned long long)seed, text, executor_word(run.wrong), run.about);
+            break;
+        }
+        spad_check_destroy(result);
+        spad_kernel_destroy(kernel);
+    }
+    printf("%ld kernels are proved for all trip counts, %ld of them are wrong for some\n", proved,
+           wrong);
+    assert_true(kernels < 1000 || proved > kernels / 100);
+    assert_int_equal(wrong, 0);
+}
+
 int main(int argc, char **argv) {
     if (argc > 1) kernels = atol(argv[1]);
     if (argc > 2) first_seed = strtoull(argv[2], NULL, 10);
@@ -212,6 +259,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_executor_leaves_nothing_out),
         cmocka_unit_test(the_check_agrees_with_all_executions),
+        cmocka_unit_test(proofs_hold_for_other_trip_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,7 +39,9 @@ static const shape shapes[] = {
     {"02_matmul_4_exact_fit.spad", {{"MB", 2}, {"NB", 2}, {"KB", 1}, {"BM", 2}, {"BK", 2}}},
     {"03_attention_v10.spad", {{"S", 1024}}},
     {"03_attention_v9.spad", {{"S", 1024}}},
+    {"04_allocated_attention.spad", {{"S", 1024}}},
     {"04_fused_linear.spad", {{"DIM", 512}, {"PAIRS", 2}}},
+    {"04_pipelined_attention.spad", {{"SECTIONS", 1}, {"G", 3}}},
     {"05_attention_tkg.spad", {{"B", 2}}},
     {"05_mlp_cte.spad", {{"TILES", 2}, {"SUB", 2}, {"HB", 2}, {"DB", 4}}},
     {"06_attention_cte.spad", {{"G", 8}}},
@@ -48,9 +50,11 @@ static const shape shapes[] = {
     {"09_flash_attention_2.spad", {{"N", 3}}},
     {"09_flash_attention_3.spad", {{"T", 2}, {"N", 2}}},
     {"10_attention_sm100.spad", {{"N", 3}}},
+    {"10_gemm_mxfp8.spad", {{"S", 4}, {"KB", 6}}},
     {"10_gemm_sm100.spad", {{"S", 2}, {"TILES", 3}, {"KB", 2}}},
     {"11_add_flags.spad", {{"STEPS", 4}}},
     {"11_add_queues.spad", {{"TILES", 4}}},
+    {"12_flash_attention.spad", {{"T", 2}, {"B", 2}}},
     {"12_gemm_cube.spad", {{"TILES", 2}, {"KB", 2}, {"R", 2}}},
 };
 
@@ -65,7 +69,7 @@ typedef struct score {
     long wrong; /* kernels that are not right as they are */
 } score;
 
-static long states_max = 20000;
+static long states_max = 100000;
 static const char *only = "";
 
 static const spad_define *defines_of(const char *file, size_t *count) {

@@ -198,7 +198,7 @@ static pipe size_pipe(maker *m) {
 
 /* Places of the buffer: a ring, a modulo place, or more tiles than it needs. */
 static void put_buffer(maker *m, const char *name, pipe p) {
-    put(m, "tensor %s : shared u8 [%d] (8)", name, p.n);
+    put(m, "tensor %s : shared u8 [N] (8)", name);
     const int kind = pick(m, 0, 5);
     if (kind <= 3) put(m, " ring %d", p.d);
     if (kind == 4) put(m, " mod base 64 free %d", p.d);
@@ -206,8 +206,8 @@ static void put_buffer(maker *m, const char *name, pipe p) {
 }
 
 static void put_head(maker *m, pipe p) {
-    put(m, "kernel pipe on sm_90\n");
-    put(m, "tensor a : global u8 [%d] (8) input\ntensor o : global u8 [%d] (8) output\n", p.n, p.n);
+    put(m, "kernel pipe on sm_90\nparam N = %d\n", p.n);
+    put(m, "tensor a : global u8 [N] (8) input\ntensor o : global u8 [N] (8) output\n");
 }
 
 /* Semaphores: values that only grow, or slots that are taken and given back. */
@@ -222,7 +222,7 @@ static void make_counters(maker *m) {
     put(m, "counter full\n");
     for (int c = 0; c < consumers; c++)
         put(m, takes ? "counter f%d = %d\n" : "counter f%d\n", c, p.d);
-    put(m, "agent p {\nfor i in 0..%d {\n", p.n);
+    put(m, "agent p {\nfor i in 0..N {\n");
     for (int c = 0; c < consumers; c++) {
         if (takes) put(m, "take f%d\n", c);
         if (!takes) put(m, "if i >= %d { wait f%d >= i - %d }\n", p.d, c, p.d - 1);
@@ -236,7 +236,7 @@ static void make_counters(maker *m) {
     }
     put(m, "}\n}\n");
     for (int c = 0; c < consumers; c++) {
-        put(m, "agent c%d {\nfor i in 0..%d {\n", c, p.n);
+        put(m, "agent c%d {\nfor i in 0..N {\n", c);
         put(m, takes ? "take full\n" : "wait full >= i + 1\n");
         put(m, "simt use reads x[i]");
         if (c == 0) put(m, " writes o[i]");
@@ -256,7 +256,7 @@ static void make_mbarriers(maker *m) {
     put(m, "mbarrier full[%d] count 1\nmbarrier empty[%d] count 1\n", p.d, p.d);
     put(m, "for s in 0..%d {\ninit full[s]\ninit empty[s]\n}\n", p.d);
     if (chance(m, 80)) put(m, "fence\n");
-    put(m, "agent p {\nfor i in 0..%d {\n", p.n);
+    put(m, "agent p {\nfor i in 0..N {\n");
     put(m, "wait empty[i %% %d] parity (i / %d + 1) %% 2\n", p.d, p.d);
     if (separate) {
         put(m, "expect full[i %% %d] by 8\narrive full[i %% %d]\n", p.d, p.d);
@@ -269,12 +269,11 @@ static void make_mbarriers(maker *m) {
         put(m, "tma load reads a[i](%d..%d) writes x[i](%d..%d) delivers full[i %% %d]\n", from, to,
             from, to, p.d);
     }
-    put(m, "}\n}\nagent c {\nfor i in 0..%d {\nwait full[i %% %d] parity i / %d %% 2\n", p.n, p.d,
-        p.d);
+    put(m, "}\n}\nagent c {\nfor i in 0..N {\nwait full[i %% %d] parity i / %d %% 2\n", p.d, p.d);
     if (late && chance(m, 50)) {
         put(m, "mma use reads x[i] writes o[i] in g\ncommit g\nwait g pending 1\n");
         put(m, "if i > 0 { arrive empty[(i - 1) %% %d] }\n}\nwait g pending 0\n", p.d);
-        put(m, "arrive empty[%d]\n", (p.n - 1) % p.d);
+        put(m, "arrive empty[(N - 1) %% %d]\n", p.d);
         put(m, "}\n");
         return;
     }
@@ -293,18 +292,18 @@ static void make_groups(maker *m) {
     const int s = pick(m, 2, 3);
     const int agents = pick(m, 1, 2);
     put_head(m, (pipe){n, s});
-    put(m, "tensor x : shared u8 [%d] (8) ring %d\n", n, s);
+    put(m, "tensor x : shared u8 [N] (8) ring %d\n", s);
     put(m, "unit cp on copy %s\ngroup g\n", chance(m, 70) ? "free" : "fifo");
     if (agents == 2) put(m, "barrier all count 2\n");
     for (int h = 0; h < agents; h++) {
         const int from = 8 * h / agents;
         const int to = 8 * (h + 1) / agents;
         put(m, "agent h%d {\nfor j in 0..%d {\n", h, s - 1);
-        put(m, "if j < %d { cp load reads a[j](%d..%d) writes x[j](%d..%d) in g }\n", n, from, to,
-            from, to);
+        put(m, "if j < N { cp load reads a[j](%d..%d) writes x[j](%d..%d) in g }\n", from, to, from,
+            to);
         put(m, "commit g\n}\nwait g pending %d\n", s - 2);
         if (agents == 2) put(m, "sync all\n");
-        put(m, "for i in 0..%d {\nif i + %d < %d {\n", n, s - 1, n);
+        put(m, "for i in 0..N {\nif i + %d < N {\n", s - 1);
         put(m, "cp load reads a[i + %d](%d..%d) writes x[i + %d](%d..%d) in g\n", s - 1, from, to,
             s - 1, from, to);
         put(m, "}\ncommit g\nsimt use reads x[i] writes o[i](%d..%d)\nwait g pending %d\n", from,
@@ -322,34 +321,33 @@ static void make_barriers(maker *m) {
     put_buffer(m, "x", p);
     put(m, "barrier full[%d] count 2\nbarrier empty[%d] count 2\n", p.d, p.d);
     if (store) put(m, "unit st on copy free%s\ngroup g\n", chance(m, 60) ? " proxy" : "");
-    put(m, "agent p {\nfor i in 0..%d {\nif i >= %d { sync empty[i %% %d] }\n", p.n, p.d, p.d);
+    put(m, "agent p {\nfor i in 0..N {\nif i >= %d { sync empty[i %% %d] }\n", p.d, p.d);
     put(m, "simt make reads a[i] writes x[i]\n");
     if (store && chance(m, 80)) put(m, "fence\n");
     put(m, "arrive full[i %% %d]\n}\n}\n", p.d);
-    put(m, "agent c {\nfor i in 0..%d {\nsync full[i %% %d]\n", p.n, p.d);
+    put(m, "agent c {\nfor i in 0..N {\nsync full[i %% %d]\n", p.d);
     if (store) {
         put(m, "st copy reads x[i] writes o[i] in g\ncommit g\nwait g pending 0 reads\n");
     } else {
         put(m, "simt use reads x[i] writes o[i]\n");
     }
-    put(m, "if i + %d < %d { arrive empty[i %% %d] }\n}\n", p.d, p.n, p.d);
+    put(m, "if i + %d < N { arrive empty[i %% %d] }\n}\n", p.d, p.d);
     if (store) put(m, "wait g pending 0\n");
     put(m, "}\n");
-    if (chance(m, 30)) put(m, "for i in 0..%d { simt last reads o[i] }\n", p.n);
+    if (chance(m, 30)) put(m, "for i in 0..N { simt last reads o[i] }\n");
 }
 
 /* Pipes of Ascend: one list that feeds three units, flags between them. */
 static void make_flags(maker *m) {
     static const char *const orders[] = {"fifo", "fifo", "serial", "free"};
     const pipe p = size_pipe(m);
-    put(m, "kernel flags on 910b\n");
+    put(m, "kernel flags on 910b\nparam N = %d\n", p.n);
     put(m, "unit mte2 %s\nunit vector %s\nunit mte3 %s\n", any(m, orders, 4), any(m, orders, 4),
         any(m, orders, 4));
     put(m, "counter fr = %d\ncounter fu\ncounter ofr = %d\ncounter ofu\n", p.d, p.d);
-    put(m, "tensor a : gm u8 [%d] (32) input\ntensor o : gm u8 [%d] (32) output\n", p.n, p.n);
-    put(m, "tensor x : ub u8 [%d] (32) ring %d\ntensor y : ub u8 [%d] (32) ring %d\n", p.n, p.d,
-        p.n, p.d);
-    put(m, "for i in 0..%d {\ntake fr on mte2\nmte2 load reads a[i] writes x[i]\n", p.n);
+    put(m, "tensor a : gm u8 [N] (32) input\ntensor o : gm u8 [N] (32) output\n");
+    put(m, "tensor x : ub u8 [N] (32) ring %d\ntensor y : ub u8 [N] (32) ring %d\n", p.d, p.d);
+    put(m, "for i in 0..N {\ntake fr on mte2\nmte2 load reads a[i] writes x[i]\n");
     put(m, "signal fu on mte2\ntake fu on vector\ntake ofr on vector\n");
     put(m, "vector step reads x[i] writes y[i]\nsignal ofu on vector\nsignal fr on vector\n");
     put(m, "take ofu on mte3\nmte3 store reads y[i] writes o[i]\nsignal ofr on mte3\n}\n");
@@ -361,23 +359,23 @@ static void make_accumulators(maker *m) {
     const pipe p = {.n = pick(m, 1, 3), .d = pick(m, 1, 2)};
     const int steps = pick(m, 1, 2);
     const bool inside = chance(m, 30); /* alloc and free by the consumer */
-    put(m, "kernel accumulators on sm_100\nunit mma on tensor same proxy\n");
+    put(m, "kernel accumulators on sm_100\nparam N = %d\nunit mma on tensor same proxy\n", p.n);
     put(m, "mbarrier full[%d] count 1\nmbarrier empty[%d] count 1\n", p.d, p.d);
-    put(m, "tensor a : shared u8 [%d] (128, 16) input\n", p.n * steps);
-    put(m, "tensor acc : tmem f32 [%d] (128, 32) ring %d\n", p.n, p.d);
-    put(m, "tensor o : global f32 [%d] (128, 32) output\n", p.n);
+    put(m, "tensor a : shared u8 [N * %d] (128, 16) input\n", steps);
+    put(m, "tensor acc : tmem f32 [N] (128, 32) ring %d\n", p.d);
+    put(m, "tensor o : global f32 [N] (128, 32) output\n");
     put(m, "for s in 0..%d {\ninit full[s]\ninit empty[s]\n}\nfence\n", p.d);
     if (!inside) put(m, "alloc acc\n");
     if (inside) put(m, "barrier ready count 2\n");
     put(m, "agent issuer {\n");
     if (inside) put(m, "sync ready\n");
-    put(m, "for i in 0..%d {\nwait empty[i %% %d] parity (i / %d + 1) %% 2\n", p.n, p.d, p.d);
+    put(m, "for i in 0..N {\nwait empty[i %% %d] parity (i / %d + 1) %% 2\n", p.d, p.d);
     put(m, "mma first reads a[i * %d] writes acc[i]\n", steps);
     if (steps > 1) put(m, "mma next reads a[i * %d + 1] updates acc[i]\n", steps);
     put(m, "arrive full[i %% %d] on mma\n}\n}\n", p.d);
     put(m, "agent epilogue {\n");
     if (inside) put(m, "alloc acc\nsync ready\n");
-    put(m, "for i in 0..%d {\nwait full[i %% %d] parity i / %d %% 2\n", p.n, p.d, p.d);
+    put(m, "for i in 0..N {\nwait full[i %% %d] parity i / %d %% 2\n", p.d, p.d);
     put(m, "simt store reads acc[i] writes o[i]\narrive empty[i %% %d]\n}\n", p.d);
     put(m, inside ? "free acc\n}\n" : "}\nfree acc\n");
 }
@@ -394,17 +392,17 @@ static void make_teams(maker *m) {
     } else {
         put(m, "barrier full[%d] count 3\nbarrier empty[%d] count 3\n", p.d, p.d);
     }
-    put(m, "agent p {\nfor i in 0..%d {\n", p.n);
+    put(m, "agent p {\nfor i in 0..N {\n");
     if (mbarriers) put(m, "wait empty[i %% %d] parity (i / %d + 1) %% 2\n", p.d, p.d);
     if (!mbarriers) put(m, "if i >= %d { sync empty[i %% %d] }\n", p.d, p.d);
     put(m, "simt load reads a[i] writes x[i]\narrive full[i %% %d]\n}\n}\n", p.d);
     for (int c = 0; c < 2; c++) {
-        put(m, "agent c%d {\nfor i in 0..%d {\n", c, p.n);
+        put(m, "agent c%d {\nfor i in 0..N {\n", c);
         if (mbarriers) put(m, "wait full[i %% %d] parity i / %d %% 2\n", p.d, p.d);
         if (!mbarriers) put(m, "sync full[i %% %d]\n", p.d);
         put(m, "simt use reads x[i] writes o[i](%d..%d)\n", 4 * c, 4 * c + 4);
         if (mbarriers) put(m, "arrive empty[i %% %d]\n", p.d);
-        if (!mbarriers) put(m, "if i + %d < %d { arrive empty[i %% %d] }\n", p.d, p.n, p.d);
+        if (!mbarriers) put(m, "if i + %d < N { arrive empty[i %% %d] }\n", p.d, p.d);
         put(m, "}\n}\n");
     }
 }

@@ -29,8 +29,12 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_check;
+extern const cli_command cli_devices;
+extern const cli_command cli_diff;
+extern const cli_command cli_emit;
 extern const cli_command cli_fit;
 extern const cli_command cli_plan;
+extern const cli_command cli_replay;
 extern const cli_command cli_sim;
 extern const cli_command cli_targets;
 extern const cli_command cli_tune;
@@ -145,6 +149,101 @@ bool cli_is_kernel(const char *path, const cli_text *text);
 /* cli_read_kernel for a text that was read; it goes over to the kernel, also on a fault. */
 cli_exit cli_parse_kernel(cli_kernel *out, const char *path, cli_text text,
                           const cli_kernel_words *words);
+
+/* ---- places ---------------------------------------------------------------------- */
+
+/* What the command line says about a file that is to be placed. */
+typedef struct cli_plan_words {
+    cli_kernel_words kernel;
+    const char *capacity;
+    const char *space;
+} cli_plan_words;
+
+#define CLI_PLAN_OPTIONS(plan_words)                               \
+    CLI_KERNEL_OPTIONS((plan_words).kernel),                       \
+        {.name = "--capacity", .value = &(plan_words).capacity}, { \
+        .name = "--space", .value = &(plan_words).space            \
+    }
+
+#define CLI_PLAN_USAGE                                                                    \
+    CLI_KERNEL_USAGE                                                                      \
+    "  --target T --space S      for a CSV file: capacity, lanes and rules of a memory\n" \
+    "  --capacity N              for a CSV file: bytes per lane\n"
+
+/* A memory for a CSV file that names none. */
+typedef struct cli_made_up {
+    spad_space space;
+    spad_target target;
+} cli_made_up;
+
+void cli_make_up_target(cli_made_up *out, const spad_plan *plan);
+
+/* A file with places: a kernel and its layout, or a plan and its result. Do not copy. */
+typedef struct cli_places {
+    const spad_target *target;
+    bool fits;
+    cli_kernel kernel;
+    spad_layout *layout; /* NULL: a CSV file */
+    spad_plan *plan;
+    spad_plan_result *result;
+    size_t space; /* of the plan */
+    spad_target *owned;
+    cli_made_up made_up;
+} cli_places;
+
+/* Reads and places. That it does not fit is no failure: see `fits`. */
+cli_exit cli_find_places(cli_places *out, const char *path, const cli_plan_words *words);
+void cli_free_places(cli_places *places);
+
+/* ---- reports --------------------------------------------------------------------- */
+
+/* The options with which every command that has a picture writes it. */
+typedef struct cli_pictures {
+    const char *html;
+    const char *svg;
+    const char *trace;
+    const char *data;
+    const char *snapshot;
+    bool text;
+} cli_pictures;
+
+/* Rows for a table of options. */
+#define CLI_PICTURE_OPTIONS(pictures)                                                             \
+    {.name = "--report", .value = &(pictures).html}, {.name = "--svg", .value = &(pictures).svg}, \
+        {.name = "--trace", .value = &(pictures).trace},                                          \
+        {.name = "--data", .value = &(pictures).data},                                            \
+        {.name = "--snapshot", .value = &(pictures).snapshot}, {                                  \
+        .name = "--text", .flag = &(pictures).text                                                \
+    }
+
+/* Lines for the usage of a command. */
+#define CLI_PICTURE_USAGE                                                               \
+    "  --report OUT.html         a page with maps, curves, findings; opens from disk\n" \
+    "  --svg OUT.svg             the picture alone, to print\n"                         \
+    "  --text                    a map of letters on stdout\n"                          \
+    "  --trace OUT.json          for Perfetto and chrome://tracing\n"                   \
+    "  --data OUT.json           the report as data (docs/schema)\n"                    \
+    "  --snapshot OUT.pickle     for PyTorch's memory_viz page\n"
+
+/* Was any of them asked for? */
+bool cli_wants_pictures(const cli_pictures *pictures);
+
+/* Writes those that were asked for; "-" is stdout. */
+cli_exit cli_write_pictures(const cli_pictures *pictures, const spad_report *report);
+
+/* A kernel as a report: boxes at the places of the layout, timeline, findings, source. Check and
+ * simulation are optional. */
+spad_status cli_report_kernel(spad_report **out, const cli_kernel *input, const spad_layout *layout,
+                              const spad_check *check, const spad_sim *sim, spad_error *error);
+/* Writes the pictures of it that were asked for. */
+cli_exit cli_draw_kernel(const cli_pictures *pictures, const cli_kernel *input,
+                         const spad_layout *layout, const spad_check *check, const spad_sim *sim);
+
+/* Opens a file to write, or stdout for "-", calls write(sink, ctx, error), and closes it. */
+cli_exit cli_write_file(const char *path,
+                        spad_status (*write)(const spad_sink *sink, const void *ctx,
+                                             spad_error *error),
+                        const void *ctx);
 
 /* ---- JSON ------------------------------------------------------------------------ */
 

@@ -10,6 +10,7 @@
 
 typedef struct check_words {
     cli_kernel_words kernel;
+    cli_pictures pictures;
     const char *sarif;
     bool json;
     bool no_advice;
@@ -44,8 +45,13 @@ static cli_exit run_job(job *j, const check_words *words) {
         exit = CLI_FINDINGS;
     }
     status = spad_check_kernel(&j->check, j->input.kernel, &options, &error);
+    if (status == SPAD_OK && layout != NULL) {
+        const cli_exit drawn = cli_draw_kernel(&words->pictures, &j->input, layout, j->check, NULL);
+        if (drawn != CLI_FINE) exit = drawn;
+    }
     spad_layout_destroy(layout);
     if (status != SPAD_OK) return cli_fail(&error);
+    if (exit > CLI_FINDINGS) return exit;
     return spad_check_get_counts(j->check).errors > 0 ? CLI_FINDINGS : exit;
 }
 
@@ -113,6 +119,7 @@ static cli_exit run_jobs(job *jobs, int count, char **paths, const check_words *
 static cli_exit run_check(const cli_command *command, int count, char **arguments) {
     check_words words = {0};
     const cli_option options[] = {CLI_KERNEL_OPTIONS(words.kernel),
+                                  CLI_PICTURE_OPTIONS(words.pictures),
                                   {.name = "--json", .flag = &words.json},
                                   {.name = "--sarif", .value = &words.sarif},
                                   {.name = "--no-advice", .flag = &words.no_advice},
@@ -123,6 +130,10 @@ static cli_exit run_check(const cli_command *command, int count, char **argument
     if (!cli_take_options(command, options, &count, arguments, &exit)) return exit;
     if (count == 0) {
         cli_say("a kernel file is needed; see 'spad check --help'");
+        return CLI_USAGE;
+    }
+    if (count > 1 && cli_wants_pictures(&words.pictures)) {
+        cli_say("pictures are of one kernel, and there are %d", count);
         return CLI_USAGE;
     }
     if (words.json && words.sarif != NULL && strcmp(words.sarif, "-") == 0) {
@@ -154,8 +165,8 @@ const cli_command cli_check = {
              "  --one-shape               these values of the parameters only, no proof for all\n"
              "  --all                     every finding, however many\n"
              "  --json                    a list of results as JSON\n"
-             "  --sarif OUT.sarif         for code-review tools (SARIF 2.1.0); '-' is stdout\n"
-             "\n"
+             "  --sarif OUT.sarif         for code-review tools (SARIF 2.1.0); '-' is "
+             "stdout\n" CLI_PICTURE_USAGE "\n"
              "exit status: 0 no errors, 1 errors or a kernel that does not fit, 2 bad input;\n"
              "docs/check.md explains every finding\n",
     .run = run_check};

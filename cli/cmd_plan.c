@@ -19,6 +19,7 @@ typedef struct plan_words {
     const char *seed;
     const char *threads;
     const char *output;
+    cli_pictures pictures;
     bool minimize;
     bool json;
     bool progress;
@@ -133,8 +134,40 @@ static bool write_plan(const spad_plan *plan, const spad_plan_result *result, co
     return cli_close_output(file, path) && written;
 }
 
+/* The plan as a report, on the memory of the chip or on one made up for it. */
+static cli_exit draw(const spad_plan *plan, const spad_plan_result *result, const plan_words *words,
+                     const char *file) {
+    cli_made_up made_up;
+    cli_make_up_target(&made_up, plan);
+    const spad_target *target = &made_up.target;
+    size_t space = 0;
+    spad_report *report = NULL;
+    spad_error error;
+    spad_status status = SPAD_OK;
+    spad_target *owned = NULL;
+    if (words->kernel.target != NULL) {
+        const cli_exit found = cli_find_target(&target, &owned, words->kernel.target);
+        if (found != CLI_FINE) return found;
+        status = spad_target_space(&space, target, words->space, &error);
+    }
+    const spad_report_options options = {.title = file, .time_unit = "time"};
+    if (status == SPAD_OK) status = spad_report_create(&report, target, &options, &error);
+    if (status == SPAD_OK && result->places != NULL)
+        status = spad_report_add_plan(report, plan, result->places, space, &error);
+    char note[160];
+    snprintf(note, sizeof note, "%s: height %lld B, no plan is lower than %lld B",
+             spad_plan_verdict_name(result->verdict),
+             result->places != NULL ? (long long)result->height : -1LL, (long long)result->bound);
+    if (status == SPAD_OK) status = spad_report_add_note(report, note, &error);
+    const cli_exit exit =
+        status == SPAD_OK ? cli_write_pictures(&words->pictures, report) : cli_fail(&error);
+    spad_report_destroy(report);
+    spad_target_destroy(owned);
+    return exit;
+}
+
 static cli_exit show(const spad_plan *plan, const spad_plan_result *result, const plan_words *words,
-                     const cli_text *text) {
+                     const cli_text *text, const char *file) {
     spad_error error;
     spad_plan_reason *reason = NULL;
     const bool fits = result->verdict == SPAD_PLAN_OPTIMAL || result->verdict == SPAD_PLAN_FEASIBLE;
@@ -151,17 +184,20 @@ static cli_exit show(const spad_plan *plan, const spad_plan_result *result, cons
                                    ? spad_plan_write_json(plan, result, reason, &sink, &error)
                                    : spad_plan_write_text(plan, result, reason, &sink, &error);
     spad_plan_reason_destroy(reason);
-    return status == SPAD_OK ? exit : cli_fail(&error);
+    if (status != SPAD_OK) return cli_fail(&error);
+    if (!cli_wants_pictures(&words->pictures)) return exit;
+    const cli_exit drawn = draw(plan, result, words, file);
+    return drawn == CLI_FINE ? exit : drawn;
 }
 
-static cli_exit solve(spad_plan *plan, plan_words *words, const cli_text *text) {
+static cli_exit solve(spad_plan *plan, plan_words *words, const cli_text *text, const char *file) {
     spad_plan_options options = {.seed = 1};
     spad_plan_result *result;
     spad_error error;
     if (!read_options(&options, plan, words)) return CLI_USAGE;
     if (spad_plan_solve(&result, plan, &options, &error) != SPAD_OK) return cli_fail(&error);
     if (words->line_open) fputc('\n', stderr);
-    const cli_exit exit = show(plan, result, words, text);
+    const cli_exit exit = show(plan, result, words, text, file);
     spad_plan_result_destroy(result);
     return exit;
 }
@@ -176,14 +212,15 @@ static cli_exit plan_buffers(plan_words *words, const cli_text *text, const char
     }
     if (spad_plan_create(&plan, NULL, &error) != SPAD_OK) return cli_fail(&error);
     cli_exit exit = build(plan, words, text, cli_input_name(path));
-    if (exit == CLI_FINE) exit = solve(plan, words, text);
+    if (exit == CLI_FINE) exit = solve(plan, words, text, cli_input_name(path));
     spad_plan_destroy(plan);
     return exit;
 }
 
 /* The text goes over to the kernel. */
 static cli_exit plan_kernel(const plan_words *words, cli_text text, const char *path) {
-    plan_kernel_words kernel_words = {.output = words->output, .json = words->json};
+    plan_kernel_words kernel_words = {
+        .output = words->output, .json = words->json, .pictures = words->pictures};
     spad_layout_options *effort = &kernel_words.layout;
     cli_kernel input = {.text = text};
     cli_exit exit = CLI_USAGE;
@@ -211,6 +248,7 @@ static cli_exit run_plan(const cli_command *command, int count, char **arguments
                                   {.name = "--threads", .value = &words.threads},
                                   {.name = "-o", .value = &words.output},
                                   {.name = "--output", .value = &words.output},
+                                  CLI_PICTURE_OPTIONS(words.pictures),
                                   {.name = "--json", .flag = &words.json},
                                   {.name = "--progress=json", .flag = &words.progress_json},
                                   {.name = "--progress", .flag = &words.progress},
@@ -255,8 +293,7 @@ const cli_command cli_plan = {
         "\n"
         "  --timeout SECONDS         stop then, with the best plan so far\n"
         "  --seed N, --threads N     one thread and one seed always give the same plan\n"
-        "  --json                    the result as JSON\n"
-        "\n"
+        "  --json                    the result as JSON\n" CLI_PICTURE_USAGE "\n"
         "exit status: 0 it fits and is right, 1 it does not fit, was not found in time or has\n"
         "errors, 2 bad input, 3 the output could not be written; see docs/layout.md and\n"
         "docs/planner.md\n",

@@ -8,6 +8,7 @@
 
 typedef struct sim_words {
     cli_kernel_words kernel;
+    cli_pictures pictures;
     bool planned;
     bool json;
 } sim_words;
@@ -45,9 +46,36 @@ static cli_exit simulate(const cli_kernel *input, const sim_words *words) {
     return exit;
 }
 
+/* The picture has the places of the planner, and every iteration if there are not too many. */
+static cli_exit draw(const cli_kernel *input, const sim_words *words) {
+    spad_layout *layout = NULL;
+    spad_sim *sim = NULL;
+    spad_error error;
+    if (!cli_wants_pictures(&words->pictures)) return CLI_FINE;
+    spad_status status = spad_layout_create(&layout, input->kernel, NULL, &error);
+    if (status != SPAD_OK) return cli_fail(&error);
+    spad_sim_options options = {.place = spad_layout_place,
+                                .ctx = layout,
+                                .no_repeat = true,
+                                .operation_limit = SPAD_REPORT_EVENTS};
+    status = spad_sim_kernel(&sim, input->kernel, &options, &error);
+    if (status == SPAD_ERR_ARGUMENT) { /* too many: those in front of the first repetition */
+        options.no_repeat = false;
+        options.operation_limit = 0;
+        status = spad_sim_kernel(&sim, input->kernel, &options, &error);
+    }
+    const cli_exit exit = status == SPAD_OK
+                              ? cli_draw_kernel(&words->pictures, input, layout, NULL, sim)
+                              : cli_fail(&error);
+    spad_sim_destroy(sim);
+    spad_layout_destroy(layout);
+    return exit;
+}
+
 static cli_exit run_sim(const cli_command *command, int count, char **arguments) {
     sim_words words = {0};
     const cli_option options[] = {CLI_KERNEL_OPTIONS(words.kernel),
+                                  CLI_PICTURE_OPTIONS(words.pictures),
                                   {.name = "--planned", .flag = &words.planned},
                                   {.name = "--json", .flag = &words.json},
                                   {.name = NULL}};
@@ -61,6 +89,10 @@ static cli_exit run_sim(const cli_command *command, int count, char **arguments)
     exit = cli_read_kernel(&input, arguments[0], &words.kernel);
     if (exit != CLI_FINE) return exit;
     exit = simulate(&input, &words);
+    if (exit <= CLI_FINDINGS) {
+        const cli_exit drawn = draw(&input, &words);
+        if (drawn != CLI_FINE) exit = drawn;
+    }
     cli_free_kernel(&input);
     return exit;
 }
@@ -76,7 +108,6 @@ const cli_command cli_sim = {
         "\n" CLI_KERNEL_USAGE
         "  --planned                 tensors lie where the planner puts them; without it\n"
         "                            those without an address share no bytes\n"
-        "  --json                    the result as JSON\n"
-        "\n"
+        "  --json                    the result as JSON\n" CLI_PICTURE_USAGE "\n"
         "exit status: 0 it ran to its end, 1 deadlock, 2 bad input; docs/sim.md has the model\n",
     .run = run_sim};

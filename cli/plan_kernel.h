@@ -10,6 +10,7 @@
 typedef struct plan_kernel_words {
     spad_layout_options layout;
     const char *output; /* placements as CSV; NULL: none */
+    cli_pictures pictures;
     bool json;
 } plan_kernel_words;
 

@@ -30,8 +30,18 @@
 #include "spad/fit.h"
 #include "spad/sim.h"
 #include "spad/tune.h"
+#include "spad/memory.h"
+#include "spad/pool.h"
+#include "spad/log.h"
+#include "spad/backend.h"
+#include "spad/device.h"
+#include "spad/buffer.h"
+#include "spad/stream.h"
+#include "spad/torch.h"
 /* clang-format on */
 
 #include "spad/plan.h"
+#include "spad/report.h"
+#include "spad/emit.h"
 
 #endif

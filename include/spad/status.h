@@ -51,6 +51,8 @@ extern "C" {
     /* the machine the library runs on */                                                        \
     X(HOST_MEMORY, -80, "SPAD-HOST-MEMORY", "the host allocator returned no memory")             \
     X(IO, -81, "SPAD-IO", "reading or writing failed")                                           \
+    X(NO_DEVICE, -82, "SPAD-NO-DEVICE", "there is no such device, or no driver for it")          \
+    X(DEVICE, -83, "SPAD-DEVICE", "a call of the driver of a device failed")                     \
     /* a fault of ours */                                                                        \
     X(INTERNAL, -100, "SPAD-INTERNAL", "an invariant of the library does not hold")
 

@@ -129,9 +129,10 @@ static void json_before(spad__json *json) {
         return;
     }
     if (json->depth == 0) return;
-    if (json->has_item[json->depth]) spad__out_string(json->out, ",");
+    const bool first = !json->has_item[json->depth];
     json->has_item[json->depth] = true;
-    json_new_line(json);
+    if (!first) spad__out_string(json->out, json->flat > 0 ? ", " : ",");
+    if (json->flat == 0) json_new_line(json);
 }
 
 void spad__json_open(spad__json *json, char bracket) {
@@ -144,8 +145,18 @@ void spad__json_open(spad__json *json, char bracket) {
 void spad__json_close(spad__json *json, char bracket) {
     const bool has_items = json->has_item[json->depth];
     json->depth--;
-    if (has_items) json_new_line(json);
+    if (has_items && json->flat == 0) json_new_line(json);
     spad__out_bytes(json->out, &bracket, 1);
+}
+
+void spad__json_open_flat(spad__json *json, char bracket) {
+    spad__json_open(json, bracket);
+    json->flat++;
+}
+
+void spad__json_close_flat(spad__json *json, char bracket) {
+    spad__json_close(json, bracket);
+    json->flat--;
 }
 
 static void json_escape(spad__out *out, const char *text) {
@@ -171,6 +182,13 @@ void spad__json_string(spad__json *json, const char *text) {
 void spad__json_int(spad__json *json, int64_t value) {
     json_before(json);
     spad__out_format(json->out, "%lld", (long long)value);
+}
+
+void spad__json_thousandths(spad__json *json, int64_t value) {
+    const uint64_t size = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    json_before(json);
+    spad__out_format(json->out, "%s%llu.%03u", value < 0 ? "-" : "",
+                     (unsigned long long)(size / 1000), (unsigned)(size % 1000));
 }
 
 void spad__json_bool(spad__json *json, bool value) {
@@ -223,6 +241,21 @@ size_t spad__utf8_length(const char *text, size_t length) {
         if (b[i] < 0x80 || b[i] > 0xBF) return 0;
     }
     return size;
+}
+
+uint32_t spad__utf8_decode(const char *text, size_t size) {
+    static const unsigned char masks[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
+    const unsigned char *b = (const unsigned char *)text;
+    uint32_t code = b[0] & masks[size];
+    for (size_t i = 1; i < size; i++) code = code << 6 | (b[i] & 0x3Fu);
+    return code;
+}
+
+bool spad__is_hidden(uint32_t code) {
+    return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0xAD || code == 0x61C ||
+           (code >= 0x200B && code <= 0x200F) || (code >= 0x2028 && code <= 0x202E) ||
+           (code >= 0x2060 && code <= 0x206F) || code == 0xFEFF || code == 0xFFFE ||
+           code == 0xFFFF || (code >= 0xE0000 && code <= 0xE0FFF);
 }
 
 /* ---- close matches ---------------------------------------------------------- */

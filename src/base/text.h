@@ -43,15 +43,20 @@ typedef struct spad__json {
     spad__out *out;
     int depth;
     bool after_key;
+    int flat;          /* open containers that stand on one line */
     bool has_item[32]; /* per depth: something was written before */
 } spad__json;
 
 void spad__json_start(spad__json *json, spad__out *out);
 void spad__json_open(spad__json *json, char bracket);  /* '{' or '[' */
 void spad__json_close(spad__json *json, char bracket); /* '}' or ']' */
+/* The same for a container that is written on one line with all it holds. */
+void spad__json_open_flat(spad__json *json, char bracket);
+void spad__json_close_flat(spad__json *json, char bracket);
 void spad__json_key(spad__json *json, const char *key);
 void spad__json_string(spad__json *json, const char *text); /* NULL: null */
 void spad__json_int(spad__json *json, int64_t value);
+void spad__json_thousandths(spad__json *json, int64_t value); /* 1500: 1.500 */
 void spad__json_bool(spad__json *json, bool value);
 void spad__json_end(spad__json *json); /* the last newline */
 /* key and value in one */
@@ -67,6 +72,11 @@ static inline char spad__lower(char c) {
 /* ---- UTF-8 ---------------------------------------------------------------- */
 /* Bytes of the well-formed character at text, or 0 for a bad one; length > 0. */
 size_t spad__utf8_length(const char *text, size_t length);
+/* The code point of a well-formed character of that many bytes. */
+uint32_t spad__utf8_decode(const char *text, size_t size);
+/* Does the character do something instead of being seen? Controls, marks of direction,
+ * joiners, line separators, and what XML forbids. */
+bool spad__is_hidden(uint32_t code);
 
 /* ---- close matches -------------------------------------------------------- */
 /* Collects the names nearest to a word (edit distance, letter case ignored). */

@@ -78,8 +78,8 @@ static int run(const block *b) {
     return faults;
 }
 
-/* Every status that a caller can meet has a bad block. Running out of host
- * memory, a broken sink and a fault of ours cannot be shown in a few lines. */
+/* Every status that a caller can meet has a bad block. Running out of host memory, a
+ * broken sink, a driver that fails and a fault of ours cannot be shown in a few lines. */
 static int missing_codes(void) {
     static const char *const codes[] = {
 #define CODE(name, value, code, sentence) code,
@@ -89,7 +89,7 @@ static int missing_codes(void) {
     int missing = 0;
     for (size_t c = 0; c < sizeof codes / sizeof codes[0]; c++) {
         if (strcmp(codes[c], "SPAD-HOST-MEMORY") == 0 || strcmp(codes[c], "SPAD-IO") == 0 ||
-            strcmp(codes[c], "SPAD-INTERNAL") == 0) {
+            strcmp(codes[c], "SPAD-DEVICE") == 0 || strcmp(codes[c], "SPAD-INTERNAL") == 0) {
             continue;
         }
         int found = 0;

@@ -559,37 +559,6 @@ static void test_limits(void **unused) {
     spad_check_destroy(check);
 }
 
-/* ---- the schedule ------------------------------------------------------------------------ */
-
-static void test_schedule(void **unused) {
-    (void)unused;
-    spad_kernel *kernel = parse_with(RING "agent p { wait c >= 1; simt late reads x[0] }\n"
-                                          "agent q { tma early writes x[0] signals c }\n",
-                                     NULL);
-    spad_check check = {.host = spad__host_or_default(NULL)};
-    const spad_check_options options = {.event_limit = 100};
-    spad__run run = {.kernel = kernel, .options = &options, .check = &check};
-    spad__schedule schedule;
-    spad_error error;
-    assert_ok(spad__order_schedule(&schedule, &run, &error), &error);
-    assert_null(schedule.events.gap);
-    assert_false(schedule.stuck);
-    const char *order[2] = {NULL, NULL};
-    size_t count = 0;
-    for (size_t i = 0; i < schedule.starts.count; i++) {
-        const spad__event *event = &schedule.events.items.items[schedule.starts.items[i]];
-        if (event->kind != SPAD_WALK_OPERATION) continue;
-        assert_true(count < 2);
-        order[count++] = spad_kernel_get_statement(kernel, (size_t)event->statement)->name;
-    }
-    assert_int_equal(count, 2);
-    assert_string_equal(order[0], "early");
-    assert_string_equal(order[1], "late");
-    assert_int_equal(schedule.starts.count, schedule.events.items.count);
-    spad__schedule_free(&schedule);
-    spad_kernel_destroy(kernel);
-}
-
 /* ---- memory ------------------------------------------------------------------------------ */
 
 static spad_status check_scenario(const spad_host *host, void *payload) {
@@ -598,16 +567,6 @@ static spad_status check_scenario(const spad_host *host, void *payload) {
     spad_check *check;
     const spad_status status = spad_check_kernel(&check, kernel, &options, NULL);
     spad_check_destroy(check);
-    return status;
-}
-
-static spad_status schedule_scenario(const spad_host *host, void *payload) {
-    spad_check check = {.host = *host};
-    const spad_check_options options = {.event_limit = 1000, .host = host};
-    spad__run run = {.kernel = payload, .options = &options, .check = &check};
-    spad__schedule schedule;
-    const spad_status status = spad__order_schedule(&schedule, &run, NULL);
-    spad__schedule_free(&schedule);
     return status;
 }
 
@@ -621,7 +580,6 @@ static void test_without_memory(void **unused) {
         char *text = read_text(path);
         spad_kernel *kernel = parse_with(text, NULL);
         test_fail_each_allocation(check_scenario, kernel);
-        test_fail_each_allocation(schedule_scenario, kernel);
         spad_kernel_destroy(kernel);
         free(text);
     }
@@ -649,7 +607,6 @@ int main(void) {
         cmocka_unit_test(test_placed_bytes),
         cmocka_unit_test(test_implicit_kernels_have_no_order),
         cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_schedule),
         cmocka_unit_test(test_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

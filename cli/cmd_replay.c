@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * spad replay: runs a log of allocations against each pool of a device, and beside
+ * them against the device's own allocator and malloc.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+static const char usage[] =
+    "usage: spad replay LOG [--device NAME] [--block BYTES] [--align BYTES] [--max BYTES]\n"
+    "                       [--grow BYTES] [--json]\n"
+    "\n"
+    "LOG is a CSV file as RMM's logging adaptor and spad_wrapper_log write it, with the columns\n"
+    "Thread,Time,Action,Pointer,Size,Stream; '-' is stdin. It is run in order, by one thread,\n"
+    "against\n"
+    "\n"
+    "  pool         the pool, with lists of freed blocks per thread\n"
+    "  pool, exact  the pool without them: nothing is rounded beyond a block\n"
+    "  device       the device's own allocator\n"
+    "  malloc       the C library's (host only)\n"
+    "\n"
+    "--device NAME  host (default), cuda:N, opencl:N\n"
+    "--block BYTES  block size of the pools; default: the alignment of the device\n"
+    "--align BYTES  alignment of every allocation; default 1\n"
+    "--max BYTES    what a pool may take at most; default: no limit\n"
+    "--grow BYTES   least chunk that a pool takes; default: half of what it has\n"
+    "\n"
+    "peak: the most bytes asked for at one time. taken: bytes that the pool took for them.\n"
+    "unused: per cent of these that were not asked for at the peak. Exit status 1: an\n"
+    "allocation was refused.\n";
+
+typedef struct replay_words {
+    const char *device, *block, *align, *max, *grow;
+    bool json;
+} replay_words;
+
+typedef struct replay_job {
+    const spad_log *log;
+    spad_device *device;
+    spad_pool_options pool;
+    int64_t align;
+    bool json;
+    bool any; /* a result was printed */
+    bool refused;
+} replay_job;
+
+/* A number of bytes behind an option that may be missing. */
+static bool take_bytes(const char *option, const char *word, int64_t *out) {
+    char *end;
+    if (word == NULL) return true;
+    errno = 0;
+    const long long value = strtoll(word, &end, 10);
+    if (errno == 0 && end != word && *end == '\0' && value > 0) {
+        *out = value;
+        return true;
+    }
+    cli_say("option '%s' needs a number of bytes, not '%s'", option, word);
+    return false;
+}
+
+/* ---- results ------------------------------------------------------------------------- */
+
+static void print_json(const char *name, const spad_replay *r, int64_t taken) {
+    printf("  {\n    \"memory\": \"%s\",\n    \"nanoseconds\": %" PRId64 ",\n"
+           "    \"allocations\": %" PRId64 ",\n    \"frees\": %" PRId64 ",\n"
+           "    \"refused\": %" PRId64 ",\n    \"left\": %" PRId64 ",\n    \"peak\": %" PRId64,
+           name, r->nanoseconds, r->allocations, r->frees, r->failures, r->left, r->peak_bytes);
+    if (taken >= 0) printf(",\n    \"taken\": %" PRId64, taken);
+    printf("\n  }");
+}
+
+static void print_row(const char *name, const spad_replay *r, int64_t taken) {
+    const int64_t calls = r->allocations + r->failures + r->frees;
+    printf("%-12s %10.3f ms %9.1f ns %8" PRId64 " %14" PRId64, name, (double)r->nanoseconds * 1e-6,
+           calls > 0 ? (double)r->nanoseconds / (double)calls : 0.0, r->failures, r->peak_bytes);
+    if (taken < 0) {
+        printf(" %14s %7s\n", "-", "-");
+    } else {
+        const double unused =
+            taken > 0 ? 100.0 * (double)(taken - r->peak_bytes) / (double)taken : 0.0;
+        printf(" %14" PRId64 " %6.1f%%\n", taken, unused);
+    }
+}
+
+static void print_result(replay_job *job, const char *name, const spad_replay *r, int64_t taken) {
+    job->refused |= r->failures > 0;
+    if (job->json) {
+        printf(job->any ? ",\n" : "[\n");
+        print_json(name, r, taken);
+    } else {
+        if (!job->any) {
+            printf("%-12s %13s %12s %8s %14s %14s %7s\n", "memory", "time", "a call", "refused",
+                   "peak", "taken", "unused");
+        }
+        print_row(name, r, taken);
+    }
+    job->any = true;
+}
+
+/* ---- runs ------------------------------------------------------------------------------ */
+
+static cli_exit run_on(replay_job *job, const char *name, const spad_memory *memory,
+                       spad_pool *pool) {
+    spad_replay result;
+    spad_error error;
+    if (spad_log_replay(&result, job->log, memory, job->align, NULL, &error) != SPAD_OK)
+        return cli_fail(&error);
+    const int64_t taken = pool != NULL ? spad_pool_get_stats(pool).capacity_bytes : -1;
+    print_result(job, name, &result, taken);
+    return CLI_FINE;
+}
+
+static cli_exit run_pool(replay_job *job, const char *name, bool exact) {
+    const spad_memory memory = spad_device_memory(job->device);
+    spad_pool_options options = job->pool;
+    spad_pool *pool;
+    spad_error error;
+    options.exact = exact;
+    if (options.block_bytes == 0)
+        options.block_bytes = spad_device_get_info(job->device)->alignment;
+    if (spad_pool_create(&pool, &memory, &options, &error) != SPAD_OK) return cli_fail(&error);
+    const spad_memory pooled = spad_pool_memory(pool);
+    const cli_exit exit = run_on(job, name, &pooled, pool);
+    spad_pool_destroy(pool);
+    return exit;
+}
+
+static spad_status malloc_alloc(void *ctx, spad_allocation *out, int64_t bytes, int64_t align,
+                                spad_error *error) {
+    (void)ctx;
+    (void)error;
+    const size_t unit = (size_t)align;
+    const size_t size = bytes > 0 ? (size_t)bytes : 1;
+    void *block = unit <= 16 ? malloc(size) : aligned_alloc(unit, (size + unit - 1) / unit * unit);
+    *out = (spad_allocation){0};
+    if (block == NULL) return SPAD_ERR_NO_FIT;
+    *out = (spad_allocation){
+        .address = (int64_t)(uintptr_t)block, .bytes = bytes, .handle = (uint64_t)(uintptr_t)block};
+    return SPAD_OK;
+}
+
+static spad_status malloc_free(void *ctx, const spad_allocation *block, spad_error *error) {
+    (void)ctx;
+    (void)error;
+    free((void *)(uintptr_t)block->handle);
+    return SPAD_OK;
+}
+
+static cli_exit run_all(replay_job *job) {
+    static const spad_memory_calls malloc_calls = {.alloc = malloc_alloc, .free = malloc_free};
+    const spad_memory raw = spad_device_memory(job->device);
+    const spad_memory libc = {.calls = &malloc_calls};
+    cli_exit exit = run_pool(job, "pool", false);
+    if (exit == CLI_FINE) exit = run_pool(job, "pool, exact", true);
+    if (exit == CLI_FINE) exit = run_on(job, "device", &raw, NULL);
+    if (exit == CLI_FINE && spad_device_get_info(job->device)->host_reads)
+        exit = run_on(job, "malloc", &libc, NULL);
+    if (job->json && job->any) printf("\n]\n");
+    return exit == CLI_FINE && job->refused ? CLI_FINDINGS : exit;
+}
+
+static cli_exit replay(replay_job *job, const char *path, const char *device) {
+    cli_text text;
+    spad_error error;
+    spad_log *log;
+    if (!cli_read(&text, path, CLI_ROWS_MIB)) return CLI_USAGE;
+    const spad_status status =
+        spad_log_parse(&log, text.bytes, text.length, cli_input_name(path), NULL, &error);
+    free(text.bytes);
+    if (status != SPAD_OK) return cli_fail(&error);
+    cli_exit exit;
+    if (spad_device_open(&job->device, device != NULL ? device : "host", NULL, &error) != SPAD_OK) {
+        exit = cli_fail(&error);
+    } else {
+        job->log = log;
+        exit = run_all(job);
+        spad_device_close(job->device, NULL);
+    }
+    spad_log_destroy(log);
+    return exit;
+}
+
+static cli_exit run(const cli_command *command, int count, char **words) {
+    replay_words w = {0};
+    replay_job job = {.align = 1};
+    const cli_option options[] = {
+        {.name = "--device", .value = &w.device},
+        {.name = "--block", .value = &w.block},
+        {.name = "--align", .value = &w.align},
+        {.name = "--max", .value = &w.max},
+        {.name = "--grow", .value = &w.grow},
+        {.name = "--json", .flag = &w.json},
+        {.name = NULL},
+    };
+    cli_exit exit;
+    if (!cli_take_options(command, options, &count, words, &exit)) return exit;
+    if (count != 1) {
+        cli_say("'spad replay' needs one log, not %d", count);
+        return CLI_USAGE;
+    }
+    if (!take_bytes("--block", w.block, &job.pool.block_bytes) ||
+        !take_bytes("--align", w.align, &job.align) ||
+        !take_bytes("--max", w.max, &job.pool.max_bytes) ||
+        !take_bytes("--grow", w.grow, &job.pool.grow_bytes)) {
+        return CLI_USAGE;
+    }
+    job.json = w.json;
+    return replay(&job, words[0], w.device);
+}
+
+const cli_command cli_replay = {
+    .name = "replay",
+    .about = "run a log of allocations against each pool",
+    .usage = usage,
+    .run = run,
+};

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Files that commands write: the pictures of a report, and any other.
+ */
+#include <stdio.h>
+
+#include "cli.h"
+
+cli_exit cli_write_file(const char *path,
+                        spad_status (*write)(const spad_sink *sink, const void *ctx,
+                                             spad_error *error),
+                        const void *ctx) {
+    spad_error error;
+    FILE *file = cli_open_output(path);
+    if (file == NULL) return CLI_INTERNAL;
+    const spad_sink sink = spad_sink_file(file);
+    const spad_status status = write(&sink, ctx, &error);
+    cli_exit exit = CLI_FINE;
+    if (status == SPAD_ERR_IO) {
+        cli_say("writing '%s' failed", path);
+        exit = CLI_INTERNAL;
+    } else if (status != SPAD_OK) {
+        exit = cli_fail(&error);
+    }
+    return cli_close_output(file, path) ? exit : CLI_INTERNAL;
+}
+
+/* ---- pictures -------------------------------------------------------------------- */
+
+static spad_status write_html(const spad_sink *sink, const void *report, spad_error *error) {
+    return spad_report_write_html(report, sink, error);
+}
+
+static spad_status write_svg(const spad_sink *sink, const void *report, spad_error *error) {
+    return spad_report_write_svg(report, sink, error);
+}
+
+static spad_status write_trace(const spad_sink *sink, const void *report, spad_error *error) {
+    return spad_report_write_trace(report, sink, error);
+}
+
+static spad_status write_data(const spad_sink *sink, const void *report, spad_error *error) {
+    return spad_report_write_json(report, sink, error);
+}
+
+static spad_status write_snapshot(const spad_sink *sink, const void *report, spad_error *error) {
+    return spad_report_write_snapshot(report, sink, error);
+}
+
+static spad_status write_text(const spad_sink *sink, const void *report, spad_error *error) {
+    return spad_report_write_text(report, sink, error);
+}
+
+bool cli_wants_pictures(const cli_pictures *p) {
+    return p->html != NULL || p->svg != NULL || p->trace != NULL || p->data != NULL ||
+           p->snapshot != NULL || p->text;
+}
+
+cli_exit cli_write_pictures(const cli_pictures *p, const spad_report *report) {
+    cli_exit exit = CLI_FINE;
+    if (p->text) exit = cli_write_file("-", write_text, report);
+    if (exit == CLI_FINE && p->html != NULL) exit = cli_write_file(p->html, write_html, report);
+    if (exit == CLI_FINE && p->svg != NULL) exit = cli_write_file(p->svg, write_svg, report);
+    if (exit == CLI_FINE && p->trace != NULL) exit = cli_write_file(p->trace, write_trace, report);
+    if (exit == CLI_FINE && p->data != NULL) exit = cli_write_file(p->data, write_data, report);
+    if (exit == CLI_FINE && p->snapshot != NULL)
+        exit = cli_write_file(p->snapshot, write_snapshot, report);
+    return exit;
+}
+
+/* ---- kernels --------------------------------------------------------------------- */
+
+static spad_status add_findings(spad_report *report, const spad_check *check, spad_error *error) {
+    char note[SPAD_MESSAGE_MAX + 64];
+    snprintf(note, sizeof note, "%s: %s", spad_verdict_name(spad_check_verdict(check)),
+             spad_check_reason(check));
+    spad_status status = spad_report_add_note(report, note, error);
+    for (size_t i = 0; i < spad_check_finding_count(check) && status == SPAD_OK; i++) {
+        status = spad_report_add_finding(report, spad_check_get_finding(check, i), error);
+    }
+    return status;
+}
+
+/* "exp_rows (N = 16)" */
+static void make_title(char *field, size_t size, const spad_kernel *kernel) {
+    size_t used = (size_t)snprintf(field, size, "%.120s", spad_kernel_name(kernel));
+    const size_t count = spad_kernel_param_count(kernel);
+    for (size_t i = 0; i < count && used < size; i++) {
+        const spad_kernel_param *param = spad_kernel_get_param(kernel, i);
+        used += (size_t)snprintf(field + used, size - used, "%s%.60s = %lld", i == 0 ? " (" : ", ",
+                                 param->name, (long long)param->value);
+    }
+    if (count > 0 && used < size) snprintf(field + used, size - used, ")");
+}
+
+spad_status cli_report_kernel(spad_report **out, const cli_kernel *input, const spad_layout *layout,
+                              const spad_check *check, const spad_sim *sim, spad_error *error) {
+    char title[512];
+    make_title(title, sizeof title, input->kernel);
+    const spad_report_options options = {.title = title};
+    spad_status status =
+        spad_report_create(out, spad_kernel_target(input->kernel), &options, error);
+    if (status != SPAD_OK) return status;
+    status = spad_report_add_layout(*out, layout, sim, 0, error);
+    if (status == SPAD_OK && !spad_layout_fits(layout)) {
+        status = spad_report_add_note(*out, "does not fit", error);
+    }
+    if (status == SPAD_OK) {
+        status = spad_report_set_source(*out, cli_input_name(input->path), input->text.bytes,
+                                        input->text.length, error);
+    }
+    if (status == SPAD_OK && check != NULL) status = add_findings(*out, check, error);
+    if (status != SPAD_OK) {
+        spad_report_destroy(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+cli_exit cli_draw_kernel(const cli_pictures *pictures, const cli_kernel *input,
+                         const spad_layout *layout, const spad_check *check, const spad_sim *sim) {
+    spad_report *report;
+    spad_error error;
+    if (!cli_wants_pictures(pictures)) return CLI_FINE;
+    if (cli_report_kernel(&report, input, layout, check, sim, &error) != SPAD_OK) {
+        return cli_fail(&error);
+    }
+    const cli_exit exit = cli_write_pictures(pictures, report);
+    spad_report_destroy(report);
+    return exit;
+}

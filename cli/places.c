@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From a file to places, for the commands that need no more than that: a kernel through
+ * its layout, a CSV file through the planner.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+static cli_exit place_kernel(cli_places *out, cli_text text, const char *path,
+                             const cli_plan_words *words) {
+    spad_error error;
+    if (words->capacity != NULL || words->space != NULL) {
+        cli_say("options '--capacity' and '--space' are for CSV files");
+        free(text.bytes);
+        return CLI_USAGE;
+    }
+    const cli_exit exit = cli_parse_kernel(&out->kernel, path, text, &words->kernel);
+    if (exit != CLI_FINE) return exit;
+    const spad_status status = spad_layout_create(&out->layout, out->kernel.kernel, NULL, &error);
+    if (status != SPAD_OK) {
+        cli_fail(&error);
+        return status == SPAD_ERR_NO_FIT ? CLI_FINDINGS : CLI_USAGE;
+    }
+    out->target = spad_kernel_target(out->kernel.kernel);
+    out->fits = spad_layout_fits(out->layout);
+    return CLI_FINE;
+}
+
+void cli_make_up_target(cli_made_up *out, const spad_plan *plan) {
+    out->space = (spad_space){.name = "memory",
+                              .about = "",
+                              .lanes = spad_plan_lanes(plan),
+                              .bytes = spad_plan_capacity(plan),
+                              .alignment = 1,
+                              .granule = 1};
+    out->target = (spad_target){.name = "plan",
+                                .about = "buffers with known lifetimes",
+                                .family = "host",
+                                .space_count = 1,
+                                .spaces = &out->space};
+}
+
+/* The memory that rows of a CSV file are for. */
+static cli_exit take_space(cli_places *out, const cli_plan_words *words) {
+    spad_error error;
+    int64_t capacity;
+    if ((words->kernel.target == NULL) != (words->space == NULL)) {
+        cli_say("options '--target' and '--space' go together");
+        return CLI_USAGE;
+    }
+    if (words->space != NULL) {
+        const cli_exit exit = cli_find_target(&out->target, &out->owned, words->kernel.target);
+        if (exit != CLI_FINE) return exit;
+        if (spad_target_space(&out->space, out->target, words->space, &error) != SPAD_OK ||
+            spad_plan_set_space(out->plan, &out->target->spaces[out->space], &error) != SPAD_OK) {
+            return cli_fail(&error);
+        }
+    }
+    if (words->capacity == NULL) return CLI_FINE;
+    if (!cli_take_number("--capacity", words->capacity, 0, &capacity)) return CLI_USAGE;
+    return spad_plan_set_capacity(out->plan, capacity, &error) == SPAD_OK ? CLI_FINE
+                                                                          : cli_fail(&error);
+}
+
+static cli_exit place_buffers(cli_places *out, const cli_text *text, const char *path,
+                              const cli_plan_words *words) {
+    const spad_plan_options options = {.seed = 1};
+    spad_error error;
+    if (words->kernel.defines.count > 0 || words->kernel.rings.count > 0) {
+        cli_say("options '-D' and '--ring' are for kernels, and '%s' is none",
+                cli_input_name(path));
+        return CLI_USAGE;
+    }
+    if (spad_plan_create(&out->plan, NULL, &error) != SPAD_OK) return cli_fail(&error);
+    const cli_exit exit = take_space(out, words);
+    if (exit != CLI_FINE) return exit;
+    if (spad_plan_read_csv(out->plan, text->bytes, text->length, cli_input_name(path), &error) !=
+            SPAD_OK ||
+        spad_plan_solve(&out->result, out->plan, &options, &error) != SPAD_OK) {
+        return cli_fail(&error);
+    }
+    if (out->target == NULL) {
+        cli_make_up_target(&out->made_up, out->plan);
+        out->target = &out->made_up.target;
+    }
+    out->fits =
+        out->result->verdict == SPAD_PLAN_OPTIMAL || out->result->verdict == SPAD_PLAN_FEASIBLE;
+    return CLI_FINE;
+}
+
+cli_exit cli_find_places(cli_places *out, const char *path, const cli_plan_words *words) {
+    cli_text text;
+    *out = (cli_places){0};
+    if (!cli_read(&text, path, CLI_ROWS_MIB)) return CLI_USAGE;
+    if (cli_is_kernel(path, &text)) return place_kernel(out, text, path, words);
+    const cli_exit exit = place_buffers(out, &text, path, words);
+    free(text.bytes);
+    return exit;
+}
+
+void cli_free_places(cli_places *places) {
+    spad_layout_destroy(places->layout);
+    cli_free_kernel(&places->kernel);
+    spad_plan_result_destroy(places->result);
+    spad_plan_destroy(places->plan);
+    spad_target_destroy(places->owned);
+    *places = (cli_places){0};
+}

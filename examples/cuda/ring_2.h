@@ -1,0 +1,47 @@
+/* Places of buffers for "ring_2" on "sm_90".
+ * Made by spad 0.1.0; do not edit. Bytes are per lane.
+ *
+ * identifier <- name
+ *   X <- "x"
+ */
+#ifndef RING_2_PLACES_H
+#define RING_2_PLACES_H
+
+#ifndef RING_2_INLINE
+#if defined(__CUDACC__)
+#define RING_2_INLINE static __host__ __device__ __forceinline__
+#else
+#define RING_2_INLINE static inline
+#endif
+#endif
+
+/* "shared" */
+#define RING_2_SHARED_TOTAL 32768
+#ifndef RING_2_SHARED_LIMIT
+#define RING_2_SHARED_LIMIT 232448
+#endif
+#if RING_2_SHARED_TOTAL > RING_2_SHARED_LIMIT
+#error "SHARED: the buffers need more bytes than the memory has"
+#endif
+
+/* "x" in "shared": (4096,) float32 */
+#define RING_2_X_OFFSET 0
+#define RING_2_X_BYTES 16384
+#define RING_2_X_LANE 0
+#define RING_2_X_LANES 1
+#define RING_2_X_ALIGN 128
+#define RING_2_X_RING 2
+#define RING_2_X_STRIDE 16384
+#if RING_2_X_OFFSET % RING_2_X_ALIGN != 0 || RING_2_X_STRIDE % RING_2_X_ALIGN != 0 || RING_2_X_LANE + RING_2_X_LANES > 1
+#error "X: not aligned, or outside the lanes"
+#endif
+RING_2_INLINE long long ring_2_x_at(unsigned long long i) {
+    return RING_2_X_OFFSET + (long long)(i % RING_2_X_RING) * RING_2_X_STRIDE;
+}
+#if defined(__CUDACC__)
+RING_2_INLINE void *ring_2_x_ptr(void *base, unsigned long long i) {
+    return (char *)base + ring_2_x_at(i);
+}
+#endif
+
+#endif

@@ -1,0 +1,47 @@
+/* Places of buffers for "ring_3" on "sm_90".
+ * Made by spad 0.1.0; do not edit. Bytes are per lane.
+ *
+ * identifier <- name
+ *   X <- "x"
+ */
+#ifndef RING_3_PLACES_H
+#define RING_3_PLACES_H
+
+#ifndef RING_3_INLINE
+#if defined(__CUDACC__)
+#define RING_3_INLINE static __host__ __device__ __forceinline__
+#else
+#define RING_3_INLINE static inline
+#endif
+#endif
+
+/* "shared" */
+#define RING_3_SHARED_TOTAL 49152
+#ifndef RING_3_SHARED_LIMIT
+#define RING_3_SHARED_LIMIT 232448
+#endif
+#if RING_3_SHARED_TOTAL > RING_3_SHARED_LIMIT
+#error "SHARED: the buffers need more bytes than the memory has"
+#endif
+
+/* "x" in "shared": (4096,) float32 */
+#define RING_3_X_OFFSET 0
+#define RING_3_X_BYTES 16384
+#define RING_3_X_LANE 0
+#define RING_3_X_LANES 1
+#define RING_3_X_ALIGN 128
+#define RING_3_X_RING 3
+#define RING_3_X_STRIDE 16384
+#if RING_3_X_OFFSET % RING_3_X_ALIGN != 0 || RING_3_X_STRIDE % RING_3_X_ALIGN != 0 || RING_3_X_LANE + RING_3_X_LANES > 1
+#error "X: not aligned, or outside the lanes"
+#endif
+RING_3_INLINE long long ring_3_x_at(unsigned long long i) {
+    return RING_3_X_OFFSET + (long long)(i % RING_3_X_RING) * RING_3_X_STRIDE;
+}
+#if defined(__CUDACC__)
+RING_3_INLINE void *ring_3_x_ptr(void *base, unsigned long long i) {
+    return (char *)base + ring_3_x_at(i);
+}
+#endif
+
+#endif

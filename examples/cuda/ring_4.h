@@ -1,0 +1,47 @@
+/* Places of buffers for "ring_4" on "sm_90".
+ * Made by spad 0.1.0; do not edit. Bytes are per lane.
+ *
+ * identifier <- name
+ *   X <- "x"
+ */
+#ifndef RING_4_PLACES_H
+#define RING_4_PLACES_H
+
+#ifndef RING_4_INLINE
+#if defined(__CUDACC__)
+#define RING_4_INLINE static __host__ __device__ __forceinline__
+#else
+#define RING_4_INLINE static inline
+#endif
+#endif
+
+/* "shared" */
+#define RING_4_SHARED_TOTAL 65536
+#ifndef RING_4_SHARED_LIMIT
+#define RING_4_SHARED_LIMIT 232448
+#endif
+#if RING_4_SHARED_TOTAL > RING_4_SHARED_LIMIT
+#error "SHARED: the buffers need more bytes than the memory has"
+#endif
+
+/* "x" in "shared": (4096,) float32 */
+#define RING_4_X_OFFSET 0
+#define RING_4_X_BYTES 16384
+#define RING_4_X_LANE 0
+#define RING_4_X_LANES 1
+#define RING_4_X_ALIGN 128
+#define RING_4_X_RING 4
+#define RING_4_X_STRIDE 16384
+#if RING_4_X_OFFSET % RING_4_X_ALIGN != 0 || RING_4_X_STRIDE % RING_4_X_ALIGN != 0 || RING_4_X_LANE + RING_4_X_LANES > 1
+#error "X: not aligned, or outside the lanes"
+#endif
+RING_4_INLINE long long ring_4_x_at(unsigned long long i) {
+    return RING_4_X_OFFSET + (long long)(i % RING_4_X_RING) * RING_4_X_STRIDE;
+}
+#if defined(__CUDACC__)
+RING_4_INLINE void *ring_4_x_ptr(void *base, unsigned long long i) {
+    return (char *)base + ring_4_x_at(i);
+}
+#endif
+
+#endif

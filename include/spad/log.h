@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * log: a record of allocations and frees as CSV, in the format of RMM's logging
+ * adaptor, and its replay against any memory.
+ *
+ *     Thread,Time,Action,Pointer,Size,Stream
+ *     0,0,allocate,0x7f0000000000,1024,0x0
+ *     0,1,free,0x7f0000000000,1024,0x0
+ *
+ * spad_wrapper_log writes it. Columns are found by their names and further ones are
+ * ignored; Action, Pointer and Size are needed. Pointer and Stream are hexadecimal
+ * with 0x or decimal; "nil" and "(nil)" are 0. Thread and Time are free text.
+ */
+#ifndef SPAD_LOG_H
+#define SPAD_LOG_H
+
+#include "spad/memory.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum spad_log_action {
+    SPAD_LOG_ALLOCATE,
+    SPAD_LOG_FAILURE, /**< "allocate failure": it was refused */
+    SPAD_LOG_FREE
+} spad_log_action;
+
+typedef struct spad_log_row {
+    spad_log_action action;
+    int64_t address;
+    int64_t bytes;
+    int64_t stream;
+    int64_t allocation; /**< allocate: its number, from 0; free: the number of what it frees,
+                             -1 if the log does not have it; failure: -1 */
+    int64_t line;       /**< in the file, from 1 */
+} spad_log_row;
+
+typedef struct spad_log spad_log;
+
+/** Reads a log; the text is not needed afterwards. `file` is its name in messages.
+ *  SPAD_ERR_SYNTAX with the place of the first fault. O(length). */
+SPAD_API spad_status spad_log_parse(spad_log **out, const char *text, size_t length,
+                                    const char *file, const spad_host *host, spad_error *error);
+SPAD_API void spad_log_destroy(spad_log *log);
+
+SPAD_API size_t spad_log_count(const spad_log *log);
+/** NULL beyond the count. Borrowed. */
+SPAD_API const spad_log_row *spad_log_get(const spad_log *log, size_t number);
+/** Number of rows that allocate. */
+SPAD_API int64_t spad_log_allocations(const spad_log *log);
+
+typedef struct spad_replay {
+    int64_t nanoseconds; /**< of all calls together */
+    int64_t allocations; /**< that succeeded */
+    int64_t frees;       /**< that were made; an unknown pointer is passed over */
+    int64_t failures;    /**< allocations that were refused */
+    int64_t left;        /**< blocks that the log does not free; freed at the end */
+    int64_t peak_bytes;  /**< largest sum of sizes asked for */
+} spad_replay;
+
+/**
+ * Runs a log against a memory, in order, in the calling thread, with alignment `align`.
+ * A refused allocation is counted and its free is passed over; any other error ends
+ * the replay. Rows of failures are tried too. All blocks are freed at the end.
+ */
+SPAD_API spad_status spad_log_replay(spad_replay *out, const spad_log *log,
+                                     const spad_memory *memory, int64_t align,
+                                     const spad_host *host, spad_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * report: pictures of memory over time.
+ *
+ * A report is a list of boxes, each a rectangle of a space (lanes x bytes) for
+ * a time, and, if there are any, bars on the rows of a timeline, findings, and the
+ * text they are about. Boxes come from a trace, from a plan or one by one, so
+ * everything that allocates has a picture. Boxes are drawn where they lie: by offsets
+ * and lanes, never by sizes.
+ *
+ * Writers give the same bytes for the same report. Text of the user is escaped in
+ * each of them in the way of its format (docs/report.md). Externally synchronised;
+ * const functions may run concurrently.
+ */
+#ifndef SPAD_REPORT_H
+#define SPAD_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "spad/finding.h"
+#include "spad/layout.h"
+#include "spad/plan.h"
+#include "spad/sim.h"
+#include "spad/target.h"
+#include "spad/trace.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct spad_report spad_report;
+
+/** Zeroed is the default. Strings are copied. */
+typedef struct spad_report_options {
+    const char *title;     /**< NULL: the name of the target */
+    const char *time_unit; /**< what one step of the time axis is; NULL: "event" */
+    const spad_host *host;
+} spad_report_options;
+
+/** An empty report, owned by the caller. The target is borrowed until destroy. */
+SPAD_API spad_status spad_report_create(spad_report **out, const spad_target *target,
+                                        const spad_report_options *options, spad_error *error);
+SPAD_API void spad_report_destroy(spad_report *report);
+
+/* ---- what is drawn ----------------------------------------------------------------- */
+
+/** Family of a box that shares bytes with no other. */
+#define SPAD_NO_FAMILY (-1)
+
+/** One rectangle for one time. */
+typedef struct spad_report_box {
+    const char *name; /**< NULL: unnamed */
+    spad_shape shape; /**< rank 0: not known */
+    spad_dtype dtype;
+    spad_mode mode;
+    size_t space;
+    spad_rect rect;  /**< rect.byte SPAD_NO_BYTE: it has no address, only a size */
+    int64_t padding; /**< bytes per lane at its end that hold nothing */
+    int64_t begin;   /**< alive in [begin, end) */
+    int64_t end;
+    bool open;      /**< it lives on behind the end */
+    int64_t slot;   /**< of a ring, or section of a scope */
+    int64_t slots;  /**< copies of the ring, or sections; 0: no ring */
+    int64_t family; /**< boxes of one family (0 to 2^31 - 1) may share bytes: aliases */
+    int32_t line;   /**< of the source; 0: none */
+} spad_report_box;
+
+/**
+ * Adds a box; strings and dims are copied. SPAD_ERR_ARGUMENT: an empty time, no such
+ * space, a negative size. SPAD_ERR_OVERFLOW: its end, or the sum of all sizes, does not fit.
+ */
+SPAD_API spad_status spad_report_add_box(spad_report *report, const spad_report_box *box,
+                                         spad_error *error);
+
+/** Adds the tensors of all spaces of a trace as boxes, its scopes as bars. */
+SPAD_API spad_status spad_report_add_trace(spad_report *report, const spad_trace *trace,
+                                           spad_error *error);
+
+/** Adds the buffers of a problem at their places, in one space of the report's target. A
+ *  buffer with gaps gives several boxes, aliases are one family. */
+SPAD_API spad_status spad_report_add_plan(spad_report *report, const spad_plan *plan,
+                                          const spad_plan_place *places, size_t space,
+                                          spad_error *error);
+
+/** Events of a kernel that are drawn if nothing else is said. */
+#define SPAD_REPORT_EVENTS INT64_C(20000)
+
+/**
+ * Adds the tiles of a kernel at the places of its layout, each from the first operation that
+ * touches it to the last, and the operations as bars on the rows of their engines. Time is that
+ * of the simulation, in nanoseconds; with sim == NULL it is the number of the event in the
+ * walk, and because the order of agents is open, what they touch is drawn slot by slot, from
+ * the fork to the join. At most event_limit events are drawn (0: SPAD_REPORT_EVENTS), and
+ * nothing behind repetitions that the simulation has skipped; a note says so. Of a layout that does
+ * not fit, buffers are drawn over the statements of the kernel, with the planner's best plan above
+ * the limit; time is then the number of a statement. Statuses of spad_walk_next; SPAD_ERR_ARGUMENT:
+ * another target.
+ */
+SPAD_API spad_status spad_report_add_layout(spad_report *report, const spad_layout *layout,
+                                            const spad_sim *sim, int64_t event_limit,
+                                            spad_error *error);
+
+/** Something that happens on a row of the timeline: an operation on its engine, a scope. */
+typedef struct spad_report_bar {
+    const char *row; /**< the engine; rows stand in the order in which they are first named */
+    const char *name;
+    int64_t begin; /**< it runs in [begin, end) */
+    int64_t end;
+    int64_t ready;    /**< it could have begun then; begin: it did not wait */
+    const char *wait; /**< what it waited for; NULL: nothing */
+    bool critical;    /**< it lies on the critical path */
+    int32_t line;     /**< of the source; 0: none */
+} spad_report_bar;
+
+SPAD_API spad_status spad_report_add_bar(spad_report *report, const spad_report_bar *bar,
+                                         spad_error *error);
+
+/** Adds a finding. Its subject and other are looked for among the names of boxes. */
+SPAD_API spad_status spad_report_add_finding(spad_report *report, const spad_finding *finding,
+                                             spad_error *error);
+
+/** The text that lines refer to. Copied. */
+SPAD_API spad_status spad_report_set_source(spad_report *report, const char *file, const char *text,
+                                            size_t length, spad_error *error);
+
+/** A line under the title: a verdict, a figure. At most 16 (SPAD_ERR_ARGUMENT). Copied. */
+SPAD_API spad_status spad_report_add_note(spad_report *report, const char *note, spad_error *error);
+
+/* ---- what is in it ------------------------------------------------------------------- */
+
+SPAD_API size_t spad_report_box_count(const spad_report *report);
+/** NULL beyond the count. Borrowed. */
+SPAD_API const spad_report_box *spad_report_get_box(const spad_report *report, size_t number);
+
+/** One space of a report. Bytes are per lane; "live" is what is alive in the fullest lane. */
+typedef struct spad_report_space {
+    size_t boxes;
+    int64_t low;          /**< lowest address of a box, at most 0 */
+    int64_t top;          /**< highest end of a box */
+    int64_t usable;       /**< bytes for tensors; SPAD_UNBOUNDED: not known */
+    int64_t peak_bytes;   /**< largest sum of live bytes */
+    int64_t peak_time;    /**< when it is first reached */
+    int64_t peak_free;    /**< at that time, bytes of [low, usable) that no box touches; of
+                               [low, top) in a space without a limit */
+    int64_t largest_hole; /**< the largest run of them */
+    int64_t padding;      /**< sum over all boxes */
+    int64_t conflicts;    /**< boxes that share bytes with another one while both live */
+    bool sampled;         /**< boxes start at so many lanes that not every lane was looked at */
+} spad_report_space;
+
+/** O(n log n). SPAD_ERR_ARGUMENT: no such space. */
+SPAD_API spad_status spad_report_get_space(spad_report_space *out, const spad_report *report,
+                                           size_t space, spad_error *error);
+
+/* ---- writers -------------------------------------------------------------------------- */
+
+/** A map of letters, 80 columns wide, with the largest boxes and the peak in words. */
+SPAD_API spad_status spad_report_write_text(const spad_report *report, const spad_sink *sink,
+                                            spad_error *error);
+
+/** A picture to print. */
+SPAD_API spad_status spad_report_write_svg(const spad_report *report, const spad_sink *sink,
+                                           spad_error *error);
+
+/** One file with everything in it: maps, curves, timeline, findings, source. */
+SPAD_API spad_status spad_report_write_html(const spad_report *report, const spad_sink *sink,
+                                            spad_error *error);
+
+/** Everything as data; docs/schema/report.schema.json. */
+SPAD_API spad_status spad_report_write_json(const spad_report *report, const spad_sink *sink,
+                                            spad_error *error);
+
+/** Chrome's trace format, for Perfetto: rows as threads, live bytes as counters, lifetimes as
+ *  asynchronous events. */
+SPAD_API spad_status spad_report_write_trace(const spad_report *report, const spad_sink *sink,
+                                             spad_error *error);
+
+/** A snapshot for PyTorch's memory_viz page (pickle, protocol 4): a device per space. */
+SPAD_API spad_status spad_report_write_snapshot(const spad_report *report, const spad_sink *sink,
+                                                spad_error *error);
+
+/* ---- comparing ------------------------------------------------------------------------- */
+
+/** What became of a box. Boxes of the two reports belong together by space, name and order. */
+enum {
+    SPAD_DIFF_MOVED = 1, /**< another byte or lane */
+    SPAD_DIFF_SIZED = 2, /**< another size or number of lanes */
+    SPAD_DIFF_TIMED = 4, /**< another lifetime */
+    SPAD_DIFF_GONE = 8,  /**< only in the first */
+    SPAD_DIFF_NEW = 16   /**< only in the second */
+};
+
+typedef struct spad_report_change {
+    unsigned what;  /**< SPAD_DIFF_...; 0: the same */
+    int64_t before; /**< number of the box in the first report; -1: none */
+    int64_t after;  /**< in the second */
+} spad_report_change;
+
+typedef struct spad_report_diff spad_report_diff;
+
+/** Compares two reports, which are borrowed. Spaces belong together by name. O(n log n). */
+SPAD_API spad_status spad_report_diff_create(spad_report_diff **out, const spad_report *before,
+                                             const spad_report *after, const spad_host *host,
+                                             spad_error *error);
+SPAD_API void spad_report_diff_destroy(spad_report_diff *diff);
+
+SPAD_API size_t spad_report_diff_count(const spad_report_diff *diff);
+/** Those of the first report in their order, then new ones; NULL beyond the count. Borrowed. */
+SPAD_API const spad_report_change *spad_report_diff_get(const spad_report_diff *diff,
+                                                        size_t number);
+
+SPAD_API spad_status spad_report_diff_write_text(const spad_report_diff *diff,
+                                                 const spad_sink *sink, spad_error *error);
+/** docs/schema/diff.schema.json */
+SPAD_API spad_status spad_report_diff_write_json(const spad_report_diff *diff,
+                                                 const spad_sink *sink, spad_error *error);
+/** The page of a report with both maps on one time axis. */
+SPAD_API spad_status spad_report_diff_write_html(const spad_report_diff *diff,
+                                                 const spad_sink *sink, spad_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

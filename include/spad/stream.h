@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * stream: an order of work on a device, fence: a point in that order (CUDA and OpenCL say
+ * event), and copy: bytes from anywhere to anywhere.
+ *
+ * A copy on a stream starts when everything before it on the stream is done and the call
+ * returns at once. What a stream does to memory is ordered with the memory's life: a
+ * buffer can be freed right behind the call that starts a copy of it, and its bytes
+ * are used again only by work that comes later on the same stream, or once the
+ * stream is done with it. A buffer that was last used on one stream and is now used on
+ * another makes the second wait for what is on the first. Handles may be used by
+ * several threads.
+ */
+#ifndef SPAD_STREAM_H
+#define SPAD_STREAM_H
+
+#include "spad/buffer.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct spad_stream {
+    spad_device *device; /**< NULL: no stream */
+    uint32_t slot;
+    uint32_t generation;
+} spad_stream;
+
+/** Most streams of a device at one time. */
+#define SPAD_STREAMS_MAX 1024
+
+SPAD_API spad_status spad_stream_open(spad_stream *out, spad_device *device, spad_error *error);
+
+/** A stream of the driver's that belongs to someone else, such as a cudaStream_t (NULL
+ *  for the default stream). Closing it leaves the driver's stream alone. */
+SPAD_API spad_status spad_stream_wrap(spad_stream *out, spad_device *device, void *native,
+                                      spad_error *error);
+
+/** The driver's stream. */
+SPAD_API spad_status spad_stream_native(void **out, spad_stream stream, spad_error *error);
+
+/** Waits for the stream and closes it. SPAD_ERR_STALE: closed before. */
+SPAD_API spad_status spad_stream_close(spad_stream stream, spad_error *error);
+
+/** Returns when everything on the stream is done. */
+SPAD_API spad_status spad_stream_wait(spad_stream stream, spad_error *error);
+
+/* ---- memory in the order of a stream -------------------------------------------------------- */
+
+/**
+ * A block of global memory for work on this stream, and giving it back in the order of the
+ * stream: it can be reused at once by the same stream, and by others when
+ * this one is done. Blocks that were given back stay with the stream until it
+ * is closed, or until memory runs out: then streams are waited for and their
+ * blocks taken back.
+ */
+SPAD_API spad_status spad_stream_alloc(spad_allocation *out, spad_stream stream, int64_t bytes,
+                                       int64_t align, spad_error *error);
+SPAD_API spad_status spad_stream_free(spad_stream stream, const spad_allocation *block,
+                                      spad_error *error);
+
+/* ---- fences ------------------------------------------------------------------------------------
+ */
+
+typedef struct spad_fence {
+    spad_device *device;
+    uint32_t slot;
+    uint32_t generation;
+} spad_fence;
+
+/** A fence that is passed when everything that is on the stream now is done. */
+SPAD_API spad_status spad_fence_record(spad_fence *out, spad_stream stream, spad_error *error);
+SPAD_API spad_status spad_fence_done(bool *done, spad_fence fence, spad_error *error);
+SPAD_API spad_status spad_fence_wait(spad_fence fence, spad_error *error);
+/** Later work on the stream waits for the fence. If that is of another device the caller
+ *  waits. */
+SPAD_API spad_status spad_stream_wait_fence(spad_stream stream, spad_fence fence,
+                                            spad_error *error);
+SPAD_API spad_status spad_fence_free(spad_fence fence, spad_error *error);
+
+/* ---- copies
+ * -------------------------------------------------------------------------------------- Between
+ * any two buffers, of the same or of different devices. Between two devices other than the host the
+ * bytes go through host memory, in pieces, and the call waits. */
+
+/** All bytes of `from` into `to`, which has as many: SPAD_ERR_BOUNDS otherwise. A destination with
+ *  a SPAD_AUTO extent gets the shape of the source. SPAD_ERR_OVERLAP: they share bytes. Waits. */
+SPAD_API spad_status spad_copy(spad_device_buffer to, spad_device_buffer from, spad_error *error);
+
+/** The same on a stream of either device. */
+SPAD_API spad_status spad_copy_async(spad_device_buffer to, spad_device_buffer from,
+                                     spad_stream stream, spad_error *error);
+
+/** `rows` rows of `width` bytes. A pitch is the distance of rows, at least the width; 0: the
+ *  width. Zeroed rows: 1. */
+typedef struct spad_copy_range {
+    int64_t to_offset; /**< bytes from the beginning of the buffer */
+    int64_t to_pitch;
+    int64_t from_offset;
+    int64_t from_pitch;
+    int64_t width;
+    int64_t rows;
+} spad_copy_range;
+
+/** A part. stream: NULL to wait. SPAD_ERR_BOUNDS: it does not lie inside a buffer. */
+SPAD_API spad_status spad_copy_part(spad_device_buffer to, spad_device_buffer from,
+                                    const spad_copy_range *range, const spad_stream *stream,
+                                    spad_error *error);
+
+/** A tile of a matrix: buffers of two or more dims are rows of the product of all but the first. */
+typedef struct spad_copy_tile {
+    int64_t to_row;
+    int64_t to_column;
+    int64_t from_row;
+    int64_t from_column;
+    int64_t rows;
+    int64_t columns;
+} spad_copy_tile;
+
+/** Both have the same element type, of whole bytes (SPAD_ERR_DTYPE). */
+SPAD_API spad_status spad_copy_matrix(spad_device_buffer to, spad_device_buffer from,
+                                      const spad_copy_tile *tile, const spad_stream *stream,
+                                      spad_error *error);
+
+/** Between a buffer and memory of the program. On a stream the memory must stay as it is until
+ *  the stream is done. SPAD_ERR_BOUNDS. */
+SPAD_API spad_status spad_write(spad_device_buffer to, int64_t offset, const void *from,
+                                int64_t bytes, const spad_stream *stream, spad_error *error);
+SPAD_API spad_status spad_read(void *to, spad_device_buffer from, int64_t offset, int64_t bytes,
+                               const spad_stream *stream, spad_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * torch: the functions that PyTorch's pluggable CUDA allocator asks for, so that PyTorch
+ * can take its memory from our pool:
+ *
+ *     allocator = torch.cuda.memory.CUDAPluggableAllocator(
+ *         "libspad.so", "spad_torch_alloc", "spad_torch_free")
+ *     torch.cuda.memory.change_current_allocator(allocator)
+ *
+ * They work in the order of streams, as spad_stream_alloc does. PyTorch passes no object to
+ * them, so this is the one place of the library with state of its own: a device for each
+ * number, opened at first use and never closed. Thread-safe.
+ */
+#ifndef SPAD_TORCH_H
+#define SPAD_TORCH_H
+
+#include <stddef.h>
+
+#include "spad/device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Memory for work on a stream of CUDA device number `device`; NULL: there is none, which
+ *  PyTorch takes for an address, so keep within what the device has. */
+SPAD_API void *spad_torch_alloc(ptrdiff_t bytes, int device, void *stream);
+
+/** Gives memory back in the order of the stream. What is not ours is left alone. */
+SPAD_API void spad_torch_free(void *memory, ptrdiff_t bytes, int device, void *stream);
+
+/** Optional, for PyTorch's set_record_stream_fn: the memory is also used on another stream, which
+ *  will be waited for before the memory is used again. */
+SPAD_API void spad_torch_record_stream(void *memory, void *stream);
+
+/** The device behind a number, for statistics; NULL: not used yet. Do not close it. */
+SPAD_API spad_device *spad_torch_device(int device);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * CUDA devices through the driver's library, libcuda.so.1, opened at run time.
+ *
+ * A device uses its primary context, the one that the CUDA runtime and with it other
+ * libraries of the process use, so that addresses and streams can be shared with them.
+ * The context is made current around every call and the caller's restored.
+ *
+ * The declarations are our own, after the CUDA driver API manual: opaque pointers,
+ * a 64-bit device pointer, and the layout of CUDA_MEMCPY2D, which is part of the ABI.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "device/backend.h"
+
+/* ---- the driver's library ------------------------------------------------------------- */
+
+typedef int cu_result; /* 0: success */
+enum { CU_OUT_OF_MEMORY = 2, CU_NO_DEVICE = 100, CU_NOT_READY = 600 };
+enum { CU_STREAM_NON_BLOCKING = 1, CU_EVENT_DISABLE_TIMING = 2 };
+enum { CU_MEMORYTYPE_HOST = 1, CU_MEMORYTYPE_DEVICE = 2 };
+typedef uint64_t cu_address;
+
+typedef struct cu_memcpy_2d {
+    size_t src_x, src_y;
+    int src_type;
+    const void *src_host;
+    cu_address src_device;
+    void *src_array;
+    size_t src_pitch;
+    size_t dst_x, dst_y;
+    int dst_type;
+    void *dst_host;
+    cu_address dst_device;
+    void *dst_array;
+    size_t dst_pitch;
+    size_t width;
+    size_t height;
+} cu_memcpy_2d;
+
+typedef struct cu_calls {
+    cu_result (*init)(unsigned flags);
+    cu_result (*driver_version)(int *version);
+    cu_result (*error_name)(cu_result error, const char **name);
+    cu_result (*device_count)(int *count);
+    cu_result (*device_get)(int *device, int ordinal);
+    cu_result (*device_name)(char *name, int length, int device);
+    cu_result (*device_total)(size_t *bytes, int device);
+    cu_result (*context_retain)(void **context, int device);
+    cu_result (*context_release)(int device);
+    cu_result (*context_push)(void *context);
+    cu_result (*context_pop)(void **context);
+    cu_result (*alloc)(cu_address *address, size_t bytes);
+    cu_result (*free)(cu_address address);
+    cu_result (*to_device)(cu_address to, const void *from, size_t bytes);
+    cu_result (*from_device)(void *to, cu_address from, size_t bytes);
+    cu_result (*to_device_async)(cu_address to, const void *from, size_t bytes, void *stream);
+    cu_result (*from_device_async)(void *to, cu_address from, size_t bytes, void *stream);
+    cu_result (*on_device_async)(cu_address to, cu_address from, size_t bytes, void *stream);
+    cu_result (*copy_2d_async)(const cu_memcpy_2d *copy, void *stream);
+    cu_result (*stream_create)(void **stream, unsigned flags);
+    cu_result (*stream_destroy)(void *stream);
+    cu_result (*stream_synchronize)(void *stream);
+    cu_result (*stream_wait_event)(void *stream, void *event, unsigned flags);
+    cu_result (*event_create)(void **event, unsigned flags);
+    cu_result (*event_destroy)(void *event);
+    cu_result (*event_record)(void *event, void *stream);
+    cu_result (*event_query)(void *event);
+    cu_result (*event_synchronize)(void *event);
+} cu_calls;
+
+#define SYMBOL(member, function) \
+    { function, offsetof(cu_calls, member) }
+static const spad__symbol symbols[] = {
+    SYMBOL(init, "cuInit"),
+    SYMBOL(driver_version, "cuDriverGetVersion"),
+    SYMBOL(error_name, "cuGetErrorName"),
+    SYMBOL(device_count, "cuDeviceGetCount"),
+    SYMBOL(device_get, "cuDeviceGet"),
+    SYMBOL(device_name, "cuDeviceGetName"),
+    SYMBOL(device_total, "cuDeviceTotalMem_v2"),
+    SYMBOL(context_retain, "cuDevicePrimaryCtxRetain"),
+    SYMBOL(context_release, "cuDevicePrimaryCtxRelease_v2"),
+    SYMBOL(context_push, "cuCtxPushCurrent_v2"),
+    SYMBOL(context_pop, "cuCtxPopCurrent_v2"),
+    SYMBOL(alloc, "cuMemAlloc_v2"),
+    SYMBOL(free, "cuMemFree_v2"),
+    SYMBOL(to_device, "cuMemcpyHtoD_v2"),
+    SYMBOL(from_device, "cuMemcpyDtoH_v2"),
+    SYMBOL(to_device_async, "cuMemcpyHtoDAsync_v2"),
+    SYMBOL(from_device_async, "cuMemcpyDtoHAsync_v2"),
+    SYMBOL(on_device_async, "cuMemcpyDtoDAsync_v2"),
+    SYMBOL(copy_2d_async, "cuMemcpy2DAsync_v2"),
+    SYMBOL(stream_create, "cuStreamCreate"),
+    SYMBOL(stream_destroy, "cuStreamDestroy_v2"),
+    SYMBOL(stream_synchronize, "cuStreamSynchronize"),
+    SYMBOL(stream_wait_event, "cuStreamWaitEvent"),
+    SYMBOL(event_create, "cuEventCreate"),
+    SYMBOL(event_destroy, "cuEventDestroy_v2"),
+    SYMBOL(event_record, "cuEventRecord"),
+    SYMBOL(event_query, "cuEventQuery"),
+    SYMBOL(event_synchronize, "cuEventSynchronize"),
+};
+
+typedef struct cuda_driver {
+    spad_host host;
+    void *library;
+    cu_calls cu;
+} cuda_driver;
+
+typedef struct cuda_device {
+    cuda_driver *driver;
+    int device;
+    void *context;
+} cuda_device;
+
+static spad_status check(const cuda_driver *driver, cu_result result, const char *function,
+                         spad_error *error) {
+    if (result == 0) return SPAD_OK;
+    const char *name = NULL;
+    if (driver->cu.error_name(result, &name) != 0 || name == NULL) name = "an unknown error";
+    if (result == CU_NO_DEVICE)
+        return spad__fail(error, SPAD_ERR_NO_DEVICE, "cuda has no device (%s)", name);
+    return spad__fail(error, SPAD_ERR_DEVICE, "%s failed with %s (%d)", function, name, result);
+}
+
+/* ---- driver ------------------------------------------------------------------------------ */
+
+static void cuda_unload(void *opaque) {
+    cuda_driver *driver = opaque;
+    const spad_host host = driver->host;
+    spad__library_close(driver->library);
+    spad__free(&host, driver, sizeof *driver);
+}
+
+static spad_status cuda_load(void **out, const spad_host *host, spad_error *error) {
+    *out = NULL;
+    cuda_driver *driver = spad__new(host, sizeof *driver);
+    if (driver == NULL) return spad__fail_host_memory(error);
+    driver->host = *host;
+    spad_status status = spad__library_open(&driver->library, &driver->cu, "libcuda.so.1", symbols,
+                                            sizeof symbols / sizeof symbols[0], error);
+    if (status == SPAD_OK) status = check(driver, driver->cu.init(0), "cuInit", error);
+    if (status != SPAD_OK) {
+        cuda_unload(driver);
+        return status;
+    }
+    *out = driver;
+    return SPAD_OK;
+}
+
+static spad_status cuda_count(int *count, void *opaque, spad_error *error) {
+    cuda_driver *driver = opaque;
+    *count = 0;
+    return check(driver, driver->cu.device_count(count), "cuDeviceGetCount", error);
+}
+
+static spad_status cuda_describe(spad_device_info *out, void *opaque, int index,
+                                 spad_error *error) {
+    cuda_driver *driver = opaque;
+    int device;
+    int version;
+    size_t total;
+    spad_status status = check(driver, driver->cu.device_get(&device, index), "cuDeviceGet", error);
+    if (status == SPAD_OK)
+        status = check(driver, driver->cu.device_name(out->about, sizeof out->about, device),
+                       "cuDeviceGetName", error);
+    if (status == SPAD_OK)
+        status = check(driver, driver->cu.device_total(&total, device), "cuDeviceTotalMem", error);
+    if (status == SPAD_OK)
+        status = check(driver, driver->cu.driver_version(&version), "cuDriverGetVersion", error);
+    if (status != SPAD_OK) return status;
+    snprintf(out->driver, sizeof out->driver, "CUDA %d.%d", version / 1000, version % 1000 / 10);
+    out->total_bytes = (int64_t)total;
+    out->alignment = 256; /* cuMemAlloc, CUDA programming guide */
+    out->host_reads = false;
+    return SPAD_OK;
+}
+
+/* ---- device -------------------------------------------------------------------------------- */
+
+static spad_status cuda_open(void **out, void *opaque, int index, spad_error *error) {
+    cuda_driver *driver = opaque;
+    *out = NULL;
+    cuda_device *device = spad__new(&driver->host, sizeof *device);
+    if (device == NULL) return spad__fail_host_memory(error);
+    device->driver = driver;
+    spad_status status =
+        check(driver, driver->cu.device_get(&device->device, index), "cuDeviceGet", error);
+    if (status == SPAD_OK)
+        status = check(driver, driver->cu.context_retain(&device->context, device->device),
+                       "cuDevicePrimaryCtxRetain", error);
+    if (status != SPAD_OK) {
+        spad__free(&driver->host, device, sizeof *device);
+        return status;
+    }
+    *out = device;
+    return SPAD_OK;
+}
+
+static void cuda_close(void *opaque) {
+    cuda_device *device = opaque;
+    device->driver->cu.context_release(device->device);
+    spad__free(&device->driver->host, device, sizeof *device);
+}
+
+/* Makes the context current; leave() brings the caller's back. */
+static spad_status enter(const cuda_device *device, spad_error *error) {
+    return check(device->driver, device->driver->cu.context_push(device->context),
+                 "cuCtxPushCurrent", error);
+}
+
+static spad_status leave(const cuda_device *device, cu_result result, const char *function,
+                         spad_error *error) {
+    void *context;
+    device->driver->cu.context_pop(&context);
+    return check(device->driver, result, function, error);
+}
+
+static spad_status cuda_alloc(int64_t *address, void *opaque, int64_t bytes, spad_error *error) {
+    cuda_device *device = opaque;
+    cu_address got = 0;
+    *address = 0;
+    const spad_status status = enter(device, error);
+    if (status != SPAD_OK) return status;
+    const cu_result result = device->driver->cu.alloc(&got, (size_t)bytes);
+    leave(device, 0, "", NULL);
+    if (result == CU_OUT_OF_MEMORY) {
+        spad__fail(error, SPAD_ERR_NO_FIT, "the cuda device has no %lld B left; ask for less",
+                   (long long)bytes);
+        spad__fact_amounts(error, bytes, SPAD_NO_FACT, SPAD_NO_FACT);
+        return SPAD_ERR_NO_FIT;
+    }
+    *address = (int64_t)got;
+    return check(device->driver, result, "cuMemAlloc", error);
+}
+
+static spad_status cuda_free(void *opaque, int64_t address, spad_error *error) {
+    cuda_device *device = opaque;
+    const bool entered = enter(device, NULL) == SPAD_OK; /* giving back is tried all the same */
+    const cu_result result = device->driver->cu.free((cu_address)address);
+    if (entered) leave(device, 0, "", NULL);
+    return check(device->driver, result, "cuMemFree", error);
+}
+
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+static cu_result copy_row(const cu_calls *cu, void *stream, const spad_transfer *t) {
+    const size_t bytes = (size_t)t->width;
+    switch (t->direction) {
+    case SPAD_TO_DEVICE:
+        if (stream == NULL)
+            return cu->to_device((cu_address)t->to, (const void *)(uintptr_t)t->from, bytes);
+        return cu->to_device_async((cu_address)t->to, (const void *)(uintptr_t)t->from, bytes,
+                                   stream);
+    case SPAD_FROM_DEVICE:
+        if (stream == NULL)
+            return cu->from_device((void *)(uintptr_t)t->to, (cu_address)t->from, bytes);
+        return cu->from_device_async((void *)(uintptr_t)t->to, (cu_address)t->from, bytes, stream);
+    case SPAD_ON_DEVICE: break;
+    }
+    return cu->on_device_async((cu_address)t->to, (cu_address)t->from, bytes, stream);
+}
+
+static cu_result copy_rows(const cu_calls *cu, void *stream, const spad_transfer *t) {
+    const bool from_host = t->direction == SPAD_TO_DEVICE;
+    const bool to_host = t->direction == SPAD_FROM_DEVICE;
+    const cu_memcpy_2d copy = {
+        .src_type = from_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE,
+        .src_host = from_host ? (const void *)(uintptr_t)t->from : NULL,
+        .src_device = from_host ? 0 : (cu_address)t->from,
+        .src_pitch = (size_t)t->from_pitch,
+        .dst_type = to_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE,
+        .dst_host = to_host ? (void *)(uintptr_t)t->to : NULL,
+        .dst_device = to_host ? 0 : (cu_address)t->to,
+        .dst_pitch = (size_t)t->to_pitch,
+        .width = (size_t)t->width,
+        .height = (size_t)t->rows,
+    };
+    return cu->copy_2d_async(&copy, stream);
+}
+
+static spad_status cuda_copy(void *opaque, void *stream, const spad_transfer *t,
+                             spad_error *error) {
+    cuda_device *device = opaque;
+    const cu_calls *cu = &device->driver->cu;
+    const spad_status status = enter(device, error);
+    if (status != SPAD_OK) return status;
+    const bool one_row = t->rows == 1;
+    cu_result result = one_row ? copy_row(cu, stream, t) : copy_rows(cu, stream, t);
+    /* the driver itself waits for a row to or from host memory that is on no stream */
+    if (result == 0 && stream == NULL && (!one_row || t->direction == SPAD_ON_DEVICE))
+        result = cu->stream_synchronize(NULL);
+    return leave(device, result, "a copy on the cuda device", error);
+}
+
+/* ---- streams and events ------------------------------------------------------------------------
+ */
+
+static spad_status cuda_stream_open(void **stream, void *opaque, spad_error *error) {
+    cuda_device *device = opaque;
+    *stream = NULL;
+    const spad_status status = enter(device, error);
+    if (status != SPAD_OK) return status;
+    return leave(device, device->driver->cu.stream_create(stream, CU_STREAM_NON_BLOCKING),
+                 "cuStreamCreate", error);
+}
+
+static void cuda_stream_close(void *opaque, void *stream) {
+    cuda_device *device = opaque;
+    const bool entered = enter(device, NULL) == SPAD_OK;
+    device->driver->cu.stream_destroy(stream);
+    if (entered) leave(device, 0, "", NULL);
+}
+
+static spad_status cuda_stream_wait(void *opaque, void *stream, spad_error *error) {
+    cuda_device *device = opaque;
+    const spad_status status = enter(device, error);
+    if (status != SPAD_OK) return status;
+    return leave(device, device->driver->cu.stream_synchronize(stream), "cuStreamSynchronize",
+                 error);
+}
+
+static spad_status cuda_event_open(void **event, void *opaque, spad_error *error) {
+    cuda_device *device = opaque;
+    *event = NULL;
+    const spad_status status = enter(device, error);
+    if (status != SPAD_OK) return status;
+    return leave(device, device->driver->cu.event_create(event, CU_EVENT_DISABLE_TIMING),
+                 "cuEventCreate", error);
+}
+
+static void cuda_event_close(void *opaque, void *event) {
+    cuda_device *device = opaque;
+    const bool entered = enter(device, NULL) == SPAD_OK;
+    device->driver->cu.event_destroy(event);
+    if (entered) leave(device, 0, "", NULL);
+}
+
+static spad_status cuda_event_record(void *opaque, void *event, void *stream, spad_error *error) {
+    cuda_device *device = opaque;
+    const spad_status status = enter(device, error);
+    if (status != SPAD_OK) return status;
+    return leave(device, device->driver->cu.event_record(event, stream), "cuEventRecord", error);
+}
+
+static spad_status cuda_event_done(bool *done, void *opaque, void *event, spad_error *error) {
+    cuda_device *device = opaque;
+    *done = false;
+    const spad_status status = enter(device, error);
+    if (status != SPAD_OK) return status;
+    const cu_result result = device->driver->cu.event_query(event);
+    *done = result == 0;
+    return leave(device, result == CU_NOT_READY ? 0 : result, "cuEventQuery", error);
+}
+
+static spad_status cuda_event_wait(void *opaque, void *event, spad_error *error) {
+    cuda_device *device = opaque;
+    const spad_status status = enter(device, error);
+    if (status != SPAD_OK) return status;
+    return leave(device, device->driver->cu.event_synchronize(event), "cuEventSynchronize", error);
+}
+
+static spad_status cuda_stream_wait_event(void *opaque, void *stream, void *event,
+                                          spad_error *error) {
+    cuda_device *device = opaque;
+    const spad_status status = enter(device, error);
+    if (status != SPAD_OK) return status;
+    return leave(device, device->driver->cu.stream_wait_event(stream, event, 0),
+                 "cuStreamWaitEvent", error);
+}
+
+const spad_backend spad__backend_cuda = {
+    .version = SPAD_BACKEND_VERSION,
+    .name = "cuda",
+    .load = cuda_load,
+    .unload = cuda_unload,
+    .count = cuda_count,
+    .describe = cuda_describe,
+    .open = cuda_open,
+    .close = cuda_close,
+    .alloc = cuda_alloc,
+    .free = cuda_free,
+    .copy = cuda_copy,
+    .stream_open = cuda_stream_open,
+    .stream_close = cuda_stream_close,
+    .stream_wait = cuda_stream_wait,
+    .event_open = cuda_event_open,
+    .event_close = cuda_event_close,
+    .event_record = cuda_event_record,
+    .event_done = cuda_event_done,
+    .event_wait = cuda_event_wait,
+    .stream_wait_event = cuda_stream_wait_event,
+};

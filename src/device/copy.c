@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Copies: both sides are looked up and checked, the streams brought into order, and then
+ * one call of a back end moves the bytes. Between two devices neither of which the
+ * processor reads the bytes go through a piece of host memory.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "device/device.h"
+#include "spad/stream.h"
+
+enum { STAGE_BYTES = 1 << 20 };
+
+/* One side of a copy. */
+typedef struct side {
+    spad_device *device; /* NULL: memory of the program */
+    int64_t address;     /* of the buffer */
+    int64_t bytes;       /* of the buffer */
+    int64_t pitch;
+    spad_stream last;
+    char title[96];
+} side;
+
+/* Looks a buffer up. */
+static spad_status find_side(side *out, spad_device_buffer buffer, spad_error *error) {
+    *out = (side){.device = buffer.device};
+    if (buffer.device == NULL)
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "there is no buffer to copy");
+    spad_status status = SPAD_OK;
+    pthread_mutex_lock(&buffer.device->mutex);
+    spad__buffer_record *record = spad__buffer_find(buffer, error);
+    if (record == NULL) {
+        status = SPAD_ERR_STALE;
+    } else {
+        spad__buffer_title(out->title, sizeof out->title, record);
+        const spad__buffer_record *root = spad__buffer_root(buffer.device, record);
+        out->address = root->address + record->offset;
+        out->bytes = record->bytes;
+        out->last = root->stream;
+    }
+    if (status == SPAD_OK && out->bytes < 0) {
+        status =
+            spad__fail(error, SPAD_ERR_NO_ADDRESS,
+                       "%s has an automatic extent and no data is bound to it yet", out->title);
+    }
+    pthread_mutex_unlock(&buffer.device->mutex);
+    return status;
+}
+
+static side program_side(const void *memory, int64_t bytes) {
+    return (side){.address = (int64_t)(uintptr_t)memory, .bytes = bytes};
+}
+
+/* ---- checks -----------------------------------------------------------------------------------
+ */
+
+/* Moves the side to its offset, and checks that all rows lie inside. */
+static spad_status place_side(side *s, int64_t offset, int64_t pitch, int64_t width, int64_t rows,
+                              spad_error *error) {
+    int64_t end;
+    s->pitch = pitch;
+    if (pitch < width) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "rows of %" PRId64 " B begin %" PRId64 " B apart; they would overlap",
+                          width, pitch);
+    }
+    if (offset < 0 || !spad__mul(rows - 1, pitch, &end) || !spad__add(end, width, &end) ||
+        !spad__add(end, offset, &end) || end > s->bytes) {
+        spad__fail(error, SPAD_ERR_BOUNDS,
+                   "%" PRId64 " row%s of %" PRId64 " B at byte %" PRId64
+                   " do not lie in %s of %" PRId64 " B",
+                   rows, rows == 1 ? "" : "s", width, offset,
+                   s->device != NULL ? s->title : "the memory", s->bytes);
+        spad__fact_names(error, s->title, NULL);
+        return SPAD_ERR_BOUNDS;
+    }
+    s->address += offset;
+    return SPAD_OK;
+}
+
+static int64_t side_end(const side *s, int64_t width, int64_t rows) {
+    return s->address + (rows - 1) * s->pitch + width;
+}
+
+/* Do two sets of rows share a byte? Both are sorted, so one walk along them is enough. */
+static bool rows_overlap(const side *a, const side *b, int64_t width, int64_t rows) {
+    int64_t i = 0;
+    int64_t j = 0;
+    while (i < rows && j < rows) {
+        const int64_t x = a->address + i * a->pitch;
+        const int64_t y = b->address + j * b->pitch;
+        if (x < y + width && y < x + width) return true;
+        if (x < y) {
+            i++;
+        } else {
+            j++;
+        }
+    }
+    return false;
+}
+
+static bool host_reads(const side *s) {
+    return s->device == NULL || s->device->info.host_reads;
+}
+
+static spad_status check_overlap(const side *to, const side *from, int64_t width, int64_t rows,
+                                 spad_error *error) {
+    const bool comparable = to->device == from->device || (host_reads(to) && host_reads(from));
+    if (!comparable || to->address >= side_end(from, width, rows) ||
+        from->address >= side_end(to, width, rows) || !rows_overlap(to, from, width, rows)) {
+        return SPAD_OK;
+    }
+    spad__fail(error, SPAD_ERR_OVERLAP, "the copy reads bytes of %s that it writes as %s",
+               from->device != NULL ? from->title : "the memory",
+               to->device != NULL ? to->title : "the memory");
+    spad__fact_names(error, from->title, to->title);
+    return SPAD_ERR_OVERLAP;
+}
+
+/* ---- moving the bytes
+ * ---------------------------------------------------------------------------- */
+
+/* Between two devices through host memory, some whole rows, or a piece of one, at a time. */
+static spad_status copy_staged(const side *to, const side *from, int64_t width, int64_t rows,
+                               spad_error *error) {
+    const spad_host *host = &to->device->host;
+    pthread_mutex_lock(&to->device->mutex);
+    char *stage = spad__new(host, STAGE_BYTES);
+    pthread_mutex_unlock(&to->device->mutex);
+    if (stage == NULL) return spad__fail_host_memory(error);
+    const int64_t piece = spad__min(width, STAGE_BYTES);
+    spad_status status = SPAD_OK;
+    for (int64_t at = 0; at < width && status == SPAD_OK; at += piece) {
+        const int64_t columns = spad__min(piece, width - at);
+        const int64_t at_once = STAGE_BYTES / columns;
+        for (int64_t row = 0; row < rows && status == SPAD_OK; row += at_once) {
+            const int64_t count = spad__min(at_once, rows - row);
+            const spad_transfer in = {.direction = SPAD_FROM_DEVICE,
+                                      .to = (int64_t)(uintptr_t)stage,
+                                      .to_pitch = columns,
+                                      .from = from->address + row * from->pitch + at,
+                                      .from_pitch = from->pitch,
+                                      .width = columns,
+                                      .rows = count};
+            const spad_transfer out = {.direction = SPAD_TO_DEVICE,
+                                       .to = to->address + row * to->pitch + at,
+                                       .to_pitch = to->pitch,
+                                       .from = (int64_t)(uintptr_t)stage,
+                                       .from_pitch = columns,
+                                       .width = columns,
+                                       .rows = count};
+            status = from->device->backend->copy(from->device->native, NULL, &in, error);
+            if (status == SPAD_OK)
+                status = to->device->backend->copy(to->device->native, NULL, &out, error);
+        }
+    }
+    pthread_mutex_lock(&to->device->mutex);
+    spad__free(host, stage, STAGE_BYTES);
+    pthread_mutex_unlock(&to->device->mutex);
+    return status;
+}
+
+/* The device that does the work: one that the processor cannot read, if there is one. NULL:
+ * both are such, and different. */
+static spad_device *worker(const side *to, const side *from) {
+    if (to->device == from->device) return to->device;
+    if (!host_reads(to) && !host_reads(from)) return NULL;
+    if (!host_reads(to) || from->device == NULL) return to->device;
+    if (!host_reads(from) || to->device == NULL) return from->device;
+    return to->device;
+}
+
+static spad_direction direction_of(const spad_device *device, const side *to, const side *from) {
+    if (to->device == from->device || device->info.host_reads) return SPAD_ON_DEVICE;
+    return to->device == device ? SPAD_TO_DEVICE : SPAD_FROM_DEVICE;
+}
+
+static spad_status move(const side *to, const side *from, int64_t width, int64_t rows,
+                        const spad_stream *stream, spad_error *error) {
+    spad_device *device = worker(to, from);
+    void *native = NULL;
+    spad_status status;
+    if (stream != NULL && stream->device == device) {
+        const spad__stream_record *record = spad__stream_find(*stream, error);
+        if (record == NULL) return SPAD_ERR_STALE;
+        native = record->native;
+    } else if (stream != NULL) { /* another device does it: in order, but not later */
+        status = spad__stream_follow(*stream, NULL, error);
+        if (status != SPAD_OK) return status;
+    }
+    if (device == NULL) return copy_staged(to, from, width, rows, error);
+    const bool dense = to->pitch == width && from->pitch == width;
+    const spad_transfer transfer = {
+        .direction = direction_of(device, to, from),
+        .to = to->address,
+        .to_pitch = to->pitch,
+        .from = from->address,
+        .from_pitch = from->pitch,
+        .width = dense ? width * rows : width,
+        .rows = dense ? 1 : rows,
+    };
+    return device->backend->copy(device->native, native, &transfer, error);
+}
+
+/* ---- order
+ * ------------------------------------------------------------------------------------------ */
+
+/* The stream is the last to use the memory of a buffer; none: it is idle. */
+static void set_last(spad_device_buffer buffer, const spad_stream *stream) {
+    if (buffer.device == NULL) return;
+    pthread_mutex_lock(&buffer.device->mutex);
+    spad__buffer_record *record = spad__buffer_find(buffer, NULL);
+    if (record != NULL) {
+        spad__buffer_root(buffer.device, record)->stream =
+            stream != NULL ? *stream : (spad_stream){0};
+    }
+    pthread_mutex_unlock(&buffer.device->mutex);
+}
+
+static spad_status check_stream(const spad_stream *stream, const side *to, const side *from,
+                                spad_error *error) {
+    if (stream == NULL) return SPAD_OK;
+    if (spad__stream_find(*stream, error) == NULL)
+        return stream->device == NULL ? SPAD_ERR_ARGUMENT : SPAD_ERR_STALE;
+    if (stream->device == to->device || stream->device == from->device) return SPAD_OK;
+    return spad__fail(error, SPAD_ERR_ARGUMENT,
+                      "the stream is of %s, which neither side of the copy is",
+                      stream->device->info.name);
+}
+
+/* A checked copy between two sides that are placed; the buffers are there for the order. */
+static spad_status copy_sides(spad_device_buffer to_buffer, const side *to,
+                              spad_device_buffer from_buffer, const side *from, int64_t width,
+                              int64_t rows, const spad_stream *stream, spad_error *error) {
+    spad_status status = check_stream(stream, to, from, error);
+    if (status == SPAD_OK && width > 0) status = check_overlap(to, from, width, rows, error);
+    if (status != SPAD_OK || width == 0) return status;
+    status = spad__stream_follow(to->last, stream, error);
+    if (status == SPAD_OK) status = spad__stream_follow(from->last, stream, error);
+    if (status == SPAD_OK) status = move(to, from, width, rows, stream, error);
+    if (status != SPAD_OK) return status;
+    set_last(to_buffer, stream);
+    set_last(from_buffer, stream);
+    return SPAD_OK;
+}
+
+/* ---- the public face
+ * ----------------------------------------------------------------------------------- */
+
+spad_status spad_copy_part(spad_device_buffer to, spad_device_buffer from,
+                           const spad_copy_range *range, const spad_stream *stream,
+                           spad_error *error) {
+    const int64_t width = range->width;
+    const int64_t rows = range->rows != 0 ? range->rows : 1;
+    side a;
+    side b;
+    spad_status status = find_side(&a, to, error);
+    if (status == SPAD_OK) status = find_side(&b, from, error);
+    if (status == SPAD_OK && (width < 0 || rows < 0)) {
+        status = spad__fail(error, SPAD_ERR_ARGUMENT, "a copy of %" PRId64 " rows of %" PRId64 " B",
+                            rows, width);
+    }
+    if (status == SPAD_OK)
+        status = place_side(&a, range->to_offset, range->to_pitch != 0 ? range->to_pitch : width,
+                            width, rows, error);
+    if (status == SPAD_OK)
+        status = place_side(&b, range->from_offset,
+                            range->from_pitch != 0 ? range->from_pitch : width, width, rows, error);
+    if (status != SPAD_OK) return status;
+    return copy_sides(to, &a, from, &b, width, rows, stream, error);
+}
+
+static spad_status copy_whole(spad_device_buffer to, spad_device_buffer from,
+                              const spad_stream *stream, spad_error *error) {
+    spad_buffer_info source;
+    spad_buffer_info target;
+    spad_status status = spad_buffer_get_info(&source, from, error);
+    if (status == SPAD_OK) status = spad_buffer_get_info(&target, to, error);
+    if (status == SPAD_OK && target.address == SPAD_NO_BYTE && source.address != SPAD_NO_BYTE) {
+        status = spad__buffer_settle(to, source.bytes, &source, error);
+        if (status == SPAD_OK) status = spad_buffer_get_info(&target, to, error);
+    }
+    if (status != SPAD_OK) return status;
+    if (source.bytes != target.bytes) {
+        spad__fail(error, SPAD_ERR_BOUNDS, "%" PRId64 " B do not fill a buffer of %" PRId64 " B",
+                   source.bytes, target.bytes);
+        spad__fact_amounts(error, source.bytes, target.bytes, SPAD_NO_FACT);
+        spad__fact_names(error, target.name, source.name);
+        return SPAD_ERR_BOUNDS;
+    }
+    const spad_copy_range range = {.width = source.bytes};
+    return spad_copy_part(to, from, &range, stream, error);
+}
+
+spad_status spad_copy(spad_device_buffer to, spad_device_buffer from, spad_error *error) {
+    return copy_whole(to, from, NULL, error);
+}
+
+spad_status spad_copy_async(spad_device_buffer to, spad_device_buffer from, spad_stream stream,
+                            spad_error *error) {
+    return copy_whole(to, from, &stream, error);
+}
+
+/* Bytes of a row and of an element of a matrix; checks that the tile lies inside. */
+static spad_status matrix_row(int64_t *row_bytes, int64_t *element, const spad_buffer_info *info,
+                              int64_t row, int64_t column, const spad_copy_tile *tile,
+                              spad_error *error) {
+    if (info->rank < 2 || info->address == SPAD_NO_BYTE)
+        return spad__fail(error, SPAD_ERR_SHAPE, "a tile needs buffers of two or more dimensions");
+    if (spad_dtype_bits(info->dtype) % 8 != 0) {
+        return spad__fail(error, SPAD_ERR_DTYPE, "%s elements share bytes; copy a range of bytes",
+                          spad_dtype_name(info->dtype));
+    }
+    int64_t columns = 1;
+    for (size_t i = 1; i < info->rank; i++) columns *= info->dims[i]; /* fits: it is allocated */
+    if (row < 0 || column < 0 || tile->rows < 0 || tile->columns < 0 ||
+        tile->rows > info->dims[0] - row || tile->columns > columns - column) {
+        spad__fail(error, SPAD_ERR_BOUNDS,
+                   "a tile of %" PRId64 " x %" PRId64 " at (%" PRId64 ", %" PRId64
+                   ") does not lie in a matrix of %" PRId64 " x %" PRId64,
+                   tile->rows, tile->columns, row, column, info->dims[0], columns);
+        spad__fact_names(error, info->name, NULL);
+        return SPAD_ERR_BOUNDS;
+    }
+    *element = spad_dtype_bytes(info->dtype);
+    *row_bytes = columns * *element;
+    return SPAD_OK;
+}
+
+spad_status spad_copy_matrix(spad_device_buffer to, spad_device_buffer from,
+                             const spad_copy_tile *tile, const spad_stream *stream,
+                             spad_error *error) {
+    spad_buffer_info a;
+    spad_buffer_info b;
+    int64_t element;
+    int64_t to_row;
+    int64_t from_row;
+    spad_status status = spad_buffer_get_info(&a, to, error);
+    if (status == SPAD_OK) status = spad_buffer_get_info(&b, from, error);
+    if (status == SPAD_OK && a.dtype != b.dtype) {
+        status = spad__fail(error, SPAD_ERR_DTYPE, "a tile of %s into a matrix of %s",
+                            spad_dtype_name(b.dtype), spad_dtype_name(a.dtype));
+    }
+    if (status == SPAD_OK)
+        status = matrix_row(&to_row, &element, &a, tile->to_row, tile->to_column, tile, error);
+    if (status == SPAD_OK)
+        status =
+            matrix_row(&from_row, &element, &b, tile->from_row, tile->from_column, tile, error);
+    if (status != SPAD_OK || tile->rows == 0 || tile->columns == 0) return status;
+    const spad_copy_range range = {
+        .to_offset = tile->to_row * to_row + tile->to_column * element,
+        .to_pitch = to_row,
+        .from_offset = tile->from_row * from_row + tile->from_column * element,
+        .from_pitch = from_row,
+        .width = tile->columns * element,
+        .rows = tile->rows,
+    };
+    return spad_copy_part(to, from, &range, stream, error);
+}
+
+spad_status spad_write(spad_device_buffer to, int64_t offset, const void *from, int64_t bytes,
+                       const spad_stream *stream, spad_error *error) {
+    side a;
+    side b = program_side(from, bytes);
+    spad_status status = find_side(&a, to, error);
+    if (status == SPAD_OK && bytes < 0)
+        status = spad__fail(error, SPAD_ERR_ARGUMENT, "a copy of %" PRId64 " B", bytes);
+    if (status == SPAD_OK) status = place_side(&a, offset, bytes, bytes, 1, error);
+    if (status == SPAD_OK) status = place_side(&b, 0, bytes, bytes, 1, error);
+    if (status != SPAD_OK) return status;
+    return copy_sides(to, &a, (spad_device_buffer){0}, &b, bytes, 1, stream, error);
+}
+
+spad_status spad_read(void *to, spad_device_buffer from, int64_t offset, int64_t bytes,
+                      const spad_stream *stream, spad_error *error) {
+    side a = program_side(to, bytes);
+    side b;
+    spad_status status = find_side(&b, from, error);
+    if (status == SPAD_OK && bytes < 0)
+        status = spad__fail(error, SPAD_ERR_ARGUMENT, "a copy of %" PRId64 " B", bytes);
+    if (status == SPAD_OK) status = place_side(&a, 0, bytes, bytes, 1, error);
+    if (status == SPAD_OK) status = place_side(&b, offset, bytes, bytes, 1, error);
+    if (status != SPAD_OK) return status;
+    return copy_sides((spad_device_buffer){0}, &a, from, &b, bytes, 1, stream, error);
+}

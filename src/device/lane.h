@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * lane: the blocks that a stream has given back and that only the stream itself may use
+ * until it is done: lists by size class of blocks parked in a pool. Constant time;
+ * needs no memory.
+ */
+#ifndef SPAD_DEVICE_LANE_H
+#define SPAD_DEVICE_LANE_H
+
+#include "device/lock.h"
+#include "device/pool.h"
+#include "device/range.h"
+
+typedef struct spad__lane {
+    spad__spin lock;
+    int64_t count;              /* of blocks in the lists */
+    uint32_t heads[SPAD__BINS]; /* number of a parked block; 0: none */
+} spad__lane;
+
+spad_status spad__lane_alloc(spad_allocation *out, spad__lane *lane, spad_pool *pool, int64_t bytes,
+                             int64_t align, spad_error *error);
+spad_status spad__lane_free(spad__lane *lane, spad_pool *pool, const spad_allocation *block,
+                            spad_error *error);
+
+/* Gives all blocks to the pool; the caller has waited for the stream. Returns their number. */
+int64_t spad__lane_drain(spad__lane *lane, spad_pool *pool);
+
+#endif

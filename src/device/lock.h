@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A lock for critical sections of a few dozen instructions: it spins a little and
+ * then lets others run. No call is made and no other lock is taken while it is held.
+ *
+ * As in the C library's own malloc, a process with a single thread pays for no
+ * atomic exchange. That is safe because no thread can be started inside a section.
+ */
+#ifndef SPAD_DEVICE_LOCK_H
+#define SPAD_DEVICE_LOCK_H
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#if defined(__has_include)
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#define SPAD__ONE_THREAD() (__libc_single_threaded != 0)
+#endif
+#endif
+#if !defined(SPAD__ONE_THREAD)
+#define SPAD__ONE_THREAD() false
+#endif
+
+typedef struct spad__spin {
+    atomic_bool taken; /* zeroed: free */
+} spad__spin;
+
+enum { SPAD__SPINS = 64 };
+
+static inline void spad__spin_lock(spad__spin *lock) {
+    if (SPAD__ONE_THREAD()) {
+        atomic_store_explicit(&lock->taken, true, memory_order_relaxed);
+        return;
+    }
+    int tries = 0;
+    while (atomic_exchange_explicit(&lock->taken, true, memory_order_acquire)) {
+        while (atomic_load_explicit(&lock->taken, memory_order_relaxed)) {
+            if (++tries % SPAD__SPINS == 0) sched_yield();
+        }
+    }
+}
+
+static inline void spad__spin_unlock(spad__spin *lock) {
+    atomic_store_explicit(&lock->taken, false, memory_order_release);
+}
+
+#endif

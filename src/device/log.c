@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The memory log: its rows as text, the reader and the replay.
+ *
+ * The reader keeps one hash table of the pointers that are allocated at the current
+ * row (linear probing; a slot whose pointer was freed keeps it and is used again
+ * when the pointer comes back, so nothing is ever taken out). O(1) a row.
+ */
+#include "spad/log.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "base/checked.h"
+#include "base/memory.h"
+#include "device/log_format.h"
+
+/* ---- rows ------------------------------------------------------------------------------- */
+
+static const char *const action_names[] = {
+    [SPAD_LOG_ALLOCATE] = "allocate",
+    [SPAD_LOG_FAILURE] = "allocate failure",
+    [SPAD_LOG_FREE] = "free",
+};
+
+enum { THREAD, TIME, ACTION, POINTER, SIZE, STREAM, COLUMNS };
+
+static const char *const column_names[COLUMNS] = {
+    "Thread", "Time", "Action", "Pointer", "Size", "Stream",
+};
+
+void spad__log_write_header(spad__out *out) {
+    for (int i = 0; i < COLUMNS; i++) {
+        spad__out_format(out, "%s%s", i == 0 ? "" : ",", column_names[i]);
+    }
+    spad__out_string(out, "\n");
+}
+
+void spad__log_write_row(spad__out *out, int64_t time, spad_log_action action, int64_t address,
+                         int64_t bytes) {
+    spad__out_format(out, "0,%lld,%s,0x%llx,%lld,0x0\n", (long long)time, action_names[action],
+                     (unsigned long long)address, (long long)bytes);
+}
+
+/* ---- the table of pointers ---------------------------------------------------------------- */
+
+typedef struct slot {
+    int64_t address;
+    int64_t allocation; /* number + 1 of what is there; 0: nothing now; the slot is new if
+                           used is false */
+    bool used;
+} slot;
+
+typedef struct pointers {
+    slot *slots;
+    size_t capacity; /* a power of two, or 0 */
+    size_t used;
+} pointers;
+
+static slot *find_slot(const pointers *table, int64_t address) {
+    const uint64_t hash = (uint64_t)address * UINT64_C(0x9E3779B97F4A7C15);
+    size_t i = (size_t)(hash >> 20) & (table->capacity - 1);
+    while (table->slots[i].used && table->slots[i].address != address) {
+        i = (i + 1) & (table->capacity - 1);
+    }
+    return &table->slots[i];
+}
+
+static bool grow_pointers(const spad_host *host, pointers *table) {
+    if (table->used < table->capacity / 2) return true;
+    const pointers old = *table;
+    const size_t capacity = old.capacity == 0 ? 64 : old.capacity * 2;
+    slot *slots = spad__new(host, capacity * sizeof *slots);
+    if (slots == NULL) return false;
+    *table = (pointers){.slots = slots, .capacity = capacity};
+    for (size_t i = 0; i < old.capacity; i++) {
+        if (!old.slots[i].used || old.slots[i].allocation == 0) continue;
+        *find_slot(table, old.slots[i].address) = old.slots[i];
+        table->used++;
+    }
+    spad__free(host, old.slots, old.capacity * sizeof *old.slots);
+    return true;
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+struct spad_log {
+    spad_host host;
+    SPAD_ARRAY(spad_log_row) rows;
+    int64_t allocations;
+};
+
+typedef struct field {
+    const char *text;
+    size_t length;
+} field;
+
+typedef struct reader {
+    spad_log *log;
+    const char *at; /* the rest of the text */
+    const char *end;
+    const char *file;
+    int64_t line;
+    int places[COLUMNS]; /* which field of a line holds a column; -1: none */
+    pointers live;
+    spad_error *error;
+} reader;
+
+enum { FIELDS_MAX = 64 };
+
+static bool field_is(field f, const char *text) {
+    return f.length == strlen(text) && memcmp(f.text, text, f.length) == 0;
+}
+
+static field trim(const char *begin, const char *end) {
+    while (begin < end && (*begin == ' ' || *begin == '\t')) begin++;
+    while (begin < end && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\r')) end--;
+    return (field){begin, (size_t)(end - begin)};
+}
+
+/* The fields of the next line that is not empty; 0 at the end. Quotes have no meaning. */
+static int next_line(reader *r, field fields[FIELDS_MAX]) {
+    int count = 0;
+    while (count == 0 && r->at < r->end) {
+        const char *line_end = memchr(r->at, '\n', (size_t)(r->end - r->at));
+        if (line_end == NULL) line_end = r->end;
+        r->line++;
+        const char *begin = r->at;
+        const bool empty = trim(begin, line_end).length == 0;
+        while (!empty && count < FIELDS_MAX) {
+            const char *comma = memchr(begin, ',', (size_t)(line_end - begin));
+            fields[count++] = trim(begin, comma != NULL ? comma : line_end);
+            if (comma == NULL) break;
+            begin = comma + 1;
+        }
+        r->at = line_end < r->end ? line_end + 1 : line_end;
+    }
+    return count;
+}
+
+static spad_status fail_line(reader *r, const char *what, field f) {
+    char shown[40];
+    const size_t length = f.length < sizeof shown ? f.length : sizeof shown - 1;
+    memcpy(shown, f.text, length);
+    shown[length] = '\0';
+    spad__fail(r->error, SPAD_ERR_SYNTAX, "%s, not '%s'", what, shown);
+    spad__fact_place(r->error, r->file, (int32_t)spad__min(r->line, INT32_MAX), 1);
+    return SPAD_ERR_SYNTAX;
+}
+
+/* Decimal, or hexadecimal behind 0x, up to 63 bits; "nil" and "(nil)" are 0. */
+static bool read_number(field f, int64_t *out) {
+    if (field_is(f, "nil") || field_is(f, "(nil)")) {
+        *out = 0;
+        return true;
+    }
+    const bool hex = f.length > 2 && f.text[0] == '0' && spad__lower(f.text[1]) == 'x';
+    const int64_t base = hex ? 16 : 10;
+    int64_t value = 0;
+    for (size_t i = hex ? 2 : 0; i < f.length; i++) {
+        const char c = spad__lower(f.text[i]);
+        int64_t digit = -1;
+        if (c >= '0' && c <= '9') digit = c - '0';
+        if (hex && c >= 'a' && c <= 'f') digit = c - 'a' + 10;
+        if (digit < 0 || !spad__mul(value, base, &value) || !spad__add(value, digit, &value))
+            return false;
+    }
+    *out = value;
+    return f.length > 0;
+}
+
+static spad_status read_header(reader *r) {
+    field fields[FIELDS_MAX];
+    const int count = next_line(r, fields);
+    for (int c = 0; c < COLUMNS; c++) {
+        r->places[c] = -1;
+        for (int i = 0; i < count; i++) {
+            if (field_is(fields[i], column_names[c])) r->places[c] = i;
+        }
+    }
+    if (r->places[ACTION] >= 0 && r->places[POINTER] >= 0 && r->places[SIZE] >= 0) return SPAD_OK;
+    return fail_line(r,
+                     "the first line has to name the columns Action, Pointer and Size, as in "
+                     "Thread,Time,Action,Pointer,Size,Stream",
+                     count > 0 ? fields[0] : (field){"", 0});
+}
+
+static bool read_action(field f, spad_log_action *out) {
+    for (int a = SPAD_LOG_ALLOCATE; a <= SPAD_LOG_FREE; a++) {
+        if (!field_is(f, action_names[a])) continue;
+        *out = (spad_log_action)a;
+        return true;
+    }
+    return false;
+}
+
+/* Numbers the allocation, or finds what is freed. */
+static spad_status link_row(reader *r, spad_log_row *row, field pointer) {
+    row->allocation = -1;
+    if (row->action == SPAD_LOG_FAILURE) return SPAD_OK;
+    if (!grow_pointers(&r->log->host, &r->live)) return spad__fail_host_memory(r->error);
+    slot *s = find_slot(&r->live, row->address);
+    if (row->action == SPAD_LOG_FREE) {
+        if (s->used) row->allocation = s->allocation - 1;
+        if (s->used) s->allocation = 0;
+        return SPAD_OK;
+    }
+    if (s->used && s->allocation != 0)
+        return fail_line(r, "an address that is not allocated already is needed", pointer);
+    if (!s->used) r->live.used++;
+    row->allocation = r->log->allocations++;
+    *s = (slot){.address = row->address, .allocation = row->allocation + 1, .used = true};
+    return SPAD_OK;
+}
+
+static spad_status read_row(reader *r, const field *fields, int count) {
+    static const field none = {"", 0};
+    field f[COLUMNS];
+    spad_log_row row = {.line = r->line};
+    for (int c = 0; c < COLUMNS; c++) {
+        f[c] = r->places[c] >= 0 && r->places[c] < count ? fields[r->places[c]] : none;
+    }
+    if (!read_action(f[ACTION], &row.action))
+        return fail_line(r, "the action is allocate, allocate failure or free", f[ACTION]);
+    if (!read_number(f[POINTER], &row.address))
+        return fail_line(r, "the pointer is a number such as 0x7f00", f[POINTER]);
+    if (!read_number(f[SIZE], &row.bytes))
+        return fail_line(r, "the size is a number of bytes", f[SIZE]);
+    if (f[STREAM].length > 0 && !read_number(f[STREAM], &row.stream))
+        return fail_line(r, "the stream is a number", f[STREAM]);
+    if (!spad__array_reserve(&r->log->host, &r->log->rows, 1))
+        return spad__fail_host_memory(r->error);
+    const spad_status status = link_row(r, &row, f[POINTER]);
+    if (status == SPAD_OK) r->log->rows.items[r->log->rows.count++] = row;
+    return status;
+}
+
+spad_status spad_log_parse(spad_log **out, const char *text, size_t length, const char *file,
+                           const spad_host *host, spad_error *error) {
+    *out = NULL;
+    const spad_host h = spad__host_or_default(host);
+    spad_log *log = spad__new(&h, sizeof *log);
+    if (log == NULL) return spad__fail_host_memory(error);
+    log->host = h;
+    reader r = {.log = log, .at = text, .end = text + length, .file = file, .error = error};
+    field fields[FIELDS_MAX];
+    spad_status status = read_header(&r);
+    int count;
+    while (status == SPAD_OK && (count = next_line(&r, fields)) > 0) {
+        status = read_row(&r, fields, count);
+    }
+    spad__free(&h, r.live.slots, r.live.capacity * sizeof *r.live.slots);
+    if (status == SPAD_OK) {
+        *out = log;
+    } else {
+        spad_log_destroy(log);
+    }
+    return status;
+}
+
+void spad_log_destroy(spad_log *log) {
+    if (log == NULL) return;
+    const spad_host host = log->host;
+    spad__array_free(&host, &log->rows);
+    spad__free(&host, log, sizeof *log);
+}
+
+size_t spad_log_count(const spad_log *log) {
+    return log->rows.count;
+}
+
+const spad_log_row *spad_log_get(const spad_log *log, size_t number) {
+    return number < log->rows.count ? &log->rows.items[number] : NULL;
+}
+
+int64_t spad_log_allocations(const spad_log *log) {
+    return log->allocations;
+}
+
+/* ---- replay --------------------------------------------------------------------------------- */
+
+static int64_t now_ns(void) {
+    struct timespec now;
+    timespec_get(&now, TIME_UTC);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static spad_status replay_alloc(spad_replay *out, int64_t *live, spad_allocation *block,
+                                const spad_log_row *row, const spad_memory *memory, int64_t align,
+                                spad_error *error) {
+    spad_error refusal; /* only an error that ends the replay is the caller's */
+    const spad_status status = spad_memory_alloc(block, memory, row->bytes, align, &refusal);
+    if (status == SPAD_ERR_NO_FIT) {
+        out->failures++;
+        return SPAD_OK;
+    }
+    if (status != SPAD_OK) {
+        if (error != NULL) *error = refusal;
+        return status;
+    }
+    out->allocations++;
+    *live += row->bytes;
+    out->peak_bytes = spad__max(out->peak_bytes, *live);
+    return SPAD_OK;
+}
+
+static spad_status replay_rows(spad_replay *out, const spad_log *log, spad_allocation *blocks,
+                               const spad_memory *memory, int64_t align, spad_error *error) {
+    int64_t live = 0;
+    for (size_t i = 0; i < log->rows.count; i++) {
+        const spad_log_row *row = &log->rows.items[i];
+        spad_allocation refused = {0};
+        spad_status status = SPAD_OK;
+        if (row->action != SPAD_LOG_FREE) {
+            spad_allocation *block = row->allocation >= 0 ? &blocks[row->allocation] : &refused;
+            status = replay_alloc(out, &live, block, row, memory, align, error);
+            if (status == SPAD_OK && refused.handle != 0) { /* it fits here */
+                live -= refused.bytes;
+                out->allocations--;
+                status = spad_memory_free(memory, &refused, error);
+            }
+        } else if (row->allocation >= 0 && blocks[row->allocation].handle != 0) {
+            spad_allocation *block = &blocks[row->allocation];
+            status = spad_memory_free(memory, block, error);
+            live -= block->bytes;
+            *block = (spad_allocation){0};
+            out->frees++;
+        }
+        if (status != SPAD_OK) return status;
+    }
+    return SPAD_OK;
+}
+
+spad_status spad_log_replay(spad_replay *out, const spad_log *log, const spad_memory *memory,
+                            int64_t align, const spad_host *host, spad_error *error) {
+    const spad_host h = spad__host_or_default(host);
+    const size_t count = (size_t)log->allocations + 1;
+    *out = (spad_replay){0};
+    spad_allocation *blocks = spad__new(&h, count * sizeof *blocks);
+    if (blocks == NULL) return spad__fail_host_memory(error);
+    const int64_t start = now_ns();
+    spad_status status = replay_rows(out, log, blocks, memory, align, error);
+    out->nanoseconds = now_ns() - start;
+    for (size_t i = 0; i < count; i++) {
+        if (blocks[i].handle == 0) continue;
+        const spad_status freed =
+            spad_memory_free(memory, &blocks[i], status == SPAD_OK ? error : NULL);
+        if (status == SPAD_OK) status = freed;
+        out->left++;
+    }
+    spad__free(&h, blocks, count * sizeof *blocks);
+    if (status != SPAD_OK) *out = (spad_replay){0};
+    return status;
+}

@@ -1,0 +1,673 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The pool: a range (range.h) behind a mutex, and in front of it caches, lists of
+ * freed pieces by size class, one cache for each of a few threads.
+ *
+ * A thread is known by its pthread_self, hashed to a cache; two threads that meet in
+ * one cache wait for each other and nothing else happens. A piece belongs to the cache of
+ * the thread that allocated it and goes back there when it is freed, by whichever
+ * thread, so the lock of its home is what makes freeing twice visible: the
+ * generation is compared and advanced under it.
+ *
+ * In the caches sizes are rounded up to the lower border of a bin, at most a
+ * sixteenth. When the range has no room the caches are emptied into it and
+ * the exact size is tried, so rounding and caching never make a request fail.
+ *
+ * Locks: the mutex may be held while a cache is locked, never the other way round.
+ *
+ * Invariants: a piece is held in the range from the moment it is handed out until
+ * it leaves the caches; its generation is odd exactly while a user has it;
+ * counts[b] is the length of the list heads[b], and not above limits[b].
+ */
+#include "spad/pool.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "device/lock.h"
+#include "device/pool.h"
+#include "device/range.h"
+
+enum {
+    CACHES = 32,                /* a power of two */
+    CACHE_BINS = 192,           /* classes up to 31744 blocks: 2 MiB of 64 bytes */
+    CACHE_BLOCKS = 64,          /* most in one list */
+    CACHE_LIST_BYTES = 1 << 18, /* and most bytes */
+    BLOCK_BYTES = 64,
+    GROW_LEAST = 1 << 20,
+    GROW_MOST = 1 << 30
+};
+
+typedef struct cache {
+    spad__spin lock;
+    int64_t allocations; /* so far */
+    int64_t frees;
+    int64_t failures;
+    int64_t allocated_bytes; /* now */
+    int64_t peak_bytes;
+    int64_t peak_blocks;
+    int64_t freed_bytes; /* so far */
+    int64_t bytes;       /* in the lists */
+    uint32_t heads[CACHE_BINS];
+    uint8_t counts[CACHE_BINS];
+    char apart[SPAD__LINE]; /* from the next one, which is another thread's */
+} cache;
+
+typedef struct chunk {
+    spad_allocation block; /* of the memory below */
+    int64_t bytes;         /* in whole blocks */
+    uint32_t first;        /* piece */
+} chunk;
+
+struct spad_pool {
+    uint32_t cache_mask; /* number of caches - 1 */
+    int64_t cache_most;  /* largest request that the caches serve; -1: none */
+    uint8_t limits[CACHE_BINS];
+    spad__range range; /* the part that changes is guarded by the mutex */
+
+    pthread_mutex_t mutex; /* also guards what follows, and the host */
+    spad_host host;
+    spad_memory below; /* no calls: a fixed range */
+    spad_pool_options options;
+    SPAD_ARRAY(chunk) chunks;
+    int64_t capacity;
+    char apart[SPAD__LINE];
+
+    cache caches[]; /* one more than the mask */
+};
+
+/* ---- caches ---------------------------------------------------------------------------- */
+
+/* A number that no two threads share while both run. */
+static uint64_t thread_number(void) {
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_thread_pointer)
+    return (uint64_t)(uintptr_t)__builtin_thread_pointer(); /* what pthread_self calls for */
+#define SPAD__HAS_THREAD_POINTER
+#endif
+#endif
+#if !defined(SPAD__HAS_THREAD_POINTER)
+    return (uint64_t)(uintptr_t)pthread_self();
+#endif
+}
+
+/* Thread numbers are addresses of blocks of memory: far apart, with equal low bits. */
+static uint32_t my_cache(const spad_pool *pool) {
+    return (uint32_t)((thread_number() >> 6) * UINT64_C(0x9E3779B97F4A7C15) >> 59) &
+           pool->cache_mask;
+}
+
+/* The piece's new owner is the user. Under the lock of the cache. */
+static void hand_out(spad_allocation *out, cache *home, spad__piece *piece, uint32_t number,
+                     int64_t bytes) {
+    const uint32_t generation = atomic_load_explicit(&piece->generation, memory_order_relaxed) + 1;
+    atomic_store_explicit(&piece->generation, generation, memory_order_relaxed);
+    piece->asked = bytes;
+    *out = (spad_allocation){
+        .address = piece->address, .bytes = bytes, .handle = (uint64_t)generation << 32 | number};
+    home->allocations++;
+    home->allocated_bytes += bytes;
+    home->peak_bytes = spad__max(home->peak_bytes, home->allocated_bytes);
+    home->peak_blocks = spad__max(home->peak_blocks, home->allocations - home->frees);
+}
+
+/* Takes up to `count` pieces of a list out of the cache and onto a chain. Under its lock. */
+static uint32_t cut_list(const spad_pool *pool, cache *from, uint32_t bin, int count,
+                         uint32_t chain) {
+    for (; count > 0 && from->heads[bin] != 0; count--) {
+        const uint32_t number = from->heads[bin];
+        spad__piece *piece = spad__range_at(&pool->range, number);
+        from->heads[bin] = piece->next;
+        from->counts[bin]--;
+        from->bytes -= piece->bytes;
+        piece->next = chain;
+        chain = number;
+    }
+    return chain;
+}
+
+/* Gives the pieces of a chain back to the range. Under the mutex. */
+static void free_chain(spad_pool *pool, uint32_t chain) {
+    while (chain != 0) {
+        const uint32_t next = spad__range_at(&pool->range, chain)->next;
+        spad__range_free(&pool->range, chain);
+        chain = next;
+    }
+}
+
+/* Under the mutex. */
+static void empty_caches(spad_pool *pool) {
+    for (uint32_t i = 0; i <= pool->cache_mask; i++) {
+        cache *c = &pool->caches[i];
+        uint32_t chain = 0;
+        spad__spin_lock(&c->lock);
+        for (uint32_t bin = 0; bin < CACHE_BINS && c->bytes > 0; bin++) {
+            chain = cut_list(pool, c, bin, CACHE_BLOCKS, chain);
+        }
+        spad__spin_unlock(&c->lock);
+        free_chain(pool, chain);
+    }
+}
+
+/* ---- the range, under the mutex ------------------------------------------------------------ */
+
+static int64_t chunk_bytes_wanted(const spad_pool *pool) {
+    if (pool->options.grow_bytes > 0) return pool->options.grow_bytes;
+    return spad__min(spad__max(pool->capacity / 2, GROW_LEAST), GROW_MOST);
+}
+
+/* Adds a chunk of so many bytes, a multiple of the block. */
+static spad_status add_chunk(spad_pool *pool, int64_t bytes, spad_error *error) {
+    if (!spad__array_reserve(&pool->host, &pool->chunks, 1)) return spad__fail_host_memory(error);
+    chunk added = {.bytes = bytes};
+    const spad_status status =
+        spad_memory_alloc(&added.block, &pool->below, bytes, pool->range.granule, error);
+    if (status != SPAD_OK) return status;
+    added.first = spad__range_add(&pool->range, added.block.address, bytes);
+    if (added.first == 0) {
+        spad_memory_free(&pool->below, &added.block, NULL);
+        return spad__fail_host_memory(error);
+    }
+    pool->chunks.items[pool->chunks.count++] = added;
+    pool->capacity += bytes;
+    return SPAD_OK;
+}
+
+/* Grows by a chunk with room for `bytes` at `align`: as large as usual if there is
+ * that much, else as small as possible. SPAD_ERR_NO_FIT without a message: at the limit. */
+static spad_status grow(spad_pool *pool, int64_t bytes, int64_t align, spad_error *error) {
+    const int64_t granule = pool->range.granule;
+    const int64_t room = pool->options.max_bytes > 0 ? pool->options.max_bytes - pool->capacity
+                                                     : INT64_MAX - pool->capacity;
+    int64_t least = bytes;
+    int64_t usual;
+    if (pool->below.calls == NULL) return SPAD_ERR_NO_FIT;
+    if (align > granule && !spad__add(bytes, align - granule, &least)) return SPAD_ERR_NO_FIT;
+    if (!spad__align_up(chunk_bytes_wanted(pool), granule, &usual)) usual = least;
+    usual = spad__max(spad__min(usual, room & -granule), least);
+    if (least > room) return SPAD_ERR_NO_FIT;
+    spad_status status = add_chunk(pool, usual, error);
+    if (status == SPAD_ERR_NO_FIT && usual > least) status = add_chunk(pool, least, error);
+    return status;
+}
+
+/* A piece from the range: of the rounded size if possible, else of the exact one. */
+static spad_status hold(uint32_t *number, spad_pool *pool, int64_t rounded, int64_t exact,
+                        int64_t align, spad_error *error) {
+    spad__range *range = &pool->range;
+    if (!spad__range_reserve(range)) return spad__fail_host_memory(error);
+    *number = spad__range_hold(range, rounded, align);
+    if (*number != 0) return SPAD_OK;
+    empty_caches(pool);
+    *number = spad__range_hold(range, rounded, align);
+    if (*number == 0 && exact < rounded) *number = spad__range_hold(range, exact, align);
+    if (*number != 0) return SPAD_OK;
+    const spad_status status = grow(pool, rounded, align, error);
+    if (status != SPAD_OK) return status;
+    if (!spad__range_reserve(range)) return spad__fail_host_memory(error);
+    *number = spad__range_hold(range, rounded, align);
+    return SPAD_OK;
+}
+
+static int fragmentation(int64_t free_bytes, int64_t largest) {
+    if (free_bytes == 0) return 0;
+    return (int)((double)(free_bytes - largest) * 100.0 / (double)free_bytes);
+}
+
+static spad_status fail_no_fit(spad_pool *pool, int64_t needed, int64_t align, spad_error *error) {
+    pthread_mutex_lock(&pool->mutex);
+    const int64_t free_bytes = pool->range.free_bytes;
+    const int64_t largest = spad__range_largest(&pool->range);
+    const int64_t capacity = pool->capacity;
+    pthread_mutex_unlock(&pool->mutex);
+    spad__fail(error, SPAD_ERR_NO_FIT,
+               "%lld B at alignment %lld do not fit: %lld of %lld B are free, the largest hole is "
+               "%lld B (fragmentation %d %%); free something, ask for less or raise max_bytes",
+               (long long)needed, (long long)align, (long long)free_bytes, (long long)capacity,
+               (long long)largest, fragmentation(free_bytes, largest));
+    spad__fact_amounts(error, needed, free_bytes, largest);
+    return SPAD_ERR_NO_FIT;
+}
+
+/* ---- allocation ---------------------------------------------------------------------------- */
+
+/* Granules of a request of bytes >= 0: at least one. */
+static uint64_t granules_of(const spad_pool *pool, int64_t bytes) {
+    const int bits = pool->range.granule_bits;
+    const uint64_t granules = ((uint64_t)bytes + ((UINT64_C(1) << bits) - 1)) >> bits;
+    return granules + (granules == 0);
+}
+
+static spad_status check_request(const spad_pool *pool, int64_t bytes, int64_t align,
+                                 spad_error *error) {
+    if (bytes < 0) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "a block of %lld B; sizes cannot be negative",
+                          (long long)bytes);
+    }
+    if (!spad__is_pow2(align)) {
+        return spad__fail(error, SPAD_ERR_ALIGNMENT,
+                          "alignment %lld is not a power of two; use 1 for none", (long long)align);
+    }
+    int64_t rounded;
+    if (!spad__align_up(bytes, pool->range.granule, &rounded)) {
+        return spad__fail(error, SPAD_ERR_OVERFLOW,
+                          "a block of %lld B, rounded up to blocks of %lld B, does not fit 64 bits",
+                          (long long)bytes, (long long)pool->range.granule);
+    }
+    return SPAD_OK;
+}
+
+static void count_failure(spad_pool *pool) {
+    cache *c = &pool->caches[my_cache(pool)];
+    spad__spin_lock(&c->lock);
+    c->failures++;
+    spad__spin_unlock(&c->lock);
+}
+
+/* Everything that the caches do not serve. */
+static spad_status alloc_slowly(spad_allocation *out, spad_pool *pool, int64_t bytes, int64_t align,
+                                spad_error *error) {
+    *out = (spad_allocation){0};
+    spad_status status = check_request(pool, bytes, align, error);
+    if (status != SPAD_OK) return status;
+    const uint64_t granules = granules_of(pool, bytes);
+    const int64_t exact = (int64_t)(granules << pool->range.granule_bits);
+    const bool rounds = bytes <= pool->cache_most;
+    const uint32_t bin = spad__bin_above(granules);
+    const int64_t rounded =
+        rounds ? (int64_t)(spad__bin_lower(bin) << pool->range.granule_bits) : exact;
+    uint32_t number;
+    do {
+        pthread_mutex_lock(&pool->mutex);
+        status = hold(&number, pool, rounded, exact, align, error);
+        pthread_mutex_unlock(&pool->mutex);
+    } while (status == SPAD_ERR_NO_FIT && pool->options.retry != NULL &&
+             pool->options.retry(pool->options.retry_ctx, pool, exact));
+    if (status != SPAD_OK) {
+        count_failure(pool);
+        return status == SPAD_ERR_NO_FIT ? fail_no_fit(pool, exact, align, error) : status;
+    }
+    spad__piece *piece = spad__range_at(&pool->range, number);
+    const uint32_t home = my_cache(pool);
+    cache *c = &pool->caches[home];
+    piece->list = rounds && piece->bytes == rounded ? (uint8_t)bin : 0;
+    atomic_store_explicit(&piece->home, (uint16_t)home, memory_order_relaxed);
+    spad__spin_lock(&c->lock);
+    hand_out(out, c, piece, number, bytes);
+    spad__spin_unlock(&c->lock);
+    return SPAD_OK;
+}
+
+spad_status spad_pool_alloc(spad_allocation *out, spad_pool *pool, int64_t bytes, int64_t align,
+                            spad_error *error) {
+    if (bytes >= 0 && bytes <= pool->cache_most && align <= pool->range.granule &&
+        spad__is_pow2(align)) {
+        const uint32_t bin = spad__bin_above(granules_of(pool, bytes));
+        cache *c = &pool->caches[my_cache(pool)];
+        spad__spin_lock(&c->lock);
+        const uint32_t number = c->heads[bin];
+        if (number != 0) {
+            spad__piece *piece = spad__range_at(&pool->range, number);
+            c->heads[bin] = piece->next;
+            c->counts[bin]--;
+            c->bytes -= piece->bytes;
+            hand_out(out, c, piece, number, bytes);
+            spad__spin_unlock(&c->lock);
+            return SPAD_OK;
+        }
+        spad__spin_unlock(&c->lock);
+    }
+    return alloc_slowly(out, pool, bytes, align, error);
+}
+
+static spad_status fail_stale(const spad_allocation *block, spad_error *error) {
+    return spad__fail(error, SPAD_ERR_STALE,
+                      "the block at 0x%llx of %lld B is not allocated in this pool: it was freed "
+                      "before, or is of another one",
+                      (unsigned long long)block->address, (long long)block->bytes);
+}
+
+/* Puts a piece into its list. Returns a chain that has to leave the cache: the piece
+ * itself if it is of no class, and half of a list that is full. Under the lock. */
+static uint32_t keep(const spad_pool *pool, cache *c, spad__piece *piece, uint32_t number) {
+    const uint32_t bin = piece->list;
+    if (bin == 0) {
+        piece->next = 0;
+        return number;
+    }
+    uint32_t chain = 0;
+    if (c->counts[bin] == pool->limits[bin]) {
+        chain = cut_list(pool, c, bin, pool->limits[bin] / 2 + 1, 0);
+    }
+    piece->next = c->heads[bin];
+    c->heads[bin] = number;
+    c->counts[bin]++;
+    c->bytes += piece->bytes;
+    return chain;
+}
+
+/* The piece of a block, with the lock of its home taken; NULL if the block is not live. */
+static spad__piece *lock_piece(spad_pool *pool, const spad_allocation *block, cache **home) {
+    const uint32_t generation = (uint32_t)(block->handle >> 32);
+    spad__piece *piece = spad__range_piece(&pool->range, (uint32_t)block->handle);
+    if (piece == NULL) return NULL;
+    *home = &pool->caches[atomic_load_explicit(&piece->home, memory_order_relaxed)];
+    spad__spin_lock(&(*home)->lock);
+    if (atomic_load_explicit(&piece->generation, memory_order_relaxed) == generation &&
+        generation % 2 != 0 && piece->address == block->address) {
+        return piece;
+    }
+    spad__spin_unlock(&(*home)->lock);
+    return NULL;
+}
+
+spad_status spad_pool_free(spad_pool *pool, const spad_allocation *block, spad_error *error) {
+    if (block->handle == 0) return SPAD_OK;
+    cache *c;
+    spad__piece *piece = lock_piece(pool, block, &c);
+    if (piece == NULL) return fail_stale(block, error);
+    atomic_store_explicit(&piece->generation, (uint32_t)(block->handle >> 32) + 1,
+                          memory_order_relaxed);
+    c->frees++;
+    c->allocated_bytes -= piece->asked;
+    if (!spad__add(c->freed_bytes, piece->asked, &c->freed_bytes)) c->freed_bytes = INT64_MAX;
+    const uint32_t chain = keep(pool, c, piece, (uint32_t)block->handle);
+    spad__spin_unlock(&c->lock);
+    if (chain != 0) {
+        pthread_mutex_lock(&pool->mutex);
+        free_chain(pool, chain);
+        pthread_mutex_unlock(&pool->mutex);
+    }
+    return SPAD_OK;
+}
+
+/* ---- parking -----------------------------------------------------------------------------------
+ */
+
+uint32_t spad__pool_class(const spad_pool *pool, int64_t bytes) {
+    return spad__bin_above(granules_of(pool, bytes));
+}
+
+int64_t spad__pool_class_bytes(const spad_pool *pool, uint32_t size_class) {
+    return (int64_t)(spad__bin_lower(size_class) << pool->range.granule_bits);
+}
+
+int64_t spad__pool_granule(const spad_pool *pool) {
+    return pool->range.granule;
+}
+
+spad_status spad__pool_park(uint32_t *number, uint32_t *size_class, spad_pool *pool,
+                            const spad_allocation *block, spad_error *error) {
+    cache *c;
+    spad__piece *piece = lock_piece(pool, block, &c);
+    if (piece == NULL) return fail_stale(block, error);
+    atomic_store_explicit(&piece->generation, (uint32_t)(block->handle >> 32) + 2,
+                          memory_order_relaxed);
+    *size_class = spad__bin_of((uint64_t)piece->bytes >> pool->range.granule_bits);
+    spad__spin_unlock(&c->lock);
+    *number = (uint32_t)block->handle;
+    return SPAD_OK;
+}
+
+uint32_t *spad__pool_link(spad_pool *pool, uint32_t number) {
+    return &spad__range_at(&pool->range, number)->next;
+}
+
+spad_allocation spad__pool_unpark(spad_pool *pool, uint32_t number, int64_t bytes) {
+    const spad__piece *piece = spad__range_at(&pool->range, number);
+    const uint64_t generation = atomic_load_explicit(&piece->generation, memory_order_relaxed);
+    return (spad_allocation){
+        .address = piece->address, .bytes = bytes, .handle = generation << 32 | number};
+}
+
+/* ---- creation ----------------------------------------------------------------------------------
+ */
+
+static spad_status check_options(const spad_pool_options *o, spad_error *error) {
+    if (o->max_bytes < 0 || o->initial_bytes < 0 || o->grow_bytes < 0) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "a pool with a negative size");
+    }
+    if (!spad__is_pow2(o->block_bytes)) {
+        return spad__fail(error, SPAD_ERR_ALIGNMENT,
+                          "blocks of %lld B; the size has to be a power of two",
+                          (long long)o->block_bytes);
+    }
+    if (o->max_bytes > 0 && o->initial_bytes > o->max_bytes) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "the pool begins with %lld B, which is more than its limit of %lld B",
+                          (long long)o->initial_bytes, (long long)o->max_bytes);
+    }
+    return SPAD_OK;
+}
+
+/* A list keeps at most so many blocks of its class. */
+static void set_limits(spad_pool *pool) {
+    const int64_t granule = pool->range.granule;
+    pool->cache_most = -1;
+    for (uint32_t bin = 1; bin < CACHE_BINS; bin++) {
+        const int64_t bytes = (int64_t)spad__bin_lower(bin);
+        if (granule > CACHE_LIST_BYTES / bytes) break;
+        pool->limits[bin] = (uint8_t)spad__min(CACHE_LIST_BYTES / (bytes * granule), CACHE_BLOCKS);
+        pool->cache_most = bytes * granule;
+    }
+}
+
+static size_t pool_bytes(const spad_pool *pool) {
+    return sizeof *pool + (pool->cache_mask + 1) * sizeof(cache);
+}
+
+static spad_status create(spad_pool **out, const spad_pool_options *options, spad_error *error) {
+    spad_pool_options o = options != NULL ? *options : (spad_pool_options){0};
+    *out = NULL;
+    if (o.block_bytes == 0) o.block_bytes = BLOCK_BYTES;
+    const spad_status status = check_options(&o, error);
+    if (status != SPAD_OK) return status;
+    const spad_host host = spad__host_or_default(o.host);
+    const uint32_t caches = o.exact ? 1 : CACHES;
+    spad_pool *pool = spad__new(&host, sizeof *pool + caches * sizeof(cache));
+    if (pool == NULL) return spad__fail_host_memory(error);
+    pool->host = host;
+    pool->options = o;
+    pool->cache_mask = caches - 1;
+    if (pthread_mutex_init(&pool->mutex, NULL) != 0) {
+        spad__free(&host, pool, pool_bytes(pool));
+        return spad__fail_host_memory(error);
+    }
+    /* Pools differ in their addresses, so the first handles of two pools do. */
+    const uint64_t mixed = (uint64_t)(uintptr_t)pool * UINT64_C(0x9E3779B97F4A7C15);
+    spad__range_init(&pool->range, o.block_bytes, (uint32_t)(mixed >> 32), &host);
+    pool->cache_most = -1;
+    if (!o.exact) set_limits(pool);
+    *out = pool;
+    return SPAD_OK;
+}
+
+spad_status spad_pool_create(spad_pool **out, const spad_memory *below,
+                             const spad_pool_options *options, spad_error *error) {
+    spad_status status = create(out, options, error);
+    if (status != SPAD_OK) return status;
+    spad_pool *pool = *out;
+    pool->below = *below;
+    if (pool->options.initial_bytes == 0) return SPAD_OK;
+    int64_t bytes;
+    if (!spad__align_up(pool->options.initial_bytes, pool->range.granule, &bytes)) {
+        status = spad__fail(error, SPAD_ERR_OVERFLOW, "the pool's first chunk is too large");
+    } else {
+        status = add_chunk(pool, bytes, error);
+    }
+    if (status == SPAD_OK) return SPAD_OK;
+    spad_pool_destroy(pool);
+    *out = NULL;
+    return status;
+}
+
+spad_status spad_pool_create_over(spad_pool **out, int64_t base, const spad_pool_options *options,
+                                  spad_error *error) {
+    int64_t first;
+    int64_t end;
+    spad_status status = create(out, options, error);
+    if (status != SPAD_OK) return status;
+    spad_pool *pool = *out;
+    const int64_t granule = pool->range.granule;
+    if (!spad__add(base, pool->options.max_bytes, &end) || !spad__align_up(base, granule, &first)) {
+        status = spad__fail(error, SPAD_ERR_OVERFLOW, "the end of the pool does not fit 64 bits");
+    } else if (end - spad__floor_mod(end, granule) <= first) {
+        status = spad__fail(error, SPAD_ERR_ARGUMENT,
+                            "a pool over %lld B has no room for a block of %lld B",
+                            (long long)pool->options.max_bytes, (long long)granule);
+    } else {
+        chunk all = {.bytes = end - spad__floor_mod(end, granule) - first};
+        if (!spad__array_reserve(&pool->host, &pool->chunks, 1) ||
+            (all.first = spad__range_add(&pool->range, first, all.bytes)) == 0) {
+            status = spad__fail_host_memory(error);
+        } else {
+            pool->chunks.items[pool->chunks.count++] = all;
+            pool->capacity = all.bytes;
+        }
+    }
+    if (status == SPAD_OK) return SPAD_OK;
+    spad_pool_destroy(pool);
+    *out = NULL;
+    return status;
+}
+
+void spad_pool_destroy(spad_pool *pool) {
+    if (pool == NULL) return;
+    for (size_t i = 0; i < pool->chunks.count; i++) {
+        if (pool->below.calls != NULL)
+            spad_memory_free(&pool->below, &pool->chunks.items[i].block, NULL);
+    }
+    spad__array_free(&pool->host, &pool->chunks);
+    spad__range_deinit(&pool->range);
+    pthread_mutex_destroy(&pool->mutex);
+    spad__free(&pool->host, pool, pool_bytes(pool));
+}
+
+/* ---- as a memory
+ * --------------------------------------------------------------------------------- */
+
+static spad_status call_alloc(void *ctx, spad_allocation *out, int64_t bytes, int64_t align,
+                              spad_error *error) {
+    return spad_pool_alloc(out, ctx, bytes, align, error);
+}
+
+static spad_status call_free(void *ctx, const spad_allocation *block, spad_error *error) {
+    return spad_pool_free(ctx, block, error);
+}
+
+spad_memory spad_pool_memory(spad_pool *pool) {
+    static const spad_memory_calls calls = {.alloc = call_alloc, .free = call_free};
+    return (spad_memory){.calls = &calls, .ctx = pool};
+}
+
+/* ---- trimming and questions ---------------------------------------------------------------------
+ */
+
+/* The largest chunk that is wholly free and at most `most` bytes; the count for none. */
+static size_t largest_free_chunk(const spad_pool *pool, int64_t most) {
+    size_t best = pool->chunks.count;
+    for (size_t i = 0; i < pool->chunks.count; i++) {
+        const chunk *c = &pool->chunks.items[i];
+        const spad__piece *first = spad__range_at(&pool->range, c->first);
+        if (!first->is_free || first->after != 0 || c->bytes > most) continue;
+        if (best == pool->chunks.count || c->bytes > pool->chunks.items[best].bytes) best = i;
+    }
+    return best;
+}
+
+spad_status spad_pool_trim(int64_t *released, spad_pool *pool, int64_t keep_bytes,
+                           spad_error *error) {
+    int64_t gone = 0;
+    spad_status status = SPAD_OK;
+    pthread_mutex_lock(&pool->mutex);
+    empty_caches(pool);
+    while (status == SPAD_OK && pool->below.calls != NULL) {
+        const size_t i = largest_free_chunk(pool, pool->capacity - keep_bytes);
+        if (i == pool->chunks.count) break;
+        const chunk c = pool->chunks.items[i];
+        status = spad_memory_free(&pool->below, &c.block, error);
+        if (status != SPAD_OK) break;
+        spad__range_remove(&pool->range, c.first);
+        pool->chunks.items[i] = pool->chunks.items[--pool->chunks.count];
+        pool->capacity -= c.bytes;
+        gone += c.bytes;
+    }
+    pthread_mutex_unlock(&pool->mutex);
+    if (released != NULL) *released = gone;
+    return status;
+}
+
+static void add_stats(spad_memory_stats *sum, const cache *c) {
+    sum->allocations += c->allocations;
+    sum->frees += c->frees;
+    sum->failures += c->failures;
+    sum->allocated_bytes += c->allocated_bytes;
+    sum->peak_bytes += c->peak_bytes;
+    sum->peak_blocks += c->peak_blocks;
+    sum->live_blocks = sum->allocations - sum->frees;
+    if (!spad__add(sum->freed_bytes, c->freed_bytes, &sum->freed_bytes))
+        sum->freed_bytes = INT64_MAX;
+    if (!spad__add(sum->freed_bytes, sum->allocated_bytes, &sum->total_bytes))
+        sum->total_bytes = INT64_MAX;
+}
+
+spad_pool_stats spad_pool_get_stats(spad_pool *pool) {
+    spad_pool_stats stats = {0};
+    pthread_mutex_lock(&pool->mutex);
+    for (uint32_t i = 0; i <= pool->cache_mask; i++) {
+        cache *c = &pool->caches[i];
+        spad__spin_lock(&c->lock);
+        add_stats(&stats.blocks, c);
+        stats.cached_bytes += c->bytes;
+        spad__spin_unlock(&c->lock);
+    }
+    stats.capacity_bytes = pool->capacity;
+    stats.held_bytes = pool->range.held_bytes;
+    stats.peak_held_bytes = pool->range.peak_bytes;
+    stats.free_bytes = pool->range.free_bytes;
+    stats.largest_hole = spad__range_largest(&pool->range);
+    stats.holes = pool->range.holes;
+    stats.chunks = (int64_t)pool->chunks.count;
+    stats.fragmentation = fragmentation(stats.free_bytes, stats.largest_hole);
+    pthread_mutex_unlock(&pool->mutex);
+    return stats;
+}
+
+/* The lists of one cache: pieces of their class that nobody has. */
+static const char *cache_fault(const spad_pool *pool, const cache *c) {
+    int64_t bytes = 0;
+    for (uint32_t bin = 0; bin < CACHE_BINS; bin++) {
+        int count = 0;
+        for (uint32_t n = c->heads[bin]; n != 0; count++) {
+            const spad__piece *piece = spad__range_at(&pool->range, n);
+            if (piece->is_free) return "a piece in a thread's list is free in the range";
+            if (atomic_load_explicit(&piece->generation, memory_order_relaxed) % 2 != 0)
+                return "a piece in a thread's list is allocated";
+            if ((uint64_t)piece->bytes >> pool->range.granule_bits != spad__bin_lower(bin))
+                return "a piece is in a list of another size";
+            bytes += piece->bytes;
+            n = piece->next;
+        }
+        if (count != c->counts[bin]) return "the length of a thread's list is wrong";
+    }
+    return bytes == c->bytes ? NULL : "the bytes of a thread's lists are wrong";
+}
+
+spad_status spad_pool_check(spad_pool *pool, spad_error *error) {
+    const char *fault = NULL;
+    spad__range_sums sums = {0};
+    pthread_mutex_lock(&pool->mutex);
+    for (uint32_t i = 0; i <= pool->cache_mask && fault == NULL; i++) {
+        spad__spin_lock(&pool->caches[i].lock);
+        fault = cache_fault(pool, &pool->caches[i]);
+        spad__spin_unlock(&pool->caches[i].lock);
+    }
+    for (size_t i = 0; i < pool->chunks.count && fault == NULL; i++) {
+        fault = spad__range_chunk_fault(&pool->range, pool->chunks.items[i].first, &sums);
+    }
+    if (fault == NULL) fault = spad__range_fault(&pool->range, &sums);
+    pthread_mutex_unlock(&pool->mutex);
+    if (fault == NULL) return SPAD_OK;
+    return spad__fail(error, SPAD_ERR_INTERNAL, "the pool is broken: %s", fault);
+}

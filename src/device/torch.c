@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * PyTorch's pluggable allocator: per device a table of the driver's streams and a table of
+ * the addresses that are given out, because PyTorch frees by address.
+ *
+ * The table of addresses is a hash table with linear probing and without tombstones:
+ * taking an entry out moves later ones of its run back into the hole (Knuth, volume 3,
+ * 6.4, algorithm R). It is at most half full.
+ */
+#include "spad/torch.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "device/device.h"
+
+enum { DEVICES = 16, OTHERS = 3 };
+
+typedef struct entry {
+    int64_t address; /* 0: empty */
+    spad_allocation block;
+    uint32_t others[OTHERS]; /* streams that also use it, + 1; 0: none */
+} entry;
+
+typedef struct torch_device {
+    spad_device *device;
+    SPAD_ARRAY(void *) natives; /* the driver's streams */
+    SPAD_ARRAY(spad_stream) streams;
+    entry *entries;
+    size_t capacity; /* a power of two, or 0 */
+    size_t count;
+} torch_device;
+
+static struct {
+    pthread_mutex_t mutex;
+    torch_device devices[DEVICES];
+} torch = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- addresses ---------------------------------------------------------------------------- */
+
+static size_t home_of(const torch_device *t, int64_t address) {
+    return (size_t)((uint64_t)address * UINT64_C(0x9E3779B97F4A7C15) >> 20) & (t->capacity - 1);
+}
+
+/* The entry of an address, or the empty one where it would go. */
+static entry *find_entry(const torch_device *t, int64_t address) {
+    size_t i = home_of(t, address);
+    while (t->entries[i].address != 0 && t->entries[i].address != address) {
+        i = (i + 1) & (t->capacity - 1);
+    }
+    return &t->entries[i];
+}
+
+static bool reserve_entry(torch_device *t) {
+    if (t->count + 1 <= t->capacity / 2) return true;
+    const spad_host host = spad__host_or_default(NULL);
+    const torch_device old = *t;
+    const size_t capacity = old.capacity == 0 ? 1024 : old.capacity * 2;
+    entry *entries = spad__new(&host, capacity * sizeof *entries);
+    if (entries == NULL) return false;
+    t->entries = entries;
+    t->capacity = capacity;
+    for (size_t i = 0; i < old.capacity; i++) {
+        if (old.entries[i].address != 0) *find_entry(t, old.entries[i].address) = old.entries[i];
+    }
+    spad__free(&host, old.entries, old.capacity * sizeof *old.entries);
+    return true;
+}
+
+static void remove_entry(torch_device *t, entry *gone) {
+    size_t hole = (size_t)(gone - t->entries);
+    for (size_t i = hole;;) {
+        i = (i + 1) & (t->capacity - 1);
+        if (t->entries[i].address == 0) break;
+        /* may it move: does its home lie outside (hole, i]? */
+        const size_t distance = (i - home_of(t, t->entries[i].address)) & (t->capacity - 1);
+        if (distance < ((i - hole) & (t->capacity - 1))) continue;
+        t->entries[hole] = t->entries[i];
+        hole = i;
+    }
+    t->entries[hole] = (entry){0};
+    t->count--;
+}
+
+/* ---- devices and streams -------------------------------------------------------------------- */
+
+static torch_device *find_device(int number) {
+    if (number < 0 || number >= DEVICES) return NULL;
+    torch_device *t = &torch.devices[number];
+    if (t->device == NULL) {
+        char name[16];
+        snprintf(name, sizeof name, "cuda:%d", number);
+        const spad_device_options options = {.pool = {.block_bytes = 512}};
+        if (spad_device_open(&t->device, name, &options, NULL) != SPAD_OK) return NULL;
+    }
+    return t;
+}
+
+/* The number of a stream of the driver's; SIZE_MAX: no memory. Programs have few. */
+static size_t find_stream(torch_device *t, void *native) {
+    for (size_t i = 0; i < t->natives.count; i++) {
+        if (t->natives.items[i] == native) return i;
+    }
+    const spad_host host = spad__host_or_default(NULL);
+    spad_stream stream;
+    if (!spad__array_reserve(&host, &t->natives, 1) ||
+        !spad__array_reserve(&host, &t->streams, 1) ||
+        spad_stream_wrap(&stream, t->device, native, NULL) != SPAD_OK) {
+        return SIZE_MAX;
+    }
+    t->natives.items[t->natives.count++] = native;
+    t->streams.items[t->streams.count++] = stream;
+    return t->streams.count - 1;
+}
+
+/* ---- the functions ------------------------------------------------------------------------------
+ */
+
+static void *alloc_on(torch_device *t, int64_t bytes, void *native) {
+    entry added = {0};
+    const size_t stream = find_stream(t, native);
+    if (stream == SIZE_MAX || !reserve_entry(t) ||
+        spad_stream_alloc(&added.block, t->streams.items[stream], bytes, 1, NULL) != SPAD_OK) {
+        return NULL;
+    }
+    added.address = added.block.address;
+    *find_entry(t, added.address) = added;
+    t->count++;
+    return (void *)(uintptr_t)added.address;
+}
+
+void *spad_torch_alloc(ptrdiff_t bytes, int device, void *stream) {
+    void *memory = NULL;
+    pthread_mutex_lock(&torch.mutex);
+    torch_device *t = find_device(device);
+    if (t != NULL) memory = alloc_on(t, bytes, stream);
+    pthread_mutex_unlock(&torch.mutex);
+    return memory;
+}
+
+/* What the other streams do with it comes before what its own does next. */
+static void free_on(torch_device *t, entry *e, void *native) {
+    const size_t number = find_stream(t, native);
+    if (number == SIZE_MAX) return;
+    const spad_stream stream = t->streams.items[number];
+    for (int i = 0; i < OTHERS && e->others[i] != 0; i++) {
+        const spad_stream other = t->streams.items[e->others[i] - 1];
+        if (spad__stream_follow(other, &stream, NULL) != SPAD_OK) return; /* keep it for good */
+    }
+    if (spad_stream_free(stream, &e->block, NULL) == SPAD_OK) remove_entry(t, e);
+}
+
+void spad_torch_free(void *memory, ptrdiff_t bytes, int device, void *stream) {
+    (void)bytes;
+    pthread_mutex_lock(&torch.mutex);
+    torch_device *t = find_device(device);
+    if (t != NULL && t->count > 0 && memory != NULL) {
+        entry *e = find_entry(t, (int64_t)(uintptr_t)memory);
+        if (e->address != 0) free_on(t, e, stream);
+    }
+    pthread_mutex_unlock(&torch.mutex);
+}
+
+/* Remembers a stream that also uses it; without room the oldest is waited for. */
+static void record_on(torch_device *t, entry *e, void *native) {
+    const size_t number = find_stream(t, native);
+    if (number == SIZE_MAX) return;
+    for (int i = 0; i < OTHERS; i++) {
+        if (e->others[i] == number + 1) return;
+        if (e->others[i] != 0) continue;
+        e->others[i] = (uint32_t)number + 1;
+        return;
+    }
+    spad_stream_wait(t->streams.items[e->others[0] - 1], NULL);
+    e->others[0] = (uint32_t)number + 1;
+}
+
+void spad_torch_record_stream(void *memory, void *stream) {
+    if (memory == NULL) return;
+    pthread_mutex_lock(&torch.mutex);
+    for (int d = 0; d < DEVICES; d++) {
+        torch_device *t = &torch.devices[d];
+        if (t->count == 0) continue;
+        entry *e = find_entry(t, (int64_t)(uintptr_t)memory);
+        if (e->address != 0) record_on(t, e, stream);
+    }
+    pthread_mutex_unlock(&torch.mutex);
+}
+
+spad_device *spad_torch_device(int device) {
+    spad_device *found = NULL;
+    pthread_mutex_lock(&torch.mutex);
+    if (device >= 0 && device < DEVICES) found = torch.devices[device].device;
+    pthread_mutex_unlock(&torch.mutex);
+    return found;
+}

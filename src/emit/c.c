@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Places as a header for C99, C++ and CUDA: constants as macros, so that they can stand in
+ * array bounds, template arguments and #if; limits of the chip checked by #if, so that
+ * a header for the wrong chip does not compile; and an inline function per buffer from the
+ * number of a tile to its byte.
+ */
+#include <string.h>
+
+#include "emit/emit.h"
+
+static void out_lower(spad__out *out, const char *text) {
+    for (; *text != '\0'; text++) {
+        const char c = spad__lower(*text);
+        spad__out_bytes(out, &c, 1);
+    }
+}
+
+/* A name inside a comment: in quotes, with hidden characters and the end of a comment spelt
+ * out. */
+static void out_comment_name(spad__out *out, const char *text) {
+    size_t length = strlen(text);
+    char before = ' ';
+    spad__out_string(out, "\"");
+    while (length > 0) {
+        const size_t bytes = spad__utf8_length(text, length);
+        const size_t size = bytes > 0 ? bytes : 1;
+        const uint32_t code = bytes > 0 ? spad__utf8_decode(text, bytes) : 0xFFFD;
+        const bool ends = (before == '*' && *text == '/') || (before == '/' && *text == '*');
+        if (bytes == 0 || spad__is_hidden(code) || ends)
+            spad__out_format(out, "\\u{%lx}", (unsigned long)code);
+        else if (*text == '\\' || *text == '"')
+            spad__out_format(out, "\\%c", *text);
+        else
+            spad__out_bytes(out, text, size);
+        before = *text;
+        text += size;
+        length -= size;
+    }
+    spad__out_string(out, "\"");
+}
+
+static void define(spad__out *out, const spad_emit *table, const char *name, const char *word,
+                   int64_t value) {
+    spad__out_format(out, "#define %s_%s_%s ", table->prefix, name, word);
+    spad__out_format(out, value < 0 ? "(%lld)\n" : "%lld\n", (long long)value);
+}
+
+/* ---- head --------------------------------------------------------------------------- */
+
+static void write_head(const spad_emit *table, spad__out *out) {
+    spad__out_string(out, "/* Places of buffers for ");
+    out_comment_name(out, table->name);
+    spad__out_string(out, " on ");
+    out_comment_name(out, table->target->name);
+    spad__out_string(out, ".\n * Made by spad " SPAD_VERSION_STRING
+                          "; do not edit. Bytes are per lane.\n *\n"
+                          " * identifier <- name\n");
+    for (size_t i = 0; i < table->rows.count; i++) {
+        const spad__emit_row *row = &table->rows.items[i];
+        spad__out_format(out, " *   %s <- ", row->identifier);
+        out_comment_name(out, row->buffer.name != NULL ? row->buffer.name : "");
+        spad__out_string(out, "\n");
+    }
+    spad__out_format(out, " */\n#ifndef %s_PLACES_H\n#define %s_PLACES_H\n\n", table->prefix,
+                     table->prefix);
+    spad__out_format(out,
+                     "#ifndef %s_INLINE\n"
+                     "#if defined(__CUDACC__)\n"
+                     "#define %s_INLINE static __host__ __device__ __forceinline__\n"
+                     "#else\n"
+                     "#define %s_INLINE static inline\n"
+                     "#endif\n"
+                     "#endif\n",
+                     table->prefix, table->prefix, table->prefix);
+}
+
+/* ---- spaces ------------------------------------------------------------------------- */
+
+static void write_space(const spad_emit *table, size_t space, spad__out *out) {
+    const int64_t total = spad__emit_total(table, space);
+    const int64_t usable = spad_space_usable(&table->target->spaces[space]);
+    const char *name = table->space_names[space];
+    if (total == 0) return;
+    spad__out_string(out, "\n/* ");
+    out_comment_name(out, table->target->spaces[space].name);
+    spad__out_string(out, " */\n");
+    define(out, table, name, "TOTAL", total);
+    if (usable == SPAD_UNBOUNDED) return;
+    spad__out_format(out, "#ifndef %s_%s_LIMIT\n", table->prefix, name);
+    define(out, table, name, "LIMIT", usable);
+    spad__out_format(out,
+                     "#endif\n"
+                     "#if %s_%s_TOTAL > %s_%s_LIMIT\n"
+                     "#error \"%s: the buffers need more bytes than the memory has\"\n"
+                     "#endif\n",
+                     table->prefix, name, table->prefix, name, name);
+}
+
+/* ---- buffers ------------------------------------------------------------------------ */
+
+static void write_constants(const spad_emit *table, const spad__emit_row *row, bool even,
+                            int64_t stride, spad__out *out) {
+    const spad_emit_buffer *b = &row->buffer;
+    define(out, table, row->identifier, "OFFSET", b->places[0].byte);
+    define(out, table, row->identifier, "BYTES", b->bytes);
+    define(out, table, row->identifier, "LANE", b->places[0].lane);
+    define(out, table, row->identifier, "LANES", b->lanes);
+    define(out, table, row->identifier, "ALIGN", b->alignment);
+    define(out, table, row->identifier, "RING", (int64_t)b->count);
+    if (even) define(out, table, row->identifier, "STRIDE", stride);
+}
+
+static void write_checks(const spad_emit *table, const spad__emit_row *row, bool even,
+                         spad__out *out) {
+    const spad_space *space = &table->target->spaces[row->buffer.space];
+    const char *p = table->prefix;
+    const char *n = row->identifier;
+    spad__out_format(out, "#if %s_%s_OFFSET %% %s_%s_ALIGN != 0", p, n, p, n);
+    if (even && row->buffer.count > 1)
+        spad__out_format(out, " || %s_%s_STRIDE %% %s_%s_ALIGN != 0", p, n, p, n);
+    spad__out_format(out, " || %s_%s_LANE + %s_%s_LANES > %lld\n", p, n, p, n,
+                     (long long)space->lanes);
+    spad__out_format(out, "#error \"%s: not aligned, or outside the lanes\"\n#endif\n", n);
+}
+
+/* One number per copy, chosen by the rest of i. */
+static void write_switch(const spad_emit_buffer *b, bool lanes, spad__out *out) {
+    spad__out_format(out, "    switch (i %% %lluu) {\n", (unsigned long long)b->count);
+    for (size_t k = 1; k < b->count; k++) {
+        spad__out_format(out, "    case %lluu: return %lld;\n", (unsigned long long)k,
+                         (long long)(lanes ? b->places[k].lane : b->places[k].byte));
+    }
+    spad__out_format(out, "    default: return %lld;\n    }\n",
+                     (long long)(lanes ? b->places[0].lane : b->places[0].byte));
+}
+
+static void open_function(const spad_emit *table, const spad__emit_row *row, const char *type,
+                          const char *word, const char *arguments, spad__out *out) {
+    spad__out_format(out, "%s_INLINE %s", table->prefix, type);
+    out_lower(out, table->prefix);
+    spad__out_string(out, "_");
+    out_lower(out, row->identifier);
+    spad__out_format(out, "_%s(%s) {\n", word, arguments);
+}
+
+/* The byte of tile i and, where copies lie in different lanes, its lane. */
+static void write_functions(const spad_emit *table, const spad__emit_row *row, bool even,
+                            spad__out *out) {
+    const spad_emit_buffer *b = &row->buffer;
+    const char *p = table->prefix;
+    const char *n = row->identifier;
+    open_function(table, row, "long long ", "at", "unsigned long long i", out);
+    if (even && b->count == 1)
+        spad__out_format(out, "    (void)i;\n    return %s_%s_OFFSET;\n", p, n);
+    else if (even)
+        spad__out_format(out,
+                         "    return %s_%s_OFFSET + (long long)(i %% %s_%s_RING) * %s_%s_STRIDE;\n",
+                         p, n, p, n, p, n);
+    else
+        write_switch(b, false, out);
+    spad__out_string(out, "}\n");
+    if (even) return;
+    open_function(table, row, "long long ", "lane", "unsigned long long i", out);
+    write_switch(b, true, out);
+    spad__out_string(out, "}\n");
+}
+
+static void write_pointer(const spad_emit *table, const spad__emit_row *row, spad__out *out) {
+    spad__out_string(out, "#if defined(__CUDACC__)\n");
+    open_function(table, row, "void *", "ptr", "void *base, unsigned long long i", out);
+    spad__out_string(out, "    return (char *)base + ");
+    out_lower(out, table->prefix);
+    spad__out_string(out, "_");
+    out_lower(out, row->identifier);
+    spad__out_string(out, "_at(i);\n}\n#endif\n");
+}
+
+static void write_row(const spad_emit *table, const spad__emit_row *row, bool cuda,
+                      spad__out *out) {
+    const spad_emit_buffer *b = &row->buffer;
+    int64_t stride;
+    const bool even = spad__emit_stride(b, &stride);
+    spad__out_string(out, "\n/* ");
+    out_comment_name(out, b->name != NULL ? b->name : "");
+    spad__out_string(out, " in ");
+    out_comment_name(out, table->target->spaces[b->space].name);
+    if (b->shape.rank > 0) {
+        spad__out_string(out, ": ");
+        spad__out_shape(out, b->shape);
+        if (b->dtype != SPAD_DTYPE_NONE) spad__out_format(out, " %s", spad_dtype_name(b->dtype));
+    }
+    spad__out_string(out, " */\n");
+    write_constants(table, row, even, stride, out);
+    write_checks(table, row, even, out);
+    write_functions(table, row, even, out);
+    if (cuda && table->target->spaces[b->space].lanes == 1) write_pointer(table, row, out);
+}
+
+void spad__emit_write_c(const spad_emit *table, bool cuda, spad__out *out) {
+    write_head(table, out);
+    for (size_t s = 0; s < table->target->space_count; s++) write_space(table, s, out);
+    for (size_t i = 0; i < table->rows.count; i++) {
+        write_row(table, &table->rows.items[i], cuda, out);
+    }
+    spad__out_string(out, "\n#endif\n");
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Places as a Python table for NKI, as JSON and as CSV. Names are as they were
+ * given, in the quotes of each format.
+ */
+#include <string.h>
+
+#include "emit/emit.h"
+
+/* ---- Python ------------------------------------------------------------------------- */
+
+/* A Python string: hidden characters are spelt out. */
+static void out_python(spad__out *out, const char *text) {
+    size_t length = strlen(text);
+    spad__out_string(out, "\"");
+    while (length > 0) {
+        const size_t bytes = spad__utf8_length(text, length);
+        const size_t size = bytes > 0 ? bytes : 1;
+        const uint32_t code = bytes > 0 ? spad__utf8_decode(text, bytes) : 0xFFFD;
+        if (bytes == 0 || spad__is_hidden(code))
+            spad__out_format(out, "\\U%08lx", (unsigned long)code);
+        else if (*text == '\\' || *text == '"')
+            spad__out_format(out, "\\%c", *text);
+        else
+            spad__out_bytes(out, text, size);
+        text += size;
+        length -= size;
+    }
+    spad__out_string(out, "\"");
+}
+
+static void nki_row(const spad_emit *table, const spad__emit_row *row, spad__out *out) {
+    const spad_emit_buffer *b = &row->buffer;
+    spad__out_format(out, "    \"%s\": {\n        \"name\": ", row->identifier);
+    out_python(out, b->name != NULL ? b->name : "");
+    spad__out_string(out, ",\n        \"space\": ");
+    out_python(out, table->target->spaces[b->space].name);
+    spad__out_string(out, ",\n        \"shape\": ");
+    spad__out_shape(out, b->shape);
+    spad__out_string(out, ",\n        \"dtype\": ");
+    out_python(out, b->dtype != SPAD_DTYPE_NONE ? spad_dtype_name(b->dtype) : "");
+    spad__out_format(out,
+                     ",\n        \"lanes\": %lld,\n        \"bytes\": %lld,\n        \"align\": "
+                     "%lld,\n        \"addresses\": [",
+                     (long long)b->lanes, (long long)b->bytes, (long long)b->alignment);
+    for (size_t k = 0; k < b->count; k++) {
+        spad__out_format(out, "%s(%lld, %lld)", k > 0 ? ", " : "", (long long)b->places[k].lane,
+                         (long long)b->places[k].byte);
+    }
+    spad__out_string(out, "],\n    },\n");
+}
+
+void spad__emit_write_nki(const spad_emit *table, spad__out *out) {
+    spad__out_string(out,
+                     "# Places of buffers, made by spad " SPAD_VERSION_STRING "; do not edit.\n"
+                     "# nl.ndarray(shape, dtype, buffer=nl.sbuf, address=address(\"X\", i))\n"
+                     "# puts tile i where the plan has it. Bytes are per partition.\n\n"
+                     "KERNEL = ");
+    out_python(out, table->name);
+    spad__out_string(out, "\nTARGET = ");
+    out_python(out, table->target->name);
+    spad__out_string(out,
+                     "\n\n# bytes that are used, and that there are, of each memory\nTOTALS = {\n");
+    for (size_t s = 0; s < table->target->space_count; s++) {
+        const int64_t total = spad__emit_total(table, s);
+        const int64_t usable = spad_space_usable(&table->target->spaces[s]);
+        if (total == 0) continue;
+        spad__out_string(out, "    ");
+        out_python(out, table->target->spaces[s].name);
+        spad__out_format(out, ": (%lld, ", (long long)total);
+        if (usable == SPAD_UNBOUNDED)
+            spad__out_string(out, "None),\n");
+        else
+            spad__out_format(out, "%lld),\n", (long long)usable);
+    }
+    spad__out_string(out, "}\n\nTILES = {\n");
+    for (size_t i = 0; i < table->rows.count; i++) nki_row(table, &table->rows.items[i], out);
+    spad__out_string(
+        out, "}\n\nfor _name, (_used, _limit) in TOTALS.items():\n"
+             "    assert _limit is None or _used <= _limit, _name\n\n\n"
+             "def address(tile, i=0):\n"
+             "    \"\"\"(partition, byte) of tile i; a ring starts again at its end.\"\"\"\n"
+             "    places = TILES[tile][\"addresses\"]\n"
+             "    return places[i % len(places)]\n");
+}
+
+/* ---- JSON --------------------------------------------------------------------------- */
+
+static void json_row(const spad_emit *table, const spad__emit_row *row, spad__json *json) {
+    const spad_emit_buffer *b = &row->buffer;
+    int64_t stride;
+    spad__json_open_flat(json, '{');
+    spad__json_key_string(json, "name", b->name);
+    spad__json_key_string(json, "identifier", row->identifier);
+    spad__json_key_string(json, "space", table->target->spaces[b->space].name);
+    spad__json_key_int(json, "lanes", b->lanes);
+    spad__json_key_int(json, "bytes", b->bytes);
+    spad__json_key_int(json, "alignment", b->alignment);
+    spad__json_key_int(json, "ring", (int64_t)b->count);
+    if (spad__emit_stride(b, &stride)) spad__json_key_int(json, "stride", stride);
+    if (b->shape.rank > 0) {
+        spad__json_key(json, "shape");
+        spad__json_open(json, '[');
+        for (size_t i = 0; i < b->shape.rank; i++) spad__json_int(json, b->shape.dims[i]);
+        spad__json_close(json, ']');
+    }
+    if (b->dtype != SPAD_DTYPE_NONE)
+        spad__json_key_string(json, "dtype", spad_dtype_name(b->dtype));
+    spad__json_key(json, "places");
+    spad__json_open(json, '[');
+    for (size_t k = 0; k < b->count; k++) {
+        spad__json_open(json, '[');
+        spad__json_int(json, b->places[k].lane);
+        spad__json_int(json, b->places[k].byte);
+        spad__json_close(json, ']');
+    }
+    spad__json_close(json, ']');
+    spad__json_close_flat(json, '}');
+}
+
+void spad__emit_write_json(const spad_emit *table, spad__out *out) {
+    spad__json json;
+    spad__json_start(&json, out);
+    spad__json_open(&json, '{');
+    spad__json_key_string(&json, "format", "spad-places");
+    spad__json_key_int(&json, "version", 1);
+    spad__json_key_string(&json, "kernel", table->name);
+    spad__json_key_string(&json, "target", table->target->name);
+    spad__json_key(&json, "spaces");
+    spad__json_open(&json, '[');
+    for (size_t s = 0; s < table->target->space_count; s++) {
+        const spad_space *space = &table->target->spaces[s];
+        if (spad__emit_total(table, s) == 0) continue;
+        spad__json_open_flat(&json, '{');
+        spad__json_key_string(&json, "name", space->name);
+        spad__json_key_int(&json, "lanes", space->lanes);
+        spad__json_key_int(&json, "total", spad__emit_total(table, s));
+        if (space->bytes != SPAD_UNBOUNDED)
+            spad__json_key_int(&json, "limit", spad_space_usable(space));
+        spad__json_close_flat(&json, '}');
+    }
+    spad__json_close(&json, ']');
+    spad__json_key(&json, "buffers");
+    spad__json_open(&json, '[');
+    for (size_t i = 0; i < table->rows.count; i++) json_row(table, &table->rows.items[i], &json);
+    spad__json_close(&json, ']');
+    spad__json_close(&json, '}');
+    spad__json_end(&json);
+}
+
+/* ---- CSV: RFC 4180 ------------------------------------------------------------------ */
+
+static void out_csv(spad__out *out, const char *text) {
+    if (strpbrk(text, ",\"\r\n") == NULL) {
+        spad__out_string(out, text);
+        return;
+    }
+    spad__out_string(out, "\"");
+    for (; *text != '\0'; text++) {
+        if (*text == '"') spad__out_string(out, "\"");
+        spad__out_bytes(out, text, 1);
+    }
+    spad__out_string(out, "\"");
+}
+
+void spad__emit_write_csv(const spad_emit *table, spad__out *out) {
+    spad__out_string(out, "name,identifier,space,copy,copies,lane,lanes,byte,bytes,alignment\n");
+    for (size_t i = 0; i < table->rows.count; i++) {
+        const spad__emit_row *row = &table->rows.items[i];
+        const spad_emit_buffer *b = &row->buffer;
+        for (size_t k = 0; k < b->count; k++) {
+            out_csv(out, b->name != NULL ? b->name : "");
+            spad__out_format(out, ",%s,", row->identifier);
+            out_csv(out, table->target->spaces[b->space].name);
+            spad__out_format(out, ",%lld,%lld,%lld,%lld,%lld,%lld,%lld\n", (long long)k,
+                             (long long)b->count, (long long)b->places[k].lane, (long long)b->lanes,
+                             (long long)b->places[k].byte, (long long)b->bytes,
+                             (long long)b->alignment);
+        }
+    }
+}

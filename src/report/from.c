@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Boxes from what allocates: a trace, or a plan with its places. Linear.
+ *
+ * A failed call takes back the boxes and bars that it added; what it copied to
+ * the arena stays until the report goes.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "plan/problem.h"
+#include "report/report.h"
+
+/* ---- taking back -------------------------------------------------------------------- */
+
+spad__mark spad__report_mark(const spad_report *report) {
+    return (spad__mark){report->boxes.count, report->bars.count, report->rows.count,
+                        report->total_bytes};
+}
+
+void spad__report_restore(spad_report *report, spad__mark before) {
+    report->boxes.count = before.boxes;
+    report->bars.count = before.bars;
+    report->rows.count = before.rows;
+    report->total_bytes = before.total_bytes;
+}
+
+/* ---- trace -------------------------------------------------------------------------- */
+
+/* Bytes per lane beyond what shape and type need; 0 where that is not known. */
+static int64_t padding_of(const spad_tensor *tensor, const spad_space *space) {
+    int64_t lanes = 1;
+    int64_t bytes;
+    if (tensor->shape.rank == 0 || tensor->dtype == SPAD_DTYPE_NONE) return 0;
+    const spad_status status =
+        space->lanes == 1 ? spad_shape_bytes(&bytes, tensor->shape, tensor->dtype, NULL)
+                          : spad_tile_bytes(&lanes, &bytes, tensor->shape, tensor->dtype, NULL);
+    if (status != SPAD_OK || bytes > tensor->rect.bytes) return 0;
+    return tensor->rect.bytes - bytes;
+}
+
+static spad_status add_tensor(spad_report *report, const spad_trace *trace,
+                              const spad_tensor *tensor, spad_error *error) {
+    const int64_t end = (int64_t)spad_trace_event_count(trace);
+    const bool open = tensor->t_end == SPAD_OPEN_END;
+    spad_report_box box = {.name = tensor->name,
+                           .shape = tensor->shape,
+                           .dtype = tensor->dtype,
+                           .mode = tensor->mode,
+                           .space = tensor->space,
+                           .rect = tensor->rect,
+                           .padding = padding_of(tensor, &report->target->spaces[tensor->space]),
+                           .begin = tensor->t_begin,
+                           .end = open ? end : tensor->t_end,
+                           .open = open,
+                           .family = SPAD_NO_FAMILY};
+    if (box.rect.lanes < 0) box.rect.lanes = 0;
+    if (tensor->scope >= 0) {
+        const spad_scope *scope = spad_trace_scope(trace, (size_t)tensor->scope);
+        if (scope->degree > 1 && tensor->mode == SPAD_MODE_STACK) {
+            box.slot = tensor->section;
+            box.slots = scope->degree;
+        }
+    }
+    return spad_report_add_box(report, &box, error);
+}
+
+static spad_status add_scope(spad_report *report, const spad_trace *trace, const spad_scope *scope,
+                             spad_error *error) {
+    char row[96];
+    const int64_t end = (int64_t)spad_trace_event_count(trace);
+    snprintf(row, sizeof row, "%.48s scope %ld", report->target->spaces[scope->space].name,
+             (long)scope->depth);
+    const spad_report_bar bar = {.row = row,
+                                 .name = scope->name,
+                                 .begin = scope->t_begin,
+                                 .end = spad__min(scope->t_end, end),
+                                 .ready = scope->t_begin};
+    return spad_report_add_bar(report, &bar, error);
+}
+
+spad_status spad_report_add_trace(spad_report *report, const spad_trace *trace, spad_error *error) {
+    if (spad_trace_target(trace) != report->target) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "the trace is of another target than '%s'",
+                          report->target->name);
+    }
+    const spad__mark before = spad__report_mark(report);
+    spad_status status = SPAD_OK;
+    for (size_t i = 0; status == SPAD_OK && i < spad_trace_tensor_count(trace); i++) {
+        status = add_tensor(report, trace, spad_trace_tensor(trace, i), error);
+    }
+    for (size_t i = 0; status == SPAD_OK && i < spad_trace_scope_count(trace); i++) {
+        status = add_scope(report, trace, spad_trace_scope(trace, i), error);
+    }
+    if (status != SPAD_OK) spad__report_restore(report, before);
+    return status;
+}
+
+/* ---- plan --------------------------------------------------------------------------- */
+
+static size_t find_root(size_t *parents, size_t i) {
+    while (parents[i] != i) i = parents[i] = parents[parents[i]];
+    return i;
+}
+
+/* parents[i] leads to the lowest buffer among the aliases of i; shares[i]: it has some. */
+static void join_aliases(size_t *parents, bool *shares, const spad_plan *plan) {
+    for (size_t i = 0; i < plan->buffers.count; i++) parents[i] = i;
+    for (size_t k = 0; k < plan->aliases.count; k++) {
+        const size_t a = find_root(parents, (size_t)plan->aliases.items[k].a);
+        const size_t b = find_root(parents, (size_t)plan->aliases.items[k].b);
+        parents[a > b ? a : b] = a > b ? b : a;
+        shares[plan->aliases.items[k].a] = shares[plan->aliases.items[k].b] = true;
+    }
+}
+
+int64_t spad__next_family(const spad_report *report) {
+    int64_t next = 0;
+    for (size_t i = 0; i < report->boxes.count; i++) {
+        next = spad__max(next, report->boxes.items[i].family + 1);
+    }
+    return next;
+}
+
+/* The lifetime without its gaps, and the windows in them, box by box. */
+static spad_status add_pieces(spad_report *report, spad_report_box *box,
+                              const spad_plan_buffer *buffer, spad_error *error) {
+    const spad_rect whole = box->rect;
+    spad_status status = SPAD_OK;
+    int64_t from = buffer->lower;
+    for (size_t k = 0; status == SPAD_OK && k <= buffer->gap_count; k++) {
+        const spad_plan_gap *gap = k < buffer->gap_count ? &buffer->gaps[k] : NULL;
+        box->begin = from;
+        box->end = gap != NULL ? gap->lower : buffer->upper;
+        box->rect = whole;
+        if (box->begin < box->end) status = spad_report_add_box(report, box, error);
+        if (gap == NULL) break;
+        from = gap->upper;
+        if (status != SPAD_OK || gap->window_lower == gap->window_upper) continue;
+        box->begin = gap->lower;
+        box->end = gap->upper;
+        box->rect.byte = whole.byte + gap->window_lower;
+        box->rect.bytes = gap->window_upper - gap->window_lower;
+        status = spad_report_add_box(report, box, error);
+    }
+    return status;
+}
+
+spad_status spad_report_add_plan(spad_report *report, const spad_plan *plan,
+                                 const spad_plan_place *places, size_t space, spad_error *error) {
+    const size_t count = plan->buffers.count;
+    if (space >= report->target->space_count) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "target %s has no space number %zu",
+                          report->target->name, space);
+    }
+    if (count == 0) return SPAD_OK;
+    size_t *parents = spad__new(&report->host, count * sizeof *parents);
+    bool *shares = spad__new(&report->host, count * sizeof *shares);
+    if (parents == NULL || shares == NULL) {
+        spad__free(&report->host, parents, count * sizeof *parents);
+        spad__free(&report->host, shares, count * sizeof *shares);
+        return spad__fail_host_memory(error);
+    }
+    join_aliases(parents, shares, plan);
+    const spad__mark before = spad__report_mark(report);
+    const int64_t family = spad__next_family(report);
+    spad_status status = SPAD_OK;
+    for (size_t i = 0; status == SPAD_OK && i < count; i++) {
+        const spad_plan_buffer *buffer = &plan->buffers.items[i];
+        spad_report_box box = {
+            .name = buffer->name,
+            .mode = buffer->pinned ? SPAD_MODE_AT : SPAD_MODE_AUTO,
+            .space = space,
+            .rect = {places[i].lane, spad__max(buffer->lanes, 1), places[i].offset, buffer->size},
+            .family = shares[i] ? family + (int64_t)find_root(parents, i) : SPAD_NO_FAMILY};
+        status = add_pieces(report, &box, buffer, error);
+    }
+    spad__free(&report->host, parents, count * sizeof *parents);
+    spad__free(&report->host, shares, count * sizeof *shares);
+    if (status != SPAD_OK) spad__report_restore(report, before);
+    return status;
+}

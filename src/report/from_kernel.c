@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Boxes of a kernel: one walk with the places of its layout. A tile lives from the
+ * first operation that touches it to the last, in the bytes of its slot, so the tiles of a
+ * ring follow each other in the same bytes, and overlap where a ring is too short.
+ *
+ * Time is the number of the event in the walk, or, with a simulation, nanoseconds
+ * (from_sim.c). Without one, the order between agents is open: what they touch is drawn
+ * slot by slot, from the fork to the join.
+ *
+ * O(events), memory O(boxes). The walk is left at the limit of events, or where the
+ * simulation has skipped repetitions; a note says so.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "kernel/kernel.h"
+#include "kernel/place.h"
+#include "report/from_kernel.h"
+#include "report/report.h"
+#include "spad/walk.h"
+
+/* ---- tiles that have a box ---------------------------------------------------------------------
+ */
+
+typedef struct tile_key {
+    int64_t tensor;
+    int64_t tile; /* or slot */
+    int64_t life;
+} tile_key;
+
+typedef struct tile_entry {
+    tile_key key;
+    size_t box; /* + 1; 0: empty */
+} tile_entry;
+
+/* Open addressing; a power of two of places, at most half of them used. */
+typedef struct tile_table {
+    tile_entry *entries;
+    size_t capacity;
+    size_t count;
+} tile_table;
+
+static uint64_t mix(uint64_t h, int64_t value) {
+    h = (h ^ (uint64_t)value) * UINT64_C(0x9E3779B97F4A7C15);
+    return h ^ h >> 29;
+}
+
+static tile_entry *find_entry(const tile_table *table, tile_key key) {
+    uint64_t at = mix(mix(mix(0, key.tensor), key.tile), key.life);
+    for (;; at++) {
+        tile_entry *entry = &table->entries[at & (table->capacity - 1)];
+        const bool same = entry->key.tensor == key.tensor && entry->key.tile == key.tile &&
+                          entry->key.life == key.life;
+        if (entry->box == 0 || same) return entry;
+    }
+}
+
+static bool grow(tile_table *table, const spad_host *host) {
+    if (2 * (table->count + 1) <= table->capacity) return true;
+    tile_table wider = {.capacity = table->capacity == 0 ? 256 : 2 * table->capacity,
+                        .count = table->count};
+    wider.entries = spad__new(host, wider.capacity * sizeof *wider.entries);
+    if (wider.entries == NULL) return false;
+    for (size_t i = 0; i < table->capacity; i++) {
+        if (table->entries[i].box == 0) continue;
+        *find_entry(&wider, table->entries[i].key) = table->entries[i];
+    }
+    spad__free(host, table->entries, table->capacity * sizeof *table->entries);
+    *table = wider;
+    return true;
+}
+
+/* ---- one walk ----------------------------------------------------------------------- */
+
+typedef struct drawer {
+    spad_report *report;
+    const spad_kernel *kernel;
+    const spad_layout *layout;
+    tile_table tiles;
+    spad__sim_times *times; /* NULL: time is the number of an event */
+    bool *has_alias;        /* per tensor */
+    int64_t family;         /* first one of this kernel */
+    int64_t fork;           /* time; -1: not yet */
+    size_t first_box;
+} drawer;
+
+/* "x", "x[3]", "x[1, 2]"; a later life of a tensor in a loop has "#" and its number behind. */
+static void name_tile(char *field, size_t size, const spad_kernel_tensor *tensor, int64_t tile,
+                      int64_t life) {
+    int64_t index[SPAD_RANK_MAX];
+    size_t used = (size_t)snprintf(field, size, "%.100s", tensor->name);
+    spad__tile_index(tensor, tile, index);
+    for (size_t i = 0; i < tensor->blocks.count; i++) {
+        used += (size_t)snprintf(field + used, size - used, "%s%" PRId64, i == 0 ? "[" : ", ",
+                                 index[i]);
+    }
+    if (tensor->blocks.count > 0) used += (size_t)snprintf(field + used, size - used, "]");
+    if (life > 0) snprintf(field + used, size - used, "#%" PRId64, life);
+}
+
+static bool find_aliases(drawer *d) {
+    const size_t count = spad_kernel_tensor_count(d->kernel);
+    d->has_alias = spad__new(&d->report->host, (count + 1) * sizeof *d->has_alias);
+    if (d->has_alias == NULL) return false;
+    for (size_t i = 0; i < count; i++) {
+        const spad_kernel_tensor *tensor = spad_kernel_get_tensor(d->kernel, i);
+        if (tensor->mode == SPAD_MODE_ALIAS) d->has_alias[tensor->home] = true;
+    }
+    return true;
+}
+
+/* Aliases and the slot of their home may share bytes. */
+static int64_t family_of(const drawer *d, const spad_walk_access *access) {
+    if (!d->has_alias[access->home]) return SPAD_NO_FAMILY;
+    const uint64_t hash = mix(mix(0, access->home), access->slot);
+    return d->family + (int64_t)(hash % (uint64_t)(INT32_MAX - d->family));
+}
+
+static spad_status add_tile(drawer *d, const spad_walk_access *access, tile_key key, bool by_slot,
+                            int64_t begin, int64_t end, spad_error *error) {
+    const spad_kernel_tensor *tensor = spad_kernel_get_tensor(d->kernel, (size_t)access->tensor);
+    int64_t dims[SPAD_RANK_MAX];
+    char name[512];
+    for (size_t i = 0; i < tensor->dims.count; i++) dims[i] = tensor->dims.items[i].value;
+    if (by_slot && tensor->slots > 1)
+        snprintf(name, sizeof name, "%.100s[%" PRId64 "]", tensor->name, key.tile);
+    else
+        name_tile(name, sizeof name, tensor, by_slot ? 0 : access->tile, key.life);
+    spad_report_box box = {
+        .name = name,
+        .shape = {tensor->dims.count, dims},
+        .dtype = tensor->dtype,
+        .mode = tensor->mode,
+        .space = tensor->space,
+        .rect = access->tile_rect,
+        .begin = begin,
+        .end = end,
+        .slot = access->slot,
+        .slots = tensor->slots > 1 && tensor->slots < tensor->tiles ? tensor->slots : 0,
+        .family = family_of(d, access),
+        .line = tensor->place.line};
+    if (!access->placed) box.rect.byte = SPAD_NO_BYTE;
+    if (!grow(&d->tiles, &d->report->host)) return spad__fail_host_memory(error);
+    const spad_status status = spad_report_add_box(d->report, &box, error);
+    if (status != SPAD_OK) return status;
+    *find_entry(&d->tiles, key) = (tile_entry){key, d->report->boxes.count};
+    d->tiles.count++;
+    return SPAD_OK;
+}
+
+/* The operation runs in [begin, end). */
+static spad_status touch(drawer *d, const spad_walk_access *access, bool by_slot, int64_t begin,
+                         int64_t end, spad_error *error) {
+    const spad_kernel_tensor *tensor = spad_kernel_get_tensor(d->kernel, (size_t)access->tensor);
+    if (d->report->target->spaces[tensor->space].off_chip) return SPAD_OK;
+    const tile_key key = {access->tensor, by_slot ? access->slot : access->tile,
+                          by_slot ? 0 : access->life};
+    const size_t known = d->tiles.capacity > 0 ? find_entry(&d->tiles, key)->box : 0;
+    if (known == 0) return add_tile(d, access, key, by_slot, begin, end, error);
+    spad_report_box *box = &d->report->boxes.items[known - 1];
+    box->begin = spad__min(box->begin, begin);
+    box->end = spad__max(box->end, end);
+    return SPAD_OK;
+}
+
+/* When an operation of the walk runs. */
+typedef struct moment {
+    int64_t begin;
+    int64_t end;
+    bool by_slot; /* begin is that of the agents: their order is open */
+} moment;
+
+/* False: the simulation has left out what comes now. */
+static bool find_moment(const drawer *d, const spad_walk *walk, const spad_walk_event *event,
+                        moment *out) {
+    if (d->times != NULL) {
+        out->by_slot = false;
+        return spad__sim_times_next(d->times, walk, event, &out->begin, &out->end);
+    }
+    out->by_slot = event->agent > 0;
+    out->begin = out->by_slot ? d->fork : event->time;
+    out->end = event->time + 1;
+    return true;
+}
+
+/* An operation on the row of its engine. */
+static spad_status add_bar(drawer *d, const spad_statement *s, const moment *at,
+                           spad_error *error) {
+    const spad_report_bar bar = {
+        .row = d->report->target->engines[s->engine].name,
+        .name = s->name,
+        .begin = at->begin,
+        .end = at->end,
+        .ready = at->begin,
+        .line = s->place.line,
+    };
+    return spad_report_add_bar(d->report, &bar, error);
+}
+
+static spad_status add_operation(drawer *d, const spad_walk_event *event, const moment *at,
+                                 spad_error *error) {
+    const spad_statement *s = spad_kernel_get_statement(d->kernel, (size_t)event->statement);
+    spad_status status = SPAD_OK;
+    for (size_t i = 0; i < event->access_count && status == SPAD_OK; i++) {
+        status = touch(d, &event->accesses[i], at->by_slot, at->begin, at->end, error);
+    }
+    const bool has_bar = d->times == NULL && !at->by_slot && s->engine >= 0;
+    return status == SPAD_OK && has_bar ? add_bar(d, s, at, error) : status;
+}
+
+/* What agents touch lives up to the join. */
+static void widen(drawer *d, int64_t join) {
+    for (size_t i = d->first_box; i < d->report->boxes.count; i++) {
+        spad_report_box *box = &d->report->boxes.items[i];
+        if (box->begin == d->fork) box->end = spad__max(box->end, join);
+    }
+}
+
+static spad_status walk_kernel(drawer *d, int64_t limit, bool *cut, spad_error *error) {
+    const spad_walk_options options = {.agent = SPAD_WALK_ALL,
+                                       .place = spad_layout_place,
+                                       .ctx = (void *)(uintptr_t)d->layout,
+                                       .host = &d->report->host};
+    spad_walk *walk;
+    spad_status status = spad_walk_create(&walk, d->kernel, &options, error);
+    if (status != SPAD_OK) return status;
+    const spad_walk_event *event;
+    do {
+        status = spad_walk_next(&event, walk, error);
+        if (status != SPAD_OK) break;
+        if (event->kind == SPAD_WALK_FORK) d->fork = event->time;
+        if (event->kind == SPAD_WALK_JOIN && d->times == NULL) widen(d, event->time);
+        moment at;
+        *cut = event->time >= limit;
+        if (event->kind != SPAD_WALK_OPERATION) continue;
+        if (find_moment(d, walk, event, &at))
+            status = add_operation(d, event, &at, error);
+        else
+            *cut = true;
+    } while (status == SPAD_OK && event->kind != SPAD_WALK_END && !*cut);
+    if (status == SPAD_OK && *cut && d->fork >= 0 && d->times == NULL) widen(d, event->time);
+    spad_walk_destroy(walk);
+    return status;
+}
+
+/* ---- barriers in memory ------------------------------------------------------------- */
+
+static spad_status add_barrier(drawer *d, const spad_layout_buffer *buffer, size_t space,
+                               int64_t end, spad_error *error) {
+    const spad_kernel_sync *sync = spad_kernel_get_sync(d->kernel, (size_t)buffer->sync);
+    spad_report_box box = {.name = buffer->name,
+                           .mode = buffer->mode,
+                           .space = space,
+                           .rect = buffer->rect,
+                           .padding = buffer->padding,
+                           .begin = 0,
+                           .end = end,
+                           .family = SPAD_NO_FAMILY,
+                           .line = sync->place.line};
+    box.rect.bytes = spad__max(buffer->taken, buffer->rect.bytes);
+    return spad_report_add_box(d->report, &box, error);
+}
+
+/* What the layout places beside tensors is there all the time. */
+static spad_status add_barriers(drawer *d, spad_error *error) {
+    int64_t end = 1;
+    for (size_t i = d->first_box; i < d->report->boxes.count; i++) {
+        end = spad__max(end, d->report->boxes.items[i].end);
+    }
+    for (size_t k = 0; k < spad_layout_space_count(d->layout); k++) {
+        const spad_layout_space *space = spad_layout_get_space(d->layout, k);
+        for (size_t i = 0; i < space->buffer_count; i++) {
+            const spad_layout_buffer *buffer =
+                spad_layout_get_buffer(d->layout, space->first_buffer + i);
+            if (buffer->sync < 0) continue;
+            const spad_status status = add_barrier(d, buffer, space->space, end, error);
+            if (status != SPAD_OK) return status;
+        }
+    }
+    return SPAD_OK;
+}
+
+/* ---- a layout that does not fit ----------------------------------------------------- */
+
+/* The slots of one buffer. Those of the planner lie where its best plan has them, above what
+ * there is. */
+static spad_status add_buffer(drawer *d, const spad_layout_space *space, size_t number,
+                              spad_error *error) {
+    const spad_layout_buffer *buffer =
+        spad_layout_get_buffer(d->layout, space->first_buffer + number);
+    spad_rect rect = buffer->rect;
+    if (number < space->planned_count && space->result != NULL && space->result->places != NULL) {
+        rect.byte = space->result->places[number].offset;
+        rect.lane = space->result->places[number].lane;
+    }
+    spad_status status = SPAD_OK;
+    for (int64_t s = 0; s < buffer->slots && status == SPAD_OK; s++) {
+        char name[160];
+        snprintf(name, sizeof name, buffer->slots > 1 ? "%.100s[%" PRId64 "]" : "%.100s",
+                 buffer->name, buffer->slot + s);
+        spad_report_box box = {.name = name,
+                               .mode = buffer->mode,
+                               .space = space->space,
+                               .rect = rect,
+                               .begin = buffer->begin,
+                               .end = buffer->end,
+                               .slot = s,
+                               .slots = buffer->slots > 1 ? buffer->slots : 0,
+                               .family = SPAD_NO_FAMILY};
+        if (buffer->tensor >= 0) {
+            box.line = spad_kernel_get_tensor(d->kernel, (size_t)buffer->tensor)->place.line;
+        }
+        if (rect.byte != SPAD_NO_BYTE) box.rect.byte = rect.byte + s * buffer->stride;
+        if (box.begin < box.end) status = spad_report_add_box(d->report, &box, error);
+    }
+    return status;
+}
+
+/* All buffers over the statements of the kernel. */
+static spad_status add_buffers(drawer *d, spad_error *error) {
+    spad_status status = SPAD_OK;
+    d->report->time_unit = "statement";
+    for (size_t k = 0; k < spad_layout_space_count(d->layout); k++) {
+        const spad_layout_space *space = spad_layout_get_space(d->layout, k);
+        for (size_t i = 0; i < space->buffer_count && status == SPAD_OK; i++) {
+            status = add_buffer(d, space, i, error);
+        }
+    }
+    return status;
+}
+
+/* ---- the whole ---------------------------------------------------------------------- */
+
+/* Tiles of the walk, bars of the simulation if there is one, barriers. */
+static spad_status draw_run(drawer *d, const spad_sim *sim, int64_t limit, bool *cut,
+                            spad_error *error) {
+    spad__sim_times times;
+    spad_status status = SPAD_OK;
+    if (sim != NULL) {
+        d->report->time_unit = "ns";
+        d->times = &times;
+        status = spad__sim_times_start(&times, sim, d->kernel, &d->report->host, error);
+        if (status != SPAD_OK) return status;
+        status = spad__add_sim_bars(d->report, &times, error);
+    }
+    if (status == SPAD_OK) status = walk_kernel(d, limit, cut, error);
+    if (status == SPAD_OK) status = add_barriers(d, error);
+    if (sim != NULL) spad__sim_times_end(&times);
+    return status;
+}
+
+spad_status spad_report_add_layout(spad_report *report, const spad_layout *layout,
+                                   const spad_sim *sim, int64_t event_limit, spad_error *error) {
+    const spad_kernel *kernel = spad_layout_kernel(layout);
+    if (spad_kernel_target(kernel) != report->target) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "the kernel is for another target than '%s'",
+                          report->target->name);
+    }
+    if (event_limit <= 0) event_limit = SPAD_REPORT_EVENTS;
+    drawer d = {.report = report,
+                .kernel = kernel,
+                .layout = layout,
+                .family = spad__min(spad__next_family(report), INT32_MAX / 2),
+                .fork = -1,
+                .first_box = report->boxes.count};
+    const spad__mark before = spad__report_mark(report);
+    bool cut = false;
+    spad_status status = find_aliases(&d) ? SPAD_OK : spad__fail_host_memory(error);
+    if (status == SPAD_OK) {
+        status = spad_layout_fits(layout) ? draw_run(&d, sim, event_limit, &cut, error)
+                                          : add_buffers(&d, error);
+    }
+    if (status == SPAD_OK && cut && report->note_count < SPAD__NOTES) {
+        status = spad_report_add_note(report, "only the first part of the run is drawn", error);
+    }
+    spad__free(&report->host, d.tiles.entries, d.tiles.capacity * sizeof *d.tiles.entries);
+    spad__free(&report->host, d.has_alias,
+               (spad_kernel_tensor_count(kernel) + 1) * sizeof *d.has_alias);
+    if (status != SPAD_OK) spad__report_restore(report, before);
+    return status;
+}

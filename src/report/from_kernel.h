@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Times of a simulation for the operations of a walk.
+ */
+#ifndef SPAD_REPORT_FROM_KERNEL_H
+#define SPAD_REPORT_FROM_KERNEL_H
+
+#include "report/report.h"
+#include "spad/sim.h"
+#include "spad/walk.h"
+
+typedef struct spad__sim_times {
+    spad_host host;
+    const spad_sim *sim;
+    const spad_kernel *kernel;
+    size_t *next; /* per agent: the row at which its next operation is looked for */
+    size_t agents;
+} spad__sim_times;
+
+spad_status spad__sim_times_start(spad__sim_times *times, const spad_sim *sim,
+                                  const spad_kernel *kernel, const spad_host *host,
+                                  spad_error *error);
+void spad__sim_times_end(spad__sim_times *times);
+
+/* When the operation of the event runs, in nanoseconds. False: the simulation has skipped it. */
+bool spad__sim_times_next(spad__sim_times *times, const spad_walk *walk,
+                          const spad_walk_event *event, int64_t *begin, int64_t *end);
+
+/* Every row of the simulation as a bar, with what it waited for. */
+spad_status spad__add_sim_bars(spad_report *report, const spad__sim_times *times,
+                               spad_error *error);
+
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A simulation in a report: when the operations of a walk run, and bars for its rows.
+ *
+ * Both walk and simulation go through the program of an agent in its order, so the k-th
+ * operation of an agent in the walk is its k-th row; statement and loop variables are
+ * compared, and the first difference is where repetitions were skipped. Bars that run at
+ * the same time on one engine, as asynchronous copies do, stand on rows below each other:
+ * by their start, each on the first row that is free. Picoseconds become nanoseconds.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "kernel/kernel.h"
+#include "report/from_kernel.h"
+
+enum { PICOSECONDS = 1000, SIDE_BY_SIDE = 8 };
+
+/* ---- times ---------------------------------------------------------------------------- */
+
+spad_status spad__sim_times_start(spad__sim_times *times, const spad_sim *sim,
+                                  const spad_kernel *kernel, const spad_host *host,
+                                  spad_error *error) {
+    *times = (spad__sim_times){
+        .host = *host, .sim = sim, .kernel = kernel, .agents = spad_kernel_agent_count(kernel)};
+    times->next = spad__new(host, times->agents * sizeof *times->next);
+    return times->next != NULL ? SPAD_OK : spad__fail_host_memory(error);
+}
+
+void spad__sim_times_end(spad__sim_times *times) {
+    spad__free(&times->host, times->next, times->agents * sizeof *times->next);
+}
+
+static void times_of(const spad_sim_row *row, int64_t *begin, int64_t *end) {
+    *begin = row->start / PICOSECONDS;
+    *end = spad__max(row->end / PICOSECONDS, *begin + 1);
+}
+
+/* Is the row the operation of the event? Loops from the inside out. */
+static bool is_same(const spad__sim_times *times, const spad_sim_row *row, const spad_walk *walk,
+                    const spad_walk_event *event) {
+    if (row->statement != event->statement) return false;
+    const spad_statement *s = spad_kernel_get_statement(times->kernel, (size_t)row->statement);
+    const int64_t *values = spad_walk_values(walk);
+    int64_t loop = s->loop;
+    for (size_t i = row->value_count; i-- > 0 && loop >= 0;) {
+        if (row->values[i] != values[loop]) return false;
+        loop = spad_kernel_get_loop(times->kernel, (size_t)loop)->outer;
+    }
+    return true;
+}
+
+bool spad__sim_times_next(spad__sim_times *times, const spad_walk *walk,
+                          const spad_walk_event *event, int64_t *begin, int64_t *end) {
+    const size_t count = spad_sim_row_count(times->sim);
+    size_t *next = &times->next[event->agent];
+    while (*next < count) {
+        const spad_sim_row row = spad_sim_get_row(times->sim, (*next)++);
+        if (row.agent != event->agent) continue;
+        times_of(&row, begin, end);
+        return is_same(times, &row, walk, event);
+    }
+    return false;
+}
+
+/* ---- bars ----------------------------------------------------------------------------- */
+
+typedef struct ordered {
+    int64_t start;
+    size_t row;
+} ordered;
+
+static int compare_starts(const void *left, const void *right) {
+    const ordered *a = left;
+    const ordered *b = right;
+    if (a->start != b->start) return a->start < b->start ? -1 : 1;
+    return (a->row > b->row) - (a->row < b->row);
+}
+
+/* Rows of the timeline for one engine of one agent: when each is free again. */
+typedef struct track {
+    int64_t free_at[SIDE_BY_SIDE];
+} track;
+
+typedef struct bar_writer {
+    spad_report *report;
+    const spad__sim_times *times;
+    ordered *order;
+    bool *critical;
+    track *tracks; /* per agent and engine */
+    size_t rows;
+    size_t track_count;
+} bar_writer;
+
+/* "for store to read y", in the words of the simulator. */
+static const char *describe_wait(const bar_writer *w, const spad_sim_row *row, char *field,
+                                 size_t size) {
+    const spad_kernel *kernel = w->times->kernel;
+    if (row->wait <= 0 || row->kind == SPAD_WAIT_NONE) return NULL;
+    const char *tensor =
+        row->tensor >= 0 ? spad_kernel_get_tensor(kernel, (size_t)row->tensor)->name : NULL;
+    const char *object =
+        row->object >= 0 ? spad_kernel_get_sync(kernel, (size_t)row->object)->name : NULL;
+    const char *blocker = NULL;
+    if (row->blocker >= 0) {
+        const spad_sim_row other = spad_sim_get_row(w->times->sim, (size_t)row->blocker);
+        blocker = spad_kernel_get_statement(kernel, (size_t)other.statement)->name;
+    }
+    const char *what = tensor != NULL ? tensor : object;
+    snprintf(field, size, "%s%s%.60s%s%.60s", spad_wait_name(row->kind), what != NULL ? " " : "",
+             what != NULL ? what : "", blocker != NULL ? ", " : "", blocker != NULL ? blocker : "");
+    return field;
+}
+
+/* "dma", "dma 2", "upper simt": the agent where there are several, a number for bars beside
+ * others. */
+static void name_row(const bar_writer *w, const spad_sim_row *row, int side, char *field,
+                     size_t size) {
+    const spad_kernel *kernel = w->times->kernel;
+    size_t used = 0;
+    if (row->agent > 0) {
+        used = (size_t)snprintf(field, size, "%.40s ",
+                                spad_kernel_get_agent(kernel, (size_t)row->agent)->name);
+    }
+    used += (size_t)snprintf(field + used, size - used, "%.40s",
+                             w->report->target->engines[row->engine].name);
+    if (side > 0) snprintf(field + used, size - used, " %d", side + 1);
+}
+
+/* The first side that is free; the last one takes what is too much. */
+static int take_side(track *t, int64_t begin, int64_t end) {
+    int side = 0;
+    while (side + 1 < SIDE_BY_SIDE && t->free_at[side] > begin) side++;
+    t->free_at[side] = spad__max(t->free_at[side], end);
+    return side;
+}
+
+static spad_status add_sim_bar(bar_writer *w, size_t number, spad_error *error) {
+    const spad_sim_row row = spad_sim_get_row(w->times->sim, number);
+    const spad_statement *s = spad_kernel_get_statement(w->times->kernel, (size_t)row.statement);
+    char name[128];
+    char wait[192];
+    int64_t begin;
+    int64_t end;
+    if (row.engine < 0) return SPAD_OK;
+    times_of(&row, &begin, &end);
+    const size_t engines = w->report->target->engine_count;
+    track *t = &w->tracks[(size_t)row.agent * engines + (size_t)row.engine];
+    name_row(w, &row, take_side(t, begin, end), name, sizeof name);
+    const spad_report_bar bar = {
+        .row = name,
+        .name = s->name,
+        .begin = begin,
+        .end = end,
+        .ready = spad__min(begin, (row.start - row.wait) / PICOSECONDS),
+        .wait = describe_wait(w, &row, wait, sizeof wait),
+        .critical = w->critical[number],
+        .line = s->place.line,
+    };
+    return spad_report_add_bar(w->report, &bar, error);
+}
+
+static spad_status add_sim_bars(bar_writer *w, spad_error *error) {
+    const spad_sim *sim = w->times->sim;
+    for (size_t i = 0; i < w->rows; i++) {
+        w->order[i] = (ordered){spad_sim_get_row(sim, i).start, i};
+    }
+    for (size_t i = 0; i < spad_sim_path_count(sim); i++)
+        w->critical[spad_sim_get_path(sim, i)] = true;
+    qsort(w->order, w->rows, sizeof *w->order, compare_starts);
+    spad_status status = SPAD_OK;
+    for (size_t i = 0; i < w->rows && status == SPAD_OK; i++) {
+        status = add_sim_bar(w, w->order[i].row, error);
+    }
+    return status;
+}
+
+spad_status spad__add_sim_bars(spad_report *report, const spad__sim_times *times,
+                               spad_error *error) {
+    spad__arena arena = {.host = report->host};
+    bar_writer w = {.report = report,
+                    .times = times,
+                    .rows = spad_sim_row_count(times->sim),
+                    .track_count = times->agents * (report->target->engine_count + 1)};
+    if (w.rows == 0) return SPAD_OK;
+    w.order = spad__arena_new(&arena, w.rows * sizeof *w.order);
+    w.critical = spad__arena_new(&arena, w.rows * sizeof *w.critical);
+    w.tracks = spad__arena_new(&arena, w.track_count * sizeof *w.tracks);
+    const spad_status status = w.order != NULL && w.critical != NULL && w.tracks != NULL
+                                   ? add_sim_bars(&w, error)
+                                   : spad__fail_host_memory(error);
+    spad__arena_free(&arena);
+    return status;
+}

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A report as one HTML file: the page (page.html, page.css and page.js, turned into
+ * arrays when the library is built) with the data in a script element of its own.
+ *
+ * Data are columns of numbers, one array per property, and a table of different
+ * strings, so that 10^5 boxes are a few MiB and are parsed at once. Times and
+ * addresses go as differences to the box before. Nothing of the user stands anywhere
+ * else in the file: the page reads the strings and shows them as text.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/names.h"
+#include "report/html.h"
+#include "report/page.h"
+
+/* ---- strings: every different one once --------------------------------------------------------
+ */
+
+/* The number of a string, or -1 without memory. NULL counts as "". */
+static int64_t string_number(spad__names *strings, const char *text) {
+    if (text == NULL) text = "";
+    const size_t known = spad__names_index(strings, "", text);
+    if (known != SPAD__NO_NAME) return (int64_t)known;
+    const size_t number = strings->names.count;
+    return spad__names_add(strings, "", text) != NULL ? (int64_t)number : -1;
+}
+
+static void write_strings(spad__out *out, const spad__names *strings) {
+    spad__out_string(out, "\"strings\":[");
+    for (size_t i = 0; i < strings->names.count; i++) {
+        if (i > 0) spad__out_string(out, ",");
+        spad__out_script_string(out, strings->names.items[i].text);
+    }
+    spad__out_string(out, "]");
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------
+ */
+
+static void write_number(spad__out *out, int64_t value) {
+    char digits[24];
+    char *at = digits + sizeof digits;
+    uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    do {
+        *--at = (char)('0' + left % 10);
+        left /= 10;
+    } while (left > 0);
+    if (value < 0) *--at = '-';
+    spad__out_bytes(out, at, (size_t)(digits + sizeof digits - at));
+}
+
+static void write_key_number(spad__out *out, const char *key, int64_t value) {
+    spad__out_format(out, "\"%s\":", key);
+    write_number(out, value);
+    spad__out_string(out, ",");
+}
+
+static void write_key_string(spad__out *out, const char *key, const char *text) {
+    spad__out_format(out, "\"%s\":", key);
+    spad__out_script_string(out, text);
+    spad__out_string(out, ",");
+}
+
+/* Row i of one column of a table. */
+typedef int64_t (*get_cell)(const void *ctx, size_t i, int what);
+
+/* One column: a number if it is the same in all rows, else differences from row to row,
+ * where a run of equal ones is written [difference, times]. */
+static void write_column(spad__out *out, const char *name, size_t count, get_cell get,
+                         const void *ctx, int what) {
+    const int64_t first = count > 0 ? get(ctx, 0, what) : 0;
+    bool same = true;
+    for (size_t i = 1; i < count && same; i++) same = get(ctx, i, what) == first;
+    spad__out_format(out, ",\"%s\":", name);
+    if (same) {
+        write_number(out, first);
+        return;
+    }
+    uint64_t before = 0;
+    for (size_t i = 0; i < count;) {
+        const uint64_t value = (uint64_t)get(ctx, i, what);
+        const uint64_t difference = value - before;
+        size_t run = 1;
+        before = value;
+        while (i + run < count && (uint64_t)get(ctx, i + run, what) - before == difference) {
+            before += difference;
+            run++;
+        }
+        spad__out_string(out, i == 0 ? "[" : ",");
+        if (run > 2) {
+            spad__out_string(out, "[");
+            write_number(out, (int64_t)difference);
+            spad__out_string(out, ",");
+            write_number(out, (int64_t)run);
+            spad__out_string(out, "]");
+        } else {
+            write_number(out, (int64_t)difference);
+            if (run == 2) spad__out_string(out, ",");
+            if (run == 2) write_number(out, (int64_t)difference);
+        }
+        i += run;
+    }
+    spad__out_string(out, "]");
+}
+
+/* ---- boxes -------------------------------------------------------------------------- */
+
+typedef enum column {
+    NUMBER,
+    NAME,
+    BEGIN,
+    LENGTH,
+    BYTE,
+    BYTES,
+    LANE,
+    LANES,
+    MODE,
+    FORM,
+    PADDING,
+    SLOT,
+    SLOTS,
+    FAMILY,
+    LINE,
+    OPEN,
+    PARTNER,
+    STATE,
+    COLUMNS
+} column;
+
+static const char *const column_names[COLUMNS] = {
+    [NUMBER] = "number",   [NAME] = "name",     [BEGIN] = "begin",     [LENGTH] = "length",
+    [BYTE] = "byte",       [BYTES] = "bytes",   [LANE] = "lane",       [LANES] = "lanes",
+    [MODE] = "mode",       [FORM] = "form",     [PADDING] = "padding", [SLOT] = "slot",
+    [SLOTS] = "slots",     [FAMILY] = "family", [LINE] = "line",       [OPEN] = "open",
+    [PARTNER] = "partner", [STATE] = "state"};
+
+/* Strings of a report, by their numbers. */
+typedef struct texts {
+    const spad_report *report;
+    spad__names strings;
+    int64_t *names; /* per box */
+    int64_t *forms; /* per box: shape and type */
+    int64_t *bar_names;
+    int64_t *bar_waits;
+} texts;
+
+typedef struct sheet {
+    const spad__page_part *part;
+    const spad__view *view;
+    const texts *texts;
+} sheet;
+
+static int64_t cell(const sheet *s, size_t i, column what) {
+    const spad__picture *p = s->part->picture;
+    const size_t number = p->order[s->view->first + i];
+    const spad_report_box *box = &p->report->boxes.items[number];
+    switch (what) {
+    case NUMBER: return (int64_t)number;
+    case NAME: return s->texts->names[number];
+    case BEGIN: return box->begin;
+    case LENGTH: return box->end - box->begin;
+    case BYTE: return spad__is_drawn(box) ? box->rect.byte : -1;
+    case BYTES: return box->rect.bytes;
+    case LANE: return box->rect.lane;
+    case LANES: return box->rect.lanes;
+    case MODE: return (int64_t)box->mode;
+    case FORM: return s->texts->forms[number];
+    case PADDING: return box->padding;
+    case SLOT: return box->slot;
+    case SLOTS: return box->slots;
+    case FAMILY: return box->family;
+    case LINE: return box->line;
+    case OPEN: return (box->open ? 1 : 0) + (spad__is_drawn(box) ? 0 : 2);
+    case PARTNER: return p->partner[number];
+    case STATE: return s->part->states != NULL ? s->part->states[number] : 0;
+    case COLUMNS: break;
+    }
+    return 0;
+}
+
+static int64_t box_cell(const void *ctx, size_t i, int what) {
+    return cell(ctx, i, (column)what);
+}
+
+static void write_view(spad__out *out, const sheet *s) {
+    const spad__picture *p = s->part->picture;
+    const spad_space *space = &p->report->target->spaces[s->view->space];
+    const spad_report_space *facts = &s->view->facts;
+    spad__out_string(out, "{");
+    write_key_string(out, "name", space->name);
+    write_key_string(out, "about", space->about);
+    write_key_number(out, "lanes", space->lanes);
+    write_key_number(out, "size", space->bytes != SPAD_UNBOUNDED ? space->bytes : -1);
+    write_key_number(out, "usable", facts->usable != SPAD_UNBOUNDED ? facts->usable : -1);
+    write_key_number(out, "bank", space->bank_bytes);
+    write_key_number(out, "low", facts->low);
+    write_key_number(out, "top", facts->top);
+    write_key_number(out, "peak", facts->peak_bytes);
+    write_key_number(out, "peakTime", facts->peak_time);
+    write_key_number(out, "peakFree", facts->peak_free);
+    write_key_number(out, "peakHole", facts->largest_hole);
+    write_key_number(out, "padding", facts->padding);
+    write_key_number(out, "conflicts", facts->conflicts);
+    write_key_number(out, "sampled", facts->sampled);
+    spad__out_string(out, "\"peakBoxes\":[");
+    for (size_t i = 0; i < s->view->peak.count; i++) {
+        if (i > 0) spad__out_string(out, ",");
+        write_number(out, (int64_t)s->view->peak.items[i]);
+    }
+    spad__out_string(out, "],\"live\":[");
+    for (size_t i = 0; i < s->view->steps.count; i++) {
+        if (i > 0) spad__out_string(out, ",");
+        write_number(out, s->view->steps.items[i].time);
+        spad__out_string(out, ",");
+        write_number(out, s->view->steps.items[i].live);
+    }
+    spad__out_string(out, "],\n\"boxes\":{");
+    spad__out_string(out, "\"count\":");
+    write_number(out, (int64_t)facts->boxes);
+    for (int c = 0; c < COLUMNS; c++) {
+        write_column(out, column_names[c], facts->boxes, box_cell, s, c);
+    }
+    spad__out_string(out, "}}");
+}
+
+/* ---- the rest ----------------------------------------------------------------------- */
+
+typedef enum bar_column {
+    BAR_ROW,
+    BAR_BEGIN,
+    BAR_LENGTH,
+    BAR_WAIT,
+    BAR_CRITICAL,
+    BAR_LINE,
+    BAR_NAME,
+    BAR_FOR,
+    BAR_COLUMNS
+} bar_column;
+
+static const char *const bar_names[BAR_COLUMNS] = {
+    [BAR_ROW] = "row",           [BAR_BEGIN] = "begin",
+    [BAR_LENGTH] = "length",     [BAR_WAIT] = "wait",
+    [BAR_CRITICAL] = "critical", [BAR_LINE] = "line",
+    [BAR_NAME] = "name",         [BAR_FOR] = "for"};
+
+static int64_t bar_cell(const void *ctx, size_t i, int what) {
+    const texts *t = ctx;
+    const spad__bar *item = &t->report->bars.items[i];
+    switch ((bar_column)what) {
+    case BAR_ROW: return (int64_t)item->row;
+    case BAR_BEGIN: return item->bar.begin;
+    case BAR_LENGTH: return item->bar.end - item->bar.begin;
+    case BAR_WAIT: return item->bar.begin - item->bar.ready;
+    case BAR_CRITICAL: return item->bar.critical;
+    case BAR_LINE: return item->bar.line;
+    case BAR_NAME: return t->bar_names[i];
+    case BAR_FOR: return t->bar_waits[i];
+    case BAR_COLUMNS: break;
+    }
+    return 0;
+}
+
+static void write_bars(spad__out *out, const texts *t) {
+    spad__out_string(out, "\"rows\":[");
+    for (size_t i = 0; i < t->report->rows.count; i++) {
+        if (i > 0) spad__out_string(out, ",");
+        spad__out_script_string(out, t->report->rows.items[i]);
+    }
+    spad__out_string(out, "],\n\"bars\":{\"count\":");
+    write_number(out, (int64_t)t->report->bars.count);
+    for (int c = 0; c < BAR_COLUMNS; c++) {
+        write_column(out, bar_names[c], t->report->bars.count, bar_cell, t, c);
+    }
+    spad__out_string(out, "},\n");
+}
+
+static void write_finding(spad__out *out, const spad_finding *finding) {
+    spad__out_string(out, "{");
+    write_key_string(out, "code", spad_finding_name(finding->code));
+    write_key_string(out, "severity", spad_severity_name(finding->severity));
+    write_key_string(out, "message", finding->message);
+    write_key_string(out, "subject", finding->subject);
+    write_key_string(out, "other", finding->other);
+    write_key_number(out, "line", finding->line);
+    write_key_number(out, "count", finding->count);
+    if (finding->time != SPAD_NO_FACT) write_key_number(out, "time", finding->time);
+    spad__out_string(out, "\"notes\":[");
+    for (size_t i = 0; i < finding->note_count; i++) {
+        if (i > 0) spad__out_string(out, ",");
+        spad__out_string(out, "[");
+        write_number(out, finding->notes[i].line);
+        spad__out_string(out, ",");
+        spad__out_script_string(out, finding->notes[i].message);
+        spad__out_string(out, "]");
+    }
+    spad__out_string(out, "]}");
+}
+
+/* "(128, 512) bfloat16" as a string of the table; -1: no memory. */
+static int64_t form_number(spad__names *strings, const spad_report_box *box) {
+    char text[SPAD_RANK_MAX * 24 + 64];
+    size_t used = 0;
+    for (size_t i = 0; i < box->shape.rank; i++) {
+        used += (size_t)snprintf(text + used, sizeof text - used, i == 0 ? "(%lld" : ", %lld",
+                                 (long long)box->shape.dims[i]);
+    }
+    if (box->shape.rank > 0) used += (size_t)snprintf(text + used, sizeof text - used, ") ");
+    snprintf(text + used, sizeof text - used, "%s",
+             box->dtype != SPAD_DTYPE_NONE ? spad_dtype_name(box->dtype) : "");
+    return string_number(strings, text);
+}
+
+static bool number_texts(texts *t) {
+    const spad_report *report = t->report;
+    bool fine = true;
+    for (size_t i = 0; i < report->boxes.count && fine; i++) {
+        t->names[i] = string_number(&t->strings, report->boxes.items[i].name);
+        t->forms[i] = form_number(&t->strings, &report->boxes.items[i]);
+        fine = t->names[i] >= 0 && t->forms[i] >= 0;
+    }
+    for (size_t i = 0; i < report->bars.count && fine; i++) {
+        t->bar_names[i] = string_number(&t->strings, report->bars.items[i].bar.name);
+        t->bar_waits[i] = string_number(&t->strings, report->bars.items[i].bar.wait);
+        fine = t->bar_names[i] >= 0 && t->bar_waits[i] >= 0;
+    }
+    return fine;
+}
+
+static void write_report(spad__out *out, const spad__page_part *part, const texts *t) {
+    const spad__picture *p = part->picture;
+    const spad_report *report = p->report;
+    spad__out_string(out, "{");
+    write_key_string(out, "title", report->title);
+    write_key_string(out, "target", report->target->name);
+    write_key_string(out, "about", report->target->about);
+    write_key_string(out, "unit", report->time_unit);
+    write_key_number(out, "begin", p->begin);
+    write_key_number(out, "end", p->end);
+    spad__out_string(out, "\"notes\":[");
+    for (size_t i = 0; i < report->note_count; i++) {
+        if (i > 0) spad__out_string(out, ",");
+        spad__out_script_string(out, report->notes[i]);
+    }
+    spad__out_string(out, "],\n");
+    write_bars(out, t);
+    spad__out_string(out, "\"findings\":[");
+    for (size_t i = 0; i < report->findings.count; i++) {
+        if (i > 0) spad__out_string(out, ",\n");
+        write_finding(out, &report->findings.items[i]);
+    }
+    spad__out_string(out, "],\n");
+    write_key_string(out, "file", report->file);
+    write_key_string(out, "source", report->source);
+    spad__out_string(out, "\n\"spaces\":[");
+    for (size_t i = 0; i < p->view_count; i++) {
+        const sheet s = {part, &p->views[i], t};
+        if (i > 0) spad__out_string(out, ",\n");
+        write_view(out, &s);
+    }
+    spad__out_string(out, "],\n");
+    write_strings(out, &t->strings);
+    spad__out_string(out, "}");
+}
+
+static spad_status write_part(spad__out *out, const spad__page_part *part, spad_error *error) {
+    const spad_report *report = part->picture->report;
+    spad__arena arena = {.host = report->host};
+    texts t = {.report = report};
+    spad__names_init(&t.strings, &report->host);
+    t.names = spad__arena_new(&arena, (report->boxes.count + 1) * sizeof *t.names);
+    t.forms = spad__arena_new(&arena, (report->boxes.count + 1) * sizeof *t.forms);
+    t.bar_names = spad__arena_new(&arena, (report->bars.count + 1) * sizeof *t.bar_names);
+    t.bar_waits = spad__arena_new(&arena, (report->bars.count + 1) * sizeof *t.bar_waits);
+    const bool fine = t.names != NULL && t.forms != NULL && t.bar_names != NULL &&
+                      t.bar_waits != NULL && number_texts(&t);
+    if (fine) write_report(out, part, &t);
+    spad__arena_free(&arena);
+    spad__names_free(&t.strings);
+    return fine ? SPAD_OK : spad__fail_host_memory(error);
+}
+
+/* ---- the page ----------------------------------------------------------------------- */
+
+static void write_modes(spad__out *out) {
+    spad__out_string(out, "\"modes\":[");
+    for (int m = 0; m < SPAD_MODE_COUNT; m++) {
+        spad__out_format(out, "%s\"%s\"", m > 0 ? "," : "", spad_mode_name((spad_mode)m));
+    }
+    spad__out_string(out, "],\n");
+}
+
+spad_status spad__write_page(const spad__page_part *parts, size_t count, const spad_sink *sink,
+                             spad_error *error) {
+    spad__out out;
+    spad_status status = SPAD_OK;
+    spad__out_start(&out, sink);
+    spad__out_string(&out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                           "<meta name=\"viewport\" content=\"width=device-width\">\n"
+                           "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
+                           "'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
+                           "<title>");
+    spad__out_markup(&out, parts[0].picture->report->title, 120);
+    spad__out_string(&out, "</title>\n<style>\n");
+    spad__out_bytes(&out, spad__page_css, spad__page_css_size);
+    spad__out_string(&out, "</style>\n</head>\n<body>\n");
+    spad__out_bytes(&out, spad__page_html, spad__page_html_size);
+    spad__out_string(&out, "<script type=\"application/json\" id=\"data\">{");
+    write_modes(&out);
+    spad__out_string(&out, "\"version\":\"" SPAD_VERSION_STRING "\",\"reports\":[");
+    for (size_t i = 0; i < count && status == SPAD_OK; i++) {
+        if (i > 0) spad__out_string(&out, ",\n");
+        status = write_part(&out, &parts[i], error);
+    }
+    spad__out_string(&out, "]}</script>\n<script>\n");
+    spad__out_bytes(&out, spad__page_js, spad__page_js_size);
+    spad__out_string(&out, "</script>\n</body>\n</html>\n");
+    return status == SPAD_OK ? spad__out_finish(&out, error) : status;
+}
+
+spad_status spad_report_write_html(const spad_report *report, const spad_sink *sink,
+                                   spad_error *error) {
+    spad__picture picture;
+    spad_status status = spad__picture_make(&picture, report, error);
+    if (status != SPAD_OK) return status;
+    const spad__page_part part = {.picture = &picture};
+    status = spad__write_page(&part, 1, sink, error);
+    spad__picture_free(&picture);
+    return status;
+}

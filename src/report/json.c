@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A report as JSON: docs/schema/report.schema.json. One box a line. Names are as
+ * they were given, apart from bytes that are not UTF-8.
+ */
+#include "report/report.h"
+
+enum { JSON_VERSION = 1 };
+
+static void write_shape(spad__json *json, spad_shape shape) {
+    spad__json_key(json, "shape");
+    spad__json_open_flat(json, '[');
+    for (size_t i = 0; i < shape.rank; i++) spad__json_int(json, shape.dims[i]);
+    spad__json_close_flat(json, ']');
+}
+
+static void write_box(spad__json *json, const spad_report_box *box, int64_t number,
+                      int64_t partner) {
+    spad__json_open_flat(json, '{');
+    spad__json_key_int(json, "number", number);
+    spad__json_key_string(json, "name", box->name);
+    if (box->shape.rank > 0) write_shape(json, box->shape);
+    if (box->dtype != SPAD_DTYPE_NONE)
+        spad__json_key_string(json, "dtype", spad_dtype_name(box->dtype));
+    spad__json_key_string(json, "mode", spad_mode_name(box->mode));
+    spad__json_key_int(json, "lane", box->rect.lane);
+    spad__json_key_int(json, "lanes", box->rect.lanes);
+    if (spad__is_drawn(box)) spad__json_key_int(json, "byte", box->rect.byte);
+    spad__json_key_int(json, "bytes", box->rect.bytes);
+    spad__json_key_int(json, "begin", box->begin);
+    spad__json_key_int(json, "end", box->end);
+    if (box->open) spad__json_key_bool(json, "open", true);
+    if (box->padding > 0) spad__json_key_int(json, "padding", box->padding);
+    if (box->slots > 0) {
+        spad__json_key_int(json, "slot", box->slot);
+        spad__json_key_int(json, "slots", box->slots);
+    }
+    if (box->family >= 0) spad__json_key_int(json, "family", box->family);
+    if (box->line > 0) spad__json_key_int(json, "line", box->line);
+    if (partner >= 0) spad__json_key_int(json, "conflict", partner);
+    spad__json_close_flat(json, '}');
+}
+
+static void write_rules(spad__json *json, const spad_space *space) {
+    spad__json_key_string(json, "name", space->name);
+    spad__json_key_int(json, "lanes", space->lanes);
+    if (space->bytes != SPAD_UNBOUNDED) {
+        spad__json_key_int(json, "bytes", space->bytes);
+        spad__json_key_int(json, "reserved", space->reserved);
+    }
+    if (space->bank_bytes > 0) spad__json_key_int(json, "bank_bytes", space->bank_bytes);
+}
+
+static void write_view(spad__json *json, const spad__picture *p, const spad__view *view) {
+    const spad_report_space *facts = &view->facts;
+    spad__json_open(json, '{');
+    write_rules(json, &p->report->target->spaces[view->space]);
+    spad__json_key_int(json, "low", facts->low);
+    spad__json_key_int(json, "top", facts->top);
+    spad__json_key_int(json, "padding", facts->padding);
+    spad__json_key_int(json, "conflicts", facts->conflicts);
+    if (facts->sampled) spad__json_key_bool(json, "sampled", true);
+    spad__json_key(json, "peak");
+    spad__json_open(json, '{');
+    spad__json_key_int(json, "time", facts->peak_time);
+    spad__json_key_int(json, "bytes", facts->peak_bytes);
+    spad__json_key_int(json, "free", facts->peak_free);
+    spad__json_key_int(json, "largest_hole", facts->largest_hole);
+    spad__json_key(json, "boxes");
+    spad__json_open_flat(json, '[');
+    for (size_t i = 0; i < view->peak.count; i++) {
+        spad__json_int(json, (int64_t)view->peak.items[i]);
+    }
+    spad__json_close_flat(json, ']');
+    spad__json_close(json, '}');
+    spad__json_key(json, "live");
+    spad__json_open_flat(json, '[');
+    for (size_t i = 0; i < view->steps.count; i++) {
+        spad__json_open(json, '[');
+        spad__json_int(json, view->steps.items[i].time);
+        spad__json_int(json, view->steps.items[i].live);
+        spad__json_close(json, ']');
+    }
+    spad__json_close_flat(json, ']');
+    spad__json_key(json, "boxes");
+    spad__json_open(json, '[');
+    for (size_t i = 0; i < facts->boxes; i++) {
+        const size_t number = p->order[view->first + i];
+        write_box(json, &p->report->boxes.items[number], (int64_t)number, p->partner[number]);
+    }
+    spad__json_close(json, ']');
+    spad__json_close(json, '}');
+}
+
+static void write_bars(spad__json *json, const spad_report *report) {
+    spad__json_key(json, "rows");
+    spad__json_open_flat(json, '[');
+    for (size_t i = 0; i < report->rows.count; i++) spad__json_string(json, report->rows.items[i]);
+    spad__json_close_flat(json, ']');
+    spad__json_key(json, "bars");
+    spad__json_open(json, '[');
+    for (size_t i = 0; i < report->bars.count; i++) {
+        const spad_report_bar *bar = &report->bars.items[i].bar;
+        spad__json_open_flat(json, '{');
+        spad__json_key_int(json, "row", (int64_t)report->bars.items[i].row);
+        spad__json_key_string(json, "name", bar->name);
+        spad__json_key_int(json, "begin", bar->begin);
+        spad__json_key_int(json, "end", bar->end);
+        if (bar->ready < bar->begin) spad__json_key_int(json, "ready", bar->ready);
+        if (bar->wait != NULL) spad__json_key_string(json, "wait", bar->wait);
+        if (bar->critical) spad__json_key_bool(json, "critical", true);
+        if (bar->line > 0) spad__json_key_int(json, "line", bar->line);
+        spad__json_close_flat(json, '}');
+    }
+    spad__json_close(json, ']');
+}
+
+static void write_finding(spad__json *json, const spad_finding *finding) {
+    spad__json_open(json, '{');
+    spad__json_key_string(json, "code", spad_finding_name(finding->code));
+    spad__json_key_string(json, "severity", spad_severity_name(finding->severity));
+    spad__json_key_string(json, "message", finding->message);
+    if (finding->subject[0] != '\0') spad__json_key_string(json, "subject", finding->subject);
+    if (finding->other[0] != '\0') spad__json_key_string(json, "other", finding->other);
+    if (finding->line > 0) {
+        spad__json_key_int(json, "line", finding->line);
+        spad__json_key_int(json, "column", finding->column);
+    }
+    if (finding->time != SPAD_NO_FACT) spad__json_key_int(json, "time", finding->time);
+    if (finding->count > 1) spad__json_key_int(json, "count", finding->count);
+    spad__json_key(json, "notes");
+    spad__json_open(json, '[');
+    for (size_t i = 0; i < finding->note_count; i++) {
+        spad__json_open_flat(json, '{');
+        spad__json_key_string(json, "message", finding->notes[i].message);
+        if (finding->notes[i].line > 0) spad__json_key_int(json, "line", finding->notes[i].line);
+        spad__json_close_flat(json, '}');
+    }
+    spad__json_close(json, ']');
+    spad__json_close(json, '}');
+}
+
+static void write_head(spad__json *json, const spad__picture *p) {
+    const spad_report *report = p->report;
+    spad__json_key_string(json, "format", "spad-report");
+    spad__json_key_int(json, "version", JSON_VERSION);
+    spad__json_key_string(json, "title", report->title);
+    spad__json_key_string(json, "target", report->target->name);
+    spad__json_key(json, "notes");
+    spad__json_open(json, '[');
+    for (size_t i = 0; i < report->note_count; i++) spad__json_string(json, report->notes[i]);
+    spad__json_close(json, ']');
+    spad__json_key(json, "time");
+    spad__json_open_flat(json, '{');
+    spad__json_key_string(json, "unit", report->time_unit);
+    spad__json_key_int(json, "begin", p->begin);
+    spad__json_key_int(json, "end", p->end);
+    spad__json_close_flat(json, '}');
+}
+
+spad_status spad_report_write_json(const spad_report *report, const spad_sink *sink,
+                                   spad_error *error) {
+    spad__picture picture;
+    const spad_status status = spad__picture_make(&picture, report, error);
+    if (status != SPAD_OK) return status;
+    spad__out out;
+    spad__json json;
+    spad__out_start(&out, sink);
+    spad__json_start(&json, &out);
+    spad__json_open(&json, '{');
+    write_head(&json, &picture);
+    spad__json_key(&json, "spaces");
+    spad__json_open(&json, '[');
+    for (size_t i = 0; i < picture.view_count; i++) write_view(&json, &picture, &picture.views[i]);
+    spad__json_close(&json, ']');
+    write_bars(&json, report);
+    spad__json_key(&json, "findings");
+    spad__json_open(&json, '[');
+    for (size_t i = 0; i < report->findings.count; i++) {
+        write_finding(&json, &report->findings.items[i]);
+    }
+    spad__json_close(&json, ']');
+    if (report->source != NULL) {
+        spad__json_key(&json, "source");
+        spad__json_open(&json, '{');
+        spad__json_key_string(&json, "file", report->file);
+        spad__json_key_string(&json, "text", report->source);
+        spad__json_close(&json, '}');
+    }
+    spad__json_close(&json, '}');
+    spad__json_end(&json);
+    spad__picture_free(&picture);
+    return spad__out_finish(&out, error);
+}

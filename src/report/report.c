@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Putting a report together. Everything is copied into the report's arena, and
+ * every addition either happens or leaves the report as it was.
+ */
+#include "report/report.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/error.h"
+
+/* ---- life --------------------------------------------------------------------------- */
+
+static const char *copy_text(spad_report *report, const char *text) {
+    return spad__arena_copy(&report->texts, text, strlen(text));
+}
+
+spad_status spad_report_create(spad_report **out, const spad_target *target,
+                               const spad_report_options *options, spad_error *error) {
+    *out = NULL;
+    if (target == NULL || target->space_count == 0) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "a report needs a target with memory spaces");
+    }
+    const spad_report_options none = {0};
+    if (options == NULL) options = &none;
+    const spad_host host = spad__host_or_default(options->host);
+    spad_report *report = spad__new(&host, sizeof *report);
+    if (report == NULL) return spad__fail_host_memory(error);
+    report->host = host;
+    report->texts.host = host;
+    report->target = target;
+    report->title = copy_text(report, options->title != NULL ? options->title : target->name);
+    report->time_unit =
+        copy_text(report, options->time_unit != NULL ? options->time_unit : "event");
+    if (report->title == NULL || report->time_unit == NULL) {
+        spad_report_destroy(report);
+        return spad__fail_host_memory(error);
+    }
+    *out = report;
+    return SPAD_OK;
+}
+
+void spad_report_destroy(spad_report *report) {
+    if (report == NULL) return;
+    const spad_host host = report->host;
+    spad__array_free(&host, &report->boxes);
+    spad__array_free(&host, &report->rows);
+    spad__array_free(&host, &report->bars);
+    spad__array_free(&host, &report->findings);
+    spad__arena_free(&report->texts);
+    spad__free(&host, report, sizeof *report);
+}
+
+/* ---- boxes -------------------------------------------------------------------------- */
+
+bool spad__is_drawn(const spad_report_box *box) {
+    return box->rect.byte != SPAD_NO_BYTE;
+}
+
+static spad_status check_box(const spad_report *report, const spad_report_box *box,
+                             spad_error *error) {
+    if (box->space >= report->target->space_count) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "target %s has no space number %zu",
+                          report->target->name, box->space);
+    }
+    if (box->begin >= box->end) {
+        spad__fail(error, SPAD_ERR_ARGUMENT, "a box lives from %lld to %lld: that is no time",
+                   (long long)box->begin, (long long)box->end);
+        spad__fact_names(error, box->name, NULL);
+        return SPAD_ERR_ARGUMENT;
+    }
+    if (box->rect.bytes < 0 || box->rect.lanes < 0 || box->padding < 0 ||
+        box->padding > box->rect.bytes || box->shape.rank > SPAD_RANK_MAX || box->slots < 0 ||
+        (unsigned)box->mode >= SPAD_MODE_COUNT || box->family < SPAD_NO_FAMILY ||
+        box->family > INT32_MAX) {
+        spad__fail(error, SPAD_ERR_ARGUMENT,
+                   "a box of %lld lanes and %lld bytes, %lld of them padding, cannot be drawn",
+                   (long long)box->rect.lanes, (long long)box->rect.bytes, (long long)box->padding);
+        spad__fact_names(error, box->name, NULL);
+        return SPAD_ERR_ARGUMENT;
+    }
+    int64_t unused;
+    if ((spad__is_drawn(box) && !spad__add(box->rect.byte, box->rect.bytes, &unused)) ||
+        !spad__add(box->rect.lane, box->rect.lanes, &unused) ||
+        !spad__add(report->total_bytes, box->rect.bytes, &unused) ||
+        !spad__sub(box->end, box->begin, &unused)) {
+        spad__fail(error, SPAD_ERR_OVERFLOW, "the sizes or times of the boxes do not fit 64 bits");
+        spad__fact_names(error, box->name, NULL);
+        return SPAD_ERR_OVERFLOW;
+    }
+    return SPAD_OK;
+}
+
+/* Name and dims of a box, moved into the arena. */
+static bool copy_box_texts(spad_report *report, spad_report_box *box) {
+    if (box->name != NULL && (box->name = copy_text(report, box->name)) == NULL) return false;
+    if (box->shape.rank == 0) {
+        box->shape.dims = NULL;
+        return true;
+    }
+    const size_t size = box->shape.rank * sizeof *box->shape.dims;
+    int64_t *dims = spad__arena_new(&report->texts, size);
+    if (dims == NULL) return false;
+    memcpy(dims, box->shape.dims, size);
+    box->shape.dims = dims;
+    return true;
+}
+
+spad_status spad_report_add_box(spad_report *report, const spad_report_box *box,
+                                spad_error *error) {
+    const spad_status status = check_box(report, box, error);
+    if (status != SPAD_OK) return status;
+    const spad__arena_mark mark = spad__arena_here(&report->texts);
+    spad_report_box copy = *box;
+    if (!spad__array_reserve(&report->host, &report->boxes, 1) || !copy_box_texts(report, &copy)) {
+        spad__arena_rewind(&report->texts, mark);
+        return spad__fail_host_memory(error);
+    }
+    report->total_bytes += copy.rect.bytes;
+    report->boxes.items[report->boxes.count++] = copy;
+    return SPAD_OK;
+}
+
+size_t spad_report_box_count(const spad_report *report) {
+    return report->boxes.count;
+}
+
+const spad_report_box *spad_report_get_box(const spad_report *report, size_t number) {
+    return number < report->boxes.count ? &report->boxes.items[number] : NULL;
+}
+
+/* ---- the rest ----------------------------------------------------------------------- */
+
+/* The number of the row, or how many there are: rows are few. */
+static size_t find_row(const spad_report *report, const char *name) {
+    size_t row = 0;
+    while (row < report->rows.count && strcmp(report->rows.items[row], name) != 0) row++;
+    return row;
+}
+
+static bool copy_bar_texts(spad_report *report, spad_report_bar *bar, bool new_row) {
+    if (new_row && (bar->row = copy_text(report, bar->row)) == NULL) return false;
+    if (bar->name != NULL && (bar->name = copy_text(report, bar->name)) == NULL) return false;
+    return bar->wait == NULL || (bar->wait = copy_text(report, bar->wait)) != NULL;
+}
+
+spad_status spad_report_add_bar(spad_report *report, const spad_report_bar *bar,
+                                spad_error *error) {
+    int64_t unused;
+    if (bar->row == NULL || bar->begin >= bar->end || bar->ready > bar->begin ||
+        !spad__sub(bar->end, bar->ready, &unused)) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "a bar that is ready at %lld and runs from %lld to %lld cannot be drawn",
+                          (long long)bar->ready, (long long)bar->begin, (long long)bar->end);
+    }
+    const spad__arena_mark mark = spad__arena_here(&report->texts);
+    const size_t row = find_row(report, bar->row);
+    const bool new_row = row == report->rows.count;
+    spad_report_bar copy = *bar;
+    if (!spad__array_reserve(&report->host, &report->bars, 1) ||
+        !spad__array_reserve(&report->host, &report->rows, 1) ||
+        !copy_bar_texts(report, &copy, new_row)) {
+        spad__arena_rewind(&report->texts, mark);
+        return spad__fail_host_memory(error);
+    }
+    if (new_row) report->rows.items[report->rows.count++] = copy.row;
+    copy.row = report->rows.items[row];
+    report->bars.items[report->bars.count++] = (spad__bar){row, copy};
+    return SPAD_OK;
+}
+
+spad_status spad_report_add_finding(spad_report *report, const spad_finding *finding,
+                                    spad_error *error) {
+    if (!spad__array_reserve(&report->host, &report->findings, 1)) {
+        return spad__fail_host_memory(error);
+    }
+    report->findings.items[report->findings.count++] = *finding;
+    return SPAD_OK;
+}
+
+spad_status spad_report_set_source(spad_report *report, const char *file, const char *text,
+                                   size_t length, spad_error *error) {
+    const spad__arena_mark mark = spad__arena_here(&report->texts);
+    const char *name = copy_text(report, file != NULL ? file : "");
+    const char *copy = spad__arena_copy(&report->texts, text, length);
+    if (name == NULL || copy == NULL) {
+        spad__arena_rewind(&report->texts, mark);
+        return spad__fail_host_memory(error);
+    }
+    report->file = name;
+    report->source = copy;
+    return SPAD_OK;
+}
+
+spad_status spad_report_add_note(spad_report *report, const char *note, spad_error *error) {
+    if (report->note_count == SPAD__NOTES) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "a report has at most %d notes", SPAD__NOTES);
+    }
+    const char *copy = copy_text(report, note);
+    if (copy == NULL) return spad__fail_host_memory(error);
+    report->notes[report->note_count++] = copy;
+    return SPAD_OK;
+}

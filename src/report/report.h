@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A report from the inside, and the picture: what writers need to know about
+ * each space beyond its boxes.
+ *
+ * Invariants of a report
+ *   begin < end for every box and bar
+ *   sizes are not negative; byte + bytes and lane + lanes fit 64 bits
+ *   the sum of the bytes of all boxes fits, so no sum over some of them overflows
+ *   names, dims and texts are in the arena
+ */
+#ifndef SPAD_REPORT_REPORT_H
+#define SPAD_REPORT_REPORT_H
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "spad/report.h"
+
+enum { SPAD__NOTES = 16 };
+
+typedef struct spad__bar {
+    size_t row; /* number of its row */
+    spad_report_bar bar;
+} spad__bar;
+
+struct spad_report {
+    spad_host host;
+    spad__arena texts;
+    const spad_target *target;
+    const char *title;
+    const char *time_unit;
+    const char *file;   /* of the source; NULL: no source */
+    const char *source; /* NUL behind it */
+    size_t note_count;
+    const char *notes[SPAD__NOTES];
+    int64_t total_bytes;
+    SPAD_ARRAY(spad_report_box) boxes;
+    SPAD_ARRAY(const char *) rows;
+    SPAD_ARRAY(spad__bar) bars;
+    SPAD_ARRAY(spad_finding) findings;
+};
+
+/* How much there is, to take back what a failed call added. */
+typedef struct spad__mark {
+    size_t boxes;
+    size_t bars;
+    size_t rows;
+    int64_t total_bytes;
+} spad__mark;
+
+spad__mark spad__report_mark(const spad_report *report);
+void spad__report_restore(spad_report *report, spad__mark before);
+
+/* The first number that is no family of the report. */
+int64_t spad__next_family(const spad_report *report);
+
+/* Does the box take part in the map? */
+bool spad__is_drawn(const spad_report_box *box);
+
+/* ---- the picture -------------------------------------------------------------------- */
+
+typedef struct spad__step {
+    int64_t time;
+    int64_t live; /* from this time on */
+} spad__step;
+
+/* One space of a picture. */
+typedef struct spad__view {
+    size_t space;
+    spad_report_space facts;
+    size_t first; /* its boxes: order[first .. first + facts.boxes) */
+    SPAD_ARRAY(spad__step) steps;
+    SPAD_ARRAY(size_t) peak; /* boxes alive at the peak, largest first */
+} spad__view;
+
+typedef struct spad__picture {
+    spad_host host;
+    const spad_report *report;
+    int64_t begin; /* of the time axis */
+    int64_t end;
+    size_t view_count; /* spaces that have boxes, in the order of the target */
+    spad__view *views;
+    size_t *order;    /* numbers of boxes by space, begin, byte, lane, number */
+    int64_t *partner; /* per box: one it conflicts with, or -1 */
+    size_t count;
+} spad__picture;
+
+spad_status spad__picture_make(spad__picture *picture, const spad_report *report,
+                               spad_error *error);
+void spad__picture_free(spad__picture *picture);
+
+/* ---- one lane ----------------------------------------------------------------------- */
+
+/* A box begins or ends. */
+typedef struct spad__edge {
+    int64_t time;
+    size_t box;
+    bool begins;
+} spad__edge;
+
+/* One lane of a space over time; see lane.c. */
+typedef struct spad__lane {
+    const spad_report *report;
+    int64_t lane;
+    const spad__edge *edges; /* of the space, by time, ends first */
+    size_t edge_count;
+} spad__lane;
+
+/* Does the lane count for the box? One without an address counts in all of them. */
+bool spad__in_lane(const spad_report_box *box, int64_t lane);
+
+/* most[k] becomes at least the live bytes behind the k-th different time of the edges. */
+spad_status spad__lane_live(int64_t *most, const spad__lane *lane, spad_error *error);
+
+/* partner[b] becomes a box that shares bytes of the lane with b while both live. */
+spad_status spad__lane_conflicts(int64_t *partner, const spad__lane *lane, spad_error *error);
+
+/* ---- what writers share ------------------------------------------------------------- */
+
+/* floor(value x pixels / span) for 0 <= value <= span and pixels below 2^22, without floats. */
+int64_t spad__scale(int64_t value, int64_t span, int64_t pixels);
+
+/* The name, or "(unnamed)". */
+const char *spad__box_label(const spad_report_box *box);
+
+/* The part of a name before its index: boxes of one stem have one colour. */
+size_t spad__stem_length(const char *name);
+
+/* A number from 0 to 359 that belongs to the stem of the name. */
+int spad__box_hue(const spad_report_box *box);
+
+/* Text of the user for a terminal: control, formatting and direction characters become '?',
+ * and a long text is cut to `most` characters (0: not at all). Returns the characters written. */
+size_t spad__out_plain(spad__out *out, const char *text, size_t most);
+
+/* Text of the user for XML and HTML. */
+void spad__out_markup(spad__out *out, const char *text, size_t most);
+
+/* A JSON string that may stand in a script element of HTML. NULL: null. */
+void spad__out_script_string(spad__out *out, const char *text);
+
+/* "1234 B (1.2 KiB)" is for people, "1.2 KiB" alone for axes. No floats. */
+void spad__out_bytes_short(spad__out *out, int64_t bytes);
+
+#endif

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A report as one SVG to print: per space the map (address upwards, time to the
+ * right), below it the live bytes on the same axis, and at the end the rows of the
+ * timeline. Coordinates are whole hundredths of a pixel, computed without floats, so
+ * the file is the same everywhere.
+ *
+ * A box that would be smaller than a fifth of a pixel in both directions is left out;
+ * the caption says how many were. Lanes are drawn on top of each other.
+ */
+#include <string.h>
+
+#include "base/checked.h"
+#include "report/report.h"
+
+/* Pixels. */
+enum {
+    PAGE_WIDTH = 960,
+    LEFT = 90,
+    RIGHT = 20,
+    PLOT = PAGE_WIDTH - LEFT - RIGHT,
+    HEAD = 60,
+    MAP = 320,
+    CURVE = 70,
+    CAPTION = 46,
+    GAP = 14,
+    AXIS = 26,
+    ROW = 22,
+    BANKS_MOST = 64
+};
+
+typedef struct drawing {
+    spad__out *out;
+    const spad__picture *picture;
+    const spad__view *view;
+    int64_t y;    /* top of what is drawn now, in pixels */
+    int64_t high; /* address at the top of the map */
+} drawing;
+
+static const char style[] =
+    "text{font:11px system-ui,-apple-system,'Segoe UI',Roboto,sans-serif;fill:#24292f}"
+    ".t{font-size:17px;font-weight:600}.h{font-size:13px;font-weight:600}.m{fill:#57606a}"
+    ".n{pointer-events:none;font-size:10px}.f{fill:#f6f8fa;stroke:#8c959f;stroke-width:.6}"
+    ".g{stroke:#8c959f;stroke-width:.4;stroke-dasharray:2 3}"
+    ".b{stroke:#24292f;stroke-opacity:.45;stroke-width:.5}"
+    ".c{fill:url(#hatch);stroke:#cf222e;stroke-width:1.2}.p{fill:url(#dots)}"
+    ".r{fill:url(#lines)}.l{fill:#0969da;fill-opacity:.18;stroke:#0969da;stroke-width:1}"
+    ".k{stroke:#cf222e;stroke-width:.8;stroke-dasharray:4 3}"
+    ".w{fill:none;stroke:#bf8700;stroke-width:1;stroke-dasharray:2 2}";
+
+static const char patterns[] =
+    "<defs><pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
+    "patternTransform=\"rotate(45)\"><rect width=\"6\" height=\"6\" fill=\"#ffebe9\"/>"
+    "<rect width=\"3\" height=\"6\" fill=\"#cf222e\"/></pattern>"
+    "<pattern id=\"dots\" width=\"4\" height=\"4\" patternUnits=\"userSpaceOnUse\">"
+    "<circle cx=\"2\" cy=\"2\" r=\".9\" fill=\"#24292f\" fill-opacity=\".55\"/></pattern>"
+    "<pattern id=\"lines\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" "
+    "patternTransform=\"rotate(-45)\"><rect width=\"1\" height=\"5\" fill=\"#8c959f\"/>"
+    "</pattern></defs>\n";
+
+/* ---- coordinates, in hundredths of a pixel ------------------------------------------------------
+ */
+
+static int64_t x_of(const drawing *d, int64_t time) {
+    const spad__picture *p = d->picture;
+    const int64_t inside = spad__max(p->begin, spad__min(time, p->end)) - p->begin;
+    return LEFT * 100 + spad__scale(inside, p->end - p->begin, PLOT * 100);
+}
+
+static int64_t y_of(const drawing *d, int64_t address) {
+    const int64_t low = d->view->facts.low;
+    const int64_t inside = spad__max(low, spad__min(address, d->high)) - low;
+    return (d->y + MAP) * 100 - spad__scale(inside, d->high - low, MAP * 100);
+}
+
+/* " name=\"12.34\"" */
+static void attribute(spad__out *out, const char *name, int64_t hundredths) {
+    spad__out_format(out, " %s=\"%lld", name, (long long)(hundredths / 100));
+    if (hundredths % 100 != 0) spad__out_format(out, ".%02d", (int)(hundredths % 100));
+    spad__out_string(out, "\"");
+}
+
+static void rectangle(spad__out *out, const char *class, int64_t x0, int64_t y0, int64_t x1,
+                      int64_t y1) {
+    spad__out_format(out, "<rect class=\"%s\"", class);
+    attribute(out, "x", x0);
+    attribute(out, "y", y0);
+    attribute(out, "width", x1 - x0);
+    attribute(out, "height", y1 - y0);
+}
+
+static void line(spad__out *out, const char *class, int64_t x0, int64_t y0, int64_t x1,
+                 int64_t y1) {
+    spad__out_format(out, "<line class=\"%s\"", class);
+    attribute(out, "x1", x0);
+    attribute(out, "y1", y0);
+    attribute(out, "x2", x1);
+    attribute(out, "y2", y1);
+    spad__out_string(out, "/>\n");
+}
+
+/* anchor: start, middle or end. The caller writes the text and "</text>\n". */
+static void open_text(spad__out *out, const char *class, const char *anchor, int64_t x, int64_t y) {
+    spad__out_format(out, "<text class=\"%s\" text-anchor=\"%s\"", class, anchor);
+    attribute(out, "x", x);
+    attribute(out, "y", y);
+    spad__out_string(out, ">");
+}
+
+/* ---- the map ------------------------------------------------------------------------ */
+
+static void write_caption(drawing *d) {
+    const spad_report_space *facts = &d->view->facts;
+    const spad_space *space = &d->picture->report->target->spaces[d->view->space];
+    open_text(d->out, "h", "start", LEFT * 100, (d->y + 16) * 100);
+    spad__out_markup(d->out, space->name, 40);
+    spad__out_string(d->out, "</text>\n");
+    open_text(d->out, "m", "start", LEFT * 100, (d->y + 34) * 100);
+    spad__out_string(d->out, "peak ");
+    spad__out_bytes_short(d->out, facts->peak_bytes);
+    if (facts->usable != SPAD_UNBOUNDED) {
+        spad__out_string(d->out, " of ");
+        spad__out_bytes_short(d->out, facts->usable);
+    }
+    spad__out_format(d->out, "%s at ", space->lanes > 1 ? " a lane" : "");
+    spad__out_format(d->out, "%lld, top ", (long long)facts->peak_time);
+    spad__out_bytes_short(d->out, facts->top);
+    spad__out_string(d->out, ", largest hole then ");
+    spad__out_bytes_short(d->out, facts->largest_hole);
+    spad__out_format(d->out, ", %lld boxes", (long long)facts->boxes);
+    if (space->lanes > 1) spad__out_format(d->out, ", %lld lanes", (long long)space->lanes);
+    if (facts->conflicts > 0)
+        spad__out_format(d->out, ", %lld boxes in conflict", (long long)facts->conflicts);
+    spad__out_string(d->out, "</text>\n");
+    d->y += CAPTION;
+}
+
+/* Frame, banks, what is reserved, and the addresses at the left. */
+static void write_frame(const drawing *d) {
+    const spad_space *space = &d->picture->report->target->spaces[d->view->space];
+    const spad_report_space *facts = &d->view->facts;
+    const int64_t x0 = LEFT * 100;
+    const int64_t x1 = (LEFT + PLOT) * 100;
+    rectangle(d->out, "f", x0, d->y * 100, x1, (d->y + MAP) * 100);
+    spad__out_string(d->out, "/>\n");
+    if (facts->usable < d->high) {
+        rectangle(d->out, "r", x0, d->y * 100, x1, y_of(d, facts->usable));
+        spad__out_string(d->out, "/>\n");
+        line(d->out, "k", x0, y_of(d, facts->usable), x1, y_of(d, facts->usable));
+    }
+    for (int64_t k = 1; space->bank_bytes > 0 && k <= BANKS_MOST; k++) {
+        int64_t at;
+        if (!spad__mul(k, space->bank_bytes, &at) || at >= d->high) break;
+        line(d->out, "g", x0, y_of(d, at), x1, y_of(d, at));
+    }
+    for (int64_t k = 0; k <= 4; k++) {
+        const int64_t span = d->high - facts->low;
+        const int64_t address = facts->low + span / 4 * k + span % 4 * k / 4;
+        open_text(d->out, "m", "end", (LEFT - 6) * 100, y_of(d, address) + 400);
+        spad__out_format(d->out, "%lld</text>\n", (long long)address);
+    }
+}
+
+static void write_title(spad__out *out, const spad_report_box *box) {
+    spad__out_string(out, "><title>");
+    spad__out_markup(out, spad__box_label(box), 200);
+    spad__out_format(out, ": %lld B at %lld, lanes %lld to %lld, alive %lld to %lld, %s",
+                     (long long)box->rect.bytes, (long long)box->rect.byte,
+                     (long long)box->rect.lane, (long long)(box->rect.lane + box->rect.lanes),
+                     (long long)box->begin, (long long)box->end, spad_mode_name(box->mode));
+    if (box->slots > 0)
+        spad__out_format(out, ", copy %lld of %lld", (long long)box->slot, (long long)box->slots);
+    spad__out_string(out, "</title></rect>\n");
+}
+
+/* How many letters a box of that width has room for. */
+static size_t letters_in(int64_t width) {
+    return width > 700 ? (size_t)((width - 700) / 610) : 0;
+}
+
+/* False: too small to be seen. */
+static bool write_box(const drawing *d, const spad_report_box *box) {
+    const int64_t x0 = x_of(d, box->begin);
+    const int64_t x1 = x_of(d, box->end);
+    const int64_t y0 = y_of(d, box->rect.byte + box->rect.bytes);
+    const int64_t y1 = y_of(d, box->rect.byte);
+    if (x1 - x0 < 20 && y1 - y0 < 20) return false;
+    rectangle(d->out, "b", x0, y0, spad__max(x1, x0 + 20), spad__max(y1, y0 + 20));
+    const int light = box->slots > 0 && box->slot % 2 != 0 ? 70 : 80;
+    spad__out_format(d->out, " fill=\"hsl(%d,62%%,%d%%)\"", spad__box_hue(box), light);
+    write_title(d->out, box);
+    if (box->padding > 0) {
+        rectangle(d->out, "p", x0, y0, x1,
+                  y_of(d, box->rect.byte + box->rect.bytes - box->padding));
+        spad__out_string(d->out, "/>\n");
+    }
+    const size_t room = letters_in(x1 - x0);
+    if (y1 - y0 >= 1200 && room >= 2) {
+        open_text(d->out, "n", "start", x0 + 400, (y0 + y1) / 2 + 350);
+        spad__out_markup(d->out, spad__box_label(box), room);
+        spad__out_string(d->out, "</text>\n");
+    }
+    return true;
+}
+
+static void write_conflict(const drawing *d, const spad_report_box *a, const spad_report_box *b) {
+    rectangle(d->out, "c", x_of(d, spad__max(a->begin, b->begin)),
+              y_of(d, spad__min(a->rect.byte + a->rect.bytes, b->rect.byte + b->rect.bytes)),
+              x_of(d, spad__min(a->end, b->end)), y_of(d, spad__max(a->rect.byte, b->rect.byte)));
+    spad__out_string(d->out, "><title>conflict: ");
+    spad__out_markup(d->out, spad__box_label(a), 100);
+    spad__out_string(d->out, " and ");
+    spad__out_markup(d->out, spad__box_label(b), 100);
+    spad__out_string(d->out, "</title></rect>\n");
+}
+
+static void write_boxes(const drawing *d) {
+    const spad__picture *p = d->picture;
+    int64_t hidden = 0;
+    for (size_t i = 0; i < d->view->facts.boxes; i++) {
+        const spad_report_box *box = &p->report->boxes.items[p->order[d->view->first + i]];
+        if (spad__is_drawn(box) && box->rect.bytes > 0) hidden += !write_box(d, box);
+    }
+    for (size_t i = 0; i < d->view->facts.boxes; i++) {
+        const size_t number = p->order[d->view->first + i];
+        if (p->partner[number] < 0) continue;
+        write_conflict(d, &p->report->boxes.items[number],
+                       &p->report->boxes.items[p->partner[number]]);
+    }
+    if (hidden == 0) return;
+    open_text(d->out, "m", "end", (LEFT + PLOT) * 100, (d->y - 12) * 100);
+    spad__out_format(d->out, "%lld boxes too small to draw</text>\n", (long long)hidden);
+}
+
+/* ---- live bytes --------------------------------------------------------------------- */
+
+static void write_curve(const drawing *d) {
+    const spad__view *view = d->view;
+    const int64_t bottom = (d->y + CURVE) * 100;
+    const int64_t most = spad__max(view->facts.peak_bytes, 1);
+    int64_t level = bottom;
+    spad__out_format(d->out, "<path class=\"l\" d=\"M%d %lld", LEFT, (long long)(d->y + CURVE));
+    for (size_t i = 0; i < view->steps.count; i++) {
+        const int64_t x = x_of(d, view->steps.items[i].time);
+        const int64_t y = bottom - spad__scale(view->steps.items[i].live, most, (CURVE - 8) * 100);
+        spad__out_format(d->out, "H%lld.%02dV%lld.%02d", (long long)(x / 100), (int)(x % 100),
+                         (long long)(y / 100), (int)(y % 100));
+        level = y;
+    }
+    if (level != bottom) spad__out_format(d->out, "H%d", LEFT + PLOT);
+    spad__out_format(d->out, "V%lldZ\"/>\n", (long long)(d->y + CURVE));
+    const int64_t x = x_of(d, view->facts.peak_time);
+    line(d->out, "k", x, (d->y - MAP - GAP) * 100, x, bottom);
+    open_text(d->out, "m", "end", (LEFT - 6) * 100, (d->y + 12) * 100);
+    spad__out_bytes_short(d->out, view->facts.peak_bytes);
+    spad__out_string(d->out, "</text>\n");
+    open_text(d->out, "m", "end", (LEFT - 6) * 100, bottom);
+    spad__out_string(d->out, "live</text>\n");
+}
+
+static void write_time_axis(const drawing *d) {
+    const spad__picture *p = d->picture;
+    for (int64_t k = 0; k <= 4; k++) {
+        const int64_t span = p->end - p->begin;
+        const int64_t time = p->begin + span / 4 * k + span % 4 * k / 4;
+        open_text(d->out, "m",
+                  k == 0   ? "start"
+                  : k == 4 ? "end"
+                           : "middle",
+                  x_of(d, time), (d->y + 14) * 100);
+        if (k == 0) {
+            spad__out_markup(d->out, p->report->time_unit, 20);
+            spad__out_string(d->out, " ");
+        }
+        spad__out_format(d->out, "%lld</text>\n", (long long)time);
+    }
+}
+
+/* ---- the timeline ------------------------------------------------------------------- */
+
+static void write_wait(const drawing *d, const spad__bar *item) {
+    const int64_t y = (d->y + (int64_t)item->row * ROW) * 100;
+    if (item->bar.ready == item->bar.begin) return;
+    line(d->out, "w", x_of(d, item->bar.ready), y + 1000, x_of(d, item->bar.begin), y + 1000);
+}
+
+static void write_bar(const drawing *d, const spad__bar *item) {
+    const spad_report_bar *bar = &item->bar;
+    const int64_t y = (d->y + (int64_t)item->row * ROW) * 100;
+    const int64_t x0 = x_of(d, bar->begin);
+    const int64_t x1 = x_of(d, bar->end);
+    if (x1 - x0 < 5) return;
+    rectangle(d->out, "b", x0, y + 200, x1, y + 1800);
+    const spad_report_box colour = {.name = bar->name};
+    spad__out_format(d->out, " fill=\"hsl(%d,55%%,78%%)\"%s", spad__box_hue(&colour),
+                     bar->critical ? " style=\"stroke:#cf222e;stroke-opacity:1\"" : "");
+    spad__out_string(d->out, "><title>");
+    spad__out_markup(d->out, bar->name != NULL ? bar->name : "(unnamed)", 100);
+    spad__out_format(d->out, ": %lld to %lld</title></rect>\n", (long long)bar->begin,
+                     (long long)bar->end);
+    const size_t room = letters_in(x1 - x0);
+    if (room < 2) return;
+    open_text(d->out, "n", "start", x0 + 300, y + 1350);
+    spad__out_markup(d->out, bar->name != NULL ? bar->name : "(unnamed)", room);
+    spad__out_string(d->out, "</text>\n");
+}
+
+static void write_timeline(drawing *d) {
+    const spad_report *report = d->picture->report;
+    if (report->rows.count == 0) return;
+    for (size_t i = 0; i < report->rows.count; i++) {
+        open_text(d->out, "m", "end", (LEFT - 6) * 100, (d->y + (int64_t)i * ROW + 14) * 100);
+        spad__out_markup(d->out, report->rows.items[i], 14);
+        spad__out_string(d->out, "</text>\n");
+    }
+    for (size_t i = 0; i < report->bars.count; i++) write_wait(d, &report->bars.items[i]);
+    for (size_t i = 0; i < report->bars.count; i++) write_bar(d, &report->bars.items[i]);
+    d->y += (int64_t)report->rows.count * ROW;
+    write_time_axis(d);
+}
+
+/* ---- the whole ---------------------------------------------------------------------- */
+
+static void write_view(drawing *d) {
+    const spad_report_space *facts = &d->view->facts;
+    const int64_t span = spad__max(facts->top - facts->low, 1);
+    /* up to what is used; with the limit in sight when it is near */
+    d->high = facts->low + span;
+    const bool near = facts->usable != SPAD_UNBOUNDED && facts->usable > d->high &&
+                      facts->usable - facts->low <= span + span / 3;
+    if (near) d->high = facts->usable;
+    write_caption(d);
+    write_frame(d);
+    write_boxes(d);
+    d->y += MAP + GAP;
+    write_curve(d);
+    d->y += CURVE;
+    write_time_axis(d);
+    d->y += AXIS + GAP;
+}
+
+static int64_t page_height(const spad__picture *p) {
+    const int64_t views = (int64_t)p->view_count * (CAPTION + MAP + GAP + CURVE + AXIS + GAP);
+    const int64_t rows = (int64_t)p->report->rows.count;
+    return HEAD + (int64_t)p->report->note_count * 16 + views + (rows > 0 ? rows * ROW + AXIS : 0) +
+           GAP;
+}
+
+spad_status spad_report_write_svg(const spad_report *report, const spad_sink *sink,
+                                  spad_error *error) {
+    spad__picture p;
+    const spad_status status = spad__picture_make(&p, report, error);
+    if (status != SPAD_OK) return status;
+    spad__out out;
+    spad__out_start(&out, sink);
+    const long long height = (long long)page_height(&p);
+    spad__out_format(&out,
+                     "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %lld\" "
+                     "width=\"%d\" height=\"%lld\">\n",
+                     PAGE_WIDTH, height, PAGE_WIDTH, height);
+    spad__out_string(&out, "<style>");
+    spad__out_string(&out, style);
+    spad__out_string(&out, "</style>\n");
+    spad__out_string(&out, patterns);
+    spad__out_string(&out, "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
+    open_text(&out, "t", "start", LEFT * 100, 3000);
+    spad__out_markup(&out, report->title, 80);
+    spad__out_string(&out, "</text>\n");
+    open_text(&out, "m", "start", LEFT * 100, 4800);
+    spad__out_markup(&out, report->target->about != NULL ? report->target->about : "", 120);
+    spad__out_string(&out, "</text>\n");
+    drawing d = {.out = &out, .picture = &p, .y = HEAD};
+    for (size_t i = 0; i < report->note_count; i++, d.y += 16) {
+        open_text(&out, "m", "start", LEFT * 100, (d.y + 8) * 100);
+        spad__out_markup(&out, report->notes[i], 130);
+        spad__out_string(&out, "</text>\n");
+    }
+    for (size_t i = 0; i < p.view_count; i++) {
+        d.view = &p.views[i];
+        write_view(&d);
+    }
+    write_timeline(&d);
+    spad__out_string(&out, "</svg>\n");
+    spad__picture_free(&p);
+    return spad__out_finish(&out, error);
+}

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A report for a terminal: per space a map of letters, address upwards and time to
+ * the right, 80 columns wide.
+ *
+ * Boxes of one stem ("x" of "x[3]") have one letter; its case changes from box to
+ * box, so that the copies of a ring can be told apart. Borders are rounded to the
+ * nearest cell and a box fills at least one, but large ones are painted last, so a cell
+ * shows the box that has most of it. '#' is a cell of a conflict. O(n x cells).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "report/report.h"
+
+enum { WIDTH = 80, LABEL = 12, COLUMNS = 64, ROWS = 20, LETTERS = 26, PEAK_SHOWN = 10 };
+
+/* Boxes with one letter. */
+typedef struct stem {
+    const char *name;
+    size_t length;
+    size_t first; /* number of its first box in the order */
+    int64_t boxes;
+    int64_t bytes; /* of its largest box */
+    int64_t low;   /* addresses of all of them; low > top: none has one */
+    int64_t top;
+    int64_t begin;
+    int64_t end;
+} stem;
+
+typedef struct map {
+    spad__out *out;
+    const spad__picture *picture;
+    const spad__view *view;
+    stem *stems;     /* in the order of their first box */
+    size_t *stem_of; /* per box of the view */
+    size_t *number;  /* per box of the view: how many of its stem came before it */
+    size_t stem_count;
+    char cells[ROWS][COLUMNS];
+} map;
+
+static const spad_report_box *box_at(const map *m, size_t i) {
+    return &m->picture->report->boxes.items[m->picture->order[m->view->first + i]];
+}
+
+/* ---- stems -------------------------------------------------------------------------- */
+
+typedef struct named {
+    const char *name;
+    size_t length;
+    size_t index;
+} named;
+
+static int compare_named(const void *left, const void *right) {
+    const named *a = left;
+    const named *b = right;
+    const size_t shorter = a->length < b->length ? a->length : b->length;
+    const int order = memcmp(a->name, b->name, shorter);
+    if (order != 0) return order;
+    if (a->length != b->length) return a->length < b->length ? -1 : 1;
+    return (a->index > b->index) - (a->index < b->index);
+}
+
+static int compare_stems(const void *left, const void *right) {
+    const stem *a = left;
+    const stem *b = right;
+    return (a->first > b->first) - (a->first < b->first);
+}
+
+static void join_stem(stem *s, const spad_report_box *box, size_t index) {
+    s->first = index < s->first ? index : s->first;
+    s->boxes++;
+    s->bytes = spad__max(s->bytes, box->rect.bytes);
+    s->begin = spad__min(s->begin, box->begin);
+    s->end = spad__max(s->end, box->end);
+    if (!spad__is_drawn(box)) return;
+    s->low = spad__min(s->low, box->rect.byte);
+    s->top = spad__max(s->top, box->rect.byte + box->rect.bytes);
+}
+
+/* Equal names stand together after sorting; stems are then put in the order of time. */
+static void find_stems(map *m, named *names) {
+    const size_t boxes = m->view->facts.boxes;
+    for (size_t i = 0; i < boxes; i++) {
+        const char *name = spad__box_label(box_at(m, i));
+        names[i] = (named){name, spad__stem_length(name), i};
+    }
+    qsort(names, boxes, sizeof *names, compare_named);
+    for (size_t i = 0; i < boxes; i++) {
+        const stem *last = m->stem_count > 0 ? &m->stems[m->stem_count - 1] : NULL;
+        const bool same = last != NULL && last->length == names[i].length &&
+                          memcmp(last->name, names[i].name, last->length) == 0;
+        if (!same) {
+            m->stems[m->stem_count++] = (stem){.name = names[i].name,
+                                               .length = names[i].length,
+                                               .first = SIZE_MAX,
+                                               .low = INT64_MAX,
+                                               .top = INT64_MIN,
+                                               .begin = INT64_MAX,
+                                               .end = INT64_MIN};
+        }
+        join_stem(&m->stems[m->stem_count - 1], box_at(m, names[i].index), names[i].index);
+    }
+    qsort(m->stems, m->stem_count, sizeof *m->stems, compare_stems);
+    for (size_t s = 0; s < m->stem_count; s++) m->stem_of[m->stems[s].first] = s;
+    const named *head = names;
+    for (size_t i = 0; i < boxes; i++) {
+        const bool same =
+            head->length == names[i].length && memcmp(head->name, names[i].name, head->length) == 0;
+        if (!same) head = &names[i];
+        m->stem_of[names[i].index] = m->stem_of[head->index]; /* the head has the lowest index */
+    }
+}
+
+/* ---- painting -----------------------------------------------------------------------------------
+ */
+
+typedef struct area {
+    int64_t size;
+    size_t index;
+} area;
+
+static int compare_areas(const void *left, const void *right) {
+    const area *a = left;
+    const area *b = right;
+    if (a->size != b->size) return a->size < b->size ? -1 : 1;
+    return (a->index > b->index) - (a->index < b->index);
+}
+
+static char letter_of(size_t which, int64_t number) {
+    if (which >= LETTERS) return '*';
+    return (char)((number % 2 == 0 ? 'a' : 'A') + (int)which);
+}
+
+/* The cells [*from, *to) of `cells` nearest to [begin, end) of a span; at least one. */
+static void cells_of(int64_t *from, int64_t *to, int64_t begin, int64_t end, int64_t span,
+                     int64_t cells) {
+    *from = (spad__scale(begin, span, 2 * cells) + 1) / 2;
+    *to = (spad__scale(end, span, 2 * cells) + 1) / 2;
+    if (*from >= cells) *from = cells - 1;
+    if (*to <= *from) *to = *from + 1;
+}
+
+static void paint_box(map *m, const spad_report_box *box, char letter) {
+    const spad_report_space *facts = &m->view->facts;
+    const spad__picture *p = m->picture;
+    int64_t r0, r1, c0, c1;
+    cells_of(&r0, &r1, spad__max(box->rect.byte, facts->low) - facts->low,
+             box->rect.byte + box->rect.bytes - facts->low, facts->top - facts->low, ROWS);
+    cells_of(&c0, &c1, spad__max(box->begin, p->begin) - p->begin, box->end - p->begin,
+             p->end - p->begin, COLUMNS);
+    for (int64_t r = r0; r < r1; r++) {
+        for (int64_t c = c0; c < c1; c++) m->cells[r][c] = letter;
+    }
+}
+
+/* The bytes and the time that a box shares with its partner. */
+static void paint_conflict(map *m, const spad_report_box *a, const spad_report_box *b) {
+    spad_report_box both = *a;
+    both.begin = spad__max(a->begin, b->begin);
+    both.end = spad__min(a->end, b->end);
+    both.rect.byte = spad__max(a->rect.byte, b->rect.byte);
+    both.rect.bytes =
+        spad__min(a->rect.byte + a->rect.bytes, b->rect.byte + b->rect.bytes) - both.rect.byte;
+    paint_box(m, &both, '#');
+}
+
+static void paint(map *m, area *areas, int64_t *counts) {
+    const size_t boxes = m->view->facts.boxes;
+    memset(m->cells, '.', sizeof m->cells);
+    for (size_t i = 0; i < boxes; i++) {
+        const spad_report_box *box = box_at(m, i);
+        int64_t size;
+        if (!spad__mul(box->rect.bytes, box->end - box->begin, &size)) size = INT64_MAX;
+        areas[i] = (area){size, i};
+        m->number[i] = (size_t)counts[m->stem_of[i]]++;
+    }
+    qsort(areas, boxes, sizeof *areas, compare_areas);
+    for (size_t i = 0; i < boxes; i++) {
+        const size_t index = areas[i].index;
+        const spad_report_box *box = box_at(m, index);
+        if (!spad__is_drawn(box) || box->rect.bytes == 0) continue;
+        const int64_t number = box->slots > 0 ? box->slot : (int64_t)m->number[index];
+        paint_box(m, box, letter_of(m->stem_of[index], number));
+    }
+    for (size_t i = 0; i < boxes; i++) {
+        const int64_t partner = m->picture->partner[m->picture->order[m->view->first + i]];
+        if (partner < 0) continue;
+        paint_conflict(m, box_at(m, i), &m->picture->report->boxes.items[partner]);
+    }
+}
+
+/* ---- writing ------------------------------------------------------------------------ */
+
+/* part / whole in tenths of a per cent. */
+static void out_share(spad__out *out, int64_t part, int64_t whole) {
+    const int64_t share = spad__scale(spad__min(part, whole), whole, 1000);
+    spad__out_format(out, "%lld.%lld %%", (long long)(share / 10), (long long)(share % 10));
+}
+
+static void write_head(const map *m) {
+    const spad_report_space *facts = &m->view->facts;
+    const spad_report *report = m->picture->report;
+    spad__out_format(m->out, "\n%.40s: %lld box%s, peak %lld",
+                     report->target->spaces[m->view->space].name, (long long)facts->boxes,
+                     facts->boxes == 1 ? "" : "es", (long long)facts->peak_bytes);
+    if (facts->usable != SPAD_UNBOUNDED) {
+        spad__out_format(m->out, " of %lld B (", (long long)facts->usable);
+        if (facts->peak_bytes > facts->usable)
+            spad__out_string(m->out, "too much");
+        else
+            out_share(m->out, facts->peak_bytes, facts->usable);
+        spad__out_string(m->out, ")");
+    } else {
+        spad__out_string(m->out, " B");
+    }
+    spad__out_string(m->out, " at ");
+    spad__out_plain(m->out, report->time_unit, 12);
+    spad__out_format(m->out, " %lld\n", (long long)facts->peak_time);
+    spad__out_format(m->out, "  top %lld B, at the peak free %lld B, largest hole %lld B\n",
+                     (long long)facts->top, (long long)facts->peak_free,
+                     (long long)facts->largest_hole);
+    if (facts->padding > 0)
+        spad__out_format(m->out, "  padding %lld B over all boxes\n", (long long)facts->padding);
+    if (facts->conflicts > 0)
+        spad__out_format(m->out, "  CONFLICT: %lld boxes share bytes with another one (#)\n",
+                         (long long)facts->conflicts);
+    if (facts->sampled)
+        spad__out_format(m->out, "  boxes start at very many lanes; only some were looked at\n");
+}
+
+static void write_cells(const map *m) {
+    const spad_report_space *facts = &m->view->facts;
+    const int64_t span = facts->top - facts->low;
+    for (int64_t r = ROWS - 1; r >= 0; r--) {
+        const int64_t address = facts->low + span / ROWS * r + span % ROWS * r / ROWS;
+        spad__out_format(m->out, "%*lld |", LABEL - 2, (long long)address);
+        spad__out_bytes(m->out, m->cells[r], COLUMNS);
+        spad__out_string(m->out, "|\n");
+    }
+    char left[32];
+    char right[32];
+    snprintf(left, sizeof left, "%lld", (long long)m->picture->begin);
+    snprintf(right, sizeof right, "%lld", (long long)m->picture->end);
+    spad__out_format(m->out, "%*s%s%*s\n", LABEL, "", left, COLUMNS - (int)strlen(left), right);
+}
+
+static void write_legend(const map *m) {
+    for (size_t s = 0; s < m->stem_count && s < LETTERS; s++) {
+        const stem *row = &m->stems[s];
+        char name[4 * 24 + 1]; /* of the stem: a copy, because it may go on behind it */
+        size_t length = row->length < sizeof name - 1 ? row->length : sizeof name - 1;
+        memcpy(name, row->name, length);
+        name[length] = '\0';
+        spad__out_format(m->out, "  %c ", letter_of(s, 0));
+        const size_t width = spad__out_plain(m->out, name, 22);
+        spad__out_repeat(m->out, " ", 23 - (int64_t)width);
+        if (row->boxes > 1) spad__out_format(m->out, "%lld x ", (long long)row->boxes);
+        spad__out_format(m->out, "%lld B", (long long)row->bytes);
+        if (row->low <= row->top)
+            spad__out_format(m->out, " in %lld..%lld", (long long)row->low, (long long)row->top);
+        else
+            spad__out_string(m->out, " without an address");
+        spad__out_format(m->out, ", %lld..%lld\n", (long long)row->begin, (long long)row->end);
+    }
+    if (m->stem_count > LETTERS)
+        spad__out_format(m->out, "  * %lld more names\n", (long long)(m->stem_count - LETTERS));
+}
+
+static void write_peak(const map *m) {
+    const spad__view *view = m->view;
+    spad__out_string(m->out, "  the peak is made of\n");
+    for (size_t i = 0; i < view->peak.count && i < PEAK_SHOWN; i++) {
+        const spad_report_box *box = &m->picture->report->boxes.items[view->peak.items[i]];
+        spad__out_format(m->out, "    %12lld B  ", (long long)box->rect.bytes);
+        spad__out_plain(m->out, spad__box_label(box), 50);
+        spad__out_string(m->out, "\n");
+    }
+    if (view->peak.count > PEAK_SHOWN)
+        spad__out_format(m->out, "    and %lld smaller ones\n",
+                         (long long)(view->peak.count - PEAK_SHOWN));
+}
+
+static spad_status write_view(spad__out *out, const spad__picture *p, const spad__view *view,
+                              spad_error *error) {
+    const size_t n = view->facts.boxes;
+    spad__arena arena = {.host = p->host};
+    map m = {.out = out, .picture = p, .view = view};
+    named *names = spad__arena_new(&arena, n * sizeof *names);
+    area *areas = spad__arena_new(&arena, n * sizeof *areas);
+    int64_t *counts = spad__arena_new(&arena, n * sizeof *counts);
+    m.stems = spad__arena_new(&arena, n * sizeof *m.stems);
+    m.stem_of = spad__arena_new(&arena, n * sizeof *m.stem_of);
+    m.number = spad__arena_new(&arena, n * sizeof *m.number);
+    const bool failed = names == NULL || areas == NULL || counts == NULL || m.stems == NULL ||
+                        m.stem_of == NULL || m.number == NULL;
+    if (!failed) {
+        find_stems(&m, names);
+        paint(&m, areas, counts);
+        write_head(&m);
+        write_cells(&m);
+        write_legend(&m);
+        write_peak(&m);
+    }
+    spad__arena_free(&arena);
+    return failed ? spad__fail_host_memory(error) : SPAD_OK;
+}
+
+/* Words of a text in lines of WIDTH columns; those behind the first are indented. */
+static void out_wrapped(spad__out *out, const char *text, size_t column) {
+    enum { INDENT = 4 };
+    while (*text != '\0') {
+        char word[WIDTH];
+        size_t length = strcspn(text, " ");
+        if (length > sizeof word - 1) length = sizeof word - 1;
+        memcpy(word, text, length);
+        word[length] = '\0';
+        text += length;
+        text += strspn(text, " ");
+        if (column > INDENT && column + 1 + length > WIDTH) {
+            spad__out_format(out, "\n%*s", INDENT, "");
+            column = INDENT;
+        } else if (column > INDENT) {
+            spad__out_string(out, " ");
+            column++;
+        }
+        column += spad__out_plain(out, word, 0);
+    }
+    spad__out_string(out, "\n");
+}
+
+static void write_findings(spad__out *out, const spad_report *report) {
+    if (report->findings.count > 0) spad__out_string(out, "\n");
+    for (size_t i = 0; i < report->findings.count; i++) {
+        const spad_finding *finding = &report->findings.items[i];
+        char head[64];
+        snprintf(head, sizeof head, "%s %s:", spad_severity_name(finding->severity),
+                 spad_finding_name(finding->code));
+        spad__out_string(out, head);
+        if (finding->line > 0) {
+            char place[32];
+            snprintf(place, sizeof place, " line %ld:", (long)finding->line);
+            spad__out_string(out, place);
+            out_wrapped(out, finding->message, strlen(head) + strlen(place));
+        } else {
+            out_wrapped(out, finding->message, strlen(head));
+        }
+    }
+}
+
+spad_status spad_report_write_text(const spad_report *report, const spad_sink *sink,
+                                   spad_error *error) {
+    spad__picture picture;
+    spad_status status = spad__picture_make(&picture, report, error);
+    if (status != SPAD_OK) return status;
+    spad__out out;
+    spad__out_start(&out, sink);
+    spad__out_plain(&out, report->title, WIDTH);
+    spad__out_string(&out, "\n");
+    for (size_t i = 0; i < report->note_count; i++) {
+        spad__out_string(&out, "  ");
+        out_wrapped(&out, report->notes[i], 2);
+    }
+    for (size_t i = 0; i < picture.view_count && status == SPAD_OK; i++) {
+        status = write_view(&out, &picture, &picture.views[i], error);
+    }
+    if (picture.view_count == 0) spad__out_string(&out, "\nno boxes\n");
+    write_findings(&out, report);
+    spad__picture_free(&picture);
+    return status == SPAD_OK ? spad__out_finish(&out, error) : status;
+}

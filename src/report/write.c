@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the writers share: scaling without floats, labels and colours of boxes,
+ * and text of the user in the clothes of each format.
+ */
+#include <string.h>
+
+#include "report/report.h"
+
+int64_t spad__scale(int64_t value, int64_t span, int64_t pixels) {
+    while (span >= INT64_C(1) << 40) {
+        span >>= 1;
+        value >>= 1;
+    }
+    return span > 0 ? value * pixels / span : 0;
+}
+
+/* ---- boxes -------------------------------------------------------------------------- */
+
+const char *spad__box_label(const spad_report_box *box) {
+    return box->name != NULL && *box->name != '\0' ? box->name : "(unnamed)";
+}
+
+size_t spad__stem_length(const char *name) {
+    const size_t length = strcspn(name, "[#");
+    return length > 0 ? length : strlen(name);
+}
+
+/* FNV-1a over the stem, spread over the circle. */
+int spad__box_hue(const spad_report_box *box) {
+    const char *name = spad__box_label(box);
+    const size_t length = spad__stem_length(name);
+    uint32_t hash = 2166136261u;
+    for (size_t i = 0; i < length; i++) hash = (hash ^ (unsigned char)name[i]) * 16777619u;
+    hash ^= hash >> 15;
+    return (int)(hash % 360);
+}
+
+/* ---- text of the user --------------------------------------------------------------- */
+
+/* The bytes of the next character, or 0 if it must not be shown; *size: how many to skip. */
+static size_t next_shown(const char *text, size_t length, size_t *size) {
+    const size_t bytes = spad__utf8_length(text, length);
+    *size = bytes > 0 ? bytes : 1;
+    return bytes > 0 && !spad__is_hidden(spad__utf8_decode(text, bytes)) ? bytes : 0;
+}
+
+/* Characters of a text. */
+static size_t count_characters(const char *text, size_t length) {
+    size_t count = 0;
+    for (size_t size; length > 0; text += size, length -= size, count++) {
+        next_shown(text, length, &size);
+    }
+    return count;
+}
+
+static void out_text(spad__out *out, const char *text, size_t most, const char *hidden,
+                     bool markup) {
+    size_t length = strlen(text);
+    size_t count = count_characters(text, length);
+    const bool cut = most > 0 && count > most;
+    if (cut) count = most - 1;
+    for (size_t size; count > 0; count--, text += size, length -= size) {
+        const size_t bytes = next_shown(text, length, &size);
+        if (bytes == 0)
+            spad__out_string(out, hidden);
+        else if (markup && strchr("<>&\"'", *text) != NULL)
+            spad__out_format(out, "&#%d;", *text);
+        else
+            spad__out_bytes(out, text, bytes);
+    }
+    if (cut) spad__out_string(out, markup ? "\xE2\x80\xA6" : "~");
+}
+
+size_t spad__out_plain(spad__out *out, const char *text, size_t most) {
+    out_text(out, text, most, "?", false);
+    const size_t count = count_characters(text, strlen(text));
+    return most > 0 && count > most ? most : count;
+}
+
+void spad__out_markup(spad__out *out, const char *text, size_t most) {
+    out_text(out, text, most, "\xEF\xBF\xBD", true);
+}
+
+void spad__out_script_string(spad__out *out, const char *text) {
+    if (text == NULL) {
+        spad__out_string(out, "null");
+        return;
+    }
+    size_t length = strlen(text);
+    spad__out_string(out, "\"");
+    while (length > 0) {
+        const unsigned char c = (unsigned char)*text;
+        size_t size = spad__utf8_length(text, length);
+        const uint32_t code = size > 0 ? spad__utf8_decode(text, size) : 0xFFFD;
+        if (c == '"' || c == '\\')
+            spad__out_format(out, "\\%c", c);
+        else if (c < 0x20 || c == 0x7F || c == '<' || c == '>' || c == '&' || size == 0 ||
+                 code == 0x2028 || code == 0x2029)
+            spad__out_format(out, "\\u%04x", (unsigned)code);
+        else
+            spad__out_bytes(out, text, size);
+        if (size == 0) size = 1;
+        text += size;
+        length -= size;
+    }
+    spad__out_string(out, "\"");
+}
+
+/* ---- numbers ------------------------------------------------------------------------ */
+
+void spad__out_bytes_short(spad__out *out, int64_t bytes) {
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    uint64_t value = bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes;
+    uint64_t rest = 0;
+    size_t unit = 0;
+    while (value >= 1024 && unit + 1 < sizeof units / sizeof units[0]) {
+        rest = value % 1024;
+        value /= 1024;
+        unit++;
+    }
+    const char *sign = bytes < 0 ? "-" : "";
+    const unsigned tenths = (unsigned)(rest * 10 / 1024);
+    if (tenths == 0)
+        spad__out_format(out, "%s%llu %s", sign, (unsigned long long)value, units[unit]);
+    else
+        spad__out_format(out, "%s%llu.%u %s", sign, (unsigned long long)value, tenths, units[unit]);
+}

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A headless Chromium driven through its DevTools protocol over a pipe: no packages but
+Python's own. Messages are JSON with a NUL behind each."""
+import base64
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+
+
+def find():
+    for name in ("chromium", "chromium-browser", "google-chrome"):
+        path = shutil.which(name)
+        if path:
+            return path
+    return None
+
+
+class Browser:
+    def __init__(self):
+        self.folder = tempfile.mkdtemp(prefix="spad-browser-")
+        to_read, self.to = os.pipe()
+        self.back, to_write = os.pipe()
+        command = [find(), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+                   "--user-data-dir=" + self.folder, "--remote-debugging-pipe", "about:blank"]
+
+        def wire():  # the browser wants to read from 3 and to write to 4
+            a, b = os.dup(to_read), os.dup(to_write)
+            os.dup2(a, 3)
+            os.dup2(b, 4)
+
+        self.process = subprocess.Popen(command, preexec_fn=wire, close_fds=False,
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.close(to_read)
+        os.close(to_write)
+        self.rest = b""
+        self.number = 0
+        self.events = []
+        self.session = None
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Log"):
+            self.call(domain + ".enable")
+
+    def receive(self):
+        while b"\0" not in self.rest:
+            more = os.read(self.back, 1 << 20)
+            if not more:
+                raise RuntimeError("the browser has gone")
+            self.rest += more
+        message, self.rest = self.rest.split(b"\0", 1)
+        return json.loads(message)
+
+    def call(self, method, **parameters):
+        self.number += 1
+        message = {"id": self.number, "method": method, "params": parameters}
+        if self.session:
+            message["sessionId"] = self.session
+        os.write(self.to, json.dumps(message).encode() + b"\0")
+        while True:
+            answer = self.receive()
+            if answer.get("id") == self.number:
+                if "error" in answer:
+                    raise RuntimeError(method + ": " + answer["error"]["message"])
+                return answer["result"]
+            self.events.append(answer)
+
+    def wait_for(self, method):
+        while True:
+            for k, event in enumerate(self.events):
+                if event.get("method") == method:
+                    return self.events.pop(k)
+            self.events.append(self.receive())
+
+    def open(self, path, width=1280, height=900, dark=False):
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.call("Emulation.setEmulatedMedia",
+                  features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self.events = []
+        self.call("Page.navigate", url="file://" + os.path.abspath(path))
+        self.wait_for("Page.loadEventFired")
+
+    def run(self, expression):
+        """The value of a JavaScript expression; a promise is waited for."""
+        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        if "exceptionDetails" in answer:
+            raise RuntimeError(expression + ": " + json.dumps(answer["exceptionDetails"])[:600])
+        return answer["result"].get("value")
+
+    def settle(self):
+        """Two frames: what was asked for has been drawn."""
+        self.run("new Promise(f => requestAnimationFrame(() => requestAnimationFrame(() => f(1))))")
+
+    def mouse(self, kind, x, y, button="none", clicks=0, **more):
+        self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button=button, clickCount=clicks,
+                  buttons=1 if kind != "mouseReleased" and button == "left" else 0, **more)
+
+    def hover(self, x, y):
+        self.mouse("mouseMoved", x, y)
+        self.settle()
+
+    def click(self, x, y):
+        self.mouse("mouseMoved", x, y)
+        self.mouse("mousePressed", x, y, "left", 1)
+        self.mouse("mouseReleased", x, y, "left", 1)
+        self.settle()
+
+    def key(self, key):
+        names = {"?": "?", "/": "/"}
+        text = names.get(key, key) if len(key) == 1 else ""
+        for kind in ("keyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, text=text if kind == "keyDown" else "")
+        self.settle()
+
+    def type(self, text):
+        self.call("Input.insertText", text=text)
+        self.settle()
+
+    def faults(self):
+        """What went wrong on the page since it was opened."""
+        self.run("1")
+        out = []
+        for event in self.events:
+            if event.get("method") == "Runtime.exceptionThrown":
+                out.append(json.dumps(event["params"])[:800])
+            elif event.get("method") == "Runtime.consoleAPICalled" and event["params"]["type"] in ("error", "warning"):
+                out.append(json.dumps(event["params"])[:800])
+            elif event.get("method") == "Log.entryAdded" and event["params"]["entry"]["level"] in ("error", "warning"):
+                out.append(json.dumps(event["params"])[:800])
+        return out
+
+    def screenshot(self, path, whole=False):
+        answer = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+        with open(path, "wb") as file:
+            file.write(base64.b64decode(answer["data"]))
+
+    def close(self):
+        try:
+            self.call("Browser.close")
+        except (RuntimeError, OSError):
+            pass
+        self.process.wait(timeout=20)
+        os.close(self.to)
+        os.close(self.back)
+        shutil.rmtree(self.folder, ignore_errors=True)

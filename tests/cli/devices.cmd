@@ -1,0 +1,1 @@
+spad devices | grep '^host' | tr -s ' '

@@ -1,0 +1,1 @@
+spad replay input/plan.csv

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A libcuda.so.1 for tests: what backend_cuda.c calls, on host memory. Work on a stream
+ * is put off until somebody waits for it, so that mistakes in the order of copies and frees
+ * show; a program that uses memory too early or too late reads wrong bytes, or is stopped by
+ * AddressSanitizer. Any one call can be made to fail.
+ */
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The two functions of our own. */
+void fake_cuda_fail_at(long call);
+long fake_cuda_calls(void);
+long fake_cuda_live(void);
+
+typedef int result;
+enum { SUCCESS = 0, OUT_OF_MEMORY = 2, NOT_READY = 600, LAUNCH_FAILED = 719 };
+static const size_t MOST_BYTES = (size_t)1 << 30;
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static long calls;
+static long fail_at;
+static long live; /* blocks, streams, events, contexts, pushed contexts */
+
+typedef struct stream stream;
+
+typedef struct work {
+    struct work *next;
+    char *to;
+    const char *from;
+    size_t to_pitch, from_pitch, width, rows;
+    stream *wait_for; /* not a copy: this stream up to a point */
+    long wait_until;
+} work;
+
+struct stream {
+    work *first;
+    work *last;
+    long started; /* pieces of work so far */
+    long done;
+    long users; /* pieces of work that wait for it, and whoever opened it */
+};
+
+typedef struct event {
+    stream *of;
+    long until;
+    bool asked; /* the first question is answered with "not yet" */
+} event;
+
+static stream default_stream;
+
+static bool fails(void) {
+    return ++calls == fail_at;
+}
+
+/* ---- streams ---------------------------------------------------------------------------- */
+
+static void release(stream *s) {
+    if (--s->users == 0 && s != &default_stream) free(s);
+}
+
+static void run_until(stream *s, long until) {
+    while (s->done < until && s->first != NULL) {
+        work *w = s->first;
+        s->first = w->next;
+        if (w->wait_for != NULL) {
+            run_until(w->wait_for, w->wait_until);
+            release(w->wait_for);
+        }
+        for (size_t row = 0; row < w->rows; row++) {
+            memmove(w->to + row * w->to_pitch, w->from + row * w->from_pitch, w->width);
+        }
+        s->done++;
+        free(w);
+    }
+    if (s->first == NULL) s->last = NULL;
+}
+
+static stream *stream_of(void *opaque) {
+    return opaque != NULL ? opaque : &default_stream;
+}
+
+static result start(void *opaque, work w) {
+    stream *s = stream_of(opaque);
+    work *added = malloc(sizeof *added);
+    if (added == NULL) return OUT_OF_MEMORY;
+    *added = w;
+    added->next = NULL;
+    if (s->last != NULL) {
+        s->last->next = added;
+    } else {
+        s->first = added;
+    }
+    s->last = added;
+    s->started++;
+    return SUCCESS;
+}
+
+static void finish(stream *s) {
+    run_until(s, s->started);
+}
+
+/* Every call: the lock, and the one that fails. */
+#define CALL(body)                   \
+    pthread_mutex_lock(&mutex);      \
+    result call_result = SUCCESS;    \
+    if (fails()) {                   \
+        call_result = LAUNCH_FAILED; \
+    } else {                         \
+        body;                        \
+    }                                \
+    pthread_mutex_unlock(&mutex);    \
+    return call_result
+
+/* A call that gives something back: it does so even when it fails. */
+#define CLOSING_CALL(body)                                        \
+    pthread_mutex_lock(&mutex);                                   \
+    const result call_result = fails() ? LAUNCH_FAILED : SUCCESS; \
+    body;                                                         \
+    pthread_mutex_unlock(&mutex);                                 \
+    return call_result
+
+void fake_cuda_fail_at(long call) {
+    calls = 0;
+    fail_at = call;
+}
+
+long fake_cuda_calls(void) {
+    return calls;
+}
+
+long fake_cuda_live(void) {
+    return live;
+}
+
+/* ---- the library -------------------------------------------------------------------------- */
+
+result cuInit(unsigned flags);
+result cuInit(unsigned flags) {
+    (void)flags;
+    CALL();
+}
+result cuDriverGetVersion(int *version);
+result cuDriverGetVersion(int *version) {
+    CALL(*version = 12040);
+}
+result cuGetErrorName(result error, const char **name);
+result cuGetErrorName(result error, const char **name) {
+    *name = error == LAUNCH_FAILED ? "CUDA_ERROR_LAUNCH_FAILED" : "CUDA_ERROR_UNKNOWN";
+    return SUCCESS;
+}
+result cuDeviceGetCount(int *count);
+result cuDeviceGetCount(int *count) {
+    CALL(*count = 1);
+}
+result cuDeviceGet(int *device, int ordinal);
+result cuDeviceGet(int *device, int ordinal) {
+    CALL(*device = ordinal);
+}
+result cuDeviceGetName(char *name, int length, int device);
+result cuDeviceGetName(char *name, int length, int device) {
+    (void)device;
+    CALL(strncpy(name, "a device for tests", (size_t)length));
+}
+result cuDeviceTotalMem_v2(size_t *bytes, int device);
+result cuDeviceTotalMem_v2(size_t *bytes, int device) {
+    (void)device;
+    CALL(*bytes = MOST_BYTES);
+}
+result cuDevicePrimaryCtxRetain(void **context, int device);
+result cuDevicePrimaryCtxRetain(void **context, int device) {
+    (void)device;
+    CALL(*context = &mutex; live++);
+}
+result cuDevicePrimaryCtxRelease_v2(int device);
+result cuDevicePrimaryCtxRelease_v2(int device) {
+    (void)device;
+    CLOSING_CALL(live--);
+}
+result cuCtxPushCurrent_v2(void *context);
+result cuCtxPushCurrent_v2(void *context) {
+    (void)context;
+    CALL(live++);
+}
+result cuCtxPopCurrent_v2(void **context);
+result cuCtxPopCurrent_v2(void **context) {
+    *context = &mutex;
+    CLOSING_CALL(live--);
+}
+
+result cuMemAlloc_v2(uint64_t *address, size_t bytes);
+result cuMemAlloc_v2(uint64_t *address, size_t bytes) {
+    CALL(void *block = bytes <= MOST_BYTES ? aligned_alloc(256, (bytes + 255) / 256 * 256) : NULL;
+         *address = (uint64_t)(uintptr_t)block; live += block != NULL;
+         if (block == NULL) call_result = OUT_OF_MEMORY);
+}
+result cuMemFree_v2(uint64_t address);
+result cuMemFree_v2(uint64_t address) {
+    CLOSING_CALL(finish(&default_stream); free((void *)(uintptr_t)address); live--);
+}
+
+result cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes);
+result cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes) {
+    CALL(finish(&default_stream); memcpy((void *)(uintptr_t)to, from, bytes));
+}
+result cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes);
+result cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes) {
+    CALL(finish(&default_stream); memcpy(to, (const void *)(uintptr_t)from, bytes));
+}
+result cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *s);
+result cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *s) {
+    const work w = {.to = (char *)(uintptr_t)to, .from = from, .width = bytes, .rows = 1};
+    CALL(call_result = start(s, w));
+}
+result cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *s);
+result cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *s) {
+    const work w = {.to = to, .from = (const char *)(uintptr_t)from, .width = bytes, .rows = 1};
+    CALL(call_result = start(s, w));
+}
+result cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *s);
+result cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *s) {
+    const work w = {.to = (char *)(uintptr_t)to,
+                    .from = (const char *)(uintptr_t)from,
+                    .width = bytes,
+                    .rows = 1};
+    CALL(call_result = start(s, w));
+}
+
+/* The manual's CUDA_MEMCPY2D. */
+typedef struct memcpy_2d {
+    size_t src_x, src_y;
+    unsigned src_type;
+    const void *src_host;
+    uint64_t src_device;
+    void *src_array;
+    size_t src_pitch;
+    size_t dst_x, dst_y;
+    unsigned dst_type;
+    void *dst_host;
+    uint64_t dst_device;
+    void *dst_array;
+    size_t dst_pitch;
+    size_t width;
+    size_t height;
+} memcpy_2d;
+
+result cuMemcpy2DAsync_v2(const memcpy_2d *c, void *s);
+result cuMemcpy2DAsync_v2(const memcpy_2d *c, void *s) {
+    const work w = {.to = c->dst_type == 1 ? c->dst_host : (char *)(uintptr_t)c->dst_device,
+                    .from = c->src_type == 1 ? c->src_host : (const char *)(uintptr_t)c->src_device,
+                    .to_pitch = c->dst_pitch,
+                    .from_pitch = c->src_pitch,
+                    .width = c->width,
+                    .rows = c->height};
+    CALL(call_result = start(s, w));
+}
+
+result cuStreamCreate(void **s, unsigned flags);
+result cuStreamCreate(void **s, unsigned flags) {
+    (void)flags;
+    CALL(stream *made = calloc(1, sizeof *made); made->users = 1; *s = made; live++);
+}
+result cuStreamDestroy_v2(void *s);
+result cuStreamDestroy_v2(void *s) {
+    CLOSING_CALL(finish(s); release(s); live--);
+}
+result cuStreamSynchronize(void *s);
+result cuStreamSynchronize(void *s) {
+    CALL(finish(stream_of(s)));
+}
+result cuStreamWaitEvent(void *s, void *opaque, unsigned flags);
+result cuStreamWaitEvent(void *s, void *opaque, unsigned flags) {
+    const event *e = opaque;
+    (void)flags;
+    const work w = {.wait_for = e->of, .wait_until = e->until};
+    CALL(if (e->of != NULL && e->of != stream_of(s)) {
+        e->of->users++;
+        call_result = start(s, w);
+    });
+}
+result cuEventCreate(void **e, unsigned flags);
+result cuEventCreate(void **e, unsigned flags) {
+    (void)flags;
+    CALL(*e = calloc(1, sizeof(event)); live++);
+}
+result cuEventDestroy_v2(void *opaque);
+result cuEventDestroy_v2(void *opaque) {
+    event *e = opaque;
+    CLOSING_CALL(if (e->of != NULL) release(e->of); free(e); live--);
+}
+result cuEventRecord(void *opaque, void *s);
+result cuEventRecord(void *opaque, void *s) {
+    event *e = opaque;
+    CALL(e->of = stream_of(s); e->of->users++; e->until = e->of->started; e->asked = false);
+}
+result cuEventQuery(void *opaque);
+result cuEventQuery(void *opaque) {
+    event *e = opaque;
+    CALL(
+        if (e->of != NULL && e->of->done < e->until && !e->asked) {
+            e->asked = true;
+            call_result = NOT_READY;
+        } else if (e->of != NULL) { run_until(e->of, e->until); });
+}
+result cuEventSynchronize(void *opaque);
+result cuEventSynchronize(void *opaque) {
+    event *e = opaque;
+    CALL(if (e->of != NULL) run_until(e->of, e->until));
+}

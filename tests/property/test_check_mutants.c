@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The mutation study. Every kernel of examples/kernels, at a small shape, with one mistake at a
- * time (see support/mutate.h). A mutant is refused by the reader, reported by the check,
- * or shown to be harmless by the executor, which visits all its executions. What is none of
- * these is a survivor. A mutant that the check reports and the executor finds right is a
- * false alarm.
+ * time (see support/mutate.h). A mutant is refused by the reader or the walk, reported by
+ * the check, or shown to be harmless by the executor, which visits all its executions. What is none
+ * of these is a survivor. A mutant that the check reports and the executor finds right is a false
+ * alarm.
  *
  *   test_check_mutants [STATES [NAME]]   executions up to STATES states; kernels with NAME
  *
@@ -129,7 +129,9 @@ static void try_mutant(const char *file, const mutant *m, score *s) {
     const bool reported = count_errors(kernel, first, sizeof first) > 0;
     const executor_result run = executor_run(kernel, &options);
     const bool right = run.decided && run.wrong == 0;
-    if (reported) {
+    if (run.walk_failed) { /* an amount of 0 in some iteration and the like: it cannot be run */
+        s->refused++;
+    } else if (reported) {
         s->reported++;
         if (right && !run.unmodelled && !run.takers) {
             s->alarms++;

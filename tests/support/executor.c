@@ -197,27 +197,34 @@ static void check_alive(executor *e, const state *s, const op *o, const access *
     if (!alive) say(e, EXECUTOR_FREED, "line %d: not alive", line_of(e, o->statement));
 }
 
+/* What is left of a tile from before it was allocated means nothing. */
+static void forget_contents(executor *e, const state *s, const op *o) {
+    for (size_t i = 0; i < o->access_count; i++) {
+        const access *a = &e->accesses.items[o->first_access + i];
+        for (size_t j = 0; j < a->atom_count; j++) {
+            int32_t *atom = &s->values[e->memory_base + e->atoms.items[a->first_atom + j]];
+            const access *writer = *atom > 0 ? &e->accesses.items[*atom - 1] : NULL;
+            if (writer != NULL &&
+                (writer->walk.tensor == o->life_tensor || writer->walk.home == o->life_tensor)) {
+                *atom = UNDEFINED;
+            }
+        }
+    }
+}
+
 static void change_life(executor *e, const state *s, const op *o) {
-    const access *a = &e->accesses.items[o->first_access];
-    const spad_kernel_tensor *t = spad_kernel_get_tensor(e->kernel, (size_t)a->walk.tensor);
+    const spad_kernel_tensor *t = spad_kernel_get_tensor(e->kernel, (size_t)o->life_tensor);
     const bool alive = o->life == SPAD_WALK_ALLOC;
     for (int64_t tile = 0; tile < t->tiles; tile++) {
-        if (a->walk.tile >= 0 && tile != a->walk.tile) continue;
-        int32_t *flag = &s->values[e->alive_base[a->walk.tensor] + (int)tile];
+        if (o->life_tile >= 0 && tile != o->life_tile) continue;
+        int32_t *flag = &s->values[e->alive_base[o->life_tensor] + (int)tile];
         if (*flag == (int32_t)alive) {
             say(e, EXECUTOR_FREED, "line %d: %s twice", line_of(e, o->statement),
                 alive ? "allocated" : "freed");
         }
         *flag = alive;
     }
-    for (size_t i = 0; alive && i < a->atom_count; i++) {
-        int32_t *atom = &s->values[e->memory_base + e->atoms.items[a->first_atom + i]];
-        const access *writer = *atom > 0 ? &e->accesses.items[*atom - 1] : NULL;
-        if (writer != NULL &&
-            (writer->walk.tensor == a->walk.tensor || writer->walk.home == a->walk.tensor)) {
-            *atom = UNDEFINED;
-        }
-    }
+    if (alive) forget_contents(e, s, o);
 }
 
 static void start(explorer *x, state *s, const point *p) {
@@ -446,7 +453,8 @@ static void check_outputs(executor *e, const state *s) {
     }
     for (size_t i = 0; i < e->accesses.count; i++) {
         const access *a = &e->accesses.items[i];
-        if (a->walk.home < 0 || (a->walk.kind & SPAD_ACCESS_WRITE) == 0) continue;
+        if (e->ops.items[a->op].life != SPAD_WALK_OPERATION) continue;
+        if ((a->walk.kind & SPAD_ACCESS_WRITE) == 0) continue;
         const spad_kernel_tensor *t = spad_kernel_get_tensor(e->kernel, (size_t)a->walk.tensor);
         if ((t->flags & SPAD_TENSOR_OUTPUT) == 0) continue;
         for (size_t j = 0; j < a->atom_count; j++) {

@@ -160,30 +160,51 @@ static void collect_operation(executor *e, const spad_walk_event *event, int age
     PUSH(&e->ops, o);
 }
 
-/* ALLOC and FREE: a write of all that is ever touched of the tiles; executor_cut adds that. */
+/* ALLOC and FREE; cover_lives says what they touch. */
 static void collect_life(executor *e, const spad_walk_event *event, int agent, int *last) {
     const spad_mode mode = spad_kernel_get_tensor(e->kernel, (size_t)event->tensor)->mode;
     if (mode == SPAD_MODE_STACK || mode == SPAD_MODE_HEAP) return; /* accesses know it */
     const int p = next_point(e, ACTION_START, agent, event->statement, last);
     e->points.items[p].op = (int)e->ops.count;
-    access a = {.op = (int)e->ops.count};
-    a.walk.kind = SPAD_ACCESS_WRITE;
-    a.walk.tensor = event->tensor;
-    a.walk.tile = event->tile;
-    a.walk.home = -1;
     const op o = {.agent = agent,
                   .statement = event->statement,
                   .unit = -1,
                   .life = event->kind,
+                  .life_tensor = event->tensor,
+                  .life_tile = event->tile,
                   .start = p,
                   .read_end = p,
                   .write_end = p,
-                  .first_access = e->accesses.count,
-                  .access_count = 1,
                   .group = -1,
                   .bundle = -1};
-    PUSH(&e->accesses, a);
     PUSH(&e->ops, o);
+}
+
+/* ALLOC and FREE write the whole of all tiles that are touched anywhere, under any name. */
+static void cover_life(executor *e, int number, size_t accesses) {
+    op *o = &e->ops.items[number];
+    o->first_access = e->accesses.count;
+    for (size_t i = 0; i < accesses; i++) {
+        access a = e->accesses.items[i];
+        if (a.walk.tensor != o->life_tensor && a.walk.home != o->life_tensor) continue;
+        if (o->life_tile >= 0 && o->life_tile != a.walk.tile) continue;
+        a.op = number;
+        a.walk.kind = SPAD_ACCESS_WRITE;
+        a.walk.rect = a.walk.tile_rect;
+        a.walk.runs = 1;
+        a.walk.stride = 0;
+        PUSH(&e->accesses, a);
+        o->access_count++;
+    }
+    /* its place is not known here, and it may be that of others */
+    if (o->access_count == 0 && e->options->place != NULL) e->result.unmodelled = true;
+}
+
+static void cover_lives(executor *e) {
+    const size_t accesses = e->accesses.count;
+    for (size_t i = 0; i < e->ops.count; i++) {
+        if (e->ops.items[i].life != SPAD_WALK_OPERATION) cover_life(e, (int)i, accesses);
+    }
 }
 
 /* ---- synchronisation ------------------------------------------------------------------- */
@@ -372,6 +393,25 @@ static void choose_eager(executor *e) {
     }
 }
 
+/* Bytes that are delivered to each mbarrier against those that are expected, in all. */
+static void count_bytes(executor *e, size_t values) {
+    int64_t *bytes = calloc(values + 1, sizeof *bytes);
+    assert_non_null(bytes);
+    for (size_t i = 0; i < e->points.count; i++) {
+        const point *p = &e->points.items[i];
+        if (p->action == ACTION_ARRIVE) bytes[p->object] += p->expect;
+        if (p->action == ACTION_EXPECT) bytes[p->object] += p->amount;
+    }
+    for (size_t i = 0; i < e->completions.count; i++) {
+        const completion *c = &e->completions.items[i];
+        if (c->walk.kind == SPAD_COMPLETION_DELIVER) bytes[c->object] -= c->walk.amount;
+    }
+    for (size_t i = 0; i < values; i++) {
+        if (bytes[i] < 0) e->result.unexpected = true;
+    }
+    free(bytes);
+}
+
 bool executor_collect(executor *e) {
     look_ahead(e);
     for (int agent = 0; agent < (int)spad_kernel_agent_count(e->kernel); agent++) {
@@ -380,6 +420,8 @@ bool executor_collect(executor *e) {
         if (e->too_large) return true;
     }
     PUSH(&e->agent_points, (int)e->points.count);
+    cover_lives(e);
+    count_bytes(e, (size_t)e->agent_base);
     if (!e->options->plain) choose_eager(e);
     return true;
 }

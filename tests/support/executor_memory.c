@@ -36,7 +36,6 @@ static int64_t area_of(const executor *e, const spad_walk_access *a) {
 static void list_pieces(const executor *e, piece_list *pieces) {
     for (size_t i = 0; i < e->accesses.count; i++) {
         const spad_walk_access *a = &e->accesses.items[i].walk;
-        if (a->home < 0) continue; /* ALLOC, FREE */
         for (int64_t run = 0; run < a->runs; run++) {
             const int64_t byte = a->rect.byte + run * a->stride;
             PUSH(pieces, (piece){.area = area_of(e, a),
@@ -148,25 +147,6 @@ static void cut_area(executor *e, const piece *pieces, size_t count) {
     free(g.bytes.items);
 }
 
-/* ALLOC and FREE touch what accesses to the tile touch, also those under other names. */
-static void add_life_atoms(executor *e) {
-    for (size_t i = 0; i < e->accesses.count; i++) {
-        access *life = &e->accesses.items[i];
-        if (life->walk.home >= 0) continue;
-        life->first_atom = e->atoms.count;
-        for (size_t j = 0; j < e->accesses.count; j++) {
-            const access *a = &e->accesses.items[j];
-            const bool mine =
-                a->walk.tensor == life->walk.tensor || a->walk.home == life->walk.tensor;
-            if (a->walk.home < 0 || !mine) continue;
-            if (life->walk.tile >= 0 && life->walk.tile != a->walk.tile) continue;
-            for (size_t k = 0; k < a->atom_count; k++) {
-                add_atom(e, life, e->atoms.items[a->first_atom + k]);
-            }
-        }
-    }
-}
-
 void executor_cut(executor *e) {
     piece_list pieces = {0};
     list_pieces(e, &pieces);
@@ -179,7 +159,6 @@ void executor_cut(executor *e) {
         cut_area(e, &pieces.items[from], to - from);
     }
     free(pieces.items);
-    if (!e->too_large) add_life_atoms(e);
 }
 
 /* ---- conflicts ------------------------------------------------------------------------- */

@@ -91,7 +91,9 @@ typedef struct op {
     int64_t statement;
     int64_t unit; /* -1: over when it starts */
     bool proxy;
-    spad_walk_kind life; /* ALLOC or FREE of what its access names; else OPERATION */
+    spad_walk_kind life; /* ALLOC or FREE; else OPERATION */
+    int64_t life_tensor; /* ALLOC, FREE: of this tensor */
+    int64_t life_tile;   /* -1: all */
     int start;
     int read_end;
     int write_end;

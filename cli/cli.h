@@ -225,6 +225,9 @@ typedef struct cli_pictures {
     "  --data OUT.json           the report as data (docs/schema)\n"                    \
     "  --snapshot OUT.pickle     for PyTorch's memory_viz page\n"
 
+/* Can they be written, or is stdout taken by --json or by another one? False: said why not. */
+bool cli_pictures_fit(const cli_pictures *pictures, bool json);
+
 /* Was any of them asked for? */
 bool cli_wants_pictures(const cli_pictures *pictures);
 

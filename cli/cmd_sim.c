@@ -85,6 +85,7 @@ static cli_exit run_sim(const cli_command *command, int count, char **arguments)
         cli_say("one kernel is needed; see 'spad sim --help'");
         return CLI_USAGE;
     }
+    if (!cli_pictures_fit(&words.pictures, words.json)) return CLI_USAGE;
     cli_kernel input;
     exit = cli_read_kernel(&input, arguments[0], &words.kernel);
     if (exit != CLI_FINE) return exit;

@@ -3,6 +3,7 @@
  * Files that commands write: the pictures of a report, and any other.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "cli.h"
 
@@ -49,6 +50,16 @@ static spad_status write_snapshot(const spad_sink *sink, const void *report, spa
 
 static spad_status write_text(const spad_sink *sink, const void *report, spad_error *error) {
     return spad_report_write_text(report, sink, error);
+}
+
+bool cli_pictures_fit(const cli_pictures *p, bool json) {
+    const char *const paths[] = {p->html, p->svg, p->trace, p->data, p->snapshot};
+    int users = json + p->text;
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        users += paths[i] != NULL && strcmp(paths[i], "-") == 0;
+    }
+    if (users > 1) cli_say("two options would write to stdout; give one of them a file");
+    return users <= 1;
 }
 
 bool cli_wants_pictures(const cli_pictures *p) {

@@ -20,13 +20,6 @@ enum { EVENTS = 1 << 16, BANKS_MAX = 256, ROW_BYTES = 512 };
 
 /* ---- declarations ----------------------------------------------------------------- */
 
-static spad_status add(spad__run *run, spad_finding *finding, int64_t tensor, spad_error *error) {
-    const spad_kernel_tensor *row = &run->kernel->tensors.items[tensor];
-    spad__find_names(finding, row->name, NULL);
-    finding->number = tensor;
-    return spad__add_finding(run, finding, (int64_t)row->statement, -1, error);
-}
-
 /* The first dimension with more slots than indices; -1: none. */
 static int64_t wasted_dim(const spad_kernel_tensor *row, spad_amounts list) {
     if (list.count == 1 && row->blocks.count != 1) return list.items[0].value > row->tiles ? 0 : -1;
@@ -47,7 +40,7 @@ static spad_status check_ring(spad__run *run, int64_t tensor, spad_amounts list,
                "'%s' has %lld slots for %lld tiles; the others are never used", row->name,
                (long long)list.items[dim].value,
                (long long)(all ? row->tiles : row->blocks.items[dim].value));
-    return add(run, &finding, tensor, error);
+    return spad__add_about(run, &finding, tensor, error);
 }
 
 /* Do two engines take turns with it? */
@@ -88,7 +81,7 @@ static spad_status check_serial(spad__run *run, int64_t tensor, spad_error *erro
                "'%s' is declared in loop '%s' and has one place, so an iteration waits for the one "
                "before; declare it outside with a block dimension and two or more slots",
                row->name, loop->name);
-    return add(run, &finding, tensor, error);
+    return spad__add_about(run, &finding, tensor, error);
 }
 
 static spad_status check_declarations(spad__run *run, spad_error *error) {

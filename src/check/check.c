@@ -37,21 +37,29 @@ static spad_place place_of(const spad_kernel *kernel, int64_t statement) {
     return spad_kernel_get_statement(kernel, (size_t)statement)->place;
 }
 
+void spad__point_finding(spad_finding *finding, spad_place place) {
+    finding->line = place.line;
+    finding->column = place.column;
+    finding->width = place.width;
+}
+
+void spad__point_note(spad_note *note, spad_place place) {
+    note->line = place.line;
+    note->column = place.column;
+    note->width = place.width;
+}
+
 static void fill_places(spad_finding *finding, const spad_kernel *kernel, int64_t statement,
                         int64_t other) {
     const char *file = spad_kernel_file(kernel);
     if (file != NULL) spad__copy_cut(finding->file, sizeof finding->file, file);
     if (finding->line == 0) {
         const spad_place place = place_of(kernel, statement);
-        finding->line = place.line;
-        finding->column = place.column;
-        finding->width = place.width;
+        spad__point_finding(finding, place);
     }
     if (finding->note_count > 0 && finding->notes[0].line == 0) {
         const spad_place place = place_of(kernel, other);
-        finding->notes[0].line = place.line;
-        finding->notes[0].column = place.column;
-        finding->notes[0].width = place.width;
+        spad__point_note(&finding->notes[0], place);
     }
 }
 
@@ -83,6 +91,14 @@ spad_status spad__add_finding(spad__run *run, spad_finding *finding, int64_t sta
     check->found.items[check->found.count++] = (spad__found){*finding, statement, other};
     count_finding(&check->counts, finding->severity);
     return SPAD_OK;
+}
+
+spad_status spad__add_about(spad__run *run, spad_finding *finding, int64_t tensor,
+                            spad_error *error) {
+    const spad_kernel_tensor *row = spad_kernel_get_tensor(run->kernel, (size_t)tensor);
+    spad__copy_cut(finding->subject, sizeof finding->subject, row->name);
+    finding->number = tensor;
+    return spad__add_finding(run, finding, (int64_t)row->statement, -1, error);
 }
 
 static int compare_numbers(int64_t a, int64_t b) {

@@ -48,6 +48,14 @@ typedef struct spad__run {
 spad_status spad__add_finding(spad__run *run, spad_finding *finding, int64_t statement,
                               int64_t other, spad_error *error);
 
+/* The same about a tensor, at its declaration. */
+spad_status spad__add_about(spad__run *run, spad_finding *finding, int64_t tensor,
+                            spad_error *error);
+
+/* Sets the place of a finding or of a note. */
+void spad__point_finding(spad_finding *finding, spad_place place);
+void spad__point_note(spad_note *note, spad_place place);
+
 /* Was that found before? Then it is counted. For parts that would have to describe it first. */
 bool spad__count_finding(spad__run *run, spad_finding_code code, int64_t statement, int64_t other);
 

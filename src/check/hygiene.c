@@ -30,12 +30,6 @@ static void mark(const spad_kernel *k, uint8_t *own, uint8_t *family) {
     }
 }
 
-static spad_status add(spad__run *run, spad_finding *finding, size_t tensor, spad_error *error) {
-    const spad_kernel_tensor *row = &run->kernel->tensors.items[tensor];
-    finding->number = (int64_t)tensor;
-    return spad__add_finding(run, finding, (int64_t)row->statement, -1, error);
-}
-
 static spad_status check_uses(spad__run *run, const uint8_t *own, const uint8_t *family,
                               spad_error *error) {
     const spad_kernel *k = run->kernel;
@@ -46,14 +40,12 @@ static spad_status check_uses(spad__run *run, const uint8_t *own, const uint8_t 
         if (own[i] == 0) {
             spad__find(&finding, SPAD_FINDING_NEVER_USED, "'%s' is never used; leave it out",
                        tensor->name);
-            spad__find_names(&finding, tensor->name, NULL);
-            status = add(run, &finding, i, error);
+            status = spad__add_about(run, &finding, (int64_t)i, error);
         } else if (tensor->home == (int64_t)i && (family[i] & READ) == 0) {
             spad__find(&finding, SPAD_FINDING_NEVER_READ,
                        "'%s' is written and never read; leave it out, or declare it as output",
                        tensor->name);
-            spad__find_names(&finding, tensor->name, NULL);
-            status = add(run, &finding, i, error);
+            status = spad__add_about(run, &finding, (int64_t)i, error);
         }
     }
     return status;
@@ -93,7 +85,7 @@ static spad_status check_mixture(spad__run *run, spad_error *error) {
         }
         finding.severity = SPAD_SEVERITY_WARNING;
         spad__find_names(&finding, tensor->name, placed->name);
-        status = add(run, &finding, i, error);
+        status = spad__add_about(run, &finding, (int64_t)i, error);
     }
     return status;
 }

@@ -163,11 +163,8 @@ static void describe_nothing(spad_finding *finding, const spad__life *life,
     spad__find(finding, SPAD_FINDING_UNINITIALISED_READ,
                "%s reads %s%s, but nobody has written %s; write it first, or declare it as input",
                name_of(life, life->statement), tile, now, bytes);
-    spad__find_note(finding, "declared here");
-    const spad_place place = life->kernel->tensors.items[access->tensor].place;
-    finding->notes[0].line = place.line;
-    finding->notes[0].column = place.column;
-    finding->notes[0].width = place.width;
+    spad__point_note(spad__find_note(finding, "declared here"),
+                     life->kernel->tensors.items[access->tensor].place);
     spad__find_names(finding, life->kernel->tensors.items[access->tensor].name, NULL);
 }
 
@@ -176,9 +173,7 @@ static void point_at(spad_finding *finding, const spad_kernel *k, const spad_wal
     const spad_place place = access->row < k->accesses.count
                                  ? k->accesses.items[access->row].place
                                  : k->tensors.items[access->tensor].place;
-    finding->line = place.line;
-    finding->column = place.column;
-    finding->width = place.width;
+    spad__point_finding(finding, place);
     finding->number = access->tensor;
 }
 
@@ -356,10 +351,7 @@ static void tell_depths(spad__life *life) {
             finding, "'%s' has %lld slot%s and needs %lld: so many of its tiles are alive at once",
             finding->subject, (long long)state->ring, state->ring == 1 ? "" : "s",
             (long long)state->needed);
-        const spad_place place = life->kernel->tensors.items[finding->number].place;
-        note->line = place.line;
-        note->column = place.column;
-        note->width = place.width;
+        spad__point_note(note, life->kernel->tensors.items[finding->number].place);
     }
 }
 

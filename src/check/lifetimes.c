@@ -618,6 +618,8 @@ static spad_status check_event(spad__run *run, const spad_walk *walk, const spad
     return SPAD_OK;
 }
 
+/* One walk. Where the order of events is open there is no `life`: the rules are looked at, and
+ * whether the kernel can be run at all. */
 static spad_status walk_through(spad__run *run, spad__life *life, spad_walk *walk,
                                 spad_error *error) {
     spad_check_counts *counts = &run->check->counts;
@@ -635,32 +637,31 @@ static spad_status walk_through(spad__run *run, spad__life *life, spad_walk *wal
         }
         counts->events++;
         counts->accesses += (int64_t)event->access_count;
+        status = check_event(run, walk, event, error);
+        if (status != SPAD_OK || life == NULL) continue;
         status = spad__life_event(life, event, spad_walk_values(walk), error);
-        if (status == SPAD_OK) status = check_event(run, walk, event, error);
         if (status == SPAD_OK) status = tell_watches(run, life, walk, event, error);
     }
-    if (status == SPAD_OK) status = spad__life_outputs(life, walk, error);
+    if (status != SPAD_OK || life == NULL) return status;
+    status = spad__life_outputs(life, walk, error);
     return status == SPAD_OK ? spad__life_finish(life, error) : status;
 }
 
-static spad_status check_in_program_order(spad__run *run, spad_error *error) {
-    const spad_walk_options options = {
-        .place = run->options->place, .ctx = run->options->ctx, .host = &run->check->host};
+spad_status spad__check_lifetimes(spad__run *run, spad_error *error) {
+    const spad_walk_options options = {.agent = SPAD_WALK_ALL,
+                                       .place = run->options->place,
+                                       .ctx = run->options->ctx,
+                                       .host = &run->check->host};
     spad__life *life = NULL;
     spad_walk *walk = NULL;
     spad_error failure;
-    spad_status status = spad_walk_create(&walk, run->kernel, &options, &failure);
+    spad_status status = spad__check_hygiene(run, error);
+    if (status != SPAD_OK) return status;
+    status = spad_walk_create(&walk, run->kernel, &options, &failure);
     if (status != SPAD_OK) return spad__report_failure(run, -1, false, &failure, error);
-    status = spad__life_create(&life, run, error);
+    if (spad_kernel_is_implicit(run->kernel)) status = spad__life_create(&life, run, error);
     if (status == SPAD_OK) status = walk_through(run, life, walk, error);
     spad__life_destroy(life);
     spad_walk_destroy(walk);
     return status;
-}
-
-spad_status spad__check_lifetimes(spad__run *run, spad_error *error) {
-    const spad_status status = spad__check_hygiene(run, error);
-    if (status != SPAD_OK) return status;
-    if (!spad_kernel_is_implicit(run->kernel)) return SPAD_OK; /* in the order of its agents */
-    return check_in_program_order(run, error);
 }

@@ -61,9 +61,9 @@ static spad_status judge_model(spad__order *o, spad_error *error) {
     spad_status status = spad__causes_build(&o->model, &o->machine, false, error);
     o->visible = &o->model;
     if (status == SPAD_OK) status = spad__find_phases(o, error);
-    if (status == SPAD_OK) status = spad__find_leftovers(o, error);
     if (status == SPAD_OK && !o->open) {
-        if (has_relaxed(&o->net)) {
+        status = spad__find_leftovers(o, error);
+        if (status == SPAD_OK && has_relaxed(&o->net)) {
             status = spad__causes_build(&o->memory, &o->machine, true, error);
             o->visible = &o->memory;
         }
@@ -99,8 +99,6 @@ spad_status spad__check_order(spad__run *run, spad_error *error) {
     if (status == SPAD_OK && order.events.gap != NULL) {
         run->gap = order.events.gap;
     } else if (status == SPAD_OK) {
-        run->check->counts.events += (int64_t)order.events.items.count;
-        run->check->counts.accesses += (int64_t)order.events.accesses.count;
         status = spad__net_build(&order.net, &order.events, error);
         if (status == SPAD_OK) status = judge_run(&order, error);
         spad__net_free(&order.net);

@@ -20,13 +20,6 @@ static const char too_many[] = "a tensor has more places than the rules look at"
 
 /* ---- one place -------------------------------------------------------------------- */
 
-static spad_status add(spad__run *run, spad_finding *finding, int64_t tensor, spad_error *error) {
-    const spad_kernel_tensor *row = &run->kernel->tensors.items[tensor];
-    spad__find_names(finding, row->name, NULL);
-    finding->number = tensor;
-    return spad__add_finding(run, finding, (int64_t)row->statement, -1, error);
-}
-
 static spad_status check_lanes(spad__run *run, int64_t tensor, const char *tile, spad_rect rect,
                                spad_error *error) {
     const spad_kernel_tensor *row = &run->kernel->tensors.items[tensor];
@@ -37,7 +30,7 @@ static spad_status check_lanes(spad__run *run, int64_t tensor, const char *tile,
     const bool outside = rect.lane < 0 || rect.lane > space->lanes - rect.lanes;
     spad__find(&finding, outside ? SPAD_FINDING_OUT_OF_SPACE : SPAD_FINDING_START_LANE, "%s: %s",
                tile, fault.message);
-    return add(run, &finding, tensor, error);
+    return spad__add_about(run, &finding, tensor, error);
 }
 
 static spad_status check_bytes(spad__run *run, int64_t tensor, const char *tile, spad_rect rect,
@@ -59,7 +52,7 @@ static spad_status check_bytes(spad__run *run, int64_t tensor, const char *tile,
                "smaller, or use fewer slots",
                tile, (long long)rect.byte, (long long)(rect.byte + rect.bytes), space->name,
                (long long)usable, reserved);
-    return add(run, &finding, tensor, error);
+    return spad__add_about(run, &finding, tensor, error);
 }
 
 /* Elements of a space without lanes are addressed by themselves: CUDA and CANN want them at
@@ -85,7 +78,7 @@ static spad_status check_address(spad__run *run, int64_t tensor, const char *til
                    "%s starts at byte %lld of %s, which is no multiple of %lld; try %lld", tile,
                    (long long)rect.byte, space->name, (long long)align,
                    (long long)(rect.byte - spad__floor_mod(rect.byte, align) + align));
-        status = add(run, &finding, tensor, error);
+        status = spad__add_about(run, &finding, tensor, error);
     }
     if (status == SPAD_OK && space->banks_exclusive && bank > 0 &&
         spad__floor_div(rect.byte, bank) != spad__floor_div(rect.byte + rect.bytes - 1, bank)) {
@@ -94,7 +87,7 @@ static spad_status check_address(spad__run *run, int64_t tensor, const char *til
                    "start it at a bank, or cut it in pieces of at most %lld bytes",
                    tile, (long long)rect.byte, (long long)(rect.byte + rect.bytes), space->name,
                    (long long)bank, (long long)bank);
-        status = add(run, &finding, tensor, error);
+        status = spad__add_about(run, &finding, tensor, error);
     }
     return status;
 }
@@ -127,9 +120,7 @@ spad_status spad__check_operand(spad__run *run, int64_t statement, const spad_wa
     spad__find(&finding, SPAD_FINDING_START_LANE, "%s touches part of '%s': %s", s->name, row->name,
                fault.message);
     spad__find_names(&finding, row->name, NULL);
-    finding.line = place.line;
-    finding.column = place.column;
-    finding.width = place.width;
+    spad__point_finding(&finding, place);
     finding.number = access->tensor;
     return spad__add_finding(run, &finding, statement, -1, error);
 }
@@ -270,7 +261,7 @@ static spad_status check_granules(spad__run *run, int64_t tensor, spad_error *er
                (long long)row->tile_bytes, space->name, (long long)rounded,
                space->power_of_two ? " (powers of two)" : "",
                close ? "give it a larger step" : "make it that large");
-    return add(run, &finding, tensor, error);
+    return spad__add_about(run, &finding, tensor, error);
 }
 
 /* ---- all tensors ------------------------------------------------------------------ */

@@ -133,7 +133,7 @@
 
   const state = {
     t0: axis.begin, t1: axis.end, cursor: null, pointer: null, hex: false, whole: false, query: "", matches: [], match: -1,
-    hover: null, pinned: null, line: 0, tab: "peak",
+    hover: null, pinned: null, others: [], line: 0, tab: "peak",
   };
   const charts = []; // { kind, space, canvas, height, draw }
 
@@ -416,6 +416,7 @@
     g.globalAlpha = 1;
     drawConflicts(c, g);
     if (state.line > 0) for (let i = 0; i < s.n; i++) if (s.line[i] === state.line) outline(c, g, { space: s, box: i }, palette.accent, 1.5);
+    for (const mark of state.others) outline(c, g, mark, palette.warn, 2.5);
     outline(c, g, state.hover, palette.text, 1.5);
     outline(c, g, state.pinned, palette.accent, 2.5);
     drawCursor(c, g, c.top, c.top + c.plot);
@@ -594,6 +595,7 @@
 
   function pin(mark) {
     state.pinned = mark;
+    state.others = [];
     byId("selected").hidden = !mark;
     if (mark) {
       const links = element("div", { class: "links" }, element("button", { onclick: () => focusOn(mark) }, "zoom to it"));
@@ -699,12 +701,16 @@
     }
     return exact.length ? exact : loose;
   }
+  // Tiles that the sentence of a finding names in quotes, then what it is about.
   function goToFinding(report, finding) {
     if (finding.time !== undefined) state.cursor = finding.time;
-    const marks = boxesNamed(report, finding.subject).concat(boxesNamed(report, finding.other));
+    const names = new Set([...finding.message.matchAll(/'([^']+)'/g)].map((match) => clean(match[1])));
+    const quoted = [...names].flatMap((name) => boxesNamed(report, name).filter((m) => nameOf(m.space, m.box) === name));
+    const marks = quoted.concat(boxesNamed(report, finding.subject), boxesNamed(report, finding.other));
     const alive = finding.time === undefined ? null : marks.find((m) => m.space.begin[m.box] <= finding.time && finding.time < m.space.end[m.box]);
-    const mark = alive || marks.find((m) => m.space.partner[m.box] >= 0) || marks[0];
+    const mark = alive || quoted[0] || marks.find((m) => m.space.partner[m.box] >= 0) || marks[0];
     if (mark) { pin(mark); show(mark); }
+    state.others = quoted.filter((m) => m.box !== (mark && mark.box));
     if (finding.line > 0) setLine(finding.line, true);
     refresh();
   }

@@ -22,7 +22,7 @@
 #include "spad/walk.h"
 #include "support/support.h"
 
-enum { AGENTS = 4, EVENTS = 24, OBJECTS = 16, ALL = AGENTS * EVENTS, STATES = 1 << 16 };
+enum { AGENTS = 4, EVENTS = 24, OBJECTS = 16, ALL = AGENTS * EVENTS, STATES = 1 << 14 };
 
 /* ---- the program, as the explorer knows it ---------------------------------------------- */
 
@@ -62,6 +62,8 @@ typedef struct state {
     short bytes[OBJECTS];
 } state;
 
+_Static_assert(sizeof(state) % sizeof(uint32_t) == 0, "states are hashed by words");
+
 typedef struct explorer {
     program *p;
     state *states;
@@ -80,7 +82,12 @@ typedef struct explorer {
 static void push(explorer *e, const state *s) {
     const unsigned char *bytes = (const unsigned char *)s;
     unsigned long hash = 1469598103934665603UL;
-    for (size_t i = 0; i < sizeof *s; i++) hash = (hash ^ bytes[i]) * 1099511628211UL;
+    for (size_t i = 0; i < sizeof *s; i += sizeof(uint32_t)) { /* its size is a multiple */
+        uint32_t word;
+        memcpy(&word, bytes + i, sizeof word);
+        hash = (hash ^ word) * 1099511628211UL;
+        hash ^= hash >> 29;
+    }
     for (unsigned long slot = hash % (2 * STATES);; slot = (slot + 1) % (2 * STATES)) {
         if (e->table[slot] == 0) {
             if (e->count == STATES) {

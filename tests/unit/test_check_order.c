@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The order check: every finding with its message, the classic mistakes in the kernels that
- * we ship, those kernels themselves, the schedule, and what happens without memory.
+ * we ship, those kernels themselves, and what happens without memory.
  * tests/property/test_order_model.c compares it with all interleavings.
  */
 #include "support/support.h"
@@ -552,6 +552,11 @@ static void test_limits(void **unused) {
         spad_check_reason(check),
         "there are more than 1000000 synchronisation objects; define a smaller parameter");
     spad_check_destroy(check);
+    check = check_text("kernel k on sm_90\ntensor x : global u8 (3000000, 2) output\n"
+                       "agent p { simt left writes x(.., 0..1) }\n"
+                       "agent q { simt right writes x(.., 1..2) }\n");
+    assert_string_equal(spad_check_reason(check), "accesses cut a tensor into too many pieces");
+    spad_check_destroy(check);
     /* sums that do not fit */
     check = check_text("kernel k on sm_90\ncounter c\nfor i in 0..4 { signal c by "
                        "9223372036854775807 }\nwait c >= 9223372036854775807\n");
@@ -563,7 +568,7 @@ static void test_limits(void **unused) {
 
 static spad_status check_scenario(const spad_host *host, void *payload) {
     const spad_kernel *kernel = payload;
-    const spad_check_options options = {.host = host};
+    const spad_check_options options = {.one_shape = true, .host = host};
     spad_check *check;
     const spad_status status = spad_check_kernel(&check, kernel, &options, NULL);
     spad_check_destroy(check);

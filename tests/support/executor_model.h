@@ -168,12 +168,51 @@ enum {
     MBARRIER_VALUES
 };
 
+/* The exploration: what is collected from all states, and the states to come. */
+typedef struct explorer {
+    executor *e;
+    const int *counts; /* per value: the count of a barrier */
+    uint64_t *needs;   /* per point: words of points before it */
+    uint64_t *must;    /* per point: words of what had happened whenever it did */
+    int64_t *low;      /* per point: phases at a parity wait, or at an expect */
+    int64_t *high;
+    unsigned char *late; /* op x op: LATE_... of the first at a start of the second */
+    size_t state_bytes;
+    LIST(unsigned char) stack;
+    uint64_t *seen; /* hashes; 0: free */
+    size_t seen_room;
+    size_t seen_count;
+} explorer;
+
+enum { LATE_READS = 1, LATE_WRITES = 2 };
+
+/* One state: its two parts. */
+typedef struct state {
+    uint64_t *done;
+    int32_t *values;
+} state;
+
+static inline bool executor_is_done(const state *s, int p) {
+    return (s->done[p / 64] >> (p % 64) & 1) != 0;
+}
+
 /* executor_collect.c: points and operations from walks. False: the walk fails. */
 bool executor_collect(executor *e);
 
 /* executor_memory.c: atoms of accesses, conflicts of operations. */
 void executor_cut(executor *e);
 void executor_find_conflicts(executor *e);
+
+/* executor_step.c: may a point happen, for its sync object; it happens. */
+bool executor_is_let(const explorer *x, const state *s, int number);
+void executor_happen(explorer *x, state *s, int number);
+
+/* Notes the phase that a wait or contribution meets: point, or points + completion. */
+void executor_note_phase(explorer *x, size_t p, int64_t phase);
+
+/* Something is wrong: the first one counts. */
+void executor_say(executor *e, unsigned wrong, const char *format, ...);
+int executor_line(const executor *e, int64_t statement);
 
 /* Does a read find its tile in bytes that are as they were at the start, or that a write
  * left? The second: the tile, or for a tensor that is never written itself, whatever was

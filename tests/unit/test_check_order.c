@@ -568,7 +568,7 @@ static void test_limits(void **unused) {
 
 static spad_status check_scenario(const spad_host *host, void *payload) {
     const spad_kernel *kernel = payload;
-    const spad_check_options options = {.host = host};
+    const spad_check_options options = {.one_shape = true, .host = host};
     spad_check *check;
     const spad_status status = spad_check_kernel(&check, kernel, &options, NULL);
     spad_check_destroy(check);

@@ -324,7 +324,7 @@ static void a_kernel_gives_tiles(void **state) {
     assert_ok(spad_report_create(&report, spad_kernel_target(kernel), NULL, &error), &error);
     assert_ok(spad_report_add_layout(report, layout, NULL, 10, &error), &error);
     assert_true(spad_report_box_count(report) < 6);
-    assert_string_equal(report->notes[0], "only the first part of the run is drawn");
+    assert_string_equal(report->notes[0], "not all of the run is drawn");
     spad_report_destroy(report);
     spad_layout_destroy(layout);
     spad_kernel_destroy(kernel);

@@ -841,11 +841,16 @@
     byId("source").replaceChildren(...out);
     byId("source").hidden = out.length === 0;
   }
+  // Scrolls the source alone, not the page around it.
+  function scrollInside(row) {
+    const pane = row.parentElement, top = row.offsetTop - pane.offsetTop;
+    if (top < pane.scrollTop || top + row.offsetHeight > pane.scrollTop + pane.clientHeight) pane.scrollTop = top - pane.clientHeight / 2;
+  }
   function markLines(scroll) {
     for (const entry of sourceLines) {
       const on = entry.line === state.line;
       entry.row.classList.toggle("mark", on);
-      if (on && scroll) entry.row.scrollIntoView({ block: "nearest" });
+      if (on && scroll) scrollInside(entry.row);
     }
   }
   function setLine(line, scroll) {

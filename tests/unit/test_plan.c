@@ -916,6 +916,9 @@ static void aliases_need_a_lane_in_common(void **state) {
     assert_ok(spad_plan_alias(plan, 0, 1, &error), &error);
     assert_ok(spad_plan_solve(&result, plan, NULL, &error), &error);
     assert_int_equal(result->verdict, SPAD_PLAN_INFEASIBLE);
+    assert_int_equal(result->clash, SPAD_PLAN_CLASH_ALIAS_LANES);
+    assert_int_equal(result->clash_first, 0);
+    assert_int_equal(result->clash_second, 1);
     spad_plan_result_destroy(result);
     spad_plan_destroy(plan);
 }

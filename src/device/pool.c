@@ -113,8 +113,8 @@ static void hand_out(spad_allocation *out, cache *home, spad__piece *piece, uint
 }
 
 /* Takes up to `count` pieces of a list out of the cache and onto a chain. Under its lock. */
-static uint32_t cut_list(const spad_pool *pool, cache *from, uint32_t bin, int count,
-                         uint32_t chain) {
+SPAD__RARE static uint32_t cut_list(const spad_pool *pool, cache *from, uint32_t bin, int count,
+                                    uint32_t chain) {
     for (; count > 0 && from->heads[bin] != 0; count--) {
         const uint32_t number = from->heads[bin];
         spad__piece *piece = spad__range_at(&pool->range, number);
@@ -134,6 +134,12 @@ static void free_chain(spad_pool *pool, uint32_t chain) {
         spad__range_free(&pool->range, chain);
         chain = next;
     }
+}
+
+SPAD__RARE static void lock_and_free_chain(spad_pool *pool, uint32_t chain) {
+    pthread_mutex_lock(&pool->mutex);
+    free_chain(pool, chain);
+    pthread_mutex_unlock(&pool->mutex);
 }
 
 /* Under the mutex. */
@@ -234,9 +240,7 @@ static spad_status fail_no_fit(spad_pool *pool, int64_t needed, int64_t align, s
 
 /* Granules of a request of bytes >= 0: at least one. */
 static uint64_t granules_of(const spad_pool *pool, int64_t bytes) {
-    const int bits = pool->range.granule_bits;
-    const uint64_t granules = ((uint64_t)bytes + ((UINT64_C(1) << bits) - 1)) >> bits;
-    return granules + (granules == 0);
+    return ((uint64_t)(bytes - (bytes > 0)) >> pool->range.granule_bits) + 1;
 }
 
 static spad_status check_request(const spad_pool *pool, int64_t bytes, int64_t align,
@@ -266,8 +270,8 @@ static void count_failure(spad_pool *pool) {
 }
 
 /* Everything that the caches do not serve. */
-static spad_status alloc_slowly(spad_allocation *out, spad_pool *pool, int64_t bytes, int64_t align,
-                                spad_error *error) {
+SPAD__RARE static spad_status alloc_slowly(spad_allocation *out, spad_pool *pool, int64_t bytes,
+                                           int64_t align, spad_error *error) {
     *out = (spad_allocation){0};
     spad_status status = check_request(pool, bytes, align, error);
     if (status != SPAD_OK) return status;
@@ -321,7 +325,7 @@ spad_status spad_pool_alloc(spad_allocation *out, spad_pool *pool, int64_t bytes
     return alloc_slowly(out, pool, bytes, align, error);
 }
 
-static spad_status fail_stale(const spad_allocation *block, spad_error *error) {
+SPAD__RARE static spad_status fail_stale(const spad_allocation *block, spad_error *error) {
     return spad__fail(error, SPAD_ERR_STALE,
                       "the block at 0x%llx of %lld B is not allocated in this pool: it was freed "
                       "before, or is of another one",
@@ -348,7 +352,7 @@ static uint32_t keep(const spad_pool *pool, cache *c, spad__piece *piece, uint32
 }
 
 /* The piece of a block, with the lock of its home taken; NULL if the block is not live. */
-static spad__piece *lock_piece(spad_pool *pool, const spad_allocation *block, cache **home) {
+static inline spad__piece *lock_piece(spad_pool *pool, const spad_allocation *block, cache **home) {
     const uint32_t generation = (uint32_t)(block->handle >> 32);
     spad__piece *piece = spad__range_piece(&pool->range, (uint32_t)block->handle);
     if (piece == NULL) return NULL;
@@ -374,11 +378,7 @@ spad_status spad_pool_free(spad_pool *pool, const spad_allocation *block, spad_e
     if (!spad__add(c->freed_bytes, piece->asked, &c->freed_bytes)) c->freed_bytes = INT64_MAX;
     const uint32_t chain = keep(pool, c, piece, (uint32_t)block->handle);
     spad__spin_unlock(&c->lock);
-    if (chain != 0) {
-        pthread_mutex_lock(&pool->mutex);
-        free_chain(pool, chain);
-        pthread_mutex_unlock(&pool->mutex);
-    }
+    if (chain != 0) lock_and_free_chain(pool, chain);
     return SPAD_OK;
 }
 
@@ -578,12 +578,13 @@ static size_t largest_free_chunk(const spad_pool *pool, int64_t most) {
 
 spad_status spad_pool_trim(int64_t *released, spad_pool *pool, int64_t keep_bytes,
                            spad_error *error) {
+    const int64_t keep_least = spad__max(keep_bytes, 0);
     int64_t gone = 0;
     spad_status status = SPAD_OK;
     pthread_mutex_lock(&pool->mutex);
     empty_caches(pool);
     while (status == SPAD_OK && pool->below.calls != NULL) {
-        const size_t i = largest_free_chunk(pool, pool->capacity - keep_bytes);
+        const size_t i = largest_free_chunk(pool, pool->capacity - keep_least);
         if (i == pool->chunks.count) break;
         const chunk c = pool->chunks.items[i];
         status = spad_memory_free(&pool->below, &c.block, error);

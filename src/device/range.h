@@ -70,10 +70,9 @@ static inline uint64_t spad__bin_lower(uint32_t bin) {
     return (uint64_t)(SPAD__BIN_SUB + (bin & (SPAD__BIN_SUB - 1))) << shift;
 }
 
-/* The least bin all of whose pieces have so many granules. */
+/* The least bin all of whose pieces have so many granules, at least one. */
 static inline uint32_t spad__bin_above(uint64_t granules) {
-    const uint32_t bin = spad__bin_of(granules);
-    return bin + (spad__bin_lower(bin) < granules);
+    return spad__bin_of(granules - 1) + 1;
 }
 
 /* Pieces live in segments, each twice as long as the one before, so that they never

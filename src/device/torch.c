@@ -153,9 +153,10 @@ static void free_on(torch_device *t, entry *e, void *native) {
 
 void spad_torch_free(void *memory, ptrdiff_t bytes, int device, void *stream) {
     (void)bytes;
+    if (memory == NULL || device < 0 || device >= DEVICES) return;
     pthread_mutex_lock(&torch.mutex);
-    torch_device *t = find_device(device);
-    if (t != NULL && t->count > 0 && memory != NULL) {
+    torch_device *t = &torch.devices[device];
+    if (t->count > 0) {
         entry *e = find_entry(t, (int64_t)(uintptr_t)memory);
         if (e->address != 0) free_on(t, e, stream);
     }

@@ -1,1 +1,1 @@
-spad diff ../../examples/kernels/01_exp_rows.spad ../../examples/kernels/01_exp_rows.spad -D N=4 --ring-b x=3
+spad diff input/exp_rows.spad input/exp_rows.spad -D N=4 --ring-b x=3

@@ -1,1 +1,1 @@
-spad diff ../../examples/kernels/01_exp_rows.spad ../../examples/buffers.csv -D N=4
+spad diff input/exp_rows.spad ../../examples/buffers.csv -D N=4

@@ -1,1 +1,1 @@
-spad emit ../../examples/kernels/01_exp_rows.spad
+spad emit input/exp_rows.spad

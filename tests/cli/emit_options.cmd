@@ -1,1 +1,1 @@
-spad emit ../../examples/kernels/01_exp_rows.spad --capacity 1000; spad emit ../../examples/buffers.csv -D N=3; spad emit ../../examples/buffers.csv --space sbuf; spad emit
+spad emit input/exp_rows.spad --capacity 1000; spad emit ../../examples/buffers.csv -D N=3; spad emit ../../examples/buffers.csv --space sbuf; spad emit

@@ -1,1 +1,1 @@
-spad check ../../examples/kernels/wrong/20_ring_too_shallow.spad --json --text
+spad check input/shallow.spad --json --text

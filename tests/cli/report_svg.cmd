@@ -1,1 +1,1 @@
-spad check ../../examples/kernels/wrong/20_ring_too_shallow.spad --svg picture.svg >/dev/null; cat picture.svg; rm picture.svg
+spad check input/shallow.spad --svg picture.svg >/dev/null; cat picture.svg; rm picture.svg

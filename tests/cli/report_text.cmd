@@ -1,1 +1,1 @@
-spad check ../../examples/kernels/wrong/20_ring_too_shallow.spad --text | tail -n +11
+spad check input/shallow.spad --text | tail -n +11

@@ -1,1 +1,1 @@
-spad sim ../../examples/kernels/01_exp_rows.spad -D N=3 --trace picture.trace >/dev/null; cat picture.trace; rm picture.trace
+spad sim input/exp_rows.spad -D N=3 --trace picture.trace >/dev/null; cat picture.trace; rm picture.trace

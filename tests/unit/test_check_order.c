@@ -508,6 +508,42 @@ static void test_fence_of_a_read_is_a_warning(void **unused) {
     spad_check_destroy(check);
 }
 
+/* Two statements with two conflicts: the worse one is told, wherever it is found. */
+static void test_the_worse_conflict_is_told(void **unused) {
+    (void)unused;
+    static const char *const texts[] = {
+        /* the read shares lower bytes, the write higher ones; and the reverse */
+        "kernel k on sm_90\nunit up on simt free proxy\n"
+        "tensor y : shared u8 (8) at 71 input\ntensor z : shared u8 (8) at 69 input\n"
+        "simt op reads z writes y\nagent a { up op writes z }\n",
+        "kernel k on sm_90\nunit up on simt free proxy\n"
+        "tensor y : shared u8 (8) at 67 input\ntensor z : shared u8 (8) at 69 input\n"
+        "simt op reads z writes y\nagent a { up op writes z }\n",
+        /* an earlier iteration reads, a later one writes */
+        "kernel k on sm_90\nunit up on simt free proxy\n"
+        "tensor z : shared u8 [2] (8) input\ntensor y : shared u8 [2] (8) input\n"
+        "barrier b count 2\n"
+        "agent p { for i in 0..2 { simt op reads z[i] writes y[i]; sync b; sync b } }\n"
+        "agent q { for i in 0..2 { sync b; up op reads y[1] writes z[0]; drain all; sync b } }\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        spad_check *check = check_text(texts[i]);
+        const spad_finding *finding = find(check, SPAD_FINDING_MISSING_FENCE);
+        if (finding == NULL) print_error("%s", texts[i]);
+        assert_non_null(finding);
+        assert_int_equal(finding->severity, SPAD_SEVERITY_ERROR);
+        spad_check_destroy(check);
+    }
+    /* a race in the second iteration */
+    spad_check *check =
+        check_text("kernel k on sm_90\nunit up on simt free proxy\nbarrier b count 2\n"
+                   "tensor z : shared u8 [2] (8) input\n"
+                   "agent p { for i in 0..2 { simt op reads z[i]; if i == 0 { sync b } } }\n"
+                   "agent q { sync b; for i in 0..2 { up op writes z[i] } }\n");
+    assert_non_null(find(check, SPAD_FINDING_RACE));
+    spad_check_destroy(check);
+}
+
 /* ---- what is right ----------------------------------------------------------------------- */
 
 static void test_orders_that_are_enough(void **unused) {
@@ -656,6 +692,11 @@ static void test_without_memory(void **unused) {
                         NULL);
     test_fail_each_allocation(check_scenario, kernel);
     spad_kernel_destroy(kernel);
+    kernel = parse_with("kernel k on sm_90\nunit up on simt free proxy\n"
+                        "tensor z : shared u8 (8) input\nsimt op reads z\nup op writes z\n",
+                        NULL);
+    test_fail_each_allocation(check_scenario, kernel);
+    spad_kernel_destroy(kernel);
 }
 
 int main(void) {
@@ -669,6 +710,7 @@ int main(void) {
         cmocka_unit_test(test_other_messages),
         cmocka_unit_test(test_bytes_that_nobody_expects),
         cmocka_unit_test(test_fence_of_a_read_is_a_warning),
+        cmocka_unit_test(test_the_worse_conflict_is_told),
         cmocka_unit_test(test_orders_that_are_enough),
         cmocka_unit_test(test_parts_that_touch),
         cmocka_unit_test(test_placed_bytes),

@@ -7,6 +7,8 @@
  *
  *   - a contribution to phase k + 1 comes behind phase k, so it cannot count for k;
  *   - bytes are expected before an arrival of their phase, so it cannot complete early;
+ *   - a phase that stays open because of bytes that nobody expects has them before an arrival
+ *     of it, so it cannot complete without them;
  *   - a wait that passed with t phases complete is reached with t - 1 at least, and phase
  *     t + 1 is not complete before it: then its parity means "t are complete" (PTX ISA:
  *     only the current phase and the one before it can be waited for);
@@ -219,6 +221,112 @@ static spad_status check_expect(spad__order *o, int32_t object, int32_t number, 
     return find_at(o, &finding, a, NULL, error);
 }
 
+/* Deliveries that may come last in an open phase. Where there are more than these, some of them
+ * are taken to be what is too much. */
+enum { LATE_MAX = 12 };
+
+typedef struct late_bytes {
+    const spad__action *items[LATE_MAX];
+    unsigned behind[LATE_MAX]; /* those that come behind it: one bit for each */
+    int32_t count;
+    bool more;
+} late_bytes;
+
+/* The order of two actions of the run; those of one point come one behind another. */
+static spad_status is_before(spad__order *o, const spad__action *a, const spad__action *b,
+                             bool *before, spad_error *error) {
+    *before = a < b;
+    if (a->point == b->point) return SPAD_OK;
+    return spad__causes_before(&o->model, a->point, b->point, before, error);
+}
+
+/* The first action of the phase that is open at `end`, or a wait before it. */
+static int32_t begin_of_phase(const spad__order *o, int32_t object, int32_t end, int64_t phase) {
+    int32_t first = end;
+    for (; first > 0; first--) {
+        const spad__action *a = action_at(o, object, first - 1);
+        if (a->kind == SPAD__ACTION_INIT || (contributes(a) && a->phase < phase)) break;
+    }
+    return first;
+}
+
+/* Deliveries to the phase that is open at `end`, if none of its arrivals waits for them. */
+static spad_status list_late(spad__order *o, int32_t object, int32_t end, int64_t phase,
+                             late_bytes *late, spad_error *error) {
+    const int32_t first = begin_of_phase(o, object, end, phase);
+    *late = (late_bytes){0};
+    for (int32_t i = first; i < end && !late->more; i++) {
+        const spad__action *a = action_at(o, object, i);
+        if (a->kind != SPAD__ACTION_DELIVER) continue;
+        bool before = false;
+        for (int32_t j = first; j < end && !before; j++) {
+            const spad__action *b = action_at(o, object, j);
+            if (!arrives(b)) continue;
+            const spad_status status = is_before(o, a, b, &before, error);
+            if (status != SPAD_OK) return status;
+        }
+        late->more = !before && late->count == LATE_MAX;
+        if (!before && !late->more) late->items[late->count++] = a;
+    }
+    for (int32_t i = 0; i < late->count; i++) {
+        for (int32_t j = 0; j < late->count; j++) {
+            bool behind;
+            const spad_status status = is_before(o, late->items[i], late->items[j], &behind, error);
+            if (status != SPAD_OK) return status;
+            if (behind && i != j) late->behind[i] |= 1u << j;
+        }
+    }
+    return SPAD_OK;
+}
+
+/* Can these be the ones that are missing, and is the phase complete without them? `bytes` is what
+ * it lacks with them. */
+static bool may_miss(const late_bytes *late, unsigned set, int64_t bytes) {
+    for (int32_t i = 0; i < late->count; i++) {
+        if ((set >> i & 1) == 0) continue;
+        if (bytes >= 0 || (late->behind[i] & ~set) != 0) return false;
+        bytes += late->items[i]->amount;
+    }
+    return bytes == 0;
+}
+
+/* A phase that got more bytes than expected stays open for ever, if they come in time. It must
+ * not be complete in between, when all have arrived and just these bytes have not. */
+static spad_status check_surplus(spad__order *o, int32_t object, int32_t end, int64_t phase,
+                                 int64_t bytes, spad_error *error) {
+    if (bytes >= 0) return SPAD_OK;
+    late_bytes late;
+    const spad_status status = list_late(o, object, end, phase, &late, error);
+    if (status != SPAD_OK || late.count == 0) return status;
+    unsigned set = 1;
+    while (!late.more && set >> late.count == 0 && !may_miss(&late, set, bytes)) set++;
+    if (set >> late.count != 0) return SPAD_OK;
+    int32_t number = 0;
+    while ((set >> number & 1) == 0) number++;
+    o->open = true;
+    const about text = describe(o, late.items[number]);
+    spad_finding finding;
+    spad__find(&finding, SPAD_FINDING_MIXED_PHASES,
+               "%s may come before phase %lld of %s is complete or after it: %lld bytes more are "
+               "delivered than expected; expect them, or check the amounts",
+               text.event, (long long)phase, text.object, (long long)-spad__max(bytes, -INT64_MAX));
+    return find_at(o, &finding, late.items[number], NULL, error);
+}
+
+/* The phases that are open when a life of an mbarrier ends. */
+static spad_status check_surpluses(spad__order *o, int32_t object, spad_error *error) {
+    const int32_t count = action_count(o, object);
+    for (int32_t i = 0; i < count; i++) {
+        const spad__action *a = action_at(o, object, i);
+        if (a->kind != SPAD__ACTION_INVALIDATE) continue;
+        const spad_status status = check_surplus(o, object, i, a->phase, a->expect, error);
+        if (status != SPAD_OK) return status;
+    }
+    const spad__object_state *last = &o->machine.objects[object];
+    if (!last->live || last->pending != 0) return SPAD_OK;
+    return check_surplus(o, object, count, last->phase + 1, last->bytes, error);
+}
+
 /* Somebody waits for phase k before an arrival of k + 1 (PTX ISA, mbarrier phases). */
 static spad_status check_watched(spad__order *o, int32_t object, int32_t number,
                                  spad_error *error) {
@@ -412,6 +520,9 @@ spad_status spad__find_phases(spad__order *o, spad_error *error) {
             status = check_action(o, object, i, error);
         }
         if (status == SPAD_OK && kind == SPAD_SYNC_COUNTER) status = check_takes(o, object, error);
+        if (status == SPAD_OK && kind == SPAD_SYNC_MBARRIER) {
+            status = check_surpluses(o, object, error);
+        }
         if (status == SPAD_OK && kind == SPAD_SYNC_MBARRIER) status = check_life(o, object, error);
         if (status != SPAD_OK) return status;
     }

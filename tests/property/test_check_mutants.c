@@ -6,7 +6,10 @@
  * of these is a survivor. A mutant that the check reports and the executor finds right is a false
  * alarm.
  *
- *   test_check_mutants [STATES [NAME]]   executions up to STATES states; kernels with NAME
+ *   test_check_mutants [PAIRS [STATES [NAME]]]
+ *
+ * PAIRS mutants of each kernel with two mistakes are tried as well; executions are visited up to
+ * STATES states; kernels with NAME in their names.
  *
  * The score of each kernel is printed, and every survivor and false alarm by name.
  */
@@ -17,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "spad/check.h"
 #include "spad/kernel.h"
 #include "support/executor.h"
@@ -69,6 +73,7 @@ typedef struct score {
 } score;
 
 static long states_max = 100000;
+static long pairs = 10; /* of each kernel */
 static const char *only = "";
 
 static const spad_define *defines_of(const char *file, size_t *count) {
@@ -129,23 +134,40 @@ static void try_mutant(const char *file, const mutant *m, score *s) {
     const bool reported = count_errors(kernel, first, sizeof first) > 0;
     const executor_result run = executor_run(kernel, &options);
     const bool right = run.decided && run.wrong == 0;
+    const bool listed = strncmp(m->about, "pair", 4) != 0;
     if (run.walk_failed) { /* an amount of 0 in some iteration and the like: it cannot be run */
         s->refused++;
     } else if (reported) {
         s->reported++;
         if (right && !run.unmodelled && !run.takers) {
             s->alarms++;
-            printf("  false alarm? %s, %s: %s\n", file, m->about, first);
+            printf("  false alarm? %s, %s: %s\n%s", file, m->about, first, listed ? "" : m->text);
         }
     } else if (right && !run.unmodelled) {
         s->harmless++;
     } else {
         s->survivors++;
         s->undecided += !run.decided;
-        printf("  survivor: %s, %s: %s; %s\n", file, m->about, first,
-               run.about[0] != '\0' ? run.about : "too large to decide");
+        printf("  survivor: %s, %s: %s; %s\n%s", file, m->about, first,
+               run.about[0] != '\0' ? run.about : "too large to decide", listed ? "" : m->text);
     }
     spad_kernel_destroy(kernel);
+}
+
+/* A sample of mutants with two mistakes, which may hide each other. */
+static void try_pairs(const char *file, const char *text, score *s) {
+    spad__random random = {strlen(text)};
+    const size_t count = mutants_count(text);
+    for (long i = 0; count > 0 && i < pairs; i++) {
+        char *first = mutants_one(text, (size_t)spad__random_below(&random, count));
+        const size_t more = mutants_count(first);
+        const size_t second = (size_t)spad__random_below(&random, more > 0 ? more : 1);
+        mutant m = {.text = more > 0 ? mutants_one(first, second) : NULL};
+        snprintf(m.about, sizeof m.about, "pair %ld", i);
+        if (m.text != NULL) try_mutant(file, &m, s);
+        free(m.text);
+        free(first);
+    }
 }
 
 static void add_score(score *sum, const score *s) {
@@ -178,6 +200,7 @@ static void study(const char *file, score *sum) {
     s = (score){.wrong = wrong};
     mutants list = mutants_of(text.bytes);
     for (size_t i = 0; i < list.count; i++) try_mutant(file, &list.items[i], &s);
+    try_pairs(file, text.bytes, &s);
     print_score(file, &s);
     add_score(sum, &s);
     mutants_free(&list);
@@ -218,8 +241,9 @@ static void every_mutant_is_reported_or_harmless(void **state) {
 }
 
 int main(int argc, char **argv) {
-    if (argc > 1) states_max = atol(argv[1]);
-    if (argc > 2) only = argv[2];
+    if (argc > 1) pairs = atol(argv[1]);
+    if (argc > 2) states_max = atol(argv[2]);
+    if (argc > 3) only = argv[3];
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_mutant_is_reported_or_harmless),
     };

@@ -159,15 +159,22 @@ static void push_state(explorer *x, const unsigned char *bytes) {
     x->stack.count += x->state_bytes;
 }
 
+static void check_output_alive(executor *e, const state *s, int64_t tensor) {
+    const spad_kernel_tensor *t = spad_kernel_get_tensor(e->kernel, (size_t)tensor);
+    for (int64_t i = 0; e->alive_base[tensor] >= 0 && i < t->tiles; i++) {
+        if (s->values[e->alive_base[tensor] + (int)i] == 0) {
+            executor_say(e, EXECUTOR_FREED, "output '%s' is not alive at the end", t->name);
+        }
+    }
+}
+
 /* Outputs are read after the kernel: alive, and not written over. */
 static void check_outputs(executor *e, const state *s) {
     for (size_t i = 0; i < spad_kernel_tensor_count(e->kernel); i++) {
         const spad_kernel_tensor *t = spad_kernel_get_tensor(e->kernel, i);
-        const bool output = (t->flags & SPAD_TENSOR_OUTPUT) != 0;
-        for (int64_t j = 0; output && e->alive_base[i] >= 0 && j < t->tiles; j++) {
-            if (s->values[e->alive_base[i] + (int)j] == 0) {
-                executor_say(e, EXECUTOR_FREED, "output '%s' is not alive at the end", t->name);
-            }
+        const int64_t names[2] = {(int64_t)i, t->home};
+        for (int k = 0; (t->flags & SPAD_TENSOR_OUTPUT) != 0 && k < 2; k++) {
+            check_output_alive(e, s, names[k]);
         }
     }
     for (size_t i = 0; i < e->accesses.count; i++) {

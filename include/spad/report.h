@@ -21,6 +21,7 @@
 
 #include "spad/finding.h"
 #include "spad/layout.h"
+#include "spad/log.h"
 #include "spad/plan.h"
 #include "spad/sim.h"
 #include "spad/target.h"
@@ -83,6 +84,11 @@ SPAD_API spad_status spad_report_add_trace(spad_report *report, const spad_trace
 SPAD_API spad_status spad_report_add_plan(spad_report *report, const spad_plan *plan,
                                           const spad_plan_place *places, size_t space,
                                           spad_error *error);
+
+/** Adds the allocations of a log (what a pool did, or RMM) as boxes in one space: addresses count
+ *  from the lowest one, times are rows, names are "stream N[number]". */
+SPAD_API spad_status spad_report_add_log(spad_report *report, const spad_log *log, size_t space,
+                                         spad_error *error);
 
 /** Events of a kernel that are drawn if nothing else is said. */
 #define SPAD_REPORT_EVENTS INT64_C(20000)

@@ -364,7 +364,7 @@ SPAD__RARE static spad_status alloc_slowly(spad_allocation *out, spad_pool *pool
     const bool rounds = bytes <= pool->cache_most;
     const uint64_t rounded = rounds ? spad__bin_lower(spad__bin_above(granules)) : granules;
     const uint32_t home = my_cache(pool);
-    uint32_t number;
+    uint32_t number = 0;
     do {
         pthread_mutex_lock(&pool->mutex);
         status = hold(&number, pool, (int64_t)(rounded << pool->granule_bits), exact, align, error);

@@ -18,7 +18,7 @@
 /* ---- the driver's library ------------------------------------------------------------- */
 
 typedef int cu_result; /* 0: success */
-enum { CU_OUT_OF_MEMORY = 2, CU_NO_DEVICE = 100, CU_NOT_READY = 600 };
+enum { CU_INVALID_VALUE = 1, CU_OUT_OF_MEMORY = 2, CU_NO_DEVICE = 100, CU_NOT_READY = 600 };
 enum { CU_STREAM_NON_BLOCKING = 1, CU_EVENT_DISABLE_TIMING = 2 };
 enum { CU_MEMORYTYPE_HOST = 1, CU_MEMORYTYPE_DEVICE = 2 };
 typedef uint64_t cu_address;
@@ -227,7 +227,7 @@ static spad_status cuda_alloc(int64_t *address, void *opaque, int64_t bytes, spa
     if (status != SPAD_OK) return status;
     const cu_result result = device->driver->cu.alloc(&got, (size_t)bytes);
     leave(device, 0, "", NULL);
-    if (result == CU_OUT_OF_MEMORY) {
+    if (result == CU_OUT_OF_MEMORY || result == CU_INVALID_VALUE) { /* the latter: absurd sizes */
         spad__fail(error, SPAD_ERR_NO_FIT, "the cuda device has no %lld B left; ask for less",
                    (long long)bytes);
         spad__fact_amounts(error, bytes, SPAD_NO_FACT, SPAD_NO_FACT);

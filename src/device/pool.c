@@ -35,7 +35,8 @@ enum {
     CACHES = 32,                /* a power of two */
     CACHE_BINS = 192,           /* classes up to 31744 blocks: 2 MiB of 64 bytes */
     CACHE_BLOCKS = 64,          /* most in one list */
-    CACHE_LIST_BYTES = 1 << 18, /* and most bytes */
+    CACHE_LIST_BYTES = 1 << 20, /* and most bytes */
+    REFILL_PART = 32,           /* of the free bytes that an empty list may take at once */
     BLOCK_BYTES = 64,
     GROW_LEAST = 1 << 20,
     GROW_MOST = 1 << 30
@@ -131,9 +132,9 @@ static bool add_segment(spad_pool *pool, int segment) {
     return true;
 }
 
-/* Tickets for all pieces that the next hold may return. Under the mutex. */
-static bool reserve_tickets(spad_pool *pool) {
-    if (!spad__range_reserve(&pool->range)) return false;
+/* Tickets for all pieces that so many holds may return. Under the mutex. */
+static bool reserve_tickets(spad_pool *pool, uint32_t holds) {
+    if (!spad__range_reserve(&pool->range, holds)) return false;
     const uint32_t count = (uint32_t)pool->range.pieces.count;
     if (count == atomic_load_explicit(&pool->ticket_count, memory_order_relaxed)) return true;
     const uint32_t last = count - 1 + (1u << SEGMENT_BITS);
@@ -178,6 +179,15 @@ static void hand_out(spad_allocation *out, cache *home, ticket *t, uint32_t numb
     home->allocated_bytes += bytes;
     home->peak_bytes = spad__max(home->peak_bytes, home->allocated_bytes);
     home->peak_blocks = spad__max(home->peak_blocks, home->allocations - home->frees);
+}
+
+/* Puts a block into its list. Under the lock. */
+static void push(cache *c, ticket *t, uint32_t number) {
+    const uint32_t bin = t->size_class;
+    t->next = c->heads[bin];
+    c->heads[bin] = number;
+    c->counts[bin]++;
+    c->blocks++;
 }
 
 /* Takes the first block of a list that is not empty. Under the lock. */
@@ -271,11 +281,12 @@ static spad_status grow(spad_pool *pool, int64_t bytes, int64_t align, spad_erro
     return status;
 }
 
-/* A piece from the range: of the rounded size if possible, else of the exact one. */
+/* A piece from the range: of the rounded size if possible, else of the exact one. There are
+ * tickets for as many more as a list may be given. */
 static spad_status hold(uint32_t *number, spad_pool *pool, int64_t rounded, int64_t exact,
                         int64_t align, spad_error *error) {
     spad__range *range = &pool->range;
-    if (!reserve_tickets(pool)) return spad__fail_host_memory(error);
+    if (!reserve_tickets(pool, 1 + CACHE_BLOCKS / 2)) return spad__fail_host_memory(error);
     *number = spad__range_hold(range, rounded, align);
     if (*number != 0) return SPAD_OK;
     empty_caches(pool);
@@ -284,7 +295,7 @@ static spad_status hold(uint32_t *number, spad_pool *pool, int64_t rounded, int6
     if (*number != 0) return SPAD_OK;
     const spad_status status = grow(pool, rounded, align, error);
     if (status != SPAD_OK) return status;
-    if (!reserve_tickets(pool)) return spad__fail_host_memory(error);
+    if (!reserve_tickets(pool, 1 + CACHE_BLOCKS / 2)) return spad__fail_host_memory(error);
     *number = spad__range_hold(range, rounded, align);
     return SPAD_OK;
 }
@@ -353,6 +364,35 @@ static void write_ticket(spad_pool *pool, uint32_t number, uint32_t home, bool r
     atomic_store_explicit(&t->home, (uint16_t)home, memory_order_relaxed);
 }
 
+/* A list that was empty: half of what it may hold, if that is a small part of what is free, so
+ * that neither its end nor its limit is near. Returns a chain. Under the mutex, behind
+ * hold, which made sure of the tickets. */
+static uint32_t refill(spad_pool *pool, int64_t bytes, uint32_t home) {
+    const int most = pool->limits[spad__bin_of((uint64_t)bytes >> pool->granule_bits)] / 2;
+    uint32_t chain = 0;
+    for (int i = 0; i < most && bytes * most <= pool->range.free_bytes / REFILL_PART; i++) {
+        const uint32_t number = spad__range_hold(&pool->range, bytes, 1);
+        if (number == 0) break;
+        write_ticket(pool, number, home, true);
+        ticket_at(pool, number)->next = chain;
+        chain = number;
+    }
+    return chain;
+}
+
+/* Puts the blocks of a chain into a list, as far as they have room. Returns the others. Under
+ * the lock. */
+static uint32_t push_chain(const spad_pool *pool, cache *c, uint32_t chain) {
+    while (chain != 0) {
+        ticket *t = ticket_at(pool, chain);
+        const uint32_t next = t->next;
+        if (c->counts[t->size_class] == pool->limits[t->size_class]) break;
+        push(c, t, chain);
+        chain = next;
+    }
+    return chain;
+}
+
 /* Everything that the caches do not serve. */
 SPAD__RARE static spad_status alloc_slowly(spad_allocation *out, spad_pool *pool, int64_t bytes,
                                            int64_t align, spad_error *error) {
@@ -364,11 +404,14 @@ SPAD__RARE static spad_status alloc_slowly(spad_allocation *out, spad_pool *pool
     const bool rounds = bytes <= pool->cache_most;
     const uint64_t rounded = rounds ? spad__bin_lower(spad__bin_above(granules)) : granules;
     const uint32_t home = my_cache(pool);
+    const int64_t class_bytes = (int64_t)(rounded << pool->granule_bits);
     uint32_t number = 0;
+    uint32_t more = 0;
     do {
         pthread_mutex_lock(&pool->mutex);
-        status = hold(&number, pool, (int64_t)(rounded << pool->granule_bits), exact, align, error);
+        status = hold(&number, pool, class_bytes, exact, align, error);
         if (status == SPAD_OK) write_ticket(pool, number, home, rounds);
+        if (status == SPAD_OK && rounds) more = refill(pool, class_bytes, home);
         pthread_mutex_unlock(&pool->mutex);
     } while (status == SPAD_ERR_NO_FIT && pool->options.retry != NULL &&
              pool->options.retry(pool->options.retry_ctx, pool, exact));
@@ -379,7 +422,9 @@ SPAD__RARE static spad_status alloc_slowly(spad_allocation *out, spad_pool *pool
     cache *c = &pool->caches[home];
     spad__spin_lock(&c->lock);
     hand_out(out, c, ticket_at(pool, number), number, bytes);
+    more = push_chain(pool, c, more);
     spad__spin_unlock(&c->lock);
+    if (more != 0) lock_and_free_chain(pool, more);
     return SPAD_OK;
 }
 
@@ -418,10 +463,7 @@ static uint32_t keep(const spad_pool *pool, cache *c, ticket *t, uint32_t number
     }
     if (c->counts[bin] == pool->limits[bin])
         chain = cut_list(pool, c, bin, pool->limits[bin] / 2 + 1, 0);
-    t->next = c->heads[bin];
-    c->heads[bin] = number;
-    c->counts[bin]++;
-    c->blocks++;
+    push(c, t, number);
     return chain;
 }
 

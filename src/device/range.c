@@ -49,8 +49,8 @@ static bool reserve_spares(spad__range *range, uint32_t count) {
     return true;
 }
 
-bool spad__range_reserve(spad__range *range) {
-    return reserve_spares(range, 2); /* what is cut off in front and behind */
+bool spad__range_reserve(spad__range *range, uint32_t holds) {
+    return reserve_spares(range, holds + 1); /* what is cut off behind, and once in front */
 }
 
 static uint32_t take_spare(spad__range *range) {

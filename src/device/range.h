@@ -95,9 +95,9 @@ uint32_t spad__range_add(spad__range *range, int64_t address, int64_t bytes);
 /* Takes a chunk away, given its first piece, if all of it is free. */
 bool spad__range_remove(spad__range *range, uint32_t first);
 
-/* Makes sure that the next hold lacks no host memory. All numbers that it can return are
- * below range->pieces.count then. */
-bool spad__range_reserve(spad__range *range);
+/* Makes sure that so many holds lack no host memory, all but one of them without an alignment
+ * above the granule. All numbers that they can return are below range->pieces.count then. */
+bool spad__range_reserve(spad__range *range, uint32_t holds);
 
 /* Holds a piece of `bytes` > 0, a multiple of the granule, at a multiple of align, a
  * power of two. 0: nothing that is free fits. spad__range_reserve comes first. */

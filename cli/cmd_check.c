@@ -109,7 +109,7 @@ static cli_exit run_jobs(job *jobs, int count, char **paths, const check_words *
     for (int i = 0; i < count; i++) {
         if (jobs[i].check == NULL || jobs[i].layout == NULL) continue;
         worst = worse(worst, cli_draw_kernel(&words->pictures, &jobs[i].input, jobs[i].layout,
-                                             jobs[i].check, NULL));
+                                             jobs[i].check, false));
     }
     if (words->sarif != NULL) worst = worse(worst, write_sarif(jobs, count, words->sarif));
     return worst;

@@ -135,7 +135,7 @@
     t0: axis.begin, t1: axis.end, cursor: null, pointer: null, hex: false, whole: false, query: "", matches: [], match: -1,
     hover: null, pinned: null, others: [], line: 0, tab: "peak",
   };
-  const charts = []; // { kind, space, canvas, height, draw }
+  const charts = []; // { kind, space or report, canvas, height, draw (once per view), over (each frame) }
 
   // ---- colours ---------------------------------------------------------------------------------
 
@@ -250,12 +250,27 @@
     waiting = true;
     requestAnimationFrame(() => { waiting = false; drawAll(); });
   }
+  // What a chart shows without pointer and pins; drawn again only when this changes.
+  function baseKey(c) {
+    const s = c.space, parts = [state.t0, state.t1, left, c.width_, c.ratio, palette.dark, state.query, state.hex];
+    if (s) parts.push(s.a0, s.a1, s.only);
+    return parts.join();
+  }
   function drawAll() {
     for (const c of charts) {
-      const g = c.canvas.getContext("2d");
+      const key = baseKey(c), g = c.canvas.getContext("2d");
+      if (c.key !== key) {
+        c.key = key;
+        c.base.width = c.canvas.width; c.base.height = c.canvas.height; // also clears it
+        const b = c.base.getContext("2d");
+        b.setTransform(c.ratio, 0, 0, c.ratio, 0, 0);
+        c.draw(c, b);
+      }
+      g.setTransform(1, 0, 0, 1, 0, 0);
+      g.clearRect(0, 0, c.canvas.width, c.canvas.height);
+      g.drawImage(c.base, 0, 0);
       g.setTransform(c.ratio, 0, 0, c.ratio, 0, 0);
-      g.clearRect(0, 0, c.width_, c.height);
-      c.draw(c, g);
+      c.over(c, g);
     }
     showReadouts();
   }
@@ -415,13 +430,18 @@
     for (let i = 0; i < s.n; i++) drawBox(c, g, i);
     g.globalAlpha = 1;
     drawConflicts(c, g);
+    g.restore();
+    drawAddressAxis(c, g);
+  }
+  function overMap(c, g) {
+    const s = c.space;
+    clipPlot(c, g, c.top, c.plot);
     if (state.line > 0) for (let i = 0; i < s.n; i++) if (s.line[i] === state.line) outline(c, g, { space: s, box: i }, palette.accent, 1.5);
     for (const mark of state.others) outline(c, g, mark, palette.warn, 2.5);
     outline(c, g, state.hover, palette.text, 1.5);
     outline(c, g, state.pinned, palette.accent, 2.5);
     drawCursor(c, g, c.top, c.top + c.plot);
     g.restore();
-    drawAddressAxis(c, g);
   }
 
   function drawLive(c, g) {
@@ -438,7 +458,6 @@
     g.lineTo(X(c, axis.end), y(level)); g.lineTo(X(c, axis.end), base); g.closePath();
     g.globalAlpha = 0.2; g.fillStyle = palette.accent; g.fill();
     g.globalAlpha = 1; g.strokeStyle = palette.accent; g.lineWidth = 1.2; g.stroke();
-    drawCursor(c, g, 0, base);
     const px = X(c, s.peakTime), py = y(s.peak);
     g.fillStyle = palette.bad;
     g.beginPath(); g.moveTo(px, py); g.lineTo(px - 5, py - 8); g.lineTo(px + 5, py - 8); g.closePath(); g.fill();
@@ -451,6 +470,7 @@
     g.fillText("live", left - 8, base - 2);
     drawTimeAxis(c, g, base);
   }
+  const overLive = (c, g) => drawCursor(c, g, 0, c.height - 18);
 
   const ROW = 24;
   function barPixels(c, bar) {
@@ -473,24 +493,31 @@
       if (bar[4]) { g.fillStyle = palette.bad; g.fillRect(x, y + h - 2.5, w, 2.5); }
       if (w > 24) { g.fillStyle = palette.text; g.fillText(shorten(clean(bar[6]), Math.floor((w - 6) / 6.1)), Math.max(x, left) + 4, y + h / 2 + 4); }
     }
+    g.restore();
+    g.strokeStyle = palette.line; g.lineWidth = 1; g.strokeRect(left + 0.5, c.top + 0.5, plotWidth(c) - 1, height - 1);
+    drawTimeAxis(c, g, c.top + height);
+  }
+  function overTimeline(c, g) {
+    const height = c.report.rows.length * ROW;
+    clipPlot(c, g, c.top, height);
     for (const [mark, colour] of [[state.hover, palette.text], [state.pinned, palette.accent]]) {
-      if (!mark || !mark.bar || mark.report !== report) continue;
+      if (!mark || !mark.bar || mark.report !== c.report) continue;
       const [x, y, w, h] = barPixels(c, mark.bar);
       g.strokeStyle = colour; g.lineWidth = 2; g.strokeRect(x, y, Math.max(w, 2), h);
     }
     drawCursor(c, g, c.top, c.top + height);
     g.restore();
-    g.strokeStyle = palette.line; g.strokeRect(left + 0.5, c.top + 0.5, plotWidth(c) - 1, height - 1);
-    drawTimeAxis(c, g, c.top + height);
   }
 
   // ---- ask --------------------------------------------------------------------------------------
 
   // The smallest box under a point; two pixels of grace for tiny ones.
   function boxUnder(c, x, y) {
-    const s = c.space;
+    const s = c.space, t0 = T(c, x - 2), t1 = T(c, x + 2), low = A(c, y + 2), high = A(c, y - 2);
     let best = -1, least = Infinity;
     for (let i = 0; i < s.n; i++) {
+      if (s.begin[i] > t1) break; // boxes are in the order of their begins
+      if (s.end[i] < t0 || s.byte[i] > high || s.byte[i] + s.bytes[i] < low) continue;
       const r = boxPixels(c, i);
       if (!r || x < r[0] - 2 || x > r[0] + r[2] + 2 || y < r[1] - 2 || y > r[1] + r[3] + 2) continue;
       const outside = x < r[0] || x > r[0] + r[2] || y < r[1] || y > r[1] + r[3];
@@ -814,11 +841,16 @@
     byId("source").replaceChildren(...out);
     byId("source").hidden = out.length === 0;
   }
+  // Scrolls the source alone, not the page around it.
+  function scrollInside(row) {
+    const pane = row.parentElement, top = row.offsetTop - pane.offsetTop;
+    if (top < pane.scrollTop || top + row.offsetHeight > pane.scrollTop + pane.clientHeight) pane.scrollTop = top - pane.clientHeight / 2;
+  }
   function markLines(scroll) {
     for (const entry of sourceLines) {
       const on = entry.line === state.line;
       entry.row.classList.toggle("mark", on);
-      if (on && scroll) entry.row.scrollIntoView({ block: "nearest" });
+      if (on && scroll) scrollInside(entry.row);
     }
   }
   function setLine(line, scroll) {
@@ -873,10 +905,10 @@
     s.laneSelect = select;
     return select;
   }
-  function addChart(kind, parent, height, draw, more) {
+  function addChart(kind, parent, height, draw, over, more) {
     const canvas = element("canvas", { role: "img", class: kind, "aria-label": kind + " of " + (more.space ? clean(more.space.title) : "engines") });
     canvas.style.height = height + "px";
-    const chart = { kind, canvas, height, draw, ...more };
+    const chart = { kind, canvas, height, draw, over, base: document.createElement("canvas"), key: "", ...more };
     parent.append(canvas);
     charts.push(chart);
     listen(chart);
@@ -897,8 +929,8 @@
     const section = element("section", { class: "space" }, element("div", { class: "head" }, element("h2", {}, shorten(title, 160)), facts));
     byId("charts").append(section);
     const tall = comparing || spaces.length > 2 ? 240 : spaces.length > 1 ? 330 : 420;
-    addChart("map", section, tall, drawMap, { space: s, top: 4, plot: tall - 8 });
-    addChart("live", section, 76, drawLive, { space: s });
+    addChart("map", section, tall, drawMap, overMap, { space: s, top: 4, plot: tall - 8 });
+    addChart("live", section, 76, drawLive, overLive, { space: s });
     s.readout = element("div", { class: "readout" });
     section.append(s.readout);
   }
@@ -907,7 +939,7 @@
     const which = comparing ? (report === reports[0] ? " before" : " after") : "";
     const section = element("section", { class: "space" }, element("div", { class: "head" }, element("h2", {}, "timeline" + which)));
     byId("charts").append(section);
-    addChart("timeline", section, report.rows.length * ROW + 22, drawTimeline, { report, top: 2 });
+    addChart("timeline", section, report.rows.length * ROW + 22, drawTimeline, overTimeline, { report, top: 2 });
     const key = (style, text) => { const i = element("i"); i.style.cssText = style; return element("span", {}, i, text); };
     const legend_ = element("div", { class: "legend" });
     if (report.bars.some((bar) => bar[4])) legend_.append(key("border-bottom:3px solid var(--bad)", "on the critical path"));

@@ -324,7 +324,7 @@ static void a_kernel_gives_tiles(void **state) {
     assert_ok(spad_report_create(&report, spad_kernel_target(kernel), NULL, &error), &error);
     assert_ok(spad_report_add_layout(report, layout, NULL, 10, &error), &error);
     assert_true(spad_report_box_count(report) < 6);
-    assert_string_equal(report->notes[0], "only the first part of the run is drawn");
+    assert_string_equal(report->notes[0], "not all of the run is drawn");
     spad_report_destroy(report);
     spad_layout_destroy(layout);
     spad_kernel_destroy(kernel);
@@ -586,6 +586,32 @@ static void the_page_keeps_markup_in_its_data(void **state) {
     spad_report_destroy(report);
 }
 
+static size_t count_words(const test_text *text, const char *word) {
+    const size_t length = strlen(word);
+    size_t count = 0;
+    for (size_t i = 0; i + length <= text->count; i++) {
+        count += memcmp(text->bytes + i, word, length) == 0;
+    }
+    return count;
+}
+
+/* What lives on is a block between free ones. */
+static void a_snapshot_has_blocks_without_holes(void **state) {
+    (void)state;
+    spad_report *report = make();
+    fill(report);
+    test_text text;
+    spad_error error;
+    test_text_init(&text);
+    assert_ok(spad_report_write_snapshot(report, &text.sink, &error), &error);
+    assert_int_equal(count_words(&text, "active_allocated"), 1);
+    assert_int_equal(count_words(&text, "inactive"), 2);
+    assert_int_equal(count_words(&text, "alloc") - count_words(&text, "active_allocated"), 3);
+    assert_int_equal(count_words(&text, "free_completed"), 2);
+    test_text_free(&text);
+    spad_report_destroy(report);
+}
+
 /* ---- comparing ----------------------------------------------------------------------------------
  */
 
@@ -798,6 +824,7 @@ int main(void) {
         cmocka_unit_test(an_empty_report_can_be_written),
         cmocka_unit_test(text_fits_80_columns),
         cmocka_unit_test(the_page_keeps_markup_in_its_data),
+        cmocka_unit_test(a_snapshot_has_blocks_without_holes),
         cmocka_unit_test(a_comparison_names_every_change),
         cmocka_unit_test(what_cannot_be_drawn_is_refused),
         cmocka_unit_test(another_target_is_refused),

@@ -17,10 +17,15 @@ if [ -z "$kit" ]; then
 fi
 export LD_LIBRARY_PATH="$kit${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 status=0
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
 step() {
     echo "== $*"
-    timeout 170 "$@" 2>&1 | grep -vE '^\[ RUN|^\[ +OK' || true
-    echo
+    timeout 170 "$@" >"$log" 2>&1
+    result=$?
+    grep -vE '^\[ RUN|^\[ +OK' "$log"
+    [ $result -eq 0 ] || status=1
+    echo "-- exit $result"
 }
 step "$kit/spad" devices
 step "$kit/test_device" cuda:0

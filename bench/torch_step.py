@@ -7,7 +7,6 @@
 Prints the median time of a step, the peak of memory in use on the device and the losses, which
 have to be the same to the last bit. Needs a CUDA device.
 """
-import ctypes
 import statistics
 import sys
 import time

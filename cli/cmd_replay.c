@@ -30,9 +30,9 @@ static const char usage[] =
     "--max BYTES    what a pool may take at most; default: no limit\n"
     "--grow BYTES   least chunk that a pool takes; default: half of what it has\n"
     "\n"
-    "peak: the most bytes asked for at one time. taken: bytes that the pool took for them.\n"
-    "unused: per cent of these that were not asked for at the peak. Exit status 1: an\n"
-    "allocation was refused.\n";
+    "peak: the most bytes asked for at one time. held: the most in blocks and lists of the pool.\n"
+    "taken: bytes that the pool took for them, in chunks; unused: per cent of these that were\n"
+    "not asked for at the peak. Exit status 1: an allocation was refused.\n";
 
 typedef struct replay_words {
     const char *device, *block, *align, *max, *grow;
@@ -65,39 +65,46 @@ static bool take_bytes(const char *option, const char *word, int64_t *out) {
 
 /* ---- results ------------------------------------------------------------------------- */
 
-static void print_json(const char *name, const spad_replay *r, int64_t taken) {
+/* What a pool took for it; a negative number of bytes where there is no pool. */
+typedef struct footprint {
+    int64_t held;
+    int64_t taken;
+} footprint;
+
+static void print_json(const char *name, const spad_replay *r, footprint f) {
     printf("  {\n    \"memory\": \"%s\",\n    \"nanoseconds\": %" PRId64 ",\n"
            "    \"allocations\": %" PRId64 ",\n    \"frees\": %" PRId64 ",\n"
            "    \"refused\": %" PRId64 ",\n    \"left\": %" PRId64 ",\n    \"peak\": %" PRId64,
            name, r->nanoseconds, r->allocations, r->frees, r->failures, r->left, r->peak_bytes);
-    if (taken >= 0) printf(",\n    \"taken\": %" PRId64, taken);
+    if (f.taken >= 0)
+        printf(",\n    \"held\": %" PRId64 ",\n    \"taken\": %" PRId64, f.held, f.taken);
     printf("\n  }");
 }
 
-static void print_row(const char *name, const spad_replay *r, int64_t taken) {
+static void print_row(const char *name, const spad_replay *r, footprint f) {
     const int64_t calls = r->allocations + r->failures + r->frees;
     printf("%-12s %10.3f ms %9.1f ns %8" PRId64 " %14" PRId64, name, (double)r->nanoseconds * 1e-6,
            calls > 0 ? (double)r->nanoseconds / (double)calls : 0.0, r->failures, r->peak_bytes);
-    if (taken < 0) {
-        printf(" %14s %7s\n", "-", "-");
+    if (f.taken < 0) {
+        printf(" %14s %14s %7s\n", "-", "-", "-");
     } else {
         const double unused =
-            taken > 0 ? 100.0 * (double)(taken - r->peak_bytes) / (double)taken : 0.0;
-        printf(" %14" PRId64 " %6.1f%%\n", taken, unused);
+            f.taken > 0 ? 100.0 * (double)(f.taken - r->peak_bytes) / (double)f.taken : 0.0;
+        printf(" %14" PRId64 " %14" PRId64 " %6.1f%%\n", f.held, f.taken, unused);
     }
 }
 
-static void print_result(replay_job *job, const char *name, const spad_replay *r, int64_t taken) {
+static void print_result(replay_job *job, const char *name, const spad_replay *r, footprint f) {
     job->refused |= r->failures > 0;
     if (job->json) {
         printf(job->any ? ",\n" : "[\n");
-        print_json(name, r, taken);
+        print_json(name, r, f);
     } else {
         if (!job->any) {
-            printf("%-12s %13s %12s %8s %14s %14s %7s\n", "memory", "time", "a call", "refused",
-                   "peak", "taken", "unused");
+            printf("%-12s %13s %12s %8s %14s %14s %14s %7s\n", "memory", "time", "a call",
+                   "refused", "peak", "held", "taken", "unused");
         }
-        print_row(name, r, taken);
+        print_row(name, r, f);
     }
     job->any = true;
 }
@@ -110,8 +117,12 @@ static cli_exit run_on(replay_job *job, const char *name, const spad_memory *mem
     spad_error error;
     if (spad_log_replay(&result, job->log, memory, job->align, NULL, &error) != SPAD_OK)
         return cli_fail(&error);
-    const int64_t taken = pool != NULL ? spad_pool_get_stats(pool).capacity_bytes : -1;
-    print_result(job, name, &result, taken);
+    footprint f = {-1, -1};
+    if (pool != NULL) {
+        const spad_pool_stats stats = spad_pool_get_stats(pool);
+        f = (footprint){stats.peak_held_bytes, stats.capacity_bytes};
+    }
+    print_result(job, name, &result, f);
     return CLI_FINE;
 }
 

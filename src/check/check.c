@@ -77,31 +77,9 @@ bool spad__count_finding(spad__run *run, spad_finding_code code, int64_t stateme
     return same != NULL;
 }
 
-static void uncount_finding(spad_check_counts *counts, spad_severity severity) {
-    switch (severity) {
-    case SPAD_SEVERITY_ERROR: counts->errors--; break;
-    case SPAD_SEVERITY_WARNING: counts->warnings--; break;
-    case SPAD_SEVERITY_ADVICE: counts->advice--; break;
-    }
-}
-
-/* The same finding again, but worse: it takes the place of the other. */
-static void replace_finding(spad__run *run, spad__found *same, spad_finding *finding) {
-    fill_places(finding, run->kernel, same->statement, same->other);
-    finding->count = same->finding.count + 1;
-    uncount_finding(&run->check->counts, same->finding.severity);
-    count_finding(&run->check->counts, finding->severity);
-    same->finding = *finding;
-}
-
 spad_status spad__add_finding(spad__run *run, spad_finding *finding, int64_t statement,
                               int64_t other, spad_error *error) {
     spad_check *check = run->check;
-    spad__found *same = find_same(check, finding->code, statement, other);
-    if (same != NULL && finding->severity < same->finding.severity) {
-        replace_finding(run, same, finding);
-        return SPAD_OK;
-    }
     if (spad__count_finding(run, finding->code, statement, other)) return SPAD_OK;
     if (check->found.count >= run->options->finding_limit) {
         check->full = true;

@@ -581,6 +581,7 @@ spad_status spad__life_outputs(spad__life *life, const spad_walk *walk, spad_err
             if (written[tile] == 0 || status != SPAD_OK) continue;
             spad_walk_access access;
             spad__walk_tile_access(walk, (int64_t)i, tile, &access);
+            access.kind = SPAD_ACCESS_READ;
             status = spad__life_read_output(life, &access, error);
         }
     }

@@ -196,14 +196,11 @@ static bool is_reported(const sweep *s, int32_t x, int32_t y) {
     return false;
 }
 
-/* A warning about two statements must not hide an error about them in another iteration. */
 static spad_status add(sweep *s, spad_finding *finding, int32_t x, int32_t y, spad_error *error) {
     const spad__events *events = &s->order->events;
     if (!spad__array_reserve(&events->host, &s->reported, 1)) return spad__fail_host_memory(error);
-    if (finding->severity == SPAD_SEVERITY_ERROR) {
-        s->reported.items[s->reported.count++] =
-            (pair){event_of(s, y)->statement, event_of(s, x)->statement};
-    }
+    s->reported.items[s->reported.count++] =
+        (pair){event_of(s, y)->statement, event_of(s, x)->statement};
     const spad_walk_access *access = access_at(s, y);
     spad__find_names(finding, spad_kernel_get_tensor(events->kernel, (size_t)access->tensor)->name,
                      NULL);

@@ -1013,6 +1013,7 @@ static void every_call_of_the_library_may_fail(void **state) {
     load(&fail_at, library, "fake_cuda_fail_at");
     load(&calls, library, "fake_cuda_calls");
     load(&live, library, "fake_cuda_live");
+    const long before = live();
     long failed = 0;
     for (long n = 1;; n++) {
         long unused;
@@ -1020,7 +1021,7 @@ static void every_call_of_the_library_may_fail(void **state) {
         const spad_status status = use_everything(backend_under_test(), NULL, &unused);
         const long made = calls();
         fail_at(0);
-        assert_int_equal(live(), 0);
+        assert_int_equal(live(), before);
         if (made < n) break;
         assert_true(status == SPAD_OK || status == SPAD_ERR_DEVICE); /* closing has no status */
         failed += status != SPAD_OK;
@@ -1078,6 +1079,8 @@ int main(int argc, char **argv) {
         fprintf(stderr, "skipped: %s\n", error.message);
         return 77;
     }
+    /* open all the time: a driver that starts anew for every test takes long */
+    const int failures = cmocka_run_group_tests(tests, NULL, NULL);
     spad_device_close(device, NULL);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return failures;
 }

@@ -66,7 +66,6 @@ typedef struct executor_result {
     bool unmodelled;    /* the kernel has something that is left out here */
     bool walk_failed;   /* the kernel has no run: an index leaves its tensor and the like */
     bool takers;        /* two agents or queues take from one counter */
-    bool unexpected;    /* more bytes are delivered to an mbarrier than anybody expects */
     bool leftover;      /* something was signalled, delivered or contributed in vain */
     bool read_to_async; /* a generic read is followed by an async write without a fence */
     long states;

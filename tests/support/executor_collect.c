@@ -393,25 +393,6 @@ static void choose_eager(executor *e) {
     }
 }
 
-/* Bytes that are delivered to each mbarrier against those that are expected, in all. */
-static void count_bytes(executor *e, size_t values) {
-    int64_t *bytes = calloc(values + 1, sizeof *bytes);
-    assert_non_null(bytes);
-    for (size_t i = 0; i < e->points.count; i++) {
-        const point *p = &e->points.items[i];
-        if (p->action == ACTION_ARRIVE) bytes[p->object] += p->expect;
-        if (p->action == ACTION_EXPECT) bytes[p->object] += p->amount;
-    }
-    for (size_t i = 0; i < e->completions.count; i++) {
-        const completion *c = &e->completions.items[i];
-        if (c->walk.kind == SPAD_COMPLETION_DELIVER) bytes[c->object] -= c->walk.amount;
-    }
-    for (size_t i = 0; i < values; i++) {
-        if (bytes[i] < 0) e->result.unexpected = true;
-    }
-    free(bytes);
-}
-
 bool executor_collect(executor *e) {
     look_ahead(e);
     for (int agent = 0; agent < (int)spad_kernel_agent_count(e->kernel); agent++) {
@@ -421,7 +402,6 @@ bool executor_collect(executor *e) {
     }
     PUSH(&e->agent_points, (int)e->points.count);
     cover_lives(e);
-    count_bytes(e, (size_t)e->agent_base);
     if (!e->options->plain) choose_eager(e);
     return true;
 }

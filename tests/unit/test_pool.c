@@ -313,7 +313,7 @@ static void statistics_are_exact_in_one_thread(void **state) {
 static void wrappers_stack(void **state) {
     (void)state;
     spad_error error;
-    spad_pool *pool = new_pool(NULL, (spad_pool_options){.max_bytes = 1 << 20});
+    spad_pool *pool = new_pool(NULL, (spad_pool_options){.max_bytes = 1 << 20, .exact = true});
     const spad_memory pooled = spad_pool_memory(pool);
     spad_wrapper *limit, *statistics, *log, *fault;
     test_text text;

@@ -192,8 +192,7 @@
 
   // ---- view -----------------------------------------------------------------------------------
 
-  let left = 84;
-  const right = 14;
+  let left = 84, right = 14; // margins of all charts; the right one has room for lanes
   const plotWidth = (c) => c.width_ - left - right;
   const X = (c, t) => left + (t - state.t0) / (state.t1 - state.t0) * plotWidth(c);
   const T = (c, x) => state.t0 + (x - left) / plotWidth(c) * (state.t1 - state.t0);
@@ -252,7 +251,7 @@
   }
   // What a chart shows without pointer and pins; drawn again only when this changes.
   function baseKey(c) {
-    const s = c.space, parts = [state.t0, state.t1, left, c.width_, c.ratio, palette.dark, state.query, state.hex];
+    const s = c.space, parts = [state.t0, state.t1, left, right, c.width_, c.ratio, palette.dark, state.query, state.hex];
     if (s) parts.push(s.a0, s.a1, s.only);
     return parts.join();
   }
@@ -275,7 +274,9 @@
     showReadouts();
   }
   function resize() {
-    left = document.documentElement.clientWidth < 600 ? 58 : 84;
+    const wide = document.documentElement.clientWidth >= 600;
+    left = wide ? 84 : 58;
+    right = wide && spaces.some((s) => s.laneCount > 1) ? 130 : 14;
     for (const c of charts) {
       c.ratio = window.devicePixelRatio || 1;
       c.width_ = Math.max(c.canvas.clientWidth, 200);
@@ -433,8 +434,41 @@
     g.restore();
     drawAddressAxis(c, g);
   }
+  // Lanes to the right, addresses upwards: the memory at the time of the cursor, or at the peak.
+  function drawLanes(c, g) {
+    const s = c.space, x0 = c.width_ - right + 26, width = right - 32;
+    if (s.laneCount < 2 || width < 40) return;
+    const t = state.cursor === null ? s.peakTime : state.cursor;
+    g.save();
+    g.beginPath(); g.rect(x0, c.top, width, c.plot); g.clip();
+    g.fillStyle = palette.plot; g.fillRect(x0, c.top, width, c.plot);
+    for (let i = 0; i < s.n; i++) {
+      if (s.begin[i] > t) break;
+      if (t >= s.end[i] || !placed(s, i) || !inLane(s, i)) continue;
+      const x = x0 + s.lane[i] / s.laneCount * width, w = Math.max(s.lanes[i] / s.laneCount * width, 1);
+      const y = Y(c, s.byte[i] + s.bytes[i]), h = Math.max(Y(c, s.byte[i]) - y, 0.7);
+      g.fillStyle = boxFill(s, i); g.fillRect(x, y, w, h);
+      if (h > 3 && w > 3) { g.strokeStyle = palette.dark ? "#ffffff30" : "#00000038"; g.lineWidth = 1; g.strokeRect(x + 0.5, y + 0.5, w - 1, h - 1); }
+      for (const [mark, colour] of [[state.hover, palette.text], [state.pinned, palette.accent]]) {
+        if (mark && mark.space === s && mark.box === i) { g.strokeStyle = colour; g.lineWidth = 2; g.strokeRect(x, y, w, Math.max(h, 2)); }
+      }
+    }
+    g.restore();
+    g.strokeStyle = palette.line; g.lineWidth = 1; g.strokeRect(x0 + 0.5, c.top + 0.5, width - 1, c.plot - 1);
+  }
+  // Below them: what they are.
+  function overLive(c, g) {
+    const s = c.space, x0 = c.width_ - right + 26, width = right - 32;
+    drawCursor(c, g, 0, c.height - 18);
+    if (s.laneCount < 2 || width < 40) return;
+    g.font = FONT; g.fillStyle = palette.muted; g.textAlign = "center";
+    g.fillText("lanes 0 to " + plain(s.laneCount), x0 + width / 2, 12);
+    g.fillText("at " + timeText(Math.floor(state.cursor === null ? s.peakTime : state.cursor)), x0 + width / 2, 27);
+  }
+
   function overMap(c, g) {
     const s = c.space;
+    drawLanes(c, g);
     clipPlot(c, g, c.top, c.plot);
     if (state.line > 0) for (let i = 0; i < s.n; i++) if (s.line[i] === state.line) outline(c, g, { space: s, box: i }, palette.accent, 1.5);
     for (const mark of state.others) outline(c, g, mark, palette.warn, 2.5);
@@ -470,7 +504,7 @@
     g.fillText("live", left - 8, base - 2);
     drawTimeAxis(c, g, base);
   }
-  const overLive = (c, g) => drawCursor(c, g, 0, c.height - 18);
+
 
   const ROW = 24;
   function barPixels(c, bar) {
@@ -480,7 +514,7 @@
     const report = c.report, height = report.rows.length * ROW;
     g.fillStyle = palette.plot; g.fillRect(left, c.top, plotWidth(c), height);
     g.font = FONT; g.textAlign = "right"; g.fillStyle = palette.muted;
-    report.rows.forEach((row, k) => g.fillText(shorten(clean(row), left < 70 ? 8 : 13), left - 8, c.top + k * ROW + 16));
+    report.rows.forEach((row, k) => g.fillText(shorten(clean(row), left < 70 ? 8 : 12), left - 8, c.top + k * ROW + 16));
     clipPlot(c, g, c.top, height);
     g.textAlign = "left";
     g.fillStyle = palette.wait;
@@ -536,29 +570,41 @@
   }
 
   // Live bytes, free bytes and the largest hole at a time, in the lane that is shown or the fullest.
+  // As in the library, only lanes at which a box starts need to be looked at.
   function momentOf(s, t) {
-    const used = [];
+    const alive = [];
     let unplaced = 0;
     for (let i = 0; i < s.n; i++) {
       if (s.begin[i] > t) break; // boxes are in the order of their begins
-      if (t >= s.end[i] || !inLane(s, i)) continue;
+      if (t >= s.end[i]) continue;
       if (!placed(s, i)) unplaced += s.bytes[i];
-      else if (s.bytes[i] > 0) used.push([s.byte[i], s.byte[i] + s.bytes[i]]);
+      else if (s.bytes[i] > 0) alive.push(i);
     }
-    used.sort((a, b) => a[0] - b[0]);
+    alive.sort((i, j) => s.byte[i] - s.byte[j]);
+    const lanes = s.only >= 0 ? [s.only] : [...new Set(alive.map((i) => s.lane[i]))].slice(0, 64);
+    let best = laneMoment(s, alive, lanes.length > 0 ? lanes[0] : 0);
+    for (const lane of lanes.slice(1)) { const m = laneMoment(s, alive, lane); if (m.live > best.live) best = m; }
+    best.live += unplaced;
+    return best;
+  }
+  function laneMoment(s, alive, lane) {
     const upper = s.usable >= 0 ? s.usable : s.top;
-    let floor = s.low, hole = 0, holeAt = s.low, free = 0, live = 0, top = s.low;
-    for (const [from, to] of used) {
-      if (from > floor) {
-        const room = Math.min(from, upper) - floor;
-        if (room > 0) free += room;
-        if (room > hole) { hole = room; holeAt = floor; }
-      }
+    let floor = s.low, hole = 0, holeAt = s.low, free = 0, live = 0;
+    const room = (to) => {
+      const size = Math.min(to, upper) - floor;
+      if (size <= 0) return;
+      free += size;
+      if (size > hole) { hole = size; holeAt = floor; }
+    };
+    for (const i of alive) {
+      if (s.lane[i] > lane || lane >= s.lane[i] + s.lanes[i]) continue;
+      const from = s.byte[i], to = from + s.bytes[i];
+      if (from > floor) room(from);
       live += Math.max(to - Math.max(from, floor), 0);
-      floor = Math.max(floor, to); top = Math.max(top, to);
+      floor = Math.max(floor, to);
     }
-    if (upper > floor) { free += upper - floor; if (upper - floor > hole) { hole = upper - floor; holeAt = floor; } }
-    return { live: live + unplaced, free, hole, holeAt, top, boxes: used.length };
+    room(upper);
+    return { live, free, hole, holeAt };
   }
 
   function showReadouts() {

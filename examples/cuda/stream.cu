@@ -37,11 +37,12 @@ constexpr int RUNS = 20;
 
 __device__ __forceinline__ void copy_async(void *to, const void *from) {
     const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(to));
-    asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16;" ::"r"(address), "l"(from));
+    asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16;" ::"r"(address), "l"(from)
+                 : "memory");
 }
 
 __device__ __forceinline__ void commit() {
-    asm volatile("cp.async.commit_group;");
+    asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
 template <int PENDING>

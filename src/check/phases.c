@@ -228,6 +228,7 @@ enum { LATE_MAX = 12 };
 typedef struct late_bytes {
     const spad__action *items[LATE_MAX];
     unsigned behind[LATE_MAX]; /* those that come behind it: one bit for each */
+    bool parted[LATE_MAX];     /* behind an arrival of the same point */
     int32_t count;
     bool more;
 } late_bytes;
@@ -259,14 +260,18 @@ static spad_status list_late(spad__order *o, int32_t object, int32_t end, int64_
         const spad__action *a = action_at(o, object, i);
         if (a->kind != SPAD__ACTION_DELIVER) continue;
         bool before = false;
+        bool parted = false;
         for (int32_t j = first; j < end && !before; j++) {
             const spad__action *b = action_at(o, object, j);
             if (!arrives(b)) continue;
+            parted = parted || a->point == b->point;
             const spad_status status = is_before(o, a, b, &before, error);
             if (status != SPAD_OK) return status;
         }
         late->more = !before && late->count == LATE_MAX;
-        if (!before && !late->more) late->items[late->count++] = a;
+        if (before || late->more) continue;
+        late->parted[late->count] = parted;
+        late->items[late->count++] = a;
     }
     for (int32_t i = 0; i < late->count; i++) {
         for (int32_t j = 0; j < late->count; j++) {
@@ -279,13 +284,26 @@ static spad_status list_late(spad__order *o, int32_t object, int32_t end, int64_
     return SPAD_OK;
 }
 
+/* Is something of the point of a delivery done without it? */
+static bool is_parted(const late_bytes *late, unsigned set, int32_t number) {
+    bool parted = late->parted[number];
+    for (int32_t i = 0; i < number && !parted; i++) {
+        parted = (set >> i & 1) == 0 && late->items[i]->point == late->items[number]->point;
+    }
+    return parted;
+}
+
 /* Can these be the ones that are missing, and is the phase complete without them? `bytes` is what
- * it lacks with them. */
+ * it lacks with them. A moment may lie within one point, and not within two. */
 static bool may_miss(const late_bytes *late, unsigned set, int64_t bytes) {
+    int32_t within = -1;
     for (int32_t i = 0; i < late->count; i++) {
         if ((set >> i & 1) == 0) continue;
         if (bytes >= 0 || (late->behind[i] & ~set) != 0) return false;
         bytes += late->items[i]->amount;
+        if (!is_parted(late, set, i)) continue;
+        if (within >= 0 && within != late->items[i]->point) return false;
+        within = late->items[i]->point;
     }
     return bytes == 0;
 }

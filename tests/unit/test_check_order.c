@@ -478,6 +478,9 @@ static void test_bytes_that_nobody_expects(void **unused) {
               "agent q { arrive m expect 8 }\n",
         BYTES "agent p { simt op reads x delivers m by 4; arrive m }\n"
               "agent q { simt op reads x delivers m by 2 }\n",
+        "kernel k on sm_90\nmbarrier m count 2\ntensor x : shared u8 (64) input\ninit m\n"
+        "agent p { simt op reads x arrives m delivers m by 4 }\n"
+        "agent q { simt op reads x arrives m delivers m by 4 }\n",
     };
     for (size_t i = 0; i < sizeof open / sizeof open[0]; i++) {
         spad_check *check = check_text(open[i]);

@@ -283,6 +283,7 @@ static spad_status list_late(spad__order *o, span phase, spad__action_kind kind,
             const spad__action *b = action_at(o, phase.object, j);
             if (!arrives(b)) continue;
             parted = parted || a->point == b->point;
+            if (j < i) continue; /* it came first in the run */
             const spad_status status = is_before(o, a, b, &before, error);
             if (status != SPAD_OK) return status;
         }

@@ -6,10 +6,6 @@
  * the reader refuses, that break a rule of the chip or of the language (one taker for a
  * counter), that cannot be run to the end, and those too large to visit.
  *
- * Open: where more bytes are delivered to an mbarrier than anybody expects, a phase may be complete
- * before or after they come, and the check does not say so in every case. Such kernels stand in a
- * column of their own.
- *
  *   test_check_brute [COUNT [SEED [FAMILY]]]
  */
 #include "support/support.h"

@@ -1173,6 +1173,7 @@
   dark.addEventListener("change", (event) => setTheme(event.matches));
   addEventListener("resize", resize);
   addEventListener("beforeprint", resize);
+  new ResizeObserver(resize).observe(byId("charts")); // also for print, and when a scroll bar comes
   openTab(comparing ? "changes" : findingCount > 0 ? "findings" : total("conflicts") > 0 ? "conflicts" : "peak");
   resize();
 

@@ -462,7 +462,7 @@ static spad_status log_alloc(int64_t *out, spad_stack *stack, const stack_reques
                              const stack_record *record, int64_t shown, spad_error *error) {
     *out = -1;
     if (stack->trace == NULL) return SPAD_OK;
-    const stack_scope *top = request->mode == SPAD_MODE_STACK ? spad__stack_top(stack) : NULL;
+    const stack_scope *top = spad__stack_top(stack);
     const spad_tensor tensor = {
         .name = record->name,
         .shape = request->shape,

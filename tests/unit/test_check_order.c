@@ -478,6 +478,9 @@ static void test_bytes_that_nobody_expects(void **unused) {
               "agent q { arrive m expect 8 }\n",
         BYTES "agent p { simt op reads x delivers m by 4; arrive m }\n"
               "agent q { simt op reads x delivers m by 2 }\n",
+        "kernel k on sm_90\nmbarrier m count 2\ntensor x : shared u8 (64) input\ninit m\n"
+        "agent p { simt op reads x arrives m delivers m by 4 }\n"
+        "agent q { simt op reads x arrives m delivers m by 4 }\n",
     };
     for (size_t i = 0; i < sizeof open / sizeof open[0]; i++) {
         spad_check *check = check_text(open[i]);
@@ -489,6 +492,48 @@ static void test_bytes_that_nobody_expects(void **unused) {
     /* bytes may come before they are expected */
     assert_clean(BYTES "agent p { simt op reads x delivers m by 4 }\n"
                        "agent q { expect m by 4; arrive m; wait m parity 0 }\n");
+}
+
+/* Bytes may be expected when all have arrived, as long as others are missing. */
+static void test_late_expectations(void **unused) {
+    (void)unused;
+    /* the other bytes are delivered later */
+    assert_clean(BYTES
+                 "agent p { arrive m expect 8; expect m by 4; simt op reads x delivers m by 8;"
+                 " simt op reads x delivers m by 4; wait m parity 0 }\n");
+    /* by somebody who comes later */
+    assert_clean(BYTES "counter c\nagent p { arrive m expect 8; expect m by 4; signal c }\n"
+                       "agent q { wait c >= 1; simt op reads x delivers m by 8 }\n"
+                       "agent r { simt op reads x delivers m by 4 }\n");
+    static const char *const late[] = {
+        /* the others may be there already */
+        BYTES "unit u on simt free\n"
+              "agent p { arrive m expect 8; u op reads x delivers m by 8; expect m by 4;"
+              " simt op reads x delivers m by 4 }\n",
+        BYTES "agent p { arrive m expect 8; expect m by 4; simt op reads x delivers m by 4 }\n"
+              "agent q { simt op reads x delivers m by 8 }\n",
+        /* too many are */
+        BYTES "simt op reads x delivers m by 8\narrive m expect 4\nexpect m by 8\n",
+        /* one of many */
+        BYTES "agent p { arrive m expect 8; for i in 0..20 { expect m by 4 };"
+              " for i in 0..20 { simt op reads x delivers m by 4 } }\n"
+              "agent q { simt op reads x delivers m by 8 }\n",
+    };
+    for (size_t i = 0; i < sizeof late / sizeof late[0]; i++) {
+        spad_check *check = check_text(late[i]);
+        const bool found = find(check, SPAD_FINDING_LATE_EXPECT) != NULL ||
+                           find(check, SPAD_FINDING_MIXED_PHASES) != NULL;
+        if (!found) print_error("%s", late[i]);
+        assert_true(found);
+        spad_check_destroy(check);
+    }
+    /* a life that ends before all have arrived */
+    spad_check *check = check_text("kernel k on sm_90\nmbarrier m count 2\n"
+                                   "tensor x : shared u8 (64) input\ninit m\n"
+                                   "agent p { arrive m }\nagent q { expect m by 4 }\n"
+                                   "invalidate m\n");
+    assert_null(find(check, SPAD_FINDING_LATE_EXPECT));
+    spad_check_destroy(check);
 }
 
 /* A generic read before an async write is a warning: many kernels do without the fence. */
@@ -709,6 +754,7 @@ int main(void) {
         cmocka_unit_test(test_race_messages),
         cmocka_unit_test(test_other_messages),
         cmocka_unit_test(test_bytes_that_nobody_expects),
+        cmocka_unit_test(test_late_expectations),
         cmocka_unit_test(test_fence_of_a_read_is_a_warning),
         cmocka_unit_test(test_the_worse_conflict_is_told),
         cmocka_unit_test(test_orders_that_are_enough),

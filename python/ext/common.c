@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Errors, values and text between Python and the library.
+ */
+#include "common.h"
+
+#include <stdlib.h>
+
+/* ---- errors ---------------------------------------------------------------------- */
+
+static int group_of(spad_status status) {
+    switch (status) {
+    case SPAD_ERR_NO_SCOPE:
+    case SPAD_ERR_HEAP_EMPTY:
+    case SPAD_ERR_NO_ADDRESS:
+    case SPAD_ERR_STALE:
+    case SPAD_ERR_NOT_LIVE:
+    case SPAD_ERR_CYCLE:
+    case SPAD_ERR_LIFE_CYCLE: return PY_STATE_ERROR;
+    case SPAD_ERR_NO_FIT:
+    case SPAD_ERR_OVERLAP: return PY_FIT_ERROR;
+    case SPAD_ERR_SYNTAX: return PY_TEXT_ERROR;
+    case SPAD_ERR_HOST_MEMORY:
+    case SPAD_ERR_IO:
+    case SPAD_ERR_NO_DEVICE:
+    case SPAD_ERR_DEVICE: return PY_MACHINE_ERROR;
+    case SPAD_ERR_INTERNAL: return PY_INTERNAL_ERROR;
+    default: return PY_ARGUMENT_ERROR;
+    }
+}
+
+/* Sets an attribute and gives the value away. */
+static bool set(PyObject *object, const char *name, PyObject *value) {
+    const bool done = value != NULL && PyObject_SetAttrString(object, name, value) == 0;
+    Py_XDECREF(value);
+    return done;
+}
+
+static PyObject *text_or_none(const char *text) {
+    return py_string(text[0] == '\0' ? NULL : text);
+}
+
+PyObject *py_error_new(const spad_error *error) {
+    PyObject *message =
+        PyUnicode_DecodeUTF8(error->message, (Py_ssize_t)strlen(error->message), "replace");
+    PyObject *exception =
+        message == NULL
+            ? NULL
+            : PyObject_CallFunctionObjArgs(py.errors[group_of(error->code)], message, NULL);
+    Py_XDECREF(message);
+    if (exception == NULL) return NULL;
+    if (set(exception, "code", py_string(spad_status_code(error->code))) &&
+        set(exception, "subject", text_or_none(error->subject)) &&
+        set(exception, "other", text_or_none(error->other)) &&
+        set(exception, "file", text_or_none(error->file)) &&
+        set(exception, "needed", py_fact(error->needed, SPAD_NO_FACT)) &&
+        set(exception, "available", py_fact(error->available, SPAD_NO_FACT)) &&
+        set(exception, "largest_hole", py_fact(error->largest_hole, SPAD_NO_FACT)) &&
+        set(exception, "time", py_fact(error->time, SPAD_NO_FACT)) &&
+        set(exception, "line", py_fact(error->line, 0)) &&
+        set(exception, "column", py_fact(error->column, 0)))
+        return exception;
+    Py_DECREF(exception);
+    return NULL;
+}
+
+PyObject *py_raise(const spad_error *error) {
+    PyObject *exception = py_error_new(error);
+    if (exception != NULL) {
+        PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
+        Py_DECREF(exception);
+    }
+    return NULL;
+}
+
+PyObject *py_done(spad_status status, const spad_error *error) {
+    if (status != SPAD_OK) return py_raise(error);
+    Py_RETURN_NONE;
+}
+
+PyObject *py_busy(void) {
+    PyErr_SetString(PyExc_RuntimeError, "the object is at work in another thread");
+    return NULL;
+}
+
+/* ---- values ------------------------------------------------------------------------ */
+
+bool py_int(int64_t *out, PyObject *object) {
+    *out = PyLong_AsLongLong(object);
+    if (*out != -1 || !PyErr_Occurred()) return true;
+    if (!PyErr_ExceptionMatches(PyExc_TypeError)) return false;
+    PyErr_Clear(); /* numbers of other libraries */
+    PyObject *number = PyNumber_Index(object);
+    if (number == NULL) return false;
+    *out = PyLong_AsLongLong(number);
+    Py_DECREF(number);
+    return *out != -1 || !PyErr_Occurred();
+}
+
+bool py_int_or(int64_t *out, PyObject *object, int64_t none) {
+    if (object != NULL && object != Py_None) return py_int(out, object);
+    *out = none;
+    return true;
+}
+
+PyObject *py_string(const char *text) {
+    if (text == NULL) Py_RETURN_NONE;
+    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+}
+
+PyObject *py_fact(int64_t value, int64_t none) {
+    if (value == none) Py_RETURN_NONE;
+    return PyLong_FromLongLong(value);
+}
+
+PyObject *py_tuple_of(const int64_t *numbers, size_t count) {
+    PyObject *tuple = PyTuple_New((Py_ssize_t)count);
+    for (size_t i = 0; tuple != NULL && i < count; i++) {
+        PyObject *number = PyLong_FromLongLong(numbers[i]);
+        if (number == NULL || PyTuple_SetItem(tuple, (Py_ssize_t)i, number) != 0) Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
+bool py_put(PyObject *dict, const char *key, PyObject *value) {
+    const bool done = value != NULL && PyDict_SetItemString(dict, key, value) == 0;
+    Py_XDECREF(value);
+    return done;
+}
+
+bool py_name(const char **out, PyObject **keep, PyObject *object) {
+    *out = NULL;
+    *keep = NULL;
+    if (object == NULL || object == Py_None) return true;
+    PyObject *name = object;
+    Py_INCREF(name);
+    const char *const attributes[] = {"name", "__name__"};
+    for (size_t i = 0; i < 2 && !PyUnicode_Check(name); i++) {
+        PyObject *next = PyObject_GetAttrString(object, attributes[i]);
+        if (next == NULL) {
+            PyErr_Clear();
+            continue;
+        }
+        Py_DECREF(name);
+        name = next;
+    }
+    if (!PyUnicode_Check(name)) {
+        Py_DECREF(name);
+        name = PyObject_Str(object);
+        if (name == NULL) return false;
+    }
+    *out = PyUnicode_AsUTF8AndSize(name, NULL);
+    *keep = name;
+    if (*out != NULL) return true;
+    Py_CLEAR(*keep);
+    return false;
+}
+
+/* Types are few and their objects live long, so what was found is kept. */
+#define DTYPES_KEPT 256
+
+bool py_dtype(spad_dtype *out, PyObject *object) {
+    PyObject *known = PyDict_GetItemWithError(py.dtypes, object);
+    if (known != NULL) {
+        *out = (spad_dtype)PyLong_AsLong(known);
+        return true;
+    }
+    PyErr_Clear(); /* not hashable: no type is kept for it */
+    const char *name;
+    PyObject *keep;
+    if (!py_name(&name, &keep, object)) return false;
+    spad_error error;
+    const spad_status status = spad_dtype_parse(out, name == NULL ? "None" : name, &error);
+    Py_XDECREF(keep);
+    if (status != SPAD_OK) return py_raise(&error) != NULL;
+    if (PyDict_Size(py.dtypes) < DTYPES_KEPT) {
+        PyObject *number = PyLong_FromLong(*out);
+        if (number == NULL || PyDict_SetItem(py.dtypes, object, number) != 0) PyErr_Clear();
+        Py_XDECREF(number);
+    }
+    return true;
+}
+
+static bool too_many_dims(Py_ssize_t rank) {
+    PyErr_Format(py.errors[PY_ARGUMENT_ERROR],
+                 "a shape has %zd dimensions; at most %d are possible", rank, SPAD_RANK_MAX);
+    return false;
+}
+
+bool py_shape(spad_shape *out, int64_t dims[SPAD_RANK_MAX], PyObject *object) {
+    out->dims = dims;
+    out->rank = 1;
+    if (PyTuple_Check(object)) {
+        const Py_ssize_t rank = PyTuple_Size(object);
+        if (rank > SPAD_RANK_MAX) return too_many_dims(rank);
+        for (Py_ssize_t i = 0; i < rank; i++)
+            if (!py_int(&dims[i], PyTuple_GetItem(object, i))) return false;
+        out->rank = (size_t)rank;
+        return true;
+    }
+    if (PyLong_Check(object)) return py_int(&dims[0], object);
+    PyObject *tuple = PySequence_Tuple(object);
+    if (tuple == NULL) return false;
+    const bool read = py_shape(out, dims, tuple);
+    Py_DECREF(tuple);
+    return read;
+}
+
+static bool matches(PyObject *keyword, const char *name) {
+    return PyUnicode_CompareWithASCIIString(keyword, name) == 0;
+}
+
+bool py_take(PyObject **out, const char *function, const char *const *names, size_t needed,
+             PyObject *const *args, Py_ssize_t count, PyObject *keywords) {
+    size_t most = 0;
+    while (names[most] != NULL) {
+        out[most] = (Py_ssize_t)most < count ? args[most] : NULL;
+        most++;
+    }
+    if (count > (Py_ssize_t)most) {
+        PyErr_Format(PyExc_TypeError, "%s() takes at most %zu arguments (%zd given)", function,
+                     most, count);
+        return false;
+    }
+    const Py_ssize_t named = keywords == NULL ? 0 : PyTuple_Size(keywords);
+    for (Py_ssize_t k = 0; k < named; k++) {
+        PyObject *keyword = PyTuple_GetItem(keywords, k);
+        size_t i = 0;
+        while (i < most && !matches(keyword, names[i])) i++;
+        if (i == most || out[i] != NULL) {
+            PyErr_Format(PyExc_TypeError, "%s() got %s argument '%U'", function,
+                         i == most ? "an unexpected keyword" : "multiple values for", keyword);
+            return false;
+        }
+        out[i] = args[count + k];
+    }
+    for (size_t i = 0; i < needed; i++) {
+        if (out[i] != NULL) continue;
+        PyErr_Format(PyExc_TypeError, "%s() missing required argument: '%s'", function, names[i]);
+        return false;
+    }
+    return true;
+}
+
+bool py_defines(spad_define **out, size_t *count, PyObject *dict) {
+    *out = NULL;
+    *count = 0;
+    if (dict == NULL || dict == Py_None) return true;
+    if (!PyDict_Check(dict)) {
+        PyErr_SetString(PyExc_TypeError, "a dict of names and numbers is needed");
+        return false;
+    }
+    *out = PyMem_Calloc((size_t)PyDict_Size(dict) + 1, sizeof **out);
+    if (*out == NULL) return PyErr_NoMemory() != NULL;
+    PyObject *key, *value;
+    for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value); *count += 1) {
+        spad_define *define = &(*out)[*count];
+        define->name = PyUnicode_AsUTF8AndSize(key, NULL);
+        if (define->name != NULL && py_int(&define->value, value)) continue;
+        PyMem_Free(*out);
+        *out = NULL;
+        return false;
+    }
+    return true;
+}
+
+/* ---- text ----------------------------------------------------------------------------- */
+
+typedef struct written {
+    char *bytes;
+    size_t count;
+    size_t room;
+} written;
+
+static int append(void *ctx, const char *bytes, size_t count) {
+    written *t = ctx;
+    if (count > t->room - t->count) {
+        const size_t room = (t->count + count) * 2;
+        char *grown = realloc(t->bytes, room);
+        if (grown == NULL) return 1;
+        t->bytes = grown;
+        t->room = room;
+    }
+    memcpy(t->bytes + t->count, bytes, count);
+    t->count += count;
+    return 0;
+}
+
+static PyObject *write_all(py_writer writer, const void *object, bool as_bytes) {
+    written t = {0};
+    const spad_sink sink = {append, &t};
+    spad_error error;
+    const spad_status status = writer(object, &sink, &error);
+    PyObject *out = NULL;
+    if (status != SPAD_OK)
+        py_raise(&error);
+    else if (as_bytes)
+        out = PyBytes_FromStringAndSize(t.bytes, (Py_ssize_t)t.count);
+    else
+        out = PyUnicode_DecodeUTF8(t.count == 0 ? "" : t.bytes, (Py_ssize_t)t.count, "replace");
+    free(t.bytes);
+    return out;
+}
+
+PyObject *py_text(py_writer writer, const void *object) {
+    return write_all(writer, object, false);
+}
+PyObject *py_bytes(py_writer writer, const void *object) {
+    return write_all(writer, object, true);
+}
+
+/* ---- faults of a text -------------------------------------------------------------------- */
+
+static spad_status diagnostics_write(const void *object, const spad_sink *sink, spad_error *error) {
+    return spad_diagnostics_write(object, sink, error);
+}
+
+PyObject *py_raise_diagnosed(const spad_error *error, const spad_diagnostics *diagnostics) {
+    PyObject *exception = py_error_new(error);
+    if (exception == NULL) return NULL;
+    PyObject *text = diagnostics == NULL ? NULL : py_text(diagnostics_write, diagnostics);
+    if (text == NULL || PyObject_SetAttrString(exception, "diagnostics", text) != 0) PyErr_Clear();
+    Py_XDECREF(text);
+    PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
+    Py_DECREF(exception);
+    return NULL;
+}
+
+/* ---- types ---------------------------------------------------------------------------- */
+
+void *py_new(PyTypeObject *type) {
+    allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    return alloc(type, 0);
+}
+
+void py_free(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    release(self);
+    Py_DECREF(type);
+}
+
+int py_add_type(PyObject *module, PyTypeObject **place, PyType_Spec *spec) {
+    PyObject *type = PyType_FromModuleAndSpec(module, spec, NULL);
+    if (type == NULL) return -1;
+    *place = (PyTypeObject *)type;
+    return PyModule_AddType(module, *place);
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the files of the Python module share.
+ *
+ * The module is written against the stable ABI of Python 3.11 and the public headers
+ * of the library, nothing else. A Python object owns one C object, or borrows it from
+ * another Python object that it keeps alive; C objects are never shared by two owners.
+ * Tables come to Python as the library's own JSON (spad/_views.py reads it), so that
+ * there is one description of every result.
+ *
+ * State is one static struct: the module can be imported by one interpreter of a
+ * process. The GIL guards all objects; where it is released, the object that is worked
+ * on is marked as busy and refuses changes.
+ */
+#ifndef SPAD_PYTHON_COMMON_H
+#define SPAD_PYTHON_COMMON_H
+
+/* Python's tables hold functions as void pointers, and strings without const. */
+#if defined(__GNUC__)
+#pragma GCC diagnostic ignored "-Wpedantic"
+#pragma GCC diagnostic ignored "-Wcast-qual"
+#endif
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "spad/spad.h"
+
+/** A class of exceptions for each group of statuses. */
+enum {
+    PY_ERROR,
+    PY_ARGUMENT_ERROR,
+    PY_STATE_ERROR,
+    PY_FIT_ERROR,
+    PY_TEXT_ERROR,
+    PY_MACHINE_ERROR,
+    PY_INTERNAL_ERROR,
+    PY_ERRORS
+};
+
+typedef struct py_state {
+    bool used;
+    PyObject *errors[PY_ERRORS];
+    PyObject *dtypes; /* object -> number of a dtype */
+    PyTypeObject *target, *trace, *tensor, *stack, *plan, *result, *column, *kernel, *layout,
+        *check, *sim, *tune, *report, *block, *direct, *device, *buffer, *stream, *workspace, *pool;
+} py_state;
+
+extern py_state py;
+
+/* ---- errors ---------------------------------------------------------------------- */
+
+/** Sets the exception of an error; always NULL. */
+PyObject *py_raise(const spad_error *error);
+/** The exception itself, as a new reference. */
+PyObject *py_error_new(const spad_error *error);
+/** The same for a text that was read: `diagnostics` is the text of all its faults. */
+PyObject *py_raise_diagnosed(const spad_error *error, const spad_diagnostics *diagnostics);
+/** None for SPAD_OK, otherwise the exception. */
+PyObject *py_done(spad_status status, const spad_error *error);
+/** A RuntimeError: the object is at work in another thread. */
+PyObject *py_busy(void);
+
+/* ---- values ------------------------------------------------------------------------ */
+
+/** An element type from a string, a numpy dtype, a class with a name. */
+bool py_dtype(spad_dtype *out, PyObject *object);
+/** The extents of an int or a sequence of ints; the dims are written to `dims`. */
+bool py_shape(spad_shape *out, int64_t dims[SPAD_RANK_MAX], PyObject *object);
+bool py_int(int64_t *out, PyObject *object);
+/** A number, or `none` for NULL and None. */
+bool py_int_or(int64_t *out, PyObject *object, int64_t none);
+/** A name from a string, None (NULL), or an object with a name; borrowed from `*keep`, which
+ *  the caller releases. */
+bool py_name(const char **out, PyObject **keep, PyObject *object);
+/** None for the value that stands for "does not apply". */
+PyObject *py_fact(int64_t value, int64_t none);
+PyObject *py_string(const char *text); /**< None for NULL; broken UTF-8 is replaced */
+PyObject *py_tuple_of(const int64_t *numbers, size_t count);
+/** Adds a key and gives the value away. False: an exception is set. */
+bool py_put(PyObject *dict, const char *key, PyObject *value);
+
+/** Arguments of a METH_FASTCALL | METH_KEYWORDS function by position or name. `names` ends with
+ *  NULL; the first `needed` must be there. Missing ones are NULL. */
+bool py_take(PyObject **out, const char *function, const char *const *names, size_t needed,
+             PyObject *const *args, Py_ssize_t count, PyObject *keywords);
+
+/** A dict of names and numbers as defines; borrowed from the dict, freed with PyMem_Free. */
+bool py_defines(spad_define **out, size_t *count, PyObject *dict);
+
+/* ---- text ----------------------------------------------------------------------------- */
+
+typedef spad_status (*py_writer)(const void *object, const spad_sink *sink, spad_error *error);
+/** What a writer writes as a str (or as bytes). */
+PyObject *py_text(py_writer writer, const void *object);
+PyObject *py_bytes(py_writer writer, const void *object);
+
+/** name_any: a writer of the library with the type that py_text takes. */
+#define PY_WRITER(name, type)                                                                     \
+    static spad_status name##_any(const void *object, const spad_sink *sink, spad_error *error) { \
+        return name((const type *)object, sink, error);                                           \
+    }
+
+/* ---- types ---------------------------------------------------------------------------- */
+
+/** Casts of the tables of types and methods. */
+#define PY_FUNC(function) ((PyCFunction)(void (*)(void))(function))
+#define PY_SLOT(function) ((void *)(function))
+#define PY_FAST (METH_FASTCALL | METH_KEYWORDS)
+
+/** A new object with zeroed fields; NULL with an exception set. */
+void *py_new(PyTypeObject *type);
+/** Ends a dealloc: frees the object and lets go of its heap type. */
+void py_free(PyObject *self);
+
+/* ---- what files see of each other -------------------------------------------------------- */
+
+typedef struct py_target {
+    PyObject_HEAD const spad_target *target;
+    spad_target *owned;
+} py_target;
+
+typedef struct py_trace {
+    PyObject_HEAD spad_trace *trace;
+    PyObject *target;
+} py_trace;
+
+typedef struct py_plan {
+    PyObject_HEAD spad_plan *plan;
+    PyObject *target; /* of its space; NULL: none */
+    int busy;
+} py_plan;
+
+typedef struct py_result {
+    PyObject_HEAD spad_plan_result *result;
+    spad_plan_reason *reason;
+    PyObject *plan;
+} py_result;
+
+typedef struct py_kernel {
+    PyObject_HEAD spad_kernel *kernel;
+    PyObject *target;
+    PyObject *source; /* bytes of its text, or NULL */
+} py_kernel;
+
+typedef struct py_layout {
+    PyObject_HEAD spad_layout *layout;
+    PyObject *kernel;
+} py_layout;
+
+typedef struct py_check {
+    PyObject_HEAD spad_check *check;
+    PyObject *kernel;
+} py_check;
+
+typedef struct py_sim {
+    PyObject_HEAD spad_sim *sim;
+    PyObject *kernel;
+    PyObject *layout; /* or NULL */
+} py_sim;
+
+/** A target from a Target or a name; a new reference. */
+py_target *py_target_of(PyObject *object);
+/** An object for a target that lives as long as `owner`, or for ever if it is built in. */
+PyObject *py_target_wrap(const spad_target *target);
+/** A memoryview of `count` int64 numbers, `stride` bytes apart, that keeps `owner` alive. */
+PyObject *py_column_view(PyObject *owner, const int64_t *first, size_t count, size_t stride);
+PyObject *py_finding(const spad_finding *finding);
+
+/** Each adds its types and functions to the module. */
+int py_add_target(PyObject *module);
+int py_add_stack(PyObject *module);
+int py_add_plan(PyObject *module);
+int py_add_kernel(PyObject *module);
+int py_add_report(PyObject *module);
+int py_add_block(PyObject *module);
+int py_add_direct(PyObject *module);
+int py_add_registry(PyObject *module);
+int py_add_device(PyObject *module);
+
+/** Makes a type, stores it in *place and in the module under the last part of its name. */
+int py_add_type(PyObject *module, PyTypeObject **place, PyType_Spec *spec);
+
+#endif

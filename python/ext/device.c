@@ -1,0 +1,904 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Device, Buffer, Stream, Workspace and Pool: real memory.
+ *
+ * A Buffer is freed when its object goes, or by hand before that; a view of its bytes
+ * (buffer protocol, DLPack) keeps it, and freeing by hand is refused as long as there
+ * is one. An alias keeps the buffer it is of. A device is closed when the last object
+ * that uses it is gone.
+ */
+#include "common.h"
+
+#include <stdlib.h>
+
+typedef struct py_device {
+    PyObject_HEAD spad_device *device;
+    PyObject *target; /* or NULL */
+    PyObject *trace;  /* that is recorded now, or NULL */
+} py_device;
+
+typedef struct py_buffer {
+    PyObject_HEAD spad_device_buffer buffer;
+    PyObject *device;
+    PyObject *of;        /* what it is an alias of, or NULL */
+    PyObject *workspace; /* that it was taken from, or NULL */
+    Py_ssize_t views;
+    bool freed;
+} py_buffer;
+
+typedef struct py_stream {
+    PyObject_HEAD spad_stream stream;
+    PyObject *device;
+    bool closed;
+} py_stream;
+
+typedef struct py_workspace {
+    PyObject_HEAD spad_workspace workspace;
+    PyObject *device;
+    Py_ssize_t views; /* of buffers that were taken from it */
+    bool closed;
+} py_workspace;
+
+typedef struct py_pool {
+    PyObject_HEAD spad_pool *pool;
+    PyObject *whole; /* the Buffer that it cuts up */
+    int64_t base;
+} py_pool;
+
+static PyObject *keep(PyObject *object) {
+    Py_INCREF(object);
+    return object;
+}
+
+/* ---- devices ---------------------------------------------------------------------------- */
+
+static PyObject *device_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+    static char *names[] = {"name", "target", "max_bytes", "block_bytes", NULL};
+    const char *name = "host";
+    PyObject *target = Py_None;
+    long long max_bytes = 0, block_bytes = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|sOLL:Device", names, &name, &target,
+                                     &max_bytes, &block_bytes))
+        return NULL;
+    py_device *self = py_new(type);
+    if (self == NULL) return NULL;
+    spad_device_options options = {.pool = {.max_bytes = max_bytes, .block_bytes = block_bytes}};
+    spad_error error;
+    if (target != Py_None) {
+        self->target = (PyObject *)py_target_of(target);
+        if (self->target == NULL) goto failed;
+        options.target = ((py_target *)self->target)->target;
+    }
+    if (spad_device_open(&self->device, name, &options, &error) == SPAD_OK) return (PyObject *)self;
+    py_raise(&error);
+failed:
+    Py_DECREF((PyObject *)self);
+    return NULL;
+}
+
+static void device_dealloc(PyObject *object) {
+    py_device *self = (py_device *)object;
+    spad_device_close(self->device, NULL);
+    Py_XDECREF(self->trace);
+    Py_XDECREF(self->target);
+    py_free(object);
+}
+
+static spad_device *device_in(PyObject *self) {
+    return ((py_device *)self)->device;
+}
+
+static PyObject *device_field(PyObject *self, void *which) {
+    const spad_device_info *info = spad_device_get_info(device_in(self));
+    switch (*(const char *)which) {
+    case 'n': return py_string(info->name);
+    case 'a': return py_string(info->about);
+    case 'd': return py_string(info->driver);
+    case 'h': return PyBool_FromLong(info->host_reads);
+    default: return py_fact(info->total_bytes, 0);
+    }
+}
+
+static bool read_scope(spad_memory_scope *out, PyObject *object) {
+    *out = SPAD_GLOBAL;
+    if (object == NULL || object == Py_None) return true;
+    const char *name = PyUnicode_AsUTF8AndSize(object, NULL);
+    spad_error error;
+    if (name == NULL) return false;
+    return spad_memory_scope_parse(out, name, &error) == SPAD_OK || py_raise(&error) != NULL;
+}
+
+static PyObject *device_stats(PyObject *self, PyObject *const *args, Py_ssize_t count,
+                              PyObject *keywords) {
+    static const char *const names[] = {"scope", NULL};
+    PyObject *given[1];
+    spad_memory_scope scope = SPAD_SCOPE_COUNT;
+    if (!py_take(given, "stats", names, 0, args, count, keywords)) return NULL;
+    if (given[0] != NULL && given[0] != Py_None && !read_scope(&scope, given[0])) return NULL;
+    const spad_memory_stats s = spad_device_stats(device_in(self), scope);
+    return Py_BuildValue(
+        "{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "allocated_bytes", (long long)s.allocated_bytes,
+        "peak_bytes", (long long)s.peak_bytes, "freed_bytes", (long long)s.freed_bytes,
+        "total_bytes", (long long)s.total_bytes, "live_blocks", (long long)s.live_blocks,
+        "peak_blocks", (long long)s.peak_blocks, "allocations", (long long)s.allocations, "frees",
+        (long long)s.frees, "failures", (long long)s.failures);
+}
+
+static PyObject *buffer_wrap(spad_device_buffer buffer, PyObject *device, PyObject *of) {
+    py_buffer *self = py_new(py.buffer);
+    if (self == NULL) {
+        spad_buffer_free(buffer, NULL);
+        return NULL;
+    }
+    self->buffer = buffer;
+    self->device = keep(device);
+    self->of = of == NULL ? NULL : keep(of);
+    return (PyObject *)self;
+}
+
+/* "auto", or a shape in which None or "auto" stands for the extent that is not known yet. */
+static bool read_auto_shape(spad_shape *out, int64_t dims[SPAD_RANK_MAX], PyObject *object) {
+    if (PyUnicode_Check(object) && PyUnicode_CompareWithASCIIString(object, "auto") == 0) {
+        dims[0] = SPAD_AUTO;
+        *out = (spad_shape){1, dims};
+        return true;
+    }
+    if (!PyTuple_Check(object)) return py_shape(out, dims, object);
+    const Py_ssize_t rank = PyTuple_Size(object);
+    bool open = false;
+    for (Py_ssize_t i = 0; i < rank; i++) {
+        PyObject *item = PyTuple_GetItem(object, i);
+        open = open || item == Py_None || PyUnicode_Check(item);
+    }
+    if (!open || rank > SPAD_RANK_MAX) return py_shape(out, dims, object);
+    for (Py_ssize_t i = 0; i < rank; i++) {
+        PyObject *item = PyTuple_GetItem(object, i);
+        if (item == Py_None || PyUnicode_Check(item))
+            dims[i] = SPAD_AUTO;
+        else if (!py_int(&dims[i], item))
+            return false;
+    }
+    *out = (spad_shape){(size_t)rank, dims};
+    return true;
+}
+
+static PyObject *device_alloc(PyObject *self, PyObject *const *args, Py_ssize_t count,
+                              PyObject *keywords) {
+    static const char *const names[] = {"shape", "dtype", "scope", "alignment", "name", NULL};
+    PyObject *given[5];
+    int64_t dims[SPAD_RANK_MAX];
+    spad_buffer_spec spec = {0};
+    spad_device_buffer buffer;
+    spad_error error;
+    if (!py_take(given, "alloc", names, 2, args, count, keywords) ||
+        !read_auto_shape(&spec.shape, dims, given[0]) || !py_dtype(&spec.dtype, given[1]) ||
+        !read_scope(&spec.scope, given[2]) || !py_int_or(&spec.alignment, given[3], 0))
+        return NULL;
+    if (given[4] != NULL && given[4] != Py_None) {
+        spec.name = PyUnicode_AsUTF8AndSize(given[4], NULL);
+        if (spec.name == NULL) return NULL;
+    }
+    if (spad_buffer_alloc(&buffer, device_in(self), &spec, &error) != SPAD_OK)
+        return py_raise(&error);
+    return buffer_wrap(buffer, self, NULL);
+}
+
+static PyObject *device_record(PyObject *object, PyObject *trace) {
+    py_device *self = (py_device *)object;
+    if (trace != Py_None && !PyObject_TypeCheck(trace, py.trace)) {
+        PyErr_SetString(PyExc_TypeError, "a Trace or None is needed");
+        return NULL;
+    }
+    spad_trace *before;
+    spad_error error;
+    spad_trace *next = trace == Py_None ? NULL : ((py_trace *)trace)->trace;
+    if (spad_device_trace(&before, self->device, next, &error) != SPAD_OK) return py_raise(&error);
+    PyObject *old = self->trace == NULL ? keep(Py_None) : self->trace;
+    self->trace = trace == Py_None ? NULL : keep(trace);
+    return old;
+}
+
+static PyMethodDef device_methods[] = {
+    {"alloc", PY_FUNC(device_alloc), PY_FAST,
+     "alloc(shape, dtype, scope='global', alignment=0, name=None) -> Buffer"},
+    {"stats", PY_FUNC(device_stats), PY_FAST, "stats(scope=None) -> dict\n\nWhat buffers took."},
+    {"record", device_record, METH_O,
+     "record(trace)\n\nRecords every allocation and free in a Trace, or in none; returns the one "
+     "before."},
+    {NULL, NULL, 0, NULL}};
+
+static PyGetSetDef device_fields[] = {
+    {"name", device_field, NULL, "host, cuda:0 ...", "n"},
+    {"about", device_field, NULL, "The vendor's name for it.", "a"},
+    {"driver", device_field, NULL, "What drives it.", "d"},
+    {"total_bytes", device_field, NULL, "Its memory; None: not known.", "t"},
+    {"host_reads", device_field, NULL, "Can the processor read its memory?", "h"},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static PyType_Slot device_slots[] = {
+    {Py_tp_doc, "Device(name='host', target=None, max_bytes=0, block_bytes=0)\n\nA device: host, "
+                "cuda:N or opencl:N."},
+    {Py_tp_new, PY_SLOT(device_new)},
+    {Py_tp_dealloc, PY_SLOT(device_dealloc)},
+    {Py_tp_methods, device_methods},
+    {Py_tp_getset, device_fields},
+    {0, NULL}};
+
+static PyType_Spec device_spec = {"spad._spad.Device", sizeof(py_device), 0,
+                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, device_slots};
+
+/* ---- buffers ----------------------------------------------------------------------------- */
+
+static void buffer_dealloc(PyObject *object) {
+    py_buffer *self = (py_buffer *)object;
+    if (!self->freed && self->device != NULL) spad_buffer_free(self->buffer, NULL);
+    Py_XDECREF(self->of);
+    Py_XDECREF(self->workspace);
+    Py_XDECREF(self->device);
+    py_free(object);
+}
+
+static bool get_info(spad_buffer_info *out, PyObject *self) {
+    spad_error error;
+    return spad_buffer_get_info(out, ((py_buffer *)self)->buffer, &error) == SPAD_OK ||
+           py_raise(&error) != NULL;
+}
+
+static bool need_buffer(PyObject *object) {
+    if (PyObject_TypeCheck(object, py.buffer)) return true;
+    PyErr_SetString(PyExc_TypeError, "a Buffer is needed");
+    return false;
+}
+
+static PyObject *in_use(void) {
+    PyErr_SetString(PyExc_BufferError, "the bytes of the buffer are in use by a view");
+    return NULL;
+}
+
+static PyObject *buffer_free(PyObject *object, PyObject *unused) {
+    (void)unused;
+    py_buffer *self = (py_buffer *)object;
+    spad_error error;
+    if (self->views > 0) return in_use();
+    if (spad_buffer_free(self->buffer, &error) != SPAD_OK) return py_raise(&error);
+    self->freed = true;
+    Py_RETURN_NONE;
+}
+
+static PyObject *buffer_alias(PyObject *self, PyObject *const *args, Py_ssize_t count,
+                              PyObject *keywords) {
+    static const char *const names[] = {"shape", "dtype", "offset", "name", NULL};
+    PyObject *given[4];
+    int64_t dims[SPAD_RANK_MAX], offset;
+    spad_shape shape;
+    spad_buffer_info info;
+    spad_device_buffer alias;
+    spad_error error;
+    const char *name = NULL;
+    if (!py_take(given, "alias", names, 1, args, count, keywords) ||
+        !py_shape(&shape, dims, given[0]) || !py_int_or(&offset, given[2], 0) ||
+        !get_info(&info, self))
+        return NULL;
+    spad_dtype dtype = info.dtype;
+    if (given[1] != NULL && given[1] != Py_None && !py_dtype(&dtype, given[1])) return NULL;
+    if (given[3] != NULL && given[3] != Py_None) {
+        name = PyUnicode_AsUTF8AndSize(given[3], NULL);
+        if (name == NULL) return NULL;
+    }
+    if (spad_buffer_alias(&alias, ((py_buffer *)self)->buffer, offset, shape, dtype, name,
+                          &error) != SPAD_OK)
+        return py_raise(&error);
+    return buffer_wrap(alias, ((py_buffer *)self)->device, self);
+}
+
+static PyObject *buffer_bind(PyObject *self, PyObject *data) {
+    Py_buffer view;
+    spad_error error;
+    if (PyObject_GetBuffer(data, &view, PyBUF_C_CONTIGUOUS) != 0) return NULL;
+    const spad_status status =
+        spad_buffer_bind(((py_buffer *)self)->buffer, view.buf, view.len, &error);
+    PyBuffer_Release(&view);
+    return py_done(status, &error);
+}
+
+static PyObject *buffer_write(PyObject *self, PyObject *const *args, Py_ssize_t count,
+                              PyObject *keywords) {
+    static const char *const names[] = {"data", "offset", NULL};
+    PyObject *given[2];
+    int64_t offset;
+    Py_buffer view;
+    spad_error error;
+    spad_status status;
+    if (!py_take(given, "write", names, 1, args, count, keywords) ||
+        !py_int_or(&offset, given[1], 0) ||
+        PyObject_GetBuffer(given[0], &view, PyBUF_C_CONTIGUOUS) != 0)
+        return NULL;
+    const spad_device_buffer to = ((py_buffer *)self)->buffer;
+    Py_BEGIN_ALLOW_THREADS status = spad_write(to, offset, view.buf, view.len, NULL, &error);
+    Py_END_ALLOW_THREADS PyBuffer_Release(&view);
+    return py_done(status, &error);
+}
+
+static PyObject *buffer_read(PyObject *self, PyObject *const *args, Py_ssize_t count,
+                             PyObject *keywords) {
+    static const char *const names[] = {"offset", "bytes", NULL};
+    PyObject *given[2];
+    int64_t offset, bytes;
+    spad_buffer_info info;
+    spad_error error;
+    if (!py_take(given, "read", names, 0, args, count, keywords) ||
+        !py_int_or(&offset, given[0], 0) || !get_info(&info, self) ||
+        !py_int_or(&bytes, given[1], info.bytes - offset))
+        return NULL;
+    if (bytes < 0) bytes = 0;
+    PyObject *out = PyBytes_FromStringAndSize(NULL, bytes);
+    char *at;
+    Py_ssize_t length;
+    if (out == NULL || PyBytes_AsStringAndSize(out, &at, &length) != 0) return NULL;
+    if (spad_read(at, ((py_buffer *)self)->buffer, offset, bytes, NULL, &error) == SPAD_OK)
+        return out;
+    Py_DECREF(out);
+    return py_raise(&error);
+}
+
+/* The letter of the struct module; types that it does not know are whole numbers of their size. */
+static const char *format_of(spad_dtype dtype) {
+    switch (dtype) {
+    case SPAD_BOOL: return "?";
+    case SPAD_INT8: return "b";
+    case SPAD_INT16: return "h";
+    case SPAD_INT32: return "i";
+    case SPAD_INT64: return "q";
+    case SPAD_UINT64: return "Q";
+    case SPAD_FLOAT16: return "e";
+    case SPAD_FLOAT32:
+    case SPAD_TFLOAT32:
+    case SPAD_FLOAT32R: return "f";
+    case SPAD_FLOAT64: return "d";
+    default: break;
+    }
+    return spad_dtype_bytes(dtype) == 4 ? "I" : spad_dtype_bytes(dtype) == 2 ? "H" : "B";
+}
+
+/* Shape and strides of a view; two elements of 4 bits are one byte, in one dimension. */
+typedef struct view_dims {
+    Py_ssize_t rank;
+    Py_ssize_t shape[SPAD_RANK_MAX];
+    Py_ssize_t strides[SPAD_RANK_MAX];
+} view_dims;
+
+static void lay_out(view_dims *d, const spad_buffer_info *info) {
+    Py_ssize_t stride = (Py_ssize_t)spad_dtype_bytes(info->dtype);
+    d->rank = (Py_ssize_t)info->rank;
+    if (spad_dtype_bits(info->dtype) < 8) {
+        *d = (view_dims){1, {(Py_ssize_t)info->bytes}, {1}};
+        return;
+    }
+    for (Py_ssize_t i = d->rank; i-- > 0;) {
+        d->shape[i] = (Py_ssize_t)info->dims[i];
+        d->strides[i] = stride;
+        stride *= d->shape[i];
+    }
+}
+
+/* Views of an alias count for everything that it is an alias of. */
+static void count_view(PyObject *object, Py_ssize_t by) {
+    for (py_buffer *at = (py_buffer *)object; at != NULL; at = (py_buffer *)at->of) {
+        at->views += by;
+        if (at->workspace != NULL) ((py_workspace *)at->workspace)->views += by;
+    }
+}
+
+static int buffer_getbuffer(PyObject *self, Py_buffer *view, int flags) {
+    spad_buffer_info info;
+    void *bytes;
+    spad_error error;
+    view->obj = NULL;
+    if (!get_info(&info, self)) return -1;
+    if (spad_buffer_pointer(&bytes, ((py_buffer *)self)->buffer, &error) != SPAD_OK) {
+        PyErr_Format(PyExc_BufferError, "%s", error.message);
+        return -1;
+    }
+    view_dims *dims = PyMem_Malloc(sizeof *dims);
+    if (dims == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    lay_out(dims, &info);
+    const bool shaped = (flags & PyBUF_ND) != 0;
+    *view =
+        (Py_buffer){.buf = bytes,
+                    .obj = keep(self),
+                    .len = (Py_ssize_t)info.bytes,
+                    .itemsize = (Py_ssize_t)spad_dtype_bytes(info.dtype),
+                    .ndim = shaped ? (int)dims->rank : 1,
+                    .format = (flags & PyBUF_FORMAT) != 0 ? (char *)format_of(info.dtype) : NULL,
+                    .shape = shaped ? dims->shape : NULL,
+                    .strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? dims->strides : NULL,
+                    .internal = dims};
+    count_view(self, 1);
+    return 0;
+}
+
+static void buffer_releasebuffer(PyObject *self, Py_buffer *view) {
+    PyMem_Free(view->internal);
+    count_view(self, -1);
+}
+
+static PyObject *buffer_shape(PyObject *self, void *unused) {
+    (void)unused;
+    spad_buffer_info info;
+    if (!get_info(&info, self)) return NULL;
+    for (size_t i = 0; i < info.rank; i++)
+        if (info.dims[i] == SPAD_AUTO) Py_RETURN_NONE;
+    return py_tuple_of(info.dims, info.rank);
+}
+
+static PyObject *buffer_field(PyObject *self, void *which) {
+    spad_buffer_info info;
+    if (!get_info(&info, self)) return NULL;
+    switch (*(const char *)which) {
+    case 'd': return py_string(spad_dtype_name(info.dtype));
+    case 's': return py_string(spad_memory_scope_name(info.scope));
+    case 'a': return py_fact(info.address, SPAD_NO_BYTE);
+    case 'b': return PyLong_FromLongLong(info.bytes);
+    case 'l': return PyBool_FromLong(info.is_alias);
+    case 'f': return py_string(format_of(info.dtype));
+    default: return py_string(info.name[0] == '\0' ? NULL : info.name);
+    }
+}
+
+static PyObject *buffer_device(PyObject *self, void *unused) {
+    (void)unused;
+    return keep(((py_buffer *)self)->device);
+}
+
+static PyObject *buffer_freed(PyObject *self, void *unused) {
+    (void)unused;
+    spad_buffer_info info;
+    return PyBool_FromLong(spad_buffer_get_info(&info, ((py_buffer *)self)->buffer, NULL) !=
+                           SPAD_OK);
+}
+
+static PyMethodDef buffer_methods[] = {
+    {"free", buffer_free, METH_NOARGS, "Gives the memory back; aliases end with it."},
+    {"alias", PY_FUNC(buffer_alias), PY_FAST,
+     "alias(shape, dtype=None, offset=0, name=None)\n\nAnother view of the same bytes."},
+    {"bind", buffer_bind, METH_O, "bind(data)\n\nShape and memory of an auto buffer, from data."},
+    {"write", PY_FUNC(buffer_write), PY_FAST, "write(data, offset=0)\n\nCopies bytes in."},
+    {"read", PY_FUNC(buffer_read), PY_FAST, "read(offset=0, bytes=None) -> bytes"},
+    {NULL, NULL, 0, NULL}};
+
+static PyGetSetDef buffer_fields[] = {
+    {"shape", buffer_shape, NULL, "Its extents; None: not known yet.", NULL},
+    {"dtype", buffer_field, NULL, "Its element type.", "d"},
+    {"scope", buffer_field, NULL, "global, shared or local.", "s"},
+    {"address", buffer_field, NULL, "On the device, or in its scratchpad; None: no memory yet.",
+     "a"},
+    {"nbytes", buffer_field, NULL, "Bytes.", "b"},
+    {"is_alias", buffer_field, NULL, "Does it share the bytes of another buffer?", "l"},
+    {"format", buffer_field, NULL, "Its element as the struct module writes it.", "f"},
+    {"name", buffer_field, NULL, "Its name, or None.", "n"},
+    {"device", buffer_device, NULL, "Its device.", NULL},
+    {"freed", buffer_freed, NULL, "Is it gone?", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static PyType_Slot buffer_slots[] = {
+    {Py_tp_doc, "A typed, shaped piece of the memory of a device."},
+    {Py_tp_dealloc, PY_SLOT(buffer_dealloc)},
+    {Py_tp_methods, buffer_methods},
+    {Py_tp_getset, buffer_fields},
+    {Py_bf_getbuffer, PY_SLOT(buffer_getbuffer)},
+    {Py_bf_releasebuffer, PY_SLOT(buffer_releasebuffer)},
+    {0, NULL}};
+
+static PyType_Spec buffer_spec = {"spad._spad.Buffer", sizeof(py_buffer), 0,
+                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                  buffer_slots};
+
+/* ---- DLPack ------------------------------------------------------------------------------ */
+
+/* The structs of DLPack 0.8, which every consumer understands (dmlc/dlpack, dlpack.h). */
+typedef struct dl_tensor {
+    void *data;
+    int32_t device_type, device_id;
+    int32_t ndim;
+    uint8_t code, bits;
+    uint16_t lanes;
+    int64_t *shape, *strides;
+    uint64_t byte_offset;
+} dl_tensor;
+
+typedef struct dl_managed {
+    dl_tensor tensor;
+    void *context;
+    void (*deleter)(struct dl_managed *self);
+    int64_t shape[SPAD_RANK_MAX]; /* ours, behind what the standard has */
+} dl_managed;
+
+enum { DL_INT, DL_UINT, DL_FLOAT, DL_BFLOAT = 4, DL_BOOL = 6 };
+enum { DL_CPU = 1, DL_CUDA = 2 };
+
+static void dl_delete(dl_managed *managed) {
+    const PyGILState_STATE state = PyGILState_Ensure();
+    count_view(managed->context, -1);
+    Py_DECREF((PyObject *)managed->context);
+    free(managed);
+    PyGILState_Release(state);
+}
+
+/* A capsule that nobody took. */
+static void dl_drop(PyObject *capsule) {
+    if (!PyCapsule_IsValid(capsule, "dltensor")) return;
+    dl_delete(PyCapsule_GetPointer(capsule, "dltensor"));
+}
+
+static bool dl_type(dl_tensor *t, spad_dtype dtype) {
+    const char letter = format_of(dtype)[0];
+    t->bits = (uint8_t)spad_dtype_bits(dtype);
+    t->lanes = 1;
+    if (dtype == SPAD_BFLOAT16)
+        t->code = DL_BFLOAT;
+    else if (dtype == SPAD_BOOL)
+        t->code = DL_BOOL;
+    else if (letter == 'e' || letter == 'f' || letter == 'd')
+        t->code = DL_FLOAT;
+    else if (letter == 'b' || letter == 'h' || letter == 'i' || letter == 'q')
+        t->code = DL_INT;
+    else if (dtype == SPAD_UINT8 || dtype == SPAD_UINT16 || dtype == SPAD_UINT32 ||
+             dtype == SPAD_UINT64)
+        t->code = DL_UINT;
+    else
+        return false;
+    return true;
+}
+
+static PyObject *to_dlpack(PyObject *module, PyObject *args) {
+    (void)module;
+    PyObject *object;
+    int type, number;
+    spad_buffer_info info;
+    if (!PyArg_ParseTuple(args, "O!ii:to_dlpack", py.buffer, &object, &type, &number) ||
+        !get_info(&info, object))
+        return NULL;
+    dl_managed *m = calloc(1, sizeof *m);
+    if (m == NULL) return PyErr_NoMemory();
+    void *pointer = (void *)(uintptr_t)info.address;
+    spad_error error;
+    if (type == DL_CPU &&
+        spad_buffer_pointer(&pointer, ((py_buffer *)object)->buffer, &error) != SPAD_OK) {
+        free(m);
+        return py_raise(&error);
+    }
+    if (info.address == SPAD_NO_BYTE || !dl_type(&m->tensor, info.dtype)) {
+        free(m);
+        PyErr_Format(PyExc_BufferError, "DLPack has no such type as %s, or there is no memory yet",
+                     spad_dtype_name(info.dtype));
+        return NULL;
+    }
+    memcpy(m->shape, info.dims, sizeof m->shape);
+    m->tensor.data = pointer;
+    m->tensor.device_type = type;
+    m->tensor.device_id = number;
+    m->tensor.ndim = (int32_t)info.rank;
+    m->tensor.shape = m->shape;
+    m->context = keep(object);
+    m->deleter = dl_delete;
+    count_view(object, 1);
+    PyObject *capsule = PyCapsule_New(m, "dltensor", dl_drop);
+    if (capsule == NULL) dl_delete(m);
+    return capsule;
+}
+
+/* ---- streams and copies ----------------------------------------------------------------- */
+
+static PyObject *stream_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+    static char *names[] = {"device", NULL};
+    PyObject *device;
+    spad_error error;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!:Stream", names, py.device, &device))
+        return NULL;
+    py_stream *self = py_new(type);
+    if (self == NULL) return NULL;
+    self->closed = true;
+    if (spad_stream_open(&self->stream, device_in(device), &error) == SPAD_OK) {
+        self->closed = false;
+        self->device = keep(device);
+        return (PyObject *)self;
+    }
+    Py_DECREF((PyObject *)self);
+    return py_raise(&error);
+}
+
+static void stream_dealloc(PyObject *object) {
+    py_stream *self = (py_stream *)object;
+    if (!self->closed) spad_stream_close(self->stream, NULL);
+    Py_XDECREF(self->device);
+    py_free(object);
+}
+
+static PyObject *stream_wait(PyObject *object, PyObject *unused) {
+    (void)unused;
+    const spad_stream stream = ((py_stream *)object)->stream;
+    spad_error error;
+    spad_status status;
+    Py_BEGIN_ALLOW_THREADS status = spad_stream_wait(stream, &error);
+    Py_END_ALLOW_THREADS return py_done(status, &error);
+}
+
+static PyObject *stream_close(PyObject *object, PyObject *unused) {
+    (void)unused;
+    py_stream *self = (py_stream *)object;
+    spad_error error;
+    spad_status status;
+    Py_BEGIN_ALLOW_THREADS status = spad_stream_close(self->stream, &error);
+    Py_END_ALLOW_THREADS if (status == SPAD_OK) self->closed = true;
+    return py_done(status, &error);
+}
+
+static PyMethodDef stream_methods[] = {
+    {"wait", stream_wait, METH_NOARGS, "Returns when everything on the stream is done."},
+    {"close", stream_close, METH_NOARGS, "Waits and closes."},
+    {NULL, NULL, 0, NULL}};
+
+static PyType_Slot stream_slots[] = {{Py_tp_doc, "Stream(device)\n\nAn order of work."},
+                                     {Py_tp_new, PY_SLOT(stream_new)},
+                                     {Py_tp_dealloc, PY_SLOT(stream_dealloc)},
+                                     {Py_tp_methods, stream_methods},
+                                     {0, NULL}};
+
+static PyType_Spec stream_spec = {"spad._spad.Stream", sizeof(py_stream), 0,
+                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, stream_slots};
+
+static PyObject *copy(PyObject *module, PyObject *args) {
+    (void)module;
+    PyObject *to, *from, *stream = Py_None;
+    spad_error error;
+    if (!PyArg_ParseTuple(args, "OO|O:copy", &to, &from, &stream) || !need_buffer(to) ||
+        !need_buffer(from))
+        return NULL;
+    if (stream != Py_None && !PyObject_TypeCheck(stream, py.stream)) {
+        PyErr_SetString(PyExc_TypeError, "a Stream or None is needed");
+        return NULL;
+    }
+    const spad_device_buffer a = ((py_buffer *)to)->buffer, b = ((py_buffer *)from)->buffer;
+    spad_status status;
+    Py_BEGIN_ALLOW_THREADS status =
+        stream == Py_None ? spad_copy(a, b, &error)
+                          : spad_copy_async(a, b, ((py_stream *)stream)->stream, &error);
+    Py_END_ALLOW_THREADS return py_done(status, &error);
+}
+
+static PyObject *copy_tile(PyObject *module, PyObject *args) {
+    (void)module;
+    PyObject *to, *from;
+    long long n[6];
+    spad_error error;
+    if (!PyArg_ParseTuple(args, "O!O!(LL)(LL)(LL):copy_tile", py.buffer, &to, py.buffer, &from,
+                          &n[0], &n[1], &n[2], &n[3], &n[4], &n[5]))
+        return NULL;
+    const spad_copy_tile tile = {n[0], n[1], n[2], n[3], n[4], n[5]};
+    return py_done(spad_copy_matrix(((py_buffer *)to)->buffer, ((py_buffer *)from)->buffer, &tile,
+                                    NULL, &error),
+                   &error);
+}
+
+/* ---- workspaces ---------------------------------------------------------------------------- */
+
+static PyObject *workspace_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+    static char *names[] = {"device", "bytes", "scope", "name", NULL};
+    PyObject *device, *where = Py_None;
+    long long bytes;
+    const char *name = NULL;
+    spad_memory_scope scope;
+    spad_error error;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!L|Oz:Workspace", names, py.device, &device,
+                                     &bytes, &where, &name) ||
+        !read_scope(&scope, where))
+        return NULL;
+    py_workspace *self = py_new(type);
+    if (self == NULL) return NULL;
+    self->closed = true;
+    if (spad_workspace_open(&self->workspace, device_in(device), bytes, scope, name, &error) ==
+        SPAD_OK) {
+        self->closed = false;
+        self->device = keep(device);
+        return (PyObject *)self;
+    }
+    Py_DECREF((PyObject *)self);
+    return py_raise(&error);
+}
+
+static void workspace_dealloc(PyObject *object) {
+    py_workspace *self = (py_workspace *)object;
+    if (!self->closed) spad_workspace_close(&self->workspace, NULL);
+    Py_XDECREF(self->device);
+    py_free(object);
+}
+
+static spad_workspace *workspace_in(PyObject *self) {
+    return &((py_workspace *)self)->workspace;
+}
+
+static PyObject *workspace_take(PyObject *self, PyObject *const *args, Py_ssize_t count,
+                                PyObject *keywords) {
+    static const char *const names[] = {"shape", "dtype", "alignment", "name", NULL};
+    PyObject *given[4];
+    int64_t dims[SPAD_RANK_MAX], alignment;
+    spad_shape shape;
+    spad_dtype dtype;
+    spad_device_buffer buffer;
+    spad_error error;
+    const char *name = NULL;
+    if (!py_take(given, "take", names, 2, args, count, keywords) ||
+        !py_shape(&shape, dims, given[0]) || !py_dtype(&dtype, given[1]) ||
+        !py_int_or(&alignment, given[2], 0))
+        return NULL;
+    if (given[3] != NULL && given[3] != Py_None) {
+        name = PyUnicode_AsUTF8AndSize(given[3], NULL);
+        if (name == NULL) return NULL;
+    }
+    if (spad_workspace_take(&buffer, workspace_in(self), shape, dtype, alignment, name, &error) !=
+        SPAD_OK)
+        return py_raise(&error);
+    PyObject *taken = buffer_wrap(buffer, ((py_workspace *)self)->device, NULL);
+    if (taken != NULL) ((py_buffer *)taken)->workspace = keep(self);
+    return taken;
+}
+
+static PyObject *workspace_next(PyObject *self, PyObject *unused) {
+    (void)unused;
+    spad_error error;
+    if (((py_workspace *)self)->views > 0) return in_use();
+    return py_done(spad_workspace_next(workspace_in(self), &error), &error);
+}
+
+static PyObject *workspace_close(PyObject *self, PyObject *unused) {
+    (void)unused;
+    spad_error error;
+    if (((py_workspace *)self)->views > 0) return in_use();
+    const spad_status status = spad_workspace_close(workspace_in(self), &error);
+    if (status == SPAD_OK) ((py_workspace *)self)->closed = true;
+    return py_done(status, &error);
+}
+
+static PyObject *workspace_field(PyObject *self, void *which) {
+    const spad_workspace *w = workspace_in(self);
+    const char letter = *(const char *)which;
+    return PyLong_FromLongLong(letter == 'b' ? w->bytes : letter == 'u' ? w->used : w->peak);
+}
+
+static PyMethodDef workspace_methods[] = {
+    {"take", PY_FUNC(workspace_take), PY_FAST,
+     "take(shape, dtype, alignment=0, name=None)\n\nA buffer for this phase."},
+    {"next", workspace_next, METH_NOARGS, "Ends the phase: what it took is gone."},
+    {"close", workspace_close, METH_NOARGS, "Gives the memory back."},
+    {NULL, NULL, 0, NULL}};
+
+static PyGetSetDef workspace_fields[] = {
+    {"bytes", workspace_field, NULL, "Its size.", "b"},
+    {"used", workspace_field, NULL, "Bytes that this phase has taken.", "u"},
+    {"peak", workspace_field, NULL, "Most bytes of a phase so far.", "p"},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static PyType_Slot workspace_slots[] = {
+    {Py_tp_doc, "Workspace(device, bytes, scope='global', name=None)\n\nBytes that phases of a "
+                "computation use in turn."},
+    {Py_tp_new, PY_SLOT(workspace_new)},
+    {Py_tp_dealloc, PY_SLOT(workspace_dealloc)},
+    {Py_tp_methods, workspace_methods},
+    {Py_tp_getset, workspace_fields},
+    {0, NULL}};
+
+static PyType_Spec workspace_spec = {"spad._spad.Workspace", sizeof(py_workspace), 0,
+                                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, workspace_slots};
+
+/* ---- pools ---------------------------------------------------------------------------------- */
+
+static PyObject *pool_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+    static char *names[] = {"whole", "block_bytes", NULL};
+    PyObject *whole;
+    long long block_bytes = 0;
+    spad_buffer_info info;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!|L:Pool", names, py.buffer, &whole,
+                                     &block_bytes) ||
+        !get_info(&info, whole))
+        return NULL;
+    py_pool *self = py_new(type);
+    if (self == NULL) return NULL;
+    /* Offsets, not addresses: the pool never follows them. */
+    const spad_pool_options options = {
+        .max_bytes = info.bytes, .block_bytes = block_bytes, .exact = true};
+    spad_error error;
+    if (spad_pool_create_over(&self->pool, 0, &options, &error) == SPAD_OK) {
+        self->whole = keep(whole);
+        return (PyObject *)self;
+    }
+    Py_DECREF((PyObject *)self);
+    return py_raise(&error);
+}
+
+static void pool_dealloc(PyObject *object) {
+    py_pool *self = (py_pool *)object;
+    spad_pool_destroy(self->pool);
+    Py_XDECREF(self->whole);
+    py_free(object);
+}
+
+static PyObject *pool_alloc(PyObject *self, PyObject *args) {
+    long long bytes, align = SPAD_ALIGN_ANY;
+    spad_allocation block;
+    spad_error error;
+    if (!PyArg_ParseTuple(args, "L|L:alloc", &bytes, &align)) return NULL;
+    if (spad_pool_alloc(&block, ((py_pool *)self)->pool, bytes, align, &error) != SPAD_OK)
+        return py_raise(&error);
+    return Py_BuildValue("(LLK)", (long long)block.address, (long long)block.bytes,
+                         (unsigned long long)block.handle);
+}
+
+static PyObject *pool_free(PyObject *self, PyObject *args) {
+    long long address, bytes;
+    unsigned long long handle;
+    spad_error error;
+    if (!PyArg_ParseTuple(args, "(LLK):free", &address, &bytes, &handle)) return NULL;
+    const spad_allocation block = {address, bytes, handle};
+    return py_done(spad_pool_free(((py_pool *)self)->pool, &block, &error), &error);
+}
+
+static PyObject *pool_stats(PyObject *self, PyObject *unused) {
+    (void)unused;
+    const spad_pool_stats s = spad_pool_get_stats(((py_pool *)self)->pool);
+    return Py_BuildValue(
+        "{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:i}", "allocated_bytes",
+        (long long)s.blocks.allocated_bytes, "peak_bytes", (long long)s.blocks.peak_bytes,
+        "freed_bytes", (long long)s.blocks.freed_bytes, "capacity_bytes",
+        (long long)s.capacity_bytes, "held_bytes", (long long)s.held_bytes, "free_bytes",
+        (long long)s.free_bytes, "largest_hole", (long long)s.largest_hole, "live_blocks",
+        (long long)s.blocks.live_blocks, "fragmentation", s.fragmentation);
+}
+
+static PyMethodDef pool_methods[] = {
+    {"alloc", pool_alloc, METH_VARARGS, "alloc(bytes, align=1) -> (offset, bytes, handle)"},
+    {"free", pool_free, METH_VARARGS, "free(block)"},
+    {"stats", pool_stats, METH_NOARGS, "A moment's view."},
+    {NULL, NULL, 0, NULL}};
+
+static PyType_Slot pool_slots[] = {
+    {Py_tp_doc, "Pool(whole, block_bytes=0)\n\nBlocks of the bytes of a Buffer."},
+    {Py_tp_new, PY_SLOT(pool_new)},
+    {Py_tp_dealloc, PY_SLOT(pool_dealloc)},
+    {Py_tp_methods, pool_methods},
+    {0, NULL}};
+
+static PyType_Spec pool_spec = {"spad._spad.Pool", sizeof(py_pool), 0,
+                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, pool_slots};
+
+/* ------------------------------------------------------------------------------------------- */
+
+static spad_status write_devices(const void *object, const spad_sink *sink, spad_error *error) {
+    (void)object;
+    return spad_device_write_list_json(sink, NULL, error);
+}
+
+static PyObject *devices_json(PyObject *module, PyObject *unused) {
+    (void)unused;
+    return py_text(write_devices, module);
+}
+
+static PyMethodDef functions[] = {
+    {"copy", copy, METH_VARARGS, "copy(to, from_, stream=None)\n\nAll bytes of a buffer."},
+    {"copy_tile", copy_tile, METH_VARARGS,
+     "copy_tile(to, from_, (to_row, to_column), (from_row, from_column), (rows, columns))"},
+    {"to_dlpack", to_dlpack, METH_VARARGS, "to_dlpack(buffer, device_type, device_id) -> capsule"},
+    {"devices_json", devices_json, METH_NOARGS, "The devices of this machine, as JSON."},
+    {NULL, NULL, 0, NULL}};
+
+int py_add_device(PyObject *module) {
+    if (py_add_type(module, &py.device, &device_spec) != 0 ||
+        py_add_type(module, &py.buffer, &buffer_spec) != 0 ||
+        py_add_type(module, &py.stream, &stream_spec) != 0 ||
+        py_add_type(module, &py.workspace, &workspace_spec) != 0 ||
+        py_add_type(module, &py.pool, &pool_spec) != 0)
+        return -1;
+    return PyModule_AddFunctions(module, functions);
+}

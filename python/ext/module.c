@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The module itself: exceptions, types, and functions about nothing in particular.
+ */
+#include "common.h"
+
+py_state py;
+
+typedef struct error_class {
+    const char *name;
+    const char *about;
+    int base; /* -1: Exception */
+} error_class;
+
+static const error_class error_classes[PY_ERRORS] = {
+    [PY_ERROR] = {"spad.Error",
+                  "A call of the library failed.\n\ncode is the stable code (docs/errors.md); "
+                  "subject, other, needed, available,\nlargest_hole, time, file, line and column "
+                  "are its facts, None where they do not apply.",
+                  -1},
+    [PY_ARGUMENT_ERROR] = {"spad.ArgumentError", "What the caller gave is not accepted.", PY_ERROR},
+    [PY_STATE_ERROR] = {"spad.StateError", "The object is in a state that does not allow it.",
+                        PY_ERROR},
+    [PY_FIT_ERROR] = {"spad.FitError", "Something does not fit, or shares bytes.", PY_ERROR},
+    [PY_TEXT_ERROR] = {"spad.TextError",
+                       "A text breaks the grammar or a rule of its format.\n\ndiagnostics has "
+                       "every fault with its line.",
+                       PY_ERROR},
+    [PY_MACHINE_ERROR] = {"spad.MachineError", "Memory, files or devices of this machine failed.",
+                          PY_ERROR},
+    [PY_INTERNAL_ERROR] = {"spad.InternalError", "A fault of the library.", PY_ERROR},
+};
+
+/* A class is also one of Python's own where there is one that means the same. */
+static PyObject *builtin_of(int number) {
+    switch (number) {
+    case PY_ARGUMENT_ERROR: return PyExc_ValueError;
+    case PY_STATE_ERROR: return PyExc_RuntimeError;
+    case PY_FIT_ERROR: return PyExc_MemoryError;
+    case PY_TEXT_ERROR: return PyExc_ValueError;
+    case PY_MACHINE_ERROR: return PyExc_RuntimeError;
+    default: return NULL;
+    }
+}
+
+static PyObject *facts(void) {
+    static const char *const names[] = {"code",      "subject",      "other", "file", "needed",
+                                        "available", "largest_hole", "time",  "line", "column"};
+    PyObject *dict = PyDict_New();
+    for (size_t i = 0; dict != NULL && i < sizeof names / sizeof names[0]; i++)
+        if (PyDict_SetItemString(dict, names[i], Py_None) != 0) Py_CLEAR(dict);
+    return dict;
+}
+
+static int add_errors(PyObject *module) {
+    for (int i = 0; i < PY_ERRORS; i++) {
+        const error_class *c = &error_classes[i];
+        PyObject *builtin = builtin_of(i);
+        PyObject *bases = NULL;
+        PyObject *dict = NULL;
+        if (c->base < 0)
+            dict = facts();
+        else if (builtin != NULL)
+            bases = PyTuple_Pack(2, py.errors[c->base], builtin);
+        else
+            bases = PyTuple_Pack(1, py.errors[c->base]);
+        if (dict == NULL && bases == NULL) return -1;
+        py.errors[i] = PyErr_NewExceptionWithDoc(c->name, c->about, bases, dict);
+        Py_XDECREF(bases);
+        Py_XDECREF(dict);
+        if (py.errors[i] == NULL ||
+            PyModule_AddObjectRef(module, strrchr(c->name, '.') + 1, py.errors[i]) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- functions ---------------------------------------------------------------------- */
+
+static PyObject *dtype_name(PyObject *module, PyObject *object) {
+    (void)module;
+    spad_dtype dtype;
+    return py_dtype(&dtype, object) ? py_string(spad_dtype_name(dtype)) : NULL;
+}
+
+static PyObject *dtype_bytes(PyObject *module, PyObject *object) {
+    (void)module;
+    spad_dtype dtype;
+    return py_dtype(&dtype, object) ? PyLong_FromLongLong(spad_dtype_bytes(dtype)) : NULL;
+}
+
+static PyObject *dtype_bits(PyObject *module, PyObject *object) {
+    (void)module;
+    spad_dtype dtype;
+    return py_dtype(&dtype, object) ? PyLong_FromLong(spad_dtype_bits(dtype)) : NULL;
+}
+
+static PyMethodDef functions[] = {
+    {"dtype_name", dtype_name, METH_O,
+     "dtype_name(dtype) -> str\n\nThe canonical name of an element type in any spelling."},
+    {"dtype_bytes", dtype_bytes, METH_O, "dtype_bytes(dtype) -> int\n\nBytes of one element."},
+    {"dtype_bits", dtype_bits, METH_O, "dtype_bits(dtype) -> int\n\nBits of one element."},
+    {NULL, NULL, 0, NULL}};
+
+static int fill(PyObject *module) {
+    if (py.used) {
+        PyErr_SetString(PyExc_ImportError,
+                        "spad can be imported by one interpreter of a process only");
+        return -1;
+    }
+    py.dtypes = PyDict_New();
+    if (py.dtypes == NULL || add_errors(module) != 0) return -1;
+    if (py_add_target(module) != 0 || py_add_stack(module) != 0 || py_add_plan(module) != 0 ||
+        py_add_kernel(module) != 0 || py_add_report(module) != 0 || py_add_block(module) != 0 ||
+        py_add_direct(module) != 0 || py_add_registry(module) != 0 || py_add_device(module) != 0)
+        return -1;
+    if (PyModule_AddStringConstant(module, "version", spad_version()) != 0) return -1;
+    py.used = true;
+    return 0;
+}
+
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, PY_SLOT(fill)}, {0, NULL}};
+
+static struct PyModuleDef definition = {.m_base = PyModuleDef_HEAD_INIT,
+                                        .m_name = "spad._spad",
+                                        .m_doc = "The C part of the package; use spad.",
+                                        .m_methods = functions,
+                                        .m_slots = slots};
+
+PyMODINIT_FUNC PyInit__spad(void);
+PyMODINIT_FUNC PyInit__spad(void) {
+    return PyModuleDef_Init(&definition);
+}

@@ -1,0 +1,702 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Plan: buffers with lifetimes, and PlanResult: their offsets.
+ *
+ * Columns of numbers come in through the buffer protocol (numpy arrays, array.array,
+ * memoryviews) or as sequences, and offsets go out as a memoryview of the result, so
+ * that no Python object is made for a buffer.
+ */
+#include "common.h"
+
+/* ---- columns in ---------------------------------------------------------------------- */
+
+typedef struct column {
+    bool given;
+    bool viewed;
+    Py_buffer view;
+    char format;
+    PyObject *sequence; /* a list or a tuple, if there is no view */
+    size_t count;
+} column;
+
+static void column_close(column *c) {
+    if (c->viewed) PyBuffer_Release(&c->view);
+    Py_XDECREF(c->sequence);
+}
+
+/* The one letter of a format of whole numbers in native order; 0: another one. */
+static char integer_format(const char *format) {
+    if (format == NULL) return 'B';
+    if (format[0] == '@' || format[0] == '=' || format[0] == '<') format++;
+    return format[0] != '\0' && format[1] == '\0' && strchr("bBhHiIlLqQ", format[0]) != NULL
+               ? format[0]
+               : '\0';
+}
+
+static bool column_open(column *c, const char *name, PyObject *object) {
+    *c = (column){0};
+    if (object == NULL || object == Py_None) return true;
+    c->given = true;
+    if (PyObject_CheckBuffer(object)) {
+        if (PyObject_GetBuffer(object, &c->view, PyBUF_STRIDES | PyBUF_FORMAT) != 0) return false;
+        c->viewed = true;
+        c->format = integer_format(c->view.format);
+        if (c->view.ndim == 1 && c->format != '\0') {
+            c->count = (size_t)c->view.shape[0];
+            return true;
+        }
+        column_close(c);
+        PyErr_Format(PyExc_TypeError, "%s is a one-dimensional array of whole numbers", name);
+        return false;
+    }
+    c->sequence = PySequence_Tuple(object);
+    if (c->sequence == NULL) return false;
+    c->count = (size_t)PyTuple_Size(c->sequence);
+    return true;
+}
+
+static int64_t number_at(const char *at, char format, Py_ssize_t size) {
+    const bool is_signed = format >= 'a';
+    if (size == 8) {
+        int64_t n; /* beyond 2^63 it becomes negative and is refused as such */
+        memcpy(&n, at, 8);
+        return n;
+    }
+    if (size == 4) {
+        int32_t n;
+        memcpy(&n, at, 4);
+        return is_signed ? n : (int64_t)(uint32_t)n;
+    }
+    if (size == 2) {
+        int16_t n;
+        memcpy(&n, at, 2);
+        return is_signed ? n : (int64_t)(uint16_t)n;
+    }
+    return is_signed ? (int64_t)(signed char)*at : (int64_t)(unsigned char)*at;
+}
+
+static bool column_get(int64_t *out, const column *c, size_t i, int64_t none) {
+    *out = none;
+    if (!c->given) return true;
+    if (c->viewed) {
+        const char *at = (const char *)c->view.buf + (Py_ssize_t)i * c->view.strides[0];
+        *out = number_at(at, c->format, c->view.itemsize);
+        return true;
+    }
+    return py_int_or(out, PyTuple_GetItem(c->sequence, (Py_ssize_t)i), none);
+}
+
+/* ---- columns out --------------------------------------------------------------------- */
+
+typedef struct py_column {
+    PyObject_HEAD PyObject *owner;
+    const int64_t *first;
+    Py_ssize_t count;
+    Py_ssize_t stride;
+} py_column;
+
+static void column_dealloc(PyObject *object) {
+    Py_XDECREF(((py_column *)object)->owner);
+    py_free(object);
+}
+
+static int column_getbuffer(PyObject *object, Py_buffer *view, int flags) {
+    py_column *self = (py_column *)object;
+    if ((flags & PyBUF_WRITABLE) != 0 || (flags & PyBUF_STRIDES) != PyBUF_STRIDES) {
+        PyErr_SetString(PyExc_BufferError, "the numbers are read-only and have a stride");
+        view->obj = NULL;
+        return -1;
+    }
+    *view = (Py_buffer){.buf = (void *)self->first,
+                        .obj = object,
+                        .len = self->count * (Py_ssize_t)sizeof(int64_t),
+                        .itemsize = sizeof(int64_t),
+                        .readonly = 1,
+                        .ndim = 1,
+                        .format = (flags & PyBUF_FORMAT) != 0 ? "q" : NULL,
+                        .shape = &self->count,
+                        .strides = &self->stride};
+    Py_INCREF(object);
+    return 0;
+}
+
+PyObject *py_column_view(PyObject *owner, const int64_t *first, size_t count, size_t stride) {
+    py_column *made = py_new(py.column);
+    if (made == NULL) return NULL;
+    Py_INCREF(owner);
+    made->owner = owner;
+    made->first = first;
+    made->count = (Py_ssize_t)count;
+    made->stride = (Py_ssize_t)stride;
+    PyObject *view = PyMemoryView_FromObject((PyObject *)made);
+    Py_DECREF((PyObject *)made);
+    return view;
+}
+
+static PyType_Slot column_slots[] = {{Py_tp_doc, "Numbers of another object."},
+                                     {Py_tp_dealloc, PY_SLOT(column_dealloc)},
+                                     {Py_bf_getbuffer, PY_SLOT(column_getbuffer)},
+                                     {0, NULL}};
+
+static PyType_Spec column_spec = {"spad._spad.Column", sizeof(py_column), 0,
+                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                  column_slots};
+
+/* ---- the problem --------------------------------------------------------------------- */
+
+static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+    static char *names[] = {"target", "space", "capacity", NULL};
+    PyObject *target = Py_None, *capacity = Py_None;
+    const char *space = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OzO:Plan", names, &target, &space,
+                                     &capacity))
+        return NULL;
+    if ((target == Py_None) != (space == NULL)) {
+        PyErr_SetString(PyExc_TypeError, "target and space go together");
+        return NULL;
+    }
+    py_plan *self = py_new(type);
+    if (self == NULL) return NULL;
+    spad_error error;
+    spad_status status = spad_plan_create(&self->plan, NULL, &error);
+    if (status == SPAD_OK && space != NULL) {
+        self->target = (PyObject *)py_target_of(target);
+        if (self->target == NULL) goto failed;
+        const spad_target *chip = ((py_target *)self->target)->target;
+        size_t number;
+        status = spad_target_space(&number, chip, space, &error);
+        if (status == SPAD_OK)
+            status = spad_plan_set_space(self->plan, &chip->spaces[number], &error);
+    }
+    if (status == SPAD_OK && capacity != Py_None) {
+        int64_t bytes;
+        if (!py_int(&bytes, capacity)) goto failed;
+        status = spad_plan_set_capacity(self->plan, bytes, &error);
+    }
+    if (status == SPAD_OK) return (PyObject *)self;
+    py_raise(&error);
+failed:
+    Py_DECREF((PyObject *)self);
+    return NULL;
+}
+
+static void plan_dealloc(PyObject *object) {
+    py_plan *self = (py_plan *)object;
+    spad_plan_destroy(self->plan);
+    Py_XDECREF(self->target);
+    py_free(object);
+}
+
+/* Gaps: a sequence of (lower, upper) or (lower, upper, window_lower, window_upper). */
+static bool read_gaps(spad_plan_gap **out, size_t *count, PyObject *object) {
+    *out = NULL;
+    *count = 0;
+    if (object == NULL || object == Py_None) return true;
+    PyObject *all = PySequence_Tuple(object);
+    if (all == NULL) return false;
+    const size_t number = (size_t)PyTuple_Size(all);
+    *out = PyMem_Calloc(number + 1, sizeof **out);
+    bool fine = *out != NULL || PyErr_NoMemory() != NULL;
+    for (size_t i = 0; fine && i < number; i++) {
+        long long n[4] = {0};
+        PyObject *row = PySequence_Tuple(PyTuple_GetItem(all, (Py_ssize_t)i));
+        fine = row != NULL && PyArg_ParseTuple(row, "LL|LL", &n[0], &n[1], &n[2], &n[3]) != 0;
+        Py_XDECREF(row);
+        (*out)[i] = (spad_plan_gap){n[0], n[1], n[2], n[3]};
+    }
+    *count = number;
+    Py_DECREF(all);
+    if (fine) return true;
+    PyMem_Free(*out);
+    *out = NULL;
+    return false;
+}
+
+static PyObject *plan_add(PyObject *object, PyObject *args, PyObject *keywords) {
+    static char *names[] = {"lower", "upper",  "size", "name", "alignment", "lanes",
+                            "bank",  "offset", "lane", "hint", "gaps",      NULL};
+    py_plan *self = (py_plan *)object;
+    long long lower, upper, size, alignment = 0, lanes = 0, bank = 0, lane = 0;
+    PyObject *offset = Py_None, *hint = Py_None, *gaps = Py_None;
+    const char *name = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "LLL|zLLLOLOO:add", names, &lower, &upper,
+                                     &size, &name, &alignment, &lanes, &bank, &offset, &lane, &hint,
+                                     &gaps))
+        return NULL;
+    if (self->busy > 0) return py_busy();
+    spad_plan_buffer buffer = {.name = name,
+                               .lower = lower,
+                               .upper = upper,
+                               .size = size,
+                               .alignment = alignment,
+                               .lanes = lanes,
+                               .bank = bank,
+                               .lane = lane,
+                               .pinned = offset != Py_None,
+                               .hinted = hint != Py_None};
+    spad_plan_gap *rows;
+    if (!py_int_or(&buffer.offset, offset, 0) || !py_int_or(&buffer.hint, hint, 0) ||
+        !read_gaps(&rows, &buffer.gap_count, gaps))
+        return NULL;
+    buffer.gaps = rows;
+    size_t number;
+    spad_error error;
+    const spad_status status = spad_plan_add(&number, self->plan, &buffer, &error);
+    PyMem_Free(rows);
+    return status == SPAD_OK ? PyLong_FromSize_t(number) : py_raise(&error);
+}
+
+enum { LOWER, UPPER, SIZE, ALIGNMENT, LANES, BANK, OFFSET, LANE, HINT, COLUMNS };
+static char *column_names[] = {"lower", "upper",  "size", "alignment", "lanes",
+                               "bank",  "offset", "lane", "hint",      NULL};
+
+static bool read_row(spad_plan_buffer *buffer, const column *columns, size_t i) {
+    int64_t n[COLUMNS];
+    for (int k = 0; k < COLUMNS; k++)
+        if (!column_get(&n[k], &columns[k], i, k == OFFSET || k == HINT ? -1 : 0)) return false;
+    *buffer = (spad_plan_buffer){.lower = n[LOWER],
+                                 .upper = n[UPPER],
+                                 .size = n[SIZE],
+                                 .alignment = n[ALIGNMENT],
+                                 .lanes = n[LANES],
+                                 .bank = n[BANK],
+                                 .pinned = n[OFFSET] >= 0,
+                                 .offset = n[OFFSET] >= 0 ? n[OFFSET] : 0,
+                                 .lane = n[LANE],
+                                 .hinted = n[HINT] >= 0,
+                                 .hint = n[HINT] >= 0 ? n[HINT] : 0};
+    return true;
+}
+
+static bool add_rows(py_plan *self, const column *columns, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        spad_plan_buffer buffer;
+        spad_error error;
+        if (!read_row(&buffer, columns, i)) return false;
+        if (spad_plan_add(NULL, self->plan, &buffer, &error) != SPAD_OK)
+            return py_raise(&error) != NULL;
+    }
+    return true;
+}
+
+static PyObject *plan_add_many(PyObject *object, PyObject *args, PyObject *keywords) {
+    py_plan *self = (py_plan *)object;
+    PyObject *given[COLUMNS] = {0};
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOO|OOOOOO:add_many", column_names, &given[0],
+                                     &given[1], &given[2], &given[3], &given[4], &given[5],
+                                     &given[6], &given[7], &given[8]))
+        return NULL;
+    if (self->busy > 0) return py_busy();
+    column columns[COLUMNS];
+    int opened = 0;
+    bool fine = true;
+    while (fine && opened < COLUMNS) {
+        fine = column_open(&columns[opened], column_names[opened], given[opened]);
+        if (fine) opened++;
+    }
+    for (int k = 0; fine && k < COLUMNS; k++) {
+        if (!columns[k].given || columns[k].count == columns[LOWER].count) continue;
+        PyErr_Format(py.errors[PY_ARGUMENT_ERROR], "%s has %zu numbers and lower has %zu",
+                     column_names[k], columns[k].count, columns[LOWER].count);
+        fine = false;
+    }
+    const size_t first = spad_plan_count(self->plan);
+    fine = fine && add_rows(self, columns, columns[LOWER].count);
+    for (int k = 0; k < opened; k++) column_close(&columns[k]);
+    return fine ? PyLong_FromSize_t(first) : NULL;
+}
+
+static PyObject *plan_read_csv(PyObject *object, PyObject *const *args, Py_ssize_t count,
+                               PyObject *keywords) {
+    static const char *const names[] = {"text", "file", NULL};
+    py_plan *self = (py_plan *)object;
+    PyObject *given[2];
+    Py_ssize_t length;
+    spad_error error;
+    if (!py_take(given, "read_csv", names, 1, args, count, keywords)) return NULL;
+    if (self->busy > 0) return py_busy();
+    const char *file = given[1] == NULL ? "<csv>" : PyUnicode_AsUTF8AndSize(given[1], NULL);
+    const char *text = PyUnicode_AsUTF8AndSize(given[0], &length);
+    if (text == NULL || file == NULL) return NULL;
+    return py_done(spad_plan_read_csv(self->plan, text, (size_t)length, file, &error), &error);
+}
+
+typedef spad_status (*pair_call)(spad_plan *plan, size_t a, size_t b, spad_error *error);
+
+static PyObject *pair(PyObject *object, PyObject *args, pair_call call) {
+    py_plan *self = (py_plan *)object;
+    Py_ssize_t a, b;
+    spad_error error;
+    if (!PyArg_ParseTuple(args, "nn", &a, &b)) return NULL;
+    if (self->busy > 0) return py_busy();
+    return py_done(call(self->plan, (size_t)a, (size_t)b, &error), &error);
+}
+
+static PyObject *plan_alias(PyObject *self, PyObject *args) {
+    return pair(self, args, spad_plan_alias);
+}
+static PyObject *plan_apart(PyObject *self, PyObject *args) {
+    return pair(self, args, spad_plan_apart);
+}
+
+static PyObject *plan_add_trace(PyObject *object, PyObject *args) {
+    py_plan *self = (py_plan *)object;
+    PyObject *trace;
+    const char *name;
+    size_t space, first;
+    spad_error error;
+    if (!PyArg_ParseTuple(args, "O!s:add_trace", py.trace, &trace, &name)) return NULL;
+    if (self->busy > 0) return py_busy();
+    const spad_trace *log = ((py_trace *)trace)->trace;
+    if (spad_target_space(&space, spad_trace_target(log), name, &error) != SPAD_OK ||
+        spad_plan_add_trace(&first, self->plan, log, space, &error) != SPAD_OK)
+        return py_raise(&error);
+    return PyLong_FromSize_t(first);
+}
+
+/* ---- solving -------------------------------------------------------------------------- */
+
+typedef struct watcher {
+    PyObject *callback; /* or NULL */
+    PyThreadState *thread;
+} watcher;
+
+/* Looks after interrupts from the keyboard, and tells the caller how far it is. */
+static int watch(void *context, const spad_plan_progress *p) {
+    watcher *w = context;
+    PyEval_RestoreThread(w->thread);
+    int cancel = PyErr_CheckSignals();
+    if (cancel == 0 && w->callback != NULL) {
+        PyObject *facts = Py_BuildValue(
+            "{s:L,s:N,s:L,s:L,s:L}", "nanoseconds", (long long)p->nanoseconds, "height",
+            py_fact(p->height, SPAD_UNBOUNDED), "bound", (long long)p->bound, "nodes",
+            (long long)p->nodes, "restarts", (long long)p->restarts);
+        PyObject *answer =
+            facts == NULL ? NULL : PyObject_CallFunctionObjArgs(w->callback, facts, NULL);
+        cancel = answer == NULL ? 1 : PyObject_IsTrue(answer);
+        Py_XDECREF(answer);
+        Py_XDECREF(facts);
+    }
+    w->thread = PyEval_SaveThread();
+    return cancel;
+}
+
+static bool read_seconds(int64_t *out, PyObject *seconds) {
+    *out = 0;
+    if (seconds == Py_None) return true;
+    const double number = PyFloat_AsDouble(seconds);
+    if (PyErr_Occurred()) return false;
+    if (!(number > 0 && number < 1e9)) {
+        PyErr_SetString(py.errors[PY_ARGUMENT_ERROR], "a timeout is a number of seconds above 0");
+        return false;
+    }
+    *out = (int64_t)(number * 1e9);
+    if (*out < 1) *out = 1;
+    return true;
+}
+
+static PyObject *plan_solve(PyObject *object, PyObject *args, PyObject *keywords) {
+    static char *names[] = {"minimize", "timeout",  "node_limit", "seed",
+                            "threads",  "progress", NULL};
+    py_plan *self = (py_plan *)object;
+    PyObject *minimize = Py_None, *timeout = Py_None, *progress = Py_None;
+    long long node_limit = 0;
+    unsigned long long seed = 1;
+    int threads = 1;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OOLKiO:solve", names, &minimize, &timeout,
+                                     &node_limit, &seed, &threads, &progress))
+        return NULL;
+    watcher w = {.callback = progress == Py_None ? NULL : progress};
+    spad_plan_options options = {.node_limit = node_limit,
+                                 .seed = seed,
+                                 .threads = threads,
+                                 .progress = watch,
+                                 .context = &w};
+    if (!read_seconds(&options.deadline_ns, timeout)) return NULL;
+    const int lowest = minimize == Py_None ? spad_plan_capacity(self->plan) == SPAD_UNBOUNDED
+                                           : PyObject_IsTrue(minimize);
+    if (lowest < 0) return NULL;
+    options.goal = lowest != 0 ? SPAD_PLAN_MINIMIZE : SPAD_PLAN_DECIDE;
+    py_result *result = py_new(py.result);
+    if (result == NULL) return NULL;
+    Py_INCREF(object);
+    result->plan = object;
+    spad_error error;
+    self->busy++;
+    w.thread = PyEval_SaveThread();
+    const spad_status status = spad_plan_solve(&result->result, self->plan, &options, &error);
+    PyEval_RestoreThread(w.thread);
+    self->busy--;
+    if (PyErr_Occurred() || status != SPAD_OK) {
+        if (!PyErr_Occurred()) py_raise(&error);
+        Py_CLEAR(result);
+    }
+    return (PyObject *)result;
+}
+
+static PyObject *plan_check(PyObject *object, PyObject *result) {
+    py_plan *self = (py_plan *)object;
+    if (!PyObject_TypeCheck(result, py.result)) {
+        PyErr_SetString(PyExc_TypeError, "a PlanResult is needed");
+        return NULL;
+    }
+    const spad_plan_result *r = ((py_result *)result)->result;
+    int64_t height;
+    spad_error error;
+    self->busy++;
+    spad_status status;
+    Py_BEGIN_ALLOW_THREADS status =
+        spad_plan_check(&height, self->plan, r->places, r->places == NULL ? 0 : r->count, &error);
+    Py_END_ALLOW_THREADS self->busy--;
+    return status == SPAD_OK ? PyLong_FromLongLong(height) : py_raise(&error);
+}
+
+static Py_ssize_t plan_length(PyObject *self) {
+    return (Py_ssize_t)spad_plan_count(((py_plan *)self)->plan);
+}
+
+static PyObject *plan_capacity(PyObject *self, void *unused) {
+    (void)unused;
+    return py_fact(spad_plan_capacity(((py_plan *)self)->plan), SPAD_UNBOUNDED);
+}
+static PyObject *plan_lanes(PyObject *self, void *unused) {
+    (void)unused;
+    return PyLong_FromLongLong(spad_plan_lanes(((py_plan *)self)->plan));
+}
+static PyObject *plan_target(PyObject *self, void *unused) {
+    (void)unused;
+    PyObject *target = ((py_plan *)self)->target;
+    if (target == NULL) Py_RETURN_NONE;
+    Py_INCREF(target);
+    return target;
+}
+
+static PyObject *plan_get(PyObject *self, Py_ssize_t number) {
+    const spad_plan_buffer *b =
+        number < 0 ? NULL : spad_plan_get(((py_plan *)self)->plan, (size_t)number);
+    if (b == NULL) {
+        PyErr_SetString(PyExc_IndexError, "no such buffer");
+        return NULL;
+    }
+    return Py_BuildValue("{s:N,s:L,s:L,s:L,s:L,s:L,s:N}", "name", py_string(b->name), "lower",
+                         (long long)b->lower, "upper", (long long)b->upper, "size",
+                         (long long)b->size, "alignment", (long long)b->alignment, "lanes",
+                         (long long)b->lanes, "offset", py_fact(b->pinned ? b->offset : -1, -1));
+}
+
+static PyMethodDef plan_methods[] = {
+    {"add", PY_FUNC(plan_add), METH_VARARGS | METH_KEYWORDS,
+     "add(lower, upper, size, name=None, alignment=0, lanes=0, bank=0, offset=None, lane=0,\n"
+     "    hint=None, gaps=None) -> int\n\nAdds a buffer that lives in [lower, upper); an offset "
+     "is a pin."},
+    {"add_many", PY_FUNC(plan_add_many), METH_VARARGS | METH_KEYWORDS,
+     "add_many(lower, upper, size, alignment=None, lanes=None, bank=None, offset=None, lane=None,\n"
+     "         hint=None) -> int\n\nAdds a buffer for each row of the columns: arrays of whole "
+     "numbers or sequences.\nAn offset or hint of -1 is none. Returns the number of the first. "
+     "If a row is refused\nthe rows before it have been added."},
+    {"read_csv", PY_FUNC(plan_read_csv), PY_FAST,
+     "read_csv(text, file='<csv>')\n\nAdds the buffers of a CSV text (docs/planner.md)."},
+    {"alias", plan_alias, METH_VARARGS, "alias(a, b)\n\nBoth get the same offset."},
+    {"apart", plan_apart, METH_VARARGS, "apart(a, b)\n\nThe two never share a byte."},
+    {"add_trace", plan_add_trace, METH_VARARGS,
+     "add_trace(trace, space) -> int\n\nAdds the tensors of one space of a trace."},
+    {"solve", PY_FUNC(plan_solve), METH_VARARGS | METH_KEYWORDS,
+     "solve(minimize=None, timeout=None, node_limit=0, seed=1, threads=1, progress=None)\n\n"
+     "Places the buffers. minimize: the lowest height (default without a capacity) instead of\n"
+     "any plan within the capacity. progress(facts) is called now and then; true cancels."},
+    {"check", plan_check, METH_O,
+     "check(result) -> int\n\nChecks a plan without any part of the solver; its height."},
+    {NULL, NULL, 0, NULL}};
+
+static PyGetSetDef plan_fields[] = {
+    {"capacity", plan_capacity, NULL, "Bytes per lane; None: no limit.", NULL},
+    {"lanes", plan_lanes, NULL, "Lanes of the space.", NULL},
+    {"target", plan_target, NULL, "The chip, or None.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static PyType_Slot plan_slots[] = {
+    {Py_tp_doc, "Plan(target=None, space=None, capacity=None)\n\nBuffers that need offsets."},
+    {Py_tp_new, PY_SLOT(plan_new)},
+    {Py_tp_dealloc, PY_SLOT(plan_dealloc)},
+    {Py_tp_methods, plan_methods},
+    {Py_tp_getset, plan_fields},
+    {Py_sq_length, PY_SLOT(plan_length)},
+    {Py_sq_item, PY_SLOT(plan_get)},
+    {0, NULL}};
+
+static PyType_Spec plan_spec = {"spad._spad.Plan", sizeof(py_plan), 0,
+                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, plan_slots};
+
+/* ---- the result ------------------------------------------------------------------------ */
+
+static void result_dealloc(PyObject *object) {
+    py_result *self = (py_result *)object;
+    spad_plan_reason_destroy(self->reason);
+    spad_plan_result_destroy(self->result);
+    Py_XDECREF(self->plan);
+    py_free(object);
+}
+
+static spad_status result_write_text(const void *object, const spad_sink *sink, spad_error *error) {
+    const py_result *self = object;
+    return spad_plan_write_text(((py_plan *)self->plan)->plan, self->result, self->reason, sink,
+                                error);
+}
+
+static spad_status result_write_json(const void *object, const spad_sink *sink, spad_error *error) {
+    const py_result *self = object;
+    return spad_plan_write_json(((py_plan *)self->plan)->plan, self->result, self->reason, sink,
+                                error);
+}
+
+static PyObject *result_text(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return py_text(result_write_text, self);
+}
+static PyObject *result_json(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return py_text(result_write_json, self);
+}
+
+static PyObject *result_explain(PyObject *object, PyObject *const *args, Py_ssize_t count,
+                                PyObject *keywords) {
+    static const char *const names[] = {"timeout", NULL};
+    py_result *self = (py_result *)object;
+    py_plan *plan = (py_plan *)self->plan;
+    PyObject *given[1];
+    int64_t deadline;
+    spad_error error;
+    if (!py_take(given, "explain", names, 0, args, count, keywords) ||
+        !read_seconds(&deadline, given[0] == NULL ? Py_None : given[0]))
+        return NULL;
+    spad_plan_reason *reason = NULL;
+    spad_status status;
+    plan->busy++;
+    Py_BEGIN_ALLOW_THREADS status =
+        spad_plan_explain(&reason, plan->plan, self->result, deadline, &error);
+    Py_END_ALLOW_THREADS plan->busy--;
+    if (status != SPAD_OK) return py_raise(&error);
+    spad_plan_reason_destroy(self->reason);
+    self->reason = reason;
+    return py_text(result_write_text, self);
+}
+
+typedef struct csv_text {
+    const py_result *result;
+    const char *text;
+    size_t length;
+} csv_text;
+
+static spad_status write_csv(const void *object, const spad_sink *sink, spad_error *error) {
+    const csv_text *c = object;
+    return spad_plan_write_csv(((py_plan *)c->result->plan)->plan, 0, c->result->result->places,
+                               c->text, c->length, sink, error);
+}
+
+static PyObject *result_csv(PyObject *self, PyObject *text) {
+    Py_ssize_t length;
+    const char *bytes = PyUnicode_AsUTF8AndSize(text, &length);
+    if (bytes == NULL) return NULL;
+    const csv_text c = {(const py_result *)self, bytes, (size_t)length};
+    return py_text(write_csv, &c);
+}
+
+static const spad_plan_result *result_in(PyObject *self) {
+    return ((py_result *)self)->result;
+}
+
+static PyObject *places_view(PyObject *self, bool lanes) {
+    const spad_plan_result *r = result_in(self);
+    if (r->places == NULL) Py_RETURN_NONE;
+    return py_column_view(self, lanes ? &r->places[0].lane : &r->places[0].offset, r->count,
+                          sizeof r->places[0]);
+}
+
+static PyObject *result_offsets(PyObject *self, void *unused) {
+    (void)unused;
+    return places_view(self, false);
+}
+static PyObject *result_lanes(PyObject *self, void *unused) {
+    (void)unused;
+    return places_view(self, true);
+}
+static PyObject *result_verdict(PyObject *self, void *unused) {
+    (void)unused;
+    return py_string(spad_plan_verdict_name(result_in(self)->verdict));
+}
+static PyObject *result_fits(PyObject *self, void *unused) {
+    (void)unused;
+    const spad_plan_verdict v = result_in(self)->verdict;
+    return PyBool_FromLong(v == SPAD_PLAN_OPTIMAL || v == SPAD_PLAN_FEASIBLE);
+}
+static PyObject *result_height(PyObject *self, void *unused) {
+    (void)unused;
+    return py_fact(result_in(self)->height, SPAD_UNBOUNDED);
+}
+static PyObject *result_plan(PyObject *self, void *unused) {
+    (void)unused;
+    PyObject *plan = ((py_result *)self)->plan;
+    Py_INCREF(plan);
+    return plan;
+}
+
+#define RESULT_NUMBER(field)                                           \
+    static PyObject *result_##field(PyObject *self, void *unused) {    \
+        (void)unused;                                                  \
+        return PyLong_FromLongLong((long long)result_in(self)->field); \
+    }
+RESULT_NUMBER(bound)
+RESULT_NUMBER(peak_time)
+RESULT_NUMBER(peak_load)
+RESULT_NUMBER(nodes)
+RESULT_NUMBER(restarts)
+RESULT_NUMBER(nanoseconds)
+
+static Py_ssize_t result_length(PyObject *self) {
+    const spad_plan_result *r = result_in(self);
+    return r->places == NULL ? 0 : (Py_ssize_t)r->count;
+}
+
+static PyMethodDef result_methods[] = {
+    {"text", result_text, METH_NOARGS, "A few lines about it."},
+    {"json", result_json, METH_NOARGS, "Everything as JSON."},
+    {"csv", result_csv, METH_O,
+     "csv(text)\n\nThe rows of the CSV text that was read, with offsets."},
+    {"explain", PY_FUNC(result_explain), PY_FAST,
+     "explain(timeout=1) -> str\n\nWhy it does not fit, and what would help; text() and json() "
+     "have it from then on."},
+    {NULL, NULL, 0, NULL}};
+
+static PyGetSetDef result_fields[] = {
+    {"verdict", result_verdict, NULL, "optimal, feasible, infeasible or unknown.", NULL},
+    {"fits", result_fits, NULL, "Is there a plan within the capacity?", NULL},
+    {"height", result_height, NULL, "Bytes up to the top; None: no plan.", NULL},
+    {"bound", result_bound, NULL, "No plan is lower.", NULL},
+    {"offsets", result_offsets, NULL, "A memoryview of the offsets, by number; None: no plan.",
+     NULL},
+    {"lanes", result_lanes, NULL, "A memoryview of first lanes.", NULL},
+    {"peak_time", result_peak_time, NULL, "When most bytes are alive.", NULL},
+    {"peak_load", result_peak_load, NULL, "How many.", NULL},
+    {"nodes", result_nodes, NULL, "Steps of the search.", NULL},
+    {"restarts", result_restarts, NULL, "Restarts of the search.", NULL},
+    {"nanoseconds", result_nanoseconds, NULL, "Time that solving took.", NULL},
+    {"plan", result_plan, NULL, "The problem.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static PyType_Slot result_slots[] = {{Py_tp_doc, "What came out of Plan.solve()."},
+                                     {Py_tp_dealloc, PY_SLOT(result_dealloc)},
+                                     {Py_tp_methods, result_methods},
+                                     {Py_tp_getset, result_fields},
+                                     {Py_sq_length, PY_SLOT(result_length)},
+                                     {0, NULL}};
+
+static PyType_Spec result_spec = {"spad._spad.PlanResult", sizeof(py_result), 0,
+                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                  result_slots};
+
+int py_add_plan(PyObject *module) {
+    if (py_add_type(module, &py.column, &column_spec) != 0 ||
+        py_add_type(module, &py.plan, &plan_spec) != 0)
+        return -1;
+    return py_add_type(module, &py.result, &result_spec);
+}

@@ -1,0 +1,544 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Stack: the scoped manager, and Tensor: what it hands out.
+ *
+ * Method names and arguments are those of the NKI library's SbufManager, so that
+ * spad.nki.SbufManager is this type with a constructor of its own and an allocation
+ * is one call. When a call fails and a subclass has a method _translate, the exception
+ * that it returns is raised.
+ */
+#include "common.h"
+
+typedef struct py_tensor {
+    PyObject_HEAD PyObject *shape;
+    PyObject *dtype;
+    PyObject *name;
+    PyObject *buffer;
+    spad_rect rect;
+} py_tensor;
+
+typedef struct py_stack {
+    PyObject_HEAD spad_stack *stack;
+    PyObject *target;
+    PyObject *trace; /* or NULL */
+    spad_stack_behaviour behaviour;
+} py_stack;
+
+/* ---- tensors ---------------------------------------------------------------------------- */
+
+static void tensor_dealloc(PyObject *object) {
+    py_tensor *self = (py_tensor *)object;
+    Py_XDECREF(self->shape);
+    Py_XDECREF(self->dtype);
+    Py_XDECREF(self->name);
+    Py_XDECREF(self->buffer);
+    py_free(object);
+}
+
+static PyObject *new_reference(PyObject *object) {
+    Py_INCREF(object);
+    return object;
+}
+
+static PyObject *tensor_make(PyObject *shape, PyObject *dtype, PyObject *name, PyObject *buffer,
+                             const spad_rect *rect) {
+    py_tensor *self = py_new(py.tensor);
+    if (self == NULL) return NULL;
+    self->shape = PyTuple_Check(shape)  ? new_reference(shape)
+                  : PyLong_Check(shape) ? PyTuple_Pack(1, shape)
+                                        : PySequence_Tuple(shape);
+    self->dtype = new_reference(dtype);
+    self->name = new_reference(name == NULL ? Py_None : name);
+    self->buffer = new_reference(buffer == NULL ? Py_None : buffer);
+    self->rect = *rect;
+    if (self->shape == NULL) Py_CLEAR(self);
+    return (PyObject *)self;
+}
+
+#define TENSOR_OBJECT(field)                                        \
+    static PyObject *tensor_##field(PyObject *self, void *unused) { \
+        (void)unused;                                               \
+        return new_reference(((py_tensor *)self)->field);           \
+    }
+TENSOR_OBJECT(shape)
+TENSOR_OBJECT(dtype)
+TENSOR_OBJECT(name)
+TENSOR_OBJECT(buffer)
+
+static PyObject *tensor_address(PyObject *self, void *unused) {
+    (void)unused;
+    const spad_rect *rect = &((py_tensor *)self)->rect;
+    if (rect->byte == SPAD_NO_BYTE) Py_RETURN_NONE;
+    return Py_BuildValue("(LL)", (long long)rect->lane, (long long)rect->byte);
+}
+
+static PyObject *tensor_bytes(PyObject *self, void *unused) {
+    (void)unused;
+    return PyLong_FromLongLong(((py_tensor *)self)->rect.bytes);
+}
+
+static PyObject *tensor_lanes(PyObject *self, void *unused) {
+    (void)unused;
+    return PyLong_FromLongLong(((py_tensor *)self)->rect.lanes);
+}
+
+static PyObject *tensor_repr(PyObject *object) {
+    const py_tensor *self = (py_tensor *)object;
+    PyObject *address = tensor_address(object, NULL);
+    const char *dtype;
+    PyObject *keep;
+    if (address == NULL || !py_name(&dtype, &keep, self->dtype)) {
+        Py_XDECREF(address);
+        return NULL;
+    }
+    PyObject *text = PyUnicode_FromFormat("Tensor(name=%R, shape=%R, dtype=%s, address=%R)",
+                                          self->name, self->shape, dtype, address);
+    Py_DECREF(address);
+    Py_XDECREF(keep);
+    return text;
+}
+
+static PyGetSetDef tensor_fields[] = {
+    {"shape", tensor_shape, NULL, "Its extents.", NULL},
+    {"dtype", tensor_dtype, NULL, "Its element type, as it was given.", NULL},
+    {"name", tensor_name, NULL, "Its name with the prefix; None: unnamed.", NULL},
+    {"buffer", tensor_buffer, NULL, "Where it was asked for.", NULL},
+    {"address", tensor_address, NULL, "(first lane, byte); None: left to the planner.", NULL},
+    {"bytes", tensor_bytes, NULL, "Bytes per lane.", NULL},
+    {"lanes", tensor_lanes, NULL, "Lanes (partitions).", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static PyType_Slot tensor_slots[] = {{Py_tp_doc, "A tensor with a place."},
+                                     {Py_tp_dealloc, PY_SLOT(tensor_dealloc)},
+                                     {Py_tp_repr, PY_SLOT(tensor_repr)},
+                                     {Py_tp_getset, tensor_fields},
+                                     {0, NULL}};
+
+static PyType_Spec tensor_spec = {"spad._spad.Tensor", sizeof(py_tensor), 0,
+                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                  tensor_slots};
+
+/* ---- the manager -------------------------------------------------------------------------- */
+
+static const char *const behaviours[] = {"exact", "library_2026_04", "library_later"};
+
+static bool read_behaviour(spad_stack_behaviour *out, const char *name) {
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(name, behaviours[i]) != 0) continue;
+        *out = (spad_stack_behaviour)i;
+        return true;
+    }
+    PyErr_Format(py.errors[PY_ARGUMENT_ERROR],
+                 "'%s' is no behaviour; there are exact, library_2026_04 and library_later", name);
+    return false;
+}
+
+static PyObject *stack_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+    static char *names[] = {"target", "space",     "lower",        "upper",        "behaviour",
+                            "trace",  "automatic", "default_heap", "use_reserved", NULL};
+    PyObject *target, *upper = Py_None, *trace = Py_None;
+    const char *space = "sbuf", *behaviour = "exact";
+    long long lower = 0;
+    int automatic = 0, heap = 0, reserved = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|sLOsOppp:Stack", names, &target, &space,
+                                     &lower, &upper, &behaviour, &trace, &automatic, &heap,
+                                     &reserved))
+        return NULL;
+    int64_t top;
+    spad_stack_options options = {
+        .automatic = automatic != 0, .default_heap = heap != 0, .use_reserved = reserved != 0};
+    if (!py_int_or(&top, upper, SPAD_STACK_TO_THE_TOP) ||
+        !read_behaviour(&options.behaviour, behaviour))
+        return NULL;
+    py_stack *self = py_new(type);
+    if (self == NULL) return NULL;
+    self->behaviour = options.behaviour;
+    self->target = (PyObject *)py_target_of(target);
+    if (self->target != NULL && trace != Py_None) {
+        self->trace = trace == Py_True
+                          ? PyObject_CallFunctionObjArgs((PyObject *)py.trace, self->target, NULL)
+                          : new_reference(trace);
+        if (self->trace != NULL && !PyObject_TypeCheck(self->trace, py.trace)) {
+            if (trace == Py_False)
+                Py_CLEAR(self->trace);
+            else
+                PyErr_SetString(PyExc_TypeError, "trace is a Trace, True or None");
+        }
+        if (self->trace != NULL && !PyErr_Occurred())
+            options.trace = ((py_trace *)self->trace)->trace;
+    }
+    spad_error error;
+    if (!PyErr_Occurred() && spad_stack_create(&self->stack, ((py_target *)self->target)->target,
+                                               space, lower, top, &options, &error) != SPAD_OK)
+        py_raise(&error);
+    if (self->stack == NULL) Py_CLEAR(self);
+    return (PyObject *)self;
+}
+
+static void stack_dealloc(PyObject *object) {
+    py_stack *self = (py_stack *)object;
+    spad_stack_destroy(self->stack);
+    Py_XDECREF(self->trace);
+    Py_XDECREF(self->target);
+    py_free(object);
+}
+
+static spad_stack *stack_in(PyObject *self) {
+    return ((py_stack *)self)->stack;
+}
+
+/* Raises the error, or what a subclass makes of it. */
+static PyObject *refuse(PyObject *self, const char *method, const spad_error *error) {
+    PyObject *exception = py_error_new(error);
+    if (exception == NULL) return NULL;
+    if (Py_TYPE(self) != py.stack && PyObject_HasAttrString(self, "_translate")) {
+        PyObject *other = PyObject_CallMethod(self, "_translate", "sO", method, exception);
+        Py_DECREF(exception);
+        if (other == NULL) return NULL;
+        exception = other;
+    }
+    PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
+    Py_DECREF(exception);
+    return NULL;
+}
+
+static PyObject *finish(PyObject *self, const char *method, spad_status status,
+                        const spad_error *error) {
+    if (status != SPAD_OK) return refuse(self, method, error);
+    Py_RETURN_NONE;
+}
+
+typedef spad_status (*allocate_call)(spad_rect *out, spad_stack *stack, spad_shape shape,
+                                     spad_dtype dtype, const char *name,
+                                     const spad_stack_place *place, spad_error *error);
+
+/* The name with its prefix. An unnamed tensor stays so; "" is the prefix alone. */
+static PyObject *full_name(PyObject *self, PyObject *name) {
+    const char *prefix = spad_stack_prefix(stack_in(self));
+    if (name == NULL || name == Py_None || prefix[0] == '\0')
+        return new_reference(name == NULL ? Py_None : name);
+    return PyUnicode_FromFormat("%s%U", prefix, name);
+}
+
+static PyObject *allocate(PyObject *self, const char *method, allocate_call call,
+                          PyObject *const *args, Py_ssize_t count, PyObject *keywords) {
+    static const char *const names[] = {"shape",          "dtype", "buffer", "name",
+                                        "base_partition", "align", NULL};
+    enum { SHAPE, DTYPE, BUFFER, NAME, BASE, ALIGN, FIELDS };
+    PyObject *given[FIELDS];
+    if (!py_take(given, method, names, 2, args, count, keywords)) return NULL;
+    int64_t dims[SPAD_RANK_MAX];
+    spad_shape shape;
+    spad_dtype dtype;
+    spad_stack_place place = SPAD_STACK_PLACE_INIT;
+    const char *name = NULL;
+    PyObject *keep_space = NULL;
+    if (!py_shape(&shape, dims, given[SHAPE]) || !py_dtype(&dtype, given[DTYPE]) ||
+        !py_int_or(&place.base_lane, given[BASE], 0) ||
+        !py_int_or(&place.align, given[ALIGN], SPAD_ALIGN_DEFAULT))
+        return NULL;
+    if (given[NAME] != NULL && given[NAME] != Py_None) {
+        name = PyUnicode_AsUTF8AndSize(given[NAME], NULL);
+        if (name == NULL) return NULL;
+    }
+    if (!py_name(&place.space, &keep_space, given[BUFFER])) return NULL;
+    spad_rect rect;
+    spad_error error;
+    const spad_status status = call(&rect, stack_in(self), shape, dtype, name, &place, &error);
+    Py_XDECREF(keep_space);
+    if (status != SPAD_OK) return refuse(self, method, &error);
+    PyObject *full = full_name(self, given[NAME]);
+    if (full == NULL) return NULL;
+    PyObject *tensor = tensor_make(given[SHAPE], given[DTYPE], full, given[BUFFER], &rect);
+    Py_DECREF(full);
+    return tensor;
+}
+
+static PyObject *stack_alloc_stack(PyObject *self, PyObject *const *args, Py_ssize_t count,
+                                   PyObject *keywords) {
+    return allocate(self, "alloc_stack", spad_stack_alloc_stack, args, count, keywords);
+}
+
+static PyObject *stack_alloc_heap(PyObject *self, PyObject *const *args, Py_ssize_t count,
+                                  PyObject *keywords) {
+    return allocate(self, "alloc_heap", spad_stack_alloc_heap, args, count, keywords);
+}
+
+static PyObject *stack_alloc(PyObject *self, PyObject *const *args, Py_ssize_t count,
+                             PyObject *keywords) {
+    return allocate(self, "alloc", spad_stack_alloc, args, count, keywords);
+}
+
+static PyObject *stack_open_scope(PyObject *self, PyObject *const *args, Py_ssize_t count,
+                                  PyObject *keywords) {
+    static const char *const names[] = {"interleave_degree", "name", NULL};
+    PyObject *given[2];
+    int64_t degree = 1;
+    const char *name = "";
+    if (!py_take(given, "open_scope", names, 0, args, count, keywords)) return NULL;
+    if (given[0] != NULL && PyUnicode_Check(given[0]) &&
+        ((py_stack *)self)->behaviour != SPAD_STACK_EXACT)
+        degree = 0; /* the library takes a name for a degree that is never reached */
+    else if (!py_int_or(&degree, given[0], 1))
+        return NULL;
+    if (given[1] != NULL && given[1] != Py_None) name = PyUnicode_AsUTF8AndSize(given[1], NULL);
+    if (name == NULL) return NULL;
+    spad_error error;
+    return finish(self, "open_scope", spad_stack_open_scope(stack_in(self), degree, name, &error),
+                  &error);
+}
+
+static PyObject *stack_close_scope(PyObject *self, PyObject *unused) {
+    (void)unused;
+    spad_error error;
+    return finish(self, "close_scope", spad_stack_close_scope(stack_in(self), &error), &error);
+}
+
+static PyObject *stack_increment_section(PyObject *self, PyObject *unused) {
+    (void)unused;
+    spad_error error;
+    return finish(self, "increment_section", spad_stack_increment_section(stack_in(self), &error),
+                  &error);
+}
+
+static PyObject *stack_pop_heap(PyObject *self, PyObject *unused) {
+    (void)unused;
+    spad_error error;
+    return finish(self, "pop_heap", spad_stack_pop_heap(stack_in(self), &error), &error);
+}
+
+static PyObject *stack_total(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return PyLong_FromLongLong(spad_stack_total_space(stack_in(self)));
+}
+static PyObject *stack_free_space(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return PyLong_FromLongLong(spad_stack_free_space(stack_in(self)));
+}
+static PyObject *stack_used(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return PyLong_FromLongLong(spad_stack_used_space(stack_in(self)));
+}
+
+static PyObject *stack_address(PyObject *self, PyObject *unused) {
+    (void)unused;
+    int64_t address;
+    spad_error error;
+    if (spad_stack_address(&address, stack_in(self), &error) != SPAD_OK)
+        return refuse(self, "get_stack_curr_addr", &error);
+    return PyLong_FromLongLong(address);
+}
+
+static PyObject *stack_heap_address(PyObject *self, PyObject *unused) {
+    (void)unused;
+    int64_t address;
+    spad_error error;
+    if (spad_stack_heap_address(&address, stack_in(self), &error) != SPAD_OK)
+        return refuse(self, "get_heap_curr_addr", &error);
+    return PyLong_FromLongLong(address);
+}
+
+static PyObject *stack_align(PyObject *self, PyObject *const *args, Py_ssize_t count,
+                             PyObject *keywords) {
+    static const char *const names[] = {"align", NULL};
+    PyObject *given[1];
+    int64_t align;
+    spad_error error;
+    if (!py_take(given, "align_stack_curr_addr", names, 0, args, count, keywords) ||
+        !py_int_or(&align, given[0], 32))
+        return NULL;
+    return finish(self, "align_stack_curr_addr", spad_stack_align(stack_in(self), align, &error),
+                  &error);
+}
+
+static PyObject *stack_set_prefix(PyObject *self, PyObject *prefix) {
+    const char *text = PyUnicode_AsUTF8AndSize(prefix, NULL);
+    spad_error error;
+    if (text == NULL) return NULL;
+    return finish(self, "set_name_prefix", spad_stack_set_prefix(stack_in(self), text, &error),
+                  &error);
+}
+
+static PyObject *stack_prefix(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return py_string(spad_stack_prefix(stack_in(self)));
+}
+
+static PyObject *stack_set_auto(PyObject *self, PyObject *flag) {
+    const int automatic = PyObject_IsTrue(flag);
+    if (automatic < 0) return NULL;
+    spad_stack_set_automatic(stack_in(self), automatic != 0);
+    Py_RETURN_NONE;
+}
+
+static PyObject *stack_is_auto(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return PyBool_FromLong(spad_stack_is_automatic(stack_in(self)));
+}
+
+/* Flushing changes the manager; py_text passes it as const. */
+static spad_status flush_log(const void *object, const spad_sink *sink, spad_error *error) {
+    return spad_stack_flush_log(*(spad_stack *const *)object, sink, error);
+}
+
+static PyObject *stack_log(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return py_text(flush_log, &((py_stack *)self)->stack);
+}
+
+PY_WRITER(spad_stack_write_stats, spad_stack)
+
+static PyObject *stack_stats_line(PyObject *self, PyObject *unused) {
+    (void)unused;
+    if (spad_stack_total_space(stack_in(self)) == 0) {
+        PyErr_SetString(PyExc_ZeroDivisionError, "the region has no bytes");
+        return NULL;
+    }
+    return py_text(spad_stack_write_stats_any, stack_in(self));
+}
+
+static PyObject *stack_stats(PyObject *self, PyObject *unused) {
+    (void)unused;
+    const spad_stack_stats s = spad_stack_get_stats(stack_in(self));
+    return Py_BuildValue(
+        "{s:L,s:L,s:L,s:L,s:L}", "peak_stack", (long long)s.peak_stack, "peak_heap",
+        (long long)s.peak_heap, "peak_combined", (long long)s.peak_combined, "stack_allocations",
+        (long long)s.stack_allocations, "heap_allocations", (long long)s.heap_allocations);
+}
+
+static PyObject *stack_live(PyObject *self, PyObject *unused) {
+    (void)unused;
+    const size_t count = spad_stack_live(NULL, 0, stack_in(self));
+    spad_stack_tensor *rows = PyMem_Calloc(count + 1, sizeof *rows);
+    if (rows == NULL) return PyErr_NoMemory();
+    spad_stack_live(rows, count, stack_in(self));
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list != NULL && i < count; i++) {
+        const spad_rect *rect = &rows[i].rect;
+        PyObject *row =
+            Py_BuildValue("{s:L,s:N,s:L,s:L,s:N,s:L,s:s}", "number", (long long)rows[i].number,
+                          "name", py_string(rows[i].name), "lane", (long long)rect->lane, "lanes",
+                          (long long)rect->lanes, "byte", py_fact(rect->byte, SPAD_NO_BYTE),
+                          "bytes", (long long)rect->bytes, "mode", spad_mode_name(rows[i].mode));
+        if (row == NULL || PyList_Append(list, row) != 0) Py_CLEAR(list);
+        Py_XDECREF(row);
+    }
+    PyMem_Free(rows);
+    return list;
+}
+
+static PyObject *stack_overlaps(PyObject *self, PyObject *unused) {
+    (void)unused;
+    PyObject *list = PyList_New(0);
+    const spad_stack_overlap *o;
+    for (size_t i = 0; list != NULL && (o = spad_stack_get_overlap(stack_in(self), i)) != NULL;
+         i++) {
+        PyObject *row = Py_BuildValue(
+            "{s:N,s:N,s:(LL),s:(LL)}", "newer", py_string(o->newer_name), "older",
+            py_string(o->older_name), "newer_bytes", (long long)o->newer_rect.byte,
+            (long long)(o->newer_rect.byte + o->newer_rect.bytes), "older_bytes",
+            (long long)o->older_rect.byte, (long long)(o->older_rect.byte + o->older_rect.bytes));
+        if (row == NULL || PyList_Append(list, row) != 0) Py_CLEAR(list);
+        Py_XDECREF(row);
+    }
+    return list;
+}
+
+/* A checkpoint is plain data: bytes for Python. */
+static PyObject *stack_mark(PyObject *self, PyObject *unused) {
+    (void)unused;
+    const spad_stack_checkpoint checkpoint = spad_stack_mark(stack_in(self));
+    return PyBytes_FromStringAndSize((const char *)&checkpoint, sizeof checkpoint);
+}
+
+static PyObject *stack_rollback(PyObject *self, PyObject *mark) {
+    spad_stack_checkpoint checkpoint;
+    char *bytes;
+    Py_ssize_t count;
+    spad_error error;
+    if (PyBytes_AsStringAndSize(mark, &bytes, &count) != 0) return NULL;
+    if (count != sizeof checkpoint) {
+        PyErr_SetString(PyExc_ValueError, "this is not what mark() returned");
+        return NULL;
+    }
+    memcpy(&checkpoint, bytes, sizeof checkpoint);
+    return finish(self, "rollback", spad_stack_rollback(stack_in(self), &checkpoint, &error),
+                  &error);
+}
+
+static PyObject *stack_depth(PyObject *self, void *unused) {
+    (void)unused;
+    return PyLong_FromSize_t(spad_stack_depth(stack_in(self)));
+}
+static PyObject *stack_trace(PyObject *self, void *unused) {
+    (void)unused;
+    PyObject *trace = ((py_stack *)self)->trace;
+    return new_reference(trace == NULL ? Py_None : trace);
+}
+static PyObject *stack_target(PyObject *self, void *unused) {
+    (void)unused;
+    return new_reference(((py_stack *)self)->target);
+}
+static PyObject *stack_behaviour(PyObject *self, void *unused) {
+    (void)unused;
+    return py_string(behaviours[((py_stack *)self)->behaviour]);
+}
+
+#define ALLOC_ARGUMENTS "(shape, dtype, buffer=None, name=None, base_partition=0, align=None)\n\n"
+
+static PyMethodDef stack_methods[] = {
+    {"open_scope", PY_FUNC(stack_open_scope), PY_FAST,
+     "open_scope(interleave_degree=1, name='')\n\nOpens a scope of that many sections."},
+    {"close_scope", stack_close_scope, METH_NOARGS, "Closes the innermost scope."},
+    {"increment_section", stack_increment_section, METH_NOARGS, "On to the next section."},
+    {"alloc_stack", PY_FUNC(stack_alloc_stack), PY_FAST,
+     "alloc_stack" ALLOC_ARGUMENTS "A tensor of the innermost scope."},
+    {"alloc_heap", PY_FUNC(stack_alloc_heap), PY_FAST,
+     "alloc_heap" ALLOC_ARGUMENTS "A tensor on the heap; needs no scope."},
+    {"alloc", PY_FUNC(stack_alloc), PY_FAST,
+     "alloc" ALLOC_ARGUMENTS "A tensor on the stack or the heap, as default_heap says."},
+    {"pop_heap", stack_pop_heap, METH_NOARGS, "Frees the newest heap tensor."},
+    {"get_total_space", stack_total, METH_NOARGS, "Bytes per lane of the region."},
+    {"get_free_space", stack_free_space, METH_NOARGS, "Bytes between stack and heap."},
+    {"get_used_space", stack_used, METH_NOARGS, "The rest."},
+    {"get_stack_curr_addr", stack_address, METH_NOARGS, "Where the next stack tensor would go."},
+    {"get_heap_curr_addr", stack_heap_address, METH_NOARGS, "Where the heap ends."},
+    {"align_stack_curr_addr", PY_FUNC(stack_align), PY_FAST,
+     "align_stack_curr_addr(align=32)\n\nMoves the stack address up to a multiple."},
+    {"set_name_prefix", stack_set_prefix, METH_O, "Put in front of every later name."},
+    {"get_name_prefix", stack_prefix, METH_NOARGS, "The prefix of names."},
+    {"set_auto_alloc", stack_set_auto, METH_O, "Leaves addresses to the planner, or not."},
+    {"is_auto_alloc", stack_is_auto, METH_NOARGS, "Are addresses left to the planner?"},
+    {"log", stack_log, METH_NOARGS, "What is new in the log, as a tree; needs a trace."},
+    {"stats_line", stack_stats_line, METH_NOARGS, "The library's line of statistics."},
+    {"stats", stack_stats, METH_NOARGS, "Peaks and counts."},
+    {"live", stack_live, METH_NOARGS, "The tensors that are alive, largest first."},
+    {"overlaps", stack_overlaps, METH_NOARGS, "Sections that have grown into each other."},
+    {"mark", stack_mark, METH_NOARGS, "A state to come back to."},
+    {"rollback", stack_rollback, METH_O, "rollback(mark)\n\nUndoes everything since the mark."},
+    {NULL, NULL, 0, NULL}};
+
+static PyGetSetDef stack_fields[] = {
+    {"depth", stack_depth, NULL, "Open scopes.", NULL},
+    {"trace", stack_trace, NULL, "The trace, or None.", NULL},
+    {"target", stack_target, NULL, "The chip.", NULL},
+    {"behaviour", stack_behaviour, NULL, "exact, library_2026_04 or library_later.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static PyType_Slot stack_slots[] = {
+    {Py_tp_doc, "Stack(target, space='sbuf', lower=0, upper=None, behaviour='exact', trace=None,\n"
+                "      automatic=False, default_heap=False, use_reserved=False)\n\n"
+                "A manager of one region of a memory, with scopes (docs/stack.md)."},
+    {Py_tp_new, PY_SLOT(stack_new)},
+    {Py_tp_dealloc, PY_SLOT(stack_dealloc)},
+    {Py_tp_methods, stack_methods},
+    {Py_tp_getset, stack_fields},
+    {0, NULL}};
+
+static PyType_Spec stack_spec = {"spad._spad.Stack", sizeof(py_stack), 0,
+                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, stack_slots};
+
+int py_add_stack(PyObject *module) {
+    if (py_add_type(module, &py.tensor, &tensor_spec) != 0) return -1;
+    return py_add_type(module, &py.stack, &stack_spec);
+}

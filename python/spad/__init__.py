@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""spad decides, checks and shows where the buffers of accelerator kernels live on chip.
+
+    import spad
+    plan = spad.Plan(capacity=4096)
+    plan.add_many(lower=[0, 2], upper=[3, 5], size=[1024, 2048])
+    result = plan.solve()
+    list(result.offsets), result.height, result.bound
+
+Drop-ins for four Python interfaces: spad.nki, spad.tilelang, spad.ascend, spad.cubie.
+``python -m spad`` is the command. docs/python.md has the tutorial.
+"""
+
+import importlib as _importlib
+
+from ._spad import (
+    ArgumentError,
+    Error,
+    FitError,
+    InternalError,
+    MachineError,
+    StateError,
+    TextError,
+    dtype_bits,
+    dtype_bytes,
+    dtype_name,
+    version as __version__,
+)
+from .core import (
+    Block,
+    Buffer,
+    Check,
+    Device,
+    Direct,
+    Finding,
+    Layout,
+    Plan,
+    PlanResult,
+    Pool,
+    Report,
+    Sim,
+    Stack,
+    Stream,
+    Target,
+    Tensor,
+    Trace,
+    Tune,
+    Workspace,
+    check,
+    copy,
+    devices,
+    diff,
+    emit,
+    layout,
+    plan_csv,
+    sim,
+    targets,
+    tune,
+)
+from .kernel import Expr, Kernel
+
+_LAZY = ("nki", "tilelang", "ascend", "cubie")
+
+
+def __getattr__(name):
+    if name in _LAZY:
+        return _importlib.import_module("." + name, __name__)
+    raise AttributeError(f"module 'spad' has no attribute '{name}'")
+
+
+def __dir__():
+    return sorted([*globals(), *_LAZY])

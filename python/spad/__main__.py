@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""python -m spad: the command, which lies beside this file."""
+
+import os
+import sys
+from pathlib import Path
+
+
+def main():
+    command = Path(__file__).with_name("spad")
+    if not command.exists():
+        sys.exit("spad: the package was built without the command")
+    sys.stdout.flush()
+    os.execv(command, ["spad", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    main()

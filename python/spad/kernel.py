@@ -1,0 +1,458 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels: from text, or recorded in a with block.
+
+    with spad.Kernel("trn2", "exp_rows") as k:
+        N = k.param("N", 16)
+        x = k.tensor("x", "sbuf", "bf16", (128, 512), blocks=[N], ring=2)
+        out = k.tensor("out", "hbm", "bf16", (128, 512), blocks=[N], output=True)
+        with k.loop("i", N, parallel=True) as i:
+            k.dma("load", writes=x[i])
+            k.dma("store", reads=x[i], writes=out[i])
+    print(k.check().verdict, k.layout().text())
+
+The recorder writes the kernel language (docs/kernel.md) and the library reads it, so there
+is one set of rules; `k.source` is that text. A fault names the line of the with block.
+"""
+
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+from . import _spad
+from . import core
+
+
+class Expr:
+    """A whole number of a kernel: a parameter, a loop variable, or a sum of them. `//` and `%`
+    are the language's `/` and `%`; comparisons are conditions for `k.when`."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text):
+        self.text = text
+
+    def _binary(self, op, other, swap=False):
+        left, right = (other, self) if swap else (self, other)
+        return Expr(f"({_number(left)} {op} {_number(right)})")
+
+    def __add__(self, other):
+        return self._binary("+", other)
+
+    def __radd__(self, other):
+        return self._binary("+", other, True)
+
+    def __sub__(self, other):
+        return self._binary("-", other)
+
+    def __rsub__(self, other):
+        return self._binary("-", other, True)
+
+    def __mul__(self, other):
+        return self._binary("*", other)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other):
+        return self._binary("/", other)
+
+    def __mod__(self, other):
+        return self._binary("%", other)
+
+    def __neg__(self):
+        return Expr(f"(-{self.text})")
+
+    def _compare(self, relation, other):
+        return f"{self.text} {relation} {_number(other)}"
+
+    def __eq__(self, other):
+        return self._compare("==", other)
+
+    def __ne__(self, other):
+        return self._compare("!=", other)
+
+    def __lt__(self, other):
+        return self._compare("<", other)
+
+    def __le__(self, other):
+        return self._compare("<=", other)
+
+    def __gt__(self, other):
+        return self._compare(">", other)
+
+    def __ge__(self, other):
+        return self._compare(">=", other)
+
+    __hash__ = None
+
+    def __repr__(self):
+        return self.text
+
+
+def _number(value):
+    if isinstance(value, Expr):
+        return value.text
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"a whole number or an expression is needed, not {value!r}")
+    return str(value.__index__())
+
+
+def _numbers(values):
+    if isinstance(values, Expr) or hasattr(values, "__index__"):
+        values = (values,)
+    return ", ".join(_number(value) for value in values)
+
+
+def _counts(values):
+    text = _numbers(values)
+    return f"[{text}]" if "," in text else text
+
+
+class Handle:
+    """Something with a name and, where it has dimensions, an index: x[i], full[s]. A further
+    index is a part of a tile: x[i][0:64, :]."""
+
+    __slots__ = ("text", "_indexed")
+
+    def __init__(self, text, indexed=False):
+        self.text = text
+        self._indexed = indexed
+
+    def __getitem__(self, key):
+        key = key if isinstance(key, tuple) else (key,)
+        if not self._indexed and not any(isinstance(k, slice) for k in key):
+            return Handle(f"{self.text}[{_numbers(key)}]", True)
+        return Handle(f"{self.text}({', '.join(_range(k) for k in key)})", True)
+
+    def __repr__(self):
+        return self.text
+
+
+def _range(key):
+    if not isinstance(key, slice):
+        return _number(key)
+    if key.step is not None:
+        raise TypeError("a part of a tile has no step")
+    if key.start is None and key.stop is None:
+        return ".."
+    if key.stop is None:
+        raise TypeError("a part of a tile is [:], [a:b] or [a]")
+    return f"{_number(0 if key.start is None else key.start)}..{_number(key.stop)}"
+
+
+def _names(things):
+    if isinstance(things, (Handle, str)):
+        things = (things,)
+    return ", ".join(thing if isinstance(thing, str) else thing.text for thing in things)
+
+
+class Kernel:
+    """Kernel(target, name="kernel", about=""): a kernel that is recorded in a with block.
+
+    Kernel.parse(text) and Kernel.load(path) read one. Afterwards: check(), layout(), sim(),
+    tune(), report(), reshape(), and the fields name, target, params, tensors, source.
+    """
+
+    def __init__(self, target, name="kernel", about=""):
+        self._c = None
+        self._chip = target if isinstance(target, _spad.Target) else core.Target(target)
+        own = self._chip.name
+        self._lines = [f'kernel {name} on "{own}"' + (f' "{about}"' if about else "")]
+        self._places = [None]
+        self._depth = 0
+        self._runners = set(self._chip.engines) if isinstance(self._chip, core.Target) else set()
+
+    # ---- reading ----------------------------------------------------------------------
+
+    @classmethod
+    def _of(cls, made):
+        kernel = cls.__new__(cls)
+        kernel._c = made
+        kernel._places = None
+        return kernel
+
+    @classmethod
+    def parse(cls, text, file="<kernel>", defines=None, rings=None, target=None):
+        """A kernel from its text."""
+        return cls._of(_spad.Kernel.parse(text, file, defines, rings, target))
+
+    @classmethod
+    def load(cls, path, defines=None, rings=None, target=None):
+        """A kernel from a file."""
+        text = Path(path).read_text(encoding="utf-8")
+        return cls.parse(text, str(path), defines, rings, target)
+
+    # ---- recording --------------------------------------------------------------------
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if kind is None:
+            self.finish()
+
+    def finish(self):
+        """Reads what was recorded; the end of the with block does it."""
+        if self._c is not None:
+            return self
+        text = "\n".join(self._lines) + "\n"
+        try:
+            self._c = _spad.Kernel.parse(text, "<recorded>", None, None, self._chip)
+        except _spad.Error as error:
+            place = self.place(error.line) if error.line else None
+            if place is not None:
+                error.add_note("recorded at {}:{}".format(*place))
+            raise
+        return self
+
+    def place(self, line):
+        """(file, line) of the Python statement that recorded a line of the kernel, or None."""
+        if self._places is None or not 0 < line <= len(self._places):
+            return None
+        return self._places[line - 1]
+
+    def _finished(self):
+        if self._c is None:
+            raise _spad.StateError("the kernel is still being recorded")
+        return self._c
+
+    def line(self, text):
+        """Records a statement as text."""
+        if self._c is not None:
+            raise _spad.StateError("the kernel is finished")
+        frame = sys._getframe(1)
+        while frame is not None and frame.f_globals.get("__name__") in (__name__, "contextlib"):
+            frame = frame.f_back
+        self._lines.append("    " * self._depth + text)
+        self._places.append((frame.f_code.co_filename, frame.f_lineno) if frame else None)
+
+    @contextmanager
+    def _body(self, opening):
+        self.line(opening + " {")
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
+        self.line("}")
+
+    def param(self, name, value):
+        """A number that can be replaced later."""
+        self.line(f"param {name} = {_number(value)}")
+        return Expr(name)
+
+    def tensor(self, name, space, dtype, shape, blocks=None, ring=None, at=None, mod=None, lane=None,
+               bank=None, step=None, align=None, stack=False, heap=False, alias=None, input=False,
+               output=False, persistent=False):
+        """A tensor of blocks of tiles. mod: a dict with base, lane, bank, free, par, banks. alias:
+        a tensor or tile, or (that, bytes behind its start)."""
+        text = f"tensor {name} : {space} {_spad.dtype_name(dtype)}"
+        if blocks is not None:
+            text += f" [{_numbers(blocks)}]"
+        text += f" ({_numbers(shape)})"
+        if alias is not None:
+            of, byte = alias if isinstance(alias, tuple) else (alias, None)
+            text += f" alias of {of.text}" + (f" + {_number(byte)}" if byte is not None else "")
+        if mod is not None:
+            text += " mod" + "".join(
+                f" {key} {_counts(value) if key in ('free', 'par', 'banks') else _number(value)}"
+                for key, value in mod.items())
+        for word, value in (("at", at), ("lane", lane), ("bank", bank), ("step", step)):
+            if value is not None:
+                text += f" {word} {_number(value)}"
+        if ring is not None:
+            text += f" ring {_counts(ring)}"
+        if align is not None:
+            text += f" align {_number(align)}"
+        for word, flag in (("stack", stack), ("heap", heap), ("input", input), ("output", output),
+                           ("persistent", persistent)):
+            text += f" {word}" if flag else ""
+        self.line(text)
+        return Handle(name)
+
+    def region(self, space, lower, upper, behaviour="exact"):
+        """The bytes that the scoped manager of a space works on."""
+        self.line(f"region {space} {_number(lower)}..{_number(upper)} as {behaviour}")
+
+    def unit(self, name, engine, order="free", proxy=False):
+        """A unit that runs operations on its own after they were issued."""
+        self.line(f"unit {name} on {engine} {order}" + (" proxy" if proxy else ""))
+        self._runners.add(name)
+        return Handle(name)
+
+    def _object(self, word, name, dims, tail):
+        self.line(f"{word} {name}" + (f"[{_numbers(dims)}]" if dims is not None else "") + tail)
+        return Handle(name)
+
+    def barrier(self, name, count, dims=None):
+        """All contributions come before every sync returns."""
+        return self._object("barrier", name, dims, f" count {_number(count)}")
+
+    def mbarrier(self, name, count, dims=None):
+        """A barrier with phases, which may expect bytes."""
+        return self._object("mbarrier", name, dims, f" count {_number(count)}")
+
+    def counter(self, name, value=0, dims=None):
+        """A semaphore."""
+        return self._object("counter", name, dims, f" = {_number(value)}")
+
+    def group(self, name):
+        """Bundles of operations that are waited for together."""
+        return self._object("group", name, None, "")
+
+    @contextmanager
+    def loop(self, name, begin, end=None, parallel=False):
+        """for name in begin..end; loop(name, n) starts at 0. Gives the variable."""
+        if end is None:
+            begin, end = 0, begin
+        head = f"for {name} in {_number(begin)}..{_number(end)}" + (" parallel" if parallel else "")
+        with self._body(head):
+            yield Expr(name)
+
+    def when(self, *conditions):
+        """An if; all conditions must hold."""
+        return self._body("if " + " and ".join(conditions))
+
+    def otherwise(self):
+        """The else of the `when` that was closed just now."""
+        if not self._lines[-1].endswith("}"):
+            raise _spad.StateError("there is no `when` in front of this")
+        self._lines.pop()
+        self._places.pop()
+        return self._body("} else")
+
+    def scope(self, name, sections=None):
+        """A scope of every scoped manager."""
+        tail = "" if sections is None else f" sections {_number(sections)}"
+        return self._body(f"scope {name}{tail}")
+
+    def agent(self, name):
+        """A part that runs beside the other agents."""
+        return self._body(f"agent {name}")
+
+    def next_section(self):
+        """On to the next section of the innermost scope."""
+        self.line("next section")
+
+    def op(self, runner, name, reads=(), writes=(), updates=(), group=None, delivers=None,
+           arrives=None, signals=None, cycles=None, ns=None):
+        """An operation on an engine or a unit; also as a method: k.dma("load", writes=x[i])."""
+        text = f"{runner} {name}"
+        for word, things in (("reads", reads), ("writes", writes), ("updates", updates)):
+            names = _names(things)
+            text += f" {word} {names}" if names else ""
+        for word, thing in (("in", group), ("delivers", delivers), ("arrives", arrives),
+                            ("signals", signals)):
+            text += f" {word} {_names(thing)}" if thing is not None else ""
+        if cycles is not None:
+            text += f" cost {_number(cycles)} cycles"
+        if ns is not None:
+            text += f" cost {_number(ns)} ns"
+        self.line(text)
+
+    def __getattr__(self, name):
+        if not name.startswith("_") and name in self.__dict__.get("_runners", ()):
+            return lambda op, **clauses: self.op(name, op, **clauses)
+        raise AttributeError(f"'{type(self).__name__}' has no engine, unit or attribute '{name}'")
+
+    def _about(self, word, thing, **clauses):
+        self.line(f"{word} {thing.text}" + "".join(
+            f" {key} {_number(value)}" for key, value in clauses.items() if value is not None))
+
+    def alloc(self, tile):
+        """A tile, or a whole tensor, becomes alive."""
+        self._about("alloc", tile)
+
+    def free(self, tile):
+        """The reverse."""
+        self._about("free", tile)
+
+    def sync(self, barrier, by=None):
+        """Contributes to a barrier and waits."""
+        self._about("sync", barrier, by=by)
+
+    def arrive(self, barrier, by=None, expect=None):
+        """Contributes without waiting."""
+        self._about("arrive", barrier, by=by, expect=expect)
+
+    def signal(self, counter, by=None):
+        """Adds to a counter."""
+        self._about("signal", counter, by=by)
+
+    def take(self, counter, by=None):
+        """Waits for a counter and takes from it."""
+        self._about("take", counter, by=by)
+
+    def wait(self, thing, at_least=None, parity=None, pending=None):
+        """Waits for a counter, a phase of an mbarrier, or a group."""
+        for word, value in ((">=", at_least), ("parity", parity), ("pending", pending)):
+            if value is not None:
+                self.line(f"wait {thing.text} {word} {_number(value)}")
+
+    def init(self, mbarrier, count=None):
+        """The beginning of an mbarrier's life."""
+        self._about("init", mbarrier, count=count)
+
+    def commit(self, group):
+        """Closes a bundle of operations."""
+        self._about("commit", group)
+
+    def drain(self, unit=None):
+        """What was issued before is done before what is issued after."""
+        self.line(f"drain {unit.text if unit is not None else 'all'}")
+
+    def fence(self):
+        """A proxy fence."""
+        self.line("fence")
+
+    # ---- what can be found out --------------------------------------------------------
+
+    name = property(lambda self: self._finished().name, doc="Its name.")
+    about = property(lambda self: self._finished().about, doc="Its line of text.")
+    target = property(lambda self: self._finished().target, doc="Its chip.")
+    params = property(lambda self: self._finished().params, doc="Parameters and their values.")
+    tensors = property(lambda self: self._finished().tensors, doc="Its tensors, a dict each.")
+    source = property(lambda self: self._finished().source, doc="The text it was read from.")
+
+    def text(self):
+        """The kernel as text, with the parameters that hold."""
+        return self._finished().text()
+
+    def trace(self):
+        """What a run allocates, as a Trace."""
+        return self._finished().trace()
+
+    def reshape(self, defines=None, rings=None):
+        """The same kernel with other parameters and ring depths."""
+        return Kernel._of(self._finished().reshape(defines, rings))
+
+    def check(self, layout=None, **options):
+        """spad.check of this kernel."""
+        return core.check(self, layout, **options)
+
+    def layout(self, timeout=None, seed=0, threads=1):
+        """spad.layout of this kernel."""
+        return core.layout(self, timeout, seed, threads)
+
+    def sim(self, layout=None, **options):
+        """spad.sim of this kernel."""
+        return core.sim(self, layout, **options)
+
+    def tune(self, depth_most=0, exhaustive_most=0):
+        """spad.tune of this kernel."""
+        return core.tune(self, depth_most, exhaustive_most)
+
+    def report(self, timed=True):
+        """A Report with places, findings and, unless timed is False, the times of the
+        simulation."""
+        made = self.layout()
+        found = _spad.check(self._finished(), made)
+        timing = _spad.sim(self._finished(), made) if timed else None
+        return core.layout_report(made, found, timing)
+
+    def _repr_svg_(self):
+        return self.report().svg() if self._c is not None else None
+
+    def __repr__(self):
+        if self._c is None:
+            return f"<spad.Kernel: {len(self._lines)} lines so far>"
+        return f"<spad.Kernel {self.name} on {self.target.name}>"

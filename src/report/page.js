@@ -534,6 +534,8 @@
   function overTimeline(c, g) {
     const height = c.report.rows.length * ROW;
     clipPlot(c, g, c.top, height);
+    g.strokeStyle = palette.accent; g.lineWidth = 1.5;
+    if (state.line > 0) for (const bar of c.report.bars) if (bar[5] === state.line) g.strokeRect(...barPixels(c, bar));
     for (const [mark, colour] of [[state.hover, palette.text], [state.pinned, palette.accent]]) {
       if (!mark || !mark.bar || mark.report !== c.report) continue;
       const [x, y, w, h] = barPixels(c, mark.bar);

@@ -13,6 +13,8 @@
 #include "plan/problem.h"
 #include "report/report.h"
 
+enum { ROWS_MOST = 32 }; /* of the timeline, for the scopes of one space */
+
 /* ---- taking back -------------------------------------------------------------------- */
 
 spad__mark spad__report_mark(const spad_report *report) {
@@ -71,8 +73,9 @@ static spad_status add_scope(spad_report *report, const spad_trace *trace, const
                              spad_error *error) {
     char row[96];
     const int64_t end = (int64_t)spad_trace_event_count(trace);
-    snprintf(row, sizeof row, "%.48s scope %ld", report->target->spaces[scope->space].name,
-             (long)scope->depth);
+    const bool deep = scope->depth >= ROWS_MOST; /* these share one row */
+    snprintf(row, sizeof row, "%.48s scope %ld%s", report->target->spaces[scope->space].name,
+             deep ? (long)ROWS_MOST : (long)scope->depth, deep ? "+" : "");
     const spad_report_bar bar = {.row = row,
                                  .name = scope->name,
                                  .begin = scope->t_begin,

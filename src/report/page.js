@@ -534,6 +534,8 @@
   function overTimeline(c, g) {
     const height = c.report.rows.length * ROW;
     clipPlot(c, g, c.top, height);
+    g.strokeStyle = palette.accent; g.lineWidth = 1.5;
+    if (state.line > 0) for (const bar of c.report.bars) if (bar[5] === state.line) g.strokeRect(...barPixels(c, bar));
     for (const [mark, colour] of [[state.hover, palette.text], [state.pinned, palette.accent]]) {
       if (!mark || !mark.bar || mark.report !== c.report) continue;
       const [x, y, w, h] = barPixels(c, mark.bar);
@@ -1173,6 +1175,7 @@
   dark.addEventListener("change", (event) => setTheme(event.matches));
   addEventListener("resize", resize);
   addEventListener("beforeprint", resize);
+  new ResizeObserver(resize).observe(byId("charts")); // also for print, and when a scroll bar comes
   openTab(comparing ? "changes" : findingCount > 0 ? "findings" : total("conflicts") > 0 ? "conflicts" : "peak");
   resize();
 

@@ -22,6 +22,7 @@ typedef struct py_stack {
     PyObject *target;
     PyObject *trace; /* or NULL */
     spad_stack_behaviour behaviour;
+    bool tells; /* calls its method _outermost_closed */
 } py_stack;
 
 /* ---- tensors ---------------------------------------------------------------------------- */
@@ -291,7 +292,10 @@ static PyObject *stack_open_scope(PyObject *self, PyObject *const *args, Py_ssiz
 static PyObject *stack_close_scope(PyObject *self, PyObject *unused) {
     (void)unused;
     spad_error error;
-    return finish(self, "close_scope", spad_stack_close_scope(stack_in(self), &error), &error);
+    const spad_status status = spad_stack_close_scope(stack_in(self), &error);
+    if (status == SPAD_OK && ((py_stack *)self)->tells && spad_stack_depth(stack_in(self)) == 0)
+        return PyObject_CallMethod(self, "_outermost_closed", NULL);
+    return finish(self, "close_scope", status, &error);
 }
 
 static PyObject *stack_increment_section(PyObject *self, PyObject *unused) {
@@ -479,6 +483,16 @@ static PyObject *stack_target(PyObject *self, void *unused) {
     (void)unused;
     return new_reference(((py_stack *)self)->target);
 }
+static PyObject *stack_tells(PyObject *self, void *unused) {
+    (void)unused;
+    return PyBool_FromLong(((py_stack *)self)->tells);
+}
+static int stack_set_tells(PyObject *self, PyObject *flag, void *unused) {
+    (void)unused;
+    const int on = flag == NULL ? 0 : PyObject_IsTrue(flag);
+    if (on >= 0) ((py_stack *)self)->tells = on != 0;
+    return on < 0 ? -1 : 0;
+}
 static PyObject *stack_behaviour(PyObject *self, void *unused) {
     (void)unused;
     return py_string(behaviours[((py_stack *)self)->behaviour]);
@@ -522,6 +536,7 @@ static PyGetSetDef stack_fields[] = {
     {"depth", stack_depth, NULL, "Open scopes.", NULL},
     {"trace", stack_trace, NULL, "The trace, or None.", NULL},
     {"target", stack_target, NULL, "The chip.", NULL},
+    {"_tells", stack_tells, stack_set_tells, "Is _outermost_closed() called?", NULL},
     {"behaviour", stack_behaviour, NULL, "exact, library_2026_04 or library_later.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 

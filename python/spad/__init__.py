@@ -11,8 +11,6 @@ Drop-ins for four Python interfaces: spad.nki, spad.tilelang, spad.ascend, spad.
 ``python -m spad`` is the command. docs/python.md has the tutorial.
 """
 
-import importlib as _importlib
-
 from ._spad import (
     ArgumentError,
     Error,
@@ -64,7 +62,9 @@ _LAZY = ("nki", "tilelang", "ascend", "cubie")
 
 def __getattr__(name):
     if name in _LAZY:
-        return _importlib.import_module("." + name, __name__)
+        from importlib import import_module
+
+        return import_module("." + name, __name__)
     raise AttributeError(f"module 'spad' has no attribute '{name}'")
 
 

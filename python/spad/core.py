@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The objects of the library: chips, managers, plans, findings, times and pictures."""
 
-import json
 from contextlib import contextmanager
-from pathlib import Path
 
 from . import _spad
 
@@ -20,6 +18,17 @@ Pool = _spad.Pool
 copy = _spad.copy
 
 
+def _data(text):
+    import json  # here, because a program that plans needs none of it
+
+    return json.loads(text)
+
+
+def _read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
 class Target(_spad.Target):
     """Target(name): a chip, its memory spaces and engines.
 
@@ -29,12 +38,12 @@ class Target(_spad.Target):
     @classmethod
     def load(cls, path):
         """A chip from a target file."""
-        return cls.parse(Path(path).read_text(encoding="utf-8"), str(path))
+        return cls.parse(_read(path), str(path))
 
     @property
     def data(self):
         """Everything about the chip as a dict."""
-        return json.loads(self.json())
+        return _data(self.json())
 
     @property
     def spaces(self):
@@ -76,22 +85,20 @@ class Report(_spad.Report):
     @property
     def data(self):
         """Everything as a dict."""
-        return json.loads(self.write("json"))
+        return _data(self.write("json"))
 
     def save(self, path):
         """Writes a file; its ending says what: .svg, .html, .json, .txt, .pickle (a snapshot
         for PyTorch's memory_viz) or .trace (for Perfetto)."""
-        path = Path(path)
         kinds = {".svg": "svg", ".html": "html", ".json": "json", ".txt": "text",
                  ".pickle": "snapshot", ".trace": "trace"}
-        if path.suffix not in kinds:
-            raise _spad.ArgumentError(f"'{path.suffix}' is no ending of a picture; there are "
+        ending = "." + str(path).rpartition(".")[2]
+        if ending not in kinds:
+            raise _spad.ArgumentError(f"'{ending}' is no ending of a picture; there are "
                                       + ", ".join(sorted(kinds)))
-        content = self.write(kinds[path.suffix])
-        if isinstance(content, bytes):
-            path.write_bytes(content)
-        else:
-            path.write_text(content, encoding="utf-8")
+        content = self.write(kinds[ending])
+        with open(path, "wb") as file:
+            file.write(content if isinstance(content, bytes) else content.encode())
         return path
 
     def _repr_svg_(self):
@@ -205,7 +212,7 @@ class Plan(_spad.Plan):
     def load(cls, path, **options):
         """The buffers of a CSV file."""
         plan = cls(**options)
-        text = Path(path).read_text(encoding="utf-8")
+        text = _read(path)
         plan.read_csv(text, str(path))
         plan.source = text
         return plan
@@ -407,7 +414,7 @@ class Stream(_spad.Stream):
 
 def devices():
     """The devices of this machine, and why others are absent."""
-    return json.loads(_spad.devices_json())
+    return _data(_spad.devices_json())
 
 
 # What is made by the C part only gets its pictures here.
@@ -419,6 +426,6 @@ Layout.report = layout_report
 Layout._repr_svg_ = lambda self: layout_report(self).svg()
 Layout.__repr__ = lambda self: (
     f"<spad.Layout of {self.kernel.name}: {'fits' if self.fits else 'does not fit'}>")
-Sim.data = property(lambda self: json.loads(self.json()), doc="Everything as a dict.")
+Sim.data = property(lambda self: _data(self.json()), doc="Everything as a dict.")
 Sim.__repr__ = lambda self: f"<spad.Sim of {self.kernel.name}: {self.makespan} ps>"
 Tune.__repr__ = lambda self: f"<spad.Tune: {self.depths}, {self.makespan} ps>"

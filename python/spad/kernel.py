@@ -16,7 +16,6 @@ is one set of rules; `k.source` is that text. A fault names the line of the with
 
 import sys
 from contextlib import contextmanager
-from pathlib import Path
 
 from . import _spad
 from . import core
@@ -178,7 +177,7 @@ class Kernel:
     @classmethod
     def load(cls, path, defines=None, rings=None, target=None):
         """A kernel from a file."""
-        text = Path(path).read_text(encoding="utf-8")
+        text = core._read(path)
         return cls.parse(text, str(path), defines, rings, target)
 
     # ---- recording --------------------------------------------------------------------

@@ -198,14 +198,13 @@ class SbufManager(core.Stack):
             not default_stack_alloc)
         self.logger = logger
         self._language = language
-        self._later = self.behaviour == "library_later"
+        self._stats_level = DEBUG if self.behaviour == "library_later" else INFO
+        self._tells = _is_on(logger, self._stats_level)  # the level is looked at once, here
         return self
 
-    def close_scope(self):
-        super().close_scope()
-        if self.depth == 0:
-            self.flush_logs()
-            self._log_stats()
+    def _outermost_closed(self):
+        self.flush_logs()
+        self._log_stats()
 
     def flush_logs(self):
         """Prints the tree of what is new."""
@@ -215,10 +214,9 @@ class SbufManager(core.Stack):
                 self.logger.debug(text.rstrip("\n"))
 
     def _log_stats(self):
-        level = DEBUG if self._later else INFO
-        if _is_on(self.logger, level):
-            line = self.stats_line().rstrip("\n")
-            (self.logger.debug if self._later else self.logger.info)(line)
+        if _is_on(self.logger, self._stats_level):
+            log = self.logger.debug if self._stats_level == DEBUG else self.logger.info
+            log(self.stats_line().rstrip("\n"))
 
     def _translate(self, method, error):
         """The exception of the library for one of ours."""

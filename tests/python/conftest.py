@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the Python package. Where numpy, numba or Dask are absent, what needs them is skipped."""
 
+import os
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(os.environ.get("SPAD_ROOT", Path(__file__).resolve().parents[2]))
 
 
 def pytest_addoption(parser):

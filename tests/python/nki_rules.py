@@ -50,9 +50,8 @@ class Manager:
         self.counts = [0, 0]
         self.peaks = [0, 0, 0]
 
-    def _log(self, text, depth=None):
-        if self.logged:
-            self.lines.append((len(self.scopes) if depth is None else depth, text))
+    def _log(self, text):
+        self.lines.append((len(self.scopes), text))
 
     def _named(self, name):
         return None if name is None else self.prefix + name
@@ -66,13 +65,15 @@ class Manager:
 
     def open_scope(self, degree=1, name=""):
         shown = f"'{name}'" if name else "(unnamed)"
-        self._log(f"▶ SCOPE {shown} [interleave={degree}] @ {self.sp}")
+        if self.logged:
+            self._log(f"▶ SCOPE {shown} [interleave={degree}] @ {self.sp}")
         self.scopes.append(Scope(self.sp, degree, name))
 
     def close_scope(self):
         scope = self.scopes.pop()
         shown = f"'{scope.name}'" if scope.name else "(unnamed)"
-        self._log(f"◀ END {shown} freed={self.sp - scope.start} B")
+        if self.logged:
+            self._log(f"◀ END {shown} freed={self.sp - scope.start} B")
         self.sp = scope.start
         if self.scopes:
             top = self.scopes[-1]
@@ -90,10 +91,12 @@ class Manager:
                 if top.high > around.high:
                     around.high = top.high
             top.high = top.start
-            self._log(f"↻ section: 0/{top.degree} @ {self.sp}")
+            if self.logged:
+                self._log(f"↻ section: 0/{top.degree} @ {self.sp}")
         else:
             self.sp = top.high
-            self._log(f"↳ section: {top.section}/{top.degree} @ {self.sp}")
+            if self.logged:
+                self._log(f"↳ section: {top.section}/{top.degree} @ {self.sp}")
 
     def alloc_stack(self, shape, dtype, name=None, align=None):
         size = SIZES[dtype]
@@ -110,7 +113,8 @@ class Manager:
             top.high = self.sp
         self._peak(0)
         full = self._named(name)
-        self._log(f"{full or '(unnamed)'}: {count} B @ {address} {shape} {dtype}")
+        if self.logged:
+            self._log(f"{full or '(unnamed)'}: {count} B @ {address} {shape} {dtype}")
         return Tensor(shape, dtype, full, None if self.automatic else (0, address))
 
     def alloc_heap(self, shape, dtype, name=None, align=None):
@@ -129,7 +133,8 @@ class Manager:
         full = self._named(name)
         self.heap.append((full, count, before))
         self._peak(1)
-        self._log(f"[HEAP+] {full or '(unnamed)'}: {count} B @ {self.hp} {shape} {dtype}")
+        if self.logged:
+            self._log(f"[HEAP+] {full or '(unnamed)'}: {count} B @ {self.hp} {shape} {dtype}")
         return Tensor(shape, dtype, full, None if self.automatic else (0, address))
 
     def pop_heap(self):
@@ -137,7 +142,8 @@ class Manager:
             raise Refused("Heap underflow: pop called on empty heap")
         full, count, before = self.heap.pop()
         self.hp = before if self.later else down(self.hp + count, 4)
-        self._log(f"[HEAP-] FREE {full or '(unnamed)'}: {count} B, remaining={len(self.heap)}")
+        if self.logged:
+            self._log(f"[HEAP-] FREE {full or '(unnamed)'}: {count} B, remaining={len(self.heap)}")
 
     def tree(self):
         """The log as the library draws it: the last entry of a depth, up to a shallower one,

@@ -1,0 +1,447 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Chips, managers, plans, kernels, pictures and errors, with the standard library alone."""
+
+import array
+import gc
+import json
+import os
+import pickle
+import subprocess
+import sys
+import threading
+
+import pytest
+
+import spad
+
+EXP_ROWS = """\
+kernel exp_rows on trn2
+param N = 16
+tensor x   : sbuf bf16 [N] (128, 512) ring 2
+tensor y   : sbuf bf16 [N] (128, 512) mod base 4096 free 2
+tensor in  : hbm bf16 [N] (128, 512) input
+tensor out : hbm bf16 [N] (128, 512) output
+for i in 0..N parallel {
+    dma    load  reads in[i]  writes x[i]
+    scalar exp   reads x[i]   writes y[i]
+    dma    store reads y[i]   writes out[i]
+}
+"""
+
+
+# ---- chips ------------------------------------------------------------------------------------
+
+
+def test_targets(root):
+    chips = spad.targets()
+    assert {"trn2", "sm_90", "910b"} <= set(chips)
+    trn2 = chips["trn2"]
+    assert trn2.family == "neuron" and trn2.usable("sbuf") == 212984
+    assert trn2.spaces["psum"]["lanes"] == 128 and "scalar" in trn2.engines
+    trn2.check_lanes("sbuf", 64, 64)
+    with pytest.raises(spad.ArgumentError) as caught:
+        trn2.check_lanes("sbuf", 32, 64)
+    assert caught.value.code == "SPAD-LANES"
+    own = spad.Target.load(root / "examples/chips/npu7.chip")
+    assert own.name == "npu7" and spad.Target.parse(own.text()).data == own.data
+    with pytest.raises(spad.ArgumentError, match="trn2"):
+        spad.Target("trn22")
+    with pytest.raises(spad.TextError) as caught:
+        spad.Target.parse("target x\nspace y { lanes many }\n", "x.chip")
+    assert caught.value.line == 2 and "x.chip:2:" in caught.value.diagnostics
+
+
+def test_dtypes():
+    assert spad.dtype_name("bf16") == "bfloat16" and spad.dtype_bytes("fp16") == 2
+    assert spad.dtype_bits("int4") == 4
+    with pytest.raises(spad.ArgumentError, match="float32"):
+        spad.dtype_name("float23")
+
+
+# ---- errors -----------------------------------------------------------------------------------
+
+
+def test_errors_carry_facts():
+    stack = spad.Stack("trn2", upper=100)
+    with pytest.raises(spad.FitError) as caught:
+        stack.alloc_heap((128, 101), "uint8", name="big")
+    error = caught.value
+    assert isinstance(error, spad.Error) and isinstance(error, MemoryError)
+    assert (error.code, error.needed, error.available) == ("SPAD-NO-FIT", 101, 100)
+    assert error.line is None and error.file is None
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is spad.FitError and again.needed == 101 and str(again) == str(error)
+    assert issubclass(spad.ArgumentError, ValueError) and issubclass(spad.StateError, RuntimeError)
+    assert spad.Error.needed is None
+
+
+def test_wrong_types_are_refused():
+    stack = spad.Stack("trn2")
+    stack.open_scope()
+    for call in (lambda: stack.alloc_stack("no shape", "uint8"),
+                 lambda: stack.alloc_stack((1.5, 2), "uint8"),
+                 lambda: stack.alloc_stack((1, 2)),
+                 lambda: stack.alloc_stack((1, 2), "uint8", colour="red"),
+                 lambda: stack.alloc_stack((1, 2), "uint8", name=3),
+                 lambda: spad.Plan().add_many([0], [1], 7),
+                 lambda: spad.Plan().add_many([0], [1], array.array("d", [1])),
+                 lambda: spad.Stack(),
+                 lambda: spad.Report("trn2").add_trace("no trace"),
+                 lambda: spad.PlanResult(),
+                 lambda: spad.layout(3)):
+        with pytest.raises((TypeError, AttributeError)):
+            call()
+    with pytest.raises(OverflowError):
+        stack.alloc_stack((1, 2 ** 70), "uint8")
+    with pytest.raises(spad.ArgumentError):
+        stack.alloc_stack((1,) * 17, "uint8")
+    assert stack.live() == []
+
+
+# ---- the manager ------------------------------------------------------------------------------
+
+
+def test_stack():
+    stack = spad.Stack("trn2", trace=True)
+    with stack.scope(2, "ring"):
+        places = []
+        for _ in range(3):
+            places.append(stack.alloc_stack((128, 512), "bf16").address)
+            stack.increment_section()
+        with pytest.raises(RuntimeError), stack.scope():
+            stack.open_scope()
+            raise RuntimeError
+        assert stack.depth == 1
+    assert places == [(0, 0), (0, 1024), (0, 0)]
+    assert stack.log().startswith("[SBM] Allocations:") and stack.log() == ""
+    assert stack.stats()["peak_stack"] == 2048
+    assert stack.trace.stats("sbuf")["peak_bytes"] == 2048 and len(stack.trace) > 0
+    assert [t["byte"] for t in stack.trace.tensors()] == [0, 1024, 0]
+    assert "<svg" in stack._repr_svg_() and stack.overlaps() == []
+
+
+def test_an_attempt_is_undone():
+    stack = spad.Stack("trn2", upper=1000)
+    stack.open_scope()
+    with stack.attempt() as attempt:
+        stack.alloc_stack((1, 600), "uint8")
+        stack.alloc_stack((1, 600), "uint8")
+    assert not attempt and attempt.error.needed == 600 and stack.live() == []
+    with stack.attempt() as attempt:
+        stack.alloc_stack((1, 600), "uint8")
+    assert attempt and len(stack.live()) == 1
+    mark = stack.mark()
+    stack.close_scope()
+    with pytest.raises(spad.StateError):
+        stack.rollback(mark)
+    with pytest.raises(ValueError):
+        stack.rollback(b"")
+
+
+# ---- plans ------------------------------------------------------------------------------------
+
+
+def test_plan():
+    plan = spad.Plan(capacity=4096)
+    assert plan.add(0, 3, 1024, name="a") == 0
+    assert plan.add_many([2, 4], (5, 6), array.array("i", [2048, 512])) == 1
+    result = plan.solve()
+    assert result.verdict in ("optimal", "feasible") and result.fits and len(result) == 3
+    assert plan.check(result) == result.height <= 4096
+    assert plan[0]["name"] == "a" and len(plan) == 3
+    offsets = result.offsets
+    assert offsets.format == "q" and offsets.readonly and len(offsets) == 3
+    del result, plan
+    gc.collect()
+    assert all(0 <= n < 4096 for n in offsets)  # the view keeps its result
+
+
+def test_plan_rules():
+    plan = spad.Plan(capacity=100)
+    a = plan.add(0, 2, 40, offset=60)
+    b = plan.add(0, 2, 40)
+    c = plan.add(4, 5, 30)
+    d = plan.add(6, 8, 40, gaps=[(6, 7)])
+    plan.alias(b, d)
+    plan.apart(a, c)
+    result = plan.solve()
+    assert result.offsets[a] == 60 and result.offsets[b] == result.offsets[d]
+    assert result.offsets[c] + 30 <= 60
+    with pytest.raises(spad.ArgumentError):
+        plan.add(3, 3, 1)
+    with pytest.raises(spad.ArgumentError, match="size has 1 numbers and lower has 2"):
+        plan.add_many([0, 1], [1, 2], [3])
+
+
+def test_plan_that_does_not_fit():
+    plan = spad.Plan(capacity=100)
+    plan.add_many([0, 0], [2, 2], [60, 60])
+    result = plan.solve()
+    assert not result.fits and result.verdict == "infeasible" and result.bound == 120
+    assert "120" in result.explain() and json.loads(result.json())["verdict"] == "infeasible"
+    with pytest.raises(spad.ArgumentError):
+        plan.solve(timeout=-1)
+
+
+def test_plan_csv(root):
+    plan = spad.Plan.load(root / "examples/buffers.csv")
+    result = plan.solve()
+    rows = result.csv(plan.source).splitlines()
+    assert len(rows) == len(plan) + 1 and "offset" in rows[0]
+    assert spad.plan_csv(root / "examples/buffers.csv").height == result.height
+    with pytest.raises(spad.TextError) as caught:
+        spad.Plan().read_csv("id,lower,upper,size\n1,0,x,3\n", "bad.csv")
+    assert (caught.value.line, caught.value.file) == (2, "bad.csv")
+
+
+def test_plan_on_a_chip():
+    plan = spad.Plan("trn2", "psum")
+    plan.add_many([0] * 8, [1] * 8, [2048] * 8, lanes=[128] * 8)
+    result = plan.solve()
+    assert sorted(result.offsets) == [i * 2048 for i in range(8)] and plan.capacity == 16384
+    assert "psum" in result.report().text() and spad.emit(result, "c").count("2048") >= 8
+
+
+def hard_plan():
+    plan = spad.Plan()
+    n = 3000
+    plan.add_many([(i * 7919) % 1000 for i in range(n)],
+                  [(i * 7919) % 1000 + 1 + (i * 31) % 90 for i in range(n)],
+                  [1 + (i * 104729) % 5000 for i in range(n)])
+    return plan
+
+
+def test_progress_can_cancel_and_raise():
+    calls = []
+    result = hard_plan().solve(timeout=20, progress=lambda facts: calls.append(facts) or True)
+    assert calls and calls[0]["bound"] > 0 and result.bound > 0
+
+    def stop(facts):
+        raise KeyError("stop")
+
+    with pytest.raises(KeyError, match="stop"):
+        hard_plan().solve(timeout=20, progress=stop)
+
+
+def test_the_gil_is_released_and_a_busy_plan_refuses_changes():
+    plan = hard_plan()
+    refused = []
+
+    def change(facts):
+        with pytest.raises(RuntimeError, match="another thread"):
+            plan.add(0, 1, 1)
+        refused.append(True)
+        return True
+
+    plan.solve(timeout=20, progress=change)
+    assert refused
+    ticks = []
+    done = threading.Event()
+    thread = threading.Thread(target=lambda: (hard_plan().solve(timeout=0.3), done.set()))
+    thread.start()
+    while not done.wait(0.01):
+        ticks.append(1)
+    thread.join()
+    assert len(ticks) > 3
+
+
+# ---- kernels ----------------------------------------------------------------------------------
+
+
+def recorded():
+    with spad.Kernel("trn2", "exp_rows") as k:
+        N = k.param("N", 16)
+        x = k.tensor("x", "sbuf", "bf16", (128, 512), blocks=[N], ring=2)
+        y = k.tensor("y", "sbuf", "bf16", (128, 512), blocks=[N], mod={"base": 4096, "free": 2})
+        inp = k.tensor("in", "hbm", "bf16", (128, 512), blocks=[N], input=True)
+        out = k.tensor("out", "hbm", "bf16", (128, 512), blocks=[N], output=True)
+        with k.loop("i", N, parallel=True) as i:
+            k.dma("load", reads=inp[i], writes=x[i])
+            k.scalar("exp", reads=x[i], writes=y[i])
+            k.dma("store", reads=y[i], writes=out[i])
+    return k
+
+
+def test_recorder_and_text_give_the_same_kernel():
+    text = spad.Kernel.parse(EXP_ROWS)
+    assert recorded().text() == text.text()
+    assert text.params == {"N": 16} and [t["name"] for t in text.tensors] == ["x", "y", "in", "out"]
+
+
+def test_recorder_has_every_statement():
+    with spad.Kernel("sm_90", "ring", "TMA producer") as k:
+        S, KT = k.param("S", 4), k.param("KT", 6)
+        k.unit("tma", "copy", "free", proxy=True)
+        k.unit("wgmma", "tensor", "same", proxy=True)
+        full, empty = k.mbarrier("full", 1, [S]), k.mbarrier("empty", 1, [S])
+        mmas = k.group("mmas")
+        a = k.tensor("a", "global", "fp16", (128, 64), blocks=[KT], input=True)
+        sa = k.tensor("sa", "shared", "fp16", (128, 64), blocks=[KT], ring=S, align=1024)
+        acc = k.tensor("acc", "registers", "f32", (128, 64), persistent=True)
+        with k.loop("s", S) as s:
+            k.init(full[s])
+            k.init(empty[s])
+        k.fence()
+        with k.agent("producer"), k.loop("k", KT) as i:
+            k.wait(empty[i % S], parity=(i // S + 1) % 2)
+            k.arrive(full[i % S], expect=16384)
+            k.tma("load", reads=a[i], writes=sa[i], delivers=full[i % S])
+        with k.agent("consumer"):
+            with k.loop("j", KT) as i:
+                k.wait(full[i % S], parity=i // S % 2)
+                k.wgmma("mma", reads=sa[i], updates=acc, group=mmas)
+                k.commit(mmas)
+                k.wait(mmas, pending=1)
+                with k.when(i > 0):
+                    k.arrive(empty[(i - 1) % S])
+            k.wait(mmas, pending=0)
+    assert k.check(), k.check().text()
+    assert k.sim().stuck is None
+
+
+def test_parts_branches_and_scopes():
+    with spad.Kernel("trn2", "parts") as k:
+        k.region("sbuf", 0, 4096)
+        a = k.tensor("a", "hbm", "bf16", (128, 64), input=True)
+        ready = k.counter("ready", 1)
+        with k.scope("rows", sections=2):
+            bias = k.tensor("bias", "sbuf", "f32", (128, 1), heap=True)
+            k.gpsimd("clear", writes=bias)
+            with k.loop("i", 0, 4) as i:
+                row = k.tensor("row", "sbuf", "bf16", (128, 64), stack=True, align=32)
+                k.dma("load", reads=a, writes=row[0:64, :])
+                with k.when(i == 0, i < 3):
+                    k.vector("first", updates=row[0:64, 0:32], cycles=64)
+                with k.otherwise():
+                    k.vector("rest", reads=row[0:64, 7], ns=100 + i)
+                k.next_section()
+            k.free(bias)
+        k.signal(ready)
+        k.take(ready, by=2)
+    assert "row(0..64, ..)" in k.source and "} else {" in k.source
+    assert spad.Kernel.parse(k.text()).text() == k.text()
+    with pytest.raises(spad.StateError):
+        k.fence()
+
+
+def test_a_fault_names_the_python_line():
+    with pytest.raises(spad.TextError) as caught:
+        with spad.Kernel("trn2") as k:
+            k.tensor("x", "nowhere", "bf16", (128, 4))
+    assert "nowhere" in str(caught.value)
+    assert __file__ in caught.value.__notes__[0]
+    with pytest.raises(AttributeError, match="no engine"):
+        spad.Kernel("trn2").warp("x")
+    with pytest.raises(spad.StateError):
+        spad.Kernel("trn2").check()
+
+
+def test_check_layout_sim_tune():
+    k = recorded()
+    layout = k.layout()
+    assert layout.fits and layout.place("x", 1)[1] - layout.place("x", 0)[1] == 1024
+    assert json.loads(layout.json()) and "x" in layout.table() and layout.csv().startswith("space")
+    check = k.check(layout=True)
+    assert check and check.verdict == "proved for all trip counts" and check.counts["errors"] == 0
+    assert "exp_rows" in check.text() and json.loads(check.sarif())["version"] == "2.1.0"
+    sim = k.sim(layout)
+    assert sim.makespan >= sim.bound > 0 and sim.stuck is None and sim.data
+    tune = k.tune()
+    assert tune.makespan <= tune.written and tune.chosen.name == "exp_rows"
+    other = k.reshape(defines={"N": 4}, rings={"x": 1})
+    assert other.params["N"] == 4 and other.sim().makespan < sim.makespan
+    with pytest.raises(spad.ArgumentError):
+        k.reshape(defines={"M": 4})
+    with pytest.raises(TypeError):
+        spad.check(other, layout)
+
+
+def test_findings():
+    check = spad.check(EXP_ROWS.replace("reads x[i] ", "reads x[15 - i] "))
+    assert not check and check.verdict == "wrong" and len(check) >= 1
+    finding = check.findings[0]
+    assert finding.severity == "error" and finding.code.startswith("SPAD-") and finding.line > 0
+    assert "SPAD-" in check._repr_html_() and "<script" not in check._repr_html_()
+
+
+def test_fit():
+    text = EXP_ROWS.replace("ring 2", "ring 16").replace("(128, 512)", "(128, 16384)")
+    layout = spad.layout(text.replace("mod base 4096 free 2", "ring 2"))
+    assert not layout.fits and "fits" in layout.fit() and json.loads(layout.fit(json=True))
+    with pytest.raises(spad.FitError):
+        spad.emit(layout, "c")
+
+
+# ---- pictures ---------------------------------------------------------------------------------
+
+
+def test_reports(tmp_path):
+    k = recorded()
+    report = k.report()
+    for path in ("a.svg", "a.html", "a.json", "a.txt", "a.pickle", "a.trace"):
+        assert report.save(tmp_path / path).stat().st_size > 100
+    assert pickle.loads((tmp_path / "a.pickle").read_bytes())
+    assert report.stats("sbuf")["conflicts"] == 0 and report.data
+    deeper = k.reshape(rings={"x": 3}).report()
+    assert "x" in spad.diff(report, deeper) and json.loads(spad.diff(report, deeper, "json"))
+    with pytest.raises(spad.ArgumentError):
+        report.save(tmp_path / "a.gif")
+    own = spad.Report("trn2", "by hand")
+    own.add_box("a", 0, 4, 0, 1024, space="sbuf", lanes=128)
+    own.add_bar("scalar", "exp", 1, 3)
+    own.add_note("a note")
+    assert len(own) == 1 and "by hand" in own.text() and "<svg" in own._repr_svg_()
+
+
+@pytest.mark.parametrize("lang", ["c", "cuda", "nki", "json", "csv"])
+def test_emit(lang):
+    k = spad.Kernel.parse(EXP_ROWS)
+    assert spad.emit(k.layout(), lang, "exp")
+    with pytest.raises(spad.ArgumentError):
+        spad.emit(k.layout(), "cobol")
+
+
+# ---- the command and the import -----------------------------------------------------------------
+
+
+def environment():
+    """That of a child: a sanitizer that is loaded here must not be loaded by it."""
+    return {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+
+
+@pytest.mark.skipif("SPAD_SANITIZED" in os.environ, reason="the command is sanitized, too")
+def test_command(root):
+    def run(*words):
+        return subprocess.run([sys.executable, "-m", "spad", *words], capture_output=True,
+                              text=True, env=environment())
+
+    assert run("--version").stdout.strip().endswith(spad.__version__)
+    done = run("check", str(root / "examples/kernels/01_exp_rows.spad"))
+    assert done.returncode == 0 and "exp_rows" in done.stdout
+    assert run("nonsense").returncode == 2
+
+
+def test_drop_ins_are_loaded_when_they_are_used():
+    code = ("import sys, spad; before = 'spad.nki' in sys.modules; spad.nki.SbufManager; "
+            "print(before, 'spad.nki' in sys.modules, 'numpy' in sys.modules)")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.split() == ["False", "True", "False"], done.stderr
+    assert {"nki", "cubie", "ascend", "tilelang"} <= set(dir(spad))
+    with pytest.raises(AttributeError):
+        spad.nothing
+
+
+def test_numpy():
+    np = pytest.importorskip("numpy")
+    plan = spad.Plan()
+    rows = np.array([[0, 3, 1024], [2, 5, 2048], [4, 9, 512]])
+    plan.add_many(rows[:, 0], rows[:, 1], rows[:, 2].astype(np.uint16),
+                  alignment=np.full(3, 64, np.int32))
+    offsets = np.asarray(plan.solve().offsets)
+    assert offsets.dtype == np.int64 and (offsets % 64 == 0).all()
+    with pytest.raises(TypeError):
+        plan.add_many(rows, rows, rows)
+    stack = spad.Stack("trn2")
+    stack.open_scope()
+    t = stack.alloc_stack((np.int64(128), np.int32(4)), np.float32)
+    assert t.bytes == 16 and stack.alloc_stack((128, 4), np.dtype("int8")).bytes == 4

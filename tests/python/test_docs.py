@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the Python of the manual pages, each page from top to bottom."""
+
+import re
+
+import pytest
+
+import spad.ascend
+from spad import cubie, nki
+
+PAGES = ("python.md", "nki.md", "tilelang.md", "ascend.md", "cubie.md")
+BLOCK = re.compile(r"^```python *(\w*)\n(.*?)^```$", re.M | re.S)
+
+
+def blocks(root, page):
+    text = (root / "docs" / page).read_text(encoding="utf-8")
+    for found in BLOCK.finditer(text):
+        line = text.count("\n", 0, found.start(2))
+        yield found[1], "\n" * line + found[2]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page(root, page):
+    path = root / "docs" / page
+    names = {"__name__": "docs"}
+    count = 0
+    try:
+        for needs, code in blocks(root, page):
+            if needs:
+                continue
+            exec(compile(code, str(path), "exec"), names)
+            count += 1
+    finally:
+        nki.set_behaviour("exact")
+        nki.set_target("trn2")
+        cubie.buffer_registry.reset()
+        spad.ascend.use()
+    assert count >= 2
+
+
+def test_dask(root):
+    pytest.importorskip("dask.distributed")
+    names = {"__name__": "docs"}
+    for needs, code in blocks(root, "python.md"):
+        if needs in ("", "dask"):
+            exec(compile(code, "docs/python.md", "exec"), names)
+    assert names["fits"] and names["makespan"] > 0

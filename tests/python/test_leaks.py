@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory does not grow: every kind of object, made and dropped many times, errors included."""
+
+import gc
+import os
+import sys
+
+import pytest
+
+import spad
+import spad.ascend as T
+from spad import cubie, nki
+
+QUIET = nki.Logger(level=nki.OFF)
+KERNEL = """kernel k on trn2
+tensor x : sbuf bf16 [4] (128, 64) ring 2
+for i in 0..4 { vector a writes x[i]
+vector b reads x[i] }
+"""
+
+
+def managers():
+    sbm = nki.SbufManager(0, 1000, QUIET, trace=True)
+    sbm.open_scope(2, "s")
+    sbm.alloc_stack((128, 4), "bfloat16", name="x")
+    for wrong in (lambda: sbm.alloc_stack((128, 4000), "bfloat16"), sbm.pop_heap):
+        try:
+            wrong()
+        except AssertionError:
+            pass
+    sbm.close_scope()
+    sbm.log(), sbm.live(), sbm.stats(), sbm.trace.tensors()
+
+
+def plans():
+    plan = spad.Plan(capacity=100)
+    plan.add_many([0, 1], [3, 4], (40, 30))
+    result = plan.solve()
+    list(result.offsets), result.text()
+    try:
+        plan.add(3, 3, 1)
+    except spad.Error:
+        pass
+    result.report().svg()
+
+
+def kernels():
+    kernel = spad.Kernel.parse(KERNEL)
+    layout = kernel.layout()
+    kernel.check(layout), kernel.sim(layout), layout.csv(), kernel.tensors
+    try:
+        spad.Kernel.parse("kernel")
+    except spad.TextError:
+        pass
+
+
+def buffers():
+    buf = T.alloc_buffer((8, 8), "float32")
+    memoryview(T.buffer_alias(buf, (4,)).raw)[0] = 1.0
+    buf.__dlpack__()
+    T.free(buf)
+
+
+def groups():
+    group = cubie.BufferGroup()
+    group.register("a", 3, "shared")
+    group.register("b", 2, "local", aliases="a")
+    group.shared_layout
+    nki.ModularAllocator().alloc_sbuf_tensor((128, 4), "uint8", [2, 2])
+
+
+def resident():
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs /proc")
+@pytest.mark.skipif("SPAD_SANITIZED" in os.environ, reason="the sanitizer keeps freed memory")
+@pytest.mark.parametrize("work", [managers, plans, kernels, buffers, groups])
+def test_memory_does_not_grow(work, leak_rounds):
+    rounds = leak_rounds if work not in (plans, kernels) else max(leak_rounds // 10, 100)
+    for _ in range(rounds // 4):
+        work()
+    gc.collect()
+    before, blocks = resident(), sys.getallocatedblocks()
+    for _ in range(rounds):
+        work()
+    gc.collect()
+    assert sys.getallocatedblocks() - blocks < 200
+    assert resident() - before < 4 << 20

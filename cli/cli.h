@@ -225,6 +225,9 @@ typedef struct cli_pictures {
     "  --data OUT.json           the report as data (docs/schema)\n"                    \
     "  --snapshot OUT.pickle     for PyTorch's memory_viz page\n"
 
+/* Can they be written, or is stdout taken by --json or by another one? False: said why not. */
+bool cli_pictures_fit(const cli_pictures *pictures, bool json);
+
 /* Was any of them asked for? */
 bool cli_wants_pictures(const cli_pictures *pictures);
 
@@ -235,9 +238,10 @@ cli_exit cli_write_pictures(const cli_pictures *pictures, const spad_report *rep
  * simulation are optional. */
 spad_status cli_report_kernel(spad_report **out, const cli_kernel *input, const spad_layout *layout,
                               const spad_check *check, const spad_sim *sim, spad_error *error);
-/* Writes the pictures of it that were asked for. */
+/* Writes the pictures of it that were asked for; simulated: over the time of a simulation, if
+ * the kernel can be run, and not over the events of its walk. */
 cli_exit cli_draw_kernel(const cli_pictures *pictures, const cli_kernel *input,
-                         const spad_layout *layout, const spad_check *check, const spad_sim *sim);
+                         const spad_layout *layout, const spad_check *check, bool simulated);
 
 /* Opens a file to write, or stdout for "-", calls write(sink, ctx, error), and closes it. */
 cli_exit cli_write_file(const char *path,

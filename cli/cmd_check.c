@@ -21,37 +21,31 @@ typedef struct check_words {
 /* One kernel on the command line. */
 typedef struct job {
     cli_kernel input;
+    spad_layout *layout; /* NULL: the kernel has none */
     spad_check *check;
 } job;
 
 /* Checked with the places of the planner, where it has found some. A kernel that does not fit
  * is checked as if every slot had bytes of its own. */
 static cli_exit run_job(job *j, const check_words *words) {
-    spad_layout *layout = NULL;
     spad_error error;
     spad_check_options options = {.no_advice = words->no_advice,
                                   .one_shape = words->one_shape,
                                   .finding_limit = words->all ? SIZE_MAX : 0};
     cli_exit exit = CLI_FINE;
-    spad_status status = spad_layout_create(&layout, j->input.kernel, NULL, &error);
+    spad_status status = spad_layout_create(&j->layout, j->input.kernel, NULL, &error);
     if (status == SPAD_OK) {
         options.place = spad_layout_place;
-        options.ctx = layout;
+        options.ctx = j->layout;
     } else if (status <= SPAD_ERR_HOST_MEMORY) {
         return cli_fail(&error);
     }
-    if (status == SPAD_OK && !spad_layout_fits(layout)) {
+    if (status == SPAD_OK && !spad_layout_fits(j->layout)) {
         cli_say("%s: it does not fit; see 'spad fit %s'", j->input.path, j->input.path);
         exit = CLI_FINDINGS;
     }
     status = spad_check_kernel(&j->check, j->input.kernel, &options, &error);
-    if (status == SPAD_OK && layout != NULL) {
-        const cli_exit drawn = cli_draw_kernel(&words->pictures, &j->input, layout, j->check, NULL);
-        if (drawn != CLI_FINE) exit = drawn;
-    }
-    spad_layout_destroy(layout);
     if (status != SPAD_OK) return cli_fail(&error);
-    if (exit > CLI_FINDINGS) return exit;
     return spad_check_get_counts(j->check).errors > 0 ? CLI_FINDINGS : exit;
 }
 
@@ -112,6 +106,11 @@ static cli_exit run_jobs(job *jobs, int count, char **paths, const check_words *
         }
     }
     if (words->json) cli_list_close(&list);
+    for (int i = 0; i < count; i++) {
+        if (jobs[i].check == NULL || jobs[i].layout == NULL) continue;
+        worst = worse(worst, cli_draw_kernel(&words->pictures, &jobs[i].input, jobs[i].layout,
+                                             jobs[i].check, false));
+    }
     if (words->sarif != NULL) worst = worse(worst, write_sarif(jobs, count, words->sarif));
     return worst;
 }
@@ -136,6 +135,7 @@ static cli_exit run_check(const cli_command *command, int count, char **argument
         cli_say("pictures are of one kernel, and there are %d", count);
         return CLI_USAGE;
     }
+    if (!cli_pictures_fit(&words.pictures, words.json)) return CLI_USAGE;
     if (words.json && words.sarif != NULL && strcmp(words.sarif, "-") == 0) {
         cli_say("options '--json' and '--sarif -' both write to stdout");
         return CLI_USAGE;
@@ -148,6 +148,7 @@ static cli_exit run_check(const cli_command *command, int count, char **argument
     exit = run_jobs(jobs, count, arguments, &words);
     for (int i = 0; i < count; i++) {
         spad_check_destroy(jobs[i].check);
+        spad_layout_destroy(jobs[i].layout);
         cli_free_kernel(&jobs[i].input);
     }
     free(jobs);

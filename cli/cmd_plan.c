@@ -259,6 +259,7 @@ static cli_exit run_plan(const cli_command *command, int count, char **arguments
         cli_say("one kernel or CSV file is needed; see 'spad plan --help'");
         return CLI_USAGE;
     }
+    if (!cli_pictures_fit(&words.pictures, words.json)) return CLI_USAGE;
     cli_text text;
     if (!cli_read(&text, arguments[0], CLI_ROWS_MIB)) return CLI_USAGE;
     if (cli_is_kernel(arguments[0], &text)) return plan_kernel(&words, text, arguments[0]);

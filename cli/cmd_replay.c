@@ -13,7 +13,7 @@
 
 static const char usage[] =
     "usage: spad replay LOG [--device NAME] [--block BYTES] [--align BYTES] [--max BYTES]\n"
-    "                       [--grow BYTES] [--json]\n"
+    "                       [--grow BYTES] [--json] [--report OUT.html ...]\n"
     "\n"
     "LOG is a CSV file as RMM's logging adaptor and spad_wrapper_log write it, with the columns\n"
     "Thread,Time,Action,Pointer,Size,Stream; '-' is stdin. It is run in order, by one thread,\n"
@@ -30,12 +30,15 @@ static const char usage[] =
     "--max BYTES    what a pool may take at most; default: no limit\n"
     "--grow BYTES   least chunk that a pool takes; default: half of what it has\n"
     "\n"
-    "peak: the most bytes asked for at one time. taken: bytes that the pool took for them.\n"
-    "unused: per cent of these that were not asked for at the peak. Exit status 1: an\n"
-    "allocation was refused.\n";
+    "The log itself, block by block over its rows, as a picture:\n"
+    "\n" CLI_PICTURE_USAGE "\n"
+    "peak: the most bytes asked for at one time. held: the most in blocks and lists of the pool.\n"
+    "taken: bytes that the pool took for them, in chunks; unused: per cent of these that were\n"
+    "not asked for at the peak. Exit status 1: an allocation was refused.\n";
 
 typedef struct replay_words {
     const char *device, *block, *align, *max, *grow;
+    cli_pictures pictures;
     bool json;
 } replay_words;
 
@@ -65,39 +68,46 @@ static bool take_bytes(const char *option, const char *word, int64_t *out) {
 
 /* ---- results ------------------------------------------------------------------------- */
 
-static void print_json(const char *name, const spad_replay *r, int64_t taken) {
+/* What a pool took for it; a negative number of bytes where there is no pool. */
+typedef struct footprint {
+    int64_t held;
+    int64_t taken;
+} footprint;
+
+static void print_json(const char *name, const spad_replay *r, footprint f) {
     printf("  {\n    \"memory\": \"%s\",\n    \"nanoseconds\": %" PRId64 ",\n"
            "    \"allocations\": %" PRId64 ",\n    \"frees\": %" PRId64 ",\n"
            "    \"refused\": %" PRId64 ",\n    \"left\": %" PRId64 ",\n    \"peak\": %" PRId64,
            name, r->nanoseconds, r->allocations, r->frees, r->failures, r->left, r->peak_bytes);
-    if (taken >= 0) printf(",\n    \"taken\": %" PRId64, taken);
+    if (f.taken >= 0)
+        printf(",\n    \"held\": %" PRId64 ",\n    \"taken\": %" PRId64, f.held, f.taken);
     printf("\n  }");
 }
 
-static void print_row(const char *name, const spad_replay *r, int64_t taken) {
+static void print_row(const char *name, const spad_replay *r, footprint f) {
     const int64_t calls = r->allocations + r->failures + r->frees;
     printf("%-12s %10.3f ms %9.1f ns %8" PRId64 " %14" PRId64, name, (double)r->nanoseconds * 1e-6,
            calls > 0 ? (double)r->nanoseconds / (double)calls : 0.0, r->failures, r->peak_bytes);
-    if (taken < 0) {
-        printf(" %14s %7s\n", "-", "-");
+    if (f.taken < 0) {
+        printf(" %14s %14s %7s\n", "-", "-", "-");
     } else {
         const double unused =
-            taken > 0 ? 100.0 * (double)(taken - r->peak_bytes) / (double)taken : 0.0;
-        printf(" %14" PRId64 " %6.1f%%\n", taken, unused);
+            f.taken > 0 ? 100.0 * (double)(f.taken - r->peak_bytes) / (double)f.taken : 0.0;
+        printf(" %14" PRId64 " %14" PRId64 " %6.1f%%\n", f.held, f.taken, unused);
     }
 }
 
-static void print_result(replay_job *job, const char *name, const spad_replay *r, int64_t taken) {
+static void print_result(replay_job *job, const char *name, const spad_replay *r, footprint f) {
     job->refused |= r->failures > 0;
     if (job->json) {
         printf(job->any ? ",\n" : "[\n");
-        print_json(name, r, taken);
+        print_json(name, r, f);
     } else {
         if (!job->any) {
-            printf("%-12s %13s %12s %8s %14s %14s %7s\n", "memory", "time", "a call", "refused",
-                   "peak", "taken", "unused");
+            printf("%-12s %13s %12s %8s %14s %14s %14s %7s\n", "memory", "time", "a call",
+                   "refused", "peak", "held", "taken", "unused");
         }
-        print_row(name, r, taken);
+        print_row(name, r, f);
     }
     job->any = true;
 }
@@ -110,8 +120,12 @@ static cli_exit run_on(replay_job *job, const char *name, const spad_memory *mem
     spad_error error;
     if (spad_log_replay(&result, job->log, memory, job->align, NULL, &error) != SPAD_OK)
         return cli_fail(&error);
-    const int64_t taken = pool != NULL ? spad_pool_get_stats(pool).capacity_bytes : -1;
-    print_result(job, name, &result, taken);
+    footprint f = {-1, -1};
+    if (pool != NULL) {
+        const spad_pool_stats stats = spad_pool_get_stats(pool);
+        f = (footprint){stats.peak_held_bytes, stats.capacity_bytes};
+    }
+    print_result(job, name, &result, f);
     return CLI_FINE;
 }
 
@@ -164,7 +178,23 @@ static cli_exit run_all(replay_job *job) {
     return exit == CLI_FINE && job->refused ? CLI_FINDINGS : exit;
 }
 
-static cli_exit replay(replay_job *job, const char *path, const char *device) {
+/* The log as it was recorded. */
+static cli_exit draw(const spad_log *log, const char *path, const cli_pictures *pictures) {
+    const spad_target *host;
+    spad_report *report = NULL;
+    spad_error error;
+    if (!cli_wants_pictures(pictures)) return CLI_FINE;
+    const spad_report_options options = {.title = cli_input_name(path), .time_unit = "row"};
+    spad_status status = spad_target_find(&host, "host", &error);
+    if (status == SPAD_OK) status = spad_report_create(&report, host, &options, &error);
+    if (status == SPAD_OK) status = spad_report_add_log(report, log, 0, &error);
+    const cli_exit exit =
+        status == SPAD_OK ? cli_write_pictures(pictures, report) : cli_fail(&error);
+    spad_report_destroy(report);
+    return exit;
+}
+
+static cli_exit replay(replay_job *job, const char *path, const replay_words *words) {
     cli_text text;
     spad_error error;
     spad_log *log;
@@ -174,12 +204,17 @@ static cli_exit replay(replay_job *job, const char *path, const char *device) {
     free(text.bytes);
     if (status != SPAD_OK) return cli_fail(&error);
     cli_exit exit;
-    if (spad_device_open(&job->device, device != NULL ? device : "host", NULL, &error) != SPAD_OK) {
+    if (spad_device_open(&job->device, words->device != NULL ? words->device : "host", NULL,
+                         &error) != SPAD_OK) {
         exit = cli_fail(&error);
     } else {
         job->log = log;
         exit = run_all(job);
         spad_device_close(job->device, NULL);
+    }
+    if (exit <= CLI_FINDINGS) {
+        const cli_exit drawn = draw(log, path, &words->pictures);
+        if (drawn != CLI_FINE) exit = drawn;
     }
     spad_log_destroy(log);
     return exit;
@@ -189,13 +224,10 @@ static cli_exit run(const cli_command *command, int count, char **words) {
     replay_words w = {0};
     replay_job job = {.align = 1};
     const cli_option options[] = {
-        {.name = "--device", .value = &w.device},
-        {.name = "--block", .value = &w.block},
-        {.name = "--align", .value = &w.align},
-        {.name = "--max", .value = &w.max},
-        {.name = "--grow", .value = &w.grow},
-        {.name = "--json", .flag = &w.json},
-        {.name = NULL},
+        {.name = "--device", .value = &w.device}, {.name = "--block", .value = &w.block},
+        {.name = "--align", .value = &w.align},   {.name = "--max", .value = &w.max},
+        {.name = "--grow", .value = &w.grow},     {.name = "--json", .flag = &w.json},
+        CLI_PICTURE_OPTIONS(w.pictures),          {.name = NULL},
     };
     cli_exit exit;
     if (!cli_take_options(command, options, &count, words, &exit)) return exit;
@@ -209,8 +241,9 @@ static cli_exit run(const cli_command *command, int count, char **words) {
         !take_bytes("--grow", w.grow, &job.pool.grow_bytes)) {
         return CLI_USAGE;
     }
+    if (!cli_pictures_fit(&w.pictures, w.json)) return CLI_USAGE;
     job.json = w.json;
-    return replay(&job, words[0], w.device);
+    return replay(&job, words[0], &w);
 }
 
 const cli_command cli_replay = {

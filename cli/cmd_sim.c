@@ -46,28 +46,15 @@ static cli_exit simulate(const cli_kernel *input, const sim_words *words) {
     return exit;
 }
 
-/* The picture has the places of the planner, and every iteration if there are not too many. */
+/* The picture has the places of the planner. */
 static cli_exit draw(const cli_kernel *input, const sim_words *words) {
-    spad_layout *layout = NULL;
-    spad_sim *sim = NULL;
+    spad_layout *layout;
     spad_error error;
     if (!cli_wants_pictures(&words->pictures)) return CLI_FINE;
-    spad_status status = spad_layout_create(&layout, input->kernel, NULL, &error);
-    if (status != SPAD_OK) return cli_fail(&error);
-    spad_sim_options options = {.place = spad_layout_place,
-                                .ctx = layout,
-                                .no_repeat = true,
-                                .operation_limit = SPAD_REPORT_EVENTS};
-    status = spad_sim_kernel(&sim, input->kernel, &options, &error);
-    if (status == SPAD_ERR_ARGUMENT) { /* too many: those in front of the first repetition */
-        options.no_repeat = false;
-        options.operation_limit = 0;
-        status = spad_sim_kernel(&sim, input->kernel, &options, &error);
+    if (spad_layout_create(&layout, input->kernel, NULL, &error) != SPAD_OK) {
+        return cli_fail(&error);
     }
-    const cli_exit exit = status == SPAD_OK
-                              ? cli_draw_kernel(&words->pictures, input, layout, NULL, sim)
-                              : cli_fail(&error);
-    spad_sim_destroy(sim);
+    const cli_exit exit = cli_draw_kernel(&words->pictures, input, layout, NULL, true);
     spad_layout_destroy(layout);
     return exit;
 }
@@ -85,6 +72,7 @@ static cli_exit run_sim(const cli_command *command, int count, char **arguments)
         cli_say("one kernel is needed; see 'spad sim --help'");
         return CLI_USAGE;
     }
+    if (!cli_pictures_fit(&words.pictures, words.json)) return CLI_USAGE;
     cli_kernel input;
     exit = cli_read_kernel(&input, arguments[0], &words.kernel);
     if (exit != CLI_FINE) return exit;

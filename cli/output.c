@@ -2,7 +2,9 @@
  *
  * Files that commands write: the pictures of a report, and any other.
  */
+#include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli.h"
 
@@ -49,6 +51,16 @@ static spad_status write_snapshot(const spad_sink *sink, const void *report, spa
 
 static spad_status write_text(const spad_sink *sink, const void *report, spad_error *error) {
     return spad_report_write_text(report, sink, error);
+}
+
+bool cli_pictures_fit(const cli_pictures *p, bool json) {
+    const char *const paths[] = {p->html, p->svg, p->trace, p->data, p->snapshot};
+    int users = json + p->text;
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        users += paths[i] != NULL && strcmp(paths[i], "-") == 0;
+    }
+    if (users > 1) cli_say("two options would write to stdout; give one of them a file");
+    return users <= 1;
 }
 
 bool cli_wants_pictures(const cli_pictures *p) {
@@ -117,14 +129,31 @@ spad_status cli_report_kernel(spad_report **out, const cli_kernel *input, const 
     return status;
 }
 
+/* Every iteration if there are not too many, else those around repetitions that are skipped.
+ * NULL: it cannot be run. */
+static spad_sim *simulate(const spad_layout *layout) {
+    spad_sim_options options = {.place = spad_layout_place,
+                                .ctx = (void *)(uintptr_t)layout,
+                                .no_repeat = true,
+                                .operation_limit = SPAD_REPORT_EVENTS};
+    const spad_kernel *kernel = spad_layout_kernel(layout);
+    spad_sim *sim = NULL;
+    spad_error error;
+    if (spad_sim_kernel(&sim, kernel, &options, &error) == SPAD_OK) return sim;
+    options.no_repeat = false;
+    options.operation_limit = 0;
+    return spad_sim_kernel(&sim, kernel, &options, &error) == SPAD_OK ? sim : NULL;
+}
+
 cli_exit cli_draw_kernel(const cli_pictures *pictures, const cli_kernel *input,
-                         const spad_layout *layout, const spad_check *check, const spad_sim *sim) {
+                         const spad_layout *layout, const spad_check *check, bool simulated) {
     spad_report *report;
     spad_error error;
     if (!cli_wants_pictures(pictures)) return CLI_FINE;
-    if (cli_report_kernel(&report, input, layout, check, sim, &error) != SPAD_OK) {
-        return cli_fail(&error);
-    }
+    spad_sim *sim = simulated && spad_layout_fits(layout) ? simulate(layout) : NULL;
+    const spad_status status = cli_report_kernel(&report, input, layout, check, sim, &error);
+    spad_sim_destroy(sim);
+    if (status != SPAD_OK) return cli_fail(&error);
     const cli_exit exit = cli_write_pictures(pictures, report);
     spad_report_destroy(report);
     return exit;

@@ -152,7 +152,7 @@ cli_exit cli_plan_kernel(const cli_kernel *input, const plan_kernel_words *words
     }
     cli_exit exit = go_on(&k);
     if (exit == CLI_FINE) exit = show(&k, words);
-    if (exit == CLI_FINE) exit = cli_draw_kernel(&words->pictures, input, k.layout, k.check, k.sim);
+    if (exit == CLI_FINE) exit = cli_draw_kernel(&words->pictures, input, k.layout, k.check, true);
     if (exit == CLI_FINE &&
         (!spad_layout_fits(k.layout) || spad_check_get_counts(k.check).errors > 0)) {
         exit = CLI_FINDINGS;

@@ -156,7 +156,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     for (size_t i = 3; i + 4 <= size; i += 4) {
         call(&m, data + i);
-        check(&m);
+        if (i / 4 % 8 == 0) check(&m);
     }
     for (int i = 0; i < BLOCKS; i++) call_free(&m, i);
     REQUIRE(spad_pool_trim(NULL, m.pool, 0, NULL) == SPAD_OK);

@@ -39,6 +39,17 @@ need() {
     rm -f "$log"
 }
 
+# want PACKAGE: installs what a test would like to have, if that can be done without asking;
+# without it the test is skipped.
+want() {
+    if is_installed "$1" || ! command -v apt-get >/dev/null; then
+        return 0
+    fi
+    if [ "$(id -u)" = 0 ] || { command -v sudo >/dev/null && sudo -n true 2>/dev/null; }; then
+        (need "$1") || echo "$1 could not be installed; some tests will be skipped"
+    fi
+}
+
 # build PRESET [TARGET]: configures once, then builds what has changed. Quiet unless it fails.
 build() {
     log=$(mktemp)

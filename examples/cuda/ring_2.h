@@ -4,6 +4,7 @@
  * identifier <- name
  *   X <- "x"
  */
+/* clang-format off */
 #ifndef RING_2_PLACES_H
 #define RING_2_PLACES_H
 

@@ -4,6 +4,7 @@
  * identifier <- name
  *   X <- "x"
  */
+/* clang-format off */
 #ifndef RING_3_PLACES_H
 #define RING_3_PLACES_H
 

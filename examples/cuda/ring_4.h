@@ -4,6 +4,7 @@
  * identifier <- name
  *   X <- "x"
  */
+/* clang-format off */
 #ifndef RING_4_PLACES_H
 #define RING_4_PLACES_H
 

@@ -29,7 +29,7 @@
         }                                                                                  \
     } while (0)
 
-constexpr int THREADS = 256;
+constexpr int THREADS = 512;
 constexpr int VECTOR = 16; // bytes of one asynchronous copy
 constexpr int RUNS = 20;
 
@@ -37,11 +37,12 @@ constexpr int RUNS = 20;
 
 __device__ __forceinline__ void copy_async(void *to, const void *from) {
     const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(to));
-    asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16;" ::"r"(address), "l"(from));
+    asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16;" ::"r"(address), "l"(from)
+                 : "memory");
 }
 
 __device__ __forceinline__ void commit() {
-    asm volatile("cp.async.commit_group;");
+    asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
 template <int PENDING>
@@ -84,7 +85,7 @@ __global__ void __launch_bounds__(THREADS) stream(const float4 *in, float4 *out,
         }
         float4 *to = out + tile * per_tile + threadIdx.x;
 #pragma unroll
-        for (int j = 0; j < per_thread; j++) __stcs(to + j * THREADS, exp4(v[j]));
+        for (int j = 0; j < per_thread; j++) to[j * THREADS] = exp4(v[j]);
         start(k + Places::ring);
     }
 }

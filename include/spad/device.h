@@ -104,7 +104,8 @@ SPAD_API spad_status spad_device_write_list_json(const spad_sink *sink, const sp
 SPAD_API spad_status spad_device_pool(spad_pool **out, spad_device *device, spad_memory_scope scope,
                                       spad_error *error);
 
-/** The device's own memory, without a pool: every call is one of the driver's. */
+/** The device's own memory, without a pool: every call is one of the driver's, and blocks are
+ *  not checked. */
 SPAD_API spad_memory spad_device_memory(spad_device *device);
 
 /** What the buffers of a scope have taken: exact, in bytes as asked for. SPAD_SCOPE_COUNT: all

@@ -21,6 +21,7 @@
 
 #include "spad/finding.h"
 #include "spad/layout.h"
+#include "spad/log.h"
 #include "spad/plan.h"
 #include "spad/sim.h"
 #include "spad/target.h"
@@ -84,18 +85,23 @@ SPAD_API spad_status spad_report_add_plan(spad_report *report, const spad_plan *
                                           const spad_plan_place *places, size_t space,
                                           spad_error *error);
 
+/** Adds the allocations of a log (what a pool did, or RMM) as boxes in one space: addresses count
+ *  from the lowest one, times are rows, names are "stream N[number]". */
+SPAD_API spad_status spad_report_add_log(spad_report *report, const spad_log *log, size_t space,
+                                         spad_error *error);
+
 /** Events of a kernel that are drawn if nothing else is said. */
 #define SPAD_REPORT_EVENTS INT64_C(20000)
 
 /**
- * Adds the tiles of a kernel at the places of its layout, each from the first operation that
- * touches it to the last, and the operations as bars on the rows of their engines. Time is that
- * of the simulation, in nanoseconds; with sim == NULL it is the number of the event in the
- * walk, and because the order of agents is open, what they touch is drawn slot by slot, from
- * the fork to the join. At most event_limit events are drawn (0: SPAD_REPORT_EVENTS), and
- * nothing behind repetitions that the simulation has skipped; a note says so. Of a layout that does
- * not fit, buffers are drawn over the statements of the kernel, with the planner's best plan above
- * the limit; time is then the number of a statement. Statuses of spad_walk_next; SPAD_ERR_ARGUMENT:
+ * Adds the tiles of a kernel at the places of its layout, each from the operation that
+ * writes it to the last that reads that value, and the operations as bars on the rows of their
+ * engines. Time is that of the simulation, in nanoseconds; with sim == NULL it is the number of the
+ * event in the walk, and because the order of agents is open, what they touch is drawn slot by
+ * slot, from the fork to the join. At most event_limit events are drawn (0: SPAD_REPORT_EVENTS),
+ * and no repetitions that the simulation has skipped; a note says so. Of a layout that does not
+ * fit, buffers are drawn over the statements of the kernel, with the planner's best plan above the
+ * limit; time is then the number of a statement. Statuses of spad_walk_next; SPAD_ERR_ARGUMENT:
  * another target.
  */
 SPAD_API spad_status spad_report_add_layout(spad_report *report, const spad_layout *layout,

@@ -30,6 +30,8 @@
 #include "spad/fit.h"
 #include "spad/sim.h"
 #include "spad/tune.h"
+#include "spad/report.h"
+#include "spad/emit.h"
 #include "spad/memory.h"
 #include "spad/pool.h"
 #include "spad/log.h"
@@ -41,7 +43,5 @@
 /* clang-format on */
 
 #include "spad/plan.h"
-#include "spad/report.h"
-#include "spad/emit.h"
 
 #endif

@@ -9,7 +9,7 @@
  * are used again only by work that comes later on the same stream, or once the
  * stream is done with it. A buffer that was last used on one stream and is now used on
  * another makes the second wait for what is on the first. Handles may be used by
- * several threads.
+ * several threads; one buffer by streams of one thread at a time.
  */
 #ifndef SPAD_STREAM_H
 #define SPAD_STREAM_H

@@ -164,8 +164,10 @@ static bool add_counters(spad__causes *m) {
         while (gain < m->gains.count && m->gains.items[gain].object == (int32_t)i) gain++;
         while (need < m->needs.count && m->needs.items[need].object == (int32_t)i) need++;
         m->first_need[i] = (int32_t)kept_needs;
-        if (on_one_chain(m, &m->gains.items[first_gain], gain - first_gain)) {
-            if (!order_chained(m, m->initial[i], &m->gains.items[first_gain], gain - first_gain,
+        if (need == first_need) continue; /* nobody waits */
+        const spad__gain *gains = gain > first_gain ? &m->gains.items[first_gain] : NULL;
+        if (on_one_chain(m, gains, gain - first_gain)) {
+            if (!order_chained(m, m->initial[i], gains, gain - first_gain,
                                &m->needs.items[first_need], need - first_need)) {
                 return false;
             }

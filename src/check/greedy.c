@@ -161,6 +161,8 @@ static bool perform(spad__machine *m, int32_t number) {
     case SPAD__ACTION_INVALIDATE: {
         const bool live = object->live;
         object->live = false;
+        action->phase = object->phase + 1;
+        action->expect = object->pending;
         return live || add_fault(m, SPAD__FAULT_NOT_LIVE, number);
     }
     case SPAD__ACTION_PARITY:

@@ -88,9 +88,9 @@ static size_t loops_around(const spad_kernel *kernel, int64_t statement, int64_t
  * the others. */
 static spad_status move_clock(replay *r, const spad__event *event, spad_error *error) {
     const spad_kernel *kernel = r->run->kernel;
-    const int64_t *values = r->order->events.values.items + event->first_value;
-    int64_t loops[64];
+    int64_t loops[SPAD__LOOPS_DEEP];
     const size_t depth = loops_around(kernel, event->statement, loops);
+    const int64_t *values = depth > 0 ? &r->order->events.values.items[event->first_value] : NULL;
     size_t same = 0;
     while (same < depth && same < r->depth && r->open[same] == loops[same] &&
            r->at[same] == values[same]) {
@@ -116,7 +116,7 @@ static spad_status move_clock(replay *r, const spad__event *event, spad_error *e
 static spad_status replay_event(replay *r, const spad__event *event, spad_error *error) {
     const spad__events *events = &r->order->events;
     if (event->statement < 0) return SPAD_OK;
-    int64_t loops[64];
+    int64_t loops[SPAD__LOOPS_DEEP];
     const size_t depth = loops_around(r->run->kernel, event->statement, loops);
     for (size_t d = 0; d < depth; d++) {
         r->values[loops[d]] = events->values.items[event->first_value + d];
@@ -128,7 +128,7 @@ static spad_status replay_event(replay *r, const spad__event *event, spad_error 
         .tensor = event->tensor,
         .tile = event->tile,
         .access_count = event->kind == SPAD_WALK_OPERATION ? event->access_count : 0,
-        .accesses = events->accesses.items + event->first_access};
+        .accesses = event->access_count > 0 ? &events->accesses.items[event->first_access] : NULL};
     return spad__life_event(r->life, &as_walked, r->values, error);
 }
 

@@ -172,7 +172,7 @@ static void give(spad__life *life, void *items, size_t count, size_t size) {
 
 static bool take_tables(spad__life *life) {
     const spad_kernel *k = life->kernel;
-    life->depth = deepest(k);
+    life->depth = (size_t)spad__max((int64_t)deepest(k), 1);
     life->tensors = take(life, k->tensors.count, sizeof *life->tensors);
     life->spaces = take(life, k->target->space_count, sizeof *life->spaces);
     life->unread_of = take(life, k->accesses.count, sizeof *life->unread_of);
@@ -581,6 +581,7 @@ spad_status spad__life_outputs(spad__life *life, const spad_walk *walk, spad_err
             if (written[tile] == 0 || status != SPAD_OK) continue;
             spad_walk_access access;
             spad__walk_tile_access(walk, (int64_t)i, tile, &access);
+            access.kind = SPAD_ACCESS_READ;
             status = spad__life_read_output(life, &access, error);
         }
     }

@@ -63,7 +63,8 @@ typedef struct spad__action {
     int64_t expect;
     /* Found by the machine. ENTER, LEAVE, ARRIVE, EXPECT, DELIVER: phase that it belongs to,
      * from 1. PARITY: phases that were complete when it passed. WAIT, TAKE: what all signals
-     * must have added up to. */
+     * must have added up to. INVALIDATE: the phase that is open; `expect` is the number
+     * of arrivals that it lacks. */
     int64_t phase;
 } spad__action;
 

@@ -6,7 +6,8 @@
  * shown that they are the same in every execution, or a finding says what may differ:
  *
  *   - a contribution to phase k + 1 comes behind phase k, so it cannot count for k;
- *   - bytes are expected before an arrival of their phase, so it cannot complete early;
+ *   - a phase cannot be complete before the last of its contributions: bytes are expected
+ *     before an arrival of it, or before others that it lacks are delivered;
  *   - a wait that passed with t phases complete is reached with t - 1 at least, and phase
  *     t + 1 is not complete before it: then its parity means "t are complete" (PTX ISA:
  *     only the current phase and the one before it can be waited for);
@@ -196,29 +197,6 @@ static spad_status check_contribution(spad__order *o, int32_t object, int32_t nu
     return find_at(o, &finding, a, NULL, error);
 }
 
-/* Some arrival of the phase comes behind the expectation. */
-static spad_status check_expect(spad__order *o, int32_t object, int32_t number, spad_error *error) {
-    const spad__action *a = action_at(o, object, number);
-    const spad__object_state *last = &o->machine.objects[object];
-    bool before = a->phase > last->phase && last->pending > 0; /* not all arrive */
-    for (int32_t i = number + 1; i < action_count(o, object) && !before; i++) {
-        const spad__action *b = action_at(o, object, i);
-        if (!arrives(b) || b->phase != a->phase) continue;
-        const spad_status status =
-            spad__causes_before(&o->model, a->point, b->point, &before, error);
-        if (status != SPAD_OK) return status;
-    }
-    if (before) return SPAD_OK;
-    o->open = true;
-    const about text = describe(o, a);
-    spad_finding finding;
-    spad__find(&finding, SPAD_FINDING_LATE_EXPECT,
-               "%s may come when all have arrived at %s, and its phase is complete without these "
-               "%lld bytes; expect them before an arrival of the phase",
-               text.event, text.object, (long long)a->amount);
-    return find_at(o, &finding, a, NULL, error);
-}
-
 /* Somebody waits for phase k before an arrival of k + 1 (PTX ISA, mbarrier phases). */
 static spad_status check_watched(spad__order *o, int32_t object, int32_t number,
                                  spad_error *error) {
@@ -246,6 +224,188 @@ static spad_status check_watched(spad__order *o, int32_t object, int32_t number,
                "wait in between",
                text.event, (long long)(a->phase - 1), text.object);
     return find_at(o, &finding, a, NULL, error);
+}
+
+/* ---- bytes -------------------------------------------------------------------------- */
+
+/* Expectations and deliveries that may come when all have arrived. Where a phase has more than
+ * these, some of them are taken to be what is missing at the wrong moment. */
+enum { LATE_MAX = 12 };
+
+typedef struct late_bytes {
+    const spad__action *items[LATE_MAX];
+    unsigned behind[LATE_MAX]; /* those that come behind it: one bit for each */
+    bool parted[LATE_MAX];     /* behind an arrival of the same point */
+    int32_t count;
+    bool more;
+} late_bytes;
+
+/* The actions of a phase: contributions to it, and waits between them. */
+typedef struct span {
+    int32_t object;
+    int32_t first;
+    int32_t end;
+} span;
+
+/* By how much a contribution raises the bytes that its phase lacks. */
+static int64_t bytes_of(const spad__action *a) {
+    if (a->kind == SPAD__ACTION_ARRIVE) return a->expect;
+    return a->kind == SPAD__ACTION_EXPECT ? a->amount : -a->amount;
+}
+
+static int64_t bytes_at_end(const spad__order *o, span phase) {
+    int64_t sum = 0;
+    for (int32_t i = phase.first; i < phase.end; i++) {
+        const spad__action *a = action_at(o, phase.object, i);
+        if (!contributes(a)) continue;
+        if (!spad__add(sum, bytes_of(a), &sum)) sum = bytes_of(a) < 0 ? -INT64_MAX : INT64_MAX;
+    }
+    return sum;
+}
+
+/* The order of two actions of the run; those of one point come one behind another. */
+static spad_status is_before(spad__order *o, const spad__action *a, const spad__action *b,
+                             bool *before, spad_error *error) {
+    *before = a < b;
+    if (a->point == b->point) return SPAD_OK;
+    return spad__causes_before(&o->model, a->point, b->point, before, error);
+}
+
+/* Adds the expectations or deliveries that no arrival of the phase comes behind. */
+static spad_status list_late(spad__order *o, span phase, spad__action_kind kind, late_bytes *late,
+                             spad_error *error) {
+    for (int32_t i = phase.first; i < phase.end && !late->more; i++) {
+        const spad__action *a = action_at(o, phase.object, i);
+        if (a->kind != kind) continue;
+        bool before = false;
+        bool parted = false;
+        for (int32_t j = phase.first; j < phase.end && !before; j++) {
+            const spad__action *b = action_at(o, phase.object, j);
+            if (!arrives(b)) continue;
+            parted = parted || a->point == b->point;
+            if (j < i) continue; /* it came first in the run */
+            const spad_status status = is_before(o, a, b, &before, error);
+            if (status != SPAD_OK) return status;
+        }
+        late->more = !before && late->count == LATE_MAX;
+        if (before || late->more) continue;
+        late->parted[late->count] = parted;
+        late->items[late->count++] = a;
+    }
+    return SPAD_OK;
+}
+
+static spad_status order_late(spad__order *o, late_bytes *late, spad_error *error) {
+    for (int32_t i = 0; i < late->count; i++) {
+        for (int32_t j = 0; j < late->count; j++) {
+            bool behind;
+            const spad_status status = is_before(o, late->items[i], late->items[j], &behind, error);
+            if (status != SPAD_OK) return status;
+            if (behind && i != j) late->behind[i] |= 1u << j;
+        }
+    }
+    return SPAD_OK;
+}
+
+/* Is something of the point of an item done without it? */
+static bool is_parted(const late_bytes *late, unsigned set, int32_t number) {
+    bool parted = late->parted[number];
+    for (int32_t i = 0; i < number && !parted; i++) {
+        parted = (set >> i & 1) == 0 && late->items[i]->point == late->items[number]->point;
+    }
+    return parted;
+}
+
+/* Is there a moment when all but these have happened, and is the phase complete then? `bytes` is
+ * what it lacks with them. Below 0 it is not, but then an expectation comes too late, too. A
+ * moment may lie within one point, and not within two. */
+static bool may_miss(const late_bytes *late, unsigned set, int64_t bytes) {
+    int32_t within = -1;
+    bool expects = false;
+    for (int32_t i = 0; i < late->count; i++) {
+        const spad__action *a = late->items[i];
+        if ((set >> i & 1) == 0) continue;
+        if ((late->behind[i] & ~set) != 0) return false;
+        if (!spad__add(bytes, -bytes_of(a), &bytes)) return true;
+        expects = expects || a->kind == SPAD__ACTION_EXPECT;
+        if (!is_parted(late, set, i)) continue;
+        if (within >= 0 && within != a->point) return false;
+        within = a->point;
+    }
+    return expects ? bytes <= 0 : bytes == 0;
+}
+
+static spad_status find_late(spad__order *o, const spad__action *a, int64_t bytes,
+                             spad_error *error) {
+    o->open = true;
+    const about text = describe(o, a);
+    spad_finding finding;
+    if (a->kind == SPAD__ACTION_EXPECT) {
+        spad__find(&finding, SPAD_FINDING_LATE_EXPECT,
+                   "%s may come when all have arrived at %s, and its phase is complete without "
+                   "these %lld bytes; expect them before an arrival of the phase",
+                   text.event, text.object, (long long)a->amount);
+    } else {
+        spad__find(&finding, SPAD_FINDING_MIXED_PHASES,
+                   "%s may come before phase %lld of %s is complete or after it: %lld bytes more "
+                   "are delivered than expected; expect them, or check the amounts",
+                   text.event, (long long)a->phase, text.object,
+                   (long long)-spad__max(bytes, -INT64_MAX));
+    }
+    return find_at(o, &finding, a, NULL, error);
+}
+
+/* A phase is not complete before the last of its contributions. When all have arrived, it lacks
+ * what is still to be delivered, if all was expected by then and nothing is delivered that is
+ * not expected. Otherwise all sets of contributions that can be missing are tried. */
+static spad_status check_bytes(spad__order *o, span phase, spad_error *error) {
+    const int64_t bytes = bytes_at_end(o, phase);
+    late_bytes late = {.count = 0};
+    spad_status status = list_late(o, phase, SPAD__ACTION_EXPECT, &late, error);
+    if (status != SPAD_OK || (late.count == 0 && bytes >= 0)) return status;
+    status = list_late(o, phase, SPAD__ACTION_DELIVER, &late, error);
+    if (status == SPAD_OK) status = order_late(o, &late, error);
+    if (status != SPAD_OK || late.count == 0) return status;
+    unsigned set = 1;
+    while (!late.more && set >> late.count == 0 && !may_miss(&late, set, bytes)) set++;
+    if (set >> late.count != 0) return SPAD_OK;
+    int32_t number = 0;
+    while ((set >> number & 1) == 0) number++;
+    return find_late(o, late.items[number], bytes, error);
+}
+
+static span phase_from(const spad__order *o, int32_t object, int32_t first) {
+    const int64_t phase = action_at(o, object, first)->phase;
+    span s = {object, first, first + 1};
+    for (; s.end < action_count(o, object); s.end++) {
+        const spad__action *a = action_at(o, object, s.end);
+        if (a->kind == SPAD__ACTION_INIT || a->kind == SPAD__ACTION_INVALIDATE) break;
+        if (contributes(a) && a->phase != phase) break;
+    }
+    return s;
+}
+
+/* Is it a phase at which not all arrive before the life ends? */
+static bool lacks_arrivals(const spad__order *o, span s) {
+    const spad__object_state *last = &o->machine.objects[s.object];
+    const int64_t phase = action_at(o, s.object, s.first)->phase;
+    if (s.end == action_count(o, s.object)) return phase > last->phase && last->pending > 0;
+    const spad__action *end = action_at(o, s.object, s.end);
+    return end->kind == SPAD__ACTION_INVALIDATE && end->phase == phase && end->expect > 0;
+}
+
+static spad_status check_mbarrier(spad__order *o, int32_t object, spad_error *error) {
+    for (int32_t i = 0; i < action_count(o, object);) {
+        span phase = {object, i, i + 1};
+        if (contributes(action_at(o, object, i))) {
+            phase = phase_from(o, object, i);
+            const spad_status status =
+                lacks_arrivals(o, phase) ? SPAD_OK : check_bytes(o, phase, error);
+            if (status != SPAD_OK) return status;
+        }
+        i = phase.end;
+    }
+    return SPAD_OK;
 }
 
 /* ---- waits -------------------------------------------------------------------------- */
@@ -394,9 +554,6 @@ static spad_status check_takes(spad__order *o, int32_t object, spad_error *error
 static spad_status check_action(spad__order *o, int32_t object, int32_t number, spad_error *error) {
     const spad__action *a = action_at(o, object, number);
     spad_status status = contributes(a) ? check_contribution(o, object, number, error) : SPAD_OK;
-    if (status == SPAD_OK && a->kind == SPAD__ACTION_EXPECT) {
-        status = check_expect(o, object, number, error);
-    }
     if (status == SPAD_OK && a->kind == SPAD__ACTION_PARITY) {
         status = check_parity(o, object, number, error);
     }
@@ -412,6 +569,9 @@ spad_status spad__find_phases(spad__order *o, spad_error *error) {
             status = check_action(o, object, i, error);
         }
         if (status == SPAD_OK && kind == SPAD_SYNC_COUNTER) status = check_takes(o, object, error);
+        if (status == SPAD_OK && kind == SPAD_SYNC_MBARRIER) {
+            status = check_mbarrier(o, object, error);
+        }
         if (status == SPAD_OK && kind == SPAD_SYNC_MBARRIER) status = check_life(o, object, error);
         if (status != SPAD_OK) return status;
     }

@@ -375,7 +375,7 @@ static spad_status run_given(prover *p, shape *s, spad_error *error) {
     return run_kernel(p, s, p->kernel, p->run->check, error);
 }
 
-/* A shape that is wrong where the given one, which is too long, would be: its findings. */
+/* The findings of a shape that stands for the given one. */
 static spad_status run_instead(prover *p, shape *s, spad_error *error) {
     spad_kernel *kernel;
     spad_status status = make_kernel(p, s, &kernel, error);
@@ -395,7 +395,7 @@ static spad_status judge_large(prover *p, shape *s, bool *right, bool *instead, 
         if (status != SPAD_OK) return status;
         *right = s->possible && s->errors == 0 && s->gap == NULL;
     }
-    if (*right) return SPAD_OK;
+    if (*right) return run_instead(p, s, error); /* for its warnings */
     const shape wrong = *s;
     spad_check_options quick = *p->run->options;
     const spad_check_options *options = p->run->options;

@@ -42,6 +42,7 @@ typedef struct sweep {
     SPAD_ARRAY(spad__edge) reads; /* from: access, to: older read of the cell */
     int32_t *compared;            /* per access: the newest one that it was compared with */
     SPAD_ARRAY(pair) reported;
+    SPAD_ARRAY(spad__edge) mild;   /* accesses that only a warning is due to, found at the end */
     SPAD_ARRAY(int32_t) fences;    /* points, by agent */
     SPAD_ARRAY(size_t) fence_ends; /* per agent */
 } sweep;
@@ -184,6 +185,7 @@ static void note_missing(const sweep *s, spad_finding *finding, int32_t x, int32
 
 /* ---- findings ----------------------------------------------------------------------- */
 
+/* One finding is enough for two statements. */
 static bool is_reported(const sweep *s, int32_t x, int32_t y) {
     const int32_t statement = event_of(s, y)->statement;
     const int32_t other = event_of(s, x)->statement;
@@ -305,16 +307,44 @@ static spad_status is_fenced(sweep *s, int32_t from, int32_t to, bool *fenced, s
     return SPAD_OK;
 }
 
+/* Is there such a warning about the statements of x and y? */
+static bool is_mild(const sweep *s, int32_t x, int32_t y) {
+    for (size_t i = 0; i < s->mild.count; i++) {
+        const spad__edge *p = &s->mild.items[i];
+        if (event_of(s, p->from)->statement == event_of(s, x)->statement &&
+            event_of(s, p->to)->statement == event_of(s, y)->statement) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static spad_status check_fence(sweep *s, int32_t x, int32_t y, int32_t from, int32_t to,
                                spad_error *error) {
     if (is_async(s, event_of(s, x)) || !is_async(s, event_of(s, y)) || !has_proxies(s, y) ||
-        is_life(event_of(s, x))) {
+        is_life(event_of(s, x)) || (!writes(s, x) && is_mild(s, x, y))) {
         return SPAD_OK;
     }
     bool fenced;
     const spad_status status = is_fenced(s, from, to, &fenced, error);
     if (status != SPAD_OK || fenced) return status;
-    return find_missing_fence(s, x, y, error);
+    if (writes(s, x)) return find_missing_fence(s, x, y, error);
+    if (!spad__array_reserve(&s->order->net.host, &s->mild, 1)) {
+        return spad__fail_host_memory(error);
+    }
+    s->mild.items[s->mild.count++] = (spad__edge){x, y};
+    return SPAD_OK;
+}
+
+/* Warnings about statements that nothing worse was found about. */
+static spad_status report_mild(sweep *s, spad_error *error) {
+    for (size_t i = 0; i < s->mild.count; i++) {
+        const spad__edge p = s->mild.items[i];
+        if (is_reported(s, p.from, p.to)) continue;
+        const spad_status status = find_missing_fence(s, p.from, p.to, error);
+        if (status != SPAD_OK) return status;
+    }
+    return SPAD_OK;
 }
 
 /* An mbarrier is initialised through the generic proxy; bytes are delivered to it through the
@@ -501,6 +531,7 @@ static spad_status sweep_all(sweep *s, spad_error *error) {
         status = sweep_storage(s, first, last - first, error);
         first = last;
     }
+    if (status == SPAD_OK) status = report_mild(s, error);
     return status == SPAD_OK ? check_init_fences(s, error) : status;
 }
 
@@ -524,6 +555,7 @@ spad_status spad__find_races(spad__order *o, spad_error *error) {
     spad__array_free(host, &s.cells);
     spad__array_free(host, &s.reads);
     spad__array_free(host, &s.reported);
+    spad__array_free(host, &s.mild);
     spad__array_free(host, &s.fences);
     spad__array_free(host, &s.fence_ends);
     return status;

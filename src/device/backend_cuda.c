@@ -18,7 +18,7 @@
 /* ---- the driver's library ------------------------------------------------------------- */
 
 typedef int cu_result; /* 0: success */
-enum { CU_OUT_OF_MEMORY = 2, CU_NO_DEVICE = 100, CU_NOT_READY = 600 };
+enum { CU_INVALID_VALUE = 1, CU_OUT_OF_MEMORY = 2, CU_NO_DEVICE = 100, CU_NOT_READY = 600 };
 enum { CU_STREAM_NON_BLOCKING = 1, CU_EVENT_DISABLE_TIMING = 2 };
 enum { CU_MEMORYTYPE_HOST = 1, CU_MEMORYTYPE_DEVICE = 2 };
 typedef uint64_t cu_address;
@@ -50,6 +50,7 @@ typedef struct cu_calls {
     cu_result (*device_total)(size_t *bytes, int device);
     cu_result (*context_retain)(void **context, int device);
     cu_result (*context_release)(int device);
+    cu_result (*context_current)(void **context);
     cu_result (*context_push)(void *context);
     cu_result (*context_pop)(void **context);
     cu_result (*alloc)(cu_address *address, size_t bytes);
@@ -83,6 +84,7 @@ static const spad__symbol symbols[] = {
     SYMBOL(device_total, "cuDeviceTotalMem_v2"),
     SYMBOL(context_retain, "cuDevicePrimaryCtxRetain"),
     SYMBOL(context_release, "cuDevicePrimaryCtxRelease_v2"),
+    SYMBOL(context_current, "cuCtxGetCurrent"),
     SYMBOL(context_push, "cuCtxPushCurrent_v2"),
     SYMBOL(context_pop, "cuCtxPopCurrent_v2"),
     SYMBOL(alloc, "cuMemAlloc_v2"),
@@ -206,28 +208,41 @@ static void cuda_close(void *opaque) {
     spad__free(&device->driver->host, device, sizeof *device);
 }
 
-/* Makes the context current; leave() brings the caller's back. */
-static spad_status enter(const cuda_device *device, spad_error *error) {
-    return check(device->driver, device->driver->cu.context_push(device->context),
-                 "cuCtxPushCurrent", error);
+/* Makes the context current, unless it is; leave() brings the caller's back. */
+typedef struct visit {
+    const cuda_device *device;
+    bool pushed;
+} visit;
+
+static spad_status enter(visit *v, const cuda_device *device, spad_error *error) {
+    const cu_calls *cu = &device->driver->cu;
+    void *current = NULL;
+    *v = (visit){.device = device};
+    spad_status status =
+        check(device->driver, cu->context_current(&current), "cuCtxGetCurrent", error);
+    if (status != SPAD_OK || current == device->context) return status;
+    status = check(device->driver, cu->context_push(device->context), "cuCtxPushCurrent", error);
+    v->pushed = status == SPAD_OK;
+    return status;
 }
 
-static spad_status leave(const cuda_device *device, cu_result result, const char *function,
+static spad_status leave(const visit *v, cu_result result, const char *function,
                          spad_error *error) {
     void *context;
-    device->driver->cu.context_pop(&context);
-    return check(device->driver, result, function, error);
+    if (v->pushed) v->device->driver->cu.context_pop(&context);
+    return check(v->device->driver, result, function, error);
 }
 
 static spad_status cuda_alloc(int64_t *address, void *opaque, int64_t bytes, spad_error *error) {
     cuda_device *device = opaque;
     cu_address got = 0;
     *address = 0;
-    const spad_status status = enter(device, error);
+    visit v;
+    const spad_status status = enter(&v, device, error);
     if (status != SPAD_OK) return status;
     const cu_result result = device->driver->cu.alloc(&got, (size_t)bytes);
-    leave(device, 0, "", NULL);
-    if (result == CU_OUT_OF_MEMORY) {
+    leave(&v, 0, "", NULL);
+    if (result == CU_OUT_OF_MEMORY || result == CU_INVALID_VALUE) { /* the latter: absurd sizes */
         spad__fail(error, SPAD_ERR_NO_FIT, "the cuda device has no %lld B left; ask for less",
                    (long long)bytes);
         spad__fact_amounts(error, bytes, SPAD_NO_FACT, SPAD_NO_FACT);
@@ -239,9 +254,10 @@ static spad_status cuda_alloc(int64_t *address, void *opaque, int64_t bytes, spa
 
 static spad_status cuda_free(void *opaque, int64_t address, spad_error *error) {
     cuda_device *device = opaque;
-    const bool entered = enter(device, NULL) == SPAD_OK; /* giving back is tried all the same */
+    visit v;
+    enter(&v, device, NULL); /* giving back is tried all the same */
     const cu_result result = device->driver->cu.free((cu_address)address);
-    if (entered) leave(device, 0, "", NULL);
+    leave(&v, 0, "", NULL);
     return check(device->driver, result, "cuMemFree", error);
 }
 
@@ -286,14 +302,15 @@ static spad_status cuda_copy(void *opaque, void *stream, const spad_transfer *t,
                              spad_error *error) {
     cuda_device *device = opaque;
     const cu_calls *cu = &device->driver->cu;
-    const spad_status status = enter(device, error);
+    visit v;
+    const spad_status status = enter(&v, device, error);
     if (status != SPAD_OK) return status;
     const bool one_row = t->rows == 1;
     cu_result result = one_row ? copy_row(cu, stream, t) : copy_rows(cu, stream, t);
     /* the driver itself waits for a row to or from host memory that is on no stream */
     if (result == 0 && stream == NULL && (!one_row || t->direction == SPAD_ON_DEVICE))
         result = cu->stream_synchronize(NULL);
-    return leave(device, result, "a copy on the cuda device", error);
+    return leave(&v, result, "a copy on the cuda device", error);
 }
 
 /* ---- streams and events ------------------------------------------------------------------------
@@ -302,74 +319,82 @@ static spad_status cuda_copy(void *opaque, void *stream, const spad_transfer *t,
 static spad_status cuda_stream_open(void **stream, void *opaque, spad_error *error) {
     cuda_device *device = opaque;
     *stream = NULL;
-    const spad_status status = enter(device, error);
+    visit v;
+    const spad_status status = enter(&v, device, error);
     if (status != SPAD_OK) return status;
-    return leave(device, device->driver->cu.stream_create(stream, CU_STREAM_NON_BLOCKING),
+    return leave(&v, device->driver->cu.stream_create(stream, CU_STREAM_NON_BLOCKING),
                  "cuStreamCreate", error);
 }
 
 static void cuda_stream_close(void *opaque, void *stream) {
     cuda_device *device = opaque;
-    const bool entered = enter(device, NULL) == SPAD_OK;
+    visit v;
+    enter(&v, device, NULL);
     device->driver->cu.stream_destroy(stream);
-    if (entered) leave(device, 0, "", NULL);
+    leave(&v, 0, "", NULL);
 }
 
 static spad_status cuda_stream_wait(void *opaque, void *stream, spad_error *error) {
     cuda_device *device = opaque;
-    const spad_status status = enter(device, error);
+    visit v;
+    const spad_status status = enter(&v, device, error);
     if (status != SPAD_OK) return status;
-    return leave(device, device->driver->cu.stream_synchronize(stream), "cuStreamSynchronize",
-                 error);
+    return leave(&v, device->driver->cu.stream_synchronize(stream), "cuStreamSynchronize", error);
 }
 
 static spad_status cuda_event_open(void **event, void *opaque, spad_error *error) {
     cuda_device *device = opaque;
     *event = NULL;
-    const spad_status status = enter(device, error);
+    visit v;
+    const spad_status status = enter(&v, device, error);
     if (status != SPAD_OK) return status;
-    return leave(device, device->driver->cu.event_create(event, CU_EVENT_DISABLE_TIMING),
+    return leave(&v, device->driver->cu.event_create(event, CU_EVENT_DISABLE_TIMING),
                  "cuEventCreate", error);
 }
 
 static void cuda_event_close(void *opaque, void *event) {
     cuda_device *device = opaque;
-    const bool entered = enter(device, NULL) == SPAD_OK;
+    visit v;
+    enter(&v, device, NULL);
     device->driver->cu.event_destroy(event);
-    if (entered) leave(device, 0, "", NULL);
+    leave(&v, 0, "", NULL);
 }
 
 static spad_status cuda_event_record(void *opaque, void *event, void *stream, spad_error *error) {
     cuda_device *device = opaque;
-    const spad_status status = enter(device, error);
+    visit v;
+    const spad_status status = enter(&v, device, error);
     if (status != SPAD_OK) return status;
-    return leave(device, device->driver->cu.event_record(event, stream), "cuEventRecord", error);
+    return leave(&v, device->driver->cu.event_record(event, stream), "cuEventRecord", error);
 }
 
 static spad_status cuda_event_done(bool *done, void *opaque, void *event, spad_error *error) {
     cuda_device *device = opaque;
     *done = false;
-    const spad_status status = enter(device, error);
+    visit v;
+    const spad_status status = enter(&v, device, error);
     if (status != SPAD_OK) return status;
     const cu_result result = device->driver->cu.event_query(event);
     *done = result == 0;
-    return leave(device, result == CU_NOT_READY ? 0 : result, "cuEventQuery", error);
+    return leave(&v, result == CU_NOT_READY ? 0 : result, "cuEventQuery", error);
 }
 
 static spad_status cuda_event_wait(void *opaque, void *event, spad_error *error) {
     cuda_device *device = opaque;
-    const spad_status status = enter(device, error);
+    visit v;
+    const spad_status status = enter(&v, device, error);
     if (status != SPAD_OK) return status;
-    return leave(device, device->driver->cu.event_synchronize(event), "cuEventSynchronize", error);
+    return leave(&v, device->driver->cu.event_synchronize(event), "cuEventSynchronize", error);
 }
 
 static spad_status cuda_stream_wait_event(void *opaque, void *stream, void *event,
                                           spad_error *error) {
     cuda_device *device = opaque;
-    const spad_status status = enter(device, error);
+    visit v;
+    const spad_status status = enter(&v, device, error);
     if (status != SPAD_OK) return status;
-    return leave(device, device->driver->cu.stream_wait_event(stream, event, 0),
-                 "cuStreamWaitEvent", error);
+    return leave(&v, device->driver->cu.stream_wait_event(stream, event, 0), "cuStreamWaitEvent",
+                 error);
 }
 
 const spad_backend spad__backend_cuda = {

@@ -15,13 +15,9 @@
 /* ---- the table --------------------------------------------------------------------------- */
 
 void spad__buffer_title(char *field, size_t size, const spad__buffer_record *record) {
-    if (record->name != NULL) {
-        char name[SPAD_NAME_FACT_MAX];
-        spad__copy_cut(name, sizeof name, record->name);
-        snprintf(field, size, "'%s'", name);
-    } else {
-        snprintf(field, size, "a buffer of %lld B", (long long)spad__max(record->bytes, 0));
-    }
+    char name[SPAD_NAME_FACT_MAX] = "";
+    if (record->name != NULL) spad__copy_cut(name, sizeof name, record->name);
+    snprintf(field, size, record->name != NULL ? "'%s'" : "a buffer%s", name);
 }
 
 static spad__buffer_record *live_record(spad_device *device, uint32_t slot, uint32_t generation) {

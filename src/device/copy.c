@@ -112,7 +112,7 @@ static spad_status check_overlap(const side *to, const side *from, int64_t width
         from->address >= side_end(to, width, rows) || !rows_overlap(to, from, width, rows)) {
         return SPAD_OK;
     }
-    spad__fail(error, SPAD_ERR_OVERLAP, "the copy reads bytes of %s that it writes as %s",
+    spad__fail(error, SPAD_ERR_OVERLAP, "a copy from %s to %s reads bytes that it writes",
                from->device != NULL ? from->title : "the memory",
                to->device != NULL ? to->title : "the memory");
     spad__fact_names(error, from->title, to->title);
@@ -207,14 +207,19 @@ static spad_status move(const side *to, const side *from, int64_t width, int64_t
 /* ---- order
  * ------------------------------------------------------------------------------------------ */
 
-/* The stream is the last to use the memory of a buffer; none: it is idle. */
-static void set_last(spad_device_buffer buffer, const spad_stream *stream) {
+/* The stream is the last to use the memory of a buffer. Without one: what used it last when
+ * the copy began has been waited for, and if nothing came after it the memory is idle. */
+static void set_last(spad_device_buffer buffer, spad_stream waited, const spad_stream *stream) {
     if (buffer.device == NULL) return;
     pthread_mutex_lock(&buffer.device->mutex);
     spad__buffer_record *record = spad__buffer_find(buffer, NULL);
     if (record != NULL) {
-        spad__buffer_root(buffer.device, record)->stream =
-            stream != NULL ? *stream : (spad_stream){0};
+        spad_stream *last = &spad__buffer_root(buffer.device, record)->stream;
+        if (stream != NULL) {
+            *last = *stream;
+        } else if (spad__stream_same(*last, waited)) {
+            *last = (spad_stream){0};
+        }
     }
     pthread_mutex_unlock(&buffer.device->mutex);
 }
@@ -241,8 +246,8 @@ static spad_status copy_sides(spad_device_buffer to_buffer, const side *to,
     if (status == SPAD_OK) status = spad__stream_follow(from->last, stream, error);
     if (status == SPAD_OK) status = move(to, from, width, rows, stream, error);
     if (status != SPAD_OK) return status;
-    set_last(to_buffer, stream);
-    set_last(from_buffer, stream);
+    set_last(to_buffer, to->last, stream);
+    set_last(from_buffer, from->last, stream);
     return SPAD_OK;
 }
 
@@ -314,7 +319,11 @@ static spad_status matrix_row(int64_t *row_bytes, int64_t *element, const spad_b
                           spad_dtype_name(info->dtype));
     }
     int64_t columns = 1;
-    for (size_t i = 1; i < info->rank; i++) columns *= info->dims[i]; /* fits: it is allocated */
+    bool fits = true; /* it need not: with no rows any number of columns takes no bytes */
+    for (size_t i = 1; i < info->rank; i++)
+        fits = fits && spad__mul(columns, info->dims[i], &columns);
+    if (!fits || !spad__mul(columns, spad_dtype_bytes(info->dtype), row_bytes))
+        return spad__fail(error, SPAD_ERR_OVERFLOW, "the bytes of a row do not fit 64 bits");
     if (row < 0 || column < 0 || tile->rows < 0 || tile->columns < 0 ||
         tile->rows > info->dims[0] - row || tile->columns > columns - column) {
         spad__fail(error, SPAD_ERR_BOUNDS,
@@ -325,7 +334,6 @@ static spad_status matrix_row(int64_t *row_bytes, int64_t *element, const spad_b
         return SPAD_ERR_BOUNDS;
     }
     *element = spad_dtype_bytes(info->dtype);
-    *row_bytes = columns * *element;
     return SPAD_OK;
 }
 
@@ -334,9 +342,9 @@ spad_status spad_copy_matrix(spad_device_buffer to, spad_device_buffer from,
                              spad_error *error) {
     spad_buffer_info a;
     spad_buffer_info b;
-    int64_t element;
-    int64_t to_row;
-    int64_t from_row;
+    int64_t element = 0;
+    int64_t to_row = 0;
+    int64_t from_row = 0;
     spad_status status = spad_buffer_get_info(&a, to, error);
     if (status == SPAD_OK) status = spad_buffer_get_info(&b, from, error);
     if (status == SPAD_OK && a.dtype != b.dtype) {

@@ -90,7 +90,7 @@ void spad__device_set_name(spad_device_info *info, const spad_backend *backend, 
 spad__buffer_record *spad__buffer_find(spad_device_buffer buffer, spad_error *error);
 /* The record whose memory it is: itself, or the root of an alias. Under the mutex. */
 spad__buffer_record *spad__buffer_root(spad_device *device, spad__buffer_record *record);
-/* "'name'" or "a buffer of 64 B", for messages. */
+/* "'name'" or "a buffer", for messages. */
 void spad__buffer_title(char *field, size_t size, const spad__buffer_record *record);
 /* Gives a buffer with an open extent its shape and memory. like: a shape to take over, or NULL. */
 spad_status spad__buffer_settle(spad_device_buffer buffer, int64_t bytes,
@@ -104,6 +104,7 @@ void spad__buffer_destroy_all(spad_device *device);
 
 /* The record of an open stream, or NULL with the error filled. */
 spad__stream_record *spad__stream_find(spad_stream stream, spad_error *error);
+bool spad__stream_same(spad_stream a, spad_stream b);
 /* What follows on `next` (or, without one, what the caller does) comes after what is on
  * `last` now. A stream that is closed is done. */
 spad_status spad__stream_follow(spad_stream last, const spad_stream *next, spad_error *error);

@@ -24,22 +24,34 @@
 #define SPAD__ONE_THREAD() false
 #endif
 
+/* In front of functions that hot paths call rarely: they stay out of them. */
+#if defined(__GNUC__)
+#define SPAD__RARE __attribute__((noinline, cold, unused))
+#else
+#define SPAD__RARE
+#endif
+
 typedef struct spad__spin {
     atomic_bool taken; /* zeroed: free */
 } spad__spin;
 
 enum { SPAD__SPINS = 64 };
 
-static inline void spad__spin_lock(spad__spin *lock) {
-    if (SPAD__ONE_THREAD()) {
-        atomic_store_explicit(&lock->taken, true, memory_order_relaxed);
-        return;
-    }
+/* Somebody else has it. */
+SPAD__RARE static void spad__spin_wait(spad__spin *lock) {
     int tries = 0;
-    while (atomic_exchange_explicit(&lock->taken, true, memory_order_acquire)) {
+    do {
         while (atomic_load_explicit(&lock->taken, memory_order_relaxed)) {
             if (++tries % SPAD__SPINS == 0) sched_yield();
         }
+    } while (atomic_exchange_explicit(&lock->taken, true, memory_order_acquire));
+}
+
+static inline void spad__spin_lock(spad__spin *lock) {
+    if (SPAD__ONE_THREAD()) {
+        atomic_store_explicit(&lock->taken, true, memory_order_relaxed);
+    } else if (atomic_exchange_explicit(&lock->taken, true, memory_order_acquire)) {
+        spad__spin_wait(lock);
     }
 }
 

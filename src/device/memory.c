@@ -103,7 +103,7 @@ static spad_status admit(spad_wrapper *w, int64_t bytes, spad_error *error) {
         spad__fact_amounts(error, bytes, left, left);
         return SPAD_ERR_NO_FIT;
     }
-    w->reserved += bytes;
+    if (w->kind == LIMIT) w->reserved += bytes;
     return SPAD_OK;
 }
 
@@ -118,7 +118,7 @@ static spad_status wrapper_alloc(void *ctx, spad_allocation *out, int64_t bytes,
 
     status = spad_memory_alloc(out, &w->below, bytes, align, error);
     pthread_mutex_lock(&w->mutex);
-    w->reserved -= bytes;
+    if (w->kind == LIMIT) w->reserved -= bytes;
     if (status != SPAD_OK) {
         w->stats.failures++;
         log_row(w, SPAD_LOG_FAILURE, 0, bytes, NULL); /* the refusal is what matters */

@@ -3,10 +3,11 @@
  * The pool: a range (range.h) behind a mutex, and in front of it caches, lists of
  * freed pieces by size class, one cache for each of a few threads.
  *
- * A thread is known by its pthread_self, hashed to a cache; two threads that meet in
- * one cache wait for each other and nothing else happens. A piece belongs to the cache of
- * the thread that allocated it and goes back there when it is freed, by whichever
- * thread, so the lock of its home is what makes freeing twice visible: the
+ * A thread is known by the address of its control block, hashed to a cache; two threads that
+ * meet in one cache wait for each other and nothing else happens. A handle leads to a ticket,
+ * half a line of the processor's cache, which is all that the quick paths touch. A block
+ * belongs to the cache of the thread that allocated it and goes back there when it is freed,
+ * by whichever thread, so the lock of its home is what makes freeing twice visible: the
  * generation is compared and advanced under it.
  *
  * In the caches sizes are rounded up to the lower border of a bin, at most a
@@ -22,6 +23,7 @@
 #include "spad/pool.h"
 
 #include <pthread.h>
+#include <stdalign.h>
 #include <string.h>
 
 #include "base/checked.h"
@@ -33,14 +35,30 @@ enum {
     CACHES = 32,                /* a power of two */
     CACHE_BINS = 192,           /* classes up to 31744 blocks: 2 MiB of 64 bytes */
     CACHE_BLOCKS = 64,          /* most in one list */
-    CACHE_LIST_BYTES = 1 << 18, /* and most bytes */
+    CACHE_LIST_BYTES = 1 << 20, /* and most bytes */
+    REFILL_PART = 32,           /* of the free bytes that an empty list may take at once */
     BLOCK_BYTES = 64,
     GROW_LEAST = 1 << 20,
     GROW_MOST = 1 << 30
 };
 
+/* What the handle of a block leads to: one for every piece of the range, with the same number.
+ * It belongs to the user of the block, to a list, or to nobody. */
+typedef struct ticket {
+    alignas(32) int64_t address;
+    int64_t asked;               /* bytes its user wanted */
+    _Atomic uint32_t generation; /* odd while a user has it; only ever grows */
+    uint32_t next;               /* in its list */
+    _Atomic uint16_t home;       /* the cache whose lock guards it */
+    uint16_t size_class;         /* bin of its piece */
+    bool listed;                 /* it goes to a list when it is freed: of the exact class size */
+} ticket;
+
+enum { LINE = 64 }; /* of the processor's caches */
+
 typedef struct cache {
     spad__spin lock;
+    int32_t blocks;      /* in the lists */
     int64_t allocations; /* so far */
     int64_t frees;
     int64_t failures;
@@ -48,10 +66,9 @@ typedef struct cache {
     int64_t peak_bytes;
     int64_t peak_blocks;
     int64_t freed_bytes; /* so far */
-    int64_t bytes;       /* in the lists */
     uint32_t heads[CACHE_BINS];
     uint8_t counts[CACHE_BINS];
-    char apart[SPAD__LINE]; /* from the next one, which is another thread's */
+    char apart[LINE]; /* from the next one, which is another thread's */
 } cache;
 
 typedef struct chunk {
@@ -60,22 +77,75 @@ typedef struct chunk {
     uint32_t first;        /* piece */
 } chunk;
 
-struct spad_pool {
-    uint32_t cache_mask; /* number of caches - 1 */
-    int64_t cache_most;  /* largest request that the caches serve; -1: none */
-    uint8_t limits[CACHE_BINS];
-    spad__range range; /* the part that changes is guarded by the mutex */
+/* Tickets live in segments, each twice as long as the one before, so that they never move
+ * and can be read while more are made. */
+enum { SEGMENT_BITS = 10, SEGMENTS = 32 - SEGMENT_BITS };
 
-    pthread_mutex_t mutex; /* also guards what follows, and the host */
+struct spad_pool {
+    /* read by everyone */
+    uint32_t cache_mask; /* number of caches - 1 */
+    int granule_bits;
+    int64_t granule;
+    int64_t cache_most; /* largest request that the caches serve; -1: none */
+    _Atomic uint32_t ticket_count;
+    _Atomic(ticket *) segments[SEGMENTS];
+    uint8_t limits[CACHE_BINS];
+    char apart[LINE]; /* from what changes */
+
+    pthread_mutex_t mutex; /* guards what follows, and the host */
+    spad__range range;
     spad_host host;
     spad_memory below; /* no calls: a fixed range */
     spad_pool_options options;
     SPAD_ARRAY(chunk) chunks;
     int64_t capacity;
-    char apart[SPAD__LINE];
+    uint32_t first_generation;
+    void *segment_blocks[SEGMENTS]; /* what the segments lie in */
+    char apart_too[LINE];
 
     cache caches[]; /* one more than the mask */
 };
+
+/* ---- tickets --------------------------------------------------------------------------- */
+
+static ticket *ticket_at(const spad_pool *pool, uint32_t number) {
+    const uint32_t place = number + (1u << SEGMENT_BITS);
+    const int top = spad__top_bit(place);
+    return atomic_load_explicit(&pool->segments[top - SEGMENT_BITS], memory_order_relaxed) +
+           (place - (1u << top));
+}
+
+/* Bytes of the block of a segment, with room to align it. */
+static size_t segment_bytes(int segment) {
+    return (sizeof(ticket) << (segment + SEGMENT_BITS)) + LINE;
+}
+
+static bool add_segment(spad_pool *pool, int segment) {
+    char *block = spad__new(&pool->host, segment_bytes(segment));
+    if (block == NULL) return false;
+    ticket *tickets = (ticket *)(void *)(block + (-(uintptr_t)block & (LINE - 1)));
+    for (size_t i = 0; i < (size_t)1 << (segment + SEGMENT_BITS); i++) {
+        atomic_init(&tickets[i].generation, pool->first_generation);
+    }
+    pool->segment_blocks[segment] = block;
+    atomic_store_explicit(&pool->segments[segment], tickets, memory_order_relaxed);
+    return true;
+}
+
+/* Tickets for all pieces that so many holds may return. Under the mutex. */
+static bool reserve_tickets(spad_pool *pool, uint32_t holds) {
+    if (!spad__range_reserve(&pool->range, holds)) return false;
+    const uint32_t count = (uint32_t)pool->range.pieces.count;
+    if (count == atomic_load_explicit(&pool->ticket_count, memory_order_relaxed)) return true;
+    const uint32_t last = count - 1 + (1u << SEGMENT_BITS);
+    if (last < count) return false; /* 2^32 pieces */
+    const int segment = spad__top_bit(last) - SEGMENT_BITS;
+    for (int s = 0; s <= segment; s++) {
+        if (pool->segment_blocks[s] == NULL && !add_segment(pool, s)) return false;
+    }
+    atomic_store_explicit(&pool->ticket_count, count, memory_order_release);
+    return true;
+}
 
 /* ---- caches ---------------------------------------------------------------------------- */
 
@@ -98,30 +168,43 @@ static uint32_t my_cache(const spad_pool *pool) {
            pool->cache_mask;
 }
 
-/* The piece's new owner is the user. Under the lock of the cache. */
-static void hand_out(spad_allocation *out, cache *home, spad__piece *piece, uint32_t number,
-                     int64_t bytes) {
-    const uint32_t generation = atomic_load_explicit(&piece->generation, memory_order_relaxed) + 1;
-    atomic_store_explicit(&piece->generation, generation, memory_order_relaxed);
-    piece->asked = bytes;
+/* The block's new owner is the user. Under the lock of the cache. */
+static void hand_out(spad_allocation *out, cache *home, ticket *t, uint32_t number, int64_t bytes) {
+    const uint32_t generation = atomic_load_explicit(&t->generation, memory_order_relaxed) + 1;
+    atomic_store_explicit(&t->generation, generation, memory_order_relaxed);
+    t->asked = bytes;
     *out = (spad_allocation){
-        .address = piece->address, .bytes = bytes, .handle = (uint64_t)generation << 32 | number};
+        .address = t->address, .bytes = bytes, .handle = (uint64_t)generation << 32 | number};
     home->allocations++;
     home->allocated_bytes += bytes;
     home->peak_bytes = spad__max(home->peak_bytes, home->allocated_bytes);
     home->peak_blocks = spad__max(home->peak_blocks, home->allocations - home->frees);
 }
 
-/* Takes up to `count` pieces of a list out of the cache and onto a chain. Under its lock. */
-static uint32_t cut_list(const spad_pool *pool, cache *from, uint32_t bin, int count,
-                         uint32_t chain) {
+/* Puts a block into its list. Under the lock. */
+static void push(cache *c, ticket *t, uint32_t number) {
+    const uint32_t bin = t->size_class;
+    t->next = c->heads[bin];
+    c->heads[bin] = number;
+    c->counts[bin]++;
+    c->blocks++;
+}
+
+/* Takes the first block of a list that is not empty. Under the lock. */
+static uint32_t pop(const spad_pool *pool, cache *from, uint32_t bin) {
+    const uint32_t number = from->heads[bin];
+    from->heads[bin] = ticket_at(pool, number)->next;
+    from->counts[bin]--;
+    from->blocks--;
+    return number;
+}
+
+/* Moves up to `count` blocks of a list out of the cache and onto a chain. Under the lock. */
+SPAD__RARE static uint32_t cut_list(const spad_pool *pool, cache *from, uint32_t bin, int count,
+                                    uint32_t chain) {
     for (; count > 0 && from->heads[bin] != 0; count--) {
-        const uint32_t number = from->heads[bin];
-        spad__piece *piece = spad__range_at(&pool->range, number);
-        from->heads[bin] = piece->next;
-        from->counts[bin]--;
-        from->bytes -= piece->bytes;
-        piece->next = chain;
+        const uint32_t number = pop(pool, from, bin);
+        ticket_at(pool, number)->next = chain;
         chain = number;
     }
     return chain;
@@ -130,10 +213,16 @@ static uint32_t cut_list(const spad_pool *pool, cache *from, uint32_t bin, int c
 /* Gives the pieces of a chain back to the range. Under the mutex. */
 static void free_chain(spad_pool *pool, uint32_t chain) {
     while (chain != 0) {
-        const uint32_t next = spad__range_at(&pool->range, chain)->next;
+        const uint32_t next = ticket_at(pool, chain)->next;
         spad__range_free(&pool->range, chain);
         chain = next;
     }
+}
+
+SPAD__RARE static void lock_and_free_chain(spad_pool *pool, uint32_t chain) {
+    pthread_mutex_lock(&pool->mutex);
+    free_chain(pool, chain);
+    pthread_mutex_unlock(&pool->mutex);
 }
 
 /* Under the mutex. */
@@ -142,7 +231,7 @@ static void empty_caches(spad_pool *pool) {
         cache *c = &pool->caches[i];
         uint32_t chain = 0;
         spad__spin_lock(&c->lock);
-        for (uint32_t bin = 0; bin < CACHE_BINS && c->bytes > 0; bin++) {
+        for (uint32_t bin = 0; bin < CACHE_BINS && c->blocks > 0; bin++) {
             chain = cut_list(pool, c, bin, CACHE_BLOCKS, chain);
         }
         spad__spin_unlock(&c->lock);
@@ -192,11 +281,12 @@ static spad_status grow(spad_pool *pool, int64_t bytes, int64_t align, spad_erro
     return status;
 }
 
-/* A piece from the range: of the rounded size if possible, else of the exact one. */
+/* A piece from the range: of the rounded size if possible, else of the exact one. There are
+ * tickets for as many more as a list may be given. */
 static spad_status hold(uint32_t *number, spad_pool *pool, int64_t rounded, int64_t exact,
                         int64_t align, spad_error *error) {
     spad__range *range = &pool->range;
-    if (!spad__range_reserve(range)) return spad__fail_host_memory(error);
+    if (!reserve_tickets(pool, 1 + CACHE_BLOCKS / 2)) return spad__fail_host_memory(error);
     *number = spad__range_hold(range, rounded, align);
     if (*number != 0) return SPAD_OK;
     empty_caches(pool);
@@ -205,7 +295,7 @@ static spad_status hold(uint32_t *number, spad_pool *pool, int64_t rounded, int6
     if (*number != 0) return SPAD_OK;
     const spad_status status = grow(pool, rounded, align, error);
     if (status != SPAD_OK) return status;
-    if (!spad__range_reserve(range)) return spad__fail_host_memory(error);
+    if (!reserve_tickets(pool, 1 + CACHE_BLOCKS / 2)) return spad__fail_host_memory(error);
     *number = spad__range_hold(range, rounded, align);
     return SPAD_OK;
 }
@@ -234,9 +324,7 @@ static spad_status fail_no_fit(spad_pool *pool, int64_t needed, int64_t align, s
 
 /* Granules of a request of bytes >= 0: at least one. */
 static uint64_t granules_of(const spad_pool *pool, int64_t bytes) {
-    const int bits = pool->range.granule_bits;
-    const uint64_t granules = ((uint64_t)bytes + ((UINT64_C(1) << bits) - 1)) >> bits;
-    return granules + (granules == 0);
+    return ((uint64_t)(bytes - (bytes > 0)) >> pool->granule_bits) + 1;
 }
 
 static spad_status check_request(const spad_pool *pool, int64_t bytes, int64_t align,
@@ -265,22 +353,65 @@ static void count_failure(spad_pool *pool) {
     spad__spin_unlock(&c->lock);
 }
 
+/* Fills in the ticket of a piece that was just held. Under the mutex. */
+static void write_ticket(spad_pool *pool, uint32_t number, uint32_t home, bool rounds) {
+    const spad__piece *piece = spad__range_at(&pool->range, number);
+    const uint64_t granules = (uint64_t)piece->bytes >> pool->granule_bits;
+    ticket *t = ticket_at(pool, number);
+    t->address = piece->address;
+    t->size_class = (uint16_t)spad__bin_of(granules);
+    t->listed = rounds && spad__bin_lower(t->size_class) == granules;
+    atomic_store_explicit(&t->home, (uint16_t)home, memory_order_relaxed);
+}
+
+/* A list that was empty: half of what it may hold, if that is a small part of what is free, so
+ * that neither its end nor its limit is near. Returns a chain. Under the mutex, behind
+ * hold, which made sure of the tickets. */
+static uint32_t refill(spad_pool *pool, int64_t bytes, uint32_t home) {
+    const int most = pool->limits[spad__bin_of((uint64_t)bytes >> pool->granule_bits)] / 2;
+    uint32_t chain = 0;
+    for (int i = 0; i < most && bytes * most <= pool->range.free_bytes / REFILL_PART; i++) {
+        const uint32_t number = spad__range_hold(&pool->range, bytes, 1);
+        if (number == 0) break;
+        write_ticket(pool, number, home, true);
+        ticket_at(pool, number)->next = chain;
+        chain = number;
+    }
+    return chain;
+}
+
+/* Puts the blocks of a chain into a list, as far as they have room. Returns the others. Under
+ * the lock. */
+static uint32_t push_chain(const spad_pool *pool, cache *c, uint32_t chain) {
+    while (chain != 0) {
+        ticket *t = ticket_at(pool, chain);
+        const uint32_t next = t->next;
+        if (c->counts[t->size_class] == pool->limits[t->size_class]) break;
+        push(c, t, chain);
+        chain = next;
+    }
+    return chain;
+}
+
 /* Everything that the caches do not serve. */
-static spad_status alloc_slowly(spad_allocation *out, spad_pool *pool, int64_t bytes, int64_t align,
-                                spad_error *error) {
+SPAD__RARE static spad_status alloc_slowly(spad_allocation *out, spad_pool *pool, int64_t bytes,
+                                           int64_t align, spad_error *error) {
     *out = (spad_allocation){0};
     spad_status status = check_request(pool, bytes, align, error);
     if (status != SPAD_OK) return status;
     const uint64_t granules = granules_of(pool, bytes);
-    const int64_t exact = (int64_t)(granules << pool->range.granule_bits);
+    const int64_t exact = (int64_t)(granules << pool->granule_bits);
     const bool rounds = bytes <= pool->cache_most;
-    const uint32_t bin = spad__bin_above(granules);
-    const int64_t rounded =
-        rounds ? (int64_t)(spad__bin_lower(bin) << pool->range.granule_bits) : exact;
-    uint32_t number;
+    const uint64_t rounded = rounds ? spad__bin_lower(spad__bin_above(granules)) : granules;
+    const uint32_t home = my_cache(pool);
+    const int64_t class_bytes = (int64_t)(rounded << pool->granule_bits);
+    uint32_t number = 0;
+    uint32_t more = 0;
     do {
         pthread_mutex_lock(&pool->mutex);
-        status = hold(&number, pool, rounded, exact, align, error);
+        status = hold(&number, pool, class_bytes, exact, align, error);
+        if (status == SPAD_OK) write_ticket(pool, number, home, rounds);
+        if (status == SPAD_OK && rounds) more = refill(pool, class_bytes, home);
         pthread_mutex_unlock(&pool->mutex);
     } while (status == SPAD_ERR_NO_FIT && pool->options.retry != NULL &&
              pool->options.retry(pool->options.retry_ctx, pool, exact));
@@ -288,31 +419,24 @@ static spad_status alloc_slowly(spad_allocation *out, spad_pool *pool, int64_t b
         count_failure(pool);
         return status == SPAD_ERR_NO_FIT ? fail_no_fit(pool, exact, align, error) : status;
     }
-    spad__piece *piece = spad__range_at(&pool->range, number);
-    const uint32_t home = my_cache(pool);
     cache *c = &pool->caches[home];
-    piece->list = rounds && piece->bytes == rounded ? (uint8_t)bin : 0;
-    atomic_store_explicit(&piece->home, (uint16_t)home, memory_order_relaxed);
     spad__spin_lock(&c->lock);
-    hand_out(out, c, piece, number, bytes);
+    hand_out(out, c, ticket_at(pool, number), number, bytes);
+    more = push_chain(pool, c, more);
     spad__spin_unlock(&c->lock);
+    if (more != 0) lock_and_free_chain(pool, more);
     return SPAD_OK;
 }
 
 spad_status spad_pool_alloc(spad_allocation *out, spad_pool *pool, int64_t bytes, int64_t align,
                             spad_error *error) {
-    if (bytes >= 0 && bytes <= pool->cache_most && align <= pool->range.granule &&
-        spad__is_pow2(align)) {
+    if (bytes >= 0 && bytes <= pool->cache_most && align <= pool->granule && spad__is_pow2(align)) {
         const uint32_t bin = spad__bin_above(granules_of(pool, bytes));
         cache *c = &pool->caches[my_cache(pool)];
         spad__spin_lock(&c->lock);
-        const uint32_t number = c->heads[bin];
-        if (number != 0) {
-            spad__piece *piece = spad__range_at(&pool->range, number);
-            c->heads[bin] = piece->next;
-            c->counts[bin]--;
-            c->bytes -= piece->bytes;
-            hand_out(out, c, piece, number, bytes);
+        if (c->heads[bin] != 0) {
+            const uint32_t number = pop(pool, c, bin);
+            hand_out(out, c, ticket_at(pool, number), number, bytes);
             spad__spin_unlock(&c->lock);
             return SPAD_OK;
         }
@@ -321,42 +445,39 @@ spad_status spad_pool_alloc(spad_allocation *out, spad_pool *pool, int64_t bytes
     return alloc_slowly(out, pool, bytes, align, error);
 }
 
-static spad_status fail_stale(const spad_allocation *block, spad_error *error) {
+SPAD__RARE static spad_status fail_stale(const spad_allocation *block, spad_error *error) {
     return spad__fail(error, SPAD_ERR_STALE,
                       "the block at 0x%llx of %lld B is not allocated in this pool: it was freed "
                       "before, or is of another one",
                       (unsigned long long)block->address, (long long)block->bytes);
 }
 
-/* Puts a piece into its list. Returns a chain that has to leave the cache: the piece
- * itself if it is of no class, and half of a list that is full. Under the lock. */
-static uint32_t keep(const spad_pool *pool, cache *c, spad__piece *piece, uint32_t number) {
-    const uint32_t bin = piece->list;
-    if (bin == 0) {
-        piece->next = 0;
+/* Puts a block into its list. Returns a chain that has to leave the cache: the block itself
+ * if it has no list, and half of a list that is full. Under the lock. */
+static uint32_t keep(const spad_pool *pool, cache *c, ticket *t, uint32_t number) {
+    const uint32_t bin = t->size_class;
+    uint32_t chain = 0;
+    if (!t->listed) {
+        t->next = 0;
         return number;
     }
-    uint32_t chain = 0;
-    if (c->counts[bin] == pool->limits[bin]) {
+    if (c->counts[bin] == pool->limits[bin])
         chain = cut_list(pool, c, bin, pool->limits[bin] / 2 + 1, 0);
-    }
-    piece->next = c->heads[bin];
-    c->heads[bin] = number;
-    c->counts[bin]++;
-    c->bytes += piece->bytes;
+    push(c, t, number);
     return chain;
 }
 
-/* The piece of a block, with the lock of its home taken; NULL if the block is not live. */
-static spad__piece *lock_piece(spad_pool *pool, const spad_allocation *block, cache **home) {
+/* The ticket of a block, with the lock of its home taken; NULL if the block is not live. */
+static inline ticket *lock_ticket(spad_pool *pool, const spad_allocation *block, cache **home) {
+    const uint32_t number = (uint32_t)block->handle;
     const uint32_t generation = (uint32_t)(block->handle >> 32);
-    spad__piece *piece = spad__range_piece(&pool->range, (uint32_t)block->handle);
-    if (piece == NULL) return NULL;
-    *home = &pool->caches[atomic_load_explicit(&piece->home, memory_order_relaxed)];
+    if (number >= atomic_load_explicit(&pool->ticket_count, memory_order_acquire)) return NULL;
+    ticket *t = ticket_at(pool, number);
+    *home = &pool->caches[atomic_load_explicit(&t->home, memory_order_relaxed)];
     spad__spin_lock(&(*home)->lock);
-    if (atomic_load_explicit(&piece->generation, memory_order_relaxed) == generation &&
-        generation % 2 != 0 && piece->address == block->address) {
-        return piece;
+    if (atomic_load_explicit(&t->generation, memory_order_relaxed) == generation &&
+        generation % 2 != 0 && t->address == block->address) {
+        return t;
     }
     spad__spin_unlock(&(*home)->lock);
     return NULL;
@@ -365,20 +486,16 @@ static spad__piece *lock_piece(spad_pool *pool, const spad_allocation *block, ca
 spad_status spad_pool_free(spad_pool *pool, const spad_allocation *block, spad_error *error) {
     if (block->handle == 0) return SPAD_OK;
     cache *c;
-    spad__piece *piece = lock_piece(pool, block, &c);
-    if (piece == NULL) return fail_stale(block, error);
-    atomic_store_explicit(&piece->generation, (uint32_t)(block->handle >> 32) + 1,
+    ticket *t = lock_ticket(pool, block, &c);
+    if (t == NULL) return fail_stale(block, error);
+    atomic_store_explicit(&t->generation, (uint32_t)(block->handle >> 32) + 1,
                           memory_order_relaxed);
     c->frees++;
-    c->allocated_bytes -= piece->asked;
-    if (!spad__add(c->freed_bytes, piece->asked, &c->freed_bytes)) c->freed_bytes = INT64_MAX;
-    const uint32_t chain = keep(pool, c, piece, (uint32_t)block->handle);
+    c->allocated_bytes -= t->asked;
+    if (!spad__add(c->freed_bytes, t->asked, &c->freed_bytes)) c->freed_bytes = INT64_MAX;
+    const uint32_t chain = keep(pool, c, t, (uint32_t)block->handle);
     spad__spin_unlock(&c->lock);
-    if (chain != 0) {
-        pthread_mutex_lock(&pool->mutex);
-        free_chain(pool, chain);
-        pthread_mutex_unlock(&pool->mutex);
-    }
+    if (chain != 0) lock_and_free_chain(pool, chain);
     return SPAD_OK;
 }
 
@@ -390,35 +507,35 @@ uint32_t spad__pool_class(const spad_pool *pool, int64_t bytes) {
 }
 
 int64_t spad__pool_class_bytes(const spad_pool *pool, uint32_t size_class) {
-    return (int64_t)(spad__bin_lower(size_class) << pool->range.granule_bits);
+    return (int64_t)(spad__bin_lower(size_class) << pool->granule_bits);
 }
 
 int64_t spad__pool_granule(const spad_pool *pool) {
-    return pool->range.granule;
+    return pool->granule;
 }
 
 spad_status spad__pool_park(uint32_t *number, uint32_t *size_class, spad_pool *pool,
                             const spad_allocation *block, spad_error *error) {
     cache *c;
-    spad__piece *piece = lock_piece(pool, block, &c);
-    if (piece == NULL) return fail_stale(block, error);
-    atomic_store_explicit(&piece->generation, (uint32_t)(block->handle >> 32) + 2,
+    ticket *t = lock_ticket(pool, block, &c);
+    if (t == NULL) return fail_stale(block, error);
+    atomic_store_explicit(&t->generation, (uint32_t)(block->handle >> 32) + 2,
                           memory_order_relaxed);
-    *size_class = spad__bin_of((uint64_t)piece->bytes >> pool->range.granule_bits);
+    *size_class = t->size_class;
     spad__spin_unlock(&c->lock);
     *number = (uint32_t)block->handle;
     return SPAD_OK;
 }
 
 uint32_t *spad__pool_link(spad_pool *pool, uint32_t number) {
-    return &spad__range_at(&pool->range, number)->next;
+    return &ticket_at(pool, number)->next;
 }
 
 spad_allocation spad__pool_unpark(spad_pool *pool, uint32_t number, int64_t bytes) {
-    const spad__piece *piece = spad__range_at(&pool->range, number);
-    const uint64_t generation = atomic_load_explicit(&piece->generation, memory_order_relaxed);
+    const ticket *t = ticket_at(pool, number);
+    const uint64_t generation = atomic_load_explicit(&t->generation, memory_order_relaxed);
     return (spad_allocation){
-        .address = piece->address, .bytes = bytes, .handle = generation << 32 | number};
+        .address = t->address, .bytes = bytes, .handle = generation << 32 | number};
 }
 
 /* ---- creation ----------------------------------------------------------------------------------
@@ -443,8 +560,7 @@ static spad_status check_options(const spad_pool_options *o, spad_error *error) 
 
 /* A list keeps at most so many blocks of its class. */
 static void set_limits(spad_pool *pool) {
-    const int64_t granule = pool->range.granule;
-    pool->cache_most = -1;
+    const int64_t granule = pool->granule;
     for (uint32_t bin = 1; bin < CACHE_BINS; bin++) {
         const int64_t bytes = (int64_t)spad__bin_lower(bin);
         if (granule > CACHE_LIST_BYTES / bytes) break;
@@ -476,7 +592,10 @@ static spad_status create(spad_pool **out, const spad_pool_options *options, spa
     }
     /* Pools differ in their addresses, so the first handles of two pools do. */
     const uint64_t mixed = (uint64_t)(uintptr_t)pool * UINT64_C(0x9E3779B97F4A7C15);
-    spad__range_init(&pool->range, o.block_bytes, (uint32_t)(mixed >> 32), &host);
+    pool->first_generation = (uint32_t)(mixed >> 32) & ~1u;
+    spad__range_init(&pool->range, o.block_bytes, &host);
+    pool->granule = pool->range.granule;
+    pool->granule_bits = pool->range.granule_bits;
     pool->cache_most = -1;
     if (!o.exact) set_limits(pool);
     *out = pool;
@@ -540,6 +659,9 @@ void spad_pool_destroy(spad_pool *pool) {
     }
     spad__array_free(&pool->host, &pool->chunks);
     spad__range_deinit(&pool->range);
+    for (int i = 0; i < SEGMENTS; i++) {
+        spad__free(&pool->host, pool->segment_blocks[i], segment_bytes(i));
+    }
     pthread_mutex_destroy(&pool->mutex);
     spad__free(&pool->host, pool, pool_bytes(pool));
 }
@@ -578,12 +700,13 @@ static size_t largest_free_chunk(const spad_pool *pool, int64_t most) {
 
 spad_status spad_pool_trim(int64_t *released, spad_pool *pool, int64_t keep_bytes,
                            spad_error *error) {
+    const int64_t keep_least = spad__max(keep_bytes, 0);
     int64_t gone = 0;
     spad_status status = SPAD_OK;
     pthread_mutex_lock(&pool->mutex);
     empty_caches(pool);
     while (status == SPAD_OK && pool->below.calls != NULL) {
-        const size_t i = largest_free_chunk(pool, pool->capacity - keep_bytes);
+        const size_t i = largest_free_chunk(pool, pool->capacity - keep_least);
         if (i == pool->chunks.count) break;
         const chunk c = pool->chunks.items[i];
         status = spad_memory_free(&pool->below, &c.block, error);
@@ -612,6 +735,14 @@ static void add_stats(spad_memory_stats *sum, const cache *c) {
         sum->total_bytes = INT64_MAX;
 }
 
+static int64_t cached_bytes(const spad_pool *pool, const cache *c) {
+    int64_t bytes = 0;
+    for (uint32_t bin = 0; bin < CACHE_BINS && c->blocks > 0; bin++) {
+        bytes += c->counts[bin] * spad__pool_class_bytes(pool, bin);
+    }
+    return bytes;
+}
+
 spad_pool_stats spad_pool_get_stats(spad_pool *pool) {
     spad_pool_stats stats = {0};
     pthread_mutex_lock(&pool->mutex);
@@ -619,7 +750,7 @@ spad_pool_stats spad_pool_get_stats(spad_pool *pool) {
         cache *c = &pool->caches[i];
         spad__spin_lock(&c->lock);
         add_stats(&stats.blocks, c);
-        stats.cached_bytes += c->bytes;
+        stats.cached_bytes += cached_bytes(pool, c);
         spad__spin_unlock(&c->lock);
     }
     stats.capacity_bytes = pool->capacity;
@@ -634,24 +765,26 @@ spad_pool_stats spad_pool_get_stats(spad_pool *pool) {
     return stats;
 }
 
-/* The lists of one cache: pieces of their class that nobody has. */
+/* The lists of one cache: blocks of their class that nobody has. */
 static const char *cache_fault(const spad_pool *pool, const cache *c) {
-    int64_t bytes = 0;
+    int32_t blocks = 0;
     for (uint32_t bin = 0; bin < CACHE_BINS; bin++) {
         int count = 0;
-        for (uint32_t n = c->heads[bin]; n != 0; count++) {
+        for (uint32_t n = c->heads[bin]; n != 0; n = ticket_at(pool, n)->next) {
+            const ticket *t = ticket_at(pool, n);
             const spad__piece *piece = spad__range_at(&pool->range, n);
-            if (piece->is_free) return "a piece in a thread's list is free in the range";
-            if (atomic_load_explicit(&piece->generation, memory_order_relaxed) % 2 != 0)
-                return "a piece in a thread's list is allocated";
-            if ((uint64_t)piece->bytes >> pool->range.granule_bits != spad__bin_lower(bin))
-                return "a piece is in a list of another size";
-            bytes += piece->bytes;
-            n = piece->next;
+            if (piece->is_free) return "a block in a thread's list is free in the range";
+            if (piece->address != t->address) return "a block and its piece are elsewhere";
+            if (atomic_load_explicit(&t->generation, memory_order_relaxed) % 2 != 0)
+                return "a block in a thread's list is allocated";
+            if (piece->bytes != spad__pool_class_bytes(pool, bin))
+                return "a block is in a list of another size";
+            count++;
         }
         if (count != c->counts[bin]) return "the length of a thread's list is wrong";
+        blocks += count;
     }
-    return bytes == c->bytes ? NULL : "the bytes of a thread's lists are wrong";
+    return blocks == c->blocks ? NULL : "the number of blocks in a thread's lists is wrong";
 }
 
 spad_status spad_pool_check(spad_pool *pool, spad_error *error) {

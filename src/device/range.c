@@ -15,50 +15,28 @@
 
 #include "base/checked.h"
 
-void spad__range_init(spad__range *range, int64_t granule, uint32_t first_generation,
-                      const spad_host *host) {
+void spad__range_init(spad__range *range, int64_t granule, const spad_host *host) {
     memset(range, 0, sizeof *range);
     range->host = *host;
     range->granule = granule;
     range->granule_bits = spad__top_bit((uint64_t)granule);
-    range->first_generation = first_generation & ~1u;
-    atomic_init(&range->piece_count, 1);
-}
-
-/* Bytes of the block of a segment, with room to align it. */
-static size_t segment_bytes(int segment) {
-    return (sizeof(spad__piece) << (segment + SPAD__SEGMENT_BITS)) + SPAD__LINE;
 }
 
 void spad__range_deinit(spad__range *range) {
-    for (int s = 0; s < SPAD__SEGMENTS; s++) {
-        spad__free(&range->host, range->segment_blocks[s], segment_bytes(s));
-    }
-}
-
-static bool add_segment(spad__range *range, int segment) {
-    char *block = spad__new(&range->host, segment_bytes(segment));
-    if (block == NULL) return false;
-    char *aligned = block + (-(uintptr_t)block & (SPAD__LINE - 1));
-    range->segment_blocks[segment] = block;
-    atomic_store_explicit(&range->segments[segment], (spad__piece *)(void *)aligned,
-                          memory_order_relaxed);
-    return true;
+    spad__array_free(&range->host, &range->pieces);
 }
 
 /* ---- pieces ------------------------------------------------------------------------ */
 
-/* One more spare piece. */
+/* One more spare piece; the first time also number 0. */
 static bool add_spare(spad__range *range) {
-    const uint32_t number = atomic_load_explicit(&range->piece_count, memory_order_relaxed);
-    const uint32_t place = number + (1u << SPAD__SEGMENT_BITS);
-    if (place < number) return false; /* 2^32 pieces */
-    const int segment = spad__top_bit(place) - SPAD__SEGMENT_BITS;
-    if (range->segment_blocks[segment] == NULL && !add_segment(range, segment)) return false;
-    atomic_store_explicit(&range->piece_count, number + 1, memory_order_release);
-    spad__piece *piece = spad__range_at(range, number);
-    atomic_init(&piece->generation, range->first_generation);
-    piece->after = range->spare;
+    if (range->pieces.count >= UINT32_MAX - 1 ||
+        !spad__array_reserve(&range->host, &range->pieces, 2)) {
+        return false;
+    }
+    if (range->pieces.count == 0) range->pieces.items[range->pieces.count++] = (spad__piece){0};
+    const uint32_t number = (uint32_t)range->pieces.count++;
+    range->pieces.items[number] = (spad__piece){.after = range->spare};
     range->spare = number;
     range->spare_count++;
     return true;
@@ -71,8 +49,8 @@ static bool reserve_spares(spad__range *range, uint32_t count) {
     return true;
 }
 
-bool spad__range_reserve(spad__range *range) {
-    return reserve_spares(range, 2); /* what is cut off in front and behind */
+bool spad__range_reserve(spad__range *range, uint32_t holds) {
+    return reserve_spares(range, holds + 1); /* what is cut off behind, and once in front */
 }
 
 static uint32_t take_spare(spad__range *range) {

@@ -151,13 +151,13 @@ void spad__stream_destroy_all(spad_device *device) {
 
 /* ---- order between streams ------------------------------------------------------------------- */
 
-static bool same_stream(spad_stream a, spad_stream b) {
+bool spad__stream_same(spad_stream a, spad_stream b) {
     return a.device == b.device && a.slot == b.slot && a.generation == b.generation;
 }
 
 spad_status spad__stream_follow(spad_stream last, const spad_stream *next, spad_error *error) {
     spad_device *device = last.device;
-    if (device == NULL || (next != NULL && same_stream(last, *next))) return SPAD_OK;
+    if (device == NULL || (next != NULL && spad__stream_same(last, *next))) return SPAD_OK;
     const spad__stream_record *from = spad__stream_find(last, NULL);
     if (from == NULL) return SPAD_OK; /* it was waited for when it was closed */
     if (next == NULL || next->device != device)

@@ -3,6 +3,10 @@
  * PyTorch's pluggable allocator: per device a table of the driver's streams and a table of
  * the addresses that are given out, because PyTorch frees by address.
  *
+ * As long as a device has one stream, which is so in most programs, its order is the order
+ * of everything, and memory goes straight to the pool, where it joins its neighbours. When a
+ * second stream comes the first is waited for once, and from then on each has a lane.
+ *
  * The table of addresses is a hash table with linear probing and without tombstones:
  * taking an entry out moves later ones of its run back into the hole (Knuth, volume 3,
  * 6.4, algorithm R). It is at most half full.
@@ -25,6 +29,7 @@ typedef struct entry {
 
 typedef struct torch_device {
     spad_device *device;
+    spad_pool *pool;
     SPAD_ARRAY(void *) natives; /* the driver's streams */
     SPAD_ARRAY(spad_stream) streams;
     entry *entries;
@@ -93,6 +98,7 @@ static torch_device *find_device(int number) {
         snprintf(name, sizeof name, "cuda:%d", number);
         const spad_device_options options = {.pool = {.block_bytes = 512}};
         if (spad_device_open(&t->device, name, &options, NULL) != SPAD_OK) return NULL;
+        spad_device_pool(&t->pool, t->device, SPAD_GLOBAL, NULL); /* always there */
     }
     return t;
 }
@@ -106,6 +112,7 @@ static size_t find_stream(torch_device *t, void *native) {
     spad_stream stream;
     if (!spad__array_reserve(&host, &t->natives, 1) ||
         !spad__array_reserve(&host, &t->streams, 1) ||
+        (t->streams.count == 1 && spad_stream_wait(t->streams.items[0], NULL) != SPAD_OK) ||
         spad_stream_wrap(&stream, t->device, native, NULL) != SPAD_OK) {
         return SIZE_MAX;
     }
@@ -120,10 +127,12 @@ static size_t find_stream(torch_device *t, void *native) {
 static void *alloc_on(torch_device *t, int64_t bytes, void *native) {
     entry added = {0};
     const size_t stream = find_stream(t, native);
-    if (stream == SIZE_MAX || !reserve_entry(t) ||
-        spad_stream_alloc(&added.block, t->streams.items[stream], bytes, 1, NULL) != SPAD_OK) {
-        return NULL;
-    }
+    if (stream == SIZE_MAX || !reserve_entry(t)) return NULL;
+    const spad_status status =
+        t->streams.count == 1
+            ? spad_pool_alloc(&added.block, t->pool, bytes, 1, NULL)
+            : spad_stream_alloc(&added.block, t->streams.items[stream], bytes, 1, NULL);
+    if (status != SPAD_OK) return NULL;
     added.address = added.block.address;
     *find_entry(t, added.address) = added;
     t->count++;
@@ -148,14 +157,17 @@ static void free_on(torch_device *t, entry *e, void *native) {
         const spad_stream other = t->streams.items[e->others[i] - 1];
         if (spad__stream_follow(other, &stream, NULL) != SPAD_OK) return; /* keep it for good */
     }
-    if (spad_stream_free(stream, &e->block, NULL) == SPAD_OK) remove_entry(t, e);
+    const spad_status status = t->streams.count == 1 ? spad_pool_free(t->pool, &e->block, NULL)
+                                                     : spad_stream_free(stream, &e->block, NULL);
+    if (status == SPAD_OK) remove_entry(t, e);
 }
 
 void spad_torch_free(void *memory, ptrdiff_t bytes, int device, void *stream) {
     (void)bytes;
+    if (memory == NULL || device < 0 || device >= DEVICES) return;
     pthread_mutex_lock(&torch.mutex);
-    torch_device *t = find_device(device);
-    if (t != NULL && t->count > 0 && memory != NULL) {
+    torch_device *t = &torch.devices[device];
+    if (t->count > 0) {
         entry *e = find_entry(t, (int64_t)(uintptr_t)memory);
         if (e->address != 0) free_on(t, e, stream);
     }

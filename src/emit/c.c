@@ -62,8 +62,9 @@ static void write_head(const spad_emit *table, spad__out *out) {
         out_comment_name(out, row->buffer.name != NULL ? row->buffer.name : "");
         spad__out_string(out, "\n");
     }
-    spad__out_format(out, " */\n#ifndef %s_PLACES_H\n#define %s_PLACES_H\n\n", table->prefix,
-                     table->prefix);
+    spad__out_format(out,
+                     " */\n/* clang-format off */\n#ifndef %s_PLACES_H\n#define %s_PLACES_H\n\n",
+                     table->prefix, table->prefix);
     spad__out_format(out,
                      "#ifndef %s_INLINE\n"
                      "#if defined(__CUDACC__)\n"

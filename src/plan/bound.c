@@ -16,11 +16,12 @@
  * topmost bank is then number N - 1 or higher, so the height is at least (N - 1) B and the bytes of
  * the smallest piece. Only the most frequent B is looked at.
  *
- * O(pieces + sections) without aliases.
+ * O(sections + pieces), and O(pieces log pieces) for alias groups.
  */
 #include "plan/bound.h"
 
 #include "base/checked.h"
+#include "plan/sort.h"
 
 static bool is_group(const spad__model *m, const spad__item *item) {
     for (int32_t k = 1; k < item->piece_count; k++) {
@@ -41,29 +42,66 @@ static bool weight(const spad__model *m, const spad__piece *piece, int64_t *out)
     return spad__sub(piece->hi, piece->lo, &bytes) && spad__mul(bytes, piece->lanes, out);
 }
 
-/* Adds the largest piece of a group in every section. */
-static bool add_group(const spad__model *m, const spad__item *item, int64_t *largest,
+/* A heap of pieces, the heaviest on top: key is the weight, value the end. */
+typedef struct heap {
+    spad__row *rows;
+    size_t count;
+} heap;
+
+static void heap_push(heap *h, spad__row row) {
+    size_t at = h->count++;
+    for (; at > 0 && h->rows[(at - 1) / 2].key < row.key; at = (at - 1) / 2)
+        h->rows[at] = h->rows[(at - 1) / 2];
+    h->rows[at] = row;
+}
+
+static void heap_pop(heap *h) {
+    const spad__row last = h->rows[--h->count];
+    size_t at = 0;
+    for (size_t child = 1; child < h->count; child = 2 * at + 1) {
+        if (child + 1 < h->count && h->rows[child + 1].key > h->rows[child].key) child++;
+        if (h->rows[child].key <= last.key) break;
+        h->rows[at] = h->rows[child];
+        at = child;
+    }
+    h->rows[at] = last;
+}
+
+/* Adds the heaviest piece of the heap in every section of [at, until). */
+static void add_heaviest(heap *h, int32_t at, int32_t until, int64_t *change) {
+    while (at < until) {
+        while (h->count > 0 && h->rows[0].value <= at) heap_pop(h);
+        if (h->count == 0) return;
+        const int32_t stop = h->rows[0].value < until ? h->rows[0].value : until;
+        change[at] += (int64_t)h->rows[0].key;
+        change[stop] -= (int64_t)h->rows[0].key;
+        at = stop;
+    }
+}
+
+/* Adds the largest piece of a group in every section: a walk over the begins of its pieces.
+ * rows: room for three times as many as there are pieces. */
+static bool add_group(const spad__model *m, const spad__item *item, spad__row *rows,
                       int64_t *change) {
-    for (int32_t pass = 0; pass < 2; pass++) {
-        for (int32_t k = 0; k < item->piece_count; k++) {
-            const spad__piece *piece = &m->pieces[item->piece_first + k];
-            int64_t bytes;
-            if (!weight(m, piece, &bytes)) return false;
-            for (int32_t s = piece->begin; s < piece->end; s++) {
-                if (pass == 0) {
-                    largest[s] = spad__max(largest[s], bytes);
-                    continue;
-                }
-                change[s] += largest[s];
-                change[s + 1] -= largest[s];
-                largest[s] = 0;
-            }
-        }
+    const size_t n = (size_t)item->piece_count;
+    heap h = {.rows = rows + 2 * n};
+    for (size_t k = 0; k < n; k++) {
+        const int32_t number = item->piece_first + (int32_t)k;
+        rows[k] = (spad__row){(uint64_t)m->pieces[number].begin, number};
+    }
+    spad__sort_rows(rows, rows + n, n);
+    for (size_t k = 0; k < n; k++) {
+        const spad__piece *piece = &m->pieces[rows[k].value];
+        int64_t bytes;
+        if (!weight(m, piece, &bytes)) return false;
+        heap_push(&h, (spad__row){(uint64_t)bytes, piece->end});
+        const int32_t until = k + 1 < n ? m->pieces[rows[k + 1].value].begin : item->end;
+        add_heaviest(&h, piece->begin, until, change);
     }
     return true;
 }
 
-static bool sum_loads(const spad__model *m, int64_t *change, int64_t *largest) {
+static bool sum_loads(const spad__model *m, int64_t *change, spad__row *rows) {
     int64_t total = 0;
     for (int32_t i = 0; i < m->item_count; i++) {
         const spad__item *item = &m->items[i];
@@ -73,7 +111,7 @@ static bool sum_loads(const spad__model *m, int64_t *change, int64_t *largest) {
             if (!spad__add(total, bytes, &total)) return false;
         }
         if (is_group(m, item)) {
-            if (!add_group(m, item, largest, change)) return false;
+            if (!add_group(m, item, rows, change)) return false;
             continue;
         }
         for (int32_t k = 0; k < item->piece_count; k++) {
@@ -204,15 +242,22 @@ static void find_largest(spad__bound *bound, const spad__model *m, const int64_t
     }
 }
 
+static size_t largest_group(const spad__model *m) {
+    int64_t most = 0;
+    for (int32_t i = 0; i < m->item_count; i++) most = spad__max(most, m->items[i].piece_count);
+    return (size_t)most;
+}
+
 spad_status spad__bound_find(spad__bound *bound, const spad__model *m, spad_error *error) {
     *bound = (spad__bound){.section = -1, .item = -1, .peak = -1};
     const size_t room = ((size_t)m->section_count + 1) * sizeof(int64_t);
     int64_t *change = spad__new(&m->arena.host, room);
-    int64_t *largest = spad__new(&m->arena.host, room);
+    const size_t rows_room = 3 * (largest_group(m) + 1) * sizeof(spad__row);
+    spad__row *rows = spad__new(&m->arena.host, rows_room);
     spad_status status = SPAD_OK;
-    if (change == NULL || largest == NULL) {
+    if (change == NULL || rows == NULL) {
         status = spad__fail_host_memory(error);
-    } else if (!sum_loads(m, change, largest)) {
+    } else if (!sum_loads(m, change, rows)) {
         status = spad__fail(error, SPAD_ERR_OVERFLOW,
                             "the sizes of all buffers together do not fit 64 bits");
     } else {
@@ -229,6 +274,6 @@ spad_status spad__bound_find(spad__bound *bound, const spad__model *m, spad_erro
         spad__free(&m->arena.host, crowds, crowds_room);
     }
     spad__free(&m->arena.host, change, room);
-    spad__free(&m->arena.host, largest, room);
+    spad__free(&m->arena.host, rows, rows_room);
     return status;
 }

@@ -18,9 +18,8 @@
 typedef struct finder {
     spad__model *m;
     spad__arena arena;
-    int32_t *first;  /* per item: its first member, or -1 */
-    int32_t *pin;    /* per item: its first member with a pin, or -1 */
-    int32_t *member; /* per item: rules of members seen so far */
+    int32_t *first; /* per item: its first member, or -1 */
+    int32_t *pin;   /* per item: its first member with a pin, or -1 */
     spad_plan_place *place;
     spad__near near;
 } finder;
@@ -59,16 +58,23 @@ static bool clash_in_group(finder *f) {
     return false;
 }
 
-/* The member with which the lanes in common run out. */
-static bool clash_of_lanes(finder *f) {
-    if (f->m->plan->lanes == 1) return false;
-    for (size_t i = 0; i < f->m->plan->buffers.count; i++) {
-        const int32_t number = f->m->item_of[i];
-        spad__item so_far = f->m->items[number];
-        so_far.rule_count = ++f->member[number]; /* on several lanes every member has one */
-        if (!so_far.pinned && spad__item_next_lane(f->m, &so_far, 0) < 0)
+/* Names the member with which the lanes in common of a group run out. */
+static bool found_lanes(finder *f, int32_t number) {
+    spad__item so_far = f->m->items[number];
+    so_far.rule_count = 0;
+    for (size_t i = (size_t)f->first[number]; i < f->m->plan->buffers.count; i++) {
+        if (f->m->item_of[i] != number) continue;
+        so_far.rule_count++; /* on several lanes every member has one */
+        if (spad__item_next_lane(f->m, &so_far, 0) < 0)
             return found(f, SPAD_PLAN_CLASH_ALIAS_LANES, f->first[number], (int32_t)i);
     }
+    return false;
+}
+
+static bool clash_of_lanes(finder *f) {
+    for (int32_t i = 0; i < f->m->item_count && f->m->plan->lanes > 1; i++)
+        if (!f->m->items[i].pinned && spad__item_next_lane(f->m, &f->m->items[i], 0) < 0)
+            return found_lanes(f, i);
     return false;
 }
 
@@ -104,9 +110,8 @@ static bool finder_start(finder *f) {
     const size_t n = (size_t)f->m->item_count + 1;
     f->first = spad__arena_new(&f->arena, n * sizeof *f->first);
     f->pin = spad__arena_new(&f->arena, n * sizeof *f->pin);
-    f->member = spad__arena_new(&f->arena, n * sizeof *f->member);
     f->place = spad__arena_new(&f->arena, n * sizeof *f->place);
-    if (f->first == NULL || f->pin == NULL || f->member == NULL || f->place == NULL ||
+    if (f->first == NULL || f->pin == NULL || f->place == NULL ||
         !spad__near_start(&f->near, f->m, &f->arena))
         return false;
     for (int32_t i = 0; i < f->m->item_count; i++) {

@@ -177,7 +177,7 @@ static spad__taste fresh_taste(spad__random *random) {
                          .noise = (int32_t)spad__random_in(random, 200, 800),
                          .edge = (int32_t)spad__random_in(random, 0, 400),
                          .flush = (int32_t)spad__random_in(random, 300, 500),
-                         .tight_first = spad__random_below(random, 10) < 7};
+                         .tight_first = spad__random_below(random, 10) < 9};
 }
 
 static int32_t nudge(spad__random *random, int32_t value, int32_t by) {

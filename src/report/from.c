@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Boxes from what allocates: a trace, or a plan with its places. Linear.
+ * Boxes from what allocates: a trace, a log, or a plan with its places. Linear.
  *
  * A failed call takes back the boxes and bars that it added; what it copied to
  * the arena stays until the report goes.
@@ -12,6 +12,8 @@
 #include "base/error.h"
 #include "plan/problem.h"
 #include "report/report.h"
+
+enum { ROWS_MOST = 32 }; /* of the timeline, for the scopes of one space */
 
 /* ---- taking back -------------------------------------------------------------------- */
 
@@ -71,8 +73,9 @@ static spad_status add_scope(spad_report *report, const spad_trace *trace, const
                              spad_error *error) {
     char row[96];
     const int64_t end = (int64_t)spad_trace_event_count(trace);
-    snprintf(row, sizeof row, "%.48s scope %ld", report->target->spaces[scope->space].name,
-             (long)scope->depth);
+    const bool deep = scope->depth >= ROWS_MOST; /* these share one row */
+    snprintf(row, sizeof row, "%.48s scope %ld%s", report->target->spaces[scope->space].name,
+             deep ? (long)ROWS_MOST : (long)scope->depth, deep ? "+" : "");
     const spad_report_bar bar = {.row = row,
                                  .name = scope->name,
                                  .begin = scope->t_begin,
@@ -93,6 +96,54 @@ spad_status spad_report_add_trace(spad_report *report, const spad_trace *trace, 
     }
     for (size_t i = 0; status == SPAD_OK && i < spad_trace_scope_count(trace); i++) {
         status = add_scope(report, trace, spad_trace_scope(trace, i), error);
+    }
+    if (status != SPAD_OK) spad__report_restore(report, before);
+    return status;
+}
+
+/* ---- log ---------------------------------------------------------------------------- */
+
+static int64_t lowest_address(const spad_log *log) {
+    int64_t lowest = INT64_MAX;
+    for (size_t i = 0; i < spad_log_count(log); i++) {
+        const spad_log_row *row = spad_log_get(log, i);
+        if (row->action == SPAD_LOG_ALLOCATE) lowest = spad__min(lowest, row->address);
+    }
+    return lowest;
+}
+
+static spad_status add_allocation(spad_report *report, const spad_log_row *row, size_t begin,
+                                  size_t count, size_t space, int64_t lowest, spad_error *error) {
+    char name[64];
+    snprintf(name, sizeof name, "stream %lld[%lld]", (long long)row->stream,
+             (long long)row->allocation);
+    const spad_report_box box = {.name = name,
+                                 .mode = SPAD_MODE_POOL,
+                                 .space = space,
+                                 .rect = {0, 1, row->address - lowest, row->bytes},
+                                 .begin = (int64_t)begin,
+                                 .end = (int64_t)count,
+                                 .open = true,
+                                 .family = SPAD_NO_FAMILY};
+    return spad_report_add_box(report, &box, error);
+}
+
+/* The boxes of the log stand one behind the other, in the order of their numbers. */
+spad_status spad_report_add_log(spad_report *report, const spad_log *log, size_t space,
+                                spad_error *error) {
+    const spad__mark before = spad__report_mark(report);
+    const size_t count = spad_log_count(log);
+    const int64_t lowest = lowest_address(log);
+    spad_status status = SPAD_OK;
+    for (size_t i = 0; i < count && status == SPAD_OK; i++) {
+        const spad_log_row *row = spad_log_get(log, i);
+        if (row->action == SPAD_LOG_ALLOCATE) {
+            status = add_allocation(report, row, i, count, space, lowest, error);
+        } else if (row->action == SPAD_LOG_FREE && row->allocation >= 0) {
+            spad_report_box *box = &report->boxes.items[before.boxes + (size_t)row->allocation];
+            box->end = (int64_t)i;
+            box->open = false;
+        }
     }
     if (status != SPAD_OK) spad__report_restore(report, before);
     return status;

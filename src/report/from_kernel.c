@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Boxes of a kernel: one walk with the places of its layout. A tile lives from the
- * first operation that touches it to the last, in the bytes of its slot, so the tiles of a
- * ring follow each other in the same bytes, and overlap where a ring is too short.
+ * operation that writes it to the last that reads that value, in the bytes of its slot, so
+ * the tiles of a ring follow each other in the same bytes, and overlap where a ring is too
+ * short.
  *
  * Time is the number of the event in the walk, or, with a simulation, nanoseconds
  * (from_sim.c). Without one, the order between agents is open: what they touch is drawn
  * slot by slot, from the fork to the join.
  *
- * O(events), memory O(boxes). The walk is left at the limit of events, or where the
- * simulation has skipped repetitions; a note says so.
+ * O(events), memory O(boxes). The walk is left at the limit of events, and repetitions
+ * that the simulation has skipped are not drawn; a note says so.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -34,7 +35,8 @@ typedef struct tile_key {
 
 typedef struct tile_entry {
     tile_key key;
-    size_t box; /* + 1; 0: empty */
+    size_t box;    /* + 1; 0: empty */
+    bool was_read; /* since it was last written */
 } tile_entry;
 
 /* Open addressing; a power of two of places, at most half of them used. */
@@ -82,9 +84,10 @@ typedef struct drawer {
     const spad_layout *layout;
     tile_table tiles;
     spad__sim_times *times; /* NULL: time is the number of an event */
-    bool *has_alias;        /* per tensor */
+    bool *shares;           /* per tensor: tiles of one slot are a family */
     int64_t family;         /* first one of this kernel */
     int64_t fork;           /* time; -1: not yet */
+    bool skipped;           /* the simulation has left out repetitions */
     size_t first_box;
 } drawer;
 
@@ -102,69 +105,41 @@ static void name_tile(char *field, size_t size, const spad_kernel_tensor *tensor
     if (life > 0) snprintf(field + used, size - used, "#%" PRId64, life);
 }
 
-static bool find_aliases(drawer *d) {
+/* Aliases share bytes with the slot of their home. And a tile that is used part by part may
+ * give way to the next one in the same way, which boxes of whole tiles cannot show: that is
+ * no conflict either. */
+static bool find_sharing(drawer *d) {
     const size_t count = spad_kernel_tensor_count(d->kernel);
-    d->has_alias = spad__new(&d->report->host, (count + 1) * sizeof *d->has_alias);
-    if (d->has_alias == NULL) return false;
+    d->shares = spad__new(&d->report->host, (count + 1) * sizeof *d->shares);
+    if (d->shares == NULL) return false;
     for (size_t i = 0; i < count; i++) {
         const spad_kernel_tensor *tensor = spad_kernel_get_tensor(d->kernel, i);
-        if (tensor->mode == SPAD_MODE_ALIAS) d->has_alias[tensor->home] = true;
+        if (tensor->mode == SPAD_MODE_ALIAS) d->shares[tensor->home] = true;
+    }
+    for (size_t i = 0; i < spad_kernel_access_count(d->kernel); i++) {
+        const spad_kernel_access *access = spad_kernel_get_access(d->kernel, i);
+        if (access->range_count == 0) continue;
+        d->shares[spad_kernel_get_tensor(d->kernel, (size_t)access->tensor)->home] = true;
     }
     return true;
 }
 
-/* Aliases and the slot of their home may share bytes. */
+/* Boxes at one place of such a tensor may share bytes: a slot, or where rings by modulo put the
+ * tile of the home. */
 static int64_t family_of(const drawer *d, const spad_walk_access *access) {
-    if (!d->has_alias[access->home]) return SPAD_NO_FAMILY;
-    const uint64_t hash = mix(mix(0, access->home), access->slot);
+    if (!d->shares[access->home]) return SPAD_NO_FAMILY;
+    const spad_kernel_tensor *home = spad_kernel_get_tensor(d->kernel, (size_t)access->home);
+    uint64_t hash = mix(0, access->home);
+    if (home->mode == SPAD_MODE_MOD) {
+        int64_t index[SPAD_RANK_MAX];
+        spad_rect rect;
+        spad__tile_index(home, access->slot, index);
+        spad__tile_place(d->kernel, home, access->slot, index, &rect);
+        hash = mix(mix(hash, rect.byte), rect.lane);
+    } else {
+        hash = mix(hash, access->slot);
+    }
     return d->family + (int64_t)(hash % (uint64_t)(INT32_MAX - d->family));
-}
-
-static spad_status add_tile(drawer *d, const spad_walk_access *access, tile_key key, bool by_slot,
-                            int64_t begin, int64_t end, spad_error *error) {
-    const spad_kernel_tensor *tensor = spad_kernel_get_tensor(d->kernel, (size_t)access->tensor);
-    int64_t dims[SPAD_RANK_MAX];
-    char name[512];
-    for (size_t i = 0; i < tensor->dims.count; i++) dims[i] = tensor->dims.items[i].value;
-    if (by_slot && tensor->slots > 1)
-        snprintf(name, sizeof name, "%.100s[%" PRId64 "]", tensor->name, key.tile);
-    else
-        name_tile(name, sizeof name, tensor, by_slot ? 0 : access->tile, key.life);
-    spad_report_box box = {
-        .name = name,
-        .shape = {tensor->dims.count, dims},
-        .dtype = tensor->dtype,
-        .mode = tensor->mode,
-        .space = tensor->space,
-        .rect = access->tile_rect,
-        .begin = begin,
-        .end = end,
-        .slot = access->slot,
-        .slots = tensor->slots > 1 && tensor->slots < tensor->tiles ? tensor->slots : 0,
-        .family = family_of(d, access),
-        .line = tensor->place.line};
-    if (!access->placed) box.rect.byte = SPAD_NO_BYTE;
-    if (!grow(&d->tiles, &d->report->host)) return spad__fail_host_memory(error);
-    const spad_status status = spad_report_add_box(d->report, &box, error);
-    if (status != SPAD_OK) return status;
-    *find_entry(&d->tiles, key) = (tile_entry){key, d->report->boxes.count};
-    d->tiles.count++;
-    return SPAD_OK;
-}
-
-/* The operation runs in [begin, end). */
-static spad_status touch(drawer *d, const spad_walk_access *access, bool by_slot, int64_t begin,
-                         int64_t end, spad_error *error) {
-    const spad_kernel_tensor *tensor = spad_kernel_get_tensor(d->kernel, (size_t)access->tensor);
-    if (d->report->target->spaces[tensor->space].off_chip) return SPAD_OK;
-    const tile_key key = {access->tensor, by_slot ? access->slot : access->tile,
-                          by_slot ? 0 : access->life};
-    const size_t known = d->tiles.capacity > 0 ? find_entry(&d->tiles, key)->box : 0;
-    if (known == 0) return add_tile(d, access, key, by_slot, begin, end, error);
-    spad_report_box *box = &d->report->boxes.items[known - 1];
-    box->begin = spad__min(box->begin, begin);
-    box->end = spad__max(box->end, end);
-    return SPAD_OK;
 }
 
 /* When an operation of the walk runs. */
@@ -174,12 +149,78 @@ typedef struct moment {
     bool by_slot; /* begin is that of the agents: their order is open */
 } moment;
 
+static spad_status add_tile(drawer *d, const spad_walk_access *access, tile_key key,
+                            const moment *at, spad_error *error) {
+    const spad_kernel_tensor *tensor = spad_kernel_get_tensor(d->kernel, (size_t)access->tensor);
+    int64_t dims[SPAD_RANK_MAX];
+    char name[512];
+    for (size_t i = 0; i < tensor->dims.count; i++) dims[i] = tensor->dims.items[i].value;
+    if (at->by_slot && tensor->slots > 1)
+        snprintf(name, sizeof name, "%.100s[%" PRId64 "]", tensor->name, key.tile);
+    else
+        name_tile(name, sizeof name, tensor, at->by_slot ? 0 : access->tile, key.life);
+    spad_report_box box = {
+        .name = name,
+        .shape = {tensor->dims.count, dims},
+        .dtype = tensor->dtype,
+        .mode = tensor->mode,
+        .space = tensor->space,
+        .rect = access->tile_rect,
+        .begin = at->begin,
+        .end = at->end,
+        .slot = access->slot,
+        .slots = tensor->slots > 1 && tensor->slots < tensor->tiles ? tensor->slots : 0,
+        .family = family_of(d, access),
+        .line = tensor->place.line};
+    if (!access->placed) box.rect.byte = SPAD_NO_BYTE;
+    if (!grow(&d->tiles, &d->report->host)) return spad__fail_host_memory(error);
+    const spad_status status = spad_report_add_box(d->report, &box, error);
+    if (status != SPAD_OK) return status;
+    tile_entry *entry = find_entry(&d->tiles, key);
+    d->tiles.count += entry->box == 0;
+    *entry = (tile_entry){key, d->report->boxes.count, false};
+    return SPAD_OK;
+}
+
+/* Does the operation read the tile as well? */
+static bool reads_too(const spad_walk_event *event, const spad_walk_access *access) {
+    for (size_t i = 0; i < event->access_count; i++) {
+        const spad_walk_access *other = &event->accesses[i];
+        if (other->tensor == access->tensor && other->tile == access->tile &&
+            (other->kind & SPAD_ACCESS_READ) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The operation runs in [begin, end). A write behind a read is the start of a new life: what
+ * was there is not needed any more; unless parts of it are still being read. */
+static spad_status touch(drawer *d, const spad_walk_event *event, const spad_walk_access *access,
+                         const moment *at, spad_error *error) {
+    const spad_kernel_tensor *tensor = spad_kernel_get_tensor(d->kernel, (size_t)access->tensor);
+    if (d->report->target->spaces[tensor->space].off_chip) return SPAD_OK;
+    const tile_key key = {access->tensor, at->by_slot ? access->slot : access->tile,
+                          at->by_slot ? 0 : access->life};
+    tile_entry *entry = d->tiles.capacity > 0 ? find_entry(&d->tiles, key) : NULL;
+    const bool reads = reads_too(event, access);
+    const bool known = entry != NULL && entry->box != 0;
+    spad_report_box *box = known ? &d->report->boxes.items[entry->box - 1] : NULL;
+    const bool renewed =
+        known && entry->was_read && !reads && !at->by_slot && at->begin >= box->end;
+    if (!known || renewed) return add_tile(d, access, key, at, error);
+    box->begin = spad__min(box->begin, at->begin);
+    box->end = spad__max(box->end, at->end);
+    entry->was_read = reads;
+    return SPAD_OK;
+}
+
 /* False: the simulation has left out what comes now. */
 static bool find_moment(const drawer *d, const spad_walk *walk, const spad_walk_event *event,
                         moment *out) {
     if (d->times != NULL) {
         out->by_slot = false;
-        return spad__sim_times_next(d->times, walk, event, &out->begin, &out->end);
+        return spad__sim_times_find(d->times, walk, event, &out->begin, &out->end);
     }
     out->by_slot = event->agent > 0;
     out->begin = out->by_slot ? d->fork : event->time;
@@ -206,7 +247,7 @@ static spad_status add_operation(drawer *d, const spad_walk_event *event, const 
     const spad_statement *s = spad_kernel_get_statement(d->kernel, (size_t)event->statement);
     spad_status status = SPAD_OK;
     for (size_t i = 0; i < event->access_count && status == SPAD_OK; i++) {
-        status = touch(d, &event->accesses[i], at->by_slot, at->begin, at->end, error);
+        status = touch(d, event, &event->accesses[i], at, error);
     }
     const bool has_bar = d->times == NULL && !at->by_slot && s->engine >= 0;
     return status == SPAD_OK && has_bar ? add_bar(d, s, at, error) : status;
@@ -240,7 +281,7 @@ static spad_status walk_kernel(drawer *d, int64_t limit, bool *cut, spad_error *
         if (find_moment(d, walk, event, &at))
             status = add_operation(d, event, &at, error);
         else
-            *cut = true;
+            d->skipped = true;
     } while (status == SPAD_OK && event->kind != SPAD_WALK_END && !*cut);
     if (status == SPAD_OK && *cut && d->fork >= 0 && d->times == NULL) widen(d, event->time);
     spad_walk_destroy(walk);
@@ -368,18 +409,21 @@ spad_status spad_report_add_layout(spad_report *report, const spad_layout *layou
                 .fork = -1,
                 .first_box = report->boxes.count};
     const spad__mark before = spad__report_mark(report);
+    const char *unit = report->time_unit;
     bool cut = false;
-    spad_status status = find_aliases(&d) ? SPAD_OK : spad__fail_host_memory(error);
+    spad_status status = find_sharing(&d) ? SPAD_OK : spad__fail_host_memory(error);
     if (status == SPAD_OK) {
         status = spad_layout_fits(layout) ? draw_run(&d, sim, event_limit, &cut, error)
                                           : add_buffers(&d, error);
     }
-    if (status == SPAD_OK && cut && report->note_count < SPAD__NOTES) {
-        status = spad_report_add_note(report, "only the first part of the run is drawn", error);
+    if (status == SPAD_OK && (cut || d.skipped) && report->note_count < SPAD__NOTES) {
+        status = spad_report_add_note(report, "not all of the run is drawn", error);
     }
     spad__free(&report->host, d.tiles.entries, d.tiles.capacity * sizeof *d.tiles.entries);
-    spad__free(&report->host, d.has_alias,
-               (spad_kernel_tensor_count(kernel) + 1) * sizeof *d.has_alias);
-    if (status != SPAD_OK) spad__report_restore(report, before);
+    spad__free(&report->host, d.shares, (spad_kernel_tensor_count(kernel) + 1) * sizeof *d.shares);
+    if (status != SPAD_OK) {
+        spad__report_restore(report, before);
+        report->time_unit = unit;
+    }
     return status;
 }

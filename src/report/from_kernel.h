@@ -9,12 +9,15 @@
 #include "spad/sim.h"
 #include "spad/walk.h"
 
+/* Loops around a statement whose variables are compared: more than anybody nests. */
+enum { SPAD__SIM_LOOPS = 64 };
+
 typedef struct spad__sim_times {
     spad_host host;
     const spad_sim *sim;
     const spad_kernel *kernel;
-    size_t *next; /* per agent: the row at which its next operation is looked for */
-    size_t agents;
+    size_t *table;   /* rows + 1 by statement and loop variables; 0: empty */
+    size_t capacity; /* a power of two, at most half of it used */
 } spad__sim_times;
 
 spad_status spad__sim_times_start(spad__sim_times *times, const spad_sim *sim,
@@ -23,7 +26,7 @@ spad_status spad__sim_times_start(spad__sim_times *times, const spad_sim *sim,
 void spad__sim_times_end(spad__sim_times *times);
 
 /* When the operation of the event runs, in nanoseconds. False: the simulation has skipped it. */
-bool spad__sim_times_next(spad__sim_times *times, const spad_walk *walk,
+bool spad__sim_times_find(const spad__sim_times *times, const spad_walk *walk,
                           const spad_walk_event *event, int64_t *begin, int64_t *end);
 
 /* Every row of the simulation as a bar, with what it waited for. */

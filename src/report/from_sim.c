@@ -2,14 +2,14 @@
  *
  * A simulation in a report: when the operations of a walk run, and bars for its rows.
  *
- * Both walk and simulation go through the program of an agent in its order, so the k-th
- * operation of an agent in the walk is its k-th row; statement and loop variables are
- * compared, and the first difference is where repetitions were skipped. Bars that run at
+ * An operation is found by its statement and the variables of the loops around it, in a
+ * table over the rows; those of repetitions that were skipped are not there. Bars that run at
  * the same time on one engine, as asynchronous copies do, stand on rows below each other:
  * by their start, each on the first row that is free. Picoseconds become nanoseconds.
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/checked.h"
 #include "base/error.h"
@@ -20,17 +20,40 @@ enum { PICOSECONDS = 1000, SIDE_BY_SIDE = 8 };
 
 /* ---- times ---------------------------------------------------------------------------- */
 
+static uint64_t mix(uint64_t h, int64_t value) {
+    h = (h ^ (uint64_t)value) * UINT64_C(0x9E3779B97F4A7C15);
+    return h ^ h >> 29;
+}
+
+/* The statement and the variables of the loops around it, the outermost first. */
+static uint64_t hash_row(const spad_sim_row *row) {
+    uint64_t hash = mix(0, row->statement);
+    for (size_t i = 0; i < row->value_count; i++) hash = mix(hash, row->values[i]);
+    return hash;
+}
+
+static void index_rows(spad__sim_times *times) {
+    for (size_t i = 0; i < spad_sim_row_count(times->sim); i++) {
+        const spad_sim_row row = spad_sim_get_row(times->sim, i);
+        uint64_t at = hash_row(&row);
+        while (times->table[at & (times->capacity - 1)] != 0) at++;
+        times->table[at & (times->capacity - 1)] = i + 1;
+    }
+}
+
 spad_status spad__sim_times_start(spad__sim_times *times, const spad_sim *sim,
                                   const spad_kernel *kernel, const spad_host *host,
                                   spad_error *error) {
-    *times = (spad__sim_times){
-        .host = *host, .sim = sim, .kernel = kernel, .agents = spad_kernel_agent_count(kernel)};
-    times->next = spad__new(host, times->agents * sizeof *times->next);
-    return times->next != NULL ? SPAD_OK : spad__fail_host_memory(error);
+    *times = (spad__sim_times){.host = *host, .sim = sim, .kernel = kernel, .capacity = 2};
+    while (times->capacity < 2 * spad_sim_row_count(sim)) times->capacity *= 2;
+    times->table = spad__new(host, times->capacity * sizeof *times->table);
+    if (times->table == NULL) return spad__fail_host_memory(error);
+    index_rows(times);
+    return SPAD_OK;
 }
 
 void spad__sim_times_end(spad__sim_times *times) {
-    spad__free(&times->host, times->next, times->agents * sizeof *times->next);
+    spad__free(&times->host, times->table, times->capacity * sizeof *times->table);
 }
 
 static void times_of(const spad_sim_row *row, int64_t *begin, int64_t *end) {
@@ -38,31 +61,42 @@ static void times_of(const spad_sim_row *row, int64_t *begin, int64_t *end) {
     *end = spad__max(row->end / PICOSECONDS, *begin + 1);
 }
 
-/* Is the row the operation of the event? Loops from the inside out. */
-static bool is_same(const spad__sim_times *times, const spad_sim_row *row, const spad_walk *walk,
-                    const spad_walk_event *event) {
-    if (row->statement != event->statement) return false;
-    const spad_statement *s = spad_kernel_get_statement(times->kernel, (size_t)row->statement);
-    const int64_t *values = spad_walk_values(walk);
-    int64_t loop = s->loop;
-    for (size_t i = row->value_count; i-- > 0 && loop >= 0;) {
-        if (row->values[i] != values[loop]) return false;
-        loop = spad_kernel_get_loop(times->kernel, (size_t)loop)->outer;
+/* The row as the walk stands now, without times; `values` has room for all loops. */
+static spad_sim_row row_of_event(const spad__sim_times *times, const spad_walk *walk,
+                                 const spad_walk_event *event, int64_t *values) {
+    spad_sim_row row = {.statement = event->statement, .values = values};
+    const int64_t *current = spad_walk_values(walk);
+    const spad_statement *s = spad_kernel_get_statement(times->kernel, (size_t)event->statement);
+    for (int64_t loop = s->loop; loop >= 0 && row.value_count < SPAD__SIM_LOOPS;
+         loop = spad_kernel_get_loop(times->kernel, (size_t)loop)->outer) {
+        row.value_count++;
     }
-    return true;
+    size_t at = row.value_count;
+    for (int64_t loop = s->loop; at > 0;
+         loop = spad_kernel_get_loop(times->kernel, (size_t)loop)->outer) {
+        values[--at] = current[loop];
+    }
+    return row;
 }
 
-bool spad__sim_times_next(spad__sim_times *times, const spad_walk *walk,
+static bool is_same(const spad_sim_row *a, const spad_sim_row *b) {
+    return a->statement == b->statement && a->value_count == b->value_count &&
+           (a->value_count == 0 ||
+            memcmp(a->values, b->values, a->value_count * sizeof *a->values) == 0);
+}
+
+bool spad__sim_times_find(const spad__sim_times *times, const spad_walk *walk,
                           const spad_walk_event *event, int64_t *begin, int64_t *end) {
-    const size_t count = spad_sim_row_count(times->sim);
-    size_t *next = &times->next[event->agent];
-    while (*next < count) {
-        const spad_sim_row row = spad_sim_get_row(times->sim, (*next)++);
-        if (row.agent != event->agent) continue;
+    int64_t values[SPAD__SIM_LOOPS];
+    const spad_sim_row wanted = row_of_event(times, walk, event, values);
+    for (uint64_t at = hash_row(&wanted);; at++) {
+        const size_t number = times->table[at & (times->capacity - 1)];
+        if (number == 0) return false;
+        const spad_sim_row row = spad_sim_get_row(times->sim, number - 1);
+        if (!is_same(&row, &wanted)) continue;
         times_of(&row, begin, end);
-        return is_same(times, &row, walk, event);
+        return true;
     }
-    return false;
 }
 
 /* ---- bars ----------------------------------------------------------------------------- */
@@ -183,7 +217,8 @@ spad_status spad__add_sim_bars(spad_report *report, const spad__sim_times *times
     bar_writer w = {.report = report,
                     .times = times,
                     .rows = spad_sim_row_count(times->sim),
-                    .track_count = times->agents * (report->target->engine_count + 1)};
+                    .track_count = spad_kernel_agent_count(times->kernel) *
+                                   (report->target->engine_count + 1)};
     if (w.rows == 0) return SPAD_OK;
     w.order = spad__arena_new(&arena, w.rows * sizeof *w.order);
     w.critical = spad__arena_new(&arena, w.rows * sizeof *w.critical);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A report as one HTML file: the page (page.html, page.css and page.js, turned into
+ * A report as one HTML file: the page (page.html, page.css and page_*.js, turned into
  * arrays when the library is built) with the data in a script element of its own.
  *
  * Data are columns of numbers, one array per property, and a table of different

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The static parts of the page, made from page.html, page.css and page.js by
+ * The static parts of the page, made from page.html, page.css and page_*.js by
  * cmake/SpadEmbed.cmake when the library is built.
  */
 #ifndef SPAD_REPORT_PAGE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A report as a memory snapshot that PyTorch's memory_viz page opens: a pickle with
- * `segments` (one per space, with the blocks that are never freed) and `device_traces`
+ * `segments` (one per space, cut into blocks as they are at the end) and `device_traces`
  * (alloc and free in the order of time). Every space is a device.
  *
  * That page knows one-dimensional addresses: a box lies at lane x bytes of a lane +
@@ -118,9 +118,10 @@ static int64_t flat_address(const device *d, const spad_report_box *box) {
     return address;
 }
 
-static void put_event(spad__out *out, const device *d, const spad_report_box *box, bool begins) {
+static void put_event(spad__out *out, const device *d, const spad_report_box *box, bool begins,
+                      const char *action) {
     put_byte(out, EMPTY_DICT);
-    put_item_string(out, "action", begins ? "alloc" : "free_completed");
+    put_item_string(out, "action", action);
     put_item_int(out, "addr", flat_address(d, box));
     put_item_int(out, "size", box->rect.bytes);
     put_item_int(out, "stream", 0);
@@ -156,23 +157,78 @@ static spad_status put_trace(spad__out *out, const device *d, spad_error *error)
     }
     if (count > 0) qsort(edges, count, sizeof *edges, compare_edges);
     for (size_t i = 0; i < count; i++) {
-        put_event(out, d, &p->report->boxes.items[edges[i].box], edges[i].begins);
+        const spad_report_box *box = &p->report->boxes.items[edges[i].box];
+        if (edges[i].begins) {
+            put_event(out, d, box, true, "alloc");
+        } else { /* the page joins the two */
+            put_event(out, d, box, false, "free_requested");
+            put_event(out, d, box, false, "free_completed");
+        }
     }
     spad__free(&p->host, edges, capacity * sizeof *edges);
     return SPAD_OK;
 }
 
-static void put_block(spad__out *out, const device *d, const spad_report_box *box) {
+/* Bytes of a segment that nobody, or one box, has at the end. */
+static void put_block(spad__out *out, const device *d, int64_t address, int64_t size,
+                      const spad_report_box *box) {
     put_byte(out, EMPTY_DICT);
-    put_item_int(out, "address", flat_address(d, box));
-    put_item_int(out, "size", box->rect.bytes);
-    put_item_int(out, "requested_size", box->rect.bytes - box->padding);
-    put_item_string(out, "state", "active_allocated");
-    put_frames(out, d->picture->report, box);
+    put_item_int(out, "address", address);
+    put_item_int(out, "size", size);
+    put_item_int(out, "requested_size", box != NULL ? size - box->padding : 0);
+    put_item_string(out, "state", box != NULL ? "active_allocated" : "inactive");
+    if (box != NULL) {
+        put_frames(out, d->picture->report, box);
+    } else {
+        put_string(out, "frames");
+        put_byte(out, EMPTY_LIST);
+        put_byte(out, SETITEM);
+    }
     put_byte(out, APPEND);
 }
 
-static void put_segment(spad__out *out, const device *d) {
+typedef struct block {
+    int64_t address;
+    size_t box;
+} block;
+
+static int compare_blocks(const void *left, const void *right) {
+    const block *a = left;
+    const block *b = right;
+    if (a->address != b->address) return a->address < b->address ? -1 : 1;
+    return (a->box > b->box) - (a->box < b->box);
+}
+
+/* The page adds up sizes to find addresses, so blocks stand without holes between them; what
+ * lies on top of another one is left out. */
+static spad_status put_blocks(spad__out *out, const device *d, int64_t total, spad_error *error) {
+    const spad__picture *p = d->picture;
+    const size_t boxes = d->view->facts.boxes;
+    block *blocks = spad__new(&p->host, boxes * sizeof *blocks);
+    if (blocks == NULL) return spad__fail_host_memory(error);
+    size_t count = 0;
+    for (size_t i = 0; i < boxes; i++) {
+        const size_t number = p->order[d->view->first + i];
+        const spad_report_box *box = &p->report->boxes.items[number];
+        if (box->open && in_snapshot(box)) blocks[count++] = (block){flat_address(d, box), number};
+    }
+    if (count > 0) qsort(blocks, count, sizeof *blocks, compare_blocks);
+    int64_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        const spad_report_box *box = &p->report->boxes.items[blocks[i].box];
+        int64_t end;
+        if (blocks[i].address < at || !spad__add(blocks[i].address, box->rect.bytes, &end))
+            continue;
+        if (blocks[i].address > at) put_block(out, d, at, blocks[i].address - at, NULL);
+        put_block(out, d, blocks[i].address, box->rect.bytes, box);
+        at = end;
+    }
+    if (at < total) put_block(out, d, at, total - at, NULL);
+    spad__free(&p->host, blocks, boxes * sizeof *blocks);
+    return SPAD_OK;
+}
+
+static spad_status put_segment(spad__out *out, const device *d, spad_error *error) {
     const spad__picture *p = d->picture;
     int64_t total;
     if (!spad__mul(d->pitch, p->report->target->spaces[d->view->space].lanes, &total)) {
@@ -186,12 +242,10 @@ static void put_segment(spad__out *out, const device *d) {
     put_item_string(out, "segment_type", p->report->target->spaces[d->view->space].name);
     put_string(out, "blocks");
     put_byte(out, EMPTY_LIST);
-    for (size_t i = 0; i < d->view->facts.boxes; i++) {
-        const spad_report_box *box = &p->report->boxes.items[p->order[d->view->first + i]];
-        if (box->open && in_snapshot(box)) put_block(out, d, box);
-    }
+    const spad_status status = put_blocks(out, d, total, error);
     put_byte(out, SETITEM);
     put_byte(out, APPEND);
+    return status;
 }
 
 /* ---- the whole ---------------------------------------------------------------------- */
@@ -216,9 +270,9 @@ spad_status spad_report_write_snapshot(const spad_report *report, const spad_sin
     put_byte(&out, EMPTY_DICT);
     put_string(&out, "segments");
     put_byte(&out, EMPTY_LIST);
-    for (size_t i = 0; i < p.view_count; i++) {
+    for (size_t i = 0; i < p.view_count && status == SPAD_OK; i++) {
         const device d = device_of(&p, i);
-        put_segment(&out, &d);
+        status = put_segment(&out, &d, error);
     }
     put_byte(&out, SETITEM);
     put_string(&out, "device_traces");

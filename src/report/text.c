@@ -8,6 +8,7 @@
  * nearest cell and a box fills at least one, but large ones are painted last, so a cell
  * shows the box that has most of it. '#' is a cell of a conflict. O(n x cells).
  */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -195,41 +196,98 @@ static void paint(map *m, area *areas, int64_t *counts) {
 
 /* ---- writing ------------------------------------------------------------------------ */
 
-/* part / whole in tenths of a per cent. */
-static void out_share(spad__out *out, int64_t part, int64_t whole) {
-    const int64_t share = spad__scale(spad__min(part, whole), whole, 1000);
-    spad__out_format(out, "%lld.%lld %%", (long long)(share / 10), (long long)(share % 10));
+/* Words of a text in lines of WIDTH columns; those behind the first are indented. */
+static void out_wrapped(spad__out *out, const char *text, size_t column) {
+    enum { INDENT = 4 };
+    bool first = true;
+    while (*text != '\0') {
+        char word[WIDTH - INDENT + 1];
+        size_t length = strcspn(text, " ");
+        if (length > sizeof word - 1) length = sizeof word - 1;
+        memcpy(word, text, length);
+        word[length] = '\0';
+        text += length;
+        text += strspn(text, " ");
+        if (column + (first ? 0 : 1) + length > WIDTH) {
+            spad__out_format(out, "\n%*s", INDENT, "");
+            column = INDENT;
+        } else if (!first) {
+            spad__out_string(out, " ");
+            column++;
+        }
+        column += spad__out_plain(out, word, 0);
+        first = false;
+    }
+    spad__out_string(out, "\n");
+}
+
+/* A formatted text of numbers and short words, wrapped. */
+static void out_line(spad__out *out, size_t column, const char *format, ...) SPAD_PRINTF(3, 4);
+
+static void out_line(spad__out *out, size_t column, const char *format, ...) {
+    char line[512];
+    va_list arguments;
+    va_start(arguments, format);
+    spad__format_cut(line, sizeof line, format, arguments);
+    va_end(arguments);
+    out_wrapped(out, line, column);
+}
+
+static void write_peak_line(const map *m, const char *name, const char *unit) {
+    const spad_report_space *facts = &m->view->facts;
+    const char *boxes = facts->boxes == 1 ? "box" : "boxes";
+    if (facts->usable == SPAD_UNBOUNDED) {
+        out_line(m->out, 0, "%s: %lld %s, peak %lld B at %s %lld", name, (long long)facts->boxes,
+                 boxes, (long long)facts->peak_bytes, unit, (long long)facts->peak_time);
+        return;
+    }
+    char share[32] = "too much";
+    const int64_t part =
+        spad__scale(spad__min(facts->peak_bytes, facts->usable), spad__max(facts->usable, 1), 1000);
+    if (facts->peak_bytes <= facts->usable) {
+        snprintf(share, sizeof share, "%lld.%lld %%", (long long)(part / 10),
+                 (long long)(part % 10));
+    }
+    out_line(m->out, 0, "%s: %lld %s, peak %lld of %lld B (%s) at %s %lld", name,
+             (long long)facts->boxes, boxes, (long long)facts->peak_bytes, (long long)facts->usable,
+             share, unit, (long long)facts->peak_time);
 }
 
 static void write_head(const map *m) {
     const spad_report_space *facts = &m->view->facts;
     const spad_report *report = m->picture->report;
-    spad__out_format(m->out, "\n%.40s: %lld box%s, peak %lld",
-                     report->target->spaces[m->view->space].name, (long long)facts->boxes,
-                     facts->boxes == 1 ? "" : "es", (long long)facts->peak_bytes);
-    if (facts->usable != SPAD_UNBOUNDED) {
-        spad__out_format(m->out, " of %lld B (", (long long)facts->usable);
-        if (facts->peak_bytes > facts->usable)
-            spad__out_string(m->out, "too much");
-        else
-            out_share(m->out, facts->peak_bytes, facts->usable);
-        spad__out_string(m->out, ")");
-    } else {
-        spad__out_string(m->out, " B");
-    }
-    spad__out_string(m->out, " at ");
-    spad__out_plain(m->out, report->time_unit, 12);
-    spad__out_format(m->out, " %lld\n", (long long)facts->peak_time);
-    spad__out_format(m->out, "  top %lld B, at the peak free %lld B, largest hole %lld B\n",
-                     (long long)facts->top, (long long)facts->peak_free,
-                     (long long)facts->largest_hole);
+    char name[64];
+    char unit[16];
+    spad__copy_cut(name, sizeof name, report->target->spaces[m->view->space].name);
+    spad__copy_cut(unit, sizeof unit, report->time_unit);
+    spad__out_string(m->out, "\n");
+    write_peak_line(m, name, unit);
+    spad__out_string(m->out, "  ");
+    out_line(m->out, 2, "top %lld B, at the peak free %lld B, largest hole %lld B",
+             (long long)facts->top, (long long)facts->peak_free, (long long)facts->largest_hole);
     if (facts->padding > 0)
         spad__out_format(m->out, "  padding %lld B over all boxes\n", (long long)facts->padding);
     if (facts->conflicts > 0)
         spad__out_format(m->out, "  CONFLICT: %lld boxes share bytes with another one (#)\n",
                          (long long)facts->conflicts);
     if (facts->sampled)
-        spad__out_format(m->out, "  boxes start at very many lanes; only some were looked at\n");
+        spad__out_string(m->out, "  boxes start at very many lanes; only some were looked at\n");
+}
+
+/* An address in the room of a label; rounded down to a larger unit where it has too many digits. */
+static void out_label(spad__out *out, int64_t address) {
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB"};
+    enum { ROOM = LABEL - 2, MOST = 99999, UNITS = sizeof units / sizeof units[0] };
+    uint64_t size = address < 0 ? 0 - (uint64_t)address : (uint64_t)address;
+    const char *sign = address < 0 ? "-" : "";
+    char label[32];
+    int unit = -1;
+    if (size > 999999999) {
+        for (; size > MOST && unit + 1 < UNITS; unit++) size >>= 10;
+    }
+    snprintf(label, sizeof label, "%s%llu%s%s", sign, (unsigned long long)size, unit < 0 ? "" : " ",
+             unit < 0 ? "" : units[unit]);
+    spad__out_format(out, "%*s |", ROOM, label);
 }
 
 static void write_cells(const map *m) {
@@ -237,7 +295,7 @@ static void write_cells(const map *m) {
     const int64_t span = facts->top - facts->low;
     for (int64_t r = ROWS - 1; r >= 0; r--) {
         const int64_t address = facts->low + span / ROWS * r + span % ROWS * r / ROWS;
-        spad__out_format(m->out, "%*lld |", LABEL - 2, (long long)address);
+        out_label(m->out, address);
         spad__out_bytes(m->out, m->cells[r], COLUMNS);
         spad__out_string(m->out, "|\n");
     }
@@ -258,13 +316,15 @@ static void write_legend(const map *m) {
         spad__out_format(m->out, "  %c ", letter_of(s, 0));
         const size_t width = spad__out_plain(m->out, name, 22);
         spad__out_repeat(m->out, " ", 23 - (int64_t)width);
-        if (row->boxes > 1) spad__out_format(m->out, "%lld x ", (long long)row->boxes);
-        spad__out_format(m->out, "%lld B", (long long)row->bytes);
+        char count[32] = "";
+        if (row->boxes > 1) snprintf(count, sizeof count, "%lld x ", (long long)row->boxes);
         if (row->low <= row->top)
-            spad__out_format(m->out, " in %lld..%lld", (long long)row->low, (long long)row->top);
+            out_line(m->out, 27, "%s%lld B in %lld..%lld, %lld..%lld", count, (long long)row->bytes,
+                     (long long)row->low, (long long)row->top, (long long)row->begin,
+                     (long long)row->end);
         else
-            spad__out_string(m->out, " without an address");
-        spad__out_format(m->out, ", %lld..%lld\n", (long long)row->begin, (long long)row->end);
+            out_line(m->out, 27, "%s%lld B without an address, %lld..%lld", count,
+                     (long long)row->bytes, (long long)row->begin, (long long)row->end);
     }
     if (m->stem_count > LETTERS)
         spad__out_format(m->out, "  * %lld more names\n", (long long)(m->stem_count - LETTERS));
@@ -309,45 +369,14 @@ static spad_status write_view(spad__out *out, const spad__picture *p, const spad
     return failed ? spad__fail_host_memory(error) : SPAD_OK;
 }
 
-/* Words of a text in lines of WIDTH columns; those behind the first are indented. */
-static void out_wrapped(spad__out *out, const char *text, size_t column) {
-    enum { INDENT = 4 };
-    while (*text != '\0') {
-        char word[WIDTH];
-        size_t length = strcspn(text, " ");
-        if (length > sizeof word - 1) length = sizeof word - 1;
-        memcpy(word, text, length);
-        word[length] = '\0';
-        text += length;
-        text += strspn(text, " ");
-        if (column > INDENT && column + 1 + length > WIDTH) {
-            spad__out_format(out, "\n%*s", INDENT, "");
-            column = INDENT;
-        } else if (column > INDENT) {
-            spad__out_string(out, " ");
-            column++;
-        }
-        column += spad__out_plain(out, word, 0);
-    }
-    spad__out_string(out, "\n");
-}
-
 static void write_findings(spad__out *out, const spad_report *report) {
     if (report->findings.count > 0) spad__out_string(out, "\n");
     for (size_t i = 0; i < report->findings.count; i++) {
         const spad_finding *finding = &report->findings.items[i];
-        char head[64];
-        snprintf(head, sizeof head, "%s %s:", spad_severity_name(finding->severity),
-                 spad_finding_name(finding->code));
-        spad__out_string(out, head);
-        if (finding->line > 0) {
-            char place[32];
-            snprintf(place, sizeof place, " line %ld:", (long)finding->line);
-            spad__out_string(out, place);
-            out_wrapped(out, finding->message, strlen(head) + strlen(place));
-        } else {
-            out_wrapped(out, finding->message, strlen(head));
-        }
+        char place[32] = "";
+        if (finding->line > 0) snprintf(place, sizeof place, "line %ld: ", (long)finding->line);
+        out_line(out, 0, "%s %s: %s%s", spad_severity_name(finding->severity),
+                 spad_finding_name(finding->code), place, finding->message);
     }
 }
 

@@ -16,6 +16,10 @@
 #include "sim/tune.h"
 #include "spad/check.h"
 
+/* What the checker cannot decide within that many events counts as right. Proofs for all trip
+ * counts are cheap without synchronisation; with it one shape must be enough. */
+enum { CHECK_EVENTS = 1000000, CHECK_EVENTS_ORDERED = 20000 };
+
 /* ---- shapes ----------------------------------------------------------------------- */
 
 spad_status spad__tune_shape(spad_kernel **out, const spad_tune *tune, const int64_t *values,
@@ -57,7 +61,12 @@ static spad_status is_right(spad_tune *tune, int64_t value, bool *right, spad_er
     spad__free(&tune->host, values, tune->knobs.count * sizeof *values);
     if (status == SPAD_ERR_HOST_MEMORY) return status;
     if (status != SPAD_OK) return SPAD_OK;
-    const spad_check_options options = {.no_advice = true, .one_shape = true, .host = &tune->host};
+    const bool implicit = spad_kernel_is_implicit(kernel);
+    const spad_check_options options = {.no_advice = true,
+                                        .one_shape = !implicit,
+                                        .event_limit =
+                                            implicit ? CHECK_EVENTS : CHECK_EVENTS_ORDERED,
+                                        .host = &tune->host};
     status = spad_check_kernel(&check, kernel, &options, error);
     *right = status == SPAD_OK && spad_check_verdict(check) != SPAD_VERDICT_WRONG;
     spad_check_destroy(check);

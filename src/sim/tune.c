@@ -46,6 +46,26 @@ static spad_status look_at_layout(const spad_tune *tune, const spad_kernel *kern
     return status;
 }
 
+/* The product of a list of counts, at most `most`. */
+static int64_t product_of(spad_amounts list, int64_t most) {
+    int64_t product = 1;
+    for (size_t i = 0; i < list.count; i++) {
+        if (!spad__mul(product, list.items[i].value, &product)) return most;
+    }
+    return spad__min(product, most);
+}
+
+/* Places that the tiles of a tensor share. */
+static int64_t places_of(const spad_kernel_tensor *t) {
+    if (t->mode != SPAD_MODE_MOD) return t->slots;
+    int64_t places;
+    if (!spad__mul(product_of(t->free, t->tiles), product_of(t->par, t->tiles), &places) ||
+        !spad__mul(places, product_of(t->banks, t->tiles), &places)) {
+        return t->tiles;
+    }
+    return spad__min(places, t->tiles);
+}
+
 static int64_t bytes_on_chip(const spad_kernel *kernel) {
     const spad_target *target = spad_kernel_target(kernel);
     int64_t total = 0;
@@ -53,7 +73,7 @@ static int64_t bytes_on_chip(const spad_kernel *kernel) {
         const spad_kernel_tensor *t = spad_kernel_get_tensor(kernel, i);
         int64_t bytes;
         if (t->home != (int64_t)i || target->spaces[t->space].off_chip) continue;
-        if (!spad__mul(t->tile_bytes * t->tile_lanes, t->slots, &bytes) ||
+        if (!spad__mul(t->tile_bytes * t->tile_lanes, places_of(t), &bytes) ||
             !spad__add(total, bytes, &total)) {
             return INT64_MAX;
         }

@@ -304,8 +304,7 @@ static void aliases_share_bytes(void **state) {
     assert_int_equal(word, 0x17161514);
     assert_int_equal(spad_buffer_alias(&bad, x, 48, SPAD_SHAPE(5), SPAD_UINT32, NULL, &error),
                      SPAD_ERR_BOUNDS);
-    assert_string_equal(error.message, "a view of 20 B at 48 does not lie in a buffer of 64 B of "
-                                       "64 B");
+    assert_string_equal(error.message, "a view of 20 B at 48 does not lie in a buffer of 64 B");
     assert_int_equal(spad_buffer_alias(&bad, x, -4, SPAD_SHAPE(1), SPAD_UINT32, NULL, &error),
                      SPAD_ERR_BOUNDS);
     assert_int_equal(spad_buffer_alias(&bad, x, 2, SPAD_SHAPE(1), SPAD_UINT32, NULL, &error),
@@ -314,8 +313,7 @@ static void aliases_share_bytes(void **state) {
                         "a view of uint32 at byte 2; it has to begin at a multiple of 4");
     assert_int_equal(spad_copy(inner, inner, &error), SPAD_ERR_OVERLAP);
     assert_string_equal(error.message,
-                        "the copy reads bytes of a buffer of 4 B that it writes as a buffer of "
-                        "4 B");
+                        "a copy from a buffer to a buffer reads bytes that it writes");
     assert_int_equal(spad_device_stats(device, SPAD_GLOBAL).live_blocks, 1);
     free_buffer(words); /* the other two stay */
     assert_ok(spad_read(&word, inner, 0, 4, NULL, &error), &error);
@@ -538,10 +536,10 @@ static void bad_copies_are_refused(void **state) {
     } cases[] = {
         {{.width = 257},
          SPAD_ERR_BOUNDS,
-         "1 row of 257 B at byte 0 do not lie in a buffer of 256 B of 256 B"},
+         "1 row of 257 B at byte 0 do not lie in a buffer of 256 B"},
         {{.width = 32, .rows = 8, .to_pitch = 33},
          SPAD_ERR_BOUNDS,
-         "8 rows of 32 B at byte 0 do not lie in a buffer of 256 B of 256 B"},
+         "8 rows of 32 B at byte 0 do not lie in a buffer of 256 B"},
         {{.width = 8, .from_offset = 250}, SPAD_ERR_BOUNDS, NULL},
         {{.width = 8, .to_offset = -8}, SPAD_ERR_BOUNDS, NULL},
         {{.width = 8, .to_offset = INT64_MAX}, SPAD_ERR_BOUNDS, NULL},
@@ -570,6 +568,10 @@ static void bad_copies_are_refused(void **state) {
     assert_int_equal(spad_copy_matrix(packed, packed, &tile, NULL, &error), SPAD_ERR_DTYPE);
     tile.rows = -1;
     assert_int_equal(spad_copy_matrix(x, y, &tile, NULL, &error), SPAD_ERR_BOUNDS);
+    spad_device_buffer none =
+        new_buffer(device, SPAD_SHAPE(0, INT64_C(1) << 40, INT64_C(1) << 40), SPAD_FLOAT32);
+    assert_int_equal(spad_copy_matrix(none, y, &tile, NULL, &error), SPAD_ERR_OVERFLOW);
+    free_buffer(none);
     char bytes[8] = {0};
     assert_int_equal(spad_write(x, 250, bytes, 8, NULL, &error), SPAD_ERR_BOUNDS);
     assert_int_equal(spad_read(bytes, x, 0, -8, NULL, &error), SPAD_ERR_ARGUMENT);
@@ -1011,6 +1013,7 @@ static void every_call_of_the_library_may_fail(void **state) {
     load(&fail_at, library, "fake_cuda_fail_at");
     load(&calls, library, "fake_cuda_calls");
     load(&live, library, "fake_cuda_live");
+    const long before = live();
     long failed = 0;
     for (long n = 1;; n++) {
         long unused;
@@ -1018,7 +1021,7 @@ static void every_call_of_the_library_may_fail(void **state) {
         const spad_status status = use_everything(backend_under_test(), NULL, &unused);
         const long made = calls();
         fail_at(0);
-        assert_int_equal(live(), 0);
+        assert_int_equal(live(), before);
         if (made < n) break;
         assert_true(status == SPAD_OK || status == SPAD_ERR_DEVICE); /* closing has no status */
         failed += status != SPAD_OK;
@@ -1076,6 +1079,8 @@ int main(int argc, char **argv) {
         fprintf(stderr, "skipped: %s\n", error.message);
         return 77;
     }
+    /* open all the time: a driver that starts anew for every test takes long */
+    const int failures = cmocka_run_group_tests(tests, NULL, NULL);
     spad_device_close(device, NULL);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return failures;
 }

@@ -23,6 +23,8 @@ static void memory_is_given_and_taken_by_address(void **state) {
     spad_torch_free(a, 900, 0, NULL); /* twice: left alone */
     spad_torch_free(b, 5000000, 0, NULL);
     spad_torch_free(NULL, 0, 0, NULL);
+    spad_torch_free(b, 1, 7, NULL); /* a device that was never used */
+    spad_torch_free(b, 1, -1, NULL);
     assert_null(spad_torch_alloc(-1, 0, NULL));
     assert_null(spad_torch_alloc(1, -1, NULL));
     assert_null(spad_torch_alloc(1, 16, NULL));

@@ -2,22 +2,23 @@
  *
  * Runs the C blocks of the manual pages (blocks.awk makes them into functions).
  * Each gets a fresh manager over 4096 bytes of trn2's SBUF with a scope open, and a
- * kernel, placed, that places tensor x directly. */
+ * kernel, placed, that places tensor x directly, and the host as a device. */
 #include <stdio.h>
 #include <string.h>
 
 #include "spad/spad.h"
 
-#define BLOCK_ARGUMENTS \
-    const spad_target *target, spad_stack *sbm, spad_direct *placed, spad_error *block_error
+#define BLOCK_ARGUMENTS                                                                   \
+    const spad_target *target, spad_stack *sbm, spad_direct *placed, spad_device *device, \
+        spad_error *block_error
 
 /* What a block may use without declaring it. */
-#define BLOCK_VARIABLES                                                      \
-    spad_status status = SPAD_OK;                                            \
-    spad_rect rect;                                                          \
-    const spad_shape shape = SPAD_SHAPE(128, 16);                            \
-    const int n = 4;                                                         \
-    (void)target, (void)sbm, (void)placed, (void)rect, (void)shape, (void)n, \
+#define BLOCK_VARIABLES                                                                    \
+    spad_status status = SPAD_OK;                                                          \
+    spad_rect rect;                                                                        \
+    const spad_shape shape = SPAD_SHAPE(128, 16);                                          \
+    const int n = 4;                                                                       \
+    (void)target, (void)sbm, (void)placed, (void)device, (void)rect, (void)shape, (void)n, \
         (void)allocate_with_tile;
 
 #define error (*block_error)
@@ -49,6 +50,7 @@ static int run(const block *b) {
     spad_trace *trace;
     spad_stack *stack;
     spad_direct *placed;
+    spad_device *device;
     spad_error error = {.message = ""};
     if (spad_target_find(&target, "trn2", &error) ||
         spad_trace_create(&trace, target, NULL, &error))
@@ -57,10 +59,11 @@ static int run(const block *b) {
     if (spad_stack_create(&stack, target, "sbuf", 0, 4096, &options, &error) ||
         spad_stack_open_scope(stack, 1, "phase", &error) ||
         spad_direct_create(&placed, target, NULL, &error) ||
-        spad_direct_declare(NULL, placed, &x, &error))
+        spad_direct_declare(NULL, placed, &x, &error) ||
+        spad_device_open(&device, "host", NULL, &error))
         return 1;
     int faults = 0;
-    const spad_status status = b->run(target, stack, placed, &error);
+    const spad_status status = b->run(target, stack, placed, device, &error);
     spad_finding finding;
     const int found = status == SPAD_OK && spad_direct_findings(&finding, 1, placed) > 0;
     const char *code = found ? spad_finding_name(finding.code) : spad_status_code(status);
@@ -72,6 +75,7 @@ static int run(const block *b) {
         printf("%s: message\n  %s\nexpected\n  %s\n", b->place, message, b->message);
         faults++;
     }
+    spad_device_close(device, NULL);
     spad_direct_destroy(placed);
     spad_stack_destroy(stack);
     spad_trace_destroy(trace);

@@ -42,7 +42,8 @@ struct stream {
     work *last;
     long started; /* pieces of work so far */
     long done;
-    long users; /* pieces of work that wait for it, and whoever opened it */
+    long users;   /* pieces of work that wait for it, events, and whoever opened it */
+    stream *next; /* of all streams that are open */
 };
 
 typedef struct event {
@@ -63,21 +64,40 @@ static void release(stream *s) {
     if (--s->users == 0 && s != &default_stream) free(s);
 }
 
-static void run_until(stream *s, long until) {
-    while (s->done < until && s->first != NULL) {
-        work *w = s->first;
-        s->first = w->next;
-        if (w->wait_for != NULL) {
-            run_until(w->wait_for, w->wait_until);
-            release(w->wait_for);
-        }
-        for (size_t row = 0; row < w->rows; row++) {
-            memmove(w->to + row * w->to_pitch, w->from + row * w->from_pitch, w->width);
-        }
-        s->done++;
-        free(w);
+static void unlink_stream(const stream *s) {
+    for (stream *each = &default_stream; each->next != NULL; each = each->next) {
+        if (each->next != s) continue;
+        each->next = s->next;
+        return;
     }
+}
+
+/* The next piece of work, unless it waits for another stream. */
+static void run_one(stream *s) {
+    work *w = s->first;
+    if (w == NULL) return;
+    if (w->wait_for != NULL) {
+        if (w->wait_for->done < w->wait_until) return;
+        release(w->wait_for);
+    }
+    for (size_t row = 0; row < w->rows; row++) {
+        memmove(w->to + row * w->to_pitch, w->from + row * w->from_pitch, w->width);
+    }
+    s->first = w->next;
     if (s->first == NULL) s->last = NULL;
+    s->done++;
+    free(w);
+}
+
+/* All streams take turns, so that work on different ones is mixed. */
+static void run_until(const stream *s, long until) {
+    while (s->done < until) {
+        for (stream *each = &default_stream; each != NULL;) {
+            stream *next = each->next;
+            run_one(each);
+            each = next;
+        }
+    }
 }
 
 static stream *stream_of(void *opaque) {
@@ -181,6 +201,11 @@ result cuDevicePrimaryCtxRelease_v2(int device) {
     (void)device;
     CLOSING_CALL(live--);
 }
+/* Other code of the thread has a context of its own. */
+result cuCtxGetCurrent(void **context);
+result cuCtxGetCurrent(void **context) {
+    CALL(*context = calls % 2 != 0 ? &mutex : NULL);
+}
 result cuCtxPushCurrent_v2(void *context);
 result cuCtxPushCurrent_v2(void *context) {
     (void)context;
@@ -262,11 +287,12 @@ result cuMemcpy2DAsync_v2(const memcpy_2d *c, void *s) {
 result cuStreamCreate(void **s, unsigned flags);
 result cuStreamCreate(void **s, unsigned flags) {
     (void)flags;
-    CALL(stream *made = calloc(1, sizeof *made); made->users = 1; *s = made; live++);
+    CALL(stream *made = calloc(1, sizeof *made); made->users = 1; made->next = default_stream.next;
+         default_stream.next = made; *s = made; live++);
 }
 result cuStreamDestroy_v2(void *s);
 result cuStreamDestroy_v2(void *s) {
-    CLOSING_CALL(finish(s); release(s); live--);
+    CLOSING_CALL(finish(s); unlink_stream(s); release(s); live--);
 }
 result cuStreamSynchronize(void *s);
 result cuStreamSynchronize(void *s) {

@@ -634,7 +634,7 @@ static bool is_refused(const spad_check *check) {
 }
 
 /* Misuse that has no defined meaning: the explorer has nothing to say. A late expectation is
- * refused whether or not the bytes of others keep the phase open. */
+ * refused where more bytes have come than were expected, complete or not. */
 static bool is_undefined(const spad_check *check) {
     return has(check, SPAD_FINDING_BARRIER_COUNT) || has(check, SPAD_FINDING_MBARRIER_LIFE) ||
            has(check, SPAD_FINDING_LATE_EXPECT);

@@ -435,6 +435,107 @@ static void test_other_messages(void **unused) {
                  NULL);
 }
 
+#define BYTES "kernel k on sm_90\nmbarrier m count 1\ntensor x : shared u8 (64) input\ninit m\n"
+
+/* Bytes that nobody expects: they keep a phase open for ever, or find it complete. */
+static void test_bytes_that_nobody_expects(void **unused) {
+    (void)unused;
+    static const char *const mixed[] = {
+        /* all of it too much; the wait passes or never ends */
+        BYTES "agent p { simt op reads x delivers m by 4 }\n"
+              "agent q { arrive m; wait m parity 1 }\n",
+        /* a part of it: the last four; the last twelve */
+        BYTES "agent p { simt op reads x delivers m by 8; simt op reads x delivers m by 4 }\n"
+              "agent q { arrive m expect 8 }\n",
+        BYTES "agent p { simt op reads x delivers m by 8; simt op reads x delivers m by 4 }\n"
+              "agent q { arrive m expect 4 }\n"
+              "agent r { simt op reads x delivers m by 4 }\n",
+        /* of an earlier life */
+        BYTES "agent p { simt op reads x delivers m by 4 }\nagent q { arrive m }\n"
+              "invalidate m\ninit m\narrive m\nwait m parity 0\n",
+        /* the arrival and the bytes of one operation: they come one behind the other */
+        BYTES "agent p { simt op reads x delivers m by 4 }\n"
+              "agent q { simt op reads x arrives m delivers m by 4 }\n",
+        /* many */
+        BYTES "agent p { for i in 0..20 { simt op reads x delivers m by 4 } }\n"
+              "agent q { arrive m expect 40 }\n",
+    };
+    for (size_t i = 0; i < sizeof mixed / sizeof mixed[0]; i++) {
+        spad_check *check = check_text(mixed[i]);
+        if (find(check, SPAD_FINDING_MIXED_PHASES) == NULL) print_error("%s", mixed[i]);
+        assert_non_null(find(check, SPAD_FINDING_MIXED_PHASES));
+        spad_check_destroy(check);
+    }
+    assert_finds(mixed[0], SPAD_FINDING_MIXED_PHASES,
+                 "op (p) may come before phase 1 of m is complete or after it: 4 bytes more are "
+                 "delivered than expected; expect them, or check the amounts",
+                 NULL, NULL);
+    /* never complete, in whatever order */
+    static const char *const open[] = {
+        BYTES "simt op reads x delivers m by 4\narrive m\nwait m parity 1\n",
+        BYTES "agent p { simt op reads x delivers m by 8 }\nagent q { arrive m expect 4 }\n",
+        BYTES "agent p { simt op reads x delivers m by 4; simt op reads x delivers m by 8 }\n"
+              "agent q { arrive m expect 8 }\n",
+        BYTES "agent p { simt op reads x delivers m by 4; arrive m }\n"
+              "agent q { simt op reads x delivers m by 2 }\n",
+        "kernel k on sm_90\nmbarrier m count 2\ntensor x : shared u8 (64) input\ninit m\n"
+        "agent p { simt op reads x arrives m delivers m by 4 }\n"
+        "agent q { simt op reads x arrives m delivers m by 4 }\n",
+    };
+    for (size_t i = 0; i < sizeof open / sizeof open[0]; i++) {
+        spad_check *check = check_text(open[i]);
+        if (find(check, SPAD_FINDING_MIXED_PHASES) != NULL) print_error("%s", open[i]);
+        assert_null(find(check, SPAD_FINDING_MIXED_PHASES));
+        assert_non_null(find(check, SPAD_FINDING_LEFTOVER));
+        spad_check_destroy(check);
+    }
+    /* bytes may come before they are expected */
+    assert_clean(BYTES "agent p { simt op reads x delivers m by 4 }\n"
+                       "agent q { expect m by 4; arrive m; wait m parity 0 }\n");
+}
+
+/* Bytes may be expected when all have arrived, as long as others are missing. */
+static void test_late_expectations(void **unused) {
+    (void)unused;
+    /* the other bytes are delivered later */
+    assert_clean(BYTES
+                 "agent p { arrive m expect 8; expect m by 4; simt op reads x delivers m by 8;"
+                 " simt op reads x delivers m by 4; wait m parity 0 }\n");
+    /* by somebody who comes later */
+    assert_clean(BYTES "counter c\nagent p { arrive m expect 8; expect m by 4; signal c }\n"
+                       "agent q { wait c >= 1; simt op reads x delivers m by 8 }\n"
+                       "agent r { simt op reads x delivers m by 4 }\n");
+    static const char *const late[] = {
+        /* the others may be there already */
+        BYTES "unit u on simt free\n"
+              "agent p { arrive m expect 8; u op reads x delivers m by 8; expect m by 4;"
+              " simt op reads x delivers m by 4 }\n",
+        BYTES "agent p { arrive m expect 8; expect m by 4; simt op reads x delivers m by 4 }\n"
+              "agent q { simt op reads x delivers m by 8 }\n",
+        /* too many are */
+        BYTES "simt op reads x delivers m by 8\narrive m expect 4\nexpect m by 8\n",
+        /* one of many */
+        BYTES "agent p { arrive m expect 8; for i in 0..20 { expect m by 4 };"
+              " for i in 0..20 { simt op reads x delivers m by 4 } }\n"
+              "agent q { simt op reads x delivers m by 8 }\n",
+    };
+    for (size_t i = 0; i < sizeof late / sizeof late[0]; i++) {
+        spad_check *check = check_text(late[i]);
+        const bool found = find(check, SPAD_FINDING_LATE_EXPECT) != NULL ||
+                           find(check, SPAD_FINDING_MIXED_PHASES) != NULL;
+        if (!found) print_error("%s", late[i]);
+        assert_true(found);
+        spad_check_destroy(check);
+    }
+    /* a life that ends before all have arrived */
+    spad_check *check = check_text("kernel k on sm_90\nmbarrier m count 2\n"
+                                   "tensor x : shared u8 (64) input\ninit m\n"
+                                   "agent p { arrive m }\nagent q { expect m by 4 }\n"
+                                   "invalidate m\n");
+    assert_null(find(check, SPAD_FINDING_LATE_EXPECT));
+    spad_check_destroy(check);
+}
+
 /* A generic read before an async write is a warning: many kernels do without the fence. */
 static void test_fence_of_a_read_is_a_warning(void **unused) {
     (void)unused;
@@ -449,6 +550,42 @@ static void test_fence_of_a_read_is_a_warning(void **unused) {
     assert_string_equal(finding->message,
                         "load goes through the async proxy to bytes 0..63 of x, and no fence comes "
                         "between it and use, which does not");
+    spad_check_destroy(check);
+}
+
+/* Two statements with two conflicts: the worse one is told, wherever it is found. */
+static void test_the_worse_conflict_is_told(void **unused) {
+    (void)unused;
+    static const char *const texts[] = {
+        /* the read shares lower bytes, the write higher ones; and the reverse */
+        "kernel k on sm_90\nunit up on simt free proxy\n"
+        "tensor y : shared u8 (8) at 71 input\ntensor z : shared u8 (8) at 69 input\n"
+        "simt op reads z writes y\nagent a { up op writes z }\n",
+        "kernel k on sm_90\nunit up on simt free proxy\n"
+        "tensor y : shared u8 (8) at 67 input\ntensor z : shared u8 (8) at 69 input\n"
+        "simt op reads z writes y\nagent a { up op writes z }\n",
+        /* an earlier iteration reads, a later one writes */
+        "kernel k on sm_90\nunit up on simt free proxy\n"
+        "tensor z : shared u8 [2] (8) input\ntensor y : shared u8 [2] (8) input\n"
+        "barrier b count 2\n"
+        "agent p { for i in 0..2 { simt op reads z[i] writes y[i]; sync b; sync b } }\n"
+        "agent q { for i in 0..2 { sync b; up op reads y[1] writes z[0]; drain all; sync b } }\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        spad_check *check = check_text(texts[i]);
+        const spad_finding *finding = find(check, SPAD_FINDING_MISSING_FENCE);
+        if (finding == NULL) print_error("%s", texts[i]);
+        assert_non_null(finding);
+        assert_int_equal(finding->severity, SPAD_SEVERITY_ERROR);
+        spad_check_destroy(check);
+    }
+    /* a race in the second iteration */
+    spad_check *check =
+        check_text("kernel k on sm_90\nunit up on simt free proxy\nbarrier b count 2\n"
+                   "tensor z : shared u8 [2] (8) input\n"
+                   "agent p { for i in 0..2 { simt op reads z[i]; if i == 0 { sync b } } }\n"
+                   "agent q { sync b; for i in 0..2 { up op writes z[i] } }\n");
+    assert_non_null(find(check, SPAD_FINDING_RACE));
     spad_check_destroy(check);
 }
 
@@ -595,6 +732,16 @@ static void test_without_memory(void **unused) {
                    NULL);
     test_fail_each_allocation(check_scenario, kernel);
     spad_kernel_destroy(kernel);
+    kernel = parse_with(BYTES "agent p { simt op reads x delivers m by 4 }\n"
+                              "agent q { simt op reads x delivers m by 4; arrive m expect 4 }\n",
+                        NULL);
+    test_fail_each_allocation(check_scenario, kernel);
+    spad_kernel_destroy(kernel);
+    kernel = parse_with("kernel k on sm_90\nunit up on simt free proxy\n"
+                        "tensor z : shared u8 (8) input\nsimt op reads z\nup op writes z\n",
+                        NULL);
+    test_fail_each_allocation(check_scenario, kernel);
+    spad_kernel_destroy(kernel);
 }
 
 int main(void) {
@@ -606,7 +753,10 @@ int main(void) {
         cmocka_unit_test(test_classic_mistakes),
         cmocka_unit_test(test_race_messages),
         cmocka_unit_test(test_other_messages),
+        cmocka_unit_test(test_bytes_that_nobody_expects),
+        cmocka_unit_test(test_late_expectations),
         cmocka_unit_test(test_fence_of_a_read_is_a_warning),
+        cmocka_unit_test(test_the_worse_conflict_is_told),
         cmocka_unit_test(test_orders_that_are_enough),
         cmocka_unit_test(test_parts_that_touch),
         cmocka_unit_test(test_placed_bytes),

@@ -352,6 +352,96 @@ static void searches_of_every_kind_report(void **state) {
     spad_plan_destroy(plan);
 }
 
+/* One limit for all searches and threads together. */
+static void nodes_are_spent_once(void **state) {
+    (void)state;
+    spad_plan *plan = new_plan();
+    spad__random random = {31};
+    for (int i = 0; i < 60; i++) { /* hulls first, then the search for any rule */
+        const int64_t lower = spad__random_in(&random, 0, 30);
+        add(plan, (spad_plan_buffer){.lower = lower,
+                                     .upper = lower + spad__random_in(&random, 1, 20),
+                                     .size = spad__random_in(&random, 100, 999),
+                                     .alignment = i % 2 == 0 ? 1 : 64});
+    }
+    for (int32_t threads = 1; threads <= 4; threads += 3) {
+        const spad_plan_options options = {.node_limit = 3000, .threads = threads};
+        spad_plan_result *result = solve(plan, &options);
+        assert_in_range(result->nodes, 1, 3000);
+        spad_plan_result_destroy(result);
+    }
+    spad_plan_destroy(plan);
+}
+
+/* A host that is not made for threads, and a callback that uses it. */
+typedef struct plain_host {
+    spad_host host;
+    int64_t calls;
+} plain_host;
+
+static void *count_resize(void *context, void *block, size_t old_size, size_t new_size) {
+    ((plain_host *)context)->calls++;
+    (void)old_size;
+    if (new_size > 0) return realloc(block, new_size);
+    free(block);
+    return NULL;
+}
+
+static int use_the_host(void *context, const spad_plan_progress *progress) {
+    plain_host *mine = context;
+    spad_plan *plan;
+    spad_error error;
+    (void)progress;
+    assert_ok(spad_plan_create(&plan, &mine->host, &error), &error);
+    spad_plan_destroy(plan);
+    return 0;
+}
+
+/* With -fsanitize=thread this shows whether the host is used by one thread at a time. */
+static void a_callback_may_use_the_host(void **state) {
+    (void)state;
+    plain_host mine = {0};
+    mine.host = (spad_host){.resize = count_resize, .ctx = &mine};
+    spad_plan *plan;
+    spad_error error;
+    spad_plan_result *result;
+    assert_ok(spad_plan_create(&plan, &mine.host, &error), &error);
+    spad__random random = {4};
+    for (int i = 0; i < 400; i++) {
+        const int64_t lower = spad__random_in(&random, 0, 300);
+        add(plan, (spad_plan_buffer){.lower = lower,
+                                     .upper = lower + spad__random_in(&random, 1, 60),
+                                     .size = spad__random_in(&random, 1000, 100000)});
+    }
+    const spad_plan_options options = {.deadline_ns = INT64_C(350000000),
+                                       .threads = 4,
+                                       .progress = use_the_host,
+                                       .context = &mine};
+    assert_ok(spad_plan_solve(&result, plan, &options, &error), &error);
+    assert_non_null(result->places);
+    spad_plan_result_destroy(result);
+    spad_plan_destroy(plan);
+    assert_true(mine.calls > 0);
+}
+
+/* Groups take about linear time, in solver and validator, whatever the order and the lives. */
+static void long_chains_of_aliases(void **state) {
+    (void)state;
+    enum { COUNT = 30000 };
+    spad_plan *plan = new_plan();
+    spad_error error;
+    for (int64_t i = 0; i < COUNT; i++)
+        add(plan, (spad_plan_buffer){
+                      .lower = i, .upper = i % 2 == 0 ? i + 2 : 2 * COUNT, .size = 1 + i % 7});
+    for (size_t i = COUNT - 1; i > 0; i--)
+        assert_ok(spad_plan_alias(plan, i, i - 1, &error), &error);
+    spad_plan_result *result = solve(plan, NULL);
+    assert_int_equal(result->verdict, SPAD_PLAN_OPTIMAL);
+    assert_int_equal(result->height, 7);
+    spad_plan_result_destroy(result);
+    spad_plan_destroy(plan);
+}
+
 static void pins_are_obstacles_from_the_start(void **state) {
     (void)state;
     spad_plan *plan = new_plan();
@@ -827,6 +917,9 @@ static void aliases_need_a_lane_in_common(void **state) {
     assert_ok(spad_plan_alias(plan, 0, 1, &error), &error);
     assert_ok(spad_plan_solve(&result, plan, NULL, &error), &error);
     assert_int_equal(result->verdict, SPAD_PLAN_INFEASIBLE);
+    assert_int_equal(result->clash, SPAD_PLAN_CLASH_ALIAS_LANES);
+    assert_int_equal(result->clash_first, 0);
+    assert_int_equal(result->clash_second, 1);
     spad_plan_result_destroy(result);
     spad_plan_destroy(plan);
 }
@@ -961,6 +1054,9 @@ int main(void) {
         cmocka_unit_test(banks_are_counted),
         cmocka_unit_test(pins_in_a_large_problem),
         cmocka_unit_test(searches_of_every_kind_report),
+        cmocka_unit_test(nodes_are_spent_once),
+        cmocka_unit_test(a_callback_may_use_the_host),
+        cmocka_unit_test(long_chains_of_aliases),
         cmocka_unit_test(clashes_are_named),
         cmocka_unit_test(a_reason_counts_true_bytes),
         cmocka_unit_test(a_bound_has_its_proof),

@@ -241,8 +241,10 @@ static void chunks_come_from_below_and_go_back(void **state) {
     put(pool, a);
     assert_ok(spad_pool_trim(&released, pool, 1024, &error), &error);
     assert_int_equal(released, 0);
+    assert_ok(spad_pool_trim(&released, pool, INT64_MAX, &error), &error);
+    assert_int_equal(released, 0);
     s.free_fails = true;
-    assert_int_equal(spad_pool_trim(&released, pool, 0, &error), SPAD_ERR_DEVICE);
+    assert_int_equal(spad_pool_trim(&released, pool, INT64_MIN, &error), SPAD_ERR_DEVICE);
     assert_ok(spad_pool_check(pool, &error), &error);
     s.free_fails = false;
     spad_pool_destroy(pool);
@@ -311,7 +313,7 @@ static void statistics_are_exact_in_one_thread(void **state) {
 static void wrappers_stack(void **state) {
     (void)state;
     spad_error error;
-    spad_pool *pool = new_pool(NULL, (spad_pool_options){.max_bytes = 1 << 20});
+    spad_pool *pool = new_pool(NULL, (spad_pool_options){.max_bytes = 1 << 20, .exact = true});
     const spad_memory pooled = spad_pool_memory(pool);
     spad_wrapper *limit, *statistics, *log, *fault;
     test_text text;

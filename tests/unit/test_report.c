@@ -245,6 +245,40 @@ static void a_trace_gives_boxes_and_scopes(void **state) {
     spad_trace_destroy(trace);
 }
 
+static void a_log_gives_blocks(void **state) {
+    (void)state;
+    static const char text[] = "Thread,Time,Action,Pointer,Size,Stream\n"
+                               "0,0,allocate,0x1000,64,0x0\n"
+                               "0,1,allocate,0x1040,32,0x1\n"
+                               "0,2,allocate failure,0x0,99,0x0\n"
+                               "0,3,free,0x1000,64,0x0\n"
+                               "0,4,allocate,0x1000,16,0x1\n"
+                               "0,5,free,0x9999,1,0x0\n";
+    spad_log *log;
+    spad_error error;
+    assert_ok(spad_log_parse(&log, text, strlen(text), "x.log", NULL, &error), &error);
+    spad_report *report = make();
+    add(report, box_at("before", 0, 1, 0, 1, 0, 1)); /* numbers count from here */
+    assert_ok(spad_report_add_log(report, log, 1, &error), &error);
+    assert_int_equal(spad_report_box_count(report), 4);
+    const spad_report_box *first = spad_report_get_box(report, 1);
+    const spad_report_box *second = spad_report_get_box(report, 2);
+    assert_string_equal(first->name, "stream 0[0]");
+    assert_int_equal(first->end, 3);
+    assert_false(first->open);
+    assert_int_equal(second->rect.byte, 64);
+    assert_true(second->open);
+    assert_int_equal(second->end, 6);
+    spad_report_space facts;
+    assert_ok(spad_report_get_space(&facts, report, 1, &error), &error);
+    assert_int_equal(facts.peak_bytes, 96);
+    assert_int_equal(facts.conflicts, 0);
+    assert_int_equal(spad_report_add_log(report, log, 2, &error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_report_box_count(report), 4);
+    spad_report_destroy(report);
+    spad_log_destroy(log);
+}
+
 static void a_plan_gives_pieces_and_families(void **state) {
     (void)state;
     static const char csv[] = "id,lower,upper,size,gaps,alias\n"
@@ -324,7 +358,7 @@ static void a_kernel_gives_tiles(void **state) {
     assert_ok(spad_report_create(&report, spad_kernel_target(kernel), NULL, &error), &error);
     assert_ok(spad_report_add_layout(report, layout, NULL, 10, &error), &error);
     assert_true(spad_report_box_count(report) < 6);
-    assert_string_equal(report->notes[0], "only the first part of the run is drawn");
+    assert_string_equal(report->notes[0], "not all of the run is drawn");
     spad_report_destroy(report);
     spad_layout_destroy(layout);
     spad_kernel_destroy(kernel);
@@ -586,6 +620,32 @@ static void the_page_keeps_markup_in_its_data(void **state) {
     spad_report_destroy(report);
 }
 
+static size_t count_words(const test_text *text, const char *word) {
+    const size_t length = strlen(word);
+    size_t count = 0;
+    for (size_t i = 0; i + length <= text->count; i++) {
+        count += memcmp(text->bytes + i, word, length) == 0;
+    }
+    return count;
+}
+
+/* What lives on is a block between free ones. */
+static void a_snapshot_has_blocks_without_holes(void **state) {
+    (void)state;
+    spad_report *report = make();
+    fill(report);
+    test_text text;
+    spad_error error;
+    test_text_init(&text);
+    assert_ok(spad_report_write_snapshot(report, &text.sink, &error), &error);
+    assert_int_equal(count_words(&text, "active_allocated"), 1);
+    assert_int_equal(count_words(&text, "inactive"), 2);
+    assert_int_equal(count_words(&text, "alloc") - count_words(&text, "active_allocated"), 3);
+    assert_int_equal(count_words(&text, "free_completed"), 2);
+    test_text_free(&text);
+    spad_report_destroy(report);
+}
+
 /* ---- comparing ----------------------------------------------------------------------------------
  */
 
@@ -789,6 +849,7 @@ int main(void) {
         cmocka_unit_test(relatives_hide_no_conflict),
         cmocka_unit_test(many_start_lanes_are_sampled),
         cmocka_unit_test(a_trace_gives_boxes_and_scopes),
+        cmocka_unit_test(a_log_gives_blocks),
         cmocka_unit_test(a_plan_gives_pieces_and_families),
         cmocka_unit_test(a_kernel_gives_tiles),
         cmocka_unit_test(a_simulation_gives_times_and_waits),
@@ -798,6 +859,7 @@ int main(void) {
         cmocka_unit_test(an_empty_report_can_be_written),
         cmocka_unit_test(text_fits_80_columns),
         cmocka_unit_test(the_page_keeps_markup_in_its_data),
+        cmocka_unit_test(a_snapshot_has_blocks_without_holes),
         cmocka_unit_test(a_comparison_names_every_change),
         cmocka_unit_test(what_cannot_be_drawn_is_refused),
         cmocka_unit_test(another_target_is_refused),

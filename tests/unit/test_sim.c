@@ -428,20 +428,20 @@ static void counters_count(void **state) {
 /* The example of docs/kernel.md: full and empty, four stages. */
 static void mbarriers_have_phases(void **state) {
     (void)state;
-#define RING(stages)                                                           \
-    AGENTS "param S = " stages "\nparam KT = 6\nunit tma on copy free proxy\n" \
-           "mbarrier full[S] count 1\nmbarrier empty[S] count 1\n"             \
-           "tensor sa : shared fp16 [KT] (128, 64) ring S\n"                   \
-           "for s in 0..S { init full[s]; init empty[s] }\n"                   \
-           "agent producer { for k in 0..KT {\n"                               \
-           "    wait empty[k % S] parity (k / S + 1) % 2\n"                    \
-           "    arrive full[k % S] expect 16 KiB\n"                            \
-           "    tma load writes sa[k] delivers full[k % S] cost 100 ns\n"      \
-           "} }\n"                                                             \
-           "agent consumer { for k in 0..KT {\n"                               \
-           "    wait full[k % S] parity k / S % 2\n"                           \
-           "    tensor mma reads sa[k] cost 100 ns\n"                          \
-           "    arrive empty[k % S]\n"                                         \
+#define RING(stages)                                                      \
+    AGENTS "param S = " stages "\nparam KT = 6\nunit tma on copy free\n"  \
+           "mbarrier full[S] count 1\nmbarrier empty[S] count 1\n"        \
+           "tensor sa : shared fp16 [KT] (128, 64) ring S\n"              \
+           "for s in 0..S { init full[s]; init empty[s] }\n"              \
+           "agent producer { for k in 0..KT {\n"                          \
+           "    wait empty[k % S] parity (k / S + 1) % 2\n"               \
+           "    arrive full[k % S] expect 16 KiB\n"                       \
+           "    tma load writes sa[k] delivers full[k % S] cost 100 ns\n" \
+           "} }\n"                                                        \
+           "agent consumer { for k in 0..KT {\n"                          \
+           "    wait full[k % S] parity k / S % 2\n"                      \
+           "    tensor mma reads sa[k] cost 100 ns\n"                     \
+           "    arrive empty[k % S]\n"                                    \
            "} }\n"
     assert_int_equal(makespan_of(RING("1")), 1200000);
     assert_int_equal(makespan_of(RING("2")), 700000);
@@ -617,7 +617,7 @@ static const char implicit_text[] = "kernel k on trn1\nparam N = 3000\n"
 
 static const char explicit_text[] =
     "kernel k on sm_90\nunit tma on copy free\ngroup g\nbarrier all count 2\nmbarrier m count 1\n"
-    "agent a { for i in 0..3 { tma load in g\ncommit g\nwait g pending 1 }\nsync all }\n"
+    "agent a { for i in 0..40 { tma load in g\ncommit g\nwait g pending 1 }\nsync all }\n"
     "agent b { simt op arrives m\nwait m parity 0\nsync all }\n";
 
 static spad_status simulate_on(const spad_host *host, void *payload) {

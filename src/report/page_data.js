@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The page of a report, first part: its data. Everything is drawn from the columns of numbers in
+// the element "data"; text of the user only ever becomes textContent or a string on a canvas.
+// The parts are one script in this order:
+//
+//   page_data.js     small things, columns -> spaces with typed arrays, what is shown
+//   page_draw.js     colours, axes, maps, live bytes, timeline
+//   page_panels.js   what is under the pointer or alive, cards, search, lists, source
+//   page_start.js    building the page, pointer, wheel and keys
+"use strict";
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const reports = data.reports;
+const comparing = reports.length === 2;
+const byId = (id) => document.getElementById(id);
+
+// ---- small things ---------------------------------------------------------------------
+
+// Characters that do something instead of being seen.
+const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e0fff}]/gu;
+const clean = (text) => (text || "").replace(HIDDEN, "\ufffd");
+const shorten = (text, most) => (text.length > most ? text.slice(0, most - 1) + "\u2026" : text);
+
+function element(tag, attributes, ...children) {
+  const node = document.createElement(tag);
+  for (const [key, value] of Object.entries(attributes || {})) {
+    if (key === "class") node.className = value;
+    else if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
+    else node.setAttribute(key, value);
+  }
+  for (const child of children) if (child !== null && child !== undefined) node.append(child);
+  return node;
+}
+
+const plain = (n) => n.toLocaleString("en-US", { maximumFractionDigits: 0 });
+
+function bytesText(n) {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+  let value = Math.abs(n), unit = 0;
+  while (value >= 1024 && unit < units.length - 1) { value /= 1024; unit++; }
+  const digits = unit === 0 || value === Math.floor(value) ? 0 : 1;
+  return (n < 0 ? "-" : "") + value.toFixed(digits) + "\u00a0" + units[unit];
+}
+
+const bothBytes = (n) => (Math.abs(n) < 1024 ? plain(n) + " B" : plain(n) + " B (" + bytesText(n) + ")");
+const percent = (part, whole) => (whole > 0 ? (100 * part / whole).toFixed(1) + "\u00a0%" : "");
+const timeText = (t) => (axis.unit === "ns" ? plain(t) + " ns" : axis.unit + " " + plain(t));
+const addressText = (n) => {
+  if (!state.hex) return plain(n);
+  return (n < 0 ? "-" : "") + "0x" + Math.abs(n).toString(16);
+};
+
+// ---- read ------------------------------------------------------------------------------
+
+// A column is one number for all boxes, or differences, runs of equal ones as [difference, times].
+function readColumn(value, count) {
+  const out = new Float64Array(count);
+  if (typeof value === "number") return out.fill(value);
+  let i = 0, at = 0;
+  for (const step of value) {
+    if (typeof step === "number") out[i++] = at += step;
+    else for (let k = 0; k < step[1]; k++) out[i++] = at += step[0];
+  }
+  return out;
+}
+
+const stem = (name) => { const at = name.search(/[[#]/); return at > 0 ? name.slice(0, at) : name; };
+
+const encoder = new TextEncoder(), hues = new Map();
+function hueOf(name) { // the same as in the library: FNV-1a of the UTF-8 bytes
+  const key = stem(name || "(unnamed)");
+  if (hues.has(key)) return hues.get(key);
+  let hash = 2166136261;
+  for (const byte of encoder.encode(key)) hash = Math.imul(hash ^ byte, 16777619);
+  hash ^= hash >>> 15;
+  hues.set(key, (hash >>> 0) % 360);
+  return hues.get(key);
+}
+
+// A space of the page: facts as they came, and a typed array per property of its boxes.
+function readSpace(report, raw, part) {
+  const { boxes, name, lanes, padding, ...facts } = raw, n = boxes.count;
+  const space = { ...facts, report, part, n, title: name, laneCount: lanes, paddingSum: padding, only: -1, a0: 0, a1: 1 };
+  for (const [key, value] of Object.entries(boxes)) if (key !== "count") space[key] = readColumn(value, n);
+  space.end = new Float64Array(n);
+  space.hue = new Int16Array(n);
+  space.index = new Map();
+  for (let i = 0; i < n; i++) {
+    space.end[i] = space.begin[i] + space.length[i];
+    space.index.set(space.number[i], i);
+    space.hue[i] = hueOf(report.strings[space.name[i]]);
+  }
+  return space;
+}
+
+// Bars of the timeline: [row, begin, end, ready, critical, line, name, waited for].
+function readBars(report) {
+  const { count, ...raw } = report.bars, c = {};
+  for (const [key, value] of Object.entries(raw)) c[key] = readColumn(value, count);
+  const bars = [];
+  for (let i = 0; i < count; i++) {
+    bars.push([c.row[i], c.begin[i], c.begin[i] + c.length[i], c.begin[i] - c.wait[i], c.critical[i], c.line[i],
+      report.strings[c.name[i]], report.strings[c.for[i]]]);
+  }
+  return bars;
+}
+
+const spaces = [];
+reports.forEach((report, part) => {
+  report.bars = readBars(report);
+  report.spaces.forEach((raw) => spaces.push(readSpace(report, raw, part)));
+});
+// The two sides of a space stand below each other.
+if (comparing) spaces.sort((a, b) => {
+  const order = (s) => reports[0].spaces.findIndex((r) => r.name === s.title);
+  const x = order(a), y = order(b);
+  return (x < 0 ? 1e9 : x) - (y < 0 ? 1e9 : y) || a.part - b.part;
+});
+const nameOf = (s, i) => clean(s.report.strings[s.name[i]]) || "(unnamed)";
+const formOf = (s, i) => clean(s.report.strings[s.form[i]]);
+const placed = (s, i) => (s.open[i] & 2) === 0;
+const inLane = (s, i) => s.only < 0 || !placed(s, i) || (s.lane[i] <= s.only && s.only < s.lane[i] + s.lanes[i]);
+
+const axis = {
+  begin: Math.min(...reports.map((r) => r.begin)),
+  end: Math.max(...reports.map((r) => r.end)),
+  unit: clean(reports[0].unit),
+};
+
+// ---- state --------------------------------------------------------------------------------
+
+const state = {
+  t0: axis.begin, t1: axis.end, cursor: null, pointer: null, hex: false, whole: false, query: "", matches: [], match: -1,
+  hover: null, pinned: null, others: [], line: 0, tab: "peak",
+};
+const charts = []; // { kind, space or report, canvas, height, draw (once per view), over (each frame) }

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The page of a report, second part: drawing. One time axis for all charts, one address axis for
+// each space. A chart has a layer that is drawn when the view changes, and what follows the
+// pointer on top of it.
+
+// ---- colours ---------------------------------------------------------------------------------
+
+let palette = {};
+function readPalette() {
+  const css = getComputedStyle(document.documentElement), dark = document.documentElement.classList.contains("dark");
+  const get = (name) => css.getPropertyValue("--" + name).trim();
+  palette = {
+    dark, text: get("text"), muted: get("muted"), grid: get("grid"), plot: get("plot"), line: get("line"), bad: get("bad"),
+    accent: get("accent"), back: get("back"), good: get("good"), warn: get("warn"), styles: new Map(),
+  };
+  palette.hatch = pattern(8, (g) => {
+    g.fillStyle = dark ? "#4a1513" : "#ffe3e0"; g.fillRect(0, 0, 8, 8);
+    g.strokeStyle = palette.bad; g.lineWidth = 2.4; stripes(g, 8);
+  });
+  palette.reserved = pattern(8, (g) => { g.strokeStyle = palette.line; g.lineWidth = 1; stripes(g, 8); });
+  palette.dots = pattern(4, (g) => { g.fillStyle = dark ? "#ffffff70" : "#00000060"; g.fillRect(1, 1, 1.4, 1.4); });
+  palette.wait = pattern(6, (g) => { g.strokeStyle = palette.warn; g.lineWidth = 1; stripes(g, 6); });
+}
+function pattern(size, paint) {
+  const c = document.createElement("canvas");
+  c.width = c.height = size;
+  paint(c.getContext("2d"));
+  return c.getContext("2d").createPattern(c, "repeat");
+}
+function stripes(g, size) {
+  g.beginPath();
+  for (const d of [-size, 0, size]) { g.moveTo(d, size); g.lineTo(d + size, 0); }
+  g.stroke();
+}
+function fillOf(hue, odd) {
+  const key = hue * 2 + (odd ? 1 : 0);
+  let style = palette.styles.get(key);
+  if (!style) {
+    const light = palette.dark ? (odd ? 27 : 35) : (odd ? 72 : 81);
+    style = "hsl(" + hue + "," + (palette.dark ? 42 : 62) + "%," + light + "%)";
+    palette.styles.set(key, style);
+  }
+  return style;
+}
+// States of a comparison: bits of the library.
+const MOVED = 1, SIZED = 2, TIMED = 4, GONE = 8, NEW = 16;
+const stateNames = [[GONE, "gone"], [NEW, "new"], [MOVED, "moved"], [SIZED, "sized"], [TIMED, "timed"]];
+function changeFill(bits) {
+  const d = palette.dark;
+  if (bits & GONE) return d ? "#6e2b2b" : "#ffc1bc";
+  if (bits & NEW) return d ? "#1f5a31" : "#aceebb";
+  if (bits & SIZED) return d ? "#6b4a12" : "#fae17d";
+  if (bits & MOVED) return d ? "#1f4c86" : "#b6dcff";
+  if (bits & TIMED) return d ? "#4a3a78" : "#e0d0ff";
+  return d ? "#22272e" : "#e7ebef";
+}
+const boxFill = (s, i) => (comparing ? changeFill(s.state[i]) : fillOf(s.hue[i], s.slots[i] > 0 && s.slot[i] % 2 === 1));
+
+// ---- view -----------------------------------------------------------------------------------
+
+let left = 84, right = 14; // margins of all charts; the right one has room for lanes
+const plotWidth = (c) => c.width_ - left - right;
+const X = (c, t) => left + (t - state.t0) / (state.t1 - state.t0) * plotWidth(c);
+const T = (c, x) => state.t0 + (x - left) / plotWidth(c) * (state.t1 - state.t0);
+const Y = (c, a) => c.top + (c.space.a1 - a) / (c.space.a1 - c.space.a0) * c.plot;
+const A = (c, y) => c.space.a1 - (y - c.top) / c.plot * (c.space.a1 - c.space.a0);
+
+const sameName = (s) => spaces.filter((other) => other.title === s.title);
+
+// What is used; with the limit in sight when it is near, or when it was asked for.
+function fitAddresses(s) {
+  const all = sameName(s);
+  const low = Math.min(...all.map((o) => o.low)), top = Math.max(...all.map((o) => o.top), low + 1);
+  const limit = Math.max(...all.map((o) => (state.whole ? Math.max(o.size, o.usable) : o.usable)));
+  const near = limit > top && limit - low <= (top - low) * 4 / 3;
+  s.a0 = low;
+  s.a1 = limit > top && (near || state.whole) ? limit : top + (top - low) * 0.02;
+}
+function fit() {
+  state.t0 = axis.begin; state.t1 = axis.end;
+  spaces.forEach(fitAddresses);
+  refresh();
+}
+function setTimes(t0, t1) {
+  const whole = axis.end - axis.begin, span = Math.min(Math.max(t1 - t0, whole * 1e-7, 1e-3), whole);
+  if (t1 - t0 !== span) { const middle = (t0 + t1) / 2; t0 = middle - span / 2; }
+  t0 = Math.max(axis.begin, Math.min(t0, axis.end - span));
+  state.t0 = t0; state.t1 = t0 + span;
+  refresh();
+}
+function zoomTime(factor, at) {
+  const t = at === undefined ? (state.cursor !== null ? state.cursor : (state.t0 + state.t1) / 2) : at;
+  setTimes(t - (t - state.t0) * factor, t + (state.t1 - t) * factor);
+}
+function zoomAddress(list, factor, at) {
+  for (const s of list) {
+    const a = at === undefined ? (s.a0 + s.a1) / 2 : at;
+    const span = Math.max((s.a1 - s.a0) * factor, 4);
+    s.a0 = a - (a - s.a0) / (s.a1 - s.a0) * span;
+    s.a1 = s.a0 + span;
+  }
+  refresh();
+}
+const panTime = (part) => { const d = (state.t1 - state.t0) * part; setTimes(state.t0 + d, state.t1 + d); };
+function panAddress(list, part) {
+  for (const s of list) { const d = (s.a1 - s.a0) * part; s.a0 += d; s.a1 += d; }
+  refresh();
+}
+
+// ---- draw -----------------------------------------------------------------------------------
+
+let waiting = false;
+function refresh() {
+  if (waiting) return;
+  waiting = true;
+  requestAnimationFrame(() => { waiting = false; drawAll(); });
+}
+// What a chart shows without pointer and pins; drawn again only when this changes.
+function baseKey(c) {
+  const s = c.space, parts = [state.t0, state.t1, left, right, c.width_, c.ratio, palette.dark, state.query, state.hex];
+  if (s) parts.push(s.a0, s.a1, s.only);
+  return parts.join();
+}
+function drawAll() {
+  for (const c of charts) {
+    const key = baseKey(c), g = c.canvas.getContext("2d");
+    if (c.key !== key) {
+      c.key = key;
+      c.base.width = c.canvas.width; c.base.height = c.canvas.height; // also clears it
+      const b = c.base.getContext("2d");
+      b.setTransform(c.ratio, 0, 0, c.ratio, 0, 0);
+      c.draw(c, b);
+    }
+    g.setTransform(1, 0, 0, 1, 0, 0);
+    g.clearRect(0, 0, c.canvas.width, c.canvas.height);
+    g.drawImage(c.base, 0, 0);
+    g.setTransform(c.ratio, 0, 0, c.ratio, 0, 0);
+    c.over(c, g);
+  }
+  showReadouts();
+}
+function resize() {
+  const wide = document.documentElement.clientWidth >= 600;
+  left = wide ? 84 : 58;
+  right = wide && spaces.some((s) => s.laneCount > 1) ? 130 : 14;
+  for (const c of charts) {
+    c.ratio = window.devicePixelRatio || 1;
+    c.width_ = Math.max(c.canvas.clientWidth, 200);
+    c.canvas.width = Math.round(c.width_ * c.ratio);
+    c.canvas.height = Math.round(c.height * c.ratio);
+  }
+  drawAll();
+}
+
+const FONT = "11px system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
+
+function niceStep(span, ticks, binary) {
+  const rough = Math.max(span / ticks, 1);
+  if (binary) return Math.pow(2, Math.ceil(Math.log2(rough)));
+  const power = Math.pow(10, Math.floor(Math.log10(rough)));
+  for (const k of [1, 2, 5, 10]) if (k * power >= rough) return k * power;
+  return 10 * power;
+}
+
+function drawTimeAxis(c, g, y) {
+  const step = niceStep(state.t1 - state.t0, plotWidth(c) / 90, false);
+  g.font = FONT; g.textAlign = "center"; g.fillStyle = palette.muted; g.strokeStyle = palette.grid;
+  for (let t = Math.ceil(state.t0 / step) * step; t <= state.t1; t += step) {
+    const x = Math.round(X(c, t)) + 0.5;
+    g.beginPath(); g.moveTo(x, y); g.lineTo(x, y + 4); g.stroke();
+    if (x > left - 1 && x < c.width_ - 20) g.fillText(plain(t), x, y + 14);
+  }
+  g.textAlign = "right";
+  g.fillText(axis.unit, left - 8, y + 14);
+}
+
+function drawCursor(c, g, top, bottom) {
+  const t = state.cursor;
+  if (t === null || t < state.t0 || t > state.t1) return;
+  g.strokeStyle = palette.accent; g.lineWidth = 1;
+  const x = Math.round(X(c, t)) + 0.5;
+  g.beginPath(); g.moveTo(x, top); g.lineTo(x, bottom); g.stroke();
+}
+
+function clipPlot(c, g, top, height) {
+  g.save(); g.beginPath(); g.rect(left, top, plotWidth(c), height); g.clip();
+}
+
+function drawGround(c, g) {
+  const s = c.space, width = plotWidth(c);
+  g.fillStyle = palette.plot; g.fillRect(left, c.top, width, c.plot);
+  clipPlot(c, g, c.top, c.plot);
+  if (s.usable >= 0 && s.usable < s.a1) {
+    const y = Y(c, s.usable);
+    g.fillStyle = palette.reserved; g.fillRect(left, c.top, width, y - c.top);
+  }
+  const bankPixels = s.bank > 0 ? s.bank / (s.a1 - s.a0) * c.plot : 0;
+  const step = bankPixels > 3 ? s.bank : niceStep(s.a1 - s.a0, 6, true);
+  g.strokeStyle = bankPixels > 3 ? palette.line : palette.grid; g.lineWidth = 1;
+  if (bankPixels > 3) g.setLineDash([3, 3]);
+  for (let a = Math.ceil(s.a0 / step) * step; a <= s.a1; a += step) {
+    const y = Math.round(Y(c, a)) + 0.5;
+    g.beginPath(); g.moveTo(left, y); g.lineTo(left + width, y); g.stroke();
+  }
+  g.setLineDash([]);
+  g.restore();
+}
+
+function drawAddressAxis(c, g) {
+  const s = c.space, step = niceStep(s.a1 - s.a0, c.plot / 48, true);
+  g.font = FONT; g.textAlign = "right"; g.fillStyle = palette.muted;
+  for (let a = Math.ceil(s.a0 / step) * step; a <= s.a1; a += step) {
+    const y = Y(c, a);
+    if (y > c.top + 4) g.fillText(left < 70 && !state.hex ? bytesText(a).replace("\u00a0", "") : addressText(a), left - 8, y + 4);
+  }
+  g.strokeStyle = palette.line;
+  g.strokeRect(left + 0.5, c.top + 0.5, plotWidth(c) - 1, c.plot - 1);
+  if (s.usable >= 0 && s.usable <= s.a1) {
+    const y = Math.round(Y(c, s.usable)) + 0.5;
+    g.strokeStyle = palette.bad; g.setLineDash([6, 4]);
+    g.beginPath(); g.moveTo(left, y); g.lineTo(left + plotWidth(c), y); g.stroke();
+    g.setLineDash([]);
+  }
+}
+
+// The pixels of box i, or null if it is out of sight.
+function boxPixels(c, i) {
+  const s = c.space;
+  if (!placed(s, i) || !inLane(s, i)) return null;
+  const x0 = X(c, s.begin[i]), x1 = X(c, s.end[i]);
+  const y0 = Y(c, s.byte[i] + s.bytes[i]), y1 = Y(c, s.byte[i]);
+  if (x1 < left || x0 > c.width_ - right || y1 < c.top || y0 > c.top + c.plot) return null;
+  return [x0, y0, Math.max(x1 - x0, 0.7), Math.max(y1 - y0, 0.7)];
+}
+
+function drawBox(c, g, i) {
+  const s = c.space, r = boxPixels(c, i);
+  if (!r) return;
+  const [x, y, w, h] = r;
+  const dim = state.query !== "" && !s.hit[i];
+  g.globalAlpha = dim ? 0.18 : 1;
+  g.fillStyle = boxFill(s, i);
+  g.fillRect(x, y, w, h);
+  if (w < 3 || h < 3) return;
+  if (s.padding[i] > 0) {
+    g.fillStyle = palette.dots;
+    g.fillRect(x, y, w, h * s.padding[i] / s.bytes[i]);
+  }
+  if (data.modes[s.mode[i]] === "alias") g.setLineDash([3, 2]);
+  g.strokeStyle = palette.dark ? "#ffffff30" : "#00000038"; g.lineWidth = 1;
+  g.strokeRect(x + 0.5, y + 0.5, w - 1, h - 1);
+  g.setLineDash([]);
+  if (s.slots[i] > 0) { // which copy of the ring: a mark that climbs with the slot
+    g.fillStyle = palette.dark ? "#ffffff80" : "#00000070";
+    const step = h / s.slots[i];
+    g.fillRect(x + 1, y + h - step * (s.slot[i] + 1), 2.5, Math.max(step, 1));
+  }
+  if (w > 26 && h > 11 && !dim) {
+    g.fillStyle = palette.text;
+    const inside = Math.max(x, left), room = Math.min(x + w, c.width_ - right) - inside - 9;
+    const label = shorten(nameOf(s, i), Math.floor(room / 6.1));
+    if (room > 12) g.fillText(label, inside + 6, Math.max(y, c.top) + Math.min(h / 2, c.plot) + 4);
+  }
+}
+
+function overlap(s, i, j) {
+  return { begin: Math.max(s.begin[i], s.begin[j]), end: Math.min(s.end[i], s.end[j]),
+    low: Math.max(s.byte[i], s.byte[j]), high: Math.min(s.byte[i] + s.bytes[i], s.byte[j] + s.bytes[j]) };
+}
+
+function drawConflicts(c, g) {
+  const s = c.space;
+  if (!s.conflicts) return;
+  for (let i = 0; i < s.n; i++) {
+    if (s.partner[i] < 0 || !inLane(s, i)) continue;
+    const o = overlap(s, i, s.index.get(s.partner[i]));
+    const x0 = X(c, o.begin), x1 = X(c, o.end), y0 = Y(c, o.high), y1 = Y(c, o.low);
+    if (x1 < left || x0 > c.width_ - right) continue;
+    g.fillStyle = palette.hatch; g.fillRect(x0, y0, Math.max(x1 - x0, 2), Math.max(y1 - y0, 2));
+    g.strokeStyle = palette.bad; g.lineWidth = 1.5; g.strokeRect(x0, y0, Math.max(x1 - x0, 2), Math.max(y1 - y0, 2));
+  }
+}
+
+function outline(c, g, mark, colour, width) {
+  if (!mark || mark.space !== c.space) return;
+  const r = boxPixels(c, mark.box);
+  if (!r) return;
+  g.strokeStyle = colour; g.lineWidth = width;
+  g.strokeRect(r[0], r[1], Math.max(r[2], 2), Math.max(r[3], 2));
+}
+
+function drawMap(c, g) {
+  const s = c.space;
+  drawGround(c, g);
+  clipPlot(c, g, c.top, c.plot);
+  g.font = FONT; g.textAlign = "left";
+  for (let i = 0; i < s.n; i++) drawBox(c, g, i);
+  g.globalAlpha = 1;
+  drawConflicts(c, g);
+  g.restore();
+  drawAddressAxis(c, g);
+}
+// Lanes to the right, addresses upwards: the memory at the time of the cursor, or at the peak.
+function drawLanes(c, g) {
+  const s = c.space, x0 = c.width_ - right + 26, width = right - 32;
+  if (s.laneCount < 2 || width < 40) return;
+  const t = state.cursor === null ? s.peakTime : state.cursor;
+  g.save();
+  g.beginPath(); g.rect(x0, c.top, width, c.plot); g.clip();
+  g.fillStyle = palette.plot; g.fillRect(x0, c.top, width, c.plot);
+  for (let i = 0; i < s.n; i++) {
+    if (s.begin[i] > t) break;
+    if (t >= s.end[i] || !placed(s, i) || !inLane(s, i)) continue;
+    const x = x0 + s.lane[i] / s.laneCount * width, w = Math.max(s.lanes[i] / s.laneCount * width, 1);
+    const y = Y(c, s.byte[i] + s.bytes[i]), h = Math.max(Y(c, s.byte[i]) - y, 0.7);
+    g.fillStyle = boxFill(s, i); g.fillRect(x, y, w, h);
+    if (h > 3 && w > 3) { g.strokeStyle = palette.dark ? "#ffffff30" : "#00000038"; g.lineWidth = 1; g.strokeRect(x + 0.5, y + 0.5, w - 1, h - 1); }
+    for (const [mark, colour] of [[state.hover, palette.text], [state.pinned, palette.accent]]) {
+      if (mark && mark.space === s && mark.box === i) { g.strokeStyle = colour; g.lineWidth = 2; g.strokeRect(x, y, w, Math.max(h, 2)); }
+    }
+  }
+  g.restore();
+  g.strokeStyle = palette.line; g.lineWidth = 1; g.strokeRect(x0 + 0.5, c.top + 0.5, width - 1, c.plot - 1);
+}
+// Below them: what they are.
+function overLive(c, g) {
+  const s = c.space, x0 = c.width_ - right + 26, width = right - 32;
+  drawCursor(c, g, 0, c.height - 18);
+  if (s.laneCount < 2 || width < 40) return;
+  g.font = FONT; g.fillStyle = palette.muted; g.textAlign = "center";
+  g.fillText("lanes 0 to " + plain(s.laneCount), x0 + width / 2, 12);
+  g.fillText("at " + timeText(Math.floor(state.cursor === null ? s.peakTime : state.cursor)), x0 + width / 2, 27);
+}
+
+function overMap(c, g) {
+  const s = c.space;
+  drawLanes(c, g);
+  clipPlot(c, g, c.top, c.plot);
+  if (state.line > 0) for (let i = 0; i < s.n; i++) if (s.line[i] === state.line) outline(c, g, { space: s, box: i }, palette.accent, 1.5);
+  for (const mark of state.others) outline(c, g, mark, palette.warn, 2.5);
+  outline(c, g, state.hover, palette.text, 1.5);
+  outline(c, g, state.pinned, palette.accent, 2.5);
+  drawCursor(c, g, c.top, c.top + c.plot);
+  g.restore();
+}
+
+function drawLive(c, g) {
+  const s = c.space, base = c.height - 18, high = base - 14, most = Math.max(...sameName(s).map((o) => o.peak), 1);
+  const y = (v) => base - v / most * high;
+  g.fillStyle = palette.plot; g.fillRect(left, 0, plotWidth(c), base);
+  clipPlot(c, g, 0, base + 1);
+  g.beginPath(); g.moveTo(left, base);
+  let level = 0;
+  for (let k = 0; k < s.live.length; k += 2) {
+    const x = X(c, s.live[k]);
+    g.lineTo(x, y(level)); level = s.live[k + 1]; g.lineTo(x, y(level));
+  }
+  g.lineTo(X(c, axis.end), y(level)); g.lineTo(X(c, axis.end), base); g.closePath();
+  g.globalAlpha = 0.2; g.fillStyle = palette.accent; g.fill();
+  g.globalAlpha = 1; g.strokeStyle = palette.accent; g.lineWidth = 1.2; g.stroke();
+  const px = X(c, s.peakTime), py = y(s.peak);
+  g.fillStyle = palette.bad;
+  g.beginPath(); g.moveTo(px, py); g.lineTo(px - 5, py - 8); g.lineTo(px + 5, py - 8); g.closePath(); g.fill();
+  g.font = FONT;
+  const label = "peak " + bytesText(s.peak), toRight = px < left + plotWidth(c) - 110;
+  g.textAlign = toRight ? "left" : "right";
+  g.fillText(label, px + (toRight ? 8 : -8), Math.max(py - 1, 10));
+  g.restore();
+  g.textAlign = "right"; g.fillStyle = palette.muted; g.font = FONT;
+  g.fillText("live", left - 8, base - 2);
+  drawTimeAxis(c, g, base);
+}
+
+
+const ROW = 24;
+function barPixels(c, bar) {
+  return [X(c, bar[1]), c.top + bar[0] * ROW + 3, Math.max(X(c, bar[2]) - X(c, bar[1]), 0.7), ROW - 6];
+}
+function drawTimeline(c, g) {
+  const report = c.report, height = report.rows.length * ROW;
+  g.fillStyle = palette.plot; g.fillRect(left, c.top, plotWidth(c), height);
+  g.font = FONT; g.textAlign = "right"; g.fillStyle = palette.muted;
+  report.rows.forEach((row, k) => g.fillText(shorten(clean(row), left < 70 ? 8 : 12), left - 8, c.top + k * ROW + 16));
+  clipPlot(c, g, c.top, height);
+  g.textAlign = "left";
+  g.fillStyle = palette.wait;
+  for (const bar of report.bars) if (bar[3] < bar[1]) g.fillRect(X(c, bar[3]), c.top + bar[0] * ROW + ROW / 2 - 2, X(c, bar[1]) - X(c, bar[3]), 4);
+  for (const bar of report.bars) {
+    const [x, y, w, h] = barPixels(c, bar);
+    if (x + w < left || x > c.width_ - right) continue;
+    g.fillStyle = fillOf(hueOf(bar[6] || ""), false); g.fillRect(x, y, w, h);
+    if (w > 3) { g.strokeStyle = palette.dark ? "#ffffff30" : "#00000030"; g.lineWidth = 1; g.strokeRect(x + 0.5, y + 0.5, w - 1, h - 1); }
+    if (bar[4]) { g.fillStyle = palette.bad; g.fillRect(x, y + h - 2.5, w, 2.5); }
+    if (w > 24) { g.fillStyle = palette.text; g.fillText(shorten(clean(bar[6]), Math.floor((w - 6) / 6.1)), Math.max(x, left) + 4, y + h / 2 + 4); }
+  }
+  g.restore();
+  g.strokeStyle = palette.line; g.lineWidth = 1; g.strokeRect(left + 0.5, c.top + 0.5, plotWidth(c) - 1, height - 1);
+  drawTimeAxis(c, g, c.top + height);
+}
+function overTimeline(c, g) {
+  const height = c.report.rows.length * ROW;
+  clipPlot(c, g, c.top, height);
+  g.strokeStyle = palette.accent; g.lineWidth = 1.5;
+  if (state.line > 0) for (const bar of c.report.bars) if (bar[5] === state.line) g.strokeRect(...barPixels(c, bar));
+  for (const [mark, colour] of [[state.hover, palette.text], [state.pinned, palette.accent]]) {
+    if (!mark || !mark.bar || mark.report !== c.report) continue;
+    const [x, y, w, h] = barPixels(c, mark.bar);
+    g.strokeStyle = colour; g.lineWidth = 2; g.strokeRect(x, y, Math.max(w, 2), h);
+  }
+  drawCursor(c, g, c.top, c.top + height);
+  g.restore();
+}

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The page of a report, third part: questions about a point or a moment, and everything that
+// is not a chart.
+
+// ---- ask --------------------------------------------------------------------------------------
+
+// The smallest box under a point; two pixels of grace for tiny ones.
+function boxUnder(c, x, y) {
+  const s = c.space, t0 = T(c, x - 2), t1 = T(c, x + 2), low = A(c, y + 2), high = A(c, y - 2);
+  let best = -1, least = Infinity;
+  for (let i = 0; i < s.n; i++) {
+    if (s.begin[i] > t1) break; // boxes are in the order of their begins
+    if (s.end[i] < t0 || s.byte[i] > high || s.byte[i] + s.bytes[i] < low) continue;
+    const r = boxPixels(c, i);
+    if (!r || x < r[0] - 2 || x > r[0] + r[2] + 2 || y < r[1] - 2 || y > r[1] + r[3] + 2) continue;
+    const outside = x < r[0] || x > r[0] + r[2] || y < r[1] || y > r[1] + r[3];
+    const area = r[2] * r[3] + (outside ? 1e9 : 0);
+    if (area <= least) { least = area; best = i; }
+  }
+  return best < 0 ? null : { space: s, box: best };
+}
+function barUnder(c, x, y) {
+  let best = null;
+  for (const bar of c.report.bars) {
+    const r = barPixels(c, bar);
+    if (x >= r[0] - 2 && x <= r[0] + r[2] + 2 && y >= r[1] && y <= r[1] + r[3]) best = bar;
+  }
+  return best && { report: c.report, bar: best };
+}
+
+// Live bytes, free bytes and the largest hole at a time, in the lane that is shown or the fullest.
+// As in the library, only lanes at which a box starts need to be looked at.
+function momentOf(s, t) {
+  const alive = [];
+  let unplaced = 0;
+  for (let i = 0; i < s.n; i++) {
+    if (s.begin[i] > t) break; // boxes are in the order of their begins
+    if (t >= s.end[i]) continue;
+    if (!placed(s, i)) unplaced += s.bytes[i];
+    else if (s.bytes[i] > 0) alive.push(i);
+  }
+  alive.sort((i, j) => s.byte[i] - s.byte[j]);
+  const lanes = s.only >= 0 ? [s.only] : [...new Set(alive.map((i) => s.lane[i]))].slice(0, 64);
+  let best = laneMoment(s, alive, lanes.length > 0 ? lanes[0] : 0);
+  for (const lane of lanes.slice(1)) { const m = laneMoment(s, alive, lane); if (m.live > best.live) best = m; }
+  best.live += unplaced;
+  return best;
+}
+function laneMoment(s, alive, lane) {
+  const upper = s.usable >= 0 ? s.usable : s.top;
+  let floor = s.low, hole = 0, holeAt = s.low, free = 0, live = 0;
+  const room = (to) => {
+    const size = Math.min(to, upper) - floor;
+    if (size <= 0) return;
+    free += size;
+    if (size > hole) { hole = size; holeAt = floor; }
+  };
+  for (const i of alive) {
+    if (s.lane[i] > lane || lane >= s.lane[i] + s.lanes[i]) continue;
+    const from = s.byte[i], to = from + s.bytes[i];
+    if (from > floor) room(from);
+    live += Math.max(to - Math.max(from, floor), 0);
+    floor = Math.max(floor, to);
+  }
+  room(upper);
+  return { live, free, hole, holeAt };
+}
+
+function showReadouts() {
+  for (const s of spaces) {
+    const t = state.cursor;
+    if (t === null) { s.readout.textContent = ""; continue; }
+    const m = momentOf(s, t);
+    const parts = [timeText(Math.floor(t)), "live " + bothBytes(m.live)];
+    if (s.usable > 0) parts.push(percent(m.live, s.usable) + " used");
+    parts.push("largest hole " + bytesText(m.hole) + " at " + addressText(m.holeAt));
+    if (m.free > 0) parts.push("fragmentation " + percent(m.free - m.hole, m.free));
+    if (state.pointer && state.pointer.space === s) parts.push("address " + addressText(Math.floor(state.pointer.address)));
+    s.readout.textContent = parts.join("  \u00b7  ");
+  }
+}
+
+// ---- cards --------------------------------------------------------------------------------------
+
+function factsList(rows) {
+  const list = element("dl", { class: "facts-list" });
+  for (const [key, value] of rows) list.append(element("dt", {}, key), element("dd", {}, value));
+  return list;
+}
+function boxCard(s, i) {
+  const rows = [];
+  if (formOf(s, i)) rows.push(["shape", formOf(s, i)]);
+  rows.push(["size", bothBytes(s.bytes[i]) + (s.laneCount > 1 ? " per lane" : "")]);
+  if (placed(s, i)) rows.push(["bytes", addressText(s.byte[i]) + " to " + addressText(s.byte[i] + s.bytes[i])]);
+  else rows.push(["bytes", "no address"]);
+  if (s.laneCount > 1) rows.push(["lanes", plain(s.lane[i]) + " to " + plain(s.lane[i] + s.lanes[i])]);
+  rows.push(["alive", plain(s.begin[i]) + " to " + plain(s.end[i]) + (s.open[i] & 1 ? " and on" : "") + ", for " + plain(s.length[i])]);
+  rows.push(["placed by", data.modes[s.mode[i]]]);
+  if (s.slots[i] > 0) rows.push(["copy", plain(s.slot[i]) + " of " + plain(s.slots[i])]);
+  rows.push(["waste", s.padding[i] > 0 ? bothBytes(s.padding[i]) + ", " + percent(s.padding[i], s.bytes[i]) : "none"]);
+  if (s.line[i] > 0) rows.push(["line", plain(s.line[i])]);
+  if (s.partner[i] >= 0) rows.push(["conflict with", shorten(nameOf(s, s.index.get(s.partner[i])), 80)]);
+  if (comparing && s.state[i]) rows.push(["change", stateNames.filter(([bit]) => s.state[i] & bit).map(([, word]) => word).join(", ")]);
+  const where = s.title + (comparing ? (s.part === 0 ? ", before" : ", after") : "");
+  return [element("div", { class: "name" }, shorten(nameOf(s, i), 400)), element("div", { class: "muted" }, clean(where)), factsList(rows)];
+}
+function barCard(report, bar) {
+  const rows = [["on", clean(report.rows[bar[0]])], ["runs", plain(bar[1]) + " to " + plain(bar[2]) + ", for " + plain(bar[2] - bar[1])]];
+  if (bar[3] < bar[1]) rows.push(["waited", plain(bar[1] - bar[3]) + " " + axis.unit + (bar[7] ? " for " + clean(bar[7]) : "")]);
+  if (bar[4]) rows.push(["critical", "on the critical path"]);
+  if (bar[5] > 0) rows.push(["line", plain(bar[5])]);
+  return [element("div", { class: "name" }, shorten(clean(bar[6]) || "(unnamed)", 400)), factsList(rows)];
+}
+const cardOf = (mark) => (mark.bar ? barCard(mark.report, mark.bar) : boxCard(mark.space, mark.box));
+
+function showCard(mark, x, y) {
+  const card = byId("card");
+  card.hidden = !mark;
+  if (!mark) return;
+  card.replaceChildren(...cardOf(mark));
+  const w = card.offsetWidth, h = card.offsetHeight;
+  card.style.left = Math.max(8, x + 16 + w > innerWidth ? x - w - 12 : x + 16) + "px";
+  card.style.top = Math.max(8, y + 16 + h > innerHeight ? innerHeight - h - 8 : y + 16) + "px";
+}
+
+const lineOf = (mark) => (mark ? (mark.bar ? mark.bar[5] : mark.space.line[mark.box]) : 0);
+
+function pin(mark) {
+  state.pinned = mark;
+  state.others = [];
+  byId("selected").hidden = !mark;
+  if (mark) {
+    const links = element("div", { class: "links" }, element("button", { onclick: () => focusOn(mark) }, "zoom to it"));
+    if (lineOf(mark) > 0) links.append(element("button", { onclick: () => goToLine(lineOf(mark)) }, "line " + lineOf(mark)));
+    if (!mark.bar && mark.space.partner[mark.box] >= 0) {
+      const other = { space: mark.space, box: mark.space.index.get(mark.space.partner[mark.box]) };
+      links.append(element("button", { onclick: () => pin(other) }, "its conflict"));
+    }
+    links.append(element("button", { onclick: () => pin(null) }, "unpin"));
+    byId("selected-card").replaceChildren(...cardOf(mark), links);
+  }
+  setLine(lineOf(mark));
+  refresh();
+}
+function focusOn(mark) {
+  const begin = mark.bar ? mark.bar[1] : mark.space.begin[mark.box], end = mark.bar ? mark.bar[2] : mark.space.end[mark.box];
+  const margin = (end - begin) * 0.6;
+  if (!mark.bar && placed(mark.space, mark.box)) {
+    const s = mark.space, room = Math.max(s.bytes[mark.box] * 1.5, 16);
+    s.a0 = s.byte[mark.box] - room; s.a1 = s.byte[mark.box] + s.bytes[mark.box] + room;
+  }
+  setTimes(begin - margin, end + margin);
+  show(mark);
+}
+// Makes the mark visible without a change of zoom where that is possible.
+function show(mark) {
+  const begin = mark.bar ? mark.bar[1] : mark.space.begin[mark.box], end = mark.bar ? mark.bar[2] : mark.space.end[mark.box];
+  if (end < state.t0 || begin > state.t1) { const half = (state.t1 - state.t0) / 2; setTimes((begin + end) / 2 - half, (begin + end) / 2 + half); }
+  const chart = charts.find((c) => (mark.bar ? c.kind === "timeline" && c.report === mark.report : c.kind === "map" && c.space === mark.space));
+  if (!mark.bar && !inLane(mark.space, mark.box)) setLane(mark.space, -1);
+  if (chart) {
+    const r = chart.canvas.getBoundingClientRect();
+    if (r.bottom < 80 || r.top > innerHeight - 80) chart.canvas.scrollIntoView({ block: "center" });
+  }
+  refresh();
+}
+
+// ---- search -------------------------------------------------------------------------------------
+
+function search(query) {
+  state.query = query.trim().toLowerCase();
+  state.matches = []; state.match = -1;
+  for (const s of spaces) {
+    const hits = state.query === "" ? null : s.report.strings.map((text) => clean(text).toLowerCase().includes(state.query));
+    s.hit = new Uint8Array(s.n);
+    if (!hits) continue;
+    for (let i = 0; i < s.n; i++) if (hits[s.name[i]]) { s.hit[i] = 1; state.matches.push({ space: s, box: i }); }
+  }
+  byId("found").textContent = state.query === "" ? "" : plain(state.matches.length) + " found";
+  if (state.tab === "boxes") showPanel();
+  refresh();
+}
+function nextMatch(step) {
+  if (state.matches.length === 0) return;
+  state.match = (state.match + step + state.matches.length) % state.matches.length;
+  byId("found").textContent = plain(state.match + 1) + " of " + plain(state.matches.length);
+  pin(state.matches[state.match]);
+  show(state.pinned);
+}
+
+// ---- panels -------------------------------------------------------------------------------------
+
+function markButton(mark, right_, share) {
+  const s = mark.space, swatch = element("i");
+  swatch.style.background = boxFill(s, mark.box);
+  const row = element("div", { class: "row" }, swatch, element("span", {}, shorten(nameOf(s, mark.box), 120)), element("span", {}, right_));
+  const button = element("button", { onclick: () => { pin(mark); show(mark); } }, row);
+  if (share !== undefined) {
+    const bar = element("div", { class: "share" });
+    bar.style.width = Math.max(share * 100, 0.5) + "%";
+    button.append(bar);
+  }
+  return element("li", {}, button);
+}
+
+function peakPanel() {
+  const out = [];
+  for (const s of spaces) {
+    out.push(element("h3", {}, clean(s.title) + (comparing ? (s.part === 0 ? ", before" : ", after") : "") + ": " + bothBytes(s.peak) + " at " + timeText(s.peakTime)));
+    const list = element("ol", { class: "list peak" });
+    for (const number of s.peakBoxes.slice(0, 200)) {
+      const i = s.index.get(number);
+      list.append(markButton({ space: s, box: i }, bytesText(s.bytes[i]) + "  " + percent(s.bytes[i], s.peak), s.bytes[i] / Math.max(s.peak, 1)));
+    }
+    out.push(list);
+    if (s.peakBoxes.length > 200) out.push(element("p", { class: "muted" }, "and " + plain(s.peakBoxes.length - 200) + " smaller ones"));
+    out.push(element("p", { class: "muted" }, "free then: " + bothBytes(s.peakFree) + ", largest hole " + bothBytes(s.peakHole)));
+  }
+  return out;
+}
+
+// Boxes that a name of a finding means: the name itself, or all of its stem.
+function boxesNamed(report, name) {
+  if (!name) return [];
+  const exact = [], loose = [], wanted = clean(name);
+  for (const s of spaces) {
+    if (s.report !== report) continue;
+    for (let i = 0; i < s.n; i++) {
+      const own = nameOf(s, i);
+      if (own === wanted) exact.push({ space: s, box: i });
+      else if (stem(own) === stem(wanted)) loose.push({ space: s, box: i });
+    }
+  }
+  return exact.length ? exact : loose;
+}
+// Tiles that the sentence of a finding names in quotes, then what it is about.
+function goToFinding(report, finding) {
+  if (finding.time !== undefined) state.cursor = finding.time;
+  const names = new Set([...finding.message.matchAll(/'([^']+)'/g)].map((match) => clean(match[1])));
+  const quoted = [...names].flatMap((name) => boxesNamed(report, name).filter((m) => nameOf(m.space, m.box) === name));
+  const marks = quoted.concat(boxesNamed(report, finding.subject), boxesNamed(report, finding.other));
+  const alive = finding.time === undefined ? null : marks.find((m) => m.space.begin[m.box] <= finding.time && finding.time < m.space.end[m.box]);
+  const mark = alive || quoted[0] || marks.find((m) => m.space.partner[m.box] >= 0) || marks[0];
+  if (mark) { pin(mark); show(mark); }
+  state.others = quoted.filter((m) => m.box !== (mark && mark.box));
+  if (finding.line > 0) setLine(finding.line, true);
+  refresh();
+}
+function findingsPanel() {
+  const list = element("ol", { class: "list findings" });
+  for (const report of reports) for (const finding of report.findings) {
+    const text = element("div", { class: "finding-text" }, element("span", { class: "tag " + finding.severity }, finding.severity),
+      element("span", { class: "muted" }, finding.code + (finding.line > 0 ? ", line " + finding.line : "") + (finding.count > 1 ? ", " + plain(finding.count) + " times" : "")),
+      element("div", {}, clean(finding.message)));
+    for (const [line, message] of finding.notes) text.append(element("div", { class: "muted" }, (line > 0 ? "line " + line + ": " : "") + clean(message)));
+    list.append(element("li", {}, element("button", { onclick: () => goToFinding(report, finding) }, text)));
+  }
+  if (!list.firstChild) return [element("p", { class: "muted" }, "no findings")];
+  return [list];
+}
+
+function conflictsPanel() {
+  const list = element("ol", { class: "list conflicts" });
+  let shown = 0;
+  for (const s of spaces) for (let i = 0; i < s.n && shown < 500; i++) {
+    if (s.partner[i] < 0) continue;
+    const j = s.index.get(s.partner[i]), o = overlap(s, i, j);
+    shown++;
+    const text = element("div", { class: "finding-text" }, element("span", { class: "tag error" }, "conflict"),
+      element("span", {}, shorten(nameOf(s, i), 60) + " and " + shorten(nameOf(s, j), 60)),
+      element("div", { class: "muted" }, "bytes " + addressText(o.low) + " to " + addressText(o.high) + ", " + axis.unit + " " + plain(o.begin) + " to " + plain(o.end)));
+    list.append(element("li", {}, element("button", { onclick: () => { state.cursor = o.begin; pin({ space: s, box: i }); show(state.pinned); } }, text)));
+  }
+  return [list];
+}
+
+// The box of the other side with the same name, by its turn among those of that name.
+function counterpart(s, i) {
+  const other = spaces.find((o) => o.title === s.title && o.part !== s.part), name = s.report.strings[s.name[i]];
+  if (!other) return -1;
+  let turn = 0;
+  for (let k = 0; k < i; k++) if (s.report.strings[s.name[k]] === name) turn++;
+  for (let k = 0; k < other.n; k++) if (other.report.strings[other.name[k]] === name && turn-- === 0) return k;
+  return -1;
+}
+function changeText(s, i) {
+  const now = bytesText(s.bytes[i]) + (placed(s, i) ? " at " + addressText(s.byte[i]) : "");
+  const j = s.state[i] & (GONE | NEW) ? -1 : counterpart(s, i);
+  if (j < 0) return now;
+  const o = spaces.find((x) => x.title === s.title && x.part !== s.part);
+  const parts = [];
+  if (s.state[i] & MOVED) parts.push(addressText(o.byte[j]) + " \u2192 " + addressText(s.byte[i]) + (o.lane[j] !== s.lane[i] ? ", lane " + o.lane[j] + " \u2192 " + s.lane[i] : ""));
+  if (s.state[i] & SIZED) parts.push(bytesText(o.bytes[j]) + " \u2192 " + bytesText(s.bytes[i]));
+  if (s.state[i] & TIMED) parts.push(plain(o.begin[j]) + "\u2013" + plain(o.end[j]) + " \u2192 " + plain(s.begin[i]) + "\u2013" + plain(s.end[i]));
+  return parts.join(", ");
+}
+
+function changesPanel() {
+  const out = [], table = element("table", {}, element("tr", {}, element("th", {}, "peak"), element("th", { class: "n" }, "before"), element("th", { class: "n" }, "after"), element("th", { class: "n" }, "change")));
+  for (const title of new Set(spaces.map((s) => s.title))) {
+    const [a, b] = [0, 1].map((part) => spaces.find((s) => s.title === title && s.part === part));
+    const before = a ? a.peak : 0, after = b ? b.peak : 0, d = after - before;
+    table.append(element("tr", {}, element("td", {}, clean(title)), element("td", { class: "n" }, bytesText(before)), element("td", { class: "n" }, bytesText(after)),
+      element("td", { class: "n" + (d > 0 ? " bad" : "") }, (d > 0 ? "+" : "") + bytesText(d))));
+  }
+  out.push(table);
+  const list = element("ol", { class: "list changes" });
+  let count = 0;
+  for (const s of spaces) for (let i = 0; i < s.n; i++) {
+    if (!s.state[i] || (s.part === 0 && !(s.state[i] & GONE))) continue; // a pair stands once: its second half
+    if (++count > 500) continue;
+    const words = stateNames.filter(([bit]) => s.state[i] & bit).map(([, word]) => element("span", { class: "tag " + word }, word));
+    const text = element("div", { class: "finding-text" }, ...words, element("span", {}, shorten(nameOf(s, i), 80)),
+      element("div", { class: "muted" }, clean(s.title) + ", " + changeText(s, i)));
+    list.append(element("li", {}, element("button", { onclick: () => { pin({ space: s, box: i }); show(state.pinned); } }, text)));
+  }
+  out.push(element("h3", {}, plain(count) + " boxes changed"), list);
+  return out;
+}
+
+function boxesPanel() {
+  const marks = [];
+  for (const s of spaces) for (let i = 0; i < s.n; i++) if (state.query === "" || s.hit[i]) marks.push({ space: s, box: i });
+  marks.sort((a, b) => b.space.bytes[b.box] - a.space.bytes[a.box] || a.space.begin[a.box] - b.space.begin[b.box]);
+  const list = element("ol", { class: "list boxes" });
+  for (const mark of marks.slice(0, 300)) list.append(markButton(mark, bytesText(mark.space.bytes[mark.box]) + "  " + plain(mark.space.begin[mark.box]) + "\u2013" + plain(mark.space.end[mark.box])));
+  return [element("p", { class: "muted" }, plain(marks.length) + " boxes, largest first" + (marks.length > 300 ? "; the first 300" : "")), list];
+}
+
+let sourceLines = [];
+function buildSource() {
+  const out = [];
+  sourceLines = [];
+  for (const report of reports) {
+    if (!report.source) continue;
+    const faults = new Set(report.findings.filter((f) => f.severity === "error").map((f) => f.line));
+    const pre = element("div", { class: "source" });
+    report.source.split("\n").forEach((text, k) => {
+      const row = element("div", { class: faults.has(k + 1) ? "fault" : "", onclick: () => clickLine(report, k + 1) },
+        element("span", { class: "num" }, String(k + 1)), element("span", { class: "code" }, clean(text.replace(/\t/g, "    "))));
+      sourceLines.push({ report, line: k + 1, row });
+      pre.append(row);
+    });
+    out.push(element("h3", {}, clean(report.file)), pre);
+  }
+  byId("source").replaceChildren(...out);
+  byId("source").hidden = out.length === 0;
+}
+// Scrolls the source alone, not the page around it.
+function scrollInside(row) {
+  const pane = row.parentElement, top = row.offsetTop - pane.offsetTop;
+  if (top < pane.scrollTop || top + row.offsetHeight > pane.scrollTop + pane.clientHeight) pane.scrollTop = top - pane.clientHeight / 2;
+}
+function markLines(scroll) {
+  for (const entry of sourceLines) {
+    const on = entry.line === state.line;
+    entry.row.classList.toggle("mark", on);
+    if (on && scroll) scrollInside(entry.row);
+  }
+}
+function setLine(line, scroll) {
+  state.line = line;
+  markLines(scroll !== false);
+}
+function goToLine(line) { setLine(line, true); }
+// A line of the source: marks what was declared there and what runs there.
+function clickLine(report, line) {
+  state.line = line;
+  markLines(false);
+  for (const s of spaces) {
+    if (s.report !== report) continue;
+    for (let i = 0; i < s.n; i++) if (s.line[i] === line) { pin({ space: s, box: i }); show(state.pinned); return; }
+  }
+  const bar = report.bars.find((b) => b[5] === line);
+  if (bar) { pin({ report, bar }); show(state.pinned); } else refresh();
+}
+
+const total = (key) => spaces.reduce((sum, s) => sum + s[key], 0);
+const findingCount = reports.reduce((sum, r) => sum + r.findings.length, 0);
+const tabs = [
+  comparing && { id: "changes", label: "changes", make: changesPanel },
+  { id: "peak", label: "peak", make: peakPanel },
+  findingCount > 0 && { id: "findings", label: "findings " + plain(findingCount), make: findingsPanel },
+  total("conflicts") > 0 && { id: "conflicts", label: "conflicts " + plain(total("conflicts")), make: conflictsPanel },
+  { id: "boxes", label: "boxes " + plain(total("n")), make: boxesPanel },
+].filter(Boolean);
+
+function openTab(id) {
+  state.tab = id;
+  for (const button of byId("tabs").children) button.setAttribute("aria-selected", String(button.dataset.tab === id));
+  showPanel();
+}
+function showPanel() {
+  byId("panel").replaceChildren(...tabs.find((t) => t.id === state.tab).make());
+}

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The page of a report, last part: puts the page together and listens.
+
+// ---- building the page -----------------------------------------------------------------------------
+
+function fact(label, value, bad) {
+  return element("span", bad ? { class: "bad" } : {}, label + " ", element("b", bad ? { class: "bad" } : {}, value));
+}
+function setLane(s, lane) {
+  for (const other of sameName(s)) { other.only = lane; if (other.laneSelect) other.laneSelect.value = String(lane); }
+  refresh();
+}
+function laneSelector(s) {
+  const starts = [...new Set(s.lane)].sort((a, b) => a - b).slice(0, 200);
+  const select = element("select", { "aria-label": "lane", onchange: () => setLane(s, Number(select.value)) }, element("option", { value: "-1" }, "all lanes"));
+  for (const lane of starts) select.append(element("option", { value: String(lane) }, "lane " + plain(lane)));
+  s.laneSelect = select;
+  return select;
+}
+function addChart(kind, parent, height, draw, over, more) {
+  const canvas = element("canvas", { role: "img", class: kind, "aria-label": kind + " of " + (more.space ? clean(more.space.title) : "engines") });
+  canvas.style.height = height + "px";
+  const chart = { kind, canvas, height, draw, over, base: document.createElement("canvas"), key: "", ...more };
+  parent.append(canvas);
+  charts.push(chart);
+  listen(chart);
+  return chart;
+}
+function buildSpace(s) {
+  const facts = element("div", { class: "facts" }, fact("peak", bytesText(s.peak) + (s.usable > 0 ? " of " + bytesText(s.usable) : ""), s.usable >= 0 && s.peak > s.usable));
+  if (s.usable > 0) facts.append(fact("used", percent(s.peak, s.usable)));
+  facts.append(fact("top", bytesText(s.top), s.usable >= 0 && s.top > s.usable), fact("boxes", plain(s.n)));
+  if (s.paddingSum > 0) facts.append(fact("padding", bytesText(s.paddingSum)));
+  if (s.conflicts > 0) facts.append(fact("conflicts", plain(s.conflicts), true));
+  if (s.sampled) facts.append(fact("lanes", "sampled"));
+  if (s.laneCount > 1) facts.append(laneSelector(s));
+  let unplaced = 0;
+  for (let i = 0; i < s.n; i++) if (!placed(s, i)) unplaced++;
+  if (unplaced > 0) facts.append(fact("without an address", plain(unplaced)));
+  const title = clean(s.title) + (comparing ? (s.part === 0 ? "  before: " : "  after: ") + clean(s.report.title) : "");
+  const section = element("section", { class: "space" }, element("div", { class: "head" }, element("h2", {}, shorten(title, 160)), facts));
+  byId("charts").append(section);
+  const tall = comparing || spaces.length > 2 ? 240 : spaces.length > 1 ? 330 : 420;
+  addChart("map", section, tall, drawMap, overMap, { space: s, top: 4, plot: tall - 8 });
+  addChart("live", section, 76, drawLive, overLive, { space: s });
+  s.readout = element("div", { class: "readout" });
+  section.append(s.readout);
+}
+function buildTimeline(report) {
+  if (report.rows.length === 0) return;
+  const which = comparing ? (report === reports[0] ? " before" : " after") : "";
+  const section = element("section", { class: "space" }, element("div", { class: "head" }, element("h2", {}, "timeline" + which)));
+  byId("charts").append(section);
+  addChart("timeline", section, report.rows.length * ROW + 22, drawTimeline, overTimeline, { report, top: 2 });
+  const key = (style, text) => { const i = element("i"); i.style.cssText = style; return element("span", {}, i, text); };
+  const legend_ = element("div", { class: "legend" });
+  if (report.bars.some((bar) => bar[4])) legend_.append(key("border-bottom:3px solid var(--bad)", "on the critical path"));
+  if (report.bars.some((bar) => bar[3] < bar[1])) legend_.append(key("background:repeating-linear-gradient(45deg,var(--warn) 0 1px,transparent 1px 4px);height:5px", "waits"));
+  section.append(legend_);
+}
+function buildLegend() {
+  const key = (colour, text) => { const i = element("i"); i.style.background = colour; return element("span", {}, i, text); };
+  const legend = element("div", { class: "legend" });
+  if (comparing) {
+    for (const [bit, word] of stateNames) legend.append(key(changeFill(bit), word));
+    legend.append(key(changeFill(0), "the same"));
+  } else if (total("conflicts") > 0) {
+    legend.append(key("repeating-linear-gradient(45deg,var(--bad) 0 2px,transparent 2px 5px)", "two boxes share these bytes"));
+  }
+  byId("charts").prepend(legend);
+  return legend;
+}
+
+// ---- input ------------------------------------------------------------------------------------------
+
+function listen(chart) {
+  const canvas = chart.canvas;
+  let drag = null;
+  const point = (event) => { const r = canvas.getBoundingClientRect(); return [event.clientX - r.left, event.clientY - r.top]; };
+  canvas.addEventListener("pointerdown", (event) => {
+    const [x, y] = point(event);
+    drag = { x, y, t0: state.t0, t1: state.t1, a0: chart.space ? chart.space.a0 : 0, a1: chart.space ? chart.space.a1 : 0, moved: false };
+    canvas.setPointerCapture(event.pointerId);
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    const [x, y] = point(event);
+    if (drag && event.buttons & 1 && (drag.moved || Math.hypot(x - drag.x, y - drag.y) > 4)) {
+      drag.moved = true;
+      canvas.classList.add("dragging");
+      showCard(null);
+      const d = (drag.x - x) / plotWidth(chart) * (drag.t1 - drag.t0);
+      if (chart.kind === "map") for (const s of sameName(chart.space)) {
+        const a = (y - drag.y) / chart.plot * (drag.a1 - drag.a0);
+        s.a0 = drag.a0 + a; s.a1 = drag.a1 + a;
+      }
+      setTimes(drag.t0 + d, drag.t1 + d);
+      return;
+    }
+    state.cursor = x >= left && x <= chart.width_ - right ? Math.max(state.t0, Math.min(T(chart, x), state.t1)) : null;
+    state.pointer = chart.kind === "map" ? { space: chart.space, address: A(chart, y) } : null;
+    state.hover = markUnder(chart, x, y);
+    if (event.pointerType !== "touch") showCard(state.hover, event.clientX, event.clientY);
+    refresh();
+  });
+  canvas.addEventListener("pointerup", (event) => {
+    const [x, y] = point(event);
+    canvas.classList.remove("dragging");
+    if (drag && !drag.moved) {
+      state.cursor = x >= left ? T(chart, x) : state.cursor;
+      pin(markUnder(chart, x, y));
+    }
+    drag = null;
+  });
+  canvas.addEventListener("pointerleave", () => { state.hover = null; state.pointer = null; showCard(null); refresh(); });
+  canvas.addEventListener("dblclick", fit);
+  canvas.addEventListener("wheel", (event) => {
+    if (!event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey) return;
+    event.preventDefault();
+    const [x, y] = point(event), amount = event.deltaY || event.deltaX, factor = Math.pow(1.0018, amount);
+    if (event.shiftKey && chart.kind === "map") zoomAddress(sameName(chart.space), factor, A(chart, y));
+    else zoomTime(factor, T(chart, x));
+  }, { passive: false });
+}
+function markUnder(chart, x, y) {
+  if (x < left || x > chart.width_ - right) return null;
+  if (chart.kind === "map") return boxUnder(chart, x, y);
+  return chart.kind === "timeline" ? barUnder(chart, x, y) : null;
+}
+
+// Times at which something begins or ends, each once.
+let moments = null;
+function allMoments() {
+  if (moments) return moments;
+  const all = [];
+  for (const s of spaces) for (let i = 0; i < s.n; i++) all.push(s.begin[i], s.end[i]);
+  for (const r of reports) for (const bar of r.bars) all.push(bar[1], bar[2]);
+  moments = Float64Array.from(all).sort().filter((t, k, list) => k === 0 || t !== list[k - 1]);
+  return moments;
+}
+function stepEvent(direction) {
+  const list = allMoments();
+  if (list.length === 0) return;
+  let at = state.cursor === null ? (direction > 0 ? state.t0 - 1e-9 : state.t1 + 1e-9) : state.cursor;
+  let low = 0, high = list.length;
+  while (low < high) { const middle = (low + high) >> 1; if (list[middle] <= at) low = middle + 1; else high = middle; }
+  const k = direction > 0 ? low : (low > 0 && list[low - 1] === at ? low - 2 : low - 1);
+  if (k < 0 || k >= list.length) return;
+  state.cursor = list[k];
+  if (state.cursor < state.t0 || state.cursor > state.t1) { const half = (state.t1 - state.t0) / 2; setTimes(state.cursor - half, state.cursor + half); }
+  refresh();
+}
+function toggle(id, key, after) {
+  state[key] = !state[key];
+  byId(id).setAttribute("aria-pressed", String(state[key]));
+  after();
+}
+const toggleHex = () => toggle("radix", "hex", () => { showPanel(); if (state.pinned) pin(state.pinned); refresh(); });
+const toggleWhole = () => toggle("whole", "whole", () => { spaces.forEach(fitAddresses); refresh(); });
+function setTheme(dark) {
+  document.documentElement.classList.toggle("dark", dark);
+  readPalette();
+  legend.replaceWith(legend = buildLegend());
+  showPanel();
+  refresh();
+}
+const toggleTheme = () => setTheme(!document.documentElement.classList.contains("dark"));
+const help = () => { const d = byId("help"); if (d.open) d.close(); else d.showModal(); };
+
+const keys = [
+  ["w", "s", "zoom time in and out", () => zoomTime(0.7), () => zoomTime(1 / 0.7)],
+  ["a", "d", "earlier, later", () => panTime(-0.2), () => panTime(0.2)],
+  ["W", "S", "zoom addresses in and out", () => zoomAddress(spaces, 0.7), () => zoomAddress(spaces, 1 / 0.7)],
+  ["ArrowUp", "ArrowDown", "higher, lower addresses", () => panAddress(spaces, 0.15), () => panAddress(spaces, -0.15)],
+  ["ArrowLeft", "ArrowRight", "the event before, the next event", () => stepEvent(-1), () => stepEvent(1)],
+  ["f", null, "fit everything", fit],
+  ["Enter", null, "zoom to what is pinned", () => { if (state.pinned) focusOn(state.pinned); }],
+  ["p", null, "go to the peak", () => { const s = spaces.reduce((a, b) => (b.peak > a.peak ? b : a), spaces[0]); if (s) { state.cursor = s.peakTime; setTimes(...aroundTime(s.peakTime)); openTab("peak"); } }],
+  ["/", null, "search by name", () => byId("search").focus()],
+  ["n", "N", "next and previous match", () => nextMatch(1), () => nextMatch(-1)],
+  ["c", null, "up to the capacity, or to what is used", toggleWhole],
+  ["x", null, "hexadecimal or decimal addresses", toggleHex],
+  ["t", null, "light or dark", toggleTheme],
+  ["Escape", null, "unpin, leave the search", () => { pin(null); byId("search").value = ""; search(""); }],
+  ["?", null, "this list", help],
+];
+const aroundTime = (t) => { const half = (state.t1 - state.t0) / 2; return t >= state.t0 && t <= state.t1 ? [state.t0, state.t1] : [t - half, t + half]; };
+const names = { ArrowUp: "\u2191", ArrowDown: "\u2193", ArrowLeft: "\u2190", ArrowRight: "\u2192", Escape: "Esc" };
+
+function listenKeys() {
+  const actions = new Map();
+  for (const [first, second, text, one, two] of keys) {
+    actions.set(first, one);
+    if (second) actions.set(second, two);
+    const dt = element("dt", {}, element("kbd", {}, names[first] || first));
+    if (second) dt.append(" ", element("kbd", {}, names[second] || second));
+    byId("keys").append(dt, element("dd", {}, text));
+  }
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const typing = event.target.matches("input, select, textarea");
+    if (typing) {
+      if (event.key === "Escape") { event.target.value = ""; search(""); event.target.blur(); }
+      else if (event.key === "Enter" && event.target.id === "search") nextMatch(event.shiftKey ? -1 : 1);
+      return;
+    }
+    if (event.key === "Enter" && event.target.matches("button")) return;
+    if (byId("help").open && event.key !== "?") return;
+    const action = actions.get(event.key);
+    if (!action) return;
+    event.preventDefault();
+    action();
+  });
+}
+
+// ---- start --------------------------------------------------------------------------------------------
+
+const dark = matchMedia("(prefers-color-scheme: dark)");
+document.documentElement.classList.toggle("dark", dark.matches);
+readPalette();
+byId("title").textContent = comparing ? clean(reports[0].title) + " \u2192 " + clean(reports[1].title) : clean(reports[0].title);
+byId("about").textContent = clean(reports[0].target) + (reports[0].about ? ": " + clean(reports[0].about) : "");
+for (const report of reports) for (const note of report.notes) byId("notes").append(element("li", {}, clean(note)));
+search("");
+spaces.forEach(fitAddresses);
+spaces.forEach(buildSpace);
+if (spaces.length === 0) byId("charts").append(element("p", { class: "muted" }, "nothing was allocated"));
+reports.forEach(buildTimeline);
+buildSource();
+let legend = buildLegend();
+for (const tab of tabs) {
+  const button = element("button", { role: "tab", onclick: () => openTab(tab.id) }, tab.label);
+  button.dataset.tab = tab.id;
+  byId("tabs").append(button);
+}
+listenKeys();
+byId("search").addEventListener("input", (event) => search(event.target.value));
+for (const [id, action] of [["zoom-in", () => zoomTime(0.7)], ["zoom-out", () => zoomTime(1 / 0.7)], ["fit", fit], ["whole", toggleWhole],
+  ["radix", toggleHex], ["theme", toggleTheme], ["help-open", help]]) byId(id).addEventListener("click", action);
+dark.addEventListener("change", (event) => setTheme(event.matches));
+addEventListener("resize", resize);
+addEventListener("beforeprint", resize);
+new ResizeObserver(resize).observe(byId("charts")); // also for print, and when a scroll bar comes
+openTab(comparing ? "changes" : findingCount > 0 ? "findings" : total("conflicts") > 0 ? "conflicts" : "peak");
+resize();
+
+// For scripts and tests: what is where on the canvases, in pixels of the page.
+window.spad = {
+  state,
+  spaces: spaces.map((s) => ({ name: s.title, boxes: s.n, part: s.part })),
+  pixels(k) {
+    const c = charts.find((chart) => chart.kind === "map" && chart.space === spaces[k]), out = [];
+    for (let i = 0; i < c.space.n; i++) { const r = boxPixels(c, i); if (r) out.push({ number: c.space.number[i], name: nameOf(c.space, i), rect: r }); }
+    const r = c.canvas.getBoundingClientRect();
+    return { canvas: [r.left, r.top, r.width, r.height], plot: [left, c.top, plotWidth(c), c.plot], axis: [state.t0, state.t1, c.space.a0, c.space.a1], boxes: out };
+  },
+  bars() {
+    const c = charts.find((chart) => chart.kind === "timeline");
+    if (!c) return null;
+    const r = c.canvas.getBoundingClientRect();
+    return { canvas: [r.left, r.top], bars: c.report.bars.map((bar) => barPixels(c, bar)) };
+  },
+  moment: (k, t) => momentOf(spaces[k], t),
+  drawn: performance.now(),
+};

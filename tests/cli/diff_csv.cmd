@@ -1,0 +1,1 @@
+spad diff ../../examples/buffers.csv input/buffers_after.csv

@@ -1,0 +1,1 @@
+spad diff input/exp_rows.spad ../../examples/buffers.csv -D N=4

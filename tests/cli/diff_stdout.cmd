@@ -1,0 +1,1 @@
+spad diff ../../examples/buffers.csv ../../examples/buffers.csv --json --report -

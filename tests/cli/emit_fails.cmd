@@ -1,0 +1,1 @@
+spad emit ../../examples/buffers.csv -o no/such/file.h

@@ -1,0 +1,1 @@
+spad emit ../../examples/buffers.csv --lang cud

@@ -1,0 +1,1 @@
+spad emit input/exp_rows.spad --lang nki

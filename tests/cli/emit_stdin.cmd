@@ -1,0 +1,1 @@
+spad emit - --lang csv <../../examples/buffers.csv

@@ -1,0 +1,1 @@
+spad check input/shallow.spad --json --text

@@ -1,0 +1,1 @@
+spad plan ../../examples/buffers.csv --report no/such/folder.html >/dev/null

@@ -1,0 +1,1 @@
+spad plan ../../examples/buffers.csv --report /dev/full >/dev/null

@@ -1,0 +1,1 @@
+spad replay input/memory_log.csv --text | tail -n +6

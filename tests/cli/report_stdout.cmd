@@ -1,0 +1,1 @@
+spad plan ../../examples/buffers.csv --svg - | tail -n +7 | head -3

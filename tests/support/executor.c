@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The executor: all executions, depth first.
+ *
+ * Reductions, none of which changes an answer:
+ * - Some points happen as soon as they can (`eager`): issues, starts of operations, the way out
+ *   of a barrier, and all that is done to a counter that has at most one taker. Take any
+ *   execution and let such a point happen earlier, when it first can: the rest goes on in the
+ *   same order, since these points only make more possible; no access ends earlier, and if
+ *   one starts earlier then more accesses are not over at its start, not fewer. So what can be
+ *   seen at all can be seen in an execution like that.
+ * - Ends of operations at which nothing else happens come when the first point that needs them
+ *   does (`lazy`): to end later only makes the span of an access longer.
+ * - Ends of reads and of writes are one point where nobody can see the end of the reads.
+ * - Group waits and commits are no points but conditions of the point behind them.
+ * - Bytes that the same accesses touch are one atom of memory.
+ */
+#include "support/executor.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "support/executor_model.h"
+
+const char *executor_word(unsigned wrong) {
+    static const char *const words[] = {"race",  "stale read", "unwritten read", "freed",
+                                        "stuck", "parity",     "barrier",        "mbarrier",
+                                        "fence", "output"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if ((wrong >> i & 1) != 0) return words[i];
+    }
+    return "right";
+}
+
+/* ---- order of points ---------------------------------------------------------------------- */
+
+static bool follows(const explorer *x, const state *s, int p) {
+    const size_t words = x->e->words;
+    for (size_t i = 0; i < words; i++) {
+        if ((x->needs[(size_t)p * words + i] & ~s->done[i]) != 0) return false;
+    }
+    return true;
+}
+
+/* May it happen once ends that nobody else has needed yet have? Lazy points have at most one
+ * before them that is lazy, too: the end of the reads before that of the writes. */
+static bool may_follow(const explorer *x, const state *s, int p) {
+    const size_t words = x->e->words;
+    for (size_t i = 0; i < words; i++) {
+        uint64_t open = x->needs[(size_t)p * words + i] & ~s->done[i];
+        for (; open != 0; open &= open - 1) {
+            const int q = (int)i * 64 + __builtin_ctzll(open);
+            if (!x->e->points.items[q].lazy || !may_follow(x, s, q)) return false;
+        }
+    }
+    return true;
+}
+
+/* Lets a point happen, and in front of it the ends that it needs. */
+static void happen_after_ends(explorer *x, state *s, int p) {
+    const size_t words = x->e->words;
+    for (size_t i = 0; i < words; i++) {
+        uint64_t open = x->needs[(size_t)p * words + i] & ~s->done[i];
+        for (; open != 0; open &= open - 1) {
+            happen_after_ends(x, s, (int)i * 64 + __builtin_ctzll(open));
+        }
+    }
+    executor_happen(x, s, p);
+}
+
+/* The first point from p on that has not happened and whose turn may have come; the number of
+ * points if there is none. What stands behind the next point of an agent's list waits for it. */
+static int next_candidate(const explorer *x, const state *s, int p) {
+    const executor *e = x->e;
+    const int count = (int)e->points.count;
+    while (p < count) {
+        const uint64_t left = ~s->done[p / 64] >> (p % 64);
+        if (left == 0) {
+            p = (p / 64 + 1) * 64;
+            continue;
+        }
+        p += __builtin_ctzll(left);
+        return p < count ? p : count;
+    }
+    return count;
+}
+
+/* The candidate behind p. */
+static int after_candidate(const explorer *x, const state *s, int p) {
+    const point *this = &x->e->points.items[p];
+    const bool skip = this->listed && !executor_is_done(s, p);
+    return next_candidate(x, s, skip ? x->e->agent_points.items[this->agent + 1] : p + 1);
+}
+
+static void hurry(explorer *x, state *s) {
+    const int count = (int)x->e->points.count;
+    bool again = true;
+    while (again && x->e->result.wrong == 0) {
+        again = false;
+        for (int p = next_candidate(x, s, 0); p < count; p = after_candidate(x, s, p)) {
+            if (!x->e->points.items[p].eager || !follows(x, s, p) || !executor_is_let(x, s, p))
+                continue;
+            executor_happen(x, s, p);
+            again = true;
+        }
+    }
+}
+
+/* ---- states ---------------------------------------------------------------------------- */
+
+static uint64_t hash_state(const unsigned char *bytes, size_t count) {
+    uint64_t hash = UINT64_C(0x243F6A8885A308D3);
+    for (size_t i = 0; i + 8 <= count; i += 8) {
+        uint64_t word;
+        memcpy(&word, bytes + i, 8);
+        hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+        hash ^= hash >> 32;
+    }
+    return hash != 0 ? hash : 1;
+}
+
+static void put_hash(uint64_t *table, size_t room, uint64_t hash) {
+    size_t at = hash & (room - 1);
+    while (table[at] != 0) at = (at + 1) & (room - 1);
+    table[at] = hash;
+}
+
+static bool is_new(explorer *x, uint64_t hash) {
+    size_t at = hash & (x->seen_room - 1);
+    while (x->seen[at] != 0) {
+        if (x->seen[at] == hash) return false;
+        at = (at + 1) & (x->seen_room - 1);
+    }
+    x->seen[at] = hash;
+    if (++x->seen_count * 2 > x->seen_room) {
+        uint64_t *larger = calloc(x->seen_room * 2, sizeof *larger);
+        assert_non_null(larger);
+        for (size_t i = 0; i < x->seen_room; i++) {
+            if (x->seen[i] != 0) put_hash(larger, x->seen_room * 2, x->seen[i]);
+        }
+        free(x->seen);
+        x->seen = larger;
+        x->seen_room *= 2;
+    }
+    return true;
+}
+
+static state view(const explorer *x, unsigned char *bytes) {
+    return (state){(uint64_t *)(void *)bytes,
+                   (int32_t *)(void *)(bytes + x->e->words * sizeof(uint64_t))};
+}
+
+static void push_state(explorer *x, const unsigned char *bytes) {
+    if (!is_new(x, hash_state(bytes, x->state_bytes))) return;
+    while (x->stack.count + x->state_bytes > x->stack.reserve) {
+        x->stack.items = list_grown(x->stack.items, &x->stack.reserve, 1);
+    }
+    memcpy(x->stack.items + x->stack.count, bytes, x->state_bytes);
+    x->stack.count += x->state_bytes;
+}
+
+static void check_output_alive(executor *e, const state *s, int64_t tensor) {
+    const spad_kernel_tensor *t = spad_kernel_get_tensor(e->kernel, (size_t)tensor);
+    for (int64_t i = 0; e->alive_base[tensor] >= 0 && i < t->tiles; i++) {
+        if (s->values[e->alive_base[tensor] + (int)i] == 0) {
+            executor_say(e, EXECUTOR_FREED, "output '%s' is not alive at the end", t->name);
+        }
+    }
+}
+
+/* Outputs are read after the kernel: alive, and not written over. */
+static void check_outputs(executor *e, const state *s) {
+    for (size_t i = 0; i < spad_kernel_tensor_count(e->kernel); i++) {
+        const spad_kernel_tensor *t = spad_kernel_get_tensor(e->kernel, i);
+        const int64_t names[2] = {(int64_t)i, t->home};
+        for (int k = 0; (t->flags & SPAD_TENSOR_OUTPUT) != 0 && k < 2; k++) {
+            check_output_alive(e, s, names[k]);
+        }
+    }
+    for (size_t i = 0; i < e->accesses.count; i++) {
+        const access *a = &e->accesses.items[i];
+        if (e->ops.items[a->op].life != SPAD_WALK_OPERATION) continue;
+        if ((a->walk.kind & SPAD_ACCESS_WRITE) == 0) continue;
+        const spad_kernel_tensor *t = spad_kernel_get_tensor(e->kernel, (size_t)a->walk.tensor);
+        if ((t->flags & SPAD_TENSOR_OUTPUT) == 0) continue;
+        for (size_t j = 0; j < a->atom_count; j++) {
+            const int w = s->values[e->memory_base + e->atoms.items[a->first_atom + j]];
+            if (w > 0 && !executor_is_same(e, a, &e->accesses.items[w - 1])) {
+                executor_say(e, EXECUTOR_OUTPUT, "output of line %d is overwritten",
+                             executor_line(e, e->ops.items[a->op].statement));
+            }
+        }
+    }
+}
+
+static void note_leftover(executor *e, const state *s, const int *counts) {
+    for (size_t i = 0; i < spad_kernel_sync_count(e->kernel); i++) {
+        const spad_kernel_sync *sync = spad_kernel_get_sync(e->kernel, i);
+        const int32_t *v = &s->values[e->object_base[i]];
+        for (int64_t j = 0; j < sync->elements; j++) {
+            switch (sync->kind) {
+            case SPAD_SYNC_BARRIER:
+                e->result.leftover |= v[BARRIER_SUM] != 0;
+                v += BARRIER_VALUES;
+                break;
+            case SPAD_SYNC_COUNTER:
+                e->result.leftover |=
+                    e->taker[v - s->values] != 0 && *v != (int32_t)counts[v - s->values];
+                v += 1;
+                break;
+            case SPAD_SYNC_MBARRIER:
+                e->result.leftover |=
+                    v[MBARRIER_ALIVE] != 0 &&
+                    (v[MBARRIER_PENDING] != v[MBARRIER_ARRIVALS] || v[MBARRIER_BYTES] != 0);
+                v += MBARRIER_VALUES;
+                break;
+            default: break;
+            }
+        }
+    }
+}
+
+/* Nothing can happen any more but ends that nobody needs. */
+static void end_execution(explorer *x, state *s) {
+    executor *e = x->e;
+    for (int p = 0; p < (int)e->points.count; p++) {
+        if (executor_is_done(s, p) || !may_follow(x, s, p)) continue;
+        if (e->points.items[p].lazy) {
+            happen_after_ends(x, s, p);
+            continue;
+        }
+        executor_say(e, EXECUTOR_STUCK, "line %d waits for ever",
+                     executor_line(e, e->points.items[p].statement));
+        return;
+    }
+    check_outputs(e, s);
+    note_leftover(e, s, x->counts);
+}
+
+/* Lets every possible next point happen, each in a copy of the state. */
+static void expand(explorer *x, unsigned char *bytes, unsigned char *copy) {
+    executor *e = x->e;
+    state s = view(x, bytes);
+    bool end = true;
+    const int count = (int)e->points.count;
+    for (int p = next_candidate(x, &s, 0); p < count && e->result.wrong == 0;
+         p = after_candidate(x, &s, p)) {
+        const point *next_one = &e->points.items[p];
+        if (next_one->lazy || !may_follow(x, &s, p)) continue;
+        if (next_one->action == ACTION_PARITY && s.values[next_one->object + MBARRIER_ALIVE] != 0) {
+            executor_note_phase(x, (size_t)p, s.values[next_one->object + MBARRIER_PHASE]);
+        }
+        if (!executor_is_let(x, &s, p)) continue;
+        end = false;
+        memcpy(copy, bytes, x->state_bytes);
+        state next = view(x, copy);
+        happen_after_ends(x, &next, p);
+        hurry(x, &next);
+        if (e->result.wrong == 0) push_state(x, copy);
+    }
+    if (end) end_execution(x, &s);
+}
+
+/* ---- what all executions say together ------------------------------------------------------ */
+
+/* A parity wait waits for one phase, or passes in any case. */
+static void judge_waits(explorer *x) {
+    for (size_t i = 0; i < x->e->points.count; i++) {
+        const point *p = &x->e->points.items[i];
+        if (p->action != ACTION_PARITY || x->low[i] > x->high[i]) continue;
+        const bool waits = (x->low[i] & 1) == p->amount;
+        if (x->high[i] > x->low[i] + (waits ? 1 : 0)) {
+            executor_say(x->e, EXECUTOR_PARITY, "line %d: %lld to %lld phases are complete there",
+                         executor_line(x->e, p->statement), (long long)x->low[i],
+                         (long long)x->high[i]);
+        }
+    }
+}
+
+/* What is contributed to a barrier or an mbarrier counts for the same round in all executions. */
+static void judge_contributions(explorer *x) {
+    executor *e = x->e;
+    for (size_t i = 0; i < e->points.count; i++) {
+        const point *p = &e->points.items[i];
+        if (p->action == ACTION_PARITY || x->high[i] <= x->low[i]) continue;
+        executor_say(e, p->action == ACTION_CONTRIBUTE ? EXECUTOR_BARRIER : EXECUTOR_MBARRIER,
+                     "line %d counts for one round or another", executor_line(e, p->statement));
+    }
+    for (size_t i = 0; i < e->ops.count; i++) {
+        const op *o = &e->ops.items[i];
+        for (size_t j = 0; j < o->completion_count; j++) {
+            const size_t at = e->points.count + o->first_completion + j;
+            if (x->high[at] <= x->low[at]) continue;
+            executor_say(e, EXECUTOR_MBARRIER, "the end of line %d counts for one phase or another",
+                         executor_line(e, o->statement));
+        }
+    }
+}
+
+static bool is_before(const explorer *x, int before, int after) {
+    return (x->must[(size_t)after * x->e->words + (size_t)(before / 64)] >> (before % 64) & 1) != 0;
+}
+
+static bool is_fenced(const explorer *x, int from, int to) {
+    for (int p = 0; p < (int)x->e->points.count; p++) {
+        if (x->e->points.items[p].action == ACTION_FENCE && is_before(x, from, p) &&
+            is_before(x, p, to)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Generic accesses and then async ones need a fence between them. */
+static void judge_fences(explorer *x) {
+    executor *e = x->e;
+    for (size_t i = 0; i < e->ops.count; i++) {
+        const op *o = &e->ops.items[i];
+        if (o->proxy || o->life != SPAD_WALK_OPERATION) continue;
+        for (size_t j = e->first_conflict[i]; j < e->first_conflict[i + 1]; j++) {
+            const conflict *c = &e->conflicts.items[j];
+            const op *after = &e->ops.items[c->other];
+            if (!after->proxy || !c->shared) continue;
+            const bool writes = c->write_read || c->write_write;
+            const int end = writes ? o->write_end : o->read_end;
+            if (!is_before(x, end, after->start) || is_fenced(x, end, after->start)) continue;
+            if (!writes) {
+                e->result.read_to_async = true;
+                continue;
+            }
+            executor_say(e, EXECUTOR_FENCE, "no fence between lines %d and %d",
+                         executor_line(e, o->statement), executor_line(e, after->statement));
+        }
+    }
+}
+
+/* So do the beginning of an mbarrier's life and bytes that come through the async proxy. */
+static void judge_inits(explorer *x) {
+    executor *e = x->e;
+    for (size_t i = 0; i < e->ops.count; i++) {
+        const op *o = &e->ops.items[i];
+        for (size_t j = 0; o->proxy && j < o->completion_count; j++) {
+            const completion *c = &e->completions.items[o->first_completion + j];
+            if (c->walk.kind != SPAD_COMPLETION_DELIVER) continue;
+            for (int p = 0; p < (int)e->points.count; p++) {
+                const point *init_point = &e->points.items[p];
+                if (init_point->action != ACTION_INIT || init_point->object != c->object) continue;
+                if (!is_before(x, p, o->start) || is_fenced(x, p, o->start)) continue;
+                executor_say(e, EXECUTOR_FENCE, "no fence between lines %d and %d",
+                             executor_line(e, init_point->statement),
+                             executor_line(e, o->statement));
+            }
+        }
+    }
+}
+
+/* ---- all together -------------------------------------------------------------------------- */
+
+static int lay_out_syncs(executor *e) {
+    int at = 0;
+    for (size_t i = 0; i < spad_kernel_sync_count(e->kernel); i++) {
+        const spad_kernel_sync *sync = spad_kernel_get_sync(e->kernel, i);
+        e->object_base[i] = at;
+        if (sync->kind == SPAD_SYNC_BARRIER) at += BARRIER_VALUES * (int)sync->elements;
+        if (sync->kind == SPAD_SYNC_COUNTER) at += (int)sync->elements;
+        if (sync->kind == SPAD_SYNC_MBARRIER) at += MBARRIER_VALUES * (int)sync->elements;
+    }
+    e->agent_base = at;
+    return at + (int)spad_kernel_agent_count(e->kernel);
+}
+
+/* Tensors that statements allocate or free have a flag per tile. */
+static int lay_out_lives(executor *e, int at) {
+    for (size_t i = 0; i < spad_kernel_statement_count(e->kernel); i++) {
+        const spad_statement *s = spad_kernel_get_statement(e->kernel, i);
+        if (s->kind != SPAD_STATEMENT_ALLOC && s->kind != SPAD_STATEMENT_FREE) continue;
+        const spad_kernel_tensor *t = spad_kernel_get_tensor(e->kernel, (size_t)s->item);
+        if (t->mode == SPAD_MODE_STACK || t->mode == SPAD_MODE_HEAP) continue;
+        if (e->alive_base[s->item] >= 0) continue;
+        e->alive_base[s->item] = at;
+        at += (int)t->tiles;
+    }
+    return at;
+}
+
+/* A tensor without an `alloc` in the text is alive from the start. */
+static bool has_alloc(const executor *e, int64_t tensor) {
+    for (size_t i = 0; i < spad_kernel_statement_count(e->kernel); i++) {
+        const spad_statement *s = spad_kernel_get_statement(e->kernel, i);
+        if (s->kind == SPAD_STATEMENT_ALLOC && s->item == tensor) return true;
+    }
+    return false;
+}
+
+static void fill_first_state(const explorer *x, state *s) {
+    const executor *e = x->e;
+    for (size_t i = 0; i < spad_kernel_sync_count(e->kernel); i++) {
+        const spad_kernel_sync *sync = spad_kernel_get_sync(e->kernel, i);
+        if (sync->kind != SPAD_SYNC_COUNTER) continue;
+        for (int64_t j = 0; j < sync->elements; j++) {
+            s->values[e->object_base[i] + (int)j] = (int32_t)sync->count.value;
+        }
+    }
+    for (size_t i = 0; i < spad_kernel_tensor_count(e->kernel); i++) {
+        if (e->alive_base[i] < 0) continue;
+        for (int64_t j = 0; j < spad_kernel_get_tensor(e->kernel, i)->tiles; j++) {
+            s->values[e->alive_base[i] + (int)j] = !has_alloc(e, (int64_t)i);
+        }
+    }
+}
+
+static int *list_counts(const executor *e) {
+    int *counts = calloc(e->values + 1, sizeof *counts);
+    assert_non_null(counts);
+    for (size_t i = 0; i < spad_kernel_sync_count(e->kernel); i++) {
+        const spad_kernel_sync *sync = spad_kernel_get_sync(e->kernel, i);
+        const int size = sync->kind == SPAD_SYNC_BARRIER ? BARRIER_VALUES : 1;
+        if (sync->kind != SPAD_SYNC_BARRIER && sync->kind != SPAD_SYNC_COUNTER) continue;
+        for (int64_t j = 0; j < sync->elements; j++) {
+            counts[e->object_base[i] + (int)j * size] = (int)sync->count.value;
+        }
+    }
+    return counts;
+}
+
+static void explore(executor *e) {
+    const size_t points = e->points.count;
+    const size_t phases = points + e->completions.count;
+    int *counts = list_counts(e);
+    explorer x = {.e = e,
+                  .counts = counts,
+                  .needs = calloc(points * e->words, sizeof *x.needs),
+                  .must = malloc(points * e->words * sizeof *x.must),
+                  .low = malloc(phases * sizeof *x.low),
+                  .high = malloc(phases * sizeof *x.high),
+                  .late = calloc(e->ops.count * e->ops.count + 1, 1),
+                  .state_bytes =
+                      (e->words * sizeof(uint64_t) + e->values * sizeof(int32_t) + 7) & ~(size_t)7,
+                  .seen = calloc(64, sizeof *x.seen),
+                  .seen_room = 64};
+    unsigned char *now = calloc(2, x.state_bytes);
+    assert_true(x.needs != NULL && x.must != NULL && x.low != NULL && x.high != NULL &&
+                x.late != NULL && x.seen != NULL && now != NULL);
+    memset(x.must, 0xff, points * e->words * sizeof *x.must);
+    for (size_t i = 0; i < phases; i++) {
+        x.low[i] = INT64_MAX;
+        x.high[i] = -1;
+    }
+    for (size_t i = 0; i < e->orders.count; i++) {
+        const order *o = &e->orders.items[i];
+        x.needs[(size_t)o->after * e->words + (size_t)(o->before / 64)] |= UINT64_C(1)
+                                                                           << (o->before % 64);
+    }
+    state first = view(&x, now);
+    fill_first_state(&x, &first);
+    hurry(&x, &first);
+    push_state(&x, now);
+    const size_t most = e->options->states_max > 0 ? (size_t)e->options->states_max : 200000;
+    while (x.stack.count > 0 && e->result.wrong == 0 && x.seen_count <= most) {
+        x.stack.count -= x.state_bytes;
+        memcpy(now, x.stack.items + x.stack.count, x.state_bytes);
+        expand(&x, now, now + x.state_bytes);
+    }
+    e->too_large = e->result.wrong == 0 && x.stack.count > 0;
+    e->result.states = (long)x.seen_count;
+    if (e->result.wrong == 0 && !e->too_large) {
+        judge_waits(&x);
+        judge_contributions(&x);
+        judge_fences(&x);
+        judge_inits(&x);
+    }
+    free(counts);
+    free(x.needs);
+    free(x.must);
+    free(x.low);
+    free(x.high);
+    free(x.late);
+    free(x.seen);
+    free(x.stack.items);
+    free(now);
+}
+
+static void *zeroed(size_t count, size_t size) {
+    void *block = calloc(count + 1, size);
+    assert_non_null(block);
+    return block;
+}
+
+static void run_collected(executor *e, int values) {
+    executor_cut(e);
+    if (e->too_large) return;
+    values = lay_out_lives(e, values);
+    e->memory_base = values;
+    e->values = (size_t)values + e->atom_count;
+    e->words = (e->points.count + 63) / 64;
+    e->first_conflict = zeroed(e->ops.count + 1, sizeof *e->first_conflict);
+    executor_find_conflicts(e);
+    explore(e);
+}
+
+executor_result executor_run(const spad_kernel *kernel, const executor_options *options) {
+    static const executor_options defaults = {0};
+    executor e = {.kernel = kernel, .options = options != NULL ? options : &defaults};
+    const size_t tensors = spad_kernel_tensor_count(kernel);
+    e.object_base = zeroed(spad_kernel_sync_count(kernel), sizeof *e.object_base);
+    e.waits_for_reads = zeroed(spad_kernel_sync_count(kernel), sizeof *e.waits_for_reads);
+    e.alive_base = zeroed(tensors, sizeof *e.alive_base);
+    e.lives = zeroed(tensors, sizeof *e.lives);
+    for (size_t i = 0; i < tensors; i++) e.alive_base[i] = -1;
+    const int values = lay_out_syncs(&e);
+    e.taker = zeroed((size_t)values, sizeof *e.taker);
+    assert_true(spad_kernel_agent_count(kernel) <= AGENTS_MAX);
+
+    if (!executor_collect(&e)) {
+        e.result.walk_failed = true;
+    } else if (!e.too_large && e.result.wrong == 0) {
+        run_collected(&e, values);
+    }
+    e.result.decided = !e.result.walk_failed && (e.result.wrong != 0 || !e.too_large);
+
+    free(e.points.items);
+    free(e.orders.items);
+    free(e.accesses.items);
+    free(e.completions.items);
+    free(e.ops.items);
+    free(e.agent_points.items);
+    free(e.queue.items);
+    free(e.loose.items);
+    free(e.atoms.items);
+    free(e.lives);
+    free(e.conflicts.items);
+    free(e.first_conflict);
+    free(e.object_base);
+    free(e.waits_for_reads);
+    free(e.alive_base);
+    free(e.taker);
+    return e.result;
+}

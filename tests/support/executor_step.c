@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What happens at a point: operations start and end, barriers, counters and mbarriers change.
+ * Everything that can be seen to be wrong in one execution is found here.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "support/executor_model.h"
+
+void executor_say(executor *e, unsigned wrong, const char *format, ...) {
+    if (e->result.wrong != 0) return; /* the first wrong thing counts */
+    e->result.wrong = wrong;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(e->result.about, sizeof e->result.about, format, arguments);
+    va_end(arguments);
+}
+
+int executor_line(const executor *e, int64_t statement) {
+    if (statement < 0) return 0;
+    return spad_kernel_get_statement(e->kernel, (size_t)statement)->place.line;
+}
+
+/* ---- mbarriers ------------------------------------------------------------------------- */
+
+/* A phase is complete at the instant that nothing is pending and all bytes are there. */
+static void settle(executor *e, const point *p, int32_t *m) {
+    if (m[MBARRIER_PENDING] < 0) {
+        executor_say(e, EXECUTOR_MBARRIER, "too many arrivals in a phase (line %d)",
+                     executor_line(e, p->statement));
+    }
+    if (m[MBARRIER_PENDING] == 0 && m[MBARRIER_BYTES] == 0) {
+        m[MBARRIER_PHASE]++;
+        m[MBARRIER_PENDING] = m[MBARRIER_ARRIVALS];
+        if (m[MBARRIER_ARRIVALS] <= 0) {
+            executor_say(e, EXECUTOR_MBARRIER, "nobody is left to arrive (line %d)",
+                         executor_line(e, p->statement));
+        }
+    }
+}
+
+static bool is_alive(executor *e, const point *p, const int32_t *m) {
+    if (m[MBARRIER_ALIVE] != 0) return true;
+    executor_say(e, EXECUTOR_MBARRIER, "mbarrier used while not initialised (line %d)",
+                 executor_line(e, p->statement));
+    return false;
+}
+
+static void arrive(executor *e, const point *p, int32_t *m, int64_t arrivals, int64_t bytes) {
+    if (!is_alive(e, p, m)) return;
+    m[MBARRIER_BYTES] += (int32_t)bytes;
+    m[MBARRIER_PENDING] -= (int32_t)arrivals;
+    if (p->drop) m[MBARRIER_ARRIVALS] -= (int32_t)arrivals;
+    settle(e, p, m);
+}
+
+static void init(executor *e, const point *p, int32_t *m) {
+    if (m[MBARRIER_ALIVE] != 0) {
+        executor_say(e, EXECUTOR_MBARRIER, "initialised twice (line %d)",
+                     executor_line(e, p->statement));
+    }
+    m[MBARRIER_ALIVE] = 1;
+    m[MBARRIER_PHASE] = 0;
+    m[MBARRIER_PENDING] = m[MBARRIER_ARRIVALS] = (int32_t)p->amount;
+    m[MBARRIER_BYTES] = 0;
+}
+
+void executor_note_phase(explorer *x, size_t p, int64_t phase) {
+    if (phase < x->low[p]) x->low[p] = phase;
+    if (phase > x->high[p]) x->high[p] = phase;
+}
+
+/* ---- operations ------------------------------------------------------------------------ */
+
+static void complete(explorer *x, const point *p, state *s, unsigned ends) {
+    executor *e = x->e;
+    const op *o = &e->ops.items[p->op];
+    for (size_t i = 0; i < o->completion_count; i++) {
+        const completion *c = &e->completions.items[o->first_completion + i];
+        const bool reads = (c->walk.flags & SPAD_SYNC_READS) != 0;
+        if ((ends & (reads ? SPAD_ACCESS_READ : SPAD_ACCESS_WRITE)) == 0) continue;
+        int32_t *object = &s->values[c->object];
+        if (c->walk.kind != SPAD_COMPLETION_SIGNAL) {
+            executor_note_phase(x, e->points.count + o->first_completion + i,
+                                object[MBARRIER_PHASE]);
+        }
+        switch (c->walk.kind) {
+        case SPAD_COMPLETION_DELIVER: arrive(e, p, object, 0, -c->walk.amount); break;
+        case SPAD_COMPLETION_ARRIVE: arrive(e, p, object, c->walk.amount, 0); break;
+        case SPAD_COMPLETION_SIGNAL: *object += (int32_t)c->walk.amount; break;
+        }
+    }
+}
+
+/* Notes which accesses were not over when this one starts; both ways around is a race. */
+static void meet_others(explorer *x, const state *s, int number) {
+    executor *e = x->e;
+    const size_t n = e->ops.count;
+    for (size_t i = e->first_conflict[number]; i < e->first_conflict[number + 1]; i++) {
+        const conflict *c = &e->conflicts.items[i];
+        const op *other = &e->ops.items[c->other];
+        unsigned char *late = &x->late[(size_t)c->other * n + (size_t)number];
+        const unsigned char back = x->late[(size_t)number * n + (size_t)c->other];
+        if (!executor_is_done(s, other->read_end)) *late |= LATE_READS;
+        if (!executor_is_done(s, other->write_end)) *late |= LATE_WRITES;
+        const bool other_reads = (*late & LATE_READS) != 0;
+        const bool other_writes = (*late & LATE_WRITES) != 0;
+        const bool reads = (back & LATE_READS) != 0;
+        const bool writes = (back & LATE_WRITES) != 0;
+        if ((c->read_write && other_writes && reads) || (c->write_read && other_reads && writes) ||
+            (c->write_write && other_writes && writes)) {
+            executor_say(e, EXECUTOR_RACE, "lines %d and %d in any order",
+                         executor_line(e, e->ops.items[number].statement),
+                         executor_line(e, other->statement));
+        }
+    }
+}
+
+/* What ALLOC leaves of the tile as it was before. */
+enum { UNDEFINED = -1 };
+
+static void read_atoms(executor *e, const state *s, const op *o, const access *a) {
+    for (size_t i = 0; i < a->atom_count; i++) {
+        const int writer = s->values[e->memory_base + e->atoms.items[a->first_atom + i]];
+        if (writer == 0 && executor_is_given(e, a)) continue;
+        if (writer <= 0) {
+            executor_say(e, EXECUTOR_UNWRITTEN, "line %d reads what nobody wrote",
+                         executor_line(e, o->statement));
+        } else if (!executor_is_same(e, a, &e->accesses.items[writer - 1])) {
+            const access *w = &e->accesses.items[writer - 1];
+            executor_say(e, EXECUTOR_STALE, "line %d reads tile %lld where line %d wrote tile %lld",
+                         executor_line(e, o->statement), (long long)a->walk.tile,
+                         executor_line(e, e->ops.items[w->op].statement), (long long)w->walk.tile);
+        }
+    }
+}
+
+static void check_alive(executor *e, const state *s, const op *o, const access *a) {
+    const int64_t tensors[2] = {a->walk.tensor, a->walk.home};
+    bool alive = a->walk.live;
+    for (int i = 0; i < 2; i++) {
+        const int base = e->alive_base[tensors[i]];
+        if (base < 0) continue;
+        const spad_kernel_tensor *t = spad_kernel_get_tensor(e->kernel, (size_t)tensors[i]);
+        const int64_t tile = i == 0 || t->tiles > a->walk.tile ? a->walk.tile : 0;
+        alive = alive && s->values[base + (int)(t->tiles > tile ? tile : 0)] != 0;
+    }
+    if (!alive)
+        executor_say(e, EXECUTOR_FREED, "line %d: not alive", executor_line(e, o->statement));
+}
+
+/* What is left of a tile from before it was allocated means nothing. */
+static void forget_contents(executor *e, const state *s, const op *o) {
+    for (size_t i = 0; i < o->access_count; i++) {
+        const access *a = &e->accesses.items[o->first_access + i];
+        for (size_t j = 0; j < a->atom_count; j++) {
+            int32_t *atom = &s->values[e->memory_base + e->atoms.items[a->first_atom + j]];
+            const access *writer = *atom > 0 ? &e->accesses.items[*atom - 1] : NULL;
+            if (writer != NULL &&
+                (writer->walk.tensor == o->life_tensor || writer->walk.home == o->life_tensor)) {
+                *atom = UNDEFINED;
+            }
+        }
+    }
+}
+
+static void change_life(executor *e, const state *s, const op *o) {
+    const spad_kernel_tensor *t = spad_kernel_get_tensor(e->kernel, (size_t)o->life_tensor);
+    const bool alive = o->life == SPAD_WALK_ALLOC;
+    for (int64_t tile = 0; tile < t->tiles; tile++) {
+        if (o->life_tile >= 0 && tile != o->life_tile) continue;
+        int32_t *flag = &s->values[e->alive_base[o->life_tensor] + (int)tile];
+        if (*flag == (int32_t)alive) {
+            executor_say(e, EXECUTOR_FREED, "line %d: %s twice", executor_line(e, o->statement),
+                         alive ? "allocated" : "freed");
+        }
+        *flag = alive;
+    }
+    if (alive) forget_contents(e, s, o);
+}
+
+static void start(explorer *x, state *s, const point *p) {
+    executor *e = x->e;
+    const op *o = &e->ops.items[p->op];
+    meet_others(x, s, p->op);
+    if (o->life != SPAD_WALK_OPERATION) {
+        change_life(e, s, o);
+        return;
+    }
+    for (size_t i = 0; i < o->access_count; i++) {
+        const access *a = &e->accesses.items[o->first_access + i];
+        check_alive(e, s, o, a);
+        if ((a->walk.kind & SPAD_ACCESS_READ) != 0) read_atoms(e, s, o, a);
+    }
+    for (size_t i = 0; i < o->access_count; i++) {
+        const access *a = &e->accesses.items[o->first_access + i];
+        if ((a->walk.kind & SPAD_ACCESS_WRITE) == 0) continue;
+        for (size_t j = 0; j < a->atom_count; j++) {
+            s->values[e->memory_base + e->atoms.items[a->first_atom + j]] =
+                (int32_t)(o->first_access + i) + 1;
+        }
+    }
+    if (o->unit < 0) complete(x, p, s, SPAD_ACCESS_UPDATE);
+}
+
+/* ---- points ---------------------------------------------------------------------------- */
+
+static void contribute(explorer *x, state *s, const point *p) {
+    executor *e = x->e;
+    int32_t *b = &s->values[p->object];
+    executor_note_phase(x, (size_t)(p - e->points.items), b[BARRIER_TIMES]);
+    const int32_t count = x->counts[p->object];
+    const int32_t bit = (int32_t)(UINT32_C(1) << p->agent);
+    s->values[e->agent_base + p->agent] = b[BARRIER_TIMES];
+    if ((b[BARRIER_AGENTS] & bit) != 0 || b[BARRIER_SUM] + p->amount > count) {
+        executor_say(e, EXECUTOR_BARRIER, "barrier: line %d contributes too much or twice",
+                     executor_line(e, p->statement));
+    }
+    b[BARRIER_SUM] += (int32_t)p->amount;
+    b[BARRIER_AGENTS] |= bit;
+    if (b[BARRIER_SUM] != count) return;
+    b[BARRIER_TIMES]++;
+    b[BARRIER_SUM] = 0;
+    b[BARRIER_AGENTS] = 0;
+}
+
+/* Do sync objects let it happen? */
+bool executor_is_let(const explorer *x, const state *s, int number) {
+    const point *p = &x->e->points.items[number];
+    const int32_t *object = p->object >= 0 ? &s->values[p->object] : NULL;
+    switch (p->action) {
+    case ACTION_LEAVE: return object[BARRIER_TIMES] > s->values[x->e->agent_base + p->agent];
+    case ACTION_WAIT:
+    case ACTION_TAKE: return *object >= p->amount;
+    case ACTION_PARITY:
+        return object[MBARRIER_ALIVE] == 0 || (object[MBARRIER_PHASE] & 1) != p->amount;
+    default: return true;
+    }
+}
+
+void executor_happen(explorer *x, state *s, int number) {
+    executor *e = x->e;
+    const point *p = &e->points.items[number];
+    int32_t *object = p->object >= 0 ? &s->values[p->object] : NULL;
+    for (size_t i = 0; i < e->words; i++) x->must[(size_t)number * e->words + i] &= s->done[i];
+    switch (p->action) {
+    case ACTION_START: start(x, s, p); break;
+    case ACTION_END: complete(x, p, s, p->ends); break;
+    case ACTION_CONTRIBUTE: contribute(x, s, p); break;
+    case ACTION_SIGNAL: *object += (int32_t)p->amount; break;
+    case ACTION_TAKE: *object -= (int32_t)p->amount; break;
+    case ACTION_INIT: init(e, p, object); break;
+    case ACTION_ARRIVE:
+    case ACTION_EXPECT:
+        executor_note_phase(x, (size_t)number, object[MBARRIER_PHASE]);
+        if (p->action == ACTION_ARRIVE) arrive(e, p, object, p->amount, p->expect);
+        if (p->action == ACTION_EXPECT) arrive(e, p, object, 0, p->amount);
+        break;
+    case ACTION_PARITY: is_alive(e, p, object); break;
+    case ACTION_INVALIDATE:
+        if (is_alive(e, p, object)) object[MBARRIER_ALIVE] = 0;
+        break;
+    case ACTION_NONE:
+    case ACTION_LEAVE:
+    case ACTION_WAIT:
+    case ACTION_FENCE: break;
+    }
+    s->done[number / 64] |= UINT64_C(1) << (number % 64);
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Emitting: identifiers, strides, every language, refusals and failing host memory.
+ * tests/check_emit compiles what comes out. */
+#include "support/support.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "spad/spad.h"
+
+static const spad_space spaces[] = {
+    {.name = "pad",
+     .about = "",
+     .lanes = 4,
+     .bytes = 4096,
+     .reserved = 96,
+     .alignment = 1,
+     .granule = 1},
+    {.name = "far", .about = "", .lanes = 1, .bytes = SPAD_UNBOUNDED, .alignment = 1, .granule = 1},
+};
+static const spad_target target = {.name = "toy", .about = "", .space_count = 2, .spaces = spaces};
+
+static spad_emit *make(const char *name) {
+    spad_emit *table;
+    spad_error error;
+    assert_ok(spad_emit_create(&table, &target, name, NULL, &error), &error);
+    return table;
+}
+
+static spad_emit_buffer one(const char *name, const spad_emit_place *places, size_t count) {
+    return (spad_emit_buffer){
+        .name = name, .lanes = 2, .bytes = 64, .alignment = 4, .count = count, .places = places};
+}
+
+static void add(spad_emit *table, const char *name) {
+    const spad_emit_place place = {0, 128};
+    const spad_emit_buffer buffer = one(name, &place, 1);
+    spad_error error;
+    assert_ok(spad_emit_add(table, &buffer, &error), &error);
+}
+
+static void expect(const spad_emit *table, spad_emit_lang lang, const char *piece) {
+    test_text text;
+    spad_error error;
+    test_text_init(&text);
+    assert_ok(spad_emit_write(table, lang, &text.sink, &error), &error);
+    if (strstr(text.bytes, piece) == NULL)
+        print_error("not found: %s\nin: %s\n", piece, text.bytes);
+    assert_non_null(strstr(text.bytes, piece));
+    test_text_free(&text);
+}
+
+static void identifiers_are_different_words(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        const char *identifier;
+    } cases[] = {{"x", "X"},       {"X", "X_2"},
+                 {"x_2", "X_2_2"}, {"a.b", "A_B"},
+                 {"a b", "A_B_2"}, {"a..b[3]", "A_B_3"},
+                 {"pad", "PAD_2"}, {"", "B"},
+                 {NULL, "B_2"},    {"\xE2\x82\xAC", "B_3"},
+                 {"3d", "3D"},     {"*/ #error", "ERROR"}};
+    spad_emit *table = make("7 kernels!");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) add(table, cases[i].name);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_string_equal(spad_emit_identifier(table, i), cases[i].identifier);
+    }
+    assert_null(spad_emit_identifier(table, 99));
+    assert_null(spad_emit_get(table, 99));
+    expect(table, SPAD_EMIT_C, "#ifndef K7_KERNELS_PLACES_H\n");
+    expect(table, SPAD_EMIT_C, " *   ERROR <- \"*\\u{2f} #error\"\n");
+    expect(table, SPAD_EMIT_C, "#define K7_KERNELS_3D_OFFSET 128\n");
+    spad_emit_destroy(table);
+}
+
+static void long_names_stay_short_identifiers(void **state) {
+    (void)state;
+    char name[10240];
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    spad_emit *table = make(NULL);
+    add(table, name);
+    add(table, name);
+    assert_int_equal(strlen(spad_emit_identifier(table, 0)), 64);
+    assert_int_equal(strlen(spad_emit_identifier(table, 1)), 66);
+    spad_emit_destroy(table);
+}
+
+static void even_copies_have_a_stride(void **state) {
+    (void)state;
+    static const spad_emit_place even[] = {{0, 0}, {0, 64}, {0, 128}};
+    static const spad_emit_place odd[] = {{0, 256}, {0, 384}, {0, 400}};
+    static const spad_emit_place lanes[] = {{0, 512}, {2, 512}};
+    spad_emit *table = make("k");
+    spad_error error;
+    spad_emit_buffer buffer = one("even", even, 3);
+    assert_ok(spad_emit_add(table, &buffer, &error), &error);
+    buffer = one("odd", odd, 3);
+    assert_ok(spad_emit_add(table, &buffer, &error), &error);
+    buffer = one("lanes", lanes, 2);
+    assert_ok(spad_emit_add(table, &buffer, &error), &error);
+    expect(table, SPAD_EMIT_C, "#define K_EVEN_STRIDE 64\n");
+    expect(table, SPAD_EMIT_C,
+           "    return K_EVEN_OFFSET + (long long)(i % K_EVEN_RING) * K_EVEN_STRIDE;\n");
+    expect(table, SPAD_EMIT_C,
+           "long long k_odd_at(unsigned long long i) {\n"
+           "    switch (i % 3u) {\n"
+           "    case 1u: return 384;\n"
+           "    case 2u: return 400;\n"
+           "    default: return 256;\n"
+           "    }\n"
+           "}\n");
+    expect(table, SPAD_EMIT_C,
+           "long long k_lanes_lane(unsigned long long i) {\n"
+           "    switch (i % 2u) {\n"
+           "    case 1u: return 2;\n"
+           "    default: return 0;\n");
+    expect(table, SPAD_EMIT_C,
+           "#define K_PAD_TOTAL 576\n#ifndef K_PAD_LIMIT\n#define K_PAD_LIMIT "
+           "4000\n#endif\n#if K_PAD_TOTAL > K_PAD_LIMIT\n#error");
+    expect(table, SPAD_EMIT_NKI, "\"addresses\": [(0, 512), (2, 512)],\n");
+    expect(table, SPAD_EMIT_NKI, "    \"pad\": (576, 4000),\n");
+    expect(table, SPAD_EMIT_JSON,
+           "\"ring\": 3, \"stride\": 64, \"places\": [[0, 0], [0, 64], [0, 128]]}");
+    expect(table, SPAD_EMIT_CSV, "odd,ODD,pad,1,3,0,2,384,64,4\n");
+    spad_emit_destroy(table);
+}
+
+static void names_are_quoted(void **state) {
+    (void)state;
+    spad_emit *table = make("k\n*/");
+    add(table, "a,\"b\"\n\xE2\x80\xAE");
+    expect(table, SPAD_EMIT_CSV, "\"a,\"\"b\"\"\n\xE2\x80\xAE\",A_B,pad,");
+    expect(table, SPAD_EMIT_NKI, "\"name\": \"a,\\\"b\\\"\\U0000000a\\U0000202e\",\n");
+    expect(table, SPAD_EMIT_JSON, "{\"name\": \"a,\\\"b\\\"\\u000a\xE2\x80\xAE\", ");
+    expect(table, SPAD_EMIT_C, "/* Places of buffers for \"k\\u{a}*\\u{2f}\" on \"toy\".\n");
+    expect(table, SPAD_EMIT_C, " *   A_B <- \"a,\\\"b\\\"\\u{a}\\u{202e}\"\n");
+    spad_emit_destroy(table);
+}
+
+static spad_kernel *parse(const char *text) {
+    spad_kernel *kernel;
+    spad_error error;
+    assert_ok(spad_kernel_parse(&kernel, text, strlen(text), "k.spad", NULL, NULL, &error), &error);
+    return kernel;
+}
+
+static void a_layout_gives_its_places(void **state) {
+    (void)state;
+    spad_kernel *kernel = parse("kernel ring on trn2\n"
+                                "tensor x   : sbuf bf16 [6] (128, 512) ring 2\n"
+                                "tensor in  : hbm bf16 [6] (128, 512) input\n"
+                                "tensor out : hbm bf16 [6] (128, 512) output\n"
+                                "for i in 0..6 {\n"
+                                "    dma load  reads in[i] writes x[i]\n"
+                                "    dma store reads x[i] writes out[i]\n"
+                                "}\n");
+    spad_layout *layout;
+    spad_emit *table;
+    spad_error error;
+    assert_ok(spad_layout_create(&layout, kernel, NULL, &error), &error);
+    assert_ok(spad_emit_create(&table, spad_kernel_target(kernel), "ring", NULL, &error), &error);
+    assert_ok(spad_emit_add_layout(table, layout, &error), &error);
+    assert_int_equal(spad_emit_count(table), 1);
+    const spad_emit_buffer *x = spad_emit_get(table, 0);
+    assert_string_equal(x->name, "x");
+    assert_int_equal(x->count, 2);
+    assert_int_equal(x->shape.dims[1], 512);
+    for (int64_t s = 0; s < 2; s++) {
+        spad_rect rect;
+        assert_true(spad_layout_place(layout, 0, s, &rect));
+        assert_int_equal(x->places[s].byte, rect.byte);
+        assert_int_equal(x->places[s].lane, rect.lane);
+    }
+    spad_emit_destroy(table);
+    table = make("other");
+    assert_int_equal(spad_emit_add_layout(table, layout, &error), SPAD_ERR_ARGUMENT);
+    assert_string_equal(error.message, "the kernel is for another target than 'toy'");
+    spad_emit_destroy(table);
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(kernel);
+
+    kernel = parse("kernel big on trn2\n"
+                   "tensor x  : sbuf u8 [3] (128, 100000)\n"
+                   "tensor in : hbm u8 [3] (128, 100000) input\n"
+                   "for i in 0..3 { dma load reads in[i] writes x[i] }\n"
+                   "for i in 0..3 { vector use updates x[i] }\n");
+    assert_ok(spad_layout_create(&layout, kernel, NULL, &error), &error);
+    assert_ok(spad_emit_create(&table, spad_kernel_target(kernel), "big", NULL, &error), &error);
+    assert_int_equal(spad_emit_add_layout(table, layout, &error), SPAD_ERR_NO_FIT);
+    assert_string_equal(error.message,
+                        "kernel 'big' does not fit, so it has no places to emit; see spad fit");
+    assert_int_equal(spad_emit_count(table), 0);
+    spad_emit_destroy(table);
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(kernel);
+}
+
+static void what_has_no_place_is_refused(void **state) {
+    (void)state;
+    spad_emit *table = make("k");
+    spad_error error;
+    const spad_emit_place far = {0, INT64_MAX - 3};
+    spad_emit_buffer buffer = one("b", &far, 1);
+    assert_int_equal(spad_emit_add(table, &buffer, &error), SPAD_ERR_OVERFLOW);
+    assert_string_equal(error.message, "the end of a buffer does not fit 64 bits");
+    buffer.count = 0;
+    assert_int_equal(spad_emit_add(table, &buffer, &error), SPAD_ERR_ARGUMENT);
+    assert_string_equal(error.message,
+                        "a buffer of 0 copies of 2 lanes x 64 bytes, alignment 4, in "
+                        "space number 0 cannot be emitted");
+    test_text text;
+    test_text_init(&text);
+    assert_int_equal(spad_emit_write(table, SPAD_EMIT_LANGS, &text.sink, &error),
+                     SPAD_ERR_ARGUMENT);
+    assert_string_equal(error.message, "no language has number 5");
+    test_text_free(&text);
+    assert_string_equal(spad_emit_lang_name(SPAD_EMIT_CUDA), "cuda");
+    assert_string_equal(spad_emit_lang_name(SPAD_EMIT_LANGS), "?");
+    assert_int_equal(spad_emit_count(table), 0);
+    spad_emit_destroy(table);
+    spad_emit_destroy(NULL);
+}
+
+static spad_status emit_all(const spad_host *host, void *payload) {
+    static const spad_emit_place places[] = {{0, 0}, {0, 64}};
+    const spad_plan *plan = payload;
+    static const spad_plan_place at[] = {{0, 0}, {8, 0}};
+    spad_emit *table;
+    spad_error error;
+    spad_status status = spad_emit_create(&table, &target, "k", host, &error);
+    if (status != SPAD_OK) return status;
+    spad_emit_buffer buffer = one("x", places, 2);
+    buffer.shape = SPAD_SHAPE(2, 64);
+    status = spad_emit_add(table, &buffer, &error);
+    if (status == SPAD_OK) status = spad_emit_add_plan(table, plan, at, 1, &error);
+    if (status != SPAD_OK) assert_true(spad_emit_count(table) <= 1);
+    spad_emit_destroy(table);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state) {
+    (void)state;
+    static const char csv[] = "id,lower,upper,size\na,0,4,8\nb,2,6,8\n";
+    spad_plan *plan;
+    spad_error error;
+    assert_ok(spad_plan_create(&plan, NULL, &error), &error);
+    assert_ok(spad_plan_read_csv(plan, csv, strlen(csv), "x.csv", &error), &error);
+    test_fail_each_allocation(emit_all, plan);
+    spad_plan_destroy(plan);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(identifiers_are_different_words),
+        cmocka_unit_test(long_names_stay_short_identifiers),
+        cmocka_unit_test(even_copies_have_a_stride),
+        cmocka_unit_test(names_are_quoted),
+        cmocka_unit_test(a_layout_gives_its_places),
+        cmocka_unit_test(what_has_no_place_is_refused),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

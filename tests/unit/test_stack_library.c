@@ -401,6 +401,14 @@ static void logs_are_those_of_the_library(void **state) {
     test_text_clear(&text);
     assert_ok(spad_stack_flush_log(stack, &text.sink, &error), &error);
     assert_string_equal(text.bytes, ""); /* nothing new */
+    assert_ok(spad_stack_open_scope(stack, 1, "s", &error), &error);
+    assert_ok(
+        spad_stack_alloc_heap(&rect, stack, SPAD_SHAPE(128, 4), SPAD_UINT8, "h", NULL, &error),
+        &error); /* at the depth of the open scopes, as everything */
+    assert_ok(spad_stack_flush_log(stack, &text.sink, &error), &error);
+    assert_string_equal(text.bytes, "[SBM] Allocations:\n"
+                                    "    ▶ SCOPE 's' [interleave=1] @ 0\n"
+                                    "    └── [HEAP+] L0_h: 4 B @ 992 (128, 4) uint8\n");
     test_text_free(&text);
     spad_stack_destroy(stack);
     spad_trace_destroy(trace);

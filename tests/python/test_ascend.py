@@ -137,6 +137,48 @@ def test_copies():
         T.copy(src, dst, src_scope="moon")
 
 
+def test_functions_as_the_manual_writes_them():
+    """One of each kind that its page shows: decorated, with annotations, nested, returned."""
+
+    @T.prim_func
+    def dynamic(n: T.int32):
+        return T.alloc_buffer((n, 128), "float16", scope="global")
+
+    @T.prim_func
+    def phases():
+        buf = T.alloc_buffer((256, 256), "float16", scope="shared")
+        seen = []
+        for value in (1.0, 2.0):
+            with T.evaluate(buf[0, 0].assign(value)):
+                seen.append(float(buf[0, 0]))
+        return seen
+
+    @T.prim_func
+    def preallocate():
+        return T.alloc_buffer((1 << 20), "float32", scope="shared")
+
+    @T.prim_func
+    def tiled(input_buf, output_buf):
+        for i in T.serial(0, 128, tile_i=32):
+            for j in T.serial(0, 128, tile_j=32):
+                T.copy(input_buf[i:i + 32, j:j + 32], output_buf[i:i + 32, j:j + 32])
+
+    @T.prim_func
+    def safe():
+        try:
+            return T.alloc_buffer((1 << 40, 1 << 20), "float16")
+        except (T.MemoryError, spad.Error):
+            return T.alloc_buffer((512, 512), "float16")
+
+    source = dynamic(128)
+    assert source.shape == (128, 128) and phases() == [1.0, 2.0]
+    assert preallocate().nbytes == 4 << 20 and safe().shape == (512, 512)
+    out = T.alloc_buffer((128, 128), "float16")
+    source[100, 70].assign(3)
+    tiled(source, out)
+    assert out[100, 70] == 3
+
+
 def test_a_chip_has_limits():
     T.use("host", target="910b")
     with pytest.raises(T.MemoryError) as caught:

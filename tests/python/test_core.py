@@ -2,6 +2,7 @@
 """Chips, managers, plans, kernels, pictures and errors, with the standard library alone."""
 
 import array
+import copy
 import gc
 import json
 import os
@@ -409,6 +410,25 @@ def test_emit(lang):
     assert spad.emit(k.layout(), lang, "exp")
     with pytest.raises(spad.ArgumentError):
         spad.emit(k.layout(), "cobol")
+
+
+def test_objects_cannot_be_copied():
+    k = spad.Kernel.parse(EXP_ROWS)
+    plan = spad.Plan()
+    plan.add(0, 1, 1)
+    device = spad.Device()
+    for thing in (spad.Target("trn2"), spad.Trace("trn2"), spad.Stack("trn2"), plan, plan.solve(),
+                  k._c, k.layout(), k.check()._c, k.sim(), k.tune(), spad.Report("trn2"),
+                  spad.Block("sm_90"), spad.Direct("trn2"), device, device.alloc((1,), "int8"),
+                  spad.Stream(device), spad.Workspace(device, 64)):
+        for copier in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError):
+                copier(thing)
+    for kind in (spad.PlanResult, spad.Layout, spad.Sim, spad.Tune, spad.Buffer, spad.Tensor):
+        with pytest.raises(TypeError):
+            kind()
+        with pytest.raises(TypeError):
+            object.__new__(kind)
 
 
 # ---- the command and the import -----------------------------------------------------------------

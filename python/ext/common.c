@@ -122,6 +122,25 @@ PyObject *py_tuple_of(const int64_t *numbers, size_t count) {
     return tuple;
 }
 
+PyObject *py_keep(PyObject *object) {
+    Py_INCREF(object);
+    return object;
+}
+
+bool py_seconds(int64_t *out, PyObject *seconds) {
+    *out = 0;
+    if (seconds == NULL || seconds == Py_None) return true;
+    const double number = PyFloat_AsDouble(seconds);
+    if (PyErr_Occurred()) return false;
+    if (!(number > 0 && number < 1e9)) {
+        PyErr_SetString(py.errors[PY_ARGUMENT_ERROR], "a timeout is a number of seconds above 0");
+        return false;
+    }
+    *out = (int64_t)(number * 1e9);
+    if (*out < 1) *out = 1;
+    return true;
+}
+
 bool py_put(PyObject *dict, const char *key, PyObject *value) {
     const bool done = value != NULL && PyDict_SetItemString(dict, key, value) == 0;
     Py_XDECREF(value);

@@ -5,7 +5,7 @@
  * The module is written against the stable ABI of Python 3.11 and the public headers
  * of the library, nothing else. A Python object owns one C object, or borrows it from
  * another Python object that it keeps alive; C objects are never shared by two owners.
- * Tables come to Python as the library's own JSON (spad/_views.py reads it), so that
+ * Tables come to Python as the library's own JSON (spad/core.py reads it), so that
  * there is one description of every result.
  *
  * State is one static struct: the module can be imported by one interpreter of a
@@ -75,10 +75,14 @@ bool py_int_or(int64_t *out, PyObject *object, int64_t none);
 /** A name from a string, None (NULL), or an object with a name; borrowed from `*keep`, which
  *  the caller releases. */
 bool py_name(const char **out, PyObject **keep, PyObject *object);
+/** Nanoseconds of a number of seconds above 0; NULL and None are 0. */
+bool py_seconds(int64_t *out, PyObject *seconds);
 /** None for the value that stands for "does not apply". */
 PyObject *py_fact(int64_t value, int64_t none);
 PyObject *py_string(const char *text); /**< None for NULL; broken UTF-8 is replaced */
 PyObject *py_tuple_of(const int64_t *numbers, size_t count);
+/** A new reference to the same object. */
+PyObject *py_keep(PyObject *object);
 /** Adds a key and gives the value away. False: an exception is set. */
 bool py_put(PyObject *dict, const char *key, PyObject *value);
 

@@ -42,13 +42,7 @@ typedef struct py_workspace {
 typedef struct py_pool {
     PyObject_HEAD spad_pool *pool;
     PyObject *whole; /* the Buffer that it cuts up */
-    int64_t base;
 } py_pool;
-
-static PyObject *keep(PyObject *object) {
-    Py_INCREF(object);
-    return object;
-}
 
 /* ---- devices ---------------------------------------------------------------------------- */
 
@@ -131,8 +125,8 @@ static PyObject *buffer_wrap(spad_device_buffer buffer, PyObject *device, PyObje
         return NULL;
     }
     self->buffer = buffer;
-    self->device = keep(device);
-    self->of = of == NULL ? NULL : keep(of);
+    self->device = py_keep(device);
+    self->of = of == NULL ? NULL : py_keep(of);
     return (PyObject *)self;
 }
 
@@ -193,8 +187,8 @@ static PyObject *device_record(PyObject *object, PyObject *trace) {
     spad_error error;
     spad_trace *next = trace == Py_None ? NULL : ((py_trace *)trace)->trace;
     if (spad_device_trace(&before, self->device, next, &error) != SPAD_OK) return py_raise(&error);
-    PyObject *old = self->trace == NULL ? keep(Py_None) : self->trace;
-    self->trace = trace == Py_None ? NULL : keep(trace);
+    PyObject *old = self->trace == NULL ? py_keep(Py_None) : self->trace;
+    self->trace = trace == Py_None ? NULL : py_keep(trace);
     return old;
 }
 
@@ -408,7 +402,7 @@ static int buffer_getbuffer(PyObject *self, Py_buffer *view, int flags) {
     const bool shaped = (flags & PyBUF_ND) != 0;
     *view =
         (Py_buffer){.buf = bytes,
-                    .obj = keep(self),
+                    .obj = py_keep(self),
                     .len = (Py_ssize_t)info.bytes,
                     .itemsize = (Py_ssize_t)spad_dtype_bytes(info.dtype),
                     .ndim = shaped ? (int)dims->rank : 1,
@@ -450,7 +444,7 @@ static PyObject *buffer_field(PyObject *self, void *which) {
 
 static PyObject *buffer_device(PyObject *self, void *unused) {
     (void)unused;
-    return keep(((py_buffer *)self)->device);
+    return py_keep(((py_buffer *)self)->device);
 }
 
 static PyObject *buffer_freed(PyObject *self, void *unused) {
@@ -582,7 +576,7 @@ static PyObject *to_dlpack(PyObject *module, PyObject *args) {
     m->tensor.device_id = number;
     m->tensor.ndim = (int32_t)info.rank;
     m->tensor.shape = m->shape;
-    m->context = keep(object);
+    m->context = py_keep(object);
     m->deleter = dl_delete;
     count_view(object, 1);
     PyObject *capsule = PyCapsule_New(m, "dltensor", dl_drop);
@@ -603,7 +597,7 @@ static PyObject *stream_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     self->closed = true;
     if (spad_stream_open(&self->stream, device_in(device), &error) == SPAD_OK) {
         self->closed = false;
-        self->device = keep(device);
+        self->device = py_keep(device);
         return (PyObject *)self;
     }
     Py_DECREF((PyObject *)self);
@@ -702,7 +696,7 @@ static PyObject *workspace_new(PyTypeObject *type, PyObject *args, PyObject *key
     if (spad_workspace_open(&self->workspace, device_in(device), bytes, scope, name, &error) ==
         SPAD_OK) {
         self->closed = false;
-        self->device = keep(device);
+        self->device = py_keep(device);
         return (PyObject *)self;
     }
     Py_DECREF((PyObject *)self);
@@ -742,7 +736,7 @@ static PyObject *workspace_take(PyObject *self, PyObject *const *args, Py_ssize_
         SPAD_OK)
         return py_raise(&error);
     PyObject *taken = buffer_wrap(buffer, ((py_workspace *)self)->device, NULL);
-    if (taken != NULL) ((py_buffer *)taken)->workspace = keep(self);
+    if (taken != NULL) ((py_buffer *)taken)->workspace = py_keep(self);
     return taken;
 }
 
@@ -811,7 +805,7 @@ static PyObject *pool_new(PyTypeObject *type, PyObject *args, PyObject *keywords
         .max_bytes = info.bytes, .block_bytes = block_bytes, .exact = true};
     spad_error error;
     if (spad_pool_create_over(&self->pool, 0, &options, &error) == SPAD_OK) {
-        self->whole = keep(whole);
+        self->whole = py_keep(whole);
         return (PyObject *)self;
     }
     Py_DECREF((PyObject *)self);

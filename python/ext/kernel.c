@@ -12,11 +12,6 @@ typedef struct py_tune {
     PyObject *kernel;
 } py_tune;
 
-static PyObject *keep(PyObject *object) {
-    Py_INCREF(object);
-    return object;
-}
-
 static const spad_kernel *kernel_in(PyObject *self) {
     return ((py_kernel *)self)->kernel;
 }
@@ -57,7 +52,7 @@ static PyObject *kernel_parse(PyObject *type, PyObject *const *args, Py_ssize_t 
     spad_diagnostics *diagnostics = NULL;
     spad_error error;
     if (self == NULL) goto failed;
-    self->source = keep(source);
+    self->source = py_keep(source);
     if (given[4] != NULL && given[4] != Py_None) {
         self->target = (PyObject *)py_target_of(given[4]);
         if (self->target == NULL) goto failed;
@@ -95,8 +90,8 @@ static py_kernel *kernel_like(PyObject *object, const spad_kernel *kernel,
     spad_error error;
     spad_kernel_options given = *options;
     given.target = ((py_target *)old->target)->target;
-    self->target = keep(old->target);
-    if (old->source != NULL) self->source = keep(old->source);
+    self->target = py_keep(old->target);
+    if (old->source != NULL) self->source = py_keep(old->source);
     if (spad_kernel_reshape(&self->kernel, kernel, &given, &error) == SPAD_OK) return self;
     Py_DECREF((PyObject *)self);
     return (py_kernel *)py_raise(&error);
@@ -202,7 +197,7 @@ static PyObject *kernel_implicit(PyObject *self, void *unused) {
 }
 static PyObject *kernel_target(PyObject *self, void *unused) {
     (void)unused;
-    return keep(((py_kernel *)self)->target);
+    return py_keep(((py_kernel *)self)->target);
 }
 static PyObject *kernel_source(PyObject *self, void *unused) {
     (void)unused;
@@ -253,15 +248,6 @@ static bool need_kernel(PyObject *object) {
 
 /* ---- layouts ---------------------------------------------------------------------------- */
 
-static bool read_timeout(int64_t *out, PyObject *seconds) {
-    *out = 0;
-    if (seconds == NULL || seconds == Py_None) return true;
-    const double number = PyFloat_AsDouble(seconds);
-    if (PyErr_Occurred()) return false;
-    *out = number > 0 && number < 1e9 ? (int64_t)(number * 1e9) + 1 : -1;
-    return true;
-}
-
 static PyObject *layout_make(PyObject *module, PyObject *const *args, Py_ssize_t count,
                              PyObject *keywords) {
     (void)module;
@@ -270,14 +256,14 @@ static PyObject *layout_make(PyObject *module, PyObject *const *args, Py_ssize_t
     int64_t seed, threads;
     spad_layout_options options = {0};
     if (!py_take(given, "layout", names, 1, args, count, keywords) || !need_kernel(given[0]) ||
-        !read_timeout(&options.timeout_ns, given[1]) || !py_int_or(&seed, given[2], 0) ||
+        !py_seconds(&options.timeout_ns, given[1]) || !py_int_or(&seed, given[2], 0) ||
         !py_int_or(&threads, given[3], 1))
         return NULL;
     options.seed = (uint64_t)seed;
     options.threads = (int32_t)threads;
     py_layout *self = py_new(py.layout);
     if (self == NULL) return NULL;
-    self->kernel = keep(given[0]);
+    self->kernel = py_keep(given[0]);
     spad_error error;
     spad_status status;
     Py_BEGIN_ALLOW_THREADS status =
@@ -349,7 +335,7 @@ static PyObject *layout_fit(PyObject *self, PyObject *const *args, Py_ssize_t co
     PyObject *given[2];
     spad_fit_options options = {0};
     if (!py_take(given, "fit", names, 0, args, count, keywords) ||
-        !read_timeout(&options.timeout_ns, given[0]))
+        !py_seconds(&options.timeout_ns, given[0]))
         return NULL;
     fit_text f = {NULL, layout_in(self)};
     spad_error error;
@@ -368,7 +354,7 @@ static PyObject *layout_fits(PyObject *self, void *unused) {
 }
 static PyObject *layout_kernel(PyObject *self, void *unused) {
     (void)unused;
-    return keep(((py_layout *)self)->kernel);
+    return py_keep(((py_layout *)self)->kernel);
 }
 
 static PyMethodDef layout_methods[] = {
@@ -432,7 +418,7 @@ static PyObject *check_make(PyObject *module, PyObject *const *args, Py_ssize_t 
     }
     py_check *self = py_new(py.check);
     if (self == NULL) return NULL;
-    self->kernel = keep(given[0]);
+    self->kernel = py_keep(given[0]);
     spad_error error;
     spad_status status;
     Py_XINCREF((PyObject *)layout);
@@ -531,7 +517,7 @@ static PyObject *check_reason(PyObject *self, void *unused) {
 }
 static PyObject *check_kernel(PyObject *self, void *unused) {
     (void)unused;
-    return keep(((py_check *)self)->kernel);
+    return py_keep(((py_check *)self)->kernel);
 }
 static PyObject *check_counts(PyObject *self, void *unused) {
     (void)unused;
@@ -589,9 +575,9 @@ static PyObject *sim_make(PyObject *module, PyObject *const *args, Py_ssize_t co
         PyMem_Free(hoists);
         return NULL;
     }
-    self->kernel = keep(given[0]);
+    self->kernel = py_keep(given[0]);
     if (layout != NULL) {
-        self->layout = keep((PyObject *)layout);
+        self->layout = py_keep((PyObject *)layout);
         options.place = spad_layout_place;
         options.ctx = layout->layout;
     }
@@ -634,7 +620,7 @@ static PyObject *sim_stuck(PyObject *self, void *unused) {
 }
 static PyObject *sim_kernel(PyObject *self, void *unused) {
     (void)unused;
-    return keep(((py_sim *)self)->kernel);
+    return py_keep(((py_sim *)self)->kernel);
 }
 #define SIM_NUMBER(field)                                                    \
     static PyObject *sim_##field(PyObject *self, void *unused) {             \
@@ -683,7 +669,7 @@ static PyObject *tune_make(PyObject *module, PyObject *const *args, Py_ssize_t c
         return NULL;
     py_tune *self = py_new(py.tune);
     if (self == NULL) return NULL;
-    self->kernel = keep(given[0]);
+    self->kernel = py_keep(given[0]);
     spad_error error;
     spad_status status;
     Py_BEGIN_ALLOW_THREADS status =

@@ -381,20 +381,6 @@ static int watch(void *context, const spad_plan_progress *p) {
     return cancel;
 }
 
-static bool read_seconds(int64_t *out, PyObject *seconds) {
-    *out = 0;
-    if (seconds == Py_None) return true;
-    const double number = PyFloat_AsDouble(seconds);
-    if (PyErr_Occurred()) return false;
-    if (!(number > 0 && number < 1e9)) {
-        PyErr_SetString(py.errors[PY_ARGUMENT_ERROR], "a timeout is a number of seconds above 0");
-        return false;
-    }
-    *out = (int64_t)(number * 1e9);
-    if (*out < 1) *out = 1;
-    return true;
-}
-
 static PyObject *plan_solve(PyObject *object, PyObject *args, PyObject *keywords) {
     static char *names[] = {"minimize", "timeout",  "node_limit", "seed",
                             "threads",  "progress", NULL};
@@ -412,7 +398,7 @@ static PyObject *plan_solve(PyObject *object, PyObject *args, PyObject *keywords
                                  .threads = threads,
                                  .progress = watch,
                                  .context = &w};
-    if (!read_seconds(&options.deadline_ns, timeout)) return NULL;
+    if (!py_seconds(&options.deadline_ns, timeout)) return NULL;
     const int lowest = minimize == Py_None ? spad_plan_capacity(self->plan) == SPAD_UNBOUNDED
                                            : PyObject_IsTrue(minimize);
     if (lowest < 0) return NULL;
@@ -567,7 +553,7 @@ static PyObject *result_explain(PyObject *object, PyObject *const *args, Py_ssiz
     int64_t deadline;
     spad_error error;
     if (!py_take(given, "explain", names, 0, args, count, keywords) ||
-        !read_seconds(&deadline, given[0] == NULL ? Py_None : given[0]))
+        !py_seconds(&deadline, given[0]))
         return NULL;
     spad_plan_reason *reason = NULL;
     spad_status status;

@@ -36,21 +36,16 @@ static void tensor_dealloc(PyObject *object) {
     py_free(object);
 }
 
-static PyObject *new_reference(PyObject *object) {
-    Py_INCREF(object);
-    return object;
-}
-
 static PyObject *tensor_make(PyObject *shape, PyObject *dtype, PyObject *name, PyObject *buffer,
                              const spad_rect *rect) {
     py_tensor *self = py_new(py.tensor);
     if (self == NULL) return NULL;
-    self->shape = PyTuple_Check(shape)  ? new_reference(shape)
+    self->shape = PyTuple_Check(shape)  ? py_keep(shape)
                   : PyLong_Check(shape) ? PyTuple_Pack(1, shape)
                                         : PySequence_Tuple(shape);
-    self->dtype = new_reference(dtype);
-    self->name = new_reference(name == NULL ? Py_None : name);
-    self->buffer = new_reference(buffer == NULL ? Py_None : buffer);
+    self->dtype = py_keep(dtype);
+    self->name = py_keep(name == NULL ? Py_None : name);
+    self->buffer = py_keep(buffer == NULL ? Py_None : buffer);
     self->rect = *rect;
     if (self->shape == NULL) Py_CLEAR(self);
     return (PyObject *)self;
@@ -59,7 +54,7 @@ static PyObject *tensor_make(PyObject *shape, PyObject *dtype, PyObject *name, P
 #define TENSOR_OBJECT(field)                                        \
     static PyObject *tensor_##field(PyObject *self, void *unused) { \
         (void)unused;                                               \
-        return new_reference(((py_tensor *)self)->field);           \
+        return py_keep(((py_tensor *)self)->field);                 \
     }
 TENSOR_OBJECT(shape)
 TENSOR_OBJECT(dtype)
@@ -158,7 +153,7 @@ static PyObject *stack_new(PyTypeObject *type, PyObject *args, PyObject *keyword
     if (self->target != NULL && trace != Py_None) {
         self->trace = trace == Py_True
                           ? PyObject_CallFunctionObjArgs((PyObject *)py.trace, self->target, NULL)
-                          : new_reference(trace);
+                          : py_keep(trace);
         if (self->trace != NULL && !PyObject_TypeCheck(self->trace, py.trace)) {
             if (trace == Py_False)
                 Py_CLEAR(self->trace);
@@ -217,7 +212,7 @@ typedef spad_status (*allocate_call)(spad_rect *out, spad_stack *stack, spad_sha
 static PyObject *full_name(PyObject *self, PyObject *name) {
     const char *prefix = spad_stack_prefix(stack_in(self));
     if (name == NULL || name == Py_None || prefix[0] == '\0')
-        return new_reference(name == NULL ? Py_None : name);
+        return py_keep(name == NULL ? Py_None : name);
     return PyUnicode_FromFormat("%s%U", prefix, name);
 }
 
@@ -477,11 +472,11 @@ static PyObject *stack_depth(PyObject *self, void *unused) {
 static PyObject *stack_trace(PyObject *self, void *unused) {
     (void)unused;
     PyObject *trace = ((py_stack *)self)->trace;
-    return new_reference(trace == NULL ? Py_None : trace);
+    return py_keep(trace == NULL ? Py_None : trace);
 }
 static PyObject *stack_target(PyObject *self, void *unused) {
     (void)unused;
-    return new_reference(((py_stack *)self)->target);
+    return py_keep(((py_stack *)self)->target);
 }
 static PyObject *stack_tells(PyObject *self, void *unused) {
     (void)unused;

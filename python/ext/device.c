@@ -869,6 +869,37 @@ static PyType_Spec pool_spec = {"spad._spad.Pool", sizeof(py_pool), 0,
 
 /* ------------------------------------------------------------------------------------------- */
 
+/* Runs a log of allocations against the pool of a scope. */
+static PyObject *replay(PyObject *module, PyObject *args) {
+    (void)module;
+    PyObject *device, *where = Py_None;
+    const char *text, *file = "<log>";
+    Py_ssize_t length;
+    spad_memory_scope scope;
+    if (!PyArg_ParseTuple(args, "O!s#|Os:replay", py.device, &device, &text, &length, &where,
+                          &file) ||
+        !read_scope(&scope, where))
+        return NULL;
+    spad_pool *pool;
+    spad_log *log = NULL;
+    spad_replay r;
+    spad_error error;
+    spad_status status = spad_device_pool(&pool, device_in(device), scope, &error);
+    if (status == SPAD_OK) status = spad_log_parse(&log, text, (size_t)length, file, NULL, &error);
+    if (status == SPAD_OK) {
+        const spad_memory memory = spad_pool_memory(pool);
+        Py_BEGIN_ALLOW_THREADS status =
+            spad_log_replay(&r, log, &memory, SPAD_ALIGN_ANY, NULL, &error);
+        Py_END_ALLOW_THREADS
+    }
+    spad_log_destroy(log);
+    if (status != SPAD_OK) return py_raise(&error);
+    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L}", "nanoseconds", (long long)r.nanoseconds,
+                         "allocations", (long long)r.allocations, "frees", (long long)r.frees,
+                         "failures", (long long)r.failures, "left", (long long)r.left, "peak_bytes",
+                         (long long)r.peak_bytes);
+}
+
 static spad_status write_devices(const void *object, const spad_sink *sink, spad_error *error) {
     (void)object;
     return spad_device_write_list_json(sink, NULL, error);
@@ -884,6 +915,9 @@ static PyMethodDef functions[] = {
     {"copy_tile", copy_tile, METH_VARARGS,
      "copy_tile(to, from_, (to_row, to_column), (from_row, from_column), (rows, columns))"},
     {"to_dlpack", to_dlpack, METH_VARARGS, "to_dlpack(buffer, device_type, device_id) -> capsule"},
+    {"replay", replay, METH_VARARGS,
+     "replay(device, text, scope='global', file='<log>') -> dict\n\nRuns a log of allocations in "
+     "the format of RMM against a pool."},
     {"devices_json", devices_json, METH_NOARGS, "The devices of this machine, as JSON."},
     {NULL, NULL, 0, NULL}};
 

@@ -7,16 +7,19 @@
  */
 #include "common.h"
 
-/* One row: (name, size, location, persistent, aliases, precision). */
+/* One row: (name, size, location, persistent, aliases, precision) and, if known, the steps
+ * (begin, end) in which it holds values. */
 static bool read_row(spad_buffer *out, PyObject *row) {
     PyObject *precision;
     const char *location;
-    long long size;
+    long long size, begin = 0, end = 0;
     int persistent;
     spad_error error;
-    if (!PyArg_ParseTuple(row, "sLspzO", &out->name, &size, &location, &persistent, &out->aliases,
-                          &precision))
+    if (!PyArg_ParseTuple(row, "sLspzO|LL", &out->name, &size, &location, &persistent,
+                          &out->aliases, &precision, &begin, &end))
         return false;
+    out->t_begin = begin;
+    out->t_end = end;
     out->size = size;
     out->persistent = persistent != 0;
     if (spad_location_parse(&out->location, location, &error) != SPAD_OK)
@@ -66,8 +69,8 @@ static PyObject *slices(spad_registry *registry, spad_component component, spad_
 static PyObject *registry_layout(PyObject *module, PyObject *args) {
     (void)module;
     PyObject *given;
-    int bytes = 0;
-    if (!PyArg_ParseTuple(args, "O|p:registry_layout", &given, &bytes)) return NULL;
+    int bytes = 0, automatic = 0;
+    if (!PyArg_ParseTuple(args, "O|pp:registry_layout", &given, &bytes, &automatic)) return NULL;
     PyObject *rows = PySequence_Tuple(given);
     if (rows == NULL) return NULL;
     spad_registry *registry = NULL;
@@ -75,7 +78,8 @@ static PyObject *registry_layout(PyObject *module, PyObject *args) {
     spad_error error;
     PyObject *list = NULL;
     if (spad_registry_create(&registry, NULL, &error) != SPAD_OK ||
-        spad_registry_add(&component, registry, "group", SPAD_FLOAT32, &error) != SPAD_OK)
+        spad_registry_add(&component, registry, "group", SPAD_FLOAT32, &error) != SPAD_OK ||
+        spad_registry_set_automatic(registry, component, automatic != 0, &error) != SPAD_OK)
         py_raise(&error);
     else if (fill(registry, component, rows))
         list = slices(registry, component, bytes ? SPAD_UNIT_BYTE : SPAD_UNIT_ELEMENT);
@@ -149,7 +153,8 @@ static PyObject *chunks(PyObject *module, PyObject *args) {
 
 static PyMethodDef functions[] = {
     {"registry_layout", registry_layout, METH_VARARGS,
-     "registry_layout(rows, bytes=False)\n\n(region, offset, length, consumed) of every (name, "
+     "registry_layout(rows, bytes=False, automatic=False)\n\n(region, offset, length, consumed) of "
+     "every (name, "
      "size, location, persistent, aliases,\nprecision), in elements or bytes."},
     {"run_shared", run_shared, METH_VARARGS, "run_shared(elements, precision) -> dict"},
     {"launch_limit", launch_limit, METH_VARARGS,

@@ -51,6 +51,7 @@ from .core import (
     emit,
     layout,
     plan_csv,
+    replay,
     sim,
     targets,
     tune,

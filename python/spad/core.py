@@ -412,6 +412,13 @@ class Stream(_spad.Stream):
         self.close()
 
 
+def replay(path, device="host", scope="global"):
+    """Runs a log of allocations (the CSV of RMM's logging adaptor) against the pool of a device:
+    how long it takes, and what does not fit."""
+    made = device if isinstance(device, _spad.Device) else Device(device)
+    return _spad.replay(made, _read(path), scope, str(path))
+
+
 def devices():
     """The devices of this machine, and why others are absent."""
     return _data(_spad.devices_json())

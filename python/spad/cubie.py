@@ -211,6 +211,16 @@ class BufferGroup:
         rows = _spad.registry_layout([entry._row() for entry in self.entries.values()], True)
         return {name: row[:3] for name, row in zip(self.entries, rows)}
 
+    def planned_layout(self, lifetimes, automatic=True):
+        """byte_layout with lifetimes: name -> (first step, step behind the last one) of buffers
+        that hold values for a while. The planner lets shared buffers share bytes wherever
+        that is safe; with automatic=False aliases do, and two that are alive together and
+        share bytes are a spad.FitError."""
+        rows = _spad.registry_layout(
+            [entry._row() + tuple(lifetimes.get(name, (0, 0)))
+             for name, entry in self.entries.items()], True, automatic)
+        return {name: row[:3] for name, row in zip(self.entries, rows)}
+
     def register(self, name, size, location, persistent=False, aliases=None,
                  precision=_default_precision):
         """Adds a buffer, or replaces the one of that name in its place."""

@@ -255,6 +255,18 @@ def test_devices():
         spad.Device("abacus")
 
 
+def test_replay(tmp_path):
+    log = tmp_path / "log.csv"
+    log.write_text("Thread,Time,Action,Pointer,Size,Stream\n0,0,allocate,0x10,1024,0x0\n"
+                   "0,1,allocate,0x20,2048,0x0\n0,2,free,0x10,1024,0x0\n", encoding="ascii")
+    done = spad.replay(log)
+    assert (done["allocations"], done["frees"], done["left"]) == (2, 1, 1)
+    assert done["peak_bytes"] == 3072
+    log.write_text("Action,Pointer\n", encoding="ascii")
+    with pytest.raises(spad.TextError):
+        spad.replay(log)
+
+
 def test_cuda():
     if "cuda:0" not in [device["name"] for device in spad.devices()["devices"]]:
         pytest.skip("there is no CUDA device")

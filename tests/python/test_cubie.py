@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+import spad
 from spad import cubie
 
 
@@ -183,6 +184,21 @@ def test_bytes_and_blocks():
     assert cubie.launch_size(1, "float32", 32, 32)[1] >= 4
     runs, count = cubie.chunk_runs(100, 1000, 0, 501)
     assert runs * count >= 100
+
+
+def test_lifetimes():
+    group = cubie.BufferGroup()
+    group.register("a", 100, "shared")
+    group.register("b", 100, "shared")
+    group.register("c", 50, "shared", aliases="a")
+    lives = {"a": (0, 2), "b": (2, 4), "c": (3, 4)}
+    planned = group.planned_layout(lives)
+    assert planned["a"][1] == planned["b"][1] == 0 or planned["a"][1] == planned["c"][1] == 0
+    assert max(offset + length for _, offset, length in planned.values()) == 600
+    assert group.planned_layout(lives, automatic=False)["c"] == ("shared", 0, 200)
+    with pytest.raises(spad.FitError) as caught:
+        group.planned_layout({**lives, "c": (1, 4)}, automatic=False)
+    assert {caught.value.subject, caught.value.other} == {"a", "c"}
 
 
 def test_numba_allocators():

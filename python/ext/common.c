@@ -127,6 +127,12 @@ PyObject *py_keep(PyObject *object) {
     return object;
 }
 
+bool py_flag(bool *out, PyObject *object, bool none) {
+    const int truth = object == NULL ? none : PyObject_IsTrue(object);
+    *out = truth > 0;
+    return truth >= 0;
+}
+
 bool py_seconds(int64_t *out, PyObject *seconds) {
     *out = 0;
     if (seconds == NULL || seconds == Py_None) return true;
@@ -145,6 +151,12 @@ bool py_put(PyObject *dict, const char *key, PyObject *value) {
     const bool done = value != NULL && PyDict_SetItemString(dict, key, value) == 0;
     Py_XDECREF(value);
     return done;
+}
+
+bool py_utf8(const char **out, Py_ssize_t *length, PyObject *object) {
+    if (object == NULL) return true;
+    *out = PyUnicode_AsUTF8AndSize(object, length);
+    return *out != NULL;
 }
 
 bool py_name(const char **out, PyObject **keep, PyObject *object) {

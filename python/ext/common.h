@@ -72,9 +72,13 @@ bool py_shape(spad_shape *out, int64_t dims[SPAD_RANK_MAX], PyObject *object);
 bool py_int(int64_t *out, PyObject *object);
 /** A number, or `none` for NULL and None. */
 bool py_int_or(int64_t *out, PyObject *object, int64_t none);
+/** The text of a str; NULL leaves `*out` as it is. length: may be NULL. */
+bool py_utf8(const char **out, Py_ssize_t *length, PyObject *object);
 /** A name from a string, None (NULL), or an object with a name; borrowed from `*keep`, which
  *  the caller releases. */
 bool py_name(const char **out, PyObject **keep, PyObject *object);
+/** The truth of an object, or `none` for NULL. */
+bool py_flag(bool *out, PyObject *object, bool none);
 /** Nanoseconds of a number of seconds above 0; NULL and None are 0. */
 bool py_seconds(int64_t *out, PyObject *seconds);
 /** None for the value that stands for "does not apply". */

@@ -41,12 +41,9 @@ static PyObject *kernel_parse(PyObject *type, PyObject *const *args, Py_ssize_t 
     PyObject *given[5];
     if (!py_take(given, "parse", names, 1, args, count, keywords)) return NULL;
     const char *file = "<kernel>";
-    if (given[1] != NULL) file = PyUnicode_AsUTF8AndSize(given[1], NULL);
+    if (!py_utf8(&file, NULL, given[1])) return NULL;
     PyObject *source = PyUnicode_AsUTF8String(given[0]);
-    if (file == NULL || source == NULL) {
-        Py_XDECREF(source);
-        return NULL;
-    }
+    if (source == NULL) return NULL;
     py_kernel *self = py_new((PyTypeObject *)type);
     spad_kernel_options options = {0};
     spad_diagnostics *diagnostics = NULL;
@@ -334,15 +331,15 @@ static PyObject *layout_fit(PyObject *self, PyObject *const *args, Py_ssize_t co
     static const char *const names[] = {"timeout", "json", NULL};
     PyObject *given[2];
     spad_fit_options options = {0};
+    bool json;
     if (!py_take(given, "fit", names, 0, args, count, keywords) ||
-        !py_seconds(&options.timeout_ns, given[0]))
+        !py_flag(&json, given[1], false) || !py_seconds(&options.timeout_ns, given[0]))
         return NULL;
     fit_text f = {NULL, layout_in(self)};
     spad_error error;
     spad_status status;
     Py_BEGIN_ALLOW_THREADS status = spad_fit_find(&f.fit, f.layout, &options, &error);
     Py_END_ALLOW_THREADS if (status != SPAD_OK) return py_raise(&error);
-    const bool json = given[1] != NULL && PyObject_IsTrue(given[1]) == 1;
     PyObject *text = py_text(json ? write_fit_json : write_fit, &f);
     spad_fit_destroy(f.fit);
     return text;
@@ -404,14 +401,14 @@ static PyObject *check_make(PyObject *module, PyObject *const *args, Py_ssize_t 
     PyObject *given[6];
     py_layout *layout;
     int64_t finding_limit;
+    bool advice;
     spad_check_options options = {0};
     if (!py_take(given, "check", names, 1, args, count, keywords) || !need_kernel(given[0]) ||
         !read_layout(&layout, given[1], given[0]) ||
         !py_int_or(&options.event_limit, given[4], 0) || !py_int_or(&finding_limit, given[5], 0))
         return NULL;
     options.finding_limit = (size_t)finding_limit;
-    options.no_advice = given[2] != NULL && PyObject_IsTrue(given[2]) == 0;
-    options.one_shape = given[3] != NULL && PyObject_IsTrue(given[3]) == 1;
+    options.no_advice = !advice;
     if (layout != NULL) {
         options.place = spad_layout_place;
         options.ctx = layout->layout;
@@ -566,10 +563,10 @@ static PyObject *sim_make(PyObject *module, PyObject *const *args, Py_ssize_t co
     if (!py_take(given, "sim", names, 1, args, count, keywords) || !need_kernel(given[0]) ||
         !read_layout(&layout, given[1], given[0]) ||
         !py_int_or(&options.operation_limit, given[4], 0) ||
+        !py_flag(&options.no_repeat, given[3], false) ||
         !py_defines(&hoists, &options.hoist_count, given[2]))
         return NULL;
     options.hoists = hoists;
-    options.no_repeat = given[3] != NULL && PyObject_IsTrue(given[3]) == 1;
     py_sim *self = py_new(py.sim);
     if (self == NULL) {
         PyMem_Free(hoists);

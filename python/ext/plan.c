@@ -315,9 +315,8 @@ static PyObject *plan_read_csv(PyObject *object, PyObject *const *args, Py_ssize
     spad_error error;
     if (!py_take(given, "read_csv", names, 1, args, count, keywords)) return NULL;
     if (self->busy > 0) return py_busy();
-    const char *file = given[1] == NULL ? "<csv>" : PyUnicode_AsUTF8AndSize(given[1], NULL);
-    const char *text = PyUnicode_AsUTF8AndSize(given[0], &length);
-    if (text == NULL || file == NULL) return NULL;
+    const char *text = NULL, *file = "<csv>";
+    if (!py_utf8(&text, &length, given[0]) || !py_utf8(&file, NULL, given[1])) return NULL;
     return py_done(spad_plan_read_csv(self->plan, text, (size_t)length, file, &error), &error);
 }
 

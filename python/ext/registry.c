@@ -15,6 +15,10 @@ static bool read_row(spad_buffer *out, PyObject *row) {
     long long size, begin = 0, end = 0;
     int persistent;
     spad_error error;
+    if (!PyTuple_Check(row)) {
+        PyErr_SetString(PyExc_TypeError, "a row is a tuple");
+        return false;
+    }
     if (!PyArg_ParseTuple(row, "sLspzO|LL", &out->name, &size, &location, &persistent,
                           &out->aliases, &precision, &begin, &end))
         return false;

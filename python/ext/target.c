@@ -49,9 +49,8 @@ static PyObject *target_parse(PyObject *type, PyObject *const *args, Py_ssize_t 
     PyObject *given[2];
     if (!py_take(given, "parse", names, 1, args, count, keywords)) return NULL;
     Py_ssize_t length;
-    const char *text = PyUnicode_AsUTF8AndSize(given[0], &length);
-    const char *file = given[1] == NULL ? "<text>" : PyUnicode_AsUTF8AndSize(given[1], NULL);
-    if (text == NULL || file == NULL) return NULL;
+    const char *text = NULL, *file = "<text>";
+    if (!py_utf8(&text, &length, given[0]) || !py_utf8(&file, NULL, given[1])) return NULL;
     py_target *self = py_new((PyTypeObject *)type);
     if (self == NULL) return NULL;
     spad_diagnostics *diagnostics = NULL;

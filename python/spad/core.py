@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The objects of the library: chips, managers, plans, findings, times and pictures."""
 
+import os
 from contextlib import contextmanager
 
 from . import _spad
@@ -25,7 +26,7 @@ def _data(text):
 
 
 def _read(path):
-    with open(path, encoding="utf-8") as file:
+    with open(os.fspath(path), encoding="utf-8") as file:
         return file.read()
 
 
@@ -92,7 +93,7 @@ class Report(_spad.Report):
         for PyTorch's memory_viz) or .trace (for Perfetto)."""
         kinds = {".svg": "svg", ".html": "html", ".json": "json", ".txt": "text",
                  ".pickle": "snapshot", ".trace": "trace"}
-        ending = "." + str(path).rpartition(".")[2]
+        ending = "." + os.fspath(path).rpartition(".")[2]
         if ending not in kinds:
             raise _spad.ArgumentError(f"'{ending}' is no ending of a picture; there are "
                                       + ", ".join(sorted(kinds)))

@@ -302,14 +302,15 @@ static PyObject *buffer_write(PyObject *self, PyObject *const *args, Py_ssize_t 
     int64_t offset;
     Py_buffer view;
     spad_error error;
-    spad_status status;
     if (!py_take(given, "write", names, 1, args, count, keywords) ||
         !py_int_or(&offset, given[1], 0) ||
         PyObject_GetBuffer(given[0], &view, PyBUF_C_CONTIGUOUS) != 0)
         return NULL;
     const spad_device_buffer to = ((py_buffer *)self)->buffer;
-    Py_BEGIN_ALLOW_THREADS status = spad_write(to, offset, view.buf, view.len, NULL, &error);
-    Py_END_ALLOW_THREADS PyBuffer_Release(&view);
+    PyThreadState *const outside = PyEval_SaveThread();
+    const spad_status status = spad_write(to, offset, view.buf, view.len, NULL, &error);
+    PyEval_RestoreThread(outside);
+    PyBuffer_Release(&view);
     return py_done(status, &error);
 }
 
@@ -322,9 +323,9 @@ static PyObject *buffer_read(PyObject *self, PyObject *const *args, Py_ssize_t c
     spad_error error;
     if (!py_take(given, "read", names, 0, args, count, keywords) ||
         !py_int_or(&offset, given[0], 0) || !get_info(&info, self) ||
-        !py_int_or(&bytes, given[1], info.bytes - offset))
+        !py_int_or(&bytes, given[1], offset >= 0 && offset <= info.bytes ? info.bytes - offset : 0))
         return NULL;
-    if (bytes < 0) bytes = 0;
+    if (bytes < 0 || bytes > info.bytes) bytes = info.bytes + 1; /* refused by spad_read */
     PyObject *out = PyBytes_FromStringAndSize(NULL, bytes);
     char *at;
     Py_ssize_t length;
@@ -615,18 +616,20 @@ static PyObject *stream_wait(PyObject *object, PyObject *unused) {
     (void)unused;
     const spad_stream stream = ((py_stream *)object)->stream;
     spad_error error;
-    spad_status status;
-    Py_BEGIN_ALLOW_THREADS status = spad_stream_wait(stream, &error);
-    Py_END_ALLOW_THREADS return py_done(status, &error);
+    PyThreadState *const outside = PyEval_SaveThread();
+    const spad_status status = spad_stream_wait(stream, &error);
+    PyEval_RestoreThread(outside);
+    return py_done(status, &error);
 }
 
 static PyObject *stream_close(PyObject *object, PyObject *unused) {
     (void)unused;
     py_stream *self = (py_stream *)object;
     spad_error error;
-    spad_status status;
-    Py_BEGIN_ALLOW_THREADS status = spad_stream_close(self->stream, &error);
-    Py_END_ALLOW_THREADS if (status == SPAD_OK) self->closed = true;
+    PyThreadState *const outside = PyEval_SaveThread();
+    const spad_status status = spad_stream_close(self->stream, &error);
+    PyEval_RestoreThread(outside);
+    if (status == SPAD_OK) self->closed = true;
     return py_done(status, &error);
 }
 
@@ -656,11 +659,12 @@ static PyObject *copy(PyObject *module, PyObject *args) {
         return NULL;
     }
     const spad_device_buffer a = ((py_buffer *)to)->buffer, b = ((py_buffer *)from)->buffer;
-    spad_status status;
-    Py_BEGIN_ALLOW_THREADS status =
-        stream == Py_None ? spad_copy(a, b, &error)
-                          : spad_copy_async(a, b, ((py_stream *)stream)->stream, &error);
-    Py_END_ALLOW_THREADS return py_done(status, &error);
+    PyThreadState *const outside = PyEval_SaveThread();
+    const spad_status status = stream == Py_None
+                                   ? spad_copy(a, b, &error)
+                                   : spad_copy_async(a, b, ((py_stream *)stream)->stream, &error);
+    PyEval_RestoreThread(outside);
+    return py_done(status, &error);
 }
 
 static PyObject *copy_tile(PyObject *module, PyObject *args) {
@@ -888,9 +892,9 @@ static PyObject *replay(PyObject *module, PyObject *args) {
     if (status == SPAD_OK) status = spad_log_parse(&log, text, (size_t)length, file, NULL, &error);
     if (status == SPAD_OK) {
         const spad_memory memory = spad_pool_memory(pool);
-        Py_BEGIN_ALLOW_THREADS status =
-            spad_log_replay(&r, log, &memory, SPAD_ALIGN_ANY, NULL, &error);
-        Py_END_ALLOW_THREADS
+        PyThreadState *const outside = PyEval_SaveThread();
+        status = spad_log_replay(&r, log, &memory, SPAD_ALIGN_ANY, NULL, &error);
+        PyEval_RestoreThread(outside);
     }
     spad_log_destroy(log);
     if (status != SPAD_OK) return py_raise(&error);

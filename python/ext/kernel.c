@@ -128,10 +128,11 @@ static PyObject *kernel_trace(PyObject *self, PyObject *unused) {
     PyObject *trace = PyObject_CallFunctionObjArgs((PyObject *)py.trace, target, NULL);
     if (trace == NULL) return NULL;
     spad_error error;
-    spad_status status;
-    Py_BEGIN_ALLOW_THREADS status =
+    PyThreadState *const outside = PyEval_SaveThread();
+    const spad_status status =
         spad_kernel_trace(kernel_in(self), ((py_trace *)trace)->trace, NULL, &error);
-    Py_END_ALLOW_THREADS if (status == SPAD_OK) return trace;
+    PyEval_RestoreThread(outside);
+    if (status == SPAD_OK) return trace;
     Py_DECREF(trace);
     return py_raise(&error);
 }
@@ -262,10 +263,11 @@ static PyObject *layout_make(PyObject *module, PyObject *const *args, Py_ssize_t
     if (self == NULL) return NULL;
     self->kernel = py_keep(given[0]);
     spad_error error;
-    spad_status status;
-    Py_BEGIN_ALLOW_THREADS status =
+    PyThreadState *const outside = PyEval_SaveThread();
+    const spad_status status =
         spad_layout_create(&self->layout, kernel_in(given[0]), &options, &error);
-    Py_END_ALLOW_THREADS if (status == SPAD_OK) return (PyObject *)self;
+    PyEval_RestoreThread(outside);
+    if (status == SPAD_OK) return (PyObject *)self;
     Py_DECREF((PyObject *)self);
     return py_raise(&error);
 }
@@ -331,15 +333,16 @@ static PyObject *layout_fit(PyObject *self, PyObject *const *args, Py_ssize_t co
     static const char *const names[] = {"timeout", "json", NULL};
     PyObject *given[2];
     spad_fit_options options = {0};
-    bool json;
+    bool json = false;
     if (!py_take(given, "fit", names, 0, args, count, keywords) ||
         !py_flag(&json, given[1], false) || !py_seconds(&options.timeout_ns, given[0]))
         return NULL;
     fit_text f = {NULL, layout_in(self)};
     spad_error error;
-    spad_status status;
-    Py_BEGIN_ALLOW_THREADS status = spad_fit_find(&f.fit, f.layout, &options, &error);
-    Py_END_ALLOW_THREADS if (status != SPAD_OK) return py_raise(&error);
+    PyThreadState *const outside = PyEval_SaveThread();
+    const spad_status status = spad_fit_find(&f.fit, f.layout, &options, &error);
+    PyEval_RestoreThread(outside);
+    if (status != SPAD_OK) return py_raise(&error);
     PyObject *text = py_text(json ? write_fit_json : write_fit, &f);
     spad_fit_destroy(f.fit);
     return text;
@@ -401,7 +404,7 @@ static PyObject *check_make(PyObject *module, PyObject *const *args, Py_ssize_t 
     PyObject *given[6];
     py_layout *layout;
     int64_t finding_limit;
-    bool advice;
+    bool advice = true;
     spad_check_options options = {0};
     if (!py_take(given, "check", names, 1, args, count, keywords) || !need_kernel(given[0]) ||
         !read_layout(&layout, given[1], given[0]) ||
@@ -417,11 +420,12 @@ static PyObject *check_make(PyObject *module, PyObject *const *args, Py_ssize_t 
     if (self == NULL) return NULL;
     self->kernel = py_keep(given[0]);
     spad_error error;
-    spad_status status;
     Py_XINCREF((PyObject *)layout);
-    Py_BEGIN_ALLOW_THREADS status =
+    PyThreadState *const outside = PyEval_SaveThread();
+    const spad_status status =
         spad_check_kernel(&self->check, kernel_in(given[0]), &options, &error);
-    Py_END_ALLOW_THREADS Py_XDECREF((PyObject *)layout);
+    PyEval_RestoreThread(outside);
+    Py_XDECREF((PyObject *)layout);
     if (status == SPAD_OK) return (PyObject *)self;
     Py_DECREF((PyObject *)self);
     return py_raise(&error);
@@ -579,10 +583,10 @@ static PyObject *sim_make(PyObject *module, PyObject *const *args, Py_ssize_t co
         options.ctx = layout->layout;
     }
     spad_error error;
-    spad_status status;
-    Py_BEGIN_ALLOW_THREADS status =
-        spad_sim_kernel(&self->sim, kernel_in(given[0]), &options, &error);
-    Py_END_ALLOW_THREADS PyMem_Free(hoists);
+    PyThreadState *const outside = PyEval_SaveThread();
+    const spad_status status = spad_sim_kernel(&self->sim, kernel_in(given[0]), &options, &error);
+    PyEval_RestoreThread(outside);
+    PyMem_Free(hoists);
     if (status == SPAD_OK) return (PyObject *)self;
     Py_DECREF((PyObject *)self);
     return py_raise(&error);
@@ -668,10 +672,10 @@ static PyObject *tune_make(PyObject *module, PyObject *const *args, Py_ssize_t c
     if (self == NULL) return NULL;
     self->kernel = py_keep(given[0]);
     spad_error error;
-    spad_status status;
-    Py_BEGIN_ALLOW_THREADS status =
-        spad_tune_kernel(&self->tune, kernel_in(given[0]), &options, &error);
-    Py_END_ALLOW_THREADS if (status == SPAD_OK) return (PyObject *)self;
+    PyThreadState *const outside = PyEval_SaveThread();
+    const spad_status status = spad_tune_kernel(&self->tune, kernel_in(given[0]), &options, &error);
+    PyEval_RestoreThread(outside);
+    if (status == SPAD_OK) return (PyObject *)self;
     Py_DECREF((PyObject *)self);
     return py_raise(&error);
 }

@@ -429,10 +429,11 @@ static PyObject *plan_check(PyObject *object, PyObject *result) {
     int64_t height;
     spad_error error;
     self->busy++;
-    spad_status status;
-    Py_BEGIN_ALLOW_THREADS status =
+    PyThreadState *const outside = PyEval_SaveThread();
+    const spad_status status =
         spad_plan_check(&height, self->plan, r->places, r->places == NULL ? 0 : r->count, &error);
-    Py_END_ALLOW_THREADS self->busy--;
+    PyEval_RestoreThread(outside);
+    self->busy--;
     return status == SPAD_OK ? PyLong_FromLongLong(height) : py_raise(&error);
 }
 
@@ -555,11 +556,12 @@ static PyObject *result_explain(PyObject *object, PyObject *const *args, Py_ssiz
         !py_seconds(&deadline, given[0]))
         return NULL;
     spad_plan_reason *reason = NULL;
-    spad_status status;
     plan->busy++;
-    Py_BEGIN_ALLOW_THREADS status =
+    PyThreadState *const outside = PyEval_SaveThread();
+    const spad_status status =
         spad_plan_explain(&reason, plan->plan, self->result, deadline, &error);
-    Py_END_ALLOW_THREADS plan->busy--;
+    PyEval_RestoreThread(outside);
+    plan->busy--;
     if (status != SPAD_OK) return py_raise(&error);
     spad_plan_reason_destroy(self->reason);
     self->reason = reason;

@@ -187,6 +187,7 @@ int py_add_block(PyObject *module);
 int py_add_direct(PyObject *module);
 int py_add_registry(PyObject *module);
 int py_add_device(PyObject *module);
+int py_add_stream(PyObject *module);
 
 /** Makes a type, stores it in *place and in the module under the last part of its name. */
 int py_add_type(PyObject *module, PyTypeObject **place, PyType_Spec *spec);

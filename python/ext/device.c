@@ -1,48 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Device, Buffer, Stream, Workspace and Pool: real memory.
+ * Device and Buffer: real memory, and how others see it.
  *
  * A Buffer is freed when its object goes, or by hand before that; a view of its bytes
  * (buffer protocol, DLPack) keeps it, and freeing by hand is refused as long as there
  * is one. An alias keeps the buffer it is of. A device is closed when the last object
  * that uses it is gone.
  */
-#include "common.h"
+#include "device.h"
 
 #include <stdlib.h>
-
-typedef struct py_device {
-    PyObject_HEAD spad_device *device;
-    PyObject *target; /* or NULL */
-    PyObject *trace;  /* that is recorded now, or NULL */
-} py_device;
-
-typedef struct py_buffer {
-    PyObject_HEAD spad_device_buffer buffer;
-    PyObject *device;
-    PyObject *of;        /* what it is an alias of, or NULL */
-    PyObject *workspace; /* that it was taken from, or NULL */
-    Py_ssize_t views;
-    bool freed;
-} py_buffer;
-
-typedef struct py_stream {
-    PyObject_HEAD spad_stream stream;
-    PyObject *device;
-    bool closed;
-} py_stream;
-
-typedef struct py_workspace {
-    PyObject_HEAD spad_workspace workspace;
-    PyObject *device;
-    Py_ssize_t views; /* of buffers that were taken from it */
-    bool closed;
-} py_workspace;
-
-typedef struct py_pool {
-    PyObject_HEAD spad_pool *pool;
-    PyObject *whole; /* the Buffer that it cuts up */
-} py_pool;
 
 /* ---- devices ---------------------------------------------------------------------------- */
 
@@ -78,12 +45,12 @@ static void device_dealloc(PyObject *object) {
     py_free(object);
 }
 
-static spad_device *device_in(PyObject *self) {
+spad_device *py_device_in(PyObject *self) {
     return ((py_device *)self)->device;
 }
 
 static PyObject *device_field(PyObject *self, void *which) {
-    const spad_device_info *info = spad_device_get_info(device_in(self));
+    const spad_device_info *info = spad_device_get_info(py_device_in(self));
     switch (*(const char *)which) {
     case 'n': return py_string(info->name);
     case 'a': return py_string(info->about);
@@ -93,7 +60,7 @@ static PyObject *device_field(PyObject *self, void *which) {
     }
 }
 
-static bool read_scope(spad_memory_scope *out, PyObject *object) {
+bool py_scope(spad_memory_scope *out, PyObject *object) {
     *out = SPAD_GLOBAL;
     if (object == NULL || object == Py_None) return true;
     const char *name = PyUnicode_AsUTF8AndSize(object, NULL);
@@ -108,8 +75,8 @@ static PyObject *device_stats(PyObject *self, PyObject *const *args, Py_ssize_t 
     PyObject *given[1];
     spad_memory_scope scope = SPAD_SCOPE_COUNT;
     if (!py_take(given, "stats", names, 0, args, count, keywords)) return NULL;
-    if (given[0] != NULL && given[0] != Py_None && !read_scope(&scope, given[0])) return NULL;
-    const spad_memory_stats s = spad_device_stats(device_in(self), scope);
+    if (given[0] != NULL && given[0] != Py_None && !py_scope(&scope, given[0])) return NULL;
+    const spad_memory_stats s = spad_device_stats(py_device_in(self), scope);
     return Py_BuildValue(
         "{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "allocated_bytes", (long long)s.allocated_bytes,
         "peak_bytes", (long long)s.peak_bytes, "freed_bytes", (long long)s.freed_bytes,
@@ -118,7 +85,7 @@ static PyObject *device_stats(PyObject *self, PyObject *const *args, Py_ssize_t 
         (long long)s.frees, "failures", (long long)s.failures);
 }
 
-static PyObject *buffer_wrap(spad_device_buffer buffer, PyObject *device, PyObject *of) {
+PyObject *py_buffer_wrap(spad_device_buffer buffer, PyObject *device, PyObject *of) {
     py_buffer *self = py_new(py.buffer);
     if (self == NULL) {
         spad_buffer_free(buffer, NULL);
@@ -166,15 +133,15 @@ static PyObject *device_alloc(PyObject *self, PyObject *const *args, Py_ssize_t 
     spad_error error;
     if (!py_take(given, "alloc", names, 2, args, count, keywords) ||
         !read_auto_shape(&spec.shape, dims, given[0]) || !py_dtype(&spec.dtype, given[1]) ||
-        !read_scope(&spec.scope, given[2]) || !py_int_or(&spec.alignment, given[3], 0))
+        !py_scope(&spec.scope, given[2]) || !py_int_or(&spec.alignment, given[3], 0))
         return NULL;
     if (given[4] != NULL && given[4] != Py_None) {
         spec.name = PyUnicode_AsUTF8AndSize(given[4], NULL);
         if (spec.name == NULL) return NULL;
     }
-    if (spad_buffer_alloc(&buffer, device_in(self), &spec, &error) != SPAD_OK)
+    if (spad_buffer_alloc(&buffer, py_device_in(self), &spec, &error) != SPAD_OK)
         return py_raise(&error);
-    return buffer_wrap(buffer, self, NULL);
+    return py_buffer_wrap(buffer, self, NULL);
 }
 
 static PyObject *device_record(PyObject *object, PyObject *trace) {
@@ -232,19 +199,13 @@ static void buffer_dealloc(PyObject *object) {
     py_free(object);
 }
 
-static bool get_info(spad_buffer_info *out, PyObject *self) {
+bool py_buffer_info(spad_buffer_info *out, PyObject *self) {
     spad_error error;
     return spad_buffer_get_info(out, ((py_buffer *)self)->buffer, &error) == SPAD_OK ||
            py_raise(&error) != NULL;
 }
 
-static bool need_buffer(PyObject *object) {
-    if (PyObject_TypeCheck(object, py.buffer)) return true;
-    PyErr_SetString(PyExc_TypeError, "a Buffer is needed");
-    return false;
-}
-
-static PyObject *in_use(void) {
+PyObject *py_in_use(void) {
     PyErr_SetString(PyExc_BufferError, "the bytes of the buffer are in use by a view");
     return NULL;
 }
@@ -253,7 +214,7 @@ static PyObject *buffer_free(PyObject *object, PyObject *unused) {
     (void)unused;
     py_buffer *self = (py_buffer *)object;
     spad_error error;
-    if (self->views > 0) return in_use();
+    if (self->views > 0) return py_in_use();
     if (spad_buffer_free(self->buffer, &error) != SPAD_OK) return py_raise(&error);
     self->freed = true;
     Py_RETURN_NONE;
@@ -271,7 +232,7 @@ static PyObject *buffer_alias(PyObject *self, PyObject *const *args, Py_ssize_t 
     const char *name = NULL;
     if (!py_take(given, "alias", names, 1, args, count, keywords) ||
         !py_shape(&shape, dims, given[0]) || !py_int_or(&offset, given[2], 0) ||
-        !get_info(&info, self))
+        !py_buffer_info(&info, self))
         return NULL;
     spad_dtype dtype = info.dtype;
     if (given[1] != NULL && given[1] != Py_None && !py_dtype(&dtype, given[1])) return NULL;
@@ -282,7 +243,7 @@ static PyObject *buffer_alias(PyObject *self, PyObject *const *args, Py_ssize_t 
     if (spad_buffer_alias(&alias, ((py_buffer *)self)->buffer, offset, shape, dtype, name,
                           &error) != SPAD_OK)
         return py_raise(&error);
-    return buffer_wrap(alias, ((py_buffer *)self)->device, self);
+    return py_buffer_wrap(alias, ((py_buffer *)self)->device, self);
 }
 
 static PyObject *buffer_bind(PyObject *self, PyObject *data) {
@@ -322,7 +283,7 @@ static PyObject *buffer_read(PyObject *self, PyObject *const *args, Py_ssize_t c
     spad_buffer_info info;
     spad_error error;
     if (!py_take(given, "read", names, 0, args, count, keywords) ||
-        !py_int_or(&offset, given[0], 0) || !get_info(&info, self) ||
+        !py_int_or(&offset, given[0], 0) || !py_buffer_info(&info, self) ||
         !py_int_or(&bytes, given[1], offset >= 0 && offset <= info.bytes ? info.bytes - offset : 0))
         return NULL;
     if (bytes < 0 || bytes > info.bytes) bytes = info.bytes + 1; /* refused by spad_read */
@@ -389,7 +350,7 @@ static int buffer_getbuffer(PyObject *self, Py_buffer *view, int flags) {
     void *bytes;
     spad_error error;
     view->obj = NULL;
-    if (!get_info(&info, self)) return -1;
+    if (!py_buffer_info(&info, self)) return -1;
     if (spad_buffer_pointer(&bytes, ((py_buffer *)self)->buffer, &error) != SPAD_OK) {
         PyErr_Format(PyExc_BufferError, "%s", error.message);
         return -1;
@@ -423,7 +384,7 @@ static void buffer_releasebuffer(PyObject *self, Py_buffer *view) {
 static PyObject *buffer_shape(PyObject *self, void *unused) {
     (void)unused;
     spad_buffer_info info;
-    if (!get_info(&info, self)) return NULL;
+    if (!py_buffer_info(&info, self)) return NULL;
     for (size_t i = 0; i < info.rank; i++)
         if (info.dims[i] == SPAD_AUTO) Py_RETURN_NONE;
     return py_tuple_of(info.dims, info.rank);
@@ -431,7 +392,7 @@ static PyObject *buffer_shape(PyObject *self, void *unused) {
 
 static PyObject *buffer_field(PyObject *self, void *which) {
     spad_buffer_info info;
-    if (!get_info(&info, self)) return NULL;
+    if (!py_buffer_info(&info, self)) return NULL;
     switch (*(const char *)which) {
     case 'd': return py_string(spad_dtype_name(info.dtype));
     case 's': return py_string(spad_memory_scope_name(info.scope));
@@ -554,7 +515,7 @@ static PyObject *to_dlpack(PyObject *module, PyObject *args) {
     int type, number;
     spad_buffer_info info;
     if (!PyArg_ParseTuple(args, "O!ii:to_dlpack", py.buffer, &object, &type, &number) ||
-        !get_info(&info, object))
+        !py_buffer_info(&info, object))
         return NULL;
     dl_managed *m = calloc(1, sizeof *m);
     if (m == NULL) return PyErr_NoMemory();
@@ -585,293 +546,7 @@ static PyObject *to_dlpack(PyObject *module, PyObject *args) {
     return capsule;
 }
 
-/* ---- streams and copies ----------------------------------------------------------------- */
-
-static PyObject *stream_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-    static char *names[] = {"device", NULL};
-    PyObject *device;
-    spad_error error;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!:Stream", names, py.device, &device))
-        return NULL;
-    py_stream *self = py_new(type);
-    if (self == NULL) return NULL;
-    self->closed = true;
-    if (spad_stream_open(&self->stream, device_in(device), &error) == SPAD_OK) {
-        self->closed = false;
-        self->device = py_keep(device);
-        return (PyObject *)self;
-    }
-    Py_DECREF((PyObject *)self);
-    return py_raise(&error);
-}
-
-static void stream_dealloc(PyObject *object) {
-    py_stream *self = (py_stream *)object;
-    if (!self->closed) spad_stream_close(self->stream, NULL);
-    Py_XDECREF(self->device);
-    py_free(object);
-}
-
-static PyObject *stream_wait(PyObject *object, PyObject *unused) {
-    (void)unused;
-    const spad_stream stream = ((py_stream *)object)->stream;
-    spad_error error;
-    PyThreadState *const outside = PyEval_SaveThread();
-    const spad_status status = spad_stream_wait(stream, &error);
-    PyEval_RestoreThread(outside);
-    return py_done(status, &error);
-}
-
-static PyObject *stream_close(PyObject *object, PyObject *unused) {
-    (void)unused;
-    py_stream *self = (py_stream *)object;
-    spad_error error;
-    PyThreadState *const outside = PyEval_SaveThread();
-    const spad_status status = spad_stream_close(self->stream, &error);
-    PyEval_RestoreThread(outside);
-    if (status == SPAD_OK) self->closed = true;
-    return py_done(status, &error);
-}
-
-static PyMethodDef stream_methods[] = {
-    {"wait", stream_wait, METH_NOARGS, "Returns when everything on the stream is done."},
-    {"close", stream_close, METH_NOARGS, "Waits and closes."},
-    {NULL, NULL, 0, NULL}};
-
-static PyType_Slot stream_slots[] = {{Py_tp_doc, "Stream(device)\n\nAn order of work."},
-                                     {Py_tp_new, PY_SLOT(stream_new)},
-                                     {Py_tp_dealloc, PY_SLOT(stream_dealloc)},
-                                     {Py_tp_methods, stream_methods},
-                                     {0, NULL}};
-
-static PyType_Spec stream_spec = {"spad._spad.Stream", sizeof(py_stream), 0,
-                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, stream_slots};
-
-static PyObject *copy(PyObject *module, PyObject *args) {
-    (void)module;
-    PyObject *to, *from, *stream = Py_None;
-    spad_error error;
-    if (!PyArg_ParseTuple(args, "OO|O:copy", &to, &from, &stream) || !need_buffer(to) ||
-        !need_buffer(from))
-        return NULL;
-    if (stream != Py_None && !PyObject_TypeCheck(stream, py.stream)) {
-        PyErr_SetString(PyExc_TypeError, "a Stream or None is needed");
-        return NULL;
-    }
-    const spad_device_buffer a = ((py_buffer *)to)->buffer, b = ((py_buffer *)from)->buffer;
-    PyThreadState *const outside = PyEval_SaveThread();
-    const spad_status status = stream == Py_None
-                                   ? spad_copy(a, b, &error)
-                                   : spad_copy_async(a, b, ((py_stream *)stream)->stream, &error);
-    PyEval_RestoreThread(outside);
-    return py_done(status, &error);
-}
-
-static PyObject *copy_tile(PyObject *module, PyObject *args) {
-    (void)module;
-    PyObject *to, *from;
-    long long n[6];
-    spad_error error;
-    if (!PyArg_ParseTuple(args, "O!O!(LL)(LL)(LL):copy_tile", py.buffer, &to, py.buffer, &from,
-                          &n[0], &n[1], &n[2], &n[3], &n[4], &n[5]))
-        return NULL;
-    const spad_copy_tile tile = {n[0], n[1], n[2], n[3], n[4], n[5]};
-    return py_done(spad_copy_matrix(((py_buffer *)to)->buffer, ((py_buffer *)from)->buffer, &tile,
-                                    NULL, &error),
-                   &error);
-}
-
-/* ---- workspaces ---------------------------------------------------------------------------- */
-
-static PyObject *workspace_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-    static char *names[] = {"device", "bytes", "scope", "name", NULL};
-    PyObject *device, *where = Py_None;
-    long long bytes;
-    const char *name = NULL;
-    spad_memory_scope scope;
-    spad_error error;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!L|Oz:Workspace", names, py.device, &device,
-                                     &bytes, &where, &name) ||
-        !read_scope(&scope, where))
-        return NULL;
-    py_workspace *self = py_new(type);
-    if (self == NULL) return NULL;
-    self->closed = true;
-    if (spad_workspace_open(&self->workspace, device_in(device), bytes, scope, name, &error) ==
-        SPAD_OK) {
-        self->closed = false;
-        self->device = py_keep(device);
-        return (PyObject *)self;
-    }
-    Py_DECREF((PyObject *)self);
-    return py_raise(&error);
-}
-
-static void workspace_dealloc(PyObject *object) {
-    py_workspace *self = (py_workspace *)object;
-    if (!self->closed) spad_workspace_close(&self->workspace, NULL);
-    Py_XDECREF(self->device);
-    py_free(object);
-}
-
-static spad_workspace *workspace_in(PyObject *self) {
-    return &((py_workspace *)self)->workspace;
-}
-
-static PyObject *workspace_take(PyObject *self, PyObject *const *args, Py_ssize_t count,
-                                PyObject *keywords) {
-    static const char *const names[] = {"shape", "dtype", "alignment", "name", NULL};
-    PyObject *given[4];
-    int64_t dims[SPAD_RANK_MAX], alignment;
-    spad_shape shape;
-    spad_dtype dtype;
-    spad_device_buffer buffer;
-    spad_error error;
-    const char *name = NULL;
-    if (!py_take(given, "take", names, 2, args, count, keywords) ||
-        !py_shape(&shape, dims, given[0]) || !py_dtype(&dtype, given[1]) ||
-        !py_int_or(&alignment, given[2], 0))
-        return NULL;
-    if (given[3] != NULL && given[3] != Py_None) {
-        name = PyUnicode_AsUTF8AndSize(given[3], NULL);
-        if (name == NULL) return NULL;
-    }
-    if (spad_workspace_take(&buffer, workspace_in(self), shape, dtype, alignment, name, &error) !=
-        SPAD_OK)
-        return py_raise(&error);
-    PyObject *taken = buffer_wrap(buffer, ((py_workspace *)self)->device, NULL);
-    if (taken != NULL) ((py_buffer *)taken)->workspace = py_keep(self);
-    return taken;
-}
-
-static PyObject *workspace_next(PyObject *self, PyObject *unused) {
-    (void)unused;
-    spad_error error;
-    if (((py_workspace *)self)->views > 0) return in_use();
-    return py_done(spad_workspace_next(workspace_in(self), &error), &error);
-}
-
-static PyObject *workspace_close(PyObject *self, PyObject *unused) {
-    (void)unused;
-    spad_error error;
-    if (((py_workspace *)self)->views > 0) return in_use();
-    const spad_status status = spad_workspace_close(workspace_in(self), &error);
-    if (status == SPAD_OK) ((py_workspace *)self)->closed = true;
-    return py_done(status, &error);
-}
-
-static PyObject *workspace_field(PyObject *self, void *which) {
-    const spad_workspace *w = workspace_in(self);
-    const char letter = *(const char *)which;
-    return PyLong_FromLongLong(letter == 'b' ? w->bytes : letter == 'u' ? w->used : w->peak);
-}
-
-static PyMethodDef workspace_methods[] = {
-    {"take", PY_FUNC(workspace_take), PY_FAST,
-     "take(shape, dtype, alignment=0, name=None)\n\nA buffer for this phase."},
-    {"next", workspace_next, METH_NOARGS, "Ends the phase: what it took is gone."},
-    {"close", workspace_close, METH_NOARGS, "Gives the memory back."},
-    {NULL, NULL, 0, NULL}};
-
-static PyGetSetDef workspace_fields[] = {
-    {"bytes", workspace_field, NULL, "Its size.", "b"},
-    {"used", workspace_field, NULL, "Bytes that this phase has taken.", "u"},
-    {"peak", workspace_field, NULL, "Most bytes of a phase so far.", "p"},
-    {NULL, NULL, NULL, NULL, NULL}};
-
-static PyType_Slot workspace_slots[] = {
-    {Py_tp_doc, "Workspace(device, bytes, scope='global', name=None)\n\nBytes that phases of a "
-                "computation use in turn."},
-    {Py_tp_new, PY_SLOT(workspace_new)},
-    {Py_tp_dealloc, PY_SLOT(workspace_dealloc)},
-    {Py_tp_methods, workspace_methods},
-    {Py_tp_getset, workspace_fields},
-    {0, NULL}};
-
-static PyType_Spec workspace_spec = {"spad._spad.Workspace", sizeof(py_workspace), 0,
-                                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, workspace_slots};
-
-/* ---- pools ---------------------------------------------------------------------------------- */
-
-static PyObject *pool_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-    static char *names[] = {"whole", "block_bytes", NULL};
-    PyObject *whole;
-    long long block_bytes = 0;
-    spad_buffer_info info;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!|L:Pool", names, py.buffer, &whole,
-                                     &block_bytes) ||
-        !get_info(&info, whole))
-        return NULL;
-    py_pool *self = py_new(type);
-    if (self == NULL) return NULL;
-    /* Offsets, not addresses: the pool never follows them. */
-    const spad_pool_options options = {
-        .max_bytes = info.bytes, .block_bytes = block_bytes, .exact = true};
-    spad_error error;
-    if (spad_pool_create_over(&self->pool, 0, &options, &error) == SPAD_OK) {
-        self->whole = py_keep(whole);
-        return (PyObject *)self;
-    }
-    Py_DECREF((PyObject *)self);
-    return py_raise(&error);
-}
-
-static void pool_dealloc(PyObject *object) {
-    py_pool *self = (py_pool *)object;
-    spad_pool_destroy(self->pool);
-    Py_XDECREF(self->whole);
-    py_free(object);
-}
-
-static PyObject *pool_alloc(PyObject *self, PyObject *args) {
-    long long bytes, align = SPAD_ALIGN_ANY;
-    spad_allocation block;
-    spad_error error;
-    if (!PyArg_ParseTuple(args, "L|L:alloc", &bytes, &align)) return NULL;
-    if (spad_pool_alloc(&block, ((py_pool *)self)->pool, bytes, align, &error) != SPAD_OK)
-        return py_raise(&error);
-    return Py_BuildValue("(LLK)", (long long)block.address, (long long)block.bytes,
-                         (unsigned long long)block.handle);
-}
-
-static PyObject *pool_free(PyObject *self, PyObject *args) {
-    long long address, bytes;
-    unsigned long long handle;
-    spad_error error;
-    if (!PyArg_ParseTuple(args, "(LLK):free", &address, &bytes, &handle)) return NULL;
-    const spad_allocation block = {address, bytes, handle};
-    return py_done(spad_pool_free(((py_pool *)self)->pool, &block, &error), &error);
-}
-
-static PyObject *pool_stats(PyObject *self, PyObject *unused) {
-    (void)unused;
-    const spad_pool_stats s = spad_pool_get_stats(((py_pool *)self)->pool);
-    return Py_BuildValue(
-        "{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:i}", "allocated_bytes",
-        (long long)s.blocks.allocated_bytes, "peak_bytes", (long long)s.blocks.peak_bytes,
-        "freed_bytes", (long long)s.blocks.freed_bytes, "capacity_bytes",
-        (long long)s.capacity_bytes, "held_bytes", (long long)s.held_bytes, "free_bytes",
-        (long long)s.free_bytes, "largest_hole", (long long)s.largest_hole, "live_blocks",
-        (long long)s.blocks.live_blocks, "fragmentation", s.fragmentation);
-}
-
-static PyMethodDef pool_methods[] = {
-    {"alloc", pool_alloc, METH_VARARGS, "alloc(bytes, align=1) -> (offset, bytes, handle)"},
-    {"free", pool_free, METH_VARARGS, "free(block)"},
-    {"stats", pool_stats, METH_NOARGS, "A moment's view."},
-    {NULL, NULL, 0, NULL}};
-
-static PyType_Slot pool_slots[] = {
-    {Py_tp_doc, "Pool(whole, block_bytes=0)\n\nBlocks of the bytes of a Buffer."},
-    {Py_tp_new, PY_SLOT(pool_new)},
-    {Py_tp_dealloc, PY_SLOT(pool_dealloc)},
-    {Py_tp_methods, pool_methods},
-    {0, NULL}};
-
-static PyType_Spec pool_spec = {"spad._spad.Pool", sizeof(py_pool), 0,
-                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, pool_slots};
-
-/* ------------------------------------------------------------------------------------------- */
+/* ---- the list of devices, and logs ------------------------------------------------------- */
 
 /* Runs a log of allocations against the pool of a scope. */
 static PyObject *replay(PyObject *module, PyObject *args) {
@@ -882,13 +557,13 @@ static PyObject *replay(PyObject *module, PyObject *args) {
     spad_memory_scope scope;
     if (!PyArg_ParseTuple(args, "O!s#|Os:replay", py.device, &device, &text, &length, &where,
                           &file) ||
-        !read_scope(&scope, where))
+        !py_scope(&scope, where))
         return NULL;
     spad_pool *pool;
     spad_log *log = NULL;
     spad_replay r;
     spad_error error;
-    spad_status status = spad_device_pool(&pool, device_in(device), scope, &error);
+    spad_status status = spad_device_pool(&pool, py_device_in(device), scope, &error);
     if (status == SPAD_OK) status = spad_log_parse(&log, text, (size_t)length, file, NULL, &error);
     if (status == SPAD_OK) {
         const spad_memory memory = spad_pool_memory(pool);
@@ -915,9 +590,6 @@ static PyObject *devices_json(PyObject *module, PyObject *unused) {
 }
 
 static PyMethodDef functions[] = {
-    {"copy", copy, METH_VARARGS, "copy(to, from_, stream=None)\n\nAll bytes of a buffer."},
-    {"copy_tile", copy_tile, METH_VARARGS,
-     "copy_tile(to, from_, (to_row, to_column), (from_row, from_column), (rows, columns))"},
     {"to_dlpack", to_dlpack, METH_VARARGS, "to_dlpack(buffer, device_type, device_id) -> capsule"},
     {"replay", replay, METH_VARARGS,
      "replay(device, text, scope='global', file='<log>') -> dict\n\nRuns a log of allocations in "
@@ -927,10 +599,7 @@ static PyMethodDef functions[] = {
 
 int py_add_device(PyObject *module) {
     if (py_add_type(module, &py.device, &device_spec) != 0 ||
-        py_add_type(module, &py.buffer, &buffer_spec) != 0 ||
-        py_add_type(module, &py.stream, &stream_spec) != 0 ||
-        py_add_type(module, &py.workspace, &workspace_spec) != 0 ||
-        py_add_type(module, &py.pool, &pool_spec) != 0)
+        py_add_type(module, &py.buffer, &buffer_spec) != 0)
         return -1;
     return PyModule_AddFunctions(module, functions);
 }

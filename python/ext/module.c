@@ -112,7 +112,8 @@ static int fill(PyObject *module) {
     if (py.dtypes == NULL || add_errors(module) != 0) return -1;
     if (py_add_target(module) != 0 || py_add_stack(module) != 0 || py_add_plan(module) != 0 ||
         py_add_kernel(module) != 0 || py_add_report(module) != 0 || py_add_block(module) != 0 ||
-        py_add_direct(module) != 0 || py_add_registry(module) != 0 || py_add_device(module) != 0)
+        py_add_direct(module) != 0 || py_add_registry(module) != 0 || py_add_device(module) != 0 ||
+        py_add_stream(module) != 0)
         return -1;
     if (PyModule_AddStringConstant(module, "version", spad_version()) != 0) return -1;
     py.used = true;

@@ -43,7 +43,8 @@ static void print_engines(FILE *out, const street *k) {
     for (size_t i = 0; i < target->engine_count; i++) {
         const spad_sim_engine engine = spad_sim_get_engine(k->sim, i);
         if (engine.operations == 0 || totals.makespan < 1000) continue;
-        const long long share = (long long)(engine.busy / (totals.makespan / 1000));
+        const double part = (double)engine.busy / (double)totals.makespan;
+        const long long share = (long long)(part * 1000.0);
         fprintf(out, "%s%s %lld.%lld %%", comma, target->engines[i].name, share / 10, share % 10);
         comma = ", ";
     }

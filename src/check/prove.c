@@ -26,7 +26,7 @@
 #include "base/checked.h"
 
 /* Shapes and events that a proof may cost beside the given shape itself. */
-enum { SHAPES_MAX = 4096, EVENTS_MAX = 4000000 };
+enum { SHAPES_MAX = 4096, WORK_MAX = 4000000, WORK_OF_ORDER = 8 };
 
 /* Up to here a trip count is run as it is given, so that findings are about what the user has. */
 enum { GIVEN_MAX = 64, GIVEN_EVENTS = 1000000 };
@@ -47,7 +47,8 @@ typedef struct prover {
     size_t count;
     size_t fixed;               /* trip counts that are not proved */
     char why[SPAD_MESSAGE_MAX]; /* about the first of them */
-    int64_t events;             /* of all shapes so far */
+    int64_t work;               /* events, and numbers of states, of all shapes so far */
+    bool unwatched;             /* it is known that runs repeat themselves */
     int64_t *values;            /* per loop: scratch */
 } prover;
 
@@ -75,7 +76,8 @@ static spad_status prepare_watches(prover *p, spad__watches *watches, const spad
         watch->growth = &p->trips[i].growth;
         watch->windows = spad__new(&p->host, spad_kernel_loop_count(kernel) * sizeof(spad__window));
         if (watch->windows == NULL) return spad__fail_host_memory(error);
-        watch->failed = !spad__growth_windows(watch->growth, kernel, p->run->options->event_limit,
+        watch->failed = p->unwatched ||
+                        !spad__growth_windows(watch->growth, kernel, p->run->options->event_limit,
                                               p->values, watch->windows);
     }
     return SPAD_OK;
@@ -85,6 +87,7 @@ static void free_watches(prover *p, spad__watches *watches) {
     for (size_t i = 0; watches->items != NULL && i < p->count; i++) {
         spad__watch *watch = &watches->items[i];
         if (watch->windows == NULL) continue;
+        p->work += (int64_t)watch->states.count;
         spad__free(&p->host, watch->windows,
                    spad_kernel_loop_count(watches->kernel) * sizeof(spad__window));
         spad__array_free(&p->host, &watch->states);
@@ -121,7 +124,8 @@ static spad_status run_kernel(prover *p, shape *s, const spad_kernel *kernel, sp
     if (status == SPAD_OK) status = spad__check_order(&run, error);
     if (status == SPAD_OK) keep_result(p, s, &run, &watches);
     check->counts.runs++;
-    p->events += check->counts.events - before;
+    const bool order = !spad_kernel_is_implicit(kernel);
+    p->work += (check->counts.events - before) * (order ? WORK_OF_ORDER : 1);
     free_watches(p, &watches);
     return status;
 }
@@ -218,23 +222,37 @@ static void drop_trip(prover *p, size_t number, const char *why) {
     memmove(&p->trips[number], &p->trips[number + 1], (p->count - number) * sizeof p->trips[0]);
 }
 
-/* From which value on do runs repeat themselves? False in *found: from none that was tried. */
+/* Does a run with this value of one trip count, and small ones of the others, repeat itself? */
+static spad_status try_repeat(prover *p, size_t number, int64_t value, bool *repeats,
+                              spad_error *error) {
+    shape s = {.possible = false};
+    *repeats = false;
+    if (p->work > WORK_MAX) return SPAD_OK;
+    for (size_t i = 0; i < p->count; i++) s.values[i] = small_value(&p->trips[i]);
+    s.values[number] = value;
+    const spad_status status = try_shape(p, &s, error);
+    *repeats = status == SPAD_OK && s.possible && s.gap == NULL && s.repeats[number];
+    return status;
+}
+
+/* From which value on do runs repeat themselves? One that does goes on doing so when the value
+ * grows, so the first is found by halving. *found is false: none that was tried does. */
 static spad_status find_repeat(prover *p, size_t number, bool *found, spad_error *error) {
     trip *t = &p->trips[number];
-    const int64_t most = 4 * t->growth.step + 16;
-    *found = false;
-    for (int64_t n = t->growth.step; n <= most && p->events < EVENTS_MAX; n++) {
-        shape s = {.possible = false};
-        for (size_t i = 0; i < p->count; i++) s.values[i] = small_value(&p->trips[i]);
-        s.values[number] = n;
-        const spad_status status = try_shape(p, &s, error);
-        if (status != SPAD_OK) return status;
-        if (s.gap != NULL) return SPAD_OK;
-        *found = s.possible && s.repeats[number];
-        t->repeats = n;
-        if (*found) return SPAD_OK;
+    int64_t low = t->growth.step - 1; /* too short for two periods */
+    t->repeats = 4 * t->growth.step + 16;
+    spad_status status = try_repeat(p, number, t->repeats, found, error);
+    while (status == SPAD_OK && *found && t->repeats - low > 1) {
+        const int64_t middle = low + (t->repeats - low) / 2;
+        bool repeats;
+        status = try_repeat(p, number, middle, &repeats, error);
+        if (repeats) {
+            t->repeats = middle;
+        } else {
+            low = middle;
+        }
     }
-    return SPAD_OK;
+    return status;
 }
 
 static spad_status find_repeats(prover *p, spad_error *error) {
@@ -291,7 +309,7 @@ static void limit_shapes(prover *p) {
     }
 }
 
-typedef enum outcome { ALL_RIGHT, ONE_WRONG, NOT_ALL } outcome;
+typedef enum outcome { ALL_RIGHT, ONE_WRONG, NO_REPEAT, NOT_ALL } outcome;
 
 static spad_status try_all(prover *p, outcome *out, shape *s, spad_error *error) {
     *s = (shape){.possible = false};
@@ -302,9 +320,11 @@ static spad_status try_all(prover *p, outcome *out, shape *s, spad_error *error)
         if (status != SPAD_OK) return status;
         if (!s->possible) continue;
         *out = s->errors > 0 ? ONE_WRONG : NOT_ALL;
-        if (s->errors > 0 || s->gap != NULL || p->events > EVENTS_MAX) return SPAD_OK;
+        if (s->errors > 0 || s->gap != NULL || p->work > WORK_MAX) return SPAD_OK;
         for (size_t i = 0; i < p->count; i++) {
-            if (s->values[i] >= p->trips[i].repeats && !s->repeats[i]) return SPAD_OK;
+            if (p->unwatched || s->values[i] < p->trips[i].repeats || s->repeats[i]) continue;
+            *out = NO_REPEAT;
+            return SPAD_OK;
         }
     } while (next_shape(p, s));
     *out = ALL_RIGHT;
@@ -336,6 +356,7 @@ static void say_all_right(prover *p) {
 static spad_status judge_all(prover *p, spad_error *error) {
     outcome result = NOT_ALL;
     shape s;
+    p->unwatched = p->count == 1; /* with several, combinations are to be looked at */
     const spad_status status = try_all(p, &result, &s, error);
     if (status != SPAD_OK) return status;
     char values[SPAD_MESSAGE_MAX / 2];
@@ -345,6 +366,9 @@ static spad_status judge_all(prover *p, spad_error *error) {
         say_all_right(p);
     } else if (result == ONE_WRONG) {
         snprintf(reason, sizeof reason, "but not with %s: %s", values, s.first.message);
+        say(p, SPAD_VERDICT_PROVED_SHAPE, reason);
+    } else if (result == NO_REPEAT) {
+        snprintf(reason, sizeof reason, "with %s it does not come back to the same state", values);
         say(p, SPAD_VERDICT_PROVED_SHAPE, reason);
     } else {
         say(p, SPAD_VERDICT_PROVED_SHAPE,

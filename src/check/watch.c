@@ -6,6 +6,9 @@
 
 #include "check/prove.h"
 
+/* Numbers of the states of one run of a loop: beyond them it is not worth it. */
+enum { STATES_MAX = 2000000 };
+
 static bool follows(const spad__watch *watch, int64_t loop) {
     return !watch->failed && watch->growth->extra[loop] > 0;
 }
@@ -41,6 +44,7 @@ static spad_status take_state(spad__watches *watches, spad__watch *watch, int64_
     watch->starts.items[watch->starts.count++] = watch->states.count;
     spad_status status = state.write(state.ctx, watch, (size_t)growth->group[loop],
                                      iteration / period, &watch->states, error);
+    if (watch->states.count > STATES_MAX) watch->failed = true;
     if (status != SPAD_OK || iteration < period) return status;
     const spad__window window = watch->windows[loop];
     watch->repeats = iteration - period >= window.steady && iteration <= window.fixed &&

@@ -443,6 +443,25 @@ static void size_lists(spad__crowd *c) {
     }
 }
 
+/* As many as the check looks at. */
+#define OBJECTS_MAX INT64_C(1000000)
+
+static spad_status check_objects(const spad_kernel *kernel, spad_error *error) {
+    int64_t left = OBJECTS_MAX;
+    for (size_t i = 0; i < spad_kernel_sync_count(kernel); i++) {
+        const spad_kernel_sync *sync = spad_kernel_get_sync(kernel, i);
+        if (sync->elements > left) {
+            return spad__fail(
+                error, SPAD_ERR_ARGUMENT,
+                "there are more than %lld synchronisation objects with '%s'; define a "
+                "smaller parameter",
+                (long long)OBJECTS_MAX, sync->name);
+        }
+        left -= sync->elements;
+    }
+    return SPAD_OK;
+}
+
 static spad_status make_crowd(spad__crowd *c, spad_error *error) {
     spad_sim *sim = c->sim;
     const spad_host *host = &sim->host;
@@ -501,7 +520,8 @@ spad_status spad__sim_explicit(spad_sim *sim, spad_error *error) {
                           spad_kernel_name(sim->kernel));
     }
     spad__crowd c = {.sim = sim};
-    spad_status status = make_crowd(&c, error);
+    spad_status status = check_objects(sim->kernel, error);
+    if (status == SPAD_OK) status = make_crowd(&c, error);
     if (status == SPAD_OK) status = run(&c, error);
     free_crowd(&c);
     return status;

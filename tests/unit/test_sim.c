@@ -357,6 +357,14 @@ static void limits_are_kept(void **state) {
     assert_string_equal(error.message, "kernel 'k' has synchronisation: its tensors cannot be "
                                        "hoisted without another look at it");
     spad_kernel_destroy(kernel);
+
+    kernel = parse_with("kernel k on sm_90\ncounter many[9223372036854775807]\ncounter c\n"
+                        "agent p { signal c }\nagent q { take c }\n",
+                        NULL);
+    assert_int_equal(spad_sim_kernel(&sim, kernel, NULL, &error), SPAD_ERR_ARGUMENT);
+    assert_string_equal(error.message, "there are more than 1000000 synchronisation objects with "
+                                       "'many'; define a smaller parameter");
+    spad_kernel_destroy(kernel);
 }
 
 static void long_times_overflow(void **state) {

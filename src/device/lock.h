@@ -24,11 +24,14 @@
 #define SPAD__ONE_THREAD() false
 #endif
 
-/* In front of functions that hot paths call rarely: they stay out of them. */
+/* In front of functions that stay out of the hot paths which call them: rarely, or with work
+ * of their own that should be quick, too. */
 #if defined(__GNUC__)
 #define SPAD__RARE __attribute__((noinline, cold, unused))
+#define SPAD__APART __attribute__((noinline))
 #else
 #define SPAD__RARE
+#define SPAD__APART
 #endif
 
 typedef struct spad__spin {

@@ -11,8 +11,10 @@
  * generation is compared and advanced under it.
  *
  * In the caches sizes are rounded up to the lower border of a bin, at most a
- * sixteenth. When the range has no room the caches are emptied into it and
- * the exact size is tried, so rounding and caching never make a request fail.
+ * sixteenth. When the range has no room the caches are emptied into it, large blocks
+ * first and no further than needed, and in the end the exact size is tried, so rounding and
+ * caching never make a request fail. A pool that is nearly full thus gives up the few blocks
+ * that hold most of the bytes and keeps the many small ones.
  *
  * Locks: the mutex may be held while a cache is locked, never the other way round.
  *
@@ -32,11 +34,12 @@
 #include "device/range.h"
 
 enum {
-    CACHES = 32,                /* a power of two */
-    CACHE_BINS = 192,           /* classes up to 31744 blocks: 2 MiB of 64 bytes */
+    CACHES = 32,      /* a power of two */
+    CACHE_BINS = 192, /* classes up to 31744 blocks: 2 MiB of 64 bytes */
+    CACHE_OCTAVES = CACHE_BINS / SPAD__BIN_SUB,
     CACHE_BLOCKS = 64,          /* most in one list */
     CACHE_LIST_BYTES = 1 << 20, /* and most bytes */
-    REFILL_PART = 32,           /* of the free bytes that an empty list may take at once */
+    REFILL_PART = 1024,         /* of the free bytes that an empty list may take at once */
     BLOCK_BYTES = 64,
     GROW_LEAST = 1 << 20,
     GROW_MOST = 1 << 30
@@ -219,24 +222,34 @@ static void free_chain(spad_pool *pool, uint32_t chain) {
     }
 }
 
-SPAD__RARE static void lock_and_free_chain(spad_pool *pool, uint32_t chain) {
+SPAD__APART static void lock_and_free_chain(spad_pool *pool, uint32_t chain) {
     pthread_mutex_lock(&pool->mutex);
     free_chain(pool, chain);
     pthread_mutex_unlock(&pool->mutex);
 }
 
-/* Under the mutex. */
-static void empty_caches(spad_pool *pool) {
+/* Gives the blocks of one octave, the classes between two powers of two, back to the range.
+ * Were there any? Under the mutex. */
+static bool empty_octave(spad_pool *pool, uint32_t octave) {
+    const uint32_t first = octave * SPAD__BIN_SUB;
+    bool any = false;
     for (uint32_t i = 0; i <= pool->cache_mask; i++) {
         cache *c = &pool->caches[i];
         uint32_t chain = 0;
         spad__spin_lock(&c->lock);
-        for (uint32_t bin = 0; bin < CACHE_BINS && c->blocks > 0; bin++) {
+        for (uint32_t bin = first; bin < first + SPAD__BIN_SUB && c->blocks > 0; bin++) {
             chain = cut_list(pool, c, bin, CACHE_BLOCKS, chain);
         }
         spad__spin_unlock(&c->lock);
+        any = any || chain != 0;
         free_chain(pool, chain);
     }
+    return any;
+}
+
+/* Under the mutex. */
+static void empty_caches(spad_pool *pool) {
+    for (uint32_t octave = CACHE_OCTAVES; octave-- > 0;) empty_octave(pool, octave);
 }
 
 /* ---- the range, under the mutex ------------------------------------------------------------ */
@@ -288,9 +301,9 @@ static spad_status hold(uint32_t *number, spad_pool *pool, int64_t rounded, int6
     spad__range *range = &pool->range;
     if (!reserve_tickets(pool, 1 + CACHE_BLOCKS / 2)) return spad__fail_host_memory(error);
     *number = spad__range_hold(range, rounded, align);
-    if (*number != 0) return SPAD_OK;
-    empty_caches(pool);
-    *number = spad__range_hold(range, rounded, align);
+    for (uint32_t octave = CACHE_OCTAVES; *number == 0 && octave-- > 0;) {
+        if (empty_octave(pool, octave)) *number = spad__range_hold(range, rounded, align);
+    }
     if (*number == 0 && exact < rounded) *number = spad__range_hold(range, exact, align);
     if (*number != 0) return SPAD_OK;
     const spad_status status = grow(pool, rounded, align, error);
@@ -364,13 +377,15 @@ static void write_ticket(spad_pool *pool, uint32_t number, uint32_t home, bool r
     atomic_store_explicit(&t->home, (uint16_t)home, memory_order_relaxed);
 }
 
-/* A list that was empty: half of what it may hold, if that is a small part of what is free, so
- * that neither its end nor its limit is near. Returns a chain. Under the mutex, behind
- * hold, which made sure of the tickets. */
+/* More blocks for a list that was empty: half of what it may hold, so that neither its end nor
+ * its limit is near, but no more than a small part of what is free, lest a pool that is nearly
+ * full carves blocks only to give them back. Returns a chain. Under the mutex, behind hold,
+ * which made sure of the tickets. */
 static uint32_t refill(spad_pool *pool, int64_t bytes, uint32_t home) {
-    const int most = pool->limits[spad__bin_of((uint64_t)bytes >> pool->granule_bits)] / 2;
+    const int half = pool->limits[spad__bin_of((uint64_t)bytes >> pool->granule_bits)] / 2;
+    const int64_t most = spad__min(half, pool->range.free_bytes / REFILL_PART / bytes);
     uint32_t chain = 0;
-    for (int i = 0; i < most && bytes * most <= pool->range.free_bytes / REFILL_PART; i++) {
+    for (int64_t i = 0; i < most; i++) {
         const uint32_t number = spad__range_hold(&pool->range, bytes, 1);
         if (number == 0) break;
         write_ticket(pool, number, home, true);
@@ -394,8 +409,8 @@ static uint32_t push_chain(const spad_pool *pool, cache *c, uint32_t chain) {
 }
 
 /* Everything that the caches do not serve. */
-SPAD__RARE static spad_status alloc_slowly(spad_allocation *out, spad_pool *pool, int64_t bytes,
-                                           int64_t align, spad_error *error) {
+SPAD__APART static spad_status alloc_slowly(spad_allocation *out, spad_pool *pool, int64_t bytes,
+                                            int64_t align, spad_error *error) {
     *out = (spad_allocation){0};
     spad_status status = check_request(pool, bytes, align, error);
     if (status != SPAD_OK) return status;

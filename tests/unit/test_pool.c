@@ -286,6 +286,23 @@ static void lists_give_way(void **state) {
     spad_pool_destroy(pool);
 }
 
+/* Half the pool lies in lists as two blocks and a few bytes as small ones: the two make room. */
+static void large_blocks_give_way_first(void **state) {
+    (void)state;
+    spad_error error;
+    spad_pool *pool = new_pool(NULL, (spad_pool_options){.max_bytes = 1 << 20});
+    const spad_allocation small[] = {get(pool, 64, 1), get(pool, 192, 1), get(pool, 4096, 1)};
+    const spad_allocation large[] = {get(pool, 1 << 18, 1), get(pool, 1 << 18, 1)};
+    for (size_t i = 0; i < 3; i++) put(pool, small[i]);
+    for (size_t i = 0; i < 2; i++) put(pool, large[i]);
+    const int64_t cached = spad_pool_get_stats(pool).cached_bytes;
+    assert_true(cached > 2 << 18);
+    put(pool, get(pool, 3 << 18, 1));
+    assert_int_equal(spad_pool_get_stats(pool).cached_bytes, cached - (2 << 18) + (3 << 18));
+    assert_ok(spad_pool_check(pool, &error), &error);
+    spad_pool_destroy(pool);
+}
+
 static void statistics_are_exact_in_one_thread(void **state) {
     (void)state;
     spad_pool *pool = new_pool(NULL, (spad_pool_options){.max_bytes = 1 << 20});
@@ -556,6 +573,7 @@ int main(void) {
         cmocka_unit_test(chunks_come_from_below_and_go_back),
         cmocka_unit_test(a_small_chunk_is_better_than_none),
         cmocka_unit_test(lists_give_way),
+        cmocka_unit_test(large_blocks_give_way_first),
         cmocka_unit_test(statistics_are_exact_in_one_thread),
         cmocka_unit_test(wrappers_stack),
         cmocka_unit_test(wrappers_refuse_nonsense),

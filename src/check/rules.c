@@ -278,29 +278,13 @@ static spad_status check_tensor(spad__run *run, int64_t tensor, spad_error *erro
     }
 }
 
-/* What is there before the kernel starts cannot share its places. */
-static spad_status check_input(spad__run *run, int64_t tensor, spad_error *error) {
-    const spad_kernel_tensor *row = &run->kernel->tensors.items[tensor];
-    if ((row->flags & SPAD_TENSOR_INPUT) == 0 || row->mode != SPAD_MODE_AUTO) return SPAD_OK;
-    if (row->slots >= row->tiles) return SPAD_OK;
-    spad_finding finding;
-    spad__find(
-        &finding, SPAD_FINDING_LIFETIME_CONFLICT,
-        "'%.64s' is input and has %lld tiles in %lld places: they cannot all be there before "
-        "the kernel starts; leave the ring out, or load the tiles",
-        row->name, (long long)row->tiles, (long long)row->slots);
-    spad__find_names(&finding, row->name, NULL);
-    return spad__add_finding(run, &finding, (int64_t)row->statement, -1, error);
-}
-
 spad_status spad__check_rules(spad__run *run, spad_error *error) {
     const spad_kernel *k = run->kernel;
     spad_status status = SPAD_OK;
     for (size_t i = 0; i < k->tensors.count && status == SPAD_OK; i++) {
         const spad_kernel_tensor *row = &k->tensors.items[i];
-        status = check_input(run, (int64_t)i, error);
         if (row->mode == SPAD_MODE_ALIAS || k->target->spaces[row->space].off_chip) continue;
-        if (status == SPAD_OK) status = check_tensor(run, (int64_t)i, error);
+        status = check_tensor(run, (int64_t)i, error);
         if (status == SPAD_OK) status = check_granules(run, (int64_t)i, error);
     }
     return status;

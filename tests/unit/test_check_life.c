@@ -165,16 +165,6 @@ static void the_guide_common_errors(void **state) {
 
 /* ---- lifetimes -------------------------------------------------------------------- */
 
-static void inputs_need_places(void **state) {
-    (void)state;
-    expect(
-        IN_OUT "tensor x : sbuf bf16 [8] (128, 512) ring 2 input\n"
-               "for i in 0..8 { dma store reads x[i] writes out[i] }\n",
-        "4:8 SPAD-LIFETIME-CONFLICT x1: 'x' is input and has 8 tiles in 2 places: they cannot all "
-        "be there before the kernel starts; leave the ring out, or load the tiles\n"
-        "2:8 SPAD-NEVER-USED x1: 'in' is never used; leave it out\n");
-}
-
 static void stale_reads(void **state) {
     (void)state;
     expect(IN_OUT "tensor x : sbuf bf16 [8] (128, 512) ring 2\n"
@@ -732,7 +722,6 @@ int main(void) {
         cmocka_unit_test(the_guide_too_few_tiles),
         cmocka_unit_test(the_guide_hoisting),
         cmocka_unit_test(the_guide_common_errors),
-        cmocka_unit_test(inputs_need_places),
         cmocka_unit_test(stale_reads),
         cmocka_unit_test(reads_of_nothing),
         cmocka_unit_test(strided_parts),

@@ -61,8 +61,8 @@ enum { LINE = 64 }; /* of the processor's caches */
 
 typedef struct cache {
     spad__spin lock;
-    int32_t blocks;      /* in the lists */
-    int64_t allocations; /* so far */
+    _Atomic int32_t blocks; /* in the lists; written under the lock */
+    int64_t allocations;    /* so far */
     int64_t frees;
     int64_t failures;
     int64_t allocated_bytes; /* now */
@@ -184,13 +184,19 @@ static void hand_out(spad_allocation *out, cache *home, ticket *t, uint32_t numb
     home->peak_blocks = spad__max(home->peak_blocks, home->allocations - home->frees);
 }
 
+/* Under the lock. */
+static void count_blocks(cache *c, int32_t change) {
+    const int32_t blocks = atomic_load_explicit(&c->blocks, memory_order_relaxed);
+    atomic_store_explicit(&c->blocks, blocks + change, memory_order_relaxed);
+}
+
 /* Puts a block into its list. Under the lock. */
 static void push(cache *c, ticket *t, uint32_t number) {
     const uint32_t bin = t->size_class;
     t->next = c->heads[bin];
     c->heads[bin] = number;
     c->counts[bin]++;
-    c->blocks++;
+    count_blocks(c, 1);
 }
 
 /* Takes the first block of a list that is not empty. Under the lock. */
@@ -198,7 +204,7 @@ static uint32_t pop(const spad_pool *pool, cache *from, uint32_t bin) {
     const uint32_t number = from->heads[bin];
     from->heads[bin] = ticket_at(pool, number)->next;
     from->counts[bin]--;
-    from->blocks--;
+    count_blocks(from, -1);
     return number;
 }
 
@@ -236,8 +242,9 @@ static bool empty_octave(spad_pool *pool, uint32_t octave) {
     for (uint32_t i = 0; i <= pool->cache_mask; i++) {
         cache *c = &pool->caches[i];
         uint32_t chain = 0;
+        if (atomic_load_explicit(&c->blocks, memory_order_relaxed) == 0) continue;
         spad__spin_lock(&c->lock);
-        for (uint32_t bin = first; bin < first + SPAD__BIN_SUB && c->blocks > 0; bin++) {
+        for (uint32_t bin = first; bin < first + SPAD__BIN_SUB; bin++) {
             chain = cut_list(pool, c, bin, CACHE_BLOCKS, chain);
         }
         spad__spin_unlock(&c->lock);

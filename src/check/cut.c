@@ -4,21 +4,18 @@
  */
 #include "check/cut.h"
 
+#include "kernel/kernel.h"
+
 typedef struct writer {
     const spad__cut *cut;
     const spad__watch *watch;
     int32_t group;
     int64_t periods;
-    spad__state *state;
-    bool failed;
+    spad__state_out out;
 } writer;
 
 static void put(writer *w, int64_t number) {
-    if (w->failed || !spad__array_reserve(&w->cut->order->net.host, w->state, 1)) {
-        w->failed = true;
-        return;
-    }
-    w->state->items[w->state->count++] = number;
+    spad__state_put(&w->out, number);
 }
 
 /* Makes the state one that never comes back. */
@@ -40,17 +37,14 @@ static int64_t put_event(writer *w, const spad__event *event, int64_t *iteration
     int64_t growing = -1;
     put(w, event->statement);
     if (event->statement < 0) return -1;
-    int64_t loop = spad_kernel_get_statement(events->kernel, (size_t)event->statement)->loop;
-    size_t depth = 0;
-    for (int64_t l = loop; l >= 0; l = spad_kernel_get_loop(events->kernel, (size_t)l)->outer) {
-        depth++;
-    }
-    for (; loop >= 0; loop = spad_kernel_get_loop(events->kernel, (size_t)loop)->outer) {
-        int64_t value = events->values.items[event->first_value + --depth];
-        if (growth->group[loop] == w->group) {
-            growing = loop;
-            *iteration = value - spad_kernel_get_loop(events->kernel, (size_t)loop)->begin.value;
-            value -= growth->extra[loop] * w->periods;
+    int64_t loops[SPAD__LOOPS_DEEP];
+    const size_t depth = spad__loops_around(events->kernel, event->statement, loops);
+    for (size_t d = 0; d < depth; d++) {
+        int64_t value = events->values.items[event->first_value + d];
+        if (growth->group[loops[d]] == w->group) {
+            growing = loops[d];
+            *iteration = value - events->kernel->loops.items[growing].begin.value;
+            value -= growth->extra[growing] * w->periods;
         }
         put(w, value);
     }
@@ -181,11 +175,14 @@ static bool begins_in_loop(const writer *w) {
 
 spad_status spad__cut_state(const spad__cut *cut, const spad__watch *watch, size_t group,
                             int64_t periods, spad__state *state, spad_error *error) {
-    writer w = {
-        .cut = cut, .watch = watch, .group = (int32_t)group, .periods = periods, .state = state};
+    writer w = {.cut = cut,
+                .watch = watch,
+                .group = (int32_t)group,
+                .periods = periods,
+                .out = {&cut->order->net.host, state, false}};
     put_agents(&w);
     put_under_way(&w);
     for (size_t i = 0; i < cut->order->events.objects.count; i++) put_object(&w, (int32_t)i);
     if (begins_in_loop(&w)) spoil(&w);
-    return w.failed ? spad__fail_host_memory(error) : SPAD_OK;
+    return w.out.failed ? spad__fail_host_memory(error) : SPAD_OK;
 }

@@ -72,24 +72,12 @@ static spad_status close_loops(replay *r, size_t depth, spad_error *error) {
     return status;
 }
 
-/* The loops around a statement, the outermost first, into `loops`; how many. */
-static size_t loops_around(const spad_kernel *kernel, int64_t statement, int64_t *loops) {
-    size_t depth = 0;
-    const int64_t inner = spad_kernel_get_statement(kernel, (size_t)statement)->loop;
-    for (int64_t l = inner; l >= 0; l = spad_kernel_get_loop(kernel, (size_t)l)->outer) depth++;
-    size_t at = depth;
-    for (int64_t l = inner; l >= 0; l = spad_kernel_get_loop(kernel, (size_t)l)->outer) {
-        loops[--at] = l;
-    }
-    return depth;
-}
-
 /* The clock comes to an event: closes loops that it left, goes on in those it stays in, opens
  * the others. */
 static spad_status move_clock(replay *r, const spad__event *event, spad_error *error) {
     const spad_kernel *kernel = r->run->kernel;
     int64_t loops[SPAD__LOOPS_DEEP];
-    const size_t depth = loops_around(kernel, event->statement, loops);
+    const size_t depth = spad__loops_around(kernel, event->statement, loops);
     const int64_t *values = depth > 0 ? &r->order->events.values.items[event->first_value] : NULL;
     size_t same = 0;
     while (same < depth && same < r->depth && r->open[same] == loops[same] &&
@@ -117,7 +105,7 @@ static spad_status replay_event(replay *r, const spad__event *event, spad_error 
     const spad__events *events = &r->order->events;
     if (event->statement < 0) return SPAD_OK;
     int64_t loops[SPAD__LOOPS_DEEP];
-    const size_t depth = loops_around(r->run->kernel, event->statement, loops);
+    const size_t depth = spad__loops_around(r->run->kernel, event->statement, loops);
     for (size_t d = 0; d < depth; d++) {
         r->values[loops[d]] = events->values.items[event->first_value + d];
     }

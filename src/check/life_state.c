@@ -12,20 +12,6 @@
 #include "kernel/place.h"
 #include "kernel/walk.h"
 
-typedef struct writer {
-    const spad_host *host;
-    spad__state *state;
-    bool failed;
-} writer;
-
-static void put(writer *w, int64_t number) {
-    if (w->failed || !spad__array_reserve(w->host, w->state, 1)) {
-        w->failed = true;
-        return;
-    }
-    w->state->items[w->state->count++] = number;
-}
-
 /* Where the loops of a group stand. */
 typedef struct standing {
     const spad__growth *growth;
@@ -53,10 +39,11 @@ static bool moves_along(const spad__life *life, spad__writer holder, standing at
 
 /* What a piece holds. Once a tensor has begun a new life nobody can want what the old one
  * left: all such pieces are the same. */
-static void put_holder(writer *w, const spad__life *life, spad__writer holder, standing at) {
+static void put_holder(spad__state_out *w, const spad__life *life, spad__writer holder,
+                       standing at) {
     enum { NOBODY = -1, PAST = -2 };
     if (holder == 0) {
-        put(w, NOBODY);
+        spad__state_put(w, NOBODY);
         return;
     }
     const spad__write *write = &life->writes[holder];
@@ -66,7 +53,7 @@ static void put_holder(writer *w, const spad__life *life, spad__writer holder, s
     const int64_t current =
         (write->life + 1 >= own->lives) + 2 * (write->home_life + 1 >= home->lives);
     if (current == 0) {
-        put(w, PAST);
+        spad__state_put(w, PAST);
         return;
     }
     const spad__growth *g = at.growth;
@@ -74,21 +61,23 @@ static void put_holder(writer *w, const spad__life *life, spad__writer holder, s
     int64_t index[SPAD_RANK_MAX];
     spad__tile_index(tensor, write->tile, index);
     const int64_t periods = moves_along(life, holder, at) ? at.periods : 0;
-    put(w, write->tensor);
-    put(w, current);
-    for (size_t d = 0; d < tensor->blocks.count; d++) put(w, index[d] - shift[d] * periods);
+    spad__state_put(w, write->tensor);
+    spad__state_put(w, current);
+    for (size_t d = 0; d < tensor->blocks.count; d++)
+        spad__state_put(w, index[d] - shift[d] * periods);
 }
 
-static void put_map(writer *w, const spad__life *life, const spad__bytemap *map, standing at) {
-    put(w, (int64_t)map->bands.count);
+static void put_map(spad__state_out *w, const spad__life *life, const spad__bytemap *map,
+                    standing at) {
+    spad__state_put(w, (int64_t)map->bands.count);
     for (size_t b = 0; b < map->bands.count; b++) {
         const spad__band *band = &map->bands.items[b];
-        put(w, band->lane);
-        put(w, (int64_t)spad__band_pieces(band));
+        spad__state_put(w, band->lane);
+        spad__state_put(w, (int64_t)spad__band_pieces(band));
         for (size_t c = 0; c < band->chunks.count; c++) {
             const spad__chunk *chunk = &band->chunks.items[c]; /* where one ends is no matter */
             for (size_t i = 0; i < chunk->pieces.count; i++) {
-                put(w, chunk->pieces.items[i].byte);
+                spad__state_put(w, chunk->pieces.items[i].byte);
                 put_holder(w, life, chunk->pieces.items[i].writer, at);
             }
         }
@@ -103,9 +92,9 @@ static int compare_areas(const void *left, const void *right) {
 }
 
 /* Slots in the order of their numbers, not in that of their first use. */
-static void put_areas(writer *w, const spad__life *life, standing at) {
+static void put_areas(spad__state_out *w, const spad__life *life, standing at) {
     const size_t count = life->areas.count;
-    put(w, (int64_t)count);
+    spad__state_put(w, (int64_t)count);
     if (count == 0) return;
     const spad__life_area **areas = spad__new(w->host, count * sizeof *areas);
     if (areas == NULL) {
@@ -115,8 +104,8 @@ static void put_areas(writer *w, const spad__life *life, standing at) {
     for (size_t i = 0; i < count; i++) areas[i] = &life->areas.items[i];
     qsort(areas, count, sizeof *areas, compare_areas);
     for (size_t i = 0; i < count; i++) {
-        put(w, areas[i]->home);
-        put(w, areas[i]->slot);
+        spad__state_put(w, areas[i]->home);
+        spad__state_put(w, areas[i]->slot);
         put_map(w, life, &areas[i]->map, at);
     }
     spad__free(w->host, areas, count * sizeof *areas);
@@ -124,7 +113,7 @@ static void put_areas(writer *w, const spad__life *life, standing at) {
 
 /* Which tiles of a tensor are allocated: all or none, or one by one if the loop does not move
  * over them. */
-static void put_dead(writer *w, const spad__life *life, size_t number, standing at) {
+static void put_dead(spad__state_out *w, const spad__life *life, size_t number, standing at) {
     const spad_kernel_tensor *tensor = &life->kernel->tensors.items[number];
     const uint8_t *dead = life->tensors[number].dead;
     const spad__growth *g = at.growth;
@@ -133,35 +122,35 @@ static void put_dead(writer *w, const spad__life *life, size_t number, standing 
     bool alike = true;
     for (size_t d = 0; d < tensor->blocks.count; d++) moves = moves || shift[d] != 0;
     for (int64_t t = 1; t < tensor->tiles; t++) alike = alike && dead[t] == dead[0];
-    if (moves && !alike) put(w, at.periods); /* never the same again */
-    for (int64_t t = 0; t < (alike ? 1 : tensor->tiles); t++) put(w, dead[t]);
+    if (moves && !alike) spad__state_put(w, at.periods); /* never the same again */
+    for (int64_t t = 0; t < (alike ? 1 : tensor->tiles); t++) spad__state_put(w, dead[t]);
 }
 
-static void put_tensors(writer *w, const spad__life *life, standing at) {
+static void put_tensors(spad__state_out *w, const spad__life *life, standing at) {
     for (size_t i = 0; i < life->kernel->tensors.count; i++) {
-        put(w, life->tensors[i].heap);
+        spad__state_put(w, life->tensors[i].heap);
         if (life->tensors[i].dead != NULL) put_dead(w, life, i, at);
     }
 }
 
-static void put_manager(writer *w, const spad_stack *stack) {
+static void put_manager(spad__state_out *w, const spad_stack *stack) {
     int64_t address = 0;
     const size_t depth = spad_stack_depth(stack);
-    put(w, spad_stack_address(&address, stack, NULL) == SPAD_OK ? address : -1);
-    put(w, spad_stack_heap_address(&address, stack, NULL) == SPAD_OK ? address : -1);
-    put(w, (int64_t)depth);
+    spad__state_put(w, spad_stack_address(&address, stack, NULL) == SPAD_OK ? address : -1);
+    spad__state_put(w, spad_stack_heap_address(&address, stack, NULL) == SPAD_OK ? address : -1);
+    spad__state_put(w, (int64_t)depth);
     for (size_t i = 0; i < depth; i++) {
         spad_stack_scope scope = {0};
         if (spad_stack_get_scope(&scope, stack, i, NULL) != SPAD_OK) continue;
-        put(w, scope.start);
-        put(w, scope.section);
-        put(w, scope.high_water);
+        spad__state_put(w, scope.start);
+        spad__state_put(w, scope.section);
+        spad__state_put(w, scope.high_water);
     }
 }
 
-static void put_live(writer *w, const spad_stack *stack) {
+static void put_live(spad__state_out *w, const spad_stack *stack) {
     const size_t count = spad_stack_live(NULL, 0, stack);
-    put(w, (int64_t)count);
+    spad__state_put(w, (int64_t)count);
     if (count == 0) return;
     spad_stack_tensor *live = spad__new(w->host, count * sizeof *live);
     if (live == NULL) {
@@ -170,14 +159,14 @@ static void put_live(writer *w, const spad_stack *stack) {
     }
     spad_stack_live(live, count, stack);
     for (size_t i = 0; i < count; i++) {
-        put(w, live[i].rect.lane);
-        put(w, live[i].rect.byte);
-        put(w, live[i].rect.bytes);
+        spad__state_put(w, live[i].rect.lane);
+        spad__state_put(w, live[i].rect.byte);
+        spad__state_put(w, live[i].rect.bytes);
     }
     spad__free(w->host, live, count * sizeof *live);
 }
 
-static void put_managers(writer *w, const spad_walk *walk) {
+static void put_managers(spad__state_out *w, const spad_walk *walk) {
     const spad_kernel *k = walk->kernel;
     for (size_t i = 0; walk->managers != NULL && i < k->target->space_count; i++) {
         if (walk->managers[i].stack == NULL) continue;
@@ -185,14 +174,14 @@ static void put_managers(writer *w, const spad_walk *walk) {
         put_live(w, walk->managers[i].stack);
     }
     for (size_t i = 0; walk->scoped != NULL && i < k->tensors.count; i++) {
-        put(w, walk->scoped[i].live);
+        spad__state_put(w, walk->scoped[i].live);
     }
 }
 
 spad_status spad__life_state(const spad__life *life, const spad_walk *walk, const int64_t *values,
                              const spad__growth *growth, size_t group, int64_t periods,
                              spad__state *state, spad_error *error) {
-    writer w = {.host = &life->host, .state = state};
+    spad__state_out w = {&life->host, state, false};
     const standing at = {growth, group, periods, values};
     for (size_t i = 0; i < life->kernel->target->space_count; i++) {
         put_map(&w, life, &life->spaces[i], at);
@@ -200,6 +189,7 @@ spad_status spad__life_state(const spad__life *life, const spad_walk *walk, cons
     put_areas(&w, life, at);
     put_tensors(&w, life, at);
     if (walk != NULL) put_managers(&w, walk);
-    if (walk == NULL && life->kernel->is_scoped) put(&w, periods); /* managers are not known */
+    if (walk == NULL && life->kernel->is_scoped)
+        spad__state_put(&w, periods); /* managers are not known */
     return w.failed ? spad__fail_host_memory(error) : SPAD_OK;
 }

@@ -42,7 +42,6 @@ typedef struct prover {
     spad__run *run; /* of the given shape; its check gets the findings */
     const spad_kernel *kernel;
     spad_host host;
-    spad__arena arena;
     trip trips[SPAD__TRIPS_MAX];
     size_t count;
     size_t fixed;               /* trip counts that are not proved */

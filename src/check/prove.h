@@ -19,6 +19,15 @@ enum { SPAD__TRIPS_MAX = 6 };
 /* A state as numbers. */
 typedef SPAD_ARRAY(int64_t) spad__state;
 
+/* Writes a state down, number by number. A lack of memory sticks. */
+typedef struct spad__state_out {
+    const spad_host *host;
+    spad__state *state;
+    bool failed;
+} spad__state_out;
+
+void spad__state_put(spad__state_out *out, int64_t number);
+
 typedef struct spad__watch {
     const spad__growth *growth;
     spad__window *windows; /* per loop, of this run */

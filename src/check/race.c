@@ -207,29 +207,38 @@ static spad_status add(sweep *s, spad_finding *finding, int32_t x, int32_t y, sp
     return spad__order_find(s->order, finding, s->event[y], s->event[x], error);
 }
 
-static spad_status find_race(sweep *s, int32_t x, int32_t y, bool executed, spad_error *error) {
-    const spad__events *events = &s->order->events;
+/* Two accesses and the bytes they share, in words. */
+typedef struct words {
     char first[SPAD__PHRASE_MAX];
     char second[SPAD__PHRASE_MAX];
     char bytes[SPAD__PHRASE_MAX];
-    spad__event_phrase(events, event_of(s, x), first);
-    spad__event_phrase(events, event_of(s, y), second);
-    describe_bytes(s, x, y, bytes, sizeof bytes);
+} words;
+
+static words words_of(const sweep *s, int32_t x, int32_t y) {
+    words w;
+    spad__event_phrase(&s->order->events, event_of(s, x), w.first);
+    spad__event_phrase(&s->order->events, event_of(s, y), w.second);
+    describe_bytes(s, x, y, w.bytes, sizeof w.bytes);
+    return w;
+}
+
+static spad_status find_race(sweep *s, int32_t x, int32_t y, bool executed, spad_error *error) {
+    const words w = words_of(s, x, y);
     spad_finding finding;
     if (is_life(event_of(s, x)) || is_life(event_of(s, y))) {
-        spad__find(&finding, SPAD_FINDING_FREE_IN_USE, "%s may come while %s still uses %s", second,
-                   first, bytes);
+        spad__find(&finding, SPAD_FINDING_FREE_IN_USE, "%s may come while %s still uses %s",
+                   w.second, w.first, w.bytes);
     } else if (!writes(s, x)) {
         spad__find(&finding, SPAD_FINDING_RACE, "%s may overwrite %s while %s still reads them",
-                   second, bytes, first);
+                   w.second, w.bytes, w.first);
     } else if (!writes(s, y)) {
-        spad__find(&finding, SPAD_FINDING_RACE, "%s may read %s before %s has written them", second,
-                   bytes, first);
+        spad__find(&finding, SPAD_FINDING_RACE, "%s may read %s before %s has written them",
+                   w.second, w.bytes, w.first);
     } else {
         spad__find(&finding, SPAD_FINDING_RACE, "%s may write %s while %s still writes them",
-                   second, bytes, first);
+                   w.second, w.bytes, w.first);
     }
-    spad__find_note(&finding, "%s %s them here", first, writes(s, x) ? "writes" : "reads");
+    spad__find_note(&finding, "%s %s them here", w.first, writes(s, x) ? "writes" : "reads");
     if (executed) {
         spad__find_note(&finding, "they run one behind the other, but a relaxed statement is all "
                                   "that orders them, and it orders no memory");
@@ -240,21 +249,16 @@ static spad_status find_race(sweep *s, int32_t x, int32_t y, bool executed, spad
 }
 
 static spad_status find_missing_fence(sweep *s, int32_t x, int32_t y, spad_error *error) {
-    const spad__events *events = &s->order->events;
-    char first[SPAD__PHRASE_MAX];
-    char second[SPAD__PHRASE_MAX];
-    char bytes[SPAD__PHRASE_MAX];
-    spad__event_phrase(events, event_of(s, x), first);
-    spad__event_phrase(events, event_of(s, y), second);
-    describe_bytes(s, x, y, bytes, sizeof bytes);
+    const words w = words_of(s, x, y);
     spad_finding finding;
     spad__find(&finding, SPAD_FINDING_MISSING_FENCE,
                "%s goes through the async proxy to %s, and no fence comes between it and %s, which "
                "does not",
-               second, bytes, first);
+               w.second, w.bytes, w.first);
     /* the ISA asks for a fence here too, but many kernels rely on the wait alone */
     if (!writes(s, x)) finding.severity = SPAD_SEVERITY_WARNING;
-    spad__find_note(&finding, "add `fence` behind %s, before what the other one waits for", first);
+    spad__find_note(&finding, "add `fence` behind %s, before what the other one waits for",
+                    w.first);
     return add(s, &finding, x, y, error);
 }
 

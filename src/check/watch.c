@@ -6,6 +6,14 @@
 
 #include "check/prove.h"
 
+void spad__state_put(spad__state_out *out, int64_t number) {
+    if (out->failed || !spad__array_reserve(out->host, out->state, 1)) {
+        out->failed = true;
+        return;
+    }
+    out->state->items[out->state->count++] = number;
+}
+
 /* Numbers of the states of one run of a loop: beyond them it is not worth it. */
 enum { STATES_MAX = 2000000 };
 

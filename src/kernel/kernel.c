@@ -84,6 +84,17 @@ TABLE(statement, spad_statement, statements)
 TABLE(access, spad_kernel_access, accesses)
 TABLE(completion, spad_kernel_completion, completions)
 
+size_t spad__loops_around(const spad_kernel *kernel, int64_t statement, int64_t *loops) {
+    const int64_t inner = kernel->statements.items[statement].loop;
+    size_t depth = 0;
+    for (int64_t l = inner; l >= 0; l = kernel->loops.items[l].outer) depth++;
+    size_t at = depth;
+    for (int64_t l = inner; loops != NULL && l >= 0; l = kernel->loops.items[l].outer) {
+        loops[--at] = l;
+    }
+    return depth;
+}
+
 void spad__fact_kernel(const spad_kernel *kernel, spad_place place, spad_error *error) {
     if (place.line == 0) return;
     spad__fact_place(error, kernel->file, place.line, place.column);

@@ -171,6 +171,10 @@ bool spad__is_kernel_word(const char *word);
 /* The members kernel, file, target and params of an open JSON object. */
 void spad__json_kernel(spad__json *json, const spad_kernel *kernel);
 
+/* The loops around a statement, the outermost first; how many. loops: NULL, or room for
+ * SPAD__LOOPS_DEEP. */
+size_t spad__loops_around(const spad_kernel *kernel, int64_t statement, int64_t *loops);
+
 /* The file of a built kernel in messages. */
 void spad__fact_kernel(const spad_kernel *kernel, spad_place place, spad_error *error);
 

@@ -436,8 +436,7 @@ static void size_lists(spad__crowd *c) {
     c->values_each = c->completions_each = 1;
     for (size_t i = 0; i < spad_kernel_statement_count(k); i++) {
         const spad_statement *s = spad_kernel_get_statement(k, i);
-        size_t loops = 0;
-        for (int64_t l = s->loop; l >= 0; l = spad_kernel_get_loop(k, (size_t)l)->outer) loops++;
+        const size_t loops = spad__loops_around(k, (int64_t)i, NULL);
         if (loops > c->values_each) c->values_each = loops;
         if (s->completion_count > c->completions_each) c->completions_each = s->completion_count;
     }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "kernel/kernel.h"
 
 const char *spad_wait_name(spad_wait_kind kind) {
     static const char *const names[SPAD_WAIT_KINDS] = {
@@ -19,13 +20,9 @@ const char *spad_wait_name(spad_wait_kind kind) {
 
 size_t spad__sim_values(const spad_kernel *kernel, int64_t statement, const int64_t *of_loops,
                         int64_t *list) {
-    const int64_t inner = spad_kernel_get_statement(kernel, (size_t)statement)->loop;
-    size_t count = 0;
-    for (int64_t l = inner; l >= 0; l = spad_kernel_get_loop(kernel, (size_t)l)->outer) count++;
-    size_t at = count;
-    for (int64_t l = inner; l >= 0; l = spad_kernel_get_loop(kernel, (size_t)l)->outer) {
-        list[--at] = of_loops[l];
-    }
+    int64_t loops[SPAD__LOOPS_DEEP];
+    const size_t count = spad__loops_around(kernel, statement, loops);
+    for (size_t i = 0; i < count; i++) list[i] = of_loops[loops[i]];
     return count;
 }
 

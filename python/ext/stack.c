@@ -183,12 +183,15 @@ static spad_stack *stack_in(PyObject *self) {
     return ((py_stack *)self)->stack;
 }
 
-/* Raises the error, or what a subclass makes of it. */
-static PyObject *refuse(PyObject *self, const char *method, const spad_error *error) {
-    PyObject *exception = py_error_new(error);
+/* Raises an exception that is given away, or what a subclass makes of it. dtype: that of an
+ * allocation, or NULL. */
+static PyObject *raise_as(PyObject *self, const char *method, PyObject *exception,
+                          PyObject *dtype) {
     if (exception == NULL) return NULL;
-    if (Py_TYPE(self) != py.stack && PyObject_HasAttrString(self, "_translate")) {
-        PyObject *other = PyObject_CallMethod(self, "_translate", "sO", method, exception);
+    const int ours = PyObject_IsInstance(exception, py.errors[PY_ERROR]);
+    if (ours == 1 && PyObject_HasAttrString(self, "_translate")) {
+        PyObject *other = PyObject_CallMethod(self, "_translate", "sOO", method, exception,
+                                              dtype == NULL ? Py_None : dtype);
         Py_DECREF(exception);
         if (other == NULL) return NULL;
         exception = other;
@@ -196,6 +199,20 @@ static PyObject *refuse(PyObject *self, const char *method, const spad_error *er
     PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
     Py_DECREF(exception);
     return NULL;
+}
+
+static PyObject *refuse(PyObject *self, const char *method, const spad_error *error) {
+    return raise_as(self, method, py_error_new(error), NULL);
+}
+
+/* The same for an element type that nobody knows: its exception is set. */
+static PyObject *refuse_dtype(PyObject *self, const char *method, PyObject *dtype) {
+    PyObject *type, *exception, *traceback;
+    PyErr_Fetch(&type, &exception, &traceback);
+    PyErr_NormalizeException(&type, &exception, &traceback);
+    Py_XDECREF(type);
+    Py_XDECREF(traceback);
+    return raise_as(self, method, exception, dtype);
 }
 
 static PyObject *finish(PyObject *self, const char *method, spad_status status,
@@ -229,8 +246,9 @@ static PyObject *allocate(PyObject *self, const char *method, allocate_call call
     spad_stack_place place = SPAD_STACK_PLACE_INIT;
     const char *name = NULL;
     PyObject *keep_space = NULL;
-    if (!py_shape(&shape, dims, given[SHAPE]) || !py_dtype(&dtype, given[DTYPE]) ||
-        !py_int_or(&place.base_lane, given[BASE], 0) ||
+    if (!py_shape(&shape, dims, given[SHAPE])) return NULL;
+    if (!py_dtype(&dtype, given[DTYPE])) return refuse_dtype(self, method, given[DTYPE]);
+    if (!py_int_or(&place.base_lane, given[BASE], 0) ||
         !py_int_or(&place.align, given[ALIGN], SPAD_ALIGN_DEFAULT))
         return NULL;
     if (given[NAME] != NULL && given[NAME] != Py_None) {
@@ -242,7 +260,7 @@ static PyObject *allocate(PyObject *self, const char *method, allocate_call call
     spad_error error;
     const spad_status status = call(&rect, stack_in(self), shape, dtype, name, &place, &error);
     Py_XDECREF(keep_space);
-    if (status != SPAD_OK) return refuse(self, method, &error);
+    if (status != SPAD_OK) return raise_as(self, method, py_error_new(&error), given[DTYPE]);
     PyObject *full = full_name(self, given[NAME]);
     if (full == NULL) return NULL;
     PyObject *tensor = tensor_make(given[SHAPE], given[DTYPE], full, given[BUFFER], &rect);

@@ -461,6 +461,36 @@ static PyObject *stack_overlaps(PyObject *self, PyObject *unused) {
     return list;
 }
 
+static PyObject *stack_scopes(PyObject *self, PyObject *unused) {
+    (void)unused;
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list != NULL && i < spad_stack_depth(stack_in(self)); i++) {
+        spad_stack_scope s;
+        spad_error error;
+        if (spad_stack_get_scope(&s, stack_in(self), i, &error) != SPAD_OK) {
+            Py_DECREF(list);
+            return py_raise(&error);
+        }
+        if (!py_append(list, Py_BuildValue("{s:N,s:L,s:L,s:L,s:L}", "name", py_string(s.name),
+                                           "start", (long long)s.start, "interleave",
+                                           (long long)s.interleave, "section", (long long)s.section,
+                                           "high_water", (long long)s.high_water)))
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+static PyObject *stack_overlap_count(PyObject *self, void *unused) {
+    (void)unused;
+    return PyLong_FromLongLong(spad_stack_overlap_count(stack_in(self)));
+}
+
+static PyObject *stack_check(PyObject *self, PyObject *unused) {
+    (void)unused;
+    spad_error error;
+    return finish(self, "check", spad_stack_check(stack_in(self), &error), &error);
+}
+
 /* A checkpoint is plain data: bytes for Python. */
 static PyObject *stack_mark(PyObject *self, PyObject *unused) {
     (void)unused;
@@ -541,12 +571,16 @@ static PyMethodDef stack_methods[] = {
     {"stats", stack_stats, METH_NOARGS, "Peaks and counts."},
     {"live", stack_live, METH_NOARGS, "The tensors that are alive, largest first."},
     {"overlaps", stack_overlaps, METH_NOARGS, "Sections that have grown into each other."},
+    {"scopes", stack_scopes, METH_NOARGS, "The open scopes, the outermost first."},
+    {"check", stack_check, METH_NOARGS, "Checks the invariants of the manager."},
     {"mark", stack_mark, METH_NOARGS, "A state to come back to."},
     {"rollback", stack_rollback, METH_O, "rollback(mark)\n\nUndoes everything since the mark."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef stack_fields[] = {
-    {"depth", stack_depth, NULL, "Open scopes.", NULL},
+    {"depth", stack_depth, NULL, "Number of open scopes.", NULL},
+    {"overlap_count", stack_overlap_count, NULL,
+     "How many overlaps there were; overlaps() keeps 4096.", NULL},
     {"trace", stack_trace, NULL, "The trace, or None.", NULL},
     {"target", stack_target, NULL, "The chip.", NULL},
     {"_tells", stack_tells, stack_set_tells, "Is _outermost_closed() called?", NULL},

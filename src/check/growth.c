@@ -569,6 +569,13 @@ void spad__growth_free(spad__growth *growth) {
     spad__arena_free(&growth->arena);
 }
 
+bool spad__growth_shift(const spad__growth *growth, const spad_kernel *kernel, spad_expr expr,
+                        bool param, int64_t loop, int64_t *shift) {
+    spad__growth copy = *growth; /* for reasons that nobody reads */
+    look l = {&copy, kernel, 1};
+    return shift_of(&l, expr, (motion){param, loop}, shift);
+}
+
 /* ---- conditions ------------------------------------------------------------------------------ */
 
 /* Does a comparison of `value` with 0 keep its answer when the value changes by `shift` again

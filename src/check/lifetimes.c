@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "check/outputs.h"
 #include "kernel/walk.h"
 
 enum { FIRST_WRITES = 64, FIRST_BUCKETS = 64 };
@@ -621,8 +622,8 @@ static spad_status check_event(spad__run *run, const spad_walk *walk, const spad
 
 /* One walk. Where the order of events is open there is no `life`: the rules are looked at, and
  * whether the kernel can be run at all. */
-static spad_status walk_through(spad__run *run, spad__life *life, spad_walk *walk,
-                                spad_error *error) {
+static spad_status walk_through(spad__run *run, spad__life *life, spad__outputs *outputs,
+                                spad_walk *walk, spad_error *error) {
     spad_check_counts *counts = &run->check->counts;
     const spad_walk_event *event;
     spad_error failure;
@@ -639,10 +640,14 @@ static spad_status walk_through(spad__run *run, spad__life *life, spad_walk *wal
         counts->events++;
         counts->accesses += (int64_t)event->access_count;
         status = check_event(run, walk, event, error);
+        if (status == SPAD_OK && outputs != NULL && event->kind == SPAD_WALK_OPERATION) {
+            status = spad__outputs_operation(outputs, walk, event, error);
+        }
         if (status != SPAD_OK || life == NULL) continue;
         status = spad__life_event(life, event, spad_walk_values(walk), error);
         if (status == SPAD_OK) status = tell_watches(run, life, walk, event, error);
     }
+    if (status == SPAD_OK && outputs != NULL) status = spad__outputs_tell(outputs, run, error);
     if (status != SPAD_OK || life == NULL) return status;
     status = spad__life_outputs(life, walk, error);
     return status == SPAD_OK ? spad__life_finish(life, error) : status;
@@ -654,6 +659,7 @@ spad_status spad__check_lifetimes(spad__run *run, spad_error *error) {
                                        .ctx = run->options->ctx,
                                        .host = &run->check->host};
     spad__life *life = NULL;
+    spad__outputs *outputs = NULL;
     spad_walk *walk = NULL;
     spad_error failure;
     spad_status status = spad__check_hygiene(run, error);
@@ -661,7 +667,11 @@ spad_status spad__check_lifetimes(spad__run *run, spad_error *error) {
     status = spad_walk_create(&walk, run->kernel, &options, &failure);
     if (status != SPAD_OK) return spad__report_failure(run, -1, false, &failure, error);
     if (spad_kernel_is_implicit(run->kernel)) status = spad__life_create(&life, run, error);
-    if (status == SPAD_OK) status = walk_through(run, life, walk, error);
+    if (status == SPAD_OK && run->outputs) {
+        status = spad__outputs_create(&outputs, run->kernel, &run->check->host, error);
+    }
+    if (status == SPAD_OK) status = walk_through(run, life, outputs, walk, error);
+    spad__outputs_destroy(outputs);
     spad__life_destroy(life);
     spad_walk_destroy(walk);
     return status;

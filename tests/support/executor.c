@@ -513,8 +513,9 @@ executor_result executor_run(const spad_kernel *kernel, const executor_options *
 
     if (!executor_collect(&e)) {
         e.result.walk_failed = true;
-    } else if (!e.too_large && e.result.wrong == 0) {
-        run_collected(&e, values);
+    } else {
+        executor_look_at_outputs(&e);
+        if (!e.too_large && e.result.wrong == 0) run_collected(&e, values);
     }
     e.result.decided = !e.result.walk_failed && (e.result.wrong != 0 || !e.too_large);
 

@@ -203,6 +203,9 @@ bool executor_collect(executor *e);
 void executor_cut(executor *e);
 void executor_find_conflicts(executor *e);
 
+/* executor_memory.c: is every byte of every output written by somebody? */
+void executor_look_at_outputs(executor *e);
+
 /* executor_step.c: may a point happen, for its sync object; it happens. */
 bool executor_is_let(const explorer *x, const state *s, int number);
 void executor_happen(explorer *x, state *s, int number);

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "kernel/walk.h"
 #include "spad/check.h"
-#include "spad/walk.h"
 
 enum {
     KERNELS = 4000,
@@ -81,9 +81,9 @@ static void make_tensor(maker *m, bool lanes, int indent) {
     } else if (mode < 4) {
         put(m, " at %lld step %lld", (long long)pick(m, 0, 20), (long long)pick(m, 1, 12));
     }
-    if (indent == 0 && other < 0) {
-        static const char *const flags[] = {" input", " output", "", "", ""};
-        put(m, "%s", flags[pick(m, 0, 4)]);
+    if (indent == 0 && (other < 0 || pick(m, 0, 2) == 0)) {
+        static const char *const flags[] = {" input", " output", " persistent", "", "", "", ""};
+        put(m, "%s", flags[pick(m, 0, 6)]);
     }
     put(m, "\n");
 }
@@ -393,6 +393,20 @@ static void run_operation(model *m, const spad_walk_event *event) {
     }
 }
 
+/* Inputs are in memory at the start, one tile behind another in the order of the text. */
+static void give_inputs(model *m, const spad_walk *walk) {
+    for (int64_t t = 0; t < (int64_t)spad_kernel_tensor_count(m->kernel); t++) {
+        const spad_kernel_tensor *tensor = tensor_of(m, t);
+        if ((tensor->flags & SPAD_TENSOR_INPUT) == 0) continue;
+        for (int64_t tile = 0; tile < tensor->tiles; tile++) {
+            spad_walk_access access;
+            spad__walk_tile_access(walk, t, tile, &access);
+            write_bytes(m, &access, (int64_t)tensor->statement);
+            m->writes[m->write_count].read = true;
+        }
+    }
+}
+
 static void run_event(model *m, const spad_walk_event *event) {
     const bool frees = event->kind == SPAD_WALK_FREE;
     switch (event->kind) {
@@ -524,6 +538,7 @@ static int check_text(const char *text, uint64_t seed, bool *clean) {
     m->kernel = kernel;
     read_text(m);
     assert_ok(spad_walk_create(&walk, kernel, &walk_options, &error), &error);
+    give_inputs(m, walk);
     do {
         assert_ok(spad_walk_next(&event, walk, &error), &error);
         run_event(m, event);

@@ -256,7 +256,7 @@ bool executor_is_same(const executor *e, const access *reader, const access *wri
 static bool is_tile_written(const executor *e, int64_t tensor, int64_t tile) {
     unsigned char *bytes = NULL;
     spad_rect whole = {0};
-    for (size_t i = 0; i < e->accesses.count; i++) {
+    for (size_t i = e->given; i < e->accesses.count; i++) {
         const spad_walk_access *a = &e->accesses.items[i].walk;
         if (a->tensor != tensor || a->tile != tile || (a->kind & SPAD_ACCESS_WRITE) == 0) continue;
         if (e->ops.items[e->accesses.items[i].op].life != SPAD_WALK_OPERATION) continue;

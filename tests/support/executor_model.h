@@ -131,6 +131,7 @@ typedef struct executor {
     LIST(point) points;
     LIST(order) orders;
     LIST(access) accesses;
+    size_t given; /* so many of them are inputs, before the start; their op is -1 */
     LIST(completion) completions;
     LIST(op) ops;
     LIST(queued) queue;     /* of the agent at hand */
@@ -151,7 +152,7 @@ typedef struct executor {
     size_t values;
     int *object_base; /* per sync object */
     int agent_base;   /* per agent: the time of the barrier that it is in */
-    int memory_base;  /* per atom: 1 + access that wrote it; 0: as at the start */
+    int memory_base;  /* per atom: 1 + access that wrote it; 0: nobody, or an input of its own */
     int *alive_base;  /* per tensor with ALLOC or FREE: a flag per tile; else -1 */
 } executor;
 

@@ -375,6 +375,51 @@ static void inputs_can_be_written_over(void **state) {
 
 /* ---- what is not alive ------------------------------------------------------------ */
 
+static void inputs_that_share_bytes(void **state) {
+    (void)state;
+    expect("kernel k on sm_80\n" /* a ring: the last tiles are there; tile 1 is not read */
+           "tensor a : shared u8 [4] (8) ring 2 input\n"
+           "simt x reads a[0]\n"
+           "simt y reads a[2], a[3]\n",
+           "3:14 SPAD-LIFETIME-CONFLICT x1: x reads 'a[0]', but bytes [0, 8) of its slot hold "
+           "'a[2]', an input that was put there before the start, over this one; give inputs bytes "
+           "of their own\n"
+           "  2:8 'a[2]' is declared here\n");
+    expect("kernel k on sm_80\n" /* places that overlap */
+           "tensor a : shared u8 (8) at 0 input\n"
+           "tensor b : shared u8 (8) at 4 input\n"
+           "simt x reads b, a(0..4)\n"
+           "simt y reads a\n",
+           "5:14 SPAD-LIFETIME-CONFLICT x1: y reads 'a', but bytes [4, 8) of shared hold 'b', an "
+           "input that was put there before the start, over this one; give inputs bytes of their "
+           "own\n"
+           "  3:8 'b' is declared here\n");
+    expect("kernel k on sm_80\n" /* two names of one storage */
+           "tensor a : shared u8 (8) input\n"
+           "tensor b : shared u8 (4) alias of a + 4 input\n"
+           "simt x reads b\n"
+           "simt y reads a\n",
+           "5:14 SPAD-ALIAS-CLASH x1: y reads 'a', but bytes [4, 8) of its slot hold 'b', an input "
+           "that was put there before the start, over this one; give inputs bytes of their own\n"
+           "  3:8 'b' is declared here\n");
+    expect("kernel k on sm_80\n" /* no input, and not written */
+           "tensor a : shared u8 (8) at 0 input\n"
+           "tensor b : shared u8 (8) at 0\n"
+           "simt x reads a\n"
+           "simt y reads b\n",
+           "5:14 SPAD-LIFETIME-CONFLICT x1: y reads 'b', but bytes [0, 8) of shared hold 'a', an "
+           "input that was put there before the start; write it before it is read\n"
+           "  2:8 'a' is declared here\n");
+    expect("kernel k on sm_80\n" /* what is kept must be there at the end */
+           "tensor a : shared u8 (8) at 0 persistent\n"
+           "tensor b : shared u8 (8) at 4\n"
+           "simt x reads a writes b\n"
+           "simt y reads b\n",
+           "2:8 SPAD-LIFETIME-CONFLICT x1: whoever uses the kernel reads 'a', but bytes [4, 8) of "
+           "shared hold 'b', written by x; place them apart, or read it earlier\n"
+           "  4:1 x writes 'b' here\n");
+}
+
 static void scopes_and_sections(void **state) {
     (void)state;
     expect(IN_OUT "scope s {\n"
@@ -771,6 +816,7 @@ int main(void) {
         cmocka_unit_test(outputs_are_read_at_the_end),
         cmocka_unit_test(outputs_that_nobody_writes),
         cmocka_unit_test(inputs_can_be_written_over),
+        cmocka_unit_test(inputs_that_share_bytes),
         cmocka_unit_test(scopes_and_sections),
         cmocka_unit_test(alloc_and_free),
         cmocka_unit_test(dead_writes),

@@ -73,6 +73,8 @@ typedef enum spad_severity {
     X(NEVER_READ, 34, WARNING, "SPAD-NEVER-READ", "a tensor is written and never read")            \
     X(ALLOCATION_ORDER, 35, ERROR, "SPAD-ALLOCATION-ORDER",                                        \
       "heap tensors are not freed newest first, or a tile is allocated twice")                     \
+    X(UNWRITTEN_OUTPUT, 36, WARNING, "SPAD-UNWRITTEN-OUTPUT",                                      \
+      "bytes of an output are never written")                                                      \
     /* order: agents, units and how they wait for each other */                                    \
     X(RACE, 40, ERROR, "SPAD-RACE",                                                                \
       "two accesses to the same bytes, one of them a write, are not ordered")                      \

@@ -11,7 +11,7 @@
 enum { DEFINES_MAX = sizeof((cli_words *)0)->items / sizeof(char *), NAME_ROOM = 128 };
 
 /* NAME=N pairs; the names are copied into `names`. */
-static bool take_pairs(spad_define *out, char names[][NAME_ROOM], const char *option,
+static bool take_pairs(spad_define *out, char names[][NAME_ROOM], const char *option, int64_t least,
                        const cli_words *words) {
     for (size_t i = 0; i < words->count; i++) {
         const char *word = words->items[i];
@@ -23,6 +23,10 @@ static bool take_pairs(spad_define *out, char names[][NAME_ROOM], const char *op
         if (length == 0 || length >= NAME_ROOM || end == sign + 1 || *end != '\0' || errno != 0) {
             cli_say("option '%s' needs a name and a whole number, such as N=64, not '%s'", option,
                     word);
+            return false;
+        }
+        if (value < least) {
+            cli_say("option '%s' needs at least %lld, not '%s'", option, (long long)least, word);
             return false;
         }
         memcpy(names[i], word, length);
@@ -79,8 +83,8 @@ static cli_exit read_text(cli_kernel *out, spad_diagnostics **faults, const char
                                    .define_count = words->defines.count,
                                    .rings = rings,
                                    .ring_count = words->rings.count};
-    if (!take_pairs(defines, names, "-D", &words->defines) ||
-        !take_pairs(rings, ring_names, "--ring", &words->rings)) {
+    if (!take_pairs(defines, names, "-D", INT64_MIN, &words->defines) ||
+        !take_pairs(rings, ring_names, "--ring", 1, &words->rings)) {
         exit = CLI_USAGE;
     }
     if (exit == CLI_FINE && words->target != NULL) {

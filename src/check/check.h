@@ -61,6 +61,9 @@ void spad__point_note(spad_note *note, spad_place place);
 /* Was that found before? Then it is counted. For parts that would have to describe it first. */
 bool spad__count_finding(spad__run *run, spad_finding_code code, int64_t statement, int64_t other);
 
+/* Errors first, then in the order of the text. */
+void spad__sort_findings(spad_check *check);
+
 /* The parts. Each returns SPAD_OK whatever it finds. */
 spad_status spad__check_rules(spad__run *run, spad_error *error);
 spad_status spad__check_lifetimes(spad__run *run, spad_error *error);

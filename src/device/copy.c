@@ -2,7 +2,8 @@
  *
  * Copies: both sides are looked up and checked, the streams brought into order, and then
  * one call of a back end moves the bytes. Between two devices neither of which the
- * processor reads the bytes go through a piece of host memory.
+ * processor reads their back end does it, if both have the same and it can; otherwise the bytes
+ * go through a piece of host memory.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -180,18 +181,22 @@ static spad_status copy_staged(const side *to, const side *from, int64_t width, 
     return status;
 }
 
-/* The device that does the work: one that the processor cannot read, if there is one. NULL:
- * both are such, and different. */
+/* The device that does the work: one that the processor cannot read, if there is one; of two such
+ * the target, if its back end can reach the other. NULL: nobody can. */
 static spad_device *worker(const side *to, const side *from) {
     if (to->device == from->device) return to->device;
-    if (!host_reads(to) && !host_reads(from)) return NULL;
+    if (!host_reads(to) && !host_reads(from)) {
+        const bool reachable = to->device->backend == from->device->backend &&
+                               to->device->backend->copy_between != NULL;
+        return reachable ? to->device : NULL;
+    }
     if (!host_reads(to) || from->device == NULL) return to->device;
     if (!host_reads(from) || to->device == NULL) return from->device;
     return to->device;
 }
 
 static spad_direction direction_of(const spad_device *device, const side *to, const side *from) {
-    if (to->device == from->device || device->info.host_reads) return SPAD_ON_DEVICE;
+    if (host_reads(to) == host_reads(from)) return SPAD_ON_DEVICE;
     return to->device == device ? SPAD_TO_DEVICE : SPAD_FROM_DEVICE;
 }
 
@@ -219,6 +224,10 @@ static spad_status move(const side *to, const side *from, int64_t width, int64_t
         .width = dense ? width * rows : width,
         .rows = dense ? 1 : rows,
     };
+    if (to->device != from->device && !host_reads(to) && !host_reads(from)) {
+        return device->backend->copy_between(device->native, from->device->native, native,
+                                             &transfer, error);
+    }
     return device->backend->copy(device->native, native, &transfer, error);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copies, streams and fences. */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,26 +18,45 @@ static void fill_random(uint16_t *matrix, uint64_t seed) {
     for (int i = 0; i < SIDE * SIDE; i++) matrix[i] = (uint16_t)spad__random_next(&random);
 }
 
+/* Another device of the kind under test; the host where there is only one. */
+static spad_device *open_other(void) {
+    spad_error error;
+    spad_device *device;
+    spad_device_info infos[64];
+    const char *name = "host";
+    const size_t count = spad_device_list(infos, 64, NULL, NULL, NULL);
+    const size_t kind = strcspn(device_name, ":") + 1;
+    for (size_t i = 0; i < count && i < 64; i++) {
+        if (strncmp(infos[i].name, device_name, kind) == 0 &&
+            strcmp(infos[i].name, device_name) != 0) {
+            name = infos[i].name;
+        }
+    }
+    assert_ok(spad_device_open(&device, name, NULL, &error), &error);
+    return device;
+}
+
 /* Random tiles between random devices, on a stream or not, against the same on an array. */
 static void tiles_agree_with_plain_loops(void **state) {
     (void)state;
     spad_error error;
-    spad_device *devices[3] = {open_device(NULL), open_device(NULL), NULL};
-    assert_ok(spad_device_open(&devices[2], "host", NULL, &error), &error);
-    spad_stream streams[3];
-    spad_device_buffer buffers[6];
-    static uint16_t models[6][SIDE * SIDE];
+    enum { DEVICES = 4, BUFFERS = 2 * DEVICES };
+    spad_device *devices[DEVICES] = {open_device(NULL), open_device(NULL), open_other(), NULL};
+    assert_ok(spad_device_open(&devices[3], "host", NULL, &error), &error);
+    spad_stream streams[DEVICES];
+    spad_device_buffer buffers[BUFFERS];
+    static uint16_t models[BUFFERS][SIDE * SIDE];
     static uint16_t read[SIDE * SIDE];
-    for (int i = 0; i < 3; i++) streams[i] = new_stream(devices[i]);
-    for (uint64_t i = 0; i < 6; i++) {
-        buffers[i] = new_buffer(devices[i % 3], SPAD_SHAPE(SIDE, SIDE), SPAD_UINT16);
+    for (int i = 0; i < DEVICES; i++) streams[i] = new_stream(devices[i]);
+    for (uint64_t i = 0; i < BUFFERS; i++) {
+        buffers[i] = new_buffer(devices[i % DEVICES], SPAD_SHAPE(SIDE, SIDE), SPAD_UINT16);
         fill_random(models[i], i);
         assert_ok(spad_write(buffers[i], 0, models[i], sizeof models[i], NULL, &error), &error);
     }
     spad__random random = {1};
-    for (int round = 0; round < 300; round++) {
-        const uint64_t to = spad__random_below(&random, 6);
-        const uint64_t from = spad__random_below(&random, 6);
+    for (int round = 0; round < 500; round++) {
+        const uint64_t to = spad__random_below(&random, BUFFERS);
+        const uint64_t from = spad__random_below(&random, BUFFERS);
         const spad_copy_tile tile = {.rows = spad__random_in(&random, 0, SIDE / 2),
                                      .columns = spad__random_in(&random, 0, SIDE / 2),
                                      .to_row = spad__random_in(&random, 0, SIDE / 2),
@@ -47,7 +67,8 @@ static void tiles_agree_with_plain_loops(void **state) {
         const int64_t right = tile.to_column - tile.from_column;
         const bool overlaps = to == from && tile.rows > 0 && tile.columns > 0 &&
                               llabs(down) < tile.rows && llabs(right) < tile.columns;
-        const spad_stream *stream = &streams[(spad__random_below(&random, 2) != 0 ? to : from) % 3];
+        const spad_stream *stream =
+            &streams[(spad__random_below(&random, 2) != 0 ? to : from) % DEVICES];
         if (round % 3 == 0) stream = NULL;
         const spad_status status =
             spad_copy_matrix(buffers[to], buffers[from], &tile, stream, &error);
@@ -62,15 +83,46 @@ static void tiles_agree_with_plain_loops(void **state) {
                    (size_t)tile.columns * 2);
         }
     }
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < BUFFERS; i++) {
         assert_ok(spad_read(read, buffers[i], 0, sizeof read, NULL, &error), &error);
         assert_memory_equal(read, models[i], sizeof read);
         free_buffer(buffers[i]);
     }
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < DEVICES; i++) {
         assert_ok(spad_stream_close(streams[i], &error), &error);
         close_device(devices[i]);
     }
+}
+
+/* On the target's stream, behind which the source may be freed. */
+static void devices_of_one_kind_copy_directly(void **state) {
+    (void)state;
+    enum { BYTES = 100000 };
+    spad_error error;
+    spad_fence fence;
+    bool done;
+    spad_device *from = open_device(NULL);
+    spad_device *to = open_other();
+    const spad_stream stream = new_stream(to);
+    spad_device_buffer a = new_buffer(from, SPAD_SHAPE(BYTES), SPAD_UINT8);
+    spad_device_buffer b = new_buffer(to, SPAD_SHAPE(BYTES), SPAD_UINT8);
+    static uint8_t in[BYTES];
+    static uint8_t out[BYTES];
+    for (int i = 0; i < BYTES; i++) in[i] = (uint8_t)(i * 7);
+    assert_ok(spad_write(a, 0, in, BYTES, NULL, &error), &error);
+    assert_ok(spad_copy_async(b, a, stream, &error), &error);
+    assert_ok(spad_fence_record(&fence, stream, &error), &error);
+    assert_ok(spad_fence_done(&done, fence, &error), &error);
+    void *library = dlopen("libcuda.so.1", RTLD_NOW);
+    if (strncmp(device_name, "cuda", 4) == 0 && dlsym(library, "fake_cuda_calls") != NULL)
+        assert_false(done); /* it is on the stream, and that library puts it off */
+    if (library != NULL) dlclose(library);
+    free_buffer(a);
+    assert_ok(spad_read(out, b, 0, BYTES, NULL, &error), &error);
+    assert_memory_equal(in, out, BYTES);
+    free_buffer(b);
+    close_device(to); /* with its stream and fence */
+    close_device(from);
 }
 
 static void bad_copies_are_refused(void **state) {
@@ -249,13 +301,66 @@ static void blocks_in_the_order_of_a_stream(void **state) {
     close_device(device);
 }
 
+enum { GIVEN = 100 };
+
+typedef struct gift {
+    spad_pool *pool;
+    spad_allocation blocks[GIVEN];
+} gift;
+
+static void *allocate_gift(void *payload) {
+    gift *g = payload;
+    for (int i = 0; i < GIVEN; i++) {
+        if (spad_pool_alloc(&g->blocks[i], g->pool, 1000 + 64 * i, 1, NULL) != SPAD_OK) abort();
+    }
+    return NULL;
+}
+
+/* Blocks that one thread allocated and another one frees in the order of its stream. */
+static void blocks_of_another_thread_join_the_stream(void **state) {
+    (void)state;
+    spad_error error;
+    pthread_t thread;
+    static gift given;
+    spad_device *device = open_device(NULL);
+    const spad_stream stream = new_stream(device);
+    assert_ok(spad_device_pool(&given.pool, device, SPAD_GLOBAL, &error), &error);
+    assert_int_equal(pthread_create(&thread, NULL, allocate_gift, &given), 0);
+    pthread_join(thread, NULL);
+    for (int i = 0; i < GIVEN; i++) {
+        assert_ok(spad_stream_free(stream, &given.blocks[i], &error), &error);
+        assert_int_equal(spad_pool_free(given.pool, &given.blocks[i], &error), SPAD_ERR_STALE);
+    }
+    assert_ok(spad_pool_check(given.pool, &error), &error);
+    assert_int_equal(spad_pool_get_stats(given.pool).blocks.live_blocks, GIVEN); /* they wait */
+    for (int i = 0; i < GIVEN; i++) {
+        spad_allocation again;
+        assert_ok(spad_stream_alloc(&again, stream, 1000 + 64 * i, 1, &error), &error);
+        assert_ok(spad_stream_free(stream, &again, &error), &error);
+    }
+    assert_int_equal(spad_pool_get_stats(given.pool).blocks.live_blocks, GIVEN);
+    assert_ok(spad_stream_close(stream, &error), &error);
+    const spad_pool_stats stats = spad_pool_get_stats(given.pool);
+    assert_int_equal(stats.blocks.live_blocks, 0);
+    assert_int_equal(stats.blocks.allocated_bytes, 0);
+    assert_int_equal(stats.blocks.frees, GIVEN);
+    assert_true(stats.blocks.peak_blocks >= GIVEN);
+    assert_ok(spad_pool_check(given.pool, &error), &error);
+    /* nothing stays behind in a list that nobody looks into */
+    assert_ok(spad_pool_trim(NULL, given.pool, 0, &error), &error);
+    assert_int_equal(spad_pool_get_stats(given.pool).capacity_bytes, 0);
+    close_device(device);
+}
+
 int run_copy_tests(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tiles_agree_with_plain_loops),
+        cmocka_unit_test(devices_of_one_kind_copy_directly),
         cmocka_unit_test(bad_copies_are_refused),
         cmocka_unit_test(memory_is_reused_in_the_order_of_the_stream),
         cmocka_unit_test(order_goes_along_with_the_buffer),
         cmocka_unit_test(blocks_in_the_order_of_a_stream),
+        cmocka_unit_test(blocks_of_another_thread_join_the_stream),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,67 +10,72 @@
  * new one is taken from the pool: memory that waits is better used than kept. */
 enum { CLASSES_ABOVE = 3 };
 
-/* A parked block of a class or a little above it; 0: none. Under the lock. */
-static uint32_t take(spad__lane *lane, const spad_pool *pool, uint32_t size_class) {
-    for (uint32_t c = size_class; c <= size_class + CLASSES_ABOVE && c < SPAD__BINS; c++) {
-        const uint32_t number = lane->heads[c];
-        if (number == 0) continue;
-        lane->heads[c] = spad__ticket_at(pool, number)->next;
-        return number;
+void spad__lane_open(spad__lane *lane, spad_pool *pool) {
+    lane->home = spad__pool_home(pool);
+}
+
+static spad__spin *lock_of(const spad__lane *lane, const spad_pool *pool) {
+    return &pool->caches[lane->home]->lock;
+}
+
+/* A parked block of one of the classes; 0: none. */
+static inline uint32_t take(spad__lane *lane, const spad_pool *pool, uint32_t first,
+                            uint32_t last) {
+    uint32_t number = 0;
+    spad__spin_lock(lock_of(lane, pool));
+    for (uint32_t c = first; c <= last && c < SPAD__BINS && number == 0; c++) {
+        number = lane->heads[c];
+        if (number != 0) lane->heads[c] = spad__ticket_at(pool, number)->next;
     }
-    return 0;
+    spad__spin_unlock(lock_of(lane, pool));
+    return number;
+}
+
+/* From the pool: of the size of a whole class, if it has that, so that others can use it later. */
+SPAD__APART static spad_status alloc_pooled(spad_allocation *out, spad_pool *pool, int64_t bytes,
+                                            int64_t align, spad_error *error) {
+    spad_status status = SPAD_ERR_NO_FIT;
+    if (bytes >= 0 && spad__is_pow2(align)) {
+        const uint32_t size_class = spad__pool_class(pool, bytes);
+        const int64_t rounded =
+            size_class < SPAD__BINS ? spad__pool_class_bytes(pool, size_class) : 0;
+        if (rounded >= bytes) status = spad_pool_alloc(out, pool, rounded, align, NULL);
+    }
+    if (status != SPAD_OK) status = spad_pool_alloc(out, pool, bytes, align, error);
+    if (status == SPAD_OK) out->bytes = bytes;
+    return status;
 }
 
 spad_status spad__lane_alloc(spad_allocation *out, spad__lane *lane, spad_pool *pool, int64_t bytes,
                              int64_t align, spad_error *error) {
-    *out = (spad_allocation){0};
-    if (bytes < 0 || !spad__is_pow2(align))
-        return spad_pool_alloc(out, pool, bytes, align, error); /* says what is wrong */
-    const uint32_t size_class = spad__pool_class(pool, bytes);
-    if (spad__pool_has_alignment(pool, align)) {
-        spad__spin_lock(&lane->lock);
-        const uint32_t number = take(lane, pool, size_class);
-        spad__spin_unlock(&lane->lock);
+    if (bytes >= 0 && spad__pool_has_alignment(pool, align)) {
+        const uint32_t size_class = spad__pool_class(pool, bytes);
+        const uint32_t number = take(lane, pool, size_class, size_class + CLASSES_ABOVE);
         if (number != 0) {
             *out = spad__pool_unpark(spad__ticket_at(pool, number), number, bytes);
             return SPAD_OK;
         }
     }
-    const int64_t rounded = size_class < SPAD__BINS ? spad__pool_class_bytes(pool, size_class) : 0;
-    spad_status status = SPAD_ERR_NO_FIT;
-    if (rounded >= bytes) status = spad_pool_alloc(out, pool, rounded, align, NULL);
-    if (status != SPAD_OK) status = spad_pool_alloc(out, pool, bytes, align, error);
-    if (status == SPAD_OK) out->bytes = bytes;
-    return status;
+    return alloc_pooled(out, pool, bytes, align, error);
 }
 
 spad_status spad__lane_free(spad__lane *lane, spad_pool *pool, const spad_allocation *block,
                             spad_error *error) {
     spad__ticket *t;
     if (block->handle == 0) return SPAD_OK;
-    const spad_status status = spad__pool_park(&t, pool, block, error);
+    const spad_status status = spad__pool_park(&t, pool, block, lane->home, error);
     if (status != SPAD_OK) return status;
-    spad__spin_lock(&lane->lock);
     t->next = lane->heads[t->size_class];
     lane->heads[t->size_class] = (uint32_t)block->handle;
-    spad__spin_unlock(&lane->lock);
+    spad__spin_unlock(lock_of(lane, pool));
     return SPAD_OK;
-}
-
-/* A parked block of exactly this class; 0: none. */
-static uint32_t take_any(spad__lane *lane, const spad_pool *pool, uint32_t size_class) {
-    spad__spin_lock(&lane->lock);
-    const uint32_t number = lane->heads[size_class];
-    if (number != 0) lane->heads[size_class] = spad__ticket_at(pool, number)->next;
-    spad__spin_unlock(&lane->lock);
-    return number;
 }
 
 int64_t spad__lane_drain(spad__lane *lane, spad_pool *pool) {
     int64_t drained = 0;
     for (uint32_t c = 0; c < SPAD__BINS; c++) {
         uint32_t number;
-        while ((number = take_any(lane, pool, c)) != 0) {
+        while ((number = take(lane, pool, c, c)) != 0) {
             const spad_allocation block =
                 spad__pool_unpark(spad__ticket_at(pool, number), number, 0);
             spad_pool_free(pool, &block, NULL); /* cannot fail: nobody else knows the block */

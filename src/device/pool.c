@@ -106,12 +106,7 @@ static inline uint32_t my_home(const spad_pool *pool) {
     return (uint32_t)(thread * UINT64_C(0x9E3779B97F4A7C15) >> 59) & pool->cache_mask;
 }
 
-/* The block's new owner is the user. Under the lock of the cache. */
-static inline void hand_out(spad_allocation *out, spad__cache *home, spad__ticket *t,
-                            uint32_t number, int64_t bytes) {
-    t->asked = bytes;
-    *out = (spad_allocation){
-        .address = t->address, .bytes = bytes, .handle = spad__ticket_give(t, number)};
+static inline void count_alloc(spad__cache *home, int64_t bytes) {
     home->bytes_below -= bytes;
     if (home->bytes_below < 0) {
         home->peak_bytes -= home->bytes_below;
@@ -122,6 +117,15 @@ static inline void hand_out(spad_allocation *out, spad__cache *home, spad__ticke
         home->peak_blocks++;
         home->blocks_below = 0;
     }
+}
+
+/* The block's new owner is the user. Under the lock of the cache. */
+static inline void hand_out(spad_allocation *out, spad__cache *home, spad__ticket *t,
+                            uint32_t number, int64_t bytes) {
+    t->asked = bytes;
+    *out = (spad_allocation){
+        .address = t->address, .bytes = bytes, .handle = spad__ticket_give(t, number)};
+    count_alloc(home, bytes);
 }
 
 /* The block has no owner any more. Under the lock of the cache. */
@@ -520,13 +524,34 @@ spad_status spad_pool_free(spad_pool *pool, const spad_allocation *block, spad_e
 /* ---- parking -----------------------------------------------------------------------------------
  */
 
+uint32_t spad__pool_home(spad_pool *pool) {
+    const uint32_t home = my_home(pool);
+    pthread_mutex_lock(&pool->mutex);
+    pool->used_caches |= 1u << home;
+    pthread_mutex_unlock(&pool->mutex);
+    return home;
+}
+
+/* Under the lock of the old home; returns under that of the new one. Nobody else knows the block.
+ */
+static void change_home(spad_pool *pool, spad__ticket *t, uint32_t home) {
+    spad__cache *old = home_of(pool, t);
+    old->bytes_below += t->asked;
+    old->blocks_below++;
+    atomic_store_explicit(&t->home, (uint8_t)home, memory_order_relaxed);
+    spad__spin_unlock(&old->lock);
+    spad__spin_lock(&pool->caches[home]->lock);
+    count_alloc(pool->caches[home], t->asked);
+}
+
 spad_status spad__pool_park(spad__ticket **parked, spad_pool *pool, const spad_allocation *block,
-                            spad_error *error) {
+                            uint32_t home, spad_error *error) {
     spad__cache *c;
-    *parked = lock_ticket(pool, block, &c);
-    if (*parked == NULL) return fail_stale(block, error);
-    spad__ticket_end(*parked, block->handle);
-    spad__spin_unlock(&c->lock);
+    spad__ticket *t = lock_ticket(pool, block, &c);
+    if (t == NULL) return fail_stale(block, error);
+    spad__ticket_end(t, block->handle);
+    if (c != pool->caches[home]) change_home(pool, t, home);
+    *parked = t;
     return SPAD_OK;
 }
 

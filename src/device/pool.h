@@ -144,9 +144,13 @@ void spad__pool_empty_caches(spad_pool *pool);
 /* Per cent of the free bytes that are not in the largest hole. */
 int spad__pool_fragmentation(int64_t free_bytes, int64_t largest);
 
-/* Parks a live block. SPAD_ERR_STALE: it is not live. */
+/* The number of the calling thread's cache, in which there may be blocks from now on. */
+uint32_t spad__pool_home(spad_pool *pool);
+
+/* Parks a live block, whose home is from now on the one given: returns with its lock held.
+ * SPAD_ERR_STALE: it is not live; no lock is held. */
 spad_status spad__pool_park(spad__ticket **parked, spad_pool *pool, const spad_allocation *block,
-                            spad_error *error);
+                            uint32_t home, spad_error *error);
 
 /* The block again, for a user who wants `bytes` of it. */
 static inline spad_allocation spad__pool_unpark(spad__ticket *t, uint32_t number, int64_t bytes) {

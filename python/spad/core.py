@@ -8,20 +8,12 @@ from . import _spad
 
 Tensor = _spad.Tensor
 Direct = _spad.Direct
-PlanResult = _spad.PlanResult
-Layout = _spad.Layout
-Sim = _spad.Sim
-Tune = _spad.Tune
-Buffer = _spad.Buffer
-Device = _spad.Device
 Workspace = _spad.Workspace
 Pool = _spad.Pool
-Walk = _spad.Walk
 Memory = _spad.Memory
 Allocation = _spad.Allocation
 Fence = _spad.Fence
 Tmem = _spad.Tmem
-Registry = _spad.Registry
 Component = _spad.Component
 Allocator = _spad.Allocator
 copy = _spad.copy
@@ -40,7 +32,21 @@ def _read(path):
         return file.read()
 
 
-class Target(_spad.Target):
+def _part_of(kind):
+    """Adds what a class body has to a type of the C part, so that what the C part makes has it,
+    too."""
+
+    def add(body):
+        for name, value in vars(body).items():
+            if name not in ("__dict__", "__weakref__", "__module__"):
+                setattr(kind, name, value)
+        return kind
+
+    return add
+
+
+@_part_of(_spad.Target)
+class Target:
     """Target(name): a chip, its memory spaces and engines.
 
     Target.parse(text) and Target.load(path) read one from a file (docs/targets.md).
@@ -142,26 +148,22 @@ def emit(what, lang, name=None, target=None, space=None):
     return _spad.emit(what, lang, name, target, space)
 
 
-class Trace(_spad.Trace):
+@_part_of(_spad.Trace)
+class Trace:
     """Trace(target): the log of what was allocated and freed. Managers, devices and kernels write
     one; alloc(), free(), open_scope() and so on write it by hand."""
 
     def report(self, title=None):
         """A Report of the tensors."""
-        return trace_report(self, title)
+        report = Report(self.target, title)
+        report.add_trace(self)
+        return report
 
     def _repr_svg_(self):
         return self.report().svg()
 
     def __repr__(self):
         return f"<spad.Trace on {self.target.name}: {len(self)} events>"
-
-
-def trace_report(trace, title=None):
-    """A Report of a trace of any class."""
-    report = Report(trace.target, title)
-    report.add_trace(trace)
-    return report
 
 
 # ---- the scoped manager --------------------------------------------------------------------
@@ -199,7 +201,7 @@ class Stack(_spad.Stack):
         """A Report of all tensors so far; needs a trace."""
         if self.trace is None:
             raise _spad.StateError("there is no trace; make the manager with trace=True")
-        return trace_report(self.trace, title)
+        return self.trace.report(title)
 
     def _repr_svg_(self):
         return self.report().svg() if self.trace is not None else None
@@ -263,14 +265,24 @@ def _plan_home(result):
     return Target.parse(text, "<plan>"), "memory"
 
 
-def plan_report(result, title="plan"):
-    """A Report of the buffers of a PlanResult."""
-    target, space = _plan_home(result)
-    report = Report(target, title, "time")
-    report.add_plan(result, space)
-    height = "no plan" if result.height is None else f"height {result.height} B"
-    report.add_note(f"{result.verdict}: {height}, no plan is lower than {result.bound} B")
-    return report
+@_part_of(_spad.PlanResult)
+class PlanResult:
+    """Where every buffer of a Plan goes, or why they do not fit."""
+
+    def report(self, title="plan"):
+        """A Report of the buffers."""
+        target, space = _plan_home(self)
+        report = Report(target, title, "time")
+        report.add_plan(self, space)
+        height = "no plan" if self.height is None else f"height {self.height} B"
+        report.add_note(f"{self.verdict}: {height}, no plan is lower than {self.bound} B")
+        return report
+
+    def _repr_svg_(self):
+        return None if self.height is None else self.report().svg()
+
+    def __repr__(self):
+        return f"<spad.PlanResult: {self.verdict}, height {self.height} B, bound {self.bound} B>"
 
 
 # ---- kernels ------------------------------------------------------------------------------------
@@ -317,8 +329,7 @@ class Check:
 
     def report(self):
         """A Report of the kernel with the findings in it."""
-        made = self._layout or _spad.layout(self._c.kernel)
-        return layout_report(made, check=self._c)
+        return (self._layout or _spad.layout(self._c.kernel)).report(check=self)
 
     def _repr_html_(self):
         colours = {"error": "#b00020", "warning": "#9a6700", "advice": "#0b57d0"}
@@ -334,9 +345,11 @@ class Check:
         return self.counts["errors"] == 0
 
     def __iter__(self):
+        """The findings, in the order of the text."""
         return iter(self.findings)
 
     def __len__(self):
+        """How many findings there are."""
         return len(self.findings)
 
     def __repr__(self):
@@ -383,25 +396,99 @@ def tune(kernel, depth_most=0, exhaustive_most=0):
     return _spad.tune(_kernel_in(kernel), depth_most, exhaustive_most)
 
 
-def layout_report(made, check=None, sim=None, title=None):
-    """A Report of the places of a kernel, with findings and times if there are some."""
-    kernel = made.kernel
-    if title is None:
-        values = ", ".join(f"{name} = {value}" for name, value in kernel.params.items())
-        title = f"{kernel.name} ({values})" if values else kernel.name
-    report = Report(kernel.target, title)
-    report.add_layout(made, sim)
-    if not made.fits:
-        report.add_note("does not fit")
-    if kernel.source is not None:
-        report.set_source(kernel.file or "<kernel>", kernel.source)
-    if check is not None:
-        report.add_note(f"{check.verdict}: {check.reason}")
-        report.add_findings(check)
-    return report
+@_part_of(_spad.Layout)
+class Layout:
+    """The places of all tensors of a kernel."""
+
+    @property
+    def data(self):
+        """Everything as a dict."""
+        return _data(self.json())
+
+    def report(self, check=None, sim=None, title=None):
+        """A Report of the places, with findings and times if there are some."""
+        kernel = self.kernel
+        if title is None:
+            values = ", ".join(f"{name} = {value}" for name, value in kernel.params.items())
+            title = f"{kernel.name} ({values})" if values else kernel.name
+        report = Report(kernel.target, title)
+        report.add_layout(self, sim)
+        if not self.fits:
+            report.add_note("does not fit")
+        if kernel.source is not None:
+            report.set_source(kernel.file or "<kernel>", kernel.source)
+        if check is not None:
+            found = check._c if isinstance(check, Check) else check
+            report.add_note(f"{found.verdict}: {found.reason}")
+            report.add_findings(found)
+        return report
+
+    def _repr_svg_(self):
+        return self.report().svg()
+
+    def __repr__(self):
+        return f"<spad.Layout of {self.kernel.name}: {'fits' if self.fits else 'does not fit'}>"
 
 
-# ---- blocks and devices --------------------------------------------------------------------------
+@_part_of(_spad.Sim)
+class Sim:
+    """How long a kernel takes, and why."""
+
+    @property
+    def data(self):
+        """Everything as a dict: engines, waits, repeats, path and rows."""
+        return _data(self.json())
+
+    def report(self, layout=None):
+        """A Report with the operations on their engines, and the tensors over time."""
+        made = _spad.layout(self.kernel) if layout is None else layout
+        return made.report(sim=self)
+
+    def _repr_svg_(self):
+        return self.report().svg()
+
+    def __repr__(self):
+        return f"<spad.Sim of {self.kernel.name}: {self.makespan} ps>"
+
+
+@_part_of(_spad.Tune)
+class Tune:
+    """How deep the rings of a kernel should be."""
+
+    @property
+    def data(self):
+        """Everything as a dict: knobs, frontier and hoists."""
+        return _data(self.json())
+
+    def _repr_html_(self):
+        points = "".join(
+            f"<tr><td>{p['bytes']}</td><td>{p['makespan_ps']}</td></tr>" for p in self.data["frontier"])
+        depths = ", ".join(f"{_escape(name)} = {n}" for name, n in self.depths.items())
+        return (f"<p><b>{depths or 'nothing to choose'}</b>: {self.makespan} ps, as written "
+                f"{self.written} ps</p>"
+                + (f"<table><tr><th>bytes</th><th>ps</th></tr>{points}</table>" if points else ""))
+
+    def __repr__(self):
+        return f"<spad.Tune: {self.depths}, {self.makespan} ps>"
+
+
+@_part_of(_spad.Walk)
+class Walk:
+    """The events of a kernel in program order, a dict each; see Kernel.walk."""
+
+    def __repr__(self):
+        return f"<spad.Walk at {self.values}>"
+
+
+# ---- blocks and registries -----------------------------------------------------------------------
+
+
+@_part_of(_spad.Registry)
+class Registry:
+    """Registry(): the buffers of components, laid out by name (docs/registry.md)."""
+
+    def __repr__(self):
+        return f"<spad.Registry of {len(self.components)} components>"
 
 
 class Block(_spad.Block):
@@ -419,13 +506,35 @@ class Block(_spad.Block):
 
     def report(self, title=None):
         """A Report of the plan."""
-        return trace_report(self.trace(), title)
+        return self.trace().report(title)
 
     def _repr_svg_(self):
         try:
             return self.report().svg()
         except _spad.Error:
             return None  # there is no plan yet
+
+
+# ---- devices ---------------------------------------------------------------------------------------
+
+
+@_part_of(_spad.Device)
+class Device:
+    """Device(name='host', target=None, max_bytes=0, block_bytes=0): host, cuda:N or opencl:N."""
+
+    def __repr__(self):
+        return f"<spad.Device {self.name}: {self.about}>"
+
+
+@_part_of(_spad.Buffer)
+class Buffer:
+    """A typed, shaped piece of the memory of a device."""
+
+    def __repr__(self):
+        if self.freed:
+            return "<spad.Buffer, freed>"
+        return (f"<spad.Buffer {self.name or '(unnamed)'}: {self.shape} {self.dtype} on "
+                f"{self.device.name}>")
 
 
 class Stream(_spad.Stream):
@@ -479,25 +588,3 @@ def replay(log, device="host", scope="global"):
 def devices():
     """The devices of this machine, and why others are absent."""
     return _data(_spad.devices_json())
-
-
-# What is made by the C part only gets its pictures here.
-PlanResult.report = plan_report
-PlanResult._repr_svg_ = lambda self: None if self.height is None else plan_report(self).svg()
-PlanResult.__repr__ = lambda self: (
-    f"<spad.PlanResult: {self.verdict}, height {self.height} B, bound {self.bound} B>")
-Layout.report = layout_report
-Layout._repr_svg_ = lambda self: layout_report(self).svg()
-Layout.__repr__ = lambda self: (
-    f"<spad.Layout of {self.kernel.name}: {'fits' if self.fits else 'does not fit'}>")
-Layout.data = property(lambda self: _data(self.json()), doc="Everything as a dict.")
-Sim.data = property(lambda self: _data(self.json()), doc="Everything as a dict.")
-Sim.__repr__ = lambda self: f"<spad.Sim of {self.kernel.name}: {self.makespan} ps>"
-Tune.data = property(lambda self: _data(self.json()), doc="Everything as a dict.")
-Tune.__repr__ = lambda self: f"<spad.Tune: {self.depths}, {self.makespan} ps>"
-Walk.__repr__ = lambda self: f"<spad.Walk at {self.values}>"
-Device.__repr__ = lambda self: f"<spad.Device {self.name}: {self.about}>"
-Buffer.__repr__ = lambda self: (
-    "<spad.Buffer, freed>" if self.freed else
-    f"<spad.Buffer {self.name or '(unnamed)'}: {self.shape} {self.dtype} on {self.device.name}>")
-Registry.__repr__ = lambda self: f"<spad.Registry of {len(self.components)} components>"

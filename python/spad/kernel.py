@@ -466,7 +466,7 @@ class Kernel:
         made = self.layout()
         found = _spad.check(self._finished(), made)
         timing = _spad.sim(self._finished(), made) if timed else None
-        return core.layout_report(made, found, timing)
+        return made.report(found, timing)
 
     def __reduce__(self):
         return _again, (self.text(), self.target.text())

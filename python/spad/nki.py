@@ -540,7 +540,7 @@ class DirectKernel(_spad.Direct):
 
     def report(self, title=None):
         """A Report of all tiles."""
-        return core.trace_report(self.trace, title)
+        return self.trace.report(title)
 
 
 @contextmanager

@@ -417,14 +417,19 @@ def test_objects_cannot_be_copied():
     plan = spad.Plan()
     plan.add(0, 1, 1)
     device = spad.Device()
-    for thing in (spad.Target("trn2"), spad.Trace("trn2"), spad.Stack("trn2"), plan, plan.solve(),
+    stream, component, memory = spad.Stream(device), spad.Registry().add("c"), device.memory()
+    component.register("x", 1)
+    log = spad.Log.parse("Thread,Time,Action,Pointer,Size,Stream\n0,0,allocate,0x10,64,0x0\n")
+    for thing in (memory, memory.alloc(1), log, stream.record(), component, component.registry,
+                  component.allocator("x"), k.walk(), spad.Tmem("sm_100"), spad.Target("trn2"), spad.Trace("trn2"), spad.Stack("trn2"), plan, plan.solve(),
                   k._c, k.layout(), k.check()._c, k.sim(), k.tune(), spad.Report("trn2"),
                   spad.Block("sm_90"), spad.Direct("trn2"), device, device.alloc((1,), "int8"),
-                  spad.Stream(device), spad.Workspace(device, 64)):
+                  stream, spad.Workspace(device, 64)):
         for copier in (copy.copy, copy.deepcopy, pickle.dumps):
             with pytest.raises(TypeError):
                 copier(thing)
-    for kind in (spad.PlanResult, spad.Layout, spad.Sim, spad.Tune, spad.Buffer, spad.Tensor):
+    for kind in (spad.PlanResult, spad.Layout, spad.Sim, spad.Tune, spad.Buffer, spad.Tensor, spad.Walk,
+                 spad.Memory, spad.Allocation, spad.Fence, spad.Component, spad.Allocator, spad.Log):
         with pytest.raises(TypeError):
             kind()
         with pytest.raises(TypeError):

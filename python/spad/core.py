@@ -260,7 +260,7 @@ def _plan_home(result):
     plan = result.plan
     if plan.target is not None:
         return plan.target, plan.space
-    top = max(plan.capacity or 0, result.height or 0, 1)
+    top = plan.capacity or result.height or 1  # what does not fit is drawn above the limit
     text = f"target plan\nspace memory {{ bytes {top}; lanes {plan.lanes} }}\n"
     return Target.parse(text, "<plan>"), "memory"
 
@@ -302,6 +302,25 @@ class Finding:
     def __repr__(self):
         return f"<{self.severity} {self.code} in line {self.line}: {self.message}>"
 
+    def _repr_html_(self):
+        return _finding_table([self])
+
+
+def _escape(text):
+    return str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _finding_table(findings):
+    colours = {"error": "#b00020", "warning": "#9a6700", "advice": "#0b57d0"}
+    rows = "".join(
+        f"<tr><td style='color:{colours.get(f.severity, 'inherit')}'>{_escape(f.severity)}</td>"
+        f"<td>{f.line}</td><td><code>{_escape(f.code)}</code></td>"
+        f"<td style='text-align:left'>{_escape(f.message)}"
+        + "".join(f"<br><small>line {note['line']}: {_escape(note['message'])}</small>"
+                  for note in f.notes or ())
+        + "</td></tr>" for f in findings)
+    return f"<table><tr><th></th><th>line</th><th>code</th><th>what</th></tr>{rows}</table>"
+
 
 class Check:
     """What is wrong with a kernel. bool() is true if there are no errors."""
@@ -332,14 +351,8 @@ class Check:
         return (self._layout or _spad.layout(self._c.kernel)).report(check=self)
 
     def _repr_html_(self):
-        colours = {"error": "#b00020", "warning": "#9a6700", "advice": "#0b57d0"}
-        rows = "".join(
-            f"<tr><td style='color:{colours.get(f.severity, 'inherit')}'>{_escape(f.severity)}</td>"
-            f"<td>{f.line}</td><td><code>{_escape(f.code)}</code></td>"
-            f"<td style='text-align:left'>{_escape(f.message)}</td></tr>" for f in self.findings)
         return (f"<p><b>{_escape(self.verdict)}</b>: {_escape(self.reason)}</p>"
-                + (f"<table><tr><th></th><th>line</th><th>code</th><th>what</th></tr>{rows}</table>"
-                   if rows else ""))
+                + (_finding_table(self.findings) if self.findings else ""))
 
     def __bool__(self):
         return self.counts["errors"] == 0
@@ -353,11 +366,9 @@ class Check:
         return len(self.findings)
 
     def __repr__(self):
-        return f"<spad.Check: {self.verdict}, {len(self.findings)} findings>"
-
-
-def _escape(text):
-    return str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+        found = self.counts
+        return (f"<spad.Check: {self.verdict}; errors: {found['errors']}, warnings: "
+                f"{found['warnings']}, advice: {found['advice']}>")
 
 
 def _kernel_in(kernel):
@@ -461,12 +472,15 @@ class Tune:
         return _data(self.json())
 
     def _repr_html_(self):
-        points = "".join(
-            f"<tr><td>{p['bytes']}</td><td>{p['makespan_ps']}</td></tr>" for p in self.data["frontier"])
-        depths = ", ".join(f"{_escape(name)} = {n}" for name, n in self.depths.items())
-        return (f"<p><b>{depths or 'nothing to choose'}</b>: {self.makespan} ps, as written "
+        data = self.data
+        names = [_escape(knob["name"]) for knob in data["knobs"]]
+        cells = lambda values, mark: "".join(f"<{mark}>{value}</{mark}>" for value in values)
+        rows = "".join(f"<tr>{cells([*p['values'], p['bytes'], p['makespan_ps']], 'td')}</tr>"
+                       for p in data["frontier"])
+        chosen = ", ".join(f"{_escape(name)} = {n}" for name, n in self.depths.items())
+        return (f"<p><b>{chosen or 'nothing to choose'}</b>: {self.makespan} ps, as written "
                 f"{self.written} ps</p>"
-                + (f"<table><tr><th>bytes</th><th>ps</th></tr>{points}</table>" if points else ""))
+                f"<table><tr>{cells([*names, 'bytes', 'ps'], 'th')}</tr>{rows}</table>")
 
     def __repr__(self):
         return f"<spad.Tune: {self.depths}, {self.makespan} ps>"
@@ -513,6 +527,9 @@ class Block(_spad.Block):
             return self.report().svg()
         except _spad.Error:
             return None  # there is no plan yet
+
+    def __repr__(self):
+        return f"<spad.Block on {self.target.name} of {len(self)} buffers>"
 
 
 # ---- devices ---------------------------------------------------------------------------------------

@@ -71,6 +71,7 @@ def plan_csv(path: str | PathLike[str], timeout: float | None = None,
              **options: Any) -> PlanResult: ...
 
 class Finding:
+    def _repr_html_(self) -> str: ...
     code: str
     severity: str
     message: str

@@ -542,6 +542,12 @@ class DirectKernel(_spad.Direct):
         """A Report of all tiles."""
         return self.trace.report(title)
 
+    def _repr_svg_(self):
+        return self.report().svg()
+
+    def __repr__(self):
+        return f"<spad.nki.DirectKernel on {self.target.name} of {len(self)} tensors>"
+
 
 @contextmanager
 def kernel(target=None, force_auto=False):

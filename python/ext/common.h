@@ -75,8 +75,10 @@ bool py_shape(spad_shape *out, int64_t dims[SPAD_RANK_MAX], PyObject *object);
 bool py_int(int64_t *out, PyObject *object);
 /** A number, or `none` for NULL and None. */
 bool py_int_or(int64_t *out, PyObject *object, int64_t none);
-/** The text of a str; NULL leaves `*out` as it is. length: may be NULL. */
+/** The text of a str; NULL leaves `*out` as it is. length: NULL for a name, which has no zeros. */
 bool py_utf8(const char **out, Py_ssize_t *length, PyObject *object);
+/** The same; NULL with an exception set. */
+const char *py_chars(PyObject *object);
 /** A name from a string, None (NULL), or an object with a name; borrowed from `*keep`, which
  *  the caller releases. */
 bool py_name(const char **out, PyObject **keep, PyObject *object);

@@ -211,7 +211,7 @@ static bool apply_settings(bool *recognised, PyObject *self, PyObject *dict, siz
     size_t i = 0;
     bool fine = true;
     for (Py_ssize_t at = 0; fine && PyDict_Next(dict, &at, &key, &value); i++) {
-        settings[i].key = PyUnicode_AsUTF8AndSize(key, NULL);
+        settings[i].key = py_chars(key);
         fine = settings[i].key != NULL && py_utf8(&settings[i].value, NULL, value);
     }
     spad_error error;
@@ -259,7 +259,7 @@ static PyObject *component_buffers(PyObject *self, void *unused) {
 }
 
 static PyObject *component_find(PyObject *self, PyObject *name) {
-    const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
+    const char *text = py_chars(name);
     size_t index;
     spad_error error;
     if (text == NULL) return NULL;

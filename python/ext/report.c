@@ -201,7 +201,7 @@ static PyObject *report_add_bar(PyObject *self, PyObject *args, PyObject *keywor
 }
 
 static PyObject *report_add_note(PyObject *self, PyObject *note) {
-    const char *text = PyUnicode_AsUTF8AndSize(note, NULL);
+    const char *text = py_chars(note);
     spad_error error;
     if (text == NULL) return NULL;
     return py_done(spad_report_add_note(report_in(self), text, &error), &error);
@@ -217,12 +217,12 @@ static PyObject *report_set_source(PyObject *self, PyObject *args) {
 }
 
 static PyObject *report_write(PyObject *self, PyObject *name) {
-    const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
+    const char *text = py_chars(name);
     return text == NULL ? NULL : write_as(formats, text, report_in(self));
 }
 
 static PyObject *report_stats(PyObject *self, PyObject *name) {
-    const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
+    const char *text = py_chars(name);
     size_t space;
     spad_report_space s;
     spad_error error;

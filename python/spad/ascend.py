@@ -85,31 +85,15 @@ class Buffer:
         array = numpy.asarray(memoryview(self.raw))
         return array if dtype is None else array.astype(dtype)
 
-    def _dl_device(self):
-        kind = self.raw.device.name
-        if kind == "host":
-            return 1, 0
-        if kind.startswith("cuda:"):
-            return 2, int(kind[5:])
-        raise BufferError(f"DLPack cannot carry memory of {kind}")
-
     def __dlpack_device__(self):
-        return self._dl_device()
+        return self.raw.__dlpack_device__()
 
-    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-        if copy:
-            raise BufferError("a copy was asked for; copy the buffer first")
-        return _spad.to_dlpack(self.raw, *self._dl_device())
+    def __dlpack__(self, **options):
+        return self.raw.__dlpack__(**options)
 
     @property
     def __cuda_array_interface__(self):
-        if not self.raw.device.name.startswith("cuda:"):
-            raise AttributeError("the buffer is not in CUDA memory")
-        size = _spad.dtype_bytes(self.dtype)
-        kind = {"e": "f", "f": "f", "d": "f", "b": "i", "h": "i", "i": "i", "q": "i",
-                "?": "b"}.get(self.raw.format, "u")
-        return {"shape": self.shape, "typestr": f"{'|' if size == 1 else '<'}{kind}{size}",
-                "data": (self.raw.address, False), "version": 3, "strides": None, "stream": None}
+        return self.raw.__cuda_array_interface__
 
     def __repr__(self):
         if self.raw.freed:

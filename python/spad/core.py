@@ -8,7 +8,6 @@ from . import _spad
 
 Tensor = _spad.Tensor
 Direct = _spad.Direct
-Workspace = _spad.Workspace
 Pool = _spad.Pool
 Memory = _spad.Memory
 Allocation = _spad.Allocation
@@ -28,8 +27,10 @@ def _data(text):
 
 
 def _read(path):
-    with open(os.fspath(path), encoding="utf-8") as file:
-        return file.read()
+    """The text of a file, and the name of the file for messages."""
+    name = os.fsdecode(path)
+    with open(name, encoding="utf-8") as file:
+        return file.read(), name
 
 
 def _part_of(kind):
@@ -55,7 +56,7 @@ class Target:
     @classmethod
     def load(cls, path):
         """A chip from a target file."""
-        return cls.parse(_read(path), str(path))
+        return cls.parse(*_read(path))
 
     @property
     def data(self):
@@ -109,9 +110,9 @@ class Report(_spad.Report):
         for PyTorch's memory_viz) or .trace (for Perfetto)."""
         kinds = {".svg": "svg", ".html": "html", ".json": "json", ".txt": "text",
                  ".pickle": "snapshot", ".trace": "trace"}
-        ending = "." + os.fspath(path).rpartition(".")[2]
+        ending = os.path.splitext(os.fsdecode(path))[1]
         if ending not in kinds:
-            raise _spad.ArgumentError(f"'{ending}' is no ending of a picture; there are "
+            raise _spad.ArgumentError(f"'{os.fsdecode(path)}' has to end with one of "
                                       + ", ".join(sorted(kinds)))
         content = self.write(kinds[ending])
         with open(path, "wb") as file:
@@ -140,6 +141,9 @@ def emit(what, lang, name=None, target=None, space=None):
         if target is None:
             target, space = _plan_home(what)
     elif not isinstance(what, Layout):
+        what = list(what) if hasattr(what, "__iter__") else [None]
+        if not all(isinstance(row, dict) for row in what):
+            raise TypeError("emit() takes a Layout, a PlanResult or rows as dicts")
         if target is None:
             raise TypeError("emit() of rows needs a target")
         what = [(row.get("name"), row["space"], row.get("lanes", 1), row["bytes"],
@@ -240,9 +244,8 @@ class Plan(_spad.Plan):
     def load(cls, path, **options):
         """The buffers of a CSV file."""
         plan = cls(**options)
-        text = _read(path)
-        plan.read_csv(text, str(path))
-        plan.source = text
+        plan.source, name = _read(path)
+        plan.read_csv(plan.source, name)
         return plan
 
     def __repr__(self):
@@ -377,6 +380,8 @@ def _kernel_in(kernel):
         return kernel
     if isinstance(kernel, str):
         return _spad.Kernel.parse(kernel)
+    if not hasattr(kernel, "_finished"):
+        raise TypeError(f"a Kernel or its text is needed, not {type(kernel).__name__}")
     return kernel._finished()
 
 
@@ -545,13 +550,71 @@ class Device:
 
 @_part_of(_spad.Buffer)
 class Buffer:
-    """A typed, shaped piece of the memory of a device."""
+    """A typed, shaped piece of the memory of a device. As a with block it is freed at the end.
+
+    Host buffers speak the buffer protocol and DLPack, CUDA buffers DLPack and
+    __cuda_array_interface__.
+    """
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        if not self.freed:
+            self.free()
+
+    def __dlpack_device__(self):
+        """(1, 0) for the host, (2, N) for cuda:N."""
+        name = self.device.name
+        if name == "host":
+            return 1, 0
+        if name.startswith("cuda:"):
+            return 2, int(name[5:])
+        raise BufferError(f"DLPack cannot carry memory of {name}")
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        """The bytes for another library, without a copy; as long as it has them, free() is
+        refused. Work on streams of ours is done first, unless stream is -1."""
+        where = self.__dlpack_device__()
+        if copy or dl_device not in (None, where):
+            raise BufferError("a copy was asked for; copy the buffer first")
+        if where[0] == 2 and stream != -1 and self.nbytes:
+            self.read(0, 1)
+        return _spad.to_dlpack(self, *where)
+
+    @property
+    def __cuda_array_interface__(self):
+        """Version 3 of the interface; only CUDA buffers in global memory have it."""
+        if not self.device.name.startswith("cuda:") or self.scope != "global":
+            raise AttributeError("the buffer is not in global memory of a CUDA device")
+        if self.nbytes:
+            self.read(0, 1)  # what our streams do with it is done
+        size = _spad.dtype_bytes(self.dtype)
+        kind = {"e": "f", "f": "f", "d": "f", "b": "i", "h": "i", "i": "i", "q": "i",
+                "?": "b"}.get(self.format, "u")
+        return {"shape": self.shape, "typestr": f"{'|' if size == 1 else '<'}{kind}{size}",
+                "data": (self.address, False), "version": 3, "strides": None, "stream": None}
 
     def __repr__(self):
         if self.freed:
             return "<spad.Buffer, freed>"
         return (f"<spad.Buffer {self.name or '(unnamed)'}: {self.shape} {self.dtype} on "
                 f"{self.device.name}>")
+
+
+@_part_of(_spad.Workspace)
+class Workspace:
+    """Workspace(device, bytes, scope='global', name=None): bytes that the phases of a computation
+    use in turn. As a with block it is closed at the end."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        self.close()
+
+    def __repr__(self):
+        return f"<spad.Workspace of {self.bytes} B: {self.used} B used, {self.peak} B at most>"
 
 
 class Stream(_spad.Stream):
@@ -574,7 +637,7 @@ class Log(_spad.Log):
     @classmethod
     def load(cls, path):
         """The log in a file."""
-        return cls.parse(_read(path), str(path))
+        return cls.parse(*_read(path))
 
     def report(self, title="log"):
         """A Report of the blocks over time."""

@@ -177,8 +177,7 @@ class Kernel:
     @classmethod
     def load(cls, path, defines=None, rings=None, target=None):
         """A kernel from a file."""
-        text = core._read(path)
-        return cls.parse(text, str(path), defines, rings, target)
+        return cls.parse(*core._read(path), defines, rings, target)
 
     # ---- recording --------------------------------------------------------------------
 

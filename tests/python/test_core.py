@@ -466,6 +466,10 @@ def test_drop_ins_are_loaded_when_they_are_used():
         spad.nothing
 
 
+def run(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+
+
 def test_one_interpreter():
     interpreters = pytest.importorskip("_xxsubinterpreters")
     other = interpreters.create()
@@ -474,6 +478,21 @@ def test_one_interpreter():
             interpreters.run_string(other, f"import sys; sys.path[:] = {sys.path}; import spad")
     finally:
         interpreters.destroy(other)
+    assert spad.Plan(capacity=1).solve().fits  # this one is as it was
+
+
+def test_the_module_is_imported_once():
+    done = run("import sys, spad; del sys.modules['spad._spad']\n"
+               "try:\n    import spad._spad\nexcept ImportError as error:\n    print(error)")
+    assert "once" in done.stdout, done.stderr
+    assert "2 spad" in run("import importlib, spad; importlib.reload(spad); importlib.reload(spad.core)\n"
+                           "print(spad.dtype_bytes('bf16'), spad.__name__)").stdout
+
+
+def test_a_python_without_the_gil_is_refused():
+    done = run("import sys; sys.abiflags = 't'\n"
+               "try:\n    import spad\nexcept ImportError as error:\n    print(error)")
+    assert "free-threaded" in done.stdout, done.stderr
 
 
 def test_threads_share_a_kernel():

@@ -356,11 +356,13 @@ int py_write_more(void *ctx, const char *bytes, size_t count) {
     return 0;
 }
 
-static PyObject *write_all(py_writer writer, const void *object, bool as_bytes) {
+static PyObject *write_all(py_writer writer, const void *object, bool as_bytes, bool outside) {
     py_written t = {0};
     const spad_sink sink = {py_write_more, &t};
     spad_error error;
+    PyThreadState *const thread = outside ? PyEval_SaveThread() : NULL;
     const spad_status status = writer(object, &sink, &error);
+    if (outside) PyEval_RestoreThread(thread);
     PyObject *out = NULL;
     if (status != SPAD_OK)
         py_raise(&error);
@@ -373,10 +375,10 @@ static PyObject *write_all(py_writer writer, const void *object, bool as_bytes) 
 }
 
 PyObject *py_text(py_writer writer, const void *object) {
-    return write_all(writer, object, false);
+    return write_all(writer, object, false, false);
 }
-PyObject *py_bytes(py_writer writer, const void *object) {
-    return write_all(writer, object, true);
+PyObject *py_text_outside(py_writer writer, const void *object, bool as_bytes) {
+    return write_all(writer, object, as_bytes, true);
 }
 
 /* ---- faults of a text -------------------------------------------------------------------- */

@@ -119,9 +119,10 @@ typedef struct py_written {
 int py_write_more(void *written, const char *bytes, size_t count);
 
 typedef spad_status (*py_writer)(const void *object, const spad_sink *sink, spad_error *error);
-/** What a writer writes as a str (or as bytes). */
+/** What a writer writes as a str. */
 PyObject *py_text(py_writer writer, const void *object);
-PyObject *py_bytes(py_writer writer, const void *object);
+/** The same, or bytes, with the GIL released: for what nobody changes meanwhile. */
+PyObject *py_text_outside(py_writer writer, const void *object, bool as_bytes);
 
 /** name_any: a writer of the library with the type that py_text takes. */
 #define PY_WRITER(name, type)                                                                     \

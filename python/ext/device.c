@@ -305,8 +305,11 @@ static PyObject *buffer_read(PyObject *self, PyObject *const *args, Py_ssize_t c
     char *at;
     Py_ssize_t length;
     if (out == NULL || PyBytes_AsStringAndSize(out, &at, &length) != 0) return NULL;
-    if (spad_read(at, ((py_buffer *)self)->buffer, offset, bytes, NULL, &error) == SPAD_OK)
-        return out;
+    const spad_device_buffer from = ((py_buffer *)self)->buffer;
+    PyThreadState *const outside = PyEval_SaveThread();
+    const spad_status status = spad_read(at, from, offset, bytes, NULL, &error);
+    PyEval_RestoreThread(outside);
+    if (status == SPAD_OK) return out;
     Py_DECREF(out);
     return py_raise(&error);
 }

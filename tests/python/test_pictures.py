@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What notebooks show: every picture is well-formed, and text of the user stays text."""
 
+import threading
 import xml.etree.ElementTree as xml
 
 import pytest
@@ -105,3 +106,20 @@ def test_what_does_not_fit_is_drawn_above_the_limit():
 def test_nothing_to_show_is_no_picture():
     assert spad.Stack("trn2")._repr_svg_() is None and spad.Block("sm_90")._repr_svg_() is None
     assert spad.Kernel("trn2")._repr_svg_() is None
+
+
+def test_writing_a_picture_lets_others_run():
+    big = spad.Report("trn2")
+    for i in range(20000):
+        big.add_box(f"b{i}", i, i + 40, (i * 977) % 200000, 64)
+    ticks, refused, done = [], [], threading.Event()
+    thread = threading.Thread(target=lambda: (big.html(), done.set()))
+    thread.start()
+    while not done.wait(0.001):
+        ticks.append(1)
+        try:
+            big.add_box("late", 0, 1, 0, 1)
+        except RuntimeError:
+            refused.append(1)
+    thread.join()
+    assert len(ticks) > 3 and refused

@@ -142,3 +142,20 @@ def test_dlpack_on_the_host():
     packed = device.alloc((2, 3), "int4")
     refused(BufferError, "DLPack has no such type as int4", packed.__dlpack__)
     refused(BufferError, "a copy was asked for", packed.__dlpack__, copy=True)
+
+
+def test_drop_ins():
+    import spad.ascend as A
+    import spad.tilelang as T
+
+    for call in (A.free, A.address_of, lambda b: A.buffer_alias(b, (1,)), T.free, T.reducer_init,
+                 lambda b: A.copy(b"x", b)):
+        refused(TypeError, "a buffer is needed, not NoneType", call, None)
+    byte = A.alloc_buffer((1,), "int8")
+    refused(spad.ArgumentError, "int8 cannot hold 300", byte[0].assign, 300)
+    for dtype, number in (("bfloat16", 1.00390625), ("float16", -2.5), ("uint16", 65535), ("bool", 1)):
+        one = A.alloc_buffer((2,), dtype)
+        one[1].assign(number)
+        assert one[1].value == (1.0 if dtype == "bfloat16" else number) and one[0].value == 0
+    refused(IndexError, "index 5 is outside an extent of 1", byte.__getitem__, 5)
+    refused(spad.StateError, "allocate inside", T.alloc_shared, (1,), "float16")

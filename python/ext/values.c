@@ -80,8 +80,10 @@ static PyObject *value_pair(const spad_value *value) {
 bool py_value(spad_value *out, PyObject *object, spad_dtype dtype) {
     spad_error error;
     spad_status status;
-    if (PyFloat_Check(object)) {
-        status = spad_value_from_real(out, dtype, PyFloat_AsDouble(object), &error);
+    if (PyFloat_Check(object) || !PyIndex_Check(object)) {
+        const double number = PyFloat_AsDouble(object);
+        if (number == -1 && PyErr_Occurred()) return false;
+        status = spad_value_from_real(out, dtype, number, &error);
     } else {
         int64_t number;
         if (!py_int(&number, object)) return false;

@@ -350,6 +350,11 @@ def test_numbers():
         spad.value("uint8", 300)
     with pytest.raises(OverflowError):
         spad.is_aligned(2 ** 64, 1)
+    with pytest.raises(TypeError):
+        spad.value("float32", "1.5")
+    np = pytest.importorskip("numpy")
+    assert spad.value(np.float32, np.float32(1.5)) == ("float32", 0x3FC00000)
+    assert spad.value("int8", np.int16(-1))[1] == 255
 
 
 def test_tensor_memory():

@@ -35,6 +35,10 @@ static PyObject *layout_make(PyObject *module, PyObject *const *args, Py_ssize_t
         !py_seconds(&options.timeout_ns, given[1]) || !py_int_or(&seed, given[2], 0) ||
         !py_int_or(&threads, given[3], 1))
         return NULL;
+    if (threads < INT32_MIN || threads > INT32_MAX) {
+        PyErr_Format(py.errors[PY_ARGUMENT_ERROR], "%lld threads are too many", (long long)threads);
+        return NULL;
+    }
     options.seed = (uint64_t)seed;
     options.threads = (int32_t)threads;
     py_layout *self = py_new(py.layout);

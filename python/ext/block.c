@@ -133,7 +133,7 @@ static PyObject *block_invalidate(PyObject *self, PyObject *number) {
 
 static PyObject *block_enter(PyObject *self, PyObject *kind) {
     static const char *const kinds[] = {"serial", "parallel", "branch", "concurrent"};
-    const char *name = PyUnicode_AsUTF8AndSize(kind, NULL);
+    const char *name = py_chars(kind);
     spad_error error;
     if (name == NULL) return NULL;
     for (int i = 0; i < SPAD_FLOW_COUNT; i++)
@@ -253,7 +253,7 @@ static PyObject *block_touch(PyObject *self, PyObject *args) {
 }
 
 static PyObject *block_arena(PyObject *self, PyObject *space) {
-    const char *name = PyUnicode_AsUTF8AndSize(space, NULL);
+    const char *name = py_chars(space);
     int64_t bytes, limit;
     spad_error error;
     if (name == NULL) return NULL;

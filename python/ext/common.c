@@ -88,13 +88,17 @@ PyObject *py_busy(void) {
 bool py_int(int64_t *out, PyObject *object) {
     *out = PyLong_AsLongLong(object);
     if (*out != -1 || !PyErr_Occurred()) return true;
-    if (!PyErr_ExceptionMatches(PyExc_TypeError)) return false;
-    PyErr_Clear(); /* numbers of other libraries */
-    PyObject *number = PyNumber_Index(object);
-    if (number == NULL) return false;
-    *out = PyLong_AsLongLong(number);
-    Py_DECREF(number);
-    return *out != -1 || !PyErr_Occurred();
+    if (PyErr_ExceptionMatches(PyExc_TypeError)) {
+        PyErr_Clear(); /* numbers of other libraries */
+        PyObject *number = PyNumber_Index(object);
+        if (number == NULL) return false;
+        *out = PyLong_AsLongLong(number);
+        Py_DECREF(number);
+        if (*out != -1 || !PyErr_Occurred()) return true;
+    }
+    if (PyErr_ExceptionMatches(PyExc_OverflowError))
+        PyErr_Format(PyExc_OverflowError, "%R does not fit 64 bits", object);
+    return false;
 }
 
 bool py_int_or(int64_t *out, PyObject *object, int64_t none) {
@@ -161,8 +165,27 @@ bool py_append(PyObject *list, PyObject *value) {
 
 bool py_utf8(const char **out, Py_ssize_t *length, PyObject *object) {
     if (object == NULL) return true;
-    *out = PyUnicode_AsUTF8AndSize(object, length);
-    return *out != NULL;
+    if (!PyUnicode_Check(object)) {
+        PyObject *type = PyType_GetName(Py_TYPE(object));
+        if (type != NULL) PyErr_Format(PyExc_TypeError, "a str is needed, not %U", type);
+        Py_XDECREF(type);
+        return false;
+    }
+    Py_ssize_t count;
+    *out = PyUnicode_AsUTF8AndSize(object, &count);
+    if (*out == NULL) return false;
+    if (length != NULL) {
+        *length = count;
+    } else if (strlen(*out) != (size_t)count) {
+        PyErr_SetString(PyExc_ValueError, "a name cannot hold the character 0");
+        return false;
+    }
+    return true;
+}
+
+const char *py_chars(PyObject *object) {
+    const char *text = NULL;
+    return py_utf8(&text, NULL, object) ? text : NULL;
 }
 
 bool py_name(const char **out, PyObject **keep, PyObject *object) {
@@ -186,7 +209,7 @@ bool py_name(const char **out, PyObject **keep, PyObject *object) {
         name = PyObject_Str(object);
         if (name == NULL) return false;
     }
-    *out = PyUnicode_AsUTF8AndSize(name, NULL);
+    *out = py_chars(name);
     *keep = name;
     if (*out != NULL) return true;
     Py_CLEAR(*keep);
@@ -308,7 +331,7 @@ bool py_defines(spad_define **out, size_t *count, PyObject *dict) {
     PyObject *key, *value;
     for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value); *count += 1) {
         spad_define *define = &(*out)[*count];
-        define->name = PyUnicode_AsUTF8AndSize(key, NULL);
+        define->name = py_chars(key);
         if (define->name != NULL && py_int(&define->value, value)) continue;
         PyMem_Free(*out);
         *out = NULL;
@@ -333,11 +356,13 @@ int py_write_more(void *ctx, const char *bytes, size_t count) {
     return 0;
 }
 
-static PyObject *write_all(py_writer writer, const void *object, bool as_bytes) {
+static PyObject *write_all(py_writer writer, const void *object, bool as_bytes, bool outside) {
     py_written t = {0};
     const spad_sink sink = {py_write_more, &t};
     spad_error error;
+    PyThreadState *const thread = outside ? PyEval_SaveThread() : NULL;
     const spad_status status = writer(object, &sink, &error);
+    if (outside) PyEval_RestoreThread(thread);
     PyObject *out = NULL;
     if (status != SPAD_OK)
         py_raise(&error);
@@ -350,10 +375,10 @@ static PyObject *write_all(py_writer writer, const void *object, bool as_bytes) 
 }
 
 PyObject *py_text(py_writer writer, const void *object) {
-    return write_all(writer, object, false);
+    return write_all(writer, object, false, false);
 }
-PyObject *py_bytes(py_writer writer, const void *object) {
-    return write_all(writer, object, true);
+PyObject *py_text_outside(py_writer writer, const void *object, bool as_bytes) {
+    return write_all(writer, object, as_bytes, true);
 }
 
 /* ---- faults of a text -------------------------------------------------------------------- */

@@ -75,8 +75,10 @@ bool py_shape(spad_shape *out, int64_t dims[SPAD_RANK_MAX], PyObject *object);
 bool py_int(int64_t *out, PyObject *object);
 /** A number, or `none` for NULL and None. */
 bool py_int_or(int64_t *out, PyObject *object, int64_t none);
-/** The text of a str; NULL leaves `*out` as it is. length: may be NULL. */
+/** The text of a str; NULL leaves `*out` as it is. length: NULL for a name, which has no zeros. */
 bool py_utf8(const char **out, Py_ssize_t *length, PyObject *object);
+/** The same; NULL with an exception set. */
+const char *py_chars(PyObject *object);
 /** A name from a string, None (NULL), or an object with a name; borrowed from `*keep`, which
  *  the caller releases. */
 bool py_name(const char **out, PyObject **keep, PyObject *object);
@@ -117,9 +119,10 @@ typedef struct py_written {
 int py_write_more(void *written, const char *bytes, size_t count);
 
 typedef spad_status (*py_writer)(const void *object, const spad_sink *sink, spad_error *error);
-/** What a writer writes as a str (or as bytes). */
+/** What a writer writes as a str. */
 PyObject *py_text(py_writer writer, const void *object);
-PyObject *py_bytes(py_writer writer, const void *object);
+/** The same, or bytes, with the GIL released: for what nobody changes meanwhile. */
+PyObject *py_text_outside(py_writer writer, const void *object, bool as_bytes);
 
 /** name_any: a writer of the library with the type that py_text takes. */
 #define PY_WRITER(name, type)                                                                     \

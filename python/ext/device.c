@@ -63,7 +63,7 @@ static PyObject *device_field(PyObject *self, void *which) {
 bool py_scope(spad_memory_scope *out, PyObject *object) {
     *out = SPAD_GLOBAL;
     if (object == NULL || object == Py_None) return true;
-    const char *name = PyUnicode_AsUTF8AndSize(object, NULL);
+    const char *name = py_chars(object);
     spad_error error;
     if (name == NULL) return false;
     return spad_memory_scope_parse(out, name, &error) == SPAD_OK || py_raise(&error) != NULL;
@@ -146,7 +146,7 @@ static PyObject *device_alloc(PyObject *self, PyObject *const *args, Py_ssize_t 
         !py_scope(&spec.scope, given[2]) || !py_int_or(&spec.alignment, given[3], 0))
         return NULL;
     if (given[4] != NULL && given[4] != Py_None) {
-        spec.name = PyUnicode_AsUTF8AndSize(given[4], NULL);
+        spec.name = py_chars(given[4]);
         if (spec.name == NULL) return NULL;
     }
     if (spad_buffer_alloc(&buffer, py_device_in(self), &spec, &error) != SPAD_OK)
@@ -251,7 +251,7 @@ static PyObject *buffer_alias(PyObject *self, PyObject *const *args, Py_ssize_t 
     spad_dtype dtype = info.dtype;
     if (given[1] != NULL && given[1] != Py_None && !py_dtype(&dtype, given[1])) return NULL;
     if (given[3] != NULL && given[3] != Py_None) {
-        name = PyUnicode_AsUTF8AndSize(given[3], NULL);
+        name = py_chars(given[3]);
         if (name == NULL) return NULL;
     }
     if (spad_buffer_alias(&alias, ((py_buffer *)self)->buffer, offset, shape, dtype, name,
@@ -305,8 +305,11 @@ static PyObject *buffer_read(PyObject *self, PyObject *const *args, Py_ssize_t c
     char *at;
     Py_ssize_t length;
     if (out == NULL || PyBytes_AsStringAndSize(out, &at, &length) != 0) return NULL;
-    if (spad_read(at, ((py_buffer *)self)->buffer, offset, bytes, NULL, &error) == SPAD_OK)
-        return out;
+    const spad_device_buffer from = ((py_buffer *)self)->buffer;
+    PyThreadState *const outside = PyEval_SaveThread();
+    const spad_status status = spad_read(at, from, offset, bytes, NULL, &error);
+    PyEval_RestoreThread(outside);
+    if (status == SPAD_OK) return out;
     Py_DECREF(out);
     return py_raise(&error);
 }
@@ -543,6 +546,12 @@ static PyObject *to_dlpack(PyObject *module, PyObject *args) {
     if (!PyArg_ParseTuple(args, "O!ii:to_dlpack", py.buffer, &object, &type, &number) ||
         !py_buffer_info(&info, object))
         return NULL;
+    if (type == DL_CUDA && info.scope != SPAD_GLOBAL) {
+        PyErr_Format(PyExc_BufferError,
+                     "a buffer in %s memory has no address outside of it; copy it to global memory",
+                     spad_memory_scope_name(info.scope));
+        return NULL;
+    }
     dl_managed *m = calloc(1, sizeof *m);
     if (m == NULL) return PyErr_NoMemory();
     void *pointer = (void *)(uintptr_t)info.address;

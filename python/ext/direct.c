@@ -192,7 +192,7 @@ static PyObject *direct_physical(PyObject *self, PyObject *tensor) {
 }
 
 static PyObject *direct_find(PyObject *self, PyObject *name) {
-    const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
+    const char *text = py_chars(name);
     size_t tensor;
     spad_error error;
     if (text == NULL) return NULL;

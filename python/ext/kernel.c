@@ -33,7 +33,8 @@ static PyObject *kernel_parse(PyObject *type, PyObject *const *args, Py_ssize_t 
     PyObject *given[5];
     if (!py_take(given, "parse", names, 1, args, count, keywords)) return NULL;
     const char *file = "<kernel>";
-    if (!py_utf8(&file, NULL, given[1])) return NULL;
+    const char *text_given = NULL;
+    if (!py_utf8(&text_given, NULL, given[0]) || !py_utf8(&file, NULL, given[1])) return NULL;
     PyObject *source = PyUnicode_AsUTF8String(given[0]);
     if (source == NULL) return NULL;
     py_kernel *self = py_new((PyTypeObject *)type);

@@ -131,7 +131,7 @@ static bool read_sizes(spad_placement_sizes *s, PyObject *dict) {
     if (!need_dict(dict, "sizes")) return false;
     PyObject *name = PyDict_GetItemString(dict, "method");
     if (name != NULL) {
-        const char *word = PyUnicode_AsUTF8AndSize(name, NULL);
+        const char *word = py_chars(name);
         int method;
         if (word == NULL || !read_word(&method, methods, 5, word, "method")) return false;
         s->method = (spad_method)method;

@@ -12,6 +12,7 @@
 
 typedef struct column {
     bool given;
+    bool needed; /* None stands for nothing in it */
     bool viewed;
     Py_buffer view;
     char format;
@@ -33,9 +34,12 @@ static char integer_format(const char *format) {
                : '\0';
 }
 
-static bool column_open(column *c, const char *name, PyObject *object) {
-    *c = (column){0};
-    if (object == NULL || object == Py_None) return true;
+static bool column_open(column *c, const char *name, bool needed, PyObject *object) {
+    *c = (column){.needed = needed};
+    if (object == NULL || object == Py_None) {
+        if (needed) PyErr_Format(PyExc_TypeError, "%s is needed", name);
+        return !needed;
+    }
     c->given = true;
     if (PyObject_CheckBuffer(object)) {
         if (PyObject_GetBuffer(object, &c->view, PyBUF_STRIDES | PyBUF_FORMAT) != 0) return false;
@@ -45,8 +49,11 @@ static bool column_open(column *c, const char *name, PyObject *object) {
             c->count = (size_t)c->view.shape[0];
             return true;
         }
+        PyErr_Format(PyExc_TypeError,
+                     "%s has to be a one-dimensional array of whole numbers in native order; this "
+                     "one has %d dimensions and the format '%s'",
+                     name, c->view.ndim, c->view.format == NULL ? "B" : c->view.format);
         column_close(c);
-        PyErr_Format(PyExc_TypeError, "%s is a one-dimensional array of whole numbers", name);
         return false;
     }
     c->sequence = PySequence_Tuple(object);
@@ -58,7 +65,7 @@ static bool column_open(column *c, const char *name, PyObject *object) {
 static int64_t number_at(const char *at, char format, Py_ssize_t size) {
     const bool is_signed = format >= 'a';
     if (size == 8) {
-        int64_t n; /* beyond 2^63 it becomes negative and is refused as such */
+        int64_t n;
         memcpy(&n, at, 8);
         return n;
     }
@@ -81,9 +88,13 @@ static bool column_get(int64_t *out, const column *c, size_t i, int64_t none) {
     if (c->viewed) {
         const char *at = (const char *)c->view.buf + (Py_ssize_t)i * c->view.strides[0];
         *out = number_at(at, c->format, c->view.itemsize);
-        return true;
+        if (*out >= 0 || c->view.itemsize < 8 || c->format >= 'a') return true;
+        PyErr_Format(PyExc_OverflowError, "%llu does not fit 64 bits with a sign",
+                     (unsigned long long)*out);
+        return false;
     }
-    return py_int_or(out, PyTuple_GetItem(c->sequence, (Py_ssize_t)i), none);
+    PyObject *item = PyTuple_GetItem(c->sequence, (Py_ssize_t)i);
+    return c->needed ? py_int(out, item) : py_int_or(out, item, none);
 }
 
 /* ---- columns out --------------------------------------------------------------------- */
@@ -152,7 +163,7 @@ static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *keywords
                                      &capacity))
         return NULL;
     if ((target == Py_None) != (space == NULL)) {
-        PyErr_SetString(PyExc_TypeError, "target and space go together");
+        PyErr_SetString(PyExc_TypeError, "a plan on a chip needs both target and space");
         return NULL;
     }
     py_plan *self = py_new(type);
@@ -200,7 +211,11 @@ static bool read_gaps(spad_plan_gap **out, size_t *count, PyObject *object) {
     for (size_t i = 0; fine && i < number; i++) {
         long long n[4] = {0};
         PyObject *row = PySequence_Tuple(PyTuple_GetItem(all, (Py_ssize_t)i));
-        fine = row != NULL && PyArg_ParseTuple(row, "LL|LL", &n[0], &n[1], &n[2], &n[3]) != 0;
+        fine =
+            row != NULL &&
+            PyArg_ParseTuple(
+                row, "LL|LL;a gap is (lower, upper) or (lower, upper, window_lower, window_upper)",
+                &n[0], &n[1], &n[2], &n[3]) != 0;
         Py_XDECREF(row);
         (*out)[i] = (spad_plan_gap){n[0], n[1], n[2], n[3]};
     }
@@ -268,6 +283,19 @@ static bool read_row(spad_plan_buffer *buffer, const column *columns, size_t i) 
     return true;
 }
 
+/* Numbers that cannot be read are found before anything is added. */
+static bool can_read(const column *columns, size_t count) {
+    bool surely = true;
+    for (int k = 0; k < COLUMNS; k++)
+        surely =
+            surely && (!columns[k].given || (columns[k].viewed && (columns[k].view.itemsize < 8 ||
+                                                                   columns[k].format >= 'a')));
+    spad_plan_buffer buffer;
+    for (size_t i = 0; !surely && i < count; i++)
+        if (!read_row(&buffer, columns, i)) return false;
+    return true;
+}
+
 static bool add_rows(py_plan *self, const column *columns, size_t count) {
     for (size_t i = 0; i < count; i++) {
         spad_plan_buffer buffer;
@@ -291,7 +319,7 @@ static PyObject *plan_add_many(PyObject *object, PyObject *args, PyObject *keywo
     int opened = 0;
     bool fine = true;
     while (fine && opened < COLUMNS) {
-        fine = column_open(&columns[opened], column_names[opened], given[opened]);
+        fine = column_open(&columns[opened], column_names[opened], opened <= SIZE, given[opened]);
         if (fine) opened++;
     }
     for (int k = 0; fine && k < COLUMNS; k++) {
@@ -301,7 +329,8 @@ static PyObject *plan_add_many(PyObject *object, PyObject *args, PyObject *keywo
         fine = false;
     }
     const size_t first = spad_plan_count(self->plan);
-    fine = fine && add_rows(self, columns, columns[LOWER].count);
+    fine = fine && can_read(columns, columns[LOWER].count) &&
+           add_rows(self, columns, columns[LOWER].count);
     for (int k = 0; k < opened; k++) column_close(&columns[k]);
     return fine ? PyLong_FromSize_t(first) : NULL;
 }
@@ -391,6 +420,10 @@ static PyObject *plan_solve(PyObject *object, PyObject *args, PyObject *keywords
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OOLKiO:solve", names, &minimize, &timeout,
                                      &node_limit, &seed, &threads, &progress))
         return NULL;
+    if (progress != Py_None && !PyCallable_Check(progress)) {
+        PyErr_SetString(PyExc_TypeError, "progress is a function or None");
+        return NULL;
+    }
     watcher w = {.callback = progress == Py_None ? NULL : progress};
     spad_plan_options options = {.node_limit = node_limit,
                                  .seed = seed,

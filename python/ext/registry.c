@@ -127,6 +127,9 @@ static bool given_text(const char **out, PyObject *object) {
     return object == NULL || object == Py_None || py_utf8(out, NULL, object);
 }
 
+/* Which end of a lifetime is given. */
+enum { GIVEN_BEGIN = 1 << 8, GIVEN_END = 1 << 9 };
+
 enum { NAME, SIZE, LOCATION, PERSISTENT, ALIASES, PRECISION, BEGIN, END, FIELDS };
 
 /* Fills a buffer from what was given; *fields: which of its fields that are. */
@@ -140,8 +143,8 @@ static bool read_buffer(spad_buffer *out, unsigned *fields, const char *function
                                           [PERSISTENT] = SPAD_BUFFER_PERSISTENT,
                                           [ALIASES] = SPAD_BUFFER_ALIASES,
                                           [PRECISION] = SPAD_BUFFER_PRECISION,
-                                          [BEGIN] = SPAD_BUFFER_LIFETIME,
-                                          [END] = SPAD_BUFFER_LIFETIME};
+                                          [BEGIN] = GIVEN_BEGIN,
+                                          [END] = GIVEN_END};
     PyObject *given[FIELDS];
     const char *location;
     spad_error error;
@@ -172,6 +175,20 @@ static PyObject *component_register(PyObject *self, PyObject *const *args, Py_ss
     return py_done(spad_registry_register(home(self), number(self), &buffer, &error), &error);
 }
 
+/* An update of one end leaves the other as it is. */
+static void keep_lifetime(spad_buffer *values, unsigned *fields, PyObject *self) {
+    size_t index;
+    const unsigned given = *fields & (GIVEN_BEGIN | GIVEN_END);
+    *fields &= ~given;
+    if (given == 0) return;
+    *fields |= SPAD_BUFFER_LIFETIME;
+    if (spad_registry_find_buffer(&index, home(self), number(self), values->name, NULL) != SPAD_OK)
+        return;
+    const spad_buffer *now = spad_registry_buffer_at(home(self), number(self), index);
+    if ((given & GIVEN_BEGIN) == 0) values->t_begin = now->t_begin;
+    if ((given & GIVEN_END) == 0) values->t_end = now->t_end;
+}
+
 static PyObject *component_update(PyObject *self, PyObject *const *args, Py_ssize_t count,
                                   PyObject *keywords) {
     spad_buffer buffer = {0};
@@ -179,6 +196,7 @@ static PyObject *component_update(PyObject *self, PyObject *const *args, Py_ssiz
     spad_update update;
     spad_error error;
     if (!read_buffer(&buffer, &fields, "update", args, count, keywords, 1)) return NULL;
+    keep_lifetime(&buffer, &fields, self);
     if (spad_registry_update_buffer(&update, home(self), number(self), fields, &buffer, &error) !=
         SPAD_OK)
         return py_raise(&error);
@@ -193,7 +211,7 @@ static bool apply_settings(bool *recognised, PyObject *self, PyObject *dict, siz
     size_t i = 0;
     bool fine = true;
     for (Py_ssize_t at = 0; fine && PyDict_Next(dict, &at, &key, &value); i++) {
-        settings[i].key = PyUnicode_AsUTF8AndSize(key, NULL);
+        settings[i].key = py_chars(key);
         fine = settings[i].key != NULL && py_utf8(&settings[i].value, NULL, value);
     }
     spad_error error;
@@ -241,7 +259,7 @@ static PyObject *component_buffers(PyObject *self, void *unused) {
 }
 
 static PyObject *component_find(PyObject *self, PyObject *name) {
-    const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
+    const char *text = py_chars(name);
     size_t index;
     spad_error error;
     if (text == NULL) return NULL;

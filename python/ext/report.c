@@ -7,6 +7,7 @@
 typedef struct py_report {
     PyObject_HEAD spad_report *report;
     PyObject *target;
+    int busy; /* writers at work */
 } py_report;
 
 PY_WRITER(spad_report_write_text, spad_report)
@@ -40,8 +41,7 @@ static const format diff_formats[] = {{"text", spad_report_diff_write_text_any},
 static PyObject *write_as(const format *list, const char *name, const void *object) {
     for (size_t i = 0; list[i].name != NULL; i++) {
         if (strcmp(list[i].name, name) != 0) continue;
-        return strcmp(name, "snapshot") == 0 ? py_bytes(list[i].writer, object)
-                                             : py_text(list[i].writer, object);
+        return py_text_outside(list[i].writer, object, strcmp(name, "snapshot") == 0);
     }
     PyErr_Format(py.errors[PY_ARGUMENT_ERROR], "'%s' is no format of a picture", name);
     return NULL;
@@ -78,6 +78,7 @@ static spad_report *report_in(PyObject *self) {
 }
 
 static PyObject *report_add_trace(PyObject *self, PyObject *trace) {
+    if (((py_report *)self)->busy > 0) return py_busy();
     spad_error error;
     if (!PyObject_TypeCheck(trace, py.trace)) {
         PyErr_SetString(PyExc_TypeError, "a Trace is needed");
@@ -98,6 +99,7 @@ static bool find_space(size_t *out, PyObject *self, const char *name) {
 }
 
 static PyObject *report_add_log(PyObject *self, PyObject *args) {
+    if (((py_report *)self)->busy > 0) return py_busy();
     PyObject *log;
     const char *name = NULL;
     size_t space;
@@ -110,6 +112,7 @@ static PyObject *report_add_log(PyObject *self, PyObject *args) {
 }
 
 static PyObject *report_add_plan(PyObject *self, PyObject *args) {
+    if (((py_report *)self)->busy > 0) return py_busy();
     PyObject *result;
     const char *name = NULL;
     size_t space;
@@ -126,6 +129,7 @@ static PyObject *report_add_plan(PyObject *self, PyObject *args) {
 
 static PyObject *report_add_layout(PyObject *self, PyObject *const *args, Py_ssize_t count,
                                    PyObject *keywords) {
+    if (((py_report *)self)->busy > 0) return py_busy();
     static const char *const names[] = {"layout", "sim", "event_limit", NULL};
     PyObject *given[3];
     int64_t limit;
@@ -145,6 +149,7 @@ static PyObject *report_add_layout(PyObject *self, PyObject *const *args, Py_ssi
 }
 
 static PyObject *report_add_findings(PyObject *self, PyObject *check) {
+    if (((py_report *)self)->busy > 0) return py_busy();
     spad_error error;
     if (!PyObject_TypeCheck(check, py.check)) {
         PyErr_SetString(PyExc_TypeError, "a Check is needed");
@@ -159,6 +164,7 @@ static PyObject *report_add_findings(PyObject *self, PyObject *check) {
 }
 
 static PyObject *report_add_box(PyObject *self, PyObject *args, PyObject *keywords) {
+    if (((py_report *)self)->busy > 0) return py_busy();
     static char *names[] = {"name", "begin", "end",     "byte", "bytes", "space",
                             "lane", "lanes", "padding", "line", NULL};
     const char *name, *space = NULL;
@@ -181,6 +187,7 @@ static PyObject *report_add_box(PyObject *self, PyObject *args, PyObject *keywor
 }
 
 static PyObject *report_add_bar(PyObject *self, PyObject *args, PyObject *keywords) {
+    if (((py_report *)self)->busy > 0) return py_busy();
     static char *names[] = {"row", "name", "begin", "end", "ready", "wait", "critical", NULL};
     const char *row, *name, *wait = NULL;
     long long begin, end;
@@ -201,13 +208,15 @@ static PyObject *report_add_bar(PyObject *self, PyObject *args, PyObject *keywor
 }
 
 static PyObject *report_add_note(PyObject *self, PyObject *note) {
-    const char *text = PyUnicode_AsUTF8AndSize(note, NULL);
+    if (((py_report *)self)->busy > 0) return py_busy();
+    const char *text = py_chars(note);
     spad_error error;
     if (text == NULL) return NULL;
     return py_done(spad_report_add_note(report_in(self), text, &error), &error);
 }
 
 static PyObject *report_set_source(PyObject *self, PyObject *args) {
+    if (((py_report *)self)->busy > 0) return py_busy();
     const char *file, *text;
     Py_ssize_t length;
     spad_error error;
@@ -217,12 +226,16 @@ static PyObject *report_set_source(PyObject *self, PyObject *args) {
 }
 
 static PyObject *report_write(PyObject *self, PyObject *name) {
-    const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
-    return text == NULL ? NULL : write_as(formats, text, report_in(self));
+    const char *text = py_chars(name);
+    if (text == NULL) return NULL;
+    ((py_report *)self)->busy++;
+    PyObject *out = write_as(formats, text, report_in(self));
+    ((py_report *)self)->busy--;
+    return out;
 }
 
 static PyObject *report_stats(PyObject *self, PyObject *name) {
-    const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
+    const char *text = py_chars(name);
     size_t space;
     spad_report_space s;
     spad_error error;
@@ -326,8 +339,12 @@ static PyObject *diff(PyObject *module, PyObject *args) {
     if (spad_report_diff_create(&made, report_in(before), report_in(after), NULL, &error) !=
         SPAD_OK)
         return py_raise(&error);
+    ((py_report *)before)->busy++;
+    ((py_report *)after)->busy++;
     PyObject *text =
         strcmp(name, "changes") == 0 ? changes(made) : write_as(diff_formats, name, made);
+    ((py_report *)before)->busy--;
+    ((py_report *)after)->busy--;
     spad_report_diff_destroy(made);
     return text;
 }

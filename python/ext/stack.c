@@ -36,13 +36,11 @@ static void tensor_dealloc(PyObject *object) {
     py_free(object);
 }
 
-static PyObject *tensor_make(PyObject *shape, PyObject *dtype, PyObject *name, PyObject *buffer,
-                             const spad_rect *rect) {
+static PyObject *tensor_make(PyObject *given, spad_shape shape, PyObject *dtype, PyObject *name,
+                             PyObject *buffer, const spad_rect *rect) {
     py_tensor *self = py_new(py.tensor);
     if (self == NULL) return NULL;
-    self->shape = PyTuple_Check(shape)  ? py_keep(shape)
-                  : PyLong_Check(shape) ? PyTuple_Pack(1, shape)
-                                        : PySequence_Tuple(shape);
+    self->shape = PyTuple_Check(given) ? py_keep(given) : py_tuple_of(shape.dims, shape.rank);
     self->dtype = py_keep(dtype);
     self->name = py_keep(name == NULL ? Py_None : name);
     self->buffer = py_keep(buffer == NULL ? Py_None : buffer);
@@ -252,7 +250,7 @@ static PyObject *allocate(PyObject *self, const char *method, allocate_call call
         !py_int_or(&place.align, given[ALIGN], SPAD_ALIGN_DEFAULT))
         return NULL;
     if (given[NAME] != NULL && given[NAME] != Py_None) {
-        name = PyUnicode_AsUTF8AndSize(given[NAME], NULL);
+        name = py_chars(given[NAME]);
         if (name == NULL) return NULL;
     }
     if (!py_name(&place.space, &keep_space, given[BUFFER])) return NULL;
@@ -263,7 +261,7 @@ static PyObject *allocate(PyObject *self, const char *method, allocate_call call
     if (status != SPAD_OK) return raise_as(self, method, py_error_new(&error), given[DTYPE]);
     PyObject *full = full_name(self, given[NAME]);
     if (full == NULL) return NULL;
-    PyObject *tensor = tensor_make(given[SHAPE], given[DTYPE], full, given[BUFFER], &rect);
+    PyObject *tensor = tensor_make(given[SHAPE], shape, given[DTYPE], full, given[BUFFER], &rect);
     Py_DECREF(full);
     return tensor;
 }
@@ -295,7 +293,7 @@ static PyObject *stack_open_scope(PyObject *self, PyObject *const *args, Py_ssiz
         degree = 0; /* the library takes a name for a degree that is never reached */
     else if (!py_int_or(&degree, given[0], 1))
         return NULL;
-    if (given[1] != NULL && given[1] != Py_None) name = PyUnicode_AsUTF8AndSize(given[1], NULL);
+    if (given[1] != NULL && given[1] != Py_None) name = py_chars(given[1]);
     if (name == NULL) return NULL;
     spad_error error;
     return finish(self, "open_scope", spad_stack_open_scope(stack_in(self), degree, name, &error),
@@ -369,7 +367,7 @@ static PyObject *stack_align(PyObject *self, PyObject *const *args, Py_ssize_t c
 }
 
 static PyObject *stack_set_prefix(PyObject *self, PyObject *prefix) {
-    const char *text = PyUnicode_AsUTF8AndSize(prefix, NULL);
+    const char *text = py_chars(prefix);
     spad_error error;
     if (text == NULL) return NULL;
     return finish(self, "set_name_prefix", spad_stack_set_prefix(stack_in(self), text, &error),

@@ -340,6 +340,12 @@ static spad_workspace *workspace_in(PyObject *self) {
     return &((py_workspace *)self)->workspace;
 }
 
+static bool is_open(PyObject *self) {
+    if (!((py_workspace *)self)->closed) return true;
+    PyErr_SetString(py.errors[PY_STATE_ERROR], "the workspace was closed before");
+    return false;
+}
+
 static PyObject *workspace_take(PyObject *self, PyObject *const *args, Py_ssize_t count,
                                 PyObject *keywords) {
     static const char *const names[] = {"shape", "dtype", "alignment", "name", NULL};
@@ -350,12 +356,12 @@ static PyObject *workspace_take(PyObject *self, PyObject *const *args, Py_ssize_
     spad_device_buffer buffer;
     spad_error error;
     const char *name = NULL;
-    if (!py_take(given, "take", names, 2, args, count, keywords) ||
+    if (!py_take(given, "take", names, 2, args, count, keywords) || !is_open(self) ||
         !py_shape(&shape, dims, given[0]) || !py_dtype(&dtype, given[1]) ||
         !py_int_or(&alignment, given[2], 0))
         return NULL;
     if (given[3] != NULL && given[3] != Py_None) {
-        name = PyUnicode_AsUTF8AndSize(given[3], NULL);
+        name = py_chars(given[3]);
         if (name == NULL) return NULL;
     }
     if (spad_workspace_take(&buffer, workspace_in(self), shape, dtype, alignment, name, &error) !=
@@ -369,6 +375,7 @@ static PyObject *workspace_take(PyObject *self, PyObject *const *args, Py_ssize_
 static PyObject *workspace_next(PyObject *self, PyObject *unused) {
     (void)unused;
     spad_error error;
+    if (!is_open(self)) return NULL;
     if (((py_workspace *)self)->views > 0) return py_in_use();
     return py_done(spad_workspace_next(workspace_in(self), &error), &error);
 }
@@ -376,6 +383,7 @@ static PyObject *workspace_next(PyObject *self, PyObject *unused) {
 static PyObject *workspace_close(PyObject *self, PyObject *unused) {
     (void)unused;
     spad_error error;
+    if (!is_open(self)) return NULL;
     if (((py_workspace *)self)->views > 0) return py_in_use();
     const spad_status status = spad_workspace_close(workspace_in(self), &error);
     if (status == SPAD_OK) ((py_workspace *)self)->closed = true;

@@ -101,7 +101,7 @@ static PyObject *target_family(PyObject *self, void *unused) {
 }
 
 bool py_space(size_t *out, const spad_target *target, PyObject *name) {
-    const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
+    const char *text = py_chars(name);
     spad_error error;
     if (text == NULL) return false;
     return spad_target_space(out, target, text, &error) == SPAD_OK || py_raise(&error) != NULL;

@@ -80,8 +80,10 @@ static PyObject *value_pair(const spad_value *value) {
 bool py_value(spad_value *out, PyObject *object, spad_dtype dtype) {
     spad_error error;
     spad_status status;
-    if (PyFloat_Check(object)) {
-        status = spad_value_from_real(out, dtype, PyFloat_AsDouble(object), &error);
+    if (PyFloat_Check(object) || !PyIndex_Check(object)) {
+        const double number = PyFloat_AsDouble(object);
+        if (number == -1 && PyErr_Occurred()) return false;
+        status = spad_value_from_real(out, dtype, number, &error);
     } else {
         int64_t number;
         if (!py_int(&number, object)) return false;
@@ -195,20 +197,24 @@ static spad_tmem *tmem_in(PyObject *self) {
     return &((py_tmem *)self)->tmem;
 }
 
-static PyObject *tmem_alloc(PyObject *self, PyObject *args) {
+static PyObject *tmem_alloc(PyObject *self, PyObject *args, PyObject *keywords) {
+    static char *names[] = {"columns", "warp", NULL};
     long long columns, warp = 0;
     int64_t column;
     spad_error error;
-    if (!PyArg_ParseTuple(args, "L|L:alloc", &columns, &warp)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "L|L:alloc", names, &columns, &warp))
+        return NULL;
     if (spad_tmem_alloc(&column, tmem_in(self), columns, warp, &error) != SPAD_OK)
         return py_raise(&error);
     return PyLong_FromLongLong(column);
 }
 
-static PyObject *tmem_free(PyObject *self, PyObject *args) {
+static PyObject *tmem_free(PyObject *self, PyObject *args, PyObject *keywords) {
+    static char *names[] = {"column", "columns", "warp", NULL};
     long long column, columns, warp = 0;
     spad_error error;
-    if (!PyArg_ParseTuple(args, "LL|L:free", &column, &columns, &warp)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "LL|L:free", names, &column, &columns, &warp))
+        return NULL;
     return py_done(spad_tmem_free(tmem_in(self), column, columns, warp, &error), &error);
 }
 
@@ -225,9 +231,10 @@ static PyObject *tmem_finish(PyObject *self, PyObject *unused) {
 }
 
 static PyMethodDef tmem_methods[] = {
-    {"alloc", tmem_alloc, METH_VARARGS,
+    {"alloc", PY_FUNC(tmem_alloc), METH_VARARGS | METH_KEYWORDS,
      "alloc(columns, warp=0) -> int\n\ntcgen05.alloc: the first column."},
-    {"free", tmem_free, METH_VARARGS, "free(column, columns, warp=0)\n\ntcgen05.dealloc."},
+    {"free", PY_FUNC(tmem_free), METH_VARARGS | METH_KEYWORDS,
+     "free(column, columns, warp=0)\n\ntcgen05.dealloc."},
     {"relinquish", tmem_relinquish, METH_NOARGS, "The block allocates no more."},
     {"finish", tmem_finish, METH_NOARGS, "The block ends: StateError if columns are still held."},
     {NULL, NULL, 0, NULL}};

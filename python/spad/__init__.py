@@ -11,6 +11,11 @@ Drop-ins for four Python interfaces: spad.nki, spad.tilelang, spad.ascend, spad.
 ``python -m spad`` is the command. docs/python.md has the tutorial.
 """
 
+import sys
+
+if "t" in getattr(sys, "abiflags", ""):
+    raise ImportError("spad needs a Python with the GIL; this one is free-threaded")
+
 from ._spad import (
     ArgumentError,
     Error,

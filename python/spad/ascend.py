@@ -85,31 +85,15 @@ class Buffer:
         array = numpy.asarray(memoryview(self.raw))
         return array if dtype is None else array.astype(dtype)
 
-    def _dl_device(self):
-        kind = self.raw.device.name
-        if kind == "host":
-            return 1, 0
-        if kind.startswith("cuda:"):
-            return 2, int(kind[5:])
-        raise BufferError(f"DLPack cannot carry memory of {kind}")
-
     def __dlpack_device__(self):
-        return self._dl_device()
+        return self.raw.__dlpack_device__()
 
-    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-        if copy:
-            raise BufferError("a copy was asked for; copy the buffer first")
-        return _spad.to_dlpack(self.raw, *self._dl_device())
+    def __dlpack__(self, **options):
+        return self.raw.__dlpack__(**options)
 
     @property
     def __cuda_array_interface__(self):
-        if not self.raw.device.name.startswith("cuda:"):
-            raise AttributeError("the buffer is not in CUDA memory")
-        size = _spad.dtype_bytes(self.dtype)
-        kind = {"e": "f", "f": "f", "d": "f", "b": "i", "h": "i", "i": "i", "q": "i",
-                "?": "b"}.get(self.raw.format, "u")
-        return {"shape": self.shape, "typestr": f"{'|' if size == 1 else '<'}{kind}{size}",
-                "data": (self.raw.address, False), "version": 3, "strides": None, "stream": None}
+        return self.raw.__cuda_array_interface__
 
     def __repr__(self):
         if self.raw.freed:
@@ -118,12 +102,22 @@ class Buffer:
 
 
 def _pack(value, raw):
+    """The bytes of a number as an element; one that it cannot hold is a spad.ArgumentError."""
     value = value.value if isinstance(value, Element) else value
-    if raw.dtype == "bfloat16":
-        bits, = struct.unpack("<I", struct.pack("<f", float(value)))
-        return struct.pack("<H", (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16)
-    kind = float if raw.format in "efd" else bool if raw.format == "?" else int
-    return struct.pack("<" + raw.format, kind(value))
+    if raw.dtype == "bool":
+        value = bool(value)
+    elif "float" in raw.dtype:
+        value = float(value)
+    else:
+        value = int(value)
+    bits = _spad.value(raw.dtype, value)[1]
+    return bits.to_bytes(_spad.dtype_bytes(raw.dtype), "little")
+
+
+def _need(buffer):
+    if not isinstance(buffer, Buffer):
+        raise TypeError(f"a buffer is needed, not {type(buffer).__name__}")
+    return buffer
 
 
 class Element:
@@ -220,7 +214,7 @@ def allocate(shape=1024, dtype="float32", scope="shared", alignment=0, name=None
 
 def free(buffer):
     """Gives a buffer back; using it afterwards raises spad.StateError."""
-    if buffer._home is not None:
+    if _need(buffer)._home is not None:
         buffer._home.free(buffer)
     else:
         buffer.raw.free()
@@ -249,7 +243,7 @@ class memory_pool:
 
     def free(self, buffer):
         """Gives a buffer back to the pool."""
-        if id(buffer.raw) not in self._blocks:
+        if id(_need(buffer).raw) not in self._blocks:
             raise _spad.StateError("the buffer is not of this pool, or was freed before")
         buffer.raw.free()
         self._pool.free(self._blocks.pop(id(buffer.raw))[1])
@@ -261,7 +255,7 @@ class memory_pool:
 
 def buffer_alias(buffer, shape, dtype=None, offset=0, name=None):
     """Another view of the bytes of a buffer."""
-    return Buffer(buffer.raw.alias(shape, dtype, offset, name))
+    return Buffer(_need(buffer).raw.alias(shape, dtype, offset, name))
 
 
 def workspace(size, scope="shared", name="workspace"):
@@ -273,7 +267,7 @@ def workspace(size, scope="shared", name="workspace"):
 
 def address_of(buffer):
     """The address of a buffer on its device, or in its scratchpad."""
-    return buffer.raw.address
+    return _need(buffer).raw.address
 
 
 def is_aligned(address, alignment=256):
@@ -299,11 +293,13 @@ def copy(src, dst, src_scope=None, dst_scope=None):
         dst = dst if isinstance(dst, Tile) else dst[:, :]
         if src.shape != dst.shape:
             raise _spad.ArgumentError(f"tiles of {src.shape} and {dst.shape} are not alike")
-        _spad.copy_tile(dst.buffer.raw, src.buffer.raw, dst.start, src.start, src.shape)
+        _spad.copy_tile(dst.buffer.raw, src.buffer.raw, dst.start, src.start, src.shape,
+                        _state["stream"])
     elif not isinstance(src, Buffer):
+        _need(dst)
         dst.raw.bind(src) if dst.shape is None else dst.raw.write(src)
     else:
-        _spad.copy(dst.raw, src.raw, _state["stream"])
+        _spad.copy(_need(dst).raw, src.raw, _state["stream"])
 
 
 @contextmanager

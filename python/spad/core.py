@@ -8,20 +8,11 @@ from . import _spad
 
 Tensor = _spad.Tensor
 Direct = _spad.Direct
-PlanResult = _spad.PlanResult
-Layout = _spad.Layout
-Sim = _spad.Sim
-Tune = _spad.Tune
-Buffer = _spad.Buffer
-Device = _spad.Device
-Workspace = _spad.Workspace
 Pool = _spad.Pool
-Walk = _spad.Walk
 Memory = _spad.Memory
 Allocation = _spad.Allocation
 Fence = _spad.Fence
 Tmem = _spad.Tmem
-Registry = _spad.Registry
 Component = _spad.Component
 Allocator = _spad.Allocator
 copy = _spad.copy
@@ -36,11 +27,27 @@ def _data(text):
 
 
 def _read(path):
-    with open(os.fspath(path), encoding="utf-8") as file:
-        return file.read()
+    """The text of a file, and the name of the file for messages."""
+    name = os.fsdecode(path)
+    with open(name, encoding="utf-8") as file:
+        return file.read(), name
 
 
-class Target(_spad.Target):
+def _part_of(kind):
+    """Adds what a class body has to a type of the C part, so that what the C part makes has it,
+    too."""
+
+    def add(body):
+        for name, value in vars(body).items():
+            if name not in ("__dict__", "__weakref__", "__module__"):
+                setattr(kind, name, value)
+        return kind
+
+    return add
+
+
+@_part_of(_spad.Target)
+class Target:
     """Target(name): a chip, its memory spaces and engines.
 
     Target.parse(text) and Target.load(path) read one from a file (docs/targets.md).
@@ -49,7 +56,7 @@ class Target(_spad.Target):
     @classmethod
     def load(cls, path):
         """A chip from a target file."""
-        return cls.parse(_read(path), str(path))
+        return cls.parse(*_read(path))
 
     @property
     def data(self):
@@ -103,9 +110,9 @@ class Report(_spad.Report):
         for PyTorch's memory_viz) or .trace (for Perfetto)."""
         kinds = {".svg": "svg", ".html": "html", ".json": "json", ".txt": "text",
                  ".pickle": "snapshot", ".trace": "trace"}
-        ending = "." + os.fspath(path).rpartition(".")[2]
+        ending = os.path.splitext(os.fsdecode(path))[1]
         if ending not in kinds:
-            raise _spad.ArgumentError(f"'{ending}' is no ending of a picture; there are "
+            raise _spad.ArgumentError(f"'{os.fsdecode(path)}' has to end with one of "
                                       + ", ".join(sorted(kinds)))
         content = self.write(kinds[ending])
         with open(path, "wb") as file:
@@ -134,6 +141,9 @@ def emit(what, lang, name=None, target=None, space=None):
         if target is None:
             target, space = _plan_home(what)
     elif not isinstance(what, Layout):
+        what = list(what) if hasattr(what, "__iter__") else [None]
+        if not all(isinstance(row, dict) for row in what):
+            raise TypeError("emit() takes a Layout, a PlanResult or rows as dicts")
         if target is None:
             raise TypeError("emit() of rows needs a target")
         what = [(row.get("name"), row["space"], row.get("lanes", 1), row["bytes"],
@@ -142,26 +152,22 @@ def emit(what, lang, name=None, target=None, space=None):
     return _spad.emit(what, lang, name, target, space)
 
 
-class Trace(_spad.Trace):
+@_part_of(_spad.Trace)
+class Trace:
     """Trace(target): the log of what was allocated and freed. Managers, devices and kernels write
     one; alloc(), free(), open_scope() and so on write it by hand."""
 
     def report(self, title=None):
         """A Report of the tensors."""
-        return trace_report(self, title)
+        report = Report(self.target, title)
+        report.add_trace(self)
+        return report
 
     def _repr_svg_(self):
         return self.report().svg()
 
     def __repr__(self):
         return f"<spad.Trace on {self.target.name}: {len(self)} events>"
-
-
-def trace_report(trace, title=None):
-    """A Report of a trace of any class."""
-    report = Report(trace.target, title)
-    report.add_trace(trace)
-    return report
 
 
 # ---- the scoped manager --------------------------------------------------------------------
@@ -199,7 +205,7 @@ class Stack(_spad.Stack):
         """A Report of all tensors so far; needs a trace."""
         if self.trace is None:
             raise _spad.StateError("there is no trace; make the manager with trace=True")
-        return trace_report(self.trace, title)
+        return self.trace.report(title)
 
     def _repr_svg_(self):
         return self.report().svg() if self.trace is not None else None
@@ -238,9 +244,8 @@ class Plan(_spad.Plan):
     def load(cls, path, **options):
         """The buffers of a CSV file."""
         plan = cls(**options)
-        text = _read(path)
-        plan.read_csv(text, str(path))
-        plan.source = text
+        plan.source, name = _read(path)
+        plan.read_csv(plan.source, name)
         return plan
 
     def __repr__(self):
@@ -258,19 +263,29 @@ def _plan_home(result):
     plan = result.plan
     if plan.target is not None:
         return plan.target, plan.space
-    top = max(plan.capacity or 0, result.height or 0, 1)
+    top = plan.capacity or result.height or 1  # what does not fit is drawn above the limit
     text = f"target plan\nspace memory {{ bytes {top}; lanes {plan.lanes} }}\n"
     return Target.parse(text, "<plan>"), "memory"
 
 
-def plan_report(result, title="plan"):
-    """A Report of the buffers of a PlanResult."""
-    target, space = _plan_home(result)
-    report = Report(target, title, "time")
-    report.add_plan(result, space)
-    height = "no plan" if result.height is None else f"height {result.height} B"
-    report.add_note(f"{result.verdict}: {height}, no plan is lower than {result.bound} B")
-    return report
+@_part_of(_spad.PlanResult)
+class PlanResult:
+    """Where every buffer of a Plan goes, or why they do not fit."""
+
+    def report(self, title="plan"):
+        """A Report of the buffers."""
+        target, space = _plan_home(self)
+        report = Report(target, title, "time")
+        report.add_plan(self, space)
+        height = "no plan" if self.height is None else f"height {self.height} B"
+        report.add_note(f"{self.verdict}: {height}, no plan is lower than {self.bound} B")
+        return report
+
+    def _repr_svg_(self):
+        return None if self.height is None else self.report().svg()
+
+    def __repr__(self):
+        return f"<spad.PlanResult: {self.verdict}, height {self.height} B, bound {self.bound} B>"
 
 
 # ---- kernels ------------------------------------------------------------------------------------
@@ -289,6 +304,25 @@ class Finding:
 
     def __repr__(self):
         return f"<{self.severity} {self.code} in line {self.line}: {self.message}>"
+
+    def _repr_html_(self):
+        return _finding_table([self])
+
+
+def _escape(text):
+    return str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _finding_table(findings):
+    colours = {"error": "#b00020", "warning": "#9a6700", "advice": "#0b57d0"}
+    rows = "".join(
+        f"<tr><td style='color:{colours.get(f.severity, 'inherit')}'>{_escape(f.severity)}</td>"
+        f"<td>{f.line}</td><td><code>{_escape(f.code)}</code></td>"
+        f"<td style='text-align:left'>{_escape(f.message)}"
+        + "".join(f"<br><small>line {note['line']}: {_escape(note['message'])}</small>"
+                  for note in f.notes or ())
+        + "</td></tr>" for f in findings)
+    return f"<table><tr><th></th><th>line</th><th>code</th><th>what</th></tr>{rows}</table>"
 
 
 class Check:
@@ -317,34 +351,27 @@ class Check:
 
     def report(self):
         """A Report of the kernel with the findings in it."""
-        made = self._layout or _spad.layout(self._c.kernel)
-        return layout_report(made, check=self._c)
+        return (self._layout or _spad.layout(self._c.kernel)).report(check=self)
 
     def _repr_html_(self):
-        colours = {"error": "#b00020", "warning": "#9a6700", "advice": "#0b57d0"}
-        rows = "".join(
-            f"<tr><td style='color:{colours.get(f.severity, 'inherit')}'>{_escape(f.severity)}</td>"
-            f"<td>{f.line}</td><td><code>{_escape(f.code)}</code></td>"
-            f"<td style='text-align:left'>{_escape(f.message)}</td></tr>" for f in self.findings)
         return (f"<p><b>{_escape(self.verdict)}</b>: {_escape(self.reason)}</p>"
-                + (f"<table><tr><th></th><th>line</th><th>code</th><th>what</th></tr>{rows}</table>"
-                   if rows else ""))
+                + (_finding_table(self.findings) if self.findings else ""))
 
     def __bool__(self):
         return self.counts["errors"] == 0
 
     def __iter__(self):
+        """The findings, in the order of the text."""
         return iter(self.findings)
 
     def __len__(self):
+        """How many findings there are."""
         return len(self.findings)
 
     def __repr__(self):
-        return f"<spad.Check: {self.verdict}, {len(self.findings)} findings>"
-
-
-def _escape(text):
-    return str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+        found = self.counts
+        return (f"<spad.Check: {self.verdict}; errors: {found['errors']}, warnings: "
+                f"{found['warnings']}, advice: {found['advice']}>")
 
 
 def _kernel_in(kernel):
@@ -353,6 +380,8 @@ def _kernel_in(kernel):
         return kernel
     if isinstance(kernel, str):
         return _spad.Kernel.parse(kernel)
+    if not hasattr(kernel, "_finished"):
+        raise TypeError(f"a Kernel or its text is needed, not {type(kernel).__name__}")
     return kernel._finished()
 
 
@@ -383,25 +412,102 @@ def tune(kernel, depth_most=0, exhaustive_most=0):
     return _spad.tune(_kernel_in(kernel), depth_most, exhaustive_most)
 
 
-def layout_report(made, check=None, sim=None, title=None):
-    """A Report of the places of a kernel, with findings and times if there are some."""
-    kernel = made.kernel
-    if title is None:
-        values = ", ".join(f"{name} = {value}" for name, value in kernel.params.items())
-        title = f"{kernel.name} ({values})" if values else kernel.name
-    report = Report(kernel.target, title)
-    report.add_layout(made, sim)
-    if not made.fits:
-        report.add_note("does not fit")
-    if kernel.source is not None:
-        report.set_source(kernel.file or "<kernel>", kernel.source)
-    if check is not None:
-        report.add_note(f"{check.verdict}: {check.reason}")
-        report.add_findings(check)
-    return report
+@_part_of(_spad.Layout)
+class Layout:
+    """The places of all tensors of a kernel."""
+
+    @property
+    def data(self):
+        """Everything as a dict."""
+        return _data(self.json())
+
+    def report(self, check=None, sim=None, title=None):
+        """A Report of the places, with findings and times if there are some."""
+        kernel = self.kernel
+        if title is None:
+            values = ", ".join(f"{name} = {value}" for name, value in kernel.params.items())
+            title = f"{kernel.name} ({values})" if values else kernel.name
+        report = Report(kernel.target, title)
+        report.add_layout(self, sim)
+        if not self.fits:
+            report.add_note("does not fit")
+        if kernel.source is not None:
+            report.set_source(kernel.file or "<kernel>", kernel.source)
+        if check is not None:
+            found = check._c if isinstance(check, Check) else check
+            report.add_note(f"{found.verdict}: {found.reason}")
+            report.add_findings(found)
+        return report
+
+    def _repr_svg_(self):
+        return self.report().svg()
+
+    def __repr__(self):
+        return f"<spad.Layout of {self.kernel.name}: {'fits' if self.fits else 'does not fit'}>"
 
 
-# ---- blocks and devices --------------------------------------------------------------------------
+@_part_of(_spad.Sim)
+class Sim:
+    """How long a kernel takes, and why."""
+
+    @property
+    def data(self):
+        """Everything as a dict: engines, waits, repeats, path and rows."""
+        return _data(self.json())
+
+    def report(self, layout=None):
+        """A Report with the operations on their engines, and the tensors over time."""
+        made = _spad.layout(self.kernel) if layout is None else layout
+        return made.report(sim=self)
+
+    def _repr_svg_(self):
+        return self.report().svg()
+
+    def __repr__(self):
+        return f"<spad.Sim of {self.kernel.name}: {self.makespan} ps>"
+
+
+@_part_of(_spad.Tune)
+class Tune:
+    """How deep the rings of a kernel should be."""
+
+    @property
+    def data(self):
+        """Everything as a dict: knobs, frontier and hoists."""
+        return _data(self.json())
+
+    def _repr_html_(self):
+        data = self.data
+        names = [_escape(knob["name"]) for knob in data["knobs"]]
+        cells = lambda values, mark: "".join(f"<{mark}>{value}</{mark}>" for value in values)
+        rows = "".join(f"<tr>{cells([*p['values'], p['bytes'], p['makespan_ps']], 'td')}</tr>"
+                       for p in data["frontier"])
+        chosen = ", ".join(f"{_escape(name)} = {n}" for name, n in self.depths.items())
+        return (f"<p><b>{chosen or 'nothing to choose'}</b>: {self.makespan} ps, as written "
+                f"{self.written} ps</p>"
+                f"<table><tr>{cells([*names, 'bytes', 'ps'], 'th')}</tr>{rows}</table>")
+
+    def __repr__(self):
+        return f"<spad.Tune: {self.depths}, {self.makespan} ps>"
+
+
+@_part_of(_spad.Walk)
+class Walk:
+    """The events of a kernel in program order, a dict each; see Kernel.walk."""
+
+    def __repr__(self):
+        return f"<spad.Walk at {self.values}>"
+
+
+# ---- blocks and registries -----------------------------------------------------------------------
+
+
+@_part_of(_spad.Registry)
+class Registry:
+    """Registry(): the buffers of components, laid out by name (docs/registry.md)."""
+
+    def __repr__(self):
+        return f"<spad.Registry of {len(self.components)} components>"
 
 
 class Block(_spad.Block):
@@ -419,13 +525,96 @@ class Block(_spad.Block):
 
     def report(self, title=None):
         """A Report of the plan."""
-        return trace_report(self.trace(), title)
+        return self.trace().report(title)
 
     def _repr_svg_(self):
         try:
             return self.report().svg()
         except _spad.Error:
             return None  # there is no plan yet
+
+    def __repr__(self):
+        return f"<spad.Block on {self.target.name} of {len(self)} buffers>"
+
+
+# ---- devices ---------------------------------------------------------------------------------------
+
+
+@_part_of(_spad.Device)
+class Device:
+    """Device(name='host', target=None, max_bytes=0, block_bytes=0): host, cuda:N or opencl:N."""
+
+    def __repr__(self):
+        return f"<spad.Device {self.name}: {self.about}>"
+
+
+@_part_of(_spad.Buffer)
+class Buffer:
+    """A typed, shaped piece of the memory of a device. As a with block it is freed at the end.
+
+    Host buffers speak the buffer protocol and DLPack, CUDA buffers DLPack and
+    __cuda_array_interface__.
+    """
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        if not self.freed:
+            self.free()
+
+    def __dlpack_device__(self):
+        """(1, 0) for the host, (2, N) for cuda:N."""
+        name = self.device.name
+        if name == "host":
+            return 1, 0
+        if name.startswith("cuda:"):
+            return 2, int(name[5:])
+        raise BufferError(f"DLPack cannot carry memory of {name}")
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        """The bytes for another library, without a copy; as long as it has them, free() is
+        refused. Work on streams of ours is done first, unless stream is -1."""
+        where = self.__dlpack_device__()
+        if copy or dl_device not in (None, where):
+            raise BufferError("a copy was asked for; copy the buffer first")
+        if where[0] == 2 and stream != -1 and self.nbytes:
+            self.read(0, 1)
+        return _spad.to_dlpack(self, *where)
+
+    @property
+    def __cuda_array_interface__(self):
+        """Version 3 of the interface; only CUDA buffers in global memory have it."""
+        if not self.device.name.startswith("cuda:") or self.scope != "global":
+            raise AttributeError("the buffer is not in global memory of a CUDA device")
+        if self.nbytes:
+            self.read(0, 1)  # what our streams do with it is done
+        size = _spad.dtype_bytes(self.dtype)
+        kind = {"e": "f", "f": "f", "d": "f", "b": "i", "h": "i", "i": "i", "q": "i",
+                "?": "b"}.get(self.format, "u")
+        return {"shape": self.shape, "typestr": f"{'|' if size == 1 else '<'}{kind}{size}",
+                "data": (self.address, False), "version": 3, "strides": None, "stream": None}
+
+    def __repr__(self):
+        if self.freed:
+            return "<spad.Buffer, freed>"
+        return (f"<spad.Buffer {self.name or '(unnamed)'}: {self.shape} {self.dtype} on "
+                f"{self.device.name}>")
+
+
+@_part_of(_spad.Workspace)
+class Workspace:
+    """Workspace(device, bytes, scope='global', name=None): bytes that the phases of a computation
+    use in turn. As a with block it is closed at the end."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        self.close()
+
+    def __repr__(self):
+        return f"<spad.Workspace of {self.bytes} B: {self.used} B used, {self.peak} B at most>"
 
 
 class Stream(_spad.Stream):
@@ -448,7 +637,7 @@ class Log(_spad.Log):
     @classmethod
     def load(cls, path):
         """The log in a file."""
-        return cls.parse(_read(path), str(path))
+        return cls.parse(*_read(path))
 
     def report(self, title="log"):
         """A Report of the blocks over time."""
@@ -479,25 +668,3 @@ def replay(log, device="host", scope="global"):
 def devices():
     """The devices of this machine, and why others are absent."""
     return _data(_spad.devices_json())
-
-
-# What is made by the C part only gets its pictures here.
-PlanResult.report = plan_report
-PlanResult._repr_svg_ = lambda self: None if self.height is None else plan_report(self).svg()
-PlanResult.__repr__ = lambda self: (
-    f"<spad.PlanResult: {self.verdict}, height {self.height} B, bound {self.bound} B>")
-Layout.report = layout_report
-Layout._repr_svg_ = lambda self: layout_report(self).svg()
-Layout.__repr__ = lambda self: (
-    f"<spad.Layout of {self.kernel.name}: {'fits' if self.fits else 'does not fit'}>")
-Layout.data = property(lambda self: _data(self.json()), doc="Everything as a dict.")
-Sim.data = property(lambda self: _data(self.json()), doc="Everything as a dict.")
-Sim.__repr__ = lambda self: f"<spad.Sim of {self.kernel.name}: {self.makespan} ps>"
-Tune.data = property(lambda self: _data(self.json()), doc="Everything as a dict.")
-Tune.__repr__ = lambda self: f"<spad.Tune: {self.depths}, {self.makespan} ps>"
-Walk.__repr__ = lambda self: f"<spad.Walk at {self.values}>"
-Device.__repr__ = lambda self: f"<spad.Device {self.name}: {self.about}>"
-Buffer.__repr__ = lambda self: (
-    "<spad.Buffer, freed>" if self.freed else
-    f"<spad.Buffer {self.name or '(unnamed)'}: {self.shape} {self.dtype} on {self.device.name}>")
-Registry.__repr__ = lambda self: f"<spad.Registry of {len(self.components)} components>"

@@ -177,8 +177,7 @@ class Kernel:
     @classmethod
     def load(cls, path, defines=None, rings=None, target=None):
         """A kernel from a file."""
-        text = core._read(path)
-        return cls.parse(text, str(path), defines, rings, target)
+        return cls.parse(*core._read(path), defines, rings, target)
 
     # ---- recording --------------------------------------------------------------------
 
@@ -466,7 +465,7 @@ class Kernel:
         made = self.layout()
         found = _spad.check(self._finished(), made)
         timing = _spad.sim(self._finished(), made) if timed else None
-        return core.layout_report(made, found, timing)
+        return made.report(found, timing)
 
     def __reduce__(self):
         return _again, (self.text(), self.target.text())

@@ -175,13 +175,14 @@ class Logger:
 def get_logger(name, level=INFO):
     """A logger whose level is that of NKILIB_LOG_LEVEL_<name>, or of NKILIB_LOG_LEVEL, or the
     one that is given."""
-    for variable in (f"NKILIB_LOG_LEVEL_{name}", "NKILIB_LOG_LEVEL"):
+    for variable, where in ((f"NKILIB_LOG_LEVEL_{name}", f"log level '{{}}' for {name}"),
+                            ("NKILIB_LOG_LEVEL", "NKILIB_LOG_LEVEL='{}'")):
         word = os.environ.get(variable)
         if word is None:
             continue
         if word.upper() in LogLevel.__members__:
             return Logger(name, LogLevel[word.upper()])
-        print(f"Warning: Invalid {variable}='{word}'", file=sys.stderr)
+        print("Warning: Invalid " + where.format(word), file=sys.stderr)
     return Logger(name, level)
 
 
@@ -540,7 +541,13 @@ class DirectKernel(_spad.Direct):
 
     def report(self, title=None):
         """A Report of all tiles."""
-        return core.trace_report(self.trace, title)
+        return self.trace.report(title)
+
+    def _repr_svg_(self):
+        return self.report().svg()
+
+    def __repr__(self):
+        return f"<spad.nki.DirectKernel on {self.target.name} of {len(self)} tensors>"
 
 
 @contextmanager

@@ -218,27 +218,33 @@ def Concurrent():
     return _region("concurrent")
 
 
+def _need(buffer):
+    if not isinstance(buffer, Buffer):
+        raise TypeError(f"a buffer is needed, not {type(buffer).__name__}")
+    return buffer
+
+
 def free(buffer):
     """The buffer is not used any more."""
-    buffer.block.free(buffer.number)
+    _need(buffer).block.free(buffer.number)
 
 
 def fill(reducer, value):
     """Opens a reducer, in the older form."""
-    reducer.block.reducer_fill(reducer.number, value)
+    _need(reducer).block.reducer_fill(reducer.number, value)
 
 
 def reducer_init(reducer, seed=None):
     """Opens a reducer."""
-    reducer.block.reducer_init(reducer.number, seed)
+    _need(reducer).block.reducer_init(reducer.number, seed)
 
 
 def reducer_update(reducer, op):
     """One statement that combines values."""
-    reducer.block.reducer_update(reducer.number, op)
+    _need(reducer).block.reducer_update(reducer.number, op)
 
 
 def finalize_reducer(reducer, destination=None, batch=1):
     """Closes a reducer; without a destination in place, if it was filled."""
-    reducer.block.reducer_finalize(
-        reducer.number, -1 if destination is None else destination.number, batch)
+    _need(reducer).block.reducer_finalize(
+        reducer.number, -1 if destination is None else _need(destination).number, batch)

@@ -31,9 +31,17 @@ def things():
     buffer = device.alloc((4, 4), "float32")
     trace = spad.Trace("trn2")
     report = spad.Report("trn2")
-    return [spad.Target("trn2"), trace, stack, plan, plan.solve(), kernel, layout,
+    memory = device.memory().limit(1 << 20).log()
+    log = spad.Log.parse("Thread,Time,Action,Pointer,Size,Stream\n0,0,allocate,0x10,64,0x0\n")
+    stream = spad.Stream(device)
+    component = spad.Registry().add("loop")
+    component.register("state", 8)
+    return [memory, memory.pool(), memory.alloc(10), log, stream.record(), component,
+            component.registry, component.allocator("state"), _spad.walk(kernel, "all", layout),
+            spad.Tmem("sm_100"), stream,
+            spad.Target("trn2"), trace, stack, plan, plan.solve(), kernel, layout,
             _spad.check(kernel), _spad.sim(kernel, layout), _spad.tune(kernel), report, block, direct,
-            device, buffer, buffer.alias((2,)), spad.Stream(device), spad.Workspace(device, 256),
+            device, buffer, buffer.alias((2,)), spad.Workspace(device, 256),
             spad.Pool(device.alloc((4096,), "uint8"), 64)]
 
 

@@ -265,25 +265,3 @@ def test_replay(tmp_path):
     log.write_text("Action,Pointer\n", encoding="ascii")
     with pytest.raises(spad.TextError):
         spad.replay(log)
-
-
-def test_cuda():
-    if "cuda:0" not in [device["name"] for device in spad.devices()["devices"]]:
-        pytest.skip("there is no CUDA device")
-    T.use("cuda:0")
-    a, b = T.alloc_buffer((4, 4), "float32"), T.alloc_buffer((4, 4), "float32")
-    a[1, 2].assign(5)
-    with T.stream("copies"):
-        T.copy(a, b)
-    assert b[1, 2] == 5 and a.__dlpack_device__() == (2, 0)
-    interface = a.__cuda_array_interface__
-    assert interface["typestr"] == "<f4" and interface["data"] == (T.address_of(a), False)
-    with pytest.raises(BufferError):
-        memoryview(a.raw)
-    torch = pytest.importorskip("torch")
-    tensor = torch.from_dlpack(a)
-    tensor[0, 0] = 7
-    torch.cuda.synchronize()
-    assert a[0, 0] == 7 and torch.as_tensor(b, device="cuda")[1, 2].item() == 5
-    with pytest.raises(BufferError):
-        T.free(a)

@@ -417,14 +417,19 @@ def test_objects_cannot_be_copied():
     plan = spad.Plan()
     plan.add(0, 1, 1)
     device = spad.Device()
-    for thing in (spad.Target("trn2"), spad.Trace("trn2"), spad.Stack("trn2"), plan, plan.solve(),
+    stream, component, memory = spad.Stream(device), spad.Registry().add("c"), device.memory()
+    component.register("x", 1)
+    log = spad.Log.parse("Thread,Time,Action,Pointer,Size,Stream\n0,0,allocate,0x10,64,0x0\n")
+    for thing in (memory, memory.alloc(1), log, stream.record(), component, component.registry,
+                  component.allocator("x"), k.walk(), spad.Tmem("sm_100"), spad.Target("trn2"), spad.Trace("trn2"), spad.Stack("trn2"), plan, plan.solve(),
                   k._c, k.layout(), k.check()._c, k.sim(), k.tune(), spad.Report("trn2"),
                   spad.Block("sm_90"), spad.Direct("trn2"), device, device.alloc((1,), "int8"),
-                  spad.Stream(device), spad.Workspace(device, 64)):
+                  stream, spad.Workspace(device, 64)):
         for copier in (copy.copy, copy.deepcopy, pickle.dumps):
             with pytest.raises(TypeError):
                 copier(thing)
-    for kind in (spad.PlanResult, spad.Layout, spad.Sim, spad.Tune, spad.Buffer, spad.Tensor):
+    for kind in (spad.PlanResult, spad.Layout, spad.Sim, spad.Tune, spad.Buffer, spad.Tensor, spad.Walk,
+                 spad.Memory, spad.Allocation, spad.Fence, spad.Component, spad.Allocator, spad.Log):
         with pytest.raises(TypeError):
             kind()
         with pytest.raises(TypeError):
@@ -461,14 +466,49 @@ def test_drop_ins_are_loaded_when_they_are_used():
         spad.nothing
 
 
+def run(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+
+
+def import_elsewhere(isolated):
+    """What a second interpreter of this process says about importing the package."""
+    code = f"import sys; sys.path[:] = {sys.path}; import spad"
+    if sys.version_info >= (3, 13):
+        import _interpreters as interpreters
+
+        other = interpreters.create("isolated" if isolated else "legacy")
+        said = interpreters.run_string(other, code)
+        said = said.formatted if said is not None else "nothing"
+    else:
+        interpreters = pytest.importorskip("_xxsubinterpreters")
+        other = (interpreters.create(isolated=isolated) if sys.version_info >= (3, 12)
+                 else interpreters.create())
+        with pytest.raises(interpreters.RunFailedError) as caught:
+            interpreters.run_string(other, code)
+        said = str(caught.value)
+    interpreters.destroy(other)
+    return said
+
+
 def test_one_interpreter():
-    interpreters = pytest.importorskip("_xxsubinterpreters")
-    other = interpreters.create()
-    try:
-        with pytest.raises(interpreters.RunFailedError, match="one interpreter"):
-            interpreters.run_string(other, f"import sys; sys.path[:] = {sys.path}; import spad")
-    finally:
-        interpreters.destroy(other)
+    assert "one interpreter" in import_elsewhere(isolated=False)
+    if sys.version_info >= (3, 12):  # with a GIL of its own: Python refuses it
+        assert "does not support loading in subinterpreters" in import_elsewhere(isolated=True)
+    assert spad.Plan(capacity=1).solve().fits  # this one is as it was
+
+
+def test_the_module_is_imported_once():
+    done = run("import sys, spad; del sys.modules['spad._spad']\n"
+               "try:\n    import spad._spad\nexcept ImportError as error:\n    print(error)")
+    assert "once" in done.stdout, done.stderr
+    assert "2 spad" in run("import importlib, spad; importlib.reload(spad); importlib.reload(spad.core)\n"
+                           "print(spad.dtype_bytes('bf16'), spad.__name__)").stdout
+
+
+def test_a_python_without_the_gil_is_refused():
+    done = run("import sys; sys.abiflags = 't'\n"
+               "try:\n    import spad\nexcept ImportError as error:\n    print(error)")
+    assert "free-threaded" in done.stdout, done.stderr
 
 
 def test_threads_share_a_kernel():

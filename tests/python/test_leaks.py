@@ -69,6 +69,40 @@ def groups():
     nki.ModularAllocator().alloc_sbuf_tensor((128, 4), "uint8", [2, 2])
 
 
+def memories():
+    device = spad.Device()
+    memory = device.memory().limit(1000).statistics().log().fault(3).pool(block_bytes=64)
+    with memory.alloc(10), memory.alloc(20, 64):
+        try:
+            memory.alloc(4000)
+        except spad.Error:
+            pass
+    memory.stats(), memory.below.below.text(), memory.trim()
+    with spad.Stream(device) as stream:
+        stream.record().wait()
+        stream.alloc(64).free()
+
+
+def registries():
+    registry = spad.Registry()
+    loop, step = registry.add("loop"), registry.add("step")
+    loop.register("state", 8, precision="float64")
+    step.register("work", 4, "local")
+    loop.add_child(step, "s")
+    loop.layout(bytes=True), loop.buffers, loop.children, loop.allocator("state").slice(3)
+    try:
+        loop.find("nothing")
+    except spad.Error:
+        pass
+
+
+def walks():
+    kernel = spad.Kernel.parse(KERNEL)
+    list(kernel.walk(layout=True)), kernel.statements, kernel.loops
+    trace = kernel.trace()
+    trace.events(), trace.scopes(), trace.live_at("sbuf", 1), trace.report().boxes()
+
+
 def resident():
     with open("/proc/self/statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -76,9 +110,9 @@ def resident():
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs /proc")
 @pytest.mark.skipif("SPAD_SANITIZED" in os.environ, reason="the sanitizer keeps freed memory")
-@pytest.mark.parametrize("work", [managers, plans, kernels, buffers, groups])
+@pytest.mark.parametrize("work", [managers, plans, kernels, buffers, groups, memories, registries, walks])
 def test_memory_does_not_grow(work, leak_rounds):
-    rounds = leak_rounds if work not in (plans, kernels) else max(leak_rounds // 10, 100)
+    rounds = leak_rounds if work not in (plans, kernels, walks) else max(leak_rounds // 10, 100)
     for _ in range(rounds // 4):
         work()
     gc.collect()

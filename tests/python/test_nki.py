@@ -265,7 +265,10 @@ def test_log_levels(monkeypatch, capsys):
     assert capsys.readouterr().out == "[ERROR] [SBM] Heap OOM: requested=101 B, available=100 B\n"
     monkeypatch.setenv("NKILIB_LOG_LEVEL_SBM", "loud")
     assert nki.get_logger("SBM").level is nki.LogLevel.DEBUG
-    assert capsys.readouterr().err == "Warning: Invalid NKILIB_LOG_LEVEL_SBM='loud'\n"
+    assert capsys.readouterr().err == "Warning: Invalid log level 'loud' for SBM\n"
+    monkeypatch.setenv("NKILIB_LOG_LEVEL", "x")
+    assert nki.get_logger("mlp").level is nki.LogLevel.INFO
+    assert capsys.readouterr().err == "Warning: Invalid NKILIB_LOG_LEVEL='x'\n"
 
 
 def test_loggers_of_the_standard_library(caplog):

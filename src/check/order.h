@@ -34,6 +34,27 @@ spad_status spad__find_leftovers(spad__order *order, spad_error *error);
 /* Findings about bytes. */
 spad_status spad__find_races(spad__order *order, spad_error *error);
 
+/* Two accesses to the same bytes that are not ordered as they must be. */
+typedef struct spad__touch {
+    int32_t event;
+    int32_t access;
+} spad__touch;
+
+typedef struct spad__clash {
+    spad__order *order;
+    spad__touch first; /* in the run */
+    spad__touch second;
+    bool fed;      /* the first found the tile that it reads */
+    bool executed; /* they are ordered, but not for memory */
+} spad__clash;
+
+spad_status spad__report_race(const spad__clash *clash, spad_error *error);
+spad_status spad__report_fence(const spad__clash *clash, spad_error *error);
+
+/* The same tile, also under another name if one of the names is never written. */
+bool spad__same_tile(const spad_kernel *kernel, const spad_walk_access *a,
+                     const spad_walk_access *b);
+
 /* Lifetimes, in an order in which the events of a kernel without races may happen. */
 spad_status spad__order_lifetimes(spad__order *order, spad_error *error);
 

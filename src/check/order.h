@@ -22,6 +22,13 @@ typedef struct spad__order {
     bool open; /* phases differ from run to run, or the run got stuck: races cannot be judged */
 } spad__order;
 
+/* Judges events that were collected: adds all findings about them. */
+spad_status spad__order_judge(const spad__events *events, spad__run *run, spad_error *error);
+
+/* Errors were found: adds notes to them if they are due to the parity of a wait. The events are as
+ * before in the end. SPAD_ERR_HOST_MEMORY. */
+spad_status spad__hint_parity(spad__events *events, const spad__run *run, spad_error *error);
+
 /* Adds a finding about two events; -1: none. */
 spad_status spad__order_find(spad__order *order, spad_finding *finding, int32_t event,
                              int32_t other, spad_error *error);

@@ -458,6 +458,89 @@ static void test_race_stories(void **unused) {
                  "fill (q) uses 'x[0]' here", NULL);
 }
 
+/* A ring with the parities of its two waits. */
+static spad_check *check_parities(const char *empty, const char *full) {
+    char text[2048];
+    snprintf(
+        text, sizeof text,
+        "kernel k on sm_90\nparam S = 3\nparam N = 9\nunit tma on copy free proxy\n"
+        "mbarrier full[S] count 1\nmbarrier empty[S] count 1\n"
+        "tensor a : global u8 [N] (64) input\ntensor x : shared u8 [N] (64) ring S\n"
+        "tensor o : global u8 [N] (64) output\n"
+        "for s in 0..S { init full[s]; init empty[s] }\nfence\n"
+        "agent p { for k in 0..N {\n"
+        "wait empty[k %% S] parity %s\n"
+        "arrive full[k %% S] expect 64; tma load reads a[k] writes x[k] delivers full[k %% S]\n"
+        "} }\n"
+        "agent q { for k in 0..N {\n"
+        "wait full[k %% S] parity %s\n"
+        "simt use reads x[k] writes o[k]; arrive empty[k %% S]\n"
+        "} }\n",
+        empty, full);
+    return check_text(text);
+}
+
+/* A finding of that code has a note with that text at that line. */
+static void assert_hint(const char *empty, const char *full, spad_finding_code code, int line,
+                        const char *hint) {
+    spad_check *check = check_parities(empty, full);
+    bool found = false;
+    for (size_t i = 0; i < spad_check_finding_count(check); i++) {
+        const spad_finding *f = spad_check_get_finding(check, i);
+        for (size_t n = 0; n < f->note_count; n++) {
+            found = found || (f->code == code && f->notes[n].line == line &&
+                              strcmp(f->notes[n].message, hint) == 0);
+        }
+    }
+    if (!found) print_findings(check);
+    assert_true(found);
+    spad_check_destroy(check);
+}
+
+static void test_parity_hints(void **unused) {
+    (void)unused;
+    static const char passes[] = "(k / S + 1) % 2";
+    static const char waits[] = "k / S % 2";
+    static const char full_hint[] = "with parity k / S % 2 here the kernel is right";
+    static const char empty_hint[] = "with parity (k / S + 1) % 2 here the kernel is right; it "
+                                     "passes at once in the first round";
+    spad_check *check = check_parities(passes, waits);
+    assert_int_equal(spad_check_get_counts(check).errors, 0);
+    spad_check_destroy(check);
+    assert_hint(passes, passes, SPAD_FINDING_STALE_PARITY, 17, full_hint);
+    assert_hint(waits, waits, SPAD_FINDING_DEADLOCK, 13, empty_hint);
+    assert_hint(passes, "0", SPAD_FINDING_DEADLOCK, 17, full_hint);
+    assert_hint("1", waits, SPAD_FINDING_DEADLOCK, 13, empty_hint);
+    assert_hint(passes, "k % 2", SPAD_FINDING_DEADLOCK, 17, full_hint);
+    /* both: the order of the two is the other way round, so that nothing has been loaded */
+    assert_hint(waits, passes, SPAD_FINDING_UNINITIALISED_READ, 17,
+                "with parity k / S % 2 here, and the one before, the kernel is right");
+    assert_hint(
+        waits, passes, SPAD_FINDING_UNINITIALISED_READ, 13,
+        "with parity (k / S + 1) % 2 here, and the other one, the kernel is right; it passes "
+        "at once in the first round");
+    /* outside of loops, and in two */
+    assert_finds("kernel k on sm_90\nmbarrier m count 1\ntensor x : shared u8 (64)\ninit m\n"
+                 "agent p { simt fill writes x; arrive m }\n"
+                 "agent q { wait m parity 1; simt use reads x }\n",
+                 SPAD_FINDING_STALE_PARITY,
+                 "wait m (q) passes at once if it comes before phase 1 of m is complete, and waits "
+                 "for phase 2 if it comes later: with parity 1 it does not wait for phase 1",
+                 "with parity 0 here the kernel is right", NULL);
+    assert_finds(
+        "kernel k on sm_90\nmbarrier m count 1\nbarrier b count 2\n"
+        "tensor x : shared u8 (64)\ninit m\n"
+        "agent p { for t in 0..2 { for k in 0..3 { simt fill writes x; arrive m; sync b } "
+        "} }\n"
+        "agent q { for t in 0..2 { for k in 0..3 { wait m parity k % 2; simt use reads x; "
+        "sync b } } }\n",
+        SPAD_FINDING_DEADLOCK,
+        "sync b of iteration t = 1, k = 0 (p) never ends: b has 1 of 2 contributions",
+        "with parity n % 2 here, for the n-th wait on each element (n from 0), the kernel is "
+        "right",
+        NULL);
+}
+
 static void test_other_messages(void **unused) {
     (void)unused;
     assert_finds(RING "alloc x\ntma load reads a writes x[0] in g\ncommit g\nfree x\n"
@@ -782,8 +865,9 @@ static spad_status check_scenario(const spad_host *host, void *payload) {
 
 static void test_without_memory(void **unused) {
     (void)unused;
-    static const char *const files[] = {"07_gemm_sm80", "08_gemm_sm90", "11_add_flags",
-                                        "wrong/40_race", "wrong/54_free_in_use"};
+    static const char *const files[] = {"07_gemm_sm80",         "08_gemm_sm90",
+                                        "11_add_flags",         "wrong/40_race",
+                                        "wrong/54_free_in_use", "wrong/43_flipped_parity"};
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         char path[128];
         snprintf(path, sizeof path, "examples/kernels/%s.spad", files[i]);
@@ -821,6 +905,7 @@ int main(void) {
         cmocka_unit_test(test_classic_mistakes),
         cmocka_unit_test(test_race_messages),
         cmocka_unit_test(test_race_stories),
+        cmocka_unit_test(test_parity_hints),
         cmocka_unit_test(test_other_messages),
         cmocka_unit_test(test_bytes_that_nobody_expects),
         cmocka_unit_test(test_late_expectations),

@@ -534,8 +534,9 @@ static void test_parity_hints(void **unused) {
         "} }\n"
         "agent q { for t in 0..2 { for k in 0..3 { wait m parity k % 2; simt use reads x; "
         "sync b } } }\n",
-        SPAD_FINDING_DEADLOCK,
-        "sync b of iteration t = 1, k = 0 (p) never ends: b has 1 of 2 contributions",
+        SPAD_FINDING_LAPPED_WAIT,
+        "wait m of iteration t = 1, k = 0 (q) may come when phase 4 of m is complete, and "
+        "then waits for the one behind it; let an arrival of that phase wait for it",
         "with parity n % 2 here, for the n-th wait on each element (n from 0), the kernel is "
         "right",
         NULL);

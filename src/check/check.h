@@ -66,6 +66,7 @@ bool spad__count_finding(spad__run *run, spad_finding_code code, int64_t stateme
 spad_status spad__check_rules(spad__run *run, spad_error *error);
 spad_status spad__check_lifetimes(spad__run *run, spad_error *error);
 spad_status spad__check_order(spad__run *run, spad_error *error);
+spad_status spad__check_parallel(spad__run *run, spad_error *error);
 spad_status spad__check_advice(spad__run *run, spad_error *error);
 
 #endif

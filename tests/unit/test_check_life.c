@@ -559,7 +559,7 @@ static void parallel_loops(void **state) {
         "4:1 SPAD-PARALLEL-DEPENDENCE x1: x updates 's' (i = 1), and y reads it in another "
         "iteration (i = 0) of the parallel loop, which may run before or after; leave `parallel` "
         "out, or give each iteration a tile of its own\n"
-        "  4:1 x updates it here\n");
+        "  5:1 y reads it here\n");
 }
 
 static void unused_tensors(void **state) {

@@ -75,6 +75,8 @@ typedef enum spad_severity {
       "heap tensors are not freed newest first, or a tile is allocated twice")                     \
     X(UNWRITTEN_OUTPUT, 36, WARNING, "SPAD-UNWRITTEN-OUTPUT",                                      \
       "bytes of an output are never written")                                                      \
+    X(PARALLEL_DEPENDENCE, 37, WARNING, "SPAD-PARALLEL-DEPENDENCE",                                \
+      "iterations of a parallel loop depend on each other")                                        \
     /* order: agents, units and how they wait for each other */                                    \
     X(RACE, 40, ERROR, "SPAD-RACE",                                                                \
       "two accesses to the same bytes, one of them a write, are not ordered")                      \

@@ -147,6 +147,7 @@ spad_status spad_check_kernel(spad_check **out, const spad_kernel *kernel,
 
     spad__run run = {.kernel = kernel, .options = &filled, .check = check};
     status = spad__prove(&run, error);
+    if (status == SPAD_OK) status = spad__check_parallel(&run, error);
     if (status == SPAD_OK && !filled.no_advice) status = spad__check_advice(&run, error);
     if (status != SPAD_OK) {
         spad_check_destroy(check);

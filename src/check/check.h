@@ -40,6 +40,7 @@ typedef struct spad__run {
     /* Set by a part that could not look at everything: why. The verdict is then unknown. */
     const char *gap;
     spad__watches *watches; /* what is to be told about loops: prove.h; NULL: nothing */
+    bool told;              /* to somebody: words are worth some work */
     bool outputs;           /* say what is missing of outputs */
     const char *shape;      /* then: " (with N = 7)" where that is not the given shape; else "" */
 } spad__run;
@@ -68,6 +69,7 @@ void spad__sort_findings(spad_check *check);
 spad_status spad__check_rules(spad__run *run, spad_error *error);
 spad_status spad__check_lifetimes(spad__run *run, spad_error *error);
 spad_status spad__check_order(spad__run *run, spad_error *error);
+spad_status spad__check_parallel(spad__run *run, spad_error *error);
 spad_status spad__check_advice(spad__run *run, spad_error *error);
 
 #endif

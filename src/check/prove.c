@@ -123,6 +123,7 @@ static spad_status run_kernel(prover *p, shape *s, const spad_kernel *kernel, sp
                      .options = p->run->options,
                      .check = check,
                      .watches = &watches,
+                     .told = check == p->run->check,
                      .outputs = about != NULL,
                      .shape = about};
     const int64_t before = check->counts.events;

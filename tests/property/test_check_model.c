@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The lifetime check against a slow model: one record per byte of every lane, compared byte
- * by byte. Random kernels with tiles that overlap, rings, aliases, parts, lives and frees;
- * the walk (which has a model of its own) says what is touched, the model says what is wrong.
+ * by byte. Random kernels with tiles that overlap, rings, aliases, parts, lives and frees, and
+ * parallel loops whose iterations depend on each other; the walk (which has a model of its own)
+ * says what is touched, the model says what is wrong.
  */
 #include "support/support.h"
 
@@ -23,6 +24,8 @@ enum {
     AREAS = 1 + TENSORS_MAX * TILES_MAX, /* the space, and a slot of every tensor */
     WRITES_MAX = 4096,
     FOUND_MAX = 512,
+    LOOPS_MAX = 16,
+    TOUCHES_MAX = 8192,
     TEXT_MAX = 8192
 };
 
@@ -156,8 +159,8 @@ static void make_kernel(maker *m, uint64_t seed) {
         const int outer = m->tensors;
         const int64_t depth = pick(m, 0, 2);
         for (int64_t d = 0; d < depth; d++) {
-            put(m, "%*sfor i%d in 0..%lld {\n", (int)d * 2, "", m->loops++,
-                (long long)pick(m, 0, 4));
+            put(m, "%*sfor i%d in 0..%lld %s{\n", (int)d * 2, "", m->loops++,
+                (long long)pick(m, 0, 4), pick(m, 0, 2) == 0 ? "parallel " : "");
         }
         const int indent = (int)depth * 2;
         while (depth > 0 && m->tensors < outer + 2 && pick(m, 0, 2) == 0) {
@@ -197,8 +200,22 @@ typedef struct model_found {
     int64_t other;
 } model_found;
 
+/* An access in an iteration of a parallel loop. */
+typedef struct model_touch {
+    int64_t loop;
+    int64_t run; /* of the loop */
+    int64_t iteration;
+    int64_t statement;
+    spad_walk_access access;
+} model_touch;
+
 typedef struct model {
     const spad_kernel *kernel;
+    model_touch *touches;
+    size_t touch_count;
+    int64_t loop_runs[LOOPS_MAX];
+    int64_t loop_values[LOOPS_MAX];
+    bool loop_open[LOOPS_MAX];
     int (*last)[LANES][BYTES]; /* per area; 0: nobody */
     model_write writes[WRITES_MAX];
     int write_count;
@@ -407,10 +424,84 @@ static void give_inputs(model *m, const spad_walk *walk) {
     }
 }
 
+/* ---- parallel loops --------------------------------------------------------------- */
+
+static void touch_in_loops(model *m, const spad_walk_event *event) {
+    for (int64_t l = 0; l < (int64_t)spad_kernel_loop_count(m->kernel); l++) {
+        if (!m->loop_open[l] || !spad_kernel_get_loop(m->kernel, (size_t)l)->parallel) continue;
+        for (size_t i = 0; i < event->access_count; i++) {
+            assert_true(m->touch_count < TOUCHES_MAX);
+            m->touches[m->touch_count++] = (model_touch){l, m->loop_runs[l], m->loop_values[l],
+                                                         event->statement, event->accesses[i]};
+        }
+    }
+}
+
+/* Do they have a byte of a tile in common? */
+static bool meet(const spad_walk_access *a, const spad_walk_access *b) {
+    if (a->tensor != b->tensor || a->tile != b->tile || a->life != b->life) return false;
+    if (a->rect.lane >= b->rect.lane + b->rect.lanes) return false;
+    if (b->rect.lane >= a->rect.lane + a->rect.lanes) return false;
+    for (int64_t x = 0; x < a->runs; x++) {
+        for (int64_t y = 0; y < b->runs; y++) {
+            const int64_t first = a->rect.byte + x * a->stride;
+            const int64_t second = b->rect.byte + y * b->stride;
+            if (first < second + b->rect.bytes && second < first + a->rect.bytes) return true;
+        }
+    }
+    return false;
+}
+
+/* Two iterations that both read, or both add, do not mind each other. */
+static bool depend(const model_touch *a, const model_touch *b) {
+    const unsigned kinds[2] = {a->access.kind, b->access.kind};
+    if (a->loop != b->loop || a->run != b->run || a->iteration == b->iteration) return false;
+    if (kinds[0] == kinds[1] && kinds[0] != SPAD_ACCESS_WRITE) return false;
+    return meet(&a->access, &b->access);
+}
+
+/* Is there a dependence that the statement of this line has a part in? Any: line 0. */
+static bool has_dependence(const model *m, int line) {
+    for (size_t i = 0; i < m->touch_count; i++) {
+        const model_touch *a = &m->touches[i];
+        const spad_statement *s = spad_kernel_get_statement(m->kernel, (size_t)a->statement);
+        if (line != 0 && s->place.line != line) continue;
+        for (size_t j = 0; j < m->touch_count; j++) {
+            if (depend(a, &m->touches[j])) return true;
+        }
+    }
+    return false;
+}
+
+static int compare_dependences(const model *m, const spad_check *check) {
+    bool any = false;
+    int faults = 0;
+    for (size_t i = 0; i < spad_check_finding_count(check); i++) {
+        const spad_finding *got = spad_check_get_finding(check, i);
+        if (got->code != SPAD_FINDING_PARALLEL_DEPENDENCE) continue;
+        any = true;
+        if (has_dependence(m, got->line)) continue;
+        print_error("no dependence: %d: %s\n", got->line, got->message);
+        faults++;
+    }
+    if (any || !has_dependence(m, 0)) return faults;
+    print_error("a dependence between iterations is not found\n");
+    return faults + 1;
+}
+
 static void run_event(model *m, const spad_walk_event *event) {
     const bool frees = event->kind == SPAD_WALK_FREE;
     switch (event->kind) {
-    case SPAD_WALK_OPERATION: run_operation(m, event); break;
+    case SPAD_WALK_OPERATION:
+        run_operation(m, event);
+        touch_in_loops(m, event);
+        break;
+    case SPAD_WALK_LOOP_BEGIN:
+        m->loop_open[event->loop] = true;
+        m->loop_runs[event->loop]++;
+        break;
+    case SPAD_WALK_ITERATION: m->loop_values[event->loop] = event->value; break;
+    case SPAD_WALK_LOOP_END: m->loop_open[event->loop] = false; break;
     case SPAD_WALK_TENSOR:
         m->lives[event->tensor]++;
         for (int t = 0; t < TILES_MAX; t++) m->dead[event->tensor][t] = m->has_alloc[event->tensor];
@@ -534,7 +625,8 @@ static int check_text(const char *text, uint64_t seed, bool *clean) {
     model *m = calloc(1, sizeof *m);
     assert_non_null(m);
     m->last = calloc(AREAS, sizeof *m->last);
-    assert_non_null(m->last);
+    m->touches = calloc(TOUCHES_MAX, sizeof *m->touches);
+    assert_true(m->last != NULL && m->touches != NULL);
     m->kernel = kernel;
     read_text(m);
     assert_ok(spad_walk_create(&walk, kernel, &walk_options, &error), &error);
@@ -545,12 +637,13 @@ static int check_text(const char *text, uint64_t seed, bool *clean) {
     } while (event->kind != SPAD_WALK_END);
     end_kernel(m);
     assert_ok(spad_check_kernel(&check, kernel, &options, &error), &error);
-    const int faults = compare(m, check);
+    const int faults = compare(m, check) + compare_dependences(m, check);
     *clean = m->found_count == 0;
     spad_check_destroy(check);
     spad_walk_destroy(walk);
     spad_kernel_destroy(kernel);
     free(m->last);
+    free(m->touches);
     free(m);
     return faults;
 }

@@ -512,6 +512,56 @@ static void dead_writes(void **state) {
            "");
 }
 
+static void parallel_loops(void **state) {
+    (void)state;
+    expect(
+        "kernel k on sm_80\n" /* sums in any order, reads, slots of a ring, lives */
+        "tensor a : shared u8 [4] (8) ring 2 output\n"
+        "tensor s : shared u8 (8) output\n"
+        "tensor c : shared u8 (8) input\n"
+        "simt clear writes s\n"
+        "for i in 0..4 parallel {\n"
+        "    tensor t : shared u8 (8)\n"
+        "    simt x reads c writes a[i], t\n"
+        "    simt y reads c, t updates s\n"
+        "}\n",
+        "2:8 SPAD-LIFETIME-CONFLICT x2: whoever uses the kernel reads 'a[0]', but bytes [0, 8) of "
+        "its slot hold 'a[2]', written by x (i = 2); read it earlier, or give it more slots\n"
+        "  8:5 x writes 'a[2]' here (i = 2)\n"
+        "  2:8 'a' has 2 slots and needs 4: so many of its tiles are alive at once\n");
+    expect(
+        "kernel k on sm_80\n" /* all of them write it; parts of it are their own */
+        "tensor t : shared u8 (8) output\n"
+        "tensor p : shared u8 (8) output\n"
+        "for i in 0..4 parallel { simt x writes t, p(2 * i..2 * i + 2) }\n",
+        "4:26 SPAD-PARALLEL-DEPENDENCE x3: x writes 't' (i = 1), and x writes it in another "
+        "iteration (i = 0) of the parallel loop, which may run before or after; leave `parallel` "
+        "out, or give each iteration a tile of its own\n"
+        "  4:26 x writes it here\n");
+    expect(
+        "kernel k on sm_80\n" /* two have read it, one of them writes it; each run is its own */
+        "tensor t : shared u8 [2] (8) persistent\n"
+        "for o in 0..2 { for i in 0..2 parallel {\n"
+        "simt x reads t[o]\n"
+        "if i == 1 { simt y writes t[o] }\n"
+        "} }\n",
+        "5:13 SPAD-PARALLEL-DEPENDENCE x2: y writes 't[0]' (i = 1), and x reads it in another "
+        "iteration (i = 0) of the parallel loop, which may run before or after; leave `parallel` "
+        "out, or give each iteration a tile of its own\n"
+        "  4:1 x reads it here\n");
+    expect(
+        "kernel k on sm_80\n" /* what is added to is not read yet */
+        "tensor s : shared u8 (8) persistent\n"
+        "for i in 0..2 parallel {\n"
+        "simt x updates s\n"
+        "simt y reads s\n"
+        "}\n",
+        "4:1 SPAD-PARALLEL-DEPENDENCE x1: x updates 's' (i = 1), and y reads it in another "
+        "iteration (i = 0) of the parallel loop, which may run before or after; leave `parallel` "
+        "out, or give each iteration a tile of its own\n"
+        "  5:1 y reads it here\n");
+}
+
 static void unused_tensors(void **state) {
     (void)state;
     expect(IN_OUT "tensor x : sbuf bf16 (128, 512)\n"
@@ -781,6 +831,11 @@ static void every_allocation_may_fail(void **state) {
                "    vector step reads u[i % 3] updates v[i % 2](.., i * 9..i * 9 + 4)\n"
                "}\n"
                "for i in 0..8 { dma store reads t1[i] writes out[i] }\n",
+        IN_OUT "tensor x : sbuf bf16 [8] (128, 512) ring 2 input\n"
+               "for i in 0..8 parallel {\n"
+               "    dma load reads in[i](0..64, ..) writes x[i / 2](0..64, ..), out[0](0..64, ..)\n"
+               "    dma store reads x[i] writes out[i](.., i..i + 9)\n"
+               "}\n",
         IN_OUT "scope s sections 2 {\n"
                "    for i in 0..8 {\n"
                "        tensor x : sbuf bf16 (128, 512) stack\n"
@@ -820,6 +875,7 @@ int main(void) {
         cmocka_unit_test(scopes_and_sections),
         cmocka_unit_test(alloc_and_free),
         cmocka_unit_test(dead_writes),
+        cmocka_unit_test(parallel_loops),
         cmocka_unit_test(unused_tensors),
         cmocka_unit_test(places_of_tiles),
         cmocka_unit_test(places_of_the_planner),

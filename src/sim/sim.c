@@ -104,8 +104,9 @@ static bool add_waits(spad_sim *sim, const spad_sim_row *row, bool *fits) {
 
 spad_status spad__sim_fail_long(const spad_sim *sim, int64_t statement, spad_error *error) {
     const spad_statement *s = spad_kernel_get_statement(sim->kernel, (size_t)statement);
-    spad__fail(error, SPAD_ERR_OVERFLOW,
-               "the kernel takes more than 2^63 picoseconds; define smaller parameters");
+    spad__fail(
+        error, SPAD_ERR_OVERFLOW,
+        "the kernel takes more than 2^63 picoseconds or operations; define smaller parameters");
     spad__fact_place(error, spad_kernel_file(sim->kernel), s->place.line, s->place.column);
     return SPAD_ERR_OVERFLOW;
 }
@@ -129,8 +130,10 @@ spad_status spad__sim_add(spad_sim *sim, const spad_sim_row *row, bool known, sp
     if (!spad__add(engine->busy, row->end - row->start, &engine->busy)) {
         return spad__sim_fail_long(sim, row->statement, error);
     }
+    if (!spad__add(sim->totals.operations, 1, &sim->totals.operations)) {
+        return spad__sim_fail_long(sim, row->statement, error);
+    }
     engine->operations++;
-    sim->totals.operations++;
     sim->totals.unknown += !known;
     sim->totals.makespan = spad__max(sim->totals.makespan, row->end);
     sim->first_values.items[sim->first_values.count++] = sim->values.count;

@@ -213,22 +213,15 @@ static void write_path(spad__out *out, const spad_sim *sim) {
     if (sim->path.count == 0) return;
     spad__out_format(out, "\ncritical path, operations: %zu%s\n", sim->path.count,
                      sim->repeats.count > 0 ? " of those that were run" : "");
-    size_t shown = 0;
-    for (size_t s = 0; s < spad_kernel_statement_count(sim->kernel); s++) {
-        int64_t time = 0;
-        size_t count = 0;
-        for (size_t i = 0; i < sim->path.count; i++) {
-            const spad_sim_row *row = &sim->rows.items[sim->path.items[i]];
-            if (row->statement != (int64_t)s) continue;
-            time += row->end - row->start;
-            count++;
-        }
-        if (count == 0 || shown++ >= PATH_MAX) continue;
+    for (size_t i = 0; i < sim->path_parts.count && i < PATH_MAX; i++) {
+        const spad__path_part *part = &sim->path_parts.items[i];
         char b[SPAD_TIME_TEXT];
-        spad__out_format(out, "%14s  %.63s (%s)\n", spad_time_text(time, a),
-                         statement_name(sim, (int64_t)s), times_text((int64_t)count, b));
+        spad__out_format(out, "%14s  %.63s (%s)\n", spad_time_text(part->time, a),
+                         statement_name(sim, part->statement), times_text(part->count, b));
     }
-    if (shown > PATH_MAX) spad__out_format(out, "                and %zu more\n", shown - PATH_MAX);
+    if (sim->path_parts.count > PATH_MAX) {
+        spad__out_format(out, "                and %zu more\n", sim->path_parts.count - PATH_MAX);
+    }
 }
 
 spad_status spad_sim_write_text(const spad_sim *sim, const spad_sink *sink, spad_error *error) {

@@ -66,19 +66,6 @@ static bool read_use(spad_block_use *out, const char *name) {
     return false;
 }
 
-static bool read_value(spad_value *out, PyObject *object, spad_dtype dtype) {
-    spad_error error;
-    spad_status status;
-    if (PyFloat_Check(object)) {
-        status = spad_value_from_real(out, dtype, PyFloat_AsDouble(object), &error);
-    } else {
-        int64_t number;
-        if (!py_int(&number, object)) return false;
-        status = spad_value_from_int(out, dtype, number, &error);
-    }
-    return status == SPAD_OK || py_raise(&error) != NULL;
-}
-
 static PyObject *block_alloc(PyObject *self, PyObject *args, PyObject *keywords) {
     static char *names[] = {"scope",    "shape", "dtype", "name",        "stages",
                             "use",      "align", "at",    "begin",       "end",
@@ -105,7 +92,7 @@ static PyObject *block_alloc(PyObject *self, PyObject *args, PyObject *keywords)
         !py_int_or(&request.at, at, 0) || !py_int_or(&request.begin, begin, 0) ||
         !py_int_or(&request.end, end, 0))
         return NULL;
-    if (init != Py_None && !read_value(&request.init, init, request.dtype)) return NULL;
+    if (init != Py_None && !py_value(&request.init, init, request.dtype)) return NULL;
     if ((op != NULL && spad_reduce_parse(&request.op, op, &error) != SPAD_OK) ||
         spad_replication_parse(&request.replication, replication, &error) != SPAD_OK)
         return py_raise(&error);
@@ -170,7 +157,7 @@ static bool read_seed(spad_value *out, PyObject *self, int64_t reducer, PyObject
     spad_error error;
     if (spad_block_get(&buffer, block_in(self), reducer, &error) != SPAD_OK)
         return py_raise(&error) != NULL;
-    return read_value(out, object, buffer.dtype);
+    return py_value(out, object, buffer.dtype);
 }
 
 static PyObject *block_reducer_init(PyObject *self, PyObject *args) {
@@ -251,6 +238,30 @@ static PyObject *block_totals(PyObject *self, PyObject *unused) {
     return NULL;
 }
 
+static PyObject *block_touch(PyObject *self, PyObject *args) {
+    static const char *const touches[] = {"read", "write", "address"};
+    long long buffer;
+    const char *name = "read";
+    spad_error error;
+    if (!PyArg_ParseTuple(args, "L|s:touch", &buffer, &name)) return NULL;
+    for (int i = 0; i < SPAD_TOUCH_COUNT; i++)
+        if (strcmp(touches[i], name) == 0)
+            return py_done(spad_block_touch(block_in(self), buffer, (spad_touch)i, &error), &error);
+    PyErr_Format(py.errors[PY_ARGUMENT_ERROR],
+                 "'%s' is no touch; there are read, write and address", name);
+    return NULL;
+}
+
+static PyObject *block_arena(PyObject *self, PyObject *space) {
+    const char *name = PyUnicode_AsUTF8AndSize(space, NULL);
+    int64_t bytes, limit;
+    spad_error error;
+    if (name == NULL) return NULL;
+    if (spad_block_arena(&bytes, &limit, block_in(self), name, &error) != SPAD_OK)
+        return py_raise(&error);
+    return Py_BuildValue("(LL)", (long long)bytes, (long long)limit);
+}
+
 static PyObject *block_get(PyObject *self, Py_ssize_t number) {
     spad_block_buffer b;
     spad_error error;
@@ -321,6 +332,11 @@ static PyMethodDef block_methods[] = {
     {"reducer_update", block_reducer_update, METH_VARARGS, "reducer_update(reducer, op)"},
     {"reducer_finalize", block_reducer_finalize, METH_VARARGS,
      "reducer_finalize(reducer, destination=-1, batch=1)"},
+    {"touch", block_touch, METH_VARARGS,
+     "touch(buffer, access='read')\n\nRaises StateError if the kernel may not read, write or take "
+     "the address of it here."},
+    {"arena", block_arena, METH_O,
+     "arena(space) -> (bytes, limit)\n\nWhat the buffers of a space need, and how much there is."},
     {"plan", block_plan, METH_NOARGS, "Places every buffer."},
     {"check_fit", block_check_fit, METH_NOARGS, "Raises FitError if the plan does not fit."},
     {"totals", block_totals, METH_NOARGS, "The sums of the plan."},

@@ -153,6 +153,12 @@ bool py_put(PyObject *dict, const char *key, PyObject *value) {
     return done;
 }
 
+bool py_append(PyObject *list, PyObject *value) {
+    const bool done = value != NULL && PyList_Append(list, value) == 0;
+    Py_XDECREF(value);
+    return done;
+}
+
 bool py_utf8(const char **out, Py_ssize_t *length, PyObject *object) {
     if (object == NULL) return true;
     *out = PyUnicode_AsUTF8AndSize(object, length);
@@ -273,6 +279,22 @@ bool py_take(PyObject **out, const char *function, const char *const *names, siz
     return true;
 }
 
+bool py_names(const char ***out, size_t *count, PyObject **keep, PyObject *object) {
+    *keep = object == Py_None ? PyTuple_New(0) : PySequence_Tuple(object);
+    if (*keep == NULL) return false;
+    *count = (size_t)PyTuple_Size(*keep);
+    *out = PyMem_Calloc(*count + 1, sizeof **out);
+    bool fine = *out != NULL || PyErr_NoMemory() != NULL;
+    for (size_t i = 0; fine && i < *count; i++) {
+        (*out)[i] = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(*keep, (Py_ssize_t)i), NULL);
+        fine = (*out)[i] != NULL;
+    }
+    if (fine) return true;
+    PyMem_Free((void *)*out);
+    Py_CLEAR(*keep);
+    return false;
+}
+
 bool py_defines(spad_define **out, size_t *count, PyObject *dict) {
     *out = NULL;
     *count = 0;
@@ -297,14 +319,8 @@ bool py_defines(spad_define **out, size_t *count, PyObject *dict) {
 
 /* ---- text ----------------------------------------------------------------------------- */
 
-typedef struct written {
-    char *bytes;
-    size_t count;
-    size_t room;
-} written;
-
-static int append(void *ctx, const char *bytes, size_t count) {
-    written *t = ctx;
+int py_write_more(void *ctx, const char *bytes, size_t count) {
+    py_written *t = ctx;
     if (count > t->room - t->count) {
         const size_t room = (t->count + count) * 2;
         char *grown = realloc(t->bytes, room);
@@ -318,8 +334,8 @@ static int append(void *ctx, const char *bytes, size_t count) {
 }
 
 static PyObject *write_all(py_writer writer, const void *object, bool as_bytes) {
-    written t = {0};
-    const spad_sink sink = {append, &t};
+    py_written t = {0};
+    const spad_sink sink = {py_write_more, &t};
     spad_error error;
     const spad_status status = writer(object, &sink, &error);
     PyObject *out = NULL;
@@ -346,12 +362,26 @@ static spad_status diagnostics_write(const void *object, const spad_sink *sink, 
     return spad_diagnostics_write(object, sink, error);
 }
 
+static PyObject *faults_of(const spad_diagnostics *diagnostics) {
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list != NULL && i < spad_diagnostics_count(diagnostics); i++) {
+        const spad_diagnostic *d = spad_diagnostics_get(diagnostics, i);
+        if (!py_append(list,
+                       Py_BuildValue("{s:s,s:i,s:i,s:i,s:N}", "code", spad_status_code(d->code),
+                                     "line", (int)d->line, "column", (int)d->column, "width",
+                                     (int)d->width, "message", py_string(d->message))))
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
 PyObject *py_raise_diagnosed(const spad_error *error, const spad_diagnostics *diagnostics) {
     PyObject *exception = py_error_new(error);
     if (exception == NULL) return NULL;
-    PyObject *text = diagnostics == NULL ? NULL : py_text(diagnostics_write, diagnostics);
-    if (text == NULL || PyObject_SetAttrString(exception, "diagnostics", text) != 0) PyErr_Clear();
-    Py_XDECREF(text);
+    if (diagnostics != NULL &&
+        (!set(exception, "diagnostics", py_text(diagnostics_write, diagnostics)) ||
+         !set(exception, "faults", faults_of(diagnostics))))
+        PyErr_Clear();
     PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
     Py_DECREF(exception);
     return NULL;

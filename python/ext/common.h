@@ -44,8 +44,9 @@ typedef struct py_state {
     bool used;
     PyObject *errors[PY_ERRORS];
     PyObject *dtypes; /* object -> number of a dtype */
-    PyTypeObject *target, *trace, *tensor, *stack, *plan, *result, *column, *kernel, *layout,
-        *check, *sim, *tune, *report, *block, *direct, *device, *buffer, *stream, *workspace, *pool;
+    PyTypeObject *target, *trace, *tensor, *stack, *plan, *result, *column, *kernel, *walk, *layout,
+        *check, *sim, *tune, *report, *block, *tmem, *direct, *registry, *component, *allocator,
+        *device, *buffer, *memory, *allocation, *log, *stream, *fence, *workspace, *pool;
 } py_state;
 
 extern py_state py;
@@ -67,6 +68,8 @@ PyObject *py_busy(void);
 
 /** An element type from a string, a numpy dtype, a class with a name. */
 bool py_dtype(spad_dtype *out, PyObject *object);
+/** A constant of an element type from an int or a float. */
+bool py_value(spad_value *out, PyObject *object, spad_dtype dtype);
 /** The extents of an int or a sequence of ints; the dims are written to `dims`. */
 bool py_shape(spad_shape *out, int64_t dims[SPAD_RANK_MAX], PyObject *object);
 bool py_int(int64_t *out, PyObject *object);
@@ -89,16 +92,29 @@ PyObject *py_tuple_of(const int64_t *numbers, size_t count);
 PyObject *py_keep(PyObject *object);
 /** Adds a key and gives the value away. False: an exception is set. */
 bool py_put(PyObject *dict, const char *key, PyObject *value);
+/** Appends to a list and gives the value away. False: an exception is set. */
+bool py_append(PyObject *list, PyObject *value);
 
 /** Arguments of a METH_FASTCALL | METH_KEYWORDS function by position or name. `names` ends with
  *  NULL; the first `needed` must be there. Missing ones are NULL. */
 bool py_take(PyObject **out, const char *function, const char *const *names, size_t needed,
              PyObject *const *args, Py_ssize_t count, PyObject *keywords);
 
+/** The strings of an iterable, or none for None; borrowed from `*keep`, which the caller releases,
+ *  after PyMem_Free of the array. */
+bool py_names(const char ***out, size_t *count, PyObject **keep, PyObject *object);
 /** A dict of names and numbers as defines; borrowed from the dict, freed with PyMem_Free. */
 bool py_defines(spad_define **out, size_t *count, PyObject *dict);
 
 /* ---- text ----------------------------------------------------------------------------- */
+
+/** Text that grows; a sink with it as ctx appends to it. Released with free(). */
+typedef struct py_written {
+    char *bytes;
+    size_t count;
+    size_t room;
+} py_written;
+int py_write_more(void *written, const char *bytes, size_t count);
 
 typedef spad_status (*py_writer)(const void *object, const spad_sink *sink, spad_error *error);
 /** What a writer writes as a str (or as bytes). */
@@ -169,6 +185,35 @@ typedef struct py_sim {
     PyObject *layout; /* or NULL */
 } py_sim;
 
+typedef struct py_log {
+    PyObject_HEAD spad_log *log;
+} py_log;
+
+typedef struct py_component {
+    PyObject_HEAD PyObject *registry;
+    spad_component number;
+} py_component;
+
+/** The same kernel with other values. */
+py_kernel *py_kernel_like(PyObject *object, const spad_kernel *kernel,
+                          const spad_kernel_options *options);
+/** The registry of a Component; NULL with an exception set for anything else. */
+spad_registry *py_component_registry(PyObject *component);
+/** The counts of a memory as a dict. */
+PyObject *py_memory_stats(const spad_memory_stats *stats);
+/** A table of a kernel as a list of dicts: a field whose closure is the name of the table. */
+PyObject *py_kernel_table(PyObject *kernel, void *name);
+/** Names of rows; None for a number below 0. */
+PyObject *py_tensor_name(const spad_kernel *kernel, int64_t tensor);
+PyObject *py_loop_name(const spad_kernel *kernel, int64_t loop);
+PyObject *py_sync_name(const spad_kernel *kernel, int64_t object);
+PyObject *py_agent_name(const spad_kernel *kernel, int64_t agent);
+PyObject *py_engine_name(const spad_kernel *kernel, int64_t engine);
+const char *py_access_word(unsigned kind);
+const char *py_completion_word(spad_completion_kind kind);
+
+/** The number of a space by name. */
+bool py_space(size_t *out, const spad_target *target, PyObject *name);
 /** A target from a Target or a name; a new reference. */
 py_target *py_target_of(PyObject *object);
 /** An object for a target that lives as long as `owner`, or for ever if it is built in. */
@@ -178,15 +223,21 @@ PyObject *py_column_view(PyObject *owner, const int64_t *first, size_t count, si
 PyObject *py_finding(const spad_finding *finding);
 
 /** Each adds its types and functions to the module. */
+int py_add_values(PyObject *module);
 int py_add_target(PyObject *module);
+int py_add_trace(PyObject *module);
 int py_add_stack(PyObject *module);
 int py_add_plan(PyObject *module);
 int py_add_kernel(PyObject *module);
+int py_add_walk(PyObject *module);
+int py_add_analysis(PyObject *module);
 int py_add_report(PyObject *module);
 int py_add_block(PyObject *module);
 int py_add_direct(PyObject *module);
 int py_add_registry(PyObject *module);
+int py_add_launch(PyObject *module);
 int py_add_device(PyObject *module);
+int py_add_memory(PyObject *module);
 int py_add_stream(PyObject *module);
 
 /** Makes a type, stores it in *place and in the module under the last part of its name. */

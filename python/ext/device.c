@@ -77,12 +77,22 @@ static PyObject *device_stats(PyObject *self, PyObject *const *args, Py_ssize_t 
     if (!py_take(given, "stats", names, 0, args, count, keywords)) return NULL;
     if (given[0] != NULL && given[0] != Py_None && !py_scope(&scope, given[0])) return NULL;
     const spad_memory_stats s = spad_device_stats(py_device_in(self), scope);
-    return Py_BuildValue(
-        "{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "allocated_bytes", (long long)s.allocated_bytes,
-        "peak_bytes", (long long)s.peak_bytes, "freed_bytes", (long long)s.freed_bytes,
-        "total_bytes", (long long)s.total_bytes, "live_blocks", (long long)s.live_blocks,
-        "peak_blocks", (long long)s.peak_blocks, "allocations", (long long)s.allocations, "frees",
-        (long long)s.frees, "failures", (long long)s.failures);
+    return py_memory_stats(&s);
+}
+
+static PyObject *device_memory(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return py_device_memory(self);
+}
+
+static PyObject *device_pool(PyObject *self, PyObject *const *args, Py_ssize_t count,
+                             PyObject *keywords) {
+    static const char *const names[] = {"scope", NULL};
+    PyObject *given[1];
+    spad_memory_scope scope;
+    if (!py_take(given, "pool", names, 0, args, count, keywords) || !py_scope(&scope, given[0]))
+        return NULL;
+    return py_device_pool(self, scope);
 }
 
 PyObject *py_buffer_wrap(spad_device_buffer buffer, PyObject *device, PyObject *of) {
@@ -163,6 +173,10 @@ static PyMethodDef device_methods[] = {
     {"alloc", PY_FUNC(device_alloc), PY_FAST,
      "alloc(shape, dtype, scope='global', alignment=0, name=None) -> Buffer"},
     {"stats", PY_FUNC(device_stats), PY_FAST, "stats(scope=None) -> dict\n\nWhat buffers took."},
+    {"memory", device_memory, METH_NOARGS,
+     "The device's own Memory, without a pool: every call is one of the driver's."},
+    {"pool", PY_FUNC(device_pool), PY_FAST,
+     "pool(scope='global') -> Memory\n\nThe pool that buffers of a scope come from."},
     {"record", device_record, METH_O,
      "record(trace)\n\nRecords every allocation and free in a Trace, or in none; returns the one "
      "before."},
@@ -409,6 +423,16 @@ static PyObject *buffer_device(PyObject *self, void *unused) {
     return py_keep(((py_buffer *)self)->device);
 }
 
+static PyObject *buffer_native(PyObject *self, void *unused) {
+    (void)unused;
+    void *object;
+    int64_t offset;
+    spad_error error;
+    if (spad_buffer_native(&object, &offset, ((py_buffer *)self)->buffer, &error) != SPAD_OK)
+        return py_raise(&error);
+    return Py_BuildValue("(KL)", (unsigned long long)(uintptr_t)object, (long long)offset);
+}
+
 static PyObject *buffer_freed(PyObject *self, void *unused) {
     (void)unused;
     spad_buffer_info info;
@@ -436,6 +460,8 @@ static PyGetSetDef buffer_fields[] = {
     {"format", buffer_field, NULL, "Its element as the struct module writes it.", "f"},
     {"name", buffer_field, NULL, "Its name, or None.", "n"},
     {"device", buffer_device, NULL, "Its device.", NULL},
+    {"native", buffer_native, NULL, "The driver's object for it, and the distance from its start.",
+     NULL},
     {"freed", buffer_freed, NULL, "Is it gone?", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
@@ -546,38 +572,7 @@ static PyObject *to_dlpack(PyObject *module, PyObject *args) {
     return capsule;
 }
 
-/* ---- the list of devices, and logs ------------------------------------------------------- */
-
-/* Runs a log of allocations against the pool of a scope. */
-static PyObject *replay(PyObject *module, PyObject *args) {
-    (void)module;
-    PyObject *device, *where = Py_None;
-    const char *text, *file = "<log>";
-    Py_ssize_t length;
-    spad_memory_scope scope;
-    if (!PyArg_ParseTuple(args, "O!s#|Os:replay", py.device, &device, &text, &length, &where,
-                          &file) ||
-        !py_scope(&scope, where))
-        return NULL;
-    spad_pool *pool;
-    spad_log *log = NULL;
-    spad_replay r;
-    spad_error error;
-    spad_status status = spad_device_pool(&pool, py_device_in(device), scope, &error);
-    if (status == SPAD_OK) status = spad_log_parse(&log, text, (size_t)length, file, NULL, &error);
-    if (status == SPAD_OK) {
-        const spad_memory memory = spad_pool_memory(pool);
-        PyThreadState *const outside = PyEval_SaveThread();
-        status = spad_log_replay(&r, log, &memory, SPAD_ALIGN_ANY, NULL, &error);
-        PyEval_RestoreThread(outside);
-    }
-    spad_log_destroy(log);
-    if (status != SPAD_OK) return py_raise(&error);
-    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L}", "nanoseconds", (long long)r.nanoseconds,
-                         "allocations", (long long)r.allocations, "frees", (long long)r.frees,
-                         "failures", (long long)r.failures, "left", (long long)r.left, "peak_bytes",
-                         (long long)r.peak_bytes);
-}
+/* ---- the list of devices ----------------------------------------------------------------- */
 
 static spad_status write_devices(const void *object, const spad_sink *sink, spad_error *error) {
     (void)object;
@@ -591,9 +586,6 @@ static PyObject *devices_json(PyObject *module, PyObject *unused) {
 
 static PyMethodDef functions[] = {
     {"to_dlpack", to_dlpack, METH_VARARGS, "to_dlpack(buffer, device_type, device_id) -> capsule"},
-    {"replay", replay, METH_VARARGS,
-     "replay(device, text, scope='global', file='<log>') -> dict\n\nRuns a log of allocations in "
-     "the format of RMM against a pool."},
     {"devices_json", devices_json, METH_NOARGS, "The devices of this machine, as JSON."},
     {NULL, NULL, 0, NULL}};
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What device.c and stream.c share: the objects of real memory.
+ * What device.c, memory.c and stream.c share: the objects of real memory.
  */
 #ifndef SPAD_PYTHON_DEVICE_H
 #define SPAD_PYTHON_DEVICE_H
@@ -28,6 +28,25 @@ typedef struct py_workspace {
     Py_ssize_t views; /* of buffers that were taken from it */
     bool closed;
 } py_workspace;
+
+/** Gives a block back to its owner. */
+typedef spad_status (*py_allocation_free)(PyObject *owner, const spad_allocation *block,
+                                          spad_error *error);
+
+typedef struct py_allocation {
+    PyObject_HEAD spad_allocation block;
+    PyObject *owner;               /* Memory, or what free_block takes */
+    py_allocation_free free_block; /* NULL: of a Memory */
+    bool freed;
+} py_allocation;
+
+/** An Allocation that owns the block and keeps its owner. */
+PyObject *py_allocation_wrap(const spad_allocation *block, PyObject *owner,
+                             py_allocation_free free_block);
+/** Memories of a device: the driver's own, and the pool of a scope. */
+PyObject *py_device_memory(PyObject *device);
+PyObject *py_device_pool(PyObject *device, spad_memory_scope scope);
+PyObject *py_pool_stats(spad_pool *pool);
 
 spad_device *py_device_in(PyObject *self);
 /** A scope by name; None and NULL are global memory. */

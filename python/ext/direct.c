@@ -139,30 +139,101 @@ static PyObject *direct_declare(PyObject *self, PyObject *args, PyObject *keywor
     return status == SPAD_OK ? PyLong_FromSize_t(number) : py_raise(&error);
 }
 
-static PyObject *direct_tiles(PyObject *self, PyObject *number) {
+static bool read_tensor(spad_direct_info *out, size_t *tensor, PyObject *self, PyObject *object) {
     int64_t n;
+    spad_error error;
+    if (!py_int(&n, object)) return false;
+    *tensor = n < 0 ? SIZE_MAX : (size_t)n;
+    return spad_direct_get(out, direct_in(self), *tensor, &error) == SPAD_OK ||
+           py_raise(&error) != NULL;
+}
+
+/* A row of the placement table. */
+static PyObject *tile_row(PyObject *self, size_t tensor, const spad_direct_info *info,
+                          const spad_direct_tile *t) {
+    int64_t index[SPAD_RANK_MAX];
+    spad_error error;
+    if (spad_direct_tile_index(index, direct_in(self), tensor, t->tile, &error) != SPAD_OK)
+        return py_raise(&error);
+    return Py_BuildValue("{s:L,s:N,s:L,s:N,s:L,s:L,s:N,s:L}", "tile", (long long)t->tile, "index",
+                         py_tuple_of(index, info->block.rank), "physical", (long long)t->physical,
+                         "next", py_fact(t->next, -1), "bank", (long long)t->spot.bank, "lane",
+                         (long long)t->spot.lane, "byte", py_fact(t->spot.byte, SPAD_NO_BYTE),
+                         "bytes", (long long)info->bytes);
+}
+
+typedef spad_status (*tile_call)(spad_direct_tile *out, const spad_direct *direct, size_t tensor,
+                                 int64_t number, spad_error *error);
+
+static PyObject *all_tiles(PyObject *self, PyObject *object, bool physical) {
+    const tile_call call = physical ? spad_direct_get_physical : spad_direct_get_tile;
+    size_t tensor;
     spad_direct_info info;
     spad_error error;
-    if (!py_int(&n, number)) return NULL;
-    if (spad_direct_get(&info, direct_in(self), (size_t)n, &error) != SPAD_OK)
-        return py_raise(&error);
+    if (!read_tensor(&info, &tensor, self, object)) return NULL;
     PyObject *list = PyList_New(0);
-    for (int64_t i = 0; list != NULL && i < info.tiles; i++) {
-        int64_t index[SPAD_RANK_MAX];
+    for (int64_t i = 0; list != NULL && i < (physical ? info.physical : info.tiles); i++) {
         spad_direct_tile t;
-        if (spad_direct_get_tile(&t, direct_in(self), (size_t)n, i, &error) != SPAD_OK ||
-            spad_direct_tile_index(index, direct_in(self), (size_t)n, i, &error) != SPAD_OK) {
+        if (call(&t, direct_in(self), tensor, i, &error) != SPAD_OK) {
             Py_DECREF(list);
             return py_raise(&error);
         }
-        PyObject *row = Py_BuildValue(
-            "{s:N,s:L,s:L,s:L,s:N,s:L}", "index", py_tuple_of(index, info.block.rank), "physical",
-            (long long)t.physical, "bank", (long long)t.spot.bank, "lane", (long long)t.spot.lane,
-            "byte", py_fact(t.spot.byte, SPAD_NO_BYTE), "bytes", (long long)info.bytes);
-        if (row == NULL || PyList_Append(list, row) != 0) Py_CLEAR(list);
-        Py_XDECREF(row);
+        if (!py_append(list, tile_row(self, tensor, &info, &t))) Py_CLEAR(list);
     }
     return list;
+}
+
+static PyObject *direct_tiles(PyObject *self, PyObject *tensor) {
+    return all_tiles(self, tensor, false);
+}
+
+static PyObject *direct_physical(PyObject *self, PyObject *tensor) {
+    return all_tiles(self, tensor, true);
+}
+
+static PyObject *direct_find(PyObject *self, PyObject *name) {
+    const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
+    size_t tensor;
+    spad_error error;
+    if (text == NULL) return NULL;
+    if (spad_direct_find(&tensor, direct_in(self), text, &error) != SPAD_OK)
+        return py_raise(&error);
+    return PyLong_FromSize_t(tensor);
+}
+
+static PyObject *direct_info(PyObject *self, PyObject *object) {
+    size_t tensor;
+    spad_direct_info i;
+    if (!read_tensor(&i, &tensor, self, object)) return NULL;
+    const spad_target *target = ((py_target *)((py_direct *)self)->target)->target;
+    return Py_BuildValue("{s:N,s:s,s:s,s:N,s:N,s:s,s:O,s:L,s:L,s:L,s:L}", "name", py_string(i.name),
+                         "space", target->spaces[i.space].name, "dtype", spad_dtype_name(i.dtype),
+                         "block", py_tuple_of(i.block.dims, i.block.rank), "tile",
+                         py_tuple_of(i.tile.dims, i.tile.rank), "mode", spad_mode_name(i.mode),
+                         "output", i.output ? Py_True : Py_False, "lanes", (long long)i.lanes,
+                         "bytes", (long long)i.bytes, "tiles", (long long)i.tiles, "physical",
+                         (long long)i.physical);
+}
+
+static PyObject *direct_tile_number(PyObject *self, PyObject *args) {
+    PyObject *object, *given;
+    size_t tensor;
+    spad_direct_info info;
+    spad_shape index;
+    int64_t dims[SPAD_RANK_MAX], tile;
+    spad_error error;
+    if (!PyArg_ParseTuple(args, "OO:tile_number", &object, &given) ||
+        !read_tensor(&info, &tensor, self, object) || !py_shape(&index, dims, given))
+        return NULL;
+    if (index.rank != info.block.rank) {
+        PyErr_Format(py.errors[PY_ARGUMENT_ERROR],
+                     "a block index of this tensor has %zu numbers, not %zu", info.block.rank,
+                     index.rank);
+        return NULL;
+    }
+    if (spad_direct_tile_number(&tile, direct_in(self), tensor, dims, &error) != SPAD_OK)
+        return py_raise(&error);
+    return PyLong_FromLongLong(tile);
 }
 
 static PyObject *direct_overlaps(PyObject *self, PyObject *unused) {
@@ -223,7 +294,14 @@ static PyMethodDef direct_methods[] = {
      "declare(space, tile, dtype, block=None, name=None, mode='auto', func=None, base=None,\n"
      "        bank_tiles=None, par_tiles=None, free_tiles=None, ring=None, output=False,\n"
      "        implicit_of=None) -> int\n\nDeclares a tensor; mode is auto, at, mod or func."},
+    {"info", direct_info, METH_O, "info(number) -> dict\n\nWhat is known of a tensor."},
+    {"find", direct_find, METH_O, "find(name) -> int\n\nThe number of a tensor."},
     {"tiles", direct_tiles, METH_O, "tiles(number)\n\nThe place of every logical tile."},
+    {"physical", direct_physical, METH_O,
+     "physical(number)\n\nThe places themselves, each with the first tile in it; next is the next "
+     "one."},
+    {"tile_number", direct_tile_number, METH_VARARGS,
+     "tile_number(number, index) -> int\n\nThe logical tile at a block index."},
     {"overlaps", direct_overlaps, METH_NOARGS, "Physical tiles that share bytes."},
     {"findings", direct_findings, METH_NOARGS, "What is wrong with the kernel as a whole."},
     {"close", direct_close, METH_NOARGS, "Ends the kernel."},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The module itself: exceptions, types, and functions about nothing in particular.
+ * The module itself: exceptions, and the parts that it is put together from.
  */
 #include "common.h"
 
@@ -24,7 +24,7 @@ static const error_class error_classes[PY_ERRORS] = {
     [PY_FIT_ERROR] = {"spad.FitError", "Something does not fit, or shares bytes.", PY_ERROR},
     [PY_TEXT_ERROR] = {"spad.TextError",
                        "A text breaks the grammar or a rule of its format.\n\ndiagnostics has "
-                       "every fault with its line.",
+                       "every fault with its line as text, faults as a list of dicts.",
                        PY_ERROR},
     [PY_MACHINE_ERROR] = {"spad.MachineError", "Memory, files or devices of this machine failed.",
                           PY_ERROR},
@@ -75,32 +75,13 @@ static int add_errors(PyObject *module) {
     return 0;
 }
 
-/* ---- functions ---------------------------------------------------------------------- */
+/* ---- the module ------------------------------------------------------------------------ */
 
-static PyObject *dtype_name(PyObject *module, PyObject *object) {
-    (void)module;
-    spad_dtype dtype;
-    return py_dtype(&dtype, object) ? py_string(spad_dtype_name(dtype)) : NULL;
-}
-
-static PyObject *dtype_bytes(PyObject *module, PyObject *object) {
-    (void)module;
-    spad_dtype dtype;
-    return py_dtype(&dtype, object) ? PyLong_FromLongLong(spad_dtype_bytes(dtype)) : NULL;
-}
-
-static PyObject *dtype_bits(PyObject *module, PyObject *object) {
-    (void)module;
-    spad_dtype dtype;
-    return py_dtype(&dtype, object) ? PyLong_FromLong(spad_dtype_bits(dtype)) : NULL;
-}
-
-static PyMethodDef functions[] = {
-    {"dtype_name", dtype_name, METH_O,
-     "dtype_name(dtype) -> str\n\nThe canonical name of an element type in any spelling."},
-    {"dtype_bytes", dtype_bytes, METH_O, "dtype_bytes(dtype) -> int\n\nBytes of one element."},
-    {"dtype_bits", dtype_bits, METH_O, "dtype_bits(dtype) -> int\n\nBits of one element."},
-    {NULL, NULL, 0, NULL}};
+static int (*const parts[])(PyObject *module) = {
+    py_add_values, py_add_target,   py_add_trace,  py_add_stack,  py_add_plan,   py_add_kernel,
+    py_add_walk,   py_add_analysis, py_add_report, py_add_block,  py_add_direct, py_add_registry,
+    py_add_launch, py_add_device,   py_add_memory, py_add_stream,
+};
 
 static int fill(PyObject *module) {
     if (py.used) {
@@ -110,11 +91,8 @@ static int fill(PyObject *module) {
     }
     py.dtypes = PyDict_New();
     if (py.dtypes == NULL || add_errors(module) != 0) return -1;
-    if (py_add_target(module) != 0 || py_add_stack(module) != 0 || py_add_plan(module) != 0 ||
-        py_add_kernel(module) != 0 || py_add_report(module) != 0 || py_add_block(module) != 0 ||
-        py_add_direct(module) != 0 || py_add_registry(module) != 0 || py_add_device(module) != 0 ||
-        py_add_stream(module) != 0)
-        return -1;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (parts[i](module) != 0) return -1;
     if (PyModule_AddStringConstant(module, "version", spad_version()) != 0) return -1;
     py.used = true;
     return 0;
@@ -125,7 +103,6 @@ static PyModuleDef_Slot slots[] = {{Py_mod_exec, PY_SLOT(fill)}, {0, NULL}};
 static struct PyModuleDef definition = {.m_base = PyModuleDef_HEAD_INIT,
                                         .m_name = "spad._spad",
                                         .m_doc = "The C part of the package; use spad.",
-                                        .m_methods = functions,
                                         .m_slots = slots};
 
 PyMODINIT_FUNC PyInit__spad(void);

@@ -1,174 +1,733 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The layout of a group of buffers by the rules of CuBIE, and its launch arithmetic.
- *
- * spad.cubie keeps the entries of a group, because users look at them; a layout is one
- * call with all of them.
+ * Registry and Component: buffers by name, packed by the rules of CuBIE, with children
+ * (docs/registry.md). A Component keeps its Registry; Allocator is a copy of what a
+ * kernel needs to find a buffer.
  */
 #include "common.h"
 
-/* One row: (name, size, location, persistent, aliases, precision) and, if known, the steps
- * (begin, end) in which it holds values. */
-static bool read_row(spad_buffer *out, PyObject *row) {
-    PyObject *precision;
-    const char *location;
-    long long size, begin = 0, end = 0;
-    int persistent;
-    spad_error error;
-    if (!PyTuple_Check(row)) {
-        PyErr_SetString(PyExc_TypeError, "a row is a tuple");
-        return false;
-    }
-    if (!PyArg_ParseTuple(row, "sLspzO|LL", &out->name, &size, &location, &persistent,
-                          &out->aliases, &precision, &begin, &end))
-        return false;
-    out->t_begin = begin;
-    out->t_end = end;
-    out->size = size;
-    out->persistent = persistent != 0;
-    if (spad_location_parse(&out->location, location, &error) != SPAD_OK)
-        return py_raise(&error) != NULL;
-    return py_dtype(&out->precision, precision);
+typedef struct py_registry {
+    PyObject_HEAD spad_registry *registry;
+} py_registry;
+
+typedef struct py_allocator {
+    PyObject_HEAD spad_allocator allocator;
+    PyObject *inside; /* name of the buffer whose storage it shares, or None */
+} py_allocator;
+
+spad_registry *py_component_registry(PyObject *component) {
+    if (PyObject_TypeCheck(component, py.component))
+        return ((py_registry *)((py_component *)component)->registry)->registry;
+    PyErr_SetString(PyExc_TypeError, "a Component is needed");
+    return NULL;
 }
 
-/* Aliases are set when all names are there: an entry may alias a later one. */
-static bool fill(spad_registry *registry, spad_component component, PyObject *rows) {
-    const Py_ssize_t count = PyTuple_Size(rows);
+static spad_registry *home(PyObject *self) {
+    return ((py_registry *)((py_component *)self)->registry)->registry;
+}
+
+static spad_component number(PyObject *self) {
+    return ((py_component *)self)->number;
+}
+
+static PyObject *component_wrap(PyObject *registry, spad_component component) {
+    py_component *self = py_new(py.component);
+    if (self == NULL) return NULL;
+    self->registry = py_keep(registry);
+    self->number = component;
+    return (PyObject *)self;
+}
+
+/* ---- registries --------------------------------------------------------------------------- */
+
+static PyObject *registry_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+    static char *names[] = {NULL};
     spad_error error;
-    for (int pass = 0; pass < 2; pass++) {
-        for (Py_ssize_t i = 0; i < count; i++) {
-            spad_buffer buffer = {0};
-            if (!read_row(&buffer, PyTuple_GetItem(rows, i))) return false;
-            spad_status status = SPAD_OK;
-            if (pass == 0) {
-                buffer.aliases = NULL;
-                status = spad_registry_register(registry, component, &buffer, &error);
-            } else if (buffer.aliases != NULL) {
-                status = spad_registry_update_buffer(NULL, registry, component, SPAD_BUFFER_ALIASES,
-                                                     &buffer, &error);
-            }
-            if (status != SPAD_OK) return py_raise(&error) != NULL;
-        }
-    }
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, ":Registry", names)) return NULL;
+    py_registry *self = py_new(type);
+    if (self == NULL) return NULL;
+    if (spad_registry_create(&self->registry, NULL, &error) == SPAD_OK) return (PyObject *)self;
+    Py_DECREF((PyObject *)self);
+    return py_raise(&error);
+}
+
+static void registry_dealloc(PyObject *self) {
+    spad_registry_destroy(((py_registry *)self)->registry);
+    py_free(self);
+}
+
+static spad_registry *registry_in(PyObject *self) {
+    return ((py_registry *)self)->registry;
+}
+
+static PyObject *registry_add(PyObject *self, PyObject *const *args, Py_ssize_t count,
+                              PyObject *keywords) {
+    static const char *const names[] = {"name", "precision", NULL};
+    PyObject *given[2];
+    const char *name = NULL;
+    spad_dtype precision = SPAD_FLOAT32;
+    spad_component component;
+    spad_error error;
+    if (!py_take(given, "add", names, 1, args, count, keywords) ||
+        !py_utf8(&name, NULL, given[0]) ||
+        (given[1] != NULL && given[1] != Py_None && !py_dtype(&precision, given[1])))
+        return NULL;
+    if (spad_registry_add(&component, registry_in(self), name, precision, &error) != SPAD_OK)
+        return py_raise(&error);
+    return component_wrap(self, component);
+}
+
+static PyObject *registry_components(PyObject *self, void *unused) {
+    (void)unused;
+    const spad_registry *registry = registry_in(self);
+    PyObject *list = PyList_New(0);
+    for (spad_component at = spad_registry_next(registry, SPAD_NO_COMPONENT);
+         list != NULL && at != SPAD_NO_COMPONENT; at = spad_registry_next(registry, at))
+        if (!py_append(list, component_wrap(self, at))) Py_CLEAR(list);
+    return list;
+}
+
+static PyObject *registry_groups(PyObject *self, void *unused) {
+    (void)unused;
+    return PyLong_FromSize_t(spad_registry_group_count(registry_in(self)));
+}
+
+static PyObject *registry_reset(PyObject *self, PyObject *unused) {
+    (void)unused;
+    spad_registry_reset(registry_in(self));
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef registry_methods[] = {
+    {"add", PY_FUNC(registry_add), PY_FAST,
+     "add(name, precision='float32') -> Component\n\nA component without buffers."},
+    {"reset", registry_reset, METH_NOARGS, "Drops the buffers of every component."},
+    {NULL, NULL, 0, NULL}};
+
+static PyGetSetDef registry_fields[] = {
+    {"components", registry_components, NULL, "Its components.", NULL},
+    {"group_count", registry_groups, NULL, "Components that have registered something.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static PyType_Slot registry_slots[] = {
+    {Py_tp_doc, "Registry()\n\nThe buffers of components, laid out by name (docs/registry.md)."},
+    {Py_tp_new, PY_SLOT(registry_new)},
+    {Py_tp_dealloc, PY_SLOT(registry_dealloc)},
+    {Py_tp_methods, registry_methods},
+    {Py_tp_getset, registry_fields},
+    {0, NULL}};
+
+static PyType_Spec registry_spec = {"spad._spad.Registry", sizeof(py_registry), 0,
+                                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, registry_slots};
+
+/* ---- buffers ------------------------------------------------------------------------------ */
+
+static bool given_text(const char **out, PyObject *object) {
+    *out = NULL;
+    return object == NULL || object == Py_None || py_utf8(out, NULL, object);
+}
+
+enum { NAME, SIZE, LOCATION, PERSISTENT, ALIASES, PRECISION, BEGIN, END, FIELDS };
+
+/* Fills a buffer from what was given; *fields: which of its fields that are. */
+static bool read_buffer(spad_buffer *out, unsigned *fields, const char *function,
+                        PyObject *const *args, Py_ssize_t count, PyObject *keywords,
+                        size_t needed) {
+    static const char *const names[] = {"name",      "size",  "location", "persistent", "aliases",
+                                        "precision", "begin", "end",      NULL};
+    static const unsigned bits[FIELDS] = {[SIZE] = SPAD_BUFFER_SIZE,
+                                          [LOCATION] = SPAD_BUFFER_LOCATION,
+                                          [PERSISTENT] = SPAD_BUFFER_PERSISTENT,
+                                          [ALIASES] = SPAD_BUFFER_ALIASES,
+                                          [PRECISION] = SPAD_BUFFER_PRECISION,
+                                          [BEGIN] = SPAD_BUFFER_LIFETIME,
+                                          [END] = SPAD_BUFFER_LIFETIME};
+    PyObject *given[FIELDS];
+    const char *location;
+    spad_error error;
+    if (!py_take(given, function, names, needed, args, count, keywords)) return false;
+    *fields = 0;
+    for (int i = SIZE; i < FIELDS; i++)
+        if (given[i] != NULL) *fields |= bits[i];
+    if (!py_utf8(&out->name, NULL, given[NAME]) || !py_int_or(&out->size, given[SIZE], 0) ||
+        !given_text(&location, given[LOCATION]) ||
+        !py_flag(&out->persistent, given[PERSISTENT], false) ||
+        !given_text(&out->aliases, given[ALIASES]) || !py_int_or(&out->t_begin, given[BEGIN], 0) ||
+        !py_int_or(&out->t_end, given[END], 0))
+        return false;
+    if (given[PRECISION] != NULL && given[PRECISION] != Py_None &&
+        !py_dtype(&out->precision, given[PRECISION]))
+        return false;
+    if (location != NULL && spad_location_parse(&out->location, location, &error) != SPAD_OK)
+        return py_raise(&error) != NULL;
     return true;
 }
 
-static PyObject *slices(spad_registry *registry, spad_component component, spad_unit unit) {
-    const spad_slice *out;
-    size_t count;
+static PyObject *component_register(PyObject *self, PyObject *const *args, Py_ssize_t count,
+                                    PyObject *keywords) {
+    spad_buffer buffer = {0};
+    unsigned fields;
     spad_error error;
-    if (spad_registry_layout(&out, &count, registry, component, unit, &error) != SPAD_OK)
+    if (!read_buffer(&buffer, &fields, "register", args, count, keywords, 2)) return NULL;
+    return py_done(spad_registry_register(home(self), number(self), &buffer, &error), &error);
+}
+
+static PyObject *component_update(PyObject *self, PyObject *const *args, Py_ssize_t count,
+                                  PyObject *keywords) {
+    spad_buffer buffer = {0};
+    unsigned fields;
+    spad_update update;
+    spad_error error;
+    if (!read_buffer(&buffer, &fields, "update", args, count, keywords, 1)) return NULL;
+    if (spad_registry_update_buffer(&update, home(self), number(self), fields, &buffer, &error) !=
+        SPAD_OK)
         return py_raise(&error);
-    PyObject *list = PyList_New(0);
-    for (size_t i = 0; list != NULL && i < count; i++) {
-        PyObject *row =
-            Py_BuildValue("(sLLL)", spad_region_name(out[i].region), (long long)out[i].offset,
-                          (long long)out[i].length, (long long)out[i].consumed);
-        if (row == NULL || PyList_Append(list, row) != 0) Py_CLEAR(list);
-        Py_XDECREF(row);
+    return Py_BuildValue("(OO)", update.recognised ? Py_True : Py_False,
+                         update.changed ? Py_True : Py_False);
+}
+
+static bool apply_settings(bool *recognised, PyObject *self, PyObject *dict, size_t count) {
+    spad_setting *settings = PyMem_Calloc(count + 1, sizeof *settings);
+    if (settings == NULL) return PyErr_NoMemory() != NULL;
+    PyObject *key, *value;
+    size_t i = 0;
+    bool fine = true;
+    for (Py_ssize_t at = 0; fine && PyDict_Next(dict, &at, &key, &value); i++) {
+        settings[i].key = PyUnicode_AsUTF8AndSize(key, NULL);
+        fine = settings[i].key != NULL && py_utf8(&settings[i].value, NULL, value);
     }
+    spad_error error;
+    if (fine && spad_registry_update(recognised, home(self), number(self), settings, count,
+                                     &error) != SPAD_OK)
+        fine = py_raise(&error) != NULL;
+    PyMem_Free(settings);
+    return fine;
+}
+
+static PyObject *component_settings(PyObject *self, PyObject *dict) {
+    if (!PyDict_Check(dict)) {
+        PyErr_SetString(PyExc_TypeError, "settings are a dict such as {'state_location': 'local'}");
+        return NULL;
+    }
+    const size_t count = (size_t)PyDict_Size(dict);
+    bool *recognised = PyMem_Calloc(count + 1, sizeof *recognised);
+    if (recognised == NULL) return PyErr_NoMemory();
+    PyObject *list = apply_settings(recognised, self, dict, count) ? PyList_New(0) : NULL;
+    PyObject *key, *value;
+    size_t i = 0;
+    for (Py_ssize_t at = 0; list != NULL && PyDict_Next(dict, &at, &key, &value); i++)
+        if (recognised[i] && PyList_Append(list, key) != 0) Py_CLEAR(list);
+    PyMem_Free(recognised);
     return list;
 }
 
-static PyObject *registry_layout(PyObject *module, PyObject *args) {
-    (void)module;
-    PyObject *given;
-    int bytes = 0, automatic = 0;
-    if (!PyArg_ParseTuple(args, "O|pp:registry_layout", &given, &bytes, &automatic)) return NULL;
-    PyObject *rows = PySequence_Tuple(given);
-    if (rows == NULL) return NULL;
-    spad_registry *registry = NULL;
-    spad_component component;
-    spad_error error;
-    PyObject *list = NULL;
-    if (spad_registry_create(&registry, NULL, &error) != SPAD_OK ||
-        spad_registry_add(&component, registry, "group", SPAD_FLOAT32, &error) != SPAD_OK ||
-        spad_registry_set_automatic(registry, component, automatic != 0, &error) != SPAD_OK)
-        py_raise(&error);
-    else if (fill(registry, component, rows))
-        list = slices(registry, component, bytes ? SPAD_UNIT_BYTE : SPAD_UNIT_ELEMENT);
-    spad_registry_destroy(registry);
-    Py_DECREF(rows);
+static PyObject *buffer_row(const spad_buffer *b) {
+    return Py_BuildValue(
+        "{s:s,s:L,s:s,s:O,s:N,s:N,s:L,s:L}", "name", b->name, "size", (long long)b->size,
+        "location", spad_location_name(b->location), "persistent",
+        b->persistent ? Py_True : Py_False, "aliases", py_string(b->aliases), "precision",
+        py_string(b->precision == SPAD_DTYPE_NONE ? NULL : spad_dtype_name(b->precision)), "begin",
+        (long long)b->t_begin, "end", (long long)b->t_end);
+}
+
+static PyObject *component_buffers(PyObject *self, void *unused) {
+    (void)unused;
+    const spad_registry *registry = home(self);
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list != NULL && i < spad_registry_buffer_count(registry, number(self)); i++)
+        if (!py_append(list, buffer_row(spad_registry_buffer_at(registry, number(self), i))))
+            Py_CLEAR(list);
     return list;
 }
 
-static PyObject *run_shared(PyObject *module, PyObject *args) {
-    (void)module;
-    long long elements;
-    PyObject *precision;
-    spad_dtype dtype;
-    spad_run_shared s;
+static PyObject *component_find(PyObject *self, PyObject *name) {
+    const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
+    size_t index;
     spad_error error;
-    if (!PyArg_ParseTuple(args, "LO:run_shared", &elements, &precision) ||
-        !py_dtype(&dtype, precision))
-        return NULL;
-    if (spad_run_shared_of(&s, elements, dtype, &error) != SPAD_OK) return py_raise(&error);
-    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L}", "elements", (long long)s.elements, "pad",
-                         (long long)s.pad, "bytes", (long long)s.bytes, "stride_words",
-                         (long long)s.stride_words, "short_bytes", (long long)s.short_bytes);
-}
-
-static PyObject *launch_size(const spad_launch_size *size) {
-    return Py_BuildValue("(LLi)", (long long)size->threads, (long long)size->shared_bytes,
-                         (int)size->warnings);
-}
-
-static PyObject *launch_limit(PyObject *module, PyObject *args) {
-    (void)module;
-    long long threads, shared, run, runs, limit = SPAD_LAUNCH_DEFAULT_LIMIT;
-    spad_launch_size size;
-    spad_error error;
-    if (!PyArg_ParseTuple(args, "LLLL|L:launch_limit", &threads, &shared, &run, &runs, &limit))
-        return NULL;
-    if (spad_launch_limit(&size, threads, shared, run, runs, limit, &error) != SPAD_OK)
+    if (text == NULL) return NULL;
+    if (spad_registry_find_buffer(&index, home(self), number(self), text, &error) != SPAD_OK)
         return py_raise(&error);
-    return launch_size(&size);
+    return buffer_row(spad_registry_buffer_at(home(self), number(self), index));
 }
 
-static PyObject *launch_fit(PyObject *module, PyObject *args) {
-    (void)module;
-    long long elements, threads, runs, limit = SPAD_LAUNCH_DEFAULT_LIMIT;
-    PyObject *precision;
-    spad_dtype dtype;
-    spad_launch_size size;
+/* ---- children ------------------------------------------------------------------------------ */
+
+static bool read_child(PyObject **child, const char **name, const char *function, PyObject *self,
+                       PyObject *const *args, Py_ssize_t count, PyObject *keywords) {
+    static const char *const names[] = {"child", "name", NULL};
+    PyObject *given[2];
+    if (!py_take(given, function, names, 1, args, count, keywords) || !given_text(name, given[1]))
+        return false;
+    *child = given[0];
+    const spad_registry *other = py_component_registry(given[0]);
+    if (other != NULL && other != home(self))
+        PyErr_SetString(py.errors[PY_ARGUMENT_ERROR], "the components are of different registries");
+    return other == home(self);
+}
+
+static PyObject *component_add_child(PyObject *self, PyObject *const *args, Py_ssize_t count,
+                                     PyObject *keywords) {
+    PyObject *child;
+    const char *name;
+    spad_child_buffers made;
     spad_error error;
-    if (!PyArg_ParseTuple(args, "LOLL|L:launch_fit", &elements, &precision, &threads, &runs,
-                          &limit) ||
-        !py_dtype(&dtype, precision))
-        return NULL;
-    if (spad_launch_fit(&size, elements, dtype, threads, runs, limit, &error) != SPAD_OK)
+    if (!read_child(&child, &name, "add_child", self, args, count, keywords)) return NULL;
+    if (spad_registry_register_child(&made, home(self), number(self), number(child), name,
+                                     &error) != SPAD_OK)
         return py_raise(&error);
-    return launch_size(&size);
+    return Py_BuildValue("(ss)", made.shared, made.persistent);
 }
 
-static PyObject *chunks(PyObject *module, PyObject *args) {
-    (void)module;
-    long long runs, chunkable, unchunkable, available, free_bytes = 0;
-    spad_chunks c;
+static PyObject *component_children(PyObject *self, void *unused) {
+    (void)unused;
+    PyObject *dict = PyDict_New();
+    for (size_t i = 0; dict != NULL && i < spad_registry_child_count(home(self), number(self));
+         i++) {
+        spad_child child;
+        spad_error error;
+        if (spad_registry_child_at(&child, home(self), number(self), i, &error) != SPAD_OK) {
+            Py_DECREF(dict);
+            return py_raise(&error);
+        }
+        if (!py_put(dict, child.name,
+                    component_wrap(((py_component *)self)->registry, child.component)))
+            Py_CLEAR(dict);
+    }
+    return dict;
+}
+
+/* ---- layouts ------------------------------------------------------------------------------- */
+
+static PyObject *slice_row(const spad_slice *s) {
+    return Py_BuildValue("{s:s,s:L,s:L,s:L,s:N}", "region", spad_region_name(s->region), "offset",
+                         (long long)s->offset, "length", (long long)s->length, "consumed",
+                         (long long)s->consumed, "inside", py_string(s->inside));
+}
+
+static bool read_unit(spad_unit *out, PyObject *bytes) {
+    bool flag;
+    if (!py_flag(&flag, bytes, false)) return false;
+    *out = flag ? SPAD_UNIT_BYTE : SPAD_UNIT_ELEMENT;
+    return true;
+}
+
+static PyObject *component_layout(PyObject *self, PyObject *const *args, Py_ssize_t count,
+                                  PyObject *keywords) {
+    static const char *const names[] = {"bytes", NULL};
+    PyObject *given[1];
+    spad_unit unit;
+    const spad_slice *slices;
+    size_t n;
     spad_error error;
-    if (!PyArg_ParseTuple(args, "LLLL|L:chunks", &runs, &chunkable, &unchunkable, &available,
-                          &free_bytes))
+    if (!py_take(given, "layout", names, 0, args, count, keywords) || !read_unit(&unit, given[0]))
         return NULL;
-    if (spad_chunks_of(&c, runs, chunkable, unchunkable, available, free_bytes, &error) != SPAD_OK)
+    if (spad_registry_layout(&slices, &n, home(self), number(self), unit, &error) != SPAD_OK)
         return py_raise(&error);
-    return Py_BuildValue("(LLO)", (long long)c.runs, (long long)c.count,
-                         c.far_over_limit ? Py_True : Py_False);
+    PyObject *dict = PyDict_New();
+    for (size_t i = 0; dict != NULL && i < n; i++)
+        if (!py_put(dict, spad_registry_buffer_at(home(self), number(self), i)->name,
+                    slice_row(&slices[i])))
+            Py_CLEAR(dict);
+    return dict;
 }
 
-static PyMethodDef functions[] = {
-    {"registry_layout", registry_layout, METH_VARARGS,
-     "registry_layout(rows, bytes=False, automatic=False)\n\n(region, offset, length, consumed) of "
-     "every (name, "
-     "size, location, persistent, aliases,\nprecision), in elements or bytes."},
-    {"run_shared", run_shared, METH_VARARGS, "run_shared(elements, precision) -> dict"},
-    {"launch_limit", launch_limit, METH_VARARGS,
-     "launch_limit(threads, shared_bytes, run_bytes, runs, limit=49152)"},
-    {"launch_fit", launch_fit, METH_VARARGS,
-     "launch_fit(elements, precision, threads, runs, limit=49152)"},
-    {"chunks", chunks, METH_VARARGS,
-     "chunks(runs, chunkable, unchunkable, available, free_bytes=0) -> (runs, count, far_over)"},
+static PyObject *component_slice(PyObject *self, PyObject *const *args, Py_ssize_t count,
+                                 PyObject *keywords) {
+    static const char *const names[] = {"name", "bytes", NULL};
+    PyObject *given[2];
+    const char *name = NULL;
+    spad_unit unit;
+    spad_slice slice;
+    spad_error error;
+    if (!py_take(given, "slice", names, 1, args, count, keywords) ||
+        !py_utf8(&name, NULL, given[0]) || !read_unit(&unit, given[1]))
+        return NULL;
+    if (spad_registry_slice(&slice, home(self), number(self), name, unit, &error) != SPAD_OK)
+        return py_raise(&error);
+    return slice_row(&slice);
+}
+
+typedef spad_status (*region_call)(int64_t *out, spad_registry *registry, spad_component component,
+                                   spad_region region, spad_unit unit, spad_error *error);
+
+static PyObject *ask_region(PyObject *self, const char *function, region_call call,
+                            PyObject *const *args, Py_ssize_t count, PyObject *keywords) {
+    static const char *const names[] = {"region", "bytes", NULL};
+    PyObject *given[2];
+    const char *name = NULL;
+    spad_unit unit;
+    int64_t answer;
+    spad_error error;
+    if (!py_take(given, function, names, 1, args, count, keywords) ||
+        !py_utf8(&name, NULL, given[0]) || !read_unit(&unit, given[1]))
+        return NULL;
+    int region = 0;
+    while (region < SPAD_REGION_COUNT && strcmp(name, spad_region_name((spad_region)region)) != 0)
+        region++;
+    if (region == SPAD_REGION_COUNT) {
+        PyErr_Format(py.errors[PY_ARGUMENT_ERROR],
+                     "'%s' is no region; there are shared, persistent and local", name);
+        return NULL;
+    }
+    if (call(&answer, home(self), number(self), (spad_region)region, unit, &error) != SPAD_OK)
+        return py_raise(&error);
+    return PyLong_FromLongLong(answer);
+}
+
+static PyObject *component_size(PyObject *self, PyObject *const *args, Py_ssize_t count,
+                                PyObject *keywords) {
+    return ask_region(self, "size", spad_registry_size, args, count, keywords);
+}
+
+static PyObject *component_alignment(PyObject *self, PyObject *const *args, Py_ssize_t count,
+                                     PyObject *keywords) {
+    return ask_region(self, "alignment", spad_registry_alignment, args, count, keywords);
+}
+
+static PyObject *component_declared_local(PyObject *self, PyObject *const *args, Py_ssize_t count,
+                                          PyObject *keywords) {
+    static const char *const names[] = {"bytes", NULL};
+    PyObject *given[1];
+    spad_unit unit;
+    int64_t answer;
+    spad_error error;
+    if (!py_take(given, "declared_local", names, 0, args, count, keywords) ||
+        !read_unit(&unit, given[0]))
+        return NULL;
+    if (spad_registry_declared_local(&answer, home(self), number(self), unit, &error) != SPAD_OK)
+        return py_raise(&error);
+    return PyLong_FromLongLong(answer);
+}
+
+static PyObject *component_nonaliased(PyObject *self, PyObject *const *args, Py_ssize_t count,
+                                      PyObject *keywords) {
+    static const char *const names[] = {"names", "bytes", NULL};
+    PyObject *given[2], *keep;
+    spad_unit unit;
+    const char **list;
+    size_t n;
+    int64_t answer;
+    spad_error error;
+    if (!py_take(given, "nonaliased", names, 1, args, count, keywords) ||
+        !read_unit(&unit, given[1]) || !py_names(&list, &n, &keep, given[0]))
+        return NULL;
+    const spad_status status =
+        spad_registry_nonaliased(&answer, home(self), number(self), list, n, unit, &error);
+    PyMem_Free((void *)list);
+    Py_XDECREF(keep);
+    return status == SPAD_OK ? PyLong_FromLongLong(answer) : py_raise(&error);
+}
+
+static PyObject *component_relocatable(PyObject *self, void *unused) {
+    (void)unused;
+    const size_t count = spad_registry_relocatable(NULL, 0, home(self), number(self));
+    const char **names = PyMem_Calloc(count + 1, sizeof *names);
+    if (names == NULL) return PyErr_NoMemory();
+    spad_registry_relocatable(names, count, home(self), number(self));
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list != NULL && i < count; i++)
+        if (!py_append(list, py_string(names[i]))) Py_CLEAR(list);
+    PyMem_Free((void *)names);
+    return list;
+}
+
+static PyObject *component_is_laid_out(PyObject *self, PyObject *const *args, Py_ssize_t count,
+                                       PyObject *keywords) {
+    static const char *const names[] = {"bytes", NULL};
+    PyObject *given[1];
+    spad_unit unit;
+    if (!py_take(given, "is_laid_out", names, 0, args, count, keywords) ||
+        !read_unit(&unit, given[0]))
+        return NULL;
+    return PyBool_FromLong(spad_registry_is_laid_out(home(self), number(self), unit));
+}
+
+static PyObject *component_set_automatic(PyObject *self, PyObject *flag) {
+    const int automatic = PyObject_IsTrue(flag);
+    spad_error error;
+    if (automatic < 0) return NULL;
+    return py_done(spad_registry_set_automatic(home(self), number(self), automatic != 0, &error),
+                   &error);
+}
+
+static PyObject *component_clear(PyObject *self, PyObject *const *args, Py_ssize_t count,
+                                 PyObject *keywords) {
+    static const char *const names[] = {"descendants", NULL};
+    PyObject *given[1];
+    bool all;
+    if (!py_take(given, "clear", names, 0, args, count, keywords) ||
+        !py_flag(&all, given[0], false))
+        return NULL;
+    (all ? spad_registry_clear_parent : spad_registry_clear_own)(home(self), number(self));
+    Py_RETURN_NONE;
+}
+
+static PyObject *component_clear_layout(PyObject *self, PyObject *unused) {
+    (void)unused;
+    spad_registry_clear_layout(home(self), number(self));
+    Py_RETURN_NONE;
+}
+
+static PyObject *component_remove(PyObject *self, PyObject *unused) {
+    (void)unused;
+    spad_registry_remove(home(self), number(self));
+    Py_RETURN_NONE;
+}
+
+/* ---- allocators ----------------------------------------------------------------------------- */
+
+static PyObject *allocator_wrap(const spad_allocator *allocator) {
+    py_allocator *self = py_new(py.allocator);
+    if (self == NULL) return NULL;
+    self->allocator = *allocator;
+    self->inside = py_string(allocator->slice.inside);
+    self->allocator.slice.inside = NULL;
+    if (self->inside == NULL) Py_CLEAR(self);
+    return (PyObject *)self;
+}
+
+static PyObject *component_allocator(PyObject *self, PyObject *const *args, Py_ssize_t count,
+                                     PyObject *keywords) {
+    static const char *const names[] = {"name", "bytes", "zero", NULL};
+    PyObject *given[3];
+    const char *name = NULL;
+    spad_unit unit;
+    bool zero;
+    spad_allocator allocator;
+    spad_error error;
+    if (!py_take(given, "allocator", names, 1, args, count, keywords) ||
+        !py_utf8(&name, NULL, given[0]) || !read_unit(&unit, given[1]) ||
+        !py_flag(&zero, given[2], false))
+        return NULL;
+    if (spad_registry_get_allocator(&allocator, home(self), number(self), name, unit, zero,
+                                    &error) != SPAD_OK)
+        return py_raise(&error);
+    return allocator_wrap(&allocator);
+}
+
+static PyObject *two_allocators(const spad_allocator *shared, const spad_allocator *persistent) {
+    PyObject *first = allocator_wrap(shared);
+    return first == NULL ? NULL : Py_BuildValue("(NN)", first, allocator_wrap(persistent));
+}
+
+static PyObject *component_child_allocators(PyObject *self, PyObject *const *args, Py_ssize_t count,
+                                            PyObject *keywords) {
+    PyObject *child;
+    const char *name;
+    spad_allocator shared, persistent;
+    spad_error error;
+    if (!read_child(&child, &name, "child_allocators", self, args, count, keywords)) return NULL;
+    if (spad_registry_get_child_allocators(&shared, &persistent, home(self), number(self),
+                                           number(child), name, SPAD_UNIT_ELEMENT,
+                                           &error) != SPAD_OK)
+        return py_raise(&error);
+    return two_allocators(&shared, &persistent);
+}
+
+static PyObject *component_toplevel_allocators(PyObject *self, PyObject *unused) {
+    (void)unused;
+    spad_allocator shared, persistent;
+    spad_error error;
+    if (spad_registry_get_toplevel_allocators(&shared, &persistent, home(self), number(self),
+                                              SPAD_UNIT_ELEMENT, &error) != SPAD_OK)
+        return py_raise(&error);
+    return two_allocators(&shared, &persistent);
+}
+
+static void allocator_dealloc(PyObject *self) {
+    Py_XDECREF(((py_allocator *)self)->inside);
+    py_free(self);
+}
+
+static PyObject *allocator_slice(PyObject *self, PyObject *args, PyObject *keywords) {
+    static char *names[] = {"thread", "shared", "shared_stride", "persistent", NULL};
+    long long thread = 0, shared = 0, stride = 0, persistent = 0;
+    spad_slice slice;
+    spad_error error;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|LLLL:slice", names, &thread, &shared,
+                                     &stride, &persistent))
+        return NULL;
+    const spad_base base = {shared, stride, persistent};
+    if (spad_allocator_slice(&slice, &((py_allocator *)self)->allocator, &base, thread, &error) !=
+        SPAD_OK)
+        return py_raise(&error);
+    return Py_BuildValue("(LL)", (long long)slice.offset, (long long)slice.length);
+}
+
+static PyObject *allocator_field(PyObject *object, void *which) {
+    const py_allocator *self = (py_allocator *)object;
+    const spad_allocator *a = &self->allocator;
+    switch (*(const char *)which) {
+    case 'r': return py_string(spad_region_name(a->slice.region));
+    case 'o': return PyLong_FromLongLong(a->slice.offset);
+    case 'l': return PyLong_FromLongLong(a->slice.length);
+    case 'p': return py_string(spad_dtype_name(a->precision));
+    case 'z': return PyLong_FromLongLong(a->zeroed);
+    default: return py_keep(self->inside);
+    }
+}
+
+static PyObject *allocator_repr(PyObject *self) {
+    const spad_allocator *a = &((py_allocator *)self)->allocator;
+    return PyUnicode_FromFormat("<spad.Allocator: %s [%lld, %lld) of %s>",
+                                spad_region_name(a->slice.region), (long long)a->slice.offset,
+                                (long long)(a->slice.offset + a->slice.length),
+                                spad_dtype_name(a->precision));
+}
+
+static PyMethodDef allocator_methods[] = {
+    {"slice", PY_FUNC(allocator_slice), METH_VARARGS | METH_KEYWORDS,
+     "slice(thread=0, shared=0, shared_stride=0, persistent=0) -> (offset, length)\n\nWhere a "
+     "thread finds the buffer, if the regions begin there."},
     {NULL, NULL, 0, NULL}};
 
+static PyGetSetDef allocator_fields[] = {
+    {"region", allocator_field, NULL, "shared, persistent or local.", "r"},
+    {"offset", allocator_field, NULL, "In its region.", "o"},
+    {"length", allocator_field, NULL, "Elements, or bytes.", "l"},
+    {"precision", allocator_field, NULL, "Its element type.", "p"},
+    {"zeroed", allocator_field, NULL, "Elements to set to zero first.", "z"},
+    {"inside", allocator_field, NULL, "The buffer whose storage it shares, or None.", "i"},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static PyType_Slot allocator_slots[] = {{Py_tp_doc, "What a kernel needs to find a buffer."},
+                                        {Py_tp_dealloc, PY_SLOT(allocator_dealloc)},
+                                        {Py_tp_repr, PY_SLOT(allocator_repr)},
+                                        {Py_tp_methods, allocator_methods},
+                                        {Py_tp_getset, allocator_fields},
+                                        {0, NULL}};
+
+static PyType_Spec allocator_spec = {"spad._spad.Allocator", sizeof(py_allocator), 0,
+                                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                     allocator_slots};
+
+/* ---- components ------------------------------------------------------------------------------ */
+
+static PyObject *component_trace(PyObject *self, PyObject *args) {
+    PyObject *chip, *dict;
+    size_t spaces[SPAD_REGION_COUNT];
+    spad_error error;
+    if (!PyArg_ParseTuple(args, "OO!:trace", &chip, &PyDict_Type, &dict)) return NULL;
+    PyObject *trace = PyObject_CallFunctionObjArgs((PyObject *)py.trace, chip, NULL);
+    if (trace == NULL) return NULL;
+    const spad_target *target = spad_trace_target(((py_trace *)trace)->trace);
+    for (int i = 0; i < SPAD_REGION_COUNT; i++) {
+        PyObject *name = PyDict_GetItemString(dict, spad_region_name((spad_region)i));
+        spaces[i] = SPAD_NO_SPACE;
+        if (name != NULL && !py_space(&spaces[i], target, name)) Py_CLEAR(trace);
+        if (trace == NULL) return NULL;
+    }
+    if (spad_registry_write_trace(home(self), number(self), ((py_trace *)trace)->trace, spaces,
+                                  NULL, &error) == SPAD_OK)
+        return trace;
+    Py_DECREF(trace);
+    return py_raise(&error);
+}
+
+static void component_dealloc(PyObject *self) {
+    Py_XDECREF(((py_component *)self)->registry);
+    py_free(self);
+}
+
+static PyObject *component_field(PyObject *self, void *which) {
+    switch (*(const char *)which) {
+    case 'n': return py_string(spad_registry_component_name(home(self), number(self)));
+    case 'p': {
+        const spad_dtype dtype = spad_registry_component_precision(home(self), number(self));
+        return py_string(dtype == SPAD_DTYPE_NONE ? NULL : spad_dtype_name(dtype));
+    }
+    case 'g': return PyBool_FromLong(spad_registry_has_group(home(self), number(self)));
+    case 'v': return PyLong_FromUnsignedLongLong(spad_registry_revision(home(self), number(self)));
+    default: return py_keep(((py_component *)self)->registry);
+    }
+}
+
+/* Two objects are the same component if they say so: one is made whenever one is asked for. */
+static PyObject *component_compare(PyObject *self, PyObject *other, int op) {
+    if (!PyObject_TypeCheck(other, py.component) || (op != Py_EQ && op != Py_NE))
+        Py_RETURN_NOTIMPLEMENTED;
+    const bool same = home(self) == home(other) && number(self) == number(other);
+    return PyBool_FromLong(same == (op == Py_EQ));
+}
+
+static Py_hash_t component_hash(PyObject *self) {
+    return (Py_hash_t)(number(self) >> 1);
+}
+
+static PyObject *component_repr(PyObject *self) {
+    const char *name = spad_registry_component_name(home(self), number(self));
+    return PyUnicode_FromFormat("<spad.Component %s of %zu buffers>", name == NULL ? "?" : name,
+                                spad_registry_buffer_count(home(self), number(self)));
+}
+
+static PyMethodDef component_methods[] = {
+    {"register", PY_FUNC(component_register), PY_FAST,
+     "register(name, size, location='shared', persistent=False, aliases=None, precision=None,\n"
+     "         begin=0, end=0)\n\nA buffer; one of the same name is replaced."},
+    {"update", PY_FUNC(component_update), PY_FAST,
+     "update(name, size, location, persistent, aliases, precision, begin, end)\n"
+     "-> (recognised, changed)\n\nSets the fields that are given."},
+    {"settings", component_settings, METH_O,
+     "settings(dict) -> list\n\nApplies {'state_location': 'local'} and the like; the keys that "
+     "were recognised."},
+    {"find", component_find, METH_O, "find(name) -> dict\n\nThe buffer of that name."},
+    {"add_child", PY_FUNC(component_add_child), PY_FAST,
+     "add_child(child, name=None) -> (shared, persistent)\n\nRegisters the totals of another "
+     "component: the names of the two buffers."},
+    {"layout", PY_FUNC(component_layout), PY_FAST,
+     "layout(bytes=False) -> dict\n\nWhere each buffer is, in elements or bytes."},
+    {"slice", PY_FUNC(component_slice), PY_FAST, "slice(name, bytes=False) -> dict"},
+    {"size", PY_FUNC(component_size), PY_FAST,
+     "size(region, bytes=False) -> int\n\nOf shared, persistent or local memory."},
+    {"alignment", PY_FUNC(component_alignment), PY_FAST, "alignment(region, bytes=False) -> int"},
+    {"declared_local", PY_FUNC(component_declared_local), PY_FAST,
+     "declared_local(bytes=False) -> int\n\nLocal memory with that of all descendants."},
+    {"nonaliased", PY_FUNC(component_nonaliased), PY_FAST,
+     "nonaliased(names, bytes=False) -> int\n\nSum of those that alias nothing."},
+    {"is_laid_out", PY_FUNC(component_is_laid_out), PY_FAST, "is_laid_out(bytes=False) -> bool"},
+    {"set_automatic", component_set_automatic, METH_O,
+     "set_automatic(flag)\n\nThe planner decides who shares shared memory, by lifetimes."},
+    {"clear", PY_FUNC(component_clear), PY_FAST, "clear(descendants=False)\n\nDrops the buffers."},
+    {"clear_layout", component_clear_layout, METH_NOARGS, "Drops the layouts only."},
+    {"remove", component_remove, METH_NOARGS, "Takes the component out of its registry."},
+    {"allocator", PY_FUNC(component_allocator), PY_FAST,
+     "allocator(name, bytes=False, zero=False) -> Allocator"},
+    {"child_allocators", PY_FUNC(component_child_allocators), PY_FAST,
+     "child_allocators(child, name=None) -> (Allocator, Allocator)\n\nadd_child, and how to find "
+     "its two buffers."},
+    {"toplevel_allocators", component_toplevel_allocators, METH_NOARGS,
+     "The memories that a kernel starts with: shared and persistent."},
+    {"trace", component_trace, METH_VARARGS,
+     "trace(target, spaces) -> Trace\n\nThe layout in bytes; spaces: {'shared': name of a space}."},
+    {NULL, NULL, 0, NULL}};
+
+static PyGetSetDef component_fields[] = {
+    {"name", component_field, NULL, "Its name; None: removed.", "n"},
+    {"precision", component_field, NULL, "Its element type; None: removed.", "p"},
+    {"has_group", component_field, NULL, "Has it registered anything?", "g"},
+    {"revision", component_field, NULL, "How often its layouts were dropped.", "v"},
+    {"registry", component_field, NULL, "Where it belongs.", "r"},
+    {"buffers", component_buffers, NULL, "Its buffers, a dict each.", NULL},
+    {"children", component_children, NULL, "Components that it contains, by name.", NULL},
+    {"relocatable", component_relocatable, NULL, "Buffers that are not a child's totals.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static PyType_Slot component_slots[] = {{Py_tp_doc, "A component of a Registry; see Registry.add."},
+                                        {Py_tp_dealloc, PY_SLOT(component_dealloc)},
+                                        {Py_tp_repr, PY_SLOT(component_repr)},
+                                        {Py_tp_richcompare, PY_SLOT(component_compare)},
+                                        {Py_tp_hash, PY_SLOT(component_hash)},
+                                        {Py_tp_methods, component_methods},
+                                        {Py_tp_getset, component_fields},
+                                        {0, NULL}};
+
+static PyType_Spec component_spec = {"spad._spad.Component", sizeof(py_component), 0,
+                                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                     component_slots};
+
 int py_add_registry(PyObject *module) {
-    return PyModule_AddFunctions(module, functions);
+    if (py_add_type(module, &py.registry, &registry_spec) != 0 ||
+        py_add_type(module, &py.component, &component_spec) != 0)
+        return -1;
+    return py_add_type(module, &py.allocator, &allocator_spec);
 }

@@ -97,6 +97,18 @@ static bool find_space(size_t *out, PyObject *self, const char *name) {
     return spad_target_space(out, target, name, &error) == SPAD_OK || py_raise(&error) != NULL;
 }
 
+static PyObject *report_add_log(PyObject *self, PyObject *args) {
+    PyObject *log;
+    const char *name = NULL;
+    size_t space;
+    spad_error error;
+    if (!PyArg_ParseTuple(args, "O!|z:add_log", py.log, &log, &name) ||
+        !find_space(&space, self, name))
+        return NULL;
+    return py_done(spad_report_add_log(report_in(self), ((py_log *)log)->log, space, &error),
+                   &error);
+}
+
 static PyObject *report_add_plan(PyObject *self, PyObject *args) {
     PyObject *result;
     const char *name = NULL;
@@ -225,6 +237,27 @@ static PyObject *report_stats(PyObject *self, PyObject *name) {
                          (long long)s.conflicts);
 }
 
+static PyObject *box_row(const spad_target *target, const spad_report_box *b) {
+    return Py_BuildValue("{s:N,s:s,s:s,s:L,s:L,s:N,s:L,s:L,s:L,s:L,s:O,s:L,s:L,s:i}", "name",
+                         py_string(b->name), "space", target->spaces[b->space].name, "mode",
+                         spad_mode_name(b->mode), "lane", (long long)b->rect.lane, "lanes",
+                         (long long)b->rect.lanes, "byte", py_fact(b->rect.byte, SPAD_NO_BYTE),
+                         "bytes", (long long)b->rect.bytes, "padding", (long long)b->padding,
+                         "begin", (long long)b->begin, "end", (long long)b->end, "open",
+                         b->open ? Py_True : Py_False, "slot", (long long)b->slot, "slots",
+                         (long long)b->slots, "line", (int)b->line);
+}
+
+static PyObject *report_boxes(PyObject *self, PyObject *unused) {
+    (void)unused;
+    const spad_target *target = ((py_target *)((py_report *)self)->target)->target;
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list != NULL && i < spad_report_box_count(report_in(self)); i++)
+        if (!py_append(list, box_row(target, spad_report_get_box(report_in(self), i))))
+            Py_CLEAR(list);
+    return list;
+}
+
 static Py_ssize_t report_length(PyObject *self) {
     return (Py_ssize_t)spad_report_box_count(report_in(self));
 }
@@ -233,6 +266,8 @@ static PyMethodDef report_methods[] = {
     {"add_trace", report_add_trace, METH_O, "Adds the tensors of a Trace."},
     {"add_plan", report_add_plan, METH_VARARGS,
      "add_plan(result, space=None)\n\nAdds the buffers of a PlanResult."},
+    {"add_log", report_add_log, METH_VARARGS,
+     "add_log(log, space=None)\n\nAdds the allocations of a Log."},
     {"add_layout", PY_FUNC(report_add_layout), PY_FAST,
      "add_layout(layout, sim=None, event_limit=0)\n\nAdds the tiles and operations of a kernel."},
     {"add_findings", report_add_findings, METH_O, "Adds the findings of a Check."},
@@ -246,6 +281,7 @@ static PyMethodDef report_methods[] = {
      "write(format) -> str | bytes\n\ntext, svg, html, json, trace (Chrome's) or snapshot "
      "(bytes)."},
     {"stats", report_stats, METH_O, "stats(space) -> dict"},
+    {"boxes", report_boxes, METH_NOARGS, "What is drawn, a dict each."},
     {NULL, NULL, 0, NULL}};
 
 static PyType_Slot report_slots[] = {
@@ -261,6 +297,24 @@ static PyType_Spec report_spec = {"spad._spad.Report", sizeof(py_report), 0,
 
 /* ---- diff and emit ------------------------------------------------------------------------ */
 
+/* What became of each box: (words, number before, number after). */
+static PyObject *changes(const spad_report_diff *made) {
+    static const char *const words[] = {"moved", "sized", "timed", "gone", "new"};
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list != NULL && i < spad_report_diff_count(made); i++) {
+        const spad_report_change *c = spad_report_diff_get(made, i);
+        PyObject *what = PyList_New(0);
+        for (unsigned bit = 0; what != NULL && bit < 5; bit++)
+            if ((c->what & 1u << bit) != 0 && !py_append(what, py_string(words[bit])))
+                Py_CLEAR(what);
+        if (what == NULL ||
+            !py_append(list, Py_BuildValue("{s:N,s:N,s:N}", "what", what, "before",
+                                           py_fact(c->before, -1), "after", py_fact(c->after, -1))))
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
 static PyObject *diff(PyObject *module, PyObject *args) {
     (void)module;
     PyObject *before, *after;
@@ -272,7 +326,8 @@ static PyObject *diff(PyObject *module, PyObject *args) {
     if (spad_report_diff_create(&made, report_in(before), report_in(after), NULL, &error) !=
         SPAD_OK)
         return py_raise(&error);
-    PyObject *text = write_as(diff_formats, name, made);
+    PyObject *text =
+        strcmp(name, "changes") == 0 ? changes(made) : write_as(diff_formats, name, made);
     spad_report_diff_destroy(made);
     return text;
 }
@@ -287,55 +342,124 @@ static spad_status write_table(const void *object, const spad_sink *sink, spad_e
     return spad_emit_write(t->emit, t->lang, sink, error);
 }
 
+static bool read_lang(spad_emit_lang *out, const char *lang) {
+    for (int i = 0; i < SPAD_EMIT_LANGS; i++) {
+        *out = (spad_emit_lang)i;
+        if (strcmp(lang, spad_emit_lang_name(*out)) == 0) return true;
+    }
+    PyErr_Format(py.errors[PY_ARGUMENT_ERROR],
+                 "'%s' is no language; there are c, cuda, nki, json and csv", lang);
+    return false;
+}
+
+static bool read_places(spad_emit_place **out, size_t *count, PyObject *object) {
+    PyObject *list = PySequence_Tuple(object);
+    if (list == NULL) return false;
+    *count = (size_t)PyTuple_Size(list);
+    *out = PyMem_Calloc(*count + 1, sizeof **out);
+    bool fine = *out != NULL || PyErr_NoMemory() != NULL;
+    for (size_t i = 0; fine && i < *count; i++) {
+        int64_t pair[SPAD_RANK_MAX];
+        spad_shape place;
+        fine = py_shape(&place, pair, PyTuple_GetItem(list, (Py_ssize_t)i));
+        if (fine && place.rank != 2) {
+            PyErr_SetString(PyExc_TypeError, "a place is (lane, byte)");
+            fine = false;
+        }
+        if (fine) (*out)[i] = (spad_emit_place){pair[0], pair[1]};
+    }
+    Py_DECREF(list);
+    if (fine) return true;
+    PyMem_Free(*out);
+    return false;
+}
+
+/* A row is (name, space, lanes, bytes, alignment, places, shape, dtype). */
+static bool add_row(const table *t, const spad_target *target, PyObject *row) {
+    PyObject *space, *places, *shape, *dtype;
+    long long lanes, bytes, alignment;
+    int64_t dims[SPAD_RANK_MAX];
+    spad_emit_buffer buffer = {0};
+    spad_emit_place *list;
+    spad_error error;
+    if (!PyTuple_Check(row)) {
+        PyErr_SetString(PyExc_TypeError, "a row is a tuple");
+        return false;
+    }
+    if (!PyArg_ParseTuple(row, "zULLLOOO", &buffer.name, &space, &lanes, &bytes, &alignment,
+                          &places, &shape, &dtype) ||
+        !py_space(&buffer.space, target, space) ||
+        (shape != Py_None && !py_shape(&buffer.shape, dims, shape)) ||
+        (dtype != Py_None && !py_dtype(&buffer.dtype, dtype)) ||
+        !read_places(&list, &buffer.count, places))
+        return false;
+    buffer.lanes = lanes;
+    buffer.bytes = bytes;
+    buffer.alignment = alignment;
+    buffer.places = list;
+    const spad_status status = spad_emit_add(t->emit, &buffer, &error);
+    PyMem_Free(list);
+    return status == SPAD_OK || py_raise(&error) != NULL;
+}
+
+static bool add_rows(const table *t, const spad_target *target, PyObject *rows) {
+    PyObject *list = PySequence_Tuple(rows);
+    bool fine = list != NULL;
+    for (Py_ssize_t i = 0; fine && i < PyTuple_Size(list); i++)
+        fine = add_row(t, target, PyTuple_GetItem(list, i));
+    Py_XDECREF(list);
+    return fine;
+}
+
+static bool add_result(const table *t, const spad_target *target, PyObject *result,
+                       const char *space) {
+    const py_result *r = (py_result *)result;
+    size_t number = 0;
+    spad_error error;
+    if ((space != NULL && spad_target_space(&number, target, space, &error) != SPAD_OK) ||
+        spad_emit_add_plan(t->emit, ((py_plan *)r->plan)->plan, r->result->places, number,
+                           &error) != SPAD_OK)
+        return py_raise(&error) != NULL;
+    return true;
+}
+
 static PyObject *emit(PyObject *module, PyObject *args) {
     (void)module;
-    PyObject *what, *target = Py_None;
+    PyObject *what, *chip = Py_None;
     const char *lang, *name = NULL, *space = NULL;
-    if (!PyArg_ParseTuple(args, "Os|zOz:emit", &what, &lang, &name, &target, &space)) return NULL;
-    table t = {NULL, SPAD_EMIT_C};
-    while (t.lang < SPAD_EMIT_LANGS && strcmp(lang, spad_emit_lang_name(t.lang)) != 0) t.lang++;
-    if (t.lang == SPAD_EMIT_LANGS) {
-        PyErr_Format(py.errors[PY_ARGUMENT_ERROR],
-                     "'%s' is no language; there are c, cuda, nki, json and csv", lang);
-        return NULL;
-    }
-    py_target *chip;
-    const bool is_layout = PyObject_TypeCheck(what, py.layout);
-    if (is_layout) {
-        chip = (py_target *)((py_kernel *)((py_layout *)what)->kernel)->target;
-        Py_INCREF((PyObject *)chip);
-    } else if (PyObject_TypeCheck(what, py.result)) {
-        chip = py_target_of(target);
-        if (chip == NULL) return NULL;
-    } else {
-        PyErr_SetString(PyExc_TypeError, "a Layout or a PlanResult is needed");
-        return NULL;
-    }
+    table t = {0};
     spad_error error;
-    spad_status status = spad_emit_create(&t.emit, chip->target, name, NULL, &error);
-    if (status == SPAD_OK && is_layout) {
-        status = spad_emit_add_layout(t.emit, ((py_layout *)what)->layout, &error);
-    } else if (status == SPAD_OK) {
-        const py_result *r = (py_result *)what;
-        size_t number = 0;
-        if (space != NULL) status = spad_target_space(&number, chip->target, space, &error);
-        if (status == SPAD_OK)
-            status = spad_emit_add_plan(t.emit, ((py_plan *)r->plan)->plan, r->result->places,
-                                        number, &error);
-    }
-    PyObject *text = status == SPAD_OK ? py_text(write_table, &t) : py_raise(&error);
+    if (!PyArg_ParseTuple(args, "Os|zOz:emit", &what, &lang, &name, &chip, &space) ||
+        !read_lang(&t.lang, lang))
+        return NULL;
+    const bool is_layout = PyObject_TypeCheck(what, py.layout);
+    py_target *target =
+        is_layout ? (py_target *)py_keep(((py_kernel *)((py_layout *)what)->kernel)->target)
+                  : py_target_of(chip);
+    if (target == NULL) return NULL;
+    bool fine = spad_emit_create(&t.emit, target->target, name, NULL, &error) == SPAD_OK ||
+                py_raise(&error) != NULL;
+    if (fine && is_layout)
+        fine = spad_emit_add_layout(t.emit, ((py_layout *)what)->layout, &error) == SPAD_OK ||
+               py_raise(&error) != NULL;
+    else if (fine && PyObject_TypeCheck(what, py.result))
+        fine = add_result(&t, target->target, what, space);
+    else if (fine)
+        fine = add_rows(&t, target->target, what);
+    PyObject *text = fine ? py_text(write_table, &t) : NULL;
     spad_emit_destroy(t.emit);
-    Py_DECREF((PyObject *)chip);
+    Py_DECREF((PyObject *)target);
     return text;
 }
 
 static PyMethodDef functions[] = {
     {"diff", diff, METH_VARARGS,
-     "diff(before, after, format='text') -> str\n\nWhat is different in two reports; text, json "
-     "or html."},
+     "diff(before, after, format='text') -> str | list\n\nWhat is different in two reports: text, "
+     "json or html, or changes as a list of dicts."},
     {"emit", emit, METH_VARARGS,
      "emit(what, lang, name=None, target=None, space=None) -> str\n\nPlaces as source text: c, "
-     "cuda, nki, json or csv."},
+     "cuda, nki, json or csv. what: a Layout, a PlanResult, or\nrows (name, space, lanes, bytes, "
+     "alignment, places, shape, dtype)."},
     {NULL, NULL, 0, NULL}};
 
 int py_add_report(PyObject *module) {

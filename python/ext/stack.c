@@ -183,12 +183,15 @@ static spad_stack *stack_in(PyObject *self) {
     return ((py_stack *)self)->stack;
 }
 
-/* Raises the error, or what a subclass makes of it. */
-static PyObject *refuse(PyObject *self, const char *method, const spad_error *error) {
-    PyObject *exception = py_error_new(error);
+/* Raises an exception that is given away, or what a subclass makes of it. dtype: that of an
+ * allocation, or NULL. */
+static PyObject *raise_as(PyObject *self, const char *method, PyObject *exception,
+                          PyObject *dtype) {
     if (exception == NULL) return NULL;
-    if (Py_TYPE(self) != py.stack && PyObject_HasAttrString(self, "_translate")) {
-        PyObject *other = PyObject_CallMethod(self, "_translate", "sO", method, exception);
+    const int ours = PyObject_IsInstance(exception, py.errors[PY_ERROR]);
+    if (ours == 1 && PyObject_HasAttrString(self, "_translate")) {
+        PyObject *other = PyObject_CallMethod(self, "_translate", "sOO", method, exception,
+                                              dtype == NULL ? Py_None : dtype);
         Py_DECREF(exception);
         if (other == NULL) return NULL;
         exception = other;
@@ -196,6 +199,20 @@ static PyObject *refuse(PyObject *self, const char *method, const spad_error *er
     PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
     Py_DECREF(exception);
     return NULL;
+}
+
+static PyObject *refuse(PyObject *self, const char *method, const spad_error *error) {
+    return raise_as(self, method, py_error_new(error), NULL);
+}
+
+/* The same for an element type that nobody knows: its exception is set. */
+static PyObject *refuse_dtype(PyObject *self, const char *method, PyObject *dtype) {
+    PyObject *type, *exception, *traceback;
+    PyErr_Fetch(&type, &exception, &traceback);
+    PyErr_NormalizeException(&type, &exception, &traceback);
+    Py_XDECREF(type);
+    Py_XDECREF(traceback);
+    return raise_as(self, method, exception, dtype);
 }
 
 static PyObject *finish(PyObject *self, const char *method, spad_status status,
@@ -229,8 +246,9 @@ static PyObject *allocate(PyObject *self, const char *method, allocate_call call
     spad_stack_place place = SPAD_STACK_PLACE_INIT;
     const char *name = NULL;
     PyObject *keep_space = NULL;
-    if (!py_shape(&shape, dims, given[SHAPE]) || !py_dtype(&dtype, given[DTYPE]) ||
-        !py_int_or(&place.base_lane, given[BASE], 0) ||
+    if (!py_shape(&shape, dims, given[SHAPE])) return NULL;
+    if (!py_dtype(&dtype, given[DTYPE])) return refuse_dtype(self, method, given[DTYPE]);
+    if (!py_int_or(&place.base_lane, given[BASE], 0) ||
         !py_int_or(&place.align, given[ALIGN], SPAD_ALIGN_DEFAULT))
         return NULL;
     if (given[NAME] != NULL && given[NAME] != Py_None) {
@@ -242,7 +260,7 @@ static PyObject *allocate(PyObject *self, const char *method, allocate_call call
     spad_error error;
     const spad_status status = call(&rect, stack_in(self), shape, dtype, name, &place, &error);
     Py_XDECREF(keep_space);
-    if (status != SPAD_OK) return refuse(self, method, &error);
+    if (status != SPAD_OK) return raise_as(self, method, py_error_new(&error), given[DTYPE]);
     PyObject *full = full_name(self, given[NAME]);
     if (full == NULL) return NULL;
     PyObject *tensor = tensor_make(given[SHAPE], given[DTYPE], full, given[BUFFER], &rect);
@@ -443,6 +461,36 @@ static PyObject *stack_overlaps(PyObject *self, PyObject *unused) {
     return list;
 }
 
+static PyObject *stack_scopes(PyObject *self, PyObject *unused) {
+    (void)unused;
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list != NULL && i < spad_stack_depth(stack_in(self)); i++) {
+        spad_stack_scope s;
+        spad_error error;
+        if (spad_stack_get_scope(&s, stack_in(self), i, &error) != SPAD_OK) {
+            Py_DECREF(list);
+            return py_raise(&error);
+        }
+        if (!py_append(list, Py_BuildValue("{s:N,s:L,s:L,s:L,s:L}", "name", py_string(s.name),
+                                           "start", (long long)s.start, "interleave",
+                                           (long long)s.interleave, "section", (long long)s.section,
+                                           "high_water", (long long)s.high_water)))
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+static PyObject *stack_overlap_count(PyObject *self, void *unused) {
+    (void)unused;
+    return PyLong_FromLongLong(spad_stack_overlap_count(stack_in(self)));
+}
+
+static PyObject *stack_check(PyObject *self, PyObject *unused) {
+    (void)unused;
+    spad_error error;
+    return finish(self, "check", spad_stack_check(stack_in(self), &error), &error);
+}
+
 /* A checkpoint is plain data: bytes for Python. */
 static PyObject *stack_mark(PyObject *self, PyObject *unused) {
     (void)unused;
@@ -523,12 +571,16 @@ static PyMethodDef stack_methods[] = {
     {"stats", stack_stats, METH_NOARGS, "Peaks and counts."},
     {"live", stack_live, METH_NOARGS, "The tensors that are alive, largest first."},
     {"overlaps", stack_overlaps, METH_NOARGS, "Sections that have grown into each other."},
+    {"scopes", stack_scopes, METH_NOARGS, "The open scopes, the outermost first."},
+    {"check", stack_check, METH_NOARGS, "Checks the invariants of the manager."},
     {"mark", stack_mark, METH_NOARGS, "A state to come back to."},
     {"rollback", stack_rollback, METH_O, "rollback(mark)\n\nUndoes everything since the mark."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef stack_fields[] = {
-    {"depth", stack_depth, NULL, "Open scopes.", NULL},
+    {"depth", stack_depth, NULL, "Number of open scopes.", NULL},
+    {"overlap_count", stack_overlap_count, NULL,
+     "How many overlaps there were; overlaps() keeps 4096.", NULL},
     {"trace", stack_trace, NULL, "The trace, or None.", NULL},
     {"target", stack_target, NULL, "The chip.", NULL},
     {"_tells", stack_tells, stack_set_tells, "Is _outermost_closed() called?", NULL},

@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Stream, Workspace and Pool: what is done with the memory of a device. A workspace
- * cannot go on to its next phase while somebody has a view of a buffer that was taken
- * from it.
+ * Stream, Fence, Workspace and Pool: what is done with the memory of a device. A
+ * workspace cannot go on to its next phase while somebody has a view of a buffer that
+ * was taken from it, and a stream cannot be closed while a block of it is allocated.
  */
 #include "device.h"
 
 typedef struct py_stream {
     PyObject_HEAD spad_stream stream;
     PyObject *device;
+    Py_ssize_t blocks; /* that are allocated in its order */
     bool closed;
 } py_stream;
+
+typedef struct py_fence {
+    PyObject_HEAD spad_fence fence;
+    PyObject *device;
+} py_fence;
 
 typedef struct py_pool {
     PyObject_HEAD spad_pool *pool;
@@ -43,6 +49,24 @@ static PyObject *stream_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     return py_raise(&error);
 }
 
+static PyObject *stream_wrap(PyObject *type, PyObject *args) {
+    PyObject *device;
+    unsigned long long native = 0;
+    spad_error error;
+    if (!PyArg_ParseTuple(args, "O!|K:wrap", py.device, &device, &native)) return NULL;
+    py_stream *self = py_new((PyTypeObject *)type);
+    if (self == NULL) return NULL;
+    self->closed = true;
+    if (spad_stream_wrap(&self->stream, py_device_in(device), (void *)(uintptr_t)native, &error) ==
+        SPAD_OK) {
+        self->closed = false;
+        self->device = py_keep(device);
+        return (PyObject *)self;
+    }
+    Py_DECREF((PyObject *)self);
+    return py_raise(&error);
+}
+
 static void stream_dealloc(PyObject *object) {
     py_stream *self = (py_stream *)object;
     if (!self->closed) spad_stream_close(self->stream, NULL);
@@ -64,6 +88,11 @@ static PyObject *stream_close(PyObject *object, PyObject *unused) {
     (void)unused;
     py_stream *self = (py_stream *)object;
     spad_error error;
+    if (self->blocks > 0) {
+        PyErr_Format(py.errors[PY_STATE_ERROR], "%zd blocks of the stream are still allocated",
+                     self->blocks);
+        return NULL;
+    }
     PyThreadState *const outside = PyEval_SaveThread();
     const spad_status status = spad_stream_close(self->stream, &error);
     PyEval_RestoreThread(outside);
@@ -71,7 +100,126 @@ static PyObject *stream_close(PyObject *object, PyObject *unused) {
     return py_done(status, &error);
 }
 
+static PyObject *stream_native(PyObject *self, void *unused) {
+    (void)unused;
+    void *native;
+    spad_error error;
+    if (spad_stream_native(&native, ((py_stream *)self)->stream, &error) != SPAD_OK)
+        return py_raise(&error);
+    return PyLong_FromVoidPtr(native);
+}
+
+static PyObject *stream_device(PyObject *self, void *unused) {
+    (void)unused;
+    return py_keep(((py_stream *)self)->device);
+}
+
+static spad_status stream_give_back(PyObject *owner, const spad_allocation *block,
+                                    spad_error *error) {
+    py_stream *self = (py_stream *)owner;
+    const spad_status status = spad_stream_free(self->stream, block, error);
+    if (status == SPAD_OK) self->blocks--;
+    return status;
+}
+
+static PyObject *stream_alloc(PyObject *self, PyObject *args) {
+    long long bytes, align = SPAD_ALIGN_ANY;
+    spad_allocation block;
+    spad_error error;
+    if (!PyArg_ParseTuple(args, "L|L:alloc", &bytes, &align)) return NULL;
+    if (spad_stream_alloc(&block, ((py_stream *)self)->stream, bytes, align, &error) != SPAD_OK)
+        return py_raise(&error);
+    ((py_stream *)self)->blocks++;
+    return py_allocation_wrap(&block, self, stream_give_back);
+}
+
+static PyObject *stream_record(PyObject *object, PyObject *unused) {
+    (void)unused;
+    const py_stream *stream = (py_stream *)object;
+    py_fence *self = py_new(py.fence);
+    spad_error error;
+    if (self == NULL) return NULL;
+    if (spad_fence_record(&self->fence, stream->stream, &error) == SPAD_OK) {
+        self->device = py_keep(stream->device);
+        return (PyObject *)self;
+    }
+    Py_DECREF((PyObject *)self);
+    return py_raise(&error);
+}
+
+static PyObject *stream_wait_fence(PyObject *self, PyObject *fence) {
+    spad_error error;
+    if (!PyObject_TypeCheck(fence, py.fence)) {
+        PyErr_SetString(PyExc_TypeError, "a Fence is needed");
+        return NULL;
+    }
+    const spad_stream stream = ((py_stream *)self)->stream;
+    const spad_fence passed = ((py_fence *)fence)->fence;
+    PyThreadState *const outside = PyEval_SaveThread();
+    const spad_status status = spad_stream_wait_fence(stream, passed, &error);
+    PyEval_RestoreThread(outside);
+    return py_done(status, &error);
+}
+
+/* ---- fences ------------------------------------------------------------------------------- */
+
+static void fence_dealloc(PyObject *object) {
+    py_fence *self = (py_fence *)object;
+    if (self->device != NULL) spad_fence_free(self->fence, NULL);
+    Py_XDECREF(self->device);
+    py_free(object);
+}
+
+static PyObject *fence_wait(PyObject *self, PyObject *unused) {
+    (void)unused;
+    const spad_fence fence = ((py_fence *)self)->fence;
+    spad_error error;
+    PyThreadState *const outside = PyEval_SaveThread();
+    const spad_status status = spad_fence_wait(fence, &error);
+    PyEval_RestoreThread(outside);
+    return py_done(status, &error);
+}
+
+static PyObject *fence_done(PyObject *self, void *unused) {
+    (void)unused;
+    bool done;
+    spad_error error;
+    if (spad_fence_done(&done, ((py_fence *)self)->fence, &error) != SPAD_OK)
+        return py_raise(&error);
+    return PyBool_FromLong(done);
+}
+
+static PyMethodDef fence_methods[] = {
+    {"wait", fence_wait, METH_NOARGS, "Returns when the fence is passed."}, {NULL, NULL, 0, NULL}};
+
+static PyGetSetDef fence_fields[] = {{"done", fence_done, NULL, "Is it passed?", NULL},
+                                     {NULL, NULL, NULL, NULL, NULL}};
+
+static PyType_Slot fence_slots[] = {
+    {Py_tp_doc, "A point in the order of a stream; see Stream.record."},
+    {Py_tp_dealloc, PY_SLOT(fence_dealloc)},
+    {Py_tp_methods, fence_methods},
+    {Py_tp_getset, fence_fields},
+    {0, NULL}};
+
+static PyType_Spec fence_spec = {"spad._spad.Fence", sizeof(py_fence), 0,
+                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                 fence_slots};
+
+static PyGetSetDef stream_fields[] = {
+    {"native", stream_native, NULL, "The driver's stream, as a number.", NULL},
+    {"device", stream_device, NULL, "Its device.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
 static PyMethodDef stream_methods[] = {
+    {"wrap", stream_wrap, METH_VARARGS | METH_CLASS,
+     "wrap(device, native=0) -> Stream\n\nA stream of the driver's that belongs to someone else, "
+     "such as a cudaStream_t;\n0: the default stream."},
+    {"alloc", stream_alloc, METH_VARARGS,
+     "alloc(bytes, align=1) -> Allocation\n\nMemory for work on this stream; freed in its order."},
+    {"record", stream_record, METH_NOARGS,
+     "record() -> Fence\n\nPassed when everything that is on the stream now is done."},
+    {"wait_fence", stream_wait_fence, METH_O, "Later work on the stream waits for the Fence."},
     {"wait", stream_wait, METH_NOARGS, "Returns when everything on the stream is done."},
     {"close", stream_close, METH_NOARGS, "Waits and closes."},
     {NULL, NULL, 0, NULL}};
@@ -80,43 +228,79 @@ static PyType_Slot stream_slots[] = {{Py_tp_doc, "Stream(device)\n\nAn order of 
                                      {Py_tp_new, PY_SLOT(stream_new)},
                                      {Py_tp_dealloc, PY_SLOT(stream_dealloc)},
                                      {Py_tp_methods, stream_methods},
+                                     {Py_tp_getset, stream_fields},
                                      {0, NULL}};
 
 static PyType_Spec stream_spec = {"spad._spad.Stream", sizeof(py_stream), 0,
                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, stream_slots};
 
+/* ---- copies ------------------------------------------------------------------------------- */
+
+/* The stream of a Stream, or NULL for None. */
+static bool read_stream(const spad_stream **out, PyObject *object) {
+    *out = NULL;
+    if (object == NULL || object == Py_None) return true;
+    if (!PyObject_TypeCheck(object, py.stream)) {
+        PyErr_SetString(PyExc_TypeError, "a Stream or None is needed");
+        return false;
+    }
+    *out = &((py_stream *)object)->stream;
+    return true;
+}
+
 static PyObject *copy(PyObject *module, PyObject *args) {
     (void)module;
-    PyObject *to, *from, *stream = Py_None;
+    PyObject *to, *from, *on = Py_None;
+    const spad_stream *stream;
     spad_error error;
-    if (!PyArg_ParseTuple(args, "OO|O:copy", &to, &from, &stream) || !need_buffer(to) ||
-        !need_buffer(from))
+    if (!PyArg_ParseTuple(args, "OO|O:copy", &to, &from, &on) || !need_buffer(to) ||
+        !need_buffer(from) || !read_stream(&stream, on))
         return NULL;
-    if (stream != Py_None && !PyObject_TypeCheck(stream, py.stream)) {
-        PyErr_SetString(PyExc_TypeError, "a Stream or None is needed");
-        return NULL;
-    }
     const spad_device_buffer a = ((py_buffer *)to)->buffer, b = ((py_buffer *)from)->buffer;
     PyThreadState *const outside = PyEval_SaveThread();
-    const spad_status status = stream == Py_None
-                                   ? spad_copy(a, b, &error)
-                                   : spad_copy_async(a, b, ((py_stream *)stream)->stream, &error);
+    const spad_status status =
+        stream == NULL ? spad_copy(a, b, &error) : spad_copy_async(a, b, *stream, &error);
+    PyEval_RestoreThread(outside);
+    return py_done(status, &error);
+}
+
+static PyObject *copy_part(PyObject *module, PyObject *args, PyObject *keywords) {
+    static char *names[] = {"to",       "from_",       "width",      "rows",   "to_offset",
+                            "to_pitch", "from_offset", "from_pitch", "stream", NULL};
+    (void)module;
+    PyObject *to, *from, *on = Py_None;
+    long long width, rows = 1, to_offset = 0, to_pitch = 0, from_offset = 0, from_pitch = 0;
+    const spad_stream *stream;
+    spad_error error;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!L|LLLLLO:copy_part", names, py.buffer,
+                                     &to, py.buffer, &from, &width, &rows, &to_offset, &to_pitch,
+                                     &from_offset, &from_pitch, &on) ||
+        !read_stream(&stream, on))
+        return NULL;
+    const spad_copy_range range = {to_offset, to_pitch, from_offset, from_pitch, width, rows};
+    const spad_device_buffer a = ((py_buffer *)to)->buffer, b = ((py_buffer *)from)->buffer;
+    PyThreadState *const outside = PyEval_SaveThread();
+    const spad_status status = spad_copy_part(a, b, &range, stream, &error);
     PyEval_RestoreThread(outside);
     return py_done(status, &error);
 }
 
 static PyObject *copy_tile(PyObject *module, PyObject *args) {
     (void)module;
-    PyObject *to, *from;
+    PyObject *to, *from, *on = Py_None;
     long long n[6];
+    const spad_stream *stream;
     spad_error error;
-    if (!PyArg_ParseTuple(args, "O!O!(LL)(LL)(LL):copy_tile", py.buffer, &to, py.buffer, &from,
-                          &n[0], &n[1], &n[2], &n[3], &n[4], &n[5]))
+    if (!PyArg_ParseTuple(args, "O!O!(LL)(LL)(LL)|O:copy_tile", py.buffer, &to, py.buffer, &from,
+                          &n[0], &n[1], &n[2], &n[3], &n[4], &n[5], &on) ||
+        !read_stream(&stream, on))
         return NULL;
     const spad_copy_tile tile = {n[0], n[1], n[2], n[3], n[4], n[5]};
-    return py_done(spad_copy_matrix(((py_buffer *)to)->buffer, ((py_buffer *)from)->buffer, &tile,
-                                    NULL, &error),
-                   &error);
+    const spad_device_buffer a = ((py_buffer *)to)->buffer, b = ((py_buffer *)from)->buffer;
+    PyThreadState *const outside = PyEval_SaveThread();
+    const spad_status status = spad_copy_matrix(a, b, &tile, stream, &error);
+    PyEval_RestoreThread(outside);
+    return py_done(status, &error);
 }
 
 /* ---- workspaces ---------------------------------------------------------------------------- */
@@ -283,14 +467,7 @@ static PyObject *pool_free(PyObject *self, PyObject *args) {
 
 static PyObject *pool_stats(PyObject *self, PyObject *unused) {
     (void)unused;
-    const spad_pool_stats s = spad_pool_get_stats(((py_pool *)self)->pool);
-    return Py_BuildValue(
-        "{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:i}", "allocated_bytes",
-        (long long)s.blocks.allocated_bytes, "peak_bytes", (long long)s.blocks.peak_bytes,
-        "freed_bytes", (long long)s.blocks.freed_bytes, "capacity_bytes",
-        (long long)s.capacity_bytes, "held_bytes", (long long)s.held_bytes, "free_bytes",
-        (long long)s.free_bytes, "largest_hole", (long long)s.largest_hole, "live_blocks",
-        (long long)s.blocks.live_blocks, "fragmentation", s.fragmentation);
+    return py_pool_stats(((py_pool *)self)->pool);
 }
 
 static PyMethodDef pool_methods[] = {
@@ -314,11 +491,16 @@ static PyType_Spec pool_spec = {"spad._spad.Pool", sizeof(py_pool), 0,
 static PyMethodDef functions[] = {
     {"copy", copy, METH_VARARGS, "copy(to, from_, stream=None)\n\nAll bytes of a buffer."},
     {"copy_tile", copy_tile, METH_VARARGS,
-     "copy_tile(to, from_, (to_row, to_column), (from_row, from_column), (rows, columns))"},
+     "copy_tile(to, from_, (to_row, to_column), (from_row, from_column), (rows, columns),\n"
+     "          stream=None)\n\nA tile of a matrix."},
+    {"copy_part", PY_FUNC(copy_part), METH_VARARGS | METH_KEYWORDS,
+     "copy_part(to, from_, width, rows=1, to_offset=0, to_pitch=0, from_offset=0, from_pitch=0,\n"
+     "          stream=None)\n\nRows of width bytes, a pitch apart on each side; 0: the width."},
     {NULL, NULL, 0, NULL}};
 
 int py_add_stream(PyObject *module) {
     if (py_add_type(module, &py.stream, &stream_spec) != 0 ||
+        py_add_type(module, &py.fence, &fence_spec) != 0 ||
         py_add_type(module, &py.workspace, &workspace_spec) != 0 ||
         py_add_type(module, &py.pool, &pool_spec) != 0)
         return -1;

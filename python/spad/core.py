@@ -16,7 +16,17 @@ Buffer = _spad.Buffer
 Device = _spad.Device
 Workspace = _spad.Workspace
 Pool = _spad.Pool
+Walk = _spad.Walk
+Memory = _spad.Memory
+Allocation = _spad.Allocation
+Fence = _spad.Fence
+Tmem = _spad.Tmem
+Registry = _spad.Registry
+Component = _spad.Component
+Allocator = _spad.Allocator
 copy = _spad.copy
+copy_part = _spad.copy_part
+copy_tile = _spad.copy_tile
 
 
 def _data(text):
@@ -110,19 +120,31 @@ class Report(_spad.Report):
 
 
 def diff(before, after, format="text"):
-    """What is different in two reports, as text, json or html."""
+    """What is different in two reports, as text, json or html; "changes" is a list of dicts."""
     return _spad.diff(before, after, format)
 
 
 def emit(what, lang, name=None, target=None, space=None):
-    """The places of a Layout or a PlanResult as source text: c, cuda, nki, json or csv."""
-    if isinstance(what, PlanResult) and target is None:
-        target, space = _plan_home(what)
+    """The places of a Layout or a PlanResult as source text: c, cuda, nki, json or csv.
+
+    Also those of buffers that are given one by one, as dicts with name, space, bytes (per lane)
+    and places, a list of (lane, byte); and lanes, alignment, shape and dtype if they are known.
+    """
+    if isinstance(what, PlanResult):
+        if target is None:
+            target, space = _plan_home(what)
+    elif not isinstance(what, Layout):
+        if target is None:
+            raise TypeError("emit() of rows needs a target")
+        what = [(row.get("name"), row["space"], row.get("lanes", 1), row["bytes"],
+                 row.get("alignment", 1), row["places"], row.get("shape"), row.get("dtype"))
+                for row in what]
     return _spad.emit(what, lang, name, target, space)
 
 
 class Trace(_spad.Trace):
-    """Trace(target): the log of what was allocated and freed."""
+    """Trace(target): the log of what was allocated and freed. Managers, devices and kernels write
+    one; alloc(), free(), open_scope() and so on write it by hand."""
 
     def report(self, title=None):
         """A Report of the tensors."""
@@ -130,6 +152,9 @@ class Trace(_spad.Trace):
 
     def _repr_svg_(self):
         return self.report().svg()
+
+    def __repr__(self):
+        return f"<spad.Trace on {self.target.name}: {len(self)} events>"
 
 
 def trace_report(trace, title=None):
@@ -412,12 +437,43 @@ class Stream(_spad.Stream):
     def __exit__(self, *unused):
         self.close()
 
+    def __repr__(self):
+        return f"<spad.Stream on {self.device.name}>"
 
-def replay(path, device="host", scope="global"):
-    """Runs a log of allocations (the CSV of RMM's logging adaptor) against the pool of a device:
-    how long it takes, and what does not fit."""
-    made = device if isinstance(device, _spad.Device) else Device(device)
-    return _spad.replay(made, _read(path), scope, str(path))
+
+class Log(_spad.Log):
+    """A log of allocations in the format of RMM's logging adaptor; a sequence of its rows.
+    Log.parse(text), Log.load(path)."""
+
+    @classmethod
+    def load(cls, path):
+        """The log in a file."""
+        return cls.parse(_read(path), str(path))
+
+    def report(self, title="log"):
+        """A Report of the blocks over time."""
+        top = max((row["address"] + row["bytes"] for row in self), default=1)
+        low = min((row["address"] for row in self), default=0)
+        chip = Target.parse(f"target log\nspace memory {{ bytes {max(top - low, 1)} }}\n", "<log>")
+        report = Report(chip, title, "row")
+        report.add_log(self)
+        return report
+
+    def _repr_svg_(self):
+        return self.report().svg()
+
+    def __repr__(self):
+        return f"<spad.Log of {len(self)} rows, {self.allocations} allocations>"
+
+
+def replay(log, device="host", scope="global"):
+    """Makes the calls of a log (a Log, or the path of one) again, on the pool of a device or on a
+    Memory: how long they take, and what does not fit."""
+    if not isinstance(log, _spad.Log):
+        log = Log.load(log)
+    if not isinstance(device, (_spad.Device, Memory)):
+        device = Device(device)
+    return log.replay(device if isinstance(device, Memory) else device.pool(scope))
 
 
 def devices():
@@ -434,6 +490,14 @@ Layout.report = layout_report
 Layout._repr_svg_ = lambda self: layout_report(self).svg()
 Layout.__repr__ = lambda self: (
     f"<spad.Layout of {self.kernel.name}: {'fits' if self.fits else 'does not fit'}>")
+Layout.data = property(lambda self: _data(self.json()), doc="Everything as a dict.")
 Sim.data = property(lambda self: _data(self.json()), doc="Everything as a dict.")
 Sim.__repr__ = lambda self: f"<spad.Sim of {self.kernel.name}: {self.makespan} ps>"
+Tune.data = property(lambda self: _data(self.json()), doc="Everything as a dict.")
 Tune.__repr__ = lambda self: f"<spad.Tune: {self.depths}, {self.makespan} ps>"
+Walk.__repr__ = lambda self: f"<spad.Walk at {self.values}>"
+Device.__repr__ = lambda self: f"<spad.Device {self.name}: {self.about}>"
+Buffer.__repr__ = lambda self: (
+    "<spad.Buffer, freed>" if self.freed else
+    f"<spad.Buffer {self.name or '(unnamed)'}: {self.shape} {self.dtype} on {self.device.name}>")
+Registry.__repr__ = lambda self: f"<spad.Registry of {len(self.components)} components>"

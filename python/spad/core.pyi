@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from os import PathLike
 from typing import Any, TypeAlias
@@ -20,7 +20,17 @@ Buffer: TypeAlias = _spad.Buffer
 Device: TypeAlias = _spad.Device
 Workspace: TypeAlias = _spad.Workspace
 Pool: TypeAlias = _spad.Pool
+Walk: TypeAlias = _spad.Walk
+Memory: TypeAlias = _spad.Memory
+Allocation: TypeAlias = _spad.Allocation
+Fence: TypeAlias = _spad.Fence
+Tmem: TypeAlias = _spad.Tmem
+Registry: TypeAlias = _spad.Registry
+Component: TypeAlias = _spad.Component
+Allocator: TypeAlias = _spad.Allocator
 copy = _spad.copy
+copy_part = _spad.copy_part
+copy_tile = _spad.copy_tile
 
 class Target(_spad.Target):
     @classmethod
@@ -43,8 +53,8 @@ class Report(_spad.Report):
     def data(self) -> _Facts: ...
     def save(self, path: str | PathLike[str]) -> Any: ...
 
-def diff(before: Report, after: Report, format: str = 'text') -> str: ...
-def emit(what: Layout | PlanResult, lang: str, name: str | None = None,
+def diff(before: Report, after: Report, format: str = 'text') -> Any: ...
+def emit(what: Layout | PlanResult | Iterable[Mapping[str, Any]], lang: str, name: str | None = None,
          target: Target | str | None = None, space: str | None = None) -> str: ...
 
 class Trace(_spad.Trace):
@@ -123,6 +133,12 @@ class Stream(_spad.Stream):
     def __enter__(self) -> Self: ...
     def __exit__(self, *unused: Any) -> None: ...
 
-def replay(path: str | PathLike[str], device: str | Device = 'host',
+class Log(_spad.Log):
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self: ...
+    def report(self, title: str = 'log') -> Report: ...
+    def _repr_svg_(self) -> str | None: ...
+
+def replay(log: Log | str | PathLike[str], device: str | Device | Memory = 'host',
            scope: str = 'global') -> dict[str, int]: ...
 def devices() -> _Facts: ...

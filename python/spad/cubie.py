@@ -80,9 +80,6 @@ class CUDABuffer:
     def _values(self):
         return {field: getattr(self, field) for field in self.FIELDS}
 
-    def _row(self):
-        return (self.name, self.size, self.location, self.persistent, self.aliases, self._dtype)
-
     def __eq__(self, other):
         if not isinstance(other, CUDABuffer):
             return NotImplemented
@@ -171,6 +168,12 @@ def _plain_allocator(use_shared, use_persistent, shared_part, persistent_part, l
 # ---- groups ------------------------------------------------------------------------------------
 
 
+def _places(component):
+    """name -> (region, offset, bytes)"""
+    return {name: (row["region"], row["offset"], row["length"])
+            for name, row in component.layout(bytes=True).items()}
+
+
 class BufferGroup:
     """The buffers of one component."""
 
@@ -193,14 +196,14 @@ class BufferGroup:
         for entry in self.entries.values():
             if entry.aliases is not None and entry.aliases not in self.entries:
                 raise KeyError(entry.aliases)
-        rows = _spad.registry_layout([entry._row() for entry in self.entries.values()])
         layouts = {"shared": {}, "persistent": {}, "local": {}}
         consumption = {}
-        for name, (region, offset, length, consumed) in zip(self.entries, rows):
-            layouts[region][name] = (length if region == "local"
-                                     else slice(offset, offset + length))
-            if consumed:
-                consumption[name] = consumed
+        for name, row in self._component().layout().items():
+            offset, length = row["offset"], row["length"]
+            layouts[row["region"]][name] = (length if row["region"] == "local"
+                                            else slice(offset, offset + length))
+            if row["consumed"]:
+                consumption[name] = row["consumed"]
         self._shared_layout = layouts["shared"]
         self._persistent_layout = layouts["persistent"]
         self._local_sizes = layouts["local"]
@@ -208,18 +211,29 @@ class BufferGroup:
 
     def byte_layout(self):
         """name -> (region, offset, bytes), with sizes and alignments of the element types."""
-        rows = _spad.registry_layout([entry._row() for entry in self.entries.values()], True)
-        return {name: row[:3] for name, row in zip(self.entries, rows)}
+        return _places(self._component())
 
     def planned_layout(self, lifetimes, automatic=True):
         """byte_layout with lifetimes: name -> (first step, step behind the last one) of buffers
         that hold values for a while. The planner lets shared buffers share bytes wherever
         that is safe; with automatic=False aliases do, and two that are alive together and
         share bytes are a spad.FitError."""
-        rows = _spad.registry_layout(
-            [entry._row() + tuple(lifetimes.get(name, (0, 0)))
-             for name, entry in self.entries.items()], True, automatic)
-        return {name: row[:3] for name, row in zip(self.entries, rows)}
+        component = self._component(lifetimes)
+        component.set_automatic(automatic)
+        return _places(component)
+
+    def _component(self, lifetimes={}):
+        """The group as a spad.Component. Aliases are set when all names are there: an entry may
+        alias a later one."""
+        component = _spad.Registry().add("group")
+        for name, entry in self.entries.items():
+            begin, end = lifetimes.get(name, (0, 0))
+            component.register(name, entry.size, entry.location, entry.persistent, None,
+                               entry._dtype, begin, end)
+        for name, entry in self.entries.items():
+            if entry.aliases is not None:
+                component.update(name, aliases=entry.aliases)
+        return component
 
     def register(self, name, size, location, persistent=False, aliases=None,
                  precision=_default_precision):

@@ -411,6 +411,19 @@ class Kernel:
     params = property(lambda self: self._finished().params, doc="Parameters and their values.")
     tensors = property(lambda self: self._finished().tensors, doc="Its tensors, a dict each.")
     source = property(lambda self: self._finished().source, doc="The text it was read from.")
+    file = property(lambda self: self._finished().file, doc="The file it was read from.")
+    is_implicit = property(lambda self: self._finished().is_implicit,
+                           doc="Are dependencies left to the compiler?")
+    regions = property(lambda self: self._finished().regions,
+                       doc="The regions of scoped managers, a dict each.")
+    units = property(lambda self: self._finished().units, doc="Units, a dict each.")
+    syncs = property(lambda self: self._finished().syncs,
+                     doc="Barriers, counters, mbarriers and groups, a dict each.")
+    agents = property(lambda self: self._finished().agents,
+                      doc="The main program and the agents, a dict each.")
+    loops = property(lambda self: self._finished().loops, doc="Its loops, a dict each.")
+    statements = property(lambda self: self._finished().statements,
+                          doc="Its statements in the order of the text, a dict each.")
 
     def text(self):
         """The kernel as text, with the parameters that hold."""
@@ -419,6 +432,13 @@ class Kernel:
     def trace(self):
         """What a run allocates, as a Trace."""
         return self._finished().trace()
+
+    def walk(self, agent="all", layout=None, trace=None):
+        """The events of a run in program order, a dict each: an iterator, which holds nothing of
+        what has been. agent: a name, a number or "all"; layout: where planned tensors lie (True
+        plans first); trace: where scoped managers log."""
+        made = self._finished()
+        return _spad.walk(made, agent, _spad.layout(made) if layout is True else layout, trace)
 
     def reshape(self, defines=None, rings=None):
         """The same kernel with other parameters and ring depths."""

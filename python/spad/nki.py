@@ -11,9 +11,11 @@ their tensors with it; elsewhere tensors are light objects with address, shape, 
 """
 
 import contextvars
+import enum
 import functools
 import importlib
 import importlib.util
+import math
 import os
 import sys
 from contextlib import contextmanager
@@ -121,32 +123,41 @@ def align_to(value, alignment):
     return (value + alignment - 1) // alignment * alignment
 
 
+def num_elts(shape):
+    """The product of the extents."""
+    return math.prod(shape)
+
+
 # ---- logs -------------------------------------------------------------------------------------
 
-DEBUG, INFO, WARNING, ERROR, OFF = 10, 20, 30, 40, 100
-_LEVELS = {"DEBUG": DEBUG, "INFO": INFO, "WARNING": WARNING, "WARN": WARNING, "ERROR": ERROR,
-           "OFF": OFF, "NONE": OFF}
+
+class LogLevel(enum.Enum):
+    """From which level on a logger prints."""
+
+    DEBUG = 0
+    INFO = 1
+    WARN = 2
+    ERROR = 3
+    OFF = 999
+
+
+DEBUG, INFO, WARN, ERROR, OFF = LogLevel
 
 
 class Logger:
-    """Prints "[name] message". NKILIB_LOG_LEVEL_<name>, then NKILIB_LOG_LEVEL, then `level`
-    say from which level on; INFO if nothing does."""
+    """Prints "[LEVEL] [name] message" from a level on; get_logger() also looks at the
+    environment."""
 
     def __init__(self, name="SBM", level=INFO):
-        self.name = name
-        for variable in (f"NKILIB_LOG_LEVEL_{name}", "NKILIB_LOG_LEVEL"):
-            word = os.environ.get(variable)
-            if word:
-                level = _LEVELS.get(word.upper(), level)
-                break
-        self.level = level
+        self.name, self.level = name, level
 
-    def isEnabledFor(self, level):
-        return level >= self.level
+    def is_enabled_for(self, level):
+        return level.value >= self.level.value
 
     def _print(self, level, message):
-        if self.isEnabledFor(level):
-            print(f"[{self.name}] {message}")
+        if self.is_enabled_for(level):
+            name = f"[{self.name}] " if self.name else ""
+            print(f"[{level.name}] {name}{message}")
 
     def debug(self, message):
         self._print(DEBUG, message)
@@ -154,16 +165,34 @@ class Logger:
     def info(self, message):
         self._print(INFO, message)
 
-    def warning(self, message):
-        self._print(WARNING, message)
+    def warn(self, message):
+        self._print(WARN, message)
 
     def error(self, message):
         self._print(ERROR, message)
 
 
+def get_logger(name, level=INFO):
+    """A logger whose level is that of NKILIB_LOG_LEVEL_<name>, or of NKILIB_LOG_LEVEL, or the
+    one that is given."""
+    for variable in (f"NKILIB_LOG_LEVEL_{name}", "NKILIB_LOG_LEVEL"):
+        word = os.environ.get(variable)
+        if word is None:
+            continue
+        if word.upper() in LogLevel.__members__:
+            return Logger(name, LogLevel[word.upper()])
+        print(f"Warning: Invalid {variable}='{word}'", file=sys.stderr)
+    return Logger(name, level)
+
+
 def _is_on(logger, level):
-    enabled = getattr(logger, "isEnabledFor", None) or getattr(logger, "is_enabled_for", None)
-    return True if enabled is None else enabled(level)
+    """Does a logger print that level? Loggers of the library take its levels, those of the
+    module logging take numbers; of others nobody knows."""
+    if hasattr(logger, "is_enabled_for"):
+        return logger.is_enabled_for(level)
+    if hasattr(logger, "isEnabledFor"):
+        return logger.isEnabledFor(10 + 10 * level.value)
+    return True
 
 
 # ---- the manager ------------------------------------------------------------------------------
@@ -172,8 +201,8 @@ _TEXTS = {
     "SPAD-NO-SCOPE": "Cannot allocate in stack without an open scope",
     "SPAD-HEAP-EMPTY": "Heap underflow: pop called on empty heap",
     "SPAD-SPACE": "{method} is only supported for SBUF tensors",
-    "SPAD-NO-ADDRESS": "{method} is not supported in auto-allocation mode",
-    "SPAD-DTYPE": "dtype size unknown! {subject}",
+    "SPAD-NO-ADDRESS": "{method}() is not supported in auto-allocation mode",
+    "SPAD-DTYPE": "dtype size unknown! {dtype}",
 }
 
 
@@ -187,75 +216,114 @@ class SbufManager(core.Stack):
 
     def __new__(cls, sb_lower_bound, sb_upper_bound, logger=None, use_auto_alloc=False,
                 default_stack_alloc=True, *, behaviour=None, target=None, trace=None):
-        logger = Logger() if logger is None else logger
+        logger = get_logger("SBM") if logger is None else logger
         language = _nki_language()
-        if language is not None and cls is SbufManager:
-            cls = _NkiManager
-        traced = trace if trace is not None else _is_on(logger, DEBUG) or None
+        debugs = _is_on(logger, DEBUG)
+        if language is not None or debugs:
+            cls = _wordy(cls)
         self = super().__new__(
             cls, target or _defaults["target"], "sbuf", sb_lower_bound, sb_upper_bound,
-            behaviour or _defaults["behaviour"], traced, bool(use_auto_alloc),
-            not default_stack_alloc)
+            behaviour or _defaults["behaviour"], debugs or None if trace is None else trace,
+            bool(use_auto_alloc), not default_stack_alloc)
         self.logger = logger
-        self._language = language
-        self._stats_level = DEBUG if self.behaviour == "library_later" else INFO
-        self._tells = _is_on(logger, self._stats_level)  # the level is looked at once, here
+        self.lower_bound, self.upper_bound = sb_lower_bound, sb_upper_bound
+        self._default_stack = bool(default_stack_alloc)
+        self._language, self._debugs, self._asked = language, debugs, None
+        self._level = DEBUG if self.behaviour == "library_later" else INFO
+        self._tells = _is_on(logger, self._level)  # the level is looked at once, here
+        self._tell(f"SBM initialized: range=[{sb_lower_bound}, {sb_upper_bound}), "
+                   f"size={sb_upper_bound - sb_lower_bound} B")
+        if debugs:
+            logger.debug(f"SBM config: auto_alloc={use_auto_alloc}, "
+                         f"default_stack={default_stack_alloc}, stack_start={sb_lower_bound}, "
+                         f"heap_start={sb_upper_bound}")
         return self
+
+    @property
+    def heap(self):
+        """The heap tensors that are alive, oldest first, as in live()."""
+        return sorted((t for t in self.live() if t["mode"] == "heap"), key=lambda t: t["number"])
+
+    def is_default_stack_alloc(self):
+        """Does alloc() use the stack?"""
+        return self._default_stack
+
+    def is_default_heap_alloc(self):
+        """Does alloc() use the heap?"""
+        return not self._default_stack
+
+    def alloc_hbm(self, shape, dtype, buffer=None, name=None):
+        """A tensor with a name that lies off chip."""
+        return self.alloc(shape, dtype, shared_hbm if buffer is None else buffer, name)
+
+    def flush_logs(self):
+        """Prints the tree of what is new, a line at a time."""
+        if self._debugs:
+            for line in self.log().splitlines():
+                self.logger.debug(line)
+
+    def _tell(self, line):
+        """Logs at the level of this behaviour."""
+        if self._tells:
+            (self.logger.debug if self._level is DEBUG else self.logger.info)(line)
 
     def _outermost_closed(self):
         self.flush_logs()
-        self._log_stats()
+        if self._tells and (self.behaviour != "exact" or self.get_total_space() > 0):
+            self._tell(self.stats_line().rstrip("\n"))
 
-    def flush_logs(self):
-        """Prints the tree of what is new."""
-        if self.trace is not None and _is_on(self.logger, DEBUG):
-            text = self.log()
-            if text:
-                self.logger.debug(text.rstrip("\n"))
+    def _cursors(self):
+        """Where the stack and the heap end, also in automatic mode."""
+        automatic = self.is_auto_alloc()
+        self.set_auto_alloc(False)
+        try:
+            return self.get_stack_curr_addr(), self.get_heap_curr_addr()
+        finally:
+            self.set_auto_alloc(automatic)
 
-    def _log_stats(self):
-        if _is_on(self.logger, self._stats_level):
-            log = self.logger.debug if self._stats_level == DEBUG else self.logger.info
-            log(self.stats_line().rstrip("\n"))
-
-    def _translate(self, method, error):
-        """The exception of the library for one of ours."""
-        if error.code == "SPAD-NO-SCOPE" and not method.startswith("alloc"):
+    def _translate(self, method, error, dtype):
+        """The exception of the library for one of ours; and the library's log lines."""
+        code, allocates = error.code, method.startswith("alloc")
+        if method == "alloc":
+            method = "alloc_stack" if self._default_stack else "alloc_heap"
+        if code == "SPAD-NO-SCOPE" and not allocates:
             return error if self.behaviour == "exact" else IndexError("list index out of range")
-        if error.code == "SPAD-NO-FIT" and method.startswith("alloc"):
-            kind = "Heap" if method == "alloc_heap" or (
-                method == "alloc" and str(error).startswith("heap")) else "Stack"
-            self.logger.error(f"[SBM] {kind} out of memory: requested={error.needed} B, "
-                              f"available={self.get_free_space()} B")
-            self.flush_logs()
-            self._log_stats()
-            text = f"{kind} out of memory"
-        elif error.code in _TEXTS:
-            text = _TEXTS[error.code].format(method=method, subject=error.subject)
+        if code == "SPAD-NO-FIT" and allocates:
+            text = ("Stack" if method == "alloc_stack" else "Heap") + " out of memory"
+            self._log_failure(text.split()[0], error)
+        elif code in _TEXTS:
+            text = _TEXTS[code].format(method=method, dtype=dtype)
+            if code in ("SPAD-NO-SCOPE", "SPAD-HEAP-EMPTY"):
+                self.logger.error(text)
+            elif code == "SPAD-NO-ADDRESS":
+                self.logger.error(text + ".")
+            if code == "SPAD-NO-SCOPE" and self._debugs:
+                self.logger.debug(f"Stack state: no open scopes, stack_addr={self._cursors()[0]}")
         else:
             return error
         if self.behaviour == "exact":
             text += f": {error}"
         return _kernel_assert(text, error)
 
+    def _log_failure(self, kind, error):
+        self.logger.error(f"{kind} OOM: requested={error.needed} B, "
+                          f"available={self.get_free_space()} B")
+        if self._asked is not None:
+            name, shape, dtype = self._asked
+            stack, heap = self._cursors()
+            self.logger.debug(
+                f"Allocation failure: name={name}, shape={shape}, dtype={dtype}, "
+                f"size={error.needed} B, stack_addr={stack}, heap_addr={heap}, "
+                f"range=[{self.lower_bound}, {self.upper_bound})")
+        self._outermost_closed()
+
 
 BufferManager = SbufManager
 
 
-class _NkiManager(SbufManager):
-    """A manager whose tensors are those of the real nki.language."""
-
-    def _alloc(self, method, shape, dtype, buffer, name, base_partition, align):
-        nl = self._language
-        space = {id(getattr(nl, n, None)): s for n, s in
-                 (("sbuf", None), ("psum", "psum"), ("hbm", "hbm"), ("shared_hbm", "hbm"),
-                  ("private_hbm", "hbm"))}.get(id(buffer), buffer)
-        made = method(shape, dtype, space, name, base_partition, align)
-        options = {} if made.address is None or space == "hbm" else {"address": made.address}
-        if made.name is not None:
-            options["name"] = made.name
-        return nl.ndarray(made.shape, dtype=dtype, buffer=nl.sbuf if buffer is None else buffer,
-                          **options)
+class _Wordy:
+    """The allocations of a manager that tells its logger about each, or that makes its tensors
+    with the real nki.language. Others do not pay for it."""
 
     def alloc_stack(self, shape, dtype, buffer=None, name=None, base_partition=0, align=None):
         return self._alloc(super().alloc_stack, shape, dtype, buffer, name, base_partition, align)
@@ -264,7 +332,68 @@ class _NkiManager(SbufManager):
         return self._alloc(super().alloc_heap, shape, dtype, buffer, name, base_partition, align)
 
     def alloc(self, shape, dtype, buffer=None, name=None, base_partition=0, align=None):
-        return self._alloc(super().alloc, shape, dtype, buffer, name, base_partition, align)
+        if self._space(buffer) == "hbm":
+            return self._made(super().alloc(shape, dtype, "hbm", name), dtype, buffer)
+        method = self.alloc_stack if self._default_stack else self.alloc_heap
+        return method(shape, dtype, buffer, name, base_partition, align)
+
+    def _space(self, buffer):
+        """Ours for a buffer of the real language; None: SBUF."""
+        for name, space in (("sbuf", None), ("psum", "psum"), ("hbm", "hbm"),
+                            ("shared_hbm", "hbm"), ("private_hbm", "hbm")):
+            if buffer is not None and buffer is getattr(self._language, name, None):
+                return space
+        return getattr(buffer, "name", buffer)
+
+    def _made(self, tensor, dtype, buffer):
+        """The tensor, of the real language if there is one."""
+        nl = self._language
+        if nl is None:
+            return tensor
+        options = {} if tensor.address is None else {"address": tensor.address}
+        if tensor.name is not None:
+            options["name"] = tensor.name
+        return nl.ndarray(tensor.shape, dtype=dtype, buffer=nl.sbuf if buffer is None else buffer,
+                          **options)
+
+    def _alloc(self, method, shape, dtype, buffer, name, base_partition, align):
+        space = self._space(buffer)
+        if not self._debugs:
+            return self._made(method(shape, dtype, space, name, base_partition, align), dtype,
+                              buffer)
+        before = self._cursors()[1]
+        self._asked = name, shape, dtype
+        try:
+            tensor = method(shape, dtype, space, name, base_partition, align)
+        finally:
+            self._asked = None
+        stack, heap = self._cursors()
+        what = (f"allocation: name={name}, shape={shape}, dtype={dtype}, size={tensor.bytes} B, "
+                "addr_range=[{}, {}), " f"partition={base_partition}")
+        if method.__name__ == "alloc_stack":
+            self.logger.debug(
+                "Stack " + what.format(stack - tensor.bytes, stack)
+                + f", align={_spad.dtype_bytes(dtype) if align is None else align}, "
+                f"scope_depth={self.depth}, free_space={heap - stack} B")
+        else:
+            self.logger.debug(
+                "Heap " + what.format(heap, self._heap_end(before, heap, tensor.bytes, align))
+                + f", heap_depth={len(self.heap)}, free_space={heap - stack} B")
+        return self._made(tensor, dtype, buffer)
+
+    def _heap_end(self, before, heap, size, align):
+        """The second number of the line about a heap tensor: where the tensor ends. The library
+        has where it begins."""
+        if self.behaviour == "exact":
+            return heap + size
+        if self.behaviour == "library_later":
+            return heap
+        return before // (align or 1) * (align or 1) - size
+
+
+@functools.cache
+def _wordy(cls):
+    return cls if issubclass(cls, _Wordy) else type(cls.__name__, (_Wordy, cls), {})
 
 
 def create_auto_alloc_manager(logger=None, **options):
@@ -292,15 +421,20 @@ class ModularAllocator:
                           base_partition=0, align_to=None):
         """A tensor, or nested lists of them in the shape of block_dim; tiles of equal index
         modulo num_free_tiles share their bytes."""
-        counts = num_free_tiles if num_free_tiles is not None else block_dim
-        if block_dim is not None and len(block_dim) != len(counts):
-            raise _kernel_assert(f"block_dim has {len(block_dim)} dimensions and num_free_tiles "
-                                 f"has {len(counts)}")
-        if block_dim is not None and 0 in counts:
+        block = list(block_dim or ())
+        counts = block if num_free_tiles is None else list(num_free_tiles)
+        if len(block) != len(counts):
+            raise _kernel_assert(f"block_dim length ({len(block)}) must match num_free_tiles "
+                                 f"length ({len(counts)})")
+        if 0 in counts:
             raise ZeroDivisionError("integer division or modulo by zero")
-        self._cursor, base, tile = _spad.modular(
-            self._cursor, tuple(shape), dtype, tuple(block_dim) if block_dim else None,
-            tuple(counts) if block_dim else None, align_to or 0)
+        try:
+            self._cursor, base, tile = _spad.modular(self._cursor, tuple(shape), dtype,
+                                                     block or None, counts or None, align_to or 0)
+        except _spad.ArgumentError as error:
+            if error.code != "SPAD-DTYPE":
+                raise
+            raise _kernel_assert(f"dtype size unknown! {dtype}", error) from error
         language = _nki_language()
 
         def tensor(address):
@@ -310,10 +444,10 @@ class ModularAllocator:
             return Tile(tuple(shape), dtype, (base_partition, address), tile)
 
         def nested(depth, line):
-            if depth == len(block_dim or ()):
+            if depth == len(block):
                 return tensor(base + line * tile)
             return [nested(depth + 1, line * counts[depth] + i % counts[depth])
-                    for i in range(block_dim[depth])]
+                    for i in range(block[depth])]
 
         return nested(0, 0)
 

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import enum
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
@@ -49,33 +50,52 @@ class ValidationError(AssertionError):
 
 def sizeinbytes(dtype: Any) -> int: ...
 def align_to(value: Any, alignment: int) -> int: ...
-DEBUG: int
-INFO: int
-WARNING: int
-ERROR: int
-OFF: int
+def num_elts(shape: Sequence[int]) -> int: ...
+
+class LogLevel(enum.Enum):
+    DEBUG = 0
+    INFO = 1
+    WARN = 2
+    ERROR = 3
+    OFF = 999
+
+DEBUG: LogLevel
+INFO: LogLevel
+WARN: LogLevel
+ERROR: LogLevel
+OFF: LogLevel
 
 class Logger:
     name: str
-    level: int
-    def __init__(self, name: str = 'SBM', level: int = ...) -> None: ...
-    def isEnabledFor(self, level: int) -> bool: ...
+    level: LogLevel
+    def __init__(self, name: str = 'SBM', level: LogLevel = ...) -> None: ...
+    def is_enabled_for(self, level: LogLevel) -> bool: ...
     def debug(self, message: str) -> None: ...
     def info(self, message: str) -> None: ...
-    def warning(self, message: str) -> None: ...
+    def warn(self, message: str) -> None: ...
     def error(self, message: str) -> None: ...
+
+def get_logger(name: str, level: LogLevel = ...) -> Logger: ...
 
 class SbufManager(core.Stack):
     logger: Any
+    lower_bound: int
+    upper_bound: int
     def __new__(cls, sb_lower_bound: int, sb_upper_bound: int, logger: Any = None,
                 use_auto_alloc: bool = False, default_stack_alloc: bool = True, *,
                 behaviour: str | None = None, target: Target | str | None = None,
                 trace: Trace | bool | None = None) -> Self: ...
+    @property
+    def heap(self) -> list[dict[str, Any]]: ...
+    def is_default_stack_alloc(self) -> bool: ...
+    def is_default_heap_alloc(self) -> bool: ...
+    def alloc_hbm(self, shape: _Shape, dtype: Any, buffer: Any = None,
+                  name: str | None = None) -> Any: ...
     def flush_logs(self) -> None: ...
 
 BufferManager = SbufManager
 
-class _NkiManager(SbufManager):
+class _Wordy:
     def alloc_stack(self, shape: _Shape, dtype: Any, buffer: Any = None, name: str | None = None,
                     base_partition: int = 0, align: int | None = None) -> Any: ...
     def alloc_heap(self, shape: _Shape, dtype: Any, buffer: Any = None, name: str | None = None,

@@ -116,6 +116,11 @@ static int compare_found(const void *left, const void *right) {
     return order;
 }
 
+void spad__sort_findings(spad_check *check) {
+    if (check->found.count == 0) return;
+    qsort(check->found.items, check->found.count, sizeof check->found.items[0], compare_found);
+}
+
 /* ---- the whole check ------------------------------------------------------------------ */
 
 static spad_status fill_options(spad_check_options *options, spad_error *error) {
@@ -147,9 +152,7 @@ spad_status spad_check_kernel(spad_check **out, const spad_kernel *kernel,
         spad_check_destroy(check);
         return status;
     }
-    if (check->found.count > 0) {
-        qsort(check->found.items, check->found.count, sizeof check->found.items[0], compare_found);
-    }
+    spad__sort_findings(check);
     *out = check;
     return SPAD_OK;
 }

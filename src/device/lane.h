@@ -7,13 +7,10 @@
 #ifndef SPAD_DEVICE_LANE_H
 #define SPAD_DEVICE_LANE_H
 
-#include "device/lock.h"
 #include "device/pool.h"
-#include "device/range.h"
 
 typedef struct spad__lane {
     spad__spin lock;
-    int64_t count;              /* of blocks in the lists */
     uint32_t heads[SPAD__BINS]; /* number of a parked block; 0: none */
 } spad__lane;
 

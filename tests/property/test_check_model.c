@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "kernel/walk.h"
 #include "spad/check.h"
-#include "spad/walk.h"
 
 enum {
     KERNELS = 4000,
@@ -81,9 +81,9 @@ static void make_tensor(maker *m, bool lanes, int indent) {
     } else if (mode < 4) {
         put(m, " at %lld step %lld", (long long)pick(m, 0, 20), (long long)pick(m, 1, 12));
     }
-    if (indent == 0 && other < 0) {
-        static const char *const flags[] = {" input", " output", "", "", ""};
-        put(m, "%s", flags[pick(m, 0, 4)]);
+    if (indent == 0 && (other < 0 || pick(m, 0, 2) == 0)) {
+        static const char *const flags[] = {" input", " output", " persistent", "", "", "", ""};
+        put(m, "%s", flags[pick(m, 0, 6)]);
     }
     put(m, "\n");
 }
@@ -213,6 +213,8 @@ typedef struct model {
     int64_t lives[TENSORS_MAX];
     bool output_written[TENSORS_MAX][TILES_MAX];
     spad_walk_access outputs[TENSORS_MAX][TILES_MAX];
+    bool output_bytes[TENSORS_MAX][TILES_MAX][LANES][BYTES]; /* written, from the tile's start */
+    bool used[TENSORS_MAX];
     model_found found[FOUND_MAX];
     int found_count;
 } model;
@@ -238,6 +240,7 @@ static void read_text(model *m) {
             m->is_written[access->tensor] = m->family_written[home] = true;
         }
         if ((access->kind & SPAD_ACCESS_READ) != 0) m->family_read[home] = true;
+        m->used[home] = true;
     }
     for (size_t i = 0; i < spad_kernel_tensor_count(m->kernel); i++) {
         const spad_kernel_tensor *tensor = tensor_of(m, (int64_t)i);
@@ -335,6 +338,38 @@ static void write_bytes(model *m, const spad_walk_access *access, int64_t statem
     }
 }
 
+/* An output has what is written under its own name; if nothing is, what any name writes to that
+ * tile. Names of one storage have the same shape here. */
+static void fill_outputs(model *m, const spad_walk_access *access) {
+    for (int64_t t = 0; t < (int64_t)spad_kernel_tensor_count(m->kernel); t++) {
+        const bool view = !m->is_written[t] && tensor_of(m, t)->home == access->home;
+        if ((tensor_of(m, t)->flags & SPAD_TENSOR_OUTPUT) == 0) continue;
+        if (t != access->tensor && !view) continue;
+        for (int64_t run = 0; run < access->runs; run++) {
+            for (int64_t l = 0; l < access->rect.lanes; l++) {
+                for (int64_t b = 0; b < access->rect.bytes; b++) {
+                    const spad_rect *whole = &access->tile_rect;
+                    m->output_bytes[t][access->tile][access->rect.lane - whole->lane + l]
+                                   [access->rect.byte + run * access->stride - whole->byte + b] =
+                        true;
+                }
+            }
+        }
+    }
+}
+
+static bool lacks_bytes(const model *m, int64_t t) {
+    const spad_kernel_tensor *tensor = tensor_of(m, t);
+    for (int64_t tile = 0; tile < tensor->tiles; tile++) {
+        for (int64_t l = 0; l < tensor->tile_lanes; l++) {
+            for (int64_t b = 0; b < tensor->tile_bytes; b++) {
+                if (!m->output_bytes[t][tile][l][b]) return true;
+            }
+        }
+    }
+    return false;
+}
+
 static bool is_dead(const model *m, const spad_walk_access *access) {
     return m->dead[access->home][home_tile(tensor_of(m, access->tensor), access->tile)];
 }
@@ -352,7 +387,23 @@ static void run_operation(model *m, const spad_walk_event *event) {
     }
     for (size_t i = 0; i < event->access_count; i++) {
         const spad_walk_access *access = &event->accesses[i];
-        if ((access->kind & SPAD_ACCESS_WRITE) != 0) write_bytes(m, access, event->statement);
+        if ((access->kind & SPAD_ACCESS_WRITE) == 0) continue;
+        write_bytes(m, access, event->statement);
+        fill_outputs(m, access);
+    }
+}
+
+/* Inputs are in memory at the start, one tile behind another in the order of the text. */
+static void give_inputs(model *m, const spad_walk *walk) {
+    for (int64_t t = 0; t < (int64_t)spad_kernel_tensor_count(m->kernel); t++) {
+        const spad_kernel_tensor *tensor = tensor_of(m, t);
+        if ((tensor->flags & SPAD_TENSOR_INPUT) == 0) continue;
+        for (int64_t tile = 0; tile < tensor->tiles; tile++) {
+            spad_walk_access access;
+            spad__walk_tile_access(walk, t, tile, &access);
+            write_bytes(m, &access, (int64_t)tensor->statement);
+            m->writes[m->write_count].read = true;
+        }
     }
 }
 
@@ -389,6 +440,12 @@ static void end_kernel(model *m) {
             }
         }
     }
+    for (int64_t t = 0; t < (int64_t)spad_kernel_tensor_count(m->kernel); t++) {
+        const spad_kernel_tensor *tensor = tensor_of(m, t);
+        if ((tensor->flags & SPAD_TENSOR_OUTPUT) == 0 || m->family_given[tensor->home]) continue;
+        if (!m->used[tensor->home] || !lacks_bytes(m, t)) continue;
+        add_found(m, SPAD_FINDING_UNWRITTEN_OUTPUT, (int64_t)tensor->statement, -1);
+    }
     for (int number = 1; number <= m->write_count; number++) {
         const model_write *write = &m->writes[number];
         const spad_kernel_tensor *tensor = tensor_of(m, write->tensor);
@@ -414,7 +471,8 @@ static bool place_slot(void *ctx, int64_t tensor, int64_t slot, spad_rect *rect)
 
 static bool is_compared(spad_finding_code code) {
     return (code >= SPAD_FINDING_LIFETIME_CONFLICT && code <= SPAD_FINDING_DEAD_WRITE) ||
-           code == SPAD_FINDING_DOUBLE_FREE || code == SPAD_FINDING_ALLOCATION_ORDER;
+           code == SPAD_FINDING_UNWRITTEN_OUTPUT || code == SPAD_FINDING_DOUBLE_FREE ||
+           code == SPAD_FINDING_ALLOCATION_ORDER;
 }
 
 /* The statements of a finding are known by their places; each is on a line of its own. */
@@ -480,6 +538,7 @@ static int check_text(const char *text, uint64_t seed, bool *clean) {
     m->kernel = kernel;
     read_text(m);
     assert_ok(spad_walk_create(&walk, kernel, &walk_options, &error), &error);
+    give_inputs(m, walk);
     do {
         assert_ok(spad_walk_next(&event, walk, &error), &error);
         run_event(m, event);

@@ -49,6 +49,29 @@ class Manager:
         self.lines = []  # (depth, text)
         self.counts = [0, 0]
         self.peaks = [0, 0, 0]
+        self.said = []  # (level, line): what the logger was told
+        self._tell("debug" if later else "info",
+                   f"SBM initialized: range=[{lower}, {upper}), size={upper - lower} B")
+        self._tell("debug", f"SBM config: auto_alloc={automatic}, default_stack=True, "
+                            f"stack_start={lower}, heap_start={upper}")
+
+    def _tell(self, level, line):
+        if self.logged:
+            self.said.append((level, line))
+
+    def _flush(self):
+        for line in self.tree().splitlines():
+            self._tell("debug", line)
+        if self.logged:
+            self._tell("debug" if self.later else "info", self.stats_line().rstrip("\n"))
+
+    def _refuse(self, kind, count, name, shape, dtype):
+        self._tell("error", f"{kind} OOM: requested={count} B, available={self.hp - self.sp} B")
+        self._tell("debug", f"Allocation failure: name={name}, shape={shape}, dtype={dtype}, "
+                            f"size={count} B, stack_addr={self.sp}, heap_addr={self.hp}, "
+                            f"range=[{self.lower}, {self.upper})")
+        self._flush()
+        raise Refused(f"{kind} out of memory")
 
     def _log(self, text):
         self.lines.append((len(self.scopes), text))
@@ -79,6 +102,8 @@ class Manager:
             top = self.scopes[-1]
             if scope.high > top.high:
                 top.high = scope.high
+        elif self.logged:
+            self._flush()
 
     def increment_section(self):
         top = self.scopes[-1]
@@ -102,10 +127,13 @@ class Manager:
         size = SIZES[dtype]
         count = prod(shape[1:]) * size
         if not self.automatic and self.sp + count > self.hp:
-            raise Refused("Stack out of memory")
+            self._refuse("Stack", count, name, shape, dtype)
         if not self.scopes:
+            self._tell("error", "Cannot allocate in stack without an open scope")
+            self._tell("debug", f"Stack state: no open scopes, stack_addr={self.sp}")
             raise Refused("Cannot allocate in stack without an open scope")
-        self.sp = up(self.sp, align if align is not None else size)
+        align = align if align is not None else size
+        self.sp = up(self.sp, align)
         address = self.sp
         self.sp += count
         top = self.scopes[-1]
@@ -115,12 +143,16 @@ class Manager:
         full = self._named(name)
         if self.logged:
             self._log(f"{full or '(unnamed)'}: {count} B @ {address} {shape} {dtype}")
+            self._tell("debug", f"Stack allocation: name={name}, shape={shape}, dtype={dtype}, "
+                                f"size={count} B, addr_range=[{address}, {self.sp}), partition=0, "
+                                f"align={align}, scope_depth={len(self.scopes)}, "
+                                f"free_space={self.hp - self.sp} B")
         return Tensor(shape, dtype, full, None if self.automatic else (0, address))
 
     def alloc_heap(self, shape, dtype, name=None, align=None):
         count = prod(shape[1:]) * SIZES[dtype]
         if not self.automatic and self.sp + count > self.hp:
-            raise Refused("Heap out of memory")
+            self._refuse("Heap", count, name, shape, dtype)
         before = self.hp
         if self.later:
             self.hp = down(self.hp - count, 4 if align is None else align)
@@ -135,10 +167,14 @@ class Manager:
         self._peak(1)
         if self.logged:
             self._log(f"[HEAP+] {full or '(unnamed)'}: {count} B @ {self.hp} {shape} {dtype}")
+            self._tell("debug", f"Heap allocation: name={name}, shape={shape}, dtype={dtype}, "
+                                f"size={count} B, addr_range=[{self.hp}, {address}), partition=0, "
+                                f"heap_depth={len(self.heap)}, free_space={self.hp - self.sp} B")
         return Tensor(shape, dtype, full, None if self.automatic else (0, address))
 
     def pop_heap(self):
         if not self.heap:
+            self._tell("error", "Heap underflow: pop called on empty heap")
             raise Refused("Heap underflow: pop called on empty heap")
         full, count, before = self.heap.pop()
         self.hp = before if self.later else down(self.hp + count, 4)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """spad.nki against the rules of the NKI library, and the examples of its manuals."""
 
+import logging
 import random
 import sys
 import types
@@ -14,8 +15,27 @@ from spad import nki
 QUIET = nki.Logger(level=nki.OFF)
 
 
+class Listener:
+    """A logger that keeps what it is told."""
+
+    def __init__(self):
+        self.said = []
+
+    def is_enabled_for(self, level):
+        return True
+
+    def debug(self, line):
+        self.said.append(("debug", line))
+
+    def info(self, line):
+        self.said.append(("info", line))
+
+    def error(self, line):
+        self.said.append(("error", line))
+
+
 def pair(behaviour, lower, upper, automatic=False):
-    ours = nki.SbufManager(lower, upper, QUIET, automatic, behaviour=behaviour, trace=True)
+    ours = nki.SbufManager(lower, upper, Listener(), automatic, behaviour=behaviour)
     return ours, Manager(lower, upper, behaviour == "library_later", automatic)
 
 
@@ -74,10 +94,12 @@ def test_random_sequences_follow_the_rules(behaviour, sequences):
     for seed in range(sequences):
         rng = random.Random(f"{behaviour} {seed}")
         lower = rng.choice([0, 0, 5, 100])
-        ours, rules = pair(behaviour, lower, lower + rng.choice([100, 400, 3000, 212984]))
+        ours, rules = pair(behaviour, lower, lower + rng.choice([100, 400, 3000, 212984]),
+                           rng.random() < 0.2)
         try:
             for _ in range(rng.randint(1, 40)):
                 step(rng, ours, rules)
+            assert ours.logger.said == rules.said
             assert ours.log() == rules.tree()
             assert ours.stats_line() == rules.stats_line()
         except AssertionError as error:
@@ -140,7 +162,7 @@ def test_example_of_the_manual():
 
 
 MANUAL_LOG = """\
-[SBM] [SBM] Allocations:
+[SBM] Allocations:
     ▶ SCOPE 'double_buffer' [interleave=2] @ 0
     ├── (unnamed): 1024 B @ 0 (128, 512) bfloat16
     ├── ↳ section: 1/2 @ 1024
@@ -154,32 +176,110 @@ MANUAL_LOG = """\
 
 
 def test_log_of_the_manual(capsys):
-    sbm = nki.SbufManager(0, 4096, nki.Logger(level=nki.DEBUG))
+    sbm = nki.SbufManager(0, 4096, nki.Logger(level=nki.LogLevel.DEBUG))
     sbm.open_scope(interleave_degree=2, name="double_buffer")
     for _ in range(4):
         sbm.alloc_stack((128, 512), nki.bfloat16)
         sbm.increment_section()
+    capsys.readouterr()
     sbm.close_scope()
-    out = capsys.readouterr().out
-    assert out.startswith(MANUAL_LOG)
-    assert out[len(MANUAL_LOG):] == (
-        "[SBM] [SBM] SB memory statistics: max_usage=2048 B (50%), free=2048 B, "
-        "stack=2048 B (4 allocs), heap=0 B (0 allocs)\n")
+    out = capsys.readouterr().out.splitlines()
+    assert out[:-1] == ["[DEBUG] [SBM] " + line for line in MANUAL_LOG.splitlines()]
+    assert out[-1] == (
+        "[INFO] [SBM] [SBM] SB memory statistics: max_usage=2048 B (50%), free=2048 B, "
+        "stack=2048 B (4 allocs), heap=0 B (0 allocs)")
+
+
+DEBUG_LOG = """\
+[INFO] [SBM] SBM initialized: range=[0, 300), size=300 B
+[DEBUG] [SBM] SBM config: auto_alloc=False, default_stack=True, stack_start=0, heap_start=300
+[DEBUG] [SBM] Heap allocation: name=w, shape=(128, 5), dtype=bfloat16, size=10 B, \
+addr_range=[276, 278), partition=0, heap_depth=1, free_space=276 B
+[DEBUG] [SBM] Stack allocation: name=None, shape=(128, 5), dtype=float32, size=20 B, \
+addr_range=[0, 20), partition=32, align=4, scope_depth=1, free_space=256 B
+[ERROR] [SBM] Stack OOM: requested=500 B, available=256 B
+[DEBUG] [SBM] Allocation failure: name=big, shape=(128, 500), dtype=uint8, size=500 B, \
+stack_addr=20, heap_addr=276, range=[0, 300)
+[DEBUG] [SBM] [SBM] Allocations:
+[DEBUG] [SBM]     [HEAP+] L0_w: 10 B @ 276 (128, 5) bfloat16
+[DEBUG] [SBM]     ▶ SCOPE 'o' [interleave=1] @ 0
+[DEBUG] [SBM]     └── (unnamed): 20 B @ 0 (128, 5) float32
+[INFO] [SBM] [SBM] SB memory statistics: max_usage=44 B (14%), free=256 B, stack=20 B (1 allocs), \
+heap=24 B (1 allocs)
+[DEBUG] [SBM] [SBM] Allocations:
+[DEBUG] [SBM]     └── [HEAP-] FREE L0_w: 10 B, remaining=0
+[DEBUG] [SBM]     ◀ END 'o' freed=20 B
+[INFO] [SBM] [SBM] SB memory statistics: max_usage=44 B (14%), free=256 B, stack=20 B (1 allocs), \
+heap=24 B (1 allocs)
+[ERROR] [SBM] Heap underflow: pop called on empty heap
+[ERROR] [SBM] Cannot allocate in stack without an open scope
+[DEBUG] [SBM] Stack state: no open scopes, stack_addr=0
+[ERROR] [SBM] get_heap_curr_addr() is not supported in auto-allocation mode.
+"""
+
+
+def play_debug_log(**options):
+    sbm = nki.SbufManager(0, 300, nki.Logger("SBM", nki.LogLevel.DEBUG), **options)
+    sbm.set_name_prefix("L0_")
+    sbm.alloc_heap((128, 5), "bfloat16", name="w", align=32)
+    sbm.open_scope(name="o")
+    sbm.alloc_stack((128, 5), "float32", base_partition=32)
+    with pytest.raises(AssertionError):
+        sbm.alloc((128, 500), "uint8", name="big")
+    assert [t["name"] for t in sbm.heap] == ["L0_w"]
+    while sbm.heap:
+        sbm.pop_heap()
+    sbm.close_scope()
+    for call in (sbm.pop_heap, lambda: sbm.alloc_stack((1, 1), "uint8"),
+                 lambda: sbm.set_auto_alloc(True) or sbm.get_heap_curr_addr()):
+        with pytest.raises(AssertionError):
+            call()
+
+
+def test_log_of_a_manager_literally(capsys):
+    play_debug_log(behaviour="library_2026_04")
+    assert capsys.readouterr().out == DEBUG_LOG
+    play_debug_log(behaviour="library_later")
+    later = capsys.readouterr().out  # lines that were INFO, and bases that are aligned
+    assert "INFO" not in later and "addr_range=[288, 288)" in later
+
+
+def test_log_of_the_exact_behaviour_has_the_real_range(capsys):
+    sbm = nki.SbufManager(0, 300, nki.Logger("SBM", nki.LogLevel.DEBUG))
+    t = sbm.alloc_heap((128, 5), "bfloat16", align=32)
+    assert t.address == (0, 288) and "addr_range=[288, 298)" in capsys.readouterr().out
 
 
 def test_log_levels(monkeypatch, capsys):
-    monkeypatch.setenv("NKILIB_LOG_LEVEL", "DEBUG")
-    assert nki.Logger().level == nki.DEBUG
+    monkeypatch.setenv("NKILIB_LOG_LEVEL", "debug")
+    assert nki.get_logger("SBM").level is nki.LogLevel.DEBUG
+    assert nki.Logger("SBM").level is nki.LogLevel.INFO
     monkeypatch.setenv("NKILIB_LOG_LEVEL_SBM", "ERROR")
-    assert nki.Logger().level == nki.ERROR
+    assert nki.get_logger("SBM").level is nki.LogLevel.ERROR
     sbm = nki.SbufManager(0, 100)
     sbm.open_scope()
     sbm.close_scope()
     assert capsys.readouterr().out == ""
     with pytest.raises(AssertionError):
         sbm.alloc_heap((1, 101), "uint8")
-    assert capsys.readouterr().out == (
-        "[SBM] [SBM] Heap out of memory: requested=101 B, available=100 B\n")
+    assert capsys.readouterr().out == "[ERROR] [SBM] Heap OOM: requested=101 B, available=100 B\n"
+    monkeypatch.setenv("NKILIB_LOG_LEVEL_SBM", "loud")
+    assert nki.get_logger("SBM").level is nki.LogLevel.DEBUG
+    assert capsys.readouterr().err == "Warning: Invalid NKILIB_LOG_LEVEL_SBM='loud'\n"
+
+
+def test_loggers_of_the_standard_library(caplog):
+    logger = logging.getLogger("spad.test")
+    with caplog.at_level(logging.INFO, "spad.test"):
+        sbm = nki.SbufManager(0, 100, logger)
+        with sbm.scope():
+            sbm.alloc_stack((1, 4), "uint8")
+    assert [r.levelname for r in caplog.records] == ["INFO", "INFO"]
+    caplog.clear()
+    with caplog.at_level(logging.DEBUG, "spad.test"):
+        with nki.SbufManager(0, 100, logger).scope():
+            pass
+    assert caplog.messages[2] == "[SBM] Allocations:"
 
 
 def test_messages_of_the_library():
@@ -193,6 +293,10 @@ def test_messages_of_the_library():
         ("Stack out of memory", lambda: sbm.alloc_stack((1, 101), "uint8")),
         ("alloc_stack is only supported for SBUF tensors",
          lambda: sbm.alloc_stack((1, 1), "uint8", buffer=nki.psum)),
+        ("alloc_stack is only supported for SBUF tensors",
+         lambda: sbm.alloc((1, 1), "uint8", buffer=nki.psum)),
+        ("dtype size unknown! float64", lambda: sbm.alloc_stack((1, 1), "float64")),
+        ("dtype size unknown! thing", lambda: sbm.alloc_heap((1, 1), "thing")),
     ]:
         with pytest.raises(nki.ValidationError) as caught:
             call()
@@ -201,8 +305,11 @@ def test_messages_of_the_library():
     with pytest.raises(IndexError):
         sbm.increment_section()
     sbm.set_auto_alloc(True)
-    with pytest.raises(AssertionError, match="get_stack_curr_addr is not supported in auto-alloc"):
-        sbm.get_stack_curr_addr()
+    for name in ("get_stack_curr_addr", "get_heap_curr_addr", "align_stack_curr_addr"):
+        with pytest.raises(AssertionError) as caught:
+            getattr(sbm, name)()
+        assert str(caught.value) == frame.format(
+            name + "() is not supported in auto-allocation mode")
 
 
 def test_exact_says_more():
@@ -222,6 +329,8 @@ def test_automatic_manager():
     sbm.open_scope()
     assert sbm.alloc((128, 10 ** 6), "float32").address is None
     assert sbm.alloc((128, 4), "float32", buffer=nki.hbm).address is None
+    assert sbm.alloc_hbm((128, 4), "float32", name="out").name == "out"
+    assert sbm.is_default_stack_alloc() and not sbm.is_default_heap_alloc()
 
 
 def test_sizes():
@@ -230,6 +339,7 @@ def test_sizes():
         with pytest.raises(AssertionError, match=f"dtype size unknown! {dtype}"):
             nki.sizeinbytes(dtype)
     assert [nki.align_to(n, 32) for n in (0, 1, 32, 33)] == [0, 32, 32, 64]
+    assert nki.num_elts((2, 3, 4)) == 24 and nki.num_elts(()) == 1
 
 
 def test_modular_allocator():
@@ -242,8 +352,14 @@ def test_modular_allocator():
     assert cursor.get_current_address() == 38
     one = cursor.alloc_sbuf_tensor((128, 4), "float32", base_partition=32)
     assert one.address == (32, 38) and cursor.get_current_address() == 54
-    with pytest.raises(AssertionError):
-        cursor.alloc_sbuf_tensor((128, 4), "float32", [2, 2], [2])
+    for block, tiles, text in (([2, 2], [2], r"\(2\) must match num_free_tiles length \(1\)"),
+                               (None, [2], r"\(0\) must match num_free_tiles length \(1\)")):
+        with pytest.raises(AssertionError, match="block_dim length " + text):
+            cursor.alloc_sbuf_tensor((128, 4), "float32", block, tiles)
+    with pytest.raises(AssertionError, match="dtype size unknown! thing"):
+        cursor.alloc_sbuf_tensor((128, 4), "thing")
+    with pytest.raises(ZeroDivisionError):
+        cursor.alloc_sbuf_tensor((128, 4), "float32", [2], [0])
     cursor.set_current_address(0)
     assert cursor.get_current_address() == 0
 
@@ -296,7 +412,11 @@ def test_real_language_makes_the_tensors(monkeypatch):
     language.sbuf, language.hbm = object(), object()
     language.ndarray = lambda shape, **facts: made.append((shape, facts)) or made[-1]
     monkeypatch.setitem(sys.modules, "nki.language", language)
-    sbm = nki.SbufManager(0, 1000, QUIET)
+    class Own(nki.SbufManager):  # a subclass makes them, too
+        pass
+
+    sbm = Own(0, 1000, QUIET)
+    assert isinstance(sbm, Own)
     sbm.set_name_prefix("L0_")
     sbm.open_scope()
     sbm.alloc_stack((128, 10), "bfloat16", buffer=language.sbuf, name="x")

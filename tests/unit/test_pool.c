@@ -114,6 +114,7 @@ static void bad_requests_are_refused(void **state) {
         {1, 0, SPAD_ERR_ALIGNMENT, "alignment 0 is not a power of two; use 1 for none"},
         {1, 48, SPAD_ERR_ALIGNMENT, "alignment 48 is not a power of two; use 1 for none"},
         {1, -8, SPAD_ERR_ALIGNMENT, "alignment -8 is not a power of two; use 1 for none"},
+        {1, INT64_MIN, SPAD_ERR_ALIGNMENT, NULL},
         {INT64_MAX, 1, SPAD_ERR_OVERFLOW,
          "a block of 9223372036854775807 B, rounded up to blocks of 64 B, does not fit 64 bits"},
         {INT64_MAX - 63, 1, SPAD_ERR_NO_FIT,

@@ -11,7 +11,9 @@
 enum { CLASSES_ABOVE = 3 };
 
 void spad__lane_open(spad__lane *lane, spad_pool *pool) {
+    if (lane->has_home) return;
     lane->home = spad__pool_home(pool);
+    lane->has_home = true;
 }
 
 static spad__spin *lock_of(const spad__lane *lane, const spad_pool *pool) {

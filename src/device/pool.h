@@ -133,9 +133,10 @@ static inline int64_t spad__pool_class_bytes(const spad_pool *pool, uint32_t siz
     return (int64_t)(spad__bin_lower(size_class) << pool->granule_bits);
 }
 
-/* Does every block have the alignment, a power of two? */
+/* Is it an alignment, a power of two, that every block has anyway? */
 static inline bool spad__pool_has_alignment(const spad_pool *pool, int64_t align) {
-    return (align & (align - 1)) == 0 && (uint64_t)align - 1 < (uint64_t)pool->granule;
+    const uint64_t below = (uint64_t)align - 1;
+    return ((uint64_t)align & below) == 0 && below < (uint64_t)pool->granule;
 }
 
 /* Empties all caches into the range. Under the mutex. */

@@ -74,7 +74,7 @@ spad_pool_stats spad_pool_get_stats(spad_pool *pool) {
         spad__cache *c = pool->caches[i];
         spad__spin_lock(&c->lock);
         add_stats(&stats.blocks, c);
-        stats.cached_bytes += cached_bytes(pool, c);
+        if ((pool->used_caches >> i & 1) != 0) stats.cached_bytes += cached_bytes(pool, c);
         spad__spin_unlock(&c->lock);
     }
     stats.capacity_bytes = pool->capacity;
@@ -106,10 +106,15 @@ static const char *list_fault(const spad_pool *pool, const spad__cache *c, uint3
     return length == list_length(pool, c, bin) ? NULL : "the length of a thread's list is wrong";
 }
 
-static const char *cache_fault(const spad_pool *pool, const spad__cache *c) {
+/* Caches that are not in use are passed over by those who look for room. */
+static const char *cache_fault(const spad_pool *pool, const spad__cache *c, bool used) {
     const char *fault = NULL;
     for (uint32_t bin = 0; bin < SPAD__CACHE_BINS && fault == NULL; bin++) {
-        fault = list_fault(pool, c, bin);
+        if (used) {
+            fault = list_fault(pool, c, bin);
+        } else if (c->lists[bin].first != 0) {
+            fault = "a block is in a list that is not in use";
+        }
     }
     return fault;
 }
@@ -120,7 +125,7 @@ spad_status spad_pool_check(spad_pool *pool, spad_error *error) {
     pthread_mutex_lock(&pool->mutex);
     for (uint32_t i = 0; i <= pool->cache_mask && fault == NULL; i++) {
         spad__spin_lock(&pool->caches[i]->lock);
-        fault = cache_fault(pool, pool->caches[i]);
+        fault = cache_fault(pool, pool->caches[i], (pool->used_caches >> i & 1) != 0);
         spad__spin_unlock(&pool->caches[i]->lock);
     }
     for (size_t i = 0; i < pool->chunks.count && fault == NULL; i++) {

@@ -114,6 +114,7 @@ static void bad_requests_are_refused(void **state) {
         {1, 0, SPAD_ERR_ALIGNMENT, "alignment 0 is not a power of two; use 1 for none"},
         {1, 48, SPAD_ERR_ALIGNMENT, "alignment 48 is not a power of two; use 1 for none"},
         {1, -8, SPAD_ERR_ALIGNMENT, "alignment -8 is not a power of two; use 1 for none"},
+        {1, INT64_MIN, SPAD_ERR_ALIGNMENT, NULL},
         {INT64_MAX, 1, SPAD_ERR_OVERFLOW,
          "a block of 9223372036854775807 B, rounded up to blocks of 64 B, does not fit 64 bits"},
         {INT64_MAX - 63, 1, SPAD_ERR_NO_FIT,
@@ -283,6 +284,31 @@ static void lists_give_way(void **state) {
     assert_int_equal(whole.address, 0);
     assert_int_equal(spad_pool_get_stats(pool).cached_bytes, 0);
     put(pool, whole);
+    spad_pool_destroy(pool);
+}
+
+static void *use_and_free(void *payload) {
+    spad_allocation blocks[64];
+    for (int i = 0; i < 64; i++) {
+        if (spad_pool_alloc(&blocks[i], payload, 64, 1, NULL) != SPAD_OK) abort();
+    }
+    for (int i = 0; i < 64; i++) {
+        if (spad_pool_free(payload, &blocks[i], NULL) != SPAD_OK) abort();
+    }
+    return NULL;
+}
+
+/* Those of others too, even of threads that are gone. */
+static void lists_of_other_threads_give_way(void **state) {
+    (void)state;
+    pthread_t threads[4];
+    spad_pool *pool = new_pool(NULL, (spad_pool_options){.max_bytes = 5 * 64 * 64});
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, use_and_free, pool), 0);
+    }
+    for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+    assert_true(spad_pool_get_stats(pool).cached_bytes > 0);
+    put(pool, get(pool, 5 * 64 * 64, 1));
     spad_pool_destroy(pool);
 }
 
@@ -573,6 +599,7 @@ int main(void) {
         cmocka_unit_test(chunks_come_from_below_and_go_back),
         cmocka_unit_test(a_small_chunk_is_better_than_none),
         cmocka_unit_test(lists_give_way),
+        cmocka_unit_test(lists_of_other_threads_give_way),
         cmocka_unit_test(large_blocks_give_way_first),
         cmocka_unit_test(statistics_are_exact_in_one_thread),
         cmocka_unit_test(wrappers_stack),

@@ -250,11 +250,10 @@ static const spad_check *check_in(PyObject *self) {
 static PyObject *notes_of(const spad_finding *f) {
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && i < f->note_count; i++) {
-        PyObject *note =
-            Py_BuildValue("{s:i,s:i,s:N}", "line", (int)f->notes[i].line, "column",
-                          (int)f->notes[i].column, "message", py_string(f->notes[i].message));
-        if (note == NULL || PyList_Append(list, note) != 0) Py_CLEAR(list);
-        Py_XDECREF(note);
+        if (!py_append(list, Py_BuildValue("{s:i,s:i,s:N}", "line", (int)f->notes[i].line, "column",
+                                           (int)f->notes[i].column, "message",
+                                           py_string(f->notes[i].message))))
+            Py_CLEAR(list);
     }
     return list;
 }
@@ -276,9 +275,7 @@ static PyObject *check_findings(PyObject *self, void *unused) {
     (void)unused;
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && i < spad_check_finding_count(check_in(self)); i++) {
-        PyObject *finding = py_finding(spad_check_get_finding(check_in(self), i));
-        if (finding == NULL || PyList_Append(list, finding) != 0) Py_CLEAR(list);
-        Py_XDECREF(finding);
+        if (!py_append(list, py_finding(spad_check_get_finding(check_in(self), i)))) Py_CLEAR(list);
     }
     return list;
 }

@@ -16,7 +16,9 @@ try:
     for _ in range(3):
         window.open(sys.argv[1])
         window.settle()
-        paint = window.run("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+        paint = window.run(
+            "new Promise(done => new PerformanceObserver(list => { const [entry] = list.getEntriesByName('first-contentful-paint');"
+            "if (entry) done(entry.startTime); }).observe({type: 'paint', buffered: true}))")
         drawn = window.run("spad.drawn")
         redraw = window.run(
             "new Promise(done => { const start = performance.now(); document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'w', bubbles: true}));"

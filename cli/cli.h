@@ -81,6 +81,8 @@ void cli_say(const char *format, ...) CLI_PRINTF;
 
 /* The message of a failed call, with its place if it has one, and its exit code. */
 cli_exit cli_fail(const spad_error *error);
+/* The same about an input; with `json` also as JSON on stdout (docs/schema/faults). */
+cli_exit cli_fail_input(const spad_error *error, const char *path, bool json);
 
 /* Says that a word is none of the names, with the nearest ones and how to get help. */
 cli_exit cli_unknown(const char *what, const char *word, const char *const *names, size_t count,
@@ -117,6 +119,7 @@ typedef struct cli_kernel_words {
     cli_words defines; /* N=64 */
     cli_words rings;   /* x=3 */
     const char *target;
+    bool json; /* results go to stdout as JSON, and faults of a kernel as well */
 } cli_kernel_words;
 
 /* The rows of an option table that fill it in. */
@@ -140,8 +143,11 @@ typedef struct cli_kernel {
     spad_kernel *kernel;
 } cli_kernel;
 
-/* Reads a kernel; faults are shown on stderr. */
+/* Reads a kernel; faults are shown on stderr, and on stdout if that is JSON. */
 cli_exit cli_read_kernel(cli_kernel *out, const char *path, const cli_kernel_words *words);
+/* The same, but *faults is what is wrong with the text; NULL: nothing. On stderr alone. */
+cli_exit cli_read_or_faults(cli_kernel *out, spad_diagnostics **faults, const char *path,
+                            const cli_kernel_words *words);
 void cli_free_kernel(cli_kernel *kernel);
 
 /* A kernel by its ending, or by its first word behind comments. */

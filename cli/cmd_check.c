@@ -25,33 +25,55 @@ typedef struct job {
     spad_check *check;
 } job;
 
+/* What the planner says about the kernel, as findings. What it cannot lay out, the check says
+ * better where it has found an error itself. */
+static spad_status add_layout(job *j, spad_status laid_out, const spad_error *fault,
+                              spad_error *error) {
+    if (laid_out == SPAD_OK) return spad_check_add_layout(j->check, j->layout, error);
+    if (spad_check_get_counts(j->check).errors > 0) return SPAD_OK;
+    return spad_check_add_fault(j->check, fault, error);
+}
+
 /* Checked with the places of the planner, where it has found some. A kernel that does not fit
  * is checked as if every slot had bytes of its own. */
 static cli_exit run_job(job *j, const check_words *words) {
     spad_error error;
+    spad_error fault;
     spad_check_options options = {.no_advice = words->no_advice,
                                   .one_shape = words->one_shape,
                                   .finding_limit = words->all ? SIZE_MAX : 0};
-    cli_exit exit = CLI_FINE;
-    spad_status status = spad_layout_create(&j->layout, j->input.kernel, NULL, &error);
-    if (status == SPAD_OK) {
+    const spad_status laid_out = spad_layout_create(&j->layout, j->input.kernel, NULL, &fault);
+    if (laid_out == SPAD_OK) {
         options.place = spad_layout_place;
         options.ctx = j->layout;
-    } else if (status <= SPAD_ERR_HOST_MEMORY) {
-        return cli_fail(&error);
+    } else if (laid_out <= SPAD_ERR_HOST_MEMORY) {
+        return cli_fail(&fault);
     }
-    if (status == SPAD_OK && !spad_layout_fits(j->layout)) {
-        cli_say("%s: it does not fit; see 'spad fit %s'", j->input.path, j->input.path);
-        exit = CLI_FINDINGS;
-    }
-    status = spad_check_kernel(&j->check, j->input.kernel, &options, &error);
+    spad_status status = spad_check_kernel(&j->check, j->input.kernel, &options, &error);
+    if (status == SPAD_OK) status = add_layout(j, laid_out, &fault, &error);
     if (status != SPAD_OK) return cli_fail(&error);
-    return spad_check_get_counts(j->check).errors > 0 ? CLI_FINDINGS : exit;
+    return spad_check_get_counts(j->check).errors > 0 ? CLI_FINDINGS : CLI_FINE;
+}
+
+/* Reads and checks; the check of a text that cannot be read has its faults. */
+static cli_exit start_job(job *j, const char *path, const check_words *words) {
+    spad_diagnostics *faults;
+    spad_error error;
+    cli_exit exit = cli_read_or_faults(&j->input, &faults, path, &words->kernel);
+    if (exit == CLI_FINE) return run_job(j, words);
+    if (faults != NULL &&
+        spad_check_text(&j->check, faults, cli_input_name(path), NULL, &error) != SPAD_OK) {
+        exit = cli_fail(&error);
+    }
+    spad_diagnostics_destroy(faults);
+    return exit;
 }
 
 /* ---- output ------------------------------------------------------------------------ */
 
+/* The faults of a text that cannot be read have been shown. */
 static cli_exit show_text(const job *j) {
+    if (j->input.kernel == NULL) return CLI_FINE;
     const spad_sink sink = spad_sink_file(stdout);
     spad_error error;
     const spad_status status = spad_check_write_text(j->check, j->input.kernel, j->input.text.bytes,
@@ -90,9 +112,7 @@ static cli_exit run_jobs(job *jobs, int count, char **paths, const check_words *
     cli_exit worst = CLI_FINE;
     if (words->json) cli_list_open(&list);
     for (int i = 0; i < count; i++) {
-        cli_exit exit = cli_read_kernel(&jobs[i].input, paths[i], &words->kernel);
-        if (exit == CLI_FINE) exit = run_job(&jobs[i], words);
-        worst = worse(worst, exit);
+        worst = worse(worst, start_job(&jobs[i], paths[i], words));
         if (jobs[i].check == NULL || quiet) continue;
         if (words->json) {
             spad_error error;
@@ -107,7 +127,7 @@ static cli_exit run_jobs(job *jobs, int count, char **paths, const check_words *
     }
     if (words->json) cli_list_close(&list);
     for (int i = 0; i < count; i++) {
-        if (jobs[i].check == NULL || jobs[i].layout == NULL) continue;
+        if (jobs[i].layout == NULL) continue;
         worst = worse(worst, cli_draw_kernel(&words->pictures, &jobs[i].input, jobs[i].layout,
                                              jobs[i].check, false));
     }

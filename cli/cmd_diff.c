@@ -13,7 +13,6 @@ typedef struct diff_words {
     cli_words rings_b;
     const char *target_b;
     const char *html;
-    bool json;
 } diff_words;
 
 static spad_status write_html(const spad_sink *sink, const void *diff, spad_error *error) {
@@ -43,8 +42,9 @@ static cli_exit show(const spad_report *before, const spad_report *after, const 
         return cli_fail(&error);
     }
     const spad_sink sink = spad_sink_file(stdout);
-    const spad_status status = words->json ? spad_report_diff_write_json(diff, &sink, &error)
-                                           : spad_report_diff_write_text(diff, &sink, &error);
+    const spad_status status = words->plan.kernel.json
+                                   ? spad_report_diff_write_json(diff, &sink, &error)
+                                   : spad_report_diff_write_text(diff, &sink, &error);
     cli_exit exit = status == SPAD_OK ? CLI_FINE : cli_fail(&error);
     if (exit == CLI_FINE && words->html != NULL) {
         exit = cli_write_file(words->html, write_html, diff);
@@ -81,7 +81,7 @@ static cli_exit run_diff(const cli_command *command, int count, char **arguments
                                   {.name = "--ring-b", .words = &words.rings_b},
                                   {.name = "--target-b", .value = &words.target_b},
                                   {.name = "--report", .value = &words.html},
-                                  {.name = "--json", .flag = &words.json},
+                                  {.name = "--json", .flag = &words.plan.kernel.json},
                                   {.name = NULL}};
     cli_exit exit;
     if (!cli_take_options(command, options, &count, arguments, &exit)) return exit;
@@ -89,7 +89,7 @@ static cli_exit run_diff(const cli_command *command, int count, char **arguments
         cli_say("two files are needed; see 'spad diff --help'");
         return CLI_USAGE;
     }
-    if (words.json && words.html != NULL && strcmp(words.html, "-") == 0) {
+    if (words.plan.kernel.json && words.html != NULL && strcmp(words.html, "-") == 0) {
         cli_say("options '--json' and '--report -' both write to stdout");
         return CLI_USAGE;
     }

@@ -11,7 +11,6 @@
 typedef struct fit_words {
     cli_kernel_words kernel;
     const char *timeout;
-    bool json;
 } fit_words;
 
 static cli_exit lay_out(spad_layout **out, const cli_kernel *input, const fit_words *words) {
@@ -23,7 +22,7 @@ static cli_exit lay_out(spad_layout **out, const cli_kernel *input, const fit_wo
     }
     const spad_status status = spad_layout_create(out, input->kernel, &options, &error);
     if (status == SPAD_OK) return CLI_FINE;
-    const cli_exit exit = cli_fail(&error);
+    const cli_exit exit = cli_fail_input(&error, input->path, words->kernel.json);
     return status == SPAD_ERR_NO_FIT ? CLI_FINDINGS : exit;
 }
 
@@ -58,7 +57,7 @@ static cli_exit fit_one(const char *path, const fit_words *words) {
     if (exit == CLI_FINE && spad_fit_find(&fit, layout, NULL, &error) != SPAD_OK) {
         exit = cli_fail(&error);
     }
-    if (exit == CLI_FINE) exit = show(layout, fit, words->json);
+    if (exit == CLI_FINE) exit = show(layout, fit, words->kernel.json);
     if (exit == CLI_FINE && !spad_layout_fits(layout)) exit = CLI_FINDINGS;
     spad_fit_destroy(fit);
     spad_layout_destroy(layout);
@@ -212,7 +211,7 @@ static cli_exit fit_two(char **paths, const fit_words *words) {
         exit = cli_read_kernel(&inputs[i], paths[i], &words->kernel);
         if (exit == CLI_FINE) exit = lay_out(&layouts[i], &inputs[i], words);
     }
-    if (exit == CLI_FINE) exit = show_both(layouts[0], layouts[1], words->json);
+    if (exit == CLI_FINE) exit = show_both(layouts[0], layouts[1], words->kernel.json);
     for (int i = 0; i < 2; i++) {
         spad_layout_destroy(layouts[i]);
         cli_free_kernel(&inputs[i]);
@@ -224,7 +223,7 @@ static cli_exit run_fit(const cli_command *command, int count, char **arguments)
     fit_words words = {0};
     const cli_option options[] = {CLI_KERNEL_OPTIONS(words.kernel),
                                   {.name = "--timeout", .value = &words.timeout},
-                                  {.name = "--json", .flag = &words.json},
+                                  {.name = "--json", .flag = &words.kernel.json},
                                   {.name = NULL}};
     cli_exit exit;
     if (!cli_take_options(command, options, &count, arguments, &exit)) return exit;

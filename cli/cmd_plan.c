@@ -21,7 +21,6 @@ typedef struct plan_words {
     const char *output;
     cli_pictures pictures;
     bool minimize;
-    bool json;
     bool progress;
     bool progress_json;
     bool line_open; /* a line of progress is to be ended */
@@ -180,7 +179,7 @@ static cli_exit show(const spad_plan *plan, const spad_plan_result *result, cons
         exit = CLI_INTERNAL;
     const bool to_stdout = words->output != NULL && strcmp(words->output, "-") == 0;
     const spad_sink sink = spad_sink_file(to_stdout ? stderr : stdout);
-    const spad_status status = words->json
+    const spad_status status = words->kernel.json
                                    ? spad_plan_write_json(plan, result, reason, &sink, &error)
                                    : spad_plan_write_text(plan, result, reason, &sink, &error);
     spad_plan_reason_destroy(reason);
@@ -220,14 +219,14 @@ static cli_exit plan_buffers(plan_words *words, const cli_text *text, const char
 /* The text goes over to the kernel. */
 static cli_exit plan_kernel(const plan_words *words, cli_text text, const char *path) {
     plan_kernel_words kernel_words = {
-        .output = words->output, .json = words->json, .pictures = words->pictures};
+        .output = words->output, .json = words->kernel.json, .pictures = words->pictures};
     spad_layout_options *effort = &kernel_words.layout;
     cli_kernel input = {.text = text};
     cli_exit exit = CLI_USAGE;
     if (words->capacity != NULL || words->space != NULL || words->minimize || words->progress ||
         words->progress_json) {
         cli_say("options '--capacity', '--space', '--minimize' and '--progress' are for CSV files");
-    } else if (words->json && words->output != NULL && strcmp(words->output, "-") == 0) {
+    } else if (words->kernel.json && words->output != NULL && strcmp(words->output, "-") == 0) {
         cli_say("options '--json' and '-o -' both write to stdout");
     } else if (read_effort(words, &effort->timeout_ns, &effort->seed, &effort->threads)) {
         exit = cli_parse_kernel(&input, path, text, &words->kernel);
@@ -249,7 +248,7 @@ static cli_exit run_plan(const cli_command *command, int count, char **arguments
                                   {.name = "-o", .value = &words.output},
                                   {.name = "--output", .value = &words.output},
                                   CLI_PICTURE_OPTIONS(words.pictures),
-                                  {.name = "--json", .flag = &words.json},
+                                  {.name = "--json", .flag = &words.kernel.json},
                                   {.name = "--progress=json", .flag = &words.progress_json},
                                   {.name = "--progress", .flag = &words.progress},
                                   {.name = NULL}};
@@ -259,7 +258,7 @@ static cli_exit run_plan(const cli_command *command, int count, char **arguments
         cli_say("one kernel or CSV file is needed; see 'spad plan --help'");
         return CLI_USAGE;
     }
-    if (!cli_pictures_fit(&words.pictures, words.json)) return CLI_USAGE;
+    if (!cli_pictures_fit(&words.pictures, words.kernel.json)) return CLI_USAGE;
     cli_text text;
     if (!cli_read(&text, arguments[0], CLI_ROWS_MIB)) return CLI_USAGE;
     if (cli_is_kernel(arguments[0], &text)) return plan_kernel(&words, text, arguments[0]);

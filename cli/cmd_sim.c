@@ -10,7 +10,6 @@ typedef struct sim_words {
     cli_kernel_words kernel;
     cli_pictures pictures;
     bool planned;
-    bool json;
 } sim_words;
 
 static cli_exit show(const spad_sim *sim, bool json) {
@@ -30,16 +29,16 @@ static cli_exit simulate(const cli_kernel *input, const sim_words *words) {
     spad_error error;
     if (words->planned) {
         if (spad_layout_create(&layout, input->kernel, NULL, &error) != SPAD_OK) {
-            return cli_fail(&error);
+            return cli_fail_input(&error, input->path, words->kernel.json);
         }
         options.place = spad_layout_place;
         options.ctx = layout;
     }
     cli_exit exit = CLI_FINE;
     if (spad_sim_kernel(&sim, input->kernel, &options, &error) != SPAD_OK) {
-        exit = cli_fail(&error);
+        exit = cli_fail_input(&error, input->path, words->kernel.json);
     } else {
-        exit = show(sim, words->json);
+        exit = show(sim, words->kernel.json);
         spad_sim_destroy(sim);
     }
     spad_layout_destroy(layout);
@@ -64,7 +63,7 @@ static cli_exit run_sim(const cli_command *command, int count, char **arguments)
     const cli_option options[] = {CLI_KERNEL_OPTIONS(words.kernel),
                                   CLI_PICTURE_OPTIONS(words.pictures),
                                   {.name = "--planned", .flag = &words.planned},
-                                  {.name = "--json", .flag = &words.json},
+                                  {.name = "--json", .flag = &words.kernel.json},
                                   {.name = NULL}};
     cli_exit exit;
     if (!cli_take_options(command, options, &count, arguments, &exit)) return exit;
@@ -72,7 +71,7 @@ static cli_exit run_sim(const cli_command *command, int count, char **arguments)
         cli_say("one kernel is needed; see 'spad sim --help'");
         return CLI_USAGE;
     }
-    if (!cli_pictures_fit(&words.pictures, words.json)) return CLI_USAGE;
+    if (!cli_pictures_fit(&words.pictures, words.kernel.json)) return CLI_USAGE;
     cli_kernel input;
     exit = cli_read_kernel(&input, arguments[0], &words.kernel);
     if (exit != CLI_FINE) return exit;

@@ -11,7 +11,6 @@ typedef struct tune_words {
     cli_kernel_words kernel;
     const char *output;
     const char *depth;
-    bool json;
 } tune_words;
 
 static bool write_kernel(const spad_kernel *kernel, const char *path) {
@@ -30,8 +29,8 @@ static cli_exit show(const spad_tune *tune, const tune_words *words) {
     }
     const bool to_stdout = words->output != NULL && strcmp(words->output, "-") == 0;
     const spad_sink sink = spad_sink_file(to_stdout ? stderr : stdout);
-    const spad_status status = words->json ? spad_tune_write_json(tune, &sink, &error)
-                                           : spad_tune_write_text(tune, &sink, &error);
+    const spad_status status = words->kernel.json ? spad_tune_write_json(tune, &sink, &error)
+                                                  : spad_tune_write_text(tune, &sink, &error);
     if (status != SPAD_OK) return cli_fail(&error);
     return chosen != NULL ? CLI_FINE : CLI_FINDINGS;
 }
@@ -44,7 +43,7 @@ static cli_exit tune_kernel(const cli_kernel *input, const tune_words *words) {
         return CLI_USAGE;
     }
     if (spad_tune_kernel(&tune, input->kernel, &options, &error) != SPAD_OK) {
-        return cli_fail(&error);
+        return cli_fail_input(&error, input->path, words->kernel.json);
     }
     const cli_exit exit = show(tune, words);
     spad_tune_destroy(tune);
@@ -53,10 +52,12 @@ static cli_exit tune_kernel(const cli_kernel *input, const tune_words *words) {
 
 static cli_exit run_tune(const cli_command *command, int count, char **arguments) {
     tune_words words = {0};
-    const cli_option options[] = {
-        CLI_KERNEL_OPTIONS(words.kernel),        {.name = "--depth", .value = &words.depth},
-        {.name = "-o", .value = &words.output},  {.name = "--output", .value = &words.output},
-        {.name = "--json", .flag = &words.json}, {.name = NULL}};
+    const cli_option options[] = {CLI_KERNEL_OPTIONS(words.kernel),
+                                  {.name = "--depth", .value = &words.depth},
+                                  {.name = "-o", .value = &words.output},
+                                  {.name = "--output", .value = &words.output},
+                                  {.name = "--json", .flag = &words.kernel.json},
+                                  {.name = NULL}};
     cli_exit exit;
     if (!cli_take_options(command, options, &count, arguments, &exit)) return exit;
     if (count != 1) {

@@ -32,6 +32,12 @@ cli_exit cli_fail(const spad_error *error) {
     return error->code <= SPAD_ERR_HOST_MEMORY ? CLI_INTERNAL : CLI_USAGE;
 }
 
+cli_exit cli_fail_input(const spad_error *error, const char *path, bool json) {
+    const spad_sink results = spad_sink_file(stdout);
+    if (json) spad_error_write_json(error, cli_input_name(path), &results, NULL);
+    return cli_fail(error);
+}
+
 cli_exit cli_unknown(const char *what, const char *word, const char *const *names, size_t count,
                      const char *help) {
     char hint[256];

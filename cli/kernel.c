@@ -11,7 +11,7 @@
 enum { DEFINES_MAX = sizeof((cli_words *)0)->items / sizeof(char *), NAME_ROOM = 128 };
 
 /* NAME=N pairs; the names are copied into `names`. */
-static bool take_pairs(spad_define *out, char names[][NAME_ROOM], const char *option,
+static bool take_pairs(spad_define *out, char names[][NAME_ROOM], const char *option, int64_t least,
                        const cli_words *words) {
     for (size_t i = 0; i < words->count; i++) {
         const char *word = words->items[i];
@@ -23,6 +23,10 @@ static bool take_pairs(spad_define *out, char names[][NAME_ROOM], const char *op
         if (length == 0 || length >= NAME_ROOM || end == sign + 1 || *end != '\0' || errno != 0) {
             cli_say("option '%s' needs a name and a whole number, such as N=64, not '%s'", option,
                     word);
+            return false;
+        }
+        if (value < least) {
+            cli_say("option '%s' needs at least %lld, not '%s'", option, (long long)least, word);
             return false;
         }
         memcpy(names[i], word, length);
@@ -47,46 +51,66 @@ bool cli_is_kernel(const char *path, const cli_text *text) {
     return text->length - at > 7 && memcmp(text->bytes + at, "kernel ", 7) == 0;
 }
 
-static cli_exit parse(cli_kernel *out, const spad_kernel_options *options) {
-    spad_diagnostics *diagnostics;
+/* Shows faults on stderr, where *faults says what they are. */
+static cli_exit parse(cli_kernel *out, spad_diagnostics **faults,
+                      const spad_kernel_options *options, bool json) {
+    const spad_sink messages = spad_sink_file(stderr);
     spad_error error;
-    if (spad_diagnostics_create(&diagnostics, NULL, &error) != SPAD_OK) return cli_fail(&error);
+    if (spad_diagnostics_create(faults, NULL, &error) != SPAD_OK) return cli_fail(&error);
     const spad_status status =
         spad_kernel_parse(&out->kernel, out->text.bytes, out->text.length,
-                          cli_input_name(out->path), options, diagnostics, &error);
-    cli_exit exit = CLI_FINE;
+                          cli_input_name(out->path), options, *faults, &error);
     if (status == SPAD_ERR_SYNTAX) {
-        const spad_sink messages = spad_sink_file(stderr);
-        spad_diagnostics_write(diagnostics, &messages, NULL);
-        exit = CLI_USAGE;
-    } else if (status != SPAD_OK) {
-        exit = cli_fail(&error);
+        spad_diagnostics_write(*faults, &messages, NULL);
+        return CLI_USAGE;
     }
-    spad_diagnostics_destroy(diagnostics);
-    return exit;
+    spad_diagnostics_destroy(*faults);
+    *faults = NULL;
+    return status == SPAD_OK ? CLI_FINE : cli_fail_input(&error, out->path, json);
 }
 
-cli_exit cli_parse_kernel(cli_kernel *out, const char *path, cli_text text,
-                          const cli_kernel_words *words) {
+/* The text goes over to the kernel, also on a fault. */
+static cli_exit read_text(cli_kernel *out, spad_diagnostics **faults, const char *path,
+                          cli_text text, const cli_kernel_words *words) {
     spad_define defines[DEFINES_MAX];
     spad_define rings[DEFINES_MAX];
     char names[DEFINES_MAX][NAME_ROOM];
     char ring_names[DEFINES_MAX][NAME_ROOM];
     *out = (cli_kernel){.path = path, .text = text};
+    *faults = NULL;
     cli_exit exit = CLI_FINE;
     spad_kernel_options options = {.defines = defines,
                                    .define_count = words->defines.count,
                                    .rings = rings,
                                    .ring_count = words->rings.count};
-    if (!take_pairs(defines, names, "-D", &words->defines) ||
-        !take_pairs(rings, ring_names, "--ring", &words->rings)) {
+    if (!take_pairs(defines, names, "-D", INT64_MIN, &words->defines) ||
+        !take_pairs(rings, ring_names, "--ring", 1, &words->rings)) {
         exit = CLI_USAGE;
     }
     if (exit == CLI_FINE && words->target != NULL) {
         exit = cli_find_target(&options.target, &out->target, words->target);
     }
-    if (exit == CLI_FINE) exit = parse(out, &options);
+    if (exit == CLI_FINE) exit = parse(out, faults, &options, words->json);
     if (exit != CLI_FINE) cli_free_kernel(out);
+    return exit;
+}
+
+cli_exit cli_read_or_faults(cli_kernel *out, spad_diagnostics **faults, const char *path,
+                            const cli_kernel_words *words) {
+    cli_text text;
+    *out = (cli_kernel){.path = path};
+    *faults = NULL;
+    if (!cli_read(&text, path, CLI_TEXT_MIB)) return CLI_USAGE;
+    return read_text(out, faults, path, text, words);
+}
+
+cli_exit cli_parse_kernel(cli_kernel *out, const char *path, cli_text text,
+                          const cli_kernel_words *words) {
+    spad_diagnostics *faults;
+    const spad_sink results = spad_sink_file(stdout);
+    const cli_exit exit = read_text(out, &faults, path, text, words);
+    if (faults != NULL && words->json) spad_diagnostics_write_json(faults, &results, NULL);
+    spad_diagnostics_destroy(faults);
     return exit;
 }
 

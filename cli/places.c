@@ -20,7 +20,7 @@ static cli_exit place_kernel(cli_places *out, cli_text text, const char *path,
     if (exit != CLI_FINE) return exit;
     const spad_status status = spad_layout_create(&out->layout, out->kernel.kernel, NULL, &error);
     if (status != SPAD_OK) {
-        cli_fail(&error);
+        cli_fail_input(&error, path, words->kernel.json);
         return status == SPAD_ERR_NO_FIT ? CLI_FINDINGS : CLI_USAGE;
     }
     out->target = spad_kernel_target(out->kernel.kernel);

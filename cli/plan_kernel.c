@@ -14,7 +14,8 @@ typedef struct street {
     const cli_kernel *input;
     spad_layout *layout;
     spad_check *check;
-    spad_sim *sim; /* NULL: it cannot be run */
+    spad_sim *sim;          /* NULL: it cannot be run */
+    spad_error unsimulated; /* why not */
 } street;
 
 /* "name on target (N = 8, S = 3): " */
@@ -36,9 +37,13 @@ static void print_summary(FILE *out, const street *k) {
 
 /* "engines: tensor 82.1 %, vector 40.0 % busy in 12.345 us" */
 static void print_engines(FILE *out, const street *k) {
-    if (k->sim == NULL) return;
+    if (k->sim == NULL) {
+        fprintf(out, "engines: not simulated: %s\n", k->unsimulated.message);
+        return;
+    }
     const spad_target *target = spad_kernel_target(k->input->kernel);
     const spad_sim_totals totals = spad_sim_get_totals(k->sim);
+    char time[SPAD_TIME_TEXT];
     const char *comma = "engines: ";
     for (size_t i = 0; i < target->engine_count; i++) {
         const spad_sim_engine engine = spad_sim_get_engine(k->sim, i);
@@ -49,10 +54,10 @@ static void print_engines(FILE *out, const street *k) {
         comma = ", ";
     }
     if (comma[0] == 'e') return; /* nothing ran */
-    fprintf(out, " busy in %lld.%03lld us", (long long)(totals.makespan / 1000000),
-            (long long)(totals.makespan / 1000 % 1000));
+    fprintf(out, " busy in %s", spad_time_text(totals.makespan, time));
     if (totals.unknown > 0) {
-        fprintf(out, ", with 1 us for %s%lld operations of unknown cost",
+        fprintf(out, ", with %s for %s%lld operations of unknown cost",
+                spad_time_text(SPAD_SIM_UNKNOWN, time),
                 totals.unknown == totals.operations ? "all " : "", (long long)totals.unknown);
     }
     fputc('\n', out);
@@ -60,6 +65,10 @@ static void print_engines(FILE *out, const street *k) {
 }
 
 static void print_engines_json(const street *k) {
+    if (k->sim == NULL) {
+        fputs("null", stdout);
+        return;
+    }
     const spad_target *target = spad_kernel_target(k->input->kernel);
     const spad_sim_totals totals = spad_sim_get_totals(k->sim);
     printf("{\n    \"makespan_ps\": %lld,\n    \"operations\": %lld,\n    \"unknown\": %lld",
@@ -95,10 +104,8 @@ static cli_exit show_json(const street *k) {
     if (status == SPAD_OK) {
         status = spad_check_write_json(k->check, k->input->kernel, &object.items, &error);
     }
-    if (k->sim != NULL) {
-        cli_object_key(&object, "engines");
-        print_engines_json(k);
-    }
+    cli_object_key(&object, "engines");
+    print_engines_json(k);
     cli_object_close(&object);
     return status == SPAD_OK ? CLI_FINE : cli_fail(&error);
 }
@@ -113,9 +120,6 @@ static cli_exit show_text(FILE *out, const street *k) {
     if (status == SPAD_OK) {
         status = spad_check_write_text(k->check, k->input->kernel, text->bytes, text->length, &sink,
                                        &error);
-    }
-    if (!spad_layout_fits(k->layout)) {
-        fprintf(out, "'spad fit %s' says what would fit\n", k->input->path);
     }
     return status == SPAD_OK ? CLI_FINE : cli_fail(&error);
 }
@@ -139,8 +143,9 @@ static cli_exit go_on(street *k) {
     if (spad_check_kernel(&k->check, k->input->kernel, &check, &error) != SPAD_OK) {
         return cli_fail(&error);
     }
-    const spad_status status = spad_sim_kernel(&k->sim, k->input->kernel, &sim, &error);
-    return status <= SPAD_ERR_HOST_MEMORY ? cli_fail(&error) : CLI_FINE;
+    if (spad_check_add_layout(k->check, k->layout, &error) != SPAD_OK) return cli_fail(&error);
+    const spad_status status = spad_sim_kernel(&k->sim, k->input->kernel, &sim, &k->unsimulated);
+    return status <= SPAD_ERR_HOST_MEMORY ? cli_fail(&k->unsimulated) : CLI_FINE;
 }
 
 cli_exit cli_plan_kernel(const cli_kernel *input, const plan_kernel_words *words) {
@@ -148,16 +153,13 @@ cli_exit cli_plan_kernel(const cli_kernel *input, const plan_kernel_words *words
     spad_error error;
     const spad_status status = spad_layout_create(&k.layout, input->kernel, &words->layout, &error);
     if (status != SPAD_OK) {
-        const cli_exit failed = cli_fail(&error);
+        const cli_exit failed = cli_fail_input(&error, input->path, words->json);
         return status == SPAD_ERR_NO_FIT ? CLI_FINDINGS : failed;
     }
     cli_exit exit = go_on(&k);
     if (exit == CLI_FINE) exit = show(&k, words);
     if (exit == CLI_FINE) exit = cli_draw_kernel(&words->pictures, input, k.layout, k.check, true);
-    if (exit == CLI_FINE &&
-        (!spad_layout_fits(k.layout) || spad_check_get_counts(k.check).errors > 0)) {
-        exit = CLI_FINDINGS;
-    }
+    if (exit == CLI_FINE && spad_check_get_counts(k.check).errors > 0) exit = CLI_FINDINGS;
     spad_sim_destroy(k.sim);
     spad_check_destroy(k.check);
     spad_layout_destroy(k.layout);

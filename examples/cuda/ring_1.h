@@ -36,12 +36,12 @@
 #if RING_1_X_OFFSET % RING_1_X_ALIGN != 0 || RING_1_X_LANE + RING_1_X_LANES > 1
 #error "X: not aligned, or outside the lanes"
 #endif
-RING_1_INLINE long long ring_1_x_at(unsigned long long i) {
+RING_1_INLINE long long ring_1_x_at(long long i) {
     (void)i;
     return RING_1_X_OFFSET;
 }
 #if defined(__CUDACC__)
-RING_1_INLINE void *ring_1_x_ptr(void *base, unsigned long long i) {
+RING_1_INLINE void *ring_1_x_ptr(void *base, long long i) {
     return (char *)base + ring_1_x_at(i);
 }
 #endif

@@ -36,11 +36,13 @@
 #if RING_2_X_OFFSET % RING_2_X_ALIGN != 0 || RING_2_X_STRIDE % RING_2_X_ALIGN != 0 || RING_2_X_LANE + RING_2_X_LANES > 1
 #error "X: not aligned, or outside the lanes"
 #endif
-RING_2_INLINE long long ring_2_x_at(unsigned long long i) {
-    return RING_2_X_OFFSET + (long long)(i % RING_2_X_RING) * RING_2_X_STRIDE;
+RING_2_INLINE long long ring_2_x_at(long long i) {
+    const long long rest = i % RING_2_X_RING;
+    const long long k = rest < 0 ? rest + RING_2_X_RING : rest;
+    return RING_2_X_OFFSET + k * RING_2_X_STRIDE;
 }
 #if defined(__CUDACC__)
-RING_2_INLINE void *ring_2_x_ptr(void *base, unsigned long long i) {
+RING_2_INLINE void *ring_2_x_ptr(void *base, long long i) {
     return (char *)base + ring_2_x_at(i);
 }
 #endif

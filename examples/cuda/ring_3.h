@@ -36,11 +36,13 @@
 #if RING_3_X_OFFSET % RING_3_X_ALIGN != 0 || RING_3_X_STRIDE % RING_3_X_ALIGN != 0 || RING_3_X_LANE + RING_3_X_LANES > 1
 #error "X: not aligned, or outside the lanes"
 #endif
-RING_3_INLINE long long ring_3_x_at(unsigned long long i) {
-    return RING_3_X_OFFSET + (long long)(i % RING_3_X_RING) * RING_3_X_STRIDE;
+RING_3_INLINE long long ring_3_x_at(long long i) {
+    const long long rest = i % RING_3_X_RING;
+    const long long k = rest < 0 ? rest + RING_3_X_RING : rest;
+    return RING_3_X_OFFSET + k * RING_3_X_STRIDE;
 }
 #if defined(__CUDACC__)
-RING_3_INLINE void *ring_3_x_ptr(void *base, unsigned long long i) {
+RING_3_INLINE void *ring_3_x_ptr(void *base, long long i) {
     return (char *)base + ring_3_x_at(i);
 }
 #endif

@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(THREADS) stream(const float4 *in, float4 *out,
         static constexpr int bytes = PREFIX##_X_BYTES;                                     \
         static constexpr int total = PREFIX##_SHARED_TOTAL;                                \
         static __device__ __forceinline__ long long at(long long i) {                      \
-            return name##_x_at(static_cast<unsigned long long>(i));                        \
+            return name##_x_at(i);                                                         \
         }                                                                                  \
     }
 PLACES(ring_1, RING_1);

@@ -93,6 +93,11 @@ typedef struct spad_backend {
     /** What comes later on the stream waits for the event. */
     spad_status (*stream_wait_event)(void *device, void *stream, void *event, spad_error *error);
 
+    /** Optional (NULL): a copy between two devices of this back end, SPAD_ON_DEVICE. A stream is
+     * one of to_device; otherwise as `copy`. */
+    spad_status (*copy_between)(void *to_device, void *from_device, void *stream,
+                                const spad_transfer *transfer, spad_error *error);
+
     /** Optional (NULL): the driver's own object for an address, such as a cl_mem, and the
      *  address's distance from its beginning. */
     spad_status (*native)(void **object, int64_t *offset, void *device, int64_t address,

@@ -19,6 +19,8 @@
 
 #include "spad/finding.h"
 #include "spad/kernel.h"
+#include "spad/layout.h"
+#include "spad/source.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -70,6 +72,21 @@ SPAD_API spad_status spad_check_kernel(spad_check **out, const spad_kernel *kern
                                        const spad_check_options *options, spad_error *error);
 SPAD_API void spad_check_destroy(spad_check *check);
 
+/** The check of a text that cannot be read: its faults as findings SPAD-SYNTAX, and the verdict is
+ *  wrong. `file` is its name (optional: NULL). SPAD_ERR_HOST_MEMORY. */
+SPAD_API spad_status spad_check_text(spad_check **out, const spad_diagnostics *faults,
+                                     const char *file, const spad_host *host, spad_error *error);
+
+/** Adds an error SPAD-DOES-NOT-FIT for every memory that is too small in a layout of the checked
+ *  kernel. SPAD_ERR_HOST_MEMORY. */
+SPAD_API spad_status spad_check_add_layout(spad_check *check, const spad_layout *layout,
+                                           spad_error *error);
+
+/** The same for a kernel of which no layout could be made: `fault` is what spad_layout_create
+ *  said. */
+SPAD_API spad_status spad_check_add_fault(spad_check *check, const spad_error *fault,
+                                          spad_error *error);
+
 SPAD_API spad_verdict spad_check_verdict(const spad_check *check);
 
 /** One sentence about the verdict: what was proved, or why it is unknown. Borrowed. */
@@ -99,7 +116,8 @@ SPAD_API spad_status spad_check_write_text(const spad_check *check, const spad_k
                                            const char *text, size_t length, const spad_sink *sink,
                                            spad_error *error);
 
-/** Writes verdict, counts, the parameters it holds for, and every finding with its facts. */
+/** Writes verdict, counts, the parameters it holds for, and every finding with its facts; kernel
+ *  NULL: of spad_check_text. */
 SPAD_API spad_status spad_check_write_json(const spad_check *check, const spad_kernel *kernel,
                                            const spad_sink *sink, spad_error *error);
 

@@ -47,7 +47,7 @@ typedef enum spad_severity {
     X(INDEX_OUTSIDE, 15, ERROR, "SPAD-INDEX-OUTSIDE",                                              \
       "an index or a range leaves its tensor in some iteration")                                   \
     X(DOES_NOT_FIT, 16, ERROR, "SPAD-DOES-NOT-FIT",                                                \
-      "a scoped tensor does not fit in what is left of its space")                                 \
+      "tensors do not fit in what their space offers")                                             \
     X(CANNOT_RUN, 17, ERROR, "SPAD-CANNOT-RUN", "a statement cannot be run")                       \
     /* lifetimes */                                                                                \
     X(LIFETIME_CONFLICT, 20, ERROR, "SPAD-LIFETIME-CONFLICT",                                      \
@@ -73,6 +73,10 @@ typedef enum spad_severity {
     X(NEVER_READ, 34, WARNING, "SPAD-NEVER-READ", "a tensor is written and never read")            \
     X(ALLOCATION_ORDER, 35, ERROR, "SPAD-ALLOCATION-ORDER",                                        \
       "heap tensors are not freed newest first, or a tile is allocated twice")                     \
+    X(UNWRITTEN_OUTPUT, 36, WARNING, "SPAD-UNWRITTEN-OUTPUT",                                      \
+      "bytes of an output are never written")                                                      \
+    X(PARALLEL_DEPENDENCE, 37, WARNING, "SPAD-PARALLEL-DEPENDENCE",                                \
+      "iterations of a parallel loop depend on each other")                                        \
     /* order: agents, units and how they wait for each other */                                    \
     X(RACE, 40, ERROR, "SPAD-RACE",                                                                \
       "two accesses to the same bytes, one of them a write, are not ordered")                      \
@@ -107,7 +111,9 @@ typedef enum spad_severity {
     X(SHARED_BANK, 61, ADVICE, "SPAD-SHARED-BANK", "two accumulation groups share a bank")         \
     X(SHORT_ROW, 62, ADVICE, "SPAD-SHORT-ROW",                                                     \
       "a transfer moves so few bytes per lane that it is slow")                                    \
-    X(DEEP_RING, 63, ADVICE, "SPAD-DEEP-RING", "a ring has more slots than can ever be used")
+    X(DEEP_RING, 63, ADVICE, "SPAD-DEEP-RING", "a ring has more slots than can ever be used")      \
+    /* the text itself */                                                                          \
+    X(SYNTAX, 90, ERROR, "SPAD-SYNTAX", "the text breaks the grammar or a rule of the language")
 
 typedef enum spad_finding_code {
     SPAD_FINDING_NONE = 0,

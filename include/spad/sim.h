@@ -166,6 +166,11 @@ SPAD_API const spad_sim_repeat *spad_sim_get_repeat(const spad_sim *sim, size_t 
 SPAD_API size_t spad_sim_path_count(const spad_sim *sim);
 SPAD_API size_t spad_sim_get_path(const spad_sim *sim, size_t number);
 
+/** "12.345 us" from picoseconds: the unit in which it has one to three digits in front of the
+ *  point (seconds: any number); what is behind the third decimal is cut. Returns the field. */
+#define SPAD_TIME_TEXT 64
+SPAD_API const char *spad_time_text(int64_t picoseconds, char field[SPAD_TIME_TEXT]);
+
 /** Writes totals, engines, a timeline of the first operations, causes and the critical path as
  *  text of at most 80 columns, if no name is long; as JSON with the first
  *  SPAD_SIM_JSON_ROWS rows. */

@@ -63,6 +63,11 @@ SPAD_API spad_status spad_diagnostics_write(const spad_diagnostics *diagnostics,
 SPAD_API spad_status spad_diagnostics_write_json(const spad_diagnostics *diagnostics,
                                                  const spad_sink *sink, spad_error *error);
 
+/** Writes one error in the same form, so that a front end has one form for all that goes wrong.
+ *  `file` is used where the error names none. */
+SPAD_API spad_status spad_error_write_json(const spad_error *failed, const char *file,
+                                           const spad_sink *sink, spad_error *error);
+
 /** The words with which our messages about an unknown name end, for front ends
  *  that have names of their own: "; did you mean 'a' or 'b'?", or "" when no
  *  name is near. Cut to the size of the field, which is at least 1. */

@@ -327,30 +327,52 @@ spad_status spad_diagnostics_write(const spad_diagnostics *diagnostics, const sp
     return spad__out_finish(&out, error);
 }
 
+static void json_fault(spad__json *json, const spad_diagnostic *shown) {
+    spad__json_open(json, '{');
+    spad__json_key_string(json, "code", spad_status_code(shown->code));
+    if (shown->line > 0) {
+        spad__json_key_int(json, "line", shown->line);
+        spad__json_key_int(json, "column", shown->column);
+        spad__json_key_int(json, "width", shown->width);
+    }
+    spad__json_key_string(json, "message", shown->message);
+    spad__json_close(json, '}');
+}
+
+static void open_faults(spad__out *out, spad__json *json, const spad_sink *sink, const char *file) {
+    spad__out_start(out, sink);
+    spad__json_start(json, out);
+    spad__json_open(json, '{');
+    spad__json_key_string(json, "file", file);
+    spad__json_key(json, "faults");
+    spad__json_open(json, '[');
+}
+
+static spad_status close_faults(spad__out *out, spad__json *json, spad_error *error) {
+    spad__json_close(json, ']');
+    spad__json_close(json, '}');
+    spad__json_end(json);
+    return spad__out_finish(out, error);
+}
+
 spad_status spad_diagnostics_write_json(const spad_diagnostics *diagnostics, const spad_sink *sink,
                                         spad_error *error) {
     spad__out out;
     spad__json json;
-    spad__out_start(&out, sink);
-    spad__json_start(&json, &out);
-    spad__json_open(&json, '{');
-    spad__json_key_string(&json, "file", diagnostics->file);
-    spad__json_key(&json, "faults");
-    spad__json_open(&json, '[');
-    for (size_t i = 0; i < diagnostics->count; i++) {
-        const spad_diagnostic *shown = &diagnostics->faults[i].shown;
-        spad__json_open(&json, '{');
-        spad__json_key_string(&json, "code", spad_status_code(shown->code));
-        spad__json_key_int(&json, "line", shown->line);
-        spad__json_key_int(&json, "column", shown->column);
-        spad__json_key_int(&json, "width", shown->width);
-        spad__json_key_string(&json, "message", shown->message);
-        spad__json_close(&json, '}');
-    }
-    spad__json_close(&json, ']');
-    spad__json_close(&json, '}');
-    spad__json_end(&json);
-    return spad__out_finish(&out, error);
+    open_faults(&out, &json, sink, diagnostics->file);
+    for (size_t i = 0; i < diagnostics->count; i++)
+        json_fault(&json, &diagnostics->faults[i].shown);
+    return close_faults(&out, &json, error);
+}
+
+spad_status spad_error_write_json(const spad_error *failed, const char *file, const spad_sink *sink,
+                                  spad_error *error) {
+    const spad_diagnostic shown = {failed->code, failed->line, failed->column, 1, failed->message};
+    spad__out out;
+    spad__json json;
+    open_faults(&out, &json, sink, failed->file[0] != '\0' ? failed->file : file);
+    json_fault(&json, &shown);
+    return close_faults(&out, &json, error);
 }
 
 void spad_close_names(char *field, size_t size, const char *word, const char *const *names,

@@ -116,6 +116,11 @@ static int compare_found(const void *left, const void *right) {
     return order;
 }
 
+void spad__sort_findings(spad_check *check) {
+    if (check->found.count == 0) return;
+    qsort(check->found.items, check->found.count, sizeof check->found.items[0], compare_found);
+}
+
 /* ---- the whole check ------------------------------------------------------------------ */
 
 static spad_status fill_options(spad_check_options *options, spad_error *error) {
@@ -142,14 +147,13 @@ spad_status spad_check_kernel(spad_check **out, const spad_kernel *kernel,
 
     spad__run run = {.kernel = kernel, .options = &filled, .check = check};
     status = spad__prove(&run, error);
+    if (status == SPAD_OK) status = spad__check_parallel(&run, error);
     if (status == SPAD_OK && !filled.no_advice) status = spad__check_advice(&run, error);
     if (status != SPAD_OK) {
         spad_check_destroy(check);
         return status;
     }
-    if (check->found.count > 0) {
-        qsort(check->found.items, check->found.count, sizeof check->found.items[0], compare_found);
-    }
+    spad__sort_findings(check);
     *out = check;
     return SPAD_OK;
 }

@@ -40,6 +40,9 @@ typedef struct spad__run {
     /* Set by a part that could not look at everything: why. The verdict is then unknown. */
     const char *gap;
     spad__watches *watches; /* what is to be told about loops: prove.h; NULL: nothing */
+    bool told;              /* to somebody: words are worth some work */
+    bool outputs;           /* say what is missing of outputs */
+    const char *shape;      /* then: " (with N = 7)" where that is not the given shape; else "" */
 } spad__run;
 
 /* Adds a finding about a statement (-1: none) and another one. Fills in the place of the
@@ -59,10 +62,14 @@ void spad__point_note(spad_note *note, spad_place place);
 /* Was that found before? Then it is counted. For parts that would have to describe it first. */
 bool spad__count_finding(spad__run *run, spad_finding_code code, int64_t statement, int64_t other);
 
+/* Errors first, then in the order of the text. */
+void spad__sort_findings(spad_check *check);
+
 /* The parts. Each returns SPAD_OK whatever it finds. */
 spad_status spad__check_rules(spad__run *run, spad_error *error);
 spad_status spad__check_lifetimes(spad__run *run, spad_error *error);
 spad_status spad__check_order(spad__run *run, spad_error *error);
+spad_status spad__check_parallel(spad__run *run, spad_error *error);
 spad_status spad__check_advice(spad__run *run, spad_error *error);
 
 #endif

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Changes that make a kernel fit. Rings come first, because a ring that is one
- * shallower is the same kernel: the depth is lowered step by step until the space
- * fits. Where a ring takes its depth from a parameter, the parameter is changed, so
- * that loops and barriers that use it follow. Every candidate is laid out again and
- * checked. What a tensor would have to give up otherwise (alignment, its place on
- * chip) comes from the planner's explanation.
+ * Changes that make a kernel fit. Rings come first, because a shallower ring is the same
+ * kernel: the largest depth that fits is found by halving, for every ring alone and for
+ * all together. Where a ring takes its depth from a parameter, the parameter is changed,
+ * so that loops and barriers that use it follow. What is offered was laid out and checked.
+ * What a tensor would have to give up otherwise (alignment, its place on chip) comes from
+ * the planner's explanation.
  *
- * Cost: at most STEPS_MAX layouts per ring, each with a deadline.
+ * Cost: O(log depth) layouts per ring, each with a deadline.
  */
 #include "spad/fit.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,12 +20,12 @@
 #include "kernel/kernel.h"
 #include "spad/check.h"
 
-enum { STEPS_MAX = 16 };
 #define CHECK_EVENTS INT64_C(1000000)
 
 struct spad_fit {
     spad_host host;
     SPAD_ARRAY(spad_fit_change) changes;
+    spad__arena arena; /* names that are not in the kernel */
 };
 
 typedef struct search {
@@ -35,10 +36,21 @@ typedef struct search {
     spad_fit *fit;
 } search;
 
+/* Something that can be lowered: the depth of a ring, or a parameter that is one. */
+typedef struct depth {
+    spad_fit_kind kind;
+    const char *name;
+    int64_t value;
+    bool written; /* the kernel has a ring there */
+} depth;
+
+typedef SPAD_ARRAY(depth) depth_list;
+
 const char *spad_fit_kind_name(spad_fit_kind kind) {
     switch (kind) {
     case SPAD_FIT_PARAM: return "param";
     case SPAD_FIT_RING: return "ring";
+    case SPAD_FIT_RINGS: return "rings";
     case SPAD_FIT_ALIGN: return "align";
     case SPAD_FIT_SPILL: return "spill";
     }
@@ -77,21 +89,43 @@ static spad_status find_error(const search *s, const spad_kernel *kernel, spad_l
     return SPAD_OK;
 }
 
-/* Tries the kernel with other numbers. *found: the space fits then, and the rest of `change`
- * is filled in. A kernel that cannot be made with them, or not laid out, does not fit. */
-static spad_status try_numbers(const search *s, const spad_kernel_options *numbers,
-                               spad_fit_change *change, bool *found, spad_error *error) {
+/* The kernel with its depths at most `cap`. SPAD_OK and NULL: there is none. */
+static spad_status reshape(const search *s, const depth *depths, size_t count, int64_t cap,
+                           spad_kernel **out, spad_error *error) {
+    const spad_host *host = &s->fit->host;
+    spad_define *numbers = spad__new(host, 2 * count * sizeof *numbers);
+    spad_kernel_options options = {.defines = numbers, .rings = numbers + count, .host = host};
+    *out = NULL;
+    if (numbers == NULL) return spad__fail_host_memory(error);
+    for (size_t i = 0; i < count; i++) {
+        const spad_define number = {depths[i].name, cap};
+        if (depths[i].value <= cap) continue;
+        if (depths[i].kind == SPAD_FIT_PARAM) {
+            numbers[options.define_count++] = number;
+        } else {
+            numbers[count + options.ring_count++] = number;
+        }
+    }
+    const spad_status status = spad_kernel_reshape(out, s->kernel, &options, error);
+    spad__free(host, numbers, 2 * count * sizeof *numbers);
+    return status == SPAD_ERR_HOST_MEMORY ? status : SPAD_OK;
+}
+
+/* Lays the kernel out with the depths at most `cap`. *found: the space fits then. A kernel that
+ * cannot be made with them, or not laid out, does not fit. `change` (optional) is filled in. */
+static spad_status try_cap(const search *s, const depth *depths, size_t count, int64_t cap,
+                           spad_fit_change *change, bool *found, spad_error *error) {
     const spad_layout_options options = {.timeout_ns = s->timeout_ns, .host = &s->fit->host};
     spad_kernel *kernel;
     spad_layout *layout = NULL;
     *found = false;
-    spad_status status = spad_kernel_reshape(&kernel, s->kernel, numbers, error);
-    if (status != SPAD_OK) return status == SPAD_ERR_HOST_MEMORY ? status : SPAD_OK;
+    spad_status status = reshape(s, depths, count, cap, &kernel, error);
+    if (status != SPAD_OK || kernel == NULL) return status;
     status = spad_layout_create(&layout, kernel, &options, error);
     if (status == SPAD_OK) {
         const spad_layout_space *row = find_space(layout, s->row->space);
         *found = row == NULL || fits(row->verdict);
-        if (*found) {
+        if (*found && change != NULL) {
             if (s->row->height != SPAD_UNBOUNDED) {
                 change->saved = s->row->height - (row != NULL ? row->height : 0);
             }
@@ -113,24 +147,26 @@ static spad_status add_change(const search *s, const spad_fit_change *change, sp
     return SPAD_OK;
 }
 
-/* Lowers a number step by step until the space fits. */
-static spad_status lower(const search *s, spad_fit_kind kind, const char *name, int64_t from,
-                         spad_error *error) {
-    for (int64_t to = from - 1; to >= 1 && to >= from - STEPS_MAX; to--) {
-        const spad_define number = {name, to};
-        const spad_kernel_options numbers = {.defines = &number,
-                                             .define_count = kind == SPAD_FIT_PARAM,
-                                             .rings = &number,
-                                             .ring_count = kind == SPAD_FIT_RING,
-                                             .host = &s->fit->host};
-        spad_fit_change change = {
-            .kind = kind, .space = s->row->space, .name = name, .from = from, .to = to};
-        bool found;
-        const spad_status status = try_numbers(s, &numbers, &change, &found, error);
-        if (status != SPAD_OK) return status;
-        if (found) return add_change(s, &change, error);
+/* The largest cap of the depths with which the space fits, by halving; what it says is filled
+ * in. *found: there is one. */
+static spad_status lower(const search *s, const depth *depths, size_t count,
+                         spad_fit_change *change, bool *found, spad_error *error) {
+    int64_t low = 0; /* fits, if above 0 */
+    int64_t high = change->from;
+    spad_status status = SPAD_OK;
+    while (status == SPAD_OK && high - low > 1) {
+        const int64_t middle = low + (high - low) / 2;
+        status = try_cap(s, depths, count, middle, NULL, found, error);
+        if (*found) {
+            low = middle;
+        } else {
+            high = middle;
+        }
     }
-    return SPAD_OK;
+    *found = false;
+    change->to = low;
+    if (status != SPAD_OK || low == 0) return status;
+    return try_cap(s, depths, count, low, change, found, error);
 }
 
 /* ---- candidates ----------------------------------------------------------------------- */
@@ -160,6 +196,111 @@ static bool is_extent(const spad_kernel *k, int64_t param) {
     return false;
 }
 
+static spad_status add_depth(const search *s, depth_list *list, depth more, spad_error *error) {
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->items[i].kind == more.kind && list->items[i].name == more.name) return SPAD_OK;
+    }
+    if (!spad__array_reserve(&s->fit->host, list, 1)) return spad__fail_host_memory(error);
+    list->items[list->count++] = more;
+    return SPAD_OK;
+}
+
+/* The parameters that a ring depends on, its own depth where that is a number of its own, or the
+ * ring that a tensor without one could have. */
+static spad_status add_depths_of(const search *s, const spad_kernel_tensor *tensor,
+                                 depth_list *list, spad_error *error) {
+    spad_status status = SPAD_OK;
+    for (size_t i = 0; i < tensor->ring.count && status == SPAD_OK; i++) {
+        const int64_t number = lone_param(s->kernel, tensor->ring.items[i]);
+        if (number < 0 || is_extent(s->kernel, number)) continue;
+        const spad_kernel_param *param = spad_kernel_get_param(s->kernel, (size_t)number);
+        status =
+            add_depth(s, list, (depth){SPAD_FIT_PARAM, param->name, param->value, true}, error);
+    }
+    if (status != SPAD_OK) return status;
+    const bool plain = tensor->ring.count == 1 && lone_param(s->kernel, tensor->ring.items[0]) < 0;
+    if (plain || (tensor->ring.count == 0 && tensor->blocks.count > 0)) {
+        status =
+            add_depth(s, list, (depth){SPAD_FIT_RING, tensor->name, tensor->slots, plain}, error);
+    }
+    return status;
+}
+
+static spad_status find_depths(const search *s, depth_list *list, spad_error *error) {
+    spad_status status = SPAD_OK;
+    for (size_t i = 0; i < spad_kernel_tensor_count(s->kernel) && status == SPAD_OK; i++) {
+        const spad_kernel_tensor *tensor = spad_kernel_get_tensor(s->kernel, i);
+        if (tensor->space != s->row->space || tensor->mode != SPAD_MODE_AUTO) continue;
+        status = add_depths_of(s, tensor, list, error);
+    }
+    return status;
+}
+
+/* Each depth alone. A ring for a tensor that has none is offered only if it is right. */
+static spad_status lower_each(const search *s, const depth_list *list, spad_error *error) {
+    spad_status status = SPAD_OK;
+    for (size_t i = 0; i < list->count && status == SPAD_OK; i++) {
+        const depth *d = &list->items[i];
+        spad_fit_change change = {
+            .kind = d->kind, .space = s->row->space, .name = d->name, .from = d->value};
+        bool found;
+        status = lower(s, d, 1, &change, &found, error);
+        if (status != SPAD_OK || !found) continue;
+        if (d->written || change.wrong == SPAD_FINDING_NONE) status = add_change(s, &change, error);
+    }
+    return status;
+}
+
+/* "-D S=3 --ring x=3": the options that make every depth at most `cap`. NULL: no memory. */
+static const char *words_of(const search *s, const depth_list *list, int64_t cap) {
+    SPAD_ARRAY(char) text = {0};
+    const char *kept = NULL;
+    bool fine = true;
+    for (size_t i = 0; i < list->count && fine; i++) {
+        const depth *d = &list->items[i];
+        if (d->value <= cap) continue;
+        const char *option = d->kind == SPAD_FIT_PARAM ? "-D" : "--ring";
+        const size_t room = strlen(d->name) + 40;
+        fine = spad__array_reserve(&s->fit->host, &text, room);
+        if (!fine) break;
+        text.count += (size_t)snprintf(text.items + text.count, room, "%s%s %s=%lld",
+                                       text.count > 0 ? " " : "", option, d->name, (long long)cap);
+    }
+    if (fine) kept = spad__arena_copy(&s->fit->arena, text.items, text.count);
+    spad__array_free(&s->fit->host, &text);
+    return kept;
+}
+
+/* All depths at once, if that is more than one of them. */
+static spad_status lower_all(const search *s, const depth_list *list, spad_error *error) {
+    spad_fit_change change = {.kind = SPAD_FIT_RINGS, .space = s->row->space};
+    size_t lowered = 0;
+    bool written = true;
+    bool found;
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->items[i].value > change.from) change.from = list->items[i].value;
+    }
+    const spad_status status = lower(s, list->items, list->count, &change, &found, error);
+    if (status != SPAD_OK || !found) return status;
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->items[i].value <= change.to) continue;
+        lowered++;
+        written = written && list->items[i].written;
+    }
+    if (lowered < 2 || (!written && change.wrong != SPAD_FINDING_NONE)) return SPAD_OK;
+    change.name = words_of(s, list, change.to);
+    return change.name != NULL ? add_change(s, &change, error) : spad__fail_host_memory(error);
+}
+
+static spad_status lower_rings(const search *s, spad_error *error) {
+    depth_list list = {0};
+    spad_status status = find_depths(s, &list, error);
+    if (status == SPAD_OK) status = lower_each(s, &list, error);
+    if (status == SPAD_OK && list.count > 1) status = lower_all(s, &list, error);
+    spad__array_free(&s->fit->host, &list);
+    return status;
+}
+
 static bool was_tried(const search *s, spad_fit_kind kind, const char *name) {
     for (size_t i = 0; i < s->fit->changes.count; i++) {
         const spad_fit_change *change = &s->fit->changes.items[i];
@@ -168,33 +309,6 @@ static bool was_tried(const search *s, spad_fit_kind kind, const char *name) {
         }
     }
     return false;
-}
-
-static spad_status lower_ring(const search *s, const spad_kernel_tensor *tensor,
-                              spad_error *error) {
-    spad_status status = SPAD_OK;
-    for (size_t i = 0; i < tensor->ring.count && status == SPAD_OK; i++) {
-        const int64_t number = lone_param(s->kernel, tensor->ring.items[i]);
-        if (number < 0 || is_extent(s->kernel, number)) continue;
-        const spad_kernel_param *param = spad_kernel_get_param(s->kernel, (size_t)number);
-        if (was_tried(s, SPAD_FIT_PARAM, param->name)) continue;
-        status = lower(s, SPAD_FIT_PARAM, param->name, param->value, error);
-    }
-    const bool plain = tensor->ring.count == 1 && lone_param(s->kernel, tensor->ring.items[0]) < 0;
-    if (plain && status == SPAD_OK) {
-        status = lower(s, SPAD_FIT_RING, tensor->name, tensor->ring.items[0].value, error);
-    }
-    return status;
-}
-
-static spad_status lower_rings(const search *s, spad_error *error) {
-    spad_status status = SPAD_OK;
-    for (size_t i = 0; i < spad_kernel_tensor_count(s->kernel) && status == SPAD_OK; i++) {
-        const spad_kernel_tensor *tensor = spad_kernel_get_tensor(s->kernel, i);
-        if (tensor->space != s->row->space || tensor->mode != SPAD_MODE_AUTO) continue;
-        status = lower_ring(s, tensor, error);
-    }
-    return status;
 }
 
 /* What the planner knows: a lower alignment, or one buffer less. */
@@ -225,14 +339,18 @@ static spad_status ask_planner(const search *s, spad_error *error) {
 
 /* ---- all ------------------------------------------------------------------------------ */
 
+static bool is_about_rings(spad_fit_kind kind) {
+    return kind == SPAD_FIT_PARAM || kind == SPAD_FIT_RING || kind == SPAD_FIT_RINGS;
+}
+
 /* By space; right ones first; shallower rings before the rest; then the least. */
 static int compare_changes(const void *left, const void *right) {
     const spad_fit_change *a = left;
     const spad_fit_change *b = right;
     if (a->space != b->space) return a->space < b->space ? -1 : 1;
     if ((a->wrong != 0) != (b->wrong != 0)) return a->wrong != 0 ? 1 : -1;
-    const bool a_ring = a->kind == SPAD_FIT_PARAM || a->kind == SPAD_FIT_RING;
-    const bool b_ring = b->kind == SPAD_FIT_PARAM || b->kind == SPAD_FIT_RING;
+    const bool a_ring = is_about_rings(a->kind);
+    const bool b_ring = is_about_rings(b->kind);
     if (a_ring != b_ring) return a_ring ? -1 : 1;
     if (a->saved != b->saved) return a->saved < b->saved ? -1 : 1;
     if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
@@ -251,6 +369,7 @@ spad_status spad_fit_find(spad_fit **out, const spad_layout *layout,
     spad_fit *fit = spad__new(&host, sizeof *fit);
     if (fit == NULL) return spad__fail_host_memory(error);
     fit->host = host;
+    fit->arena.host = host;
     search s = {.layout = layout,
                 .kernel = spad_layout_kernel(layout),
                 .timeout_ns = filled.timeout_ns != 0 ? filled.timeout_ns : SPAD_FIT_TIMEOUT,
@@ -278,6 +397,7 @@ void spad_fit_destroy(spad_fit *fit) {
     if (fit == NULL) return;
     const spad_host host = fit->host;
     spad__array_free(&host, &fit->changes);
+    spad__arena_free(&fit->arena);
     spad__free(&host, fit, sizeof *fit);
 }
 
@@ -302,6 +422,10 @@ static void write_change(spad__out *out, const spad_fit_change *c) {
         spad__out_string(out, "  fits with --ring ");
         spad__out_string(out, c->name);
         spad__out_format(out, "=%lld instead of %lld", (long long)c->to, (long long)c->from);
+        break;
+    case SPAD_FIT_RINGS:
+        spad__out_string(out, "  fits with ");
+        spad__out_string(out, c->name);
         break;
     case SPAD_FIT_ALIGN:
         spad__out_string(out, "  fits if '");

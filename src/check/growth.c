@@ -167,6 +167,13 @@ static bool look_at_tensor(look *l, size_t number) {
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
         if (!ask_same(l, plain[i], t->name)) return false;
     }
+    const bool off_chip = spad_kernel_target(l->kernel)->spaces[t->space].off_chip;
+    const bool shared = !off_chip || t->mode != SPAD_MODE_AUTO || t->ring.count > 0;
+    for (size_t i = 0; (t->flags & SPAD_TENSOR_INPUT) != 0 && shared && i < t->blocks.count; i++) {
+        int64_t grows; /* what lies where before the start would change */
+        if (!shift_of(l, t->blocks.items[i].expr, (motion){true, -1}, &grows)) return false;
+        if (grows != 0) return refuse(l, "is an input with more and more tiles", t->name);
+    }
     const bool by_index = t->ring.count > 1 || t->mode == SPAD_MODE_MOD;
     for (size_t i = 1; l->growth->tracked[number] && !by_index && i < t->blocks.count; i++) {
         if (!ask_same(l, t->blocks.items[i], t->name)) return false;
@@ -567,6 +574,13 @@ spad_status spad__growth_init(spad__growth *growth, const spad_kernel *kernel, s
 
 void spad__growth_free(spad__growth *growth) {
     spad__arena_free(&growth->arena);
+}
+
+bool spad__growth_shift(const spad__growth *growth, const spad_kernel *kernel, spad_expr expr,
+                        bool param, int64_t loop, int64_t *shift) {
+    spad__growth copy = *growth; /* for reasons that nobody reads */
+    look l = {&copy, kernel, 1};
+    return shift_of(&l, expr, (motion){param, loop}, shift);
 }
 
 /* ---- conditions ------------------------------------------------------------------------------ */

@@ -40,6 +40,11 @@ spad_status spad__growth_init(spad__growth *growth, const spad_kernel *kernel, s
                               const spad_host *host, spad_error *error);
 void spad__growth_free(spad__growth *growth);
 
+/* By how much an expression changes when the parameter grows by a step (`param`), when a growing
+ * loop goes on by a period (-1: none), or both. False: not by the same amount each time. */
+bool spad__growth_shift(const spad__growth *growth, const spad_kernel *kernel, spad_expr expr,
+                        bool param, int64_t loop, int64_t *shift);
+
 /* Which iterations of a growing loop, counted from 0, may be repeated, as far as conditions
  * go. In the iterations below `fixed` every condition stays as it is when the parameter grows;
  * from `steady` on it stays when the loop moves on with it. */

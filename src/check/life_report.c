@@ -131,6 +131,28 @@ static const char *remedy(spad_finding_code code, const spad_walk_access *access
     }
 }
 
+/* A read where an input lies that was there before the start. */
+static void describe_input(spad_finding *finding, const spad__life *life,
+                           const spad_walk_access *access, spad_rect part,
+                           const spad__write *write) {
+    const spad_kernel *k = life->kernel;
+    const spad_kernel_tensor *tensor = &k->tensors.items[access->tensor];
+    char tile[TILE_MAX], other[TILE_MAX], now[ITERATION_MAX], bytes[BYTES_MAX];
+    spad__tile_text(k, access->tensor, access->tile, tile, sizeof tile);
+    spad__tile_text(k, write->tensor, write->tile, other, sizeof other);
+    now_text(life, now, sizeof now);
+    bytes_text(life, access, part, bytes, sizeof bytes);
+    const bool input = (tensor->flags & SPAD_TENSOR_INPUT) != 0;
+    spad__find(finding, classify(k, access, write),
+               "%s reads %s%s, but %s hold %s, an input that was put there before the start%s",
+               name_of(life, life->statement), tile, now, bytes, other,
+               input ? ", over this one; give inputs bytes of their own"
+                     : "; write it before it is read");
+    spad__point_note(spad__find_note(finding, "%s is declared here", other),
+                     k->tensors.items[write->tensor].place);
+    spad__find_names(finding, tensor->name, k->tensors.items[write->tensor].name);
+}
+
 static void describe_conflict(spad_finding *finding, const spad__life *life,
                               const spad_walk_access *access, spad_rect part, spad__writer writer) {
     const spad__write *write = &life->writes[writer];
@@ -188,6 +210,8 @@ spad_status spad__report_read(spad__life *life, const spad_walk_access *access, 
     spad_finding finding;
     if (writer == 0) {
         describe_nothing(&finding, life, access, part);
+    } else if (life->kernel->statements.items[write->statement].kind == SPAD_STATEMENT_TENSOR) {
+        describe_input(&finding, life, access, part, write);
     } else {
         describe_conflict(&finding, life, access, part, writer);
     }

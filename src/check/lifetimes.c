@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "check/outputs.h"
 #include "kernel/walk.h"
 
 enum { FIRST_WRITES = 64, FIRST_BUCKETS = 64 };
@@ -31,6 +32,7 @@ typedef struct use {
     bool written;
     bool output;
     bool alias;
+    int inputs; /* names that are */
 } use;
 
 /* Ring over the number of a tile: a conflict in it can be counted in slots. */
@@ -67,6 +69,7 @@ static void mark_uses(const spad_kernel *k, use *own, use *family) {
         all->written |= own[i].written;
         all->output |= (tensor->flags & SPAD_TENSOR_OUTPUT) != 0;
         all->alias |= tensor->home != (int64_t)i;
+        all->inputs += input;
         own[i].written |= input;
     }
 }
@@ -75,6 +78,7 @@ static void mark_uses(const spad_kernel *k, use *own, use *family) {
 static bool can_be_wrong(const spad__life *life, const spad_kernel_tensor *home, const use *all) {
     if (!is_private(life, home)) return true;
     if (all->output && (all->alias || home->slots < home->tiles)) return true;
+    if (all->inputs > 1 || (all->inputs > 0 && home->slots < home->tiles)) return true;
     return all->wants || (all->read && all->written);
 }
 
@@ -179,27 +183,6 @@ static bool take_tables(spad__life *life) {
     life->hints = take(life, k->accesses.count + 1, SPAD__LIFE_HINTS * sizeof *life->hints);
     return life->tensors != NULL && life->spaces != NULL && life->unread_of != NULL &&
            life->hints != NULL;
-}
-
-spad_status spad__life_create(spad__life **out, spad__run *run, spad_error *error) {
-    *out = NULL;
-    const spad_host host = run->check->host;
-    spad__life *life = spad__new(&host, sizeof *life);
-    if (life == NULL) return spad__fail_host_memory(error);
-    life->host = host;
-    life->run = run;
-    life->kernel = run->kernel;
-    life->write_count = 1;
-    spad_status status = take_tables(life) ? SPAD_OK : spad__fail_host_memory(error);
-    if (status == SPAD_OK) status = find_uses(life, error);
-    if (status == SPAD_OK) status = find_managed(life, error);
-    if (status == SPAD_OK) status = find_outputs(life, error);
-    if (status == SPAD_OK) {
-        *out = life;
-    } else {
-        spad__life_destroy(life);
-    }
-    return status;
 }
 
 void spad__life_destroy(spad__life *life) {
@@ -369,6 +352,7 @@ static void fill_write(spad__life *life, spad__writer writer, const spad_walk_ac
         .home_life = home_life(life, access->home),
         .statement = life->statement,
         .row = access->row,
+        .read = access->row >= k->accesses.count, /* an input; it needs no reader */
     };
     int64_t *values = life->values + (size_t)writer * life->depth;
     int64_t loop = k->statements.items[life->statement].loop;
@@ -403,6 +387,88 @@ static spad_status write_access(spad__life *life, const spad_walk_access *access
     if (access->tile < state->newest) state->jumps = true;
     state->newest = spad__max(state->newest, access->tile);
     return life->writers.over != 0 ? clear_over(life, error) : SPAD_OK;
+}
+
+/* ---- before the start --------------------------------------------------------------- */
+
+/* Can another tile have bytes of this input? */
+static bool can_be_shared(const spad__life *life, int64_t number) {
+    const spad_kernel *k = life->kernel;
+    const spad_kernel_tensor *tensor = &k->tensors.items[number];
+    const spad_kernel_tensor *home = &k->tensors.items[tensor->home];
+    if (!is_private(life, home) || home->slots < home->tiles) return true;
+    for (size_t i = 0; i < k->tensors.count; i++) {
+        if ((int64_t)i != number && k->tensors.items[i].home == tensor->home) return true;
+    }
+    return false;
+}
+
+/* Fills an input, one tile behind another. */
+static spad_status give_tiles(spad__life *life, const spad_walk *walk, int64_t number,
+                              spad_error *error) {
+    const spad_kernel_tensor *tensor = &life->kernel->tensors.items[number];
+    spad_status status = SPAD_OK;
+    if (tensor->tiles > SPAD__OUTPUT_TILES) {
+        life->run->gap = "an input has more tiles than the check tells apart";
+        return SPAD_OK;
+    }
+    life->statement = (int64_t)tensor->statement;
+    for (int64_t tile = 0; tile < tensor->tiles && status == SPAD_OK; tile++) {
+        spad_walk_access access;
+        spad__walk_tile_access(walk, number, tile, &access);
+        status = write_access(life, &access, error);
+    }
+    life->tensors[number].newest = -1;
+    return status;
+}
+
+/* Inputs are in memory when the kernel starts, in the order of their declarations: one that lies
+ * over another has its bytes. */
+static spad_status give_inputs(spad__life *life, spad_error *error) {
+    const spad_kernel *k = life->kernel;
+    const spad_walk_options options = {.agent = SPAD_WALK_ALL,
+                                       .place = life->run->options->place,
+                                       .ctx = life->run->options->ctx,
+                                       .host = &life->host};
+    spad_walk *walk = NULL;
+    spad_status status = SPAD_OK;
+    for (size_t i = 0; i < k->tensors.count && status == SPAD_OK; i++) {
+        const spad_kernel_tensor *tensor = &k->tensors.items[i];
+        const spad_mode mode = k->tensors.items[tensor->home].mode;
+        if ((tensor->flags & SPAD_TENSOR_INPUT) == 0 || !life->tensors[i].tracked) continue;
+        if (life->tensors[i].written != NULL) {
+            memset(life->tensors[i].written, 1, (size_t)tensor->tiles);
+        }
+        if (k->statements.items[tensor->statement].loop >= 0) continue;
+        if (mode == SPAD_MODE_STACK || mode == SPAD_MODE_HEAP) continue;
+        if (!can_be_shared(life, (int64_t)i)) continue;
+        if (walk == NULL) status = spad_walk_create(&walk, k, &options, error);
+        if (status == SPAD_OK) status = give_tiles(life, walk, (int64_t)i, error);
+    }
+    spad_walk_destroy(walk);
+    return status;
+}
+
+spad_status spad__life_create(spad__life **out, spad__run *run, spad_error *error) {
+    *out = NULL;
+    const spad_host host = run->check->host;
+    spad__life *life = spad__new(&host, sizeof *life);
+    if (life == NULL) return spad__fail_host_memory(error);
+    life->host = host;
+    life->run = run;
+    life->kernel = run->kernel;
+    life->write_count = 1;
+    spad_status status = take_tables(life) ? SPAD_OK : spad__fail_host_memory(error);
+    if (status == SPAD_OK) status = find_uses(life, error);
+    if (status == SPAD_OK) status = find_managed(life, error);
+    if (status == SPAD_OK) status = find_outputs(life, error);
+    if (status == SPAD_OK) status = give_inputs(life, error);
+    if (status == SPAD_OK) {
+        *out = life;
+    } else {
+        spad__life_destroy(life);
+    }
+    return status;
 }
 
 /* ---- reads ------------------------------------------------------------------------ */
@@ -621,8 +687,8 @@ static spad_status check_event(spad__run *run, const spad_walk *walk, const spad
 
 /* One walk. Where the order of events is open there is no `life`: the rules are looked at, and
  * whether the kernel can be run at all. */
-static spad_status walk_through(spad__run *run, spad__life *life, spad_walk *walk,
-                                spad_error *error) {
+static spad_status walk_through(spad__run *run, spad__life *life, spad__outputs *outputs,
+                                spad_walk *walk, spad_error *error) {
     spad_check_counts *counts = &run->check->counts;
     const spad_walk_event *event;
     spad_error failure;
@@ -639,10 +705,14 @@ static spad_status walk_through(spad__run *run, spad__life *life, spad_walk *wal
         counts->events++;
         counts->accesses += (int64_t)event->access_count;
         status = check_event(run, walk, event, error);
+        if (status == SPAD_OK && outputs != NULL && event->kind == SPAD_WALK_OPERATION) {
+            status = spad__outputs_operation(outputs, walk, event, error);
+        }
         if (status != SPAD_OK || life == NULL) continue;
         status = spad__life_event(life, event, spad_walk_values(walk), error);
         if (status == SPAD_OK) status = tell_watches(run, life, walk, event, error);
     }
+    if (status == SPAD_OK && outputs != NULL) status = spad__outputs_tell(outputs, run, error);
     if (status != SPAD_OK || life == NULL) return status;
     status = spad__life_outputs(life, walk, error);
     return status == SPAD_OK ? spad__life_finish(life, error) : status;
@@ -654,6 +724,7 @@ spad_status spad__check_lifetimes(spad__run *run, spad_error *error) {
                                        .ctx = run->options->ctx,
                                        .host = &run->check->host};
     spad__life *life = NULL;
+    spad__outputs *outputs = NULL;
     spad_walk *walk = NULL;
     spad_error failure;
     spad_status status = spad__check_hygiene(run, error);
@@ -661,7 +732,11 @@ spad_status spad__check_lifetimes(spad__run *run, spad_error *error) {
     status = spad_walk_create(&walk, run->kernel, &options, &failure);
     if (status != SPAD_OK) return spad__report_failure(run, -1, false, &failure, error);
     if (spad_kernel_is_implicit(run->kernel)) status = spad__life_create(&life, run, error);
-    if (status == SPAD_OK) status = walk_through(run, life, walk, error);
+    if (status == SPAD_OK && run->outputs) {
+        status = spad__outputs_create(&outputs, run->kernel, &run->check->host, error);
+    }
+    if (status == SPAD_OK) status = walk_through(run, life, outputs, walk, error);
+    spad__outputs_destroy(outputs);
     spad__life_destroy(life);
     spad_walk_destroy(walk);
     return status;

@@ -92,17 +92,27 @@ static spad_status judge_run(spad__order *o, spad_error *error) {
     return status;
 }
 
+spad_status spad__order_judge(const spad__events *events, spad__run *run, spad_error *error) {
+    spad__order order = {.run = run, .events = *events};
+    spad_status status = spad__net_build(&order.net, &order.events, error);
+    if (status == SPAD_OK) status = judge_run(&order, error);
+    spad__net_free(&order.net);
+    return status;
+}
+
 spad_status spad__check_order(spad__run *run, spad_error *error) {
     if (spad_kernel_is_implicit(run->kernel)) return SPAD_OK;
-    spad__order order = {.run = run};
-    spad_status status = spad__events_collect(&order.events, run, error);
-    if (status == SPAD_OK && order.events.gap != NULL) {
-        run->gap = order.events.gap;
+    spad__events events;
+    const int64_t errors = run->check->counts.errors;
+    spad_status status = spad__events_collect(&events, run, error);
+    if (status == SPAD_OK && events.gap != NULL) {
+        run->gap = events.gap;
     } else if (status == SPAD_OK) {
-        status = spad__net_build(&order.net, &order.events, error);
-        if (status == SPAD_OK) status = judge_run(&order, error);
-        spad__net_free(&order.net);
+        status = spad__order_judge(&events, run, error);
+        if (status == SPAD_OK && run->told && run->check->counts.errors > errors) {
+            status = spad__hint_parity(&events, run, error);
+        }
     }
-    spad__events_free(&order.events);
+    spad__events_free(&events);
     return status;
 }

@@ -22,6 +22,13 @@ typedef struct spad__order {
     bool open; /* phases differ from run to run, or the run got stuck: races cannot be judged */
 } spad__order;
 
+/* Judges events that were collected: adds all findings about them. */
+spad_status spad__order_judge(const spad__events *events, spad__run *run, spad_error *error);
+
+/* Errors were found: adds notes to them if they are due to the parity of a wait. The events are as
+ * before in the end. SPAD_ERR_HOST_MEMORY. */
+spad_status spad__hint_parity(spad__events *events, const spad__run *run, spad_error *error);
+
 /* Adds a finding about two events; -1: none. */
 spad_status spad__order_find(spad__order *order, spad_finding *finding, int32_t event,
                              int32_t other, spad_error *error);
@@ -33,6 +40,27 @@ spad_status spad__find_leftovers(spad__order *order, spad_error *error);
 
 /* Findings about bytes. */
 spad_status spad__find_races(spad__order *order, spad_error *error);
+
+/* Two accesses to the same bytes that are not ordered as they must be. */
+typedef struct spad__touch {
+    int32_t event;
+    int32_t access;
+} spad__touch;
+
+typedef struct spad__clash {
+    spad__order *order;
+    spad__touch first; /* in the run */
+    spad__touch second;
+    bool fed;      /* the first found the tile that it reads */
+    bool executed; /* they are ordered, but not for memory */
+} spad__clash;
+
+spad_status spad__report_race(const spad__clash *clash, spad_error *error);
+spad_status spad__report_fence(const spad__clash *clash, spad_error *error);
+
+/* The same tile, also under another name if one of the names is never written. */
+bool spad__same_tile(const spad_kernel *kernel, const spad_walk_access *a,
+                     const spad_walk_access *b);
 
 /* Lifetimes, in an order in which the events of a kernel without races may happen. */
 spad_status spad__order_lifetimes(spad__order *order, spad_error *error);

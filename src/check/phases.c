@@ -432,10 +432,17 @@ static spad_status check_parity(spad__order *o, int32_t object, int32_t number, 
     status = spad__causes_before(&o->model, a->point, next, &before, error);
     if (status != SPAD_OK || before) return status;
     o->open = true;
-    spad__find(&finding, SPAD_FINDING_LAPPED_WAIT,
-               "%s may come when phase %lld of %s is complete, and then waits for the one behind "
-               "it; let an arrival of that phase wait for it",
-               text.event, (long long)(a->phase + 1), text.object);
+    if (a->phase == 0) {
+        spad__find(&finding, SPAD_FINDING_STALE_PARITY,
+                   "%s passes at once if it comes before phase 1 of %s is complete, and waits for "
+                   "phase 2 if it comes later: with parity 1 it does not wait for phase 1",
+                   text.event, text.object);
+    } else {
+        spad__find(&finding, SPAD_FINDING_LAPPED_WAIT,
+                   "%s may come when phase %lld of %s is complete, and then waits for the one "
+                   "behind it; let an arrival of that phase wait for it",
+                   text.event, (long long)(a->phase + 1), text.object);
+    }
     return find_at(o, &finding, a, NULL, error);
 }
 

@@ -24,12 +24,16 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "check/outputs.h"
 
 /* Shapes and events that a proof may cost beside the given shape itself. */
 enum { SHAPES_MAX = 4096, WORK_MAX = 4000000, WORK_OF_ORDER = 8 };
 
 /* Up to here a trip count is run as it is given, so that findings are about what the user has. */
 enum { GIVEN_MAX = 64, GIVEN_EVENTS = 1000000 };
+
+/* Steps that a shape may be larger than needed for errors, so that outputs are known, too. */
+enum { MORE_MAX = 64 };
 
 /* A parameter that is a trip count. */
 typedef struct trip {
@@ -110,12 +114,18 @@ static void keep_result(const prover *p, shape *s, const spad__run *run,
     }
 }
 
-/* Runs the parts that find errors over a kernel of a shape; findings go to `check`. */
+/* Runs the parts that find errors over a kernel of a shape; findings go to `check`. `about`: NULL,
+ * or how to call the shape in what is said about outputs. */
 static spad_status run_kernel(prover *p, shape *s, const spad_kernel *kernel, spad_check *check,
-                              spad_error *error) {
+                              const char *about, spad_error *error) {
     spad__watches watches = {0};
-    spad__run run = {
-        .kernel = kernel, .options = p->run->options, .check = check, .watches = &watches};
+    spad__run run = {.kernel = kernel,
+                     .options = p->run->options,
+                     .check = check,
+                     .watches = &watches,
+                     .told = check == p->run->check,
+                     .outputs = about != NULL,
+                     .shape = about};
     const int64_t before = check->counts.events;
     spad_status status = prepare_watches(p, &watches, kernel, error);
     if (status == SPAD_OK) status = spad__check_rules(&run, error);
@@ -150,7 +160,7 @@ static spad_status try_shape(prover *p, shape *s, spad_error *error) {
     s->possible = kernel != NULL;
     if (status != SPAD_OK || kernel == NULL) return status;
     spad_check check = {.host = p->host};
-    status = run_kernel(p, s, kernel, &check, error);
+    status = run_kernel(p, s, kernel, &check, NULL, error);
     p->run->check->counts.events += check.counts.events;
     p->run->check->counts.accesses += check.counts.accesses;
     p->run->check->counts.runs += check.counts.runs;
@@ -395,16 +405,67 @@ static bool stand_in(const prover *p, int64_t more, shape *s) {
 /* The given shape as it is; *s says how it went. */
 static spad_status run_given(prover *p, shape *s, spad_error *error) {
     for (size_t i = 0; i < p->count; i++) s->values[i] = p->trips[i].given;
-    return run_kernel(p, s, p->kernel, p->run->check, error);
+    return run_kernel(p, s, p->kernel, p->run->check, "", error);
 }
 
-/* The findings of a shape that stands for the given one. */
-static spad_status run_instead(prover *p, shape *s, spad_error *error) {
+/* The findings of a shape that stands for the given one. `outputs`: also of what it writes. */
+static spad_status run_instead(prover *p, shape *s, bool outputs, spad_error *error) {
     spad_kernel *kernel;
+    char values[SPAD_MESSAGE_MAX / 4];
+    char about[SPAD_MESSAGE_MAX / 4 + 16];
+    say_values(p, s, values, sizeof values);
+    snprintf(about, sizeof about, " (with %s)", values);
     spad_status status = make_kernel(p, s, &kernel, error);
-    if (status == SPAD_OK) status = run_kernel(p, s, kernel, p->run->check, error);
+    if (status == SPAD_OK) {
+        status = run_kernel(p, s, kernel, p->run->check, outputs ? about : NULL, error);
+    }
     spad_kernel_destroy(kernel);
     return status;
+}
+
+/* Is a shape large enough to tell what larger ones leave out of their outputs? */
+static spad_status is_settled(prover *p, const shape *s, bool *settled, spad_error *error) {
+    spad_kernel *kernel;
+    spad_status status = make_kernel(p, s, &kernel, error);
+    *settled = false;
+    if (status != SPAD_OK || kernel == NULL) return status;
+    const size_t loops = spad_kernel_loop_count(kernel) + 1;
+    const spad__growth *growths[SPAD__TRIPS_MAX];
+    spad__window *windows[SPAD__TRIPS_MAX];
+    size_t count = 0;
+    bool known = true;
+    for (size_t i = 0; i < p->count && status == SPAD_OK; i++) {
+        if (s->values[i] == p->trips[i].given) continue;
+        growths[count] = &p->trips[i].growth;
+        windows[count] = spad__new(&p->host, loops * sizeof(spad__window));
+        if (windows[count] == NULL) {
+            status = spad__fail_host_memory(error);
+        } else {
+            known = spad__growth_windows(growths[count], kernel, p->run->options->event_limit,
+                                         p->values, windows[count]) &&
+                    known;
+            count++;
+        }
+    }
+    *settled = status == SPAD_OK && known && spad__outputs_settled(kernel, growths, windows, count);
+    for (size_t i = 0; i < count; i++) {
+        spad__free(&p->host, windows[i], loops * sizeof(spad__window));
+    }
+    spad_kernel_destroy(kernel);
+    return status;
+}
+
+/* The shape that stands for the given one and is right; its warnings are told. One that is a
+ * little larger can be needed to see what is missing of outputs. */
+static spad_status run_right(prover *p, shape *s, spad_error *error) {
+    bool settled = false;
+    for (int64_t more = 1; more <= MORE_MAX && !settled; more *= 2) {
+        stand_in(p, more, s);
+        const spad_status status = is_settled(p, s, &settled, error);
+        if (status != SPAD_OK) return status;
+    }
+    if (!settled) stand_in(p, 1, s);
+    return run_instead(p, s, settled, error);
 }
 
 /* Can it be seen without the given shape that it is right? Two shapes that stand for it are
@@ -418,7 +479,7 @@ static spad_status judge_large(prover *p, shape *s, bool *right, bool *instead, 
         if (status != SPAD_OK) return status;
         *right = s->possible && s->errors == 0 && s->gap == NULL;
     }
-    if (*right) return run_instead(p, s, error); /* for its warnings */
+    if (*right) return run_right(p, s, error);
     const shape wrong = *s;
     spad_check_options quick = *p->run->options;
     const spad_check_options *options = p->run->options;
@@ -429,7 +490,7 @@ static spad_status judge_large(prover *p, shape *s, bool *right, bool *instead, 
     if (status != SPAD_OK || s->gap == NULL || p->run->check->counts.errors > 0) return status;
     *s = wrong;
     *instead = wrong.errors > 0;
-    return *instead ? run_instead(p, s, error) : run_given(p, s, error);
+    return *instead ? run_instead(p, s, false, error) : run_given(p, s, error);
 }
 
 static spad_status judge_given(prover *p, spad_error *error) {

@@ -12,7 +12,6 @@
  * An ordered pair of a generic and an async access also needs a proxy fence on the way
  * (PTX ISA, "Async Proxy"). Registers and tensor memory have rules of their own.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,13 +40,14 @@ typedef struct sweep {
     SPAD_ARRAY(cell) cells;
     SPAD_ARRAY(spad__edge) reads; /* from: access, to: older read of the cell */
     int32_t *compared;            /* per access: the newest one that it was compared with */
+    bool *fed;                    /* per access: what it reads was there before, in the run */
     SPAD_ARRAY(pair) reported;
     SPAD_ARRAY(spad__edge) mild;   /* accesses that only a warning is due to, found at the end */
     SPAD_ARRAY(int32_t) fences;    /* points, by agent */
     SPAD_ARRAY(size_t) fence_ends; /* per agent */
 } sweep;
 
-/* ---- words -------------------------------------------------------------------------- */
+/* ---- accesses ----------------------------------------------------------------------- */
 
 static const spad__event *event_of(const sweep *s, int32_t access) {
     return &s->order->events.items.items[s->event[access]];
@@ -61,126 +61,8 @@ static bool writes(const sweep *s, int32_t access) {
     return (access_at(s, access)->kind & SPAD_ACCESS_WRITE) != 0;
 }
 
-/* "bytes 0..16383 of sa slot 0": what two accesses share, or what lies between the first and
- * the last byte of that. */
-static void describe_bytes(const sweep *s, int32_t x, int32_t y, char *field, size_t size) {
-    const spad_kernel *kernel = s->order->events.kernel;
-    const spad_walk_access *a = access_at(s, x);
-    const spad_walk_access *b = access_at(s, y);
-    const spad_kernel_tensor *tensor = spad_kernel_get_tensor(kernel, (size_t)b->tensor);
-    const spad_kernel_tensor *home = spad_kernel_get_tensor(kernel, (size_t)b->home);
-    const int64_t end_a = a->rect.byte + (a->runs - 1) * a->stride + a->rect.bytes;
-    const int64_t end_b = b->rect.byte + (b->runs - 1) * b->stride + b->rect.bytes;
-    const int64_t from = spad__max(a->rect.byte, b->rect.byte);
-    const int64_t last = spad__min(end_a, end_b) - 1;
-    char slot[48] = "";
-    if (!b->placed && home->slots > 1) {
-        snprintf(slot, sizeof slot, " slot %lld", (long long)b->slot);
-    } else if (b->placed) {
-        snprintf(slot, sizeof slot, " tile %lld", (long long)b->tile);
-    }
-    snprintf(field, size, "bytes %lld..%lld of %s%s", (long long)from, (long long)last,
-             tensor->name, slot);
-}
-
 static bool is_life(const spad__event *event) {
     return event->kind == SPAD_WALK_ALLOC || event->kind == SPAD_WALK_FREE;
-}
-
-/* ---- what is missing ---------------------------------------------------------------- */
-
-/* Does an agent bring something to an object? */
-static bool gives(const spad__order *o, int32_t agent, int32_t object) {
-    for (int32_t i = o->first_action[object]; i < o->first_action[object + 1]; i++) {
-        const spad__action *a = &o->net.actions.items[o->actions[i]];
-        const int32_t event = o->net.points.items[a->point].event;
-        const bool brings = a->kind == SPAD__ACTION_ENTER || a->kind == SPAD__ACTION_SIGNAL ||
-                            a->kind == SPAD__ACTION_ARRIVE || a->kind == SPAD__ACTION_DELIVER;
-        if (brings && o->events.items.items[event].agent == agent) return true;
-    }
-    return false;
-}
-
-/* An object that the agent of y waits for shortly before y, and the agent of x signals; -1. */
-static int32_t find_handover(const spad__order *o, const spad__event *x, const spad__event *y,
-                             int32_t limit) {
-    int tries = 16;
-    for (size_t i = o->net.actions.count; i-- > 0 && tries > 0;) {
-        const spad__action *a = &o->net.actions.items[i];
-        const int32_t event = o->net.points.items[a->point].event;
-        const bool waits = a->kind == SPAD__ACTION_LEAVE || a->kind == SPAD__ACTION_WAIT ||
-                           a->kind == SPAD__ACTION_TAKE || a->kind == SPAD__ACTION_PARITY;
-        if (!waits || a->point >= limit || o->events.items.items[event].agent != y->agent) continue;
-        if (gives(o, x->agent, a->object)) return a->object;
-        tries--;
-    }
-    return -1;
-}
-
-static const char *agent_name(const spad__order *o, const spad__event *event) {
-    if (event->agent == 0) return "the main program";
-    return spad_kernel_get_agent(o->events.kernel, (size_t)event->agent)->name;
-}
-
-static const char *unit_name(const spad__order *o, const spad__event *event) {
-    return spad_kernel_get_unit(o->events.kernel, (size_t)event->unit)->name;
-}
-
-/* Where something that waits for the end of an operation has to stand. */
-static void describe_end(const spad__order *o, const spad__event *event, char *field, size_t size) {
-    if (event->unit < 0 || event->kind != SPAD_WALK_OPERATION) {
-        snprintf(field, size, "behind it");
-    } else if (event->object >= 0) {
-        char group[SPAD__PHRASE_MAX];
-        spad__object_phrase(&o->events, event->object, group);
-        snprintf(field, size, "behind a `wait %.60s pending` that covers it", group);
-    } else if (event->completion_count > 0) {
-        snprintf(field, size, "behind a wait for what it delivers, arrives at or signals");
-    } else {
-        snprintf(field, size, "on unit %.60s behind it", unit_name(o, event));
-    }
-}
-
-static void note_same_agent(const spad__order *o, spad_finding *finding, const spad__event *a,
-                            const spad__event *b) {
-    const bool waited = a->object >= 0 || a->completion_count > 0;
-    if (a->unit >= 0 && a->unit == b->unit) {
-        spad__find_note(finding, "nothing orders them: `drain %s` between them would",
-                        unit_name(o, a));
-    } else if (a->unit >= 0 && b->unit >= 0 && !waited) {
-        spad__find_note(finding,
-                        "nothing orders them: signal a counter on %s behind the first, and take it "
-                        "on %s before the second",
-                        unit_name(o, a), unit_name(o, b));
-    } else if (a->unit >= 0 && !waited) {
-        spad__find_note(finding,
-                        "nothing orders them: arrive or signal on %s behind the first, and wait "
-                        "for that before the second",
-                        unit_name(o, a));
-    } else {
-        char end[SPAD__PHRASE_MAX];
-        describe_end(o, a, end, sizeof end);
-        spad__find_note(finding, "nothing orders them: the second must come %s", end);
-    }
-}
-
-static void note_missing(const sweep *s, spad_finding *finding, int32_t x, int32_t y) {
-    const spad__order *o = s->order;
-    const spad__event *a = event_of(s, x);
-    const spad__event *b = event_of(s, y);
-    if (a->agent == b->agent) {
-        note_same_agent(o, finding, a, b);
-        return;
-    }
-    char end[SPAD__PHRASE_MAX];
-    describe_end(o, a, end, sizeof end);
-    const int32_t object = find_handover(o, a, b, o->net.step[s->event[y]]);
-    char name[SPAD__PHRASE_MAX] = "something";
-    if (object >= 0) spad__object_phrase(&o->events, object, name);
-    spad__find_note(finding,
-                    "nothing orders them: let %s wait for %s before it, and let %s arrive or "
-                    "signal there %s",
-                    agent_name(o, b), name, agent_name(o, a), end);
 }
 
 /* ---- findings ----------------------------------------------------------------------- */
@@ -196,70 +78,30 @@ static bool is_reported(const sweep *s, int32_t x, int32_t y) {
     return false;
 }
 
-static spad_status add(sweep *s, spad_finding *finding, int32_t x, int32_t y, spad_error *error) {
-    const spad__events *events = &s->order->events;
-    if (!spad__array_reserve(&events->host, &s->reported, 1)) return spad__fail_host_memory(error);
+/* A pair for race_report.c, which is told about once. */
+static spad_status report(sweep *s, int32_t x, int32_t y, spad__clash *clash, spad_error *error) {
+    if (!spad__array_reserve(&s->order->net.host, &s->reported, 1)) {
+        return spad__fail_host_memory(error);
+    }
     s->reported.items[s->reported.count++] =
         (pair){event_of(s, y)->statement, event_of(s, x)->statement};
-    const spad_walk_access *access = access_at(s, y);
-    spad__find_names(finding, spad_kernel_get_tensor(events->kernel, (size_t)access->tensor)->name,
-                     NULL);
-    return spad__order_find(s->order, finding, s->event[y], s->event[x], error);
-}
-
-/* Two accesses and the bytes they share, in words. */
-typedef struct words {
-    char first[SPAD__PHRASE_MAX];
-    char second[SPAD__PHRASE_MAX];
-    char bytes[SPAD__PHRASE_MAX];
-} words;
-
-static words words_of(const sweep *s, int32_t x, int32_t y) {
-    words w;
-    spad__event_phrase(&s->order->events, event_of(s, x), w.first);
-    spad__event_phrase(&s->order->events, event_of(s, y), w.second);
-    describe_bytes(s, x, y, w.bytes, sizeof w.bytes);
-    return w;
+    *clash = (spad__clash){
+        .order = s->order, .first = {s->event[x], x}, .second = {s->event[y], y}, .fed = s->fed[x]};
+    return SPAD_OK;
 }
 
 static spad_status find_race(sweep *s, int32_t x, int32_t y, bool executed, spad_error *error) {
-    const words w = words_of(s, x, y);
-    spad_finding finding;
-    if (is_life(event_of(s, x)) || is_life(event_of(s, y))) {
-        spad__find(&finding, SPAD_FINDING_FREE_IN_USE, "%s may come while %s still uses %s",
-                   w.second, w.first, w.bytes);
-    } else if (!writes(s, x)) {
-        spad__find(&finding, SPAD_FINDING_RACE, "%s may overwrite %s while %s still reads them",
-                   w.second, w.bytes, w.first);
-    } else if (!writes(s, y)) {
-        spad__find(&finding, SPAD_FINDING_RACE, "%s may read %s before %s has written them",
-                   w.second, w.bytes, w.first);
-    } else {
-        spad__find(&finding, SPAD_FINDING_RACE, "%s may write %s while %s still writes them",
-                   w.second, w.bytes, w.first);
-    }
-    spad__find_note(&finding, "%s %s them here", w.first, writes(s, x) ? "writes" : "reads");
-    if (executed) {
-        spad__find_note(&finding, "they run one behind the other, but a relaxed statement is all "
-                                  "that orders them, and it orders no memory");
-    } else {
-        note_missing(s, &finding, x, y);
-    }
-    return add(s, &finding, x, y, error);
+    spad__clash clash;
+    const spad_status status = report(s, x, y, &clash, error);
+    if (status != SPAD_OK) return status;
+    clash.executed = executed;
+    return spad__report_race(&clash, error);
 }
 
 static spad_status find_missing_fence(sweep *s, int32_t x, int32_t y, spad_error *error) {
-    const words w = words_of(s, x, y);
-    spad_finding finding;
-    spad__find(&finding, SPAD_FINDING_MISSING_FENCE,
-               "%s goes through the async proxy to %s, and no fence comes between it and %s, which "
-               "does not",
-               w.second, w.bytes, w.first);
-    /* the ISA asks for a fence here too, but many kernels rely on the wait alone */
-    if (!writes(s, x)) finding.severity = SPAD_SEVERITY_WARNING;
-    spad__find_note(&finding, "add `fence` behind %s, before what the other one waits for",
-                    w.first);
-    return add(s, &finding, x, y, error);
+    spad__clash clash;
+    const spad_status status = report(s, x, y, &clash, error);
+    return status == SPAD_OK ? spad__report_fence(&clash, error) : status;
 }
 
 /* ---- fences ------------------------------------------------------------------------- */
@@ -439,7 +281,16 @@ static spad_status compare(sweep *s, int32_t x, int32_t y, spad_error *error) {
     return find_race(s, x, y, executed, error);
 }
 
+/* Is the tile there that an access wants? */
+static bool is_fed(const sweep *s, int32_t y, const cell *c) {
+    const spad_kernel *kernel = s->order->events.kernel;
+    const spad_walk_access *access = access_at(s, y);
+    if (c->writer >= 0) return spad__same_tile(kernel, access, access_at(s, c->writer));
+    return (spad_kernel_get_tensor(kernel, (size_t)access->tensor)->flags & SPAD_TENSOR_INPUT) != 0;
+}
+
 static spad_status visit(sweep *s, int32_t y, cell *c, spad_error *error) {
+    s->fed[y] = s->fed[y] || is_fed(s, y, c);
     spad_status status = compare(s, c->writer, y, error);
     if (writes(s, y)) {
         for (int32_t r = c->reader; r >= 0 && status == SPAD_OK; r = s->reads.items[r].to) {
@@ -547,8 +398,10 @@ spad_status spad__find_races(spad__order *o, spad_error *error) {
     s.numbers = spad__new(host, count * sizeof *s.numbers);
     s.shapes = spad__new(host, count * sizeof *s.shapes);
     s.compared = spad__new(host, count * sizeof *s.compared);
+    s.fed = spad__new(host, count * sizeof *s.fed);
     spad_status status = SPAD_OK;
-    if (s.event == NULL || s.numbers == NULL || s.shapes == NULL || s.compared == NULL) {
+    if (s.event == NULL || s.numbers == NULL || s.shapes == NULL || s.compared == NULL ||
+        s.fed == NULL) {
         status = spad__fail_host_memory(error);
     }
     if (status == SPAD_OK) status = sweep_all(&s, error);
@@ -556,6 +409,7 @@ spad_status spad__find_races(spad__order *o, spad_error *error) {
     spad__free(host, s.numbers, count * sizeof *s.numbers);
     spad__free(host, s.shapes, count * sizeof *s.shapes);
     spad__free(host, s.compared, count * sizeof *s.compared);
+    spad__free(host, s.fed, count * sizeof *s.fed);
     spad__array_free(host, &s.cells);
     spad__array_free(host, &s.reads);
     spad__array_free(host, &s.reported);

@@ -108,6 +108,21 @@ static void json_finding(spad__json *json, const spad_finding *f) {
     spad__json_close(json, '}');
 }
 
+/* A text that cannot be read has no kernel, and its file is that of its first fault. */
+static void json_kernel(spad__json *json, const spad_check *check, const spad_kernel *kernel) {
+    if (kernel != NULL) {
+        spad__json_kernel(json, kernel);
+        return;
+    }
+    spad__json_key_string(json, "kernel", NULL);
+    spad__json_key_string(json, "file",
+                          check->found.count > 0 ? check->found.items[0].finding.file : NULL);
+    spad__json_key_string(json, "target", NULL);
+    spad__json_key(json, "params");
+    spad__json_open(json, '{');
+    spad__json_close(json, '}');
+}
+
 spad_status spad_check_write_json(const spad_check *check, const spad_kernel *kernel,
                                   const spad_sink *sink, spad_error *error) {
     const spad_check_counts *counts = &check->counts;
@@ -116,7 +131,7 @@ spad_status spad_check_write_json(const spad_check *check, const spad_kernel *ke
     spad__out_start(&out, sink);
     spad__json_start(&json, &out);
     spad__json_open(&json, '{');
-    spad__json_kernel(&json, kernel);
+    json_kernel(&json, check, kernel);
     spad__json_key_string(&json, "verdict", spad_verdict_name(check->verdict));
     spad__json_key_string(&json, "reason", check->reason);
     spad__json_key_int(&json, "errors", counts->errors);

@@ -61,6 +61,8 @@ typedef struct cu_calls {
     cu_result (*from_device_async)(void *to, cu_address from, size_t bytes, void *stream);
     cu_result (*on_device_async)(cu_address to, cu_address from, size_t bytes, void *stream);
     cu_result (*copy_2d_async)(const cu_memcpy_2d *copy, void *stream);
+    cu_result (*peer_async)(cu_address to, void *to_context, cu_address from, void *from_context,
+                            size_t bytes, void *stream);
     cu_result (*stream_create)(void **stream, unsigned flags);
     cu_result (*stream_destroy)(void *stream);
     cu_result (*stream_synchronize)(void *stream);
@@ -95,6 +97,7 @@ static const spad__symbol symbols[] = {
     SYMBOL(from_device_async, "cuMemcpyDtoHAsync_v2"),
     SYMBOL(on_device_async, "cuMemcpyDtoDAsync_v2"),
     SYMBOL(copy_2d_async, "cuMemcpy2DAsync_v2"),
+    SYMBOL(peer_async, "cuMemcpyPeerAsync"),
     SYMBOL(stream_create, "cuStreamCreate"),
     SYMBOL(stream_destroy, "cuStreamDestroy_v2"),
     SYMBOL(stream_synchronize, "cuStreamSynchronize"),
@@ -313,6 +316,27 @@ static spad_status cuda_copy(void *opaque, void *stream, const spad_transfer *t,
     return leave(&v, result, "a copy on the cuda device", error);
 }
 
+/* Row by row: there is no call for rows that is as widely known. Two handles of one device share a
+ * context, in which this is an ordinary copy. */
+static spad_status cuda_copy_between(void *to_opaque, void *from_opaque, void *stream,
+                                     const spad_transfer *t, spad_error *error) {
+    const cuda_device *to = to_opaque;
+    const cuda_device *from = from_opaque;
+    const cu_calls *cu = &to->driver->cu;
+    if (to->context == from->context) return cuda_copy(to_opaque, stream, t, error);
+    visit v;
+    const spad_status status = enter(&v, to, error);
+    if (status != SPAD_OK) return status;
+    cu_result result = 0;
+    for (int64_t row = 0; row < t->rows && result == 0; row++) {
+        result = cu->peer_async((cu_address)(t->to + row * t->to_pitch), to->context,
+                                (cu_address)(t->from + row * t->from_pitch), from->context,
+                                (size_t)t->width, stream);
+    }
+    if (result == 0 && stream == NULL) result = cu->stream_synchronize(NULL);
+    return leave(&v, result, "a copy between cuda devices", error);
+}
+
 /* ---- streams and events ------------------------------------------------------------------------
  */
 
@@ -409,6 +433,7 @@ const spad_backend spad__backend_cuda = {
     .alloc = cuda_alloc,
     .free = cuda_free,
     .copy = cuda_copy,
+    .copy_between = cuda_copy_between,
     .stream_open = cuda_stream_open,
     .stream_close = cuda_stream_close,
     .stream_wait = cuda_stream_wait,

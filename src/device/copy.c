@@ -2,7 +2,8 @@
  *
  * Copies: both sides are looked up and checked, the streams brought into order, and then
  * one call of a back end moves the bytes. Between two devices neither of which the
- * processor reads the bytes go through a piece of host memory.
+ * processor reads their back end does it, if both have the same and it can; otherwise the bytes
+ * go through a piece of host memory.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -13,40 +14,43 @@
 
 enum { STAGE_BYTES = 1 << 20 };
 
+enum { TITLE_MAX = 96 };
+
 /* One side of a copy. */
 typedef struct side {
-    spad_device *device; /* NULL: memory of the program */
-    int64_t address;     /* of the buffer */
-    int64_t bytes;       /* of the buffer */
+    spad_device_buffer buffer; /* no device: memory of the program */
+    spad_device *device;
+    int64_t address; /* of the buffer */
+    int64_t bytes;   /* of the buffer; -1: its extent is not known yet */
     int64_t pitch;
     spad_stream last;
-    char title[96];
 } side;
 
-/* Looks a buffer up. */
+/* Looks a buffer up. Everything that only messages need is left to them. */
 static spad_status find_side(side *out, spad_device_buffer buffer, spad_error *error) {
-    *out = (side){.device = buffer.device};
+    *out = (side){.buffer = buffer, .device = buffer.device};
     if (buffer.device == NULL)
         return spad__fail(error, SPAD_ERR_ARGUMENT, "there is no buffer to copy");
-    spad_status status = SPAD_OK;
     pthread_mutex_lock(&buffer.device->mutex);
     spad__buffer_record *record = spad__buffer_find(buffer, error);
-    if (record == NULL) {
-        status = SPAD_ERR_STALE;
-    } else {
-        spad__buffer_title(out->title, sizeof out->title, record);
+    if (record != NULL) {
         const spad__buffer_record *root = spad__buffer_root(buffer.device, record);
         out->address = root->address + record->offset;
         out->bytes = record->bytes;
         out->last = root->stream;
     }
-    if (status == SPAD_OK && out->bytes < 0) {
-        status =
-            spad__fail(error, SPAD_ERR_NO_ADDRESS,
-                       "%s has an automatic extent and no data is bound to it yet", out->title);
-    }
     pthread_mutex_unlock(&buffer.device->mutex);
-    return status;
+    return record != NULL ? SPAD_OK : SPAD_ERR_STALE;
+}
+
+/* "'name'", "a buffer" or "the memory". */
+static const char *side_title(char field[TITLE_MAX], const side *s) {
+    if (s->device == NULL) return "the memory";
+    pthread_mutex_lock(&s->device->mutex);
+    const spad__buffer_record *record = spad__buffer_find(s->buffer, NULL);
+    spad__buffer_title(field, TITLE_MAX, record != NULL ? record : &(spad__buffer_record){0});
+    pthread_mutex_unlock(&s->device->mutex);
+    return field;
 }
 
 static side program_side(const void *memory, int64_t bytes) {
@@ -56,11 +60,29 @@ static side program_side(const void *memory, int64_t bytes) {
 /* ---- checks -----------------------------------------------------------------------------------
  */
 
+static spad_status fail_bounds(const side *s, int64_t offset, int64_t width, int64_t rows,
+                               spad_error *error) {
+    char field[TITLE_MAX];
+    const char *title = side_title(field, s);
+    spad__fail(error, SPAD_ERR_BOUNDS,
+               "%" PRId64 " row%s of %" PRId64 " B at byte %" PRId64 " do not lie in %s of %" PRId64
+               " B",
+               rows, rows == 1 ? "" : "s", width, offset, title, s->bytes);
+    spad__fact_names(error, title, NULL);
+    return SPAD_ERR_BOUNDS;
+}
+
 /* Moves the side to its offset, and checks that all rows lie inside. */
 static spad_status place_side(side *s, int64_t offset, int64_t pitch, int64_t width, int64_t rows,
                               spad_error *error) {
     int64_t end;
     s->pitch = pitch;
+    if (s->bytes < 0 && s->device != NULL) {
+        char field[TITLE_MAX];
+        return spad__fail(error, SPAD_ERR_NO_ADDRESS,
+                          "%s has an automatic extent and no data is bound to it yet",
+                          side_title(field, s));
+    }
     if (pitch < width) {
         return spad__fail(error, SPAD_ERR_ARGUMENT,
                           "rows of %" PRId64 " B begin %" PRId64 " B apart; they would overlap",
@@ -68,13 +90,7 @@ static spad_status place_side(side *s, int64_t offset, int64_t pitch, int64_t wi
     }
     if (offset < 0 || !spad__mul(rows - 1, pitch, &end) || !spad__add(end, width, &end) ||
         !spad__add(end, offset, &end) || end > s->bytes) {
-        spad__fail(error, SPAD_ERR_BOUNDS,
-                   "%" PRId64 " row%s of %" PRId64 " B at byte %" PRId64
-                   " do not lie in %s of %" PRId64 " B",
-                   rows, rows == 1 ? "" : "s", width, offset,
-                   s->device != NULL ? s->title : "the memory", s->bytes);
-        spad__fact_names(error, s->title, NULL);
-        return SPAD_ERR_BOUNDS;
+        return fail_bounds(s, offset, width, rows, error);
     }
     s->address += offset;
     return SPAD_OK;
@@ -112,10 +128,13 @@ static spad_status check_overlap(const side *to, const side *from, int64_t width
         from->address >= side_end(to, width, rows) || !rows_overlap(to, from, width, rows)) {
         return SPAD_OK;
     }
+    char from_field[TITLE_MAX];
+    char to_field[TITLE_MAX];
+    const char *from_title = side_title(from_field, from);
+    const char *to_title = side_title(to_field, to);
     spad__fail(error, SPAD_ERR_OVERLAP, "a copy from %s to %s reads bytes that it writes",
-               from->device != NULL ? from->title : "the memory",
-               to->device != NULL ? to->title : "the memory");
-    spad__fact_names(error, from->title, to->title);
+               from_title, to_title);
+    spad__fact_names(error, from_title, to_title);
     return SPAD_ERR_OVERLAP;
 }
 
@@ -162,18 +181,22 @@ static spad_status copy_staged(const side *to, const side *from, int64_t width, 
     return status;
 }
 
-/* The device that does the work: one that the processor cannot read, if there is one. NULL:
- * both are such, and different. */
+/* The device that does the work: one that the processor cannot read, if there is one; of two such
+ * the target, if its back end can reach the other. NULL: nobody can. */
 static spad_device *worker(const side *to, const side *from) {
     if (to->device == from->device) return to->device;
-    if (!host_reads(to) && !host_reads(from)) return NULL;
+    if (!host_reads(to) && !host_reads(from)) {
+        const bool reachable = to->device->backend == from->device->backend &&
+                               to->device->backend->copy_between != NULL;
+        return reachable ? to->device : NULL;
+    }
     if (!host_reads(to) || from->device == NULL) return to->device;
     if (!host_reads(from) || to->device == NULL) return from->device;
     return to->device;
 }
 
 static spad_direction direction_of(const spad_device *device, const side *to, const side *from) {
-    if (to->device == from->device || device->info.host_reads) return SPAD_ON_DEVICE;
+    if (host_reads(to) == host_reads(from)) return SPAD_ON_DEVICE;
     return to->device == device ? SPAD_TO_DEVICE : SPAD_FROM_DEVICE;
 }
 
@@ -201,6 +224,10 @@ static spad_status move(const side *to, const side *from, int64_t width, int64_t
         .width = dense ? width * rows : width,
         .rows = dense ? 1 : rows,
     };
+    if (to->device != from->device && !host_reads(to) && !host_reads(from)) {
+        return device->backend->copy_between(device->native, from->device->native, native,
+                                             &transfer, error);
+    }
     return device->backend->copy(device->native, native, &transfer, error);
 }
 
@@ -209,19 +236,19 @@ static spad_status move(const side *to, const side *from, int64_t width, int64_t
 
 /* The stream is the last to use the memory of a buffer. Without one: what used it last when
  * the copy began has been waited for, and if nothing came after it the memory is idle. */
-static void set_last(spad_device_buffer buffer, spad_stream waited, const spad_stream *stream) {
-    if (buffer.device == NULL) return;
-    pthread_mutex_lock(&buffer.device->mutex);
-    spad__buffer_record *record = spad__buffer_find(buffer, NULL);
+static void set_last(const side *s, const spad_stream *stream) {
+    if (s->device == NULL || (stream == NULL && s->last.device == NULL)) return;
+    pthread_mutex_lock(&s->device->mutex);
+    spad__buffer_record *record = spad__buffer_find(s->buffer, NULL);
     if (record != NULL) {
-        spad_stream *last = &spad__buffer_root(buffer.device, record)->stream;
+        spad_stream *last = &spad__buffer_root(s->device, record)->stream;
         if (stream != NULL) {
             *last = *stream;
-        } else if (spad__stream_same(*last, waited)) {
+        } else if (spad__stream_same(*last, s->last)) {
             *last = (spad_stream){0};
         }
     }
-    pthread_mutex_unlock(&buffer.device->mutex);
+    pthread_mutex_unlock(&s->device->mutex);
 }
 
 static spad_status check_stream(const spad_stream *stream, const side *to, const side *from,
@@ -235,10 +262,9 @@ static spad_status check_stream(const spad_stream *stream, const side *to, const
                       stream->device->info.name);
 }
 
-/* A checked copy between two sides that are placed; the buffers are there for the order. */
-static spad_status copy_sides(spad_device_buffer to_buffer, const side *to,
-                              spad_device_buffer from_buffer, const side *from, int64_t width,
-                              int64_t rows, const spad_stream *stream, spad_error *error) {
+/* A checked copy between two sides that are placed. */
+static spad_status copy_sides(const side *to, const side *from, int64_t width, int64_t rows,
+                              const spad_stream *stream, spad_error *error) {
     spad_status status = check_stream(stream, to, from, error);
     if (status == SPAD_OK && width > 0) status = check_overlap(to, from, width, rows, error);
     if (status != SPAD_OK || width == 0) return status;
@@ -246,8 +272,8 @@ static spad_status copy_sides(spad_device_buffer to_buffer, const side *to,
     if (status == SPAD_OK) status = spad__stream_follow(from->last, stream, error);
     if (status == SPAD_OK) status = move(to, from, width, rows, stream, error);
     if (status != SPAD_OK) return status;
-    set_last(to_buffer, to->last, stream);
-    set_last(from_buffer, from->last, stream);
+    set_last(to, stream);
+    set_last(from, stream);
     return SPAD_OK;
 }
 
@@ -274,29 +300,40 @@ spad_status spad_copy_part(spad_device_buffer to, spad_device_buffer from,
         status = place_side(&b, range->from_offset,
                             range->from_pitch != 0 ? range->from_pitch : width, width, rows, error);
     if (status != SPAD_OK) return status;
-    return copy_sides(to, &a, from, &b, width, rows, stream, error);
+    return copy_sides(&a, &b, width, rows, stream, error);
+}
+
+static spad_status fail_other_size(const side *to, const side *from, spad_error *error) {
+    spad_buffer_info target;
+    spad_buffer_info source;
+    spad_buffer_get_info(&target, to->buffer, NULL);
+    spad_buffer_get_info(&source, from->buffer, NULL);
+    spad__fail(error, SPAD_ERR_BOUNDS, "%" PRId64 " B do not fill a buffer of %" PRId64 " B",
+               from->bytes, to->bytes);
+    spad__fact_amounts(error, from->bytes, to->bytes, SPAD_NO_FACT);
+    spad__fact_names(error, target.name, source.name);
+    return SPAD_ERR_BOUNDS;
 }
 
 static spad_status copy_whole(spad_device_buffer to, spad_device_buffer from,
                               const spad_stream *stream, spad_error *error) {
-    spad_buffer_info source;
-    spad_buffer_info target;
-    spad_status status = spad_buffer_get_info(&source, from, error);
-    if (status == SPAD_OK) status = spad_buffer_get_info(&target, to, error);
-    if (status == SPAD_OK && target.address == SPAD_NO_BYTE && source.address != SPAD_NO_BYTE) {
-        status = spad__buffer_settle(to, source.bytes, &source, error);
-        if (status == SPAD_OK) status = spad_buffer_get_info(&target, to, error);
+    side a;
+    side b;
+    spad_status status = find_side(&b, from, error);
+    if (status == SPAD_OK) status = find_side(&a, to, error);
+    if (status == SPAD_OK && a.bytes < 0 && b.bytes >= 0) { /* the target becomes like the source */
+        spad_buffer_info source;
+        status = spad_buffer_get_info(&source, from, error);
+        if (status == SPAD_OK) status = spad__buffer_settle(to, b.bytes, &source, error);
+        if (status == SPAD_OK) status = find_side(&a, to, error);
     }
+    if (status == SPAD_OK && a.bytes != b.bytes && b.bytes >= 0)
+        status = fail_other_size(&a, &b, error);
+    const int64_t width = spad__max(b.bytes, 0);
+    if (status == SPAD_OK) status = place_side(&b, 0, width, width, 1, error);
+    if (status == SPAD_OK) status = place_side(&a, 0, width, width, 1, error);
     if (status != SPAD_OK) return status;
-    if (source.bytes != target.bytes) {
-        spad__fail(error, SPAD_ERR_BOUNDS, "%" PRId64 " B do not fill a buffer of %" PRId64 " B",
-                   source.bytes, target.bytes);
-        spad__fact_amounts(error, source.bytes, target.bytes, SPAD_NO_FACT);
-        spad__fact_names(error, target.name, source.name);
-        return SPAD_ERR_BOUNDS;
-    }
-    const spad_copy_range range = {.width = source.bytes};
-    return spad_copy_part(to, from, &range, stream, error);
+    return copy_sides(&a, &b, width, 1, stream, error);
 }
 
 spad_status spad_copy(spad_device_buffer to, spad_device_buffer from, spad_error *error) {
@@ -378,7 +415,7 @@ spad_status spad_write(spad_device_buffer to, int64_t offset, const void *from, 
     if (status == SPAD_OK) status = place_side(&a, offset, bytes, bytes, 1, error);
     if (status == SPAD_OK) status = place_side(&b, 0, bytes, bytes, 1, error);
     if (status != SPAD_OK) return status;
-    return copy_sides(to, &a, (spad_device_buffer){0}, &b, bytes, 1, stream, error);
+    return copy_sides(&a, &b, bytes, 1, stream, error);
 }
 
 spad_status spad_read(void *to, spad_device_buffer from, int64_t offset, int64_t bytes,
@@ -391,5 +428,5 @@ spad_status spad_read(void *to, spad_device_buffer from, int64_t offset, int64_t
     if (status == SPAD_OK) status = place_side(&a, 0, bytes, bytes, 1, error);
     if (status == SPAD_OK) status = place_side(&b, offset, bytes, bytes, 1, error);
     if (status != SPAD_OK) return status;
-    return copy_sides((spad_device_buffer){0}, &a, from, &b, bytes, 1, stream, error);
+    return copy_sides(&a, &b, bytes, 1, stream, error);
 }

@@ -10,73 +10,77 @@
  * new one is taken from the pool: memory that waits is better used than kept. */
 enum { CLASSES_ABOVE = 3 };
 
-/* A parked block of a class or a little above it; 0: none. */
-static uint32_t take(spad__lane *lane, spad_pool *pool, uint32_t size_class) {
+void spad__lane_open(spad__lane *lane, spad_pool *pool) {
+    lane->home = spad__pool_home(pool);
+}
+
+static spad__spin *lock_of(const spad__lane *lane, const spad_pool *pool) {
+    return &pool->caches[lane->home]->lock;
+}
+
+/* A parked block of one of the classes; 0: none. */
+static inline uint32_t take(spad__lane *lane, const spad_pool *pool, uint32_t first,
+                            uint32_t last) {
     uint32_t number = 0;
-    if (lane->count == 0) return 0;
-    for (uint32_t c = size_class; c <= size_class + CLASSES_ABOVE && c < SPAD__BINS; c++) {
+    spad__spin_lock(lock_of(lane, pool));
+    for (uint32_t c = first; c <= last && c < SPAD__BINS && number == 0; c++) {
         number = lane->heads[c];
-        if (number == 0) continue;
-        lane->heads[c] = *spad__pool_link(pool, number);
-        lane->count--;
-        break;
+        if (number != 0) lane->heads[c] = spad__ticket_at(pool, number)->next;
     }
+    spad__spin_unlock(lock_of(lane, pool));
     return number;
 }
 
-spad_status spad__lane_alloc(spad_allocation *out, spad__lane *lane, spad_pool *pool, int64_t bytes,
-                             int64_t align, spad_error *error) {
-    *out = (spad_allocation){0};
-    if (bytes < 0 || !spad__is_pow2(align))
-        return spad_pool_alloc(out, pool, bytes, align, error); /* says what is wrong */
-    const uint32_t size_class = spad__pool_class(pool, bytes);
-    if (align <= spad__pool_granule(pool)) {
-        spad__spin_lock(&lane->lock);
-        const uint32_t number = take(lane, pool, size_class);
-        spad__spin_unlock(&lane->lock);
-        if (number != 0) {
-            *out = spad__pool_unpark(pool, number, bytes);
-            return SPAD_OK;
-        }
-    }
-    const int64_t rounded = size_class < SPAD__BINS ? spad__pool_class_bytes(pool, size_class) : 0;
+/* From the pool: of the size of a whole class, if it has that, so that others can use it later. */
+SPAD__APART static spad_status alloc_pooled(spad_allocation *out, spad_pool *pool, int64_t bytes,
+                                            int64_t align, spad_error *error) {
     spad_status status = SPAD_ERR_NO_FIT;
-    if (rounded >= bytes) status = spad_pool_alloc(out, pool, rounded, align, NULL);
+    if (bytes >= 0 && spad__is_pow2(align)) {
+        const uint32_t size_class = spad__pool_class(pool, bytes);
+        const int64_t rounded =
+            size_class < SPAD__BINS ? spad__pool_class_bytes(pool, size_class) : 0;
+        if (rounded >= bytes) status = spad_pool_alloc(out, pool, rounded, align, NULL);
+    }
     if (status != SPAD_OK) status = spad_pool_alloc(out, pool, bytes, align, error);
     if (status == SPAD_OK) out->bytes = bytes;
     return status;
 }
 
+spad_status spad__lane_alloc(spad_allocation *out, spad__lane *lane, spad_pool *pool, int64_t bytes,
+                             int64_t align, spad_error *error) {
+    if (bytes >= 0 && spad__pool_has_alignment(pool, align)) {
+        const uint32_t size_class = spad__pool_class(pool, bytes);
+        const uint32_t number = take(lane, pool, size_class, size_class + CLASSES_ABOVE);
+        if (number != 0) {
+            *out = spad__pool_unpark(spad__ticket_at(pool, number), number, bytes);
+            return SPAD_OK;
+        }
+    }
+    return alloc_pooled(out, pool, bytes, align, error);
+}
+
 spad_status spad__lane_free(spad__lane *lane, spad_pool *pool, const spad_allocation *block,
                             spad_error *error) {
-    uint32_t number;
-    uint32_t size_class;
+    spad__ticket *t;
     if (block->handle == 0) return SPAD_OK;
-    const spad_status status = spad__pool_park(&number, &size_class, pool, block, error);
+    const spad_status status = spad__pool_park(&t, pool, block, lane->home, error);
     if (status != SPAD_OK) return status;
-    spad__spin_lock(&lane->lock);
-    *spad__pool_link(pool, number) = lane->heads[size_class];
-    lane->heads[size_class] = number;
-    lane->count++;
-    spad__spin_unlock(&lane->lock);
+    t->next = lane->heads[t->size_class];
+    lane->heads[t->size_class] = (uint32_t)block->handle;
+    spad__spin_unlock(lock_of(lane, pool));
     return SPAD_OK;
 }
 
 int64_t spad__lane_drain(spad__lane *lane, spad_pool *pool) {
     int64_t drained = 0;
-    for (;;) {
-        uint32_t number = 0;
-        spad__spin_lock(&lane->lock);
-        for (uint32_t c = 0; c < SPAD__BINS && lane->count > 0 && number == 0; c++) {
-            number = lane->heads[c];
-            if (number == 0) continue;
-            lane->heads[c] = *spad__pool_link(pool, number);
-            lane->count--;
+    for (uint32_t c = 0; c < SPAD__BINS; c++) {
+        uint32_t number;
+        while ((number = take(lane, pool, c, c)) != 0) {
+            const spad_allocation block =
+                spad__pool_unpark(spad__ticket_at(pool, number), number, 0);
+            spad_pool_free(pool, &block, NULL); /* cannot fail: nobody else knows the block */
+            drained++;
         }
-        spad__spin_unlock(&lane->lock);
-        if (number == 0) return drained;
-        const spad_allocation block = spad__pool_unpark(pool, number, 0);
-        spad_pool_free(pool, &block, NULL); /* cannot fail: nobody else knows the block */
-        drained++;
     }
+    return drained;
 }

@@ -2,21 +2,20 @@
  *
  * lane: the blocks that a stream has given back and that only the stream itself may use
  * until it is done: lists by size class of blocks parked in a pool. Constant time;
- * needs no memory.
+ * needs no memory. The lists have the lock of one of the pool's caches, that of the thread which
+ * opened the stream: most blocks come from there, and one lock is enough to park them.
  */
 #ifndef SPAD_DEVICE_LANE_H
 #define SPAD_DEVICE_LANE_H
 
-#include "device/lock.h"
 #include "device/pool.h"
-#include "device/range.h"
 
 typedef struct spad__lane {
-    spad__spin lock;
-    int64_t count;              /* of blocks in the lists */
+    uint32_t home;              /* the cache whose lock guards the lists and what is in them */
     uint32_t heads[SPAD__BINS]; /* number of a parked block; 0: none */
 } spad__lane;
 
+void spad__lane_open(spad__lane *lane, spad_pool *pool);
 spad_status spad__lane_alloc(spad_allocation *out, spad__lane *lane, spad_pool *pool, int64_t bytes,
                              int64_t align, spad_error *error);
 spad_status spad__lane_free(spad__lane *lane, spad_pool *pool, const spad_allocation *block,

@@ -50,12 +50,14 @@ SPAD__RARE static void spad__spin_wait(spad__spin *lock) {
     } while (atomic_exchange_explicit(&lock->taken, true, memory_order_acquire));
 }
 
+/* True: it is taken. */
+static inline bool spad__spin_try(spad__spin *lock) {
+    return SPAD__ONE_THREAD() ||
+           !atomic_exchange_explicit(&lock->taken, true, memory_order_acquire);
+}
+
 static inline void spad__spin_lock(spad__spin *lock) {
-    if (SPAD__ONE_THREAD()) {
-        atomic_store_explicit(&lock->taken, true, memory_order_relaxed);
-    } else if (atomic_exchange_explicit(&lock->taken, true, memory_order_acquire)) {
-        spad__spin_wait(lock);
-    }
+    if (!spad__spin_try(lock)) spad__spin_wait(lock);
 }
 
 static inline void spad__spin_unlock(spad__spin *lock) {

@@ -10,6 +10,10 @@
  * by whichever thread, so the lock of its home is what makes freeing twice visible: the
  * generation is compared and advanced under it.
  *
+ * What happens nearly always, a block into a list or out of it, is in spad_pool_alloc and
+ * spad_pool_free themselves, short and without a call; everything else, even a lock that
+ * somebody has, goes through alloc_slowly and free_slowly, which begin anew.
+ *
  * In the caches sizes are rounded up to the lower border of a bin, at most a
  * sixteenth. When the range has no room the caches are emptied into it, large blocks
  * first and no further than needed, and in the end the exact size is tried, so rounding and
@@ -20,23 +24,17 @@
  *
  * Invariants: a piece is held in the range from the moment it is handed out until
  * it leaves the caches; its generation is odd exactly while a user has it;
- * counts[b] is the length of the list heads[b], and not above limits[b].
+ * the length of a list and its room add up to its limit.
  */
 #include "spad/pool.h"
 
-#include <pthread.h>
-#include <stdalign.h>
 #include <string.h>
 
 #include "base/checked.h"
-#include "device/lock.h"
 #include "device/pool.h"
-#include "device/range.h"
 
 enum {
-    CACHES = 32,      /* a power of two */
-    CACHE_BINS = 192, /* classes up to 31744 blocks: 2 MiB of 64 bytes */
-    CACHE_OCTAVES = CACHE_BINS / SPAD__BIN_SUB,
+    CACHE_OCTAVES = SPAD__CACHE_BINS / SPAD__BIN_SUB,
     CACHE_BLOCKS = 64,          /* most in one list */
     CACHE_LIST_BYTES = 1 << 20, /* and most bytes */
     REFILL_PART = 1024,         /* of the free bytes that an empty list may take at once */
@@ -45,108 +43,43 @@ enum {
     GROW_MOST = 1 << 30
 };
 
-/* What the handle of a block leads to: one for every piece of the range, with the same number.
- * It belongs to the user of the block, to a list, or to nobody. */
-typedef struct ticket {
-    alignas(32) int64_t address;
-    int64_t asked;               /* bytes its user wanted */
-    _Atomic uint32_t generation; /* odd while a user has it; only ever grows */
-    uint32_t next;               /* in its list */
-    _Atomic uint16_t home;       /* the cache whose lock guards it */
-    uint16_t size_class;         /* bin of its piece */
-    bool listed;                 /* it goes to a list when it is freed: of the exact class size */
-} ticket;
-
-enum { LINE = 64 }; /* of the processor's caches */
-
-typedef struct cache {
-    spad__spin lock;
-    _Atomic int32_t blocks; /* in the lists; written under the lock */
-    int64_t allocations;    /* so far */
-    int64_t frees;
-    int64_t failures;
-    int64_t allocated_bytes; /* now */
-    int64_t peak_bytes;
-    int64_t peak_blocks;
-    int64_t freed_bytes; /* so far */
-    uint32_t heads[CACHE_BINS];
-    uint8_t counts[CACHE_BINS];
-    char apart[LINE]; /* from the next one, which is another thread's */
-} cache;
-
-typedef struct chunk {
-    spad_allocation block; /* of the memory below */
-    int64_t bytes;         /* in whole blocks */
-    uint32_t first;        /* piece */
-} chunk;
-
-/* Tickets live in segments, each twice as long as the one before, so that they never move
- * and can be read while more are made. */
-enum { SEGMENT_BITS = 10, SEGMENTS = 32 - SEGMENT_BITS };
-
-struct spad_pool {
-    /* read by everyone */
-    uint32_t cache_mask; /* number of caches - 1 */
-    int granule_bits;
-    int64_t granule;
-    int64_t cache_most; /* largest request that the caches serve; -1: none */
-    _Atomic uint32_t ticket_count;
-    _Atomic(ticket *) segments[SEGMENTS];
-    uint8_t limits[CACHE_BINS];
-    char apart[LINE]; /* from what changes */
-
-    pthread_mutex_t mutex; /* guards what follows, and the host */
-    spad__range range;
-    spad_host host;
-    spad_memory below; /* no calls: a fixed range */
-    spad_pool_options options;
-    SPAD_ARRAY(chunk) chunks;
-    int64_t capacity;
-    uint32_t first_generation;
-    void *segment_blocks[SEGMENTS]; /* what the segments lie in */
-    char apart_too[LINE];
-
-    cache caches[]; /* one more than the mask */
-};
-
 /* ---- tickets --------------------------------------------------------------------------- */
 
-static ticket *ticket_at(const spad_pool *pool, uint32_t number) {
-    const uint32_t place = number + (1u << SEGMENT_BITS);
-    const int top = spad__top_bit(place);
-    return atomic_load_explicit(&pool->segments[top - SEGMENT_BITS], memory_order_relaxed) +
-           (place - (1u << top));
+/* A zeroed block of so many bytes at the beginning of a line; *block is what to give back. */
+static void *new_lines(void **block, const spad_host *host, size_t bytes) {
+    char *start = spad__new(host, bytes + SPAD__LINE);
+    *block = start;
+    return start != NULL ? start + (-(uintptr_t)start & (SPAD__LINE - 1)) : NULL;
 }
 
-/* Bytes of the block of a segment, with room to align it. */
-static size_t segment_bytes(int segment) {
-    return (sizeof(ticket) << (segment + SEGMENT_BITS)) + LINE;
+static void free_lines(void *block, const spad_host *host, size_t bytes) {
+    spad__free(host, block, bytes + SPAD__LINE);
 }
 
-static bool add_segment(spad_pool *pool, int segment) {
-    char *block = spad__new(&pool->host, segment_bytes(segment));
-    if (block == NULL) return false;
-    ticket *tickets = (ticket *)(void *)(block + (-(uintptr_t)block & (LINE - 1)));
-    for (size_t i = 0; i < (size_t)1 << (segment + SEGMENT_BITS); i++) {
-        atomic_init(&tickets[i].generation, pool->first_generation);
+static size_t segment_bytes(unsigned segment) {
+    return sizeof(spad__ticket) << segment;
+}
+
+static bool add_segment(spad_pool *pool, unsigned segment) {
+    spad__ticket *tickets =
+        new_lines(&pool->segment_blocks[segment], &pool->host, segment_bytes(segment));
+    if (tickets == NULL) return false;
+    for (size_t i = 0; i < (size_t)1 << segment; i++) {
+        atomic_init(&tickets[i].handle, pool->first_handle);
     }
-    pool->segment_blocks[segment] = block;
-    atomic_store_explicit(&pool->segments[segment], tickets, memory_order_relaxed);
+    atomic_store_explicit(&pool->segments[segment], tickets, memory_order_release);
     return true;
 }
 
 /* Tickets for all pieces that so many holds may return. Under the mutex. */
 static bool reserve_tickets(spad_pool *pool, uint32_t holds) {
     if (!spad__range_reserve(&pool->range, holds)) return false;
-    const uint32_t count = (uint32_t)pool->range.pieces.count;
-    if (count == atomic_load_explicit(&pool->ticket_count, memory_order_relaxed)) return true;
-    const uint32_t last = count - 1 + (1u << SEGMENT_BITS);
-    if (last < count) return false; /* 2^32 pieces */
-    const int segment = spad__top_bit(last) - SEGMENT_BITS;
-    for (int s = 0; s <= segment; s++) {
+    const uint64_t last = pool->range.pieces.count - 1 + (1u << SPAD__SEGMENT_BITS);
+    const unsigned segment = spad__top_bit(last);
+    if (segment >= SPAD__SEGMENTS - 1) return false; /* 2^32 pieces */
+    for (unsigned s = SPAD__SEGMENT_BITS; s <= segment; s++) {
         if (pool->segment_blocks[s] == NULL && !add_segment(pool, s)) return false;
     }
-    atomic_store_explicit(&pool->ticket_count, count, memory_order_release);
     return true;
 }
 
@@ -165,55 +98,65 @@ static uint64_t thread_number(void) {
 #endif
 }
 
-/* Thread numbers are addresses of blocks of memory: far apart, with equal low bits. */
-static uint32_t my_cache(const spad_pool *pool) {
-    return (uint32_t)((thread_number() >> 6) * UINT64_C(0x9E3779B97F4A7C15) >> 59) &
-           pool->cache_mask;
+/* Thread numbers are addresses of blocks of memory: far apart, with equal low bits. The thread that
+ * made the pool is often the only one; it need not wait for the product. */
+static inline uint32_t my_home(const spad_pool *pool) {
+    const uint64_t thread = thread_number();
+    if (thread == pool->maker) return 0;
+    return (uint32_t)(thread * UINT64_C(0x9E3779B97F4A7C15) >> 59) & pool->cache_mask;
+}
+
+static inline void count_alloc(spad__cache *home, int64_t bytes) {
+    home->bytes_below -= bytes;
+    if (home->bytes_below < 0) {
+        home->peak_bytes -= home->bytes_below;
+        home->bytes_below = 0;
+    }
+    home->blocks_below--;
+    if (home->blocks_below < 0) {
+        home->peak_blocks++;
+        home->blocks_below = 0;
+    }
 }
 
 /* The block's new owner is the user. Under the lock of the cache. */
-static void hand_out(spad_allocation *out, cache *home, ticket *t, uint32_t number, int64_t bytes) {
-    const uint32_t generation = atomic_load_explicit(&t->generation, memory_order_relaxed) + 1;
-    atomic_store_explicit(&t->generation, generation, memory_order_relaxed);
+static inline void hand_out(spad_allocation *out, spad__cache *home, spad__ticket *t,
+                            uint32_t number, int64_t bytes) {
     t->asked = bytes;
     *out = (spad_allocation){
-        .address = t->address, .bytes = bytes, .handle = (uint64_t)generation << 32 | number};
-    home->allocations++;
-    home->allocated_bytes += bytes;
-    home->peak_bytes = spad__max(home->peak_bytes, home->allocated_bytes);
-    home->peak_blocks = spad__max(home->peak_blocks, home->allocations - home->frees);
+        .address = t->address, .bytes = bytes, .handle = spad__ticket_give(t, number)};
+    count_alloc(home, bytes);
 }
 
-/* Under the lock. */
-static void count_blocks(cache *c, int32_t change) {
-    const int32_t blocks = atomic_load_explicit(&c->blocks, memory_order_relaxed);
-    atomic_store_explicit(&c->blocks, blocks + change, memory_order_relaxed);
+/* The block has no owner any more. Under the lock of the cache. */
+static inline void take_back(spad__cache *home, spad__ticket *t, uint64_t handle) {
+    spad__ticket_end(t, handle);
+    home->bytes_below += t->asked;
+    home->blocks_below++;
+    home->frees++;
+    if (!spad__add(home->freed_bytes, t->asked, &home->freed_bytes)) home->freed_bytes = INT64_MAX;
 }
 
-/* Puts a block into its list. Under the lock. */
-static void push(cache *c, ticket *t, uint32_t number) {
-    const uint32_t bin = t->size_class;
-    t->next = c->heads[bin];
-    c->heads[bin] = number;
-    c->counts[bin]++;
-    count_blocks(c, 1);
+/* Puts a block into a list that has room. Under the lock. */
+static inline void push(spad__list *list, spad__ticket *t, uint32_t number) {
+    t->next = list->first;
+    list->first = number;
+    list->room--;
 }
 
 /* Takes the first block of a list that is not empty. Under the lock. */
-static uint32_t pop(const spad_pool *pool, cache *from, uint32_t bin) {
-    const uint32_t number = from->heads[bin];
-    from->heads[bin] = ticket_at(pool, number)->next;
-    from->counts[bin]--;
-    count_blocks(from, -1);
-    return number;
+static inline spad__ticket *pop(const spad_pool *pool, spad__list *list) {
+    spad__ticket *t = spad__ticket_at(pool, list->first);
+    list->first = t->next;
+    list->room++;
+    return t;
 }
 
 /* Moves up to `count` blocks of a list out of the cache and onto a chain. Under the lock. */
-SPAD__RARE static uint32_t cut_list(const spad_pool *pool, cache *from, uint32_t bin, int count,
-                                    uint32_t chain) {
-    for (; count > 0 && from->heads[bin] != 0; count--) {
-        const uint32_t number = pop(pool, from, bin);
-        ticket_at(pool, number)->next = chain;
+static uint32_t cut_list(const spad_pool *pool, spad__list *list, int count, uint32_t chain) {
+    for (; count > 0 && list->first != 0; count--) {
+        const uint32_t number = list->first;
+        pop(pool, list)->next = chain;
         chain = number;
     }
     return chain;
@@ -222,13 +165,13 @@ SPAD__RARE static uint32_t cut_list(const spad_pool *pool, cache *from, uint32_t
 /* Gives the pieces of a chain back to the range. Under the mutex. */
 static void free_chain(spad_pool *pool, uint32_t chain) {
     while (chain != 0) {
-        const uint32_t next = ticket_at(pool, chain)->next;
+        const uint32_t next = spad__ticket_at(pool, chain)->next;
         spad__range_free(&pool->range, chain);
         chain = next;
     }
 }
 
-SPAD__APART static void lock_and_free_chain(spad_pool *pool, uint32_t chain) {
+static void lock_and_free_chain(spad_pool *pool, uint32_t chain) {
     pthread_mutex_lock(&pool->mutex);
     free_chain(pool, chain);
     pthread_mutex_unlock(&pool->mutex);
@@ -239,13 +182,12 @@ SPAD__APART static void lock_and_free_chain(spad_pool *pool, uint32_t chain) {
 static bool empty_octave(spad_pool *pool, uint32_t octave) {
     const uint32_t first = octave * SPAD__BIN_SUB;
     bool any = false;
-    for (uint32_t i = 0; i <= pool->cache_mask; i++) {
-        cache *c = &pool->caches[i];
+    for (uint32_t used = pool->used_caches; used != 0; used &= used - 1) {
+        spad__cache *c = pool->caches[__builtin_ctz(used)];
         uint32_t chain = 0;
-        if (atomic_load_explicit(&c->blocks, memory_order_relaxed) == 0) continue;
         spad__spin_lock(&c->lock);
         for (uint32_t bin = first; bin < first + SPAD__BIN_SUB; bin++) {
-            chain = cut_list(pool, c, bin, CACHE_BLOCKS, chain);
+            chain = cut_list(pool, &c->lists[bin], CACHE_BLOCKS, chain);
         }
         spad__spin_unlock(&c->lock);
         any = any || chain != 0;
@@ -254,8 +196,7 @@ static bool empty_octave(spad_pool *pool, uint32_t octave) {
     return any;
 }
 
-/* Under the mutex. */
-static void empty_caches(spad_pool *pool) {
+void spad__pool_empty_caches(spad_pool *pool) {
     for (uint32_t octave = CACHE_OCTAVES; octave-- > 0;) empty_octave(pool, octave);
 }
 
@@ -269,7 +210,7 @@ static int64_t chunk_bytes_wanted(const spad_pool *pool) {
 /* Adds a chunk of so many bytes, a multiple of the block. */
 static spad_status add_chunk(spad_pool *pool, int64_t bytes, spad_error *error) {
     if (!spad__array_reserve(&pool->host, &pool->chunks, 1)) return spad__fail_host_memory(error);
-    chunk added = {.bytes = bytes};
+    spad__chunk added = {.bytes = bytes};
     const spad_status status =
         spad_memory_alloc(&added.block, &pool->below, bytes, pool->range.granule, error);
     if (status != SPAD_OK) return status;
@@ -320,7 +261,7 @@ static spad_status hold(uint32_t *number, spad_pool *pool, int64_t rounded, int6
     return SPAD_OK;
 }
 
-static int fragmentation(int64_t free_bytes, int64_t largest) {
+int spad__pool_fragmentation(int64_t free_bytes, int64_t largest) {
     if (free_bytes == 0) return 0;
     return (int)((double)(free_bytes - largest) * 100.0 / (double)free_bytes);
 }
@@ -335,7 +276,7 @@ static spad_status fail_no_fit(spad_pool *pool, int64_t needed, int64_t align, s
                "%lld B at alignment %lld do not fit: %lld of %lld B are free, the largest hole is "
                "%lld B (fragmentation %d %%); free something, ask for less or raise max_bytes",
                (long long)needed, (long long)align, (long long)free_bytes, (long long)capacity,
-               (long long)largest, fragmentation(free_bytes, largest));
+               (long long)largest, spad__pool_fragmentation(free_bytes, largest));
     spad__fact_amounts(error, needed, free_bytes, largest);
     return SPAD_ERR_NO_FIT;
 }
@@ -367,7 +308,7 @@ static spad_status check_request(const spad_pool *pool, int64_t bytes, int64_t a
 }
 
 static void count_failure(spad_pool *pool) {
-    cache *c = &pool->caches[my_cache(pool)];
+    spad__cache *c = pool->caches[my_home(pool)];
     spad__spin_lock(&c->lock);
     c->failures++;
     spad__spin_unlock(&c->lock);
@@ -377,11 +318,12 @@ static void count_failure(spad_pool *pool) {
 static void write_ticket(spad_pool *pool, uint32_t number, uint32_t home, bool rounds) {
     const spad__piece *piece = spad__range_at(&pool->range, number);
     const uint64_t granules = (uint64_t)piece->bytes >> pool->granule_bits;
-    ticket *t = ticket_at(pool, number);
+    spad__ticket *t = spad__ticket_at(pool, number);
     t->address = piece->address;
     t->size_class = (uint16_t)spad__bin_of(granules);
-    t->listed = rounds && spad__bin_lower(t->size_class) == granules;
-    atomic_store_explicit(&t->home, (uint16_t)home, memory_order_relaxed);
+    t->list = rounds && spad__bin_lower(t->size_class) == granules ? (uint8_t)t->size_class : 0;
+    atomic_store_explicit(&t->home, (uint8_t)home, memory_order_relaxed);
+    pool->used_caches |= 1u << home;
 }
 
 /* More blocks for a list that was empty: half of what it may hold, so that neither its end nor
@@ -396,7 +338,7 @@ static uint32_t refill(spad_pool *pool, int64_t bytes, uint32_t home) {
         const uint32_t number = spad__range_hold(&pool->range, bytes, 1);
         if (number == 0) break;
         write_ticket(pool, number, home, true);
-        ticket_at(pool, number)->next = chain;
+        spad__ticket_at(pool, number)->next = chain;
         chain = number;
     }
     return chain;
@@ -404,29 +346,42 @@ static uint32_t refill(spad_pool *pool, int64_t bytes, uint32_t home) {
 
 /* Puts the blocks of a chain into a list, as far as they have room. Returns the others. Under
  * the lock. */
-static uint32_t push_chain(const spad_pool *pool, cache *c, uint32_t chain) {
+static uint32_t push_chain(const spad_pool *pool, spad__cache *c, uint32_t chain) {
     while (chain != 0) {
-        ticket *t = ticket_at(pool, chain);
+        spad__ticket *t = spad__ticket_at(pool, chain);
         const uint32_t next = t->next;
-        if (c->counts[t->size_class] == pool->limits[t->size_class]) break;
-        push(c, t, chain);
+        if (c->lists[t->list].room == 0) break;
+        push(&c->lists[t->list], t, chain);
         chain = next;
     }
     return chain;
 }
 
-/* Everything that the caches do not serve. */
-SPAD__APART static spad_status alloc_slowly(spad_allocation *out, spad_pool *pool, int64_t bytes,
-                                            int64_t align, spad_error *error) {
-    *out = (spad_allocation){0};
-    spad_status status = check_request(pool, bytes, align, error);
-    if (status != SPAD_OK) return status;
+/* A block from a list, if there is one. Under the lock. */
+static inline bool alloc_listed(spad_allocation *out, const spad_pool *pool, spad__cache *c,
+                                int64_t bytes) {
+    spad__list *list = &c->lists[spad__pool_class(pool, bytes)];
+    const uint32_t number = list->first;
+    if (number == 0) return false;
+    hand_out(out, c, pop(pool, list), number, bytes);
+    return true;
+}
+
+/* Do the caches serve the request? */
+static inline bool is_listed(const spad_pool *pool, int64_t bytes, int64_t align) {
+    return (uint64_t)bytes < pool->cache_end && spad__pool_has_alignment(pool, align);
+}
+
+/* A block from the range, and more of them for the list. */
+static spad_status alloc_held(spad_allocation *out, spad_pool *pool, int64_t bytes, int64_t align,
+                              spad_error *error) {
     const uint64_t granules = granules_of(pool, bytes);
     const int64_t exact = (int64_t)(granules << pool->granule_bits);
-    const bool rounds = bytes <= pool->cache_most;
+    const bool rounds = (uint64_t)bytes < pool->cache_end;
     const uint64_t rounded = rounds ? spad__bin_lower(spad__bin_above(granules)) : granules;
-    const uint32_t home = my_cache(pool);
+    const uint32_t home = my_home(pool);
     const int64_t class_bytes = (int64_t)(rounded << pool->granule_bits);
+    spad_status status;
     uint32_t number = 0;
     uint32_t more = 0;
     do {
@@ -441,28 +396,39 @@ SPAD__APART static spad_status alloc_slowly(spad_allocation *out, spad_pool *poo
         count_failure(pool);
         return status == SPAD_ERR_NO_FIT ? fail_no_fit(pool, exact, align, error) : status;
     }
-    cache *c = &pool->caches[home];
+    spad__cache *c = pool->caches[home];
     spad__spin_lock(&c->lock);
-    hand_out(out, c, ticket_at(pool, number), number, bytes);
+    hand_out(out, c, spad__ticket_at(pool, number), number, bytes);
     more = push_chain(pool, c, more);
     spad__spin_unlock(&c->lock);
     if (more != 0) lock_and_free_chain(pool, more);
     return SPAD_OK;
 }
 
+SPAD__APART static spad_status alloc_slowly(spad_allocation *out, spad_pool *pool, int64_t bytes,
+                                            int64_t align, spad_error *error) {
+    *out = (spad_allocation){0};
+    const spad_status status = check_request(pool, bytes, align, error);
+    if (status != SPAD_OK) return status;
+    if (is_listed(pool, bytes, align)) {
+        spad__cache *c = pool->caches[my_home(pool)];
+        spad__spin_lock(&c->lock);
+        const bool done = alloc_listed(out, pool, c, bytes);
+        spad__spin_unlock(&c->lock);
+        if (done) return SPAD_OK;
+    }
+    return alloc_held(out, pool, bytes, align, error);
+}
+
 spad_status spad_pool_alloc(spad_allocation *out, spad_pool *pool, int64_t bytes, int64_t align,
                             spad_error *error) {
-    if (bytes >= 0 && bytes <= pool->cache_most && align <= pool->granule && spad__is_pow2(align)) {
-        const uint32_t bin = spad__bin_above(granules_of(pool, bytes));
-        cache *c = &pool->caches[my_cache(pool)];
-        spad__spin_lock(&c->lock);
-        if (c->heads[bin] != 0) {
-            const uint32_t number = pop(pool, c, bin);
-            hand_out(out, c, ticket_at(pool, number), number, bytes);
+    if (is_listed(pool, bytes, align)) {
+        spad__cache *c = pool->caches[my_home(pool)];
+        if (spad__spin_try(&c->lock)) {
+            const bool done = alloc_listed(out, pool, c, bytes);
             spad__spin_unlock(&c->lock);
-            return SPAD_OK;
+            if (done) return SPAD_OK;
         }
-        spad__spin_unlock(&c->lock);
     }
     return alloc_slowly(out, pool, bytes, align, error);
 }
@@ -474,90 +440,119 @@ SPAD__RARE static spad_status fail_stale(const spad_allocation *block, spad_erro
                       (unsigned long long)block->address, (long long)block->bytes);
 }
 
-/* Puts a block into its list. Returns a chain that has to leave the cache: the block itself
- * if it has no list, and half of a list that is full. Under the lock. */
-static uint32_t keep(const spad_pool *pool, cache *c, ticket *t, uint32_t number) {
-    const uint32_t bin = t->size_class;
-    uint32_t chain = 0;
-    if (!t->listed) {
-        t->next = 0;
-        return number;
-    }
-    if (c->counts[bin] == pool->limits[bin])
-        chain = cut_list(pool, c, bin, pool->limits[bin] / 2 + 1, 0);
-    push(c, t, number);
-    return chain;
+/* The ticket that a handle leads to, whether it is of a live block or not; NULL: there is none. */
+static inline spad__ticket *find_ticket(const spad_pool *pool, uint64_t handle) {
+    const spad__ticket_place p = spad__ticket_place_of((uint32_t)handle);
+    spad__ticket *segment = atomic_load_explicit(&pool->segments[p.segment], memory_order_acquire);
+    return segment != NULL ? segment + p.index : NULL;
+}
+
+/* The cache whose lock guards a ticket. */
+static inline spad__cache *home_of(spad_pool *pool, const spad__ticket *t) {
+    return pool->caches[atomic_load_explicit(&t->home, memory_order_relaxed)];
+}
+
+/* Does the block have its user? Under the lock of its home. */
+static inline bool is_live(const spad__ticket *t, uint64_t handle, int64_t address) {
+    return atomic_load_explicit(&t->handle, memory_order_relaxed) == handle &&
+           t->address == address;
 }
 
 /* The ticket of a block, with the lock of its home taken; NULL if the block is not live. */
-static inline ticket *lock_ticket(spad_pool *pool, const spad_allocation *block, cache **home) {
-    const uint32_t number = (uint32_t)block->handle;
-    const uint32_t generation = (uint32_t)(block->handle >> 32);
-    if (number >= atomic_load_explicit(&pool->ticket_count, memory_order_acquire)) return NULL;
-    ticket *t = ticket_at(pool, number);
-    *home = &pool->caches[atomic_load_explicit(&t->home, memory_order_relaxed)];
+static spad__ticket *lock_ticket(spad_pool *pool, const spad_allocation *block,
+                                 spad__cache **home) {
+    spad__ticket *t = (uint32_t)block->handle != 0 ? find_ticket(pool, block->handle) : NULL;
+    if (t == NULL) return NULL;
+    *home = home_of(pool, t);
     spad__spin_lock(&(*home)->lock);
-    if (atomic_load_explicit(&t->generation, memory_order_relaxed) == generation &&
-        generation % 2 != 0 && t->address == block->address) {
-        return t;
-    }
+    if (is_live(t, block->handle, block->address)) return t;
     spad__spin_unlock(&(*home)->lock);
     return NULL;
 }
 
-spad_status spad_pool_free(spad_pool *pool, const spad_allocation *block, spad_error *error) {
+/* Puts a block into its list. Returns a chain that has to leave the cache: the block itself
+ * if it has no list, and half of a list that is full. Under the lock. */
+static uint32_t keep(const spad_pool *pool, spad__cache *c, spad__ticket *t, uint32_t number) {
+    spad__list *list = &c->lists[t->list];
+    uint32_t chain = 0;
+    if (t->list == 0) {
+        t->next = 0;
+        return number;
+    }
+    if (list->room == 0) chain = cut_list(pool, list, pool->limits[t->list] / 2 + 1, 0);
+    push(list, t, number);
+    return chain;
+}
+
+SPAD__APART static spad_status free_slowly(spad_pool *pool, const spad_allocation *block,
+                                           spad_error *error) {
+    spad__cache *c;
     if (block->handle == 0) return SPAD_OK;
-    cache *c;
-    ticket *t = lock_ticket(pool, block, &c);
+    spad__ticket *t = lock_ticket(pool, block, &c);
     if (t == NULL) return fail_stale(block, error);
-    atomic_store_explicit(&t->generation, (uint32_t)(block->handle >> 32) + 1,
-                          memory_order_relaxed);
-    c->frees++;
-    c->allocated_bytes -= t->asked;
-    if (!spad__add(c->freed_bytes, t->asked, &c->freed_bytes)) c->freed_bytes = INT64_MAX;
+    take_back(c, t, block->handle);
     const uint32_t chain = keep(pool, c, t, (uint32_t)block->handle);
     spad__spin_unlock(&c->lock);
     if (chain != 0) lock_and_free_chain(pool, chain);
     return SPAD_OK;
 }
 
+/* Puts a live block into its list, if it has one with room. Under the lock of its home. */
+static inline bool free_listed(spad__cache *c, spad__ticket *t, uint64_t handle, int64_t address) {
+    if (!is_live(t, handle, address)) return false;
+    spad__list *list = &c->lists[t->list];
+    if (list->room == 0) return false;
+    take_back(c, t, handle);
+    push(list, t, (uint32_t)handle);
+    return true;
+}
+
+spad_status spad_pool_free(spad_pool *pool, const spad_allocation *block, spad_error *error) {
+    const uint64_t handle = block->handle;
+    const uint32_t home = my_home(pool);
+    spad__cache *c = pool->caches[home];
+    spad__ticket *t = find_ticket(pool, handle);
+    if (t != NULL && atomic_load_explicit(&t->home, memory_order_relaxed) == home &&
+        spad__spin_try(&c->lock)) {
+        const bool done = free_listed(c, t, handle, block->address);
+        spad__spin_unlock(&c->lock);
+        if (done) return SPAD_OK;
+    }
+    return free_slowly(pool, block, error);
+}
+
 /* ---- parking -----------------------------------------------------------------------------------
  */
 
-uint32_t spad__pool_class(const spad_pool *pool, int64_t bytes) {
-    return spad__bin_above(granules_of(pool, bytes));
+uint32_t spad__pool_home(spad_pool *pool) {
+    const uint32_t home = my_home(pool);
+    pthread_mutex_lock(&pool->mutex);
+    pool->used_caches |= 1u << home;
+    pthread_mutex_unlock(&pool->mutex);
+    return home;
 }
 
-int64_t spad__pool_class_bytes(const spad_pool *pool, uint32_t size_class) {
-    return (int64_t)(spad__bin_lower(size_class) << pool->granule_bits);
+/* Under the lock of the old home; returns under that of the new one. Nobody else knows the block.
+ */
+static void change_home(spad_pool *pool, spad__ticket *t, uint32_t home) {
+    spad__cache *old = home_of(pool, t);
+    old->bytes_below += t->asked;
+    old->blocks_below++;
+    atomic_store_explicit(&t->home, (uint8_t)home, memory_order_relaxed);
+    spad__spin_unlock(&old->lock);
+    spad__spin_lock(&pool->caches[home]->lock);
+    count_alloc(pool->caches[home], t->asked);
 }
 
-int64_t spad__pool_granule(const spad_pool *pool) {
-    return pool->granule;
-}
-
-spad_status spad__pool_park(uint32_t *number, uint32_t *size_class, spad_pool *pool,
-                            const spad_allocation *block, spad_error *error) {
-    cache *c;
-    ticket *t = lock_ticket(pool, block, &c);
+spad_status spad__pool_park(spad__ticket **parked, spad_pool *pool, const spad_allocation *block,
+                            uint32_t home, spad_error *error) {
+    spad__cache *c;
+    spad__ticket *t = lock_ticket(pool, block, &c);
     if (t == NULL) return fail_stale(block, error);
-    atomic_store_explicit(&t->generation, (uint32_t)(block->handle >> 32) + 2,
-                          memory_order_relaxed);
-    *size_class = t->size_class;
-    spad__spin_unlock(&c->lock);
-    *number = (uint32_t)block->handle;
+    spad__ticket_end(t, block->handle);
+    if (c != pool->caches[home]) change_home(pool, t, home);
+    *parked = t;
     return SPAD_OK;
-}
-
-uint32_t *spad__pool_link(spad_pool *pool, uint32_t number) {
-    return &ticket_at(pool, number)->next;
-}
-
-spad_allocation spad__pool_unpark(spad_pool *pool, uint32_t number, int64_t bytes) {
-    const ticket *t = ticket_at(pool, number);
-    const uint64_t generation = atomic_load_explicit(&t->generation, memory_order_relaxed);
-    return (spad_allocation){
-        .address = t->address, .bytes = bytes, .handle = generation << 32 | number};
 }
 
 /* ---- creation ----------------------------------------------------------------------------------
@@ -583,16 +578,27 @@ static spad_status check_options(const spad_pool_options *o, spad_error *error) 
 /* A list keeps at most so many blocks of its class. */
 static void set_limits(spad_pool *pool) {
     const int64_t granule = pool->granule;
-    for (uint32_t bin = 1; bin < CACHE_BINS; bin++) {
+    for (uint32_t bin = 1; bin < SPAD__CACHE_BINS; bin++) {
         const int64_t bytes = (int64_t)spad__bin_lower(bin);
         if (granule > CACHE_LIST_BYTES / bytes) break;
         pool->limits[bin] = (uint8_t)spad__min(CACHE_LIST_BYTES / (bytes * granule), CACHE_BLOCKS);
-        pool->cache_most = bytes * granule;
+        pool->cache_end = (uint64_t)(bytes * granule) + 1;
+        for (uint32_t i = 0; i <= pool->cache_mask; i++) {
+            pool->caches[i]->lists[bin].room = pool->limits[bin];
+        }
     }
 }
 
-static size_t pool_bytes(const spad_pool *pool) {
-    return sizeof *pool + (pool->cache_mask + 1) * sizeof(cache);
+static size_t cache_bytes(const spad_pool *pool) {
+    return (pool->cache_mask + 1) * sizeof(spad__cache);
+}
+
+static bool add_caches(spad_pool *pool) {
+    pool->cache_mask = pool->options.exact ? 0 : SPAD__CACHES - 1;
+    spad__cache *caches = new_lines(&pool->cache_block, &pool->host, cache_bytes(pool));
+    if (caches == NULL) return false;
+    for (uint32_t i = 0; i <= pool->cache_mask; i++) pool->caches[i] = &caches[i];
+    return true;
 }
 
 static spad_status create(spad_pool **out, const spad_pool_options *options, spad_error *error) {
@@ -602,23 +608,23 @@ static spad_status create(spad_pool **out, const spad_pool_options *options, spa
     const spad_status status = check_options(&o, error);
     if (status != SPAD_OK) return status;
     const spad_host host = spad__host_or_default(o.host);
-    const uint32_t caches = o.exact ? 1 : CACHES;
-    spad_pool *pool = spad__new(&host, sizeof *pool + caches * sizeof(cache));
+    spad_pool *pool = spad__new(&host, sizeof *pool);
     if (pool == NULL) return spad__fail_host_memory(error);
     pool->host = host;
     pool->options = o;
-    pool->cache_mask = caches - 1;
-    if (pthread_mutex_init(&pool->mutex, NULL) != 0) {
-        spad__free(&host, pool, pool_bytes(pool));
+    const bool has_caches = add_caches(pool);
+    if (!has_caches || pthread_mutex_init(&pool->mutex, NULL) != 0) {
+        if (has_caches) free_lines(pool->cache_block, &host, cache_bytes(pool));
+        spad__free(&host, pool, sizeof *pool);
         return spad__fail_host_memory(error);
     }
     /* Pools differ in their addresses, so the first handles of two pools do. */
     const uint64_t mixed = (uint64_t)(uintptr_t)pool * UINT64_C(0x9E3779B97F4A7C15);
-    pool->first_generation = (uint32_t)(mixed >> 32) & ~1u;
+    pool->first_handle = mixed >> 32 << 32;
     spad__range_init(&pool->range, o.block_bytes, &host);
+    pool->maker = thread_number();
     pool->granule = pool->range.granule;
     pool->granule_bits = pool->range.granule_bits;
-    pool->cache_most = -1;
     if (!o.exact) set_limits(pool);
     *out = pool;
     return SPAD_OK;
@@ -658,7 +664,7 @@ spad_status spad_pool_create_over(spad_pool **out, int64_t base, const spad_pool
                             "a pool over %lld B has no room for a block of %lld B",
                             (long long)pool->options.max_bytes, (long long)granule);
     } else {
-        chunk all = {.bytes = end - spad__floor_mod(end, granule) - first};
+        spad__chunk all = {.bytes = end - spad__floor_mod(end, granule) - first};
         if (!spad__array_reserve(&pool->host, &pool->chunks, 1) ||
             (all.first = spad__range_add(&pool->range, first, all.bytes)) == 0) {
             status = spad__fail_host_memory(error);
@@ -681,11 +687,14 @@ void spad_pool_destroy(spad_pool *pool) {
     }
     spad__array_free(&pool->host, &pool->chunks);
     spad__range_deinit(&pool->range);
-    for (int i = 0; i < SEGMENTS; i++) {
-        spad__free(&pool->host, pool->segment_blocks[i], segment_bytes(i));
+    for (unsigned s = 0; s < SPAD__SEGMENTS; s++) {
+        if (pool->segment_blocks[s] != NULL)
+            free_lines(pool->segment_blocks[s], &pool->host, segment_bytes(s));
     }
+    free_lines(pool->cache_block, &pool->host, cache_bytes(pool));
     pthread_mutex_destroy(&pool->mutex);
-    spad__free(&pool->host, pool, pool_bytes(pool));
+    const spad_host host = pool->host;
+    spad__free(&host, pool, sizeof *pool);
 }
 
 /* ---- as a memory
@@ -703,126 +712,4 @@ static spad_status call_free(void *ctx, const spad_allocation *block, spad_error
 spad_memory spad_pool_memory(spad_pool *pool) {
     static const spad_memory_calls calls = {.alloc = call_alloc, .free = call_free};
     return (spad_memory){.calls = &calls, .ctx = pool};
-}
-
-/* ---- trimming and questions ---------------------------------------------------------------------
- */
-
-/* The largest chunk that is wholly free and at most `most` bytes; the count for none. */
-static size_t largest_free_chunk(const spad_pool *pool, int64_t most) {
-    size_t best = pool->chunks.count;
-    for (size_t i = 0; i < pool->chunks.count; i++) {
-        const chunk *c = &pool->chunks.items[i];
-        const spad__piece *first = spad__range_at(&pool->range, c->first);
-        if (!first->is_free || first->after != 0 || c->bytes > most) continue;
-        if (best == pool->chunks.count || c->bytes > pool->chunks.items[best].bytes) best = i;
-    }
-    return best;
-}
-
-spad_status spad_pool_trim(int64_t *released, spad_pool *pool, int64_t keep_bytes,
-                           spad_error *error) {
-    const int64_t keep_least = spad__max(keep_bytes, 0);
-    int64_t gone = 0;
-    spad_status status = SPAD_OK;
-    pthread_mutex_lock(&pool->mutex);
-    empty_caches(pool);
-    while (status == SPAD_OK && pool->below.calls != NULL) {
-        const size_t i = largest_free_chunk(pool, pool->capacity - keep_least);
-        if (i == pool->chunks.count) break;
-        const chunk c = pool->chunks.items[i];
-        status = spad_memory_free(&pool->below, &c.block, error);
-        if (status != SPAD_OK) break;
-        spad__range_remove(&pool->range, c.first);
-        pool->chunks.items[i] = pool->chunks.items[--pool->chunks.count];
-        pool->capacity -= c.bytes;
-        gone += c.bytes;
-    }
-    pthread_mutex_unlock(&pool->mutex);
-    if (released != NULL) *released = gone;
-    return status;
-}
-
-static void add_stats(spad_memory_stats *sum, const cache *c) {
-    sum->allocations += c->allocations;
-    sum->frees += c->frees;
-    sum->failures += c->failures;
-    sum->allocated_bytes += c->allocated_bytes;
-    sum->peak_bytes += c->peak_bytes;
-    sum->peak_blocks += c->peak_blocks;
-    sum->live_blocks = sum->allocations - sum->frees;
-    if (!spad__add(sum->freed_bytes, c->freed_bytes, &sum->freed_bytes))
-        sum->freed_bytes = INT64_MAX;
-    if (!spad__add(sum->freed_bytes, sum->allocated_bytes, &sum->total_bytes))
-        sum->total_bytes = INT64_MAX;
-}
-
-static int64_t cached_bytes(const spad_pool *pool, const cache *c) {
-    int64_t bytes = 0;
-    for (uint32_t bin = 0; bin < CACHE_BINS && c->blocks > 0; bin++) {
-        bytes += c->counts[bin] * spad__pool_class_bytes(pool, bin);
-    }
-    return bytes;
-}
-
-spad_pool_stats spad_pool_get_stats(spad_pool *pool) {
-    spad_pool_stats stats = {0};
-    pthread_mutex_lock(&pool->mutex);
-    for (uint32_t i = 0; i <= pool->cache_mask; i++) {
-        cache *c = &pool->caches[i];
-        spad__spin_lock(&c->lock);
-        add_stats(&stats.blocks, c);
-        stats.cached_bytes += cached_bytes(pool, c);
-        spad__spin_unlock(&c->lock);
-    }
-    stats.capacity_bytes = pool->capacity;
-    stats.held_bytes = pool->range.held_bytes;
-    stats.peak_held_bytes = pool->range.peak_bytes;
-    stats.free_bytes = pool->range.free_bytes;
-    stats.largest_hole = spad__range_largest(&pool->range);
-    stats.holes = pool->range.holes;
-    stats.chunks = (int64_t)pool->chunks.count;
-    stats.fragmentation = fragmentation(stats.free_bytes, stats.largest_hole);
-    pthread_mutex_unlock(&pool->mutex);
-    return stats;
-}
-
-/* The lists of one cache: blocks of their class that nobody has. */
-static const char *cache_fault(const spad_pool *pool, const cache *c) {
-    int32_t blocks = 0;
-    for (uint32_t bin = 0; bin < CACHE_BINS; bin++) {
-        int count = 0;
-        for (uint32_t n = c->heads[bin]; n != 0; n = ticket_at(pool, n)->next) {
-            const ticket *t = ticket_at(pool, n);
-            const spad__piece *piece = spad__range_at(&pool->range, n);
-            if (piece->is_free) return "a block in a thread's list is free in the range";
-            if (piece->address != t->address) return "a block and its piece are elsewhere";
-            if (atomic_load_explicit(&t->generation, memory_order_relaxed) % 2 != 0)
-                return "a block in a thread's list is allocated";
-            if (piece->bytes != spad__pool_class_bytes(pool, bin))
-                return "a block is in a list of another size";
-            count++;
-        }
-        if (count != c->counts[bin]) return "the length of a thread's list is wrong";
-        blocks += count;
-    }
-    return blocks == c->blocks ? NULL : "the number of blocks in a thread's lists is wrong";
-}
-
-spad_status spad_pool_check(spad_pool *pool, spad_error *error) {
-    const char *fault = NULL;
-    spad__range_sums sums = {0};
-    pthread_mutex_lock(&pool->mutex);
-    for (uint32_t i = 0; i <= pool->cache_mask && fault == NULL; i++) {
-        spad__spin_lock(&pool->caches[i].lock);
-        fault = cache_fault(pool, &pool->caches[i]);
-        spad__spin_unlock(&pool->caches[i].lock);
-    }
-    for (size_t i = 0; i < pool->chunks.count && fault == NULL; i++) {
-        fault = spad__range_chunk_fault(&pool->range, pool->chunks.items[i].first, &sums);
-    }
-    if (fault == NULL) fault = spad__range_fault(&pool->range, &sums);
-    pthread_mutex_unlock(&pool->mutex);
-    if (fault == NULL) return SPAD_OK;
-    return spad__fail(error, SPAD_ERR_INTERNAL, "the pool is broken: %s", fault);
 }

@@ -1,26 +1,161 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Parking: what lanes (lane.h) need of a pool beyond its public face. A parked block stays
- * allocated in the pool, but its user's handle is stale; it is known by a number.
+ * The inside of a pool, for pool.c, which allocates and frees, pool_state.c, which answers
+ * questions, and lane.c, which parks blocks: they stay allocated in the pool, but their
+ * users' handles are stale, and they are known by a number.
  */
 #ifndef SPAD_DEVICE_POOL_H
 #define SPAD_DEVICE_POOL_H
 
+#include <pthread.h>
+#include <stdalign.h>
+
+#include "device/lock.h"
+#include "device/range.h"
 #include "spad/pool.h"
 
-/* The size class (range.h) of a request: all blocks of the class have room for it. */
-uint32_t spad__pool_class(const spad_pool *pool, int64_t bytes);
-/* The size of blocks of a class. */
-int64_t spad__pool_class_bytes(const spad_pool *pool, uint32_t size_class);
-/* What all addresses are multiples of. */
-int64_t spad__pool_granule(const spad_pool *pool);
+enum {
+    SPAD__CACHES = 32,      /* a power of two */
+    SPAD__CACHE_BINS = 192, /* classes up to 31744 blocks: 2 MiB of 64 bytes */
+    SPAD__LINE = 64         /* of the processor's caches */
+};
 
-/* Parks a live block. SPAD_ERR_STALE: it is not live. */
-spad_status spad__pool_park(uint32_t *number, uint32_t *size_class, spad_pool *pool,
-                            const spad_allocation *block, spad_error *error);
-/* A word that belongs to whoever parked the block. */
-uint32_t *spad__pool_link(spad_pool *pool, uint32_t number);
+/* What the handle of a block leads to: one for every piece of the range, with the same number.
+ * It belongs to the user of the block, to a list, or to nobody. */
+typedef struct spad__ticket {
+    alignas(32) int64_t address;
+    int64_t asked;           /* bytes its user wanted */
+    _Atomic uint64_t handle; /* of its user: generation and number; without one no number */
+    uint32_t next;           /* in its list */
+    uint16_t size_class;     /* bin of its piece */
+    uint8_t list;            /* where it goes when it is freed; 0: it is of no class's size */
+    _Atomic uint8_t home;    /* the cache whose lock guards it */
+} spad__ticket;
+
+/* Freed blocks of a class. */
+typedef struct spad__list {
+    uint32_t first; /* 0: none */
+    uint16_t room;  /* for more; none in list 0 */
+} spad__list;
+
+typedef struct spad__cache {
+    spad__spin lock;
+    /* What is allocated now is so far below the peak: one number to change, whose sign says when
+     * the peak is passed. What changes together is apart: written one by one and read as one
+     * vector it would stall. */
+    int64_t bytes_below;
+    int64_t peak_bytes;
+    int64_t blocks_below;
+    int64_t peak_blocks;
+    int64_t frees; /* so far */
+    int64_t failures;
+    int64_t freed_bytes;
+    spad__list lists[SPAD__CACHE_BINS];
+    char apart[2 * SPAD__LINE]; /* from the next one, another thread's: lines are read in pairs */
+} spad__cache;
+
+typedef struct spad__chunk {
+    spad_allocation block; /* of the memory below */
+    int64_t bytes;         /* in whole blocks */
+    uint32_t first;        /* piece */
+} spad__chunk;
+
+/* Tickets live in segments, each twice as long as the one before, so that they never move
+ * and can be read while more are made. Segment s has 2^s tickets; the first is number 10, and
+ * number 32 is never made. */
+enum { SPAD__SEGMENT_BITS = 10, SPAD__SEGMENTS = 33 };
+
+struct spad_pool {
+    /* read by everyone */
+    _Atomic(spad__ticket *) segments[SPAD__SEGMENTS]; /* NULL: not yet made */
+    uint32_t cache_mask;                              /* number of caches - 1 */
+    unsigned granule_bits;
+    int64_t granule;
+    uint64_t cache_end;                /* the caches serve requests below so many bytes */
+    uint64_t maker;                    /* the thread that made the pool; its cache is number 0 */
+    spad__cache *caches[SPAD__CACHES]; /* one more than the mask */
+    uint8_t limits[SPAD__CACHE_BINS];  /* most blocks in a list */
+    char apart[2 * SPAD__LINE];        /* from what changes */
+
+    pthread_mutex_t mutex; /* guards what follows, and the host */
+    spad__range range;
+    spad_host host;
+    spad_memory below; /* no calls: a fixed range */
+    spad_pool_options options;
+    SPAD_ARRAY(spad__chunk) chunks;
+    int64_t capacity;
+    uint64_t first_handle;                /* of every ticket, without a number */
+    uint32_t used_caches;                 /* bit c: blocks may be in cache c */
+    void *segment_blocks[SPAD__SEGMENTS]; /* what the segments lie in */
+    void *cache_block;                    /* what the caches lie in */
+};
+
+typedef struct spad__ticket_place {
+    uint64_t segment;
+    uint64_t index;
+} spad__ticket_place;
+
+static inline spad__ticket_place spad__ticket_place_of(uint32_t number) {
+    const uint64_t sum = (uint64_t)number + (1u << SPAD__SEGMENT_BITS);
+    const uint64_t segment = spad__top_bit(sum);
+    return (spad__ticket_place){.segment = segment, .index = sum ^ UINT64_C(1) << segment};
+}
+
+/* The ticket of a piece that has been held. */
+static inline spad__ticket *spad__ticket_at(const spad_pool *pool, uint32_t number) {
+    const spad__ticket_place p = spad__ticket_place_of(number);
+    return atomic_load_explicit(&pool->segments[p.segment], memory_order_relaxed) + p.index;
+}
+
+/* A ticket without a user gets one: the next generation of its handle. Under the lock of whoever
+ * has it. */
+static inline uint64_t spad__ticket_give(spad__ticket *t, uint32_t number) {
+    const uint64_t handle =
+        atomic_load_explicit(&t->handle, memory_order_relaxed) + ((uint64_t)1 << 32 | number);
+    atomic_store_explicit(&t->handle, handle, memory_order_relaxed);
+    return handle;
+}
+
+/* Its user's handle is stale from now on. */
+static inline void spad__ticket_end(spad__ticket *t, uint64_t handle) {
+    atomic_store_explicit(&t->handle, handle >> 32 << 32, memory_order_relaxed);
+}
+
+/* The size class (range.h) of a request of bytes >= 0: all blocks of the class have room for it. No
+ * bytes take as much as one. */
+static inline uint32_t spad__pool_class(const spad_pool *pool, int64_t bytes) {
+    const uint64_t size = (uint64_t)bytes;
+    return spad__bin_of((size - (size != 0)) >> pool->granule_bits) + 1;
+}
+
+/* The size of blocks of a class. */
+static inline int64_t spad__pool_class_bytes(const spad_pool *pool, uint32_t size_class) {
+    return (int64_t)(spad__bin_lower(size_class) << pool->granule_bits);
+}
+
+/* Does every block have the alignment, a power of two? */
+static inline bool spad__pool_has_alignment(const spad_pool *pool, int64_t align) {
+    return (align & (align - 1)) == 0 && (uint64_t)align - 1 < (uint64_t)pool->granule;
+}
+
+/* Empties all caches into the range. Under the mutex. */
+void spad__pool_empty_caches(spad_pool *pool);
+
+/* Per cent of the free bytes that are not in the largest hole. */
+int spad__pool_fragmentation(int64_t free_bytes, int64_t largest);
+
+/* The number of the calling thread's cache, in which there may be blocks from now on. */
+uint32_t spad__pool_home(spad_pool *pool);
+
+/* Parks a live block, whose home is from now on the one given: returns with its lock held.
+ * SPAD_ERR_STALE: it is not live; no lock is held. */
+spad_status spad__pool_park(spad__ticket **parked, spad_pool *pool, const spad_allocation *block,
+                            uint32_t home, spad_error *error);
+
 /* The block again, for a user who wants `bytes` of it. */
-spad_allocation spad__pool_unpark(spad_pool *pool, uint32_t number, int64_t bytes);
+static inline spad_allocation spad__pool_unpark(spad__ticket *t, uint32_t number, int64_t bytes) {
+    return (spad_allocation){
+        .address = t->address, .bytes = bytes, .handle = spad__ticket_give(t, number)};
+}
 
 #endif

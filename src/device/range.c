@@ -237,8 +237,8 @@ bool spad__range_remove(spad__range *range, uint32_t first) {
 
 int64_t spad__range_largest(const spad__range *range) {
     if (range->levels == 0) return 0;
-    const int level = spad__top_bit(range->levels);
-    const int sub = spad__top_bit(range->subs[level]);
+    const unsigned level = spad__top_bit(range->levels);
+    const unsigned sub = spad__top_bit(range->subs[level]);
     int64_t largest = 0;
     for (uint32_t n = range->bins[(level << SPAD__BIN_BITS) + sub]; n != 0;) {
         const spad__piece *piece = spad__range_at(range, n);

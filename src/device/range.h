@@ -41,15 +41,14 @@ enum {
     SPAD__BINS = SPAD__BIN_LEVELS * SPAD__BIN_SUB
 };
 
-static inline int spad__top_bit(uint64_t value) { /* value > 0 */
-    return 63 - __builtin_clzll(value);
+static inline unsigned spad__top_bit(uint64_t value) { /* value > 0 */
+    return (unsigned)__builtin_clzll(value) ^ 63;      /* 63 - ... compiles to more */
 }
 
 /* The bin that holds pieces of so many granules. */
 static inline uint32_t spad__bin_of(uint64_t granules) {
-    if (granules < SPAD__BIN_SUB) return (uint32_t)granules;
-    const int shift = spad__top_bit(granules) - SPAD__BIN_BITS;
-    return (uint32_t)((shift << SPAD__BIN_BITS) + (int)(granules >> shift));
+    const unsigned shift = spad__top_bit(granules | SPAD__BIN_SUB) - SPAD__BIN_BITS;
+    return (shift << SPAD__BIN_BITS) + (uint32_t)(granules >> shift);
 }
 
 /* The least number of granules in a bin. */
@@ -67,7 +66,7 @@ static inline uint32_t spad__bin_above(uint64_t granules) {
 typedef struct spad__range {
     spad_host host;
     int64_t granule;
-    int granule_bits;
+    unsigned granule_bits;
     uint64_t levels;                 /* bit l: some bin of level l is not empty */
     uint16_t subs[SPAD__BIN_LEVELS]; /* bit s: bin s of the level is not empty */
     uint32_t bins[SPAD__BINS];       /* first piece; 0: empty */

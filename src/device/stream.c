@@ -66,6 +66,7 @@ static spad_status open_stream(spad_stream *out, spad_device *device, bool wrapp
         if (status == SPAD_OK) {
             record->native = native;
             record->wrapped = wrapped;
+            spad__lane_open(&record->lane, device->pool);
             const uint32_t generation =
                 atomic_fetch_add_explicit(&record->generation, 1, memory_order_release) + 1;
             *out = (spad_stream){.device = device, .slot = slot, .generation = generation};

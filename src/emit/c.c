@@ -40,10 +40,19 @@ static void out_comment_name(spad__out *out, const char *text) {
     spad__out_string(out, "\"");
 }
 
+/* C has no negative literals: the least number is a difference. */
+static void out_constant(spad__out *out, int64_t value) {
+    if (value == INT64_MIN)
+        spad__out_format(out, "(%lld - 1)", (long long)(value + 1));
+    else
+        spad__out_format(out, value < 0 ? "(%lld)" : "%lld", (long long)value);
+}
+
 static void define(spad__out *out, const spad_emit *table, const char *name, const char *word,
                    int64_t value) {
     spad__out_format(out, "#define %s_%s_%s ", table->prefix, name, word);
-    spad__out_format(out, value < 0 ? "(%lld)\n" : "%lld\n", (long long)value);
+    out_constant(out, value);
+    spad__out_string(out, "\n");
 }
 
 /* ---- head --------------------------------------------------------------------------- */
@@ -125,15 +134,27 @@ static void write_checks(const spad_emit *table, const spad__emit_row *row, bool
     spad__out_format(out, "#error \"%s: not aligned, or outside the lanes\"\n#endif\n", n);
 }
 
-/* One number per copy, chosen by the rest of i. */
+/* The copy of tile i: a ring goes on in both directions. */
+static void write_rest(const spad_emit *table, const spad__emit_row *row, spad__out *out) {
+    spad__out_format(out, "    const long long rest = i %% %s_%s_RING;\n", table->prefix,
+                     row->identifier);
+    spad__out_format(out, "    const long long k = rest < 0 ? rest + %s_%s_RING : rest;\n",
+                     table->prefix, row->identifier);
+}
+
+/* One number per copy. */
 static void write_switch(const spad_emit_buffer *b, bool lanes, spad__out *out) {
-    spad__out_format(out, "    switch (i %% %lluu) {\n", (unsigned long long)b->count);
-    for (size_t k = 1; k < b->count; k++) {
-        spad__out_format(out, "    case %lluu: return %lld;\n", (unsigned long long)k,
-                         (long long)(lanes ? b->places[k].lane : b->places[k].byte));
+    spad__out_string(out, "    switch (k) {\n");
+    for (size_t k = 1; k <= b->count; k++) {
+        const spad_emit_place *place = &b->places[k % b->count];
+        if (k < b->count)
+            spad__out_format(out, "    case %llu: return ", (unsigned long long)k);
+        else
+            spad__out_string(out, "    default: return ");
+        out_constant(out, lanes ? place->lane : place->byte);
+        spad__out_string(out, ";\n");
     }
-    spad__out_format(out, "    default: return %lld;\n    }\n",
-                     (long long)(lanes ? b->places[0].lane : b->places[0].byte));
+    spad__out_string(out, "    }\n");
 }
 
 static void open_function(const spad_emit *table, const spad__emit_row *row, const char *type,
@@ -151,25 +172,28 @@ static void write_functions(const spad_emit *table, const spad__emit_row *row, b
     const spad_emit_buffer *b = &row->buffer;
     const char *p = table->prefix;
     const char *n = row->identifier;
-    open_function(table, row, "long long ", "at", "unsigned long long i", out);
+    open_function(table, row, "long long ", "at", "long long i", out);
+    if (b->count == 1)
+        spad__out_string(out, "    (void)i;\n");
+    else
+        write_rest(table, row, out);
     if (even && b->count == 1)
-        spad__out_format(out, "    (void)i;\n    return %s_%s_OFFSET;\n", p, n);
+        spad__out_format(out, "    return %s_%s_OFFSET;\n", p, n);
     else if (even)
-        spad__out_format(out,
-                         "    return %s_%s_OFFSET + (long long)(i %% %s_%s_RING) * %s_%s_STRIDE;\n",
-                         p, n, p, n, p, n);
+        spad__out_format(out, "    return %s_%s_OFFSET + k * %s_%s_STRIDE;\n", p, n, p, n);
     else
         write_switch(b, false, out);
     spad__out_string(out, "}\n");
     if (even) return;
-    open_function(table, row, "long long ", "lane", "unsigned long long i", out);
+    open_function(table, row, "long long ", "lane", "long long i", out);
+    write_rest(table, row, out);
     write_switch(b, true, out);
     spad__out_string(out, "}\n");
 }
 
 static void write_pointer(const spad_emit *table, const spad__emit_row *row, spad__out *out) {
     spad__out_string(out, "#if defined(__CUDACC__)\n");
-    open_function(table, row, "void *", "ptr", "void *base, unsigned long long i", out);
+    open_function(table, row, "void *", "ptr", "void *base, long long i", out);
     spad__out_string(out, "    return (char *)base + ");
     out_lower(out, table->prefix);
     spad__out_string(out, "_");

@@ -331,8 +331,9 @@ bool spad__emit_stride(const spad_emit_buffer *b, int64_t *stride) {
     if (b->count < 2) return true;
     if (!spad__sub(b->places[1].byte, b->places[0].byte, stride) || *stride < 0) return false;
     for (size_t i = 1; i < b->count; i++) {
+        int64_t step;
         if (b->places[i].lane != b->places[0].lane ||
-            b->places[i].byte - b->places[i - 1].byte != *stride) {
+            !spad__sub(b->places[i].byte, b->places[i - 1].byte, &step) || step != *stride) {
             return false;
         }
     }

@@ -55,6 +55,9 @@ struct spad_layout {
 /* Is it the planner that places this tensor? On-chip spaces only. */
 bool spad__is_planned(const spad_kernel *kernel, const spad_kernel_tensor *tensor);
 
+/* Does the number of tiles depend on a parameter? A layout is for all of its values. */
+bool spad__is_open_extent(const spad_kernel *kernel, spad_amount extent);
+
 /* Numbers the slots and fills in `lives`. */
 spad_status spad__layout_lives(spad_layout *layout, spad_error *error);
 

@@ -59,8 +59,9 @@ static spad_status add_at(spad_layout *layout, size_t tensor, spad_error *error)
 
 /* ---- mod ---------------------------------------------------------------------------- */
 
-/* The indices of block dim `d` after which the places repeat; all if that is no small number. */
-static int64_t period(const spad_kernel_tensor *t, size_t d) {
+/* The indices of block dim `d` after which the places repeat; all if that is no small number, or
+ * if there are fewer whatever the parameters are. */
+static int64_t period(const spad_kernel *k, const spad_kernel_tensor *t, size_t d) {
     const spad_amounts *lists[] = {&t->par, &t->free, &t->banks};
     const int64_t extent = t->blocks.items[d].value;
     int64_t repeat = 1;
@@ -68,7 +69,7 @@ static int64_t period(const spad_kernel_tensor *t, size_t d) {
         if (lists[i]->count == 0) continue;
         if (!spad__lcm(repeat, lists[i]->items[d].value, &repeat)) return extent;
     }
-    return spad__min(repeat, extent);
+    return spad__is_open_extent(k, t->blocks.items[d]) ? repeat : spad__min(repeat, extent);
 }
 
 static int64_t product(spad_amounts counts) { /* checked by the builder */
@@ -106,7 +107,7 @@ static spad_status add_mod(spad_layout *layout, size_t tensor, spad_error *error
     int64_t index[SPAD_RANK_MAX] = {0};
     int64_t places = 1;
     for (size_t d = 0; d < t->blocks.count; d++) {
-        periods[d] = period(t, d);
+        periods[d] = period(layout->kernel, t, d);
         if (periods[d] > PLACES_MAX / places) places = PLACES_MAX + 1;
         if (places <= PLACES_MAX) places *= periods[d];
     }

@@ -16,8 +16,12 @@
  * not meet are never needed together; this holds in program order for every trip
  * count, because loops and not iterations were looked at.
  *
- * Which slots an access touches: the tiles between the bounds of its index, or all if
- * those are many. Cost: O(statements x depth + accesses + slots), with the constants
+ * A parameter stands for any number. A loop that it bounds counts as one that runs
+ * twice or more, and an index that it moves touches all slots of a ring: places that
+ * are good for one value are good for all.
+ *
+ * Which slots an access touches otherwise: the tiles between the bounds of its index, or
+ * all if those are many. Cost: O(statements x depth + accesses + slots), with the constants
  * TILES_MAX and SCAN_MAX, behind which the answer is the safe one.
  */
 #include "base/checked.h"
@@ -36,11 +40,23 @@ bool spad__is_planned(const spad_kernel *kernel, const spad_kernel_tensor *tenso
 
 /* ---- slots ------------------------------------------------------------------------ */
 
-static spad_status fail_slots(const spad_kernel *kernel, const spad_kernel_tensor *tensor,
-                              spad_error *error) {
+/* The tensor with the most slots is to blame. */
+static spad_status fail_slots(const spad_kernel *kernel, spad_error *error) {
+    const spad_kernel_tensor *tensor = NULL;
+    for (size_t i = 0; i < kernel->tensors.count; i++) {
+        const spad_kernel_tensor *other = &kernel->tensors.items[i];
+        if (!spad__is_planned(kernel, other)) continue;
+        if (tensor == NULL || other->slots > tensor->slots) tensor = other;
+    }
+    if (tensor == NULL) { /* a million tensors with one place each */
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "a layout has at most %lld places",
+                          (long long)SPAD_LAYOUT_SLOTS);
+    }
     spad__fail(error, SPAD_ERR_ARGUMENT,
-               "'%s' has %lld places on chip, and a layout has at most %lld; give it a ring",
-               tensor->name, (long long)tensor->slots, (long long)SPAD_LAYOUT_SLOTS);
+               "'%s' has %lld places on chip, and all tensors together may have %lld; give it a "
+               "%s",
+               tensor->name, (long long)tensor->slots, (long long)SPAD_LAYOUT_SLOTS,
+               tensor->ring.count > 0 ? "shallower ring" : "ring");
     spad__fact_names(error, tensor->name, NULL);
     spad__fact_amounts(error, tensor->slots, SPAD_LAYOUT_SLOTS, SPAD_NO_FACT);
     spad__fact_kernel(kernel, tensor->place, error);
@@ -56,7 +72,7 @@ static spad_status number_slots(spad_layout *layout, spad_error *error) {
         const spad_kernel_tensor *tensor = &k->tensors.items[i];
         layout->first_slots[i] = (size_t)total;
         const int64_t more = spad__is_planned(k, tensor) ? tensor->slots : 1;
-        if (more > SPAD_LAYOUT_SLOTS - total) return fail_slots(k, tensor, error);
+        if (more > SPAD_LAYOUT_SLOTS - total) return fail_slots(k, error);
         total += more;
     }
     layout->slot_count = layout->first_slots[k->tensors.count] = (size_t)total;
@@ -82,20 +98,58 @@ static void need(spad__life *slot, spad__life life) {
     }
 }
 
+/* ---- parameters ---------------------------------------------------------------------- */
+
+static bool has_param(const spad_kernel *k, spad_expr expr) {
+    const spad_expr_info info = spad_kernel_expr(k, expr);
+    for (size_t i = 0; i < info.node_count; i++) {
+        if (info.nodes[i].op == SPAD_EXPR_PARAM) return true;
+    }
+    return false;
+}
+
+/* Is the number of its iterations open? */
+static bool is_open(const spad_kernel *k, const spad_kernel_loop *loop) {
+    return has_param(k, loop->begin.expr) || has_param(k, loop->end.expr);
+}
+
+/* May an index take values outside its bounds when parameters change? The rest of a division
+ * that has all of its values may not. */
+static bool moves(const spad_kernel *k, spad_expr expr) {
+    const spad_expr_info info = spad_kernel_expr(k, expr);
+    if (info.node_count > 2 && info.nodes[info.node_count - 1].op == SPAD_EXPR_MOD) {
+        const spad_expr_node by = info.nodes[info.node_count - 2]; /* a constant */
+        const int64_t values =
+            by.op == SPAD_EXPR_PARAM ? k->params.items[by.value].value : by.value;
+        if (info.most - info.least == values - 1) return false;
+    }
+    for (size_t i = 0; i < info.node_count; i++) {
+        const spad_expr_node node = info.nodes[i];
+        if (node.op == SPAD_EXPR_PARAM) return true;
+        if (node.op == SPAD_EXPR_VARIABLE && is_open(k, &k->loops.items[node.value])) return true;
+    }
+    return false;
+}
+
+bool spad__is_open_extent(const spad_kernel *kernel, spad_amount extent) {
+    return has_param(kernel, extent.expr);
+}
+
 /* ---- how long one touch needs its slot ------------------------------------------------ */
 
 static bool holds(const spad_kernel *k, size_t block, size_t statement) {
     return block < statement && statement < k->statements.items[block].end;
 }
 
-static int64_t trips(const spad_kernel_loop *loop) { /* 2 stands for more */
+static int64_t trips(const spad_kernel *k, const spad_kernel_loop *loop) { /* 2: or more */
+    if (is_open(k, loop)) return 2;
     const int64_t most = loop->begin.value <= INT64_MAX - 2 ? loop->begin.value + 2 : INT64_MAX;
     return spad__min(loop->end.value, most) - loop->begin.value;
 }
 
 static bool runs(const spad_kernel *k, const spad_statement *s) {
     for (int64_t l = s->loop; l >= 0; l = k->loops.items[l].outer) {
-        if (trips(&k->loops.items[l]) == 0) return false;
+        if (trips(k, &k->loops.items[l]) == 0) return false;
     }
     return true;
 }
@@ -106,7 +160,7 @@ static spad__life widened(const spad_kernel *k, size_t statement, size_t other) 
     size_t widest = statement;
     for (int64_t l = k->statements.items[statement].loop; l >= 0; l = k->loops.items[l].outer) {
         const spad_kernel_loop *loop = &k->loops.items[l];
-        if (trips(loop) > 1 && !holds(k, loop->statement, other)) widest = loop->statement;
+        if (trips(k, loop) > 1 && !holds(k, loop->statement, other)) widest = loop->statement;
     }
     const spad_statement *s = &k->statements.items[widest];
     return (spad__life){(int64_t)widest,
@@ -192,6 +246,15 @@ static void bound_index(const spad_kernel *k, const spad_kernel_tensor *tensor,
     }
 }
 
+/* Does a tile of a ring that an index names move when parameters change? */
+static bool moves_in_ring(const spad_kernel *k, const spad_kernel_tensor *tensor,
+                          const spad_kernel_tensor *home, const spad_expr *index) {
+    for (size_t i = 0; home->ring.count > 0 && i < tensor->blocks.count; i++) {
+        if (moves(k, index[i])) return true;
+    }
+    return false;
+}
+
 /* Goes to the next index of a box; false: it was the last. */
 static bool next_index(int64_t *index, const int64_t *low, const int64_t *high, size_t count) {
     for (size_t i = count; i-- > 0;) {
@@ -215,7 +278,9 @@ static void touch(spad_layout *layout, size_t statement, const spad_kernel_tenso
     if (spad__is_planned(k, home) && tensor->home_tile >= 0) {
         need_tile(layout, tensor->home, tensor->home_tile, life);
     } else {
-        if (index != NULL) bound_index(k, tensor, index, low, high, home->slots, &count);
+        if (index != NULL && !moves_in_ring(k, tensor, home, index)) {
+            bound_index(k, tensor, index, low, high, home->slots, &count);
+        }
         if (!spad__is_planned(k, home) || count >= home->slots || count > TILES_MAX) {
             need(&layout->all[tensor->home], life);
             return;

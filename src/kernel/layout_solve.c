@@ -291,7 +291,9 @@ static spad_status find_answer(spad_layout *layout, const spad__layout_space *sp
     spad_status status = ask(layout, space, true, best, error);
     if (status != SPAD_OK) return status;
     spad_plan_result *whole = best->result;
-    if (whole->verdict == SPAD_PLAN_OPTIMAL && whole->height <= whole->peak_load) return SPAD_OK;
+    const bool decided =
+        whole->verdict == SPAD_PLAN_OPTIMAL || whole->verdict == SPAD_PLAN_INFEASIBLE;
+    if (decided && whole->height <= whole->peak_load) return SPAD_OK;
     status = list_planned(layout, space->row.space, first, false, error);
     if (status == SPAD_OK && layout->buffers.count - first == best->planned) return SPAD_OK;
     answer apart = {0};

@@ -39,8 +39,7 @@ function bytesText(n) {
   const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
   let value = Math.abs(n), unit = 0;
   while (value >= 1024 && unit < units.length - 1) { value /= 1024; unit++; }
-  const digits = unit === 0 || value === Math.floor(value) ? 0 : 1;
-  return (n < 0 ? "-" : "") + value.toFixed(digits) + "\u00a0" + units[unit];
+  return (n < 0 ? "-" : "") + Math.round(value * 10) / 10 + "\u00a0" + units[unit];
 }
 
 const bothBytes = (n) => (Math.abs(n) < 1024 ? plain(n) + " B" : plain(n) + " B (" + bytesText(n) + ")");
@@ -67,15 +66,26 @@ function readColumn(value, count) {
 
 const stem = (name) => { const at = name.search(/[[#]/); return at > 0 ? name.slice(0, at) : name; };
 
-const encoder = new TextEncoder(), hues = new Map();
-function hueOf(name) { // the same as in the library: FNV-1a of the UTF-8 bytes
-  const key = stem(name || "(unnamed)");
-  if (hues.has(key)) return hues.get(key);
-  let hash = 2166136261;
-  for (const byte of encoder.encode(key)) hash = Math.imul(hash ^ byte, 16777619);
-  hash ^= hash >>> 15;
-  hues.set(key, (hash >>> 0) % 360);
-  return hues.get(key);
+// Colours of one map, as in the library: the FNV-1a hash of a stem; the first ones of a map give
+// way until no other is near.
+const HUES = 12, encoder = new TextEncoder();
+function chooseHues() {
+  const hues = new Map(), taken = [];
+  const far = (hue, gap) => taken.every((other) => { const apart = Math.abs(hue - other); return Math.min(apart, 360 - apart) >= gap; });
+  return (name) => {
+    const key = stem(name || "(unnamed)");
+    if (hues.has(key)) return hues.get(key);
+    let hash = 2166136261;
+    for (const byte of encoder.encode(key)) hash = Math.imul(hash ^ byte, 16777619);
+    hash ^= hash >>> 15;
+    let hue = (hash >>> 0) % 360;
+    if (taken.length < HUES) {
+      for (let gap = 48, k = 0; !far(hue, gap); hue = (hue + 47) % 360) if (++k % 360 === 0) gap /= 2;
+      taken.push(hue);
+    }
+    hues.set(key, hue);
+    return hue;
+  };
 }
 
 // A space of the page: facts as they came, and a typed array per property of its boxes.
@@ -86,6 +96,7 @@ function readSpace(report, raw, part) {
   space.end = new Float64Array(n);
   space.hue = new Int16Array(n);
   space.index = new Map();
+  const hueOf = chooseHues();
   for (let i = 0; i < n; i++) {
     space.end[i] = space.begin[i] + space.length[i];
     space.index.set(space.number[i], i);
@@ -109,6 +120,8 @@ function readBars(report) {
 const spaces = [];
 reports.forEach((report, part) => {
   report.bars = readBars(report);
+  report.hueOf = chooseHues();
+  report.bars.forEach((bar) => report.hueOf(bar[6]));
   report.spaces.forEach((raw) => spaces.push(readSpace(report, raw, part)));
 });
 // The two sides of a space stand below each other.

@@ -20,7 +20,10 @@ function readPalette() {
   });
   palette.reserved = pattern(8, (g) => { g.strokeStyle = palette.line; g.lineWidth = 1; stripes(g, 8); });
   palette.dots = pattern(4, (g) => { g.fillStyle = dark ? "#ffffff70" : "#00000060"; g.fillRect(1, 1, 1.4, 1.4); });
-  palette.wait = pattern(6, (g) => { g.strokeStyle = palette.warn; g.lineWidth = 1; stripes(g, 6); });
+  palette.wait = pattern(6, (g) => {
+    g.globalAlpha = 0.16; g.fillStyle = palette.warn; g.fillRect(0, 0, 6, 6);
+    g.globalAlpha = 0.9; g.strokeStyle = palette.warn; g.lineWidth = 1.1; stripes(g, 6);
+  });
 }
 function pattern(size, paint) {
   const c = document.createElement("canvas");
@@ -142,6 +145,7 @@ function drawAll() {
 }
 function resize() {
   const wide = document.documentElement.clientWidth >= 600;
+  document.documentElement.style.setProperty("--head", document.querySelector("header").offsetHeight + "px");
   left = wide ? 84 : 58;
   right = wide && spaces.some((s) => s.laneCount > 1) ? 130 : 14;
   for (const c of charts) {
@@ -172,7 +176,7 @@ function drawTimeAxis(c, g, y) {
     if (x > left - 1 && x < c.width_ - 20) g.fillText(plain(t), x, y + 14);
   }
   g.textAlign = "right";
-  g.fillText(axis.unit, left - 8, y + 14);
+  g.fillText(axis.unit, Math.max(left - 8, widthOf(g, axis.unit) + 1), y + 14);
 }
 
 function drawCursor(c, g, top, bottom) {
@@ -224,6 +228,8 @@ function drawAddressAxis(c, g) {
   }
 }
 
+const LEAST = 1.2; // pixels that can be seen
+
 // The pixels of box i, or null if it is out of sight.
 function boxPixels(c, i) {
   const s = c.space;
@@ -231,7 +237,7 @@ function boxPixels(c, i) {
   const x0 = X(c, s.begin[i]), x1 = X(c, s.end[i]);
   const y0 = Y(c, s.byte[i] + s.bytes[i]), y1 = Y(c, s.byte[i]);
   if (x1 < left || x0 > c.width_ - right || y1 < c.top || y0 > c.top + c.plot) return null;
-  return [x0, y0, Math.max(x1 - x0, 0.7), Math.max(y1 - y0, 0.7)];
+  return [x0, y0, Math.max(x1 - x0, LEAST), Math.max(y1 - y0, LEAST)];
 }
 
 function drawBox(c, g, i) {
@@ -256,12 +262,29 @@ function drawBox(c, g, i) {
     const step = h / s.slots[i];
     g.fillRect(x + 1, y + h - step * (s.slot[i] + 1), 2.5, Math.max(step, 1));
   }
-  if (w > 26 && h > 11 && !dim) {
-    g.fillStyle = palette.text;
-    const inside = Math.max(x, left), room = Math.min(x + w, c.width_ - right) - inside - 9;
-    const label = shorten(nameOf(s, i), Math.floor(room / 6.1));
-    if (room > 12) g.fillText(label, inside + 6, Math.max(y, c.top) + Math.min(h / 2, c.plot) + 4);
-  }
+}
+
+// As much of a name as there is room for: all of it, its index, its beginning, or nothing.
+const widths = new Map();
+function widthOf(g, text) {
+  if (!widths.has(text)) widths.set(text, g.measureText(text).width);
+  return widths.get(text);
+}
+function labelFor(g, name, room) {
+  if (name.length > 400) name = shorten(name, 400);
+  if (widthOf(g, name) <= room) return name;
+  const index = name.slice(stem(name).length);
+  if (index !== "" && widthOf(g, index) <= room) return index;
+  const letters = Math.floor(room / 6.4);
+  return letters >= 5 ? shorten(name, letters) : "";
+}
+// After all boxes, so that none lies on a name.
+function drawLabel(c, g, i) {
+  const s = c.space, r = boxPixels(c, i);
+  if (!r || r[2] < 18 || r[3] < 11 || (state.query !== "" && !s.hit[i])) return;
+  const [x, y, w, h] = r, from = Math.max(x, left), top = Math.max(y, c.top), low = Math.min(y + h, c.top + c.plot);
+  const label = low - top < 11 ? "" : labelFor(g, nameOf(s, i), Math.min(x + w, c.width_ - right) - from - 9);
+  if (label) g.fillText(label, from + 6, (top + low) / 2 + 4);
 }
 
 function overlap(s, i, j) {
@@ -280,6 +303,26 @@ function drawConflicts(c, g) {
     g.fillStyle = palette.hatch; g.fillRect(x0, y0, Math.max(x1 - x0, 2), Math.max(y1 - y0, 2));
     g.strokeStyle = palette.bad; g.lineWidth = 1.5; g.strokeRect(x0, y0, Math.max(x1 - x0, 2), Math.max(y1 - y0, 2));
   }
+  drawConflictLabels(c, g);
+}
+// Who shares the bytes, where there is room and no other name.
+function drawConflictLabels(c, g) {
+  const s = c.space, used = [], pairs = new Set();
+  g.font = FONT; g.textAlign = "left";
+  for (let i = 0; i < s.n && used.length < 200; i++) {
+    if (s.partner[i] < 0 || !inLane(s, i)) continue;
+    const j = s.index.get(s.partner[i]), o = overlap(s, i, j);
+    const x0 = Math.max(X(c, o.begin), left), y0 = Y(c, o.high), y1 = Y(c, o.low);
+    const text = shorten(nameOf(s, Math.min(i, j)), 40) + " \u00d7 " + shorten(nameOf(s, Math.max(i, j)), 40), w = widthOf(g, text) + 8;
+    if (X(c, o.end) - x0 < w + 8 || y1 - y0 < 20 || pairs.has(text)) continue;
+    pairs.add(text);
+    const row = [x0 + 4, (y0 + y1) / 2 - 8];
+    while (row[1] + 18 < y1 && used.some((u) => row[0] < u[0] + u[2] && u[0] < row[0] + w && Math.abs(u[1] - row[1]) < 17)) row[1] += 17;
+    if (row[1] + 18 > y1) continue;
+    used.push([...row, w]);
+    g.fillStyle = palette.back; g.fillRect(row[0], row[1], w, 16);
+    g.fillStyle = palette.bad; g.fillText(text, row[0] + 4, row[1] + 12);
+  }
 }
 
 function outline(c, g, mark, colour, width) {
@@ -296,7 +339,8 @@ function drawMap(c, g) {
   clipPlot(c, g, c.top, c.plot);
   g.font = FONT; g.textAlign = "left";
   for (let i = 0; i < s.n; i++) drawBox(c, g, i);
-  g.globalAlpha = 1;
+  g.globalAlpha = 1; g.fillStyle = palette.text;
+  for (let i = 0; i < s.n; i++) drawLabel(c, g, i);
   drawConflicts(c, g);
   g.restore();
   drawAddressAxis(c, g);
@@ -329,7 +373,7 @@ function overLive(c, g) {
   drawCursor(c, g, 0, c.height - 18);
   if (s.laneCount < 2 || width < 40) return;
   g.font = FONT; g.fillStyle = palette.muted; g.textAlign = "center";
-  g.fillText("lanes 0 to " + plain(s.laneCount), x0 + width / 2, 12);
+  g.fillText(plain(s.laneCount) + " lanes", x0 + width / 2, 12);
   g.fillText("at " + timeText(Math.floor(state.cursor === null ? s.peakTime : state.cursor)), x0 + width / 2, 27);
 }
 
@@ -346,7 +390,7 @@ function overMap(c, g) {
 }
 
 function drawLive(c, g) {
-  const s = c.space, base = c.height - 18, high = base - 14, most = Math.max(...sameName(s).map((o) => o.peak), 1);
+  const s = c.space, base = c.height - 18, high = base - 18, most = Math.max(...sameName(s).map((o) => o.peak), 1);
   const y = (v) => base - v / most * high;
   g.fillStyle = palette.plot; g.fillRect(left, 0, plotWidth(c), base);
   clipPlot(c, g, 0, base + 1);
@@ -365,13 +409,13 @@ function drawLive(c, g) {
   g.font = FONT;
   const label = "peak " + bytesText(s.peak), toRight = px < left + plotWidth(c) - 110;
   g.textAlign = toRight ? "left" : "right";
-  g.fillText(label, px + (toRight ? 8 : -8), Math.max(py - 1, 10));
+  g.fillText(label, px + (toRight ? 8 : -8), py - 4);
   g.restore();
   g.textAlign = "right"; g.fillStyle = palette.muted; g.font = FONT;
+  g.fillText(bytesText(most), left - 8, y(most) + 4);
   g.fillText("live", left - 8, base - 2);
   drawTimeAxis(c, g, base);
 }
-
 
 const ROW = 24;
 function barPixels(c, bar) {
@@ -385,14 +429,19 @@ function drawTimeline(c, g) {
   clipPlot(c, g, c.top, height);
   g.textAlign = "left";
   g.fillStyle = palette.wait;
-  for (const bar of report.bars) if (bar[3] < bar[1]) g.fillRect(X(c, bar[3]), c.top + bar[0] * ROW + ROW / 2 - 2, X(c, bar[1]) - X(c, bar[3]), 4);
+  const reach = new Float64Array(report.rows.length).fill(-Infinity); // several operations of a queue may wait at once
+  for (const bar of report.bars) {
+    const from = X(c, Math.max(bar[3], reach[bar[0]])), to = X(c, bar[1]);
+    if (to > from) g.fillRect(from, c.top + bar[0] * ROW + ROW / 2 - 4, to - from, 8);
+    reach[bar[0]] = Math.max(reach[bar[0]], bar[1]);
+  }
   for (const bar of report.bars) {
     const [x, y, w, h] = barPixels(c, bar);
     if (x + w < left || x > c.width_ - right) continue;
-    g.fillStyle = fillOf(hueOf(bar[6] || ""), false); g.fillRect(x, y, w, h);
+    g.fillStyle = fillOf(report.hueOf(bar[6]), false); g.fillRect(x, y, w, h);
     if (w > 3) { g.strokeStyle = palette.dark ? "#ffffff30" : "#00000030"; g.lineWidth = 1; g.strokeRect(x + 0.5, y + 0.5, w - 1, h - 1); }
     if (bar[4]) { g.fillStyle = palette.bad; g.fillRect(x, y + h - 2.5, w, 2.5); }
-    if (w > 24) { g.fillStyle = palette.text; g.fillText(shorten(clean(bar[6]), Math.floor((w - 6) / 6.1)), Math.max(x, left) + 4, y + h / 2 + 4); }
+    if (w > 18) { g.fillStyle = palette.text; g.fillText(labelFor(g, clean(bar[6]), w - 6), Math.max(x, left) + 4, y + h / 2 + 4); }
   }
   g.restore();
   g.strokeStyle = palette.line; g.lineWidth = 1; g.strokeRect(left + 0.5, c.top + 0.5, plotWidth(c) - 1, height - 1);

@@ -328,12 +328,43 @@ function boxesPanel() {
   return [element("p", { class: "muted" }, plain(marks.length) + " boxes, largest first" + (marks.length > 300 ? "; the first 300" : "")), list];
 }
 
+// Every reason to wait, on every engine, with the time it took in all.
+function waitReasons(report) {
+  const reasons = new Map();
+  for (const bar of report.bars) {
+    if (bar[3] >= bar[1]) continue;
+    const key = bar[0] + "\n" + bar[7], wait = bar[1] - bar[3];
+    const reason = reasons.get(key) || { row: bar[0], what: bar[7], sum: 0, count: 0, longest: bar };
+    reason.sum += wait; reason.count++;
+    if (wait > reason.longest[1] - reason.longest[3]) reason.longest = bar;
+    reasons.set(key, reason);
+  }
+  return [...reasons.values()].sort((a, b) => b.sum - a.sum);
+}
+const waiting_ = reports.some((r) => r.bars.some((bar) => bar[3] < bar[1]));
+function waitsPanel() {
+  const out = [];
+  for (const report of reports) {
+    const reasons = waitReasons(report), list = element("ol", { class: "list waits" });
+    out.push(element("h3", {}, "what was waited for" + (comparing ? (report === reports[0] ? ", before" : ", after") : "")));
+    for (const reason of reasons.slice(0, 200)) {
+      const mark = { report, bar: reason.longest }, share = element("div", { class: "share wait" });
+      share.style.width = Math.max(reason.sum / reasons[0].sum * 100, 0.5) + "%";
+      list.append(element("li", {}, element("button", { onclick: () => { pin(mark); show(mark); } },
+        element("div", { class: "row two" }, element("span", {}, element("b", {}, clean(report.rows[reason.row])), " for " + (clean(reason.what) || "its turn")),
+          element("span", {}, plain(reason.sum) + " " + axis.unit + (reason.count > 1 ? ", " + plain(reason.count) + "\u00d7" : ""))), share)));
+    }
+    out.push(list);
+  }
+  return out;
+}
+
 let sourceLines = [];
 function buildSource() {
   const out = [];
   sourceLines = [];
   for (const report of reports) {
-    if (!report.source) continue;
+    if (!report.source || (report !== reports[0] && report.source === reports[0].source)) continue;
     const faults = new Set(report.findings.filter((f) => f.severity === "error").map((f) => f.line));
     const pre = element("div", { class: "source" });
     report.source.split("\n").forEach((text, k) => {
@@ -342,7 +373,7 @@ function buildSource() {
       sourceLines.push({ report, line: k + 1, row });
       pre.append(row);
     });
-    out.push(element("h3", {}, clean(report.file)), pre);
+    out.push(element("h3", { title: clean(report.file) }, clean(report.file).split("/").pop()), pre);
   }
   byId("source").replaceChildren(...out);
   byId("source").hidden = out.length === 0;
@@ -383,6 +414,7 @@ const tabs = [
   { id: "peak", label: "peak", make: peakPanel },
   findingCount > 0 && { id: "findings", label: "findings " + plain(findingCount), make: findingsPanel },
   total("conflicts") > 0 && { id: "conflicts", label: "conflicts " + plain(total("conflicts")), make: conflictsPanel },
+  waiting_ && { id: "waits", label: "waits", make: waitsPanel },
   { id: "boxes", label: "boxes " + plain(total("n")), make: boxesPanel },
 ].filter(Boolean);
 

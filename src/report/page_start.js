@@ -7,6 +7,34 @@
 function fact(label, value, bad) {
   return element("span", bad ? { class: "bad" } : {}, label + " ", element("b", bad ? { class: "bad" } : {}, value));
 }
+const gauge = (part) => {
+  const fill = element("i");
+  fill.style.width = Math.min(part, 1) * 100 + "%";
+  return element("span", { class: "gauge" + (part > 1 ? " over" : "") }, fill);
+};
+// What the peak is made of, tensor by tensor: the tiles of one are added up.
+function fillParts(s) {
+  const groups = new Map();
+  for (const number of s.peakBoxes) {
+    const i = s.index.get(number), key = stem(nameOf(s, i)), group = groups.get(key) || { key, hue: s.hue[i], bytes: 0, count: 0 };
+    group.bytes += s.bytes[i]; group.count++;
+    groups.set(key, group);
+  }
+  const all = [...groups.values()].sort((a, b) => b.bytes - a.bytes), bar = element("div", { class: "bar" }), names = element("div", { class: "legend" });
+  for (const group of all) {
+    const piece = element("i", { title: shorten(group.key, 80) + ": " + bothBytes(group.bytes) });
+    piece.style.cssText = "flex-grow:" + group.bytes + ";background:" + fillOf(group.hue, false);
+    bar.append(piece);
+  }
+  for (const group of all.slice(0, 10)) {
+    const swatch = element("i"), text = shorten(group.key, 32) + (group.count > 1 ? " \u00d7" + plain(group.count) : "");
+    swatch.style.background = fillOf(group.hue, false);
+    names.append(element("button", { title: "search for it", onclick: () => { byId("search").value = group.key; search(group.key); } },
+      swatch, element("b", {}, text), " " + bytesText(group.bytes)));
+  }
+  if (all.length > 10) names.append(element("span", {}, "and " + plain(all.length - 10) + " more"));
+  s.parts.replaceChildren(bar, names);
+}
 function setLane(s, lane) {
   for (const other of sameName(s)) { other.only = lane; if (other.laneSelect) other.laneSelect.value = String(lane); }
   refresh();
@@ -29,7 +57,7 @@ function addChart(kind, parent, height, draw, over, more) {
 }
 function buildSpace(s) {
   const facts = element("div", { class: "facts" }, fact("peak", bytesText(s.peak) + (s.usable > 0 ? " of " + bytesText(s.usable) : ""), s.usable >= 0 && s.peak > s.usable));
-  if (s.usable > 0) facts.append(fact("used", percent(s.peak, s.usable)));
+  if (s.usable > 0) facts.append(element("span", {}, gauge(s.peak / s.usable), element("b", {}, percent(s.peak, s.usable))));
   facts.append(fact("top", bytesText(s.top), s.usable >= 0 && s.top > s.usable), fact("boxes", plain(s.n)));
   if (s.paddingSum > 0) facts.append(fact("padding", bytesText(s.paddingSum)));
   if (s.conflicts > 0) facts.append(fact("conflicts", plain(s.conflicts), true));
@@ -41,6 +69,12 @@ function buildSpace(s) {
   const title = clean(s.title) + (comparing ? (s.part === 0 ? "  before: " : "  after: ") + clean(s.report.title) : "");
   const section = element("section", { class: "space" }, element("div", { class: "head" }, element("h2", {}, shorten(title, 160)), facts));
   byId("charts").append(section);
+  if (!comparing && s.peakBoxes.length > 0) {
+    s.parts = element("div", { class: "parts", role: "img", "aria-label": "what the peak is made of" });
+    section.append(s.parts);
+    fillParts(s);
+  }
+  s.section = section;
   const tall = comparing || spaces.length > 2 ? 240 : spaces.length > 1 ? 330 : 420;
   addChart("map", section, tall, drawMap, overMap, { space: s, top: 4, plot: tall - 8 });
   addChart("live", section, 76, drawLive, overLive, { space: s });
@@ -54,10 +88,34 @@ function buildTimeline(report) {
   byId("charts").append(section);
   addChart("timeline", section, report.rows.length * ROW + 22, drawTimeline, overTimeline, { report, top: 2 });
   const key = (style, text) => { const i = element("i"); i.style.cssText = style; return element("span", {}, i, text); };
-  const legend_ = element("div", { class: "legend" });
+  const legend_ = element("div", { class: "legend" }), sums = new Map();
+  for (const bar of report.bars) sums.set(bar[6], (sums.get(bar[6]) || 0) + bar[2] - bar[1]);
   if (report.bars.some((bar) => bar[4])) legend_.append(key("border-bottom:3px solid var(--bad)", "on the critical path"));
-  if (report.bars.some((bar) => bar[3] < bar[1])) legend_.append(key("background:repeating-linear-gradient(45deg,var(--warn) 0 1px,transparent 1px 4px);height:5px", "waits"));
+  if (report.bars.some((bar) => bar[3] < bar[1])) legend_.append(key("background:repeating-linear-gradient(45deg,var(--warn) 0 1px,transparent 1px 4px);height:8px", "waits"));
+  for (const [name, sum] of [...sums].sort((a, b) => b[1] - a[1]).slice(0, 10)) legend_.append(key("background:" + fillOf(report.hueOf(name), false), shorten(clean(name) || "(unnamed)", 32)));
   section.append(legend_);
+  report.section = section;
+}
+// One glance: is it right, does it fit, how full is each memory.
+function buildVerdict() {
+  if (comparing) return;
+  const add = (kind, text, tab) => byId("verdict").append(element("button", { class: "tag " + kind, onclick: () => { if (tab) openTab(tab); } }, text));
+  const count = (severity) => reports[0].findings.filter((f) => f.severity === severity).length, several = (n, word) => plain(n) + " " + word + (n === 1 ? "" : "s");
+  const over = spaces.filter((s) => s.usable >= 0 && s.top > s.usable);
+  for (const s of over) add("error", "does not fit: " + clean(s.title) + " up to " + bytesText(s.top) + " of " + bytesText(s.usable), "peak");
+  if (count("error") > 0) add("error", several(count("error"), "error"), "findings");
+  if (total("conflicts") > 0) add("error", plain(total("conflicts")) + " boxes in conflict", "conflicts");
+  if (over.length === 0 && count("error") === 0 && total("conflicts") === 0 && spaces.length > 0) add("good", spaces.some((s) => s.usable >= 0) ? "fits, no conflicts" : "no conflicts", "peak");
+  if (count("warning") > 0) add("warning", several(count("warning"), "warning"), "findings");
+  if (count("advice") > 0) add("advice", plain(count("advice")) + " advice", "findings");
+}
+function buildOverview() {
+  if (comparing || spaces.length < 2) return;
+  const row = element("nav", { class: "overview", "aria-label": "memories" });
+  const add = (section, ...what) => row.append(element("button", { onclick: () => section.scrollIntoView({ block: "start" }) }, ...what));
+  for (const s of spaces) add(s.section, element("b", {}, shorten(clean(s.title), 24)), ...(s.usable > 0 ? [gauge(s.peak / s.usable), percent(s.peak, s.usable)] : [" " + bytesText(s.peak)]));
+  if (reports[0].section) add(reports[0].section, element("b", {}, "timeline"), axis.unit === "ns" ? " " + plain(axis.end) + " ns" : "");
+  byId("charts").prepend(row);
 }
 function buildLegend() {
   const key = (colour, text) => { const i = element("i"); i.style.background = colour; return element("span", {}, i, text); };
@@ -161,6 +219,7 @@ function setTheme(dark) {
   document.documentElement.classList.toggle("dark", dark);
   readPalette();
   legend.replaceWith(legend = buildLegend());
+  spaces.filter((s) => s.parts).forEach(fillParts);
   showPanel();
   refresh();
 }
@@ -227,6 +286,8 @@ spaces.forEach(buildSpace);
 if (spaces.length === 0) byId("charts").append(element("p", { class: "muted" }, "nothing was allocated"));
 reports.forEach(buildTimeline);
 buildSource();
+buildVerdict();
+buildOverview();
 let legend = buildLegend();
 for (const tab of tabs) {
   const button = element("button", { role: "tab", onclick: () => openTab(tab.id) }, tab.label);
@@ -250,7 +311,7 @@ window.spad = {
   spaces: spaces.map((s) => ({ name: s.title, boxes: s.n, part: s.part })),
   pixels(k) {
     const c = charts.find((chart) => chart.kind === "map" && chart.space === spaces[k]), out = [];
-    for (let i = 0; i < c.space.n; i++) { const r = boxPixels(c, i); if (r) out.push({ number: c.space.number[i], name: nameOf(c.space, i), rect: r }); }
+    for (let i = 0; i < c.space.n; i++) { const r = boxPixels(c, i); if (r) out.push({ number: c.space.number[i], name: nameOf(c.space, i), hue: c.space.hue[i], rect: r }); }
     const r = c.canvas.getBoundingClientRect();
     return { canvas: [r.left, r.top, r.width, r.height], plot: [left, c.top, plotWidth(c), c.plot], axis: [state.t0, state.t1, c.space.a0, c.space.a1], boxes: out };
   },

@@ -125,9 +125,19 @@ const char *spad__box_label(const spad_report_box *box);
 
 /* The part of a name before its index: boxes of one stem have one colour. */
 size_t spad__stem_length(const char *name);
+void spad__copy_stem(char *to, size_t size, const char *name);
 
-/* A number from 0 to 359 that belongs to the stem of the name. */
-int spad__box_hue(const spad_report_box *box);
+enum { SPAD__HUES = 12 };
+
+/* Colours of one map. A stem has a hue from 0 to 359 of its own; among the first ones of a map it
+ * gives way until no other is near. Zeroed is empty. */
+typedef struct spad__hues {
+    size_t count;
+    const char *names[SPAD__HUES];
+    int hues[SPAD__HUES];
+} spad__hues;
+
+int spad__hue_of(spad__hues *hues, const char *name);
 
 /* Text of the user for a terminal: control, formatting and direction characters become '?',
  * and a long text is cut to `most` characters (0: not at all). Returns the characters written. */

@@ -23,6 +23,7 @@ enum {
     MAP = 320,
     CURVE = 70,
     CAPTION = 46,
+    LEGEND = 18,
     GAP = 14,
     AXIS = 26,
     ROW = 22,
@@ -35,6 +36,7 @@ typedef struct drawing {
     const spad__view *view;
     int64_t y;    /* top of what is drawn now, in pixels */
     int64_t high; /* address at the top of the map */
+    spad__hues hues;
 } drawing;
 
 static const char style[] =
@@ -130,7 +132,7 @@ static void write_caption(drawing *d) {
     spad__out_format(d->out, ", %lld boxes", (long long)facts->boxes);
     if (space->lanes > 1) spad__out_format(d->out, ", %lld lanes", (long long)space->lanes);
     if (facts->conflicts > 0)
-        spad__out_format(d->out, ", %lld boxes in conflict", (long long)facts->conflicts);
+        spad__out_format(d->out, ", %lld boxes in conflict (hatched)", (long long)facts->conflicts);
     spad__out_string(d->out, "</text>\n");
     d->y += CAPTION;
 }
@@ -173,13 +175,36 @@ static void write_title(spad__out *out, const spad_report_box *box) {
     spad__out_string(out, "</title></rect>\n");
 }
 
-/* How many letters a box of that width has room for. */
-static size_t letters_in(int64_t width) {
-    return width > 700 ? (size_t)((width - 700) / 610) : 0;
+/* A name where there is room for it; or its index, its beginning, or nothing. */
+static void write_label(spad__out *out, const char *name, int64_t x, int64_t y, int64_t width) {
+    const size_t room = width > 700 ? (size_t)((width - 700) / 610) : 0;
+    const char *index = name + spad__stem_length(name);
+    if (strlen(name) > room && *index != '\0' && strlen(index) <= room) name = index;
+    if (strlen(name) > room && room < 5) return;
+    open_text(out, "n", "start", x, y);
+    spad__out_markup(out, name, room);
+    spad__out_string(out, "</text>\n");
+}
+
+/* The first names of a map or timeline with their colours, on one line, up to `right`. */
+static void write_legend(const drawing *d, int64_t right) {
+    int64_t x = LEFT * 100;
+    for (size_t i = 0; i < d->hues.count; i++) {
+        char name[32];
+        spad__copy_stem(name, sizeof name, d->hues.names[i]);
+        const int64_t next = x + 2600 + 610 * (int64_t)strlen(name);
+        if (next > right) return;
+        rectangle(d->out, "b", x, (d->y + 1) * 100, x + 1000, (d->y + 11) * 100);
+        spad__out_format(d->out, " fill=\"hsl(%d,62%%,80%%)\"/>\n", d->hues.hues[i]);
+        open_text(d->out, "m", "start", x + 1400, (d->y + 10) * 100);
+        spad__out_markup(d->out, name, 0);
+        spad__out_string(d->out, "</text>\n");
+        x = next;
+    }
 }
 
 /* False: too small to be seen. */
-static bool write_box(const drawing *d, const spad_report_box *box) {
+static bool write_box(drawing *d, const spad_report_box *box) {
     const int64_t x0 = x_of(d, box->begin);
     const int64_t x1 = x_of(d, box->end);
     const int64_t y0 = y_of(d, box->rect.byte + box->rect.bytes);
@@ -187,19 +212,16 @@ static bool write_box(const drawing *d, const spad_report_box *box) {
     if (x1 - x0 < 20 && y1 - y0 < 20) return false;
     rectangle(d->out, "b", x0, y0, spad__max(x1, x0 + 20), spad__max(y1, y0 + 20));
     const int light = box->slots > 0 && box->slot % 2 != 0 ? 70 : 80;
-    spad__out_format(d->out, " fill=\"hsl(%d,62%%,%d%%)\"", spad__box_hue(box), light);
+    spad__out_format(d->out, " fill=\"hsl(%d,62%%,%d%%)\"",
+                     spad__hue_of(&d->hues, spad__box_label(box)), light);
     write_title(d->out, box);
     if (box->padding > 0) {
         rectangle(d->out, "p", x0, y0, x1,
                   y_of(d, box->rect.byte + box->rect.bytes - box->padding));
         spad__out_string(d->out, "/>\n");
     }
-    const size_t room = letters_in(x1 - x0);
-    if (y1 - y0 >= 1200 && room >= 2) {
-        open_text(d->out, "n", "start", x0 + 400, (y0 + y1) / 2 + 350);
-        spad__out_markup(d->out, spad__box_label(box), room);
-        spad__out_string(d->out, "</text>\n");
-    }
+    if (y1 - y0 >= 1200)
+        write_label(d->out, spad__box_label(box), x0 + 400, (y0 + y1) / 2 + 350, x1 - x0);
     return true;
 }
 
@@ -214,7 +236,17 @@ static void write_conflict(const drawing *d, const spad_report_box *a, const spa
     spad__out_string(d->out, "</title></rect>\n");
 }
 
-static void write_boxes(const drawing *d) {
+/* Colours in the order of the boxes, whether they can be seen or not. */
+static void choose_colours(drawing *d) {
+    const spad__picture *p = d->picture;
+    d->hues = (spad__hues){0};
+    for (size_t i = 0; i < d->view->facts.boxes; i++) {
+        const size_t number = p->order[d->view->first + i];
+        spad__hue_of(&d->hues, spad__box_label(&p->report->boxes.items[number]));
+    }
+}
+
+static void write_boxes(drawing *d) {
     const spad__picture *p = d->picture;
     int64_t hidden = 0;
     for (size_t i = 0; i < d->view->facts.boxes; i++) {
@@ -228,7 +260,7 @@ static void write_boxes(const drawing *d) {
                        &p->report->boxes.items[p->partner[number]]);
     }
     if (hidden == 0) return;
-    open_text(d->out, "m", "end", (LEFT + PLOT) * 100, (d->y - 12) * 100);
+    open_text(d->out, "m", "end", (LEFT + PLOT) * 100, (d->y - LEGEND - 12) * 100);
     spad__out_format(d->out, "%lld boxes too small to draw</text>\n", (long long)hidden);
 }
 
@@ -251,6 +283,8 @@ static void write_curve(const drawing *d) {
     spad__out_format(d->out, "V%lldZ\"/>\n", (long long)(d->y + CURVE));
     const int64_t x = x_of(d, view->facts.peak_time);
     line(d->out, "k", x, (d->y - MAP - GAP) * 100, x, bottom);
+    open_text(d->out, "m", "start", x + 300, (d->y + 2) * 100);
+    spad__out_string(d->out, "peak</text>\n");
     open_text(d->out, "m", "end", (LEFT - 6) * 100, (d->y + 12) * 100);
     spad__out_bytes_short(d->out, view->facts.peak_bytes);
     spad__out_string(d->out, "</text>\n");
@@ -284,30 +318,28 @@ static void write_wait(const drawing *d, const spad__bar *item) {
     line(d->out, "w", x_of(d, item->bar.ready), y + 1000, x_of(d, item->bar.begin), y + 1000);
 }
 
-static void write_bar(const drawing *d, const spad__bar *item) {
+static void write_bar(drawing *d, const spad__bar *item) {
     const spad_report_bar *bar = &item->bar;
     const int64_t y = (d->y + (int64_t)item->row * ROW) * 100;
     const int64_t x0 = x_of(d, bar->begin);
     const int64_t x1 = x_of(d, bar->end);
+    const char *name = bar->name != NULL ? bar->name : "(unnamed)";
+    const int hue = spad__hue_of(&d->hues, name);
     if (x1 - x0 < 5) return;
     rectangle(d->out, "b", x0, y + 200, x1, y + 1800);
-    const spad_report_box colour = {.name = bar->name};
-    spad__out_format(d->out, " fill=\"hsl(%d,55%%,78%%)\"%s", spad__box_hue(&colour),
+    spad__out_format(d->out, " fill=\"hsl(%d,62%%,80%%)\"%s", hue,
                      bar->critical ? " style=\"stroke:#cf222e;stroke-opacity:1\"" : "");
     spad__out_string(d->out, "><title>");
-    spad__out_markup(d->out, bar->name != NULL ? bar->name : "(unnamed)", 100);
+    spad__out_markup(d->out, name, 100);
     spad__out_format(d->out, ": %lld to %lld</title></rect>\n", (long long)bar->begin,
                      (long long)bar->end);
-    const size_t room = letters_in(x1 - x0);
-    if (room < 2) return;
-    open_text(d->out, "n", "start", x0 + 300, y + 1350);
-    spad__out_markup(d->out, bar->name != NULL ? bar->name : "(unnamed)", room);
-    spad__out_string(d->out, "</text>\n");
+    write_label(d->out, name, x0 + 300, y + 1350, x1 - x0);
 }
 
 static void write_timeline(drawing *d) {
     const spad_report *report = d->picture->report;
     if (report->rows.count == 0) return;
+    d->hues = (spad__hues){0};
     for (size_t i = 0; i < report->rows.count; i++) {
         open_text(d->out, "m", "end", (LEFT - 6) * 100, (d->y + (int64_t)i * ROW + 14) * 100);
         spad__out_markup(d->out, report->rows.items[i], 14);
@@ -317,6 +349,10 @@ static void write_timeline(drawing *d) {
     for (size_t i = 0; i < report->bars.count; i++) write_bar(d, &report->bars.items[i]);
     d->y += (int64_t)report->rows.count * ROW;
     write_time_axis(d);
+    d->y += AXIS;
+    write_legend(d, (LEFT + PLOT - 240) * 100);
+    open_text(d->out, "m", "end", (LEFT + PLOT) * 100, (d->y + 10) * 100);
+    spad__out_string(d->out, "dotted: waits, red border: critical path</text>\n");
 }
 
 /* ---- the whole ---------------------------------------------------------------------- */
@@ -326,10 +362,13 @@ static void write_view(drawing *d) {
     const int64_t span = spad__max(facts->top - facts->low, 1);
     /* up to what is used; with the limit in sight when it is near */
     d->high = facts->low + span;
+    choose_colours(d);
     const bool near = facts->usable != SPAD_UNBOUNDED && facts->usable > d->high &&
                       facts->usable - facts->low <= span + span / 3;
     if (near) d->high = facts->usable;
     write_caption(d);
+    write_legend(d, (LEFT + PLOT) * 100);
+    d->y += LEGEND;
     write_frame(d);
     write_boxes(d);
     d->y += MAP + GAP;
@@ -340,10 +379,11 @@ static void write_view(drawing *d) {
 }
 
 static int64_t page_height(const spad__picture *p) {
-    const int64_t views = (int64_t)p->view_count * (CAPTION + MAP + GAP + CURVE + AXIS + GAP);
+    const int64_t views =
+        (int64_t)p->view_count * (CAPTION + LEGEND + MAP + GAP + CURVE + AXIS + GAP);
     const int64_t rows = (int64_t)p->report->rows.count;
-    return HEAD + (int64_t)p->report->note_count * 16 + views + (rows > 0 ? rows * ROW + AXIS : 0) +
-           GAP;
+    return HEAD + (int64_t)p->report->note_count * 16 + views +
+           (rows > 0 ? rows * ROW + AXIS + LEGEND : 0) + GAP;
 }
 
 spad_status spad_report_write_svg(const spad_report *report, const spad_sink *sink,

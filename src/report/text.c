@@ -65,6 +65,10 @@ static int compare_named(const void *left, const void *right) {
     return (a->index > b->index) - (a->index < b->index);
 }
 
+static bool is_same_stem(const named *a, const named *b) {
+    return a->length == b->length && memcmp(a->name, b->name, a->length) == 0;
+}
+
 static int compare_stems(const void *left, const void *right) {
     const stem *a = left;
     const stem *b = right;
@@ -91,10 +95,7 @@ static void find_stems(map *m, named *names) {
     }
     qsort(names, boxes, sizeof *names, compare_named);
     for (size_t i = 0; i < boxes; i++) {
-        const stem *last = m->stem_count > 0 ? &m->stems[m->stem_count - 1] : NULL;
-        const bool same = last != NULL && last->length == names[i].length &&
-                          memcmp(last->name, names[i].name, last->length) == 0;
-        if (!same) {
+        if (i == 0 || !is_same_stem(&names[i - 1], &names[i])) {
             m->stems[m->stem_count++] = (stem){.name = names[i].name,
                                                .length = names[i].length,
                                                .first = SIZE_MAX,
@@ -109,9 +110,7 @@ static void find_stems(map *m, named *names) {
     for (size_t s = 0; s < m->stem_count; s++) m->stem_of[m->stems[s].first] = s;
     const named *head = names;
     for (size_t i = 0; i < boxes; i++) {
-        const bool same =
-            head->length == names[i].length && memcmp(head->name, names[i].name, head->length) == 0;
-        if (!same) head = &names[i];
+        if (!is_same_stem(head, &names[i])) head = &names[i];
         m->stem_of[names[i].index] = m->stem_of[head->index]; /* the head has the lowest index */
     }
 }
@@ -306,15 +305,17 @@ static void write_cells(const map *m) {
     spad__out_format(m->out, "%*s%s%*s\n", LABEL, "", left, COLUMNS - (int)strlen(left), right);
 }
 
+static size_t out_stem(spad__out *out, const stem *s, size_t most) {
+    char name[4 * 40 + 1];
+    spad__copy_stem(name, sizeof name, s->name);
+    return spad__out_plain(out, name, most);
+}
+
 static void write_legend(const map *m) {
     for (size_t s = 0; s < m->stem_count && s < LETTERS; s++) {
         const stem *row = &m->stems[s];
-        char name[4 * 24 + 1]; /* of the stem: a copy, because it may go on behind it */
-        size_t length = row->length < sizeof name - 1 ? row->length : sizeof name - 1;
-        memcpy(name, row->name, length);
-        name[length] = '\0';
         spad__out_format(m->out, "  %c ", letter_of(s, 0));
-        const size_t width = spad__out_plain(m->out, name, 22);
+        const size_t width = out_stem(m->out, row, 22);
         spad__out_repeat(m->out, " ", 23 - (int64_t)width);
         char count[32] = "";
         if (row->boxes > 1) snprintf(count, sizeof count, "%lld x ", (long long)row->boxes);
@@ -330,18 +331,51 @@ static void write_legend(const map *m) {
         spad__out_format(m->out, "  * %lld more names\n", (long long)(m->stem_count - LETTERS));
 }
 
-static void write_peak(const map *m) {
-    const spad__view *view = m->view;
+static int compare_shares(const void *left, const void *right) {
+    const stem *a = left;
+    const stem *b = right;
+    if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
+    return compare_stems(left, right);
+}
+
+/* Boxes of the peak by their stems; bytes are those of all of them. Returns how many there are. */
+static size_t find_shares(const map *m, named *names, stem *shares) {
+    const size_t boxes = m->view->peak.count;
+    size_t count = 0;
+    for (size_t i = 0; i < boxes; i++) {
+        const size_t number = m->view->peak.items[i];
+        const char *name = spad__box_label(&m->picture->report->boxes.items[number]);
+        names[i] = (named){name, spad__stem_length(name), i};
+    }
+    if (boxes > 0) qsort(names, boxes, sizeof *names, compare_named);
+    for (size_t i = 0; i < boxes; i++) {
+        const size_t number = m->view->peak.items[names[i].index];
+        if (i == 0 || !is_same_stem(&names[i - 1], &names[i])) {
+            shares[count++] =
+                (stem){.name = names[i].name, .length = names[i].length, .first = names[i].index};
+        }
+        shares[count - 1].boxes++;
+        shares[count - 1].bytes += m->picture->report->boxes.items[number].rect.bytes;
+    }
+    if (count > 0) qsort(shares, count, sizeof *shares, compare_shares);
+    return count;
+}
+
+static void write_peak(const map *m, named *names, stem *shares) {
+    const size_t count = find_shares(m, names, shares);
     spad__out_string(m->out, "  the peak is made of\n");
-    for (size_t i = 0; i < view->peak.count && i < PEAK_SHOWN; i++) {
-        const spad_report_box *box = &m->picture->report->boxes.items[view->peak.items[i]];
-        spad__out_format(m->out, "    %12lld B  ", (long long)box->rect.bytes);
-        spad__out_plain(m->out, spad__box_label(box), 50);
+    for (size_t i = 0; i < count && i < PEAK_SHOWN; i++) {
+        spad__out_format(m->out, "    %12lld B  ", (long long)shares[i].bytes);
+        if (shares[i].boxes == 1) {
+            spad__out_plain(m->out, shares[i].name, 50);
+        } else {
+            out_stem(m->out, &shares[i], 40);
+            spad__out_format(m->out, ", %lld boxes", (long long)shares[i].boxes);
+        }
         spad__out_string(m->out, "\n");
     }
-    if (view->peak.count > PEAK_SHOWN)
-        spad__out_format(m->out, "    and %lld smaller ones\n",
-                         (long long)(view->peak.count - PEAK_SHOWN));
+    if (count > PEAK_SHOWN)
+        spad__out_format(m->out, "    and %lld smaller ones\n", (long long)(count - PEAK_SHOWN));
 }
 
 static spad_status write_view(spad__out *out, const spad__picture *p, const spad__view *view,
@@ -363,7 +397,7 @@ static spad_status write_view(spad__out *out, const spad__picture *p, const spad
         write_head(&m);
         write_cells(&m);
         write_legend(&m);
-        write_peak(&m);
+        write_peak(&m, names, m.stems);
     }
     spad__arena_free(&arena);
     return failed ? spad__fail_host_memory(error) : SPAD_OK;

@@ -3,8 +3,10 @@
  * What the writers share: scaling without floats, labels and colours of boxes,
  * and text of the user in the clothes of each format.
  */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "report/report.h"
 
 int64_t spad__scale(int64_t value, int64_t span, int64_t pixels) {
@@ -26,14 +28,47 @@ size_t spad__stem_length(const char *name) {
     return length > 0 ? length : strlen(name);
 }
 
+void spad__copy_stem(char *to, size_t size, const char *name) {
+    size_t length = spad__stem_length(name);
+    if (length > size - 1) length = size - 1;
+    memcpy(to, name, length);
+    to[length] = '\0';
+}
+
 /* FNV-1a over the stem, spread over the circle. */
-int spad__box_hue(const spad_report_box *box) {
-    const char *name = spad__box_label(box);
+static int own_hue(const char *name) {
     const size_t length = spad__stem_length(name);
     uint32_t hash = 2166136261u;
     for (size_t i = 0; i < length; i++) hash = (hash ^ (unsigned char)name[i]) * 16777619u;
     hash ^= hash >> 15;
     return (int)(hash % 360);
+}
+
+static bool is_far(const spad__hues *hues, int hue, int gap) {
+    for (size_t i = 0; i < hues->count; i++) {
+        const int apart = abs(hue - hues->hues[i]);
+        if (spad__min(apart, 360 - apart) < gap) return false;
+    }
+    return true;
+}
+
+int spad__hue_of(spad__hues *hues, const char *name) {
+    const size_t length = spad__stem_length(name);
+    for (size_t i = 0; i < hues->count; i++) {
+        if (spad__stem_length(hues->names[i]) == length &&
+            memcmp(hues->names[i], name, length) == 0) {
+            return hues->hues[i];
+        }
+    }
+    int hue = own_hue(name);
+    if (hues->count == SPAD__HUES) return hue;
+    /* 47 is prime to 360, so all hues come up; 11 gaps of 12 to both sides leave one free */
+    for (int gap = 48, k = 0; !is_far(hues, hue, gap); hue = (hue + 47) % 360) {
+        if (++k % 360 == 0) gap /= 2;
+    }
+    hues->names[hues->count] = name;
+    hues->hues[hues->count++] = hue;
+    return hue;
 }
 
 /* ---- text of the user --------------------------------------------------------------- */
@@ -120,7 +155,9 @@ void spad__out_bytes_short(spad__out *out, int64_t bytes) {
         unit++;
     }
     const char *sign = bytes < 0 ? "-" : "";
-    const unsigned tenths = (unsigned)(rest * 10 / 1024);
+    unsigned tenths = (unsigned)((rest * 10 + 512) / 1024);
+    value += tenths / 10;
+    tenths %= 10;
     if (tenths == 0)
         spad__out_format(out, "%s%llu %s", sign, (unsigned long long)value, units[unit]);
     else

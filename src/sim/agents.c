@@ -298,6 +298,15 @@ static void end_tasks(spad__crowd *c, bool *moved) {
     }
 }
 
+static spad_status fail_overflown(const spad__crowd *c, spad_error *error) {
+    const spad_kernel_sync *sync =
+        spad_kernel_get_sync(c->sim->kernel, (size_t)c->objects.overflown);
+    spad__fail(error, SPAD_ERR_OVERFLOW, "the amounts at '%s' do not fit 64 bits; use smaller ones",
+               sync->name);
+    spad__fact_place(error, spad_kernel_file(c->sim->kernel), sync->place.line, sync->place.column);
+    return SPAD_ERR_OVERFLOW;
+}
+
 static spad_status go_on(spad__crowd *c, spad_error *error) {
     bool moved = true;
     while (moved) {
@@ -313,6 +322,7 @@ static spad_status go_on(spad__crowd *c, spad_error *error) {
             if (status != SPAD_OK) return status;
         }
         if (c->objects.failed) return spad__fail_host_memory(error);
+        if (c->objects.overflown >= 0) return fail_overflown(c, error);
     }
     return SPAD_OK;
 }

@@ -44,6 +44,7 @@ typedef struct spad__objects {
     size_t *first;          /* per sync object */
     spad__bundles *bundles; /* per agent and sync object */
     bool failed;            /* memory ran out in a commit */
+    int64_t overflown;      /* an object whose amounts do not fit 64 bits; -1: none */
 } spad__objects;
 
 bool spad__objects_make(spad__objects *objects, const spad_host *host, const spad_kernel *kernel);

@@ -401,7 +401,7 @@ static spad_status run(spad__flow *flow, spad_error *error) {
         case SPAD_WALK_END: return SPAD_OK;
         case SPAD_WALK_OPERATION: status = run_operation(flow, event, error); break;
         case SPAD_WALK_TENSOR: flow->lives[event->tensor] = event->life; break;
-        case SPAD_WALK_LOOP_BEGIN: status = spad__flow_enter(flow, event->loop, error); break;
+        case SPAD_WALK_LOOP_BEGIN: spad__flow_enter(flow, event->loop); break;
         case SPAD_WALK_ITERATION: status = spad__flow_repeat(flow, event, error); break;
         default: break;
         }
@@ -415,6 +415,7 @@ spad_status spad__sim_implicit(spad_sim *sim, spad_error *error) {
     flow->sim = sim;
     flow->floor_row = -1;
     flow->places.host = &sim->host;
+    flow->places.target = sim->target;
     const spad_walk_options options = {
         .place = sim->options.place, .ctx = sim->options.ctx, .host = &sim->host};
     spad_status status = spad_walk_create(&flow->walk, sim->kernel, &options, error);

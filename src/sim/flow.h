@@ -74,6 +74,6 @@ typedef struct spad__flow {
 spad_status spad__flow_repeat(spad__flow *flow, const spad_walk_event *event, spad_error *error);
 
 /* At the start of a loop: what was seen of it before does not count. */
-spad_status spad__flow_enter(spad__flow *flow, int64_t loop, spad_error *error);
+void spad__flow_enter(spad__flow *flow, int64_t loop);
 
 #endif

@@ -21,8 +21,8 @@
 
 #include "base/checked.h"
 
-/* Loops with fewer periods are run. */
-enum { PERIODS_MIN = 4 };
+/* Loops with fewer periods are run. Looking at a statement costs a 64th of running it. */
+enum { PERIODS_MIN = 4, STUDY_RATE = 64 };
 
 /* ---- the state -------------------------------------------------------------------- */
 
@@ -276,31 +276,44 @@ static bool find_streams(spad__flow *flow, int64_t number, spad__loop_state *sta
     return true;
 }
 
-spad_status spad__flow_enter(spad__flow *flow, int64_t loop, spad_error *error) {
+/* The text of a loop is looked at when that pays: it costs as much as the kernel is long, and
+ * running the loop as much as is left of it. */
+static bool pays(const spad__flow *flow, int64_t number, int64_t value) {
+    const spad_kernel *k = flow->sim->kernel;
+    const spad_kernel_loop *loop = spad_kernel_get_loop(k, (size_t)number);
+    const int64_t left = loop->end.value - value;
+    const int64_t text = (int64_t)(spad_kernel_tensor_count(k) + spad_kernel_access_count(k));
+    const size_t body = spad_kernel_get_statement(k, loop->statement)->end - loop->statement;
+    return left >= PERIODS_MIN && left >= text / (STUDY_RATE * (int64_t)body);
+}
+
+static bool study(spad__flow *flow, int64_t number, spad__loop_state *state) {
+    state->studied = true;
+    return spad__period_of(&state->period, &flow->sim->host, flow->sim->kernel, number,
+                           flow->sim->options.place != NULL ? SPAD__BYTES_PLANNED
+                                                            : SPAD__BYTES_GIVEN) &&
+           find_streams(flow, number, state);
+}
+
+void spad__flow_enter(spad__flow *flow, int64_t loop) {
     spad__loop_state *state = &flow->loops[loop];
-    if (flow->sim->options.no_repeat) return SPAD_OK;
-    if (!state->studied) {
-        if (!spad__period_of(&state->period, &flow->sim->host, flow->sim->kernel, loop,
-                             flow->sim->options.place != NULL ? SPAD__BYTES_PLANNED
-                                                              : SPAD__BYTES_GIVEN)) {
-            return spad__fail_host_memory(error);
-        }
-        state->studied = true;
-        if (!find_streams(flow, loop, state)) return spad__fail_host_memory(error);
-    }
     state->saved.valid = false;
     state->patience = 1;
-    return SPAD_OK;
 }
 
 spad_status spad__flow_repeat(spad__flow *flow, const spad_walk_event *event, spad_error *error) {
     spad__loop_state *state = &flow->loops[event->loop];
     const spad_kernel_loop *loop = spad_kernel_get_loop(flow->sim->kernel, (size_t)event->loop);
-    const int64_t period = state->period.period;
-    if (flow->sim->options.no_repeat || !state->period.repeats ||
+    if (flow->sim->options.no_repeat ||
         flow->operations < spad__max(flow->sim->options.repeat_after, SPAD_SIM_WINDOW)) {
         return SPAD_OK;
     }
+    if (!state->studied) {
+        if (!pays(flow, event->loop, event->value)) return SPAD_OK;
+        if (!study(flow, event->loop, state)) return spad__fail_host_memory(error);
+    }
+    const int64_t period = state->period.period;
+    if (!state->period.repeats) return SPAD_OK;
     if ((loop->end.value - event->value) / period < PERIODS_MIN) return SPAD_OK;
 
     spad__snapshot *saved = &state->saved;

@@ -4,16 +4,18 @@
  *
  * Bytes are sorted by place: a slot of an unplaced tensor, or a rectangle of a space.
  * Rectangles that share bytes know each other, so an access looks at its own place and
- * its neighbours only. A place keeps the touches that somebody may have to wait for:
- * a write covers what lies inside it, because it has waited for that itself, and of
- * equal reads the latest is enough. Programs touch few different parts of a tile, so
- * these lists are short and a look costs about a constant.
+ * its neighbours only; they find each other by the pages of the space that they touch. A place
+ * keeps the touches that somebody may have to wait for: a write covers what lies inside it, because
+ * it has waited for that itself, and of equal reads the latest is enough. Programs touch few
+ * different parts of a tile, so these lists are short and a look costs about a constant.
  */
 #include "sim/sim.h"
 
 #include <string.h>
 
 #include "base/checked.h"
+
+enum { PAGES = 1024 }; /* of a space */
 
 /* ---- bytes ------------------------------------------------------------------------ */
 
@@ -70,19 +72,32 @@ void spad__places_free(spad__places *places) {
         spad__array_free(places->host, &places->places.items[i].neighbours);
     }
     spad__array_free(places->host, &places->places);
+    for (size_t i = 0; places->pages != NULL && i < places->target->space_count; i++) {
+        spad__page *pages = places->pages[i];
+        for (size_t p = 0; pages != NULL && p < PAGES; p++) {
+            spad__array_free(places->host, &pages[p].all);
+            spad__array_free(places->host, &pages[p].starts);
+        }
+        if (pages != NULL) spad__free(places->host, pages, PAGES * sizeof *pages);
+    }
+    if (places->pages != NULL) {
+        spad__free(places->host, places->pages,
+                   places->target->space_count * sizeof *places->pages);
+    }
+    places->pages = NULL;
     spad__free(places->host, places->buckets, places->bucket_count * sizeof *places->buckets);
     places->buckets = NULL;
     places->bucket_count = 0;
 }
 
-static uint64_t mix(uint64_t hash, int64_t value) {
+uint64_t spad__mix(uint64_t hash, int64_t value) {
     hash = (hash ^ (uint64_t)value) * UINT64_C(0x9E3779B97F4A7C15);
     return hash ^ (hash >> 29);
 }
 
 static size_t bucket_of(const spad__places *places, const spad__place *key) {
-    uint64_t hash = mix(mix(key->placed, key->home), key->slot);
-    if (key->placed) hash = mix(mix(hash, key->rect.lane), key->rect.byte);
+    uint64_t hash = spad__mix(spad__mix(key->placed, key->home), key->slot);
+    if (key->placed) hash = spad__mix(spad__mix(hash, key->rect.lane), key->rect.byte);
     return (size_t)(hash & (places->bucket_count - 1));
 }
 
@@ -112,21 +127,61 @@ static bool grow_buckets(spad__places *places) {
     return true;
 }
 
-/* A rectangle learns which others it shares bytes with, and they learn it. */
-static bool meet_neighbours(spad__places *places, size_t number) {
-    for (size_t i = 0; i < number; i++) {
+/* The page of a byte; what lies outside of its space belongs to the first or the last. */
+static int64_t page_of(const spad__places *places, int64_t space, int64_t byte) {
+    const int64_t bytes = places->target->spaces[space].bytes;
+    if (bytes == SPAD_UNBOUNDED || byte <= 0) return 0;
+    return spad__min(byte / (bytes / PAGES + 1), PAGES - 1);
+}
+
+static spad__page *pages_of(spad__places *places, int64_t space) {
+    const size_t spaces = places->target->space_count;
+    if (places->pages == NULL) {
+        places->pages = spad__new(places->host, spaces * sizeof(spad__page *));
+        if (places->pages == NULL) return NULL;
+    }
+    if (places->pages[space] == NULL) {
+        places->pages[space] = spad__new(places->host, PAGES * sizeof(spad__page));
+    }
+    return places->pages[space];
+}
+
+static bool meet(spad__places *places, size_t number, const spad__numbered *others) {
+    for (size_t k = 0; k < others->count; k++) {
         spad__place *mine = &places->places.items[number];
-        spad__place *other = &places->places.items[i];
-        if (!other->placed || other->home != mine->home ||
-            !spad_rect_overlaps(mine->rect, other->rect)) {
-            continue;
-        }
+        spad__place *other = &places->places.items[others->items[k]];
+        if (!spad_rect_overlaps(mine->rect, other->rect)) continue;
         if (!spad__array_reserve(places->host, &mine->neighbours, 1) ||
             !spad__array_reserve(places->host, &other->neighbours, 1)) {
             return false;
         }
-        mine->neighbours.items[mine->neighbours.count++] = i;
+        mine->neighbours.items[mine->neighbours.count++] = others->items[k];
         other->neighbours.items[other->neighbours.count++] = number;
+    }
+    return true;
+}
+
+static bool append(const spad_host *host, spad__numbered *list, size_t number) {
+    if (!spad__array_reserve(host, list, 1)) return false;
+    list->items[list->count++] = number;
+    return true;
+}
+
+/* A rectangle learns which others it shares bytes with, and they learn it: those that are on its
+ * first page, and those that start on a later one. */
+static bool meet_neighbours(spad__places *places, size_t number) {
+    const int64_t space = places->places.items[number].home;
+    const spad_rect rect = places->places.items[number].rect;
+    const int64_t first = page_of(places, space, rect.byte);
+    const int64_t last = page_of(places, space, rect.byte + spad__max(rect.bytes, 1) - 1);
+    spad__page *pages = pages_of(places, space);
+    if (pages == NULL || !meet(places, number, &pages[first].all) ||
+        !append(places->host, &pages[first].starts, number)) {
+        return false;
+    }
+    for (int64_t p = first; p <= last; p++) {
+        if (p > first && !meet(places, number, &pages[p].starts)) return false;
+        if (!append(places->host, &pages[p].all, number)) return false;
     }
     return true;
 }

@@ -20,7 +20,7 @@ enum {
 
 /* ---- numbers ---------------------------------------------------------------------- */
 
-const char *spad__time_text(int64_t time, char field[SPAD__TIME_TEXT]) {
+const char *spad_time_text(int64_t time, char field[SPAD_TIME_TEXT]) {
     static const char *const units[] = {"ps", "ns", "us", "ms", "s"};
     int unit = 0;
     int64_t scale = 1;
@@ -29,29 +29,29 @@ const char *spad__time_text(int64_t time, char field[SPAD__TIME_TEXT]) {
         unit++;
     }
     if (unit == 0) {
-        snprintf(field, SPAD__TIME_TEXT, "%lld ps", (long long)time);
+        snprintf(field, SPAD_TIME_TEXT, "%lld ps", (long long)time);
     } else {
-        snprintf(field, SPAD__TIME_TEXT, "%lld.%03lld %s", (long long)(time / scale),
+        snprintf(field, SPAD_TIME_TEXT, "%lld.%03lld %s", (long long)(time / scale),
                  (long long)(time % scale / (scale / 1000)), units[unit]);
     }
     return field;
 }
 
-const char *spad__share_text(int64_t part, int64_t whole, char field[SPAD__TIME_TEXT]) {
+const char *spad__share_text(int64_t part, int64_t whole, char field[SPAD_TIME_TEXT]) {
     int64_t mille = 0;
     if (whole > 0) {
         mille = part <= INT64_MAX / 1000 ? part * 1000 / whole
                                          : part / (whole / 1000 > 0 ? whole / 1000 : 1);
     }
-    snprintf(field, SPAD__TIME_TEXT, "%lld.%lld %%", (long long)(mille / 10),
+    snprintf(field, SPAD_TIME_TEXT, "%lld.%lld %%", (long long)(mille / 10),
              (long long)(mille % 10));
     return field;
 }
 
 /* "once", "12 times" */
-static const char *times_text(int64_t count, char field[SPAD__TIME_TEXT]) {
+static const char *times_text(int64_t count, char field[SPAD_TIME_TEXT]) {
     if (count == 1) return "once";
-    snprintf(field, SPAD__TIME_TEXT, "%lld times", (long long)count);
+    snprintf(field, SPAD_TIME_TEXT, "%lld times", (long long)count);
     return field;
 }
 
@@ -62,21 +62,21 @@ static const char *statement_name(const spad_sim *sim, int64_t statement) {
 /* ---- parts of the text ------------------------------------------------------------ */
 
 static void write_head(spad__out *out, const spad_sim *sim) {
-    char a[SPAD__TIME_TEXT];
+    char a[SPAD_TIME_TEXT];
     spad__out_string(out, "kernel ");
     spad__out_string(out, spad_kernel_name(sim->kernel));
     spad__out_format(out, " on %s\n", sim->target->name);
     spad__out_format(out, "makespan   %s, operations: %lld\n",
-                     spad__time_text(sim->totals.makespan, a), (long long)sim->totals.operations);
+                     spad_time_text(sim->totals.makespan, a), (long long)sim->totals.operations);
     spad__out_format(out, "bound      %s: the busiest engine without a wait\n",
-                     spad__time_text(sim->totals.bound, a));
+                     spad_time_text(sim->totals.bound, a));
     for (size_t i = 0; i < sim->repeats.count && i < REPEATS_MAX; i++) {
         const spad_sim_repeat *r = &sim->repeats.items[i];
         spad__out_string(out, "repeats    loop ");
         spad__out_string(out, spad_kernel_get_loop(sim->kernel, (size_t)r->loop)->name);
         spad__out_format(out, " from %lld on: %lld %s in %s, %lld times more\n",
                          (long long)r->value, (long long)r->period,
-                         r->period == 1 ? "iteration" : "iterations", spad__time_text(r->time, a),
+                         r->period == 1 ? "iteration" : "iterations", spad_time_text(r->time, a),
                          (long long)r->times);
     }
     if (sim->repeats.count > REPEATS_MAX) {
@@ -86,7 +86,7 @@ static void write_head(spad__out *out, const spad_sim *sim) {
         spad__out_format(out,
                          "unknown    %lld operations have no duration on this target: each counts "
                          "as\n           %s; say `cost N cycles` or `cost N ns`\n",
-                         (long long)sim->totals.unknown, spad__time_text(SPAD_SIM_UNKNOWN, a));
+                         (long long)sim->totals.unknown, spad_time_text(SPAD_SIM_UNKNOWN, a));
     }
     if (sim->is_stuck) {
         spad__out_string(out, sim->stuck);
@@ -95,18 +95,18 @@ static void write_head(spad__out *out, const spad_sim *sim) {
 }
 
 static void write_engines(spad__out *out, const spad_sim *sim) {
-    char a[SPAD__TIME_TEXT];
-    char b[SPAD__TIME_TEXT];
-    char c[SPAD__TIME_TEXT];
+    char a[SPAD_TIME_TEXT];
+    char b[SPAD_TIME_TEXT];
+    char c[SPAD_TIME_TEXT];
     spad__out_format(out, "\n%-10s %14s %9s %14s %14s\n", "engine", "busy", "", "idle",
                      "operations");
     for (size_t i = 0; i < sim->target->engine_count; i++) {
         const spad_sim_engine *e = &sim->engines[i];
         if (e->operations == 0) continue;
         spad__out_format(out, "%-10.40s %14s %9s %14s %14lld\n", sim->target->engines[i].name,
-                         spad__time_text(e->busy, a),
+                         spad_time_text(e->busy, a),
                          spad__share_text(e->busy, sim->totals.makespan, b),
-                         spad__time_text(e->idle, c), (long long)e->operations);
+                         spad_time_text(e->idle, c), (long long)e->operations);
     }
 }
 
@@ -133,7 +133,7 @@ static void draw_row(const spad_sim *sim, const spad_sim_row *row, int64_t colum
 
 /* One line per engine; each operation from the column it starts in to the one it ends in. */
 static void write_timeline(spad__out *out, const spad_sim *sim) {
-    char a[SPAD__TIME_TEXT];
+    char a[SPAD_TIME_TEXT];
     size_t rows = sim->rows.count < TIMELINE_ROWS ? sim->rows.count : TIMELINE_ROWS;
     int64_t end = 0;
     if (sim->repeats.count > 0 && sim->repeats.items[0].row < rows)
@@ -142,7 +142,7 @@ static void write_timeline(spad__out *out, const spad_sim *sim) {
     if (end <= 0) return;
     const int64_t column = (end + COLUMNS - 1) / COLUMNS;
     spad__out_format(out, "\noperations: the first %zu, %s a column\n", rows,
-                     spad__time_text(column, a));
+                     spad_time_text(column, a));
     for (size_t e = 0; e < sim->target->engine_count; e++) {
         char line[COLUMNS + 1];
         bool large = false;
@@ -191,12 +191,12 @@ static void write_cause(spad__out *out, const spad_sim *sim, const spad_sim_wait
 }
 
 static void write_waits(spad__out *out, const spad_sim *sim) {
-    char a[SPAD__TIME_TEXT];
+    char a[SPAD_TIME_TEXT];
     if (sim->waits.count == 0) return;
     spad__out_string(out, "\nwaiting\n");
     for (size_t i = 0; i < sim->waits.count && i < WAITS_MAX; i++) {
         const spad_sim_wait *w = &sim->waits.items[i];
-        spad__out_format(out, "%14s  %-12.63s ", spad__time_text(w->total, a),
+        spad__out_format(out, "%14s  %-12.63s ", spad_time_text(w->total, a),
                          statement_name(sim, w->statement));
         write_cause(out, sim, w);
         spad__out_format(out, " (%s)\n", times_text(w->count, a));
@@ -209,26 +209,19 @@ static void write_waits(spad__out *out, const spad_sim *sim) {
 
 /* Time on the critical path by statement, in the order of the text. */
 static void write_path(spad__out *out, const spad_sim *sim) {
-    char a[SPAD__TIME_TEXT];
+    char a[SPAD_TIME_TEXT];
     if (sim->path.count == 0) return;
     spad__out_format(out, "\ncritical path, operations: %zu%s\n", sim->path.count,
                      sim->repeats.count > 0 ? " of those that were run" : "");
-    size_t shown = 0;
-    for (size_t s = 0; s < spad_kernel_statement_count(sim->kernel); s++) {
-        int64_t time = 0;
-        size_t count = 0;
-        for (size_t i = 0; i < sim->path.count; i++) {
-            const spad_sim_row *row = &sim->rows.items[sim->path.items[i]];
-            if (row->statement != (int64_t)s) continue;
-            time += row->end - row->start;
-            count++;
-        }
-        if (count == 0 || shown++ >= PATH_MAX) continue;
-        char b[SPAD__TIME_TEXT];
-        spad__out_format(out, "%14s  %.63s (%s)\n", spad__time_text(time, a),
-                         statement_name(sim, (int64_t)s), times_text((int64_t)count, b));
+    for (size_t i = 0; i < sim->path_parts.count && i < PATH_MAX; i++) {
+        const spad__path_part *part = &sim->path_parts.items[i];
+        char b[SPAD_TIME_TEXT];
+        spad__out_format(out, "%14s  %.63s (%s)\n", spad_time_text(part->time, a),
+                         statement_name(sim, part->statement), times_text(part->count, b));
     }
-    if (shown > PATH_MAX) spad__out_format(out, "                and %zu more\n", shown - PATH_MAX);
+    if (sim->path_parts.count > PATH_MAX) {
+        spad__out_format(out, "                and %zu more\n", sim->path_parts.count - PATH_MAX);
+    }
 }
 
 spad_status spad_sim_write_text(const spad_sim *sim, const spad_sink *sink, spad_error *error) {

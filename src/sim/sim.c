@@ -26,19 +26,56 @@ size_t spad__sim_values(const spad_kernel *kernel, int64_t statement, const int6
     return count;
 }
 
-/* Adds time to a cause, which may be a new one. False: no memory, or too long. */
-static bool add_wait(spad_sim *sim, const spad_sim_wait *cause, int64_t time, bool *fits) {
-    size_t i = 0;
-    for (; i < sim->waits.count; i++) {
-        const spad_sim_wait *w = &sim->waits.items[i];
+static size_t wait_bucket(const spad_sim *sim, const spad_sim_wait *w) {
+    uint64_t hash = spad__mix(spad__mix((uint64_t)w->kind, w->statement), w->other);
+    hash = spad__mix(spad__mix(hash, w->tensor), w->object);
+    return (size_t)(hash & (sim->wait_bucket_count - 1));
+}
+
+static void link_wait(spad_sim *sim, size_t number) {
+    size_t *bucket = &sim->wait_buckets[wait_bucket(sim, &sim->waits.items[number])];
+    sim->next_waits.items[number] = *bucket;
+    *bucket = number + 1;
+}
+
+static bool grow_wait_buckets(spad_sim *sim) {
+    const size_t count = sim->wait_bucket_count == 0 ? 64 : sim->wait_bucket_count * 2;
+    size_t *buckets = spad__new(&sim->host, count * sizeof *buckets);
+    if (buckets == NULL) return false;
+    spad__free(&sim->host, sim->wait_buckets, sim->wait_bucket_count * sizeof *buckets);
+    sim->wait_buckets = buckets;
+    sim->wait_bucket_count = count;
+    for (size_t i = 0; i < sim->waits.count; i++) link_wait(sim, i);
+    return true;
+}
+
+/* The number of a cause, SIZE_MAX: it is a new one. */
+static size_t find_wait(const spad_sim *sim, const spad_sim_wait *cause) {
+    if (sim->wait_bucket_count == 0) return SIZE_MAX;
+    size_t i = sim->wait_buckets[wait_bucket(sim, cause)];
+    for (; i != 0; i = sim->next_waits.items[i - 1]) {
+        const spad_sim_wait *w = &sim->waits.items[i - 1];
         if (w->statement == cause->statement && w->kind == cause->kind &&
             w->other == cause->other && w->tensor == cause->tensor && w->object == cause->object) {
-            break;
+            return i - 1;
         }
     }
-    if (i == sim->waits.count) {
-        if (!spad__array_reserve(&sim->host, &sim->waits, 1)) return false;
-        sim->waits.items[sim->waits.count++] = *cause;
+    return SIZE_MAX;
+}
+
+/* Adds time to a cause, which may be a new one. False: no memory, or too long. */
+static bool add_wait(spad_sim *sim, const spad_sim_wait *cause, int64_t time, bool *fits) {
+    size_t i = find_wait(sim, cause);
+    if (i == SIZE_MAX) {
+        if (!spad__array_reserve(&sim->host, &sim->waits, 1) ||
+            !spad__array_reserve(&sim->host, &sim->next_waits, 1) ||
+            (sim->waits.count >= sim->wait_bucket_count && !grow_wait_buckets(sim))) {
+            return false;
+        }
+        i = sim->waits.count++;
+        sim->waits.items[i] = *cause;
+        sim->next_waits.count++;
+        link_wait(sim, i);
     }
     sim->waits.items[i].count++;
     *fits = spad__add(sim->waits.items[i].total, time, &sim->waits.items[i].total);
@@ -67,8 +104,9 @@ static bool add_waits(spad_sim *sim, const spad_sim_row *row, bool *fits) {
 
 spad_status spad__sim_fail_long(const spad_sim *sim, int64_t statement, spad_error *error) {
     const spad_statement *s = spad_kernel_get_statement(sim->kernel, (size_t)statement);
-    spad__fail(error, SPAD_ERR_OVERFLOW,
-               "the kernel takes more than 2^63 picoseconds; define smaller parameters");
+    spad__fail(
+        error, SPAD_ERR_OVERFLOW,
+        "the kernel takes more than 2^63 picoseconds or operations; define smaller parameters");
     spad__fact_place(error, spad_kernel_file(sim->kernel), s->place.line, s->place.column);
     return SPAD_ERR_OVERFLOW;
 }
@@ -92,8 +130,10 @@ spad_status spad__sim_add(spad_sim *sim, const spad_sim_row *row, bool known, sp
     if (!spad__add(engine->busy, row->end - row->start, &engine->busy)) {
         return spad__sim_fail_long(sim, row->statement, error);
     }
+    if (!spad__add(sim->totals.operations, 1, &sim->totals.operations)) {
+        return spad__sim_fail_long(sim, row->statement, error);
+    }
     engine->operations++;
-    sim->totals.operations++;
     sim->totals.unknown += !known;
     sim->totals.makespan = spad__max(sim->totals.makespan, row->end);
     sim->first_values.items[sim->first_values.count++] = sim->values.count;
@@ -190,13 +230,42 @@ static bool find_path(spad_sim *sim) {
     return true;
 }
 
+static int compare_parts(const void *left, const void *right) {
+    const spad__path_part *a = left;
+    const spad__path_part *b = right;
+    return compare_numbers(a->statement, b->statement);
+}
+
+/* The critical path by statement. */
+static bool sum_path(spad_sim *sim) {
+    if (sim->path.count == 0) return true;
+    if (!spad__array_reserve(&sim->host, &sim->path_parts, sim->path.count)) return false;
+    spad__path_part *parts = sim->path_parts.items;
+    for (size_t i = 0; i < sim->path.count; i++) {
+        const spad_sim_row *row = &sim->rows.items[sim->path.items[i]];
+        parts[i] = (spad__path_part){row->statement, row->end - row->start, 1};
+    }
+    qsort(parts, sim->path.count, sizeof *parts, compare_parts);
+    size_t last = 0;
+    for (size_t i = 1; i < sim->path.count; i++) {
+        if (parts[i].statement != parts[last].statement) {
+            parts[++last] = parts[i];
+        } else {
+            parts[last].time += parts[i].time; /* parts of the makespan */
+            parts[last].count++;
+        }
+    }
+    sim->path_parts.count = last + 1;
+    return true;
+}
+
 static spad_status finish(spad_sim *sim, spad_error *error) {
     for (size_t i = 0; i < sim->target->engine_count; i++) {
         spad_sim_engine *engine = &sim->engines[i];
         engine->idle = sim->totals.makespan - engine->busy;
         sim->totals.bound = spad__max(sim->totals.bound, engine->busy);
     }
-    if (!find_path(sim)) return spad__fail_host_memory(error);
+    if (!find_path(sim) || !sum_path(sim)) return spad__fail_host_memory(error);
     if (sim->waits.count > 0) {
         qsort(sim->waits.items, sim->waits.count, sizeof sim->waits.items[0], compare_waits);
     }
@@ -212,8 +281,11 @@ void spad_sim_destroy(spad_sim *sim) {
     spad__array_free(&host, &sim->first_values);
     spad__array_free(&host, &sim->values);
     spad__array_free(&host, &sim->waits);
+    spad__array_free(&host, &sim->next_waits);
+    spad__free(&host, sim->wait_buckets, sim->wait_bucket_count * sizeof *sim->wait_buckets);
     spad__array_free(&host, &sim->repeats);
     spad__array_free(&host, &sim->path);
+    spad__array_free(&host, &sim->path_parts);
     spad__free(&host, sim->engines, (sim->target->engine_count + 1) * sizeof *sim->engines);
     spad__free(&host, sim, sizeof *sim);
 }

@@ -13,6 +13,13 @@
 
 typedef SPAD_ARRAY(int64_t) spad__numbers;
 
+/* What one statement has of the critical path. */
+typedef struct spad__path_part {
+    int64_t statement;
+    int64_t time;
+    int64_t count;
+} spad__path_part;
+
 struct spad_sim {
     spad_host host;
     const spad_kernel *kernel;
@@ -22,9 +29,13 @@ struct spad_sim {
     SPAD_ARRAY(size_t) first_values; /* per row, into `values` */
     spad__numbers values;
     SPAD_ARRAY(spad_sim_wait) waits;
+    SPAD_ARRAY(size_t) next_waits; /* per cause: the next in its chain, index + 1 */
+    size_t *wait_buckets;          /* index + 1; of no use once the causes are sorted */
+    size_t wait_bucket_count;
     SPAD_ARRAY(spad_sim_repeat) repeats;
     SPAD_ARRAY(size_t) path;
-    spad_sim_engine *engines; /* per engine of the target */
+    SPAD_ARRAY(spad__path_part) path_parts; /* in the order of the text */
+    spad_sim_engine *engines;               /* per engine of the target */
     spad_sim_totals totals;
     bool is_stuck;
     char stuck[SPAD_MESSAGE_MAX];
@@ -97,14 +108,27 @@ typedef struct spad__place {
     SPAD_ARRAY(size_t) neighbours; /* places that share bytes with it */
 } spad__place;
 
+typedef SPAD_ARRAY(size_t) spad__numbered;
+
+/* A stretch of the bytes of a space: the rectangles that touch it, and those that start in it. */
+typedef struct spad__page {
+    spad__numbered all;
+    spad__numbered starts;
+} spad__page;
+
 typedef struct spad__places {
     const spad_host *host;
+    const spad_target *target;
     SPAD_ARRAY(spad__place) places;
-    size_t *buckets; /* index + 1 */
+    spad__page **pages; /* per space, where one is needed */
+    size_t *buckets;    /* index + 1 */
     size_t bucket_count;
 } spad__places;
 
 void spad__places_free(spad__places *places);
+
+/* Scatters a number over all bits, for tables of chains. */
+uint64_t spad__mix(uint64_t hash, int64_t value);
 
 /* The place of an access; `slot` as the caller counts slots. SIZE_MAX: no memory. */
 size_t spad__places_find(spad__places *places, const spad_kernel *kernel,

@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "base/checked.h"
 #include "sim/agents.h"
 
 /* ---- life ------------------------------------------------------------------------- */
@@ -18,7 +19,7 @@ static void preset(spad__object *o, const spad_kernel_sync *sync) {
 
 bool spad__objects_make(spad__objects *objects, const spad_host *host, const spad_kernel *kernel) {
     const size_t syncs = spad_kernel_sync_count(kernel);
-    *objects = (spad__objects){.host = host, .kernel = kernel};
+    *objects = (spad__objects){.host = host, .kernel = kernel, .overflown = -1};
     objects->first = spad__new(host, (syncs + 1) * sizeof *objects->first);
     if (objects->first == NULL) return false;
     for (size_t i = 0; i < syncs; i++) {
@@ -63,23 +64,34 @@ static spad__bundles *bundles_of(const spad__objects *objects, int64_t agent, in
 
 /* ---- changes ---------------------------------------------------------------------- */
 
+/* Adds to an amount of an object. What does not fit stays as it is, and is told at the end. */
+static void add(spad__objects *objects, int64_t object, int64_t *amount, int64_t more) {
+    if (!spad__add(*amount, more, amount)) objects->overflown = object;
+}
+
+static void take(spad__objects *objects, int64_t object, int64_t *amount, int64_t less) {
+    if (!spad__sub(*amount, less, amount)) objects->overflown = object;
+}
+
 static void complete_phase(spad__object *o) {
     if (o->value > 0 || o->bytes != 0) return;
     o->phase++;
     o->value = o->count;
 }
 
-static void arrive(spad__object *o, int64_t amount, int64_t expect, bool drop, int64_t row) {
-    o->bytes += expect;
-    o->value -= amount;
-    if (drop) o->count -= amount;
+static void arrive(spad__objects *objects, int64_t object, spad__object *o, int64_t amount,
+                   int64_t expect, bool drop, int64_t row) {
+    add(objects, object, &o->bytes, expect);
+    take(objects, object, &o->value, amount);
+    if (drop) take(objects, object, &o->count, amount);
     o->row = row;
     complete_phase(o);
 }
 
 /* A contribution to a barrier. */
-static void contribute(spad__object *o, int64_t amount, int64_t row) {
-    o->value += amount;
+static void contribute(spad__objects *objects, int64_t object, spad__object *o, int64_t amount,
+                       int64_t row) {
+    add(objects, object, &o->value, amount);
     o->row = row;
     if (o->value < o->count) return;
     o->value -= o->count;
@@ -92,11 +104,15 @@ void spad__objects_complete(spad__objects *objects, const spad_walk_completion *
     o->row = row;
     switch (completion->kind) {
     case SPAD_COMPLETION_DELIVER:
-        o->bytes -= completion->amount;
+        take(objects, completion->object, &o->bytes, completion->amount);
         complete_phase(o);
         break;
-    case SPAD_COMPLETION_ARRIVE: arrive(o, completion->amount, 0, false, row); break;
-    case SPAD_COMPLETION_SIGNAL: o->value += completion->amount; break;
+    case SPAD_COMPLETION_ARRIVE:
+        arrive(objects, completion->object, o, completion->amount, 0, false, row);
+        break;
+    case SPAD_COMPLETION_SIGNAL:
+        add(objects, completion->object, &o->value, completion->amount);
+        break;
     }
 }
 
@@ -132,11 +148,11 @@ static bool is_drained(spad__bundles *b, int64_t pending, int64_t *row) {
 
 /* ---- statements ------------------------------------------------------------------- */
 
-static bool try_barrier(spad__object *o, spad__request *r, int64_t row) {
+static bool try_barrier(spad__objects *objects, spad__object *o, spad__request *r, int64_t row) {
     if (!r->contributed) {
         r->contributed = true;
         r->phase = o->phase + 1;
-        contribute(o, r->amount, row);
+        contribute(objects, r->object, o, r->amount, row);
     }
     return o->phase >= r->phase;
 }
@@ -147,19 +163,20 @@ bool spad__objects_try(spad__objects *objects, spad__request *r, int64_t row, in
     *cause_row = o != NULL ? o->row : -1;
     switch (r->kind) {
     case SPAD_STATEMENT_SYNC: {
-        const bool passes = try_barrier(o, r, row);
+        const bool passes = try_barrier(objects, o, r, row);
         *cause_row = o->row;
         return passes;
     }
     case SPAD_STATEMENT_ARRIVE:
         if (spad_kernel_get_sync(objects->kernel, (size_t)r->object)->kind == SPAD_SYNC_BARRIER) {
-            contribute(o, r->amount, row);
+            contribute(objects, r->object, o, r->amount, row);
         } else {
-            arrive(o, r->amount, r->expect, (r->flags & SPAD_SYNC_DROP) != 0, row);
+            arrive(objects, r->object, o, r->amount, r->expect, (r->flags & SPAD_SYNC_DROP) != 0,
+                   row);
         }
         return true;
     case SPAD_STATEMENT_SIGNAL:
-        o->value += r->amount;
+        add(objects, r->object, &o->value, r->amount);
         o->row = row;
         return true;
     case SPAD_STATEMENT_WAIT_VALUE: return o->value >= r->amount;
@@ -170,7 +187,7 @@ bool spad__objects_try(spad__objects *objects, spad__request *r, int64_t row, in
     case SPAD_STATEMENT_INIT:
         *o = (spad__object){.value = r->amount, .count = r->amount, .row = row};
         return true;
-    case SPAD_STATEMENT_EXPECT: o->bytes += r->amount; return true;
+    case SPAD_STATEMENT_EXPECT: add(objects, r->object, &o->bytes, r->amount); return true;
     case SPAD_STATEMENT_WAIT_PARITY: return (o->phase & 1) != r->amount;
     case SPAD_STATEMENT_COMMIT: {
         spad__bundles *b = bundles_of(objects, r->agent, r->object);

@@ -10,9 +10,9 @@ enum { POINTS_MAX = 16 };
 /* ---- text ------------------------------------------------------------------------- */
 
 static void write_time(spad__out *out, const char *what, int64_t time, const char *rest) {
-    char a[SPAD__TIME_TEXT];
+    char a[SPAD_TIME_TEXT];
     spad__out_format(out, "%-10s %s%s\n", what,
-                     time == SPAD_UNBOUNDED ? "-" : spad__time_text(time, a), rest);
+                     time == SPAD_UNBOUNDED ? "-" : spad_time_text(time, a), rest);
 }
 
 static void write_method(spad__out *out, const spad_tune *tune) {
@@ -71,13 +71,12 @@ static void write_knobs(spad__out *out, const spad_tune *tune) {
 }
 
 static void write_frontier(spad__out *out, const spad_tune *tune) {
-    char a[SPAD__TIME_TEXT];
+    char a[SPAD_TIME_TEXT];
     if (tune->points.count == 0 || tune->knobs.count == 0) return;
     spad__out_format(out, "\n%14s %14s   %s\n", "bytes", "time", "depths");
     for (size_t i = 0; i < tune->points.count && i < POINTS_MAX; i++) {
         const spad_tune_point *p = &tune->points.items[i];
-        spad__out_format(out, "%14lld %14s  ", (long long)p->bytes,
-                         spad__time_text(p->makespan, a));
+        spad__out_format(out, "%14lld %14s  ", (long long)p->bytes, spad_time_text(p->makespan, a));
         for (size_t k = 0; k < tune->knobs.count; k++) {
             spad__out_format(out, " %lld", (long long)p->values[k]);
         }
@@ -89,14 +88,14 @@ static void write_frontier(spad__out *out, const spad_tune *tune) {
 }
 
 static void write_hoists(spad__out *out, const spad_tune *tune) {
-    char a[SPAD__TIME_TEXT];
+    char a[SPAD_TIME_TEXT];
     for (size_t i = 0; i < tune->hoists.count; i++) {
         const spad_tune_hoist *h = &tune->hoists.items[i];
         const spad_kernel_tensor *t = spad_kernel_get_tensor(tune->kernel, (size_t)h->tensor);
         spad__out_string(out, i == 0 ? "\nhoist" : "     ");
         spad__out_format(out, " %.63s (line %ld) out of its loop, with %lld tiles: ", t->name,
                          (long)t->place.line, (long long)h->tiles);
-        spad__out_format(out, "%s,\n      %lld bytes more\n", spad__time_text(h->makespan, a),
+        spad__out_format(out, "%s,\n      %lld bytes more\n", spad_time_text(h->makespan, a),
                          (long long)h->bytes);
     }
 }

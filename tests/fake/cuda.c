@@ -20,6 +20,8 @@ long fake_cuda_live(void);
 typedef int result;
 enum { SUCCESS = 0, OUT_OF_MEMORY = 2, NOT_READY = 600, LAUNCH_FAILED = 719 };
 static const size_t MOST_BYTES = (size_t)1 << 30;
+enum { DEVICES = 2, INVALID_CONTEXT = 201 };
+static char contexts[DEVICES]; /* their addresses count */
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static long calls;
@@ -175,7 +177,7 @@ result cuGetErrorName(result error, const char **name) {
 }
 result cuDeviceGetCount(int *count);
 result cuDeviceGetCount(int *count) {
-    CALL(*count = 1);
+    CALL(*count = DEVICES);
 }
 result cuDeviceGet(int *device, int ordinal);
 result cuDeviceGet(int *device, int ordinal) {
@@ -193,8 +195,7 @@ result cuDeviceTotalMem_v2(size_t *bytes, int device) {
 }
 result cuDevicePrimaryCtxRetain(void **context, int device);
 result cuDevicePrimaryCtxRetain(void **context, int device) {
-    (void)device;
-    CALL(*context = &mutex; live++);
+    CALL(*context = &contexts[device]; live++);
 }
 result cuDevicePrimaryCtxRelease_v2(int device);
 result cuDevicePrimaryCtxRelease_v2(int device) {
@@ -204,7 +205,7 @@ result cuDevicePrimaryCtxRelease_v2(int device) {
 /* Other code of the thread has a context of its own. */
 result cuCtxGetCurrent(void **context);
 result cuCtxGetCurrent(void **context) {
-    CALL(*context = calls % 2 != 0 ? &mutex : NULL);
+    CALL(*context = calls % 2 != 0 ? &contexts[0] : NULL);
 }
 result cuCtxPushCurrent_v2(void *context);
 result cuCtxPushCurrent_v2(void *context) {
@@ -213,7 +214,7 @@ result cuCtxPushCurrent_v2(void *context) {
 }
 result cuCtxPopCurrent_v2(void **context);
 result cuCtxPopCurrent_v2(void **context) {
-    *context = &mutex;
+    *context = NULL;
     CLOSING_CALL(live--);
 }
 
@@ -253,6 +254,20 @@ result cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *s) {
                     .width = bytes,
                     .rows = 1};
     CALL(call_result = start(s, w));
+}
+
+result cuMemcpyPeerAsync(uint64_t to, void *to_context, uint64_t from, void *from_context,
+                         size_t bytes, void *s);
+result cuMemcpyPeerAsync(uint64_t to, void *to_context, uint64_t from, void *from_context,
+                         size_t bytes, void *s) {
+    const work w = {.to = (char *)(uintptr_t)to,
+                    .from = (const char *)(uintptr_t)from,
+                    .width = bytes,
+                    .rows = 1};
+    const bool known = to_context != from_context &&
+                       (to_context == &contexts[0] || to_context == &contexts[1]) &&
+                       (from_context == &contexts[0] || from_context == &contexts[1]);
+    CALL(call_result = known ? start(s, w) : INVALID_CONTEXT);
 }
 
 /* The manual's CUDA_MEMCPY2D. */

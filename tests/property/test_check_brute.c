@@ -2,7 +2,8 @@
  *
  * The check against an executor that visits all executions (support/executor.h), on random
  * kernels (support/random_kernel.h): errors are reported if and only if some execution goes
- * wrong. Warnings and advice are no errors. Left out of the comparison and counted: kernels that
+ * wrong. Warnings and advice are no errors; the one about outputs that are not written is compared
+ * as well. Left out of the comparison and counted: kernels that
  * the reader refuses, that break a rule of the chip or of the language (one taker for a
  * counter), that cannot be run to the end, and those too large to visit.
  *
@@ -39,6 +40,8 @@ typedef struct tally {
     long missed; /* the executor finds something and the check does not */
     long alarms; /* the reverse */
     long unknown;
+    long lacking; /* both say that an output lacks something */
+    long outputs; /* only one of them does */
 } tally;
 
 /* What the check says about a kernel. */
@@ -46,6 +49,7 @@ typedef struct verdict {
     bool rules;
     bool errors;
     bool unknown;
+    bool unwritten; /* an output lacks something */
     char first[512];
 } verdict;
 
@@ -83,6 +87,7 @@ static verdict check(const spad_kernel *kernel, planner *plan) {
     v.unknown = spad_check_verdict(result) == SPAD_VERDICT_UNKNOWN;
     for (size_t i = 0; i < spad_check_finding_count(result); i++) {
         const spad_finding *f = spad_check_get_finding(result, i);
+        if (f->code == SPAD_FINDING_UNWRITTEN_OUTPUT) v.unwritten = true;
         if (f->severity != SPAD_SEVERITY_ERROR) continue;
         if (is_rule(f->code)) v.rules = true;
         if (!v.errors) {
@@ -122,6 +127,11 @@ static void compare(uint64_t seed, tally *tallies, long *shown) {
     const verdict v = check(kernel, planned ? &plan : NULL);
     const executor_result run = executor_run(kernel, &options);
     spad_kernel_destroy(kernel);
+    if (!run.walk_failed && !run.views) {
+        t->lacking += v.unwritten && run.unwritten;
+        t->outputs += v.unwritten != run.unwritten;
+        if (v.unwritten != run.unwritten) show("outputs", seed, text, &v, &run, shown);
+    }
     if (v.rules || run.walk_failed || run.takers) {
         t->rules++;
     } else if (!run.decided || run.unmodelled) {
@@ -166,15 +176,21 @@ static void the_check_agrees_with_all_executions(void **state) {
         sum.wrong += t->wrong;
         sum.missed += t->missed;
         sum.alarms += t->alarms;
+        sum.lacking += t->lacking;
+        sum.outputs += t->outputs;
     }
     print_tally("all", &sum);
+    printf("%ld kernels with outputs that lack something, %ld where only one says so\n",
+           sum.lacking, sum.outputs);
     assert_int_equal(sum.missed, 0);
     assert_int_equal(sum.alarms, 0);
+    assert_int_equal(sum.outputs, 0);
     assert_int_equal(sum.unknown, 0);
     /* the sample must be worth something */
     if (only[0] == '\0' && kernels >= 1000) {
         assert_true(sum.right > kernels / 10);
         assert_true(sum.wrong > kernels / 5);
+        assert_true(sum.lacking > kernels / 20);
     }
 }
 

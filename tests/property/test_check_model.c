@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The lifetime check against a slow model: one record per byte of every lane, compared byte
- * by byte. Random kernels with tiles that overlap, rings, aliases, parts, lives and frees;
- * the walk (which has a model of its own) says what is touched, the model says what is wrong.
+ * by byte. Random kernels with tiles that overlap, rings, aliases, parts, lives and frees, and
+ * parallel loops whose iterations depend on each other; the walk (which has a model of its own)
+ * says what is touched, the model says what is wrong.
  */
 #include "support/support.h"
 
@@ -11,8 +12,8 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "kernel/walk.h"
 #include "spad/check.h"
-#include "spad/walk.h"
 
 enum {
     KERNELS = 4000,
@@ -23,6 +24,8 @@ enum {
     AREAS = 1 + TENSORS_MAX * TILES_MAX, /* the space, and a slot of every tensor */
     WRITES_MAX = 4096,
     FOUND_MAX = 512,
+    LOOPS_MAX = 16,
+    TOUCHES_MAX = 8192,
     TEXT_MAX = 8192
 };
 
@@ -81,9 +84,9 @@ static void make_tensor(maker *m, bool lanes, int indent) {
     } else if (mode < 4) {
         put(m, " at %lld step %lld", (long long)pick(m, 0, 20), (long long)pick(m, 1, 12));
     }
-    if (indent == 0 && other < 0) {
-        static const char *const flags[] = {" input", " output", "", "", ""};
-        put(m, "%s", flags[pick(m, 0, 4)]);
+    if (indent == 0 && (other < 0 || pick(m, 0, 2) == 0)) {
+        static const char *const flags[] = {" input", " output", " persistent", "", "", "", ""};
+        put(m, "%s", flags[pick(m, 0, 6)]);
     }
     put(m, "\n");
 }
@@ -156,8 +159,8 @@ static void make_kernel(maker *m, uint64_t seed) {
         const int outer = m->tensors;
         const int64_t depth = pick(m, 0, 2);
         for (int64_t d = 0; d < depth; d++) {
-            put(m, "%*sfor i%d in 0..%lld {\n", (int)d * 2, "", m->loops++,
-                (long long)pick(m, 0, 4));
+            put(m, "%*sfor i%d in 0..%lld %s{\n", (int)d * 2, "", m->loops++,
+                (long long)pick(m, 0, 4), pick(m, 0, 2) == 0 ? "parallel " : "");
         }
         const int indent = (int)depth * 2;
         while (depth > 0 && m->tensors < outer + 2 && pick(m, 0, 2) == 0) {
@@ -197,8 +200,22 @@ typedef struct model_found {
     int64_t other;
 } model_found;
 
+/* An access in an iteration of a parallel loop. */
+typedef struct model_touch {
+    int64_t loop;
+    int64_t run; /* of the loop */
+    int64_t iteration;
+    int64_t statement;
+    spad_walk_access access;
+} model_touch;
+
 typedef struct model {
     const spad_kernel *kernel;
+    model_touch *touches;
+    size_t touch_count;
+    int64_t loop_runs[LOOPS_MAX];
+    int64_t loop_values[LOOPS_MAX];
+    bool loop_open[LOOPS_MAX];
     int (*last)[LANES][BYTES]; /* per area; 0: nobody */
     model_write writes[WRITES_MAX];
     int write_count;
@@ -213,6 +230,8 @@ typedef struct model {
     int64_t lives[TENSORS_MAX];
     bool output_written[TENSORS_MAX][TILES_MAX];
     spad_walk_access outputs[TENSORS_MAX][TILES_MAX];
+    bool output_bytes[TENSORS_MAX][TILES_MAX][LANES][BYTES]; /* written, from the tile's start */
+    bool used[TENSORS_MAX];
     model_found found[FOUND_MAX];
     int found_count;
 } model;
@@ -238,6 +257,7 @@ static void read_text(model *m) {
             m->is_written[access->tensor] = m->family_written[home] = true;
         }
         if ((access->kind & SPAD_ACCESS_READ) != 0) m->family_read[home] = true;
+        m->used[home] = true;
     }
     for (size_t i = 0; i < spad_kernel_tensor_count(m->kernel); i++) {
         const spad_kernel_tensor *tensor = tensor_of(m, (int64_t)i);
@@ -335,6 +355,38 @@ static void write_bytes(model *m, const spad_walk_access *access, int64_t statem
     }
 }
 
+/* An output has what is written under its own name; if nothing is, what any name writes to that
+ * tile. Names of one storage have the same shape here. */
+static void fill_outputs(model *m, const spad_walk_access *access) {
+    for (int64_t t = 0; t < (int64_t)spad_kernel_tensor_count(m->kernel); t++) {
+        const bool view = !m->is_written[t] && tensor_of(m, t)->home == access->home;
+        if ((tensor_of(m, t)->flags & SPAD_TENSOR_OUTPUT) == 0) continue;
+        if (t != access->tensor && !view) continue;
+        for (int64_t run = 0; run < access->runs; run++) {
+            for (int64_t l = 0; l < access->rect.lanes; l++) {
+                for (int64_t b = 0; b < access->rect.bytes; b++) {
+                    const spad_rect *whole = &access->tile_rect;
+                    m->output_bytes[t][access->tile][access->rect.lane - whole->lane + l]
+                                   [access->rect.byte + run * access->stride - whole->byte + b] =
+                        true;
+                }
+            }
+        }
+    }
+}
+
+static bool lacks_bytes(const model *m, int64_t t) {
+    const spad_kernel_tensor *tensor = tensor_of(m, t);
+    for (int64_t tile = 0; tile < tensor->tiles; tile++) {
+        for (int64_t l = 0; l < tensor->tile_lanes; l++) {
+            for (int64_t b = 0; b < tensor->tile_bytes; b++) {
+                if (!m->output_bytes[t][tile][l][b]) return true;
+            }
+        }
+    }
+    return false;
+}
+
 static bool is_dead(const model *m, const spad_walk_access *access) {
     return m->dead[access->home][home_tile(tensor_of(m, access->tensor), access->tile)];
 }
@@ -352,14 +404,104 @@ static void run_operation(model *m, const spad_walk_event *event) {
     }
     for (size_t i = 0; i < event->access_count; i++) {
         const spad_walk_access *access = &event->accesses[i];
-        if ((access->kind & SPAD_ACCESS_WRITE) != 0) write_bytes(m, access, event->statement);
+        if ((access->kind & SPAD_ACCESS_WRITE) == 0) continue;
+        write_bytes(m, access, event->statement);
+        fill_outputs(m, access);
     }
+}
+
+/* Inputs are in memory at the start, one tile behind another in the order of the text. */
+static void give_inputs(model *m, const spad_walk *walk) {
+    for (int64_t t = 0; t < (int64_t)spad_kernel_tensor_count(m->kernel); t++) {
+        const spad_kernel_tensor *tensor = tensor_of(m, t);
+        if ((tensor->flags & SPAD_TENSOR_INPUT) == 0) continue;
+        for (int64_t tile = 0; tile < tensor->tiles; tile++) {
+            spad_walk_access access;
+            spad__walk_tile_access(walk, t, tile, &access);
+            write_bytes(m, &access, (int64_t)tensor->statement);
+            m->writes[m->write_count].read = true;
+        }
+    }
+}
+
+/* ---- parallel loops --------------------------------------------------------------- */
+
+static void touch_in_loops(model *m, const spad_walk_event *event) {
+    for (int64_t l = 0; l < (int64_t)spad_kernel_loop_count(m->kernel); l++) {
+        if (!m->loop_open[l] || !spad_kernel_get_loop(m->kernel, (size_t)l)->parallel) continue;
+        for (size_t i = 0; i < event->access_count; i++) {
+            assert_true(m->touch_count < TOUCHES_MAX);
+            m->touches[m->touch_count++] = (model_touch){l, m->loop_runs[l], m->loop_values[l],
+                                                         event->statement, event->accesses[i]};
+        }
+    }
+}
+
+/* Do they have a byte of a tile in common? */
+static bool meet(const spad_walk_access *a, const spad_walk_access *b) {
+    if (a->tensor != b->tensor || a->tile != b->tile || a->life != b->life) return false;
+    if (a->rect.lane >= b->rect.lane + b->rect.lanes) return false;
+    if (b->rect.lane >= a->rect.lane + a->rect.lanes) return false;
+    for (int64_t x = 0; x < a->runs; x++) {
+        for (int64_t y = 0; y < b->runs; y++) {
+            const int64_t first = a->rect.byte + x * a->stride;
+            const int64_t second = b->rect.byte + y * b->stride;
+            if (first < second + b->rect.bytes && second < first + a->rect.bytes) return true;
+        }
+    }
+    return false;
+}
+
+/* Two iterations that both read, or both add, do not mind each other. */
+static bool depend(const model_touch *a, const model_touch *b) {
+    const unsigned kinds[2] = {a->access.kind, b->access.kind};
+    if (a->loop != b->loop || a->run != b->run || a->iteration == b->iteration) return false;
+    if (kinds[0] == kinds[1] && kinds[0] != SPAD_ACCESS_WRITE) return false;
+    return meet(&a->access, &b->access);
+}
+
+/* Is there a dependence that the statement of this line has a part in? Any: line 0. */
+static bool has_dependence(const model *m, int line) {
+    for (size_t i = 0; i < m->touch_count; i++) {
+        const model_touch *a = &m->touches[i];
+        const spad_statement *s = spad_kernel_get_statement(m->kernel, (size_t)a->statement);
+        if (line != 0 && s->place.line != line) continue;
+        for (size_t j = 0; j < m->touch_count; j++) {
+            if (depend(a, &m->touches[j])) return true;
+        }
+    }
+    return false;
+}
+
+static int compare_dependences(const model *m, const spad_check *check) {
+    bool any = false;
+    int faults = 0;
+    for (size_t i = 0; i < spad_check_finding_count(check); i++) {
+        const spad_finding *got = spad_check_get_finding(check, i);
+        if (got->code != SPAD_FINDING_PARALLEL_DEPENDENCE) continue;
+        any = true;
+        if (has_dependence(m, got->line)) continue;
+        print_error("no dependence: %d: %s\n", got->line, got->message);
+        faults++;
+    }
+    if (any || !has_dependence(m, 0)) return faults;
+    print_error("a dependence between iterations is not found\n");
+    return faults + 1;
 }
 
 static void run_event(model *m, const spad_walk_event *event) {
     const bool frees = event->kind == SPAD_WALK_FREE;
     switch (event->kind) {
-    case SPAD_WALK_OPERATION: run_operation(m, event); break;
+    case SPAD_WALK_OPERATION:
+        run_operation(m, event);
+        touch_in_loops(m, event);
+        break;
+    case SPAD_WALK_LOOP_BEGIN:
+        m->loop_open[event->loop] = true;
+        m->loop_runs[event->loop]++;
+        break;
+    case SPAD_WALK_ITERATION: m->loop_values[event->loop] = event->value; break;
+    case SPAD_WALK_LOOP_END: m->loop_open[event->loop] = false; break;
     case SPAD_WALK_TENSOR:
         m->lives[event->tensor]++;
         for (int t = 0; t < TILES_MAX; t++) m->dead[event->tensor][t] = m->has_alloc[event->tensor];
@@ -389,6 +531,12 @@ static void end_kernel(model *m) {
             }
         }
     }
+    for (int64_t t = 0; t < (int64_t)spad_kernel_tensor_count(m->kernel); t++) {
+        const spad_kernel_tensor *tensor = tensor_of(m, t);
+        if ((tensor->flags & SPAD_TENSOR_OUTPUT) == 0 || m->family_given[tensor->home]) continue;
+        if (!m->used[tensor->home] || !lacks_bytes(m, t)) continue;
+        add_found(m, SPAD_FINDING_UNWRITTEN_OUTPUT, (int64_t)tensor->statement, -1);
+    }
     for (int number = 1; number <= m->write_count; number++) {
         const model_write *write = &m->writes[number];
         const spad_kernel_tensor *tensor = tensor_of(m, write->tensor);
@@ -414,7 +562,8 @@ static bool place_slot(void *ctx, int64_t tensor, int64_t slot, spad_rect *rect)
 
 static bool is_compared(spad_finding_code code) {
     return (code >= SPAD_FINDING_LIFETIME_CONFLICT && code <= SPAD_FINDING_DEAD_WRITE) ||
-           code == SPAD_FINDING_DOUBLE_FREE || code == SPAD_FINDING_ALLOCATION_ORDER;
+           code == SPAD_FINDING_UNWRITTEN_OUTPUT || code == SPAD_FINDING_DOUBLE_FREE ||
+           code == SPAD_FINDING_ALLOCATION_ORDER;
 }
 
 /* The statements of a finding are known by their places; each is on a line of its own. */
@@ -476,22 +625,25 @@ static int check_text(const char *text, uint64_t seed, bool *clean) {
     model *m = calloc(1, sizeof *m);
     assert_non_null(m);
     m->last = calloc(AREAS, sizeof *m->last);
-    assert_non_null(m->last);
+    m->touches = calloc(TOUCHES_MAX, sizeof *m->touches);
+    assert_true(m->last != NULL && m->touches != NULL);
     m->kernel = kernel;
     read_text(m);
     assert_ok(spad_walk_create(&walk, kernel, &walk_options, &error), &error);
+    give_inputs(m, walk);
     do {
         assert_ok(spad_walk_next(&event, walk, &error), &error);
         run_event(m, event);
     } while (event->kind != SPAD_WALK_END);
     end_kernel(m);
     assert_ok(spad_check_kernel(&check, kernel, &options, &error), &error);
-    const int faults = compare(m, check);
+    const int faults = compare(m, check) + compare_dependences(m, check);
     *clean = m->found_count == 0;
     spad_check_destroy(check);
     spad_walk_destroy(walk);
     spad_kernel_destroy(kernel);
     free(m->last);
+    free(m->touches);
     free(m);
     return faults;
 }

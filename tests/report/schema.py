@@ -32,7 +32,7 @@ def check(value, schema, root, where="$"):
         types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
         if not any(has_type(value, t) for t in types):
             fail("%r is no %s" % (value, "/".join(types)))
-    if "minimum" in schema and value < schema["minimum"]:
+    if "minimum" in schema and value is not None and value < schema["minimum"]:
         fail("%r is below %r" % (value, schema["minimum"]))
     if isinstance(value, dict):
         for key in schema.get("required", []):
@@ -44,6 +44,8 @@ def check(value, schema, root, where="$"):
                 check(item, properties[key], root, where + "." + key)
             elif schema.get("additionalProperties") is False:
                 fail("'%s' is not in the schema" % key)
+            elif isinstance(schema.get("additionalProperties"), dict):
+                check(item, schema["additionalProperties"], root, where + "." + key)
     if isinstance(value, list):
         if not schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value)):
             fail("has %d items" % len(value))

@@ -179,15 +179,17 @@ static void check_outputs(executor *e, const state *s) {
     }
     for (size_t i = 0; i < e->accesses.count; i++) {
         const access *a = &e->accesses.items[i];
-        if (e->ops.items[a->op].life != SPAD_WALK_OPERATION) continue;
+        if (a->op >= 0 && e->ops.items[a->op].life != SPAD_WALK_OPERATION) continue;
         if ((a->walk.kind & SPAD_ACCESS_WRITE) == 0) continue;
         const spad_kernel_tensor *t = spad_kernel_get_tensor(e->kernel, (size_t)a->walk.tensor);
+        const int64_t statement =
+            a->op >= 0 ? e->ops.items[a->op].statement : (int64_t)t->statement;
         if ((t->flags & SPAD_TENSOR_OUTPUT) == 0) continue;
         for (size_t j = 0; j < a->atom_count; j++) {
             const int w = s->values[e->memory_base + e->atoms.items[a->first_atom + j]];
             if (w > 0 && !executor_is_same(e, a, &e->accesses.items[w - 1])) {
                 executor_say(e, EXECUTOR_OUTPUT, "output of line %d is overwritten",
-                             executor_line(e, e->ops.items[a->op].statement));
+                             executor_line(e, statement));
             }
         }
     }
@@ -401,6 +403,12 @@ static void fill_first_state(const explorer *x, state *s) {
             s->values[e->object_base[i] + (int)j] = (int32_t)sync->count.value;
         }
     }
+    for (size_t i = 0; i < e->given; i++) {
+        const access *a = &e->accesses.items[i];
+        for (size_t j = 0; j < a->atom_count; j++) {
+            s->values[e->memory_base + e->atoms.items[a->first_atom + j]] = (int32_t)i + 1;
+        }
+    }
     for (size_t i = 0; i < spad_kernel_tensor_count(e->kernel); i++) {
         if (e->alive_base[i] < 0) continue;
         for (int64_t j = 0; j < spad_kernel_get_tensor(e->kernel, i)->tiles; j++) {
@@ -513,8 +521,9 @@ executor_result executor_run(const spad_kernel *kernel, const executor_options *
 
     if (!executor_collect(&e)) {
         e.result.walk_failed = true;
-    } else if (!e.too_large && e.result.wrong == 0) {
-        run_collected(&e, values);
+    } else {
+        executor_look_at_outputs(&e);
+        if (!e.too_large && e.result.wrong == 0) run_collected(&e, values);
     }
     e.result.decided = !e.result.walk_failed && (e.result.wrong != 0 || !e.too_large);
 

@@ -68,6 +68,8 @@ typedef struct executor_result {
     bool takers;        /* two agents or queues take from one counter */
     bool leftover;      /* something was signalled, delivered or contributed in vain */
     bool read_to_async; /* a generic read is followed by an async write without a fence */
+    bool views;         /* an output is written under other names only */
+    bool unwritten;     /* a byte of an output is never written under its own name */
     long states;
     char about[SPAD_MESSAGE_MAX]; /* what was found, in words */
 } executor_result;

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernel/walk.h"
 #include "support/executor_model.h"
 
 static void put_order(executor *e, int before, int after) {
@@ -184,7 +185,7 @@ static void collect_life(executor *e, const spad_walk_event *event, int agent, i
 static void cover_life(executor *e, int number, size_t accesses) {
     op *o = &e->ops.items[number];
     o->first_access = e->accesses.count;
-    for (size_t i = 0; i < accesses; i++) {
+    for (size_t i = e->given; i < accesses; i++) {
         access a = e->accesses.items[i];
         if (a.walk.tensor != o->life_tensor && a.walk.home != o->life_tensor) continue;
         if (o->life_tile >= 0 && o->life_tile != a.walk.tile) continue;
@@ -393,8 +394,36 @@ static void choose_eager(executor *e) {
     }
 }
 
+/* Inputs are written before the start, one behind another in the order of the text. Those of
+ * which a byte can belong to others are accesses that are over when the run begins. */
+static void collect_inputs(executor *e) {
+    const spad_walk_options options = {
+        .agent = SPAD_WALK_ALL, .place = e->options->place, .ctx = e->options->ctx};
+    spad_walk *walk;
+    spad_error error;
+    assert_ok(spad_walk_create(&walk, e->kernel, &options, &error), &error);
+    for (size_t i = 0; i < spad_kernel_tensor_count(e->kernel); i++) {
+        const spad_kernel_tensor *t = spad_kernel_get_tensor(e->kernel, i);
+        const spad_kernel_tensor *home = spad_kernel_get_tensor(e->kernel, (size_t)t->home);
+        const bool off_chip = spad_kernel_target(e->kernel)->spaces[t->space].off_chip;
+        const bool alone = home->mode == SPAD_MODE_AUTO && off_chip && home->slots == home->tiles;
+        if ((t->flags & SPAD_TENSOR_INPUT) == 0 || (alone && t->mode != SPAD_MODE_ALIAS)) continue;
+        if (home->mode == SPAD_MODE_STACK || home->mode == SPAD_MODE_HEAP) continue;
+        if (spad_kernel_get_statement(e->kernel, t->statement)->loop >= 0) continue;
+        for (int64_t tile = 0; tile < t->tiles; tile++) {
+            access a = {.op = -1};
+            spad__walk_tile_access(walk, (int64_t)i, tile, &a.walk);
+            a.walk.kind = SPAD_ACCESS_WRITE;
+            PUSH(&e->accesses, a);
+        }
+    }
+    e->given = e->accesses.count;
+    spad_walk_destroy(walk);
+}
+
 bool executor_collect(executor *e) {
     look_ahead(e);
+    collect_inputs(e);
     for (int agent = 0; agent < (int)spad_kernel_agent_count(e->kernel); agent++) {
         PUSH(&e->agent_points, (int)e->points.count);
         if (!collect_agent(e, agent)) return false;

@@ -249,3 +249,59 @@ bool executor_is_same(const executor *e, const access *reader, const access *wri
     return reader->walk.tensor == writer->walk.tensor && reader->walk.tile == writer->walk.tile &&
            reader->walk.life == writer->walk.life;
 }
+
+/* ---- outputs --------------------------------------------------------------------------- */
+
+/* One tile of an output, byte by byte. */
+static bool is_tile_written(const executor *e, int64_t tensor, int64_t tile) {
+    unsigned char *bytes = NULL;
+    spad_rect whole = {0};
+    for (size_t i = e->given; i < e->accesses.count; i++) {
+        const spad_walk_access *a = &e->accesses.items[i].walk;
+        if (a->tensor != tensor || a->tile != tile || (a->kind & SPAD_ACCESS_WRITE) == 0) continue;
+        if (e->ops.items[e->accesses.items[i].op].life != SPAD_WALK_OPERATION) continue;
+        whole = a->tile_rect;
+        if (bytes == NULL) bytes = calloc((size_t)(whole.lanes * whole.bytes), 1);
+        assert_non_null(bytes);
+        for (int64_t run = 0; run < a->runs; run++) {
+            for (int64_t lane = 0; lane < a->rect.lanes; lane++) {
+                const int64_t at = (a->rect.lane - whole.lane + lane) * whole.bytes + a->rect.byte +
+                                   run * a->stride - whole.byte;
+                memset(bytes + at, 1, (size_t)a->rect.bytes);
+            }
+        }
+    }
+    const bool all = bytes != NULL && memchr(bytes, 0, (size_t)(whole.lanes * whole.bytes)) == NULL;
+    free(bytes);
+    return all;
+}
+
+/* Is any name of the storage of a tensor used, written, or filled before the start? */
+static bool any_name(const executor *e, int64_t home, unsigned kinds, unsigned flags) {
+    for (size_t i = 0; i < spad_kernel_access_count(e->kernel); i++) {
+        const spad_kernel_access *a = spad_kernel_get_access(e->kernel, i);
+        if (spad_kernel_get_tensor(e->kernel, (size_t)a->tensor)->home != home) continue;
+        if ((a->kind & kinds) != 0) return true;
+    }
+    for (size_t i = 0; i < spad_kernel_tensor_count(e->kernel); i++) {
+        const spad_kernel_tensor *t = spad_kernel_get_tensor(e->kernel, i);
+        if (t->home == home && (t->flags & flags) != 0) return true;
+    }
+    return false;
+}
+
+void executor_look_at_outputs(executor *e) {
+    for (size_t i = 0; i < spad_kernel_tensor_count(e->kernel); i++) {
+        const spad_kernel_tensor *t = spad_kernel_get_tensor(e->kernel, i);
+        if ((t->flags & SPAD_TENSOR_OUTPUT) == 0) continue;
+        if (any_name(e, t->home, 0, SPAD_TENSOR_INPUT)) continue;
+        if (!any_name(e, t->home, SPAD_ACCESS_UPDATE, 0)) continue; /* never used at all */
+        if (is_view(e, (int64_t)i) && any_name(e, t->home, SPAD_ACCESS_WRITE, 0)) {
+            e->result.views = true;
+            continue;
+        }
+        for (int64_t tile = 0; tile < t->tiles && !e->result.unwritten; tile++) {
+            e->result.unwritten = !is_tile_written(e, (int64_t)i, tile);
+        }
+    }
+}

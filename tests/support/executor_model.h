@@ -131,6 +131,7 @@ typedef struct executor {
     LIST(point) points;
     LIST(order) orders;
     LIST(access) accesses;
+    size_t given; /* so many of them are inputs, before the start; their op is -1 */
     LIST(completion) completions;
     LIST(op) ops;
     LIST(queued) queue;     /* of the agent at hand */
@@ -151,7 +152,7 @@ typedef struct executor {
     size_t values;
     int *object_base; /* per sync object */
     int agent_base;   /* per agent: the time of the barrier that it is in */
-    int memory_base;  /* per atom: 1 + access that wrote it; 0: as at the start */
+    int memory_base;  /* per atom: 1 + access that wrote it; 0: nobody, or an input of its own */
     int *alive_base;  /* per tensor with ALLOC or FREE: a flag per tile; else -1 */
 } executor;
 
@@ -202,6 +203,9 @@ bool executor_collect(executor *e);
 /* executor_memory.c: atoms of accesses, conflicts of operations. */
 void executor_cut(executor *e);
 void executor_find_conflicts(executor *e);
+
+/* executor_memory.c: is every byte of every output written by somebody? */
+void executor_look_at_outputs(executor *e);
 
 /* executor_step.c: may a point happen, for its sync object; it happens. */
 bool executor_is_let(const explorer *x, const state *s, int number);

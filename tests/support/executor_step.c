@@ -129,9 +129,10 @@ static void read_atoms(executor *e, const state *s, const op *o, const access *a
                          executor_line(e, o->statement));
         } else if (!executor_is_same(e, a, &e->accesses.items[writer - 1])) {
             const access *w = &e->accesses.items[writer - 1];
+            const int64_t by = w->op >= 0 ? e->ops.items[w->op].statement : -1;
             executor_say(e, EXECUTOR_STALE, "line %d reads tile %lld where line %d wrote tile %lld",
                          executor_line(e, o->statement), (long long)a->walk.tile,
-                         executor_line(e, e->ops.items[w->op].statement), (long long)w->walk.tile);
+                         executor_line(e, by), (long long)w->walk.tile);
         }
     }
 }

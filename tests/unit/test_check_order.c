@@ -350,44 +350,196 @@ static void test_classic_mistakes(void **unused) {
 
 static void test_race_messages(void **unused) {
     (void)unused;
-    assert_finds(RING "agent p { for k in 0..2 { tma load reads a writes x[2 * k] in g; commit g; "
-                      "wait g pending 0; if k == 0 { arrive b } } }\n"
-                      "agent q { sync b; simt use reads x[0] }\n",
-                 SPAD_FINDING_RACE,
-                 "load of iteration k = 1 (p) may overwrite bytes 0..63 of x slot 0 while use (q) "
-                 "still reads them",
-                 "use (q) reads them here",
-                 "nothing orders them: let p wait for something before it, and let q arrive or "
-                 "signal there behind it");
+    assert_finds(
+        RING "agent p { for k in 0..2 { tma load reads a writes x[2 * k] in g; commit g; "
+             "wait g pending 0; if k == 0 { arrive b } } }\n"
+             "agent q { sync b; simt use reads x[0] }\n",
+        SPAD_FINDING_RACE,
+        "load of iteration k = 1 (p) may write 'x[2]' over 'x[0]' while use (q) still reads "
+        "it: bytes 0..63 of x slot 0",
+        "use (q) reads 'x[0]' here",
+        "nothing orders them: let p wait for something before it, and let q arrive or "
+        "signal there behind it");
     assert_finds(RING "tma load reads a writes x[0] in g\ncommit g\nwait g pending 1\n"
                       "simt use reads x[0](0..32)\nwait g pending 0\n",
                  SPAD_FINDING_RACE,
-                 "use may read bytes 0..31 of x slot 0 before load has written them",
-                 "load writes them here",
+                 "use may read 'x[0]' before load has written it: bytes 0..31 of x slot 0",
+                 "load writes 'x[0]' here",
                  "nothing orders them: the second must come behind a `wait g pending` that covers "
                  "it");
     assert_finds(RING "tma load reads a writes x[0]\ntma load reads a writes x[2]\ndrain all\n",
                  SPAD_FINDING_RACE,
-                 "load may write bytes 0..63 of x slot 0 while load still writes them",
-                 "load writes them here", "nothing orders them: `drain tma` between them would");
+                 "load may write 'x[2]' over 'x[0]' while load still writes it: bytes 0..63 of x "
+                 "slot 0",
+                 "load writes 'x[0]' here", "nothing orders them: `drain tma` between them would");
     assert_finds(RING "tma load reads a writes x[0] signals c\nsimt use reads x[0]\n"
                       "wait c >= 1\n",
                  SPAD_FINDING_RACE,
-                 "use may read bytes 0..63 of x slot 0 before load has written them", NULL,
+                 "use may read 'x[0]' before load has written it: bytes 0..63 of x slot 0", NULL,
                  "nothing orders them: the second must come behind a wait for what it delivers, "
                  "arrives at or signals");
     assert_finds(RING "tma load reads a writes x[0]\nsimt use reads x[0]\ndrain all\n",
                  SPAD_FINDING_RACE,
-                 "use may read bytes 0..63 of x slot 0 before load has written them", NULL,
+                 "use may read 'x[0]' before load has written it: bytes 0..63 of x slot 0", NULL,
                  "nothing orders them: arrive or signal on tma behind the first, and wait for that "
                  "before the second");
     assert_finds(RING "agent p { simt fill writes x[0]; signal c relaxed }\n"
                       "agent q { wait c >= 1; simt use reads x[0] }\n",
                  SPAD_FINDING_RACE,
-                 "use (q) may read bytes 0..63 of x slot 0 before fill (p) has written them",
-                 "fill (p) writes them here",
+                 "use (q) may read 'x[0]' before fill (p) has written it: bytes 0..63 of x slot 0",
+                 "fill (p) writes 'x[0]' here",
                  "they run one behind the other, but a relaxed statement is all that orders them, "
                  "and it orders no memory");
+}
+
+/* The sentence follows the tiles, whichever access is first in the run of the check. */
+static void test_race_stories(void **unused) {
+    (void)unused;
+    /* too early: the read comes first in the run */
+    assert_finds(RING "agent p { simt use reads x[0] }\nagent q { simt fill writes x[0] }\n",
+                 SPAD_FINDING_RACE,
+                 "use (p) may read 'x[0]' before fill (q) has written it: bytes 0..63 of x slot 0",
+                 "fill (q) writes 'x[0]' here",
+                 "nothing orders them: let p wait for something before it, and let q arrive or "
+                 "signal there behind it");
+    /* overwriting: the write comes first in the run */
+    assert_finds(
+        RING "agent p { simt one writes x[0]; signal c; simt two writes x[2] }\n"
+             "agent q { wait c >= 1; simt use reads x[0] }\n",
+        SPAD_FINDING_RACE,
+        "two (p) may write 'x[2]' over 'x[0]' while use (q) still reads it: bytes 0..63 of "
+        "x slot 0",
+        "use (q) reads 'x[0]' here",
+        "nothing orders them: let p wait for something before it, and let q arrive or "
+        "signal there behind it");
+    /* a tile that is written again: a later iteration comes too early, not the read too late */
+    assert_finds(RING "agent p { for k in 0..2 { simt fill writes x[0]; signal c } }\n"
+                      "agent q { for k in 0..2 { wait c >= k + 1; simt use reads x[0] } }\n",
+                 SPAD_FINDING_RACE,
+                 "fill of iteration k = 1 (p) may write 'x[0]' while use of iteration k = 0 (q) "
+                 "still reads it: bytes 0..63 of x slot 0",
+                 "use of iteration k = 0 (q) reads 'x[0]' here", NULL);
+    /* two writes of one tile, and of two */
+    assert_finds(RING "agent p { simt one writes x[0] }\nagent q { simt two writes x[0] }\n",
+                 SPAD_FINDING_RACE,
+                 "two (q) may write 'x[0]' while one (p) still writes it: bytes 0..63 of x slot 0",
+                 "one (p) writes 'x[0]' here", NULL);
+    assert_finds(RING "agent p { simt one writes x[1] }\nagent q { simt two writes x[3] }\n",
+                 SPAD_FINDING_RACE,
+                 "two (q) may write 'x[3]' over 'x[1]' while one (p) still writes it: bytes 0..63 "
+                 "of x slot 1",
+                 NULL, NULL);
+    /* an accumulator is read as well */
+    assert_finds(RING "agent p { simt clear writes x[0] }\nagent q { simt add updates x[0] }\n",
+                 SPAD_FINDING_RACE,
+                 "add (q) may read 'x[0]' before clear (p) has written it: bytes 0..63 of x slot 0",
+                 NULL, NULL);
+    /* other names: a view of the tile, and a tensor of its own in its bytes */
+    assert_finds(RING "tensor v : shared u8 [4] (32) alias of x\n"
+                      "agent p { simt fill writes x[0] }\nagent q { simt use reads v[0] }\n",
+                 SPAD_FINDING_RACE,
+                 "use (q) may read 'v[0]' before fill (p) has written 'x[0]', which has the same "
+                 "bytes: bytes 0..31 of x slot 0",
+                 "fill (p) writes 'x[0]' here", NULL);
+    assert_finds(RING "tensor y : shared u8 [4] (32) alias of x\nsimt fill writes x[0]\n"
+                      "agent p { simt use reads x[0] }\nagent q { simt other writes y[0] }\n",
+                 SPAD_FINDING_RACE,
+                 "other (q) may write 'y[0]' over 'x[0]' while use (p) still reads it: bytes 0..31 "
+                 "of x slot 0",
+                 "use (p) reads 'x[0]' here", NULL);
+    /* lives */
+    assert_finds(RING "agent p { alloc x[0] }\nagent q { simt fill writes x[0] }\nfree x[0]\n",
+                 SPAD_FINDING_FREE_IN_USE,
+                 "fill (q) may use 'x[0]' before alloc x (p): bytes 0..63 of x slot 0",
+                 "alloc x (p) makes alive 'x[0]' here", NULL);
+    assert_finds(RING "alloc x[0]\nagent p { free x[0] }\nagent q { simt fill writes x[0] }\n",
+                 SPAD_FINDING_FREE_IN_USE,
+                 "free x (p) may come while fill (q) still uses 'x[0]': bytes 0..63 of x slot 0",
+                 "fill (q) uses 'x[0]' here", NULL);
+}
+
+/* A ring with the parities of its two waits. */
+static spad_check *check_parities(const char *empty, const char *full) {
+    char text[2048];
+    snprintf(
+        text, sizeof text,
+        "kernel k on sm_90\nparam S = 3\nparam N = 9\nunit tma on copy free proxy\n"
+        "mbarrier full[S] count 1\nmbarrier empty[S] count 1\n"
+        "tensor a : global u8 [N] (64) input\ntensor x : shared u8 [N] (64) ring S\n"
+        "tensor o : global u8 [N] (64) output\n"
+        "for s in 0..S { init full[s]; init empty[s] }\nfence\n"
+        "agent p { for k in 0..N {\n"
+        "wait empty[k %% S] parity %s\n"
+        "arrive full[k %% S] expect 64; tma load reads a[k] writes x[k] delivers full[k %% S]\n"
+        "} }\n"
+        "agent q { for k in 0..N {\n"
+        "wait full[k %% S] parity %s\n"
+        "simt use reads x[k] writes o[k]; arrive empty[k %% S]\n"
+        "} }\n",
+        empty, full);
+    return check_text(text);
+}
+
+/* A finding of that code has a note with that text at that line. */
+static void assert_hint(const char *empty, const char *full, spad_finding_code code, int line,
+                        const char *hint) {
+    spad_check *check = check_parities(empty, full);
+    bool found = false;
+    for (size_t i = 0; i < spad_check_finding_count(check); i++) {
+        const spad_finding *f = spad_check_get_finding(check, i);
+        for (size_t n = 0; n < f->note_count; n++) {
+            found = found || (f->code == code && f->notes[n].line == line &&
+                              strcmp(f->notes[n].message, hint) == 0);
+        }
+    }
+    if (!found) print_findings(check);
+    assert_true(found);
+    spad_check_destroy(check);
+}
+
+static void test_parity_hints(void **unused) {
+    (void)unused;
+    static const char passes[] = "(k / S + 1) % 2";
+    static const char waits[] = "k / S % 2";
+    static const char full_hint[] = "with parity k / S % 2 here the kernel is right";
+    static const char empty_hint[] = "with parity (k / S + 1) % 2 here the kernel is right; it "
+                                     "passes at once in the first round";
+    spad_check *check = check_parities(passes, waits);
+    assert_int_equal(spad_check_get_counts(check).errors, 0);
+    spad_check_destroy(check);
+    assert_hint(passes, passes, SPAD_FINDING_STALE_PARITY, 17, full_hint);
+    assert_hint(waits, waits, SPAD_FINDING_DEADLOCK, 13, empty_hint);
+    assert_hint(passes, "0", SPAD_FINDING_DEADLOCK, 17, full_hint);
+    assert_hint("1", waits, SPAD_FINDING_DEADLOCK, 13, empty_hint);
+    assert_hint(passes, "k % 2", SPAD_FINDING_DEADLOCK, 17, full_hint);
+    /* both: the order of the two is the other way round, so that nothing has been loaded */
+    assert_hint(waits, passes, SPAD_FINDING_UNINITIALISED_READ, 17,
+                "with parity k / S % 2 here, and the one before, the kernel is right");
+    assert_hint(
+        waits, passes, SPAD_FINDING_UNINITIALISED_READ, 13,
+        "with parity (k / S + 1) % 2 here, and the other one, the kernel is right; it passes "
+        "at once in the first round");
+    /* outside of loops, and in two */
+    assert_finds("kernel k on sm_90\nmbarrier m count 1\ntensor x : shared u8 (64)\ninit m\n"
+                 "agent p { simt fill writes x; arrive m }\n"
+                 "agent q { wait m parity 1; simt use reads x }\n",
+                 SPAD_FINDING_STALE_PARITY,
+                 "wait m (q) passes at once if it comes before phase 1 of m is complete, and waits "
+                 "for phase 2 if it comes later: with parity 1 it does not wait for phase 1",
+                 "with parity 0 here the kernel is right", NULL);
+    assert_finds(
+        "kernel k on sm_90\nmbarrier m count 1\nbarrier b count 2\n"
+        "tensor x : shared u8 (64)\ninit m\n"
+        "agent p { for t in 0..2 { for k in 0..3 { simt fill writes x; arrive m; sync b } "
+        "} }\n"
+        "agent q { for t in 0..2 { for k in 0..3 { wait m parity k % 2; simt use reads x; "
+        "sync b } } }\n",
+        SPAD_FINDING_LAPPED_WAIT,
+        "wait m of iteration t = 1, k = 0 (q) may come when phase 4 of m is complete, and "
+        "then waits for the one behind it; let an arrival of that phase wait for it",
+        "with parity n % 2 here, for the n-th wait on each element (n from 0), the kernel is "
+        "right",
+        NULL);
 }
 
 static void test_other_messages(void **unused) {
@@ -395,9 +547,8 @@ static void test_other_messages(void **unused) {
     assert_finds(RING "alloc x\ntma load reads a writes x[0] in g\ncommit g\nfree x\n"
                       "wait g pending 0\n",
                  SPAD_FINDING_FREE_IN_USE,
-                 "free x may come while load still uses bytes 0..63 of x "
-                 "slot 0",
-                 "load writes them here", NULL);
+                 "free x may come while load still uses 'x[0]': bytes 0..63 of x slot 0",
+                 "load uses 'x[0]' here", NULL);
     assert_finds(RING "agent p { wait c >= 2 }\nagent q { signal c }\n", SPAD_FINDING_DEADLOCK,
                  "wait c (p) never ends: c has 1, and 2 is needed", NULL, NULL);
     assert_finds(RING "agent p { sync b }\nagent q { signal c }\n", SPAD_FINDING_DEADLOCK,
@@ -629,13 +780,14 @@ static void test_parts_that_touch(void **unused) {
     assert_finds(
         "kernel k on sm_90\ntensor x : shared u8 (8, 16)\n"
         "agent p { simt left writes x(.., 0..9) }\nagent q { simt right writes x(.., 8..16) }\n",
-        SPAD_FINDING_RACE, "right (q) may write bytes 8..120 of x while left (p) still writes them",
-        NULL, NULL);
+        SPAD_FINDING_RACE,
+        "right (q) may write 'x' while left (p) still writes it: bytes 8..120 of x", NULL, NULL);
     assert_finds("kernel k on trn2\ntensor x : sbuf u8 (128, 16)\n"
                  "agent p { vector top writes x(0..64, ..) }\n"
                  "agent q { scalar low writes x(63..128, ..) }\n",
                  SPAD_FINDING_RACE,
-                 "low (q) may write bytes 0..15 of x while top (p) still writes them", NULL, NULL);
+                 "low (q) may write 'x' while top (p) still writes it: bytes 0..15 of x", NULL,
+                 NULL);
     assert_clean("kernel k on trn2\ntensor x : sbuf u8 (128, 16)\n"
                  "agent p { vector top writes x(0..64, ..) }\n"
                  "agent q { scalar low writes x(64..128, ..) }\n");
@@ -662,7 +814,7 @@ static void test_placed_bytes(void **unused) {
     assert_non_null(finding);
     assert_string_equal(
         finding->message,
-        "two (q) may write bytes 32..63 of y tile 0 while one (p) still writes them");
+        "two (q) may write 'y' over 'x' while one (p) still writes it: bytes 32..63 of shared");
     spad_check_destroy(check);
 }
 
@@ -714,8 +866,9 @@ static spad_status check_scenario(const spad_host *host, void *payload) {
 
 static void test_without_memory(void **unused) {
     (void)unused;
-    static const char *const files[] = {"07_gemm_sm80", "08_gemm_sm90", "11_add_flags",
-                                        "wrong/40_race", "wrong/54_free_in_use"};
+    static const char *const files[] = {"07_gemm_sm80",         "08_gemm_sm90",
+                                        "11_add_flags",         "wrong/40_race",
+                                        "wrong/54_free_in_use", "wrong/43_flipped_parity"};
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         char path[128];
         snprintf(path, sizeof path, "examples/kernels/%s.spad", files[i]);
@@ -752,6 +905,8 @@ int main(void) {
         cmocka_unit_test(test_manual),
         cmocka_unit_test(test_classic_mistakes),
         cmocka_unit_test(test_race_messages),
+        cmocka_unit_test(test_race_stories),
+        cmocka_unit_test(test_parity_hints),
         cmocka_unit_test(test_other_messages),
         cmocka_unit_test(test_bytes_that_nobody_expects),
         cmocka_unit_test(test_late_expectations),

@@ -210,6 +210,103 @@ static void sarif_has_rules_and_places(void **state) {
     tear_down(&f);
 }
 
+/* ---- what no run gives ------------------------------------------------------------------- */
+
+static void faults_of_a_text_are_findings(void **state) {
+    (void)state;
+    static const char bad[] =
+        "kernel k on trn2\ntensor x : sbuf bf17 (128, 8)\nvector w writes y\n";
+    spad_diagnostics *faults;
+    spad_kernel *kernel;
+    spad_check *check;
+    spad_error error;
+    test_text text;
+    test_text_init(&text);
+    assert_ok(spad_diagnostics_create(&faults, NULL, &error), &error);
+    assert_int_equal(spad_kernel_parse(&kernel, bad, strlen(bad), "bad.spad", NULL, faults, &error),
+                     SPAD_ERR_SYNTAX);
+    assert_ok(spad_check_text(&check, faults, "bad.spad", NULL, &error), &error);
+    assert_int_equal(spad_check_verdict(check), SPAD_VERDICT_WRONG);
+    assert_string_equal(spad_check_reason(check), "the text cannot be read");
+    assert_int_equal(spad_check_get_counts(check).errors, 2);
+    assert_int_equal(spad_check_get_finding(check, 0)->line, 2);
+    assert_int_equal(spad_check_get_finding(check, 1)->line, 3);
+    assert_int_equal(spad_check_get_finding(check, 1)->code, SPAD_FINDING_SYNTAX);
+    assert_ok(spad_check_write_json(check, NULL, &text.sink, &error), &error);
+    assert_int_equal(count(text.bytes, "\"kernel\": null"), 1);
+    assert_int_equal(count(text.bytes, "\"file\": \"bad.spad\""), 1);
+    test_text_free(&text);
+    spad_check_destroy(check);
+    spad_diagnostics_destroy(faults);
+}
+
+/* A kernel of one ring of a size, with its layout if it has one. */
+typedef struct ring_kernel {
+    spad_kernel *kernel;
+    spad_layout *layout;
+    spad_check *check;
+    spad_error fault;
+} ring_kernel;
+
+static void make_ring(ring_kernel *r, int64_t depth) {
+    const spad_define ring = {"x", depth};
+    const spad_kernel_options options = {.rings = &ring, .ring_count = 1};
+    static const char text[] = "kernel k on trn2\n"
+                               "param N = 500\n"
+                               "tensor x : sbuf u8 [N] (128, 1024) ring 2\n"
+                               "for i in 0..N {\n"
+                               "    dma load writes x[i]\n"
+                               "    scalar exp reads x[i]\n"
+                               "}\n";
+    spad_error error;
+    assert_ok(spad_kernel_parse(&r->kernel, text, strlen(text), "k.spad", &options, NULL, &error),
+              &error);
+    spad_layout_create(&r->layout, r->kernel, NULL, &r->fault);
+    assert_ok(spad_check_kernel(&r->check, r->kernel, NULL, &error), &error);
+}
+
+static void drop_ring(ring_kernel *r) {
+    spad_check_destroy(r->check);
+    spad_layout_destroy(r->layout);
+    spad_kernel_destroy(r->kernel);
+}
+
+static void memories_that_are_too_small_are_findings(void **state) {
+    (void)state;
+    ring_kernel r;
+    spad_error error;
+    make_ring(&r, 3);
+    assert_ok(spad_check_add_layout(r.check, r.layout, &error), &error);
+    assert_int_equal(spad_check_get_counts(r.check).errors, 0);
+    assert_int_equal(spad_check_verdict(r.check), SPAD_VERDICT_PROVED_ALL);
+    drop_ring(&r);
+
+    make_ring(&r, 250);
+    assert_ok(spad_check_add_layout(r.check, r.layout, &error), &error);
+    const spad_finding *f = spad_check_get_finding(r.check, 0);
+    assert_int_equal(f->code, SPAD_FINDING_DOES_NOT_FIT);
+    assert_int_equal(f->line, 3);
+    assert_string_equal(f->subject, "x");
+    assert_string_equal(f->message, "sbuf is too small: 256000 B per lane are needed at once, and "
+                                    "212984 are there; 'spad fit' says what would fit");
+    assert_int_equal(f->notes[0].line, 4);
+    assert_string_equal(f->notes[0].message, "most is needed here");
+    assert_int_equal(spad_check_get_counts(r.check).errors, 1);
+    assert_int_equal(spad_check_verdict(r.check), SPAD_VERDICT_WRONG);
+    assert_non_null(strstr(spad_check_reason(r.check), "it does not fit; apart from that proved"));
+    drop_ring(&r);
+
+    make_ring(&r, 2000000);
+    assert_null(r.layout);
+    assert_ok(spad_check_add_fault(r.check, &r.fault, &error), &error);
+    f = spad_check_get_finding(r.check, 0);
+    assert_int_equal(f->code, SPAD_FINDING_DOES_NOT_FIT);
+    assert_int_equal(f->line, 3);
+    assert_string_equal(f->message, r.fault.message);
+    assert_int_equal(spad_check_verdict(r.check), SPAD_VERDICT_WRONG);
+    drop_ring(&r);
+}
+
 static void writing_may_fail(void **state) {
     (void)state;
     fixture f;
@@ -231,6 +328,8 @@ int main(void) {
         cmocka_unit_test(text_shows_both_ends),
         cmocka_unit_test(json_has_every_fact),
         cmocka_unit_test(sarif_has_rules_and_places),
+        cmocka_unit_test(faults_of_a_text_are_findings),
+        cmocka_unit_test(memories_that_are_too_small_are_findings),
         cmocka_unit_test(writing_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -89,10 +89,10 @@ static int check_file(const char *name, bool *given) {
     return faults;
 }
 
-/* Findings of this library that a kernel text cannot have: the language has no operations
- * that make tensors of their own. */
+/* Findings that the check of a kernel text cannot have: the language has no operations that make
+ * tensors of their own, and a text with faults is no kernel. */
 static bool needs_file(int code) {
-    return code != SPAD_FINDING_IMPLICIT_TENSOR;
+    return code != SPAD_FINDING_IMPLICIT_TENSOR && code != SPAD_FINDING_SYNTAX;
 }
 
 static void every_wrong_kernel_gives_what_it_says(void **state) {

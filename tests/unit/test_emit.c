@@ -88,6 +88,22 @@ static void long_names_stay_short_identifiers(void **state) {
     spad_emit_destroy(table);
 }
 
+/* Places at both ends of 64 bits: C has no literal for the least one. */
+static void extreme_places_are_expressions(void **state) {
+    (void)state;
+    static const spad_emit_place far[] = {{0, INT64_MIN}, {0, INT64_MAX - 64}, {0, INT64_MIN + 64}};
+    spad_emit *table = make("k");
+    spad_error error;
+    const spad_emit_buffer buffer = one("edge", far, 3);
+    assert_ok(spad_emit_add(table, &buffer, &error), &error);
+    expect(table, SPAD_EMIT_C, "#define K_EDGE_OFFSET (-9223372036854775807 - 1)\n");
+    expect(table, SPAD_EMIT_C,
+           "    case 1: return 9223372036854775743;\n"
+           "    case 2: return (-9223372036854775744);\n"
+           "    default: return (-9223372036854775807 - 1);\n");
+    spad_emit_destroy(table);
+}
+
 static void even_copies_have_a_stride(void **state) {
     (void)state;
     static const spad_emit_place even[] = {{0, 0}, {0, 64}, {0, 128}};
@@ -103,19 +119,23 @@ static void even_copies_have_a_stride(void **state) {
     assert_ok(spad_emit_add(table, &buffer, &error), &error);
     expect(table, SPAD_EMIT_C, "#define K_EVEN_STRIDE 64\n");
     expect(table, SPAD_EMIT_C,
-           "    return K_EVEN_OFFSET + (long long)(i % K_EVEN_RING) * K_EVEN_STRIDE;\n");
+           "long long k_even_at(long long i) {\n"
+           "    const long long rest = i % K_EVEN_RING;\n"
+           "    const long long k = rest < 0 ? rest + K_EVEN_RING : rest;\n"
+           "    return K_EVEN_OFFSET + k * K_EVEN_STRIDE;\n");
     expect(table, SPAD_EMIT_C,
-           "long long k_odd_at(unsigned long long i) {\n"
-           "    switch (i % 3u) {\n"
-           "    case 1u: return 384;\n"
-           "    case 2u: return 400;\n"
+           "    switch (k) {\n"
+           "    case 1: return 384;\n"
+           "    case 2: return 400;\n"
            "    default: return 256;\n"
            "    }\n"
            "}\n");
     expect(table, SPAD_EMIT_C,
-           "long long k_lanes_lane(unsigned long long i) {\n"
-           "    switch (i % 2u) {\n"
-           "    case 1u: return 2;\n"
+           "long long k_lanes_lane(long long i) {\n"
+           "    const long long rest = i % K_LANES_RING;\n"
+           "    const long long k = rest < 0 ? rest + K_LANES_RING : rest;\n"
+           "    switch (k) {\n"
+           "    case 1: return 2;\n"
            "    default: return 0;\n");
     expect(table, SPAD_EMIT_C,
            "#define K_PAD_TOTAL 576\n#ifndef K_PAD_LIMIT\n#define K_PAD_LIMIT "
@@ -257,6 +277,7 @@ int main(void) {
         cmocka_unit_test(identifiers_are_different_words),
         cmocka_unit_test(long_names_stay_short_identifiers),
         cmocka_unit_test(even_copies_have_a_stride),
+        cmocka_unit_test(extreme_places_are_expressions),
         cmocka_unit_test(names_are_quoted),
         cmocka_unit_test(a_layout_gives_its_places),
         cmocka_unit_test(what_has_no_place_is_refused),

@@ -57,6 +57,37 @@ static void a_ring_becomes_shallower(void **state) {
            "  fits if 'x' lives elsewhere, which saves 240000 B\n");
 }
 
+#define DEEP(x, y)                                             \
+    "kernel k on sm_90\nparam N = 500\n"                       \
+    "tensor in : global u8 [N] (1000) input\n"                 \
+    "tensor out : global u8 [N] (1000) output\n"               \
+    "tensor x : shared u8 [N] (1000) " x "\n"                  \
+    "tensor y : shared u8 [N] (1000) " y "\n"                  \
+    "for i in 0..N {\nsimt l reads in[i] writes x[i]\n"        \
+    "simt e reads x[i] writes y[i]\nsimt s reads y[i] writes " \
+    "out[i]\n}\n"
+
+/* The largest depths, however far away, alone and together. */
+static void the_largest_depth_is_found(void **state) {
+    (void)state;
+    expect(DEEP("ring 250", "ring 2"),
+           "shared is 19552 B too small: 252000 B are needed together (proved)\n"
+           "  fits with --ring x=230 instead of 250, which saves 20000 B\n"
+           "  fits if 'x' lives elsewhere, which saves 250000 B\n");
+    expect(DEEP("ring 130", "ring 110"),
+           "shared is 7552 B too small: 240000 B are needed together (proved)\n"
+           "  fits with --ring x=122 instead of 130, which saves 8000 B\n"
+           "  fits with --ring y=102 instead of 110, which saves 8000 B\n"
+           "  fits if 'y' lives elsewhere, which saves 110000 B\n"
+           "  fits if 'x' lives elsewhere, which saves 130000 B\n");
+    expect(DEEP("ring 250", "ring 240"),
+           "shared is 257552 B too small: 490000 B are needed together (proved)\n"
+           "  fits with --ring x=116 --ring y=116, which saves 258000 B\n");
+    /* tensors without a ring can have one */
+    expect(DEEP("", ""), "shared is 767552 B too small: 1000000 B are needed together (proved)\n"
+                         "  fits with --ring x=116 --ring y=116, which saves 768000 B\n");
+}
+
 /* Two tiles are in use: the reader is one behind. */
 static void a_wrong_ring_is_named_as_such(void **state) {
     (void)state;
@@ -138,13 +169,23 @@ static void every_allocation_may_fail(void **state) {
                "for i in 0..N { simt w reads y writes x[i] }\n");
     test_fail_each_allocation(scenario, f.layout);
     tear_down(&f);
+    set_up(&f, "kernel k on sm_90\nparam N = 3\ntensor x : shared u8 [N] (120000) ring 2\n"
+               "tensor y : shared u8 [N] (110000) ring 2\n"
+               "for i in 0..N { simt w writes x[i], y[i] }\n");
+    assert_int_equal(spad_fit_get(f.fit, 0)->kind, SPAD_FIT_RINGS);
+    test_fail_each_allocation(scenario, f.layout);
+    tear_down(&f);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_ring_becomes_shallower), cmocka_unit_test(a_wrong_ring_is_named_as_such),
-        cmocka_unit_test(extents_are_not_touched),  cmocka_unit_test(there_may_be_no_change),
-        cmocka_unit_test(json_is_a_list),           cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(a_ring_becomes_shallower),
+        cmocka_unit_test(the_largest_depth_is_found),
+        cmocka_unit_test(a_wrong_ring_is_named_as_such),
+        cmocka_unit_test(extents_are_not_touched),
+        cmocka_unit_test(there_may_be_no_change),
+        cmocka_unit_test(json_is_a_list),
+        cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -392,8 +392,13 @@ static void failures_have_messages(void **state) {
     expect_failure(
         "kernel k on trn2\ntensor a : sbuf u8 [1000001] (128, 1)\nvector w writes a[0]\n",
         SPAD_ERR_ARGUMENT, 2,
-        "'a' has 1000001 places on chip, and a layout has at most 1000000; give it a "
+        "'a' has 1000001 places on chip, and all tensors together may have 1000000; give it a "
         "ring");
+    expect_failure("kernel k on trn2\ntensor a : sbuf u8 [9] (128, 1) ring 1000000\n"
+                   "tensor b : sbuf u8 [9] (128, 1) ring 2\nvector w writes a[0], b[0]\n",
+                   SPAD_ERR_ARGUMENT, 2,
+                   "'a' has 1000000 places on chip, and all tensors together may have 1000000; "
+                   "give it a shallower ring");
     expect_failure("kernel k on trn2\n"
                    "tensor a : psum u8 (128, 9) align 9223372036854775807\nvector w writes a\n",
                    SPAD_ERR_OVERFLOW, 2,
@@ -424,7 +429,7 @@ static void places_do_not_depend_on_trip_counts(void **state) {
                                "tensor z : sbuf f32 (128, 100)\n"
                                "for i in 0..N {\nscalar w writes x[i]\nscalar w reads x[i] writes "
                                "y[i]\nscalar w reads y[i] updates z\n}\n";
-    static const int64_t counts[] = {5, 64, 1000000000, INT64_C(1) << 44};
+    static const int64_t counts[] = {5, 2, 1, 64, 1000000000, INT64_C(1) << 44};
     spad_rect first[6];
     for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
         const spad_define n = {"N", counts[c]};

@@ -629,21 +629,53 @@ static size_t count_words(const test_text *text, const char *word) {
     return count;
 }
 
-/* What lives on is a block between free ones. */
-static void a_snapshot_has_blocks_without_holes(void **state) {
+/* Words that come again are written once: what lives on is one block, and what is at one byte
+ * together lies in several segments, each named three times (its kind, its frame, its event). */
+static void a_snapshot_has_segments_in_layers(void **state) {
     (void)state;
     spad_report *report = make();
     fill(report);
+    const spad_report_box box = box_at("over", 0, 4, 0, 16, 3, 5);
+    add(report, box); /* the first one ends at 4 */
+    add(report, box_at("behind", 0, 4, 0, 16, 5, 6));
+    add(report, box_at("beside", 2, 1, 0, 16, 5, 6));
     test_text text;
     spad_error error;
     test_text_init(&text);
     assert_ok(spad_report_write_snapshot(report, &text.sink, &error), &error);
     assert_int_equal(count_words(&text, "active_allocated"), 1);
-    assert_int_equal(count_words(&text, "inactive"), 2);
-    assert_int_equal(count_words(&text, "alloc") - count_words(&text, "active_allocated"), 3);
-    assert_int_equal(count_words(&text, "free_completed"), 2);
+    assert_int_equal(count_words(&text, target.spaces[0].name), 3 * 3 + 1);
+    assert_int_equal(count_words(&text, "behind"), 2 + 1);
+    assert_int_equal(count_words(&text, "total_size"), 1);
     test_text_free(&text);
     spad_report_destroy(report);
+}
+
+/* ---- colours ------------------------------------------------------------------------ */
+
+static int apart(int a, int b) {
+    const int d = a > b ? a - b : b - a;
+    return d < 360 - d ? d : 360 - d;
+}
+
+/* The first names of a map can be told apart; a name keeps its colour, whatever its index. */
+static void colours_are_far_from_each_other(void **state) {
+    (void)state;
+    static const char *const names[] = {"a", "b", "c", "k[0]", "v#1", "q",
+                                        "s", "o", "p", "z",    "y",   "x[2]"};
+    enum { COUNT = sizeof names / sizeof names[0] };
+    spad__hues hues = {0};
+    int seen[COUNT];
+    for (size_t i = 0; i < COUNT; i++) {
+        seen[i] = spad__hue_of(&hues, names[i]);
+        const int least = i < 4 ? 48 : i < 8 ? 24 : 12;
+        for (size_t k = 0; k < i; k++) assert_true(apart(seen[i], seen[k]) >= least);
+    }
+    assert_int_equal(hues.count, SPAD__HUES);
+    for (size_t i = 0; i < COUNT; i++) assert_int_equal(spad__hue_of(&hues, names[i]), seen[i]);
+    assert_int_equal(spad__hue_of(&hues, "k[7]"), seen[3]);
+    assert_in_range(spad__hue_of(&hues, "one more"), 0, 359);
+    assert_int_equal(hues.count, SPAD__HUES);
 }
 
 /* ---- comparing ----------------------------------------------------------------------------------
@@ -859,7 +891,8 @@ int main(void) {
         cmocka_unit_test(an_empty_report_can_be_written),
         cmocka_unit_test(text_fits_80_columns),
         cmocka_unit_test(the_page_keeps_markup_in_its_data),
-        cmocka_unit_test(a_snapshot_has_blocks_without_holes),
+        cmocka_unit_test(a_snapshot_has_segments_in_layers),
+        cmocka_unit_test(colours_are_far_from_each_other),
         cmocka_unit_test(a_comparison_names_every_change),
         cmocka_unit_test(what_cannot_be_drawn_is_refused),
         cmocka_unit_test(another_target_is_refused),

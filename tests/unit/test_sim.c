@@ -376,13 +376,30 @@ static void long_times_overflow(void **state) {
         {"kernel k on trn2\nvector op cost 9300000000000000 ns\n",
          "operation 'op' takes more than 2^63 picoseconds"},
         {"kernel k on trn2\nfor i in 0..3 { vector op cost 4000000000000000 ns }\n",
-         "the kernel takes more than 2^63 picoseconds; define smaller parameters"},
+         "the kernel takes more than 2^63 picoseconds or operations; define smaller parameters"},
         {"kernel k on trn2\nparam N = 9000000000000000000\n"
          "for i in 0..N { vector op cost 1 ns }\n",
-         "the kernel takes more than 2^63 picoseconds; define smaller parameters"},
+         "the kernel takes more than 2^63 picoseconds or operations; define smaller parameters"},
         {"kernel k on trn2\nunit u on vector serial\nfor i in 0..3 { u op cost 4000000000000000 ns "
          "}\n",
-         "the kernel takes more than 2^63 picoseconds; define smaller parameters"},
+         "the kernel takes more than 2^63 picoseconds or operations; define smaller parameters"},
+        {"kernel k on trn2\ncounter c\nparam N = 4611686018427387904\n"
+         "agent a { for i in 0..N { vector op cost 0 ns; vector op cost 0 ns } }\n"
+         "agent b { for i in 0..N { scalar op cost 0 ns } }\n",
+         "the kernel takes more than 2^63 picoseconds or operations; define smaller parameters"},
+        {"kernel k on trn2\ncounter c\nparam M = 9223372036854775807\n"
+         "agent a { signal c by M; signal c }\nagent b { wait c >= M }\n",
+         "the amounts at 'c' do not fit 64 bits; use smaller ones"},
+        {"kernel k on trn2\nbarrier b count 2\nparam M = 9223372036854775807\n"
+         "agent p { arrive b by M; arrive b by M }\nagent q { sync b }\n",
+         "the amounts at 'b' do not fit 64 bits; use smaller ones"},
+        {"kernel k on trn2\nmbarrier m count 1\nparam M = 9223372036854775807\ninit m\n"
+         "agent p { expect m by M; expect m by M }\nagent q { wait m parity 0 }\n",
+         "the amounts at 'm' do not fit 64 bits; use smaller ones"},
+        {"kernel k on trn2\nmbarrier m count 1\nparam M = 9223372036854775807\ninit m\n"
+         "unit u on dma serial\nagent p { expect m by 1; arrive m by M; u op arrives m by M }\n"
+         "agent q { wait m parity 0 }\n",
+         "the amounts at 'm' do not fit 64 bits; use smaller ones"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         spad_kernel *kernel = parse_with(cases[i].text, NULL);

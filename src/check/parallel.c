@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Parallel loops: do their iterations depend on each other?
+ *
+ * `parallel` promises that they do not (as affine_range of NKI does), so a compiler may run
+ * them in any order. What is asked here is about tiles, not about places: that a ring makes
+ * an iteration wait for an older one is no dependence. Two iterations of one run of the loop
+ * that touch the same byte of the same tile may both read it, or both add to it with
+ * `updates`, since sums can be made in any order. Anything else is a dependence.
+ *
+ * For every byte of every tile that a run of the loop has touched, the map (bytemap.h) names a
+ * touch: an iteration and what it did, or that there are several iterations which all read,
+ * or all add. That is enough to see the first touch that does not go with those before.
+ *
+ * One walk per parallel loop, over the first events of the given shape. Different names of one
+ * storage are taken as different tensors.
+ */
+#include <stdio.h>
+
+#include "base/checked.h"
+#include "check/bytemap.h"
+#include "check/life.h"
+
+/* Events of a walk. */
+enum { EVENTS = 65536, FIRST_BUCKETS = 256 };
+
+/* What an iteration does to a byte. */
+enum { READS = 1, ADDS = 2, WRITES = 4 };
+
+/* What bytes have seen. Number 0 is nothing. */
+typedef struct touch {
+    unsigned does;
+    int64_t iteration;
+    int64_t statement; /* that writes, or adds, or else reads */
+    int64_t reader;    /* statement that reads; -1: none */
+    bool several;      /* iterations; then also: */
+    int64_t another;   /* not the one above */
+} touch;
+
+/* The bytes of a tile, in one run of the loop. */
+typedef struct tile {
+    int64_t tensor;
+    int64_t number;
+    int64_t life;
+    int64_t run;
+    spad__bytemap map;
+} tile;
+
+typedef struct part {
+    spad_rect rect;
+    spad__writer touch;
+} part;
+
+typedef struct look {
+    spad__run *run;
+    const spad_kernel *kernel;
+    spad_host host;
+    int64_t loop;
+    int64_t runs;      /* of the loop so far */
+    int64_t iteration; /* of the loop */
+    bool inside;
+    SPAD_ARRAY(tile) tiles;
+    size_t *buckets; /* index + 1; a power of two of them */
+    size_t bucket_count;
+    SPAD_ARRAY(touch) touches;
+    SPAD_ARRAY(spad__writer_row) rows; /* per touch; the maps need them */
+    SPAD_ARRAY(part) parts;            /* scratch */
+} look;
+
+/* ---- tiles ----------------------------------------------------------------------------- */
+
+static size_t bucket_of(const look *l, int64_t tensor, int64_t number) {
+    const uint64_t key = ((uint64_t)number * UINT64_C(0x9e3779b97f4a7c15)) ^
+                         ((uint64_t)tensor * UINT64_C(0xc2b2ae3d27d4eb4f));
+    return (size_t)((key ^ (key >> 32)) & (l->bucket_count - 1));
+}
+
+/* The bucket of a tile, or the free one where it would be. */
+static size_t find_bucket(const look *l, int64_t tensor, int64_t number) {
+    size_t at = bucket_of(l, tensor, number);
+    while (l->buckets[at] != 0) {
+        const tile *t = &l->tiles.items[l->buckets[at] - 1];
+        if (t->tensor == tensor && t->number == number) break;
+        at = (at + 1) & (l->bucket_count - 1);
+    }
+    return at;
+}
+
+/* At most half of the buckets are used. */
+static bool grow_buckets(look *l) {
+    if (l->tiles.count * 2 < l->bucket_count) return true;
+    const size_t old = l->bucket_count;
+    size_t *buckets = spad__new(&l->host, (old > 0 ? old * 2 : FIRST_BUCKETS) * sizeof *buckets);
+    if (buckets == NULL) return false;
+    spad__free(&l->host, l->buckets, old * sizeof *buckets);
+    l->buckets = buckets;
+    l->bucket_count = old > 0 ? old * 2 : FIRST_BUCKETS;
+    for (size_t i = 0; i < l->tiles.count; i++) {
+        l->buckets[find_bucket(l, l->tiles.items[i].tensor, l->tiles.items[i].number)] = i + 1;
+    }
+    return true;
+}
+
+/* The bytes of a tile, counted from its start; untouched in this run of the loop, or life of the
+ * tensor, at first. NULL: no memory. */
+static spad__bytemap *map_of(look *l, const spad_walk_access *access) {
+    const spad_kernel_tensor *tensor = &l->kernel->tensors.items[access->tensor];
+    if (!grow_buckets(l) || !spad__array_reserve(&l->host, &l->tiles, 1)) return NULL;
+    const size_t at = find_bucket(l, access->tensor, access->tile);
+    const bool known = l->buckets[at] != 0;
+    tile *t = &l->tiles.items[known ? l->buckets[at] - 1 : l->tiles.count];
+    if (known && t->run == l->runs && t->life == access->life) return &t->map;
+    if (known) spad__bytemap_free(&t->map, &l->host);
+    *t = (tile){
+        .tensor = access->tensor, .number = access->tile, .life = access->life, .run = l->runs};
+    if (!known) l->buckets[at] = ++l->tiles.count;
+    return spad__bytemap_init(&t->map, &l->host, 0, tensor->tile_lanes, 0, tensor->tile_bytes)
+               ? &t->map
+               : NULL;
+}
+
+/* ---- findings ---------------------------------------------------------------------------- */
+
+static const char *verb(unsigned does) {
+    if ((does & WRITES) != 0) return "writes";
+    return (does & ADDS) != 0 ? "updates" : "reads";
+}
+
+static spad_status report(look *l, const spad_walk_event *event, const spad_walk_access *access,
+                          unsigned does, touch before, spad_error *error) {
+    const spad_kernel *k = l->kernel;
+    if (does == ADDS && (before.does & WRITES) == 0) { /* sums may meet, so it is the read */
+        before.does = READS;
+        before.statement = before.reader;
+    }
+    if (spad__count_finding(l->run, SPAD_FINDING_PARALLEL_DEPENDENCE, event->statement,
+                            before.statement)) {
+        return SPAD_OK;
+    }
+    const int64_t iteration = before.iteration != l->iteration ? before.iteration : before.another;
+    const char *loop = k->loops.items[l->loop].name;
+    const char *other = k->statements.items[before.statement].name;
+    char text[SPAD__TILE_TEXT_MAX];
+    spad_finding finding;
+    spad__tile_text(k, access->tensor, access->tile, text, sizeof text);
+    spad__find(
+        &finding, SPAD_FINDING_PARALLEL_DEPENDENCE,
+        "%s %s %s (%s = %lld), and %s %s it in another iteration (%s = %lld) of the parallel "
+        "loop, which may run before or after; leave `parallel` out, or give each iteration a "
+        "tile of its own",
+        k->statements.items[event->statement].name, verb(does), text, loop, (long long)l->iteration,
+        other, verb(before.does), loop, (long long)iteration);
+    spad__find_note(&finding, "%s %s it here", other, verb(before.does));
+    spad__find_names(&finding, k->tensors.items[access->tensor].name, loop);
+    finding.number = access->tensor;
+    return spad__add_finding(l->run, &finding, event->statement, before.statement, error);
+}
+
+/* ---- touches ------------------------------------------------------------------------------- */
+
+/* What bytes have seen with one touch more. *clash: it does not go with those before. */
+static touch meet(const look *l, const touch *before, unsigned does, int64_t statement,
+                  bool *clash) {
+    touch now = {.does = does,
+                 .iteration = l->iteration,
+                 .statement = statement,
+                 .reader = does == READS ? statement : -1};
+    *clash = false;
+    if (before->does == 0) return now;
+    if (!before->several && before->iteration == l->iteration) {
+        now.does |= before->does;
+        if (does < before->does) now.statement = before->statement;
+        if (does != READS) now.reader = before->reader;
+        return now;
+    }
+    *clash = before->does != does || does == WRITES;
+    if (*clash) return now;
+    now.several = true;
+    now.another = before->iteration != l->iteration ? before->iteration : before->another;
+    return now;
+}
+
+static bool add_touch(look *l, touch t) {
+    if (!spad__array_reserve(&l->host, &l->touches, 1) ||
+        !spad__array_reserve(&l->host, &l->rows, 1)) {
+        return false;
+    }
+    l->touches.items[l->touches.count++] = t;
+    l->rows.items[l->rows.count++] = (spad__writer_row){0};
+    return true;
+}
+
+/* A number for what bytes have seen; 0: no memory. The newest is often the same again. */
+static spad__writer number_of(look *l, touch t) {
+    const size_t count = l->touches.count;
+    const touch *last = &l->touches.items[count - 1];
+    if (last->does == t.does && last->several == t.several && last->iteration == t.iteration &&
+        last->statement == t.statement && last->reader == t.reader && last->another == t.another) {
+        return (spad__writer)(count - 1);
+    }
+    return add_touch(l, t) ? (spad__writer)count : 0;
+}
+
+static unsigned what_it_does(const spad_walk_access *access) {
+    if (access->kind == SPAD_ACCESS_UPDATE) return ADDS;
+    return (access->kind & SPAD_ACCESS_WRITE) != 0 ? WRITES : READS;
+}
+
+/* Lists the pieces of an access, which change while they are touched. */
+static bool list_parts(look *l, spad__bytemap *map, const spad_walk_access *access) {
+    spad_rect rect = access->rect;
+    rect.lane -= access->tile_rect.lane;
+    rect.byte -= access->tile_rect.byte;
+    spad__spot hint = {0, 0};
+    spad__look pieces = spad__look_at(map, rect, access->runs, access->stride, &hint);
+    part p;
+    l->parts.count = 0;
+    while (spad__look_next(&pieces, &p.rect, &p.touch)) {
+        if (!spad__array_reserve(&l->host, &l->parts, 1)) return false;
+        l->parts.items[l->parts.count++] = p;
+    }
+    return true;
+}
+
+static spad_status touch_access(look *l, const spad_walk_event *event,
+                                const spad_walk_access *access, spad_error *error) {
+    const unsigned does = what_it_does(access);
+    spad__bytemap *map = map_of(l, access);
+    if (map == NULL || !list_parts(l, map, access)) return spad__fail_host_memory(error);
+    for (size_t i = 0; i < l->parts.count; i++) {
+        const part p = l->parts.items[i];
+        const touch before = l->touches.items[p.touch];
+        bool clash;
+        const spad__writer now = number_of(l, meet(l, &before, does, event->statement, &clash));
+        spad__writers writers = {.rows = l->rows.items};
+        spad__spot hint = {0, 0};
+        if (now == 0 || !spad__bytemap_write(map, &l->host, &writers, p.rect, 1, 0, now, &hint)) {
+            return spad__fail_host_memory(error);
+        }
+        if (!clash) continue;
+        const spad_status status = report(l, event, access, does, before, error);
+        if (status != SPAD_OK) return status;
+    }
+    return SPAD_OK;
+}
+
+/* ---- walks ----------------------------------------------------------------------------------- */
+
+static spad_status see(look *l, const spad_walk_event *event, spad_error *error) {
+    spad_status status = SPAD_OK;
+    switch (event->kind) {
+    case SPAD_WALK_LOOP_BEGIN:
+        if (event->loop != l->loop) break;
+        l->inside = true;
+        l->runs++;
+        break;
+    case SPAD_WALK_ITERATION:
+        if (event->loop == l->loop) l->iteration = event->value;
+        break;
+    case SPAD_WALK_LOOP_END: l->inside = l->inside && event->loop != l->loop; break;
+    case SPAD_WALK_OPERATION:
+        for (size_t i = 0; l->inside && i < event->access_count && status == SPAD_OK; i++) {
+            status = touch_access(l, event, &event->accesses[i], error);
+        }
+        break;
+    default: break;
+    }
+    return status;
+}
+
+static spad_status walk_loop(look *l, spad_error *error) {
+    const spad_walk_options options = {.agent = SPAD_WALK_ALL,
+                                       .place = l->run->options->place,
+                                       .ctx = l->run->options->ctx,
+                                       .host = &l->host};
+    spad_walk *walk;
+    spad_error failure;
+    spad_status status = spad_walk_create(&walk, l->kernel, &options, &failure);
+    if (status != SPAD_OK) { /* the lifetime check has said it */
+        return status == SPAD_ERR_HOST_MEMORY ? spad__fail_host_memory(error) : SPAD_OK;
+    }
+    if (!add_touch(l, (touch){.does = 0})) status = spad__fail_host_memory(error);
+    for (int64_t events = 0; events < EVENTS && status == SPAD_OK; events++) {
+        const spad_walk_event *event;
+        status = spad_walk_next(&event, walk, &failure);
+        if (status == SPAD_ERR_HOST_MEMORY) {
+            spad__fail_host_memory(error);
+        } else if (status != SPAD_OK || event->kind == SPAD_WALK_END) {
+            status = SPAD_OK;
+            break;
+        } else {
+            status = see(l, event, error);
+        }
+    }
+    spad_walk_destroy(walk);
+    return status;
+}
+
+spad_status spad__check_parallel(spad__run *run, spad_error *error) {
+    const spad_kernel *k = run->kernel;
+    spad_status status = SPAD_OK;
+    for (size_t i = 0; i < k->loops.count && status == SPAD_OK; i++) {
+        if (!k->loops.items[i].parallel) continue;
+        look l = {.run = run, .kernel = k, .host = run->check->host, .loop = (int64_t)i};
+        status = walk_loop(&l, error);
+        for (size_t t = 0; t < l.tiles.count; t++) {
+            spad__bytemap_free(&l.tiles.items[t].map, &l.host);
+        }
+        spad__array_free(&l.host, &l.tiles);
+        spad__array_free(&l.host, &l.touches);
+        spad__array_free(&l.host, &l.rows);
+        spad__array_free(&l.host, &l.parts);
+        spad__free(&l.host, l.buckets, l.bucket_count * sizeof *l.buckets);
+    }
+    return status;
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is said about two accesses that clash.
+ *
+ * The story follows the tiles. Who reads a tile and may meet a write of the same tile reads
+ * too early; a write of another tile to those bytes comes too early itself, while the tile is
+ * still read. Which of the two came first in the run does not matter for that. So the one that
+ * comes too early is the subject of the sentence, and the note says what it has to wait for.
+ */
+#include <stdio.h>
+
+#include "base/checked.h"
+#include "check/life.h"
+#include "check/order.h"
+
+/* ---- tiles -------------------------------------------------------------------------- */
+
+/* Is it written under another name only? */
+static bool is_view(const spad_kernel *kernel, int64_t tensor) {
+    const spad_kernel_tensor *t = spad_kernel_get_tensor(kernel, (size_t)tensor);
+    if ((t->flags & SPAD_TENSOR_INPUT) != 0) return false;
+    for (size_t i = 0; i < spad_kernel_access_count(kernel); i++) {
+        const spad_kernel_access *access = spad_kernel_get_access(kernel, i);
+        if (access->tensor == tensor && (access->kind & SPAD_ACCESS_WRITE) != 0) return false;
+    }
+    return true;
+}
+
+static int64_t home_tile(const spad_kernel *kernel, const spad_walk_access *access) {
+    const spad_kernel_tensor *t = spad_kernel_get_tensor(kernel, (size_t)access->tensor);
+    return t->mode == SPAD_MODE_ALIAS && t->home_tile >= 0 ? t->home_tile : access->tile;
+}
+
+bool spad__same_tile(const spad_kernel *kernel, const spad_walk_access *a,
+                     const spad_walk_access *b) {
+    if (a->tensor == b->tensor) return a->tile == b->tile && a->life == b->life;
+    if (a->home != b->home || home_tile(kernel, a) != home_tile(kernel, b)) return false;
+    return is_view(kernel, a->tensor) || is_view(kernel, b->tensor);
+}
+
+/* ---- words -------------------------------------------------------------------------- */
+
+static const spad__event *event_of(const spad__clash *c, spad__touch touch) {
+    return &c->order->events.items.items[touch.event];
+}
+
+static const spad_walk_access *access_of(const spad__clash *c, spad__touch touch) {
+    return &c->order->events.accesses.items[touch.access];
+}
+
+static bool reads(const spad__clash *c, spad__touch touch) {
+    return (access_of(c, touch)->kind & SPAD_ACCESS_READ) != 0;
+}
+
+static bool writes(const spad__clash *c, spad__touch touch) {
+    return (access_of(c, touch)->kind & SPAD_ACCESS_WRITE) != 0;
+}
+
+static bool is_life(const spad__event *event) {
+    return event->kind == SPAD_WALK_ALLOC || event->kind == SPAD_WALK_FREE;
+}
+
+/* "bytes 0..16383 of sa slot 0", or of a space: what two accesses share, or what lies between
+ * the first and the last byte of that. */
+static void describe_bytes(const spad__clash *c, char *field, size_t size) {
+    const spad_kernel *kernel = c->order->events.kernel;
+    const spad_walk_access *a = access_of(c, c->first);
+    const spad_walk_access *b = access_of(c, c->second);
+    const spad_kernel_tensor *tensor = spad_kernel_get_tensor(kernel, (size_t)b->tensor);
+    const spad_kernel_tensor *home = spad_kernel_get_tensor(kernel, (size_t)b->home);
+    const int64_t end_a = a->rect.byte + (a->runs - 1) * a->stride + a->rect.bytes;
+    const int64_t end_b = b->rect.byte + (b->runs - 1) * b->stride + b->rect.bytes;
+    const long long from = (long long)spad__max(a->rect.byte, b->rect.byte);
+    const long long last = (long long)spad__min(end_a, end_b) - 1;
+    if (b->placed) {
+        snprintf(field, size, "bytes %lld..%lld of %s", from, last,
+                 spad_kernel_target(kernel)->spaces[tensor->space].name);
+    } else if (home->slots > 1) {
+        snprintf(field, size, "bytes %lld..%lld of %s slot %lld", from, last, home->name,
+                 (long long)b->slot);
+    } else {
+        snprintf(field, size, "bytes %lld..%lld of %s", from, last, home->name);
+    }
+}
+
+/* One side of a clash in words. */
+typedef struct words {
+    char event[SPAD__PHRASE_MAX];
+    char tile[SPAD__TILE_TEXT_MAX];
+} words;
+
+static words words_of(const spad__clash *c, spad__touch touch) {
+    words w;
+    const spad_walk_access *access = access_of(c, touch);
+    spad__event_phrase(&c->order->events, event_of(c, touch), w.event);
+    spad__tile_text(c->order->events.kernel, access->tensor, access->tile, w.tile, sizeof w.tile);
+    return w;
+}
+
+/* ---- what is missing ---------------------------------------------------------------- */
+
+/* Does an agent bring something to an object? */
+static bool gives(const spad__order *o, int32_t agent, int32_t object) {
+    for (int32_t i = o->first_action[object]; i < o->first_action[object + 1]; i++) {
+        const spad__action *a = &o->net.actions.items[o->actions[i]];
+        const int32_t event = o->net.points.items[a->point].event;
+        const bool brings = a->kind == SPAD__ACTION_ENTER || a->kind == SPAD__ACTION_SIGNAL ||
+                            a->kind == SPAD__ACTION_ARRIVE || a->kind == SPAD__ACTION_DELIVER;
+        if (brings && o->events.items.items[event].agent == agent) return true;
+    }
+    return false;
+}
+
+/* An object that the agent of y waits for shortly before y, and the agent of x signals; -1. */
+static int32_t find_handover(const spad__order *o, const spad__event *x, const spad__event *y,
+                             int32_t limit) {
+    int tries = 16;
+    for (size_t i = o->net.actions.count; i-- > 0 && tries > 0;) {
+        const spad__action *a = &o->net.actions.items[i];
+        const int32_t event = o->net.points.items[a->point].event;
+        const bool waits = a->kind == SPAD__ACTION_LEAVE || a->kind == SPAD__ACTION_WAIT ||
+                           a->kind == SPAD__ACTION_TAKE || a->kind == SPAD__ACTION_PARITY;
+        if (!waits || a->point >= limit || o->events.items.items[event].agent != y->agent) continue;
+        if (gives(o, x->agent, a->object)) return a->object;
+        tries--;
+    }
+    return -1;
+}
+
+static const char *agent_name(const spad__order *o, const spad__event *event) {
+    if (event->agent == 0) return "the main program";
+    return spad_kernel_get_agent(o->events.kernel, (size_t)event->agent)->name;
+}
+
+static const char *unit_name(const spad__order *o, const spad__event *event) {
+    return spad_kernel_get_unit(o->events.kernel, (size_t)event->unit)->name;
+}
+
+/* Where something that waits for the end of an operation has to stand. */
+static void describe_end(const spad__order *o, const spad__event *event, char *field, size_t size) {
+    if (event->unit < 0 || event->kind != SPAD_WALK_OPERATION) {
+        snprintf(field, size, "behind it");
+    } else if (event->object >= 0) {
+        char group[SPAD__PHRASE_MAX];
+        spad__object_phrase(&o->events, event->object, group);
+        snprintf(field, size, "behind a `wait %.60s pending` that covers it", group);
+    } else if (event->completion_count > 0) {
+        snprintf(field, size, "behind a wait for what it delivers, arrives at or signals");
+    } else {
+        snprintf(field, size, "on unit %.60s behind it", unit_name(o, event));
+    }
+}
+
+static void note_same_agent(const spad__order *o, spad_finding *finding, const spad__event *a,
+                            const spad__event *b) {
+    const bool waited = a->object >= 0 || a->completion_count > 0;
+    if (a->unit >= 0 && a->unit == b->unit) {
+        spad__find_note(finding, "nothing orders them: `drain %s` between them would",
+                        unit_name(o, a));
+    } else if (a->unit >= 0 && b->unit >= 0 && !waited) {
+        spad__find_note(finding,
+                        "nothing orders them: signal a counter on %s behind the first, and take it "
+                        "on %s before the second",
+                        unit_name(o, a), unit_name(o, b));
+    } else if (a->unit >= 0 && !waited) {
+        spad__find_note(finding,
+                        "nothing orders them: arrive or signal on %s behind the first, and wait "
+                        "for that before the second",
+                        unit_name(o, a));
+    } else {
+        char end[SPAD__PHRASE_MAX];
+        describe_end(o, a, end, sizeof end);
+        spad__find_note(finding, "nothing orders them: the second must come %s", end);
+    }
+}
+
+/* What `late` has to wait for: the end of `early`. */
+static void note_missing(const spad__clash *c, spad_finding *finding, spad__touch early,
+                         spad__touch late) {
+    const spad__order *o = c->order;
+    const spad__event *a = event_of(c, early);
+    const spad__event *b = event_of(c, late);
+    if (a->agent == b->agent) {
+        note_same_agent(o, finding, a, b);
+        return;
+    }
+    char end[SPAD__PHRASE_MAX];
+    describe_end(o, a, end, sizeof end);
+    const int32_t object = find_handover(o, a, b, o->net.step[late.event]);
+    char name[SPAD__PHRASE_MAX] = "something";
+    if (object >= 0) spad__object_phrase(&o->events, object, name);
+    spad__find_note(finding,
+                    "nothing orders them: let %s wait for %s before it, and let %s arrive or "
+                    "signal there %s",
+                    agent_name(o, b), name, agent_name(o, a), end);
+}
+
+/* ---- findings ----------------------------------------------------------------------- */
+
+/* Adds a finding about `late`, which has to come behind `early`. verb: what that one does. */
+static spad_status add(const spad__clash *c, spad_finding *finding, spad__touch early,
+                       spad__touch late, const char *verb, spad_error *error) {
+    const spad_kernel *kernel = c->order->events.kernel;
+    const words w = words_of(c, early);
+    const spad_walk_access *access = access_of(c, late);
+    const spad_walk_access *other = access_of(c, early);
+    spad__find_names(finding, spad_kernel_get_tensor(kernel, (size_t)access->tensor)->name,
+                     spad_kernel_get_tensor(kernel, (size_t)other->tensor)->name);
+    spad__find_note(finding, "%s %s %s here", w.event, verb, w.tile);
+    if (c->executed) {
+        spad__find_note(finding, "they run one behind the other, but a relaxed statement is all "
+                                 "that orders them, and it orders no memory");
+    } else {
+        note_missing(c, finding, early, late);
+    }
+    return spad__order_find(c->order, finding, late.event, early.event, error);
+}
+
+static const char *verb_of(const spad__clash *c, spad__touch touch) {
+    if (!writes(c, touch)) return "reads";
+    return reads(c, touch) ? "updates" : "writes";
+}
+
+/* Somebody reads a tile, and somebody writes it. */
+static spad_status tell_too_early(const spad__clash *c, spad__touch reader, spad__touch writer,
+                                  spad_error *error) {
+    const words r = words_of(c, reader);
+    const words w = words_of(c, writer);
+    const bool same = access_of(c, reader)->tensor == access_of(c, writer)->tensor;
+    char bytes[SPAD__PHRASE_MAX];
+    spad_finding finding;
+    describe_bytes(c, bytes, sizeof bytes);
+    spad__find(&finding, SPAD_FINDING_RACE, "%s may read %s before %s has written %s%s: %s",
+               r.event, r.tile, w.event, same ? "it" : w.tile,
+               same ? "" : ", which has the same bytes", bytes);
+    return add(c, &finding, writer, reader, verb_of(c, writer), error);
+}
+
+/* Somebody writes over what another one still reads or writes. */
+static spad_status tell_overwrites(const spad__clash *c, spad__touch victim, spad__touch writer,
+                                   spad_error *error) {
+    const words v = words_of(c, victim);
+    const words w = words_of(c, writer);
+    const spad_kernel *kernel = c->order->events.kernel;
+    const bool same = spad__same_tile(kernel, access_of(c, victim), access_of(c, writer));
+    char bytes[SPAD__PHRASE_MAX];
+    spad_finding finding;
+    describe_bytes(c, bytes, sizeof bytes);
+    spad__find(&finding, SPAD_FINDING_RACE, "%s may write %s%s%s while %s still %s it: %s", w.event,
+               w.tile, same ? "" : " over ", same ? "" : v.tile, v.event, verb_of(c, victim),
+               bytes);
+    return add(c, &finding, victim, writer, verb_of(c, victim), error);
+}
+
+/* `alloc` or `free`, and somebody who uses the bytes, or another one of them. */
+static spad_status tell_life(const spad__clash *c, spad_error *error) {
+    const words x = words_of(c, c->first);
+    const words y = words_of(c, c->second);
+    const bool both = is_life(event_of(c, c->first)) && is_life(event_of(c, c->second));
+    const bool frees = event_of(c, c->first)->kind == SPAD_WALK_FREE;
+    char bytes[SPAD__PHRASE_MAX];
+    spad_finding finding;
+    describe_bytes(c, bytes, sizeof bytes);
+    if (both) {
+        spad__find(&finding, SPAD_FINDING_FREE_IN_USE, "%s may come before %s: %s", y.event,
+                   x.event, bytes);
+    } else if (is_life(event_of(c, c->second))) {
+        spad__find(&finding, SPAD_FINDING_FREE_IN_USE, "%s may come while %s still uses %s: %s",
+                   y.event, x.event, x.tile, bytes);
+    } else if (!frees) {
+        spad__find(&finding, SPAD_FINDING_FREE_IN_USE, "%s may use %s before %s: %s", y.event,
+                   y.tile, x.event, bytes);
+    } else {
+        spad__find(&finding, SPAD_FINDING_FREE_IN_USE, "%s may come while %s still uses %s: %s",
+                   x.event, y.event, y.tile, bytes);
+        return add(c, &finding, c->second, c->first, "uses", error);
+    }
+    return add(c, &finding, c->first, c->second,
+               both                             ? "is about"
+               : is_life(event_of(c, c->first)) ? "makes alive"
+                                                : "uses",
+               error);
+}
+
+/* Is `a` of a later iteration than `b`? A tile that is written again and again has a new meaning in
+ * each iteration. */
+static bool is_later(const spad__clash *c, spad__touch a, spad__touch b) {
+    const spad__events *events = &c->order->events;
+    int64_t loops[SPAD__LOOPS_DEEP];
+    const size_t depths[] = {spad__loops_around(events->kernel, event_of(c, a)->statement, loops),
+                             spad__loops_around(events->kernel, event_of(c, b)->statement, loops)};
+    const size_t depth = depths[0] < depths[1] ? depths[0] : depths[1];
+    for (size_t i = 0; i < depth; i++) {
+        const int64_t left = events->values.items[event_of(c, a)->first_value + i];
+        const int64_t right = events->values.items[event_of(c, b)->first_value + i];
+        if (left != right) return left > right;
+    }
+    return false;
+}
+
+spad_status spad__report_race(const spad__clash *c, spad_error *error) {
+    const spad__touch x = c->first;
+    const spad__touch y = c->second;
+    if (is_life(event_of(c, x)) || is_life(event_of(c, y))) return tell_life(c, error);
+    const spad_kernel *kernel = c->order->events.kernel;
+    const bool same = spad__same_tile(kernel, access_of(c, x), access_of(c, y));
+    if (!writes(c, x)) {
+        return same && !c->fed ? tell_too_early(c, x, y, error) : tell_overwrites(c, x, y, error);
+    }
+    if (reads(c, y) && same && !is_later(c, x, y)) return tell_too_early(c, y, x, error);
+    if (reads(c, y) && same) return tell_overwrites(c, y, x, error);
+    return writes(c, y) ? tell_overwrites(c, x, y, error) : tell_overwrites(c, y, x, error);
+}
+
+spad_status spad__report_fence(const spad__clash *c, spad_error *error) {
+    const words x = words_of(c, c->first);
+    const words y = words_of(c, c->second);
+    const spad_kernel *kernel = c->order->events.kernel;
+    const int64_t tensor = access_of(c, c->second)->tensor;
+    char bytes[SPAD__PHRASE_MAX];
+    spad_finding finding;
+    describe_bytes(c, bytes, sizeof bytes);
+    spad__find(&finding, SPAD_FINDING_MISSING_FENCE,
+               "%s goes through the async proxy to %s, and no fence comes between it and %s, which "
+               "does not",
+               y.event, bytes, x.event);
+    /* the ISA asks for a fence here too, but many kernels rely on the wait alone */
+    if (!writes(c, c->first)) finding.severity = SPAD_SEVERITY_WARNING;
+    spad__find_note(&finding, "add `fence` behind %s, before what the other one waits for",
+                    x.event);
+    spad__find_names(&finding, spad_kernel_get_tensor(kernel, (size_t)tensor)->name, NULL);
+    return spad__order_find(c->order, &finding, c->second.event, c->first.event, error);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The state of a pool: giving chunks back, statistics, and the check of its invariants, all
+ * under the mutex, so that they see one moment of the range and of one cache after the other.
+ */
+#include "base/checked.h"
+#include "device/pool.h"
+
+/* The largest chunk that is wholly free and at most `most` bytes; the count for none. */
+static size_t largest_free_chunk(const spad_pool *pool, int64_t most) {
+    size_t best = pool->chunks.count;
+    for (size_t i = 0; i < pool->chunks.count; i++) {
+        const spad__chunk *c = &pool->chunks.items[i];
+        const spad__piece *first = spad__range_at(&pool->range, c->first);
+        if (!first->is_free || first->after != 0 || c->bytes > most) continue;
+        if (best == pool->chunks.count || c->bytes > pool->chunks.items[best].bytes) best = i;
+    }
+    return best;
+}
+
+spad_status spad_pool_trim(int64_t *released, spad_pool *pool, int64_t keep_bytes,
+                           spad_error *error) {
+    const int64_t keep_least = spad__max(keep_bytes, 0);
+    int64_t gone = 0;
+    spad_status status = SPAD_OK;
+    pthread_mutex_lock(&pool->mutex);
+    spad__pool_empty_caches(pool);
+    while (status == SPAD_OK && pool->below.calls != NULL) {
+        const size_t i = largest_free_chunk(pool, pool->capacity - keep_least);
+        if (i == pool->chunks.count) break;
+        const spad__chunk c = pool->chunks.items[i];
+        status = spad_memory_free(&pool->below, &c.block, error);
+        if (status != SPAD_OK) break;
+        spad__range_remove(&pool->range, c.first);
+        pool->chunks.items[i] = pool->chunks.items[--pool->chunks.count];
+        pool->capacity -= c.bytes;
+        gone += c.bytes;
+    }
+    pthread_mutex_unlock(&pool->mutex);
+    if (released != NULL) *released = gone;
+    return status;
+}
+
+static void add_stats(spad_memory_stats *sum, const spad__cache *c) {
+    sum->frees += c->frees;
+    sum->failures += c->failures;
+    sum->allocated_bytes += c->peak_bytes - c->bytes_below;
+    sum->live_blocks += c->peak_blocks - c->blocks_below;
+    sum->peak_bytes += c->peak_bytes;
+    sum->peak_blocks += c->peak_blocks;
+    sum->allocations = sum->frees + sum->live_blocks;
+    if (!spad__add(sum->freed_bytes, c->freed_bytes, &sum->freed_bytes))
+        sum->freed_bytes = INT64_MAX;
+    if (!spad__add(sum->freed_bytes, sum->allocated_bytes, &sum->total_bytes))
+        sum->total_bytes = INT64_MAX;
+}
+
+static uint32_t list_length(const spad_pool *pool, const spad__cache *c, uint32_t bin) {
+    return pool->limits[bin] - c->lists[bin].room;
+}
+
+static int64_t cached_bytes(const spad_pool *pool, const spad__cache *c) {
+    int64_t bytes = 0;
+    for (uint32_t bin = 0; bin < SPAD__CACHE_BINS; bin++) {
+        bytes += list_length(pool, c, bin) * spad__pool_class_bytes(pool, bin);
+    }
+    return bytes;
+}
+
+spad_pool_stats spad_pool_get_stats(spad_pool *pool) {
+    spad_pool_stats stats = {0};
+    pthread_mutex_lock(&pool->mutex);
+    for (uint32_t i = 0; i <= pool->cache_mask; i++) {
+        spad__cache *c = pool->caches[i];
+        spad__spin_lock(&c->lock);
+        add_stats(&stats.blocks, c);
+        stats.cached_bytes += cached_bytes(pool, c);
+        spad__spin_unlock(&c->lock);
+    }
+    stats.capacity_bytes = pool->capacity;
+    stats.held_bytes = pool->range.held_bytes;
+    stats.peak_held_bytes = pool->range.peak_bytes;
+    stats.free_bytes = pool->range.free_bytes;
+    stats.largest_hole = spad__range_largest(&pool->range);
+    stats.holes = pool->range.holes;
+    stats.chunks = (int64_t)pool->chunks.count;
+    stats.fragmentation = spad__pool_fragmentation(stats.free_bytes, stats.largest_hole);
+    pthread_mutex_unlock(&pool->mutex);
+    return stats;
+}
+
+/* The blocks of one list: of its class, and nobody has them. */
+static const char *list_fault(const spad_pool *pool, const spad__cache *c, uint32_t bin) {
+    uint32_t length = 0;
+    for (uint32_t n = c->lists[bin].first; n != 0; n = spad__ticket_at(pool, n)->next) {
+        const spad__ticket *t = spad__ticket_at(pool, n);
+        const spad__piece *piece = spad__range_at(&pool->range, n);
+        if (piece->is_free) return "a block in a thread's list is free in the range";
+        if (piece->address != t->address) return "a block and its piece are elsewhere";
+        if ((uint32_t)atomic_load_explicit(&t->handle, memory_order_relaxed) != 0)
+            return "a block in a thread's list is allocated";
+        if (t->list != bin || piece->bytes != spad__pool_class_bytes(pool, bin))
+            return "a block is in a list of another size";
+        length++;
+    }
+    return length == list_length(pool, c, bin) ? NULL : "the length of a thread's list is wrong";
+}
+
+static const char *cache_fault(const spad_pool *pool, const spad__cache *c) {
+    const char *fault = NULL;
+    for (uint32_t bin = 0; bin < SPAD__CACHE_BINS && fault == NULL; bin++) {
+        fault = list_fault(pool, c, bin);
+    }
+    return fault;
+}
+
+spad_status spad_pool_check(spad_pool *pool, spad_error *error) {
+    const char *fault = NULL;
+    spad__range_sums sums = {0};
+    pthread_mutex_lock(&pool->mutex);
+    for (uint32_t i = 0; i <= pool->cache_mask && fault == NULL; i++) {
+        spad__spin_lock(&pool->caches[i]->lock);
+        fault = cache_fault(pool, pool->caches[i]);
+        spad__spin_unlock(&pool->caches[i]->lock);
+    }
+    for (size_t i = 0; i < pool->chunks.count && fault == NULL; i++) {
+        fault = spad__range_chunk_fault(&pool->range, pool->chunks.items[i].first, &sums);
+    }
+    if (fault == NULL) fault = spad__range_fault(&pool->range, &sums);
+    pthread_mutex_unlock(&pool->mutex);
+    if (fault == NULL) return SPAD_OK;
+    return spad__fail(error, SPAD_ERR_INTERNAL, "the pool is broken: %s", fault);
+}

@@ -1,0 +1,1 @@
+spad check input/deep.spad --no-advice --json

@@ -1,0 +1,1 @@
+spad fit input/ring250.spad -D N=500

@@ -1,0 +1,1 @@
+spad plan input/bad.spad --json 2>/dev/null

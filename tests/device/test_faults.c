@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Threads, and drivers and hosts that fail. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "device/faulty.h"
+#include "device/suite.h"
+
+/* ---- threads
+ * ---------------------------------------------------------------------------------------- */
+
+enum { THREADS = 4 };
+
+typedef struct work {
+    spad_device *device;
+    spad_device_buffer shared; /* read by all */
+    int seed;
+    int rounds;
+} work;
+
+static void require(bool holds) {
+    if (!holds) abort(); /* cmocka's asserts are for one thread */
+}
+
+static void *use_device(void *payload) {
+    const work *w = payload;
+    spad__random random = {(uint64_t)w->seed};
+    spad_stream stream;
+    require(spad_stream_open(&stream, w->device, NULL) == SPAD_OK);
+    for (int i = 0; i < w->rounds; i++) {
+        uint8_t in[256];
+        uint8_t out[256];
+        spad_device_buffer a, b;
+        const spad_buffer_spec spec = {.shape = SPAD_SHAPE(spad__random_in(&random, 256, 5000)),
+                                       .dtype = SPAD_UINT8,
+                                       .name = "a thread's"};
+        memset(in, (int)spad__random_next(&random) & 0xFF, sizeof in);
+        require(spad_buffer_alloc(&a, w->device, &spec, NULL) == SPAD_OK);
+        require(spad_buffer_alias(&b, a, 0, SPAD_SHAPE(256), SPAD_UINT8, NULL, NULL) == SPAD_OK);
+        require(spad_write(a, 0, in, 256, i % 2 != 0 ? &stream : NULL, NULL) == SPAD_OK);
+        require(spad_read(out, b, 0, 256, NULL, NULL) == SPAD_OK);
+        require(memcmp(in, out, 256) == 0);
+        require(spad_copy(b, w->shared, NULL) == SPAD_OK);
+        require(spad_read(out, a, 0, 256, NULL, NULL) == SPAD_OK);
+        require(out[0] == 0x5A && out[255] == 0x5A);
+        require(spad_buffer_free(a, NULL) == SPAD_OK);
+    }
+    require(spad_stream_close(stream, NULL) == SPAD_OK);
+    return NULL;
+}
+
+static void threads_share_a_device(void **state) {
+    (void)state;
+    spad_error error;
+    spad_device *device = open_device(NULL);
+    spad_device_buffer shared = new_buffer(device, SPAD_SHAPE(256), SPAD_UINT8);
+    uint8_t pattern[256];
+    memset(pattern, 0x5A, sizeof pattern);
+    assert_ok(spad_write(shared, 0, pattern, 256, NULL, &error), &error);
+    pthread_t threads[THREADS];
+    work works[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        works[i] = (work){.device = device, .shared = shared, .seed = i, .rounds = 100};
+        assert_int_equal(pthread_create(&threads[i], NULL, use_device, &works[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    free_buffer(shared);
+    assert_int_equal(spad_device_stats(device, SPAD_GLOBAL).live_blocks, 0);
+    close_device(device);
+}
+
+/* ---- faults
+ * -------------------------------------------------------------------------------------------- */
+
+/* A bit of everything; ends at the first error. before_close: driver calls until then. */
+static spad_status use_everything(const spad_backend *backend, const spad_host *host,
+                                  long *before_close) {
+    spad_device *device = NULL;
+    spad_device_buffer a = {0}, b = {0}, open = {0};
+    spad_stream one = {0}, two = {0};
+    spad_fence fence = {0};
+    spad_allocation block;
+    bool done;
+    char bytes[64] = {0};
+    const spad_device_options options = {.host = host};
+    const spad_buffer_spec spec = {.shape = SPAD_SHAPE(4, 16), .dtype = SPAD_UINT8, .name = "spec"};
+    const spad_buffer_spec shared = {
+        .shape = SPAD_SHAPE(4, 16), .dtype = SPAD_UINT8, .scope = SPAD_SHARED};
+    const spad_buffer_spec automatic = {.shape = SPAD_SHAPE(SPAD_AUTO), .dtype = SPAD_UINT8};
+    const spad_copy_tile tile = {.rows = 2, .columns = 3};
+#define TRY(call) \
+    if (status == SPAD_OK) status = (call)
+    spad_status status = spad_device_open_on(&device, backend, 0, &options, NULL);
+    TRY(spad_buffer_alloc(&a, device, &spec, NULL));
+    TRY(spad_buffer_alloc(&b, device, &shared, NULL));
+    TRY(spad_buffer_alloc(&open, device, &automatic, NULL));
+    TRY(spad_buffer_bind(open, bytes, 64, NULL));
+    TRY(spad_stream_open(&one, device, NULL));
+    TRY(spad_stream_open(&two, device, NULL));
+    TRY(spad_write(a, 0, bytes, 64, &one, NULL));
+    TRY(spad_copy_async(b, a, two, NULL));
+    TRY(spad_copy_matrix(b, a, &tile, &one, NULL));
+    TRY(spad_copy_matrix(a, b, &tile, NULL, NULL));
+    TRY(spad_fence_record(&fence, one, NULL));
+    TRY(spad_fence_done(&done, fence, NULL));
+    TRY(spad_fence_wait(fence, NULL));
+    TRY(spad_stream_wait_fence(two, fence, NULL));
+    TRY(spad_stream_alloc(&block, one, 1000, 1, NULL));
+    TRY(spad_stream_free(one, &block, NULL));
+    TRY(spad_read(bytes, b, 0, 64, NULL, NULL));
+    TRY(spad_fence_free(fence, NULL));
+    TRY(spad_buffer_free(a, NULL));
+    TRY(spad_buffer_free(b, NULL));
+    TRY(spad_stream_close(one, NULL));
+#undef TRY
+    *before_close = faulty_calls();
+    spad_device_close(device, NULL);
+    return status;
+}
+
+/* dlsym's pointer to data as one to a function. */
+static void load(void *out, void *library, const char *name) {
+    void *symbol = dlsym(library, name);
+    memcpy(out, &symbol, sizeof symbol);
+}
+
+static const spad_backend *backend_under_test(void) {
+    const spad_backend *backend = NULL;
+    for (size_t i = 0; (backend = spad_backend_at(i)) != NULL; i++) {
+        if (strncmp(device_name, backend->name, strlen(backend->name)) == 0) return backend;
+    }
+    return NULL;
+}
+
+static void every_driver_call_may_fail(void **state) {
+    (void)state;
+    for (long n = 1;; n++) {
+        const spad_backend *backend = faulty_backend(backend_under_test(), n);
+        long before_close;
+        const spad_status status = use_everything(backend, NULL, &before_close);
+        faulty_assert_clean();
+        if (faulty_calls() < n) {
+            assert_int_equal(status, SPAD_OK);
+            assert_true(n > 20);
+            return;
+        }
+        /* what fails while all is given up has no one to be told to */
+        assert_int_equal(status, n <= before_close ? SPAD_ERR_DEVICE : SPAD_OK);
+    }
+}
+
+/* The same one level below, where the library that stands in for the driver's is loaded. */
+static void every_call_of_the_library_may_fail(void **state) {
+    (void)state;
+    void *library = dlopen("libcuda.so.1", RTLD_NOW);
+    if (library == NULL || dlsym(library, "fake_cuda_fail_at") == NULL ||
+        strncmp(device_name, "cuda", 4) != 0) {
+        skip();
+    }
+    void (*fail_at)(long);
+    long (*calls)(void);
+    long (*live)(void);
+    load(&fail_at, library, "fake_cuda_fail_at");
+    load(&calls, library, "fake_cuda_calls");
+    load(&live, library, "fake_cuda_live");
+    const long before = live();
+    long failed = 0;
+    for (long n = 1;; n++) {
+        long unused;
+        fail_at(n);
+        const spad_status status = use_everything(backend_under_test(), NULL, &unused);
+        const long made = calls();
+        fail_at(0);
+        assert_int_equal(live(), before);
+        if (made < n) break;
+        assert_true(status == SPAD_OK || status == SPAD_ERR_DEVICE); /* closing has no status */
+        failed += status != SPAD_OK;
+    }
+    assert_true(failed > 60);
+    dlclose(library);
+}
+
+static spad_status everything_on_a_host(const spad_host *host, void *payload) {
+    (void)payload;
+    long unused;
+    const spad_status status = use_everything(backend_under_test(), host, &unused);
+    /* device memory of the host comes from the hook as well, and lacks in its own words */
+    return status == SPAD_ERR_NO_FIT ? SPAD_ERR_HOST_MEMORY : status;
+}
+
+static void every_host_allocation_may_fail(void **state) {
+    (void)state;
+    test_fail_each_allocation(everything_on_a_host, NULL);
+}
+
+int run_fault_tests(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_share_a_device),
+        cmocka_unit_test(every_driver_call_may_fail),
+        cmocka_unit_test(every_call_of_the_library_may_fail),
+        cmocka_unit_test(every_host_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -178,7 +178,8 @@ typedef struct py_layout {
 
 typedef struct py_check {
     PyObject_HEAD spad_check *check;
-    PyObject *kernel;
+    PyObject *kernel; /* NULL: the text could not be read */
+    PyObject *layout; /* or NULL */
 } py_check;
 
 typedef struct py_sim {

@@ -151,6 +151,7 @@ def test_every_error_has_a_code_and_travels():
                        (spad.InternalError, "SPAD-INTERNAL")):
         assert kind("said in Python").code == code in spad.codes()
         assert kind("said in Python").needed is None
+        assert type(kind.__new__(kind)) is kind  # as libraries do that unpickle exceptions
     assert spad.TextError("x").diagnostics is None and spad.TextError("x").faults == ()
     with pytest.raises(spad.FitError) as caught:
         spad.Device().memory().limit(10).alloc(11)

@@ -400,7 +400,8 @@ def test_what_does_not_fit_is_a_finding():
     assert not check and "SPAD-DOES-NOT-FIT" in [f.code for f in check]
     assert "SPAD-DOES-NOT-FIT" in spad.check(text, layout=True).text()
     assert spad.check(EXP_ROWS, layout=True) and "<svg" in spad.check(EXP_ROWS, layout=True).report().svg()
-    many = EXP_ROWS.replace("N = 16", "N = 2000000").replace("ring 2", "ring 2000000")
+    many = ("kernel k on trn2\ntensor x : sbuf bf16 [2000000] (128, 4)\n"
+            "for i in 0..4 { vector a writes x[i]\nvector b reads x[i] }\n")
     with pytest.raises(spad.ArgumentError):
         spad.layout(many)
     assert "SPAD-DOES-NOT-FIT" in [f.code for f in spad.check(many, layout=True)]

@@ -201,44 +201,107 @@ static bool read_layout(py_layout **out, PyObject *object, PyObject *kernel) {
 
 /* ---- checks ------------------------------------------------------------------------------ */
 
+/* Checks with the places of a layout, and what does not fit in it is an error. No layout, and
+ * `fault` says why: then it is the fault, unless the check has found an error itself. */
+static spad_status check_laid_out(spad_check **out, const spad_kernel *kernel,
+                                  spad_check_options *options, spad_layout *layout,
+                                  const spad_error *fault, spad_error *error) {
+    if (layout != NULL) {
+        options->place = spad_layout_place;
+        options->ctx = layout;
+    }
+    const spad_status status = spad_check_kernel(out, kernel, options, error);
+    if (status != SPAD_OK) return status;
+    if (layout != NULL) return spad_check_add_layout(*out, layout, error);
+    if (fault == NULL || spad_check_get_counts(*out).errors > 0) return SPAD_OK;
+    return spad_check_add_fault(*out, fault, error);
+}
+
+/* A new Layout, or NULL with the fault filled; NULL with an exception set if the machine is at
+ * fault and not the kernel. */
+static py_layout *try_layout(PyObject *kernel, spad_error *fault) {
+    py_layout *made = py_new(py.layout);
+    if (made == NULL) return NULL;
+    made->kernel = py_keep(kernel);
+    PyThreadState *const outside = PyEval_SaveThread();
+    const spad_status status = spad_layout_create(&made->layout, kernel_in(kernel), NULL, fault);
+    PyEval_RestoreThread(outside);
+    if (status == SPAD_OK) return made;
+    Py_DECREF((PyObject *)made);
+    if (status <= SPAD_ERR_HOST_MEMORY) py_raise(fault);
+    return NULL;
+}
+
 static PyObject *check_make(PyObject *module, PyObject *const *args, Py_ssize_t count,
                             PyObject *keywords) {
     (void)module;
     static const char *const names[] = {"kernel",      "layout",        "advice", "one_shape",
                                         "event_limit", "finding_limit", NULL};
     PyObject *given[6];
-    py_layout *layout;
+    py_layout *layout = NULL;
     int64_t finding_limit;
-    bool advice = true;
+    bool advice;
     spad_check_options options = {0};
+    spad_error fault, error;
     if (!py_take(given, "check", names, 1, args, count, keywords) || !need_kernel(given[0]) ||
-        !read_layout(&layout, given[1], given[0]) ||
+        !py_flag(&advice, given[2], true) || !py_flag(&options.one_shape, given[3], false) ||
         !py_int_or(&options.event_limit, given[4], 0) || !py_int_or(&finding_limit, given[5], 0))
         return NULL;
+    const bool planned = given[1] == Py_True;
+    if (planned) {
+        layout = try_layout(given[0], &fault);
+        if (layout == NULL && PyErr_Occurred()) return NULL;
+    } else {
+        if (!read_layout(&layout, given[1], given[0])) return NULL;
+        Py_XINCREF((PyObject *)layout);
+    }
     options.finding_limit = (size_t)finding_limit;
     options.no_advice = !advice;
-    if (layout != NULL) {
-        options.place = spad_layout_place;
-        options.ctx = layout->layout;
-    }
     py_check *self = py_new(py.check);
-    if (self == NULL) return NULL;
+    if (self == NULL) {
+        Py_XDECREF((PyObject *)layout);
+        return NULL;
+    }
     self->kernel = py_keep(given[0]);
-    spad_error error;
-    Py_XINCREF((PyObject *)layout);
+    self->layout = (PyObject *)layout;
     PyThreadState *const outside = PyEval_SaveThread();
     const spad_status status =
-        spad_check_kernel(&self->check, kernel_in(given[0]), &options, &error);
+        check_laid_out(&self->check, kernel_in(given[0]), &options,
+                       layout == NULL ? NULL : layout->layout, planned ? &fault : NULL, &error);
     PyEval_RestoreThread(outside);
-    Py_XDECREF((PyObject *)layout);
     if (status == SPAD_OK) return (PyObject *)self;
     Py_DECREF((PyObject *)self);
     return py_raise(&error);
 }
 
+/* The check of a text that cannot be read; None: it can. */
+static PyObject *check_faults(PyObject *module, PyObject *args) {
+    (void)module;
+    const char *text, *file = "<kernel>";
+    Py_ssize_t length;
+    spad_diagnostics *faults = NULL;
+    spad_kernel *kernel = NULL;
+    spad_error error;
+    if (!PyArg_ParseTuple(args, "s#|s:check_faults", &text, &length, &file)) return NULL;
+    py_check *self = py_new(py.check);
+    if (self == NULL) return NULL;
+    spad_status status = spad_diagnostics_create(&faults, NULL, &error);
+    if (status == SPAD_OK)
+        status = spad_kernel_parse(&kernel, text, (size_t)length, file, NULL, faults, &error);
+    const bool readable = status == SPAD_OK;
+    if (status == SPAD_ERR_SYNTAX)
+        status = spad_check_text(&self->check, faults, file, NULL, &error);
+    spad_kernel_destroy(kernel);
+    spad_diagnostics_destroy(faults);
+    if (status == SPAD_OK && !readable) return (PyObject *)self;
+    Py_DECREF((PyObject *)self);
+    return py_done(status, &error);
+}
+
 static void check_dealloc(PyObject *object) {
     py_check *self = (py_check *)object;
     spad_check_destroy(self->check);
+    Py_XDECREF(self->layout);
     Py_XDECREF(self->kernel);
     py_free(object);
 }
@@ -250,11 +313,10 @@ static const spad_check *check_in(PyObject *self) {
 static PyObject *notes_of(const spad_finding *f) {
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && i < f->note_count; i++) {
-        PyObject *note =
-            Py_BuildValue("{s:i,s:i,s:N}", "line", (int)f->notes[i].line, "column",
-                          (int)f->notes[i].column, "message", py_string(f->notes[i].message));
-        if (note == NULL || PyList_Append(list, note) != 0) Py_CLEAR(list);
-        Py_XDECREF(note);
+        if (!py_append(list, Py_BuildValue("{s:i,s:i,s:N}", "line", (int)f->notes[i].line, "column",
+                                           (int)f->notes[i].column, "message",
+                                           py_string(f->notes[i].message))))
+            Py_CLEAR(list);
     }
     return list;
 }
@@ -276,9 +338,7 @@ static PyObject *check_findings(PyObject *self, void *unused) {
     (void)unused;
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && i < spad_check_finding_count(check_in(self)); i++) {
-        PyObject *finding = py_finding(spad_check_get_finding(check_in(self), i));
-        if (finding == NULL || PyList_Append(list, finding) != 0) Py_CLEAR(list);
-        Py_XDECREF(finding);
+        if (!py_append(list, py_finding(spad_check_get_finding(check_in(self), i)))) Py_CLEAR(list);
     }
     return list;
 }
@@ -294,7 +354,8 @@ static spad_status write_check(const void *object, const spad_sink *sink, spad_e
 }
 static spad_status write_check_json(const void *object, const spad_sink *sink, spad_error *error) {
     const py_check *self = object;
-    return spad_check_write_json(self->check, kernel_in(self->kernel), sink, error);
+    const spad_kernel *kernel = self->kernel == NULL ? NULL : kernel_in(self->kernel);
+    return spad_check_write_json(self->check, kernel, sink, error);
 }
 static spad_status write_check_sarif(const void *object, const spad_sink *sink, spad_error *error) {
     const spad_check *const checks[] = {((const py_check *)object)->check};
@@ -303,7 +364,9 @@ static spad_status write_check_sarif(const void *object, const spad_sink *sink, 
 
 static PyObject *check_text(PyObject *self, PyObject *unused) {
     (void)unused;
-    return py_text(write_check, self);
+    if (((py_check *)self)->kernel != NULL) return py_text(write_check, self);
+    PyErr_SetString(py.errors[PY_STATE_ERROR], "the text of the kernel cannot be read");
+    return NULL;
 }
 static PyObject *check_json(PyObject *self, PyObject *unused) {
     (void)unused;
@@ -323,7 +386,13 @@ static PyObject *check_reason(PyObject *self, void *unused) {
 }
 static PyObject *check_kernel(PyObject *self, void *unused) {
     (void)unused;
-    return py_keep(((py_check *)self)->kernel);
+    PyObject *kernel = ((py_check *)self)->kernel;
+    return py_keep(kernel == NULL ? Py_None : kernel);
+}
+static PyObject *check_layout(PyObject *self, void *unused) {
+    (void)unused;
+    PyObject *layout = ((py_check *)self)->layout;
+    return py_keep(layout == NULL ? Py_None : layout);
 }
 static PyObject *check_counts(PyObject *self, void *unused) {
     (void)unused;
@@ -345,7 +414,8 @@ static PyGetSetDef check_fields[] = {
     {"reason", check_reason, NULL, "One sentence about the verdict.", NULL},
     {"counts", check_counts, NULL, "What was found and looked at.", NULL},
     {"_findings", check_findings, NULL, "Findings as dicts.", NULL},
-    {"kernel", check_kernel, NULL, "The kernel.", NULL},
+    {"kernel", check_kernel, NULL, "The kernel; None: it could not be read.", NULL},
+    {"layout", check_layout, NULL, "The layout that it was checked with, or None.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
 static PyType_Slot check_slots[] = {{Py_tp_doc, "What is wrong with a kernel."},
@@ -564,7 +634,11 @@ static PyMethodDef functions[] = {
      "layout(kernel, timeout=None, seed=0, threads=1) -> Layout\n\nPlaces every tensor."},
     {"check", PY_FUNC(check_make), PY_FAST,
      "check(kernel, layout=None, advice=True, one_shape=False, event_limit=0, finding_limit=0)\n\n"
-     "Is the memory of the kernel right?"},
+     "Is the memory of the kernel right? layout: a Layout, or True to plan one; what does not fit "
+     "is an error."},
+    {"check_faults", check_faults, METH_VARARGS,
+     "check_faults(text, file='<kernel>') -> Check | None\n\nThe faults of a text as findings; "
+     "None: it can be read."},
     {"sim", PY_FUNC(sim_make), PY_FAST,
      "sim(kernel, layout=None, hoists=None, no_repeat=False, operation_limit=0) -> Sim\n\n"
      "How long does it take?"},

@@ -5,8 +5,7 @@
  * The module is written against the stable ABI of Python 3.11 and the public headers
  * of the library, nothing else. A Python object owns one C object, or borrows it from
  * another Python object that it keeps alive; C objects are never shared by two owners.
- * Tables come to Python as the library's own JSON (spad/core.py reads it), so that
- * there is one description of every result.
+ * Results come to Python as dicts, or as the library's own JSON (spad/core.py reads it).
  *
  * State is one static struct: the module can be imported by one interpreter of a
  * process. The GIL guards all objects; where it is released, the object that is worked
@@ -179,7 +178,8 @@ typedef struct py_layout {
 
 typedef struct py_check {
     PyObject_HEAD spad_check *check;
-    PyObject *kernel;
+    PyObject *kernel; /* NULL: the text could not be read */
+    PyObject *layout; /* or NULL */
 } py_check;
 
 typedef struct py_sim {

@@ -251,13 +251,12 @@ static PyObject *direct_overlaps(PyObject *self, PyObject *unused) {
         py_raise(&error);
     for (size_t i = 0; list != NULL && i < count; i++) {
         const spad_direct_overlap *o = &rows[i];
-        PyObject *row =
-            Py_BuildValue("{s:n,s:L,s:n,s:L,s:L,s:L}", "tensor_a", (Py_ssize_t)o->tensor_a,
-                          "tile_a", (long long)o->tile_a, "tensor_b", (Py_ssize_t)o->tensor_b,
-                          "tile_b", (long long)o->tile_b, "byte", (long long)o->shared.byte,
-                          "bytes", (long long)o->shared.bytes);
-        if (row == NULL || PyList_Append(list, row) != 0) Py_CLEAR(list);
-        Py_XDECREF(row);
+        if (!py_append(list, Py_BuildValue("{s:n,s:L,s:n,s:L,s:L,s:L}", "tensor_a",
+                                           (Py_ssize_t)o->tensor_a, "tile_a", (long long)o->tile_a,
+                                           "tensor_b", (Py_ssize_t)o->tensor_b, "tile_b",
+                                           (long long)o->tile_b, "byte", (long long)o->shared.byte,
+                                           "bytes", (long long)o->shared.bytes)))
+            Py_CLEAR(list);
     }
     PyMem_Free(rows);
     return list;
@@ -271,9 +270,7 @@ static PyObject *direct_findings(PyObject *self, PyObject *unused) {
     spad_direct_findings(rows, count, direct_in(self));
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && i < count; i++) {
-        PyObject *row = py_finding(&rows[i]);
-        if (row == NULL || PyList_Append(list, row) != 0) Py_CLEAR(list);
-        Py_XDECREF(row);
+        if (!py_append(list, py_finding(&rows[i]))) Py_CLEAR(list);
     }
     PyMem_Free(rows);
     return list;

@@ -32,17 +32,16 @@ static PyObject *kernel_parse(PyObject *type, PyObject *const *args, Py_ssize_t 
     static const char *const names[] = {"text", "file", "defines", "rings", "target", NULL};
     PyObject *given[5];
     if (!py_take(given, "parse", names, 1, args, count, keywords)) return NULL;
-    const char *file = "<kernel>";
-    const char *text_given = NULL;
-    if (!py_utf8(&text_given, NULL, given[0]) || !py_utf8(&file, NULL, given[1])) return NULL;
-    PyObject *source = PyUnicode_AsUTF8String(given[0]);
-    if (source == NULL) return NULL;
+    const char *text = NULL, *file = "<kernel>";
+    Py_ssize_t length;
+    if (!py_utf8(&text, &length, given[0]) || !py_utf8(&file, NULL, given[1])) return NULL;
     py_kernel *self = py_new((PyTypeObject *)type);
     spad_kernel_options options = {0};
     spad_diagnostics *diagnostics = NULL;
     spad_error error;
-    if (self == NULL) goto failed;
-    self->source = py_keep(source);
+    if (self == NULL) return NULL;
+    self->source = PyBytes_FromStringAndSize(text, length);
+    if (self->source == NULL) goto failed;
     if (given[4] != NULL && given[4] != Py_None) {
         self->target = (PyObject *)py_target_of(given[4]);
         if (self->target == NULL) goto failed;
@@ -50,25 +49,17 @@ static PyObject *kernel_parse(PyObject *type, PyObject *const *args, Py_ssize_t 
     }
     if (!read_options(&options, given[2], given[3])) goto failed;
     spad_status status = spad_diagnostics_create(&diagnostics, NULL, &error);
-    if (status == SPAD_OK) {
-        char *text;
-        Py_ssize_t length;
-        PyBytes_AsStringAndSize(source, &text, &length);
+    if (status == SPAD_OK)
         status = spad_kernel_parse(&self->kernel, text, (size_t)length, file, &options, diagnostics,
                                    &error);
-    }
     free_options(&options);
     if (status != SPAD_OK) py_raise_diagnosed(&error, diagnostics);
     spad_diagnostics_destroy(diagnostics);
     if (self->kernel != NULL && self->target == NULL)
         self->target = py_target_wrap(spad_kernel_target(self->kernel));
-    if (self->kernel != NULL && self->target != NULL) {
-        Py_DECREF(source);
-        return (PyObject *)self;
-    }
+    if (self->kernel != NULL && self->target != NULL) return (PyObject *)self;
 failed:
-    Py_DECREF(source);
-    Py_XDECREF((PyObject *)self);
+    Py_DECREF((PyObject *)self);
     return NULL;
 }
 

@@ -9,7 +9,8 @@ py_state py;
 typedef struct error_class {
     const char *name;
     const char *about;
-    int base; /* -1: Exception */
+    int base;         /* -1: Exception */
+    spad_status code; /* of those that Python code raises */
 } error_class;
 
 static const error_class error_classes[PY_ERRORS] = {
@@ -17,18 +18,22 @@ static const error_class error_classes[PY_ERRORS] = {
                   "A call of the library failed.\n\ncode is the stable code (docs/errors.md); "
                   "subject, other, needed, available,\nlargest_hole, time, file, line and column "
                   "are its facts, None where they do not apply.",
-                  -1},
-    [PY_ARGUMENT_ERROR] = {"spad.ArgumentError", "What the caller gave is not accepted.", PY_ERROR},
+                  -1, SPAD_OK},
+    [PY_ARGUMENT_ERROR] = {"spad.ArgumentError", "What the caller gave is not accepted.", PY_ERROR,
+                           SPAD_ERR_ARGUMENT},
     [PY_STATE_ERROR] = {"spad.StateError", "The object is in a state that does not allow it.",
-                        PY_ERROR},
-    [PY_FIT_ERROR] = {"spad.FitError", "Something does not fit, or shares bytes.", PY_ERROR},
-    [PY_TEXT_ERROR] = {"spad.TextError",
-                       "A text breaks the grammar or a rule of its format.\n\ndiagnostics has "
-                       "every fault with its line as text, faults as a list of dicts.",
-                       PY_ERROR},
+                        PY_ERROR, SPAD_ERR_LIFE_CYCLE},
+    [PY_FIT_ERROR] = {"spad.FitError", "Something does not fit, or shares bytes.", PY_ERROR,
+                      SPAD_ERR_NO_FIT},
+    [PY_TEXT_ERROR] =
+        {"spad.TextError",
+         "A text breaks the grammar or a rule of its format.\n\ndiagnostics has "
+         "every fault with its line as text (None: only the first is known), faults as dicts.",
+         PY_ERROR, SPAD_ERR_SYNTAX},
     [PY_MACHINE_ERROR] = {"spad.MachineError", "Memory, files or devices of this machine failed.",
-                          PY_ERROR},
-    [PY_INTERNAL_ERROR] = {"spad.InternalError", "A fault of the library.", PY_ERROR},
+                          PY_ERROR, SPAD_ERR_DEVICE},
+    [PY_INTERNAL_ERROR] = {"spad.InternalError", "A fault of the library.", PY_ERROR,
+                           SPAD_ERR_INTERNAL},
 };
 
 /* A class is also one of Python's own where there is one that means the same. */
@@ -43,29 +48,35 @@ static PyObject *builtin_of(int number) {
     }
 }
 
-static PyObject *facts(void) {
+/* What an exception has when nothing else is said: no facts, and the code of its class. */
+static PyObject *facts(const error_class *c) {
     static const char *const names[] = {"code",      "subject",      "other", "file", "needed",
                                         "available", "largest_hole", "time",  "line", "column"};
     PyObject *dict = PyDict_New();
-    for (size_t i = 0; dict != NULL && i < sizeof names / sizeof names[0]; i++)
+    if (dict != NULL && c->base >= 0 && !py_put(dict, "code", py_string(spad_status_code(c->code))))
+        Py_CLEAR(dict);
+    if (dict != NULL && c->code == SPAD_ERR_SYNTAX &&
+        !(py_put(dict, "diagnostics", py_string(NULL)) && py_put(dict, "faults", PyTuple_New(0))))
+        Py_CLEAR(dict);
+    for (size_t i = 0; dict != NULL && c->base < 0 && i < sizeof names / sizeof names[0]; i++)
         if (PyDict_SetItemString(dict, names[i], Py_None) != 0) Py_CLEAR(dict);
     return dict;
+}
+
+/* Python's own class comes first: its __new__ is then the one of ours, and whoever unpickles an
+ * exception with it (as Dask does) may call it. */
+static PyObject *bases_of(int number) {
+    PyObject *base = py.errors[error_classes[number].base], *builtin = builtin_of(number);
+    return builtin == NULL ? PyTuple_Pack(1, base) : PyTuple_Pack(2, builtin, base);
 }
 
 static int add_errors(PyObject *module) {
     for (int i = 0; i < PY_ERRORS; i++) {
         const error_class *c = &error_classes[i];
-        PyObject *builtin = builtin_of(i);
-        PyObject *bases = NULL;
-        PyObject *dict = NULL;
-        if (c->base < 0)
-            dict = facts();
-        else if (builtin != NULL)
-            bases = PyTuple_Pack(2, py.errors[c->base], builtin);
-        else
-            bases = PyTuple_Pack(1, py.errors[c->base]);
-        if (dict == NULL && bases == NULL) return -1;
-        py.errors[i] = PyErr_NewExceptionWithDoc(c->name, c->about, bases, dict);
+        PyObject *dict = facts(c);
+        PyObject *bases = dict == NULL || c->base < 0 ? NULL : bases_of(i);
+        if (dict != NULL && (bases != NULL || c->base < 0))
+            py.errors[i] = PyErr_NewExceptionWithDoc(c->name, c->about, bases, dict);
         Py_XDECREF(bases);
         Py_XDECREF(dict);
         if (py.errors[i] == NULL ||

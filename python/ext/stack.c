@@ -430,13 +430,13 @@ static PyObject *stack_live(PyObject *self, PyObject *unused) {
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && i < count; i++) {
         const spad_rect *rect = &rows[i].rect;
-        PyObject *row =
-            Py_BuildValue("{s:L,s:N,s:L,s:L,s:N,s:L,s:s}", "number", (long long)rows[i].number,
-                          "name", py_string(rows[i].name), "lane", (long long)rect->lane, "lanes",
-                          (long long)rect->lanes, "byte", py_fact(rect->byte, SPAD_NO_BYTE),
-                          "bytes", (long long)rect->bytes, "mode", spad_mode_name(rows[i].mode));
-        if (row == NULL || PyList_Append(list, row) != 0) Py_CLEAR(list);
-        Py_XDECREF(row);
+        if (!py_append(list,
+                       Py_BuildValue("{s:L,s:N,s:L,s:L,s:N,s:L,s:s}", "number",
+                                     (long long)rows[i].number, "name", py_string(rows[i].name),
+                                     "lane", (long long)rect->lane, "lanes", (long long)rect->lanes,
+                                     "byte", py_fact(rect->byte, SPAD_NO_BYTE), "bytes",
+                                     (long long)rect->bytes, "mode", spad_mode_name(rows[i].mode))))
+            Py_CLEAR(list);
     }
     PyMem_Free(rows);
     return list;
@@ -448,13 +448,14 @@ static PyObject *stack_overlaps(PyObject *self, PyObject *unused) {
     const spad_stack_overlap *o;
     for (size_t i = 0; list != NULL && (o = spad_stack_get_overlap(stack_in(self), i)) != NULL;
          i++) {
-        PyObject *row = Py_BuildValue(
-            "{s:N,s:N,s:(LL),s:(LL)}", "newer", py_string(o->newer_name), "older",
-            py_string(o->older_name), "newer_bytes", (long long)o->newer_rect.byte,
-            (long long)(o->newer_rect.byte + o->newer_rect.bytes), "older_bytes",
-            (long long)o->older_rect.byte, (long long)(o->older_rect.byte + o->older_rect.bytes));
-        if (row == NULL || PyList_Append(list, row) != 0) Py_CLEAR(list);
-        Py_XDECREF(row);
+        if (!py_append(list,
+                       Py_BuildValue("{s:N,s:N,s:(LL),s:(LL)}", "newer", py_string(o->newer_name),
+                                     "older", py_string(o->older_name), "newer_bytes",
+                                     (long long)o->newer_rect.byte,
+                                     (long long)(o->newer_rect.byte + o->newer_rect.bytes),
+                                     "older_bytes", (long long)o->older_rect.byte,
+                                     (long long)(o->older_rect.byte + o->older_rect.bytes))))
+            Py_CLEAR(list);
     }
     return list;
 }

@@ -175,9 +175,7 @@ static PyObject *target_names(PyObject *module, PyObject *unused) {
     (void)unused;
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && i < spad_target_count(); i++) {
-        PyObject *name = py_string(spad_target_at(i)->name);
-        if (name == NULL || PyList_Append(list, name) != 0) Py_CLEAR(list);
-        Py_XDECREF(name);
+        if (!py_append(list, py_string(spad_target_at(i)->name))) Py_CLEAR(list);
     }
     return list;
 }

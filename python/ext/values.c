@@ -147,6 +147,13 @@ static PyObject *codes(PyObject *module, PyObject *unused) {
     return dict;
 }
 
+static PyObject *time_text(PyObject *module, PyObject *picoseconds) {
+    (void)module;
+    int64_t time;
+    char field[SPAD_TIME_TEXT];
+    return py_int(&time, picoseconds) ? py_string(spad_time_text(time, field)) : NULL;
+}
+
 static PyObject *close_names(PyObject *module, PyObject *args) {
     (void)module;
     const char *word;
@@ -339,6 +346,8 @@ static PyMethodDef functions[] = {
     {"reduce_names", reduce_names, METH_NOARGS, "The operators that reduce."},
     {"codes", codes, METH_NOARGS,
      "codes() -> dict\n\nEvery code of errors and findings, and a sentence about it."},
+    {"time_text", time_text, METH_O,
+     "time_text(picoseconds) -> str\n\n\"12.345 us\" and the like."},
     {"close_names", close_names, METH_VARARGS,
      "close_names(word, names) -> str\n\n\"; did you mean 'a' or 'b'?\", or \"\"."},
     {"tmem_pack", tmem_pack, METH_VARARGS,

@@ -328,9 +328,9 @@ def _finding_table(findings):
 class Check:
     """What is wrong with a kernel. bool() is true if there are no errors."""
 
-    def __init__(self, made, layout=None):
+    def __init__(self, made, shown=None):
         self._c = made
-        self._layout = layout
+        self._shown = shown  # the faults of a text that cannot be read
         self.findings = [Finding(**facts) for facts in made._findings]
 
     verdict = property(lambda self: self._c.verdict, doc="wrong, proved ..., or unknown.")
@@ -339,7 +339,7 @@ class Check:
 
     def text(self):
         """The findings as a compiler shows them."""
-        return self._c.text()
+        return self._c.text() if self._shown is None else self._shown
 
     def json(self):
         """Everything as JSON."""
@@ -351,7 +351,9 @@ class Check:
 
     def report(self):
         """A Report of the kernel with the findings in it."""
-        return (self._layout or _spad.layout(self._c.kernel)).report(check=self)
+        if self._c.kernel is None:
+            raise _spad.StateError("there is no kernel to draw: its text cannot be read")
+        return (self._c.layout or _spad.layout(self._c.kernel)).report(check=self)
 
     def _repr_html_(self):
         return (f"<p><b>{_escape(self.verdict)}</b>: {_escape(self.reason)}</p>"
@@ -361,7 +363,7 @@ class Check:
         return self.counts["errors"] == 0
 
     def __iter__(self):
-        """The findings, in the order of the text."""
+        """The findings: errors first, then in the order of the text."""
         return iter(self.findings)
 
     def __len__(self):
@@ -392,11 +394,18 @@ def layout(kernel, timeout=None, seed=0, threads=1):
 
 def check(kernel, layout=None, **options):
     """Is the memory of a kernel right? Options: advice=True, one_shape=False, event_limit=0,
-    finding_limit=0. layout=True plans it first, so that planned places are checked too."""
-    made = _kernel_in(kernel)
-    if layout is True:
-        layout = _spad.layout(made)
-    return Check(_spad.check(made, layout, **options), layout)
+    finding_limit=0. With a layout (True plans one) planned places are checked too, and what does
+    not fit is an error."""
+    return Check(_spad.check(_kernel_in(kernel), layout, **options))
+
+
+def check_text(text, file="<kernel>", layout=None, **options):
+    """check() of a text, for editors: faults of the text are findings SPAD-SYNTAX."""
+    try:
+        made = _spad.Kernel.parse(text, file)
+    except _spad.TextError as error:
+        return Check(_spad.check_faults(text, file), error.diagnostics)
+    return check(made, layout, **options)
 
 
 def sim(kernel, layout=None, **options):
@@ -464,7 +473,7 @@ class Sim:
         return self.report().svg()
 
     def __repr__(self):
-        return f"<spad.Sim of {self.kernel.name}: {self.makespan} ps>"
+        return f"<spad.Sim of {self.kernel.name}: {_spad.time_text(self.makespan)}>"
 
 
 @_part_of(_spad.Tune)
@@ -488,7 +497,8 @@ class Tune:
                 f"<table><tr>{cells([*names, 'bytes', 'ps'], 'th')}</tr>{rows}</table>")
 
     def __repr__(self):
-        return f"<spad.Tune: {self.depths}, {self.makespan} ps>"
+        time = "nothing fits" if self.makespan is None else _spad.time_text(self.makespan)
+        return f"<spad.Tune: {self.depths}, {time}>"
 
 
 @_part_of(_spad.Walk)

@@ -342,7 +342,7 @@ def test_numbers():
     assert not spad.rects_overlap((0, 1, 0, 8), (1, 1, 7, 1))
     assert spad.value("bf16", 1.5) == ("bfloat16", 0x3FC0) and spad.value("int8", -1)[1] == 255
     assert spad.reduce_identity("max", "float16") == ("float16", 0xFC00)
-    assert "sum" in spad.reduce_names()
+    assert "sum" in spad.reduce_names() and spad.time_text(12_345_000) == "12.345 us"
     assert spad.codes()["SPAD-RACE"] and spad.codes()["SPAD-NO-FIT"]
     assert spad.close_names("sbuff", ["sbuf", "psum"]) == "; did you mean 'sbuf'?"
     assert spad.Target("trn2").round("psum", 3) >= 3

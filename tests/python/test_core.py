@@ -375,6 +375,48 @@ def test_findings():
     assert "SPAD-" in check._repr_html_() and "<script" not in check._repr_html_()
 
 
+def test_options_of_the_check():
+    serial = ("kernel k on trn2\ntensor in : hbm bf16 [8] (128, 512) input\n"
+              "tensor out : hbm bf16 [8] (128, 512) output\n"
+              "tensor y : sbuf bf16 [8] (128, 512) mod base 1024 free 2\n"
+              "for i in 0..8 parallel {\n"
+              "    tensor t : sbuf bf16 (128, 512) mod base 0\n"
+              "    dma    load  reads in[i] writes t\n"
+              "    scalar exp   reads t     writes y[i]\n"
+              "    dma    store reads y[i]  writes out[i]\n}\n")
+    assert "advice" in [f.severity for f in spad.check(serial)]
+    assert "advice" not in [f.severity for f in spad.check(serial, advice=False)]
+    assert spad.check(EXP_ROWS).verdict == "proved for all trip counts"
+    assert spad.check(EXP_ROWS, one_shape=True).verdict != "proved for all trip counts"
+    wrong = EXP_ROWS.replace("reads x[i] ", "reads x[15 - i] ")
+    assert len(spad.check(wrong, finding_limit=1)) < len(spad.check(wrong))
+
+
+def test_what_does_not_fit_is_a_finding():
+    text = EXP_ROWS.replace("ring 2", "ring 16").replace("(128, 512)", "(128, 16384)").replace(
+        "mod base 4096 free 2", "ring 2")
+    assert "SPAD-DOES-NOT-FIT" not in [f.code for f in spad.check(text)]
+    check = spad.check(text, layout=True)
+    assert not check and "SPAD-DOES-NOT-FIT" in [f.code for f in check]
+    assert "SPAD-DOES-NOT-FIT" in spad.check(text, layout=True).text()
+    assert spad.check(EXP_ROWS, layout=True) and "<svg" in spad.check(EXP_ROWS, layout=True).report().svg()
+    many = ("kernel k on trn2\ntensor x : sbuf bf16 [2000000] (128, 4)\n"
+            "for i in 0..4 { vector a writes x[i]\nvector b reads x[i] }\n")
+    with pytest.raises(spad.ArgumentError):
+        spad.layout(many)
+    assert "SPAD-DOES-NOT-FIT" in [f.code for f in spad.check(many, layout=True)]
+
+
+def test_check_of_a_text():
+    assert spad.check_text(EXP_ROWS).verdict == "proved for all trip counts"
+    check = spad.check_text("kernel k on trn2\ntensor x : sbuff bf16 (128, 4)\n", "k.spad")
+    assert not check and check.findings[0].code == "SPAD-SYNTAX" and check.findings[0].line == 2
+    assert check.findings[0].file == "k.spad" and "sbuff" in check._repr_html_()
+    assert json.loads(check.json()) and json.loads(check.sarif()) and "^~~~" in check.text()
+    with pytest.raises(spad.StateError):
+        check.report()
+
+
 def test_fit():
     text = EXP_ROWS.replace("ring 2", "ring 16").replace("(128, 512)", "(128, 16384)")
     layout = spad.layout(text.replace("mod base 4096 free 2", "ring 2"))

@@ -72,6 +72,18 @@ def test_interface(device):
         a.__dlpack__(dl_device=(1, 0))
 
 
+def test_bytes_are_handed_over_when_our_streams_are_done(device):
+    a, b = device.alloc((1 << 22,), "uint8"), device.alloc((1 << 22,), "uint8")
+    with spad.Stream(device) as stream:
+        for hand_over in (lambda: b.__dlpack__(), lambda: b.__cuda_array_interface__):
+            for _ in range(10):
+                spad.copy(b, a, stream)
+            fence = stream.record()
+            hand_over()
+            assert fence.done
+        b.__dlpack__(stream=-1)  # the consumer says that it waits itself
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int64", "uint8", "bool"])
 def test_torch_shares_the_bytes(device, dtype):
     torch = pytest.importorskip("torch")
@@ -117,6 +129,14 @@ def test_torch_streams_are_wrapped(device):
         assert b.read() == numbers(64)
 
 
+def works(library):
+    """A library may want more of the driver than ours does."""
+    try:
+        return library.is_available()
+    except Exception:
+        return False
+
+
 def test_numba_and_cupy(device):
     a = device.alloc((16,), "int32")
     a.write(numbers(64))
@@ -125,6 +145,8 @@ def test_numba_and_cupy(device):
         try:
             library = __import__(module, fromlist=["x"])
         except ImportError:
+            continue
+        if not works(library):
             continue
         found = True
         array = getattr(library, view)(a)

@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import pickle
 
 import pytest
 
@@ -142,6 +143,21 @@ def test_dlpack_on_the_host():
     packed = device.alloc((2, 3), "int4")
     refused(BufferError, "DLPack has no such type as int4", packed.__dlpack__)
     refused(BufferError, "a copy was asked for", packed.__dlpack__, copy=True)
+
+
+def test_every_error_has_a_code_and_travels():
+    for kind, code in ((spad.ArgumentError, "SPAD-ARGUMENT"), (spad.StateError, "SPAD-LIFE-CYCLE"),
+                       (spad.FitError, "SPAD-NO-FIT"), (spad.TextError, "SPAD-SYNTAX"),
+                       (spad.InternalError, "SPAD-INTERNAL")):
+        assert kind("said in Python").code == code in spad.codes()
+        assert kind("said in Python").needed is None
+        assert type(kind.__new__(kind)) is kind  # as libraries do that unpickle exceptions
+    assert spad.TextError("x").diagnostics is None and spad.TextError("x").faults == ()
+    with pytest.raises(spad.FitError) as caught:
+        spad.Device().memory().limit(10).alloc(11)
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert type(again) is spad.FitError and (again.code, again.needed) == ("SPAD-NO-FIT", 11)
+    assert str(again) == str(caught.value) and isinstance(again, MemoryError)
 
 
 def test_drop_ins():

@@ -113,12 +113,14 @@ def resident():
 @pytest.mark.parametrize("work", [managers, plans, kernels, buffers, groups, memories, registries, walks])
 def test_memory_does_not_grow(work, leak_rounds):
     rounds = leak_rounds if work not in (plans, kernels, walks) else max(leak_rounds // 10, 100)
-    for _ in range(rounds // 4):
-        work()
-    gc.collect()
-    before, blocks = resident(), sys.getallocatedblocks()
-    for _ in range(rounds):
-        work()
-    gc.collect()
-    assert sys.getallocatedblocks() - blocks < 200
-    assert resident() - before < 4 << 20
+    growth = []
+    for _ in range(5):  # caches of Python grow at first; a leak grows every time
+        gc.collect()
+        before, blocks = resident(), sys.getallocatedblocks()
+        for _ in range(rounds):
+            work()
+        gc.collect()
+        growth.append((sys.getallocatedblocks() - blocks, resident() - before))
+        if growth[-1][0] < 50 and growth[-1][1] < 1 << 20:
+            return
+    raise AssertionError(f"(blocks, bytes) of {rounds} rounds: {growth}")

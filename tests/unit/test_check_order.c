@@ -542,6 +542,34 @@ static void test_parity_hints(void **unused) {
         NULL);
 }
 
+/* A wait in a queue holds up what comes behind it, and does not end what runs before it. */
+static void test_waits_in_queues(void **unused) {
+    (void)unused;
+    static const char head[] = "kernel k on 910b\nunit mte2 %s\nunit vector %s\ncounter c\n"
+                               "tensor g : gm f16 (64) input\ntensor x : ub f16 (64)\n"
+                               "tensor y : ub f16 (64)\ntensor z : ub f16 (64)\n"
+                               "mte2 load reads g writes y\nsignal c on mte2\n"
+                               "vector fill writes x\ntake c on vector\n%s"
+                               "vector add reads x, y writes z\ndrain all\n";
+    char text[1024];
+    snprintf(text, sizeof text, head, "fifo", "fifo", "");
+    assert_finds(text, SPAD_FINDING_RACE,
+                 "add may read 'x' before fill has written it: bytes 0..127 of x",
+                 "fill writes 'x' here", "nothing orders them: `drain vector` between them would");
+    snprintf(text, sizeof text, head, "fifo", "fifo", "drain vector\n");
+    assert_clean(text);
+    snprintf(text, sizeof text, head, "fifo", "serial", "");
+    assert_clean(text);
+    /* what is signalled behind the wait comes behind it, and behind what runs before it */
+    assert_clean("kernel k on 910b\nunit mte2 fifo\nunit vector fifo\nunit mte3 fifo\n"
+                 "counter c\ncounter d\ntensor g : gm f16 (64) input\ntensor x : ub f16 (64)\n"
+                 "tensor y : ub f16 (64)\ntensor o : gm f16 [2] (64) output\n"
+                 "mte2 load reads g writes y\nsignal c on mte2\n"
+                 "vector fill writes x\ntake c on vector\nsignal d on vector\n"
+                 "take d on mte3\nmte3 store reads x writes o[0]\nmte3 store reads y writes o[1]\n"
+                 "drain all\n");
+}
+
 static void test_other_messages(void **unused) {
     (void)unused;
     assert_finds(RING "alloc x\ntma load reads a writes x[0] in g\ncommit g\nfree x\n"
@@ -907,6 +935,7 @@ int main(void) {
         cmocka_unit_test(test_race_messages),
         cmocka_unit_test(test_race_stories),
         cmocka_unit_test(test_parity_hints),
+        cmocka_unit_test(test_waits_in_queues),
         cmocka_unit_test(test_other_messages),
         cmocka_unit_test(test_bytes_that_nobody_expects),
         cmocka_unit_test(test_late_expectations),

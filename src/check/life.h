@@ -23,6 +23,7 @@ typedef struct spad__write {
     int64_t life;
     int64_t home_tile;
     int64_t home_life;
+    int64_t birth; /* `alloc` statements about that tile before it */
     int64_t statement;
     size_t row; /* the access in the kernel's table */
     bool read;  /* a byte of it was */
@@ -40,6 +41,7 @@ typedef struct spad__life_tensor {
     bool wrong;       /* a read of it was: no wonder that its writes are not read */
     bool jumps;       /* its tiles are not written in ascending order */
     uint8_t *dead;    /* per tile; NULL: all are alive */
+    uint32_t *births; /* per tile, with `dead`: how often it was allocated */
     uint8_t *written; /* per tile of an output that can be written over; else NULL */
     int64_t lives;    /* declarations that ran */
     int64_t ring;     /* slots of a ring over the number of the tile; 0: none */
@@ -97,6 +99,10 @@ void spad__life_destroy(spad__life *life);
 /* One thing happens. `values`: of the loop variables, as spad_walk_values gives them. */
 spad_status spad__life_event(spad__life *life, const spad_walk_event *event, const int64_t *values,
                              spad_error *error);
+
+/* How often the tile was allocated that an access lies in. What was written before the last time is
+ * gone. */
+int64_t spad__life_birth(const spad__life *life, const spad_walk_access *access);
 
 /* Somebody reads a tile: of an output, when the kernel is over. What nobody wrote is fine. */
 spad_status spad__life_read_output(spad__life *life, const spad_walk_access *access,

@@ -100,11 +100,13 @@ static bool share_sections(const spad_kernel *k, int64_t a, int64_t b) {
            spad_kernel_expr(k, k->statements.items[scope].amount).most > 1;
 }
 
-static spad_finding_code classify(const spad_kernel *k, const spad_walk_access *access,
+static spad_finding_code classify(const spad__life *life, const spad_walk_access *access,
                                   const spad__write *write) {
+    const spad_kernel *k = life->kernel;
     if (write->tensor == access->tensor) {
+        const bool same = write->tile == access->tile; /* then it was allocated again */
         const bool older = write->life < access->life ||
-                           (write->life == access->life && write->tile < access->tile);
+                           (write->life == access->life && (same || write->tile < access->tile));
         return older ? SPAD_FINDING_STALE_READ : SPAD_FINDING_LIFETIME_CONFLICT;
     }
     if (k->tensors.items[write->tensor].home == access->home) return SPAD_FINDING_ALIAS_CLASH;
@@ -117,6 +119,9 @@ static const char *remedy(spad_finding_code code, const spad_walk_access *access
                           const spad__write *write) {
     switch (code) {
     case SPAD_FINDING_STALE_READ:
+        if (write->life == access->life && write->tile == access->tile) {
+            return "`alloc` makes a new tile: write it first";
+        }
         return write->life < access->life
                    ? "a declaration in a loop makes a new tensor each time: write it first, or "
                      "declare it outside"
@@ -143,7 +148,7 @@ static void describe_input(spad_finding *finding, const spad__life *life,
     now_text(life, now, sizeof now);
     bytes_text(life, access, part, bytes, sizeof bytes);
     const bool input = (tensor->flags & SPAD_TENSOR_INPUT) != 0;
-    spad__find(finding, classify(k, access, write),
+    spad__find(finding, classify(life, access, write),
                "%s reads %s%s, but %s hold %s, an input that was put there before the start%s",
                name_of(life, life->statement), tile, now, bytes, other,
                input ? ", over this one; give inputs bytes of their own"
@@ -157,7 +162,7 @@ static void describe_conflict(spad_finding *finding, const spad__life *life,
                               const spad_walk_access *access, spad_rect part, spad__writer writer) {
     const spad__write *write = &life->writes[writer];
     const spad_kernel *k = life->kernel;
-    const spad_finding_code code = classify(k, access, write);
+    const spad_finding_code code = classify(life, access, write);
     char tile[TILE_MAX], other[TILE_MAX], now[ITERATION_MAX], then[ITERATION_MAX], bytes[BYTES_MAX];
     spad__tile_text(k, access->tensor, access->tile, tile, sizeof tile);
     spad__tile_text(k, write->tensor, write->tile, other, sizeof other);
@@ -203,7 +208,7 @@ spad_status spad__report_read(spad__life *life, const spad_walk_access *access, 
                               spad__writer writer, spad_error *error) {
     const spad__write *write = &life->writes[writer];
     const spad_finding_code code =
-        writer == 0 ? SPAD_FINDING_UNINITIALISED_READ : classify(life->kernel, access, write);
+        writer == 0 ? SPAD_FINDING_UNINITIALISED_READ : classify(life, access, write);
     const int64_t other = writer == 0 ? -1 : write->statement;
     life->tensors[access->tensor].wrong = life->tensors[access->home].wrong = true;
     if (spad__count_finding(life->run, code, life->statement, other)) return SPAD_OK;

@@ -37,8 +37,8 @@ static bool moves_along(const spad__life *life, spad__writer holder, standing at
     return moves;
 }
 
-/* What a piece holds. Once a tensor has begun a new life nobody can want what the old one
- * left: all such pieces are the same. */
+/* What a piece holds. Once a tensor has begun a new life, or a tile was allocated again, nobody can
+ * want what the old one left: all such pieces are the same. */
 static void put_holder(spad__state_out *w, const spad__life *life, spad__writer holder,
                        standing at) {
     enum { NOBODY = -1, PAST = -2 };
@@ -52,7 +52,10 @@ static void put_holder(spad__state_out *w, const spad__life *life, spad__writer 
     const spad__life_tensor *home = &life->tensors[tensor->home];
     const int64_t current =
         (write->life + 1 >= own->lives) + 2 * (write->home_life + 1 >= home->lives);
-    if (current == 0) {
+    const bool input = write->row >= life->kernel->accesses.count;
+    const bool again =
+        home->births != NULL && !input && write->birth != (int64_t)home->births[write->home_tile];
+    if (current == 0 || again) {
         spad__state_put(w, PAST);
         return;
     }

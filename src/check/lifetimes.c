@@ -130,7 +130,10 @@ static spad_status find_managed(spad__life *life, spad_error *error) {
         }
         if (state->dead == NULL) {
             state->dead = spad__new(&life->host, (size_t)tensor->tiles);
-            if (state->dead == NULL) return spad__fail_host_memory(error);
+            state->births = spad__new(&life->host, (size_t)tensor->tiles * sizeof *state->births);
+            if (state->dead == NULL || state->births == NULL) {
+                return spad__fail_host_memory(error);
+            }
             track_storage(life, s->item);
         }
         state->allocated |= allocates;
@@ -192,6 +195,7 @@ void spad__life_destroy(spad__life *life) {
     for (size_t i = 0; life->tensors != NULL && i < k->tensors.count; i++) {
         const size_t tiles = (size_t)k->tensors.items[i].tiles;
         spad__free(&host, life->tensors[i].dead, tiles);
+        spad__free(&host, life->tensors[i].births, tiles * sizeof *life->tensors[i].births);
         spad__free(&host, life->tensors[i].written, tiles);
     }
     for (size_t i = 0; life->spaces != NULL && i < k->target->space_count; i++) {
@@ -341,6 +345,12 @@ static int64_t home_tile(const spad_kernel_tensor *tensor, int64_t tile) {
     return tensor->mode == SPAD_MODE_ALIAS && tensor->home_tile >= 0 ? tensor->home_tile : tile;
 }
 
+int64_t spad__life_birth(const spad__life *life, const spad_walk_access *access) {
+    const uint32_t *births = life->tensors[access->home].births;
+    if (births == NULL) return 0;
+    return births[home_tile(&life->kernel->tensors.items[access->tensor], access->tile)];
+}
+
 static void fill_write(spad__life *life, spad__writer writer, const spad_walk_access *access) {
     const spad_kernel *k = life->kernel;
     life->writers.rows[writer] = (spad__writer_row){0};
@@ -350,6 +360,7 @@ static void fill_write(spad__life *life, spad__writer writer, const spad_walk_ac
         .life = access->life,
         .home_tile = home_tile(&k->tensors.items[access->tensor], access->tile),
         .home_life = home_life(life, access->home),
+        .birth = spad__life_birth(life, access),
         .statement = life->statement,
         .row = access->row,
         .read = access->row >= k->accesses.count, /* an input; it needs no reader */
@@ -483,6 +494,8 @@ static bool is_right(const spad__life *life, const spad_walk_access *access, spa
                (state->view && life->tensors[access->home].given);
     }
     const spad__write *write = &life->writes[writer];
+    const bool input = write->row >= life->kernel->accesses.count;
+    if (!input && write->birth != spad__life_birth(life, access)) return false;
     if (!state->view) {
         return write->tensor == access->tensor && write->tile == access->tile &&
                write->life == access->life;
@@ -569,6 +582,7 @@ static spad_status run_tile(spad__life *life, const spad_walk_event *event, spad
     for (int64_t tile = first; tile < end; tile++) {
         again |= state->dead[tile] == (frees ? 1 : 0);
         state->dead[tile] = frees ? 1 : 0;
+        state->births[tile] += !frees;
     }
     return again ? spad__report_again(life, event, error) : SPAD_OK;
 }

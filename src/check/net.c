@@ -20,9 +20,10 @@ typedef struct touch {
 typedef struct queue {
     int32_t last_start;
     int32_t last_done;
-    int32_t last_queued;
+    int32_t last_queued;       /* that comes behind all before it: a signal, arrival or drain */
     int32_t blocker;           /* a queued wait or drain: what is issued later starts behind it */
     int32_t queued_chain;      /* -1: not yet made */
+    int32_t wait_chain;        /* of queued waits */
     int32_t start_chain;       /* FIFO: of starts; SERIAL: of all points */
     SPAD_ARRAY(int32_t) open;  /* DONE points since last_queued */
     SPAD_ARRAY(touch) touches; /* SAME */
@@ -135,6 +136,7 @@ static int32_t add_step(builder *b, spad__point_kind kind, int32_t event) {
 /* A point of a queue that comes behind all that was given to the unit before. */
 static void close_queue(builder *b, queue *q, int32_t point) {
     add_edge(b, q->last_queued, point);
+    if (q->blocker != q->last_queued) add_edge(b, q->blocker, point);
     for (size_t i = 0; i < q->open.count; i++) add_edge(b, q->open.items[i], point);
     q->open.count = 0;
     q->last_queued = point;
@@ -144,6 +146,16 @@ static void put_in_queue(builder *b, queue *q, int32_t point) {
     if (q->queued_chain < 0) q->queued_chain = new_chain(b);
     close_queue(b, q, point);
     put_on_chain(b, point, q->queued_chain);
+}
+
+/* A queued wait: the queue comes to it when what stands in front of it has started, or is done,
+ * as the unit has it for operations. Those may still be running when it is over. */
+static void put_wait_in_queue(builder *b, queue *q, spad_unit_order order, int32_t point) {
+    if (q->wait_chain < 0) q->wait_chain = new_chain(b);
+    add_edge(b, q->blocker, point);
+    if (order == SPAD_UNIT_FIFO) add_edge(b, q->last_start, point);
+    if (order == SPAD_UNIT_SERIAL) add_edge(b, q->last_done, point);
+    put_on_chain(b, point, q->wait_chain);
 }
 
 /* ---- the order `same` --------------------------------------------------------------- */
@@ -328,15 +340,19 @@ static spad__action_kind action_of(const spad__events *events, const spad__event
 static void act_queued(builder *b, const spad__event *event, int32_t number,
                        spad_statement_kind kind) {
     queue *q = &b->queues[event->unit];
+    const spad_unit_order order = spad_kernel_get_unit(b->kernel, (size_t)event->unit)->order;
     int32_t point = add_point(b, SPAD__POINT_QUEUED, number);
     add_edge(b, b->last, point);
-    put_in_queue(b, q, point);
     if (waits(kind)) {
         const int32_t reached = point;
+        put_wait_in_queue(b, q, order, reached);
         point = add_point(b, SPAD__POINT_QUEUED, number);
-        put_in_queue(b, q, point);
+        add_edge(b, reached, point);
+        put_on_chain(b, point, q->wait_chain);
         if (!b->failed) b->net->points.items[point].previous = reached;
         q->blocker = point;
+    } else {
+        put_in_queue(b, q, point);
     }
     add_action(b, action_of(b->net->events, event, kind), event->object, event->amount,
                event->expect, event->flags);
@@ -389,7 +405,7 @@ static void reset_agent(builder *b) {
     for (size_t i = 0; i < b->units; i++) {
         queue *q = &b->queues[i];
         q->last_start = q->last_done = q->last_queued = q->blocker = -1;
-        q->queued_chain = q->start_chain = -1;
+        q->queued_chain = q->wait_chain = q->start_chain = -1;
         q->open.count = q->touches.count = 0;
         const size_t lists = (size_t)b->net->events->storages + 1;
         for (size_t j = 0; q->writers != NULL && j < lists; j++) q->writers[j] = -1;

@@ -70,6 +70,30 @@ static spad_status find_at(spad__order *o, spad_finding *finding, const spad__ac
 
 /* ---- stuck -------------------------------------------------------------------------- */
 
+/* What the open phase of an mbarrier lacks. */
+static void describe_phase(const spad__object_state *s, char *field, size_t size) {
+    const long long phase = s->phase - s->base + 1;
+    const long long pending = s->pending;
+    const long long expected = s->expected;
+    if (!s->live) {
+        snprintf(field, size, "is not initialised");
+    } else if (s->bytes < 0) {
+        snprintf(field, size,
+                 "is in phase %lld, which lacks %lld of %lld arrivals and has got %lld bytes more "
+                 "than were expected",
+                 phase, pending, expected, (long long)-s->bytes);
+    } else if (s->bytes > 0 && pending == 0) {
+        snprintf(field, size,
+                 "is in phase %lld, which lacks %lld bytes that were expected and not delivered",
+                 phase, (long long)s->bytes);
+    } else {
+        char bytes[48] = "";
+        if (s->bytes > 0) snprintf(bytes, sizeof bytes, " and %lld bytes", (long long)s->bytes);
+        snprintf(field, size, "is in phase %lld, which lacks %lld of %lld arrivals%s", phase,
+                 pending, expected, bytes);
+    }
+}
+
 static void describe_lack(const spad__order *o, const spad__action *a, char *field, size_t size) {
     const spad__object_state *s = &o->machine.objects[a->object];
     const long long count = o->events.objects.items[a->object].count;
@@ -77,11 +101,7 @@ static void describe_lack(const spad__order *o, const spad__action *a, char *fie
     case SPAD__ACTION_LEAVE:
         snprintf(field, size, "has %lld of %lld contributions", (long long)s->value, count);
         break;
-    case SPAD__ACTION_PARITY:
-        snprintf(field, size, "is in phase %lld, which lacks %lld of %lld arrivals and %lld bytes",
-                 (long long)(s->phase - s->base + 1), (long long)s->pending, (long long)s->expected,
-                 (long long)s->bytes);
-        break;
+    case SPAD__ACTION_PARITY: describe_phase(s, field, size); break;
     default:
         snprintf(field, size, "has %lld, and %lld is needed", (long long)(s->value - s->taken),
                  (long long)a->amount);
@@ -89,12 +109,38 @@ static void describe_lack(const spad__order *o, const spad__action *a, char *fie
     }
 }
 
+/* The phase that a parity wait is meant for: its agent has waited so often before. */
+static int64_t meant_phase(const spad__order *o, const spad__action *a) {
+    const int32_t number = event_of(o, a->point);
+    const spad__event *events = o->events.items.items;
+    int64_t before = 0;
+    for (int32_t i = number - 1; i >= 0 && events[i].agent == events[number].agent; i--) {
+        before += events[i].object == a->object && events[i].kind == SPAD_WALK_SYNC &&
+                  spad_kernel_get_statement(o->events.kernel, (size_t)events[i].statement)->kind ==
+                      SPAD_STATEMENT_WAIT_PARITY;
+    }
+    return before % 2 == a->amount ? before + 1 : before;
+}
+
+static void describe_lapped(spad_finding *finding, const about *text, int64_t phase, bool may) {
+    spad__find(finding, SPAD_FINDING_LAPPED_WAIT,
+               "%s %s when phase %lld of %s is complete, and then waits for the one behind it; let "
+               "an arrival of that phase wait for it",
+               text->event, may ? "may come" : "comes", (long long)phase, text->object);
+}
+
 static spad_status find_parked(spad__order *o, int32_t point, spad_error *error) {
     const spad__action *a = &o->net.actions.items[o->net.points.items[point].first_action];
+    const spad__object_state *s = &o->machine.objects[a->object];
     const about text = describe(o, a);
     char lack[SPAD__PHRASE_MAX];
     describe_lack(o, a, lack, sizeof lack);
     spad_finding finding;
+    const int64_t meant = a->kind == SPAD__ACTION_PARITY ? meant_phase(o, a) : 0;
+    if (meant > 0 && s->live && s->base == 0 && s->phase > meant) {
+        describe_lapped(&finding, &text, meant + 1, false);
+        return find_at(o, &finding, a, NULL, error);
+    }
     spad__find(&finding, SPAD_FINDING_DEADLOCK, "%s never ends: %s %s", text.event, text.object,
                lack);
     return find_at(o, &finding, a, NULL, error);
@@ -136,8 +182,22 @@ static spad_status find_fault(spad__order *o, const spad__fault *fault, spad_err
     return find_at(o, &finding, a, NULL, error);
 }
 
+/* Where an mbarrier is not initialised its count means nothing. */
+static bool is_due_to_another(const spad__order *o, const spad__fault *fault) {
+    const spad__action *actions = o->net.actions.items;
+    for (size_t i = 0; i < o->machine.faults.count; i++) {
+        const spad__fault *other = &o->machine.faults.items[i];
+        if (fault->kind == SPAD__FAULT_SURPLUS && other->kind == SPAD__FAULT_NOT_LIVE &&
+            actions[other->action].object == actions[fault->action].object) {
+            return true;
+        }
+    }
+    return false;
+}
+
 spad_status spad__find_stuck(spad__order *o, spad_error *error) {
     for (size_t i = 0; i < o->machine.faults.count; i++) {
+        if (is_due_to_another(o, &o->machine.faults.items[i])) continue;
         const spad_status status = find_fault(o, &o->machine.faults.items[i], error);
         if (status != SPAD_OK) return status;
     }
@@ -194,6 +254,16 @@ static spad_status check_contribution(spad__order *o, int32_t object, int32_t nu
                "%s may come before %s %lld of %s is complete, and would count for it; let it wait "
                "for that first, or check the count",
                text.event, barrier ? "round" : "phase", (long long)(a->phase - 1), text.object);
+    if (a->kind == SPAD__ACTION_EXPECT) {
+        spad_note *note = spad__find_note(
+            &finding,
+            "bytes are expected before the last arrival of their phase, which is complete "
+            "without them otherwise; `arrive ... expect` does both");
+        spad__point_note(note, spad_kernel_get_statement(
+                                   o->events.kernel,
+                                   (size_t)o->events.items.items[event_of(o, a->point)].statement)
+                                   ->place);
+    }
     return find_at(o, &finding, a, NULL, error);
 }
 
@@ -438,10 +508,7 @@ static spad_status check_parity(spad__order *o, int32_t object, int32_t number, 
                    "phase 2 if it comes later: with parity 1 it does not wait for phase 1",
                    text.event, text.object);
     } else {
-        spad__find(&finding, SPAD_FINDING_LAPPED_WAIT,
-                   "%s may come when phase %lld of %s is complete, and then waits for the one "
-                   "behind it; let an arrival of that phase wait for it",
-                   text.event, (long long)(a->phase + 1), text.object);
+        describe_lapped(&finding, &text, a->phase + 1, true);
     }
     return find_at(o, &finding, a, NULL, error);
 }

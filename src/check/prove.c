@@ -29,8 +29,9 @@
 /* Shapes and events that a proof may cost beside the given shape itself. */
 enum { SHAPES_MAX = 4096, WORK_MAX = 4000000, WORK_OF_ORDER = 8 };
 
-/* Up to here a trip count is run as it is given, so that findings are about what the user has. */
-enum { GIVEN_MAX = 64, GIVEN_EVENTS = 1000000 };
+/* Up to here a trip count, or a kernel of so many events, is run as it is given, so that findings
+ * are about what the user has. */
+enum { GIVEN_MAX = 64, GIVEN_SHORT = 8192, GIVEN_EVENTS = 1000000 };
 
 /* Steps that a shape may be larger than needed for errors, so that outputs are known, too. */
 enum { MORE_MAX = 64 };
@@ -493,12 +494,37 @@ static spad_status judge_large(prover *p, shape *s, bool *right, bool *instead, 
     return *instead ? run_instead(p, s, false, error) : run_given(p, s, error);
 }
 
+/* Has the given shape few events? */
+static spad_status is_short(const prover *p, bool *result, spad_error *error) {
+    const spad_walk_options options = {.agent = SPAD_WALK_ALL,
+                                       .place = p->run->options->place,
+                                       .ctx = p->run->options->ctx,
+                                       .host = &p->host};
+    spad_walk *walk;
+    spad_error failure;
+    const spad_walk_event *event = NULL;
+    spad_status status = spad_walk_create(&walk, p->kernel, &options, &failure);
+    const int64_t limit = spad__min(GIVEN_SHORT, p->run->options->event_limit);
+    int64_t events = 0;
+    while (status == SPAD_OK && events < limit && (event == NULL || event->kind != SPAD_WALK_END)) {
+        status = spad_walk_next(&event, walk, &failure);
+        events++;
+    }
+    *result = events < limit; /* also where it cannot be run further */
+    spad_walk_destroy(walk);
+    return status == SPAD_ERR_HOST_MEMORY ? spad__fail_host_memory(error) : SPAD_OK;
+}
+
 static spad_status judge_given(prover *p, spad_error *error) {
     shape s;
+    bool given = true;
     bool right = false;
     bool instead = false;
-    const spad_status status =
-        stand_in(p, 0, &s) ? judge_large(p, &s, &right, &instead, error) : run_given(p, &s, error);
+    spad_status status = SPAD_OK;
+    if (stand_in(p, 0, &s)) status = is_short(p, &given, error);
+    if (status == SPAD_OK) {
+        status = given ? run_given(p, &s, error) : judge_large(p, &s, &right, &instead, error);
+    }
     if (status != SPAD_OK) return status;
     if (p->run->check->counts.errors > 0) {
         char values[SPAD_MESSAGE_MAX / 2];

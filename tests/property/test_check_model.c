@@ -191,6 +191,8 @@ typedef struct model_write {
     int64_t home_tile;
     int64_t home_life;
     int64_t statement;
+    int64_t birth; /* of the tile: how often it was allocated before */
+    bool given;    /* before the start */
     bool read;
 } model_write;
 
@@ -226,6 +228,7 @@ typedef struct model {
     bool has_alloc[TENSORS_MAX];
     bool has_tiles[TENSORS_MAX]; /* alloc or free */
     bool dead[TENSORS_MAX][TILES_MAX];
+    int64_t births[TENSORS_MAX][TILES_MAX];
     bool wrong[TENSORS_MAX];
     int64_t lives[TENSORS_MAX];
     bool output_written[TENSORS_MAX][TILES_MAX];
@@ -299,12 +302,15 @@ static int judge(const model *m, const spad_walk_access *access, int number, boo
     }
     const model_write *write = &m->writes[number];
     const bool kin = tensor_of(m, write->tensor)->home == access->home;
-    if (view && kin && write->home_tile == home_tile(tensor, access->tile) &&
+    const bool gone =
+        !write->given && write->birth != m->births[access->home][home_tile(tensor, access->tile)];
+    if (view && kin && !gone && write->home_tile == home_tile(tensor, access->tile) &&
         write->home_life == life_of(m, access->home)) {
         return 0;
     }
     if (write->tensor == access->tensor) {
-        if (write->tile == access->tile && write->life == access->life) return 0;
+        const bool same = write->tile == access->tile && write->life == access->life;
+        if (same) return gone ? SPAD_FINDING_STALE_READ : 0;
         if (write->life < access->life) return SPAD_FINDING_STALE_READ;
         return write->tile < access->tile ? SPAD_FINDING_STALE_READ
                                           : SPAD_FINDING_LIFETIME_CONFLICT;
@@ -331,13 +337,14 @@ static void read_bytes(model *m, const spad_walk_access *access, int64_t stateme
 static void write_bytes(model *m, const spad_walk_access *access, int64_t statement) {
     assert_true(m->write_count + 1 < WRITES_MAX);
     const int number = ++m->write_count;
-    m->writes[number] =
-        (model_write){.tensor = access->tensor,
-                      .tile = access->tile,
-                      .life = access->life,
-                      .home_tile = home_tile(tensor_of(m, access->tensor), access->tile),
-                      .home_life = life_of(m, access->home),
-                      .statement = statement};
+    m->writes[number] = (model_write){
+        .tensor = access->tensor,
+        .tile = access->tile,
+        .life = access->life,
+        .home_tile = home_tile(tensor_of(m, access->tensor), access->tile),
+        .home_life = life_of(m, access->home),
+        .birth = m->births[access->home][home_tile(tensor_of(m, access->tensor), access->tile)],
+        .statement = statement};
     for (int64_t run = 0; run < access->runs; run++) {
         for (int64_t l = 0; l < access->rect.lanes; l++) {
             for (int64_t b = 0; b < access->rect.bytes; b++) {
@@ -419,7 +426,7 @@ static void give_inputs(model *m, const spad_walk *walk) {
             spad_walk_access access;
             spad__walk_tile_access(walk, t, tile, &access);
             write_bytes(m, &access, (int64_t)tensor->statement);
-            m->writes[m->write_count].read = true;
+            m->writes[m->write_count].read = m->writes[m->write_count].given = true;
         }
     }
 }
@@ -513,6 +520,7 @@ static void run_event(model *m, const spad_walk_event *event) {
                       event->statement, -1);
         }
         m->dead[event->tensor][event->tile] = frees;
+        m->births[event->tensor][event->tile] += !frees;
         break;
     default: break;
     }

@@ -228,7 +228,7 @@ static bool is_blocker(const item *it) {
            it->kind == SPAD_STATEMENT_DRAIN;
 }
 
-/* May an issued operation start? */
+/* May an issued operation start? Or has the queue come to a wait? */
 static bool may_start(const explorer *e, const state *s, int agent, int number) {
     const item *it = &e->p->items[agent][number];
     const spad_unit_order order = spad_kernel_get_unit(e->p->kernel, (size_t)it->unit)->order;
@@ -327,7 +327,11 @@ static bool step_issued(explorer *e, const state *from, int agent, int number) {
     if (it->unit < 0 || stage == 0 || stage == 4) return false;
     state s = *from;
     if (it->kind != SPAD_STATEMENT_OPERATION) {
-        if (!all_done(e, from, agent, number, it->unit)) return false;
+        const bool waits = is_blocker(it) && it->kind != SPAD_STATEMENT_DRAIN;
+        if (waits ? !may_start(e, from, agent, number)
+                  : !all_done(e, from, agent, number, it->unit)) {
+            return false;
+        }
         if (!may_act(e, from, agent, number)) return false;
         s.stage[agent][number] = 4;
         act(e, &s, agent, number);

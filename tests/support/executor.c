@@ -187,7 +187,7 @@ static void check_outputs(executor *e, const state *s) {
         if ((t->flags & SPAD_TENSOR_OUTPUT) == 0) continue;
         for (size_t j = 0; j < a->atom_count; j++) {
             const int w = s->values[e->memory_base + e->atoms.items[a->first_atom + j]];
-            if (w > 0 && !executor_is_same(e, a, &e->accesses.items[w - 1])) {
+            if (w < 0 || (w > 0 && !executor_is_same(e, a, &e->accesses.items[w - 1]))) {
                 executor_say(e, EXECUTOR_OUTPUT, "output of line %d is overwritten",
                              executor_line(e, statement));
             }

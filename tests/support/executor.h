@@ -15,7 +15,9 @@
  * What is wrong is in executor_wrong, each found by its definition:
  *   race      in one execution y starts before x has ended, in another x before y has ended,
  *             for two accesses to a common byte of which one writes
- *   content   a read starts and finds bytes that were not last written as its tile
+ *   content   a read starts and finds bytes that were not last written as its tile; inputs are
+ *             written before the start, in the order of the text, and what a tile held before it
+ *             was allocated is gone
  *   stuck     an execution ends with points that cannot happen
  *   parity    the phases that can be complete while a parity wait stands there do not leave
  *             it one meaning

@@ -264,19 +264,37 @@ static void fill_point(executor *e, int number, const spad_walk_event *event) {
     if (p->action == ACTION_TAKE) note_taker(e, p, s->unit);
 }
 
+/* What stands before a queued wait: other waits and drains, and operations as far as the unit
+ * has an order for them. What is queued to happen later does not hold it up. */
+static void order_wait(executor *e, int64_t unit, const queued *before, int wait) {
+    const spad_unit_order kind = spad_kernel_get_unit(e->kernel, (size_t)unit)->order;
+    if (before->op < 0) {
+        if (before->blocks) put_order(e, before->point, wait);
+        return;
+    }
+    const op *o = &e->ops.items[before->op];
+    if (kind == SPAD_UNIT_FIFO) put_order(e, o->start, wait);
+    if (kind == SPAD_UNIT_SERIAL) put_order(e, o->write_end, wait);
+}
+
 /* unit -1: all units. */
 static void collect_queued(executor *e, const spad_walk_event *event, int agent, int *last,
                            int64_t unit, action what) {
     const int issue = next_point(e, ACTION_NONE, agent, event->statement, last);
     const int p = new_point(e, what, agent, event->statement);
     put_order(e, issue, p);
+    const bool waits = what == ACTION_WAIT || what == ACTION_TAKE;
     for (size_t i = 0; i < e->queue.count; i++) {
         const queued *q = &e->queue.items[i];
         if (unit >= 0 && q->unit >= 0 && q->unit != unit) continue;
-        put_order(e, q->op >= 0 ? e->ops.items[q->op].write_end : q->point, p);
+        if (waits) {
+            order_wait(e, unit, q, p);
+        } else {
+            put_order(e, q->op >= 0 ? e->ops.items[q->op].write_end : q->point, p);
+        }
     }
     if (what != ACTION_NONE) fill_point(e, p, event);
-    const bool blocks = what == ACTION_NONE || what == ACTION_WAIT || what == ACTION_TAKE;
+    const bool blocks = what == ACTION_NONE || waits;
     PUSH(&e->queue, (queued){unit, -1, p, blocks});
     if (unit < 0) PUSH(&e->loose, p); /* `drain all` holds the agent up as well */
 }

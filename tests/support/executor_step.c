@@ -158,7 +158,7 @@ static void forget_contents(executor *e, const state *s, const op *o) {
         for (size_t j = 0; j < a->atom_count; j++) {
             int32_t *atom = &s->values[e->memory_base + e->atoms.items[a->first_atom + j]];
             const access *writer = *atom > 0 ? &e->accesses.items[*atom - 1] : NULL;
-            if (writer != NULL &&
+            if (writer != NULL && writer->op >= 0 &&
                 (writer->walk.tensor == o->life_tensor || writer->walk.home == o->life_tensor)) {
                 *atom = UNDEFINED;
             }

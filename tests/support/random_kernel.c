@@ -48,6 +48,7 @@ typedef struct tensor {
     int bytes;
     bool input;
     bool output;
+    bool allocated; /* `alloc` stands in front of all uses */
 } tensor;
 
 static void put_index(maker *m, const tensor *t, const char *variable) {
@@ -105,7 +106,11 @@ static void put_statements(maker *m, const tensor *tensors, int count, const cha
         } else if (kind == 2 && chance(m, 30)) {
             const int number = pick(m, 0, count - 1);
             const char *word = chance(m, 50) ? "alloc" : "free";
-            if (!tensors[number].input) put(m, "%s t%d\n", word, number);
+            if (tensors[number].allocated && chance(m, 80)) {
+                put(m, "free t%d\nalloc t%d\n", number, number);
+            } else if (!tensors[number].input) {
+                put(m, "%s t%d\n", word, number);
+            }
         } else {
             put_operation(m, tensors, count, variable);
         }
@@ -139,6 +144,7 @@ static void declare(maker *m, tensor *t, int number, const tensor *tensors) {
     t->output = chance(m, 15);
     if (t->output) put(m, " output");
     put(m, "\n");
+    t->allocated = other < 0 && !t->input && chance(m, 15);
 }
 
 static void make_list(maker *m) {
@@ -146,6 +152,9 @@ static void make_list(maker *m) {
     const int count = pick(m, 2, 5);
     put(m, "kernel list on trn2\n");
     for (int i = 0; i < count; i++) declare(m, &tensors[i], i, tensors);
+    for (int i = 0; i < count; i++) {
+        if (tensors[i].allocated) put(m, "alloc t%d\n", i);
+    }
     for (int i = 0; i < count; i++) { /* outputs and most others are written first */
         if (!tensors[i].output && !chance(m, 70)) continue;
         put(m, "for w in 0..%d { vector fill writes t%d",

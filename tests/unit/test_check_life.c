@@ -446,6 +446,21 @@ static void scopes_and_sections(void **state) {
 static void alloc_and_free(void **state) {
     (void)state;
     expect(
+        "kernel k on sm_100\n" /* what was there before the second alloc is gone */
+        "tensor o : global f32 [2] (128, 128) output\n"
+        "tensor t : tmem f32 [2] (128, 128)\n"
+        "alloc t\n"
+        "simt a writes t[0], t[1]\n"
+        "free t[0]\n"
+        "alloc t[0]\n"
+        "simt b reads t[0] writes o[0]\n"
+        "simt c reads t[1] writes o[1]\n"
+        "free t\n",
+        "8:14 SPAD-STALE-READ x1: b reads 't[0]', but bytes [0, 512) of lanes [0, 128) of its "
+        "slot still hold an earlier life of it, written by a; `alloc` makes a new tile: write it "
+        "first\n"
+        "  5:1 a writes 't[0]' here\n");
+    expect(
         "kernel k on sm_100\n"
         "tensor g : global f32 (128, 64) output\n"
         "tensor a : tmem f32 [2] (128, 64) at 0\n"

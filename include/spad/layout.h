@@ -29,7 +29,7 @@ typedef struct spad_layout spad_layout;
 
 /** Zeroed is the default: one thread, seed 0, SPAD_LAYOUT_TIMEOUT. */
 typedef struct spad_layout_options {
-    int64_t timeout_ns; /**< for one space; 0: SPAD_LAYOUT_TIMEOUT. A cut: small kernels end long
+    int64_t timeout_ns; /**< for all spaces; 0: SPAD_LAYOUT_TIMEOUT. A cut: small kernels end long
                              before it, and then the same kernel gives the same places */
     uint64_t seed;
     int32_t threads;

@@ -40,7 +40,12 @@ typedef struct spad__run {
     /* Set by a part that could not look at everything: why. The verdict is then unknown. */
     const char *gap;
     spad__watches *watches; /* what is to be told about loops: prove.h; NULL: nothing */
+    int64_t deadline;       /* of spad__clock; INT64_MAX: none */
 } spad__run;
+
+/* Is time up? For loops, once in many turns. */
+bool spad__is_late(const spad__run *run);
+extern const char spad__time_is_up[]; /* the gap of a part that stopped for it */
 
 /* Adds a finding about a statement (-1: none) and another one. Fills in the place of the
  * finding, and that of the first note from `other`, where they have none. The same code about

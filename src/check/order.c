@@ -61,7 +61,8 @@ static spad_status judge_model(spad__order *o, spad_error *error) {
     spad_status status = spad__causes_build(&o->model, &o->machine, false, error);
     o->visible = &o->model;
     if (status == SPAD_OK) status = spad__find_phases(o, error);
-    if (status == SPAD_OK && !o->open) {
+    if (spad__is_late(o->run)) o->run->gap = spad__time_is_up;
+    if (status == SPAD_OK && !o->open && o->run->gap == NULL) {
         status = spad__find_leftovers(o, error);
         if (status == SPAD_OK && has_relaxed(&o->net)) {
             status = spad__causes_build(&o->memory, &o->machine, true, error);
@@ -100,7 +101,8 @@ spad_status spad__check_order(spad__run *run, spad_error *error) {
         run->gap = order.events.gap;
     } else if (status == SPAD_OK) {
         status = spad__net_build(&order.net, &order.events, error);
-        if (status == SPAD_OK) status = judge_run(&order, error);
+        if (spad__is_late(run)) run->gap = spad__time_is_up;
+        if (status == SPAD_OK && run->gap == NULL) status = judge_run(&order, error);
         spad__net_free(&order.net);
     }
     spad__events_free(&order.events);

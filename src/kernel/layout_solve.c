@@ -20,6 +20,9 @@
 #include "base/interval.h"
 #include "kernel/kernel.h"
 #include "kernel/layout.h"
+#include "plan/stop.h"
+
+enum { TIME_MIN = 1000000 }; /* nanoseconds for one question to the planner */
 
 /* ---- planned buffers ------------------------------------------------------------------ */
 
@@ -256,6 +259,11 @@ static void drop_answer(answer *a) {
     *a = (answer){0};
 }
 
+/* At least a moment, so that there is a plan to show. */
+static int64_t time_left(const spad_layout *layout) {
+    return spad__max(layout->deadline - spad__clock(), TIME_MIN);
+}
+
 /* Asks the planner, with rings as a whole or slot by slot. */
 static spad_status ask(spad_layout *layout, const spad__layout_space *space, bool arrays, answer *a,
                        spad_error *error) {
@@ -271,7 +279,7 @@ static spad_status ask(spad_layout *layout, const spad__layout_space *space, boo
     }
     if (status == SPAD_OK) status = add_obstacles(layout, space, a->plan, error);
     const spad_plan_options options = {.goal = SPAD_PLAN_MINIMIZE,
-                                       .deadline_ns = layout->options.timeout_ns,
+                                       .deadline_ns = time_left(layout),
                                        .seed = layout->options.seed,
                                        .threads = layout->options.threads};
     if (status == SPAD_OK) status = spad_plan_solve(&a->result, a->plan, &options, error);

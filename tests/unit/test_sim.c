@@ -412,6 +412,31 @@ static void long_times_overflow(void **state) {
     }
 }
 
+/* Loops without operations end, too; and a timeout is a cut. */
+static void there_is_an_end(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "kernel k on trn2\nparam N = 1000000000000\nfor i in 0..N { if i == N - 1 { vector op } "
+        "}\n",
+        "kernel k on trn2\nparam N = 1000000000000\ncounter c\nfor i in 0..N { signal c }\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        spad_kernel *kernel = parse_with(texts[i], NULL);
+        const spad_sim_options options = {.timeout_ns = 1};
+        spad_sim *sim;
+        spad_error error;
+        assert_int_equal(spad_sim_kernel(&sim, kernel, NULL, &error), SPAD_ERR_ARGUMENT);
+        assert_string_equal(error.message, "more than 20000000 events, and no loop that repeats "
+                                           "itself; define smaller parameters");
+        assert_int_equal(spad_sim_kernel(&sim, kernel, &options, &error), SPAD_ERR_ARGUMENT);
+        assert_string_equal(error.message, "time is up after 0 operations; allow more, or define "
+                                           "smaller parameters");
+        const spad_sim_options negative = {.timeout_ns = -1};
+        assert_int_equal(spad_sim_kernel(&sim, kernel, &negative, &error), SPAD_ERR_ARGUMENT);
+        assert_string_equal(error.message, "a timeout of -1 ns is negative");
+        spad_kernel_destroy(kernel);
+    }
+}
+
 /* ---- synchronisation -------------------------------------------------------------- */
 
 #define AGENTS "kernel k on sm_90\n"
@@ -819,6 +844,7 @@ int main(void) {
         cmocka_unit_test(a_billion_iterations_are_exact),
         cmocka_unit_test(limits_are_kept),
         cmocka_unit_test(long_times_overflow),
+        cmocka_unit_test(there_is_an_end),
         cmocka_unit_test(barriers_release_all),
         cmocka_unit_test(counters_count),
         cmocka_unit_test(mbarriers_have_phases),

@@ -240,6 +240,10 @@ bool cli_wants_pictures(const cli_pictures *pictures);
 /* Writes those that were asked for; "-" is stdout. */
 cli_exit cli_write_pictures(const cli_pictures *pictures, const spad_report *report);
 
+/* "exp_rows (N = 16)" */
+enum { CLI_TITLE = 512 };
+void cli_kernel_title(char field[CLI_TITLE], const spad_kernel *kernel);
+
 /* A kernel as a report: boxes at the places of the layout, timeline, findings, source. Check and
  * simulation are optional. */
 spad_status cli_report_kernel(spad_report **out, const cli_kernel *input, const spad_layout *layout,

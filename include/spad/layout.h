@@ -74,7 +74,7 @@ typedef struct spad_layout_space {
     int64_t capacity;       /**< bytes per lane that tensors may use */
     int64_t reserved;       /**< bytes per lane that belong to someone else */
     int64_t peak_statement; /**< statement at which most is needed */
-    int64_t peak_bytes;     /**< bytes per lane needed there */
+    int64_t peak_bytes;     /**< bytes needed there in the fullest lane */
     int64_t peak_padding;   /**< the part of it that is lost to rounding */
     int64_t hole;           /**< largest run of bytes that is free in all lanes there */
     int64_t hole_at;

@@ -5,7 +5,7 @@
  * The depths that can be chosen are looked at with the simulator (spad/sim.h), and what
  * fits with the planner (spad/layout.h). The answer is the least makespan that fits and,
  * of all with that makespan, the fewest bytes; with it the frontier between bytes and
- * time, and tensors that would be better off in front of their loop (docs/sim.md).
+ * time. Tensors that are better off in front of their loop are put there (docs/sim.md).
  *
  * A depth that makes the kernel wrong is not looked at: the checker (spad/check.h) says
  * so. Externally synchronised.
@@ -64,8 +64,10 @@ typedef struct spad_tune_point {
 typedef struct spad_tune_hoist {
     int64_t tensor;
     int64_t tiles;    /**< the fewest that give that makespan */
-    int64_t makespan; /**< of the chosen kernel, with this change alone */
+    int64_t makespan; /**< of the chosen kernel with this change and those before it */
     int64_t bytes;    /**< on top */
+    bool applied;     /**< the chosen kernel has it; else it is advice: it does not fit, or has
+                           to be done by hand */
 } spad_tune_hoist;
 
 typedef struct spad_tune_totals {
@@ -95,7 +97,7 @@ SPAD_API void spad_tune_destroy(spad_tune *tune);
 
 SPAD_API spad_tune_totals spad_tune_get_totals(const spad_tune *tune);
 
-/** The kernel with the chosen depths; NULL: nothing fits. Borrowed. */
+/** The kernel with the chosen depths and hoisted tensors; NULL: nothing fits. Borrowed. */
 SPAD_API const spad_kernel *spad_tune_chosen(const spad_tune *tune);
 
 /* Rows by number; NULL beyond the count. Borrowed. */

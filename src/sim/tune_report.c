@@ -47,7 +47,9 @@ static void write_head(spad__out *out, const spad_tune *tune) {
     } else {
         spad__out_string(out, "tuned      nothing fits; `spad fit` says why\n");
     }
-    write_time(out, "deepest", t->deepest, ": all at their largest");
+    write_time(out, "deepest", t->deepest,
+               tune->hoists.count > 0 ? ": all at their largest, nothing hoisted"
+                                      : ": all at their largest");
     write_time(out, "bound", t->bound, ": the busiest engine without a wait");
     write_method(out, tune);
 }
@@ -92,11 +94,12 @@ static void write_hoists(spad__out *out, const spad_tune *tune) {
     for (size_t i = 0; i < tune->hoists.count; i++) {
         const spad_tune_hoist *h = &tune->hoists.items[i];
         const spad_kernel_tensor *t = spad_kernel_get_tensor(tune->kernel, (size_t)h->tensor);
-        spad__out_string(out, i == 0 ? "\nhoist" : "     ");
-        spad__out_format(out, " %.63s (line %ld) out of its loop, with %lld tiles: ", t->name,
-                         (long)t->place.line, (long long)h->tiles);
-        spad__out_format(out, "%s,\n      %lld bytes more\n", spad_time_text(h->makespan, a),
-                         (long long)h->bytes);
+        spad__out_string(out, i == 0 ? "\n" : "");
+        spad__out_format(out, "%s %.63s (line %ld) out of its loop, with %lld tiles: ",
+                         h->applied ? "hoisted" : "hoist  ", t->name, (long)t->place.line,
+                         (long long)h->tiles);
+        spad__out_format(out, "%s,\n        %lld bytes more%s\n", spad_time_text(h->makespan, a),
+                         (long long)h->bytes, h->applied ? "" : "; not done here");
     }
 }
 
@@ -189,6 +192,7 @@ static void json_hoists(spad__json *json, const spad_tune *tune) {
         spad__json_key_int(json, "tiles", h->tiles);
         spad__json_key_int(json, "makespan_ps", h->makespan);
         spad__json_key_int(json, "bytes", h->bytes);
+        spad__json_key_bool(json, "applied", h->applied);
         spad__json_close(json, '}');
     }
     spad__json_close(json, ']');

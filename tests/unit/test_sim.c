@@ -156,6 +156,92 @@ static void hoisting_helps(void **state) {
     spad_kernel_destroy(kernel);
 }
 
+/* The tuner does it: the kernel that it writes is as fast as promised, right, and reads the same.
+ */
+static void tensors_are_hoisted(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *declaration; /* in the chosen kernel; NULL: it is only advice */
+    } cases[] = {
+        {"kernel k on trn2\nfor i in 0..8 {\ntensor t : sbuf bf16 (128, 512) align 64\n"
+         "dma load writes t cost 100 ns\nscalar exp reads t cost 100 ns\n}\n",
+         "tensor t : sbuf bfloat16 [8] (128, 512) ring 2 align 64\nfor"},
+        {"kernel k on trn2\nparam N = 9\nfor j in 0..2 { for i in 1..N {\n"
+         "tensor t : sbuf bf16 [2] (128, 512)\n"
+         "dma load writes t[j] cost 100 ns\nscalar exp reads t[j] cost 100 ns\n} }\n",
+         "tensor t : sbuf bfloat16 [2, N - 1, 2] (128, 512) ring [1, 2, 2]\nfor"},
+        /* two of a name */
+        {"kernel k on trn2\nfor i in 0..8 {\ntensor t : sbuf bf16 (128, 512)\n"
+         "dma load writes t cost 100 ns\nscalar exp reads t cost 100 ns\n}\n"
+         "for i in 0..8 {\ntensor t : sbuf bf16 (128, 512)\ndma load writes t cost 100 ns\n"
+         "scalar exp reads t cost 100 ns\n}\n",
+         NULL},
+        {IN_LOOP, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        spad_kernel *kernel = parse_with(cases[i].text, NULL);
+        spad_tune *tune;
+        spad_error error;
+        test_text text;
+        test_text_init(&text);
+        assert_ok(spad_tune_kernel(&tune, kernel, NULL, &error), &error);
+        const spad_tune_totals totals = spad_tune_get_totals(tune);
+        const spad_tune_hoist *hoist = spad_tune_get_hoist(tune, 0);
+        assert_non_null(hoist);
+        assert_int_equal(hoist->applied, cases[i].declaration != NULL);
+        assert_ok(spad_kernel_write(spad_tune_chosen(tune), &text.sink, &error), &error);
+        if (cases[i].declaration != NULL) {
+            assert_non_null(strstr(text.bytes, cases[i].declaration));
+            assert_true(totals.makespan < totals.written);
+            assert_int_equal(totals.makespan, hoist->makespan);
+            assert_int_equal(makespan_of(text.bytes), totals.makespan);
+        } else {
+            assert_int_equal(totals.makespan, totals.written);
+        }
+        test_text_free(&text);
+        spad_tune_destroy(tune);
+        spad_kernel_destroy(kernel);
+    }
+}
+
+static spad_status hoist_scenario(const spad_host *host, void *payload) {
+    spad_kernel *kernel;
+    const spad_status status = spad_kernel_hoist(&kernel, payload, 0, 2, host, NULL);
+    spad_kernel_destroy(kernel);
+    return status;
+}
+
+static void not_everything_can_be_hoisted(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "kernel k on trn2\ntensor t : sbuf u8 (128, 4)\nvector w writes t\n",
+        "kernel k on trn2\nfor i in 0..2 {\ntensor t : sbuf u8 (128, 4) at 0\nvector w writes "
+        "t\n}\n",
+        "kernel k on trn2\nfor i in 0..2 {\ntensor t : sbuf u8 (128, 4)\nalloc t\nfree t\n}\n",
+        "kernel k on trn2\nfor i in 0..2 {\ntensor t : sbuf u8 (128, 4)\n"
+        "tensor u : sbuf u8 (128, 4) alias of t\nvector w writes u\n}\n",
+        "kernel k on trn2\nfor i in 0..2 {\ntensor t : sbuf u8 [2, 2] (128, 4) ring 3\n"
+        "vector w writes t[0, 0]\n}\n"};
+    spad_kernel *hoisted;
+    spad_error error;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        spad_kernel *kernel = parse_with(texts[i], NULL);
+        assert_int_equal(spad_kernel_hoist(&hoisted, kernel, 0, 2, NULL, &error),
+                         SPAD_ERR_ARGUMENT);
+        assert_string_equal(error.message,
+                            "only an auto tensor that is declared in a loop, without aliases, "
+                            "alloc and free, can be hoisted");
+        assert_null(hoisted);
+        spad_kernel_destroy(kernel);
+    }
+    spad_kernel *kernel = parse_with("kernel k on trn2\nfor i in 0..2 {\n"
+                                     "tensor t : sbuf u8 (128, 4)\nvector w writes t\n}\n",
+                                     NULL);
+    test_fail_each_allocation(hoist_scenario, kernel);
+    spad_kernel_destroy(kernel);
+}
+
 /* ---- durations -------------------------------------------------------------------- */
 
 /* The figures of the nki.isa reference, the architecture guides and the DMA guide. */
@@ -836,6 +922,8 @@ int main(void) {
         cmocka_unit_test(one_tile_serialises),
         cmocka_unit_test(two_tiles_overlap),
         cmocka_unit_test(hoisting_helps),
+        cmocka_unit_test(tensors_are_hoisted),
+        cmocka_unit_test(not_everything_can_be_hoisted),
         cmocka_unit_test(durations_are_those_of_the_target),
         cmocka_unit_test(start_ups_overlap),
         cmocka_unit_test(ports_are_shared_on_v2),

@@ -30,11 +30,17 @@ typedef struct spad_tune_options {
     int64_t depth_most;      /**< deepest ring; 0: SPAD_TUNE_DEPTH */
     int64_t exhaustive_most; /**< combinations that are all looked at; beyond that a descent is
                                   made; 0: SPAD_TUNE_EXHAUSTIVE; -1: never all */
+    int64_t operations_most; /**< that are simulated, of all simulations; the search ends then, with
+                                  what it has; 0: SPAD_TUNE_OPERATIONS */
     const spad_host *host;
 } spad_tune_options;
 
 #define SPAD_TUNE_DEPTH INT64_C(8)
 #define SPAD_TUNE_EXHAUSTIVE INT64_C(512)
+#define SPAD_TUNE_OPERATIONS INT64_C(20000000)
+
+/** The first ones that are looked at; the others stay as they are. */
+#define SPAD_TUNE_KNOBS 64
 
 typedef enum spad_knob_kind {
     SPAD_KNOB_RING, /**< depth of a ring: an auto tensor with block dimensions */
@@ -84,6 +90,9 @@ typedef struct spad_tune_totals {
     bool exhaustive; /**< all combinations were looked at */
     int64_t combinations;
     int64_t simulations;
+    int64_t operations; /**< of all simulations, repetitions that were skipped not counted */
+    int64_t left;       /**< knobs beyond SPAD_TUNE_KNOBS */
+    bool cut;           /**< the search ended at the limit of operations */
 } spad_tune_totals;
 
 /**

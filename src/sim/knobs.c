@@ -163,6 +163,10 @@ static spad_status find_values(spad_tune *tune, int64_t step, int64_t most, spad
 
 static spad_status add_knob(spad_tune *tune, const spad_tune_knob *knob, int64_t step, int64_t most,
                             spad_error *error) {
+    if (tune->knobs.count == SPAD_TUNE_KNOBS) {
+        tune->totals.left++;
+        return SPAD_OK;
+    }
     if (!spad__array_reserve(&tune->host, &tune->knobs, 1)) return spad__fail_host_memory(error);
     tune->knobs.items[tune->knobs.count++] = *knob;
     return find_values(tune, step, most, error);

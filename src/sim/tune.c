@@ -92,6 +92,8 @@ static spad_status simulate(spad_tune *tune, const spad_kernel *kernel,
     const spad_sim_totals totals = spad_sim_get_totals(sim);
     *makespan = spad_sim_stuck(sim) == NULL ? totals.makespan : SPAD_UNBOUNDED;
     if (tune->totals.simulations++ == 0) tune->totals.bound = totals.bound;
+    tune->totals.operations += (int64_t)spad_sim_row_count(sim);
+    if (tune->totals.operations >= tune->options.operations_most) tune->totals.cut = true;
     spad_sim_destroy(sim);
     return SPAD_OK;
 }
@@ -140,7 +142,7 @@ static spad_status look_at_all(spad_tune *tune, size_t *at, int64_t *values, spa
         const spad_status status = look_at(tune, values, &point, error);
         if (status != SPAD_OK) return status;
         if (!keep(tune, &point)) return spad__fail_host_memory(error);
-    } while (next_combination(tune, at));
+    } while (!tune->totals.cut && next_combination(tune, at));
     return SPAD_OK;
 }
 
@@ -164,6 +166,7 @@ static spad_status descend(spad_tune *tune, size_t *at, int64_t *values, spad_er
         spad_tune_point best_point = {0};
         for (size_t i = 0; i < tune->knobs.count; i++) {
             if (at[i] == 0) continue;
+            if (tune->totals.cut) return SPAD_OK;
             values[i] = tune->knobs.items[i].values[at[i] - 1];
             status = look_at(tune, values, &point, error);
             if (status != SPAD_OK) return status;
@@ -356,7 +359,7 @@ static spad_status find_hoist(spad_tune *tune, const spad_kernel *kernel, const 
     for (size_t i = 0; i < spad_kernel_tensor_count(kernel); i++) {
         spad_tune_hoist hoist;
         bool helps;
-        if (!can_be_hoisted(kernel, i)) continue;
+        if (!can_be_hoisted(kernel, i) || tune->totals.cut) continue;
         if (vain[number_in_given(tune, spad_kernel_get_tensor(kernel, i)->name)]) continue;
         const spad_status status = try_hoist(tune, kernel, i, &hoist, &helps, error);
         if (status != SPAD_OK) return status;
@@ -402,6 +405,15 @@ static int64_t count_combinations(const spad_tune *tune) {
     return product;
 }
 
+/* What is written is looked at in any case: a descent that is cut may not come to what fits. */
+static spad_status keep_written(spad_tune *tune, int64_t *values, spad_error *error) {
+    spad_tune_point point;
+    for (size_t i = 0; i < tune->knobs.count; i++) values[i] = tune->knobs.items[i].written;
+    const spad_status status = look_at(tune, values, &point, error);
+    if (status != SPAD_OK) return status;
+    return keep(tune, &point) ? SPAD_OK : spad__fail_host_memory(error);
+}
+
 static spad_status search(spad_tune *tune, spad_error *error) {
     const size_t count = tune->knobs.count + 1;
     size_t *at = spad__new(&tune->host, count * sizeof *at);
@@ -418,6 +430,7 @@ static spad_status search(spad_tune *tune, spad_error *error) {
         status = look_at(tune, values, &deepest, error);
         tune->totals.deepest = deepest.makespan;
     }
+    if (status == SPAD_OK && !tune->totals.exhaustive) status = keep_written(tune, values, error);
     if (status == SPAD_OK) {
         status = tune->totals.exhaustive ? look_at_all(tune, at, values, error)
                                          : descend(tune, at, values, error);
@@ -442,10 +455,13 @@ static spad_status look_at_written(spad_tune *tune, spad_error *error) {
 }
 
 static spad_status fill_options(spad_tune_options *options, spad_error *error) {
-    if (options->depth_most < 0 || options->exhaustive_most < -1) {
+    const int64_t least = spad__min(spad__min(options->depth_most, options->operations_most),
+                                    options->exhaustive_most == -1 ? 0 : options->exhaustive_most);
+    if (least < 0) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "a limit of %lld is negative",
-                          (long long)spad__min(options->depth_most, options->exhaustive_most));
+                          (long long)least);
     }
+    if (options->operations_most == 0) options->operations_most = SPAD_TUNE_OPERATIONS;
     if (options->depth_most == 0) options->depth_most = SPAD_TUNE_DEPTH;
     if (options->exhaustive_most == 0) options->exhaustive_most = SPAD_TUNE_EXHAUSTIVE;
     return SPAD_OK;

@@ -22,6 +22,11 @@ static void write_method(spad__out *out, const spad_tune *tune) {
         spad__out_string(out, spad_kernel_is_implicit(tune->kernel)
                                   ? "no auto tensor has several tiles\n"
                                   : "no ring depends on a parameter\n");
+    } else if (t->cut) {
+        spad__out_format(out,
+                         "method     cut after %lld simulations of %lld combinations: there is too "
+                         "much to run\n",
+                         (long long)t->simulations, (long long)t->combinations);
     } else if (t->exhaustive) {
         spad__out_format(out, "method     exhaustive: all %lld combinations\n",
                          (long long)t->combinations);
@@ -31,6 +36,12 @@ static void write_method(spad__out *out, const spad_tune *tune) {
                          "combinations\n",
                          (long long)t->simulations, (long long)t->combinations);
     }
+}
+
+static void write_left(spad__out *out, const spad_tune *tune) {
+    if (tune->totals.left == 0) return;
+    spad__out_format(out, "left       %lld rings as they are: the first %d are looked at\n",
+                     (long long)tune->totals.left, SPAD_TUNE_KNOBS);
 }
 
 static void write_head(spad__out *out, const spad_tune *tune) {
@@ -52,6 +63,7 @@ static void write_head(spad__out *out, const spad_tune *tune) {
                                       : ": all at their largest");
     write_time(out, "bound", t->bound, ": the busiest engine without a wait");
     write_method(out, tune);
+    write_left(out, tune);
 }
 
 static void write_knobs(spad__out *out, const spad_tune *tune) {
@@ -144,7 +156,9 @@ static void json_totals(spad__json *json, const spad_tune *tune) {
     spad__json_key_int(json, "bytes", t->bytes);
     json_time(json, "deepest_ps", t->deepest);
     spad__json_key_int(json, "bound_ps", t->bound);
-    spad__json_key_bool(json, "exhaustive", t->exhaustive);
+    spad__json_key_bool(json, "exhaustive", t->exhaustive && !t->cut);
+    spad__json_key_bool(json, "cut", t->cut);
+    spad__json_key_int(json, "left", t->left);
     spad__json_key_int(json, "combinations", t->combinations);
     spad__json_key_int(json, "simulations", t->simulations);
 }

@@ -917,6 +917,41 @@ static void what_does_not_fit_is_not_chosen(void **state) {
     spad_kernel_destroy(kernel);
 }
 
+/* ---- too much -------------------------------------------------------------------------- */
+
+/* Many rings, and more to run than allowed: it ends, with something that fits. */
+static void a_search_ends(void **state) {
+    (void)state;
+    char text[16384] = "kernel k on trn2\n";
+    for (int i = 0; i < 70; i++) {
+        char more[200];
+        snprintf(more, sizeof more,
+                 "tensor t%d : sbuf u8 [9] (128, 4) ring 2\n"
+                 "for i in 0..9 { dma l writes t%d[i]; vector r reads t%d[i] }\n",
+                 i, i, i);
+        strcat(text, more);
+    }
+    spad_kernel *kernel = parse_with(text, NULL);
+    const spad_tune_options options = {.depth_most = 2, .operations_most = 20000};
+    spad_tune *tune;
+    spad_error error;
+    test_text out;
+    test_text_init(&out);
+    assert_ok(spad_tune_kernel(&tune, kernel, &options, &error), &error);
+    const spad_tune_totals totals = spad_tune_get_totals(tune);
+    assert_true(totals.cut);
+    assert_int_equal(totals.left, 6);
+    assert_int_equal(spad_tune_knob_count(tune), SPAD_TUNE_KNOBS);
+    assert_true(totals.operations < 30000);
+    assert_non_null(spad_tune_chosen(tune));
+    assert_true(totals.makespan <= totals.written);
+    assert_ok(spad_tune_write_text(tune, &out.sink, &error), &error);
+    assert_non_null(strstr(out.bytes, "there is too much to run\nleft       6 rings as they are"));
+    test_text_free(&out);
+    spad_tune_destroy(tune);
+    spad_kernel_destroy(kernel);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_tile_serialises),
@@ -948,6 +983,7 @@ int main(void) {
         cmocka_unit_test(rings_that_would_be_wrong_are_not_chosen),
         cmocka_unit_test(parameters_are_tuned_where_barriers_depend_on_them),
         cmocka_unit_test(what_does_not_fit_is_not_chosen),
+        cmocka_unit_test(a_search_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -119,7 +119,8 @@ typedef struct cli_kernel_words {
     cli_words defines; /* N=64 */
     cli_words rings;   /* x=3 */
     const char *target;
-    bool json; /* results go to stdout as JSON, and faults of a kernel as well */
+    bool json;  /* results go to stdout as JSON, and faults of a kernel as well */
+    bool force; /* go on with a kernel that is wrong */
 } cli_kernel_words;
 
 /* The rows of an option table that fill it in. */
@@ -155,6 +156,11 @@ bool cli_is_kernel(const char *path, const cli_text *text);
 /* cli_read_kernel for a text that was read; it goes over to the kernel, also on a fault. */
 cli_exit cli_parse_kernel(cli_kernel *out, const char *path, cli_text text,
                           const cli_kernel_words *words);
+
+/* Is a kernel right? Of one that is not, errors go to stderr; with `force` the answer is CLI_FINE
+ * all the same. For commands whose result would mislead. */
+cli_exit cli_check_first(const cli_kernel *input, const spad_layout *layout, const char *doing,
+                         const cli_kernel_words *words);
 
 /* ---- places ---------------------------------------------------------------------- */
 
@@ -239,6 +245,10 @@ bool cli_wants_pictures(const cli_pictures *pictures);
 
 /* Writes those that were asked for; "-" is stdout. */
 cli_exit cli_write_pictures(const cli_pictures *pictures, const spad_report *report);
+
+/* "exp_rows (N = 16)" */
+enum { CLI_TITLE = 512 };
+void cli_kernel_title(char field[CLI_TITLE], const spad_kernel *kernel);
 
 /* A kernel as a report: boxes at the places of the layout, timeline, findings, source. Check and
  * simulation are optional. */

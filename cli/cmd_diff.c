@@ -21,13 +21,22 @@ static spad_status write_html(const spad_sink *sink, const void *diff, spad_erro
 
 static spad_status make_report(spad_report **out, const cli_places *places, const char *path,
                                spad_error *error) {
-    if (places->layout != NULL) {
-        return cli_report_kernel(out, &places->kernel, places->layout, NULL, NULL, error);
-    }
-    const spad_report_options options = {.title = cli_input_name(path), .time_unit = "time"};
+    const bool kernel = places->layout != NULL;
+    char title[CLI_TITLE];
+    if (kernel) cli_kernel_title(title, places->kernel.kernel);
+    const spad_report_options options = {.title = kernel ? title : cli_input_name(path),
+                                         .time_unit = "time"};
     spad_status status = spad_report_create(out, places->target, &options, error);
-    if (status != SPAD_OK || places->result->places == NULL) return status;
-    status = spad_report_add_plan(*out, places->plan, places->result->places, places->space, error);
+    if (status != SPAD_OK) return status;
+    if (kernel) {
+        status = spad_report_add_buffers(*out, places->layout, error);
+        if (status == SPAD_OK && !places->fits) {
+            status = spad_report_add_note(*out, "does not fit", error);
+        }
+    } else if (places->result->places != NULL) {
+        status =
+            spad_report_add_plan(*out, places->plan, places->result->places, places->space, error);
+    }
     if (status != SPAD_OK) {
         spad_report_destroy(*out);
         *out = NULL;
@@ -110,7 +119,8 @@ const cli_command cli_diff = {
         "usage: spad diff A B [options]\n"
         "\n"
         "Places both, kernels or CSV files (rows with an offset stay there), and compares them\n"
-        "box by box, with the peaks of each memory.\n"
+        "box by box, with the peaks of each memory. A kernel has a box per slot, and time is the\n"
+        "number of a statement, whatever the trip counts are.\n"
         "\n"
         "  --report OUT.html         a page with both on one time axis\n"
         "  --json                    the comparison as JSON (docs/schema)\n"

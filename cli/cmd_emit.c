@@ -84,6 +84,7 @@ static cli_exit run_emit(const cli_command *command, int count, char **arguments
                                   {.name = "--name", .value = &words.name},
                                   {.name = "-o", .value = &words.output},
                                   {.name = "--output", .value = &words.output},
+                                  {.name = "--force", .flag = &words.plan.kernel.force},
                                   {.name = NULL}};
     cli_exit exit;
     if (!cli_take_options(command, options, &count, arguments, &exit)) return exit;
@@ -97,6 +98,9 @@ static cli_exit run_emit(const cli_command *command, int count, char **arguments
         cli_say("%s: it does not fit, so there is nothing to emit; see 'spad plan %s'",
                 arguments[0], arguments[0]);
         exit = CLI_FINDINGS;
+    }
+    if (exit == CLI_FINE && places.layout != NULL) {
+        exit = cli_check_first(&places.kernel, places.layout, "emitted", &words.plan.kernel);
     }
     if (exit == CLI_FINE) exit = emit(&places, arguments[0], &words);
     cli_free_places(&places);
@@ -118,7 +122,8 @@ const cli_command cli_emit = {
         "  --name NAME               in front of every identifier; else the kernel's or the\n"
         "                            file's\n"
         "  -o, --output OUT          else stdout\n"
+        "  --force                   also of a kernel that is wrong\n"
         "\n" CLI_PLAN_USAGE "\n"
-        "exit status: 0 fine, 1 it does not fit, 2 bad input, 3 the output could not be\n"
-        "written; see docs/emit.md\n",
+        "exit status: 0 fine, 1 it does not fit or is wrong, 2 bad input, 3 the output could not\n"
+        "be written; see docs/emit.md\n",
     .run = run_emit};

@@ -291,7 +291,7 @@ const cli_command cli_plan = {
         "\n"
         "For both; '-' is stdin or stdout:\n"
         "\n"
-        "  --timeout SECONDS         stop then, with the best plan so far\n"
+        "  --timeout SECONDS         stop then, with what is known so far\n"
         "  --seed N, --threads N     one thread and one seed always give the same plan\n"
         "  --json                    the result as JSON\n" CLI_PICTURE_USAGE "\n"
         "exit status: 0 it fits and is right, 1 it does not fit, was not found in time or has\n"

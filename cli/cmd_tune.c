@@ -42,6 +42,8 @@ static cli_exit tune_kernel(const cli_kernel *input, const tune_words *words) {
     if (words->depth != NULL && !cli_take_number("--depth", words->depth, 1, &options.depth_most)) {
         return CLI_USAGE;
     }
+    const cli_exit right = cli_check_first(input, NULL, "tuned", &words->kernel);
+    if (right != CLI_FINE) return right;
     if (spad_tune_kernel(&tune, input->kernel, &options, &error) != SPAD_OK) {
         return cli_fail_input(&error, input->path, words->kernel.json);
     }
@@ -56,6 +58,7 @@ static cli_exit run_tune(const cli_command *command, int count, char **arguments
                                   {.name = "--depth", .value = &words.depth},
                                   {.name = "-o", .value = &words.output},
                                   {.name = "--output", .value = &words.output},
+                                  {.name = "--force", .flag = &words.kernel.force},
                                   {.name = "--json", .flag = &words.kernel.json},
                                   {.name = NULL}};
     cli_exit exit;
@@ -75,16 +78,18 @@ static cli_exit run_tune(const cli_command *command, int count, char **arguments
 const cli_command cli_tune = {
     .name = "tune",
     .about = "ring depths for the least makespan that fits",
-    .usage = "usage: spad tune KERNEL.spad [options]\n"
-             "\n"
-             "Chooses how deep the rings of a kernel are: the least makespan that fits, then the\n"
-             "fewest bytes; prints the frontier between bytes and time, and which tensors to\n"
-             "declare in front of their loop. '-' is stdin.\n"
-             "\n" CLI_KERNEL_USAGE "  --depth N                 the deepest ring to look at (8)\n"
-             "  -o, --output OUT.spad     the kernel with the chosen depths\n"
-             "  --json                    the result as JSON\n"
-             "\n"
-             "exit status: 0 fine, 1 nothing fits, 2 bad input, 3 the output could not be "
-             "written;\n"
-             "docs/sim.md says how it searches\n",
+    .usage =
+        "usage: spad tune KERNEL.spad [options]\n"
+        "\n"
+        "Chooses how deep the rings of a kernel are: the least makespan that fits, then the\n"
+        "fewest bytes; prints the frontier between bytes and time. Tensors that are declared in\n"
+        "a loop go in front of it where that is faster and fits. '-' is stdin.\n"
+        "\n" CLI_KERNEL_USAGE "  --depth N                 the deepest ring to look at (8)\n"
+        "  -o, --output OUT.spad     the kernel with the chosen depths and hoists\n"
+        "  --force                   also a kernel that is wrong\n"
+        "  --json                    the result as JSON\n"
+        "\n"
+        "exit status: 0 fine, 1 nothing fits or it is wrong, 2 bad input, 3 the output could\n"
+        "not be written;\n"
+        "docs/sim.md says how it searches\n",
     .run = run_tune};

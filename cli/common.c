@@ -2,12 +2,14 @@
  *
  * Options, messages, input and JSON lists of the commands.
  */
+#define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli.h"
 
@@ -22,6 +24,10 @@ void cli_say(const char *format, ...) {
     va_end(arguments);
 }
 
+static cli_exit exit_of(const spad_error *error) {
+    return error->code <= SPAD_ERR_HOST_MEMORY ? CLI_INTERNAL : CLI_USAGE;
+}
+
 cli_exit cli_fail(const spad_error *error) {
     if (error->line > 0) {
         cli_say("%s:%ld:%ld: %s", error->file, (long)error->line, (long)error->column,
@@ -29,13 +35,15 @@ cli_exit cli_fail(const spad_error *error) {
     } else {
         cli_say("%s", error->message);
     }
-    return error->code <= SPAD_ERR_HOST_MEMORY ? CLI_INTERNAL : CLI_USAGE;
+    return exit_of(error);
 }
 
 cli_exit cli_fail_input(const spad_error *error, const char *path, bool json) {
     const spad_sink results = spad_sink_file(stdout);
     if (json) spad_error_write_json(error, cli_input_name(path), &results, NULL);
-    return cli_fail(error);
+    if (error->line > 0) return cli_fail(error);
+    cli_say("%s: %s", cli_input_name(path), error->message);
+    return exit_of(error);
 }
 
 cli_exit cli_unknown(const char *what, const char *word, const char *const *names, size_t count,
@@ -167,11 +175,54 @@ bool cli_take_seconds(const char *option, const char *word, int64_t *out) {
     return fine;
 }
 
+/* ---- files that are in use --------------------------------------------------------- */
+
+/* What has been read or written, so that nothing is written over. A command has few; those that
+ * do not fit are not looked after. */
+typedef struct used_file {
+    dev_t device;
+    ino_t number;
+    bool written;
+} used_file;
+
+static used_file used_files[64];
+static size_t used_count;
+
+static bool describe_file(int descriptor, used_file *out) {
+    struct stat about;
+    if (fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode)) return false;
+    *out = (used_file){about.st_dev, about.st_ino, false};
+    return true;
+}
+
+static void note_file(FILE *file, bool written) {
+    used_file mine;
+    if (used_count == sizeof used_files / sizeof used_files[0]) return;
+    if (!describe_file(fileno(file), &mine)) return;
+    mine.written = written;
+    used_files[used_count++] = mine;
+}
+
+/* Why a file must not be written over; NULL: it may. */
+static const char *why_in_use(const char *path) {
+    struct stat about;
+    if (stat(path, &about) != 0 || !S_ISREG(about.st_mode)) return NULL;
+    for (size_t i = 0; i < used_count; i++) {
+        const used_file *used = &used_files[i];
+        if (used->device != about.st_dev || used->number != about.st_ino) continue;
+        return used->written ? "another output is there already" : "it is the input";
+    }
+    return NULL;
+}
+
 /* ---- output ---------------------------------------------------------------------- */
 
 FILE *cli_open_output(const char *path) {
-    FILE *file = strcmp(path, "-") == 0 ? stdout : fopen(path, "wb");
-    if (file == NULL) cli_say("cannot write '%s': %s", path, strerror(errno));
+    if (strcmp(path, "-") == 0) return stdout;
+    const char *why = why_in_use(path);
+    FILE *file = why == NULL ? fopen(path, "wb") : NULL;
+    if (file == NULL) cli_say("cannot write '%s': %s", path, why != NULL ? why : strerror(errno));
+    if (file != NULL) note_file(file, true);
     return file;
 }
 
@@ -226,6 +277,7 @@ bool cli_read(cli_text *out, const char *path, cli_limit mebibytes) {
         why = too_large;
     else
         why = read_all(out, file, most, too_large);
+    if (file != NULL && !is_stdin) note_file(file, false);
     if (file != NULL && !is_stdin) fclose(file);
     if (why == NULL) return true;
     cli_say("cannot read '%s': %s", cli_input_name(path), why);

@@ -3,10 +3,14 @@
  * Reading a kernel with what the command line says about it.
  */
 #include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
+
+#define CHECK_NS INT64_C(10000000000) /* for a look before something else */
 
 enum { DEFINES_MAX = sizeof((cli_words *)0)->items / sizeof(char *), NAME_ROOM = 128 };
 
@@ -119,6 +123,36 @@ cli_exit cli_read_kernel(cli_kernel *out, const char *path, const cli_kernel_wor
     *out = (cli_kernel){.path = path};
     if (!cli_read(&text, path, CLI_TEXT_MIB)) return CLI_USAGE;
     return cli_parse_kernel(out, path, text, words);
+}
+
+cli_exit cli_check_first(const cli_kernel *input, const spad_layout *layout, const char *doing,
+                         const cli_kernel_words *words) {
+    const spad_check_options options = {.place = layout != NULL ? spad_layout_place : NULL,
+                                        .ctx = (void *)(uintptr_t)layout,
+                                        .no_advice = true,
+                                        .one_shape = true,
+                                        .timeout_ns = CHECK_NS};
+    const spad_sink messages = spad_sink_file(stderr);
+    spad_check *check;
+    spad_error error = {0};
+    if (spad_check_kernel(&check, input->kernel, &options, &error) != SPAD_OK) {
+        return cli_fail(&error);
+    }
+    const long long errors = (long long)spad_check_get_counts(check).errors;
+    if (errors > 0) {
+        spad_check_write_text(check, input->kernel, input->text.bytes, input->text.length,
+                              &messages, NULL);
+    }
+    spad_check_destroy(check);
+    if (errors == 0) return CLI_FINE;
+    error.code = SPAD_ERR_ARGUMENT;
+    snprintf(error.message, sizeof error.message,
+             words->force ? "it is %s although it is wrong"
+                          : "it is not %s, because it is wrong; "
+                            "'--force' does it all the same",
+             doing);
+    cli_fail_input(&error, input->path, words->json && !words->force);
+    return words->force ? CLI_FINE : CLI_FINDINGS;
 }
 
 void cli_free_kernel(cli_kernel *kernel) {

@@ -93,8 +93,8 @@ static spad_status add_findings(spad_report *report, const spad_check *check, sp
     return status;
 }
 
-/* "exp_rows (N = 16)" */
-static void make_title(char *field, size_t size, const spad_kernel *kernel) {
+void cli_kernel_title(char field[CLI_TITLE], const spad_kernel *kernel) {
+    const size_t size = CLI_TITLE;
     size_t used = (size_t)snprintf(field, size, "%.120s", spad_kernel_name(kernel));
     const size_t count = spad_kernel_param_count(kernel);
     for (size_t i = 0; i < count && used < size; i++) {
@@ -107,8 +107,8 @@ static void make_title(char *field, size_t size, const spad_kernel *kernel) {
 
 spad_status cli_report_kernel(spad_report **out, const cli_kernel *input, const spad_layout *layout,
                               const spad_check *check, const spad_sim *sim, spad_error *error) {
-    char title[512];
-    make_title(title, sizeof title, input->kernel);
+    char title[CLI_TITLE];
+    cli_kernel_title(title, input->kernel);
     const spad_report_options options = {.title = title};
     spad_status status =
         spad_report_create(out, spad_kernel_target(input->kernel), &options, error);

@@ -48,6 +48,8 @@ typedef struct spad_check_options {
     bool one_shape;       /**< no attempt to prove it for all trip counts */
     int64_t event_limit;  /**< events of one run at most; 0: SPAD_CHECK_EVENTS */
     size_t finding_limit; /**< different findings at most; 0: SPAD_CHECK_FINDINGS */
+    int64_t timeout_ns;   /**< 0: none. A cut: what was not looked at makes the verdict unknown, or
+                               leaves it at this shape */
     const spad_host *host;
 } spad_check_options;
 

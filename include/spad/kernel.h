@@ -426,6 +426,16 @@ SPAD_API spad_status spad_kernel_parse(spad_kernel **out, const char *text, size
 SPAD_API spad_status spad_kernel_reshape(spad_kernel **out, const spad_kernel *kernel,
                                          const spad_kernel_options *options, spad_error *error);
 
+/**
+ * The same kernel with a tensor declared in front of all loops around it: a tile for every
+ * iteration, `tiles` of them at a time by turns of the innermost loop. It is for auto tensors
+ * that nothing is an alias of, and that are not allocated and freed tile by tile:
+ * SPAD_ERR_ARGUMENT. Other statuses are those of spad_kernel_parse, such as SPAD_ERR_SYNTAX for a
+ * name that is used twice then. Rows have other numbers, and places are those of the new text.
+ */
+SPAD_API spad_status spad_kernel_hoist(spad_kernel **out, const spad_kernel *kernel, int64_t tensor,
+                                       int64_t tiles, const spad_host *host, spad_error *error);
+
 /* ---- calls to kernel ------------------------------------------------------------------------
  * Every call adds one thing behind what is there, or fails and adds nothing. The
  * statuses: SPAD_ERR_NAME (taken, or not a word), SPAD_ERR_UNKNOWN (a number or name

@@ -29,7 +29,7 @@ typedef struct spad_layout spad_layout;
 
 /** Zeroed is the default: one thread, seed 0, SPAD_LAYOUT_TIMEOUT. */
 typedef struct spad_layout_options {
-    int64_t timeout_ns; /**< for one space; 0: SPAD_LAYOUT_TIMEOUT. A cut: small kernels end long
+    int64_t timeout_ns; /**< for all spaces; 0: SPAD_LAYOUT_TIMEOUT. A cut: small kernels end long
                              before it, and then the same kernel gives the same places */
     uint64_t seed;
     int32_t threads;
@@ -74,7 +74,7 @@ typedef struct spad_layout_space {
     int64_t capacity;       /**< bytes per lane that tensors may use */
     int64_t reserved;       /**< bytes per lane that belong to someone else */
     int64_t peak_statement; /**< statement at which most is needed */
-    int64_t peak_bytes;     /**< bytes per lane needed there */
+    int64_t peak_bytes;     /**< bytes needed there in the fullest lane */
     int64_t peak_padding;   /**< the part of it that is lost to rounding */
     int64_t hole;           /**< largest run of bytes that is free in all lanes there */
     int64_t hole_at;

@@ -90,6 +90,14 @@ SPAD_API spad_status spad_report_add_plan(spad_report *report, const spad_plan *
 SPAD_API spad_status spad_report_add_log(spad_report *report, const spad_log *log, size_t space,
                                          spad_error *error);
 
+/**
+ * Adds the buffers of a layout, slot by slot, over the statements in which they are needed: what
+ * the planner was asked, whatever the trip counts are. The peak of a memory is the one that the
+ * layout has. SPAD_ERR_ARGUMENT: another target.
+ */
+SPAD_API spad_status spad_report_add_buffers(spad_report *report, const spad_layout *layout,
+                                             spad_error *error);
+
 /** Events of a kernel that are drawn if nothing else is said. */
 #define SPAD_REPORT_EVENTS INT64_C(20000)
 

@@ -41,10 +41,14 @@ typedef struct spad_sim_options {
     int64_t repeat_after;    /**< operations that are run in any case; 0: SPAD_SIM_REPEAT_AFTER */
     int64_t operation_limit; /**< that are run, not counting repetitions; 0:
                                   SPAD_SIM_OPERATIONS */
+    int64_t timeout_ns;      /**< 0: none. A cut, which fails: there is no half of a result */
     const spad_host *host;
 } spad_sim_options;
 
 #define SPAD_SIM_OPERATIONS INT64_C(1000000)
+
+/** Iterations, operations and statements of synchronisation that are run at most. */
+#define SPAD_SIM_EVENTS INT64_C(20000000)
 #define SPAD_SIM_REPEAT_AFTER INT64_C(4096)
 
 /** An operation is looked at when the one that many before it in the program has started:
@@ -133,7 +137,8 @@ typedef struct spad_sim_totals {
 } spad_sim_totals;
 
 /**
- * Simulates a kernel. SPAD_ERR_ARGUMENT: bad options, or more operations than the limit.
+ * Simulates a kernel. SPAD_ERR_ARGUMENT: bad options, or more operations, events or time than
+ * the limits.
  * SPAD_ERR_UNKNOWN: a hoist that names no tensor in a loop. SPAD_ERR_OVERFLOW: too long.
  * Statuses of spad_walk_next. SPAD_ERR_HOST_MEMORY. A deadlock is a result.
  */

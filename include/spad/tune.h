@@ -5,7 +5,7 @@
  * The depths that can be chosen are looked at with the simulator (spad/sim.h), and what
  * fits with the planner (spad/layout.h). The answer is the least makespan that fits and,
  * of all with that makespan, the fewest bytes; with it the frontier between bytes and
- * time, and tensors that would be better off in front of their loop (docs/sim.md).
+ * time. Tensors that are better off in front of their loop are put there (docs/sim.md).
  *
  * A depth that makes the kernel wrong is not looked at: the checker (spad/check.h) says
  * so. Externally synchronised.
@@ -30,11 +30,17 @@ typedef struct spad_tune_options {
     int64_t depth_most;      /**< deepest ring; 0: SPAD_TUNE_DEPTH */
     int64_t exhaustive_most; /**< combinations that are all looked at; beyond that a descent is
                                   made; 0: SPAD_TUNE_EXHAUSTIVE; -1: never all */
+    int64_t operations_most; /**< that are simulated, of all simulations; the search ends then, with
+                                  what it has; 0: SPAD_TUNE_OPERATIONS */
     const spad_host *host;
 } spad_tune_options;
 
 #define SPAD_TUNE_DEPTH INT64_C(8)
 #define SPAD_TUNE_EXHAUSTIVE INT64_C(512)
+#define SPAD_TUNE_OPERATIONS INT64_C(20000000)
+
+/** The first ones that are looked at; the others stay as they are. */
+#define SPAD_TUNE_KNOBS 64
 
 typedef enum spad_knob_kind {
     SPAD_KNOB_RING, /**< depth of a ring: an auto tensor with block dimensions */
@@ -64,8 +70,10 @@ typedef struct spad_tune_point {
 typedef struct spad_tune_hoist {
     int64_t tensor;
     int64_t tiles;    /**< the fewest that give that makespan */
-    int64_t makespan; /**< of the chosen kernel, with this change alone */
+    int64_t makespan; /**< of the chosen kernel with this change and those before it */
     int64_t bytes;    /**< on top */
+    bool applied;     /**< the chosen kernel has it; else it is advice: it does not fit, or has
+                           to be done by hand */
 } spad_tune_hoist;
 
 typedef struct spad_tune_totals {
@@ -82,6 +90,9 @@ typedef struct spad_tune_totals {
     bool exhaustive; /**< all combinations were looked at */
     int64_t combinations;
     int64_t simulations;
+    int64_t operations; /**< of all simulations, repetitions that were skipped not counted */
+    int64_t left;       /**< knobs beyond SPAD_TUNE_KNOBS */
+    bool cut;           /**< the search ended at the limit of operations */
 } spad_tune_totals;
 
 /**
@@ -95,7 +106,7 @@ SPAD_API void spad_tune_destroy(spad_tune *tune);
 
 SPAD_API spad_tune_totals spad_tune_get_totals(const spad_tune *tune);
 
-/** The kernel with the chosen depths; NULL: nothing fits. Borrowed. */
+/** The kernel with the chosen depths and hoisted tensors; NULL: nothing fits. Borrowed. */
 SPAD_API const spad_kernel *spad_tune_chosen(const spad_tune *tune);
 
 /* Rows by number; NULL beyond the count. Borrowed. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "check/prove.h"
+#include "plan/stop.h"
 
 const char *spad_verdict_name(spad_verdict verdict) {
     switch (verdict) {
@@ -121,12 +122,24 @@ void spad__sort_findings(spad_check *check) {
     qsort(check->found.items, check->found.count, sizeof check->found.items[0], compare_found);
 }
 
+/* ---- time ------------------------------------------------------------------------------ */
+
+const char spad__time_is_up[] = "time was up before everything was looked at";
+
+bool spad__is_late(const spad__run *run) {
+    return run->deadline != INT64_MAX && spad__clock() >= run->deadline;
+}
+
 /* ---- the whole check ------------------------------------------------------------------ */
 
 static spad_status fill_options(spad_check_options *options, spad_error *error) {
     if (options->event_limit < 0) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "event limit %lld is negative",
                           (long long)options->event_limit);
+    }
+    if (options->timeout_ns < 0) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "a timeout of %lld ns is negative",
+                          (long long)options->timeout_ns);
     }
     if (options->event_limit == 0) options->event_limit = SPAD_CHECK_EVENTS;
     if (options->finding_limit == 0) options->finding_limit = SPAD_CHECK_FINDINGS;
@@ -145,7 +158,10 @@ spad_status spad_check_kernel(spad_check **out, const spad_kernel *kernel,
     if (check == NULL) return spad__fail_host_memory(error);
     check->host = host;
 
-    spad__run run = {.kernel = kernel, .options = &filled, .check = check};
+    spad__run run = {.kernel = kernel,
+                     .options = &filled,
+                     .check = check,
+                     .deadline = spad__deadline(filled.timeout_ns)};
     status = spad__prove(&run, error);
     if (status == SPAD_OK) status = spad__check_parallel(&run, error);
     if (status == SPAD_OK && !filled.no_advice) status = spad__check_advice(&run, error);

@@ -43,7 +43,12 @@ typedef struct spad__run {
     bool told;              /* to somebody: words are worth some work */
     bool outputs;           /* say what is missing of outputs */
     const char *shape;      /* then: " (with N = 7)" where that is not the given shape; else "" */
+    int64_t deadline;       /* of spad__clock; INT64_MAX: none */
 } spad__run;
+
+/* Is time up? For loops, once in many turns. */
+bool spad__is_late(const spad__run *run);
+extern const char spad__time_is_up[]; /* the gap of a part that stopped for it */
 
 /* Adds a finding about a statement (-1: none) and another one. Fills in the place of the
  * finding, and that of the first note from `other`, where they have none. The same code about

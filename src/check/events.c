@@ -175,6 +175,8 @@ static spad_status copy_tiles(spad__events *events, const spad__run *run, spad_e
     return SPAD_OK;
 }
 
+enum { EVENTS_A_LOOK = 4096 }; /* at the clock */
+
 static spad_status walk_agent(spad__events *events, const spad__run *run, const int32_t *bases,
                               int32_t agent, spad_error *error) {
     const spad_walk_options options = {.agent = agent,
@@ -192,6 +194,10 @@ static spad_status walk_agent(spad__events *events, const spad__run *run, const 
         if (status != SPAD_OK || event->kind == SPAD_WALK_END || events->gap != NULL) break;
         if (event->time >= limit - before) {
             events->gap = too_many_events;
+            break;
+        }
+        if (event->time % EVENTS_A_LOOK == EVENTS_A_LOOK - 1 && spad__is_late(run)) {
+            events->gap = spad__time_is_up;
             break;
         }
         if (!is_kept(event->kind)) continue;

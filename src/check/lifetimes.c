@@ -699,6 +699,8 @@ static spad_status check_event(spad__run *run, const spad_walk *walk, const spad
     return SPAD_OK;
 }
 
+enum { EVENTS_A_LOOK = 4096 }; /* at the clock */
+
 /* One walk. Where the order of events is open there is no `life`: the rules are looked at, and
  * whether the kernel can be run at all. */
 static spad_status walk_through(spad__run *run, spad__life *life, spad__outputs *outputs,
@@ -714,6 +716,10 @@ static spad_status walk_through(spad__run *run, spad__life *life, spad__outputs 
         if (event->kind == SPAD_WALK_END) break;
         if (events == run->options->event_limit) {
             run->gap = "the kernel has more events than the limit";
+            return SPAD_OK;
+        }
+        if (events % EVENTS_A_LOOK == EVENTS_A_LOOK - 1 && spad__is_late(run)) {
+            run->gap = spad__time_is_up;
             return SPAD_OK;
         }
         counts->events++;

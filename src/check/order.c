@@ -61,7 +61,8 @@ static spad_status judge_model(spad__order *o, spad_error *error) {
     spad_status status = spad__causes_build(&o->model, &o->machine, false, error);
     o->visible = &o->model;
     if (status == SPAD_OK) status = spad__find_phases(o, error);
-    if (status == SPAD_OK && !o->open) {
+    if (spad__is_late(o->run)) o->run->gap = spad__time_is_up;
+    if (status == SPAD_OK && !o->open && o->run->gap == NULL) {
         status = spad__find_leftovers(o, error);
         if (status == SPAD_OK && has_relaxed(&o->net)) {
             status = spad__causes_build(&o->memory, &o->machine, true, error);
@@ -95,7 +96,8 @@ static spad_status judge_run(spad__order *o, spad_error *error) {
 spad_status spad__order_judge(const spad__events *events, spad__run *run, spad_error *error) {
     spad__order order = {.run = run, .events = *events};
     spad_status status = spad__net_build(&order.net, &order.events, error);
-    if (status == SPAD_OK) status = judge_run(&order, error);
+    if (spad__is_late(run)) run->gap = spad__time_is_up;
+    if (status == SPAD_OK && run->gap == NULL) status = judge_run(&order, error);
     spad__net_free(&order.net);
     return status;
 }

@@ -23,6 +23,8 @@
 
 #include "base/checked.h"
 
+enum { ACTIONS_A_LOOK = 64 }; /* at the clock */
+
 /* ---- helpers ------------------------------------------------------------------------ */
 
 static const spad__action *action_at(const spad__order *o, int32_t object, int32_t i) {
@@ -601,12 +603,18 @@ static spad_status check_early(spad__order *o, int32_t object, int32_t number, s
     return SPAD_OK;
 }
 
+/* Is time up, at that number of an action? It is asked now and then. */
+static bool is_late_at(const spad__order *o, int32_t number) {
+    return number % ACTIONS_A_LOOK == ACTIONS_A_LOOK - 1 && spad__is_late(o->run);
+}
+
 /* Takes one behind another, and waits in their places between them. */
 static spad_status check_takes(spad__order *o, int32_t object, spad_error *error) {
     int32_t behind = 0; /* first action behind the last take */
     for (int32_t i = 0; i < action_count(o, object); i++) {
         const spad__action *a = action_at(o, object, i);
         const bool takes = a->kind == SPAD__ACTION_TAKE;
+        if (is_late_at(o, i)) return SPAD_OK;
         if (!takes && a->kind != SPAD__ACTION_WAIT) continue;
         spad_status status = check_early(o, object, i, error);
         for (int32_t j = behind; takes && j < i && status == SPAD_OK; j++) {
@@ -640,6 +648,7 @@ spad_status spad__find_phases(spad__order *o, spad_error *error) {
         const spad_sync_kind kind = o->events.objects.items[object].kind;
         spad_status status = SPAD_OK;
         for (int32_t i = 0; i < action_count(o, object) && status == SPAD_OK; i++) {
+            if (is_late_at(o, i)) return SPAD_OK;
             status = check_action(o, object, i, error);
         }
         if (status == SPAD_OK && kind == SPAD_SYNC_COUNTER) status = check_takes(o, object, error);

@@ -126,7 +126,8 @@ static spad_status run_kernel(prover *p, shape *s, const spad_kernel *kernel, sp
                      .watches = &watches,
                      .told = check == p->run->check,
                      .outputs = about != NULL,
-                     .shape = about};
+                     .shape = about,
+                     .deadline = p->run->deadline};
     const int64_t before = check->counts.events;
     spad_status status = prepare_watches(p, &watches, kernel, error);
     if (status == SPAD_OK) status = spad__check_rules(&run, error);
@@ -237,7 +238,7 @@ static spad_status try_repeat(prover *p, size_t number, int64_t value, bool *rep
                               spad_error *error) {
     shape s = {.possible = false};
     *repeats = false;
-    if (p->work > WORK_MAX) return SPAD_OK;
+    if (p->work > WORK_MAX || spad__is_late(p->run)) return SPAD_OK;
     for (size_t i = 0; i < p->count; i++) s.values[i] = small_value(&p->trips[i]);
     s.values[number] = value;
     const spad_status status = try_shape(p, &s, error);
@@ -330,7 +331,8 @@ static spad_status try_all(prover *p, outcome *out, shape *s, spad_error *error)
         if (status != SPAD_OK) return status;
         if (!s->possible) continue;
         *out = s->errors > 0 ? ONE_WRONG : NOT_ALL;
-        if (s->errors > 0 || s->gap != NULL || p->work > WORK_MAX) return SPAD_OK;
+        if (s->errors > 0 || s->gap != NULL || p->work > WORK_MAX || spad__is_late(p->run))
+            return SPAD_OK;
         for (size_t i = 0; i < p->count; i++) {
             if (p->unwatched || s->values[i] < p->trips[i].repeats || s->repeats[i]) continue;
             *out = NO_REPEAT;
@@ -382,7 +384,9 @@ static spad_status judge_all(prover *p, spad_error *error) {
         say(p, SPAD_VERDICT_PROVED_SHAPE, reason);
     } else {
         say(p, SPAD_VERDICT_PROVED_SHAPE,
-            s.gap != NULL ? s.gap : "all trip counts would take too many events");
+            spad__is_late(p->run) ? spad__time_is_up
+            : s.gap != NULL       ? s.gap
+                                  : "all trip counts would take too many events");
     }
     return SPAD_OK;
 }

@@ -171,6 +171,10 @@ bool spad__is_kernel_word(const char *word);
 /* The members kernel, file, target and params of an open JSON object. */
 void spad__json_kernel(spad__json *json, const spad_kernel *kernel);
 
+/* Writes the kernel with a tensor in front of all loops around its declaration. */
+spad_status spad__kernel_write_hoisted(const spad_kernel *kernel, int64_t tensor, int64_t tiles,
+                                       const spad_sink *sink, spad_error *error);
+
 /* The loops around a statement, the outermost first; how many. loops: NULL, or room for
  * SPAD__LOOPS_DEEP. */
 size_t spad__loops_around(const spad_kernel *kernel, int64_t statement, int64_t *loops);

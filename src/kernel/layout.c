@@ -5,6 +5,7 @@
 #include "kernel/layout.h"
 
 #include "kernel/kernel.h"
+#include "plan/stop.h"
 
 static spad_status take_options(spad_layout_options *filled, const spad_layout_options *options,
                                 spad_error *error) {
@@ -54,6 +55,7 @@ spad_status spad_layout_create(spad_layout **out, const spad_kernel *kernel,
     layout->host = host;
     layout->kernel = kernel;
     layout->options = filled;
+    layout->deadline = spad__deadline(filled.timeout_ns);
     layout->space_room = kernel->target->space_count;
     layout->spaces = spad__new(&host, layout->space_room * sizeof *layout->spaces);
     status = layout->spaces != NULL ? SPAD_OK : spad__fail_host_memory(error);

@@ -38,6 +38,7 @@ struct spad_layout {
     spad_host host;
     const spad_kernel *kernel;
     spad_layout_options options;
+    int64_t deadline;    /* of spad__clock */
     int64_t end;         /* time behind all statements */
     size_t *first_slots; /* per tensor: number of its first slot, and one more */
     spad__life *lives;   /* per slot of a tensor that the planner places; one for others */

@@ -20,6 +20,12 @@
 #include "base/interval.h"
 #include "kernel/kernel.h"
 #include "kernel/layout.h"
+#include "plan/stop.h"
+
+enum {
+    TIME_MIN = 1000000, /* nanoseconds for one question to the planner */
+    LANES_MAX = 128     /* lanes that are looked at for the peak */
+};
 
 /* ---- planned buffers ------------------------------------------------------------------ */
 
@@ -256,6 +262,11 @@ static void drop_answer(answer *a) {
     *a = (answer){0};
 }
 
+/* At least a moment, so that there is a plan to show. */
+static int64_t time_left(const spad_layout *layout) {
+    return spad__max(layout->deadline - spad__clock(), TIME_MIN);
+}
+
 /* Asks the planner, with rings as a whole or slot by slot. */
 static spad_status ask(spad_layout *layout, const spad__layout_space *space, bool arrays, answer *a,
                        spad_error *error) {
@@ -271,7 +282,7 @@ static spad_status ask(spad_layout *layout, const spad__layout_space *space, boo
     }
     if (status == SPAD_OK) status = add_obstacles(layout, space, a->plan, error);
     const spad_plan_options options = {.goal = SPAD_PLAN_MINIMIZE,
-                                       .deadline_ns = layout->options.timeout_ns,
+                                       .deadline_ns = time_left(layout),
                                        .seed = layout->options.seed,
                                        .threads = layout->options.threads};
     if (status == SPAD_OK) status = spad_plan_solve(&a->result, a->plan, &options, error);
@@ -357,6 +368,45 @@ static int compare_sized(const void *left, const void *right) {
     return (a->number > b->number) - (a->number < b->number);
 }
 
+/* Bytes of a lane that buffers of the peak have; `taken` is scratch. */
+static int64_t bytes_in_lane(const spad_layout *layout, const spad_layout_space *row, int64_t lane,
+                             spad__interval *taken) {
+    size_t count = 0;
+    int64_t bytes = 0;
+    int64_t end = INT64_MIN;
+    int64_t at;
+    for (size_t i = 0; i < row->alive_count; i++) {
+        const spad_layout_buffer *buffer = &layout->buffers.items[row->alive[i]];
+        const spad_rect rect = buffer->rect;
+        if (rect.byte == SPAD_NO_BYTE || lane < rect.lane || lane >= rect.lane + rect.lanes)
+            continue;
+        taken[count++] = (spad__interval){rect.byte, rect.byte + buffer->taken};
+    }
+    spad__largest_gap(&at, taken, count, 0, 0); /* sorts them */
+    for (size_t i = 0; i < count; i++) {
+        bytes += spad__max(taken[i].end - spad__max(taken[i].begin, end), 0);
+        end = spad__max(end, taken[i].end);
+    }
+    return bytes;
+}
+
+/* Bytes of the fullest lane at the peak: one in which a buffer starts. */
+static int64_t bytes_at_peak(const spad_layout *layout, const spad_layout_space *row,
+                             spad__interval *taken) {
+    int64_t lanes[LANES_MAX];
+    size_t count = 0;
+    int64_t most = 0;
+    for (size_t i = 0; i < row->alive_count && count < LANES_MAX; i++) {
+        const int64_t lane = layout->buffers.items[row->alive[i]].rect.lane;
+        size_t k = 0;
+        while (k < count && lanes[k] != lane) k++;
+        if (k < count) continue;
+        lanes[count++] = lane;
+        most = spad__max(most, bytes_in_lane(layout, row, lane, taken));
+    }
+    return most;
+}
+
 /* Who is needed at the peak, largest first, and the largest room that is left then. */
 static spad_status look_at_peak(const spad_layout *layout, spad__layout_space *space,
                                 spad_error *error) {
@@ -383,6 +433,7 @@ static spad_status look_at_peak(const spad_layout *layout, spad__layout_space *s
         row->alive_count = alive;
         row->alive = space->alive;
         row->hole = spad__largest_gap(&row->hole_at, taken, placed, 0, row->capacity);
+        if (placed == alive) row->peak_bytes = bytes_at_peak(layout, row, taken);
     }
     spad__free(&layout->host, list, (count + 1) * sizeof *list);
     spad__free(&layout->host, taken, (count + 1) * sizeof *taken);

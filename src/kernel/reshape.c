@@ -3,6 +3,10 @@
  * The same kernel with other numbers: written as text, read again with other
  * values for parameters and rings. Rows keep their numbers, so the places in the
  * first text are carried over row by row. O(text).
+ *
+ * And the same kernel with a tensor in front of the loops around it, written and read in
+ * the same way. A declaration in a loop begins a new life in every iteration, so nothing
+ * is carried over, and a tile per iteration reads what the one tile read.
  */
 #include <string.h>
 
@@ -72,5 +76,49 @@ spad_status spad_kernel_reshape(spad_kernel **out, const spad_kernel *kernel,
         spad_kernel_destroy(*out);
         *out = NULL;
     }
+    return status;
+}
+
+/* ---- hoisting ------------------------------------------------------------------------ */
+
+static bool can_be_hoisted(const spad_kernel *kernel, int64_t tensor) {
+    const spad_kernel_tensor *t = &kernel->tensors.items[tensor];
+    if (t->mode != SPAD_MODE_AUTO || kernel->statements.items[t->statement].loop < 0) return false;
+    if (t->ring.count > 0 && t->ring.count != t->blocks.count) return false;
+    for (size_t i = 0; i < kernel->tensors.count; i++) {
+        if (kernel->tensors.items[i].mode == SPAD_MODE_ALIAS &&
+            kernel->tensors.items[i].alias_of == tensor) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < kernel->statements.count; i++) {
+        const spad_statement *s = &kernel->statements.items[i];
+        const bool tile = s->kind == SPAD_STATEMENT_ALLOC || s->kind == SPAD_STATEMENT_FREE;
+        if (tile && s->item == tensor) return false;
+    }
+    return true;
+}
+
+spad_status spad_kernel_hoist(spad_kernel **out, const spad_kernel *kernel, int64_t tensor,
+                              int64_t tiles, const spad_host *host, spad_error *error) {
+    const spad_host memory = spad__host_or_default(host);
+    const spad_kernel_options options = {.target = kernel->target, .host = &memory};
+    page p = {.host = &memory};
+    const spad_sink sink = {add_to_page, &p};
+    *out = NULL;
+    if (tensor < 0 || (size_t)tensor >= kernel->tensors.count || tiles < 1 ||
+        !can_be_hoisted(kernel, tensor)) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "only an auto tensor that is declared in a loop, without aliases, alloc "
+                          "and free, can be hoisted");
+    }
+    spad_status status = spad__kernel_write_hoisted(kernel, tensor, tiles, &sink, NULL);
+    if (status != SPAD_OK) {
+        status = spad__fail_host_memory(error);
+    } else {
+        status = spad_kernel_parse(out, p.text.items, p.text.count, NULL, &options, NULL, error);
+        if (status != SPAD_OK) spad__fact_place(error, NULL, 0, 0);
+    }
+    spad__array_free(&memory, &p.text);
     return status;
 }

@@ -15,6 +15,12 @@ typedef struct writer {
     spad__out out;
     const spad_kernel *kernel;
     size_t depth;
+    /* A tensor that is written in front of the loops around it; -1: none. It gets a block
+     * dimension for each of them, and `tiles` slots by turns of the innermost. */
+    int64_t hoisted;
+    int64_t tiles;
+    size_t loop_count;
+    int64_t loops[SPAD__LOOPS_DEEP]; /* outermost first */
 } writer;
 
 /* ---- numbers ---------------------------------------------------------------------- */
@@ -141,11 +147,51 @@ static void put_alias(writer *w, const spad_kernel_tensor *tensor) {
     put_clause(w, "+", tensor->byte);
 }
 
+static bool is_hoisted(const writer *w, const spad_kernel_tensor *tensor) {
+    return w->hoisted >= 0 && tensor == &w->kernel->tensors.items[w->hoisted];
+}
+
+static bool starts_at_zero(const writer *w, const spad_kernel_loop *loop) {
+    const spad_expr_info info = spad_kernel_expr(w->kernel, loop->begin.expr);
+    return loop->begin.value == 0 && (info.node_count == 0 || info.nodes[0].op == SPAD_EXPR_NUMBER);
+}
+
+/* "[N, K - (1), 4]": the iterations of the loops around, then what it has. */
+static void put_hoisted_blocks(writer *w, const spad_kernel_tensor *tensor) {
+    for (size_t i = 0; i < w->loop_count; i++) {
+        const spad_kernel_loop *loop = &w->kernel->loops.items[w->loops[i]];
+        spad__out_string(&w->out, i == 0 ? " [" : ", ");
+        put_amount(w, loop->end);
+        if (starts_at_zero(w, loop)) continue;
+        spad__out_string(&w->out, " - (");
+        put_amount(w, loop->begin);
+        spad__out_string(&w->out, ")");
+    }
+    if (tensor->blocks.count > 0) put_list(w, tensor->blocks, ", ", "");
+    spad__out_string(&w->out, "]");
+}
+
+/* "ring [1, 3, 4]" */
+static void put_hoisted_ring(writer *w, const spad_kernel_tensor *tensor) {
+    const bool list = w->loop_count + tensor->blocks.count > 1;
+    spad__out_string(&w->out, list ? " ring [" : " ring ");
+    for (size_t i = 1; i < w->loop_count; i++) spad__out_string(&w->out, "1, ");
+    spad__out_format(&w->out, "%lld", (long long)w->tiles);
+    if (tensor->blocks.count > 0) {
+        put_list(w, tensor->ring.count > 0 ? tensor->ring : tensor->blocks, ", ", "");
+    }
+    if (list) spad__out_string(&w->out, "]");
+}
+
 static void put_tensor(writer *w, const spad_kernel_tensor *tensor) {
     spad__out_format(&w->out, "tensor %s : ", tensor->name);
     spad__out_name(&w->out, w->kernel->target->spaces[tensor->space].name);
     spad__out_format(&w->out, " %s", spad_dtype_name(tensor->dtype));
-    if (tensor->blocks.count > 0) put_list(w, tensor->blocks, " [", "]");
+    if (is_hoisted(w, tensor)) {
+        put_hoisted_blocks(w, tensor);
+    } else if (tensor->blocks.count > 0) {
+        put_list(w, tensor->blocks, " [", "]");
+    }
     put_list(w, tensor->dims, " (", ")");
     if (tensor->mode == SPAD_MODE_ALIAS) {
         put_alias(w, tensor);
@@ -158,7 +204,11 @@ static void put_tensor(writer *w, const spad_kernel_tensor *tensor) {
     } else if (tensor->mode != SPAD_MODE_AUTO) {
         spad__out_format(&w->out, " %s", spad_mode_name(tensor->mode));
     }
-    put_counts(w, "ring", tensor->ring);
+    if (is_hoisted(w, tensor)) {
+        put_hoisted_ring(w, tensor);
+    } else {
+        put_counts(w, "ring", tensor->ring);
+    }
     put_clause(w, "lane", tensor->lane);
     put_clause(w, "bank", tensor->bank);
     put_clause(w, "step", tensor->step);
@@ -184,9 +234,31 @@ static void put_index(writer *w, const spad_expr *index, size_t count) {
     if (count > 0) spad__out_string(&w->out, "]");
 }
 
+/* "[i, j - (1), k % 2]" */
+static void put_hoisted_index(writer *w, const spad_kernel_access *access) {
+    for (size_t i = 0; i < w->loop_count; i++) {
+        const spad_kernel_loop *loop = &w->kernel->loops.items[w->loops[i]];
+        spad__out_string(&w->out, i == 0 ? "[" : ", ");
+        spad__out_string(&w->out, loop->name);
+        if (starts_at_zero(w, loop)) continue;
+        spad__out_string(&w->out, " - (");
+        put_amount(w, loop->begin);
+        spad__out_string(&w->out, ")");
+    }
+    for (size_t i = 0; i < access->index_count; i++) {
+        spad__out_string(&w->out, ", ");
+        put_expr(w, access->index[i]);
+    }
+    spad__out_string(&w->out, "]");
+}
+
 static void put_access(writer *w, const spad_kernel_access *access) {
     spad__out_string(&w->out, w->kernel->tensors.items[access->tensor].name);
-    put_index(w, access->index, access->index_count);
+    if (access->tensor == w->hoisted) {
+        put_hoisted_index(w, access);
+    } else {
+        put_index(w, access->index, access->index_count);
+    }
     for (size_t i = 0; i < access->range_count; i++) {
         const spad_expr_range range = access->ranges[i];
         spad__out_string(&w->out, i == 0 ? "(" : ", ");
@@ -342,6 +414,12 @@ static void close_blocks(writer *w, const size_t *open, size_t at) {
     }
 }
 
+static void put_hoisted(writer *w, const spad_kernel_tensor *tensor) {
+    spad__out_repeat(&w->out, "    ", (int64_t)w->depth);
+    put_tensor(w, tensor);
+    spad__out_string(&w->out, "\n");
+}
+
 static void put_statements(writer *w) {
     const spad_kernel *kernel = w->kernel;
     size_t open[SPAD__BLOCKS_DEEP]; /* an else takes the place of its if */
@@ -349,6 +427,11 @@ static void put_statements(writer *w) {
         const spad_statement *s = &kernel->statements.items[i];
         close_blocks(w, open, i);
         if (s->kind == SPAD_STATEMENT_ELSE) w->depth--;
+        if (w->hoisted >= 0) {
+            const spad_kernel_tensor *tensor = &kernel->tensors.items[w->hoisted];
+            if (i == tensor->statement) continue;
+            if (i == kernel->loops.items[w->loops[0]].statement) put_hoisted(w, tensor);
+        }
         spad__out_repeat(&w->out, "    ", (int64_t)w->depth);
         put_statement(w, s);
         spad__out_string(&w->out, "\n");
@@ -357,8 +440,8 @@ static void put_statements(writer *w) {
     close_blocks(w, open, kernel->statements.count);
 }
 
-spad_status spad_kernel_write(const spad_kernel *kernel, const spad_sink *sink, spad_error *error) {
-    writer w = {.kernel = kernel};
+static spad_status write_kernel(writer w, const spad_sink *sink, spad_error *error) {
+    const spad_kernel *kernel = w.kernel;
     spad__out_start(&w.out, sink);
     spad__out_string(&w.out, "kernel ");
     spad__out_string(&w.out, kernel->name);
@@ -375,4 +458,16 @@ spad_status spad_kernel_write(const spad_kernel *kernel, const spad_sink *sink, 
     put_syncs(&w);
     put_statements(&w);
     return spad__out_finish(&w.out, error);
+}
+
+spad_status spad_kernel_write(const spad_kernel *kernel, const spad_sink *sink, spad_error *error) {
+    return write_kernel((writer){.kernel = kernel, .hoisted = -1}, sink, error);
+}
+
+spad_status spad__kernel_write_hoisted(const spad_kernel *kernel, int64_t tensor, int64_t tiles,
+                                       const spad_sink *sink, spad_error *error) {
+    writer w = {.kernel = kernel, .hoisted = tensor, .tiles = tiles};
+    w.loop_count =
+        spad__loops_around(kernel, (int64_t)kernel->tensors.items[tensor].statement, w.loops);
+    return write_kernel(w, sink, error);
 }

@@ -13,6 +13,11 @@ int64_t spad__clock(void) {
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+int64_t spad__deadline(int64_t timeout_ns) {
+    const int64_t now = spad__clock();
+    return timeout_ns == 0 || timeout_ns > INT64_MAX - now ? INT64_MAX : now + timeout_ns;
+}
+
 /* Tells the caller, if it is time to. */
 static void tell(spad__listener *listener, int64_t now) {
     if (listener->cancelled || now < listener->next) return;

@@ -34,6 +34,9 @@ typedef struct spad__stop {
 /* Nanoseconds of a clock that only goes forward. */
 int64_t spad__clock(void);
 
+/* The clock after that time; 0: never, INT64_MAX. */
+int64_t spad__deadline(int64_t timeout_ns);
+
 /* True once the deadline has passed, somebody set `now`, or the caller cancelled. */
 bool spad__stopped(spad__stop *stop);
 

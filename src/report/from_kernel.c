@@ -325,7 +325,7 @@ static spad_status add_barriers(drawer *d, spad_error *error) {
     return SPAD_OK;
 }
 
-/* ---- a layout that does not fit ----------------------------------------------------- */
+/* ---- buffers over statements --------------------------------------------------------- */
 
 /* The slots of one buffer. Those of the planner lie where its best plan has them, above what
  * there is. */
@@ -352,6 +352,13 @@ static spad_status add_buffer(drawer *d, const spad_layout_space *space, size_t 
                                .slot = s,
                                .slots = buffer->slots > 1 ? buffer->slots : 0,
                                .family = SPAD_NO_FAMILY};
+        /* what is lost to rounding lies behind each slot */
+        const int64_t taken =
+            s + 1 < buffer->slots ? buffer->stride : buffer->taken - s * buffer->stride;
+        if (taken > box.rect.bytes && buffer->mode == SPAD_MODE_AUTO) {
+            box.padding = taken - box.rect.bytes;
+            box.rect.bytes = taken;
+        }
         if (buffer->tensor >= 0) {
             box.line = spad_kernel_get_tensor(d->kernel, (size_t)buffer->tensor)->place.line;
         }
@@ -394,13 +401,31 @@ static spad_status draw_run(drawer *d, const spad_sim *sim, int64_t limit, bool 
     return status;
 }
 
+static spad_status check_target(const spad_report *report, const spad_layout *layout,
+                                spad_error *error) {
+    if (spad_kernel_target(spad_layout_kernel(layout)) == report->target) return SPAD_OK;
+    return spad__fail(error, SPAD_ERR_ARGUMENT, "the kernel is for another target than '%s'",
+                      report->target->name);
+}
+
+spad_status spad_report_add_buffers(spad_report *report, const spad_layout *layout,
+                                    spad_error *error) {
+    drawer d = {.report = report, .kernel = spad_layout_kernel(layout), .layout = layout};
+    const spad__mark before = spad__report_mark(report);
+    const char *unit = report->time_unit;
+    spad_status status = check_target(report, layout, error);
+    if (status == SPAD_OK) status = add_buffers(&d, error);
+    if (status != SPAD_OK) {
+        spad__report_restore(report, before);
+        report->time_unit = unit;
+    }
+    return status;
+}
+
 spad_status spad_report_add_layout(spad_report *report, const spad_layout *layout,
                                    const spad_sim *sim, int64_t event_limit, spad_error *error) {
     const spad_kernel *kernel = spad_layout_kernel(layout);
-    if (spad_kernel_target(kernel) != report->target) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT, "the kernel is for another target than '%s'",
-                          report->target->name);
-    }
+    if (check_target(report, layout, error) != SPAD_OK) return SPAD_ERR_ARGUMENT;
     if (event_limit <= 0) event_limit = SPAD_REPORT_EVENTS;
     drawer d = {.report = report,
                 .kernel = kernel,

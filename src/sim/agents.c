@@ -235,6 +235,7 @@ static spad_status advance_agent(spad__crowd *c, spad__runner *r, bool *moved, s
         spad_status status = SPAD_OK;
         event = r->held;
         if (event == NULL) status = spad_walk_next(&event, r->walk, error);
+        if (status == SPAD_OK) status = spad__sim_count_event(c->sim, error);
         if (status != SPAD_OK) return status;
         r->held = NULL;
         const int64_t unit = queued_on(c, event);

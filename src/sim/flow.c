@@ -396,6 +396,7 @@ static spad_status run(spad__flow *flow, spad_error *error) {
     const spad_walk_event *event;
     for (;;) {
         spad_status status = spad_walk_next(&event, flow->walk, error);
+        if (status == SPAD_OK) status = spad__sim_count_event(flow->sim, error);
         if (status != SPAD_OK) return status;
         switch (event->kind) {
         case SPAD_WALK_END: return SPAD_OK;

@@ -47,12 +47,26 @@ spad_status spad__tune_shape(spad_kernel **out, const spad_tune *tune, const int
     return status;
 }
 
+spad_status spad__tune_is_right(const spad_tune *tune, const spad_kernel *kernel, bool *right,
+                                spad_error *error) {
+    const bool implicit = spad_kernel_is_implicit(kernel);
+    const spad_check_options options = {.no_advice = true,
+                                        .one_shape = !implicit,
+                                        .event_limit =
+                                            implicit ? CHECK_EVENTS : CHECK_EVENTS_ORDERED,
+                                        .host = &tune->host};
+    spad_check *check = NULL;
+    const spad_status status = spad_check_kernel(&check, kernel, &options, error);
+    *right = status == SPAD_OK && spad_check_verdict(check) != SPAD_VERDICT_WRONG;
+    spad_check_destroy(check);
+    return status;
+}
+
 /* Is the kernel right with that value of the last knob, and all others as written? A shape
  * that does not exist is not. */
 static spad_status is_right(spad_tune *tune, int64_t value, bool *right, spad_error *error) {
     int64_t *values = spad__new(&tune->host, tune->knobs.count * sizeof *values);
     spad_kernel *kernel = NULL;
-    spad_check *check = NULL;
     *right = false;
     if (values == NULL) return spad__fail_host_memory(error);
     for (size_t i = 0; i < tune->knobs.count; i++) values[i] = tune->knobs.items[i].written;
@@ -61,15 +75,7 @@ static spad_status is_right(spad_tune *tune, int64_t value, bool *right, spad_er
     spad__free(&tune->host, values, tune->knobs.count * sizeof *values);
     if (status == SPAD_ERR_HOST_MEMORY) return status;
     if (status != SPAD_OK) return SPAD_OK;
-    const bool implicit = spad_kernel_is_implicit(kernel);
-    const spad_check_options options = {.no_advice = true,
-                                        .one_shape = !implicit,
-                                        .event_limit =
-                                            implicit ? CHECK_EVENTS : CHECK_EVENTS_ORDERED,
-                                        .host = &tune->host};
-    status = spad_check_kernel(&check, kernel, &options, error);
-    *right = status == SPAD_OK && spad_check_verdict(check) != SPAD_VERDICT_WRONG;
-    spad_check_destroy(check);
+    status = spad__tune_is_right(tune, kernel, right, error);
     spad_kernel_destroy(kernel);
     return status;
 }
@@ -157,6 +163,10 @@ static spad_status find_values(spad_tune *tune, int64_t step, int64_t most, spad
 
 static spad_status add_knob(spad_tune *tune, const spad_tune_knob *knob, int64_t step, int64_t most,
                             spad_error *error) {
+    if (tune->knobs.count == SPAD_TUNE_KNOBS) {
+        tune->totals.left++;
+        return SPAD_OK;
+    }
     if (!spad__array_reserve(&tune->host, &tune->knobs, 1)) return spad__fail_host_memory(error);
     tune->knobs.items[tune->knobs.count++] = *knob;
     return find_values(tune, step, most, error);

@@ -9,6 +9,9 @@
 
 #include "base/checked.h"
 #include "kernel/kernel.h"
+#include "plan/stop.h"
+
+enum { EVENTS_A_LOOK = 1024 }; /* at the clock */
 
 const char *spad_wait_name(spad_wait_kind kind) {
     static const char *const names[SPAD_WAIT_KINDS] = {
@@ -141,6 +144,20 @@ spad_status spad__sim_add(spad_sim *sim, const spad_sim_row *row, bool known, sp
     sim->rows.items[sim->rows.count] = *row;
     sim->rows.items[sim->rows.count++].values = NULL; /* filled in when it is asked for */
     return SPAD_OK;
+}
+
+spad_status spad__sim_count_event(spad_sim *sim, spad_error *error) {
+    if (++sim->events > SPAD_SIM_EVENTS) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "more than %lld events, and no loop that repeats itself; define smaller "
+                          "parameters",
+                          (long long)SPAD_SIM_EVENTS);
+    }
+    const bool asks = sim->events % EVENTS_A_LOOK == 0 && sim->deadline != INT64_MAX;
+    if (!asks || spad__clock() < sim->deadline) return SPAD_OK;
+    return spad__fail(error, SPAD_ERR_ARGUMENT,
+                      "time is up after %lld operations; allow more, or define smaller parameters",
+                      (long long)sim->rows.count);
 }
 
 /* ---- counts ----------------------------------------------------------------------- */
@@ -294,6 +311,10 @@ spad_status spad_sim_kernel(spad_sim **out, const spad_kernel *kernel,
                             const spad_sim_options *options, spad_error *error) {
     *out = NULL;
     spad_sim_options filled = options != NULL ? *options : (spad_sim_options){0};
+    if (filled.timeout_ns < 0) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "a timeout of %lld ns is negative",
+                          (long long)filled.timeout_ns);
+    }
     if (filled.operation_limit < 0 || filled.repeat_after < 0) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "a limit of %lld operations is negative",
                           (long long)spad__min(filled.operation_limit, filled.repeat_after));
@@ -308,6 +329,7 @@ spad_status spad_sim_kernel(spad_sim **out, const spad_kernel *kernel,
     sim->target = spad_kernel_target(kernel);
     sim->options = filled;
     sim->options.host = &sim->host;
+    sim->deadline = spad__deadline(filled.timeout_ns);
     sim->engines = spad__new(&host, (sim->target->engine_count + 1) * sizeof *sim->engines);
     spad_status status = sim->engines != NULL ? SPAD_OK : spad__fail_host_memory(error);
     if (status == SPAD_OK) {

@@ -39,6 +39,8 @@ struct spad_sim {
     spad_sim_totals totals;
     bool is_stuck;
     char stuck[SPAD_MESSAGE_MAX];
+    int64_t events;   /* of all walks */
+    int64_t deadline; /* of spad__clock; INT64_MAX: none */
 };
 
 /* ---- what comes out (sim.c) ------------------------------------------------------- */
@@ -51,6 +53,9 @@ size_t spad__sim_values(const spad_kernel *kernel, int64_t statement, const int6
 /* Adds an operation with its list of values, and counts it: its engine, its waiting, the
  * makespan. SPAD_ERR_ARGUMENT: beyond the limit. */
 spad_status spad__sim_add(spad_sim *sim, const spad_sim_row *row, bool known, spad_error *error);
+
+/* Counts an event of a walk. SPAD_ERR_ARGUMENT: there are too many, or time is up. */
+spad_status spad__sim_count_event(spad_sim *sim, spad_error *error);
 
 /* All counts in a fixed order, for repetition: a copy, and adding `times` what came since. */
 bool spad__sim_copy_counts(spad_sim *sim, spad__numbers *counts);

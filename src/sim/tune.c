@@ -92,6 +92,8 @@ static spad_status simulate(spad_tune *tune, const spad_kernel *kernel,
     const spad_sim_totals totals = spad_sim_get_totals(sim);
     *makespan = spad_sim_stuck(sim) == NULL ? totals.makespan : SPAD_UNBOUNDED;
     if (tune->totals.simulations++ == 0) tune->totals.bound = totals.bound;
+    tune->totals.operations += (int64_t)spad_sim_row_count(sim);
+    if (tune->totals.operations >= tune->options.operations_most) tune->totals.cut = true;
     spad_sim_destroy(sim);
     return SPAD_OK;
 }
@@ -140,7 +142,7 @@ static spad_status look_at_all(spad_tune *tune, size_t *at, int64_t *values, spa
         const spad_status status = look_at(tune, values, &point, error);
         if (status != SPAD_OK) return status;
         if (!keep(tune, &point)) return spad__fail_host_memory(error);
-    } while (next_combination(tune, at));
+    } while (!tune->totals.cut && next_combination(tune, at));
     return SPAD_OK;
 }
 
@@ -164,6 +166,7 @@ static spad_status descend(spad_tune *tune, size_t *at, int64_t *values, spad_er
         spad_tune_point best_point = {0};
         for (size_t i = 0; i < tune->knobs.count; i++) {
             if (at[i] == 0) continue;
+            if (tune->totals.cut) return SPAD_OK;
             values[i] = tune->knobs.items[i].values[at[i] - 1];
             status = look_at(tune, values, &point, error);
             if (status != SPAD_OK) return status;
@@ -273,20 +276,21 @@ static spad_status rank_and_choose(spad_tune *tune, spad_error *error) {
 
 /* ---- hoisting ---------------------------------------------------------------------- */
 
-static bool can_be_hoisted(const spad_tune *tune, size_t number) {
-    const spad_kernel_tensor *t = spad_kernel_get_tensor(tune->kernel, number);
-    const spad_statement *s = spad_kernel_get_statement(tune->kernel, t->statement);
-    const spad_space *space = &spad_kernel_target(tune->kernel)->spaces[t->space];
+static bool can_be_hoisted(const spad_kernel *kernel, size_t number) {
+    const spad_kernel_tensor *t = spad_kernel_get_tensor(kernel, number);
+    const spad_statement *s = spad_kernel_get_statement(kernel, t->statement);
+    const spad_space *space = &spad_kernel_target(kernel)->spaces[t->space];
     return s->loop >= 0 && t->home == (int64_t)number && !space->off_chip &&
            t->mode != SPAD_MODE_STACK && t->mode != SPAD_MODE_HEAP;
 }
 
-/* The fewest tiles, up to the deepest ring, that give the best makespan. */
-static spad_status try_hoist(spad_tune *tune, size_t number, spad_error *error) {
-    const spad_kernel *kernel = tune->chosen != NULL ? tune->chosen : tune->kernel;
+/* The fewest tiles, up to the deepest ring, that give the best makespan; *helps: that is better
+ * than one. The tensor is that of the kernel. */
+static spad_status try_hoist(spad_tune *tune, const spad_kernel *kernel, size_t number,
+                             spad_tune_hoist *best, bool *helps, spad_error *error) {
     const spad_kernel_tensor *t = spad_kernel_get_tensor(kernel, number);
-    spad_tune_hoist best = {.tensor = (int64_t)number, .tiles = 1, .makespan = SPAD_UNBOUNDED};
     int64_t before = 0;
+    *best = (spad_tune_hoist){.tensor = (int64_t)number, .tiles = 1, .makespan = SPAD_UNBOUNDED};
     for (int64_t tiles = 1; tiles <= tune->options.depth_most; tiles++) {
         const spad_define hoist = {t->name, tiles};
         const spad_sim_options options = {.hoists = &hoist, .hoist_count = 1};
@@ -294,26 +298,99 @@ static spad_status try_hoist(spad_tune *tune, size_t number, spad_error *error) 
         const spad_status status = simulate(tune, kernel, &options, &makespan, error);
         if (status != SPAD_OK) return status;
         if (tiles == 1) before = makespan;
-        if (makespan < best.makespan) {
-            best.makespan = makespan;
-            best.tiles = tiles;
+        if (makespan < best->makespan) {
+            best->makespan = makespan;
+            best->tiles = tiles;
         }
     }
-    best.bytes = t->tile_bytes * t->tile_lanes * t->slots * (best.tiles - 1);
-    if (best.makespan >= before) return SPAD_OK;
-    if (!spad__array_reserve(&tune->host, &tune->hoists, 1)) return spad__fail_host_memory(error);
-    tune->hoists.items[tune->hoists.count++] = best;
+    best->bytes = t->tile_bytes * t->tile_lanes * t->slots * (best->tiles - 1);
+    *helps = best->makespan < before;
     return SPAD_OK;
 }
 
-static spad_status find_hoists(spad_tune *tune, spad_error *error) {
-    if (!spad_kernel_is_implicit(tune->kernel)) return SPAD_OK;
-    for (size_t i = 0; i < spad_kernel_tensor_count(tune->kernel); i++) {
-        if (!can_be_hoisted(tune, i)) continue;
-        const spad_status status = try_hoist(tune, i, error);
+/* The number that a tensor of the tuned kernel has in the one that was given. */
+static int64_t number_in_given(const spad_tune *tune, const char *name) {
+    size_t i = 0;
+    while (strcmp(spad_kernel_get_tensor(tune->kernel, i)->name, name) != 0) i++;
+    return (int64_t)i;
+}
+
+static spad_status keep_hoist(spad_tune *tune, const spad_kernel *kernel, spad_tune_hoist hoist,
+                              spad_error *error) {
+    const spad_kernel_tensor *t = spad_kernel_get_tensor(kernel, (size_t)hoist.tensor);
+    hoist.tensor = number_in_given(tune, t->name);
+    if (!spad__array_reserve(&tune->host, &tune->hoists, 1)) return spad__fail_host_memory(error);
+    tune->hoists.items[tune->hoists.count++] = hoist;
+    return SPAD_OK;
+}
+
+/* Hoists in the chosen kernel, if that can be written, is right, fits, and is faster. */
+static spad_status apply_hoist(spad_tune *tune, spad_tune_hoist *hoist, spad_error *error) {
+    spad_kernel *kernel;
+    int64_t makespan = SPAD_UNBOUNDED;
+    int64_t planned = SPAD_UNBOUNDED;
+    bool good = false;
+    spad_status status =
+        spad_kernel_hoist(&kernel, tune->chosen, hoist->tensor, hoist->tiles, &tune->host, error);
+    if (status != SPAD_OK) return status == SPAD_ERR_HOST_MEMORY ? status : SPAD_OK;
+    status = spad__tune_is_right(tune, kernel, &good, error);
+    if (status == SPAD_OK && good) status = look_at_layout(tune, kernel, &good, &planned, error);
+    if (status == SPAD_OK && good) status = simulate(tune, kernel, NULL, &makespan, error);
+    if (status != SPAD_OK || !good || makespan >= tune->totals.makespan) {
+        spad_kernel_destroy(kernel);
+        return status;
+    }
+    hoist->applied = true;
+    hoist->makespan = makespan;
+    status = keep_hoist(tune, tune->chosen, *hoist, error);
+    spad_kernel_destroy(tune->chosen);
+    tune->chosen = kernel;
+    tune->totals.makespan = makespan;
+    tune->totals.planned = planned;
+    tune->totals.bytes = bytes_on_chip(kernel);
+    return status;
+}
+
+/* The best of what helps in a kernel; *found: there is something. Those that were tried in vain
+ * are left out. */
+static spad_status find_hoist(spad_tune *tune, const spad_kernel *kernel, const bool *vain,
+                              spad_tune_hoist *best, bool *found, spad_error *error) {
+    *found = false;
+    for (size_t i = 0; i < spad_kernel_tensor_count(kernel); i++) {
+        spad_tune_hoist hoist;
+        bool helps;
+        if (!can_be_hoisted(kernel, i) || tune->totals.cut) continue;
+        if (vain[number_in_given(tune, spad_kernel_get_tensor(kernel, i)->name)]) continue;
+        const spad_status status = try_hoist(tune, kernel, i, &hoist, &helps, error);
         if (status != SPAD_OK) return status;
+        if (!helps || (*found && hoist.makespan >= best->makespan)) continue;
+        *best = hoist;
+        *found = true;
     }
     return SPAD_OK;
+}
+
+/* Always the best one first, and then again with the kernel that has it. What cannot be done is
+ * advice. */
+static spad_status find_hoists(spad_tune *tune, spad_error *error) {
+    const size_t count = spad_kernel_tensor_count(tune->kernel) + 1;
+    if (!spad_kernel_is_implicit(tune->kernel)) return SPAD_OK;
+    bool *vain = spad__new(&tune->host, count * sizeof *vain);
+    if (vain == NULL) return spad__fail_host_memory(error);
+    spad_status status = SPAD_OK;
+    bool found = true;
+    while (status == SPAD_OK && found) {
+        const spad_kernel *kernel = tune->chosen != NULL ? tune->chosen : tune->kernel;
+        spad_tune_hoist hoist;
+        status = find_hoist(tune, kernel, vain, &hoist, &found, error);
+        if (status != SPAD_OK || !found) break;
+        vain[number_in_given(tune, spad_kernel_get_tensor(kernel, (size_t)hoist.tensor)->name)] =
+            true;
+        if (tune->chosen != NULL) status = apply_hoist(tune, &hoist, error);
+        if (status == SPAD_OK && !hoist.applied) status = keep_hoist(tune, kernel, hoist, error);
+    }
+    spad__free(&tune->host, vain, count * sizeof *vain);
+    return status;
 }
 
 /* ---- the whole -------------------------------------------------------------------- */
@@ -326,6 +403,15 @@ static int64_t count_combinations(const spad_tune *tune) {
         }
     }
     return product;
+}
+
+/* What is written is looked at in any case: a descent that is cut may not come to what fits. */
+static spad_status keep_written(spad_tune *tune, int64_t *values, spad_error *error) {
+    spad_tune_point point;
+    for (size_t i = 0; i < tune->knobs.count; i++) values[i] = tune->knobs.items[i].written;
+    const spad_status status = look_at(tune, values, &point, error);
+    if (status != SPAD_OK) return status;
+    return keep(tune, &point) ? SPAD_OK : spad__fail_host_memory(error);
 }
 
 static spad_status search(spad_tune *tune, spad_error *error) {
@@ -344,6 +430,7 @@ static spad_status search(spad_tune *tune, spad_error *error) {
         status = look_at(tune, values, &deepest, error);
         tune->totals.deepest = deepest.makespan;
     }
+    if (status == SPAD_OK && !tune->totals.exhaustive) status = keep_written(tune, values, error);
     if (status == SPAD_OK) {
         status = tune->totals.exhaustive ? look_at_all(tune, at, values, error)
                                          : descend(tune, at, values, error);
@@ -368,10 +455,13 @@ static spad_status look_at_written(spad_tune *tune, spad_error *error) {
 }
 
 static spad_status fill_options(spad_tune_options *options, spad_error *error) {
-    if (options->depth_most < 0 || options->exhaustive_most < -1) {
+    const int64_t least = spad__min(spad__min(options->depth_most, options->operations_most),
+                                    options->exhaustive_most == -1 ? 0 : options->exhaustive_most);
+    if (least < 0) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "a limit of %lld is negative",
-                          (long long)spad__min(options->depth_most, options->exhaustive_most));
+                          (long long)least);
     }
+    if (options->operations_most == 0) options->operations_most = SPAD_TUNE_OPERATIONS;
     if (options->depth_most == 0) options->depth_most = SPAD_TUNE_DEPTH;
     if (options->exhaustive_most == 0) options->exhaustive_most = SPAD_TUNE_EXHAUSTIVE;
     return SPAD_OK;

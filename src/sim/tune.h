@@ -26,6 +26,10 @@ struct spad_tune {
 /* Fills in the knobs with values that keep the kernel right. */
 spad_status spad__tune_find_knobs(spad_tune *tune, spad_error *error);
 
+/* Does the checker find no error? */
+spad_status spad__tune_is_right(const spad_tune *tune, const spad_kernel *kernel, bool *right,
+                                spad_error *error);
+
 /* The kernel with those values of the knobs. */
 spad_status spad__tune_shape(spad_kernel **out, const spad_tune *tune, const int64_t *values,
                              spad_error *error);

@@ -22,6 +22,11 @@ static void write_method(spad__out *out, const spad_tune *tune) {
         spad__out_string(out, spad_kernel_is_implicit(tune->kernel)
                                   ? "no auto tensor has several tiles\n"
                                   : "no ring depends on a parameter\n");
+    } else if (t->cut) {
+        spad__out_format(out,
+                         "method     cut after %lld simulations of %lld combinations: there is too "
+                         "much to run\n",
+                         (long long)t->simulations, (long long)t->combinations);
     } else if (t->exhaustive) {
         spad__out_format(out, "method     exhaustive: all %lld combinations\n",
                          (long long)t->combinations);
@@ -31,6 +36,12 @@ static void write_method(spad__out *out, const spad_tune *tune) {
                          "combinations\n",
                          (long long)t->simulations, (long long)t->combinations);
     }
+}
+
+static void write_left(spad__out *out, const spad_tune *tune) {
+    if (tune->totals.left == 0) return;
+    spad__out_format(out, "left       %lld rings as they are: the first %d are looked at\n",
+                     (long long)tune->totals.left, SPAD_TUNE_KNOBS);
 }
 
 static void write_head(spad__out *out, const spad_tune *tune) {
@@ -47,9 +58,12 @@ static void write_head(spad__out *out, const spad_tune *tune) {
     } else {
         spad__out_string(out, "tuned      nothing fits; `spad fit` says why\n");
     }
-    write_time(out, "deepest", t->deepest, ": all at their largest");
+    write_time(out, "deepest", t->deepest,
+               tune->hoists.count > 0 ? ": all at their largest, nothing hoisted"
+                                      : ": all at their largest");
     write_time(out, "bound", t->bound, ": the busiest engine without a wait");
     write_method(out, tune);
+    write_left(out, tune);
 }
 
 static void write_knobs(spad__out *out, const spad_tune *tune) {
@@ -92,11 +106,12 @@ static void write_hoists(spad__out *out, const spad_tune *tune) {
     for (size_t i = 0; i < tune->hoists.count; i++) {
         const spad_tune_hoist *h = &tune->hoists.items[i];
         const spad_kernel_tensor *t = spad_kernel_get_tensor(tune->kernel, (size_t)h->tensor);
-        spad__out_string(out, i == 0 ? "\nhoist" : "     ");
-        spad__out_format(out, " %.63s (line %ld) out of its loop, with %lld tiles: ", t->name,
-                         (long)t->place.line, (long long)h->tiles);
-        spad__out_format(out, "%s,\n      %lld bytes more\n", spad_time_text(h->makespan, a),
-                         (long long)h->bytes);
+        spad__out_string(out, i == 0 ? "\n" : "");
+        spad__out_format(out, "%s %.63s (line %ld) out of its loop, with %lld tiles: ",
+                         h->applied ? "hoisted" : "hoist  ", t->name, (long)t->place.line,
+                         (long long)h->tiles);
+        spad__out_format(out, "%s,\n        %lld bytes more%s\n", spad_time_text(h->makespan, a),
+                         (long long)h->bytes, h->applied ? "" : "; not done here");
     }
 }
 
@@ -141,7 +156,9 @@ static void json_totals(spad__json *json, const spad_tune *tune) {
     spad__json_key_int(json, "bytes", t->bytes);
     json_time(json, "deepest_ps", t->deepest);
     spad__json_key_int(json, "bound_ps", t->bound);
-    spad__json_key_bool(json, "exhaustive", t->exhaustive);
+    spad__json_key_bool(json, "exhaustive", t->exhaustive && !t->cut);
+    spad__json_key_bool(json, "cut", t->cut);
+    spad__json_key_int(json, "left", t->left);
     spad__json_key_int(json, "combinations", t->combinations);
     spad__json_key_int(json, "simulations", t->simulations);
 }
@@ -189,6 +206,7 @@ static void json_hoists(spad__json *json, const spad_tune *tune) {
         spad__json_key_int(json, "tiles", h->tiles);
         spad__json_key_int(json, "makespan_ps", h->makespan);
         spad__json_key_int(json, "bytes", h->bytes);
+        spad__json_key_bool(json, "applied", h->applied);
         spad__json_close(json, '}');
     }
     spad__json_close(json, ']');

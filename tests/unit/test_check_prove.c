@@ -179,6 +179,35 @@ static void memory(void **state) {
     }
 }
 
+/* ---- time --------------------------------------------------------------------------- */
+
+static void a_timeout_leaves_it_open(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "kernel k on trn2\nparam N = 100000\ntensor x : sbuf u8 [N] (128, 8)\n"
+        "for i in 0..N { vector w writes x[i]; vector r reads x[i] }\n",
+        "kernel k on trn2\nparam N = 20000\ntensor x : sbuf u8 [N] (128, 8)\ncounter c\n"
+        "agent a { for i in 0..N { vector w writes x[i]; signal c } }\n"
+        "agent b { for i in 0..N { wait c >= i + 1; vector r reads x[i] } }\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        const spad_check_options options = {.timeout_ns = 1};
+        const spad_check_options negative = {.timeout_ns = -1};
+        spad_kernel *kernel;
+        spad_check *check;
+        spad_error error;
+        assert_ok(spad_kernel_parse(&kernel, texts[i], strlen(texts[i]), "k", NULL, NULL, &error),
+                  &error);
+        assert_ok(spad_check_kernel(&check, kernel, &options, &error), &error);
+        assert_int_equal(spad_check_verdict(check), SPAD_VERDICT_UNKNOWN);
+        assert_string_equal(spad_check_reason(check),
+                            "time was up before everything was looked at");
+        spad_check_destroy(check);
+        assert_int_equal(spad_check_kernel(&check, kernel, &negative, &error), SPAD_ERR_ARGUMENT);
+        assert_string_equal(error.message, "a timeout of -1 ns is negative");
+        spad_kernel_destroy(kernel);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_trip_counts),
@@ -190,6 +219,7 @@ int main(void) {
         cmocka_unit_test(unknown),
         cmocka_unit_test(bad_options),
         cmocka_unit_test(memory),
+        cmocka_unit_test(a_timeout_leaves_it_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

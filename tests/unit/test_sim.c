@@ -156,6 +156,92 @@ static void hoisting_helps(void **state) {
     spad_kernel_destroy(kernel);
 }
 
+/* The tuner does it: the kernel that it writes is as fast as promised, right, and reads the same.
+ */
+static void tensors_are_hoisted(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *declaration; /* in the chosen kernel; NULL: it is only advice */
+    } cases[] = {
+        {"kernel k on trn2\nfor i in 0..8 {\ntensor t : sbuf bf16 (128, 512) align 64\n"
+         "dma load writes t cost 100 ns\nscalar exp reads t cost 100 ns\n}\n",
+         "tensor t : sbuf bfloat16 [8] (128, 512) ring 2 align 64\nfor"},
+        {"kernel k on trn2\nparam N = 9\nfor j in 0..2 { for i in 1..N {\n"
+         "tensor t : sbuf bf16 [2] (128, 512)\n"
+         "dma load writes t[j] cost 100 ns\nscalar exp reads t[j] cost 100 ns\n} }\n",
+         "tensor t : sbuf bfloat16 [2, N - 1, 2] (128, 512) ring [1, 2, 2]\nfor"},
+        /* two of a name */
+        {"kernel k on trn2\nfor i in 0..8 {\ntensor t : sbuf bf16 (128, 512)\n"
+         "dma load writes t cost 100 ns\nscalar exp reads t cost 100 ns\n}\n"
+         "for i in 0..8 {\ntensor t : sbuf bf16 (128, 512)\ndma load writes t cost 100 ns\n"
+         "scalar exp reads t cost 100 ns\n}\n",
+         NULL},
+        {IN_LOOP, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        spad_kernel *kernel = parse_with(cases[i].text, NULL);
+        spad_tune *tune;
+        spad_error error;
+        test_text text;
+        test_text_init(&text);
+        assert_ok(spad_tune_kernel(&tune, kernel, NULL, &error), &error);
+        const spad_tune_totals totals = spad_tune_get_totals(tune);
+        const spad_tune_hoist *hoist = spad_tune_get_hoist(tune, 0);
+        assert_non_null(hoist);
+        assert_int_equal(hoist->applied, cases[i].declaration != NULL);
+        assert_ok(spad_kernel_write(spad_tune_chosen(tune), &text.sink, &error), &error);
+        if (cases[i].declaration != NULL) {
+            assert_non_null(strstr(text.bytes, cases[i].declaration));
+            assert_true(totals.makespan < totals.written);
+            assert_int_equal(totals.makespan, hoist->makespan);
+            assert_int_equal(makespan_of(text.bytes), totals.makespan);
+        } else {
+            assert_int_equal(totals.makespan, totals.written);
+        }
+        test_text_free(&text);
+        spad_tune_destroy(tune);
+        spad_kernel_destroy(kernel);
+    }
+}
+
+static spad_status hoist_scenario(const spad_host *host, void *payload) {
+    spad_kernel *kernel;
+    const spad_status status = spad_kernel_hoist(&kernel, payload, 0, 2, host, NULL);
+    spad_kernel_destroy(kernel);
+    return status;
+}
+
+static void not_everything_can_be_hoisted(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "kernel k on trn2\ntensor t : sbuf u8 (128, 4)\nvector w writes t\n",
+        "kernel k on trn2\nfor i in 0..2 {\ntensor t : sbuf u8 (128, 4) at 0\nvector w writes "
+        "t\n}\n",
+        "kernel k on trn2\nfor i in 0..2 {\ntensor t : sbuf u8 (128, 4)\nalloc t\nfree t\n}\n",
+        "kernel k on trn2\nfor i in 0..2 {\ntensor t : sbuf u8 (128, 4)\n"
+        "tensor u : sbuf u8 (128, 4) alias of t\nvector w writes u\n}\n",
+        "kernel k on trn2\nfor i in 0..2 {\ntensor t : sbuf u8 [2, 2] (128, 4) ring 3\n"
+        "vector w writes t[0, 0]\n}\n"};
+    spad_kernel *hoisted;
+    spad_error error;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        spad_kernel *kernel = parse_with(texts[i], NULL);
+        assert_int_equal(spad_kernel_hoist(&hoisted, kernel, 0, 2, NULL, &error),
+                         SPAD_ERR_ARGUMENT);
+        assert_string_equal(error.message,
+                            "only an auto tensor that is declared in a loop, without aliases, "
+                            "alloc and free, can be hoisted");
+        assert_null(hoisted);
+        spad_kernel_destroy(kernel);
+    }
+    spad_kernel *kernel = parse_with("kernel k on trn2\nfor i in 0..2 {\n"
+                                     "tensor t : sbuf u8 (128, 4)\nvector w writes t\n}\n",
+                                     NULL);
+    test_fail_each_allocation(hoist_scenario, kernel);
+    spad_kernel_destroy(kernel);
+}
+
 /* ---- durations -------------------------------------------------------------------- */
 
 /* The figures of the nki.isa reference, the architecture guides and the DMA guide. */
@@ -408,6 +494,31 @@ static void long_times_overflow(void **state) {
         assert_int_equal(spad_sim_kernel(&sim, kernel, NULL, &error), SPAD_ERR_OVERFLOW);
         assert_string_equal(error.message, cases[i].message);
         assert_true(error.line > 0);
+        spad_kernel_destroy(kernel);
+    }
+}
+
+/* Loops without operations end, too; and a timeout is a cut. */
+static void there_is_an_end(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "kernel k on trn2\nparam N = 1000000000000\nfor i in 0..N { if i == N - 1 { vector op } "
+        "}\n",
+        "kernel k on trn2\nparam N = 1000000000000\ncounter c\nfor i in 0..N { signal c }\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        spad_kernel *kernel = parse_with(texts[i], NULL);
+        const spad_sim_options options = {.timeout_ns = 1};
+        spad_sim *sim;
+        spad_error error;
+        assert_int_equal(spad_sim_kernel(&sim, kernel, NULL, &error), SPAD_ERR_ARGUMENT);
+        assert_string_equal(error.message, "more than 20000000 events, and no loop that repeats "
+                                           "itself; define smaller parameters");
+        assert_int_equal(spad_sim_kernel(&sim, kernel, &options, &error), SPAD_ERR_ARGUMENT);
+        assert_string_equal(error.message, "time is up after 0 operations; allow more, or define "
+                                           "smaller parameters");
+        const spad_sim_options negative = {.timeout_ns = -1};
+        assert_int_equal(spad_sim_kernel(&sim, kernel, &negative, &error), SPAD_ERR_ARGUMENT);
+        assert_string_equal(error.message, "a timeout of -1 ns is negative");
         spad_kernel_destroy(kernel);
     }
 }
@@ -806,11 +917,48 @@ static void what_does_not_fit_is_not_chosen(void **state) {
     spad_kernel_destroy(kernel);
 }
 
+/* ---- too much -------------------------------------------------------------------------- */
+
+/* Many rings, and more to run than allowed: it ends, with something that fits. */
+static void a_search_ends(void **state) {
+    (void)state;
+    char text[16384] = "kernel k on trn2\n";
+    for (int i = 0; i < 70; i++) {
+        char more[200];
+        snprintf(more, sizeof more,
+                 "tensor t%d : sbuf u8 [9] (128, 4) ring 2\n"
+                 "for i in 0..9 { dma l writes t%d[i]; vector r reads t%d[i] }\n",
+                 i, i, i);
+        strcat(text, more);
+    }
+    spad_kernel *kernel = parse_with(text, NULL);
+    const spad_tune_options options = {.depth_most = 2, .operations_most = 20000};
+    spad_tune *tune;
+    spad_error error;
+    test_text out;
+    test_text_init(&out);
+    assert_ok(spad_tune_kernel(&tune, kernel, &options, &error), &error);
+    const spad_tune_totals totals = spad_tune_get_totals(tune);
+    assert_true(totals.cut);
+    assert_int_equal(totals.left, 6);
+    assert_int_equal(spad_tune_knob_count(tune), SPAD_TUNE_KNOBS);
+    assert_true(totals.operations < 30000);
+    assert_non_null(spad_tune_chosen(tune));
+    assert_true(totals.makespan <= totals.written);
+    assert_ok(spad_tune_write_text(tune, &out.sink, &error), &error);
+    assert_non_null(strstr(out.bytes, "there is too much to run\nleft       6 rings as they are"));
+    test_text_free(&out);
+    spad_tune_destroy(tune);
+    spad_kernel_destroy(kernel);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_tile_serialises),
         cmocka_unit_test(two_tiles_overlap),
         cmocka_unit_test(hoisting_helps),
+        cmocka_unit_test(tensors_are_hoisted),
+        cmocka_unit_test(not_everything_can_be_hoisted),
         cmocka_unit_test(durations_are_those_of_the_target),
         cmocka_unit_test(start_ups_overlap),
         cmocka_unit_test(ports_are_shared_on_v2),
@@ -819,6 +967,7 @@ int main(void) {
         cmocka_unit_test(a_billion_iterations_are_exact),
         cmocka_unit_test(limits_are_kept),
         cmocka_unit_test(long_times_overflow),
+        cmocka_unit_test(there_is_an_end),
         cmocka_unit_test(barriers_release_all),
         cmocka_unit_test(counters_count),
         cmocka_unit_test(mbarriers_have_phases),
@@ -834,6 +983,7 @@ int main(void) {
         cmocka_unit_test(rings_that_would_be_wrong_are_not_chosen),
         cmocka_unit_test(parameters_are_tuned_where_barriers_depend_on_them),
         cmocka_unit_test(what_does_not_fit_is_not_chosen),
+        cmocka_unit_test(a_search_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

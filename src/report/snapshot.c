@@ -344,14 +344,6 @@ static void put_release(pickle *p, const device *d, size_t number) {
     put_byte(p, APPEND);
 }
 
-static int compare_edges(const void *left, const void *right) {
-    const spad__edge *a = left;
-    const spad__edge *b = right;
-    if (a->time != b->time) return a->time < b->time ? -1 : 1;
-    if (a->begins != b->begins) return a->begins ? 1 : -1;
-    return (a->box > b->box) - (a->box < b->box);
-}
-
 static spad_status put_trace(pickle *p, const device *d, bool legend, spad_error *error) {
     const spad_host *host = &d->picture->host;
     spad__edge *edges = spad__new(host, 2 * d->count * sizeof *edges);
@@ -361,7 +353,7 @@ static spad_status put_trace(pickle *p, const device *d, bool legend, spad_error
         edges[count++] = (spad__edge){d->places[i].begin, i, true};
         if (!box_of(d, i)->open) edges[count++] = (spad__edge){box_of(d, i)->end, i, false};
     }
-    if (count > 0) qsort(edges, count, sizeof *edges, compare_edges);
+    if (count > 0) qsort(edges, count, sizeof *edges, spad__compare_edges);
     for (size_t i = 0; i < d->count; i = segment_end(d, i)) {
         put_event(p, SEGMENT_ALLOC, segment_address(d, i), d->pitch, edges[0].time);
         put_frame(p, d->picture->report, d->picture->report->target->spaces[d->view->space].name,

@@ -176,7 +176,7 @@ static void put_string(pickle *p, const char *text) {
 static void put_word(pickle *p, word number) {
     if (!p->known[number]) put_string(p, words[number]);
     put_byte(p, p->known[number] ? BINGET : BINPUT);
-    put_byte(p, number);
+    put_byte(p, (int)number);
     p->known[number] = true;
 }
 
@@ -275,7 +275,9 @@ static int64_t segment_address(const device *d, size_t number) {
 }
 
 static int64_t address_of(const device *d, size_t number) {
-    return segment_address(d, number) + d->places[number].byte - d->view->facts.low;
+    int64_t byte; /* of memories with addresses at both ends of 64 bits, half is enough */
+    if (!spad__sub(d->places[number].byte, d->view->facts.low, &byte)) return 0;
+    return segment_address(d, number) + byte;
 }
 
 /* One behind the last place of the segment that starts with this one. */

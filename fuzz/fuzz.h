@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What fuzz targets share: the entry point, a check that stops with its place, and
- * a sink that collects text.
+ * What fuzz targets share: the entry point, a check that stops with its place, bytes one after
+ * the other, and a sink that collects text.
  */
 #ifndef SPAD_FUZZ_H
 #define SPAD_FUZZ_H
@@ -21,6 +21,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
             abort();                                                                      \
         }                                                                                 \
     } while (0)
+
+/* Bytes that decide what is done; 0 behind the last one. */
+typedef struct fuzz_input {
+    const uint8_t *data;
+    size_t size;
+} fuzz_input;
+
+static inline uint8_t fuzz_next(fuzz_input *in) {
+    if (in->size == 0) return 0;
+    in->size--;
+    return *in->data++;
+}
 
 typedef struct fuzz_text {
     char *bytes;

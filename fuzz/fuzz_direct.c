@@ -10,40 +10,29 @@
 
 enum { RANK = 4, TENSORS = 12, SPOTS = 4096, LOOKED_AT = 64 };
 
-typedef struct input {
-    const uint8_t *data;
-    size_t size;
-} input;
-
-static uint8_t next_byte(input *in) {
-    if (in->size == 0) return 0;
-    in->size--;
-    return *in->data++;
-}
-
 /* Mostly small, sometimes at a border. */
-static int64_t next_number(input *in) {
+static int64_t next_number(fuzz_input *in) {
     static const int64_t special[] = {
         -1,     0,      INT64_MAX,     INT64_MIN,  1000000000,    2048,
         180224, 212984, (1 << 20) + 1, 3037000500, INT64_MAX - 1, 1 << 14};
-    const uint8_t byte = next_byte(in);
+    const uint8_t byte = fuzz_next(in);
     if (byte >= 0xE0) return special[byte % (sizeof special / sizeof *special)];
     if (byte >= 0xC0) return (byte & 31) * 32;
     return byte & 7;
 }
 
-static int64_t next_extent(input *in) {
+static int64_t next_extent(fuzz_input *in) {
     const int64_t number = next_number(in);
     if (number > 4096 && number <= 1 << 20) return 3; /* legal, and slow to look at */
     return number >= 0 && number < 8 ? (number + 1) % 8 : number;
 }
 
-static spad_shape next_shape(input *in, int64_t *dims, size_t rank) {
+static spad_shape next_shape(fuzz_input *in, int64_t *dims, size_t rank) {
     for (size_t d = 0; d < rank; d++) dims[d] = next_extent(in);
     return (spad_shape){.rank = rank, .dims = dims};
 }
 
-static spad_direct_spot next_spot(input *in) {
+static spad_direct_spot next_spot(fuzz_input *in) {
     return (spad_direct_spot){
         .bank = next_number(in), .lane = next_number(in), .byte = next_number(in)};
 }
@@ -51,10 +40,10 @@ static spad_direct_spot next_spot(input *in) {
 static spad_status from_input(spad_direct_spot *out, const int64_t *index, int64_t lanes,
                               int64_t bytes, void *payload, spad_error *error) {
     REQUIRE(lanes >= 1 && bytes >= 1 && error != NULL);
-    input *in = payload;
+    fuzz_input *in = payload;
     *out = next_spot(in);
     if (in->size == 0) *out = (spad_direct_spot){.byte = index[0] & 1023};
-    return next_byte(in) == 0xFF ? SPAD_ERR_NO_FIT : SPAD_OK;
+    return fuzz_next(in) == 0xFF ? SPAD_ERR_NO_FIT : SPAD_OK;
 }
 
 /* A declaration in the form the library takes; its arrays live in `room`. */
@@ -63,22 +52,22 @@ typedef struct room {
     spad_direct_spot spots[SPOTS];
 } room;
 
-static spad_direct_tensor next_tensor(input *in, room *r) {
+static spad_direct_tensor next_tensor(fuzz_input *in, room *r) {
     static const char *const spaces[] = {"sbuf", "sbuf", "psum", "psum", "hbm", "nowhere"};
     static const char *const names[] = {NULL, "x", "y", "a tensor with a rather long name", "z"};
     static const spad_dtype dtypes[] = {SPAD_UINT8, SPAD_BFLOAT16, SPAD_FLOAT32, SPAD_INT4};
-    const uint8_t flags = next_byte(in);
-    const size_t rank = next_byte(in) % (RANK + 1);
+    const uint8_t flags = fuzz_next(in);
+    const size_t rank = fuzz_next(in) % (RANK + 1);
     spad_direct_tensor t = {
-        .name = names[next_byte(in) % 5],
-        .space = spaces[next_byte(in) % 6],
-        .dtype = dtypes[next_byte(in) % 4],
-        .mode = (spad_mode)(next_byte(in) % 5),
+        .name = names[fuzz_next(in) % 5],
+        .space = spaces[fuzz_next(in) % 6],
+        .dtype = dtypes[fuzz_next(in) % 4],
+        .mode = (spad_mode)(fuzz_next(in) % 5),
         .output = (flags & 1) != 0,
         .implicit_of = (flags & 6) == 6 ? "nl.softmax" : NULL,
     };
     t.block = next_shape(in, r->block, rank);
-    t.tile = next_shape(in, r->tile, 1 + next_byte(in) % 3);
+    t.tile = next_shape(in, r->tile, 1 + fuzz_next(in) % 3);
     if (t.mode == SPAD_MODE_MOD) {
         t.rings.base = next_spot(in);
         spad_shape *const tuples[] = {&t.rings.bank_tiles, &t.rings.lane_tiles,
@@ -87,7 +76,7 @@ static spad_direct_tensor next_tensor(input *in, room *r) {
             if (flags & (8 << i)) *tuples[i] = next_shape(in, r->counts[i], rank);
         }
     } else if (t.mode == SPAD_MODE_AT) {
-        t.spot_count = next_byte(in);
+        t.spot_count = fuzz_next(in);
         for (size_t i = 0; i < t.spot_count; i++) r->spots[i] = next_spot(in);
         t.spots = r->spots;
     } else if (t.mode == SPAD_MODE_FUNC) {
@@ -199,8 +188,8 @@ static void check_kernel(spad_direct *direct, const spad_trace *trace) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const char *const chips[] = {"trn1", "trn2", "trn3"};
     static room r;
-    input in = {.data = data, .size = size};
-    const uint8_t head = next_byte(&in);
+    fuzz_input in = {.data = data, .size = size};
+    const uint8_t head = fuzz_next(&in);
     const spad_target *chip;
     spad_trace *trace;
     spad_direct *direct;

@@ -9,47 +9,38 @@
 
 enum { COMPONENTS = 4 };
 
-typedef struct input {
-    const uint8_t *next;
-    const uint8_t *end;
-} input;
-
-static uint8_t take(input *in) {
-    return in->next < in->end ? *in->next++ : 0;
-}
-
 static const char *const names[] = {"a", "b",          "c", "k_shared", "k_persistent",
                                     "",  "a_location", "kk"};
 static const spad_dtype types[] = {SPAD_DTYPE_NONE, SPAD_FLOAT16, SPAD_FLOAT32, SPAD_FLOAT64,
                                    SPAD_INT32,      SPAD_INT64,   SPAD_BOOL,    SPAD_DTYPE_COUNT};
 
-static const char *take_name(input *in) {
-    return names[take(in) % 8];
+static const char *take_name(fuzz_input *in) {
+    return names[fuzz_next(in) % 8];
 }
 
 /* Mostly small, sometimes at the edge of 64 bits, sometimes negative. */
-static int64_t take_size(input *in) {
-    const uint8_t byte = take(in);
+static int64_t take_size(fuzz_input *in) {
+    const uint8_t byte = fuzz_next(in);
     if (byte < 240) return byte;
     return byte < 250 ? INT64_MAX >> (byte - 240) : -(int64_t)byte;
 }
 
-static spad_buffer take_buffer(input *in) {
+static spad_buffer take_buffer(fuzz_input *in) {
     spad_buffer buffer = {.name = take_name(in), .size = take_size(in)};
-    const uint8_t kind = take(in);
+    const uint8_t kind = fuzz_next(in);
     buffer.location = (spad_location)(kind % 4 == 3 ? 9 : kind % 2);
     buffer.persistent = (kind & 4) != 0;
     if (kind & 8) buffer.aliases = take_name(in);
     buffer.precision = types[kind >> 5];
     if (kind & 16) {
-        buffer.t_begin = take(in);
-        buffer.t_end = take(in);
+        buffer.t_begin = fuzz_next(in);
+        buffer.t_end = fuzz_next(in);
     }
     return buffer;
 }
 
-static void operate(spad_registry *registry, spad_component *components, input *in) {
-    const uint8_t what = take(in);
+static void operate(spad_registry *registry, spad_component *components, fuzz_input *in) {
+    const uint8_t what = fuzz_next(in);
     spad_component *c = &components[what % COMPONENTS];
     switch (what / COMPONENTS % 10) {
     case 0:
@@ -60,20 +51,20 @@ static void operate(spad_registry *registry, spad_component *components, input *
         break;
     }
     case 3: {
-        const unsigned fields = take(in);
+        const unsigned fields = fuzz_next(in);
         const spad_buffer buffer = take_buffer(in);
         spad_registry_update_buffer(NULL, registry, *c, fields, &buffer, NULL);
         break;
     }
     case 4: {
-        const spad_setting setting = {take(in) % 2 ? "a_location" : "b_location",
-                                      take(in) % 2 ? "shared" : "local"};
+        const spad_setting setting = {fuzz_next(in) % 2 ? "a_location" : "b_location",
+                                      fuzz_next(in) % 2 ? "shared" : "local"};
         bool known;
         spad_registry_update(&known, registry, *c, &setting, 1, NULL);
         break;
     }
     case 5: {
-        const uint8_t child = take(in);
+        const uint8_t child = fuzz_next(in);
         spad_registry_register_child(NULL, registry, *c, components[child % COMPONENTS],
                                      child & 128 ? NULL : "k", NULL);
         break;
@@ -82,12 +73,13 @@ static void operate(spad_registry *registry, spad_component *components, input *
     case 7: spad_registry_clear_parent(registry, *c); break;
     case 8: {
         int64_t total;
-        spad_registry_declared_local(&total, registry, *c, (spad_unit)(take(in) % 2), NULL);
+        spad_registry_declared_local(&total, registry, *c, (spad_unit)(fuzz_next(in) % 2), NULL);
         break;
     }
     default:
         spad_registry_remove(registry, *c);
-        if (spad_registry_add(c, registry, "again", types[take(in) % 6], NULL) != SPAD_OK) abort();
+        if (spad_registry_add(c, registry, "again", types[fuzz_next(in) % 6], NULL) != SPAD_OK)
+            abort();
         break;
     }
 }
@@ -132,7 +124,7 @@ static void check_layout(spad_registry *registry, spad_component c, spad_unit un
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    input in = {data, data + (size < 512 ? size : 512)};
+    fuzz_input in = {data, size < 512 ? size : 512};
     spad_registry *registry;
     spad_component components[COMPONENTS];
     if (spad_registry_create(&registry, NULL, NULL) != SPAD_OK) return 0;
@@ -141,7 +133,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             abort();
         }
     }
-    while (in.next < in.end) {
+    while (in.size > 0) {
         operate(registry, components, &in);
         check_layout(registry, components[0], SPAD_UNIT_ELEMENT);
     }

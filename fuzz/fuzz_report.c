@@ -30,29 +30,18 @@ static const spad_space spaces[] = {
 static const spad_target target = {
     .name = "toy</title>", .about = "<b>", .space_count = 2, .spaces = spaces};
 
-typedef struct input {
-    const uint8_t *data;
-    size_t size;
-} input;
-
-static int next(input *in) {
-    if (in->size == 0) return 0;
-    in->size--;
-    return *in->data++;
-}
-
-static int64_t next_number(input *in) {
+static int64_t next_number(fuzz_input *in) {
     static const int64_t edges[] = {0, 1, 127, 4096, INT64_MAX, INT64_MIN, INT64_MAX - 8, -1};
-    const int first = next(in);
+    const int first = fuzz_next(in);
     if (first >= 248) return edges[first - 248];
-    return first < 200 ? first : first * 256 + next(in);
+    return first < 200 ? first : first * 256 + fuzz_next(in);
 }
 
 /* A name of the input, in a buffer of the caller. */
-static const char *next_name(input *in, char *field, size_t size) {
+static const char *next_name(fuzz_input *in, char *field, size_t size) {
     size_t used = 0;
-    while (in->size > 0 && *in->data != 0 && used + 1 < size) field[used++] = (char)next(in);
-    if (in->size > 0) next(in);
+    while (in->size > 0 && *in->data != 0 && used + 1 < size) field[used++] = (char)fuzz_next(in);
+    if (in->size > 0) fuzz_next(in);
     field[used] = '\0';
     return field;
 }
@@ -195,7 +184,7 @@ static void check_text(const char *text, size_t length) {
 /* Outside of comments and strings a header has only these characters. */
 static void check_header(const char *text, size_t length) {
     static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_ "
-                                  "\n#(){}<>!=|%*+-;:&,";
+                                  "\n#(){}<>!=|%*+-;:&,?";
     for (size_t i = 0; i < length; i++) {
         if (text[i] == '/' && i + 1 < length && text[i + 1] == '*') {
             for (i += 2; i + 1 < length && !(text[i] == '*' && text[i + 1] == '/'); i++) {
@@ -215,10 +204,10 @@ static void check_header(const char *text, size_t length) {
 
 /* ---- filling -------------------------------------------------------------------------------- */
 
-static void add_box(spad_report *report, spad_emit *table, input *in) {
+static void add_box(spad_report *report, spad_emit *table, fuzz_input *in) {
     char name[4096];
     const int64_t dims[] = {next_number(in), next_number(in)};
-    const int flags = next(in);
+    const int flags = fuzz_next(in);
     spad_report_box box = {
         .space = (size_t)(flags & 1),
         .rect = {next_number(in), next_number(in), next_number(in), next_number(in)},
@@ -249,7 +238,7 @@ static void add_box(spad_report *report, spad_emit *table, input *in) {
     spad_emit_add(table, &buffer, NULL);
 }
 
-static void add_bar(spad_report *report, input *in) {
+static void add_bar(spad_report *report, fuzz_input *in) {
     char row[64];
     char name[256];
     char wait[256];
@@ -258,15 +247,15 @@ static void add_bar(spad_report *report, input *in) {
                                  .name = next_name(in, name, sizeof name),
                                  .begin = begin,
                                  .end = next_number(in),
-                                 .ready = next(in) & 1 ? begin : next_number(in),
+                                 .ready = fuzz_next(in) & 1 ? begin : next_number(in),
                                  .wait = next_name(in, wait, sizeof wait),
                                  .critical = (begin & 1) != 0};
     spad_report_add_bar(report, &bar, NULL);
 }
 
-static void add_finding(spad_report *report, input *in) {
-    spad_finding finding = {.severity = (spad_severity)(next(in) % 3),
-                            .line = next(in),
+static void add_finding(spad_report *report, fuzz_input *in) {
+    spad_finding finding = {.severity = (spad_severity)(fuzz_next(in) % 3),
+                            .line = fuzz_next(in),
                             .time = next_number(in),
                             .note_count = 1};
     next_name(in, finding.message, sizeof finding.message);
@@ -275,10 +264,10 @@ static void add_finding(spad_report *report, input *in) {
     spad_report_add_finding(report, &finding, NULL);
 }
 
-static void fill(spad_report *report, spad_emit *table, input *in) {
+static void fill(spad_report *report, spad_emit *table, fuzz_input *in) {
     for (int i = 0; i < 64 && in->size > 0; i++) {
         char text[512];
-        switch (next(in) % 8) {
+        switch (fuzz_next(in) % 8) {
         case 0: add_bar(report, in); break;
         case 1: add_finding(report, in); break;
         case 2: spad_report_add_note(report, next_name(in, text, sizeof text), NULL); break;
@@ -302,6 +291,59 @@ static fuzz_text write_report(const spad_report *report, writer write) {
     return text;
 }
 
+/* The stack machine of a pickle, for the opcodes that snapshots have: the file is one object, and
+ * what an opcode wants lies on the stack. */
+static void check_pickle(const unsigned char *at, size_t count) {
+    const unsigned char *end = at + count;
+    size_t depth = 0;
+    bool known[256] = {false};
+    REQUIRE(count > 2 && at[0] == 0x80 && at[1] == 4);
+    for (at += 2;;) {
+        REQUIRE(at < end);
+        const unsigned char opcode = *at++;
+        const size_t left = (size_t)(end - at);
+        if (opcode == '.') break;
+        size_t size = 0;
+        if (opcode == 'X') {
+            REQUIRE(left >= 4);
+            size = 4 + (at[0] | (size_t)at[1] << 8 | (size_t)at[2] << 16 | (size_t)at[3] << 24);
+        } else if (opcode == 'J') {
+            size = 4;
+        } else if (opcode == 0x8A) {
+            REQUIRE(left >= 1 && at[0] == 8);
+            size = 9;
+        } else if (opcode == 'h' || opcode == 'q') {
+            size = 1;
+        }
+        REQUIRE(size <= left);
+        switch (opcode) {
+        case 'q':
+            REQUIRE(depth > 0);
+            known[*at] = true;
+            break;
+        case 's':
+            REQUIRE(depth > 2);
+            depth -= 2;
+            break;
+        case 'a':
+            REQUIRE(depth > 1);
+            depth--;
+            break;
+        case 0x86:
+            REQUIRE(depth > 1);
+            depth--;
+            break;
+        case 'h':
+            REQUIRE(known[*at]);
+            depth++;
+            break;
+        default: REQUIRE(strchr("X}]J\x8A", opcode) != NULL); depth++;
+        }
+        at += size;
+    }
+    REQUIRE(at == end && depth == 1);
+}
+
 static void check_reports(const spad_report *report) {
     fuzz_text text = write_report(report, spad_report_write_json);
     check_json(text.bytes, text.count);
@@ -319,7 +361,7 @@ static void check_reports(const spad_report *report) {
     check_text(text.bytes, text.count);
     free(text.bytes);
     text = write_report(report, spad_report_write_snapshot);
-    REQUIRE(text.count > 4 && text.bytes[text.count - 1] == '.');
+    check_pickle((const unsigned char *)text.bytes, text.count);
     free(text.bytes);
 }
 
@@ -353,7 +395,7 @@ static void check_tables(const spad_emit *table) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    input in = {data, size};
+    fuzz_input in = {data, size};
     char title[512];
     spad_report *report;
     spad_report *empty;

@@ -30,17 +30,6 @@ static const spad_space spaces[] = {
 };
 static const spad_target target = {.name = "toy", .space_count = 3, .spaces = spaces};
 
-typedef struct input {
-    const uint8_t *data;
-    size_t size;
-} input;
-
-static int next(input *in) {
-    if (in->size == 0) return 0;
-    in->size--;
-    return *in->data++;
-}
-
 /* Overlaps between live tensors are counted; each was recorded when it arose. */
 static void check_sharing(const spad_stack *stack) {
     spad_stack_tensor live[LIVE];
@@ -55,13 +44,13 @@ static void check_sharing(const spad_stack *stack) {
     REQUIRE(shared <= spad_stack_overlap_count(stack));
 }
 
-static spad_status call_alloc(spad_stack *stack, input *in, int op, spad_error *error) {
+static spad_status call_alloc(spad_stack *stack, fuzz_input *in, int op, spad_error *error) {
     static const spad_dtype dtypes[] = {SPAD_UINT8,    SPAD_BFLOAT16, SPAD_FLOAT32,
                                         SPAD_UINT4,    SPAD_INT64,    SPAD_FLOAT8_E4M3FN_X4,
                                         (spad_dtype)77};
     static const char *const names[] = {NULL, "a", "b", "c", "", NULL, "d", NULL};
-    const int how = next(in);
-    const int64_t extent = next(in) * (how & 128 ? 3 : 1) - (how == 255 ? 1000 : 0);
+    const int how = fuzz_next(in);
+    const int64_t extent = fuzz_next(in) * (how & 128 ? 3 : 1) - (how == 255 ? 1000 : 0);
     const spad_stack_place place = {.align = (how & 7) == 7 ? SPAD_ALIGN_DEFAULT : (how & 7) * 5,
                                     .base_lane = (how >> 3) & 1,
                                     .space = (how & 96) == 96 ? "far" : NULL};
@@ -77,21 +66,22 @@ static spad_status call_alloc(spad_stack *stack, input *in, int op, spad_error *
 
 enum { MARKS = 4 };
 
-static spad_status call(spad_stack *stack, input *in, spad_stack_checkpoint *marks,
+static spad_status call(spad_stack *stack, fuzz_input *in, spad_stack_checkpoint *marks,
                         spad_error *error) {
-    const int op = next(in) % 14;
+    const int op = fuzz_next(in) % 14;
     switch (op) {
-    case 3: return spad_stack_open_scope(stack, next(in) % 5 - 1, "s", error);
+    case 3: return spad_stack_open_scope(stack, fuzz_next(in) % 5 - 1, "s", error);
     case 4: return spad_stack_close_scope(stack, error);
     case 5:
     case 6: return spad_stack_increment_section(stack, error);
     case 7: return spad_stack_pop_heap(stack, error);
-    case 8: return spad_stack_align(stack, next(in), error);
-    case 9: return spad_stack_set_prefix(stack, next(in) & 1 ? "p_" : NULL, error);
-    case 10: marks[next(in) % MARKS] = spad_stack_mark(stack); return SPAD_OK;
-    case 11: return spad_stack_rollback(stack, &marks[next(in) % MARKS], error);
+    case 8: return spad_stack_align(stack, fuzz_next(in), error);
+    case 9: return spad_stack_set_prefix(stack, fuzz_next(in) & 1 ? "p_" : NULL, error);
+    case 10: marks[fuzz_next(in) % MARKS] = spad_stack_mark(stack); return SPAD_OK;
+    case 11: return spad_stack_rollback(stack, &marks[fuzz_next(in) % MARKS], error);
     case 12:
-        if (next(in) % 8 == 0) spad_stack_set_automatic(stack, !spad_stack_is_automatic(stack));
+        if (fuzz_next(in) % 8 == 0)
+            spad_stack_set_automatic(stack, !spad_stack_is_automatic(stack));
         return SPAD_OK;
     default: return call_alloc(stack, in, op, error);
     }
@@ -105,8 +95,8 @@ static int discard(void *ctx, const char *bytes, size_t count) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    input in = {data, size};
-    const int config = next(&in);
+    fuzz_input in = {data, size};
+    const int config = fuzz_next(&in);
     spad_error error;
     spad_trace *trace = NULL;
     spad_stack *stack;

@@ -345,12 +345,7 @@ static void json_box(spad__json *json, const char *key, const spad_report_box *b
         return;
     }
     spad__json_open(json, '{');
-    spad__json_key_int(json, "lane", box->rect.lane);
-    spad__json_key_int(json, "lanes", box->rect.lanes);
-    if (spad__is_drawn(box)) spad__json_key_int(json, "byte", box->rect.byte);
-    spad__json_key_int(json, "bytes", box->rect.bytes);
-    spad__json_key_int(json, "begin", box->begin);
-    spad__json_key_int(json, "end", box->end);
+    spad__json_place(json, box);
     spad__json_close(json, '}');
 }
 

@@ -14,6 +14,15 @@ static void write_shape(spad__json *json, spad_shape shape) {
     spad__json_close_flat(json, ']');
 }
 
+void spad__json_place(spad__json *json, const spad_report_box *box) {
+    spad__json_key_int(json, "lane", box->rect.lane);
+    spad__json_key_int(json, "lanes", box->rect.lanes);
+    if (spad__is_drawn(box)) spad__json_key_int(json, "byte", box->rect.byte);
+    spad__json_key_int(json, "bytes", box->rect.bytes);
+    spad__json_key_int(json, "begin", box->begin);
+    spad__json_key_int(json, "end", box->end);
+}
+
 static void write_box(spad__json *json, const spad_report_box *box, int64_t number,
                       int64_t partner) {
     spad__json_open_flat(json, '{');
@@ -23,12 +32,7 @@ static void write_box(spad__json *json, const spad_report_box *box, int64_t numb
     if (box->dtype != SPAD_DTYPE_NONE)
         spad__json_key_string(json, "dtype", spad_dtype_name(box->dtype));
     spad__json_key_string(json, "mode", spad_mode_name(box->mode));
-    spad__json_key_int(json, "lane", box->rect.lane);
-    spad__json_key_int(json, "lanes", box->rect.lanes);
-    if (spad__is_drawn(box)) spad__json_key_int(json, "byte", box->rect.byte);
-    spad__json_key_int(json, "bytes", box->rect.bytes);
-    spad__json_key_int(json, "begin", box->begin);
-    spad__json_key_int(json, "end", box->end);
+    spad__json_place(json, box);
     if (box->open) spad__json_key_bool(json, "open", true);
     if (box->padding > 0) spad__json_key_int(json, "padding", box->padding);
     if (box->slots > 0) {

@@ -20,7 +20,7 @@ function fillParts(s) {
     group.bytes += s.bytes[i]; group.count++;
     groups.set(key, group);
   }
-  const all = [...groups.values()].sort((a, b) => b.bytes - a.bytes), bar = element("div", { class: "bar" }), names = element("div", { class: "legend" });
+  const all = [...groups.values()].sort((a, b) => b.bytes - a.bytes), bar = element("div", { class: "bar", role: "img", "aria-label": "what the peak is made of" }), names = element("div", { class: "legend" });
   for (const group of all) {
     const piece = element("i", { title: shorten(group.key, 80) + ": " + bothBytes(group.bytes) });
     piece.style.cssText = "flex-grow:" + group.bytes + ";background:" + fillOf(group.hue, false);
@@ -70,7 +70,7 @@ function buildSpace(s) {
   const section = element("section", { class: "space" }, element("div", { class: "head" }, element("h2", {}, shorten(title, 160)), facts));
   byId("charts").append(section);
   if (!comparing && s.peakBoxes.length > 0) {
-    s.parts = element("div", { class: "parts", role: "img", "aria-label": "what the peak is made of" });
+    s.parts = element("div", { class: "parts" });
     section.append(s.parts);
     fillParts(s);
   }

@@ -99,7 +99,7 @@ typedef struct pass {
     int64_t *here; /* the same for one lane */
 } pass;
 
-static int compare_edges(const void *left, const void *right) {
+int spad__compare_edges(const void *left, const void *right) {
     const spad__edge *a = left;
     const spad__edge *b = right;
     int order = compare_numbers(a->time, b->time);
@@ -141,7 +141,7 @@ static bool start_pass(pass *s) {
         s->edges[s->edge_count++] = (spad__edge){box->end, number, false};
         if (spad__is_drawn(box) && box->rect.lanes > 0) s->lanes[s->lane_count++] = box->rect.lane;
     }
-    qsort(s->edges, s->edge_count, sizeof *s->edges, compare_edges);
+    qsort(s->edges, s->edge_count, sizeof *s->edges, spad__compare_edges);
     if (s->lane_count == 0) s->lanes[s->lane_count++] = 0; /* only boxes without an address */
     thin_lanes(s);
     return true;

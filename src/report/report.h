@@ -98,6 +98,9 @@ typedef struct spad__edge {
     bool begins;
 } spad__edge;
 
+/* For qsort: by time, ends first. */
+int spad__compare_edges(const void *left, const void *right);
+
 /* One lane of a space over time; see lane.c. */
 typedef struct spad__lane {
     const spad_report *report;
@@ -119,6 +122,9 @@ spad_status spad__lane_conflicts(int64_t *partner, const spad__lane *lane, spad_
 
 /* floor(value x pixels / span) for 0 <= value <= span and pixels below 2^22, without floats. */
 int64_t spad__scale(int64_t value, int64_t span, int64_t pixels);
+
+/* Lanes, bytes and life of a box, as keys of a JSON object. */
+void spad__json_place(spad__json *json, const spad_report_box *box);
 
 /* The name, or "(unnamed)". */
 const char *spad__box_label(const spad_report_box *box);

@@ -176,7 +176,7 @@ static void put_string(pickle *p, const char *text) {
 static void put_word(pickle *p, word number) {
     if (!p->known[number]) put_string(p, words[number]);
     put_byte(p, p->known[number] ? BINGET : BINPUT);
-    put_byte(p, number);
+    put_byte(p, (int)number);
     p->known[number] = true;
 }
 
@@ -275,7 +275,9 @@ static int64_t segment_address(const device *d, size_t number) {
 }
 
 static int64_t address_of(const device *d, size_t number) {
-    return segment_address(d, number) + d->places[number].byte - d->view->facts.low;
+    int64_t byte; /* of memories with addresses at both ends of 64 bits, half is enough */
+    if (!spad__sub(d->places[number].byte, d->view->facts.low, &byte)) return 0;
+    return segment_address(d, number) + byte;
 }
 
 /* One behind the last place of the segment that starts with this one. */
@@ -344,14 +346,6 @@ static void put_release(pickle *p, const device *d, size_t number) {
     put_byte(p, APPEND);
 }
 
-static int compare_edges(const void *left, const void *right) {
-    const spad__edge *a = left;
-    const spad__edge *b = right;
-    if (a->time != b->time) return a->time < b->time ? -1 : 1;
-    if (a->begins != b->begins) return a->begins ? 1 : -1;
-    return (a->box > b->box) - (a->box < b->box);
-}
-
 static spad_status put_trace(pickle *p, const device *d, bool legend, spad_error *error) {
     const spad_host *host = &d->picture->host;
     spad__edge *edges = spad__new(host, 2 * d->count * sizeof *edges);
@@ -361,7 +355,7 @@ static spad_status put_trace(pickle *p, const device *d, bool legend, spad_error
         edges[count++] = (spad__edge){d->places[i].begin, i, true};
         if (!box_of(d, i)->open) edges[count++] = (spad__edge){box_of(d, i)->end, i, false};
     }
-    if (count > 0) qsort(edges, count, sizeof *edges, compare_edges);
+    if (count > 0) qsort(edges, count, sizeof *edges, spad__compare_edges);
     for (size_t i = 0; i < d->count; i = segment_end(d, i)) {
         put_event(p, SEGMENT_ALLOC, segment_address(d, i), d->pitch, edges[0].time);
         put_frame(p, d->picture->report, d->picture->report->target->spaces[d->view->space].name,

@@ -15,7 +15,6 @@
  */
 #include "support/support.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,9 +23,8 @@
 #include "spad/check.h"
 #include "spad/kernel.h"
 #include "support/executor.h"
+#include "support/files.h"
 #include "support/mutate.h"
-
-enum { TEXT_MAX = 1 << 16, KERNELS_MAX = 200 };
 
 /* Small trip counts. A ring pipeline needs two laps and one step to show all of it. */
 typedef struct shape {
@@ -88,19 +86,15 @@ static const spad_define *defines_of(const char *file, size_t *count) {
 
 /* The kernel of a file at its small shape, as the library writes it. */
 static void write_kernel(const char *file, test_text *out) {
-    static char text[TEXT_MAX];
     char path[512];
-    snprintf(path, sizeof path, "%s/examples/kernels/%s", SPAD_SOURCE_DIR, file);
-    FILE *stream = fopen(path, "rb");
-    assert_non_null(stream);
-    const size_t length = fread(text, 1, sizeof text, stream);
-    assert_true(length < sizeof text);
-    fclose(stream);
+    snprintf(path, sizeof path, TEST_KERNELS "/%s", file);
+    char *text = test_read_file(path);
     spad_kernel_options options = {0};
     options.defines = defines_of(file, &options.define_count);
     spad_kernel *kernel;
     spad_error error;
-    assert_ok(spad_kernel_parse(&kernel, text, length, file, &options, NULL, &error), &error);
+    assert_ok(spad_kernel_parse(&kernel, text, strlen(text), file, &options, NULL, &error), &error);
+    free(text);
     assert_int_equal(spad_kernel_write(kernel, &out->sink, NULL), SPAD_OK);
     spad_kernel_destroy(kernel);
 }
@@ -207,31 +201,13 @@ static void study(const char *file, score *sum) {
     test_text_free(&text);
 }
 
-static int compare_names(const void *left, const void *right) {
-    return strcmp(*(char *const *)left, *(char *const *)right);
-}
-
 static void every_mutant_is_reported_or_harmless(void **state) {
     (void)state;
-    char *names[KERNELS_MAX];
-    size_t count = 0;
-    DIR *directory = opendir(SPAD_SOURCE_DIR "/examples/kernels");
-    assert_non_null(directory);
-    for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
-        const char *dot = strrchr(entry->d_name, '.');
-        if (dot == NULL || strcmp(dot, ".spad") != 0) continue;
-        if (strstr(entry->d_name, only) == NULL) continue;
-        assert_true(count < KERNELS_MAX);
-        names[count] = malloc(strlen(entry->d_name) + 1);
-        assert_non_null(names[count]);
-        strcpy(names[count++], entry->d_name);
-    }
-    closedir(directory);
-    qsort(names, count, sizeof names[0], compare_names);
+    test_files files;
     score sum = {0};
-    for (size_t i = 0; i < count; i++) {
-        study(names[i], &sum);
-        free(names[i]);
+    test_list_kernels(&files, TEST_KERNELS);
+    for (size_t i = 0; i < files.count; i++) {
+        if (strstr(files.names[i], only) != NULL) study(files.names[i], &sum);
     }
     print_score("all", &sum);
     assert_true(sum.mutants > 0);

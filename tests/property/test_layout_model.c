@@ -10,7 +10,6 @@
  */
 #include "support/support.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +18,7 @@
 #include "spad/check.h"
 #include "spad/layout.h"
 #include "spad/walk.h"
+#include "support/files.h"
 
 enum { KERNELS = 3000, TEXT_MAX = 1 << 16, INSTANCES = 20000 };
 
@@ -419,42 +419,33 @@ static void places_are_safe_for_operations_in_flight(void **state) {
 /* ---- the shipped kernels --------------------------------------------------------------- */
 
 static spad_kernel *read_shipped(const char *name) {
-    static char text[TEXT_MAX];
     char path[512];
     spad_kernel *k;
     spad_error error;
-    snprintf(path, sizeof path, "%s/examples/kernels/%s", SPAD_SOURCE_DIR, name);
-    FILE *file = fopen(path, "rb");
-    if (file == NULL) print_error("cannot open %s\n", path);
-    assert_non_null(file);
-    const size_t length = fread(text, 1, TEXT_MAX, file);
-    fclose(file);
-    assert_ok(spad_kernel_parse(&k, text, length, name, NULL, NULL, &error), &error);
+    snprintf(path, sizeof path, TEST_KERNELS "/%s", name);
+    char *text = test_read_file(path);
+    assert_ok(spad_kernel_parse(&k, text, strlen(text), name, NULL, NULL, &error), &error);
+    free(text);
     return k;
 }
 
 static void shipped_kernels_keep_lives_apart(void **state) {
     (void)state;
-    DIR *folder = opendir(SPAD_SOURCE_DIR "/examples/kernels");
-    assert_non_null(folder);
-    int count = 0;
-    for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
-        const char *end = strrchr(entry->d_name, '.');
-        if (end == NULL || strcmp(end, ".spad") != 0) continue;
-        spad_kernel *k = read_shipped(entry->d_name);
+    test_files files;
+    test_list_kernels(&files, TEST_KERNELS);
+    assert_true(files.count >= 28);
+    for (size_t i = 0; i < files.count; i++) {
+        spad_kernel *k = read_shipped(files.names[i]);
         spad_layout *layout;
         spad_error error;
         assert_ok(spad_layout_create(&layout, k, NULL, &error), &error);
-        if (!spad_layout_fits(layout)) print_error("%s does not fit\n", entry->d_name);
+        if (!spad_layout_fits(layout)) print_error("%s does not fit\n", files.names[i]);
         assert_true(spad_layout_fits(layout));
         check_layout(k, layout);
         assert_int_equal(count_findings(k, layout).errors, 0);
         spad_layout_destroy(layout);
         spad_kernel_destroy(k);
-        count++;
     }
-    closedir(folder);
-    assert_true(count >= 28);
 }
 
 /* What the comments of the kernels say, and what barriers add to it. */

@@ -15,6 +15,7 @@
 
 #include "base/random.h"
 #include "spad/spad.h"
+#include "support/files.h"
 
 enum {
     AGENTS = 3,
@@ -460,13 +461,8 @@ static void examples_repeat_themselves(void **state) {
                  {"12_gemm_cube", "TILES"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char path[512];
-        snprintf(path, sizeof path, "%s/examples/kernels/%s.spad", SPAD_SOURCE_DIR, cases[i].file);
-        FILE *file = fopen(path, "rb");
-        assert_non_null(file);
-        char *text = calloc(1, 1 << 16);
-        assert_non_null(text);
-        assert_true(fread(text, 1, (1 << 16) - 1, file) > 0);
-        fclose(file);
+        snprintf(path, sizeof path, TEST_KERNELS "/%s.spad", cases[i].file);
+        char *text = test_read_file(path);
         for (int64_t n = 2001; n < 2004; n++) {
             const spad_define define = {cases[i].param, n};
             const spad_kernel_options options = {.defines = &define, .define_count = 1};

@@ -12,18 +12,9 @@
 #include <string.h>
 
 #include "spad/check.h"
+#include "support/files.h"
 
-enum { TEXT_MAX = 1 << 17, BLOCK_MAX = 4096 };
-
-static char *read_page(void) {
-    FILE *file = fopen(SPAD_SOURCE_DIR "/docs/check.md", "rb");
-    assert_non_null(file);
-    char *text = calloc(1, TEXT_MAX);
-    assert_non_null(text);
-    assert_true(fread(text, 1, TEXT_MAX - 1, file) < TEXT_MAX - 1);
-    fclose(file);
-    return text;
-}
+enum { BLOCK_MAX = 4096 };
 
 /* The block that starts behind *at, with the prelude in front where it is needed. */
 static void next_block(const char **at, const char *prelude, char *block) {
@@ -113,7 +104,7 @@ static void check_section(const char *at, const char *name, const char *prelude)
 
 static void every_section_shows_its_finding(void **state) {
     (void)state;
-    char *page = read_page();
+    char *page = test_read_file("docs/check.md");
     char prelude[BLOCK_MAX];
     int count = 0;
     const char *at = strstr(page, "```spad prelude");
@@ -132,7 +123,7 @@ static void every_section_shows_its_finding(void **state) {
 
 static void every_finding_has_a_section(void **state) {
     (void)state;
-    char *page = read_page();
+    char *page = test_read_file("docs/check.md");
     int missing = 0;
     for (int code = 1; code < 100; code++) {
         const char *name = spad_finding_name((spad_finding_code)code);

@@ -5,14 +5,12 @@
  */
 #include "support/support.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "spad/check.h"
-
-enum { TEXT_MAX = 1 << 16 };
+#include "support/files.h"
 
 /* ---- help ------------------------------------------------------------------------- */
 
@@ -782,13 +780,8 @@ static void findings_can_be_limited(void **state) {
 
 static void check_shipped(const char *name) {
     char path[512];
-    snprintf(path, sizeof path, "%s/examples/kernels/%s", SPAD_SOURCE_DIR, name);
-    FILE *file = fopen(path, "rb");
-    assert_non_null(file);
-    char *text = calloc(1, TEXT_MAX);
-    assert_non_null(text);
-    assert_true(fread(text, 1, TEXT_MAX - 1, file) < TEXT_MAX - 1);
-    fclose(file);
+    snprintf(path, sizeof path, TEST_KERNELS "/%s", name);
+    char *text = test_read_file(path);
     spad_kernel *kernel = parse(text);
     spad_check *check;
     spad_error error;
@@ -808,17 +801,10 @@ static void check_shipped(const char *name) {
 
 static void shipped_kernels_have_no_errors(void **state) {
     (void)state;
-    DIR *folder = opendir(SPAD_SOURCE_DIR "/examples/kernels");
-    assert_non_null(folder);
-    int count = 0;
-    for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
-        const char *end = strrchr(entry->d_name, '.');
-        if (end == NULL || strcmp(end, ".spad") != 0) continue;
-        check_shipped(entry->d_name);
-        count++;
-    }
-    closedir(folder);
-    assert_true(count >= 24);
+    test_files files;
+    test_list_kernels(&files, TEST_KERNELS);
+    assert_true(files.count >= 24);
+    for (size_t i = 0; i < files.count; i++) check_shipped(files.names[i]);
 }
 
 /* ---- memory ----------------------------------------------------------------------- */

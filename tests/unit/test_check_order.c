@@ -6,28 +6,13 @@
  */
 #include "support/support.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "check/order.h"
 #include "spad/check.h"
-
-enum { TEXT_MAX = 1 << 16 };
-
-static char *read_text(const char *name) {
-    char path[512];
-    snprintf(path, sizeof path, "%s/%s", SPAD_SOURCE_DIR, name);
-    FILE *file = fopen(path, "rb");
-    if (file == NULL) print_error("cannot open %s\n", path);
-    assert_non_null(file);
-    char *text = calloc(1, TEXT_MAX);
-    assert_non_null(text);
-    assert_true(fread(text, 1, TEXT_MAX - 1, file) < TEXT_MAX - 1);
-    fclose(file);
-    return text;
-}
+#include "support/files.h"
 
 /* ---- helpers ----------------------------------------------------------------------------- */
 
@@ -114,23 +99,18 @@ static void assert_finds(const char *text, spad_finding_code code, const char *m
 
 static void test_shipped_kernels_are_clean(void **unused) {
     (void)unused;
-    char path[512];
-    snprintf(path, sizeof path, "%s/examples/kernels", SPAD_SOURCE_DIR);
-    DIR *folder = opendir(path);
-    assert_non_null(folder);
-    int checked = 0;
-    for (const struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
-        if (strstr(entry->d_name, ".spad") == NULL) continue;
-        snprintf(path, sizeof path, "examples/kernels/%s", entry->d_name);
-        char *text = read_text(path);
+    test_files files;
+    test_list_kernels(&files, TEST_KERNELS);
+    assert_true(files.count >= 24);
+    for (size_t i = 0; i < files.count; i++) {
+        char path[512];
+        snprintf(path, sizeof path, TEST_KERNELS "/%s", files.names[i]);
+        char *text = test_read_file(path);
         spad_check *check = check_text(text);
         assert_no_order_finding(check, path);
         spad_check_destroy(check);
         free(text);
-        checked++;
     }
-    closedir(folder);
-    assert_true(checked >= 24);
 }
 
 /* Other sizes of the same kernels: laps, tails, fewer steps than slots. */
@@ -154,7 +134,7 @@ static void test_shipped_kernels_in_other_sizes(void **unused) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char path[128];
         snprintf(path, sizeof path, "examples/kernels/%s.spad", cases[i].name);
-        char *text = read_text(path);
+        char *text = test_read_file(path);
         const spad_kernel_options options = {.defines = cases[i].defines, .define_count = 2};
         spad_kernel *kernel = parse_with(text, &options);
         spad_check *check;
@@ -178,7 +158,7 @@ static void test_wrong_kernels(void **unused) {
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char path[128];
         snprintf(path, sizeof path, "examples/kernels/wrong/%s.spad", names[i]);
-        char *text = read_text(path);
+        char *text = test_read_file(path);
         const char *gives = strstr(text, "# gives:");
         assert_non_null(gives);
         const size_t length = strcspn(gives, "\n");
@@ -211,7 +191,7 @@ static void test_wrong_kernels(void **unused) {
  * one nothing. */
 static void test_manual(void **unused) {
     (void)unused;
-    char *text = read_text("docs/check.md");
+    char *text = test_read_file("docs/check.md");
     int sections = 0;
     for (int code = SPAD_FINDING_RACE; code <= SPAD_FINDING_FREE_IN_USE; code++) {
         const char *name = spad_finding_name((spad_finding_code)code);
@@ -249,13 +229,14 @@ static void test_manual(void **unused) {
 
 /* The text with one piece replaced everywhere; freed by the caller. */
 static char *change(char *text, const char *from, const char *to) {
-    char *changed = calloc(1, TEXT_MAX);
+    const size_t room = strlen(text) * (1 + strlen(to)) + 1;
+    char *changed = calloc(1, room);
     assert_non_null(changed);
     size_t used = 0;
     int times = 0;
     for (const char *at = text; *at != '\0';) {
         if (strncmp(at, from, strlen(from)) == 0) {
-            used += (size_t)snprintf(changed + used, TEXT_MAX - used, "%s", to);
+            used += (size_t)snprintf(changed + used, room - used, "%s", to);
             at += strlen(from);
             times++;
         } else {
@@ -324,7 +305,7 @@ static void test_classic_mistakes(void **unused) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char path[128];
         snprintf(path, sizeof path, "examples/kernels/%s.spad", cases[i].file);
-        char *text = change(read_text(path), cases[i].from, cases[i].to);
+        char *text = change(test_read_file(path), cases[i].from, cases[i].to);
         spad_check *check = check_text(text);
         if (find(check, cases[i].code) == NULL) {
             print_error("%s, '%s': no %s\n", path, cases[i].from, spad_finding_name(cases[i].code));
@@ -944,7 +925,7 @@ static void test_without_memory(void **unused) {
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         char path[128];
         snprintf(path, sizeof path, "examples/kernels/%s.spad", files[i]);
-        char *text = read_text(path);
+        char *text = test_read_file(path);
         spad_kernel *kernel = parse_with(text, NULL);
         test_fail_each_allocation(check_scenario, kernel);
         spad_kernel_destroy(kernel);

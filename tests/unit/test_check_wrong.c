@@ -7,29 +7,16 @@
  */
 #include "support/support.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "spad/check.h"
+#include "support/files.h"
 
-enum { TEXT_MAX = 1 << 16, CODES_MAX = 100 };
+enum { CODES_MAX = 100 };
 
-#define FOLDER SPAD_SOURCE_DIR "/examples/kernels/wrong"
-
-static char *read_text(const char *name) {
-    char path[512];
-    snprintf(path, sizeof path, "%s/%s", FOLDER, name);
-    FILE *file = fopen(path, "rb");
-    assert_non_null(file);
-    char *text = calloc(1, TEXT_MAX);
-    assert_non_null(text);
-    const size_t count = fread(text, 1, TEXT_MAX - 1, file);
-    assert_true(count < TEXT_MAX - 1);
-    fclose(file);
-    return text;
-}
+#define FOLDER TEST_KERNELS "/wrong"
 
 /* Is the code one of the words of the line? */
 static bool is_listed(const char *line, const char *code) {
@@ -68,7 +55,9 @@ static int compare_codes(const char *name, const char *line, const spad_check *c
 
 static int check_file(const char *name, bool *given) {
     static const char mark[] = "# gives: ";
-    char *text = read_text(name);
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", FOLDER, name);
+    char *text = test_read_file(path);
     char line[512];
     spad_kernel *kernel;
     spad_check *check;
@@ -98,14 +87,10 @@ static bool needs_file(int code) {
 static void every_wrong_kernel_gives_what_it_says(void **state) {
     (void)state;
     bool given[CODES_MAX] = {false};
-    DIR *folder = opendir(FOLDER);
-    assert_non_null(folder);
+    test_files files;
+    test_list_kernels(&files, FOLDER);
     int faults = 0;
-    for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
-        const char *end = strrchr(entry->d_name, '.');
-        if (end != NULL && strcmp(end, ".spad") == 0) faults += check_file(entry->d_name, given);
-    }
-    closedir(folder);
+    for (size_t i = 0; i < files.count; i++) faults += check_file(files.names[i], given);
     for (int code = 1; code < CODES_MAX; code++) {
         const char *name = spad_finding_name((spad_finding_code)code);
         if (strcmp(name, "?") == 0 || !needs_file(code) || given[code]) continue;

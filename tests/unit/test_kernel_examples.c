@@ -7,30 +7,15 @@
  */
 #include "support/support.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "spad/kernel.h"
 #include "spad/walk.h"
+#include "support/files.h"
 
 enum { TEXT_MAX = 1 << 16, EVENTS_MAX = 1000000 };
-
-/* A file of the source tree, with a NUL behind it; freed by the caller. */
-static char *read_text(const char *name) {
-    char path[512];
-    snprintf(path, sizeof path, "%s/%s", SPAD_SOURCE_DIR, name);
-    FILE *file = fopen(path, "rb");
-    if (file == NULL) print_error("cannot open %s\n", path);
-    assert_non_null(file);
-    char *text = calloc(1, TEXT_MAX);
-    assert_non_null(text);
-    const size_t count = fread(text, 1, TEXT_MAX - 1, file);
-    assert_true(count < TEXT_MAX - 1);
-    fclose(file);
-    return text;
-}
 
 static spad_kernel *parse(const char *text, const char *name, const spad_kernel_options *options) {
     spad_diagnostics *diagnostics;
@@ -83,21 +68,16 @@ static void check_kernel(const char *text, const char *name) {
 
 static void all_examples_can_be_walked(void **state) {
     (void)state;
-    DIR *folder = opendir(SPAD_SOURCE_DIR "/examples/kernels");
-    assert_non_null(folder);
-    int count = 0;
-    for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
-        const char *end = strrchr(entry->d_name, '.');
-        if (end == NULL || strcmp(end, ".spad") != 0) continue;
+    test_files files;
+    test_list_kernels(&files, TEST_KERNELS);
+    assert_true(files.count >= 24);
+    for (size_t i = 0; i < files.count; i++) {
         char name[512];
-        snprintf(name, sizeof name, "examples/kernels/%s", entry->d_name);
-        char *text = read_text(name);
+        snprintf(name, sizeof name, TEST_KERNELS "/%s", files.names[i]);
+        char *text = test_read_file(name);
         check_kernel(text, name);
         free(text);
-        count++;
     }
-    closedir(folder);
-    assert_true(count >= 24);
 }
 
 /* Peak bytes a lane of what is alive together. */
@@ -139,7 +119,7 @@ static void the_numbers_of_the_comments_hold(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char name[512];
         snprintf(name, sizeof name, "examples/kernels/%s.spad", cases[i].file);
-        char *text = read_text(name);
+        char *text = test_read_file(name);
         const spad_kernel_options options = {.defines = &cases[i].define,
                                              .define_count = cases[i].define.name != NULL};
         spad_kernel *k = parse(text, name, &options);
@@ -174,7 +154,7 @@ static void hand_placed_kernels_end_where_they_say(void **state) {
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         char name[512];
         snprintf(name, sizeof name, "examples/kernels/%s.spad", cases[c].file);
-        char *text = read_text(name);
+        char *text = test_read_file(name);
         const spad_kernel_options options = {.defines = &cases[c].define,
                                              .define_count = cases[c].define.name != NULL};
         spad_kernel *k = parse(text, name, &options);
@@ -224,7 +204,7 @@ static void scoped_kernels_have_the_addresses_of_the_library(void **state) {
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         char name[512];
         snprintf(name, sizeof name, "examples/kernels/%s.spad", cases[c].file);
-        char *text = read_text(name);
+        char *text = test_read_file(name);
         spad_kernel *k = parse(text, name, NULL);
         spad_walk *walk;
         const spad_walk_event *event;
@@ -270,7 +250,7 @@ static void walk_blocks(const char *name, int least) {
     static char prelude[TEXT_MAX];
     static char block[TEXT_MAX];
     static char whole[2 * TEXT_MAX];
-    char *page = read_text(name);
+    char *page = test_read_file(name);
     const char *at = page;
     bool is_prelude;
     int count = 0;

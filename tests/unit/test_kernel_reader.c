@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "spad/kernel.h"
+#include "support/faults.h"
 
 static spad_kernel *parse(const char *text, const spad_kernel_options *options) {
     spad_kernel *kernel;
@@ -292,43 +293,17 @@ static void rings_can_be_given(void **state) {
 
 /* ---- faults ----------------------------------------------------------------------- */
 
-typedef struct fault_case {
-    const char *text;
-    int line; /* of the text */
-    int column;
-    int width;
-    const char *message;
-} fault_case;
-
-static void check_faults(const char *before, const char *after, const fault_case *cases,
-                         size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        char text[2048];
-        snprintf(text, sizeof text, "%s%s%s", before, cases[i].text, after);
-        spad_diagnostics *diagnostics;
-        spad_kernel *kernel;
-        spad_error error;
-        assert_int_equal(spad_diagnostics_create(&diagnostics, NULL, NULL), SPAD_OK);
-        const spad_status status =
-            spad_kernel_parse(&kernel, text, strlen(text), "k.spad", NULL, diagnostics, &error);
-        if (status != SPAD_ERR_SYNTAX) print_error("no fault in: %s\n", cases[i].text);
-        assert_int_equal(status, SPAD_ERR_SYNTAX);
-        assert_null(kernel);
-        assert_int_equal(spad_diagnostics_count(diagnostics), 1);
-        const spad_diagnostic *fault = spad_diagnostics_get(diagnostics, 0);
-        assert_string_equal(fault->message, cases[i].message);
-        assert_string_equal(error.message, cases[i].message);
-        int line = cases[i].line;
-        for (const char *c = before; *c != '\0'; c++) line += *c == '\n';
-        assert_int_equal(fault->line, line);
-        assert_int_equal(fault->column, cases[i].column);
-        assert_int_equal(fault->width, cases[i].width);
-        spad_diagnostics_destroy(diagnostics);
-    }
+static spad_status read_kernel(const char *text, const char *file, spad_diagnostics *diagnostics,
+                               spad_error *error) {
+    spad_kernel *kernel;
+    const spad_status status =
+        spad_kernel_parse(&kernel, text, strlen(text), file, NULL, diagnostics, error);
+    if (status != SPAD_OK) assert_null(kernel);
+    spad_kernel_destroy(kernel);
+    return status;
 }
 
-#define CHECK_FAULTS(before, after, cases) \
-    check_faults(before, after, cases, sizeof(cases) / sizeof(cases)[0])
+#define CHECK_FAULTS(before, after, cases) TEST_FAULTS(read_kernel, before, after, cases)
 
 static const char prelude[] = "kernel k on trn2\n"
                               "param N = 4\n"
@@ -343,7 +318,7 @@ static const char prelude[] = "kernel k on trn2\n"
 
 static void faults_of_expressions_are_found(void **state) {
     (void)state;
-    static const fault_case cases[] = {
+    static const test_fault cases[] = {
         {"param M = 1 / 0", 1, 11, 5, "'/' by 0; it must be at least 1"},
         {"param M = 5 % 0", 1, 11, 5, "'%' by 0; it must be at least 1"},
         {"param M = 4 / (2 - 3)", 1, 11, 11, "'/' by -1; it must be at least 1"},
@@ -381,7 +356,7 @@ static void faults_of_expressions_are_found(void **state) {
 
 static void faults_of_declarations_are_found(void **state) {
     (void)state;
-    static const fault_case cases[] = {
+    static const test_fault cases[] = {
         {"param N = 5", 1, 7, 1, "'N' is already a parameter here"},
         {"param", 1, 6, 1,
          "expected a name for the parameter after 'param', found the end of the line"},
@@ -498,7 +473,7 @@ static void faults_of_declarations_are_found(void **state) {
 
 static void faults_of_blocks_are_found(void **state) {
     (void)state;
-    static const fault_case cases[] = {
+    static const test_fault cases[] = {
         {"for i in 0..N {", 2, 1, 1, "'for' in line 11 has no '}'"},
         {"for i in 0..N", 1, 14, 1, "expected '{' after 'N', found the end of the line"},
         {"for i in 4..0 { }", 1, 10, 4, "the loop runs from 4 down to 0"},
@@ -542,7 +517,7 @@ static void faults_of_blocks_are_found(void **state) {
 
 static void faults_of_operations_are_found(void **state) {
     (void)state;
-    static const fault_case cases[] = {
+    static const test_fault cases[] = {
         {"dmaa load writes x[0]", 1, 1, 4,
          "'dmaa' is no statement, unit or engine of trn2; did you mean 'dma'?"},
         {"dma", 1, 4, 1,
@@ -604,7 +579,7 @@ static void faults_of_operations_are_found(void **state) {
 
 static void faults_of_synchronisation_are_found(void **state) {
     (void)state;
-    static const fault_case cases[] = {
+    static const test_fault cases[] = {
         {"sync m", 1, 1, 6, "'m' is an mbarrier; a barrier is wanted here"},
         {"sync bb", 1, 6, 2, "no barrier 'bb' here; did you mean 'b'?"},
         {"sync b by 0", 1, 1, 11, "an amount of 0; it is at least 1"},
@@ -651,7 +626,7 @@ static void faults_of_synchronisation_are_found(void **state) {
 
 static void faults_of_the_head_are_found(void **state) {
     (void)state;
-    static const fault_case cases[] = {
+    static const test_fault cases[] = {
         {"", 1, 1, 1, "a kernel file starts with 'kernel', a name, 'on' and a target"},
         {"param N = 4", 1, 1, 5, "a kernel file starts with 'kernel', a name, 'on' and a target"},
         {"kernel", 1, 7, 1,
@@ -668,7 +643,7 @@ static void faults_of_the_head_are_found(void **state) {
 /* Sizes that do not fit 64 bits, long names and long conditions. */
 static void limits_are_faults(void **state) {
     (void)state;
-    static const fault_case cases[] = {
+    static const test_fault cases[] = {
         {"tensor y : sbuf u8 [N] (1, 2) ring 9223372036854775807", 1, 20, 10,
          "the size of the ring does not fit 64 bits"},
         {"tensor y : sbuf u8 [N, N] (1, 2) mod free [9223372036854775807, 2]", 1, 20, 13,

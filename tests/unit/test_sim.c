@@ -7,12 +7,12 @@
  */
 #include "support/support.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "spad/spad.h"
+#include "support/files.h"
 
 static spad_kernel *parse_with(const char *text, const spad_kernel_options *options) {
     spad_kernel *kernel;
@@ -666,16 +666,6 @@ static void deadlocks_are_named(void **state) {
 
 /* ---- the kernels that we ship ------------------------------------------------------ */
 
-static char *read_file(const char *path) {
-    FILE *file = fopen(path, "rb");
-    assert_non_null(file);
-    char *text = calloc(1, 1 << 16);
-    assert_non_null(text);
-    assert_true(fread(text, 1, (1 << 16) - 1, file) < (1 << 16) - 1);
-    fclose(file);
-    return text;
-}
-
 /* Everything a result promises about itself. */
 static void assert_consistent(const run *r) {
     const spad_sim_totals t = spad_sim_get_totals(r->sim);
@@ -715,16 +705,14 @@ static void assert_narrow(const char *text) {
 
 static void all_examples_run_to_their_end(void **state) {
     (void)state;
-    DIR *folder = opendir(SPAD_SOURCE_DIR "/examples/kernels");
-    assert_non_null(folder);
-    int count = 0;
-    for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
-        const char *end = strrchr(entry->d_name, '.');
-        if (end == NULL || strcmp(end, ".spad") != 0) continue;
+    test_files files;
+    test_list_kernels(&files, TEST_KERNELS);
+    assert_true(files.count >= 24);
+    for (size_t i = 0; i < files.count; i++) {
         char path[512];
         test_text shown;
-        snprintf(path, sizeof path, "%s/examples/kernels/%s", SPAD_SOURCE_DIR, entry->d_name);
-        char *text = read_file(path);
+        snprintf(path, sizeof path, TEST_KERNELS "/%s", files.names[i]);
+        char *text = test_read_file(path);
         run r = start(text);
         assert_consistent(&r);
         test_text_init(&shown);
@@ -733,10 +721,7 @@ static void all_examples_run_to_their_end(void **state) {
         test_text_free(&shown);
         stop(&r);
         free(text);
-        count++;
     }
-    closedir(folder);
-    assert_true(count >= 24);
 }
 
 /* ---- host memory and sinks --------------------------------------------------------- */

@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "spad/target.h"
+#include "support/faults.h"
 
 /* ---- the same target? ------------------------------------------------------------------ */
 
@@ -204,54 +205,21 @@ static void a_file_says_what_the_struct_says(void **state) {
 
 /* ---- faults ---------------------------------------------------------------------------------- */
 
-/* A fault of a field of a space, of an engine, or of the whole file. The text
- * is put behind a valid start; the place is counted from there. */
-typedef struct fault_case {
-    const char *text;
-    int line;
-    int column;
-    int width;
-    const char *message;
-} fault_case;
-
-static void check_faults(const char *before, const char *after, const fault_case *cases,
-                         size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        char text[4096];
-        spad_diagnostics *diagnostics;
-        spad_target *target;
-        spad_error error;
-        snprintf(text, sizeof text, "%s%s%s", before, cases[i].text, after);
-        assert_int_equal(spad_diagnostics_create(&diagnostics, NULL, NULL), SPAD_OK);
-        const spad_status status =
-            spad_target_parse(&target, text, strlen(text), "f.chip", diagnostics, NULL, &error);
-        if (spad_diagnostics_count(diagnostics) != 1) {
-            const spad_sink sink = spad_sink_file(stderr);
-            spad_diagnostics_write(diagnostics, &sink, NULL);
-            print_error("case: %s\n", cases[i].text);
-        }
-        assert_int_equal(status, SPAD_ERR_SYNTAX);
-        assert_null(target);
-        assert_int_equal(spad_diagnostics_count(diagnostics), 1);
-        const spad_diagnostic *fault = spad_diagnostics_get(diagnostics, 0);
-        assert_string_equal(fault->message, cases[i].message);
-        assert_string_equal(error.message, cases[i].message);
-        assert_string_equal(error.file, "f.chip");
-        int line = cases[i].line;
-        for (const char *c = before; *c != '\0'; c++) line += *c == '\n';
-        assert_int_equal(fault->line, line);
-        assert_int_equal(fault->column, cases[i].column);
-        assert_int_equal(fault->width, cases[i].width);
-        spad_diagnostics_destroy(diagnostics);
-    }
+static spad_status read_target(const char *text, const char *file, spad_diagnostics *diagnostics,
+                               spad_error *error) {
+    spad_target *target;
+    const spad_status status =
+        spad_target_parse(&target, text, strlen(text), file, diagnostics, NULL, error);
+    if (status != SPAD_OK) assert_null(target);
+    spad_target_destroy(target);
+    return status;
 }
 
-#define CHECK_FAULTS(before, after, cases) \
-    check_faults(before, after, cases, sizeof(cases) / sizeof(cases)[0])
+#define CHECK_FAULTS(before, after, cases) TEST_FAULTS(read_target, before, after, cases)
 
 static void faults_of_spaces_are_found(void **state) {
     (void)state;
-    static const fault_case cases[] = {
+    static const test_fault cases[] = {
         {"lanes many", 1, 7, 4, "expected a whole number after 'lanes', found 'many'"},
         {"lanes", 1, 6, 1, "expected a whole number after 'lanes', found the end of the line"},
         {"lanes 0", 1, 7, 1, "'lanes' must be at least 1"},
@@ -287,7 +255,7 @@ static void faults_of_spaces_are_found(void **state) {
          "1000000000000000 lanes of that size do not fit 64 bits"},
     };
     CHECK_FAULTS("target t\nspace s {\nbytes 64 KiB\n", "\n}\n", cases);
-    static const fault_case unbounded[] = {
+    static const test_fault unbounded[] = {
         {"bytes unbounded; reserved 4", 1, 27, 1, "an unbounded space has no top to reserve"},
         {"lanes 4", 0, 7, 1, "space 's' needs 'bytes'"},
         {"bytes 0", 1, 7, 1, "'bytes' must be at least 1"},
@@ -298,7 +266,7 @@ static void faults_of_spaces_are_found(void **state) {
 
 static void faults_of_engines_are_found(void **state) {
     (void)state;
-    static const fault_case cases[] = {
+    static const test_fault cases[] = {
         {"count 0", 1, 7, 1, "'count' must be at least 1"},
         {"clock 4", 1, 8, 1,
          "expected a unit (kHz, MHz or GHz) after '4', found the end of the line"},
@@ -322,7 +290,7 @@ static void faults_of_engines_are_found(void **state) {
 
 static void faults_of_the_file_are_found(void **state) {
     (void)state;
-    static const fault_case cases[] = {
+    static const test_fault cases[] = {
         {"target u", 1, 1, 6, "'target' is given twice"},
         {"family", 1, 7, 1,
          "expected the name of a family after 'family', found the end of the line"},
@@ -352,7 +320,7 @@ static void faults_of_the_file_are_found(void **state) {
          "unknown statement 'this_is_a_very_long_word_that_no...'"},
     };
     CHECK_FAULTS("target t\nspace s { bytes 4 }\nengine e { }\n", "\n", cases);
-    static const fault_case starts[] = {
+    static const test_fault starts[] = {
         {"", 1, 1, 1, "a target file starts with 'target' and a name"},
         {"# nothing\n\n", 3, 1, 1, "a target file starts with 'target' and a name"},
         {"space s { bytes 4 }", 1, 1, 5, "a target file starts with 'target' and a name"},

@@ -126,7 +126,11 @@ cli_exit cli_find_target(const spad_target **target, spad_target **owned, const 
     *target = *owned = NULL;
     if (!looks_like_file(word)) {
         if (spad_target_find(target, word, &error) == SPAD_OK) return CLI_FINE;
-        if (!is_file(word)) return cli_fail(&error);
+        if (!is_file(word)) {
+            cli_fail(&error);
+            cli_say("'spad targets' lists them");
+            return CLI_USAGE;
+        }
     }
     spad_diagnostics *diagnostics;
     if (spad_diagnostics_create(&diagnostics, NULL, &error) != SPAD_OK) return cli_fail(&error);

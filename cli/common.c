@@ -146,6 +146,10 @@ bool cli_take_number(const char *option, const char *word, int64_t least, int64_
     const long long value = strtoll(word, &end, 10);
     *out = value;
     if (errno == 0 && end != word && *end == '\0' && value >= least) return true;
+    if (errno == ERANGE && *end == '\0' && value > 0) {
+        cli_say("option '%s' needs a whole number below 2^63, not '%s'", option, word);
+        return false;
+    }
     cli_say("option '%s' needs a whole number of at least %lld, not '%s'", option, (long long)least,
             word);
     return false;
@@ -273,6 +277,8 @@ bool cli_read(cli_text *out, const char *path, cli_limit mebibytes) {
     const char *why = NULL;
     if (file == NULL)
         why = strerror(errno);
+    else if (is_stdin && feof(stdin))
+        why = "it has been read before";
     else if (!is_stdin && says_larger(file, most))
         why = too_large;
     else

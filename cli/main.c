@@ -31,6 +31,13 @@ static void print_help(void) {
           stdout);
 }
 
+static const cli_command *find_command(const char *word) {
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (strcmp(word, commands[i]->name) == 0) return commands[i];
+    }
+    return NULL;
+}
+
 static cli_exit unknown_command(const char *word) {
     static const char *const options[] = {"--help", "--version"};
     const char *names[COMMANDS];
@@ -46,19 +53,21 @@ static cli_exit run(int count, char **words) {
     }
     const char *word = words[0];
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
-        print_help();
+        const cli_command *about = count > 1 ? find_command(words[1]) : NULL;
+        if (count > 1 && about == NULL) return unknown_command(words[1]);
+        if (about != NULL) {
+            fputs(about->usage, stdout);
+        } else {
+            print_help();
+        }
         return CLI_FINE;
     }
     if (strcmp(word, "--version") == 0) {
         printf("spad %s\n", spad_version());
         return CLI_FINE;
     }
-    for (size_t i = 0; i < COMMANDS; i++) {
-        if (strcmp(word, commands[i]->name) == 0) {
-            return commands[i]->run(commands[i], count - 1, words + 1);
-        }
-    }
-    return unknown_command(word);
+    const cli_command *command = find_command(word);
+    return command != NULL ? command->run(command, count - 1, words + 1) : unknown_command(word);
 }
 
 int main(int argc, char **argv) {

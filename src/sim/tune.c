@@ -405,12 +405,13 @@ static int64_t count_combinations(const spad_tune *tune) {
     return product;
 }
 
-/* What is written is looked at in any case: a descent that is cut may not come to what fits. */
+/* What is written counts in any case: a descent that is cut may not come to what fits. */
 static spad_status keep_written(spad_tune *tune, int64_t *values, spad_error *error) {
-    spad_tune_point point;
+    const spad_tune_point point = {.makespan = tune->totals.written,
+                                   .bytes = tune->totals.written_bytes,
+                                   .fits = tune->totals.written_fits,
+                                   .values = values};
     for (size_t i = 0; i < tune->knobs.count; i++) values[i] = tune->knobs.items[i].written;
-    const spad_status status = look_at(tune, values, &point, error);
-    if (status != SPAD_OK) return status;
     return keep(tune, &point) ? SPAD_OK : spad__fail_host_memory(error);
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -16,6 +17,7 @@ typedef struct plan_words {
     const char *capacity;
     const char *space;
     const char *timeout;
+    int64_t started; /* of the command, in nanoseconds of a clock */
     const char *seed;
     const char *threads;
     const char *output;
@@ -110,8 +112,20 @@ static bool read_effort(const plan_words *words, int64_t *nanoseconds, uint64_t 
     return true;
 }
 
+static int64_t now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* The time for reading a large file counts. What is left is at least 1 ns, since 0 is no limit;
+ * a first plan is made in any case. */
 static bool read_options(spad_plan_options *options, const spad_plan *plan, plan_words *words) {
     if (!read_effort(words, &options->deadline_ns, &options->seed, &options->threads)) return false;
+    if (options->deadline_ns > 0) {
+        const int64_t left = options->deadline_ns - (now() - words->started);
+        options->deadline_ns = left > 1 ? left : 1;
+    }
     const bool bounded = spad_plan_capacity(plan) != SPAD_UNBOUNDED;
     options->goal = bounded && !words->minimize ? SPAD_PLAN_DECIDE : SPAD_PLAN_MINIMIZE;
     if (words->progress || words->progress_json) {
@@ -260,6 +274,7 @@ static cli_exit run_plan(const cli_command *command, int count, char **arguments
         return CLI_USAGE;
     }
     if (!cli_pictures_fit(&words.pictures, words.json)) return CLI_USAGE;
+    words.started = now();
     cli_text text;
     if (!cli_read(&text, arguments[0], CLI_ROWS_MIB)) return CLI_USAGE;
     if (cli_is_kernel(arguments[0], &text)) return plan_kernel(&words, text, arguments[0]);
@@ -292,7 +307,8 @@ const cli_command cli_plan = {
         "\n"
         "For both; '-' is stdin or stdout:\n"
         "\n"
-        "  --timeout SECONDS         stop then, with the best plan so far\n"
+        "  --timeout SECONDS         stop then, with the best plan so far; for CSV files reading\n"
+        "                            counts, for kernels it is the time for each memory\n"
         "  --seed N, --threads N     one thread and one seed always give the same plan\n"
         "  --json                    the result as JSON\n" CLI_PICTURE_USAGE "\n"
         "exit status: 0 it fits and is right, 1 it does not fit, was not found in time or has\n"

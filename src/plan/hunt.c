@@ -70,6 +70,7 @@ typedef struct hunter {
     int64_t luby_step;
     remembered memory[MEMORY];
     int32_t memory_count;
+    bool loose; /* the target is above the bound, and the best plan above the target */
     bool no_memory;
 } hunter;
 
@@ -196,13 +197,16 @@ static bool first_plan(hunter *h) {
 
 /* ---- tastes -------------------------------------------------------------------------- */
 
+/* One draw per statement: the order of initialisers is the compiler's choice. */
 static spad__taste fresh_taste(spad__random *random) {
-    return (spad__taste){.width = (int32_t)spad__random_in(random, 0, 160),
-                         .size = (int32_t)spad__random_in(random, 128, 448),
-                         .noise = (int32_t)spad__random_in(random, 200, 800),
-                         .edge = (int32_t)spad__random_in(random, 0, 400),
-                         .flush = (int32_t)spad__random_in(random, 300, 500),
-                         .tight_first = spad__random_below(random, 10) < 9};
+    spad__taste taste = {0};
+    taste.width = (int32_t)spad__random_in(random, 0, 160);
+    taste.size = (int32_t)spad__random_in(random, 128, 448);
+    taste.noise = (int32_t)spad__random_in(random, 200, 800);
+    taste.edge = (int32_t)spad__random_in(random, 0, 400);
+    taste.flush = (int32_t)spad__random_in(random, 300, 500);
+    taste.rule = spad__random_below(random, 10) < 9 ? SPAD__TIGHT_FIRST : SPAD__FEW_FIRST;
+    return taste;
 }
 
 static int32_t nudge(spad__random *random, int32_t value, int32_t by) {
@@ -210,15 +214,26 @@ static int32_t nudge(spad__random *random, int32_t value, int32_t by) {
     return (int32_t)spad__max(moved, 0);
 }
 
-static spad__taste next_taste(hunter *h) {
-    spad__random *random = &h->random;
-    if (h->memory_count == 0 || spad__random_below(random, 2) == 0) return fresh_taste(random);
-    spad__taste taste = h->memory[spad__random_below(random, (uint64_t)h->memory_count)].taste;
+static spad__taste nearby_taste(spad__random *random, spad__taste taste) {
     taste.width = nudge(random, taste.width, 32);
     taste.size = nudge(random, taste.size, 64);
     taste.noise = nudge(random, taste.noise, 100);
     taste.edge = nudge(random, taste.edge, 32);
     taste.flush = nudge(random, taste.flush, 32);
+    return taste;
+}
+
+/* Above the bound every section has slack, and the best plan may be near to a better one. */
+static spad__taste next_taste(hunter *h) {
+    spad__random *random = &h->random;
+    const bool fresh = h->memory_count == 0 || spad__random_below(random, 2) == 0;
+    const uint64_t known = (uint64_t)h->memory_count;
+    spad__taste taste =
+        fresh ? fresh_taste(random)
+              : nearby_taste(random, h->memory[spad__random_below(random, known)].taste);
+    if (!h->loose) return taste;
+    if (spad__random_below(random, 2) == 0) taste.rule = SPAD__SLACK_FIRST;
+    taste.guide = (int32_t)spad__max(spad__random_in(random, -1000, 1000), 0);
     return taste;
 }
 
@@ -253,11 +268,21 @@ static int64_t nodes_left(const hunter *h) {
     return h->team->node_limit - spad__valley_nodes(h->search);
 }
 
+/* Sets a target; above the bound the best plan becomes a guide. */
+static void aim(hunter *h, int64_t target) {
+    spad__hunt *hunt = h->hunt;
+    spad__valley_capacity(h->search, target);
+    h->memory_count = 0; /* how far a taste comes depends on the target */
+    lock(h);
+    h->loose = hunt->options->goal == SPAD_PLAN_MINIMIZE && target > hunt->low;
+    if (h->loose) spad__valley_guide(h->search, hunt->offset);
+    unlock(h);
+}
+
 /* Restarts at one target until `budget` nodes are spent or it is settled. */
 static void try_target(hunter *h, int64_t target, int64_t budget) {
     const int64_t n = h->hunt->boxes->count;
-    spad__valley_capacity(h->search, target);
-    h->memory_count = 0; /* how far a taste comes depends on the target */
+    aim(h, target);
     const int64_t until = spad__valley_nodes(h->search) + budget;
     while (spad__valley_nodes(h->search) < until && nodes_left(h) > 0) {
         note_progress(h);

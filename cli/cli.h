@@ -68,6 +68,11 @@ bool cli_take_number(const char *option, const char *word, int64_t least, int64_
 /* "0.5": seconds with up to nine decimals, as nanoseconds. False: said why not. */
 bool cli_take_seconds(const char *option, const char *word, int64_t *out);
 
+/* Nanoseconds of a clock that only goes on, and what is left since `started` of a timeout: at
+ * least 1 ns, since 0 is no limit and stays so. */
+int64_t cli_clock(void);
+int64_t cli_time_left(int64_t timeout_ns, int64_t started);
+
 /* ---- messages ------------------------------------------------------------------- */
 
 #if defined(__GNUC__)

@@ -16,6 +16,7 @@ typedef struct plan_words {
     const char *capacity;
     const char *space;
     const char *timeout;
+    int64_t started; /* of the command, in nanoseconds of a clock */
     const char *seed;
     const char *threads;
     const char *output;
@@ -109,8 +110,10 @@ static bool read_effort(const plan_words *words, int64_t *nanoseconds, uint64_t 
     return true;
 }
 
+/* The time for reading a large file counts; a first plan is made in any case. */
 static bool read_options(spad_plan_options *options, const spad_plan *plan, plan_words *words) {
     if (!read_effort(words, &options->deadline_ns, &options->seed, &options->threads)) return false;
+    options->deadline_ns = cli_time_left(options->deadline_ns, words->started);
     const bool bounded = spad_plan_capacity(plan) != SPAD_UNBOUNDED;
     options->goal = bounded && !words->minimize ? SPAD_PLAN_DECIDE : SPAD_PLAN_MINIMIZE;
     if (words->progress || words->progress_json) {
@@ -259,6 +262,7 @@ static cli_exit run_plan(const cli_command *command, int count, char **arguments
         return CLI_USAGE;
     }
     if (!cli_pictures_fit(&words.pictures, words.kernel.json)) return CLI_USAGE;
+    words.started = cli_clock();
     cli_text text;
     if (!cli_read(&text, arguments[0], CLI_ROWS_MIB)) return CLI_USAGE;
     if (cli_is_kernel(arguments[0], &text)) return plan_kernel(&words, text, arguments[0]);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "cli.h"
 
@@ -177,6 +178,18 @@ bool cli_take_seconds(const char *option, const char *word, int64_t *out) {
     *out = value;
     if (!fine) cli_say("option '%s' needs seconds, such as 0.5, not '%s'", option, word);
     return fine;
+}
+
+int64_t cli_clock(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int64_t cli_time_left(int64_t timeout_ns, int64_t started) {
+    if (timeout_ns == 0) return 0;
+    const int64_t left = timeout_ns - (cli_clock() - started);
+    return left > 1 ? left : 1;
 }
 
 /* ---- files that are in use --------------------------------------------------------- */

@@ -6,7 +6,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli.h"
 #include "plan_kernel.h"
@@ -138,37 +137,25 @@ static cli_exit show(const street *k, const plan_kernel_words *words) {
     return words->json ? show_json(k) : show_text(rows_on_stdout ? stderr : stdout, k);
 }
 
-static int64_t now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-/* What is left of a timeout; 0: there is none. */
-static int64_t time_left(const street *k) {
-    if (k->timeout_ns == 0) return 0;
-    const int64_t left = k->timeout_ns - (now_ns() - k->started);
-    return left > 0 ? left : 1;
-}
-
 /* Checks and simulates with the places that were found, in the time that is left. What cannot be
  * simulated (too long, an index that leaves its tensor) has no engines. */
 static cli_exit go_on(street *k) {
-    const spad_check_options check = {
-        .place = spad_layout_place, .ctx = k->layout, .timeout_ns = time_left(k)};
+    const spad_check_options check = {.place = spad_layout_place,
+                                      .ctx = k->layout,
+                                      .timeout_ns = cli_time_left(k->timeout_ns, k->started)};
     spad_sim_options sim = {.place = spad_layout_place, .ctx = k->layout};
     spad_error error;
     if (spad_check_kernel(&k->check, k->input->kernel, &check, &error) != SPAD_OK) {
         return cli_fail(&error);
     }
     if (spad_check_add_layout(k->check, k->layout, &error) != SPAD_OK) return cli_fail(&error);
-    sim.timeout_ns = time_left(k);
+    sim.timeout_ns = cli_time_left(k->timeout_ns, k->started);
     const spad_status status = spad_sim_kernel(&k->sim, k->input->kernel, &sim, &k->unsimulated);
     return status <= SPAD_ERR_HOST_MEMORY ? cli_fail(&k->unsimulated) : CLI_FINE;
 }
 
 cli_exit cli_plan_kernel(const cli_kernel *input, const plan_kernel_words *words) {
-    street k = {.input = input, .timeout_ns = words->layout.timeout_ns, .started = now_ns()};
+    street k = {.input = input, .timeout_ns = words->layout.timeout_ns, .started = cli_clock()};
     spad_error error;
     const spad_status status = spad_layout_create(&k.layout, input->kernel, &words->layout, &error);
     if (status != SPAD_OK) {

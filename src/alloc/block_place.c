@@ -12,6 +12,10 @@
  * Ours: several orders, first fit and best fit in each, TileLang's answer as one
  * more; the lowest top wins, and the search ends when the lower bound is met.
  * O(n^2) for each of at most a dozen tries; large inputs get fewer tries.
+ *
+ * This is not a call of the planner (plan/): a block has a handful of buffers, for which one of the
+ * first tries meets the bound almost always, so the time to set up a problem would be most of it;
+ * and TileLang's way has to be here in any case, since its addresses are promised.
  */
 #include <stdlib.h>
 #include <string.h>

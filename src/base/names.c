@@ -19,7 +19,8 @@ static pair pair_of(const char *prefix, const char *name) {
     return (pair){prefix, strlen(prefix), name, strlen(name)};
 }
 
-/* FNV-1a, 64 bit (Fowler, Noll, Vo). */
+#define HASH_OF_NOTHING UINT64_C(0xCBF29CE484222325)
+
 static uint64_t hash_more(uint64_t hash, const char *text, size_t length) {
     for (size_t i = 0; i < length; i++) {
         hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001B3);
@@ -27,9 +28,12 @@ static uint64_t hash_more(uint64_t hash, const char *text, size_t length) {
     return hash;
 }
 
+uint64_t spad__text_hash(const char *text, size_t length) {
+    return hash_more(HASH_OF_NOTHING, text, length);
+}
+
 static uint64_t hash_pair(const pair *p) {
-    const uint64_t hash = hash_more(UINT64_C(0xCBF29CE484222325), p->prefix, p->prefix_length);
-    return hash_more(hash, p->name, p->name_length);
+    return hash_more(spad__text_hash(p->prefix, p->prefix_length), p->name, p->name_length);
 }
 
 static bool is_pair(const char *text, const pair *p) {

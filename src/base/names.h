@@ -28,6 +28,9 @@ typedef struct spad__names {
     size_t bucket_count; /* a power of two, or 0 */
 } spad__names;
 
+/* A hash of the first `length` bytes of a text: FNV-1a, 64 bit (Fowler, Noll, Vo). */
+uint64_t spad__text_hash(const char *text, size_t length);
+
 void spad__names_init(spad__names *set, const spad_host *host);
 void spad__names_free(spad__names *set);
 

@@ -27,14 +27,17 @@
 
 #include "base/checked.h"
 #include "base/random.h"
+#include "plan/eject.h"
 #include "plan/strips.h"
 #include "plan/valley.h"
 
 enum {
-    PASSES_SMALL = 8,  /* greedy passes before the exact search */
-    PASSES_LARGE = 48, /* and where it has little hope, or there is none */
-    PASSES_BEFORE_CORE = 2,
-    PASSES_STRIPS = 4,          /* each of many passes where that is needed */
+    PASSES_SMALL = 8,           /* greedy passes before the exact search */
+    PASSES_WIDE = 48,           /* and where it has little hope, or there is none, */
+    PASSED_BOXES = 400 * 1000,  /* but no more than these make up, */
+    PASSES_BEFORE_CORE = 2,     /* though always one after the core */
+    EJECT_ROUNDS = 2,           /* without a deadline */
+    EJECT_LOOKS_PER_BOX = 500,  /* before the exact search */
     LEAST_FOR_CORE = 600,       /* boxes: below it the exact search is quicker */
     LEAST_FOR_STRIPS = 1 << 16, /* boxes: below it the core of the whole is better */
     MEMORY = 8,                 /* tastes remembered */
@@ -67,6 +70,7 @@ typedef struct hunter {
     int64_t luby_step;
     remembered memory[MEMORY];
     int32_t memory_count;
+    bool loose; /* the target is above the bound, and the best plan above the target */
     bool no_memory;
 } hunter;
 
@@ -126,19 +130,56 @@ static void note_progress(hunter *h) {
 
 /* ---- greedy passes ------------------------------------------------------------------ */
 
-/* The passes of a large problem: one over the whole, a plan to start from; then strips, if they
- * suit it, or the core once and the whole again. */
-static bool large_pass(spad__pack *p, int32_t pass, bool *strips) {
-    if (*strips) {
-        if (!spad__strips_pass(p, strips)) return false;
-        if (*strips) return true;
-    }
+/* Passes over the whole of a wide problem, and after some of them its core. */
+static bool pass_wide(spad__pack *p, int32_t pass) {
     if (pass == PASSES_BEFORE_CORE && !spad__pack_core(p)) return false;
     if (p->height > p->enough) spad__pack_pass(p);
     return true;
 }
 
-static bool greedy_passes(hunter *h) {
+/* First plans: of a long problem from strips, if they suit it, else in passes over the whole. */
+static bool greedy_passes(hunter *h, spad__pack *p) {
+    const int32_t n = h->hunt->boxes->count;
+    const bool wide = n > LEAST_FOR_CORE;
+    const int64_t passes = wide ? spad__min(PASSES_WIDE, PASSED_BOXES / n) : PASSES_SMALL;
+    bool found = false;
+    if (n > LEAST_FOR_STRIPS && !spad__strips_pass(p, &found)) return false;
+    if (found) return true;
+    bool ok = spad__pack_start(p);
+    for (int32_t k = 0; ok && p->height > p->enough; k++) {
+        if (k >= passes && k > PASSES_BEFORE_CORE) break;
+        note_progress(h);
+        if (k > 0 && spad__stopped(&h->stop)) break;
+        if (wide)
+            ok = pass_wide(p, k);
+        else
+            spad__pack_pass(p);
+        h->hunt->height = p->height;
+    }
+    spad__pack_end(p);
+    return ok;
+}
+
+/* Lowers the plan of a wide problem: once and for a short time if the exact search comes next,
+ * else for as long as there is time. */
+static bool lower_plan(hunter *h, spad__pack *p) {
+    const spad__hunt *hunt = h->hunt;
+    const int64_t n = hunt->boxes->count;
+    const bool large = n > SPAD__EXACT_BOXES;
+    const bool patient = large && hunt->options->deadline_ns > 0;
+    const int32_t rounds = large ? EJECT_ROUNDS : 1;
+    int64_t looks = large ? SPAD__EJECT_LOOKS : n * EJECT_LOOKS_PER_BOX;
+    for (int32_t round = 0; p->height > p->enough; round++, looks *= 2) {
+        if (!patient && round == rounds) break;
+        note_progress(h);
+        if (spad__stopped(&h->stop)) break;
+        if (!spad__eject(p, looks)) return false;
+        h->hunt->height = p->height;
+    }
+    return true;
+}
+
+static bool first_plan(hunter *h) {
     spad__hunt *hunt = h->hunt;
     spad__pack p = {.boxes = hunt->boxes,
                     .host = &h->host,
@@ -148,36 +189,24 @@ static bool greedy_passes(hunter *h) {
                     .height = hunt->height,
                     .offset = hunt->offset,
                     .trial = h->offset};
-    if (!spad__pack_start(&p)) return false;
-    const bool large = hunt->boxes->count > SPAD__EXACT_BOXES;
-    const bool patient = large && hunt->options->deadline_ns > 0;
-    const bool wide = hunt->boxes->count > LEAST_FOR_CORE;
-    const int32_t passes = wide ? PASSES_LARGE : PASSES_SMALL;
-    bool strips = hunt->boxes->count > LEAST_FOR_STRIPS;
-    bool ok = true;
-    for (int32_t k = 0; ok && p.height > p.enough; k++) {
-        if (!patient && k >= (strips ? PASSES_STRIPS : passes)) break;
-        note_progress(h);
-        if (k > 0 && spad__stopped(&h->stop)) break;
-        if (wide)
-            ok = large_pass(&p, k, &strips);
-        else
-            spad__pack_pass(&p);
-        hunt->height = p.height;
-    }
-    spad__pack_end(&p);
+    bool ok = greedy_passes(h, &p);
+    hunt->height = p.height;
+    if (ok && hunt->boxes->count > LEAST_FOR_CORE) ok = lower_plan(h, &p);
     return ok;
 }
 
 /* ---- tastes -------------------------------------------------------------------------- */
 
+/* One draw per statement: the order of initialisers is the compiler's choice. */
 static spad__taste fresh_taste(spad__random *random) {
-    return (spad__taste){.width = (int32_t)spad__random_in(random, 0, 160),
-                         .size = (int32_t)spad__random_in(random, 128, 448),
-                         .noise = (int32_t)spad__random_in(random, 200, 800),
-                         .edge = (int32_t)spad__random_in(random, 0, 400),
-                         .flush = (int32_t)spad__random_in(random, 300, 500),
-                         .tight_first = spad__random_below(random, 10) < 9};
+    spad__taste taste = {0};
+    taste.width = (int32_t)spad__random_in(random, 0, 160);
+    taste.size = (int32_t)spad__random_in(random, 128, 448);
+    taste.noise = (int32_t)spad__random_in(random, 200, 800);
+    taste.edge = (int32_t)spad__random_in(random, 0, 400);
+    taste.flush = (int32_t)spad__random_in(random, 300, 500);
+    taste.rule = spad__random_below(random, 10) < 9 ? SPAD__TIGHT_FIRST : SPAD__FEW_FIRST;
+    return taste;
 }
 
 static int32_t nudge(spad__random *random, int32_t value, int32_t by) {
@@ -185,15 +214,26 @@ static int32_t nudge(spad__random *random, int32_t value, int32_t by) {
     return (int32_t)spad__max(moved, 0);
 }
 
-static spad__taste next_taste(hunter *h) {
-    spad__random *random = &h->random;
-    if (h->memory_count == 0 || spad__random_below(random, 2) == 0) return fresh_taste(random);
-    spad__taste taste = h->memory[spad__random_below(random, (uint64_t)h->memory_count)].taste;
+static spad__taste nearby_taste(spad__random *random, spad__taste taste) {
     taste.width = nudge(random, taste.width, 32);
     taste.size = nudge(random, taste.size, 64);
     taste.noise = nudge(random, taste.noise, 100);
     taste.edge = nudge(random, taste.edge, 32);
     taste.flush = nudge(random, taste.flush, 32);
+    return taste;
+}
+
+/* Above the bound every section has slack, and the best plan may be near to a better one. */
+static spad__taste next_taste(hunter *h) {
+    spad__random *random = &h->random;
+    const bool fresh = h->memory_count == 0 || spad__random_below(random, 2) == 0;
+    const uint64_t known = (uint64_t)h->memory_count;
+    spad__taste taste =
+        fresh ? fresh_taste(random)
+              : nearby_taste(random, h->memory[spad__random_below(random, known)].taste);
+    if (!h->loose) return taste;
+    if (spad__random_below(random, 2) == 0) taste.rule = SPAD__SLACK_FIRST;
+    taste.guide = (int32_t)spad__max(spad__random_in(random, -1000, 1000), 0);
     return taste;
 }
 
@@ -228,11 +268,21 @@ static int64_t nodes_left(const hunter *h) {
     return h->team->node_limit - spad__valley_nodes(h->search);
 }
 
+/* Sets a target; above the bound the best plan becomes a guide. */
+static void aim(hunter *h, int64_t target) {
+    spad__hunt *hunt = h->hunt;
+    spad__valley_capacity(h->search, target);
+    h->memory_count = 0; /* how far a taste comes depends on the target */
+    lock(h);
+    h->loose = hunt->options->goal == SPAD_PLAN_MINIMIZE && target > hunt->low;
+    if (h->loose) spad__valley_guide(h->search, hunt->offset);
+    unlock(h);
+}
+
 /* Restarts at one target until `budget` nodes are spent or it is settled. */
 static void try_target(hunter *h, int64_t target, int64_t budget) {
     const int64_t n = h->hunt->boxes->count;
-    spad__valley_capacity(h->search, target);
-    h->memory_count = 0; /* how far a taste comes depends on the target */
+    aim(h, target);
     const int64_t until = spad__valley_nodes(h->search) + budget;
     while (spad__valley_nodes(h->search) < until && nodes_left(h) > 0) {
         note_progress(h);
@@ -360,7 +410,7 @@ bool spad__hunt_run(spad__hunt *hunt) {
     bool ok = hunter_start(&first, hunt, &t, 0);
     first.stop.listener = listener;
     if (listener != NULL && count > 0) listener->host_mutex = &t.mutex;
-    ok = ok && greedy_passes(&first);
+    ok = ok && first_plan(&first);
     if (ok && hunt->boxes->count <= SPAD__EXACT_BOXES && !finished(&first) &&
         !spad__stopped(&first.stop)) {
         if (count > 0) helpers = spad__new(hunt->host, room);

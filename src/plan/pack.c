@@ -25,9 +25,11 @@ static const spad__preference first_preferences[] = {{256, 512, 0}, {512, 256, 0
 static spad__preference next_preference(spad__random *random, int32_t pass) {
     const int32_t known = (int32_t)(sizeof first_preferences / sizeof *first_preferences);
     if (pass < known) return first_preferences[pass];
-    return (spad__preference){.size = (int32_t)spad__random_in(random, 0, 512),
-                              .width = (int32_t)spad__random_in(random, 0, 512),
-                              .noise = (int32_t)spad__random_in(random, 0, 80)};
+    spad__preference drawn = {0};
+    drawn.size = (int32_t)spad__random_in(random, 0, 512);
+    drawn.width = (int32_t)spad__random_in(random, 0, 512);
+    drawn.noise = (int32_t)spad__random_in(random, 0, 80);
+    return drawn;
 }
 
 bool spad__pack_start(spad__pack *p) {

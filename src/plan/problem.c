@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/names.h"
 
 spad_status spad_plan_create(spad_plan **out, const spad_host *host, spad_error *error) {
     *out = NULL;
@@ -89,19 +90,15 @@ const char *spad__plan_label(const spad_plan *plan, size_t number, char *field, 
     return field;
 }
 
-/* ---- names: a hash index --------------------------------------------------- */
-
-uint64_t spad__plan_hash(const char *name, size_t length) {
-    uint64_t hash = UINT64_C(0xCBF29CE484222325); /* FNV-1a, then mixed */
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)name[i]) * UINT64_C(0x100000001B3);
-    return hash ^ hash >> 29;
-}
+/* ---- names: a hash index ---------------------------------------------------
+ * base/names would copy every text and keep 50 bytes more for each; here the buffers have the
+ * texts, a slot is four bytes, and it gives the number of a buffer, as not all have names. */
 
 /* The slot of a name, or the empty one where it would go. */
 static size_t name_slot(const spad_plan *plan, const char *name, size_t length) {
     const size_t mask = plan->names.capacity - 1;
-    size_t slot = (size_t)spad__plan_hash(name, length) & mask;
+    const uint64_t hash = spad__text_hash(name, length);
+    size_t slot = (size_t)(hash ^ hash >> 29) & mask; /* neighbours stay neighbours without it */
     for (; plan->names.items[slot] != 0; slot = (slot + 1) & mask) {
         const char *other = plan->buffers.items[plan->names.items[slot] - 1].name;
         if (strlen(other) == length && memcmp(other, name, length) == 0) break;

@@ -47,9 +47,6 @@ typedef enum spad__field {
 spad_status spad__plan_add(size_t *out, spad_plan *plan, const spad_plan_buffer *buffer,
                            int32_t *field, spad_error *error);
 
-/* A hash of a name. */
-uint64_t spad__plan_hash(const char *name, size_t length);
-
 /* The number of the buffer with that name, or -1. */
 int32_t spad__plan_find(const spad_plan *plan, const char *name, size_t length);
 

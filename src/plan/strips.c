@@ -2,27 +2,24 @@
  *
  * A long problem with lifetimes that are short against it has many peaks, far from each
  * other, and no preference of a greedy pass suits all of them. So time is cut into strips
- * of some thousand boxes, where the load is least. They are packed one by one, from the one
- * with the peak to both sides, each with as many passes as it needs. A box that reaches into
- * the next strip has its offset there already; two boxes that are alive together are so in some
- * strip, so the strips together are a plan.
+ * of some thousand boxes, where the load is least. They are packed one by one, those with the
+ * highest load first, each with a few passes if it needs them. A box that reaches into a strip
+ * packed before has its offset there already; two boxes that are alive together are so in some
+ * strip, so the strips together are a plan. It is a first plan, for eject.c to lower.
  *
  * Most strips have far less load than the highest one and need one pass. O(n log n), and
  * less than a pass over the whole since a strip fits the cache; O(n) memory.
  */
 #include "plan/strips.h"
 
-#include <string.h>
-
 #include "base/checked.h"
 #include "plan/sort.h"
 
 enum {
     HOT_PERCENT = 88,       /* of the largest load: a peak */
-    PASSES = 12,            /* over one strip, */
-    PASSES_BEFORE_CORE = 2, /* of three, and then its core */
-    FIRST_GAP = 32,  /* the first plan is to be an eighth of this part above the bound, or so */
-    MOST_MISSES = 12 /* tries to mend the top without a gain */
+    PASSES = 3,             /* over one strip, */
+    PASSES_BEFORE_CORE = 2, /* and before the last its core */
+    ENOUGH_ABOVE = 256      /* part of the bound: a strip that is no further above it will do */
 };
 
 /* The boxes over sections [begin, end) of the whole, cut down to them. */
@@ -175,31 +172,28 @@ static bool strip_build(strip *t, const spad__pack *p, int32_t begin, int32_t en
 
 /* ---- packing ------------------------------------------------------------------------- */
 
-/* Packs one strip below the best plan of the whole; seven eighths of what is to be gained
- * will do, and it need not be lower than the rest of the plan. Any plan will do, while there
- * is none. *found: whether there is such a plan. False: no memory. */
+/* Packs one strip; it need not be lower than the rest of the plan. *found: whether there is a
+ * plan around what is given. False: no memory. */
 static bool strip_pack(strip *t, const spad__pack *whole, int64_t rest, bool *found) {
-    const int64_t limit = whole->height;
-    const bool first = limit == INT64_MAX;
-    const int64_t gain = first ? whole->enough / FIRST_GAP : limit - whole->enough;
+    const int64_t low = whole->enough + whole->enough / ENOUGH_ABOVE;
     spad__pack p = {.boxes = &t->boxes,
                     .fixed = t->fixed,
                     .host = whole->host,
                     .random = whole->random,
                     .stop = whole->stop,
-                    .enough = spad__max(whole->enough + gain / 8, rest),
-                    .height = limit,
+                    .enough = spad__max(low, rest),
+                    .height = INT64_MAX,
                     .offset = t->offset,
                     .trial = t->trial};
     if (!spad__pack_start(&p)) return false;
     bool ok = true;
     for (int32_t k = 0; ok && k < PASSES && p.height > p.enough; k++) {
         if (p.height != INT64_MAX && spad__stopped(p.stop)) break;
-        if (k % 3 == PASSES_BEFORE_CORE) ok = spad__pack_core(&p);
+        if (k == PASSES_BEFORE_CORE) ok = spad__pack_core(&p);
         if (ok && p.height > p.enough) spad__pack_pass(&p);
     }
     spad__pack_end(&p);
-    *found = p.height < limit;
+    *found = p.height != INT64_MAX;
     return ok;
 }
 
@@ -212,7 +206,7 @@ static void strip_take(const strip *t, int64_t *offset, int64_t *height) {
 
 /* ---- one strip after the other ------------------------------------------------------------ */
 
-/* *found: whether strip k is lower than the best plan. False: no memory. */
+/* *found: whether there is a plan of strip k. False: no memory. */
 static bool do_strip(walk *w, int32_t k, bool *found) {
     strip t;
     const int32_t carried = w->crossing_first.items[k + 1] - w->crossing_first.items[k];
@@ -238,12 +232,10 @@ static void order_strips(const walk *w, spad__row *rows) {
 }
 
 /* The strips with the highest peaks come first, when nothing is given yet that would be in
- * the way; what lies between them has room to go around. *found: whether all are lower than
- * the best plan. */
+ * the way; what lies between them has room to go around. *found: whether all have a plan. */
 static bool walk_strips(walk *w, bool *found) {
     const spad__pack *p = w->whole;
-    for (int32_t i = 0; i < p->boxes->count; i++)
-        w->offset[i] = p->fixed != NULL ? p->fixed[i] : -1;
+    for (int32_t i = 0; i < p->boxes->count; i++) w->offset[i] = -1;
     const size_t room = 2 * (size_t)w->count * sizeof(spad__row);
     spad__row *rows = spad__new(p->host, room);
     bool ok = rows != NULL;
@@ -254,100 +246,13 @@ static bool walk_strips(walk *w, bool *found) {
     return ok;
 }
 
-/* A plan of the whole from strips; kept if it is lower. */
-static bool pack_strips(spad__pack *p, bool *suits) {
-    walk w = {.whole = p, .offset = p->trial};
-    bool found = false;
-    bool ok = make_cuts(&w, suits);
-    if (ok && *suits) ok = walk_strips(&w, &found);
+bool spad__strips_pass(spad__pack *p, bool *found) {
+    walk w = {.whole = p, .offset = p->offset};
+    bool ok = make_cuts(&w, found);
+    if (ok && *found) ok = walk_strips(&w, found);
     spad__array_free(p->host, &w.cut);
     spad__array_free(p->host, &w.crossing);
     spad__array_free(p->host, &w.crossing_first);
-    if (!ok || !found) return ok;
-    p->height = w.height;
-    memcpy(p->offset, p->trial, (size_t)p->boxes->count * sizeof *p->offset);
-    return true;
-}
-
-/* ---- mending the plan at its top ------------------------------------------------------------ */
-
-static int32_t highest_box(const spad__pack *p) {
-    const spad__boxes *b = p->boxes;
-    int32_t highest = 0;
-    for (int32_t i = 1; i < b->count; i++)
-        if (p->offset[i] + b->size[i] > p->offset[highest] + b->size[highest]) highest = i;
-    return highest;
-}
-
-/* Sections around a box in which about that many others begin, with little load at the borders. */
-static void window_around(const spad__boxes *b, int32_t box, int32_t about, int32_t *begin,
-                          int32_t *end) {
-    const int32_t middle = b->begin[box] + (b->end[box] - b->begin[box]) / 2;
-    int32_t l = middle;
-    int32_t r = middle + 1;
-    while (l > 0 && b->first[middle] - b->first[l - 1] <= about / 2) l--;
-    while (r < b->sections && b->first[r + 1] - b->first[middle] <= about / 2) r++;
-    if (l > 0) l = least_load(b, l, l + (middle - l) / 4 + 1);
-    if (r < b->sections) r = least_load(b, r - (r - middle) / 4, r + 1);
-    *begin = b->begin[box] < l ? b->begin[box] : l;
-    *end = b->end[box] > r ? b->end[box] : r;
-}
-
-/* Marks in p->trial what is given in [begin, end): boxes that reach beyond it. Lists those
- * over its left border. False: no memory. */
-static bool give_around(const spad__pack *p, int32_t begin, int32_t end, walk *w) {
-    const spad__boxes *b = p->boxes;
-    for (int32_t i = 0; i < b->first[begin]; i++) {
-        if (b->end[i] <= begin) continue;
-        if (!spad__array_reserve(p->host, &w->crossing, 1)) return false;
-        w->crossing.items[w->crossing.count++] = i;
-        p->trial[i] = p->offset[i];
-    }
-    for (int32_t i = b->first[begin]; i < b->first[end]; i++)
-        p->trial[i] = b->end[i] > end || (p->fixed != NULL && p->fixed[i] >= 0) ? p->offset[i] : -1;
-    return true;
-}
-
-/* Packs a window around the highest box anew; what reaches beyond it stays. *found: whether
- * that became lower. False: no memory. */
-static bool mend_top(spad__pack *p, bool *found) {
-    const int32_t box = highest_box(p);
-    const int32_t about =
-        (int32_t)spad__random_in(p->random, SPAD__STRIP_BOXES / 4, SPAD__STRIP_BOXES * 2);
-    int32_t begin;
-    int32_t end;
-    window_around(p->boxes, box, about, &begin, &end);
-    walk w = {.whole = p};
-    strip t = {.boxes.arena.host = *p->host};
-    p->height = p->offset[box] + p->boxes->size[box];
-    bool ok =
-        give_around(p, begin, end, &w) &&
-        strip_build(&t, p, begin, end, w.crossing.items, (int32_t)w.crossing.count, p->trial) &&
-        strip_pack(&t, p, 0, found);
-    int64_t height = 0;
-    if (ok && *found) strip_take(&t, p->offset, &height);
-    spad__arena_free(&t.boxes.arena);
-    spad__array_free(p->host, &w.crossing);
+    if (ok && *found) p->height = w.height;
     return ok;
-}
-
-/* Mends the top again and again, until that no longer helps. */
-static bool mend(spad__pack *p) {
-    bool ok = true;
-    for (int32_t misses = 0; ok && misses < MOST_MISSES && p->height > p->enough;) {
-        bool found = false;
-        if (spad__stopped(p->stop)) break;
-        ok = mend_top(p, &found);
-        misses = found ? 0 : misses + 1;
-    }
-    const int32_t box = highest_box(p);
-    p->height = p->offset[box] + p->boxes->size[box];
-    return ok;
-}
-
-bool spad__strips_pass(spad__pack *p, bool *suits) {
-    if (p->height != INT64_MAX && !mend(p)) return false;
-    return p->height > p->enough && !(p->height != INT64_MAX && spad__stopped(p->stop))
-               ? pack_strips(p, suits)
-               : true;
 }

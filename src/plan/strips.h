@@ -9,8 +9,8 @@
 
 enum { SPAD__STRIP_BOXES = 8192 }; /* of a strip, about */
 
-/* One plan of pack->boxes from strips; it is kept in the pack if it is lower. *suits: false
- * when too many boxes reach from strip to strip. False: no memory. */
-bool spad__strips_pass(spad__pack *pack, bool *suits);
+/* A first plan of pack->boxes from strips. *found: false when there is none, as too many boxes
+ * reach from strip to strip. False: no memory. */
+bool spad__strips_pass(spad__pack *pack, bool *found);
 
 #endif

@@ -155,6 +155,7 @@ struct spad__valley {
     key *box_key;
     int32_t *weight; /* static part of the score of an option */
     int64_t *offset;
+    int64_t *guide; /* offset of a box in a known plan, or -1 */
     tally *tallies;
     /* trails, undone from the end */
     SPAD_ARRAY(saved_run) saved;
@@ -308,13 +309,14 @@ static bool tally_boxes(spad__valley *v, int32_t l, int32_t r) {
     return before >= 0;
 }
 
-/* How urgent a section is: few options first, then little slack. */
+/* How urgent a section is: dead ends and forced moves first, the others by the rule. */
 static int32_t rank_of(const spad__taste *taste, int32_t options, int64_t slack) {
-    enum { SLACK_STEPS = 4096, MOST_OPTIONS = 2047 };
-    int32_t rank = options < MOST_OPTIONS ? options : MOST_OPTIONS;
-    rank = rank * SLACK_STEPS + (int32_t)spad__min(slack, SLACK_STEPS - 1);
-    if (taste->tight_first && options > 1 && slack > 0) rank += (MOST_OPTIONS + 1) * SLACK_STEPS;
-    return rank;
+    enum { SLACK_STEPS = 4096, MOST_OPTIONS = 2047, LATER = (MOST_OPTIONS + 1) * SLACK_STEPS };
+    const int32_t few = options < MOST_OPTIONS ? options : MOST_OPTIONS;
+    const int32_t rank = few * SLACK_STEPS + (int32_t)spad__min(slack, SLACK_STEPS - 1);
+    if (options < 2 || slack == 0 || taste->rule == SPAD__FEW_FIRST) return rank;
+    if (taste->rule == SPAD__TIGHT_FIRST) return LATER + rank;
+    return LATER + (int32_t)(slack / taste->slack_step) * (MOST_OPTIONS + 1) + few;
 }
 
 /* Recounts the run at l and picks its section to branch on; false: a dead end. */
@@ -572,6 +574,7 @@ static void list_options(spad__valley *v, frame *f, const part *p) {
             if (seen) continue;
             const int64_t top = floor + b->size[i];
             int32_t score = v->weight[i];
+            if (v->taste.guide > 0 && v->guide[i] == floor) score += v->taste.guide;
             if (b->begin[i] == l) score += v->taste.edge + (top == left ? v->taste.flush : 0);
             if (b->end[i] == r) score += v->taste.edge + (top == right ? v->taste.flush : 0);
             add_option(v, f, i, score);
@@ -684,6 +687,7 @@ static bool start(spad__valley *v) {
 spad__verdict spad__valley_run(spad__valley *v, const spad__taste *taste, uint64_t seed,
                                int64_t node_limit, spad__stop *stop, int64_t *offset) {
     v->taste = *taste;
+    v->taste.slack_step = v->capacity / 10 + 1;
     weigh_boxes(v, seed);
     if (!reserve(v)) return SPAD__NO_MEMORY;
     if (!start(v)) return SPAD__NONE;
@@ -717,11 +721,12 @@ static bool allocate(spad__valley *v) {
     v->box_key = spad__arena_new(&v->arena, n * sizeof *v->box_key);
     v->weight = spad__arena_new(&v->arena, n * sizeof *v->weight);
     v->offset = spad__arena_new(&v->arena, n * sizeof *v->offset);
+    v->guide = spad__arena_new(&v->arena, n * sizeof *v->guide);
     v->table.items = spad__new(&v->host, TABLE_FIRST * sizeof *v->table.items);
     if (v->table.items != NULL) v->table.capacity = TABLE_FIRST;
     return v->runs != NULL && v->slack != NULL && v->slack_key != NULL && v->crossing != NULL &&
            v->tallies != NULL && v->unplaced != NULL && v->box_key != NULL && v->weight != NULL &&
-           v->offset != NULL && v->table.items != NULL;
+           v->offset != NULL && v->guide != NULL && v->table.items != NULL;
 }
 
 spad__valley *spad__valley_create(const spad__boxes *boxes, const spad_host *host) {
@@ -737,6 +742,7 @@ spad__valley *spad__valley_create(const spad__boxes *boxes, const spad_host *hos
     spad__random random = {UINT64_C(0x5AD0)};
     for (int32_t i = 0; i < boxes->count; i++) {
         v->unplaced[i >> 6] |= UINT64_C(1) << (i & 63);
+        v->guide[i] = -1;
         v->box_key[i].slot = spad__random_next(&random);
         v->box_key[i].tag = spad__random_next(&random);
         for (int32_t s = boxes->begin[i] + 1; s < boxes->end[i]; s++) v->crossing[s]++;
@@ -770,6 +776,10 @@ void spad__valley_capacity(spad__valley *v, int64_t capacity) {
     }
     v->runs[0].end = sections;
     v->runs[sections - 1].begin = 0;
+}
+
+void spad__valley_guide(spad__valley *v, const int64_t *offset) {
+    memcpy(v->guide, offset, (size_t)v->boxes->count * sizeof *v->guide);
 }
 
 int64_t spad__valley_nodes(const spad__valley *v) {

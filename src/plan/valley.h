@@ -17,14 +17,23 @@ typedef enum spad__verdict {
     SPAD__NO_MEMORY /* the host has no more */
 } spad__verdict;
 
+/* Which section to branch on, after dead ends and forced moves. */
+typedef enum spad__branching {
+    SPAD__FEW_FIRST,   /* few options, then little slack */
+    SPAD__TIGHT_FIRST, /* no slack, then as above */
+    SPAD__SLACK_FIRST  /* little slack in tenths of the capacity, then few options */
+} spad__branching;
+
 /* How one run orders its options. Weights are per binary logarithm in 1/256. */
 typedef struct spad__taste {
-    int32_t width;       /* weight of log2(sections of the box) */
-    int32_t size;        /* weight of log2(size) */
-    int32_t noise;       /* largest random addition */
-    int32_t edge;        /* bonus per side that touches a wall of the valley */
-    int32_t flush;       /* bonus per wall whose height the top meets exactly */
-    int32_t tight_first; /* 1: sections without slack before those with fewer options */
+    int32_t width; /* weight of log2(sections of the box) */
+    int32_t size;  /* weight of log2(size) */
+    int32_t noise; /* largest random addition */
+    int32_t edge;  /* bonus per side that touches a wall of the valley */
+    int32_t flush; /* bonus per wall whose height the top meets exactly */
+    int32_t guide; /* bonus for resting where the guide (below) has it */
+    spad__branching rule;
+    int64_t slack_step; /* set by the run */
 } spad__taste;
 
 /* boxes are borrowed, at least one. NULL: no memory. */
@@ -33,6 +42,9 @@ void spad__valley_destroy(spad__valley *search);
 
 /* Sets the capacity in units, at least the largest load. */
 void spad__valley_capacity(spad__valley *search, int64_t capacity);
+
+/* A plan to stay near; the search keeps a copy. */
+void spad__valley_guide(spad__valley *search, const int64_t *offset);
 
 /* One run from the root with at most node_limit nodes. offset: per box, in units,
  * written when found. Failures learned are kept for the next run. */

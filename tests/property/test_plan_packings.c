@@ -116,7 +116,7 @@ static void large_problems_are_near_their_load(void **state) {
         assert_ok(packing_shaped(plan, (packing_shape)shape, 20000, 5, &error), &error);
         assert_ok(spad_plan_solve(&result, plan, NULL, &error), &error);
         assert_ok(spad_plan_check(NULL, plan, result->places, result->count, &error), &error);
-        assert_true(result->height - result->bound <= result->bound / 25);
+        assert_true(result->height - result->bound <= result->bound / 100);
         spad_plan_result_destroy(result);
         spad_plan_destroy(plan);
     }

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Lowering a plan: ejection of boxes, steered by weights.
+ *
+ * All boxes above a target height are taken out. Then, again and again, the heaviest box that
+ * is out is put back where it costs least: at the offset where the boxes in its way weigh
+ * least together, and those are taken out in their turn. A box that found no free place
+ * becomes heavier, so boxes that are hard to place get their way in time, and those that fit
+ * anywhere move aside. When none is out the target is reached. (The scheme is the guided ejection
+ * search of Nagata and Braysy, 2009, made for vehicle routing.) Free places are taken where they
+ * are tightest.
+ *
+ * Only boxes near the target are ever touched, however large the plan is. Finding a place
+ * looks at the boxes that live together with one: boxes are kept by class of width and then by
+ * begin, so they lie in a few runs of memory; their bottoms and tops are sorted and swept.
+ * O(k log k) for k of them.
+ *
+ * Targets form a ladder between the bound and the plan, as in hunt.c: the bound itself, half of
+ * the way to it, and an eighth. A search that has taken out far more than it began with is lost
+ * and starts from the plan again, with the weights it has learned; they are forgotten
+ * when a target was out of reach. All is steered by the number of boxes looked at, so the outcome
+ * does not depend on the machine.
+ */
+#include "plan/eject.h"
+
+#include "base/checked.h"
+#include "plan/sort.h"
+#include "plan/units.h"
+
+enum {
+    CLASSES = 31,   /* of width: [2^c, 2^(c+1)) sections */
+    MOST_OUT = 400, /* boxes, and four times as many as at first */
+    STEPS_PER_LOOK_AT_THE_CLOCK = 64
+};
+
+static const int64_t most_weight = INT32_MAX; /* so that no sum of weights overflows */
+
+typedef struct box {
+    int32_t begin;
+    int32_t end;
+    int64_t size;
+    int64_t offset; /* -1: it is out */
+    int64_t weight;
+    int64_t first_weight;
+} box;
+
+typedef struct ejector {
+    spad__arena arena;
+    spad__pack *pack;
+    int32_t count;
+    box *boxes;                 /* by class, then by begin */
+    int32_t *origin;            /* number in the pack */
+    int32_t first[CLASSES + 1]; /* box of a class */
+    int32_t *out;               /* a heap, the heaviest box first */
+    int32_t out_count;
+    int32_t *near; /* boxes in place that live together with the one at hand */
+    int32_t near_count;
+    spad__row *rows; /* where the cost of an offset changes; value: a box, or ~box */
+    int64_t looks;
+} ejector;
+
+/* ---- building ------------------------------------------------------------------------- */
+
+static int32_t class_of(int32_t width) {
+    return 31 - __builtin_clz((unsigned)width);
+}
+
+/* About the square root of the area: large and long boxes are hard to place. */
+static int64_t weight_of(const box *b) {
+    const int32_t log = 1024 + (spad__log2(b->size) + spad__log2(b->end - b->begin)) / 2;
+    const int32_t whole = log / 256;
+    return whole < 30 ? (INT64_C(256) + log % 256) << whole >> 8 : most_weight;
+}
+
+static bool allocate(ejector *e) {
+    const size_t n = (size_t)e->count;
+    e->boxes = spad__arena_new(&e->arena, n * sizeof *e->boxes);
+    e->origin = spad__arena_new(&e->arena, n * sizeof *e->origin);
+    e->out = spad__arena_new(&e->arena, n * sizeof *e->out);
+    e->near = spad__arena_new(&e->arena, n * sizeof *e->near);
+    e->rows = spad__arena_new(&e->arena, 4 * n * sizeof *e->rows);
+    return e->boxes != NULL && e->origin != NULL && e->out != NULL && e->near != NULL &&
+           e->rows != NULL;
+}
+
+static void sort_boxes(ejector *e) {
+    const spad__boxes *b = e->pack->boxes;
+    int32_t next[CLASSES] = {0};
+    for (int32_t i = 0; i < b->count; i++) next[class_of(b->end[i] - b->begin[i])]++;
+    for (int32_t c = 0; c < CLASSES; c++) {
+        e->first[c + 1] = e->first[c] + next[c];
+        next[c] = e->first[c];
+    }
+    for (int32_t i = 0; i < b->count; i++) {
+        const int32_t k = next[class_of(b->end[i] - b->begin[i])]++;
+        e->boxes[k] = (box){.begin = b->begin[i], .end = b->end[i], .size = b->size[i]};
+        e->boxes[k].first_weight = weight_of(&e->boxes[k]);
+        e->origin[k] = i;
+    }
+}
+
+/* ---- the heap of boxes that are out ------------------------------------------------------ */
+
+static bool heavier(const ejector *e, int32_t i, int32_t j) {
+    const int64_t x = e->boxes[i].weight;
+    const int64_t y = e->boxes[j].weight;
+    return x != y ? x > y : i < j;
+}
+
+static void take_out(ejector *e, int32_t i) {
+    e->boxes[i].offset = -1;
+    int32_t at = e->out_count++;
+    for (; at > 0 && heavier(e, i, e->out[(at - 1) / 2]); at = (at - 1) / 2)
+        e->out[at] = e->out[(at - 1) / 2];
+    e->out[at] = i;
+}
+
+static int32_t heaviest_out(ejector *e) {
+    const int32_t top = e->out[0];
+    const int32_t last = e->out[--e->out_count];
+    int32_t at = 0;
+    for (;;) {
+        int32_t child = 2 * at + 1;
+        if (child >= e->out_count) break;
+        if (child + 1 < e->out_count && heavier(e, e->out[child + 1], e->out[child])) child++;
+        if (!heavier(e, e->out[child], last)) break;
+        e->out[at] = e->out[child];
+        at = child;
+    }
+    e->out[at] = last;
+    return top;
+}
+
+/* ---- a place for a box ------------------------------------------------------------------- */
+
+/* The first box of a class that begins at `begin` or later. */
+static int32_t first_from(const ejector *e, int32_t class_number, int64_t begin) {
+    int32_t low = e->first[class_number];
+    int32_t high = e->first[class_number + 1];
+    while (low < high) {
+        const int32_t middle = low + (high - low) / 2;
+        if (e->boxes[middle].begin < begin)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Lists the boxes in place that live together with box i, which is out. */
+static void list_near(ejector *e, int32_t i) {
+    const int32_t begin = e->boxes[i].begin;
+    const int32_t end = e->boxes[i].end;
+    e->near_count = 0;
+    for (int32_t c = 0; c < CLASSES; c++) {
+        const int32_t stop = e->first[c + 1];
+        if (e->first[c] == stop) continue;
+        int32_t j = first_from(e, c, begin - (INT64_C(2) << c) + 1);
+        for (; j < stop && e->boxes[j].begin < end; j++)
+            if (e->boxes[j].end > begin && e->boxes[j].offset >= 0) e->near[e->near_count++] = j;
+    }
+    e->looks += e->near_count + CLASSES;
+}
+
+/* Offsets of box i where its cost changes: what is near is in its way from just above
+ * offset - size of i up to its top. Returns the cost at offset 0. */
+static int64_t list_changes(ejector *e, int64_t size, int64_t highest, size_t *count) {
+    int64_t cost = 0;
+    *count = 0;
+    for (int32_t k = 0; k < e->near_count; k++) {
+        const int32_t j = e->near[k];
+        const int64_t from = e->boxes[j].offset - size + 1;
+        const int64_t until = e->boxes[j].offset + e->boxes[j].size;
+        if (from <= 0)
+            cost += e->boxes[j].weight;
+        else if (from <= highest)
+            e->rows[(*count)++] = (spad__row){(uint64_t)from, j};
+        if (until <= highest) e->rows[(*count)++] = (spad__row){(uint64_t)until, ~j};
+    }
+    spad__sort_rows(e->rows, e->rows + 2 * (size_t)e->count, *count);
+    return cost;
+}
+
+/* The cheapest offset of box i at most `highest`; of those the one in the shortest stretch of
+ * equal cost, at either end of it. */
+static int64_t find_place(ejector *e, int32_t i, int64_t highest, int64_t *least) {
+    size_t count;
+    int64_t cost = list_changes(e, e->boxes[i].size, highest, &count);
+    int64_t offset = 0;
+    int64_t shortest = INT64_MAX;
+    *least = INT64_MAX;
+    int64_t from = 0;
+    for (size_t k = 0; from <= highest;) {
+        const int64_t until = k < count ? (int64_t)e->rows[k].key : highest + 1;
+        if (until > from && (cost < *least || (cost == *least && until - from < shortest))) {
+            *least = cost;
+            shortest = until - from;
+            offset = spad__random_next(e->pack->random) & 1 ? from : until - 1;
+        }
+        from = until;
+        if (k == count) break;
+        const int32_t j = e->rows[k++].value;
+        cost += j >= 0 ? e->boxes[j].weight : -e->boxes[~j].weight;
+    }
+    return offset;
+}
+
+/* Puts box i in at an offset; what is in its way goes out. */
+static void put_in(ejector *e, int32_t i, int64_t offset) {
+    const int64_t top = offset + e->boxes[i].size;
+    for (int32_t k = 0; k < e->near_count; k++) {
+        const box *near = &e->boxes[e->near[k]];
+        if (near->offset < top && offset < near->offset + near->size) take_out(e, e->near[k]);
+    }
+    e->boxes[i].offset = offset;
+}
+
+/* ---- one target, and the ladder ------------------------------------------------------------ */
+
+static void forget_weights(ejector *e) {
+    for (int32_t k = 0; k < e->count; k++) e->boxes[k].weight = e->boxes[k].first_weight;
+}
+
+/* The plan of the pack, without what is above the target. */
+static void start(ejector *e, int64_t target) {
+    e->out_count = 0;
+    for (int32_t k = 0; k < e->count; k++) {
+        box *b = &e->boxes[k];
+        b->offset = e->pack->offset[e->origin[k]];
+        if (b->offset + b->size > target) take_out(e, k);
+    }
+}
+
+/* Whether the target was reached. */
+static bool reach(ejector *e, int64_t target, int64_t looks) {
+    start(e, target);
+    const int32_t most_out = 4 * e->out_count + MOST_OUT;
+    const int64_t until = e->looks + looks;
+    for (int64_t step = 0; e->out_count > 0; step++) {
+        if (e->looks > until) return false;
+        if (step % STEPS_PER_LOOK_AT_THE_CLOCK == 0 && spad__stopped(e->pack->stop)) return false;
+        if (e->out_count > most_out) start(e, target);
+        const int32_t i = heaviest_out(e);
+        box *b = &e->boxes[i];
+        list_near(e, i);
+        int64_t cost;
+        const int64_t offset = find_place(e, i, target - b->size, &cost);
+        if (cost > 0) b->weight = spad__min(b->weight + b->first_weight, most_weight);
+        put_in(e, i, offset);
+    }
+    return true;
+}
+
+static void keep_plan(ejector *e) {
+    spad__pack *p = e->pack;
+    p->height = 0;
+    for (int32_t k = 0; k < e->count; k++) {
+        p->offset[e->origin[k]] = e->boxes[k].offset;
+        p->height = spad__max(p->height, e->boxes[k].offset + e->boxes[k].size);
+    }
+}
+
+/* From the hardest target to the easiest; one that was reached gives way to the next plan. */
+static void climb(ejector *e, int64_t looks) {
+    static const int64_t eighths[] = {0, 4, 7}; /* of the way from the bound to the plan */
+    const spad__pack *p = e->pack;
+    for (int32_t rung = 0; rung < 3;) {
+        if (p->height <= p->enough || spad__stopped(p->stop)) return;
+        const int64_t target = p->enough + (p->height - p->enough) * eighths[rung] / 8;
+        if (reach(e, target, looks)) {
+            keep_plan(e);
+        } else {
+            forget_weights(e);
+            rung++;
+        }
+    }
+}
+
+bool spad__eject(spad__pack *pack, int64_t looks) {
+    ejector e = {.arena.host = *pack->host, .pack = pack, .count = pack->boxes->count};
+    const bool ok = allocate(&e);
+    if (ok) {
+        sort_boxes(&e);
+        forget_weights(&e);
+        climb(&e, looks);
+    }
+    spad__arena_free(&e.arena);
+    return ok;
+}

@@ -91,6 +91,30 @@ static PyObject *kernel_reshape(PyObject *self, PyObject *const *args, Py_ssize_
     return other;
 }
 
+static PyObject *kernel_hoist(PyObject *object, PyObject *args) {
+    const py_kernel *old = (py_kernel *)object;
+    const char *name;
+    long long tiles;
+    spad_error error;
+    if (!PyArg_ParseTuple(args, "sL:hoist", &name, &tiles)) return NULL;
+    const size_t count = spad_kernel_tensor_count(old->kernel);
+    size_t number = 0;
+    while (number < count && strcmp(spad_kernel_get_tensor(old->kernel, number)->name, name) != 0)
+        number++;
+    if (number == count) {
+        PyErr_Format(py.errors[PY_ARGUMENT_ERROR], "the kernel has no tensor '%s'", name);
+        return NULL;
+    }
+    py_kernel *self = py_new(Py_TYPE(object));
+    if (self == NULL) return NULL;
+    self->target = py_keep(old->target);
+    if (spad_kernel_hoist(&self->kernel, old->kernel, (int64_t)number, tiles, NULL, &error) ==
+        SPAD_OK)
+        return (PyObject *)self;
+    Py_DECREF((PyObject *)self);
+    return py_raise(&error);
+}
+
 static void kernel_dealloc(PyObject *object) {
     py_kernel *self = (py_kernel *)object;
     spad_kernel_destroy(self->kernel);
@@ -168,6 +192,9 @@ static PyMethodDef kernel_methods[] = {
      "(docs/kernel.md). TextError.diagnostics has every fault."},
     {"reshape", PY_FUNC(kernel_reshape), PY_FAST,
      "reshape(defines=None, rings=None)\n\nThe kernel with other parameters and ring depths."},
+    {"hoist", kernel_hoist, METH_VARARGS,
+     "hoist(tensor, tiles) -> Kernel\n\nThe kernel with a tensor declared in front of the loops "
+     "around it."},
     {"text", kernel_text, METH_NOARGS, "The kernel as text."},
     {"trace", kernel_trace, METH_NOARGS, "What a run of the kernel allocates, as a Trace."},
     {NULL, NULL, 0, NULL}};

@@ -148,6 +148,17 @@ static PyObject *report_add_layout(PyObject *self, PyObject *const *args, Py_ssi
                    &error);
 }
 
+static PyObject *report_add_buffers(PyObject *self, PyObject *layout) {
+    spad_error error;
+    if (((py_report *)self)->busy > 0) return py_busy();
+    if (!PyObject_TypeCheck(layout, py.layout)) {
+        PyErr_SetString(PyExc_TypeError, "a Layout is needed");
+        return NULL;
+    }
+    return py_done(spad_report_add_buffers(report_in(self), ((py_layout *)layout)->layout, &error),
+                   &error);
+}
+
 static PyObject *report_add_findings(PyObject *self, PyObject *check) {
     if (((py_report *)self)->busy > 0) return py_busy();
     spad_error error;
@@ -283,6 +294,8 @@ static PyMethodDef report_methods[] = {
      "add_log(log, space=None)\n\nAdds the allocations of a Log."},
     {"add_layout", PY_FUNC(report_add_layout), PY_FAST,
      "add_layout(layout, sim=None, event_limit=0)\n\nAdds the tiles and operations of a kernel."},
+    {"add_buffers", report_add_buffers, METH_O,
+     "Adds the buffers of a Layout over the statements in which they are needed."},
     {"add_findings", report_add_findings, METH_O, "Adds the findings of a Check."},
     {"add_box", PY_FUNC(report_add_box), METH_VARARGS | METH_KEYWORDS,
      "add_box(name, begin, end, byte, bytes, space=None, lane=0, lanes=1, padding=0, line=0)"},

@@ -443,6 +443,11 @@ class Kernel:
         """The same kernel with other parameters and ring depths."""
         return Kernel._of(self._finished().reshape(defines, rings))
 
+    def hoist(self, tensor, tiles):
+        """The same kernel with a tensor that is declared in a loop declared in front of it, with
+        that many tiles by turns: what tune() names in data["hoists"]."""
+        return Kernel._of(self._finished().hoist(tensor, tiles))
+
     def check(self, layout=None, **options):
         """spad.check of this kernel."""
         return core.check(self, layout, **options)

@@ -120,6 +120,23 @@ def test_tables_of_a_kernel():
     assert all(s["end"] > i for i, s in enumerate(k.statements))
 
 
+def test_hoist_and_buffers():
+    k = spad.Kernel.parse("kernel k on trn2\ntensor in : hbm bf16 [8] (128, 512) input\n"
+                          "tensor out : hbm bf16 [8] (128, 512) output\nfor i in 0..8 {\n"
+                          "tensor t : sbuf bf16 (128, 512)\ndma load reads in[i] writes t\n"
+                          "dma store reads t writes out[i]\n}\n")
+    hoisted = k.hoist("t", 2)
+    assert next(t for t in hoisted.tensors if t["name"] == "t")["slots"] == 2
+    assert hoisted.sim().makespan <= k.sim().makespan
+    with pytest.raises(spad.ArgumentError, match="no tensor 'u'"):
+        k.hoist("u", 2)
+    report = spad.Report("trn2")
+    report.add_buffers(hoisted.layout())
+    assert len(report) >= 2
+    with pytest.raises(TypeError):
+        report.add_buffers(k)
+
+
 # ---- traces -------------------------------------------------------------------------------------
 
 

@@ -255,8 +255,8 @@ cli_exit cli_write_pictures(const cli_pictures *pictures, const spad_report *rep
 enum { CLI_TITLE = 512 };
 void cli_kernel_title(char field[CLI_TITLE], const spad_kernel *kernel);
 
-/* A kernel as a report: boxes at the places of the layout, timeline, findings, source. Check and
- * simulation are optional. */
+/* A kernel as a report: boxes at the places of the layout, timeline, findings, source. Layout,
+ * check and simulation are optional. */
 spad_status cli_report_kernel(spad_report **out, const cli_kernel *input, const spad_layout *layout,
                               const spad_check *check, const spad_sim *sim, spad_error *error);
 /* Writes the pictures of it that were asked for; simulated: over the time of a simulation, if

@@ -127,7 +127,7 @@ static cli_exit run_jobs(job *jobs, int count, char **paths, const check_words *
     }
     if (words->json) cli_list_close(&list);
     for (int i = 0; i < count; i++) {
-        if (jobs[i].layout == NULL) continue;
+        if (jobs[i].input.kernel == NULL) continue;
         worst = worse(worst, cli_draw_kernel(&words->pictures, &jobs[i].input, jobs[i].layout,
                                              jobs[i].check, false));
     }

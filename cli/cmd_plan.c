@@ -110,8 +110,12 @@ static bool read_effort(const plan_words *words, int64_t *nanoseconds, uint64_t 
     return true;
 }
 
+/* A proof may take for ever, and few wait that long for one that they have not asked for. */
+enum { CSV_SECONDS = 30 };
+
 /* The time for reading a large file counts; a first plan is made in any case. */
 static bool read_options(spad_plan_options *options, const spad_plan *plan, plan_words *words) {
+    options->deadline_ns = CSV_SECONDS * INT64_C(1000000000);
     if (!read_effort(words, &options->deadline_ns, &options->seed, &options->threads)) return false;
     options->deadline_ns = cli_time_left(options->deadline_ns, words->started);
     const bool bounded = spad_plan_capacity(plan) != SPAD_UNBOUNDED;
@@ -295,7 +299,8 @@ const cli_command cli_plan = {
         "\n"
         "For both; '-' is stdin or stdout:\n"
         "\n"
-        "  --timeout SECONDS         stop then, with what is known so far\n"
+        "  --timeout SECONDS         stop then, with what is known so far; CSV files: 30 if\n"
+        "                            nothing is said\n"
         "  --seed N, --threads N     one thread and one seed always give the same plan\n"
         "  --json                    the result as JSON\n" CLI_PICTURE_USAGE "\n"
         "exit status: 0 it fits and is right, 1 it does not fit, was not found in time or has\n"

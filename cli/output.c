@@ -113,8 +113,8 @@ spad_status cli_report_kernel(spad_report **out, const cli_kernel *input, const 
     spad_status status =
         spad_report_create(out, spad_kernel_target(input->kernel), &options, error);
     if (status != SPAD_OK) return status;
-    status = spad_report_add_layout(*out, layout, sim, 0, error);
-    if (status == SPAD_OK && !spad_layout_fits(layout)) {
+    if (layout != NULL) status = spad_report_add_layout(*out, layout, sim, 0, error);
+    if (status == SPAD_OK && layout != NULL && !spad_layout_fits(layout)) {
         status = spad_report_add_note(*out, "does not fit", error);
     }
     if (status == SPAD_OK) {
@@ -150,7 +150,8 @@ cli_exit cli_draw_kernel(const cli_pictures *pictures, const cli_kernel *input,
     spad_report *report;
     spad_error error;
     if (!cli_wants_pictures(pictures)) return CLI_FINE;
-    spad_sim *sim = simulated && spad_layout_fits(layout) ? simulate(layout) : NULL;
+    spad_sim *sim =
+        simulated && layout != NULL && spad_layout_fits(layout) ? simulate(layout) : NULL;
     const spad_status status = cli_report_kernel(&report, input, layout, check, sim, &error);
     spad_sim_destroy(sim);
     if (status != SPAD_OK) return cli_fail(&error);

@@ -1,0 +1,1 @@
+spad check ../../examples/kernels/wrong/32_double_free.spad --text

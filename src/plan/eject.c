@@ -15,11 +15,11 @@
  * begin, so they lie in a few runs of memory; their bottoms and tops are sorted and swept.
  * O(k log k) for k of them.
  *
- * Targets form a ladder between the bound and the plan, as in hunt.c: the bound itself, half of
- * the way to it, and an eighth. A search that has taken out far more than it began with is lost
- * and starts from the plan again, with the weights it has learned; they are forgotten
- * when a target was out of reach. All is steered by the number of boxes looked at, so the outcome
- * does not depend on the machine.
+ * Targets form a ladder between the plan and the bound, much as in hunt.c: half of the way, an
+ * eighth of it, and the bound itself. A search that has taken out far more than it began with is
+ * lost and starts from the plan again, with the weights it has learned; they are forgotten when a
+ * target was out of reach. All is steered by the number of boxes looked at, so the outcome does not
+ * depend on the machine.
  */
 #include "plan/eject.h"
 
@@ -245,7 +245,7 @@ static bool reach(ejector *e, int64_t target, int64_t looks) {
         list_near(e, i);
         int64_t cost;
         const int64_t offset = find_place(e, i, target - b->size, &cost);
-        if (cost > 0) b->weight = spad__min(b->weight + b->first_weight, most_weight);
+        if (cost > 0) b->weight = spad__min(b->weight + 2 * b->first_weight, most_weight);
         put_in(e, i, offset);
     }
     return true;
@@ -260,9 +260,10 @@ static void keep_plan(ejector *e) {
     }
 }
 
-/* From the hardest target to the easiest; one that was reached gives way to the next plan. */
+/* Half of the way to the bound, as often as that works; an eighth; then all of it, which is the
+ * hardest by far. */
 static void climb(ejector *e, int64_t looks) {
-    static const int64_t eighths[] = {0, 4, 7}; /* of the way from the bound to the plan */
+    static const int64_t eighths[] = {4, 7, 0}; /* of the way from the bound to the plan */
     const spad__pack *p = e->pack;
     for (int32_t rung = 0; rung < 3;) {
         if (p->height <= p->enough || spad__stopped(p->stop)) return;

@@ -62,7 +62,7 @@ typedef struct settings {
     uint64_t shape_seed; /* of the generated shapes */
 } settings;
 
-/* ---- one problem -------------------------------------------------------------------- */
+/* ---- one problem ------------------------------------------------------------------- */
 
 static spad_plan *new_plan(void) {
     spad_error error;
@@ -120,7 +120,7 @@ static double gap_of(const spad_plan_result *r) {
     return r->bound > 0 ? 100.0 * (double)(r->height - r->bound) / (double)r->bound : 0;
 }
 
-/* ---- a folder -------------------------------------------------------------------------- */
+/* ---- a folder ---------------------------------------------------------------------- */
 
 /* "A.1048576.csv" has the capacity in its name. */
 static int64_t capacity_in_name(const char *name) {
@@ -223,7 +223,7 @@ static void bench_folder(const settings *s, const char *folder) {
     printf("\n");
 }
 
-/* ---- our own problems --------------------------------------------------------------------- */
+/* ---- our own problems -------------------------------------------------------------- */
 
 static void bench_packings(const settings *s) {
     printf("%-8s %6s %14s %14s %-10s %9s %9s\n", "packing", "seed", "optimum", "height", "verdict",

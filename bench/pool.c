@@ -133,7 +133,7 @@ static double measure(const allocator *a, int live, int64_t least, int64_t most)
     return best * 1e9 / PAIRS;
 }
 
-/* ---- threads ----------------------------------------------------------------------------- */
+/* ---- threads ----------------------------------------------------------------------- */
 
 typedef struct worker {
     pthread_t thread;
@@ -199,7 +199,7 @@ static void report_threads(const char *name, const allocator *a) {
            two.processor / one.processor);
 }
 
-/* ---- report ------------------------------------------------------------------------------- */
+/* ---- report ------------------------------------------------------------------------ */
 
 /* The one function type that dlsym's result is turned into. */
 static void load(void *out, void *library, const char *name) {

@@ -29,7 +29,7 @@ static size_t buffers_of(const work *w) {
     return w->components * PER_COMPONENT;
 }
 
-/* ---- the plain loop ------------------------------------------------------------------ */
+/* ---- the plain loop ---------------------------------------------------------------- */
 
 static void run_plain(void *payload) {
     work *w = payload;
@@ -43,7 +43,7 @@ static void run_plain(void *payload) {
     }
 }
 
-/* ---- the registry --------------------------------------------------------------------- */
+/* ---- the registry ------------------------------------------------------------------ */
 
 static void run_register(void *payload) {
     work *w = payload;
@@ -95,7 +95,7 @@ static void run_find(void *payload) {
     }
 }
 
-/* ---- one size -------------------------------------------------------------------------- */
+/* ---- one size ---------------------------------------------------------------------- */
 
 static void report(const work *w, const char *what, void (*body)(void *), double plain_ns) {
     const double ns = bench_best(RUNS, (int64_t)buffers_of(w), body, (void *)(uintptr_t)w);

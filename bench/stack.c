@@ -49,7 +49,7 @@ static void run_bump(void *payload) {
     kept = sum;
 }
 
-/* ---- the manager -------------------------------------------------------------------------- */
+/* ---- the manager ------------------------------------------------------------------- */
 
 static void run_stack(void *payload) {
     spad_stack *stack = payload;

@@ -39,7 +39,7 @@ extern const cli_command cli_sim;
 extern const cli_command cli_targets;
 extern const cli_command cli_tune;
 
-/* ---- options ------------------------------------------------------------------- */
+/* ---- options ----------------------------------------------------------------------- */
 
 /* The values of an option that may be given several times. */
 typedef struct cli_words {
@@ -73,7 +73,7 @@ bool cli_take_seconds(const char *option, const char *word, int64_t *out);
 int64_t cli_clock(void);
 int64_t cli_time_left(int64_t timeout_ns, int64_t started);
 
-/* ---- messages ------------------------------------------------------------------- */
+/* ---- messages ---------------------------------------------------------------------- */
 
 #if defined(__GNUC__)
 #define CLI_PRINTF __attribute__((format(printf, 1, 2)))
@@ -93,7 +93,7 @@ cli_exit cli_fail_input(const spad_error *error, const char *path, bool json);
 cli_exit cli_unknown(const char *what, const char *word, const char *const *names, size_t count,
                      const char *help);
 
-/* ---- input ----------------------------------------------------------------------- */
+/* ---- input ------------------------------------------------------------------------- */
 
 typedef struct cli_text {
     char *bytes;
@@ -117,7 +117,7 @@ bool cli_close_output(FILE *file, const char *path);
 /* The target a word stands for, a name or a file. *owned is set if it came from a file. */
 cli_exit cli_find_target(const spad_target **target, spad_target **owned, const char *word);
 
-/* ---- kernels --------------------------------------------------------------------- */
+/* ---- kernels ----------------------------------------------------------------------- */
 
 /* What the command line says about a kernel. */
 typedef struct cli_kernel_words {
@@ -167,7 +167,7 @@ cli_exit cli_parse_kernel(cli_kernel *out, const char *path, cli_text text,
 cli_exit cli_check_first(const cli_kernel *input, const spad_layout *layout, const char *doing,
                          const cli_kernel_words *words);
 
-/* ---- places ---------------------------------------------------------------------- */
+/* ---- places ------------------------------------------------------------------------ */
 
 /* What the command line says about a file that is to be placed. */
 typedef struct cli_plan_words {
@@ -212,7 +212,7 @@ typedef struct cli_places {
 cli_exit cli_find_places(cli_places *out, const char *path, const cli_plan_words *words);
 void cli_free_places(cli_places *places);
 
-/* ---- reports --------------------------------------------------------------------- */
+/* ---- reports ----------------------------------------------------------------------- */
 
 /* The options with which every command that has a picture writes it. */
 typedef struct cli_pictures {
@@ -270,7 +270,7 @@ cli_exit cli_write_file(const char *path,
                                              spad_error *error),
                         const void *ctx);
 
-/* ---- JSON ------------------------------------------------------------------------ */
+/* ---- JSON -------------------------------------------------------------------------- */
 
 /* A list of documents that the library writes one by one, each indented. */
 typedef struct cli_list {

@@ -26,7 +26,7 @@ static cli_exit lay_out(spad_layout **out, const cli_kernel *input, const fit_wo
     return status == SPAD_ERR_NO_FIT ? CLI_FINDINGS : exit;
 }
 
-/* ---- one kernel ------------------------------------------------------------------------ */
+/* ---- one kernel -------------------------------------------------------------------- */
 
 static cli_exit show(const spad_layout *layout, const spad_fit *fit, bool json) {
     const spad_sink sink = spad_sink_file(stdout);
@@ -65,7 +65,7 @@ static cli_exit fit_one(const char *path, const fit_words *words) {
     return exit;
 }
 
-/* ---- two kernels ------------------------------------------------------------------------ */
+/* ---- two kernels ------------------------------------------------------------------- */
 
 /* What one of two kernels takes of a space. */
 typedef struct share {

@@ -59,7 +59,7 @@ static int show_progress(void *context, const spad_plan_progress *p) {
     return 0;
 }
 
-/* ---- the problem ---------------------------------------------------------------------- */
+/* ---- the problem ------------------------------------------------------------------- */
 
 static cli_exit use_space(spad_plan *plan, const plan_words *words) {
     const spad_target *target;
@@ -127,7 +127,7 @@ static bool read_options(spad_plan_options *options, const spad_plan *plan, plan
     return true;
 }
 
-/* ---- output ------------------------------------------------------------------------------ */
+/* ---- output ------------------------------------------------------------------------ */
 
 static bool write_plan(const spad_plan *plan, const spad_plan_result *result, const char *path,
                        const cli_text *text, spad_error *error) {

@@ -66,7 +66,7 @@ static bool take_bytes(const char *option, const char *word, int64_t *out) {
     return false;
 }
 
-/* ---- results ------------------------------------------------------------------------- */
+/* ---- results ----------------------------------------------------------------------- */
 
 /* What a pool took for it; a negative number of bytes where there is no pool. */
 typedef struct footprint {
@@ -112,7 +112,7 @@ static void print_result(replay_job *job, const char *name, const spad_replay *r
     job->any = true;
 }
 
-/* ---- runs ------------------------------------------------------------------------------ */
+/* ---- runs -------------------------------------------------------------------------- */
 
 static cli_exit run_on(replay_job *job, const char *name, const spad_memory *memory,
                        spad_pool *pool) {

@@ -17,7 +17,7 @@ static const char usage[] =
     "TARGET is a name, an alias, or a target file. A file named '-' is read from stdin.\n"
     "The format of target files: docs/targets.md\n";
 
-/* ---- list ------------------------------------------------------------------------ */
+/* ---- list -------------------------------------------------------------------------- */
 
 /* "192 KiB", "1020 B": the largest unit that divides. */
 static void print_size(int64_t bytes) {
@@ -94,7 +94,7 @@ static cli_exit list_targets(bool json) {
     return CLI_FINE;
 }
 
-/* ---- show ------------------------------------------------------------------------- */
+/* ---- show -------------------------------------------------------------------------- */
 
 /* Reads a target file. On a fault: *target is NULL and the faults are in the
  * collection, or the error says what else went wrong. */
@@ -207,7 +207,7 @@ static cli_exit check_files(int count, char **words, bool json) {
     return worst;
 }
 
-/* ---- dispatch ------------------------------------------------------------------------ */
+/* ---- dispatch ---------------------------------------------------------------------- */
 
 static cli_exit run(const cli_command *command, int count, char **words) {
     bool json = false;

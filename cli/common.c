@@ -14,7 +14,7 @@
 
 #include "cli.h"
 
-/* ---- messages ------------------------------------------------------------------- */
+/* ---- messages ---------------------------------------------------------------------- */
 
 void cli_say(const char *format, ...) {
     va_list arguments;
@@ -56,7 +56,7 @@ cli_exit cli_unknown(const char *what, const char *word, const char *const *name
     return CLI_USAGE;
 }
 
-/* ---- options -------------------------------------------------------------------- */
+/* ---- options ----------------------------------------------------------------------- */
 
 /* What follows the name of an option in a word: NULL, it is another option;
  * "", the name alone; or "=VALUE"; or "VALUE" behind a name of one letter. */
@@ -232,7 +232,7 @@ static const char *why_in_use(const char *path) {
     return NULL;
 }
 
-/* ---- output ---------------------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------------ */
 
 FILE *cli_open_output(const char *path) {
     if (strcmp(path, "-") == 0) return stdout;
@@ -249,7 +249,7 @@ bool cli_close_output(FILE *file, const char *path) {
     return fine;
 }
 
-/* ---- input ----------------------------------------------------------------------- */
+/* ---- input ------------------------------------------------------------------------- */
 
 const char *cli_input_name(const char *path) {
     return strcmp(path, "-") == 0 ? "<stdin>" : path;
@@ -305,7 +305,7 @@ bool cli_read(cli_text *out, const char *path, cli_limit mebibytes) {
     return false;
 }
 
-/* ---- JSON ------------------------------------------------------------------------ */
+/* ---- JSON -------------------------------------------------------------------------- */
 
 /* Puts two blanks in front of every line, and leaves out the line end behind
  * the item: the next comma or bracket brings it. */

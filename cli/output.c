@@ -27,7 +27,7 @@ cli_exit cli_write_file(const char *path,
     return cli_close_output(file, path) ? exit : CLI_INTERNAL;
 }
 
-/* ---- pictures -------------------------------------------------------------------- */
+/* ---- pictures ---------------------------------------------------------------------- */
 
 static spad_status write_html(const spad_sink *sink, const void *report, spad_error *error) {
     return spad_report_write_html(report, sink, error);
@@ -80,7 +80,7 @@ cli_exit cli_write_pictures(const cli_pictures *p, const spad_report *report) {
     return exit;
 }
 
-/* ---- kernels --------------------------------------------------------------------- */
+/* ---- kernels ----------------------------------------------------------------------- */
 
 static spad_status add_findings(spad_report *report, const spad_check *check, spad_error *error) {
     char note[SPAD_MESSAGE_MAX + 64];

@@ -37,7 +37,7 @@ static spad_component component(spad_registry *registry, const char *name) {
     return out;
 }
 
-/* ---- registering ------------------------------------------------------------------ */
+/* ---- registering ------------------------------------------------------------------- */
 
 static void local(integrator *in, spad_component c, const char *name, int64_t size) {
     const spad_buffer buffer = {.name = name, .size = size, .location = SPAD_LOCATION_LOCAL};
@@ -89,7 +89,7 @@ static void register_all(integrator *in) {
     persistent(in, in->step, "stage_rhs", STATES);
 }
 
-/* ---- printing ----------------------------------------------------------------------- */
+/* ---- printing ---------------------------------------------------------------------- */
 
 static void print_buffers(integrator *in, spad_component c) {
     const spad_slice *elements;
@@ -138,7 +138,7 @@ static void print_declared(integrator *in) {
     printf("local memory of a thread, children included: %lld elements\n\n", (long long)out);
 }
 
-/* ---- the walk-through ------------------------------------------------------------------ */
+/* ---- the walk-through -------------------------------------------------------------- */
 
 /* Moves the vectors of the solvers and of the step to shared memory. */
 static void move_to_shared(integrator *in) {

@@ -88,7 +88,7 @@ static spad_direct_tensor next_tensor(fuzz_input *in, room *r) {
     return t;
 }
 
-/* ---- what has to hold --------------------------------------------------------------------- */
+/* ---- what has to hold -------------------------------------------------------------- */
 
 static void check_place(const spad_space *space, const spad_direct_info *info,
                         const spad_direct_tile *row) {

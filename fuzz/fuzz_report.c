@@ -46,7 +46,7 @@ static const char *next_name(fuzz_input *in, char *field, size_t size) {
     return field;
 }
 
-/* ---- readers --------------------------------------------------------------------------- */
+/* ---- readers ----------------------------------------------------------------------- */
 
 typedef struct reader {
     const char *at;
@@ -202,7 +202,7 @@ static void check_header(const char *text, size_t length) {
     }
 }
 
-/* ---- filling -------------------------------------------------------------------------------- */
+/* ---- filling ----------------------------------------------------------------------- */
 
 static void add_box(spad_report *report, spad_emit *table, fuzz_input *in) {
     char name[4096];
@@ -280,7 +280,7 @@ static void fill(spad_report *report, spad_emit *table, fuzz_input *in) {
     }
 }
 
-/* ---- writing --------------------------------------------------------------------------------- */
+/* ---- writing ----------------------------------------------------------------------- */
 
 typedef spad_status (*writer)(const spad_report *, const spad_sink *, spad_error *);
 

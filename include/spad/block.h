@@ -39,7 +39,7 @@ extern "C" {
 
 typedef struct spad_block spad_block;
 
-/* ---- scopes -------------------------------------------------------------------------- */
+/* ---- scopes ------------------------------------------------------------------------ */
 
 /* X(name, TileLang's spelling) */
 #define SPAD_BLOCK_SCOPE_LIST(X)                       \
@@ -75,7 +75,7 @@ SPAD_API const char *spad_block_scope_name(spad_block_scope scope);
 SPAD_API spad_status spad_block_scope_parse(spad_block_scope *out, const char *name,
                                             spad_error *error);
 
-/* ---- life ---------------------------------------------------------------------------- */
+/* ---- life -------------------------------------------------------------------------- */
 
 typedef enum spad_block_policy {
     /** The best of several placements, TileLang's among them: never worse. */
@@ -107,7 +107,7 @@ SPAD_API spad_status spad_block_create(spad_block **out, const spad_target *targ
 /** NULL is fine. */
 SPAD_API void spad_block_destroy(spad_block *block);
 
-/* ---- allocation ------------------------------------------------------------------------ */
+/* ---- allocation -------------------------------------------------------------------- */
 
 /** Who else than the threads touches a shared buffer, and what start that needs. */
 typedef enum spad_block_use {
@@ -223,7 +223,7 @@ SPAD_API spad_status spad_block_free(spad_block *block, int64_t buffer, spad_err
  */
 SPAD_API spad_status spad_block_invalidate(spad_block *block, int64_t barrier, spad_error *error);
 
-/* ---- control flow ------------------------------------------------------------------------ */
+/* ---- control flow ------------------------------------------------------------------ */
 
 typedef enum spad_block_flow {
     SPAD_FLOW_SERIAL,     /**< a loop whose iterations follow each other */
@@ -291,7 +291,7 @@ typedef enum spad_touch {
 SPAD_API spad_status spad_block_touch(const spad_block *block, int64_t buffer, spad_touch access,
                                       spad_error *error);
 
-/* ---- the plan -------------------------------------------------------------------------------- */
+/* ---- the plan ---------------------------------------------------------------------- */
 
 /**
  * Places every buffer. Repeatable: a later change of the block drops the plan.

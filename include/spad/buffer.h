@@ -111,7 +111,7 @@ SPAD_API void spad_buffer_leave(spad_buffer_guard *guard);
     __attribute__((cleanup(spad_buffer_leave))) spad_buffer_guard guard = \
         spad_buffer_enter(device, spec, error)
 
-/* ---- workspaces ------------------------------------------------------------------------ */
+/* ---- workspaces -------------------------------------------------------------------- */
 
 /**
  * Bytes that are allocated once and used by the phases of a computation in turn. A phase

@@ -100,7 +100,7 @@ SPAD_API spad_check_counts spad_check_get_counts(const spad_check *check);
 SPAD_API size_t spad_check_finding_count(const spad_check *check);
 SPAD_API const spad_finding *spad_check_get_finding(const spad_check *check, size_t number);
 
-/* ---- showing it ------------------------------------------------------------------ */
+/* ---- showing it -------------------------------------------------------------------- */
 
 /**
  * Writes the findings as a compiler does, the places they have in common with the lines of

@@ -97,7 +97,7 @@ SPAD_API spad_status spad_device_write_list(const spad_sink *sink, const spad_ho
 SPAD_API spad_status spad_device_write_list_json(const spad_sink *sink, const spad_host *host,
                                                  spad_error *error);
 
-/* ---- memory -------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------ */
 
 /** The pool of a scope, borrowed; that of a scratchpad is made at first use.
  *  SPAD_ERR_SPACE: the target has no such scratchpad, or one without a size. */

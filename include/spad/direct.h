@@ -66,7 +66,7 @@ SPAD_API spad_status spad_direct_create(spad_direct **out, const spad_target *ta
 /** NULL is fine. The trace stays as it is. */
 SPAD_API void spad_direct_destroy(spad_direct *direct);
 
-/* ---- declarations ------------------------------------------------------------------- */
+/* ---- declarations ------------------------------------------------------------------ */
 
 /** The start of a tile. `byte` counts from the start of the bank, and a space
  *  without banks is one bank, number 0. */
@@ -162,7 +162,7 @@ SPAD_API spad_status spad_direct_declare(size_t *out, spad_direct *direct,
  *  Closing again does nothing. */
 SPAD_API void spad_direct_close(spad_direct *direct);
 
-/* ---- questions ------------------------------------------------------------------------ */
+/* ---- questions --------------------------------------------------------------------- */
 
 SPAD_API size_t spad_direct_count(const spad_direct *direct);
 

@@ -84,7 +84,7 @@ typedef struct spad_amount {
     spad_expr expr;
 } spad_amount;
 
-/* ---- declarations ----------------------------------------------------------------- */
+/* ---- declarations ------------------------------------------------------------------ */
 
 typedef struct spad_kernel_param {
     const char *name;
@@ -217,7 +217,7 @@ typedef struct spad_kernel_loop {
     spad_place place;
 } spad_kernel_loop;
 
-/* ---- statements ------------------------------------------------------------------- */
+/* ---- statements -------------------------------------------------------------------- */
 
 typedef enum spad_statement_kind {
     SPAD_STATEMENT_TENSOR,      /**< item: tensor; where its declaration stands */
@@ -387,7 +387,7 @@ SPAD_API spad_status spad_kernel_write(const spad_kernel *kernel, const spad_sin
 
 SPAD_API void spad_kernel_destroy(spad_kernel *kernel);
 
-/* ---- text to kernel --------------------------------------------------------------- */
+/* ---- text to kernel ---------------------------------------------------------------- */
 
 /** Another value for a parameter: -D N=64. */
 typedef struct spad_define {

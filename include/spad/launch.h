@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-/* ---- shared memory of one run -------------------------------------------------- */
+/* ---- shared memory of one run ------------------------------------------------------ */
 
 /** The shared memory of one run. */
 typedef struct spad_run_shared {
@@ -41,7 +41,7 @@ typedef struct spad_run_shared {
 SPAD_API spad_status spad_run_shared_of(spad_run_shared *out, int64_t elements,
                                         spad_dtype precision, spad_error *error);
 
-/* ---- size of a block -------------------------------------------------------------- */
+/* ---- size of a block --------------------------------------------------------------- */
 
 /** Dynamic shared memory per block that still leaves room for other blocks and the cache. */
 #define SPAD_LAUNCH_TARGET_BYTES 32768
@@ -79,7 +79,7 @@ SPAD_API spad_status spad_launch_fit(spad_launch_size *out, int64_t elements, sp
                                      int64_t threads, int64_t runs, int64_t limit,
                                      spad_error *error);
 
-/* ---- which buffers to move to shared memory ------------------------------------------ */
+/* ---- which buffers to move to shared memory ---------------------------------------- */
 
 /** Bounds in bytes per run. */
 typedef struct spad_placement_thresholds {
@@ -156,7 +156,7 @@ SPAD_API spad_placement_group spad_placement_choose(const spad_placement_sizes *
 SPAD_API size_t spad_placement_apply(spad_registry *registry, spad_component loop,
                                      spad_component step, spad_placement_group group);
 
-/* ---- chunks of runs on a device ---------------------------------------------------------- */
+/* ---- chunks of runs on a device ---------------------------------------------------- */
 
 typedef struct spad_chunks {
     int64_t runs;        /**< of one chunk; the last one may have fewer */

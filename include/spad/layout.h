@@ -114,7 +114,7 @@ SPAD_API const spad_layout_space *spad_layout_get_space(const spad_layout *layou
 SPAD_API size_t spad_layout_buffer_count(const spad_layout *layout);
 SPAD_API const spad_layout_buffer *spad_layout_get_buffer(const spad_layout *layout, size_t number);
 
-/* ---- showing it ------------------------------------------------------------------ */
+/* ---- showing it -------------------------------------------------------------------- */
 
 /** "fits, no layout is lower" and so on. Static storage. */
 SPAD_API const char *spad_layout_verdict_phrase(spad_plan_verdict verdict);

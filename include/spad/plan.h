@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-/* ---- the problem ------------------------------------------------------------ */
+/* ---- the problem ------------------------------------------------------------------- */
 
 /** Times [lower, upper) inside a lifetime in which only the bytes
  *  [window_lower, window_upper) of the buffer are in use; none when they are
@@ -98,7 +98,7 @@ SPAD_API int64_t spad_plan_lanes(const spad_plan *plan);
 SPAD_API spad_status spad_plan_add_trace(size_t *first, spad_plan *plan, const spad_trace *trace,
                                          size_t space, spad_error *error);
 
-/* ---- solving ---------------------------------------------------------------- */
+/* ---- solving ----------------------------------------------------------------------- */
 
 typedef enum spad_plan_goal {
     SPAD_PLAN_MINIMIZE, /**< the lowest height, within the capacity if there is one */
@@ -203,7 +203,7 @@ SPAD_API spad_status spad_plan_check(int64_t *height, const spad_plan *plan,
                                      const spad_plan_place *places, size_t count,
                                      spad_error *error);
 
-/* ---- why it does not fit ------------------------------------------------------ */
+/* ---- why it does not fit ----------------------------------------------------------- */
 
 typedef enum spad_plan_change_kind {
     SPAD_PLAN_SHORTEN, /**< end or begin the lifetime so that it leaves the peak */
@@ -245,7 +245,7 @@ SPAD_API spad_status spad_plan_explain(spad_plan_reason **out, const spad_plan *
                                        spad_error *error);
 SPAD_API void spad_plan_reason_destroy(spad_plan_reason *reason);
 
-/* ---- showing it ------------------------------------------------------------------ */
+/* ---- showing it -------------------------------------------------------------------- */
 
 /** Writes a few lines: buffers, height, bound, gap, verdict, time, nodes; and, with a
  *  reason (optional), why it does not fit and what would help. */
@@ -258,7 +258,7 @@ SPAD_API spad_status spad_plan_write_json(const spad_plan *plan, const spad_plan
                                           const spad_plan_reason *reason, const spad_sink *sink,
                                           spad_error *error);
 
-/* ---- CSV ------------------------------------------------------------------------ */
+/* ---- CSV --------------------------------------------------------------------------- */
 
 /**
  * Adds the buffers of a CSV text (the dialect of MiniMalloc): a header with the columns

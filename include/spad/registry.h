@@ -92,7 +92,7 @@ typedef struct spad_buffer {
     int64_t t_end;        /**< t_begin == t_end: not known, and never checked */
 } spad_buffer;
 
-/* ---- components ------------------------------------------------------------- */
+/* ---- components -------------------------------------------------------------------- */
 
 /** An empty registry, owned by the caller. */
 SPAD_API spad_status spad_registry_create(spad_registry **out, const spad_host *host,
@@ -190,7 +190,7 @@ SPAD_API spad_status spad_registry_find_buffer(size_t *index, const spad_registr
                                                spad_component component, const char *name,
                                                spad_error *error);
 
-/* ---- children ------------------------------------------------------------------ */
+/* ---- children ---------------------------------------------------------------------- */
 
 /** The two buffers of a parent that hold a child. Borrowed until the group is cleared. */
 typedef struct spad_child_buffers {
@@ -220,7 +220,7 @@ SPAD_API size_t spad_registry_child_count(const spad_registry *registry, spad_co
 SPAD_API spad_status spad_registry_child_at(spad_child *out, const spad_registry *registry,
                                             spad_component parent, size_t index, spad_error *error);
 
-/* ---- clearing: none of these fails, and the components stay ----------------------- */
+/* ---- clearing: none of these fails, and the components stay ------------------------ */
 
 /**
  * Automatic mode: the planner lays out the shared region of the component, and so
@@ -308,7 +308,7 @@ SPAD_API spad_status spad_registry_declared_local(int64_t *out, spad_registry *r
                                                   spad_component component, spad_unit unit,
                                                   spad_error *error);
 
-/* ---- allocators ---------------------------------------------------------------------- */
+/* ---- allocators -------------------------------------------------------------------- */
 
 /** What a kernel needs to find a buffer: plain data, good until the group changes. */
 typedef struct spad_allocator {
@@ -359,7 +359,7 @@ SPAD_API spad_status spad_registry_get_toplevel_allocators(spad_allocator *share
 SPAD_API spad_status spad_allocator_slice(spad_slice *out, const spad_allocator *allocator,
                                           const spad_base *base, int64_t thread, spad_error *error);
 
-/* ---- trace --------------------------------------------------------------------------- */
+/* ---- trace ------------------------------------------------------------------------- */
 
 /**
  * Writes the byte layout of one component as a scope with one tensor per

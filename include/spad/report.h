@@ -142,7 +142,7 @@ SPAD_API spad_status spad_report_set_source(spad_report *report, const char *fil
 /** A line under the title: a verdict, a figure. At most 16 (SPAD_ERR_ARGUMENT). Copied. */
 SPAD_API spad_status spad_report_add_note(spad_report *report, const char *note, spad_error *error);
 
-/* ---- what is in it ------------------------------------------------------------------- */
+/* ---- what is in it ----------------------------------------------------------------- */
 
 SPAD_API size_t spad_report_box_count(const spad_report *report);
 /** NULL beyond the count. Borrowed. */
@@ -168,7 +168,7 @@ typedef struct spad_report_space {
 SPAD_API spad_status spad_report_get_space(spad_report_space *out, const spad_report *report,
                                            size_t space, spad_error *error);
 
-/* ---- writers -------------------------------------------------------------------------- */
+/* ---- writers ----------------------------------------------------------------------- */
 
 /** A map of letters, 80 columns wide, with the largest boxes and the peak in words. */
 SPAD_API spad_status spad_report_write_text(const spad_report *report, const spad_sink *sink,
@@ -195,7 +195,7 @@ SPAD_API spad_status spad_report_write_trace(const spad_report *report, const sp
 SPAD_API spad_status spad_report_write_snapshot(const spad_report *report, const spad_sink *sink,
                                                 spad_error *error);
 
-/* ---- comparing ------------------------------------------------------------------------- */
+/* ---- comparing --------------------------------------------------------------------- */
 
 /** What became of a box. Boxes of the two reports belong together by space, name and order. */
 enum {

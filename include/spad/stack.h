@@ -78,7 +78,7 @@ SPAD_API spad_status spad_stack_create_auto(spad_stack **out, const spad_target 
 /** Frees the manager, whatever is still allocated in it. NULL is fine. The trace stays. */
 SPAD_API void spad_stack_destroy(spad_stack *stack);
 
-/* ---- scopes ---------------------------------------------------------------------- */
+/* ---- scopes ------------------------------------------------------------------------ */
 
 /**
  * Opens a scope. interleave: number of sections; the exact behaviour wants at
@@ -263,7 +263,7 @@ SPAD_API int64_t spad_stack_overlap_count(const spad_stack *stack);
 /** NULL beyond what is kept. Borrowed until the next change. */
 SPAD_API const spad_stack_overlap *spad_stack_get_overlap(const spad_stack *stack, size_t index);
 
-/* ---- checkpoint and rollback ---------------------------------------------------------- */
+/* ---- checkpoint and rollback ------------------------------------------------------- */
 
 /** A state to come back to. Plain data for the manager it is from; the fields are private. */
 typedef struct spad_stack_checkpoint {
@@ -296,7 +296,7 @@ SPAD_API spad_stack_checkpoint spad_stack_mark(const spad_stack *stack);
 SPAD_API spad_status spad_stack_rollback(spad_stack *stack, const spad_stack_checkpoint *checkpoint,
                                          spad_error *error);
 
-/* ---- the log ----------------------------------------------------------------------------- */
+/* ---- the log ----------------------------------------------------------------------- */
 
 /** Writes what was logged since the last call as a tree, as the behaviour draws
  *  it; nothing without a trace, or when nothing happened. */

@@ -45,7 +45,7 @@ SPAD_API spad_status spad_stream_close(spad_stream stream, spad_error *error);
 /** Returns when everything on the stream is done. */
 SPAD_API spad_status spad_stream_wait(spad_stream stream, spad_error *error);
 
-/* ---- memory in the order of a stream -------------------------------------------------------- */
+/* ---- memory in the order of a stream ----------------------------------------------- */
 
 /**
  * A block of global memory for work on this stream, and giving it back in the order of the
@@ -59,8 +59,7 @@ SPAD_API spad_status spad_stream_alloc(spad_allocation *out, spad_stream stream,
 SPAD_API spad_status spad_stream_free(spad_stream stream, const spad_allocation *block,
                                       spad_error *error);
 
-/* ---- fences ------------------------------------------------------------------------------------
- */
+/* ---- fences ------------------------------------------------------------------------ */
 
 typedef struct spad_fence {
     spad_device *device;

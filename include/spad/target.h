@@ -119,7 +119,7 @@ typedef struct spad_target {
     void *owned;                /**< storage of a target that was read; NULL when built in */
 } spad_target;
 
-/* ---- built-in targets ------------------------------------------------------ */
+/* ---- built-in targets -------------------------------------------------------------- */
 
 SPAD_API size_t spad_target_count(void);
 
@@ -129,7 +129,7 @@ SPAD_API const spad_target *spad_target_at(size_t index);
 /** A built-in target by name or alias. SPAD_ERR_UNKNOWN: none; the message lists close names. */
 SPAD_API spad_status spad_target_find(const spad_target **out, const char *name, spad_error *error);
 
-/* ---- parts ------------------------------------------------------------------ */
+/* ---- parts ------------------------------------------------------------------------- */
 
 /** The number of the space with that name. SPAD_ERR_UNKNOWN: none; the message lists them,
  *  and *out is SIZE_MAX. */
@@ -160,7 +160,7 @@ SPAD_API spad_status spad_space_check_lanes(const spad_space *space, int64_t lan
 SPAD_API spad_status spad_space_round(int64_t *out, const spad_space *space, int64_t bytes,
                                       spad_error *error);
 
-/* ---- target files ------------------------------------------------------------ */
+/* ---- target files ------------------------------------------------------------------ */
 
 /**
  * Reads a target from text. `file` is its name in messages. On a fault the

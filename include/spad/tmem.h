@@ -75,7 +75,7 @@ SPAD_API void spad_tmem_relinquish(spad_tmem *tmem);
 /** The block ends. SPAD_ERR_LIFE_CYCLE: columns are still held; names the first. */
 SPAD_API spad_status spad_tmem_finish(const spad_tmem *tmem, spad_error *error);
 
-/* ---- packing ------------------------------------------------------------------------- */
+/* ---- packing ----------------------------------------------------------------------- */
 
 /** One tensor to place. */
 typedef struct spad_tmem_tensor {

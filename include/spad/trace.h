@@ -151,7 +151,7 @@ SPAD_API spad_status spad_trace_free(spad_trace *trace, int64_t tensor, int64_t 
 SPAD_API spad_status spad_trace_rollback(spad_trace *trace, size_t space, int64_t scope,
                                          spad_error *error);
 
-/* ---- reading ----------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------- */
 
 SPAD_API size_t spad_trace_event_count(const spad_trace *trace);
 SPAD_API size_t spad_trace_tensor_count(const spad_trace *trace);

@@ -22,7 +22,7 @@ static bool need_kernel(PyObject *object) {
     return false;
 }
 
-/* ---- layouts ---------------------------------------------------------------------------- */
+/* ---- layouts ----------------------------------------------------------------------- */
 
 static PyObject *layout_make(PyObject *module, PyObject *const *args, Py_ssize_t count,
                              PyObject *keywords) {
@@ -199,7 +199,7 @@ static bool read_layout(py_layout **out, PyObject *object, PyObject *kernel) {
     return true;
 }
 
-/* ---- checks ------------------------------------------------------------------------------ */
+/* ---- checks ------------------------------------------------------------------------ */
 
 /* Checks with the places of a layout, and what does not fit in it is an error. No layout, and
  * `fault` says why: then it is the fault, unless the check has found an error itself. */
@@ -428,7 +428,7 @@ static PyType_Spec check_spec = {"spad._spad.Check", sizeof(py_check), 0,
                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                                  check_slots};
 
-/* ---- simulation ---------------------------------------------------------------------------- */
+/* ---- simulation -------------------------------------------------------------------- */
 
 static PyObject *sim_make(PyObject *module, PyObject *const *args, Py_ssize_t count,
                           PyObject *keywords) {
@@ -531,7 +531,7 @@ static PyType_Slot sim_slots[] = {{Py_tp_doc, "How long a kernel takes, and why.
 static PyType_Spec sim_spec = {"spad._spad.Sim", sizeof(py_sim), 0,
                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, sim_slots};
 
-/* ---- tuning -------------------------------------------------------------------------------- */
+/* ---- tuning ------------------------------------------------------------------------ */
 
 static PyObject *tune_make(PyObject *module, PyObject *const *args, Py_ssize_t count,
                            PyObject *keywords) {
@@ -627,7 +627,7 @@ static PyType_Slot tune_slots[] = {{Py_tp_doc, "How deep the rings of a kernel s
 static PyType_Spec tune_spec = {"spad._spad.Tune", sizeof(py_tune), 0,
                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, tune_slots};
 
-/* ---------------------------------------------------------------------------------------------- */
+/* ----  ------------------------------------------------------------------------------ */
 
 static PyMethodDef functions[] = {
     {"layout", PY_FUNC(layout_make), PY_FAST,

@@ -48,7 +48,7 @@ static void block_dealloc(PyObject *object) {
     py_free(object);
 }
 
-/* ---- allocation ------------------------------------------------------------------------- */
+/* ---- allocation -------------------------------------------------------------------- */
 
 static const char *const uses[] = {"plain",       "bulk",         "tma", "swizzle_32b",
                                    "swizzle_64b", "swizzle_128b", "mma"};
@@ -150,7 +150,7 @@ static PyObject *block_leave(PyObject *self, PyObject *unused) {
     return py_done(spad_block_leave(block_in(self), &error), &error);
 }
 
-/* ---- reducers ------------------------------------------------------------------------------ */
+/* ---- reducers ---------------------------------------------------------------------- */
 
 static bool read_seed(spad_value *out, PyObject *self, int64_t reducer, PyObject *object) {
     spad_block_buffer buffer;
@@ -202,7 +202,7 @@ static PyObject *block_reducer_finalize(PyObject *self, PyObject *args) {
                    &error);
 }
 
-/* ---- the plan ------------------------------------------------------------------------------ */
+/* ---- the plan ---------------------------------------------------------------------- */
 
 static PyObject *block_plan(PyObject *self, PyObject *unused) {
     (void)unused;

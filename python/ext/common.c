@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* ---- errors ---------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------ */
 
 static int group_of(spad_status status) {
     switch (status) {
@@ -340,7 +340,7 @@ bool py_defines(spad_define **out, size_t *count, PyObject *dict) {
     return true;
 }
 
-/* ---- text ----------------------------------------------------------------------------- */
+/* ---- text -------------------------------------------------------------------------- */
 
 int py_write_more(void *ctx, const char *bytes, size_t count) {
     py_written *t = ctx;
@@ -381,7 +381,7 @@ PyObject *py_text_outside(py_writer writer, const void *object, bool as_bytes) {
     return write_all(writer, object, as_bytes, true);
 }
 
-/* ---- faults of a text -------------------------------------------------------------------- */
+/* ---- faults of a text -------------------------------------------------------------- */
 
 static spad_status diagnostics_write(const void *object, const spad_sink *sink, spad_error *error) {
     return spad_diagnostics_write(object, sink, error);
@@ -412,7 +412,7 @@ PyObject *py_raise_diagnosed(const spad_error *error, const spad_diagnostics *di
     return NULL;
 }
 
-/* ---- types ---------------------------------------------------------------------------- */
+/* ---- types ------------------------------------------------------------------------- */
 
 void *py_new(PyTypeObject *type) {
     allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);

@@ -50,7 +50,7 @@ typedef struct py_state {
 
 extern py_state py;
 
-/* ---- errors ---------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------ */
 
 /** Sets the exception of an error; always NULL. */
 PyObject *py_raise(const spad_error *error);
@@ -107,7 +107,7 @@ bool py_names(const char ***out, size_t *count, PyObject **keep, PyObject *objec
 /** A dict of names and numbers as defines; borrowed from the dict, freed with PyMem_Free. */
 bool py_defines(spad_define **out, size_t *count, PyObject *dict);
 
-/* ---- text ----------------------------------------------------------------------------- */
+/* ---- text -------------------------------------------------------------------------- */
 
 /** Text that grows; a sink with it as ctx appends to it. Released with free(). */
 typedef struct py_written {
@@ -129,7 +129,7 @@ PyObject *py_text_outside(py_writer writer, const void *object, bool as_bytes);
         return name((const type *)object, sink, error);                                           \
     }
 
-/* ---- types ---------------------------------------------------------------------------- */
+/* ---- types ------------------------------------------------------------------------- */
 
 /** Casts of the tables of types and methods. */
 #define PY_FUNC(function) ((PyCFunction)(void (*)(void))(function))
@@ -141,7 +141,7 @@ void *py_new(PyTypeObject *type);
 /** Ends a dealloc: frees the object and lets go of its heap type. */
 void py_free(PyObject *self);
 
-/* ---- what files see of each other -------------------------------------------------------- */
+/* ---- what files see of each other -------------------------------------------------- */
 
 typedef struct py_target {
     PyObject_HEAD const spad_target *target;

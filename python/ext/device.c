@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-/* ---- devices ---------------------------------------------------------------------------- */
+/* ---- devices ----------------------------------------------------------------------- */
 
 static PyObject *device_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
     static char *names[] = {"name", "target", "max_bytes", "block_bytes", NULL};
@@ -202,7 +202,7 @@ static PyType_Slot device_slots[] = {
 static PyType_Spec device_spec = {"spad._spad.Device", sizeof(py_device), 0,
                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, device_slots};
 
-/* ---- buffers ----------------------------------------------------------------------------- */
+/* ---- buffers ----------------------------------------------------------------------- */
 
 static void buffer_dealloc(PyObject *object) {
     py_buffer *self = (py_buffer *)object;
@@ -481,7 +481,7 @@ static PyType_Spec buffer_spec = {"spad._spad.Buffer", sizeof(py_buffer), 0,
                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                                   buffer_slots};
 
-/* ---- DLPack ------------------------------------------------------------------------------ */
+/* ---- DLPack ------------------------------------------------------------------------ */
 
 /* The structs of DLPack 0.8, which every consumer understands (dmlc/dlpack, dlpack.h). */
 typedef struct dl_tensor {
@@ -581,7 +581,7 @@ static PyObject *to_dlpack(PyObject *module, PyObject *args) {
     return capsule;
 }
 
-/* ---- the list of devices ----------------------------------------------------------------- */
+/* ---- the list of devices ----------------------------------------------------------- */
 
 static spad_status write_devices(const void *object, const spad_sink *sink, spad_error *error) {
     (void)object;

@@ -50,7 +50,7 @@ static void direct_dealloc(PyObject *object) {
     py_free(object);
 }
 
-/* ---- declarations ----------------------------------------------------------------------- */
+/* ---- declarations ------------------------------------------------------------------ */
 
 typedef struct callback {
     PyObject *function;
@@ -316,7 +316,7 @@ static PyType_Slot direct_slots[] = {
 static PyType_Spec direct_spec = {"spad._spad.Direct", sizeof(py_direct), 0,
                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, direct_slots};
 
-/* ---- the modular allocator --------------------------------------------------------------- */
+/* ---- the modular allocator --------------------------------------------------------- */
 
 static PyObject *modular(PyObject *module, PyObject *args) {
     (void)module;

@@ -8,7 +8,7 @@ static const spad_kernel *kernel_in(PyObject *self) {
     return ((py_kernel *)self)->kernel;
 }
 
-/* ---- kernels --------------------------------------------------------------------------- */
+/* ---- kernels ----------------------------------------------------------------------- */
 
 static bool read_options(spad_kernel_options *options, PyObject *defines, PyObject *rings) {
     spad_define *values, *depths;
@@ -227,7 +227,7 @@ static PyType_Spec kernel_spec = {"spad._spad.Kernel", sizeof(py_kernel), 0,
                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                                   kernel_slots};
 
-/* ---------------------------------------------------------------------------------------------- */
+/* ----  ------------------------------------------------------------------------------ */
 
 int py_add_kernel(PyObject *module) {
     return py_add_type(module, &py.kernel, &kernel_spec);

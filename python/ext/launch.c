@@ -5,7 +5,7 @@
  */
 #include "common.h"
 
-/* ---- sizes ------------------------------------------------------------------------------ */
+/* ---- sizes ------------------------------------------------------------------------- */
 
 static PyObject *run_shared(PyObject *module, PyObject *args) {
     (void)module;
@@ -70,7 +70,7 @@ static PyObject *chunks(PyObject *module, PyObject *args) {
                          c.far_over_limit ? Py_True : Py_False);
 }
 
-/* ---- placement -------------------------------------------------------------------------- */
+/* ---- placement --------------------------------------------------------------------- */
 
 static const char *const methods[] = {"erk", "dirk", "firk", "backward_euler", "other"};
 static const char *const groups[] = {"none", "state_pair", "work", "params"};
@@ -230,7 +230,7 @@ static PyObject *placement_apply(PyObject *module, PyObject *args) {
                                                   (spad_placement_group)group));
 }
 
-/* ------------------------------------------------------------------------------------------- */
+/* ----  ------------------------------------------------------------------------------ */
 
 static PyMethodDef functions[] = {
     {"run_shared", run_shared, METH_VARARGS, "run_shared(elements, precision) -> dict"},

@@ -60,7 +60,7 @@ PyObject *py_device_pool(PyObject *device, spad_memory_scope scope) {
     return (PyObject *)self;
 }
 
-/* ---- wrappers ----------------------------------------------------------------------------- */
+/* ---- wrappers ---------------------------------------------------------------------- */
 
 static PyObject *wrapped(py_memory *self, spad_status status, const spad_error *error) {
     if (status == SPAD_OK) {
@@ -151,7 +151,7 @@ static PyObject *memory_pool(PyObject *below, PyObject *args, PyObject *keywords
     return (PyObject *)self;
 }
 
-/* ---- what a memory says ------------------------------------------------------------------ */
+/* ---- what a memory says ------------------------------------------------------------ */
 
 PyObject *py_memory_stats(const spad_memory_stats *s) {
     return Py_BuildValue(
@@ -237,7 +237,7 @@ static PyObject *memory_repr(PyObject *self) {
     return PyUnicode_FromFormat("<spad.Memory: %s over %R>", m->kind, m->below);
 }
 
-/* ---- blocks ------------------------------------------------------------------------------ */
+/* ---- blocks ------------------------------------------------------------------------ */
 
 static spad_status give_back(PyObject *owner, py_allocation_free free_block,
                              const spad_allocation *block, spad_error *error) {
@@ -379,7 +379,7 @@ static PyType_Spec memory_spec = {"spad._spad.Memory", sizeof(py_memory), 0,
                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                                   memory_slots};
 
-/* ---- logs -------------------------------------------------------------------------------- */
+/* ---- logs -------------------------------------------------------------------------- */
 
 static PyObject *log_parse(PyObject *type, PyObject *args) {
     const char *text, *file = "<log>";

@@ -86,7 +86,7 @@ static int add_errors(PyObject *module) {
     return 0;
 }
 
-/* ---- the module ------------------------------------------------------------------------ */
+/* ---- the module -------------------------------------------------------------------- */
 
 static int (*const parts[])(PyObject *module) = {
     py_add_values, py_add_target,   py_add_trace,  py_add_stack,  py_add_plan,   py_add_kernel,

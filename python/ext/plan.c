@@ -8,7 +8,7 @@
  */
 #include "common.h"
 
-/* ---- columns in ---------------------------------------------------------------------- */
+/* ---- columns in -------------------------------------------------------------------- */
 
 typedef struct column {
     bool given;
@@ -97,7 +97,7 @@ static bool column_get(int64_t *out, const column *c, size_t i, int64_t none) {
     return c->needed ? py_int(out, item) : py_int_or(out, item, none);
 }
 
-/* ---- columns out --------------------------------------------------------------------- */
+/* ---- columns out ------------------------------------------------------------------- */
 
 typedef struct py_column {
     PyObject_HEAD PyObject *owner;
@@ -153,7 +153,7 @@ static PyType_Spec column_spec = {"spad._spad.Column", sizeof(py_column), 0,
                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                                   column_slots};
 
-/* ---- the problem --------------------------------------------------------------------- */
+/* ---- the problem ------------------------------------------------------------------- */
 
 static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
     static char *names[] = {"target", "space", "capacity", NULL};
@@ -382,7 +382,7 @@ static PyObject *plan_add_trace(PyObject *object, PyObject *args) {
     return PyLong_FromSize_t(first);
 }
 
-/* ---- solving -------------------------------------------------------------------------- */
+/* ---- solving ----------------------------------------------------------------------- */
 
 typedef struct watcher {
     PyObject *callback; /* or NULL */
@@ -546,7 +546,7 @@ static PyType_Slot plan_slots[] = {
 static PyType_Spec plan_spec = {"spad._spad.Plan", sizeof(py_plan), 0,
                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, plan_slots};
 
-/* ---- the result ------------------------------------------------------------------------ */
+/* ---- the result -------------------------------------------------------------------- */
 
 static void result_dealloc(PyObject *object) {
     py_result *self = (py_result *)object;

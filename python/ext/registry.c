@@ -38,7 +38,7 @@ static PyObject *component_wrap(PyObject *registry, spad_component component) {
     return (PyObject *)self;
 }
 
-/* ---- registries --------------------------------------------------------------------------- */
+/* ---- registries -------------------------------------------------------------------- */
 
 static PyObject *registry_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
     static char *names[] = {NULL};
@@ -120,7 +120,7 @@ static PyType_Slot registry_slots[] = {
 static PyType_Spec registry_spec = {"spad._spad.Registry", sizeof(py_registry), 0,
                                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, registry_slots};
 
-/* ---- buffers ------------------------------------------------------------------------------ */
+/* ---- buffers ----------------------------------------------------------------------- */
 
 static bool given_text(const char **out, PyObject *object) {
     *out = NULL;
@@ -268,7 +268,7 @@ static PyObject *component_find(PyObject *self, PyObject *name) {
     return buffer_row(spad_registry_buffer_at(home(self), number(self), index));
 }
 
-/* ---- children ------------------------------------------------------------------------------ */
+/* ---- children ---------------------------------------------------------------------- */
 
 static bool read_child(PyObject **child, const char **name, const char *function, PyObject *self,
                        PyObject *const *args, Py_ssize_t count, PyObject *keywords) {
@@ -314,7 +314,7 @@ static PyObject *component_children(PyObject *self, void *unused) {
     return dict;
 }
 
-/* ---- layouts ------------------------------------------------------------------------------- */
+/* ---- layouts ----------------------------------------------------------------------- */
 
 static PyObject *slice_row(const spad_slice *s) {
     return Py_BuildValue("{s:s,s:L,s:L,s:L,s:N}", "region", spad_region_name(s->region), "offset",
@@ -492,7 +492,7 @@ static PyObject *component_remove(PyObject *self, PyObject *unused) {
     Py_RETURN_NONE;
 }
 
-/* ---- allocators ----------------------------------------------------------------------------- */
+/* ---- allocators -------------------------------------------------------------------- */
 
 static PyObject *allocator_wrap(const spad_allocator *allocator) {
     py_allocator *self = py_new(py.allocator);
@@ -619,7 +619,7 @@ static PyType_Spec allocator_spec = {"spad._spad.Allocator", sizeof(py_allocator
                                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                                      allocator_slots};
 
-/* ---- components ------------------------------------------------------------------------------ */
+/* ---- components -------------------------------------------------------------------- */
 
 static PyObject *component_trace(PyObject *self, PyObject *args) {
     PyObject *chip, *dict;

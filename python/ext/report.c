@@ -321,7 +321,7 @@ static PyType_Slot report_slots[] = {
 static PyType_Spec report_spec = {"spad._spad.Report", sizeof(py_report), 0,
                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, report_slots};
 
-/* ---- diff and emit ------------------------------------------------------------------------ */
+/* ---- diff and emit ----------------------------------------------------------------- */
 
 /* What became of each box: (words, number before, number after). */
 static PyObject *changes(const spad_report_diff *made) {

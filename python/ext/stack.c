@@ -25,7 +25,7 @@ typedef struct py_stack {
     bool tells; /* calls its method _outermost_closed */
 } py_stack;
 
-/* ---- tensors ---------------------------------------------------------------------------- */
+/* ---- tensors ----------------------------------------------------------------------- */
 
 static void tensor_dealloc(PyObject *object) {
     py_tensor *self = (py_tensor *)object;
@@ -112,7 +112,7 @@ static PyType_Spec tensor_spec = {"spad._spad.Tensor", sizeof(py_tensor), 0,
                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                                   tensor_slots};
 
-/* ---- the manager -------------------------------------------------------------------------- */
+/* ---- the manager ------------------------------------------------------------------- */
 
 static const char *const behaviours[] = {"exact", "library_2026_04", "library_later"};
 

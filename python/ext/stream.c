@@ -29,7 +29,7 @@ static bool need_buffer(PyObject *object) {
     return false;
 }
 
-/* ---- streams and copies ----------------------------------------------------------------- */
+/* ---- streams and copies ------------------------------------------------------------ */
 
 static PyObject *stream_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
     static char *names[] = {"device", NULL};
@@ -161,7 +161,7 @@ static PyObject *stream_wait_fence(PyObject *self, PyObject *fence) {
     return py_done(status, &error);
 }
 
-/* ---- fences ------------------------------------------------------------------------------- */
+/* ---- fences ------------------------------------------------------------------------ */
 
 static void fence_dealloc(PyObject *object) {
     py_fence *self = (py_fence *)object;
@@ -234,7 +234,7 @@ static PyType_Slot stream_slots[] = {{Py_tp_doc, "Stream(device)\n\nAn order of 
 static PyType_Spec stream_spec = {"spad._spad.Stream", sizeof(py_stream), 0,
                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, stream_slots};
 
-/* ---- copies ------------------------------------------------------------------------------- */
+/* ---- copies ------------------------------------------------------------------------ */
 
 /* The stream of a Stream, or NULL for None. */
 static bool read_stream(const spad_stream **out, PyObject *object) {
@@ -303,7 +303,7 @@ static PyObject *copy_tile(PyObject *module, PyObject *args) {
     return py_done(status, &error);
 }
 
-/* ---- workspaces ---------------------------------------------------------------------------- */
+/* ---- workspaces -------------------------------------------------------------------- */
 
 static PyObject *workspace_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
     static char *names[] = {"device", "bytes", "scope", "name", NULL};
@@ -421,7 +421,7 @@ static PyType_Slot workspace_slots[] = {
 static PyType_Spec workspace_spec = {"spad._spad.Workspace", sizeof(py_workspace), 0,
                                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, workspace_slots};
 
-/* ---- pools ---------------------------------------------------------------------------------- */
+/* ---- pools ------------------------------------------------------------------------- */
 
 static PyObject *pool_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
     static char *names[] = {"whole", "block_bytes", NULL};
@@ -494,7 +494,7 @@ static PyType_Slot pool_slots[] = {
 static PyType_Spec pool_spec = {"spad._spad.Pool", sizeof(py_pool), 0,
                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, pool_slots};
 
-/* ------------------------------------------------------------------------------------------- */
+/* ----  ------------------------------------------------------------------------------ */
 
 static PyMethodDef functions[] = {
     {"copy", copy, METH_VARARGS, "copy(to, from_, stream=None)\n\nAll bytes of a buffer."},

@@ -5,7 +5,7 @@
  */
 #include "common.h"
 
-/* ---- expressions -------------------------------------------------------------------------- */
+/* ---- expressions ------------------------------------------------------------------- */
 
 static PyObject *apply(spad_expr_op op, PyObject *left, PyObject *right) {
     static const char *const signs[] = {[SPAD_EXPR_ADD] = "+",
@@ -75,7 +75,7 @@ static PyObject *amounts(const spad_amounts *a) {
     return tuple;
 }
 
-/* ---- names of rows ------------------------------------------------------------------------- */
+/* ---- names of rows ----------------------------------------------------------------- */
 
 static const char *space_name(const spad_kernel *kernel, size_t space) {
     return spad_kernel_target(kernel)->spaces[space].name;
@@ -110,7 +110,7 @@ const char *py_completion_word(spad_completion_kind kind) {
                                             : "signal";
 }
 
-/* ---- rows ------------------------------------------------------------------------------- */
+/* ---- rows -------------------------------------------------------------------------- */
 
 static PyObject *tensor_row(const spad_kernel *kernel, size_t i) {
     const spad_kernel_tensor *t = spad_kernel_get_tensor(kernel, i);
@@ -235,7 +235,7 @@ static PyObject *statement_row(const spad_kernel *kernel, size_t i) {
     return NULL;
 }
 
-/* ---- tables ----------------------------------------------------------------------------- */
+/* ---- tables ------------------------------------------------------------------------ */
 
 typedef struct table {
     const char *name;

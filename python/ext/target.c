@@ -7,7 +7,7 @@
 PY_WRITER(spad_target_write, spad_target)
 PY_WRITER(spad_target_write_json, spad_target)
 
-/* ---- targets -------------------------------------------------------------------------- */
+/* ---- targets ----------------------------------------------------------------------- */
 
 PyObject *py_target_wrap(const spad_target *target) {
     py_target *self = py_new(py.target);

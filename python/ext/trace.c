@@ -39,7 +39,7 @@ static const char *space_name(const spad_trace *trace, size_t space) {
     return spad_trace_target(trace)->spaces[space].name;
 }
 
-/* ---- reading ---------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------- */
 
 static PyObject *tensor_row(const spad_trace *trace, const spad_tensor *t) {
     return Py_BuildValue("{s:N,s:N,s:N,s:s,s:s,s:L,s:L,s:N,s:L,s:N,s:L,s:L,s:N}", "name",
@@ -175,7 +175,7 @@ static PyObject *trace_target(PyObject *self, void *unused) {
     return py_keep(((py_trace *)self)->target);
 }
 
-/* ---- writing ---------------------------------------------------------------------------- */
+/* ---- writing ----------------------------------------------------------------------- */
 
 static PyObject *trace_open_scope(PyObject *self, PyObject *const *args, Py_ssize_t count,
                                   PyObject *keywords) {

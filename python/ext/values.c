@@ -5,7 +5,7 @@
  */
 #include "common.h"
 
-/* ---- element types and sizes -------------------------------------------------------------- */
+/* ---- element types and sizes ------------------------------------------------------- */
 
 static PyObject *dtype_name(PyObject *module, PyObject *object) {
     (void)module;
@@ -71,7 +71,7 @@ static PyObject *rects_overlap(PyObject *module, PyObject *args) {
     return PyBool_FromLong(spad_rect_overlaps(one, other));
 }
 
-/* ---- constants -------------------------------------------------------------------------- */
+/* ---- constants --------------------------------------------------------------------- */
 
 static PyObject *value_pair(const spad_value *value) {
     return Py_BuildValue("(sK)", spad_dtype_name(value->dtype), (unsigned long long)value->bits);
@@ -128,7 +128,7 @@ static PyObject *reduce_names(PyObject *module, PyObject *unused) {
     return list;
 }
 
-/* ---- codes and names ---------------------------------------------------------------------- */
+/* ---- codes and names --------------------------------------------------------------- */
 
 static PyObject *codes(PyObject *module, PyObject *unused) {
     (void)module;
@@ -170,7 +170,7 @@ static PyObject *close_names(PyObject *module, PyObject *args) {
     return py_string(field);
 }
 
-/* ---- tensor memory ------------------------------------------------------------------------- */
+/* ---- tensor memory ----------------------------------------------------------------- */
 
 typedef struct py_tmem {
     PyObject_HEAD spad_tmem tmem;
@@ -324,7 +324,7 @@ static PyObject *tmem_alignment(PyObject *module, PyObject *columns) {
     return py_int(&n, columns) ? PyLong_FromLongLong(spad_tmem_alignment(n)) : NULL;
 }
 
-/* ------------------------------------------------------------------------------------------- */
+/* ----  ------------------------------------------------------------------------------ */
 
 static PyMethodDef functions[] = {
     {"dtype_name", dtype_name, METH_O,

@@ -78,7 +78,7 @@ static void walk_dealloc(PyObject *object) {
     py_free(object);
 }
 
-/* ---- events ----------------------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------------------ */
 
 static const char *const kinds[] = {
     [SPAD_WALK_END] = "end",

@@ -17,7 +17,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 
-/* ---- life -------------------------------------------------------------------------------- */
+/* ---- life -------------------------------------------------------------------------- */
 
 static bool has_space(const spad_target *target, const char *name) {
     size_t number;
@@ -107,7 +107,7 @@ void spad__block_label(char *field, const char *noun, const spad_block *block,
     snprintf(field, BLOCK_LABEL_MAX, "%s '%s'", noun, shown);
 }
 
-/* ---- requests: size and alignment ----------------------------------------------------------- */
+/* ---- requests: size and alignment -------------------------------------------------- */
 
 /* What a request has come to so far. */
 typedef struct draft {
@@ -345,8 +345,7 @@ static spad_status settle_stages(draft *d, spad_error *error) {
     return SPAD_OK;
 }
 
-/* ---- requests: time and place ------------------------------------------------------------------
- */
+/* ---- requests: time and place ------------------------------------------------------ */
 
 static spad_status settle_time(draft *d, spad_error *error) {
     const spad_block_request *r = d->request;
@@ -428,9 +427,7 @@ static spad_status settle_pin(draft *d, spad_error *error) {
     return check_overlap(d, error);
 }
 
-/* ---- requests: the whole
- * -------------------------------------------------------------------------
- */
+/* ---- requests: the whole ----------------------------------------------------------- */
 
 /* The reason, with the buffer in front if it has a name. */
 static spad_status no_scope(const draft *d, spad_status status, const spad_error *reason,
@@ -540,9 +537,7 @@ spad_status spad_block_alloc(int64_t *out, spad_block *block, const spad_block_r
     return SPAD_OK;
 }
 
-/* ---- the calls of TileLang
- * ------------------------------------------------------------------------
- */
+/* ---- the calls of TileLang --------------------------------------------------------- */
 
 spad_status spad_block_alloc_shared(int64_t *out, spad_block *block, spad_shape shape,
                                     spad_dtype dtype, const char *scope, const char *name,
@@ -626,9 +621,7 @@ spad_status spad_block_alloc_global(int64_t *out, spad_block *block, spad_shape 
     return spad_block_alloc_shared(out, block, shape, dtype, "global", name, error);
 }
 
-/* ---- the end of a life
- * ----------------------------------------------------------------------------
- */
+/* ---- the end of a life ------------------------------------------------------------- */
 
 /* A buffer from outside the innermost loop or branch would be gone in its next turn. An open
  * region that is older than the buffer's own contains it, so that turns do no harm. */
@@ -702,9 +695,7 @@ spad_status spad_block_invalidate(spad_block *block, int64_t number, spad_error 
     return SPAD_OK;
 }
 
-/* ---- control flow
- * -----------------------------------------------------------------------------------
- */
+/* ---- control flow ------------------------------------------------------------------ */
 
 spad_status spad_block_enter(spad_block *block, spad_block_flow kind, spad_error *error) {
     if ((unsigned)kind >= SPAD_FLOW_COUNT) {

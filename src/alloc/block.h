@@ -23,7 +23,7 @@
 #include "base/names.h"
 #include "spad/block.h"
 
-/* ---- scopes ------------------------------------------------------------------------------ */
+/* ---- scopes ------------------------------------------------------------------------ */
 
 /* Where a buffer's bytes are. */
 typedef enum block_kind {
@@ -43,7 +43,7 @@ spad_status spad__block_resolve(block_kind *kind, size_t *space, const spad_bloc
 /* Can the chip do it? Read off the engines and spaces of the target. */
 bool spad__block_has_bulk_copies(const spad_block *block); /* TMA, and mbarriers with it */
 
-/* ---- buffers ------------------------------------------------------------------------------- */
+/* ---- buffers ----------------------------------------------------------------------- */
 
 typedef enum reducer_step { REDUCER_NEW, REDUCER_OPEN, REDUCER_DONE } reducer_step;
 
@@ -127,7 +127,7 @@ spad_status spad__block_check_reducers(const spad_block *block, spad_error *erro
 /* SPAD_ERR_STALE without a plan. */
 spad_status spad__block_need_plan(const spad_block *block, spad_error *error);
 
-/* ---- placement ------------------------------------------------------------------------------- */
+/* ---- placement --------------------------------------------------------------------- */
 
 /* One buffer in an arena. */
 typedef struct block_item {

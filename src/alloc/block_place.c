@@ -65,7 +65,7 @@ static int64_t top_of(const block_item *items, size_t count) {
     return top;
 }
 
-/* ---- the peak ------------------------------------------------------------------------------ */
+/* ---- the peak ---------------------------------------------------------------------- */
 
 static void rank_ends(ranked *order, const block_item *items, size_t count) {
     for (size_t i = 0; i < count; i++) order[i] = (ranked){items[i].end, 0, NULL, i};
@@ -110,8 +110,7 @@ spad_status spad__block_peak(int64_t *bytes, int64_t *time, const block_item *it
     return SPAD_OK;
 }
 
-/* ---- TileLang's way ---------------------------------------------------------------------------
- */
+/* ---- TileLang's way ---------------------------------------------------------------- */
 
 typedef struct hole {
     int64_t begin;
@@ -223,8 +222,7 @@ static void place_in_row(block_item *items, size_t count, ranked *order) {
     }
 }
 
-/* ---- ours --------------------------------------------------------------------------------------
- */
+/* ---- ours -------------------------------------------------------------------------- */
 
 enum { ORDERS = 6, FEW_ORDERS = 2, MANY_ITEMS = 2000 };
 

@@ -40,8 +40,7 @@ typedef struct draft {
     int64_t word_bytes;
 } draft;
 
-/* ---- items -------------------------------------------------------------------------------------
- */
+/* ---- items ------------------------------------------------------------------------- */
 
 /* The items of one kind in one space. Without reuse everything lives for ever. */
 static void collect(draft *d, block_kind kind, size_t space, bool reuse) {
@@ -79,8 +78,7 @@ static int64_t horizon(const spad_block *block) {
     return time < SPAD_OPEN_END ? time + 1 : time;
 }
 
-/* ---- parts --------------------------------------------------------------------------------------
- */
+/* ---- parts ------------------------------------------------------------------------- */
 
 static spad_status plan_tensor_memory(draft *d, spad_error *error) {
     const spad_block *block = d->block;
@@ -146,9 +144,7 @@ static spad_status plan_arena(draft *d, size_t space, spad_error *error) {
     return SPAD_OK;
 }
 
-/* ---- sums
- * ----------------------------------------------------------------------------------------
- */
+/* ---- sums -------------------------------------------------------------------------- */
 
 /* Needs the items of the dynamic arena. Their sums were checked when they were placed. */
 static spad_status sum_arena(draft *d, size_t shared, spad_error *error) {
@@ -244,9 +240,7 @@ static void judge(draft *d) {
     if (!t->fits) t->blocks_per_unit = 0;
 }
 
-/* ---- the plan
- * ------------------------------------------------------------------------------------
- */
+/* ---- the plan ---------------------------------------------------------------------- */
 
 static spad_status work_out(draft *d, spad_error *error) {
     const spad_block *block = d->block;
@@ -362,9 +356,7 @@ spad_status spad_block_arena(int64_t *bytes, int64_t *limit, const spad_block *b
     return SPAD_OK;
 }
 
-/* ---- the fit
- * --------------------------------------------------------------------------------------
- */
+/* ---- the fit ----------------------------------------------------------------------- */
 
 static bool is_larger(const void *ctx, const void *left, const void *right) {
     (void)ctx;
@@ -472,9 +464,7 @@ spad_status spad_block_check_fit(const spad_block *block, spad_error *error) {
     return spad__fail(error, SPAD_ERR_INTERNAL, "a plan that does not fit for no reason");
 }
 
-/* ---- the trace
- * ------------------------------------------------------------------------------------
- */
+/* ---- the trace --------------------------------------------------------------------- */
 
 static spad_tensor as_tensor(const block_buffer *buffer, int64_t scope) {
     const spad_block_buffer *info = &buffer->info;

@@ -6,7 +6,7 @@
 #include "alloc/block.h"
 #include "base/text.h"
 
-/* ---- text: one buffer ------------------------------------------------------------------------ */
+/* ---- text: one buffer -------------------------------------------------------------- */
 
 static void write_name(spad__out *out, const spad_block *block, const block_buffer *buffer) {
     if (buffer->info.name != NULL) {
@@ -84,8 +84,7 @@ static void write_kind(spad__out *out, const spad_block *block, block_kind kind,
     }
 }
 
-/* ---- text: parts ------------------------------------------------------------------------------
- */
+/* ---- text: parts ------------------------------------------------------------------- */
 
 static void write_part(spad__out *out, int64_t bytes, const char *what) {
     spad__out_format(out, "%10lld B  %s\n", (long long)bytes, what);
@@ -219,8 +218,7 @@ spad_status spad_block_write_report(const spad_block *block, const spad_sink *si
     return spad__out_finish(&out, error);
 }
 
-/* ---- JSON
- * ----------------------------------------------------------------------------------------- */
+/* ---- JSON -------------------------------------------------------------------------- */
 
 static void json_shape(spad__json *json, spad_shape shape) {
     spad__json_key(json, "shape");

@@ -43,7 +43,7 @@ spad_status spad_block_scope_parse(spad_block_scope *out, const char *name, spad
     return SPAD_ERR_UNKNOWN;
 }
 
-/* ---- what the chip has --------------------------------------------------------------------- */
+/* ---- what the chip has ------------------------------------------------------------- */
 
 /* The bit of a space in the masks of engines; 0 if the chip does not have it. */
 static uint64_t space_bit(const spad_target *target, const char *name) {
@@ -93,7 +93,7 @@ static bool has_tensor_memory(const spad_block *block) {
     return space_bit(block->target, "tmem") != 0;
 }
 
-/* ---- what a scope is ------------------------------------------------------------------------- */
+/* ---- what a scope is --------------------------------------------------------------- */
 
 typedef struct scope_home {
     block_kind kind;
@@ -187,7 +187,7 @@ spad_status spad__block_resolve(block_kind *kind, size_t *space, const spad_bloc
     return SPAD_OK;
 }
 
-/* ---- replication ----------------------------------------------------------------------------- */
+/* ---- replication ------------------------------------------------------------------- */
 
 spad_status spad_replication_parse(spad_replication *out, const char *name, spad_error *error) {
     *out = SPAD_REPLICATION_UNSET;

@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "trace/trace.h"
 
-/* ---- life --------------------------------------------------------------------------------- */
+/* ---- life -------------------------------------------------------------------------- */
 
 spad_status spad_direct_create(spad_direct **out, const spad_target *target,
                                const spad_direct_options *options, spad_error *error) {
@@ -54,7 +54,7 @@ void spad_direct_destroy(spad_direct *direct) {
     spad__free(&host, direct, sizeof *direct);
 }
 
-/* ---- the request ---------------------------------------------------------------------------- */
+/* ---- the request ------------------------------------------------------------------- */
 
 static spad_status refuse(const spad_direct_tensor *given, spad_status code, spad_error *error,
                           const char *reason) {
@@ -185,8 +185,7 @@ static spad_status make_tensor(direct_tensor *out, const spad_direct *direct,
     return SPAD_OK;
 }
 
-/* ---- the trace --------------------------------------------------------------------------------
- */
+/* ---- the trace --------------------------------------------------------------------- */
 
 /* "x[1,0]" for the physical tile that begins at block index (1, 0). */
 static const char *tile_name(char *field, size_t size, const direct_tensor *tensor, int64_t tile) {
@@ -262,8 +261,7 @@ static spad_status trace_tensor(direct_tensor *tensor, spad_direct *direct, spad
     return status;
 }
 
-/* ---- keeping it ---------------------------------------------------------------------------------
- */
+/* ---- keeping it -------------------------------------------------------------------- */
 
 static bool keep_dims(spad__arena *arena, const int64_t **dims, size_t rank) {
     if (*dims == NULL || rank == 0) {
@@ -351,8 +349,7 @@ spad_status spad_direct_declare(size_t *out, spad_direct *direct, const spad_dir
     return SPAD_OK;
 }
 
-/* ---- the end
- * -------------------------------------------------------------------------------------- */
+/* ---- the end ----------------------------------------------------------------------- */
 
 /* Entries of the trace that belong to the tensor. */
 static int64_t traced_count(const spad_direct *direct, const direct_tensor *tensor) {

@@ -22,7 +22,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 
-/* ---- messages ------------------------------------------------------------------------ */
+/* ---- messages ---------------------------------------------------------------------- */
 
 static void show_index(char *field, size_t size, size_t rank, const int64_t *index) {
     char text[24 * SPAD_RANK_MAX + 4];
@@ -87,7 +87,7 @@ static spad_status refuse(const direct_check *check, const int64_t *index, spad_
     return code;
 }
 
-/* ---- rules of one place --------------------------------------------------------------- */
+/* ---- rules of one place ------------------------------------------------------------ */
 
 static spad_status check_lane(const direct_check *check, const int64_t *index, int64_t lane,
                               spad_error *error) {
@@ -176,7 +176,7 @@ static spad_status check_spot(int64_t *byte, const direct_check *check, const in
     return status == SPAD_OK ? check_alignment(check, index, *byte, error) : status;
 }
 
-/* ---- tables ----------------------------------------------------------------------------- */
+/* ---- tables ------------------------------------------------------------------------ */
 
 /* Joins equal places while a table is built. */
 typedef struct place_set {
@@ -333,7 +333,7 @@ static spad_status place_table(direct_tensor *tensor, const direct_check *check,
     return SPAD_OK;
 }
 
-/* ---- rings -------------------------------------------------------------------------------- */
+/* ---- rings ------------------------------------------------------------------------- */
 
 /* physical = product of extent; it is not larger than tiles, which fits. */
 static spad_status count_physical(direct_tensor *tensor, const int64_t *extent,
@@ -512,7 +512,7 @@ static spad_status place_rings(direct_tensor *tensor, int64_t *extent, const dir
     return count_physical(tensor, extent, check, error);
 }
 
-/* ---- automatic and off chip ------------------------------------------------------------------ */
+/* ---- automatic and off chip -------------------------------------------------------- */
 
 /* Some lane where a tile of that many may start; else why there is none. */
 static spad_status check_any_lane(const direct_check *check, spad_error *error) {

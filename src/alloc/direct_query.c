@@ -84,7 +84,7 @@ spad_status spad_direct_find(size_t *out, const spad_direct *direct, const char 
     return SPAD_ERR_UNKNOWN;
 }
 
-/* ---- tiles -------------------------------------------------------------------------------- */
+/* ---- tiles ------------------------------------------------------------------------- */
 
 spad_status spad_direct_tile_number(int64_t *out, const spad_direct *direct, size_t number,
                                     const int64_t *index, spad_error *error) {
@@ -215,7 +215,7 @@ spad_status spad_direct_get_physical(spad_direct_tile *out, const spad_direct *d
     return status;
 }
 
-/* ---- overlaps -------------------------------------------------------------------------------- */
+/* ---- overlaps ---------------------------------------------------------------------- */
 
 typedef struct sweep_tile {
     size_t space;
@@ -386,8 +386,7 @@ spad_status spad_direct_overlaps(size_t *count, spad_direct_overlap *out, size_t
     return done ? SPAD_OK : spad__fail_host_memory(error);
 }
 
-/* ---- findings ----------------------------------------------------------------------------------
- */
+/* ---- findings ---------------------------------------------------------------------- */
 
 /* The first tensor that is placed directly, or NULL. */
 static const direct_tensor *first_placed(const spad_direct *direct) {

@@ -13,7 +13,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 
-/* ---- shared memory of a run ------------------------------------------------------------ */
+/* ---- shared memory of a run -------------------------------------------------------- */
 
 spad_status spad_run_shared_of(spad_run_shared *out, int64_t elements, spad_dtype precision,
                                spad_error *error) {
@@ -45,7 +45,7 @@ spad_status spad_run_shared_of(spad_run_shared *out, int64_t elements, spad_dtyp
     return SPAD_OK;
 }
 
-/* ---- size of a block ---------------------------------------------------------------------- */
+/* ---- size of a block --------------------------------------------------------------- */
 
 static void set_threads(spad_launch_size *block, int64_t threads, int64_t run_bytes, int64_t runs) {
     block->threads = threads;
@@ -112,7 +112,7 @@ spad_status spad_launch_fit(spad_launch_size *out, int64_t elements, spad_dtype 
     return status;
 }
 
-/* ---- chunks ---------------------------------------------------------------------------------- */
+/* ---- chunks ------------------------------------------------------------------------ */
 
 /* floor(a x b / c) for 0 <= a, 0 <= b <= c, 0 < c, so that the result is at most
  * a: schoolbook multiplication bit by bit, with the remainder below c. */

@@ -75,7 +75,7 @@ size_t spad_placement_candidates(spad_placement_group out[SPAD_PLACEMENT_CANDIDA
     return count;
 }
 
-/* ---- from and to the registry --------------------------------------------------------------- */
+/* ---- from and to the registry ------------------------------------------------------ */
 
 /* Elements of the buffers that the step registered itself and that alias nothing. */
 static bool add_work(int64_t *total, const registry_group *group) {

@@ -53,7 +53,7 @@ static block_buffer *find_reducer(spad_block *block, int64_t number, spad_status
     return *status == SPAD_OK ? buffer : NULL;
 }
 
-/* ---- opening -------------------------------------------------------------------------------- */
+/* ---- opening ----------------------------------------------------------------------- */
 
 static spad_status check_open(const spad_block *block, const block_buffer *buffer,
                               spad_error *error) {
@@ -140,7 +140,7 @@ spad_status spad_block_reducer_fill(spad_block *block, int64_t number, spad_valu
     return status;
 }
 
-/* ---- updating -------------------------------------------------------------------------------- */
+/* ---- updating ---------------------------------------------------------------------- */
 
 spad_status spad_block_reducer_update(spad_block *block, int64_t number, spad_reduce op,
                                       spad_error *error) {
@@ -165,7 +165,7 @@ spad_status spad_block_reducer_update(spad_block *block, int64_t number, spad_re
     return SPAD_OK;
 }
 
-/* ---- closing --------------------------------------------------------------------------------- */
+/* ---- closing ----------------------------------------------------------------------- */
 
 /* Is control in the region of the init, or in branches inside it? */
 static bool in_region_of_init(const spad_block *block, const block_reducer *reducer) {
@@ -272,8 +272,7 @@ spad_status spad__block_check_reducers(const spad_block *block, spad_error *erro
     return SPAD_OK;
 }
 
-/* ---- touching ----------------------------------------------------------------------------------
- */
+/* ---- touching ---------------------------------------------------------------------- */
 
 static spad_status touch_reducer(const spad_block *block, const block_buffer *buffer,
                                  spad_touch access, spad_error *error) {

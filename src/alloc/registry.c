@@ -45,7 +45,7 @@ spad_status spad_location_parse(spad_location *out, const char *name, spad_error
                       name);
 }
 
-/* ---- components ------------------------------------------------------------------- */
+/* ---- components -------------------------------------------------------------------- */
 
 spad_status spad_registry_create(spad_registry **out, const spad_host *host, spad_error *error) {
     const spad_host memory = spad__host_or_default(host);
@@ -192,7 +192,7 @@ size_t spad_registry_group_count(const spad_registry *registry) {
     return registry->group_count;
 }
 
-/* ---- groups -------------------------------------------------------------------------- */
+/* ---- groups ------------------------------------------------------------------------ */
 
 registry_group *spad__registry_open(spad_registry *registry, registry_slot *slot) {
     if (slot->group != NULL) return slot->group;
@@ -263,7 +263,7 @@ void spad_registry_clear_layout(spad_registry *registry, spad_component componen
     if (slot != NULL && slot->group != NULL) drop_layouts(slot);
 }
 
-/* ---- buffers --------------------------------------------------------------------------- */
+/* ---- buffers ----------------------------------------------------------------------- */
 
 /* What is wrong with the values of a buffer, names aside. */
 static spad_status check_values(const spad_buffer *buffer, spad_error *error) {
@@ -340,7 +340,7 @@ spad_status spad_registry_register(spad_registry *registry, spad_component compo
     return SPAD_OK;
 }
 
-/* ---- updates ---------------------------------------------------------------------------- */
+/* ---- updates ----------------------------------------------------------------------- */
 
 static bool same_text(const char *a, const char *b) {
     return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
@@ -465,7 +465,7 @@ spad_status spad_registry_update(bool *recognised, spad_registry *registry,
     return SPAD_OK;
 }
 
-/* ---- reading ------------------------------------------------------------------------------ */
+/* ---- reading ----------------------------------------------------------------------- */
 
 size_t spad_registry_buffer_count(const spad_registry *registry, spad_component component) {
     const registry_group *group = spad__registry_group(registry, component);

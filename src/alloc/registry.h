@@ -109,7 +109,7 @@ spad_status spad__registry_plan(const spad_registry *registry, const registry_sl
 spad_status spad__registry_append(registry_layout *layout, const registry_buffer *buffer, size_t i,
                                   spad_unit unit, spad_error *error);
 
-/* ---- lifetimes ------------------------------------------------------------------- */
+/* ---- lifetimes --------------------------------------------------------------------- */
 
 static inline bool spad__registry_has_lifetime(const spad_buffer *buffer) {
     return buffer->t_begin < buffer->t_end;

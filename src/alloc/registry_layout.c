@@ -187,7 +187,7 @@ spad_status spad__registry_build(const spad_registry *registry, registry_slot *s
     return status;
 }
 
-/* ---- reading --------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------- */
 
 /* The built layout of a component, or NULL without a group. */
 static spad_status built(const registry_layout **out, const spad_registry *registry,
@@ -259,7 +259,7 @@ bool spad_registry_is_laid_out(const spad_registry *registry, spad_component com
     return group != NULL && (unsigned)unit < SPAD_UNIT_COUNT && group->layouts[unit].is_built;
 }
 
-/* ---- allocators --------------------------------------------------------------------------- */
+/* ---- allocators -------------------------------------------------------------------- */
 
 spad_status spad_registry_get_allocator(spad_allocator *out, spad_registry *registry,
                                         spad_component component, const char *name, spad_unit unit,

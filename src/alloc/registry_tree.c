@@ -18,7 +18,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 
-/* ---- registering a child ---------------------------------------------------------------- */
+/* ---- registering a child ----------------------------------------------------------- */
 
 /* Totals and alignments that a child has now, for the two regions of a parent. */
 typedef struct totals {
@@ -144,7 +144,7 @@ spad_status spad_registry_child_at(spad_child *out, const spad_registry *registr
     return SPAD_OK;
 }
 
-/* ---- walks --------------------------------------------------------------------------------- */
+/* ---- walks ------------------------------------------------------------------------- */
 
 void spad_registry_clear_parent(spad_registry *registry, spad_component component) {
     registry_slot *next = spad__registry_slot(registry, component);

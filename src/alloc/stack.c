@@ -19,7 +19,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 
-/* ---- life ------------------------------------------------------------------------------ */
+/* ---- life -------------------------------------------------------------------------- */
 
 static spad_status check_bounds(const spad_space *space, int64_t lower, int64_t upper,
                                 const spad_stack_options *options, spad_error *error) {
@@ -137,7 +137,7 @@ void spad_stack_destroy(spad_stack *stack) {
     spad__free(&host, stack, sizeof *stack);
 }
 
-/* ---- records ------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------- */
 
 /* Gives a record back. */
 static void end_record(spad_stack *stack, int64_t number, int64_t heap_left) {
@@ -165,7 +165,7 @@ void spad__stack_end_records(spad_stack *stack, stack_section *section, int64_t 
     }
 }
 
-/* ---- spans ----------------------------------------------------------------------------------- */
+/* ---- spans ------------------------------------------------------------------------- */
 
 static stack_span span_union(stack_span a, stack_span b) {
     return (stack_span){.low = spad__min(a.low, b.low), .high = spad__max(a.high, b.high)};
@@ -197,8 +197,7 @@ static void set_tails(spad_stack *stack, const stack_scope *scope) {
     }
 }
 
-/* ---- scopes ------------------------------------------------------------------------------------
- */
+/* ---- scopes ------------------------------------------------------------------------ */
 
 static spad_status no_scope(const char *what, spad_error *error) {
     return spad__fail(error, SPAD_ERR_NO_SCOPE, "%s needs an open scope; open one first", what);
@@ -294,8 +293,7 @@ spad_status spad_stack_close_scope(spad_stack *stack, spad_error *error) {
     return SPAD_OK;
 }
 
-/* ---- sections
- * ------------------------------------------------------------------------------------ */
+/* ---- sections ---------------------------------------------------------------------- */
 
 spad_status spad_stack_increment_section(spad_stack *stack, spad_error *error) {
     stack_scope *top = spad__stack_top(stack);
@@ -331,8 +329,7 @@ spad_status spad_stack_increment_section(spad_stack *stack, spad_error *error) {
     return SPAD_OK;
 }
 
-/* ---- the heap's other end
- * --------------------------------------------------------------------------- */
+/* ---- the heap's other end ---------------------------------------------------------- */
 
 /* The cursor of the April 2026 library does not come back to where it was: it
  * rises by the bytes of the tensor and is floored to 4. */

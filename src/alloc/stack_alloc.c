@@ -39,7 +39,7 @@ static const char *mode_word(spad_mode mode) {
     return mode == SPAD_MODE_STACK ? "stack" : "heap";
 }
 
-/* ---- the request ----------------------------------------------------------------------- */
+/* ---- the request ------------------------------------------------------------------- */
 
 /* sizeinbytes() of the library knows these and no others. */
 static bool library_knows(spad_dtype dtype) {
@@ -120,7 +120,7 @@ static spad_status make_request(stack_request *out, const spad_stack *stack, spa
     return SPAD_OK;
 }
 
-/* ---- the place ----------------------------------------------------------------------------- */
+/* ---- the place --------------------------------------------------------------------- */
 
 static spad_status too_large(const stack_request *request, spad_error *error) {
     spad__fail(error, SPAD_ERR_OVERFLOW,
@@ -307,8 +307,7 @@ static spad_status find_spot(stack_spot *out, const spad_stack *stack, stack_req
                     : exact_heap_spot(out, stack, request, error);
 }
 
-/* ---- no room ----------------------------------------------------------------------------------
- */
+/* ---- no room ----------------------------------------------------------------------- */
 
 /* Largest run of the region that no live tensor touches; SPAD_NO_FACT when there
  * is no host memory to find it. */
@@ -381,8 +380,7 @@ spad_status spad__stack_no_fit(const spad_stack *stack, spad_mode mode, const ch
     return SPAD_ERR_NO_FIT;
 }
 
-/* ---- names
- * --------------------------------------------------------------------------------------- */
+/* ---- names ------------------------------------------------------------------------- */
 
 /* The stored name of the tensor (NULL: unnamed); *added tells whether it is new. */
 static spad_status take_name(const char **out, bool *added, spad_stack *stack, const char *name,
@@ -409,8 +407,7 @@ static spad_status take_name(const char **out, bool *added, spad_stack *stack, c
     return SPAD_OK;
 }
 
-/* ---- overlaps across a wrap
- * ------------------------------------------------------------------------ */
+/* ---- overlaps across a wrap -------------------------------------------------------- */
 
 static bool spans_touch(stack_span span, spad_rect rect) {
     return rect.byte < span.high && rect.byte + rect.bytes > span.low;
@@ -443,8 +440,7 @@ static size_t find_overlaps(spad_stack *stack, spad_rect rect, const char *name,
     return found;
 }
 
-/* ---- reserve, log, commit
- * ------------------------------------------------------------------------- */
+/* ---- reserve, log, commit ---------------------------------------------------------- */
 
 static spad_status reserve_room(spad_stack *stack, spad_mode mode, size_t overlaps,
                                 spad_error *error) {
@@ -569,8 +565,7 @@ static spad_status place_request(spad_rect *out, spad_stack *stack, stack_reques
     return SPAD_OK;
 }
 
-/* ---- the everyday request ----------------------------------------------------------------------
- */
+/* ---- the everyday request ---------------------------------------------------------- */
 
 /* A tensor of whole bytes with no name and no wishes, in a manager and a space
  * without special rules, that fits and touches no older section: placed without
@@ -606,8 +601,7 @@ static inline bool place_everyday(spad_rect *out, spad_stack *stack, spad_shape 
     return true;
 }
 
-/* ---- the calls
- * -------------------------------------------------------------------------------------- */
+/* ---- the calls --------------------------------------------------------------------- */
 
 static const spad_rect no_rect = {.lane = 0, .lanes = 0, .byte = SPAD_NO_BYTE, .bytes = 0};
 

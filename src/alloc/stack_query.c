@@ -11,7 +11,7 @@
 #include "base/largest.h"
 #include "base/text.h"
 
-/* ---- space and addresses ------------------------------------------------------------ */
+/* ---- space and addresses ----------------------------------------------------------- */
 
 int64_t spad_stack_total_space(const spad_stack *stack) {
     return stack->upper - stack->lower;
@@ -66,7 +66,7 @@ spad_status spad_stack_align(spad_stack *stack, int64_t align, spad_error *error
     return SPAD_OK;
 }
 
-/* ---- settings ------------------------------------------------------------------------- */
+/* ---- settings ---------------------------------------------------------------------- */
 
 spad_status spad_stack_set_prefix(spad_stack *stack, const char *prefix, spad_error *error) {
     const char *stored = "";
@@ -91,7 +91,7 @@ bool spad_stack_is_automatic(const spad_stack *stack) {
     return stack->automatic;
 }
 
-/* ---- scopes, statistics, overlaps ------------------------------------------------------- */
+/* ---- scopes, statistics, overlaps -------------------------------------------------- */
 
 size_t spad_stack_depth(const spad_stack *stack) {
     return stack->scopes.count;
@@ -131,7 +131,7 @@ const spad_stack_overlap *spad_stack_get_overlap(const spad_stack *stack, size_t
     return index < stack->overlaps.count ? &stack->overlaps.items[index] : NULL;
 }
 
-/* ---- live tensors -------------------------------------------------------------------------- */
+/* ---- live tensors ------------------------------------------------------------------ */
 
 /* Calls visit for every live record, scopes from the outside in, then the heap. */
 static void for_each_record(const spad_stack *stack,
@@ -178,7 +178,7 @@ size_t spad_stack_live(spad_stack_tensor *out, size_t capacity, const spad_stack
     return list.count;
 }
 
-/* ---- the log ------------------------------------------------------------------------------- */
+/* ---- the log ----------------------------------------------------------------------- */
 
 spad_status spad_stack_flush_log(spad_stack *stack, const spad_sink *sink, spad_error *error) {
     if (stack->trace == NULL) return SPAD_OK;
@@ -215,8 +215,7 @@ spad_status spad_stack_write_stats(const spad_stack *stack, const spad_sink *sin
     return spad__out_finish(&out, error);
 }
 
-/* ---- invariants -------------------------------------------------------------------------------
- */
+/* ---- invariants -------------------------------------------------------------------- */
 
 static spad_status broken(const char *what, spad_error *error) {
     return spad__fail(error, SPAD_ERR_INTERNAL, "stack invariant does not hold: %s", what);

@@ -130,7 +130,7 @@ spad_status spad_stack_rollback(spad_stack *stack, const spad_stack_checkpoint *
     return SPAD_OK;
 }
 
-/* ---- guards ------------------------------------------------------------------------------ */
+/* ---- guards ------------------------------------------------------------------------ */
 
 spad_stack_guard spad_stack_enter(spad_stack *stack, int64_t interleave, const char *name,
                                   spad_error *error) {

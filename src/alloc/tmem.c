@@ -26,7 +26,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-/* ---- the protocol ---------------------------------------------------------------------- */
+/* ---- the protocol ------------------------------------------------------------------ */
 
 spad_status spad_tmem_init(spad_tmem *out, const spad_target *target, spad_error *error) {
     memset(out, 0, sizeof *out);
@@ -166,7 +166,7 @@ spad_status spad_tmem_finish(const spad_tmem *tmem, spad_error *error) {
     return SPAD_ERR_LIFE_CYCLE;
 }
 
-/* ---- packing: what both ways share ------------------------------------------------------- */
+/* ---- packing: what both ways share ------------------------------------------------- */
 
 int64_t spad_tmem_alignment(int64_t columns) {
     return columns >= SPAD_TMEM_COLUMNS_MIN ? 32 : 4;
@@ -223,7 +223,7 @@ static spad_status check_tensor(const spad_tmem_tensor *t, size_t number, spad_e
     return SPAD_ERR_ARGUMENT;
 }
 
-/* ---- packing: TileLang's ------------------------------------------------------------------- */
+/* ---- packing: TileLang's ----------------------------------------------------------- */
 
 /* Puts the allocations in the order of issue, larger ones first. */
 static void issue_largest_first(answer *a, size_t count, ranked *order, size_t *new_number) {

@@ -103,7 +103,7 @@ int64_t spad_dtype_bytes(spad_dtype dtype) {
     return (spad_dtype_bits(dtype) + 7) / 8;
 }
 
-/* ---- names ------------------------------------------------------------------ */
+/* ---- names ------------------------------------------------------------------------- */
 
 static bool same_word(const char *a, const char *b) {
     while (*a != '\0' && spad__lower(*a) == spad__lower(*b)) a++, b++;
@@ -152,7 +152,7 @@ spad_status spad_dtype_parse(spad_dtype *out, const char *name, spad_error *erro
     return unknown_dtype(name, word, error);
 }
 
-/* ---- bytes of shapes --------------------------------------------------------- */
+/* ---- bytes of shapes --------------------------------------------------------------- */
 
 static spad_status check_dims(spad_shape shape, spad_error *error) {
     if (shape.rank > SPAD_RANK_MAX) {

@@ -59,7 +59,7 @@ void spad__lexer_start(spad__lexer *lexer, const spad__source *source,
     lexer->at = marked ? 3 : 0;
 }
 
-/* ---- numbers ------------------------------------------------------------------- */
+/* ---- numbers ----------------------------------------------------------------------- */
 
 bool spad__is_unit(const char *text, size_t length) {
     static const char *const units[] = {"B",  "KiB", "MiB", "GiB", "TiB",   "KB",
@@ -151,7 +151,7 @@ static spad__token word_or_number(spad__lexer *lexer) {
     return token;
 }
 
-/* ---- strings -------------------------------------------------------------------- */
+/* ---- strings ----------------------------------------------------------------------- */
 
 /* The character of the escape behind a backslash: \" \\ \n \t, and \x01 to
  * \x7f. Returns its bytes, or 0 for a bad one. */
@@ -237,7 +237,7 @@ char *spad__string_value(spad__arena *arena, const spad__source *source, spad__t
     return value; /* the arena zeroed what is behind it */
 }
 
-/* ---- the rest ------------------------------------------------------------------- */
+/* ---- the rest ---------------------------------------------------------------------- */
 
 static void skip_blanks_and_comments(spad__lexer *lexer) {
     while (is_blank(peek(lexer, 0))) lexer->at++;
@@ -319,7 +319,7 @@ bool spad__is_bare(const char *text) {
     return number == 0 || (number == length && fits);
 }
 
-/* ---- writing -------------------------------------------------------------------- */
+/* ---- writing ----------------------------------------------------------------------- */
 
 void spad__out_quoted(spad__out *out, const char *text) {
     spad__out_quoted_as(out, text, "\\x");

@@ -21,7 +21,7 @@ void spad__parser_start(spad__parser *parser, const spad__source *source,
     parser->token = spad__lexer_next(&parser->lexer);
 }
 
-/* ---- tokens ----------------------------------------------------------------------- */
+/* ---- tokens ------------------------------------------------------------------------ */
 
 spad__token spad__parser_take(spad__parser *parser) {
     parser->last = parser->token;
@@ -65,7 +65,7 @@ bool spad__parser_expect_word(spad__parser *parser, const char *word) {
     return spad__parser_expected(parser, what);
 }
 
-/* ---- statements ------------------------------------------------------------------- */
+/* ---- statements -------------------------------------------------------------------- */
 
 void spad__parser_skip_lines(spad__parser *parser) {
     while (spad__parser_accept(parser, SPAD__NEWLINE)) {
@@ -90,7 +90,7 @@ void spad__parser_skip_statement(spad__parser *parser) {
     }
 }
 
-/* ---- names and texts ----------------------------------------------------------------- */
+/* ---- names and texts --------------------------------------------------------------- */
 
 bool spad__parser_text(spad__parser *parser, const char **text) {
     if (!spad__parser_expect(parser, SPAD__STRING, "a string")) return false;
@@ -126,7 +126,7 @@ bool spad__parser_name(spad__parser *parser, const char *what, const char **name
     return false;
 }
 
-/* ---- quantities ------------------------------------------------------------------------ */
+/* ---- quantities -------------------------------------------------------------------- */
 
 #define KIBI INT64_C(1024)
 

@@ -30,7 +30,7 @@ typedef struct spad__parser {
 void spad__parser_start(spad__parser *parser, const spad__source *source,
                         spad_diagnostics *diagnostics, spad__arena *arena);
 
-/* ---- tokens ----------------------------------------------------------------------- */
+/* ---- tokens ------------------------------------------------------------------------ */
 
 /* Takes the next token. */
 spad__token spad__parser_take(spad__parser *parser);
@@ -46,7 +46,7 @@ bool spad__parser_expect_word(spad__parser *parser, const char *word);
 /* Reports "expected <what> after <last>, found <next>" and returns false. */
 bool spad__parser_expected(spad__parser *parser, const char *what);
 
-/* ---- statements ------------------------------------------------------------------- */
+/* ---- statements -------------------------------------------------------------------- */
 
 /* Takes line ends. */
 void spad__parser_skip_lines(spad__parser *parser);

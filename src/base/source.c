@@ -51,7 +51,7 @@ spad__span spad__span_join(spad__span first, spad__span last) {
     return (spad__span){.start = first.start, .length = last.start + last.length - first.start};
 }
 
-/* ---- the collection ------------------------------------------------------------ */
+/* ---- the collection ---------------------------------------------------------------- */
 
 spad_status spad_diagnostics_create(spad_diagnostics **out, const spad_host *host,
                                     spad_error *error) {
@@ -117,7 +117,7 @@ spad_status spad__diagnostics_end(spad_diagnostics *diagnostics, spad_error *err
     return first->code;
 }
 
-/* ---- the place of a fault ------------------------------------------------------ */
+/* ---- the place of a fault ---------------------------------------------------------- */
 
 /* Bytes of the character at `at`; a byte that is not UTF-8 is one character. */
 static size_t character_size(const spad__source *source, size_t at, size_t end) {
@@ -149,7 +149,7 @@ static spad__span find_line(const spad__source *source, size_t at, int32_t *numb
     return (spad__span){.start = start, .length = end - start};
 }
 
-/* ---- the excerpt ----------------------------------------------------------------- */
+/* ---- the excerpt ------------------------------------------------------------------- */
 
 /* U+200E, U+200F: marks; U+2028 to U+202E: separators, embeddings, overrides;
  * U+2066 to U+2069: isolates. */
@@ -303,7 +303,7 @@ void spad__diagnostics_add(spad_diagnostics *diagnostics, const spad__source *so
     f->carets = e.carets;
 }
 
-/* ---- output -------------------------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------------ */
 
 static void write_fault(spad__out *out, const char *file, const fault *f) {
     spad__out_string(out, file);

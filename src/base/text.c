@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- printer -------------------------------------------------------------- */
+/* ---- printer ----------------------------------------------------------------------- */
 
 static int file_write(void *ctx, const char *bytes, size_t count) {
     return fwrite(bytes, 1, count, (FILE *)ctx) == count ? 0 : -1;
@@ -110,7 +110,7 @@ spad_status spad__out_finish(spad__out *out, spad_error *error) {
     return SPAD_OK;
 }
 
-/* ---- JSON ------------------------------------------------------------------ */
+/* ---- JSON -------------------------------------------------------------------------- */
 
 void spad__json_start(spad__json *json, spad__out *out) {
     memset(json, 0, sizeof *json);
@@ -215,7 +215,7 @@ void spad__json_key_bool(spad__json *json, const char *key, bool value) {
     spad__json_bool(json, value);
 }
 
-/* ---- UTF-8 (Unicode 15, table 3-7: well-formed byte sequences) ------------- */
+/* ---- UTF-8 (Unicode 15, table 3-7: well-formed byte sequences) --------------------- */
 
 size_t spad__utf8_length(const char *text, size_t length) {
     const unsigned char *b = (const unsigned char *)text;
@@ -258,7 +258,7 @@ bool spad__is_hidden(uint32_t code) {
            code == 0xFFFF || (code >= 0xE0000 && code <= 0xE0FFF);
 }
 
-/* ---- close matches ---------------------------------------------------------- */
+/* ---- close matches ----------------------------------------------------------------- */
 
 enum { NEAREST_WORD_MAX = 40 };
 

@@ -14,7 +14,7 @@
 #include "spad/dtype.h"
 #include "spad/host.h"
 
-/* ---- printer: errors stick, so that callers check once at the end -------- */
+/* ---- printer: errors stick, so that callers check once at the end ------------------ */
 typedef struct spad__out {
     spad_sink sink;
     bool failed;
@@ -38,7 +38,7 @@ void spad__out_quoted_as(spad__out *out, const char *text, const char *control);
 /* Sends what is left. SPAD_ERR_IO if any write failed. */
 spad_status spad__out_finish(spad__out *out, spad_error *error);
 
-/* ---- JSON: two spaces of indent, members in the order written ------------ */
+/* ---- JSON: two spaces of indent, members in the order written ---------------------- */
 typedef struct spad__json {
     spad__out *out;
     int depth;
@@ -69,7 +69,7 @@ static inline char spad__lower(char c) {
     return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
 }
 
-/* ---- UTF-8 ---------------------------------------------------------------- */
+/* ---- UTF-8 ------------------------------------------------------------------------- */
 /* Bytes of the well-formed character at text, or 0 for a bad one; length > 0. */
 size_t spad__utf8_length(const char *text, size_t length);
 /* The code point of a well-formed character of that many bytes. */
@@ -78,7 +78,7 @@ uint32_t spad__utf8_decode(const char *text, size_t size);
  * joiners, line separators, and what XML forbids. */
 bool spad__is_hidden(uint32_t code);
 
-/* ---- close matches -------------------------------------------------------- */
+/* ---- close matches ----------------------------------------------------------------- */
 /* Collects the names nearest to a word (edit distance, letter case ignored). */
 enum { SPAD__NEAREST_MAX = 3 };
 typedef struct spad__nearest {

@@ -86,7 +86,7 @@ static uint64_t low_ones(int bits) {
     return bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
 }
 
-/* ---- encoding ------------------------------------------------------------------------ */
+/* ---- encoding ---------------------------------------------------------------------- */
 
 static uint64_t sign_bit(const float_format *f) {
     return f->specials == UNSIGNED ? 0 : UINT64_C(1) << (f->exponent_bits + f->fraction_bits);
@@ -240,7 +240,7 @@ spad_status spad_value_from_int(spad_value *out, spad_dtype dtype, int64_t numbe
     return SPAD_OK;
 }
 
-/* ---- operators ------------------------------------------------------------------------- */
+/* ---- operators --------------------------------------------------------------------- */
 
 static const char *const reduce_names[SPAD_REDUCE_COUNT] = {
 #define SPAD_REDUCE_NAME(name, spelling) [SPAD_REDUCE_##name] = spelling,

@@ -30,7 +30,7 @@ static void say(spad_check *check, const char *why) {
     check->verdict = SPAD_VERDICT_WRONG;
 }
 
-/* ---- a text that cannot be read ---------------------------------------------------------- */
+/* ---- a text that cannot be read ---------------------------------------------------- */
 
 spad_status spad_check_text(spad_check **out, const spad_diagnostics *faults, const char *file,
                             const spad_host *host, spad_error *error) {
@@ -57,7 +57,7 @@ spad_status spad_check_text(spad_check **out, const spad_diagnostics *faults, co
     return SPAD_OK;
 }
 
-/* ---- memories that are too small --------------------------------------------------------- */
+/* ---- memories that are too small --------------------------------------------------- */
 
 static bool is_too_small(const spad_layout_space *row) {
     return row->verdict != SPAD_PLAN_OPTIMAL && row->verdict != SPAD_PLAN_FEASIBLE;

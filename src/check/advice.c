@@ -18,7 +18,7 @@
 
 enum { EVENTS = 1 << 16, BANKS_MAX = 256, ROW_BYTES = 512 };
 
-/* ---- declarations ----------------------------------------------------------------- */
+/* ---- declarations ------------------------------------------------------------------ */
 
 /* The first dimension with more slots than indices; -1: none. */
 static int64_t wasted_dim(const spad_kernel_tensor *row, spad_amounts list) {
@@ -99,7 +99,7 @@ static spad_status check_declarations(spad__run *run, spad_error *error) {
     return status;
 }
 
-/* ---- operations ------------------------------------------------------------------- */
+/* ---- operations -------------------------------------------------------------------- */
 
 /* Which tile the accumulating engine wrote last in a bank. */
 typedef struct bank_use {

@@ -21,7 +21,7 @@
 
 enum { CHUNK_MAX = 256 };
 
-/* ---- life ------------------------------------------------------------------------- */
+/* ---- life -------------------------------------------------------------------------- */
 
 static void free_band(spad__band *band, const spad_host *host) {
     for (size_t i = 0; i < band->chunks.count; i++) {
@@ -65,7 +65,7 @@ size_t spad__band_pieces(const spad__band *band) {
     return count;
 }
 
-/* ---- writers ---------------------------------------------------------------------- */
+/* ---- writers ----------------------------------------------------------------------- */
 
 static void take(spad__writers *writers, spad__writer writer) {
     if (writer != 0) writers->rows[writer].pieces++;
@@ -77,7 +77,7 @@ static void drop(spad__writers *writers, spad__writer writer) {
     writers->over = writer;
 }
 
-/* ---- searching -------------------------------------------------------------------- */
+/* ---- searching --------------------------------------------------------------------- */
 
 static spad__piece *piece_at(const spad__band *band, spad__spot spot) {
     return &band->chunks.items[spot.chunk].pieces.items[spot.piece];
@@ -154,7 +154,7 @@ static size_t find_band(const spad__bytemap *map, int64_t lane) {
     return band;
 }
 
-/* ---- cutting ---------------------------------------------------------------------- */
+/* ---- cutting ----------------------------------------------------------------------- */
 
 static bool copy_band(spad__band *copy, const spad__band *band, const spad_host *host,
                       spad__writers *writers) {
@@ -224,7 +224,7 @@ static bool cut_byte(const spad__bytemap *map, spad__band *band, const spad_host
     return true;
 }
 
-/* ---- joining ---------------------------------------------------------------------- */
+/* ---- joining ----------------------------------------------------------------------- */
 
 /* Takes pieces out of a chunk: from number `first` on, those that start in front of `to`. */
 static void remove_pieces(spad__chunk *chunk, spad__writers *writers, size_t first, int64_t to) {
@@ -297,7 +297,7 @@ bool spad__bytemap_write(spad__bytemap *map, const spad_host *host, spad__writer
     return true;
 }
 
-/* ---- reading ---------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------- */
 
 spad__look spad__look_at(spad__bytemap *map, spad_rect rect, int64_t runs, int64_t stride,
                          spad__spot *hint) {

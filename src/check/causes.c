@@ -11,7 +11,7 @@
 
 #include "base/checked.h"
 
-/* ---- building ----------------------------------------------------------------------- */
+/* ---- building ---------------------------------------------------------------------- */
 
 static bool add_edge(spad__causes *m, int32_t from, int32_t to) {
     if (!spad__array_reserve(&m->host, &m->edges, 1)) return false;
@@ -182,7 +182,7 @@ static bool add_counters(spad__causes *m) {
     return true;
 }
 
-/* ---- waits without a choice --------------------------------------------------------- */
+/* ---- waits without a choice -------------------------------------------------------- */
 
 /* A wait that needs all there can be: in front of it, on its chain, stand older ones. */
 typedef struct tight {
@@ -336,7 +336,7 @@ static spad_status tighten(spad__causes *m, spad_error *error) {
     return status;
 }
 
-/* ---- life --------------------------------------------------------------------------- */
+/* ---- life -------------------------------------------------------------------------- */
 
 static bool build(spad__causes *m, const spad__machine *machine) {
     const size_t objects = m->net->events->objects.count + 1;

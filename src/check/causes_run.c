@@ -8,7 +8,7 @@
 #include "base/checked.h"
 #include "check/causes.h"
 
-/* ---- tables ------------------------------------------------------------------------- */
+/* ---- tables ------------------------------------------------------------------------ */
 
 static int compare_gains(const void *left, const void *right) {
     const spad__gain *a = left;
@@ -120,7 +120,7 @@ bool spad__causes_link(spad__causes *m) {
     return true;
 }
 
-/* ---- runs --------------------------------------------------------------------------- */
+/* ---- runs -------------------------------------------------------------------------- */
 
 static int32_t push(spad__causes *m, int32_t top, int32_t point) {
     if (--m->missing[point] == 0) m->stack[top++] = point;

@@ -26,7 +26,7 @@ typedef struct maker {
     SPAD_ARRAY(parted) parts;
 } maker;
 
-/* ---- shapes ------------------------------------------------------------------------- */
+/* ---- shapes ------------------------------------------------------------------------ */
 
 static int compare_numbers(int64_t a, int64_t b) {
     return (a > b) - (a < b);
@@ -73,7 +73,7 @@ static bool find_shapes(maker *m, const spad_walk_access *accesses, const int32_
     return kept;
 }
 
-/* ---- cuts --------------------------------------------------------------------------- */
+/* ---- cuts -------------------------------------------------------------------------- */
 
 static int compare_cuts(const void *left, const void *right) {
     return compare_numbers(*(const int64_t *)left, *(const int64_t *)right);
@@ -128,7 +128,7 @@ static bool find_cuts(maker *m, bool *too_many) {
     return !*too_many;
 }
 
-/* ---- refining ----------------------------------------------------------------------- */
+/* ---- refining ---------------------------------------------------------------------- */
 
 /* Calls `each` for all pieces of a shape. */
 static bool over_pieces(maker *m, spad__cells *cells, size_t shape,

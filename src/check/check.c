@@ -20,7 +20,7 @@ const char *spad_verdict_name(spad_verdict verdict) {
     return "?";
 }
 
-/* ---- findings ----------------------------------------------------------------------- */
+/* ---- findings ---------------------------------------------------------------------- */
 
 static spad__found *find_same(spad_check *check, spad_finding_code code, int64_t statement,
                               int64_t other) {
@@ -122,7 +122,7 @@ void spad__sort_findings(spad_check *check) {
     qsort(check->found.items, check->found.count, sizeof check->found.items[0], compare_found);
 }
 
-/* ---- time ------------------------------------------------------------------------------ */
+/* ---- time -------------------------------------------------------------------------- */
 
 const char spad__time_is_up[] = "time was up before everything was looked at";
 
@@ -130,7 +130,7 @@ bool spad__is_late(const spad__run *run) {
     return run->deadline != INT64_MAX && spad__clock() >= run->deadline;
 }
 
-/* ---- the whole check ------------------------------------------------------------------ */
+/* ---- the whole check --------------------------------------------------------------- */
 
 static spad_status fill_options(spad_check_options *options, spad_error *error) {
     if (options->event_limit < 0) {

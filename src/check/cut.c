@@ -27,7 +27,7 @@ static bool happened(const writer *w, int32_t point) {
     return w->cut->clock[point] < w->cut->index;
 }
 
-/* ---- events ---------------------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------------------ */
 
 /* An event by its statement and the values of the loops around it. Returns the growing loop of
  * the group around it, -1: none, and its iteration. */
@@ -105,7 +105,7 @@ static void put_under_way(writer *w) {
     }
 }
 
-/* ---- objects ---------------------------------------------------------------------------- */
+/* ---- objects ----------------------------------------------------------------------- */
 
 /* What has gone into an object. */
 typedef struct sums {

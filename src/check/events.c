@@ -22,7 +22,7 @@ static const char too_many_events[] =
     "there are more events than the limit; define a smaller parameter";
 static const char not_walked[] = "the kernel cannot be walked to its end";
 
-/* ---- objects ------------------------------------------------------------------------ */
+/* ---- objects ----------------------------------------------------------------------- */
 
 static spad_status number_objects(spad__events *events, spad_error *error) {
     const spad_kernel *kernel = events->kernel;
@@ -51,7 +51,7 @@ static int32_t object_number(const int32_t *bases, int64_t sync, int64_t element
     return sync >= 0 ? (int32_t)(bases[sync] + element) : -1;
 }
 
-/* ---- copying a walk ----------------------------------------------------------------- */
+/* ---- copying a walk ---------------------------------------------------------------- */
 
 static bool is_kept(spad_walk_kind kind) {
     switch (kind) {
@@ -230,7 +230,7 @@ static spad_status walk_agents(spad__events *events, const spad__run *run, const
     return SPAD_OK;
 }
 
-/* ---- storages ----------------------------------------------------------------------- */
+/* ---- storages ---------------------------------------------------------------------- */
 
 typedef struct stored {
     spad__storage storage;
@@ -296,7 +296,7 @@ void spad__events_free(spad__events *events) {
     spad__array_free(&host, &events->firsts);
 }
 
-/* ---- words -------------------------------------------------------------------------- */
+/* ---- words ------------------------------------------------------------------------- */
 
 /* Adds to a text that may be full already. */
 static void add_text(char *field, size_t *used, const char *text) {

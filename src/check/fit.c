@@ -57,7 +57,7 @@ const char *spad_fit_kind_name(spad_fit_kind kind) {
     return "?";
 }
 
-/* ---- trying --------------------------------------------------------------------------- */
+/* ---- trying ------------------------------------------------------------------------ */
 
 static bool fits(spad_plan_verdict verdict) {
     return verdict == SPAD_PLAN_OPTIMAL || verdict == SPAD_PLAN_FEASIBLE;
@@ -169,7 +169,7 @@ static spad_status lower(const search *s, const depth *depths, size_t count,
     return try_cap(s, depths, count, low, change, found, error);
 }
 
-/* ---- candidates ----------------------------------------------------------------------- */
+/* ---- candidates -------------------------------------------------------------------- */
 
 /* The parameter that an amount is, or -1. */
 static int64_t lone_param(const spad_kernel *k, spad_amount amount) {
@@ -337,7 +337,7 @@ static spad_status ask_planner(const search *s, spad_error *error) {
     return status;
 }
 
-/* ---- all ------------------------------------------------------------------------------ */
+/* ---- all --------------------------------------------------------------------------- */
 
 static bool is_about_rings(spad_fit_kind kind) {
     return kind == SPAD_FIT_PARAM || kind == SPAD_FIT_RING || kind == SPAD_FIT_RINGS;
@@ -409,7 +409,7 @@ const spad_fit_change *spad_fit_get(const spad_fit *fit, size_t number) {
     return number < fit->changes.count ? &fit->changes.items[number] : NULL;
 }
 
-/* ---- showing it ------------------------------------------------------------------------ */
+/* ---- showing it -------------------------------------------------------------------- */
 
 static void write_change(spad__out *out, const spad_fit_change *c) {
     switch (c->kind) {

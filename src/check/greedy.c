@@ -10,7 +10,7 @@
 
 #include "base/checked.h"
 
-/* ---- objects ------------------------------------------------------------------------ */
+/* ---- objects ----------------------------------------------------------------------- */
 
 static bool add_fault(spad__machine *m, spad__fault_kind kind, int32_t action) {
     if (!spad__array_reserve(&m->net->host, &m->faults, 1)) return false;
@@ -128,7 +128,7 @@ static bool change_mbarrier(spad__machine *m, int32_t number) {
     return true;
 }
 
-/* ---- points ------------------------------------------------------------------------- */
+/* ---- points ------------------------------------------------------------------------ */
 
 /* Does the object let a waiting action pass? Others always do. */
 static bool passes(const spad__machine *m, const spad__action *action) {
@@ -192,7 +192,7 @@ static bool step(spad__machine *m, int32_t point) {
     return true;
 }
 
-/* ---- life --------------------------------------------------------------------------- */
+/* ---- life -------------------------------------------------------------------------- */
 
 static bool take_tables(spad__machine *m) {
     const spad__net *net = m->net;

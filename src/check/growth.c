@@ -49,7 +49,7 @@ static bool ask_multiple(look *l, int64_t shift, int64_t unit) {
     return false;
 }
 
-/* ---- shifts of expressions ------------------------------------------------------------ */
+/* ---- shifts of expressions --------------------------------------------------------- */
 
 typedef struct term {
     bool constant;
@@ -141,7 +141,7 @@ static bool shift_of(look *l, spad_expr expr, motion moves, int64_t *out) {
     return true;
 }
 
-/* ---- declarations ------------------------------------------------------------------------ */
+/* ---- declarations ------------------------------------------------------------------ */
 
 /* A number that may not change when the parameter grows. */
 static bool ask_same(look *l, spad_amount amount, const char *name) {
@@ -207,7 +207,7 @@ static bool look_at_declarations(look *l) {
     return true;
 }
 
-/* ---- loops -------------------------------------------------------------------------------- */
+/* ---- loops ------------------------------------------------------------------------- */
 
 static bool look_at_loop(look *l, size_t number, size_t *main_groups, bool *agents) {
     spad__growth *g = l->growth;
@@ -259,7 +259,7 @@ static void find_growing_loops_around(look *l) {
     }
 }
 
-/* ---- statements ------------------------------------------------------------------------------ */
+/* ---- statements -------------------------------------------------------------------- */
 
 /* An expression that must be the same in every period and for every value of the parameter. */
 static bool ask_still(look *l, size_t statement, spad_expr expr) {
@@ -424,7 +424,7 @@ static bool look_at_statement(look *l, size_t number, bool second, marks tiles, 
     return ask_still(l, number, s->amount);
 }
 
-/* ---- tiles come back to the same bytes ------------------------------------------------------ */
+/* ---- tiles come back to the same bytes --------------------------------------------- */
 
 static bool ask_counts(look *l, spad_amounts counts, const int64_t *shift) {
     for (size_t d = 0; d < counts.count; d++) {
@@ -472,8 +472,7 @@ static bool look_at_places(look *l) {
     return true;
 }
 
-/* ---- the whole look ---------------------------------------------------------------------------
- */
+/* ---- the whole look ---------------------------------------------------------------- */
 
 /* Off-chip tensors that are only read or only written, and share their bytes with none, cannot
  * be wrong at any index. */
@@ -583,7 +582,7 @@ bool spad__growth_shift(const spad__growth *growth, const spad_kernel *kernel, s
     return shift_of(&l, expr, (motion){param, loop}, shift);
 }
 
-/* ---- conditions ------------------------------------------------------------------------------ */
+/* ---- conditions -------------------------------------------------------------------- */
 
 /* Does a comparison of `value` with 0 keep its answer when the value changes by `shift` again
  * and again? *holds: the answer. */

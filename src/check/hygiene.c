@@ -11,7 +11,7 @@
 
 #include "check/life.h"
 
-/* ---- uses ------------------------------------------------------------------------- */
+/* ---- uses -------------------------------------------------------------------------- */
 
 enum { USED = 1, READ = 2 };
 
@@ -51,7 +51,7 @@ static spad_status check_uses(spad__run *run, const uint8_t *own, const uint8_t 
     return status;
 }
 
-/* ---- mixed placement -------------------------------------------------------------- */
+/* ---- mixed placement --------------------------------------------------------------- */
 
 /* The first tensor that the kernel places by hand; NULL: none. */
 static const spad_kernel_tensor *first_placed(const spad_kernel *k) {

@@ -120,7 +120,7 @@ spad_status spad__life_state(const spad__life *life, const spad_walk *walk, cons
                              const spad__growth *growth, size_t group, int64_t periods,
                              spad__state *state, spad_error *error);
 
-/* ---- what is found ------------------------------------------------------------------ */
+/* ---- what is found ----------------------------------------------------------------- */
 
 /* A read of bytes that hold something else: `part` of `access`, last written by `writer`. */
 spad_status spad__report_read(spad__life *life, const spad_walk_access *access, spad_rect part,
@@ -140,7 +140,7 @@ spad_status spad__report_leaks(spad__life *life, int64_t tensor, spad_error *err
 /* A tile that is freed or allocated twice. */
 spad_status spad__report_again(spad__life *life, const spad_walk_event *event, spad_error *error);
 
-/* ---- rules -------------------------------------------------------------------------- */
+/* ---- rules ------------------------------------------------------------------------- */
 
 /* Is a tile of a tensor legal at that place? */
 spad_status spad__check_place(spad__run *run, int64_t tensor, int64_t tile, spad_rect rect,
@@ -150,7 +150,7 @@ spad_status spad__check_place(spad__run *run, int64_t tensor, int64_t tile, spad
 spad_status spad__check_operand(spad__run *run, int64_t statement, const spad_walk_access *access,
                                 spad_error *error);
 
-/* ---- hygiene ------------------------------------------------------------------------ */
+/* ---- hygiene ----------------------------------------------------------------------- */
 
 /* What the text alone shows: tensors never used or never read, mixed placement. */
 spad_status spad__check_hygiene(spad__run *run, spad_error *error);

@@ -33,7 +33,7 @@ typedef struct replay {
     size_t depth;
 } replay;
 
-/* ---- loops of the clock ------------------------------------------------------------------- */
+/* ---- loops of the clock ------------------------------------------------------------ */
 
 static spad_status write_state(void *ctx, const spad__watch *watch, size_t group, int64_t periods,
                                spad__state *state, spad_error *error) {
@@ -98,8 +98,7 @@ static spad_status move_clock(replay *r, const spad__event *event, spad_error *e
     return status;
 }
 
-/* ---- events -----------------------------------------------------------------------------------
- */
+/* ---- events ------------------------------------------------------------------------ */
 
 static spad_status replay_event(replay *r, const spad__event *event, spad_error *error) {
     const spad__events *events = &r->order->events;
@@ -163,8 +162,7 @@ static size_t list_turns(const replay *r, turn *turns) {
     return count;
 }
 
-/* ---- one pass ----------------------------------------------------------------------------------
- */
+/* ---- one pass ---------------------------------------------------------------------- */
 
 /* Outputs are read at the end, where a walk knows what is alive. */
 static spad_status read_outputs(replay *r, spad_error *error) {
@@ -217,8 +215,7 @@ static spad_status replay_with(spad__order *order, spad__run *run, int64_t agent
     return status;
 }
 
-/* ---- which agent is the clock ------------------------------------------------------------------
- */
+/* ---- which agent is the clock ------------------------------------------------------ */
 
 /* Has the agent a loop of every group that grows? */
 static bool covers(const spad_kernel *kernel, const spad__growth *growth, int64_t agent) {

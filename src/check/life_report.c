@@ -11,7 +11,7 @@
 #include "check/life.h"
 #include "kernel/place.h"
 
-/* ---- pieces of sentences ---------------------------------------------------------- */
+/* ---- pieces of sentences ----------------------------------------------------------- */
 
 enum { TILE_MAX = SPAD__TILE_TEXT_MAX, ITERATION_MAX = 72, BYTES_MAX = 120 };
 
@@ -81,7 +81,7 @@ static const char *name_of(const spad__life *life, int64_t statement) {
     return s->name != NULL ? s->name : spad_statement_word(s->kind);
 }
 
-/* ---- reads ------------------------------------------------------------------------ */
+/* ---- reads ------------------------------------------------------------------------- */
 
 /* The scope that holds a tensor's declaration; -1: none. */
 static int64_t scope_of(const spad_kernel *k, int64_t tensor) {
@@ -224,7 +224,7 @@ spad_status spad__report_read(spad__life *life, const spad_walk_access *access, 
     return spad__add_finding(life->run, &finding, life->statement, other, error);
 }
 
-/* ---- what is not alive ------------------------------------------------------------ */
+/* ---- what is not alive ------------------------------------------------------------- */
 
 static spad_finding_code why_dead(const spad__life *life, const spad_walk_access *access) {
     const spad_kernel *k = life->kernel;
@@ -290,7 +290,7 @@ spad_status spad__report_again(spad__life *life, const spad_walk_event *event, s
     return spad__add_finding(life->run, &finding, life->statement, -1, error);
 }
 
-/* ---- what is left over ------------------------------------------------------------ */
+/* ---- what is left over ------------------------------------------------------------- */
 
 static bool any_tile_alive(const spad__life *life, int64_t tensor) {
     const uint8_t *dead = life->tensors[tensor].dead;
@@ -346,7 +346,7 @@ spad_status spad__report_unread(spad__life *life, spad__writer writer, spad_erro
     return SPAD_OK;
 }
 
-/* ---- the end ---------------------------------------------------------------------- */
+/* ---- the end ----------------------------------------------------------------------- */
 
 static spad_status tell_unread(spad__life *life, spad_error *error) {
     spad_status status = SPAD_OK;
@@ -396,7 +396,7 @@ spad_status spad__life_finish(spad__life *life, spad_error *error) {
     return status;
 }
 
-/* ---- a walk that cannot go on ----------------------------------------------------- */
+/* ---- a walk that cannot go on ------------------------------------------------------ */
 
 static spad_finding_code code_of(const spad_error *failure) {
     switch (failure->code) {

@@ -23,7 +23,7 @@
 
 enum { FIRST_WRITES = 64, FIRST_BUCKETS = 64 };
 
-/* ---- which tensors matter --------------------------------------------------------- */
+/* ---- which tensors matter ---------------------------------------------------------- */
 
 /* How a tensor is used; and, of what owns storage, how any of its names is. */
 typedef struct use {
@@ -157,7 +157,7 @@ static spad_status find_outputs(spad__life *life, spad_error *error) {
     return SPAD_OK;
 }
 
-/* ---- life ------------------------------------------------------------------------- */
+/* ---- life -------------------------------------------------------------------------- */
 
 static size_t deepest(const spad_kernel *k) {
     size_t most = 0;
@@ -217,7 +217,7 @@ void spad__life_destroy(spad__life *life) {
     spad__free(&host, life, sizeof *life);
 }
 
-/* ---- maps ------------------------------------------------------------------------- */
+/* ---- maps -------------------------------------------------------------------------- */
 
 static size_t bucket_of(const spad__life *life, int64_t home, int64_t slot) {
     const uint64_t key = ((uint64_t)slot * UINT64_C(0x9e3779b97f4a7c15)) ^
@@ -297,7 +297,7 @@ static spad__spot *hint_of(spad__life *life, const spad_walk_access *access) {
     return &life->hints[row * SPAD__LIFE_HINTS + ((size_t)access->tile & (SPAD__LIFE_HINTS - 1))];
 }
 
-/* ---- writes ----------------------------------------------------------------------- */
+/* ---- writes ------------------------------------------------------------------------ */
 
 /* Old blocks are freed with the old size, so all three tables grow together. */
 static bool grow_writes(spad__life *life) {
@@ -400,7 +400,7 @@ static spad_status write_access(spad__life *life, const spad_walk_access *access
     return life->writers.over != 0 ? clear_over(life, error) : SPAD_OK;
 }
 
-/* ---- before the start --------------------------------------------------------------- */
+/* ---- before the start -------------------------------------------------------------- */
 
 /* Can another tile have bytes of this input? */
 static bool can_be_shared(const spad__life *life, int64_t number) {
@@ -482,7 +482,7 @@ spad_status spad__life_create(spad__life **out, spad__run *run, spad_error *erro
     return status;
 }
 
-/* ---- reads ------------------------------------------------------------------------ */
+/* ---- reads ------------------------------------------------------------------------- */
 
 /* Is what the write left what the access wants? A view wants whatever any name of its
  * storage has left in that tile. */
@@ -526,7 +526,7 @@ static spad_status read_access(spad__life *life, const spad_walk_access *access,
     return status;
 }
 
-/* ---- events ----------------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------------------ */
 
 /* Is the tile one that was freed, or not yet allocated? */
 static bool is_dead(const spad__life *life, const spad_walk_access *access) {
@@ -607,7 +607,7 @@ spad_status spad__life_read_output(spad__life *life, const spad_walk_access *acc
     return read_access(life, access, true, error);
 }
 
-/* ---- the whole check -------------------------------------------------------------- */
+/* ---- the whole check --------------------------------------------------------------- */
 
 static spad_status report_failed_walk(spad__run *run, const spad_walk *walk,
                                       const spad_error *failure, spad_error *error) {

@@ -54,7 +54,7 @@ typedef struct builder {
     bool failed; /* no memory */
 } builder;
 
-/* ---- points, edges, actions --------------------------------------------------------- */
+/* ---- points, edges, actions -------------------------------------------------------- */
 
 static int32_t new_chain(builder *b) {
     spad__net *net = b->net;
@@ -131,7 +131,7 @@ static int32_t add_step(builder *b, spad__point_kind kind, int32_t event) {
     return point;
 }
 
-/* ---- queues ------------------------------------------------------------------------- */
+/* ---- queues ------------------------------------------------------------------------ */
 
 /* A point of a queue that comes behind all that was given to the unit before. */
 static void close_queue(builder *b, queue *q, int32_t point) {
@@ -158,7 +158,7 @@ static void put_wait_in_queue(builder *b, queue *q, spad_unit_order order, int32
     put_on_chain(b, point, q->wait_chain);
 }
 
-/* ---- the order `same` --------------------------------------------------------------- */
+/* ---- the order `same` -------------------------------------------------------------- */
 
 /* Edges from all older operations in a list that share bytes with the access. What it
  * covers is dropped from the list where it writes: the edge to it stands for all. */
@@ -210,7 +210,7 @@ static void order_same(builder *b, queue *q, const spad__event *event, int32_t s
     }
 }
 
-/* ---- operations --------------------------------------------------------------------- */
+/* ---- operations -------------------------------------------------------------------- */
 
 static void add_completions(builder *b, const spad__event *event, bool reads, bool all) {
     static const spad__action_kind kinds[] = {[SPAD_COMPLETION_DELIVER] = SPAD__ACTION_DELIVER,
@@ -270,7 +270,7 @@ static void issue_operation(builder *b, const spad__event *event, int32_t number
     group->starts.items[group->starts.count++] = start;
 }
 
-/* ---- statements --------------------------------------------------------------------- */
+/* ---- statements -------------------------------------------------------------------- */
 
 static void wait_group(builder *b, const spad__event *event, int32_t point) {
     bundles *group = &b->groups[event->object];
@@ -399,7 +399,7 @@ static void add_event(builder *b, int32_t number) {
     }
 }
 
-/* ---- agents ------------------------------------------------------------------------- */
+/* ---- agents ------------------------------------------------------------------------ */
 
 static void reset_agent(builder *b) {
     for (size_t i = 0; i < b->units; i++) {

@@ -19,7 +19,7 @@ spad_status spad__order_find(spad__order *order, spad_finding *finding, int32_t 
                              other >= 0 ? events[other].statement : -1, error);
 }
 
-/* ---- preparation -------------------------------------------------------------------- */
+/* ---- preparation ------------------------------------------------------------------- */
 
 static bool has_relaxed(const spad__net *net) {
     for (size_t i = 0; i < net->actions.count; i++) {
@@ -54,7 +54,7 @@ static spad_status rank_points(spad__order *o, spad_error *error) {
     return SPAD_OK;
 }
 
-/* ---- the whole check ---------------------------------------------------------------- */
+/* ---- the whole check --------------------------------------------------------------- */
 
 static spad_status judge_model(spad__order *o, spad_error *error) {
     const int64_t errors = o->run->check->counts.errors;

@@ -40,7 +40,7 @@ struct spad__outputs {
     spad__writers writers;
 };
 
-/* ---- which of them -------------------------------------------------------------------- */
+/* ---- which of them ----------------------------------------------------------------- */
 
 /* What the text does to a tensor, or to any name of a storage. */
 typedef struct use {
@@ -126,7 +126,7 @@ void spad__outputs_destroy(spad__outputs *o) {
     spad__free(&host, o, sizeof *o);
 }
 
-/* ---- writes ----------------------------------------------------------------------------- */
+/* ---- writes ------------------------------------------------------------------------ */
 
 /* The map of a tile; NULL: no memory. */
 static spad__bytemap *map_of(spad__outputs *o, int32_t *mark, spad_rect rect) {
@@ -222,7 +222,7 @@ spad_status spad__outputs_operation(spad__outputs *o, const spad_walk *walk,
     return SPAD_OK;
 }
 
-/* ---- what is missing ---------------------------------------------------------------------- */
+/* ---- what is missing --------------------------------------------------------------- */
 
 /* The first bytes of a tile that nobody wrote; false: there are none. Counted from its start. */
 static bool find_gap(const spad__bytemap *map, spad_rect *gap) {
@@ -310,7 +310,7 @@ spad_status spad__outputs_tell(const spad__outputs *o, spad__run *run, spad_erro
     return status;
 }
 
-/* ---- larger trip counts -------------------------------------------------------------------- */
+/* ---- larger trip counts ------------------------------------------------------------ */
 
 /* One output while one trip count grows by its step: by how many tiles it grows along one of its
  * dimensions, how far writes in growing loops move with a period, and where other writes are. */

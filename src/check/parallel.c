@@ -67,7 +67,7 @@ typedef struct look {
     SPAD_ARRAY(part) parts;            /* scratch */
 } look;
 
-/* ---- tiles ----------------------------------------------------------------------------- */
+/* ---- tiles ------------------------------------------------------------------------- */
 
 static size_t bucket_of(const look *l, int64_t tensor, int64_t number) {
     const uint64_t key = ((uint64_t)number * UINT64_C(0x9e3779b97f4a7c15)) ^
@@ -119,7 +119,7 @@ static spad__bytemap *map_of(look *l, const spad_walk_access *access) {
                : NULL;
 }
 
-/* ---- findings ---------------------------------------------------------------------------- */
+/* ---- findings ---------------------------------------------------------------------- */
 
 static const char *verb(unsigned does) {
     if ((does & WRITES) != 0) return "writes";
@@ -156,7 +156,7 @@ static spad_status report(look *l, const spad_walk_event *event, const spad_walk
     return spad__add_finding(l->run, &finding, event->statement, before.statement, error);
 }
 
-/* ---- touches ------------------------------------------------------------------------------- */
+/* ---- touches ----------------------------------------------------------------------- */
 
 /* What bytes have seen with one touch more. *clash: it does not go with those before. */
 static touch meet(const look *l, const touch *before, unsigned does, int64_t statement,
@@ -244,7 +244,7 @@ static spad_status touch_access(look *l, const spad_walk_event *event,
     return SPAD_OK;
 }
 
-/* ---- walks ----------------------------------------------------------------------------------- */
+/* ---- walks ------------------------------------------------------------------------- */
 
 static spad_status see(look *l, const spad_walk_event *event, spad_error *error) {
     spad_status status = SPAD_OK;

@@ -68,7 +68,7 @@ static bool list_statements(trial *t) {
     return true;
 }
 
-/* ---- trials -------------------------------------------------------------------------- */
+/* ---- trials ------------------------------------------------------------------------ */
 
 /* Changes the waits of a statement, or puts them back. */
 static void apply(const trial *t, change c) {
@@ -124,7 +124,7 @@ static spad_status find_changes(const trial *t, change *changes, size_t *count, 
     return SPAD_OK;
 }
 
-/* ---- words --------------------------------------------------------------------------- */
+/* ---- words ------------------------------------------------------------------------- */
 
 /* A number, or the name of the parameter that it is. */
 static void amount_text(const spad_kernel *k, spad_amount amount, char *field, size_t size) {

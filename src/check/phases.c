@@ -25,7 +25,7 @@
 
 enum { ACTIONS_A_LOOK = 64 }; /* at the clock */
 
-/* ---- helpers ------------------------------------------------------------------------ */
+/* ---- helpers ----------------------------------------------------------------------- */
 
 static const spad__action *action_at(const spad__order *o, int32_t object, int32_t i) {
     return &o->net.actions.items[o->actions[o->first_action[object] + i]];
@@ -70,7 +70,7 @@ static spad_status find_at(spad__order *o, spad_finding *finding, const spad__ac
                             other != NULL ? event_of(o, other->point) : -1, error);
 }
 
-/* ---- stuck -------------------------------------------------------------------------- */
+/* ---- stuck ------------------------------------------------------------------------- */
 
 /* What the open phase of an mbarrier lacks. */
 static void describe_phase(const spad__object_state *s, char *field, size_t size) {
@@ -214,7 +214,7 @@ spad_status spad__find_stuck(spad__order *o, spad_error *error) {
     return SPAD_OK;
 }
 
-/* ---- contributions ------------------------------------------------------------------ */
+/* ---- contributions ----------------------------------------------------------------- */
 
 static bool contributes(const spad__action *a) {
     return a->kind == SPAD__ACTION_ENTER || a->kind == SPAD__ACTION_ARRIVE ||
@@ -298,7 +298,7 @@ static spad_status check_watched(spad__order *o, int32_t object, int32_t number,
     return find_at(o, &finding, a, NULL, error);
 }
 
-/* ---- bytes -------------------------------------------------------------------------- */
+/* ---- bytes ------------------------------------------------------------------------- */
 
 /* Expectations and deliveries that may come when all have arrived. Where a phase has more than
  * these, some of them are taken to be what is missing at the wrong moment. */
@@ -480,7 +480,7 @@ static spad_status check_mbarrier(spad__order *o, int32_t object, spad_error *er
     return SPAD_OK;
 }
 
-/* ---- waits -------------------------------------------------------------------------- */
+/* ---- waits ------------------------------------------------------------------------- */
 
 static spad_status check_parity(spad__order *o, int32_t object, int32_t number, spad_error *error) {
     const spad__action *a = action_at(o, object, number);
@@ -515,7 +515,7 @@ static spad_status check_parity(spad__order *o, int32_t object, int32_t number, 
     return find_at(o, &finding, a, NULL, error);
 }
 
-/* ---- lives -------------------------------------------------------------------------- */
+/* ---- lives ------------------------------------------------------------------------- */
 
 /* Every use comes behind the init and before the invalidate. */
 static spad_status check_life(spad__order *o, int32_t object, spad_error *error) {
@@ -554,7 +554,7 @@ static spad_status check_life(spad__order *o, int32_t object, spad_error *error)
     return SPAD_OK;
 }
 
-/* ---- takes -------------------------------------------------------------------------- */
+/* ---- takes ------------------------------------------------------------------------- */
 
 static spad_status find_takers(spad__order *o, const spad__action *a, const spad__action *b,
                                spad_error *error) {
@@ -631,7 +631,7 @@ static spad_status check_takes(spad__order *o, int32_t object, spad_error *error
     return SPAD_OK;
 }
 
-/* ---- all of them -------------------------------------------------------------------- */
+/* ---- all of them ------------------------------------------------------------------- */
 
 static spad_status check_action(spad__order *o, int32_t object, int32_t number, spad_error *error) {
     const spad__action *a = action_at(o, object, number);
@@ -661,7 +661,7 @@ spad_status spad__find_phases(spad__order *o, spad_error *error) {
     return SPAD_OK;
 }
 
-/* ---- the end ------------------------------------------------------------------------ */
+/* ---- the end ----------------------------------------------------------------------- */
 
 static bool is_taken(const spad__order *o, int32_t object) {
     for (int32_t i = 0; i < action_count(o, object); i++) {

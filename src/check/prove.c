@@ -66,7 +66,7 @@ typedef struct shape {
     spad_finding first; /* error */
 } shape;
 
-/* ---- one shape ------------------------------------------------------------------------- */
+/* ---- one shape --------------------------------------------------------------------- */
 
 static spad_status prepare_watches(prover *p, spad__watches *watches, const spad_kernel *kernel,
                                    spad_error *error) {
@@ -171,7 +171,7 @@ static spad_status try_shape(prover *p, shape *s, spad_error *error) {
     return status;
 }
 
-/* ---- trip counts ------------------------------------------------------------------------ */
+/* ---- trip counts ------------------------------------------------------------------- */
 
 /* A value to leave a parameter at while another one is looked at: small, the same modulo its
  * step. */
@@ -284,7 +284,7 @@ static int64_t shapes_of(const trip *t) {
     return t->repeats + 2 * t->growth.step;
 }
 
-/* ---- all shapes ---------------------------------------------------------------------------- */
+/* ---- all shapes -------------------------------------------------------------------- */
 
 static void say_values(const prover *p, const shape *s, char *field, size_t size) {
     size_t used = 0;
@@ -343,8 +343,7 @@ static spad_status try_all(prover *p, outcome *out, shape *s, spad_error *error)
     return SPAD_OK;
 }
 
-/* ---- the verdict ------------------------------------------------------------------------------
- */
+/* ---- the verdict ------------------------------------------------------------------- */
 
 static void say(prover *p, spad_verdict verdict, const char *reason) {
     spad_check *check = p->run->check;

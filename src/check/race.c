@@ -47,7 +47,7 @@ typedef struct sweep {
     SPAD_ARRAY(size_t) fence_ends; /* per agent */
 } sweep;
 
-/* ---- accesses ----------------------------------------------------------------------- */
+/* ---- accesses ---------------------------------------------------------------------- */
 
 static const spad__event *event_of(const sweep *s, int32_t access) {
     return &s->order->events.items.items[s->event[access]];
@@ -65,7 +65,7 @@ static bool is_life(const spad__event *event) {
     return event->kind == SPAD_WALK_ALLOC || event->kind == SPAD_WALK_FREE;
 }
 
-/* ---- findings ----------------------------------------------------------------------- */
+/* ---- findings ---------------------------------------------------------------------- */
 
 /* One finding is enough for two statements. */
 static bool is_reported(const sweep *s, int32_t x, int32_t y) {
@@ -104,7 +104,7 @@ static spad_status find_missing_fence(sweep *s, int32_t x, int32_t y, spad_error
     return status == SPAD_OK ? spad__report_fence(&clash, error) : status;
 }
 
-/* ---- fences ------------------------------------------------------------------------- */
+/* ---- fences ------------------------------------------------------------------------ */
 
 static bool is_async(const sweep *s, const spad__event *event) {
     return event->unit >= 0 &&
@@ -256,7 +256,7 @@ static spad_status list_fences(sweep *s, spad_error *error) {
     return SPAD_OK;
 }
 
-/* ---- pairs -------------------------------------------------------------------------- */
+/* ---- pairs ------------------------------------------------------------------------- */
 
 /* x started first in the run; one of them writes. */
 static spad_status compare(sweep *s, int32_t x, int32_t y, spad_error *error) {
@@ -308,7 +308,7 @@ static spad_status visit(sweep *s, int32_t y, cell *c, spad_error *error) {
     return SPAD_OK;
 }
 
-/* ---- storages ----------------------------------------------------------------------- */
+/* ---- storages ---------------------------------------------------------------------- */
 
 static spad_status sweep_storage(sweep *s, size_t first, size_t count, spad_error *error) {
     const spad_host *host = &s->order->net.host;

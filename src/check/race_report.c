@@ -13,7 +13,7 @@
 #include "check/life.h"
 #include "check/order.h"
 
-/* ---- tiles -------------------------------------------------------------------------- */
+/* ---- tiles ------------------------------------------------------------------------- */
 
 /* Is it written under another name only? */
 static bool is_view(const spad_kernel *kernel, int64_t tensor) {
@@ -38,7 +38,7 @@ bool spad__same_tile(const spad_kernel *kernel, const spad_walk_access *a,
     return is_view(kernel, a->tensor) || is_view(kernel, b->tensor);
 }
 
-/* ---- words -------------------------------------------------------------------------- */
+/* ---- words ------------------------------------------------------------------------- */
 
 static const spad__event *event_of(const spad__clash *c, spad__touch touch) {
     return &c->order->events.items.items[touch.event];
@@ -97,7 +97,7 @@ static words words_of(const spad__clash *c, spad__touch touch) {
     return w;
 }
 
-/* ---- what is missing ---------------------------------------------------------------- */
+/* ---- what is missing --------------------------------------------------------------- */
 
 /* Does an agent bring something to an object? */
 static bool gives(const spad__order *o, int32_t agent, int32_t object) {
@@ -195,7 +195,7 @@ static void note_missing(const spad__clash *c, spad_finding *finding, spad__touc
                     agent_name(o, b), name, agent_name(o, a), end);
 }
 
-/* ---- findings ----------------------------------------------------------------------- */
+/* ---- findings ---------------------------------------------------------------------- */
 
 /* Adds a finding about `late`, which has to come behind `early`. verb: what that one does. */
 static spad_status add(const spad__clash *c, spad_finding *finding, spad__touch early,

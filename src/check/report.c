@@ -8,7 +8,7 @@
 #include "check/check.h"
 #include "kernel/kernel.h"
 
-/* ---- text --------------------------------------------------------------------------------- */
+/* ---- text -------------------------------------------------------------------------- */
 
 static void write_place(spad__out *out, const char *file, int32_t line, int32_t column) {
     if (file[0] == '\0') return;
@@ -69,7 +69,7 @@ spad_status spad_check_write_text(const spad_check *check, const spad_kernel *ke
     return spad__out_finish(&out, error);
 }
 
-/* ---- JSON --------------------------------------------------------------------------------- */
+/* ---- JSON -------------------------------------------------------------------------- */
 
 static void json_place(spad__json *json, int32_t line, int32_t column, int32_t width) {
     if (line == 0) return;
@@ -152,7 +152,7 @@ spad_status spad_check_write_json(const spad_check *check, const spad_kernel *ke
     return spad__out_finish(&out, error);
 }
 
-/* ---- SARIF -------------------------------------------------------------------------------- */
+/* ---- SARIF ------------------------------------------------------------------------- */
 
 static const char *sarif_level(spad_severity severity) {
     switch (severity) {

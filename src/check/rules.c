@@ -18,7 +18,7 @@ enum { PLACES_MAX = 1 << 16 };
 
 static const char too_many[] = "a tensor has more places than the rules look at";
 
-/* ---- one place -------------------------------------------------------------------- */
+/* ---- one place --------------------------------------------------------------------- */
 
 static spad_status check_lanes(spad__run *run, int64_t tensor, const char *tile, spad_rect rect,
                                spad_error *error) {
@@ -125,7 +125,7 @@ spad_status spad__check_operand(spad__run *run, int64_t statement, const spad_wa
     return spad__add_finding(run, &finding, statement, -1, error);
 }
 
-/* ---- tiles by formula ------------------------------------------------------------- */
+/* ---- tiles by formula -------------------------------------------------------------- */
 
 static spad_status check_index(spad__run *run, int64_t tensor, const int64_t *index,
                                spad_error *error) {
@@ -206,7 +206,7 @@ static spad_status check_modulo(spad__run *run, int64_t tensor, spad_error *erro
     return status;
 }
 
-/* ---- tiles by the planner --------------------------------------------------------- */
+/* ---- tiles by the planner ---------------------------------------------------------- */
 
 /* Whatever the planner does: a tile must fit in the space, and in a bank. */
 static spad_status check_size(spad__run *run, int64_t tensor, spad_error *error) {
@@ -232,7 +232,7 @@ static spad_status check_planned(spad__run *run, int64_t tensor, spad_error *err
     return status;
 }
 
-/* ---- sizes ------------------------------------------------------------------------ */
+/* ---- sizes ------------------------------------------------------------------------- */
 
 static bool has_alloc(const spad_kernel *k, int64_t tensor) {
     for (size_t i = 0; i < k->statements.count; i++) {
@@ -264,7 +264,7 @@ static spad_status check_granules(spad__run *run, int64_t tensor, spad_error *er
     return spad__add_about(run, &finding, tensor, error);
 }
 
-/* ---- all tensors ------------------------------------------------------------------ */
+/* ---- all tensors ------------------------------------------------------------------- */
 
 static spad_status check_tensor(spad__run *run, int64_t tensor, spad_error *error) {
     const spad_kernel_tensor *row = &run->kernel->tensors.items[tensor];

@@ -15,7 +15,7 @@
 #include "base/memory.h"
 #include "device/backend.h"
 
-/* ---- the driver's library ------------------------------------------------------------- */
+/* ---- the driver's library ---------------------------------------------------------- */
 
 typedef int cu_result; /* 0: success */
 enum { CU_INVALID_VALUE = 1, CU_OUT_OF_MEMORY = 2, CU_NO_DEVICE = 100, CU_NOT_READY = 600 };
@@ -131,7 +131,7 @@ static spad_status check(const cuda_driver *driver, cu_result result, const char
     return spad__fail(error, SPAD_ERR_DEVICE, "%s failed with %s (%d)", function, name, result);
 }
 
-/* ---- driver ------------------------------------------------------------------------------ */
+/* ---- driver ------------------------------------------------------------------------ */
 
 static void cuda_unload(void *opaque) {
     cuda_driver *driver = opaque;
@@ -184,7 +184,7 @@ static spad_status cuda_describe(spad_device_info *out, void *opaque, int index,
     return SPAD_OK;
 }
 
-/* ---- device -------------------------------------------------------------------------------- */
+/* ---- device ------------------------------------------------------------------------ */
 
 static spad_status cuda_open(void **out, void *opaque, int index, spad_error *error) {
     cuda_driver *driver = opaque;
@@ -264,7 +264,7 @@ static spad_status cuda_free(void *opaque, int64_t address, spad_error *error) {
     return check(device->driver, result, "cuMemFree", error);
 }
 
-/* ---- copies ---------------------------------------------------------------------------------- */
+/* ---- copies ------------------------------------------------------------------------ */
 
 static cu_result copy_row(const cu_calls *cu, void *stream, const spad_transfer *t) {
     const size_t bytes = (size_t)t->width;
@@ -337,8 +337,7 @@ static spad_status cuda_copy_between(void *to_opaque, void *from_opaque, void *s
     return leave(&v, result, "a copy between cuda devices", error);
 }
 
-/* ---- streams and events ------------------------------------------------------------------------
- */
+/* ---- streams and events ------------------------------------------------------------ */
 
 static spad_status cuda_stream_open(void **stream, void *opaque, spad_error *error) {
     cuda_device *device = opaque;

@@ -18,7 +18,7 @@
 #include "base/memory.h"
 #include "device/backend.h"
 
-/* ---- the loader's library ---------------------------------------------------------------- */
+/* ---- the loader's library ---------------------------------------------------------- */
 
 typedef int32_t cl_result; /* 0: success */
 enum {
@@ -145,7 +145,7 @@ static spad_status check(cl_result result, const char *function, spad_error *err
     return spad__fail(error, SPAD_ERR_DEVICE, "%s failed with error %d", function, (int)result);
 }
 
-/* ---- driver ---------------------------------------------------------------------------------- */
+/* ---- driver ------------------------------------------------------------------------ */
 
 static void cl_unload(void *opaque) {
     cl_driver *driver = opaque;
@@ -230,8 +230,7 @@ static spad_status cl_describe(spad_device_info *out, void *opaque, int index, s
     return SPAD_OK;
 }
 
-/* ---- device ------------------------------------------------------------------------------------
- */
+/* ---- device ------------------------------------------------------------------------ */
 
 static void cl_close(void *opaque) {
     cl_device *device = opaque;
@@ -274,8 +273,7 @@ static spad_status cl_open(void **out, void *opaque, int index, spad_error *erro
     return status;
 }
 
-/* ---- memory -------------------------------------------------------------------------------------
- */
+/* ---- memory ------------------------------------------------------------------------ */
 
 /* The place of the last object that begins at or below the address, + 1. Under the mutex. */
 static size_t objects_up_to(const cl_device *device, int64_t address) {
@@ -377,8 +375,7 @@ static spad_status cl_native(void **out, int64_t *offset, void *opaque, int64_t 
     return SPAD_OK;
 }
 
-/* ---- copies
- * --------------------------------------------------------------------------------------- */
+/* ---- copies ------------------------------------------------------------------------ */
 
 static cl_result copy_row(const cl_calls *cl, void *queue, uint32_t blocking, const object *from,
                           const object *to, const spad_transfer *t) {
@@ -461,8 +458,7 @@ static spad_status cl_copy(void *opaque, void *stream, const spad_transfer *t, s
     return check(result, "a copy on the opencl device", error);
 }
 
-/* ---- streams and events
- * ------------------------------------------------------------------------------ */
+/* ---- streams and events ------------------------------------------------------------ */
 
 static spad_status cl_stream_open(void **stream, void *opaque, spad_error *error) {
     cl_device *device = opaque;

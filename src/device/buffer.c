@@ -12,7 +12,7 @@
 #include "device/stats.h"
 #include "spad/buffer.h"
 
-/* ---- the table --------------------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------------------- */
 
 void spad__buffer_title(char *field, size_t size, const spad__buffer_record *record) {
     char name[SPAD_NAME_FACT_MAX] = "";
@@ -87,7 +87,7 @@ static void remove_record(spad_device *device, uint32_t slot) {
     device->free_buffer = slot + 1;
 }
 
-/* ---- memory -------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------ */
 
 /* What a buffer gets: the pool's block, and its address in memory. */
 typedef struct grant {
@@ -142,7 +142,7 @@ static void give_memory(spad_device *device, spad_memory_scope scope, const spad
     }
 }
 
-/* ---- statistics and trace ------------------------------------------------------------------- */
+/* ---- statistics and trace ---------------------------------------------------------- */
 
 static spad_status trace_alloc(spad_device *device, spad__buffer_record *record,
                                spad_error *error) {
@@ -198,8 +198,7 @@ static void count_failure(spad_device *device, spad_memory_scope scope) {
     pthread_mutex_unlock(&device->mutex);
 }
 
-/* ---- allocation -------------------------------------------------------------------------------
- */
+/* ---- allocation -------------------------------------------------------------------- */
 
 /* The place of the SPAD_AUTO extent; the rank for none. */
 static size_t find_auto(spad_shape shape) {
@@ -336,8 +335,7 @@ void spad__buffer_destroy_all(spad_device *device) {
     spad__array_free(&device->host, &device->buffers);
 }
 
-/* ---- extents from data
- * --------------------------------------------------------------------------- */
+/* ---- extents from data ------------------------------------------------------------- */
 
 /* Fills the open extent of dims so that the shape has so many bytes. */
 static spad_status infer_extent(int64_t *dims, spad_shape shape, spad_dtype dtype, int64_t bytes,
@@ -464,8 +462,7 @@ spad_status spad_buffer_bind(spad_device_buffer buffer, const void *data, int64_
     return status == SPAD_OK ? spad_write(buffer, 0, data, bytes, NULL, error) : status;
 }
 
-/* ---- questions
- * -------------------------------------------------------------------------------------- */
+/* ---- questions --------------------------------------------------------------------- */
 
 /* The address that a program sees: in a scratchpad, that in a lane. */
 static int64_t visible_address(spad_device *device, spad__buffer_record *record) {
@@ -558,8 +555,7 @@ spad_status spad_buffer_native(void **object, int64_t *offset, spad_device_buffe
     return device->backend->native(object, offset, device->native, address, error);
 }
 
-/* ---- aliases
- * --------------------------------------------------------------------------------------------- */
+/* ---- aliases ----------------------------------------------------------------------- */
 
 /* Is the view inside the buffer? Under the mutex. */
 static spad_status check_view(const spad__buffer_record *of, int64_t offset, int64_t bytes,
@@ -620,9 +616,7 @@ spad_status spad_buffer_alias(spad_device_buffer *out, spad_device_buffer of, in
     return status;
 }
 
-/* ---- guards
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- guards ------------------------------------------------------------------------ */
 
 spad_buffer_guard spad_buffer_enter(spad_device *device, const spad_buffer_spec *spec,
                                     spad_error *error) {

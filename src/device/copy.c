@@ -57,8 +57,7 @@ static side program_side(const void *memory, int64_t bytes) {
     return (side){.address = (int64_t)(uintptr_t)memory, .bytes = bytes};
 }
 
-/* ---- checks -----------------------------------------------------------------------------------
- */
+/* ---- checks ------------------------------------------------------------------------ */
 
 static spad_status fail_bounds(const side *s, int64_t offset, int64_t width, int64_t rows,
                                spad_error *error) {
@@ -138,8 +137,7 @@ static spad_status check_overlap(const side *to, const side *from, int64_t width
     return SPAD_ERR_OVERLAP;
 }
 
-/* ---- moving the bytes
- * ---------------------------------------------------------------------------- */
+/* ---- moving the bytes -------------------------------------------------------------- */
 
 /* Between two devices through host memory, some whole rows, or a piece of one, at a time. */
 static spad_status copy_staged(const side *to, const side *from, int64_t width, int64_t rows,
@@ -231,8 +229,7 @@ static spad_status move(const side *to, const side *from, int64_t width, int64_t
     return device->backend->copy(device->native, native, &transfer, error);
 }
 
-/* ---- order
- * ------------------------------------------------------------------------------------------ */
+/* ---- order ------------------------------------------------------------------------- */
 
 /* The stream is the last to use the memory of a buffer. Without one: what used it last when
  * the copy began has been waited for, and if nothing came after it the memory is idle. */
@@ -277,8 +274,7 @@ static spad_status copy_sides(const side *to, const side *from, int64_t width, i
     return SPAD_OK;
 }
 
-/* ---- the public face
- * ----------------------------------------------------------------------------------- */
+/* ---- the public face --------------------------------------------------------------- */
 
 spad_status spad_copy_part(spad_device_buffer to, spad_device_buffer from,
                            const spad_copy_range *range, const spad_stream *stream,

@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "device/backend.h"
 
-/* ---- scopes ---------------------------------------------------------------------------- */
+/* ---- scopes ------------------------------------------------------------------------ */
 
 static const char *const scope_names[SPAD_SCOPE_COUNT] = {"global", "shared", "local"};
 
@@ -89,7 +89,7 @@ static spad_status set_spaces(spad_device *device, const spad_device_options *o,
     return status;
 }
 
-/* ---- the driver's memory ----------------------------------------------------------------- */
+/* ---- the driver's memory ----------------------------------------------------------- */
 
 /* More alignment than the driver gives is taken out of a larger block; the handle is the
  * driver's address. */
@@ -121,7 +121,7 @@ spad_memory spad_device_memory(spad_device *device) {
     return (spad_memory){.calls = &calls, .ctx = device};
 }
 
-/* ---- opening ------------------------------------------------------------------------------ */
+/* ---- opening ----------------------------------------------------------------------- */
 
 /* The pool is full: what streams have given back may do. */
 static bool drain_and_retry(void *ctx, spad_pool *pool, int64_t needed) {
@@ -241,7 +241,7 @@ spad_status spad_device_open(spad_device **out, const char *name,
     return spad_device_open_on(out, backend, index, options, error);
 }
 
-/* ---- closing -------------------------------------------------------------------------------- */
+/* ---- closing ----------------------------------------------------------------------- */
 
 static bool is_leak(const spad__buffer_record *record) {
     return record->generation % 2 != 0 && record->root == 0;
@@ -316,15 +316,13 @@ size_t spad_device_close(spad_device *device, const spad_sink *report) {
     return leaks;
 }
 
-/* ---- questions --------------------------------------------------------------------------------
- */
+/* ---- questions --------------------------------------------------------------------- */
 
 const spad_device_info *spad_device_get_info(const spad_device *device) {
     return &device->info;
 }
 
-/* ---- pools
- * ---------------------------------------------------------------------------------------- */
+/* ---- pools ------------------------------------------------------------------------- */
 
 static spad_status fail_no_scratchpad(const spad_device *device, spad_memory_scope scope,
                                       spad_error *error) {

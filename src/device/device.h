@@ -100,7 +100,7 @@ void spad__buffer_end_aliases(spad_device *device, uint32_t slot);
 /* Frees what a closed device still has. */
 void spad__buffer_destroy_all(spad_device *device);
 
-/* ---- streams ------------------------------------------------------------------------- */
+/* ---- streams ----------------------------------------------------------------------- */
 
 /* The record of an open stream, or NULL with the error filled. */
 spad__stream_record *spad__stream_find(spad_stream stream, spad_error *error);

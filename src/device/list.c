@@ -44,7 +44,7 @@ size_t spad_device_list(spad_device_info *out, size_t capacity, const spad_host 
     return count;
 }
 
-/* ---- as text -------------------------------------------------------------------------- */
+/* ---- as text ----------------------------------------------------------------------- */
 
 enum { LISTED_MAX = 80, ABSENT_MAX = 4 };
 

@@ -15,7 +15,7 @@
 #include "base/memory.h"
 #include "device/log_format.h"
 
-/* ---- rows ------------------------------------------------------------------------------- */
+/* ---- rows -------------------------------------------------------------------------- */
 
 static const char *const action_names[] = {
     [SPAD_LOG_ALLOCATE] = "allocate",
@@ -42,7 +42,7 @@ void spad__log_write_row(spad__out *out, int64_t time, spad_log_action action, i
                      (unsigned long long)address, (long long)bytes);
 }
 
-/* ---- the table of pointers ---------------------------------------------------------------- */
+/* ---- the table of pointers --------------------------------------------------------- */
 
 typedef struct slot {
     int64_t address;
@@ -82,7 +82,7 @@ static bool grow_pointers(const spad_host *host, pointers *table) {
     return true;
 }
 
-/* ---- reading ------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------- */
 
 struct spad_log {
     spad_host host;
@@ -277,7 +277,7 @@ int64_t spad_log_allocations(const spad_log *log) {
     return log->allocations;
 }
 
-/* ---- replay --------------------------------------------------------------------------------- */
+/* ---- replay ------------------------------------------------------------------------ */
 
 static int64_t now_ns(void) {
     struct timespec now;

@@ -41,7 +41,7 @@ bool spad_is_aligned(int64_t address, int64_t align) {
     return align >= 1 && spad__floor_mod(address, align) == 0;
 }
 
-/* ---- wrappers ------------------------------------------------------------------------- */
+/* ---- wrappers ---------------------------------------------------------------------- */
 
 typedef enum wrapper_kind { LIMIT, STATISTICS, LOG, FAULT } wrapper_kind;
 
@@ -62,7 +62,7 @@ struct spad_wrapper {
     int64_t rows; /* of the log */
 };
 
-/* ---- the log -------------------------------------------------------------------------- */
+/* ---- the log ----------------------------------------------------------------------- */
 
 /* One row; the header comes with the first. Under the mutex. */
 static spad_status log_row(spad_wrapper *w, spad_log_action action, int64_t address, int64_t bytes,
@@ -77,7 +77,7 @@ static spad_status log_row(spad_wrapper *w, spad_log_action action, int64_t addr
     return spad__out_finish(&out, error);
 }
 
-/* ---- calls ---------------------------------------------------------------------------- */
+/* ---- calls ------------------------------------------------------------------------- */
 
 static bool is_to_fail(const spad_wrapper *w) {
     if (w->kind != FAULT || w->requests < w->first) return false;
@@ -154,7 +154,7 @@ static spad_status wrapper_free(void *ctx, const spad_allocation *block, spad_er
     return status;
 }
 
-/* ---- creation --------------------------------------------------------------------------- */
+/* ---- creation ---------------------------------------------------------------------- */
 
 static spad_status wrapper_create(spad_wrapper **out, const spad_memory *below, wrapper_kind kind,
                                   const spad_host *host, spad_error *error) {

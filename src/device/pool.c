@@ -35,15 +35,15 @@
 
 enum {
     CACHE_OCTAVES = SPAD__CACHE_BINS / SPAD__BIN_SUB,
-    CACHE_BLOCKS = 64,          /* most in one list */
-    CACHE_LIST_BYTES = 1 << 20, /* and most bytes */
-    REFILL_PART = 1024,         /* of the free bytes that an empty list may take at once */
+    CACHE_BLOCKS = 64,             /* most in one list */
+    CACHE_LIST_GRANULES = 1 << 14, /* and most bytes, in blocks of the smallest size */
+    REFILL_PART = 1024,            /* of the free bytes that an empty list may take at once */
     BLOCK_BYTES = 64,
     GROW_LEAST = 1 << 20,
     GROW_MOST = 1 << 30
 };
 
-/* ---- tickets --------------------------------------------------------------------------- */
+/* ---- tickets ----------------------------------------------------------------------- */
 
 /* A zeroed block of so many bytes at the beginning of a line; *block is what to give back. */
 static void *new_lines(void **block, const spad_host *host, size_t bytes) {
@@ -83,7 +83,7 @@ static bool reserve_tickets(spad_pool *pool, uint32_t holds) {
     return true;
 }
 
-/* ---- caches ---------------------------------------------------------------------------- */
+/* ---- caches ------------------------------------------------------------------------ */
 
 /* A number that no two threads share while both run. */
 static uint64_t thread_number(void) {
@@ -200,7 +200,7 @@ void spad__pool_empty_caches(spad_pool *pool) {
     for (uint32_t octave = CACHE_OCTAVES; octave-- > 0;) empty_octave(pool, octave);
 }
 
-/* ---- the range, under the mutex ------------------------------------------------------------ */
+/* ---- the range, under the mutex ---------------------------------------------------- */
 
 static int64_t chunk_bytes_wanted(const spad_pool *pool) {
     if (pool->options.grow_bytes > 0) return pool->options.grow_bytes;
@@ -281,7 +281,7 @@ static spad_status fail_no_fit(spad_pool *pool, int64_t needed, int64_t align, s
     return SPAD_ERR_NO_FIT;
 }
 
-/* ---- allocation ---------------------------------------------------------------------------- */
+/* ---- allocation -------------------------------------------------------------------- */
 
 /* Granules of a request of bytes >= 0: at least one. */
 static uint64_t granules_of(const spad_pool *pool, int64_t bytes) {
@@ -521,8 +521,7 @@ spad_status spad_pool_free(spad_pool *pool, const spad_allocation *block, spad_e
     return free_slowly(pool, block, error);
 }
 
-/* ---- parking -----------------------------------------------------------------------------------
- */
+/* ---- parking ----------------------------------------------------------------------- */
 
 uint32_t spad__pool_home(spad_pool *pool) {
     const uint32_t home = my_home(pool);
@@ -555,8 +554,7 @@ spad_status spad__pool_park(spad__ticket **parked, spad_pool *pool, const spad_a
     return SPAD_OK;
 }
 
-/* ---- creation ----------------------------------------------------------------------------------
- */
+/* ---- creation ---------------------------------------------------------------------- */
 
 static spad_status check_options(const spad_pool_options *o, spad_error *error) {
     if (o->max_bytes < 0 || o->initial_bytes < 0 || o->grow_bytes < 0) {
@@ -577,12 +575,12 @@ static spad_status check_options(const spad_pool_options *o, spad_error *error) 
 
 /* A list keeps at most so many blocks of its class. */
 static void set_limits(spad_pool *pool) {
-    const int64_t granule = pool->granule;
     for (uint32_t bin = 1; bin < SPAD__CACHE_BINS; bin++) {
-        const int64_t bytes = (int64_t)spad__bin_lower(bin);
-        if (granule > CACHE_LIST_BYTES / bytes) break;
-        pool->limits[bin] = (uint8_t)spad__min(CACHE_LIST_BYTES / (bytes * granule), CACHE_BLOCKS);
-        pool->cache_end = (uint64_t)(bytes * granule) + 1;
+        const int64_t granules = (int64_t)spad__bin_lower(bin);
+        int64_t bytes;
+        if (granules > CACHE_LIST_GRANULES || !spad__mul(granules, pool->granule, &bytes)) break;
+        pool->limits[bin] = (uint8_t)spad__min(CACHE_LIST_GRANULES / granules, CACHE_BLOCKS);
+        pool->cache_end = (uint64_t)bytes + 1;
         for (uint32_t i = 0; i <= pool->cache_mask; i++) {
             pool->caches[i]->lists[bin].room = pool->limits[bin];
         }
@@ -697,8 +695,7 @@ void spad_pool_destroy(spad_pool *pool) {
     spad__free(&host, pool, sizeof *pool);
 }
 
-/* ---- as a memory
- * --------------------------------------------------------------------------------- */
+/* ---- as a memory ------------------------------------------------------------------- */
 
 static spad_status call_alloc(void *ctx, spad_allocation *out, int64_t bytes, int64_t align,
                               spad_error *error) {

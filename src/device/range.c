@@ -68,7 +68,7 @@ static void give_spare(spad__range *range, uint32_t number) {
     range->spare_count++;
 }
 
-/* ---- bins --------------------------------------------------------------------------- */
+/* ---- bins -------------------------------------------------------------------------- */
 
 static uint32_t bin_of_bytes(const spad__range *range, int64_t bytes) {
     return spad__bin_of((uint64_t)bytes >> range->granule_bits);
@@ -136,7 +136,7 @@ static uint32_t search(const spad__range *range, int64_t bytes, int64_t align, u
     return 0;
 }
 
-/* ---- holding and freeing -------------------------------------------------------------- */
+/* ---- holding and freeing ----------------------------------------------------------- */
 
 /* Leaves the piece its first `bytes` and returns the rest, as a piece that is in no bin.
  * The first piece of a chunk thus keeps its number for ever. */
@@ -212,7 +212,7 @@ void spad__range_free(spad__range *range, uint32_t number) {
     bin_insert(range, number, piece);
 }
 
-/* ---- chunks ---------------------------------------------------------------------------- */
+/* ---- chunks ------------------------------------------------------------------------ */
 
 uint32_t spad__range_add(spad__range *range, int64_t address, int64_t bytes) {
     if (!reserve_spares(range, 1)) return 0;
@@ -233,7 +233,7 @@ bool spad__range_remove(spad__range *range, uint32_t first) {
     return true;
 }
 
-/* ---- questions --------------------------------------------------------------------------- */
+/* ---- questions --------------------------------------------------------------------- */
 
 int64_t spad__range_largest(const spad__range *range) {
     if (range->levels == 0) return 0;

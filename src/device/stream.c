@@ -10,7 +10,7 @@
 
 #include "device/device.h"
 
-/* ---- streams ------------------------------------------------------------------------------ */
+/* ---- streams ----------------------------------------------------------------------- */
 
 spad__stream_record *spad__stream_find(spad_stream stream, spad_error *error) {
     if (stream.device == NULL || stream.slot >= SPAD_STREAMS_MAX) {
@@ -150,7 +150,7 @@ void spad__stream_destroy_all(spad_device *device) {
     }
 }
 
-/* ---- order between streams ------------------------------------------------------------------- */
+/* ---- order between streams --------------------------------------------------------- */
 
 bool spad__stream_same(spad_stream a, spad_stream b) {
     return a.device == b.device && a.slot == b.slot && a.generation == b.generation;
@@ -175,8 +175,7 @@ spad_status spad__stream_follow(spad_stream last, const spad_stream *next, spad_
     return status;
 }
 
-/* ---- memory in the order of a stream ------------------------------------------------------------
- */
+/* ---- memory in the order of a stream ----------------------------------------------- */
 
 spad_status spad_stream_alloc(spad_allocation *out, spad_stream stream, int64_t bytes,
                               int64_t align, spad_error *error) {
@@ -194,8 +193,7 @@ spad_status spad_stream_free(spad_stream stream, const spad_allocation *block, s
     return spad__lane_free(&record->lane, stream.device->pool, block, error);
 }
 
-/* ---- fences
- * ----------------------------------------------------------------------------------------- */
+/* ---- fences ------------------------------------------------------------------------ */
 
 /* The event of a live fence, or NULL with the error filled. */
 static void *find_event(spad_fence fence, spad_error *error) {

@@ -42,7 +42,7 @@ static struct {
     torch_device devices[DEVICES];
 } torch = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
-/* ---- addresses ---------------------------------------------------------------------------- */
+/* ---- addresses --------------------------------------------------------------------- */
 
 static size_t home_of(const torch_device *t, int64_t address) {
     return (size_t)((uint64_t)address * UINT64_C(0x9E3779B97F4A7C15) >> 20) & (t->capacity - 1);
@@ -88,7 +88,7 @@ static void remove_entry(torch_device *t, entry *gone) {
     t->count--;
 }
 
-/* ---- devices and streams -------------------------------------------------------------------- */
+/* ---- devices and streams ----------------------------------------------------------- */
 
 static torch_device *find_device(int number) {
     if (number < 0 || number >= DEVICES) return NULL;
@@ -121,8 +121,7 @@ static size_t find_stream(torch_device *t, void *native) {
     return t->streams.count - 1;
 }
 
-/* ---- the functions ------------------------------------------------------------------------------
- */
+/* ---- the functions ----------------------------------------------------------------- */
 
 static void *alloc_on(torch_device *t, int64_t bytes, void *native) {
     entry added = {0};

@@ -55,7 +55,7 @@ static void define(spad__out *out, const spad_emit *table, const char *name, con
     spad__out_string(out, "\n");
 }
 
-/* ---- head --------------------------------------------------------------------------- */
+/* ---- head -------------------------------------------------------------------------- */
 
 static void write_head(const spad_emit *table, spad__out *out) {
     spad__out_string(out, "/* Places of buffers for ");
@@ -85,7 +85,7 @@ static void write_head(const spad_emit *table, spad__out *out) {
                      table->prefix, table->prefix, table->prefix);
 }
 
-/* ---- spaces ------------------------------------------------------------------------- */
+/* ---- spaces ------------------------------------------------------------------------ */
 
 static void write_space(const spad_emit *table, size_t space, spad__out *out) {
     const int64_t total = spad__emit_total(table, space);
@@ -107,7 +107,7 @@ static void write_space(const spad_emit *table, size_t space, spad__out *out) {
                      table->prefix, name, table->prefix, name, name);
 }
 
-/* ---- buffers ------------------------------------------------------------------------ */
+/* ---- buffers ----------------------------------------------------------------------- */
 
 static void write_constants(const spad_emit *table, const spad__emit_row *row, bool even,
                             int64_t stride, spad__out *out) {

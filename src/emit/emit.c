@@ -25,7 +25,7 @@ const char *spad_emit_lang_name(spad_emit_lang lang) {
     return (unsigned)lang < SPAD_EMIT_LANGS ? names[lang] : "?";
 }
 
-/* ---- identifiers -------------------------------------------------------------------- */
+/* ---- identifiers ------------------------------------------------------------------- */
 
 static char upper(char c) {
     return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
@@ -58,7 +58,7 @@ static const char *take_identifier(spad_emit *table, const char *name) {
     return spad__names_add(&table->taken, "", field);
 }
 
-/* ---- life --------------------------------------------------------------------------- */
+/* ---- life -------------------------------------------------------------------------- */
 
 static spad_status name_spaces(spad_emit *table, spad_error *error) {
     const size_t count = table->target->space_count;
@@ -113,7 +113,7 @@ void spad_emit_destroy(spad_emit *table) {
     spad__free(&host, table, sizeof *table);
 }
 
-/* ---- rows --------------------------------------------------------------------------- */
+/* ---- rows -------------------------------------------------------------------------- */
 
 static spad_status check_buffer(const spad_emit *table, const spad_emit_buffer *buffer,
                                 spad_error *error) {
@@ -187,7 +187,7 @@ static void forget_rows(spad_emit *table, size_t count) {
     spad__names_truncate(&table->taken, table->target->space_count + count);
 }
 
-/* ---- from a plan -------------------------------------------------------------------- */
+/* ---- from a plan ------------------------------------------------------------------- */
 
 spad_status spad_emit_add_plan(spad_emit *table, const spad_plan *plan,
                                const spad_plan_place *places, size_t space, spad_error *error) {
@@ -209,7 +209,7 @@ spad_status spad_emit_add_plan(spad_emit *table, const spad_plan *plan,
     return status;
 }
 
-/* ---- from a layout ------------------------------------------------------------------ */
+/* ---- from a layout ----------------------------------------------------------------- */
 
 typedef SPAD_ARRAY(spad_emit_place) place_list;
 
@@ -312,7 +312,7 @@ spad_status spad_emit_add_layout(spad_emit *table, const spad_layout *layout, sp
     return status;
 }
 
-/* ---- what writers share ------------------------------------------------------------- */
+/* ---- what writers share ------------------------------------------------------------ */
 
 int64_t spad__emit_total(const spad_emit *table, size_t space) {
     int64_t total = 0;

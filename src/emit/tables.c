@@ -7,7 +7,7 @@
 
 #include "emit/emit.h"
 
-/* ---- Python ------------------------------------------------------------------------- */
+/* ---- Python ------------------------------------------------------------------------ */
 
 /* A Python string: hidden characters are spelt out. */
 static void out_python(spad__out *out, const char *text) {
@@ -84,7 +84,7 @@ void spad__emit_write_nki(const spad_emit *table, spad__out *out) {
              "    return places[i % len(places)]\n");
 }
 
-/* ---- JSON --------------------------------------------------------------------------- */
+/* ---- JSON -------------------------------------------------------------------------- */
 
 static void json_row(const spad_emit *table, const spad__emit_row *row, spad__json *json) {
     const spad_emit_buffer *b = &row->buffer;
@@ -148,7 +148,7 @@ void spad__emit_write_json(const spad_emit *table, spad__out *out) {
     spad__json_end(&json);
 }
 
-/* ---- CSV: RFC 4180 ------------------------------------------------------------------ */
+/* ---- CSV: RFC 4180 ----------------------------------------------------------------- */
 
 static void out_csv(spad__out *out, const char *text) {
     if (strpbrk(text, ",\"\r\n") == NULL) {

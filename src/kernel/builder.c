@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "kernel/kernel.h"
 
-/* ---- life ------------------------------------------------------------------------- */
+/* ---- life -------------------------------------------------------------------------- */
 
 static const char *keep_text(spad_kernel *kernel, const char *text) {
     return spad__arena_copy(&kernel->arena, text, strlen(text));
@@ -144,7 +144,7 @@ void spad_kernel_builder_at(spad_kernel_builder *builder, spad_place place) {
     builder->place = place;
 }
 
-/* ---- helpers ---------------------------------------------------------------------- */
+/* ---- helpers ----------------------------------------------------------------------- */
 
 spad_status spad__keep_amounts(spad_kernel_builder *builder, spad_amounts *list, int64_t least,
                                const char *what, spad_error *error) {
@@ -179,7 +179,7 @@ static bool multiply(spad_amounts list, int64_t *product) {
     return true;
 }
 
-/* ---- declarations ----------------------------------------------------------------- */
+/* ---- declarations ------------------------------------------------------------------ */
 
 static spad_status need_top(const spad_kernel_builder *builder, const char *what,
                             spad_error *error) {
@@ -308,7 +308,7 @@ spad_status spad_kernel_builder_sync(int64_t *out, spad_kernel_builder *builder,
     return SPAD_OK;
 }
 
-/* ---- blocks ----------------------------------------------------------------------- */
+/* ---- blocks ------------------------------------------------------------------------ */
 
 spad_statement *spad__new_statement(spad_kernel_builder *builder, spad_statement_kind kind) {
     spad_kernel *kernel = builder->kernel;

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "kernel/kernel.h"
 
-/* ---- indices ---------------------------------------------------------------------- */
+/* ---- indices ----------------------------------------------------------------------- */
 
 /* Is an index outside [0, last] for certain? Then in every iteration, or in one that
  * is reached. */
@@ -61,7 +61,7 @@ spad_status spad__keep_index(spad_kernel_builder *builder, const char *what, con
     return SPAD_OK;
 }
 
-/* ---- operations ------------------------------------------------------------------- */
+/* ---- operations -------------------------------------------------------------------- */
 
 static spad_status fail_no_runner(const spad_kernel_builder *builder, const char *name,
                                   spad_error *error) {
@@ -314,7 +314,7 @@ spad_status spad_kernel_builder_cost(spad_kernel_builder *builder, spad_cost_kin
     return SPAD_OK;
 }
 
-/* ---- the other statements --------------------------------------------------------- */
+/* ---- the other statements ---------------------------------------------------------- */
 
 /* What the statements on sync objects look like. */
 typedef struct form {

@@ -28,7 +28,7 @@ static bool product(spad_amounts list, int64_t *out) {
     return true;
 }
 
-/* ---- sizes ------------------------------------------------------------------------ */
+/* ---- sizes ------------------------------------------------------------------------- */
 
 static spad_status measure_tile(spad_kernel_tensor *tensor, const spad_space *space,
                                 spad_error *error) {
@@ -69,7 +69,7 @@ static spad_status measure(spad_kernel_builder *builder, spad_kernel_tensor *ten
     return SPAD_OK;
 }
 
-/* ---- placement -------------------------------------------------------------------- */
+/* ---- placement --------------------------------------------------------------------- */
 
 static spad_status settle_numbers(spad_kernel_builder *builder, spad_kernel_tensor *tensor,
                                   spad_error *error) {
@@ -338,7 +338,7 @@ static spad_status place(spad_kernel_builder *builder, spad_kernel_tensor *tenso
     }
 }
 
-/* ---- the call --------------------------------------------------------------------- */
+/* ---- the call ---------------------------------------------------------------------- */
 
 /* Another depth that the caller gives to the ring; the last one counts. */
 static void give_ring(spad_kernel_builder *builder, spad_kernel_tensor *tensor,

@@ -18,7 +18,7 @@
 #include "base/checked.h"
 #include "kernel/kernel.h"
 
-/* ---- building --------------------------------------------------------------------- */
+/* ---- building ---------------------------------------------------------------------- */
 
 /* Appends an expression whose nodes are there already. */
 static spad_status add_expr(spad_expr *out, spad_kernel *kernel, spad__expr expr,
@@ -99,7 +99,7 @@ spad_status spad_kernel_builder_name(spad_expr *out, spad_kernel_builder *builde
                               error);
 }
 
-/* ---- bounds ----------------------------------------------------------------------- */
+/* ---- bounds ------------------------------------------------------------------------ */
 
 /* The sum of two ranges. Between two neighbours of b lie a whole a range and what
  * is left of the gap; and the other way round. */
@@ -270,7 +270,7 @@ spad_status spad_kernel_builder_apply(spad_expr *out, spad_kernel_builder *build
     return add_expr(out, kernel, result, error);
 }
 
-/* ---- using ------------------------------------------------------------------------ */
+/* ---- using ------------------------------------------------------------------------- */
 
 spad_status spad__check_expr(const spad_kernel_builder *builder, spad_expr expr,
                              spad_error *error) {
@@ -347,7 +347,7 @@ int64_t spad_kernel_evaluate(const spad_kernel *kernel, spad_expr expr, const in
     return stack[0];
 }
 
-/* ---- text ------------------------------------------------------------------------- */
+/* ---- text -------------------------------------------------------------------------- */
 
 static int priority(spad_expr_op op) {
     if (op == SPAD_EXPR_ADD || op == SPAD_EXPR_SUB) return 1;

@@ -43,7 +43,7 @@ spad_statement spad_statement_of(spad_statement_kind kind, int64_t item) {
                             .group = -1};
 }
 
-/* ---- tables ----------------------------------------------------------------------- */
+/* ---- tables ------------------------------------------------------------------------ */
 
 const char *spad_kernel_name(const spad_kernel *kernel) {
     return kernel->name;
@@ -113,7 +113,7 @@ void spad__json_kernel(spad__json *json, const spad_kernel *kernel) {
     spad__json_close(json, '}');
 }
 
-/* ---- end -------------------------------------------------------------------------- */
+/* ---- end --------------------------------------------------------------------------- */
 
 void spad_kernel_destroy(spad_kernel *kernel) {
     if (kernel == NULL) return;

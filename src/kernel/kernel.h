@@ -59,7 +59,7 @@ struct spad_kernel {
     SPAD_ARRAY(spad__expr) exprs; /* number 0 is none */
 };
 
-/* ---- names in scope --------------------------------------------------------------- */
+/* ---- names in scope ---------------------------------------------------------------- */
 
 typedef enum spad__symbol_kind {
     SPAD__SYMBOL_PARAM,
@@ -136,7 +136,7 @@ spad_status spad__fail_unknown(const spad_kernel_builder *builder, const char *w
 spad_status spad__check_visible(const spad_kernel_builder *builder, int64_t number,
                                 spad_error *error);
 
-/* ---- helpers of the builder's files ----------------------------------------------- */
+/* ---- helpers of the builder's files ------------------------------------------------ */
 
 /* Is that an expression whose loops are all open here? */
 spad_status spad__check_expr(const spad_kernel_builder *builder, spad_expr expr, spad_error *error);

@@ -85,7 +85,7 @@ void spad_layout_destroy(spad_layout *layout) {
     spad__free(&host, layout, sizeof *layout);
 }
 
-/* ---- questions -------------------------------------------------------------------- */
+/* ---- questions --------------------------------------------------------------------- */
 
 bool spad_layout_place(void *ctx, int64_t tensor, int64_t slot, spad_rect *rect) {
     const spad_layout *layout = ctx;

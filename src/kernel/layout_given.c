@@ -43,7 +43,7 @@ static spad_status append(spad_layout *layout, const spad_layout_buffer *buffer,
     return SPAD_OK;
 }
 
-/* ---- at ----------------------------------------------------------------------------- */
+/* ---- at ---------------------------------------------------------------------------- */
 
 /* One buffer: the tiles are evenly spaced. */
 static spad_status add_at(spad_layout *layout, size_t tensor, spad_error *error) {
@@ -57,7 +57,7 @@ static spad_status add_at(spad_layout *layout, size_t tensor, spad_error *error)
     return append(layout, &buffer, error);
 }
 
-/* ---- mod ---------------------------------------------------------------------------- */
+/* ---- mod --------------------------------------------------------------------------- */
 
 /* The indices of block dim `d` after which the places repeat; all if that is no small number, or
  * if there are fewer whatever the parameters are. */
@@ -125,7 +125,7 @@ static spad_status add_mod(spad_layout *layout, size_t tensor, spad_error *error
     return SPAD_OK;
 }
 
-/* ---- stack and heap ------------------------------------------------------------------- */
+/* ---- stack and heap ---------------------------------------------------------------- */
 
 static int compare_scoped(const void *left, const void *right) {
     const spad_layout_buffer *a = left;
@@ -222,7 +222,7 @@ static spad_status walk_scopes(spad_layout *layout, size_t space, spad_error *er
     return add_region(layout, space, error);
 }
 
-/* ---- all ------------------------------------------------------------------------------- */
+/* ---- all --------------------------------------------------------------------------- */
 
 spad_status spad__layout_given(spad_layout *layout, size_t space, spad_error *error) {
     const spad_kernel *k = layout->kernel;

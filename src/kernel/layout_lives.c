@@ -38,7 +38,7 @@ bool spad__is_planned(const spad_kernel *kernel, const spad_kernel_tensor *tenso
     return tensor->mode == SPAD_MODE_AUTO && !kernel->target->spaces[tensor->space].off_chip;
 }
 
-/* ---- slots ------------------------------------------------------------------------ */
+/* ---- slots ------------------------------------------------------------------------- */
 
 /* The tensor with the most slots is to blame. */
 static spad_status fail_slots(const spad_kernel *kernel, spad_error *error) {
@@ -98,7 +98,7 @@ static void need(spad__life *slot, spad__life life) {
     }
 }
 
-/* ---- parameters ---------------------------------------------------------------------- */
+/* ---- parameters -------------------------------------------------------------------- */
 
 static bool has_param(const spad_kernel *k, spad_expr expr) {
     const spad_expr_info info = spad_kernel_expr(k, expr);
@@ -135,7 +135,7 @@ bool spad__is_open_extent(const spad_kernel *kernel, spad_amount extent) {
     return has_param(kernel, extent.expr);
 }
 
-/* ---- how long one touch needs its slot ------------------------------------------------ */
+/* ---- how long one touch needs its slot --------------------------------------------- */
 
 static bool holds(const spad_kernel *k, size_t block, size_t statement) {
     return block < statement && statement < k->statements.items[block].end;
@@ -222,7 +222,7 @@ static spad__life life_of_touch(const spad_layout *layout, size_t statement,
     return life;
 }
 
-/* ---- which slots a touch is about --------------------------------------------------- */
+/* ---- which slots a touch is about -------------------------------------------------- */
 
 static void need_tile(spad_layout *layout, int64_t home, int64_t tile, spad__life life) {
     const spad_kernel_tensor *tensor = &layout->kernel->tensors.items[home];

@@ -21,7 +21,7 @@ const char *spad_layout_verdict_phrase(spad_plan_verdict verdict) {
     return "?";
 }
 
-/* ---- pieces ------------------------------------------------------------------------------- */
+/* ---- pieces ------------------------------------------------------------------------ */
 
 /* Names may be longer than a piece of the printer. */
 static void write_left(spad__out *out, const char *text, int64_t width) {
@@ -97,7 +97,7 @@ static size_t same_owner(const spad_layout *layout, const spad_layout_space *row
     return count;
 }
 
-/* ---- a line per space ----------------------------------------------------------------------- */
+/* ---- a line per space -------------------------------------------------------------- */
 
 static bool same_tensor(const spad_layout_buffer *a, const spad_layout_buffer *b) {
     return a->tensor == b->tensor && a->sync == b->sync;
@@ -169,7 +169,7 @@ spad_status spad_layout_write_text(const spad_layout *layout, const spad_sink *s
     return spad__out_finish(&out, error);
 }
 
-/* ---- a table per space ----------------------------------------------------------------------- */
+/* ---- a table per space ------------------------------------------------------------- */
 
 static const char *kind_of(const spad_layout_buffer *buffer) {
     if (buffer->sync >= 0) return "mbarrier";
@@ -246,8 +246,7 @@ spad_status spad_layout_write_table(const spad_layout *layout, const spad_sink *
     return spad__out_finish(&out, error);
 }
 
-/* ---- JSON --------------------------------------------------------------------------------------
- */
+/* ---- JSON -------------------------------------------------------------------------- */
 
 static void json_bytes(spad__json *json, const char *key, int64_t value) {
     if (value != SPAD_UNBOUNDED && value != SPAD_NO_BYTE) spad__json_key_int(json, key, value);
@@ -331,8 +330,7 @@ spad_status spad_layout_write_json(const spad_layout *layout, const spad_sink *s
     return spad__out_finish(&out, error);
 }
 
-/* ---- CSV ---------------------------------------------------------------------------------------
- */
+/* ---- CSV --------------------------------------------------------------------------- */
 
 spad_status spad_layout_write_csv(const spad_layout *layout, const spad_sink *sink,
                                   spad_error *error) {

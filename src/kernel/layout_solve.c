@@ -27,7 +27,7 @@ enum {
     LANES_MAX = 128     /* lanes that are looked at for the peak */
 };
 
-/* ---- planned buffers ------------------------------------------------------------------ */
+/* ---- planned buffers --------------------------------------------------------------- */
 
 /* May the slots of a tensor lie one behind another? */
 static bool makes_arrays(const spad_space *space, const spad_kernel_tensor *tensor) {
@@ -133,7 +133,7 @@ static spad_status add_barriers(spad_layout *layout, size_t space, spad_error *e
     return SPAD_OK;
 }
 
-/* ---- obstacles ------------------------------------------------------------------------- */
+/* ---- obstacles --------------------------------------------------------------------- */
 
 static bool boxes_meet(const spad__box *a, const spad__box *b) {
     return a->life.begin < b->life.end && b->life.begin < a->life.end &&
@@ -185,7 +185,7 @@ static bool add_box(const spad_host *host, spad__boxes *boxes, const spad_space 
     return true;
 }
 
-/* ---- the problem ------------------------------------------------------------------------ */
+/* ---- the problem ------------------------------------------------------------------- */
 
 static spad_status add_planned(const spad_layout *layout, spad_plan *plan, size_t space,
                                const spad_layout_buffer *buffer, spad_error *error) {
@@ -326,7 +326,7 @@ static spad_status find_answer(spad_layout *layout, const spad__layout_space *sp
     return status;
 }
 
-/* ---- the answer --------------------------------------------------------------------------- */
+/* ---- the answer -------------------------------------------------------------------- */
 
 static void take_places(spad_layout *layout, const spad__layout_space *space) {
     const spad_layout_space *row = &space->row;

@@ -7,7 +7,7 @@
 
 #include "base/checked.h"
 
-/* ---- tiles ------------------------------------------------------------------------ */
+/* ---- tiles ------------------------------------------------------------------------- */
 
 void spad__tile_index(const spad_kernel_tensor *tensor, int64_t tile, int64_t *index) {
     for (size_t i = tensor->blocks.count; i-- > 0;) {
@@ -62,7 +62,7 @@ bool spad__tile_place(const spad_kernel *kernel, const spad_kernel_tensor *tenso
     return false;
 }
 
-/* ---- parts of tiles --------------------------------------------------------------- */
+/* ---- parts of tiles ---------------------------------------------------------------- */
 
 /* Elements to bytes, downwards and upwards; types of less than a byte are packed. */
 static int64_t bytes_down(int64_t elements, int bits) {

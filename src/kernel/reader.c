@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-/* ---- operations ------------------------------------------------------------------- */
+/* ---- operations -------------------------------------------------------------------- */
 
 /* "..", "3", "0..64" */
 static bool read_range(spad__reader *r, spad_expr_range *range) {
@@ -162,7 +162,7 @@ static bool read_operation(spad__reader *r, const char *runner, spad__span span,
            read_op_clauses(r);
 }
 
-/* ---- synchronisation -------------------------------------------------------------- */
+/* ---- synchronisation --------------------------------------------------------------- */
 
 typedef struct sync_text {
     spad_statement row;
@@ -295,7 +295,7 @@ static bool read_next(spad__reader *r) {
     return spad__parser_expect_word(&r->parser, "section") && finish_sync(r, &s);
 }
 
-/* ---- blocks ----------------------------------------------------------------------- */
+/* ---- blocks ------------------------------------------------------------------------ */
 
 /* The brace in front of a block is checked before the builder opens it and taken after,
  * so that a faulty head is skipped together with its block. */
@@ -418,7 +418,7 @@ static bool read_end(spad__reader *r) {
     return spad__went_well(r, span, spad_kernel_builder_end(r->builder, &r->error));
 }
 
-/* ---- statements ------------------------------------------------------------------- */
+/* ---- statements -------------------------------------------------------------------- */
 
 static const struct {
     const char *word;
@@ -564,7 +564,7 @@ static bool read_head(spad__reader *r) {
            spad__parser_end_statement(&r->parser);
 }
 
-/* ---- the calls -------------------------------------------------------------------- */
+/* ---- the calls --------------------------------------------------------------------- */
 
 static spad_status finish(spad__reader *r, spad_kernel **out, const char *file, spad_error *error) {
     if (file != NULL) {

@@ -27,7 +27,7 @@ typedef struct spad__reader {
 #define SPAD__FAULT(r, span, ...) \
     spad__diagnostics_add((r)->parser.diagnostics, (r)->parser.source, span, __VA_ARGS__)
 
-/* ---- faults and places ------------------------------------------------------------ */
+/* ---- faults and places ------------------------------------------------------------- */
 
 /* Did a call of the builder go well? Else its message is shown at the span. */
 bool spad__went_well(spad__reader *r, spad__span span, spad_status status);
@@ -41,13 +41,13 @@ spad__span spad__span_from(const spad__reader *r, spad__span first);
 /* Reports that the next word is none of those that may stand there; false. */
 bool spad__unknown_word(spad__reader *r, const char *what, const char *const *words, size_t count);
 
-/* ---- words ------------------------------------------------------------------------ */
+/* ---- words ------------------------------------------------------------------------- */
 
 /* Copies the last word; false, reported, if it is too long for a name. */
 bool spad__copy_word(spad__reader *r, char word[SPAD__WORD_MAX]);
 bool spad__read_word(spad__reader *r, const char *what, char word[SPAD__WORD_MAX]);
 
-/* ---- expressions and lists -------------------------------------------------------- */
+/* ---- expressions and lists --------------------------------------------------------- */
 
 bool spad__read_expr(spad__reader *r, spad_expr *out);
 
@@ -67,7 +67,7 @@ bool spad__read_amounts(spad__reader *r, spad_amount *items, size_t *count,
 /* "[i, j + 1]" or nothing. */
 bool spad__read_index(spad__reader *r, spad_expr *index, size_t *count);
 
-/* ---- names ------------------------------------------------------------------------ */
+/* ---- names ------------------------------------------------------------------------- */
 
 /* The number of a thing of a kind, by the last word or by the next. */
 bool spad__resolve_word(spad__reader *r, const char *what, spad__symbol_kind kind, int64_t *number);
@@ -78,7 +78,7 @@ bool spad__read_unit_name(spad__reader *r, int64_t *unit);
 bool spad__read_new_name(spad__reader *r, const char *what, char name[SPAD__WORD_MAX],
                          spad__span *span);
 
-/* ---- declarations: the first word is taken ---------------------------------------- */
+/* ---- declarations: the first word is taken ----------------------------------------- */
 
 bool spad__read_param(spad__reader *r);
 bool spad__read_region(spad__reader *r);

@@ -157,7 +157,7 @@ bool spad__read_group(spad__reader *r) {
     return read_sync_declaration(r, SPAD_SYNC_GROUP);
 }
 
-/* ---- tensors ---------------------------------------------------------------------- */
+/* ---- tensors ----------------------------------------------------------------------- */
 
 /* The lists of a tensor while it is read. */
 typedef struct tensor_text {

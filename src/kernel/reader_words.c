@@ -11,7 +11,7 @@
 
 #include "base/checked.h"
 
-/* ---- faults and places ------------------------------------------------------------ */
+/* ---- faults and places ------------------------------------------------------------- */
 
 bool spad__went_well(spad__reader *r, spad__span span, spad_status status) {
     if (status == SPAD_OK) return true;
@@ -68,7 +68,7 @@ bool spad__read_word(spad__reader *r, const char *what, char word[SPAD__WORD_MAX
     return spad__parser_expect(&r->parser, SPAD__WORD, what) && spad__copy_word(r, word);
 }
 
-/* ---- expressions ------------------------------------------------------------------ */
+/* ---- expressions ------------------------------------------------------------------- */
 
 enum { STACK_MAX = 2 * SPAD_EXPR_MAX };
 
@@ -224,7 +224,7 @@ bool spad__read_amount(spad__reader *r, spad_amount *amount) {
                            spad__settle(r->builder, amount, &r->error));
 }
 
-/* ---- lists ------------------------------------------------------------------------ */
+/* ---- lists ------------------------------------------------------------------------- */
 
 bool spad__next_item(spad__reader *r) {
     if (!spad__parser_accept(&r->parser, SPAD__COMMA)) return false;
@@ -258,7 +258,7 @@ bool spad__read_index(spad__reader *r, spad_expr *index, size_t *count) {
     return spad__parser_expect(&r->parser, SPAD__RIGHT_BRACKET, "',' or ']'");
 }
 
-/* ---- names of things -------------------------------------------------------------- */
+/* ---- names of things --------------------------------------------------------------- */
 
 bool spad__resolve_word(spad__reader *r, const char *what, spad__symbol_kind kind,
                         int64_t *number) {

@@ -79,7 +79,7 @@ spad_status spad_kernel_reshape(spad_kernel **out, const spad_kernel *kernel,
     return status;
 }
 
-/* ---- hoisting ------------------------------------------------------------------------ */
+/* ---- hoisting ---------------------------------------------------------------------- */
 
 static bool can_be_hoisted(const spad_kernel *kernel, int64_t tensor) {
     const spad_kernel_tensor *t = &kernel->tensors.items[tensor];

@@ -9,7 +9,7 @@
  */
 #include "kernel/walk.h"
 
-/* ---- life ------------------------------------------------------------------------- */
+/* ---- life -------------------------------------------------------------------------- */
 
 void *spad__walk_take(spad_walk *walk, size_t count, size_t size) {
     return count > 0 ? spad__new(&walk->host, count * size) : NULL;
@@ -98,7 +98,7 @@ void spad_walk_destroy(spad_walk *walk) {
     spad__free(&host, walk, sizeof *walk);
 }
 
-/* ---- questions -------------------------------------------------------------------- */
+/* ---- questions --------------------------------------------------------------------- */
 
 const int64_t *spad_walk_values(const spad_walk *walk) {
     return walk->values;
@@ -123,7 +123,7 @@ int64_t spad_walk_loop(const spad_walk *walk, size_t depth) {
     return -1;
 }
 
-/* ---- control ---------------------------------------------------------------------- */
+/* ---- control ----------------------------------------------------------------------- */
 
 static bool holds(const spad_walk *walk, const spad_comparison *comparison) {
     const int64_t a = spad__walk_value(walk, comparison->left);

@@ -62,7 +62,7 @@ void *spad__walk_take(spad_walk *walk, size_t count, size_t size);
 /* Opens a frame: a loop, a scope or an agent. */
 void spad__walk_push(spad_walk *walk, size_t statement);
 
-/* ---- what operations and synchronisation touch ------------------------------------ */
+/* ---- what operations and synchronisation touch ------------------------------------- */
 
 int64_t spad__walk_value(const spad_walk *walk, spad_expr expr);
 
@@ -79,7 +79,7 @@ void spad__walk_tile_access(const spad_walk *walk, int64_t tensor, int64_t tile,
 spad_status spad__walk_operation(spad_walk *walk, const spad_statement *s);
 spad_status spad__walk_sync(spad_walk *walk, const spad_statement *s);
 
-/* ---- tensors and scopes ----------------------------------------------------------- */
+/* ---- tensors and scopes ------------------------------------------------------------ */
 
 /* A manager for every space that has a region or a scoped tensor. */
 spad_status spad__walk_make_managers(spad_walk *walk, spad_error *error);

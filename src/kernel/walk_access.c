@@ -10,7 +10,7 @@
 #include "base/checked.h"
 #include "kernel/place.h"
 
-/* ---- failures --------------------------------------------------------------------- */
+/* ---- failures ---------------------------------------------------------------------- */
 
 /* "; iteration i = 3, j = 0", or nothing outside of loops. */
 static void describe_iteration(const spad_walk *walk, char *field, size_t size) {
@@ -72,7 +72,7 @@ spad_status spad__walk_number(spad_walk *walk, const char *name, spad_amounts di
     return find_index(walk, name, dims, exprs, place, index, number);
 }
 
-/* ---- accesses --------------------------------------------------------------------- */
+/* ---- accesses ---------------------------------------------------------------------- */
 
 static void place_scoped_tile(const spad_walk *walk, const spad_kernel_tensor *tensor, int64_t tile,
                               spad_walk_access *access, spad_rect *place) {
@@ -249,7 +249,7 @@ spad_status spad__walk_operation(spad_walk *walk, const spad_statement *s) {
     return SPAD_OK;
 }
 
-/* ---- synchronisation -------------------------------------------------------------- */
+/* ---- synchronisation --------------------------------------------------------------- */
 
 spad_status spad__walk_sync(spad_walk *walk, const spad_statement *s) {
     spad_walk_event *event = &walk->event;

@@ -10,7 +10,7 @@
 
 #include "base/checked.h"
 
-/* ---- managers --------------------------------------------------------------------- */
+/* ---- managers ---------------------------------------------------------------------- */
 
 static spad_status make_manager(spad_walk *walk, size_t space, spad_error *error) {
     const spad_kernel *k = walk->kernel;
@@ -44,7 +44,7 @@ spad_status spad__walk_make_managers(spad_walk *walk, spad_error *error) {
     return status;
 }
 
-/* ---- tensors ---------------------------------------------------------------------- */
+/* ---- tensors ----------------------------------------------------------------------- */
 
 /* A failure of a manager, with the place of the statement. */
 static spad_status at_statement(spad_walk *walk, const spad_statement *s, spad_status status) {
@@ -184,7 +184,7 @@ spad_status spad__walk_tile(spad_walk *walk, const spad_statement *s) {
     return tensor->mode == SPAD_MODE_HEAP ? free_heap(walk, s, tensor) : SPAD_OK;
 }
 
-/* ---- scopes ----------------------------------------------------------------------- */
+/* ---- scopes ------------------------------------------------------------------------ */
 
 /* Does something to every manager. */
 static spad_status each_manager(spad_walk *walk, const spad_statement *s,

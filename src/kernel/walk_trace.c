@@ -32,7 +32,7 @@ typedef struct tracer {
     int64_t join;
 } tracer;
 
-/* ---- slots ------------------------------------------------------------------------ */
+/* ---- slots ------------------------------------------------------------------------- */
 
 /* Is a tensor traced slot by slot? Aliases have none, scoped ones are logged elsewhere. */
 static bool is_traced(const spad_kernel *kernel, const spad_kernel_tensor *tensor) {
@@ -75,7 +75,7 @@ static slot_life *touched(const tracer *t, const spad_walk_access *access) {
     return &t->slots[t->bases[access->home] + (size_t)access->slot];
 }
 
-/* ---- the two walks ---------------------------------------------------------------- */
+/* ---- the two walks ----------------------------------------------------------------- */
 
 static void note_event(tracer *t, const spad_walk_event *event) {
     if (event->kind == SPAD_WALK_FORK) t->fork = event->time;

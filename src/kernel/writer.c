@@ -23,7 +23,7 @@ typedef struct writer {
     int64_t loops[SPAD__LOOPS_DEEP]; /* outermost first */
 } writer;
 
-/* ---- numbers ---------------------------------------------------------------------- */
+/* ---- numbers ----------------------------------------------------------------------- */
 
 static void put_expr(writer *w, spad_expr expr) {
     char text[SPAD__EXPR_TEXT_MAX];
@@ -69,7 +69,7 @@ static void put_counts(writer *w, const char *word, spad_amounts list) {
     put_list(w, list, list.count > 1 ? "[" : "", list.count > 1 ? "]" : "");
 }
 
-/* ---- declarations ----------------------------------------------------------------- */
+/* ---- declarations ------------------------------------------------------------------ */
 
 static void put_params(writer *w) {
     for (size_t i = 0; i < w->kernel->params.count; i++) {
@@ -224,7 +224,7 @@ static void put_tensor(writer *w, const spad_kernel_tensor *tensor) {
     }
 }
 
-/* ---- statements ------------------------------------------------------------------- */
+/* ---- statements -------------------------------------------------------------------- */
 
 static void put_index(writer *w, const spad_expr *index, size_t count) {
     for (size_t i = 0; i < count; i++) {

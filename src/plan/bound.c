@@ -199,7 +199,7 @@ static void bound_banks(spad__bound *bound, const spad__model *m, crowd *change,
     }
 }
 
-/* ---- the whole ------------------------------------------------------------------------ */
+/* ---- the whole --------------------------------------------------------------------- */
 
 /* The bytes of one section as they are, not rounded; of a group the largest piece. */
 static int64_t true_load(const spad__model *m, int32_t section) {

@@ -38,7 +38,7 @@ typedef struct checker {
     int32_t *group;   /* alias group of a buffer */
 } checker;
 
-/* ---- rules of one buffer ------------------------------------------------------- */
+/* ---- rules of one buffer ----------------------------------------------------------- */
 
 static spad_status check_place(const checker *c, size_t i, spad_error *error) {
     const spad_plan_buffer *b = &c->plan->buffers.items[i];
@@ -94,7 +94,7 @@ static spad_status check_lane(const checker *c, size_t i, spad_error *error) {
     return SPAD_ERR_LANES;
 }
 
-/* ---- rules of pairs --------------------------------------------------------------- */
+/* ---- rules of pairs ---------------------------------------------------------------- */
 
 static spad_status fail_pair(const checker *c, spad_status code, int32_t a, int32_t b,
                              const char *what, spad_error *error) {
@@ -133,7 +133,7 @@ static spad_status check_pairs(const checker *c, spad_error *error) {
     return SPAD_OK;
 }
 
-/* ---- rectangles ---------------------------------------------------------------------- */
+/* ---- rectangles -------------------------------------------------------------------- */
 
 static void add_rect(checker *c, int32_t buffer, int64_t lower, int64_t upper, int64_t lo,
                      int64_t hi) {
@@ -242,7 +242,7 @@ static void lift_top(checker *c, int32_t from, int32_t until, int64_t top) {
     for (int32_t k = last / 2; k >= 1; k /= 2) c->highest[k] = spad__max(c->highest[k], top);
 }
 
-/* ---- overlaps --------------------------------------------------------------------------- */
+/* ---- overlaps ---------------------------------------------------------------------- */
 
 static bool on_lane(const checker *c, int32_t buffer, int64_t lane) {
     const int64_t start = c->places[buffer].lane;

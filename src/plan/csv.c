@@ -88,7 +88,7 @@ typedef struct reader {
     SPAD_ARRAY(member) members;
 } reader;
 
-/* ---- cells ---------------------------------------------------------------------- */
+/* ---- cells ------------------------------------------------------------------------- */
 
 static int32_t characters(const char *from, const char *until) {
     int32_t count = 0;
@@ -139,7 +139,7 @@ static spad_status at_cell(reader *r, const cell *c, spad_status status) {
     return status;
 }
 
-/* ---- numbers ------------------------------------------------------------------------ */
+/* ---- numbers ----------------------------------------------------------------------- */
 
 /* A whole number that fits 64 bits. */
 static bool parse_number(const char *text, size_t length, int64_t *out) {
@@ -193,7 +193,7 @@ static spad_status place_cell(reader *r, column kind, const char *what, int64_t 
                               what, (long long)*out));
 }
 
-/* ---- the header ----------------------------------------------------------------------- */
+/* ---- the header -------------------------------------------------------------------- */
 
 static spad_status read_column_name(reader *r, const cell *c) {
     spad__nearest nearest;
@@ -256,7 +256,7 @@ static spad_status read_header(reader *r) {
     return SPAD_OK;
 }
 
-/* ---- rows ---------------------------------------------------------------------------------- */
+/* ---- rows -------------------------------------------------------------------------- */
 
 static spad_status split_row(reader *r) {
     cell c = {r->at, 0, r->line, 1};
@@ -524,7 +524,7 @@ spad_status spad_plan_read_csv(spad_plan *plan, const char *text, size_t length,
     return status;
 }
 
-/* ---- writing ------------------------------------------------------------------------------- */
+/* ---- writing ----------------------------------------------------------------------- */
 
 /* Copies the cells of a row except offset and lane. */
 static void copy_row(reader *r, spad__out *out) {

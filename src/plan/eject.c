@@ -59,7 +59,7 @@ typedef struct ejector {
     int64_t looks;
 } ejector;
 
-/* ---- building ------------------------------------------------------------------------- */
+/* ---- building ---------------------------------------------------------------------- */
 
 static int32_t class_of(int32_t width) {
     return 31 - __builtin_clz((unsigned)width);
@@ -99,7 +99,7 @@ static void sort_boxes(ejector *e) {
     }
 }
 
-/* ---- the heap of boxes that are out ------------------------------------------------------ */
+/* ---- the heap of boxes that are out ------------------------------------------------ */
 
 static bool heavier(const ejector *e, int32_t i, int32_t j) {
     const int64_t x = e->boxes[i].weight;
@@ -131,7 +131,7 @@ static int32_t heaviest_out(ejector *e) {
     return top;
 }
 
-/* ---- a place for a box ------------------------------------------------------------------- */
+/* ---- a place for a box ------------------------------------------------------------- */
 
 /* The first box of a class that begins at `begin` or later. */
 static int32_t first_from(const ejector *e, int32_t class_number, int64_t begin) {
@@ -215,7 +215,7 @@ static void put_in(ejector *e, int32_t i, int64_t offset) {
     e->boxes[i].offset = offset;
 }
 
-/* ---- one target, and the ladder ------------------------------------------------------------ */
+/* ---- one target, and the ladder ---------------------------------------------------- */
 
 static void forget_weights(ejector *e) {
     for (int32_t k = 0; k < e->count; k++) e->boxes[k].weight = e->boxes[k].first_weight;

@@ -43,7 +43,7 @@ typedef struct fitter {
     bool no_memory;
 } fitter;
 
-/* ---- forbidden ranges ------------------------------------------------------------ */
+/* ---- forbidden ranges -------------------------------------------------------------- */
 
 static bool lanes_meet(const spad__conflict *c, int64_t lane_a, int64_t lane_b) {
     return lane_a < lane_b + c->lanes_b && lane_b < lane_a + c->lanes_a;
@@ -127,7 +127,7 @@ static bool lowest_offset(const fitter *f, const spad__item *item, int64_t *out)
     return true;
 }
 
-/* ---- one order ------------------------------------------------------------------------ */
+/* ---- one order --------------------------------------------------------------------- */
 
 static bool put_item(fitter *f, int32_t i, spad_plan_place place, int64_t *top) {
     const spad__item *item = &f->m->items[i];
@@ -198,7 +198,7 @@ static int64_t fit_order(fitter *f, int64_t limit, spad__stop *stop) {
     return top;
 }
 
-/* ---- orders ------------------------------------------------------------------------------- */
+/* ---- orders ------------------------------------------------------------------------ */
 
 static int64_t item_key(const fitter *f, int32_t i, int32_t kind) {
     const spad__item *item = &f->m->items[i];
@@ -235,7 +235,7 @@ static void disturb_order(fitter *f, const spad_plan_place *best, int64_t height
     for (int32_t k = 0; k < n; k++) f->order[k] = f->rows[k].value;
 }
 
-/* ---- set-up ---------------------------------------------------------------------------------- */
+/* ---- set-up ------------------------------------------------------------------------ */
 
 static void index_aparts(fitter *f) {
     const spad__model *m = f->m;

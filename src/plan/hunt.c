@@ -74,7 +74,7 @@ typedef struct hunter {
     bool no_memory;
 } hunter;
 
-/* ---- what is shared ------------------------------------------------------------ */
+/* ---- what is shared ---------------------------------------------------------------- */
 
 static void lock(hunter *h) {
     pthread_mutex_lock(&h->team->mutex);
@@ -128,7 +128,7 @@ static void note_progress(hunter *h) {
     progress->restarts = h->luby_step;
 }
 
-/* ---- greedy passes ------------------------------------------------------------------ */
+/* ---- greedy passes ----------------------------------------------------------------- */
 
 /* Passes over the whole of a wide problem, and after some of them its core. */
 static bool pass_wide(spad__pack *p, int32_t pass) {
@@ -195,7 +195,7 @@ static bool first_plan(hunter *h) {
     return ok;
 }
 
-/* ---- tastes -------------------------------------------------------------------------- */
+/* ---- tastes ------------------------------------------------------------------------ */
 
 /* One draw per statement: the order of initialisers is the compiler's choice. */
 static spad__taste fresh_taste(spad__random *random) {
@@ -255,7 +255,7 @@ static int64_t luby(int64_t step) {
     }
 }
 
-/* ---- targets --------------------------------------------------------------------------- */
+/* ---- targets ----------------------------------------------------------------------- */
 
 static int64_t height_of(const spad__boxes *b, const int64_t *offset) {
     int64_t height = 0;
@@ -332,7 +332,7 @@ static void hunt_exactly(hunter *h) {
         try_target(h, h->hunt->enough, INT64_MAX / 2);
 }
 
-/* ---- threads ----------------------------------------------------------------------------- */
+/* ---- threads ----------------------------------------------------------------------- */
 
 /* The caller's host need not be made for threads. */
 static void *locked_resize(void *context, void *block, size_t old_size, size_t new_size) {

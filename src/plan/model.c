@@ -20,7 +20,7 @@
 #include "plan/clash.h"
 #include "plan/sort.h"
 
-/* ---- items: union of aliases --------------------------------------------------- */
+/* ---- items: union of aliases ------------------------------------------------------- */
 
 static int32_t find_root(int32_t *parent, int32_t i) {
     while (parent[i] != i) {
@@ -110,7 +110,7 @@ static void cut_buffer(spad__model *m, spad__item *item, int32_t *slot, const sp
     }
 }
 
-/* ---- sections ------------------------------------------------------------------- */
+/* ---- sections ---------------------------------------------------------------------- */
 
 static bool number_sections(spad__model *m, moment_list *times) {
     spad__row *scratch = spad__new(&m->arena.host, (times->count + 1) * sizeof *scratch);
@@ -144,7 +144,7 @@ static bool number_sections(spad__model *m, moment_list *times) {
     return true;
 }
 
-/* ---- the whole ------------------------------------------------------------------- */
+/* ---- the whole --------------------------------------------------------------------- */
 
 static spad_status join_apart(spad__model *m) {
     const spad_plan *plan = m->plan;

@@ -58,7 +58,7 @@ void spad__pack_pass(spad__pack *p) {
     pass_around(p, p->passes++, p->fixed);
 }
 
-/* ---- the core ------------------------------------------------------------------------ */
+/* ---- the core ---------------------------------------------------------------------- */
 
 /* Room for the plans of one core; the core has fewer boxes than the whole. */
 typedef struct rooms {

@@ -89,7 +89,7 @@ typedef struct searcher {
     SPAD_ARRAY(decision) decisions;
 } searcher;
 
-/* ---- raising ------------------------------------------------------------------------ */
+/* ---- raising ----------------------------------------------------------------------- */
 
 static void look_at_the_clock(searcher *s) {
     spad__listener *listener = s->pairs->stop->listener;
@@ -164,7 +164,7 @@ static bool propagate(searcher *s) {
     return holds;
 }
 
-/* ---- decisions ------------------------------------------------------------------------- */
+/* ---- decisions --------------------------------------------------------------------- */
 
 static bool add_edge(searcher *s, edge e) {
     e.next = s->newest_edge[e.from];
@@ -238,7 +238,7 @@ static bool choose(const searcher *s, decision *d) {
     return found;
 }
 
-/* ---- the search -------------------------------------------------------------------------- */
+/* ---- the search -------------------------------------------------------------------- */
 
 /* False: something sits higher than is still of interest. */
 static bool within_limit(const searcher *s) {
@@ -295,7 +295,7 @@ static void search(searcher *s) {
     }
 }
 
-/* ---- set-up --------------------------------------------------------------------------------- */
+/* ---- set-up ------------------------------------------------------------------------ */
 
 static bool add_conflict(searcher *s, const spad__conflict *c) {
     if (s->conflicts.count >= MAX_CONFLICTS) return s->cut = true, false;

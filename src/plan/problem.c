@@ -140,7 +140,7 @@ void spad__plan_forget(spad_plan *plan, size_t count) {
     }
 }
 
-/* ---- lanes ------------------------------------------------------------------- */
+/* ---- lanes ------------------------------------------------------------------------- */
 
 static const spad_lane_rule *lane_rule(const spad_space *space, int64_t lanes) {
     for (size_t i = 0; i < space->lane_rule_count; i++) {
@@ -162,7 +162,7 @@ int64_t spad__plan_start_lane(const spad_plan *plan, int64_t lanes, int64_t from
     return best;
 }
 
-/* ---- rules of one buffer -------------------------------------------------------- */
+/* ---- rules of one buffer ----------------------------------------------------------- */
 
 /* Each check leaves in *field what it looked at last. */
 
@@ -368,7 +368,7 @@ fail:
     return spad__fail_host_memory(error);
 }
 
-/* ---- pairs ------------------------------------------------------------------------ */
+/* ---- pairs ------------------------------------------------------------------------- */
 
 static spad_status check_pair(const spad_plan *plan, size_t a, size_t b, spad_error *error) {
     if (a < plan->buffers.count && b < plan->buffers.count && a != b) return SPAD_OK;

@@ -29,7 +29,7 @@ static int64_t gap_share(const spad_plan_result *r) {
     return gap / (r->bound / 100000 + 1);
 }
 
-/* ---- text ----------------------------------------------------------------------------- */
+/* ---- text -------------------------------------------------------------------------- */
 
 static void text_change(spad__out *out, const spad_plan *plan, const spad_plan_change *change) {
     const spad_plan_buffer *b = &plan->buffers.items[change->buffer];
@@ -157,7 +157,7 @@ spad_status spad_plan_write_text(const spad_plan *plan, const spad_plan_result *
     return spad__out_finish(&out, error);
 }
 
-/* ---- JSON ------------------------------------------------------------------------------ */
+/* ---- JSON -------------------------------------------------------------------------- */
 
 static const char *change_name(spad_plan_change_kind kind) {
     switch (kind) {

@@ -115,7 +115,7 @@ void spad__skyline_destroy(spad__skyline *s) {
     spad__free(&host, s, sizeof *s);
 }
 
-/* ---- boxes with a given offset ------------------------------------------------------ */
+/* ---- boxes with a given offset ----------------------------------------------------- */
 
 static bool overlap(const spad__boxes *b, int32_t i, int32_t begin, int32_t end) {
     return b->begin[i] < end && begin < b->end[i];
@@ -149,7 +149,7 @@ static int32_t take_due(spad__skyline *s, int32_t l, int32_t r, int64_t floor) {
     return -1;
 }
 
-/* ---- the tree ----------------------------------------------------------------- */
+/* ---- the tree ---------------------------------------------------------------------- */
 
 static node leaf_summary(const spad__skyline *s, int32_t leaf) {
     node sum = {GONE, WORST};
@@ -249,7 +249,7 @@ static int32_t find_box(spad__skyline *s, int32_t l, int32_t r) {
     return q.box;
 }
 
-/* ---- the heap of runs ------------------------------------------------------------ */
+/* ---- the heap of runs -------------------------------------------------------------- */
 
 static bool lower(const spad__skyline *s, int32_t a, int32_t b) {
     const int64_t x = s->runs[a].floor;
@@ -296,7 +296,7 @@ static void heap_remove(spad__skyline *s, int32_t l) {
     heap_down(s, s->runs[last].heap);
 }
 
-/* ---- runs ------------------------------------------------------------------------ */
+/* ---- runs -------------------------------------------------------------------------- */
 
 static void set_run(spad__skyline *s, int32_t l, int32_t r, int64_t floor) {
     s->runs[l].floor = floor;

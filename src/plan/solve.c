@@ -48,7 +48,7 @@ typedef struct solver {
     bool impossible;  /* no plan at any height: proved */
 } solver;
 
-/* ---- results ---------------------------------------------------------------------- */
+/* ---- results ----------------------------------------------------------------------- */
 
 static spad_status result_create(spad_plan_result **out, const spad_plan *plan, spad_error *error) {
     spad_plan_result *result = spad__new(&plan->host, sizeof *result);
@@ -74,7 +74,7 @@ void spad_plan_result_destroy(spad_plan_result *result) {
     spad__free(&host, result, sizeof *result);
 }
 
-/* ---- what is left to do --------------------------------------------------------------- */
+/* ---- what is left to do ------------------------------------------------------------ */
 
 /* A plan of this height is all that is asked for. */
 static int64_t enough(const solver *s) {
@@ -99,7 +99,7 @@ static int64_t nodes_left(const solver *s) {
                                                      : -1;
 }
 
-/* ---- boxes ----------------------------------------------------------------------------- */
+/* ---- boxes ------------------------------------------------------------------------- */
 
 static void take_boxes(solver *s, const spad__boxes *b, const int64_t *offset) {
     const spad__model *m = &s->model;
@@ -156,7 +156,7 @@ static spad_status solve_boxes(solver *s, spad_error *error) {
     return status;
 }
 
-/* ---- any shape ----------------------------------------------------------------------------- */
+/* ---- any shape --------------------------------------------------------------------- */
 
 static spad_status fit_items(solver *s, spad_error *error) {
     const size_t room = ((size_t)s->model.item_count + 1) * sizeof(spad_plan_place);
@@ -196,8 +196,7 @@ static spad_status search_pairs(solver *s, spad_error *error) {
     return SPAD_OK;
 }
 
-/* ---- places and the verdict --------------------------------------------------------------------
- */
+/* ---- places and the verdict -------------------------------------------------------- */
 
 static spad_status write_places(solver *s, spad_error *error) {
     spad_plan_result *r = s->result;
@@ -258,7 +257,7 @@ static spad_status solve_model(solver *s, spad_error *error) {
     return status == SPAD_OK ? write_places(s, error) : status;
 }
 
-/* ---- options --------------------------------------------------------------------------- */
+/* ---- options ----------------------------------------------------------------------- */
 
 static spad_status check_options(const spad_plan_options *o, spad_error *error) {
     if (o->goal != SPAD_PLAN_MINIMIZE && o->goal != SPAD_PLAN_DECIDE)

@@ -44,7 +44,7 @@ typedef struct walk {
     SPAD_ARRAY(int32_t) crossing_first; /* per cut, into crossing */
 } walk;
 
-/* ---- cutting ------------------------------------------------------------------------- */
+/* ---- cutting ----------------------------------------------------------------------- */
 
 static int32_t least_load(const spad__boxes *b, int32_t begin, int32_t end) {
     int32_t least = begin;
@@ -170,7 +170,7 @@ static bool strip_build(strip *t, const spad__pack *p, int32_t begin, int32_t en
     return true;
 }
 
-/* ---- packing ------------------------------------------------------------------------- */
+/* ---- packing ----------------------------------------------------------------------- */
 
 /* Packs one strip; it need not be lower than the rest of the plan. *found: whether there is a
  * plan around what is given. False: no memory. */
@@ -204,7 +204,7 @@ static void strip_take(const strip *t, int64_t *offset, int64_t *height) {
     }
 }
 
-/* ---- one strip after the other ------------------------------------------------------------ */
+/* ---- one strip after the other ----------------------------------------------------- */
 
 /* *found: whether there is a plan of strip k. False: no memory. */
 static bool do_strip(walk *w, int32_t k, bool *found) {

@@ -176,7 +176,7 @@ struct spad__valley {
     int64_t deepest;
 };
 
-/* ---- runs ------------------------------------------------------------------- */
+/* ---- runs -------------------------------------------------------------------------- */
 
 static void save_run(spad__valley *v, int32_t at) {
     v->saved.items[v->saved.count++] = (saved_run){at, v->runs[at]};
@@ -215,7 +215,7 @@ static int32_t carve(spad__valley *v, const part *p, int32_t l, int32_t a, int32
     return begin;
 }
 
-/* ---- boxes ------------------------------------------------------------------- */
+/* ---- boxes ------------------------------------------------------------------------- */
 
 /* The first unplaced box in [i, end), or end. */
 static inline int32_t next_unplaced(const spad__valley *v, int32_t i, int32_t end) {
@@ -250,7 +250,7 @@ static void untake_box(spad__valley *v, int32_t i) {
     for (int32_t s = v->boxes->begin[i] + 1; s < v->boxes->end[i]; s++) v->crossing[s]++;
 }
 
-/* ---- giving up bytes ----------------------------------------------------------- */
+/* ---- giving up bytes --------------------------------------------------------------- */
 
 /* Two hashes of one slack that have nothing to do with each other. Every bit of the
  * slack counts: it is mixed by itself before the section comes in. */
@@ -282,7 +282,7 @@ static bool give_up(spad__valley *v, int32_t begin, int32_t end, int64_t by) {
     return true;
 }
 
-/* ---- counting the options of a valley -------------------------------------------- */
+/* ---- counting the options of a valley ---------------------------------------------- */
 
 /* Tallies the unplaced boxes inside [l, r); false: there are none. */
 static bool tally_boxes(spad__valley *v, int32_t l, int32_t r) {
@@ -389,7 +389,7 @@ static bool recount_around(spad__valley *v, const part *p, int32_t l) {
     return recount(v, p, begin_before(v, p, l), end_beyond(v, p, l));
 }
 
-/* ---- parts ------------------------------------------------------------------------ */
+/* ---- parts ------------------------------------------------------------------------- */
 
 /* Moves the boxes that span [lo, hi) to its top. */
 static void lift_spanning(spad__valley *v, int32_t lo, int32_t hi, int64_t *top) {
@@ -487,7 +487,7 @@ static void enter_part(spad__valley *v, int32_t number) {
     v->back = p->creator;
 }
 
-/* ---- moves -------------------------------------------------------------------------- */
+/* ---- moves ------------------------------------------------------------------------- */
 
 /* Puts a box on the floor of the valley of a frame; false: a dead end. */
 static bool place(spad__valley *v, int32_t at, int32_t i) {
@@ -540,7 +540,7 @@ static void undo(spad__valley *v, const frame *f) {
     v->parts.count = (size_t)f->part_mark;
 }
 
-/* ---- frames --------------------------------------------------------------------------- */
+/* ---- frames ------------------------------------------------------------------------ */
 
 static void add_option(spad__valley *v, const frame *f, int32_t box, int32_t score) {
     size_t k = v->options.count++;
@@ -644,7 +644,7 @@ static bool advance(spad__valley *v, int32_t at) {
     return false;
 }
 
-/* ---- a run -------------------------------------------------------------------------------- */
+/* ---- a run ------------------------------------------------------------------------- */
 
 /* Room for what one node can add: a move and the filling after it touch every run a
  * bounded number of times, and splitting sets every run anew. */
@@ -707,7 +707,7 @@ spad__verdict spad__valley_run(spad__valley *v, const spad__taste *taste, uint64
     return SPAD__FOUND;
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- life -------------------------------------------------------------------------- */
 
 static bool allocate(spad__valley *v) {
     const size_t n = (size_t)v->boxes->count;

@@ -29,7 +29,7 @@ typedef struct explorer {
     int64_t deadline;
 } explorer;
 
-/* ---- who is alive ------------------------------------------------------------------- */
+/* ---- who is alive ------------------------------------------------------------------ */
 
 static bool is_alive(const spad_plan_buffer *b, int64_t time) {
     if (b->size == 0 || time < b->lower || time >= b->upper) return false;
@@ -62,7 +62,7 @@ static bool list_alive(explorer *x) {
     return true;
 }
 
-/* ---- what would help --------------------------------------------------------------------- */
+/* ---- what would help --------------------------------------------------------------- */
 
 /* Solves with buffer `number` replaced; *fits: a plan within the capacity was found. */
 static spad_status try_buffer(explorer *x, size_t number, const spad_plan_buffer *other, bool *fits,
@@ -151,7 +151,7 @@ static spad_status find_changes(explorer *x, spad_error *error) {
     return status;
 }
 
-/* ---- a capacity that would do ------------------------------------------------------------ */
+/* ---- a capacity that would do ------------------------------------------------------ */
 
 /* The lowest plan without the capacity, if it is lower than the one at hand. */
 static spad_status find_capacity(explorer *x, int64_t time, spad_error *error) {

@@ -20,7 +20,7 @@ struct spad_report_diff {
     SPAD_ARRAY(spad_report_change) changes;
 };
 
-/* ---- pairing ------------------------------------------------------------------------ */
+/* ---- pairing ----------------------------------------------------------------------- */
 
 typedef struct keyed {
     const char *space;
@@ -125,8 +125,7 @@ static spad_status pair_boxes(spad_report_diff *diff, spad_error *error) {
     return failed ? spad__fail_host_memory(error) : SPAD_OK;
 }
 
-/* ---- life --------------------------------------------------------------------------------------
- */
+/* ---- life -------------------------------------------------------------------------- */
 
 spad_status spad_report_diff_create(spad_report_diff **out, const spad_report *before,
                                     const spad_report *after, const spad_host *host,
@@ -171,7 +170,7 @@ const spad_report_change *spad_report_diff_get(const spad_report_diff *diff, siz
     return number < diff->changes.count ? &diff->changes.items[number] : NULL;
 }
 
-/* ---- what writers share ------------------------------------------------------------- */
+/* ---- what writers share ------------------------------------------------------------ */
 
 static const spad_report_box *box_of(const spad_report_diff *diff, int side, int64_t number) {
     return number >= 0 ? &diff->sides[side].report->boxes.items[number] : NULL;
@@ -225,7 +224,7 @@ static size_t count_changes(const spad_report_diff *diff, unsigned bit) {
     return count;
 }
 
-/* ---- text --------------------------------------------------------------------------- */
+/* ---- text -------------------------------------------------------------------------- */
 
 static void text_space(void *ctx, const char *name, const spad__view *before,
                        const spad__view *after) {
@@ -311,7 +310,7 @@ spad_status spad_report_diff_write_text(const spad_report_diff *diff, const spad
     return spad__out_finish(&out, error);
 }
 
-/* ---- JSON --------------------------------------------------------------------------- */
+/* ---- JSON -------------------------------------------------------------------------- */
 
 static void json_side(spad__json *json, const char *key, const spad__view *view) {
     spad__json_key(json, key);
@@ -396,7 +395,7 @@ spad_status spad_report_diff_write_json(const spad_report_diff *diff, const spad
     return spad__out_finish(&out, error);
 }
 
-/* ---- page --------------------------------------------------------------------------- */
+/* ---- page -------------------------------------------------------------------------- */
 
 spad_status spad_report_diff_write_html(const spad_report_diff *diff, const spad_sink *sink,
                                         spad_error *error) {

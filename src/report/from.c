@@ -15,7 +15,7 @@
 
 enum { ROWS_MOST = 32 }; /* of the timeline, for the scopes of one space */
 
-/* ---- taking back -------------------------------------------------------------------- */
+/* ---- taking back ------------------------------------------------------------------- */
 
 spad__mark spad__report_mark(const spad_report *report) {
     return (spad__mark){report->boxes.count, report->bars.count, report->rows.count,
@@ -29,7 +29,7 @@ void spad__report_restore(spad_report *report, spad__mark before) {
     report->total_bytes = before.total_bytes;
 }
 
-/* ---- trace -------------------------------------------------------------------------- */
+/* ---- trace ------------------------------------------------------------------------- */
 
 /* Bytes per lane beyond what shape and type need; 0 where that is not known. */
 static int64_t padding_of(const spad_tensor *tensor, const spad_space *space) {
@@ -101,7 +101,7 @@ spad_status spad_report_add_trace(spad_report *report, const spad_trace *trace, 
     return status;
 }
 
-/* ---- log ---------------------------------------------------------------------------- */
+/* ---- log --------------------------------------------------------------------------- */
 
 static int64_t lowest_address(const spad_log *log) {
     int64_t lowest = INT64_MAX;
@@ -149,7 +149,7 @@ spad_status spad_report_add_log(spad_report *report, const spad_log *log, size_t
     return status;
 }
 
-/* ---- plan --------------------------------------------------------------------------- */
+/* ---- plan -------------------------------------------------------------------------- */
 
 static size_t find_root(size_t *parents, size_t i) {
     while (parents[i] != i) i = parents[i] = parents[parents[i]];

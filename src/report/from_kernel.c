@@ -24,8 +24,7 @@
 #include "report/report.h"
 #include "spad/walk.h"
 
-/* ---- tiles that have a box ---------------------------------------------------------------------
- */
+/* ---- tiles that have a box --------------------------------------------------------- */
 
 typedef struct tile_key {
     int64_t tensor;
@@ -76,7 +75,7 @@ static bool grow(tile_table *table, const spad_host *host) {
     return true;
 }
 
-/* ---- one walk ----------------------------------------------------------------------- */
+/* ---- one walk ---------------------------------------------------------------------- */
 
 typedef struct drawer {
     spad_report *report;
@@ -288,7 +287,7 @@ static spad_status walk_kernel(drawer *d, int64_t limit, bool *cut, spad_error *
     return status;
 }
 
-/* ---- barriers in memory ------------------------------------------------------------- */
+/* ---- barriers in memory ------------------------------------------------------------ */
 
 static spad_status add_barrier(drawer *d, const spad_layout_buffer *buffer, size_t space,
                                int64_t end, spad_error *error) {
@@ -325,7 +324,7 @@ static spad_status add_barriers(drawer *d, spad_error *error) {
     return SPAD_OK;
 }
 
-/* ---- buffers over statements --------------------------------------------------------- */
+/* ---- buffers over statements ------------------------------------------------------- */
 
 /* The slots of one buffer. Those of the planner lie where its best plan has them, above what
  * there is. */
@@ -381,7 +380,7 @@ static spad_status add_buffers(drawer *d, spad_error *error) {
     return status;
 }
 
-/* ---- the whole ---------------------------------------------------------------------- */
+/* ---- the whole --------------------------------------------------------------------- */
 
 /* Tiles of the walk, bars of the simulation if there is one, barriers. */
 static spad_status draw_run(drawer *d, const spad_sim *sim, int64_t limit, bool *cut,

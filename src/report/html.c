@@ -16,8 +16,7 @@
 #include "report/html.h"
 #include "report/page.h"
 
-/* ---- strings: every different one once --------------------------------------------------------
- */
+/* ---- strings: every different one once --------------------------------------------- */
 
 /* The number of a string, or -1 without memory. NULL counts as "". */
 static int64_t string_number(spad__names *strings, const char *text) {
@@ -37,8 +36,7 @@ static void write_strings(spad__out *out, const spad__names *strings) {
     spad__out_string(out, "]");
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------
- */
+/* ---- numbers ----------------------------------------------------------------------- */
 
 static void write_number(spad__out *out, int64_t value) {
     char digits[24];
@@ -106,7 +104,7 @@ static void write_column(spad__out *out, const char *name, size_t count, get_cel
     spad__out_string(out, "]");
 }
 
-/* ---- boxes -------------------------------------------------------------------------- */
+/* ---- boxes ------------------------------------------------------------------------- */
 
 typedef enum column {
     NUMBER,
@@ -226,7 +224,7 @@ static void write_view(spad__out *out, const sheet *s) {
     spad__out_string(out, "}}");
 }
 
-/* ---- the rest ----------------------------------------------------------------------- */
+/* ---- the rest ---------------------------------------------------------------------- */
 
 typedef enum bar_column {
     BAR_ROW,
@@ -382,7 +380,7 @@ static spad_status write_part(spad__out *out, const spad__page_part *part, spad_
     return fine ? SPAD_OK : spad__fail_host_memory(error);
 }
 
-/* ---- the page ----------------------------------------------------------------------- */
+/* ---- the page ---------------------------------------------------------------------- */
 
 static void write_modes(spad__out *out) {
     spad__out_string(out, "\"modes\":[");

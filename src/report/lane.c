@@ -31,7 +31,7 @@ static bool covers_bytes(const spad_report_box *box, int64_t lane) {
     return spad__is_drawn(box) && box->rect.bytes > 0 && spad__in_lane(box, lane);
 }
 
-/* ---- leaves: runs of bytes between addresses ---------------------------------------- */
+/* ---- leaves: runs of bytes between addresses --------------------------------------- */
 
 typedef struct runs {
     int64_t *at; /* sorted, different; run k is [at[k], at[k + 1]) */
@@ -88,7 +88,7 @@ static void box_runs(size_t *first, size_t *last, const runs *r, const spad_repo
     *last = run_at(r, box->rect.byte + box->rect.bytes);
 }
 
-/* ---- live bytes --------------------------------------------------------------------- */
+/* ---- live bytes -------------------------------------------------------------------- */
 
 typedef struct cover {
     int32_t whole; /* boxes that cover the node whole, and not its parent */
@@ -153,7 +153,7 @@ spad_status spad__lane_live(int64_t *most, const spad__lane *lane, spad_error *e
     return failed ? spad__fail_host_memory(error) : SPAD_OK;
 }
 
-/* ---- conflicts ---------------------------------------------------------------------- */
+/* ---- conflicts --------------------------------------------------------------------- */
 
 /* The box that ends last, and the one that does so in another family; box + 1, 0: none. */
 typedef struct latest {

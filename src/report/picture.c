@@ -19,7 +19,7 @@
 
 enum { LANES_MOST = 256 };
 
-/* ---- order -------------------------------------------------------------------------- */
+/* ---- order ------------------------------------------------------------------------- */
 
 typedef struct entry {
     size_t space;
@@ -86,7 +86,7 @@ static void find_time_axis(spad__picture *p) {
     if (!spad__sub(p->end, p->begin, &unused)) p->begin = p->end - INT64_MAX;
 }
 
-/* ---- edges and lanes of one space --------------------------------------------------- */
+/* ---- edges and lanes of one space -------------------------------------------------- */
 
 typedef struct pass {
     spad__picture *picture;
@@ -156,7 +156,7 @@ static void end_pass(pass *s) {
     spad__free(host, s->here, 2 * boxes * sizeof *s->here);
 }
 
-/* ---- facts of one space ------------------------------------------------------------- */
+/* ---- facts of one space ------------------------------------------------------------ */
 
 static void find_extent(pass *s) {
     spad_report_space *facts = &s->view->facts;
@@ -284,8 +284,7 @@ static spad_status look_at_space(spad__picture *p, spad__view *view, spad_error 
     return status;
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------
- */
+/* ---- the whole --------------------------------------------------------------------- */
 
 static spad_status look_at_spaces(spad__picture *p, spad_error *error) {
     spad_status status = SPAD_OK;

@@ -10,7 +10,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 
-/* ---- life --------------------------------------------------------------------------- */
+/* ---- life -------------------------------------------------------------------------- */
 
 static const char *copy_text(spad_report *report, const char *text) {
     return spad__arena_copy(&report->texts, text, strlen(text));
@@ -52,7 +52,7 @@ void spad_report_destroy(spad_report *report) {
     spad__free(&host, report, sizeof *report);
 }
 
-/* ---- boxes -------------------------------------------------------------------------- */
+/* ---- boxes ------------------------------------------------------------------------- */
 
 bool spad__is_drawn(const spad_report_box *box) {
     return box->rect.byte != SPAD_NO_BYTE;
@@ -130,7 +130,7 @@ const spad_report_box *spad_report_get_box(const spad_report *report, size_t num
     return number < report->boxes.count ? &report->boxes.items[number] : NULL;
 }
 
-/* ---- the rest ----------------------------------------------------------------------- */
+/* ---- the rest ---------------------------------------------------------------------- */
 
 /* The number of the row, or how many there are: rows are few. */
 static size_t find_row(const spad_report *report, const char *name) {

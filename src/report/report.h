@@ -57,7 +57,7 @@ int64_t spad__next_family(const spad_report *report);
 /* Does the box take part in the map? */
 bool spad__is_drawn(const spad_report_box *box);
 
-/* ---- the picture -------------------------------------------------------------------- */
+/* ---- the picture ------------------------------------------------------------------- */
 
 typedef struct spad__step {
     int64_t time;
@@ -89,7 +89,7 @@ spad_status spad__picture_make(spad__picture *picture, const spad_report *report
                                spad_error *error);
 void spad__picture_free(spad__picture *picture);
 
-/* ---- one lane ----------------------------------------------------------------------- */
+/* ---- one lane ---------------------------------------------------------------------- */
 
 /* A box begins or ends. */
 typedef struct spad__edge {
@@ -118,7 +118,7 @@ spad_status spad__lane_live(int64_t *most, const spad__lane *lane, spad_error *e
 /* partner[b] becomes a box that shares bytes of the lane with b while both live. */
 spad_status spad__lane_conflicts(int64_t *partner, const spad__lane *lane, spad_error *error);
 
-/* ---- what writers share ------------------------------------------------------------- */
+/* ---- what writers share ------------------------------------------------------------ */
 
 /* floor(value x pixels / span) for 0 <= value <= span and pixels below 2^22, without floats. */
 int64_t spad__scale(int64_t value, int64_t span, int64_t pixels);

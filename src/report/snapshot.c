@@ -31,7 +31,7 @@ enum {
     LEGEND_MOST = 16  /* names that the legend of the page has room for */
 };
 
-/* ---- pickle ------------------------------------------------------------------------- */
+/* ---- pickle ------------------------------------------------------------------------ */
 
 enum {
     PROTO = 0x80,
@@ -198,7 +198,7 @@ static void put_item_string(pickle *p, word key, const char *value) {
     put_byte(p, SETITEM);
 }
 
-/* ---- where the page sees a box --------------------------------------------------------------- */
+/* ---- where the page sees a box ----------------------------------------------------- */
 
 /* A box of the snapshot. */
 typedef struct place {
@@ -290,7 +290,7 @@ static size_t segment_end(const device *d, size_t first) {
     return end;
 }
 
-/* ---- events ------------------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------------------ */
 
 static void put_frame(pickle *p, const spad_report *report, const char *name, int64_t line) {
     put_word(p, FRAMES);
@@ -372,7 +372,7 @@ static spad_status put_trace(pickle *p, const device *d, bool legend, spad_error
     return SPAD_OK;
 }
 
-/* ---- segments ----------------------------------------------------------------------- */
+/* ---- segments ---------------------------------------------------------------------- */
 
 static void put_hole(pickle *p, int64_t address, int64_t size) {
     put_byte(p, EMPTY_DICT);
@@ -438,7 +438,7 @@ static void put_segment(pickle *p, const device *d, size_t first) {
     put_byte(p, APPEND);
 }
 
-/* ---- the whole ---------------------------------------------------------------------- */
+/* ---- the whole --------------------------------------------------------------------- */
 
 /* Are there few enough tensors for a legend? */
 static bool has_legend(const spad_report *report) {

@@ -60,8 +60,7 @@ static const char patterns[] =
     "patternTransform=\"rotate(-45)\"><rect width=\"1\" height=\"5\" fill=\"#8c959f\"/>"
     "</pattern></defs>\n";
 
-/* ---- coordinates, in hundredths of a pixel ------------------------------------------------------
- */
+/* ---- coordinates, in hundredths of a pixel ----------------------------------------- */
 
 static int64_t x_of(const drawing *d, int64_t time) {
     const spad__picture *p = d->picture;
@@ -109,7 +108,7 @@ static void open_text(spad__out *out, const char *class, const char *anchor, int
     spad__out_string(out, ">");
 }
 
-/* ---- the map ------------------------------------------------------------------------ */
+/* ---- the map ----------------------------------------------------------------------- */
 
 static void write_caption(drawing *d) {
     const spad_report_space *facts = &d->view->facts;
@@ -264,7 +263,7 @@ static void write_boxes(drawing *d) {
     spad__out_format(d->out, "%lld boxes too small to draw</text>\n", (long long)hidden);
 }
 
-/* ---- live bytes --------------------------------------------------------------------- */
+/* ---- live bytes -------------------------------------------------------------------- */
 
 static void write_curve(const drawing *d) {
     const spad__view *view = d->view;
@@ -310,7 +309,7 @@ static void write_time_axis(const drawing *d) {
     }
 }
 
-/* ---- the timeline ------------------------------------------------------------------- */
+/* ---- the timeline ------------------------------------------------------------------ */
 
 static void write_wait(const drawing *d, const spad__bar *item) {
     const int64_t y = (d->y + (int64_t)item->row * ROW) * 100;
@@ -355,7 +354,7 @@ static void write_timeline(drawing *d) {
     spad__out_string(d->out, "dotted: waits, red border: critical path</text>\n");
 }
 
-/* ---- the whole ---------------------------------------------------------------------- */
+/* ---- the whole --------------------------------------------------------------------- */
 
 static void write_view(drawing *d) {
     const spad_report_space *facts = &d->view->facts;

@@ -47,7 +47,7 @@ static const spad_report_box *box_at(const map *m, size_t i) {
     return &m->picture->report->boxes.items[m->picture->order[m->view->first + i]];
 }
 
-/* ---- stems -------------------------------------------------------------------------- */
+/* ---- stems ------------------------------------------------------------------------- */
 
 typedef struct named {
     const char *name;
@@ -115,8 +115,7 @@ static void find_stems(map *m, named *names) {
     }
 }
 
-/* ---- painting -----------------------------------------------------------------------------------
- */
+/* ---- painting ---------------------------------------------------------------------- */
 
 typedef struct area {
     int64_t size;
@@ -193,7 +192,7 @@ static void paint(map *m, area *areas, int64_t *counts) {
     }
 }
 
-/* ---- writing ------------------------------------------------------------------------ */
+/* ---- writing ----------------------------------------------------------------------- */
 
 /* Words of a text in lines of WIDTH columns; those behind the first are indented. */
 static void out_wrapped(spad__out *out, const char *text, size_t column) {

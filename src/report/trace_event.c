@@ -44,7 +44,7 @@ static void write_name(writer *w, const char *what, int64_t process, int64_t thr
     spad__json_close_flat(&w->json, '}');
 }
 
-/* ---- the timeline ------------------------------------------------------------------- */
+/* ---- the timeline ------------------------------------------------------------------ */
 
 static void write_slice(writer *w, const char *name, int64_t thread, int64_t begin, int64_t end,
                         const char *category) {
@@ -77,8 +77,7 @@ static void write_bars(writer *w, const spad_report *report) {
     }
 }
 
-/* ---- spaces ------------------------------------------------------------------------------------
- */
+/* ---- spaces ------------------------------------------------------------------------ */
 
 static void write_life(writer *w, const spad_report_box *box, size_t number, int64_t process,
                        bool begins) {

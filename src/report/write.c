@@ -17,7 +17,7 @@ int64_t spad__scale(int64_t value, int64_t span, int64_t pixels) {
     return span > 0 ? value * pixels / span : 0;
 }
 
-/* ---- boxes -------------------------------------------------------------------------- */
+/* ---- boxes ------------------------------------------------------------------------- */
 
 const char *spad__box_label(const spad_report_box *box) {
     return box->name != NULL && *box->name != '\0' ? box->name : "(unnamed)";
@@ -71,7 +71,7 @@ int spad__hue_of(spad__hues *hues, const char *name) {
     return hue;
 }
 
-/* ---- text of the user --------------------------------------------------------------- */
+/* ---- text of the user -------------------------------------------------------------- */
 
 /* The bytes of the next character, or 0 if it must not be shown; *size: how many to skip. */
 static size_t next_shown(const char *text, size_t length, size_t *size) {
@@ -142,7 +142,7 @@ void spad__out_script_string(spad__out *out, const char *text) {
     spad__out_string(out, "\"");
 }
 
-/* ---- numbers ------------------------------------------------------------------------ */
+/* ---- numbers ----------------------------------------------------------------------- */
 
 void spad__out_bytes_short(spad__out *out, int64_t bytes) {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};

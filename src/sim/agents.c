@@ -20,7 +20,7 @@
 #include "base/checked.h"
 #include "kernel/kernel.h"
 
-/* ---- tasks ------------------------------------------------------------------------ */
+/* ---- tasks ------------------------------------------------------------------------- */
 
 /* Room for one more task. */
 static bool new_task(spad__crowd *c, size_t *number) {
@@ -92,7 +92,7 @@ static void want(spad__crowd *c, spad__runner *r, size_t number) {
     r->ready = ready;
 }
 
-/* ---- what somebody waits for -------------------------------------------------------- */
+/* ---- what somebody waits for ------------------------------------------------------- */
 
 static bool all_ended(const spad__crowd *c) {
     for (size_t i = 1; i < c->agent_count; i++) {
@@ -120,7 +120,7 @@ static bool try_request(spad__crowd *c, spad__runner *r) {
     return passes;
 }
 
-/* ---- agents ----------------------------------------------------------------------- */
+/* ---- agents ------------------------------------------------------------------------ */
 
 /* Queues are not endless: an agent that finds one full waits with what it has. */
 static bool is_full(const spad__crowd *c, int64_t unit) {
@@ -252,7 +252,7 @@ static spad_status advance_agent(spad__crowd *c, spad__runner *r, bool *moved, s
     return SPAD_OK;
 }
 
-/* ---- units ------------------------------------------------------------------------ */
+/* ---- units ------------------------------------------------------------------------- */
 
 static void advance_unit(spad__crowd *c, spad__runner *r, bool *moved) {
     while ((r->state == SPAD__GOES_ON || r->state == SPAD__WAITS) && r->head < r->queue.count) {
@@ -275,7 +275,7 @@ static void advance_unit(spad__crowd *c, spad__runner *r, bool *moved) {
     }
 }
 
-/* ---- time ------------------------------------------------------------------------- */
+/* ---- time -------------------------------------------------------------------------- */
 
 /* Ends what is over. */
 static void end_tasks(spad__crowd *c, bool *moved) {
@@ -394,7 +394,7 @@ static bool next_moment(spad__crowd *c) {
     return true;
 }
 
-/* ---- the end ---------------------------------------------------------------------- */
+/* ---- the end ----------------------------------------------------------------------- */
 
 static const char *runner_name(const spad__crowd *c, size_t number) {
     if (number >= c->agent_count) {
@@ -440,7 +440,7 @@ static spad_status run(spad__crowd *c, spad_error *error) {
     return SPAD_OK;
 }
 
-/* ---- life ------------------------------------------------------------------------- */
+/* ---- life -------------------------------------------------------------------------- */
 
 static void size_lists(spad__crowd *c) {
     const spad_kernel *k = c->sim->kernel;

@@ -84,7 +84,7 @@ void spad__objects_leave(spad__objects *objects, int64_t agent, int64_t group, s
 void spad__objects_describe(const spad__objects *objects, const spad__request *request, char *field,
                             size_t size);
 
-/* ---- who runs what ------------------------------------------------------------------ */
+/* ---- who runs what ----------------------------------------------------------------- */
 
 /* An operation from its issue to its end. */
 typedef struct spad__task {

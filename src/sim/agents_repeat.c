@@ -19,7 +19,7 @@
 #include "kernel/kernel.h"
 #include "sim/agents.h"
 
-/* ---- the state -------------------------------------------------------------------- */
+/* ---- the state --------------------------------------------------------------------- */
 
 typedef struct look {
     spad__crowd *crowd;
@@ -192,7 +192,7 @@ static bool look_at_agents(const spad__crowd *c, spad__numbers *values, spad__nu
     return true;
 }
 
-/* ---- saving and skipping ------------------------------------------------------------- */
+/* ---- saving and skipping ----------------------------------------------------------- */
 
 static bool save_ends(const spad__crowd *c, spad__numbers *ends) {
     ends->count = 0;
@@ -299,7 +299,7 @@ static spad_status skip(spad__crowd *c, const spad__moment *saved, size_t agent,
     return SPAD_OK;
 }
 
-/* ---- the head of an iteration --------------------------------------------------------- */
+/* ---- the head of an iteration ------------------------------------------------------ */
 
 static bool study_loops(spad__crowd *c) {
     for (size_t i = 0; i < c->agent_count; i++) {

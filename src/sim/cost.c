@@ -33,7 +33,7 @@ static bool cycles_to_time(const spad_engine *engine, int64_t cycles, int64_t *o
     return scale_up(cycles, INT64_C(1000000000), engine->clock_khz, out);
 }
 
-/* ---- transfers -------------------------------------------------------------------- */
+/* ---- transfers --------------------------------------------------------------------- */
 
 static bool transfer_time(const spad_kernel *kernel, const spad_engine *engine,
                           const spad_walk_event *event, spad__cost *out) {
@@ -58,7 +58,7 @@ static bool transfer_time(const spad_kernel *kernel, const spad_engine *engine,
            spad__mul(engine->fixed_ns, 1000, &out->startup);
 }
 
-/* ---- compute ---------------------------------------------------------------------- */
+/* ---- compute ----------------------------------------------------------------------- */
 
 static int64_t width_for(const spad_engine *engine, int bits) {
     int64_t width = engine->width;

@@ -24,7 +24,7 @@
 #include "base/checked.h"
 #include "kernel/kernel.h"
 
-/* ---- one operation ---------------------------------------------------------------- */
+/* ---- one operation ----------------------------------------------------------------- */
 
 /* What an operation waits for longest. */
 typedef struct wait_for {
@@ -129,7 +129,7 @@ static void wait_for_window(step *s) {
     }
 }
 
-/* ---- copy engines ----------------------------------------------------------------- */
+/* ---- copy engines ------------------------------------------------------------------ */
 
 /* The first time from `from` on in which the engine is idle for `busy`; *at: in front of
  * which stretch of the calendar, *row: what it waited for, or -1. */
@@ -184,7 +184,7 @@ static bool take_room(spad__flow *flow, spad__calendar *calendar, size_t at, spa
     return true;
 }
 
-/* ---- notes ------------------------------------------------------------------------ */
+/* ---- notes ------------------------------------------------------------------------- */
 
 static bool note_bytes(spad__flow *flow, const spad_walk_event *event, int64_t end, int64_t row) {
     for (size_t i = 0; i < event->access_count; i++) {
@@ -285,7 +285,7 @@ static spad_status run_operation(spad__flow *flow, const spad_walk_event *event,
     return SPAD_OK;
 }
 
-/* ---- life ------------------------------------------------------------------------- */
+/* ---- life -------------------------------------------------------------------------- */
 
 static bool make_tables(spad__flow *flow) {
     const spad_kernel *k = flow->sim->kernel;

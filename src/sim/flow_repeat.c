@@ -24,7 +24,7 @@
 /* Loops with fewer periods are run. Looking at a statement costs a 64th of running it. */
 enum { PERIODS_MIN = 4, STUDY_RATE = 64 };
 
-/* ---- the state -------------------------------------------------------------------- */
+/* ---- the state --------------------------------------------------------------------- */
 
 typedef struct look {
     spad__flow *flow;
@@ -202,7 +202,7 @@ static bool has_been(const look *l, const spad__snapshot *saved, bool *fine) {
     return *fine && is_same(now, saved->heavy.items, saved->heavy.count);
 }
 
-/* ---- skipping --------------------------------------------------------------------- */
+/* ---- skipping ---------------------------------------------------------------------- */
 
 /* All times of the loop move by that much; none overflows, because the makespan did not. */
 static void move_times(const look *l, const spad__snapshot *saved, int64_t by) {

@@ -20,7 +20,7 @@
  * counts are cheap without synchronisation; with it one shape must be enough. */
 enum { CHECK_EVENTS = 1000000, CHECK_EVENTS_ORDERED = 20000 };
 
-/* ---- shapes ----------------------------------------------------------------------- */
+/* ---- shapes ------------------------------------------------------------------------ */
 
 spad_status spad__tune_shape(spad_kernel **out, const spad_tune *tune, const int64_t *values,
                              spad_error *error) {
@@ -80,7 +80,7 @@ static spad_status is_right(spad_tune *tune, int64_t value, bool *right, spad_er
     return status;
 }
 
-/* ---- rings ------------------------------------------------------------------------ */
+/* ---- rings ------------------------------------------------------------------------- */
 
 /* Depths are multiples of this: of the inner dimensions that a ring keeps whole. 0: the
  * ring is none that one number can describe. */
@@ -104,7 +104,7 @@ static bool is_ring(const spad_tune *tune, size_t number) {
            !target->spaces[t->space].off_chip && ring_step(t) > 0;
 }
 
-/* ---- parameters ------------------------------------------------------------------- */
+/* ---- parameters -------------------------------------------------------------------- */
 
 static bool expr_uses(const spad_kernel *kernel, spad_expr expr, size_t param) {
     const spad_expr_info info = spad_kernel_expr(kernel, expr);
@@ -134,7 +134,7 @@ static bool is_depth(const spad_kernel *kernel, size_t param) {
     return in_ring;
 }
 
-/* ---- values ----------------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------------------ */
 
 /* Allowed values of the knob that was added last: the right ones of the multiples of `step`,
  * and what the kernel says. */

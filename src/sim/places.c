@@ -17,7 +17,7 @@
 
 enum { PAGES = 1024 }; /* of a space */
 
-/* ---- bytes ------------------------------------------------------------------------ */
+/* ---- bytes ------------------------------------------------------------------------- */
 
 static int64_t last_byte(const spad__bytes *b) { /* one behind */
     return b->rect.byte + (b->runs - 1) * b->stride + b->rect.bytes;
@@ -64,7 +64,7 @@ static bool covers(const spad__bytes *a, const spad__bytes *b) {
            a->stride == b->stride;
 }
 
-/* ---- places ----------------------------------------------------------------------- */
+/* ---- places ------------------------------------------------------------------------ */
 
 void spad__places_free(spad__places *places) {
     for (size_t i = 0; i < places->places.count; i++) {
@@ -211,7 +211,7 @@ size_t spad__places_find(spad__places *places, const spad_kernel *kernel,
     return number;
 }
 
-/* ---- touches ---------------------------------------------------------------------- */
+/* ---- touches ----------------------------------------------------------------------- */
 
 static void visit_one(const spad__place *place, const spad__bytes *bytes, bool writes,
                       spad__touch_visit visit, void *ctx) {

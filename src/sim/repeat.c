@@ -26,7 +26,7 @@ typedef struct motion {
     int64_t step;
 } motion;
 
-/* ---- expressions ------------------------------------------------------------------ */
+/* ---- expressions ------------------------------------------------------------------- */
 
 static bool stretch(motion *m, int64_t factor) {
     return spad__mul(m->period, factor, &m->period) && m->period <= PERIOD_MAX &&
@@ -116,7 +116,7 @@ static bool find_motion(const spad_kernel *kernel, spad_expr expr, int64_t loop,
     return true;
 }
 
-/* ---- the body of a loop ----------------------------------------------------------- */
+/* ---- the body of a loop ------------------------------------------------------------ */
 
 typedef struct study {
     const spad_kernel *kernel;
@@ -375,7 +375,7 @@ void spad__period_free(spad__period *period, const spad_host *host, const spad_k
     *period = (spad__period){0};
 }
 
-/* ---- conditions ------------------------------------------------------------------- */
+/* ---- conditions -------------------------------------------------------------------- */
 
 typedef struct range {
     int64_t low;

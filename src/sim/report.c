@@ -18,7 +18,7 @@ enum {
     REPEATS_MAX = 4
 };
 
-/* ---- numbers ---------------------------------------------------------------------- */
+/* ---- numbers ----------------------------------------------------------------------- */
 
 const char *spad_time_text(int64_t time, char field[SPAD_TIME_TEXT]) {
     static const char *const units[] = {"ps", "ns", "us", "ms", "s"};
@@ -59,7 +59,7 @@ static const char *statement_name(const spad_sim *sim, int64_t statement) {
     return statement >= 0 ? spad_kernel_get_statement(sim->kernel, (size_t)statement)->name : "?";
 }
 
-/* ---- parts of the text ------------------------------------------------------------ */
+/* ---- parts of the text ------------------------------------------------------------- */
 
 static void write_head(spad__out *out, const spad_sim *sim) {
     char a[SPAD_TIME_TEXT];
@@ -110,7 +110,7 @@ static void write_engines(spad__out *out, const spad_sim *sim) {
     }
 }
 
-/* ---- the timeline ----------------------------------------------------------------- */
+/* ---- the timeline ------------------------------------------------------------------ */
 
 static bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -160,7 +160,7 @@ static void write_timeline(spad__out *out, const spad_sim *sim) {
     }
 }
 
-/* ---- causes and path -------------------------------------------------------------- */
+/* ---- causes and path --------------------------------------------------------------- */
 
 static void write_cause(spad__out *out, const spad_sim *sim, const spad_sim_wait *w) {
     const char *other = statement_name(sim, w->other);
@@ -235,7 +235,7 @@ spad_status spad_sim_write_text(const spad_sim *sim, const spad_sink *sink, spad
     return spad__out_finish(&out, error);
 }
 
-/* ---- JSON ------------------------------------------------------------------------- */
+/* ---- JSON -------------------------------------------------------------------------- */
 
 static void json_name(spad__json *json, const char *key, const char *name) {
     spad__json_key_string(json, key, name);

@@ -19,7 +19,7 @@ const char *spad_wait_name(spad_wait_kind kind) {
     return kind < SPAD_WAIT_KINDS ? names[kind] : "?";
 }
 
-/* ---- rows ------------------------------------------------------------------------- */
+/* ---- rows -------------------------------------------------------------------------- */
 
 size_t spad__sim_values(const spad_kernel *kernel, int64_t statement, const int64_t *of_loops,
                         int64_t *list) {
@@ -160,7 +160,7 @@ spad_status spad__sim_count_event(spad_sim *sim, spad_error *error) {
                       (long long)sim->rows.count);
 }
 
-/* ---- counts ----------------------------------------------------------------------- */
+/* ---- counts ------------------------------------------------------------------------ */
 
 /* Calls for every count, in an order to which new ones are only added at the end. */
 static bool each_count(spad_sim *sim, bool (*act)(void *ctx, int64_t *count), void *ctx) {
@@ -210,7 +210,7 @@ bool spad__sim_repeat_counts(spad_sim *sim, const spad__numbers *since, int64_t 
     return each_count(sim, repeat_one, &r);
 }
 
-/* ---- what follows from the rows ------------------------------------------------------ */
+/* ---- what follows from the rows ---------------------------------------------------- */
 
 static int compare_numbers(int64_t a, int64_t b) {
     return (a > b) - (a < b);
@@ -289,7 +289,7 @@ static spad_status finish(spad_sim *sim, spad_error *error) {
     return SPAD_OK;
 }
 
-/* ---- life ------------------------------------------------------------------------- */
+/* ---- life -------------------------------------------------------------------------- */
 
 void spad_sim_destroy(spad_sim *sim) {
     if (sim == NULL) return;
@@ -345,7 +345,7 @@ spad_status spad_sim_kernel(spad_sim **out, const spad_kernel *kernel,
     return SPAD_OK;
 }
 
-/* ---- questions -------------------------------------------------------------------- */
+/* ---- questions --------------------------------------------------------------------- */
 
 spad_sim_totals spad_sim_get_totals(const spad_sim *sim) {
     return sim->totals;

@@ -43,7 +43,7 @@ struct spad_sim {
     int64_t deadline; /* of spad__clock; INT64_MAX: none */
 };
 
-/* ---- what comes out (sim.c) ------------------------------------------------------- */
+/* ---- what comes out (sim.c) -------------------------------------------------------- */
 
 /* The values of the loops around a statement, the outermost first, in a list of
  * SPAD__LOOPS_DEEP; returns how many. */
@@ -83,7 +83,7 @@ spad_status spad__sim_cost(spad__cost *out, const spad_kernel *kernel, const spa
 /* Does the engine move data at a rate? Then its operations need not run in order. */
 bool spad__is_copy_engine(const spad_engine *engine);
 
-/* ---- bytes (places.c) --------------------------------------------------------------- */
+/* ---- bytes (places.c) -------------------------------------------------------------- */
 
 /* Bytes of a place: rect is lanes x one run; as in spad_walk_access. */
 typedef struct spad__bytes {
@@ -152,7 +152,7 @@ bool spad__places_touch(spad__places *places, size_t place, const spad__touch *t
 /* Moves the slots of unplaced tensors on by shifts[home] x times. False: they do not fit. */
 bool spad__places_shift(spad__places *places, const int64_t *shifts, int64_t times);
 
-/* ---- repetition (repeat.c) ----------------------------------------------------------- */
+/* ---- repetition (repeat.c) --------------------------------------------------------- */
 
 /* A loop whose iterations do the same every `period` ones, apart from conditions that
  * change for good. */

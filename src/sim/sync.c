@@ -8,7 +8,7 @@
 #include "base/checked.h"
 #include "sim/agents.h"
 
-/* ---- life ------------------------------------------------------------------------- */
+/* ---- life -------------------------------------------------------------------------- */
 
 static void preset(spad__object *o, const spad_kernel_sync *sync) {
     *o = (spad__object){.count = sync->count.value, .row = -1};
@@ -62,7 +62,7 @@ static spad__bundles *bundles_of(const spad__objects *objects, int64_t agent, in
     return &objects->bundles[(size_t)agent * syncs + (size_t)group];
 }
 
-/* ---- changes ---------------------------------------------------------------------- */
+/* ---- changes ----------------------------------------------------------------------- */
 
 /* Adds to an amount of an object. What does not fit stays as it is, and is told at the end. */
 static void add(spad__objects *objects, int64_t object, int64_t *amount, int64_t more) {
@@ -116,7 +116,7 @@ void spad__objects_complete(spad__objects *objects, const spad_walk_completion *
     }
 }
 
-/* ---- groups ----------------------------------------------------------------------- */
+/* ---- groups ------------------------------------------------------------------------ */
 
 static bool open_bundle(spad__objects *objects, spad__bundles *b) {
     if (!spad__array_reserve(objects->host, &b->items, 1)) return false;
@@ -146,7 +146,7 @@ static bool is_drained(spad__bundles *b, int64_t pending, int64_t *row) {
     return committed - (int64_t)b->done <= pending;
 }
 
-/* ---- statements ------------------------------------------------------------------- */
+/* ---- statements -------------------------------------------------------------------- */
 
 static bool try_barrier(spad__objects *objects, spad__object *o, spad__request *r, int64_t row) {
     if (!r->contributed) {

@@ -393,7 +393,7 @@ static spad_status find_hoists(spad_tune *tune, spad_error *error) {
     return status;
 }
 
-/* ---- the whole -------------------------------------------------------------------- */
+/* ---- the whole --------------------------------------------------------------------- */
 
 static int64_t count_combinations(const spad_tune *tune) {
     int64_t product = 1;
@@ -506,7 +506,7 @@ void spad_tune_destroy(spad_tune *tune) {
     spad__free(&host, tune, sizeof *tune);
 }
 
-/* ---- questions -------------------------------------------------------------------- */
+/* ---- questions --------------------------------------------------------------------- */
 
 spad_tune_totals spad_tune_get_totals(const spad_tune *tune) {
     return tune->totals;

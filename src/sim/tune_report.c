@@ -7,7 +7,7 @@
 
 enum { POINTS_MAX = 16 };
 
-/* ---- text ------------------------------------------------------------------------- */
+/* ---- text -------------------------------------------------------------------------- */
 
 static void write_time(spad__out *out, const char *what, int64_t time, const char *rest) {
     char a[SPAD_TIME_TEXT];
@@ -125,7 +125,7 @@ spad_status spad_tune_write_text(const spad_tune *tune, const spad_sink *sink, s
     return spad__out_finish(&out, error);
 }
 
-/* ---- JSON ------------------------------------------------------------------------- */
+/* ---- JSON -------------------------------------------------------------------------- */
 
 /* A time, or null for none. */
 static void json_time(spad__json *json, const char *key, int64_t time) {

@@ -127,7 +127,7 @@ static const spad_exclusion v2_exclusions[] = {
 };
 static const char *const v2_aliases[] = {"inf2"};
 
-/* ---- v3: trn2 ------------------------------------------------------------------------ */
+/* ---- v3: trn2 ---------------------------------------------------------------------- */
 
 static const spad_space v3_spaces[] = {
     SBUF_SPACE(229376, 16392), /* 28 MiB / 128 [arch]; 212984 usable */
@@ -143,7 +143,7 @@ static const spad_engine v3_engines[] = {
     DMA_ENGINE(23000), /* 23 B/ns [dma] */
 };
 
-/* ---- v4: trn3 ------------------------------------------------------------------------ */
+/* ---- v4: trn3 ---------------------------------------------------------------------- */
 
 static const spad_space v4_spaces[] = {
     SBUF_SPACE(262144, 16392), /* 32 MiB / 128 [arch]; 245752 usable */

@@ -74,7 +74,7 @@ static bool has_room(reader *r, size_t count, size_t most, const char *what) {
     return false;
 }
 
-/* ---- names ------------------------------------------------------------------------ */
+/* ---- names ------------------------------------------------------------------------- */
 
 /* Rows of all tables start with their name. */
 static const char *row_name(const void *rows, size_t row_size, size_t index) {
@@ -514,7 +514,7 @@ static bool read_exclusive(reader *r) {
     return spad__parser_end_statement(&r->parser);
 }
 
-/* ---- the target ---------------------------------------------------------------------- */
+/* ---- the target -------------------------------------------------------------------- */
 
 static bool given_twice(reader *r, const char *word) {
     FAULT(r, r->parser.last.span, "'%s' is given twice", word);

@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "target/builtin.h"
 
-/* ---- rectangles ------------------------------------------------------------------ */
+/* ---- rectangles -------------------------------------------------------------------- */
 
 /* Do [a, a + n) and [b, b + m) share a number? The sums may not fit, the
  * difference of the starts always does, as an unsigned number. */
@@ -91,7 +91,7 @@ spad_status spad_target_find(const spad_target **out, const char *name, spad_err
     return unknown_target(name, error);
 }
 
-/* ---- parts -------------------------------------------------------------------------- */
+/* ---- parts ------------------------------------------------------------------------- */
 
 /* The name of row `index` in a table whose rows start with a name. */
 typedef const char *name_at(const spad_target *target, size_t index);
@@ -138,7 +138,7 @@ spad_status spad_target_engine(size_t *out, const spad_target *target, const cha
     return find_part(out, target, "engine", engine_name, name, error);
 }
 
-/* ---- rules of a space ------------------------------------------------------------------ */
+/* ---- rules of a space -------------------------------------------------------------- */
 
 int64_t spad_space_usable(const spad_space *space) {
     return space->bytes == SPAD_UNBOUNDED ? SPAD_UNBOUNDED : space->bytes - space->reserved;

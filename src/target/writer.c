@@ -64,7 +64,7 @@ static void write_decimal(spad__out *out, const char *name, int64_t value, int p
     spad__out_format(out, " %s\n", unit);
 }
 
-/* ---- target file ---------------------------------------------------------------------- */
+/* ---- target file ------------------------------------------------------------------- */
 
 static void write_lane_rule(spad__out *out, const spad_lane_rule *rule) {
     write_field(out, "start");
@@ -186,7 +186,7 @@ spad_status spad_target_write(const spad_target *target, const spad_sink *sink, 
     return spad__out_finish(&out, error);
 }
 
-/* ---- JSON --------------------------------------------------------------------------------- */
+/* ---- JSON -------------------------------------------------------------------------- */
 
 /* A size that may be unbounded: null. */
 static void json_bytes(spad__json *json, const char *key, int64_t bytes) {

@@ -14,7 +14,7 @@ static bool is_live(const spad_tensor *tensor, size_t space, int64_t time) {
     return tensor->space == space && tensor->t_begin <= time && time < tensor->t_end;
 }
 
-/* ---- the largest first ----------------------------------------------------------- */
+/* ---- the largest first ------------------------------------------------------------- */
 
 static bool larger_first(const void *ctx, const void *a, const void *b) {
     const spad_trace *trace = ctx;
@@ -49,7 +49,7 @@ spad_status spad_trace_live_at(size_t *count, int64_t *numbers, size_t capacity,
     return SPAD_OK;
 }
 
-/* ---- room ---------------------------------------------------------------------------- */
+/* ---- room -------------------------------------------------------------------------- */
 
 typedef SPAD_ARRAY(spad__interval) interval_list;
 

@@ -23,7 +23,7 @@ const char *spad_mode_name(spad_mode mode) {
     return (unsigned)mode < SPAD_MODE_COUNT ? mode_names[mode] : "?";
 }
 
-/* ---- life ----------------------------------------------------------------------- */
+/* ---- life -------------------------------------------------------------------------- */
 
 static size_t stats_size(const spad_target *target) {
     return target->space_count * sizeof(spad_space_stats);
@@ -278,7 +278,7 @@ spad_status spad_trace_rollback(spad_trace *trace, size_t space, int64_t scope, 
     return SPAD_OK;
 }
 
-/* ---- marks -------------------------------------------------------------------------- */
+/* ---- marks ------------------------------------------------------------------------- */
 
 void spad__trace_here(spad__trace_mark *out, const spad_trace *trace) {
     out->events = trace->events.count;
@@ -298,7 +298,7 @@ void spad__trace_take_back(spad_trace *trace, const spad__trace_mark *mark) {
     spad__arena_rewind(&trace->texts, mark->texts);
 }
 
-/* ---- reading ------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------- */
 
 size_t spad_trace_event_count(const spad_trace *trace) {
     return trace->events.count;

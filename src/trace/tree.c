@@ -37,7 +37,7 @@ static bool has_line(const spad_trace *trace, const spad_event *event, size_t sp
     return event->kind != SPAD_EVENT_FREE || tensor_of(trace, event)->mode == SPAD_MODE_HEAP;
 }
 
-/* ---- first pass: which lines are shown, which are the last at their depth ------------ */
+/* ---- first pass: which lines are shown, which are the last at their depth ---------- */
 
 typedef struct depth_state {
     bool *seen;  /* seen[d]: a line follows at depth d with none shallower before it */
@@ -74,7 +74,7 @@ static bool mark_lines(const spad_trace *trace, size_t space, size_t from, size_
     return any;
 }
 
-/* ---- second pass: the lines -------------------------------------------------------------- */
+/* ---- second pass: the lines -------------------------------------------------------- */
 
 static void write_scope_name(spad__out *out, const char *name) {
     if (name == NULL) {

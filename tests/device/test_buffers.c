@@ -4,7 +4,7 @@
 
 #include "device/suite.h"
 
-/* ---- devices ----------------------------------------------------------------------------- */
+/* ---- devices ----------------------------------------------------------------------- */
 
 static void the_device_is_in_the_list(void **state) {
     (void)state;
@@ -60,7 +60,7 @@ static void devices_that_are_not_there_are_refused(void **state) {
     assert_int_equal(spad_device_open(&device, "host", &options, &error), SPAD_ERR_ALIGNMENT);
 }
 
-/* ---- buffers ------------------------------------------------------------------------------ */
+/* ---- buffers ----------------------------------------------------------------------- */
 
 static void buffers_have_shape_type_and_address(void **state) {
     (void)state;
@@ -288,7 +288,7 @@ static void buffers_free_themselves(void **state) {
     close_device(device);
 }
 
-/* ---- scopes -------------------------------------------------------------------------------- */
+/* ---- scopes ------------------------------------------------------------------------ */
 
 /* The scratchpads are those of the chip: 192 KiB of UB, and what is too large can be made
  * smaller. */
@@ -403,8 +403,7 @@ static void workspaces_are_reused(void **state) {
     close_device(device);
 }
 
-/* ---- statistics, trace, leaks
- * -------------------------------------------------------------------- */
+/* ---- statistics, trace, leaks ------------------------------------------------------ */
 
 static void statistics_are_exact(void **state) {
     (void)state;

@@ -8,8 +8,7 @@
 #include "base/random.h"
 #include "device/suite.h"
 
-/* ---- copies -----------------------------------------------------------------------------------
- */
+/* ---- copies ------------------------------------------------------------------------ */
 
 enum { SIDE = 24 };
 
@@ -195,8 +194,7 @@ static void bad_copies_are_refused(void **state) {
     close_device(device);
 }
 
-/* ---- streams
- * ------------------------------------------------------------------------------------- */
+/* ---- streams ----------------------------------------------------------------------- */
 
 /* Buffers are freed right behind the copies that use them, and their memory is handed out
  * again at once: every copy must still see its own bytes. */

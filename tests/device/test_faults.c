@@ -9,8 +9,7 @@
 #include "device/faulty.h"
 #include "device/suite.h"
 
-/* ---- threads
- * ---------------------------------------------------------------------------------------- */
+/* ---- threads ----------------------------------------------------------------------- */
 
 enum { THREADS = 4 };
 
@@ -72,8 +71,7 @@ static void threads_share_a_device(void **state) {
     close_device(device);
 }
 
-/* ---- faults
- * -------------------------------------------------------------------------------------------- */
+/* ---- faults ------------------------------------------------------------------------ */
 
 /* A bit of everything; ends at the first error. before_close: driver calls until then. */
 static spad_status use_everything(const spad_backend *backend, const spad_host *host,

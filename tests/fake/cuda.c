@@ -60,7 +60,7 @@ static bool fails(void) {
     return ++calls == fail_at;
 }
 
-/* ---- streams ---------------------------------------------------------------------------- */
+/* ---- streams ----------------------------------------------------------------------- */
 
 static void release(stream *s) {
     if (--s->users == 0 && s != &default_stream) free(s);
@@ -159,7 +159,7 @@ long fake_cuda_live(void) {
     return live;
 }
 
-/* ---- the library -------------------------------------------------------------------------- */
+/* ---- the library ------------------------------------------------------------------- */
 
 result cuInit(unsigned flags);
 result cuInit(unsigned flags) {

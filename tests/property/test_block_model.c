@@ -15,8 +15,7 @@
 
 enum { CASES = 100000, ITEMS = 10, MOMENTS = 12, SPAN = 4096 };
 
-/* ---- offsets ----------------------------------------------------------------------------------
- */
+/* ---- offsets ----------------------------------------------------------------------- */
 
 static int64_t random_alignment(spad__random *random) {
     return INT64_C(1) << spad__random_below(random, 7);
@@ -192,8 +191,7 @@ static void pins_stay_where_they_are(void **state) {
     }
 }
 
-/* ---- whole blocks
- * ----------------------------------------------------------------------------------- */
+/* ---- whole blocks ------------------------------------------------------------------ */
 
 static const char *const gpu_scopes[] = {"shared.dyn",     "shared.dyn", "shared",
                                          "shared.barrier", "local",      "local.var"};

@@ -29,7 +29,7 @@ enum {
     TEXT_MAX = 8192
 };
 
-/* ---- random kernels --------------------------------------------------------------- */
+/* ---- random kernels ---------------------------------------------------------------- */
 
 typedef struct maker {
     spad__random random;
@@ -182,7 +182,7 @@ static void make_kernel(maker *m, uint64_t seed) {
     }
 }
 
-/* ---- the model -------------------------------------------------------------------- */
+/* ---- the model --------------------------------------------------------------------- */
 
 typedef struct model_write {
     int64_t tensor;
@@ -431,7 +431,7 @@ static void give_inputs(model *m, const spad_walk *walk) {
     }
 }
 
-/* ---- parallel loops --------------------------------------------------------------- */
+/* ---- parallel loops ---------------------------------------------------------------- */
 
 static void touch_in_loops(model *m, const spad_walk_event *event) {
     for (int64_t l = 0; l < (int64_t)spad_kernel_loop_count(m->kernel); l++) {
@@ -555,7 +555,7 @@ static void end_kernel(model *m) {
     }
 }
 
-/* ---- a planner -------------------------------------------------------------------- */
+/* ---- a planner --------------------------------------------------------------------- */
 
 /* Puts slots here and there, often over each other. *ctx: a seed. */
 static bool place_slot(void *ctx, int64_t tensor, int64_t slot, spad_rect *rect) {
@@ -566,7 +566,7 @@ static bool place_slot(void *ctx, int64_t tensor, int64_t slot, spad_rect *rect)
     return true;
 }
 
-/* ---- comparing -------------------------------------------------------------------- */
+/* ---- comparing --------------------------------------------------------------------- */
 
 static bool is_compared(spad_finding_code code) {
     return (code >= SPAD_FINDING_LIFETIME_CONFLICT && code <= SPAD_FINDING_DEAD_WRITE) ||

@@ -17,7 +17,7 @@
  * judged by small ones, which have fewer. */
 enum { ROW = 26, LARGE = 193, EVENTS = 600 };
 
-/* ---- random kernels ---------------------------------------------------------------------- */
+/* ---- random kernels ---------------------------------------------------------------- */
 
 typedef struct page {
     char text[8192];
@@ -148,7 +148,7 @@ static void make_kernel(page *p) {
     }
 }
 
-/* ---- agents: pipelines that are right, or nearly ------------------------------------------- */
+/* ---- agents: pipelines that are right, or nearly ----------------------------------- */
 
 /* `usual`, or now and then something else. */
 static long long nearly(page *p, int64_t usual, int64_t other) {
@@ -233,7 +233,7 @@ static void make_agents(page *p) {
     }
 }
 
-/* ---- both ways ---------------------------------------------------------------------------- */
+/* ---- both ways --------------------------------------------------------------------- */
 
 typedef struct answer {
     bool possible;

@@ -37,7 +37,7 @@ typedef struct model {
     int bad_tile; /* -1: the refusal is not about a tile */
 } model;
 
-/* ---- random chips and tensors -------------------------------------------------------------- */
+/* ---- random chips and tensors ------------------------------------------------------ */
 
 typedef struct chip {
     spad_target target;
@@ -131,7 +131,7 @@ static int64_t random_byte(spad__random *r, const spad_space *space) {
     return chance(r, 2) ? 0 : pick(r, -1, 16);
 }
 
-/* ---- the rules, literally -------------------------------------------------------------------- */
+/* ---- the rules, literally ---------------------------------------------------------- */
 
 static int64_t usable(const spad_space *space) {
     return space->bytes - space->reserved;
@@ -263,8 +263,7 @@ static void judge_spots(model *m) {
     }
 }
 
-/* ---- requests ----------------------------------------------------------------------------------
- */
+/* ---- requests ---------------------------------------------------------------------- */
 
 static void random_rings(model *m, spad__random *r) {
     const spad_space *space = m->space;
@@ -314,8 +313,7 @@ static spad_status from_model(spad_direct_spot *out, const int64_t *index, int64
     return SPAD_OK;
 }
 
-/* ---- comparison
- * ---------------------------------------------------------------------------------- */
+/* ---- comparison -------------------------------------------------------------------- */
 
 /* The message of a refusal names the first bad tile. */
 static void check_refusal(const model *m, const spad_error *error) {

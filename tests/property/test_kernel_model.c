@@ -17,7 +17,7 @@
 
 enum { KERNELS = 4000, TENSORS = 6, LOOPS = 3, NODES = 24, LINES_MAX = 4000, TEXT_MAX = 16384 };
 
-/* ---- the model's kernel ----------------------------------------------------------- */
+/* ---- the model's kernel ------------------------------------------------------------ */
 
 typedef struct model_expr {
     char op; /* 'n' number, 'v' variable, or the sign */
@@ -88,7 +88,7 @@ static void *own(model *m, size_t size) {
     return block;
 }
 
-/* ---- making ----------------------------------------------------------------------- */
+/* ---- making ------------------------------------------------------------------------ */
 
 static model_expr *make_leaf(model *m, const int *open, int open_count) {
     model_expr *e = own(m, sizeof *e);
@@ -207,7 +207,7 @@ static model_node *make_node(model *m, const int *open, int open_count, int dept
     return n;
 }
 
-/* ---- writing ---------------------------------------------------------------------- */
+/* ---- writing ----------------------------------------------------------------------- */
 
 static void put(model *m, const char *format, ...) {
     va_list arguments;
@@ -309,7 +309,7 @@ static void put_node(model *m, const model_node *n) {
     }
 }
 
-/* ---- running ---------------------------------------------------------------------- */
+/* ---- running ----------------------------------------------------------------------- */
 
 static int64_t value(const model *m, const model_expr *e) {
     if (e->op == 'n') return e->value;
@@ -427,7 +427,7 @@ static void run_nodes(model *m, model_node *const *nodes, int count) {
     for (int i = 0; i < count && !m->failed; i++) run_node(m, nodes[i]);
 }
 
-/* ---- comparing -------------------------------------------------------------------- */
+/* ---- comparing --------------------------------------------------------------------- */
 
 static void describe(char *line, size_t size, const spad_kernel *k, const spad_walk_event *e) {
     line[0] = '\0';

@@ -22,7 +22,7 @@
 
 enum { KERNELS = 3000, TEXT_MAX = 1 << 16, INSTANCES = 20000 };
 
-/* ---- one life of one place in a walk --------------------------------------------------- */
+/* ---- one life of one place in a walk ----------------------------------------------- */
 
 typedef struct instance {
     int64_t home;
@@ -179,7 +179,7 @@ static int check_layout(const spad_kernel *k, spad_layout *layout) {
     return compare_instances(&r);
 }
 
-/* ---- random kernels -------------------------------------------------------------------- */
+/* ---- random kernels ---------------------------------------------------------------- */
 
 typedef struct maker {
     spad__random random;
@@ -416,7 +416,7 @@ static void places_are_safe_for_operations_in_flight(void **state) {
     assert_true(sharing > KERNELS / 100);
 }
 
-/* ---- the shipped kernels --------------------------------------------------------------- */
+/* ---- the shipped kernels ----------------------------------------------------------- */
 
 static spad_kernel *read_shipped(const char *name) {
     char path[512];

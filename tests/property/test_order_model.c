@@ -24,7 +24,7 @@
 
 enum { AGENTS = 4, EVENTS = 24, OBJECTS = 16, ALL = AGENTS * EVENTS, STATES = 1 << 14 };
 
-/* ---- the program, as the explorer knows it ---------------------------------------------- */
+/* ---- the program, as the explorer knows it ----------------------------------------- */
 
 typedef struct item {
     int kind; /* spad_statement_kind; -1: fork, -2: join */
@@ -77,7 +77,7 @@ typedef struct explorer {
     bool open_write[ALL][ALL];               /* ... has not written */
 } explorer;
 
-/* ---- visiting --------------------------------------------------------------------------- */
+/* ---- visiting ---------------------------------------------------------------------- */
 
 static void push(explorer *e, const state *s) {
     const unsigned char *bytes = (const unsigned char *)s;
@@ -204,7 +204,7 @@ static void starts(explorer *e, const state *s, int agent, int number) {
     }
 }
 
-/* ---- moves ------------------------------------------------------------------------------- */
+/* ---- moves ------------------------------------------------------------------------- */
 
 static bool overlap(const item *x, const item *y, bool only_writes) {
     for (int i = 0; i < x->access_count; i++) {
@@ -377,7 +377,7 @@ static void explore(explorer *e) {
     }
 }
 
-/* ---- reading a kernel -------------------------------------------------------------------- */
+/* ---- reading a kernel -------------------------------------------------------------- */
 
 static void read_agent(program *p, int agent) {
     const spad_walk_options options = {.agent = agent};
@@ -429,7 +429,7 @@ static void read_agent(program *p, int agent) {
     spad_walk_destroy(walk);
 }
 
-/* ---- random programs --------------------------------------------------------------------- */
+/* ---- random programs --------------------------------------------------------------- */
 
 typedef struct writer {
     spad__random random;
@@ -567,7 +567,7 @@ static void write_program(writer *w, char *text, size_t size) {
     snprintf(text + at, size - at, "%s", w->lines[0]);
 }
 
-/* ---- comparing --------------------------------------------------------------------------- */
+/* ---- comparing --------------------------------------------------------------------- */
 
 static bool has(const spad_check *check, spad_finding_code code) {
     for (size_t i = 0; i < spad_check_finding_count(check); i++) {

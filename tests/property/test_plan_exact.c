@@ -25,7 +25,7 @@ enum {
     INSTANCES = 100000
 };
 
-/* ---- the oracle ---------------------------------------------------------------- */
+/* ---- the oracle -------------------------------------------------------------------- */
 
 typedef struct oracle {
     int count;
@@ -362,7 +362,7 @@ static void random_problem(oracle *o, spad_plan *plan, const kinds *k, const sca
     }
 }
 
-/* ---- the comparison ----------------------------------------------------------------------- */
+/* ---- the comparison ---------------------------------------------------------------- */
 
 /* Whether the planner takes the problem at all: it refuses groups whose banks do not nest. */
 static bool is_taken(const spad_plan *plan) {

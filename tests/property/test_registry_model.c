@@ -12,7 +12,7 @@
 
 enum { SEQUENCES = 100000, OPERATIONS = 14, COMPONENTS = 4, MAX_BUFFERS = 24, MAX_CHILDREN = 4 };
 
-/* ---- the model ------------------------------------------------------------------------------ */
+/* ---- the model --------------------------------------------------------------------- */
 
 typedef struct m_buffer {
     char name[24];
@@ -206,8 +206,7 @@ static void drop_tree(world *w, m_component *c) {
     }
 }
 
-/* ---- random material ---------------------------------------------------------------------------
- */
+/* ---- random material --------------------------------------------------------------- */
 
 static const char *const names[] = {
     "a", "b", "c", "d", "e", "k_shared", "k_persistent", "state", "child_1_shared"};
@@ -256,8 +255,7 @@ static m_buffer *slot_for(m_component *c, const char *name) {
     return &c->buffers[i];
 }
 
-/* ---- operations, on both
- * ------------------------------------------------------------------------- */
+/* ---- operations, on both ----------------------------------------------------------- */
 
 static void op_register(world *w, m_component *c) {
     const spad_buffer b = pick_buffer(w);
@@ -407,8 +405,7 @@ static void op_clear(world *w, m_component *c) {
     }
 }
 
-/* ---- comparison
- * -------------------------------------------------------------------------------------- */
+/* ---- comparison -------------------------------------------------------------------- */
 
 static void compare_slices(const m_component *c, const m_layout *l, const spad_slice *slices) {
     for (int i = 0; i < c->count; i++) {
@@ -527,8 +524,7 @@ static void random_sequences_agree_with_the_model(void **state) {
     }
 }
 
-/* ---- lifetimes at a larger scale
- * ----------------------------------------------------------------------- */
+/* ---- lifetimes at a larger scale --------------------------------------------------- */
 
 /* Chains of aliases inside one target: the sweep against all pairs. */
 static void the_lifetime_sweep_agrees_with_all_pairs(void **state) {

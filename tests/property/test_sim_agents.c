@@ -27,7 +27,7 @@ enum {
     LOG_MAX = 512
 };
 
-/* ---- programs --------------------------------------------------------------------- */
+/* ---- programs ---------------------------------------------------------------------- */
 
 typedef enum step_kind {
     OPERATION,
@@ -135,7 +135,7 @@ static void make_program(program *p, spad__random *random) {
     }
 }
 
-/* ---- the model -------------------------------------------------------------------- */
+/* ---- the model --------------------------------------------------------------------- */
 
 typedef struct queued {
     const step *step;
@@ -345,7 +345,7 @@ static bool run(world *w) {
     return units_are_empty(w);
 }
 
-/* ---- tests ------------------------------------------------------------------------ */
+/* ---- tests ------------------------------------------------------------------------- */
 
 static spad_kernel *parse(const char *text, const spad_kernel_options *options) {
     spad_kernel *kernel;

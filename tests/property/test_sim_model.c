@@ -21,7 +21,7 @@
 
 enum { TEXT_MAX = 1 << 14, LANES = 128, BYTES = 512, CELLS_MAX = 2048, BUSY_MAX = 4096 };
 
-/* ---- random kernels --------------------------------------------------------------- */
+/* ---- random kernels ---------------------------------------------------------------- */
 
 typedef struct writer {
     char text[TEXT_MAX];
@@ -139,7 +139,7 @@ static spad_sim *simulate(const spad_kernel *kernel, const spad_sim_options *opt
     return sim;
 }
 
-/* ---- the model -------------------------------------------------------------------- */
+/* ---- the model --------------------------------------------------------------------- */
 
 typedef struct cell {
     bool placed;
@@ -335,7 +335,7 @@ static void the_model_agrees(void **state) {
     }
 }
 
-/* ---- skipping --------------------------------------------------------------------- */
+/* ---- skipping ---------------------------------------------------------------------- */
 
 static int64_t total_of(const spad_sim *sim, spad_wait_kind kind) {
     int64_t total = 0;
@@ -392,7 +392,7 @@ static void skipping_changes_nothing(void **state) {
     assert_true(skipped > 25);
 }
 
-/* ---- depth ------------------------------------------------------------------------ */
+/* ---- depth ------------------------------------------------------------------------- */
 
 static int64_t makespan_of(const spad_kernel *kernel, const spad_define *rings, size_t count) {
     const spad_kernel_options options = {.rings = rings, .ring_count = count};
@@ -438,7 +438,7 @@ static void deeper_rings_are_never_slower(void **state) {
     assert_true(faster > 20);
 }
 
-/* ---- the tuner -------------------------------------------------------------------- */
+/* ---- the tuner --------------------------------------------------------------------- */
 
 /* A pipeline of three engines; depths 1 are right, because every tile is used at once. */
 static void put_pipeline(writer *w, spad__random *random) {

@@ -17,7 +17,7 @@
 
 enum { SEQUENCES = 100000, STEPS = 24, MAX_TENSORS = 32, MAX_SCOPES = 32, REGION = 256 };
 
-/* ---- the model ---------------------------------------------------------------------------- */
+/* ---- the model --------------------------------------------------------------------- */
 
 typedef struct model_tensor {
     bool live;
@@ -276,8 +276,7 @@ static spad_status model_increment(model *m) {
     return SPAD_OK;
 }
 
-/* ---- comparison --------------------------------------------------------------------------------
- */
+/* ---- comparison -------------------------------------------------------------------- */
 
 static void compare(const model *m, const spad_stack *stack, const spad_trace *trace) {
     spad_error error;
@@ -315,8 +314,7 @@ static void compare(const model *m, const spad_stack *stack, const spad_trace *t
     assert_int_equal(stats.total_tensors, m->count);
 }
 
-/* ---- random sequences
- * ----------------------------------------------------------------------------- */
+/* ---- random sequences -------------------------------------------------------------- */
 
 static const spad_space spaces[] = {
     {.name = "plain", .lanes = 1, .bytes = REGION, .alignment = 1, .granule = 1},

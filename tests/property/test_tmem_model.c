@@ -42,8 +42,7 @@ static size_t random_tensors(spad__random *random, spad_tmem_tensor *tensors) {
     return count;
 }
 
-/* ---- TileLang's packing, from its description
- * ---------------------------------------------------- */
+/* ---- TileLang's packing, from its description -------------------------------------- */
 
 typedef struct arena {
     int64_t size, used;
@@ -84,8 +83,7 @@ static int64_t tilelang_total(const spad_tmem_tensor *tensors, size_t count) {
     return total;
 }
 
-/* ---- what every packing must keep
- * ------------------------------------------------------------------ */
+/* ---- what every packing must keep -------------------------------------------------- */
 
 /* A cell is one column in one half of the lanes: what begins at lane 0 or 64 and has more
  * than 64 lanes, or not, shares lanes exactly if it shares a half. */
@@ -175,8 +173,7 @@ static void packing_agrees_with_the_column_map(void **state) {
     assert_true(better > CASES / 2);
 }
 
-/* ---- the protocol against a map of columns
- * ------------------------------------------------------------ */
+/* ---- the protocol against a map of columns ----------------------------------------- */
 
 static void the_protocol_agrees_with_a_map(void **state) {
     (void)state;

@@ -32,7 +32,7 @@ const char *executor_word(unsigned wrong) {
     return "right";
 }
 
-/* ---- order of points ---------------------------------------------------------------------- */
+/* ---- order of points --------------------------------------------------------------- */
 
 static bool follows(const explorer *x, const state *s, int p) {
     const size_t words = x->e->words;
@@ -106,7 +106,7 @@ static void hurry(explorer *x, state *s) {
     }
 }
 
-/* ---- states ---------------------------------------------------------------------------- */
+/* ---- states ------------------------------------------------------------------------ */
 
 static uint64_t hash_state(const unsigned char *bytes, size_t count) {
     uint64_t hash = UINT64_C(0x243F6A8885A308D3);
@@ -263,7 +263,7 @@ static void expand(explorer *x, unsigned char *bytes, unsigned char *copy) {
     if (end) end_execution(x, &s);
 }
 
-/* ---- what all executions say together ------------------------------------------------------ */
+/* ---- what all executions say together ---------------------------------------------- */
 
 /* A parity wait waits for one phase, or passes in any case. */
 static void judge_waits(explorer *x) {
@@ -356,7 +356,7 @@ static void judge_inits(explorer *x) {
     }
 }
 
-/* ---- all together -------------------------------------------------------------------------- */
+/* ---- all together ------------------------------------------------------------------ */
 
 static int lay_out_syncs(executor *e) {
     int at = 0;

@@ -35,7 +35,7 @@ static int next_point(executor *e, action what, int agent, int64_t statement, in
     return p;
 }
 
-/* ---- operations ------------------------------------------------------------------------ */
+/* ---- operations -------------------------------------------------------------------- */
 
 static int value_of(const executor *e, int64_t object, int64_t element) {
     static const int sizes[SPAD_SYNC_KINDS] = {[SPAD_SYNC_BARRIER] = BARRIER_VALUES,
@@ -208,7 +208,7 @@ static void cover_lives(executor *e) {
     }
 }
 
-/* ---- synchronisation ------------------------------------------------------------------- */
+/* ---- synchronisation --------------------------------------------------------------- */
 
 static void collect_commit(executor *e, int64_t group, int agent, int64_t bundle) {
     for (size_t i = 0; i < e->ops.count; i++) {
@@ -327,7 +327,7 @@ static void collect_sync(executor *e, const spad_walk_event *event, int agent, i
     }
 }
 
-/* ---- agents ---------------------------------------------------------------------------- */
+/* ---- agents ------------------------------------------------------------------------ */
 
 static void collect_event(executor *e, const spad_walk_event *event, int agent, int *last,
                           int64_t *bundles) {

@@ -161,7 +161,7 @@ void executor_cut(executor *e) {
     free(pieces.items);
 }
 
-/* ---- conflicts ------------------------------------------------------------------------- */
+/* ---- conflicts --------------------------------------------------------------------- */
 
 static bool share_atom(const executor *e, const access *a, const access *b) {
     for (size_t i = 0; i < a->atom_count; i++) {
@@ -213,7 +213,7 @@ void executor_find_conflicts(executor *e) {
     e->first_conflict[e->ops.count] = e->conflicts.count;
 }
 
-/* ---- contents -------------------------------------------------------------------------- */
+/* ---- contents ---------------------------------------------------------------------- */
 
 /* A tensor that is never written under its own name is a view of its storage. */
 static bool is_view(const executor *e, int64_t tensor) {
@@ -250,7 +250,7 @@ bool executor_is_same(const executor *e, const access *reader, const access *wri
            reader->walk.life == writer->walk.life;
 }
 
-/* ---- outputs --------------------------------------------------------------------------- */
+/* ---- outputs ----------------------------------------------------------------------- */
 
 /* One tile of an output, byte by byte. */
 static bool is_tile_written(const executor *e, int64_t tensor, int64_t tile) {

@@ -22,7 +22,7 @@ int executor_line(const executor *e, int64_t statement) {
     return spad_kernel_get_statement(e->kernel, (size_t)statement)->place.line;
 }
 
-/* ---- mbarriers ------------------------------------------------------------------------- */
+/* ---- mbarriers --------------------------------------------------------------------- */
 
 /* A phase is complete at the instant that nothing is pending and all bytes are there. */
 static void settle(executor *e, const point *p, int32_t *m) {
@@ -71,7 +71,7 @@ void executor_note_phase(explorer *x, size_t p, int64_t phase) {
     if (phase > x->high[p]) x->high[p] = phase;
 }
 
-/* ---- operations ------------------------------------------------------------------------ */
+/* ---- operations -------------------------------------------------------------------- */
 
 static void complete(explorer *x, const point *p, state *s, unsigned ends) {
     executor *e = x->e;
@@ -205,7 +205,7 @@ static void start(explorer *x, state *s, const point *p) {
     if (o->unit < 0) complete(x, p, s, SPAD_ACCESS_UPDATE);
 }
 
-/* ---- points ---------------------------------------------------------------------------- */
+/* ---- points ------------------------------------------------------------------------ */
 
 static void contribute(explorer *x, state *s, const point *p) {
     executor *e = x->e;

@@ -25,7 +25,7 @@ typedef struct source {
 #define ALL ((size_t)-1)
 #define NONE ((size_t)-2)
 
-/* ---- composing ----------------------------------------------------------------------------- */
+/* ---- composing --------------------------------------------------------------------- */
 
 /* The text with lines in another order (NULL: as they are), and one of them replaced. */
 static void put_mutant(source *s, const char *what, size_t line, const size_t *order,
@@ -89,7 +89,7 @@ static bool closes(const char *line) {
     return skip_spaces(line)[0] == '}';
 }
 
-/* ---- order --------------------------------------------------------------------------------- */
+/* ---- order ------------------------------------------------------------------------- */
 
 /* Moves a line behind `to`, or in front of it if that is before. */
 static void put_moved(source *s, const char *what, size_t line, size_t to) {
@@ -139,7 +139,7 @@ static void move(source *s, size_t line) {
     if (!is_agent(s->lines[before])) put_moved(s, "move up", line, before);
 }
 
-/* ---- clauses ------------------------------------------------------------------------------- */
+/* ---- clauses ----------------------------------------------------------------------- */
 
 /* Where a clause begins (at the space in front of it), and where the text behind its word
  * ends: at the next clause. NULL: there is none. */
@@ -210,7 +210,7 @@ static void replace_word(source *s, const char *what, size_t line, const char *f
     put_mutant(s, what, line, NULL, out);
 }
 
-/* ---- what can be wrong --------------------------------------------------------------------- */
+/* ---- what can be wrong ------------------------------------------------------------- */
 
 static void weaken_sync(source *s, size_t line) {
     const char *text = s->lines[line];

@@ -41,7 +41,7 @@ static void put(maker *m, const char *format, ...) {
     assert_true(m->at < m->text + RANDOM_KERNEL_TEXT - 1);
 }
 
-/* ---- one list of operations: lifetimes --------------------------------------------------- */
+/* ---- one list of operations: lifetimes --------------------------------------------- */
 
 typedef struct tensor {
     int tiles; /* 0: no block dimension */
@@ -193,7 +193,7 @@ static void make_scopes(maker *m) {
     if (chance(m, 20)) put(m, "vector gone reads first\n");
 }
 
-/* ---- pipelines ----------------------------------------------------------------------------- */
+/* ---- pipelines --------------------------------------------------------------------- */
 
 /* Sizes of a pipeline: trips, depth. */
 typedef struct pipe {
@@ -416,7 +416,7 @@ static void make_teams(maker *m) {
     }
 }
 
-/* ---- soups --------------------------------------------------------------------------------- */
+/* ---- soups ------------------------------------------------------------------------- */
 
 static void put_soup_index(maker *m, int count, bool looped) {
     if (looped && chance(m, 60)) {
@@ -535,7 +535,7 @@ static void make_handshakes(maker *m) {
     }
 }
 
-/* ---- all families -------------------------------------------------------------------------- */
+/* ---- all families ------------------------------------------------------------------ */
 
 typedef struct family {
     const char *name;

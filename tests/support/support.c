@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- host allocator ---------------------------------------------------------- */
+/* ---- host allocator ---------------------------------------------------------------- */
 
 /* In front of every block: its size, so that a wrong old_size is caught. */
 typedef union block_head {
@@ -69,7 +69,7 @@ void test_fail_each_allocation(spad_status (*scenario)(const spad_host *host, vo
     }
 }
 
-/* ---- text sink ------------------------------------------------------------------ */
+/* ---- text sink --------------------------------------------------------------------- */
 
 static int text_write(void *ctx, const char *bytes, size_t count) {
     test_text *text = ctx;

@@ -38,7 +38,7 @@ void test_host_assert_clean(const test_host *host); /* nothing live */
 void test_fail_each_allocation(spad_status (*scenario)(const spad_host *host, void *payload),
                                void *payload);
 
-/* ---- text sink ---------------------------------------------------------------*/
+/* ---- text sink --------------------------------------------------------------------- */
 typedef struct test_text {
     spad_sink sink;
     char *bytes; /* NUL-terminated, never NULL after init */

@@ -10,7 +10,7 @@
 #include "base/random.h"
 #include "base/text.h"
 
-/* ---- status and error ---------------------------------------------------------- */
+/* ---- status and error -------------------------------------------------------------- */
 
 static void every_status_has_a_code_and_a_sentence(void **state) {
     (void)state;
@@ -48,7 +48,7 @@ static void long_texts_are_cut_between_characters(void **state) {
     assert_int_equal(spad__fail(NULL, SPAD_ERR_NAME, "unused"), SPAD_ERR_NAME);
 }
 
-/* ---- arithmetic ------------------------------------------------------------------ */
+/* ---- arithmetic -------------------------------------------------------------------- */
 
 static void rounding_agrees_with_a_search(void **state) {
     (void)state;
@@ -135,7 +135,7 @@ static void an_arena_rewinds_to_a_mark(void **state) {
     test_host_assert_clean(&host);
 }
 
-/* ---- text ---------------------------------------------------------------------------- */
+/* ---- text -------------------------------------------------------------------------- */
 
 static void the_printer_joins_pieces_of_any_length(void **state) {
     (void)state;

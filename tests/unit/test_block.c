@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- scopes ---------------------------------------------------------------------------------- */
+/* ---- scopes ------------------------------------------------------------------------ */
 
 static void scope_names(void **state) {
     (void)state;
@@ -109,7 +109,7 @@ static void blocks_need_a_chip_with_blocks(void **state) {
     spad_block_destroy(NULL);
 }
 
-/* ---- sizes and alignment ------------------------------------------------------------ */
+/* ---- sizes and alignment ----------------------------------------------------------- */
 
 static void element_sizes(void **state) {
     (void)state;
@@ -356,7 +356,7 @@ static void every_scope_of_tilelang(void **state) {
     done(&f);
 }
 
-/* ---- writing ------------------------------------------------------------------------ */
+/* ---- writing ----------------------------------------------------------------------- */
 
 static fixture small_kernel(void) {
     fixture f = make("sm_100");
@@ -470,7 +470,7 @@ static void the_trace(void **state) {
     done(&f);
 }
 
-/* ---- host memory -------------------------------------------------------------------- */
+/* ---- host memory ------------------------------------------------------------------- */
 
 /* Plans once more: the plan before is there until then, and equal to the one after. */
 static spad_status plan_again(spad_block *block) {

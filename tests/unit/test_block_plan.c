@@ -4,7 +4,7 @@
  * message. */
 #include "unit/block_fixture.h"
 
-/* ---- TileLang's offsets ------------------------------------------------------------- */
+/* ---- TileLang's offsets ------------------------------------------------------------ */
 
 typedef struct life {
     const char *name;
@@ -129,7 +129,7 @@ static void habits_of_tilelang(void **state) {
     done(&f);
 }
 
-/* ---- pins and barriers -------------------------------------------------------------- */
+/* ---- pins and barriers ------------------------------------------------------------- */
 
 static void pins(void **state) {
     (void)state;
@@ -336,7 +336,7 @@ static void barrier_counts(void **state) {
     done(&f);
 }
 
-/* ---- time --------------------------------------------------------------------------- */
+/* ---- time -------------------------------------------------------------------------- */
 
 static void lives_and_regions(void **state) {
     (void)state;
@@ -456,7 +456,7 @@ static void registers_are_counted_at_their_peak(void **state) {
     done(&f);
 }
 
-/* ---- limits ------------------------------------------------------------------------- */
+/* ---- limits ------------------------------------------------------------------------ */
 
 static void the_limit_counts_everything(void **state) {
     (void)state;

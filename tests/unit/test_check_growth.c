@@ -160,7 +160,7 @@ static void agents_grow_together(void **state) {
     assert_string_equal(line, "no: 'full' is used at places that move apart");
 }
 
-/* ---- the same kernel with other numbers ------------------------------------------------- */
+/* ---- the same kernel with other numbers -------------------------------------------- */
 
 static const char *const ring = "# a comment\nkernel k on trn2\nparam N = 12\n"
                                 "tensor x : sbuf bf16 [N] (128, 8) ring 3\n"

@@ -12,7 +12,7 @@
 #include "spad/check.h"
 #include "support/files.h"
 
-/* ---- help ------------------------------------------------------------------------- */
+/* ---- help -------------------------------------------------------------------------- */
 
 static spad_kernel *parse(const char *text) {
     spad_kernel *kernel;
@@ -69,7 +69,7 @@ static void expect(const char *text, const char *expectation) {
     "tensor in  : hbm bf16 [8] (128, 512) input\n" \
     "tensor out : hbm bf16 [8] (128, 512) output\n"
 
-/* ---- the guide -------------------------------------------------------------------- */
+/* ---- the guide --------------------------------------------------------------------- */
 
 static void the_guide_overlapping_tensors(void **state) {
     (void)state;
@@ -167,7 +167,7 @@ static void the_guide_common_errors(void **state) {
            "placed directly: refused before NKI 0.2; make it an output, or keep it on chip\n");
 }
 
-/* ---- lifetimes -------------------------------------------------------------------- */
+/* ---- lifetimes --------------------------------------------------------------------- */
 
 static void stale_reads(void **state) {
     (void)state;
@@ -371,7 +371,7 @@ static void inputs_can_be_written_over(void **state) {
            "  5:1 a writes 's' here\n");
 }
 
-/* ---- what is not alive ------------------------------------------------------------ */
+/* ---- what is not alive ------------------------------------------------------------- */
 
 static void inputs_that_share_bytes(void **state) {
     (void)state;
@@ -501,7 +501,7 @@ static void alloc_and_free(void **state) {
            "8:1 SPAD-DOUBLE-FREE x1: 'x' is freed, but is not allocated; free it once\n");
 }
 
-/* ---- hygiene ---------------------------------------------------------------------- */
+/* ---- hygiene ----------------------------------------------------------------------- */
 
 static void dead_writes(void **state) {
     (void)state;
@@ -586,7 +586,7 @@ static void unused_tensors(void **state) {
            "5:8 SPAD-NEVER-USED x1: 'y' is never used; leave it out\n");
 }
 
-/* ---- rules ------------------------------------------------------------------------ */
+/* ---- rules ------------------------------------------------------------------------- */
 
 static void places_of_tiles(void **state) {
     (void)state;
@@ -701,7 +701,7 @@ static void walks_that_fail(void **state) {
         "pop the heap or use smaller tiles\n");
 }
 
-/* ---- advice ----------------------------------------------------------------------- */
+/* ---- advice ------------------------------------------------------------------------ */
 
 static void advice_can_be_left_out(void **state) {
     (void)state;
@@ -740,7 +740,7 @@ static void groups_in_one_bank(void **state) {
     expect(kernel, "");
 }
 
-/* ---- limits ----------------------------------------------------------------------- */
+/* ---- limits ------------------------------------------------------------------------ */
 
 static void limits_leave_the_verdict_open(void **state) {
     (void)state;
@@ -776,7 +776,7 @@ static void findings_can_be_limited(void **state) {
     spad_kernel_destroy(kernel);
 }
 
-/* ---- what we ship ----------------------------------------------------------------- */
+/* ---- what we ship ------------------------------------------------------------------ */
 
 static void check_shipped(const char *name) {
     char path[512];
@@ -807,7 +807,7 @@ static void shipped_kernels_have_no_errors(void **state) {
     for (size_t i = 0; i < files.count; i++) check_shipped(files.names[i]);
 }
 
-/* ---- memory ----------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------ */
 
 static spad_status check_with(const spad_host *host, void *payload) {
     const spad_check_options options = {.host = host};

@@ -14,7 +14,7 @@
 #include "spad/check.h"
 #include "support/files.h"
 
-/* ---- helpers ----------------------------------------------------------------------------- */
+/* ---- helpers ----------------------------------------------------------------------- */
 
 static spad_kernel *parse_with(const char *text, const spad_kernel_options *options) {
     spad_kernel *kernel;
@@ -95,7 +95,7 @@ static void assert_finds(const char *text, spad_finding_code code, const char *m
     spad_check_destroy(check);
 }
 
-/* ---- the files --------------------------------------------------------------------------- */
+/* ---- the files --------------------------------------------------------------------- */
 
 static void test_shipped_kernels_are_clean(void **unused) {
     (void)unused;
@@ -225,7 +225,7 @@ static void test_manual(void **unused) {
     free(text);
 }
 
-/* ---- classic mistakes -------------------------------------------------------------------- */
+/* ---- classic mistakes -------------------------------------------------------------- */
 
 /* The text with one piece replaced everywhere; freed by the caller. */
 static char *change(char *text, const char *from, const char *to) {
@@ -317,7 +317,7 @@ static void test_classic_mistakes(void **unused) {
     }
 }
 
-/* ---- messages ---------------------------------------------------------------------------- */
+/* ---- messages ---------------------------------------------------------------------- */
 
 #define RING                            \
     "kernel k on sm_90\n"               \
@@ -793,7 +793,7 @@ static void test_the_worse_conflict_is_told(void **unused) {
     spad_check_destroy(check);
 }
 
-/* ---- what is right ----------------------------------------------------------------------- */
+/* ---- what is right ----------------------------------------------------------------- */
 
 static void test_orders_that_are_enough(void **unused) {
     (void)unused;
@@ -877,7 +877,7 @@ static void test_implicit_kernels_have_no_order(void **unused) {
                  "vector one writes x\nscalar two writes x\n");
 }
 
-/* ---- limits ------------------------------------------------------------------------------ */
+/* ---- limits ------------------------------------------------------------------------ */
 
 static void test_limits(void **unused) {
     (void)unused;
@@ -906,7 +906,7 @@ static void test_limits(void **unused) {
     spad_check_destroy(check);
 }
 
-/* ---- memory ------------------------------------------------------------------------------ */
+/* ---- memory ------------------------------------------------------------------------ */
 
 static spad_status check_scenario(const spad_host *host, void *payload) {
     const spad_kernel *kernel = payload;

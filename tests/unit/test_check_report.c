@@ -210,7 +210,7 @@ static void sarif_has_rules_and_places(void **state) {
     tear_down(&f);
 }
 
-/* ---- what no run gives ------------------------------------------------------------------- */
+/* ---- what no run gives ------------------------------------------------------------- */
 
 static void faults_of_a_text_are_findings(void **state) {
     (void)state;

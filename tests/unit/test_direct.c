@@ -9,7 +9,7 @@
 
 #include "spad/modular.h"
 
-/* ---- the modulo scheme ------------------------------------------------------------------ */
+/* ---- the modulo scheme ------------------------------------------------------------- */
 
 static void modulo_doubles_buffers(void **state) {
     (void)state;
@@ -143,7 +143,7 @@ static void huge_block_dims_cost_nothing(void **state) {
     done(&f);
 }
 
-/* ---- callbacks and tables ------------------------------------------------------------------ */
+/* ---- callbacks and tables ---------------------------------------------------------- */
 
 /* simple_1d_alloc_func of the guide. */
 static spad_status one_behind_the_other(spad_direct_spot *out, const int64_t *index, int64_t lanes,
@@ -348,7 +348,7 @@ static void tables_have_a_limit(void **state) {
     done(&f);
 }
 
-/* ---- automatic placement and findings -------------------------------------------------------- */
+/* ---- automatic placement and findings ---------------------------------------------- */
 
 static void automatic_tensors_have_no_address(void **state) {
     (void)state;
@@ -466,7 +466,7 @@ static void force_auto_places_nothing(void **state) {
     done(&f);
 }
 
-/* ---- overlaps ----------------------------------------------------------------------- */
+/* ---- overlaps ---------------------------------------------------------------------- */
 
 static void overlaps_name_the_tiles(void **state) {
     (void)state;
@@ -529,7 +529,7 @@ static void overlaps_are_found_by_a_sweep(void **state) {
     done(&f);
 }
 
-/* ---- the trace ---------------------------------------------------------------------- */
+/* ---- the trace --------------------------------------------------------------------- */
 
 static void the_trace_has_physical_tiles(void **state) {
     (void)state;
@@ -581,7 +581,7 @@ static void the_trace_has_physical_tiles(void **state) {
     done(&f);
 }
 
-/* ---- the bump allocator of rings ---------------------------------------------------- */
+/* ---- the bump allocator of rings --------------------------------------------------- */
 
 static void modular_rings_can_be_declared(void **state) {
     (void)state;
@@ -607,7 +607,7 @@ static void modular_rings_can_be_declared(void **state) {
     done(&f);
 }
 
-/* ---- host memory -------------------------------------------------------------------- */
+/* ---- host memory ------------------------------------------------------------------- */
 
 /* Every kind of tensor, with a trace; a failed declaration must leave no event. */
 static spad_status scenario(const spad_host *host, void *payload) {

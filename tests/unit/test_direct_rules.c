@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- rules -------------------------------------------------------------------------- */
+/* ---- rules ------------------------------------------------------------------------- */
 
 static void start_lanes_follow_the_table(void **state) {
     (void)state;

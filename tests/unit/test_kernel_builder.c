@@ -18,7 +18,7 @@ static spad_amount number(int64_t value) {
     return (spad_amount){.value = value};
 }
 
-/* ---- a whole kernel --------------------------------------------------------------- */
+/* ---- a whole kernel ---------------------------------------------------------------- */
 
 static const char pipeline_text[] =
     "kernel pipeline on sm_90 \"built\"\n"
@@ -215,7 +215,7 @@ static void every_allocation_may_fail(void **state) {
     test_fail_each_allocation(build_scenario, NULL);
 }
 
-/* ---- refusals --------------------------------------------------------------------- */
+/* ---- refusals ---------------------------------------------------------------------- */
 
 typedef struct fixture {
     spad_kernel_builder *b;

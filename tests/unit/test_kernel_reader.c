@@ -17,7 +17,7 @@ static spad_kernel *parse(const char *text, const spad_kernel_options *options) 
     return kernel;
 }
 
-/* ---- what it means ---------------------------------------------------------------- */
+/* ---- what it means ----------------------------------------------------------------- */
 
 static const char full_text[] =
     "# every statement and every clause\n"
@@ -291,7 +291,7 @@ static void rings_can_be_given(void **state) {
     }
 }
 
-/* ---- faults ----------------------------------------------------------------------- */
+/* ---- faults ------------------------------------------------------------------------ */
 
 static spad_status read_kernel(const char *text, const char *file, spad_diagnostics *diagnostics,
                                spad_error *error) {
@@ -748,7 +748,7 @@ static void depth_is_limited(void **state) {
     assert_int_equal(error.line, 66);
 }
 
-/* ---- back to text ----------------------------------------------------------------- */
+/* ---- back to text ------------------------------------------------------------------ */
 
 static void written_kernels_read_back(void **state) {
     (void)state;
@@ -848,7 +848,7 @@ static void a_failing_sink_is_reported(void **state) {
     test_text_free(&out);
 }
 
-/* ---- memory ----------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------ */
 
 static char full_copy[sizeof full_text];
 

@@ -16,7 +16,7 @@ static spad_kernel *parse(const char *text) {
     return kernel;
 }
 
-/* ---- a walk as text --------------------------------------------------------------- */
+/* ---- a walk as text ---------------------------------------------------------------- */
 
 static void put_access(char *line, size_t size, const spad_kernel *k, const spad_walk_access *a) {
     static const char *const kinds[] = {"", "r", "w", "u"};
@@ -98,7 +98,7 @@ static void check_walk(const char *text, int64_t agent, bool declarations, const
     spad_kernel_destroy(k);
 }
 
-/* ---- control ---------------------------------------------------------------------- */
+/* ---- control ----------------------------------------------------------------------- */
 
 static void loops_and_branches_run_in_order(void **state) {
     (void)state;
@@ -184,7 +184,7 @@ static void loops_can_be_jumped_through(void **state) {
     spad_kernel_destroy(k);
 }
 
-/* ---- places ----------------------------------------------------------------------- */
+/* ---- places ------------------------------------------------------------------------ */
 
 /* The check values of NKI's modulo allocation: 4 tiles of 1024 bytes in 2 places, and
  * banks (g % 2) * 4 + k % 4. */
@@ -277,7 +277,7 @@ static void a_plan_places_slots(void **state) {
     spad_kernel_destroy(k);
 }
 
-/* ---- scopes ----------------------------------------------------------------------- */
+/* ---- scopes ------------------------------------------------------------------------ */
 
 static void scoped_tensors_are_placed_as_they_come(void **state) {
     (void)state;
@@ -353,7 +353,7 @@ static void closed_scopes_are_over(void **state) {
                "end\n");
 }
 
-/* ---- agents and synchronisation --------------------------------------------------- */
+/* ---- agents and synchronisation ---------------------------------------------------- */
 
 static const char agents_text[] =
     "kernel k on sm_90\n"
@@ -414,7 +414,7 @@ static void agents_are_walked_alone_and_together(void **state) {
     spad_kernel_destroy(k);
 }
 
-/* ---- failures --------------------------------------------------------------------- */
+/* ---- failures ---------------------------------------------------------------------- */
 
 /* Walks until something fails; the same failure comes again. */
 static void check_failure(const char *text, spad_status status, int line, int column,
@@ -504,7 +504,7 @@ static void failures_of_managers_have_a_place(void **state) {
                   "'a' is not the newest heap tensor; none is, and the heap is freed newest first");
 }
 
-/* ---- trace ------------------------------------------------------------------------ */
+/* ---- trace ------------------------------------------------------------------------- */
 
 static void check_life(const spad_trace *trace, size_t number, const char *name, int64_t begin,
                        int64_t end, int64_t byte) {
@@ -617,7 +617,7 @@ static void scoped_names_are_made_unique(void **state) {
     spad_kernel_destroy(k);
 }
 
-/* ---- memory ----------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------ */
 
 static spad_status walk_scenario(const spad_host *host, void *payload) {
     const spad_kernel *k = payload;

@@ -15,7 +15,7 @@ static void fails(spad_status got, spad_status wanted, const char *message) {
     assert_string_equal(error.message, message);
 }
 
-/* ---- a run ----------------------------------------------------------------------------------- */
+/* ---- a run ------------------------------------------------------------------------- */
 
 static void skew_makes_the_stride_odd(void **state) {
     (void)state;
@@ -55,8 +55,7 @@ static void skew_makes_the_stride_odd(void **state) {
     assert_int_equal(run.bytes, 0);
 }
 
-/* ---- a block ------------------------------------------------------------------------------------
- */
+/* ---- a block ----------------------------------------------------------------------- */
 
 static void blocks_are_halved_until_they_fit(void **state) {
     (void)state;
@@ -149,8 +148,7 @@ static void a_launch_is_planned_from_its_elements(void **state) {
                      SPAD_ERR_NO_FIT);
 }
 
-/* ---- placement
- * -------------------------------------------------------------------------------------- */
+/* ---- placement --------------------------------------------------------------------- */
 
 static void candidates_follow_the_thresholds(void **state) {
     (void)state;
@@ -336,8 +334,7 @@ static void a_group_is_moved_as_a_whole(void **state) {
     spad_registry_destroy(r.registry);
 }
 
-/* ---- chunks
- * ---------------------------------------------------------------------------------------------- */
+/* ---- chunks ------------------------------------------------------------------------ */
 
 static void runs_are_cut_into_chunks(void **state) {
     (void)state;

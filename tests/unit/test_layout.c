@@ -54,7 +54,7 @@ static const spad_layout_space *find_space(const spad_layout *layout, const char
     return NULL;
 }
 
-/* ---- who may share bytes --------------------------------------------------------------- */
+/* ---- who may share bytes ----------------------------------------------------------- */
 
 #define TWO                                \
     "kernel k on trn2\n"                   \
@@ -194,7 +194,7 @@ static void agents_are_needed_from_fork_to_join(void **state) {
         share(ASYNC "agent one { cp load reads x writes a }\nsimt w writes b\n", "a", "b"));
 }
 
-/* ---- where slots lie --------------------------------------------------------------------- */
+/* ---- where slots lie --------------------------------------------------------------- */
 
 static void rings_lie_together(void **state) {
     (void)state;
@@ -346,7 +346,7 @@ static void managers_are_obstacles(void **state) {
     spad_kernel_destroy(k);
 }
 
-/* ---- what does not fit ---------------------------------------------------------------------- */
+/* ---- what does not fit ------------------------------------------------------------- */
 
 static void what_does_not_fit_is_a_result(void **state) {
     (void)state;
@@ -418,8 +418,7 @@ static void failures_have_messages(void **state) {
     spad_layout_destroy(NULL);
 }
 
-/* ---- trip counts ------------------------------------------------------------------------------
- */
+/* ---- trip counts ------------------------------------------------------------------- */
 
 static void places_do_not_depend_on_trip_counts(void **state) {
     (void)state;
@@ -457,8 +456,7 @@ static void places_do_not_depend_on_trip_counts(void **state) {
                        "a", "b"));
 }
 
-/* ---- showing it
- * ---------------------------------------------------------------------------------- */
+/* ---- showing it -------------------------------------------------------------------- */
 
 #define SHOWN                                           \
     "kernel shown on sm_90\nparam N = 4\n"              \
@@ -520,8 +518,7 @@ static void layouts_are_shown(void **state) {
     spad_kernel_destroy(k);
 }
 
-/* ---- memory -------------------------------------------------------------------------------------
- */
+/* ---- memory ------------------------------------------------------------------------ */
 
 static spad_status scenario(const spad_host *host, void *payload) {
     const spad_layout_options options = {.host = host};

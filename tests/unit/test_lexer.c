@@ -149,7 +149,7 @@ static void strings_lose_their_escapes(void **state) {
     close_text(&f);
 }
 
-/* ---- quantities ------------------------------------------------------------------- */
+/* ---- quantities -------------------------------------------------------------------- */
 
 static const struct {
     const char *text;
@@ -289,7 +289,7 @@ static void recovery_skips_a_statement_and_its_blocks(void **state) {
     free(deep);
 }
 
-/* ---- faults on paper ------------------------------------------------------------------ */
+/* ---- faults on paper --------------------------------------------------------------- */
 
 /* Writes one fault over [start, start + length) of a text and compares. */
 static void check_shown(const char *text, size_t size, size_t start, size_t length,

@@ -33,7 +33,7 @@ static spad_plan_result *solve(const spad_plan *plan, const spad_plan_options *o
     return result;
 }
 
-/* ---- what is refused ------------------------------------------------------------- */
+/* ---- what is refused --------------------------------------------------------------- */
 
 static void buffers_that_break_their_own_rules_are_refused(void **state) {
     (void)state;
@@ -201,7 +201,7 @@ static void a_capacity_is_within_the_space(void **state) {
     spad_plan_destroy(plan);
 }
 
-/* ---- what is answered --------------------------------------------------------------- */
+/* ---- what is answered -------------------------------------------------------------- */
 
 static void an_empty_problem_has_an_empty_plan(void **state) {
     (void)state;
@@ -553,7 +553,7 @@ static void one_thread_and_one_seed_give_one_plan(void **state) {
     spad_plan_destroy(plan);
 }
 
-/* ---- why not ----------------------------------------------------------------------------- */
+/* ---- why not ----------------------------------------------------------------------- */
 
 static void a_reason_names_the_peak_and_what_would_help(void **state) {
     (void)state;
@@ -747,7 +747,7 @@ static void a_lower_alignment_is_offered(void **state) {
     spad_plan_destroy(plan);
 }
 
-/* ---- the validator ------------------------------------------------------------------------- */
+/* ---- the validator ----------------------------------------------------------------- */
 
 static void the_validator_names_what_is_wrong(void **state) {
     (void)state;
@@ -811,8 +811,7 @@ static void the_validator_names_what_is_wrong(void **state) {
     spad_plan_destroy(plan);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------
- */
+/* ---- memory ------------------------------------------------------------------------ */
 
 static spad_status solve_everything(const spad_host *host, void *payload) {
     const bool boxes = *(const bool *)payload;
@@ -860,7 +859,7 @@ static void every_allocation_may_fail(void **state) {
     test_fail_each_allocation(solve_everything, &boxes);
 }
 
-/* ---- soundness at the edges ---------------------------------------------------------- */
+/* ---- soundness at the edges -------------------------------------------------------- */
 
 /* Sizes that differ only above bit 40 must not look alike to the memory of failures:
  * scaled up, no bound passes the optimum. The last byte keeps the unit at 1. */
@@ -962,7 +961,7 @@ static void names_are_compared_whole(void **state) {
     free(csv);
 }
 
-/* ---- traces ----------------------------------------------------------------------- */
+/* ---- traces ------------------------------------------------------------------------ */
 
 /* The double buffering of a manager in automatic mode, placed by the planner
  * beside a tensor that has its address. */

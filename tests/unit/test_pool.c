@@ -70,7 +70,7 @@ static void put(spad_pool *pool, spad_allocation block) {
     assert_ok(spad_pool_free(pool, &block, &error), &error);
 }
 
-/* ---- what is refused ----------------------------------------------------------------- */
+/* ---- what is refused --------------------------------------------------------------- */
 
 static void bad_options_are_refused(void **state) {
     (void)state;
@@ -168,7 +168,7 @@ static void blocks_that_are_not_there_cannot_be_freed(void **state) {
     spad_pool_destroy(pool);
 }
 
-/* ---- what is promised ------------------------------------------------------------------ */
+/* ---- what is promised -------------------------------------------------------------- */
 
 static void exhaustion_tells_what_is_left(void **state) {
     (void)state;
@@ -351,7 +351,7 @@ static void statistics_are_exact_in_one_thread(void **state) {
     spad_pool_destroy(pool);
 }
 
-/* ---- wrappers ------------------------------------------------------------------------------ */
+/* ---- wrappers ---------------------------------------------------------------------- */
 
 static void wrappers_stack(void **state) {
     (void)state;
@@ -434,7 +434,7 @@ static void wrappers_refuse_nonsense(void **state) {
     assert_true(spad_is_aligned(96, 48));
 }
 
-/* ---- memory that runs out ------------------------------------------------------------------- */
+/* ---- memory that runs out ---------------------------------------------------------- */
 
 static spad_status scenario(const spad_host *host, void *payload) {
     source *s = payload;
@@ -465,8 +465,7 @@ static void every_host_allocation_may_fail(void **state) {
     assert_int_equal(s.live, 0);
 }
 
-/* ---- threads ------------------------------------------------------------------------------------
- */
+/* ---- threads ----------------------------------------------------------------------- */
 
 enum { THREADS = 4, SLOTS = 64 };
 

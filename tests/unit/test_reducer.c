@@ -9,7 +9,7 @@
 
 #include "spad/block.h"
 
-/* ---- values -------------------------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------------------ */
 
 typedef struct format {
     spad_dtype dtype;
@@ -181,8 +181,7 @@ static void identities(void **state) {
     assert_string_equal(e.message, "replication is 'all', 'none' or not given, not 'some'");
 }
 
-/* ---- the life cycle -----------------------------------------------------------------------------
- */
+/* ---- the life cycle ---------------------------------------------------------------- */
 
 typedef struct fixture {
     spad_block *block;

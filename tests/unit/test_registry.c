@@ -6,7 +6,7 @@
 
 #include "base/names.h"
 
-/* ---- names and enums -------------------------------------------------------------------- */
+/* ---- names and enums --------------------------------------------------------------- */
 
 static void enums_have_names(void **state) {
     fixture *f = *state;
@@ -41,7 +41,7 @@ static void a_name_set_knows_the_order_of_arrival(void **state) {
     spad__names_free(&set);
 }
 
-/* ---- components ------------------------------------------------------------------------- */
+/* ---- components -------------------------------------------------------------------- */
 
 static void components_are_known_until_removed(void **state) {
     fixture *f = *state;
@@ -124,7 +124,7 @@ static void a_component_that_is_gone_is_an_error_or_nothing(void **state) {
     assert_false(spad_registry_is_laid_out(r, f->a, e));
 }
 
-/* ---- registering ---------------------------------------------------------------------------- */
+/* ---- registering ------------------------------------------------------------------- */
 
 static void a_registered_buffer_has_all_its_fields(void **state) {
     fixture *f = *state;
@@ -202,7 +202,7 @@ static void a_name_again_replaces_the_buffer_in_place(void **state) {
     SHARED("y", 5, 20);
 }
 
-/* ---- the cache ---------------------------------------------------------------------- */
+/* ---- the cache --------------------------------------------------------------------- */
 
 static void layouts_are_built_when_asked_for_and_kept(void **state) {
     fixture *f = *state;
@@ -246,7 +246,7 @@ static void layouts_are_built_when_asked_for_and_kept(void **state) {
     spad_registry_clear_layout(r, f->b); /* has none */
 }
 
-/* ---- updates ------------------------------------------------------------------------ */
+/* ---- updates ----------------------------------------------------------------------- */
 
 static void an_update_sets_only_its_fields(void **state) {
     fixture *f = *state;
@@ -368,7 +368,7 @@ static void settings_move_buffers(void **state) {
     assert_ok(spad_registry_update(NULL, f->registry, f->a, NULL, 0, &f->error), &f->error);
 }
 
-/* ---- trace -------------------------------------------------------------------------- */
+/* ---- trace ------------------------------------------------------------------------- */
 
 static const spad_space spaces[] = {
     {.name = "wide", .lanes = 128, .bytes = 1024, .alignment = 1, .granule = 1},
@@ -485,7 +485,7 @@ static void a_trace_needs_spaces_of_one_lane(void **state) {
     spad_trace_destroy(trace);
 }
 
-/* ---- host memory -------------------------------------------------------------------- */
+/* ---- host memory ------------------------------------------------------------------- */
 
 static spad_status use_everything(const spad_host *host, void *payload) {
     (void)payload;

@@ -4,7 +4,7 @@
  * them: bytes, alignment and lifetimes. */
 #include "unit/registry_fixture.h"
 
-/* ---- the layout, in elements -------------------------------------------------------- */
+/* ---- the layout, in elements ------------------------------------------------------- */
 
 static void buffers_are_packed_by_region(void **state) {
     fixture *f = *state;
@@ -166,7 +166,7 @@ static void the_whole_layout_comes_at_once(void **state) {
           SPAD_ERR_ARGUMENT, "a layout has no region number -1");
 }
 
-/* ---- the layout, in bytes ----------------------------------------------------------- */
+/* ---- the layout, in bytes ---------------------------------------------------------- */
 
 #define BYTES(name, region, offset, length) \
     expect(f, f->a, SPAD_UNIT_BYTE, name, SPAD_REGION_##region, offset, length)
@@ -267,7 +267,7 @@ static void sizes_beyond_64_bits_are_errors(void **state) {
           "the local and persistent memory of 'alpha' is more than 64 bits hold");
 }
 
-/* ---- lifetimes ---------------------------------------------------------------------- */
+/* ---- lifetimes --------------------------------------------------------------------- */
 
 static spad_status lay_out(fixture *f, spad_unit unit) {
     int64_t size;

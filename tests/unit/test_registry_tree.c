@@ -4,7 +4,7 @@
  * them. */
 #include "unit/registry_fixture.h"
 
-/* ---- children ----------------------------------------------------------------------- */
+/* ---- children ---------------------------------------------------------------------- */
 
 static void a_child_is_registered_with_its_totals_of_now(void **state) {
     fixture *f = *state;
@@ -210,7 +210,7 @@ static void deep_and_wide_trees_need_no_stack(void **state) {
     assert_false(spad_registry_has_group(f->registry, f->b));
 }
 
-/* ---- allocators --------------------------------------------------------------------- */
+/* ---- allocators -------------------------------------------------------------------- */
 
 static void an_allocator_gives_the_slice_of_a_thread(void **state) {
     fixture *f = *state;

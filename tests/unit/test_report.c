@@ -48,7 +48,7 @@ static void add(spad_report *report, spad_report_box box) {
     assert_ok(spad_report_add_box(report, &box, &error), &error);
 }
 
-/* ---- facts against a count ------------------------------------------------------------ */
+/* ---- facts against a count --------------------------------------------------------- */
 
 static bool is_alive(const spad_report_box *box, int64_t time) {
     return box->begin <= time && time < box->end;
@@ -209,7 +209,7 @@ static void many_start_lanes_are_sampled(void **state) {
     spad_report_destroy(report);
 }
 
-/* ---- where boxes come from ------------------------------------------------------------------ */
+/* ---- where boxes come from --------------------------------------------------------- */
 
 static void a_trace_gives_boxes_and_scopes(void **state) {
     (void)state;
@@ -479,8 +479,7 @@ static void what_does_not_fit_is_drawn_above_the_limit(void **state) {
     spad_kernel_destroy(kernel);
 }
 
-/* ---- writers ----------------------------------------------------------------------------------
- */
+/* ---- writers ----------------------------------------------------------------------- */
 
 typedef spad_status (*writer)(const spad_report *, const spad_sink *, spad_error *);
 static const writer writers[] = {spad_report_write_text,  spad_report_write_svg,
@@ -651,7 +650,7 @@ static void a_snapshot_has_segments_in_layers(void **state) {
     spad_report_destroy(report);
 }
 
-/* ---- colours ------------------------------------------------------------------------ */
+/* ---- colours ----------------------------------------------------------------------- */
 
 static int apart(int a, int b) {
     const int d = a > b ? a - b : b - a;
@@ -678,8 +677,7 @@ static void colours_are_far_from_each_other(void **state) {
     assert_int_equal(hues.count, SPAD__HUES);
 }
 
-/* ---- comparing ----------------------------------------------------------------------------------
- */
+/* ---- comparing --------------------------------------------------------------------- */
 
 static void a_comparison_names_every_change(void **state) {
     (void)state;
@@ -729,8 +727,7 @@ static void a_comparison_names_every_change(void **state) {
     spad_report_destroy(b);
 }
 
-/* ---- refusals
- * ------------------------------------------------------------------------------------ */
+/* ---- refusals ---------------------------------------------------------------------- */
 
 static void refuse(spad_report *report, spad_report_box box, spad_status status,
                    const char *message) {
@@ -814,8 +811,7 @@ static void extreme_numbers_are_written(void **state) {
     spad_report_destroy(report);
 }
 
-/* ---- memory
- * ----------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------ */
 
 typedef struct inputs {
     spad_layout *layout;

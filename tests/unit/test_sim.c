@@ -65,7 +65,7 @@ static int64_t makespan_of(const char *text) {
     return time;
 }
 
-/* ---- the guide -------------------------------------------------------------------- */
+/* ---- the guide --------------------------------------------------------------------- */
 
 #define LOAD_EXP(ring)                                \
     "kernel load_exp on trn2\n"                       \
@@ -242,7 +242,7 @@ static void not_everything_can_be_hoisted(void **state) {
     spad_kernel_destroy(kernel);
 }
 
-/* ---- durations -------------------------------------------------------------------- */
+/* ---- durations --------------------------------------------------------------------- */
 
 /* The figures of the nki.isa reference, the architecture guides and the DMA guide. */
 static void durations_are_those_of_the_target(void **state) {
@@ -314,7 +314,7 @@ static void start_ups_overlap(void **state) {
     stop(&r);
 }
 
-/* ---- engines ---------------------------------------------------------------------- */
+/* ---- engines ----------------------------------------------------------------------- */
 
 /* v2: vector and gpsimd share the port to SBUF, vector and scalar that to PSUM. */
 static void ports_are_shared_on_v2(void **state) {
@@ -374,7 +374,7 @@ static void transfers_overtake(void **state) {
     stop(&r);
 }
 
-/* ---- long loops ------------------------------------------------------------------- */
+/* ---- long loops -------------------------------------------------------------------- */
 
 static void a_billion_iterations_are_exact(void **state) {
     (void)state;
@@ -523,7 +523,7 @@ static void there_is_an_end(void **state) {
     }
 }
 
-/* ---- synchronisation -------------------------------------------------------------- */
+/* ---- synchronisation --------------------------------------------------------------- */
 
 #define AGENTS "kernel k on sm_90\n"
 
@@ -813,7 +813,7 @@ static void names_are_complete(void **state) {
     assert_string_equal(spad_wait_name(SPAD_WAIT_ISSUE), "issue");
 }
 
-/* ---- the tuner -------------------------------------------------------------------- */
+/* ---- the tuner --------------------------------------------------------------------- */
 
 static void rings_that_would_be_wrong_are_not_chosen(void **state) {
     (void)state;
@@ -902,7 +902,7 @@ static void what_does_not_fit_is_not_chosen(void **state) {
     spad_kernel_destroy(kernel);
 }
 
-/* ---- too much -------------------------------------------------------------------------- */
+/* ---- too much ---------------------------------------------------------------------- */
 
 /* Many rings, and more to run than allowed: it ends, with something that fits. */
 static void a_search_ends(void **state) {

@@ -74,7 +74,7 @@ static spad_status try_put(fixture *f, spad_shape shape, spad_dtype dtype, const
     return status;
 }
 
-/* ---- construction --------------------------------------------------------------------------- */
+/* ---- construction ------------------------------------------------------------------ */
 
 static void bounds_are_those_of_the_space(void **state) {
     (void)state;
@@ -159,8 +159,7 @@ static void unbounded_spaces_have_a_last_address(void **state) {
     done(&f);
 }
 
-/* ---- promises ----------------------------------------------------------------------------------
- */
+/* ---- promises ---------------------------------------------------------------------- */
 
 static void the_region_is_never_overrun(void **state) {
     (void)state;
@@ -315,8 +314,7 @@ static void tiles_stay_in_their_bank(void **state) {
     done(&f);
 }
 
-/* ---- names -------------------------------------------------------------------------------------
- */
+/* ---- names ------------------------------------------------------------------------- */
 
 static void names_are_unique_with_their_prefix(void **state) {
     (void)state;
@@ -356,8 +354,7 @@ static void names_are_unique_with_their_prefix(void **state) {
     done(&f);
 }
 
-/* ---- automatic mode
- * -------------------------------------------------------------------------------- */
+/* ---- automatic mode ---------------------------------------------------------------- */
 
 static void automatic_mode_gives_no_addresses(void **state) {
     (void)state;
@@ -441,8 +438,7 @@ static void alloc_follows_the_default(void **state) {
     }
 }
 
-/* ---- running out
- * ------------------------------------------------------------------------------------ */
+/* ---- running out ------------------------------------------------------------------- */
 
 static void no_fit_says_who_holds_the_memory(void **state) {
     (void)state;
@@ -541,8 +537,7 @@ static void a_million_nested_scopes(void **state) {
     spad_stack_destroy(stack);
 }
 
-/* ---- high-water marks, checkpoints, guards
- * ------------------------------------------------------------- */
+/* ---- high-water marks, checkpoints, guards ----------------------------------------- */
 
 static void scopes_know_their_high_water(void **state) {
     (void)state;
@@ -715,8 +710,7 @@ static void guards_close_on_every_way_out(void **state) {
     done(&f);
 }
 
-/* ---- the log
- * ------------------------------------------------------------------------------------------- */
+/* ---- the log ----------------------------------------------------------------------- */
 
 static void nested_scopes_draw_bars(void **state) {
     (void)state;
@@ -780,8 +774,7 @@ static void managers_can_share_a_trace(void **state) {
     done(&f);
 }
 
-/* ---- host memory
- * ------------------------------------------------------------------------------------------ */
+/* ---- host memory ------------------------------------------------------------------- */
 
 static spad_status scenario(const spad_host *host, void *payload) {
     spad_error error;

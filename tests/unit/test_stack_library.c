@@ -9,7 +9,7 @@
 
 #include "spad/stack.h"
 
-/* ---- short hands: u8 tensors of so many bytes ------------------------------------------ */
+/* ---- short hands: u8 tensors of so many bytes -------------------------------------- */
 
 static spad_stack *make(spad_stack_behaviour behaviour, int64_t lower, int64_t upper) {
     const spad_target *target;
@@ -101,7 +101,7 @@ static spad_status try_put(spad_stack *stack, int64_t bytes, spad_error *error) 
                                   error);
 }
 
-/* ---- April 2026 --------------------------------------------------------------------------- */
+/* ---- April 2026 -------------------------------------------------------------------- */
 
 static void overflow_is_tested_before_alignment(void **state) {
     (void)state;
@@ -327,8 +327,7 @@ static void the_library_knows_fewer_types(void **state) {
     spad_stack_destroy(stack);
 }
 
-/* ---- the later version ------------------------------------------------------------------------
- */
+/* ---- the later version ------------------------------------------------------------- */
 
 static void later_heap_bases_are_aligned(void **state) {
     (void)state;
@@ -349,8 +348,7 @@ static void later_heap_bases_are_aligned(void **state) {
     }
 }
 
-/* ---- what the library prints
- * --------------------------------------------------------------------- */
+/* ---- what the library prints ------------------------------------------------------- */
 
 static void logs_are_those_of_the_library(void **state) {
     (void)state;

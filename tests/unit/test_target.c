@@ -30,7 +30,7 @@ static const spad_engine *find_engine(const char *target_name, const char *name)
     return &target->engines[index];
 }
 
-/* ---- facts -------------------------------------------------------------------------- */
+/* ---- facts ------------------------------------------------------------------------- */
 
 static void neuron_memories_have_their_public_sizes(void **state) {
     (void)state;
@@ -181,7 +181,7 @@ static void built_in_tables_follow_the_rules(void **state) {
     spad_target_destroy(NULL);
 }
 
-/* ---- lookups ------------------------------------------------------------------------ */
+/* ---- lookups ----------------------------------------------------------------------- */
 
 static void unknown_names_are_reported_with_what_there_is(void **state) {
     (void)state;
@@ -208,7 +208,7 @@ static void unknown_names_are_reported_with_what_there_is(void **state) {
     assert_string_equal(error.message, "target 'bare' has no engine 'pe'; it has none");
 }
 
-/* ---- rules ---------------------------------------------------------------------------- */
+/* ---- rules ------------------------------------------------------------------------- */
 
 /* The start-partition table of the ISA, in words of its own. */
 static bool neuron_allows(int64_t lane, int64_t lanes) {

@@ -10,7 +10,7 @@
 #include "spad/target.h"
 #include "support/faults.h"
 
-/* ---- the same target? ------------------------------------------------------------------ */
+/* ---- the same target? -------------------------------------------------------------- */
 
 static void assert_same_space(const spad_space *a, const spad_space *b) {
     assert_string_equal(a->name, b->name);
@@ -71,7 +71,7 @@ static void assert_same_target(const spad_target *a, const spad_target *b) {
     for (size_t i = 0; i < a->alias_count; i++) assert_string_equal(a->aliases[i], b->aliases[i]);
 }
 
-/* ---- reading ------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------- */
 
 static const char full_text[] =
     "# every statement and every field\n"
@@ -203,7 +203,7 @@ static void a_file_says_what_the_struct_says(void **state) {
     spad_target_destroy(target);
 }
 
-/* ---- faults ---------------------------------------------------------------------------------- */
+/* ---- faults ------------------------------------------------------------------------ */
 
 static spad_status read_target(const char *text, const char *file, spad_diagnostics *diagnostics,
                                spad_error *error) {
@@ -406,8 +406,7 @@ static void reading_stops_after_twenty_faults(void **state) {
     spad_diagnostics_destroy(diagnostics);
 }
 
-/* ---- limits ------------------------------------------------------------------------------------
- */
+/* ---- limits ------------------------------------------------------------------------ */
 
 /* Repeats a line with a number in it and returns the first fault, or "". */
 static void first_fault(char message[SPAD_MESSAGE_MAX], const char *before, const char *line,
@@ -475,8 +474,7 @@ static void tables_have_limits(void **state) {
     assert_string_equal(message, "not a name: a name has 1 to 63 letters, digits, '_', '-' or '.'");
 }
 
-/* ---- back to text
- * -------------------------------------------------------------------------------- */
+/* ---- back to text ------------------------------------------------------------------ */
 
 static void check_round_trip(const spad_target *target) {
     test_text first;
@@ -587,8 +585,7 @@ static void writing_reports_a_sink_that_fails(void **state) {
     test_text_free(&text);
 }
 
-/* ---- bad luck
- * ---------------------------------------------------------------------------------------- */
+/* ---- bad luck ---------------------------------------------------------------------- */
 
 static spad_status read_with(const spad_host *host, void *payload) {
     spad_diagnostics *diagnostics = NULL;

@@ -12,9 +12,9 @@
  *   - and, on a unit, until `wait G pending 0` behind a commit of its group that its
  *     agent must pass, else to the end.
  * A slot is needed from its first touch to its last, an input from the start, an
- * output to the end. Inside one life nothing is left out, so two slots whose lives do
- * not meet are never needed together; this holds in program order for every trip
- * count, because loops and not iterations were looked at.
+ * output to the end, under whatever name it is one. Inside one life nothing is left out, so two
+ * slots whose lives do not meet are never needed together; this holds in program order for every
+ * trip count, because loops and not iterations were looked at.
  *
  * A parameter stands for any number. A loop that it bounds counts as one that runs
  * twice or more, and an index that it moves touches all slots of a ring: places that
@@ -224,15 +224,19 @@ static spad__life life_of_touch(const spad_layout *layout, size_t statement,
 
 /* ---- which slots a touch is about -------------------------------------------------- */
 
-static void need_tile(spad_layout *layout, int64_t home, int64_t tile, spad__life life) {
+static size_t slot_of_tile(const spad_layout *layout, int64_t home, int64_t tile) {
     const spad_kernel_tensor *tensor = &layout->kernel->tensors.items[home];
     int64_t index[SPAD_RANK_MAX];
     spad__tile_index(tensor, tile, index);
-    const size_t slot = (size_t)spad__tile_slot(tensor, tile, index);
-    need(&layout->lives[layout->first_slots[home] + slot], life);
+    return layout->first_slots[home] + (size_t)spad__tile_slot(tensor, tile, index);
 }
 
-/* The bounds of an index; *count: tiles in the box, cut at `most`. */
+static void need_tile(spad_layout *layout, int64_t home, int64_t tile, spad__life life) {
+    need(&layout->lives[slot_of_tile(layout, home, tile)], life);
+}
+
+/* The bounds of an index; *count: tiles in the box, cut at `most`. An index that is always
+ * outside, behind a condition that never holds, has none. */
 static void bound_index(const spad_kernel *k, const spad_kernel_tensor *tensor,
                         const spad_expr *index, int64_t *low, int64_t *high, int64_t most,
                         int64_t *count) {
@@ -240,7 +244,11 @@ static void bound_index(const spad_kernel *k, const spad_kernel_tensor *tensor,
     for (size_t i = 0; i < tensor->blocks.count; i++) {
         const spad__expr *expr = &k->exprs.items[index[i]];
         low[i] = spad__max(expr->least, 0);
-        high[i] = spad__max(spad__min(expr->most, tensor->blocks.items[i].value - 1), low[i]);
+        high[i] = spad__min(expr->most, tensor->blocks.items[i].value - 1);
+        if (high[i] < low[i]) {
+            *count = 0;
+            return;
+        }
         const int64_t wide = high[i] - low[i] + 1;
         *count = wide > most / *count ? most + 1 : *count * wide;
     }
@@ -285,6 +293,7 @@ static void touch(spad_layout *layout, size_t statement, const spad_kernel_tenso
             need(&layout->all[tensor->home], life);
             return;
         }
+        if (count == 0) return;
         for (size_t i = 0; i < tensor->blocks.count; i++) at[i] = low[i];
         do {
             int64_t tile = 0;
@@ -309,16 +318,40 @@ static void touch_statement(spad_layout *layout, size_t number) {
     }
 }
 
-/* What holds for all slots of a tensor: touches of all of them, and what it is for. */
-static void finish_tensor(spad_layout *layout, size_t number) {
-    const unsigned flags = layout->kernel->tensors.items[number].flags;
+/* The slots that a name stands for: all of its home, or the one that an alias lies in. */
+static void slots_of(const spad_layout *layout, size_t number, size_t *first, size_t *end) {
+    const spad_kernel *k = layout->kernel;
+    const spad_kernel_tensor *tensor = &k->tensors.items[number];
+    *first = layout->first_slots[tensor->home];
+    *end = layout->first_slots[tensor->home + 1];
+    if (!spad__is_planned(k, &k->tensors.items[tensor->home]) || tensor->home_tile < 0) return;
+    *first = slot_of_tile(layout, tensor->home, tensor->home_tile);
+    *end = *first + 1;
+}
+
+/* Inputs have something in them from the start. */
+static void begin_tensor(spad_layout *layout, size_t number) {
+    size_t first;
+    size_t end;
+    slots_of(layout, number, &first, &end);
     const spad__life all = layout->all[number];
-    for (size_t i = layout->first_slots[number]; i < layout->first_slots[number + 1]; i++) {
+    for (size_t i = first; i < end; i++) {
+        if (all.begin < all.end) need(&layout->lives[i], all);
+        if ((layout->kernel->tensors.items[number].flags & SPAD_TENSOR_INPUT) != 0) {
+            need(&layout->lives[i], (spad__life){0, 1});
+        }
+    }
+}
+
+/* Outputs, whoever wrote them, are there at the end. */
+static void end_tensor(spad_layout *layout, size_t number) {
+    size_t first;
+    size_t end;
+    if ((layout->kernel->tensors.items[number].flags & SPAD_TENSOR_OUTPUT) == 0) return;
+    slots_of(layout, number, &first, &end);
+    for (size_t i = first; i < end; i++) {
         spad__life *life = &layout->lives[i];
-        if (all.begin < all.end) need(life, all);
-        if ((flags & SPAD_TENSOR_INPUT) != 0) need(life, (spad__life){0, 1});
-        const bool touched = life->begin < life->end;
-        if ((flags & SPAD_TENSOR_OUTPUT) != 0 && touched) life->end = layout->end;
+        if (life->begin < life->end) life->end = layout->end;
     }
 }
 
@@ -330,6 +363,7 @@ spad_status spad__layout_lives(spad_layout *layout, spad_error *error) {
     for (size_t i = 0; i < k->statements.count; i++) {
         if (runs(k, &k->statements.items[i])) touch_statement(layout, i);
     }
-    for (size_t i = 0; i < k->tensors.count; i++) finish_tensor(layout, i);
+    for (size_t i = 0; i < k->tensors.count; i++) begin_tensor(layout, i);
+    for (size_t i = 0; i < k->tensors.count; i++) end_tensor(layout, i);
     return SPAD_OK;
 }

@@ -18,6 +18,7 @@ typedef struct slot_life {
     int64_t first; /* -1: not touched */
     int64_t last;
     int64_t tensor; /* in the trace; -1: not there (any more) */
+    unsigned flags; /* SPAD_TENSOR_... of all of its names */
     bool by_agents;
 } slot_life;
 
@@ -89,24 +90,32 @@ static void note_event(tracer *t, const spad_walk_event *event) {
     }
 }
 
-/* What agents touch lives from fork to join; inputs from the start, outputs to the end. */
-static void widen_lives(tracer *t, int64_t end) {
+/* A slot is what any name of it is. */
+static void gather_flags(tracer *t) {
     for (size_t i = 0; i < t->kernel->tensors.count; i++) {
         const spad_kernel_tensor *tensor = &t->kernel->tensors.items[i];
-        if (!is_traced(t->kernel, tensor)) continue;
-        for (int64_t s = 0; s < tensor->slots; s++) {
-            slot_life *slot = &t->slots[t->bases[i] + (size_t)s];
-            if (slot->by_agents) {
-                slot->first = spad__min(slot->first, t->fork);
-                slot->last = spad__max(slot->last, t->join);
-            }
-            if ((tensor->flags & SPAD_TENSOR_INPUT) != 0) {
-                slot->first = 0;
-                slot->last = spad__max(slot->last, 0);
-            }
-            const bool kept = (tensor->flags & SPAD_TENSOR_OUTPUT) != 0 && slot->first >= 0;
-            if (kept) slot->last = end;
+        const spad_kernel_tensor *home = &t->kernel->tensors.items[tensor->home];
+        if (!is_traced(t->kernel, home)) continue;
+        for (int64_t s = 0; s < home->slots; s++) {
+            t->slots[t->bases[tensor->home] + (size_t)s].flags |= tensor->flags;
         }
+    }
+}
+
+/* What agents touch lives from fork to join; inputs from the start, outputs to the end. */
+static void widen_lives(tracer *t, int64_t end) {
+    gather_flags(t);
+    for (size_t i = 0; i < t->slot_count; i++) {
+        slot_life *slot = &t->slots[i];
+        if (slot->by_agents) {
+            slot->first = spad__min(slot->first, t->fork);
+            slot->last = spad__max(slot->last, t->join);
+        }
+        if ((slot->flags & SPAD_TENSOR_INPUT) != 0) {
+            slot->first = 0;
+            slot->last = spad__max(slot->last, 0);
+        }
+        if ((slot->flags & SPAD_TENSOR_OUTPUT) != 0 && slot->first >= 0) slot->last = end;
     }
 }
 

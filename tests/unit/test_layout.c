@@ -141,6 +141,40 @@ static void aliases_keep_their_home(void **state) {
                        "a", "b"));
 }
 
+static void aliases_give_what_they_are_to_their_home(void **state) {
+    (void)state;
+    assert_false(
+        share("kernel k on trn2\n"
+              "tensor a : sbuf u8 (128, 64)\ntensor c : sbuf u8 (128, 64) alias of a input\n"
+              "tensor b : sbuf u8 (128, 64)\nvector p writes b\nvector q reads c\n",
+              "a", "b"));
+    assert_false(
+        share("kernel k on trn2\n"
+              "tensor a : sbuf u8 (128, 64)\ntensor c : sbuf u8 (128, 64) alias of a output\n"
+              "tensor b : sbuf u8 (128, 64)\nvector q writes a\nvector p writes b\n",
+              "a", "b"));
+    /* only the tile that the alias lies in */
+    assert_true(share(TWO "tensor c : sbuf u8 (128, 1) alias of a[1] output\n"
+                          "vector q writes a[0], a[1]\nvector p writes b[0]\n",
+                      "a", "b"));
+    assert_false(share(TWO "tensor c : sbuf u8 (128, 1) alias of a[0] output\n"
+                           "vector q writes a[0], a[1]\nvector p writes b[0]\n",
+                       "a", "b"));
+}
+
+/* Behind a condition an index may be anything, as long as the condition never holds. */
+static void what_is_outside_needs_nothing(void **state) {
+    (void)state;
+    assert_true(share(TWO "vector p writes a[0]\nvector q reads a[0]\n"
+                          "for i in 0..4 { if i > 7 { vector r reads a[i + 1000000000] } }\n"
+                          "vector s writes b[0]\n",
+                      "a", "b"));
+    assert_true(share(TWO "vector p writes a[0]\nvector q reads a[0]\n"
+                          "for i in 0..4 { if i > 7 { vector r reads a[i - 9] } }\n"
+                          "vector s writes b[0]\n",
+                      "a", "b"));
+}
+
 static void alloc_and_free_are_touches(void **state) {
     (void)state;
     assert_false(share(TWO "vector p writes a[0]\nvector r writes b[0]\nfree a[0]\n", "a", "b"));
@@ -553,6 +587,8 @@ int main(void) {
         cmocka_unit_test(a_declaration_in_a_loop_carries_nothing),
         cmocka_unit_test(inputs_and_outputs_are_kept),
         cmocka_unit_test(aliases_keep_their_home),
+        cmocka_unit_test(aliases_give_what_they_are_to_their_home),
+        cmocka_unit_test(what_is_outside_needs_nothing),
         cmocka_unit_test(alloc_and_free_are_touches),
         cmocka_unit_test(operations_in_flight_are_waited_for),
         cmocka_unit_test(agents_are_needed_from_fork_to_join),

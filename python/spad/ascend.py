@@ -101,17 +101,50 @@ class Buffer:
         return f"<Buffer {self.name or ''}{self.shape} {self.dtype} in {self.scope} memory>"
 
 
-def _pack(value, raw):
-    """The bytes of a number as an element; one that it cannot hold is a spad.ArgumentError."""
+# Floats that the struct module does not know: bits of the exponent and of the fraction, the bias,
+# and what the highest codes mean: "ieee" infinity and NaN, "fn" one NaN, "fnuz" NaN at -0, "all"
+# numbers, "power" powers of two and one NaN (OCP's 8-bit and microscaling formats, ml_dtypes).
+_FLOATS = {
+    "bfloat16": (8, 7, 127, "ieee"),
+    "float8_e3m4": (3, 4, 3, "ieee"),
+    "float8_e4m3": (4, 3, 7, "ieee"),
+    "float8_e4m3fn": (4, 3, 7, "fn"),
+    "float8_e4m3fnuz": (4, 3, 8, "fnuz"),
+    "float8_e4m3b11fnuz": (4, 3, 11, "fnuz"),
+    "float8_e5m2": (5, 2, 15, "ieee"),
+    "float8_e5m2fnuz": (5, 2, 16, "fnuz"),
+    "float8_e8m0fnu": (8, 0, 127, "power"),
+    "float4_e2m1fn": (2, 1, 1, "all"),
+}
+
+
+def _decode(code, exponent_bits, fraction_bits, bias, highest):
+    """The number of a code of a float; the reverse of spad.value."""
+    ones = (1 << exponent_bits) - 1
+    exponent, fraction = code >> fraction_bits & ones, code & (1 << fraction_bits) - 1
+    if highest == "power":
+        return math.nan if code == ones else math.ldexp(1, code - bias)
+    sign = -1.0 if code >> exponent_bits + fraction_bits else 1.0
+    if highest == "ieee" and exponent == ones:
+        return math.nan if fraction else sign * math.inf
+    if highest == "fn" and exponent == ones and fraction == (1 << fraction_bits) - 1:
+        return math.nan
+    if highest == "fnuz" and sign < 0 and exponent == fraction == 0:
+        return math.nan
+    mantissa = fraction + (1 << fraction_bits) if exponent else fraction
+    return sign * math.ldexp(mantissa, max(exponent, 1) - bias - fraction_bits)
+
+
+def _encode(value, dtype):
+    """The bits of a number as an element; one that it cannot hold is a spad.ArgumentError."""
     value = value.value if isinstance(value, Element) else value
-    if raw.dtype == "bool":
+    if dtype == "bool":
         value = bool(value)
-    elif "float" in raw.dtype:
+    elif "float" in dtype:
         value = float(value)
     else:
         value = int(value)
-    bits = _spad.value(raw.dtype, value)[1]
-    return bits.to_bytes(_spad.dtype_bytes(raw.dtype), "little")
+    return _spad.value(dtype, value)[1]
 
 
 def _need(buffer):
@@ -128,22 +161,40 @@ class Element:
     def __init__(self, buffer, line):
         self.buffer, self.line = buffer, line
 
-    def _at(self):
-        return self.line * _spad.dtype_bytes(self.buffer.dtype)
+    def _place(self):
+        """Its first byte, its bytes, and the first of its bits there: types of 4 bits lie two to a
+        byte, the first one in the low bits."""
+        dtype = self.buffer.dtype
+        if dtype.endswith("_x4"):
+            raise _spad.ArgumentError(f"an element of {dtype} is four values; look at its bytes with "
+                                      "T.buffer_alias")
+        at = self.line * _spad.dtype_bits(dtype)
+        return at // 8, _spad.dtype_bytes(dtype), at % 8
+
+    def _code(self):
+        at, size, shift = self._place()
+        whole = int.from_bytes(self.buffer.raw.read(at, size), "little")
+        return whole >> shift & (1 << _spad.dtype_bits(self.buffer.dtype)) - 1
 
     def assign(self, value):
         """Writes the element."""
-        self.buffer.raw.write(_pack(value, self.buffer.raw), self._at())
+        at, size, shift = self._place()
+        raw = self.buffer.raw
+        code = _encode(value, raw.dtype)
+        if _spad.dtype_bits(raw.dtype) == 4:  # the other half of the byte stays
+            code = code << shift | raw.read(at, 1)[0] & 0xF0 >> shift
+        raw.write(code.to_bytes(size, "little"), at)
         return self
 
     @property
     def value(self):
-        """Reads the element."""
-        raw = self.buffer.raw
-        data = raw.read(self._at(), _spad.dtype_bytes(raw.dtype))
-        if raw.dtype == "bfloat16":
-            return struct.unpack("<f", b"\0\0" + data)[0]
-        return struct.unpack("<" + raw.format, data)[0]
+        """Reads the element: a number, as assign() takes it."""
+        raw, code = self.buffer.raw, self._code()
+        if raw.dtype in _FLOATS:
+            return _decode(code, *_FLOATS[raw.dtype])
+        if raw.dtype in ("int4", "uint4"):
+            return code - 16 if raw.dtype == "int4" and code > 7 else code
+        return struct.unpack("<" + raw.format, code.to_bytes(struct.calcsize(raw.format), "little"))[0]
 
     def __float__(self):
         return float(self.value)
@@ -282,24 +333,54 @@ def is_aligned(address, alignment=256):
 _SCOPES = ("cpu", "npu", "gpu", "hbm", "ub", "global", "shared", "local")
 
 
+_KINDS = {"?": "bool", **dict.fromkeys("bhilqn", "int"), **dict.fromkeys("BHILQN", "uint"),
+          **dict.fromkeys("efd", "float")}
+
+
+def _alike(src, dst):
+    """Two buffers or tiles between which elements are copied as they are."""
+    theirs, ours = (getattr(side, "buffer", side) for side in (src, dst))
+    if theirs.dtype != ours.dtype:
+        raise _spad.ArgumentError(
+            f"a copy does not convert: the source is {theirs.dtype}, the destination {ours.dtype}; "
+            "T.buffer_alias shows bytes as another type")
+    if dst.shape is not None and src.shape != dst.shape:
+        raise _spad.ArgumentError(
+            f"shapes {src.shape} and {dst.shape} are not alike; T.buffer_alias shows a buffer in "
+            "another shape")
+
+
+def _put(data, dst):
+    """Data of the host: bytes as they are, or numbers of the type of the buffer."""
+    with memoryview(data) as view:
+        kind = _KINDS.get(view.format.lstrip("@=<"))
+        wanted = _KINDS[dst.raw.format], struct.calcsize(dst.raw.format)
+        if view.format not in ("B", "c") and (kind, view.itemsize) != wanted:
+            raise _spad.ArgumentError(
+                f"a copy does not convert: the source has elements '{view.format}' of "
+                f"{view.itemsize} B, the destination {dst.dtype}; give bytes, or convert it first")
+        if dst.shape is not None and view.ndim > 1 and view.shape != dst.shape:
+            raise _spad.ArgumentError(f"shapes {view.shape} and {dst.shape} are not alike")
+    dst.raw.bind(data) if dst.shape is None else dst.raw.write(data)
+
+
 def copy(src, dst, src_scope=None, dst_scope=None):
-    """Copies a buffer, a tile, or data of the host (bytes, numpy) into a buffer or tile. In
-    `with T.stream(...)` it returns at once."""
+    """Copies a buffer, a tile, or data of the host (bytes, numpy) into a buffer or tile of the same
+    type and shape. In `with T.stream(...)` it returns at once."""
     for scope in (src_scope, dst_scope):
         if scope is not None and scope not in _SCOPES:
             raise _spad.ArgumentError(f"'{scope}' is no scope; there are " + ", ".join(_SCOPES))
     if isinstance(src, Tile) or isinstance(dst, Tile):
-        src = src if isinstance(src, Tile) else src[:, :]
-        dst = dst if isinstance(dst, Tile) else dst[:, :]
-        if src.shape != dst.shape:
-            raise _spad.ArgumentError(f"tiles of {src.shape} and {dst.shape} are not alike")
+        src = src if isinstance(src, Tile) else _need(src)[:, :]
+        dst = dst if isinstance(dst, Tile) else _need(dst)[:, :]
+        _alike(src, dst)
         _spad.copy_tile(dst.buffer.raw, src.buffer.raw, dst.start, src.start, src.shape,
                         _state["stream"])
-    elif not isinstance(src, Buffer):
-        _need(dst)
-        dst.raw.bind(src) if dst.shape is None else dst.raw.write(src)
+    elif isinstance(src, Buffer):
+        _alike(src, _need(dst))
+        _spad.copy(dst.raw, src.raw, _state["stream"])
     else:
-        _spad.copy(_need(dst).raw, src.raw, _state["stream"])
+        _put(src, _need(dst))
 
 
 @contextmanager

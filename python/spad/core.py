@@ -567,6 +567,8 @@ class Buffer:
     """
 
     def __enter__(self):
+        if self.freed:
+            raise _spad.StateError("the buffer was freed before")
         return self
 
     def __exit__(self, *unused):

@@ -224,12 +224,18 @@ def test_progress_can_cancel_and_raise():
         hard_plan().solve(timeout=20, progress=stop)
 
 
+@pytest.mark.parametrize("timeout", [1e300, 1e9, 0, -1, float("nan"), float("inf")])
+def test_a_timeout_that_is_none(timeout):
+    with pytest.raises(spad.ArgumentError, match="seconds: .*below 1e9, or None"):
+        hard_plan().solve(timeout=timeout)
+
+
 def test_the_gil_is_released_and_a_busy_plan_refuses_changes():
     plan = hard_plan()
     refused = []
 
     def change(facts):
-        with pytest.raises(RuntimeError, match="another thread"):
+        with pytest.raises(RuntimeError, match="in the call that called this one"):
             plan.add(0, 1, 1)
         refused.append(True)
         return True

@@ -33,6 +33,31 @@ def _read(path):
         return file.read(), name
 
 
+def _interruptible(call, *args):
+    """call(*args), where Ctrl-C ends the waiting: for calls of the C part that look at the clock but
+    not at signals. What an interrupted call was doing ends at its timeout, in a thread."""
+    import threading  # here, because few programs need it
+
+    if threading.current_thread() is not threading.main_thread():
+        return call(*args)
+    outcome = []
+
+    def work():
+        try:
+            outcome.append((call(*args), None))
+        except BaseException as error:
+            outcome.append((None, error))
+
+    thread = threading.Thread(target=work, name="spad", daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.1)
+    value, error = outcome.pop()
+    if error is not None:
+        raise error
+    return value
+
+
 def _part_of(kind):
     """Adds what a class body has to a type of the C part, so that what the C part makes has it,
     too."""
@@ -268,9 +293,16 @@ def _plan_home(result):
     return Target.parse(text, "<plan>"), "memory"
 
 
+_explain = _spad.PlanResult.explain
+
+
 @_part_of(_spad.PlanResult)
 class PlanResult:
     """Where every buffer of a Plan goes, or why they do not fit."""
+
+    def explain(self, timeout=1):
+        """Why it does not fit, and what would help; text() and json() have it from then on."""
+        return _interruptible(_explain, self, timeout)
 
     def report(self, title="plan"):
         """A Report of the buffers."""
@@ -421,9 +453,16 @@ def tune(kernel, depth_most=0, exhaustive_most=0):
     return _spad.tune(_kernel_in(kernel), depth_most, exhaustive_most)
 
 
+_fit = _spad.Layout.fit
+
+
 @_part_of(_spad.Layout)
 class Layout:
     """The places of all tensors of a kernel."""
+
+    def fit(self, timeout=None, json=False):
+        """Changes after which it fits; each was tried."""
+        return _interruptible(_fit, self, timeout, json)
 
     @property
     def data(self):

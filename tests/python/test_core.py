@@ -7,9 +7,11 @@ import gc
 import json
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
@@ -203,8 +205,8 @@ def test_plan_on_a_chip():
     assert "psum" in result.report().text() and spad.emit(result, "c").count("2048") >= 8
 
 
-def hard_plan():
-    plan = spad.Plan()
+def hard_plan(capacity=None):
+    plan = spad.Plan(capacity=capacity)
     n = 3000
     plan.add_many([(i * 7919) % 1000 for i in range(n)],
                   [(i * 7919) % 1000 + 1 + (i * 31) % 90 for i in range(n)],
@@ -222,6 +224,32 @@ def test_progress_can_cancel_and_raise():
 
     with pytest.raises(KeyError, match="stop"):
         hard_plan().solve(timeout=20, progress=stop)
+
+
+def test_ctrl_c_ends_an_explanation():
+    plan = hard_plan(capacity=hard_plan().solve(timeout=0.1).bound - 1)
+    result = plan.solve(timeout=1)
+    assert result.verdict == "infeasible"
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    start = time.monotonic()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        result.explain(timeout=3)
+    assert time.monotonic() - start < 2
+    with pytest.raises(RuntimeError, match="at work, in another thread"):
+        plan.add(0, 1, 1)  # the explanation ends by itself
+    found = []
+    aside = threading.Thread(target=lambda: found.append(result.explain(timeout=0.1)))
+    aside.start()
+    aside.join()
+    assert str(plan.capacity) in found[0]
+
+
+def test_an_explanation_raises_what_the_library_says():
+    plan = spad.Plan(capacity=10)
+    plan.add(0, 1, 10)
+    with pytest.raises(spad.ArgumentError, match="the plan fits"):
+        plan.solve().explain()
 
 
 @pytest.mark.parametrize("timeout", [1e300, 1e9, 0, -1, float("nan"), float("inf")])

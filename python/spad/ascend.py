@@ -11,7 +11,6 @@ the size of that chip's UB and L0C, and T.MemoryError is raised where the chip w
 
 import functools
 import math
-import struct
 from contextlib import contextmanager
 
 from . import _spad
@@ -101,40 +100,6 @@ class Buffer:
         return f"<Buffer {self.name or ''}{self.shape} {self.dtype} in {self.scope} memory>"
 
 
-# Floats that the struct module does not know: bits of the exponent and of the fraction, the bias,
-# and what the highest codes mean: "ieee" infinity and NaN, "fn" one NaN, "fnuz" NaN at -0, "all"
-# numbers, "power" powers of two and one NaN (OCP's 8-bit and microscaling formats, ml_dtypes).
-_FLOATS = {
-    "bfloat16": (8, 7, 127, "ieee"),
-    "float8_e3m4": (3, 4, 3, "ieee"),
-    "float8_e4m3": (4, 3, 7, "ieee"),
-    "float8_e4m3fn": (4, 3, 7, "fn"),
-    "float8_e4m3fnuz": (4, 3, 8, "fnuz"),
-    "float8_e4m3b11fnuz": (4, 3, 11, "fnuz"),
-    "float8_e5m2": (5, 2, 15, "ieee"),
-    "float8_e5m2fnuz": (5, 2, 16, "fnuz"),
-    "float8_e8m0fnu": (8, 0, 127, "power"),
-    "float4_e2m1fn": (2, 1, 1, "all"),
-}
-
-
-def _decode(code, exponent_bits, fraction_bits, bias, highest):
-    """The number of a code of a float; the reverse of spad.value."""
-    ones = (1 << exponent_bits) - 1
-    exponent, fraction = code >> fraction_bits & ones, code & (1 << fraction_bits) - 1
-    if highest == "power":
-        return math.nan if code == ones else math.ldexp(1, code - bias)
-    sign = -1.0 if code >> exponent_bits + fraction_bits else 1.0
-    if highest == "ieee" and exponent == ones:
-        return math.nan if fraction else sign * math.inf
-    if highest == "fn" and exponent == ones and fraction == (1 << fraction_bits) - 1:
-        return math.nan
-    if highest == "fnuz" and sign < 0 and exponent == fraction == 0:
-        return math.nan
-    mantissa = fraction + (1 << fraction_bits) if exponent else fraction
-    return sign * math.ldexp(mantissa, max(exponent, 1) - bias - fraction_bits)
-
-
 def _encode(value, dtype):
     """The bits of a number as an element; one that it cannot hold is a spad.ArgumentError."""
     value = value.value if isinstance(value, Element) else value
@@ -171,11 +136,6 @@ class Element:
         at = self.line * _spad.dtype_bits(dtype)
         return at // 8, _spad.dtype_bytes(dtype), at % 8
 
-    def _code(self):
-        at, size, shift = self._place()
-        whole = int.from_bytes(self.buffer.raw.read(at, size), "little")
-        return whole >> shift & (1 << _spad.dtype_bits(self.buffer.dtype)) - 1
-
     def assign(self, value):
         """Writes the element."""
         at, size, shift = self._place()
@@ -189,12 +149,9 @@ class Element:
     @property
     def value(self):
         """Reads the element: a number, as assign() takes it."""
-        raw, code = self.buffer.raw, self._code()
-        if raw.dtype in _FLOATS:
-            return _decode(code, *_FLOATS[raw.dtype])
-        if raw.dtype in ("int4", "uint4"):
-            return code - 16 if raw.dtype == "int4" and code > 7 else code
-        return struct.unpack("<" + raw.format, code.to_bytes(struct.calcsize(raw.format), "little"))[0]
+        at, size, shift = self._place()
+        whole = int.from_bytes(self.buffer.raw.read(at, size), "little")
+        return core._number_of(self.buffer.dtype, whole >> shift)
 
     def __float__(self):
         return float(self.value)
@@ -354,7 +311,7 @@ def _put(data, dst):
     """Data of the host: bytes as they are, or numbers of the type of the buffer."""
     with memoryview(data) as view:
         kind = _KINDS.get(view.format.lstrip("@=<"))
-        wanted = _KINDS[dst.raw.format], struct.calcsize(dst.raw.format)
+        wanted = _KINDS[dst.raw.format], _spad.dtype_bytes(dst.dtype)
         if view.format not in ("B", "c") and (kind, view.itemsize) != wanted:
             raise _spad.ArgumentError(
                 f"a copy does not convert: the source has elements '{view.format}' of "

@@ -4,6 +4,7 @@
 import array
 import gc
 import math
+import struct
 
 import pytest
 
@@ -169,7 +170,8 @@ def test_copies_do_not_convert():
         T.copy(memoryview(bytes(16)).cast("q", (1, 2)), words)
 
 
-SMALL = {"bfloat16": 254, "float8_e3m4": 30, "float8_e4m3": 14, "float8_e4m3fn": 2,
+SMALL = {"bfloat16": 254, "float16": 2046, "float8_e3m4": 30, "float8_e4m3": 14,
+         "float8_e4m3fn": 2,
          "float8_e4m3fnuz": 1, "float8_e4m3b11fnuz": 1, "float8_e5m2": 6, "float8_e5m2fnuz": 1,
          "float8_e8m0fnu": 1, "float4_e2m1fn": 0}
 
@@ -205,6 +207,21 @@ def test_elements_of_four_bits_lie_two_to_a_byte(dtype, numbers):
     codes = [spad.value(dtype, n)[1] for n in numbers]
     assert buf.raw.read() == bytes([codes[0] | codes[1] << 4, codes[2] | codes[3] << 4,
                                     codes[4] | 0xa0])
+
+
+@pytest.mark.parametrize("dtype, letter, numbers", [
+    ("float16", "e", [1.5, -0.25, 65504.0, 6e-8, -math.inf]),
+    ("float32", "f", [1.5, -3.4028234663852886e38, 1e-45, math.inf, 2.0 ** -126]),
+    ("float64", "d", [0.1, -1.7976931348623157e308, 5e-324, -math.inf, 2.0 ** -1022]),
+    ("int8", "b", [-128, 127, -1]), ("int16", "h", [-32768, 32767]), ("uint16", "H", [65535, 1]),
+    ("int32", "i", [-1, 2**31 - 1]), ("int64", "q", [-2**63, 2**63 - 1]), ("bool", "?", [True, False])])
+def test_elements_are_what_the_struct_module_reads(dtype, letter, numbers):
+    buf = T.alloc_buffer((len(numbers),), dtype)
+    for i, number in enumerate(numbers):
+        buf[i].assign(number)
+    read = list(struct.unpack(f"<{len(numbers)}{letter}", buf.raw.read()))
+    assert [buf[i].value for i in range(len(numbers))] == read
+    assert read == numbers or dtype in ("float16", "float32")
 
 
 def test_packed_units_have_no_single_value():

@@ -79,7 +79,9 @@ PyObject *py_done(spad_status status, const spad_error *error) {
 }
 
 PyObject *py_busy(void) {
-    PyErr_SetString(PyExc_RuntimeError, "the object is at work in another thread");
+    PyErr_SetString(PyExc_RuntimeError,
+                    "the object is at work, in another thread or in the call that called this one; "
+                    "it can be changed when that is done");
     return NULL;
 }
 
@@ -143,7 +145,9 @@ bool py_seconds(int64_t *out, PyObject *seconds) {
     const double number = PyFloat_AsDouble(seconds);
     if (PyErr_Occurred()) return false;
     if (!(number > 0 && number < 1e9)) {
-        PyErr_SetString(py.errors[PY_ARGUMENT_ERROR], "a timeout is a number of seconds above 0");
+        PyErr_Format(py.errors[PY_ARGUMENT_ERROR],
+                     "a timeout of %R seconds: it has to be above 0 and below 1e9, or None",
+                     seconds);
         return false;
     }
     *out = (int64_t)(number * 1e9);

@@ -60,7 +60,7 @@ PyObject *py_error_new(const spad_error *error);
 PyObject *py_raise_diagnosed(const spad_error *error, const spad_diagnostics *diagnostics);
 /** None for SPAD_OK, otherwise the exception. */
 PyObject *py_done(spad_status status, const spad_error *error);
-/** A RuntimeError: the object is at work in another thread. */
+/** A RuntimeError: the object is at work in another thread, or further up the stack. */
 PyObject *py_busy(void);
 
 /* ---- values ------------------------------------------------------------------------ */
@@ -83,7 +83,7 @@ const char *py_chars(PyObject *object);
 bool py_name(const char **out, PyObject **keep, PyObject *object);
 /** The truth of an object, or `none` for NULL. */
 bool py_flag(bool *out, PyObject *object, bool none);
-/** Nanoseconds of a number of seconds above 0; NULL and None are 0. */
+/** Nanoseconds of a number of seconds above 0 and below 1e9; NULL and None are 0. */
 bool py_seconds(int64_t *out, PyObject *seconds);
 /** None for the value that stands for "does not apply". */
 PyObject *py_fact(int64_t value, int64_t none);

@@ -297,7 +297,9 @@ static PyObject *allocation_free(PyObject *object, PyObject *unused) {
 
 static PyObject *allocation_enter(PyObject *self, PyObject *unused) {
     (void)unused;
-    return py_keep(self);
+    if (!((py_allocation *)self)->freed) return py_keep(self);
+    PyErr_SetString(py.errors[PY_STATE_ERROR], "the block was freed before");
+    return NULL;
 }
 
 static PyObject *allocation_exit(PyObject *self, PyObject *unused) {

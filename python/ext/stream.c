@@ -248,13 +248,14 @@ static bool read_stream(const spad_stream **out, PyObject *object) {
     return true;
 }
 
-static PyObject *copy(PyObject *module, PyObject *args) {
+static PyObject *copy(PyObject *module, PyObject *args, PyObject *keywords) {
+    static char *names[] = {"to", "from_", "stream", NULL};
     (void)module;
     PyObject *to, *from, *on = Py_None;
     const spad_stream *stream;
     spad_error error;
-    if (!PyArg_ParseTuple(args, "OO|O:copy", &to, &from, &on) || !need_buffer(to) ||
-        !need_buffer(from) || !read_stream(&stream, on))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO|O:copy", names, &to, &from, &on) ||
+        !need_buffer(to) || !need_buffer(from) || !read_stream(&stream, on))
         return NULL;
     const spad_device_buffer a = ((py_buffer *)to)->buffer, b = ((py_buffer *)from)->buffer;
     PyThreadState *const outside = PyEval_SaveThread();
@@ -285,14 +286,16 @@ static PyObject *copy_part(PyObject *module, PyObject *args, PyObject *keywords)
     return py_done(status, &error);
 }
 
-static PyObject *copy_tile(PyObject *module, PyObject *args) {
+static PyObject *copy_tile(PyObject *module, PyObject *args, PyObject *keywords) {
+    static char *names[] = {"to", "from_", "to_start", "from_start", "shape", "stream", NULL};
     (void)module;
     PyObject *to, *from, *on = Py_None;
     long long n[6];
     const spad_stream *stream;
     spad_error error;
-    if (!PyArg_ParseTuple(args, "O!O!(LL)(LL)(LL)|O:copy_tile", py.buffer, &to, py.buffer, &from,
-                          &n[0], &n[1], &n[2], &n[3], &n[4], &n[5], &on) ||
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!(LL)(LL)(LL)|O:copy_tile", names,
+                                     py.buffer, &to, py.buffer, &from, &n[0], &n[1], &n[2], &n[3],
+                                     &n[4], &n[5], &on) ||
         !read_stream(&stream, on))
         return NULL;
     const spad_copy_tile tile = {n[0], n[1], n[2], n[3], n[4], n[5]};
@@ -497,9 +500,10 @@ static PyType_Spec pool_spec = {"spad._spad.Pool", sizeof(py_pool), 0,
 /* ----  ------------------------------------------------------------------------------ */
 
 static PyMethodDef functions[] = {
-    {"copy", copy, METH_VARARGS, "copy(to, from_, stream=None)\n\nAll bytes of a buffer."},
-    {"copy_tile", copy_tile, METH_VARARGS,
-     "copy_tile(to, from_, (to_row, to_column), (from_row, from_column), (rows, columns),\n"
+    {"copy", PY_FUNC(copy), METH_VARARGS | METH_KEYWORDS,
+     "copy(to, from_, stream=None)\n\nAll bytes of a buffer."},
+    {"copy_tile", PY_FUNC(copy_tile), METH_VARARGS | METH_KEYWORDS,
+     "copy_tile(to, from_, to_start, from_start, shape,\n"
      "          stream=None)\n\nA tile of a matrix."},
     {"copy_part", PY_FUNC(copy_part), METH_VARARGS | METH_KEYWORDS,
      "copy_part(to, from_, width, rows=1, to_offset=0, to_pitch=0, from_offset=0, from_pitch=0,\n"

@@ -77,9 +77,22 @@ static PyObject *value_pair(const spad_value *value) {
     return Py_BuildValue("(sK)", spad_dtype_name(value->dtype), (unsigned long long)value->bits);
 }
 
+/* The upper half of uint64, which the library's signed numbers do not reach. */
+static bool upper_half(spad_value *out, PyObject *object) {
+    PyObject *number = PyNumber_Index(object);
+    if (number == NULL) return false;
+    *out = (spad_value){SPAD_UINT64, PyLong_AsUnsignedLongLong(number)};
+    Py_DECREF(number);
+    const bool done = !PyErr_Occurred() && out->bits > INT64_MAX;
+    PyErr_Clear();
+    return done;
+}
+
 bool py_value(spad_value *out, PyObject *object, spad_dtype dtype) {
     spad_error error;
     spad_status status;
+    if (dtype == SPAD_UINT64 && PyIndex_Check(object) && upper_half(out, object)) return true;
+    if (PyErr_Occurred()) return false;
     if (PyFloat_Check(object) || !PyIndex_Check(object)) {
         const double number = PyFloat_AsDouble(object);
         if (number == -1 && PyErr_Occurred()) return false;

@@ -90,7 +90,7 @@ from .core import (
     targets,
     tune,
 )
-from .kernel import Expr, Kernel
+from .kernel import Condition, Expr, Kernel
 
 _LAZY = ("nki", "tilelang", "ascend", "cubie")
 

@@ -11,7 +11,6 @@ the size of that chip's UB and L0C, and T.MemoryError is raised where the chip w
 
 import functools
 import math
-import struct
 from contextlib import contextmanager
 
 from . import _spad
@@ -101,17 +100,16 @@ class Buffer:
         return f"<Buffer {self.name or ''}{self.shape} {self.dtype} in {self.scope} memory>"
 
 
-def _pack(value, raw):
-    """The bytes of a number as an element; one that it cannot hold is a spad.ArgumentError."""
+def _encode(value, dtype):
+    """The bits of a number as an element; one that it cannot hold is a spad.ArgumentError."""
     value = value.value if isinstance(value, Element) else value
-    if raw.dtype == "bool":
+    if dtype == "bool":
         value = bool(value)
-    elif "float" in raw.dtype:
+    elif "float" in dtype:
         value = float(value)
     else:
         value = int(value)
-    bits = _spad.value(raw.dtype, value)[1]
-    return bits.to_bytes(_spad.dtype_bytes(raw.dtype), "little")
+    return _spad.value(dtype, value)[1]
 
 
 def _need(buffer):
@@ -128,22 +126,32 @@ class Element:
     def __init__(self, buffer, line):
         self.buffer, self.line = buffer, line
 
-    def _at(self):
-        return self.line * _spad.dtype_bytes(self.buffer.dtype)
+    def _place(self):
+        """Its first byte, its bytes, and the first of its bits there: types of 4 bits lie two to a
+        byte, the first one in the low bits."""
+        dtype = self.buffer.dtype
+        if dtype.endswith("_x4"):
+            raise _spad.ArgumentError(f"an element of {dtype} is four values; look at its bytes with "
+                                      "T.buffer_alias")
+        at = self.line * _spad.dtype_bits(dtype)
+        return at // 8, _spad.dtype_bytes(dtype), at % 8
 
     def assign(self, value):
         """Writes the element."""
-        self.buffer.raw.write(_pack(value, self.buffer.raw), self._at())
+        at, size, shift = self._place()
+        raw = self.buffer.raw
+        code = _encode(value, raw.dtype)
+        if _spad.dtype_bits(raw.dtype) == 4:  # the other half of the byte stays
+            code = code << shift | raw.read(at, 1)[0] & 0xF0 >> shift
+        raw.write(code.to_bytes(size, "little"), at)
         return self
 
     @property
     def value(self):
-        """Reads the element."""
-        raw = self.buffer.raw
-        data = raw.read(self._at(), _spad.dtype_bytes(raw.dtype))
-        if raw.dtype == "bfloat16":
-            return struct.unpack("<f", b"\0\0" + data)[0]
-        return struct.unpack("<" + raw.format, data)[0]
+        """Reads the element: a number, as assign() takes it."""
+        at, size, shift = self._place()
+        whole = int.from_bytes(self.buffer.raw.read(at, size), "little")
+        return core._number_of(self.buffer.dtype, whole >> shift)
 
     def __float__(self):
         return float(self.value)
@@ -282,24 +290,54 @@ def is_aligned(address, alignment=256):
 _SCOPES = ("cpu", "npu", "gpu", "hbm", "ub", "global", "shared", "local")
 
 
+_KINDS = {"?": "bool", **dict.fromkeys("bhilqn", "int"), **dict.fromkeys("BHILQN", "uint"),
+          **dict.fromkeys("efd", "float")}
+
+
+def _alike(src, dst):
+    """Two buffers or tiles between which elements are copied as they are."""
+    theirs, ours = (getattr(side, "buffer", side) for side in (src, dst))
+    if theirs.dtype != ours.dtype:
+        raise _spad.ArgumentError(
+            f"a copy does not convert: the source is {theirs.dtype}, the destination {ours.dtype}; "
+            "T.buffer_alias shows bytes as another type")
+    if dst.shape is not None and src.shape != dst.shape:
+        raise _spad.ArgumentError(
+            f"shapes {src.shape} and {dst.shape} are not alike; T.buffer_alias shows a buffer in "
+            "another shape")
+
+
+def _put(data, dst):
+    """Data of the host: bytes as they are, or numbers of the type of the buffer."""
+    with memoryview(data) as view:
+        kind = _KINDS.get(view.format.lstrip("@=<"))
+        wanted = _KINDS[dst.raw.format], _spad.dtype_bytes(dst.dtype)
+        if view.format not in ("B", "c") and (kind, view.itemsize) != wanted:
+            raise _spad.ArgumentError(
+                f"a copy does not convert: the source has elements '{view.format}' of "
+                f"{view.itemsize} B, the destination {dst.dtype}; give bytes, or convert it first")
+        if dst.shape is not None and view.ndim > 1 and view.shape != dst.shape:
+            raise _spad.ArgumentError(f"shapes {view.shape} and {dst.shape} are not alike")
+    dst.raw.bind(data) if dst.shape is None else dst.raw.write(data)
+
+
 def copy(src, dst, src_scope=None, dst_scope=None):
-    """Copies a buffer, a tile, or data of the host (bytes, numpy) into a buffer or tile. In
-    `with T.stream(...)` it returns at once."""
+    """Copies a buffer, a tile, or data of the host (bytes, numpy) into a buffer or tile of the same
+    type and shape. In `with T.stream(...)` it returns at once."""
     for scope in (src_scope, dst_scope):
         if scope is not None and scope not in _SCOPES:
             raise _spad.ArgumentError(f"'{scope}' is no scope; there are " + ", ".join(_SCOPES))
     if isinstance(src, Tile) or isinstance(dst, Tile):
-        src = src if isinstance(src, Tile) else src[:, :]
-        dst = dst if isinstance(dst, Tile) else dst[:, :]
-        if src.shape != dst.shape:
-            raise _spad.ArgumentError(f"tiles of {src.shape} and {dst.shape} are not alike")
+        src = src if isinstance(src, Tile) else _need(src)[:, :]
+        dst = dst if isinstance(dst, Tile) else _need(dst)[:, :]
+        _alike(src, dst)
         _spad.copy_tile(dst.buffer.raw, src.buffer.raw, dst.start, src.start, src.shape,
                         _state["stream"])
-    elif not isinstance(src, Buffer):
-        _need(dst)
-        dst.raw.bind(src) if dst.shape is None else dst.raw.write(src)
+    elif isinstance(src, Buffer):
+        _alike(src, _need(dst))
+        _spad.copy(dst.raw, src.raw, _state["stream"])
     else:
-        _spad.copy(_need(dst).raw, src.raw, _state["stream"])
+        _put(src, _need(dst))
 
 
 @contextmanager

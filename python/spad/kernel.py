@@ -23,7 +23,8 @@ from . import core
 
 class Expr:
     """A whole number of a kernel: a parameter, a loop variable, or a sum of them. `//` and `%`
-    are the language's `/` and `%`; comparisons are conditions for `k.when`."""
+    are the language's `/` and `%`; comparisons are conditions for `k.when`. Python cannot branch
+    on one: its value is known when the kernel runs, not while it is recorded."""
 
     __slots__ = ("text",)
 
@@ -61,7 +62,7 @@ class Expr:
         return Expr(f"(-{self.text})")
 
     def _compare(self, relation, other):
-        return f"{self.text} {relation} {_number(other)}"
+        return Condition(f"{self.text} {relation} {_number(other)}")
 
     def __eq__(self, other):
         return self._compare("==", other)
@@ -83,8 +84,64 @@ class Expr:
 
     __hash__ = None
 
+    def __bool__(self):
+        raise TypeError(f"'{self.text}' has no value while the kernel is recorded; for a branch of "
+                        f"the kernel write `with k.when({self.text} != 0):`")
+
     def __repr__(self):
         return self.text
+
+
+class Condition:
+    """What a comparison of an Expr gives, for `k.when`; `a & b` holds where both do. It is neither
+    true nor false in Python, so `if`, `and`, `not`, `0 < i < 5`, min() and max() refuse it."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text):
+        self.text = text
+
+    def __and__(self, other):
+        if not isinstance(other, Condition):
+            return NotImplemented
+        return Condition(f"{self.text} and {other.text}")
+
+    def __bool__(self):
+        raise TypeError(f"'{self.text}' is neither true nor false while the kernel is recorded; for "
+                        f"a branch of the kernel write `with k.when(...):` and `k.otherwise()`, with "
+                        f"`&` or a comma between comparisons")
+
+    def __eq__(self, other):
+        return bool(self)
+
+    __hash__ = None
+
+    def __repr__(self):
+        return self.text
+
+
+def _name(name):
+    """A name that the kernel language takes for one word."""
+    if not isinstance(name, str):
+        raise TypeError(f"a name is a str, not {name!r}")
+    if not (name.isascii() and name.isidentifier() and len(name) <= 63):
+        raise _spad.ArgumentError(f"{name!r} is no name: a name is a letter or _ and up to 62 more "
+                                  f"letters, digits or _")
+    return name
+
+
+def _quoted(text):
+    """A string of the kernel language."""
+    for raw, escaped in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\t", "\\t")):
+        text = text.replace(raw, escaped)
+    return f'"{text}"'
+
+
+def _known(name):
+    """The name of something of the chip, which is quoted where it is not one word."""
+    if not isinstance(name, str):
+        raise TypeError(f"a name is a str, not {name!r}")
+    return name if name.isascii() and name.isidentifier() else _quoted(name)
 
 
 def _number(value):
@@ -122,6 +179,9 @@ class Handle:
             return Handle(f"{self.text}[{_numbers(key)}]", True)
         return Handle(f"{self.text}({', '.join(_range(k) for k in key)})", True)
 
+    __iter__ = None  # an index is an expression, so Python would never come to an end
+    __contains__ = None
+
     def __repr__(self):
         return self.text
 
@@ -141,7 +201,14 @@ def _range(key):
 def _names(things):
     if isinstance(things, (Handle, str)):
         things = (things,)
-    return ", ".join(thing if isinstance(thing, str) else thing.text for thing in things)
+    return ", ".join(_name(thing) if isinstance(thing, str) else _handle(thing).text
+                     for thing in things)
+
+
+def _handle(thing):
+    if not isinstance(thing, Handle):
+        raise TypeError(f"something that the kernel declares is needed, not {thing!r}")
+    return thing
 
 
 class Kernel:
@@ -154,8 +221,8 @@ class Kernel:
     def __init__(self, target, name="kernel", about=""):
         self._c = None
         self._chip = target if isinstance(target, _spad.Target) else core.Target(target)
-        own = self._chip.name
-        self._lines = [f'kernel {name} on "{own}"' + (f' "{about}"' if about else "")]
+        self._lines = [f"kernel {_name(name)} on {_quoted(self._chip.name)}"
+                       + (f" {_quoted(about)}" if about else "")]
         self._places = [None]
         self._depth = 0
         self._runners = set(self._chip.engines) if isinstance(self._chip, core.Target) else set()
@@ -214,14 +281,15 @@ class Kernel:
         return self._c
 
     def line(self, text):
-        """Records a statement as text."""
+        """Records statements as text."""
         if self._c is not None:
             raise _spad.StateError("the kernel is finished")
         frame = sys._getframe(1)
         while frame is not None and frame.f_globals.get("__name__") in (__name__, "contextlib"):
             frame = frame.f_back
-        self._lines.append("    " * self._depth + text)
-        self._places.append((frame.f_code.co_filename, frame.f_lineno) if frame else None)
+        for part in text.split("\n"):
+            self._lines.append("    " * self._depth + part)
+            self._places.append((frame.f_code.co_filename, frame.f_lineno) if frame else None)
 
     @contextmanager
     def _body(self, opening):
@@ -235,7 +303,7 @@ class Kernel:
 
     def param(self, name, value):
         """A number that can be replaced later."""
-        self.line(f"param {name} = {_number(value)}")
+        self.line(f"param {_name(name)} = {_number(value)}")
         return Expr(name)
 
     def tensor(self, name, space, dtype, shape, blocks=None, ring=None, at=None, mod=None, lane=None,
@@ -243,16 +311,16 @@ class Kernel:
                output=False, persistent=False):
         """A tensor of blocks of tiles. mod: a dict with base, lane, bank, free, par, banks. alias:
         a tensor or tile, or (that, bytes behind its start)."""
-        text = f"tensor {name} : {space} {_spad.dtype_name(dtype)}"
+        text = f"tensor {_name(name)} : {_known(space)} {_spad.dtype_name(dtype)}"
         if blocks is not None:
             text += f" [{_numbers(blocks)}]"
         text += f" ({_numbers(shape)})"
         if alias is not None:
             of, byte = alias if isinstance(alias, tuple) else (alias, None)
-            text += f" alias of {of.text}" + (f" + {_number(byte)}" if byte is not None else "")
+            text += f" alias of {_handle(of).text}" + (f" + {_number(byte)}" if byte is not None else "")
         if mod is not None:
             text += " mod" + "".join(
-                f" {key} {_counts(value) if key in ('free', 'par', 'banks') else _number(value)}"
+                f" {_name(key)} {_counts(value) if key in ('free', 'par', 'banks') else _number(value)}"
                 for key, value in mod.items())
         for word, value in (("at", at), ("lane", lane), ("bank", bank), ("step", step)):
             if value is not None:
@@ -269,16 +337,16 @@ class Kernel:
 
     def region(self, space, lower, upper, behaviour="exact"):
         """The bytes that the scoped manager of a space works on."""
-        self.line(f"region {space} {_number(lower)}..{_number(upper)} as {behaviour}")
+        self.line(f"region {_known(space)} {_number(lower)}..{_number(upper)} as {_name(behaviour)}")
 
     def unit(self, name, engine, order="free", proxy=False):
         """A unit that runs operations on its own after they were issued."""
-        self.line(f"unit {name} on {engine} {order}" + (" proxy" if proxy else ""))
+        self.line(f"unit {_name(name)} on {_known(engine)} {_name(order)}" + (" proxy" if proxy else ""))
         self._runners.add(name)
         return Handle(name)
 
     def _object(self, word, name, dims, tail):
-        self.line(f"{word} {name}" + (f"[{_numbers(dims)}]" if dims is not None else "") + tail)
+        self.line(f"{word} {_name(name)}" + (f"[{_numbers(dims)}]" if dims is not None else "") + tail)
         return Handle(name)
 
     def barrier(self, name, count, dims=None):
@@ -302,13 +370,19 @@ class Kernel:
         """for name in begin..end; loop(name, n) starts at 0. Gives the variable."""
         if end is None:
             begin, end = 0, begin
-        head = f"for {name} in {_number(begin)}..{_number(end)}" + (" parallel" if parallel else "")
+        head = f"for {_name(name)} in {_number(begin)}..{_number(end)}" + (" parallel" if parallel else "")
         with self._body(head):
             yield Expr(name)
 
     def when(self, *conditions):
-        """An if; all conditions must hold."""
-        return self._body("if " + " and ".join(conditions))
+        """An if; all conditions, which are comparisons of expressions, must hold."""
+        for condition in conditions:
+            if not isinstance(condition, Condition):
+                raise TypeError(f"a comparison of a parameter or loop variable is needed, not "
+                                f"{condition!r}")
+        if not conditions:
+            raise TypeError("when() needs a condition")
+        return self._body("if " + " and ".join(condition.text for condition in conditions))
 
     def otherwise(self):
         """The else of the `when` that was closed just now."""
@@ -321,11 +395,11 @@ class Kernel:
     def scope(self, name, sections=None):
         """A scope of every scoped manager."""
         tail = "" if sections is None else f" sections {_number(sections)}"
-        return self._body(f"scope {name}{tail}")
+        return self._body(f"scope {_name(name)}{tail}")
 
     def agent(self, name):
         """A part that runs beside the other agents."""
-        return self._body(f"agent {name}")
+        return self._body(f"agent {_name(name)}")
 
     def next_section(self):
         """On to the next section of the innermost scope."""
@@ -334,7 +408,7 @@ class Kernel:
     def op(self, runner, name, reads=(), writes=(), updates=(), group=None, delivers=None,
            arrives=None, signals=None, cycles=None, ns=None):
         """An operation on an engine or a unit; also as a method: k.dma("load", writes=x[i])."""
-        text = f"{runner} {name}"
+        text = f"{_known(runner)} {_name(name)}"
         for word, things in (("reads", reads), ("writes", writes), ("updates", updates)):
             names = _names(things)
             text += f" {word} {names}" if names else ""
@@ -353,7 +427,7 @@ class Kernel:
         raise AttributeError(f"'{type(self).__name__}' has no engine, unit or attribute '{name}'")
 
     def _about(self, word, thing, **clauses):
-        self.line(f"{word} {thing.text}" + "".join(
+        self.line(f"{word} {_handle(thing).text}" + "".join(
             f" {key} {_number(value)}" for key, value in clauses.items() if value is not None))
 
     def alloc(self, tile):
@@ -384,7 +458,7 @@ class Kernel:
         """Waits for a counter, a phase of an mbarrier, or a group."""
         for word, value in ((">=", at_least), ("parity", parity), ("pending", pending)):
             if value is not None:
-                self.line(f"wait {thing.text} {word} {_number(value)}")
+                self.line(f"wait {_handle(thing).text} {word} {_number(value)}")
 
     def init(self, mbarrier, count=None):
         """The beginning of an mbarrier's life."""
@@ -396,7 +470,7 @@ class Kernel:
 
     def drain(self, unit=None):
         """What was issued before is done before what is issued after."""
-        self.line(f"drain {unit.text if unit is not None else 'all'}")
+        self.line(f"drain {_handle(unit).text if unit is not None else 'all'}")
 
     def fence(self):
         """A proxy fence."""

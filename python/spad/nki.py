@@ -67,7 +67,7 @@ class _TileSize:
         return core.Target(_defaults["target"]).usable("sbuf")
 
 
-tile_size = _TileSize()
+tile_size = constants = _TileSize()
 
 
 def _nki_language():
@@ -82,6 +82,41 @@ def _nki_language():
         except ImportError:
             continue
     return None
+
+
+# ---- loops and kernels of nki.language --------------------------------------------------------
+
+
+def _loop(name, args, options):
+    """The loop of the real language if there is one: it has to see it. Elsewhere a range."""
+    real = getattr(_nki_language(), name, None)
+    return range(*args) if real is None else real(*args, **options)
+
+
+def affine_range(*args, **options):
+    """A loop whose iterations do not depend on each other; arguments as of range."""
+    return _loop("affine_range", args, options)
+
+
+def sequential_range(*args, **options):
+    """A loop whose iterations depend on each other."""
+    return _loop("sequential_range", args, options)
+
+
+def static_range(*args, **options):
+    """A loop that is unrolled."""
+    return _loop("static_range", args, options)
+
+
+def jit(func=None, **options):
+    """@nki.jit: runs the function as it is, which is enough for its allocations. Where there is a
+    real nki its own decorator is taken."""
+    if func is None:
+        return functools.partial(jit, **options)
+    language = _nki_language()
+    if language is None:
+        return func
+    return sys.modules[language.__name__.rpartition(".")[0]].jit(func, **options)
 
 
 # ---- sizes ------------------------------------------------------------------------------------

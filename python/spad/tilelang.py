@@ -14,6 +14,7 @@ use, align, at and a lifetime. After the block the buffers have offsets.
 """
 
 import contextvars
+import math
 from contextlib import contextmanager
 
 from . import _spad
@@ -227,6 +228,22 @@ def _need(buffer):
 def free(buffer):
     """The buffer is not used any more."""
     _need(buffer).block.free(buffer.number)
+
+
+def max_value(dtype):
+    """The largest finite number of an element type: what a reducer for min is filled with."""
+    return _far_end("min", dtype)
+
+
+def min_value(dtype):
+    """The lowest finite number of an element type: what a reducer for max is filled with."""
+    return _far_end("max", dtype)
+
+
+def _far_end(op, dtype):
+    dtype, code = _spad.reduce_identity(op, dtype)
+    number = core._number_of(dtype, code)
+    return core._number_of(dtype, code - 1) if math.isinf(number) else number  # next to infinity
 
 
 def fill(reducer, value):

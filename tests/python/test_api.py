@@ -185,6 +185,9 @@ def test_wrappers_go_around_each_other():
     with a:
         pass
     assert a.freed
+    with pytest.raises(spad.StateError, match="freed before"):
+        with a:
+            pass
     with pytest.raises(spad.StateError):
         a.free()
     del b
@@ -238,7 +241,7 @@ def test_fences_and_blocks_of_streams():
     with spad.Stream(device) as first, spad.Stream(device) as second:
         a, b = device.alloc((64,), "uint8"), device.alloc((64,), "uint8")
         a.write(bytes(range(64)))
-        spad.copy(b, a, first)
+        spad.copy(b, a, stream=first)
         fence = first.record()
         second.wait_fence(fence)
         fence.wait()
@@ -264,7 +267,7 @@ def test_pitched_copies():
     spad.copy_part(narrow, wide, width=2, rows=4, from_offset=3, from_pitch=8)
     assert narrow.read() == bytes([3, 4, 11, 12, 19, 20, 27, 28])
     with spad.Stream(device) as stream:
-        spad.copy_tile(wide, narrow, (0, 6), (0, 0), (4, 2), stream)
+        spad.copy_tile(wide, narrow, (0, 6), (0, 0), (4, 2), stream=stream)
         stream.wait()
     assert wide.read()[6:8] == bytes([3, 4]) and wide.read()[30:] == bytes([27, 28])
     with pytest.raises(spad.ArgumentError):

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """spad.ascend: what the memory manual of TileLang-Ascend shows, on real memory."""
 
+import array
 import gc
+import math
+import struct
 
 import pytest
 
@@ -137,6 +140,113 @@ def test_copies():
         T.copy(src, dst, src_scope="moon")
 
 
+def test_copies_do_not_convert():
+    half = T.alloc_buffer((4, 4), "float16")
+    for other in ("int16", "bfloat16", "float32"):
+        with pytest.raises(spad.ArgumentError, match=f"does not convert.*float16.*{other}.*alias"):
+            T.copy(half, T.alloc_buffer((4, 4), other))
+        with pytest.raises(spad.ArgumentError, match="does not convert"):
+            T.copy(half[0:2, 0:2], T.alloc_buffer((4, 4), other)[0:2, 0:2])
+    with pytest.raises(spad.ArgumentError, match="does not convert"):
+        T.copy(half, T.alloc_buffer("auto", "int16"))
+    flat = T.alloc_buffer((16,), "float16")
+    with pytest.raises(spad.ArgumentError, match=r"\(4, 4\) and \(16,\) are not alike.*alias"):
+        T.copy(half, flat)
+    half[3, 3].assign(2.5)
+    T.copy(T.buffer_alias(half, (16,)), flat)
+    assert flat[15] == 2.5
+    bits = T.alloc_buffer((4, 4), "int16")
+    T.copy(T.buffer_alias(half, (4, 4), "int16"), bits)
+    assert bits[3, 3] == 0x4100
+    for wrong in (array.array("h", [1] * 16), array.array("f", [1] * 8), array.array("b", [1] * 32)):
+        with pytest.raises(spad.ArgumentError, match="does not convert"):
+            T.copy(wrong, flat)
+    T.copy(flat.raw.read(), half)  # bytes are bytes
+    assert half[3, 3] == 2.5
+    words = T.alloc_buffer((2,), "int64")
+    T.copy(array.array("l" if array.array("l").itemsize == 8 else "q", [1, -2]), words)
+    assert words[1] == -2
+    with pytest.raises(spad.ArgumentError, match="not alike"):
+        T.copy(memoryview(bytes(16)).cast("q", (1, 2)), words)
+
+
+SMALL = {"bfloat16": 254, "float16": 2046, "float8_e3m4": 30, "float8_e4m3": 14,
+         "float8_e4m3fn": 2,
+         "float8_e4m3fnuz": 1, "float8_e4m3b11fnuz": 1, "float8_e5m2": 6, "float8_e5m2fnuz": 1,
+         "float8_e8m0fnu": 1, "float4_e2m1fn": 0}
+
+
+@pytest.mark.parametrize("dtype, nans", SMALL.items())
+def test_elements_of_small_floats_are_numbers(dtype, nans):
+    a, b = T.alloc_buffer((6,), dtype), T.alloc_buffer((6,), dtype)
+    a[1].assign(2.0)
+    b[4].assign(a[1])
+    assert a[1] == 2.0 and b[4] == 2.0 and float(b[4]) == 2.0
+    bits = spad.dtype_bits(dtype)
+    codes = T.alloc_buffer((1 << bits,), dtype)
+    if bits == 4:
+        codes.raw.write(bytes(low | low + 1 << 4 for low in range(0, 16, 2)))
+    else:
+        codes.raw.write(b"".join(c.to_bytes(bits // 8, "little") for c in range(1 << bits)))
+    numbers = [codes[code].value for code in range(1 << bits)]
+    assert sum(map(math.isnan, numbers)) == nans
+    for code, number in enumerate(numbers):  # the library makes the same code of it again
+        assert math.isnan(number) or spad.value(dtype, number) == (dtype, code), number
+
+
+@pytest.mark.parametrize("dtype, numbers", [
+    ("int4", [-8, 7, -1, 0, 3]), ("uint4", [15, 0, 9, 1, 8]),
+    ("float4_e2m1fn", [-6.0, 0.5, 1.5, 0.0, 4.0])])
+def test_elements_of_four_bits_lie_two_to_a_byte(dtype, numbers):
+    buf = T.alloc_buffer((5,), dtype)
+    for order in (range(5), reversed(range(5))):
+        buf.raw.write(b"\xa5" * 3)
+        for i in order:
+            buf[i].assign(numbers[i])
+        assert [buf[i].value for i in range(5)] == numbers
+    codes = [spad.value(dtype, n)[1] for n in numbers]
+    assert buf.raw.read() == bytes([codes[0] | codes[1] << 4, codes[2] | codes[3] << 4,
+                                    codes[4] | 0xa0])
+
+
+@pytest.mark.parametrize("dtype, letter, numbers", [
+    ("float16", "e", [1.5, -0.25, 65504.0, 6e-8, -math.inf]),
+    ("float32", "f", [1.5, -3.4028234663852886e38, 1e-45, math.inf, 2.0 ** -126]),
+    ("float64", "d", [0.1, -1.7976931348623157e308, 5e-324, -math.inf, 2.0 ** -1022]),
+    ("int8", "b", [-128, 127, -1]), ("int16", "h", [-32768, 32767]), ("uint16", "H", [65535, 1]),
+    ("int32", "i", [-1, 2**31 - 1]), ("int64", "q", [-2**63, 2**63 - 1]), ("bool", "?", [True, False])])
+def test_elements_are_what_the_struct_module_reads(dtype, letter, numbers):
+    buf = T.alloc_buffer((len(numbers),), dtype)
+    for i, number in enumerate(numbers):
+        buf[i].assign(number)
+    read = list(struct.unpack(f"<{len(numbers)}{letter}", buf.raw.read()))
+    assert [buf[i].value for i in range(len(numbers))] == read
+    assert read == numbers or dtype in ("float16", "float32")
+
+
+def test_packed_units_have_no_single_value():
+    buf = T.alloc_buffer((4,), "float8_e4m3fn_x4")
+    for misused in (lambda: buf[0].value, lambda: buf[0].assign(1.0)):
+        with pytest.raises(spad.ArgumentError, match="four values.*alias"):
+            misused()
+    part = T.buffer_alias(buf, (16,), "float8_e4m3fn")
+    part[15].assign(448)
+    assert part[15] == 448 and buf.raw.read(15, 1) == b"\x7e"
+
+
+def test_all_of_uint64():
+    buf = T.alloc_buffer((2,), "uint64")
+    for number in (0, 2**63 - 1, 2**63, 2**64 - 1):
+        buf[1].assign(number)
+        assert buf[1] == number and spad.value("uint64", number) == ("uint64", number)
+    with pytest.raises(OverflowError):
+        spad.value("uint64", 2**64)
+    with pytest.raises(OverflowError):
+        spad.value("int64", 2**63)
+    with pytest.raises(spad.ArgumentError):
+        spad.value("uint64", -1)
+
+
 def test_functions_as_the_manual_writes_them():
     """One of each kind that its page shows: decorated, with annotations, nested, returned."""
 
@@ -227,16 +337,19 @@ def test_views_keep_the_memory():
 def test_numpy_and_dlpack():
     np = pytest.importorskip("numpy")
     buf = T.alloc_buffer((4, 4), "float32")
-    array = np.asarray(buf)
-    array[2, 3] = 9
+    view = np.asarray(buf)
+    view[2, 3] = 9
     assert buf[2, 3] == 9
     T.copy(np.full((4, 4), 2, np.float32), buf)
-    assert array.sum() == 32
+    for wrong in (np.ones((4, 4)), np.ones((4, 4), np.int32), np.ones((2, 8), np.float32)):
+        with pytest.raises(spad.ArgumentError, match="does not convert|not alike"):
+            T.copy(wrong, buf)
+    assert view.sum() == 32
     shared = np.from_dlpack(buf)
     with pytest.raises(BufferError):
         T.free(buf)
     assert shared[0, 0] == 2 and buf.__dlpack_device__() == (1, 0)
-    del shared, array
+    del shared, view
     gc.collect()
     buf.__dlpack__()  # nobody takes it
     T.free(buf)

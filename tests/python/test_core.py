@@ -7,9 +7,11 @@ import gc
 import json
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
@@ -203,8 +205,8 @@ def test_plan_on_a_chip():
     assert "psum" in result.report().text() and spad.emit(result, "c").count("2048") >= 8
 
 
-def hard_plan():
-    plan = spad.Plan()
+def hard_plan(capacity=None):
+    plan = spad.Plan(capacity=capacity)
     n = 3000
     plan.add_many([(i * 7919) % 1000 for i in range(n)],
                   [(i * 7919) % 1000 + 1 + (i * 31) % 90 for i in range(n)],
@@ -224,12 +226,44 @@ def test_progress_can_cancel_and_raise():
         hard_plan().solve(timeout=20, progress=stop)
 
 
+def test_ctrl_c_ends_an_explanation():
+    plan = hard_plan(capacity=hard_plan().solve(timeout=0.1).bound - 1)
+    result = plan.solve(timeout=1)
+    assert result.verdict == "infeasible"
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    start = time.monotonic()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        result.explain(timeout=3)
+    assert time.monotonic() - start < 2
+    with pytest.raises(RuntimeError, match="at work, in another thread"):
+        plan.add(0, 1, 1)  # the explanation ends by itself
+    found = []
+    aside = threading.Thread(target=lambda: found.append(result.explain(timeout=0.1)))
+    aside.start()
+    aside.join()
+    assert str(plan.capacity) in found[0]
+
+
+def test_an_explanation_raises_what_the_library_says():
+    plan = spad.Plan(capacity=10)
+    plan.add(0, 1, 10)
+    with pytest.raises(spad.ArgumentError, match="the plan fits"):
+        plan.solve().explain()
+
+
+@pytest.mark.parametrize("timeout", [1e300, 1e9, 0, -1, float("nan"), float("inf")])
+def test_a_timeout_that_is_none(timeout):
+    with pytest.raises(spad.ArgumentError, match="seconds: .*below 1e9, or None"):
+        hard_plan().solve(timeout=timeout)
+
+
 def test_the_gil_is_released_and_a_busy_plan_refuses_changes():
     plan = hard_plan()
     refused = []
 
     def change(facts):
-        with pytest.raises(RuntimeError, match="another thread"):
+        with pytest.raises(RuntimeError, match="in the call that called this one"):
             plan.add(0, 1, 1)
         refused.append(True)
         return True
@@ -323,6 +357,69 @@ def test_parts_branches_and_scopes():
     assert spad.Kernel.parse(k.text()).text() == k.text()
     with pytest.raises(spad.StateError):
         k.fence()
+
+
+def test_conditions_are_of_the_kernel_not_of_python():
+    with spad.Kernel("trn2", "branches") as k:
+        N = k.param("N", 8)
+        x = k.tensor("x", "sbuf", "bf16", (128, 64), blocks=[N])
+        with k.loop("i", N) as i:
+            for misused in (lambda: 1 if i == 0 else 2, lambda: not i > 2, lambda: 0 < i < 5,
+                            lambda: i > 2 and i < 5, lambda: min(i, 3), lambda: max(3, i),
+                            lambda: i in (1, 2), lambda: sorted([i, 3]), lambda: (i > 2) == True,
+                            lambda: (i > 2) != True):
+                with pytest.raises(TypeError, match=r"neither true nor false.*k\.when"):
+                    misused()
+            with pytest.raises(TypeError, match=r"'i' has no value.*k\.when\(i != 0\)"):
+                bool(i)
+            for wrong in (True, "i > 0", None, i):
+                with pytest.raises(TypeError, match="a comparison of"):
+                    k.when(wrong)
+            with pytest.raises(TypeError, match="needs a condition"):
+                k.when()
+            with pytest.raises(TypeError):
+                (i > 0) & True
+            with k.when((i > 0) & (i < 5) & (5 > i), N != 1):
+                k.vector("some", writes=x[i])
+    assert "if i > 0 and i < 5 and i < 5 and N != 1 {" in k.source
+
+
+def test_a_tensor_of_the_recorder_is_not_a_sequence():
+    k = spad.Kernel("trn2")
+    x = k.tensor("x", "sbuf", "bf16", (128, 64), blocks=[4])
+    for misused in (lambda: list(x), lambda: 3 in x, lambda: [t for t in x[0]], lambda: max(x)):
+        with pytest.raises(TypeError):
+            misused()
+
+
+def test_names_of_the_recorder_are_one_word():
+    k = spad.Kernel("trn2", about='says "a\\b"\n\tand more')
+    x = k.tensor("x", "sbuf", "bf16", (128, 64), blocks=[4])
+    lines = len(k._lines)
+    for name in ("a writes x\n vector b", "a b", "", "2a", "a;b", "a#", "\u00e4", "a" * 64, "x[0]"):
+        for paste in (lambda: k.vector(name, writes=x[0]), lambda: k.vector("a", writes=name),
+                      lambda: k.param(name, 1), lambda: k.tensor(name, "sbuf", "bf16", (128, 4)),
+                      lambda: k.unit(name, "dma"), lambda: k.unit("u", "dma", name),
+                      lambda: k.barrier(name, 1), lambda: k.counter(name), lambda: k.group(name),
+                      lambda: k.loop(name, 4).__enter__(), lambda: k.scope(name),
+                      lambda: k.agent(name), lambda: k.region("sbuf", 0, 64, name),
+                      lambda: spad.Kernel("trn2", name)):
+            with pytest.raises(spad.ArgumentError, match="is no name"):
+                paste()
+    for thing in (5, None, "x"):
+        with pytest.raises(TypeError, match="that the kernel declares is needed"):
+            k.alloc(thing)
+    with pytest.raises(TypeError, match="a name is a str"):
+        k.vector(5, writes=x[0])
+    assert len(k._lines) == lines
+    k.vector("a" * 63, writes=x[0])
+    k.line("vector b reads x[0]\nvector c reads x[0]")
+    assert k.place(4)[1] == k.place(5)[1] == k.place(3)[1] + 1
+    k.finish()
+    assert k.about == 'says "a\\b"\n\tand more' and len(k.statements) == 4
+    with pytest.raises(spad.TextError):
+        with spad.Kernel("trn2") as k:
+            k.tensor("y", 'sbuf bf16 (128, 4)\ntensor z : sbuf', "bf16", (128, 4))
 
 
 def test_a_fault_names_the_python_line():

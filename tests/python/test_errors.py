@@ -114,7 +114,7 @@ def test_closed_and_freed_things():
         with memoryview(buffer):
             refused(BufferError, "in use by a view", buffer.free)
     for call in (buffer.free, buffer.read, buffer.__dlpack__, lambda: buffer.alias((1,)),
-                 lambda: memoryview(buffer)):
+                 lambda: memoryview(buffer), buffer.__enter__):
         refused(spad.StateError, "freed before", call)
     assert repr(buffer) == "<spad.Buffer, freed>"
     stream = spad.Stream(device)

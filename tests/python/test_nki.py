@@ -445,3 +445,68 @@ def test_behaviours_can_be_chosen():
     assert sbm.get_stack_curr_addr() == 3
     with pytest.raises(spad.ArgumentError):
         nki.set_behaviour("other")
+
+
+def test_loops_and_kernels_without_nki():
+    assert list(nki.affine_range(3)) == list(nki.sequential_range(0, 3)) == [0, 1, 2]
+    assert list(nki.static_range(1, 8, 3)) == [1, 4, 7]
+
+    @nki.jit
+    def plain(n):
+        return n + 1
+
+    @nki.jit(mode="simulation")
+    def with_options(n):
+        return n + 2
+
+    assert (plain(1), with_options(1), plain.__name__) == (2, 3, "plain")
+    assert nki.constants.sbuf_min_align == nki.tile_size.sbuf_min_align
+
+
+def test_loops_and_kernels_of_a_real_nki(monkeypatch):
+    package, language = types.ModuleType("nki"), types.ModuleType("nki.language")
+    language.affine_range = lambda *args, **options: ("real", args, options)
+    package.jit = lambda func, **options: ("jit", func.__name__, options)
+    monkeypatch.setitem(sys.modules, "nki", package)
+    monkeypatch.setitem(sys.modules, "nki.language", language)
+    assert nki.affine_range(8, multi_buffer=2) == ("real", (8,), {"multi_buffer": 2})
+    assert list(nki.static_range(2)) == [0, 1]
+    assert nki.jit(abs) == ("jit", "abs", {}) and nki.jit(mode="x")(abs) == ("jit", "abs", {"mode": "x"})
+
+
+FAILURES = [  # what is done, the exception in the library's behaviours (None: passes), and in exact
+    (lambda m: m.alloc_stack((128, 40000), "float32"), AssertionError, AssertionError),
+    (lambda m: m.alloc_heap((128, 40000), "float32"), AssertionError, AssertionError),
+    (lambda m: (m.close_scope(), m.alloc_stack((128, 4), "float32")), AssertionError, AssertionError),
+    (lambda m: m.pop_heap(), AssertionError, AssertionError),
+    (lambda m: m.alloc_stack((128, 4), "float32", "psum"), AssertionError, AssertionError),
+    (lambda m: (m.set_auto_alloc(True), m.get_stack_curr_addr()), AssertionError, AssertionError),
+    (lambda m: m.alloc_stack((128, 4), "nothing"), AssertionError, AssertionError),
+    (lambda m: m.alloc_stack((128, 4), "float64"), AssertionError, None),
+    (lambda m: (m.close_scope(), m.close_scope()), IndexError, spad.StateError),
+    (lambda m: (m.close_scope(), m.increment_section()), IndexError, spad.StateError),
+    (lambda m: [m.alloc_stack((128, 4), "float32", name="a") for _ in range(2)], None,
+     spad.ArgumentError),
+    (lambda m: m.alloc_stack((1280, 4), "float32"), None, spad.ArgumentError),
+    (lambda m: m.alloc_stack((128, 4), "float32", base_partition=5), None, spad.ArgumentError),
+    (lambda m: m.open_scope(0), None, spad.ArgumentError),
+    (lambda m: nki.SbufManager(0, 1 << 30, m.logger, behaviour=m.behaviour), None,
+     spad.ArgumentError),
+    (lambda m: m.alloc_stack((128, -4), "float32"), spad.ArgumentError, spad.ArgumentError),
+]
+
+
+@pytest.mark.parametrize("behaviour", ["library_2026_04", "library_later", "exact"])
+@pytest.mark.parametrize("number", range(len(FAILURES)))
+def test_failures_are_those_of_the_table_in_the_docs(behaviour, number):
+    fail, library, exact = FAILURES[number]
+    expected = exact if behaviour == "exact" else library
+    manager = nki.SbufManager(0, 4096, QUIET, behaviour=behaviour)
+    manager.open_scope()
+    if expected is None:
+        fail(manager)
+        return
+    with pytest.raises(expected) as caught:
+        fail(manager)
+    if expected is AssertionError:
+        assert "[NCC_INKI016]" in str(caught.value)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """spad.tilelang: the argument forms of tilelang.language.allocate, and what comes out."""
 
+import sys
+
 import pytest
 
 import spad
@@ -101,3 +103,27 @@ def test_ascend_scopes():
         ub = T.alloc_shared((128, 128), "float16", "shared")
         l1 = T.alloc_shared((128, 128), "float16", "shared.l1")
     assert (ub.offset, l1.offset) == (0, 0) and len(block) == 2
+
+
+@pytest.mark.parametrize("dtype, low, high", [
+    ("float32", -3.4028234663852886e38, 3.4028234663852886e38), ("float16", -65504, 65504),
+    ("float8_e4m3fn", -448, 448), ("float8_e5m2", -57344, 57344), ("float4_e2m1fn", -6, 6),
+    ("float8_e8m0fnu", 2.0 ** -127, 2.0 ** 127), ("float64", -sys.float_info.max, sys.float_info.max),
+    ("int8", -128, 127), ("uint8", 0, 255), ("int4", -8, 7), ("int64", -2**63, 2**63 - 1),
+    ("uint64", 0, 2**64 - 1), ("bool", False, True)])
+def test_ends_of_the_finite_numbers_fill_reducers(dtype, low, high):
+    assert (T.min_value(dtype), T.max_value(dtype)) == (low, high)
+    with T.block("sm_90"):
+        for op, value in (("min", T.max_value(dtype)), ("max", T.min_value(dtype))):
+            reducer = T.alloc_reducer((128,), dtype, op=op)
+            T.fill(reducer, value)
+            with T.Parallel():
+                T.reducer_update(reducer, op)
+            T.finalize_reducer(reducer)
+
+
+def test_types_without_ends():
+    with pytest.raises(spad.ArgumentError):
+        T.max_value("float8_e4m3fn_x4")
+    with pytest.raises(spad.ArgumentError):
+        T.min_value("nothing")

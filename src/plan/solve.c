@@ -259,13 +259,15 @@ static void write_bound(const solver *s) {
     r->bound = s->low;
     r->proof = s->proof;
     r->peak_load = b->load;
+    r->peak_lanes = s->model.boxable ? 1 : s->plan->lanes;
     if (b->peak >= 0) r->peak_time = s->model.moment[b->peak];
     if (b->section >= 0) r->bound_time = s->model.moment[b->section];
     r->bound_buffer = SIZE_MAX;
-    for (size_t i = 0; i < r->count && r->bound_buffer == SIZE_MAX; i++) {
-        const spad_plan_buffer *buffer = &s->plan->buffers.items[i];
-        const int64_t offset = s->model.items[s->model.item_of[i]].pinned ? buffer->offset : 0;
-        if (s->model.item_of[i] == b->item && offset + buffer->size == b->height)
+    for (size_t i = 0; i < r->count; i++) {
+        const spad_plan_buffer *buffers = s->plan->buffers.items;
+        if (s->model.item_of[i] != b->item) continue;
+        /* of aliases the largest has the top */
+        if (r->bound_buffer == SIZE_MAX || buffers[i].size > buffers[r->bound_buffer].size)
             r->bound_buffer = i;
     }
 }

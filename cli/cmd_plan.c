@@ -179,6 +179,11 @@ static cli_exit show(const spad_plan *plan, const spad_plan_result *result, cons
     const bool fits = result->verdict == SPAD_PLAN_OPTIMAL || result->verdict == SPAD_PLAN_FEASIBLE;
     if (!fits && spad_plan_explain(&reason, plan, result, 0, &error) != SPAD_OK)
         return cli_fail(&error);
+    if (reason != NULL && reason->found != NULL) {
+        const cli_exit found = show(plan, reason->found, words, text, file);
+        spad_plan_reason_destroy(reason);
+        return found;
+    }
     cli_exit exit = fits ? CLI_FINE : CLI_FINDINGS;
     if (words->output != NULL && !fits)
         cli_say("'%s' is not written: there is no plan within the capacity", words->output);

@@ -175,8 +175,9 @@ typedef struct spad_plan_result {
     spad_plan_clash clash; /**< why there is no plan at all, if that is so */
     size_t clash_first;
     size_t clash_second;
-    int64_t peak_time; /**< a moment where the load is largest */
-    int64_t peak_load; /**< bytes (lane-bytes over lanes, rounded up) alive there */
+    int64_t peak_time;  /**< a moment where the load is largest */
+    int64_t peak_load;  /**< bytes (lane-bytes over lanes, rounded up) alive there */
+    int64_t peak_lanes; /**< lanes over which that is an average; 1: it is no average */
     int64_t nodes;
     int64_t restarts;
     int64_t nanoseconds;
@@ -226,14 +227,17 @@ typedef struct spad_plan_reason {
     size_t clash_first;
     size_t clash_second;
     int64_t time;       /**< the moment of the largest load */
-    int64_t load;       /**< bytes alive then */
-    int64_t over;       /**< bytes by which the bound, or else the height, is above the capacity */
+    int64_t load;       /**< bytes alive then; if they fit, rules or lifetimes are in the way */
+    int64_t over;       /**< bytes that are missing: up to the bound, or up to works_at where only a
+                             search proves more than the capacity; 0: not known */
     int64_t works_at;   /**< smallest capacity with a known plan; SPAD_UNBOUNDED: none */
     bool works_best;    /**< no smaller one works: proved */
     size_t alive_count; /**< buffers alive at that moment, largest first */
     const size_t *alive;
     size_t change_count; /**< cheapest first, at most 8 */
     const spad_plan_change *changes;
+    const spad_plan_result *found; /**< a plan within the capacity after all, found on the way: the
+                                        answer, and there is nothing to explain; NULL: none */
     void *owned;
 } spad_plan_reason;
 
@@ -248,7 +252,7 @@ SPAD_API void spad_plan_reason_destroy(spad_plan_reason *reason);
 /* ---- showing it -------------------------------------------------------------------- */
 
 /** Writes a few lines: buffers, height, bound, gap, verdict, time, nodes; and, with a
- *  reason (optional), why it does not fit and what would help. */
+ *  reason (optional), why it does not fit and what would help, or the plan it has found. */
 SPAD_API spad_status spad_plan_write_text(const spad_plan *plan, const spad_plan_result *result,
                                           const spad_plan_reason *reason, const spad_sink *sink,
                                           spad_error *error);

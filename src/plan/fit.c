@@ -297,7 +297,8 @@ spad_status spad__fit_run(const spad__model *m, uint64_t seed, int64_t enough, s
         if (f.no_memory) ok = false;
         if (top < 0) continue;
         *height = top;
-        if (stop->listener != NULL) stop->listener->progress.height = top;
+        if (stop->listener != NULL)
+            stop->listener->progress.height = spad__min(stop->listener->progress.height, top);
         for (int32_t i = 0; i < m->item_count; i++) {
             place[i] = f.place[i];
             f.best_order[i] = f.order[i];

@@ -103,8 +103,7 @@ static void look_at_the_clock(searcher *s) {
 /* Counts work against the limits; false: time to stop. */
 static bool step(searcher *s) {
     s->steps++;
-    const int64_t limit = s->pairs->node_limit;
-    if (limit > 0 && s->steps > limit) s->cut = true;
+    if (s->steps > s->pairs->step_limit) s->cut = true;
     if (s->steps % STEPS_PER_LOOK_AT_THE_CLOCK == 0) look_at_the_clock(s);
     return !s->cut;
 }
@@ -298,7 +297,7 @@ static void search(searcher *s) {
 /* ---- set-up ------------------------------------------------------------------------ */
 
 static bool add_conflict(searcher *s, const spad__conflict *c) {
-    if (s->conflicts.count >= MAX_CONFLICTS) return s->cut = true, false;
+    if (s->conflicts.count >= MAX_CONFLICTS) return s->pairs->too_large = s->cut = true, false;
     if (!spad__array_reserve(&s->host, &s->conflicts, 1)) return s->no_memory = true, false;
     s->conflicts.items[s->conflicts.count++] = *c;
     if (c->above <= 0 || c->below <= 0) s->positive = false;
@@ -375,7 +374,7 @@ spad_status spad__pairs_run(spad__pairs *pairs) {
                   .positive = true,
                   .period = common_period(pairs->model)};
     s.limit = spad__min(pairs->capacity, pairs->height - 1);
-    pairs->complete = false;
+    pairs->complete = pairs->too_large = false;
     if (searcher_start(&s)) {
         if (lowest_values(&s)) search(&s);
         pairs->complete = !s.cut && !(pairs->height <= pairs->enough);

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "plan/problem.h"
 
-enum { ALIVE_SHOWN = 10 };
+enum { ALIVE_SHOWN = 10, PINS_SHOWN = 3 };
 
 static void out_label(spad__out *out, const spad_plan *plan, size_t number) {
     const char *name = plan->buffers.items[number].name;
@@ -85,14 +85,97 @@ static void text_clash(spad__out *out, const spad_plan *plan, const spad_plan_re
     spad__out_format(out, " %s\n", clash_sentence(reason->clash));
 }
 
-static void text_reason(spad__out *out, const spad_plan *plan, const spad_plan_reason *reason) {
+/* The pins, then the other kinds of rules that a problem has. */
+static void text_obstacles(spad__out *out, const spad_plan *plan) {
+    bool aligned = false;
+    bool banked = false;
+    bool gaps = false;
+    int32_t pins = 0;
+    const char *before = "; in the way: ";
+    for (size_t i = 0; i < plan->buffers.count; i++) {
+        const spad_plan_buffer *b = &plan->buffers.items[i];
+        aligned = aligned || b->alignment > 1;
+        banked = banked || b->bank > 0;
+        gaps = gaps || b->gap_count > 0;
+        if (!b->pinned || ++pins > PINS_SHOWN) continue;
+        spad__out_string(out, before);
+        before = ", ";
+        out_label(out, plan, i);
+        spad__out_format(out, " pinned at %lld", (long long)b->offset);
+    }
+    if (pins > PINS_SHOWN) spad__out_format(out, ", %d more pins", (int)(pins - PINS_SHOWN));
+    const struct {
+        bool present;
+        const char *name;
+    } kinds[] = {{plan->aparts.count > 0, "buffers kept apart"},
+                 {plan->aliases.count > 0, "aliases"},
+                 {aligned, "alignments"},
+                 {banked, "banks"},
+                 {gaps, "gaps and windows"},
+                 {plan->lanes > 1, "lanes"}};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        if (!kinds[k].present) continue;
+        spad__out_string(out, before);
+        before = ", ";
+        spad__out_string(out, kinds[k].name);
+    }
+    if (*before == ';') spad__out_string(out, "; the lifetimes interlock");
+}
+
+static void text_load(spad__out *out, const spad_plan_result *r) {
+    spad__out_format(out, "at time %lld %lld B are alive", (long long)r->peak_time,
+                     (long long)r->peak_load);
+    if (r->peak_lanes > 1)
+        spad__out_format(out, " on average over %lld lanes", (long long)r->peak_lanes);
+}
+
+/* The bound alone says that it does not fit, without a search. */
+static bool is_bounded_away(const spad_plan *plan, const spad_plan_result *r) {
+    return r->bound > plan->capacity && r->proof != SPAD_PLAN_BY_SEARCH;
+}
+
+/* What is too large for the capacity: the load, a buffer, the banks; or nothing is, and yet
+ * there is no plan. */
+static void text_shortage(spad__out *out, const spad_plan *plan, const spad_plan_result *r,
+                          const spad_plan_reason *reason) {
+    spad__out_string(out, "why: ");
+    if (!is_bounded_away(plan, r)) {
+        text_load(out, r);
+        spad__out_string(out, ", which would fit");
+        if (plan->capacity != SPAD_UNBOUNDED)
+            spad__out_format(out, " in %lld B", (long long)plan->capacity);
+        spad__out_string(out, reason->proved ? ", but no plan does" : ", but no plan was found");
+        text_obstacles(out, plan);
+        spad__out_string(out, "\n");
+        return;
+    }
+    switch (r->proof) {
+    case SPAD_PLAN_BY_BUFFER:
+        out_label(out, plan, r->bound_buffer);
+        spad__out_format(out, " alone reaches %lld B", (long long)r->bound);
+        break;
+    case SPAD_PLAN_BY_BANKS:
+        spad__out_format(out, "the banks needed at time %lld reach %lld B",
+                         (long long)r->bound_time, (long long)r->bound);
+        break;
+    case SPAD_PLAN_BY_LOAD:
+    case SPAD_PLAN_BY_SEARCH:
+        text_load(out, r);
+        if (r->bound > r->peak_load)
+            spad__out_format(out, ", %lld B rounded to the alignment", (long long)r->bound);
+        break;
+    }
+    spad__out_format(out, ", capacity %lld B, over by %lld B\n", (long long)plan->capacity,
+                     (long long)reason->over);
+}
+
+static void text_reason(spad__out *out, const spad_plan *plan, const spad_plan_result *r,
+                        const spad_plan_reason *reason) {
     if (reason->clash != SPAD_PLAN_NO_CLASH) {
         text_clash(out, plan, reason);
         return;
     }
-    spad__out_format(out, "why: at time %lld %lld B are alive, capacity %lld B, over by %lld B\n",
-                     (long long)reason->time, (long long)reason->load, (long long)plan->capacity,
-                     (long long)reason->over);
+    text_shortage(out, plan, r, reason);
     for (size_t k = 0; k < reason->alive_count && k < ALIVE_SHOWN; k++) {
         const size_t i = reason->alive[k];
         spad__out_string(out, "  alive: ");
@@ -104,9 +187,13 @@ static void text_reason(spad__out *out, const spad_plan *plan, const spad_plan_r
     if (reason->alive_count > ALIVE_SHOWN)
         spad__out_format(out, "  and %lld smaller ones\n",
                          (long long)(reason->alive_count - ALIVE_SHOWN));
-    if (reason->works_at != SPAD_UNBOUNDED)
-        spad__out_format(out, "smallest capacity known to work: %lld B\n",
+    if (reason->works_at != SPAD_UNBOUNDED) {
+        spad__out_format(out, "smallest capacity known to work: %lld B",
                          (long long)reason->works_at);
+        if (!is_bounded_away(plan, r))
+            spad__out_format(out, ", %lld B more", (long long)reason->over);
+        spad__out_string(out, "\n");
+    }
     for (size_t k = 0; k < reason->change_count; k++) text_change(out, plan, &reason->changes[k]);
 }
 
@@ -132,6 +219,8 @@ static void text_bound(spad__out *out, const spad_plan *plan, const spad_plan_re
 spad_status spad_plan_write_text(const spad_plan *plan, const spad_plan_result *r,
                                  const spad_plan_reason *reason, const spad_sink *sink,
                                  spad_error *error) {
+    if (reason != NULL && reason->found != NULL)
+        return spad_plan_write_text(plan, reason->found, NULL, sink, error);
     spad__out out;
     spad__out_start(&out, sink);
     spad__out_format(&out, "buffers   %lld\n", (long long)r->count);
@@ -153,7 +242,7 @@ spad_status spad_plan_write_text(const spad_plan *plan, const spad_plan_result *
     spad__out_format(&out, "time      %lld us, %lld nodes, %lld restarts\n",
                      (long long)(r->nanoseconds / 1000), (long long)r->nodes,
                      (long long)r->restarts);
-    if (reason != NULL) text_reason(&out, plan, reason);
+    if (reason != NULL) text_reason(&out, plan, r, reason);
     return spad__out_finish(&out, error);
 }
 
@@ -251,6 +340,8 @@ static void json_places(spad__json *json, const spad_plan *plan, const spad_plan
 spad_status spad_plan_write_json(const spad_plan *plan, const spad_plan_result *r,
                                  const spad_plan_reason *reason, const spad_sink *sink,
                                  spad_error *error) {
+    if (reason != NULL && reason->found != NULL)
+        return spad_plan_write_json(plan, reason->found, NULL, sink, error);
     spad__out out;
     spad__json json;
     spad__out_start(&out, sink);

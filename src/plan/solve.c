@@ -4,7 +4,10 @@
  * and turn what came out into places and a verdict.
  *
  *   boxes       hunt.c: greedy passes, then the exact valley search
- *   the rest    fit.c: first fit, then pairs.c: exact for every rule
+ *   the rest    fit.c: first fit, then pairs.c: exact for every rule; they take turns, each
+ *               turn twice as long and first fit with other orders, so that neither an unlucky
+ *               order nor an unlucky tree takes all the time, and a proof comes after at
+ *               most about twice the nodes it needs
  * A problem that is no set of boxes but fits into boxes (hulls in time, rounded
  * sizes) tries those first: good plans, but no proof.
  */
@@ -28,7 +31,10 @@ const char *spad_plan_verdict_name(spad_plan_verdict verdict) {
     return "unknown";
 }
 
-enum { HULL_NODES = 200 }; /* per box, where boxes are only hulls */
+enum {
+    HULL_NODES = 200,       /* per box, where boxes are only hulls */
+    FIRST_TURN_STEPS = 4096 /* of the exact search, before first fit tries other orders */
+};
 
 /* Heights are bytes. place: per item, of the best plan so far. */
 typedef struct solver {
@@ -158,13 +164,14 @@ static spad_status solve_boxes(solver *s, spad_error *error) {
 
 /* ---- any shape --------------------------------------------------------------------- */
 
-static spad_status fit_items(solver *s, spad_error *error) {
+/* First fit; every turn has orders of its own. */
+static spad_status fit_items(solver *s, uint64_t turn, spad_error *error) {
     const size_t room = ((size_t)s->model.item_count + 1) * sizeof(spad_plan_place);
     spad_plan_place *place = spad__new(&s->plan->host, room);
     if (place == NULL) return spad__fail_host_memory(error);
     int64_t height;
-    const spad_status status =
-        spad__fit_run(&s->model, s->options->seed, enough(s), &s->stop, place, &height);
+    const spad_status status = spad__fit_run(&s->model, s->options->seed + (turn << 32), enough(s),
+                                             &s->stop, place, &height);
     if (status == SPAD_OK && height < s->height) {
         s->height = height;
         memcpy(s->place, place, room);
@@ -173,18 +180,20 @@ static spad_status fit_items(solver *s, spad_error *error) {
     return status == SPAD_OK ? SPAD_OK : spad__fail_host_memory(error);
 }
 
-static spad_status search_pairs(solver *s, spad_error *error) {
-    if (s->model.item_count > SPAD__EXACT_ITEMS || nodes_left(s) < 0) return SPAD_OK;
+/* The exact search within so many steps. *over: it is of no use to go on. */
+static spad_status search_pairs(solver *s, int64_t steps, bool *over, spad_error *error) {
     spad__pairs pairs = {.model = &s->model,
                          .stop = &s->stop,
-                         .node_limit = nodes_left(s),
+                         .step_limit = steps,
                          .enough = enough(s),
                          .height = s->height,
                          .capacity = s->plan->capacity,
-                         .place = s->place};
+                         .place = s->place,
+                         .nodes = s->result->nodes};
     if (spad__pairs_run(&pairs) != SPAD_OK) return spad__fail_host_memory(error);
     s->height = pairs.height;
-    s->result->nodes += pairs.nodes;
+    s->result->nodes = pairs.nodes;
+    *over = pairs.complete || pairs.too_large;
     if (!pairs.complete) return SPAD_OK;
     /* nothing is lower than the best plan, or than the capacity */
     if (s->plan->capacity < s->height && s->plan->capacity != SPAD_UNBOUNDED)
@@ -194,6 +203,33 @@ static spad_status search_pairs(solver *s, spad_error *error) {
     else
         prove(s, s->height);
     return SPAD_OK;
+}
+
+/* First fit with other orders, so many times. */
+static spad_status fit_again(solver *s, int64_t times, uint64_t *turn, spad_error *error) {
+    spad_status status = SPAD_OK;
+    while (times-- > 0 && status == SPAD_OK && !is_settled(s) && !spad__stopped(&s->stop)) {
+        s->result->restarts++;
+        s->listener.progress.restarts++;
+        status = fit_items(s, ++*turn, error);
+    }
+    return status;
+}
+
+/* The exact search and first fit in turns. */
+static spad_status search_items(solver *s, spad_error *error) {
+    int64_t left = nodes_left(s) == 0 ? INT64_MAX : nodes_left(s);
+    bool over = s->model.item_count > SPAD__EXACT_ITEMS;
+    uint64_t turn = 0;
+    spad_status status = SPAD_OK;
+    for (int64_t share = 1; !over && left > 0 && status == SPAD_OK; share *= 2) {
+        const int64_t steps = spad__min(left, share * FIRST_TURN_STEPS);
+        left -= steps;
+        status = search_pairs(s, steps, &over, error);
+        if (status == SPAD_OK && !over) status = fit_again(s, share, &turn, error);
+        over = over || is_settled(s) || spad__stopped(&s->stop);
+    }
+    return status;
 }
 
 /* ---- places and the verdict -------------------------------------------------------- */
@@ -223,13 +259,15 @@ static void write_bound(const solver *s) {
     r->bound = s->low;
     r->proof = s->proof;
     r->peak_load = b->load;
+    r->peak_lanes = s->model.boxable ? 1 : s->plan->lanes;
     if (b->peak >= 0) r->peak_time = s->model.moment[b->peak];
     if (b->section >= 0) r->bound_time = s->model.moment[b->section];
     r->bound_buffer = SIZE_MAX;
-    for (size_t i = 0; i < r->count && r->bound_buffer == SIZE_MAX; i++) {
-        const spad_plan_buffer *buffer = &s->plan->buffers.items[i];
-        const int64_t offset = s->model.items[s->model.item_of[i]].pinned ? buffer->offset : 0;
-        if (s->model.item_of[i] == b->item && offset + buffer->size == b->height)
+    for (size_t i = 0; i < r->count; i++) {
+        const spad_plan_buffer *buffers = s->plan->buffers.items;
+        if (s->model.item_of[i] != b->item) continue;
+        /* of aliases the largest has the top */
+        if (r->bound_buffer == SIZE_MAX || buffers[i].size > buffers[r->bound_buffer].size)
             r->bound_buffer = i;
     }
 }
@@ -251,8 +289,8 @@ static spad_status solve_model(solver *s, spad_error *error) {
     if (s->place == NULL) return spad__fail_host_memory(error);
     if (s->model.boxable) status = solve_boxes(s, error);
     if (status == SPAD_OK && !s->exact_boxes && !(s->height <= enough(s)))
-        status = fit_items(s, error);
-    if (status == SPAD_OK && !s->exact_boxes && !is_settled(s)) status = search_pairs(s, error);
+        status = fit_items(s, 0, error);
+    if (status == SPAD_OK && !s->exact_boxes && !is_settled(s)) status = search_items(s, error);
     write_bound(s);
     return status == SPAD_OK ? write_places(s, error) : status;
 }

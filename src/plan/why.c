@@ -3,8 +3,9 @@
  * Why it does not fit: two buffers whose rules exclude each other; or the moment of the
  * largest load, who is alive then, which capacity would do, and which single changes would
  * help. A change is only named after a plan with it was found: the problem is solved again with
- * one buffer changed, for the largest buffers of that moment, until the time for it is spent.
- * A quarter of the time goes to a low plan without the capacity.
+ * one buffer changed, for the largest buffers of that moment (or of all, if that moment fits),
+ * until the time for it is spent. A quarter of the time goes to a low plan without the capacity;
+ * if it is within the capacity after all, it is the answer.
  */
 #include <string.h>
 
@@ -18,6 +19,7 @@ enum { MOST_CHANGES = 8, MOST_TRIED = 24, NODES_PER_TRY = 20000, CAPACITY_SHARE 
 /* The reason and all its parts. */
 typedef struct holder {
     spad_plan_reason reason;
+    spad_plan_result *found;
     spad__arena arena;
 } holder;
 
@@ -26,6 +28,8 @@ typedef struct explorer {
     holder *out;
     spad_plan changed; /* shares everything with the problem but the buffers */
     spad_plan_change *changes;
+    size_t *tried; /* buffers to change, largest first */
+    size_t tried_count;
     int64_t deadline;
 } explorer;
 
@@ -39,27 +43,35 @@ static bool is_alive(const spad_plan_buffer *b, int64_t time) {
     return true;
 }
 
-static bool list_alive(explorer *x) {
+/* Buffers with bytes, largest first: all, or those alive at the peak. NULL: no memory. */
+static size_t *list_buffers(explorer *x, bool all, size_t *count) {
     const size_t n = x->plan->buffers.count;
-    spad_plan_reason *reason = &x->out->reason;
     spad__row *rows = spad__new(&x->plan->host, 2 * (n + 1) * sizeof *rows);
-    size_t *alive = spad__arena_new(&x->out->arena, (n + 1) * sizeof *alive);
-    if (rows == NULL || alive == NULL) {
-        spad__free(&x->plan->host, rows, 2 * (n + 1) * sizeof *rows);
-        return false;
-    }
-    size_t count = 0;
-    for (size_t i = 0; i < n; i++) {
+    size_t *list = spad__arena_new(&x->out->arena, (n + 1) * sizeof *list);
+    *count = 0;
+    for (size_t i = 0; rows != NULL && list != NULL && i < n; i++) {
         const spad_plan_buffer *b = &x->plan->buffers.items[i];
-        if (is_alive(b, reason->time))
-            rows[count++] = (spad__row){~spad__sort_key(b->size), (int32_t)i};
+        if (all ? b->size > 0 : is_alive(b, x->out->reason.time))
+            rows[(*count)++] = (spad__row){~spad__sort_key(b->size), (int32_t)i};
     }
-    spad__sort_rows(rows, rows + n + 1, count);
-    for (size_t k = 0; k < count; k++) alive[k] = (size_t)rows[k].value;
-    reason->alive = alive;
-    reason->alive_count = count;
+    if (rows != NULL) spad__sort_rows(rows, rows + n + 1, *count);
+    for (size_t k = 0; k < *count; k++) list[k] = (size_t)rows[k].value;
+    const bool ok = rows != NULL;
     spad__free(&x->plan->host, rows, 2 * (n + 1) * sizeof *rows);
-    return true;
+    return ok ? list : NULL;
+}
+
+/* Where the peak fits, any buffer may be the one in the way. */
+static bool list_candidates(explorer *x) {
+    spad_plan_reason *reason = &x->out->reason;
+    size_t *alive = list_buffers(x, false, &reason->alive_count);
+    reason->alive = alive;
+    x->tried = alive;
+    x->tried_count = reason->alive_count;
+    if (alive != NULL && reason->load <= x->plan->capacity)
+        x->tried = list_buffers(x, true, &x->tried_count);
+    if (x->tried_count > MOST_TRIED) x->tried_count = MOST_TRIED;
+    return x->tried != NULL;
 }
 
 /* ---- what would help --------------------------------------------------------------- */
@@ -113,7 +125,7 @@ static spad_status offer_alignment(explorer *x, size_t i, spad_error *error) {
 static spad_status offer_shorter(explorer *x, size_t i, spad_error *error) {
     const int64_t time = x->out->reason.time;
     spad_plan_buffer b = x->plan->buffers.items[i];
-    if (b.gap_count > 0) return SPAD_OK;
+    if (b.gap_count > 0 || !is_alive(&b, time)) return SPAD_OK;
     spad_status status = SPAD_OK;
     if (b.lower < time) {
         b.upper = time;
@@ -139,22 +151,22 @@ static spad_status offer_spill(explorer *x, size_t i, spad_error *error) {
 /* Small changes first: alignments, lifetimes, then buffers, each from the smallest that
  * can be enough. */
 static spad_status find_changes(explorer *x, spad_error *error) {
-    const spad_plan_reason *reason = &x->out->reason;
-    const size_t tried = reason->alive_count < MOST_TRIED ? reason->alive_count : MOST_TRIED;
     spad_status status = SPAD_OK;
-    for (size_t k = tried; k-- > 0 && status == SPAD_OK;)
-        status = offer_alignment(x, reason->alive[k], error);
-    for (size_t k = tried; k-- > 0 && status == SPAD_OK;)
-        status = offer_shorter(x, reason->alive[k], error);
-    for (size_t k = tried; k-- > 0 && status == SPAD_OK;)
-        status = offer_spill(x, reason->alive[k], error);
+    for (size_t k = x->tried_count; k-- > 0 && status == SPAD_OK;)
+        status = offer_alignment(x, x->tried[k], error);
+    for (size_t k = x->tried_count; k-- > 0 && status == SPAD_OK;)
+        status = offer_shorter(x, x->tried[k], error);
+    for (size_t k = x->tried_count; k-- > 0 && status == SPAD_OK;)
+        status = offer_spill(x, x->tried[k], error);
     return status;
 }
 
 /* ---- a capacity that would do ------------------------------------------------------ */
 
-/* The lowest plan without the capacity, if it is lower than the one at hand. */
-static spad_status find_capacity(explorer *x, int64_t time, spad_error *error) {
+/* The lowest plan without the capacity, if it is lower than the one at hand. One within the
+ * capacity is kept, with what was spent before. */
+static spad_status find_capacity(explorer *x, const spad_plan_result *before, int64_t time,
+                                 spad_error *error) {
     spad_plan_reason *reason = &x->out->reason;
     spad_plan unlimited = *x->plan;
     unlimited.capacity = SPAD_UNBOUNDED;
@@ -168,6 +180,13 @@ static spad_status find_capacity(explorer *x, int64_t time, spad_error *error) {
         reason->works_at = result->height;
         reason->works_best = result->verdict == SPAD_PLAN_OPTIMAL;
     }
+    if (result->height <= x->plan->capacity && result->height != SPAD_UNBOUNDED) {
+        result->nodes += before->nodes;
+        result->restarts += before->restarts;
+        result->nanoseconds += before->nanoseconds;
+        reason->found = x->out->found = result;
+        return SPAD_OK;
+    }
     spad_plan_result_destroy(result);
     return SPAD_OK;
 }
@@ -178,13 +197,23 @@ static spad_status explore(explorer *x, spad_error *error) {
     x->changed = *x->plan;
     x->changed.buffers.items =
         spad__arena_new(&x->out->arena, (n + 1) * sizeof *x->changed.buffers.items);
-    if (x->changes == NULL || x->changed.buffers.items == NULL || !list_alive(x))
+    if (x->changes == NULL || x->changed.buffers.items == NULL || !list_candidates(x))
         return spad__fail_host_memory(error);
     if (n > 0)
         memcpy(x->changed.buffers.items, x->plan->buffers.items,
                n * sizeof *x->plan->buffers.items);
     x->out->reason.changes = x->changes;
     return find_changes(x, error);
+}
+
+/* A proof by search only says that the capacity is too small, not by how much. */
+static int64_t missing(const spad_plan *plan, const spad_plan_result *result,
+                       const spad_plan_reason *reason) {
+    if (result->bound > plan->capacity && result->proof != SPAD_PLAN_BY_SEARCH)
+        return result->bound - plan->capacity;
+    return reason->works_at != SPAD_UNBOUNDED && reason->works_at > plan->capacity
+               ? reason->works_at - plan->capacity
+               : 0;
 }
 
 spad_status spad_plan_explain(spad_plan_reason **out, const spad_plan *plan,
@@ -206,17 +235,14 @@ spad_status spad_plan_explain(spad_plan_reason **out, const spad_plan *plan,
                                    .works_at = result->height,
                                    .works_best = result->height == result->bound,
                                    .owned = h};
-    if (result->bound > plan->capacity)
-        h->reason.over = result->bound - plan->capacity;
-    else if (result->height != SPAD_UNBOUNDED)
-        h->reason.over = result->height - plan->capacity;
     explorer x = {.plan = plan, .out = h};
     const int64_t time = deadline_ns > 0 ? deadline_ns : 1000000000;
     if (!spad__add(spad__clock(), time, &x.deadline)) x.deadline = INT64_MAX;
     spad_status status = SPAD_OK;
     if (result->clash == SPAD_PLAN_NO_CLASH) {
-        if (!h->reason.works_best) status = find_capacity(&x, time, error);
-        if (status == SPAD_OK) status = explore(&x, error);
+        if (!h->reason.works_best) status = find_capacity(&x, result, time, error);
+        h->reason.over = missing(plan, result, &h->reason);
+        if (status == SPAD_OK && h->found == NULL) status = explore(&x, error);
     }
     if (status != SPAD_OK) {
         spad_plan_reason_destroy(&h->reason);
@@ -230,6 +256,7 @@ void spad_plan_reason_destroy(spad_plan_reason *reason) {
     if (reason == NULL) return;
     holder *h = reason->owned;
     const spad_host host = h->arena.host;
+    spad_plan_result_destroy(h->found);
     spad__arena_free(&h->arena);
     spad__free(&host, h, sizeof *h);
 }

@@ -690,6 +690,8 @@ static void a_bound_has_its_proof(void **state) {
         {"id,lower,upper,size,offset\na,0,9,8,100\nb,0,9,50,\n", "bound     108 B (top of 'a')\n"},
         {"id,lower,upper,size,bank\na,0,9,6,10\nb,0,9,6,10\n",
          "bound     16 B (banks needed at time 0)\n"},
+        {"id,lower,upper,size,offset,alias\na,0,9,4,8,g\nb,0,9,10,,g\n",
+         "bound     18 B (top of 'b')\n"},
         {"id,lower,upper,size,offset\na,0,9,8,4\nb,0,9,8,\n",
          "bound     20 B (proved by search)\n"},
         {"id,lower,upper,size\na,0,9,8\nb,3,9,8\n", "bound     16 B (largest load at time 3)\n"}};
@@ -724,6 +726,113 @@ static void a_reason_finds_a_low_capacity(void **state) {
     assert_ok(spad_plan_explain(&reason, plan, result, INT64_C(8000000000), &error), &error);
     assert_int_equal(reason->works_at, 4096);
     assert_true(reason->works_best);
+    spad_plan_reason_destroy(reason);
+    spad_plan_result_destroy(result);
+    spad_plan_destroy(plan);
+}
+
+/* What is too large is named; where nothing is, what is in the way. */
+static void a_reason_says_what_does_not_fit(void **state) {
+    (void)state;
+    static const struct {
+        const char *csv;
+        int64_t capacity;
+        const char *why;
+        const char *works;
+    } cases[] = {
+        {"id,lower,upper,size,offset\np,0,5,4,8\nq,0,5,10,\n", 16,
+         "why: at time 0 14 B are alive, which would fit in 16 B, but no plan does; in the way: "
+         "'p' pinned at 8\n",
+         "smallest capacity known to work: 22 B, 6 B more\n"},
+        {"id,lower,upper,size,offset\np,0,5,4,8\nq,0,5,10,\n", 21,
+         "why: at time 0 14 B are alive, which would fit in 21 B, but no plan does; in the way: "
+         "'p' pinned at 8\n",
+         "smallest capacity known to work: 22 B, 1 B more\n"},
+        {"id,lower,upper,size,apart\nb1,0,3,5,b2\nb2,4,6,3,\n", 7,
+         "why: at time 0 5 B are alive, which would fit in 7 B, but no plan does; in the way: "
+         "buffers kept apart\n",
+         "smallest capacity known to work: 8 B, 1 B more\n"},
+        {"id,lower,upper,size,bank\na,0,9,6,10\nb,0,9,6,10\n", 13,
+         "why: the banks needed at time 0 reach 16 B, capacity 13 B, over by 3 B\n",
+         "smallest capacity known to work: 16 B\n"},
+        {"id,lower,upper,size,alignment\na,0,9,10,8\nb,0,9,10,8\n", 20,
+         "why: at time 0 20 B are alive, 26 B rounded to the alignment, capacity 20 B, over by 6 "
+         "B\n",
+         "smallest capacity known to work: 26 B\n"},
+        {"id,lower,upper,size\na,0,9,8\nb,3,9,8\n", 15,
+         "why: at time 3 16 B are alive, capacity 15 B, over by 1 B\n",
+         "smallest capacity known to work: 16 B\n"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        spad_plan *plan = new_plan();
+        spad_plan_reason *reason;
+        spad_error error;
+        assert_ok(spad_plan_set_capacity(plan, cases[i].capacity, &error), &error);
+        assert_ok(spad_plan_read_csv(plan, cases[i].csv, strlen(cases[i].csv), "c.csv", &error),
+                  &error);
+        const spad_plan_options options = {.goal = SPAD_PLAN_DECIDE};
+        spad_plan_result *result = solve(plan, &options);
+        assert_ok(spad_plan_explain(&reason, plan, result, 0, &error), &error);
+        test_text text;
+        test_text_init(&text);
+        assert_ok(spad_plan_write_text(plan, result, reason, &text.sink, &error), &error);
+        if (strstr(text.bytes, cases[i].why) == NULL || strstr(text.bytes, cases[i].works) == NULL)
+            fail_msg("%s is not in:\n%s", cases[i].why, text.bytes);
+        test_text_free(&text);
+        spad_plan_reason_destroy(reason);
+        spad_plan_result_destroy(result);
+        spad_plan_destroy(plan);
+    }
+}
+
+/* A search that is cut short finds nothing; the reason has more time, and what it finds within
+ * the capacity is the answer. */
+static void a_reason_may_find_the_plan(void **state) {
+    (void)state;
+    spad_plan *plan = new_plan();
+    spad_error error;
+    spad_plan_reason *reason;
+    assert_ok(packing_perfect(plan, 60, 4096, 3, &error), &error);
+    assert_ok(spad_plan_set_capacity(plan, 4096, &error), &error);
+    const spad_plan_options options = {.goal = SPAD_PLAN_DECIDE, .node_limit = 1};
+    spad_plan_result *result = solve(plan, &options);
+    assert_int_equal(result->verdict, SPAD_PLAN_UNKNOWN);
+    assert_ok(spad_plan_explain(&reason, plan, result, INT64_C(8000000000), &error), &error);
+    assert_non_null(reason->found);
+    assert_int_equal(reason->found->verdict, SPAD_PLAN_OPTIMAL);
+    assert_int_equal(reason->change_count, 0);
+    assert_ok(spad_plan_check(NULL, plan, reason->found->places, reason->found->count, &error),
+              &error);
+    test_text text;
+    test_text_init(&text);
+    assert_ok(spad_plan_write_text(plan, result, reason, &text.sink, &error), &error);
+    assert_non_null(strstr(text.bytes, "verdict   optimal\n"));
+    assert_null(strstr(text.bytes, "why"));
+    test_text_clear(&text);
+    assert_ok(spad_plan_write_json(plan, result, reason, &text.sink, &error), &error);
+    assert_non_null(strstr(text.bytes, "\"verdict\": \"optimal\""));
+    test_text_free(&text);
+    spad_plan_reason_destroy(reason);
+    spad_plan_result_destroy(result);
+    spad_plan_destroy(plan);
+}
+
+/* Where the peak fits, a buffer that is not alive then may be the cheapest to move away. */
+static void a_change_may_lie_beside_the_peak(void **state) {
+    (void)state;
+    spad_plan *plan = new_plan();
+    spad_error error;
+    spad_plan_reason *reason;
+    const size_t a = add(plan, (spad_plan_buffer){.lower = 0, .upper = 3, .size = 5});
+    const size_t b = add(plan, (spad_plan_buffer){.lower = 4, .upper = 6, .size = 3});
+    assert_ok(spad_plan_apart(plan, a, b, &error), &error);
+    assert_ok(spad_plan_set_capacity(plan, 7, &error), &error);
+    spad_plan_result *result = solve(plan, NULL);
+    assert_ok(spad_plan_explain(&reason, plan, result, 0, &error), &error);
+    assert_int_equal(reason->alive_count, 1);
+    assert_int_equal(reason->change_count, 2);
+    assert_int_equal(reason->changes[0].kind, SPAD_PLAN_SPILL);
+    assert_int_equal(reason->changes[0].buffer, b);
+    assert_int_equal(reason->changes[1].buffer, a);
     spad_plan_reason_destroy(reason);
     spad_plan_result_destroy(result);
     spad_plan_destroy(plan);
@@ -1068,6 +1177,9 @@ int main(void) {
         cmocka_unit_test(limits_and_cancelling_still_give_a_plan),
         cmocka_unit_test(one_thread_and_one_seed_give_one_plan),
         cmocka_unit_test(a_reason_names_the_peak_and_what_would_help),
+        cmocka_unit_test(a_reason_says_what_does_not_fit),
+        cmocka_unit_test(a_reason_may_find_the_plan),
+        cmocka_unit_test(a_change_may_lie_beside_the_peak),
         cmocka_unit_test(a_lower_alignment_is_offered),
         cmocka_unit_test(the_validator_names_what_is_wrong),
         cmocka_unit_test(a_proof_does_not_depend_on_the_scale),

@@ -1,0 +1,1 @@
+printf 'id,lower,upper,size,lanes\na,1,2,300000,1\n' | spad plan - --target trn2 --space sbuf | sed 's/^time .*/time/'; printf 'id,lower,upper,size,lanes\na,1,3,150000,64\nb,1,4,150000,64\nc,2,5,150000,64\n' | spad plan - --target trn2 --space sbuf | sed 's/^time .*/time/'

@@ -184,8 +184,7 @@ static cli_exit show(const spad_plan *plan, const spad_plan_result *result, cons
         cli_say("'%s' is not written: there is no plan within the capacity", words->output);
     if (fits && words->output != NULL && !write_plan(plan, result, words->output, text, &error))
         exit = CLI_INTERNAL;
-    const bool to_stdout = words->output != NULL && strcmp(words->output, "-") == 0;
-    const spad_sink sink = spad_sink_file(to_stdout ? stderr : stdout);
+    const spad_sink sink = spad_sink_file(cli_summary_file(&words->pictures, words->output));
     const spad_status status = words->kernel.json
                                    ? spad_plan_write_json(plan, result, reason, &sink, &error)
                                    : spad_plan_write_text(plan, result, reason, &sink, &error);
@@ -233,8 +232,6 @@ static cli_exit plan_kernel(const plan_words *words, cli_text text, const char *
     if (words->capacity != NULL || words->space != NULL || words->minimize || words->progress ||
         words->progress_json) {
         cli_say("options '--capacity', '--space', '--minimize' and '--progress' are for CSV files");
-    } else if (words->kernel.json && words->output != NULL && strcmp(words->output, "-") == 0) {
-        cli_say("options '--json' and '-o -' both write to stdout");
     } else if (read_effort(words, &effort->timeout_ns, &effort->seed, &effort->threads)) {
         exit = cli_parse_kernel(&input, path, text, &words->kernel);
         if (exit == CLI_FINE) exit = cli_plan_kernel(&input, &kernel_words);
@@ -265,7 +262,7 @@ static cli_exit run_plan(const cli_command *command, int count, char **arguments
         cli_say("one kernel or CSV file is needed; see 'spad plan --help'");
         return CLI_USAGE;
     }
-    if (!cli_pictures_fit(&words.pictures, words.kernel.json)) return CLI_USAGE;
+    if (!cli_pictures_fit(&words.pictures, words.kernel.json, words.output)) return CLI_USAGE;
     words.started = cli_clock();
     cli_text text;
     if (!cli_read(&text, arguments[0], CLI_ROWS_MIB)) return CLI_USAGE;

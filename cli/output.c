@@ -53,14 +53,24 @@ static spad_status write_text(const spad_sink *sink, const void *report, spad_er
     return spad_report_write_text(report, sink, error);
 }
 
-bool cli_pictures_fit(const cli_pictures *p, bool json) {
-    const char *const paths[] = {p->html, p->svg, p->trace, p->data, p->snapshot};
-    int users = json + p->text;
-    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
-        users += paths[i] != NULL && strcmp(paths[i], "-") == 0;
-    }
+static int is_stdout(const char *path) {
+    return path != NULL && strcmp(path, "-") == 0;
+}
+
+/* How many documents go to stdout. */
+static int count_documents(const cli_pictures *p, const char *other) {
+    return is_stdout(p->html) + is_stdout(p->svg) + is_stdout(p->trace) + is_stdout(p->data) +
+           is_stdout(p->snapshot) + is_stdout(other);
+}
+
+bool cli_pictures_fit(const cli_pictures *p, bool json, const char *other) {
+    const int users = json + p->text + count_documents(p, other);
     if (users > 1) cli_say("two options would write to stdout; give one of them a file");
     return users <= 1;
+}
+
+FILE *cli_summary_file(const cli_pictures *p, const char *other) {
+    return count_documents(p, other) > 0 ? stderr : stdout;
 }
 
 bool cli_wants_pictures(const cli_pictures *p) {

@@ -141,8 +141,8 @@ static bool write_plan(const spad_plan *plan, const spad_plan_result *result, co
 }
 
 /* The plan as a report, on the memory of the chip or on one made up for it. */
-static cli_exit draw(const spad_plan *plan, const spad_plan_result *result, const plan_words *words,
-                     const char *file) {
+static cli_exit draw(const spad_plan *plan, const spad_plan_result *result,
+                     const spad_plan_reason *reason, const plan_words *words, const char *file) {
     cli_made_up made_up;
     cli_make_up_target(&made_up, plan);
     const spad_target *target = &made_up.target;
@@ -165,6 +165,9 @@ static cli_exit draw(const spad_plan *plan, const spad_plan_result *result, cons
              spad_plan_verdict_name(result->verdict),
              result->places != NULL ? (long long)result->height : -1LL, (long long)result->bound);
     if (status == SPAD_OK) status = spad_report_add_note(report, note, &error);
+    if (status == SPAD_OK && reason != NULL) {
+        status = cli_note_plan(report, plan, result, reason, &error);
+    }
     const cli_exit exit =
         status == SPAD_OK ? cli_write_pictures(&words->pictures, report) : cli_fail(&error);
     spad_report_destroy(report);
@@ -188,10 +191,11 @@ static cli_exit show(const spad_plan *plan, const spad_plan_result *result, cons
     const spad_status status = words->kernel.json
                                    ? spad_plan_write_json(plan, result, reason, &sink, &error)
                                    : spad_plan_write_text(plan, result, reason, &sink, &error);
+    cli_exit drawn = status == SPAD_OK ? CLI_FINE : cli_fail(&error);
+    if (drawn == CLI_FINE && cli_wants_pictures(&words->pictures)) {
+        drawn = draw(plan, result, reason, words, file);
+    }
     spad_plan_reason_destroy(reason);
-    if (status != SPAD_OK) return cli_fail(&error);
-    if (!cli_wants_pictures(&words->pictures)) return exit;
-    const cli_exit drawn = draw(plan, result, words, file);
     return drawn == CLI_FINE ? exit : drawn;
 }
 

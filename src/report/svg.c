@@ -24,6 +24,7 @@ enum {
     CURVE = 70,
     CAPTION = 46,
     LEGEND = 18,
+    NOTE = 16,
     NAME = 31, /* characters of a name in a legend */
     GAP = 14,
     AXIS = 26,
@@ -387,12 +388,46 @@ static void write_view(drawing *d) {
     d->y += AXIS + GAP;
 }
 
+enum { NOTE_LINE = 130 }; /* bytes */
+
+/* Bytes of a text that go on one line: up to a blank, or between two characters. */
+static size_t note_line(const char *text) {
+    const size_t length = strlen(text);
+    if (length <= NOTE_LINE) return length;
+    for (size_t end = NOTE_LINE; end > NOTE_LINE / 2; end--) {
+        if (text[end] == ' ') return end;
+    }
+    size_t end = NOTE_LINE;
+    while (end > 1 && ((unsigned char)text[end] & 0xC0) == 0x80) end--;
+    return end;
+}
+
+/* Draws the lines of a note if there is a drawing; returns how many there are. */
+static int64_t write_note(drawing *d, const char *text) {
+    int64_t count = 0;
+    for (size_t length; *text != '\0'; text += length, text += *text == ' ', count++) {
+        char line[NOTE_LINE + 1];
+        length = note_line(text);
+        if (d == NULL) continue;
+        memcpy(line, text, length);
+        line[length] = '\0';
+        open_text(d->out, "m", "start", (LEFT + (count > 0 ? 10 : 0)) * 100, (d->y + 8) * 100);
+        spad__out_markup(d->out, line, 0);
+        spad__out_string(d->out, "</text>\n");
+        d->y += NOTE;
+    }
+    return count;
+}
+
 static int64_t page_height(const spad__picture *p) {
+    int64_t notes = 0;
+    for (size_t i = 0; i < p->report->note_count; i++) {
+        notes += write_note(NULL, p->report->notes[i]);
+    }
     const int64_t views =
         (int64_t)p->view_count * (CAPTION + LEGEND + MAP + GAP + CURVE + AXIS + GAP);
     const int64_t rows = (int64_t)p->report->rows.count;
-    return HEAD + (int64_t)p->report->note_count * 16 + views +
-           (rows > 0 ? rows * ROW + AXIS + LEGEND : 0) + GAP;
+    return HEAD + notes * NOTE + views + (rows > 0 ? rows * ROW + AXIS + LEGEND : 0) + GAP;
 }
 
 spad_status spad_report_write_svg(const spad_report *report, const spad_sink *sink,
@@ -419,11 +454,7 @@ spad_status spad_report_write_svg(const spad_report *report, const spad_sink *si
     spad__out_markup(&out, report->target->about != NULL ? report->target->about : "", 120);
     spad__out_string(&out, "</text>\n");
     drawing d = {.out = &out, .picture = &p, .y = HEAD};
-    for (size_t i = 0; i < report->note_count; i++, d.y += 16) {
-        open_text(&out, "m", "start", LEFT * 100, (d.y + 8) * 100);
-        spad__out_markup(&out, report->notes[i], 130);
-        spad__out_string(&out, "</text>\n");
-    }
+    for (size_t i = 0; i < report->note_count; i++) write_note(&d, report->notes[i]);
     for (size_t i = 0; i < p.view_count; i++) {
         d.view = &p.views[i];
         write_view(&d);

@@ -242,14 +242,24 @@ typedef struct cli_pictures {
     "  --data OUT.json           the report as data (docs/schema)\n"                    \
     "  --snapshot OUT.pickle     for PyTorch's memory_viz page\n"
 
-/* Can they be written, or is stdout taken by --json or by another one? False: said why not. */
-bool cli_pictures_fit(const cli_pictures *pictures, bool json);
+/* Can they be written, or is stdout taken by --json or by another one? `other` is one more output
+ * of the command, or NULL. False: said why not. */
+bool cli_pictures_fit(const cli_pictures *pictures, bool json, const char *other);
+
+/* Where the summary of a command goes: to stderr if a document goes to stdout, which is then the
+ * document alone. */
+FILE *cli_summary_file(const cli_pictures *pictures, const char *other);
 
 /* Was any of them asked for? */
 bool cli_wants_pictures(const cli_pictures *pictures);
 
 /* Writes those that were asked for; "-" is stdout. */
 cli_exit cli_write_pictures(const cli_pictures *pictures, const spad_report *report);
+
+/* Adds why a plan does not fit, and what would, as notes. */
+spad_status cli_note_plan(spad_report *report, const spad_plan *plan,
+                          const spad_plan_result *result, const spad_plan_reason *reason,
+                          spad_error *error);
 
 /* "exp_rows (N = 16)" */
 enum { CLI_TITLE = 512 };

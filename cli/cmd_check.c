@@ -72,9 +72,9 @@ static cli_exit start_job(job *j, const char *path, const check_words *words) {
 /* ---- output ------------------------------------------------------------------------ */
 
 /* The faults of a text that cannot be read have been shown. */
-static cli_exit show_text(const job *j) {
+static cli_exit show_text(const job *j, FILE *out) {
     if (j->input.kernel == NULL) return CLI_FINE;
-    const spad_sink sink = spad_sink_file(stdout);
+    const spad_sink sink = spad_sink_file(out);
     spad_error error;
     const spad_status status = spad_check_write_text(j->check, j->input.kernel, j->input.text.bytes,
                                                      j->input.text.length, &sink, &error);
@@ -122,7 +122,7 @@ static cli_exit run_jobs(job *jobs, int count, char **paths, const check_words *
                 worst = worse(worst, cli_fail(&error));
             }
         } else {
-            worst = worse(worst, show_text(&jobs[i]));
+            worst = worse(worst, show_text(&jobs[i], cli_summary_file(&words->pictures, NULL)));
         }
     }
     if (words->json) cli_list_close(&list);
@@ -155,11 +155,7 @@ static cli_exit run_check(const cli_command *command, int count, char **argument
         cli_say("pictures are of one kernel, and there are %d", count);
         return CLI_USAGE;
     }
-    if (!cli_pictures_fit(&words.pictures, words.json)) return CLI_USAGE;
-    if (words.json && words.sarif != NULL && strcmp(words.sarif, "-") == 0) {
-        cli_say("options '--json' and '--sarif -' both write to stdout");
-        return CLI_USAGE;
-    }
+    if (!cli_pictures_fit(&words.pictures, words.json, words.sarif)) return CLI_USAGE;
     job *jobs = calloc((size_t)count, sizeof *jobs);
     if (jobs == NULL) {
         cli_say("out of memory");

@@ -3,7 +3,6 @@
  * spad diff: two plans, or two kernels, side by side.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "cli.h"
 
@@ -12,7 +11,7 @@ typedef struct diff_words {
     cli_words defines_b;
     cli_words rings_b;
     const char *target_b;
-    const char *html;
+    cli_pictures pictures; /* the page alone */
 } diff_words;
 
 static spad_status write_html(const spad_sink *sink, const void *diff, spad_error *error) {
@@ -50,13 +49,13 @@ static cli_exit show(const spad_report *before, const spad_report *after, const 
     if (spad_report_diff_create(&diff, before, after, NULL, &error) != SPAD_OK) {
         return cli_fail(&error);
     }
-    const spad_sink sink = spad_sink_file(stdout);
+    const spad_sink sink = spad_sink_file(cli_summary_file(&words->pictures, NULL));
     const spad_status status = words->plan.kernel.json
                                    ? spad_report_diff_write_json(diff, &sink, &error)
                                    : spad_report_diff_write_text(diff, &sink, &error);
     cli_exit exit = status == SPAD_OK ? CLI_FINE : cli_fail(&error);
-    if (exit == CLI_FINE && words->html != NULL) {
-        exit = cli_write_file(words->html, write_html, diff);
+    if (exit == CLI_FINE && words->pictures.html != NULL) {
+        exit = cli_write_file(words->pictures.html, write_html, diff);
     }
     spad_report_diff_destroy(diff);
     return exit;
@@ -89,7 +88,7 @@ static cli_exit run_diff(const cli_command *command, int count, char **arguments
                                   {.name = "--define-b", .words = &words.defines_b},
                                   {.name = "--ring-b", .words = &words.rings_b},
                                   {.name = "--target-b", .value = &words.target_b},
-                                  {.name = "--report", .value = &words.html},
+                                  {.name = "--report", .value = &words.pictures.html},
                                   {.name = "--json", .flag = &words.plan.kernel.json},
                                   {.name = NULL}};
     cli_exit exit;
@@ -98,10 +97,7 @@ static cli_exit run_diff(const cli_command *command, int count, char **arguments
         cli_say("two files are needed; see 'spad diff --help'");
         return CLI_USAGE;
     }
-    if (words.plan.kernel.json && words.html != NULL && strcmp(words.html, "-") == 0) {
-        cli_say("options '--json' and '--report -' both write to stdout");
-        return CLI_USAGE;
-    }
+    if (!cli_pictures_fit(&words.pictures, words.plan.kernel.json, NULL)) return CLI_USAGE;
     cli_places places[2] = {{0}, {0}};
     const cli_plan_words second = second_words(&words);
     exit = cli_find_places(&places[0], arguments[0], &words.plan);

@@ -141,8 +141,8 @@ static bool write_plan(const spad_plan *plan, const spad_plan_result *result, co
 }
 
 /* The plan as a report, on the memory of the chip or on one made up for it. */
-static cli_exit draw(const spad_plan *plan, const spad_plan_result *result, const plan_words *words,
-                     const char *file) {
+static cli_exit draw(const spad_plan *plan, const spad_plan_result *result,
+                     const spad_plan_reason *reason, const plan_words *words, const char *file) {
     cli_made_up made_up;
     cli_make_up_target(&made_up, plan);
     const spad_target *target = &made_up.target;
@@ -165,6 +165,9 @@ static cli_exit draw(const spad_plan *plan, const spad_plan_result *result, cons
              spad_plan_verdict_name(result->verdict),
              result->places != NULL ? (long long)result->height : -1LL, (long long)result->bound);
     if (status == SPAD_OK) status = spad_report_add_note(report, note, &error);
+    if (status == SPAD_OK && reason != NULL) {
+        status = cli_note_plan(report, plan, result, reason, &error);
+    }
     const cli_exit exit =
         status == SPAD_OK ? cli_write_pictures(&words->pictures, report) : cli_fail(&error);
     spad_report_destroy(report);
@@ -189,15 +192,15 @@ static cli_exit show(const spad_plan *plan, const spad_plan_result *result, cons
         cli_say("'%s' is not written: there is no plan within the capacity", words->output);
     if (fits && words->output != NULL && !write_plan(plan, result, words->output, text, &error))
         exit = CLI_INTERNAL;
-    const bool to_stdout = words->output != NULL && strcmp(words->output, "-") == 0;
-    const spad_sink sink = spad_sink_file(to_stdout ? stderr : stdout);
+    const spad_sink sink = spad_sink_file(cli_summary_file(&words->pictures, words->output));
     const spad_status status = words->kernel.json
                                    ? spad_plan_write_json(plan, result, reason, &sink, &error)
                                    : spad_plan_write_text(plan, result, reason, &sink, &error);
+    cli_exit drawn = status == SPAD_OK ? CLI_FINE : cli_fail(&error);
+    if (drawn == CLI_FINE && cli_wants_pictures(&words->pictures)) {
+        drawn = draw(plan, result, reason, words, file);
+    }
     spad_plan_reason_destroy(reason);
-    if (status != SPAD_OK) return cli_fail(&error);
-    if (!cli_wants_pictures(&words->pictures)) return exit;
-    const cli_exit drawn = draw(plan, result, words, file);
     return drawn == CLI_FINE ? exit : drawn;
 }
 
@@ -238,8 +241,6 @@ static cli_exit plan_kernel(const plan_words *words, cli_text text, const char *
     if (words->capacity != NULL || words->space != NULL || words->minimize || words->progress ||
         words->progress_json) {
         cli_say("options '--capacity', '--space', '--minimize' and '--progress' are for CSV files");
-    } else if (words->kernel.json && words->output != NULL && strcmp(words->output, "-") == 0) {
-        cli_say("options '--json' and '-o -' both write to stdout");
     } else if (read_effort(words, &effort->timeout_ns, &effort->seed, &effort->threads)) {
         exit = cli_parse_kernel(&input, path, text, &words->kernel);
         if (exit == CLI_FINE) exit = cli_plan_kernel(&input, &kernel_words);
@@ -270,7 +271,7 @@ static cli_exit run_plan(const cli_command *command, int count, char **arguments
         cli_say("one kernel or CSV file is needed; see 'spad plan --help'");
         return CLI_USAGE;
     }
-    if (!cli_pictures_fit(&words.pictures, words.kernel.json)) return CLI_USAGE;
+    if (!cli_pictures_fit(&words.pictures, words.kernel.json, words.output)) return CLI_USAGE;
     words.started = cli_clock();
     cli_text text;
     if (!cli_read(&text, arguments[0], CLI_ROWS_MIB)) return CLI_USAGE;

@@ -47,6 +47,7 @@ typedef struct replay_job {
     spad_device *device;
     spad_pool_options pool;
     int64_t align;
+    FILE *out; /* of the table */
     bool json;
     bool any; /* a result was printed */
     bool refused;
@@ -84,16 +85,17 @@ static void print_json(const char *name, const spad_replay *r, footprint f) {
     printf("\n  }");
 }
 
-static void print_row(const char *name, const spad_replay *r, footprint f) {
+static void print_row(FILE *out, const char *name, const spad_replay *r, footprint f) {
     const int64_t calls = r->allocations + r->failures + r->frees;
-    printf("%-12s %10.3f ms %9.1f ns %8" PRId64 " %14" PRId64, name, (double)r->nanoseconds * 1e-6,
-           calls > 0 ? (double)r->nanoseconds / (double)calls : 0.0, r->failures, r->peak_bytes);
+    fprintf(out, "%-12s %10.3f ms %9.1f ns %8" PRId64 " %14" PRId64, name,
+            (double)r->nanoseconds * 1e-6, calls > 0 ? (double)r->nanoseconds / (double)calls : 0.0,
+            r->failures, r->peak_bytes);
     if (f.taken < 0) {
-        printf(" %14s %14s %7s\n", "-", "-", "-");
+        fprintf(out, " %14s %14s %7s\n", "-", "-", "-");
     } else {
         const double unused =
             f.taken > 0 ? 100.0 * (double)(f.taken - r->peak_bytes) / (double)f.taken : 0.0;
-        printf(" %14" PRId64 " %14" PRId64 " %6.1f%%\n", f.held, f.taken, unused);
+        fprintf(out, " %14" PRId64 " %14" PRId64 " %6.1f%%\n", f.held, f.taken, unused);
     }
 }
 
@@ -104,10 +106,10 @@ static void print_result(replay_job *job, const char *name, const spad_replay *r
         print_json(name, r, f);
     } else {
         if (!job->any) {
-            printf("%-12s %13s %12s %8s %14s %14s %14s %7s\n", "memory", "time", "a call",
-                   "refused", "peak", "held", "taken", "unused");
+            fprintf(job->out, "%-12s %13s %12s %8s %14s %14s %14s %7s\n", "memory", "time",
+                    "a call", "refused", "peak", "held", "taken", "unused");
         }
-        print_row(name, r, f);
+        print_row(job->out, name, r, f);
     }
     job->any = true;
 }
@@ -241,8 +243,9 @@ static cli_exit run(const cli_command *command, int count, char **words) {
         !take_bytes("--grow", w.grow, &job.pool.grow_bytes)) {
         return CLI_USAGE;
     }
-    if (!cli_pictures_fit(&w.pictures, w.json)) return CLI_USAGE;
+    if (!cli_pictures_fit(&w.pictures, w.json, NULL)) return CLI_USAGE;
     job.json = w.json;
+    job.out = cli_summary_file(&w.pictures, NULL);
     return replay(&job, words[0], &w);
 }
 

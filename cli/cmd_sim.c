@@ -12,11 +12,11 @@ typedef struct sim_words {
     bool planned;
 } sim_words;
 
-static cli_exit show(const spad_sim *sim, bool json) {
-    const spad_sink sink = spad_sink_file(stdout);
+static cli_exit show(const spad_sim *sim, const sim_words *words) {
+    const spad_sink sink = spad_sink_file(cli_summary_file(&words->pictures, NULL));
     spad_error error;
-    const spad_status status =
-        json ? spad_sim_write_json(sim, &sink, &error) : spad_sim_write_text(sim, &sink, &error);
+    const spad_status status = words->kernel.json ? spad_sim_write_json(sim, &sink, &error)
+                                                  : spad_sim_write_text(sim, &sink, &error);
     if (status != SPAD_OK) return cli_fail(&error);
     return spad_sim_stuck(sim) != NULL ? CLI_FINDINGS : CLI_FINE;
 }
@@ -38,7 +38,7 @@ static cli_exit simulate(const cli_kernel *input, const sim_words *words) {
     if (spad_sim_kernel(&sim, input->kernel, &options, &error) != SPAD_OK) {
         exit = cli_fail_input(&error, input->path, words->kernel.json);
     } else {
-        exit = show(sim, words->kernel.json);
+        exit = show(sim, words);
         spad_sim_destroy(sim);
     }
     spad_layout_destroy(layout);
@@ -71,7 +71,7 @@ static cli_exit run_sim(const cli_command *command, int count, char **arguments)
         cli_say("one kernel is needed; see 'spad sim --help'");
         return CLI_USAGE;
     }
-    if (!cli_pictures_fit(&words.pictures, words.kernel.json)) return CLI_USAGE;
+    if (!cli_pictures_fit(&words.pictures, words.kernel.json, NULL)) return CLI_USAGE;
     cli_kernel input;
     exit = cli_read_kernel(&input, arguments[0], &words.kernel);
     if (exit != CLI_FINE) return exit;

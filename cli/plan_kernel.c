@@ -5,7 +5,6 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
-#include <string.h>
 
 #include "cli.h"
 #include "plan_kernel.h"
@@ -128,13 +127,13 @@ static cli_exit show_text(FILE *out, const street *k) {
 }
 
 static cli_exit show(const street *k, const plan_kernel_words *words) {
-    const bool rows_on_stdout = words->output != NULL && strcmp(words->output, "-") == 0;
     cli_exit exit = CLI_FINE;
     if (words->output != NULL && spad_layout_fits(k->layout)) {
         exit = write_placements(k->layout, words->output);
     }
     if (exit != CLI_FINE) return exit;
-    return words->json ? show_json(k) : show_text(rows_on_stdout ? stderr : stdout, k);
+    return words->json ? show_json(k)
+                       : show_text(cli_summary_file(&words->pictures, words->output), k);
 }
 
 /* Checks and simulates with the places that were found, in the time that is left. What cannot be

@@ -20,7 +20,12 @@ const byId = (id) => document.getElementById(id);
 // Characters that do something instead of being seen.
 const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e0fff}]/gu;
 const clean = (text) => (text || "").replace(HIDDEN, "\ufffd");
-const shorten = (text, most) => (text.length > most ? text.slice(0, most - 1) + "\u2026" : text);
+// Names often differ at their ends, so what does not fit is left out in the middle.
+function shorten(text, most) {
+  if (text.length <= most) return text;
+  const letters = [...text], tail = Math.floor((most - 1) / 2);
+  return letters.length <= most ? text : letters.slice(0, most - 1 - tail).join("") + "\u2026" + letters.slice(letters.length - tail).join("");
+}
 
 function element(tag, attributes, ...children) {
   const node = document.createElement(tag);
@@ -88,10 +93,11 @@ function chooseHues() {
   };
 }
 
-// A space of the page: facts as they came, and a typed array per property of its boxes.
+// A space of the page: facts as they came, what it must have at least (boxes without an address
+// have no top), and a typed array per property of its boxes.
 function readSpace(report, raw, part) {
   const { boxes, name, lanes, padding, ...facts } = raw, n = boxes.count;
-  const space = { ...facts, report, part, n, title: name, laneCount: lanes, paddingSum: padding, only: -1, a0: 0, a1: 1 };
+  const space = { ...facts, used: Math.max(facts.top, facts.peak), report, part, n, title: name, laneCount: lanes, paddingSum: padding, only: -1, a0: 0, a1: 1 };
   for (const [key, value] of Object.entries(boxes)) if (key !== "count") space[key] = readColumn(value, n);
   space.end = new Float64Array(n);
   space.hue = new Int16Array(n);

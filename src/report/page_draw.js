@@ -143,10 +143,20 @@ function drawAll() {
   }
   showReadouts();
 }
+// The left margin has room for what stands there; a narrow page has less, and shorter labels.
+function leftMargin(wide) {
+  const g = document.createElement("canvas").getContext("2d"), [least, most] = wide ? [84, 170] : [58, 92];
+  g.font = FONT;
+  const labels = spaces.map((s) => bytesText(Math.max(s.peak, 0)));
+  if (wide) for (const s of spaces) labels.push(addressText(Math.max(s.top, s.usable, s.size, -s.low)));
+  for (const r of reports) labels.push(...r.rows.map((row) => shorten(clean(row), 40)));
+  const widest = labels.reduce((width, text) => Math.max(width, widthOf(g, text)), 0);
+  return Math.ceil(Math.min(Math.max(widest + 14, least), most));
+}
 function resize() {
   const wide = document.documentElement.clientWidth >= 600;
   document.documentElement.style.setProperty("--head", document.querySelector("header").offsetHeight + "px");
-  left = wide ? 84 : 58;
+  left = leftMargin(wide);
   right = wide && spaces.some((s) => s.laneCount > 1) ? 130 : 14;
   for (const c of charts) {
     c.ratio = window.devicePixelRatio || 1;
@@ -214,9 +224,10 @@ function drawGround(c, g) {
 function drawAddressAxis(c, g) {
   const s = c.space, step = niceStep(s.a1 - s.a0, c.plot / 48, true);
   g.font = FONT; g.textAlign = "right"; g.fillStyle = palette.muted;
+  const exact = Math.max(widthOf(g, addressText(s.a0)), widthOf(g, addressText(s.a1))) <= left - 10;
   for (let a = Math.ceil(s.a0 / step) * step; a <= s.a1; a += step) {
     const y = Y(c, a);
-    if (y > c.top + 4) g.fillText(left < 70 && !state.hex ? bytesText(a).replace("\u00a0", "") : addressText(a), left - 8, y + 4);
+    if (y > c.top + 4) g.fillText(exact ? addressText(a) : bytesText(a), left - 8, y + 4);
   }
   g.strokeStyle = palette.line;
   g.strokeRect(left + 0.5, c.top + 0.5, plotWidth(c) - 1, c.plot - 1);
@@ -264,7 +275,7 @@ function drawBox(c, g, i) {
   }
 }
 
-// As much of a name as there is room for: all of it, its index, its beginning, or nothing.
+// As much of a name as there is room for: all of it, its index, its two ends, or nothing.
 const widths = new Map();
 function widthOf(g, text) {
   if (!widths.has(text)) widths.set(text, g.measureText(text).width);
@@ -275,7 +286,8 @@ function labelFor(g, name, room) {
   if (widthOf(g, name) <= room) return name;
   const index = name.slice(stem(name).length);
   if (index !== "" && widthOf(g, index) <= room) return index;
-  const letters = Math.floor(room / 6.4);
+  let letters = Math.floor(room / 5.5);
+  while (letters >= 5 && widthOf(g, shorten(name, letters)) > room) letters--;
   return letters >= 5 ? shorten(name, letters) : "";
 }
 // After all boxes, so that none lies on a name.
@@ -425,7 +437,7 @@ function drawTimeline(c, g) {
   const report = c.report, height = report.rows.length * ROW;
   g.fillStyle = palette.plot; g.fillRect(left, c.top, plotWidth(c), height);
   g.font = FONT; g.textAlign = "right"; g.fillStyle = palette.muted;
-  report.rows.forEach((row, k) => g.fillText(shorten(clean(row), left < 70 ? 8 : 12), left - 8, c.top + k * ROW + 16));
+  report.rows.forEach((row, k) => g.fillText(labelFor(g, clean(row), left - 12), left - 8, c.top + k * ROW + 16));
   clipPlot(c, g, c.top, height);
   g.textAlign = "left";
   g.fillStyle = palette.wait;

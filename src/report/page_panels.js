@@ -191,11 +191,16 @@ function nextMatch(step) {
 
 // ---- panels -------------------------------------------------------------------------------------
 
+// A name that gives way in its middle: the end stays.
+function nameSpan(name) {
+  const cut = name.length > 16 ? name.length - 10 : name.length;
+  return element("span", { class: "ends" }, element("span", {}, name.slice(0, cut)), element("span", {}, name.slice(cut)));
+}
 function markButton(mark, right_, share) {
-  const s = mark.space, swatch = element("i");
+  const s = mark.space, swatch = element("i"), name = nameOf(s, mark.box);
   swatch.style.background = boxFill(s, mark.box);
-  const row = element("div", { class: "row" }, swatch, element("span", {}, shorten(nameOf(s, mark.box), 120)), element("span", {}, right_));
-  const button = element("button", { onclick: () => { pin(mark); show(mark); } }, row);
+  const row = element("div", { class: "row" }, swatch, nameSpan(shorten(name, 120)), element("span", {}, right_));
+  const button = element("button", { title: name, onclick: () => { pin(mark); show(mark); } }, row);
   if (share !== undefined) {
     const bar = element("div", { class: "share" });
     bar.style.width = Math.max(share * 100, 0.5) + "%";

@@ -22,14 +22,14 @@ function fillParts(s) {
   }
   const all = [...groups.values()].sort((a, b) => b.bytes - a.bytes), bar = element("div", { class: "bar", role: "img", "aria-label": "what the peak is made of" }), names = element("div", { class: "legend" });
   for (const group of all) {
-    const piece = element("i", { title: shorten(group.key, 80) + ": " + bothBytes(group.bytes) });
+    const piece = element("i", { title: group.key + ": " + bothBytes(group.bytes) });
     piece.style.cssText = "flex-grow:" + group.bytes + ";background:" + fillOf(group.hue, false);
     bar.append(piece);
   }
   for (const group of all.slice(0, 10)) {
     const swatch = element("i"), text = shorten(group.key, 32) + (group.count > 1 ? " \u00d7" + plain(group.count) : "");
     swatch.style.background = fillOf(group.hue, false);
-    names.append(element("button", { title: "search for it", onclick: () => { byId("search").value = group.key; search(group.key); } },
+    names.append(element("button", { title: group.key + ": search for it", onclick: () => { byId("search").value = group.key; search(group.key); } },
       swatch, element("b", {}, text), " " + bytesText(group.bytes)));
   }
   if (all.length > 10) names.append(element("span", {}, "and " + plain(all.length - 10) + " more"));
@@ -56,9 +56,9 @@ function addChart(kind, parent, height, draw, over, more) {
   return chart;
 }
 function buildSpace(s) {
-  const facts = element("div", { class: "facts" }, fact("peak", bytesText(s.peak) + (s.usable > 0 ? " of " + bytesText(s.usable) : ""), s.usable >= 0 && s.peak > s.usable));
-  if (s.usable > 0) facts.append(element("span", {}, gauge(s.peak / s.usable), element("b", {}, percent(s.peak, s.usable))));
-  facts.append(fact("top", bytesText(s.top), s.usable >= 0 && s.top > s.usable), fact("boxes", plain(s.n)));
+  const facts = element("div", { class: "facts" }, fact("used", bytesText(s.used) + (s.usable > 0 ? " of " + bytesText(s.usable) : ""), s.usable >= 0 && s.used > s.usable));
+  if (s.usable > 0) facts.append(element("span", {}, gauge(s.used / s.usable), element("b", {}, percent(s.used, s.usable))));
+  facts.append(fact("live peak", bytesText(s.peak), s.usable >= 0 && s.peak > s.usable), fact("boxes", plain(s.n)));
   if (s.paddingSum > 0) facts.append(fact("padding", bytesText(s.paddingSum)));
   if (s.conflicts > 0) facts.append(fact("conflicts", plain(s.conflicts), true));
   if (s.sampled) facts.append(fact("lanes", "sampled"));
@@ -92,7 +92,11 @@ function buildTimeline(report) {
   for (const bar of report.bars) sums.set(bar[6], (sums.get(bar[6]) || 0) + bar[2] - bar[1]);
   if (report.bars.some((bar) => bar[4])) legend_.append(key("border-bottom:3px solid var(--bad)", "on the critical path"));
   if (report.bars.some((bar) => bar[3] < bar[1])) legend_.append(key("background:repeating-linear-gradient(45deg,var(--warn) 0 1px,transparent 1px 4px);height:8px", "waits"));
-  for (const [name, sum] of [...sums].sort((a, b) => b[1] - a[1]).slice(0, 10)) legend_.append(key("background:" + fillOf(report.hueOf(name), false), shorten(clean(name) || "(unnamed)", 32)));
+  for (const [name, sum] of [...sums].sort((a, b) => b[1] - a[1]).slice(0, 10)) {
+    const entry = key("background:" + fillOf(report.hueOf(name), false), shorten(clean(name) || "(unnamed)", 32));
+    entry.title = clean(name);
+    legend_.append(entry);
+  }
   section.append(legend_);
   report.section = section;
 }
@@ -101,8 +105,8 @@ function buildVerdict() {
   if (comparing) return;
   const add = (kind, text, tab) => byId("verdict").append(element("button", { class: "tag " + kind, onclick: () => { if (tab) openTab(tab); } }, text));
   const count = (severity) => reports[0].findings.filter((f) => f.severity === severity).length, several = (n, word) => plain(n) + " " + word + (n === 1 ? "" : "s");
-  const over = spaces.filter((s) => s.usable >= 0 && s.top > s.usable);
-  for (const s of over) add("error", "does not fit: " + clean(s.title) + " up to " + bytesText(s.top) + " of " + bytesText(s.usable), "peak");
+  const over = spaces.filter((s) => s.usable >= 0 && s.used > s.usable);
+  for (const s of over) add("error", "does not fit: " + clean(s.title) + " needs " + bytesText(s.used) + " of " + bytesText(s.usable), "peak");
   if (count("error") > 0) add("error", several(count("error"), "error"), "findings");
   if (total("conflicts") > 0) add("error", plain(total("conflicts")) + " boxes in conflict", "conflicts");
   if (over.length === 0 && count("error") === 0 && total("conflicts") === 0 && spaces.length > 0) add("good", spaces.some((s) => s.usable >= 0) ? "fits, no conflicts" : "no conflicts", "peak");
@@ -113,7 +117,7 @@ function buildOverview() {
   if (comparing || spaces.length < 2) return;
   const row = element("nav", { class: "overview", "aria-label": "memories" });
   const add = (section, ...what) => row.append(element("button", { onclick: () => section.scrollIntoView({ block: "start" }) }, ...what));
-  for (const s of spaces) add(s.section, element("b", {}, shorten(clean(s.title), 24)), ...(s.usable > 0 ? [gauge(s.peak / s.usable), percent(s.peak, s.usable)] : [" " + bytesText(s.peak)]));
+  for (const s of spaces) add(s.section, element("b", {}, shorten(clean(s.title), 24)), ...(s.usable > 0 ? [gauge(s.used / s.usable), percent(s.used, s.usable)] : [" " + bytesText(s.used)]));
   if (reports[0].section) add(reports[0].section, element("b", {}, "timeline"), axis.unit === "ns" ? " " + plain(axis.end) + " ns" : "");
   byId("charts").prepend(row);
 }
@@ -213,7 +217,7 @@ function toggle(id, key, after) {
   byId(id).setAttribute("aria-pressed", String(state[key]));
   after();
 }
-const toggleHex = () => toggle("radix", "hex", () => { showPanel(); if (state.pinned) pin(state.pinned); refresh(); });
+const toggleHex = () => toggle("radix", "hex", () => { showPanel(); if (state.pinned) pin(state.pinned); resize(); });
 const toggleWhole = () => toggle("whole", "whole", () => { spaces.forEach(fitAddresses); refresh(); });
 function setTheme(dark) {
   document.documentElement.classList.toggle("dark", dark);

@@ -131,7 +131,10 @@ const char *spad__box_label(const spad_report_box *box);
 
 /* The part of a name before its index: boxes of one stem have one colour. */
 size_t spad__stem_length(const char *name);
-void spad__copy_stem(char *to, size_t size, const char *name);
+
+/* What a memory must have for a report: up to the highest end, and the live bytes, since boxes
+ * without an address have no end. */
+int64_t spad__used(const spad_report_space *facts);
 
 enum { SPAD__HUES = 12 };
 
@@ -146,11 +149,14 @@ typedef struct spad__hues {
 int spad__hue_of(spad__hues *hues, const char *name);
 
 /* Text of the user for a terminal: control, formatting and direction characters become '?',
- * and a long text is cut to `most` characters (0: not at all). Returns the characters written. */
+ * and of one longer than `most` characters (0: no limit) the middle is left out, because names
+ * often differ at their ends. Returns the characters written. */
 size_t spad__out_plain(spad__out *out, const char *text, size_t most);
+size_t spad__out_plain_stem(spad__out *out, const char *name, size_t most);
 
 /* Text of the user for XML and HTML. */
 void spad__out_markup(spad__out *out, const char *text, size_t most);
+void spad__out_markup_stem(spad__out *out, const char *name, size_t most);
 
 /* A JSON string that may stand in a script element of HTML. NULL: null. */
 void spad__out_script_string(spad__out *out, const char *text);

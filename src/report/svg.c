@@ -24,6 +24,8 @@ enum {
     CURVE = 70,
     CAPTION = 46,
     LEGEND = 18,
+    NOTE = 16,
+    NAME = 31, /* characters of a name in a legend */
     GAP = 14,
     AXIS = 26,
     ROW = 22,
@@ -117,16 +119,15 @@ static void write_caption(drawing *d) {
     spad__out_markup(d->out, space->name, 40);
     spad__out_string(d->out, "</text>\n");
     open_text(d->out, "m", "start", LEFT * 100, (d->y + 34) * 100);
-    spad__out_string(d->out, "peak ");
-    spad__out_bytes_short(d->out, facts->peak_bytes);
+    spad__out_string(d->out, "used ");
+    spad__out_bytes_short(d->out, spad__used(facts));
     if (facts->usable != SPAD_UNBOUNDED) {
         spad__out_string(d->out, " of ");
         spad__out_bytes_short(d->out, facts->usable);
     }
-    spad__out_format(d->out, "%s at ", space->lanes > 1 ? " a lane" : "");
-    spad__out_format(d->out, "%lld, top ", (long long)facts->peak_time);
-    spad__out_bytes_short(d->out, facts->top);
-    spad__out_string(d->out, ", largest hole then ");
+    spad__out_format(d->out, "%s, live peak ", space->lanes > 1 ? " a lane" : "");
+    spad__out_bytes_short(d->out, facts->peak_bytes);
+    spad__out_format(d->out, " at %lld, largest hole then ", (long long)facts->peak_time);
     spad__out_bytes_short(d->out, facts->largest_hole);
     spad__out_format(d->out, ", %lld boxes", (long long)facts->boxes);
     if (space->lanes > 1) spad__out_format(d->out, ", %lld lanes", (long long)space->lanes);
@@ -134,6 +135,15 @@ static void write_caption(drawing *d) {
         spad__out_format(d->out, ", %lld boxes in conflict (hatched)", (long long)facts->conflicts);
     spad__out_string(d->out, "</text>\n");
     d->y += CAPTION;
+}
+
+/* All digits where the margin has room for them. */
+static void write_address(spad__out *out, int64_t address) {
+    if (address > -INT64_C(1000000000000) && address < INT64_C(10000000000000)) {
+        spad__out_format(out, "%lld", (long long)address);
+    } else {
+        spad__out_bytes_short(out, address);
+    }
 }
 
 /* Frame, banks, what is reserved, and the addresses at the left. */
@@ -158,13 +168,14 @@ static void write_frame(const drawing *d) {
         const int64_t span = d->high - facts->low;
         const int64_t address = facts->low + span / 4 * k + span % 4 * k / 4;
         open_text(d->out, "m", "end", (LEFT - 6) * 100, y_of(d, address) + 400);
-        spad__out_format(d->out, "%lld</text>\n", (long long)address);
+        write_address(d->out, address);
+        spad__out_string(d->out, "</text>\n");
     }
 }
 
 static void write_title(spad__out *out, const spad_report_box *box) {
     spad__out_string(out, "><title>");
-    spad__out_markup(out, spad__box_label(box), 200);
+    spad__out_markup(out, spad__box_label(box), 0);
     spad__out_format(out, ": %lld B at %lld, lanes %lld to %lld, alive %lld to %lld, %s",
                      (long long)box->rect.bytes, (long long)box->rect.byte,
                      (long long)box->rect.lane, (long long)(box->rect.lane + box->rect.lanes),
@@ -174,7 +185,7 @@ static void write_title(spad__out *out, const spad_report_box *box) {
     spad__out_string(out, "</title></rect>\n");
 }
 
-/* A name where there is room for it; or its index, its beginning, or nothing. */
+/* A name where there is room for it; or its index, its two ends, or nothing. */
 static void write_label(spad__out *out, const char *name, int64_t x, int64_t y, int64_t width) {
     const size_t room = width > 700 ? (size_t)((width - 700) / 610) : 0;
     const char *index = name + spad__stem_length(name);
@@ -189,14 +200,14 @@ static void write_label(spad__out *out, const char *name, int64_t x, int64_t y, 
 static void write_legend(const drawing *d, int64_t right) {
     int64_t x = LEFT * 100;
     for (size_t i = 0; i < d->hues.count; i++) {
-        char name[32];
-        spad__copy_stem(name, sizeof name, d->hues.names[i]);
-        const int64_t next = x + 2600 + 610 * (int64_t)strlen(name);
+        const char *name = d->hues.names[i];
+        const size_t length = spad__stem_length(name);
+        const int64_t next = x + 2600 + 610 * (int64_t)(length < NAME ? length : NAME);
         if (next > right) return;
         rectangle(d->out, "b", x, (d->y + 1) * 100, x + 1000, (d->y + 11) * 100);
         spad__out_format(d->out, " fill=\"hsl(%d,62%%,80%%)\"/>\n", d->hues.hues[i]);
         open_text(d->out, "m", "start", x + 1400, (d->y + 10) * 100);
-        spad__out_markup(d->out, name, 0);
+        spad__out_markup_stem(d->out, name, NAME);
         spad__out_string(d->out, "</text>\n");
         x = next;
     }
@@ -229,9 +240,9 @@ static void write_conflict(const drawing *d, const spad_report_box *a, const spa
               y_of(d, spad__min(a->rect.byte + a->rect.bytes, b->rect.byte + b->rect.bytes)),
               x_of(d, spad__min(a->end, b->end)), y_of(d, spad__max(a->rect.byte, b->rect.byte)));
     spad__out_string(d->out, "><title>conflict: ");
-    spad__out_markup(d->out, spad__box_label(a), 100);
+    spad__out_markup(d->out, spad__box_label(a), 0);
     spad__out_string(d->out, " and ");
-    spad__out_markup(d->out, spad__box_label(b), 100);
+    spad__out_markup(d->out, spad__box_label(b), 0);
     spad__out_string(d->out, "</title></rect>\n");
 }
 
@@ -329,7 +340,7 @@ static void write_bar(drawing *d, const spad__bar *item) {
     spad__out_format(d->out, " fill=\"hsl(%d,62%%,80%%)\"%s", hue,
                      bar->critical ? " style=\"stroke:#cf222e;stroke-opacity:1\"" : "");
     spad__out_string(d->out, "><title>");
-    spad__out_markup(d->out, name, 100);
+    spad__out_markup(d->out, name, 0);
     spad__out_format(d->out, ": %lld to %lld</title></rect>\n", (long long)bar->begin,
                      (long long)bar->end);
     write_label(d->out, name, x0 + 300, y + 1350, x1 - x0);
@@ -341,7 +352,7 @@ static void write_timeline(drawing *d) {
     d->hues = (spad__hues){0};
     for (size_t i = 0; i < report->rows.count; i++) {
         open_text(d->out, "m", "end", (LEFT - 6) * 100, (d->y + (int64_t)i * ROW + 14) * 100);
-        spad__out_markup(d->out, report->rows.items[i], 14);
+        spad__out_markup(d->out, report->rows.items[i], 13);
         spad__out_string(d->out, "</text>\n");
     }
     for (size_t i = 0; i < report->bars.count; i++) write_wait(d, &report->bars.items[i]);
@@ -377,12 +388,46 @@ static void write_view(drawing *d) {
     d->y += AXIS + GAP;
 }
 
+enum { NOTE_LINE = 130 }; /* bytes */
+
+/* Bytes of a text that go on one line: up to a blank, or between two characters. */
+static size_t note_line(const char *text) {
+    const size_t length = strlen(text);
+    if (length <= NOTE_LINE) return length;
+    for (size_t end = NOTE_LINE; end > NOTE_LINE / 2; end--) {
+        if (text[end] == ' ') return end;
+    }
+    size_t end = NOTE_LINE;
+    while (end > 1 && ((unsigned char)text[end] & 0xC0) == 0x80) end--;
+    return end;
+}
+
+/* Draws the lines of a note if there is a drawing; returns how many there are. */
+static int64_t write_note(drawing *d, const char *text) {
+    int64_t count = 0;
+    for (size_t length; *text != '\0'; text += length, text += *text == ' ', count++) {
+        char line[NOTE_LINE + 1];
+        length = note_line(text);
+        if (d == NULL) continue;
+        memcpy(line, text, length);
+        line[length] = '\0';
+        open_text(d->out, "m", "start", (LEFT + (count > 0 ? 10 : 0)) * 100, (d->y + 8) * 100);
+        spad__out_markup(d->out, line, 0);
+        spad__out_string(d->out, "</text>\n");
+        d->y += NOTE;
+    }
+    return count;
+}
+
 static int64_t page_height(const spad__picture *p) {
+    int64_t notes = 0;
+    for (size_t i = 0; i < p->report->note_count; i++) {
+        notes += write_note(NULL, p->report->notes[i]);
+    }
     const int64_t views =
         (int64_t)p->view_count * (CAPTION + LEGEND + MAP + GAP + CURVE + AXIS + GAP);
     const int64_t rows = (int64_t)p->report->rows.count;
-    return HEAD + (int64_t)p->report->note_count * 16 + views +
-           (rows > 0 ? rows * ROW + AXIS + LEGEND : 0) + GAP;
+    return HEAD + notes * NOTE + views + (rows > 0 ? rows * ROW + AXIS + LEGEND : 0) + GAP;
 }
 
 spad_status spad_report_write_svg(const spad_report *report, const spad_sink *sink,
@@ -409,11 +454,7 @@ spad_status spad_report_write_svg(const spad_report *report, const spad_sink *si
     spad__out_markup(&out, report->target->about != NULL ? report->target->about : "", 120);
     spad__out_string(&out, "</text>\n");
     drawing d = {.out = &out, .picture = &p, .y = HEAD};
-    for (size_t i = 0; i < report->note_count; i++, d.y += 16) {
-        open_text(&out, "m", "start", LEFT * 100, (d.y + 8) * 100);
-        spad__out_markup(&out, report->notes[i], 130);
-        spad__out_string(&out, "</text>\n");
-    }
+    for (size_t i = 0; i < report->note_count; i++) write_note(&d, report->notes[i]);
     for (size_t i = 0; i < p.view_count; i++) {
         d.view = &p.views[i];
         write_view(&d);

@@ -231,24 +231,23 @@ static void out_line(spad__out *out, size_t column, const char *format, ...) {
     out_wrapped(out, line, column);
 }
 
-static void write_peak_line(const map *m, const char *name, const char *unit) {
+static void write_use_line(const map *m, const char *name) {
     const spad_report_space *facts = &m->view->facts;
     const char *boxes = facts->boxes == 1 ? "box" : "boxes";
+    const int64_t used = spad__used(facts);
     if (facts->usable == SPAD_UNBOUNDED) {
-        out_line(m->out, 0, "%s: %lld %s, peak %lld B at %s %lld", name, (long long)facts->boxes,
-                 boxes, (long long)facts->peak_bytes, unit, (long long)facts->peak_time);
+        out_line(m->out, 0, "%s: %lld %s, used %lld B", name, (long long)facts->boxes, boxes,
+                 (long long)used);
         return;
     }
     char share[32] = "too much";
-    const int64_t part =
-        spad__scale(spad__min(facts->peak_bytes, facts->usable), spad__max(facts->usable, 1), 1000);
-    if (facts->peak_bytes <= facts->usable) {
+    if (used <= facts->usable) {
+        const int64_t part = spad__scale(used, spad__max(facts->usable, 1), 1000);
         snprintf(share, sizeof share, "%lld.%lld %%", (long long)(part / 10),
                  (long long)(part % 10));
     }
-    out_line(m->out, 0, "%s: %lld %s, peak %lld of %lld B (%s) at %s %lld", name,
-             (long long)facts->boxes, boxes, (long long)facts->peak_bytes, (long long)facts->usable,
-             share, unit, (long long)facts->peak_time);
+    out_line(m->out, 0, "%s: %lld %s, used %lld of %lld B (%s)", name, (long long)facts->boxes,
+             boxes, (long long)used, (long long)facts->usable, share);
 }
 
 static void write_head(const map *m) {
@@ -259,10 +258,11 @@ static void write_head(const map *m) {
     spad__copy_cut(name, sizeof name, report->target->spaces[m->view->space].name);
     spad__copy_cut(unit, sizeof unit, report->time_unit);
     spad__out_string(m->out, "\n");
-    write_peak_line(m, name, unit);
+    write_use_line(m, name);
     spad__out_string(m->out, "  ");
-    out_line(m->out, 2, "top %lld B, at the peak free %lld B, largest hole %lld B",
-             (long long)facts->top, (long long)facts->peak_free, (long long)facts->largest_hole);
+    out_line(m->out, 2, "live peak %lld B at %s %lld, then free %lld B, largest hole %lld B",
+             (long long)facts->peak_bytes, unit, (long long)facts->peak_time,
+             (long long)facts->peak_free, (long long)facts->largest_hole);
     if (facts->padding > 0)
         spad__out_format(m->out, "  padding %lld B over all boxes\n", (long long)facts->padding);
     if (facts->conflicts > 0)
@@ -288,15 +288,28 @@ static void out_label(spad__out *out, int64_t address) {
     spad__out_format(out, "%*s |", ROOM, label);
 }
 
+/* Below the rows that lie behind what is there. */
+static void write_capacity(spad__out *out) {
+    spad__out_format(out, "%*s |", LABEL - 2, "capacity");
+    spad__out_repeat(out, "-", COLUMNS);
+    spad__out_string(out, "|\n");
+}
+
 static void write_cells(const map *m) {
     const spad_report_space *facts = &m->view->facts;
     const int64_t span = facts->top - facts->low;
+    bool behind = facts->top > facts->usable; /* the rows so far lie behind the capacity */
     for (int64_t r = ROWS - 1; r >= 0; r--) {
         const int64_t address = facts->low + span / ROWS * r + span % ROWS * r / ROWS;
+        if (behind && address < facts->usable) {
+            write_capacity(m->out);
+            behind = false;
+        }
         out_label(m->out, address);
         spad__out_bytes(m->out, m->cells[r], COLUMNS);
         spad__out_string(m->out, "|\n");
     }
+    if (behind) write_capacity(m->out);
     char left[32];
     char right[32];
     snprintf(left, sizeof left, "%lld", (long long)m->picture->begin);
@@ -304,17 +317,11 @@ static void write_cells(const map *m) {
     spad__out_format(m->out, "%*s%s%*s\n", LABEL, "", left, COLUMNS - (int)strlen(left), right);
 }
 
-static size_t out_stem(spad__out *out, const stem *s, size_t most) {
-    char name[4 * 40 + 1];
-    spad__copy_stem(name, sizeof name, s->name);
-    return spad__out_plain(out, name, most);
-}
-
 static void write_legend(const map *m) {
     for (size_t s = 0; s < m->stem_count && s < LETTERS; s++) {
         const stem *row = &m->stems[s];
         spad__out_format(m->out, "  %c ", letter_of(s, 0));
-        const size_t width = out_stem(m->out, row, 22);
+        const size_t width = spad__out_plain_stem(m->out, row->name, 22);
         spad__out_repeat(m->out, " ", 23 - (int64_t)width);
         char count[32] = "";
         if (row->boxes > 1) snprintf(count, sizeof count, "%lld x ", (long long)row->boxes);
@@ -368,7 +375,7 @@ static void write_peak(const map *m, named *names, stem *shares) {
         if (shares[i].boxes == 1) {
             spad__out_plain(m->out, shares[i].name, 50);
         } else {
-            out_stem(m->out, &shares[i], 40);
+            spad__out_plain_stem(m->out, shares[i].name, 40);
             spad__out_format(m->out, ", %lld boxes", (long long)shares[i].boxes);
         }
         spad__out_string(m->out, "\n");

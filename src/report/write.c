@@ -28,11 +28,8 @@ size_t spad__stem_length(const char *name) {
     return length > 0 ? length : strlen(name);
 }
 
-void spad__copy_stem(char *to, size_t size, const char *name) {
-    size_t length = spad__stem_length(name);
-    if (length > size - 1) length = size - 1;
-    memcpy(to, name, length);
-    to[length] = '\0';
+int64_t spad__used(const spad_report_space *facts) {
+    return spad__max(facts->top, facts->peak_bytes);
 }
 
 /* FNV-1a over the stem, spread over the circle. */
@@ -89,32 +86,50 @@ static size_t count_characters(const char *text, size_t length) {
     return count;
 }
 
-static void out_text(spad__out *out, const char *text, size_t most, const char *hidden,
-                     bool markup) {
-    size_t length = strlen(text);
-    size_t count = count_characters(text, length);
+typedef struct clothes {
+    bool markup;
+    const char *hidden; /* instead of a character that must not be shown */
+    const char *gap;    /* instead of the middle */
+} clothes;
+
+static const clothes plain = {false, "?", "~"};
+static const clothes marked_up = {true, "\xEF\xBF\xBD", "\xE2\x80\xA6"};
+
+/* Returns the characters written. */
+static size_t out_text(spad__out *out, const char *text, size_t length, size_t most,
+                       const clothes *in) {
+    const size_t count = count_characters(text, length);
     const bool cut = most > 0 && count > most;
-    if (cut) count = most - 1;
-    for (size_t size; count > 0; count--, text += size, length -= size) {
+    const size_t head = cut ? most / 2 : count; /* then the gap, then the others of `most` */
+    const size_t tail = cut ? count - (most - 1 - head) : count;
+    for (size_t i = 0, size; length > 0; i++, text += size, length -= size) {
         const size_t bytes = next_shown(text, length, &size);
+        if (i == head) spad__out_string(out, in->gap);
+        if (i >= head && i < tail) continue;
         if (bytes == 0)
-            spad__out_string(out, hidden);
-        else if (markup && strchr("<>&\"'", *text) != NULL)
+            spad__out_string(out, in->hidden);
+        else if (in->markup && strchr("<>&\"'", *text) != NULL)
             spad__out_format(out, "&#%d;", *text);
         else
             spad__out_bytes(out, text, bytes);
     }
-    if (cut) spad__out_string(out, markup ? "\xE2\x80\xA6" : "~");
+    return cut ? most : count;
 }
 
 size_t spad__out_plain(spad__out *out, const char *text, size_t most) {
-    out_text(out, text, most, "?", false);
-    const size_t count = count_characters(text, strlen(text));
-    return most > 0 && count > most ? most : count;
+    return out_text(out, text, strlen(text), most, &plain);
+}
+
+size_t spad__out_plain_stem(spad__out *out, const char *name, size_t most) {
+    return out_text(out, name, spad__stem_length(name), most, &plain);
 }
 
 void spad__out_markup(spad__out *out, const char *text, size_t most) {
-    out_text(out, text, most, "\xEF\xBF\xBD", true);
+    out_text(out, text, strlen(text), most, &marked_up);
+}
+
+void spad__out_markup_stem(spad__out *out, const char *name, size_t most) {
+    out_text(out, name, spad__stem_length(name), most, &marked_up);
 }
 
 void spad__out_script_string(spad__out *out, const char *text) {

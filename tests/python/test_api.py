@@ -316,6 +316,19 @@ def test_registry():
     registry.reset()
 
 
+def test_registry_circles():
+    registry = spad.Registry()
+    a, b = registry.add("a", "float32"), registry.add("b", "float32")
+    a.register("p", 3)
+    b.register("q", 4)
+    a.add_child(b, "x")
+    b.add_child(a, "y")
+    assert (a.size("shared"), b.size("shared")) == (7, 11)  # what was registered
+    with pytest.raises(spad.StateError, match="which it contains itself") as caught:
+        a.declared_local()
+    assert caught.value.code == "SPAD-CYCLE"
+
+
 def test_registry_shares_bytes_by_lifetimes():
     component = spad.Registry().add("loop")
     component.register("stages", 100, begin=0, end=2)

@@ -55,8 +55,8 @@ static void add_stats(spad_memory_stats *sum, const spad__cache *c) {
         sum->total_bytes = INT64_MAX;
 }
 
-/* Threads need not have had their peaks at one time; but every block was held then, and is a granule
- * at least. */
+/* Threads need not have had their peaks at one time; but every block was held then, and is a
+ * granule at least. */
 static void bound_peaks(spad_memory_stats *sum, const spad__range *range) {
     sum->peak_bytes = spad__min(sum->peak_bytes, range->peak_bytes);
     sum->peak_blocks = spad__min(sum->peak_blocks, range->peak_bytes / range->granule);

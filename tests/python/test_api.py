@@ -225,6 +225,7 @@ def test_logs_are_replayed(tmp_path):
     assert (done["allocations"], done["failures"], done["frees"]) == (1, 1, 1)
     assert spad.replay(log, spad.Device().memory())["peak_bytes"] == 96
     assert spad.replay(tmp_path / "rmm.csv")["left"] == 1
+    assert (done["unknown_frees"], done["resized_frees"]) == (0, 0)
     assert len(log.report()) == 2 and "3 rows" in repr(log)
     with pytest.raises(spad.TextError, match="rmm.csv|Action|row"):
         spad.Log.parse("Thread,Time\n0,0\n", "rmm.csv")

@@ -34,7 +34,9 @@ static const char usage[] =
     "\n" CLI_PICTURE_USAGE "\n"
     "peak: the most bytes asked for at one time. held: the most in blocks and lists of the pool.\n"
     "taken: bytes that the pool took for them, in chunks; unused: per cent of these that were\n"
-    "not asked for at the peak. Exit status 1: an allocation was refused.\n";
+    "not asked for at the peak. Below the table: frees of pointers that the log has not\n"
+    "allocated, which are passed over, and frees with another size than was allocated.\n"
+    "Exit status 1: an allocation was refused.\n";
 
 typedef struct replay_words {
     const char *device, *block, *align, *max, *grow;
@@ -51,6 +53,7 @@ typedef struct replay_job {
     bool json;
     bool any; /* a result was printed */
     bool refused;
+    spad_replay last;
 } replay_job;
 
 /* A number of bytes behind an option that may be missing. */
@@ -78,8 +81,11 @@ typedef struct footprint {
 static void print_json(const char *name, const spad_replay *r, footprint f) {
     printf("  {\n    \"memory\": \"%s\",\n    \"nanoseconds\": %" PRId64 ",\n"
            "    \"allocations\": %" PRId64 ",\n    \"frees\": %" PRId64 ",\n"
-           "    \"refused\": %" PRId64 ",\n    \"left\": %" PRId64 ",\n    \"peak\": %" PRId64,
-           name, r->nanoseconds, r->allocations, r->frees, r->failures, r->left, r->peak_bytes);
+           "    \"refused\": %" PRId64 ",\n    \"left\": %" PRId64 ",\n"
+           "    \"unknown_frees\": %" PRId64 ",\n    \"resized_frees\": %" PRId64 ",\n"
+           "    \"peak\": %" PRId64,
+           name, r->nanoseconds, r->allocations, r->frees, r->failures, r->left, r->unknown_frees,
+           r->resized_frees, r->peak_bytes);
     if (f.taken >= 0)
         printf(",\n    \"held\": %" PRId64 ",\n    \"taken\": %" PRId64, f.held, f.taken);
     printf("\n  }");
@@ -99,6 +105,16 @@ static void print_row(FILE *out, const char *name, const spad_replay *r, footpri
     }
 }
 
+/* What is odd about the log, the same for every memory. */
+static void print_oddities(const spad_replay *r) {
+    if (r->unknown_frees > 0)
+        printf("%" PRId64 " %s of unknown pointers: passed over\n", r->unknown_frees,
+               r->unknown_frees == 1 ? "free" : "frees");
+    if (r->resized_frees > 0)
+        printf("%" PRId64 " %s with another size than was allocated\n", r->resized_frees,
+               r->resized_frees == 1 ? "free" : "frees");
+}
+
 static void print_result(replay_job *job, const char *name, const spad_replay *r, footprint f) {
     job->refused |= r->failures > 0;
     if (job->json) {
@@ -111,6 +127,7 @@ static void print_result(replay_job *job, const char *name, const spad_replay *r
         }
         print_row(job->out, name, r, f);
     }
+    job->last = *r;
     job->any = true;
 }
 
@@ -177,6 +194,7 @@ static cli_exit run_all(replay_job *job) {
     if (exit == CLI_FINE && spad_device_get_info(job->device)->host_reads)
         exit = run_on(job, "malloc", &libc, NULL);
     if (job->json && job->any) printf("\n]\n");
+    if (!job->json && exit == CLI_FINE) print_oddities(&job->last);
     return exit == CLI_FINE && job->refused ? CLI_FINDINGS : exit;
 }
 

@@ -9,7 +9,8 @@
  *
  * spad_wrapper_log writes it. Columns are found by their names and further ones are
  * ignored; Action, Pointer and Size are needed. Pointer and Stream are hexadecimal
- * with 0x or decimal; "nil" and "(nil)" are 0. Thread and Time are free text.
+ * with 0x or decimal; "nil" and "(nil)" are 0. Thread and Time are free text. Rows of zero
+ * bytes at pointer 0, which RMM writes too, are about no block and have no effect.
  */
 #ifndef SPAD_LOG_H
 #define SPAD_LOG_H
@@ -32,7 +33,7 @@ typedef struct spad_log_row {
     int64_t bytes;
     int64_t stream;
     int64_t allocation; /**< allocate: its number, from 0; free: the number of what it frees,
-                             -1 if the log does not have it; failure: -1 */
+                             -1 if the log does not have it; failure, or no block: -1 */
     int64_t line;       /**< in the file, from 1 */
 } spad_log_row;
 
@@ -47,22 +48,26 @@ SPAD_API void spad_log_destroy(spad_log *log);
 SPAD_API size_t spad_log_count(const spad_log *log);
 /** NULL beyond the count. Borrowed. */
 SPAD_API const spad_log_row *spad_log_get(const spad_log *log, size_t number);
-/** Number of rows that allocate. */
+/** Number of rows that allocate a block. */
 SPAD_API int64_t spad_log_allocations(const spad_log *log);
 
 typedef struct spad_replay {
-    int64_t nanoseconds; /**< of all calls together */
-    int64_t allocations; /**< that succeeded */
-    int64_t frees;       /**< that were made; an unknown pointer is passed over */
-    int64_t failures;    /**< allocations that were refused */
-    int64_t left;        /**< blocks that the log does not free; freed at the end */
-    int64_t peak_bytes;  /**< largest sum of sizes asked for */
+    int64_t nanoseconds;   /**< of all calls together */
+    int64_t allocations;   /**< that succeeded */
+    int64_t frees;         /**< that were made */
+    int64_t failures;      /**< allocations that were refused */
+    int64_t left;          /**< blocks that the log does not free; freed at the end */
+    int64_t peak_bytes;    /**< largest sum of sizes asked for */
+    int64_t unknown_frees; /**< rows that free what the log has not allocated; passed over */
+    int64_t resized_frees; /**< rows that free with another size than was allocated; made all the
+                                same */
 } spad_replay;
 
 /**
  * Runs a log against a memory, in order, in the calling thread, with alignment `align`.
- * A refused allocation is counted and its free is passed over; any other error ends
- * the replay. Rows of failures are tried too. All blocks are freed at the end.
+ * A refused allocation (SPAD_ERR_NO_FIT, SPAD_ERR_OVERFLOW) is counted and its free is passed
+ * over; any other error ends the replay. Rows of failures are tried too. All blocks are freed at
+ * the end.
  */
 SPAD_API spad_status spad_log_replay(spad_replay *out, const spad_log *log,
                                      const spad_memory *memory, int64_t align,

@@ -65,12 +65,12 @@ SPAD_API bool spad_is_aligned(int64_t address, int64_t align);
 /** What a memory has given out. Sums stop at INT64_MAX. */
 typedef struct spad_memory_stats {
     int64_t allocated_bytes; /**< now */
-    int64_t peak_bytes;      /**< at most at one moment */
+    int64_t peak_bytes;      /**< at most at one moment; of a pool: see spad_pool_stats */
     int64_t freed_bytes;     /**< so far */
     int64_t total_bytes;     /**< so far: freed or not */
     int64_t live_blocks;     /**< now */
-    int64_t peak_blocks;
-    int64_t allocations; /**< that succeeded */
+    int64_t peak_blocks;     /**< likewise */
+    int64_t allocations;     /**< that succeeded */
     int64_t frees;
     int64_t failures; /**< allocations that were refused */
 } spad_memory_stats;

@@ -76,8 +76,9 @@ SPAD_API spad_status spad_pool_trim(int64_t *released, spad_pool *pool, int64_t 
                                     spad_error *error);
 
 typedef struct spad_pool_stats {
-    /** In bytes as asked for. Peaks are exact when one thread allocates; otherwise they are
-     *  the sum of what each thread's list had at its peak, which is no less. */
+    /** In bytes as asked for. Peaks are exact when one thread allocates. Otherwise they are bounds:
+     *  never less than the truth, never more than was held at its peak, nor than the sum of what
+     *  the threads had at theirs. spad_wrapper_statistics around a pool has them exactly. */
     spad_memory_stats blocks;
     int64_t capacity_bytes; /**< of all chunks */
     int64_t held_bytes;     /**< of blocks that are allocated or in a thread's list */

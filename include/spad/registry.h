@@ -203,7 +203,8 @@ typedef struct spad_child_buffers {
  * parent: call it again when the child has changed. A child without a group
  * counts 0. name: NULL means "child_{number}". The element type of both is the
  * precision of the parent; their byte sizes and alignments are the child's own.
- * out: may be NULL. Errors of the child's layout.
+ * A circle of children is no error here, where numbers are taken over, but in
+ * spad_registry_declared_local. out: may be NULL. Errors of the child's layout.
  */
 SPAD_API spad_status spad_registry_register_child(spad_child_buffers *out, spad_registry *registry,
                                                   spad_component parent, spad_component child,

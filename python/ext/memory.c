@@ -446,10 +446,11 @@ static PyObject *log_replay(PyObject *self, PyObject *args) {
     PyEval_RestoreThread(outside);
     mark_busy(memory, -1);
     if (status != SPAD_OK) return py_raise(&error);
-    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L}", "nanoseconds", (long long)r.nanoseconds,
-                         "allocations", (long long)r.allocations, "frees", (long long)r.frees,
-                         "failures", (long long)r.failures, "left", (long long)r.left, "peak_bytes",
-                         (long long)r.peak_bytes);
+    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "nanoseconds",
+                         (long long)r.nanoseconds, "allocations", (long long)r.allocations, "frees",
+                         (long long)r.frees, "failures", (long long)r.failures, "left",
+                         (long long)r.left, "peak_bytes", (long long)r.peak_bytes, "unknown_frees",
+                         (long long)r.unknown_frees, "resized_frees", (long long)r.resized_frees);
 }
 
 static PyMethodDef log_methods[] = {

@@ -699,7 +699,9 @@ static PyMethodDef component_methods[] = {
      "size(region, bytes=False) -> int\n\nOf shared, persistent or local memory."},
     {"alignment", PY_FUNC(component_alignment), PY_FAST, "alignment(region, bytes=False) -> int"},
     {"declared_local", PY_FUNC(component_declared_local), PY_FAST,
-     "declared_local(bytes=False) -> int\n\nLocal memory with that of all descendants."},
+     "declared_local(bytes=False) -> int\n\nLocal memory with that of all descendants; StateError "
+     "if "
+     "it is one of them itself."},
     {"nonaliased", PY_FUNC(component_nonaliased), PY_FAST,
      "nonaliased(names, bytes=False) -> int\n\nSum of those that alias nothing."},
     {"is_laid_out", PY_FUNC(component_is_laid_out), PY_FAST, "is_laid_out(bytes=False) -> bool"},

@@ -585,11 +585,12 @@ static spad_status sum_without(spad__order *o, const spad__action *take, int64_t
 }
 
 /* May a take or wait pass before a take that is in front of it? It would have to be reached,
- * and find enough. */
-static spad_status check_early(spad__order *o, int32_t object, int32_t number, spad_error *error) {
+ * and find enough. `behind`: the first action behind the last such take. */
+static spad_status check_early(spad__order *o, int32_t object, int32_t number, int32_t behind,
+                               spad_error *error) {
     const spad__action *b = action_at(o, object, number);
     const int32_t reached = o->net.points.items[b->point].previous;
-    for (int32_t i = number - 1; i >= 0; i--) {
+    for (int32_t i = behind - 1; i >= 0; i--) {
         const spad__action *a = action_at(o, object, i);
         if (a->kind != SPAD__ACTION_TAKE) continue;
         bool before;
@@ -616,7 +617,7 @@ static spad_status check_takes(spad__order *o, int32_t object, spad_error *error
         const bool takes = a->kind == SPAD__ACTION_TAKE;
         if (is_late_at(o, i)) return SPAD_OK;
         if (!takes && a->kind != SPAD__ACTION_WAIT) continue;
-        spad_status status = check_early(o, object, i, error);
+        spad_status status = check_early(o, object, i, behind, error);
         for (int32_t j = behind; takes && j < i && status == SPAD_OK; j++) {
             const spad__action *b = action_at(o, object, j);
             bool before = true;

@@ -46,6 +46,7 @@ void spad__log_write_row(spad__out *out, int64_t time, spad_log_action action, i
 
 typedef struct slot {
     int64_t address;
+    int64_t bytes;
     int64_t allocation; /* number + 1 of what is there; 0: nothing now; the slot is new if
                            used is false */
     bool used;
@@ -88,6 +89,8 @@ struct spad_log {
     spad_host host;
     SPAD_ARRAY(spad_log_row) rows;
     int64_t allocations;
+    int64_t unknown_frees;
+    int64_t resized_frees;
 };
 
 typedef struct field {
@@ -194,22 +197,40 @@ static bool read_action(field f, spad_log_action *out) {
     return false;
 }
 
+/* Nothing, which RMM logs as zero bytes at a null pointer, any number of times. */
+static bool is_nothing(const spad_log_row *row) {
+    return row->action != SPAD_LOG_FAILURE && row->address == 0 && row->bytes == 0;
+}
+
+/* Finds what is freed. */
+static void link_free(spad_log *log, spad_log_row *row, slot *s) {
+    if (!s->used || s->allocation == 0) {
+        log->unknown_frees++;
+        return;
+    }
+    log->resized_frees += row->bytes != s->bytes;
+    row->allocation = s->allocation - 1;
+    s->allocation = 0;
+}
+
 /* Numbers the allocation, or finds what is freed. */
 static spad_status link_row(reader *r, spad_log_row *row, field pointer) {
     row->allocation = -1;
-    if (row->action == SPAD_LOG_FAILURE) return SPAD_OK;
+    if (row->action == SPAD_LOG_FAILURE || is_nothing(row)) return SPAD_OK;
     if (!grow_pointers(&r->log->host, &r->live)) return spad__fail_host_memory(r->error);
     slot *s = find_slot(&r->live, row->address);
     if (row->action == SPAD_LOG_FREE) {
-        if (s->used) row->allocation = s->allocation - 1;
-        if (s->used) s->allocation = 0;
+        link_free(r->log, row, s);
         return SPAD_OK;
     }
     if (s->used && s->allocation != 0)
         return fail_line(r, "an address that is not allocated already is needed", pointer);
     if (!s->used) r->live.used++;
     row->allocation = r->log->allocations++;
-    *s = (slot){.address = row->address, .allocation = row->allocation + 1, .used = true};
+    *s = (slot){.address = row->address,
+                .bytes = row->bytes,
+                .allocation = row->allocation + 1,
+                .used = true};
     return SPAD_OK;
 }
 
@@ -223,11 +244,11 @@ static spad_status read_row(reader *r, const field *fields, int count) {
     if (!read_action(f[ACTION], &row.action))
         return fail_line(r, "the action is allocate, allocate failure or free", f[ACTION]);
     if (!read_number(f[POINTER], &row.address))
-        return fail_line(r, "the pointer is a number such as 0x7f00", f[POINTER]);
+        return fail_line(r, "the pointer is a number below 2^63 such as 0x7f00", f[POINTER]);
     if (!read_number(f[SIZE], &row.bytes))
-        return fail_line(r, "the size is a number of bytes", f[SIZE]);
+        return fail_line(r, "the size is a number of bytes below 2^63", f[SIZE]);
     if (f[STREAM].length > 0 && !read_number(f[STREAM], &row.stream))
-        return fail_line(r, "the stream is a number", f[STREAM]);
+        return fail_line(r, "the stream is a number below 2^63", f[STREAM]);
     if (!spad__array_reserve(&r->log->host, &r->log->rows, 1))
         return spad__fail_host_memory(r->error);
     const spad_status status = link_row(r, &row, f[POINTER]);
@@ -290,7 +311,7 @@ static spad_status replay_alloc(spad_replay *out, int64_t *live, spad_allocation
                                 spad_error *error) {
     spad_error refusal; /* only an error that ends the replay is the caller's */
     const spad_status status = spad_memory_alloc(block, memory, row->bytes, align, &refusal);
-    if (status == SPAD_ERR_NO_FIT) {
+    if (status == SPAD_ERR_NO_FIT || status == SPAD_ERR_OVERFLOW) { /* an absurd size is one too */
         out->failures++;
         return SPAD_OK;
     }
@@ -311,6 +332,7 @@ static spad_status replay_rows(spad_replay *out, const spad_log *log, spad_alloc
         const spad_log_row *row = &log->rows.items[i];
         spad_allocation refused = {0};
         spad_status status = SPAD_OK;
+        if (is_nothing(row)) continue;
         if (row->action != SPAD_LOG_FREE) {
             spad_allocation *block = row->allocation >= 0 ? &blocks[row->allocation] : &refused;
             status = replay_alloc(out, &live, block, row, memory, align, error);
@@ -335,9 +357,12 @@ spad_status spad_log_replay(spad_replay *out, const spad_log *log, const spad_me
                             int64_t align, const spad_host *host, spad_error *error) {
     const spad_host h = spad__host_or_default(host);
     const size_t count = (size_t)log->allocations + 1;
-    *out = (spad_replay){0};
+    *out = (spad_replay){.unknown_frees = log->unknown_frees, .resized_frees = log->resized_frees};
     spad_allocation *blocks = spad__new(&h, count * sizeof *blocks);
-    if (blocks == NULL) return spad__fail_host_memory(error);
+    if (blocks == NULL) {
+        *out = (spad_replay){0};
+        return spad__fail_host_memory(error);
+    }
     const int64_t start = now_ns();
     spad_status status = replay_rows(out, log, blocks, memory, align, error);
     out->nanoseconds = now_ns() - start;

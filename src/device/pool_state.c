@@ -55,6 +55,13 @@ static void add_stats(spad_memory_stats *sum, const spad__cache *c) {
         sum->total_bytes = INT64_MAX;
 }
 
+/* Threads need not have had their peaks at one time; but every block was held then, and is a
+ * granule at least. */
+static void bound_peaks(spad_memory_stats *sum, const spad__range *range) {
+    sum->peak_bytes = spad__min(sum->peak_bytes, range->peak_bytes);
+    sum->peak_blocks = spad__min(sum->peak_blocks, range->peak_bytes / range->granule);
+}
+
 static uint32_t list_length(const spad_pool *pool, const spad__cache *c, uint32_t bin) {
     return pool->limits[bin] - c->lists[bin].room;
 }
@@ -77,6 +84,7 @@ spad_pool_stats spad_pool_get_stats(spad_pool *pool) {
         if ((pool->used_caches >> i & 1) != 0) stats.cached_bytes += cached_bytes(pool, c);
         spad__spin_unlock(&c->lock);
     }
+    bound_peaks(&stats.blocks, &pool->range);
     stats.capacity_bytes = pool->capacity;
     stats.held_bytes = pool->range.held_bytes;
     stats.peak_held_bytes = pool->range.peak_bytes;

@@ -103,11 +103,16 @@ spad_status spad_report_add_trace(spad_report *report, const spad_trace *trace, 
 
 /* ---- log --------------------------------------------------------------------------- */
 
+/* Rows about no block have no number. */
+static bool allocates(const spad_log_row *row) {
+    return row->action == SPAD_LOG_ALLOCATE && row->allocation >= 0;
+}
+
 static int64_t lowest_address(const spad_log *log) {
     int64_t lowest = INT64_MAX;
     for (size_t i = 0; i < spad_log_count(log); i++) {
         const spad_log_row *row = spad_log_get(log, i);
-        if (row->action == SPAD_LOG_ALLOCATE) lowest = spad__min(lowest, row->address);
+        if (allocates(row)) lowest = spad__min(lowest, row->address);
     }
     return lowest;
 }
@@ -137,7 +142,7 @@ spad_status spad_report_add_log(spad_report *report, const spad_log *log, size_t
     spad_status status = SPAD_OK;
     for (size_t i = 0; i < count && status == SPAD_OK; i++) {
         const spad_log_row *row = spad_log_get(log, i);
-        if (row->action == SPAD_LOG_ALLOCATE) {
+        if (allocates(row)) {
             status = add_allocation(report, row, i, count, space, lowest, error);
         } else if (row->action == SPAD_LOG_FREE && row->allocation >= 0) {
             spad_report_box *box = &report->boxes.items[before.boxes + (size_t)row->allocation];

@@ -162,6 +162,8 @@ def test_a_trace_can_be_written_by_hand():
         trace.free(b)
     for wrong in (lambda: trace.alloc("nowhere", "x", 0, 1), lambda: trace.free(9),
                   lambda: trace.alloc("sbuf", "x", 0, 1, mode="luck"),
+                  lambda: trace.alloc("sbuf", "x", -5, 1024),
+                  lambda: trace.alloc("sbuf", "x", 0, 1, lane=-1),
                   lambda: trace.close_scope(scope), lambda: trace.largest_hole("sbuf", 0, 9, 3)):
         with pytest.raises(spad.Error):
             wrong()
@@ -228,6 +230,7 @@ def test_logs_are_replayed(tmp_path):
     assert (done["allocations"], done["failures"], done["frees"]) == (1, 1, 1)
     assert spad.replay(log, spad.Device().memory())["peak_bytes"] == 96
     assert spad.replay(tmp_path / "rmm.csv")["left"] == 1
+    assert (done["unknown_frees"], done["resized_frees"]) == (0, 0)
     assert len(log.report()) == 2 and "3 rows" in repr(log)
     with pytest.raises(spad.TextError, match="rmm.csv|Action|row"):
         spad.Log.parse("Thread,Time\n0,0\n", "rmm.csv")
@@ -317,6 +320,19 @@ def test_registry():
     with pytest.raises(spad.ArgumentError, match="no region"):
         step.size("nowhere")
     registry.reset()
+
+
+def test_registry_circles():
+    registry = spad.Registry()
+    a, b = registry.add("a", "float32"), registry.add("b", "float32")
+    a.register("p", 3)
+    b.register("q", 4)
+    a.add_child(b, "x")
+    b.add_child(a, "y")
+    assert (a.size("shared"), b.size("shared")) == (7, 11)  # what was registered
+    with pytest.raises(spad.StateError, match="which it contains itself") as caught:
+        a.declared_local()
+    assert caught.value.code == "SPAD-CYCLE"
 
 
 def test_registry_shares_bytes_by_lifetimes():

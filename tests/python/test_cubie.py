@@ -142,6 +142,7 @@ def test_registry():
     assert parent not in registry._groups and child in registry._groups
     registry.register_child(parent, child)
     registry.register_child(child, parent)
+    assert registry.shared_buffer_size(child) == 2 * registry.shared_buffer_size(parent) == 20
     with pytest.raises(RecursionError):
         registry.declared_local_elements(parent)
     registry.clear_parent(parent)

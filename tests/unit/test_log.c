@@ -68,13 +68,16 @@ static void faults_have_a_place(void **state) {
          "Thread,Time,Action,Pointer,Size,Stream, not 'Action'"},
         {HEADER "0,0,alloc,0x1,1,0\n", 2,
          "the action is allocate, allocate failure or free, not 'alloc'"},
-        {HEADER "0,0,allocate\n", 2, "the pointer is a number such as 0x7f00, not ''"},
-        {HEADER "0,0,allocate,0x,1,0\n", 2, "the pointer is a number such as 0x7f00, not '0x'"},
+        {HEADER "0,0,allocate\n", 2, "the pointer is a number below 2^63 such as 0x7f00, not ''"},
+        {HEADER "0,0,allocate,0x,1,0\n", 2,
+         "the pointer is a number below 2^63 such as 0x7f00, not '0x'"},
         {HEADER "0,0,allocate,0x10000000000000000,1,0\n", 2,
-         "the pointer is a number such as 0x7f00, not '0x10000000000000000'"},
-        {HEADER "\n0,0,allocate,1,-1,0\n", 3, "the size is a number of bytes, not '-1'"},
-        {HEADER "0,0,allocate,1,1f,0\n", 2, "the size is a number of bytes, not '1f'"},
-        {HEADER "0,0,allocate,1,1,x\n", 2, "the stream is a number, not 'x'"},
+         "the pointer is a number below 2^63 such as 0x7f00, not '0x10000000000000000'"},
+        {HEADER "0,0,allocate,0xffffffffffffffff,1,0\n", 2,
+         "the pointer is a number below 2^63 such as 0x7f00, not '0xffffffffffffffff'"},
+        {HEADER "\n0,0,allocate,1,-1,0\n", 3, "the size is a number of bytes below 2^63, not '-1'"},
+        {HEADER "0,0,allocate,1,1f,0\n", 2, "the size is a number of bytes below 2^63, not '1f'"},
+        {HEADER "0,0,allocate,1,1,x\n", 2, "the stream is a number below 2^63, not 'x'"},
         {HEADER "0,0,allocate,0x1,1,0\n0,0,allocate,1,1,0\n", 3,
          "an address that is not allocated already is needed, not '1'"},
     };
@@ -158,6 +161,58 @@ static void logs_come_back(void **state) {
     test_text_free(&text);
 }
 
+static spad_replay replay(const char *text, int64_t max_bytes) {
+    spad_log *log = parse(text);
+    spad_pool *pool;
+    spad_replay result;
+    spad_error error;
+    const spad_pool_options options = {.max_bytes = max_bytes};
+    assert_ok(spad_pool_create_over(&pool, 0, &options, &error), &error);
+    const spad_memory memory = spad_pool_memory(pool);
+    assert_ok(spad_log_replay(&result, log, &memory, 1, NULL, &error), &error);
+    assert_int_equal(spad_pool_get_stats(pool).blocks.live_blocks, 0);
+    spad_pool_destroy(pool);
+    spad_log_destroy(log);
+    return result;
+}
+
+static void nothing_may_be_allocated_twice(void **state) {
+    (void)state;
+    const spad_replay result = replay(HEADER "0,0,allocate,0x0,0,0\n0,0,allocate,(nil),0,0\n"
+                                             "0,0,allocate,0x0,8,0\n0,0,free,0x0,0,0\n"
+                                             "0,0,free,0x0,8,0\n0,0,free,0x0,0,0\n",
+                                      4096);
+    assert_int_equal(result.allocations, 1);
+    assert_int_equal(result.frees, 1);
+    assert_int_equal(result.unknown_frees, 0);
+    assert_int_equal(result.resized_frees, 0);
+    assert_int_equal(result.left, 0);
+}
+
+static void odd_frees_are_counted(void **state) {
+    (void)state;
+    const spad_replay result = replay(HEADER "0,0,allocate,0x10,8,0\n0,0,free,0x20,8,0\n"
+                                             "0,0,free,0x10,9,0\n0,0,free,0x10,8,0\n"
+                                             "0,0,free,0x0,5,0\n",
+                                      4096);
+    assert_int_equal(result.allocations, 1);
+    assert_int_equal(result.frees, 1);
+    assert_int_equal(result.unknown_frees, 3);
+    assert_int_equal(result.resized_frees, 1);
+}
+
+static void absurd_sizes_are_refused(void **state) {
+    (void)state;
+    const spad_replay result = replay(HEADER "0,0,allocate,0x10,99999999999999,0\n"
+                                             "0,0,allocate,0x20,9223372036854775807,0\n"
+                                             "0,0,free,0x20,9223372036854775807,0\n",
+                                      4096);
+    assert_int_equal(result.allocations, 0);
+    assert_int_equal(result.failures, 2);
+    assert_int_equal(result.frees, 0);
+    assert_int_equal(result.unknown_frees, 0);
+}
+
 static int64_t tick(void *ctx) {
     int64_t *now = ctx;
     return *now += 10;
@@ -219,6 +274,9 @@ int main(void) {
         cmocka_unit_test(rows_are_read_and_linked),
         cmocka_unit_test(faults_have_a_place),
         cmocka_unit_test(logs_come_back),
+        cmocka_unit_test(nothing_may_be_allocated_twice),
+        cmocka_unit_test(odd_frees_are_counted),
+        cmocka_unit_test(absurd_sizes_are_refused),
         cmocka_unit_test(logs_have_the_times_of_a_clock),
         cmocka_unit_test(every_host_allocation_may_fail),
     };

@@ -523,6 +523,44 @@ static int64_t stress_operations(void) {
     return text != NULL ? atoll(text) : 40000;
 }
 
+typedef struct relay {
+    spad_pool *pool;
+    int left;
+} relay;
+
+/* One thread after another has a block, and none ends before those behind it. */
+static void *pass_on(void *payload) {
+    relay *r = payload;
+    spad_allocation block;
+    pthread_t next;
+    if (spad_pool_alloc(&block, r->pool, 1 << 20, 1, NULL) != SPAD_OK) abort();
+    if (spad_pool_free(r->pool, &block, NULL) != SPAD_OK) abort();
+    if (r->left-- == 0) return NULL;
+    if (pthread_create(&next, NULL, pass_on, r) != 0) abort();
+    pthread_join(next, NULL);
+    return NULL;
+}
+
+static void peaks_of_threads_are_not_more_than_was_held(void **state) {
+    (void)state;
+    source s;
+    source_init(&s);
+    for (int exact = 0; exact < 2; exact++) {
+        relay r = {.left = THREADS};
+        r.pool = new_pool(&s.memory, (spad_pool_options){.exact = exact != 0,
+                                                         .block_bytes = 1 << 20,
+                                                         .max_bytes = 1 << 20,
+                                                         .grow_bytes = 1 << 20});
+        pass_on(&r);
+        const spad_pool_stats stats = spad_pool_get_stats(r.pool);
+        assert_int_equal(stats.blocks.allocations, THREADS + 1);
+        assert_int_equal(stats.peak_held_bytes, 1 << 20);
+        assert_int_equal(stats.blocks.peak_bytes, 1 << 20);
+        assert_int_equal(stats.blocks.peak_blocks, 1);
+        spad_pool_destroy(r.pool);
+    }
+}
+
 static void threads_keep_out_of_each_others_blocks(void **state) {
     (void)state;
     source s;
@@ -604,6 +642,7 @@ int main(void) {
         cmocka_unit_test(wrappers_stack),
         cmocka_unit_test(wrappers_refuse_nonsense),
         cmocka_unit_test(every_host_allocation_may_fail),
+        cmocka_unit_test(peaks_of_threads_are_not_more_than_was_held),
         cmocka_unit_test(threads_keep_out_of_each_others_blocks),
         cmocka_unit_test(a_race_to_free_has_one_winner),
     };

@@ -175,6 +175,27 @@ static void a_circle_of_children_is_an_error(void **state) {
         SPAD_ERR_CYCLE);
 }
 
+/* As in CuBIE: a parent takes over what the child has at that moment. */
+static void sizes_in_a_circle_are_those_registered(void **state) {
+    fixture *f = *state;
+    int64_t size;
+    add(f, f->a, "p", 3, SH, NULL);
+    add(f, f->b, "q", 4, SH, NULL);
+    assert_ok(spad_registry_register_child(NULL, f->registry, f->a, f->b, "x", NULL), &f->error);
+    assert_ok(spad_registry_register_child(NULL, f->registry, f->b, f->a, "y", NULL), &f->error);
+    const spad_component parents[] = {f->a, f->b};
+    const int64_t sizes[] = {3 + 4, 4 + 7};
+    for (int i = 0; i < 2; i++) {
+        assert_ok(spad_registry_size(&size, f->registry, parents[i], SPAD_REGION_SHARED,
+                                     SPAD_UNIT_ELEMENT, &f->error),
+                  &f->error);
+        assert_int_equal(size, sizes[i]);
+        assert_int_equal(spad_registry_declared_local(&size, f->registry, parents[i],
+                                                      SPAD_UNIT_ELEMENT, &f->error),
+                         SPAD_ERR_CYCLE);
+    }
+}
+
 static void deep_and_wide_trees_need_no_stack(void **state) {
     fixture *f = *state;
     enum { DEPTH = 20000 };
@@ -321,6 +342,7 @@ int main(void) {
         TEST(relocatable_buffers_are_not_totals),
         TEST(declared_local_counts_descendants),
         TEST(a_circle_of_children_is_an_error),
+        TEST(sizes_in_a_circle_are_those_registered),
         TEST(deep_and_wide_trees_need_no_stack),
         TEST(an_allocator_gives_the_slice_of_a_thread),
         TEST(a_child_works_on_the_slices_of_its_parent),

@@ -1,0 +1,1 @@
+spad replay input/memory_log_odd.csv --text | tail -n +8

@@ -88,6 +88,9 @@ spad_status spad__causes_run(spad__causes *model, int32_t chain, spad_error *err
 /* The point of a phase, from 1; -1: it never completes. */
 int32_t spad__causes_phase(const spad__causes *model, int32_t object, int64_t phase);
 
+/* Does anybody wait for a point? `own`: a point that does not count. */
+bool spad__causes_awaited(spad__causes *model, int32_t point, int32_t own);
+
 /* Does `e` come before `f` in every execution? Also true for e == f. SPAD_ERR_HOST_MEMORY. */
 spad_status spad__causes_before(spad__causes *model, int32_t e, int32_t f, bool *before,
                                 spad_error *error);

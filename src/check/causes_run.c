@@ -230,6 +230,51 @@ static spad_status look(spad__causes *m, int32_t e, int32_t f, bool *chained, bo
     return SPAD_OK;
 }
 
+/* The trail has that point only. */
+static void start_search(spad__causes *m, int32_t point) {
+    if (m->search == INT32_MAX) {
+        memset(m->seen, 0, (size_t)m->points * sizeof *m->seen);
+        m->search = 0;
+    }
+    m->search++;
+    m->trail[0] = point;
+    m->seen[point] = m->search;
+}
+
+/* Phases, and what is queued on a unit without holding it up: they only tell others. */
+static bool only_tells(const spad__causes *m, int32_t point) {
+    if (point >= (int32_t)m->net->points.count) return true;
+    const spad__point *p = &m->net->points.items[point];
+    if (p->kind != SPAD__POINT_QUEUED) return false;
+    for (int32_t i = p->first_action; i < p->first_action + p->action_count; i++) {
+        switch (m->net->actions.items[i].kind) {
+        case SPAD__ACTION_LEAVE:
+        case SPAD__ACTION_WAIT:
+        case SPAD__ACTION_TAKE:
+        case SPAD__ACTION_PARITY: return false;
+        default: break;
+        }
+    }
+    return true;
+}
+
+bool spad__causes_awaited(spad__causes *m, int32_t point, int32_t own) {
+    start_search(m, point);
+    int32_t top = 1;
+    while (top > 0) {
+        const int32_t at = m->trail[--top];
+        if (m->first_gain[at] < m->first_gain[at + 1]) return true;
+        for (int32_t i = m->first[at]; i < m->first[at + 1]; i++) {
+            const int32_t to = m->successors[i];
+            if (to == own || m->seen[to] == m->search) continue;
+            if (!only_tells(m, to)) return true;
+            m->seen[to] = m->search;
+            m->trail[top++] = to;
+        }
+    }
+    return false;
+}
+
 /* Whatever comes before f and behind e proves it. Without needs the search finds all there
  * is; with them a run that holds e back has the last word. */
 spad_status spad__causes_before(spad__causes *m, int32_t e, int32_t f, bool *before,
@@ -237,14 +282,8 @@ spad_status spad__causes_before(spad__causes *m, int32_t e, int32_t f, bool *bef
     bool chained = false;
     spad_status status = look(m, e, f, &chained, before, error);
     if (status != SPAD_OK || *before || chained) return status;
-    if (m->search == INT32_MAX) {
-        memset(m->seen, 0, (size_t)m->points * sizeof *m->seen);
-        m->search = 0;
-    }
-    m->search++;
-    int32_t top = 0;
-    m->trail[top++] = e;
-    m->seen[e] = m->search;
+    start_search(m, e);
+    int32_t top = 1;
     while (top > 0) {
         const int32_t point = m->trail[--top];
         for (int32_t i = m->first[point]; i < m->first[point + 1]; i++) {

@@ -377,7 +377,7 @@ static bool look_at_operation(look *l, size_t statement, const spad_statement *s
                            tiles)) {
             return false;
         }
-        for (size_t r = 0; l->growth->tracked[access->tensor] && r < access->range_count; r++) {
+        for (size_t r = 0; r < access->range_count; r++) {
             if (!ask_still(l, statement, access->ranges[r].from) ||
                 !ask_still(l, statement, access->ranges[r].to)) {
                 return false;
@@ -472,6 +472,82 @@ static bool look_at_places(look *l) {
     return true;
 }
 
+/* ---- indices and costs stay in range ----------------------------------------------- */
+
+/* How an expression changes in the first iterations of the growing loop around a statement, and in
+ * the last ones; in between its value lies in between. */
+static bool shifts_at(look *l, size_t statement, spad_expr expr, int64_t *first, int64_t *last) {
+    return shift_of(l, expr, (motion){true, -1}, first) &&
+           shift_of(l, expr, (motion){true, l->growth->inside[statement]}, last);
+}
+
+/* Is an index looked at when the kernel is made, for all iterations, and counts for nothing else?
+ * Shapes where it is outside are then refused, even if it does not move in even steps. */
+static bool is_refused_outside(const look *l, size_t statement, int64_t tensor) {
+    return !l->growth->tracked[tensor] && !spad_kernel_get_statement(l->kernel, statement)->guarded;
+}
+
+static bool moves_evenly(const look *l, size_t statement, spad_expr expr) {
+    look copy = *l;
+    spad__growth growth = *l->growth; /* for reasons that nobody reads */
+    int64_t first, last;
+    copy.growth = &growth;
+    return shifts_at(&copy, statement, expr, &first, &last);
+}
+
+/* An index that is inside must not run out of its tensor when both grow. */
+static bool ask_inside(look *l, size_t statement, spad_expr index, const spad_kernel_tensor *t,
+                       spad_amount extent) {
+    int64_t first, last, grows;
+    char tiles[96];
+    if (!shifts_at(l, statement, index, &first, &last)) return false;
+    if (!shift_of(l, extent.expr, (motion){true, -1}, &grows)) return false;
+    if (first >= 0 && last >= 0 && first <= grows && last <= grows) return true;
+    if (first < 0 || last < 0) return refuse(l, "has an index that falls towards 0", t->name);
+    if (grows != 0) return refuse(l, "has an index that moves on faster than it grows", t->name);
+    snprintf(tiles, sizeof tiles, "has %lld tiles%s, whatever %.40s is", (long long)extent.value,
+             t->blocks.count > 1 ? " along an index" : "",
+             spad_kernel_get_param(l->kernel, l->growth->param)->name);
+    return refuse(l, tiles, t->name);
+}
+
+static bool ask_all_inside(look *l, size_t statement, int64_t tensor, const spad_expr *index,
+                           size_t count) {
+    const spad_kernel_tensor *t = spad_kernel_get_tensor(l->kernel, (size_t)tensor);
+    for (size_t d = 0; d < count; d++) {
+        const spad_amount extent = t->blocks.items[d];
+        if (is_refused_outside(l, statement, tensor) &&
+            !(moves_evenly(l, statement, index[d]) && moves_evenly(l, statement, extent.expr))) {
+            continue;
+        }
+        if (!ask_inside(l, statement, index[d], t, extent)) return false;
+    }
+    return true;
+}
+
+static bool look_at_ranges(look *l, size_t number, const spad_statement *s) {
+    int64_t first, last;
+    for (size_t i = s->first_access; i < s->first_access + s->access_count; i++) {
+        const spad_kernel_access *access = spad_kernel_get_access(l->kernel, i);
+        if (!ask_all_inside(l, number, access->tensor, access->index, access->index_count)) {
+            return false;
+        }
+    }
+    if (s->cost_kind == SPAD_COST_TARGET) return true;
+    if (!shifts_at(l, number, s->cost, &first, &last)) return false;
+    return (first >= 0 && last >= 0) || refuse(l, "has a cost that falls towards 0", s->name);
+}
+
+static bool look_at_bounds(look *l) {
+    for (size_t i = 0; i < spad_kernel_statement_count(l->kernel); i++) {
+        const spad_statement *s = spad_kernel_get_statement(l->kernel, i);
+        const bool tile = s->kind == SPAD_STATEMENT_ALLOC || s->kind == SPAD_STATEMENT_FREE;
+        if (tile && !ask_all_inside(l, i, s->item, s->index, s->index_count)) return false;
+        if (s->kind == SPAD_STATEMENT_OPERATION && !look_at_ranges(l, i, s)) return false;
+    }
+    return true;
+}
+
 /* ---- the whole look ---------------------------------------------------------------- */
 
 /* Off-chip tensors that are only read or only written, and share their bytes with none, cannot
@@ -513,7 +589,7 @@ static bool look_once(look *l, marks tiles, marks waits) {
             if (!look_at_statement(l, s, second == 1, tiles, waits)) return false;
         }
     }
-    return look_at_places(l);
+    return look_at_places(l) && look_at_bounds(l);
 }
 
 static void look_at_param(look *l, marks tiles, marks waits) {

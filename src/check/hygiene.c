@@ -13,7 +13,7 @@
 
 /* ---- uses -------------------------------------------------------------------------- */
 
-enum { USED = 1, READ = 2 };
+enum { USED = 1, READ = 2, GIVEN = 4 };
 
 /* Marks what is used, by name, and what its bytes are used for, by home. */
 static void mark(const spad_kernel *k, uint8_t *own, uint8_t *family) {
@@ -27,6 +27,7 @@ static void mark(const spad_kernel *k, uint8_t *own, uint8_t *family) {
         const spad_kernel_tensor *tensor = &k->tensors.items[i];
         if (tensor->mode == SPAD_MODE_ALIAS) own[tensor->alias_of] |= USED;
         if ((tensor->flags & SPAD_TENSOR_OUTPUT) != 0) family[tensor->home] |= READ;
+        if ((tensor->flags & SPAD_TENSOR_INPUT) != 0) family[tensor->home] |= GIVEN;
     }
 }
 
@@ -37,7 +38,14 @@ static spad_status check_uses(spad__run *run, const uint8_t *own, const uint8_t 
     for (size_t i = 0; i < k->tensors.count && status == SPAD_OK; i++) {
         const spad_kernel_tensor *tensor = &k->tensors.items[i];
         spad_finding finding;
-        if (own[i] == 0) {
+        const bool output = (tensor->flags & SPAD_TENSOR_OUTPUT) != 0;
+        if (output && (family[tensor->home] & GIVEN) == 0) {
+            if ((family[tensor->home] & USED) != 0) continue; /* see outputs.c */
+            spad__find(&finding, SPAD_FINDING_UNWRITTEN_OUTPUT,
+                       "'%s' is an output, and nobody writes any of it; write it, or leave it out",
+                       tensor->name);
+            status = spad__add_about(run, &finding, (int64_t)i, error);
+        } else if (own[i] == 0) {
             spad__find(&finding, SPAD_FINDING_NEVER_USED, "'%s' is never used; leave it out",
                        tensor->name);
             status = spad__add_about(run, &finding, (int64_t)i, error);

@@ -36,6 +36,7 @@ typedef struct spad__life_tensor {
     bool read;        /* somewhere, under any name of its storage */
     bool view;        /* never written itself: shows what other names of its storage wrote */
     bool given;       /* a name of this storage is input */
+    bool shown;       /* an output of this storage is a view */
     bool allocated;   /* by `alloc` statements */
     bool heap;        /* a heap tensor that is alive */
     bool wrong;       /* a read of it was: no wonder that its writes are not read */

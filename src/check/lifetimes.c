@@ -153,6 +153,7 @@ static spad_status find_outputs(spad__life *life, spad_error *error) {
         }
         state->written = spad__new(&life->host, (size_t)tensor->tiles);
         if (state->written == NULL) return spad__fail_host_memory(error);
+        if (state->view) life->tensors[tensor->home].shown = true;
     }
     return SPAD_OK;
 }
@@ -383,6 +384,45 @@ static spad_status clear_over(spad__life *life, spad_error *error) {
     return status;
 }
 
+/* Where a tile begins in the tile of its home. */
+static int64_t home_byte(const spad_kernel_tensor *tensor, int64_t tile) {
+    if (tensor->mode != SPAD_MODE_ALIAS) return 0;
+    if (tensor->home_tile < 0) return tensor->home_byte;
+    return tensor->home_byte + tile % tensor->slots * tensor->home_step;
+}
+
+/* Does a write go to a tile of another name, which lies in the same tile of the home? */
+static bool reaches(const spad_kernel *k, const spad_walk_access *access,
+                    const spad_kernel_tensor *other, int64_t tile) {
+    const int64_t lane = access->rect.lane - access->tile_rect.lane;
+    const int64_t begin = home_byte(other, tile);
+    const int64_t end = begin + other->tile_bytes;
+    int64_t byte = access->rect.byte - access->tile_rect.byte +
+                   home_byte(&k->tensors.items[access->tensor], access->tile);
+    if (lane >= other->tile_lanes) return false;
+    for (int64_t run = 0; run < access->runs; run++, byte += access->stride) {
+        if (byte < end && byte + access->rect.bytes > begin) return true;
+    }
+    return false;
+}
+
+/* Outputs that show what other names of their storage write: the tiles that this write is for. */
+static void mark_views(spad__life *life, const spad_walk_access *access) {
+    const spad_kernel *k = life->kernel;
+    const int64_t in = home_tile(&k->tensors.items[access->tensor], access->tile);
+    for (size_t i = 0; i < k->tensors.count; i++) {
+        const spad_kernel_tensor *view = &k->tensors.items[i];
+        uint8_t *written = life->tensors[i].written;
+        if (!life->tensors[i].view || written == NULL || view->home != access->home) continue;
+        const bool one = view->mode != SPAD_MODE_ALIAS || view->home_tile < 0;
+        const int64_t first = one ? in : 0;
+        const int64_t end = one ? spad__min(in + 1, view->tiles) : view->tiles;
+        for (int64_t tile = first; tile < end; tile++) {
+            if (home_tile(view, tile) == in && reaches(k, access, view, tile)) written[tile] = 1;
+        }
+    }
+}
+
 static spad_status write_access(spad__life *life, const spad_walk_access *access,
                                 spad_error *error) {
     spad__life_tensor *state = &life->tensors[access->tensor];
@@ -395,6 +435,7 @@ static spad_status write_access(spad__life *life, const spad_walk_access *access
         return spad__fail_host_memory(error);
     }
     if (state->written != NULL) state->written[access->tile] = 1;
+    if (life->tensors[access->home].shown) mark_views(life, access);
     if (access->tile < state->newest) state->jumps = true;
     state->newest = spad__max(state->newest, access->tile);
     return life->writers.over != 0 ? clear_over(life, error) : SPAD_OK;

@@ -700,21 +700,13 @@ static spad_status find_leftover(spad__order *o, int32_t object, spad_error *err
     return find_at(o, &finding, last, NULL, error);
 }
 
-/* Does anything in the model come behind a point, apart from `own`? */
-static bool is_observed(const spad__causes *m, int32_t point, int32_t own) {
-    for (int32_t i = m->first[point]; i < m->first[point + 1]; i++) {
-        if (m->successors[i] != own) return true;
-    }
-    return m->first_gain[point] < m->first_gain[point + 1];
-}
-
 /* An operation on a unit whose use of on-chip bytes nobody waits for. */
 static spad_status find_unfinished(spad__order *o, int32_t number, spad_error *error) {
     const spad__event *event = &o->events.items.items[number];
     const int32_t start = o->net.start[number];
-    const bool done = is_observed(&o->model, start + 2, -1);
-    const bool read = done || is_observed(&o->model, start + 1, start + 2);
     const spad_target *target = spad_kernel_target(o->events.kernel);
+    const bool done = spad__causes_awaited(&o->model, start + 2, -1);
+    const bool read = done || spad__causes_awaited(&o->model, start + 1, start + 2);
     for (size_t i = 0; i < event->access_count; i++) {
         const spad_walk_access *access = &o->events.accesses.items[event->first_access + i];
         const spad_kernel_tensor *tensor =

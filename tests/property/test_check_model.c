@@ -234,7 +234,6 @@ typedef struct model {
     bool output_written[TENSORS_MAX][TILES_MAX];
     spad_walk_access outputs[TENSORS_MAX][TILES_MAX];
     bool output_bytes[TENSORS_MAX][TILES_MAX][LANES][BYTES]; /* written, from the tile's start */
-    bool used[TENSORS_MAX];
     model_found found[FOUND_MAX];
     int found_count;
 } model;
@@ -260,7 +259,6 @@ static void read_text(model *m) {
             m->is_written[access->tensor] = m->family_written[home] = true;
         }
         if ((access->kind & SPAD_ACCESS_READ) != 0) m->family_read[home] = true;
-        m->used[home] = true;
     }
     for (size_t i = 0; i < spad_kernel_tensor_count(m->kernel); i++) {
         const spad_kernel_tensor *tensor = tensor_of(m, (int64_t)i);
@@ -334,6 +332,14 @@ static void read_bytes(model *m, const spad_walk_access *access, int64_t stateme
     }
 }
 
+/* An output has what is written under its own name; if nothing is, what any name writes to that
+ * tile. Names of one storage have the same shape here. */
+static bool is_for_output(const model *m, const spad_walk_access *access, int64_t t) {
+    const bool view = !m->is_written[t] && tensor_of(m, t)->home == access->home;
+    if ((tensor_of(m, t)->flags & SPAD_TENSOR_OUTPUT) == 0) return false;
+    return t == access->tensor || view;
+}
+
 static void write_bytes(model *m, const spad_walk_access *access, int64_t statement) {
     assert_true(m->write_count + 1 < WRITES_MAX);
     const int number = ++m->write_count;
@@ -353,22 +359,20 @@ static void write_bytes(model *m, const spad_walk_access *access, int64_t statem
             }
         }
     }
-    if ((tensor_of(m, access->tensor)->flags & SPAD_TENSOR_OUTPUT) != 0) {
-        spad_walk_access *output = &m->outputs[access->tensor][access->tile];
-        m->output_written[access->tensor][access->tile] = true;
+    for (int64_t t = 0; t < (int64_t)spad_kernel_tensor_count(m->kernel); t++) {
+        if (!is_for_output(m, access, t)) continue;
+        spad_walk_access *output = &m->outputs[t][access->tile];
+        m->output_written[t][access->tile] = true;
         *output = *access;
+        output->tensor = t;
         output->rect = output->tile_rect;
         output->runs = 1;
     }
 }
 
-/* An output has what is written under its own name; if nothing is, what any name writes to that
- * tile. Names of one storage have the same shape here. */
 static void fill_outputs(model *m, const spad_walk_access *access) {
     for (int64_t t = 0; t < (int64_t)spad_kernel_tensor_count(m->kernel); t++) {
-        const bool view = !m->is_written[t] && tensor_of(m, t)->home == access->home;
-        if ((tensor_of(m, t)->flags & SPAD_TENSOR_OUTPUT) == 0) continue;
-        if (t != access->tensor && !view) continue;
+        if (!is_for_output(m, access, t)) continue;
         for (int64_t run = 0; run < access->runs; run++) {
             for (int64_t l = 0; l < access->rect.lanes; l++) {
                 for (int64_t b = 0; b < access->rect.bytes; b++) {
@@ -542,7 +546,7 @@ static void end_kernel(model *m) {
     for (int64_t t = 0; t < (int64_t)spad_kernel_tensor_count(m->kernel); t++) {
         const spad_kernel_tensor *tensor = tensor_of(m, t);
         if ((tensor->flags & SPAD_TENSOR_OUTPUT) == 0 || m->family_given[tensor->home]) continue;
-        if (!m->used[tensor->home] || !lacks_bytes(m, t)) continue;
+        if (!lacks_bytes(m, t)) continue;
         add_found(m, SPAD_FINDING_UNWRITTEN_OUTPUT, (int64_t)tensor->statement, -1);
     }
     for (int number = 1; number <= m->write_count; number++) {

@@ -163,7 +163,7 @@ void executor_cut(executor *e) {
 
 /* ---- conflicts --------------------------------------------------------------------- */
 
-static bool share_atom(const executor *e, const access *a, const access *b) {
+bool executor_share_atom(const executor *e, const access *a, const access *b) {
     for (size_t i = 0; i < a->atom_count; i++) {
         for (size_t j = 0; j < b->atom_count; j++) {
             if (e->atoms.items[a->first_atom + i] == e->atoms.items[b->first_atom + j]) return true;
@@ -186,7 +186,7 @@ static conflict compare_ops(const executor *e, const op *p, const op *q) {
         for (size_t j = 0; j < q->access_count; j++) {
             const access *b = &e->accesses.items[q->first_access + j];
             if (((a->walk.kind | b->walk.kind) & SPAD_ACCESS_WRITE) == 0) continue;
-            if (!share_atom(e, a, b)) continue;
+            if (!executor_share_atom(e, a, b)) continue;
             const bool a_reads = (a->walk.kind & SPAD_ACCESS_READ) != 0;
             const bool b_reads = (b->walk.kind & SPAD_ACCESS_READ) != 0;
             const bool a_writes = (a->walk.kind & SPAD_ACCESS_WRITE) != 0;
@@ -216,7 +216,7 @@ void executor_find_conflicts(executor *e) {
 /* ---- contents ---------------------------------------------------------------------- */
 
 /* A tensor that is never written under its own name is a view of its storage. */
-static bool is_view(const executor *e, int64_t tensor) {
+bool executor_is_view(const executor *e, int64_t tensor) {
     const spad_kernel_tensor *t = spad_kernel_get_tensor(e->kernel, (size_t)tensor);
     if ((t->flags & SPAD_TENSOR_INPUT) != 0) return false;
     for (size_t i = 0; i < spad_kernel_access_count(e->kernel); i++) {
@@ -236,13 +236,13 @@ bool executor_is_given(const executor *e, const access *reader) {
         const spad_kernel_tensor *t = spad_kernel_get_tensor(e->kernel, i);
         if ((t->flags & SPAD_TENSOR_INPUT) == 0) continue;
         if ((int64_t)i == reader->walk.tensor) return true;
-        if (t->home == reader->walk.home && is_view(e, reader->walk.tensor)) return true;
+        if (t->home == reader->walk.home && executor_is_view(e, reader->walk.tensor)) return true;
     }
     return false;
 }
 
 bool executor_is_same(const executor *e, const access *reader, const access *writer) {
-    if (is_view(e, reader->walk.tensor)) {
+    if (executor_is_view(e, reader->walk.tensor)) {
         return reader->walk.home == writer->walk.home && reader->home_life == writer->home_life &&
                home_tile(e, reader) == home_tile(e, writer);
     }
@@ -295,8 +295,7 @@ void executor_look_at_outputs(executor *e) {
         const spad_kernel_tensor *t = spad_kernel_get_tensor(e->kernel, i);
         if ((t->flags & SPAD_TENSOR_OUTPUT) == 0) continue;
         if (any_name(e, t->home, 0, SPAD_TENSOR_INPUT)) continue;
-        if (!any_name(e, t->home, SPAD_ACCESS_UPDATE, 0)) continue; /* never used at all */
-        if (is_view(e, (int64_t)i) && any_name(e, t->home, SPAD_ACCESS_WRITE, 0)) {
+        if (executor_is_view(e, (int64_t)i) && any_name(e, t->home, SPAD_ACCESS_WRITE, 0)) {
             e->result.views = true;
             continue;
         }

@@ -131,7 +131,8 @@ typedef struct executor {
     LIST(point) points;
     LIST(order) orders;
     LIST(access) accesses;
-    size_t given; /* so many of them are inputs, before the start; their op is -1 */
+    size_t given;      /* so many of them are inputs, before the start; their op is -1 */
+    size_t first_view; /* from here on: tiles of outputs that are read at the end; op is -1 */
     LIST(completion) completions;
     LIST(op) ops;
     LIST(queued) queue;     /* of the agent at hand */
@@ -221,6 +222,8 @@ int executor_line(const executor *e, int64_t statement);
 /* Does a read find its tile in bytes that are as they were at the start, or that a write
  * left? The second: the tile, or for a tensor that is never written itself, whatever was
  * written to that tile of its storage. */
+bool executor_is_view(const executor *e, int64_t tensor);
+bool executor_share_atom(const executor *e, const access *a, const access *b);
 bool executor_is_given(const executor *e, const access *reader);
 bool executor_is_same(const executor *e, const access *reader, const access *writer);
 

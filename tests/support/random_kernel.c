@@ -48,6 +48,7 @@ typedef struct tensor {
     int bytes;
     bool input;
     bool output;
+    bool alias;
     bool allocated; /* `alloc` stands in front of all uses */
 } tensor;
 
@@ -125,6 +126,7 @@ static void declare(maker *m, tensor *t, int number, const tensor *tensors) {
         t->tiles = tensors[other].tiles;
         t->bytes = pick(m, 1, tensors[other].bytes);
     }
+    t->alias = other >= 0;
     put(m, "tensor t%d : sbuf u8 ", number);
     if (t->tiles > 0) put(m, "[%d] ", t->tiles);
     put(m, "(64, %d)", t->bytes);
@@ -155,8 +157,9 @@ static void make_list(maker *m) {
     for (int i = 0; i < count; i++) {
         if (tensors[i].allocated) put(m, "alloc t%d\n", i);
     }
-    for (int i = 0; i < count; i++) { /* outputs and most others are written first */
-        if (!tensors[i].output && !chance(m, 70)) continue;
+    for (int i = 0; i < count; i++) { /* most outputs and others are written first */
+        const bool own = tensors[i].output && !tensors[i].alias;
+        if (!own && !chance(m, 70)) continue;
         put(m, "for w in 0..%d { vector fill writes t%d",
             tensors[i].tiles == 0 ? 1 : tensors[i].tiles, i);
         put(m, tensors[i].tiles > 0 ? "[w] }\n" : " }\n");

@@ -141,6 +141,48 @@ static void no_trip_counts(void **state) {
     check_rows(rows, sizeof rows / sizeof rows[0]);
 }
 
+/* An index that leaves its tensor, or a cost below 0, ends a row of shapes that are right. */
+static void indices_run_out(void **state) {
+    (void)state;
+    static const row rows[] = {
+        {TRN2 "tensor g : hbm bf16 [64] (128, 8)\ntensor x : sbuf bf16 (128, 8)\n"
+              "for i in 0..N { if i >= 0 { dma a reads g[i] writes x } }\n",
+         "no: 'g' has 64 tiles, whatever N is"},
+        {TRN2 "tensor g : hbm bf16 [64, 2] (128, 8)\ntensor x : sbuf bf16 (128, 8)\n"
+              "for i in 0..N { dma a reads g[i, 0] writes x }\n",
+         "no: 'g' has 64 tiles along an index, whatever N is"},
+        {TRN2 "tensor g : hbm bf16 [64] (128, 8)\ntensor x : sbuf bf16 (128, 8)\n"
+              "for i in 0..N { if i >= 0 { dma a reads g[63 - i] writes x } }\n",
+         "no: 'g' has an index that falls towards 0"},
+        {TRN2 "tensor g : hbm bf16 [N + 64] (128, 8)\ntensor x : sbuf bf16 (128, 8)\n"
+              "for i in 0..N { if i >= 0 { dma a reads g[i * 2] writes x } }\n",
+         "no: 'g' has an index that moves on faster than it grows"},
+        {TRN2 "tensor x : sbuf bf16 [64] (128, 8) ring 2\n"
+              "for i in 0..N { if i >= 0 { alloc x[i]; vector a writes x[0]; free x[i] } }\n",
+         "no: 'x' is used at places that move apart"},
+        {TRN2 "tensor x : sbuf bf16 [64] (128, 8) ring 2\n"
+              "for i in 0..N { if i >= 0 { alloc x[i]; free x[i] } }\n",
+         "no: 'x' has 64 tiles, whatever N is"},
+        {TRN2 "tensor x : sbuf bf16 (128, 8)\n"
+              "for i in 0..N { if i >= 0 { vector a writes x cost 100 - i ns } }\n",
+         "no: 'a' has a cost that falls towards 0"},
+        {TRN2 "tensor g : hbm bf16 (128, 64)\ntensor x : sbuf bf16 (128, 8)\n"
+              "for i in 0..N { dma a reads g(.., i..i + 8) writes x }\n",
+         "no: an amount or a range moves along"},
+        {TRN2 "tensor g : hbm bf16 [N] (128, 8)\ntensor x : sbuf bf16 (128, 8)\n"
+              "for i in 0..N { if i >= 0 { dma a reads g[N - 1 - i] writes x cost i ns } }\n",
+         "step 1 i+1"},
+        {TRN2 "tensor g : hbm bf16 [N * 4] (128, 8)\ntensor x : sbuf bf16 (128, 8)\n"
+              "for i in 0..N { for j in 0..4 { dma a reads g[j * N + i] writes x } }\n",
+         "step 1 i+1"},
+        {TRN2
+         "tensor g : hbm bf16 [N * 4] (128, 8)\ntensor x : sbuf bf16 (128, 8)\n"
+         "for i in 0..N { for j in 0..4 { if i >= 0 { dma a reads g[j * N + i] writes x } } }\n",
+         "no: an index does not move in even steps"},
+    };
+    check_rows(rows, sizeof rows / sizeof rows[0]);
+}
+
 static void agents_grow_together(void **state) {
     (void)state;
     char line[1024];
@@ -218,11 +260,9 @@ static void memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trip_counts),
-        cmocka_unit_test(no_trip_counts),
-        cmocka_unit_test(agents_grow_together),
-        cmocka_unit_test(reshape),
-        cmocka_unit_test(memory),
+        cmocka_unit_test(trip_counts),     cmocka_unit_test(no_trip_counts),
+        cmocka_unit_test(indices_run_out), cmocka_unit_test(agents_grow_together),
+        cmocka_unit_test(reshape),         cmocka_unit_test(memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -303,6 +303,52 @@ static void aliases(void **state) {
            "");
 }
 
+/* An output that is only written under other names has what they write, and is read, too. */
+static void outputs_under_other_names(void **state) {
+    (void)state;
+    expect("kernel k on sm_80\n"
+           "tensor g : global f32 (64) input\n"
+           "tensor q : shared f32 (64) at 0 output\n"
+           "tensor f : shared f32 (64) alias of q\n"
+           "tensor s : shared f32 (64) at 128\n"
+           "simt a reads g writes f\n"
+           "simt b reads g writes s\n"
+           "simt c reads s\n",
+           "3:8 SPAD-LIFETIME-CONFLICT x1: whoever uses the kernel reads 'q', but bytes [128, 256) "
+           "of shared hold 's', written by b; place them apart, or read it earlier\n"
+           "  7:1 b writes 's' here\n");
+    expect("kernel k on sm_80\n"
+           "tensor g : global f32 [3] (64) input\n"
+           "tensor q : shared f32 [3] (64) ring 2\n"
+           "tensor f : shared f32 [3] (64) alias of q output\n"
+           "for i in 0..3 { simt a reads g[i] writes q[i] }\n"
+           "simt b reads f[1]\n",
+           "4:8 SPAD-ALIAS-CLASH x1: whoever uses the kernel reads 'f[0]', but bytes [0, 256) of "
+           "its slot hold 'q[2]', written by a (i = 2); read it before the other name is written, "
+           "or give it bytes of its own\n"
+           "  5:17 a writes 'q[2]' here (i = 2)\n");
+    /* one byte behind the output is none of its own */
+    expect("kernel k on sm_80\n"
+           "tensor g : global u8 (8) input\n"
+           "tensor h : shared u8 (8) at 0\n"
+           "tensor q : shared u8 (4) alias of h output\n"
+           "tensor s : shared u8 (4) at 0\n"
+           "simt a reads g writes s\n"
+           "simt b reads s\n"
+           "simt c writes h(4..8)\n",
+           "4:8 SPAD-UNWRITTEN-OUTPUT x1: 'q' is an output, and nobody writes 'q'; write all of "
+           "it, or declare less\n");
+    expect("kernel k on sm_80\n" /* never touched at all */
+           "tensor g : global u8 (8) input\n"
+           "tensor q : global u8 [4] (8) output\n"
+           "tensor s : shared u8 (8) output\n"
+           "tensor t : shared u8 (8)\n"
+           "simt a reads g writes s\n",
+           "3:8 SPAD-UNWRITTEN-OUTPUT x1: 'q' is an output, and nobody writes any of it; write it, "
+           "or leave it out\n"
+           "5:8 SPAD-NEVER-USED x1: 't' is never used; leave it out\n");
+}
+
 static void outputs_are_read_at_the_end(void **state) {
     (void)state;
     expect("kernel k on sm_80\n"
@@ -870,6 +916,7 @@ int main(void) {
         cmocka_unit_test(lanes_are_a_dimension),
         cmocka_unit_test(aliases),
         cmocka_unit_test(outputs_are_read_at_the_end),
+        cmocka_unit_test(outputs_under_other_names),
         cmocka_unit_test(outputs_that_nobody_writes),
         cmocka_unit_test(inputs_can_be_written_over),
         cmocka_unit_test(inputs_that_share_bytes),

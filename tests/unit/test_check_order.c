@@ -634,6 +634,22 @@ static void test_other_messages(void **unused) {
         "c ends at 1 and started at 0; every signal needs a take, or the next kernel finds "
         "what is left",
         NULL, NULL);
+    static const char *const announced[] = {
+        "kernel k on sm_90\nunit tma on copy free proxy\nmbarrier full count 1\n"
+        "tensor a : global f32 (64) input\ntensor x : shared f32 (64) output\ninit full\nfence\n"
+        "arrive full expect 256\ntma load reads a writes x delivers full\n",
+        "kernel k on 910b\nunit mte2 fifo\ncounter c\ntensor a : gm f32 (64) input\n"
+        "tensor x : ub f32 (64) output\nmte2 load reads a writes x\nsignal c on mte2\n",
+        "kernel k on 910b\nunit mte2 fifo\ntensor a : gm f32 (64) input\n"
+        "tensor x : ub f32 (64) output\nmte2 load reads a writes x\ndrain mte2\n"};
+    for (size_t i = 0; i < sizeof announced / sizeof announced[0]; i++) {
+        assert_finds(announced[i], SPAD_FINDING_UNFINISHED,
+                     "nothing waits until load is done with x; the kernel may end before it", NULL,
+                     NULL);
+    }
+    assert_clean("kernel k on 910b\nunit mte2 fifo\ncounter c\ntensor a : gm f32 (64) input\n"
+                 "tensor x : ub f32 (64) output\nmte2 load reads a writes x\nsignal c on mte2\n"
+                 "wait c >= 1\n");
     assert_finds(RING "tma load reads a writes x[0] in g\n", SPAD_FINDING_UNFINISHED,
                  "nothing waits until load is done with x; the kernel may end before it", NULL,
                  NULL);

@@ -81,9 +81,10 @@ const cli_command cli_tune = {
     .usage =
         "usage: spad tune KERNEL.spad [options]\n"
         "\n"
-        "Chooses how deep the rings of a kernel are: the least makespan that fits, then the\n"
-        "fewest bytes; prints the frontier between bytes and time. Tensors that are declared in\n"
-        "a loop go in front of it where that is faster and fits. '-' is stdin.\n"
+        "Chooses how deep the rings of a kernel are: the least makespan with the places of the\n"
+        "planner, then the fewest bytes; prints the frontier between bytes and time. Tensors\n"
+        "that are declared in a loop go in front of it where that is faster and fits. '-' is\n"
+        "stdin.\n"
         "\n" CLI_KERNEL_USAGE "  --depth N                 the deepest ring to look at (8)\n"
         "  -o, --output OUT.spad     the kernel with the chosen depths and hoists\n"
         "  --force                   also a kernel that is wrong\n"

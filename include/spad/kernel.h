@@ -428,7 +428,8 @@ SPAD_API spad_status spad_kernel_reshape(spad_kernel **out, const spad_kernel *k
 
 /**
  * The same kernel with a tensor declared in front of all loops around it: a tile for every
- * iteration, `tiles` of them at a time by turns of the innermost loop. It is for auto tensors
+ * iteration, and one more where a parameter says how many there are, because there may be none;
+ * `tiles` of them at a time by turns of the innermost loop. It is for auto tensors
  * that nothing is an alias of, and that are not allocated and freed tile by tile:
  * SPAD_ERR_ARGUMENT. Other statuses are those of spad_kernel_parse, such as SPAD_ERR_SYNTAX for a
  * name that is used twice then. Rows have other numbers, and places are those of the new text.

@@ -3,9 +3,10 @@
  * tune: how deep should the rings of a kernel be?
  *
  * The depths that can be chosen are looked at with the simulator (spad/sim.h), and what
- * fits with the planner (spad/layout.h). The answer is the least makespan that fits and,
- * of all with that makespan, the fewest bytes; with it the frontier between bytes and
- * time. Tensors that are better off in front of their loop are put there (docs/sim.md).
+ * fits with the planner (spad/layout.h). The answer is the least makespan with the places
+ * of the planner and, of all with that makespan, the fewest bytes; with it the frontier
+ * between bytes and time. Tensors that are better off in front of their loop are put there
+ * (docs/sim.md).
  *
  * A depth that makes the kernel wrong is not looked at: the checker (spad/check.h) says
  * so. Externally synchronised.
@@ -60,7 +61,8 @@ typedef struct spad_tune_knob {
 
 /** One choice of all knobs. */
 typedef struct spad_tune_point {
-    int64_t makespan;      /**< picoseconds */
+    int64_t makespan;      /**< picoseconds; as if no tensors shared bytes */
+    int64_t planned;       /**< with the places that the planner gives; SPAD_UNBOUNDED: none */
     int64_t bytes;         /**< of all tensors on chip, over all lanes, if none shared bytes */
     bool fits;             /**< a layout was found */
     const int64_t *values; /**< per knob */
@@ -69,15 +71,16 @@ typedef struct spad_tune_point {
 /** A tensor that is declared in a loop, and what it would give to declare it in front of it. */
 typedef struct spad_tune_hoist {
     int64_t tensor;
-    int64_t tiles;    /**< the fewest that give that makespan */
-    int64_t makespan; /**< of the chosen kernel with this change and those before it */
+    int64_t tiles;    /**< of the chosen kernel; for advice, the fewest that give that makespan */
+    int64_t makespan; /**< with this change and those before it; with places where applied */
     int64_t bytes;    /**< on top */
     bool applied;     /**< the chosen kernel has it; else it is advice: it does not fit, or has
                            to be done by hand */
 } spad_tune_hoist;
 
 typedef struct spad_tune_totals {
-    int64_t written; /**< makespan of the kernel as it is */
+    int64_t written;         /**< makespan of the kernel as it is */
+    int64_t written_planned; /**< the same with the places that the planner gives */
     int64_t written_bytes;
     bool written_fits;
     int64_t makespan; /**< of the choice; SPAD_UNBOUNDED: nothing fits */
@@ -113,7 +116,8 @@ SPAD_API const spad_kernel *spad_tune_chosen(const spad_tune *tune);
 SPAD_API size_t spad_tune_knob_count(const spad_tune *tune);
 SPAD_API const spad_tune_knob *spad_tune_get_knob(const spad_tune *tune, size_t number);
 
-/** The frontier, the fewest bytes first: each is faster than all with fewer bytes. */
+/** The frontier, the fewest bytes first: each is faster with its places than all with fewer
+ * bytes. What does not fit has the makespan without. */
 SPAD_API size_t spad_tune_point_count(const spad_tune *tune);
 SPAD_API const spad_tune_point *spad_tune_get_point(const spad_tune *tune, size_t number);
 

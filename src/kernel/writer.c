@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/lexer.h"
 #include "base/text.h"
 #include "kernel/kernel.h"
@@ -151,21 +152,32 @@ static bool is_hoisted(const writer *w, const spad_kernel_tensor *tensor) {
     return w->hoisted >= 0 && tensor == &w->kernel->tensors.items[w->hoisted];
 }
 
-static bool starts_at_zero(const writer *w, const spad_kernel_loop *loop) {
-    const spad_expr_info info = spad_kernel_expr(w->kernel, loop->begin.expr);
-    return loop->begin.value == 0 && (info.node_count == 0 || info.nodes[0].op == SPAD_EXPR_NUMBER);
+static bool is_number(const writer *w, spad_amount amount) {
+    const spad_expr_info info = spad_kernel_expr(w->kernel, amount.expr);
+    return info.node_count == 0 || (info.node_count == 1 && info.nodes[0].op == SPAD_EXPR_NUMBER);
 }
 
-/* "[N, K - (1), 4]": the iterations of the loops around, then what it has. */
+static bool starts_at_zero(const writer *w, const spad_kernel_loop *loop) {
+    return loop->begin.value == 0 && is_number(w, loop->begin);
+}
+
+/* "[N + 1, K, 4]": a tile for every iteration of the loops around, then what it has. Where a
+ * parameter decides there is one more, because a loop may have no iterations, and a tensor has
+ * tiles; the ring says how many have a place. */
 static void put_hoisted_blocks(writer *w, const spad_kernel_tensor *tensor) {
     for (size_t i = 0; i < w->loop_count; i++) {
         const spad_kernel_loop *loop = &w->kernel->loops.items[w->loops[i]];
+        const bool known = is_number(w, loop->begin);
+        int64_t more = known && is_number(w, loop->end) ? 0 : 1;
         spad__out_string(&w->out, i == 0 ? " [" : ", ");
         put_amount(w, loop->end);
-        if (starts_at_zero(w, loop)) continue;
-        spad__out_string(&w->out, " - (");
-        put_amount(w, loop->begin);
-        spad__out_string(&w->out, ")");
+        if (!known || !spad__sub(more, loop->begin.value, &more)) {
+            spad__out_string(&w->out, " - (");
+            put_amount(w, loop->begin);
+            spad__out_string(&w->out, ")");
+        }
+        if (more < 0) spad__out_format(&w->out, " - %lld", -(long long)more);
+        if (more > 0) spad__out_format(&w->out, " + %lld", (long long)more);
     }
     if (tensor->blocks.count > 0) put_list(w, tensor->blocks, ", ", "");
     spad__out_string(&w->out, "]");

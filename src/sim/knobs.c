@@ -41,7 +41,7 @@ spad_status spad__tune_shape(spad_kernel **out, const spad_tune *tune, const int
             defines[options.define_count++] = value;
         }
     }
-    if (status == SPAD_OK) status = spad_kernel_reshape(out, tune->kernel, &options, error);
+    if (status == SPAD_OK) status = spad_kernel_reshape(out, tune->base, &options, error);
     spad__free(&tune->host, defines, (count + 1) * sizeof *defines);
     spad__free(&tune->host, rings, (count + 1) * sizeof *rings);
     return status;
@@ -98,8 +98,8 @@ static int64_t ring_step(const spad_kernel_tensor *t) {
 }
 
 static bool is_ring(const spad_tune *tune, size_t number) {
-    const spad_kernel_tensor *t = spad_kernel_get_tensor(tune->kernel, number);
-    const spad_target *target = spad_kernel_target(tune->kernel);
+    const spad_kernel_tensor *t = spad_kernel_get_tensor(tune->base, number);
+    const spad_target *target = spad_kernel_target(tune->base);
     return t->mode == SPAD_MODE_AUTO && t->blocks.count > 0 && t->tiles > 1 &&
            !target->spaces[t->space].off_chip && ring_step(t) > 0;
 }
@@ -173,9 +173,9 @@ static spad_status add_knob(spad_tune *tune, const spad_tune_knob *knob, int64_t
 }
 
 static spad_status find_rings(spad_tune *tune, spad_error *error) {
-    for (size_t i = 0; i < spad_kernel_tensor_count(tune->kernel); i++) {
+    for (size_t i = 0; i < spad_kernel_tensor_count(tune->base); i++) {
         if (!is_ring(tune, i)) continue;
-        const spad_kernel_tensor *t = spad_kernel_get_tensor(tune->kernel, i);
+        const spad_kernel_tensor *t = spad_kernel_get_tensor(tune->base, i);
         const int64_t step = ring_step(t);
         int64_t most;
         if (!spad__mul(step, tune->options.depth_most, &most)) most = INT64_MAX;
@@ -188,9 +188,9 @@ static spad_status find_rings(spad_tune *tune, spad_error *error) {
 }
 
 static spad_status find_depths(spad_tune *tune, spad_error *error) {
-    for (size_t i = 0; i < spad_kernel_param_count(tune->kernel); i++) {
-        if (!is_depth(tune->kernel, i)) continue;
-        const spad_kernel_param *param = spad_kernel_get_param(tune->kernel, i);
+    for (size_t i = 0; i < spad_kernel_param_count(tune->base); i++) {
+        if (!is_depth(tune->base, i)) continue;
+        const spad_kernel_param *param = spad_kernel_get_param(tune->base, i);
         const spad_tune_knob knob = {
             .kind = SPAD_KNOB_PARAM, .name = param->name, .tensor = -1, .written = param->value};
         const spad_status status = add_knob(tune, &knob, 1, tune->options.depth_most, error);
@@ -200,6 +200,5 @@ static spad_status find_depths(spad_tune *tune, spad_error *error) {
 }
 
 spad_status spad__tune_find_knobs(spad_tune *tune, spad_error *error) {
-    return spad_kernel_is_implicit(tune->kernel) ? find_rings(tune, error)
-                                                 : find_depths(tune, error);
+    return spad_kernel_is_implicit(tune->base) ? find_rings(tune, error) : find_depths(tune, error);
 }

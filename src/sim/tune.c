@@ -10,7 +10,15 @@
  * operations run in order, deeper rings are never slower, so its first makespan is a
  * lower bound for all combinations.
  *
- * Then the planner: of what was looked at, the fastest that fits.
+ * Then the planner: of what was looked at, the fastest that fits, with its places. Tensors
+ * that share bytes wait for one another, so a time without places is a lower bound (but for
+ * Graham's anomalies): the fastest come first, and what cannot be faster than the best is
+ * not placed.
+ *
+ * Then tensors go in front of their loops. A kernel that has been changed so has other
+ * rings, so the search starts again with it, until nothing is hoisted; every round but the
+ * last hoists one tensor at least. The kernel that a round starts with is one of its
+ * choices, so no round makes it worse.
  */
 #include "sim/tune.h"
 
@@ -20,25 +28,29 @@
 #include "base/checked.h"
 #include "spad/layout.h"
 
+/* Choices that fit, of which the fastest with its places is taken. */
+enum { PLACED_MOST = 64 };
+
 /* ---- one combination --------------------------------------------------------------- */
 
-/* Does it fit? The one place that asks the planner. *planned (optional): the makespan there. */
+/* Does it fit? The one place that asks the planner. *planned: the makespan there. */
 static spad_status look_at_layout(const spad_tune *tune, const spad_kernel *kernel, bool *fits,
                                   int64_t *planned, spad_error *error) {
     const spad_layout_options options = {.host = &tune->host};
     spad_layout *layout;
     *fits = false;
+    *planned = SPAD_UNBOUNDED;
     spad_status status = spad_layout_create(&layout, kernel, &options, error);
     if (status == SPAD_ERR_NO_FIT) return SPAD_OK;
     if (status != SPAD_OK) return status;
     *fits = spad_layout_fits(layout);
-    if (*fits && planned != NULL) {
+    if (*fits) {
         const spad_sim_options with_places = {
             .place = spad_layout_place, .ctx = layout, .host = &tune->host};
         spad_sim *sim;
         status = spad_sim_kernel(&sim, kernel, &with_places, error);
         if (status == SPAD_OK) {
-            *planned = spad_sim_get_totals(sim).makespan;
+            if (spad_sim_stuck(sim) == NULL) *planned = spad_sim_get_totals(sim).makespan;
             spad_sim_destroy(sim);
         }
     }
@@ -203,49 +215,85 @@ static int compare_ranked(const void *left, const void *right) {
     return order;
 }
 
-/* Takes the fastest point that fits; those in front of it do not. */
-static spad_status choose(spad_tune *tune, const ranked *order, spad_error *error) {
-    for (size_t i = 0; i < tune->looked.count; i++) {
-        spad_tune_point *point = &tune->looked.items[order[i].number];
-        if (point->makespan == SPAD_UNBOUNDED) break;
-        spad_kernel *kernel;
-        spad_status status = spad__tune_shape(&kernel, tune, point->values, error);
-        if (status != SPAD_OK) return status;
-        status = look_at_layout(tune, kernel, &point->fits, &tune->totals.planned, error);
-        if (status != SPAD_OK || !point->fits) {
-            spad_kernel_destroy(kernel);
-            if (status != SPAD_OK) return status;
-            continue;
-        }
-        tune->chosen = kernel;
-        tune->totals.makespan = point->makespan;
-        tune->totals.bytes = point->bytes;
-        for (size_t k = 0; k < tune->knobs.count; k++) {
-            tune->knobs.items[k].chosen = point->values[k];
-        }
-        return SPAD_OK;
-    }
-    return SPAD_OK;
-}
-
-static spad_status look_again(spad_tune *tune, spad_tune_point *point, spad_error *error) {
+/* Asks the planner, if it has not been asked. */
+static spad_status place(spad_tune *tune, spad_tune_point *point, spad_error *error) {
     spad_kernel *kernel;
+    if (point->planned != 0) return SPAD_OK;
     spad_status status = spad__tune_shape(&kernel, tune, point->values, error);
     if (status != SPAD_OK) return status;
-    status = look_at_layout(tune, kernel, &point->fits, NULL, error);
+    status = look_at_layout(tune, kernel, &point->fits, &point->planned, error);
     spad_kernel_destroy(kernel);
     return status;
 }
 
-/* Keeps the points that nothing with as few bytes beats, fewest bytes first. */
-static spad_status keep_frontier(spad_tune *tune, const ranked *order, spad_error *error) {
+static bool is_better(const spad_tune_point *a, const spad_tune_point *b) {
+    if (a->planned != b->planned) return a->planned < b->planned;
+    return a->bytes < b->bytes;
+}
+
+static spad_status take(spad_tune *tune, const spad_tune_point *point, spad_error *error) {
+    const spad_status status = spad__tune_shape(&tune->chosen, tune, point->values, error);
+    if (status != SPAD_OK) return status;
+    tune->totals.makespan = point->makespan;
+    tune->totals.planned = point->planned;
+    tune->totals.bytes = point->bytes;
+    for (size_t k = 0; k < tune->knobs.count; k++) {
+        tune->knobs.items[k].chosen = point->values[k];
+    }
+    return SPAD_OK;
+}
+
+/* Takes the fastest point with places, of equal ones the one with the fewest bytes. The first
+ * one that was looked at is what the round started with: nothing worse is taken. */
+static spad_status choose(spad_tune *tune, const ranked *order, spad_error *error) {
+    const spad_tune_point *best = &tune->looked.items[0];
+    if (!best->fits) best = NULL;
+    int placed = 0;
+    for (size_t i = 0; i < tune->looked.count && placed < PLACED_MOST; i++) {
+        spad_tune_point *point = &tune->looked.items[order[i].number];
+        if (point->makespan == SPAD_UNBOUNDED) break;
+        if (best != NULL && point->makespan > best->planned) break;
+        if (best != NULL && point->makespan == best->planned && point->bytes >= best->bytes) {
+            continue;
+        }
+        const spad_status status = place(tune, point, error);
+        if (status != SPAD_OK) return status;
+        if (!point->fits) continue;
+        placed++;
+        if (best == NULL || is_better(point, best)) best = point;
+    }
+    return best != NULL ? take(tune, best, error) : SPAD_OK;
+}
+
+/* Asks the planner about the points that nothing with as few bytes beats without places. */
+static spad_status place_frontier(spad_tune *tune, const ranked *order, spad_error *error) {
     int64_t least = INT64_MAX;
     for (size_t i = 0; i < tune->looked.count; i++) { /* the fastest first: bytes must go down */
         spad_tune_point *point = &tune->looked.items[order[i].number];
         if (point->makespan == SPAD_UNBOUNDED || point->bytes >= least) continue;
         least = point->bytes;
-        const spad_status status = point->fits ? SPAD_OK : look_again(tune, point, error);
+        const spad_status status = place(tune, point, error);
         if (status != SPAD_OK) return status;
+    }
+    return SPAD_OK;
+}
+
+/* Keeps, of those that the planner was asked about, the points that nothing with as few bytes
+ * beats, fewest bytes first. What does not fit beats nothing that does. */
+static spad_status keep_frontier(spad_tune *tune, ranked *order, spad_error *error) {
+    int64_t least[2] = {INT64_MAX, INT64_MAX}; /* of all; of those that fit */
+    size_t count = 0;
+    for (size_t i = 0; i < tune->looked.count; i++) {
+        const spad_tune_point *p = &tune->looked.items[i];
+        if (p->planned == 0 || p->makespan == SPAD_UNBOUNDED) continue;
+        order[count++] = (ranked){p->fits ? p->planned : p->makespan, p->bytes, i};
+    }
+    qsort(order, count, sizeof *order, compare_ranked);
+    for (size_t i = 0; i < count; i++) {
+        const spad_tune_point *point = &tune->looked.items[order[i].number];
+        if (point->bytes >= least[point->fits]) continue;
+        least[0] = spad__min(least[0], point->bytes);
+        if (point->fits) least[1] = point->bytes;
         if (!spad__array_reserve(&tune->host, &tune->points, 1)) {
             return spad__fail_host_memory(error);
         }
@@ -269,6 +317,7 @@ static spad_status rank_and_choose(spad_tune *tune, spad_error *error) {
     }
     qsort(order, count, sizeof *order, compare_ranked);
     spad_status status = choose(tune, order, error);
+    if (status == SPAD_OK) status = place_frontier(tune, order, error);
     if (status == SPAD_OK) status = keep_frontier(tune, order, error);
     spad__free(&tune->host, order, (count + 1) * sizeof *order);
     return status;
@@ -324,7 +373,7 @@ static spad_status keep_hoist(spad_tune *tune, const spad_kernel *kernel, spad_t
     return SPAD_OK;
 }
 
-/* Hoists in the chosen kernel, if that can be written, is right, fits, and is faster. */
+/* Hoists in the chosen kernel, if that can be written, is right, fits, and is faster there. */
 static spad_status apply_hoist(spad_tune *tune, spad_tune_hoist *hoist, spad_error *error) {
     spad_kernel *kernel;
     int64_t makespan = SPAD_UNBOUNDED;
@@ -336,12 +385,12 @@ static spad_status apply_hoist(spad_tune *tune, spad_tune_hoist *hoist, spad_err
     status = spad__tune_is_right(tune, kernel, &good, error);
     if (status == SPAD_OK && good) status = look_at_layout(tune, kernel, &good, &planned, error);
     if (status == SPAD_OK && good) status = simulate(tune, kernel, NULL, &makespan, error);
-    if (status != SPAD_OK || !good || makespan >= tune->totals.makespan) {
+    if (status != SPAD_OK || !good || planned >= tune->totals.planned) {
         spad_kernel_destroy(kernel);
         return status;
     }
     hoist->applied = true;
-    hoist->makespan = makespan;
+    hoist->makespan = planned;
     status = keep_hoist(tune, tune->chosen, *hoist, error);
     spad_kernel_destroy(tune->chosen);
     tune->chosen = kernel;
@@ -405,14 +454,11 @@ static int64_t count_combinations(const spad_tune *tune) {
     return product;
 }
 
-/* What is written counts in any case: a descent that is cut may not come to what fits. */
-static spad_status keep_written(spad_tune *tune, int64_t *values, spad_error *error) {
-    const spad_tune_point point = {.makespan = tune->totals.written,
-                                   .bytes = tune->totals.written_bytes,
-                                   .fits = tune->totals.written_fits,
-                                   .values = values};
+/* What the round starts with counts in any case, and comes first. */
+static spad_status keep_start(spad_tune *tune, int64_t *values, spad_error *error) {
+    tune->start.values = values;
     for (size_t i = 0; i < tune->knobs.count; i++) values[i] = tune->knobs.items[i].written;
-    return keep(tune, &point) ? SPAD_OK : spad__fail_host_memory(error);
+    return keep(tune, &tune->start) ? SPAD_OK : spad__fail_host_memory(error);
 }
 
 static spad_status search(spad_tune *tune, spad_error *error) {
@@ -431,7 +477,7 @@ static spad_status search(spad_tune *tune, spad_error *error) {
         status = look_at(tune, values, &deepest, error);
         tune->totals.deepest = deepest.makespan;
     }
-    if (status == SPAD_OK && !tune->totals.exhaustive) status = keep_written(tune, values, error);
+    if (status == SPAD_OK) status = keep_start(tune, values, error);
     if (status == SPAD_OK) {
         status = tune->totals.exhaustive ? look_at_all(tune, at, values, error)
                                          : descend(tune, at, values, error);
@@ -443,7 +489,7 @@ static spad_status search(spad_tune *tune, spad_error *error) {
 
 static spad_status look_at_written(spad_tune *tune, spad_error *error) {
     spad_tune_totals *t = &tune->totals;
-    t->makespan = t->planned = SPAD_UNBOUNDED;
+    t->makespan = t->planned = t->written_planned = SPAD_UNBOUNDED;
     t->written_bytes = bytes_on_chip(tune->kernel);
     const spad_status status = simulate(tune, tune->kernel, NULL, &t->written, error);
     if (status != SPAD_OK) return status;
@@ -452,7 +498,72 @@ static spad_status look_at_written(spad_tune *tune, spad_error *error) {
                           "kernel '%s' waits for ever; `spad sim` says for what",
                           spad_kernel_name(tune->kernel));
     }
-    return look_at_layout(tune, tune->kernel, &t->written_fits, NULL, error);
+    return look_at_layout(tune, tune->kernel, &t->written_fits, &t->written_planned, error);
+}
+
+/* ---- rounds ------------------------------------------------------------------------ */
+
+/* Starts with what the last round chose. Advice is given again where it still holds. */
+static void go_on(spad_tune *tune) {
+    size_t applied = 0;
+    for (size_t i = 0; i < tune->hoists.count; i++) {
+        if (tune->hoists.items[i].applied) tune->hoists.items[applied++] = tune->hoists.items[i];
+    }
+    tune->hoists.count = applied;
+    tune->knobs.count = tune->looked.count = tune->points.count = 0;
+    tune->totals.left = 0;
+    spad_kernel_destroy(tune->owned);
+    tune->base = tune->owned = tune->chosen;
+    tune->chosen = NULL;
+}
+
+static spad_status run_round(spad_tune *tune, spad_error *error) {
+    spad_status status = spad__tune_find_knobs(tune, error);
+    if (status == SPAD_OK) status = search(tune, error);
+    if (status == SPAD_OK) status = rank_and_choose(tune, error);
+    if (status == SPAD_OK) status = find_hoists(tune, error);
+    return status;
+}
+
+static size_t count_applied(const spad_tune *tune) {
+    size_t count = 0;
+    for (size_t i = 0; i < tune->hoists.count; i++) count += tune->hoists.items[i].applied;
+    return count;
+}
+
+static spad_status run_rounds(spad_tune *tune, spad_error *error) {
+    const spad_tune_totals *t = &tune->totals;
+    tune->start = (spad_tune_point){.makespan = t->written,
+                                    .planned = t->written_planned,
+                                    .bytes = t->written_bytes,
+                                    .fits = t->written_fits};
+    spad_status status = run_round(tune, error);
+    for (size_t before = 0; status == SPAD_OK && count_applied(tune) > before;) {
+        before = count_applied(tune);
+        go_on(tune);
+        tune->start = (spad_tune_point){
+            .makespan = t->makespan, .planned = t->planned, .bytes = t->bytes, .fits = true};
+        status = run_round(tune, error);
+    }
+    return status;
+}
+
+/* Knobs and hoists in terms of the kernel that was given, with the depths at the end. */
+static void name_rows(spad_tune *tune) {
+    if (tune->base == tune->kernel) return;
+    for (size_t i = 0; i < tune->knobs.count; i++) {
+        spad_tune_knob *knob = &tune->knobs.items[i];
+        knob->tensor = number_in_given(tune, knob->name);
+        const spad_kernel_tensor *t = spad_kernel_get_tensor(tune->kernel, (size_t)knob->tensor);
+        knob->name = t->name;
+        knob->written = t->slots;
+        for (size_t k = 0; k < tune->hoists.count; k++) {
+            spad_tune_hoist *hoist = &tune->hoists.items[k];
+            if (!hoist->applied || hoist->tensor != knob->tensor) continue;
+            hoist->tiles = knob->chosen / t->slots;
+            hoist->bytes = t->tile_bytes * t->tile_lanes * t->slots * (hoist->tiles - 1);
+        }
+    }
 }
 
 static spad_status fill_options(spad_tune_options *options, spad_error *error) {
@@ -479,17 +590,15 @@ spad_status spad_tune_kernel(spad_tune **out, const spad_kernel *kernel,
     if (tune == NULL) return spad__fail_host_memory(error);
     tune->host = host;
     tune->arena.host = host;
-    tune->kernel = kernel;
+    tune->kernel = tune->base = kernel;
     tune->options = filled;
     status = look_at_written(tune, error);
-    if (status == SPAD_OK) status = spad__tune_find_knobs(tune, error);
-    if (status == SPAD_OK) status = search(tune, error);
-    if (status == SPAD_OK) status = rank_and_choose(tune, error);
-    if (status == SPAD_OK) status = find_hoists(tune, error);
+    if (status == SPAD_OK) status = run_rounds(tune, error);
     if (status != SPAD_OK) {
         spad_tune_destroy(tune);
         return status;
     }
+    name_rows(tune);
     *out = tune;
     return SPAD_OK;
 }
@@ -498,6 +607,7 @@ void spad_tune_destroy(spad_tune *tune) {
     if (tune == NULL) return;
     const spad_host host = tune->host;
     spad_kernel_destroy(tune->chosen);
+    spad_kernel_destroy(tune->owned);
     spad__array_free(&host, &tune->knobs);
     spad__array_free(&host, &tune->looked);
     spad__array_free(&host, &tune->points);

@@ -12,7 +12,10 @@
 
 struct spad_tune {
     spad_host host;
-    const spad_kernel *kernel;
+    const spad_kernel *kernel; /* as it was given */
+    const spad_kernel *base;   /* what the round starts with: `kernel`, or `owned` */
+    spad_kernel *owned;
+    spad_tune_point start;     /* `base` as it is */
     spad_tune_options options; /* limits are filled in */
     SPAD_ARRAY(spad_tune_knob) knobs;
     SPAD_ARRAY(spad_tune_point) looked; /* at, in that order */

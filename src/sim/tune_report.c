@@ -15,6 +15,17 @@ static void write_time(spad__out *out, const char *what, int64_t time, const cha
                      time == SPAD_UNBOUNDED ? "-" : spad_time_text(time, a), rest);
 }
 
+/* "as it is   3.668 us; 6.624 us where tensors share bytes" */
+static void write_times(spad__out *out, const char *what, int64_t time, int64_t planned,
+                        const char *rest) {
+    char a[SPAD_TIME_TEXT];
+    spad__out_format(out, "%-10s %s", what, spad_time_text(time, a));
+    if (planned != time && planned != SPAD_UNBOUNDED) {
+        spad__out_format(out, "; %s where tensors share bytes", spad_time_text(planned, a));
+    }
+    spad__out_format(out, "%s\n", rest);
+}
+
 static void write_method(spad__out *out, const spad_tune *tune) {
     const spad_tune_totals *t = &tune->totals;
     if (tune->knobs.count == 0) {
@@ -49,18 +60,14 @@ static void write_head(spad__out *out, const spad_tune *tune) {
     spad__out_string(out, "kernel ");
     spad__out_string(out, spad_kernel_name(tune->kernel));
     spad__out_format(out, " on %s\n", spad_kernel_target(tune->kernel)->name);
-    write_time(out, "as it is", t->written, t->written_fits ? "" : ", does not fit");
+    write_times(out, "as it is", t->written, t->written_planned,
+                t->written_fits ? "" : ", does not fit");
     if (tune->chosen != NULL) {
-        write_time(out, "tuned", t->makespan, "");
-        if (t->planned != t->makespan) {
-            write_time(out, "planned", t->planned, ": with tensors that share bytes");
-        }
+        write_times(out, "tuned", t->makespan, t->planned, "");
     } else {
         spad__out_string(out, "tuned      nothing fits; `spad fit` says why\n");
     }
-    write_time(out, "deepest", t->deepest,
-               tune->hoists.count > 0 ? ": all at their largest, nothing hoisted"
-                                      : ": all at their largest");
+    write_time(out, "deepest", t->deepest, ": all at their largest");
     write_time(out, "bound", t->bound, ": the busiest engine without a wait");
     write_method(out, tune);
     write_left(out, tune);
@@ -90,7 +97,8 @@ static void write_frontier(spad__out *out, const spad_tune *tune) {
     spad__out_format(out, "\n%14s %14s   %s\n", "bytes", "time", "depths");
     for (size_t i = 0; i < tune->points.count && i < POINTS_MAX; i++) {
         const spad_tune_point *p = &tune->points.items[i];
-        spad__out_format(out, "%14lld %14s  ", (long long)p->bytes, spad_time_text(p->makespan, a));
+        spad__out_format(out, "%14lld %14s  ", (long long)p->bytes,
+                         spad_time_text(p->fits ? p->planned : p->makespan, a));
         for (size_t k = 0; k < tune->knobs.count; k++) {
             spad__out_format(out, " %lld", (long long)p->values[k]);
         }
@@ -110,8 +118,9 @@ static void write_hoists(spad__out *out, const spad_tune *tune) {
         spad__out_format(out, "%s %.63s (line %ld) out of its loop, with %lld tiles: ",
                          h->applied ? "hoisted" : "hoist  ", t->name, (long)t->place.line,
                          (long long)h->tiles);
-        spad__out_format(out, "%s,\n        %lld bytes more%s\n", spad_time_text(h->makespan, a),
-                         (long long)h->bytes, h->applied ? "" : "; not done here");
+        if (!h->applied) spad__out_format(out, "%s,\n        ", spad_time_text(h->makespan, a));
+        spad__out_format(out, "%lld bytes more%s\n", (long long)h->bytes,
+                         h->applied ? "" : "; not done here");
     }
 }
 
@@ -148,6 +157,7 @@ static void json_totals(spad__json *json, const spad_tune *tune) {
     spad__json_key_string(json, "kernel", spad_kernel_name(tune->kernel));
     spad__json_key_string(json, "target", spad_kernel_target(tune->kernel)->name);
     spad__json_key_int(json, "written_ps", t->written);
+    json_time(json, "written_planned_ps", t->written_planned);
     spad__json_key_int(json, "written_bytes", t->written_bytes);
     spad__json_key_bool(json, "written_fits", t->written_fits);
     spad__json_key_bool(json, "fits", tune->chosen != NULL);
@@ -187,6 +197,7 @@ static void json_frontier(spad__json *json, const spad_tune *tune) {
         spad__json_open(json, '{');
         spad__json_key_int(json, "bytes", p->bytes);
         spad__json_key_int(json, "makespan_ps", p->makespan);
+        json_time(json, "planned_ps", p->planned);
         spad__json_key_bool(json, "fits", p->fits);
         json_values(json, "values", p->values, tune->knobs.count);
         spad__json_close(json, '}');

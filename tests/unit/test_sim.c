@@ -145,7 +145,7 @@ static void hoisting_helps(void **state) {
     spad_tune *tune;
     spad_error error;
     assert_ok(spad_tune_kernel(&tune, kernel, NULL, &error), &error);
-    assert_int_equal(spad_tune_knob_count(tune), 0);
+    assert_int_equal(spad_tune_knob_count(tune), 0); /* an address: it is not done */
     assert_int_equal(spad_tune_hoist_count(tune), 1);
     const spad_tune_hoist *h = spad_tune_get_hoist(tune, 0);
     assert_int_equal(h->tensor, 0);
@@ -170,7 +170,7 @@ static void tensors_are_hoisted(void **state) {
         {"kernel k on trn2\nparam N = 9\nfor j in 0..2 { for i in 1..N {\n"
          "tensor t : sbuf bf16 [2] (128, 512)\n"
          "dma load writes t[j] cost 100 ns\nscalar exp reads t[j] cost 100 ns\n} }\n",
-         "tensor t : sbuf bfloat16 [2, N - 1, 2] (128, 512) ring [1, 2, 2]\nfor"},
+         "tensor t : sbuf bfloat16 [2, N, 2] (128, 512) ring [1, 2, 2]\nfor"},
         /* two of a name */
         {"kernel k on trn2\nfor i in 0..8 {\ntensor t : sbuf bf16 (128, 512)\n"
          "dma load writes t cost 100 ns\nscalar exp reads t cost 100 ns\n}\n"
@@ -839,6 +839,124 @@ static void rings_that_would_be_wrong_are_not_chosen(void **state) {
     spad_kernel_destroy(kernel);
 }
 
+static int64_t planned_makespan(const spad_kernel *kernel) {
+    spad_layout *layout;
+    spad_sim *sim;
+    spad_error error;
+    assert_ok(spad_layout_create(&layout, kernel, NULL, &error), &error);
+    const spad_sim_options options = {.place = spad_layout_place, .ctx = layout};
+    assert_ok(spad_sim_kernel(&sim, kernel, &options, &error), &error);
+    const int64_t makespan = spad_sim_get_totals(sim).makespan;
+    spad_sim_destroy(sim);
+    spad_layout_destroy(layout);
+    return makespan;
+}
+
+#define TWO_OF_EACH                                \
+    "tensor in  : hbm bf16 [2] (128, 512) input\n" \
+    "tensor out : hbm bf16 [2] (128, 512) output\n"
+
+/* The planner lets tensors share bytes, and then one waits for the other: what is chosen is the
+ * fastest with its places, and never slower there than the kernel as it is. */
+static void depths_are_compared_with_their_places(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t written, written_planned, makespan, planned;
+        int64_t depths[2];
+    } cases[] = {
+        /* of all depths with one makespan, not the fewest bytes: y and x would share them */
+        {"kernel k on trn2\n" TWO_OF_EACH "tensor x : sbuf bf16 [8] (128, 512) ring 2\n"
+         "tensor y : sbuf bf16 [8] (128, 512) ring 2 input\n"
+         "dma l1 reads in[0] writes y[1]\ndma s1 reads y[1] writes out[0]\n"
+         "dma l2 reads in[1] writes x[2]\ndma s2 reads x[2] writes out[1]\n",
+         3668522,
+         3668522,
+         3668522,
+         3668522,
+         {1, 2}},
+        /* both slots lie on the same bytes, so a second gives nothing */
+        {"kernel k on trn2\n" TWO_OF_EACH "tensor x : sbuf bf16 [2] (128, 512) ring 2\n"
+         "dma load reads in[0] writes x[0]\ndma store reads x[0] writes out[0]\n"
+         "dma load reads in[1] writes x[1]\ndma store reads x[1] writes out[1]\n",
+         3668522,
+         6624696,
+         6624696,
+         6624696,
+         {1, 0}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        spad_kernel *kernel = parse_with(cases[i].text, NULL);
+        spad_tune *tune;
+        spad_error error;
+        assert_ok(spad_tune_kernel(&tune, kernel, NULL, &error), &error);
+        const spad_tune_totals totals = spad_tune_get_totals(tune);
+        assert_int_equal(totals.written, cases[i].written);
+        assert_int_equal(totals.written_planned, cases[i].written_planned);
+        assert_int_equal(totals.makespan, cases[i].makespan);
+        assert_int_equal(totals.planned, cases[i].planned);
+        assert_int_equal(planned_makespan(spad_tune_chosen(tune)), totals.planned);
+        for (size_t k = 0; k < spad_tune_knob_count(tune); k++) {
+            assert_int_equal(spad_tune_get_knob(tune, k)->chosen, cases[i].depths[k]);
+        }
+        const size_t last = spad_tune_point_count(tune) - 1; /* the fastest of the frontier */
+        assert_int_equal(spad_tune_get_point(tune, last)->planned, totals.planned);
+        assert_int_equal(spad_tune_get_point(tune, last)->bytes, totals.bytes);
+        spad_tune_destroy(tune);
+        spad_kernel_destroy(kernel);
+    }
+}
+
+#define LOAD_EXP_STORE                              \
+    "kernel k on trn2\nparam N = 8\n"               \
+    "tensor in  : hbm bf16 [8] (128, 512) input\n"  \
+    "tensor out : hbm bf16 [8] (128, 512) output\n" \
+    "for i in 0..N {\n"                             \
+    "    tensor a : sbuf bf16 (128, 512)\n"         \
+    "    tensor b : sbuf bf16 (128, 512)\n"         \
+    "    dma    load  reads in[i] writes a\n"       \
+    "    scalar exp   reads a writes b\n"           \
+    "    dma    store reads b writes out[i]\n"      \
+    "}\n"
+
+/* Two tensors help each other: depths are searched again when both are in front of the loop, and
+ * tuning what was tuned finds nothing more. It runs for no iterations too. */
+static void depths_are_searched_again_after_hoisting(void **state) {
+    (void)state;
+    spad_kernel *kernel = parse_with(LOAD_EXP_STORE, NULL);
+    spad_tune *tune;
+    spad_tune *again;
+    spad_error error;
+    assert_ok(spad_tune_kernel(&tune, kernel, NULL, &error), &error);
+    const spad_tune_totals totals = spad_tune_get_totals(tune);
+    assert_int_equal(spad_tune_hoist_count(tune), 2);
+    assert_int_equal(spad_tune_knob_count(tune), 2);
+    for (size_t i = 0; i < 2; i++) {
+        const spad_tune_knob *knob = spad_tune_get_knob(tune, i);
+        const spad_tune_hoist *hoist = spad_tune_get_hoist(tune, i);
+        assert_true(hoist->applied);
+        assert_int_equal(knob->tensor, 2 + (int64_t)i); /* of the kernel that was given */
+        assert_ptr_equal(knob->name, spad_kernel_get_tensor(kernel, 2 + i)->name);
+        assert_int_equal(knob->written, 1);
+        assert_int_equal(knob->chosen, i == 0 ? 5 : 3);
+        assert_int_equal(hoist->tensor, knob->tensor);
+        assert_int_equal(hoist->tiles, knob->chosen);
+        assert_int_equal(hoist->bytes, (knob->chosen - 1) * 128 * 1024);
+    }
+    assert_ok(spad_tune_kernel(&again, spad_tune_chosen(tune), NULL, &error), &error);
+    assert_int_equal(spad_tune_get_totals(again).planned, totals.planned);
+    assert_int_equal(spad_tune_get_totals(again).bytes, totals.bytes);
+    spad_tune_destroy(again);
+
+    const spad_define none = {"N", 0};
+    const spad_kernel_options options = {.defines = &none, .define_count = 1};
+    spad_kernel *empty;
+    assert_ok(spad_kernel_reshape(&empty, spad_tune_chosen(tune), &options, &error), &error);
+    spad_kernel_destroy(empty);
+    spad_tune_destroy(tune);
+    spad_kernel_destroy(kernel);
+}
+
 /* In a kernel with synchronisation the parameter is tuned, and barriers come along. */
 static void parameters_are_tuned_where_barriers_depend_on_them(void **state) {
     (void)state;
@@ -966,6 +1084,8 @@ int main(void) {
         cmocka_unit_test(a_broken_sink_is_reported),
         cmocka_unit_test(names_are_complete),
         cmocka_unit_test(rings_that_would_be_wrong_are_not_chosen),
+        cmocka_unit_test(depths_are_compared_with_their_places),
+        cmocka_unit_test(depths_are_searched_again_after_hoisting),
         cmocka_unit_test(parameters_are_tuned_where_barriers_depend_on_them),
         cmocka_unit_test(what_does_not_fit_is_not_chosen),
         cmocka_unit_test(a_search_ends),

@@ -212,6 +212,12 @@ typedef struct cli_places {
 cli_exit cli_find_places(cli_places *out, const char *path, const cli_plan_words *words);
 void cli_free_places(cli_places *places);
 
+enum { CLI_CLASH_MAX = 256 };
+
+/* Names the two rows of a plan whose rules clash. */
+void cli_clash_sentence(char field[CLI_CLASH_MAX], const spad_plan *plan,
+                        const spad_plan_result *result);
+
 /* ---- reports ----------------------------------------------------------------------- */
 
 /* The options with which every command that has a picture writes it. */

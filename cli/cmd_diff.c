@@ -61,6 +61,15 @@ static cli_exit show(const spad_report *before, const spad_report *after, const 
     return exit;
 }
 
+/* A file without any plan has nothing to compare. */
+static cli_exit expect_plan(const cli_places *places, const char *path) {
+    if (places->result == NULL || places->result->clash == SPAD_PLAN_NO_CLASH) return CLI_FINE;
+    char sentence[CLI_CLASH_MAX];
+    cli_clash_sentence(sentence, places->plan, places->result);
+    cli_say("%s: %s; see 'spad plan %s'", cli_input_name(path), sentence, path);
+    return CLI_FINDINGS;
+}
+
 static cli_exit compare(const cli_places places[2], char **paths, const diff_words *words) {
     spad_report *reports[2] = {NULL, NULL};
     spad_error error;
@@ -102,6 +111,8 @@ static cli_exit run_diff(const cli_command *command, int count, char **arguments
     const cli_plan_words second = second_words(&words);
     exit = cli_find_places(&places[0], arguments[0], &words.plan);
     if (exit == CLI_FINE) exit = cli_find_places(&places[1], arguments[1], &second);
+    if (exit == CLI_FINE) exit = expect_plan(&places[0], arguments[0]);
+    if (exit == CLI_FINE) exit = expect_plan(&places[1], arguments[1]);
     if (exit == CLI_FINE) exit = compare(places, arguments, &words);
     cli_free_places(&places[0]);
     cli_free_places(&places[1]);
@@ -125,5 +136,7 @@ const cli_command cli_diff = {
         "  --ring-b TENSOR=N         the same for a ring\n"
         "  --target-b TARGET         the same for the chip\n"
         "\n" CLI_PLAN_USAGE "\n"
-        "exit status: 0 compared, 2 bad input, 3 the output could not be written\n",
+        "exit status: 0 compared, 1 there is no plan of one of them, 2 bad input, 3 the output "
+        "could\n"
+        "not be written\n",
     .run = run_diff};

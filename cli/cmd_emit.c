@@ -77,6 +77,21 @@ static cli_exit emit(const cli_places *places, const char *path, const emit_word
     return exit;
 }
 
+/* The hint repeats what decides whether it fits. */
+static void say_no_fit(const char *path, const cli_plan_words *words) {
+    const char *const options[][2] = {{" --target ", words->kernel.target},
+                                      {" --space ", words->space},
+                                      {" --capacity ", words->capacity}};
+    char given[256] = "";
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        const size_t used = strlen(given);
+        if (options[i][1] != NULL)
+            snprintf(given + used, sizeof given - used, "%s%s", options[i][0], options[i][1]);
+    }
+    cli_say("%s: it does not fit, so there is nothing to emit; see 'spad plan %s%s'", path, path,
+            given);
+}
+
 static cli_exit run_emit(const cli_command *command, int count, char **arguments) {
     emit_words words = {.lang = "c"};
     const cli_option options[] = {CLI_PLAN_OPTIONS(words.plan),
@@ -95,8 +110,7 @@ static cli_exit run_emit(const cli_command *command, int count, char **arguments
     cli_places places;
     exit = cli_find_places(&places, arguments[0], &words.plan);
     if (exit == CLI_FINE && !places.fits) {
-        cli_say("%s: it does not fit, so there is nothing to emit; see 'spad plan %s'",
-                arguments[0], arguments[0]);
+        say_no_fit(arguments[0], &words.plan);
         exit = CLI_FINDINGS;
     }
     if (exit == CLI_FINE && places.layout != NULL) {

@@ -61,7 +61,8 @@ static int show_progress(void *context, const spad_plan_progress *p) {
 
 /* ---- the problem ------------------------------------------------------------------- */
 
-static cli_exit use_space(spad_plan *plan, const plan_words *words) {
+/* owned: a target that was read from a file; it must outlive the plan. */
+static cli_exit use_space(spad_plan *plan, const plan_words *words, spad_target **owned) {
     const spad_target *target;
     size_t number;
     spad_error error;
@@ -69,18 +70,19 @@ static cli_exit use_space(spad_plan *plan, const plan_words *words) {
         cli_say("options '--target' and '--space' go together");
         return CLI_USAGE;
     }
-    if (spad_target_find(&target, words->kernel.target, &error) != SPAD_OK ||
-        spad_target_space(&number, target, words->space, &error) != SPAD_OK ||
+    const cli_exit found = cli_find_target(&target, owned, words->kernel.target);
+    if (found != CLI_FINE) return found;
+    if (spad_target_space(&number, target, words->space, &error) != SPAD_OK ||
         spad_plan_set_space(plan, &target->spaces[number], &error) != SPAD_OK)
         return cli_fail(&error);
     return CLI_FINE;
 }
 
 static cli_exit build(spad_plan *plan, const plan_words *words, const cli_text *text,
-                      const char *file) {
+                      const char *file, spad_target **owned) {
     spad_error error;
     if (words->kernel.target != NULL || words->space != NULL) {
-        const cli_exit exit = use_space(plan, words);
+        const cli_exit exit = use_space(plan, words, owned);
         if (exit != CLI_FINE) return exit;
     }
     if (words->capacity != NULL) {
@@ -140,6 +142,25 @@ static bool write_plan(const spad_plan *plan, const spad_plan_result *result, co
     return cli_close_output(file, path) && written;
 }
 
+/* What is left where there is no plan: pins are places, and the picture shows where they meet. */
+static spad_status draw_pins(spad_report *report, const spad_plan *plan, size_t space,
+                             spad_error *error) {
+    spad_status status = SPAD_OK;
+    for (size_t i = 0; status == SPAD_OK && i < spad_plan_count(plan); i++) {
+        const spad_plan_buffer *b = spad_plan_get(plan, i);
+        const spad_report_box box = {
+            .name = b->name,
+            .mode = SPAD_MODE_AT,
+            .space = space,
+            .rect = {b->lane, b->lanes > 0 ? b->lanes : 1, b->offset, b->size},
+            .begin = b->lower,
+            .end = b->upper,
+            .family = SPAD_NO_FAMILY};
+        if (b->pinned) status = spad_report_add_box(report, &box, error);
+    }
+    return status;
+}
+
 /* The plan as a report, on the memory of the chip or on one made up for it. */
 static cli_exit draw(const spad_plan *plan, const spad_plan_result *result,
                      const spad_plan_reason *reason, const plan_words *words, const char *file) {
@@ -160,10 +181,17 @@ static cli_exit draw(const spad_plan *plan, const spad_plan_result *result,
     if (status == SPAD_OK) status = spad_report_create(&report, target, &options, &error);
     if (status == SPAD_OK && result->places != NULL)
         status = spad_report_add_plan(report, plan, result->places, space, &error);
-    char note[160];
-    snprintf(note, sizeof note, "%s: height %lld B, no plan is lower than %lld B",
-             spad_plan_verdict_name(result->verdict),
-             result->places != NULL ? (long long)result->height : -1LL, (long long)result->bound);
+    else if (status == SPAD_OK)
+        status = draw_pins(report, plan, space, &error);
+    char note[CLI_CLASH_MAX];
+    if (result->clash != SPAD_PLAN_NO_CLASH)
+        cli_clash_sentence(note, plan, result);
+    else if (result->places == NULL)
+        snprintf(note, sizeof note, "%s: no plan", spad_plan_verdict_name(result->verdict));
+    else
+        snprintf(note, sizeof note, "%s: height %lld B, no plan is lower than %lld B",
+                 spad_plan_verdict_name(result->verdict), (long long)result->height,
+                 (long long)result->bound);
     if (status == SPAD_OK) status = spad_report_add_note(report, note, &error);
     if (status == SPAD_OK && reason != NULL) {
         status = cli_note_plan(report, plan, result, reason, &error);
@@ -225,9 +253,11 @@ static cli_exit plan_buffers(plan_words *words, const cli_text *text, const char
         return CLI_USAGE;
     }
     if (spad_plan_create(&plan, NULL, &error) != SPAD_OK) return cli_fail(&error);
-    cli_exit exit = build(plan, words, text, cli_input_name(path));
+    spad_target *owned = NULL;
+    cli_exit exit = build(plan, words, text, cli_input_name(path), &owned);
     if (exit == CLI_FINE) exit = solve(plan, words, text, cli_input_name(path));
     spad_plan_destroy(plan);
+    spad_target_destroy(owned);
     return exit;
 }
 

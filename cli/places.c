@@ -3,6 +3,7 @@
  * From a file to places, for the commands that need no more than that: a kernel through
  * its layout, a CSV file through the planner.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,6 +99,25 @@ cli_exit cli_find_places(cli_places *out, const char *path, const cli_plan_words
     const cli_exit exit = place_buffers(out, &text, path, words);
     free(text.bytes);
     return exit;
+}
+
+/* Rows without an id are counted from 1. */
+static void name_row(char *field, size_t size, const spad_plan *plan, size_t number) {
+    const char *name = spad_plan_get(plan, number)->name;
+    if (name != NULL)
+        snprintf(field, size, "'%.80s'", name);
+    else
+        snprintf(field, size, "row %zu", number + 1);
+}
+
+void cli_clash_sentence(char field[CLI_CLASH_MAX], const spad_plan *plan,
+                        const spad_plan_result *result) {
+    char first[96];
+    char second[96];
+    name_row(first, sizeof first, plan, result->clash_first);
+    name_row(second, sizeof second, plan, result->clash_second);
+    snprintf(field, CLI_CLASH_MAX, "there is no plan: the rules of %s and %s exclude each other",
+             first, second);
 }
 
 void cli_free_places(cli_places *places) {

@@ -248,6 +248,17 @@ static size_t largest_group(const spad__model *m) {
     return (size_t)most;
 }
 
+static spad_status fail_sum(const spad__model *m, spad_error *error) {
+    if (rounding(m) == 1)
+        return spad__fail(error, SPAD_ERR_OVERFLOW,
+                          "the sizes of all buffers together do not fit 64 bits");
+    return spad__fail(
+        error, SPAD_ERR_OVERFLOW,
+        "the sizes of all buffers together, each rounded up to the alignment %lld, do "
+        "not fit 64 bits",
+        (long long)rounding(m));
+}
+
 spad_status spad__bound_find(spad__bound *bound, const spad__model *m, spad_error *error) {
     *bound = (spad__bound){.section = -1, .item = -1, .peak = -1};
     const size_t room = ((size_t)m->section_count + 1) * sizeof(int64_t);
@@ -258,8 +269,7 @@ spad_status spad__bound_find(spad__bound *bound, const spad__model *m, spad_erro
     if (change == NULL || rows == NULL) {
         status = spad__fail_host_memory(error);
     } else if (!sum_loads(m, change, rows)) {
-        status = spad__fail(error, SPAD_ERR_OVERFLOW,
-                            "the sizes of all buffers together do not fit 64 bits");
+        status = fail_sum(m, error);
     } else {
         find_largest(bound, m, change);
     }

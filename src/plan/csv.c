@@ -419,8 +419,10 @@ static spad_status read_row(reader *r) {
     b.gaps = r->gaps.items;
     if (r->present[ID]) {
         const cell *id = &r->cells[ID];
-        if (id->length == 0 || memchr(id->text, '\0', id->length) != NULL)
+        if (id->length == 0)
             return at_cell(r, id, spad__fail(r->error, SPAD_ERR_NAME, "an id is empty"));
+        if (memchr(id->text, '\0', id->length) != NULL)
+            return at_cell(r, id, spad__fail(r->error, SPAD_ERR_NAME, "an id has a zero byte"));
         b.name = copy_name(r, id);
         if (b.name == NULL) return spad__fail_host_memory(r->error);
     }

@@ -252,15 +252,21 @@ static spad_plan_verdict judge(const solver *s) {
     return s->impossible || s->low > s->plan->capacity ? SPAD_PLAN_INFEASIBLE : SPAD_PLAN_UNKNOWN;
 }
 
+/* The peak, which does not depend on there being a plan. */
+static void write_peak(const solver *s) {
+    const spad__bound *b = &s->bound;
+    s->result->peak_load = b->load;
+    s->result->peak_lanes = s->model.boxable ? 1 : s->plan->lanes;
+    if (b->peak >= 0) s->result->peak_time = s->model.moment[b->peak];
+}
+
 /* Bound and peak as the caller sees them. */
 static void write_bound(const solver *s) {
     const spad__bound *b = &s->bound;
     spad_plan_result *r = s->result;
     r->bound = s->low;
     r->proof = s->proof;
-    r->peak_load = b->load;
-    r->peak_lanes = s->model.boxable ? 1 : s->plan->lanes;
-    if (b->peak >= 0) r->peak_time = s->model.moment[b->peak];
+    write_peak(s);
     if (b->section >= 0) r->bound_time = s->model.moment[b->section];
     r->bound_buffer = SIZE_MAX;
     for (size_t i = 0; i < r->count; i++) {
@@ -273,15 +279,16 @@ static void write_bound(const solver *s) {
 }
 
 static spad_status solve_model(solver *s, spad_error *error) {
+    spad_status status = spad__bound_find(&s->bound, &s->model, error);
+    if (status != SPAD_OK) return status;
     if (s->model.clash.kind != SPAD_PLAN_NO_CLASH) {
         s->impossible = true;
+        write_peak(s);
         s->result->clash = s->model.clash.kind;
         s->result->clash_first = s->model.clash.a;
         s->result->clash_second = s->model.clash.b;
         return SPAD_OK;
     }
-    spad_status status = spad__bound_find(&s->bound, &s->model, error);
-    if (status != SPAD_OK) return status;
     s->low = s->listener.progress.bound = s->bound.height;
     s->proof = s->bound.proof;
     const size_t room = ((size_t)s->model.item_count + 1) * sizeof *s->place;

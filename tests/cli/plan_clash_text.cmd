@@ -1,0 +1,1 @@
+spad plan input/plan_clash.csv --text | sed 's/^time .*/time/'; exit ${PIPESTATUS[0]}

@@ -2,7 +2,7 @@
  * Made by spad 0.1.0; do not edit. Bytes are per lane.
  *
  * identifier <- name
- *   X <- "x"
+ *   X <- "x" (line 18)
  */
 /* clang-format off */
 #ifndef RING_1_PLACES_H

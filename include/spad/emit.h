@@ -57,6 +57,8 @@ typedef struct spad_emit_buffer {
     const spad_emit_place *places;
     spad_shape shape; /**< rank 0: not known */
     spad_dtype dtype;
+    const char *agent; /**< that declares it; NULL: the main program, or not known */
+    int32_t line;      /**< of its declaration; 0: none */
 } spad_emit_buffer;
 
 /** Adds a row; everything is copied. SPAD_ERR_ARGUMENT: no place, no such space, a negative

@@ -55,6 +55,19 @@ static void define(spad__out *out, const spad_emit *table, const char *name, con
     spad__out_string(out, "\n");
 }
 
+/* " (agent "upper", line 31)": two tensors may have one name. */
+static void out_origin(spad__out *out, const spad_emit_buffer *buffer) {
+    if (buffer->agent == NULL && buffer->line == 0) return;
+    spad__out_string(out, " (");
+    if (buffer->agent != NULL) {
+        spad__out_string(out, "agent ");
+        out_comment_name(out, buffer->agent);
+    }
+    if (buffer->agent != NULL && buffer->line > 0) spad__out_string(out, ", ");
+    if (buffer->line > 0) spad__out_format(out, "line %ld", (long)buffer->line);
+    spad__out_string(out, ")");
+}
+
 /* ---- head -------------------------------------------------------------------------- */
 
 static void write_head(const spad_emit *table, spad__out *out) {
@@ -69,6 +82,7 @@ static void write_head(const spad_emit *table, spad__out *out) {
         const spad__emit_row *row = &table->rows.items[i];
         spad__out_format(out, " *   %s <- ", row->identifier);
         out_comment_name(out, row->buffer.name != NULL ? row->buffer.name : "");
+        out_origin(out, &row->buffer);
         spad__out_string(out, "\n");
     }
     spad__out_format(out,

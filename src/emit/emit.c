@@ -16,6 +16,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "kernel/layout.h"
 #include "plan/problem.h"
 
 enum { IDENTIFIER_MAX = 64, NUMBER_ROOM = 24 };
@@ -149,6 +150,10 @@ static bool copy_row(spad_emit *table, spad__emit_row *row) {
         b->name = spad__arena_copy(&table->texts, b->name, strlen(b->name));
         if (b->name == NULL) return false;
     }
+    if (b->agent != NULL) {
+        b->agent = spad__arena_copy(&table->texts, b->agent, strlen(b->agent));
+        if (b->agent == NULL) return false;
+    }
     b->places = copy_block(table, b->places, b->count * sizeof *b->places);
     b->shape.dims = copy_block(table, b->shape.dims, b->shape.rank * sizeof *b->shape.dims);
     if (b->places == NULL || b->shape.dims == NULL) return false;
@@ -260,6 +265,7 @@ static spad_status add_owner(spad_emit *table, const spad_kernel *kernel, size_t
                                .alignment = spad__max(first->alignment, 1),
                                .count = list->count,
                                .places = list->items};
+    buffer.line = spad__buffer_origin(kernel, first, &buffer.agent);
     if (first->tensor >= 0) {
         const spad_kernel_tensor *tensor = spad_kernel_get_tensor(kernel, (size_t)first->tensor);
         for (size_t i = 0; i < tensor->dims.count; i++) dims[i] = tensor->dims.items[i].value;

@@ -33,6 +33,11 @@ static void nki_row(const spad_emit *table, const spad__emit_row *row, spad__out
     const spad_emit_buffer *b = &row->buffer;
     spad__out_format(out, "    \"%s\": {\n        \"name\": ", row->identifier);
     out_python(out, b->name != NULL ? b->name : "");
+    if (b->agent != NULL) {
+        spad__out_string(out, ",\n        \"agent\": ");
+        out_python(out, b->agent);
+    }
+    if (b->line > 0) spad__out_format(out, ",\n        \"line\": %ld", (long)b->line);
     spad__out_string(out, ",\n        \"space\": ");
     out_python(out, table->target->spaces[b->space].name);
     spad__out_string(out, ",\n        \"shape\": ");
@@ -92,6 +97,8 @@ static void json_row(const spad_emit *table, const spad__emit_row *row, spad__js
     spad__json_open_flat(json, '{');
     spad__json_key_string(json, "name", b->name);
     spad__json_key_string(json, "identifier", row->identifier);
+    if (b->agent != NULL) spad__json_key_string(json, "agent", b->agent);
+    if (b->line > 0) spad__json_key_int(json, "line", b->line);
     spad__json_key_string(json, "space", table->target->spaces[b->space].name);
     spad__json_key_int(json, "lanes", b->lanes);
     spad__json_key_int(json, "bytes", b->bytes);
@@ -164,7 +171,8 @@ static void out_csv(spad__out *out, const char *text) {
 }
 
 void spad__emit_write_csv(const spad_emit *table, spad__out *out) {
-    spad__out_string(out, "name,identifier,space,copy,copies,lane,lanes,byte,bytes,alignment\n");
+    spad__out_string(out, "name,identifier,space,copy,copies,lane,lanes,byte,bytes,alignment,"
+                          "agent,line\n");
     for (size_t i = 0; i < table->rows.count; i++) {
         const spad__emit_row *row = &table->rows.items[i];
         const spad_emit_buffer *b = &row->buffer;
@@ -172,10 +180,14 @@ void spad__emit_write_csv(const spad_emit *table, spad__out *out) {
             out_csv(out, b->name != NULL ? b->name : "");
             spad__out_format(out, ",%s,", row->identifier);
             out_csv(out, table->target->spaces[b->space].name);
-            spad__out_format(out, ",%lld,%lld,%lld,%lld,%lld,%lld,%lld\n", (long long)k,
+            spad__out_format(out, ",%lld,%lld,%lld,%lld,%lld,%lld,%lld,", (long long)k,
                              (long long)b->count, (long long)b->places[k].lane, (long long)b->lanes,
                              (long long)b->places[k].byte, (long long)b->bytes,
                              (long long)b->alignment);
+            out_csv(out, b->agent != NULL ? b->agent : "");
+            spad__out_string(out, ",");
+            if (b->line > 0) spad__out_format(out, "%ld", (long)b->line);
+            spad__out_string(out, "\n");
         }
     }
 }

@@ -68,4 +68,9 @@ spad_status spad__layout_given(spad_layout *layout, size_t space, spad_error *er
 /* Places the planned buffers of a space that has some, around the others; fills in the row. */
 spad_status spad__layout_solve(spad_layout *layout, spad__layout_space *space, spad_error *error);
 
+/* The line in which the tensor or barrier of a buffer is declared (0: none), and the agent that
+ * declares it; NULL: the main program. */
+int32_t spad__buffer_origin(const spad_kernel *kernel, const spad_layout_buffer *buffer,
+                            const char **agent);
+
 #endif

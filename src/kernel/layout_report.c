@@ -332,26 +332,42 @@ spad_status spad_layout_write_json(const spad_layout *layout, const spad_sink *s
 
 /* ---- CSV --------------------------------------------------------------------------- */
 
+int32_t spad__buffer_origin(const spad_kernel *k, const spad_layout_buffer *buffer,
+                            const char **agent) {
+    *agent = NULL;
+    if (buffer->tensor < 0) return buffer->sync >= 0 ? k->syncs.items[buffer->sync].place.line : 0;
+    const spad_kernel_tensor *tensor = &k->tensors.items[buffer->tensor];
+    const int64_t number = k->statements.items[tensor->statement].agent;
+    if (number > 0) *agent = k->agents.items[number].name;
+    return tensor->place.line;
+}
+
 spad_status spad_layout_write_csv(const spad_layout *layout, const spad_sink *sink,
                                   spad_error *error) {
     spad__out out;
     spad__out_start(&out, sink);
-    spad__out_string(&out, "space,tensor,slot,lane,lanes,byte,bytes,begin,end\n");
+    spad__out_string(&out, "space,tensor,slot,lane,lanes,byte,bytes,begin,end,agent,line\n");
     for (size_t i = 0; i < layout->space_count; i++) {
         const spad_layout_space *row = &layout->spaces[i].row;
         for (size_t b = 0; b < row->buffer_count; b++) {
             const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + b];
+            const char *agent;
+            const int32_t line = spad__buffer_origin(layout->kernel, buffer, &agent);
             if (buffer->rect.byte == SPAD_NO_BYTE) continue;
             for (int64_t s = 0; s < buffer->slots; s++) {
                 spad__out_string(&out, space_of(layout, row)->name);
                 spad__out_string(&out, ",");
                 spad__out_string(&out, buffer->name);
-                spad__out_format(&out, ",%lld,%lld,%lld,%lld,%lld,%lld,%lld\n",
+                spad__out_format(&out, ",%lld,%lld,%lld,%lld,%lld,%lld,%lld,",
                                  (long long)(buffer->slot + s), (long long)buffer->rect.lane,
                                  (long long)buffer->rect.lanes,
                                  (long long)(buffer->rect.byte + s * buffer->stride),
                                  (long long)buffer->rect.bytes, (long long)buffer->begin,
                                  (long long)buffer->end);
+                spad__out_string(&out, agent != NULL ? agent : "");
+                spad__out_string(&out, ",");
+                if (line > 0) spad__out_format(&out, "%ld", (long)line);
+                spad__out_string(&out, "\n");
             }
         }
     }

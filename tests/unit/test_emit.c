@@ -144,7 +144,28 @@ static void even_copies_have_a_stride(void **state) {
     expect(table, SPAD_EMIT_NKI, "    \"pad\": (576, 4000),\n");
     expect(table, SPAD_EMIT_JSON,
            "\"ring\": 3, \"stride\": 64, \"places\": [[0, 0], [0, 64], [0, 128]]}");
-    expect(table, SPAD_EMIT_CSV, "odd,ODD,pad,1,3,0,2,384,64,4\n");
+    expect(table, SPAD_EMIT_CSV, "odd,ODD,pad,1,3,0,2,384,64,4,,\n");
+    spad_emit_destroy(table);
+}
+
+/* An agent may be called anything, and end no comment, string or field. */
+static void rows_say_who_declared_them(void **state) {
+    (void)state;
+    static const spad_emit_place place = {0, 0};
+    spad_emit *table = make("k");
+    spad_error error;
+    spad_emit_buffer buffer = one("x", &place, 1);
+    buffer.agent = "a*/,\"";
+    buffer.line = 7;
+    assert_ok(spad_emit_add(table, &buffer, &error), &error);
+    buffer.line = 0;
+    assert_ok(spad_emit_add(table, &buffer, &error), &error);
+    expect(table, SPAD_EMIT_C, "X <- \"x\" (agent \"a*\\u{2f},\\\"\", line 7)\n");
+    expect(table, SPAD_EMIT_C, "X_2 <- \"x\" (agent \"a*\\u{2f},\\\"\")\n");
+    expect(table, SPAD_EMIT_NKI, "\"agent\": \"a*/,\\\"\",\n        \"line\": 7,\n");
+    expect(table, SPAD_EMIT_JSON, "\"agent\": \"a*/,\\\"\", \"line\": 7, ");
+    expect(table, SPAD_EMIT_CSV, ",\"a*/,\"\"\",7\n");
+    expect(table, SPAD_EMIT_CSV, ",\"a*/,\"\"\",\n");
     spad_emit_destroy(table);
 }
 
@@ -277,6 +298,7 @@ int main(void) {
         cmocka_unit_test(identifiers_are_different_words),
         cmocka_unit_test(long_names_stay_short_identifiers),
         cmocka_unit_test(even_copies_have_a_stride),
+        cmocka_unit_test(rows_say_who_declared_them),
         cmocka_unit_test(extreme_places_are_expressions),
         cmocka_unit_test(names_are_quoted),
         cmocka_unit_test(a_layout_gives_its_places),

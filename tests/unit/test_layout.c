@@ -525,12 +525,12 @@ static void layouts_are_shown(void **state) {
         "1088\n");
     test_text_clear(&text);
     assert_ok(spad_layout_write_csv(layout, &text.sink, &error), &error);
-    assert_string_equal(text.bytes, "space,tensor,slot,lane,lanes,byte,bytes,begin,end\n"
-                                    "shared,x,0,0,1,0,100,2,4\n"
-                                    "shared,x,1,0,1,128,100,2,4\n"
-                                    "shared,full,0,0,1,232,8,0,5\n"
-                                    "shared,full,1,0,1,240,8,0,5\n"
-                                    "shared,y,0,0,1,1024,64,2,4\n");
+    assert_string_equal(text.bytes, "space,tensor,slot,lane,lanes,byte,bytes,begin,end,agent,line\n"
+                                    "shared,x,0,0,1,0,100,2,4,,4\n"
+                                    "shared,x,1,0,1,128,100,2,4,,4\n"
+                                    "shared,full,0,0,1,232,8,0,5,,3\n"
+                                    "shared,full,1,0,1,240,8,0,5,,3\n"
+                                    "shared,y,0,0,1,1024,64,2,4,,5\n");
     test_text_clear(&text);
     assert_ok(spad_layout_write_json(layout, &text.sink, &error), &error);
     static const char *const members[] = {"\"kernel\": \"shown\"", "\"fits\": true",

@@ -138,8 +138,9 @@ SPAD_API spad_status spad_trace_section(spad_trace *trace, int64_t scope, int64_
 /**
  * *out: number of the new tensor. Name and shape are copied; t_begin and t_end
  * are set by the trace. `address` is what logs show (see spad_event). The
- * rectangle counts lanes and bytes from 0, or has no address; it may reach beyond
- * the space, as a trace records what was done and others judge it.
+ * rectangle has lanes from 0 on and ends that fit 64 bits. It may reach beyond the
+ * space, on either side: a trace records what was done (the NKI library does so),
+ * and others judge it.
  */
 SPAD_API spad_status spad_trace_alloc(int64_t *out, spad_trace *trace, const spad_tensor *tensor,
                                       int64_t address, spad_error *error);

@@ -199,20 +199,20 @@ static bool copy_texts(spad_trace *trace, spad_tensor *tensor) {
     return true;
 }
 
-/* A rectangle lies in lanes and bytes from 0 on. It may go beyond the space: so do tensors that the
- * NKI library places without looking at lanes, and those of a plan that does not fit. */
+/* Lanes count from 0, and ends fit 64 bits. More is not asked for: the NKI library places tensors
+ * without looking at lanes, and aligns its heap to below byte 0; a plan may not fit. */
 static spad_status check_rect(const spad_trace *trace, const spad_tensor *tensor,
                               spad_error *error) {
     const spad_rect rect = tensor->rect;
     const bool placed = rect.byte != SPAD_NO_BYTE;
     int64_t end;
     if (rect.lane >= 0 && rect.lanes >= 0 && spad__add(rect.lane, rect.lanes, &end) &&
-        (!placed || (rect.byte >= 0 && spad__add(rect.byte, rect.bytes, &end)))) {
+        (!placed || spad__add(rect.byte, rect.bytes, &end))) {
         return SPAD_OK;
     }
     spad__fail(error, SPAD_ERR_ARGUMENT,
                "%lld lanes from lane %lld, %lld B from byte %lld are no rectangle of space %s: "
-               "lanes and bytes count from 0, and their ends fit 64 bits",
+               "lanes count from 0, and ends fit 64 bits",
                (long long)rect.lanes, (long long)rect.lane, (long long)rect.bytes,
                placed ? (long long)rect.byte : 0, trace->target->spaces[tensor->space].name);
     spad__fact_names(error, tensor->name, NULL);

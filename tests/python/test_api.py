@@ -162,7 +162,6 @@ def test_a_trace_can_be_written_by_hand():
         trace.free(b)
     for wrong in (lambda: trace.alloc("nowhere", "x", 0, 1), lambda: trace.free(9),
                   lambda: trace.alloc("sbuf", "x", 0, 1, mode="luck"),
-                  lambda: trace.alloc("sbuf", "x", -5, 1024),
                   lambda: trace.alloc("sbuf", "x", 0, 1, lane=-1),
                   lambda: trace.close_scope(scope), lambda: trace.largest_hole("sbuf", 0, 9, 3)):
         with pytest.raises(spad.Error):

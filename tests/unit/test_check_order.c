@@ -966,6 +966,22 @@ static void test_without_memory(void **unused) {
     spad_kernel_destroy(kernel);
 }
 
+/* Where each wait looks at all before it, these take a minute without sanitizers. */
+static void test_waits_are_quick(void **unused) {
+    (void)unused;
+    const spad_check_options options = {.timeout_ns = INT64_C(10000000000)};
+    spad_check *check = check_with("kernel k on trn2\n"
+                                   "counter c = 1\n"
+                                   "agent a {\n"
+                                   "    take c\n"
+                                   "    signal c\n"
+                                   "    for i in 0..200000 { wait c >= 1 }\n"
+                                   "}\n",
+                                   &options);
+    assert_int_equal(spad_check_verdict(check), SPAD_VERDICT_PROVED_SHAPE);
+    spad_check_destroy(check);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shipped_kernels_are_clean),
@@ -978,6 +994,7 @@ int main(void) {
         cmocka_unit_test(test_waits_without_end),
         cmocka_unit_test(test_parity_hints),
         cmocka_unit_test(test_waits_in_queues),
+        cmocka_unit_test(test_waits_are_quick),
         cmocka_unit_test(test_other_messages),
         cmocka_unit_test(test_bytes_that_nobody_expects),
         cmocka_unit_test(test_late_expectations),

@@ -701,8 +701,8 @@ static void reads_of_what_nobody_writes(void **state) {
         "simt b reads x writes g\n"
         "simt c reads u\n",
         &options,
-        "7:14 SPAD-UNINITIALISED-READ x1: c reads 'u', but nobody has written bytes [0, 256) of "
-        "shared; write it first, or declare it as input\n"
+        "7:14 SPAD-UNINITIALISED-READ x1: c reads 'u', but nobody writes it anywhere; write it "
+        "first, or declare it as input\n"
         "  4:8 declared here\n");
 }
 

@@ -162,8 +162,8 @@ spad_status spad_check_kernel(spad_check **out, const spad_kernel *kernel,
                      .options = &filled,
                      .check = check,
                      .deadline = spad__deadline(filled.timeout_ns)};
-    status = spad__prove(&run, error);
-    if (status == SPAD_OK) status = spad__check_parallel(&run, error);
+    status = spad__check_parallel(&run, error);
+    if (status == SPAD_OK) status = spad__prove(&run, error);
     if (status == SPAD_OK && !filled.no_advice) status = spad__check_advice(&run, error);
     if (status != SPAD_OK) {
         spad_check_destroy(check);

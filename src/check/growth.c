@@ -458,6 +458,9 @@ static bool ask_same_bytes(look *l, size_t tensor, const int64_t *shift) {
         return ask_counts(l, t->free, shift) && ask_counts(l, t->par, shift) &&
                ask_counts(l, t->banks, shift);
     }
+    if (spad_kernel_target(l->kernel)->spaces[t->space].off_chip) {
+        return refuse(l, "is read and written off the chip, at one tile after another", t->name);
+    }
     return refuse(l, "has a place of its own for every tile, so its memory grows", t->name);
 }
 

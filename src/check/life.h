@@ -36,6 +36,7 @@ typedef struct spad__life_tensor {
     bool read;        /* somewhere, under any name of its storage */
     bool view;        /* never written itself: shows what other names of its storage wrote */
     bool given;       /* a name of this storage is input */
+    bool empty;       /* nobody ever writes it, and what lies in its bytes is chance */
     bool shown;       /* an output of this storage is a view */
     bool allocated;   /* by `alloc` statements */
     bool heap;        /* a heap tensor that is alive */

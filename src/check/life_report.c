@@ -187,9 +187,11 @@ static void describe_nothing(spad_finding *finding, const spad__life *life,
     spad__tile_text(life->kernel, access->tensor, access->tile, tile, sizeof tile);
     now_text(life, now, sizeof now);
     bytes_text(life, access, part, bytes, sizeof bytes);
+    const bool chance = life->tensors[access->tensor].empty && access->placed;
     spad__find(finding, SPAD_FINDING_UNINITIALISED_READ,
-               "%s reads %s%s, but nobody has written %s; write it first, or declare it as input",
-               name_of(life, life->statement), tile, now, bytes);
+               "%s reads %s%s, but nobody %s %s; write it first, or declare it as input",
+               name_of(life, life->statement), tile, now, chance ? "writes" : "has written",
+               chance ? "it anywhere" : bytes);
     spad__point_note(spad__find_note(finding, "declared here"),
                      life->kernel->tensors.items[access->tensor].place);
     spad__find_names(finding, life->kernel->tensors.items[access->tensor].name, NULL);

@@ -92,6 +92,8 @@ static void sort_tensors(spad__life *life, const use *own, const use *family) {
         state->newest = -1;
         state->view = !own[i].written && (tensor->home != (int64_t)i || all->written);
         state->read = all->read;
+        state->empty = !all->written && all->inputs == 0 &&
+                       k->tensors.items[tensor->home].mode == SPAD_MODE_AUTO;
         state->tracked = can_be_wrong(life, &k->tensors.items[tensor->home], all);
         if ((tensor->flags & SPAD_TENSOR_INPUT) != 0) life->tensors[tensor->home].given = true;
     }
@@ -561,7 +563,7 @@ static spad_status read_access(spad__life *life, const spad_walk_access *access,
     while (status == SPAD_OK && spad__look_next(&look, &part, &writer)) {
         if (writer != 0) life->writes[writer].read = true;
         if (!is_right(life, access, writer) && !(gaps && writer == 0)) {
-            status = spad__report_read(life, access, part, writer, error);
+            status = spad__report_read(life, access, part, state->empty ? 0 : writer, error);
         }
     }
     return status;

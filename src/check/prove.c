@@ -53,6 +53,9 @@ typedef struct prover {
     char why[SPAD_MESSAGE_MAX]; /* about the first of them */
     int64_t work;               /* events, and numbers of states, of all shapes so far */
     bool unwatched;             /* it is known that runs repeat themselves */
+    bool unsettled;             /* small shapes do not tell what the given one leaves out */
+    bool all;                   /* shapes are run for all of them: warnings count, too */
+    char but[SPAD_MESSAGE_MAX]; /* the first warning that the given shape does not have, or "" */
     int64_t *values;            /* per loop: scratch */
 } prover;
 
@@ -155,6 +158,44 @@ static spad_status make_kernel(const prover *p, const shape *s, spad_kernel **ou
     return status == SPAD_ERR_HOST_MEMORY ? status : SPAD_OK;
 }
 
+static void say_values(const prover *p, const shape *s, char *field, size_t size) {
+    size_t used = 0;
+    field[0] = '\0';
+    for (size_t i = 0; i < p->count && used < size; i++) {
+        const size_t param = p->trips[i].growth.param;
+        used += (size_t)snprintf(field + used, size - used, "%s%.64s = %lld", i > 0 ? ", " : "",
+                                 spad_kernel_get_param(p->kernel, param)->name,
+                                 (long long)s->values[i]);
+    }
+}
+
+/* Is it a warning about what a kernel computes, and new? */
+static bool is_new(const prover *p, const spad__found *found) {
+    const spad_finding_code code = found->finding.code;
+    if (code != SPAD_FINDING_UNWRITTEN_OUTPUT && code != SPAD_FINDING_PARALLEL_DEPENDENCE) {
+        return false;
+    }
+    const spad_check *given = p->run->check;
+    for (size_t i = 0; i < given->found.count; i++) {
+        const spad__found *known = &given->found.items[i];
+        if (known->finding.code == code && known->statement == found->statement) return false;
+    }
+    return true;
+}
+
+/* Keeps the first warning that only other shapes than the given one have. */
+static void keep_warning(prover *p, const shape *s, const spad_check *check) {
+    char values[SPAD_MESSAGE_MAX / 4];
+    for (size_t i = 0; i < check->found.count && p->but[0] == '\0'; i++) {
+        if (!is_new(p, &check->found.items[i])) continue;
+        say_values(p, s, values, sizeof values);
+        char text[SPAD_MESSAGE_MAX * 2];
+        snprintf(text, sizeof text, "; but with %s: %s", values,
+                 check->found.items[i].finding.message);
+        spad__copy_cut(p->but, sizeof p->but, text);
+    }
+}
+
 /* Runs a shape; its findings are only counted. */
 static spad_status try_shape(prover *p, shape *s, spad_error *error) {
     spad_kernel *kernel;
@@ -162,7 +203,15 @@ static spad_status try_shape(prover *p, shape *s, spad_error *error) {
     s->possible = kernel != NULL;
     if (status != SPAD_OK || kernel == NULL) return status;
     spad_check check = {.host = p->host};
-    status = run_kernel(p, s, kernel, &check, NULL, error);
+    status = run_kernel(p, s, kernel, &check, p->all ? "" : NULL, error);
+    if (status == SPAD_OK && p->all) {
+        spad__run run = {.kernel = kernel,
+                         .options = p->run->options,
+                         .check = &check,
+                         .deadline = p->run->deadline};
+        status = spad__check_parallel(&run, error);
+        keep_warning(p, s, &check);
+    }
     p->run->check->counts.events += check.counts.events;
     p->run->check->counts.accesses += check.counts.accesses;
     p->run->check->counts.runs += check.counts.runs;
@@ -286,17 +335,6 @@ static int64_t shapes_of(const trip *t) {
 
 /* ---- all shapes -------------------------------------------------------------------- */
 
-static void say_values(const prover *p, const shape *s, char *field, size_t size) {
-    size_t used = 0;
-    field[0] = '\0';
-    for (size_t i = 0; i < p->count && used < size; i++) {
-        const size_t param = p->trips[i].growth.param;
-        used += (size_t)snprintf(field + used, size - used, "%s%.64s = %lld", i > 0 ? ", " : "",
-                                 spad_kernel_get_param(p->kernel, param)->name,
-                                 (long long)s->values[i]);
-    }
-}
-
 /* The next combination; false: that was the last. */
 static bool next_shape(const prover *p, shape *s) {
     for (size_t i = 0; i < p->count; i++) {
@@ -353,14 +391,16 @@ static void say(prover *p, spad_verdict verdict, const char *reason) {
 
 static void say_all_right(prover *p) {
     char names[SPAD_MESSAGE_MAX / 2] = "";
-    char reason[SPAD_MESSAGE_MAX * 2];
+    char reason[SPAD_MESSAGE_MAX * 3];
     size_t used = 0;
     for (size_t i = 0; i < p->count && used < sizeof names; i++) {
         const size_t param = p->trips[i].growth.param;
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%.64s", i > 0 ? ", " : "",
                                  spad_kernel_get_param(p->kernel, param)->name);
     }
-    snprintf(reason, sizeof reason, "for every %s%s%s", names, p->fixed > 0 ? "; " : "", p->why);
+    const char *seen = p->unsettled ? "; outputs were looked at with small values only" : "";
+    snprintf(reason, sizeof reason, "for every %s%s%s%s", names, p->fixed > 0 ? "; " : "", p->why,
+             p->but[0] != '\0' ? p->but : seen);
     say(p, p->fixed == 0 ? SPAD_VERDICT_PROVED_ALL : SPAD_VERDICT_PROVED_SHAPE, reason);
 }
 
@@ -368,6 +408,7 @@ static spad_status judge_all(prover *p, spad_error *error) {
     outcome result = NOT_ALL;
     shape s;
     p->unwatched = p->count == 1; /* with several, combinations are to be looked at */
+    p->all = true;
     const spad_status status = try_all(p, &result, &s, error);
     if (status != SPAD_OK) return status;
     char values[SPAD_MESSAGE_MAX / 2];
@@ -468,6 +509,7 @@ static spad_status run_right(prover *p, shape *s, spad_error *error) {
         const spad_status status = is_settled(p, s, &settled, error);
         if (status != SPAD_OK) return status;
     }
+    p->unsettled = !settled;
     if (!settled) stand_in(p, 1, s);
     return run_instead(p, s, settled, error);
 }

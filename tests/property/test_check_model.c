@@ -293,6 +293,9 @@ static int judge(const model *m, const spad_walk_access *access, int number, boo
     const spad_kernel_tensor *tensor = tensor_of(m, access->tensor);
     const bool family = tensor->home != access->tensor || m->family_written[access->home];
     const bool view = !m->is_written[access->tensor] && family;
+    const bool empty = !m->family_written[access->home] && !m->family_given[access->home] &&
+                       tensor_of(m, access->home)->mode == SPAD_MODE_AUTO;
+    if (number != 0 && empty) return SPAD_FINDING_UNINITIALISED_READ;
     if (number == 0) {
         const bool fine = gaps || (tensor->flags & SPAD_TENSOR_INPUT) != 0 ||
                           (view && m->family_given[access->home]);
@@ -326,7 +329,8 @@ static void read_bytes(model *m, const spad_walk_access *access, int64_t stateme
                 const int code = judge(m, access, number, gaps);
                 if (code == 0) continue;
                 m->wrong[access->tensor] = m->wrong[access->home] = true;
-                add_found(m, code, statement, number == 0 ? -1 : m->writes[number].statement);
+                const bool nobody = code == SPAD_FINDING_UNINITIALISED_READ;
+                add_found(m, code, statement, nobody ? -1 : m->writes[number].statement);
             }
         }
     }

@@ -687,6 +687,25 @@ static bool place_there(void *ctx, int64_t tensor, int64_t slot, spad_rect *rect
     return true;
 }
 
+/* What a planner has put into the bytes of a tensor that nobody writes is not the point. */
+static void reads_of_what_nobody_writes(void **state) {
+    (void)state;
+    spad_rect there = {0};
+    const spad_check_options options = {.place = place_there, .ctx = &there};
+    expect_with(
+        "kernel k on sm_80\n"
+        "tensor g : global f32 (64) output\n"
+        "tensor x : shared f32 (64)\n"
+        "tensor u : shared f32 (64)\n"
+        "simt a writes x\n"
+        "simt b reads x writes g\n"
+        "simt c reads u\n",
+        &options,
+        "7:14 SPAD-UNINITIALISED-READ x1: c reads 'u', but nobody writes it anywhere; write it "
+        "first, or declare it as input\n"
+        "  4:8 declared here\n");
+}
+
 static void places_of_the_planner(void **state) {
     (void)state;
     static const char text[] = IN_OUT "tensor x : sbuf bf16 [8] (64, 512) ring 2\n"
@@ -917,6 +936,7 @@ int main(void) {
         cmocka_unit_test(aliases),
         cmocka_unit_test(outputs_are_read_at_the_end),
         cmocka_unit_test(outputs_under_other_names),
+        cmocka_unit_test(reads_of_what_nobody_writes),
         cmocka_unit_test(outputs_that_nobody_writes),
         cmocka_unit_test(inputs_can_be_written_over),
         cmocka_unit_test(inputs_that_share_bytes),

@@ -110,6 +110,43 @@ static void other_shapes_wrong(void **state) {
                   "[0, 128) of its slot; write it first, or declare it as input");
 }
 
+/* No errors with any trip count, but warnings with some. */
+static void other_shapes_warn(void **state) {
+    (void)state;
+    assert_answer("kernel k on trn2\nparam N = 8\ntensor out : hbm bf16 [N + 1] (128, 8) output\n"
+                  "tensor x : sbuf bf16 (128, 8) input\n"
+                  "for i in 0..N / 2 + 1 { dma a reads x writes out[i] }\n"
+                  "for i in 0..N / 2 { dma b reads x writes out[N / 2 + i + 1] }\n",
+                  SPAD_VERDICT_PROVED_ALL,
+                  "for every N; but with N = 1: 'out' is an output, and nobody writes 'out[1]'; "
+                  "write all of it, or declare less");
+    assert_answer(
+        "kernel k on trn2\nparam N = 4\ntensor x : sbuf bf16 [7] (128, 8)\n"
+        "for i in 0..N parallel { vector w writes x[i % 7]; vector r reads x[i % 7] }\n",
+        SPAD_VERDICT_PROVED_ALL,
+        "for every N; but with N = 8: w writes 'x[0]' (i = 7), and w writes it in another "
+        "iteration (i = 0) of the parallel loop, which may run before or after; leave "
+        "`parallel` out, or give each iteration a tile of its own");
+    const char *backwards = "kernel k on trn2\nparam N = 8\ntensor x : sbuf bf16 (128, 8) input\n"
+                            "tensor out : hbm bf16 [N] (128, 8) output\n"
+                            "for i in 0..N { dma a reads x writes out[N - 1 - i] }\n";
+    assert_answer(backwards, SPAD_VERDICT_PROVED_ALL, "for every N");
+    const spad_define many = {"N", 1000000};
+    const answer a = ask(backwards, &many, 1, NULL);
+    assert_string_equal(a.reason, "for every N; outputs were looked at with small values only");
+    assert_int_equal(a.verdict, SPAD_VERDICT_PROVED_ALL);
+}
+
+static void updates_off_chip(void **state) {
+    (void)state;
+    assert_answer("kernel k on trn2\nparam N = 8\ntensor x : sbuf bf16 (128, 8) input\n"
+                  "tensor out : hbm bf16 [N] (128, 8) output\n"
+                  "for i in 0..N { dma a reads x writes out[i]; dma b reads x updates out[i] }\n",
+                  SPAD_VERDICT_PROVED_SHAPE,
+                  "N is left at 8: 'out' is read and written off the chip, at one tile after "
+                  "another");
+}
+
 static void wrong(void **state) {
     (void)state;
     const char *text =
@@ -215,6 +252,8 @@ int main(void) {
         cmocka_unit_test(one_shape),
         cmocka_unit_test(parts_of_shapes),
         cmocka_unit_test(other_shapes_wrong),
+        cmocka_unit_test(other_shapes_warn),
+        cmocka_unit_test(updates_off_chip),
         cmocka_unit_test(wrong),
         cmocka_unit_test(unknown),
         cmocka_unit_test(bad_options),

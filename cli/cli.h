@@ -88,6 +88,9 @@ void cli_say(const char *format, ...) CLI_PRINTF;
 cli_exit cli_fail(const spad_error *error);
 /* The same about an input; with `json` also as JSON on stdout (docs/schema/faults). */
 cli_exit cli_fail_input(const spad_error *error, const char *path, bool json);
+/* The same about a kernel that has been read: a fault at a statement, or one that does not fit, is
+ * a finding. */
+cli_exit cli_fail_kernel(const spad_error *error, const char *path, bool json);
 
 /* Says that a word is none of the names, with the nearest ones and how to get help. */
 cli_exit cli_unknown(const char *what, const char *word, const char *const *names, size_t count,

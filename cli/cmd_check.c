@@ -184,6 +184,7 @@ const cli_command cli_check = {
              "  --json                    a list of results as JSON\n"
              "  --sarif OUT.sarif         for code-review tools (SARIF 2.1.0); '-' is "
              "stdout\n" CLI_PICTURE_USAGE "\n"
-             "exit status: 0 no errors, 1 errors or a kernel that does not fit, 2 bad input;\n"
+             "exit status: 0 no errors (or none found, where it is unknown), 1 errors or a kernel\n"
+             "that does not fit, 2 bad input, 3 the output could not be written;\n"
              "docs/check.md explains every finding\n",
     .run = run_check};

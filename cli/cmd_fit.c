@@ -21,9 +21,7 @@ static cli_exit lay_out(spad_layout **out, const cli_kernel *input, const fit_wo
         return CLI_USAGE;
     }
     const spad_status status = spad_layout_create(out, input->kernel, &options, &error);
-    if (status == SPAD_OK) return CLI_FINE;
-    const cli_exit exit = cli_fail_input(&error, input->path, words->kernel.json);
-    return status == SPAD_ERR_NO_FIT ? CLI_FINDINGS : exit;
+    return status == SPAD_OK ? CLI_FINE : cli_fail_kernel(&error, input->path, words->kernel.json);
 }
 
 /* ---- one kernel -------------------------------------------------------------------- */
@@ -247,6 +245,6 @@ const cli_command cli_fit = {
         "\n" CLI_KERNEL_USAGE "  --timeout SECONDS         for the planner, in each memory\n"
         "  --json                    the result as JSON\n"
         "\n"
-        "exit status: 0 it fits (two: at the same time), 1 it does not, 2 bad input;\n"
-        "docs/layout.md explains the table\n",
+        "exit status: 0 it fits (two: at the same time), 1 it does not or is wrong, 2 bad input,\n"
+        "3 the output could not be written; docs/layout.md explains the table\n",
     .run = run_fit};

@@ -339,7 +339,7 @@ const cli_command cli_plan = {
         "                            nothing is said\n"
         "  --seed N, --threads N     one thread and one seed always give the same plan\n"
         "  --json                    the result as JSON\n" CLI_PICTURE_USAGE "\n"
-        "exit status: 0 it fits and is right, 1 it does not fit, was not found in time or has\n"
-        "errors, 2 bad input, 3 the output could not be written; see docs/layout.md and\n"
-        "docs/planner.md\n",
+        "exit status: 0 it fits and has no errors (or none found, where it is unknown), 1 it does\n"
+        "not fit, was not found in time or has errors, 2 bad input, 3 the output could not be\n"
+        "written; see docs/layout.md and docs/planner.md\n",
     .run = run_plan};

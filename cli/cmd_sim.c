@@ -29,14 +29,14 @@ static cli_exit simulate(const cli_kernel *input, const sim_words *words) {
     spad_error error;
     if (words->planned) {
         if (spad_layout_create(&layout, input->kernel, NULL, &error) != SPAD_OK) {
-            return cli_fail_input(&error, input->path, words->kernel.json);
+            return cli_fail_kernel(&error, input->path, words->kernel.json);
         }
         options.place = spad_layout_place;
         options.ctx = layout;
     }
     cli_exit exit = CLI_FINE;
     if (spad_sim_kernel(&sim, input->kernel, &options, &error) != SPAD_OK) {
-        exit = cli_fail_input(&error, input->path, words->kernel.json);
+        exit = cli_fail_kernel(&error, input->path, words->kernel.json);
     } else {
         exit = show(sim, words);
         spad_sim_destroy(sim);
@@ -51,7 +51,7 @@ static cli_exit draw(const cli_kernel *input, const sim_words *words) {
     spad_error error;
     if (!cli_wants_pictures(&words->pictures)) return CLI_FINE;
     if (spad_layout_create(&layout, input->kernel, NULL, &error) != SPAD_OK) {
-        return cli_fail(&error);
+        return cli_fail_kernel(&error, input->path, false);
     }
     const cli_exit exit = cli_draw_kernel(&words->pictures, input, layout, NULL, true);
     spad_layout_destroy(layout);
@@ -96,5 +96,6 @@ const cli_command cli_sim = {
         "  --planned                 tensors lie where the planner puts them; without it\n"
         "                            those without an address share no bytes\n"
         "  --json                    the result as JSON\n" CLI_PICTURE_USAGE "\n"
-        "exit status: 0 it ran to its end, 1 deadlock, 2 bad input; docs/sim.md has the model\n",
+        "exit status: 0 it ran to its end, 1 deadlock or it is wrong, 2 bad input, 3 the output\n"
+        "could not be written; docs/sim.md has the model\n",
     .run = run_sim};

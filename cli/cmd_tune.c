@@ -45,7 +45,7 @@ static cli_exit tune_kernel(const cli_kernel *input, const tune_words *words) {
     const cli_exit right = cli_check_first(input, NULL, "tuned", &words->kernel);
     if (right != CLI_FINE) return right;
     if (spad_tune_kernel(&tune, input->kernel, &options, &error) != SPAD_OK) {
-        return cli_fail_input(&error, input->path, words->kernel.json);
+        return cli_fail_kernel(&error, input->path, words->kernel.json);
     }
     const cli_exit exit = show(tune, words);
     spad_tune_destroy(tune);

@@ -47,6 +47,12 @@ cli_exit cli_fail_input(const spad_error *error, const char *path, bool json) {
     return exit_of(error);
 }
 
+cli_exit cli_fail_kernel(const spad_error *error, const char *path, bool json) {
+    const cli_exit exit = cli_fail_input(error, path, json);
+    const bool wrong = error->line > 0 || error->code == SPAD_ERR_NO_FIT;
+    return exit == CLI_USAGE && wrong ? CLI_FINDINGS : exit;
+}
+
 cli_exit cli_unknown(const char *what, const char *word, const char *const *names, size_t count,
                      const char *help) {
     char hint[256];

@@ -73,7 +73,7 @@ static cli_exit run(int count, char **words) {
 int main(int argc, char **argv) {
     const cli_exit exit = argc > 0 ? run(argc - 1, argv + 1) : run(0, argv);
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        cli_say("writing the output failed");
+        if (exit != CLI_INTERNAL) cli_say("writing the output failed"); /* else it has been said */
         return CLI_INTERNAL;
     }
     return (int)exit;

@@ -19,10 +19,8 @@ static cli_exit place_kernel(cli_places *out, cli_text text, const char *path,
     }
     const cli_exit exit = cli_parse_kernel(&out->kernel, path, text, &words->kernel);
     if (exit != CLI_FINE) return exit;
-    const spad_status status = spad_layout_create(&out->layout, out->kernel.kernel, NULL, &error);
-    if (status != SPAD_OK) {
-        cli_fail_input(&error, path, words->kernel.json);
-        return status == SPAD_ERR_NO_FIT ? CLI_FINDINGS : CLI_USAGE;
+    if (spad_layout_create(&out->layout, out->kernel.kernel, NULL, &error) != SPAD_OK) {
+        return cli_fail_kernel(&error, path, words->kernel.json);
     }
     out->target = spad_kernel_target(out->kernel.kernel);
     out->fits = spad_layout_fits(out->layout);

@@ -156,10 +156,8 @@ static cli_exit go_on(street *k) {
 cli_exit cli_plan_kernel(const cli_kernel *input, const plan_kernel_words *words) {
     street k = {.input = input, .timeout_ns = words->layout.timeout_ns, .started = cli_clock()};
     spad_error error;
-    const spad_status status = spad_layout_create(&k.layout, input->kernel, &words->layout, &error);
-    if (status != SPAD_OK) {
-        const cli_exit failed = cli_fail_input(&error, input->path, words->json);
-        return status == SPAD_ERR_NO_FIT ? CLI_FINDINGS : failed;
+    if (spad_layout_create(&k.layout, input->kernel, &words->layout, &error) != SPAD_OK) {
+        return cli_fail_kernel(&error, input->path, words->json);
     }
     cli_exit exit = go_on(&k);
     if (exit == CLI_FINE) exit = show(&k, words);

@@ -48,7 +48,8 @@ typedef enum spad_knob_kind {
     SPAD_KNOB_PARAM /**< a parameter that rings and synchronisation depend on */
 } spad_knob_kind;
 
-/** Something that can be chosen. */
+/** Something that can be chosen. A tensor that was hoisted has a ring, too: `written` is what it
+ * has in its loop. */
 typedef struct spad_tune_knob {
     spad_knob_kind kind;
     const char *name; /**< of the tensor or parameter; borrowed from the kernel */

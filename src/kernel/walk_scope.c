@@ -153,12 +153,15 @@ static spad_status free_heap(spad_walk *walk, const spad_statement *s,
     const size_t count = m->heap.count;
     const int64_t newest = count > 0 ? m->heap.items[count - 1] : -1;
     if (newest != s->item || !walk->scoped[s->item].live) {
-        spad__fail(&walk->error, SPAD_ERR_NOT_LIVE,
-                   "'%s' is not the newest heap tensor; %s%s%s is, and the heap is freed newest "
-                   "first",
-                   tensor->name, newest >= 0 ? "'" : "",
-                   newest >= 0 ? walk->kernel->tensors.items[newest].name : "none",
-                   newest >= 0 ? "'" : "");
+        if (newest < 0 || !walk->scoped[s->item].live) {
+            spad__fail(&walk->error, SPAD_ERR_NOT_LIVE,
+                       "'%s' is freed, but is not allocated; free it once", tensor->name);
+        } else {
+            spad__fail(&walk->error, SPAD_ERR_NOT_LIVE,
+                       "'%s' is not the newest heap tensor; '%s' is, and the heap is freed newest "
+                       "first",
+                       tensor->name, walk->kernel->tensors.items[newest].name);
+        }
         spad__fact_names(&walk->error, tensor->name, NULL);
         return at_statement(walk, s, SPAD_ERR_NOT_LIVE);
     }

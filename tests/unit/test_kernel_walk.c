@@ -500,8 +500,7 @@ static void failures_of_managers_have_a_place(void **state) {
                   SPAD_ERR_NOT_LIVE, 4, 1,
                   "'a' is not the newest heap tensor; 'b' is, and the heap is freed newest first");
     check_failure("kernel k on trn2\ntensor a : sbuf u8 (1, 1) heap\nfree a\nfree a\n",
-                  SPAD_ERR_NOT_LIVE, 4, 1,
-                  "'a' is not the newest heap tensor; none is, and the heap is freed newest first");
+                  SPAD_ERR_NOT_LIVE, 4, 1, "'a' is freed, but is not allocated; free it once");
 }
 
 /* ---- trace ------------------------------------------------------------------------- */

@@ -1,0 +1,2 @@
+spad plan --timeout 0.1 input/unknown.spad --json | grep '"verdict": "unknown"'
+spad plan --timeout 0.1 input/unknown.spad >/dev/null

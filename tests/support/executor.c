@@ -168,25 +168,27 @@ static void check_output_alive(executor *e, const state *s, int64_t tensor) {
     }
 }
 
-/* Has any name of its storage written to this tile? */
-static bool is_view_written(const executor *e, const access *view) {
-    for (size_t i = 0; i < e->first_view; i++) {
+/* Was anything written to a tile, under its own name or, for a view, under another? */
+static bool is_result_written(const executor *e, const access *result) {
+    for (size_t i = 0; i < e->first_result; i++) {
         const access *a = &e->accesses.items[i];
         if (a->op >= 0 && e->ops.items[a->op].life != SPAD_WALK_OPERATION) continue;
-        if ((a->walk.kind & SPAD_ACCESS_WRITE) == 0 || !executor_is_same(e, view, a)) continue;
-        if (executor_share_atom(e, view, a)) return true;
+        if ((a->walk.kind & SPAD_ACCESS_WRITE) == 0 || !executor_is_same(e, result, a)) continue;
+        if (executor_share_atom(e, result, a)) return true;
     }
     return false;
 }
 
-static void check_views(executor *e, const state *s) {
-    for (size_t i = e->first_view; i < e->accesses.count; i++) {
-        const access *view = &e->accesses.items[i];
-        if (!is_view_written(e, view)) continue;
-        for (size_t j = 0; j < view->atom_count; j++) {
-            const int w = s->values[e->memory_base + e->atoms.items[view->first_atom + j]];
-            if (w < 0 || (w > 0 && !executor_is_same(e, view, &e->accesses.items[w - 1]))) {
-                executor_say(e, EXECUTOR_OUTPUT, "an output that other names write is overwritten");
+/* Of a tile that was written all bytes are read. Those that nobody wrote are another matter. */
+static void check_results(executor *e, const state *s) {
+    for (size_t i = e->first_result; i < e->accesses.count; i++) {
+        const access *result = &e->accesses.items[i];
+        if (!is_result_written(e, result)) continue;
+        for (size_t j = 0; j < result->atom_count; j++) {
+            const int w = s->values[e->memory_base + e->atoms.items[result->first_atom + j]];
+            if (w < 0 || (w > 0 && !executor_is_same(e, result, &e->accesses.items[w - 1]))) {
+                executor_say(e, EXECUTOR_OUTPUT,
+                             "an output holds what was written as another tile");
             }
         }
     }
@@ -217,7 +219,7 @@ static void check_outputs(executor *e, const state *s) {
             }
         }
     }
-    check_views(e, s);
+    check_results(e, s);
 }
 
 static void note_leftover(executor *e, const state *s, const int *counts) {

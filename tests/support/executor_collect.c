@@ -439,19 +439,18 @@ static void collect_inputs(executor *e) {
     spad_walk_destroy(walk);
 }
 
-/* Outputs that show what other names of their storage write are read at the end, tile by tile: the
- * last accesses, which no operation has. */
-static void collect_views(executor *e) {
+/* Outputs are read at the end, tile by tile: the last accesses, which no operation has. */
+static void collect_results(executor *e) {
     const spad_walk_options options = {
         .agent = SPAD_WALK_ALL, .place = e->options->place, .ctx = e->options->ctx};
     spad_walk *walk;
     spad_error error;
     assert_ok(spad_walk_create(&walk, e->kernel, &options, &error), &error);
-    e->first_view = e->accesses.count;
+    e->first_result = e->accesses.count;
     for (size_t i = 0; i < spad_kernel_tensor_count(e->kernel); i++) {
         const spad_kernel_tensor *t = spad_kernel_get_tensor(e->kernel, i);
         const spad_kernel_tensor *home = spad_kernel_get_tensor(e->kernel, (size_t)t->home);
-        if ((t->flags & SPAD_TENSOR_OUTPUT) == 0 || !executor_is_view(e, (int64_t)i)) continue;
+        if ((t->flags & SPAD_TENSOR_OUTPUT) == 0) continue;
         if (home->mode == SPAD_MODE_STACK || home->mode == SPAD_MODE_HEAP) continue;
         if (spad_kernel_get_statement(e->kernel, t->statement)->loop >= 0) continue;
         for (int64_t tile = 0; tile < t->tiles; tile++) {
@@ -474,7 +473,7 @@ bool executor_collect(executor *e) {
     }
     PUSH(&e->agent_points, (int)e->points.count);
     cover_lives(e);
-    collect_views(e);
+    collect_results(e);
     if (!e->options->plain) choose_eager(e);
     return true;
 }

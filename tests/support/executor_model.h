@@ -131,8 +131,8 @@ typedef struct executor {
     LIST(point) points;
     LIST(order) orders;
     LIST(access) accesses;
-    size_t given;      /* so many of them are inputs, before the start; their op is -1 */
-    size_t first_view; /* from here on: tiles of outputs that are read at the end; op is -1 */
+    size_t given;        /* so many of them are inputs, before the start; their op is -1 */
+    size_t first_result; /* from here on: tiles of outputs that are read at the end; op is -1 */
     LIST(completion) completions;
     LIST(op) ops;
     LIST(queued) queue;     /* of the agent at hand */

@@ -23,10 +23,13 @@ static cli_exit show(const spad_sim *sim, const sim_words *words) {
 
 /* Simulates, with the places of the planner or as if no two slots shared bytes. */
 static cli_exit analyse(spad_analysis **out, const cli_kernel *input, bool planned, bool json) {
-    const spad_analysis_options options = {.skip = 1u << SPAD_PART_CHECK | 1u << SPAD_PART_FIT |
-                                                   (planned ? 0 : 1u << SPAD_PART_LAYOUT),
-                                           .source = input->text.bytes,
-                                           .source_length = input->text.length};
+    const spad_analysis_options options = {
+        .skip =
+            1u << SPAD_PART_CHECK | 1u << SPAD_PART_FIT | (planned ? 0 : 1u << SPAD_PART_LAYOUT),
+        .source = input->text.bytes,
+        .source_length = input->text.length,
+        /* what is drawn runs longer before repetitions are skipped */
+        .sim = {.repeat_after = planned ? 0 : SPAD_SIM_REPEAT_AFTER}};
     spad_error error;
     if (spad_analysis_create(out, input->kernel, &options, &error) != SPAD_OK) {
         return cli_fail(&error);

@@ -519,7 +519,7 @@ spad_status spad_block_write_trace(const spad_block *block, spad_trace *trace, s
                           spad_trace_target(trace)->name, block->target->name);
     }
     spad__arena room = {.host = block->host};
-    spad__moment *moments = spad__arena_array(&room, block->buffers.count + 1, 2 * sizeof *moments);
+    spad__moment *moments = spad__arena_array(&room, 2 * block->buffers.count + 1, sizeof *moments);
     int64_t *numbers = spad__arena_array(&room, block->buffers.count + 1, sizeof *numbers);
     if (moments == NULL || numbers == NULL) {
         spad__arena_free(&room);

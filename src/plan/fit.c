@@ -268,7 +268,7 @@ static bool fitter_start(fitter *f, const spad__model *m) {
     f->scratch = spad__arena_array(&f->arena, n, sizeof *f->scratch);
     f->apart_first = spad__arena_array(&f->arena, n + 1, sizeof *f->apart_first);
     f->apart_with =
-        spad__arena_array(&f->arena, (size_t)m->apart_count + 1, 2 * sizeof *f->apart_with);
+        spad__arena_array(&f->arena, 2 * (size_t)m->apart_count + 1, sizeof *f->apart_with);
     if (f->order == NULL || f->best_order == NULL || f->place == NULL || f->rows == NULL ||
         f->scratch == NULL || f->apart_first == NULL || f->apart_with == NULL ||
         !spad__near_start(&f->near, m, &f->arena))

@@ -287,7 +287,7 @@ spad_status spad__model_build(spad__model *m, const spad_plan *plan, spad_error 
     m->items = spad__arena_array(&m->arena, (size_t)m->item_count + 1, sizeof *m->items);
     m->pieces = spad__arena_array(&m->arena, pieces + 1, sizeof *m->pieces);
     m->rules = spad__arena_array(&m->arena, rules + 1, sizeof *m->rules);
-    moment_list times = {.rows = spad__new_array(&plan->host, pieces + 1, 2 * sizeof *times.rows)};
+    moment_list times = {.rows = spad__new_array(&plan->host, 2 * pieces + 1, sizeof *times.rows)};
     spad_status status = SPAD_ERR_HOST_MEMORY;
     if (m->items != NULL && m->pieces != NULL && m->rules != NULL && times.rows != NULL) {
         status = fill_items(m, &times, error);

@@ -297,7 +297,7 @@ static bool make_tables(spad__flow *flow) {
     flow->streams = spad__new_array(host, flow->stream_count, sizeof *flow->streams);
     flow->stream_of = spad__new_array(host, statements, sizeof *flow->stream_of);
     flow->calendars = spad__new_array(host, target->engine_count + 1, sizeof *flow->calendars);
-    flow->ports = spad__new_array(host, target->exclusion_count + 1, 2 * sizeof *flow->ports);
+    flow->ports = spad__new_array(host, 2 * target->exclusion_count + 1, sizeof *flow->ports);
     flow->is_written = spad__new_array(host, tensors, sizeof *flow->is_written);
     flow->hoisted = spad__new_array(host, tensors, sizeof *flow->hoisted);
     flow->lives = spad__new_array(host, tensors, sizeof *flow->lives);

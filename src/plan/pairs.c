@@ -247,13 +247,10 @@ static bool within_limit(const searcher *s) {
 }
 
 static void keep_plan(searcher *s) {
-    int64_t height = 0;
-    for (int32_t i = 0; i < s->m->item_count; i++) {
+    for (int32_t i = 0; i < s->m->item_count; i++)
         s->pairs->place[i] = (spad_plan_place){s->value[2 * i], s->value[2 * i + 1]};
-        height = spad__max(height, s->value[2 * i] + s->m->items[i].size);
-    }
-    s->pairs->height = height;
-    s->limit = height - 1;
+    s->pairs->height = spad__items_height(s->m, s->pairs->place);
+    s->limit = s->pairs->height - 1;
 }
 
 /* Takes the next way of the newest decision that has one; false: none is left. */

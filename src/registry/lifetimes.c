@@ -9,12 +9,12 @@
  * no pair with this one does. O(n log n) time, O(n) memory; how the buffers came
  * to share bytes does not matter.
  */
-#include "alloc/registry.h"
+#include "registry/registry.h"
 
 #include <stdlib.h>
 
-#include "alloc/moment.h"
 #include "base/checked.h"
+#include "base/moment.h"
 
 /* A buffer that takes part. */
 typedef struct span {

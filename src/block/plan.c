@@ -14,11 +14,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "alloc/block.h"
-#include "alloc/moment.h"
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/largest.h"
+#include "base/moment.h"
+#include "block/block.h"
 #include "trace/trace.h"
 
 enum { ARENA_GRANULE = 16 /* TileLang rounds the arena to it */, WORD_BYTES = 4 };

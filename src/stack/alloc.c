@@ -10,11 +10,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "alloc/stack.h"
 #include "base/checked.h"
 #include "base/dtype.h"
 #include "base/error.h"
 #include "base/interval.h"
+#include "stack/stack.h"
 
 typedef struct stack_request {
     spad_mode mode; /* stack or heap */

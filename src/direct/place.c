@@ -13,14 +13,14 @@
  * Reference: AWS Neuron SDK 2.26, NKI direct allocation guide and the reference
  * of nki.compiler.sbuf and nki.compiler.psum.
  */
-#include "alloc/direct.h"
+#include "direct/direct.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "alloc/ring.h"
 #include "base/checked.h"
 #include "base/error.h"
+#include "direct/ring.h"
 
 /* ---- messages ---------------------------------------------------------------------- */
 

@@ -5,11 +5,11 @@
  * first and freed last; the rest comes and goes in the order of its steps.
  * O(n log n).
  */
-#include "alloc/moment.h"
-#include "alloc/registry.h"
+#include "trace/trace.h"
 #include "base/checked.h"
 #include "base/error.h"
-#include "trace/trace.h"
+#include "base/moment.h"
+#include "registry/registry.h"
 
 typedef struct writer {
     spad_trace *trace;

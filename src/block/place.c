@@ -20,9 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc/block.h"
 #include "base/checked.h"
 #include "base/error.h"
+#include "block/block.h"
 
 /* An item in some order: lower keys first, then names if asked, then numbers. */
 typedef struct ranked {

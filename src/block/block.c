@@ -9,7 +9,7 @@
  * swizzle pattern is 8 rows of its width). Every stage of a pipelined buffer
  * starts aligned, so the stride is padded.
  */
-#include "alloc/block.h"
+#include "block/block.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -93,7 +93,7 @@ static spad_status find_error(const search *s, const spad_kernel *kernel, spad_l
 static spad_status reshape(const search *s, const depth *depths, size_t count, int64_t cap,
                            spad_kernel **out, spad_error *error) {
     const spad_host *host = &s->fit->host;
-    spad_define *numbers = spad__new(host, 2 * count * sizeof *numbers);
+    spad_define *numbers = spad__new_array(host, count, 2 * sizeof *numbers);
     spad_kernel_options options = {.defines = numbers, .rings = numbers + count, .host = host};
     *out = NULL;
     if (numbers == NULL) return spad__fail_host_memory(error);

@@ -57,7 +57,7 @@ spad_status spad_layout_create(spad_layout **out, const spad_kernel *kernel,
     layout->options = filled;
     layout->deadline = spad__deadline(filled.timeout_ns);
     layout->space_room = kernel->target->space_count;
-    layout->spaces = spad__new(&host, layout->space_room * sizeof *layout->spaces);
+    layout->spaces = spad__new_array(&host, layout->space_room, sizeof *layout->spaces);
     status = layout->spaces != NULL ? SPAD_OK : spad__fail_host_memory(error);
     if (status == SPAD_OK) status = spad__layout_lives(layout, error);
     if (status == SPAD_OK) status = solve_spaces(layout, error);

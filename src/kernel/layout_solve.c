@@ -412,9 +412,9 @@ static spad_status look_at_peak(const spad_layout *layout, spad__layout_space *s
                                 spad_error *error) {
     spad_layout_space *row = &space->row;
     const size_t count = row->buffer_count;
-    sized *list = spad__new(&layout->host, (count + 1) * sizeof *list);
-    spad__interval *taken = spad__new(&layout->host, (count + 1) * sizeof *taken);
-    space->alive = spad__new(&layout->host, (count + 1) * sizeof *space->alive);
+    sized *list = spad__new_array(&layout->host, count + 1, sizeof *list);
+    spad__interval *taken = spad__new_array(&layout->host, count + 1, sizeof *taken);
+    space->alive = spad__new_array(&layout->host, count + 1, sizeof *space->alive);
     const bool fine = list != NULL && taken != NULL && space->alive != NULL;
     size_t alive = 0;
     size_t placed = 0;

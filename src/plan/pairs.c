@@ -247,13 +247,10 @@ static bool within_limit(const searcher *s) {
 }
 
 static void keep_plan(searcher *s) {
-    int64_t height = 0;
-    for (int32_t i = 0; i < s->m->item_count; i++) {
+    for (int32_t i = 0; i < s->m->item_count; i++)
         s->pairs->place[i] = (spad_plan_place){s->value[2 * i], s->value[2 * i + 1]};
-        height = spad__max(height, s->value[2 * i] + s->m->items[i].size);
-    }
-    s->pairs->height = height;
-    s->limit = height - 1;
+    s->pairs->height = spad__items_height(s->m, s->pairs->place);
+    s->limit = s->pairs->height - 1;
 }
 
 /* Takes the next way of the newest decision that has one; false: none is left. */
@@ -349,10 +346,10 @@ static int64_t common_period(const spad__model *m) {
 static bool searcher_start(searcher *s) {
     s->variables = 2 * s->m->item_count;
     const size_t room = (size_t)s->variables + 1;
-    s->value = spad__arena_new(&s->arena, room * sizeof *s->value);
-    s->newest_edge = spad__arena_new(&s->arena, room * sizeof *s->newest_edge);
-    s->queue = spad__arena_new(&s->arena, room * sizeof *s->queue);
-    s->queued = spad__arena_new(&s->arena, room * sizeof *s->queued);
+    s->value = spad__arena_array(&s->arena, room, sizeof *s->value);
+    s->newest_edge = spad__arena_array(&s->arena, room, sizeof *s->newest_edge);
+    s->queue = spad__arena_array(&s->arena, room, sizeof *s->queue);
+    s->queued = spad__arena_array(&s->arena, room, sizeof *s->queued);
     if (s->value == NULL || s->newest_edge == NULL || s->queue == NULL || s->queued == NULL)
         return s->no_memory = true, false;
     for (int32_t k = 0; k < s->variables; k++) s->newest_edge[k] = -1;

@@ -25,8 +25,8 @@ enum { CHECK_EVENTS = 1000000, CHECK_EVENTS_ORDERED = 20000 };
 spad_status spad__tune_shape(spad_kernel **out, const spad_tune *tune, const int64_t *values,
                              spad_error *error) {
     const size_t count = tune->knobs.count;
-    spad_define *defines = spad__new(&tune->host, (count + 1) * sizeof *defines);
-    spad_define *rings = spad__new(&tune->host, (count + 1) * sizeof *rings);
+    spad_define *defines = spad__new_array(&tune->host, count + 1, sizeof *defines);
+    spad_define *rings = spad__new_array(&tune->host, count + 1, sizeof *rings);
     spad_kernel_options options = {.defines = defines, .rings = rings, .host = &tune->host};
     spad_status status = SPAD_OK;
     *out = NULL;
@@ -65,7 +65,7 @@ spad_status spad__tune_is_right(const spad_tune *tune, const spad_kernel *kernel
 /* Is the kernel right with that value of the last knob, and all others as written? A shape
  * that does not exist is not. */
 static spad_status is_right(spad_tune *tune, int64_t value, bool *right, spad_error *error) {
-    int64_t *values = spad__new(&tune->host, tune->knobs.count * sizeof *values);
+    int64_t *values = spad__new_array(&tune->host, tune->knobs.count, sizeof *values);
     spad_kernel *kernel = NULL;
     *right = false;
     if (values == NULL) return spad__fail_host_memory(error);
@@ -142,7 +142,7 @@ static spad_status find_values(spad_tune *tune, int64_t step, int64_t most, spad
     const size_t number = tune->knobs.count - 1;
     const int64_t written = tune->knobs.items[number].written;
     const int64_t count = most / step;
-    int64_t *values = spad__arena_new(&tune->arena, (size_t)(count + 2) * sizeof *values);
+    int64_t *values = spad__arena_array(&tune->arena, (size_t)(count + 2), sizeof *values);
     size_t used = 0;
     if (values == NULL) return spad__fail_host_memory(error);
     for (int64_t i = 1; i <= count; i++) {

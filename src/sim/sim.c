@@ -43,7 +43,7 @@ static void link_wait(spad_sim *sim, size_t number) {
 
 static bool grow_wait_buckets(spad_sim *sim) {
     const size_t count = sim->wait_bucket_count == 0 ? 64 : sim->wait_bucket_count * 2;
-    size_t *buckets = spad__new(&sim->host, count * sizeof *buckets);
+    size_t *buckets = spad__new_array(&sim->host, count, sizeof *buckets);
     if (buckets == NULL) return false;
     spad__free(&sim->host, sim->wait_buckets, sim->wait_bucket_count * sizeof *buckets);
     sim->wait_buckets = buckets;
@@ -330,7 +330,7 @@ spad_status spad_sim_kernel(spad_sim **out, const spad_kernel *kernel,
     sim->options = filled;
     sim->options.host = &sim->host;
     sim->deadline = spad__deadline(filled.timeout_ns);
-    sim->engines = spad__new(&host, (sim->target->engine_count + 1) * sizeof *sim->engines);
+    sim->engines = spad__new_array(&host, sim->target->engine_count + 1, sizeof *sim->engines);
     spad_status status = sim->engines != NULL ? SPAD_OK : spad__fail_host_memory(error);
     if (status == SPAD_OK) {
         status = spad_kernel_is_implicit(kernel) ? spad__sim_implicit(sim, error)

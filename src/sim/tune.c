@@ -124,7 +124,7 @@ static spad_status look_at(spad_tune *tune, const int64_t *values, spad_tune_poi
 /* Keeps a point, with its own copy of the values. */
 static bool keep(spad_tune *tune, const spad_tune_point *point) {
     const size_t size = tune->knobs.count * sizeof *point->values;
-    int64_t *values = spad__arena_new(&tune->arena, size + 1);
+    int64_t *values = spad__arena_array(&tune->arena, tune->knobs.count + 1, sizeof *values);
     if (values == NULL || !spad__array_reserve(&tune->host, &tune->looked, 1)) return false;
     memcpy(values, point->values, size);
     tune->looked.items[tune->looked.count] = *point;
@@ -310,7 +310,7 @@ static spad_status keep_frontier(spad_tune *tune, ranked *order, spad_error *err
 
 static spad_status rank_and_choose(spad_tune *tune, spad_error *error) {
     const size_t count = tune->looked.count;
-    ranked *order = spad__new(&tune->host, (count + 1) * sizeof *order);
+    ranked *order = spad__new_array(&tune->host, count + 1, sizeof *order);
     if (order == NULL) return spad__fail_host_memory(error);
     for (size_t i = 0; i < count; i++) {
         order[i] = (ranked){tune->looked.items[i].makespan, tune->looked.items[i].bytes, i};
@@ -424,7 +424,7 @@ static spad_status find_hoist(spad_tune *tune, const spad_kernel *kernel, const 
 static spad_status find_hoists(spad_tune *tune, spad_error *error) {
     const size_t count = spad_kernel_tensor_count(tune->kernel) + 1;
     if (!spad_kernel_is_implicit(tune->kernel)) return SPAD_OK;
-    bool *vain = spad__new(&tune->host, count * sizeof *vain);
+    bool *vain = spad__new_array(&tune->host, count, sizeof *vain);
     if (vain == NULL) return spad__fail_host_memory(error);
     spad_status status = SPAD_OK;
     bool found = true;
@@ -463,8 +463,8 @@ static spad_status keep_start(spad_tune *tune, int64_t *values, spad_error *erro
 
 static spad_status search(spad_tune *tune, spad_error *error) {
     const size_t count = tune->knobs.count + 1;
-    size_t *at = spad__new(&tune->host, count * sizeof *at);
-    int64_t *values = spad__new(&tune->host, count * sizeof *values);
+    size_t *at = spad__new_array(&tune->host, count, sizeof *at);
+    int64_t *values = spad__new_array(&tune->host, count, sizeof *values);
     spad_status status = SPAD_OK;
     spad_tune_point deepest = {0};
     if (at == NULL || values == NULL) status = spad__fail_host_memory(error);

@@ -450,6 +450,8 @@ TABLE = {
     "spad_pool_trim": "Memory.trim",
     "spad_pool_get_stats": "Pool.stats",
     "spad_pool_check": "Memory.check",
+    "spad_pool_fork_begin": C_ONLY,
+    "spad_pool_fork_end": C_ONLY,
     "spad_log_parse": "Log.parse",
     "spad_log_destroy": LIFE,
     "spad_log_count": "Log.__len__",

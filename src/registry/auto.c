@@ -6,9 +6,9 @@
  * aliases is left to the author. Steps are limited by nodes and not by the clock, so
  * a layout is the same everywhere.
  */
-#include "alloc/registry.h"
 #include "base/checked.h"
 #include "base/error.h"
+#include "registry/registry.h"
 #include "spad/plan.h"
 
 enum { NODE_LIMIT = 200000 }; /* well under a second; small groups are proved long before */

@@ -5,11 +5,11 @@
  */
 #include <string.h>
 
-#include "alloc/stack.h"
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/largest.h"
 #include "base/text.h"
+#include "stack/stack.h"
 
 /* ---- space and addresses ----------------------------------------------------------- */
 

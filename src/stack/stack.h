@@ -20,8 +20,8 @@
  *   sections[scope.first_section .. + scope.entered) are the sections of a scope,
  *   scopes in order, so that both arrays are stacks
  */
-#ifndef SPAD_ALLOC_STACK_H
-#define SPAD_ALLOC_STACK_H
+#ifndef SPAD_STACK_STACK_H
+#define SPAD_STACK_STACK_H
 
 #include "base/memory.h"
 #include "base/names.h"

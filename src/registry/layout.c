@@ -13,7 +13,7 @@
  * The same passes make both layouts: counting elements, every alignment is 1
  * and the result is that of CuBIE 0.3.1 (BufferGroup.build_layouts).
  */
-#include "alloc/registry.h"
+#include "registry/registry.h"
 
 #include <string.h>
 

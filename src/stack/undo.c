@@ -7,9 +7,9 @@
  * three still exist and the scope has not changed its section: then everything
  * since lies on top, and undoing it is dropping what is newer.
  */
-#include "alloc/stack.h"
 #include "base/checked.h"
 #include "base/error.h"
+#include "stack/stack.h"
 
 spad_stack_checkpoint spad_stack_mark(const spad_stack *stack) {
     spad_stack_checkpoint mark = {

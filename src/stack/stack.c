@@ -9,10 +9,10 @@
  *              it falls back to start, is handed to the scope around it
  *   close      sp = start; next_section is handed to the scope around it
  * so that a section never begins below what inner scopes of the section before
- * have used. alloc/stack_alloc.c places tensors, alloc/stack_query.c answers
- * questions, alloc/stack_undo.c goes back to checkpoints.
+ * have used. alloc.c places tensors, query.c answers questions, undo.c goes back to
+ * checkpoints.
  */
-#include "alloc/stack.h"
+#include "stack/stack.h"
 
 #include <string.h>
 

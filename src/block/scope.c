@@ -9,8 +9,8 @@
  */
 #include <string.h>
 
-#include "alloc/block.h"
 #include "base/text.h"
+#include "block/block.h"
 
 static const char *const names[SPAD_BLOCK_SCOPE_COUNT] = {
 #define SPAD_BLOCK_SCOPE_SPELLING(name, spelling) [SPAD_BLOCK_##name] = spelling,

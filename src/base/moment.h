@@ -3,8 +3,8 @@
  * Begins and ends of buffers in the order of time, for sweeps and traces: what
  * ends at a time goes before what begins then.
  */
-#ifndef SPAD_ALLOC_MOMENT_H
-#define SPAD_ALLOC_MOMENT_H
+#ifndef SPAD_BASE_MOMENT_H
+#define SPAD_BASE_MOMENT_H
 
 #include <stdbool.h>
 #include <stdint.h>

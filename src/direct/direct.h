@@ -21,8 +21,8 @@
  *          of `next` from there visits the tiles of p in ascending order
  *   every rectangle with an address lies in the usable part of its space
  */
-#ifndef SPAD_ALLOC_DIRECT_H
-#define SPAD_ALLOC_DIRECT_H
+#ifndef SPAD_DIRECT_DIRECT_H
+#define SPAD_DIRECT_DIRECT_H
 
 #include "base/memory.h"
 #include "base/names.h"
@@ -83,7 +83,7 @@ struct spad_direct {
     SPAD_ARRAY(direct_tensor) tensors;
 };
 
-/* ---- direct_place.c ---------------------------------------------------------------- */
+/* ---- place.c ----------------------------------------------------------------------- */
 
 /* "tensor 'x'", "tensor 'x', tile (1, 0)"; index NULL: no tile. */
 enum { DIRECT_WHO_MAX = 192 };
@@ -98,7 +98,7 @@ spad_status spad__direct_place(direct_tensor *tensor, int64_t *extent, const spa
                                spad_error *error);
 void spad__direct_free_table(direct_tensor *tensor, const spad_host *host);
 
-/* ---- direct_query.c ---------------------------------------------------------------- */
+/* ---- query.c ----------------------------------------------------------------------- */
 
 /* The first logical tile in a physical one, and the rectangle of a logical one. */
 int64_t spad__direct_first(const direct_tensor *tensor, int64_t physical);

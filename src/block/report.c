@@ -3,8 +3,8 @@
  * The plan of a block for readers: every part and every buffer with its bytes, as
  * a table and as JSON. Reading only; O(buffers) for each part.
  */
-#include "alloc/block.h"
 #include "base/text.h"
+#include "block/block.h"
 
 /* ---- text: one buffer -------------------------------------------------------------- */
 

@@ -5,11 +5,11 @@
  * first and freed last; the rest comes and goes in the order of its steps.
  * O(n log n).
  */
-#include "alloc/moment.h"
-#include "alloc/registry.h"
+#include "trace/trace.h"
 #include "base/checked.h"
 #include "base/error.h"
-#include "trace/trace.h"
+#include "base/moment.h"
+#include "registry/registry.h"
 
 typedef struct writer {
     spad_trace *trace;
@@ -145,8 +145,8 @@ spad_status spad_registry_write_trace(spad_registry *registry, spad_component co
     if (status != SPAD_OK) return status;
     const size_t count = slot->group->buffers.count;
     spad__arena memory = {.host = registry->host};
-    w.tensors = spad__arena_new(&memory, count * sizeof *w.tensors);
-    w.events = spad__arena_new(&memory, 2 * count * sizeof *w.events);
+    w.tensors = spad__arena_array(&memory, count, sizeof *w.tensors);
+    w.events = spad__arena_array(&memory, count, 2 * sizeof *w.events);
     if (w.tensors == NULL || w.events == NULL) {
         status = spad__fail_host_memory(error);
     } else {

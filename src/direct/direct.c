@@ -2,19 +2,19 @@
  *
  * Declaring the tensors of a kernel.
  *
- * A declaration goes one way: check the request, place it (direct_place.c, where
+ * A declaration goes one way: check the request, place it (place.c, where
  * the callback runs), then keep it: name, dims, trace. The last step takes back
  * what it has done if memory runs out half way, so a failed call changes nothing.
  * Cost: that of placing, and O(physical tiles) for the trace.
  */
-#include "alloc/direct.h"
+#include "direct/direct.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "alloc/ring.h"
 #include "base/checked.h"
 #include "base/error.h"
+#include "direct/ring.h"
 #include "trace/trace.h"
 
 /* ---- life -------------------------------------------------------------------------- */
@@ -268,7 +268,7 @@ static bool keep_dims(spad__arena *arena, const int64_t **dims, size_t rank) {
         *dims = NULL;
         return true;
     }
-    int64_t *copy = spad__arena_new(arena, rank * sizeof *copy);
+    int64_t *copy = spad__arena_array(arena, rank, sizeof *copy);
     if (copy == NULL) return false;
     memcpy(copy, *dims, rank * sizeof *copy);
     *dims = copy;

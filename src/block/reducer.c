@@ -8,8 +8,8 @@
  */
 #include <stdio.h>
 
-#include "alloc/block.h"
 #include "base/error.h"
+#include "block/block.h"
 
 static spad_status refuse(const spad_block *block, const block_buffer *buffer, spad_status code,
                           const char *what, spad_error *error) {

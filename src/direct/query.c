@@ -8,17 +8,17 @@
  * lanes it meets: everything alive in them shares bytes with it, and what has
  * ended is dropped on the way. So each look either finds a pair or drops a tile.
  */
-#include "alloc/direct.h"
+#include "direct/direct.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc/ring.h"
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/finding.h"
 #include "base/largest.h"
 #include "base/text.h"
+#include "direct/ring.h"
 
 size_t spad_direct_count(const spad_direct *direct) {
     return direct->tensors.count;

@@ -9,7 +9,7 @@
  * swizzle pattern is 8 rows of its width). Every stage of a pipelined buffer
  * starts aligned, so the stride is padded.
  */
-#include "alloc/block.h"
+#include "block/block.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -483,7 +483,7 @@ static bool copy_numbers(const int64_t **out, spad_block *block, const int64_t *
                          size_t count) {
     *out = NULL;
     if (count == 0) return true;
-    int64_t *copy = spad__arena_new(&block->texts, count * sizeof *copy);
+    int64_t *copy = spad__arena_array(&block->texts, count, sizeof *copy);
     if (copy == NULL) return false;
     memcpy(copy, numbers, count * sizeof *copy);
     *out = copy;

@@ -2,12 +2,12 @@
  *
  * The block as its own files see it.
  *
- *   block_scope.c   scope names, and what a chip makes of them
- *   block.c         life, allocation, free, control flow
- *   reducer.c       the life cycle of reducers; who may touch what
- *   block_place.c   offsets in one arena over lifetimes
- *   block_plan.c    the plan: all arenas, tensor memory, totals, the trace
- *   block_report.c  the plan as text and JSON
+ *   scope.c     scope names, and what a chip makes of them
+ *   block.c     life, allocation, free, control flow
+ *   reducer.c   the life cycle of reducers; who may touch what
+ *   place.c     offsets in one arena over lifetimes
+ *   plan.c      the plan: all arenas, tensor memory, totals, the trace
+ *   report.c    the plan as text and JSON
  *
  * Invariants
  *   buffers[i].info.begin < info.end; end == SPAD_OPEN_END while alive and for
@@ -16,8 +16,8 @@
  *   was open when it was allocated
  *   planned implies that offsets, tmem_sizes, arena_bytes and totals belong together
  */
-#ifndef SPAD_ALLOC_BLOCK_H
-#define SPAD_ALLOC_BLOCK_H
+#ifndef SPAD_BLOCK_BLOCK_H
+#define SPAD_BLOCK_BLOCK_H
 
 #include "base/memory.h"
 #include "base/names.h"

@@ -11,7 +11,7 @@
  * following every path would be exponential. A component that is met while it
  * is open contains itself.
  */
-#include "alloc/registry.h"
+#include "registry/registry.h"
 
 #include <stdio.h>
 

@@ -9,6 +9,9 @@
 typedef struct sim_words {
     cli_kernel_words kernel;
     cli_pictures pictures;
+    const char *timeout;
+    int64_t timeout_ns; /* for all of it; 0: none */
+    int64_t started;
     bool planned;
 } sim_words;
 
@@ -22,10 +25,12 @@ static cli_exit show(const spad_sim *sim, const sim_words *words) {
 }
 
 /* Simulates, with the places of the planner or as if no two slots shared bytes. */
-static cli_exit analyse(spad_analysis **out, const cli_kernel *input, bool planned, bool json) {
+static cli_exit analyse(spad_analysis **out, const cli_kernel *input, const sim_words *words,
+                        bool planned, bool json) {
     const spad_analysis_options options = {
         .skip =
             1u << SPAD_PART_CHECK | 1u << SPAD_PART_FIT | (planned ? 0 : 1u << SPAD_PART_LAYOUT),
+        .timeout_ns = cli_time_left(words->timeout_ns, words->started),
         .source = input->text.bytes,
         .source_length = input->text.length,
         /* what is drawn runs longer before repetitions are skipped */
@@ -45,7 +50,7 @@ static cli_exit draw(const spad_analysis *analysis, const cli_kernel *input,
     spad_analysis *placed = NULL;
     cli_exit exit = CLI_FINE;
     if (!cli_wants_pictures(&words->pictures)) return CLI_FINE;
-    if (!words->planned) exit = analyse(&placed, input, true, false);
+    if (!words->planned) exit = analyse(&placed, input, words, true, false);
     if (exit == CLI_FINE) {
         exit = cli_draw_analysis(&words->pictures, placed != NULL ? placed : analysis);
     }
@@ -55,7 +60,7 @@ static cli_exit draw(const spad_analysis *analysis, const cli_kernel *input,
 
 static cli_exit simulate(const cli_kernel *input, const sim_words *words) {
     spad_analysis *analysis = NULL;
-    cli_exit exit = analyse(&analysis, input, words->planned, words->kernel.json);
+    cli_exit exit = analyse(&analysis, input, words, words->planned, words->kernel.json);
     if (exit == CLI_FINE) exit = show(spad_analysis_sim(analysis), words);
     if (exit <= CLI_FINDINGS && analysis != NULL) {
         const cli_exit drawn = draw(analysis, input, words);
@@ -66,16 +71,20 @@ static cli_exit simulate(const cli_kernel *input, const sim_words *words) {
 }
 
 static cli_exit run_sim(const cli_command *command, int count, char **arguments) {
-    sim_words words = {0};
+    sim_words words = {.started = cli_clock()};
     const cli_option options[] = {CLI_KERNEL_OPTIONS(words.kernel),
                                   CLI_PICTURE_OPTIONS(words.pictures),
                                   {.name = "--planned", .flag = &words.planned},
+                                  {.name = "--timeout", .value = &words.timeout},
                                   {.name = "--json", .flag = &words.kernel.json},
                                   {.name = NULL}};
     cli_exit exit;
     if (!cli_take_options(command, options, &count, arguments, &exit)) return exit;
     if (count != 1) {
         cli_say("one kernel is needed; see 'spad sim --help'");
+        return CLI_USAGE;
+    }
+    if (words.timeout != NULL && !cli_take_seconds("--timeout", words.timeout, &words.timeout_ns)) {
         return CLI_USAGE;
     }
     if (!cli_pictures_fit(&words.pictures, words.kernel.json, NULL)) return CLI_USAGE;
@@ -98,6 +107,7 @@ const cli_command cli_sim = {
         "\n" CLI_KERNEL_USAGE
         "  --planned                 tensors lie where the planner puts them; without it\n"
         "                            those without an address share no bytes\n"
+        "  --timeout SECONDS         fail if it takes longer\n"
         "  --json                    the result as JSON\n" CLI_PICTURE_USAGE "\n"
         "exit status: 0 it ran to its end, 1 deadlock or it is wrong, 2 bad input, 3 the output\n"
         "could not be written; docs/sim.md has the model\n",

@@ -45,12 +45,13 @@ typedef enum spad_analysis_part {
 /**
  * Zeroed is the default: all parts, each with its own defaults.
  *
- * Hosts and places inside the options of the parts are not used: all parts use `host` and
- * the places of the layout.
+ * Hosts, watches and places inside the options of the parts are not used: all parts use `host`,
+ * `watch` and the places of the layout.
  */
 typedef struct spad_analysis_options {
     unsigned skip;      /**< bits of the parts to leave out */
     int64_t timeout_ns; /**< for layout, check and simulation together; 0: none but theirs */
+    spad_watch watch;   /**< of all parts; a cancelled call has no result */
     const char *source; /**< text of the kernel, quoted in messages and shown in reports;
                              NULL: none. Borrowed until destroy */
     size_t source_length;
@@ -67,8 +68,8 @@ typedef struct spad_analysis_options {
 
 /**
  * Analyses a kernel. That it does not fit, is wrong or gets stuck is a result and not a failure.
- * SPAD_ERR_HOST_MEMORY; SPAD_ERR_ARGUMENT: bad options. A part that fails for another reason is
- * missing from the analysis, and spad_analysis_fault says why.
+ * SPAD_ERR_HOST_MEMORY; SPAD_ERR_ARGUMENT: bad options; SPAD_ERR_CANCELLED. A part that fails for
+ * another reason is missing from the analysis, and spad_analysis_fault says why.
  */
 SPAD_API spad_status spad_analysis_create(spad_analysis **out, const spad_kernel *kernel,
                                           const spad_analysis_options *options, spad_error *error);

@@ -36,10 +36,10 @@ static int64_t time_for(const job *j, int64_t own) {
     return own > 0 && own < left ? own : left;
 }
 
-/* A fault of the kernel belongs to the analysis; one of the machine ends it. */
+/* A fault of the kernel belongs to the analysis; one of the machine, or the caller, ends it. */
 static spad_status keep_fault(job *j, spad_analysis_part part, const spad_error *fault,
                               spad_error *error) {
-    if (fault->code <= SPAD_ERR_HOST_MEMORY) {
+    if (fault->code <= SPAD_ERR_HOST_MEMORY || fault->code == SPAD_ERR_CANCELLED) {
         if (error != NULL) *error = *fault;
         return fault->code;
     }
@@ -54,6 +54,7 @@ static spad_status lay_out(job *j, spad_error *error) {
     spad_error fault;
     if (!is_wanted(j, SPAD_PART_LAYOUT)) return SPAD_OK;
     options.host = &j->made->host;
+    options.watch = j->options.watch;
     options.timeout_ns = time_for(j, options.timeout_ns);
     if (spad_layout_create(&j->made->layout, j->made->kernel, &options, &fault) == SPAD_OK) {
         return SPAD_OK;
@@ -75,6 +76,7 @@ static spad_status check(job *j, spad_error *error) {
     spad_check_options options = j->options.check;
     if (!is_wanted(j, SPAD_PART_CHECK)) return SPAD_OK;
     options.host = &j->made->host;
+    options.watch = j->options.watch;
     options.timeout_ns = time_for(j, options.timeout_ns);
     options.place = j->made->layout != NULL ? spad_layout_place : NULL;
     options.ctx = j->made->layout;
@@ -87,6 +89,7 @@ static spad_status simulate(job *j, spad_error *error) {
     spad_error fault;
     if (!is_wanted(j, SPAD_PART_SIM)) return SPAD_OK;
     options.host = &j->made->host;
+    options.watch = j->options.watch;
     options.timeout_ns = time_for(j, options.timeout_ns);
     options.place = j->made->layout != NULL ? spad_layout_place : NULL;
     options.ctx = j->made->layout;
@@ -102,6 +105,7 @@ static spad_status find_changes(job *j, spad_error *error) {
     const spad_layout *layout = j->made->layout;
     if (!is_wanted(j, SPAD_PART_FIT) || layout == NULL) return SPAD_OK;
     options.host = &j->made->host;
+    options.watch = j->options.watch;
     return spad_fit_find(&j->made->fit, layout, &options, error);
 }
 

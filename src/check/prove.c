@@ -131,7 +131,7 @@ static spad_status run_kernel(prover *p, shape *s, const spad_kernel *kernel, sp
                      .told = check == p->run->check,
                      .outputs = about != NULL,
                      .shape = about,
-                     .deadline = p->run->deadline};
+                     .limit = p->run->limit};
     const int64_t before = check->counts.events;
     spad_status status = prepare_watches(p, &watches, kernel, error);
     if (status == SPAD_OK) status = spad__check_rules(&run, error);
@@ -206,10 +206,8 @@ static spad_status try_shape(prover *p, shape *s, spad_error *error) {
     spad_check check = {.host = p->host};
     status = run_kernel(p, s, kernel, &check, p->all ? "" : NULL, error);
     if (status == SPAD_OK && p->all) {
-        spad__run run = {.kernel = kernel,
-                         .options = p->run->options,
-                         .check = &check,
-                         .deadline = p->run->deadline};
+        spad__run run = {
+            .kernel = kernel, .options = p->run->options, .check = &check, .limit = p->run->limit};
         status = spad__check_parallel(&run, error);
         keep_warning(p, s, &check);
     }

@@ -94,9 +94,9 @@ static spad_status reshape(const search *s, const depth *depths, size_t count, i
                            spad_kernel **out, spad_error *error) {
     const spad_host *host = &s->fit->host;
     spad_define *numbers = spad__new(host, 2 * count * sizeof *numbers);
-    spad_kernel_options options = {.defines = numbers, .rings = numbers + count, .host = host};
     *out = NULL;
     if (numbers == NULL) return spad__fail_host_memory(error);
+    spad_kernel_options options = {.defines = numbers, .rings = numbers + count, .host = host};
     for (size_t i = 0; i < count; i++) {
         const spad_define number = {depths[i].name, cap};
         if (depths[i].value <= cap) continue;

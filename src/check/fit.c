@@ -457,6 +457,11 @@ static void write_over(spad__out *out, const spad_layout *layout, const spad_lay
     if (fits(row->result->verdict)) {
         spad__out_format(out, "the kernel places tensors up to byte %lld\n",
                          (long long)row->height);
+    } else if (row->agents_apart) {
+        spad__out_format(out,
+                         "%lld B are taken with all tiles of agents apart; a lower layout may "
+                         "exist\n",
+                         (long long)row->peak_bytes);
     } else {
         spad__out_format(out, "%lld B are needed together%s\n", (long long)row->peak_bytes,
                          row->verdict == SPAD_PLAN_INFEASIBLE ? " (proved)" : "");

@@ -15,6 +15,11 @@
 #include "spad/dtype.h"
 #include "spad/host.h"
 
+/* The end of a text; one of no bytes may be NULL, to which C allows nothing to be added. */
+static inline const char *spad__text_end(const char *text, size_t length) {
+    return length > 0 ? text + length : text;
+}
+
 /* ---- printer: errors stick, so that callers check once at the end ------------------ */
 typedef struct spad__out {
     spad_sink sink;

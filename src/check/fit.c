@@ -96,9 +96,9 @@ static spad_status reshape(const search *s, const depth *depths, size_t count, i
                            spad_kernel **out, spad_error *error) {
     const spad_host *host = &s->fit->host;
     spad_define *numbers = spad__new_array(host, count, 2 * sizeof *numbers);
-    spad_kernel_options options = {.defines = numbers, .rings = numbers + count, .host = host};
     *out = NULL;
     if (numbers == NULL) return spad__fail_host_memory(error);
+    spad_kernel_options options = {.defines = numbers, .rings = numbers + count, .host = host};
     for (size_t i = 0; i < count; i++) {
         const spad_define number = {depths[i].name, cap};
         if (depths[i].value <= cap) continue;
@@ -459,6 +459,11 @@ static void write_over(spad__out *out, const spad_layout *layout, const spad_lay
     }
     if (fits(row->result->verdict)) {
         spad__out_format(out, "the kernel places tensors up to byte %lld", (long long)row->height);
+    } else if (row->agents_apart) {
+        spad__out_format(out,
+                         "%lld B are taken with all tiles of agents apart; a lower layout may "
+                         "exist",
+                         (long long)row->peak_bytes);
     } else {
         spad__out_format(out, "%lld B are needed together%s", (long long)row->peak_bytes,
                          row->verdict == SPAD_PLAN_INFEASIBLE ? " (proved)" : "");

@@ -21,6 +21,17 @@ const char *spad_layout_verdict_phrase(spad_plan_verdict verdict) {
     return "?";
 }
 
+/* Of one space. */
+static const char *phrase_of(const spad_layout_space *row) {
+    if (!row->agents_apart) return spad_layout_verdict_phrase(row->verdict);
+    switch (row->verdict) {
+    case SPAD_PLAN_FEASIBLE: return "fits with all tiles of agents apart; a lower layout may exist";
+    case SPAD_PLAN_UNKNOWN:
+        return "does not fit with all tiles of agents apart; a lower layout may exist";
+    default: return spad_layout_verdict_phrase(row->verdict);
+    }
+}
+
 /* ---- pieces ------------------------------------------------------------------------ */
 
 /* Names may be longer than a piece of the printer. */
@@ -145,7 +156,7 @@ static void write_space_line(spad__out *out, const spad_layout *layout,
     write_bytes(out, row->bound, 12);
     write_bytes(out, row->capacity, 12);
     spad__out_string(out, "  ");
-    spad__out_string(out, spad_layout_verdict_phrase(row->verdict));
+    spad__out_string(out, phrase_of(row));
     spad__out_string(out, "\n");
 }
 
@@ -215,7 +226,7 @@ static void write_space_table(spad__out *out, const spad_layout *layout,
     write_bytes(out, row->height, 0);
     spad__out_string(out, " of ");
     write_bytes(out, row->capacity, 0);
-    spad__out_format(out, " B per lane, %s\n  ", spad_layout_verdict_phrase(row->verdict));
+    spad__out_format(out, " B per lane, %s\n  ", phrase_of(row));
     write_left(out, "buffer", width);
     spad__out_string(out, "  placed    copies      tile  padding     total        at  lines\n");
     for (size_t i = 0; i < row->buffer_count;) {
@@ -299,6 +310,7 @@ static void json_space(spad__json *json, const spad_layout *layout, const spad_l
     spad__json_key_string(json, "verdict", spad_plan_verdict_name(row->verdict));
     json_bytes(json, "used", row->height);
     spad__json_key_int(json, "bound", row->bound);
+    if (row->agents_apart) spad__json_key_bool(json, "agents_apart", true);
     json_bytes(json, "capacity", row->capacity);
     spad__json_key_int(json, "reserved", row->reserved);
     json_peak(json, layout, row);

@@ -364,11 +364,13 @@ static void nodes_are_spent_once(void **state) {
                                      .size = spad__random_in(&random, 100, 999),
                                      .alignment = i % 2 == 0 ? 1 : 64});
     }
-    for (int32_t threads = 1; threads <= 4; threads += 3) {
-        const spad_plan_options options = {.node_limit = 3000, .threads = threads};
-        spad_plan_result *result = solve(plan, &options);
-        assert_in_range(result->nodes, 1, 3000);
-        spad_plan_result_destroy(result);
+    for (int32_t threads = 1; threads <= 4; threads++) {
+        for (int64_t limit = 1; limit <= 3000; limit += 1 + limit) {
+            const spad_plan_options options = {.node_limit = limit, .threads = threads};
+            spad_plan_result *result = solve(plan, &options);
+            assert_in_range(result->nodes, 1, limit);
+            spad_plan_result_destroy(result);
+        }
     }
     spad_plan_destroy(plan);
 }

@@ -136,8 +136,8 @@ static bool write_plan(const spad_plan *plan, const spad_plan_result *result, co
     FILE *file = cli_open_output(path);
     if (file == NULL) return false;
     const spad_sink sink = spad_sink_file(file);
-    const bool written = spad_plan_write_csv(plan, 0, result->places, text->bytes, text->length,
-                                             &sink, error) == SPAD_OK;
+    const bool written =
+        spad_plan_write_csv(plan, 0, result, text->bytes, text->length, &sink, error) == SPAD_OK;
     if (!written) cli_say("writing '%s' failed", path);
     return cli_close_output(file, path) && written;
 }
@@ -180,7 +180,7 @@ static cli_exit draw(const spad_plan *plan, const spad_plan_result *result,
     const spad_report_options options = {.title = file, .time_unit = "time"};
     if (status == SPAD_OK) status = spad_report_create(&report, target, &options, &error);
     if (status == SPAD_OK && result->places != NULL)
-        status = spad_report_add_plan(report, plan, result->places, space, &error);
+        status = spad_report_add_plan(report, plan, result, space, &error);
     else if (status == SPAD_OK)
         status = draw_pins(report, plan, space, &error);
     char note[CLI_CLASH_MAX];

@@ -80,10 +80,11 @@ SPAD_API spad_status spad_report_add_box(spad_report *report, const spad_report_
 SPAD_API spad_status spad_report_add_trace(spad_report *report, const spad_trace *trace,
                                            spad_error *error);
 
-/** Adds the buffers of a problem at their places, in one space of the report's target. A
- *  buffer with gaps gives several boxes, aliases are one family. */
+/** Adds the buffers of a problem at the places of its result, in one space of the report's target.
+ *  A buffer with gaps gives several boxes, aliases are one family. SPAD_ERR_STALE: the result of
+ *  another problem, or of this one before it changed. SPAD_ERR_ARGUMENT: it has no places. */
 SPAD_API spad_status spad_report_add_plan(spad_report *report, const spad_plan *plan,
-                                          const spad_plan_place *places, size_t space,
+                                          const spad_plan_result *result, size_t space,
                                           spad_error *error);
 
 /** Adds the allocations of a log (what a pool did, or RMM) as boxes in one space: addresses count

@@ -67,6 +67,7 @@ static spad_status result_create(spad_plan_result **out, const spad_plan *plan, 
     *host = plan->host;
     result->owned = host;
     result->count = plan->buffers.count;
+    result->fingerprint = spad_plan_fingerprint(plan);
     result->height = SPAD_UNBOUNDED;
     *out = result;
     return SPAD_OK;

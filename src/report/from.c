@@ -219,13 +219,15 @@ static spad_status add_pieces(spad_report *report, spad_report_box *box,
 }
 
 spad_status spad_report_add_plan(spad_report *report, const spad_plan *plan,
-                                 const spad_plan_place *places, size_t space, spad_error *error) {
+                                 const spad_plan_result *result, size_t space, spad_error *error) {
     const size_t count = plan->buffers.count;
+    const spad_plan_place *places;
     if (space >= report->target->space_count) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "target %s has no space number %zu",
                           report->target->name, space);
     }
-    if (count == 0) return SPAD_OK;
+    spad_status status = spad__plan_places(&places, plan, result, error);
+    if (status != SPAD_OK || count == 0) return status;
     size_t *parents = spad__new_array(&report->host, count, sizeof *parents);
     bool *shares = spad__new_array(&report->host, count, sizeof *shares);
     if (parents == NULL || shares == NULL) {
@@ -236,7 +238,6 @@ spad_status spad_report_add_plan(spad_report *report, const spad_plan *plan,
     join_aliases(parents, shares, plan);
     const spad__mark before = spad__report_mark(report);
     const int64_t family = spad__next_family(report);
-    spad_status status = SPAD_OK;
     for (size_t i = 0; status == SPAD_OK && i < count; i++) {
         const spad_plan_buffer *buffer = &plan->buffers.items[i];
         spad_report_box box = {

@@ -188,6 +188,8 @@ TABLE = {
     "spad_plan_solve": "Plan.solve",
     "spad_plan_result_destroy": LIFE,
     "spad_plan_check": "Plan.check",
+    "spad_plan_match": "Plan.check",
+    "spad_plan_fingerprint": C_ONLY,
     "spad_plan_explain": "PlanResult.explain",
     "spad_plan_reason_destroy": LIFE,
     "spad_plan_write_text": "PlanResult.text",

@@ -71,10 +71,9 @@ static spad_status is_right(spad_tune *tune, int64_t value, bool *right, spad_er
     if (values == NULL) return spad__fail_host_memory(error);
     for (size_t i = 0; i < tune->knobs.count; i++) values[i] = tune->knobs.items[i].written;
     values[tune->knobs.count - 1] = value;
-    spad_status status = spad__tune_shape(&kernel, tune, values, error);
+    spad_status status = spad__tune_shape(&kernel, tune, values, NULL);
     spad__free(&tune->host, values, tune->knobs.count * sizeof *values);
-    if (status == SPAD_ERR_HOST_MEMORY) return status;
-    if (status != SPAD_OK) return SPAD_OK;
+    if (status != SPAD_OK) return spad__attempted(status, error);
     status = spad__tune_is_right(tune, kernel, right, error);
     spad_kernel_destroy(kernel);
     return status;

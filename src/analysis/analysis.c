@@ -14,26 +14,23 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "plan/stop.h"
+#include "base/limit.h"
 
 /* What an analysis is made with. */
 typedef struct job {
     spad_analysis *made;
     spad_analysis_options options; /* hosts are filled in */
-    int64_t started;               /* of spad__clock */
+    spad__limit limit;             /* of all parts together */
 } job;
 
 static bool is_wanted(const job *j, spad_analysis_part part) {
     return (j->options.skip & 1u << part) == 0;
 }
 
-/* The time limit of a part: its own, cut to what is left of that of all parts. At least 1 ns,
- * since 0 is no limit. */
+/* The time limit of a part: its own, cut to what is left of that of all parts. */
 static int64_t time_for(const job *j, int64_t own) {
-    if (j->options.timeout_ns == 0) return own;
-    const int64_t left = j->options.timeout_ns - (spad__clock() - j->started);
-    if (left < 1) return 1;
-    return own > 0 && own < left ? own : left;
+    const int64_t left = spad__limit_left(&j->limit);
+    return left == 0 || (own > 0 && own < left) ? own : left;
 }
 
 /* A fault of the kernel belongs to the analysis; one of the machine, or the caller, ends it. */
@@ -144,21 +141,18 @@ static spad_status add_notes(job *j, spad_error *error) {
 
 spad_status spad_analysis_create(spad_analysis **out, const spad_kernel *kernel,
                                  const spad_analysis_options *options, spad_error *error) {
-    job j = {.options = options != NULL ? *options : (spad_analysis_options){0},
-             .started = spad__clock()};
+    job j = {.options = options != NULL ? *options : (spad_analysis_options){0}};
     const spad_host host = spad__host_or_default(j.options.host);
     *out = NULL;
-    if (j.options.timeout_ns < 0) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT, "a timeout of %lld ns is negative",
-                          (long long)j.options.timeout_ns);
-    }
+    spad_status status = spad__limit_start(&j.limit, j.options.timeout_ns, j.options.watch, error);
+    if (status != SPAD_OK) return status;
     j.made = spad__new(&host, sizeof *j.made);
     if (j.made == NULL) return spad__fail_host_memory(error);
     j.made->host = host;
     j.made->kernel = kernel;
     j.made->source = j.options.source;
     j.made->source_length = j.options.source != NULL ? j.options.source_length : 0;
-    spad_status status = lay_out(&j, error);
+    status = lay_out(&j, error);
     if (status == SPAD_OK) status = check(&j, error);
     if (status == SPAD_OK) status = simulate(&j, error);
     if (status == SPAD_OK) status = find_changes(&j, error);

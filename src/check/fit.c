@@ -108,9 +108,9 @@ static spad_status reshape(const search *s, const depth *depths, size_t count, i
             numbers[count + options.ring_count++] = number;
         }
     }
-    const spad_status status = spad_kernel_reshape(out, s->kernel, &options, error);
+    const spad_status status = spad_kernel_reshape(out, s->kernel, &options, NULL);
     spad__free(host, numbers, 2 * count * sizeof *numbers);
-    return status == SPAD_ERR_HOST_MEMORY ? status : SPAD_OK;
+    return spad__attempted(status, error);
 }
 
 /* Lays the kernel out with the depths at most `cap`. *found: the space fits then. A kernel that
@@ -124,7 +124,7 @@ static spad_status try_cap(const search *s, const depth *depths, size_t count, i
     *found = false;
     spad_status status = reshape(s, depths, count, cap, &kernel, error);
     if (status != SPAD_OK || kernel == NULL) return status;
-    status = spad_layout_create(&layout, kernel, &options, error);
+    status = spad_layout_create(&layout, kernel, &options, NULL);
     if (status == SPAD_OK) {
         const spad_layout_space *row = find_space(layout, s->row->space);
         *found = row == NULL || fits(row->verdict);
@@ -134,8 +134,8 @@ static spad_status try_cap(const search *s, const depth *depths, size_t count, i
             }
             status = find_error(s, kernel, layout, &change->wrong, error);
         }
-    } else if (status != SPAD_ERR_HOST_MEMORY && status != SPAD_ERR_CANCELLED) {
-        status = SPAD_OK;
+    } else {
+        status = spad__attempted(status, error);
     }
     spad_layout_destroy(layout);
     spad_kernel_destroy(kernel);

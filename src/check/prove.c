@@ -155,8 +155,8 @@ static spad_status make_kernel(const prover *p, const shape *s, spad_kernel **ou
     }
     const spad_kernel_options options = {
         .defines = defines, .define_count = p->count, .host = &p->host};
-    const spad_status status = spad_kernel_reshape(out, p->kernel, &options, error);
-    return status == SPAD_ERR_HOST_MEMORY ? status : SPAD_OK;
+    const spad_status status = spad_kernel_reshape(out, p->kernel, &options, NULL);
+    return spad__attempted(status, error);
 }
 
 static void say_values(const prover *p, const shape *s, char *field, size_t size) {
@@ -556,7 +556,7 @@ static spad_status is_short(const prover *p, bool *result, spad_error *error) {
     }
     *result = events < limit; /* also where it cannot be run further */
     spad_walk_destroy(walk);
-    return status == SPAD_ERR_HOST_MEMORY ? spad__fail_host_memory(error) : SPAD_OK;
+    return spad__attempted(status, error);
 }
 
 static spad_status judge_given(prover *p, spad_error *error) {

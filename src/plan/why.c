@@ -87,10 +87,10 @@ static spad_status try_buffer(explorer *x, size_t number, const spad_plan_buffer
     spad_plan_result *result;
     const spad_plan_buffer before = x->changed.buffers.items[number];
     x->changed.buffers.items[number] = *other;
-    const spad_status status = spad_plan_solve(&result, &x->changed, &options, error);
+    const spad_status status = spad_plan_solve(&result, &x->changed, &options, NULL);
     x->changed.buffers.items[number] = before;
     /* a change that breaks a rule does not help; only a lack of memory is an error */
-    if (status != SPAD_OK) return status == SPAD_ERR_HOST_MEMORY ? status : SPAD_OK;
+    if (status != SPAD_OK) return spad__attempted(status, error);
     *fits = result->verdict == SPAD_PLAN_OPTIMAL || result->verdict == SPAD_PLAN_FEASIBLE;
     spad_plan_result_destroy(result);
     return SPAD_OK;

@@ -54,7 +54,10 @@ static PyObject *layout_make(PyObject *module, PyObject *const *args, Py_ssize_t
     return py_raise(&error);
 }
 
+PY_TRAVERSE(layout_traverse, py_layout, self->kernel)
+
 static void layout_dealloc(PyObject *object) {
+    PyObject_GC_UnTrack(object);
     py_layout *self = (py_layout *)object;
     spad_layout_destroy(self->layout);
     Py_XDECREF(self->kernel);
@@ -179,13 +182,13 @@ static PyGetSetDef layout_fields[] = {
 
 static PyType_Slot layout_slots[] = {{Py_tp_doc, "The places of all tensors of a kernel."},
                                      {Py_tp_dealloc, PY_SLOT(layout_dealloc)},
+                                     {Py_tp_traverse, PY_SLOT(layout_traverse)},
                                      {Py_tp_methods, layout_methods},
                                      {Py_tp_getset, layout_fields},
                                      {0, NULL}};
 
 static PyType_Spec layout_spec = {"spad._spad.Layout", sizeof(py_layout), 0,
-                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                  layout_slots};
+                                  PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, layout_slots};
 
 /* A Layout of this kernel, or NULL for None; false with an exception set. */
 static bool read_layout(py_layout **out, PyObject *object, PyObject *kernel) {
@@ -298,7 +301,10 @@ static PyObject *check_faults(PyObject *module, PyObject *args) {
     return py_done(status, &error);
 }
 
+PY_TRAVERSE(check_traverse, py_check, self->kernel, self->layout)
+
 static void check_dealloc(PyObject *object) {
+    PyObject_GC_UnTrack(object);
     py_check *self = (py_check *)object;
     spad_check_destroy(self->check);
     Py_XDECREF(self->layout);
@@ -420,13 +426,13 @@ static PyGetSetDef check_fields[] = {
 
 static PyType_Slot check_slots[] = {{Py_tp_doc, "What is wrong with a kernel."},
                                     {Py_tp_dealloc, PY_SLOT(check_dealloc)},
+                                    {Py_tp_traverse, PY_SLOT(check_traverse)},
                                     {Py_tp_methods, check_methods},
                                     {Py_tp_getset, check_fields},
                                     {0, NULL}};
 
 static PyType_Spec check_spec = {"spad._spad.Check", sizeof(py_check), 0,
-                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                 check_slots};
+                                 PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, check_slots};
 
 /* ---- simulation -------------------------------------------------------------------- */
 
@@ -435,7 +441,7 @@ static PyObject *sim_make(PyObject *module, PyObject *const *args, Py_ssize_t co
     (void)module;
     static const char *const names[] = {"kernel",    "layout",          "hoists",
                                         "no_repeat", "operation_limit", NULL};
-    PyObject *given[5];
+    PyObject *given[5], *keep;
     py_layout *layout;
     spad_define *hoists;
     spad_sim_options options = {0};
@@ -443,12 +449,13 @@ static PyObject *sim_make(PyObject *module, PyObject *const *args, Py_ssize_t co
         !read_layout(&layout, given[1], given[0]) ||
         !py_int_or(&options.operation_limit, given[4], 0) ||
         !py_flag(&options.no_repeat, given[3], false) ||
-        !py_defines(&hoists, &options.hoist_count, given[2]))
+        !py_defines(&hoists, &options.hoist_count, &keep, given[2]))
         return NULL;
     options.hoists = hoists;
     py_sim *self = py_new(py.sim);
     if (self == NULL) {
         PyMem_Free(hoists);
+        Py_XDECREF(keep);
         return NULL;
     }
     self->kernel = py_keep(given[0]);
@@ -462,12 +469,16 @@ static PyObject *sim_make(PyObject *module, PyObject *const *args, Py_ssize_t co
     const spad_status status = spad_sim_kernel(&self->sim, kernel_in(given[0]), &options, &error);
     PyEval_RestoreThread(outside);
     PyMem_Free(hoists);
+    Py_XDECREF(keep);
     if (status == SPAD_OK) return (PyObject *)self;
     Py_DECREF((PyObject *)self);
     return py_raise(&error);
 }
 
+PY_TRAVERSE(sim_traverse, py_sim, self->kernel, self->layout)
+
 static void sim_dealloc(PyObject *object) {
+    PyObject_GC_UnTrack(object);
     py_sim *self = (py_sim *)object;
     spad_sim_destroy(self->sim);
     Py_XDECREF(self->layout);
@@ -524,12 +535,13 @@ static PyGetSetDef sim_fields[] = {
 
 static PyType_Slot sim_slots[] = {{Py_tp_doc, "How long a kernel takes, and why."},
                                   {Py_tp_dealloc, PY_SLOT(sim_dealloc)},
+                                  {Py_tp_traverse, PY_SLOT(sim_traverse)},
                                   {Py_tp_methods, sim_methods},
                                   {Py_tp_getset, sim_fields},
                                   {0, NULL}};
 
 static PyType_Spec sim_spec = {"spad._spad.Sim", sizeof(py_sim), 0,
-                               Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, sim_slots};
+                               PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, sim_slots};
 
 /* ---- tuning ------------------------------------------------------------------------ */
 
@@ -555,7 +567,10 @@ static PyObject *tune_make(PyObject *module, PyObject *const *args, Py_ssize_t c
     return py_raise(&error);
 }
 
+PY_TRAVERSE(tune_traverse, py_tune, self->kernel)
+
 static void tune_dealloc(PyObject *object) {
+    PyObject_GC_UnTrack(object);
     py_tune *self = (py_tune *)object;
     spad_tune_destroy(self->tune);
     Py_XDECREF(self->kernel);
@@ -620,12 +635,13 @@ static PyGetSetDef tune_fields[] = {
 
 static PyType_Slot tune_slots[] = {{Py_tp_doc, "How deep the rings of a kernel should be."},
                                    {Py_tp_dealloc, PY_SLOT(tune_dealloc)},
+                                   {Py_tp_traverse, PY_SLOT(tune_traverse)},
                                    {Py_tp_methods, tune_methods},
                                    {Py_tp_getset, tune_fields},
                                    {0, NULL}};
 
 static PyType_Spec tune_spec = {"spad._spad.Tune", sizeof(py_tune), 0,
-                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, tune_slots};
+                                PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, tune_slots};
 
 /* ----  ------------------------------------------------------------------------------ */
 

@@ -78,16 +78,38 @@ PyObject *py_done(spad_status status, const spad_error *error) {
     Py_RETURN_NONE;
 }
 
-PyObject *py_busy(void) {
+/* ---- objects at work ---------------------------------------------------------------- */
+
+static bool busy(void) {
     PyErr_SetString(PyExc_RuntimeError,
                     "the object is at work, in another thread or in the call that called this one; "
                     "it can be changed when that is done");
-    return NULL;
+    return false;
+}
+
+bool py_read_begin(py_guard *guard) {
+    if (guard->changing) return busy();
+    guard->readers++;
+    return true;
+}
+
+void py_read_end(py_guard *guard) {
+    guard->readers--;
+}
+
+bool py_change_begin(py_guard *guard) {
+    if (guard->changing || guard->readers > 0) return busy();
+    guard->changing = true;
+    return true;
+}
+
+void py_change_end(py_guard *guard) {
+    guard->changing = false;
 }
 
 /* ---- values ------------------------------------------------------------------------ */
 
-bool py_int(int64_t *out, PyObject *object) {
+static bool read_int(int64_t *out, PyObject *object) {
     *out = PyLong_AsLongLong(object);
     if (*out != -1 || !PyErr_Occurred()) return true;
     if (PyErr_ExceptionMatches(PyExc_TypeError)) {
@@ -101,6 +123,13 @@ bool py_int(int64_t *out, PyObject *object) {
     if (PyErr_ExceptionMatches(PyExc_OverflowError))
         PyErr_Format(PyExc_OverflowError, "%R does not fit 64 bits", object);
     return false;
+}
+
+bool py_int(int64_t *out, PyObject *object) {
+    Py_INCREF(object); /* its __index__ can take it out of where the caller has it from */
+    const bool read = read_int(out, object);
+    Py_DECREF(object);
+    return read;
 }
 
 bool py_int_or(int64_t *out, PyObject *object, int64_t none) {
@@ -322,26 +351,30 @@ bool py_names(const char ***out, size_t *count, PyObject **keep, PyObject *objec
     return false;
 }
 
-bool py_defines(spad_define **out, size_t *count, PyObject *dict) {
+/* From a copy: while a number is converted, its __index__ can change the dict. */
+bool py_defines(spad_define **out, size_t *count, PyObject **keep, PyObject *dict) {
     *out = NULL;
     *count = 0;
+    *keep = NULL;
     if (dict == NULL || dict == Py_None) return true;
     if (!PyDict_Check(dict)) {
         PyErr_SetString(PyExc_TypeError, "a dict of names and numbers is needed");
         return false;
     }
-    *out = PyMem_Calloc((size_t)PyDict_Size(dict) + 1, sizeof **out);
-    if (*out == NULL) return PyErr_NoMemory() != NULL;
+    *keep = PyDict_Copy(dict);
+    if (*keep == NULL) return false;
+    *out = PyMem_Calloc((size_t)PyDict_Size(*keep) + 1, sizeof **out);
+    bool fine = *out != NULL || PyErr_NoMemory() != NULL;
     PyObject *key, *value;
-    for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value); *count += 1) {
-        spad_define *define = &(*out)[*count];
-        define->name = py_chars(key);
-        if (define->name != NULL && py_int(&define->value, value)) continue;
-        PyMem_Free(*out);
-        *out = NULL;
-        return false;
+    for (Py_ssize_t at = 0; fine && PyDict_Next(*keep, &at, &key, &value); *count += 1) {
+        (*out)[*count].name = py_chars(key);
+        fine = (*out)[*count].name != NULL && py_int(&(*out)[*count].value, value);
     }
-    return true;
+    if (fine) return true;
+    PyMem_Free(*out);
+    Py_CLEAR(*keep);
+    *out = NULL;
+    return false;
 }
 
 /* ---- text -------------------------------------------------------------------------- */

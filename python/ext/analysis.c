@@ -45,11 +45,11 @@ static PyObject *layout_make(PyObject *module, PyObject *const *args, Py_ssize_t
     if (self == NULL) return NULL;
     self->kernel = py_keep(given[0]);
     spad_error error;
-    PyThreadState *const outside = PyEval_SaveThread();
+    py_watch watch;
+    py_watch_begin(&watch);
     const spad_status status =
         spad_layout_create(&self->layout, kernel_in(given[0]), &options, &error);
-    PyEval_RestoreThread(outside);
-    if (status == SPAD_OK) return (PyObject *)self;
+    if (py_watch_end(&watch) && status == SPAD_OK) return (PyObject *)self;
     Py_DECREF((PyObject *)self);
     return py_raise(&error);
 }
@@ -73,10 +73,10 @@ PY_WRITER(spad_layout_write_table, spad_layout)
 PY_WRITER(spad_layout_write_json, spad_layout)
 PY_WRITER(spad_layout_write_csv, spad_layout)
 
-#define LAYOUT_TEXT(name)                                                \
-    static PyObject *layout_##name(PyObject *self, PyObject *unused) {   \
-        (void)unused;                                                    \
-        return py_text(spad_layout_write_##name##_any, layout_in(self)); \
+#define LAYOUT_TEXT(name)                                                               \
+    static PyObject *layout_##name(PyObject *self, PyObject *unused) {                  \
+        (void)unused;                                                                   \
+        return py_text_outside(spad_layout_write_##name##_any, layout_in(self), false); \
     }
 LAYOUT_TEXT(text)
 LAYOUT_TEXT(table)
@@ -145,11 +145,12 @@ static PyObject *layout_fit(PyObject *self, PyObject *const *args, Py_ssize_t co
         return NULL;
     fit_text f = {NULL, layout_in(self)};
     spad_error error;
-    PyThreadState *const outside = PyEval_SaveThread();
+    py_watch watch;
+    py_watch_begin(&watch);
     const spad_status status = spad_fit_find(&f.fit, f.layout, &options, &error);
-    PyEval_RestoreThread(outside);
-    if (status != SPAD_OK) return py_raise(&error);
-    PyObject *text = py_text(json ? write_fit_json : write_fit, &f);
+    PyObject *text = py_watch_end(&watch) && status == SPAD_OK
+                         ? py_text_outside(json ? write_fit_json : write_fit, &f, false)
+                         : py_raise(&error);
     spad_fit_destroy(f.fit);
     return text;
 }
@@ -226,10 +227,10 @@ static py_layout *try_layout(PyObject *kernel, spad_error *fault) {
     py_layout *made = py_new(py.layout);
     if (made == NULL) return NULL;
     made->kernel = py_keep(kernel);
-    PyThreadState *const outside = PyEval_SaveThread();
+    py_watch watch;
+    py_watch_begin(&watch);
     const spad_status status = spad_layout_create(&made->layout, kernel_in(kernel), NULL, fault);
-    PyEval_RestoreThread(outside);
-    if (status == SPAD_OK) return made;
+    if (py_watch_end(&watch) && status == SPAD_OK) return made;
     Py_DECREF((PyObject *)made);
     if (status <= SPAD_ERR_HOST_MEMORY) py_raise(fault);
     return NULL;
@@ -267,12 +268,12 @@ static PyObject *check_make(PyObject *module, PyObject *const *args, Py_ssize_t 
     }
     self->kernel = py_keep(given[0]);
     self->layout = (PyObject *)layout;
-    PyThreadState *const outside = PyEval_SaveThread();
+    py_watch watch;
+    py_watch_begin(&watch);
     const spad_status status =
         check_laid_out(&self->check, kernel_in(given[0]), &options,
                        layout == NULL ? NULL : layout->layout, planned ? &fault : NULL, &error);
-    PyEval_RestoreThread(outside);
-    if (status == SPAD_OK) return (PyObject *)self;
+    if (py_watch_end(&watch) && status == SPAD_OK) return (PyObject *)self;
     Py_DECREF((PyObject *)self);
     return py_raise(&error);
 }
@@ -376,11 +377,11 @@ static PyObject *check_text(PyObject *self, PyObject *unused) {
 }
 static PyObject *check_json(PyObject *self, PyObject *unused) {
     (void)unused;
-    return py_text(write_check_json, self);
+    return py_text_outside(write_check_json, self, false);
 }
 static PyObject *check_sarif(PyObject *self, PyObject *unused) {
     (void)unused;
-    return py_text(write_check_sarif, self);
+    return py_text_outside(write_check_sarif, self, false);
 }
 static PyObject *check_verdict(PyObject *self, void *unused) {
     (void)unused;
@@ -465,12 +466,13 @@ static PyObject *sim_make(PyObject *module, PyObject *const *args, Py_ssize_t co
         options.ctx = layout->layout;
     }
     spad_error error;
-    PyThreadState *const outside = PyEval_SaveThread();
+    py_watch watch;
+    py_watch_begin(&watch);
     const spad_status status = spad_sim_kernel(&self->sim, kernel_in(given[0]), &options, &error);
-    PyEval_RestoreThread(outside);
+    const bool done = py_watch_end(&watch) && status == SPAD_OK;
     PyMem_Free(hoists);
     Py_XDECREF(keep);
-    if (status == SPAD_OK) return (PyObject *)self;
+    if (done) return (PyObject *)self;
     Py_DECREF((PyObject *)self);
     return py_raise(&error);
 }
@@ -495,11 +497,11 @@ PY_WRITER(spad_sim_write_json, spad_sim)
 
 static PyObject *sim_text(PyObject *self, PyObject *unused) {
     (void)unused;
-    return py_text(spad_sim_write_text_any, sim_in(self));
+    return py_text_outside(spad_sim_write_text_any, sim_in(self), false);
 }
 static PyObject *sim_json(PyObject *self, PyObject *unused) {
     (void)unused;
-    return py_text(spad_sim_write_json_any, sim_in(self));
+    return py_text_outside(spad_sim_write_json_any, sim_in(self), false);
 }
 static PyObject *sim_stuck(PyObject *self, void *unused) {
     (void)unused;
@@ -559,10 +561,10 @@ static PyObject *tune_make(PyObject *module, PyObject *const *args, Py_ssize_t c
     if (self == NULL) return NULL;
     self->kernel = py_keep(given[0]);
     spad_error error;
-    PyThreadState *const outside = PyEval_SaveThread();
+    py_watch watch;
+    py_watch_begin(&watch);
     const spad_status status = spad_tune_kernel(&self->tune, kernel_in(given[0]), &options, &error);
-    PyEval_RestoreThread(outside);
-    if (status == SPAD_OK) return (PyObject *)self;
+    if (py_watch_end(&watch) && status == SPAD_OK) return (PyObject *)self;
     Py_DECREF((PyObject *)self);
     return py_raise(&error);
 }
@@ -586,11 +588,11 @@ PY_WRITER(spad_tune_write_json, spad_tune)
 
 static PyObject *tune_text(PyObject *self, PyObject *unused) {
     (void)unused;
-    return py_text(spad_tune_write_text_any, tune_in(self));
+    return py_text_outside(spad_tune_write_text_any, tune_in(self), false);
 }
 static PyObject *tune_json(PyObject *self, PyObject *unused) {
     (void)unused;
-    return py_text(spad_tune_write_json_any, tune_in(self));
+    return py_text_outside(spad_tune_write_json_any, tune_in(self), false);
 }
 static PyObject *tune_chosen(PyObject *self, void *unused) {
     (void)unused;

@@ -5,6 +5,7 @@
 #include "common.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 /* ---- errors ------------------------------------------------------------------------ */
 
@@ -65,6 +66,7 @@ PyObject *py_error_new(const spad_error *error) {
 }
 
 PyObject *py_raise(const spad_error *error) {
+    if (PyErr_Occurred() != NULL) return NULL;
     PyObject *exception = py_error_new(error);
     if (exception != NULL) {
         PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
@@ -105,6 +107,37 @@ bool py_change_begin(py_guard *guard) {
 
 void py_change_end(py_guard *guard) {
     guard->changing = false;
+}
+
+/* The GIL is taken only so often: another thread that computes keeps it for some milliseconds. */
+#define LOOK_EVERY INT64_C(20000000)
+
+static int64_t nanoseconds(void) {
+    struct timespec now;
+    timespec_get(&now, TIME_UTC);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+void py_watch_begin(py_watch *watch) {
+    *watch = (py_watch){.looked = nanoseconds()};
+    watch->thread = PyEval_SaveThread();
+}
+
+bool py_watch_end(py_watch *watch) {
+    PyEval_RestoreThread(watch->thread);
+    return !watch->cancelled;
+}
+
+int py_watch_cancel(void *context) {
+    py_watch *watch = context;
+    const int64_t now = nanoseconds();
+    if (watch->cancelled || (now >= watch->looked && now - watch->looked < LOOK_EVERY))
+        return watch->cancelled;
+    PyEval_RestoreThread(watch->thread);
+    watch->cancelled = PyErr_CheckSignals() != 0;
+    watch->thread = PyEval_SaveThread();
+    watch->looked = now;
+    return watch->cancelled;
 }
 
 /* ---- values ------------------------------------------------------------------------ */
@@ -393,29 +426,46 @@ int py_write_more(void *ctx, const char *bytes, size_t count) {
     return 0;
 }
 
-static PyObject *write_all(py_writer writer, const void *object, bool as_bytes, bool outside) {
-    py_written t = {0};
-    const spad_sink sink = {py_write_more, &t};
-    spad_error error;
-    PyThreadState *const thread = outside ? PyEval_SaveThread() : NULL;
-    const spad_status status = writer(object, &sink, &error);
-    if (outside) PyEval_RestoreThread(thread);
+/* Text that is written with the GIL released. */
+typedef struct outside_text {
+    py_written text;
+    py_watch watch;
+} outside_text;
+
+static int write_watched(void *ctx, const char *bytes, size_t count) {
+    outside_text *t = ctx;
+    return py_watch_cancel(&t->watch) != 0 ? 1 : py_write_more(&t->text, bytes, count);
+}
+
+/* What was written, which is released. */
+static PyObject *finish_text(py_written *t, bool written, const spad_error *error, bool as_bytes) {
     PyObject *out = NULL;
-    if (status != SPAD_OK)
-        py_raise(&error);
+    if (!written)
+        py_raise(error);
     else if (as_bytes)
-        out = PyBytes_FromStringAndSize(t.bytes, (Py_ssize_t)t.count);
+        out = PyBytes_FromStringAndSize(t->bytes, (Py_ssize_t)t->count);
     else
-        out = PyUnicode_DecodeUTF8(t.count == 0 ? "" : t.bytes, (Py_ssize_t)t.count, "replace");
-    free(t.bytes);
+        out = PyUnicode_DecodeUTF8(t->count == 0 ? "" : t->bytes, (Py_ssize_t)t->count, "replace");
+    free(t->bytes);
     return out;
 }
 
 PyObject *py_text(py_writer writer, const void *object) {
-    return write_all(writer, object, false, false);
+    py_written t = {0};
+    const spad_sink sink = {py_write_more, &t};
+    spad_error error;
+    const spad_status status = writer(object, &sink, &error);
+    return finish_text(&t, status == SPAD_OK, &error, false);
 }
+
 PyObject *py_text_outside(py_writer writer, const void *object, bool as_bytes) {
-    return write_all(writer, object, as_bytes, true);
+    outside_text t = {0};
+    const spad_sink sink = {write_watched, &t};
+    spad_error error;
+    py_watch_begin(&t.watch);
+    const spad_status status = writer(object, &sink, &error);
+    const bool written = py_watch_end(&t.watch) && status == SPAD_OK;
+    return finish_text(&t.text, written, &error, as_bytes);
 }
 
 /* ---- faults of a text -------------------------------------------------------------- */

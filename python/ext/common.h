@@ -52,7 +52,8 @@ extern py_state py;
 
 /* ---- errors ------------------------------------------------------------------------ */
 
-/** Sets the exception of an error; always NULL. */
+/** Sets the exception of an error, unless there is one already: that of a signal which ended the
+ *  call comes first. Always NULL. */
 PyObject *py_raise(const spad_error *error);
 /** The exception itself, as a new reference. */
 PyObject *py_error_new(const spad_error *error);
@@ -80,6 +81,20 @@ void py_read_end(py_guard *guard);
 /** False, with a RuntimeError set: a change or a reader is at work. */
 bool py_change_begin(py_guard *guard);
 void py_change_end(py_guard *guard);
+
+/** A call with the GIL released that Ctrl-C ends: py_watch_cancel, with the watch as context, is
+ *  called by the library now and then and says whether to stop. What the call works on either never
+ * changes or is guarded: the handler of a signal is Python code. */
+typedef struct py_watch {
+    PyThreadState *thread;
+    int64_t looked; /* when, in nanoseconds */
+    bool cancelled;
+} py_watch;
+
+void py_watch_begin(py_watch *watch);
+/** False: the handler of a signal has set an exception. */
+bool py_watch_end(py_watch *watch);
+int py_watch_cancel(void *watch);
 
 /* ---- values ------------------------------------------------------------------------ */
 
@@ -139,7 +154,7 @@ int py_write_more(void *written, const char *bytes, size_t count);
 typedef spad_status (*py_writer)(const void *object, const spad_sink *sink, spad_error *error);
 /** What a writer writes as a str. */
 PyObject *py_text(py_writer writer, const void *object);
-/** The same, or bytes, with the GIL released: for what nobody changes meanwhile. */
+/** The same, or bytes, with the GIL released, until Ctrl-C: for what does not change meanwhile. */
 PyObject *py_text_outside(py_writer writer, const void *object, bool as_bytes);
 
 /** name_any: a writer of the library with the type that py_text takes. */

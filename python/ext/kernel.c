@@ -140,7 +140,7 @@ PY_WRITER(spad_kernel_write, spad_kernel)
 
 static PyObject *kernel_text(PyObject *self, PyObject *unused) {
     (void)unused;
-    return py_text(spad_kernel_write_any, kernel_in(self));
+    return py_text_outside(spad_kernel_write_any, kernel_in(self), false);
 }
 
 static PyObject *kernel_trace(PyObject *self, PyObject *unused) {

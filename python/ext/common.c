@@ -375,7 +375,7 @@ bool py_names(const char ***out, size_t *count, PyObject **keep, PyObject *objec
     *out = PyMem_Calloc(*count + 1, sizeof **out);
     bool fine = *out != NULL || PyErr_NoMemory() != NULL;
     for (size_t i = 0; fine && i < *count; i++) {
-        (*out)[i] = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(*keep, (Py_ssize_t)i), NULL);
+        (*out)[i] = py_chars(PyTuple_GetItem(*keep, (Py_ssize_t)i));
         fine = (*out)[i] != NULL;
     }
     if (fine) return true;

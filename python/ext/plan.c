@@ -656,8 +656,8 @@ static spad_status write_csv(const void *object, const spad_sink *sink, spad_err
 
 static PyObject *result_csv(PyObject *self, PyObject *text) {
     Py_ssize_t length;
-    const char *bytes = PyUnicode_AsUTF8AndSize(text, &length);
-    if (bytes == NULL) return NULL;
+    const char *bytes = NULL;
+    if (!py_utf8(&bytes, &length, text)) return NULL;
     const csv_text c = {(const py_result *)self, bytes, (size_t)length};
     return py_text(write_csv, &c);
 }

@@ -9,6 +9,9 @@
 typedef struct sim_words {
     cli_kernel_words kernel;
     cli_pictures pictures;
+    const char *timeout;
+    int64_t timeout_ns; /* for all of it; 0: none */
+    int64_t started;
     bool planned;
 } sim_words;
 
@@ -21,19 +24,26 @@ static cli_exit show(const spad_sim *sim, const sim_words *words) {
     return spad_sim_stuck(sim) != NULL ? CLI_FINDINGS : CLI_FINE;
 }
 
+/* The planner has its own time where none is given. */
+static spad_layout_options layout_options(const sim_words *words) {
+    return (spad_layout_options){.timeout_ns = cli_time_left(words->timeout_ns, words->started)};
+}
+
 /* With the places of the planner; what does not fit has none. */
 static cli_exit simulate(const cli_kernel *input, const sim_words *words) {
+    const spad_layout_options planner = layout_options(words);
     spad_sim_options options = {0};
     spad_layout *layout = NULL;
     spad_sim *sim;
     spad_error error;
     if (words->planned) {
-        if (spad_layout_create(&layout, input->kernel, NULL, &error) != SPAD_OK) {
+        if (spad_layout_create(&layout, input->kernel, &planner, &error) != SPAD_OK) {
             return cli_fail_kernel(&error, input->path, words->kernel.json);
         }
         options.place = spad_layout_place;
         options.ctx = layout;
     }
+    options.timeout_ns = cli_time_left(words->timeout_ns, words->started);
     cli_exit exit = CLI_FINE;
     if (spad_sim_kernel(&sim, input->kernel, &options, &error) != SPAD_OK) {
         exit = cli_fail_kernel(&error, input->path, words->kernel.json);
@@ -47,10 +57,11 @@ static cli_exit simulate(const cli_kernel *input, const sim_words *words) {
 
 /* The picture has the places of the planner. */
 static cli_exit draw(const cli_kernel *input, const sim_words *words) {
+    const spad_layout_options planner = layout_options(words);
     spad_layout *layout;
     spad_error error;
     if (!cli_wants_pictures(&words->pictures)) return CLI_FINE;
-    if (spad_layout_create(&layout, input->kernel, NULL, &error) != SPAD_OK) {
+    if (spad_layout_create(&layout, input->kernel, &planner, &error) != SPAD_OK) {
         return cli_fail_kernel(&error, input->path, false);
     }
     const cli_exit exit = cli_draw_kernel(&words->pictures, input, layout, NULL, true);
@@ -59,16 +70,20 @@ static cli_exit draw(const cli_kernel *input, const sim_words *words) {
 }
 
 static cli_exit run_sim(const cli_command *command, int count, char **arguments) {
-    sim_words words = {0};
+    sim_words words = {.started = cli_clock()};
     const cli_option options[] = {CLI_KERNEL_OPTIONS(words.kernel),
                                   CLI_PICTURE_OPTIONS(words.pictures),
                                   {.name = "--planned", .flag = &words.planned},
+                                  {.name = "--timeout", .value = &words.timeout},
                                   {.name = "--json", .flag = &words.kernel.json},
                                   {.name = NULL}};
     cli_exit exit;
     if (!cli_take_options(command, options, &count, arguments, &exit)) return exit;
     if (count != 1) {
         cli_say("one kernel is needed; see 'spad sim --help'");
+        return CLI_USAGE;
+    }
+    if (words.timeout != NULL && !cli_take_seconds("--timeout", words.timeout, &words.timeout_ns)) {
         return CLI_USAGE;
     }
     if (!cli_pictures_fit(&words.pictures, words.kernel.json, NULL)) return CLI_USAGE;
@@ -95,6 +110,7 @@ const cli_command cli_sim = {
         "\n" CLI_KERNEL_USAGE
         "  --planned                 tensors lie where the planner puts them; without it\n"
         "                            those without an address share no bytes\n"
+        "  --timeout SECONDS         fail if it takes longer\n"
         "  --json                    the result as JSON\n" CLI_PICTURE_USAGE "\n"
         "exit status: 0 it ran to its end, 1 deadlock or it is wrong, 2 bad input, 3 the output\n"
         "could not be written; docs/sim.md has the model\n",

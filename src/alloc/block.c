@@ -483,7 +483,7 @@ static bool copy_numbers(const int64_t **out, spad_block *block, const int64_t *
                          size_t count) {
     *out = NULL;
     if (count == 0) return true;
-    int64_t *copy = spad__arena_new(&block->texts, count * sizeof *copy);
+    int64_t *copy = spad__arena_array(&block->texts, count, sizeof *copy);
     if (copy == NULL) return false;
     memcpy(copy, numbers, count * sizeof *copy);
     *out = copy;

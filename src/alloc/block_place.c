@@ -103,7 +103,7 @@ spad_status spad__block_peak(int64_t *bytes, int64_t *time, const block_item *it
     *bytes = 0;
     *time = -1;
     if (count == 0) return SPAD_OK;
-    ranked *room = spad__new(host, 2 * count * sizeof *room);
+    ranked *room = spad__new_array(host, count, 2 * sizeof *room);
     if (room == NULL) return spad__fail_host_memory(error);
     find_peak(bytes, time, items, count, room, room + count);
     spad__free(host, room, 2 * count * sizeof *room);
@@ -348,9 +348,8 @@ spad_status spad__block_place(int64_t *top, block_item *items, size_t count, blo
     }
     const size_t per_item =
         2 * sizeof(ranked) + 2 * sizeof(hole) + 2 * sizeof(int64_t) + sizeof(size_t);
-    if (count > PTRDIFF_MAX / per_item - 1) return spad__fail_host_memory(error);
     const size_t size = (count + 1) * per_item;
-    char *room = spad__new(host, size);
+    char *room = spad__new_array(host, count + 1, per_item);
     if (room == NULL) return spad__fail_host_memory(error);
     workspace w = {.order = (ranked *)(void *)room};
     w.ends = w.order + count;

@@ -313,11 +313,11 @@ spad_status spad_block_plan(spad_block *block, spad_error *error) {
     draft d = {.block = block, .horizon = horizon(block)};
     spad__arena room = {.host = block->host};
     const size_t count = block->buffers.count + 1; /* none is no special case */
-    d.items = spad__arena_new(&room, 2 * count * sizeof *d.items);
-    d.offsets = spad__arena_new(&room, count * sizeof *d.offsets);
-    d.tensors = spad__arena_new(&room, count * sizeof *d.tensors);
-    d.places = spad__arena_new(&room, count * sizeof *d.places);
-    d.sizes = spad__arena_new(&room, count * sizeof *d.sizes);
+    d.items = spad__arena_array(&room, count, 2 * sizeof *d.items);
+    d.offsets = spad__arena_array(&room, count, sizeof *d.offsets);
+    d.tensors = spad__arena_array(&room, count, sizeof *d.tensors);
+    d.places = spad__arena_array(&room, count, sizeof *d.places);
+    d.sizes = spad__arena_array(&room, count, sizeof *d.sizes);
     const bool have_room = d.items != NULL && d.offsets != NULL && d.tensors != NULL &&
                            d.places != NULL && d.sizes != NULL;
     status = have_room ? work_out(&d, error) : spad__fail_host_memory(error);
@@ -519,9 +519,8 @@ spad_status spad_block_write_trace(const spad_block *block, spad_trace *trace, s
                           spad_trace_target(trace)->name, block->target->name);
     }
     spad__arena room = {.host = block->host};
-    spad__moment *moments =
-        spad__arena_new(&room, (2 * block->buffers.count + 1) * sizeof *moments);
-    int64_t *numbers = spad__arena_new(&room, (block->buffers.count + 1) * sizeof *numbers);
+    spad__moment *moments = spad__arena_array(&room, 2 * block->buffers.count + 1, sizeof *moments);
+    int64_t *numbers = spad__arena_array(&room, block->buffers.count + 1, sizeof *numbers);
     if (moments == NULL || numbers == NULL) {
         spad__arena_free(&room);
         return spad__fail_host_memory(error);

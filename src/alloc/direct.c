@@ -268,7 +268,7 @@ static bool keep_dims(spad__arena *arena, const int64_t **dims, size_t rank) {
         *dims = NULL;
         return true;
     }
-    int64_t *copy = spad__arena_new(arena, rank * sizeof *copy);
+    int64_t *copy = spad__arena_array(arena, rank, sizeof *copy);
     if (copy == NULL) return false;
     memcpy(copy, *dims, rank * sizeof *copy);
     *dims = copy;

@@ -316,8 +316,8 @@ static spad_status place_table(direct_tensor *tensor, const direct_check *check,
     place_set set = {.mask = 1};
     while (set.mask + 1 < 2 * tiles) set.mask = 2 * set.mask + 1;
     const size_t set_size = (set.mask + 1) * sizeof *set.slots;
-    set.slots = spad__new(host, set_size);
-    tensor->logical = spad__new(host, tiles * sizeof *tensor->logical);
+    set.slots = spad__new_array(host, set.mask + 1, sizeof *set.slots);
+    tensor->logical = spad__new_array(host, tiles, sizeof *tensor->logical);
     if (set.slots == NULL || tensor->logical == NULL) {
         status = spad__fail_host_memory(error);
     } else {

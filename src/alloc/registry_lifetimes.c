@@ -147,10 +147,10 @@ spad_status spad__registry_check_lifetimes(const spad_host *host, const registry
     if (s.count < 2) return SPAD_OK;
     while (s.leaves < s.count) s.leaves *= 2;
     spad__arena memory = {.host = *host};
-    s.spans = spad__arena_new(&memory, s.count * sizeof *s.spans);
-    s.events = spad__arena_new(&memory, 2 * s.count * sizeof *s.events);
-    s.tree = spad__arena_new(&memory, 2 * s.leaves * sizeof *s.tree);
-    s.rank = spad__arena_new(&memory, layout->slices.count * sizeof *s.rank);
+    s.spans = spad__arena_array(&memory, s.count, sizeof *s.spans);
+    s.events = spad__arena_array(&memory, s.count, 2 * sizeof *s.events);
+    s.tree = spad__arena_array(&memory, s.leaves, 2 * sizeof *s.tree);
+    s.rank = spad__arena_array(&memory, layout->slices.count, sizeof *s.rank);
     spad_status status;
     if (s.spans == NULL || s.events == NULL || s.tree == NULL || s.rank == NULL) {
         status = spad__fail_host_memory(error);

@@ -145,8 +145,8 @@ spad_status spad_registry_write_trace(spad_registry *registry, spad_component co
     if (status != SPAD_OK) return status;
     const size_t count = slot->group->buffers.count;
     spad__arena memory = {.host = registry->host};
-    w.tensors = spad__arena_new(&memory, count * sizeof *w.tensors);
-    w.events = spad__arena_new(&memory, 2 * count * sizeof *w.events);
+    w.tensors = spad__arena_array(&memory, count, sizeof *w.tensors);
+    w.events = spad__arena_array(&memory, count, 2 * sizeof *w.events);
     if (w.tensors == NULL || w.events == NULL) {
         status = spad__fail_host_memory(error);
     } else {

@@ -313,9 +313,9 @@ static spad_status find_spot(stack_spot *out, const spad_stack *stack, stack_req
  * is no host memory to find it. */
 static int64_t largest_hole(const spad_stack *stack) {
     const size_t live = spad_stack_live(NULL, 0, stack);
-    const size_t size = live * (sizeof(spad_stack_tensor) + sizeof(spad__interval));
+    const size_t each = sizeof(spad_stack_tensor) + sizeof(spad__interval);
     if (live == 0) return spad__max(stack->upper - stack->lower, 0);
-    spad_stack_tensor *tensors = spad__new(&stack->host, size);
+    spad_stack_tensor *tensors = spad__new_array(&stack->host, live, each);
     if (tensors == NULL) return SPAD_NO_FACT;
     spad__interval *intervals = (spad__interval *)(tensors + live);
     spad_stack_live(tensors, live, stack);
@@ -327,7 +327,7 @@ static int64_t largest_hole(const spad_stack *stack) {
     }
     int64_t at;
     const int64_t hole = spad__largest_gap(&at, intervals, count, stack->lower, stack->upper);
-    spad__free(&stack->host, tensors, size);
+    spad__free(&stack->host, tensors, live * each);
     return hole;
 }
 

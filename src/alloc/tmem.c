@@ -471,9 +471,8 @@ spad_status spad_tmem_pack(spad_tmem_totals *totals, spad_tmem_place *places,
         if (status != SPAD_OK) return status;
     }
     if (count == 0) return SPAD_OK;
-    if (count > PTRDIFF_MAX / workspace_item()) return spad__fail_host_memory(error);
     const spad_host host = spad__host_or_default(host_hook);
-    char *room = spad__new(&host, count * workspace_item());
+    char *room = spad__new_array(&host, count, workspace_item());
     if (room == NULL) return spad__fail_host_memory(error);
     workspace w = {.order = (ranked *)(void *)room};
     w.items = (placed *)(void *)(w.order + count);

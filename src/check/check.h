@@ -11,6 +11,7 @@
 #define SPAD_CHECK_CHECK_H
 
 #include "base/finding.h"
+#include "base/limit.h"
 #include "base/memory.h"
 #include "spad/check.h"
 #include "spad/walk.h"
@@ -43,7 +44,7 @@ typedef struct spad__run {
     bool told;              /* to somebody: words are worth some work */
     bool outputs;           /* say what is missing of outputs */
     const char *shape;      /* then: " (with N = 7)" where that is not the given shape; else "" */
-    int64_t deadline;       /* of spad__clock; INT64_MAX: none */
+    spad__limit *limit;     /* of the whole check */
 } spad__run;
 
 /* Is time up? For loops, once in many turns. */

@@ -33,6 +33,7 @@ typedef struct search {
     const spad_kernel *kernel;
     const spad_layout_space *row; /* the space that does not fit */
     int64_t timeout_ns;
+    spad_watch watch;
     spad_fit *fit;
 } search;
 
@@ -79,6 +80,7 @@ static spad_status find_error(const search *s, const spad_kernel *kernel, spad_l
                                         .no_advice = true,
                                         .one_shape = true,
                                         .event_limit = CHECK_EVENTS,
+                                        .watch = s->watch,
                                         .host = &s->fit->host};
     spad_check *check;
     const spad_status status = spad_check_kernel(&check, kernel, &options, error);
@@ -93,7 +95,7 @@ static spad_status find_error(const search *s, const spad_kernel *kernel, spad_l
 static spad_status reshape(const search *s, const depth *depths, size_t count, int64_t cap,
                            spad_kernel **out, spad_error *error) {
     const spad_host *host = &s->fit->host;
-    spad_define *numbers = spad__new(host, 2 * count * sizeof *numbers);
+    spad_define *numbers = spad__new_array(host, count, 2 * sizeof *numbers);
     spad_kernel_options options = {.defines = numbers, .rings = numbers + count, .host = host};
     *out = NULL;
     if (numbers == NULL) return spad__fail_host_memory(error);
@@ -115,7 +117,8 @@ static spad_status reshape(const search *s, const depth *depths, size_t count, i
  * cannot be made with them, or not laid out, does not fit. `change` (optional) is filled in. */
 static spad_status try_cap(const search *s, const depth *depths, size_t count, int64_t cap,
                            spad_fit_change *change, bool *found, spad_error *error) {
-    const spad_layout_options options = {.timeout_ns = s->timeout_ns, .host = &s->fit->host};
+    const spad_layout_options options = {
+        .timeout_ns = s->timeout_ns, .watch = s->watch, .host = &s->fit->host};
     spad_kernel *kernel;
     spad_layout *layout = NULL;
     *found = false;
@@ -131,7 +134,7 @@ static spad_status try_cap(const search *s, const depth *depths, size_t count, i
             }
             status = find_error(s, kernel, layout, &change->wrong, error);
         }
-    } else if (status != SPAD_ERR_HOST_MEMORY) {
+    } else if (status != SPAD_ERR_HOST_MEMORY && status != SPAD_ERR_CANCELLED) {
         status = SPAD_OK;
     }
     spad_layout_destroy(layout);
@@ -373,6 +376,7 @@ spad_status spad_fit_find(spad_fit **out, const spad_layout *layout,
     search s = {.layout = layout,
                 .kernel = spad_layout_kernel(layout),
                 .timeout_ns = filled.timeout_ns != 0 ? filled.timeout_ns : SPAD_FIT_TIMEOUT,
+                .watch = filled.watch,
                 .fit = fit};
     spad_status status = SPAD_OK;
     for (size_t i = 0; i < spad_layout_space_count(layout) && status == SPAD_OK; i++) {

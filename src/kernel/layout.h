@@ -7,6 +7,7 @@
 #ifndef SPAD_KERNEL_LAYOUT_H
 #define SPAD_KERNEL_LAYOUT_H
 
+#include "base/limit.h"
 #include "base/memory.h"
 #include "spad/layout.h"
 
@@ -38,7 +39,7 @@ struct spad_layout {
     spad_host host;
     const spad_kernel *kernel;
     spad_layout_options options;
-    int64_t deadline;    /* of spad__clock */
+    spad__limit limit;
     int64_t end;         /* time behind all statements */
     size_t *first_slots; /* per tensor: number of its first slot, and one more */
     spad__life *lives;   /* per slot of a tensor that the planner places; one for others */

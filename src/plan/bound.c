@@ -262,9 +262,9 @@ static spad_status fail_sum(const spad__model *m, spad_error *error) {
 spad_status spad__bound_find(spad__bound *bound, const spad__model *m, spad_error *error) {
     *bound = (spad__bound){.section = -1, .item = -1, .peak = -1};
     const size_t room = ((size_t)m->section_count + 1) * sizeof(int64_t);
-    int64_t *change = spad__new(&m->arena.host, room);
+    int64_t *change = spad__new_array(&m->arena.host, (size_t)m->section_count + 1, sizeof *change);
     const size_t rows_room = 3 * (largest_group(m) + 1) * sizeof(spad__row);
-    spad__row *rows = spad__new(&m->arena.host, rows_room);
+    spad__row *rows = spad__new_array(&m->arena.host, largest_group(m) + 1, 3 * sizeof *rows);
     spad_status status = SPAD_OK;
     if (change == NULL || rows == NULL) {
         status = spad__fail_host_memory(error);
@@ -276,7 +276,8 @@ spad_status spad__bound_find(spad__bound *bound, const spad__model *m, spad_erro
     const int64_t bank = m->plan->lanes == 1 ? usual_bank(m) : 0;
     if (status == SPAD_OK && bank > 0) {
         const size_t crowds_room = ((size_t)m->section_count + 1) * sizeof(crowd);
-        crowd *crowds = spad__new(&m->arena.host, crowds_room);
+        crowd *crowds =
+            spad__new_array(&m->arena.host, (size_t)m->section_count + 1, sizeof *crowds);
         if (crowds != NULL)
             bound_banks(bound, m, crowds, bank);
         else

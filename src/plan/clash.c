@@ -108,9 +108,9 @@ static bool clash_of_pins(finder *f) {
 
 static bool finder_start(finder *f) {
     const size_t n = (size_t)f->m->item_count + 1;
-    f->first = spad__arena_new(&f->arena, n * sizeof *f->first);
-    f->pin = spad__arena_new(&f->arena, n * sizeof *f->pin);
-    f->place = spad__arena_new(&f->arena, n * sizeof *f->place);
+    f->first = spad__arena_array(&f->arena, n, sizeof *f->first);
+    f->pin = spad__arena_array(&f->arena, n, sizeof *f->pin);
+    f->place = spad__arena_array(&f->arena, n, sizeof *f->place);
     if (f->first == NULL || f->pin == NULL || f->place == NULL ||
         !spad__near_start(&f->near, f->m, &f->arena))
         return false;

@@ -482,7 +482,7 @@ static spad_status join_member(reader *r, const spad__row *rows, size_t k) {
 static spad_status join_aliases(reader *r) {
     const size_t count = r->members.count;
     if (count == 0) return SPAD_OK;
-    spad__row *rows = spad__new(&r->plan->host, 2 * count * sizeof *rows);
+    spad__row *rows = spad__new_array(&r->plan->host, count, 2 * sizeof *rows);
     if (rows == NULL) return spad__fail_host_memory(r->error);
     for (size_t k = 0; k < count; k++) {
         const cell *name = &r->members.items[k].name;

@@ -46,8 +46,8 @@ static bool is_alive(const spad_plan_buffer *b, int64_t time) {
 /* Buffers with bytes, largest first: all, or those alive at the peak. NULL: no memory. */
 static size_t *list_buffers(explorer *x, bool all, size_t *count) {
     const size_t n = x->plan->buffers.count;
-    spad__row *rows = spad__new(&x->plan->host, 2 * (n + 1) * sizeof *rows);
-    size_t *list = spad__arena_new(&x->out->arena, (n + 1) * sizeof *list);
+    spad__row *rows = spad__new_array(&x->plan->host, n + 1, 2 * sizeof *rows);
+    size_t *list = spad__arena_array(&x->out->arena, n + 1, sizeof *list);
     *count = 0;
     for (size_t i = 0; rows != NULL && list != NULL && i < n; i++) {
         const spad_plan_buffer *b = &x->plan->buffers.items[i];
@@ -193,10 +193,10 @@ static spad_status find_capacity(explorer *x, const spad_plan_result *before, in
 
 static spad_status explore(explorer *x, spad_error *error) {
     const size_t n = x->plan->buffers.count;
-    x->changes = spad__arena_new(&x->out->arena, MOST_CHANGES * sizeof *x->changes);
+    x->changes = spad__arena_array(&x->out->arena, MOST_CHANGES, sizeof *x->changes);
     x->changed = *x->plan;
     x->changed.buffers.items =
-        spad__arena_new(&x->out->arena, (n + 1) * sizeof *x->changed.buffers.items);
+        spad__arena_array(&x->out->arena, n + 1, sizeof *x->changed.buffers.items);
     if (x->changes == NULL || x->changed.buffers.items == NULL || !list_candidates(x))
         return spad__fail_host_memory(error);
     if (n > 0)

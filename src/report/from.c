@@ -212,8 +212,8 @@ spad_status spad_report_add_plan(spad_report *report, const spad_plan *plan,
                           report->target->name, space);
     }
     if (count == 0) return SPAD_OK;
-    size_t *parents = spad__new(&report->host, count * sizeof *parents);
-    bool *shares = spad__new(&report->host, count * sizeof *shares);
+    size_t *parents = spad__new_array(&report->host, count, sizeof *parents);
+    bool *shares = spad__new_array(&report->host, count, sizeof *shares);
     if (parents == NULL || shares == NULL) {
         spad__free(&report->host, parents, count * sizeof *parents);
         spad__free(&report->host, shares, count * sizeof *shares);

@@ -64,7 +64,7 @@ static bool grow(tile_table *table, const spad_host *host) {
     if (2 * (table->count + 1) <= table->capacity) return true;
     tile_table wider = {.capacity = table->capacity == 0 ? 256 : 2 * table->capacity,
                         .count = table->count};
-    wider.entries = spad__new(host, wider.capacity * sizeof *wider.entries);
+    wider.entries = spad__new_array(host, wider.capacity, sizeof *wider.entries);
     if (wider.entries == NULL) return false;
     for (size_t i = 0; i < table->capacity; i++) {
         if (table->entries[i].box == 0) continue;
@@ -109,7 +109,7 @@ static void name_tile(char *field, size_t size, const spad_kernel_tensor *tensor
  * no conflict either. */
 static bool find_sharing(drawer *d) {
     const size_t count = spad_kernel_tensor_count(d->kernel);
-    d->shares = spad__new(&d->report->host, (count + 1) * sizeof *d->shares);
+    d->shares = spad__new_array(&d->report->host, count + 1, sizeof *d->shares);
     if (d->shares == NULL) return false;
     for (size_t i = 0; i < count; i++) {
         const spad_kernel_tensor *tensor = spad_kernel_get_tensor(d->kernel, i);

@@ -100,7 +100,7 @@ static bool copy_box_texts(spad_report *report, spad_report_box *box) {
         return true;
     }
     const size_t size = box->shape.rank * sizeof *box->shape.dims;
-    int64_t *dims = spad__arena_new(&report->texts, size);
+    int64_t *dims = spad__arena_array(&report->texts, box->shape.rank, sizeof *dims);
     if (dims == NULL) return false;
     memcpy(dims, box->shape.dims, size);
     box->shape.dims = dims;

@@ -22,11 +22,11 @@ typedef struct street {
 
 /* "name on target (N = 8, S = 3): " */
 static void print_head(FILE *out, const spad_kernel *kernel) {
-    fprintf(out, "%s on %s", spad_kernel_name(kernel), spad_kernel_target(kernel)->name);
+    cli_print(out, "%s on %s", spad_kernel_name(kernel), spad_kernel_target(kernel)->name);
     const size_t count = spad_kernel_param_count(kernel);
     for (size_t i = 0; i < count; i++) {
         const spad_kernel_param *param = spad_kernel_get_param(kernel, i);
-        fprintf(out, "%s%s = %lld", i == 0 ? " (" : ", ", param->name, (long long)param->value);
+        cli_print(out, "%s%s = %lld", i == 0 ? " (" : ", ", param->name, (long long)param->value);
     }
     fputs(count > 0 ? "): " : ": ", out);
 }
@@ -52,7 +52,7 @@ static void print_engines(FILE *out, const street *k) {
         if (engine.operations == 0 || totals.makespan < 1000) continue;
         const double part = (double)engine.busy / (double)totals.makespan;
         const long long share = (long long)(part * 1000.0);
-        fprintf(out, "%s%s %lld.%lld %%", comma, target->engines[i].name, share / 10, share % 10);
+        cli_print(out, "%s%s %lld.%lld %%", comma, target->engines[i].name, share / 10, share % 10);
         comma = ", ";
     }
     if (comma[0] == 'e') return; /* nothing ran */
@@ -63,7 +63,9 @@ static void print_engines(FILE *out, const street *k) {
                 totals.unknown == totals.operations ? "all " : "", (long long)totals.unknown);
     }
     fputc('\n', out);
-    if (spad_sim_stuck(k->sim) != NULL) fprintf(out, "stuck: %s\n", spad_sim_stuck(k->sim));
+    if (spad_sim_stuck(k->sim) == NULL) return;
+    cli_print(out, "stuck: %s", spad_sim_stuck(k->sim));
+    fputc('\n', out);
 }
 
 static void print_engines_json(const street *k) {
@@ -86,14 +88,8 @@ static void print_engines_json(const street *k) {
     printf("%s}\n  }", comma[0] == ',' ? "\n    " : "");
 }
 
-static cli_exit write_placements(const spad_layout *layout, const char *path) {
-    FILE *file = cli_open_output(path);
-    if (file == NULL) return CLI_INTERNAL;
-    const spad_sink sink = spad_sink_file(file);
-    spad_error error;
-    const bool written = spad_layout_write_csv(layout, &sink, &error) == SPAD_OK;
-    if (!written) cli_say("writing '%s' failed", path);
-    return cli_close_output(file, path) && written ? CLI_FINE : CLI_INTERNAL;
+static spad_status write_placements(const spad_sink *sink, const void *layout, spad_error *error) {
+    return spad_layout_write_csv(layout, sink, error);
 }
 
 static cli_exit show_json(const street *k) {
@@ -129,7 +125,7 @@ static cli_exit show_text(FILE *out, const street *k) {
 static cli_exit show(const street *k, const plan_kernel_words *words) {
     cli_exit exit = CLI_FINE;
     if (words->output != NULL && spad_layout_fits(k->layout)) {
-        exit = write_placements(k->layout, words->output);
+        exit = cli_write_file(words->output, write_placements, k->layout);
     }
     if (exit != CLI_FINE) return exit;
     return words->json ? show_json(k)

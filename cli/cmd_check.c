@@ -73,24 +73,28 @@ static cli_exit show_text(const job *j, FILE *out) {
     return status == SPAD_OK ? CLI_FINE : cli_fail(&error);
 }
 
+typedef struct checked {
+    const spad_check **checks;
+    size_t count;
+} checked;
+
+static spad_status write_checks(const spad_sink *sink, const void *ctx, spad_error *error) {
+    const checked *c = ctx;
+    return spad_check_write_sarif(c->checks, c->count, sink, error);
+}
+
 static cli_exit write_sarif(const job *jobs, int count, const char *path) {
-    const spad_check **checks = calloc((size_t)count, sizeof *checks);
-    size_t done = 0;
-    FILE *file = checks != NULL ? cli_open_output(path) : NULL;
-    if (checks == NULL) cli_say("out of memory");
-    if (file == NULL) {
-        free(checks);
+    checked c = {calloc((size_t)count, sizeof *c.checks), 0};
+    if (c.checks == NULL) {
+        cli_say("out of memory");
         return CLI_INTERNAL;
     }
     for (int i = 0; i < count; i++) {
-        if (check_of(&jobs[i]) != NULL) checks[done++] = check_of(&jobs[i]);
+        if (check_of(&jobs[i]) != NULL) c.checks[c.count++] = check_of(&jobs[i]);
     }
-    const spad_sink sink = spad_sink_file(file);
-    spad_error error;
-    const bool written = spad_check_write_sarif(checks, done, &sink, &error) == SPAD_OK;
-    free(checks);
-    if (!written) cli_say("writing '%s' failed", path);
-    return cli_close_output(file, path) && written ? CLI_FINE : CLI_INTERNAL;
+    const cli_exit exit = cli_write_file(path, write_checks, &c);
+    free(c.checks);
+    return exit;
 }
 
 static cli_exit worse(cli_exit a, cli_exit b) {

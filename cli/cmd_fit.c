@@ -141,7 +141,8 @@ static both put_together(const spad_layout *first, const spad_layout *second, si
 }
 
 static void print_both(const both *t, int width) {
-    printf("%-*s %11lld %11lld ", width, t->space, (long long)t->a.used, (long long)t->b.used);
+    cli_print(stdout, "%-*s %11lld %11lld ", width, t->space, (long long)t->a.used,
+              (long long)t->b.used);
     if (t->together >= 0) {
         printf("%11lld ", (long long)t->together);
     } else {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Files that commands write: the pictures of a report, and any other.
+ * The pictures of a report that commands write.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <stdint.h>
@@ -9,25 +9,6 @@
 #include <string.h>
 
 #include "cli.h"
-
-cli_exit cli_write_file(const char *path,
-                        spad_status (*write)(const spad_sink *sink, const void *ctx,
-                                             spad_error *error),
-                        const void *ctx) {
-    spad_error error;
-    FILE *file = cli_open_output(path);
-    if (file == NULL) return CLI_INTERNAL;
-    const spad_sink sink = spad_sink_file(file);
-    const spad_status status = write(&sink, ctx, &error);
-    cli_exit exit = CLI_FINE;
-    if (status == SPAD_ERR_IO) {
-        cli_say("writing '%s' failed", path);
-        exit = CLI_INTERNAL;
-    } else if (status != SPAD_OK) {
-        exit = cli_fail(&error);
-    }
-    return cli_close_output(file, path) ? exit : CLI_INTERNAL;
-}
 
 /* ---- pictures ---------------------------------------------------------------------- */
 

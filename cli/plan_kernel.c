@@ -7,21 +7,15 @@
 #include "cli.h"
 #include "plan_kernel.h"
 
-static cli_exit write_placements(const spad_layout *layout, const char *path) {
-    FILE *file = cli_open_output(path);
-    if (file == NULL) return CLI_INTERNAL;
-    const spad_sink sink = spad_sink_file(file);
-    spad_error error;
-    const bool written = spad_layout_write_csv(layout, &sink, &error) == SPAD_OK;
-    if (!written) cli_say("writing '%s' failed", path);
-    return cli_close_output(file, path) && written ? CLI_FINE : CLI_INTERNAL;
+static spad_status write_placements(const spad_sink *sink, const void *layout, spad_error *error) {
+    return spad_layout_write_csv(layout, sink, error);
 }
 
 static cli_exit show(const spad_analysis *analysis, const plan_kernel_words *words) {
     const spad_layout *layout = spad_analysis_layout(analysis);
     spad_error error;
     if (words->output != NULL && spad_layout_fits(layout)) {
-        const cli_exit exit = write_placements(layout, words->output);
+        const cli_exit exit = cli_write_file(words->output, write_placements, layout);
         if (exit != CLI_FINE) return exit;
     }
     const spad_sink sink = spad_sink_file(cli_summary_file(&words->pictures, words->output));

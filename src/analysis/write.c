@@ -34,7 +34,7 @@ spad_status spad_analysis_write_note(const spad_analysis *analysis, size_t numbe
         return spad__fail(error, SPAD_ERR_ARGUMENT, "there is no note %zu; the analysis has %zu",
                           number, analysis->notes.count);
     }
-    spad__out_start(&out, sink);
+    spad__out_start_text(&out, sink);
     switch (note->code) {
     case SPAD_ANALYSIS_DOES_NOT_FIT: spad__out_string(&out, "does not fit"); break;
     case SPAD_ANALYSIS_TOO_SMALL:
@@ -55,9 +55,9 @@ spad_status spad_analysis_write_note(const spad_analysis *analysis, size_t numbe
 /* "exp_rows on trn2 (N = 8, S = 3): fits, proved for all trip counts" */
 static void write_summary(spad__out *out, const spad_analysis *a) {
     const spad_kernel *kernel = a->kernel;
-    spad__out_string(out, kernel->name);
+    spad__out_one_line(out, kernel->name);
     spad__out_string(out, " on ");
-    spad__out_string(out, kernel->target->name);
+    spad__out_one_line(out, kernel->target->name);
     spad__write_params(out, kernel);
     spad__out_string(out, ":");
     if (a->layout != NULL) {
@@ -81,7 +81,7 @@ static bool write_shares(spad__out *out, const spad_analysis *a, int64_t makespa
         const double part = (double)engine.busy / (double)makespan;
         const long long share = (long long)(part * 1000.0);
         spad__out_string(out, separator);
-        spad__out_string(out, target->engines[i].name);
+        spad__out_one_line(out, target->engines[i].name);
         spad__out_format(out, " %lld.%lld %%", share / 10, share % 10);
         separator = ", ";
         any = true;
@@ -121,7 +121,7 @@ spad_status spad_analysis_write_text(const spad_analysis *analysis, const spad_s
                                      spad_error *error) {
     spad__out out;
     spad_status status;
-    spad__out_start(&out, sink);
+    spad__out_start_text(&out, sink);
     write_summary(&out, analysis);
     write_fault(&out, "not placed: ", spad_analysis_fault(analysis, SPAD_PART_LAYOUT));
     status = spad__out_finish(&out, error);
@@ -131,7 +131,7 @@ spad_status spad_analysis_write_text(const spad_analysis *analysis, const spad_s
     if (status == SPAD_OK && analysis->fit != NULL) {
         status = spad_fit_write_text(analysis->fit, analysis->layout, sink, error);
     }
-    spad__out_start(&out, sink);
+    spad__out_start_text(&out, sink);
     if (analysis->sim != NULL) write_engines(&out, analysis);
     write_fault(&out, "engines: not simulated: ", spad_analysis_fault(analysis, SPAD_PART_SIM));
     if (status == SPAD_OK) status = spad__out_finish(&out, error);

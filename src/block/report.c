@@ -10,7 +10,7 @@
 
 static void write_name(spad__out *out, const spad_block *block, const block_buffer *buffer) {
     if (buffer->info.name != NULL) {
-        spad__out_string(out, buffer->info.name);
+        spad__out_one_line(out, buffer->info.name);
     } else {
         spad__out_format(out, "#%lld", (long long)(buffer - block->buffers.items));
     }
@@ -194,8 +194,8 @@ spad_status spad_block_write_report(const spad_block *block, const spad_sink *si
     if (status != SPAD_OK) return status;
     const spad_block_totals *t = &block->totals;
     spad__out out;
-    spad__out_start(&out, sink);
-    spad__out_string(&out, block->options.name);
+    spad__out_start_text(&out, sink);
+    spad__out_one_line(&out, block->options.name);
     spad__out_format(&out, " on %s: %s", block->target->name, t->fits ? "fits" : "does not fit");
     if (block->is_core) {
         spad__out_string(&out, "\n");

@@ -419,27 +419,27 @@ static void write_change(spad__out *out, const spad_fit_change *c) {
     switch (c->kind) {
     case SPAD_FIT_PARAM:
         spad__out_string(out, "fits with -D ");
-        spad__out_string(out, c->name);
+        spad__out_one_line(out, c->name);
         spad__out_format(out, "=%lld instead of %lld", (long long)c->to, (long long)c->from);
         break;
     case SPAD_FIT_RING:
         spad__out_string(out, "fits with --ring ");
-        spad__out_string(out, c->name);
+        spad__out_one_line(out, c->name);
         spad__out_format(out, "=%lld instead of %lld", (long long)c->to, (long long)c->from);
         break;
     case SPAD_FIT_RINGS:
         spad__out_string(out, "fits with ");
-        spad__out_string(out, c->name);
+        spad__out_one_line(out, c->name);
         break;
     case SPAD_FIT_ALIGN:
         spad__out_string(out, "fits if '");
-        spad__out_string(out, c->name);
+        spad__out_one_line(out, c->name);
         spad__out_format(out, "' is aligned to %lld B instead of %lld", (long long)c->to,
                          (long long)c->from);
         break;
     case SPAD_FIT_SPILL:
         spad__out_string(out, "fits if '");
-        spad__out_string(out, c->name);
+        spad__out_one_line(out, c->name);
         spad__out_string(out, "' lives elsewhere");
         break;
     }
@@ -488,7 +488,7 @@ void spad__fit_write_space(spad__out *out, const spad_fit *fit, const spad_layou
 spad_status spad_fit_write_text(const spad_fit *fit, const spad_layout *layout,
                                 const spad_sink *sink, spad_error *error) {
     spad__out out;
-    spad__out_start(&out, sink);
+    spad__out_start_text(&out, sink);
     for (size_t i = 0; i < spad_layout_space_count(layout); i++) {
         const spad_layout_space *row = spad_layout_get_space(layout, i);
         if (fits(row->verdict)) continue;

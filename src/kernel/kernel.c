@@ -104,7 +104,7 @@ void spad__write_params(spad__out *out, const spad_kernel *kernel) {
     for (size_t i = 0; i < kernel->params.count; i++) {
         const spad_kernel_param *param = &kernel->params.items[i];
         spad__out_string(out, i == 0 ? " (" : ", ");
-        spad__out_string(out, param->name);
+        spad__out_one_line(out, param->name);
         spad__out_format(out, " = %lld", (long long)param->value);
     }
     if (kernel->params.count > 0) spad__out_string(out, ")");

@@ -203,7 +203,7 @@ spad_status spad_stack_write_stats(const spad_stack *stack, const spad_sink *sin
     const spad_stack_stats *stats = &stack->stats;
     const int64_t total = spad_stack_total_space(stack);
     spad__out out;
-    spad__out_start(&out, sink);
+    spad__out_start_text(&out, sink);
     spad__out_format(&out,
                      "[SBM] SB memory statistics: max_usage=%lld B (%lld%%), free=%lld B, "
                      "stack=%lld B (%lld allocs), heap=%lld B (%lld allocs)\n",

@@ -29,6 +29,7 @@ TABLE = {
     "spad_diagnostics_write": "TextError",
     "spad_diagnostics_write_json": "TextError",
     "spad_close_names": "close_names",
+    "spad_text_clean": C_ONLY,
     "spad_error_write_json": "Error",
     # dtype, value
     "spad_dtype_name": "dtype_name",

@@ -214,6 +214,17 @@ static void note_ports(spad__flow *flow, const spad_walk_event *event, int64_t e
     }
 }
 
+bool spad__flow_is_last(const spad__flow *flow, const spad__touch *touch) {
+    const spad_sim_row *row = &flow->sim->rows.items[touch->row];
+    return touch->writes && flow->streams[flow->stream_of[row->statement]].last == touch->row;
+}
+
+/* May something still wait for it? What ended before the floor is later than nothing. */
+static bool is_kept(const void *ctx, const spad__touch *touch) {
+    const spad__flow *flow = ctx;
+    return touch->end >= flow->floor || spad__flow_is_last(flow, touch);
+}
+
 /* When it starts, and what for. *at: its place in the calendar of a copy engine. */
 static bool find_start(step *s, const spad__cost *cost, spad_sim_row *row, size_t *at) {
     const spad__stream *stream = s->stream;
@@ -250,7 +261,9 @@ static spad_status run_operation(spad__flow *flow, const spad_walk_event *event,
     if (status != SPAD_OK) return status;
 
     step s = {.flow = flow, .stream = stream, .latest = {0, SPAD_WAIT_NONE, -1, -1, -1}};
-    if (!wait_for_bytes(&s, event)) return spad__fail_host_memory(error);
+    if (!spad__places_sweep(&flow->places, is_kept, flow) || !wait_for_bytes(&s, event)) {
+        return spad__fail_host_memory(error);
+    }
     wait_for_ports(&s, event);
     wait_for_window(&s);
     if (s.dependent && !spad__add(cost.busy, cost.dependent, &cost.busy)) {

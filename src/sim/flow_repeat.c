@@ -98,12 +98,6 @@ static int compare_touches(const void *left, const void *right) {
     return 0;
 }
 
-/* Was it written by the last operation of its engine? Then a reader may take longer. */
-static bool is_last(const spad__flow *flow, const spad__touch *touch) {
-    const spad_sim_row *row = &flow->sim->rows.items[touch->row];
-    return touch->writes && flow->streams[flow->stream_of[row->statement]].last == touch->row;
-}
-
 static void put_touch(const look *l, const spad__place *place, const spad__touch *touch,
                       spad__numbers *out) {
     const int64_t shift = place->placed ? 0 : l->state->period.shifts[place->home] * l->periods;
@@ -118,13 +112,13 @@ static void put_touch(const look *l, const spad__place *place, const spad__touch
     PUT(out, b->rect.bytes);
     PUT(out, b->runs);
     PUT(out, b->stride);
-    PUT(out, touch->writes + 2 * is_last(l->flow, touch));
+    PUT(out, touch->writes + 2 * spad__flow_is_last(l->flow, touch));
     PUT(out, relative(l, touch->end));
 }
 
 /* Readers of what the loop does not write do not matter to it. */
 static bool matters(const look *l, const spad__place *place, const spad__touch *touch) {
-    if (touch->end <= l->floor && !is_last(l->flow, touch)) return false;
+    if (touch->end <= l->floor && !spad__flow_is_last(l->flow, touch)) return false;
     return touch->writes || place->placed || l->state->period.written[place->home];
 }
 

@@ -5,6 +5,7 @@
  *   - it is not stuck where the check proves a kernel;
  *   - it is not stuck where no execution is;
  *   - it is stuck where every execution is.
+ * Every second kernel is one of agents that share units, in which waits are queued and drained.
  * Left out of the comparison with the executor and counted: kernels that misuse a barrier or an
  * mbarrier, cannot be run to the end, or are too large to visit.
  *
@@ -12,10 +13,12 @@
  */
 #include "support/support.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "spad/spad.h"
 #include "support/executor.h"
 #include "support/random_kernel.h"
@@ -40,6 +43,69 @@ static void show(tally *t, const char *what, uint64_t seed, const char *text, co
     printf("---- %s, seed %llu\n%s  sim: %s\n", what, (unsigned long long)seed, text,
            stuck != NULL ? stuck : "ran to its end");
 }
+
+/* ---- agents that share units ------------------------------------------------------- */
+
+typedef struct maker {
+    spad__random random;
+    char *bytes;
+    size_t used;
+} maker;
+
+static void put(maker *t, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    t->used +=
+        (size_t)vsnprintf(t->bytes + t->used, RANDOM_KERNEL_TEXT - t->used, format, arguments);
+    va_end(arguments);
+    assert_true(t->used < RANDOM_KERNEL_TEXT);
+}
+
+static int below(maker *t, int count) {
+    return (int)spad__random_below(&t->random, (uint64_t)count);
+}
+
+static char one_of(maker *t, const char *letters) {
+    return letters[below(t, (int)strlen(letters))];
+}
+
+static void put_statement(maker *t) {
+    char on[8] = "";
+    if (below(t, 2) == 0) snprintf(on, sizeof on, " on %c", one_of(t, "uv"));
+    switch (below(t, 10)) {
+    case 0:
+    case 1: put(t, "    %c op cost %d ns\n", one_of(t, "uv"), below(t, 3)); break;
+    case 2:
+    case 3: put(t, "    %c op signals %c\n", one_of(t, "uv"), one_of(t, "cd")); break;
+    case 4:
+    case 5: put(t, "    wait %c >= %d%s\n", one_of(t, "cd"), 1 + below(t, 2), on); break;
+    case 6: put(t, "    signal %c%s\n", one_of(t, "cd"), on); break;
+    case 7: put(t, "    drain all\n"); break;
+    case 8: put(t, "    drain %c\n", one_of(t, "uv")); break;
+    default:
+        if (below(t, 2) == 0) {
+            put(t, "    sync b\n");
+        } else {
+            put(t, "    arrive b by %d\n", 1 + below(t, 2));
+        }
+    }
+}
+
+static void shared_units(uint64_t seed, char *bytes) {
+    maker t = {.random = {seed * 2 + 1}, .bytes = bytes};
+    put(&t,
+        "kernel k on sm_90\nunit u on copy %s\nunit v on tensor %s\ncounter c\ncounter d\n"
+        "barrier b count 2\n",
+        below(&t, 2) == 0 ? "fifo" : "free", below(&t, 2) == 0 ? "serial" : "fifo");
+    const int agents = 2 + below(&t, 2);
+    for (int a = 0; a < agents; a++) {
+        put(&t, "agent a%d {\n", a);
+        for (int i = 2 + below(&t, 4); i > 0; i--) put_statement(&t);
+        put(&t, "}\n");
+    }
+}
+
+/* ---- comparing --------------------------------------------------------------------- */
 
 static bool is_proved(const spad_kernel *kernel) {
     const spad_check_options options = {.one_shape = true, .no_advice = true};
@@ -83,7 +149,11 @@ static void the_simulator_runs_one_of_all_executions(void **state) {
         const uint64_t seed = first_seed + (uint64_t)i;
         char text[RANDOM_KERNEL_TEXT];
         spad_kernel *kernel;
-        random_kernel(seed, text);
+        if (seed % 2 == 0) {
+            random_kernel(seed, text);
+        } else {
+            shared_units(seed, text);
+        }
         if (spad_kernel_parse(&kernel, text, strlen(text), "k", NULL, NULL, NULL) != SPAD_OK) {
             continue;
         }

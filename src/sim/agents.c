@@ -20,6 +20,8 @@
 #include "base/checked.h"
 #include "kernel/kernel.h"
 
+enum { RUNNERS_A_STEP = 8 }; /* that are looked at */
+
 /* ---- tasks ------------------------------------------------------------------------- */
 
 /* Room for one more task. */
@@ -318,6 +320,7 @@ static spad_status go_on(spad__crowd *c, spad_error *error) {
     bool moved = true;
     while (moved) {
         moved = false;
+        c->sim->steps += 1 + (int64_t)c->count / RUNNERS_A_STEP;
         end_tasks(c, &moved);
         for (size_t i = 0; i < c->count; i++) {
             spad_status status = SPAD_OK;
@@ -448,6 +451,9 @@ static spad_status run(spad__crowd *c, spad_error *error) {
         while (started) {
             spad_status status = go_on(c, error);
             if (status == SPAD_OK) status = hand_out(c, &started, error);
+            if (status == SPAD_OK && c->sim->steps >= SPAD_SIM_LOOK) {
+                status = spad__sim_look(c->sim, error);
+            }
             if (status != SPAD_OK) return status;
         }
     } while (next_moment(c) || lengthen_queues(c));

@@ -166,8 +166,8 @@ typedef struct spad__crowd {
     size_t count;
     size_t *queues;    /* per unit and agent: the runner; 0: the agent does not use the unit */
     size_t queue_most; /* entries after which an agent waits with the next */
-    int64_t *busy; /* per engine: how many work there */
-    int64_t *last; /* per engine: row that ended last */
+    int64_t *busy;     /* per engine: how many work there */
+    int64_t *last;     /* per engine: row that ended last */
     /* Tasks, and lists of the same length for the values and the completions of each. */
     SPAD_ARRAY(spad__task) tasks;
     spad__numbers values;

@@ -134,7 +134,7 @@ static void wait_for_window(step *s) {
 /* The first time from `from` on in which the engine is idle for `busy`; *at: in front of
  * which stretch of the calendar, *row: what it waited for, or -1. */
 static int64_t find_room(const spad__calendar *calendar, int64_t from, int64_t busy, size_t *at,
-                         int64_t *row) {
+                         int64_t *row, int64_t *steps) {
     size_t low = 0;
     size_t high = calendar->count;
     while (low < high) { /* the first that ends behind `from` */
@@ -146,7 +146,7 @@ static int64_t find_room(const spad__calendar *calendar, int64_t from, int64_t b
         }
     }
     *row = -1;
-    for (; low < calendar->count; low++) {
+    for (; low < calendar->count; low++, ++*steps) {
         const spad__taken *taken = &calendar->items[low];
         if (busy <= taken->start - from) break;
         from = taken->end;
@@ -241,7 +241,8 @@ static bool find_start(step *s, const spad__cost *cost, spad_sim_row *row, size_
     row->blocker = row->cause = s->latest.row;
     if (copies) {
         int64_t behind;
-        row->start = find_room(&s->flow->calendars[stream->engine], ready, cost->busy, at, &behind);
+        row->start = find_room(&s->flow->calendars[stream->engine], ready, cost->busy, at, &behind,
+                               &s->flow->sim->steps);
         if (row->start > ready) row->blocker = behind;
     }
     row->wait = ready - base;
@@ -429,6 +430,7 @@ spad_status spad__sim_implicit(spad_sim *sim, spad_error *error) {
     flow->sim = sim;
     flow->floor_row = -1;
     flow->places.host = &sim->host;
+    flow->places.steps = &sim->steps;
     flow->places.target = sim->target;
     const spad_walk_options options = {
         .place = sim->options.place, .ctx = sim->options.ctx, .host = &sim->host};

@@ -87,7 +87,10 @@ static bool look_calendars(const look *l, spad__numbers *out) {
     return true;
 }
 
-enum { TOUCH_NUMBERS = 12 };
+enum {
+    TOUCH_NUMBERS = 12,
+    NUMBERS_A_STEP = 8 /* that are written down and compared */
+};
 
 static int compare_touches(const void *left, const void *right) {
     const int64_t *a = left;
@@ -143,7 +146,9 @@ static bool look_bytes(const look *l, spad__numbers *out) {
 
 static bool look_heavy(const look *l, spad__numbers *out) {
     out->count = 0;
-    return look_window(l, out) && look_calendars(l, out) && look_bytes(l, out);
+    const bool done = look_window(l, out) && look_calendars(l, out) && look_bytes(l, out);
+    l->flow->sim->steps += (int64_t)(out->count + l->flow->places.places.count) / NUMBERS_A_STEP;
+    return done;
 }
 
 /* ---- saving and comparing ---------------------------------------------------------- */

@@ -172,6 +172,7 @@ static spad__pages *pages_of(spad__places *places, const spad__place *place) {
 }
 
 static bool meet(spad__places *places, size_t number, const spad__numbered *others) {
+    *places->steps += (int64_t)others->count;
     for (size_t k = 0; k < others->count; k++) {
         spad__place *mine = &places->places.items[number];
         spad__place *other = &places->places.items[others->items[k]];
@@ -234,6 +235,7 @@ static size_t drop_touches(spad__place *place, spad__touch_keep keep, const void
 
 bool spad__places_sweep(spad__places *places, spad__touch_keep keep, const void *ctx) {
     if (places->places.count < 2 * places->swept + SWEEP_LEAST) return true;
+    *places->steps += (int64_t)places->places.count;
     size_t kept = 0;
     for (size_t i = 0; i < places->places.count; i++) {
         spad__place *place = &places->places.items[i];
@@ -294,8 +296,11 @@ void spad__places_visit(const spad__places *places, size_t place, const spad__by
                         bool writes, spad__touch_visit visit, void *ctx) {
     const spad__place *own = &places->places.items[place];
     visit_one(own, bytes, writes, visit, ctx);
+    *places->steps += (int64_t)(own->touches.count + own->neighbours.count);
     for (size_t i = 0; i < own->neighbours.count; i++) {
-        visit_one(&places->places.items[own->neighbours.items[i]], bytes, writes, visit, ctx);
+        const spad__place *other = &places->places.items[own->neighbours.items[i]];
+        visit_one(other, bytes, writes, visit, ctx);
+        *places->steps += (int64_t)other->touches.count;
     }
 }
 
@@ -322,6 +327,7 @@ bool spad__places_touch(spad__places *places, size_t place, const spad__touch *t
 }
 
 bool spad__places_shift(spad__places *places, const int64_t *shifts, int64_t times) {
+    *places->steps += (int64_t)places->places.count;
     for (size_t i = 0; i < places->places.count; i++) {
         spad__place *place = &places->places.items[i];
         int64_t move;

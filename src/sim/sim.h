@@ -41,6 +41,8 @@ struct spad_sim {
     bool is_stuck;
     char stuck[SPAD_MESSAGE_MAX];
     int64_t events; /* of all walks */
+    int64_t
+        steps; /* since clock and caller were last asked: events, and work that counts as such */
     spad__limit limit;
 };
 
@@ -58,8 +60,8 @@ spad_status spad__sim_add(spad_sim *sim, const spad_sim_row *row, bool known, sp
 /* Asks whether to go on. SPAD_ERR_TIME, SPAD_ERR_CANCELLED. */
 spad_status spad__sim_look(spad_sim *sim, spad_error *error);
 
-/* Counts an event of a walk, and looks once in SPAD_SIM_LOOK. SPAD_ERR_ARGUMENT: there are too
- * many. */
+/* Counts an event of a walk, and looks once in SPAD_SIM_LOOK steps. Work inside of an event adds to
+ * `steps` itself. SPAD_ERR_ARGUMENT: there are too many events. */
 spad_status spad__sim_count_event(spad_sim *sim, spad_error *error);
 
 /* All counts in a fixed order, for repetition: a copy, and adding `times` what came since. */
@@ -134,6 +136,7 @@ typedef struct spad__pages {
 
 typedef struct spad__places {
     const spad_host *host;
+    int64_t *steps; /* counts touches and places that are looked at */
     const spad_target *target;
     SPAD_ARRAY(spad__place) places;
     size_t swept;        /* places that the last sweep has left */

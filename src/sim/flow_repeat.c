@@ -203,11 +203,13 @@ static bool has_been(const look *l, const spad__snapshot *saved, bool *fine) {
 
 /* ---- skipping ---------------------------------------------------------------------- */
 
-/* All times of the loop move by that much; none overflows, because the makespan did not. */
+/* All times of the loop move by that much; none overflows, because the makespan did not. What has
+ * not run since the saved state stays where it is: waiting is counted from there. */
 static void move_times(const look *l, const spad__snapshot *saved, int64_t by) {
     spad__flow *flow = l->flow;
     for (size_t i = 0; i < l->state->streams.count; i++) {
-        flow->streams[l->state->streams.items[i]].base += by;
+        spad__stream *stream = &flow->streams[l->state->streams.items[i]];
+        if (stream->last >= (int64_t)saved->rows) stream->base += by;
     }
     for (size_t i = 0; i < 2 * flow->sim->target->exclusion_count; i++) {
         if (flow->ports[i].row >= (int64_t)saved->rows) flow->ports[i].end += by;

@@ -587,7 +587,9 @@ static void check_proof(const instance *in, const spad_plan_result *r, int64_t l
     const oracle *o = &in->o;
     const int64_t byte = in->s.byte;
     const int lanes = (int)r->peak_lanes;
-    const int peak = moment_of(in, r->peak_time);
+    const bool any = crowd(o, 1) > 0; /* bytes at some moment */
+    const int peak = any ? moment_of(in, r->peak_time) : 0;
+    assert_in_range(peak, 0, MOMENTS - 1);
     assert_true(lanes == 1 || lanes == o->lanes);
     assert_int_equal(r->peak_load, byte == 1 || lanes == 1
                                        ? load_at(o, peak, 1, lanes) * byte
@@ -596,7 +598,7 @@ static void check_proof(const instance *in, const spad_plan_result *r, int64_t l
     if (r->clash != SPAD_PLAN_NO_CLASH) return;
     assert_true(r->bound <= lowest);
     assert_true(r->bound >= r->peak_load);
-    if (r->proof == SPAD_PLAN_BY_LOAD && o->count > 0) {
+    if (r->proof == SPAD_PLAN_BY_LOAD && any) {
         const int moment = moment_of(in, r->bound_time);
         const int rounding = lanes == 1 ? common_alignment(o) : 1;
         assert_true(r->bound <= load_at(o, moment, rounding, lanes) * byte);

@@ -31,6 +31,7 @@ typedef struct spad_layout spad_layout;
 typedef struct spad_layout_options {
     int64_t timeout_ns; /**< for all spaces; 0: SPAD_LAYOUT_TIMEOUT. A cut: small kernels end long
                              before it, and then the same kernel gives the same places */
+    spad_watch watch;   /**< a cancelled call has no result */
     uint64_t seed;
     int32_t threads;
     const spad_host *host;
@@ -96,8 +97,8 @@ typedef struct spad_layout_space {
  * Places everything. That it does not fit is a result and not a failure. Statuses:
  * SPAD_ERR_HOST_MEMORY; SPAD_ERR_ARGUMENT: more slots than SPAD_LAYOUT_SLOTS, bad options;
  * SPAD_ERR_NO_FIT: a tile is larger than a bank, or a scoped manager is full; SPAD_ERR_LANES:
- * a tile that may start nowhere; SPAD_ERR_OVERFLOW; and what a walk of a kernel with scopes
- * gives. The kernel is borrowed until the layout is destroyed.
+ * a tile that may start nowhere; SPAD_ERR_OVERFLOW; SPAD_ERR_CANCELLED; and what a walk of a kernel
+ * with scopes gives. The kernel is borrowed until the layout is destroyed.
  */
 SPAD_API spad_status spad_layout_create(spad_layout **out, const spad_kernel *kernel,
                                         const spad_layout_options *options, spad_error *error);

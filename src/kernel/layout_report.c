@@ -36,13 +36,13 @@ static const char *phrase_of(const spad_layout_space *row) {
 
 /* Names may be longer than a piece of the printer. */
 static void write_left(spad__out *out, const char *text, int64_t width) {
-    spad__out_string(out, text);
+    spad__out_one_line(out, text);
     spad__out_repeat(out, " ", width - (int64_t)strlen(text));
 }
 
 static void write_right(spad__out *out, const char *text, int64_t width) {
     spad__out_repeat(out, " ", width - (int64_t)strlen(text));
-    spad__out_string(out, text);
+    spad__out_one_line(out, text);
 }
 
 static void write_number(spad__out *out, int64_t value, int64_t width) {
@@ -87,7 +87,7 @@ static void write_moment(spad__out *out, const spad_layout *layout, int64_t stat
                                                           : s->name;
     if (name != NULL) {
         spad__out_string(out, " ");
-        spad__out_string(out, name);
+        spad__out_one_line(out, name);
     }
     spad__out_string(out, ")");
 }
@@ -127,7 +127,8 @@ static int64_t slots_alive(const spad_layout *layout, const spad_layout_space *r
     return slots;
 }
 
-static void write_peak(spad__out *out, const spad_layout *layout, const spad_layout_space *row) {
+void spad__layout_write_peak(spad__out *out, const spad_layout *layout,
+                             const spad_layout_space *row) {
     int shown = 0;
     spad__out_string(out, "peak of ");
     spad__out_string(out, space_of(layout, row)->name);
@@ -142,11 +143,10 @@ static void write_peak(spad__out *out, const spad_layout *layout, const spad_lay
             break;
         }
         spad__out_string(out, shown++ == 0 ? ": " : ", ");
-        spad__out_string(out, buffer->name);
+        spad__out_one_line(out, buffer->name);
         if (slots > 1) spad__out_format(out, " %lld x", (long long)slots);
         spad__out_format(out, " %lld", (long long)buffer->rect.bytes);
     }
-    spad__out_string(out, "\n");
 }
 
 static void write_space_line(spad__out *out, const spad_layout *layout,
@@ -164,7 +164,7 @@ spad_status spad_layout_write_text(const spad_layout *layout, const spad_sink *s
                                    spad_error *error) {
     spad__out out;
     size_t width = strlen("space");
-    spad__out_start(&out, sink);
+    spad__out_start_text(&out, sink);
     for (size_t i = 0; i < layout->space_count; i++) {
         const size_t length = strlen(space_of(layout, &layout->spaces[i].row)->name);
         if (length > width) width = length;
@@ -175,7 +175,8 @@ spad_status spad_layout_write_text(const spad_layout *layout, const spad_sink *s
         write_space_line(&out, layout, &layout->spaces[i].row, (int64_t)width);
     }
     for (size_t i = 0; i < layout->space_count; i++) {
-        write_peak(&out, layout, &layout->spaces[i].row);
+        spad__layout_write_peak(&out, layout, &layout->spaces[i].row);
+        spad__out_string(&out, "\n");
     }
     return spad__out_finish(&out, error);
 }
@@ -250,7 +251,7 @@ static void write_space_table(spad__out *out, const spad_layout *layout,
 spad_status spad_layout_write_table(const spad_layout *layout, const spad_sink *sink,
                                     spad_error *error) {
     spad__out out;
-    spad__out_start(&out, sink);
+    spad__out_start_text(&out, sink);
     for (size_t i = 0; i < layout->space_count; i++) {
         write_space_table(&out, layout, &layout->spaces[i].row);
     }
@@ -322,22 +323,26 @@ static void json_space(spad__json *json, const spad_layout *layout, const spad_l
     spad__json_close(json, '}');
 }
 
+void spad__json_layout(spad__json *json, const spad_layout *layout) {
+    spad__json_open(json, '{');
+    spad__json_kernel(json, layout->kernel);
+    spad__json_key_bool(json, "fits", spad_layout_fits(layout));
+    spad__json_key(json, "spaces");
+    spad__json_open(json, '[');
+    for (size_t i = 0; i < layout->space_count; i++) {
+        json_space(json, layout, &layout->spaces[i].row);
+    }
+    spad__json_close(json, ']');
+    spad__json_close(json, '}');
+}
+
 spad_status spad_layout_write_json(const spad_layout *layout, const spad_sink *sink,
                                    spad_error *error) {
     spad__out out;
     spad__json json;
     spad__out_start(&out, sink);
     spad__json_start(&json, &out);
-    spad__json_open(&json, '{');
-    spad__json_kernel(&json, layout->kernel);
-    spad__json_key_bool(&json, "fits", spad_layout_fits(layout));
-    spad__json_key(&json, "spaces");
-    spad__json_open(&json, '[');
-    for (size_t i = 0; i < layout->space_count; i++) {
-        json_space(&json, layout, &layout->spaces[i].row);
-    }
-    spad__json_close(&json, ']');
-    spad__json_close(&json, '}');
+    spad__json_layout(&json, layout);
     spad__json_end(&json);
     return spad__out_finish(&out, error);
 }

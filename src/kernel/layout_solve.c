@@ -264,7 +264,20 @@ static void drop_answer(answer *a) {
 
 /* At least a moment, so that there is a plan to show. */
 static int64_t time_left(const spad_layout *layout) {
-    return spad__max(layout->deadline - spad__clock(), TIME_MIN);
+    return spad__max(layout->limit.deadline - spad__clock(), TIME_MIN);
+}
+
+/* Does the caller still want it? */
+static spad_status look(spad_layout *layout, spad_error *error) {
+    if (!spad__limit_cancelled(&layout->limit)) return SPAD_OK;
+    return spad__limit_fail(&layout->limit, (int64_t)layout->space_count, "spaces", error);
+}
+
+/* The planner is told once the caller has cancelled; time is its own affair. */
+static int watch(void *context, const spad_plan_progress *progress) {
+    spad__limit *limit = context;
+    (void)progress;
+    return spad__limit_cancelled(limit);
 }
 
 /* Asks the planner, with rings as a whole or slot by slot. */
@@ -284,8 +297,13 @@ static spad_status ask(spad_layout *layout, const spad__layout_space *space, boo
     const spad_plan_options options = {.goal = SPAD_PLAN_MINIMIZE,
                                        .deadline_ns = time_left(layout),
                                        .seed = layout->options.seed,
-                                       .threads = layout->options.threads};
+                                       .threads = layout->options.threads,
+                                       .progress =
+                                           layout->limit.watch.cancel != NULL ? watch : NULL,
+                                       .context = &layout->limit};
+    if (status == SPAD_OK) status = look(layout, error);
     if (status == SPAD_OK) status = spad_plan_solve(&a->result, a->plan, &options, error);
+    if (status == SPAD_OK) status = look(layout, error);
     if (status != SPAD_OK) drop_answer(a);
     return status;
 }
@@ -443,9 +461,9 @@ static spad_status look_at_peak(const spad_layout *layout, spad__layout_space *s
                                 spad_error *error) {
     spad_layout_space *row = &space->row;
     const size_t count = row->buffer_count;
-    sized *list = spad__new(&layout->host, (count + 1) * sizeof *list);
-    spad__interval *taken = spad__new(&layout->host, (count + 1) * sizeof *taken);
-    space->alive = spad__new(&layout->host, (count + 1) * sizeof *space->alive);
+    sized *list = spad__new_array(&layout->host, count + 1, sizeof *list);
+    spad__interval *taken = spad__new_array(&layout->host, count + 1, sizeof *taken);
+    space->alive = spad__new_array(&layout->host, count + 1, sizeof *space->alive);
     const bool fine = list != NULL && taken != NULL && space->alive != NULL;
     size_t alive = 0;
     size_t placed = 0;

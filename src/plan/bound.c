@@ -275,7 +275,7 @@ static spad_status bound_by_banks(spad__bound *bound, const spad__model *m, spad
     const int64_t bank = m->plan->lanes == 1 ? usual_bank(m) : 0;
     if (bank == 0) return SPAD_OK;
     const size_t room = ((size_t)m->section_count + 1) * sizeof(crowd);
-    crowd *crowds = spad__new(&m->arena.host, room);
+    crowd *crowds = spad__new_array(&m->arena.host, (size_t)m->section_count + 1, sizeof *crowds);
     if (crowds == NULL) return spad__fail_host_memory(error);
     bound_banks(bound, m, crowds, bank);
     spad__free(&m->arena.host, crowds, room);
@@ -292,9 +292,9 @@ spad_status spad__bound_find(spad__bound *bound, const spad__model *m, spad_erro
     *bound = (spad__bound){.section = -1, .item = -1, .peak = -1};
     const size_t sections = (size_t)m->section_count + 1;
     const size_t room = 3 * sections * sizeof(int64_t);
-    int64_t *numbers = spad__new(&m->arena.host, room);
+    int64_t *numbers = spad__new_array(&m->arena.host, sections, 3 * sizeof *numbers);
     const size_t rows_room = rows_needed(m) * sizeof(spad__row);
-    spad__row *rows = spad__new(&m->arena.host, rows_room);
+    spad__row *rows = spad__new_array(&m->arena.host, rows_needed(m), sizeof *rows);
     spad_status status = SPAD_OK;
     if (numbers == NULL || rows == NULL) {
         status = spad__fail_host_memory(error);

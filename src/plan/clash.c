@@ -182,15 +182,15 @@ static bool clash_of_pins(finder *f) {
 
 static bool finder_start(finder *f) {
     const size_t n = (size_t)f->m->item_count + 1;
-    f->first = spad__arena_new(&f->arena, n * sizeof *f->first);
-    f->pin = spad__arena_new(&f->arena, n * sizeof *f->pin);
-    f->place = spad__arena_new(&f->arena, n * sizeof *f->place);
+    f->first = spad__arena_array(&f->arena, n, sizeof *f->first);
+    f->pin = spad__arena_array(&f->arena, n, sizeof *f->pin);
+    f->place = spad__arena_array(&f->arena, n, sizeof *f->place);
     const size_t pieces = (size_t)f->m->piece_count + 1;
     const size_t nodes = 2 * (size_t)f->m->section_count + 1;
-    f->rows = spad__arena_new(&f->arena, 2 * pieces * sizeof *f->rows);
-    f->owner = spad__arena_new(&f->arena, pieces * sizeof *f->owner);
-    f->highest = spad__arena_new(&f->arena, nodes * sizeof *f->highest);
-    f->whole = spad__arena_new(&f->arena, nodes * sizeof *f->whole);
+    f->rows = spad__arena_array(&f->arena, pieces, 2 * sizeof *f->rows);
+    f->owner = spad__arena_array(&f->arena, pieces, sizeof *f->owner);
+    f->highest = spad__arena_array(&f->arena, nodes, sizeof *f->highest);
+    f->whole = spad__arena_array(&f->arena, nodes, sizeof *f->whole);
     if (f->first == NULL || f->pin == NULL || f->place == NULL || f->rows == NULL ||
         f->owner == NULL || f->highest == NULL || f->whole == NULL)
         return false;

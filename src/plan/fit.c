@@ -270,14 +270,14 @@ static void index_aparts(fitter *f) {
 static bool fitter_start(fitter *f, const spad__model *m, spad__stop *stop) {
     *f = (fitter){.m = m, .arena.host = m->arena.host, .stop = stop};
     const size_t n = (size_t)m->item_count + 1;
-    f->order = spad__arena_new(&f->arena, n * sizeof *f->order);
-    f->best_order = spad__arena_new(&f->arena, n * sizeof *f->best_order);
-    f->place = spad__arena_new(&f->arena, n * sizeof *f->place);
-    f->rows = spad__arena_new(&f->arena, n * sizeof *f->rows);
-    f->scratch = spad__arena_new(&f->arena, n * sizeof *f->scratch);
-    f->apart_first = spad__arena_new(&f->arena, (n + 1) * sizeof *f->apart_first);
+    f->order = spad__arena_array(&f->arena, n, sizeof *f->order);
+    f->best_order = spad__arena_array(&f->arena, n, sizeof *f->best_order);
+    f->place = spad__arena_array(&f->arena, n, sizeof *f->place);
+    f->rows = spad__arena_array(&f->arena, n, sizeof *f->rows);
+    f->scratch = spad__arena_array(&f->arena, n, sizeof *f->scratch);
+    f->apart_first = spad__arena_array(&f->arena, n + 1, sizeof *f->apart_first);
     f->apart_with =
-        spad__arena_new(&f->arena, (2 * (size_t)m->apart_count + 1) * sizeof *f->apart_with);
+        spad__arena_array(&f->arena, 2 * (size_t)m->apart_count + 1, sizeof *f->apart_with);
     if (f->order == NULL || f->best_order == NULL || f->place == NULL || f->rows == NULL ||
         f->scratch == NULL || f->apart_first == NULL || f->apart_with == NULL ||
         !spad__near_start(&f->near, m, &f->arena))

@@ -349,7 +349,7 @@ static bool hunter_start(hunter *h, spad__hunt *hunt, team *t, uint64_t seed) {
                   .host = {.resize = locked_resize, .ctx = t},
                   .stop = {.deadline = hunt->stop->deadline, .now = &t->over},
                   .random = {hunt->options->seed + seed}};
-    h->offset = spad__new(&h->host, (size_t)hunt->boxes->count * sizeof *h->offset);
+    h->offset = spad__new_array(&h->host, (size_t)hunt->boxes->count, sizeof *h->offset);
     return h->offset != NULL;
 }
 
@@ -414,7 +414,7 @@ bool spad__hunt_run(spad__hunt *hunt) {
     ok = ok && first_plan(&first);
     if (ok && hunt->boxes->count <= SPAD__EXACT_BOXES && !finished(&first) &&
         !spad__stopped(&first.stop)) {
-        if (count > 0) helpers = spad__new(hunt->host, room);
+        if (count > 0) helpers = spad__new_array(hunt->host, (size_t)count, sizeof *helpers);
         hunt_together(&first, helpers, helpers != NULL ? count : 0);
         spad__free(hunt->host, helpers, room);
     }

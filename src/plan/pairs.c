@@ -359,10 +359,10 @@ static int64_t common_period(const spad__model *m) {
 static bool searcher_start(searcher *s) {
     s->variables = 2 * s->m->item_count;
     const size_t room = (size_t)s->variables + 1;
-    s->value = spad__arena_new(&s->arena, room * sizeof *s->value);
-    s->newest_edge = spad__arena_new(&s->arena, room * sizeof *s->newest_edge);
-    s->queue = spad__arena_new(&s->arena, room * sizeof *s->queue);
-    s->queued = spad__arena_new(&s->arena, room * sizeof *s->queued);
+    s->value = spad__arena_array(&s->arena, room, sizeof *s->value);
+    s->newest_edge = spad__arena_array(&s->arena, room, sizeof *s->newest_edge);
+    s->queue = spad__arena_array(&s->arena, room, sizeof *s->queue);
+    s->queued = spad__arena_array(&s->arena, room, sizeof *s->queued);
     if (s->value == NULL || s->newest_edge == NULL || s->queue == NULL || s->queued == NULL)
         return s->no_memory = true, false;
     for (int32_t k = 0; k < s->variables; k++) s->newest_edge[k] = -1;

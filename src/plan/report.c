@@ -16,7 +16,7 @@ static void out_label(spad__out *out, const spad_plan *plan, size_t number) {
         return;
     }
     spad__out_string(out, "'");
-    spad__out_string(out, name);
+    spad__out_one_line(out, name);
     spad__out_string(out, "'");
 }
 
@@ -224,10 +224,12 @@ static void text_bound(spad__out *out, const spad_plan *plan, const spad_plan_re
 spad_status spad_plan_write_text(const spad_plan *plan, const spad_plan_result *r,
                                  const spad_plan_reason *reason, const spad_sink *sink,
                                  spad_error *error) {
+    const spad_status match = spad__plan_match_reason(plan, r, reason, error);
+    if (match != SPAD_OK) return match;
     if (reason != NULL && reason->found != NULL)
         return spad_plan_write_text(plan, reason->found, NULL, sink, error);
     spad__out out;
-    spad__out_start(&out, sink);
+    spad__out_start_text(&out, sink);
     spad__out_format(&out, "buffers   %lld\n", (long long)r->count);
     if (r->places != NULL)
         spad__out_format(&out, "height    %lld B\n", (long long)r->height);
@@ -345,6 +347,8 @@ static void json_places(spad__json *json, const spad_plan *plan, const spad_plan
 spad_status spad_plan_write_json(const spad_plan *plan, const spad_plan_result *r,
                                  const spad_plan_reason *reason, const spad_sink *sink,
                                  spad_error *error) {
+    const spad_status match = spad__plan_match_reason(plan, r, reason, error);
+    if (match != SPAD_OK) return match;
     if (reason != NULL && reason->found != NULL)
         return spad_plan_write_json(plan, reason->found, NULL, sink, error);
     spad__out out;

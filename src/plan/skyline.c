@@ -90,13 +90,13 @@ spad__skyline *spad__skyline_create(const spad__boxes *boxes, const spad_host *h
     s->leaves = 1;
     while (s->leaves * LEAF < boxes->count) s->leaves *= 2;
     const size_t sections = (size_t)boxes->sections + 1;
-    s->tree = spad__new(host, 2 * (size_t)s->leaves * sizeof *s->tree);
-    s->end = spad__new(host, box_room(s) * sizeof *s->end);
-    s->priority = spad__new(host, box_room(s) * sizeof *s->priority);
-    s->runs = spad__new(host, sections * sizeof *s->runs);
-    s->heap = spad__new(host, sections * sizeof *s->heap);
-    s->queue = spad__new(host, box_room(s) * sizeof *s->queue);
-    s->rows = spad__new(host, 2 * box_room(s) * sizeof *s->rows);
+    s->tree = spad__new_array(host, (size_t)s->leaves, 2 * sizeof *s->tree);
+    s->end = spad__new_array(host, box_room(s), sizeof *s->end);
+    s->priority = spad__new_array(host, box_room(s), sizeof *s->priority);
+    s->runs = spad__new_array(host, sections, sizeof *s->runs);
+    s->heap = spad__new_array(host, sections, sizeof *s->heap);
+    s->queue = spad__new_array(host, box_room(s), sizeof *s->queue);
+    s->rows = spad__new_array(host, box_room(s), 2 * sizeof *s->rows);
     if (s->tree != NULL && s->end != NULL && s->priority != NULL && s->runs != NULL &&
         s->heap != NULL && s->queue != NULL && s->rows != NULL)
         return s;

@@ -159,6 +159,11 @@ static void text_shortage(spad__out *out, const spad_plan *plan, const spad_plan
         break;
     case SPAD_PLAN_BY_LOAD:
     case SPAD_PLAN_BY_SEARCH:
+        if (r->bound > r->peak_load && r->bound_time != r->peak_time) {
+            spad__out_format(out, "at time %lld sizes rounded to the alignment take %lld B",
+                             (long long)r->bound_time, (long long)r->bound);
+            break;
+        }
         text_load(out, r);
         if (r->bound > r->peak_load)
             spad__out_format(out, ", %lld B rounded to the alignment", (long long)r->bound);

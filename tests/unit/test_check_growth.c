@@ -2,6 +2,7 @@
  * What a growing parameter does to a kernel: which ones are trip counts, after how many
  * iterations indices and places come back, which iterations may be repeated; and the same
  * kernel with other numbers. */
+#include "support/kernels.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -10,18 +11,11 @@
 #include "check/growth.h"
 #include "spad/kernel.h"
 
-static spad_kernel *parse(const char *text) {
-    spad_kernel *kernel;
-    spad_error error;
-    assert_ok(spad_kernel_parse(&kernel, text, strlen(text), "k.spad", NULL, NULL, &error), &error);
-    return kernel;
-}
-
 enum { LOOPS = 8 };
 
 /* One parameter of a kernel, as text: "step 2: i+2 [0..]" or the reason against it. */
 static void describe(char *line, size_t size, const char *text, size_t param) {
-    spad_kernel *kernel = parse(text);
+    spad_kernel *kernel = test_parse(text);
     const spad_host host = spad__host_or_default(NULL);
     spad__growth growth;
     spad_error error;
@@ -210,7 +204,7 @@ static const char *const ring = "# a comment\nkernel k on trn2\nparam N = 12\n"
 
 static void reshape(void **state) {
     (void)state;
-    spad_kernel *kernel = parse(ring);
+    spad_kernel *kernel = test_parse(ring);
     const spad_define n = {"N", 5};
     const spad_define depth = {"x", 2};
     const spad_kernel_options options = {
@@ -253,7 +247,7 @@ static spad_status memory_scenario(const spad_host *host, void *payload) {
 
 static void memory(void **state) {
     (void)state;
-    spad_kernel *kernel = parse(ring);
+    spad_kernel *kernel = test_parse(ring);
     test_fail_each_allocation(memory_scenario, kernel);
     spad_kernel_destroy(kernel);
 }

@@ -2,6 +2,7 @@
  *
  * Emitting: identifiers, strides, every language, refusals and failing host memory.
  * tests/check_emit compiles what comes out. */
+#include "support/kernels.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -181,23 +182,16 @@ static void names_are_quoted(void **state) {
     spad_emit_destroy(table);
 }
 
-static spad_kernel *parse(const char *text) {
-    spad_kernel *kernel;
-    spad_error error;
-    assert_ok(spad_kernel_parse(&kernel, text, strlen(text), "k.spad", NULL, NULL, &error), &error);
-    return kernel;
-}
-
 static void a_layout_gives_its_places(void **state) {
     (void)state;
-    spad_kernel *kernel = parse("kernel ring on trn2\n"
-                                "tensor x   : sbuf bf16 [6] (128, 512) ring 2\n"
-                                "tensor in  : hbm bf16 [6] (128, 512) input\n"
-                                "tensor out : hbm bf16 [6] (128, 512) output\n"
-                                "for i in 0..6 {\n"
-                                "    dma load  reads in[i] writes x[i]\n"
-                                "    dma store reads x[i] writes out[i]\n"
-                                "}\n");
+    spad_kernel *kernel = test_parse("kernel ring on trn2\n"
+                                     "tensor x   : sbuf bf16 [6] (128, 512) ring 2\n"
+                                     "tensor in  : hbm bf16 [6] (128, 512) input\n"
+                                     "tensor out : hbm bf16 [6] (128, 512) output\n"
+                                     "for i in 0..6 {\n"
+                                     "    dma load  reads in[i] writes x[i]\n"
+                                     "    dma store reads x[i] writes out[i]\n"
+                                     "}\n");
     spad_layout *layout;
     spad_emit *table;
     spad_error error;
@@ -223,11 +217,11 @@ static void a_layout_gives_its_places(void **state) {
     spad_layout_destroy(layout);
     spad_kernel_destroy(kernel);
 
-    kernel = parse("kernel big on trn2\n"
-                   "tensor x  : sbuf u8 [3] (128, 100000)\n"
-                   "tensor in : hbm u8 [3] (128, 100000) input\n"
-                   "for i in 0..3 { dma load reads in[i] writes x[i] }\n"
-                   "for i in 0..3 { vector use updates x[i] }\n");
+    kernel = test_parse("kernel big on trn2\n"
+                        "tensor x  : sbuf u8 [3] (128, 100000)\n"
+                        "tensor in : hbm u8 [3] (128, 100000) input\n"
+                        "for i in 0..3 { dma load reads in[i] writes x[i] }\n"
+                        "for i in 0..3 { vector use updates x[i] }\n");
     assert_ok(spad_layout_create(&layout, kernel, NULL, &error), &error);
     assert_ok(spad_emit_create(&table, spad_kernel_target(kernel), "big", NULL, &error), &error);
     assert_int_equal(spad_emit_add_layout(table, layout, &error), SPAD_ERR_NO_FIT);

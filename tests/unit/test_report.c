@@ -2,6 +2,7 @@
  *
  * Reports: facts against a count of every byte at every time, boxes from traces, plans
  * and kernels, every writer, comparing, refusals and failing host memory. */
+#include "support/kernels.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -321,16 +322,9 @@ static const char ring_text[] = "kernel ring on trn2\n"
                                 "    dma store reads x[i] writes out[i]\n"
                                 "}\n";
 
-static spad_kernel *parse(const char *text) {
-    spad_kernel *kernel;
-    spad_error error;
-    assert_ok(spad_kernel_parse(&kernel, text, strlen(text), "k.spad", NULL, NULL, &error), &error);
-    return kernel;
-}
-
 static void a_kernel_gives_tiles(void **state) {
     (void)state;
-    spad_kernel *kernel = parse(ring_text);
+    spad_kernel *kernel = test_parse(ring_text);
     spad_layout *layout;
     spad_report *report;
     spad_error error;
@@ -366,7 +360,7 @@ static void a_kernel_gives_tiles(void **state) {
 
 static void a_simulation_gives_times_and_waits(void **state) {
     (void)state;
-    spad_kernel *kernel = parse(ring_text);
+    spad_kernel *kernel = test_parse(ring_text);
     spad_layout *layout;
     spad_report *report;
     spad_sim *sim;
@@ -428,7 +422,7 @@ static void agents_are_drawn_slot_by_slot(void **state) {
                                "        arrive empty[i % 2]\n"
                                "    }\n"
                                "}\n";
-    spad_kernel *kernel = parse(text);
+    spad_kernel *kernel = test_parse(text);
     spad_layout *layout;
     spad_sim *sim;
     spad_error error;
@@ -460,7 +454,7 @@ static void what_does_not_fit_is_drawn_above_the_limit(void **state) {
                                "tensor o  : hbm u8 [3] (128, 100000) output\n"
                                "for i in 0..3 { dma load reads in[i] writes x[i] }\n"
                                "for i in 0..3 { dma store reads x[i] writes o[i] }\n";
-    spad_kernel *kernel = parse(text);
+    spad_kernel *kernel = test_parse(text);
     spad_layout *layout;
     spad_report *report;
     spad_report_space facts;
@@ -780,7 +774,7 @@ static void another_target_is_refused(void **state) {
     assert_int_equal(spad_report_add_trace(report, trace, &error), SPAD_ERR_ARGUMENT);
     assert_string_equal(error.message, "the trace is of another target than 'toy'");
     spad_trace_destroy(trace);
-    spad_kernel *kernel = parse(ring_text);
+    spad_kernel *kernel = test_parse(ring_text);
     spad_layout *layout;
     assert_ok(spad_layout_create(&layout, kernel, NULL, &error), &error);
     assert_int_equal(spad_report_add_layout(report, layout, NULL, 0, &error), SPAD_ERR_ARGUMENT);
@@ -854,7 +848,7 @@ static spad_status draw_all(const spad_host *host, void *payload) {
 static void every_allocation_may_fail(void **state) {
     (void)state;
     static const char csv[] = "id,lower,upper,size,alias\na,0,4,8,p\nb,2,6,8,p\n";
-    spad_kernel *kernel = parse(ring_text);
+    spad_kernel *kernel = test_parse(ring_text);
     inputs in;
     spad_error error;
     assert_ok(spad_layout_create(&in.layout, kernel, NULL, &error), &error);

@@ -100,7 +100,7 @@ static term leaf(const look *l, const spot *at) {
 static bool multiply(const look *l, const spot *at, term *a, const term *b) {
     const bool right = b->constant && b->shift == 0;
     const bool left = a->constant && a->shift == 0;
-    if (!right && !left) return a->shift == 0 && b->shift == 0;
+    if (!right && !left) return false; /* a loop variable times what grows */
     if (a->shift != 0) note_nodes(l, at->nodes, b->first, at->node);
     if (b->shift != 0) note_nodes(l, at->nodes, a->first, b->first);
     if (!spad__mul(right ? a->shift : b->shift, right ? b->value : a->value, &a->shift)) {

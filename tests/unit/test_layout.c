@@ -376,6 +376,49 @@ static void managers_are_obstacles(void **state) {
     spad_kernel_destroy(k);
 }
 
+/* Modulo tensors with too many places to tell them apart take one rectangle around all of them. */
+static void many_places_are_one(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        spad_rect x;
+        int64_t a; /* where the planned tensor begins */
+    } cases[] = {
+        {"kernel k on trn2\ntensor x : sbuf u8 [5000] (128, 4) mod base 64 free 5000\n"
+         "tensor a : sbuf u8 (128, 100)\nvector w writes x[0], a\nvector r reads x[0], a\n",
+         {.lane = 0, .byte = 64, .lanes = 128, .bytes = 20000},
+         20064},
+        {"kernel k on trn2\n"
+         "tensor x : psum u8 [256, 7, 4] (32, 4) mod base 0 free [256, 1, 1] banks [1, 7, 1] "
+         "par [1, 1, 4]\n"
+         "tensor a : psum u8 (128, 1024)\nvector w writes x[0, 0, 0], a\n"
+         "vector r reads x[0, 0, 0], a\n",
+         {.lane = 0, .byte = 0, .lanes = 128, .bytes = 1024 + 6 * 2048},
+         1024 + 6 * 2048},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        spad_kernel *k = test_parse(cases[i].text);
+        spad_layout *layout = lay_out(k);
+        assert_true(spad_layout_fits(layout));
+        assert_int_equal(spad_layout_buffer_count(layout), 2);
+        for (size_t b = 0; b < 2; b++) {
+            const spad_layout_buffer *buffer = spad_layout_get_buffer(layout, b);
+            const spad_rect x = cases[i].x;
+            if (buffer->tensor == 1) {
+                assert_int_equal(buffer->rect.byte, cases[i].a);
+                continue;
+            }
+            assert_int_equal(buffer->mode, SPAD_MODE_MOD);
+            assert_int_equal(buffer->slots, 1);
+            assert_int_equal(buffer->taken, x.bytes);
+            assert_true(buffer->rect.lane == x.lane && buffer->rect.lanes == x.lanes);
+            assert_true(buffer->rect.byte == x.byte && buffer->rect.bytes == x.bytes);
+        }
+        spad_layout_destroy(layout);
+        spad_kernel_destroy(k);
+    }
+}
+
 /* ---- what does not fit ------------------------------------------------------------- */
 
 static void what_does_not_fit_is_a_result(void **state) {
@@ -576,6 +619,7 @@ static void every_allocation_may_fail(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_places_are_one),
         cmocka_unit_test(phases_share_bytes),
         cmocka_unit_test(a_loop_needs_all_that_it_touches),
         cmocka_unit_test(a_declaration_in_a_loop_carries_nothing),

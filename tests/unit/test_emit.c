@@ -105,6 +105,82 @@ static void extreme_places_are_expressions(void **state) {
     spad_emit_destroy(table);
 }
 
+/* What no table can hold: one field wrong at a time, and nothing is added. */
+static void bad_buffers_are_refused(void **state) {
+    (void)state;
+    static const spad_emit_place place = {0, 0};
+    const spad_emit_buffer good = one("x", &place, 1);
+    spad_emit_buffer bad[7];
+    for (size_t i = 0; i < 7; i++) bad[i] = good;
+    bad[0].space = 2;
+    bad[1].count = 0;
+    bad[2].lanes = -1;
+    bad[3].bytes = -1;
+    bad[4].alignment = 0;
+    bad[5].shape.rank = SPAD_RANK_MAX + 1;
+    bad[6].alignment = -4;
+    spad_emit *table = make("k");
+    spad_error error;
+    for (size_t i = 0; i < 7; i++) {
+        char message[256];
+        snprintf(message, sizeof message,
+                 "a buffer of %zu copies of %lld lanes x %lld bytes, alignment %lld, in space "
+                 "number %zu cannot be emitted",
+                 bad[i].count, (long long)bad[i].lanes, (long long)bad[i].bytes,
+                 (long long)bad[i].alignment, bad[i].space);
+        assert_int_equal(spad_emit_add(table, &bad[i], &error), SPAD_ERR_ARGUMENT);
+        assert_string_equal(error.message, message);
+        assert_string_equal(error.subject, "x");
+        assert_int_equal(spad_emit_count(table), 0);
+    }
+    assert_ok(spad_emit_add(table, &good, &error), &error);
+    spad_emit_destroy(table);
+}
+
+/* A gap at the 64th character leaves no '_' without something behind it, and '_' is not doubled. */
+static void gaps_in_long_names(void **state) {
+    (void)state;
+    char name[80];
+    char identifier[80];
+    memset(name, 'n', sizeof name);
+    memset(identifier, 'N', sizeof identifier);
+    strcpy(name + 63, ".m");
+    strcpy(identifier + 63, "M");
+    spad_emit *table = make("k");
+    add(table, name);
+    add(table, "a_.b");
+    add(table, "{a}");
+    assert_string_equal(spad_emit_identifier(table, 0), identifier);
+    assert_string_equal(spad_emit_identifier(table, 1), "A_B");
+    assert_string_equal(spad_emit_identifier(table, 2), "A");
+    spad_emit_destroy(table);
+}
+
+/* Distances that do not fit 64 bits, or go back: no stride, each place for itself. */
+static void uneven_copies_have_no_stride(void **state) {
+    (void)state;
+    static const spad_emit_place far[] = {{0, -100}, {0, INT64_MAX - 64}};
+    static const spad_emit_place back[] = {{0, 64}, {0, 0}};
+    static const spad_emit_place late[] = {{0, INT64_MIN + 20}, {0, -100}, {0, INT64_MAX - 64}};
+    spad_emit *table = make("k");
+    spad_error error;
+    spad_emit_buffer buffer = one("far", far, 2);
+    buffer.dtype = SPAD_BFLOAT16;
+    assert_ok(spad_emit_add(table, &buffer, &error), &error);
+    buffer = one("back", back, 2);
+    assert_ok(spad_emit_add(table, &buffer, &error), &error);
+    buffer = one("late", late, 3);
+    assert_ok(spad_emit_add(table, &buffer, &error), &error);
+    expect(table, SPAD_EMIT_JSON, "\"places\": [[0, -100], [0, 9223372036854775743]]}");
+    expect(table, SPAD_EMIT_JSON, "\"places\": [[0, 64], [0, 0]]}");
+    test_text text;
+    test_text_init(&text);
+    assert_ok(spad_emit_write(table, SPAD_EMIT_JSON, &text.sink, &error), &error);
+    assert_null(strstr(text.bytes, "stride"));
+    test_text_free(&text);
+    spad_emit_destroy(table);
+}
+
 static void even_copies_have_a_stride(void **state) {
     (void)state;
     static const spad_emit_place even[] = {{0, 0}, {0, 64}, {0, 128}};
@@ -289,6 +365,9 @@ static void every_allocation_may_fail(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_buffers_are_refused),
+        cmocka_unit_test(gaps_in_long_names),
+        cmocka_unit_test(uneven_copies_have_no_stride),
         cmocka_unit_test(identifiers_are_different_words),
         cmocka_unit_test(long_names_stay_short_identifiers),
         cmocka_unit_test(even_copies_have_a_stride),

@@ -236,7 +236,7 @@ static void faults_of_a_text_are_findings(void **state) {
     assert_int_equal(count(text.bytes, "\"file\": \"bad.spad\""), 1);
     test_text_clear(&text);
     assert_ok(spad_check_write_text(check, NULL, bad, strlen(bad), &text.sink, &error), &error);
-    assert_int_equal(count(text.bytes, "bad.spad:2:19: error: "), 1);
+    assert_int_equal(count(text.bytes, "bad.spad:2:17: error: "), 1);
     assert_int_equal(count(text.bytes, "    3 | vector w writes y\n"), 1);
     assert_int_equal(count(text.bytes, "bad.spad: wrong, 2 errors: the text cannot be read\n"), 1);
     test_text_clear(&text);

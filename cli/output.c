@@ -210,10 +210,7 @@ static spad_status add_findings(spad_report *report, const spad_check *check, sp
     snprintf(note, sizeof note, "%s: %s", spad_verdict_name(spad_check_verdict(check)),
              spad_check_reason(check));
     spad_status status = spad_report_add_note(report, note, error);
-    for (size_t i = 0; i < spad_check_finding_count(check) && status == SPAD_OK; i++) {
-        status = spad_report_add_finding(report, spad_check_get_finding(check, i), error);
-    }
-    return status;
+    return status == SPAD_OK ? spad_report_add_check(report, check, error) : status;
 }
 
 void cli_kernel_title(char field[CLI_TITLE], const spad_kernel *kernel) {

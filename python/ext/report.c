@@ -165,12 +165,8 @@ static PyObject *report_add_findings(PyObject *self, PyObject *check) {
         PyErr_SetString(PyExc_TypeError, "a Check is needed");
         return NULL;
     }
-    const spad_check *c = ((py_check *)check)->check;
-    for (size_t i = 0; i < spad_check_finding_count(c); i++)
-        if (spad_report_add_finding(report_in(self), spad_check_get_finding(c, i), &error) !=
-            SPAD_OK)
-            return py_raise(&error);
-    Py_RETURN_NONE;
+    return py_done(spad_report_add_check(report_in(self), ((py_check *)check)->check, &error),
+                   &error);
 }
 
 static PyObject *report_add_box(PyObject *self, PyObject *args, PyObject *keywords) {

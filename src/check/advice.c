@@ -225,7 +225,7 @@ static spad_status check_operations(spad__run *run, spad_error *error) {
     number_banks(a);
     spad_walk *walk;
     spad_error failure;
-    spad_status status = spad_walk_create(&walk, run->kernel, &options, &failure);
+    spad_status status = spad__walk_create(&walk, run->kernel, &options, &failure);
     if (status == SPAD_OK) {
         status = watch(a, walk, error);
     } else { /* the lifetime check has said it */

@@ -151,12 +151,14 @@ spad_status spad_check_kernel(spad_check **out, const spad_kernel *kernel,
     *out = NULL;
     spad_check_options filled = options != NULL ? *options : (spad_check_options){0};
     spad_status status = fill_options(&filled, error);
+    if (status == SPAD_OK) status = spad__match_place(kernel, filled.place, filled.ctx, error);
     if (status != SPAD_OK) return status;
     const spad_host host = spad__host_or_default(filled.host);
     filled.host = &host;
     spad_check *check = spad__new(&host, sizeof *check);
     if (check == NULL) return spad__fail_host_memory(error);
     check->host = host;
+    check->origin = spad__origin_of(kernel);
 
     spad__run run = {.kernel = kernel,
                      .options = &filled,

@@ -56,9 +56,17 @@ static void write_verdict(spad__out *out, const spad_check *check, const spad_ke
     spad__out_string(out, "\n");
 }
 
+static spad_status match_kernel(const spad_check *check, const spad_kernel *kernel,
+                                spad_error *error) {
+    const spad__origin given = spad__origin_of(kernel);
+    return spad__match_origins("kernel", &given, "check", &check->origin, error);
+}
+
 spad_status spad_check_write_text(const spad_check *check, const spad_kernel *kernel,
                                   const char *text, size_t length, const spad_sink *sink,
                                   spad_error *error) {
+    const spad_status match = match_kernel(check, kernel, error);
+    if (match != SPAD_OK) return match;
     const spad__source source = {.file = spad_kernel_file(kernel), .text = text, .length = length};
     spad__out out;
     spad__out_start(&out, sink);
@@ -125,6 +133,8 @@ static void json_kernel(spad__json *json, const spad_check *check, const spad_ke
 
 spad_status spad_check_write_json(const spad_check *check, const spad_kernel *kernel,
                                   const spad_sink *sink, spad_error *error) {
+    const spad_status match = kernel != NULL ? match_kernel(check, kernel, error) : SPAD_OK;
+    if (match != SPAD_OK) return match;
     const spad_check_counts *counts = &check->counts;
     spad__out out;
     spad__json json;

@@ -22,6 +22,7 @@
 #include "kernel/place.h"
 #include "report/from_kernel.h"
 #include "report/report.h"
+#include "sim/sim.h"
 #include "spad/walk.h"
 
 /* ---- tiles that have a box --------------------------------------------------------- */
@@ -407,14 +408,29 @@ static spad_status check_target(const spad_report *report, const spad_layout *la
                       report->target->name);
 }
 
+/* A report is of one kernel. *origin: that of the layout, to be kept if all goes well. */
+static spad_status check_layout(spad__origin *origin, const spad_report *report,
+                                const spad_layout *layout, spad_error *error) {
+    *origin = spad__origin_of(spad_layout_kernel(layout));
+    if (report->origin.known) {
+        const spad_status status =
+            spad__match_origins("report", &report->origin, "layout", origin, error);
+        if (status != SPAD_OK) return status;
+    }
+    return check_target(report, layout, error);
+}
+
 spad_status spad_report_add_buffers(spad_report *report, const spad_layout *layout,
                                     spad_error *error) {
+    spad__origin origin;
     drawer d = {.report = report, .kernel = spad_layout_kernel(layout), .layout = layout};
     const spad__mark before = spad__report_mark(report);
     const char *unit = report->time_unit;
-    spad_status status = check_target(report, layout, error);
+    spad_status status = check_layout(&origin, report, layout, error);
     if (status == SPAD_OK) status = add_buffers(&d, error);
-    if (status != SPAD_OK) {
+    if (status == SPAD_OK) {
+        report->origin = origin;
+    } else {
         spad__report_restore(report, before);
         report->time_unit = unit;
     }
@@ -424,7 +440,12 @@ spad_status spad_report_add_buffers(spad_report *report, const spad_layout *layo
 spad_status spad_report_add_layout(spad_report *report, const spad_layout *layout,
                                    const spad_sim *sim, int64_t event_limit, spad_error *error) {
     const spad_kernel *kernel = spad_layout_kernel(layout);
-    if (check_target(report, layout, error) != SPAD_OK) return SPAD_ERR_ARGUMENT;
+    spad__origin origin;
+    spad_status status = SPAD_OK;
+    if (sim != NULL)
+        status = spad__match_kernels("layout", kernel, "simulation", sim->kernel, error);
+    if (status == SPAD_OK) status = check_layout(&origin, report, layout, error);
+    if (status != SPAD_OK) return status;
     if (event_limit <= 0) event_limit = SPAD_REPORT_EVENTS;
     drawer d = {.report = report,
                 .kernel = kernel,
@@ -435,7 +456,7 @@ spad_status spad_report_add_layout(spad_report *report, const spad_layout *layou
     const spad__mark before = spad__report_mark(report);
     const char *unit = report->time_unit;
     bool cut = false;
-    spad_status status = find_sharing(&d) ? SPAD_OK : spad__fail_host_memory(error);
+    status = find_sharing(&d) ? SPAD_OK : spad__fail_host_memory(error);
     if (status == SPAD_OK) {
         status = spad_layout_fits(layout) ? draw_run(&d, sim, event_limit, &cut, error)
                                           : add_buffers(&d, error);
@@ -445,7 +466,9 @@ spad_status spad_report_add_layout(spad_report *report, const spad_layout *layou
     }
     spad__free(&report->host, d.tiles.entries, d.tiles.capacity * sizeof *d.tiles.entries);
     spad__free(&report->host, d.shares, (spad_kernel_tensor_count(kernel) + 1) * sizeof *d.shares);
-    if (status != SPAD_OK) {
+    if (status == SPAD_OK) {
+        report->origin = origin;
+    } else {
         spad__report_restore(report, before);
         report->time_unit = unit;
     }

@@ -9,6 +9,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "check/check.h"
 
 /* ---- life -------------------------------------------------------------------------- */
 
@@ -177,6 +178,21 @@ spad_status spad_report_add_finding(spad_report *report, const spad_finding *fin
     }
     report->findings.items[report->findings.count++] = *finding;
     return SPAD_OK;
+}
+
+spad_status spad_report_add_check(spad_report *report, const spad_check *check, spad_error *error) {
+    spad_status status = SPAD_OK;
+    if (report->origin.known)
+        status = spad__match_origins("report", &report->origin, "check", &check->origin, error);
+    if (status != SPAD_OK) return status;
+    const size_t before = report->findings.count;
+    for (size_t i = 0; i < check->found.count && status == SPAD_OK; i++)
+        status = spad_report_add_finding(report, &check->found.items[i].finding, error);
+    if (status == SPAD_OK)
+        report->origin = check->origin;
+    else
+        report->findings.count = before;
+    return status;
 }
 
 spad_status spad_report_set_source(spad_report *report, const char *file, const char *text,

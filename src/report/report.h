@@ -14,6 +14,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "kernel/origin.h"
 #include "spad/report.h"
 
 enum { SPAD__NOTES = 16 };
@@ -27,6 +28,7 @@ struct spad_report {
     spad_host host;
     spad__arena texts;
     const spad_target *target;
+    spad__origin origin; /* of the layouts and checks in it; unknown: there are none */
     const char *title;
     const char *time_unit;
     const char *file;   /* of the source; NULL: no source */

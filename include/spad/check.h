@@ -51,6 +51,7 @@ typedef struct spad_check_options {
     size_t finding_limit; /**< different findings at most; 0: SPAD_CHECK_FINDINGS */
     int64_t timeout_ns;   /**< 0: none. A cut: what was not looked at makes the verdict unknown, or
                                leaves it at this shape */
+    spad_watch watch;     /**< a cancelled check has no result */
     const spad_host *host;
 } spad_check_options;
 
@@ -69,7 +70,8 @@ typedef struct spad_check_counts {
 
 /**
  * Checks a kernel. Findings are a result, not a failure: the status is about the call.
- * SPAD_ERR_HOST_MEMORY; SPAD_ERR_ARGUMENT: bad options, or the layout of another kernel.
+ * SPAD_ERR_HOST_MEMORY; SPAD_ERR_ARGUMENT: bad options, or the layout of another kernel;
+ * SPAD_ERR_CANCELLED.
  */
 SPAD_API spad_status spad_check_kernel(spad_check **out, const spad_kernel *kernel,
                                        const spad_check_options *options, spad_error *error);
@@ -115,7 +117,8 @@ SPAD_API const spad_finding *spad_check_get_finding(const spad_check *check, siz
  *           |     ^~~~~~~~
  *     exp_rows: wrong, 1 error: there are errors
  *
- * SPAD_ERR_ARGUMENT: another kernel than the one that was checked.
+ * `kernel` is the one that was checked (SPAD_ERR_ARGUMENT: another one); NULL for a text that
+ * cannot be read (spad_check_text), whose verdict begins with the name of its file.
  */
 SPAD_API spad_status spad_check_write_text(const spad_check *check, const spad_kernel *kernel,
                                            const char *text, size_t length, const spad_sink *sink,

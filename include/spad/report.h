@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "spad/analysis.h"
 #include "spad/check.h"
 #include "spad/finding.h"
 #include "spad/layout.h"
@@ -118,6 +119,14 @@ SPAD_API spad_status spad_report_add_buffers(spad_report *report, const spad_lay
 SPAD_API spad_status spad_report_add_layout(spad_report *report, const spad_layout *layout,
                                             const spad_sim *sim, int64_t event_limit,
                                             spad_error *error);
+
+/**
+ * Adds all of an analysis: the tiles of its layout as spad_report_add_layout does, over the time
+ * of its simulation if there is one and the kernel fits; its notes, findings and source. A report
+ * that was made without a title takes the name and parameters of the kernel.
+ */
+SPAD_API spad_status spad_report_add_analysis(spad_report *report, const spad_analysis *analysis,
+                                              spad_error *error);
 
 /** Something that happens on a row of the timeline: an operation on its engine, a scope. */
 typedef struct spad_report_bar {

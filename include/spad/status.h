@@ -48,6 +48,9 @@ extern "C" {
     X(OVERLAP, -51, "SPAD-OVERLAP", "two buffers share bytes while both of them are alive")      \
     /* text that was read */                                                                     \
     X(SYNTAX, -60, "SPAD-SYNTAX", "the text breaks the grammar or a rule of the format")         \
+    /* a call that was not run to its end */                                                     \
+    X(TIME, -70, "SPAD-TIME", "time was up before there was a result")                           \
+    X(CANCELLED, -71, "SPAD-CANCELLED", "the caller ended the call")                             \
     /* the machine the library runs on */                                                        \
     X(HOST_MEMORY, -80, "SPAD-HOST-MEMORY", "the host allocator returned no memory")             \
     X(IO, -81, "SPAD-IO", "reading or writing failed")                                           \

@@ -16,7 +16,7 @@ static void out_label(spad__out *out, const spad_plan *plan, size_t number) {
         return;
     }
     spad__out_string(out, "'");
-    spad__out_string(out, name);
+    spad__out_one_line(out, name);
     spad__out_string(out, "'");
 }
 
@@ -224,7 +224,7 @@ spad_status spad_plan_write_text(const spad_plan *plan, const spad_plan_result *
     if (reason != NULL && reason->found != NULL)
         return spad_plan_write_text(plan, reason->found, NULL, sink, error);
     spad__out out;
-    spad__out_start(&out, sink);
+    spad__out_start_text(&out, sink);
     spad__out_format(&out, "buffers   %lld\n", (long long)r->count);
     if (r->places != NULL)
         spad__out_format(&out, "height    %lld B\n", (long long)r->height);

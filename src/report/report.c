@@ -32,6 +32,7 @@ spad_status spad_report_create(spad_report **out, const spad_target *target,
     report->texts.host = host;
     report->target = target;
     report->title = copy_text(report, options->title != NULL ? options->title : target->name);
+    report->is_titled = options->title != NULL;
     report->time_unit =
         copy_text(report, options->time_unit != NULL ? options->time_unit : "event");
     if (report->title == NULL || report->time_unit == NULL) {
@@ -101,7 +102,7 @@ static bool copy_box_texts(spad_report *report, spad_report_box *box) {
         return true;
     }
     const size_t size = box->shape.rank * sizeof *box->shape.dims;
-    int64_t *dims = spad__arena_new(&report->texts, size);
+    int64_t *dims = spad__arena_array(&report->texts, box->shape.rank, sizeof *dims);
     if (dims == NULL) return false;
     memcpy(dims, box->shape.dims, size);
     box->shape.dims = dims;
@@ -180,18 +181,20 @@ spad_status spad_report_add_finding(spad_report *report, const spad_finding *fin
     return SPAD_OK;
 }
 
-spad_status spad_report_add_check(spad_report *report, const spad_check *check, spad_error *error) {
-    spad_status status = SPAD_OK;
+spad_status spad__report_take_origin(spad_report *report, const char *word,
+                                     const spad__origin *origin, spad_error *error) {
     if (report->origin.known)
-        status = spad__match_origins("report", &report->origin, "check", &check->origin, error);
-    if (status != SPAD_OK) return status;
-    const size_t before = report->findings.count;
+        return spad__match_origins("report", &report->origin, word, origin, error);
+    report->origin = *origin;
+    return SPAD_OK;
+}
+
+spad_status spad_report_add_check(spad_report *report, const spad_check *check, spad_error *error) {
+    const spad__mark before = spad__report_mark(report);
+    spad_status status = spad__report_take_origin(report, "check", &check->origin, error);
     for (size_t i = 0; i < check->found.count && status == SPAD_OK; i++)
         status = spad_report_add_finding(report, &check->found.items[i].finding, error);
-    if (status == SPAD_OK)
-        report->origin = check->origin;
-    else
-        report->findings.count = before;
+    if (status != SPAD_OK) spad__report_restore(report, before);
     return status;
 }
 

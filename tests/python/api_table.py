@@ -29,6 +29,7 @@ TABLE = {
     "spad_diagnostics_write": "TextError",
     "spad_diagnostics_write_json": "TextError",
     "spad_close_names": "close_names",
+    "spad_text_clean": C_ONLY,
     "spad_error_write_json": "Error",
     # dtype, value
     "spad_dtype_name": "dtype_name",
@@ -453,6 +454,8 @@ TABLE = {
     "spad_pool_trim": "Memory.trim",
     "spad_pool_get_stats": "Pool.stats",
     "spad_pool_check": "Memory.check",
+    "spad_pool_fork_begin": C_ONLY,
+    "spad_pool_fork_end": C_ONLY,
     "spad_log_parse": "Log.parse",
     "spad_log_destroy": LIFE,
     "spad_log_count": "Log.__len__",

@@ -103,6 +103,22 @@ static spad_status report_and_check(const made *a, const made *b, spad_error *er
     spad_report_destroy(report);
     return status;
 }
+/* All parts of it, or none: it is of its kernel all the same. */
+static spad_status report_and_analysis(const made *a, const made *b, spad_error *error) {
+    spad_status status = SPAD_OK;
+    for (unsigned skip = 0; skip < 1u << SPAD_PARTS; skip += (1u << SPAD_PARTS) - 1) {
+        const spad_analysis_options options = {.skip = skip};
+        spad_analysis *analysis;
+        spad_report *report = draw(a);
+        const size_t before = spad_report_box_count(report);
+        assert_ok(spad_analysis_create(&analysis, b->kernel, &options, error), error);
+        status = spad_report_add_analysis(report, analysis, error);
+        if (status != SPAD_OK) assert_int_equal(spad_report_box_count(report), before);
+        spad_analysis_destroy(analysis);
+        spad_report_destroy(report);
+    }
+    return status;
+}
 /* The check came first, and its kernel is gone. */
 static spad_status check_then_layout(const made *a, const made *b, spad_error *error) {
     spad_report *report;
@@ -195,6 +211,7 @@ static const struct {
     {report_and_layout, "report is of kernel ", "layout"},
     {report_and_buffers, "report is of kernel ", "layout"},
     {report_and_check, "report is of kernel ", "check"},
+    {report_and_analysis, "report is of kernel ", "analysis"},
     {check_then_layout, "report is of kernel ", "layout"},
     {kernel_and_place_check, "kernel is ", "layout"},
     {kernel_and_place_sim, "kernel is ", "layout"},

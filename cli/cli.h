@@ -262,11 +262,6 @@ bool cli_wants_pictures(const cli_pictures *pictures);
 /* Writes those that were asked for; "-" is stdout. */
 cli_exit cli_write_pictures(const cli_pictures *pictures, const spad_report *report);
 
-/* Adds why a plan does not fit, and what would, as notes. */
-spad_status cli_note_plan(spad_report *report, const spad_plan *plan,
-                          const spad_plan_result *result, const spad_plan_reason *reason,
-                          spad_error *error);
-
 /* "exp_rows (N = 16)" */
 enum { CLI_TITLE = 512 };
 void cli_kernel_title(char field[CLI_TITLE], const spad_kernel *kernel);

@@ -142,25 +142,6 @@ static spad_status write_rows(const spad_sink *sink, const void *ctx, spad_error
     return spad_plan_write_csv(r->plan, 0, r->result, r->text->bytes, r->text->length, sink, error);
 }
 
-/* What is left where there is no plan: pins are places, and the picture shows where they meet. */
-static spad_status draw_pins(spad_report *report, const spad_plan *plan, size_t space,
-                             spad_error *error) {
-    spad_status status = SPAD_OK;
-    for (size_t i = 0; status == SPAD_OK && i < spad_plan_count(plan); i++) {
-        const spad_plan_buffer *b = spad_plan_get(plan, i);
-        const spad_report_box box = {
-            .name = b->name,
-            .mode = SPAD_MODE_AT,
-            .space = space,
-            .rect = {b->lane, b->lanes > 0 ? b->lanes : 1, b->offset, b->size},
-            .begin = b->lower,
-            .end = b->upper,
-            .family = SPAD_NO_FAMILY};
-        if (b->pinned) status = spad_report_add_box(report, &box, error);
-    }
-    return status;
-}
-
 /* The plan as a report, on the memory of the chip or on one made up for it. */
 static cli_exit draw(const spad_plan *plan, const spad_plan_result *result,
                      const spad_plan_reason *reason, const plan_words *words, const char *file) {
@@ -179,23 +160,8 @@ static cli_exit draw(const spad_plan *plan, const spad_plan_result *result,
     }
     const spad_report_options options = {.title = file, .time_unit = "time"};
     if (status == SPAD_OK) status = spad_report_create(&report, target, &options, &error);
-    if (status == SPAD_OK && result->places != NULL)
-        status = spad_report_add_plan(report, plan, result, space, &error);
-    else if (status == SPAD_OK)
-        status = draw_pins(report, plan, space, &error);
-    char note[CLI_CLASH_MAX];
-    if (result->clash != SPAD_PLAN_NO_CLASH)
-        cli_clash_sentence(note, plan, result);
-    else if (result->places == NULL)
-        snprintf(note, sizeof note, "%s: no plan", spad_plan_verdict_name(result->verdict));
-    else
-        snprintf(note, sizeof note, "%s: height %lld B, no plan is lower than %lld B",
-                 spad_plan_verdict_name(result->verdict), (long long)result->height,
-                 (long long)result->bound);
-    if (status == SPAD_OK) status = spad_report_add_note(report, note, &error);
-    if (status == SPAD_OK && reason != NULL) {
-        status = cli_note_plan(report, plan, result, reason, &error);
-    }
+    if (status == SPAD_OK) status = spad_report_add_plan(report, plan, result, space, &error);
+    if (status == SPAD_OK) status = spad_report_add_reason(report, plan, result, reason, &error);
     const cli_exit exit =
         status == SPAD_OK ? cli_write_pictures(&words->pictures, report) : cli_fail(&error);
     spad_report_destroy(report);

@@ -82,11 +82,18 @@ SPAD_API spad_status spad_report_add_trace(spad_report *report, const spad_trace
                                            spad_error *error);
 
 /** Adds the buffers of a problem at the places of its result, in one space of the report's target.
- *  A buffer with gaps gives several boxes, aliases are one family. SPAD_ERR_STALE: the result of
- *  another problem, or of this one before it changed. SPAD_ERR_ARGUMENT: it has no places. */
+ *  A buffer with gaps gives several boxes, aliases are one family. Of a result without places the
+ *  pins are drawn: where two of them meet is why. SPAD_ERR_STALE: the result of another problem, or
+ *  of this one before it changed. */
 SPAD_API spad_status spad_report_add_plan(spad_report *report, const spad_plan *plan,
                                           const spad_plan_result *result, size_t space,
                                           spad_error *error);
+
+/** Adds the verdict of a result as a note and, with a reason (optional: NULL), why it does not fit
+ *  and what would, as two more. SPAD_ERR_STALE. */
+SPAD_API spad_status spad_report_add_reason(spad_report *report, const spad_plan *plan,
+                                            const spad_plan_result *result,
+                                            const spad_plan_reason *reason, spad_error *error);
 
 /** Adds the allocations of a log (what a pool did, or RMM) as boxes in one space: addresses count
  *  from the lowest one, times are rows, names are "stream N[number]". */

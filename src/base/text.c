@@ -155,7 +155,7 @@ void spad__out_quoted_as(spad__out *out, const char *text, const char *control) 
             spad__out_format(out, "\\%c", c);
         } else if (c < 0x20 || c == 0x7F) {
             spad__out_format(out, "%s%02x", control, c);
-        } else if (size == 0) {
+        } else if (size == 0 || spad__is_hidden(spad__utf8_decode(text, size))) {
             spad__out_string(out, "\xEF\xBF\xBD");
         } else {
             spad__out_bytes(out, text, size);

@@ -46,7 +46,7 @@ void spad__out_format(spad__out *out, const char *format, ...) SPAD_PRINTF(2, 3)
 void spad__out_shape(spad__out *out, spad_shape shape);
 /* The text in double quotes, with a backslash in front of quotes and backslashes. A
  * control character is written as `control`, such as "\\x", and two hexadecimal digits;
- * what is not UTF-8 becomes the replacement character. */
+ * what is not UTF-8, or cannot be seen, becomes the replacement character. */
 void spad__out_quoted_as(spad__out *out, const char *text, const char *control);
 /* Sends what is left. SPAD_ERR_IO if any write failed. */
 spad_status spad__out_finish(spad__out *out, spad_error *error);

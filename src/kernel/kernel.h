@@ -117,8 +117,8 @@ const spad__symbol *spad__find_symbol(const spad_kernel_builder *builder, const 
 /* "a tensor", "a parameter" and so on. */
 const char *spad__symbol_phrase(spad__symbol_kind kind);
 
-/* A symbol whose uses are not worth a message; memory may fail silently. */
-void spad__add_broken(spad_kernel_builder *builder, const char *name);
+/* A symbol whose uses are not worth a message. False: no memory. */
+bool spad__add_broken(spad_kernel_builder *builder, const char *name);
 
 /* Is that a word that a thing may have as its name? */
 spad_status spad__check_name(const char *name, spad_error *error);

@@ -385,18 +385,17 @@ static bool is_of_agents(const spad_kernel *k, const spad_layout_buffer *buffer)
 /* Two buffers of agents may be ordered, and then a layout may let them share bytes. What is
  * certain is the size of every single slot, and what the kernel has placed itself. */
 static void doubt_agents(const spad_layout *layout, spad_layout_space *row) {
-    const spad_layout_buffer *buffers = layout->buffers.items + row->first_buffer;
     size_t of_agents = 0;
     int64_t certain = 0;
     bool given_fits = true;
     for (size_t i = 0; i < row->buffer_count; i++) {
+        const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
         const bool planned = i < row->planned_count;
-        const int64_t top = buffers[i].rect.byte + buffers[i].taken;
-        if (planned && is_of_agents(layout->kernel, &buffers[i]))
-            of_agents += (size_t)buffers[i].slots;
-        if (!planned && (buffers[i].rect.byte < 0 || top > row->capacity)) given_fits = false;
-        if (buffers[i].begin < buffers[i].end)
-            certain = spad__max(certain, planned ? buffers[i].rect.bytes : top);
+        const int64_t top = buffer->rect.byte + buffer->taken;
+        if (planned && is_of_agents(layout->kernel, buffer)) of_agents += (size_t)buffer->slots;
+        if (!planned && (buffer->rect.byte < 0 || top > row->capacity)) given_fits = false;
+        if (buffer->begin < buffer->end)
+            certain = spad__max(certain, planned ? buffer->rect.bytes : top);
     }
     row->agents_apart = of_agents > 1 && row->height > certain;
     if (!row->agents_apart) return;

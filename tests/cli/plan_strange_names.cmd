@@ -12,3 +12,4 @@ spad diff --json clash.csv clash.csv 2>/dev/null
 printf 'kernel k on trn2\ntensor \033x : sbuf bf16 (128, 8)\nfoo\342\200\256' | spad check -
 printf 'target "a\033b\\"c"\nfamily host\nspace "m\302\233" {\nlanes 1\nbytes 64\n}\n' >chip.target
 spad targets check chip.target
+printf 'target t "a\342\200\256b\302\233"\nfamily host\n' | spad targets show -

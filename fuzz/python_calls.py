@@ -32,6 +32,7 @@ import os
 import pickle
 import pkgutil
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -208,22 +209,25 @@ def modules():
 
 
 def read_stubs():
-    """The parameters of functions and methods, by "name" and "Class.name": (name, annotation,
-    needed, only by position)."""
+    """The parameters of functions and methods, by "module:name" and "module:Class.name", and without
+    the module where it is the only one: (name, annotation, needed, only by position)."""
     found = {}
     folder = os.path.dirname(spad.__file__)
     for file in sorted(os.listdir(folder)):
         if file.endswith(".pyi"):
             with open(os.path.join(folder, file), encoding="utf-8") as text:
+                module = file.removesuffix(".pyi")
                 for node in ast.parse(text.read()).body:
                     if isinstance(node, ast.FunctionDef):
-                        found[node.name] = parameters(node)
+                        found[node.name] = found[f"{module}:{node.name}"] = parameters(node)
                     for inner in node.body if isinstance(node, ast.ClassDef) else ():
                         if isinstance(inner, ast.FunctionDef):
                             taken = parameters(inner)
                             static = any(getattr(d, "id", "") == "staticmethod"
                                          for d in inner.decorator_list)
-                            found[f"{node.name}.{inner.name}"] = taken if static else taken[1:]
+                            taken = taken if static else taken[1:]
+                            found[f"{node.name}.{inner.name}"] = taken
+                            found[f"{module}:{node.name}.{inner.name}"] = taken
     return found
 
 
@@ -440,9 +444,9 @@ class Writer:
             if isinstance(thing, type) and not self.can_make(thing) and self.rng.random() < 0.95:
                 return self.call(depth)
             if isinstance(thing, type):
-                key = next((f"{base.__name__}.{new}" for base in thing.__mro__
-                            for new in ("__new__", "__init__")
-                            if f"{base.__name__}.{new}" in self.stubs), name)
+                key = self.key_of(thing, "__new__", "__init__")
+            elif f"{path.rpartition('.')[2]}:{name}" in self.stubs:
+                key = f"{path.rpartition('.')[2]}:{name}"
             call = f"{path}.{name}({self.arguments(key, depth)})"
             if path in AROUND and self.rng.random() < 0.7:
                 return f"within({AROUND[path]}, lambda: {call})"
@@ -452,9 +456,17 @@ class Writer:
         member = self.pick(self.members(kind))
         if not callable(getattr(kind, member, None)):
             return f"{holder}.{member}"
-        key = next((f"{base.__name__}.{member}" for base in kind.__mro__
-                    if f"{base.__name__}.{member}" in self.stubs), member)
-        return f"{holder}.{member}({self.arguments(key, depth)})"
+        return f"{holder}.{member}({self.arguments(self.key_of(kind, member), depth)})"
+
+    def key_of(self, kind, *members):
+        """The key of the first member that a stub has, of the class or one that it comes from."""
+        for base in kind.__mro__:
+            for member in members:
+                module = base.__module__.rpartition(".")[2]
+                for key in (f"{module}:{base.__name__}.{member}", f"{base.__name__}.{member}"):
+                    if key in self.stubs:
+                        return key
+        return members[0]
 
     def can_make(self, kind):
         """Is there a constructor, and is the class no exception?"""
@@ -508,7 +520,7 @@ def work(seed, first, last, path):
             for _ in range(ROUND_LINES):
                 writer.line()
             writer.close()
-            print(f"{number} {writer.lines}", flush=True)
+            print(f"\nround {number} {writer.lines}", flush=True)  # calls print, too
 
 
 SCRIPT = """import sys
@@ -553,16 +565,21 @@ class Caller:
         here = os.path.dirname(os.path.abspath(__file__))
         command = [sys.executable, os.path.abspath(__file__), "--worker", str(self.options.seed),
                    str(self.round), str(last), path]
+        # Sizes that are asked for by chance are refused, not tried. A driver of OpenCL has signal
+        # stacks of its own, which the sanitizer would free.
+        sanitizer = os.environ.get("ASAN_OPTIONS", "") + ":max_allocation_size_mb=1024"
         environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1",
-                       "PYTHONPATH": os.pathsep.join([here, *sys.path[1:]])}
+                       "PYTHONPATH": os.pathsep.join([here, *sys.path[1:]]),
+                       "ASAN_OPTIONS": (sanitizer + ":use_sigaltstack=0").lstrip(":")}
         output = tempfile.TemporaryFile()
         errors = tempfile.TemporaryFile()
         child = subprocess.Popen(command, cwd=folder, stdout=output, stderr=errors, env=environment,
                                  start_new_session=True)
         why = self.watch(child, path)
         output.seek(0)
-        done = [line.split() for line in output.read().decode().splitlines()]
-        self.calls += sum(int(count) for _, count in done)
+        done = [int(line.split()[2]) for line in output.read().decode("utf-8", "replace").splitlines()
+                if line.startswith("round ")]
+        self.calls += sum(done)
         failed = self.round + len(done)
         self.round = failed + (why is not None)
         if why is not None:
@@ -627,6 +644,9 @@ def main():
 
         faulthandler.enable()
         import python_calls  # the module that the lines use: this one is __main__
+
+        if "asan" not in os.environ.get("LD_PRELOAD", ""):
+            resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
 
         seed, first, last, path = options.worker
         python_calls.work(int(seed), int(first), int(last), path)

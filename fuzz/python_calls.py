@@ -122,6 +122,30 @@ class Callback:
         return self.answer
 
 
+def hard_plan():
+    """A plan that is solved for as long as it may be: threads meet in it."""
+    rng = random.Random(7)
+    plan = spad.Plan()
+    lower = [rng.randrange(400) for _ in range(300)]
+    plan.add_many(lower, [n + rng.randint(1, 60) for n in lower], [rng.randint(1, 9999) for _ in lower])
+    return plan
+
+
+def large_report():
+    """A report that takes a while to write."""
+    report = spad.Report("trn2")
+    for i in range(3000):
+        report.add_box(f"b{i}", i, i + 1, 0, 64)
+    return report
+
+
+def busy_log():
+    """A log that takes a while to replay."""
+    rows = "".join(f"0,{i},{'free' if i % 2 else 'allocate'},0x{i // 2 + 16:x},64,0x0\n"
+                   for i in range(20000))
+    return spad.Log.parse(LOG.splitlines()[0] + "\n" + rows)
+
+
 FINDINGS = []
 _threads = []
 
@@ -297,6 +321,8 @@ RECIPES = [
     "spad.Target('trn2')", "spad.Target.parse(CHIP)", "spad.check(KERNELS[0])",
     "spad.layout(KERNELS[0])", "spad.layout(KERNELS[2])", "spad.sim(KERNELS[1])",
     "spad.tune(KERNELS[0])", "spad.plan_csv('plan.csv')", "spad.Device().alloc((4, 4), 'float32')",
+    "hard_plan()", "hard_plan()", "large_report()", "busy_log()",
+    "spad.Device().alloc((1 << 22,), 'uint8')",
 ]
 # Special methods, and how many arguments they take.
 SPECIAL = {"__getitem__": 1, "__setitem__": 2, "__len__": 0, "__iter__": 0, "__next__": 0,
@@ -333,6 +359,8 @@ class Writer:
         exec("from python_calls import *\nimport copy, gc, itertools, pickle", self.names)
         self.held = []  # names of variables that hold an object of the package
         self.stubs, self.recipes = read_stubs(), made_by_recipes()
+        # few recipes in a round, so that its objects have to do with each other
+        self.chosen = [self.pick(RECIPES) for _ in range(self.rng.choice((1, 2, 4, 8)))]
         self.table = [(path, name) for path, module in modules().items()
                       for name in sorted(vars(module)) if not name.startswith("_")
                       and callable(getattr(module, name)) and self.ours(getattr(module, name))]
@@ -379,9 +407,9 @@ class Writer:
             return self.pick(WRONG)
         if luck < 0.12:
             return self.pick(HUGE)
-        if luck < 0.17 and depth < 2:
+        if luck < 0.19 and depth < 2:
             return f"Acting({self.pick(NUMBERS)}, {self.action(depth + 1)})"
-        if luck < 0.20 and self.held:
+        if luck < 0.22 and self.held:
             return self.pick(self.held)
         fitting = self.of_kinds(kind, depth)
         if name in WORDS and (luck < 0.8 or not fitting):
@@ -408,11 +436,23 @@ class Writer:
         """Something that is done in the middle of something else."""
         if depth > 2 or not self.held:
             return "None" if self.rng.random() < 0.3 else "gc.collect"
-        call = self.call(depth)
+        call = self.long_call() or self.call(depth)
         way = self.rng.random()
         if way < 0.4:
             return f"lambda: start(lambda: {call})"
         return f"lambda: quietly(lambda: {call})"
+
+    def long_call(self):
+        """A call that takes a while, of something that there is; most are of the newest objects, as
+        those that it meets are."""
+        long = {"Plan": "solve(timeout=0.05)", "Report": "write('html')", "Log": "replay({0})",
+                "Buffer": "read()"}
+        memories = [v for v in self.held if type(self.names[v]).__name__ == "Memory"]
+        found = [f"{v}.{long[type(self.names[v]).__name__]}" for v in self.held[-12:]
+                 if type(self.names[v]).__name__ in long]
+        if not found or self.rng.random() < 0.4:
+            return None
+        return self.pick(found).format(self.pick(memories or ["spad.Device().pool()"]))
 
     # -- calls
 
@@ -437,7 +477,7 @@ class Writer:
 
     def call(self, depth=0):
         """A call of a name of the package, or of a member of an object that there is."""
-        if not self.held or self.rng.random() < 0.3:
+        if not self.held or self.rng.random() < 0.2:
             path, name = self.pick(self.table)
             thing = getattr(sys.modules[path], name)
             key = name
@@ -483,7 +523,7 @@ class Writer:
         """One line of a round."""
         way = self.rng.random()
         if not self.held or way < 0.08:
-            return self.emit(self.pick(RECIPES))
+            return self.emit(self.pick(self.chosen))
         if way < 0.11 and len(self.held) > 3:
             return self.drop()
         if way < 0.20:
@@ -491,8 +531,8 @@ class Writer:
             return self.emit(self.pick(FUNCTIONS).format(self.pick(self.held), self.pick(self.held),
                                                          self.pick(NUMBERS + HUGE), member))
         if way < 0.27:
-            calls = ", ".join(f"lambda: {self.call()}" for _ in range(self.rng.randint(2, 3)))
-            return self.emit(f"together({calls})")
+            calls = [self.call(), self.long_call() or self.call(), self.call()]
+            return self.emit("together(" + ", ".join(f"lambda: {c}" for c in calls) + ")")
         if way < 0.31:
             return self.emit(f"soon({self.pick(['0.0005', '0.003', '0.02'])}, lambda: {self.call()})")
         return self.emit(self.call())

@@ -50,8 +50,10 @@ typedef struct spad_sim_options {
 
 /** Iterations, operations and statements of synchronisation that are run at most. */
 #define SPAD_SIM_EVENTS INT64_C(20000000)
-/** Steps after which clock and watch are asked at most. A step is an event, or as much work: bytes
- *  that are compared with others, numbers of a state that is compared. */
+/** Steps after which clock and watch are asked, when the event that makes them is over. A step is
+ * an event, or as much work: a touch of bytes that an access is compared with, eight numbers of a
+ *  state that is compared with another. An access is compared with what the operations in the
+ *  window touch at most. */
 #define SPAD_SIM_LOOK 1024
 #define SPAD_SIM_REPEAT_AFTER INT64_C(4096)
 

@@ -500,8 +500,10 @@ static PyObject *plan_check(PyObject *object, PyObject *result) {
     spad_error error;
     if (!py_read_begin(&self->guard)) return NULL;
     PyThreadState *const outside = PyEval_SaveThread();
-    const spad_status status =
-        spad_plan_check(&height, self->plan, r->places, r->places == NULL ? 0 : r->count, &error);
+    spad_status status = spad_plan_match(self->plan, r, &error);
+    if (status == SPAD_OK)
+        status = spad_plan_check(&height, self->plan, r->places, r->places == NULL ? 0 : r->count,
+                                 &error);
     PyEval_RestoreThread(outside);
     py_read_end(&self->guard);
     return status == SPAD_OK ? PyLong_FromLongLong(height) : py_raise(&error);
@@ -561,7 +563,9 @@ static PyMethodDef plan_methods[] = {
      "Places the buffers. minimize: the lowest height (default without a capacity) instead of\n"
      "any plan within the capacity. progress(facts) is called now and then; true cancels."},
     {"check", plan_check, METH_O,
-     "check(result) -> int\n\nChecks a plan without any part of the solver; its height."},
+     "check(result) -> int\n\nChecks a plan without any part of the solver; its height. A result "
+     "of "
+     "the plan before it\nchanged is a StateError, here and everywhere."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef plan_fields[] = {
@@ -650,8 +654,8 @@ typedef struct csv_text {
 
 static spad_status write_csv(const void *object, const spad_sink *sink, spad_error *error) {
     const csv_text *c = object;
-    return spad_plan_write_csv(((py_plan *)c->result->plan)->plan, 0, c->result->result->places,
-                               c->text, c->length, sink, error);
+    return spad_plan_write_csv(((py_plan *)c->result->plan)->plan, 0, c->result->result, c->text,
+                               c->length, sink, error);
 }
 
 static PyObject *result_csv(PyObject *self, PyObject *text) {

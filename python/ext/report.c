@@ -132,11 +132,10 @@ static PyObject *report_add_plan(PyObject *self, PyObject *args) {
         !find_space(&space, self, name))
         return NULL;
     const py_result *r = (py_result *)result;
-    if (r->result->places == NULL) Py_RETURN_NONE;
+    const spad_plan *plan = ((py_plan *)r->plan)->plan;
+    if (r->result->places == NULL) return py_done(spad_plan_match(plan, r->result, &error), &error);
     if (!py_change_begin(guard_of(self))) return NULL;
-    return changed(self,
-                   spad_report_add_plan(report_in(self), ((py_plan *)r->plan)->plan,
-                                        r->result->places, space, &error),
+    return changed(self, spad_report_add_plan(report_in(self), plan, r->result, space, &error),
                    &error);
 }
 
@@ -476,8 +475,8 @@ static bool add_result(const table *t, const spad_target *target, PyObject *resu
     size_t number = 0;
     spad_error error;
     if ((space != NULL && spad_target_space(&number, target, space, &error) != SPAD_OK) ||
-        spad_emit_add_plan(t->emit, ((py_plan *)r->plan)->plan, r->result->places, number,
-                           &error) != SPAD_OK)
+        spad_emit_add_plan(t->emit, ((py_plan *)r->plan)->plan, r->result, number, &error) !=
+            SPAD_OK)
         return py_raise(&error) != NULL;
     return true;
 }

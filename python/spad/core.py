@@ -6,6 +6,7 @@ import os
 from contextlib import contextmanager
 
 from . import _spad
+from ._files import replace_file
 
 Tensor = _spad.Tensor
 Direct = _spad.Direct
@@ -200,7 +201,8 @@ class Report(_spad.Report):
 
     def save(self, path):
         """Writes a file; its ending says what: .svg, .html, .json, .txt, .pickle (a snapshot
-        for PyTorch's memory_viz) or .trace (for Perfetto)."""
+        for PyTorch's memory_viz) or .trace (for Perfetto). An old file is replaced when the new
+        one is complete."""
         kinds = {".svg": "svg", ".html": "html", ".json": "json", ".txt": "text",
                  ".pickle": "snapshot", ".trace": "trace"}
         ending = os.path.splitext(os.fsdecode(path))[1]
@@ -208,8 +210,7 @@ class Report(_spad.Report):
             raise _spad.ArgumentError(f"'{os.fsdecode(path)}' has to end with one of "
                                       + ", ".join(sorted(kinds)))
         content = self.write(kinds[ending])
-        with open(path, "wb") as file:
-            file.write(content if isinstance(content, bytes) else content.encode())
+        replace_file(path, content if isinstance(content, bytes) else content.encode())
         return path
 
     def _repr_svg_(self):

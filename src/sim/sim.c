@@ -145,6 +145,7 @@ spad_status spad__sim_add(spad_sim *sim, const spad_sim_row *row, bool known, sp
 }
 
 spad_status spad__sim_look(spad_sim *sim, spad_error *error) {
+    sim->steps = 0;
     if (!spad__limit_reached(&sim->limit)) return SPAD_OK;
     return spad__limit_fail(&sim->limit, (int64_t)sim->rows.count, "operations", error);
 }
@@ -156,7 +157,7 @@ spad_status spad__sim_count_event(spad_sim *sim, spad_error *error) {
                           "parameters",
                           (long long)SPAD_SIM_EVENTS);
     }
-    return sim->events % SPAD_SIM_LOOK == 0 ? spad__sim_look(sim, error) : SPAD_OK;
+    return ++sim->steps >= SPAD_SIM_LOOK ? spad__sim_look(sim, error) : SPAD_OK;
 }
 
 /* ---- counts ------------------------------------------------------------------------ */

@@ -88,13 +88,13 @@ static void arrive(spad__objects *objects, int64_t object, spad__object *o, int6
     complete_phase(o);
 }
 
-/* A contribution to a barrier. */
+/* A contribution to a barrier. When it is complete it starts anew: what was too much is gone. */
 static void contribute(spad__objects *objects, int64_t object, spad__object *o, int64_t amount,
                        int64_t row) {
     add(objects, object, &o->value, amount);
     o->row = row;
     if (o->value < o->count) return;
-    o->value -= o->count;
+    o->value = 0;
     o->phase++;
 }
 

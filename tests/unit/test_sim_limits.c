@@ -11,6 +11,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/random.h"
+#include "sim/sim.h"
 #include "spad/spad.h"
 
 static spad_kernel *parse(const char *text) {
@@ -115,6 +117,78 @@ static void a_simulation_without_time_is_no_simulation(void **state) {
         assert_int_equal(a.count, 3);
         spad_kernel_destroy(kernel);
     }
+}
+
+/* Steps of a simulation, in units of SPAD_SIM_LOOK. */
+static int64_t steps_of(const char *text, int64_t count) {
+    const spad_define define = {"M", count};
+    const spad_kernel_options shape = {.defines = &define, .define_count = 1};
+    asked a = {0};
+    const spad_sim_options options = {.watch = {ask, &a}};
+    spad_kernel *kernel;
+    spad_sim *sim;
+    spad_error error;
+    assert_ok(spad_kernel_parse(&kernel, text, strlen(text), "k", &shape, NULL, &error), &error);
+    assert_ok(spad_sim_kernel(&sim, kernel, &options, &error), &error);
+    spad_sim_destroy(sim);
+    spad_kernel_destroy(kernel);
+    return a.count;
+}
+
+/* Four times as many places are about four times as much work: those that lie outside of their
+ * space, those of a space without a size, and those that all share bytes with one other. */
+static void work_grows_with_the_places(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "kernel k on trn2\nparam M = 1\ntensor w : sbuf bf16 [M] (128, 8) mod base 0 free M\n"
+        "for i in 0..M { dma load writes w[i] }\n",
+        "kernel k on trn2\nparam M = 1\ntensor w : sbuf bf16 [M] (128, 8) mod base 0 free M\n"
+        "tensor big : sbuf bf16 (128, 8192) at 0\n"
+        "for i in 0..M { dma load writes w[i]\n vector op reads big }\n",
+        "kernel k on trn2\nparam M = 1\ntensor w : hbm bf16 [M] (1, 8) mod base 0 free M\n"
+        "for i in 0..M { dma load writes w[i] }\n",
+        "kernel k on trn2\nparam M = 1\ntensor w : sbuf bf16 [M] (1, 8)\n"
+        "for i in 0..M { dma load writes w[i] }\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        const int64_t few = steps_of(texts[i], 20000);
+        const int64_t many = steps_of(texts[i], 80000);
+        assert_true(few > 0);
+        assert_true(many <= 6 * few);
+    }
+}
+
+static bool has_byte(const spad__bytes *b, int64_t lane, int64_t byte) {
+    if (lane < b->rect.lane || lane >= b->rect.lane + b->rect.lanes) return false;
+    for (int64_t k = 0; k < b->runs; k++) {
+        const int64_t from = b->rect.byte + k * b->stride;
+        if (byte >= from && byte < from + b->rect.bytes) return true;
+    }
+    return false;
+}
+
+static spad__bytes random_bytes(spad__random *random) {
+    const spad_rect rect = {spad__random_in(random, 0, 1), spad__random_in(random, 1, 2),
+                            spad__random_in(random, 0, 12), spad__random_in(random, 1, 3)};
+    return (spad__bytes){rect, spad__random_in(random, 1, 4),
+                         rect.bytes + spad__random_in(random, 0, 3)};
+}
+
+static void runs_overlap_where_they_share_a_byte(void **state) {
+    (void)state;
+    spad__random random = {5};
+    long both[2] = {0};
+    for (int i = 0; i < 20000; i++) {
+        const spad__bytes a = random_bytes(&random);
+        const spad__bytes b = random_bytes(&random);
+        bool shared = false;
+        for (int64_t at = 0; at < 3 * 40 && !shared; at++) {
+            shared = has_byte(&a, at / 40, at % 40) && has_byte(&b, at / 40, at % 40);
+        }
+        both[shared]++;
+        assert_true(spad__bytes_overlap(&a, &b) == shared);
+        assert_true(spad__bytes_overlap(&b, &a) == shared);
+    }
+    assert_true(both[0] > 1000 && both[1] > 1000);
 }
 
 /* ---- everything else that can be cancelled ----------------------------------------- */
@@ -325,6 +399,8 @@ int main(void) {
         cmocka_unit_test(the_caller_is_asked_in_a_bounded_number_of_steps),
         cmocka_unit_test(a_simulation_ends_when_it_is_cancelled),
         cmocka_unit_test(a_simulation_without_time_is_no_simulation),
+        cmocka_unit_test(work_grows_with_the_places),
+        cmocka_unit_test(runs_overlap_where_they_share_a_byte),
         cmocka_unit_test(calls_can_be_cancelled_at_each_question),
         cmocka_unit_test(a_search_that_time_cuts_says_so),
         cmocka_unit_test(a_search_needs_time_for_the_kernel_as_it_is),

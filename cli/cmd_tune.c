@@ -15,19 +15,16 @@ typedef struct tune_words {
     int64_t started;
 } tune_words;
 
-static bool write_kernel(const spad_kernel *kernel, const char *path) {
-    FILE *file = cli_open_output(path);
-    if (file == NULL) return false;
-    const spad_sink sink = spad_sink_file(file);
-    const bool fine = spad_kernel_write(kernel, &sink, NULL) == SPAD_OK;
-    return cli_close_output(file, path) && fine;
+static spad_status write_kernel(const spad_sink *sink, const void *kernel, spad_error *error) {
+    return spad_kernel_write(kernel, sink, error);
 }
 
 static cli_exit show(const spad_tune *tune, const tune_words *words) {
     const spad_kernel *chosen = spad_tune_chosen(tune);
     spad_error error;
-    if (words->output != NULL && chosen != NULL && !write_kernel(chosen, words->output)) {
-        return CLI_INTERNAL;
+    if (words->output != NULL && chosen != NULL) {
+        const cli_exit written = cli_write_file(words->output, write_kernel, chosen);
+        if (written != CLI_FINE) return written;
     }
     const bool to_stdout = words->output != NULL && strcmp(words->output, "-") == 0;
     const spad_sink sink = spad_sink_file(to_stdout ? stderr : stdout);

@@ -114,6 +114,9 @@ SPAD_API const spad_finding *spad_check_get_finding(const spad_check *check, siz
  *         6 |     dma load writes z[i]
  *           |     ^~~~~~~~
  *     exp_rows: wrong, 1 error: there are errors
+ *
+ * `kernel` is the one that was checked; NULL for a text that cannot be read (spad_check_text),
+ * whose verdict begins with the name of its file.
  */
 SPAD_API spad_status spad_check_write_text(const spad_check *check, const spad_kernel *kernel,
                                            const char *text, size_t length, const spad_sink *sink,

@@ -13,6 +13,7 @@
 #include "base/finding.h"
 #include "base/limit.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "spad/check.h"
 #include "spad/walk.h"
 
@@ -77,5 +78,8 @@ spad_status spad__check_lifetimes(spad__run *run, spad_error *error);
 spad_status spad__check_order(spad__run *run, spad_error *error);
 spad_status spad__check_parallel(spad__run *run, spad_error *error);
 spad_status spad__check_advice(spad__run *run, spad_error *error);
+
+/* A check as one value of a larger document; kernel NULL: of a text that cannot be read. */
+void spad__json_check(spad__json *json, const spad_check *check, const spad_kernel *kernel);
 
 #endif

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
+#include "check/fit.h"
 #include "kernel/kernel.h"
 #include "spad/check.h"
 
@@ -96,9 +96,9 @@ static spad_status reshape(const search *s, const depth *depths, size_t count, i
                            spad_kernel **out, spad_error *error) {
     const spad_host *host = &s->fit->host;
     spad_define *numbers = spad__new_array(host, count, 2 * sizeof *numbers);
-    spad_kernel_options options = {.defines = numbers, .rings = numbers + count, .host = host};
     *out = NULL;
     if (numbers == NULL) return spad__fail_host_memory(error);
+    spad_kernel_options options = {.defines = numbers, .rings = numbers + count, .host = host};
     for (size_t i = 0; i < count; i++) {
         const spad_define number = {depths[i].name, cap};
         if (depths[i].value <= cap) continue;
@@ -108,9 +108,9 @@ static spad_status reshape(const search *s, const depth *depths, size_t count, i
             numbers[count + options.ring_count++] = number;
         }
     }
-    const spad_status status = spad_kernel_reshape(out, s->kernel, &options, error);
+    const spad_status status = spad_kernel_reshape(out, s->kernel, &options, NULL);
     spad__free(host, numbers, 2 * count * sizeof *numbers);
-    return status == SPAD_ERR_HOST_MEMORY ? status : SPAD_OK;
+    return spad__attempted(status, error);
 }
 
 /* Lays the kernel out with the depths at most `cap`. *found: the space fits then. A kernel that
@@ -124,7 +124,7 @@ static spad_status try_cap(const search *s, const depth *depths, size_t count, i
     *found = false;
     spad_status status = reshape(s, depths, count, cap, &kernel, error);
     if (status != SPAD_OK || kernel == NULL) return status;
-    status = spad_layout_create(&layout, kernel, &options, error);
+    status = spad_layout_create(&layout, kernel, &options, NULL);
     if (status == SPAD_OK) {
         const spad_layout_space *row = find_space(layout, s->row->space);
         *found = row == NULL || fits(row->verdict);
@@ -134,8 +134,8 @@ static spad_status try_cap(const search *s, const depth *depths, size_t count, i
             }
             status = find_error(s, kernel, layout, &change->wrong, error);
         }
-    } else if (status != SPAD_ERR_HOST_MEMORY && status != SPAD_ERR_CANCELLED) {
-        status = SPAD_OK;
+    } else {
+        status = spad__attempted(status, error);
     }
     spad_layout_destroy(layout);
     spad_kernel_destroy(kernel);
@@ -418,28 +418,28 @@ const spad_fit_change *spad_fit_get(const spad_fit *fit, size_t number) {
 static void write_change(spad__out *out, const spad_fit_change *c) {
     switch (c->kind) {
     case SPAD_FIT_PARAM:
-        spad__out_string(out, "  fits with -D ");
-        spad__out_string(out, c->name);
+        spad__out_string(out, "fits with -D ");
+        spad__out_one_line(out, c->name);
         spad__out_format(out, "=%lld instead of %lld", (long long)c->to, (long long)c->from);
         break;
     case SPAD_FIT_RING:
-        spad__out_string(out, "  fits with --ring ");
-        spad__out_string(out, c->name);
+        spad__out_string(out, "fits with --ring ");
+        spad__out_one_line(out, c->name);
         spad__out_format(out, "=%lld instead of %lld", (long long)c->to, (long long)c->from);
         break;
     case SPAD_FIT_RINGS:
-        spad__out_string(out, "  fits with ");
-        spad__out_string(out, c->name);
+        spad__out_string(out, "fits with ");
+        spad__out_one_line(out, c->name);
         break;
     case SPAD_FIT_ALIGN:
-        spad__out_string(out, "  fits if '");
-        spad__out_string(out, c->name);
+        spad__out_string(out, "fits if '");
+        spad__out_one_line(out, c->name);
         spad__out_format(out, "' is aligned to %lld B instead of %lld", (long long)c->to,
                          (long long)c->from);
         break;
     case SPAD_FIT_SPILL:
-        spad__out_string(out, "  fits if '");
-        spad__out_string(out, c->name);
+        spad__out_string(out, "fits if '");
+        spad__out_one_line(out, c->name);
         spad__out_string(out, "' lives elsewhere");
         break;
     }
@@ -447,7 +447,6 @@ static void write_change(spad__out *out, const spad_fit_change *c) {
     if (c->wrong != SPAD_FINDING_NONE) {
         spad__out_format(out, ", but is wrong then: %s", spad_finding_name(c->wrong));
     }
-    spad__out_string(out, "\n");
 }
 
 static void write_over(spad__out *out, const spad_layout *layout, const spad_layout_space *row) {
@@ -459,29 +458,42 @@ static void write_over(spad__out *out, const spad_layout *layout, const spad_lay
         spad__out_string(out, " is too small: ");
     }
     if (fits(row->result->verdict)) {
-        spad__out_format(out, "the kernel places tensors up to byte %lld\n",
-                         (long long)row->height);
+        spad__out_format(out, "the kernel places tensors up to byte %lld", (long long)row->height);
+    } else if (row->agents_apart) {
+        spad__out_format(out,
+                         "%lld B are taken with all tiles of agents apart; a lower layout may "
+                         "exist",
+                         (long long)row->peak_bytes);
     } else {
-        spad__out_format(out, "%lld B are needed together%s\n", (long long)row->peak_bytes,
+        spad__out_format(out, "%lld B are needed together%s", (long long)row->peak_bytes,
                          row->verdict == SPAD_PLAN_INFEASIBLE ? " (proved)" : "");
     }
+}
+
+void spad__fit_write_space(spad__out *out, const spad_fit *fit, const spad_layout *layout,
+                           const spad_layout_space *row, const char *separator) {
+    bool any = false;
+    write_over(out, layout, row);
+    for (size_t i = 0; i < fit->changes.count; i++) {
+        if (fit->changes.items[i].space != row->space) continue;
+        spad__out_string(out, separator);
+        write_change(out, &fit->changes.items[i]);
+        any = true;
+    }
+    if (any) return;
+    spad__out_string(out, separator);
+    spad__out_string(out, "no single change was found that makes it fit");
 }
 
 spad_status spad_fit_write_text(const spad_fit *fit, const spad_layout *layout,
                                 const spad_sink *sink, spad_error *error) {
     spad__out out;
-    spad__out_start(&out, sink);
+    spad__out_start_text(&out, sink);
     for (size_t i = 0; i < spad_layout_space_count(layout); i++) {
         const spad_layout_space *row = spad_layout_get_space(layout, i);
-        bool any = false;
         if (fits(row->verdict)) continue;
-        write_over(&out, layout, row);
-        for (size_t c = 0; c < fit->changes.count; c++) {
-            if (fit->changes.items[c].space != row->space) continue;
-            write_change(&out, &fit->changes.items[c]);
-            any = true;
-        }
-        if (!any) spad__out_string(&out, "  no single change was found that makes it fit\n");
+        spad__fit_write_space(&out, fit, layout, row, "\n  ");
+        spad__out_string(&out, "\n");
     }
     return spad__out_finish(&out, error);
 }

@@ -277,7 +277,7 @@ static spad_status walk_loop(look *l, spad_error *error) {
     spad_error failure;
     spad_status status = spad_walk_create(&walk, l->kernel, &options, &failure);
     if (status != SPAD_OK) { /* the lifetime check has said it */
-        return status == SPAD_ERR_HOST_MEMORY ? spad__fail_host_memory(error) : SPAD_OK;
+        return spad__attempted(status, error);
     }
     if (!add_touch(l, (touch){.does = 0})) status = spad__fail_host_memory(error);
     for (int64_t events = 0; events < EVENTS && status == SPAD_OK; events++) {

@@ -13,6 +13,7 @@
 
 #include "base/checked.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "device/log_format.h"
 
 /* ---- rows -------------------------------------------------------------------------- */
@@ -263,7 +264,8 @@ spad_status spad_log_parse(spad_log **out, const char *text, size_t length, cons
     spad_log *log = spad__new(&h, sizeof *log);
     if (log == NULL) return spad__fail_host_memory(error);
     log->host = h;
-    reader r = {.log = log, .at = text, .end = text + length, .file = file, .error = error};
+    reader r = {
+        .log = log, .at = text, .end = spad__text_end(text, length), .file = file, .error = error};
     field fields[FIELDS_MAX];
     spad_status status = read_header(&r);
     int count;

@@ -195,9 +195,10 @@ static void forget_rows(spad_emit *table, size_t count) {
 /* ---- from a plan ------------------------------------------------------------------- */
 
 spad_status spad_emit_add_plan(spad_emit *table, const spad_plan *plan,
-                               const spad_plan_place *places, size_t space, spad_error *error) {
+                               const spad_plan_result *result, size_t space, spad_error *error) {
     const size_t before = table->rows.count;
-    spad_status status = SPAD_OK;
+    const spad_plan_place *places;
+    spad_status status = spad__plan_places(&places, plan, result, error);
     for (size_t i = 0; i < plan->buffers.count && status == SPAD_OK; i++) {
         const spad_plan_buffer *b = &plan->buffers.items[i];
         const spad_emit_place place = {places[i].lane, places[i].offset};

@@ -9,6 +9,7 @@
 
 #include "base/limit.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "spad/layout.h"
 
 /* Statements [begin, end) in which something is needed; empty: never. */
@@ -73,5 +74,11 @@ spad_status spad__layout_solve(spad_layout *layout, spad__layout_space *space, s
  * declares it; NULL: the main program. */
 int32_t spad__buffer_origin(const spad_kernel *kernel, const spad_layout_buffer *buffer,
                             const char **agent);
+
+/* "peak of SPACE: ..." without the end of the line. */
+void spad__layout_write_peak(spad__out *out, const spad_layout *layout,
+                             const spad_layout_space *row);
+/* A layout as one value of a larger document. */
+void spad__json_layout(spad__json *json, const spad_layout *layout);
 
 #endif

@@ -374,6 +374,37 @@ static void look_at_given(const spad_layout *layout, spad_layout_space *row) {
     }
 }
 
+/* Is the buffer needed from fork to join, as it is if an agent touches it? */
+static bool is_of_agents(const spad_kernel *k, const spad_layout_buffer *buffer) {
+    if (k->agents.count < 2) return false;
+    const size_t last = k->agents.items[k->agents.count - 1].statement;
+    return buffer->begin <= (int64_t)k->agents.items[1].statement &&
+           buffer->end >= (int64_t)k->statements.items[last].end;
+}
+
+/* Two buffers of agents may be ordered, and then a layout may let them share bytes. What is
+ * certain is the size of every single slot, and what the kernel has placed itself. */
+static void doubt_agents(const spad_layout *layout, spad_layout_space *row) {
+    size_t of_agents = 0;
+    int64_t certain = 0;
+    bool given_fits = true;
+    for (size_t i = 0; i < row->buffer_count; i++) {
+        const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
+        const bool planned = i < row->planned_count;
+        const int64_t top = buffer->rect.byte + buffer->taken;
+        if (planned && is_of_agents(layout->kernel, buffer)) of_agents += (size_t)buffer->slots;
+        if (!planned && (buffer->rect.byte < 0 || top > row->capacity)) given_fits = false;
+        if (buffer->begin < buffer->end)
+            certain = spad__max(certain, planned ? buffer->rect.bytes : top);
+    }
+    row->agents_apart = of_agents > 1 && row->height > certain;
+    if (!row->agents_apart) return;
+    row->bound = spad__min(row->bound, certain);
+    if (row->verdict == SPAD_PLAN_OPTIMAL) row->verdict = SPAD_PLAN_FEASIBLE;
+    if (row->verdict == SPAD_PLAN_INFEASIBLE && given_fits && row->bound <= row->capacity)
+        row->verdict = SPAD_PLAN_UNKNOWN;
+}
+
 typedef struct sized {
     int64_t bytes;
     size_t number;
@@ -503,6 +534,7 @@ spad_status spad__layout_solve(spad_layout *layout, spad__layout_space *space, s
     fill_row(layout, space, &best);
     if (status != SPAD_OK) return status;
     look_at_given(layout, &space->row);
+    doubt_agents(layout, &space->row);
     take_places(layout, space);
     return look_at_peak(layout, space, error);
 }

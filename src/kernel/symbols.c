@@ -103,10 +103,13 @@ spad_status spad__add_symbol(spad_kernel_builder *builder, const char *name, spa
     return SPAD_OK;
 }
 
-void spad__add_broken(spad_kernel_builder *builder, const char *name) {
-    if (spad__find_symbol(builder, name) != NULL || !reserve_symbol(builder)) return;
+bool spad__add_broken(spad_kernel_builder *builder, const char *name) {
+    if (spad__find_symbol(builder, name) != NULL) return true;
+    if (!reserve_symbol(builder)) return false;
     const char *kept = spad__arena_copy(&builder->kernel->arena, name, strlen(name));
-    if (kept != NULL) add(builder, kept, SPAD__SYMBOL_BROKEN, -1);
+    if (kept == NULL) return false;
+    add(builder, kept, SPAD__SYMBOL_BROKEN, -1);
+    return true;
 }
 
 void spad__drop_symbols(spad_kernel_builder *builder, size_t count) {

@@ -344,3 +344,10 @@ int64_t spad__item_next_lane(const spad__model *m, const spad__item *item, int64
     }
     return lane;
 }
+
+int64_t spad__items_height(const spad__model *m, const spad_plan_place *place) {
+    int64_t height = 0;
+    for (int32_t i = 0; i < m->item_count; i++)
+        height = spad__max(height, place[i].offset + m->items[i].size);
+    return height;
+}

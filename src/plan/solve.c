@@ -67,6 +67,7 @@ static spad_status result_create(spad_plan_result **out, const spad_plan *plan, 
     *host = plan->host;
     result->owned = host;
     result->count = plan->buffers.count;
+    result->fingerprint = spad_plan_fingerprint(plan);
     result->height = SPAD_UNBOUNDED;
     *out = result;
     return SPAD_OK;
@@ -112,9 +113,7 @@ static void take_boxes(solver *s, const spad__boxes *b, const int64_t *offset) {
     for (int32_t i = 0; i < m->item_count; i++)
         s->place[i] = (spad_plan_place){0, spad__item_next_lane(m, &m->items[i], 0)};
     for (int32_t i = 0; i < b->count; i++) s->place[b->item[i]].offset = offset[i] * b->unit;
-    s->height = 0; /* items without bytes in use have a top as well */
-    for (int32_t i = 0; i < m->item_count; i++)
-        s->height = spad__max(s->height, s->place[i].offset + m->items[i].size);
+    s->height = spad__items_height(m, s->place);
 }
 
 static int64_t capacity_in_units(const solver *s, const spad__boxes *b) {
@@ -242,6 +241,7 @@ static spad_status write_places(solver *s, spad_error *error) {
     if (r->places == NULL) return spad__fail_host_memory(error);
     if (!spad__hint_apply(&s->model, s->place, s->height, &s->stop))
         return spad__fail_host_memory(error);
+    s->height = spad__items_height(&s->model, s->place); /* a hint may lower the topmost item */
     for (size_t i = 0; i < r->count; i++) r->places[i] = s->place[s->model.item_of[i]];
     r->height = s->height;
     return SPAD_OK;

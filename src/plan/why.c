@@ -87,10 +87,10 @@ static spad_status try_buffer(explorer *x, size_t number, const spad_plan_buffer
     spad_plan_result *result;
     const spad_plan_buffer before = x->changed.buffers.items[number];
     x->changed.buffers.items[number] = *other;
-    const spad_status status = spad_plan_solve(&result, &x->changed, &options, error);
+    const spad_status status = spad_plan_solve(&result, &x->changed, &options, NULL);
     x->changed.buffers.items[number] = before;
     /* a change that breaks a rule does not help; only a lack of memory is an error */
-    if (status != SPAD_OK) return status == SPAD_ERR_HOST_MEMORY ? status : SPAD_OK;
+    if (status != SPAD_OK) return spad__attempted(status, error);
     *fits = result->verdict == SPAD_PLAN_OPTIMAL || result->verdict == SPAD_PLAN_FEASIBLE;
     spad_plan_result_destroy(result);
     return SPAD_OK;
@@ -181,6 +181,7 @@ static spad_status find_capacity(explorer *x, const spad_plan_result *before, in
         reason->works_best = result->verdict == SPAD_PLAN_OPTIMAL;
     }
     if (result->height <= x->plan->capacity && result->height != SPAD_UNBOUNDED) {
+        result->fingerprint = before->fingerprint; /* it is an answer with the capacity, too */
         result->nodes += before->nodes;
         result->restarts += before->restarts;
         result->nanoseconds += before->nanoseconds;
@@ -220,13 +221,17 @@ spad_status spad_plan_explain(spad_plan_reason **out, const spad_plan *plan,
                               const spad_plan_result *result, int64_t deadline_ns,
                               spad_error *error) {
     *out = NULL;
+    const spad_status match = spad_plan_match(plan, result, error);
+    if (match != SPAD_OK) return match;
     if (result->verdict != SPAD_PLAN_INFEASIBLE && result->verdict != SPAD_PLAN_UNKNOWN) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "the plan fits; there is nothing to explain");
     }
     holder *h = spad__new(&plan->host, sizeof *h);
     if (h == NULL) return spad__fail_host_memory(error);
     h->arena.host = plan->host;
-    h->reason = (spad_plan_reason){.proved = result->verdict == SPAD_PLAN_INFEASIBLE,
+    h->reason = (spad_plan_reason){.count = result->count,
+                                   .fingerprint = result->fingerprint,
+                                   .proved = result->verdict == SPAD_PLAN_INFEASIBLE,
                                    .clash = result->clash,
                                    .clash_first = result->clash_first,
                                    .clash_second = result->clash_second,

@@ -292,7 +292,7 @@ static void text_change(spad__out *out, const spad_report_diff *diff,
 spad_status spad_report_diff_write_text(const spad_report_diff *diff, const spad_sink *sink,
                                         spad_error *error) {
     spad__out out;
-    spad__out_start(&out, sink);
+    spad__out_start_text(&out, sink);
     spad__out_plain(&out, diff->sides[0].report->title, 60);
     spad__out_string(&out, " -> ");
     spad__out_plain(&out, diff->sides[1].report->title, 60);

@@ -31,6 +31,7 @@ spad_status spad_report_create(spad_report **out, const spad_target *target,
     report->texts.host = host;
     report->target = target;
     report->title = copy_text(report, options->title != NULL ? options->title : target->name);
+    report->is_titled = options->title != NULL;
     report->time_unit =
         copy_text(report, options->time_unit != NULL ? options->time_unit : "event");
     if (report->title == NULL || report->time_unit == NULL) {

@@ -195,10 +195,9 @@ static spad_status is_right(spad_tune *tune, const range *r, int64_t value, bool
     if (values == NULL) return spad__fail_host_memory(error);
     for (size_t i = 0; i < tune->knobs.count; i++) values[i] = tune->knobs.items[i].written;
     values[tune->knobs.count - 1] = value;
-    spad_status status = spad__tune_shape(&kernel, tune, values, error);
+    spad_status status = spad__tune_shape(&kernel, tune, values, NULL);
     spad__free(&tune->host, values, tune->knobs.count * sizeof *values);
-    if (status == SPAD_ERR_HOST_MEMORY) return status;
-    if (status != SPAD_OK) return SPAD_OK;
+    if (status != SPAD_OK) return spad__attempted(status, error);
     if (r->param >= 0) *deepest = are_deepest(tune, kernel, (size_t)r->param);
     status = spad__tune_is_right(tune, kernel, value / r->step > SPAD_TUNE_DEPTH, right, error);
     spad_kernel_destroy(kernel);

@@ -60,9 +60,13 @@ static spad_status look_at_layout(spad_tune *tune, const spad_kernel *kernel, bo
     spad_layout *layout;
     *fits = false;
     *planned = SPAD_UNBOUNDED;
-    spad_status status = spad_layout_create(&layout, kernel, &options, error);
+    spad_error failure;
+    spad_status status = spad_layout_create(&layout, kernel, &options, &failure);
     if (status == SPAD_ERR_NO_FIT) return SPAD_OK;
-    if (status != SPAD_OK) return status;
+    if (status != SPAD_OK) {
+        if (error != NULL) *error = failure;
+        return status;
+    }
     *fits = spad_layout_fits(layout);
     if (*fits) {
         const spad_sim_options with_places = {.place = spad_layout_place,
@@ -456,8 +460,8 @@ static spad_status apply_hoist(spad_tune *tune, spad_tune_hoist *hoist, spad_err
     int64_t planned = SPAD_UNBOUNDED;
     bool good = false;
     spad_status status =
-        spad_kernel_hoist(&kernel, tune->chosen, hoist->tensor, hoist->tiles, &tune->host, error);
-    if (status != SPAD_OK) return status == SPAD_ERR_HOST_MEMORY ? status : SPAD_OK;
+        spad_kernel_hoist(&kernel, tune->chosen, hoist->tensor, hoist->tiles, &tune->host, NULL);
+    if (status != SPAD_OK) return spad__attempted(status, error);
     status = spad__tune_is_right(tune, kernel, hoist->tiles > SPAD_TUNE_DEPTH, &good, error);
     if (status == SPAD_OK && good) status = look_at_layout(tune, kernel, &good, &planned, error);
     if (status == SPAD_OK && good) status = simulate(tune, kernel, NULL, &makespan, error);

@@ -7,6 +7,8 @@
  * Beside it: the same kernels with long loops, skipped against run, and the kernels that
  * we ship with large trip counts.
  */
+#include "base/error.h"
+#include "support/kernels.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -68,7 +70,7 @@ static const char *const engine_names[ENGINES] = {"simt", "tensor", "copy"};
 static const char *const unit_names[UNITS] = {"cp", "mma"};
 static const int unit_engines[UNITS] = {2, 1};
 
-static void put(program *p, const char *format, ...) {
+SPAD_PRINTF(2, 3) static void put(program *p, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     const int more = vsnprintf(p->text + p->used, TEXT_MAX - p->used, format, arguments);
@@ -354,16 +356,6 @@ static bool run(world *w) {
 
 /* ---- tests ------------------------------------------------------------------------- */
 
-static spad_kernel *parse(const char *text, const spad_kernel_options *options) {
-    spad_kernel *kernel;
-    spad_error error;
-    const spad_status status =
-        spad_kernel_parse(&kernel, text, strlen(text), "k", options, NULL, &error);
-    if (status != SPAD_OK) print_error("%s\n%s\n", text, error.message);
-    assert_int_equal(status, SPAD_OK);
-    return kernel;
-}
-
 static void assert_same(const program *p, const world *w, bool ends, const spad_kernel *kernel,
                         const spad_sim *sim) {
     const bool same_end = ends == (spad_sim_stuck(sim) == NULL);
@@ -388,7 +380,7 @@ static void the_model_agrees(void **state) {
         make_program(&p, &random);
         w = (world){.p = &p, .counters = {1, 0}};
         const bool ends = run(&w);
-        spad_kernel *kernel = parse(p.text, NULL);
+        spad_kernel *kernel = test_parse(p.text);
         spad_sim *sim;
         spad_error error;
         assert_ok(spad_sim_kernel(&sim, kernel, NULL, &error), &error);
@@ -448,7 +440,7 @@ static void skipping_changes_nothing(void **state) {
         make_program(&p, &random);
         const spad_define define = {"R", 300 + (int64_t)spad__random_below(&random, 100)};
         const spad_kernel_options options = {.defines = &define, .define_count = 1};
-        spad_kernel *kernel = parse(p.text, &options);
+        spad_kernel *kernel = test_parse_with(p.text, &options);
         skipped += compare_with_skipping(kernel);
         spad_kernel_destroy(kernel);
     }
@@ -473,7 +465,7 @@ static void examples_repeat_themselves(void **state) {
         for (int64_t n = 2001; n < 2004; n++) {
             const spad_define define = {cases[i].param, n};
             const spad_kernel_options options = {.defines = &define, .define_count = 1};
-            spad_kernel *kernel = parse(text, &options);
+            spad_kernel *kernel = test_parse_with(text, &options);
             const bool skipped = compare_with_skipping(kernel);
             if (!skipped) print_error("%s does not repeat itself\n", cases[i].file);
             assert_true(skipped);

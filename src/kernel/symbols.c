@@ -59,7 +59,7 @@ static bool reserve_symbol(spad_kernel_builder *builder) {
     if (!spad__array_reserve(&builder->host, &builder->symbols, 1)) return false;
     if (builder->symbols.count < builder->bucket_count) return true;
     const size_t count = builder->bucket_count == 0 ? 64 : 2 * builder->bucket_count;
-    size_t *buckets = spad__new(&builder->host, count * sizeof *buckets);
+    size_t *buckets = spad__new_array(&builder->host, count, sizeof *buckets);
     if (buckets == NULL) return false;
     spad__free(&builder->host, builder->buckets, builder->bucket_count * sizeof *buckets);
     builder->buckets = buckets;
@@ -103,10 +103,13 @@ spad_status spad__add_symbol(spad_kernel_builder *builder, const char *name, spa
     return SPAD_OK;
 }
 
-void spad__add_broken(spad_kernel_builder *builder, const char *name) {
-    if (spad__find_symbol(builder, name) != NULL || !reserve_symbol(builder)) return;
+bool spad__add_broken(spad_kernel_builder *builder, const char *name) {
+    if (spad__find_symbol(builder, name) != NULL) return true;
+    if (!reserve_symbol(builder)) return false;
     const char *kept = spad__arena_copy(&builder->kernel->arena, name, strlen(name));
-    if (kept != NULL) add(builder, kept, SPAD__SYMBOL_BROKEN, -1);
+    if (kept == NULL) return false;
+    add(builder, kept, SPAD__SYMBOL_BROKEN, -1);
+    return true;
 }
 
 void spad__drop_symbols(spad_kernel_builder *builder, size_t count) {

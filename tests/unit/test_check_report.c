@@ -234,6 +234,14 @@ static void faults_of_a_text_are_findings(void **state) {
     assert_ok(spad_check_write_json(check, NULL, &text.sink, &error), &error);
     assert_int_equal(count(text.bytes, "\"kernel\": null"), 1);
     assert_int_equal(count(text.bytes, "\"file\": \"bad.spad\""), 1);
+    test_text_clear(&text);
+    assert_ok(spad_check_write_text(check, NULL, bad, strlen(bad), &text.sink, &error), &error);
+    assert_int_equal(count(text.bytes, "bad.spad:2:17: error: "), 1);
+    assert_int_equal(count(text.bytes, "    3 | vector w writes y\n"), 1);
+    assert_int_equal(count(text.bytes, "bad.spad: wrong, 2 errors: the text cannot be read\n"), 1);
+    test_text_clear(&text);
+    assert_ok(spad_check_write_text(check, NULL, NULL, 0, &text.sink, &error), &error);
+    assert_int_equal(count(text.bytes, " | "), 0);
     test_text_free(&text);
     spad_check_destroy(check);
     spad_diagnostics_destroy(faults);

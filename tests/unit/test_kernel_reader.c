@@ -861,6 +861,13 @@ static spad_status parse_scenario(const spad_host *host, void *payload) {
     return status;
 }
 
+/* A text with a fault: the fault is the answer, unless memory was missing on the way to it. */
+static spad_status fault_scenario(const spad_host *host, void *payload) {
+    const spad_status status = parse_scenario(host, payload);
+    assert_true(status == SPAD_ERR_SYNTAX || status == SPAD_ERR_HOST_MEMORY);
+    return status == SPAD_ERR_SYNTAX ? SPAD_OK : status;
+}
+
 static void every_allocation_may_fail(void **state) {
     (void)state;
     memcpy(full_copy, full_text, sizeof full_copy);
@@ -871,6 +878,8 @@ static void every_allocation_may_fail(void **state) {
     char scopes[] = "kernel k on trn2\nparam N = 16\nscope s sections N {\n"
                     "tensor t : sbuf u8 (1, 4) stack\nnext section }\n";
     test_fail_each_allocation(parse_scenario, scopes);
+    char broken[] = "kernel k on trn2\ntensor t : sbuf u8 (1, 4) nonsense\n";
+    test_fail_each_allocation(fault_scenario, broken);
 }
 
 int main(void) {

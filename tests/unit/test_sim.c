@@ -467,8 +467,8 @@ static void long_times_overflow(void **state) {
         {"kernel k on trn2\ncounter c\nparam M = 9223372036854775807\n"
          "agent a { signal c by M; signal c }\nagent b { wait c >= M }\n",
          "the amounts at 'c' do not fit 64 bits; use smaller ones"},
-        {"kernel k on trn2\nbarrier b count 2\nparam M = 9223372036854775807\n"
-         "agent p { arrive b by M; arrive b by M }\nagent q { sync b }\n",
+        {"kernel k on trn2\nparam M = 9223372036854775807\nbarrier b count M\n"
+         "agent p { arrive b by M - 1; arrive b by M }\nagent q { sync b }\n",
          "the amounts at 'b' do not fit 64 bits; use smaller ones"},
         {"kernel k on trn2\nmbarrier m count 1\nparam M = 9223372036854775807\ninit m\n"
          "agent p { expect m by M; expect m by M }\nagent q { wait m parity 0 }\n",
@@ -504,7 +504,7 @@ static void there_is_an_end(void **state) {
         assert_int_equal(spad_sim_kernel(&sim, kernel, NULL, &error), SPAD_ERR_ARGUMENT);
         assert_string_equal(error.message, "more than 20000000 events, and no loop that repeats "
                                            "itself; define smaller parameters");
-        assert_int_equal(spad_sim_kernel(&sim, kernel, &options, &error), SPAD_ERR_ARGUMENT);
+        assert_int_equal(spad_sim_kernel(&sim, kernel, &options, &error), SPAD_ERR_TIME);
         assert_string_equal(error.message, "time is up after 0 operations; allow more, or define "
                                            "smaller parameters");
         const spad_sim_options negative = {.timeout_ns = -1};
@@ -517,6 +517,45 @@ static void there_is_an_end(void **state) {
 /* ---- synchronisation --------------------------------------------------------------- */
 
 #define AGENTS "kernel k on sm_90\n"
+
+/* A barrier starts anew when it is complete: what was contributed beyond its count is gone. */
+static void barriers_start_anew(void **state) {
+    (void)state;
+    run r = start(AGENTS "barrier b count 2\nagent p { arrive b by 3\n sync b }\n"
+                         "agent q { simt op cost 5 ns }\n");
+    assert_non_null(spad_sim_stuck(r.sim));
+    stop(&r);
+}
+
+/* Order and queue of a unit are per agent: what one agent waits for there holds up no other, and
+ * `drain all` waits for what the agent has issued itself. */
+static void queues_are_per_agent(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        AGENTS "unit u on copy fifo\ncounter c\n"
+               "agent p { wait c >= 1 on u\n u first cost 5 ns }\n"
+               "agent q { u second signals c cost 5 ns }\n",
+        AGENTS "unit u on copy fifo\ncounter c\n"
+               "agent p { wait c >= 1 on u\n u first cost 5 ns }\n"
+               "agent q { u second cost 5 ns\n drain all\n signal c }\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        run r = start(texts[i]);
+        assert_null(spad_sim_stuck(r.sim));
+        assert_row(&r, 0, "second", 0, 5);
+        assert_row(&r, 1, "first", 5, 10);
+        stop(&r);
+    }
+}
+
+/* Queues are long, but not a reason to be stuck: more is issued before what the unit waits for. */
+static void full_queues_are_no_deadlock(void **state) {
+    (void)state;
+    run r = start(AGENTS "unit u on copy fifo\ncounter c\nagent p {\n wait c >= 1 on u\n"
+                         " for i in 0..5000 { u op cost 1 ns }\n signal c }\nagent q { }\n");
+    assert_null(spad_sim_stuck(r.sim));
+    assert_int_equal(spad_sim_get_totals(r.sim).operations, 5000);
+    stop(&r);
+}
 
 static void barriers_release_all(void **state) {
     (void)state;
@@ -651,7 +690,7 @@ static void deadlocks_are_named(void **state) {
     spad_tune *tune;
     spad_error error;
     assert_int_equal(spad_tune_kernel(&tune, kernel, NULL, &error), SPAD_ERR_ARGUMENT);
-    assert_string_equal(error.message, "kernel 'k' waits for ever; `spad sim` says for what");
+    assert_string_equal(error.message, "kernel 'k' is stuck; `spad sim` says where");
     spad_kernel_destroy(kernel);
 }
 
@@ -1060,6 +1099,9 @@ int main(void) {
         cmocka_unit_test(limits_are_kept),
         cmocka_unit_test(long_times_overflow),
         cmocka_unit_test(there_is_an_end),
+        cmocka_unit_test(barriers_start_anew),
+        cmocka_unit_test(queues_are_per_agent),
+        cmocka_unit_test(full_queues_are_no_deadlock),
         cmocka_unit_test(barriers_release_all),
         cmocka_unit_test(counters_count),
         cmocka_unit_test(mbarriers_have_phases),

@@ -314,8 +314,8 @@ static void show_plan(pipeline *p, size_t space, const spad_plan *plan) {
     if (fits) {
         spad_report *report = make_report(p, "plan");
         spad_emit *table = make_table(p);
-        MUST(run, spad_report_add_plan(report, plan, result->places, space, &run->error));
-        MUST(run, spad_emit_add_plan(table, plan, result->places, space, &run->error));
+        MUST(run, spad_report_add_plan(report, plan, result, space, &run->error));
+        MUST(run, spad_emit_add_plan(table, plan, result, space, &run->error));
         MUST(run, spad_report_write_json(report, &run->sink, &run->error));
         write_table(run, table);
         spad_emit_destroy(table);

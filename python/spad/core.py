@@ -6,6 +6,7 @@ import os
 from contextlib import contextmanager
 
 from . import _spad
+from ._files import replace_file
 
 Tensor = _spad.Tensor
 Direct = _spad.Direct
@@ -27,11 +28,25 @@ def _data(text):
     return json.loads(text)
 
 
-def _read(path):
+# What a file may be at most, so that a device or a pipe without an end is an error; as of the command.
+_TEXT_MIB = 64  # kernels and chips
+_ROWS_MIB = 1024  # rows of buffers and logs
+
+
+def _read(path, mebibytes):
     """The text of a file, and the name of the file for messages."""
-    name = os.fsdecode(path)
-    with open(name, encoding="utf-8") as file:
-        return file.read(), name
+    import io
+
+    name, content, most = os.fsdecode(path), io.BytesIO(), mebibytes << 20
+    with open(name, "rb", buffering=0) as file:
+        while content.tell() <= most and (piece := file.read(1 << 20)):
+            content.write(piece)
+    if content.tell() > most:
+        error = _spad.MachineError(f"cannot read '{name}': larger than {mebibytes} MiB")
+        error.code, error.file, error.available = "SPAD-IO", name, most
+        raise error
+    content.seek(0)
+    return io.TextIOWrapper(content, encoding="utf-8").read(), name
 
 
 # Floating-point types: bits of the exponent and of the fraction, the bias, and what the highest codes
@@ -131,7 +146,7 @@ class Target:
     @classmethod
     def load(cls, path):
         """A chip from a target file."""
-        return cls.parse(*_read(path))
+        return cls.parse(*_read(path, _TEXT_MIB))
 
     @property
     def data(self):
@@ -182,7 +197,8 @@ class Report(_spad.Report):
 
     def save(self, path):
         """Writes a file; its ending says what: .svg, .html, .json, .txt, .pickle (a snapshot
-        for PyTorch's memory_viz) or .trace (for Perfetto)."""
+        for PyTorch's memory_viz) or .trace (for Perfetto). An old file is replaced when the new
+        one is complete."""
         kinds = {".svg": "svg", ".html": "html", ".json": "json", ".txt": "text",
                  ".pickle": "snapshot", ".trace": "trace"}
         ending = os.path.splitext(os.fsdecode(path))[1]
@@ -190,8 +206,7 @@ class Report(_spad.Report):
             raise _spad.ArgumentError(f"'{os.fsdecode(path)}' has to end with one of "
                                       + ", ".join(sorted(kinds)))
         content = self.write(kinds[ending])
-        with open(path, "wb") as file:
-            file.write(content if isinstance(content, bytes) else content.encode())
+        replace_file(path, content if isinstance(content, bytes) else content.encode())
         return path
 
     def _repr_svg_(self):
@@ -319,7 +334,7 @@ class Plan(_spad.Plan):
     def load(cls, path, **options):
         """The buffers of a CSV file."""
         plan = cls(**options)
-        plan.source, name = _read(path)
+        plan.source, name = _read(path, _ROWS_MIB)
         plan.read_csv(plan.source, name)
         return plan
 
@@ -738,7 +753,7 @@ class Log(_spad.Log):
     @classmethod
     def load(cls, path):
         """The log in a file."""
-        return cls.parse(*_read(path))
+        return cls.parse(*_read(path, _ROWS_MIB))
 
     def report(self, title="log"):
         """A Report of the blocks over time."""

@@ -27,8 +27,8 @@ spad_status spad__fail(spad_error *error, spad_status code, const char *format, 
 spad_status spad__fail_host_memory(spad_error *error);
 
 /* The status of an attempt that was made without an error, because its failure is an answer: only
- * a lack of host memory is a fault of the caller. So a call that succeeds after an attempt that
- * did not has left the error alone. */
+ * a lack of host memory and the caller's wish to end it are failures. So a call that succeeds after
+ * an attempt that did not has left the error alone. */
 spad_status spad__attempted(spad_status status, spad_error *error);
 
 /* Facts, set after spad__fail. NULL and SPAD_NO_FACT stand for "none". */

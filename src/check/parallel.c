@@ -90,7 +90,7 @@ static size_t find_bucket(const look *l, int64_t tensor, int64_t number) {
 static bool grow_buckets(look *l) {
     if (l->tiles.count * 2 < l->bucket_count) return true;
     const size_t old = l->bucket_count;
-    size_t *buckets = spad__new(&l->host, (old > 0 ? old * 2 : FIRST_BUCKETS) * sizeof *buckets);
+    size_t *buckets = spad__new_array(&l->host, old > 0 ? old * 2 : FIRST_BUCKETS, sizeof *buckets);
     if (buckets == NULL) return false;
     spad__free(&l->host, l->buckets, old * sizeof *buckets);
     l->buckets = buckets;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Verdicts: proved for this shape or for all trip counts, wrong, unknown, and what is said
  * about them; a cost that does not depend on the trip count. */
+#include "support/kernels.h"
 #include "support/support.h"
 
 #include <string.h>
@@ -16,10 +17,9 @@ typedef struct answer {
 static answer ask(const char *text, const spad_define *defines, size_t count,
                   const spad_check_options *how) {
     const spad_kernel_options options = {.defines = defines, .define_count = count};
-    spad_kernel *kernel;
     spad_check *check;
     spad_error error;
-    assert_ok(spad_kernel_parse(&kernel, text, strlen(text), "k", &options, NULL, &error), &error);
+    spad_kernel *kernel = test_parse_with(text, &options);
     assert_ok(spad_check_kernel(&check, kernel, how, &error), &error);
     answer a = {.verdict = spad_check_verdict(check), .counts = spad_check_get_counts(check)};
     strcpy(a.reason, spad_check_reason(check));
@@ -100,6 +100,65 @@ static void parts_of_shapes(void **state) {
                   "N is left at 4: 'x' has a place of its own for every tile, so its memory grows");
 }
 
+/* Kernels with one wrong shape, which is far from the given one: no proof may hide it. The wrong
+ * one depends on the rest of a parameter, or on a product of two. */
+static void far_shapes_wrong(void **state) {
+    (void)state;
+#define FAR(left)                                                        \
+    "tensor x : sbuf u8 [N + 1] (128, 8) mod base 0 free 1\n"            \
+    "tensor z : sbuf u8 [11] (128, 8) at 4096\n"                         \
+    "for j in 0..11 { if j != " left " { vector first writes z[j] } }\n" \
+    "for i in 0..N { vector w writes x[i]\nvector r reads x[i] }\n"
+    static const struct {
+        const char *text;
+        spad_define wrong[2];
+        const char *reason;
+    } cases[] = {
+        {"kernel k on trn2\nparam N = 11\nparam M = 11\n" FAR(
+             "10") "for i in 0..M { vector w writes x[0] }\nvector r reads z[(N * M) % 11]\n",
+         {{"N", 2}, {"M", 5}},
+         "for every N; M is left at 11: how far N moves an index depends on it"},
+        {"kernel k on trn2\nparam M = 12\nparam N = 12\n" FAR(
+             "10") "for i in 0..M { vector w writes x[0] }\nvector r reads z[(N * (M % 3)) % 11]\n",
+         {{"N", 10}, {"M", 1}},
+         "for every N; M is left at 12: how far N moves an index depends on it"},
+        {"kernel k on trn2\nparam M = 15\nparam N = 15\n" FAR(
+             "3") "vector r reads z[(N * (N % 3)) % 5]\n",
+         {{"N", 13}, {"M", 1}},
+         "N is left at 15: an index does not move in even steps"},
+        {"kernel k on trn2\nparam N = 15\nparam M = N % 3\n" FAR(
+             "3") "vector r reads z[(N * M) % 5]\n",
+         {{"N", 13}, {"M", 1}},
+         "N is left at 15: an index does not move in even steps"},
+        {"kernel k on trn2\nparam M = 1\nparam N = 15\n" FAR(
+             "3") "for i in 0..N { if i >= 20 * (N % 3) { if N % 3 == 2 { vector r reads z[3] } } "
+                  "}\n",
+         {{"N", 41}, {"M", 1}},
+         "N is left at 15: its loop did not come back to the same state"},
+    };
+#undef FAR
+    const spad_check_options alone = {.one_shape = true};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_answer(cases[i].text, SPAD_VERDICT_PROVED_SHAPE, cases[i].reason);
+        assert_int_equal(ask(cases[i].text, cases[i].wrong, 2, &alone).verdict, SPAD_VERDICT_WRONG);
+    }
+}
+
+/* The depth of a ring by a rest of the trip count: each depth asks for steps of its own. */
+static void rings_by_rests(void **state) {
+    (void)state;
+    assert_answer("kernel k on trn2\nparam N = 15\n"
+                  "tensor x : sbuf u8 [N + 1] (128, 8) mod base 0 free N % 3 + 1\n"
+                  "for i in 0..N { vector w writes x[i]\nvector r reads x[i] }\n",
+                  SPAD_VERDICT_PROVED_SHAPE,
+                  "N is left at 15: an index does not move in even steps");
+    assert_answer("kernel k on trn2\nparam N = 15\n" /* whatever the rest decides, all repeat */
+                  "tensor x : sbuf u8 [N + 1] (128, 8) mod base 0 free 3\n"
+                  "for i in 0..N { vector w writes x[i]\n"
+                  "if i >= 4 * (N % 3) { vector r reads x[i] } }\n",
+                  SPAD_VERDICT_PROVED_ALL, "for every N");
+}
+
 /* Right as it stands, wrong with another trip count. */
 static void other_shapes_wrong(void **state) {
     (void)state;
@@ -174,11 +233,9 @@ static void unknown(void **state) {
 
 static void bad_options(void **state) {
     (void)state;
-    spad_kernel *kernel;
     spad_check *check;
     spad_error error;
-    assert_ok(spad_kernel_parse(&kernel, pipeline, strlen(pipeline), "k", NULL, NULL, &error),
-              &error);
+    spad_kernel *kernel = test_parse(pipeline);
     const spad_check_options how = {.event_limit = -1};
     assert_int_equal(spad_check_kernel(&check, kernel, &how, &error), SPAD_ERR_ARGUMENT);
     assert_null(check);
@@ -207,10 +264,7 @@ static void memory(void **state) {
         "agent b { for i in 0..N { take full\nsimt r reads x[i]\n"
         "signal empty } }\n"};
     for (size_t i = 0; i < 2; i++) {
-        spad_kernel *kernel;
-        spad_error error;
-        assert_ok(spad_kernel_parse(&kernel, two[i], strlen(two[i]), "k", NULL, NULL, &error),
-                  &error);
+        spad_kernel *kernel = test_parse(two[i]);
         test_fail_each_allocation(memory_scenario, kernel);
         spad_kernel_destroy(kernel);
     }
@@ -229,11 +283,9 @@ static void a_timeout_leaves_it_open(void **state) {
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         const spad_check_options options = {.timeout_ns = 1};
         const spad_check_options negative = {.timeout_ns = -1};
-        spad_kernel *kernel;
         spad_check *check;
         spad_error error;
-        assert_ok(spad_kernel_parse(&kernel, texts[i], strlen(texts[i]), "k", NULL, NULL, &error),
-                  &error);
+        spad_kernel *kernel = test_parse(texts[i]);
         assert_ok(spad_check_kernel(&check, kernel, &options, &error), &error);
         assert_int_equal(spad_check_verdict(check), SPAD_VERDICT_UNKNOWN);
         assert_string_equal(spad_check_reason(check),
@@ -251,6 +303,8 @@ int main(void) {
         cmocka_unit_test(cost),
         cmocka_unit_test(one_shape),
         cmocka_unit_test(parts_of_shapes),
+        cmocka_unit_test(far_shapes_wrong),
+        cmocka_unit_test(rings_by_rests),
         cmocka_unit_test(other_shapes_wrong),
         cmocka_unit_test(other_shapes_warn),
         cmocka_unit_test(updates_off_chip),

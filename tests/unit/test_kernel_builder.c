@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Kernels from C calls: the same program as from text, what the calls refuse, and that a
  * refused call changes nothing. */
+#include "support/kernels.h"
 #include "support/support.h"
 
 #include <string.h>
@@ -183,7 +184,6 @@ static void calls_and_text_make_the_same_kernel(void **state) {
     (void)state;
     spad_error error;
     spad_kernel *built;
-    spad_kernel *read;
     test_text out;
     assert_ok(build_pipeline(&built, NULL, &error), &error);
     test_text_init(&out);
@@ -191,9 +191,7 @@ static void calls_and_text_make_the_same_kernel(void **state) {
     assert_string_equal(out.bytes, pipeline_text);
     assert_null(spad_kernel_file(built));
     assert_int_equal(spad_kernel_get_statement(built, 0)->place.line, 0);
-    assert_ok(spad_kernel_parse(&read, pipeline_text, strlen(pipeline_text), "p.spad", NULL, NULL,
-                                &error),
-              &error);
+    spad_kernel *read = test_parse(pipeline_text);
     test_text_clear(&out);
     assert_ok(spad_kernel_write(read, &out.sink, &error), &error);
     assert_string_equal(out.bytes, pipeline_text);

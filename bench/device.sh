@@ -8,6 +8,7 @@ cd "$(dirname "$0")/.." || exit 1
 kit=${1:-}
 if [ -z "$kit" ]; then
     kit=build/gpu
+    mkdir -p build || exit 1
     cmake -S . -B "$kit" -DCMAKE_BUILD_TYPE=Release -DSPAD_BUILD_TESTS=ON -DSPAD_BUILD_BENCH=ON \
         >"$kit.log" 2>&1 && cmake --build "$kit" -j >>"$kit.log" 2>&1 || {
         tail -30 "$kit.log"

@@ -271,14 +271,8 @@ spad_status cli_note_plan(spad_report *report, const spad_plan *plan,
 enum { CLI_TITLE = 512 };
 void cli_kernel_title(char field[CLI_TITLE], const spad_kernel *kernel);
 
-/* A kernel as a report: boxes at the places of the layout, timeline, findings, source. Layout,
- * check and simulation are optional. */
-spad_status cli_report_kernel(spad_report **out, const cli_kernel *input, const spad_layout *layout,
-                              const spad_check *check, const spad_sim *sim, spad_error *error);
-/* Writes the pictures of it that were asked for; simulated: over the time of a simulation, if
- * the kernel can be run, and not over the events of its walk. */
-cli_exit cli_draw_kernel(const cli_pictures *pictures, const cli_kernel *input,
-                         const spad_layout *layout, const spad_check *check, bool simulated);
+/* Writes the pictures of an analysis that were asked for. */
+cli_exit cli_draw_analysis(const cli_pictures *pictures, const spad_analysis *analysis);
 
 /* Writes a file, or to stdout for "-", with write(sink, ctx, error). A file is replaced as a whole
  * when all of it is on the disk; a failure leaves the old one. See files.c. */

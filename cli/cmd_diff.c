@@ -33,8 +33,7 @@ static spad_status make_report(spad_report **out, const cli_places *places, cons
             status = spad_report_add_note(*out, "does not fit", error);
         }
     } else if (places->result->places != NULL) {
-        status =
-            spad_report_add_plan(*out, places->plan, places->result->places, places->space, error);
+        status = spad_report_add_plan(*out, places->plan, places->result, places->space, error);
     }
     if (status != SPAD_OK) {
         spad_report_destroy(*out);

@@ -139,8 +139,7 @@ typedef struct placed_rows {
 
 static spad_status write_rows(const spad_sink *sink, const void *ctx, spad_error *error) {
     const placed_rows *r = ctx;
-    return spad_plan_write_csv(r->plan, 0, r->result->places, r->text->bytes, r->text->length, sink,
-                               error);
+    return spad_plan_write_csv(r->plan, 0, r->result, r->text->bytes, r->text->length, sink, error);
 }
 
 /* What is left where there is no plan: pins are places, and the picture shows where they meet. */
@@ -181,7 +180,7 @@ static cli_exit draw(const spad_plan *plan, const spad_plan_result *result,
     const spad_report_options options = {.title = file, .time_unit = "time"};
     if (status == SPAD_OK) status = spad_report_create(&report, target, &options, &error);
     if (status == SPAD_OK && result->places != NULL)
-        status = spad_report_add_plan(report, plan, result->places, space, &error);
+        status = spad_report_add_plan(report, plan, result, space, &error);
     else if (status == SPAD_OK)
         status = draw_pins(report, plan, space, &error);
     char note[CLI_CLASH_MAX];

@@ -50,6 +50,7 @@ typedef struct spad_check_options {
     size_t finding_limit; /**< different findings at most; 0: SPAD_CHECK_FINDINGS */
     int64_t timeout_ns;   /**< 0: none. A cut: what was not looked at makes the verdict unknown, or
                                leaves it at this shape */
+    spad_watch watch;     /**< a cancelled check has no result */
     const spad_host *host;
 } spad_check_options;
 
@@ -68,7 +69,7 @@ typedef struct spad_check_counts {
 
 /**
  * Checks a kernel. Findings are a result, not a failure: the status is about the call.
- * SPAD_ERR_HOST_MEMORY; SPAD_ERR_ARGUMENT: bad options.
+ * SPAD_ERR_HOST_MEMORY; SPAD_ERR_ARGUMENT: bad options; SPAD_ERR_CANCELLED.
  */
 SPAD_API spad_status spad_check_kernel(spad_check **out, const spad_kernel *kernel,
                                        const spad_check_options *options, spad_error *error);

@@ -98,6 +98,20 @@ SPAD_API spad_pool_stats spad_pool_get_stats(spad_pool *pool);
  *  first that does not hold. O(blocks); other threads wait. */
 SPAD_API spad_status spad_pool_check(spad_pool *pool, spad_error *error);
 
+/**
+ * A pool across fork(). A child has only the thread that forked: a lock that another thread held
+ * at that moment stays locked in it, and a call there that needs the lock never returns. So where
+ * other threads may be using a pool that the child goes on with, the forking thread calls
+ * spad_pool_fork_begin before fork() and spad_pool_fork_end after it, in the parent and in the
+ * child; pthread_atfork takes functions that do so. In between other threads wait, and the forking
+ * thread must not use the pool. Of two pools, one above the other, the upper one is first in begin
+ * and last in end. The child then has a pool of its own with the blocks that were allocated at that
+ * moment; whether the memory below can be used in a child is for that memory to say. CUDA's and
+ * OpenCL's cannot, so a child does not use a device of its parent.
+ */
+SPAD_API void spad_pool_fork_begin(spad_pool *pool);
+SPAD_API void spad_pool_fork_end(spad_pool *pool);
+
 #ifdef __cplusplus
 }
 #endif

@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "spad/analysis.h"
 #include "spad/finding.h"
 #include "spad/layout.h"
 #include "spad/log.h"
@@ -79,10 +80,11 @@ SPAD_API spad_status spad_report_add_box(spad_report *report, const spad_report_
 SPAD_API spad_status spad_report_add_trace(spad_report *report, const spad_trace *trace,
                                            spad_error *error);
 
-/** Adds the buffers of a problem at their places, in one space of the report's target. A
- *  buffer with gaps gives several boxes, aliases are one family. */
+/** Adds the buffers of a problem at the places of its result, in one space of the report's target.
+ *  A buffer with gaps gives several boxes, aliases are one family. SPAD_ERR_STALE: the result of
+ *  another problem, or of this one before it changed. SPAD_ERR_ARGUMENT: it has no places. */
 SPAD_API spad_status spad_report_add_plan(spad_report *report, const spad_plan *plan,
-                                          const spad_plan_place *places, size_t space,
+                                          const spad_plan_result *result, size_t space,
                                           spad_error *error);
 
 /** Adds the allocations of a log (what a pool did, or RMM) as boxes in one space: addresses count
@@ -115,6 +117,14 @@ SPAD_API spad_status spad_report_add_buffers(spad_report *report, const spad_lay
 SPAD_API spad_status spad_report_add_layout(spad_report *report, const spad_layout *layout,
                                             const spad_sim *sim, int64_t event_limit,
                                             spad_error *error);
+
+/**
+ * Adds all of an analysis: the tiles of its layout as spad_report_add_layout does, over the time
+ * of its simulation if there is one and the kernel fits; its notes, findings and source. A report
+ * that was made without a title takes the name and parameters of the kernel.
+ */
+SPAD_API spad_status spad_report_add_analysis(spad_report *report, const spad_analysis *analysis,
+                                              spad_error *error);
 
 /** Something that happens on a row of the timeline: an operation on its engine, a scope. */
 typedef struct spad_report_bar {

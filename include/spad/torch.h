@@ -29,8 +29,10 @@ SPAD_API void *spad_torch_alloc(ptrdiff_t bytes, int device, void *stream);
 /** Gives memory back in the order of the stream. What is not ours is left alone. */
 SPAD_API void spad_torch_free(void *memory, ptrdiff_t bytes, int device, void *stream);
 
-/** Optional, for PyTorch's set_record_stream_fn: the memory is also used on another stream, which
- *  will be waited for before the memory is used again. */
+/** Optional, for PyTorch's set_record_stream_fn: the memory is also used on another stream; when it
+ *  is freed, it is used again only after what is on that stream then. Where the stream cannot be
+ *  remembered, because SPAD_STREAMS_MAX are open or host memory is out, the memory is never used
+ *  again. */
 SPAD_API void spad_torch_record_stream(void *memory, void *stream);
 
 /** The device behind a number, for statistics; NULL: not used yet. Do not close it. */

@@ -45,16 +45,19 @@ static PyObject *layout_make(PyObject *module, PyObject *const *args, Py_ssize_t
     if (self == NULL) return NULL;
     self->kernel = py_keep(given[0]);
     spad_error error;
-    PyThreadState *const outside = PyEval_SaveThread();
+    py_watch watch;
+    py_watch_begin(&watch);
     const spad_status status =
         spad_layout_create(&self->layout, kernel_in(given[0]), &options, &error);
-    PyEval_RestoreThread(outside);
-    if (status == SPAD_OK) return (PyObject *)self;
+    if (py_watch_end(&watch) && status == SPAD_OK) return (PyObject *)self;
     Py_DECREF((PyObject *)self);
     return py_raise(&error);
 }
 
+PY_TRAVERSE(layout_traverse, py_layout, self->kernel)
+
 static void layout_dealloc(PyObject *object) {
+    PyObject_GC_UnTrack(object);
     py_layout *self = (py_layout *)object;
     spad_layout_destroy(self->layout);
     Py_XDECREF(self->kernel);
@@ -70,10 +73,10 @@ PY_WRITER(spad_layout_write_table, spad_layout)
 PY_WRITER(spad_layout_write_json, spad_layout)
 PY_WRITER(spad_layout_write_csv, spad_layout)
 
-#define LAYOUT_TEXT(name)                                                \
-    static PyObject *layout_##name(PyObject *self, PyObject *unused) {   \
-        (void)unused;                                                    \
-        return py_text(spad_layout_write_##name##_any, layout_in(self)); \
+#define LAYOUT_TEXT(name)                                                               \
+    static PyObject *layout_##name(PyObject *self, PyObject *unused) {                  \
+        (void)unused;                                                                   \
+        return py_text_outside(spad_layout_write_##name##_any, layout_in(self), false); \
     }
 LAYOUT_TEXT(text)
 LAYOUT_TEXT(table)
@@ -142,11 +145,12 @@ static PyObject *layout_fit(PyObject *self, PyObject *const *args, Py_ssize_t co
         return NULL;
     fit_text f = {NULL, layout_in(self)};
     spad_error error;
-    PyThreadState *const outside = PyEval_SaveThread();
+    py_watch watch;
+    py_watch_begin(&watch);
     const spad_status status = spad_fit_find(&f.fit, f.layout, &options, &error);
-    PyEval_RestoreThread(outside);
-    if (status != SPAD_OK) return py_raise(&error);
-    PyObject *text = py_text(json ? write_fit_json : write_fit, &f);
+    PyObject *text = py_watch_end(&watch) && status == SPAD_OK
+                         ? py_text_outside(json ? write_fit_json : write_fit, &f, false)
+                         : py_raise(&error);
     spad_fit_destroy(f.fit);
     return text;
 }
@@ -179,13 +183,13 @@ static PyGetSetDef layout_fields[] = {
 
 static PyType_Slot layout_slots[] = {{Py_tp_doc, "The places of all tensors of a kernel."},
                                      {Py_tp_dealloc, PY_SLOT(layout_dealloc)},
+                                     {Py_tp_traverse, PY_SLOT(layout_traverse)},
                                      {Py_tp_methods, layout_methods},
                                      {Py_tp_getset, layout_fields},
                                      {0, NULL}};
 
 static PyType_Spec layout_spec = {"spad._spad.Layout", sizeof(py_layout), 0,
-                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                  layout_slots};
+                                  PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, layout_slots};
 
 /* A Layout of this kernel, or NULL for None; false with an exception set. */
 static bool read_layout(py_layout **out, PyObject *object, PyObject *kernel) {
@@ -223,10 +227,10 @@ static py_layout *try_layout(PyObject *kernel, spad_error *fault) {
     py_layout *made = py_new(py.layout);
     if (made == NULL) return NULL;
     made->kernel = py_keep(kernel);
-    PyThreadState *const outside = PyEval_SaveThread();
+    py_watch watch;
+    py_watch_begin(&watch);
     const spad_status status = spad_layout_create(&made->layout, kernel_in(kernel), NULL, fault);
-    PyEval_RestoreThread(outside);
-    if (status == SPAD_OK) return made;
+    if (py_watch_end(&watch) && status == SPAD_OK) return made;
     Py_DECREF((PyObject *)made);
     if (status <= SPAD_ERR_HOST_MEMORY) py_raise(fault);
     return NULL;
@@ -264,12 +268,12 @@ static PyObject *check_make(PyObject *module, PyObject *const *args, Py_ssize_t 
     }
     self->kernel = py_keep(given[0]);
     self->layout = (PyObject *)layout;
-    PyThreadState *const outside = PyEval_SaveThread();
+    py_watch watch;
+    py_watch_begin(&watch);
     const spad_status status =
         check_laid_out(&self->check, kernel_in(given[0]), &options,
                        layout == NULL ? NULL : layout->layout, planned ? &fault : NULL, &error);
-    PyEval_RestoreThread(outside);
-    if (status == SPAD_OK) return (PyObject *)self;
+    if (py_watch_end(&watch) && status == SPAD_OK) return (PyObject *)self;
     Py_DECREF((PyObject *)self);
     return py_raise(&error);
 }
@@ -298,7 +302,10 @@ static PyObject *check_faults(PyObject *module, PyObject *args) {
     return py_done(status, &error);
 }
 
+PY_TRAVERSE(check_traverse, py_check, self->kernel, self->layout)
+
 static void check_dealloc(PyObject *object) {
+    PyObject_GC_UnTrack(object);
     py_check *self = (py_check *)object;
     spad_check_destroy(self->check);
     Py_XDECREF(self->layout);
@@ -370,11 +377,11 @@ static PyObject *check_text(PyObject *self, PyObject *unused) {
 }
 static PyObject *check_json(PyObject *self, PyObject *unused) {
     (void)unused;
-    return py_text(write_check_json, self);
+    return py_text_outside(write_check_json, self, false);
 }
 static PyObject *check_sarif(PyObject *self, PyObject *unused) {
     (void)unused;
-    return py_text(write_check_sarif, self);
+    return py_text_outside(write_check_sarif, self, false);
 }
 static PyObject *check_verdict(PyObject *self, void *unused) {
     (void)unused;
@@ -420,13 +427,13 @@ static PyGetSetDef check_fields[] = {
 
 static PyType_Slot check_slots[] = {{Py_tp_doc, "What is wrong with a kernel."},
                                     {Py_tp_dealloc, PY_SLOT(check_dealloc)},
+                                    {Py_tp_traverse, PY_SLOT(check_traverse)},
                                     {Py_tp_methods, check_methods},
                                     {Py_tp_getset, check_fields},
                                     {0, NULL}};
 
 static PyType_Spec check_spec = {"spad._spad.Check", sizeof(py_check), 0,
-                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                 check_slots};
+                                 PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, check_slots};
 
 /* ---- simulation -------------------------------------------------------------------- */
 
@@ -435,7 +442,7 @@ static PyObject *sim_make(PyObject *module, PyObject *const *args, Py_ssize_t co
     (void)module;
     static const char *const names[] = {"kernel",    "layout",          "hoists",
                                         "no_repeat", "operation_limit", NULL};
-    PyObject *given[5];
+    PyObject *given[5], *keep;
     py_layout *layout;
     spad_define *hoists;
     spad_sim_options options = {0};
@@ -443,12 +450,13 @@ static PyObject *sim_make(PyObject *module, PyObject *const *args, Py_ssize_t co
         !read_layout(&layout, given[1], given[0]) ||
         !py_int_or(&options.operation_limit, given[4], 0) ||
         !py_flag(&options.no_repeat, given[3], false) ||
-        !py_defines(&hoists, &options.hoist_count, given[2]))
+        !py_defines(&hoists, &options.hoist_count, &keep, given[2]))
         return NULL;
     options.hoists = hoists;
     py_sim *self = py_new(py.sim);
     if (self == NULL) {
         PyMem_Free(hoists);
+        Py_XDECREF(keep);
         return NULL;
     }
     self->kernel = py_keep(given[0]);
@@ -458,16 +466,21 @@ static PyObject *sim_make(PyObject *module, PyObject *const *args, Py_ssize_t co
         options.ctx = layout->layout;
     }
     spad_error error;
-    PyThreadState *const outside = PyEval_SaveThread();
+    py_watch watch;
+    py_watch_begin(&watch);
     const spad_status status = spad_sim_kernel(&self->sim, kernel_in(given[0]), &options, &error);
-    PyEval_RestoreThread(outside);
+    const bool done = py_watch_end(&watch) && status == SPAD_OK;
     PyMem_Free(hoists);
-    if (status == SPAD_OK) return (PyObject *)self;
+    Py_XDECREF(keep);
+    if (done) return (PyObject *)self;
     Py_DECREF((PyObject *)self);
     return py_raise(&error);
 }
 
+PY_TRAVERSE(sim_traverse, py_sim, self->kernel, self->layout)
+
 static void sim_dealloc(PyObject *object) {
+    PyObject_GC_UnTrack(object);
     py_sim *self = (py_sim *)object;
     spad_sim_destroy(self->sim);
     Py_XDECREF(self->layout);
@@ -484,11 +497,11 @@ PY_WRITER(spad_sim_write_json, spad_sim)
 
 static PyObject *sim_text(PyObject *self, PyObject *unused) {
     (void)unused;
-    return py_text(spad_sim_write_text_any, sim_in(self));
+    return py_text_outside(spad_sim_write_text_any, sim_in(self), false);
 }
 static PyObject *sim_json(PyObject *self, PyObject *unused) {
     (void)unused;
-    return py_text(spad_sim_write_json_any, sim_in(self));
+    return py_text_outside(spad_sim_write_json_any, sim_in(self), false);
 }
 static PyObject *sim_stuck(PyObject *self, void *unused) {
     (void)unused;
@@ -524,12 +537,13 @@ static PyGetSetDef sim_fields[] = {
 
 static PyType_Slot sim_slots[] = {{Py_tp_doc, "How long a kernel takes, and why."},
                                   {Py_tp_dealloc, PY_SLOT(sim_dealloc)},
+                                  {Py_tp_traverse, PY_SLOT(sim_traverse)},
                                   {Py_tp_methods, sim_methods},
                                   {Py_tp_getset, sim_fields},
                                   {0, NULL}};
 
 static PyType_Spec sim_spec = {"spad._spad.Sim", sizeof(py_sim), 0,
-                               Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, sim_slots};
+                               PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, sim_slots};
 
 /* ---- tuning ------------------------------------------------------------------------ */
 
@@ -547,15 +561,18 @@ static PyObject *tune_make(PyObject *module, PyObject *const *args, Py_ssize_t c
     if (self == NULL) return NULL;
     self->kernel = py_keep(given[0]);
     spad_error error;
-    PyThreadState *const outside = PyEval_SaveThread();
+    py_watch watch;
+    py_watch_begin(&watch);
     const spad_status status = spad_tune_kernel(&self->tune, kernel_in(given[0]), &options, &error);
-    PyEval_RestoreThread(outside);
-    if (status == SPAD_OK) return (PyObject *)self;
+    if (py_watch_end(&watch) && status == SPAD_OK) return (PyObject *)self;
     Py_DECREF((PyObject *)self);
     return py_raise(&error);
 }
 
+PY_TRAVERSE(tune_traverse, py_tune, self->kernel)
+
 static void tune_dealloc(PyObject *object) {
+    PyObject_GC_UnTrack(object);
     py_tune *self = (py_tune *)object;
     spad_tune_destroy(self->tune);
     Py_XDECREF(self->kernel);
@@ -571,11 +588,11 @@ PY_WRITER(spad_tune_write_json, spad_tune)
 
 static PyObject *tune_text(PyObject *self, PyObject *unused) {
     (void)unused;
-    return py_text(spad_tune_write_text_any, tune_in(self));
+    return py_text_outside(spad_tune_write_text_any, tune_in(self), false);
 }
 static PyObject *tune_json(PyObject *self, PyObject *unused) {
     (void)unused;
-    return py_text(spad_tune_write_json_any, tune_in(self));
+    return py_text_outside(spad_tune_write_json_any, tune_in(self), false);
 }
 static PyObject *tune_chosen(PyObject *self, void *unused) {
     (void)unused;
@@ -620,12 +637,13 @@ static PyGetSetDef tune_fields[] = {
 
 static PyType_Slot tune_slots[] = {{Py_tp_doc, "How deep the rings of a kernel should be."},
                                    {Py_tp_dealloc, PY_SLOT(tune_dealloc)},
+                                   {Py_tp_traverse, PY_SLOT(tune_traverse)},
                                    {Py_tp_methods, tune_methods},
                                    {Py_tp_getset, tune_fields},
                                    {0, NULL}};
 
 static PyType_Spec tune_spec = {"spad._spad.Tune", sizeof(py_tune), 0,
-                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, tune_slots};
+                                PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, tune_slots};
 
 /* ----  ------------------------------------------------------------------------------ */
 

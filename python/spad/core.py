@@ -28,11 +28,25 @@ def _data(text):
     return json.loads(text)
 
 
-def _read(path):
+# What a file may be at most, so that a device or a pipe without an end is an error; as of the command.
+_TEXT_MIB = 64  # kernels and chips
+_ROWS_MIB = 1024  # rows of buffers and logs
+
+
+def _read(path, mebibytes):
     """The text of a file, and the name of the file for messages."""
-    name = os.fsdecode(path)
-    with open(name, encoding="utf-8") as file:
-        return file.read(), name
+    import io
+
+    name, content, most = os.fsdecode(path), io.BytesIO(), mebibytes << 20
+    with open(name, "rb", buffering=0) as file:
+        while content.tell() <= most and (piece := file.read(1 << 20)):
+            content.write(piece)
+    if content.tell() > most:
+        error = _spad.MachineError(f"cannot read '{name}': larger than {mebibytes} MiB")
+        error.code, error.file, error.available = "SPAD-IO", name, most
+        raise error
+    content.seek(0)
+    return io.TextIOWrapper(content, encoding="utf-8").read(), name
 
 
 # Floating-point types: bits of the exponent and of the fraction, the bias, and what the highest codes
@@ -132,7 +146,7 @@ class Target:
     @classmethod
     def load(cls, path):
         """A chip from a target file."""
-        return cls.parse(*_read(path))
+        return cls.parse(*_read(path, _TEXT_MIB))
 
     @property
     def data(self):
@@ -320,7 +334,7 @@ class Plan(_spad.Plan):
     def load(cls, path, **options):
         """The buffers of a CSV file."""
         plan = cls(**options)
-        plan.source, name = _read(path)
+        plan.source, name = _read(path, _ROWS_MIB)
         plan.read_csv(plan.source, name)
         return plan
 
@@ -739,7 +753,7 @@ class Log(_spad.Log):
     @classmethod
     def load(cls, path):
         """The log in a file."""
-        return cls.parse(*_read(path))
+        return cls.parse(*_read(path, _ROWS_MIB))
 
     def report(self, title="log"):
         """A Report of the blocks over time."""

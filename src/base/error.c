@@ -80,6 +80,14 @@ spad_status spad__fail_host_memory(spad_error *error) {
     return spad__fail(error, SPAD_ERR_HOST_MEMORY, "out of host memory");
 }
 
+spad_status spad__attempted(spad_status status, spad_error *error) {
+    switch (status) {
+    case SPAD_ERR_HOST_MEMORY: return spad__fail_host_memory(error);
+    case SPAD_ERR_CANCELLED: return spad__fail(error, status, "the call was cancelled");
+    default: return SPAD_OK;
+    }
+}
+
 void spad__fact_names(spad_error *error, const char *subject, const char *other) {
     if (error == NULL) return;
     spad__copy_cut(error->subject, sizeof error->subject, subject != NULL ? subject : "");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The printer, the JSON writer, UTF-8 and close matches. No locale, no
- * floating point, no allocation.
+ * floating point; only a memo allocates.
  */
 #include "base/text.h"
 
@@ -170,6 +170,24 @@ spad_status spad__out_finish(spad__out *out, spad_error *error) {
     out_drain(out);
     if (out->failed) return spad__fail(error, SPAD_ERR_IO, "writing the output failed");
     return SPAD_OK;
+}
+
+/* ---- text in memory ---------------------------------------------------------------- */
+
+static int memo_write(void *ctx, const char *bytes, size_t count) {
+    spad__memo *memo = ctx;
+    if (!spad__array_reserve(memo->host, &memo->text, count)) return 1;
+    if (count > 0) memcpy(memo->text.items + memo->text.count, bytes, count);
+    memo->text.count += count;
+    return 0;
+}
+
+spad_sink spad__memo_sink(spad__memo *memo) {
+    return (spad_sink){.write = memo_write, .ctx = memo};
+}
+
+void spad__memo_free(spad__memo *memo) {
+    spad__array_free(memo->host, &memo->text);
 }
 
 /* ---- JSON -------------------------------------------------------------------------- */

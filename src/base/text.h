@@ -11,8 +11,14 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "spad/dtype.h"
 #include "spad/host.h"
+
+/* The end of a text; one of no bytes may be NULL, to which C allows nothing to be added. */
+static inline const char *spad__text_end(const char *text, size_t length) {
+    return length > 0 ? text + length : text;
+}
 
 /* ---- printer: errors stick, so that callers check once at the end ------------------ */
 typedef struct spad__out {
@@ -44,6 +50,16 @@ void spad__out_shape(spad__out *out, spad_shape shape);
 void spad__out_quoted_as(spad__out *out, const char *text, const char *control);
 /* Sends what is left. SPAD_ERR_IO if any write failed. */
 spad_status spad__out_finish(spad__out *out, spad_error *error);
+
+/* ---- text in memory: a sink that keeps what it is given ---------------------------- */
+typedef struct spad__memo {
+    const spad_host *host;
+    SPAD_ARRAY(char) text;
+} spad__memo;
+
+/* Fails only without host memory. */
+spad_sink spad__memo_sink(spad__memo *memo);
+void spad__memo_free(spad__memo *memo);
 
 /* ---- JSON: two spaces of indent, members in the order written ---------------------- */
 typedef struct spad__json {

@@ -64,7 +64,7 @@ static bool is_too_small(const spad_layout_space *row) {
 }
 
 static void describe(spad_finding *finding, const spad_layout_space *row, const char *space) {
-    if (row->peak_bytes > row->capacity) {
+    if (row->peak_bytes > row->capacity && !row->agents_apart) {
         spad__find(finding, SPAD_FINDING_DOES_NOT_FIT,
                    "%s is too small: %lld B per lane are needed at once, and %lld are there; "
                    "'spad fit' says what would fit",

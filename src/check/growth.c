@@ -614,23 +614,24 @@ static bool reserve(spad__growth *g, const spad_kernel *kernel, marks *tiles, ma
     const size_t tensors = spad_kernel_tensor_count(kernel);
     const size_t syncs = spad_kernel_sync_count(kernel);
     spad__arena *arena = &g->arena;
-    g->first_dim = spad__arena_new(arena, (tensors + 1) * sizeof *g->first_dim);
+    g->first_dim = spad__arena_array(arena, tensors + 1, sizeof *g->first_dim);
     if (g->first_dim == NULL) return false;
     for (size_t t = 0; t < tensors; t++) {
         g->first_dim[t] = g->dims;
         g->dims += spad_kernel_get_tensor(kernel, t)->blocks.count;
     }
     /* there are no more groups than loops */
-    g->extra = spad__arena_new(arena, (loops + 1) * sizeof *g->extra);
-    g->group = spad__arena_new(arena, (loops + 1) * sizeof *g->group);
-    g->inside = spad__arena_new(arena, spad_kernel_statement_count(kernel) * sizeof *g->inside + 1);
-    g->tracked = spad__arena_new(arena, tensors + 1);
-    g->shift = spad__arena_new(arena, loops * g->dims * sizeof *g->shift + 1);
-    g->raise = spad__arena_new(arena, loops * syncs * sizeof *g->raise + 1);
-    tiles->known = spad__arena_new(arena, loops * g->dims + 1);
-    tiles->beyond = spad__arena_new(arena, loops * g->dims * sizeof(int64_t) + 1);
-    waits->known = spad__arena_new(arena, loops * syncs + 1);
-    waits->beyond = spad__arena_new(arena, loops * syncs * sizeof(int64_t) + 1);
+    g->extra = spad__arena_array(arena, loops + 1, sizeof *g->extra);
+    g->group = spad__arena_array(arena, loops + 1, sizeof *g->group);
+    g->inside =
+        spad__arena_array(arena, spad_kernel_statement_count(kernel) + 1, sizeof *g->inside);
+    g->tracked = spad__arena_array(arena, tensors + 1, sizeof *g->tracked);
+    g->shift = spad__arena_array(arena, loops + 1, (g->dims + 1) * sizeof *g->shift);
+    g->raise = spad__arena_array(arena, loops + 1, (syncs + 1) * sizeof *g->raise);
+    tiles->known = spad__arena_array(arena, loops + 1, (g->dims + 1) * sizeof *tiles->known);
+    tiles->beyond = spad__arena_array(arena, loops + 1, (g->dims + 1) * sizeof *tiles->beyond);
+    waits->known = spad__arena_array(arena, loops + 1, (syncs + 1) * sizeof *waits->known);
+    waits->beyond = spad__arena_array(arena, loops + 1, (syncs + 1) * sizeof *waits->beyond);
     return g->extra && g->group && g->inside && g->tracked && g->shift && g->raise &&
            tiles->known && tiles->beyond && waits->known && waits->beyond;
 }

@@ -95,13 +95,13 @@ spad_status spad__outputs_create(spad__outputs **out, const spad_kernel *kernel,
     o->host = *host;
     o->kernel = kernel;
     o->writers.rows = o->rows;
-    o->items = spad__new(host, kernel->tensors.count * sizeof *o->items);
+    o->items = spad__new_array(host, kernel->tensors.count, sizeof *o->items);
     bool done = o->items != NULL;
     for (size_t i = 0; done && i < kernel->tensors.count; i++) {
         o->items[i] = look_at(kernel, (int64_t)i);
         if (!o->items[i].looked_at) continue;
         const size_t tiles = (size_t)kernel->tensors.items[i].tiles;
-        o->items[i].marks = spad__new(host, (tiles + 1) * sizeof(int32_t));
+        o->items[i].marks = spad__new_array(host, tiles + 1, sizeof(int32_t));
         done = o->items[i].marks != NULL;
     }
     if (!done) {

@@ -76,12 +76,13 @@ static spad_status prepare_watches(prover *p, spad__watches *watches, const spad
     watches->host = p->host;
     watches->kernel = kernel;
     watches->count = p->count;
-    watches->items = spad__new(&p->host, (p->count + 1) * sizeof *watches->items);
+    watches->items = spad__new_array(&p->host, p->count + 1, sizeof *watches->items);
     if (watches->items == NULL) return spad__fail_host_memory(error);
     for (size_t i = 0; i < p->count; i++) {
         spad__watch *watch = &watches->items[i];
         watch->growth = &p->trips[i].growth;
-        watch->windows = spad__new(&p->host, spad_kernel_loop_count(kernel) * sizeof(spad__window));
+        watch->windows =
+            spad__new_array(&p->host, spad_kernel_loop_count(kernel), sizeof(spad__window));
         if (watch->windows == NULL) return spad__fail_host_memory(error);
         watch->failed = p->unwatched ||
                         !spad__growth_windows(watch->growth, kernel, p->run->options->event_limit,
@@ -130,7 +131,7 @@ static spad_status run_kernel(prover *p, shape *s, const spad_kernel *kernel, sp
                      .told = check == p->run->check,
                      .outputs = about != NULL,
                      .shape = about,
-                     .deadline = p->run->deadline};
+                     .limit = p->run->limit};
     const int64_t before = check->counts.events;
     spad_status status = prepare_watches(p, &watches, kernel, error);
     if (status == SPAD_OK) status = spad__check_rules(&run, error);
@@ -154,8 +155,8 @@ static spad_status make_kernel(const prover *p, const shape *s, spad_kernel **ou
     }
     const spad_kernel_options options = {
         .defines = defines, .define_count = p->count, .host = &p->host};
-    const spad_status status = spad_kernel_reshape(out, p->kernel, &options, error);
-    return status == SPAD_ERR_HOST_MEMORY ? status : SPAD_OK;
+    const spad_status status = spad_kernel_reshape(out, p->kernel, &options, NULL);
+    return spad__attempted(status, error);
 }
 
 static void say_values(const prover *p, const shape *s, char *field, size_t size) {
@@ -205,10 +206,8 @@ static spad_status try_shape(prover *p, shape *s, spad_error *error) {
     spad_check check = {.host = p->host};
     status = run_kernel(p, s, kernel, &check, p->all ? "" : NULL, error);
     if (status == SPAD_OK && p->all) {
-        spad__run run = {.kernel = kernel,
-                         .options = p->run->options,
-                         .check = &check,
-                         .deadline = p->run->deadline};
+        spad__run run = {
+            .kernel = kernel, .options = p->run->options, .check = &check, .limit = p->run->limit};
         status = spad__check_parallel(&run, error);
         keep_warning(p, s, &check);
     }
@@ -482,7 +481,7 @@ static spad_status is_settled(prover *p, const shape *s, bool *settled, spad_err
     for (size_t i = 0; i < p->count && status == SPAD_OK; i++) {
         if (s->values[i] == p->trips[i].given) continue;
         growths[count] = &p->trips[i].growth;
-        windows[count] = spad__new(&p->host, loops * sizeof(spad__window));
+        windows[count] = spad__new_array(&p->host, loops, sizeof(spad__window));
         if (windows[count] == NULL) {
             status = spad__fail_host_memory(error);
         } else {
@@ -557,7 +556,7 @@ static spad_status is_short(const prover *p, bool *result, spad_error *error) {
     }
     *result = events < limit; /* also where it cannot be run further */
     spad_walk_destroy(walk);
-    return status == SPAD_ERR_HOST_MEMORY ? spad__fail_host_memory(error) : SPAD_OK;
+    return spad__attempted(status, error);
 }
 
 static spad_status judge_given(prover *p, spad_error *error) {
@@ -591,7 +590,7 @@ static spad_status judge_given(prover *p, spad_error *error) {
 spad_status spad__prove(spad__run *run, spad_error *error) {
     prover p = {.run = run, .kernel = run->kernel, .host = run->check->host};
     const size_t loops = spad_kernel_loop_count(run->kernel) + 1;
-    p.values = spad__new(&p.host, loops * sizeof *p.values);
+    p.values = spad__new_array(&p.host, loops, sizeof *p.values);
     if (p.values == NULL) return spad__fail_host_memory(error);
     spad_status status = SPAD_OK;
     if (!run->options->one_shape) status = find_trips(&p, error);

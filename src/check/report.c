@@ -127,31 +127,35 @@ static void json_kernel(spad__json *json, const spad_check *check, const spad_ke
     spad__json_close(json, '}');
 }
 
+void spad__json_check(spad__json *json, const spad_check *check, const spad_kernel *kernel) {
+    const spad_check_counts *counts = &check->counts;
+    spad__json_open(json, '{');
+    json_kernel(json, check, kernel);
+    spad__json_key_string(json, "verdict", spad_verdict_name(check->verdict));
+    spad__json_key_string(json, "reason", check->reason);
+    spad__json_key_int(json, "errors", counts->errors);
+    spad__json_key_int(json, "warnings", counts->warnings);
+    spad__json_key_int(json, "advice", counts->advice);
+    spad__json_key_bool(json, "complete", !check->full);
+    spad__json_key_int(json, "events", counts->events);
+    spad__json_key_int(json, "accesses", counts->accesses);
+    spad__json_key_int(json, "runs", counts->runs);
+    spad__json_key(json, "findings");
+    spad__json_open(json, '[');
+    for (size_t i = 0; i < check->found.count; i++) {
+        json_finding(json, &check->found.items[i].finding);
+    }
+    spad__json_close(json, ']');
+    spad__json_close(json, '}');
+}
+
 spad_status spad_check_write_json(const spad_check *check, const spad_kernel *kernel,
                                   const spad_sink *sink, spad_error *error) {
-    const spad_check_counts *counts = &check->counts;
     spad__out out;
     spad__json json;
     spad__out_start(&out, sink);
     spad__json_start(&json, &out);
-    spad__json_open(&json, '{');
-    json_kernel(&json, check, kernel);
-    spad__json_key_string(&json, "verdict", spad_verdict_name(check->verdict));
-    spad__json_key_string(&json, "reason", check->reason);
-    spad__json_key_int(&json, "errors", counts->errors);
-    spad__json_key_int(&json, "warnings", counts->warnings);
-    spad__json_key_int(&json, "advice", counts->advice);
-    spad__json_key_bool(&json, "complete", !check->full);
-    spad__json_key_int(&json, "events", counts->events);
-    spad__json_key_int(&json, "accesses", counts->accesses);
-    spad__json_key_int(&json, "runs", counts->runs);
-    spad__json_key(&json, "findings");
-    spad__json_open(&json, '[');
-    for (size_t i = 0; i < check->found.count; i++) {
-        json_finding(&json, &check->found.items[i].finding);
-    }
-    spad__json_close(&json, ']');
-    spad__json_close(&json, '}');
+    spad__json_check(&json, check, kernel);
     spad__json_end(&json);
     return spad__out_finish(&out, error);
 }

@@ -235,35 +235,54 @@ static spad_status check_spec(const spad_buffer_spec *spec, spad_error *error) {
     return SPAD_OK;
 }
 
-spad_status spad_buffer_alloc(spad_device_buffer *out, spad_device *device,
-                              const spad_buffer_spec *spec, spad_error *error) {
-    *out = (spad_device_buffer){0};
-    spad_status status = check_spec(spec, error);
-    if (status != SPAD_OK) return status;
-    const bool is_open = find_auto(spec->shape) < spec->shape.rank;
-    const int64_t align = spec->alignment > 0 ? spec->alignment : 1;
+/* A record without memory, which only its maker knows of until it has settled it. */
+static spad_status open_record(spad_device_buffer *out, spad_device *device,
+                               const spad_buffer_spec *spec, int64_t align, spad_error *error) {
+    pthread_mutex_lock(&device->mutex);
+    spad__buffer_record *record = add_record(out, device, spec->shape, spec->name);
+    if (record != NULL) {
+        record->dtype = spec->dtype;
+        record->scope = spec->scope;
+        record->alignment = align;
+    }
+    pthread_mutex_unlock(&device->mutex);
+    return record != NULL ? SPAD_OK : spad__fail_host_memory(error);
+}
+
+/* Takes memory for the record; whatever fails, none is taken. */
+static spad_status settle_new(spad_device_buffer buffer, const spad_buffer_spec *spec,
+                              int64_t align, spad_error *error) {
+    spad_device *device = buffer.device;
     grant memory = {0};
-    if (!is_open)
-        status = take_memory(&memory, device, spec->scope, spec->shape, spec->dtype, align, error);
+    spad_status status =
+        take_memory(&memory, device, spec->scope, spec->shape, spec->dtype, align, error);
     if (status != SPAD_OK) {
         if (status == SPAD_ERR_NO_FIT) spad__fact_names(error, spec->name, NULL);
         count_failure(device, spec->scope);
         return status;
     }
     pthread_mutex_lock(&device->mutex);
-    spad__buffer_record *record = add_record(out, device, spec->shape, spec->name);
-    if (record == NULL) {
-        status = spad__fail_host_memory(error);
-    } else {
-        record->dtype = spec->dtype;
-        record->scope = spec->scope;
-        record->alignment = align;
-        if (!is_open) status = settle_record(device, record, &memory, error);
-        if (status != SPAD_OK) remove_record(device, out->slot);
-    }
+    status = settle_record(device, &device->buffers.items[buffer.slot], &memory, error);
     pthread_mutex_unlock(&device->mutex);
+    if (status != SPAD_OK) give_memory(device, spec->scope, &memory.block, (spad_stream){0});
+    return status;
+}
+
+/* The record comes first, so that no pool has grown for nothing when host memory is out. */
+spad_status spad_buffer_alloc(spad_device_buffer *out, spad_device *device,
+                              const spad_buffer_spec *spec, spad_error *error) {
+    *out = (spad_device_buffer){0};
+    spad_status status = check_spec(spec, error);
+    if (status != SPAD_OK) return status;
+    const int64_t align = spec->alignment > 0 ? spec->alignment : 1;
+    status = open_record(out, device, spec, align, error);
+    if (status != SPAD_OK) return status;
+    if (find_auto(spec->shape) < spec->shape.rank) return SPAD_OK; /* its extent is open */
+    status = settle_new(*out, spec, align, error);
     if (status != SPAD_OK) {
-        if (!is_open) give_memory(device, spec->scope, &memory.block, (spad_stream){0});
+        pthread_mutex_lock(&device->mutex);
+        remove_record(device, out->slot);
+        pthread_mutex_unlock(&device->mutex);
         *out = (spad_device_buffer){0};
     }
     return status;
@@ -387,40 +406,65 @@ static spad_status read_open(open_buffer *out, spad_device_buffer buffer, spad_e
     return status;
 }
 
-/* Puts dims and memory into the record, unless someone else did so meanwhile. */
-static spad_status install(spad_device_buffer buffer, spad_shape shape, const grant *memory,
-                           spad_error *error) {
+/* Host memory for the dims of a shape and the name of a buffer. */
+typedef struct dims_block {
+    char *block;
+    size_t bytes;
+} dims_block;
+
+static spad_status new_dims(dims_block *out, spad_device_buffer buffer, spad_shape shape,
+                            spad_error *error) {
     spad_device *device = buffer.device;
-    const size_t size = shape.rank * sizeof(int64_t);
+    spad_status status = SPAD_ERR_STALE;
+    *out = (dims_block){.bytes = shape.rank * sizeof(int64_t)};
+    pthread_mutex_lock(&device->mutex);
+    const spad__buffer_record *record = spad__buffer_find(buffer, error);
+    if (record != NULL) {
+        const size_t name_bytes = record->name != NULL ? strlen(record->name) + 1 : 0;
+        out->block = spad__new(&device->host, out->bytes + name_bytes);
+        status = out->block != NULL ? SPAD_OK : spad__fail_host_memory(error);
+        if (status == SPAD_OK) {
+            memcpy(out->block, shape.dims, out->bytes);
+            if (name_bytes > 0) memcpy(out->block + out->bytes, record->name, name_bytes);
+            out->bytes += name_bytes;
+        }
+    }
+    pthread_mutex_unlock(&device->mutex);
+    return status;
+}
+
+/* Puts dims and memory into the record, unless someone else did so meanwhile. Ends what is not
+ * needed of the dims, the old or the new ones. */
+static spad_status install(spad_device_buffer buffer, size_t rank, dims_block dims,
+                           const grant *memory, spad_error *error) {
+    spad_device *device = buffer.device;
     spad_status status = SPAD_ERR_STALE;
     pthread_mutex_lock(&device->mutex);
     spad__buffer_record *record = spad__buffer_find(buffer, error);
     if (record != NULL && record->bytes >= 0) {
         status = spad__fail(error, SPAD_ERR_LIFE_CYCLE, "another thread bound the buffer");
     } else if (record != NULL) {
-        const size_t name_bytes = record->name != NULL ? strlen(record->name) + 1 : 0;
-        char *block = spad__new(&device->host, size + name_bytes);
-        if (block == NULL) {
-            status = spad__fail_host_memory(error);
+        const spad__buffer_record old = *record;
+        record->rank = rank;
+        record->dims = (int64_t *)(void *)dims.block;
+        record->dims_bytes = dims.bytes;
+        record->name = old.name != NULL ? dims.block + rank * sizeof(int64_t) : NULL;
+        status = settle_record(device, record, memory, error);
+        if (status == SPAD_OK) {
+            dims = (dims_block){.block = (char *)old.dims, .bytes = old.dims_bytes};
         } else {
-            spad__buffer_record old = *record;
-            memcpy(block, shape.dims, size);
-            if (name_bytes > 0) memcpy(block + size, record->name, name_bytes);
-            record->rank = shape.rank;
-            record->dims = (int64_t *)(void *)block;
-            record->dims_bytes = size + name_bytes;
-            record->name = name_bytes > 0 ? block + size : NULL;
-            status = settle_record(device, record, memory, error);
-            if (status != SPAD_OK) {
-                const spad__buffer_record failed = *record;
-                *record = old;
-                old = failed;
-            }
-            spad__free(&device->host, old.dims, old.dims_bytes);
+            *record = old;
         }
     }
+    spad__free(&device->host, dims.block, dims.bytes);
     pthread_mutex_unlock(&device->mutex);
     return status;
+}
+
+static void drop_dims(spad_device *device, dims_block dims) {
+    pthread_mutex_lock(&device->mutex);
+    spad__free(&device->host, dims.block, dims.bytes);
+    pthread_mutex_unlock(&device->mutex);
 }
 
 spad_status spad__buffer_settle(spad_device_buffer buffer, int64_t bytes,
@@ -437,11 +481,16 @@ spad_status spad__buffer_settle(spad_device_buffer buffer, int64_t bytes,
         shape.dims = dims;
     }
     grant memory = {0};
-    if (status == SPAD_OK)
-        status = take_memory(&memory, buffer.device, open.scope, shape, open.dtype, open.alignment,
-                             error);
+    dims_block block = {0};
+    if (status == SPAD_OK) status = new_dims(&block, buffer, shape, error);
     if (status != SPAD_OK) return status;
-    status = install(buffer, shape, &memory, error);
+    status =
+        take_memory(&memory, buffer.device, open.scope, shape, open.dtype, open.alignment, error);
+    if (status != SPAD_OK) {
+        drop_dims(buffer.device, block);
+        return status;
+    }
+    status = install(buffer, shape.rank, block, &memory, error);
     if (status != SPAD_OK) give_memory(buffer.device, open.scope, &memory.block, (spad_stream){0});
     return status;
 }
@@ -567,7 +616,8 @@ static spad_status check_view(const spad__buffer_record *of, int64_t offset, int
     if (offset < 0 || !spad__add(offset, bytes, &end) || end > of->bytes) {
         spad__fail(error, SPAD_ERR_BOUNDS, "a view of %lld B at %lld does not lie in %s of %lld B",
                    (long long)bytes, (long long)offset, title, (long long)of->bytes);
-        spad__fact_amounts(error, bytes, of->bytes - offset, SPAD_NO_FACT);
+        const bool inside = 0 <= offset && offset <= of->bytes;
+        spad__fact_amounts(error, bytes, inside ? of->bytes - offset : 0, SPAD_NO_FACT);
         return SPAD_ERR_BOUNDS;
     }
     if (offset % spad_dtype_bytes(dtype) != 0) {

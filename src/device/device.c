@@ -275,7 +275,7 @@ static size_t report_leaks(const spad_device *device, const spad_sink *report) {
     size_t leaks = 0;
     for (size_t i = 0; i < device->buffers.count; i++) leaks += is_leak(&device->buffers.items[i]);
     if (report == NULL || leaks == 0) return leaks;
-    const spad__buffer_record **order = spad__new(&device->host, leaks * sizeof *order);
+    const spad__buffer_record **order = spad__new_array(&device->host, leaks, sizeof *order);
     spad__out out;
     spad__out_start_text(&out, report);
     size_t found = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A lock for critical sections of a few dozen instructions: it spins a little and
- * then lets others run. No call is made and no other lock is taken while it is held.
+ * then lets others run. No call is made and no other lock is taken while it is held, except by
+ * spad_pool_fork_begin, which holds all of a pool's across a fork.
  *
  * As in the C library's own malloc, a process with a single thread pays for no
  * atomic exchange. That is safe because no thread can be started inside a section.

@@ -26,12 +26,21 @@
  * it leaves the caches; its generation is odd exactly while a user has it;
  * the length of a list and its room add up to its limit.
  */
+#define _DEFAULT_SOURCE /* getentropy */
 #include "spad/pool.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "base/checked.h"
 #include "device/pool.h"
+
+#if defined(__has_include)
+#if __has_include(<sys/random.h>)
+#include <sys/random.h>
+#define SPAD__HAS_ENTROPY
+#endif
+#endif
 
 enum {
     CACHE_OCTAVES = SPAD__CACHE_BINS / SPAD__BIN_SUB,
@@ -207,18 +216,21 @@ static int64_t chunk_bytes_wanted(const spad_pool *pool) {
     return spad__min(spad__max(pool->capacity / 2, GROW_LEAST), GROW_MOST);
 }
 
-/* Adds a chunk of so many bytes, a multiple of the block. */
+/* Host memory for so many holds, and for one more chunk where the pool can grow: what is asked
+ * for before anything changes, so that a pool which has grown never lacks the rest. */
+static bool reserve(spad_pool *pool, uint32_t holds) {
+    const bool grows = pool->below.calls != NULL;
+    return reserve_tickets(pool, holds + (grows ? 1 : 0)) &&
+           (!grows || spad__array_reserve(&pool->host, &pool->chunks, 1));
+}
+
+/* Adds a chunk of so many bytes, a multiple of the block; `reserve` was called before. */
 static spad_status add_chunk(spad_pool *pool, int64_t bytes, spad_error *error) {
-    if (!spad__array_reserve(&pool->host, &pool->chunks, 1)) return spad__fail_host_memory(error);
     spad__chunk added = {.bytes = bytes};
     const spad_status status =
         spad_memory_alloc(&added.block, &pool->below, bytes, pool->range.granule, error);
     if (status != SPAD_OK) return status;
     added.first = spad__range_add(&pool->range, added.block.address, bytes);
-    if (added.first == 0) {
-        spad_memory_free(&pool->below, &added.block, NULL);
-        return spad__fail_host_memory(error);
-    }
     pool->chunks.items[pool->chunks.count++] = added;
     pool->capacity += bytes;
     return SPAD_OK;
@@ -247,7 +259,7 @@ static spad_status grow(spad_pool *pool, int64_t bytes, int64_t align, spad_erro
 static spad_status hold(uint32_t *number, spad_pool *pool, int64_t rounded, int64_t exact,
                         int64_t align, spad_error *error) {
     spad__range *range = &pool->range;
-    if (!reserve_tickets(pool, 1 + CACHE_BLOCKS / 2)) return spad__fail_host_memory(error);
+    if (!reserve(pool, 1 + CACHE_BLOCKS / 2)) return spad__fail_host_memory(error);
     *number = spad__range_hold(range, rounded, align);
     for (uint32_t octave = CACHE_OCTAVES; *number == 0 && octave-- > 0;) {
         if (empty_octave(pool, octave)) *number = spad__range_hold(range, rounded, align);
@@ -256,7 +268,6 @@ static spad_status hold(uint32_t *number, spad_pool *pool, int64_t rounded, int6
     if (*number != 0) return SPAD_OK;
     const spad_status status = grow(pool, rounded, align, error);
     if (status != SPAD_OK) return status;
-    if (!reserve_tickets(pool, 1 + CACHE_BLOCKS / 2)) return spad__fail_host_memory(error);
     *number = spad__range_hold(range, rounded, align);
     return SPAD_OK;
 }
@@ -599,6 +610,25 @@ static bool add_caches(spad_pool *pool) {
     return true;
 }
 
+/* Where the generations of a pool's handles begin. Pools differ in it even if one takes the
+ * address of another that is gone, so that blocks of the old one are stale in the new one. It is
+ * random, the one value here that is not the same in every run: handles are compared for equality
+ * and nothing else, never ordered, printed or written to a log, so no output depends on it. The
+ * system's random numbers first; the clock and the address do where it has none. */
+static uint32_t new_salt(const spad_pool *pool) {
+    uint32_t salt;
+#if defined(SPAD__HAS_ENTROPY)
+    if (getentropy(&salt, sizeof salt) == 0) return salt;
+#endif
+    struct timespec now = {0};
+    timespec_get(&now, TIME_UTC);
+    const uint64_t mixed =
+        ((uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec + (uintptr_t)pool) *
+        UINT64_C(0x9E3779B97F4A7C15);
+    salt = (uint32_t)(mixed >> 32);
+    return salt;
+}
+
 static spad_status create(spad_pool **out, const spad_pool_options *options, spad_error *error) {
     spad_pool_options o = options != NULL ? *options : (spad_pool_options){0};
     *out = NULL;
@@ -616,9 +646,7 @@ static spad_status create(spad_pool **out, const spad_pool_options *options, spa
         spad__free(&host, pool, sizeof *pool);
         return spad__fail_host_memory(error);
     }
-    /* Pools differ in their addresses, so the first handles of two pools do. */
-    const uint64_t mixed = (uint64_t)(uintptr_t)pool * UINT64_C(0x9E3779B97F4A7C15);
-    pool->first_handle = mixed >> 32 << 32;
+    pool->first_handle = (uint64_t)new_salt(pool) << 32;
     spad__range_init(&pool->range, o.block_bytes, &host);
     pool->maker = thread_number();
     pool->granule = pool->range.granule;
@@ -638,6 +666,8 @@ spad_status spad_pool_create(spad_pool **out, const spad_memory *below,
     int64_t bytes;
     if (!spad__align_up(pool->options.initial_bytes, pool->range.granule, &bytes)) {
         status = spad__fail(error, SPAD_ERR_OVERFLOW, "the pool's first chunk is too large");
+    } else if (!reserve(pool, 0)) {
+        status = spad__fail_host_memory(error);
     } else {
         status = add_chunk(pool, bytes, error);
     }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The state of a pool: giving chunks back, statistics, and the check of its invariants, all
- * under the mutex, so that they see one moment of the range and of one cache after the other.
+ * The state of a pool: giving chunks back, statistics, the check of its invariants, and holding
+ * still for a fork, all under the mutex, so that they see one moment of the range and of one
+ * cache after the other.
  */
 #include "base/checked.h"
 #include "device/pool.h"
@@ -143,4 +144,17 @@ spad_status spad_pool_check(spad_pool *pool, spad_error *error) {
     pthread_mutex_unlock(&pool->mutex);
     if (fault == NULL) return SPAD_OK;
     return spad__fail(error, SPAD_ERR_INTERNAL, "the pool is broken: %s", fault);
+}
+
+/* ---- fork -------------------------------------------------------------------------- */
+
+/* The mutex before the caches, as everywhere; no other code has two caches at once. */
+void spad_pool_fork_begin(spad_pool *pool) {
+    pthread_mutex_lock(&pool->mutex);
+    for (uint32_t i = 0; i <= pool->cache_mask; i++) spad__spin_lock(&pool->caches[i]->lock);
+}
+
+void spad_pool_fork_end(spad_pool *pool) {
+    for (uint32_t i = 0; i <= pool->cache_mask; i++) spad__spin_unlock(&pool->caches[i]->lock);
+    pthread_mutex_unlock(&pool->mutex);
 }

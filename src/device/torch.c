@@ -25,6 +25,8 @@ typedef struct entry {
     int64_t address; /* 0: empty */
     spad_allocation block;
     uint32_t others[OTHERS]; /* streams that also use it, + 1; 0: none */
+    bool by_all;             /* more streams use it than these: count it as used by all */
+    bool by_unknown;         /* so does one that could not be remembered: it is kept for good */
 } entry;
 
 typedef struct torch_device {
@@ -62,7 +64,7 @@ static bool reserve_entry(torch_device *t) {
     const spad_host host = spad__host_or_default(NULL);
     const torch_device old = *t;
     const size_t capacity = old.capacity == 0 ? 1024 : old.capacity * 2;
-    entry *entries = spad__new(&host, capacity * sizeof *entries);
+    entry *entries = spad__new_array(&host, capacity, sizeof *entries);
     if (entries == NULL) return false;
     t->entries = entries;
     t->capacity = capacity;
@@ -147,15 +149,25 @@ void *spad_torch_alloc(ptrdiff_t bytes, int device, void *stream) {
     return memory;
 }
 
-/* What the other streams do with it comes before what its own does next. */
+/* What `next` does from now on comes after what the other streams do with the memory. */
+static spad_status follow_others(const torch_device *t, const entry *e, const spad_stream *next) {
+    spad_status status = SPAD_OK;
+    for (size_t i = 0; e->by_all && i < t->streams.count && status == SPAD_OK; i++) {
+        status = spad__stream_follow(t->streams.items[i], next, NULL);
+    }
+    for (int i = 0; !e->by_all && i < OTHERS && e->others[i] != 0 && status == SPAD_OK; i++) {
+        status = spad__stream_follow(t->streams.items[e->others[i] - 1], next, NULL);
+    }
+    return status;
+}
+
+/* Memory is kept for good, and its address with it, when it is not known who still uses it. */
 static void free_on(torch_device *t, entry *e, void *native) {
+    if (e->by_unknown) return;
     const size_t number = find_stream(t, native);
     if (number == SIZE_MAX) return;
     const spad_stream stream = t->streams.items[number];
-    for (int i = 0; i < OTHERS && e->others[i] != 0; i++) {
-        const spad_stream other = t->streams.items[e->others[i] - 1];
-        if (spad__stream_follow(other, &stream, NULL) != SPAD_OK) return; /* keep it for good */
-    }
+    if (follow_others(t, e, &stream) != SPAD_OK) return;
     const spad_status status = t->streams.count == 1 ? spad_pool_free(t->pool, &e->block, NULL)
                                                      : spad_stream_free(stream, &e->block, NULL);
     if (status == SPAD_OK) remove_entry(t, e);
@@ -173,18 +185,21 @@ void spad_torch_free(void *memory, ptrdiff_t bytes, int device, void *stream) {
     pthread_mutex_unlock(&torch.mutex);
 }
 
-/* Remembers a stream that also uses it; without room the oldest is waited for. */
+/* Remembers a stream that also uses it. What counts is what is on the stream when the memory is
+ * freed, so waiting for a stream here would not do instead. */
 static void record_on(torch_device *t, entry *e, void *native) {
     const size_t number = find_stream(t, native);
-    if (number == SIZE_MAX) return;
+    if (number == SIZE_MAX) {
+        e->by_unknown = true;
+        return;
+    }
     for (int i = 0; i < OTHERS; i++) {
         if (e->others[i] == number + 1) return;
         if (e->others[i] != 0) continue;
         e->others[i] = (uint32_t)number + 1;
         return;
     }
-    spad_stream_wait(t->streams.items[e->others[0] - 1], NULL);
-    e->others[0] = (uint32_t)number + 1;
+    e->by_all = true;
 }
 
 void spad_torch_record_stream(void *memory, void *stream) {

@@ -156,7 +156,7 @@ spad_status spad__keep_amounts(spad_kernel_builder *builder, spad_amounts *list,
         return spad__fail(error, SPAD_ERR_SHAPE, "%zu dimensions are too many: at most %d",
                           list->count, SPAD_RANK_MAX);
     }
-    spad_amount *kept = spad__arena_new(&builder->kernel->arena, list->count * sizeof *kept);
+    spad_amount *kept = spad__arena_array(&builder->kernel->arena, list->count, sizeof *kept);
     if (kept == NULL) return spad__fail_host_memory(error);
     for (size_t i = 0; i < list->count; i++) {
         kept[i] = list->items[i];
@@ -426,7 +426,7 @@ spad_status spad_kernel_builder_if(spad_kernel_builder *builder, const spad_comp
         }
     }
     if (count == 0) return spad__fail(error, SPAD_ERR_ARGUMENT, "an if needs a comparison");
-    spad_comparison *kept = spad__arena_new(&builder->kernel->arena, count * sizeof *kept);
+    spad_comparison *kept = spad__arena_array(&builder->kernel->arena, count, sizeof *kept);
     if (kept == NULL) return spad__fail_host_memory(error);
     memcpy(kept, comparisons, count * sizeof *kept);
     spad_statement *statement;

@@ -168,6 +168,9 @@ void spad__expr_text(const spad_kernel *kernel, spad_expr expr, char *field, siz
  * string. "tensor" is not one: its declarations are known by their colon. */
 bool spad__is_kernel_word(const char *word);
 
+/* " (N = 8, S = 3)", or nothing for a kernel without parameters. */
+void spad__write_params(spad__out *out, const spad_kernel *kernel);
+
 /* The members kernel, file, target and params of an open JSON object. */
 void spad__json_kernel(spad__json *json, const spad_kernel *kernel);
 

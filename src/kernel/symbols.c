@@ -59,7 +59,7 @@ static bool reserve_symbol(spad_kernel_builder *builder) {
     if (!spad__array_reserve(&builder->host, &builder->symbols, 1)) return false;
     if (builder->symbols.count < builder->bucket_count) return true;
     const size_t count = builder->bucket_count == 0 ? 64 : 2 * builder->bucket_count;
-    size_t *buckets = spad__new(&builder->host, count * sizeof *buckets);
+    size_t *buckets = spad__new_array(&builder->host, count, sizeof *buckets);
     if (buckets == NULL) return false;
     spad__free(&builder->host, builder->buckets, builder->bucket_count * sizeof *buckets);
     builder->buckets = buckets;

@@ -12,7 +12,7 @@
 /* ---- life -------------------------------------------------------------------------- */
 
 void *spad__walk_take(spad_walk *walk, size_t count, size_t size) {
-    return count > 0 ? spad__new(&walk->host, count * size) : NULL;
+    return count > 0 ? spad__new_array(&walk->host, count, size) : NULL;
 }
 
 static void give(spad_walk *walk, void *items, size_t count, size_t size) {

@@ -219,6 +219,8 @@ static void text_bound(spad__out *out, const spad_plan *plan, const spad_plan_re
 spad_status spad_plan_write_text(const spad_plan *plan, const spad_plan_result *r,
                                  const spad_plan_reason *reason, const spad_sink *sink,
                                  spad_error *error) {
+    const spad_status match = spad__plan_match_reason(plan, r, reason, error);
+    if (match != SPAD_OK) return match;
     if (reason != NULL && reason->found != NULL)
         return spad_plan_write_text(plan, reason->found, NULL, sink, error);
     spad__out out;
@@ -340,6 +342,8 @@ static void json_places(spad__json *json, const spad_plan *plan, const spad_plan
 spad_status spad_plan_write_json(const spad_plan *plan, const spad_plan_result *r,
                                  const spad_plan_reason *reason, const spad_sink *sink,
                                  spad_error *error) {
+    const spad_status match = spad__plan_match_reason(plan, r, reason, error);
+    if (match != SPAD_OK) return match;
     if (reason != NULL && reason->found != NULL)
         return spad_plan_write_json(plan, reason->found, NULL, sink, error);
     spad__out out;

@@ -89,12 +89,12 @@ spad__skyline *spad__skyline_create(const spad__boxes *boxes, const spad_host *h
     s->leaves = 1;
     while (s->leaves * LEAF < boxes->count) s->leaves *= 2;
     const size_t sections = (size_t)boxes->sections + 1;
-    s->tree = spad__new(host, 2 * (size_t)s->leaves * sizeof *s->tree);
-    s->end = spad__new(host, box_room(s) * sizeof *s->end);
-    s->priority = spad__new(host, box_room(s) * sizeof *s->priority);
-    s->runs = spad__new(host, sections * sizeof *s->runs);
-    s->heap = spad__new(host, sections * sizeof *s->heap);
-    s->queue = spad__new(host, box_room(s) * sizeof *s->queue);
+    s->tree = spad__new_array(host, (size_t)s->leaves, 2 * sizeof *s->tree);
+    s->end = spad__new_array(host, box_room(s), sizeof *s->end);
+    s->priority = spad__new_array(host, box_room(s), sizeof *s->priority);
+    s->runs = spad__new_array(host, sections, sizeof *s->runs);
+    s->heap = spad__new_array(host, sections, sizeof *s->heap);
+    s->queue = spad__new_array(host, box_room(s), sizeof *s->queue);
     if (s->tree != NULL && s->end != NULL && s->priority != NULL && s->runs != NULL &&
         s->heap != NULL && s->queue != NULL)
         return s;
@@ -385,7 +385,7 @@ static bool queue_fixed(spad__skyline *s, const int64_t *fixed) {
     s->fixed_begin = INT32_MAX;
     s->fixed_end = 0;
     if (fixed == NULL) return true;
-    spad__row *rows = spad__new(&s->host, 2 * (size_t)n * sizeof *rows);
+    spad__row *rows = spad__new_array(&s->host, (size_t)n, 2 * sizeof *rows);
     if (rows == NULL) return false;
     for (int32_t i = 0; i < n; i++)
         if (fixed[i] >= 0) rows[s->queue_count++] = (spad__row){(uint64_t)fixed[i], i};

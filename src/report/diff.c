@@ -110,8 +110,8 @@ static spad_status pair_boxes(spad_report_diff *diff, spad_error *error) {
     bool failed = !spad__array_reserve(&diff->host, &diff->changes, total);
     for (int side = 0; side < 2; side++) {
         const size_t count = diff->sides[side].count;
-        keys[side] = spad__arena_new(&arena, (count + 1) * sizeof *keys[side]);
-        diff->states[side] = spad__new(&diff->host, (count + 1) * sizeof *diff->states[side]);
+        keys[side] = spad__arena_array(&arena, count + 1, sizeof *keys[side]);
+        diff->states[side] = spad__new_array(&diff->host, count + 1, sizeof *diff->states[side]);
         failed = failed || keys[side] == NULL || diff->states[side] == NULL;
     }
     if (!failed) {

@@ -18,15 +18,29 @@ enum { ROWS_MOST = 32 }; /* of the timeline, for the scopes of one space */
 /* ---- taking back ------------------------------------------------------------------- */
 
 spad__mark spad__report_mark(const spad_report *report) {
-    return (spad__mark){report->boxes.count, report->bars.count, report->rows.count,
-                        report->total_bytes};
+    return (spad__mark){.boxes = report->boxes.count,
+                        .bars = report->bars.count,
+                        .rows = report->rows.count,
+                        .findings = report->findings.count,
+                        .notes = report->note_count,
+                        .total_bytes = report->total_bytes,
+                        .title = report->title,
+                        .time_unit = report->time_unit,
+                        .file = report->file,
+                        .source = report->source};
 }
 
 void spad__report_restore(spad_report *report, spad__mark before) {
     report->boxes.count = before.boxes;
     report->bars.count = before.bars;
     report->rows.count = before.rows;
+    report->findings.count = before.findings;
+    report->note_count = before.notes;
     report->total_bytes = before.total_bytes;
+    report->title = before.title;
+    report->time_unit = before.time_unit;
+    report->file = before.file;
+    report->source = before.source;
 }
 
 /* ---- trace ------------------------------------------------------------------------- */
@@ -205,15 +219,17 @@ static spad_status add_pieces(spad_report *report, spad_report_box *box,
 }
 
 spad_status spad_report_add_plan(spad_report *report, const spad_plan *plan,
-                                 const spad_plan_place *places, size_t space, spad_error *error) {
+                                 const spad_plan_result *result, size_t space, spad_error *error) {
     const size_t count = plan->buffers.count;
+    const spad_plan_place *places;
     if (space >= report->target->space_count) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "target %s has no space number %zu",
                           report->target->name, space);
     }
-    if (count == 0) return SPAD_OK;
-    size_t *parents = spad__new(&report->host, count * sizeof *parents);
-    bool *shares = spad__new(&report->host, count * sizeof *shares);
+    spad_status status = spad__plan_places(&places, plan, result, error);
+    if (status != SPAD_OK || count == 0) return status;
+    size_t *parents = spad__new_array(&report->host, count, sizeof *parents);
+    bool *shares = spad__new_array(&report->host, count, sizeof *shares);
     if (parents == NULL || shares == NULL) {
         spad__free(&report->host, parents, count * sizeof *parents);
         spad__free(&report->host, shares, count * sizeof *shares);
@@ -222,7 +238,6 @@ spad_status spad_report_add_plan(spad_report *report, const spad_plan *plan,
     join_aliases(parents, shares, plan);
     const spad__mark before = spad__report_mark(report);
     const int64_t family = spad__next_family(report);
-    spad_status status = SPAD_OK;
     for (size_t i = 0; status == SPAD_OK && i < count; i++) {
         const spad_plan_buffer *buffer = &plan->buffers.items[i];
         spad_report_box box = {

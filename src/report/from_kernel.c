@@ -64,7 +64,7 @@ static bool grow(tile_table *table, const spad_host *host) {
     if (2 * (table->count + 1) <= table->capacity) return true;
     tile_table wider = {.capacity = table->capacity == 0 ? 256 : 2 * table->capacity,
                         .count = table->count};
-    wider.entries = spad__new(host, wider.capacity * sizeof *wider.entries);
+    wider.entries = spad__new_array(host, wider.capacity, sizeof *wider.entries);
     if (wider.entries == NULL) return false;
     for (size_t i = 0; i < table->capacity; i++) {
         if (table->entries[i].box == 0) continue;
@@ -109,7 +109,7 @@ static void name_tile(char *field, size_t size, const spad_kernel_tensor *tensor
  * no conflict either. */
 static bool find_sharing(drawer *d) {
     const size_t count = spad_kernel_tensor_count(d->kernel);
-    d->shares = spad__new(&d->report->host, (count + 1) * sizeof *d->shares);
+    d->shares = spad__new_array(&d->report->host, count + 1, sizeof *d->shares);
     if (d->shares == NULL) return false;
     for (size_t i = 0; i < count; i++) {
         const spad_kernel_tensor *tensor = spad_kernel_get_tensor(d->kernel, i);
@@ -411,13 +411,9 @@ spad_status spad_report_add_buffers(spad_report *report, const spad_layout *layo
                                     spad_error *error) {
     drawer d = {.report = report, .kernel = spad_layout_kernel(layout), .layout = layout};
     const spad__mark before = spad__report_mark(report);
-    const char *unit = report->time_unit;
     spad_status status = check_target(report, layout, error);
     if (status == SPAD_OK) status = add_buffers(&d, error);
-    if (status != SPAD_OK) {
-        spad__report_restore(report, before);
-        report->time_unit = unit;
-    }
+    if (status != SPAD_OK) spad__report_restore(report, before);
     return status;
 }
 
@@ -433,7 +429,6 @@ spad_status spad_report_add_layout(spad_report *report, const spad_layout *layou
                 .fork = -1,
                 .first_box = report->boxes.count};
     const spad__mark before = spad__report_mark(report);
-    const char *unit = report->time_unit;
     bool cut = false;
     spad_status status = find_sharing(&d) ? SPAD_OK : spad__fail_host_memory(error);
     if (status == SPAD_OK) {
@@ -445,9 +440,6 @@ spad_status spad_report_add_layout(spad_report *report, const spad_layout *layou
     }
     spad__free(&report->host, d.tiles.entries, d.tiles.capacity * sizeof *d.tiles.entries);
     spad__free(&report->host, d.shares, (spad_kernel_tensor_count(kernel) + 1) * sizeof *d.shares);
-    if (status != SPAD_OK) {
-        spad__report_restore(report, before);
-        report->time_unit = unit;
-    }
+    if (status != SPAD_OK) spad__report_restore(report, before);
     return status;
 }

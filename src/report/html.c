@@ -368,10 +368,10 @@ static spad_status write_part(spad__out *out, const spad__page_part *part, spad_
     spad__arena arena = {.host = report->host};
     texts t = {.report = report};
     spad__names_init(&t.strings, &report->host);
-    t.names = spad__arena_new(&arena, (report->boxes.count + 1) * sizeof *t.names);
-    t.forms = spad__arena_new(&arena, (report->boxes.count + 1) * sizeof *t.forms);
-    t.bar_names = spad__arena_new(&arena, (report->bars.count + 1) * sizeof *t.bar_names);
-    t.bar_waits = spad__arena_new(&arena, (report->bars.count + 1) * sizeof *t.bar_waits);
+    t.names = spad__arena_array(&arena, report->boxes.count + 1, sizeof *t.names);
+    t.forms = spad__arena_array(&arena, report->boxes.count + 1, sizeof *t.forms);
+    t.bar_names = spad__arena_array(&arena, report->bars.count + 1, sizeof *t.bar_names);
+    t.bar_waits = spad__arena_array(&arena, report->bars.count + 1, sizeof *t.bar_waits);
     const bool fine = t.names != NULL && t.forms != NULL && t.bar_names != NULL &&
                       t.bar_waits != NULL && number_texts(&t);
     if (fine) write_report(out, part, &t);

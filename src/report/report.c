@@ -31,6 +31,7 @@ spad_status spad_report_create(spad_report **out, const spad_target *target,
     report->texts.host = host;
     report->target = target;
     report->title = copy_text(report, options->title != NULL ? options->title : target->name);
+    report->is_titled = options->title != NULL;
     report->time_unit =
         copy_text(report, options->time_unit != NULL ? options->time_unit : "event");
     if (report->title == NULL || report->time_unit == NULL) {
@@ -100,7 +101,7 @@ static bool copy_box_texts(spad_report *report, spad_report_box *box) {
         return true;
     }
     const size_t size = box->shape.rank * sizeof *box->shape.dims;
-    int64_t *dims = spad__arena_new(&report->texts, size);
+    int64_t *dims = spad__arena_array(&report->texts, box->shape.rank, sizeof *dims);
     if (dims == NULL) return false;
     memcpy(dims, box->shape.dims, size);
     box->shape.dims = dims;

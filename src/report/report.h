@@ -28,6 +28,7 @@ struct spad_report {
     spad__arena texts;
     const spad_target *target;
     const char *title;
+    bool is_titled; /* by the caller */
     const char *time_unit;
     const char *file;   /* of the source; NULL: no source */
     const char *source; /* NUL behind it */
@@ -40,12 +41,18 @@ struct spad_report {
     SPAD_ARRAY(spad_finding) findings;
 };
 
-/* How much there is, to take back what a failed call added. */
+/* What a report was before a call, to take back what a failed call changed. */
 typedef struct spad__mark {
     size_t boxes;
     size_t bars;
     size_t rows;
+    size_t findings;
+    size_t notes;
     int64_t total_bytes;
+    const char *title;
+    const char *time_unit;
+    const char *file;
+    const char *source;
 } spad__mark;
 
 spad__mark spad__report_mark(const spad_report *report);

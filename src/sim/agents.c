@@ -478,10 +478,10 @@ static spad_status make_crowd(spad__crowd *c, spad_error *error) {
     const size_t engines = sim->target->engine_count + 1;
     c->agent_count = spad_kernel_agent_count(sim->kernel);
     c->count = c->agent_count + spad_kernel_unit_count(sim->kernel);
-    c->runners = spad__new(host, c->count * sizeof *c->runners);
-    c->busy = spad__new(host, engines * sizeof *c->busy);
-    c->last = spad__new(host, engines * sizeof *c->last);
-    c->watches = spad__new(host, (spad_kernel_loop_count(sim->kernel) + 1) * sizeof *c->watches);
+    c->runners = spad__new_array(host, c->count, sizeof *c->runners);
+    c->busy = spad__new_array(host, engines, sizeof *c->busy);
+    c->last = spad__new_array(host, engines, sizeof *c->last);
+    c->watches = spad__new_array(host, spad_kernel_loop_count(sim->kernel) + 1, sizeof *c->watches);
     if (c->runners == NULL || c->busy == NULL || c->last == NULL || c->watches == NULL ||
         !spad__objects_make(&c->objects, host, sim->kernel)) {
         return spad__fail_host_memory(error);

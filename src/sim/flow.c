@@ -294,14 +294,14 @@ static bool make_tables(spad__flow *flow) {
     const size_t statements = spad_kernel_statement_count(k) + 1;
     const size_t tensors = spad_kernel_tensor_count(k) + 1;
     flow->stream_count = statements + target->engine_count;
-    flow->streams = spad__new(host, flow->stream_count * sizeof *flow->streams);
-    flow->stream_of = spad__new(host, statements * sizeof *flow->stream_of);
-    flow->calendars = spad__new(host, (target->engine_count + 1) * sizeof *flow->calendars);
-    flow->ports = spad__new(host, (2 * target->exclusion_count + 1) * sizeof *flow->ports);
-    flow->is_written = spad__new(host, tensors * sizeof *flow->is_written);
-    flow->hoisted = spad__new(host, tensors * sizeof *flow->hoisted);
-    flow->lives = spad__new(host, tensors * sizeof *flow->lives);
-    flow->loops = spad__new(host, (spad_kernel_loop_count(k) + 1) * sizeof *flow->loops);
+    flow->streams = spad__new_array(host, flow->stream_count, sizeof *flow->streams);
+    flow->stream_of = spad__new_array(host, statements, sizeof *flow->stream_of);
+    flow->calendars = spad__new_array(host, target->engine_count + 1, sizeof *flow->calendars);
+    flow->ports = spad__new_array(host, 2 * target->exclusion_count + 1, sizeof *flow->ports);
+    flow->is_written = spad__new_array(host, tensors, sizeof *flow->is_written);
+    flow->hoisted = spad__new_array(host, tensors, sizeof *flow->hoisted);
+    flow->lives = spad__new_array(host, tensors, sizeof *flow->lives);
+    flow->loops = spad__new_array(host, spad_kernel_loop_count(k) + 1, sizeof *flow->loops);
     return flow->streams != NULL && flow->stream_of != NULL && flow->calendars != NULL &&
            flow->ports != NULL && flow->is_written != NULL && flow->hoisted != NULL &&
            flow->lives != NULL && flow->loops != NULL;

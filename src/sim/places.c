@@ -118,7 +118,7 @@ static void link_all(spad__places *places) {
 
 static bool grow_buckets(spad__places *places) {
     const size_t count = places->bucket_count == 0 ? 64 : places->bucket_count * 2;
-    size_t *buckets = spad__new(places->host, count * sizeof *buckets);
+    size_t *buckets = spad__new_array(places->host, count, sizeof *buckets);
     if (buckets == NULL) return false;
     spad__free(places->host, places->buckets, places->bucket_count * sizeof *buckets);
     places->buckets = buckets;
@@ -137,11 +137,11 @@ static int64_t page_of(const spad__places *places, int64_t space, int64_t byte) 
 static spad__page *pages_of(spad__places *places, int64_t space) {
     const size_t spaces = places->target->space_count;
     if (places->pages == NULL) {
-        places->pages = spad__new(places->host, spaces * sizeof(spad__page *));
+        places->pages = spad__new_array(places->host, spaces, sizeof(spad__page *));
         if (places->pages == NULL) return NULL;
     }
     if (places->pages[space] == NULL) {
-        places->pages[space] = spad__new(places->host, PAGES * sizeof(spad__page));
+        places->pages[space] = spad__new_array(places->host, PAGES, sizeof(spad__page));
     }
     return places->pages[space];
 }

@@ -7,6 +7,7 @@
 #ifndef SPAD_SIM_SIM_H
 #define SPAD_SIM_SIM_H
 
+#include "base/limit.h"
 #include "base/memory.h"
 #include "spad/sim.h"
 #include "spad/walk.h"
@@ -39,8 +40,8 @@ struct spad_sim {
     spad_sim_totals totals;
     bool is_stuck;
     char stuck[SPAD_MESSAGE_MAX];
-    int64_t events;   /* of all walks */
-    int64_t deadline; /* of spad__clock; INT64_MAX: none */
+    int64_t events; /* of all walks */
+    spad__limit limit;
 };
 
 /* ---- what comes out (sim.c) -------------------------------------------------------- */
@@ -54,7 +55,11 @@ size_t spad__sim_values(const spad_kernel *kernel, int64_t statement, const int6
  * makespan. SPAD_ERR_ARGUMENT: beyond the limit. */
 spad_status spad__sim_add(spad_sim *sim, const spad_sim_row *row, bool known, spad_error *error);
 
-/* Counts an event of a walk. SPAD_ERR_ARGUMENT: there are too many, or time is up. */
+/* Asks whether to go on. SPAD_ERR_TIME, SPAD_ERR_CANCELLED. */
+spad_status spad__sim_look(spad_sim *sim, spad_error *error);
+
+/* Counts an event of a walk, and looks once in SPAD_SIM_LOOK. SPAD_ERR_ARGUMENT: there are too
+ * many. */
 spad_status spad__sim_count_event(spad_sim *sim, spad_error *error);
 
 /* All counts in a fixed order, for repetition: a copy, and adding `times` what came since. */

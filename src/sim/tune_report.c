@@ -39,8 +39,8 @@ static void write_method(spad__out *out, const spad_tune *tune) {
                          "much to run\n",
                          (long long)t->simulations, (long long)t->combinations);
     } else if (t->exhaustive) {
-        spad__out_format(out, "method     exhaustive: all %lld combinations\n",
-                         (long long)t->combinations);
+        spad__out_format(out, "method     exhaustive: all %lld combinations%s\n",
+                         (long long)t->combinations, t->sampled ? " of these depths" : "");
     } else {
         spad__out_format(out,
                          "method     descent from the deepest rings: %lld simulations of %lld "
@@ -166,7 +166,7 @@ static void json_totals(spad__json *json, const spad_tune *tune) {
     spad__json_key_int(json, "bytes", t->bytes);
     json_time(json, "deepest_ps", t->deepest);
     spad__json_key_int(json, "bound_ps", t->bound);
-    spad__json_key_bool(json, "exhaustive", t->exhaustive && !t->cut);
+    spad__json_key_bool(json, "exhaustive", t->exhaustive && !t->sampled);
     spad__json_key_bool(json, "cut", t->cut);
     spad__json_key_int(json, "left", t->left);
     spad__json_key_int(json, "combinations", t->combinations);

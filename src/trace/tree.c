@@ -158,8 +158,8 @@ spad_status spad_trace_write_tree(const spad_trace *trace, size_t space, size_t 
     }
     const size_t mark_bytes = to - from;
     const size_t seen_bytes = ((size_t)deepest + 1) * sizeof(bool);
-    unsigned char *marks = spad__new(&trace->host, mark_bytes);
-    bool *seen = spad__new(&trace->host, seen_bytes);
+    unsigned char *marks = spad__new_array(&trace->host, to - from, sizeof *marks);
+    bool *seen = spad__new_array(&trace->host, (size_t)deepest + 1, sizeof *seen);
     spad_status status = SPAD_ERR_HOST_MEMORY;
     if (marks == NULL || seen == NULL) {
         spad__fail_host_memory(error);

@@ -194,12 +194,68 @@ static void every_host_allocation_may_fail(void **state) {
     test_fail_each_allocation(everything_on_a_host, NULL);
 }
 
+/* Buffers until one fails, which must leave the device and its pool as they were. */
+static void buffers_until_failure(test_host *host, long n, bool *failed) {
+    spad_error error;
+    const spad_device_options options = {.host = &host->host};
+    spad_device *device = open_device(&options);
+    spad_pool *pool;
+    assert_ok(spad_device_pool(&pool, device, SPAD_GLOBAL, &error), &error);
+    const int64_t bytes = 3 << 20; /* nearly every one needs another chunk */
+    const spad_buffer_spec spec = {
+        .shape = SPAD_SHAPE(bytes), .dtype = SPAD_UINT8, .name = "a buffer with a name"};
+    const spad_buffer_spec automatic = {
+        .shape = SPAD_SHAPE(SPAD_AUTO), .dtype = SPAD_UINT8, .name = "a buffer of any size"};
+    static char data[3 << 20];
+    spad_device_buffer open;
+    host->fail_at = host->calls + n;
+    for (int i = 0; i < 40 && !*failed; i++) {
+        const spad_pool_stats before = spad_pool_get_stats(pool);
+        spad_device_buffer buffer;
+        spad_status status;
+        if (i % 2 == 0) {
+            status = spad_buffer_alloc(&buffer, device, &spec, &error);
+        } else {
+            status = spad_buffer_alloc(&open, device, &automatic, &error);
+            if (status == SPAD_OK) status = spad_buffer_bind(open, data, bytes, &error);
+        }
+        if (status == SPAD_OK) continue;
+        const spad_pool_stats after = spad_pool_get_stats(pool);
+        assert_int_equal(after.capacity_bytes, before.capacity_bytes);
+        assert_int_equal(after.chunks, before.chunks);
+        assert_int_equal(after.free_bytes, before.free_bytes);
+        assert_int_equal(after.holes, before.holes);
+        assert_int_equal(after.blocks.live_blocks, before.blocks.live_blocks);
+        *failed = true;
+        host->fail_at = 0;
+        assert_ok(spad_buffer_alloc(&buffer, device, &spec, &error), &error);
+    }
+    host->fail_at = 0;
+    spad_device_close(device, NULL); /* says which buffers were left, and ends them */
+}
+
+static void a_buffer_without_host_memory_changes_nothing(void **state) {
+    (void)state;
+    bool failed = true;
+    long failures = 0;
+    for (long n = 1; failed; n++) {
+        test_host host;
+        test_host_init(&host);
+        failed = false;
+        buffers_until_failure(&host, n, &failed);
+        test_host_assert_clean(&host);
+        failures += failed;
+    }
+    assert_true(failures > 20);
+}
+
 int run_fault_tests(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_share_a_device),
         cmocka_unit_test(every_driver_call_may_fail),
         cmocka_unit_test(every_call_of_the_library_may_fail),
         cmocka_unit_test(every_host_allocation_may_fail),
+        cmocka_unit_test(a_buffer_without_host_memory_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The allocator for PyTorch, on the CUDA device that is there (in ./test, the stand-in). */
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,86 @@ static void streams_keep_their_memory(void **state) {
     spad_torch_free(b, 100000, 0, natives[1]);
 }
 
+typedef int (*copy_from)(void *to, uint64_t from, size_t bytes, void *stream);
+typedef int (*copy_to)(uint64_t to, const void *from, size_t bytes, void *stream);
+
+/* dlsym's pointer to data as one to a function. */
+static void load(void *out, void *library, const char *name) {
+    void *symbol = dlsym(library, name);
+    memcpy(out, &symbol, sizeof symbol);
+}
+
+/* A stream reads memory that is freed and used again on another: it reads what was there, however
+ * many streams use the memory and whenever its work came. On the stand-in, which puts work off. */
+static void work_on_recorded_streams_comes_first(void **state) {
+    (void)state;
+    enum { STREAMS = 6, BYTES = 200000 };
+    static char old[BYTES], new[BYTES], seen[BYTES];
+    void *library = dlopen("libcuda.so.1", RTLD_NOW);
+    if (library == NULL || dlsym(library, "fake_cuda_live") == NULL) skip();
+    copy_from from_device;
+    copy_to to_device;
+    load(&from_device, library, "cuMemcpyDtoHAsync_v2");
+    load(&to_device, library, "cuMemcpyHtoDAsync_v2");
+    memset(old, 1, sizeof old);
+    memset(new, 2, sizeof new);
+    for (int late = 0; late < STREAMS - 1; late++) {
+        spad_error error;
+        spad_stream streams[STREAMS];
+        void *natives[STREAMS];
+        for (int i = 0; i < STREAMS; i++) {
+            assert_ok(spad_stream_open(&streams[i], spad_torch_device(0), &error), &error);
+            assert_ok(spad_stream_native(&natives[i], streams[i], &error), &error);
+        }
+        void *own = natives[STREAMS - 1]; /* the newest, whose work the stand-in does first */
+        char *a = spad_torch_alloc(BYTES, 0, own);
+        assert_int_equal(to_device((uintptr_t)a, old, BYTES, own), 0);
+        assert_ok(spad_stream_wait(streams[STREAMS - 1], &error), &error);
+        for (int i = 0; i < STREAMS - 1; i++) spad_torch_record_stream(a, natives[i]);
+        for (int i = 0; i < 2 * STREAMS; i++) { /* streams take turns: the last one comes late */
+            assert_int_equal(from_device(seen, (uintptr_t)a, BYTES, natives[late]), 0);
+        }
+        spad_torch_free(a, BYTES, 0, own);
+        char *b = spad_torch_alloc(BYTES, 0, own);
+        assert_ptr_equal(b, a);
+        assert_int_equal(to_device((uintptr_t)b, new, BYTES, own), 0);
+        assert_ok(spad_stream_wait(streams[STREAMS - 1], &error), &error);
+        assert_ok(spad_stream_wait(streams[late], &error), &error);
+        assert_memory_equal(seen, old, BYTES);
+        spad_torch_free(b, BYTES, 0, own);
+        for (int i = 0; i < STREAMS; i++) assert_ok(spad_stream_wait(streams[i], &error), &error);
+        /* they stay open: PyTorch's streams are never closed either */
+    }
+    dlclose(library);
+}
+
+/* When the table of streams is full, memory that one more uses is not used again. */
+static void memory_of_a_stream_without_room_stays(void **state) {
+    (void)state;
+    static spad_stream streams[SPAD_STREAMS_MAX];
+    spad_error error;
+    int count = 0;
+    void *native;
+    char *a = spad_torch_alloc(300000, 0, NULL);
+    char *b = spad_torch_alloc(300000, 0, NULL);
+    while (spad_stream_open(&streams[count], spad_torch_device(0), &error) == SPAD_OK) count++;
+    assert_int_equal(error.code, SPAD_ERR_NO_FIT);
+    assert_true(count > 0);
+    assert_ok(spad_stream_native(&native, streams[0], &error), &error);
+    spad_torch_record_stream(a, native);
+    spad_torch_free(a, 300000, 0, NULL);
+    spad_torch_free(b, 300000, 0, NULL);
+    assert_ptr_equal(spad_torch_alloc(300000, 0, NULL), b);
+    char *other = spad_torch_alloc(300000, 0, NULL);
+    assert_ptr_not_equal(other, a);
+    assert_null(spad_torch_alloc(1, 0, native)); /* nor is there memory for such a stream */
+    spad_torch_free(b, 300000, 0, native);       /* or a place in its order */
+    assert_ptr_not_equal(spad_torch_alloc(300000, 0, NULL), b);
+    spad_torch_free(b, 300000, 0, NULL);
+    spad_torch_free(other, 300000, 0, NULL);
+    while (count > 0) assert_ok(spad_stream_close(streams[--count], &error), &error);
+}
+
 /* Many addresses come and go: the table against an array. */
 static void addresses_are_found(void **state) {
     (void)state;
@@ -91,6 +172,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_given_and_taken_by_address),
         cmocka_unit_test(streams_keep_their_memory),
+        cmocka_unit_test(work_on_recorded_streams_comes_first),
+        cmocka_unit_test(memory_of_a_stream_without_room_stays),
         cmocka_unit_test(addresses_are_found),
     };
     void *probe = spad_torch_alloc(1, 0, NULL);

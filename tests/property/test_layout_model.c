@@ -8,6 +8,7 @@
  * Random kernels have loops, conditions, declarations at all depths, rings, aliases and
  * fixed places; the shipped kernels are looked at in the same way.
  */
+#include "base/error.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -199,7 +200,7 @@ static int64_t pick(maker *m, int64_t low, int64_t high) {
     return spad__random_in(&m->random, low, high);
 }
 
-static void put(maker *m, const char *format, ...) {
+SPAD_PRINTF(2, 3) static void put(maker *m, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     m->used += (size_t)vsnprintf(m->text + m->used, TEXT_MAX - m->used, format, arguments);

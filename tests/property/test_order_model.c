@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/random.h"
 #include "spad/check.h"
 #include "spad/walk.h"
@@ -443,7 +444,7 @@ static int below(writer *w, int bound) {
     return (int)spad__random_below(&w->random, (uint64_t)bound);
 }
 
-static void emit(writer *w, int agent, const char *format, ...) {
+SPAD_PRINTF(3, 4) static void emit(writer *w, int agent, const char *format, ...) {
     if (w->counts[agent] == 7) return;
     char line[128];
     va_list arguments;

@@ -7,6 +7,7 @@
  * Beside it: the same kernels with long loops, skipped against run, and the kernels that
  * we ship with large trip counts.
  */
+#include "base/error.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -67,7 +68,7 @@ static const char *const engine_names[ENGINES] = {"simt", "tensor", "copy"};
 static const char *const unit_names[UNITS] = {"cp", "mma"};
 static const int unit_engines[UNITS] = {2, 1};
 
-static void put(program *p, const char *format, ...) {
+SPAD_PRINTF(2, 3) static void put(program *p, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     const int more = vsnprintf(p->text + p->used, TEXT_MAX - p->used, format, arguments);

@@ -10,6 +10,7 @@
  * Beside it: loops that are skipped against loops that are run, deeper rings against
  * shallower ones, and the tuner against all combinations.
  */
+#include "base/error.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -32,7 +33,7 @@ typedef struct writer {
     int operations;
 } writer;
 
-static void put(writer *w, const char *format, ...) {
+SPAD_PRINTF(2, 3) static void put(writer *w, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     const int more = vsnprintf(w->text + w->used, TEXT_MAX - w->used, format, arguments);

@@ -268,7 +268,9 @@ static void what_has_no_place_is_refused(void **state) {
 static spad_status emit_all(const spad_host *host, void *payload) {
     static const spad_emit_place places[] = {{0, 0}, {0, 64}};
     const spad_plan *plan = payload;
-    static const spad_plan_place at[] = {{0, 0}, {8, 0}};
+    spad_plan_place at[] = {{0, 0}, {8, 0}};
+    const spad_plan_result result = {
+        .count = 2, .fingerprint = spad_plan_fingerprint(plan), .places = at};
     spad_emit *table;
     spad_error error;
     spad_status status = spad_emit_create(&table, &target, "k", host, &error);
@@ -276,7 +278,7 @@ static spad_status emit_all(const spad_host *host, void *payload) {
     spad_emit_buffer buffer = one("x", places, 2);
     buffer.shape = SPAD_SHAPE(2, 64);
     status = spad_emit_add(table, &buffer, &error);
-    if (status == SPAD_OK) status = spad_emit_add_plan(table, plan, at, 1, &error);
+    if (status == SPAD_OK) status = spad_emit_add_plan(table, plan, &result, 1, &error);
     if (status != SPAD_OK) assert_true(spad_emit_count(table) <= 1);
     spad_emit_destroy(table);
     return status;

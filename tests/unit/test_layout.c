@@ -499,6 +499,52 @@ static void places_do_not_depend_on_trip_counts(void **state) {
     "tensor y : shared u8 (64) at 1024\n"               \
     "for i in 0..N { simt w writes x[i], y }\n"
 
+/* Tiles of agents may be ordered and could share bytes: only what is certain is claimed. */
+static void nothing_is_claimed_about_agents(void **state) {
+    (void)state;
+#define WORK(size)                                                                          \
+    "kernel k on sm_90\ntensor a : shared u8 (" size ")\ntensor b : shared u8 (" size ")\n" \
+    "tensor o : global u8 (" size ") output\n"
+#define ORDERED \
+    "simt w writes a\n simt r reads a writes o\n simt w writes b\n simt r reads b writes o\n"
+    static const struct {
+        const char *text;
+        spad_plan_verdict verdict;
+        bool apart;
+        int64_t bound;
+        const char *phrase;
+    } cases[] = {{WORK("4096") ORDERED, SPAD_PLAN_OPTIMAL, false, 4096, "fits, no layout is lower"},
+                 {WORK("4096") "agent one {\n" ORDERED "}\n", SPAD_PLAN_FEASIBLE, true, 4096,
+                  "fits with all tiles of agents apart; a lower layout may exist"},
+                 {WORK("200000") "agent one {\n" ORDERED "}\n", SPAD_PLAN_UNKNOWN, true, 200000,
+                  "does not fit with all tiles of agents apart; a lower layout may exist"},
+                 {WORK("300000") "agent one {\n" ORDERED "}\n", SPAD_PLAN_INFEASIBLE, true, 300000,
+                  "does not fit"},
+                 {WORK("4096") "agent one { simt w writes a }\n", SPAD_PLAN_OPTIMAL, false, 4096,
+                  "fits, no layout is lower"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        spad_kernel *k = parse(cases[i].text);
+        spad_layout *layout = lay_out(k);
+        const spad_layout_space *row = find_space(layout, "shared");
+        spad_error error;
+        test_text text;
+        test_text_init(&text);
+        assert_int_equal(row->verdict, cases[i].verdict);
+        assert_int_equal(row->agents_apart, cases[i].apart);
+        assert_int_equal(row->bound, cases[i].bound);
+        assert_ok(spad_layout_write_text(layout, &text.sink, &error), &error);
+        assert_non_null(strstr(text.bytes, cases[i].phrase));
+        test_text_clear(&text);
+        assert_ok(spad_layout_write_json(layout, &text.sink, &error), &error);
+        assert_true((strstr(text.bytes, "agents_apart") != NULL) == cases[i].apart);
+        test_text_free(&text);
+        spad_layout_destroy(layout);
+        spad_kernel_destroy(k);
+    }
+#undef WORK
+#undef ORDERED
+}
+
 static void layouts_are_shown(void **state) {
     (void)state;
     spad_kernel *k = parse(SHOWN);
@@ -592,6 +638,7 @@ int main(void) {
         cmocka_unit_test(alloc_and_free_are_touches),
         cmocka_unit_test(operations_in_flight_are_waited_for),
         cmocka_unit_test(agents_are_needed_from_fork_to_join),
+        cmocka_unit_test(nothing_is_claimed_about_agents),
         cmocka_unit_test(rings_lie_together),
         cmocka_unit_test(rings_are_taken_apart_where_that_is_lower),
         cmocka_unit_test(banks_and_lanes_are_obeyed),

@@ -364,11 +364,13 @@ static void nodes_are_spent_once(void **state) {
                                      .size = spad__random_in(&random, 100, 999),
                                      .alignment = i % 2 == 0 ? 1 : 64});
     }
-    for (int32_t threads = 1; threads <= 4; threads += 3) {
-        const spad_plan_options options = {.node_limit = 3000, .threads = threads};
-        spad_plan_result *result = solve(plan, &options);
-        assert_in_range(result->nodes, 1, 3000);
-        spad_plan_result_destroy(result);
+    for (int32_t threads = 1; threads <= 4; threads++) {
+        for (int64_t limit = 1; limit <= 3000; limit += 1 + limit) {
+            const spad_plan_options options = {.node_limit = limit, .threads = threads};
+            spad_plan_result *result = solve(plan, &options);
+            assert_in_range(result->nodes, 1, limit);
+            spad_plan_result_destroy(result);
+        }
     }
     spad_plan_destroy(plan);
 }
@@ -504,6 +506,28 @@ static int cancel_at_once(void *context, const spad_plan_progress *progress) {
     (*(int *)context)++;
     assert_true(progress->bound > 0);
     return 1;
+}
+
+/* In a plan that is good enough but not the lowest, the topmost buffer may have a hint below. */
+static void a_hint_may_lower_the_height(void **state) {
+    (void)state;
+    spad_plan *plan = new_plan();
+    spad_error error;
+    assert_ok(spad_plan_set_capacity(plan, 16, &error), &error);
+    add(plan, (spad_plan_buffer){.lower = 0, .upper = 1, .size = 2, .pinned = true, .offset = 2});
+    /* the larger one is placed first, at 0, so that the aligned one goes to 8 */
+    add(plan, (spad_plan_buffer){.lower = 0, .upper = 1, .size = 2, .hinted = true, .hint = 5});
+    const spad_plan_buffer aligned = {
+        .lower = 0, .upper = 1, .size = 1, .alignment = 8, .hinted = true};
+    add(plan, aligned);
+    const spad_plan_options options = {.goal = SPAD_PLAN_DECIDE};
+    spad_plan_result *result = solve(plan, &options);
+    int64_t height;
+    assert_ok(spad_plan_check(&height, plan, result->places, result->count, &error), &error);
+    assert_int_equal(height, 7);
+    assert_int_equal(result->height, height);
+    spad_plan_result_destroy(result);
+    spad_plan_destroy(plan);
 }
 
 static void limits_and_cancelling_still_give_a_plan(void **state) {
@@ -687,6 +711,9 @@ static void a_bound_has_its_proof(void **state) {
         const char *csv;
         const char *bound;
     } cases[] = {
+        /* 'c' is not alive at the peak: what it is rounded by does not lower the bound */
+        {"id,lower,upper,size,alignment\na,0,9,16,8\nb,0,9,15,8\nc,9,10,1,8\n",
+         "bound     31 B (largest load at time 0)\n"},
         {"id,lower,upper,size,offset\na,0,9,8,100\nb,0,9,50,\n", "bound     108 B (top of 'a')\n"},
         {"id,lower,upper,size,bank\na,0,9,6,10\nb,0,9,6,10\n",
          "bound     16 B (banks needed at time 0)\n"},
@@ -1174,6 +1201,7 @@ int main(void) {
         cmocka_unit_test(pins_are_obstacles_from_the_start),
         cmocka_unit_test(tiles_share_bytes_in_other_lanes),
         cmocka_unit_test(hints_are_taken_when_they_are_free),
+        cmocka_unit_test(a_hint_may_lower_the_height),
         cmocka_unit_test(limits_and_cancelling_still_give_a_plan),
         cmocka_unit_test(one_thread_and_one_seed_give_one_plan),
         cmocka_unit_test(a_reason_names_the_peak_and_what_would_help),

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The pool and the wrappers: what they refuse, what they say, and threads. */
+#define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/random.h"
 #include "spad/pool.h"
@@ -166,6 +170,49 @@ static void blocks_that_are_not_there_cannot_be_freed(void **state) {
     assert_int_equal(spad_pool_get_stats(pool).blocks.live_blocks, 0);
     spad_pool_destroy(other);
     spad_pool_destroy(pool);
+}
+
+/* A host that gives the same addresses again after it is emptied. */
+typedef struct fixed_host {
+    spad_host host;
+    size_t used;
+    max_align_t bytes[1 << 14];
+} fixed_host;
+
+static void *fixed_resize(void *ctx, void *block, size_t old_size, size_t new_size) {
+    fixed_host *h = ctx;
+    if (new_size == 0) return NULL;
+    const size_t units = (new_size + sizeof h->bytes[0] - 1) / sizeof h->bytes[0];
+    assert_true(units <= sizeof h->bytes / sizeof h->bytes[0] - h->used);
+    void *made = &h->bytes[h->used];
+    h->used += units;
+    if (block != NULL) memcpy(made, block, old_size < new_size ? old_size : new_size);
+    return made;
+}
+
+/* A block of a pool that was destroyed is stale in another at its address. */
+static void blocks_of_a_pool_that_is_gone_are_stale(void **state) {
+    (void)state;
+    static fixed_host fixed;
+    fixed.host = (spad_host){.resize = fixed_resize, .ctx = &fixed};
+    const spad_pool_options options = {.max_bytes = 4096, .host = &fixed.host};
+    spad_allocation old = {0};
+    const spad_pool *first = NULL;
+    for (int i = 0; i < 200; i++) {
+        spad_error error;
+        fixed.used = 0;
+        spad_pool *pool = new_pool(NULL, options);
+        if (i == 0) first = pool;
+        assert_ptr_equal(pool, first);
+        const spad_allocation block = get(pool, 100, 1);
+        if (i > 0) {
+            assert_int_equal(block.address, old.address);
+            assert_int_equal(spad_pool_free(pool, &old, &error), SPAD_ERR_STALE);
+            assert_int_equal(spad_pool_get_stats(pool).blocks.live_blocks, 1);
+        }
+        old = block;
+        spad_pool_destroy(pool);
+    }
 }
 
 /* ---- what is promised -------------------------------------------------------------- */
@@ -465,6 +512,50 @@ static void every_host_allocation_may_fail(void **state) {
     assert_int_equal(s.live, 0);
 }
 
+/* Requests of many sizes; the first that fails must leave the pool as it was, and succeed later. */
+static void request_until_failure(test_host *host, source *s, bool *failed) {
+    spad_allocation blocks[160] = {{0}};
+    spad_pool *pool;
+    const spad_pool_options options = {.grow_bytes = 8192, .host = &host->host};
+    *failed = spad_pool_create(&pool, &s->memory, &options, NULL) != SPAD_OK;
+    for (int i = 0; i < 160 && !*failed; i++) {
+        const spad_pool_stats before = spad_pool_get_stats(pool);
+        const int64_t chunks = s->live;
+        const int64_t bytes = 64 * (1 + i * 7 % 60);
+        if (spad_pool_alloc(&blocks[i], pool, bytes, i % 5 == 0 ? 256 : 1, NULL) == SPAD_OK) {
+            if (i % 3 == 0) put(pool, blocks[i]);
+            continue;
+        }
+        spad_pool_stats after = spad_pool_get_stats(pool);
+        assert_int_equal(after.blocks.failures, before.blocks.failures + 1);
+        after.blocks.failures = before.blocks.failures;
+        assert_memory_equal(&after, &before, sizeof before);
+        assert_int_equal(s->live, chunks);
+        *failed = true;
+        host->fail_at = 0;
+        put(pool, get(pool, bytes, 1));
+    }
+    spad_pool_destroy(pool);
+}
+
+static void a_request_without_host_memory_changes_nothing(void **state) {
+    (void)state;
+    bool failed = true;
+    long failures = 0;
+    for (long n = 1; failed; n++) {
+        source s;
+        test_host host;
+        source_init(&s);
+        test_host_init(&host);
+        host.fail_at = n;
+        request_until_failure(&host, &s, &failed);
+        failures += failed;
+        test_host_assert_clean(&host);
+        assert_int_equal(s.live, 0);
+    }
+    assert_true(failures > 10);
+}
+
 /* ---- threads ----------------------------------------------------------------------- */
 
 enum { THREADS = 4, SLOTS = 64 };
@@ -626,11 +717,70 @@ static void a_race_to_free_has_one_winner(void **state) {
     spad_pool_destroy(r.pool);
 }
 
+/* ---- fork -------------------------------------------------------------------------- */
+
+typedef struct busy {
+    spad_pool *pool;
+    atomic_bool stop;
+} busy;
+
+/* Sizes beyond the lists too, so that both kinds of locks are taken. Twice the same sizes need no
+ * more host memory, so no thread is in malloc while another forks. */
+static bool use_sizes(spad_pool *pool) {
+    static const int64_t sizes[] = {64, 1000, 3 << 20};
+    for (size_t i = 0; i < 3; i++) {
+        spad_allocation block;
+        if (spad_pool_alloc(&block, pool, sizes[i], 1, NULL) != SPAD_OK) return false;
+        if (spad_pool_free(pool, &block, NULL) != SPAD_OK) return false;
+    }
+    return true;
+}
+
+static void *keep_busy(void *payload) {
+    busy *b = payload;
+    while (!atomic_load(&b->stop)) {
+        if (!use_sizes(b->pool)) abort();
+    }
+    return NULL;
+}
+
+/* A child goes on with a pool that other threads of its parent are using. */
+static void a_child_can_use_the_pool(void **state) {
+    (void)state;
+    enum { CHILDREN = 100 };
+    busy b = {.pool = new_pool(NULL, (spad_pool_options){.max_bytes = 1 << 26})};
+    pthread_t threads[THREADS];
+    for (int i = 0; i < 64; i++) assert_true(use_sizes(b.pool));
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, keep_busy, &b), 0);
+    }
+    int done = 0;
+    for (int i = 0; i < CHILDREN && done == i; i++) {
+        spad_pool_fork_begin(b.pool);
+        const pid_t child = fork();
+        spad_pool_fork_end(b.pool);
+        if (child == 0) {
+            alarm(30); /* ends a child that waits for a lock without an owner */
+            _exit(use_sizes(b.pool) && spad_pool_check(b.pool, NULL) == SPAD_OK ? 0 : 1);
+        }
+        int status = 1;
+        assert_true(child > 0);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        done += WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    }
+    atomic_store(&b.stop, true);
+    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    assert_int_equal(done, CHILDREN);
+    assert_int_equal(spad_pool_get_stats(b.pool).blocks.live_blocks, 0);
+    spad_pool_destroy(b.pool);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_options_are_refused),
         cmocka_unit_test(bad_requests_are_refused),
         cmocka_unit_test(blocks_that_are_not_there_cannot_be_freed),
+        cmocka_unit_test(blocks_of_a_pool_that_is_gone_are_stale),
         cmocka_unit_test(exhaustion_tells_what_is_left),
         cmocka_unit_test(a_callback_can_make_room),
         cmocka_unit_test(chunks_come_from_below_and_go_back),
@@ -642,9 +792,11 @@ int main(void) {
         cmocka_unit_test(wrappers_stack),
         cmocka_unit_test(wrappers_refuse_nonsense),
         cmocka_unit_test(every_host_allocation_may_fail),
+        cmocka_unit_test(a_request_without_host_memory_changes_nothing),
         cmocka_unit_test(peaks_of_threads_are_not_more_than_was_held),
         cmocka_unit_test(threads_keep_out_of_each_others_blocks),
         cmocka_unit_test(a_race_to_free_has_one_winner),
+        cmocka_unit_test(a_child_can_use_the_pool),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -292,7 +292,7 @@ static void a_plan_gives_pieces_and_families(void **state) {
     assert_ok(spad_plan_read_csv(plan, csv, strlen(csv), "x.csv", &error), &error);
     assert_ok(spad_plan_solve(&result, plan, NULL, &error), &error);
     spad_report *report = make();
-    assert_ok(spad_report_add_plan(report, plan, result->places, 1, &error), &error);
+    assert_ok(spad_report_add_plan(report, plan, result, 1, &error), &error);
     assert_int_equal(spad_report_box_count(report), 6); /* three pieces, a window, two aliases */
     const spad_report_box *window = spad_report_get_box(report, 2);
     assert_int_equal(window->begin, 6);
@@ -830,8 +830,7 @@ static spad_status draw_all(const spad_host *host, void *payload) {
     spad_status status = spad_report_create(&report, chip, &options, &error);
     if (status != SPAD_OK) return status;
     status = spad_report_add_layout(report, in->layout, in->sim, 0, &error);
-    if (status == SPAD_OK)
-        status = spad_report_add_plan(report, in->plan, in->result->places, 0, &error);
+    if (status == SPAD_OK) status = spad_report_add_plan(report, in->plan, in->result, 0, &error);
     if (status == SPAD_OK) status = spad_report_set_source(report, "f", "x", 1, &error);
     for (int w = 0; w < WRITERS && status == SPAD_OK; w++) {
         test_text text;

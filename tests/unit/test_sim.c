@@ -513,7 +513,7 @@ static void there_is_an_end(void **state) {
         assert_int_equal(spad_sim_kernel(&sim, kernel, NULL, &error), SPAD_ERR_ARGUMENT);
         assert_string_equal(error.message, "more than 20000000 events, and no loop that repeats "
                                            "itself; define smaller parameters");
-        assert_int_equal(spad_sim_kernel(&sim, kernel, &options, &error), SPAD_ERR_ARGUMENT);
+        assert_int_equal(spad_sim_kernel(&sim, kernel, &options, &error), SPAD_ERR_TIME);
         assert_string_equal(error.message, "time is up after 0 operations; allow more, or define "
                                            "smaller parameters");
         const spad_sim_options negative = {.timeout_ns = -1};
@@ -660,7 +660,7 @@ static void deadlocks_are_named(void **state) {
     spad_tune *tune;
     spad_error error;
     assert_int_equal(spad_tune_kernel(&tune, kernel, NULL, &error), SPAD_ERR_ARGUMENT);
-    assert_string_equal(error.message, "kernel 'k' waits for ever; `spad sim` says for what");
+    assert_string_equal(error.message, "kernel 'k' is stuck; `spad sim` says where");
     spad_kernel_destroy(kernel);
 }
 

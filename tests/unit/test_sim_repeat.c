@@ -5,6 +5,7 @@
  * repeats itself, and operations behind them take very different times: a change that is
  * overlooked, or expected at the wrong iteration, is a different result.
  */
+#include "support/kernels.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -53,9 +54,7 @@ static bool is_same(const spad_kernel *kernel, const spad_sim *a, const spad_sim
 
 /* Skipping changes nothing, and at least `least` iterations are skipped. */
 static void compare(const char *text, int64_t least) {
-    spad_kernel *kernel;
-    spad_error error;
-    assert_ok(spad_kernel_parse(&kernel, text, strlen(text), "k.spad", NULL, NULL, &error), &error);
+    spad_kernel *kernel = test_parse(text);
     spad_sim *run = simulate(kernel, true);
     spad_sim *skip = simulate(kernel, false);
     const int64_t count = skipped(skip);

@@ -77,8 +77,10 @@ int64_t cli_time_left(int64_t timeout_ns, int64_t started);
 
 #if defined(__GNUC__)
 #define CLI_PRINTF(format_index) __attribute__((format(printf, format_index, format_index + 1)))
+#define CLI_PRINTF_LIST(format_index) __attribute__((format(printf, format_index, 0)))
 #else
 #define CLI_PRINTF(format_index)
+#define CLI_PRINTF_LIST(format_index)
 #endif
 
 /* "spad: ..." on stderr. One line; see spad_text_clean. */

@@ -76,13 +76,15 @@ int64_t cli_time_left(int64_t timeout_ns, int64_t started);
 /* ---- messages ---------------------------------------------------------------------- */
 
 #if defined(__GNUC__)
-#define CLI_PRINTF __attribute__((format(printf, 1, 2)))
+#define CLI_PRINTF(format_index) __attribute__((format(printf, format_index, format_index + 1)))
 #else
-#define CLI_PRINTF
+#define CLI_PRINTF(format_index)
 #endif
 
-/* "spad: ..." on stderr. */
-void cli_say(const char *format, ...) CLI_PRINTF;
+/* "spad: ..." on stderr. One line; see spad_text_clean. */
+void cli_say(const char *format, ...) CLI_PRINTF(1);
+/* A piece of a line with names from a file or the command line, made safe in the same way. */
+void cli_print(FILE *out, const char *format, ...) CLI_PRINTF(2);
 
 /* The message of a failed call, with its place if it has one, and its exit code. */
 cli_exit cli_fail(const spad_error *error);
@@ -106,16 +108,11 @@ typedef struct cli_text {
 /* The most that is read, in MiB: far more than a person writes, and than 10^7 rows need. */
 typedef enum cli_limit { CLI_TEXT_MIB = 64, CLI_ROWS_MIB = 1024 } cli_limit;
 
-/* Reads a whole file, or stdin for "-". False: said why. Freed with free(). */
-bool cli_read(cli_text *out, const char *path, cli_limit mebibytes);
+/* Reads a whole file, or stdin for "-"; else says why not. Freed with free(). */
+cli_exit cli_read(cli_text *out, const char *path, cli_limit mebibytes);
 
 /* The name of an input in messages: "<stdin>" for "-". */
 const char *cli_input_name(const char *path);
-
-/* A file to write to, or stdout for "-". NULL: said why not. */
-FILE *cli_open_output(const char *path);
-/* Closes it. False: what was written has not arrived, and it was said. */
-bool cli_close_output(FILE *file, const char *path);
 
 /* The target a word stands for, a name or a file. *owned is set if it came from a file. */
 cli_exit cli_find_target(const spad_target **target, spad_target **owned, const char *word);
@@ -265,25 +262,15 @@ bool cli_wants_pictures(const cli_pictures *pictures);
 /* Writes those that were asked for; "-" is stdout. */
 cli_exit cli_write_pictures(const cli_pictures *pictures, const spad_report *report);
 
-/* Adds why a plan does not fit, and what would, as notes. */
-spad_status cli_note_plan(spad_report *report, const spad_plan *plan,
-                          const spad_plan_result *result, const spad_plan_reason *reason,
-                          spad_error *error);
-
 /* "exp_rows (N = 16)" */
 enum { CLI_TITLE = 512 };
 void cli_kernel_title(char field[CLI_TITLE], const spad_kernel *kernel);
 
-/* A kernel as a report: boxes at the places of the layout, timeline, findings, source. Layout,
- * check and simulation are optional. */
-spad_status cli_report_kernel(spad_report **out, const cli_kernel *input, const spad_layout *layout,
-                              const spad_check *check, const spad_sim *sim, spad_error *error);
-/* Writes the pictures of it that were asked for; simulated: over the time of a simulation, if
- * the kernel can be run, and not over the events of its walk. */
-cli_exit cli_draw_kernel(const cli_pictures *pictures, const cli_kernel *input,
-                         const spad_layout *layout, const spad_check *check, bool simulated);
+/* Writes the pictures of an analysis that were asked for. */
+cli_exit cli_draw_analysis(const cli_pictures *pictures, const spad_analysis *analysis);
 
-/* Opens a file to write, or stdout for "-", calls write(sink, ctx, error), and closes it. */
+/* Writes a file, or to stdout for "-", with write(sink, ctx, error). A file is replaced as a whole
+ * when all of it is on the disk; a failure leaves the old one. See files.c. */
 cli_exit cli_write_file(const char *path,
                         spad_status (*write)(const spad_sink *sink, const void *ctx,
                                              spad_error *error),

@@ -21,38 +21,30 @@ typedef struct check_words {
 /* One kernel on the command line. */
 typedef struct job {
     cli_kernel input;
-    spad_layout *layout; /* NULL: the kernel has none */
-    spad_check *check;
+    spad_analysis *analysis; /* NULL: the text cannot be read */
+    spad_check *faults;      /* then: what is wrong with it; NULL: not even that is known */
 } job;
 
-/* What the planner says about the kernel, as findings. What it cannot lay out, the check says
- * better where it has found an error itself. */
-static spad_status add_layout(job *j, spad_status laid_out, const spad_error *fault,
-                              spad_error *error) {
-    if (laid_out == SPAD_OK) return spad_check_add_layout(j->check, j->layout, error);
-    if (spad_check_get_counts(j->check).errors > 0) return SPAD_OK;
-    return spad_check_add_fault(j->check, fault, error);
+static const spad_check *check_of(const job *j) {
+    return j->analysis != NULL ? spad_analysis_check(j->analysis) : j->faults;
 }
 
 /* Checked with the places of the planner, where it has found some. A kernel that does not fit
  * is checked as if every slot had bytes of its own. */
 static cli_exit run_job(job *j, const check_words *words) {
+    const bool drawn = cli_wants_pictures(&words->pictures);
+    const spad_analysis_options options = {.skip = 1u << SPAD_PART_SIM |
+                                                   (drawn ? 0 : 1u << SPAD_PART_FIT),
+                                           .source = j->input.text.bytes,
+                                           .source_length = j->input.text.length,
+                                           .check = {.no_advice = words->no_advice,
+                                                     .one_shape = words->one_shape,
+                                                     .finding_limit = words->all ? SIZE_MAX : 0}};
     spad_error error;
-    spad_error fault;
-    spad_check_options options = {.no_advice = words->no_advice,
-                                  .one_shape = words->one_shape,
-                                  .finding_limit = words->all ? SIZE_MAX : 0};
-    const spad_status laid_out = spad_layout_create(&j->layout, j->input.kernel, NULL, &fault);
-    if (laid_out == SPAD_OK) {
-        options.place = spad_layout_place;
-        options.ctx = j->layout;
-    } else if (laid_out <= SPAD_ERR_HOST_MEMORY) {
-        return cli_fail(&fault);
+    if (spad_analysis_create(&j->analysis, j->input.kernel, &options, &error) != SPAD_OK) {
+        return cli_fail(&error);
     }
-    spad_status status = spad_check_kernel(&j->check, j->input.kernel, &options, &error);
-    if (status == SPAD_OK) status = add_layout(j, laid_out, &fault, &error);
-    if (status != SPAD_OK) return cli_fail(&error);
-    return spad_check_get_counts(j->check).errors > 0 ? CLI_FINDINGS : CLI_FINE;
+    return spad_check_get_counts(check_of(j)).errors > 0 ? CLI_FINDINGS : CLI_FINE;
 }
 
 /* Reads and checks; the check of a text that cannot be read has its faults. */
@@ -62,7 +54,7 @@ static cli_exit start_job(job *j, const char *path, const check_words *words) {
     cli_exit exit = cli_read_or_faults(&j->input, &faults, path, &words->kernel);
     if (exit == CLI_FINE) return run_job(j, words);
     if (faults != NULL &&
-        spad_check_text(&j->check, faults, cli_input_name(path), NULL, &error) != SPAD_OK) {
+        spad_check_text(&j->faults, faults, cli_input_name(path), NULL, &error) != SPAD_OK) {
         exit = cli_fail(&error);
     }
     spad_diagnostics_destroy(faults);
@@ -76,29 +68,33 @@ static cli_exit show_text(const job *j, FILE *out) {
     if (j->input.kernel == NULL) return CLI_FINE;
     const spad_sink sink = spad_sink_file(out);
     spad_error error;
-    const spad_status status = spad_check_write_text(j->check, j->input.kernel, j->input.text.bytes,
-                                                     j->input.text.length, &sink, &error);
+    const spad_status status = spad_check_write_text(
+        check_of(j), j->input.kernel, j->input.text.bytes, j->input.text.length, &sink, &error);
     return status == SPAD_OK ? CLI_FINE : cli_fail(&error);
 }
 
+typedef struct checked {
+    const spad_check **checks;
+    size_t count;
+} checked;
+
+static spad_status write_checks(const spad_sink *sink, const void *ctx, spad_error *error) {
+    const checked *c = ctx;
+    return spad_check_write_sarif(c->checks, c->count, sink, error);
+}
+
 static cli_exit write_sarif(const job *jobs, int count, const char *path) {
-    const spad_check **checks = calloc((size_t)count, sizeof *checks);
-    size_t done = 0;
-    FILE *file = checks != NULL ? cli_open_output(path) : NULL;
-    if (checks == NULL) cli_say("out of memory");
-    if (file == NULL) {
-        free(checks);
+    checked c = {calloc((size_t)count, sizeof *c.checks), 0};
+    if (c.checks == NULL) {
+        cli_say("out of memory");
         return CLI_INTERNAL;
     }
     for (int i = 0; i < count; i++) {
-        if (jobs[i].check != NULL) checks[done++] = jobs[i].check;
+        if (check_of(&jobs[i]) != NULL) c.checks[c.count++] = check_of(&jobs[i]);
     }
-    const spad_sink sink = spad_sink_file(file);
-    spad_error error;
-    const bool written = spad_check_write_sarif(checks, done, &sink, &error) == SPAD_OK;
-    free(checks);
-    if (!written) cli_say("writing '%s' failed", path);
-    return cli_close_output(file, path) && written ? CLI_FINE : CLI_INTERNAL;
+    const cli_exit exit = cli_write_file(path, write_checks, &c);
+    free(c.checks);
+    return exit;
 }
 
 static cli_exit worse(cli_exit a, cli_exit b) {
@@ -113,11 +109,12 @@ static cli_exit run_jobs(job *jobs, int count, char **paths, const check_words *
     if (words->json) cli_list_open(&list);
     for (int i = 0; i < count; i++) {
         worst = worse(worst, start_job(&jobs[i], paths[i], words));
-        if (jobs[i].check == NULL || quiet) continue;
+        const spad_check *check = check_of(&jobs[i]);
+        if (check == NULL || quiet) continue;
         if (words->json) {
             spad_error error;
             cli_list_next(&list);
-            if (spad_check_write_json(jobs[i].check, jobs[i].input.kernel, &list.items, &error) !=
+            if (spad_check_write_json(check, jobs[i].input.kernel, &list.items, &error) !=
                 SPAD_OK) {
                 worst = worse(worst, cli_fail(&error));
             }
@@ -127,9 +124,8 @@ static cli_exit run_jobs(job *jobs, int count, char **paths, const check_words *
     }
     if (words->json) cli_list_close(&list);
     for (int i = 0; i < count; i++) {
-        if (jobs[i].input.kernel == NULL) continue;
-        worst = worse(worst, cli_draw_kernel(&words->pictures, &jobs[i].input, jobs[i].layout,
-                                             jobs[i].check, false));
+        if (jobs[i].analysis == NULL) continue;
+        worst = worse(worst, cli_draw_analysis(&words->pictures, jobs[i].analysis));
     }
     if (words->sarif != NULL) worst = worse(worst, write_sarif(jobs, count, words->sarif));
     return worst;
@@ -163,8 +159,8 @@ static cli_exit run_check(const cli_command *command, int count, char **argument
     }
     exit = run_jobs(jobs, count, arguments, &words);
     for (int i = 0; i < count; i++) {
-        spad_check_destroy(jobs[i].check);
-        spad_layout_destroy(jobs[i].layout);
+        spad_analysis_destroy(jobs[i].analysis);
+        spad_check_destroy(jobs[i].faults);
         cli_free_kernel(&jobs[i].input);
     }
     free(jobs);

@@ -33,8 +33,7 @@ static spad_status make_report(spad_report **out, const cli_places *places, cons
             status = spad_report_add_note(*out, "does not fit", error);
         }
     } else if (places->result->places != NULL) {
-        status =
-            spad_report_add_plan(*out, places->plan, places->result->places, places->space, error);
+        status = spad_report_add_plan(*out, places->plan, places->result, places->space, error);
     }
     if (status != SPAD_OK) {
         spad_report_destroy(*out);
@@ -62,11 +61,13 @@ static cli_exit show(const spad_report *before, const spad_report *after, const 
 }
 
 /* A file without any plan has nothing to compare. */
-static cli_exit expect_plan(const cli_places *places, const char *path) {
+static cli_exit expect_plan(const cli_places *places, const char *path, bool json) {
     if (places->result == NULL || places->result->clash == SPAD_PLAN_NO_CLASH) return CLI_FINE;
     char sentence[CLI_CLASH_MAX];
     cli_clash_sentence(sentence, places->plan, places->result);
-    cli_say("%s: %s; see 'spad plan %s'", cli_input_name(path), sentence, path);
+    spad_error error = {.code = SPAD_ERR_OVERLAP};
+    snprintf(error.message, sizeof error.message, "%s; see 'spad plan %.100s'", sentence, path);
+    cli_fail_input(&error, path, json);
     return CLI_FINDINGS;
 }
 
@@ -111,8 +112,8 @@ static cli_exit run_diff(const cli_command *command, int count, char **arguments
     const cli_plan_words second = second_words(&words);
     exit = cli_find_places(&places[0], arguments[0], &words.plan);
     if (exit == CLI_FINE) exit = cli_find_places(&places[1], arguments[1], &second);
-    if (exit == CLI_FINE) exit = expect_plan(&places[0], arguments[0]);
-    if (exit == CLI_FINE) exit = expect_plan(&places[1], arguments[1]);
+    if (exit == CLI_FINE) exit = expect_plan(&places[0], arguments[0], words.plan.kernel.json);
+    if (exit == CLI_FINE) exit = expect_plan(&places[1], arguments[1], words.plan.kernel.json);
     if (exit == CLI_FINE) exit = compare(places, arguments, &words);
     cli_free_places(&places[0]);
     cli_free_places(&places[1]);

@@ -60,10 +60,9 @@ static cli_exit emit(const cli_places *places, const char *path, const emit_word
                          &error) != SPAD_OK) {
         return cli_fail(&error);
     }
-    const spad_status status = kernel
-                                   ? spad_emit_add_layout(table, places->layout, &error)
-                                   : spad_emit_add_plan(table, places->plan, places->result->places,
-                                                        places->space, &error);
+    const spad_status status =
+        kernel ? spad_emit_add_layout(table, places->layout, &error)
+               : spad_emit_add_plan(table, places->plan, places->result, places->space, &error);
     const emission e = {table, lang};
     if (status == SPAD_ERR_NO_FIT) {
         cli_fail(&error);

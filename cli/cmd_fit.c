@@ -13,20 +13,27 @@ typedef struct fit_words {
     const char *timeout;
 } fit_words;
 
-static cli_exit lay_out(spad_layout **out, const cli_kernel *input, const fit_words *words) {
-    spad_layout_options options = {0};
+/* The layout of a kernel, and what would make it fit unless that is to be skipped. */
+static cli_exit analyse(spad_analysis **out, const cli_kernel *input, const fit_words *words,
+                        unsigned skip) {
+    spad_analysis_options options = {.skip = skip | 1u << SPAD_PART_CHECK | 1u << SPAD_PART_SIM};
     spad_error error;
     if (words->timeout != NULL &&
-        !cli_take_seconds("--timeout", words->timeout, &options.timeout_ns)) {
+        !cli_take_seconds("--timeout", words->timeout, &options.layout.timeout_ns)) {
         return CLI_USAGE;
     }
-    const spad_status status = spad_layout_create(out, input->kernel, &options, &error);
-    return status == SPAD_OK ? CLI_FINE : cli_fail_kernel(&error, input->path, words->kernel.json);
+    if (spad_analysis_create(out, input->kernel, &options, &error) != SPAD_OK) {
+        return cli_fail(&error);
+    }
+    const spad_error *fault = spad_analysis_fault(*out, SPAD_PART_LAYOUT);
+    return fault == NULL ? CLI_FINE : cli_fail_kernel(fault, input->path, words->kernel.json);
 }
 
 /* ---- one kernel -------------------------------------------------------------------- */
 
-static cli_exit show(const spad_layout *layout, const spad_fit *fit, bool json) {
+static cli_exit show(const spad_analysis *analysis, bool json) {
+    const spad_layout *layout = spad_analysis_layout(analysis);
+    const spad_fit *fit = spad_analysis_fit(analysis);
     const spad_sink sink = spad_sink_file(stdout);
     spad_status status;
     spad_error error;
@@ -47,18 +54,12 @@ static cli_exit show(const spad_layout *layout, const spad_fit *fit, bool json) 
 
 static cli_exit fit_one(const char *path, const fit_words *words) {
     cli_kernel input;
-    spad_layout *layout = NULL;
-    spad_fit *fit = NULL;
-    spad_error error;
+    spad_analysis *analysis = NULL;
     cli_exit exit = cli_read_kernel(&input, path, &words->kernel);
-    if (exit == CLI_FINE) exit = lay_out(&layout, &input, words);
-    if (exit == CLI_FINE && spad_fit_find(&fit, layout, NULL, &error) != SPAD_OK) {
-        exit = cli_fail(&error);
-    }
-    if (exit == CLI_FINE) exit = show(layout, fit, words->kernel.json);
-    if (exit == CLI_FINE && !spad_layout_fits(layout)) exit = CLI_FINDINGS;
-    spad_fit_destroy(fit);
-    spad_layout_destroy(layout);
+    if (exit == CLI_FINE) exit = analyse(&analysis, &input, words, 0);
+    if (exit == CLI_FINE) exit = show(analysis, words->kernel.json);
+    if (exit == CLI_FINE && !spad_layout_fits(spad_analysis_layout(analysis))) exit = CLI_FINDINGS;
+    spad_analysis_destroy(analysis);
     cli_free_kernel(&input);
     return exit;
 }
@@ -140,7 +141,8 @@ static both put_together(const spad_layout *first, const spad_layout *second, si
 }
 
 static void print_both(const both *t, int width) {
-    printf("%-*s %11lld %11lld ", width, t->space, (long long)t->a.used, (long long)t->b.used);
+    cli_print(stdout, "%-*s %11lld %11lld ", width, t->space, (long long)t->a.used,
+              (long long)t->b.used);
     if (t->together >= 0) {
         printf("%11lld ", (long long)t->together);
     } else {
@@ -203,15 +205,18 @@ static cli_exit show_both(const spad_layout *first, const spad_layout *second, b
 
 static cli_exit fit_two(char **paths, const fit_words *words) {
     cli_kernel inputs[2] = {{0}, {0}};
-    spad_layout *layouts[2] = {NULL, NULL};
+    spad_analysis *analyses[2] = {NULL, NULL};
     cli_exit exit = CLI_FINE;
     for (int i = 0; i < 2 && exit == CLI_FINE; i++) {
         exit = cli_read_kernel(&inputs[i], paths[i], &words->kernel);
-        if (exit == CLI_FINE) exit = lay_out(&layouts[i], &inputs[i], words);
+        if (exit == CLI_FINE) exit = analyse(&analyses[i], &inputs[i], words, 1u << SPAD_PART_FIT);
     }
-    if (exit == CLI_FINE) exit = show_both(layouts[0], layouts[1], words->kernel.json);
+    if (exit == CLI_FINE) {
+        exit = show_both(spad_analysis_layout(analyses[0]), spad_analysis_layout(analyses[1]),
+                         words->kernel.json);
+    }
     for (int i = 0; i < 2; i++) {
-        spad_layout_destroy(layouts[i]);
+        spad_analysis_destroy(analyses[i]);
         cli_free_kernel(&inputs[i]);
     }
     return exit;

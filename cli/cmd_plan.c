@@ -91,7 +91,7 @@ static cli_exit build(spad_plan *plan, const plan_words *words, const cli_text *
         if (spad_plan_set_capacity(plan, capacity, &error) != SPAD_OK) return cli_fail(&error);
     }
     if (spad_plan_read_csv(plan, text->bytes, text->length, file, &error) != SPAD_OK)
-        return cli_fail(&error);
+        return cli_fail_input(&error, file, words->kernel.json);
     return CLI_FINE;
 }
 
@@ -131,34 +131,15 @@ static bool read_options(spad_plan_options *options, const spad_plan *plan, plan
 
 /* ---- output ------------------------------------------------------------------------ */
 
-static bool write_plan(const spad_plan *plan, const spad_plan_result *result, const char *path,
-                       const cli_text *text, spad_error *error) {
-    FILE *file = cli_open_output(path);
-    if (file == NULL) return false;
-    const spad_sink sink = spad_sink_file(file);
-    const bool written = spad_plan_write_csv(plan, 0, result->places, text->bytes, text->length,
-                                             &sink, error) == SPAD_OK;
-    if (!written) cli_say("writing '%s' failed", path);
-    return cli_close_output(file, path) && written;
-}
+typedef struct placed_rows {
+    const spad_plan *plan;
+    const spad_plan_result *result;
+    const cli_text *text;
+} placed_rows;
 
-/* What is left where there is no plan: pins are places, and the picture shows where they meet. */
-static spad_status draw_pins(spad_report *report, const spad_plan *plan, size_t space,
-                             spad_error *error) {
-    spad_status status = SPAD_OK;
-    for (size_t i = 0; status == SPAD_OK && i < spad_plan_count(plan); i++) {
-        const spad_plan_buffer *b = spad_plan_get(plan, i);
-        const spad_report_box box = {
-            .name = b->name,
-            .mode = SPAD_MODE_AT,
-            .space = space,
-            .rect = {b->lane, b->lanes > 0 ? b->lanes : 1, b->offset, b->size},
-            .begin = b->lower,
-            .end = b->upper,
-            .family = SPAD_NO_FAMILY};
-        if (b->pinned) status = spad_report_add_box(report, &box, error);
-    }
-    return status;
+static spad_status write_rows(const spad_sink *sink, const void *ctx, spad_error *error) {
+    const placed_rows *r = ctx;
+    return spad_plan_write_csv(r->plan, 0, r->result, r->text->bytes, r->text->length, sink, error);
 }
 
 /* The plan as a report, on the memory of the chip or on one made up for it. */
@@ -179,23 +160,8 @@ static cli_exit draw(const spad_plan *plan, const spad_plan_result *result,
     }
     const spad_report_options options = {.title = file, .time_unit = "time"};
     if (status == SPAD_OK) status = spad_report_create(&report, target, &options, &error);
-    if (status == SPAD_OK && result->places != NULL)
-        status = spad_report_add_plan(report, plan, result->places, space, &error);
-    else if (status == SPAD_OK)
-        status = draw_pins(report, plan, space, &error);
-    char note[CLI_CLASH_MAX];
-    if (result->clash != SPAD_PLAN_NO_CLASH)
-        cli_clash_sentence(note, plan, result);
-    else if (result->places == NULL)
-        snprintf(note, sizeof note, "%s: no plan", spad_plan_verdict_name(result->verdict));
-    else
-        snprintf(note, sizeof note, "%s: height %lld B, no plan is lower than %lld B",
-                 spad_plan_verdict_name(result->verdict), (long long)result->height,
-                 (long long)result->bound);
-    if (status == SPAD_OK) status = spad_report_add_note(report, note, &error);
-    if (status == SPAD_OK && reason != NULL) {
-        status = cli_note_plan(report, plan, result, reason, &error);
-    }
+    if (status == SPAD_OK) status = spad_report_add_plan(report, plan, result, space, &error);
+    if (status == SPAD_OK) status = spad_report_add_reason(report, plan, result, reason, &error);
     const cli_exit exit =
         status == SPAD_OK ? cli_write_pictures(&words->pictures, report) : cli_fail(&error);
     spad_report_destroy(report);
@@ -209,7 +175,7 @@ static cli_exit show(const spad_plan *plan, const spad_plan_result *result, cons
     spad_plan_reason *reason = NULL;
     const bool fits = result->verdict == SPAD_PLAN_OPTIMAL || result->verdict == SPAD_PLAN_FEASIBLE;
     if (!fits && spad_plan_explain(&reason, plan, result, 0, &error) != SPAD_OK)
-        return cli_fail(&error);
+        return cli_fail_input(&error, file, words->kernel.json);
     if (reason != NULL && reason->found != NULL) {
         const cli_exit found = show(plan, reason->found, words, text, file);
         spad_plan_reason_destroy(reason);
@@ -218,8 +184,8 @@ static cli_exit show(const spad_plan *plan, const spad_plan_result *result, cons
     cli_exit exit = fits ? CLI_FINE : CLI_FINDINGS;
     if (words->output != NULL && !fits)
         cli_say("'%s' is not written: there is no plan within the capacity", words->output);
-    if (fits && words->output != NULL && !write_plan(plan, result, words->output, text, &error))
-        exit = CLI_INTERNAL;
+    const placed_rows rows = {plan, result, text};
+    if (fits && words->output != NULL) exit = cli_write_file(words->output, write_rows, &rows);
     const spad_sink sink = spad_sink_file(cli_summary_file(&words->pictures, words->output));
     const spad_status status = words->kernel.json
                                    ? spad_plan_write_json(plan, result, reason, &sink, &error)
@@ -237,7 +203,8 @@ static cli_exit solve(spad_plan *plan, plan_words *words, const cli_text *text, 
     spad_plan_result *result;
     spad_error error;
     if (!read_options(&options, plan, words)) return CLI_USAGE;
-    if (spad_plan_solve(&result, plan, &options, &error) != SPAD_OK) return cli_fail(&error);
+    if (spad_plan_solve(&result, plan, &options, &error) != SPAD_OK)
+        return cli_fail_input(&error, file, words->kernel.json);
     if (words->line_open) fputc('\n', stderr);
     const cli_exit exit = show(plan, result, words, text, file);
     spad_plan_result_destroy(result);
@@ -304,7 +271,8 @@ static cli_exit run_plan(const cli_command *command, int count, char **arguments
     if (!cli_pictures_fit(&words.pictures, words.kernel.json, words.output)) return CLI_USAGE;
     words.started = cli_clock();
     cli_text text;
-    if (!cli_read(&text, arguments[0], CLI_ROWS_MIB)) return CLI_USAGE;
+    exit = cli_read(&text, arguments[0], CLI_ROWS_MIB);
+    if (exit != CLI_FINE) return exit;
     if (cli_is_kernel(arguments[0], &text)) return plan_kernel(&words, text, arguments[0]);
     exit = plan_buffers(&words, &text, arguments[0]);
     free(text.bytes);

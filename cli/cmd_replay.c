@@ -218,12 +218,12 @@ static cli_exit replay(replay_job *job, const char *path, const replay_words *wo
     cli_text text;
     spad_error error;
     spad_log *log;
-    if (!cli_read(&text, path, CLI_ROWS_MIB)) return CLI_USAGE;
+    cli_exit exit = cli_read(&text, path, CLI_ROWS_MIB);
+    if (exit != CLI_FINE) return exit;
     const spad_status status =
         spad_log_parse(&log, text.bytes, text.length, cli_input_name(path), NULL, &error);
     free(text.bytes);
-    if (status != SPAD_OK) return cli_fail(&error);
-    cli_exit exit;
+    if (status != SPAD_OK) return cli_fail_input(&error, path, words->json);
     if (spad_device_open(&job->device, words->device != NULL ? words->device : "host", NULL,
                          &error) != SPAD_OK) {
         exit = cli_fail(&error);

@@ -9,6 +9,9 @@
 typedef struct sim_words {
     cli_kernel_words kernel;
     cli_pictures pictures;
+    const char *timeout;
+    int64_t timeout_ns; /* for all of it; 0: none */
+    int64_t started;
     bool planned;
 } sim_words;
 
@@ -21,48 +24,58 @@ static cli_exit show(const spad_sim *sim, const sim_words *words) {
     return spad_sim_stuck(sim) != NULL ? CLI_FINDINGS : CLI_FINE;
 }
 
-/* With the places of the planner; what does not fit has none. */
-static cli_exit simulate(const cli_kernel *input, const sim_words *words) {
-    spad_sim_options options = {0};
-    spad_layout *layout = NULL;
-    spad_sim *sim;
+/* Simulates, with the places of the planner or as if no two slots shared bytes. */
+static cli_exit analyse(spad_analysis **out, const cli_kernel *input, const sim_words *words,
+                        bool planned, bool json) {
+    const spad_analysis_options options = {
+        .skip =
+            1u << SPAD_PART_CHECK | 1u << SPAD_PART_FIT | (planned ? 0 : 1u << SPAD_PART_LAYOUT),
+        .timeout_ns = cli_time_left(words->timeout_ns, words->started),
+        .source = input->text.bytes,
+        .source_length = input->text.length,
+        /* what is drawn runs longer before repetitions are skipped */
+        .sim = {.repeat_after = planned ? 0 : SPAD_SIM_REPEAT_AFTER}};
     spad_error error;
-    if (words->planned) {
-        if (spad_layout_create(&layout, input->kernel, NULL, &error) != SPAD_OK) {
-            return cli_fail_kernel(&error, input->path, words->kernel.json);
-        }
-        options.place = spad_layout_place;
-        options.ctx = layout;
+    if (spad_analysis_create(out, input->kernel, &options, &error) != SPAD_OK) {
+        return cli_fail(&error);
     }
-    cli_exit exit = CLI_FINE;
-    if (spad_sim_kernel(&sim, input->kernel, &options, &error) != SPAD_OK) {
-        exit = cli_fail_kernel(&error, input->path, words->kernel.json);
-    } else {
-        exit = show(sim, words);
-        spad_sim_destroy(sim);
-    }
-    spad_layout_destroy(layout);
-    return exit;
+    const spad_error *fault = spad_analysis_fault(*out, SPAD_PART_LAYOUT);
+    if (fault == NULL) fault = spad_analysis_fault(*out, SPAD_PART_SIM);
+    return fault == NULL ? CLI_FINE : cli_fail_kernel(fault, input->path, json);
 }
 
 /* The picture has the places of the planner. */
-static cli_exit draw(const cli_kernel *input, const sim_words *words) {
-    spad_layout *layout;
-    spad_error error;
+static cli_exit draw(const spad_analysis *analysis, const cli_kernel *input,
+                     const sim_words *words) {
+    spad_analysis *placed = NULL;
+    cli_exit exit = CLI_FINE;
     if (!cli_wants_pictures(&words->pictures)) return CLI_FINE;
-    if (spad_layout_create(&layout, input->kernel, NULL, &error) != SPAD_OK) {
-        return cli_fail_kernel(&error, input->path, false);
+    if (!words->planned) exit = analyse(&placed, input, words, true, false);
+    if (exit == CLI_FINE) {
+        exit = cli_draw_analysis(&words->pictures, placed != NULL ? placed : analysis);
     }
-    const cli_exit exit = cli_draw_kernel(&words->pictures, input, layout, NULL, true);
-    spad_layout_destroy(layout);
+    spad_analysis_destroy(placed);
+    return exit;
+}
+
+static cli_exit simulate(const cli_kernel *input, const sim_words *words) {
+    spad_analysis *analysis = NULL;
+    cli_exit exit = analyse(&analysis, input, words, words->planned, words->kernel.json);
+    if (exit == CLI_FINE) exit = show(spad_analysis_sim(analysis), words);
+    if (exit <= CLI_FINDINGS && analysis != NULL) {
+        const cli_exit drawn = draw(analysis, input, words);
+        if (drawn != CLI_FINE) exit = drawn;
+    }
+    spad_analysis_destroy(analysis);
     return exit;
 }
 
 static cli_exit run_sim(const cli_command *command, int count, char **arguments) {
-    sim_words words = {0};
+    sim_words words = {.started = cli_clock()};
     const cli_option options[] = {CLI_KERNEL_OPTIONS(words.kernel),
                                   CLI_PICTURE_OPTIONS(words.pictures),
                                   {.name = "--planned", .flag = &words.planned},
+                                  {.name = "--timeout", .value = &words.timeout},
                                   {.name = "--json", .flag = &words.kernel.json},
                                   {.name = NULL}};
     cli_exit exit;
@@ -71,15 +84,14 @@ static cli_exit run_sim(const cli_command *command, int count, char **arguments)
         cli_say("one kernel is needed; see 'spad sim --help'");
         return CLI_USAGE;
     }
+    if (words.timeout != NULL && !cli_take_seconds("--timeout", words.timeout, &words.timeout_ns)) {
+        return CLI_USAGE;
+    }
     if (!cli_pictures_fit(&words.pictures, words.kernel.json, NULL)) return CLI_USAGE;
     cli_kernel input;
     exit = cli_read_kernel(&input, arguments[0], &words.kernel);
     if (exit != CLI_FINE) return exit;
     exit = simulate(&input, &words);
-    if (exit <= CLI_FINDINGS) {
-        const cli_exit drawn = draw(&input, &words);
-        if (drawn != CLI_FINE) exit = drawn;
-    }
     cli_free_kernel(&input);
     return exit;
 }
@@ -95,6 +107,7 @@ const cli_command cli_sim = {
         "\n" CLI_KERNEL_USAGE
         "  --planned                 tensors lie where the planner puts them; without it\n"
         "                            those without an address share no bytes\n"
+        "  --timeout SECONDS         fail if it takes longer\n"
         "  --json                    the result as JSON\n" CLI_PICTURE_USAGE "\n"
         "exit status: 0 it ran to its end, 1 deadlock or it is wrong, 2 bad input, 3 the output\n"
         "could not be written; docs/sim.md has the model\n",

@@ -102,7 +102,8 @@ static cli_exit read_target(spad_target **target, spad_diagnostics *diagnostics,
     cli_text text;
     spad_error error;
     *target = NULL;
-    if (!cli_read(&text, path, CLI_TEXT_MIB)) return CLI_USAGE;
+    const cli_exit exit = cli_read(&text, path, CLI_TEXT_MIB);
+    if (exit != CLI_FINE) return exit;
     const spad_status status = spad_target_parse(target, text.bytes, text.length,
                                                  cli_input_name(path), diagnostics, NULL, &error);
     free(text.bytes);
@@ -169,9 +170,10 @@ static cli_exit check_file(const char *path, spad_diagnostics *diagnostics, cli_
     spad_error error;
     const cli_exit exit = read_target(&target, diagnostics, path);
     if (exit == CLI_FINE && list == NULL) {
-        printf("%s: ok: target %s, %zu space%s, %zu engine%s\n", cli_input_name(path), target->name,
-               target->space_count, target->space_count == 1 ? "" : "s", target->engine_count,
-               target->engine_count == 1 ? "" : "s");
+        cli_print(stdout, "%s: ok: target %s, %zu space%s, %zu engine%s", cli_input_name(path),
+                  target->name, target->space_count, target->space_count == 1 ? "" : "s",
+                  target->engine_count, target->engine_count == 1 ? "" : "s");
+        putchar('\n');
     }
     spad_target_destroy(target);
     if (exit > CLI_FINDINGS) return exit;

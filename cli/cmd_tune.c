@@ -11,21 +11,20 @@ typedef struct tune_words {
     cli_kernel_words kernel;
     const char *output;
     const char *depth;
+    const char *timeout;
+    int64_t started;
 } tune_words;
 
-static bool write_kernel(const spad_kernel *kernel, const char *path) {
-    FILE *file = cli_open_output(path);
-    if (file == NULL) return false;
-    const spad_sink sink = spad_sink_file(file);
-    const bool fine = spad_kernel_write(kernel, &sink, NULL) == SPAD_OK;
-    return cli_close_output(file, path) && fine;
+static spad_status write_kernel(const spad_sink *sink, const void *kernel, spad_error *error) {
+    return spad_kernel_write(kernel, sink, error);
 }
 
 static cli_exit show(const spad_tune *tune, const tune_words *words) {
     const spad_kernel *chosen = spad_tune_chosen(tune);
     spad_error error;
-    if (words->output != NULL && chosen != NULL && !write_kernel(chosen, words->output)) {
-        return CLI_INTERNAL;
+    if (words->output != NULL && chosen != NULL) {
+        const cli_exit written = cli_write_file(words->output, write_kernel, chosen);
+        if (written != CLI_FINE) return written;
     }
     const bool to_stdout = words->output != NULL && strcmp(words->output, "-") == 0;
     const spad_sink sink = spad_sink_file(to_stdout ? stderr : stdout);
@@ -42,8 +41,13 @@ static cli_exit tune_kernel(const cli_kernel *input, const tune_words *words) {
     if (words->depth != NULL && !cli_take_number("--depth", words->depth, 1, &options.depth_most)) {
         return CLI_USAGE;
     }
+    if (words->timeout != NULL &&
+        !cli_take_seconds("--timeout", words->timeout, &options.timeout_ns)) {
+        return CLI_USAGE;
+    }
     const cli_exit right = cli_check_first(input, NULL, "tuned", &words->kernel);
     if (right != CLI_FINE) return right;
+    options.timeout_ns = cli_time_left(options.timeout_ns, words->started);
     if (spad_tune_kernel(&tune, input->kernel, &options, &error) != SPAD_OK) {
         return cli_fail_kernel(&error, input->path, words->kernel.json);
     }
@@ -53,9 +57,10 @@ static cli_exit tune_kernel(const cli_kernel *input, const tune_words *words) {
 }
 
 static cli_exit run_tune(const cli_command *command, int count, char **arguments) {
-    tune_words words = {0};
+    tune_words words = {.started = cli_clock()};
     const cli_option options[] = {CLI_KERNEL_OPTIONS(words.kernel),
                                   {.name = "--depth", .value = &words.depth},
+                                  {.name = "--timeout", .value = &words.timeout},
                                   {.name = "-o", .value = &words.output},
                                   {.name = "--output", .value = &words.output},
                                   {.name = "--force", .flag = &words.kernel.force},
@@ -86,6 +91,7 @@ const cli_command cli_tune = {
         "that are declared in a loop go in front of it where that is faster and fits. '-' is\n"
         "stdin.\n"
         "\n" CLI_KERNEL_USAGE "  --depth N                 the deepest ring to look at (8)\n"
+        "  --timeout SECONDS         end the search then, with what it has\n"
         "  -o, --output OUT.spad     the kernel with the chosen depths and hoists\n"
         "  --force                   also a kernel that is wrong\n"
         "  --json                    the result as JSON\n"

@@ -1,27 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Options, messages, input and JSON lists of the commands.
+ * Options, messages and JSON lists of the commands.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "cli.h"
 
 /* ---- messages ---------------------------------------------------------------------- */
 
+enum { LINE_MAX_BYTES = 16384 };
+
+/* One line, cut where it is absurdly long. Words of the command line and names from files may hold
+ * anything; what would act on the terminal is not shown. */
+static void print_clean(FILE *out, const char *format, va_list arguments) {
+    char line[LINE_MAX_BYTES];
+    vsnprintf(line, sizeof line, format, arguments);
+    spad_text_clean(line);
+    fputs(line, out);
+}
+
 void cli_say(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     fputs("spad: ", stderr);
-    vfprintf(stderr, format, arguments);
+    print_clean(stderr, format, arguments);
     fputc('\n', stderr);
+    va_end(arguments);
+}
+
+void cli_print(FILE *out, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    print_clean(out, format, arguments);
     va_end(arguments);
 }
 
@@ -100,6 +116,11 @@ static bool set_value(const cli_option *option, const char *value) {
     return true;
 }
 
+/* A value that was forgotten must not swallow the option after it; "-" and "-1" are values. */
+static bool looks_like_option(const char *word) {
+    return strncmp(word, "--", 2) == 0;
+}
+
 /* Takes words[*at], which starts with "--", and its value. */
 static bool take_option(const cli_command *command, const cli_option *options, int *at, int total,
                         char **words, cli_exit *exit) {
@@ -117,6 +138,11 @@ static bool take_option(const cli_command *command, const cli_option *options, i
         return true;
     } else if (*rest != '\0') {
         return set_value(option, *rest == '=' ? rest + 1 : rest);
+    } else if (*at + 1 < total && looks_like_option(words[*at + 1])) {
+        const char *next = words[*at + 1];
+        cli_say("option '%s' needs a value, and '%s' looks like an option; a file of that name is "
+                "'./%s'",
+                option->name, next, next);
     } else if (*at + 1 < total) {
         return set_value(option, words[++*at]);
     } else {
@@ -196,119 +222,6 @@ int64_t cli_time_left(int64_t timeout_ns, int64_t started) {
     if (timeout_ns == 0) return 0;
     const int64_t left = timeout_ns - (cli_clock() - started);
     return left > 1 ? left : 1;
-}
-
-/* ---- files that are in use --------------------------------------------------------- */
-
-/* What has been read or written, so that nothing is written over. A command has few; those that
- * do not fit are not looked after. */
-typedef struct used_file {
-    dev_t device;
-    ino_t number;
-    bool written;
-} used_file;
-
-static used_file used_files[64];
-static size_t used_count;
-
-static bool describe_file(int descriptor, used_file *out) {
-    struct stat about;
-    if (fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode)) return false;
-    *out = (used_file){about.st_dev, about.st_ino, false};
-    return true;
-}
-
-static void note_file(FILE *file, bool written) {
-    used_file mine;
-    if (used_count == sizeof used_files / sizeof used_files[0]) return;
-    if (!describe_file(fileno(file), &mine)) return;
-    mine.written = written;
-    used_files[used_count++] = mine;
-}
-
-/* Why a file must not be written over; NULL: it may. */
-static const char *why_in_use(const char *path) {
-    struct stat about;
-    if (stat(path, &about) != 0 || !S_ISREG(about.st_mode)) return NULL;
-    for (size_t i = 0; i < used_count; i++) {
-        const used_file *used = &used_files[i];
-        if (used->device != about.st_dev || used->number != about.st_ino) continue;
-        return used->written ? "another output is there already" : "it is the input";
-    }
-    return NULL;
-}
-
-/* ---- output ------------------------------------------------------------------------ */
-
-FILE *cli_open_output(const char *path) {
-    if (strcmp(path, "-") == 0) return stdout;
-    const char *why = why_in_use(path);
-    FILE *file = why == NULL ? fopen(path, "wb") : NULL;
-    if (file == NULL) cli_say("cannot write '%s': %s", path, why != NULL ? why : strerror(errno));
-    if (file != NULL) note_file(file, true);
-    return file;
-}
-
-bool cli_close_output(FILE *file, const char *path) {
-    const bool fine = file == stdout ? fflush(file) == 0 : (fclose(file) == 0);
-    if (!fine) cli_say("writing '%s' failed", path);
-    return fine;
-}
-
-/* ---- input ------------------------------------------------------------------------- */
-
-const char *cli_input_name(const char *path) {
-    return strcmp(path, "-") == 0 ? "<stdin>" : path;
-}
-
-/* Reads to the end; returns why not, or NULL. */
-static const char *read_all(cli_text *out, FILE *file, size_t most, const char *too_large) {
-    size_t capacity = 0;
-    for (;;) {
-        if (out->length == capacity) {
-            capacity = capacity == 0 ? 1 << 14 : capacity * 2;
-            char *grown = realloc(out->bytes, capacity);
-            if (grown == NULL) return "out of memory";
-            out->bytes = grown;
-        }
-        const size_t got = fread(out->bytes + out->length, 1, capacity - out->length, file);
-        out->length += got;
-        if (out->length > most) return too_large;
-        if (got == 0) return ferror(file) ? strerror(errno) : NULL;
-    }
-}
-
-/* A file that says its size need not be read to know that it is too large. */
-static bool says_larger(FILE *file, size_t most) {
-    const bool seeks = fseek(file, 0, SEEK_END) == 0;
-    const long size = seeks ? ftell(file) : -1;
-    rewind(file);
-    return size > 0 && size != LONG_MAX && (size_t)size > most; /* a directory says LONG_MAX */
-}
-
-bool cli_read(cli_text *out, const char *path, cli_limit mebibytes) {
-    const size_t most = (size_t)mebibytes << 20;
-    char too_large[64];
-    snprintf(too_large, sizeof too_large, "larger than %d MiB", (int)mebibytes);
-    const bool is_stdin = strcmp(path, "-") == 0;
-    *out = (cli_text){0};
-    FILE *file = is_stdin ? stdin : fopen(path, "rb");
-    const char *why = NULL;
-    if (file == NULL)
-        why = strerror(errno);
-    else if (is_stdin && feof(stdin))
-        why = "it has been read before";
-    else if (!is_stdin && says_larger(file, most))
-        why = too_large;
-    else
-        why = read_all(out, file, most, too_large);
-    if (file != NULL && !is_stdin) note_file(file, false);
-    if (file != NULL && !is_stdin) fclose(file);
-    if (why == NULL) return true;
-    cli_say("cannot read '%s': %s", cli_input_name(path), why);
-    free(out->bytes);
-    *out = (cli_text){0};
-    return false;
 }
 
 /* ---- JSON -------------------------------------------------------------------------- */

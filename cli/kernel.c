@@ -104,7 +104,8 @@ cli_exit cli_read_or_faults(cli_kernel *out, spad_diagnostics **faults, const ch
     cli_text text;
     *out = (cli_kernel){.path = path};
     *faults = NULL;
-    if (!cli_read(&text, path, CLI_TEXT_MIB)) return CLI_USAGE;
+    const cli_exit exit = cli_read(&text, path, CLI_TEXT_MIB);
+    if (exit != CLI_FINE) return exit;
     return read_text(out, faults, path, text, words);
 }
 
@@ -121,7 +122,8 @@ cli_exit cli_parse_kernel(cli_kernel *out, const char *path, cli_text text,
 cli_exit cli_read_kernel(cli_kernel *out, const char *path, const cli_kernel_words *words) {
     cli_text text;
     *out = (cli_kernel){.path = path};
-    if (!cli_read(&text, path, CLI_TEXT_MIB)) return CLI_USAGE;
+    const cli_exit exit = cli_read(&text, path, CLI_TEXT_MIB);
+    if (exit != CLI_FINE) return exit;
     return cli_parse_kernel(out, path, text, words);
 }
 

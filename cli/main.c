@@ -2,6 +2,8 @@
  *
  * spad: finds the command and runs it. See cli.h for the exit codes.
  */
+#define _POSIX_C_SOURCE 200809L
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -71,6 +73,7 @@ static cli_exit run(int count, char **words) {
 }
 
 int main(int argc, char **argv) {
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an output that fails */
     const cli_exit exit = argc > 0 ? run(argc - 1, argv + 1) : run(0, argv);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         if (exit != CLI_INTERNAL) cli_say("writing the output failed"); /* else it has been said */

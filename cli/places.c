@@ -78,7 +78,7 @@ static cli_exit place_buffers(cli_places *out, const cli_text *text, const char 
     if (spad_plan_read_csv(out->plan, text->bytes, text->length, cli_input_name(path), &error) !=
             SPAD_OK ||
         spad_plan_solve(&out->result, out->plan, &options, &error) != SPAD_OK) {
-        return cli_fail(&error);
+        return cli_fail_input(&error, path, words->kernel.json);
     }
     if (out->target == NULL) {
         cli_make_up_target(&out->made_up, out->plan);
@@ -92,9 +92,10 @@ static cli_exit place_buffers(cli_places *out, const cli_text *text, const char 
 cli_exit cli_find_places(cli_places *out, const char *path, const cli_plan_words *words) {
     cli_text text;
     *out = (cli_places){0};
-    if (!cli_read(&text, path, CLI_ROWS_MIB)) return CLI_USAGE;
+    cli_exit exit = cli_read(&text, path, CLI_ROWS_MIB);
+    if (exit != CLI_FINE) return exit;
     if (cli_is_kernel(path, &text)) return place_kernel(out, text, path, words);
-    const cli_exit exit = place_buffers(out, &text, path, words);
+    exit = place_buffers(out, &text, path, words);
     free(text.bytes);
     return exit;
 }

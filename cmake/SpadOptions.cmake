@@ -16,7 +16,8 @@ if(SPAD_SANITIZE)
 endif()
 
 if(SPAD_COVERAGE)
-    target_compile_options(spad_options INTERFACE --coverage)
+    # Threads count too, and two programs may add to one file.
+    target_compile_options(spad_options INTERFACE --coverage -fprofile-update=atomic)
     target_link_options(spad_options INTERFACE --coverage)
 endif()
 

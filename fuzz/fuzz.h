@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
         }                                                                                 \
     } while (0)
 
-/* Bytes that decide what is done; 0 behind the last one. */
+/* Bytes that decide what is done; 0 after the last one. */
 typedef struct fuzz_input {
     const uint8_t *data;
     size_t size;
@@ -37,15 +37,20 @@ static inline uint8_t fuzz_next(fuzz_input *in) {
 typedef struct fuzz_text {
     char *bytes;
     size_t count;
+    size_t room;
 } fuzz_text;
 
 /* The write function of a spad_sink over a fuzz_text. */
 static inline int fuzz_append(void *ctx, const char *bytes, size_t count) {
     fuzz_text *text = ctx;
-    char *grown = realloc(text->bytes, text->count + count);
-    if (grown == NULL) return -1;
-    memcpy(grown + text->count, bytes, count);
-    text->bytes = grown;
+    if (text->room - text->count < count) {
+        const size_t room = 2 * text->room + count;
+        char *grown = realloc(text->bytes, room);
+        if (grown == NULL) return -1;
+        text->bytes = grown;
+        text->room = room;
+    }
+    if (count > 0) memcpy(text->bytes + text->count, bytes, count);
     text->count += count;
     return 0;
 }

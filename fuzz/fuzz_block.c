@@ -119,7 +119,7 @@ static int swallow(void *ctx, const char *bytes, size_t count) {
 /* Runs the sequence; returns the totals, all zero if there is no plan. */
 static spad_block_totals run(const uint8_t *data, size_t size, spad_block_policy policy) {
     static const char *const chips[] = {"sm_100", "sm_90", "sm_80", "910b"};
-    input in = {data, data + size, size > 0 && (data[0] & PINS) != 0};
+    input in = {data, size > 0 ? data + size : data, size > 0 && (data[0] & PINS) != 0};
     const uint8_t kind = take(&in);
     const spad_block_options options = {.policy = policy,
                                         .merge_static = (kind & MERGE_STATIC) != 0,

@@ -29,8 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 const spad_sink sink = {collect, &sum};
                 if (spad_plan_check(NULL, plan, result->places, result->count, &error) != SPAD_OK)
                     abort();
-                if (spad_plan_write_csv(plan, 0, result->places, text, size, &sink, &error) !=
-                    SPAD_OK)
+                if (spad_plan_write_csv(plan, 0, result, text, size, &sink, &error) != SPAD_OK)
                     abort();
             }
             spad_plan_result_destroy(result);

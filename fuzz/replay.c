@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Runs a fuzz target over files: every argument is a file or a folder of
- * files. Fails if a file cannot be read, or if there was none.
+ * files and folders. Fails if a file cannot be read, or if there was none.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <dirent.h>
@@ -34,6 +34,8 @@ static long replay_file(const char *path) {
     return 1;
 }
 
+static long replay(const char *path);
+
 static long replay_folder(DIR *folder, const char *path) {
     long count = 0;
     const struct dirent *entry;
@@ -41,18 +43,22 @@ static long replay_folder(DIR *folder, const char *path) {
         if (entry->d_name[0] == '.') continue;
         char name[4096];
         snprintf(name, sizeof name, "%s/%s", path, entry->d_name);
-        const long run = replay_file(name);
+        const long run = replay(name);
         count = run < 0 ? -1 : count + run;
     }
     closedir(folder);
     return count;
 }
 
+static long replay(const char *path) {
+    DIR *folder = opendir(path);
+    return folder != NULL ? replay_folder(folder, path) : replay_file(path);
+}
+
 int main(int argc, char **argv) {
     long total = 0;
     for (int i = 1; i < argc; i++) {
-        DIR *folder = opendir(argv[i]);
-        const long count = folder != NULL ? replay_folder(folder, argv[i]) : replay_file(argv[i]);
+        const long count = replay(argv[i]);
         if (count < 0) return 1;
         total += count;
     }

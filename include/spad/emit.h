@@ -70,9 +70,10 @@ SPAD_API spad_status spad_emit_add(spad_emit *table, const spad_emit_buffer *buf
 SPAD_API spad_status spad_emit_add_layout(spad_emit *table, const spad_layout *layout,
                                           spad_error *error);
 
-/** Adds the buffers of a problem at their places. */
+/** Adds the buffers of a problem at the places of its result. SPAD_ERR_STALE: the result of
+ *  another problem, or of this one before it changed. SPAD_ERR_ARGUMENT: it has no places. */
 SPAD_API spad_status spad_emit_add_plan(spad_emit *table, const spad_plan *plan,
-                                        const spad_plan_place *places, size_t space,
+                                        const spad_plan_result *result, size_t space,
                                         spad_error *error);
 
 SPAD_API size_t spad_emit_count(const spad_emit *table);

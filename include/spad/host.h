@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * host: where the library's own (host) memory comes from, and
+ * host: where the library's own (host) memory comes from,
+ * watch: how a long call is ended, and
  * sink: where the text it writes goes to.
  */
 #ifndef SPAD_HOST_H
@@ -28,6 +29,16 @@ typedef struct spad_host {
     void *(*resize)(void *ctx, void *block, size_t old_size, size_t new_size);
     void *ctx;
 } spad_host;
+
+/**
+ * How a caller ends a long call. `cancel` is called now and then from the thread that made the
+ * call, and may use neither what the call works on nor what it makes; anything but 0 ends it with
+ * SPAD_ERR_CANCELLED. Zeroed: nothing does.
+ */
+typedef struct spad_watch {
+    int (*cancel)(void *context);
+    void *context;
+} spad_watch;
 
 /** Receives text. write returns 0, or anything else to stop with SPAD_ERR_IO. */
 typedef struct spad_sink {

@@ -31,6 +31,7 @@ typedef struct spad_layout spad_layout;
 typedef struct spad_layout_options {
     int64_t timeout_ns; /**< for all spaces; 0: SPAD_LAYOUT_TIMEOUT. A cut: small kernels end long
                              before it, and then the same kernel gives the same places */
+    spad_watch watch;   /**< a cancelled call has no result */
     uint64_t seed;
     int32_t threads;
     const spad_host *host;
@@ -65,12 +66,13 @@ typedef struct spad_layout_buffer {
 /** One space in which the kernel has something. */
 typedef struct spad_layout_space {
     size_t space; /**< its number in the target */
-    /** Optimal: it fits, and no layout is lower. Feasible: it fits. Infeasible: proved that
-     *  it does not. Unknown: nothing that fits was found. */
+    /** Optimal: it fits, and no layout is lower in which buffers are needed as long as theirs say.
+     *  Feasible: it fits. Infeasible: proved that it does not. Unknown: nothing that fits was
+     *  found. */
     spad_plan_verdict verdict;
     int64_t height;         /**< bytes per lane up to the top of the layout, also of one that does
                                  not fit; SPAD_UNBOUNDED: none was found */
-    int64_t bound;          /**< no layout is lower */
+    int64_t bound;          /**< no layout is lower in which buffers are needed that long */
     int64_t capacity;       /**< bytes per lane that tensors may use */
     int64_t reserved;       /**< bytes per lane that belong to someone else */
     int64_t peak_statement; /**< statement at which most is needed */
@@ -85,14 +87,18 @@ typedef struct spad_layout_space {
     const size_t *alive;
     const spad_plan *plan; /**< planned buffers, then obstacles; for spad_plan_explain */
     const spad_plan_result *result;
+    /** Tiles that agents touch are placed as if all were needed from fork to join. Some may be
+     *  ordered so that they could share bytes: a lower layout may exist, and neither `result`
+     *  nor `peak_bytes` says that it does not; `verdict` and `bound` respect that. */
+    bool agents_apart;
 } spad_layout_space;
 
 /**
  * Places everything. That it does not fit is a result and not a failure. Statuses:
  * SPAD_ERR_HOST_MEMORY; SPAD_ERR_ARGUMENT: more slots than SPAD_LAYOUT_SLOTS, bad options;
  * SPAD_ERR_NO_FIT: a tile is larger than a bank, or a scoped manager is full; SPAD_ERR_LANES:
- * a tile that may start nowhere; SPAD_ERR_OVERFLOW; and what a walk of a kernel with scopes
- * gives. The kernel is borrowed until the layout is destroyed.
+ * a tile that may start nowhere; SPAD_ERR_OVERFLOW; SPAD_ERR_CANCELLED; and what a walk of a kernel
+ * with scopes gives. The kernel is borrowed until the layout is destroyed.
  */
 SPAD_API spad_status spad_layout_create(spad_layout **out, const spad_kernel *kernel,
                                         const spad_layout_options *options, spad_error *error);

@@ -161,10 +161,14 @@ typedef struct spad_plan_place {
     int64_t lane;
 } spad_plan_place;
 
-/** What came out. Owned by the caller. */
+/** What came out. Owned by the caller. It belongs to the problem as it was when it was solved:
+ *  functions that take both refuse it once a buffer, a rule or the capacity has changed
+ *  (SPAD_ERR_STALE, see spad_plan_match). To hand places of your own to such a function, fill in
+ *  count, fingerprint and places of a zeroed result. */
 typedef struct spad_plan_result {
     spad_plan_verdict verdict;
-    size_t count;
+    size_t count;            /**< buffers of the problem */
+    uint64_t fingerprint;    /**< of the problem: spad_plan_fingerprint */
     spad_plan_place *places; /**< per buffer: the best plan, even one above the capacity; NULL:
                                   none, as when pins collide */
     int64_t height;          /**< of that plan; SPAD_UNBOUNDED without one */
@@ -194,6 +198,15 @@ SPAD_API spad_status spad_plan_solve(spad_plan_result **out, const spad_plan *pl
                                      const spad_plan_options *options, spad_error *error);
 SPAD_API void spad_plan_result_destroy(spad_plan_result *result);
 
+/** A number that stands for the problem as it is now: buffers, rules and capacity. Equal problems
+ *  have equal numbers. O(n). */
+SPAD_API uint64_t spad_plan_fingerprint(const spad_plan *plan);
+
+/** Was the result made from this problem as it is now? SPAD_ERR_STALE: from another one, or the
+ *  problem has changed since. Functions that take both call it themselves. O(n). */
+SPAD_API spad_status spad_plan_match(const spad_plan *plan, const spad_plan_result *result,
+                                     spad_error *error);
+
 /**
  * Checks a plan against the problem without any part of the solver. SPAD_OK, or the first
  * broken rule with its buffers: SPAD_ERR_BOUNDS, SPAD_ERR_ALIGNMENT, SPAD_ERR_LANES,
@@ -222,6 +235,8 @@ typedef struct spad_plan_change {
 } spad_plan_change;
 
 typedef struct spad_plan_reason {
+    size_t count;          /**< buffers of the problem */
+    uint64_t fingerprint;  /**< of the problem */
     bool proved;           /**< no plan exists; otherwise none was found */
     spad_plan_clash clash; /**< if there is one, it is the reason, and what follows is empty */
     size_t clash_first;
@@ -242,8 +257,8 @@ typedef struct spad_plan_reason {
 } spad_plan_reason;
 
 /** Explains a result whose verdict is infeasible or unknown (SPAD_ERR_ARGUMENT otherwise).
- *  A capacity that works and changes that help are looked for by solving again, within
- *  deadline_ns (0: one second). */
+ *  SPAD_ERR_STALE: the result of another problem. A capacity that works and changes that help are
+ * looked for by solving again, within deadline_ns (0: one second). */
 SPAD_API spad_status spad_plan_explain(spad_plan_reason **out, const spad_plan *plan,
                                        const spad_plan_result *result, int64_t deadline_ns,
                                        spad_error *error);
@@ -252,7 +267,8 @@ SPAD_API void spad_plan_reason_destroy(spad_plan_reason *reason);
 /* ---- showing it -------------------------------------------------------------------- */
 
 /** Writes a few lines: buffers, height, bound, gap, verdict, time, nodes; and, with a
- *  reason (optional), why it does not fit and what would help, or the plan it has found. */
+ *  reason (optional), why it does not fit and what would help, or the plan it has found.
+ *  SPAD_ERR_STALE: the result or the reason of another problem. */
 SPAD_API spad_status spad_plan_write_text(const spad_plan *plan, const spad_plan_result *result,
                                           const spad_plan_reason *reason, const spad_sink *sink,
                                           spad_error *error);
@@ -277,10 +293,10 @@ SPAD_API spad_status spad_plan_read_csv(spad_plan *plan, const char *text, size_
 
 /** Writes the rows of that text in their order, with the columns offset and, on a space of
  *  several lanes, lane at the end. `first`: the number of the buffer of the first row, which is
- *  the count of buffers before the text was read; places: of all buffers. SPAD_ERR_ARGUMENT:
- *  no places, or more rows than buffers. */
+ *  the count of buffers before the text was read. SPAD_ERR_ARGUMENT: a result without places, or
+ *  more rows than buffers. SPAD_ERR_STALE: the result of another problem. */
 SPAD_API spad_status spad_plan_write_csv(const spad_plan *plan, size_t first,
-                                         const spad_plan_place *places, const char *text,
+                                         const spad_plan_result *result, const char *text,
                                          size_t length, const spad_sink *sink, spad_error *error);
 
 #ifdef __cplusplus

@@ -42,6 +42,7 @@ typedef struct spad_sim_options {
     int64_t operation_limit; /**< that are run, not counting repetitions; 0:
                                   SPAD_SIM_OPERATIONS */
     int64_t timeout_ns;      /**< 0: none. A cut, which fails: there is no half of a result */
+    spad_watch watch;        /**< likewise */
     const spad_host *host;
 } spad_sim_options;
 
@@ -49,6 +50,11 @@ typedef struct spad_sim_options {
 
 /** Iterations, operations and statements of synchronisation that are run at most. */
 #define SPAD_SIM_EVENTS INT64_C(20000000)
+/** Steps after which clock and watch are asked, when the event that makes them is over. A step is
+ * an event, or as much work: a touch of bytes that an access is compared with, eight numbers of a
+ *  state that is compared with another. An access is compared with what the operations in the
+ *  window touch at most. */
+#define SPAD_SIM_LOOK 1024
 #define SPAD_SIM_REPEAT_AFTER INT64_C(4096)
 
 /** An operation is looked at when the one that many before it in the program has started:
@@ -137,8 +143,8 @@ typedef struct spad_sim_totals {
 } spad_sim_totals;
 
 /**
- * Simulates a kernel. SPAD_ERR_ARGUMENT: bad options, or more operations, events or time than
- * the limits.
+ * Simulates a kernel. SPAD_ERR_ARGUMENT: bad options, or more operations or events than the
+ * limits. SPAD_ERR_TIME, SPAD_ERR_CANCELLED: it was not run to its end.
  * SPAD_ERR_UNKNOWN: a hoist that names no tensor in a loop. SPAD_ERR_OVERFLOW: too long.
  * Statuses of spad_walk_next. SPAD_ERR_HOST_MEMORY. A deadlock is a result.
  */

@@ -74,6 +74,12 @@ SPAD_API spad_status spad_error_write_json(const spad_error *failed, const char 
 SPAD_API void spad_close_names(char *field, size_t size, const char *word, const char *const *names,
                                size_t count);
 
+/** Makes a text safe to show on a terminal, in place: every control character (line feeds, too),
+ *  every mark that hides or turns the direction of writing, and every byte that is not UTF-8
+ *  becomes '?'. The messages and texts of this library are like that; this is for front ends that
+ *  show names on their own. The text never gets longer. */
+SPAD_API void spad_text_clean(char *text);
+
 #ifdef __cplusplus
 }
 #endif

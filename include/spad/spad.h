@@ -7,6 +7,7 @@
 #define SPAD_SPAD_H
 
 /* clang-format off */
+#include "spad/analysis.h"
 #include "spad/api.h"
 #include "spad/status.h"
 #include "spad/host.h"

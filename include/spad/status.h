@@ -39,7 +39,7 @@ extern "C" {
     X(NO_SCOPE, -30, "SPAD-NO-SCOPE", "the operation needs an open scope")                       \
     X(HEAP_EMPTY, -32, "SPAD-HEAP-EMPTY", "there is nothing on the heap to free")                \
     X(NO_ADDRESS, -33, "SPAD-NO-ADDRESS", "addresses are left to the planner in automatic mode") \
-    X(STALE, -34, "SPAD-STALE", "a checkpoint or handle is older than what it refers to")        \
+    X(STALE, -34, "SPAD-STALE", "a checkpoint, handle or result is older than its object")       \
     X(NOT_LIVE, -35, "SPAD-NOT-LIVE", "the tensor is not allocated at this moment")              \
     X(CYCLE, -36, "SPAD-CYCLE", "components contain each other in a circle")                     \
     X(LIFE_CYCLE, -40, "SPAD-LIFE-CYCLE", "a step comes too early, too late or twice")           \
@@ -48,6 +48,9 @@ extern "C" {
     X(OVERLAP, -51, "SPAD-OVERLAP", "two buffers share bytes while both of them are alive")      \
     /* text that was read */                                                                     \
     X(SYNTAX, -60, "SPAD-SYNTAX", "the text breaks the grammar or a rule of the format")         \
+    /* a call that was not run to its end */                                                     \
+    X(TIME, -70, "SPAD-TIME", "time was up before there was a result")                           \
+    X(CANCELLED, -71, "SPAD-CANCELLED", "the caller ended the call")                             \
     /* the machine the library runs on */                                                        \
     X(HOST_MEMORY, -80, "SPAD-HOST-MEMORY", "the host allocator returned no memory")             \
     X(IO, -81, "SPAD-IO", "reading or writing failed")                                           \

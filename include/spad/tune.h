@@ -28,11 +28,14 @@ typedef struct spad_tune spad_tune;
 
 /** Zeroed is the default. */
 typedef struct spad_tune_options {
-    int64_t depth_most;      /**< deepest ring; 0: SPAD_TUNE_DEPTH */
+    int64_t depth_most;      /**< deepest ring; 0: SPAD_TUNE_DEPTH. Depths that are of no use, more
+                                  than tiles or than the space holds, are not looked at */
     int64_t exhaustive_most; /**< combinations that are all looked at; beyond that a descent is
                                   made; 0: SPAD_TUNE_EXHAUSTIVE; -1: never all */
     int64_t operations_most; /**< that are simulated, of all simulations; the search ends then, with
                                   what it has; 0: SPAD_TUNE_OPERATIONS */
+    int64_t timeout_ns;      /**< 0: none. A cut: the search ends then, with what it has */
+    spad_watch watch;        /**< a cancelled call has no result */
     const spad_host *host;
 } spad_tune_options;
 
@@ -89,19 +92,22 @@ typedef struct spad_tune_totals {
     int64_t planned; /**< makespan with the places that the planner gives, where tensors may
                           share bytes; SPAD_UNBOUNDED: nothing fits */
     int64_t deepest; /**< makespan with all knobs at their largest: without transfers that
-                          compete for an engine no choice is faster */
+                          compete for an engine no choice is faster; SPAD_UNBOUNDED: a cut came
+                          before it, or it is stuck */
     int64_t bound;   /**< work of the busiest engine: no choice is faster */
-    bool exhaustive; /**< all combinations were looked at */
+    bool exhaustive; /**< all combinations of the values of the knobs were looked at */
+    bool sampled;    /**< not every depth is such a value: beyond 16, only some are */
     int64_t combinations;
     int64_t simulations;
     int64_t operations; /**< of all simulations, repetitions that were skipped not counted */
     int64_t left;       /**< knobs beyond SPAD_TUNE_KNOBS */
-    bool cut;           /**< the search ended at the limit of operations */
+    bool cut;           /**< the search ended at the limit of operations or of time */
 } spad_tune_totals;
 
 /**
  * Tunes a kernel. Statuses of spad_sim_kernel, spad_layout_create and spad_check_kernel;
- * SPAD_ERR_ARGUMENT: bad options, or a kernel that waits for ever as it stands. The kernel
+ * SPAD_ERR_ARGUMENT: bad options, or a kernel that is stuck as it stands; SPAD_ERR_TIME: time was
+ * up before the kernel as it is was simulated; SPAD_ERR_CANCELLED. The kernel
  * is borrowed until the result is destroyed.
  */
 SPAD_API spad_status spad_tune_kernel(spad_tune **out, const spad_kernel *kernel,

@@ -45,16 +45,20 @@ static PyObject *layout_make(PyObject *module, PyObject *const *args, Py_ssize_t
     if (self == NULL) return NULL;
     self->kernel = py_keep(given[0]);
     spad_error error;
-    PyThreadState *const outside = PyEval_SaveThread();
+    py_watch watch;
+    options.watch = py_watch_of(&watch);
+    py_watch_begin(&watch);
     const spad_status status =
         spad_layout_create(&self->layout, kernel_in(given[0]), &options, &error);
-    PyEval_RestoreThread(outside);
-    if (status == SPAD_OK) return (PyObject *)self;
+    if (py_watch_end(&watch) && status == SPAD_OK) return (PyObject *)self;
     Py_DECREF((PyObject *)self);
     return py_raise(&error);
 }
 
+PY_TRAVERSE(layout_traverse, py_layout, self->kernel)
+
 static void layout_dealloc(PyObject *object) {
+    PyObject_GC_UnTrack(object);
     py_layout *self = (py_layout *)object;
     spad_layout_destroy(self->layout);
     Py_XDECREF(self->kernel);
@@ -70,10 +74,10 @@ PY_WRITER(spad_layout_write_table, spad_layout)
 PY_WRITER(spad_layout_write_json, spad_layout)
 PY_WRITER(spad_layout_write_csv, spad_layout)
 
-#define LAYOUT_TEXT(name)                                                \
-    static PyObject *layout_##name(PyObject *self, PyObject *unused) {   \
-        (void)unused;                                                    \
-        return py_text(spad_layout_write_##name##_any, layout_in(self)); \
+#define LAYOUT_TEXT(name)                                                               \
+    static PyObject *layout_##name(PyObject *self, PyObject *unused) {                  \
+        (void)unused;                                                                   \
+        return py_text_outside(spad_layout_write_##name##_any, layout_in(self), false); \
     }
 LAYOUT_TEXT(text)
 LAYOUT_TEXT(table)
@@ -142,11 +146,13 @@ static PyObject *layout_fit(PyObject *self, PyObject *const *args, Py_ssize_t co
         return NULL;
     fit_text f = {NULL, layout_in(self)};
     spad_error error;
-    PyThreadState *const outside = PyEval_SaveThread();
+    py_watch watch;
+    options.watch = py_watch_of(&watch);
+    py_watch_begin(&watch);
     const spad_status status = spad_fit_find(&f.fit, f.layout, &options, &error);
-    PyEval_RestoreThread(outside);
-    if (status != SPAD_OK) return py_raise(&error);
-    PyObject *text = py_text(json ? write_fit_json : write_fit, &f);
+    PyObject *text = py_watch_end(&watch) && status == SPAD_OK
+                         ? py_text_outside(json ? write_fit_json : write_fit, &f, false)
+                         : py_raise(&error);
     spad_fit_destroy(f.fit);
     return text;
 }
@@ -179,20 +185,21 @@ static PyGetSetDef layout_fields[] = {
 
 static PyType_Slot layout_slots[] = {{Py_tp_doc, "The places of all tensors of a kernel."},
                                      {Py_tp_dealloc, PY_SLOT(layout_dealloc)},
+                                     {Py_tp_traverse, PY_SLOT(layout_traverse)},
                                      {Py_tp_methods, layout_methods},
                                      {Py_tp_getset, layout_fields},
                                      {0, NULL}};
 
 static PyType_Spec layout_spec = {"spad._spad.Layout", sizeof(py_layout), 0,
-                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                  layout_slots};
+                                  PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, layout_slots};
 
-/* A Layout of this kernel, or NULL for None; false with an exception set. */
-static bool read_layout(py_layout **out, PyObject *object, PyObject *kernel) {
+/* A Layout, or NULL for None; false with an exception set. Whether it is one of the kernel at hand
+ * is for the library to find out. */
+static bool read_layout(py_layout **out, PyObject *object) {
     *out = NULL;
     if (object == NULL || object == Py_None) return true;
-    if (!PyObject_TypeCheck(object, py.layout) || ((py_layout *)object)->kernel != kernel) {
-        PyErr_SetString(PyExc_TypeError, "layout is a Layout of the same kernel, or None");
+    if (!PyObject_TypeCheck(object, py.layout)) {
+        PyErr_SetString(PyExc_TypeError, "layout is a Layout, or None");
         return false;
     }
     *out = (py_layout *)object;
@@ -223,10 +230,12 @@ static py_layout *try_layout(PyObject *kernel, spad_error *fault) {
     py_layout *made = py_new(py.layout);
     if (made == NULL) return NULL;
     made->kernel = py_keep(kernel);
-    PyThreadState *const outside = PyEval_SaveThread();
-    const spad_status status = spad_layout_create(&made->layout, kernel_in(kernel), NULL, fault);
-    PyEval_RestoreThread(outside);
-    if (status == SPAD_OK) return made;
+    py_watch watch;
+    const spad_layout_options options = {.watch = py_watch_of(&watch)};
+    py_watch_begin(&watch);
+    const spad_status status =
+        spad_layout_create(&made->layout, kernel_in(kernel), &options, fault);
+    if (py_watch_end(&watch) && status == SPAD_OK) return made;
     Py_DECREF((PyObject *)made);
     if (status <= SPAD_ERR_HOST_MEMORY) py_raise(fault);
     return NULL;
@@ -235,9 +244,9 @@ static py_layout *try_layout(PyObject *kernel, spad_error *fault) {
 static PyObject *check_make(PyObject *module, PyObject *const *args, Py_ssize_t count,
                             PyObject *keywords) {
     (void)module;
-    static const char *const names[] = {"kernel",      "layout",        "advice", "one_shape",
-                                        "event_limit", "finding_limit", NULL};
-    PyObject *given[6];
+    static const char *const names[] = {"kernel",      "layout",        "advice",  "one_shape",
+                                        "event_limit", "finding_limit", "timeout", NULL};
+    PyObject *given[7];
     py_layout *layout = NULL;
     int64_t finding_limit;
     bool advice;
@@ -245,14 +254,15 @@ static PyObject *check_make(PyObject *module, PyObject *const *args, Py_ssize_t 
     spad_error fault, error;
     if (!py_take(given, "check", names, 1, args, count, keywords) || !need_kernel(given[0]) ||
         !py_flag(&advice, given[2], true) || !py_flag(&options.one_shape, given[3], false) ||
-        !py_int_or(&options.event_limit, given[4], 0) || !py_int_or(&finding_limit, given[5], 0))
+        !py_int_or(&options.event_limit, given[4], 0) || !py_int_or(&finding_limit, given[5], 0) ||
+        !py_seconds(&options.timeout_ns, given[6]))
         return NULL;
     const bool planned = given[1] == Py_True;
     if (planned) {
         layout = try_layout(given[0], &fault);
         if (layout == NULL && PyErr_Occurred()) return NULL;
     } else {
-        if (!read_layout(&layout, given[1], given[0])) return NULL;
+        if (!read_layout(&layout, given[1])) return NULL;
         Py_XINCREF((PyObject *)layout);
     }
     options.finding_limit = (size_t)finding_limit;
@@ -264,12 +274,13 @@ static PyObject *check_make(PyObject *module, PyObject *const *args, Py_ssize_t 
     }
     self->kernel = py_keep(given[0]);
     self->layout = (PyObject *)layout;
-    PyThreadState *const outside = PyEval_SaveThread();
+    py_watch watch;
+    options.watch = py_watch_of(&watch);
+    py_watch_begin(&watch);
     const spad_status status =
         check_laid_out(&self->check, kernel_in(given[0]), &options,
                        layout == NULL ? NULL : layout->layout, planned ? &fault : NULL, &error);
-    PyEval_RestoreThread(outside);
-    if (status == SPAD_OK) return (PyObject *)self;
+    if (py_watch_end(&watch) && status == SPAD_OK) return (PyObject *)self;
     Py_DECREF((PyObject *)self);
     return py_raise(&error);
 }
@@ -298,7 +309,10 @@ static PyObject *check_faults(PyObject *module, PyObject *args) {
     return py_done(status, &error);
 }
 
+PY_TRAVERSE(check_traverse, py_check, self->kernel, self->layout)
+
 static void check_dealloc(PyObject *object) {
+    PyObject_GC_UnTrack(object);
     py_check *self = (py_check *)object;
     spad_check_destroy(self->check);
     Py_XDECREF(self->layout);
@@ -370,11 +384,11 @@ static PyObject *check_text(PyObject *self, PyObject *unused) {
 }
 static PyObject *check_json(PyObject *self, PyObject *unused) {
     (void)unused;
-    return py_text(write_check_json, self);
+    return py_text_outside(write_check_json, self, false);
 }
 static PyObject *check_sarif(PyObject *self, PyObject *unused) {
     (void)unused;
-    return py_text(write_check_sarif, self);
+    return py_text_outside(write_check_sarif, self, false);
 }
 static PyObject *check_verdict(PyObject *self, void *unused) {
     (void)unused;
@@ -420,35 +434,36 @@ static PyGetSetDef check_fields[] = {
 
 static PyType_Slot check_slots[] = {{Py_tp_doc, "What is wrong with a kernel."},
                                     {Py_tp_dealloc, PY_SLOT(check_dealloc)},
+                                    {Py_tp_traverse, PY_SLOT(check_traverse)},
                                     {Py_tp_methods, check_methods},
                                     {Py_tp_getset, check_fields},
                                     {0, NULL}};
 
 static PyType_Spec check_spec = {"spad._spad.Check", sizeof(py_check), 0,
-                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                 check_slots};
+                                 PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, check_slots};
 
 /* ---- simulation -------------------------------------------------------------------- */
 
 static PyObject *sim_make(PyObject *module, PyObject *const *args, Py_ssize_t count,
                           PyObject *keywords) {
     (void)module;
-    static const char *const names[] = {"kernel",    "layout",          "hoists",
-                                        "no_repeat", "operation_limit", NULL};
-    PyObject *given[5];
+    static const char *const names[] = {"kernel",          "layout",  "hoists", "no_repeat",
+                                        "operation_limit", "timeout", NULL};
+    PyObject *given[6], *keep;
     py_layout *layout;
     spad_define *hoists;
     spad_sim_options options = {0};
     if (!py_take(given, "sim", names, 1, args, count, keywords) || !need_kernel(given[0]) ||
-        !read_layout(&layout, given[1], given[0]) ||
-        !py_int_or(&options.operation_limit, given[4], 0) ||
+        !read_layout(&layout, given[1]) || !py_int_or(&options.operation_limit, given[4], 0) ||
         !py_flag(&options.no_repeat, given[3], false) ||
-        !py_defines(&hoists, &options.hoist_count, given[2]))
+        !py_seconds(&options.timeout_ns, given[5]) ||
+        !py_defines(&hoists, &options.hoist_count, &keep, given[2]))
         return NULL;
     options.hoists = hoists;
     py_sim *self = py_new(py.sim);
     if (self == NULL) {
         PyMem_Free(hoists);
+        Py_XDECREF(keep);
         return NULL;
     }
     self->kernel = py_keep(given[0]);
@@ -458,16 +473,22 @@ static PyObject *sim_make(PyObject *module, PyObject *const *args, Py_ssize_t co
         options.ctx = layout->layout;
     }
     spad_error error;
-    PyThreadState *const outside = PyEval_SaveThread();
+    py_watch watch;
+    options.watch = py_watch_of(&watch);
+    py_watch_begin(&watch);
     const spad_status status = spad_sim_kernel(&self->sim, kernel_in(given[0]), &options, &error);
-    PyEval_RestoreThread(outside);
+    const bool done = py_watch_end(&watch) && status == SPAD_OK;
     PyMem_Free(hoists);
-    if (status == SPAD_OK) return (PyObject *)self;
+    Py_XDECREF(keep);
+    if (done) return (PyObject *)self;
     Py_DECREF((PyObject *)self);
     return py_raise(&error);
 }
 
+PY_TRAVERSE(sim_traverse, py_sim, self->kernel, self->layout)
+
 static void sim_dealloc(PyObject *object) {
+    PyObject_GC_UnTrack(object);
     py_sim *self = (py_sim *)object;
     spad_sim_destroy(self->sim);
     Py_XDECREF(self->layout);
@@ -484,11 +505,11 @@ PY_WRITER(spad_sim_write_json, spad_sim)
 
 static PyObject *sim_text(PyObject *self, PyObject *unused) {
     (void)unused;
-    return py_text(spad_sim_write_text_any, sim_in(self));
+    return py_text_outside(spad_sim_write_text_any, sim_in(self), false);
 }
 static PyObject *sim_json(PyObject *self, PyObject *unused) {
     (void)unused;
-    return py_text(spad_sim_write_json_any, sim_in(self));
+    return py_text_outside(spad_sim_write_json_any, sim_in(self), false);
 }
 static PyObject *sim_stuck(PyObject *self, void *unused) {
     (void)unused;
@@ -524,38 +545,44 @@ static PyGetSetDef sim_fields[] = {
 
 static PyType_Slot sim_slots[] = {{Py_tp_doc, "How long a kernel takes, and why."},
                                   {Py_tp_dealloc, PY_SLOT(sim_dealloc)},
+                                  {Py_tp_traverse, PY_SLOT(sim_traverse)},
                                   {Py_tp_methods, sim_methods},
                                   {Py_tp_getset, sim_fields},
                                   {0, NULL}};
 
 static PyType_Spec sim_spec = {"spad._spad.Sim", sizeof(py_sim), 0,
-                               Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, sim_slots};
+                               PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, sim_slots};
 
 /* ---- tuning ------------------------------------------------------------------------ */
 
 static PyObject *tune_make(PyObject *module, PyObject *const *args, Py_ssize_t count,
                            PyObject *keywords) {
     (void)module;
-    static const char *const names[] = {"kernel", "depth_most", "exhaustive_most", NULL};
-    PyObject *given[3];
+    static const char *const names[] = {"kernel", "depth_most", "exhaustive_most", "timeout", NULL};
+    PyObject *given[4];
     spad_tune_options options = {0};
     if (!py_take(given, "tune", names, 1, args, count, keywords) || !need_kernel(given[0]) ||
         !py_int_or(&options.depth_most, given[1], 0) ||
-        !py_int_or(&options.exhaustive_most, given[2], 0))
+        !py_int_or(&options.exhaustive_most, given[2], 0) ||
+        !py_seconds(&options.timeout_ns, given[3]))
         return NULL;
     py_tune *self = py_new(py.tune);
     if (self == NULL) return NULL;
     self->kernel = py_keep(given[0]);
     spad_error error;
-    PyThreadState *const outside = PyEval_SaveThread();
+    py_watch watch;
+    options.watch = py_watch_of(&watch);
+    py_watch_begin(&watch);
     const spad_status status = spad_tune_kernel(&self->tune, kernel_in(given[0]), &options, &error);
-    PyEval_RestoreThread(outside);
-    if (status == SPAD_OK) return (PyObject *)self;
+    if (py_watch_end(&watch) && status == SPAD_OK) return (PyObject *)self;
     Py_DECREF((PyObject *)self);
     return py_raise(&error);
 }
 
+PY_TRAVERSE(tune_traverse, py_tune, self->kernel)
+
 static void tune_dealloc(PyObject *object) {
+    PyObject_GC_UnTrack(object);
     py_tune *self = (py_tune *)object;
     spad_tune_destroy(self->tune);
     Py_XDECREF(self->kernel);
@@ -571,11 +598,11 @@ PY_WRITER(spad_tune_write_json, spad_tune)
 
 static PyObject *tune_text(PyObject *self, PyObject *unused) {
     (void)unused;
-    return py_text(spad_tune_write_text_any, tune_in(self));
+    return py_text_outside(spad_tune_write_text_any, tune_in(self), false);
 }
 static PyObject *tune_json(PyObject *self, PyObject *unused) {
     (void)unused;
-    return py_text(spad_tune_write_json_any, tune_in(self));
+    return py_text_outside(spad_tune_write_json_any, tune_in(self), false);
 }
 static PyObject *tune_chosen(PyObject *self, void *unused) {
     (void)unused;
@@ -620,12 +647,13 @@ static PyGetSetDef tune_fields[] = {
 
 static PyType_Slot tune_slots[] = {{Py_tp_doc, "How deep the rings of a kernel should be."},
                                    {Py_tp_dealloc, PY_SLOT(tune_dealloc)},
+                                   {Py_tp_traverse, PY_SLOT(tune_traverse)},
                                    {Py_tp_methods, tune_methods},
                                    {Py_tp_getset, tune_fields},
                                    {0, NULL}};
 
 static PyType_Spec tune_spec = {"spad._spad.Tune", sizeof(py_tune), 0,
-                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, tune_slots};
+                                PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, tune_slots};
 
 /* ----  ------------------------------------------------------------------------------ */
 
@@ -633,17 +661,20 @@ static PyMethodDef functions[] = {
     {"layout", PY_FUNC(layout_make), PY_FAST,
      "layout(kernel, timeout=None, seed=0, threads=1) -> Layout\n\nPlaces every tensor."},
     {"check", PY_FUNC(check_make), PY_FAST,
-     "check(kernel, layout=None, advice=True, one_shape=False, event_limit=0, finding_limit=0)\n\n"
+     "check(kernel, layout=None, advice=True, one_shape=False, event_limit=0, finding_limit=0,\n"
+     "      timeout=None)\n\n"
      "Is the memory of the kernel right? layout: a Layout, or True to plan one; what does not fit "
      "is an error."},
     {"check_faults", check_faults, METH_VARARGS,
      "check_faults(text, file='<kernel>') -> Check | None\n\nThe faults of a text as findings; "
      "None: it can be read."},
     {"sim", PY_FUNC(sim_make), PY_FAST,
-     "sim(kernel, layout=None, hoists=None, no_repeat=False, operation_limit=0) -> Sim\n\n"
+     "sim(kernel, layout=None, hoists=None, no_repeat=False, operation_limit=0, timeout=None)\n"
+     "-> Sim\n\n"
      "How long does it take?"},
     {"tune", PY_FUNC(tune_make), PY_FAST,
-     "tune(kernel, depth_most=0, exhaustive_most=0) -> Tune\n\nHow deep should its rings be?"},
+     "tune(kernel, depth_most=0, exhaustive_most=0, timeout=None) -> Tune\n\nHow deep should its "
+     "rings be?"},
     {NULL, NULL, 0, NULL}};
 
 int py_add_analysis(PyObject *module) {

@@ -41,7 +41,10 @@ static PyObject *block_new(PyTypeObject *type, PyObject *args, PyObject *keyword
     return (PyObject *)self;
 }
 
+PY_TRAVERSE(block_traverse, py_block, self->target)
+
 static void block_dealloc(PyObject *object) {
+    PyObject_GC_UnTrack(object);
     py_block *self = (py_block *)object;
     spad_block_destroy(self->block);
     Py_XDECREF(self->target);
@@ -353,6 +356,7 @@ static PyType_Slot block_slots[] = {
                 "      barriers_in_arena=False, threads=0)\n\nThe buffers of one thread block."},
     {Py_tp_new, PY_SLOT(block_new)},
     {Py_tp_dealloc, PY_SLOT(block_dealloc)},
+    {Py_tp_traverse, PY_SLOT(block_traverse)},
     {Py_tp_methods, block_methods},
     {Py_tp_getset, block_fields},
     {Py_sq_length, PY_SLOT(block_length)},
@@ -360,7 +364,7 @@ static PyType_Slot block_slots[] = {
     {0, NULL}};
 
 static PyType_Spec block_spec = {"spad._spad.Block", sizeof(py_block), 0,
-                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, block_slots};
+                                 PY_FLAGS | Py_TPFLAGS_BASETYPE, block_slots};
 
 int py_add_block(PyObject *module) {
     return py_add_type(module, &py.block, &block_spec);

@@ -5,6 +5,7 @@
 #include "common.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 /* ---- errors ------------------------------------------------------------------------ */
 
@@ -20,6 +21,8 @@ static int group_of(spad_status status) {
     case SPAD_ERR_NO_FIT:
     case SPAD_ERR_OVERLAP: return PY_FIT_ERROR;
     case SPAD_ERR_SYNTAX: return PY_TEXT_ERROR;
+    case SPAD_ERR_TIME:
+    case SPAD_ERR_CANCELLED: return PY_TIME_ERROR;
     case SPAD_ERR_HOST_MEMORY:
     case SPAD_ERR_IO:
     case SPAD_ERR_NO_DEVICE:
@@ -65,6 +68,7 @@ PyObject *py_error_new(const spad_error *error) {
 }
 
 PyObject *py_raise(const spad_error *error) {
+    if (PyErr_Occurred() != NULL) return NULL;
     PyObject *exception = py_error_new(error);
     if (exception != NULL) {
         PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
@@ -78,16 +82,73 @@ PyObject *py_done(spad_status status, const spad_error *error) {
     Py_RETURN_NONE;
 }
 
-PyObject *py_busy(void) {
+/* ---- objects at work ---------------------------------------------------------------- */
+
+static bool busy(void) {
     PyErr_SetString(PyExc_RuntimeError,
                     "the object is at work, in another thread or in the call that called this one; "
                     "it can be changed when that is done");
-    return NULL;
+    return false;
+}
+
+bool py_read_begin(py_guard *guard) {
+    if (guard->changing) return busy();
+    guard->readers++;
+    return true;
+}
+
+void py_read_end(py_guard *guard) {
+    guard->readers--;
+}
+
+bool py_change_begin(py_guard *guard) {
+    if (guard->changing || guard->readers > 0) return busy();
+    guard->changing = true;
+    return true;
+}
+
+void py_change_end(py_guard *guard) {
+    guard->changing = false;
+}
+
+/* The GIL is taken only so often: another thread that computes keeps it for some milliseconds. */
+#define LOOK_EVERY INT64_C(20000000)
+
+static int64_t nanoseconds(void) {
+    struct timespec now;
+    timespec_get(&now, TIME_UTC);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+void py_watch_begin(py_watch *watch) {
+    *watch = (py_watch){.looked = nanoseconds()};
+    watch->thread = PyEval_SaveThread();
+}
+
+bool py_watch_end(py_watch *watch) {
+    PyEval_RestoreThread(watch->thread);
+    return !watch->cancelled;
+}
+
+static int cancel(void *context) {
+    py_watch *watch = context;
+    const int64_t now = nanoseconds();
+    if (watch->cancelled || (now >= watch->looked && now - watch->looked < LOOK_EVERY))
+        return watch->cancelled;
+    PyEval_RestoreThread(watch->thread);
+    watch->cancelled = PyErr_CheckSignals() != 0;
+    watch->thread = PyEval_SaveThread();
+    watch->looked = now;
+    return watch->cancelled;
+}
+
+spad_watch py_watch_of(py_watch *watch) {
+    return (spad_watch){cancel, watch};
 }
 
 /* ---- values ------------------------------------------------------------------------ */
 
-bool py_int(int64_t *out, PyObject *object) {
+static bool read_int(int64_t *out, PyObject *object) {
     *out = PyLong_AsLongLong(object);
     if (*out != -1 || !PyErr_Occurred()) return true;
     if (PyErr_ExceptionMatches(PyExc_TypeError)) {
@@ -101,6 +162,13 @@ bool py_int(int64_t *out, PyObject *object) {
     if (PyErr_ExceptionMatches(PyExc_OverflowError))
         PyErr_Format(PyExc_OverflowError, "%R does not fit 64 bits", object);
     return false;
+}
+
+bool py_int(int64_t *out, PyObject *object) {
+    Py_INCREF(object); /* its __index__ can take it out of where the caller has it from */
+    const bool read = read_int(out, object);
+    Py_DECREF(object);
+    return read;
 }
 
 bool py_int_or(int64_t *out, PyObject *object, int64_t none) {
@@ -313,7 +381,7 @@ bool py_names(const char ***out, size_t *count, PyObject **keep, PyObject *objec
     *out = PyMem_Calloc(*count + 1, sizeof **out);
     bool fine = *out != NULL || PyErr_NoMemory() != NULL;
     for (size_t i = 0; fine && i < *count; i++) {
-        (*out)[i] = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(*keep, (Py_ssize_t)i), NULL);
+        (*out)[i] = py_chars(PyTuple_GetItem(*keep, (Py_ssize_t)i));
         fine = (*out)[i] != NULL;
     }
     if (fine) return true;
@@ -322,26 +390,30 @@ bool py_names(const char ***out, size_t *count, PyObject **keep, PyObject *objec
     return false;
 }
 
-bool py_defines(spad_define **out, size_t *count, PyObject *dict) {
+/* From a copy: while a number is converted, its __index__ can change the dict. */
+bool py_defines(spad_define **out, size_t *count, PyObject **keep, PyObject *dict) {
     *out = NULL;
     *count = 0;
+    *keep = NULL;
     if (dict == NULL || dict == Py_None) return true;
     if (!PyDict_Check(dict)) {
         PyErr_SetString(PyExc_TypeError, "a dict of names and numbers is needed");
         return false;
     }
-    *out = PyMem_Calloc((size_t)PyDict_Size(dict) + 1, sizeof **out);
-    if (*out == NULL) return PyErr_NoMemory() != NULL;
+    *keep = PyDict_Copy(dict);
+    if (*keep == NULL) return false;
+    *out = PyMem_Calloc((size_t)PyDict_Size(*keep) + 1, sizeof **out);
+    bool fine = *out != NULL || PyErr_NoMemory() != NULL;
     PyObject *key, *value;
-    for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value); *count += 1) {
-        spad_define *define = &(*out)[*count];
-        define->name = py_chars(key);
-        if (define->name != NULL && py_int(&define->value, value)) continue;
-        PyMem_Free(*out);
-        *out = NULL;
-        return false;
+    for (Py_ssize_t at = 0; fine && PyDict_Next(*keep, &at, &key, &value); *count += 1) {
+        (*out)[*count].name = py_chars(key);
+        fine = (*out)[*count].name != NULL && py_int(&(*out)[*count].value, value);
     }
-    return true;
+    if (fine) return true;
+    PyMem_Free(*out);
+    Py_CLEAR(*keep);
+    *out = NULL;
+    return false;
 }
 
 /* ---- text -------------------------------------------------------------------------- */
@@ -360,29 +432,46 @@ int py_write_more(void *ctx, const char *bytes, size_t count) {
     return 0;
 }
 
-static PyObject *write_all(py_writer writer, const void *object, bool as_bytes, bool outside) {
-    py_written t = {0};
-    const spad_sink sink = {py_write_more, &t};
-    spad_error error;
-    PyThreadState *const thread = outside ? PyEval_SaveThread() : NULL;
-    const spad_status status = writer(object, &sink, &error);
-    if (outside) PyEval_RestoreThread(thread);
+/* Text that is written with the GIL released. */
+typedef struct outside_text {
+    py_written text;
+    py_watch watch;
+} outside_text;
+
+static int write_watched(void *ctx, const char *bytes, size_t count) {
+    outside_text *t = ctx;
+    return cancel(&t->watch) != 0 ? 1 : py_write_more(&t->text, bytes, count);
+}
+
+/* What was written, which is released. */
+static PyObject *finish_text(py_written *t, bool written, const spad_error *error, bool as_bytes) {
     PyObject *out = NULL;
-    if (status != SPAD_OK)
-        py_raise(&error);
+    if (!written)
+        py_raise(error);
     else if (as_bytes)
-        out = PyBytes_FromStringAndSize(t.bytes, (Py_ssize_t)t.count);
+        out = PyBytes_FromStringAndSize(t->bytes, (Py_ssize_t)t->count);
     else
-        out = PyUnicode_DecodeUTF8(t.count == 0 ? "" : t.bytes, (Py_ssize_t)t.count, "replace");
-    free(t.bytes);
+        out = PyUnicode_DecodeUTF8(t->count == 0 ? "" : t->bytes, (Py_ssize_t)t->count, "replace");
+    free(t->bytes);
     return out;
 }
 
 PyObject *py_text(py_writer writer, const void *object) {
-    return write_all(writer, object, false, false);
+    py_written t = {0};
+    const spad_sink sink = {py_write_more, &t};
+    spad_error error;
+    const spad_status status = writer(object, &sink, &error);
+    return finish_text(&t, status == SPAD_OK, &error, false);
 }
+
 PyObject *py_text_outside(py_writer writer, const void *object, bool as_bytes) {
-    return write_all(writer, object, as_bytes, true);
+    outside_text t = {0};
+    const spad_sink sink = {write_watched, &t};
+    spad_error error;
+    py_watch_begin(&t.watch);
+    const spad_status status = writer(object, &sink, &error);
+    const bool written = py_watch_end(&t.watch) && status == SPAD_OK;
+    return finish_text(&t.text, written, &error, as_bytes);
 }
 
 /* ---- faults of a text -------------------------------------------------------------- */

@@ -34,6 +34,7 @@ enum {
     PY_STATE_ERROR,
     PY_FIT_ERROR,
     PY_TEXT_ERROR,
+    PY_TIME_ERROR,
     PY_MACHINE_ERROR,
     PY_INTERNAL_ERROR,
     PY_ERRORS
@@ -52,7 +53,8 @@ extern py_state py;
 
 /* ---- errors ------------------------------------------------------------------------ */
 
-/** Sets the exception of an error; always NULL. */
+/** Sets the exception of an error, unless there is one already: that of a signal which ended the
+ *  call comes first. Always NULL. */
 PyObject *py_raise(const spad_error *error);
 /** The exception itself, as a new reference. */
 PyObject *py_error_new(const spad_error *error);
@@ -60,8 +62,40 @@ PyObject *py_error_new(const spad_error *error);
 PyObject *py_raise_diagnosed(const spad_error *error, const spad_diagnostics *diagnostics);
 /** None for SPAD_OK, otherwise the exception. */
 PyObject *py_done(spad_status status, const spad_error *error);
-/** A RuntimeError: the object is at work in another thread, or further up the stack. */
-PyObject *py_busy(void);
+
+/* ---- objects at work ---------------------------------------------------------------- */
+
+/** Guards an object on which a call works while other Python code can run: with the GIL released,
+ * or in a callback. Readers share it; a change needs it alone.
+ *
+ *  A method first converts all of its arguments, because that can run any Python code (__index__,
+ *  __bool__, __iter__ ...), and takes the guard after that: from there to the call of the library
+ *  no other Python code runs. */
+typedef struct py_guard {
+    int readers;
+    bool changing;
+} py_guard;
+
+/** False, with a RuntimeError set: a change is at work. */
+bool py_read_begin(py_guard *guard);
+void py_read_end(py_guard *guard);
+/** False, with a RuntimeError set: a change or a reader is at work. */
+bool py_change_begin(py_guard *guard);
+void py_change_end(py_guard *guard);
+
+/** A call with the GIL released that Ctrl-C ends: py_watch_of is given to the library, which asks
+ * now and then whether to stop. What the call works on either never changes or is guarded: the
+ * handler of a signal is Python code. */
+typedef struct py_watch {
+    PyThreadState *thread;
+    int64_t looked; /* when, in nanoseconds */
+    bool cancelled;
+} py_watch;
+
+void py_watch_begin(py_watch *watch);
+/** False: the handler of a signal has set an exception. */
+bool py_watch_end(py_watch *watch);
+spad_watch py_watch_of(py_watch *watch);
 
 /* ---- values ------------------------------------------------------------------------ */
 
@@ -104,8 +138,9 @@ bool py_take(PyObject **out, const char *function, const char *const *names, siz
 /** The strings of an iterable, or none for None; borrowed from `*keep`, which the caller releases,
  *  after PyMem_Free of the array. */
 bool py_names(const char ***out, size_t *count, PyObject **keep, PyObject *object);
-/** A dict of names and numbers as defines; borrowed from the dict, freed with PyMem_Free. */
-bool py_defines(spad_define **out, size_t *count, PyObject *dict);
+/** A dict of names and numbers as defines; the names are borrowed from `*keep`, which the caller
+ *  releases after PyMem_Free of the array. */
+bool py_defines(spad_define **out, size_t *count, PyObject **keep, PyObject *dict);
 
 /* ---- text -------------------------------------------------------------------------- */
 
@@ -120,7 +155,7 @@ int py_write_more(void *written, const char *bytes, size_t count);
 typedef spad_status (*py_writer)(const void *object, const spad_sink *sink, spad_error *error);
 /** What a writer writes as a str. */
 PyObject *py_text(py_writer writer, const void *object);
-/** The same, or bytes, with the GIL released: for what nobody changes meanwhile. */
+/** The same, or bytes, with the GIL released, until Ctrl-C: for what does not change meanwhile. */
 PyObject *py_text_outside(py_writer writer, const void *object, bool as_bytes);
 
 /** name_any: a writer of the library with the type that py_text takes. */
@@ -135,6 +170,25 @@ PyObject *py_text_outside(py_writer writer, const void *object, bool as_bytes);
 #define PY_FUNC(function) ((PyCFunction)(void (*)(void))(function))
 #define PY_SLOT(function) ((void *)(function))
 #define PY_FAST (METH_FASTCALL | METH_KEYWORDS)
+
+/** Every type takes part in garbage collection: an object that holds another, or whose subclass has
+ *  a dict, can be part of a cycle. A dealloc begins with PyObject_GC_UnTrack. */
+#define PY_FLAGS (Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC)
+
+/** The tp_traverse of a type: its class and the fields of `self` that are given; NULL: none. There
+ * is no tp_clear: like a tuple, an object keeps what it got when it was made, so that a cycle goes
+ *  through something that can be cleared (a dict, a list, a cell), and no method ever sees an
+ * object that has lost a part. */
+#define PY_TRAVERSE(name, type, ...)                                         \
+    static int name(PyObject *object, visitproc visit, void *arg) {          \
+        const type *self = (const type *)object;                             \
+        PyObject *const held[] = {(PyObject *)Py_TYPE(object), __VA_ARGS__}; \
+        (void)self;                                                          \
+        for (size_t i = 0; i < sizeof held / sizeof held[0]; i++) {          \
+            Py_VISIT(held[i]);                                               \
+        }                                                                    \
+        return 0;                                                            \
+    }
 
 /** A new object with zeroed fields; NULL with an exception set. */
 void *py_new(PyTypeObject *type);
@@ -156,7 +210,7 @@ typedef struct py_trace {
 typedef struct py_plan {
     PyObject_HEAD spad_plan *plan;
     PyObject *target; /* of its space; NULL: none */
-    int busy;
+    py_guard guard;
 } py_plan;
 
 typedef struct py_result {

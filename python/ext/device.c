@@ -37,7 +37,10 @@ failed:
     return NULL;
 }
 
+PY_TRAVERSE(device_traverse, py_device, self->target, self->trace)
+
 static void device_dealloc(PyObject *object) {
+    PyObject_GC_UnTrack(object);
     py_device *self = (py_device *)object;
     spad_device_close(self->device, NULL);
     Py_XDECREF(self->trace);
@@ -195,16 +198,20 @@ static PyType_Slot device_slots[] = {
                 "cuda:N or opencl:N."},
     {Py_tp_new, PY_SLOT(device_new)},
     {Py_tp_dealloc, PY_SLOT(device_dealloc)},
+    {Py_tp_traverse, PY_SLOT(device_traverse)},
     {Py_tp_methods, device_methods},
     {Py_tp_getset, device_fields},
     {0, NULL}};
 
 static PyType_Spec device_spec = {"spad._spad.Device", sizeof(py_device), 0,
-                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, device_slots};
+                                  PY_FLAGS | Py_TPFLAGS_BASETYPE, device_slots};
 
 /* ---- buffers ----------------------------------------------------------------------- */
 
+PY_TRAVERSE(buffer_traverse, py_buffer, self->device, self->of, self->workspace)
+
 static void buffer_dealloc(PyObject *object) {
+    PyObject_GC_UnTrack(object);
     py_buffer *self = (py_buffer *)object;
     if (!self->freed && self->device != NULL) spad_buffer_free(self->buffer, NULL);
     Py_XDECREF(self->of);
@@ -282,9 +289,11 @@ static PyObject *buffer_write(PyObject *self, PyObject *const *args, Py_ssize_t 
         PyObject_GetBuffer(given[0], &view, PyBUF_C_CONTIGUOUS) != 0)
         return NULL;
     const spad_device_buffer to = ((py_buffer *)self)->buffer;
+    py_count_view(self, 1);
     PyThreadState *const outside = PyEval_SaveThread();
     const spad_status status = spad_write(to, offset, view.buf, view.len, NULL, &error);
     PyEval_RestoreThread(outside);
+    py_count_view(self, -1);
     PyBuffer_Release(&view);
     return py_done(status, &error);
 }
@@ -306,9 +315,11 @@ static PyObject *buffer_read(PyObject *self, PyObject *const *args, Py_ssize_t c
     Py_ssize_t length;
     if (out == NULL || PyBytes_AsStringAndSize(out, &at, &length) != 0) return NULL;
     const spad_device_buffer from = ((py_buffer *)self)->buffer;
+    py_count_view(self, 1);
     PyThreadState *const outside = PyEval_SaveThread();
     const spad_status status = spad_read(at, from, offset, bytes, NULL, &error);
     PyEval_RestoreThread(outside);
+    py_count_view(self, -1);
     if (status == SPAD_OK) return out;
     Py_DECREF(out);
     return py_raise(&error);
@@ -355,7 +366,7 @@ static void lay_out(view_dims *d, const spad_buffer_info *info) {
 }
 
 /* Views of an alias count for everything that it is an alias of. */
-static void count_view(PyObject *object, Py_ssize_t by) {
+void py_count_view(PyObject *object, Py_ssize_t by) {
     for (py_buffer *at = (py_buffer *)object; at != NULL; at = (py_buffer *)at->of) {
         at->views += by;
         if (at->workspace != NULL) ((py_workspace *)at->workspace)->views += by;
@@ -389,13 +400,13 @@ static int buffer_getbuffer(PyObject *self, Py_buffer *view, int flags) {
                     .shape = shaped ? dims->shape : NULL,
                     .strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? dims->strides : NULL,
                     .internal = dims};
-    count_view(self, 1);
+    py_count_view(self, 1);
     return 0;
 }
 
 static void buffer_releasebuffer(PyObject *self, Py_buffer *view) {
     PyMem_Free(view->internal);
-    count_view(self, -1);
+    py_count_view(self, -1);
 }
 
 static PyObject *buffer_shape(PyObject *self, void *unused) {
@@ -471,6 +482,7 @@ static PyGetSetDef buffer_fields[] = {
 static PyType_Slot buffer_slots[] = {
     {Py_tp_doc, "A typed, shaped piece of the memory of a device."},
     {Py_tp_dealloc, PY_SLOT(buffer_dealloc)},
+    {Py_tp_traverse, PY_SLOT(buffer_traverse)},
     {Py_tp_methods, buffer_methods},
     {Py_tp_getset, buffer_fields},
     {Py_bf_getbuffer, PY_SLOT(buffer_getbuffer)},
@@ -478,8 +490,7 @@ static PyType_Slot buffer_slots[] = {
     {0, NULL}};
 
 static PyType_Spec buffer_spec = {"spad._spad.Buffer", sizeof(py_buffer), 0,
-                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                  buffer_slots};
+                                  PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, buffer_slots};
 
 /* ---- DLPack ------------------------------------------------------------------------ */
 
@@ -506,7 +517,7 @@ enum { DL_CPU = 1, DL_CUDA = 2 };
 
 static void dl_delete(dl_managed *managed) {
     const PyGILState_STATE state = PyGILState_Ensure();
-    count_view(managed->context, -1);
+    py_count_view(managed->context, -1);
     Py_DECREF((PyObject *)managed->context);
     free(managed);
     PyGILState_Release(state);
@@ -575,7 +586,7 @@ static PyObject *to_dlpack(PyObject *module, PyObject *args) {
     m->tensor.shape = m->shape;
     m->context = py_keep(object);
     m->deleter = dl_delete;
-    count_view(object, 1);
+    py_count_view(object, 1);
     PyObject *capsule = PyCapsule_New(m, "dltensor", dl_drop);
     if (capsule == NULL) dl_delete(m);
     return capsule;

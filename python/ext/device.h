@@ -54,7 +54,10 @@ bool py_scope(spad_memory_scope *out, PyObject *object);
 /** A Buffer that owns the handle. of: what it is an alias of, or NULL. */
 PyObject *py_buffer_wrap(spad_device_buffer buffer, PyObject *device, PyObject *of);
 bool py_buffer_info(spad_buffer_info *out, PyObject *self);
-/** Sets the exception of bytes that somebody has a view of; always NULL. */
+/** A view of its bytes more or less (by = 1, -1): as long as there is one they are not given back.
+ *  A call that works on them with the GIL released counts as one. */
+void py_count_view(PyObject *buffer, Py_ssize_t by);
+/** Sets the exception of bytes that something has a view of; always NULL. */
 PyObject *py_in_use(void);
 
 #endif

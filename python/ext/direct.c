@@ -8,6 +8,7 @@ typedef struct py_direct {
     PyObject_HEAD spad_direct *direct;
     PyObject *target;
     PyObject *trace; /* or NULL */
+    py_guard guard;  /* of a declaration, which calls a function that places tiles */
 } py_direct;
 
 static spad_direct *direct_in(PyObject *self) {
@@ -42,7 +43,10 @@ static PyObject *direct_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     return (PyObject *)self;
 }
 
+PY_TRAVERSE(direct_traverse, py_direct, self->target, self->trace)
+
 static void direct_dealloc(PyObject *object) {
+    PyObject_GC_UnTrack(object);
     py_direct *self = (py_direct *)object;
     spad_direct_destroy(self->direct);
     Py_XDECREF(self->trace);
@@ -134,7 +138,10 @@ static PyObject *direct_declare(PyObject *self, PyObject *args, PyObject *keywor
     }
     size_t number;
     spad_error error;
+    py_guard *guard = &((py_direct *)self)->guard;
+    if (!py_change_begin(guard)) return NULL;
     const spad_status status = spad_direct_declare(&number, direct_in(self), &t, &error);
+    py_change_end(guard);
     if (PyErr_Occurred()) return NULL; /* the function's own */
     return status == SPAD_OK ? PyLong_FromSize_t(number) : py_raise(&error);
 }
@@ -278,7 +285,10 @@ static PyObject *direct_findings(PyObject *self, PyObject *unused) {
 
 static PyObject *direct_close(PyObject *self, PyObject *unused) {
     (void)unused;
+    py_guard *guard = &((py_direct *)self)->guard;
+    if (!py_change_begin(guard)) return NULL;
     spad_direct_close(direct_in(self));
+    py_change_end(guard);
     Py_RETURN_NONE;
 }
 
@@ -309,12 +319,13 @@ static PyType_Slot direct_slots[] = {
                 "author (docs/direct.md)."},
     {Py_tp_new, PY_SLOT(direct_new)},
     {Py_tp_dealloc, PY_SLOT(direct_dealloc)},
+    {Py_tp_traverse, PY_SLOT(direct_traverse)},
     {Py_tp_methods, direct_methods},
     {Py_sq_length, PY_SLOT(direct_length)},
     {0, NULL}};
 
 static PyType_Spec direct_spec = {"spad._spad.Direct", sizeof(py_direct), 0,
-                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, direct_slots};
+                                  PY_FLAGS | Py_TPFLAGS_BASETYPE, direct_slots};
 
 /* ---- the modular allocator --------------------------------------------------------- */
 

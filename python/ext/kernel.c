@@ -10,21 +10,29 @@ static const spad_kernel *kernel_in(PyObject *self) {
 
 /* ---- kernels ----------------------------------------------------------------------- */
 
-static bool read_options(spad_kernel_options *options, PyObject *defines, PyObject *rings) {
-    spad_define *values, *depths;
-    if (!py_defines(&values, &options->define_count, defines)) return false;
-    if (!py_defines(&depths, &options->ring_count, rings)) {
-        PyMem_Free(values);
-        return false;
-    }
-    options->defines = values;
-    options->rings = depths;
-    return true;
-}
+/* What options are borrowed from. */
+typedef struct borrowed {
+    PyObject *defines, *rings;
+} borrowed;
 
-static void free_options(spad_kernel_options *options) {
+static void free_options(spad_kernel_options *options, borrowed *from) {
     PyMem_Free((void *)options->defines);
     PyMem_Free((void *)options->rings);
+    Py_XDECREF(from->defines);
+    Py_XDECREF(from->rings);
+}
+
+static bool read_options(spad_kernel_options *options, borrowed *from, PyObject *defines,
+                         PyObject *rings) {
+    spad_define *values, *depths;
+    if (!py_defines(&values, &options->define_count, &from->defines, defines)) return false;
+    options->defines = values;
+    if (!py_defines(&depths, &options->ring_count, &from->rings, rings)) {
+        free_options(options, from);
+        return false;
+    }
+    options->rings = depths;
+    return true;
 }
 
 static PyObject *kernel_parse(PyObject *type, PyObject *const *args, Py_ssize_t count,
@@ -37,6 +45,7 @@ static PyObject *kernel_parse(PyObject *type, PyObject *const *args, Py_ssize_t 
     if (!py_utf8(&text, &length, given[0]) || !py_utf8(&file, NULL, given[1])) return NULL;
     py_kernel *self = py_new((PyTypeObject *)type);
     spad_kernel_options options = {0};
+    borrowed from = {0};
     spad_diagnostics *diagnostics = NULL;
     spad_error error;
     if (self == NULL) return NULL;
@@ -47,12 +56,12 @@ static PyObject *kernel_parse(PyObject *type, PyObject *const *args, Py_ssize_t 
         if (self->target == NULL) goto failed;
         options.target = ((py_target *)self->target)->target;
     }
-    if (!read_options(&options, given[2], given[3])) goto failed;
+    if (!read_options(&options, &from, given[2], given[3])) goto failed;
     spad_status status = spad_diagnostics_create(&diagnostics, NULL, &error);
     if (status == SPAD_OK)
         status = spad_kernel_parse(&self->kernel, text, (size_t)length, file, &options, diagnostics,
                                    &error);
-    free_options(&options);
+    free_options(&options, &from);
     if (status != SPAD_OK) py_raise_diagnosed(&error, diagnostics);
     spad_diagnostics_destroy(diagnostics);
     if (self->kernel != NULL && self->target == NULL)
@@ -83,11 +92,12 @@ static PyObject *kernel_reshape(PyObject *self, PyObject *const *args, Py_ssize_
     static const char *const names[] = {"defines", "rings", NULL};
     PyObject *given[2];
     spad_kernel_options options = {0};
+    borrowed from = {0};
     if (!py_take(given, "reshape", names, 0, args, count, keywords) ||
-        !read_options(&options, given[0], given[1]))
+        !read_options(&options, &from, given[0], given[1]))
         return NULL;
     PyObject *other = (PyObject *)py_kernel_like(self, kernel_in(self), &options);
-    free_options(&options);
+    free_options(&options, &from);
     return other;
 }
 
@@ -115,7 +125,10 @@ static PyObject *kernel_hoist(PyObject *object, PyObject *args) {
     return py_raise(&error);
 }
 
+PY_TRAVERSE(kernel_traverse, py_kernel, self->target, self->source)
+
 static void kernel_dealloc(PyObject *object) {
+    PyObject_GC_UnTrack(object);
     py_kernel *self = (py_kernel *)object;
     spad_kernel_destroy(self->kernel);
     Py_XDECREF(self->target);
@@ -127,7 +140,7 @@ PY_WRITER(spad_kernel_write, spad_kernel)
 
 static PyObject *kernel_text(PyObject *self, PyObject *unused) {
     (void)unused;
-    return py_text(spad_kernel_write_any, kernel_in(self));
+    return py_text_outside(spad_kernel_write_any, kernel_in(self), false);
 }
 
 static PyObject *kernel_trace(PyObject *self, PyObject *unused) {
@@ -219,13 +232,13 @@ static PyGetSetDef kernel_fields[] = {
 
 static PyType_Slot kernel_slots[] = {{Py_tp_doc, "A kernel that was read; see Kernel.parse."},
                                      {Py_tp_dealloc, PY_SLOT(kernel_dealloc)},
+                                     {Py_tp_traverse, PY_SLOT(kernel_traverse)},
                                      {Py_tp_methods, kernel_methods},
                                      {Py_tp_getset, kernel_fields},
                                      {0, NULL}};
 
 static PyType_Spec kernel_spec = {"spad._spad.Kernel", sizeof(py_kernel), 0,
-                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                  kernel_slots};
+                                  PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, kernel_slots};
 
 /* ----  ------------------------------------------------------------------------------ */
 

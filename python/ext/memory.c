@@ -19,10 +19,13 @@ typedef struct py_memory {
     bool owns_pool;
     PyObject *below;  /* Memory or Device */
     py_written *text; /* of a log, or NULL */
-    int busy;         /* replays that run over it */
+    py_guard guard;   /* replays that run over it and write the text are its readers */
 } py_memory;
 
+PY_TRAVERSE(memory_traverse, py_memory, self->below)
+
 static void memory_dealloc(PyObject *object) {
+    PyObject_GC_UnTrack(object);
     py_memory *self = (py_memory *)object;
     spad_wrapper_destroy(self->wrapper);
     if (self->owns_pool) spad_pool_destroy(self->pool);
@@ -189,14 +192,16 @@ static PyObject *memory_stats(PyObject *object, PyObject *unused) {
 
 static PyObject *memory_text(PyObject *object, PyObject *unused) {
     (void)unused;
-    const py_memory *self = (py_memory *)object;
-    if (self->busy > 0) return py_busy();
+    py_memory *self = (py_memory *)object;
     if (self->text == NULL) {
         PyErr_SetString(py.errors[PY_STATE_ERROR], "there is no log; wrap the memory with log()");
         return NULL;
     }
-    return PyUnicode_DecodeUTF8(self->text->count == 0 ? "" : self->text->bytes,
-                                (Py_ssize_t)self->text->count, "replace");
+    if (!py_change_begin(&self->guard)) return NULL;
+    PyObject *text = PyUnicode_DecodeUTF8(self->text->count == 0 ? "" : self->text->bytes,
+                                          (Py_ssize_t)self->text->count, "replace");
+    py_change_end(&self->guard);
+    return text;
 }
 
 static bool need_pool(PyObject *self) {
@@ -273,7 +278,10 @@ static PyObject *memory_alloc(PyObject *self, PyObject *const *args, Py_ssize_t 
     return py_allocation_wrap(&block, self, NULL);
 }
 
+PY_TRAVERSE(allocation_traverse, py_allocation, self->owner)
+
 static void allocation_dealloc(PyObject *object) {
+    PyObject_GC_UnTrack(object);
     py_allocation *self = (py_allocation *)object;
     if (!self->freed && self->owner != NULL)
         give_back(self->owner, self->free_block, &self->block, NULL);
@@ -335,13 +343,16 @@ static PyGetSetDef allocation_fields[] = {
     {"freed", allocation_field, NULL, "Was it given back?", "f"},
     {NULL, NULL, NULL, NULL, NULL}};
 
-static PyType_Slot allocation_slots[] = {
-    {Py_tp_doc, "A block of a memory."},    {Py_tp_dealloc, PY_SLOT(allocation_dealloc)},
-    {Py_tp_repr, PY_SLOT(allocation_repr)}, {Py_tp_methods, allocation_methods},
-    {Py_tp_getset, allocation_fields},      {0, NULL}};
+static PyType_Slot allocation_slots[] = {{Py_tp_doc, "A block of a memory."},
+                                         {Py_tp_dealloc, PY_SLOT(allocation_dealloc)},
+                                         {Py_tp_traverse, PY_SLOT(allocation_traverse)},
+                                         {Py_tp_repr, PY_SLOT(allocation_repr)},
+                                         {Py_tp_methods, allocation_methods},
+                                         {Py_tp_getset, allocation_fields},
+                                         {0, NULL}};
 
 static PyType_Spec allocation_spec = {"spad._spad.Allocation", sizeof(py_allocation), 0,
-                                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                      PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                                       allocation_slots};
 
 static PyMethodDef memory_methods[] = {
@@ -372,14 +383,14 @@ static PyType_Slot memory_slots[] = {
     {Py_tp_doc, "Something that hands out bytes: Device.memory(), Device.pool(), and wrappers of "
                 "them that go around each other."},
     {Py_tp_dealloc, PY_SLOT(memory_dealloc)},
+    {Py_tp_traverse, PY_SLOT(memory_traverse)},
     {Py_tp_repr, PY_SLOT(memory_repr)},
     {Py_tp_methods, memory_methods},
     {Py_tp_getset, memory_fields},
     {0, NULL}};
 
 static PyType_Spec memory_spec = {"spad._spad.Memory", sizeof(py_memory), 0,
-                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                  memory_slots};
+                                  PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, memory_slots};
 
 /* ---- logs -------------------------------------------------------------------------- */
 
@@ -396,7 +407,10 @@ static PyObject *log_parse(PyObject *type, PyObject *args) {
     return py_raise(&error);
 }
 
+PY_TRAVERSE(log_traverse, py_log, NULL)
+
 static void log_dealloc(PyObject *self) {
+    PyObject_GC_UnTrack(self);
     spad_log_destroy(((py_log *)self)->log);
     py_free(self);
 }
@@ -427,10 +441,17 @@ static PyObject *log_allocations(PyObject *self, void *unused) {
     return PyLong_FromLongLong(spad_log_allocations(log_in(self)));
 }
 
-/* Marks a memory and what is below it: their logs are written while the GIL is released. */
-static void mark_busy(PyObject *object, int by) {
-    for (; PyObject_TypeCheck(object, py.memory); object = ((py_memory *)object)->below)
-        ((py_memory *)object)->busy += by;
+/* Takes the guards of a memory and of what is below it, or gives them back: their logs are written
+ * while the GIL is released. Nothing holds them for longer than a call, so taking them succeeds. */
+static bool guard_all(PyObject *object, bool begin) {
+    for (; PyObject_TypeCheck(object, py.memory); object = ((py_memory *)object)->below) {
+        py_guard *guard = &((py_memory *)object)->guard;
+        if (!begin)
+            py_read_end(guard);
+        else if (!py_read_begin(guard))
+            return false;
+    }
+    return true;
 }
 
 static PyObject *log_replay(PyObject *self, PyObject *args) {
@@ -438,13 +459,14 @@ static PyObject *log_replay(PyObject *self, PyObject *args) {
     long long align = SPAD_ALIGN_ANY;
     spad_replay r;
     spad_error error;
-    if (!PyArg_ParseTuple(args, "O!|L:replay", py.memory, &memory, &align)) return NULL;
-    mark_busy(memory, 1);
+    if (!PyArg_ParseTuple(args, "O!|L:replay", py.memory, &memory, &align) ||
+        !guard_all(memory, true))
+        return NULL;
     PyThreadState *const outside = PyEval_SaveThread();
     const spad_status status =
         spad_log_replay(&r, log_in(self), memory_in(memory), align, NULL, &error);
     PyEval_RestoreThread(outside);
-    mark_busy(memory, -1);
+    guard_all(memory, false);
     if (status != SPAD_OK) return py_raise(&error);
     return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "nanoseconds",
                          (long long)r.nanoseconds, "allocations", (long long)r.allocations, "frees",
@@ -467,15 +489,16 @@ static PyGetSetDef log_fields[] = {
 
 static PyType_Slot log_slots[] = {{Py_tp_doc, "A log of allocations; a sequence of its rows."},
                                   {Py_tp_dealloc, PY_SLOT(log_dealloc)},
+                                  {Py_tp_traverse, PY_SLOT(log_traverse)},
                                   {Py_tp_methods, log_methods},
                                   {Py_tp_getset, log_fields},
                                   {Py_sq_length, PY_SLOT(log_length)},
                                   {Py_sq_item, PY_SLOT(log_get)},
                                   {0, NULL}};
 
-static PyType_Spec log_spec = {
-    "spad._spad.Log", sizeof(py_log), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, log_slots};
+static PyType_Spec log_spec = {"spad._spad.Log", sizeof(py_log), 0,
+                               PY_FLAGS | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                               log_slots};
 
 int py_add_memory(PyObject *module) {
     if (py_add_type(module, &py.memory, &memory_spec) != 0 ||

@@ -12,17 +12,32 @@
 
 typedef struct column {
     bool given;
-    bool needed; /* None stands for nothing in it */
     bool viewed;
     Py_buffer view;
     char format;
-    PyObject *sequence; /* a list or a tuple, if there is no view */
+    int64_t *numbers; /* of a sequence, if there is no view */
     size_t count;
 } column;
 
 static void column_close(column *c) {
     if (c->viewed) PyBuffer_Release(&c->view);
-    Py_XDECREF(c->sequence);
+    PyMem_Free(c->numbers);
+}
+
+/* Reads a sequence whole: what its items do when they are converted is done then. */
+static bool read_sequence(column *c, PyObject *object, bool needed, int64_t none) {
+    PyObject *items = PySequence_Tuple(object);
+    if (items == NULL) return false;
+    c->count = (size_t)PyTuple_Size(items);
+    c->numbers = PyMem_Calloc(c->count + 1, sizeof *c->numbers);
+    bool fine = c->numbers != NULL || PyErr_NoMemory() != NULL;
+    for (size_t i = 0; fine && i < c->count; i++) {
+        PyObject *item = PyTuple_GetItem(items, (Py_ssize_t)i);
+        fine = needed ? py_int(&c->numbers[i], item) : py_int_or(&c->numbers[i], item, none);
+    }
+    Py_DECREF(items);
+    if (!fine) column_close(c);
+    return fine;
 }
 
 /* The one letter of a format of whole numbers in native order; 0: another one. */
@@ -34,8 +49,9 @@ static char integer_format(const char *format) {
                : '\0';
 }
 
-static bool column_open(column *c, const char *name, bool needed, PyObject *object) {
-    *c = (column){.needed = needed};
+/* none: what None in a sequence stands for, if the column is not needed. */
+static bool column_open(column *c, const char *name, bool needed, int64_t none, PyObject *object) {
+    *c = (column){0};
     if (object == NULL || object == Py_None) {
         if (needed) PyErr_Format(PyExc_TypeError, "%s is needed", name);
         return !needed;
@@ -56,10 +72,7 @@ static bool column_open(column *c, const char *name, bool needed, PyObject *obje
         column_close(c);
         return false;
     }
-    c->sequence = PySequence_Tuple(object);
-    if (c->sequence == NULL) return false;
-    c->count = (size_t)PyTuple_Size(c->sequence);
-    return true;
+    return read_sequence(c, object, needed, none);
 }
 
 static int64_t number_at(const char *at, char format, Py_ssize_t size) {
@@ -93,8 +106,8 @@ static bool column_get(int64_t *out, const column *c, size_t i, int64_t none) {
                      (unsigned long long)*out);
         return false;
     }
-    PyObject *item = PyTuple_GetItem(c->sequence, (Py_ssize_t)i);
-    return c->needed ? py_int(out, item) : py_int_or(out, item, none);
+    *out = c->numbers[i];
+    return true;
 }
 
 /* ---- columns out ------------------------------------------------------------------- */
@@ -106,7 +119,10 @@ typedef struct py_column {
     Py_ssize_t stride;
 } py_column;
 
+PY_TRAVERSE(column_traverse, py_column, self->owner)
+
 static void column_dealloc(PyObject *object) {
+    PyObject_GC_UnTrack(object);
     Py_XDECREF(((py_column *)object)->owner);
     py_free(object);
 }
@@ -146,12 +162,12 @@ PyObject *py_column_view(PyObject *owner, const int64_t *first, size_t count, si
 
 static PyType_Slot column_slots[] = {{Py_tp_doc, "Numbers of another object."},
                                      {Py_tp_dealloc, PY_SLOT(column_dealloc)},
+                                     {Py_tp_traverse, PY_SLOT(column_traverse)},
                                      {Py_bf_getbuffer, PY_SLOT(column_getbuffer)},
                                      {0, NULL}};
 
 static PyType_Spec column_spec = {"spad._spad.Column", sizeof(py_column), 0,
-                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                  column_slots};
+                                  PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, column_slots};
 
 /* ---- the problem ------------------------------------------------------------------- */
 
@@ -191,7 +207,10 @@ failed:
     return NULL;
 }
 
+PY_TRAVERSE(plan_traverse, py_plan, self->target)
+
 static void plan_dealloc(PyObject *object) {
+    PyObject_GC_UnTrack(object);
     py_plan *self = (py_plan *)object;
     spad_plan_destroy(self->plan);
     Py_XDECREF(self->target);
@@ -238,7 +257,6 @@ static PyObject *plan_add(PyObject *object, PyObject *args, PyObject *keywords) 
                                      &size, &name, &alignment, &lanes, &bank, &offset, &lane, &hint,
                                      &gaps))
         return NULL;
-    if (self->busy > 0) return py_busy();
     spad_plan_buffer buffer = {.name = name,
                                .lower = lower,
                                .upper = upper,
@@ -256,7 +274,12 @@ static PyObject *plan_add(PyObject *object, PyObject *args, PyObject *keywords) 
     buffer.gaps = rows;
     size_t number;
     spad_error error;
+    if (!py_change_begin(&self->guard)) {
+        PyMem_Free(rows);
+        return NULL;
+    }
     const spad_status status = spad_plan_add(&number, self->plan, &buffer, &error);
+    py_change_end(&self->guard);
     PyMem_Free(rows);
     return status == SPAD_OK ? PyLong_FromSize_t(number) : py_raise(&error);
 }
@@ -265,10 +288,15 @@ enum { LOWER, UPPER, SIZE, ALIGNMENT, LANES, BANK, OFFSET, LANE, HINT, COLUMNS }
 static char *column_names[] = {"lower", "upper",  "size", "alignment", "lanes",
                                "bank",  "offset", "lane", "hint",      NULL};
 
+/* What a column has where nothing is given. */
+static int64_t none_of(int column_number) {
+    return column_number == OFFSET || column_number == HINT ? -1 : 0;
+}
+
 static bool read_row(spad_plan_buffer *buffer, const column *columns, size_t i) {
     int64_t n[COLUMNS];
     for (int k = 0; k < COLUMNS; k++)
-        if (!column_get(&n[k], &columns[k], i, k == OFFSET || k == HINT ? -1 : 0)) return false;
+        if (!column_get(&n[k], &columns[k], i, none_of(k))) return false;
     *buffer = (spad_plan_buffer){.lower = n[LOWER],
                                  .upper = n[UPPER],
                                  .size = n[SIZE],
@@ -287,9 +315,8 @@ static bool read_row(spad_plan_buffer *buffer, const column *columns, size_t i) 
 static bool can_read(const column *columns, size_t count) {
     bool surely = true;
     for (int k = 0; k < COLUMNS; k++)
-        surely =
-            surely && (!columns[k].given || (columns[k].viewed && (columns[k].view.itemsize < 8 ||
-                                                                   columns[k].format >= 'a')));
+        surely = surely &&
+                 (!columns[k].viewed || columns[k].view.itemsize < 8 || columns[k].format >= 'a');
     spad_plan_buffer buffer;
     for (size_t i = 0; !surely && i < count; i++)
         if (!read_row(&buffer, columns, i)) return false;
@@ -314,12 +341,12 @@ static PyObject *plan_add_many(PyObject *object, PyObject *args, PyObject *keywo
                                      &given[1], &given[2], &given[3], &given[4], &given[5],
                                      &given[6], &given[7], &given[8]))
         return NULL;
-    if (self->busy > 0) return py_busy();
     column columns[COLUMNS];
     int opened = 0;
     bool fine = true;
     while (fine && opened < COLUMNS) {
-        fine = column_open(&columns[opened], column_names[opened], opened <= SIZE, given[opened]);
+        fine = column_open(&columns[opened], column_names[opened], opened <= SIZE, none_of(opened),
+                           given[opened]);
         if (fine) opened++;
     }
     for (int k = 0; fine && k < COLUMNS; k++) {
@@ -328,9 +355,12 @@ static PyObject *plan_add_many(PyObject *object, PyObject *args, PyObject *keywo
                      column_names[k], columns[k].count, columns[LOWER].count);
         fine = false;
     }
+    fine = fine && can_read(columns, columns[LOWER].count) && py_change_begin(&self->guard);
     const size_t first = spad_plan_count(self->plan);
-    fine = fine && can_read(columns, columns[LOWER].count) &&
-           add_rows(self, columns, columns[LOWER].count);
+    if (fine) {
+        fine = add_rows(self, columns, columns[LOWER].count);
+        py_change_end(&self->guard);
+    }
     for (int k = 0; k < opened; k++) column_close(&columns[k]);
     return fine ? PyLong_FromSize_t(first) : NULL;
 }
@@ -343,10 +373,13 @@ static PyObject *plan_read_csv(PyObject *object, PyObject *const *args, Py_ssize
     Py_ssize_t length;
     spad_error error;
     if (!py_take(given, "read_csv", names, 1, args, count, keywords)) return NULL;
-    if (self->busy > 0) return py_busy();
     const char *text = NULL, *file = "<csv>";
-    if (!py_utf8(&text, &length, given[0]) || !py_utf8(&file, NULL, given[1])) return NULL;
-    return py_done(spad_plan_read_csv(self->plan, text, (size_t)length, file, &error), &error);
+    if (!py_utf8(&text, &length, given[0]) || !py_utf8(&file, NULL, given[1]) ||
+        !py_change_begin(&self->guard))
+        return NULL;
+    const spad_status status = spad_plan_read_csv(self->plan, text, (size_t)length, file, &error);
+    py_change_end(&self->guard);
+    return py_done(status, &error);
 }
 
 typedef spad_status (*pair_call)(spad_plan *plan, size_t a, size_t b, spad_error *error);
@@ -355,9 +388,10 @@ static PyObject *pair(PyObject *object, PyObject *args, pair_call call) {
     py_plan *self = (py_plan *)object;
     Py_ssize_t a, b;
     spad_error error;
-    if (!PyArg_ParseTuple(args, "nn", &a, &b)) return NULL;
-    if (self->busy > 0) return py_busy();
-    return py_done(call(self->plan, (size_t)a, (size_t)b, &error), &error);
+    if (!PyArg_ParseTuple(args, "nn", &a, &b) || !py_change_begin(&self->guard)) return NULL;
+    const spad_status status = call(self->plan, (size_t)a, (size_t)b, &error);
+    py_change_end(&self->guard);
+    return py_done(status, &error);
 }
 
 static PyObject *plan_alias(PyObject *self, PyObject *args) {
@@ -374,12 +408,12 @@ static PyObject *plan_add_trace(PyObject *object, PyObject *args) {
     size_t space, first;
     spad_error error;
     if (!PyArg_ParseTuple(args, "O!s:add_trace", py.trace, &trace, &name)) return NULL;
-    if (self->busy > 0) return py_busy();
+    if (!py_change_begin(&self->guard)) return NULL;
     const spad_trace *log = ((py_trace *)trace)->trace;
-    if (spad_target_space(&space, spad_trace_target(log), name, &error) != SPAD_OK ||
-        spad_plan_add_trace(&first, self->plan, log, space, &error) != SPAD_OK)
-        return py_raise(&error);
-    return PyLong_FromSize_t(first);
+    spad_status status = spad_target_space(&space, spad_trace_target(log), name, &error);
+    if (status == SPAD_OK) status = spad_plan_add_trace(&first, self->plan, log, space, &error);
+    py_change_end(&self->guard);
+    return status == SPAD_OK ? PyLong_FromSize_t(first) : py_raise(&error);
 }
 
 /* ---- solving ----------------------------------------------------------------------- */
@@ -440,11 +474,14 @@ static PyObject *plan_solve(PyObject *object, PyObject *args, PyObject *keywords
     Py_INCREF(object);
     result->plan = object;
     spad_error error;
-    self->busy++;
+    if (!py_read_begin(&self->guard)) {
+        Py_DECREF((PyObject *)result);
+        return NULL;
+    }
     w.thread = PyEval_SaveThread();
     const spad_status status = spad_plan_solve(&result->result, self->plan, &options, &error);
     PyEval_RestoreThread(w.thread);
-    self->busy--;
+    py_read_end(&self->guard);
     if (PyErr_Occurred() || status != SPAD_OK) {
         if (!PyErr_Occurred()) py_raise(&error);
         Py_CLEAR(result);
@@ -461,12 +498,14 @@ static PyObject *plan_check(PyObject *object, PyObject *result) {
     const spad_plan_result *r = ((py_result *)result)->result;
     int64_t height;
     spad_error error;
-    self->busy++;
+    if (!py_read_begin(&self->guard)) return NULL;
     PyThreadState *const outside = PyEval_SaveThread();
-    const spad_status status =
-        spad_plan_check(&height, self->plan, r->places, r->places == NULL ? 0 : r->count, &error);
+    spad_status status = spad_plan_match(self->plan, r, &error);
+    if (status == SPAD_OK)
+        status = spad_plan_check(&height, self->plan, r->places, r->places == NULL ? 0 : r->count,
+                                 &error);
     PyEval_RestoreThread(outside);
-    self->busy--;
+    py_read_end(&self->guard);
     return status == SPAD_OK ? PyLong_FromLongLong(height) : py_raise(&error);
 }
 
@@ -524,7 +563,9 @@ static PyMethodDef plan_methods[] = {
      "Places the buffers. minimize: the lowest height (default without a capacity) instead of\n"
      "any plan within the capacity. progress(facts) is called now and then; true cancels."},
     {"check", plan_check, METH_O,
-     "check(result) -> int\n\nChecks a plan without any part of the solver; its height."},
+     "check(result) -> int\n\nChecks a plan without any part of the solver; its height. A result "
+     "of "
+     "the plan before it\nchanged is a StateError, here and everywhere."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef plan_fields[] = {
@@ -537,6 +578,7 @@ static PyType_Slot plan_slots[] = {
     {Py_tp_doc, "Plan(target=None, space=None, capacity=None)\n\nBuffers that need offsets."},
     {Py_tp_new, PY_SLOT(plan_new)},
     {Py_tp_dealloc, PY_SLOT(plan_dealloc)},
+    {Py_tp_traverse, PY_SLOT(plan_traverse)},
     {Py_tp_methods, plan_methods},
     {Py_tp_getset, plan_fields},
     {Py_sq_length, PY_SLOT(plan_length)},
@@ -544,11 +586,14 @@ static PyType_Slot plan_slots[] = {
     {0, NULL}};
 
 static PyType_Spec plan_spec = {"spad._spad.Plan", sizeof(py_plan), 0,
-                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, plan_slots};
+                                PY_FLAGS | Py_TPFLAGS_BASETYPE, plan_slots};
 
 /* ---- the result -------------------------------------------------------------------- */
 
+PY_TRAVERSE(result_traverse, py_result, self->plan)
+
 static void result_dealloc(PyObject *object) {
+    PyObject_GC_UnTrack(object);
     py_result *self = (py_result *)object;
     spad_plan_reason_destroy(self->reason);
     spad_plan_result_destroy(self->result);
@@ -589,12 +634,12 @@ static PyObject *result_explain(PyObject *object, PyObject *const *args, Py_ssiz
         !py_seconds(&deadline, given[0]))
         return NULL;
     spad_plan_reason *reason = NULL;
-    plan->busy++;
+    if (!py_read_begin(&plan->guard)) return NULL;
     PyThreadState *const outside = PyEval_SaveThread();
     const spad_status status =
         spad_plan_explain(&reason, plan->plan, self->result, deadline, &error);
     PyEval_RestoreThread(outside);
-    plan->busy--;
+    py_read_end(&plan->guard);
     if (status != SPAD_OK) return py_raise(&error);
     spad_plan_reason_destroy(self->reason);
     self->reason = reason;
@@ -609,14 +654,14 @@ typedef struct csv_text {
 
 static spad_status write_csv(const void *object, const spad_sink *sink, spad_error *error) {
     const csv_text *c = object;
-    return spad_plan_write_csv(((py_plan *)c->result->plan)->plan, 0, c->result->result->places,
-                               c->text, c->length, sink, error);
+    return spad_plan_write_csv(((py_plan *)c->result->plan)->plan, 0, c->result->result, c->text,
+                               c->length, sink, error);
 }
 
 static PyObject *result_csv(PyObject *self, PyObject *text) {
     Py_ssize_t length;
-    const char *bytes = PyUnicode_AsUTF8AndSize(text, &length);
-    if (bytes == NULL) return NULL;
+    const char *bytes = NULL;
+    if (!py_utf8(&bytes, &length, text)) return NULL;
     const csv_text c = {(const py_result *)self, bytes, (size_t)length};
     return py_text(write_csv, &c);
 }
@@ -705,14 +750,14 @@ static PyGetSetDef result_fields[] = {
 
 static PyType_Slot result_slots[] = {{Py_tp_doc, "What came out of Plan.solve()."},
                                      {Py_tp_dealloc, PY_SLOT(result_dealloc)},
+                                     {Py_tp_traverse, PY_SLOT(result_traverse)},
                                      {Py_tp_methods, result_methods},
                                      {Py_tp_getset, result_fields},
                                      {Py_sq_length, PY_SLOT(result_length)},
                                      {0, NULL}};
 
 static PyType_Spec result_spec = {"spad._spad.PlanResult", sizeof(py_result), 0,
-                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                  result_slots};
+                                  PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, result_slots};
 
 int py_add_plan(PyObject *module) {
     if (py_add_type(module, &py.column, &column_spec) != 0 ||

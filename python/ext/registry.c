@@ -51,7 +51,10 @@ static PyObject *registry_new(PyTypeObject *type, PyObject *args, PyObject *keyw
     return py_raise(&error);
 }
 
+PY_TRAVERSE(registry_traverse, py_registry, NULL)
+
 static void registry_dealloc(PyObject *self) {
+    PyObject_GC_UnTrack(self);
     spad_registry_destroy(((py_registry *)self)->registry);
     py_free(self);
 }
@@ -113,12 +116,13 @@ static PyType_Slot registry_slots[] = {
     {Py_tp_doc, "Registry()\n\nThe buffers of components, laid out by name (docs/registry.md)."},
     {Py_tp_new, PY_SLOT(registry_new)},
     {Py_tp_dealloc, PY_SLOT(registry_dealloc)},
+    {Py_tp_traverse, PY_SLOT(registry_traverse)},
     {Py_tp_methods, registry_methods},
     {Py_tp_getset, registry_fields},
     {0, NULL}};
 
 static PyType_Spec registry_spec = {"spad._spad.Registry", sizeof(py_registry), 0,
-                                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, registry_slots};
+                                    PY_FLAGS | Py_TPFLAGS_BASETYPE, registry_slots};
 
 /* ---- buffers ----------------------------------------------------------------------- */
 
@@ -552,7 +556,10 @@ static PyObject *component_toplevel_allocators(PyObject *self, PyObject *unused)
     return two_allocators(&shared, &persistent);
 }
 
+PY_TRAVERSE(allocator_traverse, py_allocator, self->inside)
+
 static void allocator_dealloc(PyObject *self) {
+    PyObject_GC_UnTrack(self);
     Py_XDECREF(((py_allocator *)self)->inside);
     py_free(self);
 }
@@ -610,14 +617,14 @@ static PyGetSetDef allocator_fields[] = {
 
 static PyType_Slot allocator_slots[] = {{Py_tp_doc, "What a kernel needs to find a buffer."},
                                         {Py_tp_dealloc, PY_SLOT(allocator_dealloc)},
+                                        {Py_tp_traverse, PY_SLOT(allocator_traverse)},
                                         {Py_tp_repr, PY_SLOT(allocator_repr)},
                                         {Py_tp_methods, allocator_methods},
                                         {Py_tp_getset, allocator_fields},
                                         {0, NULL}};
 
 static PyType_Spec allocator_spec = {"spad._spad.Allocator", sizeof(py_allocator), 0,
-                                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                     allocator_slots};
+                                     PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, allocator_slots};
 
 /* ---- components -------------------------------------------------------------------- */
 
@@ -642,7 +649,10 @@ static PyObject *component_trace(PyObject *self, PyObject *args) {
     return py_raise(&error);
 }
 
+PY_TRAVERSE(component_traverse, py_component, self->registry)
+
 static void component_dealloc(PyObject *self) {
+    PyObject_GC_UnTrack(self);
     Py_XDECREF(((py_component *)self)->registry);
     py_free(self);
 }
@@ -734,6 +744,7 @@ static PyGetSetDef component_fields[] = {
 
 static PyType_Slot component_slots[] = {{Py_tp_doc, "A component of a Registry; see Registry.add."},
                                         {Py_tp_dealloc, PY_SLOT(component_dealloc)},
+                                        {Py_tp_traverse, PY_SLOT(component_traverse)},
                                         {Py_tp_repr, PY_SLOT(component_repr)},
                                         {Py_tp_richcompare, PY_SLOT(component_compare)},
                                         {Py_tp_hash, PY_SLOT(component_hash)},
@@ -742,8 +753,7 @@ static PyType_Slot component_slots[] = {{Py_tp_doc, "A component of a Registry; 
                                         {0, NULL}};
 
 static PyType_Spec component_spec = {"spad._spad.Component", sizeof(py_component), 0,
-                                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                     component_slots};
+                                     PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, component_slots};
 
 int py_add_registry(PyObject *module) {
     if (py_add_type(module, &py.registry, &registry_spec) != 0 ||

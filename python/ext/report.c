@@ -7,7 +7,7 @@
 typedef struct py_report {
     PyObject_HEAD spad_report *report;
     PyObject *target;
-    int busy; /* writers at work */
+    py_guard guard;
 } py_report;
 
 PY_WRITER(spad_report_write_text, spad_report)
@@ -66,7 +66,10 @@ static PyObject *report_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     return (PyObject *)self;
 }
 
+PY_TRAVERSE(report_traverse, py_report, self->target)
+
 static void report_dealloc(PyObject *object) {
+    PyObject_GC_UnTrack(object);
     py_report *self = (py_report *)object;
     spad_report_destroy(self->report);
     Py_XDECREF(self->target);
@@ -77,14 +80,24 @@ static spad_report *report_in(PyObject *self) {
     return ((py_report *)self)->report;
 }
 
+static py_guard *guard_of(PyObject *self) {
+    return &((py_report *)self)->guard;
+}
+
+/* Ends a change that was begun. */
+static PyObject *changed(PyObject *self, spad_status status, const spad_error *error) {
+    py_change_end(guard_of(self));
+    return py_done(status, error);
+}
+
 static PyObject *report_add_trace(PyObject *self, PyObject *trace) {
-    if (((py_report *)self)->busy > 0) return py_busy();
     spad_error error;
     if (!PyObject_TypeCheck(trace, py.trace)) {
         PyErr_SetString(PyExc_TypeError, "a Trace is needed");
         return NULL;
     }
-    return py_done(spad_report_add_trace(report_in(self), ((py_trace *)trace)->trace, &error),
+    if (!py_change_begin(guard_of(self))) return NULL;
+    return changed(self, spad_report_add_trace(report_in(self), ((py_trace *)trace)->trace, &error),
                    &error);
 }
 
@@ -99,20 +112,18 @@ static bool find_space(size_t *out, PyObject *self, const char *name) {
 }
 
 static PyObject *report_add_log(PyObject *self, PyObject *args) {
-    if (((py_report *)self)->busy > 0) return py_busy();
     PyObject *log;
     const char *name = NULL;
     size_t space;
     spad_error error;
     if (!PyArg_ParseTuple(args, "O!|z:add_log", py.log, &log, &name) ||
-        !find_space(&space, self, name))
+        !find_space(&space, self, name) || !py_change_begin(guard_of(self)))
         return NULL;
-    return py_done(spad_report_add_log(report_in(self), ((py_log *)log)->log, space, &error),
+    return changed(self, spad_report_add_log(report_in(self), ((py_log *)log)->log, space, &error),
                    &error);
 }
 
 static PyObject *report_add_plan(PyObject *self, PyObject *args) {
-    if (((py_report *)self)->busy > 0) return py_busy();
     PyObject *result;
     const char *name = NULL;
     size_t space;
@@ -121,15 +132,15 @@ static PyObject *report_add_plan(PyObject *self, PyObject *args) {
         !find_space(&space, self, name))
         return NULL;
     const py_result *r = (py_result *)result;
-    if (r->result->places == NULL) Py_RETURN_NONE;
-    return py_done(spad_report_add_plan(report_in(self), ((py_plan *)r->plan)->plan,
-                                        r->result->places, space, &error),
+    const spad_plan *plan = ((py_plan *)r->plan)->plan;
+    if (r->result->places == NULL) return py_done(spad_plan_match(plan, r->result, &error), &error);
+    if (!py_change_begin(guard_of(self))) return NULL;
+    return changed(self, spad_report_add_plan(report_in(self), plan, r->result, space, &error),
                    &error);
 }
 
 static PyObject *report_add_layout(PyObject *self, PyObject *const *args, Py_ssize_t count,
                                    PyObject *keywords) {
-    if (((py_report *)self)->busy > 0) return py_busy();
     static const char *const names[] = {"layout", "sim", "event_limit", NULL};
     PyObject *given[3];
     int64_t limit;
@@ -143,39 +154,40 @@ static PyObject *report_add_layout(PyObject *self, PyObject *const *args, Py_ssi
         PyErr_SetString(PyExc_TypeError, "a Layout and a Sim, or None, are needed");
         return NULL;
     }
-    return py_done(spad_report_add_layout(report_in(self), ((py_layout *)given[0])->layout,
-                                          timed ? ((py_sim *)given[1])->sim : NULL, limit, &error),
-                   &error);
+    const spad_layout *layout = ((py_layout *)given[0])->layout;
+    const spad_sim *sim = timed ? ((py_sim *)given[1])->sim : NULL;
+    if (!py_change_begin(guard_of(self))) return NULL;
+    PyThreadState *const outside = PyEval_SaveThread();
+    const spad_status status = spad_report_add_layout(report_in(self), layout, sim, limit, &error);
+    PyEval_RestoreThread(outside);
+    return changed(self, status, &error);
 }
 
 static PyObject *report_add_buffers(PyObject *self, PyObject *layout) {
     spad_error error;
-    if (((py_report *)self)->busy > 0) return py_busy();
     if (!PyObject_TypeCheck(layout, py.layout)) {
         PyErr_SetString(PyExc_TypeError, "a Layout is needed");
         return NULL;
     }
-    return py_done(spad_report_add_buffers(report_in(self), ((py_layout *)layout)->layout, &error),
+    if (!py_change_begin(guard_of(self))) return NULL;
+    return changed(self,
+                   spad_report_add_buffers(report_in(self), ((py_layout *)layout)->layout, &error),
                    &error);
 }
 
 static PyObject *report_add_findings(PyObject *self, PyObject *check) {
-    if (((py_report *)self)->busy > 0) return py_busy();
     spad_error error;
     if (!PyObject_TypeCheck(check, py.check)) {
         PyErr_SetString(PyExc_TypeError, "a Check is needed");
         return NULL;
     }
-    const spad_check *c = ((py_check *)check)->check;
-    for (size_t i = 0; i < spad_check_finding_count(c); i++)
-        if (spad_report_add_finding(report_in(self), spad_check_get_finding(c, i), &error) !=
-            SPAD_OK)
-            return py_raise(&error);
-    Py_RETURN_NONE;
+    if (!py_change_begin(guard_of(self))) return NULL;
+    const spad_status status =
+        spad_report_add_check(report_in(self), ((py_check *)check)->check, &error);
+    return changed(self, status, &error);
 }
 
 static PyObject *report_add_box(PyObject *self, PyObject *args, PyObject *keywords) {
-    if (((py_report *)self)->busy > 0) return py_busy();
     static char *names[] = {"name", "begin", "end",     "byte", "bytes", "space",
                             "lane", "lanes", "padding", "line", NULL};
     const char *name, *space = NULL;
@@ -193,12 +205,11 @@ static PyObject *report_add_box(PyObject *self, PyObject *args, PyObject *keywor
                            .family = SPAD_NO_FAMILY,
                            .line = line};
     spad_error error;
-    if (!find_space(&box.space, self, space)) return NULL;
-    return py_done(spad_report_add_box(report_in(self), &box, &error), &error);
+    if (!find_space(&box.space, self, space) || !py_change_begin(guard_of(self))) return NULL;
+    return changed(self, spad_report_add_box(report_in(self), &box, &error), &error);
 }
 
 static PyObject *report_add_bar(PyObject *self, PyObject *args, PyObject *keywords) {
-    if (((py_report *)self)->busy > 0) return py_busy();
     static char *names[] = {"row", "name", "begin", "end", "ready", "wait", "critical", NULL};
     const char *row, *name, *wait = NULL;
     long long begin, end;
@@ -214,34 +225,33 @@ static PyObject *report_add_bar(PyObject *self, PyObject *args, PyObject *keywor
                            .wait = wait,
                            .critical = critical != 0};
     spad_error error;
-    if (!py_int_or(&bar.ready, ready, begin)) return NULL;
-    return py_done(spad_report_add_bar(report_in(self), &bar, &error), &error);
+    if (!py_int_or(&bar.ready, ready, begin) || !py_change_begin(guard_of(self))) return NULL;
+    return changed(self, spad_report_add_bar(report_in(self), &bar, &error), &error);
 }
 
 static PyObject *report_add_note(PyObject *self, PyObject *note) {
-    if (((py_report *)self)->busy > 0) return py_busy();
     const char *text = py_chars(note);
     spad_error error;
-    if (text == NULL) return NULL;
-    return py_done(spad_report_add_note(report_in(self), text, &error), &error);
+    if (text == NULL || !py_change_begin(guard_of(self))) return NULL;
+    return changed(self, spad_report_add_note(report_in(self), text, &error), &error);
 }
 
 static PyObject *report_set_source(PyObject *self, PyObject *args) {
-    if (((py_report *)self)->busy > 0) return py_busy();
     const char *file, *text;
     Py_ssize_t length;
     spad_error error;
-    if (!PyArg_ParseTuple(args, "ss#:set_source", &file, &text, &length)) return NULL;
-    return py_done(spad_report_set_source(report_in(self), file, text, (size_t)length, &error),
-                   &error);
+    if (!PyArg_ParseTuple(args, "ss#:set_source", &file, &text, &length) ||
+        !py_change_begin(guard_of(self)))
+        return NULL;
+    return changed(
+        self, spad_report_set_source(report_in(self), file, text, (size_t)length, &error), &error);
 }
 
 static PyObject *report_write(PyObject *self, PyObject *name) {
     const char *text = py_chars(name);
-    if (text == NULL) return NULL;
-    ((py_report *)self)->busy++;
+    if (text == NULL || !py_read_begin(guard_of(self))) return NULL;
     PyObject *out = write_as(formats, text, report_in(self));
-    ((py_report *)self)->busy--;
+    py_read_end(guard_of(self));
     return out;
 }
 
@@ -250,9 +260,11 @@ static PyObject *report_stats(PyObject *self, PyObject *name) {
     size_t space;
     spad_report_space s;
     spad_error error;
-    if (text == NULL || !find_space(&space, self, text)) return NULL;
-    if (spad_report_get_space(&s, report_in(self), space, &error) != SPAD_OK)
-        return py_raise(&error);
+    if (text == NULL || !find_space(&space, self, text) || !py_read_begin(guard_of(self)))
+        return NULL;
+    const spad_status status = spad_report_get_space(&s, report_in(self), space, &error);
+    py_read_end(guard_of(self));
+    if (status != SPAD_OK) return py_raise(&error);
     return Py_BuildValue("{s:n,s:L,s:N,s:L,s:L,s:L,s:L,s:L,s:L}", "boxes", (Py_ssize_t)s.boxes,
                          "top", (long long)s.top, "usable", py_fact(s.usable, SPAD_UNBOUNDED),
                          "peak_bytes", (long long)s.peak_bytes, "peak_time", (long long)s.peak_time,
@@ -275,15 +287,20 @@ static PyObject *box_row(const spad_target *target, const spad_report_box *b) {
 static PyObject *report_boxes(PyObject *self, PyObject *unused) {
     (void)unused;
     const spad_target *target = ((py_target *)((py_report *)self)->target)->target;
+    if (!py_read_begin(guard_of(self))) return NULL;
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && i < spad_report_box_count(report_in(self)); i++)
         if (!py_append(list, box_row(target, spad_report_get_box(report_in(self), i))))
             Py_CLEAR(list);
+    py_read_end(guard_of(self));
     return list;
 }
 
 static Py_ssize_t report_length(PyObject *self) {
-    return (Py_ssize_t)spad_report_box_count(report_in(self));
+    if (!py_read_begin(guard_of(self))) return -1;
+    const size_t count = spad_report_box_count(report_in(self));
+    py_read_end(guard_of(self));
+    return (Py_ssize_t)count;
 }
 
 static PyMethodDef report_methods[] = {
@@ -314,12 +331,13 @@ static PyType_Slot report_slots[] = {
     {Py_tp_doc, "Report(target, title=None, time_unit=None)\n\nBoxes in memory over time."},
     {Py_tp_new, PY_SLOT(report_new)},
     {Py_tp_dealloc, PY_SLOT(report_dealloc)},
+    {Py_tp_traverse, PY_SLOT(report_traverse)},
     {Py_tp_methods, report_methods},
     {Py_sq_length, PY_SLOT(report_length)},
     {0, NULL}};
 
 static PyType_Spec report_spec = {"spad._spad.Report", sizeof(py_report), 0,
-                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, report_slots};
+                                  PY_FLAGS | Py_TPFLAGS_BASETYPE, report_slots};
 
 /* ---- diff and emit ----------------------------------------------------------------- */
 
@@ -341,24 +359,32 @@ static PyObject *changes(const spad_report_diff *made) {
     return list;
 }
 
+/* Both reports are read meanwhile. */
+static PyObject *write_diff(PyObject *before, PyObject *after, const char *name) {
+    spad_report_diff *made;
+    spad_error error;
+    if (spad_report_diff_create(&made, report_in(before), report_in(after), NULL, &error) !=
+        SPAD_OK)
+        return py_raise(&error);
+    PyObject *text =
+        strcmp(name, "changes") == 0 ? changes(made) : write_as(diff_formats, name, made);
+    spad_report_diff_destroy(made);
+    return text;
+}
+
 static PyObject *diff(PyObject *module, PyObject *args) {
     (void)module;
     PyObject *before, *after;
     const char *name = "text";
-    spad_report_diff *made;
-    spad_error error;
-    if (!PyArg_ParseTuple(args, "O!O!|s:diff", py.report, &before, py.report, &after, &name))
+    if (!PyArg_ParseTuple(args, "O!O!|s:diff", py.report, &before, py.report, &after, &name) ||
+        !py_read_begin(guard_of(before)))
         return NULL;
-    if (spad_report_diff_create(&made, report_in(before), report_in(after), NULL, &error) !=
-        SPAD_OK)
-        return py_raise(&error);
-    ((py_report *)before)->busy++;
-    ((py_report *)after)->busy++;
-    PyObject *text =
-        strcmp(name, "changes") == 0 ? changes(made) : write_as(diff_formats, name, made);
-    ((py_report *)before)->busy--;
-    ((py_report *)after)->busy--;
-    spad_report_diff_destroy(made);
+    PyObject *text = NULL;
+    if (py_read_begin(guard_of(after))) {
+        text = write_diff(before, after, name);
+        py_read_end(guard_of(after));
+    }
+    py_read_end(guard_of(before));
     return text;
 }
 
@@ -447,8 +473,8 @@ static bool add_result(const table *t, const spad_target *target, PyObject *resu
     size_t number = 0;
     spad_error error;
     if ((space != NULL && spad_target_space(&number, target, space, &error) != SPAD_OK) ||
-        spad_emit_add_plan(t->emit, ((py_plan *)r->plan)->plan, r->result->places, number,
-                           &error) != SPAD_OK)
+        spad_emit_add_plan(t->emit, ((py_plan *)r->plan)->plan, r->result, number, &error) !=
+            SPAD_OK)
         return py_raise(&error) != NULL;
     return true;
 }

@@ -27,7 +27,10 @@ typedef struct py_stack {
 
 /* ---- tensors ----------------------------------------------------------------------- */
 
+PY_TRAVERSE(tensor_traverse, py_tensor, self->shape, self->dtype, self->name, self->buffer)
+
 static void tensor_dealloc(PyObject *object) {
+    PyObject_GC_UnTrack(object);
     py_tensor *self = (py_tensor *)object;
     Py_XDECREF(self->shape);
     Py_XDECREF(self->dtype);
@@ -104,13 +107,13 @@ static PyGetSetDef tensor_fields[] = {
 
 static PyType_Slot tensor_slots[] = {{Py_tp_doc, "A tensor with a place."},
                                      {Py_tp_dealloc, PY_SLOT(tensor_dealloc)},
+                                     {Py_tp_traverse, PY_SLOT(tensor_traverse)},
                                      {Py_tp_repr, PY_SLOT(tensor_repr)},
                                      {Py_tp_getset, tensor_fields},
                                      {0, NULL}};
 
 static PyType_Spec tensor_spec = {"spad._spad.Tensor", sizeof(py_tensor), 0,
-                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                  tensor_slots};
+                                  PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, tensor_slots};
 
 /* ---- the manager ------------------------------------------------------------------- */
 
@@ -169,7 +172,10 @@ static PyObject *stack_new(PyTypeObject *type, PyObject *args, PyObject *keyword
     return (PyObject *)self;
 }
 
+PY_TRAVERSE(stack_traverse, py_stack, self->target, self->trace)
+
 static void stack_dealloc(PyObject *object) {
+    PyObject_GC_UnTrack(object);
     py_stack *self = (py_stack *)object;
     spad_stack_destroy(self->stack);
     Py_XDECREF(self->trace);
@@ -592,12 +598,13 @@ static PyType_Slot stack_slots[] = {
                 "A manager of one region of a memory, with scopes (docs/stack.md)."},
     {Py_tp_new, PY_SLOT(stack_new)},
     {Py_tp_dealloc, PY_SLOT(stack_dealloc)},
+    {Py_tp_traverse, PY_SLOT(stack_traverse)},
     {Py_tp_methods, stack_methods},
     {Py_tp_getset, stack_fields},
     {0, NULL}};
 
 static PyType_Spec stack_spec = {"spad._spad.Stack", sizeof(py_stack), 0,
-                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, stack_slots};
+                                 PY_FLAGS | Py_TPFLAGS_BASETYPE, stack_slots};
 
 int py_add_stack(PyObject *module) {
     if (py_add_type(module, &py.tensor, &tensor_spec) != 0) return -1;

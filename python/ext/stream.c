@@ -10,6 +10,7 @@ typedef struct py_stream {
     PyObject_HEAD spad_stream stream;
     PyObject *device;
     Py_ssize_t blocks; /* that are allocated in its order */
+    py_guard guard;    /* calls that use it with the GIL released are its readers */
     bool closed;
 } py_stream;
 
@@ -67,7 +68,10 @@ static PyObject *stream_wrap(PyObject *type, PyObject *args) {
     return py_raise(&error);
 }
 
+PY_TRAVERSE(stream_traverse, py_stream, self->device)
+
 static void stream_dealloc(PyObject *object) {
+    PyObject_GC_UnTrack(object);
     py_stream *self = (py_stream *)object;
     if (!self->closed) spad_stream_close(self->stream, NULL);
     Py_XDECREF(self->device);
@@ -76,11 +80,13 @@ static void stream_dealloc(PyObject *object) {
 
 static PyObject *stream_wait(PyObject *object, PyObject *unused) {
     (void)unused;
-    const spad_stream stream = ((py_stream *)object)->stream;
+    py_stream *self = (py_stream *)object;
     spad_error error;
+    if (!py_read_begin(&self->guard)) return NULL;
     PyThreadState *const outside = PyEval_SaveThread();
-    const spad_status status = spad_stream_wait(stream, &error);
+    const spad_status status = spad_stream_wait(self->stream, &error);
     PyEval_RestoreThread(outside);
+    py_read_end(&self->guard);
     return py_done(status, &error);
 }
 
@@ -93,9 +99,11 @@ static PyObject *stream_close(PyObject *object, PyObject *unused) {
                      self->blocks);
         return NULL;
     }
+    if (!py_change_begin(&self->guard)) return NULL;
     PyThreadState *const outside = PyEval_SaveThread();
     const spad_status status = spad_stream_close(self->stream, &error);
     PyEval_RestoreThread(outside);
+    py_change_end(&self->guard);
     if (status == SPAD_OK) self->closed = true;
     return py_done(status, &error);
 }
@@ -153,17 +161,22 @@ static PyObject *stream_wait_fence(PyObject *self, PyObject *fence) {
         PyErr_SetString(PyExc_TypeError, "a Fence is needed");
         return NULL;
     }
-    const spad_stream stream = ((py_stream *)self)->stream;
+    py_stream *stream = (py_stream *)self;
     const spad_fence passed = ((py_fence *)fence)->fence;
+    if (!py_read_begin(&stream->guard)) return NULL;
     PyThreadState *const outside = PyEval_SaveThread();
-    const spad_status status = spad_stream_wait_fence(stream, passed, &error);
+    const spad_status status = spad_stream_wait_fence(stream->stream, passed, &error);
     PyEval_RestoreThread(outside);
+    py_read_end(&stream->guard);
     return py_done(status, &error);
 }
 
 /* ---- fences ------------------------------------------------------------------------ */
 
+PY_TRAVERSE(fence_traverse, py_fence, self->device)
+
 static void fence_dealloc(PyObject *object) {
+    PyObject_GC_UnTrack(object);
     py_fence *self = (py_fence *)object;
     if (self->device != NULL) spad_fence_free(self->fence, NULL);
     Py_XDECREF(self->device);
@@ -198,13 +211,13 @@ static PyGetSetDef fence_fields[] = {{"done", fence_done, NULL, "Is it passed?",
 static PyType_Slot fence_slots[] = {
     {Py_tp_doc, "A point in the order of a stream; see Stream.record."},
     {Py_tp_dealloc, PY_SLOT(fence_dealloc)},
+    {Py_tp_traverse, PY_SLOT(fence_traverse)},
     {Py_tp_methods, fence_methods},
     {Py_tp_getset, fence_fields},
     {0, NULL}};
 
 static PyType_Spec fence_spec = {"spad._spad.Fence", sizeof(py_fence), 0,
-                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                 fence_slots};
+                                 PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, fence_slots};
 
 static PyGetSetDef stream_fields[] = {
     {"native", stream_native, NULL, "The driver's stream, as a number.", NULL},
@@ -227,83 +240,100 @@ static PyMethodDef stream_methods[] = {
 static PyType_Slot stream_slots[] = {{Py_tp_doc, "Stream(device)\n\nAn order of work."},
                                      {Py_tp_new, PY_SLOT(stream_new)},
                                      {Py_tp_dealloc, PY_SLOT(stream_dealloc)},
+                                     {Py_tp_traverse, PY_SLOT(stream_traverse)},
                                      {Py_tp_methods, stream_methods},
                                      {Py_tp_getset, stream_fields},
                                      {0, NULL}};
 
 static PyType_Spec stream_spec = {"spad._spad.Stream", sizeof(py_stream), 0,
-                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, stream_slots};
+                                  PY_FLAGS | Py_TPFLAGS_BASETYPE, stream_slots};
 
 /* ---- copies ------------------------------------------------------------------------ */
 
-/* The stream of a Stream, or NULL for None. */
-static bool read_stream(const spad_stream **out, PyObject *object) {
-    *out = NULL;
-    if (object == NULL || object == Py_None) return true;
-    if (!PyObject_TypeCheck(object, py.stream)) {
+/* A copy that runs with the GIL released: what it works on is neither freed nor closed meanwhile.
+ */
+typedef struct transfer {
+    PyObject *to, *from, *stream; /* the last one or None */
+    PyThreadState *outside;
+} transfer;
+
+static bool transfer_begin(transfer *t) {
+    if (t->stream != Py_None && !PyObject_TypeCheck(t->stream, py.stream)) {
         PyErr_SetString(PyExc_TypeError, "a Stream or None is needed");
         return false;
     }
-    *out = &((py_stream *)object)->stream;
+    if (t->stream != Py_None && !py_read_begin(&((py_stream *)t->stream)->guard)) return false;
+    py_count_view(t->to, 1);
+    py_count_view(t->from, 1);
+    t->outside = PyEval_SaveThread();
     return true;
+}
+
+static PyObject *transfer_end(transfer *t, spad_status status, const spad_error *error) {
+    PyEval_RestoreThread(t->outside);
+    py_count_view(t->from, -1);
+    py_count_view(t->to, -1);
+    if (t->stream != Py_None) py_read_end(&((py_stream *)t->stream)->guard);
+    return py_done(status, error);
+}
+
+static spad_device_buffer buffer_in(PyObject *object) {
+    return ((py_buffer *)object)->buffer;
+}
+
+static const spad_stream *stream_of(const transfer *t) {
+    return t->stream == Py_None ? NULL : &((py_stream *)t->stream)->stream;
 }
 
 static PyObject *copy(PyObject *module, PyObject *args, PyObject *keywords) {
     static char *names[] = {"to", "from_", "stream", NULL};
     (void)module;
-    PyObject *to, *from, *on = Py_None;
-    const spad_stream *stream;
+    transfer t = {.stream = Py_None};
     spad_error error;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO|O:copy", names, &to, &from, &on) ||
-        !need_buffer(to) || !need_buffer(from) || !read_stream(&stream, on))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO|O:copy", names, &t.to, &t.from,
+                                     &t.stream) ||
+        !need_buffer(t.to) || !need_buffer(t.from) || !transfer_begin(&t))
         return NULL;
-    const spad_device_buffer a = ((py_buffer *)to)->buffer, b = ((py_buffer *)from)->buffer;
-    PyThreadState *const outside = PyEval_SaveThread();
+    const spad_stream *stream = stream_of(&t);
     const spad_status status =
-        stream == NULL ? spad_copy(a, b, &error) : spad_copy_async(a, b, *stream, &error);
-    PyEval_RestoreThread(outside);
-    return py_done(status, &error);
+        stream == NULL ? spad_copy(buffer_in(t.to), buffer_in(t.from), &error)
+                       : spad_copy_async(buffer_in(t.to), buffer_in(t.from), *stream, &error);
+    return transfer_end(&t, status, &error);
 }
 
 static PyObject *copy_part(PyObject *module, PyObject *args, PyObject *keywords) {
     static char *names[] = {"to",       "from_",       "width",      "rows",   "to_offset",
                             "to_pitch", "from_offset", "from_pitch", "stream", NULL};
     (void)module;
-    PyObject *to, *from, *on = Py_None;
+    transfer t = {.stream = Py_None};
     long long width, rows = 1, to_offset = 0, to_pitch = 0, from_offset = 0, from_pitch = 0;
-    const spad_stream *stream;
     spad_error error;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!L|LLLLLO:copy_part", names, py.buffer,
-                                     &to, py.buffer, &from, &width, &rows, &to_offset, &to_pitch,
-                                     &from_offset, &from_pitch, &on) ||
-        !read_stream(&stream, on))
+                                     &t.to, py.buffer, &t.from, &width, &rows, &to_offset,
+                                     &to_pitch, &from_offset, &from_pitch, &t.stream) ||
+        !transfer_begin(&t))
         return NULL;
     const spad_copy_range range = {to_offset, to_pitch, from_offset, from_pitch, width, rows};
-    const spad_device_buffer a = ((py_buffer *)to)->buffer, b = ((py_buffer *)from)->buffer;
-    PyThreadState *const outside = PyEval_SaveThread();
-    const spad_status status = spad_copy_part(a, b, &range, stream, &error);
-    PyEval_RestoreThread(outside);
-    return py_done(status, &error);
+    return transfer_end(
+        &t, spad_copy_part(buffer_in(t.to), buffer_in(t.from), &range, stream_of(&t), &error),
+        &error);
 }
 
 static PyObject *copy_tile(PyObject *module, PyObject *args, PyObject *keywords) {
     static char *names[] = {"to", "from_", "to_start", "from_start", "shape", "stream", NULL};
     (void)module;
-    PyObject *to, *from, *on = Py_None;
+    transfer t = {.stream = Py_None};
     long long n[6];
-    const spad_stream *stream;
     spad_error error;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!(LL)(LL)(LL)|O:copy_tile", names,
-                                     py.buffer, &to, py.buffer, &from, &n[0], &n[1], &n[2], &n[3],
-                                     &n[4], &n[5], &on) ||
-        !read_stream(&stream, on))
+                                     py.buffer, &t.to, py.buffer, &t.from, &n[0], &n[1], &n[2],
+                                     &n[3], &n[4], &n[5], &t.stream) ||
+        !transfer_begin(&t))
         return NULL;
     const spad_copy_tile tile = {n[0], n[1], n[2], n[3], n[4], n[5]};
-    const spad_device_buffer a = ((py_buffer *)to)->buffer, b = ((py_buffer *)from)->buffer;
-    PyThreadState *const outside = PyEval_SaveThread();
-    const spad_status status = spad_copy_matrix(a, b, &tile, stream, &error);
-    PyEval_RestoreThread(outside);
-    return py_done(status, &error);
+    return transfer_end(
+        &t, spad_copy_matrix(buffer_in(t.to), buffer_in(t.from), &tile, stream_of(&t), &error),
+        &error);
 }
 
 /* ---- workspaces -------------------------------------------------------------------- */
@@ -332,7 +362,10 @@ static PyObject *workspace_new(PyTypeObject *type, PyObject *args, PyObject *key
     return py_raise(&error);
 }
 
+PY_TRAVERSE(workspace_traverse, py_workspace, self->device)
+
 static void workspace_dealloc(PyObject *object) {
+    PyObject_GC_UnTrack(object);
     py_workspace *self = (py_workspace *)object;
     if (!self->closed) spad_workspace_close(&self->workspace, NULL);
     Py_XDECREF(self->device);
@@ -417,12 +450,13 @@ static PyType_Slot workspace_slots[] = {
                 "computation use in turn."},
     {Py_tp_new, PY_SLOT(workspace_new)},
     {Py_tp_dealloc, PY_SLOT(workspace_dealloc)},
+    {Py_tp_traverse, PY_SLOT(workspace_traverse)},
     {Py_tp_methods, workspace_methods},
     {Py_tp_getset, workspace_fields},
     {0, NULL}};
 
 static PyType_Spec workspace_spec = {"spad._spad.Workspace", sizeof(py_workspace), 0,
-                                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, workspace_slots};
+                                     PY_FLAGS | Py_TPFLAGS_BASETYPE, workspace_slots};
 
 /* ---- pools ------------------------------------------------------------------------- */
 
@@ -449,7 +483,10 @@ static PyObject *pool_new(PyTypeObject *type, PyObject *args, PyObject *keywords
     return py_raise(&error);
 }
 
+PY_TRAVERSE(pool_traverse, py_pool, self->whole)
+
 static void pool_dealloc(PyObject *object) {
+    PyObject_GC_UnTrack(object);
     py_pool *self = (py_pool *)object;
     spad_pool_destroy(self->pool);
     Py_XDECREF(self->whole);
@@ -491,11 +528,12 @@ static PyType_Slot pool_slots[] = {
     {Py_tp_doc, "Pool(whole, block_bytes=0)\n\nBlocks of the bytes of a Buffer."},
     {Py_tp_new, PY_SLOT(pool_new)},
     {Py_tp_dealloc, PY_SLOT(pool_dealloc)},
+    {Py_tp_traverse, PY_SLOT(pool_traverse)},
     {Py_tp_methods, pool_methods},
     {0, NULL}};
 
 static PyType_Spec pool_spec = {"spad._spad.Pool", sizeof(py_pool), 0,
-                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, pool_slots};
+                                PY_FLAGS | Py_TPFLAGS_BASETYPE, pool_slots};
 
 /* ----  ------------------------------------------------------------------------------ */
 

@@ -68,7 +68,10 @@ static PyObject *target_parse(PyObject *type, PyObject *const *args, Py_ssize_t 
     return (PyObject *)self;
 }
 
+PY_TRAVERSE(target_traverse, py_target, NULL)
+
 static void target_dealloc(PyObject *object) {
+    PyObject_GC_UnTrack(object);
     spad_target_destroy(((py_target *)object)->owned);
     py_free(object);
 }
@@ -163,12 +166,13 @@ static PyType_Slot target_slots[] = {
     {Py_tp_doc, "Target(name)\n\nA chip: its memory spaces and engines."},
     {Py_tp_new, PY_SLOT(target_new)},
     {Py_tp_dealloc, PY_SLOT(target_dealloc)},
+    {Py_tp_traverse, PY_SLOT(target_traverse)},
     {Py_tp_methods, target_methods},
     {Py_tp_getset, target_fields},
     {0, NULL}};
 
 static PyType_Spec target_spec = {"spad._spad.Target", sizeof(py_target), 0,
-                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, target_slots};
+                                  PY_FLAGS | Py_TPFLAGS_BASETYPE, target_slots};
 
 static PyObject *target_names(PyObject *module, PyObject *unused) {
     (void)module;

@@ -20,7 +20,10 @@ static PyObject *trace_new(PyTypeObject *type, PyObject *args, PyObject *keyword
     return (PyObject *)self;
 }
 
+PY_TRAVERSE(trace_traverse, py_trace, self->target)
+
 static void trace_dealloc(PyObject *object) {
+    PyObject_GC_UnTrack(object);
     py_trace *self = (py_trace *)object;
     spad_trace_destroy(self->trace);
     Py_XDECREF(self->target);
@@ -308,13 +311,14 @@ static PyType_Slot trace_slots[] = {
     {Py_tp_doc, "Trace(target)\n\nThe log of what was allocated and freed; len() is its events."},
     {Py_tp_new, PY_SLOT(trace_new)},
     {Py_tp_dealloc, PY_SLOT(trace_dealloc)},
+    {Py_tp_traverse, PY_SLOT(trace_traverse)},
     {Py_tp_methods, trace_methods},
     {Py_tp_getset, trace_fields},
     {Py_sq_length, PY_SLOT(trace_length)},
     {0, NULL}};
 
 static PyType_Spec trace_spec = {"spad._spad.Trace", sizeof(py_trace), 0,
-                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, trace_slots};
+                                 PY_FLAGS | Py_TPFLAGS_BASETYPE, trace_slots};
 
 int py_add_trace(PyObject *module) {
     return py_add_type(module, &py.trace, &trace_spec);

@@ -208,7 +208,10 @@ static PyObject *tmem_new(PyTypeObject *type, PyObject *args, PyObject *keywords
     return py_raise(&error);
 }
 
+PY_TRAVERSE(tmem_traverse, py_tmem, self->target)
+
 static void tmem_dealloc(PyObject *self) {
+    PyObject_GC_UnTrack(self);
     Py_XDECREF(((py_tmem *)self)->target);
     py_free(self);
 }
@@ -264,11 +267,12 @@ static PyType_Slot tmem_slots[] = {
                 "refuse is an exception (docs/block.md)."},
     {Py_tp_new, PY_SLOT(tmem_new)},
     {Py_tp_dealloc, PY_SLOT(tmem_dealloc)},
+    {Py_tp_traverse, PY_SLOT(tmem_traverse)},
     {Py_tp_methods, tmem_methods},
     {0, NULL}};
 
 static PyType_Spec tmem_spec = {"spad._spad.Tmem", sizeof(py_tmem), 0,
-                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, tmem_slots};
+                                PY_FLAGS | Py_TPFLAGS_BASETYPE, tmem_slots};
 
 /* A tensor is (name, lanes, columns, begin, end) or also (..., freed_by_hand). */
 static bool read_tensor(spad_tmem_tensor *out, PyObject *row) {

@@ -44,10 +44,6 @@ static PyObject *walk_make(PyObject *module, PyObject *const *args, Py_ssize_t c
         PyErr_SetString(PyExc_TypeError, "a Kernel, and a Layout and a Trace or None, are needed");
         return NULL;
     }
-    if (placed && ((py_layout *)given[2])->kernel != given[0]) {
-        PyErr_SetString(PyExc_TypeError, "the layout is of another kernel");
-        return NULL;
-    }
     const spad_kernel *kernel = ((py_kernel *)given[0])->kernel;
     spad_walk_options options = {0};
     spad_error error;
@@ -69,7 +65,10 @@ static PyObject *walk_make(PyObject *module, PyObject *const *args, Py_ssize_t c
     return py_raise(&error);
 }
 
+PY_TRAVERSE(walk_traverse, py_walk, self->kernel, self->layout, self->trace)
+
 static void walk_dealloc(PyObject *object) {
+    PyObject_GC_UnTrack(object);
     py_walk *self = (py_walk *)object;
     spad_walk_destroy(self->walk);
     Py_XDECREF(self->trace);
@@ -213,6 +212,7 @@ static PyGetSetDef walk_fields[] = {
 static PyType_Slot walk_slots[] = {
     {Py_tp_doc, "The events of a kernel in program order, a dict each; see Kernel.walk."},
     {Py_tp_dealloc, PY_SLOT(walk_dealloc)},
+    {Py_tp_traverse, PY_SLOT(walk_traverse)},
     {Py_tp_iter, PY_SLOT(PyObject_SelfIter)},
     {Py_tp_iternext, PY_SLOT(walk_next)},
     {Py_tp_methods, walk_methods},
@@ -220,7 +220,7 @@ static PyType_Slot walk_slots[] = {
     {0, NULL}};
 
 static PyType_Spec walk_spec = {"spad._spad.Walk", sizeof(py_walk), 0,
-                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, walk_slots};
+                                PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, walk_slots};
 
 static PyMethodDef functions[] = {
     {"walk", PY_FUNC(walk_make), PY_FAST,

@@ -6,6 +6,7 @@ import os
 from contextlib import contextmanager
 
 from . import _spad
+from ._files import replace_file
 
 Tensor = _spad.Tensor
 Direct = _spad.Direct
@@ -27,11 +28,25 @@ def _data(text):
     return json.loads(text)
 
 
-def _read(path):
+# What a file may be at most, so that a device or a pipe without an end is an error; as of the command.
+_TEXT_MIB = 64  # kernels and chips
+_ROWS_MIB = 1024  # rows of buffers and logs
+
+
+def _read(path, mebibytes):
     """The text of a file, and the name of the file for messages."""
-    name = os.fsdecode(path)
-    with open(name, encoding="utf-8") as file:
-        return file.read(), name
+    import io
+
+    name, content, most = os.fsdecode(path), io.BytesIO(), mebibytes << 20
+    with open(name, "rb", buffering=0) as file:
+        while content.tell() <= most and (piece := file.read(1 << 20)):
+            content.write(piece)
+    if content.tell() > most:
+        error = _spad.MachineError(f"cannot read '{name}': larger than {mebibytes} MiB")
+        error.code, error.file, error.available = "SPAD-IO", name, most
+        raise error
+    content.seek(0)
+    return io.TextIOWrapper(content, encoding="utf-8").read(), name
 
 
 # Floating-point types: bits of the exponent and of the fraction, the bias, and what the highest codes
@@ -84,8 +99,8 @@ def _float_of(code, exponent_bits, fraction_bits, bias, highest):
 
 
 def _interruptible(call, *args):
-    """call(*args), where Ctrl-C ends the waiting: for calls of the C part that look at the clock but
-    not at signals. What an interrupted call was doing ends at its timeout, in a thread."""
+    """call(*args), where Ctrl-C ends the waiting: for calls of the C part that do not look at signals.
+    What an interrupted call was doing comes to its end, or to its timeout, in a thread."""
     import threading  # here, because few programs need it
 
     if threading.current_thread() is not threading.main_thread():
@@ -131,7 +146,7 @@ class Target:
     @classmethod
     def load(cls, path):
         """A chip from a target file."""
-        return cls.parse(*_read(path))
+        return cls.parse(*_read(path, _TEXT_MIB))
 
     @property
     def data(self):
@@ -163,6 +178,10 @@ def targets():
 class Report(_spad.Report):
     """Report(target, title=None, time_unit=None): boxes in memory over time."""
 
+    def write(self, format):
+        """text, svg, html, json, trace (Chrome's) as a str, or snapshot as bytes."""
+        return _interruptible(super().write, format)
+
     def text(self):
         """A map of letters."""
         return self.write("text")
@@ -182,7 +201,8 @@ class Report(_spad.Report):
 
     def save(self, path):
         """Writes a file; its ending says what: .svg, .html, .json, .txt, .pickle (a snapshot
-        for PyTorch's memory_viz) or .trace (for Perfetto)."""
+        for PyTorch's memory_viz) or .trace (for Perfetto). An old file is replaced when the new
+        one is complete."""
         kinds = {".svg": "svg", ".html": "html", ".json": "json", ".txt": "text",
                  ".pickle": "snapshot", ".trace": "trace"}
         ending = os.path.splitext(os.fsdecode(path))[1]
@@ -190,8 +210,7 @@ class Report(_spad.Report):
             raise _spad.ArgumentError(f"'{os.fsdecode(path)}' has to end with one of "
                                       + ", ".join(sorted(kinds)))
         content = self.write(kinds[ending])
-        with open(path, "wb") as file:
-            file.write(content if isinstance(content, bytes) else content.encode())
+        replace_file(path, content if isinstance(content, bytes) else content.encode())
         return path
 
     def _repr_svg_(self):
@@ -203,7 +222,7 @@ class Report(_spad.Report):
 
 def diff(before, after, format="text"):
     """What is different in two reports, as text, json or html; "changes" is a list of dicts."""
-    return _spad.diff(before, after, format)
+    return _interruptible(_spad.diff, before, after, format)
 
 
 def emit(what, lang, name=None, target=None, space=None):
@@ -319,7 +338,7 @@ class Plan(_spad.Plan):
     def load(cls, path, **options):
         """The buffers of a CSV file."""
         plan = cls(**options)
-        plan.source, name = _read(path)
+        plan.source, name = _read(path, _ROWS_MIB)
         plan.read_csv(plan.source, name)
         return plan
 
@@ -476,7 +495,7 @@ def layout(kernel, timeout=None, seed=0, threads=1):
 
 def check(kernel, layout=None, **options):
     """Is the memory of a kernel right? Options: advice=True, one_shape=False, event_limit=0,
-    finding_limit=0. With a layout (True plans one) planned places are checked too, and what does
+    finding_limit=0, timeout=None (seconds; what was not looked at makes the verdict unknown). With a layout (True plans one) planned places are checked too, and what does
     not fit is an error."""
     return Check(_spad.check(_kernel_in(kernel), layout, **options))
 
@@ -491,28 +510,23 @@ def check_text(text, file="<kernel>", layout=None, **options):
 
 
 def sim(kernel, layout=None, **options):
-    """How long a kernel takes, in picoseconds, and what its engines wait for."""
+    """How long a kernel takes, in picoseconds, and what its engines wait for. Options: hoists=None,
+    no_repeat=False, operation_limit=0, timeout=None (seconds, after which TimeError is raised)."""
     made = _kernel_in(kernel)
     if layout is True:
         layout = _spad.layout(made)
     return _spad.sim(made, layout, **options)
 
 
-def tune(kernel, depth_most=0, exhaustive_most=0):
-    """How deep the rings of a kernel should be."""
-    return _spad.tune(_kernel_in(kernel), depth_most, exhaustive_most)
-
-
-_fit = _spad.Layout.fit
+def tune(kernel, depth_most=0, exhaustive_most=0, timeout=None):
+    """How deep the rings of a kernel should be. timeout: seconds, after which the best that was found
+    is the result."""
+    return _spad.tune(_kernel_in(kernel), depth_most, exhaustive_most, timeout)
 
 
 @_part_of(_spad.Layout)
 class Layout:
     """The places of all tensors of a kernel."""
-
-    def fit(self, timeout=None, json=False):
-        """Changes after which it fits; each was tried."""
-        return _interruptible(_fit, self, timeout, json)
 
     @property
     def data(self):
@@ -738,7 +752,7 @@ class Log(_spad.Log):
     @classmethod
     def load(cls, path):
         """The log in a file."""
-        return cls.parse(*_read(path))
+        return cls.parse(*_read(path, _ROWS_MIB))
 
     def report(self, title="log"):
         """A Report of the blocks over time."""

@@ -211,6 +211,49 @@ def _handle(thing):
     return thing
 
 
+@core._part_of(_spad.Kernel)
+class _Finished:
+    """A kernel that was read: what the C part hands out (Layout.kernel, Tune.chosen ...). A Kernel has
+    these methods, too."""
+
+    def walk(self, agent="all", layout=None, trace=None):
+        """The events of a run in program order, a dict each: an iterator, which holds nothing of
+        what has been. agent: a name, a number or "all"; layout: where planned tensors lie (True
+        plans first); trace: where scoped managers log."""
+        made = core._kernel_in(self)
+        return _spad.walk(made, agent, _spad.layout(made) if layout is True else layout, trace)
+
+    def check(self, layout=None, **options):
+        """spad.check of this kernel."""
+        return core.check(self, layout, **options)
+
+    def layout(self, timeout=None, seed=0, threads=1):
+        """spad.layout of this kernel."""
+        return core.layout(self, timeout, seed, threads)
+
+    def sim(self, layout=None, **options):
+        """spad.sim of this kernel."""
+        return core.sim(self, layout, **options)
+
+    def tune(self, depth_most=0, exhaustive_most=0, timeout=None):
+        """spad.tune of this kernel."""
+        return core.tune(self, depth_most, exhaustive_most, timeout)
+
+    def report(self, timed=True):
+        """A Report with places, findings and, unless timed is False, the times of the
+        simulation."""
+        kernel = core._kernel_in(self)
+        made = _spad.layout(kernel)
+        timing = _spad.sim(kernel, made) if timed else None
+        return made.report(_spad.check(kernel, made), timing)
+
+    def _repr_svg_(self):
+        return self.report().svg()
+
+    def __repr__(self):
+        return f"<spad.Kernel {self.name} on {self.target.name}>"
+
+
 class Kernel:
     """Kernel(target, name="kernel", about=""): a kernel that is recorded in a with block.
 
@@ -244,7 +287,7 @@ class Kernel:
     @classmethod
     def load(cls, path, defines=None, rings=None, target=None):
         """A kernel from a file."""
-        return cls.parse(*core._read(path), defines, rings, target)
+        return cls.parse(*core._read(path, core._TEXT_MIB), defines, rings, target)
 
     # ---- recording --------------------------------------------------------------------
 
@@ -506,12 +549,8 @@ class Kernel:
         """What a run allocates, as a Trace."""
         return self._finished().trace()
 
-    def walk(self, agent="all", layout=None, trace=None):
-        """The events of a run in program order, a dict each: an iterator, which holds nothing of
-        what has been. agent: a name, a number or "all"; layout: where planned tensors lie (True
-        plans first); trace: where scoped managers log."""
-        made = self._finished()
-        return _spad.walk(made, agent, _spad.layout(made) if layout is True else layout, trace)
+    walk, check, layout = _spad.Kernel.walk, _spad.Kernel.check, _spad.Kernel.layout
+    sim, tune, report = _spad.Kernel.sim, _spad.Kernel.tune, _spad.Kernel.report
 
     def reshape(self, defines=None, rings=None):
         """The same kernel with other parameters and ring depths."""
@@ -521,30 +560,6 @@ class Kernel:
         """The same kernel with a tensor that is declared in a loop declared in front of it, with
         that many tiles by turns: what tune() names in data["hoists"]."""
         return Kernel._of(self._finished().hoist(tensor, tiles))
-
-    def check(self, layout=None, **options):
-        """spad.check of this kernel."""
-        return core.check(self, layout, **options)
-
-    def layout(self, timeout=None, seed=0, threads=1):
-        """spad.layout of this kernel."""
-        return core.layout(self, timeout, seed, threads)
-
-    def sim(self, layout=None, **options):
-        """spad.sim of this kernel."""
-        return core.sim(self, layout, **options)
-
-    def tune(self, depth_most=0, exhaustive_most=0):
-        """spad.tune of this kernel."""
-        return core.tune(self, depth_most, exhaustive_most)
-
-    def report(self, timed=True):
-        """A Report with places, findings and, unless timed is False, the times of the
-        simulation."""
-        made = self.layout()
-        found = _spad.check(self._finished(), made)
-        timing = _spad.sim(self._finished(), made) if timed else None
-        return made.report(found, timing)
 
     def __reduce__(self):
         return _again, (self.text(), self.target.text())

@@ -643,12 +643,23 @@ class ndarray:
 
     def __getitem__(self, index):
         index = index if isinstance(index, tuple) else (index,)
+        if len(index) != len(self.block):
+            raise IndexError(f"block index {index} of an ndarray with {len(self.block)} block "
+                             "dimensions")
         line = 0
         for extent, at in zip(self.block, index):
             if not 0 <= at < extent:
                 raise IndexError(f"block index {index} is outside {self.block}")
             line = line * extent + at
         return self.tiles[line]
+
+    def __iter__(self):
+        """The tiles, in the order of their block indices."""
+        return iter(self.tiles)
+
+    def __len__(self):
+        """How many tiles there are."""
+        return len(self.tiles)
 
     def __repr__(self):
         return f"ndarray(name={self.name!r}, shape={self.shape}, address={self.address})"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 import enum
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -184,3 +184,5 @@ class ndarray:
     @property
     def address(self) -> Any: ...
     def __getitem__(self, index: Any) -> Tile: ...
+    def __iter__(self) -> Iterator[Tile]: ...
+    def __len__(self) -> int: ...

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "spad/source.h"
+
 const char *spad_version(void) {
     return SPAD_VERSION_STRING;
 }
@@ -59,9 +61,7 @@ void spad__copy_cut(char *field, size_t size, const char *text) {
 void spad__format_cut(char *field, size_t size, const char *format, va_list arguments) {
     const int length = vsnprintf(field, size, format, arguments);
     if (length >= (int)size) mark_cut(field, size);
-    for (char *c = field; *c != '\0'; c++) { /* one line, whatever the names hold */
-        if ((unsigned char)*c < 0x20 || *c == 0x7F) *c = '?';
-    }
+    spad_text_clean(field); /* one line that is safe to show, whatever the names hold */
 }
 
 spad_status spad__fail(spad_error *error, spad_status code, const char *format, ...) {
@@ -78,6 +78,14 @@ spad_status spad__fail(spad_error *error, spad_status code, const char *format, 
 
 spad_status spad__fail_host_memory(spad_error *error) {
     return spad__fail(error, SPAD_ERR_HOST_MEMORY, "out of host memory");
+}
+
+spad_status spad__attempted(spad_status status, spad_error *error) {
+    switch (status) {
+    case SPAD_ERR_HOST_MEMORY: return spad__fail_host_memory(error);
+    case SPAD_ERR_CANCELLED: return spad__fail(error, status, "the call was cancelled");
+    default: return SPAD_OK;
+    }
 }
 
 void spad__fact_names(spad_error *error, const char *subject, const char *other) {

@@ -26,6 +26,11 @@ spad_status spad__fail(spad_error *error, spad_status code, const char *format, 
 /* The report of a failed host allocation. */
 spad_status spad__fail_host_memory(spad_error *error);
 
+/* The status of an attempt that was made without an error, because its failure is an answer: only
+ * a lack of host memory and the caller's wish to end it are failures. So a call that succeeds after
+ * an attempt that did not has left the error alone. */
+spad_status spad__attempted(spad_status status, spad_error *error);
+
 /* Facts, set after spad__fail. NULL and SPAD_NO_FACT stand for "none". */
 void spad__fact_names(spad_error *error, const char *subject, const char *other);
 void spad__fact_amounts(spad_error *error, int64_t needed, int64_t available, int64_t largest_hole);

@@ -190,9 +190,14 @@ static bool string_character(spad__lexer *lexer) {
     const size_t size = spad__utf8_length(text, left);
     const unsigned char c = (unsigned char)*text;
     const spad__span span = {.start = lexer->at, .length = 1};
+    const uint32_t code = size > 0 ? spad__utf8_decode(text, size) : 0;
     lexer->at += size == 0 ? 1 : size;
-    if (size != 0 && (c >= 0x20 || c == '\t') && c != 0x7F) return true;
-    if (size == 0) {
+    if (size != 0 && (c == '\t' || !spad__is_hidden(code))) return true;
+    if (size > 1) {
+        spad__diagnostics_add(lexer->diagnostics, lexer->source, span,
+                              "character U+%04X in a string cannot be seen; leave it out",
+                              (unsigned)code);
+    } else if (size == 0) {
         spad__diagnostics_add(lexer->diagnostics, lexer->source, span,
                               "byte 0x%02x in a string is not UTF-8", c);
     } else {

@@ -34,6 +34,18 @@ void *spad__new(const spad_host *host, size_t size) {
     return block;
 }
 
+/* The bytes of an array. False: larger than any object can be. */
+static bool array_size(size_t count, size_t item_size, size_t *size) {
+    if (item_size > 0 && count > PTRDIFF_MAX / item_size) return false;
+    *size = count * item_size;
+    return true;
+}
+
+void *spad__new_array(const spad_host *host, size_t count, size_t item_size) {
+    size_t size;
+    return array_size(count, item_size, &size) ? spad__new(host, size) : NULL;
+}
+
 void spad__free(const spad_host *host, void *block, size_t size) {
     if (block != NULL) host->resize(host->ctx, block, size, 0);
 }
@@ -44,10 +56,11 @@ bool spad__array_grow(const spad_host *host, void *items_slot, size_t *capacity,
     size_t wanted = *capacity + *capacity / 2;
     if (wanted < count + extra) wanted = count + extra;
     if (wanted < 8) wanted = 8;
-    if (wanted > PTRDIFF_MAX / item_size) return false;
+    size_t size;
+    if (!array_size(wanted, item_size, &size)) return false;
     void *items;
     memcpy(&items, items_slot, sizeof items);
-    items = host->resize(host->ctx, items, *capacity * item_size, wanted * item_size);
+    items = host->resize(host->ctx, items, *capacity * item_size, size);
     if (items == NULL) return false;
     memcpy(items_slot, &items, sizeof items);
     *capacity = wanted;
@@ -90,6 +103,11 @@ void *spad__arena_new(spad__arena *arena, size_t size) {
     chunk->used += rounded;
     memset(block, 0, rounded);
     return block;
+}
+
+void *spad__arena_array(spad__arena *arena, size_t count, size_t item_size) {
+    size_t size;
+    return array_size(count, item_size, &size) ? spad__arena_new(arena, size) : NULL;
 }
 
 char *spad__arena_copy(spad__arena *arena, const char *bytes, size_t length) {

@@ -18,6 +18,9 @@ spad_host spad__host_or_default(const spad_host *host);
 
 /* A zeroed block, or NULL. Freed with the same size. */
 void *spad__new(const spad_host *host, size_t size);
+/* A zeroed block of `count` items, or NULL: also if their bytes do not fit a size. The only way
+ * to allocate a number of items; tests/check_allocations rejects products made by hand. */
+void *spad__new_array(const spad_host *host, size_t count, size_t item_size);
 void spad__free(const spad_host *host, void *block, size_t size);
 
 /* ---- arrays -------------------------------------------------------------
@@ -59,6 +62,8 @@ typedef struct spad__arena_mark {
 
 /* A zeroed block aligned for any type, or NULL. */
 void *spad__arena_new(spad__arena *arena, size_t size);
+/* As spad__new_array. */
+void *spad__arena_array(spad__arena *arena, size_t count, size_t item_size);
 /* A copy with a NUL behind it, or NULL. */
 char *spad__arena_copy(spad__arena *arena, const char *bytes, size_t length);
 spad__arena_mark spad__arena_here(const spad__arena *arena);

@@ -85,7 +85,7 @@ const char *spad__names_find(const spad__names *set, const char *prefix, const c
 /* Twice the buckets; names are linked again in order, so the newest stays first. */
 static bool grow_buckets(spad__names *set) {
     const size_t count = set->bucket_count == 0 ? 16 : set->bucket_count * 2;
-    size_t *buckets = spad__new(&set->texts.host, count * sizeof *buckets);
+    size_t *buckets = spad__new_array(&set->texts.host, count, sizeof *buckets);
     if (buckets == NULL) return false;
     spad__free(&set->texts.host, set->buckets, set->bucket_count * sizeof *buckets);
     set->buckets = buckets;

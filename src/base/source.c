@@ -154,12 +154,8 @@ static spad__span find_line(const spad__source *source, size_t at, int32_t *numb
 /* U+200E, U+200F: marks; U+2028 to U+202E: separators, embeddings, overrides;
  * U+2066 to U+2069: isolates. */
 bool spad__is_harmful(const char *character, size_t size) {
-    const unsigned char *b = (const unsigned char *)character;
-    if (size == 1) return b[0] < 0x20 || b[0] >= 0x7F;
-    if (size == 2) return b[0] == 0xC2 && b[1] < 0xA0;
-    if (size != 3 || b[0] != 0xE2) return false;
-    if (b[1] == 0x80) return b[2] == 0x8E || b[2] == 0x8F || (b[2] >= 0xA8 && b[2] <= 0xAE);
-    return b[1] == 0x81 && b[2] >= 0xA6 && b[2] <= 0xA9;
+    if (size == 1) return (unsigned char)*character < 0x20 || (unsigned char)*character >= 0x7F;
+    return spad__is_hidden(spad__utf8_decode(character, size));
 }
 
 /* Cells of the character at `at` that starts in cell `cell`. */
@@ -306,7 +302,7 @@ void spad__diagnostics_add(spad_diagnostics *diagnostics, const spad__source *so
 /* ---- output ------------------------------------------------------------------------ */
 
 static void write_fault(spad__out *out, const char *file, const fault *f) {
-    spad__out_string(out, file);
+    spad__out_one_line(out, file);
     spad__out_format(out, ":%ld:%ld: error: ", (long)f->shown.line, (long)f->shown.column);
     spad__out_string(out, f->shown.message);
     spad__out_string(out, "\n");
@@ -316,12 +312,12 @@ static void write_fault(spad__out *out, const char *file, const fault *f) {
 spad_status spad_diagnostics_write(const spad_diagnostics *diagnostics, const spad_sink *sink,
                                    spad_error *error) {
     spad__out out;
-    spad__out_start(&out, sink);
+    spad__out_start_text(&out, sink);
     for (size_t i = 0; i < diagnostics->count; i++) {
         write_fault(&out, diagnostics->file, &diagnostics->faults[i]);
     }
     if (spad__diagnostics_full(diagnostics)) {
-        spad__out_string(&out, diagnostics->file);
+        spad__out_one_line(&out, diagnostics->file);
         spad__out_format(&out, ": stopped after %d errors\n", SPAD_DIAGNOSTICS_MAX);
     }
     return spad__out_finish(&out, error);

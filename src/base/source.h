@@ -28,8 +28,7 @@ typedef struct spad__span {
 /* The span from the start of `first` to the end of `last`. */
 spad__span spad__span_join(spad__span first, spad__span last);
 
-/* Characters that would act on a terminal or turn the order of the text: C0 and
- * C1 controls, Unicode's direction marks, a byte that is not UTF-8 (size 1). */
+/* spad__is_hidden for a character of a text; a byte that is not UTF-8 (size 1) is one, too. */
 bool spad__is_harmful(const char *character, size_t size);
 
 /* Writes a line of a text as spad_diagnostics_write does, with carets under `width` characters

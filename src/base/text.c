@@ -1,12 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The printer, the JSON writer, UTF-8 and close matches. No locale, no
- * floating point, no allocation.
+ * floating point; only a memo allocates.
  */
 #include "base/text.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#include "spad/source.h"
+
+/* ---- text for people --------------------------------------------------------------- */
+
+/* May the character at `text` be shown? A byte that is not UTF-8 may not, nor what acts on a
+ * terminal; a line feed may, where `lines` are written. *size: its bytes, at least 1. */
+static bool is_shown(const char *text, size_t length, bool lines, size_t *size) {
+    const size_t bytes = spad__utf8_length(text, length);
+    *size = bytes == 0 ? 1 : bytes;
+    if (lines && *text == '\n') return true;
+    return bytes > 0 && !spad__is_hidden(spad__utf8_decode(text, bytes));
+}
+
+/* In place, since one byte stands for a character. Returns the bytes that are left. */
+static size_t clean(char *text, size_t length, bool lines) {
+    size_t used = 0;
+    size_t size;
+    for (size_t at = 0; at < length; at += size) {
+        if (is_shown(text + at, length - at, lines, &size)) {
+            memmove(text + used, text + at, size);
+            used += size;
+        } else {
+            text[used++] = '?';
+        }
+    }
+    return used;
+}
+
+void spad_text_clean(char *text) {
+    text[clean(text, strlen(text), false)] = '\0';
+}
 
 /* ---- printer ----------------------------------------------------------------------- */
 
@@ -21,7 +53,13 @@ spad_sink spad_sink_file(FILE *file) {
 void spad__out_start(spad__out *out, const spad_sink *sink) {
     out->sink = *sink;
     out->failed = false;
+    out->for_people = false;
     out->used = 0;
+}
+
+void spad__out_start_text(spad__out *out, const spad_sink *sink) {
+    spad__out_start(out, sink);
+    out->for_people = true;
 }
 
 static void out_send(spad__out *out, const char *bytes, size_t count) {
@@ -34,7 +72,7 @@ static void out_drain(spad__out *out) {
     out->used = 0;
 }
 
-void spad__out_bytes(spad__out *out, const char *bytes, size_t count) {
+static void out_raw(spad__out *out, const char *bytes, size_t count) {
     if (count > sizeof out->buffer - out->used) out_drain(out);
     if (count > sizeof out->buffer) {
         out_send(out, bytes, count);
@@ -44,8 +82,32 @@ void spad__out_bytes(spad__out *out, const char *bytes, size_t count) {
     out->used += count;
 }
 
+/* Runs of characters that may be shown go out as they are. */
+static void out_clean(spad__out *out, const char *bytes, size_t count, bool lines) {
+    size_t run = 0;
+    size_t size;
+    for (size_t at = 0; at < count; at += size) {
+        if (is_shown(bytes + at, count - at, lines, &size)) continue;
+        out_raw(out, bytes + run, at - run);
+        out_raw(out, "?", 1);
+        run = at + size;
+    }
+    out_raw(out, bytes + run, count - run);
+}
+
+void spad__out_bytes(spad__out *out, const char *bytes, size_t count) {
+    if (out->for_people)
+        out_clean(out, bytes, count, true);
+    else
+        out_raw(out, bytes, count);
+}
+
 void spad__out_string(spad__out *out, const char *text) {
     spad__out_bytes(out, text, strlen(text));
+}
+
+void spad__out_one_line(spad__out *out, const char *name) {
+    out_clean(out, name, strlen(name), false);
 }
 
 void spad__out_repeat(spad__out *out, const char *text, int64_t times) {
@@ -61,18 +123,18 @@ void spad__out_format(spad__out *out, const char *format, ...) {
     const size_t room = sizeof out->buffer - out->used;
     const int length = vsnprintf(out->buffer + out->used, room, format, arguments);
     va_end(arguments);
-    if (length < 0) {
-        out->failed = true;
-    } else if ((size_t)length < room) {
-        out->used += (size_t)length;
-    } else if ((size_t)length < sizeof out->buffer) {
+    if (length < 0 || (size_t)length >= sizeof out->buffer) {
+        out->failed = true; /* against the contract: see the header */
+        va_end(again);
+        return;
+    }
+    if ((size_t)length >= room) {
         out_drain(out);
         vsnprintf(out->buffer, sizeof out->buffer, format, again);
-        out->used = (size_t)length;
-    } else {
-        out->failed = true; /* against the contract: see the header */
     }
     va_end(again);
+    char *piece = out->buffer + out->used;
+    out->used += out->for_people ? clean(piece, (size_t)length, true) : (size_t)length;
 }
 
 void spad__out_shape(spad__out *out, spad_shape shape) {
@@ -93,7 +155,7 @@ void spad__out_quoted_as(spad__out *out, const char *text, const char *control) 
             spad__out_format(out, "\\%c", c);
         } else if (c < 0x20 || c == 0x7F) {
             spad__out_format(out, "%s%02x", control, c);
-        } else if (size == 0) {
+        } else if (size == 0 || spad__is_hidden(spad__utf8_decode(text, size))) {
             spad__out_string(out, "\xEF\xBF\xBD");
         } else {
             spad__out_bytes(out, text, size);
@@ -108,6 +170,24 @@ spad_status spad__out_finish(spad__out *out, spad_error *error) {
     out_drain(out);
     if (out->failed) return spad__fail(error, SPAD_ERR_IO, "writing the output failed");
     return SPAD_OK;
+}
+
+/* ---- text in memory ---------------------------------------------------------------- */
+
+static int memo_write(void *ctx, const char *bytes, size_t count) {
+    spad__memo *memo = ctx;
+    if (!spad__array_reserve(memo->host, &memo->text, count)) return 1;
+    if (count > 0) memcpy(memo->text.items + memo->text.count, bytes, count);
+    memo->text.count += count;
+    return 0;
+}
+
+spad_sink spad__memo_sink(spad__memo *memo) {
+    return (spad_sink){.write = memo_write, .ctx = memo};
+}
+
+void spad__memo_free(spad__memo *memo) {
+    spad__array_free(memo->host, &memo->text);
 }
 
 /* ---- JSON -------------------------------------------------------------------------- */
@@ -159,8 +239,35 @@ void spad__json_close_flat(spad__json *json, char bracket) {
     json->flat--;
 }
 
+/* A code point as JSON writes it in ASCII: above 2^16 as two surrogates. */
+static void json_escape_code(spad__out *out, uint32_t code) {
+    if (code >= 0x10000) {
+        spad__out_format(out, "\\u%04x", (unsigned)(0xD800 + ((code - 0x10000) >> 10)));
+        code = 0xDC00 + ((code - 0x10000) & 0x3FF);
+    }
+    spad__out_format(out, "\\u%04x", (unsigned)code);
+}
+
+/* Valid JSON and valid UTF-8 for any bytes. What acts on a terminal is escaped, so that it is
+ * kept and yet does nothing where JSON is shown. */
 static void json_escape(spad__out *out, const char *text) {
-    spad__out_quoted_as(out, text, "\\u00");
+    size_t length = strlen(text);
+    spad__out_string(out, "\"");
+    while (length > 0) {
+        const size_t size = spad__utf8_length(text, length);
+        const uint32_t code = size > 0 ? spad__utf8_decode(text, size) : 0;
+        if (*text == '"' || *text == '\\')
+            spad__out_format(out, "\\%c", *text);
+        else if (size == 0)
+            spad__out_string(out, "\xEF\xBF\xBD");
+        else if (spad__is_hidden(code))
+            json_escape_code(out, code);
+        else
+            spad__out_bytes(out, text, size);
+        text += size == 0 ? 1 : size;
+        length -= size == 0 ? 1 : size;
+    }
+    spad__out_string(out, "\"");
 }
 
 void spad__json_key(spad__json *json, const char *key) {

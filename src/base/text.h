@@ -11,20 +11,33 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "spad/dtype.h"
 #include "spad/host.h"
+
+/* The end of a text; one of no bytes may be NULL, to which C allows nothing to be added. */
+static inline const char *spad__text_end(const char *text, size_t length) {
+    return length > 0 ? text + length : text;
+}
 
 /* ---- printer: errors stick, so that callers check once at the end ------------------ */
 typedef struct spad__out {
     spad_sink sink;
     bool failed;
+    bool for_people;
     size_t used;
     char buffer[512];
 } spad__out;
 
 void spad__out_start(spad__out *out, const spad_sink *sink);
+/* For text that a person reads on a terminal: whatever is written, a character that would act on
+ * it (see spad__is_hidden) or is not UTF-8 arrives as '?'; line feeds stay. Every writer of such a
+ * text starts with this one, so that a name from a file cannot turn into a command. */
+void spad__out_start_text(spad__out *out, const spad_sink *sink);
 void spad__out_bytes(spad__out *out, const char *bytes, size_t count);
 void spad__out_string(spad__out *out, const char *text);
+/* A name that a user gave, in such a text: line feeds become '?' as well. */
+void spad__out_one_line(spad__out *out, const char *name);
 void spad__out_repeat(spad__out *out, const char *text, int64_t times);
 /* Integers and short strings only, as in spad__fail: a piece of 512 bytes or
  * more fails the printer. User strings go through spad__out_string. */
@@ -33,10 +46,20 @@ void spad__out_format(spad__out *out, const char *format, ...) SPAD_PRINTF(2, 3)
 void spad__out_shape(spad__out *out, spad_shape shape);
 /* The text in double quotes, with a backslash in front of quotes and backslashes. A
  * control character is written as `control`, such as "\\x", and two hexadecimal digits;
- * what is not UTF-8 becomes the replacement character. */
+ * what is not UTF-8, or cannot be seen, becomes the replacement character. */
 void spad__out_quoted_as(spad__out *out, const char *text, const char *control);
 /* Sends what is left. SPAD_ERR_IO if any write failed. */
 spad_status spad__out_finish(spad__out *out, spad_error *error);
+
+/* ---- text in memory: a sink that keeps what it is given ---------------------------- */
+typedef struct spad__memo {
+    const spad_host *host;
+    SPAD_ARRAY(char) text;
+} spad__memo;
+
+/* Fails only without host memory. */
+spad_sink spad__memo_sink(spad__memo *memo);
+void spad__memo_free(spad__memo *memo);
 
 /* ---- JSON: two spaces of indent, members in the order written ---------------------- */
 typedef struct spad__json {

@@ -224,12 +224,11 @@ static spad_status check_operations(spad__run *run, spad_error *error) {
     a->run = run;
     number_banks(a);
     spad_walk *walk;
-    spad_error failure;
-    spad_status status = spad_walk_create(&walk, run->kernel, &options, &failure);
+    spad_status status = spad__walk_create(&walk, run->kernel, &options, NULL);
     if (status == SPAD_OK) {
         status = watch(a, walk, error);
     } else { /* the lifetime check has said it */
-        status = status == SPAD_ERR_HOST_MEMORY ? spad__fail_host_memory(error) : SPAD_OK;
+        status = spad__attempted(status, error);
     }
     spad_walk_destroy(walk);
     spad__free(&run->check->host, a, sizeof *a);

@@ -316,9 +316,9 @@ static spad_status tighten(spad__causes *m, spad_error *error) {
     const size_t needs = m->needs.count + 1;
     const size_t gains = m->gains.count + 1;
     tightener t = {.causes = m};
-    t.waits = spad__new(&m->host, needs * sizeof *t.waits);
-    t.signals = spad__new(&m->host, gains * sizeof *t.signals);
-    t.settled = spad__new(&m->host, needs * sizeof *t.settled);
+    t.waits = spad__new_array(&m->host, needs, sizeof *t.waits);
+    t.signals = spad__new_array(&m->host, gains, sizeof *t.signals);
+    t.settled = spad__new_array(&m->host, needs, sizeof *t.settled);
     spad_status status = SPAD_OK;
     if (t.waits == NULL || t.signals == NULL || t.settled == NULL) {
         status = spad__fail_host_memory(error);
@@ -340,13 +340,13 @@ static spad_status tighten(spad__causes *m, spad_error *error) {
 
 static bool build(spad__causes *m, const spad__machine *machine) {
     const size_t objects = m->net->events->objects.count + 1;
-    m->phase_base = spad__new(&m->host, objects * sizeof *m->phase_base);
-    m->first_need = spad__new(&m->host, objects * sizeof *m->first_need);
-    m->initial = spad__new(&m->host, objects * sizeof *m->initial);
-    m->values = spad__new(&m->host, objects * sizeof *m->values);
-    m->reached = spad__new(&m->host, objects * sizeof *m->reached);
+    m->phase_base = spad__new_array(&m->host, objects, sizeof *m->phase_base);
+    m->first_need = spad__new_array(&m->host, objects, sizeof *m->first_need);
+    m->initial = spad__new_array(&m->host, objects, sizeof *m->initial);
+    m->values = spad__new_array(&m->host, objects, sizeof *m->values);
+    m->reached = spad__new_array(&m->host, objects, sizeof *m->reached);
     m->chains = m->net->chains + (int32_t)objects - 1;
-    m->clocks = spad__new(&m->host, (size_t)(m->chains + 1) * sizeof *m->clocks);
+    m->clocks = spad__new_array(&m->host, (size_t)(m->chains + 1), sizeof *m->clocks);
     if (m->phase_base == NULL || m->first_need == NULL || m->initial == NULL || m->values == NULL ||
         m->reached == NULL || m->clocks == NULL) {
         return false;

@@ -19,7 +19,7 @@ static int compare_gains(const void *left, const void *right) {
 }
 
 static int32_t *take_numbers(spad__causes *m, size_t count, bool *failed) {
-    int32_t *numbers = spad__new(&m->host, count * sizeof *numbers);
+    int32_t *numbers = spad__new_array(&m->host, count, sizeof *numbers);
     *failed = *failed || numbers == NULL;
     return numbers;
 }
@@ -38,7 +38,7 @@ static bool take_tables(spad__causes *m) {
     m->stack = take_numbers(m, count, &failed);
     m->trail = take_numbers(m, count, &failed);
     m->seen = take_numbers(m, count, &failed);
-    m->alive = spad__new(&m->host, count * sizeof *m->alive);
+    m->alive = spad__new_array(&m->host, count, sizeof *m->alive);
     m->linked_points = count;
     m->linked_edges = m->edges.count + 1;
     return !failed && m->alive != NULL;
@@ -177,7 +177,7 @@ static void forget_clocks(spad__causes *m) {
 spad_status spad__causes_run(spad__causes *m, int32_t chain, spad_error *error) {
     if (m->clocks[chain] != NULL) return SPAD_OK;
     if (m->clock_count >= CLOCKS_MAX / m->linked_points) forget_clocks(m);
-    int32_t *clock = spad__new(&m->host, ((size_t)m->points + 1) * sizeof *clock);
+    int32_t *clock = spad__new_array(&m->host, (size_t)m->points + 1, sizeof *clock);
     if (clock == NULL) return spad__fail_host_memory(error);
     m->clocks[chain] = clock;
     m->clock_count++;

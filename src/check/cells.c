@@ -57,7 +57,7 @@ static int compare_sorted(const void *left, const void *right) {
 /* Gives each access the number of its shape. */
 static bool find_shapes(maker *m, const spad_walk_access *accesses, const int32_t *numbers,
                         size_t count, int32_t *shapes) {
-    sorted *all = spad__new(m->host, count * sizeof *all);
+    sorted *all = spad__new_array(m->host, count, sizeof *all);
     if (all == NULL) return false;
     bool kept = true;
     for (size_t i = 0; i < count; i++) all[i] = (sorted){&accesses[numbers[i]], i};
@@ -181,7 +181,7 @@ static bool list(maker *m, spad__cells *cells, size_t shape, size_t piece) {
 
 static bool make(maker *m, spad__cells *cells, bool *too_many) {
     if (!find_cuts(m, too_many)) return *too_many;
-    m->piece_cell = spad__new(m->host, m->pieces * sizeof *m->piece_cell);
+    m->piece_cell = spad__new_array(m->host, m->pieces, sizeof *m->piece_cell);
     if (m->piece_cell == NULL || !add_cell(m)) return false;
     if (!spad__array_reserve(m->host, &cells->ends, m->shapes.count)) return false;
     for (size_t i = 0; i < m->shapes.count; i++) {

@@ -127,7 +127,7 @@ void spad__sort_findings(spad_check *check) {
 const char spad__time_is_up[] = "time was up before everything was looked at";
 
 bool spad__is_late(const spad__run *run) {
-    return run->deadline != INT64_MAX && spad__clock() >= run->deadline;
+    return spad__limit_reached(run->limit);
 }
 
 /* ---- the whole check --------------------------------------------------------------- */
@@ -136,10 +136,6 @@ static spad_status fill_options(spad_check_options *options, spad_error *error) 
     if (options->event_limit < 0) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "event limit %lld is negative",
                           (long long)options->event_limit);
-    }
-    if (options->timeout_ns < 0) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT, "a timeout of %lld ns is negative",
-                          (long long)options->timeout_ns);
     }
     if (options->event_limit == 0) options->event_limit = SPAD_CHECK_EVENTS;
     if (options->finding_limit == 0) options->finding_limit = SPAD_CHECK_FINDINGS;
@@ -151,20 +147,26 @@ spad_status spad_check_kernel(spad_check **out, const spad_kernel *kernel,
     *out = NULL;
     spad_check_options filled = options != NULL ? *options : (spad_check_options){0};
     spad_status status = fill_options(&filled, error);
+    if (status == SPAD_OK) status = spad__match_place(kernel, filled.place, filled.ctx, error);
+    spad__limit limit;
+    if (status == SPAD_OK) {
+        status = spad__limit_start(&limit, filled.timeout_ns, filled.watch, error);
+    }
     if (status != SPAD_OK) return status;
     const spad_host host = spad__host_or_default(filled.host);
     filled.host = &host;
     spad_check *check = spad__new(&host, sizeof *check);
     if (check == NULL) return spad__fail_host_memory(error);
     check->host = host;
+    check->origin = spad__origin_of(kernel);
 
-    spad__run run = {.kernel = kernel,
-                     .options = &filled,
-                     .check = check,
-                     .deadline = spad__deadline(filled.timeout_ns)};
+    spad__run run = {.kernel = kernel, .options = &filled, .check = check, .limit = &limit};
     status = spad__check_parallel(&run, error);
     if (status == SPAD_OK) status = spad__prove(&run, error);
     if (status == SPAD_OK && !filled.no_advice) status = spad__check_advice(&run, error);
+    if (status == SPAD_OK && limit.status == SPAD_ERR_CANCELLED) {
+        status = spad__limit_fail(&limit, check->counts.events, "events", error);
+    }
     if (status != SPAD_OK) {
         spad_check_destroy(check);
         return status;

@@ -11,7 +11,10 @@
 #define SPAD_CHECK_CHECK_H
 
 #include "base/finding.h"
+#include "base/limit.h"
 #include "base/memory.h"
+#include "base/text.h"
+#include "kernel/origin.h"
 #include "spad/check.h"
 #include "spad/walk.h"
 
@@ -24,6 +27,7 @@ typedef struct spad__found {
 
 struct spad_check {
     spad_host host;
+    spad__origin origin; /* unknown: of a text that cannot be read */
     SPAD_ARRAY(spad__found) found;
     bool full; /* findings were left out */
     spad_verdict verdict;
@@ -43,7 +47,7 @@ typedef struct spad__run {
     bool told;              /* to somebody: words are worth some work */
     bool outputs;           /* say what is missing of outputs */
     const char *shape;      /* then: " (with N = 7)" where that is not the given shape; else "" */
-    int64_t deadline;       /* of spad__clock; INT64_MAX: none */
+    spad__limit *limit;     /* of the whole check */
 } spad__run;
 
 /* Is time up? For loops, once in many turns. */
@@ -76,5 +80,8 @@ spad_status spad__check_lifetimes(spad__run *run, spad_error *error);
 spad_status spad__check_order(spad__run *run, spad_error *error);
 spad_status spad__check_parallel(spad__run *run, spad_error *error);
 spad_status spad__check_advice(spad__run *run, spad_error *error);
+
+/* A check as one value of a larger document; kernel NULL: of a text that cannot be read. */
+void spad__json_check(spad__json *json, const spad_check *check, const spad_kernel *kernel);
 
 #endif

@@ -184,7 +184,7 @@ static spad_status walk_agent(spad__events *events, const spad__run *run, const 
                                        .ctx = run->options->ctx,
                                        .host = &events->host};
     spad_walk *walk;
-    spad_status status = spad_walk_create(&walk, events->kernel, &options, error);
+    spad_status status = spad__walk_create(&walk, events->kernel, &options, error);
     if (status != SPAD_OK) return status;
     const spad_walk_event *event;
     const int64_t limit = spad__min(run->options->event_limit, EVENTS_MAX);
@@ -247,8 +247,8 @@ static int compare_stored(const void *left, const void *right) {
 static spad_status number_storages(spad__events *events, spad_error *error) {
     const size_t count = events->accesses.count;
     if (count == 0) return SPAD_OK;
-    events->storage = spad__new(&events->host, count * sizeof *events->storage);
-    stored *all = spad__new(&events->host, count * sizeof *all);
+    events->storage = spad__new_array(&events->host, count, sizeof *events->storage);
+    stored *all = spad__new_array(&events->host, count, sizeof *all);
     if (events->storage == NULL || all == NULL) {
         spad__free(&events->host, events->storage, count * sizeof *events->storage);
         spad__free(&events->host, all, count * sizeof *all);
@@ -274,7 +274,7 @@ spad_status spad__events_collect(spad__events *events, const spad__run *run, spa
     spad_status status = number_objects(events, error);
     if (status != SPAD_OK || events->gap != NULL) return status;
     const size_t syncs = spad_kernel_sync_count(run->kernel);
-    int32_t *bases = spad__new(&events->host, (syncs + 1) * sizeof *bases);
+    int32_t *bases = spad__new_array(&events->host, syncs + 1, sizeof *bases);
     if (bases == NULL) return spad__fail_host_memory(error);
     for (size_t i = 0; i < syncs; i++) {
         bases[i + 1] = bases[i] + (int32_t)spad_kernel_get_sync(run->kernel, i)->elements;

@@ -16,14 +16,16 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
+#include "check/fit.h"
 #include "kernel/kernel.h"
+#include "kernel/origin.h"
 #include "spad/check.h"
 
 #define CHECK_EVENTS INT64_C(1000000)
 
 struct spad_fit {
     spad_host host;
+    spad__origin origin;
     SPAD_ARRAY(spad_fit_change) changes;
     spad__arena arena; /* names that are not in the kernel */
 };
@@ -33,6 +35,7 @@ typedef struct search {
     const spad_kernel *kernel;
     const spad_layout_space *row; /* the space that does not fit */
     int64_t timeout_ns;
+    spad_watch watch;
     spad_fit *fit;
 } search;
 
@@ -79,6 +82,7 @@ static spad_status find_error(const search *s, const spad_kernel *kernel, spad_l
                                         .no_advice = true,
                                         .one_shape = true,
                                         .event_limit = CHECK_EVENTS,
+                                        .watch = s->watch,
                                         .host = &s->fit->host};
     spad_check *check;
     const spad_status status = spad_check_kernel(&check, kernel, &options, error);
@@ -93,10 +97,10 @@ static spad_status find_error(const search *s, const spad_kernel *kernel, spad_l
 static spad_status reshape(const search *s, const depth *depths, size_t count, int64_t cap,
                            spad_kernel **out, spad_error *error) {
     const spad_host *host = &s->fit->host;
-    spad_define *numbers = spad__new(host, 2 * count * sizeof *numbers);
-    spad_kernel_options options = {.defines = numbers, .rings = numbers + count, .host = host};
+    spad_define *numbers = spad__new_array(host, count, 2 * sizeof *numbers);
     *out = NULL;
     if (numbers == NULL) return spad__fail_host_memory(error);
+    spad_kernel_options options = {.defines = numbers, .rings = numbers + count, .host = host};
     for (size_t i = 0; i < count; i++) {
         const spad_define number = {depths[i].name, cap};
         if (depths[i].value <= cap) continue;
@@ -106,22 +110,23 @@ static spad_status reshape(const search *s, const depth *depths, size_t count, i
             numbers[count + options.ring_count++] = number;
         }
     }
-    const spad_status status = spad_kernel_reshape(out, s->kernel, &options, error);
+    const spad_status status = spad_kernel_reshape(out, s->kernel, &options, NULL);
     spad__free(host, numbers, 2 * count * sizeof *numbers);
-    return status == SPAD_ERR_HOST_MEMORY ? status : SPAD_OK;
+    return spad__attempted(status, error);
 }
 
 /* Lays the kernel out with the depths at most `cap`. *found: the space fits then. A kernel that
  * cannot be made with them, or not laid out, does not fit. `change` (optional) is filled in. */
 static spad_status try_cap(const search *s, const depth *depths, size_t count, int64_t cap,
                            spad_fit_change *change, bool *found, spad_error *error) {
-    const spad_layout_options options = {.timeout_ns = s->timeout_ns, .host = &s->fit->host};
+    const spad_layout_options options = {
+        .timeout_ns = s->timeout_ns, .watch = s->watch, .host = &s->fit->host};
     spad_kernel *kernel;
     spad_layout *layout = NULL;
     *found = false;
     spad_status status = reshape(s, depths, count, cap, &kernel, error);
     if (status != SPAD_OK || kernel == NULL) return status;
-    status = spad_layout_create(&layout, kernel, &options, error);
+    status = spad_layout_create(&layout, kernel, &options, NULL);
     if (status == SPAD_OK) {
         const spad_layout_space *row = find_space(layout, s->row->space);
         *found = row == NULL || fits(row->verdict);
@@ -131,8 +136,8 @@ static spad_status try_cap(const search *s, const depth *depths, size_t count, i
             }
             status = find_error(s, kernel, layout, &change->wrong, error);
         }
-    } else if (status != SPAD_ERR_HOST_MEMORY) {
-        status = SPAD_OK;
+    } else {
+        status = spad__attempted(status, error);
     }
     spad_layout_destroy(layout);
     spad_kernel_destroy(kernel);
@@ -370,9 +375,11 @@ spad_status spad_fit_find(spad_fit **out, const spad_layout *layout,
     if (fit == NULL) return spad__fail_host_memory(error);
     fit->host = host;
     fit->arena.host = host;
+    fit->origin = spad__origin_of(spad_layout_kernel(layout));
     search s = {.layout = layout,
                 .kernel = spad_layout_kernel(layout),
                 .timeout_ns = filled.timeout_ns != 0 ? filled.timeout_ns : SPAD_FIT_TIMEOUT,
+                .watch = filled.watch,
                 .fit = fit};
     spad_status status = SPAD_OK;
     for (size_t i = 0; i < spad_layout_space_count(layout) && status == SPAD_OK; i++) {
@@ -414,28 +421,28 @@ const spad_fit_change *spad_fit_get(const spad_fit *fit, size_t number) {
 static void write_change(spad__out *out, const spad_fit_change *c) {
     switch (c->kind) {
     case SPAD_FIT_PARAM:
-        spad__out_string(out, "  fits with -D ");
-        spad__out_string(out, c->name);
+        spad__out_string(out, "fits with -D ");
+        spad__out_one_line(out, c->name);
         spad__out_format(out, "=%lld instead of %lld", (long long)c->to, (long long)c->from);
         break;
     case SPAD_FIT_RING:
-        spad__out_string(out, "  fits with --ring ");
-        spad__out_string(out, c->name);
+        spad__out_string(out, "fits with --ring ");
+        spad__out_one_line(out, c->name);
         spad__out_format(out, "=%lld instead of %lld", (long long)c->to, (long long)c->from);
         break;
     case SPAD_FIT_RINGS:
-        spad__out_string(out, "  fits with ");
-        spad__out_string(out, c->name);
+        spad__out_string(out, "fits with ");
+        spad__out_one_line(out, c->name);
         break;
     case SPAD_FIT_ALIGN:
-        spad__out_string(out, "  fits if '");
-        spad__out_string(out, c->name);
+        spad__out_string(out, "fits if '");
+        spad__out_one_line(out, c->name);
         spad__out_format(out, "' is aligned to %lld B instead of %lld", (long long)c->to,
                          (long long)c->from);
         break;
     case SPAD_FIT_SPILL:
-        spad__out_string(out, "  fits if '");
-        spad__out_string(out, c->name);
+        spad__out_string(out, "fits if '");
+        spad__out_one_line(out, c->name);
         spad__out_string(out, "' lives elsewhere");
         break;
     }
@@ -443,7 +450,6 @@ static void write_change(spad__out *out, const spad_fit_change *c) {
     if (c->wrong != SPAD_FINDING_NONE) {
         spad__out_format(out, ", but is wrong then: %s", spad_finding_name(c->wrong));
     }
-    spad__out_string(out, "\n");
 }
 
 static void write_over(spad__out *out, const spad_layout *layout, const spad_layout_space *row) {
@@ -455,35 +461,57 @@ static void write_over(spad__out *out, const spad_layout *layout, const spad_lay
         spad__out_string(out, " is too small: ");
     }
     if (fits(row->result->verdict)) {
-        spad__out_format(out, "the kernel places tensors up to byte %lld\n",
-                         (long long)row->height);
+        spad__out_format(out, "the kernel places tensors up to byte %lld", (long long)row->height);
+    } else if (row->agents_apart) {
+        spad__out_format(out,
+                         "%lld B are taken with all tiles of agents apart; a lower layout may "
+                         "exist",
+                         (long long)row->peak_bytes);
     } else {
-        spad__out_format(out, "%lld B are needed together%s\n", (long long)row->peak_bytes,
+        spad__out_format(out, "%lld B are needed together%s", (long long)row->peak_bytes,
                          row->verdict == SPAD_PLAN_INFEASIBLE ? " (proved)" : "");
     }
 }
 
+void spad__fit_write_space(spad__out *out, const spad_fit *fit, const spad_layout *layout,
+                           const spad_layout_space *row, const char *separator) {
+    bool any = false;
+    write_over(out, layout, row);
+    for (size_t i = 0; i < fit->changes.count; i++) {
+        if (fit->changes.items[i].space != row->space) continue;
+        spad__out_string(out, separator);
+        write_change(out, &fit->changes.items[i]);
+        any = true;
+    }
+    if (any) return;
+    spad__out_string(out, separator);
+    spad__out_string(out, "no single change was found that makes it fit");
+}
+
+static spad_status match_layout(const spad_fit *fit, const spad_layout *layout, spad_error *error) {
+    const spad__origin given = spad__origin_of(spad_layout_kernel(layout));
+    return spad__match_origins("layout", &given, "list of changes", &fit->origin, error);
+}
+
 spad_status spad_fit_write_text(const spad_fit *fit, const spad_layout *layout,
                                 const spad_sink *sink, spad_error *error) {
+    const spad_status match = match_layout(fit, layout, error);
+    if (match != SPAD_OK) return match;
     spad__out out;
-    spad__out_start(&out, sink);
+    spad__out_start_text(&out, sink);
     for (size_t i = 0; i < spad_layout_space_count(layout); i++) {
         const spad_layout_space *row = spad_layout_get_space(layout, i);
-        bool any = false;
         if (fits(row->verdict)) continue;
-        write_over(&out, layout, row);
-        for (size_t c = 0; c < fit->changes.count; c++) {
-            if (fit->changes.items[c].space != row->space) continue;
-            write_change(&out, &fit->changes.items[c]);
-            any = true;
-        }
-        if (!any) spad__out_string(&out, "  no single change was found that makes it fit\n");
+        spad__fit_write_space(&out, fit, layout, row, "\n  ");
+        spad__out_string(&out, "\n");
     }
     return spad__out_finish(&out, error);
 }
 
 spad_status spad_fit_write_json(const spad_fit *fit, const spad_layout *layout,
                                 const spad_sink *sink, spad_error *error) {
+    const spad_status match = match_layout(fit, layout, error);
+    if (match != SPAD_OK) return match;
     const spad_target *target = spad_kernel_target(spad_layout_kernel(layout));
     spad__out out;
     spad__json json;

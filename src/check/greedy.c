@@ -197,14 +197,14 @@ static bool step(spad__machine *m, int32_t point) {
 static bool take_tables(spad__machine *m) {
     const spad__net *net = m->net;
     const size_t points = net->points.count + 1;
-    m->first = spad__new(&net->host, points * sizeof *m->first);
-    m->successors = spad__new(&net->host, (net->edges.count + 1) * sizeof *m->successors);
-    m->missing = spad__new(&net->host, points * sizeof *m->missing);
-    m->next = spad__new(&net->host, points * sizeof *m->next);
-    m->order = spad__new(&net->host, points * sizeof *m->order);
-    m->queue = spad__new(&net->host, points * sizeof *m->queue);
+    m->first = spad__new_array(&net->host, points, sizeof *m->first);
+    m->successors = spad__new_array(&net->host, net->edges.count + 1, sizeof *m->successors);
+    m->missing = spad__new_array(&net->host, points, sizeof *m->missing);
+    m->next = spad__new_array(&net->host, points, sizeof *m->next);
+    m->order = spad__new_array(&net->host, points, sizeof *m->order);
+    m->queue = spad__new_array(&net->host, points, sizeof *m->queue);
     m->room = points;
-    m->objects = spad__new(&net->host, (net->events->objects.count + 1) * sizeof *m->objects);
+    m->objects = spad__new_array(&net->host, net->events->objects.count + 1, sizeof *m->objects);
     return m->first != NULL && m->successors != NULL && m->missing != NULL && m->next != NULL &&
            m->order != NULL && m->queue != NULL && m->objects != NULL;
 }

@@ -18,10 +18,13 @@
 /* A period beyond this is not worth its runs. */
 enum { STEP_MAX = 4096 };
 
+static const char uneven[] = "an index does not move in even steps";
+
 typedef struct look {
     spad__growth *growth;
     const spad_kernel *kernel;
     int64_t factor; /* > 1: the step must be raised by it */
+    bool noted;     /* what shifts rely on goes into the growth */
 } look;
 
 /* What moves on: the parameter, the variable of a loop, or both. */
@@ -42,6 +45,18 @@ static bool refuse(look *l, const char *reason, const char *name) {
     return false;
 }
 
+/* The shifts hold for these values of the parameters in an expression only. */
+static void note_nodes(const look *l, const spad_expr_node *nodes, size_t from, size_t to) {
+    for (size_t i = from; l->noted && i < to; i++) {
+        if (nodes[i].op == SPAD_EXPR_PARAM) l->growth->relies[nodes[i].value] = true;
+    }
+}
+
+static void note_value(const look *l, spad_expr expr) {
+    const spad_expr_info info = spad_kernel_expr(l->kernel, expr); /* no nodes where it is 0 */
+    note_nodes(l, info.nodes, 0, info.node_count);
+}
+
 /* A shift must be a multiple of `unit`; if it is not, raises the step. */
 static bool ask_multiple(look *l, int64_t shift, int64_t unit) {
     if (shift % unit == 0) return true;
@@ -55,26 +70,39 @@ typedef struct term {
     bool constant;
     int64_t value; /* of a constant */
     int64_t shift;
+    size_t first; /* its first node; the last is in front of what comes next */
 } term;
 
-static term leaf(const look *l, spad_expr_node node, motion moves) {
+/* Where in its expression an operation is. */
+typedef struct spot {
+    const spad_expr_node *nodes;
+    size_t node;
+    motion moves;
+} spot;
+
+static term leaf(const look *l, const spot *at) {
     const spad__growth *g = l->growth;
+    const spad_expr_node node = at->nodes[at->node];
+    const motion moves = at->moves;
     switch (node.op) {
     case SPAD_EXPR_PARAM: {
         const size_t param = (size_t)node.value;
         const bool grows = moves.param && param == g->param;
-        return (term){true, spad_kernel_get_param(l->kernel, param)->value, grows ? g->step : 0};
+        const int64_t value = spad_kernel_get_param(l->kernel, param)->value;
+        return (term){true, value, grows ? g->step : 0, at->node};
     }
     case SPAD_EXPR_VARIABLE:
-        return (term){false, 0, node.value == moves.loop ? g->extra[moves.loop] : 0};
-    default: return (term){true, node.value, 0};
+        return (term){false, 0, node.value == moves.loop ? g->extra[moves.loop] : 0, at->node};
+    default: return (term){true, node.value, 0, at->node};
     }
 }
 
-static bool multiply(term *a, const term *b) {
+static bool multiply(const look *l, const spot *at, term *a, const term *b) {
     const bool right = b->constant && b->shift == 0;
     const bool left = a->constant && a->shift == 0;
-    if (!right && !left) return a->shift == 0 && b->shift == 0;
+    if (!right && !left) return false; /* a loop variable times what grows */
+    if (a->shift != 0) note_nodes(l, at->nodes, b->first, at->node);
+    if (b->shift != 0) note_nodes(l, at->nodes, a->first, b->first);
     if (!spad__mul(right ? a->shift : b->shift, right ? b->value : a->value, &a->shift)) {
         return false;
     }
@@ -82,8 +110,12 @@ static bool multiply(term *a, const term *b) {
     return !a->constant || spad__mul(a->value, b->value, &a->value);
 }
 
-static bool divide(look *l, term *a, const term *b, bool rest) {
+static bool divide(look *l, const spot *at, term *a, const term *b, bool rest) {
     if (!b->constant || b->shift != 0 || b->value < 1) return false;
+    if (a->shift != 0) {
+        note_nodes(l, at->nodes, b->first, at->node);
+        if (at->moves.param && at->moves.loop < 0) l->growth->rests = true;
+    }
     if (!ask_multiple(l, a->shift, b->value)) return false;
     a->shift = rest ? 0 : a->shift / b->value;
     if (a->constant) {
@@ -102,13 +134,13 @@ static bool add(term *a, const term *b, bool minus) {
            (!a->constant || spad__add(a->value, b->value, &a->value));
 }
 
-static bool apply(look *l, spad_expr_op op, term *a, const term *b) {
-    switch (op) {
+static bool apply(look *l, const spot *at, term *a, const term *b) {
+    switch (at->nodes[at->node].op) {
     case SPAD_EXPR_ADD: return add(a, b, false);
     case SPAD_EXPR_SUB: return add(a, b, true);
-    case SPAD_EXPR_MUL: return multiply(a, b);
-    case SPAD_EXPR_DIV: return divide(l, a, b, false);
-    case SPAD_EXPR_MOD: return divide(l, a, b, true);
+    case SPAD_EXPR_MUL: return multiply(l, at, a, b);
+    case SPAD_EXPR_DIV: return divide(l, at, a, b, false);
+    case SPAD_EXPR_MOD: return divide(l, at, a, b, true);
     default: return false;
     }
 }
@@ -121,20 +153,21 @@ static bool shift_of(look *l, spad_expr expr, motion moves, int64_t *out) {
     term stack[SPAD_EXPR_MAX];
     size_t top = 0;
     for (size_t i = 0; i < info.node_count; i++) {
-        const spad_expr_node node = info.nodes[i];
+        const spot at = {info.nodes, i, moves};
+        const spad_expr_op op = info.nodes[i].op;
         bool fine = true;
-        if (node.op <= SPAD_EXPR_VARIABLE) {
-            stack[top++] = leaf(l, node, moves);
-        } else if (node.op == SPAD_EXPR_NEGATE) {
+        if (op <= SPAD_EXPR_VARIABLE) {
+            stack[top++] = leaf(l, &at);
+        } else if (op == SPAD_EXPR_NEGATE) {
             const term one = stack[top - 1];
-            stack[top - 1] = (term){one.constant, 0, 0};
+            stack[top - 1] = (term){one.constant, 0, 0, one.first};
             fine = add(&stack[top - 1], &one, true);
         } else {
             top--;
-            fine = apply(l, node.op, &stack[top - 1], &stack[top]);
+            fine = apply(l, &at, &stack[top - 1], &stack[top]);
         }
         if (!fine) {
-            return l->factor > 1 ? false : refuse(l, "an index does not move in even steps", NULL);
+            return l->factor > 1 ? false : refuse(l, uneven, NULL);
         }
     }
     *out = stack[0].shift;
@@ -428,6 +461,7 @@ static bool look_at_statement(look *l, size_t number, bool second, marks tiles, 
 
 static bool ask_counts(look *l, spad_amounts counts, const int64_t *shift) {
     for (size_t d = 0; d < counts.count; d++) {
+        note_value(l, counts.items[d].expr);
         if (!ask_multiple(l, shift[d], counts.items[d].value)) return false;
     }
     return true;
@@ -436,7 +470,9 @@ static bool ask_counts(look *l, spad_amounts counts, const int64_t *shift) {
 static bool ask_ring(look *l, const spad_kernel_tensor *t, const int64_t *shift) {
     if (t->ring.count > 1) return ask_counts(l, t->ring, shift);
     int64_t number = 0; /* of the tile, row-major */
+    note_value(l, t->ring.items[0].expr);
     for (size_t d = 0; d < t->blocks.count; d++) {
+        if (d > 0) note_value(l, t->blocks.items[d].expr);
         if (!spad__mul(number, t->blocks.items[d].value, &number) ||
             !spad__add(number, shift[d], &number)) {
             return refuse(l, "gets too many tiles", t->name);
@@ -495,6 +531,7 @@ static bool moves_evenly(const look *l, size_t statement, spad_expr expr) {
     spad__growth growth = *l->growth; /* for reasons that nobody reads */
     int64_t first, last;
     copy.growth = &growth;
+    copy.noted = false;
     return shifts_at(&copy, statement, expr, &first, &last);
 }
 
@@ -595,6 +632,16 @@ static bool look_once(look *l, marks tiles, marks waits) {
     return look_at_places(l) && look_at_bounds(l);
 }
 
+/* A parameter that is computed from others stands for them. If steps rely on the rest of the
+ * parameter itself, they are not the same for all its values. */
+static void ask_even(look *l) {
+    const bool *relies = l->growth->relies;
+    for (size_t i = spad_kernel_param_count(l->kernel); i-- > 0;) {
+        if (relies[i]) note_value(l, spad_kernel_get_param(l->kernel, i)->preset.expr);
+    }
+    if (relies[l->growth->param]) refuse(l, uneven, NULL);
+}
+
 static void look_at_param(look *l, marks tiles, marks waits) {
     spad__growth *g = l->growth;
     g->step = 1;
@@ -607,6 +654,7 @@ static void look_at_param(look *l, marks tiles, marks waits) {
         g->step *= l->factor;
         l->factor = 1;
     }
+    ask_even(l);
 }
 
 static bool reserve(spad__growth *g, const spad_kernel *kernel, marks *tiles, marks *waits) {
@@ -614,24 +662,26 @@ static bool reserve(spad__growth *g, const spad_kernel *kernel, marks *tiles, ma
     const size_t tensors = spad_kernel_tensor_count(kernel);
     const size_t syncs = spad_kernel_sync_count(kernel);
     spad__arena *arena = &g->arena;
-    g->first_dim = spad__arena_new(arena, (tensors + 1) * sizeof *g->first_dim);
+    g->first_dim = spad__arena_array(arena, tensors + 1, sizeof *g->first_dim);
     if (g->first_dim == NULL) return false;
     for (size_t t = 0; t < tensors; t++) {
         g->first_dim[t] = g->dims;
         g->dims += spad_kernel_get_tensor(kernel, t)->blocks.count;
     }
     /* there are no more groups than loops */
-    g->extra = spad__arena_new(arena, (loops + 1) * sizeof *g->extra);
-    g->group = spad__arena_new(arena, (loops + 1) * sizeof *g->group);
-    g->inside = spad__arena_new(arena, spad_kernel_statement_count(kernel) * sizeof *g->inside + 1);
-    g->tracked = spad__arena_new(arena, tensors + 1);
-    g->shift = spad__arena_new(arena, loops * g->dims * sizeof *g->shift + 1);
-    g->raise = spad__arena_new(arena, loops * syncs * sizeof *g->raise + 1);
-    tiles->known = spad__arena_new(arena, loops * g->dims + 1);
-    tiles->beyond = spad__arena_new(arena, loops * g->dims * sizeof(int64_t) + 1);
-    waits->known = spad__arena_new(arena, loops * syncs + 1);
-    waits->beyond = spad__arena_new(arena, loops * syncs * sizeof(int64_t) + 1);
-    return g->extra && g->group && g->inside && g->tracked && g->shift && g->raise &&
+    g->extra = spad__arena_array(arena, loops + 1, sizeof *g->extra);
+    g->group = spad__arena_array(arena, loops + 1, sizeof *g->group);
+    g->inside =
+        spad__arena_array(arena, spad_kernel_statement_count(kernel) + 1, sizeof *g->inside);
+    g->tracked = spad__arena_array(arena, tensors + 1, sizeof *g->tracked);
+    g->relies = spad__arena_array(arena, spad_kernel_param_count(kernel) + 1, sizeof *g->relies);
+    g->shift = spad__arena_array(arena, loops + 1, (g->dims + 1) * sizeof *g->shift);
+    g->raise = spad__arena_array(arena, loops + 1, (syncs + 1) * sizeof *g->raise);
+    tiles->known = spad__arena_array(arena, loops + 1, (g->dims + 1) * sizeof *tiles->known);
+    tiles->beyond = spad__arena_array(arena, loops + 1, (g->dims + 1) * sizeof *tiles->beyond);
+    waits->known = spad__arena_array(arena, loops + 1, (syncs + 1) * sizeof *waits->known);
+    waits->beyond = spad__arena_array(arena, loops + 1, (syncs + 1) * sizeof *waits->beyond);
+    return g->extra && g->group && g->inside && g->tracked && g->relies && g->shift && g->raise &&
            tiles->known && tiles->beyond && waits->known && waits->beyond;
 }
 
@@ -644,7 +694,7 @@ spad_status spad__growth_init(spad__growth *growth, const spad_kernel *kernel, s
         spad__growth_free(growth);
         return spad__fail_host_memory(error);
     }
-    look l = {.growth = growth, .kernel = kernel, .factor = 1};
+    look l = {.growth = growth, .kernel = kernel, .factor = 1, .noted = true};
     find_tracked(&l);
     look_at_param(&l, tiles, waits);
     return SPAD_OK;
@@ -657,126 +707,6 @@ void spad__growth_free(spad__growth *growth) {
 bool spad__growth_shift(const spad__growth *growth, const spad_kernel *kernel, spad_expr expr,
                         bool param, int64_t loop, int64_t *shift) {
     spad__growth copy = *growth; /* for reasons that nobody reads */
-    look l = {&copy, kernel, 1};
+    look l = {.growth = &copy, .kernel = kernel, .factor = 1};
     return shift_of(&l, expr, (motion){param, loop}, shift);
-}
-
-/* ---- conditions -------------------------------------------------------------------- */
-
-/* Does a comparison of `value` with 0 keep its answer when the value changes by `shift` again
- * and again? *holds: the answer. */
-static bool stays(spad_relation relation, int64_t value, int64_t shift, bool *holds) {
-    switch (relation) {
-    case SPAD_EQUAL:
-    case SPAD_NOT_EQUAL:
-        *holds = (value == 0) == (relation == SPAD_EQUAL);
-        return shift == 0 || (value > 0 && shift > 0) || (value < 0 && shift < 0);
-    case SPAD_LESS: *holds = value < 0; return *holds ? shift <= 0 : shift >= 0;
-    case SPAD_LESS_EQUAL: *holds = value <= 0; return *holds ? shift <= 0 : shift >= 0;
-    case SPAD_GREATER: *holds = value > 0; return *holds ? shift >= 0 : shift <= 0;
-    case SPAD_GREATER_EQUAL: *holds = value >= 0; return *holds ? shift >= 0 : shift <= 0;
-    case SPAD_RELATIONS: break;
-    }
-    *holds = false;
-    return false;
-}
-
-/* The same for all comparisons of an if: they all hold and stay, or one of them stays false. */
-static bool condition_stays(look *l, const spad_statement *s, const int64_t *values, motion moves,
-                            bool *holds) {
-    bool all_stay = true;
-    bool one_stays_false = false;
-    *holds = true;
-    for (size_t i = 0; i < s->comparison_count; i++) {
-        const spad_comparison *c = &s->comparisons[i];
-        int64_t left, right, value;
-        if (!shift_of(l, c->left, moves, &left) || !shift_of(l, c->right, moves, &right) ||
-            !spad__sub(left, right, &left) ||
-            !spad__sub(spad_kernel_evaluate(l->kernel, c->left, values),
-                       spad_kernel_evaluate(l->kernel, c->right, values), &value)) {
-            return false;
-        }
-        bool one_holds;
-        const bool one_stays = stays(c->relation, value, left, &one_holds);
-        all_stay = all_stay && one_stays;
-        one_stays_false = one_stays_false || (one_stays && !one_holds);
-        *holds = *holds && one_holds;
-    }
-    return *holds ? all_stay : one_stays_false;
-}
-
-typedef struct condition_walk {
-    look look;
-    int64_t *values;
-    spad__window *windows;
-    size_t at; /* statement */
-    int64_t loop;
-} condition_walk;
-
-/* Goes into a loop, or on to its next iteration, or behind it. */
-static void step_loop(condition_walk *w, const spad_kernel_loop *loop, int64_t number,
-                      int64_t value) {
-    if (value < loop->end.value) {
-        w->values[number] = value;
-        w->loop = number;
-        w->at = loop->statement + 1;
-    } else {
-        w->loop = loop->outer;
-        w->at = spad_kernel_get_statement(w->look.kernel, loop->statement)->end;
-    }
-}
-
-static bool step_if(condition_walk *w, const spad_statement *s) {
-    const spad__growth *g = w->look.growth;
-    const int64_t loop = g->inside[w->at];
-    bool holds;
-    const bool fixed = condition_stays(&w->look, s, w->values, (motion){true, -1}, &holds);
-    if (loop < 0) {
-        if (!fixed) return false;
-    } else {
-        bool same;
-        spad__window *window = &w->windows[loop];
-        const int64_t begin = spad_kernel_get_loop(w->look.kernel, (size_t)loop)->begin.value;
-        const int64_t iteration = w->values[loop] - begin;
-        if (!fixed) window->fixed = spad__min(window->fixed, iteration);
-        if (!condition_stays(&w->look, s, w->values, (motion){true, loop}, &same)) {
-            window->steady = spad__max(window->steady, iteration + 1);
-        }
-    }
-    w->at = holds ? w->at + 1 : s->item >= 0 ? (size_t)s->item + 1 : s->end;
-    return true;
-}
-
-static bool step_condition(condition_walk *w) {
-    const spad_kernel *kernel = w->look.kernel;
-    while (w->loop >= 0) { /* at the end of the body? */
-        const spad_kernel_loop *loop = spad_kernel_get_loop(kernel, (size_t)w->loop);
-        if (w->at < spad_kernel_get_statement(kernel, loop->statement)->end) break;
-        step_loop(w, loop, w->loop, w->values[w->loop] + 1);
-    }
-    if (w->at >= spad_kernel_statement_count(kernel)) return true;
-    const spad_statement *s = spad_kernel_get_statement(kernel, w->at);
-    if (s->kind == SPAD_STATEMENT_FOR) {
-        const spad_kernel_loop *loop = spad_kernel_get_loop(kernel, (size_t)s->item);
-        step_loop(w, loop, s->item, loop->begin.value);
-    } else if (s->kind == SPAD_STATEMENT_IF) {
-        return step_if(w, s);
-    } else {
-        w->at = s->kind == SPAD_STATEMENT_ELSE ? s->end : w->at + 1; /* the other part has run */
-    }
-    return true;
-}
-
-bool spad__growth_windows(const spad__growth *growth, const spad_kernel *kernel, int64_t limit,
-                          int64_t *values, spad__window *windows) {
-    spad__growth copy = *growth; /* for reasons that nobody reads */
-    condition_walk w = {
-        .look = {&copy, kernel, 1}, .values = values, .windows = windows, .loop = -1};
-    for (size_t i = 0; i < spad_kernel_loop_count(kernel); i++) {
-        windows[i] = (spad__window){0, INT64_MAX};
-    }
-    while (w.loop >= 0 || w.at < spad_kernel_statement_count(kernel)) {
-        if (limit-- == 0 || !step_condition(&w)) return false;
-    }
-    return true;
 }

@@ -31,6 +31,8 @@ typedef struct spad__growth {
     int64_t *shift;    /* [groups][dims]: of the index of a tile in a period */
     int64_t *raise;    /* [groups][syncs]: of the values that waits on a counter ask for */
     bool *tracked; /* per tensor: its index counts; false: off chip, only read or only written */
+    bool *relies;  /* per parameter: the step and the shifts hold for its value only */
+    bool rests;    /* an expression has the rest of the parameter by a number in it */
     char why[SPAD_MESSAGE_MAX]; /* that it is no trip count; "" if it is one */
     bool size;                  /* because it is a size: of a tile, a ring, a number of objects */
 } spad__growth;

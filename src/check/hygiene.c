@@ -101,7 +101,7 @@ static spad_status check_mixture(spad__run *run, spad_error *error) {
 spad_status spad__check_hygiene(spad__run *run, spad_error *error) {
     const size_t count = run->kernel->tensors.count;
     if (count == 0) return SPAD_OK;
-    uint8_t *marks = spad__new(&run->check->host, 2 * count);
+    uint8_t *marks = spad__new_array(&run->check->host, count, 2 * sizeof *marks);
     if (marks == NULL) return spad__fail_host_memory(error);
     mark(run->kernel, marks, marks + count);
     spad_status status = check_uses(run, marks, marks + count, error);

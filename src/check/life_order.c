@@ -172,7 +172,7 @@ static spad_status read_outputs(replay *r, spad_error *error) {
                                        .host = &r->run->check->host};
     spad_walk *walk;
     const spad_walk_event *event = NULL;
-    spad_status status = spad_walk_create(&walk, r->run->kernel, &options, error);
+    spad_status status = spad__walk_create(&walk, r->run->kernel, &options, error);
     while (status == SPAD_OK && (event == NULL || event->kind != SPAD_WALK_END)) {
         status = spad_walk_next(&event, walk, error);
     }
@@ -199,8 +199,8 @@ static spad_status replay_with(spad__order *order, spad__run *run, int64_t agent
     spad_status status = spad__causes_run(&order->model, chain, error);
     if (status != SPAD_OK) return status;
     r.cut.clock = order->model.clocks[chain];
-    int64_t *tables = spad__new(host, 3 * loops * sizeof *tables);
-    turn *list = spad__new(host, turns * sizeof *list);
+    int64_t *tables = spad__new_array(host, loops, 3 * sizeof *tables);
+    turn *list = spad__new_array(host, turns, sizeof *list);
     status = tables != NULL && list != NULL ? SPAD_OK : spad__fail_host_memory(error);
     if (status == SPAD_OK) status = spad__life_create(&r.life, run, error);
     if (status == SPAD_OK) {

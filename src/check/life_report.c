@@ -208,9 +208,9 @@ static void point_at(spad_finding *finding, const spad_kernel *k, const spad_wal
 
 spad_status spad__report_read(spad__life *life, const spad_walk_access *access, spad_rect part,
                               spad__writer writer, spad_error *error) {
-    const spad__write *write = &life->writes[writer];
+    const spad__write *write = writer == 0 ? NULL : &life->writes[writer];
     const spad_finding_code code =
-        writer == 0 ? SPAD_FINDING_UNINITIALISED_READ : classify(life, access, write);
+        write == NULL ? SPAD_FINDING_UNINITIALISED_READ : classify(life, access, write);
     const int64_t other = writer == 0 ? -1 : write->statement;
     life->tensors[access->tensor].wrong = life->tensors[access->home].wrong = true;
     if (spad__count_finding(life->run, code, life->statement, other)) return SPAD_OK;

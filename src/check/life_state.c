@@ -99,7 +99,7 @@ static void put_areas(spad__state_out *w, const spad__life *life, standing at) {
     const size_t count = life->areas.count;
     spad__state_put(w, (int64_t)count);
     if (count == 0) return;
-    const spad__life_area **areas = spad__new(w->host, count * sizeof *areas);
+    const spad__life_area **areas = spad__new_array(w->host, count, sizeof *areas);
     if (areas == NULL) {
         w->failed = true;
         return;
@@ -155,7 +155,7 @@ static void put_live(spad__state_out *w, const spad_stack *stack) {
     const size_t count = spad_stack_live(NULL, 0, stack);
     spad__state_put(w, (int64_t)count);
     if (count == 0) return;
-    spad_stack_tensor *live = spad__new(w->host, count * sizeof *live);
+    spad_stack_tensor *live = spad__new_array(w->host, count, sizeof *live);
     if (live == NULL) {
         w->failed = true;
         return;

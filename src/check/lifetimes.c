@@ -102,7 +102,7 @@ static void sort_tensors(spad__life *life, const use *own, const use *family) {
 static spad_status find_uses(spad__life *life, spad_error *error) {
     const size_t count = life->kernel->tensors.count;
     if (count == 0) return SPAD_OK;
-    use *uses = spad__new(&life->host, 2 * count * sizeof *uses);
+    use *uses = spad__new_array(&life->host, count, 2 * sizeof *uses);
     if (uses == NULL) return spad__fail_host_memory(error);
     mark_uses(life->kernel, uses, uses + count);
     sort_tensors(life, uses, uses + count);
@@ -131,8 +131,9 @@ static spad_status find_managed(spad__life *life, spad_error *error) {
             continue;
         }
         if (state->dead == NULL) {
-            state->dead = spad__new(&life->host, (size_t)tensor->tiles);
-            state->births = spad__new(&life->host, (size_t)tensor->tiles * sizeof *state->births);
+            state->dead = spad__new_array(&life->host, (size_t)tensor->tiles, 1);
+            state->births =
+                spad__new_array(&life->host, (size_t)tensor->tiles, sizeof *state->births);
             if (state->dead == NULL || state->births == NULL) {
                 return spad__fail_host_memory(error);
             }
@@ -153,7 +154,7 @@ static spad_status find_outputs(spad__life *life, spad_error *error) {
             life->run->gap = "an output has more tiles than the check tells apart";
             continue;
         }
-        state->written = spad__new(&life->host, (size_t)tensor->tiles);
+        state->written = spad__new_array(&life->host, (size_t)tensor->tiles, 1);
         if (state->written == NULL) return spad__fail_host_memory(error);
         if (state->view) life->tensors[tensor->home].shown = true;
     }
@@ -173,7 +174,7 @@ static size_t deepest(const spad_kernel *k) {
 }
 
 static void *take(spad__life *life, size_t count, size_t size) {
-    return spad__new(&life->host, (count > 0 ? count : 1) * size);
+    return spad__new_array(&life->host, count > 0 ? count : 1, size);
 }
 
 static void give(spad__life *life, void *items, size_t count, size_t size) {
@@ -239,7 +240,7 @@ static void enter_area(spad__life *life, size_t number) {
 static bool grow_buckets(spad__life *life) {
     if (life->areas.count * 2 < life->bucket_count) return true;
     const size_t count = life->bucket_count > 0 ? life->bucket_count * 2 : FIRST_BUCKETS;
-    size_t *buckets = spad__new(&life->host, count * sizeof *buckets);
+    size_t *buckets = spad__new_array(&life->host, count, sizeof *buckets);
     if (buckets == NULL) return false;
     spad__free(&life->host, life->buckets, life->bucket_count * sizeof *life->buckets);
     life->buckets = buckets;
@@ -307,10 +308,10 @@ static bool grow_writes(spad__life *life) {
     const size_t old = life->write_room;
     const size_t room = old > 0 ? old * 2 : FIRST_WRITES;
     if (room > UINT32_MAX) return false;
-    spad__writer_row *rows = spad__new(&life->host, room * sizeof *rows);
-    spad__write *writes = spad__new(&life->host, room * sizeof *writes);
+    spad__writer_row *rows = spad__new_array(&life->host, room, sizeof *rows);
+    spad__write *writes = spad__new_array(&life->host, room, sizeof *writes);
     int64_t *values =
-        life->depth > 0 ? spad__new(&life->host, room * life->depth * sizeof *values) : NULL;
+        life->depth > 0 ? spad__new_array(&life->host, room, life->depth * sizeof *values) : NULL;
     const bool done = rows != NULL && writes != NULL && (life->depth == 0 || values != NULL);
     if (done && old > 0) {
         memcpy(rows, life->writers.rows, old * sizeof *rows);
@@ -496,7 +497,7 @@ static spad_status give_inputs(spad__life *life, spad_error *error) {
         if (k->statements.items[tensor->statement].loop >= 0) continue;
         if (mode == SPAD_MODE_STACK || mode == SPAD_MODE_HEAP) continue;
         if (!can_be_shared(life, (int64_t)i)) continue;
-        if (walk == NULL) status = spad_walk_create(&walk, k, &options, error);
+        if (walk == NULL) status = spad__walk_create(&walk, k, &options, error);
         if (status == SPAD_OK) status = give_tiles(life, walk, (int64_t)i, error);
     }
     spad_walk_destroy(walk);
@@ -792,7 +793,7 @@ spad_status spad__check_lifetimes(spad__run *run, spad_error *error) {
     spad_error failure;
     spad_status status = spad__check_hygiene(run, error);
     if (status != SPAD_OK) return status;
-    status = spad_walk_create(&walk, run->kernel, &options, &failure);
+    status = spad__walk_create(&walk, run->kernel, &options, &failure);
     if (status != SPAD_OK) return spad__report_failure(run, -1, false, &failure, error);
     if (spad_kernel_is_implicit(run->kernel)) status = spad__life_create(&life, run, error);
     if (status == SPAD_OK && run->outputs) {

@@ -190,7 +190,7 @@ static void remember(builder *b, queue *q, int32_t *list, int32_t access, int32_
 
 static int32_t *new_list(builder *b) {
     const size_t count = (size_t)b->net->events->storages + 1;
-    int32_t *list = spad__new(&b->net->host, count * sizeof *list);
+    int32_t *list = spad__new_array(&b->net->host, count, sizeof *list);
     for (size_t i = 0; list != NULL && i < count; i++) list[i] = -1;
     if (list == NULL) b->failed = true;
     return list;
@@ -459,10 +459,10 @@ spad_status spad__net_build(spad__net *net, const spad__events *events, spad_err
                  .kernel = events->kernel,
                  .units = spad_kernel_unit_count(events->kernel),
                  .objects = events->objects.count};
-    net->step = spad__new(&net->host, count * sizeof *net->step);
-    net->start = spad__new(&net->host, count * sizeof *net->start);
-    b.queues = spad__new(&net->host, (b.units + 1) * sizeof *b.queues);
-    b.groups = spad__new(&net->host, (b.objects + 1) * sizeof *b.groups);
+    net->step = spad__new_array(&net->host, count, sizeof *net->step);
+    net->start = spad__new_array(&net->host, count, sizeof *net->start);
+    b.queues = spad__new_array(&net->host, b.units + 1, sizeof *b.queues);
+    b.groups = spad__new_array(&net->host, b.objects + 1, sizeof *b.groups);
     b.failed = net->step == NULL || net->start == NULL || b.queues == NULL || b.groups == NULL;
     for (size_t i = 0; i < spad_kernel_agent_count(events->kernel) && !b.failed; i++) {
         add_agent(&b, i);

@@ -32,9 +32,9 @@ static bool has_relaxed(const spad__net *net) {
 static spad_status rank_points(spad__order *o, spad_error *error) {
     const spad__net *net = &o->net;
     const size_t objects = o->events.objects.count;
-    o->rank = spad__new(&net->host, (net->points.count + 1) * sizeof *o->rank);
-    o->actions = spad__new(&net->host, (net->actions.count + 1) * sizeof *o->actions);
-    o->first_action = spad__new(&net->host, (objects + 2) * sizeof *o->first_action);
+    o->rank = spad__new_array(&net->host, net->points.count + 1, sizeof *o->rank);
+    o->actions = spad__new_array(&net->host, net->actions.count + 1, sizeof *o->actions);
+    o->first_action = spad__new_array(&net->host, objects + 2, sizeof *o->first_action);
     if (o->rank == NULL || o->actions == NULL || o->first_action == NULL) {
         return spad__fail_host_memory(error);
     }

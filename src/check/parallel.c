@@ -90,7 +90,7 @@ static size_t find_bucket(const look *l, int64_t tensor, int64_t number) {
 static bool grow_buckets(look *l) {
     if (l->tiles.count * 2 < l->bucket_count) return true;
     const size_t old = l->bucket_count;
-    size_t *buckets = spad__new(&l->host, (old > 0 ? old * 2 : FIRST_BUCKETS) * sizeof *buckets);
+    size_t *buckets = spad__new_array(&l->host, old > 0 ? old * 2 : FIRST_BUCKETS, sizeof *buckets);
     if (buckets == NULL) return false;
     spad__free(&l->host, l->buckets, old * sizeof *buckets);
     l->buckets = buckets;
@@ -275,9 +275,9 @@ static spad_status walk_loop(look *l, spad_error *error) {
                                        .host = &l->host};
     spad_walk *walk;
     spad_error failure;
-    spad_status status = spad_walk_create(&walk, l->kernel, &options, &failure);
+    spad_status status = spad__walk_create(&walk, l->kernel, &options, &failure);
     if (status != SPAD_OK) { /* the lifetime check has said it */
-        return status == SPAD_ERR_HOST_MEMORY ? spad__fail_host_memory(error) : SPAD_OK;
+        return spad__attempted(status, error);
     }
     if (!add_touch(l, (touch){.does = 0})) status = spad__fail_host_memory(error);
     for (int64_t events = 0; events < EVENTS && status == SPAD_OK; events++) {

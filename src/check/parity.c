@@ -44,7 +44,7 @@ static bool is_wait(const trial *t, size_t event) {
 static bool number_waits(trial *t) {
     const spad__events *events = t->events;
     const size_t objects = events->objects.count;
-    int64_t *seen = spad__new(&events->host, objects * sizeof *seen);
+    int64_t *seen = spad__new_array(&events->host, objects, sizeof *seen);
     if (seen == NULL) return false;
     for (size_t agent = 0; agent + 1 < events->firsts.count; agent++) {
         memset(seen, 0, objects * sizeof *seen);
@@ -216,8 +216,8 @@ spad_status spad__hint_parity(spad__events *events, const spad__run *run, spad_e
     trial t = {.events = events, .run = run};
     if (!list_statements(&t) || t.count == 0) return SPAD_OK;
     const size_t size = (events->items.count + 1) * sizeof(int64_t);
-    t.given = spad__new(&events->host, size);
-    t.number = spad__new(&events->host, size);
+    t.given = spad__new_array(&events->host, events->items.count + 1, sizeof(int64_t));
+    t.number = spad__new_array(&events->host, events->items.count + 1, sizeof(int64_t));
     spad_status status = SPAD_OK;
     if (t.given == NULL || t.number == NULL || !number_waits(&t)) {
         status = spad__fail_host_memory(error);

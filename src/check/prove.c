@@ -76,12 +76,13 @@ static spad_status prepare_watches(prover *p, spad__watches *watches, const spad
     watches->host = p->host;
     watches->kernel = kernel;
     watches->count = p->count;
-    watches->items = spad__new(&p->host, (p->count + 1) * sizeof *watches->items);
+    watches->items = spad__new_array(&p->host, p->count + 1, sizeof *watches->items);
     if (watches->items == NULL) return spad__fail_host_memory(error);
     for (size_t i = 0; i < p->count; i++) {
         spad__watch *watch = &watches->items[i];
         watch->growth = &p->trips[i].growth;
-        watch->windows = spad__new(&p->host, spad_kernel_loop_count(kernel) * sizeof(spad__window));
+        watch->windows =
+            spad__new_array(&p->host, spad_kernel_loop_count(kernel), sizeof(spad__window));
         if (watch->windows == NULL) return spad__fail_host_memory(error);
         watch->failed = p->unwatched ||
                         !spad__growth_windows(watch->growth, kernel, p->run->options->event_limit,
@@ -130,7 +131,7 @@ static spad_status run_kernel(prover *p, shape *s, const spad_kernel *kernel, sp
                      .told = check == p->run->check,
                      .outputs = about != NULL,
                      .shape = about,
-                     .deadline = p->run->deadline};
+                     .limit = p->run->limit};
     const int64_t before = check->counts.events;
     spad_status status = prepare_watches(p, &watches, kernel, error);
     if (status == SPAD_OK) status = spad__check_rules(&run, error);
@@ -154,8 +155,8 @@ static spad_status make_kernel(const prover *p, const shape *s, spad_kernel **ou
     }
     const spad_kernel_options options = {
         .defines = defines, .define_count = p->count, .host = &p->host};
-    const spad_status status = spad_kernel_reshape(out, p->kernel, &options, error);
-    return status == SPAD_ERR_HOST_MEMORY ? status : SPAD_OK;
+    const spad_status status = spad_kernel_reshape(out, p->kernel, &options, NULL);
+    return spad__attempted(status, error);
 }
 
 static void say_values(const prover *p, const shape *s, char *field, size_t size) {
@@ -205,10 +206,8 @@ static spad_status try_shape(prover *p, shape *s, spad_error *error) {
     spad_check check = {.host = p->host};
     status = run_kernel(p, s, kernel, &check, p->all ? "" : NULL, error);
     if (status == SPAD_OK && p->all) {
-        spad__run run = {.kernel = kernel,
-                         .options = p->run->options,
-                         .check = &check,
-                         .deadline = p->run->deadline};
+        spad__run run = {
+            .kernel = kernel, .options = p->run->options, .check = &check, .limit = p->run->limit};
         status = spad__check_parallel(&run, error);
         keep_warning(p, s, &check);
     }
@@ -282,6 +281,21 @@ static void drop_trip(prover *p, size_t number, const char *why) {
     memmove(&p->trips[number], &p->trips[number + 1], (p->count - number) * sizeof p->trips[0]);
 }
 
+/* Where the steps of one trip count hold for one value of another only, that one is left there. */
+static void part_trips(prover *p) {
+    char why[SPAD_MESSAGE_MAX / 2];
+    for (size_t i = 0; i < p->count; i++) {
+        for (size_t j = p->count; j-- > 0;) {
+            if (j == i || !p->trips[i].growth.relies[p->trips[j].growth.param]) continue;
+            const size_t param = p->trips[i].growth.param;
+            snprintf(why, sizeof why, "how far %.64s moves an index depends on it",
+                     spad_kernel_get_param(p->kernel, param)->name);
+            drop_trip(p, j, why);
+            if (j < i) i--;
+        }
+    }
+}
+
 /* Does a run with this value of one trip count, and small ones of the others, repeat itself? */
 static spad_status try_repeat(prover *p, size_t number, int64_t value, bool *repeats,
                               spad_error *error) {
@@ -295,12 +309,17 @@ static spad_status try_repeat(prover *p, size_t number, int64_t value, bool *rep
     return status;
 }
 
+/* The largest value that is tried. */
+static int64_t repeats_most(const trip *t) {
+    return 4 * t->growth.step + 16;
+}
+
 /* From which value on do runs repeat themselves? One that does goes on doing so when the value
- * grows, so the first is found by halving. *found is false: none that was tried does. */
+ * grows by steps, so the first is found by halving. *found is false: none that was tried does. */
 static spad_status find_repeat(prover *p, size_t number, bool *found, spad_error *error) {
     trip *t = &p->trips[number];
     int64_t low = t->growth.step - 1; /* too short for two periods */
-    t->repeats = 4 * t->growth.step + 16;
+    t->repeats = repeats_most(t);
     spad_status status = try_repeat(p, number, t->repeats, found, error);
     while (status == SPAD_OK && *found && t->repeats - low > 1) {
         const int64_t middle = low + (t->repeats - low) / 2;
@@ -315,10 +334,29 @@ static spad_status find_repeat(prover *p, size_t number, bool *found, spad_error
     return status;
 }
 
+/* Where the rest of a trip count by its step decides something, each rest has to repeat itself. */
+static spad_status repeat_all_rests(prover *p, size_t number, bool *found, spad_error *error) {
+    trip *t = &p->trips[number];
+    const int64_t most = repeats_most(t);
+    spad_status status = SPAD_OK;
+    for (int64_t value = t->repeats + 1; status == SPAD_OK && value < t->repeats + t->growth.step;
+         value++) {
+        bool repeats;
+        status = try_repeat(p, number, value, &repeats, error);
+        if (!repeats) t->repeats = value + 1;
+        if (t->repeats > most) *found = false;
+        if (!*found) break;
+    }
+    return status;
+}
+
 static spad_status find_repeats(prover *p, spad_error *error) {
     for (size_t i = 0; i < p->count;) {
         bool found;
-        const spad_status status = find_repeat(p, i, &found, error);
+        spad_status status = find_repeat(p, i, &found, error);
+        if (status == SPAD_OK && found && p->trips[i].growth.rests) {
+            status = repeat_all_rests(p, i, &found, error);
+        }
         if (status != SPAD_OK) return status;
         if (found) {
             i++;
@@ -482,7 +520,7 @@ static spad_status is_settled(prover *p, const shape *s, bool *settled, spad_err
     for (size_t i = 0; i < p->count && status == SPAD_OK; i++) {
         if (s->values[i] == p->trips[i].given) continue;
         growths[count] = &p->trips[i].growth;
-        windows[count] = spad__new(&p->host, loops * sizeof(spad__window));
+        windows[count] = spad__new_array(&p->host, loops, sizeof(spad__window));
         if (windows[count] == NULL) {
             status = spad__fail_host_memory(error);
         } else {
@@ -548,7 +586,7 @@ static spad_status is_short(const prover *p, bool *result, spad_error *error) {
     spad_walk *walk;
     spad_error failure;
     const spad_walk_event *event = NULL;
-    spad_status status = spad_walk_create(&walk, p->kernel, &options, &failure);
+    spad_status status = spad__walk_create(&walk, p->kernel, &options, &failure);
     const int64_t limit = spad__min(GIVEN_SHORT, p->run->options->event_limit);
     int64_t events = 0;
     while (status == SPAD_OK && events < limit && (event == NULL || event->kind != SPAD_WALK_END)) {
@@ -557,7 +595,7 @@ static spad_status is_short(const prover *p, bool *result, spad_error *error) {
     }
     *result = events < limit; /* also where it cannot be run further */
     spad_walk_destroy(walk);
-    return status == SPAD_ERR_HOST_MEMORY ? spad__fail_host_memory(error) : SPAD_OK;
+    return spad__attempted(status, error);
 }
 
 static spad_status judge_given(prover *p, spad_error *error) {
@@ -591,10 +629,11 @@ static spad_status judge_given(prover *p, spad_error *error) {
 spad_status spad__prove(spad__run *run, spad_error *error) {
     prover p = {.run = run, .kernel = run->kernel, .host = run->check->host};
     const size_t loops = spad_kernel_loop_count(run->kernel) + 1;
-    p.values = spad__new(&p.host, loops * sizeof *p.values);
+    p.values = spad__new_array(&p.host, loops, sizeof *p.values);
     if (p.values == NULL) return spad__fail_host_memory(error);
     spad_status status = SPAD_OK;
     if (!run->options->one_shape) status = find_trips(&p, error);
+    if (status == SPAD_OK) part_trips(&p);
     if (status == SPAD_OK) status = find_repeats(&p, error);
     if (status == SPAD_OK) {
         limit_shapes(&p);

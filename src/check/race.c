@@ -356,7 +356,7 @@ static int compare_started(const void *left, const void *right) {
 static bool sort_accesses(sweep *s) {
     const spad__order *o = s->order;
     const size_t count = o->events.accesses.count;
-    started *all = spad__new(&o->net.host, (count + 1) * sizeof *all);
+    started *all = spad__new_array(&o->net.host, count + 1, sizeof *all);
     if (all == NULL) return false;
     for (size_t i = 0; i < o->events.items.count; i++) {
         const spad__event *event = &o->events.items.items[i];
@@ -394,11 +394,11 @@ spad_status spad__find_races(spad__order *o, spad_error *error) {
     const size_t count = o->events.accesses.count + 1;
     const spad_host *host = &o->net.host;
     sweep s = {.order = o};
-    s.event = spad__new(host, count * sizeof *s.event);
-    s.numbers = spad__new(host, count * sizeof *s.numbers);
-    s.shapes = spad__new(host, count * sizeof *s.shapes);
-    s.compared = spad__new(host, count * sizeof *s.compared);
-    s.fed = spad__new(host, count * sizeof *s.fed);
+    s.event = spad__new_array(host, count, sizeof *s.event);
+    s.numbers = spad__new_array(host, count, sizeof *s.numbers);
+    s.shapes = spad__new_array(host, count, sizeof *s.shapes);
+    s.compared = spad__new_array(host, count, sizeof *s.compared);
+    s.fed = spad__new_array(host, count, sizeof *s.fed);
     spad_status status = SPAD_OK;
     if (s.event == NULL || s.numbers == NULL || s.shapes == NULL || s.compared == NULL ||
         s.fed == NULL) {

@@ -12,7 +12,7 @@
 
 static void write_place(spad__out *out, const char *file, int32_t line, int32_t column) {
     if (file[0] == '\0') return;
-    spad__out_string(out, file);
+    spad__out_one_line(out, file);
     if (line > 0) spad__out_format(out, ":%ld:%ld", (long)line, (long)column);
     spad__out_string(out, ": ");
 }
@@ -44,9 +44,15 @@ static void write_count(spad__out *out, int64_t count, const char *one, const ch
     if (count > 0) spad__out_format(out, ", %lld %s", (long long)count, count == 1 ? one : many);
 }
 
+/* A text that cannot be read has no kernel, and its file is that of its first fault. */
+static const char *file_of(const spad_check *check) {
+    return check->found.count > 0 ? check->found.items[0].finding.file : NULL;
+}
+
 static void write_verdict(spad__out *out, const spad_check *check, const spad_kernel *kernel) {
-    spad__out_string(out, spad_kernel_name(kernel));
-    spad__out_format(out, ": %s", spad_verdict_name(check->verdict));
+    const char *name = kernel != NULL ? spad_kernel_name(kernel) : file_of(check);
+    spad__out_one_line(out, name != NULL ? name : "");
+    spad__out_format(out, "%s%s", name != NULL ? ": " : "", spad_verdict_name(check->verdict));
     write_count(out, check->counts.errors, "error", "errors");
     write_count(out, check->counts.warnings, "warning", "warnings");
     write_count(out, check->counts.advice, "piece of advice", "pieces of advice");
@@ -56,12 +62,20 @@ static void write_verdict(spad__out *out, const spad_check *check, const spad_ke
     spad__out_string(out, "\n");
 }
 
+static spad_status match_kernel(const spad_check *check, const spad_kernel *kernel,
+                                spad_error *error) {
+    const spad__origin given = spad__origin_of(kernel);
+    return spad__match_origins("kernel", &given, "check", &check->origin, error);
+}
+
 spad_status spad_check_write_text(const spad_check *check, const spad_kernel *kernel,
                                   const char *text, size_t length, const spad_sink *sink,
                                   spad_error *error) {
-    const spad__source source = {.file = spad_kernel_file(kernel), .text = text, .length = length};
+    const spad_status match = kernel != NULL ? match_kernel(check, kernel, error) : SPAD_OK;
+    if (match != SPAD_OK) return match;
+    const spad__source source = {.text = text, .length = length}; /* findings know their file */
     spad__out out;
-    spad__out_start(&out, sink);
+    spad__out_start_text(&out, sink);
     for (size_t i = 0; i < check->found.count; i++) {
         write_finding(&out, &source, &check->found.items[i].finding);
     }
@@ -108,46 +122,50 @@ static void json_finding(spad__json *json, const spad_finding *f) {
     spad__json_close(json, '}');
 }
 
-/* A text that cannot be read has no kernel, and its file is that of its first fault. */
 static void json_kernel(spad__json *json, const spad_check *check, const spad_kernel *kernel) {
     if (kernel != NULL) {
         spad__json_kernel(json, kernel);
         return;
     }
     spad__json_key_string(json, "kernel", NULL);
-    spad__json_key_string(json, "file",
-                          check->found.count > 0 ? check->found.items[0].finding.file : NULL);
+    spad__json_key_string(json, "file", file_of(check));
     spad__json_key_string(json, "target", NULL);
     spad__json_key(json, "params");
     spad__json_open(json, '{');
     spad__json_close(json, '}');
 }
 
+void spad__json_check(spad__json *json, const spad_check *check, const spad_kernel *kernel) {
+    const spad_check_counts *counts = &check->counts;
+    spad__json_open(json, '{');
+    json_kernel(json, check, kernel);
+    spad__json_key_string(json, "verdict", spad_verdict_name(check->verdict));
+    spad__json_key_string(json, "reason", check->reason);
+    spad__json_key_int(json, "errors", counts->errors);
+    spad__json_key_int(json, "warnings", counts->warnings);
+    spad__json_key_int(json, "advice", counts->advice);
+    spad__json_key_bool(json, "complete", !check->full);
+    spad__json_key_int(json, "events", counts->events);
+    spad__json_key_int(json, "accesses", counts->accesses);
+    spad__json_key_int(json, "runs", counts->runs);
+    spad__json_key(json, "findings");
+    spad__json_open(json, '[');
+    for (size_t i = 0; i < check->found.count; i++) {
+        json_finding(json, &check->found.items[i].finding);
+    }
+    spad__json_close(json, ']');
+    spad__json_close(json, '}');
+}
+
 spad_status spad_check_write_json(const spad_check *check, const spad_kernel *kernel,
                                   const spad_sink *sink, spad_error *error) {
-    const spad_check_counts *counts = &check->counts;
+    const spad_status match = kernel != NULL ? match_kernel(check, kernel, error) : SPAD_OK;
+    if (match != SPAD_OK) return match;
     spad__out out;
     spad__json json;
     spad__out_start(&out, sink);
     spad__json_start(&json, &out);
-    spad__json_open(&json, '{');
-    json_kernel(&json, check, kernel);
-    spad__json_key_string(&json, "verdict", spad_verdict_name(check->verdict));
-    spad__json_key_string(&json, "reason", check->reason);
-    spad__json_key_int(&json, "errors", counts->errors);
-    spad__json_key_int(&json, "warnings", counts->warnings);
-    spad__json_key_int(&json, "advice", counts->advice);
-    spad__json_key_bool(&json, "complete", !check->full);
-    spad__json_key_int(&json, "events", counts->events);
-    spad__json_key_int(&json, "accesses", counts->accesses);
-    spad__json_key_int(&json, "runs", counts->runs);
-    spad__json_key(&json, "findings");
-    spad__json_open(&json, '[');
-    for (size_t i = 0; i < check->found.count; i++) {
-        json_finding(&json, &check->found.items[i].finding);
-    }
-    spad__json_close(&json, ']');
-    spad__json_close(&json, '}');
+    spad__json_check(&json, check, kernel);
     spad__json_end(&json);
     return spad__out_finish(&out, error);
 }

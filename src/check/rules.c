@@ -242,14 +242,22 @@ static bool has_alloc(const spad_kernel *k, int64_t tensor) {
     return false;
 }
 
+/* Has a modulo tensor places one after another in its lanes? */
+static bool has_neighbours(const spad_kernel_tensor *row) {
+    for (size_t d = 0; d < row->free.count; d++) {
+        if (row->free.items[d].value > 1 && row->blocks.items[d].value > 1) return true;
+    }
+    return false;
+}
+
 /* Memory that a kernel asks for with `alloc` comes in whole granules, or powers of two of
  * them; and tiles in a row that the kernel places itself must leave room for that. */
 static spad_status check_granules(spad__run *run, int64_t tensor, spad_error *error) {
     const spad_kernel_tensor *row = &run->kernel->tensors.items[tensor];
     const spad_space *space = &run->kernel->target->spaces[row->space];
     const int64_t step = row->step.value != 0 ? row->step.value : row->tile_bytes;
-    const bool in_a_row = row->tiles > 1 && (row->mode == SPAD_MODE_AT ||
-                                             (row->mode == SPAD_MODE_MOD && row->free.count > 0));
+    const bool in_a_row = (row->mode == SPAD_MODE_AT && row->tiles > 1) ||
+                          (row->mode == SPAD_MODE_MOD && has_neighbours(row));
     int64_t rounded;
     if (spad_space_round(&rounded, space, row->tile_bytes, NULL) != SPAD_OK) return SPAD_OK;
     if (rounded == row->tile_bytes) return SPAD_OK;
@@ -260,7 +268,7 @@ static spad_status check_granules(spad__run *run, int64_t tensor, spad_error *er
                "a tile of '%s' has %lld bytes, and %s hands out %lld%s for it; %s", row->name,
                (long long)row->tile_bytes, space->name, (long long)rounded,
                space->power_of_two ? " (powers of two)" : "",
-               close ? "give it a larger step" : "make it that large");
+               close && row->mode == SPAD_MODE_AT ? "give it a larger step" : "make it that large");
     return spad__add_about(run, &finding, tensor, error);
 }
 

@@ -616,7 +616,8 @@ static spad_status check_view(const spad__buffer_record *of, int64_t offset, int
     if (offset < 0 || !spad__add(offset, bytes, &end) || end > of->bytes) {
         spad__fail(error, SPAD_ERR_BOUNDS, "a view of %lld B at %lld does not lie in %s of %lld B",
                    (long long)bytes, (long long)offset, title, (long long)of->bytes);
-        spad__fact_amounts(error, bytes, of->bytes - offset, SPAD_NO_FACT);
+        const bool inside = 0 <= offset && offset <= of->bytes;
+        spad__fact_amounts(error, bytes, inside ? of->bytes - offset : 0, SPAD_NO_FACT);
         return SPAD_ERR_BOUNDS;
     }
     if (offset % spad_dtype_bytes(dtype) != 0) {

@@ -259,7 +259,7 @@ static void write_leak(spad__out *out, const spad__buffer_record *record) {
     spad__out_string(out, "leak: ");
     if (record->name != NULL) {
         spad__out_string(out, "'");
-        spad__out_string(out, record->name);
+        spad__out_one_line(out, record->name);
         spad__out_string(out, "'");
     } else {
         spad__out_string(out, "an unnamed buffer");
@@ -275,9 +275,9 @@ static size_t report_leaks(const spad_device *device, const spad_sink *report) {
     size_t leaks = 0;
     for (size_t i = 0; i < device->buffers.count; i++) leaks += is_leak(&device->buffers.items[i]);
     if (report == NULL || leaks == 0) return leaks;
-    const spad__buffer_record **order = spad__new(&device->host, leaks * sizeof *order);
+    const spad__buffer_record **order = spad__new_array(&device->host, leaks, sizeof *order);
     spad__out out;
-    spad__out_start(&out, report);
+    spad__out_start_text(&out, report);
     size_t found = 0;
     for (size_t i = 0; i < device->buffers.count; i++) {
         const spad__buffer_record *record = &device->buffers.items[i];

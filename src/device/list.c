@@ -144,7 +144,7 @@ static spad_status write_list(const spad_sink *sink, const spad_host *host,
     l->count = spad_device_list(l->devices, LISTED_MAX, &h, note_absent, l);
     if (l->count > LISTED_MAX) l->count = LISTED_MAX;
     spad__out out;
-    spad__out_start(&out, sink);
+    spad__out_start_text(&out, sink);
     write(&out, l);
     spad__free(&h, l, sizeof *l);
     return spad__out_finish(&out, error);

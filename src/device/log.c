@@ -13,6 +13,7 @@
 
 #include "base/checked.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "device/log_format.h"
 
 /* ---- rows -------------------------------------------------------------------------- */
@@ -71,7 +72,7 @@ static bool grow_pointers(const spad_host *host, pointers *table) {
     if (table->used < table->capacity / 2) return true;
     const pointers old = *table;
     const size_t capacity = old.capacity == 0 ? 64 : old.capacity * 2;
-    slot *slots = spad__new(host, capacity * sizeof *slots);
+    slot *slots = spad__new_array(host, capacity, sizeof *slots);
     if (slots == NULL) return false;
     *table = (pointers){.slots = slots, .capacity = capacity};
     for (size_t i = 0; i < old.capacity; i++) {
@@ -263,7 +264,8 @@ spad_status spad_log_parse(spad_log **out, const char *text, size_t length, cons
     spad_log *log = spad__new(&h, sizeof *log);
     if (log == NULL) return spad__fail_host_memory(error);
     log->host = h;
-    reader r = {.log = log, .at = text, .end = text + length, .file = file, .error = error};
+    reader r = {
+        .log = log, .at = text, .end = spad__text_end(text, length), .file = file, .error = error};
     field fields[FIELDS_MAX];
     spad_status status = read_header(&r);
     int count;
@@ -358,7 +360,7 @@ spad_status spad_log_replay(spad_replay *out, const spad_log *log, const spad_me
     const spad_host h = spad__host_or_default(host);
     const size_t count = (size_t)log->allocations + 1;
     *out = (spad_replay){.unknown_frees = log->unknown_frees, .resized_frees = log->resized_frees};
-    spad_allocation *blocks = spad__new(&h, count * sizeof *blocks);
+    spad_allocation *blocks = spad__new_array(&h, count, sizeof *blocks);
     if (blocks == NULL) {
         *out = (spad_replay){0};
         return spad__fail_host_memory(error);

@@ -64,7 +64,7 @@ static bool reserve_entry(torch_device *t) {
     const spad_host host = spad__host_or_default(NULL);
     const torch_device old = *t;
     const size_t capacity = old.capacity == 0 ? 1024 : old.capacity * 2;
-    entry *entries = spad__new(&host, capacity * sizeof *entries);
+    entry *entries = spad__new_array(&host, capacity, sizeof *entries);
     if (entries == NULL) return false;
     t->entries = entries;
     t->capacity = capacity;

@@ -63,7 +63,7 @@ static const char *take_identifier(spad_emit *table, const char *name) {
 
 static spad_status name_spaces(spad_emit *table, spad_error *error) {
     const size_t count = table->target->space_count;
-    table->space_names = spad__new(&table->host, count * sizeof *table->space_names);
+    table->space_names = spad__new_array(&table->host, count, sizeof *table->space_names);
     if (table->space_names == NULL) return spad__fail_host_memory(error);
     for (size_t i = 0; i < count; i++) {
         table->space_names[i] = take_identifier(table, table->target->spaces[i].name);
@@ -138,9 +138,9 @@ static spad_status check_buffer(const spad_emit *table, const spad_emit_buffer *
     return SPAD_OK;
 }
 
-static void *copy_block(spad_emit *table, const void *from, size_t size) {
-    void *block = spad__arena_new(&table->texts, size > 0 ? size : 1);
-    if (block != NULL && size > 0) memcpy(block, from, size);
+static void *copy_items(spad_emit *table, const void *from, size_t count, size_t item_size) {
+    void *block = spad__arena_array(&table->texts, count > 0 ? count : 1, item_size);
+    if (block != NULL && count > 0) memcpy(block, from, count * item_size);
     return block;
 }
 
@@ -154,8 +154,8 @@ static bool copy_row(spad_emit *table, spad__emit_row *row) {
         b->agent = spad__arena_copy(&table->texts, b->agent, strlen(b->agent));
         if (b->agent == NULL) return false;
     }
-    b->places = copy_block(table, b->places, b->count * sizeof *b->places);
-    b->shape.dims = copy_block(table, b->shape.dims, b->shape.rank * sizeof *b->shape.dims);
+    b->places = copy_items(table, b->places, b->count, sizeof *b->places);
+    b->shape.dims = copy_items(table, b->shape.dims, b->shape.rank, sizeof *b->shape.dims);
     if (b->places == NULL || b->shape.dims == NULL) return false;
     row->identifier = take_identifier(table, b->name != NULL ? b->name : "");
     return row->identifier != NULL;
@@ -195,9 +195,10 @@ static void forget_rows(spad_emit *table, size_t count) {
 /* ---- from a plan ------------------------------------------------------------------- */
 
 spad_status spad_emit_add_plan(spad_emit *table, const spad_plan *plan,
-                               const spad_plan_place *places, size_t space, spad_error *error) {
+                               const spad_plan_result *result, size_t space, spad_error *error) {
     const size_t before = table->rows.count;
-    spad_status status = SPAD_OK;
+    const spad_plan_place *places;
+    spad_status status = spad__plan_places(&places, plan, result, error);
     for (size_t i = 0; i < plan->buffers.count && status == SPAD_OK; i++) {
         const spad_plan_buffer *b = &plan->buffers.items[i];
         const spad_emit_place place = {places[i].lane, places[i].offset};
@@ -279,7 +280,7 @@ static spad_status add_space(spad_emit *table, const spad_layout *layout,
                              const spad_layout_space *space, place_list *list, spad_error *error) {
     const size_t count = space->buffer_count;
     if (count == 0) return SPAD_OK;
-    const spad_layout_buffer **buffers = spad__new(&table->host, count * sizeof *buffers);
+    const spad_layout_buffer **buffers = spad__new_array(&table->host, count, sizeof *buffers);
     if (buffers == NULL) return spad__fail_host_memory(error);
     for (size_t i = 0; i < count; i++) {
         buffers[i] = spad_layout_get_buffer(layout, space->first_buffer + i);

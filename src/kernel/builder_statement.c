@@ -54,7 +54,7 @@ spad_status spad__keep_index(spad_kernel_builder *builder, const char *what, con
         }
     }
     if (count == 0) return SPAD_OK;
-    spad_expr *copy = spad__arena_new(&builder->kernel->arena, count * sizeof *copy);
+    spad_expr *copy = spad__arena_array(&builder->kernel->arena, count, sizeof *copy);
     if (copy == NULL) return spad__fail_host_memory(error);
     memcpy(copy, index, count * sizeof *copy);
     *kept = copy;
@@ -179,7 +179,7 @@ static spad_status keep_ranges(spad_kernel_builder *builder, const spad_kernel_t
         if (status != SPAD_OK) return status;
     }
     spad_expr_range *copy =
-        spad__arena_new(&builder->kernel->arena, row->range_count * sizeof *copy);
+        spad__arena_array(&builder->kernel->arena, row->range_count, sizeof *copy);
     if (copy == NULL) return spad__fail_host_memory(error);
     memcpy(copy, row->ranges, row->range_count * sizeof *copy);
     row->ranges = copy;

@@ -100,6 +100,16 @@ void spad__fact_kernel(const spad_kernel *kernel, spad_place place, spad_error *
     spad__fact_place(error, kernel->file, place.line, place.column);
 }
 
+void spad__write_params(spad__out *out, const spad_kernel *kernel) {
+    for (size_t i = 0; i < kernel->params.count; i++) {
+        const spad_kernel_param *param = &kernel->params.items[i];
+        spad__out_string(out, i == 0 ? " (" : ", ");
+        spad__out_one_line(out, param->name);
+        spad__out_format(out, " = %lld", (long long)param->value);
+    }
+    if (kernel->params.count > 0) spad__out_string(out, ")");
+}
+
 void spad__json_kernel(spad__json *json, const spad_kernel *kernel) {
     spad__json_key_string(json, "kernel", kernel->name);
     spad__json_key_string(json, "file", kernel->file);

@@ -117,8 +117,8 @@ const spad__symbol *spad__find_symbol(const spad_kernel_builder *builder, const 
 /* "a tensor", "a parameter" and so on. */
 const char *spad__symbol_phrase(spad__symbol_kind kind);
 
-/* A symbol whose uses are not worth a message; memory may fail silently. */
-void spad__add_broken(spad_kernel_builder *builder, const char *name);
+/* A symbol whose uses are not worth a message. False: no memory. */
+bool spad__add_broken(spad_kernel_builder *builder, const char *name);
 
 /* Is that a word that a thing may have as its name? */
 spad_status spad__check_name(const char *name, spad_error *error);
@@ -167,6 +167,9 @@ void spad__expr_text(const spad_kernel *kernel, spad_expr expr, char *field, siz
 /* Does a statement start with that word? Then an engine of that name is written as a
  * string. "tensor" is not one: its declarations are known by their colon. */
 bool spad__is_kernel_word(const char *word);
+
+/* " (N = 8, S = 3)", or nothing for a kernel without parameters. */
+void spad__write_params(spad__out *out, const spad_kernel *kernel);
 
 /* The members kernel, file, target and params of an open JSON object. */
 void spad__json_kernel(spad__json *json, const spad_kernel *kernel);

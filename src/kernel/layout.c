@@ -5,17 +5,12 @@
 #include "kernel/layout.h"
 
 #include "kernel/kernel.h"
-#include "plan/stop.h"
 
-static spad_status take_options(spad_layout_options *filled, const spad_layout_options *options,
-                                spad_error *error) {
+static spad_status take_options(spad_layout_options *filled, spad__limit *limit,
+                                const spad_layout_options *options, spad_error *error) {
     *filled = options != NULL ? *options : (spad_layout_options){0};
-    if (filled->timeout_ns < 0) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT, "a timeout of %lld ns is negative",
-                          (long long)filled->timeout_ns);
-    }
     if (filled->timeout_ns == 0) filled->timeout_ns = SPAD_LAYOUT_TIMEOUT;
-    return SPAD_OK;
+    return spad__limit_start(limit, filled->timeout_ns, filled->watch, error);
 }
 
 static void drop_space(const spad_host *host, spad__layout_space *space) {
@@ -47,7 +42,8 @@ spad_status spad_layout_create(spad_layout **out, const spad_kernel *kernel,
                                const spad_layout_options *options, spad_error *error) {
     *out = NULL;
     spad_layout_options filled;
-    spad_status status = take_options(&filled, options, error);
+    spad__limit limit;
+    spad_status status = take_options(&filled, &limit, options, error);
     if (status != SPAD_OK) return status;
     const spad_host host = spad__host_or_default(filled.host);
     spad_layout *layout = spad__new(&host, sizeof *layout);
@@ -55,9 +51,9 @@ spad_status spad_layout_create(spad_layout **out, const spad_kernel *kernel,
     layout->host = host;
     layout->kernel = kernel;
     layout->options = filled;
-    layout->deadline = spad__deadline(filled.timeout_ns);
+    layout->limit = limit;
     layout->space_room = kernel->target->space_count;
-    layout->spaces = spad__new(&host, layout->space_room * sizeof *layout->spaces);
+    layout->spaces = spad__new_array(&host, layout->space_room, sizeof *layout->spaces);
     status = layout->spaces != NULL ? SPAD_OK : spad__fail_host_memory(error);
     if (status == SPAD_OK) status = spad__layout_lives(layout, error);
     if (status == SPAD_OK) status = solve_spaces(layout, error);

@@ -7,7 +7,9 @@
 #ifndef SPAD_KERNEL_LAYOUT_H
 #define SPAD_KERNEL_LAYOUT_H
 
+#include "base/limit.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "spad/layout.h"
 
 /* Statements [begin, end) in which something is needed; empty: never. */
@@ -38,7 +40,7 @@ struct spad_layout {
     spad_host host;
     const spad_kernel *kernel;
     spad_layout_options options;
-    int64_t deadline;    /* of spad__clock */
+    spad__limit limit;
     int64_t end;         /* time behind all statements */
     size_t *first_slots; /* per tensor: number of its first slot, and one more */
     spad__life *lives;   /* per slot of a tensor that the planner places; one for others */
@@ -72,5 +74,11 @@ spad_status spad__layout_solve(spad_layout *layout, spad__layout_space *space, s
  * declares it; NULL: the main program. */
 int32_t spad__buffer_origin(const spad_kernel *kernel, const spad_layout_buffer *buffer,
                             const char **agent);
+
+/* "peak of SPACE: ..." without the end of the line. */
+void spad__layout_write_peak(spad__out *out, const spad_layout *layout,
+                             const spad_layout_space *row);
+/* A layout as one value of a larger document. */
+void spad__json_layout(spad__json *json, const spad_layout *layout);
 
 #endif

@@ -66,7 +66,7 @@ static spad_status fail_slots(const spad_kernel *kernel, spad_error *error) {
 static spad_status number_slots(spad_layout *layout, spad_error *error) {
     const spad_kernel *k = layout->kernel;
     int64_t total = 0;
-    layout->first_slots = spad__new(&layout->host, (k->tensors.count + 1) * sizeof(size_t));
+    layout->first_slots = spad__new_array(&layout->host, k->tensors.count + 1, sizeof(size_t));
     if (layout->first_slots == NULL) return spad__fail_host_memory(error);
     for (size_t i = 0; i < k->tensors.count; i++) {
         const spad_kernel_tensor *tensor = &k->tensors.items[i];
@@ -77,10 +77,10 @@ static spad_status number_slots(spad_layout *layout, spad_error *error) {
     }
     layout->slot_count = layout->first_slots[k->tensors.count] = (size_t)total;
     if (total == 0) return SPAD_OK;
-    layout->lives = spad__new(&layout->host, layout->slot_count * sizeof *layout->lives);
-    layout->bytes = spad__new(&layout->host, layout->slot_count * sizeof *layout->bytes);
-    layout->lanes = spad__new(&layout->host, layout->slot_count * sizeof *layout->lanes);
-    layout->all = spad__new(&layout->host, k->tensors.count * sizeof *layout->all);
+    layout->lives = spad__new_array(&layout->host, layout->slot_count, sizeof *layout->lives);
+    layout->bytes = spad__new_array(&layout->host, layout->slot_count, sizeof *layout->bytes);
+    layout->lanes = spad__new_array(&layout->host, layout->slot_count, sizeof *layout->lanes);
+    layout->all = spad__new_array(&layout->host, k->tensors.count, sizeof *layout->all);
     if (layout->lives == NULL || layout->bytes == NULL || layout->lanes == NULL ||
         layout->all == NULL) {
         return spad__fail_host_memory(error);

@@ -21,17 +21,28 @@ const char *spad_layout_verdict_phrase(spad_plan_verdict verdict) {
     return "?";
 }
 
+/* Of one space. */
+static const char *phrase_of(const spad_layout_space *row) {
+    if (!row->agents_apart) return spad_layout_verdict_phrase(row->verdict);
+    switch (row->verdict) {
+    case SPAD_PLAN_FEASIBLE: return "fits with all tiles of agents apart; a lower layout may exist";
+    case SPAD_PLAN_UNKNOWN:
+        return "does not fit with all tiles of agents apart; a lower layout may exist";
+    default: return spad_layout_verdict_phrase(row->verdict);
+    }
+}
+
 /* ---- pieces ------------------------------------------------------------------------ */
 
 /* Names may be longer than a piece of the printer. */
 static void write_left(spad__out *out, const char *text, int64_t width) {
-    spad__out_string(out, text);
+    spad__out_one_line(out, text);
     spad__out_repeat(out, " ", width - (int64_t)strlen(text));
 }
 
 static void write_right(spad__out *out, const char *text, int64_t width) {
     spad__out_repeat(out, " ", width - (int64_t)strlen(text));
-    spad__out_string(out, text);
+    spad__out_one_line(out, text);
 }
 
 static void write_number(spad__out *out, int64_t value, int64_t width) {
@@ -76,7 +87,7 @@ static void write_moment(spad__out *out, const spad_layout *layout, int64_t stat
                                                           : s->name;
     if (name != NULL) {
         spad__out_string(out, " ");
-        spad__out_string(out, name);
+        spad__out_one_line(out, name);
     }
     spad__out_string(out, ")");
 }
@@ -116,7 +127,8 @@ static int64_t slots_alive(const spad_layout *layout, const spad_layout_space *r
     return slots;
 }
 
-static void write_peak(spad__out *out, const spad_layout *layout, const spad_layout_space *row) {
+void spad__layout_write_peak(spad__out *out, const spad_layout *layout,
+                             const spad_layout_space *row) {
     int shown = 0;
     spad__out_string(out, "peak of ");
     spad__out_string(out, space_of(layout, row)->name);
@@ -131,11 +143,10 @@ static void write_peak(spad__out *out, const spad_layout *layout, const spad_lay
             break;
         }
         spad__out_string(out, shown++ == 0 ? ": " : ", ");
-        spad__out_string(out, buffer->name);
+        spad__out_one_line(out, buffer->name);
         if (slots > 1) spad__out_format(out, " %lld x", (long long)slots);
         spad__out_format(out, " %lld", (long long)buffer->rect.bytes);
     }
-    spad__out_string(out, "\n");
 }
 
 static void write_space_line(spad__out *out, const spad_layout *layout,
@@ -145,7 +156,7 @@ static void write_space_line(spad__out *out, const spad_layout *layout,
     write_bytes(out, row->bound, 12);
     write_bytes(out, row->capacity, 12);
     spad__out_string(out, "  ");
-    spad__out_string(out, spad_layout_verdict_phrase(row->verdict));
+    spad__out_string(out, phrase_of(row));
     spad__out_string(out, "\n");
 }
 
@@ -153,7 +164,7 @@ spad_status spad_layout_write_text(const spad_layout *layout, const spad_sink *s
                                    spad_error *error) {
     spad__out out;
     size_t width = strlen("space");
-    spad__out_start(&out, sink);
+    spad__out_start_text(&out, sink);
     for (size_t i = 0; i < layout->space_count; i++) {
         const size_t length = strlen(space_of(layout, &layout->spaces[i].row)->name);
         if (length > width) width = length;
@@ -164,7 +175,8 @@ spad_status spad_layout_write_text(const spad_layout *layout, const spad_sink *s
         write_space_line(&out, layout, &layout->spaces[i].row, (int64_t)width);
     }
     for (size_t i = 0; i < layout->space_count; i++) {
-        write_peak(&out, layout, &layout->spaces[i].row);
+        spad__layout_write_peak(&out, layout, &layout->spaces[i].row);
+        spad__out_string(&out, "\n");
     }
     return spad__out_finish(&out, error);
 }
@@ -214,7 +226,7 @@ static void write_space_table(spad__out *out, const spad_layout *layout,
     write_bytes(out, row->height, 0);
     spad__out_string(out, " of ");
     write_bytes(out, row->capacity, 0);
-    spad__out_format(out, " B per lane, %s\n  ", spad_layout_verdict_phrase(row->verdict));
+    spad__out_format(out, " B per lane, %s\n  ", phrase_of(row));
     write_left(out, "buffer", width);
     spad__out_string(out, "  placed    copies      tile  padding     total        at  lines\n");
     for (size_t i = 0; i < row->buffer_count;) {
@@ -239,7 +251,7 @@ static void write_space_table(spad__out *out, const spad_layout *layout,
 spad_status spad_layout_write_table(const spad_layout *layout, const spad_sink *sink,
                                     spad_error *error) {
     spad__out out;
-    spad__out_start(&out, sink);
+    spad__out_start_text(&out, sink);
     for (size_t i = 0; i < layout->space_count; i++) {
         write_space_table(&out, layout, &layout->spaces[i].row);
     }
@@ -298,6 +310,7 @@ static void json_space(spad__json *json, const spad_layout *layout, const spad_l
     spad__json_key_string(json, "verdict", spad_plan_verdict_name(row->verdict));
     json_bytes(json, "used", row->height);
     spad__json_key_int(json, "bound", row->bound);
+    if (row->agents_apart) spad__json_key_bool(json, "agents_apart", true);
     json_bytes(json, "capacity", row->capacity);
     spad__json_key_int(json, "reserved", row->reserved);
     json_peak(json, layout, row);
@@ -310,22 +323,26 @@ static void json_space(spad__json *json, const spad_layout *layout, const spad_l
     spad__json_close(json, '}');
 }
 
+void spad__json_layout(spad__json *json, const spad_layout *layout) {
+    spad__json_open(json, '{');
+    spad__json_kernel(json, layout->kernel);
+    spad__json_key_bool(json, "fits", spad_layout_fits(layout));
+    spad__json_key(json, "spaces");
+    spad__json_open(json, '[');
+    for (size_t i = 0; i < layout->space_count; i++) {
+        json_space(json, layout, &layout->spaces[i].row);
+    }
+    spad__json_close(json, ']');
+    spad__json_close(json, '}');
+}
+
 spad_status spad_layout_write_json(const spad_layout *layout, const spad_sink *sink,
                                    spad_error *error) {
     spad__out out;
     spad__json json;
     spad__out_start(&out, sink);
     spad__json_start(&json, &out);
-    spad__json_open(&json, '{');
-    spad__json_kernel(&json, layout->kernel);
-    spad__json_key_bool(&json, "fits", spad_layout_fits(layout));
-    spad__json_key(&json, "spaces");
-    spad__json_open(&json, '[');
-    for (size_t i = 0; i < layout->space_count; i++) {
-        json_space(&json, layout, &layout->spaces[i].row);
-    }
-    spad__json_close(&json, ']');
-    spad__json_close(&json, '}');
+    spad__json_layout(&json, layout);
     spad__json_end(&json);
     return spad__out_finish(&out, error);
 }

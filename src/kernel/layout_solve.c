@@ -264,7 +264,20 @@ static void drop_answer(answer *a) {
 
 /* At least a moment, so that there is a plan to show. */
 static int64_t time_left(const spad_layout *layout) {
-    return spad__max(layout->deadline - spad__clock(), TIME_MIN);
+    return spad__max(layout->limit.deadline - spad__clock(), TIME_MIN);
+}
+
+/* Does the caller still want it? */
+static spad_status look(spad_layout *layout, spad_error *error) {
+    if (!spad__limit_cancelled(&layout->limit)) return SPAD_OK;
+    return spad__limit_fail(&layout->limit, (int64_t)layout->space_count, "spaces", error);
+}
+
+/* The planner is told once the caller has cancelled; time is its own affair. */
+static int watch(void *context, const spad_plan_progress *progress) {
+    spad__limit *limit = context;
+    (void)progress;
+    return spad__limit_cancelled(limit);
 }
 
 /* Asks the planner, with rings as a whole or slot by slot. */
@@ -284,8 +297,13 @@ static spad_status ask(spad_layout *layout, const spad__layout_space *space, boo
     const spad_plan_options options = {.goal = SPAD_PLAN_MINIMIZE,
                                        .deadline_ns = time_left(layout),
                                        .seed = layout->options.seed,
-                                       .threads = layout->options.threads};
+                                       .threads = layout->options.threads,
+                                       .progress =
+                                           layout->limit.watch.cancel != NULL ? watch : NULL,
+                                       .context = &layout->limit};
+    if (status == SPAD_OK) status = look(layout, error);
     if (status == SPAD_OK) status = spad_plan_solve(&a->result, a->plan, &options, error);
+    if (status == SPAD_OK) status = look(layout, error);
     if (status != SPAD_OK) drop_answer(a);
     return status;
 }
@@ -356,6 +374,37 @@ static void look_at_given(const spad_layout *layout, spad_layout_space *row) {
     }
 }
 
+/* Is the buffer needed from fork to join, as it is if an agent touches it? */
+static bool is_of_agents(const spad_kernel *k, const spad_layout_buffer *buffer) {
+    if (k->agents.count < 2) return false;
+    const size_t last = k->agents.items[k->agents.count - 1].statement;
+    return buffer->begin <= (int64_t)k->agents.items[1].statement &&
+           buffer->end >= (int64_t)k->statements.items[last].end;
+}
+
+/* Two buffers of agents may be ordered, and then a layout may let them share bytes. What is
+ * certain is the size of every single slot, and what the kernel has placed itself. */
+static void doubt_agents(const spad_layout *layout, spad_layout_space *row) {
+    size_t of_agents = 0;
+    int64_t certain = 0;
+    bool given_fits = true;
+    for (size_t i = 0; i < row->buffer_count; i++) {
+        const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
+        const bool planned = i < row->planned_count;
+        const int64_t top = buffer->rect.byte + buffer->taken;
+        if (planned && is_of_agents(layout->kernel, buffer)) of_agents += (size_t)buffer->slots;
+        if (!planned && (buffer->rect.byte < 0 || top > row->capacity)) given_fits = false;
+        if (buffer->begin < buffer->end)
+            certain = spad__max(certain, planned ? buffer->rect.bytes : top);
+    }
+    row->agents_apart = of_agents > 1 && row->height > certain;
+    if (!row->agents_apart) return;
+    row->bound = spad__min(row->bound, certain);
+    if (row->verdict == SPAD_PLAN_OPTIMAL) row->verdict = SPAD_PLAN_FEASIBLE;
+    if (row->verdict == SPAD_PLAN_INFEASIBLE && given_fits && row->bound <= row->capacity)
+        row->verdict = SPAD_PLAN_UNKNOWN;
+}
+
 typedef struct sized {
     int64_t bytes;
     size_t number;
@@ -412,9 +461,9 @@ static spad_status look_at_peak(const spad_layout *layout, spad__layout_space *s
                                 spad_error *error) {
     spad_layout_space *row = &space->row;
     const size_t count = row->buffer_count;
-    sized *list = spad__new(&layout->host, (count + 1) * sizeof *list);
-    spad__interval *taken = spad__new(&layout->host, (count + 1) * sizeof *taken);
-    space->alive = spad__new(&layout->host, (count + 1) * sizeof *space->alive);
+    sized *list = spad__new_array(&layout->host, count + 1, sizeof *list);
+    spad__interval *taken = spad__new_array(&layout->host, count + 1, sizeof *taken);
+    space->alive = spad__new_array(&layout->host, count + 1, sizeof *space->alive);
     const bool fine = list != NULL && taken != NULL && space->alive != NULL;
     size_t alive = 0;
     size_t placed = 0;
@@ -485,6 +534,7 @@ spad_status spad__layout_solve(spad_layout *layout, spad__layout_space *space, s
     fill_row(layout, space, &best);
     if (status != SPAD_OK) return status;
     look_at_given(layout, &space->row);
+    doubt_agents(layout, &space->row);
     take_places(layout, space);
     return look_at_peak(layout, space, error);
 }

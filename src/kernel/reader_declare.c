@@ -25,6 +25,10 @@ static bool read_counts(spad__reader *r, spad_amount *items, size_t *count) {
     return spad__read_amount(r, &items[0]);
 }
 
+static void mark_broken(spad__reader *r, const char *name) {
+    if (!spad__add_broken(r->builder, name)) r->parser.out_of_memory = true;
+}
+
 bool spad__read_param(spad__reader *r) {
     char name[SPAD__WORD_MAX];
     spad__span span;
@@ -35,7 +39,7 @@ bool spad__read_param(spad__reader *r) {
         spad__parser_expect(&r->parser, SPAD__EQUAL, "'='") && spad__read_amount(r, &preset) &&
         spad__went_well(r, span,
                         spad_kernel_builder_param(&unused, r->builder, name, preset, &r->error));
-    if (!fine) spad__add_broken(r->builder, name);
+    if (!fine) mark_broken(r, name);
     return fine && spad__parser_end_statement(&r->parser);
 }
 
@@ -105,7 +109,7 @@ bool spad__read_unit(spad__reader *r) {
     spad__span span;
     if (!spad__read_new_name(r, "a name for the unit", name, &span)) return false;
     if (read_unit_body(r, name, span)) return spad__parser_end_statement(&r->parser);
-    spad__add_broken(r->builder, name);
+    mark_broken(r, name);
     return false;
 }
 
@@ -137,7 +141,7 @@ static bool read_sync_declaration(spad__reader *r, spad_sync_kind kind) {
     spad__span span;
     if (!spad__read_new_name(r, "a name", name, &span)) return false;
     if (read_sync_body(r, kind, name, span)) return spad__parser_end_statement(&r->parser);
-    spad__add_broken(r->builder, name);
+    mark_broken(r, name);
     return false;
 }
 
@@ -329,6 +333,6 @@ bool spad__read_tensor(spad__reader *r, const char *name, spad__span span) {
     memset(&t, 0, sizeof t);
     t.row.name = name;
     if (read_tensor_body(r, &t, span)) return spad__parser_end_statement(&r->parser);
-    spad__add_broken(r->builder, name);
+    mark_broken(r, name);
     return false;
 }

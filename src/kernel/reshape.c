@@ -10,20 +10,8 @@
  */
 #include <string.h>
 
+#include "base/text.h"
 #include "kernel/kernel.h"
-
-typedef struct page {
-    const spad_host *host;
-    SPAD_ARRAY(char) text;
-} page;
-
-static int add_to_page(void *ctx, const char *bytes, size_t count) {
-    page *p = ctx;
-    if (!spad__array_reserve(p->host, &p->text, count)) return 1;
-    memcpy(p->text.items + p->text.count, bytes, count);
-    p->text.count += count;
-    return 0;
-}
 
 #define CARRY_PLACES(table)                      \
     for (size_t i = 0; i < to->table.count; i++) \
@@ -58,8 +46,8 @@ spad_status spad_kernel_reshape(spad_kernel **out, const spad_kernel *kernel,
     same.host = &host;
     if (same.target == NULL) same.target = kernel->target;
 
-    page p = {.host = &host};
-    const spad_sink sink = {add_to_page, &p};
+    spad__memo p = {.host = &host};
+    const spad_sink sink = spad__memo_sink(&p);
     spad_status status = spad_kernel_write(kernel, &sink, NULL);
     if (status != SPAD_OK) {
         status = spad__fail_host_memory(error); /* the page is the only thing that can fail */
@@ -67,7 +55,7 @@ spad_status spad_kernel_reshape(spad_kernel **out, const spad_kernel *kernel,
         status = spad_kernel_parse(out, p.text.items, p.text.count, NULL, &same, NULL, error);
         if (status != SPAD_OK) spad__fact_place(error, NULL, 0, 0); /* not a place of the user */
     }
-    spad__array_free(&host, &p.text);
+    spad__memo_free(&p);
     if (status != SPAD_OK) return status;
 
     carry_places(*out, kernel);
@@ -103,8 +91,8 @@ spad_status spad_kernel_hoist(spad_kernel **out, const spad_kernel *kernel, int6
                               int64_t tiles, const spad_host *host, spad_error *error) {
     const spad_host memory = spad__host_or_default(host);
     const spad_kernel_options options = {.target = kernel->target, .host = &memory};
-    page p = {.host = &memory};
-    const spad_sink sink = {add_to_page, &p};
+    spad__memo p = {.host = &memory};
+    const spad_sink sink = spad__memo_sink(&p);
     *out = NULL;
     if (tensor < 0 || (size_t)tensor >= kernel->tensors.count || tiles < 1 ||
         !can_be_hoisted(kernel, tensor)) {
@@ -119,6 +107,6 @@ spad_status spad_kernel_hoist(spad_kernel **out, const spad_kernel *kernel, int6
         status = spad_kernel_parse(out, p.text.items, p.text.count, NULL, &options, NULL, error);
         if (status != SPAD_OK) spad__fact_place(error, NULL, 0, 0);
     }
-    spad__array_free(&memory, &p.text);
+    spad__memo_free(&p);
     return status;
 }

@@ -45,7 +45,7 @@ static bool is_traced(const spad_kernel *kernel, const spad_kernel_tensor *tenso
 static spad_status number_slots(tracer *t, spad_error *error) {
     const size_t tensors = t->kernel->tensors.count;
     int64_t total = 0;
-    t->bases = spad__new(&t->host, (tensors + 1) * sizeof *t->bases);
+    t->bases = spad__new_array(&t->host, tensors + 1, sizeof *t->bases);
     if (t->bases == NULL) return spad__fail_host_memory(error);
     for (size_t i = 0; i < tensors; i++) {
         const spad_kernel_tensor *tensor = &t->kernel->tensors.items[i];
@@ -61,7 +61,7 @@ static spad_status number_slots(tracer *t, spad_error *error) {
     }
     t->slot_count = (size_t)total;
     if (t->slot_count == 0) return SPAD_OK;
-    t->slots = spad__new(&t->host, t->slot_count * sizeof *t->slots);
+    t->slots = spad__new_array(&t->host, t->slot_count, sizeof *t->slots);
     if (t->slots == NULL) return spad__fail_host_memory(error);
     for (size_t i = 0; i < t->slot_count; i++) {
         t->slots[i] = (slot_life){.first = -1, .last = -1, .tensor = -1};

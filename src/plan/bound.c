@@ -8,7 +8,8 @@
  * section counts, since aliases may share bytes. When every offset is a multiple
  * of A, all pieces of a section but the topmost end at a multiple of A with what
  * follows, so on one lane the sizes count rounded up, less the largest rounding
- * in the problem.
+ * of the pieces in that section: whichever is the topmost one, no more is lost. So the bound
+ * is never below the load of any section as it is.
  *
  * Banks. On one lane, buffers in use together that may not cross a multiple of B take a number
  * N of banks of B bytes: at least their bytes over B, and, since at most k pieces of more than
@@ -36,10 +37,24 @@ static int64_t rounding(const spad__model *m) {
     return m->plain && m->common_alignment != 0 ? m->common_alignment : 1;
 }
 
-static bool weight(const spad__model *m, const spad__piece *piece, int64_t *out) {
-    int64_t bytes;
-    if (m->boxable) return spad__align_up(piece->hi - piece->lo, rounding(m), out);
-    return spad__sub(piece->hi, piece->lo, &bytes) && spad__mul(bytes, piece->lanes, out);
+typedef bool weigh(const spad__model *m, const spad__piece *piece, int64_t *out);
+
+/* What a piece adds to the load of its sections as it is, */
+static bool bytes_of(const spad__model *m, const spad__piece *piece, int64_t *out) {
+    *out = piece->hi - piece->lo;
+    return m->boxable || spad__mul(*out, piece->lanes, out);
+}
+
+/* and rounded up. */
+static bool rounded_of(const spad__model *m, const spad__piece *piece, int64_t *out) {
+    return bytes_of(m, piece, out) && spad__align_up(*out, rounding(m), out);
+}
+
+/* What rounding adds. */
+static bool trim_of(const spad__model *m, const spad__piece *piece, int64_t *out) {
+    const int64_t rest = (piece->hi - piece->lo) % rounding(m);
+    *out = rest > 0 ? rounding(m) - rest : 0;
+    return true;
 }
 
 /* A heap of pieces, the heaviest on top: key is the weight, value the end. */
@@ -79,60 +94,66 @@ static void add_heaviest(heap *h, int32_t at, int32_t until, int64_t *change) {
     }
 }
 
-/* Adds the largest piece of a group in every section: a walk over the begins of its pieces.
- * rows: room for three times as many as there are pieces. */
-static bool add_group(const spad__model *m, const spad__item *item, spad__row *rows,
-                      int64_t *change) {
-    const size_t n = (size_t)item->piece_count;
+/* Adds the heaviest of some pieces in every section: a walk over their begins.
+ * rows: their numbers, and room for three times as many. False: a weight is too large. */
+static bool add_largest(const spad__model *m, weigh *weight_of, spad__row *rows, size_t n,
+                        int64_t *change) {
     heap h = {.rows = rows + 2 * n};
-    for (size_t k = 0; k < n; k++) {
-        const int32_t number = item->piece_first + (int32_t)k;
-        rows[k] = (spad__row){(uint64_t)m->pieces[number].begin, number};
-    }
+    for (size_t k = 0; k < n; k++) rows[k].key = (uint64_t)m->pieces[rows[k].value].begin;
     spad__sort_rows(rows, rows + n, n);
     for (size_t k = 0; k < n; k++) {
         const spad__piece *piece = &m->pieces[rows[k].value];
         int64_t bytes;
-        if (!weight(m, piece, &bytes)) return false;
+        if (!weight_of(m, piece, &bytes)) return false;
         heap_push(&h, (spad__row){(uint64_t)bytes, piece->end});
-        const int32_t until = k + 1 < n ? m->pieces[rows[k + 1].value].begin : item->end;
+        const int32_t until = k + 1 < n ? m->pieces[rows[k + 1].value].begin : m->section_count;
         add_heaviest(&h, piece->begin, until, change);
     }
     return true;
 }
 
-static bool sum_loads(const spad__model *m, int64_t *change, spad__row *rows) {
+static bool add_group(const spad__model *m, const spad__item *item, weigh *weight_of,
+                      spad__row *rows, int64_t *change) {
+    for (int32_t k = 0; k < item->piece_count; k++) rows[k].value = item->piece_first + k;
+    return add_largest(m, weight_of, rows, (size_t)item->piece_count, change);
+}
+
+/* loads[s] becomes the sum of the weights in section s; all together fit 64 bits, or it is false.
+ */
+static bool sum_loads(const spad__model *m, weigh *weight_of, spad__row *rows, int64_t *loads) {
     int64_t total = 0;
     for (int32_t i = 0; i < m->item_count; i++) {
         const spad__item *item = &m->items[i];
         for (int32_t k = 0; k < item->piece_count; k++) {
             int64_t bytes;
-            if (!weight(m, &m->pieces[item->piece_first + k], &bytes)) return false;
+            if (!weight_of(m, &m->pieces[item->piece_first + k], &bytes)) return false;
             if (!spad__add(total, bytes, &total)) return false;
         }
         if (is_group(m, item)) {
-            if (!add_group(m, item, rows, change)) return false;
+            if (!add_group(m, item, weight_of, rows, loads)) return false;
             continue;
         }
         for (int32_t k = 0; k < item->piece_count; k++) {
             const spad__piece *piece = &m->pieces[item->piece_first + k];
             int64_t bytes;
-            if (!weight(m, piece, &bytes)) return false;
-            change[piece->begin] += bytes;
-            change[piece->end] -= bytes;
+            if (!weight_of(m, piece, &bytes)) return false;
+            loads[piece->begin] += bytes;
+            loads[piece->end] -= bytes;
         }
     }
+    for (int32_t s = 1; s < m->section_count; s++) loads[s] += loads[s - 1];
     return true;
 }
 
-static int64_t largest_trim(const spad__model *m) {
-    const int64_t align = rounding(m);
-    int64_t trim = 0;
-    for (int32_t i = 0; i < m->item_count; i++) {
-        const int64_t rest = m->items[i].size % align;
-        if (rest > 0) trim = spad__max(trim, align - rest);
-    }
-    return trim;
+/* trims[s] becomes the largest rounding in section s. */
+static bool find_trims(const spad__model *m, spad__row *rows, int64_t *trims) {
+    size_t n = 0;
+    for (int32_t i = 0; i < m->item_count; i++)
+        for (int32_t k = 0; k < m->items[i].piece_count; k++)
+            rows[n++].value = m->items[i].piece_first + k;
+    if (!add_largest(m, trim_of, rows, n, trims)) return false;
+    for (int32_t s = 1; s < m->section_count; s++) trims[s] += trims[s - 1];
+    return true;
 }
 
 /* ---- banks ------------------------------------------------------------------------- */
@@ -201,37 +222,26 @@ static void bound_banks(spad__bound *bound, const spad__model *m, crowd *change,
 
 /* ---- the whole --------------------------------------------------------------------- */
 
-/* The bytes of one section as they are, not rounded; of a group the largest piece. */
-static int64_t true_load(const spad__model *m, int32_t section) {
-    int64_t load = 0;
-    for (int32_t i = 0; i < m->item_count; i++) {
-        const spad__item *item = &m->items[i];
-        int64_t largest = 0;
-        for (int32_t k = 0; k < item->piece_count; k++) {
-            const spad__piece *piece = &m->pieces[item->piece_first + k];
-            if (piece->begin > section || section >= piece->end) continue;
-            largest = spad__max(largest, (piece->hi - piece->lo) * (m->boxable ? 1 : piece->lanes));
-        }
-        load += largest;
-    }
-    const int64_t lanes = m->boxable ? 1 : m->plan->lanes;
-    return load / lanes + (load % lanes > 0);
-}
+/* Per section. */
+typedef struct loads {
+    int64_t *rounded;
+    int64_t *bytes; /* not rounded; the same array where nothing is */
+    int64_t *trims; /* the largest rounding of a piece */
+} loads;
 
-static void find_largest(spad__bound *bound, const spad__model *m, const int64_t *change) {
+static void find_largest(spad__bound *bound, const spad__model *m, const loads *l) {
     const int64_t lanes = m->boxable ? 1 : m->plan->lanes;
-    int64_t load = 0;
-    int64_t largest = 0;
     for (int32_t s = 0; s < m->section_count; s++) {
-        load += change[s];
-        const int64_t height = load / lanes + (load % lanes > 0);
-        if (height <= largest) continue;
-        largest = height;
-        bound->peak = s;
+        const int64_t load = l->bytes[s] / lanes + (l->bytes[s] % lanes > 0);
+        if (load > bound->load) {
+            bound->load = load;
+            bound->peak = s;
+        }
+        const int64_t height = l->rounded[s] / lanes + (l->rounded[s] % lanes > 0) - l->trims[s];
+        if (height <= bound->height) continue;
+        bound->height = height;
+        bound->section = s;
     }
-    bound->section = bound->peak;
-    bound->height = largest - (m->boxable ? largest_trim(m) : 0);
-    if (bound->peak >= 0) bound->load = true_load(m, bound->peak);
     for (int32_t i = 0; i < m->item_count; i++) {
         const spad__item *item = &m->items[i];
         const int64_t top = (item->pinned ? item->offset : 0) + item->size;
@@ -242,10 +252,11 @@ static void find_largest(spad__bound *bound, const spad__model *m, const int64_t
     }
 }
 
-static size_t largest_group(const spad__model *m) {
-    int64_t most = 0;
+/* Rows that are needed at once: of the pieces of one group, or of all that are rounded. */
+static size_t rows_needed(const spad__model *m) {
+    int64_t most = rounding(m) > 1 ? m->piece_count : 0;
     for (int32_t i = 0; i < m->item_count; i++) most = spad__max(most, m->items[i].piece_count);
-    return (size_t)most;
+    return 3 * ((size_t)most + 1);
 }
 
 static spad_status fail_sum(const spad__model *m, spad_error *error) {
@@ -259,31 +270,46 @@ static spad_status fail_sum(const spad__model *m, spad_error *error) {
         (long long)rounding(m));
 }
 
+/* By banks, on one lane. */
+static spad_status bound_by_banks(spad__bound *bound, const spad__model *m, spad_error *error) {
+    const int64_t bank = m->plan->lanes == 1 ? usual_bank(m) : 0;
+    if (bank == 0) return SPAD_OK;
+    const size_t room = ((size_t)m->section_count + 1) * sizeof(crowd);
+    crowd *crowds = spad__new_array(&m->arena.host, (size_t)m->section_count + 1, sizeof *crowds);
+    if (crowds == NULL) return spad__fail_host_memory(error);
+    bound_banks(bound, m, crowds, bank);
+    spad__free(&m->arena.host, crowds, room);
+    return SPAD_OK;
+}
+
+static bool sum_all(const spad__model *m, spad__row *rows, const loads *l) {
+    if (!sum_loads(m, rounded_of, rows, l->rounded)) return false;
+    if (l->bytes == l->rounded) return true;
+    return sum_loads(m, bytes_of, rows, l->bytes) && find_trims(m, rows, l->trims);
+}
+
 spad_status spad__bound_find(spad__bound *bound, const spad__model *m, spad_error *error) {
     *bound = (spad__bound){.section = -1, .item = -1, .peak = -1};
-    const size_t room = ((size_t)m->section_count + 1) * sizeof(int64_t);
-    int64_t *change = spad__new(&m->arena.host, room);
-    const size_t rows_room = 3 * (largest_group(m) + 1) * sizeof(spad__row);
-    spad__row *rows = spad__new(&m->arena.host, rows_room);
+    const size_t sections = (size_t)m->section_count + 1;
+    const size_t room = 3 * sections * sizeof(int64_t);
+    int64_t *numbers = spad__new_array(&m->arena.host, sections, 3 * sizeof *numbers);
+    const size_t rows_room = rows_needed(m) * sizeof(spad__row);
+    spad__row *rows = spad__new_array(&m->arena.host, rows_needed(m), sizeof *rows);
     spad_status status = SPAD_OK;
-    if (change == NULL || rows == NULL) {
+    if (numbers == NULL || rows == NULL) {
         status = spad__fail_host_memory(error);
-    } else if (!sum_loads(m, change, rows)) {
-        status = fail_sum(m, error);
     } else {
-        find_largest(bound, m, change);
+        const loads l = {.rounded = numbers,
+                         .bytes = rounding(m) > 1 ? numbers + sections : numbers,
+                         .trims = numbers + 2 * sections};
+        if (sum_all(m, rows, &l)) {
+            find_largest(bound, m, &l);
+            status = bound_by_banks(bound, m, error);
+        } else {
+            status = fail_sum(m, error);
+        }
     }
-    const int64_t bank = m->plan->lanes == 1 ? usual_bank(m) : 0;
-    if (status == SPAD_OK && bank > 0) {
-        const size_t crowds_room = ((size_t)m->section_count + 1) * sizeof(crowd);
-        crowd *crowds = spad__new(&m->arena.host, crowds_room);
-        if (crowds != NULL)
-            bound_banks(bound, m, crowds, bank);
-        else
-            status = spad__fail_host_memory(error);
-        spad__free(&m->arena.host, crowds, crowds_room);
-    }
-    spad__free(&m->arena.host, change, room);
+    spad__free(&m->arena.host, numbers, room);
     spad__free(&m->arena.host, rows, rows_room);
     return status;
 }

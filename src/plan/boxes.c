@@ -43,14 +43,14 @@ static void sort_items(const spad__model *m, spad__row *rows, spad__row *scratch
 
 static bool allocate(spad__boxes *b, size_t n, size_t sections) {
     spad__arena *arena = &b->arena;
-    b->begin = spad__arena_new(arena, (n + 1) * sizeof *b->begin);
-    b->end = spad__arena_new(arena, (n + 1) * sizeof *b->end);
-    b->size = spad__arena_new(arena, (n + 1) * sizeof *b->size);
-    b->trim = spad__arena_new(arena, (n + 1) * sizeof *b->trim);
-    b->item = spad__arena_new(arena, (n + 1) * sizeof *b->item);
-    b->twin = spad__arena_new(arena, (n + 1) * sizeof *b->twin);
-    b->first = spad__arena_new(arena, (sections + 1) * sizeof *b->first);
-    b->load = spad__arena_new(arena, (sections + 1) * sizeof *b->load);
+    b->begin = spad__arena_array(arena, n + 1, sizeof *b->begin);
+    b->end = spad__arena_array(arena, n + 1, sizeof *b->end);
+    b->size = spad__arena_array(arena, n + 1, sizeof *b->size);
+    b->trim = spad__arena_array(arena, n + 1, sizeof *b->trim);
+    b->item = spad__arena_array(arena, n + 1, sizeof *b->item);
+    b->twin = spad__arena_array(arena, n + 1, sizeof *b->twin);
+    b->first = spad__arena_array(arena, sections + 1, sizeof *b->first);
+    b->load = spad__arena_array(arena, sections + 1, sizeof *b->load);
     return b->begin != NULL && b->end != NULL && b->size != NULL && b->trim != NULL &&
            b->item != NULL && b->twin != NULL && b->first != NULL && b->load != NULL;
 }
@@ -107,8 +107,9 @@ spad_status spad__boxes_build(spad__boxes *b, const spad__model *m, bool *suits,
     *suits = m->boxable && align != 0;
     if (!*suits) return SPAD_OK;
     const size_t rows_size = ((size_t)m->item_count + 1) * sizeof(spad__row);
-    spad__row *rows = spad__new(&m->arena.host, rows_size);
-    spad__row *scratch = spad__new(&m->arena.host, rows_size);
+    spad__row *rows = spad__new_array(&m->arena.host, (size_t)m->item_count + 1, sizeof *rows);
+    spad__row *scratch =
+        spad__new_array(&m->arena.host, (size_t)m->item_count + 1, sizeof *scratch);
     size_t count = 0;
     spad_status status = SPAD_ERR_HOST_MEMORY;
     if (rows != NULL && scratch != NULL) {

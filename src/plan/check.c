@@ -179,10 +179,10 @@ static bool cut_rects(checker *c) {
     size_t room = 1;
     const size_t n = c->plan->buffers.count;
     for (size_t i = 0; i < n; i++) room += 2 * c->plan->buffers.items[i].gap_count + 1;
-    c->rects = spad__arena_new(&c->arena, room * sizeof *c->rects);
-    c->moments = spad__arena_new(&c->arena, 2 * room * sizeof *c->moments);
-    c->highest = spad__arena_new(&c->arena, 4 * room * sizeof *c->highest);
-    c->whole = spad__arena_new(&c->arena, 4 * room * sizeof *c->whole);
+    c->rects = spad__arena_array(&c->arena, room, sizeof *c->rects);
+    c->moments = spad__arena_array(&c->arena, room, 2 * sizeof *c->moments);
+    c->highest = spad__arena_array(&c->arena, room, 4 * sizeof *c->highest);
+    c->whole = spad__arena_array(&c->arena, room, 4 * sizeof *c->whole);
     if (c->rects == NULL || c->moments == NULL || c->highest == NULL || c->whole == NULL)
         return false;
     for (size_t i = 0; i < n; i++) cut_at_gaps(c, (int32_t)i);
@@ -304,7 +304,7 @@ static int32_t group_of(int32_t *group, int32_t i) {
 static bool label_groups(checker *c) {
     const spad_plan *plan = c->plan;
     const int32_t n = (int32_t)plan->buffers.count;
-    c->group = spad__arena_new(&c->arena, ((size_t)n + 1) * sizeof *c->group);
+    c->group = spad__arena_array(&c->arena, (size_t)n + 1, sizeof *c->group);
     if (c->group == NULL) return false;
     for (int32_t i = 0; i < n; i++) c->group[i] = i;
     for (size_t k = 0; k < plan->aliases.count; k++) {

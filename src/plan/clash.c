@@ -8,12 +8,19 @@
  *   an alias group whose members have no start lane in common
  *   two pins that share a byte while both are alive, or that are kept apart
  * Found once, they are a proof, and the two buffers are the reason to tell.
- * O(n log n) and the pairs of pins that live together.
+ *
+ * Pins are taken in the order of their lowest byte, and the highest top so far is kept for every
+ * section (a tree of range maxima, as in check.c): a piece overlaps an earlier one exactly when
+ * the highest top over its sections is above its lowest byte. Lanes are not looked at by that,
+ * and aliases may overlap, so with either of them earlier pieces are then looked at one by
+ * one. O(n log n), and for every such look O(n).
  */
 #include "plan/clash.h"
 
 #include "base/checked.h"
 #include "plan/near.h"
+#include "plan/shapes.h"
+#include "plan/sort.h"
 
 typedef struct finder {
     spad__model *m;
@@ -21,7 +28,11 @@ typedef struct finder {
     int32_t *first; /* per item: its first member, or -1 */
     int32_t *pin;   /* per item: its first member with a pin, or -1 */
     spad_plan_place *place;
-    spad__near near;
+    size_t pinned;    /* pieces with a place, by their lowest byte: */
+    spad__row *rows;  /* value: the piece; and room for as many */
+    int32_t *owner;   /* per piece: its item */
+    int64_t *highest; /* tops; sections are leaves at [section_count, 2 x) */
+    int64_t *whole;   /* tops that hold for a whole subtree */
 } finder;
 
 static bool found(finder *f, spad_plan_clash kind, int32_t a, int32_t b) {
@@ -94,25 +105,94 @@ static bool clash_of_aparts(finder *f) {
     return false;
 }
 
+/* The highest top over sections [begin, end). */
+static int64_t highest_over(const finder *f, int32_t begin, int32_t end) {
+    const int32_t leaves = f->m->section_count;
+    int64_t top = INT64_MIN;
+    for (int32_t l = begin + leaves, r = end + leaves; l < r; l /= 2, r /= 2) {
+        if (l % 2 == 1) top = spad__max(top, f->highest[l++]);
+        if (r % 2 == 1) top = spad__max(top, f->highest[--r]);
+    }
+    for (int32_t k = (begin + leaves) / 2; k > 0; k /= 2) top = spad__max(top, f->whole[k]);
+    for (int32_t k = (end - 1 + leaves) / 2; k > 0; k /= 2) top = spad__max(top, f->whole[k]);
+    return top;
+}
+
+static void raise_node(const finder *f, int32_t node, int64_t top) {
+    f->highest[node] = spad__max(f->highest[node], top);
+    f->whole[node] = spad__max(f->whole[node], top);
+}
+
+static void raise_over(const finder *f, int32_t begin, int32_t end, int64_t top) {
+    const int32_t leaves = f->m->section_count;
+    for (int32_t l = begin + leaves, r = end + leaves; l < r; l /= 2, r /= 2) {
+        if (l % 2 == 1) raise_node(f, l++, top);
+        if (r % 2 == 1) raise_node(f, --r, top);
+    }
+    for (int32_t k = (begin + leaves) / 2; k > 0; k /= 2)
+        f->highest[k] = spad__max(f->highest[k], top);
+    for (int32_t k = (end - 1 + leaves) / 2; k > 0; k /= 2)
+        f->highest[k] = spad__max(f->highest[k], top);
+}
+
+static void list_pins(finder *f) {
+    const spad__model *m = f->m;
+    for (int32_t i = 0; i < m->item_count; i++) {
+        if (!m->items[i].pinned) continue;
+        for (int32_t k = 0; k < m->items[i].piece_count; k++) {
+            const int32_t piece = m->items[i].piece_first + k;
+            const int64_t lowest = m->items[i].offset + m->pieces[piece].lo;
+            f->owner[piece] = i;
+            f->rows[f->pinned++] = (spad__row){spad__sort_key(lowest), piece};
+        }
+    }
+    spad__sort_rows(f->rows, f->rows + m->piece_count, f->pinned);
+}
+
+/* Whether two pieces with a place share a byte. */
+static bool pieces_collide(const finder *f, int32_t p, int32_t q) {
+    const spad__piece *a = &f->m->pieces[p];
+    const spad__piece *b = &f->m->pieces[q];
+    const int32_t i = f->owner[p];
+    const int32_t j = f->owner[q];
+    if (i == j || !spad__pieces_meet(a, b)) return false;
+    const spad__conflict c = spad__conflict_of(i, a, j, b);
+    return spad__conflict_holds(&c, &f->place[i], &f->place[j]);
+}
+
 static bool clash_of_pins(finder *f) {
-    for (int32_t i = 0; i < f->m->item_count; i++) {
-        if (!f->m->items[i].pinned || f->m->items[i].piece_count == 0) continue;
-        spad__near_walk walk = spad__near_of(&f->near, i);
-        for (int32_t j = spad__near_next(&walk); j >= 0; j = spad__near_next(&walk))
-            if (spad__items_collide(f->m, i, j, f->place))
-                return found(f, SPAD_PLAN_CLASH_PINS, f->pin[j], f->pin[i]);
-        spad__near_put(&f->near, i);
+    list_pins(f);
+    for (int32_t k = 1; k < 2 * f->m->section_count; k++) f->highest[k] = f->whole[k] = INT64_MIN;
+    for (size_t n = 0; n < f->pinned; n++) {
+        const int32_t p = f->rows[n].value;
+        const spad__piece *piece = &f->m->pieces[p];
+        const int64_t offset = f->m->items[f->owner[p]].offset;
+        const bool over = highest_over(f, piece->begin, piece->end) > offset + piece->lo;
+        for (size_t k = 0; over && k < n; k++) {
+            const int32_t q = f->rows[k].value;
+            if (!pieces_collide(f, p, q)) continue;
+            const int32_t a = f->pin[f->owner[p]];
+            const int32_t b = f->pin[f->owner[q]];
+            return found(f, SPAD_PLAN_CLASH_PINS, a < b ? a : b, a < b ? b : a);
+        }
+        raise_over(f, piece->begin, piece->end, offset + piece->hi);
     }
     return false;
 }
 
 static bool finder_start(finder *f) {
     const size_t n = (size_t)f->m->item_count + 1;
-    f->first = spad__arena_new(&f->arena, n * sizeof *f->first);
-    f->pin = spad__arena_new(&f->arena, n * sizeof *f->pin);
-    f->place = spad__arena_new(&f->arena, n * sizeof *f->place);
-    if (f->first == NULL || f->pin == NULL || f->place == NULL ||
-        !spad__near_start(&f->near, f->m, &f->arena))
+    f->first = spad__arena_array(&f->arena, n, sizeof *f->first);
+    f->pin = spad__arena_array(&f->arena, n, sizeof *f->pin);
+    f->place = spad__arena_array(&f->arena, n, sizeof *f->place);
+    const size_t pieces = (size_t)f->m->piece_count + 1;
+    const size_t nodes = 2 * (size_t)f->m->section_count + 1;
+    f->rows = spad__arena_array(&f->arena, pieces, 2 * sizeof *f->rows);
+    f->owner = spad__arena_array(&f->arena, pieces, sizeof *f->owner);
+    f->highest = spad__arena_array(&f->arena, nodes, sizeof *f->highest);
+    f->whole = spad__arena_array(&f->arena, nodes, sizeof *f->whole);
+    if (f->first == NULL || f->pin == NULL || f->place == NULL || f->rows == NULL ||
+        f->owner == NULL || f->highest == NULL || f->whole == NULL)
         return false;
     for (int32_t i = 0; i < f->m->item_count; i++) {
         f->first[i] = f->pin[i] = -1;

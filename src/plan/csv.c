@@ -482,7 +482,7 @@ static spad_status join_member(reader *r, const spad__row *rows, size_t k) {
 static spad_status join_aliases(reader *r) {
     const size_t count = r->members.count;
     if (count == 0) return SPAD_OK;
-    spad__row *rows = spad__new(&r->plan->host, 2 * count * sizeof *rows);
+    spad__row *rows = spad__new_array(&r->plan->host, count, 2 * sizeof *rows);
     if (rows == NULL) return spad__fail_host_memory(r->error);
     for (size_t k = 0; k < count; k++) {
         const cell *name = &r->members.items[k].name;
@@ -507,7 +507,11 @@ static spad_status read_all(reader *r) {
 
 spad_status spad_plan_read_csv(spad_plan *plan, const char *text, size_t length, const char *file,
                                spad_error *error) {
-    reader r = {.plan = plan, .file = file, .at = text, .end = text + length, .error = error};
+    reader r = {.plan = plan,
+                .file = file,
+                .at = text,
+                .end = spad__text_end(text, length),
+                .error = error};
     const size_t buffers = plan->buffers.count;
     const size_t aliases = plan->aliases.count;
     const size_t aparts = plan->aparts.count;
@@ -547,18 +551,18 @@ static spad_status fail_rows(const spad_plan *plan, size_t first, spad_error *er
                       (long long)first, (long long)plan->buffers.count - 1);
 }
 
-spad_status spad_plan_write_csv(const spad_plan *plan, size_t first, const spad_plan_place *places,
+spad_status spad_plan_write_csv(const spad_plan *plan, size_t first, const spad_plan_result *result,
                                 const char *text, size_t length, const spad_sink *sink,
                                 spad_error *error) {
-    reader r = {.at = text, .end = text + length, .error = error};
-    if (places == NULL)
-        return spad__fail(error, SPAD_ERR_ARGUMENT,
-                          "there is no plan to write: places are missing");
-    const spad_status status = read_header(&r);
+    reader r = {.at = text, .end = spad__text_end(text, length), .error = error};
+    const spad_plan_place *places;
+    spad_status status = spad__plan_places(&places, plan, result, error);
+    if (status == SPAD_OK) status = read_header(&r);
     if (status != SPAD_OK) return status;
     spad__out out;
     spad__out_start(&out, sink);
-    reader header = {.at = r.line_start, .end = text + length, .line_start = r.line_start};
+    reader header = {
+        .at = r.line_start, .end = spad__text_end(text, length), .line_start = r.line_start};
     header.column_count = r.column_count;
     memcpy(header.kinds, r.kinds, sizeof header.kinds);
     copy_row(&header, &out);

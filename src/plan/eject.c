@@ -74,11 +74,11 @@ static int64_t weight_of(const box *b) {
 
 static bool allocate(ejector *e) {
     const size_t n = (size_t)e->count;
-    e->boxes = spad__arena_new(&e->arena, n * sizeof *e->boxes);
-    e->origin = spad__arena_new(&e->arena, n * sizeof *e->origin);
-    e->out = spad__arena_new(&e->arena, n * sizeof *e->out);
-    e->near = spad__arena_new(&e->arena, n * sizeof *e->near);
-    e->rows = spad__arena_new(&e->arena, 4 * n * sizeof *e->rows);
+    e->boxes = spad__arena_array(&e->arena, n, sizeof *e->boxes);
+    e->origin = spad__arena_array(&e->arena, n, sizeof *e->origin);
+    e->out = spad__arena_array(&e->arena, n, sizeof *e->out);
+    e->near = spad__arena_array(&e->arena, n, sizeof *e->near);
+    e->rows = spad__arena_array(&e->arena, n, 4 * sizeof *e->rows);
     return e->boxes != NULL && e->origin != NULL && e->out != NULL && e->near != NULL &&
            e->rows != NULL;
 }

@@ -41,7 +41,18 @@ typedef struct fitter {
     int32_t *apart_first; /* aparts of item i: [apart_first[i], apart_first[i + 1]) of apart_with */
     spad__conflict *apart_with;
     bool no_memory;
+    spad__stop *stop;
+    int64_t work; /* pairs of pieces, and ranges, since the last look at the clock */
+    bool late;    /* time is over */
 } fitter;
+
+/* Counts work; every now and then that is a look at the clock. */
+static void count_work(fitter *f, int64_t amount) {
+    f->work += amount;
+    if (f->late || f->work <= WORK_PER_LOOK_AT_THE_CLOCK) return;
+    f->work = 0;
+    f->late = spad__stopped(f->stop);
+}
 
 /* ---- forbidden ranges -------------------------------------------------------------- */
 
@@ -83,10 +94,13 @@ static bool is_done(const fitter *f, int32_t i) {
 static void collect_ranges(fitter *f, int32_t i, int64_t lane) {
     f->ranges.count = 0;
     spad__near_walk walk = spad__near_of(&f->near, i);
-    for (int32_t j = spad__near_next(&walk); j >= 0; j = spad__near_next(&walk))
+    for (int32_t j = spad__near_next(&walk); j >= 0; j = spad__near_next(&walk)) {
+        f->work += (int64_t)f->m->items[i].piece_count * f->m->items[j].piece_count;
         forbid_by_item(f, i, j, lane);
+    }
     for (int32_t k = f->apart_first[i]; k < f->apart_first[i + 1]; k++)
         if (is_done(f, f->apart_with[k].b)) forbid(f, &f->apart_with[k], lane);
+    count_work(f, 16 + (int64_t)f->ranges.count);
 }
 
 /* A heap sort by begin: no memory, O(k log k). */
@@ -139,11 +153,13 @@ static bool put_item(fitter *f, int32_t i, spad_plan_place place, int64_t *top) 
     return true;
 }
 
-/* Puts an item at its lowest place over all lanes; false: it has none. */
+/* Puts an item at its lowest place over all lanes, or over those that there was time for; false:
+ * it has none. */
 static bool fit_item(fitter *f, int32_t i, int64_t *top) {
     const spad__item *item = &f->m->items[i];
     spad_plan_place best = {.offset = -1};
-    for (int64_t lane = spad__item_next_lane(f->m, item, 0); lane >= 0;
+    for (int64_t lane = spad__item_next_lane(f->m, item, 0);
+         lane >= 0 && !(f->late && best.offset >= 0);
          lane = spad__item_next_lane(f->m, item, lane + 1)) {
         collect_ranges(f, i, lane);
         if (f->no_memory) return false;
@@ -177,23 +193,16 @@ static bool put_pins(fitter *f, int64_t *top) {
 
 /* The height of first fit in the order, or -1: not placed, above the limit, or out of time. The
  * first plan, which has no limit, is finished in any case. */
-static int64_t fit_order(fitter *f, int64_t limit, spad__stop *stop) {
+static int64_t fit_order(fitter *f, int64_t limit) {
     int64_t top = 0;
-    int64_t work = 0; /* ranges since the last look at the clock */
-    bool late = false;
     spad__near_clear(&f->near);
     for (int32_t i = 0; i < f->m->item_count; i++) f->place[i].offset = -1;
     if (!put_pins(f, &top) || top > limit) return -1;
     for (int32_t k = 0; k < f->m->item_count; k++) {
         const int32_t i = f->order[k];
         if (f->m->items[i].pinned) continue;
-        work += 16 + (int64_t)f->ranges.count;
-        if (!late && work > WORK_PER_LOOK_AT_THE_CLOCK) {
-            work = 0;
-            late = spad__stopped(stop);
-            if (late && limit != INT64_MAX) return -1;
-        }
-        if (!(late ? pile_item(f, i, &top) : fit_item(f, i, &top)) || top > limit) return -1;
+        if (f->late && limit != INT64_MAX) return -1;
+        if (!(f->late ? pile_item(f, i, &top) : fit_item(f, i, &top)) || top > limit) return -1;
     }
     return top;
 }
@@ -258,17 +267,17 @@ static void index_aparts(fitter *f) {
     f->apart_first[0] = 0;
 }
 
-static bool fitter_start(fitter *f, const spad__model *m) {
-    *f = (fitter){.m = m, .arena.host = m->arena.host};
+static bool fitter_start(fitter *f, const spad__model *m, spad__stop *stop) {
+    *f = (fitter){.m = m, .arena.host = m->arena.host, .stop = stop};
     const size_t n = (size_t)m->item_count + 1;
-    f->order = spad__arena_new(&f->arena, n * sizeof *f->order);
-    f->best_order = spad__arena_new(&f->arena, n * sizeof *f->best_order);
-    f->place = spad__arena_new(&f->arena, n * sizeof *f->place);
-    f->rows = spad__arena_new(&f->arena, n * sizeof *f->rows);
-    f->scratch = spad__arena_new(&f->arena, n * sizeof *f->scratch);
-    f->apart_first = spad__arena_new(&f->arena, (n + 1) * sizeof *f->apart_first);
+    f->order = spad__arena_array(&f->arena, n, sizeof *f->order);
+    f->best_order = spad__arena_array(&f->arena, n, sizeof *f->best_order);
+    f->place = spad__arena_array(&f->arena, n, sizeof *f->place);
+    f->rows = spad__arena_array(&f->arena, n, sizeof *f->rows);
+    f->scratch = spad__arena_array(&f->arena, n, sizeof *f->scratch);
+    f->apart_first = spad__arena_array(&f->arena, n + 1, sizeof *f->apart_first);
     f->apart_with =
-        spad__arena_new(&f->arena, (2 * (size_t)m->apart_count + 1) * sizeof *f->apart_with);
+        spad__arena_array(&f->arena, 2 * (size_t)m->apart_count + 1, sizeof *f->apart_with);
     if (f->order == NULL || f->best_order == NULL || f->place == NULL || f->rows == NULL ||
         f->scratch == NULL || f->apart_first == NULL || f->apart_with == NULL ||
         !spad__near_start(&f->near, m, &f->arena))
@@ -282,7 +291,7 @@ spad_status spad__fit_run(const spad__model *m, uint64_t seed, int64_t enough, s
     fitter f;
     spad__random random = {seed};
     *height = SPAD_UNBOUNDED;
-    bool ok = fitter_start(&f, m);
+    bool ok = fitter_start(&f, m, stop);
     const int32_t rounds = m->item_count > LARGE ? ROUNDS_LARGE : ROUNDS;
     for (int32_t round = 0; ok && round<rounds && * height> enough; round++) {
         if (round > 0 && spad__stopped(stop)) break;
@@ -293,7 +302,7 @@ spad_status spad__fit_run(const spad__model *m, uint64_t seed, int64_t enough, s
         else
             break; /* an item that fits nowhere never will: 64 bits are not enough */
         const int64_t limit = *height == SPAD_UNBOUNDED ? INT64_MAX : *height - 1;
-        const int64_t top = fit_order(&f, limit, stop);
+        const int64_t top = fit_order(&f, limit);
         if (f.no_memory) ok = false;
         if (top < 0) continue;
         *height = top;

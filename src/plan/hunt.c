@@ -349,7 +349,7 @@ static bool hunter_start(hunter *h, spad__hunt *hunt, team *t, uint64_t seed) {
                   .host = {.resize = locked_resize, .ctx = t},
                   .stop = {.deadline = hunt->stop->deadline, .now = &t->over},
                   .random = {hunt->options->seed + seed}};
-    h->offset = spad__new(&h->host, (size_t)hunt->boxes->count * sizeof *h->offset);
+    h->offset = spad__new_array(&h->host, (size_t)hunt->boxes->count, sizeof *h->offset);
     return h->offset != NULL;
 }
 
@@ -392,10 +392,11 @@ static void hunt_together(hunter *first, hunter *helpers, int32_t count) {
     }
 }
 
-/* Helpers beside the calling thread. */
+/* Helpers beside the calling thread; each of them has a node to spend at least. */
 static int32_t helper_count(const spad__hunt *hunt) {
-    const int32_t wanted = hunt->options->threads - 1;
-    return wanted < 0 ? 0 : wanted < MOST_HELPERS ? wanted : MOST_HELPERS;
+    const int64_t wanted = spad__min(hunt->options->threads - 1, MOST_HELPERS);
+    const int64_t useful = hunt->node_limit > 0 ? hunt->node_limit - 1 : MOST_HELPERS;
+    return (int32_t)spad__max(spad__min(wanted, useful), 0);
 }
 
 bool spad__hunt_run(spad__hunt *hunt) {
@@ -404,7 +405,7 @@ bool spad__hunt_run(spad__hunt *hunt) {
     const int32_t count = helper_count(hunt);
     const size_t room = (size_t)count * sizeof *helpers;
     team t = {.host = *hunt->host, .node_limit = INT64_MAX};
-    if (hunt->node_limit > 0) t.node_limit = spad__max(hunt->node_limit / (count + 1), 1);
+    if (hunt->node_limit > 0) t.node_limit = hunt->node_limit / (count + 1);
     spad__listener *listener = hunt->stop->listener;
     pthread_mutex_init(&t.mutex, NULL);
     bool ok = hunter_start(&first, hunt, &t, 0);
@@ -413,7 +414,7 @@ bool spad__hunt_run(spad__hunt *hunt) {
     ok = ok && first_plan(&first);
     if (ok && hunt->boxes->count <= SPAD__EXACT_BOXES && !finished(&first) &&
         !spad__stopped(&first.stop)) {
-        if (count > 0) helpers = spad__new(hunt->host, room);
+        if (count > 0) helpers = spad__new_array(hunt->host, (size_t)count, sizeof *helpers);
         hunt_together(&first, helpers, helpers != NULL ? count : 0);
         spad__free(hunt->host, helpers, room);
     }

@@ -34,8 +34,8 @@ static int32_t find_root(int32_t *parent, int32_t i) {
 static bool number_items(spad__model *m) {
     const spad_plan *plan = m->plan;
     const int32_t n = (int32_t)plan->buffers.count;
-    int32_t *parent = spad__arena_new(&m->arena, ((size_t)n + 1) * sizeof *parent);
-    m->item_of = spad__arena_new(&m->arena, ((size_t)n + 1) * sizeof *m->item_of);
+    int32_t *parent = spad__arena_array(&m->arena, (size_t)n + 1, sizeof *parent);
+    m->item_of = spad__arena_array(&m->arena, (size_t)n + 1, sizeof *m->item_of);
     if (parent == NULL || m->item_of == NULL) return false;
     for (int32_t i = 0; i < n; i++) parent[i] = i;
     for (size_t k = 0; k < plan->aliases.count; k++) {
@@ -113,8 +113,8 @@ static void cut_buffer(spad__model *m, spad__item *item, int32_t *slot, const sp
 /* ---- sections ---------------------------------------------------------------------- */
 
 static bool number_sections(spad__model *m, moment_list *times) {
-    spad__row *scratch = spad__new(&m->arena.host, (times->count + 1) * sizeof *scratch);
-    m->moment = spad__arena_new(&m->arena, ((size_t)m->piece_count + 1) * sizeof *m->moment);
+    spad__row *scratch = spad__new_array(&m->arena.host, times->count + 1, sizeof *scratch);
+    m->moment = spad__arena_array(&m->arena, (size_t)m->piece_count + 1, sizeof *m->moment);
     if (scratch == NULL || m->moment == NULL) {
         spad__free(&m->arena.host, scratch, (times->count + 1) * sizeof *scratch);
         return false;
@@ -148,7 +148,7 @@ static bool number_sections(spad__model *m, moment_list *times) {
 
 static spad_status join_apart(spad__model *m) {
     const spad_plan *plan = m->plan;
-    m->aparts = spad__arena_new(&m->arena, (plan->aparts.count + 1) * sizeof *m->aparts);
+    m->aparts = spad__arena_array(&m->arena, plan->aparts.count + 1, sizeof *m->aparts);
     if (m->aparts == NULL) return SPAD_ERR_HOST_MEMORY;
     for (size_t k = 0; k < plan->aparts.count; k++) {
         const spad__pair pair = plan->aparts.items[k];
@@ -284,10 +284,10 @@ spad_status spad__model_build(spad__model *m, const spad_plan *plan, spad_error 
                           INT32_MAX / 4);
     }
     m->piece_count = (int32_t)pieces;
-    m->items = spad__arena_new(&m->arena, ((size_t)m->item_count + 1) * sizeof *m->items);
-    m->pieces = spad__arena_new(&m->arena, (pieces + 1) * sizeof *m->pieces);
-    m->rules = spad__arena_new(&m->arena, (rules + 1) * sizeof *m->rules);
-    moment_list times = {.rows = spad__new(&plan->host, (2 * pieces + 1) * sizeof *times.rows)};
+    m->items = spad__arena_array(&m->arena, (size_t)m->item_count + 1, sizeof *m->items);
+    m->pieces = spad__arena_array(&m->arena, pieces + 1, sizeof *m->pieces);
+    m->rules = spad__arena_array(&m->arena, rules + 1, sizeof *m->rules);
+    moment_list times = {.rows = spad__new_array(&plan->host, 2 * pieces + 1, sizeof *times.rows)};
     spad_status status = SPAD_ERR_HOST_MEMORY;
     if (m->items != NULL && m->pieces != NULL && m->rules != NULL && times.rows != NULL) {
         status = fill_items(m, &times, error);
@@ -343,4 +343,11 @@ int64_t spad__item_next_lane(const spad__model *m, const spad__item *item, int64
         }
     }
     return lane;
+}
+
+int64_t spad__items_height(const spad__model *m, const spad_plan_place *place) {
+    int64_t height = 0;
+    for (int32_t i = 0; i < m->item_count; i++)
+        height = spad__max(height, place[i].offset + m->items[i].size);
+    return height;
 }

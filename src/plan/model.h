@@ -94,6 +94,9 @@ void spad__model_free(spad__model *model);
 bool spad__item_next_offset(const spad__model *model, const spad__item *item, int64_t from,
                             int64_t *out);
 
+/* The highest top of all items, also of those without bytes in use. */
+int64_t spad__items_height(const spad__model *model, const spad_plan_place *place);
+
 /* The lowest legal start lane of an item at or above `from`, or -1. */
 int64_t spad__item_next_lane(const spad__model *model, const spad__item *item, int64_t from);
 

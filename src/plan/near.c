@@ -17,8 +17,8 @@ bool spad__near_start(spad__near *near, const spad__model *m, spad__arena *arena
         near->first[c + 1] = near->first[c] + (m->section_count >> c) + 1;
     }
     const size_t lists = (size_t)near->first[near->classes] + 1;
-    near->head = spad__arena_new(arena, lists * sizeof *near->head);
-    near->next = spad__arena_new(arena, ((size_t)m->item_count + 1) * sizeof *near->next);
+    near->head = spad__arena_array(arena, lists, sizeof *near->head);
+    near->next = spad__arena_array(arena, (size_t)m->item_count + 1, sizeof *near->next);
     if (near->head == NULL || near->next == NULL) return false;
     spad__near_clear(near);
     return true;

@@ -142,11 +142,12 @@ static bool pack_cores(spad__pack *p, const rooms *r) {
 }
 
 bool spad__pack_core(spad__pack *p) {
-    const size_t room = (size_t)p->boxes->count * sizeof(int64_t);
-    rooms r = {.fixed = spad__new(p->host, room),
-               .given = spad__new(p->host, room),
-               .kept = spad__new(p->host, room),
-               .offset = spad__new(p->host, room)};
+    const size_t count = (size_t)p->boxes->count;
+    const size_t room = count * sizeof(int64_t);
+    rooms r = {.fixed = spad__new_array(p->host, count, sizeof(int64_t)),
+               .given = spad__new_array(p->host, count, sizeof(int64_t)),
+               .kept = spad__new_array(p->host, count, sizeof(int64_t)),
+               .offset = spad__new_array(p->host, count, sizeof(int64_t))};
     bool ok = r.fixed != NULL && r.given != NULL && r.kept != NULL && r.offset != NULL;
     if (ok) ok = pack_cores(p, &r);
     spad__free(p->host, r.fixed, room);

@@ -40,8 +40,8 @@
 enum {
     WAYS = 4,
     MAX_CONFLICTS = 1 << 22,
-    STEPS_PER_LOOK_AT_THE_CLOCK = 256,
-    PIECES_PER_LOOK_AT_THE_CLOCK = 64
+    STEP_WORK = 64,                      /* of a node or a raised value, next to what it scans, */
+    WORK_PER_LOOK_AT_THE_CLOCK = 1 << 14 /* in conflicts, pairs or edges that are looked at */
 };
 
 /* value[to] >= value[from] + distance; variable 2i is the offset of item i, 2i + 1
@@ -83,6 +83,7 @@ typedef struct searcher {
     bool no_memory;
     bool cut;
     int64_t steps;
+    int64_t work; /* since the last look at the clock */
     SPAD_ARRAY(spad__conflict) conflicts;
     SPAD_ARRAY(edge) edges;
     SPAD_ARRAY(change) changes;
@@ -100,12 +101,21 @@ static void look_at_the_clock(searcher *s) {
     if (spad__stopped(s->pairs->stop)) s->cut = true;
 }
 
-/* Counts work against the limits; false: time to stop. */
-static bool step(searcher *s) {
-    s->steps++;
-    if (s->steps > s->pairs->step_limit) s->cut = true;
-    if (s->steps % STEPS_PER_LOOK_AT_THE_CLOCK == 0) look_at_the_clock(s);
+/* Counts what no limit but the clock is for; false: time to stop. */
+static bool work(searcher *s, int64_t amount) {
+    s->work += amount;
+    if (s->work > WORK_PER_LOOK_AT_THE_CLOCK) {
+        s->work = 0;
+        look_at_the_clock(s);
+    }
     return !s->cut;
+}
+
+/* Counts a step against the limits; false: time to stop. */
+static bool step(searcher *s) {
+    if (s->steps == s->pairs->step_limit) return s->cut = true, false;
+    s->steps++;
+    return work(s, STEP_WORK);
 }
 
 /* The lowest legal value of a variable at or above `least`; false: above the limit. */
@@ -147,9 +157,10 @@ static bool propagate(searcher *s) {
         count--;
         s->queued[from] = false;
         for (int32_t e = s->newest_edge[from]; holds && e >= 0; e = s->edges.items[e].next) {
+            holds = work(s, 1);
             const int32_t to = s->edges.items[e].to;
             const int64_t least = s->value[from] + s->edges.items[e].distance;
-            if (s->value[to] >= least) continue;
+            if (!holds || s->value[to] >= least) continue;
             holds = step(s) && raise_value(s, to, least);
             if (to == origin && s->value[origin] - origin_least > most) holds = false;
             if (!holds || s->queued[to]) continue;
@@ -216,12 +227,13 @@ static int32_t list_ways(const searcher *s, const spad__conflict *c, edge *ways)
     return count;
 }
 
-/* Picks the conflict to decide. False: none is broken, the values are a plan. */
-static bool choose(const searcher *s, decision *d) {
+/* Picks the conflict to decide. False: none is broken, the values are a plan; or time to stop. */
+static bool choose(searcher *s, decision *d) {
     bool found = false;
     int64_t lowest = 0;
     for (size_t k = 0; k < s->conflicts.count; k++) {
         const spad__conflict *c = &s->conflicts.items[k];
+        if (!work(s, 1)) return false;
         if (!is_broken(s, c)) continue;
         const int64_t height = spad__max(s->value[2 * c->a], s->value[2 * c->b]);
         edge ways[WAYS];
@@ -247,13 +259,10 @@ static bool within_limit(const searcher *s) {
 }
 
 static void keep_plan(searcher *s) {
-    int64_t height = 0;
-    for (int32_t i = 0; i < s->m->item_count; i++) {
+    for (int32_t i = 0; i < s->m->item_count; i++)
         s->pairs->place[i] = (spad_plan_place){s->value[2 * i], s->value[2 * i + 1]};
-        height = spad__max(height, s->value[2 * i] + s->m->items[i].size);
-    }
-    s->pairs->height = height;
-    s->limit = height - 1;
+    s->pairs->height = spad__items_height(s->m, s->pairs->place);
+    s->limit = s->pairs->height - 1;
 }
 
 /* Takes the next way of the newest decision that has one; false: none is left. */
@@ -278,13 +287,15 @@ static void search(searcher *s) {
             s->no_memory = s->cut = true;
             return;
         }
-        s->pairs->nodes++;
         if (!step(s)) return;
+        s->pairs->nodes++;
         decision d = {.edge_mark = (int32_t)s->edges.count,
                       .change_mark = (int32_t)s->changes.count};
         if (within_limit(s)) {
             if (choose(s, &d)) {
                 s->decisions.items[s->decisions.count++] = d;
+            } else if (s->cut) {
+                return;
             } else {
                 keep_plan(s);
                 if (s->pairs->height <= s->pairs->enough) return;
@@ -307,11 +318,10 @@ static bool add_conflict(searcher *s, const spad__conflict *c) {
 static bool list_item_conflicts(searcher *s, int32_t i, int32_t j) {
     const spad__item *a = &s->m->items[i];
     const spad__item *b = &s->m->items[j];
+    if (!work(s, 1)) return false;
     if (a->begin >= b->end || b->begin >= a->end) return true;
     for (int32_t k = 0; k < a->piece_count; k++) {
-        if (k % PIECES_PER_LOOK_AT_THE_CLOCK == PIECES_PER_LOOK_AT_THE_CLOCK - 1)
-            look_at_the_clock(s);
-        if (s->cut) return false;
+        if (!work(s, b->piece_count)) return false;
         const spad__piece *p = &s->m->pieces[a->piece_first + k];
         for (int32_t l = 0; l < b->piece_count; l++) {
             const spad__piece *q = &s->m->pieces[b->piece_first + l];
@@ -349,10 +359,10 @@ static int64_t common_period(const spad__model *m) {
 static bool searcher_start(searcher *s) {
     s->variables = 2 * s->m->item_count;
     const size_t room = (size_t)s->variables + 1;
-    s->value = spad__arena_new(&s->arena, room * sizeof *s->value);
-    s->newest_edge = spad__arena_new(&s->arena, room * sizeof *s->newest_edge);
-    s->queue = spad__arena_new(&s->arena, room * sizeof *s->queue);
-    s->queued = spad__arena_new(&s->arena, room * sizeof *s->queued);
+    s->value = spad__arena_array(&s->arena, room, sizeof *s->value);
+    s->newest_edge = spad__arena_array(&s->arena, room, sizeof *s->newest_edge);
+    s->queue = spad__arena_array(&s->arena, room, sizeof *s->queue);
+    s->queued = spad__arena_array(&s->arena, room, sizeof *s->queued);
     if (s->value == NULL || s->newest_edge == NULL || s->queue == NULL || s->queued == NULL)
         return s->no_memory = true, false;
     for (int32_t k = 0; k < s->variables; k++) s->newest_edge[k] = -1;

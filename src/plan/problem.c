@@ -115,7 +115,7 @@ int32_t spad__plan_find(const spad_plan *plan, const char *name, size_t length) 
 static bool names_reserve(spad_plan *plan) {
     if (plan->names.count + plan->names.count / 3 + 1 < plan->names.capacity) return true;
     const size_t slots = plan->names.capacity == 0 ? 16 : plan->names.capacity * 2;
-    uint32_t *items = spad__new(&plan->host, slots * sizeof *items);
+    uint32_t *items = spad__new_array(&plan->host, slots, sizeof *items);
     if (items == NULL) return false;
     spad__free(&plan->host, plan->names.items, plan->names.capacity * sizeof *items);
     plan->names.items = items;
@@ -351,7 +351,7 @@ spad_status spad__plan_add(size_t *out, spad_plan *plan, const spad_plan_buffer 
         if (b.name == NULL) goto fail;
     }
     if (b.gap_count > 0) {
-        spad_plan_gap *gaps = spad__arena_new(&plan->arena, b.gap_count * sizeof *gaps);
+        spad_plan_gap *gaps = spad__arena_array(&plan->arena, b.gap_count, sizeof *gaps);
         if (gaps == NULL) goto fail;
         memcpy(gaps, b.gaps, b.gap_count * sizeof *gaps);
         b.gaps = gaps;

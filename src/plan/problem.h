@@ -6,6 +6,7 @@
 #define SPAD_PLAN_PROBLEM_H
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "spad/plan.h"
 
 typedef struct spad__pair {
@@ -61,7 +62,24 @@ static inline bool spad__nested(int64_t a, int64_t b) {
     return a % b == 0 || b % a == 0;
 }
 
+/* The places of a result of this very problem. SPAD_ERR_STALE: of another one; SPAD_ERR_ARGUMENT:
+ * there are none. All that reads places by the numbers of buffers gets them here. */
+spad_status spad__plan_places(const spad_plan_place **out, const spad_plan *plan,
+                              const spad_plan_result *result, spad_error *error);
+
+/* SPAD_ERR_STALE: the result or the reason (optional: NULL) is not one of this very problem. */
+spad_status spad__plan_match_reason(const spad_plan *plan, const spad_plan_result *result,
+                                    const spad_plan_reason *reason, spad_error *error);
+
 /* "'name'" or "number 7" for messages. */
 const char *spad__plan_label(const spad_plan *plan, size_t number, char *field, size_t size);
+
+/* Why a result does not fit, and what would: each a line, with `separator` between its items. A
+ * remedy is written only if there is one. */
+void spad__plan_write_why(spad__out *out, const spad_plan *plan, const spad_plan_result *result,
+                          const spad_plan_reason *reason, const char *separator);
+bool spad__plan_has_remedy(const spad_plan_reason *reason);
+void spad__plan_write_remedy(spad__out *out, const spad_plan *plan, const spad_plan_result *result,
+                             const spad_plan_reason *reason, const char *separator);
 
 #endif

@@ -16,7 +16,7 @@ static void out_label(spad__out *out, const spad_plan *plan, size_t number) {
         return;
     }
     spad__out_string(out, "'");
-    spad__out_string(out, name);
+    spad__out_one_line(out, name);
     spad__out_string(out, "'");
 }
 
@@ -33,22 +33,22 @@ static int64_t gap_share(const spad_plan_result *r) {
 
 static void text_change(spad__out *out, const spad_plan *plan, const spad_plan_change *change) {
     const spad_plan_buffer *b = &plan->buffers.items[change->buffer];
-    spad__out_string(out, "  fits if ");
+    spad__out_string(out, "fits if ");
     switch (change->kind) {
     case SPAD_PLAN_ALIGN:
         spad__out_format(out, "alignment %lld of ", (long long)b->alignment);
         out_label(out, plan, change->buffer);
-        spad__out_format(out, " becomes %lld\n", (long long)change->amount);
+        spad__out_format(out, " becomes %lld", (long long)change->amount);
         return;
     case SPAD_PLAN_SHORTEN:
         out_label(out, plan, change->buffer);
-        spad__out_format(out, " (alive %lld to %lld) %s %lld\n", (long long)b->lower,
+        spad__out_format(out, " (alive %lld to %lld) %s %lld", (long long)b->lower,
                          (long long)b->upper, change->late ? "begins at" : "ends at",
                          (long long)change->amount);
         return;
     case SPAD_PLAN_SPILL:
         out_label(out, plan, change->buffer);
-        spad__out_format(out, " (%lld B) lives elsewhere\n", (long long)change->amount);
+        spad__out_format(out, " (%lld B) lives elsewhere", (long long)change->amount);
         return;
     }
 }
@@ -82,7 +82,7 @@ static void text_clash(spad__out *out, const spad_plan *plan, const spad_plan_re
         if (b->pinned && plan->lanes > 1) spad__out_format(out, ", lane %lld", (long long)b->lane);
         spad__out_string(out, ")");
     }
-    spad__out_format(out, " %s\n", clash_sentence(reason->clash));
+    spad__out_format(out, " %s", clash_sentence(reason->clash));
 }
 
 /* The pins, then the other kinds of rules that a problem has. */
@@ -146,7 +146,6 @@ static void text_shortage(spad__out *out, const spad_plan *plan, const spad_plan
             spad__out_format(out, " in %lld B", (long long)plan->capacity);
         spad__out_string(out, reason->proved ? ", but no plan does" : ", but no plan was found");
         text_obstacles(out, plan);
-        spad__out_string(out, "\n");
         return;
     }
     switch (r->proof) {
@@ -160,41 +159,72 @@ static void text_shortage(spad__out *out, const spad_plan *plan, const spad_plan
         break;
     case SPAD_PLAN_BY_LOAD:
     case SPAD_PLAN_BY_SEARCH:
+        if (r->bound > r->peak_load && r->bound_time != r->peak_time) {
+            spad__out_format(out, "at time %lld sizes rounded to the alignment take %lld B",
+                             (long long)r->bound_time, (long long)r->bound);
+            break;
+        }
         text_load(out, r);
         if (r->bound > r->peak_load)
             spad__out_format(out, ", %lld B rounded to the alignment", (long long)r->bound);
         break;
     }
-    spad__out_format(out, ", capacity %lld B, over by %lld B\n", (long long)plan->capacity,
+    spad__out_format(out, ", capacity %lld B, over by %lld B", (long long)plan->capacity,
                      (long long)reason->over);
 }
 
-static void text_reason(spad__out *out, const spad_plan *plan, const spad_plan_result *r,
-                        const spad_plan_reason *reason) {
+void spad__plan_write_why(spad__out *out, const spad_plan *plan, const spad_plan_result *r,
+                          const spad_plan_reason *reason, const char *separator) {
     if (reason->clash != SPAD_PLAN_NO_CLASH) {
         text_clash(out, plan, reason);
         return;
     }
     text_shortage(out, plan, r, reason);
     for (size_t k = 0; k < reason->alive_count && k < ALIVE_SHOWN; k++) {
-        const size_t i = reason->alive[k];
-        spad__out_string(out, "  alive: ");
-        out_label(out, plan, i);
-        spad__out_format(
-            out, ", %lld B, from %lld to %lld\n", (long long)plan->buffers.items[i].size,
-            (long long)plan->buffers.items[i].lower, (long long)plan->buffers.items[i].upper);
+        const spad_plan_buffer *b = &plan->buffers.items[reason->alive[k]];
+        spad__out_string(out, separator);
+        spad__out_string(out, "alive: ");
+        out_label(out, plan, reason->alive[k]);
+        spad__out_format(out, ", %lld B, from %lld to %lld", (long long)b->size,
+                         (long long)b->lower, (long long)b->upper);
     }
-    if (reason->alive_count > ALIVE_SHOWN)
-        spad__out_format(out, "  and %lld smaller ones\n",
+    if (reason->alive_count > ALIVE_SHOWN) {
+        spad__out_string(out, separator);
+        spad__out_format(out, "and %lld smaller ones",
                          (long long)(reason->alive_count - ALIVE_SHOWN));
+    }
+}
+
+bool spad__plan_has_remedy(const spad_plan_reason *reason) {
+    return reason->clash == SPAD_PLAN_NO_CLASH &&
+           (reason->works_at != SPAD_UNBOUNDED || reason->change_count > 0);
+}
+
+void spad__plan_write_remedy(spad__out *out, const spad_plan *plan, const spad_plan_result *r,
+                             const spad_plan_reason *reason, const char *separator) {
+    bool any = false;
     if (reason->works_at != SPAD_UNBOUNDED) {
         spad__out_format(out, "smallest capacity known to work: %lld B",
                          (long long)reason->works_at);
         if (!is_bounded_away(plan, r))
             spad__out_format(out, ", %lld B more", (long long)reason->over);
-        spad__out_string(out, "\n");
+        any = true;
     }
-    for (size_t k = 0; k < reason->change_count; k++) text_change(out, plan, &reason->changes[k]);
+    for (size_t k = 0; k < reason->change_count; k++) {
+        if (any) spad__out_string(out, separator);
+        text_change(out, plan, &reason->changes[k]);
+        any = true;
+    }
+}
+
+static void text_reason(spad__out *out, const spad_plan *plan, const spad_plan_result *r,
+                        const spad_plan_reason *reason) {
+    spad__plan_write_why(out, plan, r, reason, "\n  ");
+    spad__out_string(out, "\n");
+    if (!spad__plan_has_remedy(reason)) return;
+    if (reason->works_at == SPAD_UNBOUNDED) spad__out_string(out, "  ");
+    spad__plan_write_remedy(out, plan, r, reason, "\n  ");
+    spad__out_string(out, "\n");
 }
 
 static void text_bound(spad__out *out, const spad_plan *plan, const spad_plan_result *r) {
@@ -219,10 +249,12 @@ static void text_bound(spad__out *out, const spad_plan *plan, const spad_plan_re
 spad_status spad_plan_write_text(const spad_plan *plan, const spad_plan_result *r,
                                  const spad_plan_reason *reason, const spad_sink *sink,
                                  spad_error *error) {
+    const spad_status match = spad__plan_match_reason(plan, r, reason, error);
+    if (match != SPAD_OK) return match;
     if (reason != NULL && reason->found != NULL)
         return spad_plan_write_text(plan, reason->found, NULL, sink, error);
     spad__out out;
-    spad__out_start(&out, sink);
+    spad__out_start_text(&out, sink);
     spad__out_format(&out, "buffers   %lld\n", (long long)r->count);
     if (r->places != NULL)
         spad__out_format(&out, "height    %lld B\n", (long long)r->height);
@@ -340,6 +372,8 @@ static void json_places(spad__json *json, const spad_plan *plan, const spad_plan
 spad_status spad_plan_write_json(const spad_plan *plan, const spad_plan_result *r,
                                  const spad_plan_reason *reason, const spad_sink *sink,
                                  spad_error *error) {
+    const spad_status match = spad__plan_match_reason(plan, r, reason, error);
+    if (match != SPAD_OK) return match;
     if (reason != NULL && reason->found != NULL)
         return spad_plan_write_json(plan, reason->found, NULL, sink, error);
     spad__out out;

@@ -74,7 +74,8 @@ struct spad__skyline {
     int32_t queue_count;
     int32_t fixed_begin; /* they all live in these sections */
     int32_t fixed_end;
-    int64_t looked; /* waiting boxes looked at in this pass; it is given up beyond a limit */
+    spad__row *rows; /* room to sort them: a pass has no memory to ask for */
+    int64_t looked;  /* waiting boxes looked at in this pass; it is given up beyond a limit */
 };
 
 static size_t box_room(const spad__skyline *s) {
@@ -89,14 +90,15 @@ spad__skyline *spad__skyline_create(const spad__boxes *boxes, const spad_host *h
     s->leaves = 1;
     while (s->leaves * LEAF < boxes->count) s->leaves *= 2;
     const size_t sections = (size_t)boxes->sections + 1;
-    s->tree = spad__new(host, 2 * (size_t)s->leaves * sizeof *s->tree);
-    s->end = spad__new(host, box_room(s) * sizeof *s->end);
-    s->priority = spad__new(host, box_room(s) * sizeof *s->priority);
-    s->runs = spad__new(host, sections * sizeof *s->runs);
-    s->heap = spad__new(host, sections * sizeof *s->heap);
-    s->queue = spad__new(host, box_room(s) * sizeof *s->queue);
+    s->tree = spad__new_array(host, (size_t)s->leaves, 2 * sizeof *s->tree);
+    s->end = spad__new_array(host, box_room(s), sizeof *s->end);
+    s->priority = spad__new_array(host, box_room(s), sizeof *s->priority);
+    s->runs = spad__new_array(host, sections, sizeof *s->runs);
+    s->heap = spad__new_array(host, sections, sizeof *s->heap);
+    s->queue = spad__new_array(host, box_room(s), sizeof *s->queue);
+    s->rows = spad__new_array(host, box_room(s), 2 * sizeof *s->rows);
     if (s->tree != NULL && s->end != NULL && s->priority != NULL && s->runs != NULL &&
-        s->heap != NULL && s->queue != NULL)
+        s->heap != NULL && s->queue != NULL && s->rows != NULL)
         return s;
     spad__skyline_destroy(s);
     return NULL;
@@ -112,6 +114,7 @@ void spad__skyline_destroy(spad__skyline *s) {
     spad__free(&host, s->runs, sections * sizeof *s->runs);
     spad__free(&host, s->heap, sections * sizeof *s->heap);
     spad__free(&host, s->queue, box_room(s) * sizeof *s->queue);
+    spad__free(&host, s->rows, 2 * box_room(s) * sizeof *s->rows);
     spad__free(&host, s, sizeof *s);
 }
 
@@ -376,17 +379,16 @@ static void start(spad__skyline *s, const spad__preference *preference, uint64_t
     heap_add(s, 0);
 }
 
-/* Lists the boxes with a given offset, lowest first; false: no memory. */
-static bool queue_fixed(spad__skyline *s, const int64_t *fixed) {
+/* Lists the boxes with a given offset, lowest first. */
+static void queue_fixed(spad__skyline *s, const int64_t *fixed) {
     const int32_t n = s->boxes->count;
     s->fixed = fixed;
     s->queue_next = s->queue_count = 0;
     s->looked = 0;
     s->fixed_begin = INT32_MAX;
     s->fixed_end = 0;
-    if (fixed == NULL) return true;
-    spad__row *rows = spad__new(&s->host, 2 * (size_t)n * sizeof *rows);
-    if (rows == NULL) return false;
+    if (fixed == NULL) return;
+    spad__row *rows = s->rows;
     for (int32_t i = 0; i < n; i++)
         if (fixed[i] >= 0) rows[s->queue_count++] = (spad__row){(uint64_t)fixed[i], i};
     spad__sort_rows(rows, rows + n, (size_t)s->queue_count);
@@ -396,13 +398,11 @@ static bool queue_fixed(spad__skyline *s, const int64_t *fixed) {
         if (s->boxes->begin[i] < s->fixed_begin) s->fixed_begin = s->boxes->begin[i];
         if (s->boxes->end[i] > s->fixed_end) s->fixed_end = s->boxes->end[i];
     }
-    spad__free(&s->host, rows, 2 * (size_t)n * sizeof *rows);
-    return true;
 }
 
 int64_t spad__skyline_pass(spad__skyline *s, const spad__preference *preference, uint64_t seed,
                            const int64_t *fixed, int64_t limit, spad__stop *stop, int64_t *offset) {
-    if (!queue_fixed(s, fixed)) return -1;
+    queue_fixed(s, fixed);
     start(s, preference, seed);
     int64_t height = 0;
     for (int32_t left = s->boxes->count; left > 0;) {

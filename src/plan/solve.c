@@ -67,6 +67,7 @@ static spad_status result_create(spad_plan_result **out, const spad_plan *plan, 
     *host = plan->host;
     result->owned = host;
     result->count = plan->buffers.count;
+    result->fingerprint = spad_plan_fingerprint(plan);
     result->height = SPAD_UNBOUNDED;
     *out = result;
     return SPAD_OK;
@@ -112,9 +113,7 @@ static void take_boxes(solver *s, const spad__boxes *b, const int64_t *offset) {
     for (int32_t i = 0; i < m->item_count; i++)
         s->place[i] = (spad_plan_place){0, spad__item_next_lane(m, &m->items[i], 0)};
     for (int32_t i = 0; i < b->count; i++) s->place[b->item[i]].offset = offset[i] * b->unit;
-    s->height = 0; /* items without bytes in use have a top as well */
-    for (int32_t i = 0; i < m->item_count; i++)
-        s->height = spad__max(s->height, s->place[i].offset + m->items[i].size);
+    s->height = spad__items_height(m, s->place);
 }
 
 static int64_t capacity_in_units(const solver *s, const spad__boxes *b) {
@@ -123,7 +122,7 @@ static int64_t capacity_in_units(const solver *s, const spad__boxes *b) {
 
 static spad_status hunt_boxes(solver *s, const spad__boxes *b, spad_error *error) {
     const size_t room = ((size_t)b->count + 1) * sizeof(int64_t);
-    int64_t *offset = spad__new(&s->plan->host, room);
+    int64_t *offset = spad__new_array(&s->plan->host, (size_t)b->count + 1, sizeof *offset);
     if (offset == NULL) return spad__fail_host_memory(error);
     const bool decide = s->options->goal == SPAD_PLAN_DECIDE;
     /* boxes that are only hulls are worth some effort, not all of it */
@@ -167,7 +166,8 @@ static spad_status solve_boxes(solver *s, spad_error *error) {
 /* First fit; every turn has orders of its own. */
 static spad_status fit_items(solver *s, uint64_t turn, spad_error *error) {
     const size_t room = ((size_t)s->model.item_count + 1) * sizeof(spad_plan_place);
-    spad_plan_place *place = spad__new(&s->plan->host, room);
+    spad_plan_place *place =
+        spad__new_array(&s->plan->host, (size_t)s->model.item_count + 1, sizeof *place);
     if (place == NULL) return spad__fail_host_memory(error);
     int64_t height;
     const spad_status status = spad__fit_run(&s->model, s->options->seed + (turn << 32), enough(s),
@@ -237,10 +237,11 @@ static spad_status search_items(solver *s, spad_error *error) {
 static spad_status write_places(solver *s, spad_error *error) {
     spad_plan_result *r = s->result;
     if (s->height == SPAD_UNBOUNDED) return SPAD_OK;
-    r->places = spad__new(&s->plan->host, (r->count + 1) * sizeof *r->places);
+    r->places = spad__new_array(&s->plan->host, r->count + 1, sizeof *r->places);
     if (r->places == NULL) return spad__fail_host_memory(error);
     if (!spad__hint_apply(&s->model, s->place, s->height, &s->stop))
         return spad__fail_host_memory(error);
+    s->height = spad__items_height(&s->model, s->place); /* a hint may lower the topmost item */
     for (size_t i = 0; i < r->count; i++) r->places[i] = s->place[s->model.item_of[i]];
     r->height = s->height;
     return SPAD_OK;
@@ -291,8 +292,8 @@ static spad_status solve_model(solver *s, spad_error *error) {
     }
     s->low = s->listener.progress.bound = s->bound.height;
     s->proof = s->bound.proof;
-    const size_t room = ((size_t)s->model.item_count + 1) * sizeof *s->place;
-    s->place = spad__arena_new(&s->model.arena, room);
+    s->place =
+        spad__arena_array(&s->model.arena, (size_t)s->model.item_count + 1, sizeof *s->place);
     if (s->place == NULL) return spad__fail_host_memory(error);
     if (s->model.boxable) status = solve_boxes(s, error);
     if (status == SPAD_OK && !s->exact_boxes && !(s->height <= enough(s)))

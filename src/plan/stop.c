@@ -1,22 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The clock behind deadlines and progress. */
-#define _POSIX_C_SOURCE 200809L
+ * Searches that end in time, and tell how far they are. */
 #include "plan/stop.h"
 
-#include <time.h>
-
 enum { PROGRESS_NS = 100000000 };
-
-int64_t spad__clock(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-int64_t spad__deadline(int64_t timeout_ns) {
-    const int64_t now = spad__clock();
-    return timeout_ns == 0 || timeout_ns > INT64_MAX - now ? INT64_MAX : now + timeout_ns;
-}
 
 /* Tells the caller, if it is time to. */
 static void tell(spad__listener *listener, int64_t now) {

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/limit.h"
 #include "spad/plan.h"
 
 /* The caller's ear. Only the calling thread has one. */
@@ -30,12 +31,6 @@ typedef struct spad__stop {
     atomic_bool *now;         /* shared by threads */
     spad__listener *listener; /* NULL: nobody listens here */
 } spad__stop;
-
-/* Nanoseconds of a clock that only goes forward. */
-int64_t spad__clock(void);
-
-/* The clock after that time; 0: never, INT64_MAX. */
-int64_t spad__deadline(int64_t timeout_ns);
 
 /* True once the deadline has passed, somebody set `now`, or the caller cancelled. */
 bool spad__stopped(spad__stop *stop);

@@ -120,15 +120,15 @@ static bool strip_allocate(strip *t, size_t n) {
     spad__boxes *b = &t->boxes;
     spad__arena *arena = &b->arena;
     const size_t sections = (size_t)b->sections;
-    b->begin = spad__arena_new(arena, (n + 1) * sizeof *b->begin);
-    b->end = spad__arena_new(arena, (n + 1) * sizeof *b->end);
-    b->size = spad__arena_new(arena, (n + 1) * sizeof *b->size);
-    b->first = spad__arena_new(arena, (sections + 2) * sizeof *b->first);
-    b->load = spad__arena_new(arena, (sections + 2) * sizeof *b->load);
-    t->origin = spad__arena_new(arena, (n + 1) * sizeof *t->origin);
-    t->fixed = spad__arena_new(arena, (n + 1) * sizeof *t->fixed);
-    t->offset = spad__arena_new(arena, (n + 1) * sizeof *t->offset);
-    t->trial = spad__arena_new(arena, (n + 1) * sizeof *t->trial);
+    b->begin = spad__arena_array(arena, n + 1, sizeof *b->begin);
+    b->end = spad__arena_array(arena, n + 1, sizeof *b->end);
+    b->size = spad__arena_array(arena, n + 1, sizeof *b->size);
+    b->first = spad__arena_array(arena, sections + 2, sizeof *b->first);
+    b->load = spad__arena_array(arena, sections + 2, sizeof *b->load);
+    t->origin = spad__arena_array(arena, n + 1, sizeof *t->origin);
+    t->fixed = spad__arena_array(arena, n + 1, sizeof *t->fixed);
+    t->offset = spad__arena_array(arena, n + 1, sizeof *t->offset);
+    t->trial = spad__arena_array(arena, n + 1, sizeof *t->trial);
     return b->begin != NULL && b->end != NULL && b->size != NULL && b->first != NULL &&
            b->load != NULL && t->origin != NULL && t->fixed != NULL && t->offset != NULL &&
            t->trial != NULL;
@@ -237,7 +237,7 @@ static bool walk_strips(walk *w, bool *found) {
     const spad__pack *p = w->whole;
     for (int32_t i = 0; i < p->boxes->count; i++) w->offset[i] = -1;
     const size_t room = 2 * (size_t)w->count * sizeof(spad__row);
-    spad__row *rows = spad__new(p->host, room);
+    spad__row *rows = spad__new_array(p->host, (size_t)w->count, 2 * sizeof *rows);
     bool ok = rows != NULL;
     if (ok) order_strips(w, rows);
     *found = true;

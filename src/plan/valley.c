@@ -612,7 +612,7 @@ static bool failed_before(const spad__valley *v, key k) {
 static void remember_failure(spad__valley *v, key k) {
     if (v->table.count > v->table.capacity / 2 && v->table.capacity < TABLE_LARGEST) {
         const size_t larger = v->table.capacity * 4;
-        uint64_t *items = spad__new(&v->host, larger * sizeof *items);
+        uint64_t *items = spad__new_array(&v->host, larger, sizeof *items);
         if (items != NULL) {
             spad__array_free(&v->host, &v->table);
             v->table.items = items;
@@ -712,17 +712,17 @@ spad__verdict spad__valley_run(spad__valley *v, const spad__taste *taste, uint64
 static bool allocate(spad__valley *v) {
     const size_t n = (size_t)v->boxes->count;
     const size_t s = (size_t)v->boxes->sections + 1;
-    v->runs = spad__arena_new(&v->arena, s * sizeof *v->runs);
-    v->slack = spad__arena_new(&v->arena, s * sizeof *v->slack);
-    v->slack_key = spad__arena_new(&v->arena, s * sizeof *v->slack_key);
-    v->crossing = spad__arena_new(&v->arena, s * sizeof *v->crossing);
-    v->tallies = spad__arena_new(&v->arena, (s + 1) * sizeof *v->tallies);
-    v->unplaced = spad__arena_new(&v->arena, (n / 64 + 1) * sizeof *v->unplaced);
-    v->box_key = spad__arena_new(&v->arena, n * sizeof *v->box_key);
-    v->weight = spad__arena_new(&v->arena, n * sizeof *v->weight);
-    v->offset = spad__arena_new(&v->arena, n * sizeof *v->offset);
-    v->guide = spad__arena_new(&v->arena, n * sizeof *v->guide);
-    v->table.items = spad__new(&v->host, TABLE_FIRST * sizeof *v->table.items);
+    v->runs = spad__arena_array(&v->arena, s, sizeof *v->runs);
+    v->slack = spad__arena_array(&v->arena, s, sizeof *v->slack);
+    v->slack_key = spad__arena_array(&v->arena, s, sizeof *v->slack_key);
+    v->crossing = spad__arena_array(&v->arena, s, sizeof *v->crossing);
+    v->tallies = spad__arena_array(&v->arena, s + 1, sizeof *v->tallies);
+    v->unplaced = spad__arena_array(&v->arena, n / 64 + 1, sizeof *v->unplaced);
+    v->box_key = spad__arena_array(&v->arena, n, sizeof *v->box_key);
+    v->weight = spad__arena_array(&v->arena, n, sizeof *v->weight);
+    v->offset = spad__arena_array(&v->arena, n, sizeof *v->offset);
+    v->guide = spad__arena_array(&v->arena, n, sizeof *v->guide);
+    v->table.items = spad__new_array(&v->host, TABLE_FIRST, sizeof *v->table.items);
     if (v->table.items != NULL) v->table.capacity = TABLE_FIRST;
     return v->runs != NULL && v->slack != NULL && v->slack_key != NULL && v->crossing != NULL &&
            v->tallies != NULL && v->unplaced != NULL && v->box_key != NULL && v->weight != NULL &&

@@ -46,8 +46,8 @@ static bool is_alive(const spad_plan_buffer *b, int64_t time) {
 /* Buffers with bytes, largest first: all, or those alive at the peak. NULL: no memory. */
 static size_t *list_buffers(explorer *x, bool all, size_t *count) {
     const size_t n = x->plan->buffers.count;
-    spad__row *rows = spad__new(&x->plan->host, 2 * (n + 1) * sizeof *rows);
-    size_t *list = spad__arena_new(&x->out->arena, (n + 1) * sizeof *list);
+    spad__row *rows = spad__new_array(&x->plan->host, n + 1, 2 * sizeof *rows);
+    size_t *list = spad__arena_array(&x->out->arena, n + 1, sizeof *list);
     *count = 0;
     for (size_t i = 0; rows != NULL && list != NULL && i < n; i++) {
         const spad_plan_buffer *b = &x->plan->buffers.items[i];
@@ -87,10 +87,10 @@ static spad_status try_buffer(explorer *x, size_t number, const spad_plan_buffer
     spad_plan_result *result;
     const spad_plan_buffer before = x->changed.buffers.items[number];
     x->changed.buffers.items[number] = *other;
-    const spad_status status = spad_plan_solve(&result, &x->changed, &options, error);
+    const spad_status status = spad_plan_solve(&result, &x->changed, &options, NULL);
     x->changed.buffers.items[number] = before;
     /* a change that breaks a rule does not help; only a lack of memory is an error */
-    if (status != SPAD_OK) return status == SPAD_ERR_HOST_MEMORY ? status : SPAD_OK;
+    if (status != SPAD_OK) return spad__attempted(status, error);
     *fits = result->verdict == SPAD_PLAN_OPTIMAL || result->verdict == SPAD_PLAN_FEASIBLE;
     spad_plan_result_destroy(result);
     return SPAD_OK;
@@ -181,6 +181,7 @@ static spad_status find_capacity(explorer *x, const spad_plan_result *before, in
         reason->works_best = result->verdict == SPAD_PLAN_OPTIMAL;
     }
     if (result->height <= x->plan->capacity && result->height != SPAD_UNBOUNDED) {
+        result->fingerprint = before->fingerprint; /* it is an answer with the capacity, too */
         result->nodes += before->nodes;
         result->restarts += before->restarts;
         result->nanoseconds += before->nanoseconds;
@@ -193,10 +194,10 @@ static spad_status find_capacity(explorer *x, const spad_plan_result *before, in
 
 static spad_status explore(explorer *x, spad_error *error) {
     const size_t n = x->plan->buffers.count;
-    x->changes = spad__arena_new(&x->out->arena, MOST_CHANGES * sizeof *x->changes);
+    x->changes = spad__arena_array(&x->out->arena, MOST_CHANGES, sizeof *x->changes);
     x->changed = *x->plan;
     x->changed.buffers.items =
-        spad__arena_new(&x->out->arena, (n + 1) * sizeof *x->changed.buffers.items);
+        spad__arena_array(&x->out->arena, n + 1, sizeof *x->changed.buffers.items);
     if (x->changes == NULL || x->changed.buffers.items == NULL || !list_candidates(x))
         return spad__fail_host_memory(error);
     if (n > 0)
@@ -220,13 +221,17 @@ spad_status spad_plan_explain(spad_plan_reason **out, const spad_plan *plan,
                               const spad_plan_result *result, int64_t deadline_ns,
                               spad_error *error) {
     *out = NULL;
+    const spad_status match = spad_plan_match(plan, result, error);
+    if (match != SPAD_OK) return match;
     if (result->verdict != SPAD_PLAN_INFEASIBLE && result->verdict != SPAD_PLAN_UNKNOWN) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "the plan fits; there is nothing to explain");
     }
     holder *h = spad__new(&plan->host, sizeof *h);
     if (h == NULL) return spad__fail_host_memory(error);
     h->arena.host = plan->host;
-    h->reason = (spad_plan_reason){.proved = result->verdict == SPAD_PLAN_INFEASIBLE,
+    h->reason = (spad_plan_reason){.count = result->count,
+                                   .fingerprint = result->fingerprint,
+                                   .proved = result->verdict == SPAD_PLAN_INFEASIBLE,
                                    .clash = result->clash,
                                    .clash_first = result->clash_first,
                                    .clash_second = result->clash_second,

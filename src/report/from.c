@@ -18,15 +18,31 @@ enum { ROWS_MOST = 32 }; /* of the timeline, for the scopes of one space */
 /* ---- taking back ------------------------------------------------------------------- */
 
 spad__mark spad__report_mark(const spad_report *report) {
-    return (spad__mark){report->boxes.count, report->bars.count, report->rows.count,
-                        report->total_bytes};
+    return (spad__mark){.boxes = report->boxes.count,
+                        .bars = report->bars.count,
+                        .rows = report->rows.count,
+                        .findings = report->findings.count,
+                        .notes = report->note_count,
+                        .total_bytes = report->total_bytes,
+                        .title = report->title,
+                        .time_unit = report->time_unit,
+                        .file = report->file,
+                        .source = report->source,
+                        .origin = report->origin};
 }
 
 void spad__report_restore(spad_report *report, spad__mark before) {
     report->boxes.count = before.boxes;
     report->bars.count = before.bars;
     report->rows.count = before.rows;
+    report->findings.count = before.findings;
+    report->note_count = before.notes;
     report->total_bytes = before.total_bytes;
+    report->title = before.title;
+    report->time_unit = before.time_unit;
+    report->file = before.file;
+    report->source = before.source;
+    report->origin = before.origin;
 }
 
 /* ---- trace ------------------------------------------------------------------------- */
@@ -204,37 +220,47 @@ static spad_status add_pieces(spad_report *report, spad_report_box *box,
     return status;
 }
 
+/* Boxes of all buffers that have a place: those of the result, or of pins where it has none. */
+static spad_status add_buffers(spad_report *report, const spad_plan *plan,
+                               const spad_plan_place *places, size_t space, size_t *parents,
+                               const bool *shares, spad_error *error) {
+    const int64_t family = spad__next_family(report);
+    spad_status status = SPAD_OK;
+    for (size_t i = 0; status == SPAD_OK && i < plan->buffers.count; i++) {
+        const spad_plan_buffer *buffer = &plan->buffers.items[i];
+        if (places == NULL && !buffer->pinned) continue;
+        spad_report_box box = {
+            .name = buffer->name,
+            .mode = buffer->pinned ? SPAD_MODE_AT : SPAD_MODE_AUTO,
+            .space = space,
+            .rect = {places != NULL ? places[i].lane : buffer->lane, spad__max(buffer->lanes, 1),
+                     places != NULL ? places[i].offset : buffer->offset, buffer->size},
+            .family = shares[i] ? family + (int64_t)find_root(parents, i) : SPAD_NO_FAMILY};
+        status = add_pieces(report, &box, buffer, error);
+    }
+    return status;
+}
+
 spad_status spad_report_add_plan(spad_report *report, const spad_plan *plan,
-                                 const spad_plan_place *places, size_t space, spad_error *error) {
+                                 const spad_plan_result *result, size_t space, spad_error *error) {
     const size_t count = plan->buffers.count;
     if (space >= report->target->space_count) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "target %s has no space number %zu",
                           report->target->name, space);
     }
-    if (count == 0) return SPAD_OK;
-    size_t *parents = spad__new(&report->host, count * sizeof *parents);
-    bool *shares = spad__new(&report->host, count * sizeof *shares);
+    spad_status status = spad_plan_match(plan, result, error);
+    if (status != SPAD_OK || count == 0) return status;
+    size_t *parents = spad__new_array(&report->host, count, sizeof *parents);
+    bool *shares = spad__new_array(&report->host, count, sizeof *shares);
     if (parents == NULL || shares == NULL) {
-        spad__free(&report->host, parents, count * sizeof *parents);
-        spad__free(&report->host, shares, count * sizeof *shares);
-        return spad__fail_host_memory(error);
-    }
-    join_aliases(parents, shares, plan);
-    const spad__mark before = spad__report_mark(report);
-    const int64_t family = spad__next_family(report);
-    spad_status status = SPAD_OK;
-    for (size_t i = 0; status == SPAD_OK && i < count; i++) {
-        const spad_plan_buffer *buffer = &plan->buffers.items[i];
-        spad_report_box box = {
-            .name = buffer->name,
-            .mode = buffer->pinned ? SPAD_MODE_AT : SPAD_MODE_AUTO,
-            .space = space,
-            .rect = {places[i].lane, spad__max(buffer->lanes, 1), places[i].offset, buffer->size},
-            .family = shares[i] ? family + (int64_t)find_root(parents, i) : SPAD_NO_FAMILY};
-        status = add_pieces(report, &box, buffer, error);
+        status = spad__fail_host_memory(error);
+    } else {
+        const spad__mark before = spad__report_mark(report);
+        join_aliases(parents, shares, plan);
+        status = add_buffers(report, plan, result->places, space, parents, shares, error);
+        if (status != SPAD_OK) spad__report_restore(report, before);
     }
     spad__free(&report->host, parents, count * sizeof *parents);
     spad__free(&report->host, shares, count * sizeof *shares);
-    if (status != SPAD_OK) spad__report_restore(report, before);
     return status;
 }

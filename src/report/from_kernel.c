@@ -22,6 +22,7 @@
 #include "kernel/place.h"
 #include "report/from_kernel.h"
 #include "report/report.h"
+#include "sim/sim.h"
 #include "spad/walk.h"
 
 /* ---- tiles that have a box --------------------------------------------------------- */
@@ -64,7 +65,7 @@ static bool grow(tile_table *table, const spad_host *host) {
     if (2 * (table->count + 1) <= table->capacity) return true;
     tile_table wider = {.capacity = table->capacity == 0 ? 256 : 2 * table->capacity,
                         .count = table->count};
-    wider.entries = spad__new(host, wider.capacity * sizeof *wider.entries);
+    wider.entries = spad__new_array(host, wider.capacity, sizeof *wider.entries);
     if (wider.entries == NULL) return false;
     for (size_t i = 0; i < table->capacity; i++) {
         if (table->entries[i].box == 0) continue;
@@ -109,7 +110,7 @@ static void name_tile(char *field, size_t size, const spad_kernel_tensor *tensor
  * no conflict either. */
 static bool find_sharing(drawer *d) {
     const size_t count = spad_kernel_tensor_count(d->kernel);
-    d->shares = spad__new(&d->report->host, (count + 1) * sizeof *d->shares);
+    d->shares = spad__new_array(&d->report->host, count + 1, sizeof *d->shares);
     if (d->shares == NULL) return false;
     for (size_t i = 0; i < count; i++) {
         const spad_kernel_tensor *tensor = spad_kernel_get_tensor(d->kernel, i);
@@ -407,24 +408,34 @@ static spad_status check_target(const spad_report *report, const spad_layout *la
                       report->target->name);
 }
 
+static spad_status check_layout(spad_report *report, const spad_layout *layout, spad_error *error) {
+    const spad__origin origin = spad__origin_of(spad_layout_kernel(layout));
+    const spad_status status = spad__report_take_origin(report, "layout", &origin, error);
+    return status == SPAD_OK ? check_target(report, layout, error) : status;
+}
+
 spad_status spad_report_add_buffers(spad_report *report, const spad_layout *layout,
                                     spad_error *error) {
     drawer d = {.report = report, .kernel = spad_layout_kernel(layout), .layout = layout};
     const spad__mark before = spad__report_mark(report);
-    const char *unit = report->time_unit;
-    spad_status status = check_target(report, layout, error);
+    spad_status status = check_layout(report, layout, error);
     if (status == SPAD_OK) status = add_buffers(&d, error);
-    if (status != SPAD_OK) {
-        spad__report_restore(report, before);
-        report->time_unit = unit;
-    }
+    if (status != SPAD_OK) spad__report_restore(report, before);
     return status;
 }
 
 spad_status spad_report_add_layout(spad_report *report, const spad_layout *layout,
                                    const spad_sim *sim, int64_t event_limit, spad_error *error) {
     const spad_kernel *kernel = spad_layout_kernel(layout);
-    if (check_target(report, layout, error) != SPAD_OK) return SPAD_ERR_ARGUMENT;
+    const spad__mark before = spad__report_mark(report);
+    spad_status status = SPAD_OK;
+    if (sim != NULL)
+        status = spad__match_kernels("layout", kernel, "simulation", sim->kernel, error);
+    if (status == SPAD_OK) status = check_layout(report, layout, error);
+    if (status != SPAD_OK) {
+        spad__report_restore(report, before);
+        return status;
+    }
     if (event_limit <= 0) event_limit = SPAD_REPORT_EVENTS;
     drawer d = {.report = report,
                 .kernel = kernel,
@@ -432,10 +443,8 @@ spad_status spad_report_add_layout(spad_report *report, const spad_layout *layou
                 .family = spad__min(spad__next_family(report), INT32_MAX / 2),
                 .fork = -1,
                 .first_box = report->boxes.count};
-    const spad__mark before = spad__report_mark(report);
-    const char *unit = report->time_unit;
     bool cut = false;
-    spad_status status = find_sharing(&d) ? SPAD_OK : spad__fail_host_memory(error);
+    status = find_sharing(&d) ? SPAD_OK : spad__fail_host_memory(error);
     if (status == SPAD_OK) {
         status = spad_layout_fits(layout) ? draw_run(&d, sim, event_limit, &cut, error)
                                           : add_buffers(&d, error);
@@ -445,9 +454,6 @@ spad_status spad_report_add_layout(spad_report *report, const spad_layout *layou
     }
     spad__free(&report->host, d.tiles.entries, d.tiles.capacity * sizeof *d.tiles.entries);
     spad__free(&report->host, d.shares, (spad_kernel_tensor_count(kernel) + 1) * sizeof *d.shares);
-    if (status != SPAD_OK) {
-        spad__report_restore(report, before);
-        report->time_unit = unit;
-    }
+    if (status != SPAD_OK) spad__report_restore(report, before);
     return status;
 }

@@ -46,7 +46,7 @@ spad_status spad__sim_times_start(spad__sim_times *times, const spad_sim *sim,
                                   spad_error *error) {
     *times = (spad__sim_times){.host = *host, .sim = sim, .kernel = kernel, .capacity = 2};
     while (times->capacity < 2 * spad_sim_row_count(sim)) times->capacity *= 2;
-    times->table = spad__new(host, times->capacity * sizeof *times->table);
+    times->table = spad__new_array(host, times->capacity, sizeof *times->table);
     if (times->table == NULL) return spad__fail_host_memory(error);
     index_rows(times);
     return SPAD_OK;
@@ -220,9 +220,9 @@ spad_status spad__add_sim_bars(spad_report *report, const spad__sim_times *times
                     .track_count = spad_kernel_agent_count(times->kernel) *
                                    (report->target->engine_count + 1)};
     if (w.rows == 0) return SPAD_OK;
-    w.order = spad__arena_new(&arena, w.rows * sizeof *w.order);
-    w.critical = spad__arena_new(&arena, w.rows * sizeof *w.critical);
-    w.tracks = spad__arena_new(&arena, w.track_count * sizeof *w.tracks);
+    w.order = spad__arena_array(&arena, w.rows, sizeof *w.order);
+    w.critical = spad__arena_array(&arena, w.rows, sizeof *w.critical);
+    w.tracks = spad__arena_array(&arena, w.track_count, sizeof *w.tracks);
     const spad_status status = w.order != NULL && w.critical != NULL && w.tracks != NULL
                                    ? add_sim_bars(&w, error)
                                    : spad__fail_host_memory(error);

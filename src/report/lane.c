@@ -48,7 +48,7 @@ static int compare_addresses(const void *a, const void *b) {
 static bool collect_runs(runs *out, const spad__lane *lane) {
     *out = (runs){.capacity = lane->edge_count};
     if (out->capacity == 0) return true;
-    out->at = spad__new(&lane->report->host, out->capacity * sizeof *out->at);
+    out->at = spad__new_array(&lane->report->host, out->capacity, sizeof *out->at);
     if (out->at == NULL) return false;
     for (size_t i = 0; i < lane->edge_count; i++) { /* two edges a box: one per address */
         const spad_report_box *box = &lane->report->boxes.items[lane->edges[i].box];
@@ -145,7 +145,7 @@ spad_status spad__lane_live(int64_t *most, const spad__lane *lane, spad_error *e
     runs r;
     if (!collect_runs(&r, lane)) return spad__fail_host_memory(error);
     const size_t size = 4 * (r.count + 1) * sizeof(cover);
-    cover_tree tree = {.runs = &r, .nodes = spad__new(host, size)};
+    cover_tree tree = {.runs = &r, .nodes = spad__new_array(host, r.count + 1, 4 * sizeof(cover))};
     if (tree.nodes != NULL) walk_live(most, lane, &tree);
     const bool failed = tree.nodes == NULL;
     spad__free(host, tree.nodes, size);
@@ -248,7 +248,8 @@ spad_status spad__lane_conflicts(int64_t *partner, const spad__lane *lane, spad_
     if (!collect_runs(&r, lane)) return spad__fail_host_memory(error);
     const size_t size = 8 * (r.count + 1) * sizeof(latest);
     for (int back = 0; back < 2 && r.count > 0; back++) {
-        latest_tree tree = {.report = lane->report, .nodes = spad__new(host, size)};
+        latest_tree tree = {.report = lane->report,
+                            .nodes = spad__new_array(host, r.count + 1, 8 * sizeof(latest))};
         if (tree.nodes == NULL) {
             status = spad__fail_host_memory(error);
             break;

@@ -11,8 +11,10 @@
 extern const char spad__page_html[];
 extern const size_t spad__page_html_size;
 extern const char spad__page_css[];
+extern const char spad__page_css_hash[]; /* "sha256-...": see the content security policy */
 extern const size_t spad__page_css_size;
 extern const char spad__page_js[];
+extern const char spad__page_js_hash[];
 extern const size_t spad__page_js_size;
 
 #endif

@@ -46,9 +46,9 @@ static int compare_entries(const void *left, const void *right) {
 
 static spad_status sort_boxes(spad__picture *p, spad_error *error) {
     const size_t size = p->count * sizeof(entry);
-    entry *entries = spad__new(&p->host, size);
-    p->order = spad__new(&p->host, p->count * sizeof *p->order);
-    p->partner = spad__new(&p->host, p->count * sizeof *p->partner);
+    entry *entries = spad__new_array(&p->host, p->count, sizeof *entries);
+    p->order = spad__new_array(&p->host, p->count, sizeof *p->order);
+    p->partner = spad__new_array(&p->host, p->count, sizeof *p->partner);
     if (entries == NULL || p->order == NULL || p->partner == NULL) {
         spad__free(&p->host, entries, size);
         return spad__fail_host_memory(error);
@@ -129,10 +129,10 @@ static void thin_lanes(pass *s) {
 static bool start_pass(pass *s) {
     const spad_host *host = &s->picture->host;
     const size_t boxes = s->view->facts.boxes;
-    s->edges = spad__new(host, 2 * boxes * sizeof *s->edges);
-    s->lanes = spad__new(host, boxes * sizeof *s->lanes);
-    s->most = spad__new(host, 2 * boxes * sizeof *s->most);
-    s->here = spad__new(host, 2 * boxes * sizeof *s->here);
+    s->edges = spad__new_array(host, boxes, 2 * sizeof *s->edges);
+    s->lanes = spad__new_array(host, boxes, sizeof *s->lanes);
+    s->most = spad__new_array(host, boxes, 2 * sizeof *s->most);
+    s->here = spad__new_array(host, boxes, 2 * sizeof *s->here);
     if (s->edges == NULL || s->lanes == NULL || s->most == NULL || s->here == NULL) return false;
     for (size_t i = 0; i < boxes; i++) {
         const size_t number = s->picture->order[s->view->first + i];
@@ -235,8 +235,8 @@ static spad_status find_peak(pass *s, int64_t lane, spad_error *error) {
     spad__view *view = s->view;
     const spad_host *host = &s->picture->host;
     const size_t boxes = view->facts.boxes;
-    sized *alive = spad__new(host, boxes * sizeof *alive);
-    spad__interval *used = spad__new(host, boxes * sizeof *used);
+    sized *alive = spad__new_array(host, boxes, sizeof *alive);
+    spad__interval *used = spad__new_array(host, boxes, sizeof *used);
     size_t count = 0;
     size_t used_count = 0;
     const bool failed =
@@ -304,7 +304,7 @@ spad_status spad__picture_make(spad__picture *p, const spad_report *report, spad
     *p = (spad__picture){.host = report->host, .report = report, .count = report->boxes.count};
     find_time_axis(p);
     if (p->count == 0) return SPAD_OK;
-    p->views = spad__new(&p->host, report->target->space_count * sizeof *p->views);
+    p->views = spad__new_array(&p->host, report->target->space_count, sizeof *p->views);
     spad_status status = p->views != NULL ? SPAD_OK : spad__fail_host_memory(error);
     if (status == SPAD_OK) status = sort_boxes(p, error);
     if (status == SPAD_OK) status = look_at_spaces(p, error);

@@ -9,6 +9,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "check/check.h"
 
 /* ---- life -------------------------------------------------------------------------- */
 
@@ -31,6 +32,7 @@ spad_status spad_report_create(spad_report **out, const spad_target *target,
     report->texts.host = host;
     report->target = target;
     report->title = copy_text(report, options->title != NULL ? options->title : target->name);
+    report->is_titled = options->title != NULL;
     report->time_unit =
         copy_text(report, options->time_unit != NULL ? options->time_unit : "event");
     if (report->title == NULL || report->time_unit == NULL) {
@@ -100,7 +102,7 @@ static bool copy_box_texts(spad_report *report, spad_report_box *box) {
         return true;
     }
     const size_t size = box->shape.rank * sizeof *box->shape.dims;
-    int64_t *dims = spad__arena_new(&report->texts, size);
+    int64_t *dims = spad__arena_array(&report->texts, box->shape.rank, sizeof *dims);
     if (dims == NULL) return false;
     memcpy(dims, box->shape.dims, size);
     box->shape.dims = dims;
@@ -177,6 +179,23 @@ spad_status spad_report_add_finding(spad_report *report, const spad_finding *fin
     }
     report->findings.items[report->findings.count++] = *finding;
     return SPAD_OK;
+}
+
+spad_status spad__report_take_origin(spad_report *report, const char *word,
+                                     const spad__origin *origin, spad_error *error) {
+    if (report->origin.known)
+        return spad__match_origins("report", &report->origin, word, origin, error);
+    report->origin = *origin;
+    return SPAD_OK;
+}
+
+spad_status spad_report_add_check(spad_report *report, const spad_check *check, spad_error *error) {
+    const spad__mark before = spad__report_mark(report);
+    spad_status status = spad__report_take_origin(report, "check", &check->origin, error);
+    for (size_t i = 0; i < check->found.count && status == SPAD_OK; i++)
+        status = spad_report_add_finding(report, &check->found.items[i].finding, error);
+    if (status != SPAD_OK) spad__report_restore(report, before);
+    return status;
 }
 
 spad_status spad_report_set_source(spad_report *report, const char *file, const char *text,

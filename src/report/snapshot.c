@@ -348,7 +348,7 @@ static void put_release(pickle *p, const device *d, size_t number) {
 
 static spad_status put_trace(pickle *p, const device *d, bool legend, spad_error *error) {
     const spad_host *host = &d->picture->host;
-    spad__edge *edges = spad__new(host, 2 * d->count * sizeof *edges);
+    spad__edge *edges = spad__new_array(host, d->count, 2 * sizeof *edges);
     if (edges == NULL && d->count > 0) return spad__fail_host_memory(error);
     size_t count = 0;
     for (size_t i = 0; i < d->count; i++) {
@@ -520,7 +520,7 @@ spad_status spad_report_write_snapshot(const spad_report *report, const spad_sin
     if (status != SPAD_OK) return status;
     pickle p = {0};
     spad__out_start(&p.out, sink);
-    place *places = spad__new(&picture.host, picture.count * sizeof *places);
+    place *places = spad__new_array(&picture.host, picture.count, sizeof *places);
     if (places != NULL || picture.count == 0)
         status = put_snapshot(&p, &picture, places, error);
     else

@@ -389,12 +389,12 @@ static spad_status write_view(spad__out *out, const spad__picture *p, const spad
     const size_t n = view->facts.boxes;
     spad__arena arena = {.host = p->host};
     map m = {.out = out, .picture = p, .view = view};
-    named *names = spad__arena_new(&arena, n * sizeof *names);
-    area *areas = spad__arena_new(&arena, n * sizeof *areas);
-    int64_t *counts = spad__arena_new(&arena, n * sizeof *counts);
-    m.stems = spad__arena_new(&arena, n * sizeof *m.stems);
-    m.stem_of = spad__arena_new(&arena, n * sizeof *m.stem_of);
-    m.number = spad__arena_new(&arena, n * sizeof *m.number);
+    named *names = spad__arena_array(&arena, n, sizeof *names);
+    area *areas = spad__arena_array(&arena, n, sizeof *areas);
+    int64_t *counts = spad__arena_array(&arena, n, sizeof *counts);
+    m.stems = spad__arena_array(&arena, n, sizeof *m.stems);
+    m.stem_of = spad__arena_array(&arena, n, sizeof *m.stem_of);
+    m.number = spad__arena_array(&arena, n, sizeof *m.number);
     const bool failed = names == NULL || areas == NULL || counts == NULL || m.stems == NULL ||
                         m.stem_of == NULL || m.number == NULL;
     if (!failed) {
@@ -426,7 +426,7 @@ spad_status spad_report_write_text(const spad_report *report, const spad_sink *s
     spad_status status = spad__picture_make(&picture, report, error);
     if (status != SPAD_OK) return status;
     spad__out out;
-    spad__out_start(&out, sink);
+    spad__out_start_text(&out, sink);
     spad__out_plain(&out, report->title, WIDTH);
     spad__out_string(&out, "\n");
     for (size_t i = 0; i < report->note_count; i++) {

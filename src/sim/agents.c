@@ -5,10 +5,10 @@
  * At a moment, everybody goes on as far as it can: an agent until it waits or works
  * itself, a unit until its oldest entry waits or works. Then engines are handed to those
  * that want one, in the order in which they became ready (agents before units, then by
- * number). Then time moves on to the next end or the end of a start-up. A unit runs one
- * thing at a time, in the order of issue; what is queued on it with `on UNIT` is such
- * a thing. An engine serves as many at a time as it has units; a copy engine one, at the rate
- * of all of them. Reads and writes of an operation are done at its end.
+ * number). Then time moves on to the next end or the end of a start-up. A unit has a queue for
+ * each agent, and runs of each one thing at a time, in the order of issue; what is queued on it
+ * with `on UNIT` is such a thing. An engine serves as many at a time as it has units; a copy engine
+ * one, at the rate of all of them. Reads and writes of an operation are done at its end.
  *
  * The waits are those of the program: bytes are not looked at.
  */
@@ -19,6 +19,8 @@
 
 #include "base/checked.h"
 #include "kernel/kernel.h"
+
+enum { RUNNERS_A_STEP = 8 }; /* that are looked at */
 
 /* ---- tasks ------------------------------------------------------------------------- */
 
@@ -101,9 +103,11 @@ static bool all_ended(const spad__crowd *c) {
     return true;
 }
 
-static bool units_are_idle(const spad__crowd *c) {
+/* Is everything done that an agent has issued? */
+static bool units_are_idle(const spad__crowd *c, int64_t agent) {
     for (size_t i = c->agent_count; i < c->count; i++) {
-        if (c->runners[i].head < c->runners[i].queue.count) return false;
+        const spad__runner *r = &c->runners[i];
+        if (r->agent == agent && r->head < r->queue.count) return false;
     }
     return true;
 }
@@ -112,7 +116,7 @@ static bool units_are_idle(const spad__crowd *c) {
 static bool try_request(spad__crowd *c, spad__runner *r) {
     int64_t row = -1;
     const bool is_drain = r->request.kind == SPAD_STATEMENT_DRAIN;
-    const bool passes = is_drain ? units_are_idle(c)
+    const bool passes = is_drain ? units_are_idle(c, r->agent)
                                  : spad__objects_try(&c->objects, &r->request, r->cause.row, &row);
     if (passes && r->state == SPAD__WAITS) {
         r->cause = (spad__cause){SPAD_WAIT_SYNC, row, r->request.object, r->request.element};
@@ -122,15 +126,19 @@ static bool try_request(spad__crowd *c, spad__runner *r) {
 
 /* ---- agents ------------------------------------------------------------------------ */
 
-/* Queues are not endless: an agent that finds one full waits with what it has. */
-static bool is_full(const spad__crowd *c, int64_t unit) {
-    const spad__runner *r = &c->runners[c->agent_count + (size_t)unit];
-    return r->queue.count - r->head >= SPAD_SIM_WINDOW;
+static spad__runner *queue_of(const spad__crowd *c, int64_t agent, int64_t unit) {
+    return &c->runners[c->queues[(size_t)unit * c->agent_count + (size_t)agent]];
 }
 
-static spad_status queue_entry(spad__crowd *c, int64_t unit, const spad__entry *e,
+/* Queues are not endless: an agent that finds one full waits with what it has. */
+static bool is_full(const spad__crowd *c, int64_t agent, int64_t unit) {
+    const spad__runner *r = queue_of(c, agent, unit);
+    return r->queue.count - r->head >= c->queue_most;
+}
+
+static spad_status queue_entry(spad__crowd *c, int64_t agent, int64_t unit, const spad__entry *e,
                                spad_error *error) {
-    spad__runner *r = &c->runners[c->agent_count + (size_t)unit];
+    spad__runner *r = queue_of(c, agent, unit);
     if (r->head >= SPAD_SIM_WINDOW) { /* what is done goes */
         r->queue.count -= r->head;
         memmove(r->queue.items, r->queue.items + r->head, r->queue.count * sizeof *e);
@@ -152,7 +160,7 @@ static spad_status meet_operation(spad__crowd *c, spad__runner *r, const spad_wa
         return SPAD_OK;
     }
     const spad__entry e = {.is_task = true, .task = number, .issued = c->now, .cause = r->cause};
-    return queue_entry(c, s->unit, &e, error);
+    return queue_entry(c, r->agent, s->unit, &e, error);
 }
 
 static spad_status meet_sync(spad__crowd *c, spad__runner *r, const spad_walk_event *event,
@@ -169,7 +177,7 @@ static spad_status meet_sync(spad__crowd *c, spad__runner *r, const spad_walk_ev
     if (s->kind == SPAD_STATEMENT_DRAIN && s->unit >= 0) return SPAD_OK; /* units run in order */
     if (s->unit >= 0) {
         const spad__entry e = {.request = r->request, .issued = c->now, .cause = r->cause};
-        return queue_entry(c, s->unit, &e, error);
+        return queue_entry(c, r->agent, s->unit, &e, error);
     }
     if (!try_request(c, r)) r->state = SPAD__WAITS;
     return c->objects.failed ? spad__fail_host_memory(error) : SPAD_OK;
@@ -239,7 +247,7 @@ static spad_status advance_agent(spad__crowd *c, spad__runner *r, bool *moved, s
         if (status != SPAD_OK) return status;
         r->held = NULL;
         const int64_t unit = queued_on(c, event);
-        if (unit >= 0 && is_full(c, unit)) {
+        if (unit >= 0 && is_full(c, r->agent, unit)) {
             r->statement = event->statement;
             r->held = event;
             return SPAD_OK;
@@ -312,6 +320,7 @@ static spad_status go_on(spad__crowd *c, spad_error *error) {
     bool moved = true;
     while (moved) {
         moved = false;
+        c->sim->steps += 1 + (int64_t)c->count / RUNNERS_A_STEP;
         end_tasks(c, &moved);
         for (size_t i = 0; i < c->count; i++) {
             spad_status status = SPAD_OK;
@@ -398,7 +407,7 @@ static bool next_moment(spad__crowd *c) {
 
 static const char *runner_name(const spad__crowd *c, size_t number) {
     if (number >= c->agent_count) {
-        return spad_kernel_get_unit(c->sim->kernel, number - c->agent_count)->name;
+        return spad_kernel_get_unit(c->sim->kernel, (size_t)c->runners[number].unit)->name;
     }
     return spad_kernel_get_agent(c->sim->kernel, number)->name;
 }
@@ -427,15 +436,27 @@ static bool describe_deadlock(const spad__crowd *c, char *field, size_t size) {
     return false;
 }
 
+/* The length of a queue is a matter of time, and no reason to be stuck: where nothing else can
+ * happen, queues that are full take more. */
+static bool lengthen_queues(spad__crowd *c) {
+    bool full = false;
+    for (size_t i = 0; i < c->agent_count; i++) full |= c->runners[i].held != NULL;
+    if (full) c->queue_most *= 2; /* no more than events, of which there is a limit */
+    return full;
+}
+
 static spad_status run(spad__crowd *c, spad_error *error) {
     do {
         bool started = true;
         while (started) {
             spad_status status = go_on(c, error);
             if (status == SPAD_OK) status = hand_out(c, &started, error);
+            if (status == SPAD_OK && c->sim->steps >= SPAD_SIM_LOOK) {
+                status = spad__sim_look(c->sim, error);
+            }
             if (status != SPAD_OK) return status;
         }
-    } while (next_moment(c));
+    } while (next_moment(c) || lengthen_queues(c));
     c->sim->is_stuck = describe_deadlock(c, c->sim->stuck, sizeof c->sim->stuck);
     return SPAD_OK;
 }
@@ -472,33 +493,71 @@ static spad_status check_objects(const spad_kernel *kernel, spad_error *error) {
     return SPAD_OK;
 }
 
+/* Which agent uses which unit? Numbers the queues, by unit and then by agent. */
+static bool number_queues(spad__crowd *c) {
+    const spad_kernel *k = c->sim->kernel;
+    const size_t units = spad_kernel_unit_count(k);
+    c->queues = spad__new_array(&c->sim->host, units + 1, c->agent_count * sizeof *c->queues);
+    if (c->queues == NULL) return false;
+    for (size_t i = 0; i < spad_kernel_statement_count(k); i++) {
+        const spad_statement *s = spad_kernel_get_statement(k, i);
+        if (s->unit < 0) continue;
+        c->queues[(size_t)s->unit * c->agent_count + (size_t)s->agent] = 1;
+    }
+    c->count = c->agent_count;
+    for (size_t i = 0; i < units * c->agent_count; i++) {
+        if (c->queues[i] != 0) c->queues[i] = c->count++;
+    }
+    return true;
+}
+
+static void start_runner(spad__crowd *c, size_t number) {
+    spad__runner *r = &c->runners[number];
+    r->row = r->loop = -1;
+    r->agent = (int64_t)number;
+    r->cause = (spad__cause){SPAD_WAIT_NONE, -1, -1, -1};
+    r->state = number == 0 || number >= c->agent_count ? SPAD__GOES_ON : SPAD__NOT_BEGUN;
+}
+
+/* The queues know whose they are. */
+static void start_queues(spad__crowd *c) {
+    const size_t units = spad_kernel_unit_count(c->sim->kernel);
+    for (size_t u = 0; u < units; u++) {
+        for (size_t a = 0; a < c->agent_count; a++) {
+            const size_t number = c->queues[u * c->agent_count + a];
+            if (number == 0) continue;
+            c->runners[number].agent = (int64_t)a;
+            c->runners[number].unit = (int64_t)u;
+        }
+    }
+}
+
 static spad_status make_crowd(spad__crowd *c, spad_error *error) {
     spad_sim *sim = c->sim;
     const spad_host *host = &sim->host;
     const size_t engines = sim->target->engine_count + 1;
     c->agent_count = spad_kernel_agent_count(sim->kernel);
-    c->count = c->agent_count + spad_kernel_unit_count(sim->kernel);
-    c->runners = spad__new(host, c->count * sizeof *c->runners);
-    c->busy = spad__new(host, engines * sizeof *c->busy);
-    c->last = spad__new(host, engines * sizeof *c->last);
-    c->watches = spad__new(host, (spad_kernel_loop_count(sim->kernel) + 1) * sizeof *c->watches);
+    c->queue_most = SPAD_SIM_WINDOW;
+    if (!number_queues(c)) return spad__fail_host_memory(error);
+    c->runners = spad__new_array(host, c->count, sizeof *c->runners);
+    c->busy = spad__new_array(host, engines, sizeof *c->busy);
+    c->last = spad__new_array(host, engines, sizeof *c->last);
+    c->watches = spad__new_array(host, spad_kernel_loop_count(sim->kernel) + 1, sizeof *c->watches);
     if (c->runners == NULL || c->busy == NULL || c->last == NULL || c->watches == NULL ||
         !spad__objects_make(&c->objects, host, sim->kernel)) {
         return spad__fail_host_memory(error);
     }
     for (size_t i = 0; i < engines; i++) c->last[i] = -1;
     size_lists(c);
-    for (size_t i = 0; i < c->count; i++) {
-        spad__runner *r = &c->runners[i];
-        r->row = r->loop = -1;
-        r->cause = (spad__cause){SPAD_WAIT_NONE, -1, -1, -1};
-        r->state = i == 0 || i >= c->agent_count ? SPAD__GOES_ON : SPAD__NOT_BEGUN;
-        if (i >= c->agent_count) continue;
+    for (size_t i = 0; i < c->count; i++) start_runner(c, i);
+    start_queues(c);
+    for (size_t i = 0; i < c->agent_count; i++) {
         const spad_walk_options options = {.agent = (int64_t)i,
                                            .place = sim->options.place,
                                            .ctx = sim->options.ctx,
                                            .host = host};
-        const spad_status status = spad_walk_create(&r->walk, sim->kernel, &options, error);
+        const spad_status status =
+            spad_walk_create(&c->runners[i].walk, sim->kernel, &options, error);
         if (status != SPAD_OK) return status;
     }
     return SPAD_OK;
@@ -514,6 +573,8 @@ static void free_crowd(spad__crowd *c) {
     spad__objects_free(&c->objects);
     spad__crowd_free_watches(c);
     spad__free(host, c->runners, c->count * sizeof *c->runners);
+    spad__free(host, c->queues,
+               (spad_kernel_unit_count(c->sim->kernel) + 1) * c->agent_count * sizeof *c->queues);
     spad__free(host, c->busy, engines * sizeof *c->busy);
     spad__free(host, c->last, engines * sizeof *c->last);
     spad__array_free(host, &c->tasks);

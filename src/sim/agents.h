@@ -114,8 +114,9 @@ typedef enum spad__runner_state {
     SPAD__NOT_BEGUN
 } spad__runner_state;
 
-/* An agent or a unit. */
+/* An agent, or the queue of a unit for one agent: order and queue of a unit are per agent. */
 typedef struct spad__runner {
+    int64_t agent; /* itself, or whose queue it is */
     spad__runner_state state;
     size_t task;   /* SPAD__WANTS, WORKS */
     int64_t ready; /* SPAD__WANTS: since when */
@@ -130,7 +131,8 @@ typedef struct spad__runner {
     int64_t statement; /* where it is: the last event */
     int64_t loop;      /* its outermost open loop; -1 */
     const spad_walk_event *held; /* it found the queue of its unit full */
-    /* units */
+    /* queues of units */
+    int64_t unit;
     SPAD_ARRAY(spad__entry) queue;
     size_t head;
 } spad__runner;
@@ -159,11 +161,13 @@ typedef struct spad__watch {
 typedef struct spad__crowd {
     spad_sim *sim;
     spad__objects objects;
-    spad__runner *runners; /* agents, then units */
+    spad__runner *runners; /* agents, then queues of units */
     size_t agent_count;
     size_t count;
-    int64_t *busy; /* per engine: how many work there */
-    int64_t *last; /* per engine: row that ended last */
+    size_t *queues;    /* per unit and agent: the runner; 0: the agent does not use the unit */
+    size_t queue_most; /* entries after which an agent waits with the next */
+    int64_t *busy;     /* per engine: how many work there */
+    int64_t *last;     /* per engine: row that ended last */
     /* Tasks, and lists of the same length for the values and the completions of each. */
     SPAD_ARRAY(spad__task) tasks;
     spad__numbers values;

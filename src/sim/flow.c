@@ -134,7 +134,7 @@ static void wait_for_window(step *s) {
 /* The first time from `from` on in which the engine is idle for `busy`; *at: in front of
  * which stretch of the calendar, *row: what it waited for, or -1. */
 static int64_t find_room(const spad__calendar *calendar, int64_t from, int64_t busy, size_t *at,
-                         int64_t *row) {
+                         int64_t *row, int64_t *steps) {
     size_t low = 0;
     size_t high = calendar->count;
     while (low < high) { /* the first that ends behind `from` */
@@ -146,7 +146,7 @@ static int64_t find_room(const spad__calendar *calendar, int64_t from, int64_t b
         }
     }
     *row = -1;
-    for (; low < calendar->count; low++) {
+    for (; low < calendar->count; low++, ++*steps) {
         const spad__taken *taken = &calendar->items[low];
         if (busy <= taken->start - from) break;
         from = taken->end;
@@ -214,6 +214,17 @@ static void note_ports(spad__flow *flow, const spad_walk_event *event, int64_t e
     }
 }
 
+bool spad__flow_is_last(const spad__flow *flow, const spad__touch *touch) {
+    const spad_sim_row *row = &flow->sim->rows.items[touch->row];
+    return touch->writes && flow->streams[flow->stream_of[row->statement]].last == touch->row;
+}
+
+/* May something still wait for it? What ended before the floor is later than nothing. */
+static bool is_kept(const void *ctx, const spad__touch *touch) {
+    const spad__flow *flow = ctx;
+    return touch->end >= flow->floor || spad__flow_is_last(flow, touch);
+}
+
 /* When it starts, and what for. *at: its place in the calendar of a copy engine. */
 static bool find_start(step *s, const spad__cost *cost, spad_sim_row *row, size_t *at) {
     const spad__stream *stream = s->stream;
@@ -230,7 +241,8 @@ static bool find_start(step *s, const spad__cost *cost, spad_sim_row *row, size_
     row->blocker = row->cause = s->latest.row;
     if (copies) {
         int64_t behind;
-        row->start = find_room(&s->flow->calendars[stream->engine], ready, cost->busy, at, &behind);
+        row->start = find_room(&s->flow->calendars[stream->engine], ready, cost->busy, at, &behind,
+                               &s->flow->sim->steps);
         if (row->start > ready) row->blocker = behind;
     }
     row->wait = ready - base;
@@ -250,7 +262,9 @@ static spad_status run_operation(spad__flow *flow, const spad_walk_event *event,
     if (status != SPAD_OK) return status;
 
     step s = {.flow = flow, .stream = stream, .latest = {0, SPAD_WAIT_NONE, -1, -1, -1}};
-    if (!wait_for_bytes(&s, event)) return spad__fail_host_memory(error);
+    if (!spad__places_sweep(&flow->places, is_kept, flow) || !wait_for_bytes(&s, event)) {
+        return spad__fail_host_memory(error);
+    }
     wait_for_ports(&s, event);
     wait_for_window(&s);
     if (s.dependent && !spad__add(cost.busy, cost.dependent, &cost.busy)) {
@@ -294,14 +308,14 @@ static bool make_tables(spad__flow *flow) {
     const size_t statements = spad_kernel_statement_count(k) + 1;
     const size_t tensors = spad_kernel_tensor_count(k) + 1;
     flow->stream_count = statements + target->engine_count;
-    flow->streams = spad__new(host, flow->stream_count * sizeof *flow->streams);
-    flow->stream_of = spad__new(host, statements * sizeof *flow->stream_of);
-    flow->calendars = spad__new(host, (target->engine_count + 1) * sizeof *flow->calendars);
-    flow->ports = spad__new(host, (2 * target->exclusion_count + 1) * sizeof *flow->ports);
-    flow->is_written = spad__new(host, tensors * sizeof *flow->is_written);
-    flow->hoisted = spad__new(host, tensors * sizeof *flow->hoisted);
-    flow->lives = spad__new(host, tensors * sizeof *flow->lives);
-    flow->loops = spad__new(host, (spad_kernel_loop_count(k) + 1) * sizeof *flow->loops);
+    flow->streams = spad__new_array(host, flow->stream_count, sizeof *flow->streams);
+    flow->stream_of = spad__new_array(host, statements, sizeof *flow->stream_of);
+    flow->calendars = spad__new_array(host, target->engine_count + 1, sizeof *flow->calendars);
+    flow->ports = spad__new_array(host, 2 * target->exclusion_count + 1, sizeof *flow->ports);
+    flow->is_written = spad__new_array(host, tensors, sizeof *flow->is_written);
+    flow->hoisted = spad__new_array(host, tensors, sizeof *flow->hoisted);
+    flow->lives = spad__new_array(host, tensors, sizeof *flow->lives);
+    flow->loops = spad__new_array(host, spad_kernel_loop_count(k) + 1, sizeof *flow->loops);
     return flow->streams != NULL && flow->stream_of != NULL && flow->calendars != NULL &&
            flow->ports != NULL && flow->is_written != NULL && flow->hoisted != NULL &&
            flow->lives != NULL && flow->loops != NULL;
@@ -416,6 +430,7 @@ spad_status spad__sim_implicit(spad_sim *sim, spad_error *error) {
     flow->sim = sim;
     flow->floor_row = -1;
     flow->places.host = &sim->host;
+    flow->places.steps = &sim->steps;
     flow->places.target = sim->target;
     const spad_walk_options options = {
         .place = sim->options.place, .ctx = sim->options.ctx, .host = &sim->host};

@@ -70,6 +70,9 @@ typedef struct spad__flow {
     spad__numbers scratch;
 } spad__flow;
 
+/* Was it written by the last operation of its engine? Then a reader may take longer. */
+bool spad__flow_is_last(const spad__flow *flow, const spad__touch *touch);
+
 /* At an iteration event: goes on to a later one if the state is one that has been. */
 spad_status spad__flow_repeat(spad__flow *flow, const spad_walk_event *event, spad_error *error);
 

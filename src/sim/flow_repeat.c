@@ -87,7 +87,10 @@ static bool look_calendars(const look *l, spad__numbers *out) {
     return true;
 }
 
-enum { TOUCH_NUMBERS = 12 };
+enum {
+    TOUCH_NUMBERS = 12,
+    NUMBERS_A_STEP = 8 /* that are written down and compared */
+};
 
 static int compare_touches(const void *left, const void *right) {
     const int64_t *a = left;
@@ -96,12 +99,6 @@ static int compare_touches(const void *left, const void *right) {
         if (a[i] != b[i]) return a[i] < b[i] ? -1 : 1;
     }
     return 0;
-}
-
-/* Was it written by the last operation of its engine? Then a reader may take longer. */
-static bool is_last(const spad__flow *flow, const spad__touch *touch) {
-    const spad_sim_row *row = &flow->sim->rows.items[touch->row];
-    return touch->writes && flow->streams[flow->stream_of[row->statement]].last == touch->row;
 }
 
 static void put_touch(const look *l, const spad__place *place, const spad__touch *touch,
@@ -118,13 +115,13 @@ static void put_touch(const look *l, const spad__place *place, const spad__touch
     PUT(out, b->rect.bytes);
     PUT(out, b->runs);
     PUT(out, b->stride);
-    PUT(out, touch->writes + 2 * is_last(l->flow, touch));
+    PUT(out, touch->writes + 2 * spad__flow_is_last(l->flow, touch));
     PUT(out, relative(l, touch->end));
 }
 
 /* Readers of what the loop does not write do not matter to it. */
 static bool matters(const look *l, const spad__place *place, const spad__touch *touch) {
-    if (touch->end <= l->floor && !is_last(l->flow, touch)) return false;
+    if (touch->end <= l->floor && !spad__flow_is_last(l->flow, touch)) return false;
     return touch->writes || place->placed || l->state->period.written[place->home];
 }
 
@@ -149,7 +146,9 @@ static bool look_bytes(const look *l, spad__numbers *out) {
 
 static bool look_heavy(const look *l, spad__numbers *out) {
     out->count = 0;
-    return look_window(l, out) && look_calendars(l, out) && look_bytes(l, out);
+    const bool done = look_window(l, out) && look_calendars(l, out) && look_bytes(l, out);
+    l->flow->sim->steps += (int64_t)(out->count + l->flow->places.places.count) / NUMBERS_A_STEP;
+    return done;
 }
 
 /* ---- saving and comparing ---------------------------------------------------------- */
@@ -204,11 +203,13 @@ static bool has_been(const look *l, const spad__snapshot *saved, bool *fine) {
 
 /* ---- skipping ---------------------------------------------------------------------- */
 
-/* All times of the loop move by that much; none overflows, because the makespan did not. */
+/* All times of the loop move by that much; none overflows, because the makespan did not. What has
+ * not run since the saved state stays where it is: waiting is counted from there. */
 static void move_times(const look *l, const spad__snapshot *saved, int64_t by) {
     spad__flow *flow = l->flow;
     for (size_t i = 0; i < l->state->streams.count; i++) {
-        flow->streams[l->state->streams.items[i]].base += by;
+        spad__stream *stream = &flow->streams[l->state->streams.items[i]];
+        if (stream->last >= (int64_t)saved->rows) stream->base += by;
     }
     for (size_t i = 0; i < 2 * flow->sim->target->exclusion_count; i++) {
         if (flow->ports[i].row >= (int64_t)saved->rows) flow->ports[i].end += by;

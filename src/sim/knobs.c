@@ -17,16 +17,17 @@
 #include "spad/check.h"
 
 /* What the checker cannot decide within that many events counts as right. Proofs for all trip
- * counts are cheap without synchronisation; with it one shape must be enough. */
-enum { CHECK_EVENTS = 1000000, CHECK_EVENTS_ORDERED = 20000 };
+ * counts are cheap without synchronisation, unless rings are deep: their loops repeat late, so one
+ * shape is looked at first. With synchronisation one shape must be enough. */
+enum { CHECK_EVENTS = 1000000, CHECK_EVENTS_DEEP = 100000, CHECK_EVENTS_ORDERED = 20000 };
 
 /* ---- shapes ------------------------------------------------------------------------ */
 
 spad_status spad__tune_shape(spad_kernel **out, const spad_tune *tune, const int64_t *values,
                              spad_error *error) {
     const size_t count = tune->knobs.count;
-    spad_define *defines = spad__new(&tune->host, (count + 1) * sizeof *defines);
-    spad_define *rings = spad__new(&tune->host, (count + 1) * sizeof *rings);
+    spad_define *defines = spad__new_array(&tune->host, count + 1, sizeof *defines);
+    spad_define *rings = spad__new_array(&tune->host, count + 1, sizeof *rings);
     spad_kernel_options options = {.defines = defines, .rings = rings, .host = &tune->host};
     spad_status status = SPAD_OK;
     *out = NULL;
@@ -47,37 +48,58 @@ spad_status spad__tune_shape(spad_kernel **out, const spad_tune *tune, const int
     return status;
 }
 
-spad_status spad__tune_is_right(const spad_tune *tune, const spad_kernel *kernel, bool *right,
-                                spad_error *error) {
-    const bool implicit = spad_kernel_is_implicit(kernel);
+/* What the checker finds. If time is up while it looks, that is no proof: wrong. */
+static spad_status find_verdict(spad_tune *tune, const spad_kernel *kernel, bool one_shape,
+                                int64_t event_limit, spad_verdict *verdict, spad_error *error) {
     const spad_check_options options = {.no_advice = true,
-                                        .one_shape = !implicit,
-                                        .event_limit =
-                                            implicit ? CHECK_EVENTS : CHECK_EVENTS_ORDERED,
+                                        .one_shape = one_shape,
+                                        .event_limit = event_limit,
+                                        .timeout_ns = spad__limit_left(&tune->limit),
+                                        .watch = tune->limit.watch,
                                         .host = &tune->host};
     spad_check *check = NULL;
-    const spad_status status = spad_check_kernel(&check, kernel, &options, error);
-    *right = status == SPAD_OK && spad_check_verdict(check) != SPAD_VERDICT_WRONG;
+    bool late;
+    spad_status status = spad_check_kernel(&check, kernel, &options, error);
+    *verdict = status == SPAD_OK ? spad_check_verdict(check) : SPAD_VERDICT_WRONG;
     spad_check_destroy(check);
+    if (status == SPAD_OK) status = spad__tune_look(tune, &late, error);
+    if (status == SPAD_OK && late) *verdict = SPAD_VERDICT_WRONG;
     return status;
 }
 
-/* Is the kernel right with that value of the last knob, and all others as written? A shape
- * that does not exist is not. */
-static spad_status is_right(spad_tune *tune, int64_t value, bool *right, spad_error *error) {
-    int64_t *values = spad__new(&tune->host, tune->knobs.count * sizeof *values);
-    spad_kernel *kernel = NULL;
-    *right = false;
-    if (values == NULL) return spad__fail_host_memory(error);
-    for (size_t i = 0; i < tune->knobs.count; i++) values[i] = tune->knobs.items[i].written;
-    values[tune->knobs.count - 1] = value;
-    spad_status status = spad__tune_shape(&kernel, tune, values, error);
-    spad__free(&tune->host, values, tune->knobs.count * sizeof *values);
-    if (status == SPAD_ERR_HOST_MEMORY) return status;
-    if (status != SPAD_OK) return SPAD_OK;
-    status = spad__tune_is_right(tune, kernel, right, error);
-    spad_kernel_destroy(kernel);
+spad_status spad__tune_is_right(spad_tune *tune, const spad_kernel *kernel, bool deep, bool *right,
+                                spad_error *error) {
+    const bool implicit = spad_kernel_is_implicit(kernel);
+    const int64_t events = implicit ? CHECK_EVENTS : CHECK_EVENTS_ORDERED;
+    spad_verdict verdict = SPAD_VERDICT_UNKNOWN;
+    spad_status status = SPAD_OK;
+    if (implicit && deep) {
+        status = find_verdict(tune, kernel, true, CHECK_EVENTS_DEEP, &verdict, error);
+    }
+    if (status == SPAD_OK && verdict == SPAD_VERDICT_UNKNOWN) {
+        status = find_verdict(tune, kernel, !implicit, events, &verdict, error);
+    }
+    *right = status == SPAD_OK && verdict != SPAD_VERDICT_WRONG;
     return status;
+}
+
+/* ---- depths ------------------------------------------------------------------------ */
+
+enum { EACH_MOST = 16, PART = 4 }; /* beyond the first, steps grow with the depth */
+
+int64_t spad__tune_next(int64_t tiles) {
+    const int64_t more = tiles < EACH_MOST ? 1 : tiles / PART;
+    return tiles <= INT64_MAX - more ? tiles + more : INT64_MAX;
+}
+
+int64_t spad__tune_room(const spad_kernel *kernel, const spad_kernel_tensor *tensor) {
+    const spad_space *space = &spad_kernel_target(kernel)->spaces[tensor->space];
+    int64_t bytes, tile;
+    if (space->bytes == SPAD_UNBOUNDED || !spad__mul(space->lanes, space->bytes, &bytes) ||
+        !spad__mul(tensor->tile_lanes, tensor->tile_bytes, &tile) || tile <= 0) {
+        return INT64_MAX;
+    }
+    return bytes / tile;
 }
 
 /* ---- rings ------------------------------------------------------------------------- */
@@ -136,32 +158,99 @@ static bool is_depth(const spad_kernel *kernel, size_t param) {
 
 /* ---- values ------------------------------------------------------------------------ */
 
-/* Allowed values of the knob that was added last: the right ones of the multiples of `step`,
- * and what the kernel says. */
-static spad_status find_values(spad_tune *tune, int64_t step, int64_t most, spad_error *error) {
-    const size_t number = tune->knobs.count - 1;
-    const int64_t written = tune->knobs.items[number].written;
-    const int64_t count = most / step;
-    int64_t *values = spad__arena_new(&tune->arena, (size_t)(count + 2) * sizeof *values);
-    size_t used = 0;
-    if (values == NULL) return spad__fail_host_memory(error);
-    for (int64_t i = 1; i <= count; i++) {
-        const int64_t value = i * step;
-        bool right = value == written;
-        if (!right) {
-            const spad_status status = is_right(tune, value, &right, error);
-            if (status != SPAD_OK) return status;
+/* Is the ring of a tensor as deep as it can be of use: a slot for every tile, or more than its
+ * space holds? */
+static bool is_deepest(const spad_kernel *kernel, const spad_kernel_tensor *t) {
+    return t->slots >= t->tiles || t->slots > spad__tune_room(kernel, t);
+}
+
+/* The same of all rings that depend on a parameter. */
+static bool are_deepest(const spad_tune *tune, const spad_kernel *kernel, size_t param) {
+    for (size_t i = 0; i < spad_kernel_tensor_count(kernel); i++) {
+        const spad_kernel_tensor *t = spad_kernel_get_tensor(kernel, i);
+        bool depends = false;
+        for (size_t k = 0; k < t->ring.count; k++) {
+            const spad_kernel_tensor *written = spad_kernel_get_tensor(tune->base, i);
+            depends |= expr_uses(tune->base, written->ring.items[k].expr, param);
         }
-        if (written < value && (used == 0 || values[used - 1] < written)) values[used++] = written;
-        if (right) values[used++] = value;
+        if (depends && !is_deepest(kernel, t)) return false;
     }
-    if (used == 0 || values[used - 1] < written) values[used++] = written;
-    tune->knobs.items[number].values = values;
-    tune->knobs.items[number].value_count = used;
+    return true;
+}
+
+/* What can be chosen for one knob. */
+typedef struct range {
+    int64_t step; /* values are multiples of it */
+    int64_t most;
+    int64_t param; /* -1: a ring */
+} range;
+
+/* Is the kernel right with that value of the last knob, and all others as written? A shape
+ * that does not exist is not. *deepest: larger values are of no use. */
+static spad_status is_right(spad_tune *tune, const range *r, int64_t value, bool *right,
+                            bool *deepest, spad_error *error) {
+    int64_t *values = spad__new_array(&tune->host, tune->knobs.count, sizeof *values);
+    spad_kernel *kernel = NULL;
+    *right = false;
+    if (values == NULL) return spad__fail_host_memory(error);
+    for (size_t i = 0; i < tune->knobs.count; i++) values[i] = tune->knobs.items[i].written;
+    values[tune->knobs.count - 1] = value;
+    spad_status status = spad__tune_shape(&kernel, tune, values, NULL);
+    spad__free(&tune->host, values, tune->knobs.count * sizeof *values);
+    if (status != SPAD_OK) return spad__attempted(status, error);
+    if (r->param >= 0) *deepest = are_deepest(tune, kernel, (size_t)r->param);
+    status = spad__tune_is_right(tune, kernel, value / r->step > SPAD_TUNE_DEPTH, right, error);
+    spad_kernel_destroy(kernel);
+    return status;
+}
+
+/* Copies the values, with what the kernel says at the end where all are smaller. */
+static spad_status keep_values(spad_tune *tune, spad_tune_knob *knob, const int64_t *found,
+                               size_t count, spad_error *error) {
+    int64_t *values = spad__arena_array(&tune->arena, count + 1, sizeof *values);
+    if (values == NULL) return spad__fail_host_memory(error);
+    for (size_t i = 0; i < count; i++) values[i] = found[i];
+    if (count == 0 || values[count - 1] < knob->written) values[count++] = knob->written;
+    knob->values = values;
+    knob->value_count = count;
     return SPAD_OK;
 }
 
-static spad_status add_knob(spad_tune *tune, const spad_tune_knob *knob, int64_t step, int64_t most,
+/* Allowed values of the knob that was added last: the right ones of the multiples of the step,
+ * and what the kernel says. Where there are many, only some are looked at, the largest too. */
+static spad_status find_values(spad_tune *tune, const range *r, spad_error *error) {
+    SPAD_ARRAY(int64_t) found = {0};
+    spad_tune_knob *knob = &tune->knobs.items[tune->knobs.count - 1];
+    const int64_t count = r->most / r->step;
+    bool deepest = false;
+    bool late = false;
+    spad_status status = SPAD_OK;
+    for (int64_t i = 1; i <= count && !late && status == SPAD_OK;) {
+        const int64_t value = i * r->step;
+        bool right = value == knob->written;
+        if (!right) status = is_right(tune, r, value, &right, &deepest, error);
+        if (status == SPAD_OK) status = spad__tune_look(tune, &late, error);
+        if (status == SPAD_OK && !spad__array_reserve(&tune->host, &found, 3)) {
+            status = spad__fail_host_memory(error);
+        }
+        if (status != SPAD_OK) break;
+        if (knob->written < value &&
+            (found.count == 0 || found.items[found.count - 1] < knob->written)) {
+            found.items[found.count++] = knob->written;
+        }
+        if (right) found.items[found.count++] = value;
+        const bool enough = deepest && i >= SPAD_TUNE_DEPTH;
+        const int64_t next = spad__tune_next(i);
+        tune->totals.sampled |= next > i + 1 && i < count && !enough;
+        if (i == count || enough) break;
+        i = spad__min(next, count);
+    }
+    if (status == SPAD_OK) status = keep_values(tune, knob, found.items, found.count, error);
+    spad__array_free(&tune->host, &found);
+    return status;
+}
+
+static spad_status add_knob(spad_tune *tune, const spad_tune_knob *knob, const range *r,
                             spad_error *error) {
     if (tune->knobs.count == SPAD_TUNE_KNOBS) {
         tune->totals.left++;
@@ -169,19 +258,29 @@ static spad_status add_knob(spad_tune *tune, const spad_tune_knob *knob, int64_t
     }
     if (!spad__array_reserve(&tune->host, &tune->knobs, 1)) return spad__fail_host_memory(error);
     tune->knobs.items[tune->knobs.count++] = *knob;
-    return find_values(tune, step, most, error);
+    return find_values(tune, r, error);
+}
+
+/* Slots beyond which a deeper ring is of no use: one for every tile, or one more than the space
+ * holds. What more memory would give is shown up to the usual depth. */
+static int64_t useful_slots(const spad_kernel *kernel, const spad_kernel_tensor *t, int64_t step) {
+    int64_t usual;
+    int64_t room = spad__tune_room(kernel, t);
+    if (room < INT64_MAX) room++;
+    if (!spad__mul(step, SPAD_TUNE_DEPTH, &usual)) usual = INT64_MAX;
+    return spad__min(t->tiles, spad__max(room, usual));
 }
 
 static spad_status find_rings(spad_tune *tune, spad_error *error) {
     for (size_t i = 0; i < spad_kernel_tensor_count(tune->base); i++) {
         if (!is_ring(tune, i)) continue;
         const spad_kernel_tensor *t = spad_kernel_get_tensor(tune->base, i);
-        const int64_t step = ring_step(t);
-        int64_t most;
-        if (!spad__mul(step, tune->options.depth_most, &most)) most = INT64_MAX;
+        range r = {.step = ring_step(t), .param = -1};
+        if (!spad__mul(r.step, tune->options.depth_most, &r.most)) r.most = INT64_MAX;
+        r.most = spad__min(r.most, useful_slots(tune->base, t, r.step));
         const spad_tune_knob knob = {
             .kind = SPAD_KNOB_RING, .name = t->name, .tensor = (int64_t)i, .written = t->slots};
-        const spad_status status = add_knob(tune, &knob, step, spad__min(most, t->tiles), error);
+        const spad_status status = add_knob(tune, &knob, &r, error);
         if (status != SPAD_OK) return status;
     }
     return SPAD_OK;
@@ -193,7 +292,8 @@ static spad_status find_depths(spad_tune *tune, spad_error *error) {
         const spad_kernel_param *param = spad_kernel_get_param(tune->base, i);
         const spad_tune_knob knob = {
             .kind = SPAD_KNOB_PARAM, .name = param->name, .tensor = -1, .written = param->value};
-        const spad_status status = add_knob(tune, &knob, 1, tune->options.depth_most, error);
+        const range r = {.step = 1, .most = tune->options.depth_most, .param = (int64_t)i};
+        const spad_status status = add_knob(tune, &knob, &r, error);
         if (status != SPAD_OK) return status;
     }
     return SPAD_OK;

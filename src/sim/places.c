@@ -4,10 +4,17 @@
  *
  * Bytes are sorted by place: a slot of an unplaced tensor, or a rectangle of a space.
  * Rectangles that share bytes know each other, so an access looks at its own place and
- * its neighbours only; they find each other by the pages of the space that they touch. A place
- * keeps the touches that somebody may have to wait for: a write covers what lies inside it, because
- * it has waited for that itself, and of equal reads the latest is enough. Programs touch few
- * different parts of a tile, so these lists are short and a look costs about a constant.
+ * its neighbours only; they find each other by the pages of the space that they touch. Pages are
+ * counted round: those beyond the last are the first again, so what lies outside of its space is
+ * spread like everything else. A place keeps the touches that somebody may have to wait for: a
+ * write covers what lies inside it, because it has waited for that itself, and of equal reads the
+ * latest is enough. Programs touch few different parts of a tile, so these lists are short and a
+ * look costs about a constant.
+ *
+ * Places that nothing waits for any more are forgotten whenever there are twice as many as were
+ * left the last time, which costs O(1) per new place. So there are never many more places than
+ * operations in the window of the simulator touch, however many a kernel has, and that is also
+ * the most that one access can have as neighbours.
  */
 #include "sim/sim.h"
 
@@ -15,7 +22,10 @@
 
 #include "base/checked.h"
 
-enum { PAGES = 1024 }; /* of a space */
+enum {
+    PAGES = 1024,     /* of a space */
+    SWEEP_LEAST = 256 /* places that are not worth a sweep */
+};
 
 /* ---- bytes ------------------------------------------------------------------------- */
 
@@ -33,6 +43,16 @@ static bool meets_run(const spad__bytes *b, int64_t from, int64_t to) {
     return k < b->runs && b->rect.byte + k * b->stride < to;
 }
 
+/* Runs at the same distance meet if one run of `a` meets those of `b` wherever it is moved to:
+ * runs k and j are (k - j) strides apart, and each difference from 1 - runs of b to runs of a - 1
+ * occurs. */
+static bool meets_shifted(const spad__bytes *a, const spad__bytes *b) {
+    /* the first difference at which the run of a ends behind the start of that of b */
+    const int64_t ahead = b->rect.byte - a->rect.byte - a->rect.bytes;
+    const int64_t least = spad__max(spad__floor_div(ahead, a->stride) + 1, 1 - b->runs);
+    return least <= a->runs - 1 && a->rect.byte + least * a->stride < b->rect.byte + b->rect.bytes;
+}
+
 bool spad__bytes_overlap(const spad__bytes *a, const spad__bytes *b) {
     if (a->rect.lane >= b->rect.lane + b->rect.lanes ||
         b->rect.lane >= a->rect.lane + a->rect.lanes || a->rect.byte >= last_byte(b) ||
@@ -40,6 +60,7 @@ bool spad__bytes_overlap(const spad__bytes *a, const spad__bytes *b) {
         return false;
     }
     if (a->runs > b->runs) return spad__bytes_overlap(b, a);
+    if (a->runs > 1 && a->stride == b->stride) return meets_shifted(a, b);
     for (int64_t k = 0; k < a->runs; k++) {
         const int64_t from = a->rect.byte + k * a->stride;
         if (meets_run(b, from, from + a->rect.bytes)) return true;
@@ -66,6 +87,10 @@ static bool covers(const spad__bytes *a, const spad__bytes *b) {
 
 /* ---- places ------------------------------------------------------------------------ */
 
+static size_t pages_size(void) {
+    return sizeof(spad__pages) + PAGES * sizeof(spad__page);
+}
+
 void spad__places_free(spad__places *places) {
     for (size_t i = 0; i < places->places.count; i++) {
         spad__array_free(places->host, &places->places.items[i].touches);
@@ -73,12 +98,12 @@ void spad__places_free(spad__places *places) {
     }
     spad__array_free(places->host, &places->places);
     for (size_t i = 0; places->pages != NULL && i < places->target->space_count; i++) {
-        spad__page *pages = places->pages[i];
+        spad__pages *pages = places->pages[i];
         for (size_t p = 0; pages != NULL && p < PAGES; p++) {
-            spad__array_free(places->host, &pages[p].all);
-            spad__array_free(places->host, &pages[p].starts);
+            spad__array_free(places->host, &pages->items[p].all);
+            spad__array_free(places->host, &pages->items[p].starts);
         }
-        if (pages != NULL) spad__free(places->host, pages, PAGES * sizeof *pages);
+        if (pages != NULL) spad__free(places->host, pages, pages_size());
     }
     if (places->pages != NULL) {
         spad__free(places->host, places->pages,
@@ -118,7 +143,7 @@ static void link_all(spad__places *places) {
 
 static bool grow_buckets(spad__places *places) {
     const size_t count = places->bucket_count == 0 ? 64 : places->bucket_count * 2;
-    size_t *buckets = spad__new(places->host, count * sizeof *buckets);
+    size_t *buckets = spad__new_array(places->host, count, sizeof *buckets);
     if (buckets == NULL) return false;
     spad__free(places->host, places->buckets, places->bucket_count * sizeof *buckets);
     places->buckets = buckets;
@@ -127,26 +152,27 @@ static bool grow_buckets(spad__places *places) {
     return true;
 }
 
-/* The page of a byte; what lies outside of its space belongs to the first or the last. */
-static int64_t page_of(const spad__places *places, int64_t space, int64_t byte) {
-    const int64_t bytes = places->target->spaces[space].bytes;
-    if (bytes == SPAD_UNBOUNDED || byte <= 0) return 0;
-    return spad__min(byte / (bytes / PAGES + 1), PAGES - 1);
-}
-
-static spad__page *pages_of(spad__places *places, int64_t space) {
+/* The pages of the space of a rectangle. Where the space has no size, pages are as large as the
+ * first rectangle in it. */
+static spad__pages *pages_of(spad__places *places, const spad__place *place) {
     const size_t spaces = places->target->space_count;
+    const int64_t bytes = places->target->spaces[place->home].bytes;
     if (places->pages == NULL) {
-        places->pages = spad__new(places->host, spaces * sizeof(spad__page *));
+        places->pages = spad__new_array(places->host, spaces, sizeof *places->pages);
         if (places->pages == NULL) return NULL;
     }
-    if (places->pages[space] == NULL) {
-        places->pages[space] = spad__new(places->host, PAGES * sizeof(spad__page));
+    spad__pages *pages = places->pages[place->home];
+    if (pages == NULL) {
+        places->pages[place->home] = pages = spad__new(places->host, pages_size());
+        if (pages == NULL) return NULL;
+        pages->bytes =
+            bytes == SPAD_UNBOUNDED ? spad__max(place->rect.bytes, 1) : bytes / PAGES + 1;
     }
-    return places->pages[space];
+    return pages;
 }
 
 static bool meet(spad__places *places, size_t number, const spad__numbered *others) {
+    *places->steps += (int64_t)others->count;
     for (size_t k = 0; k < others->count; k++) {
         spad__place *mine = &places->places.items[number];
         spad__place *other = &places->places.items[others->items[k]];
@@ -170,18 +196,62 @@ static bool append(const spad_host *host, spad__numbered *list, size_t number) {
 /* A rectangle learns which others it shares bytes with, and they learn it: those that are on its
  * first page, and those that start on a later one. */
 static bool meet_neighbours(spad__places *places, size_t number) {
-    const int64_t space = places->places.items[number].home;
     const spad_rect rect = places->places.items[number].rect;
-    const int64_t first = page_of(places, space, rect.byte);
-    const int64_t last = page_of(places, space, rect.byte + spad__max(rect.bytes, 1) - 1);
-    spad__page *pages = pages_of(places, space);
-    if (pages == NULL || !meet(places, number, &pages[first].all) ||
-        !append(places->host, &pages[first].starts, number)) {
-        return false;
+    spad__pages *pages = pages_of(places, &places->places.items[number]);
+    if (pages == NULL) return false;
+    const int64_t first = spad__floor_div(rect.byte, pages->bytes);
+    const int64_t last = spad__floor_div(rect.byte + spad__max(rect.bytes, 1) - 1, pages->bytes);
+    const int64_t count = spad__min(last - first + 1, PAGES);
+    for (int64_t p = 0; p < count; p++) {
+        spad__page *page = &pages->items[(uint64_t)(first + p) % PAGES];
+        if (!meet(places, number, p == 0 ? &page->all : &page->starts)) return false;
+        if (p == 0 && !append(places->host, &page->starts, number)) return false;
+        if (!append(places->host, &page->all, number)) return false;
     }
-    for (int64_t p = first; p <= last; p++) {
-        if (p > first && !meet(places, number, &pages[p].starts)) return false;
-        if (!append(places->host, &pages[p].all, number)) return false;
+    return true;
+}
+
+/* ---- places that nothing waits for ------------------------------------------------- */
+
+static void empty_pages(spad__places *places) {
+    for (size_t i = 0; places->pages != NULL && i < places->target->space_count; i++) {
+        spad__pages *pages = places->pages[i];
+        for (size_t p = 0; pages != NULL && p < PAGES; p++) {
+            pages->items[p].all.count = pages->items[p].starts.count = 0;
+        }
+    }
+}
+
+static size_t drop_touches(spad__place *place, spad__touch_keep keep, const void *ctx) {
+    size_t kept = 0;
+    for (size_t i = 0; i < place->touches.count; i++) {
+        if (keep(ctx, &place->touches.items[i])) {
+            place->touches.items[kept++] = place->touches.items[i];
+        }
+    }
+    place->touches.count = kept;
+    return kept;
+}
+
+bool spad__places_sweep(spad__places *places, spad__touch_keep keep, const void *ctx) {
+    if (places->places.count < 2 * places->swept + SWEEP_LEAST) return true;
+    *places->steps += (int64_t)places->places.count;
+    size_t kept = 0;
+    for (size_t i = 0; i < places->places.count; i++) {
+        spad__place *place = &places->places.items[i];
+        if (drop_touches(place, keep, ctx) == 0) {
+            spad__array_free(places->host, &place->touches);
+            spad__array_free(places->host, &place->neighbours);
+        } else {
+            place->neighbours.count = 0;
+            places->places.items[kept++] = *place;
+        }
+    }
+    places->swept = places->places.count = kept;
+    empty_pages(places);
+    link_all(places);
+    for (size_t i = 0; i < kept; i++) {
+        if (places->places.items[i].placed && !meet_neighbours(places, i)) return false;
     }
     return true;
 }
@@ -226,8 +296,11 @@ void spad__places_visit(const spad__places *places, size_t place, const spad__by
                         bool writes, spad__touch_visit visit, void *ctx) {
     const spad__place *own = &places->places.items[place];
     visit_one(own, bytes, writes, visit, ctx);
+    *places->steps += (int64_t)(own->touches.count + own->neighbours.count);
     for (size_t i = 0; i < own->neighbours.count; i++) {
-        visit_one(&places->places.items[own->neighbours.items[i]], bytes, writes, visit, ctx);
+        const spad__place *other = &places->places.items[own->neighbours.items[i]];
+        visit_one(other, bytes, writes, visit, ctx);
+        *places->steps += (int64_t)other->touches.count;
     }
 }
 
@@ -254,6 +327,7 @@ bool spad__places_touch(spad__places *places, size_t place, const spad__touch *t
 }
 
 bool spad__places_shift(spad__places *places, const int64_t *shifts, int64_t times) {
+    *places->steps += (int64_t)places->places.count;
     for (size_t i = 0; i < places->places.count; i++) {
         spad__place *place = &places->places.items[i];
         int64_t move;

@@ -347,9 +347,9 @@ bool spad__period_of(spad__period *out, const spad_host *host, const spad_kernel
     const size_t tensors = kernel->tensors.count;
     const size_t statement = kernel->loops.items[loop].statement;
     *out = (spad__period){.period = 1};
-    out->shifts = spad__new(host, (tensors + 1) * sizeof *out->shifts);
-    out->written = spad__new(host, (tensors + 1) * sizeof *out->written);
-    bool *seen = spad__new(host, (tensors + 1) * sizeof *seen);
+    out->shifts = spad__new_array(host, tensors + 1, sizeof *out->shifts);
+    out->written = spad__new_array(host, tensors + 1, sizeof *out->written);
+    bool *seen = spad__new_array(host, tensors + 1, sizeof *seen);
     const bool fine = out->shifts != NULL && out->written != NULL && seen != NULL;
     if (fine) {
         study s = {.kernel = kernel,

@@ -64,7 +64,7 @@ static const char *statement_name(const spad_sim *sim, int64_t statement) {
 static void write_head(spad__out *out, const spad_sim *sim) {
     char a[SPAD_TIME_TEXT];
     spad__out_string(out, "kernel ");
-    spad__out_string(out, spad_kernel_name(sim->kernel));
+    spad__out_one_line(out, spad_kernel_name(sim->kernel));
     spad__out_format(out, " on %s\n", sim->target->name);
     spad__out_format(out, "makespan   %s, operations: %lld\n",
                      spad_time_text(sim->totals.makespan, a), (long long)sim->totals.operations);
@@ -226,7 +226,7 @@ static void write_path(spad__out *out, const spad_sim *sim) {
 
 spad_status spad_sim_write_text(const spad_sim *sim, const spad_sink *sink, spad_error *error) {
     spad__out out;
-    spad__out_start(&out, sink);
+    spad__out_start_text(&out, sink);
     write_head(&out, sim);
     write_engines(&out, sim);
     write_timeline(&out, sim);

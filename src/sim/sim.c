@@ -9,9 +9,8 @@
 
 #include "base/checked.h"
 #include "kernel/kernel.h"
+#include "kernel/origin.h"
 #include "plan/stop.h"
-
-enum { EVENTS_A_LOOK = 1024 }; /* at the clock */
 
 const char *spad_wait_name(spad_wait_kind kind) {
     static const char *const names[SPAD_WAIT_KINDS] = {
@@ -43,7 +42,7 @@ static void link_wait(spad_sim *sim, size_t number) {
 
 static bool grow_wait_buckets(spad_sim *sim) {
     const size_t count = sim->wait_bucket_count == 0 ? 64 : sim->wait_bucket_count * 2;
-    size_t *buckets = spad__new(&sim->host, count * sizeof *buckets);
+    size_t *buckets = spad__new_array(&sim->host, count, sizeof *buckets);
     if (buckets == NULL) return false;
     spad__free(&sim->host, sim->wait_buckets, sim->wait_bucket_count * sizeof *buckets);
     sim->wait_buckets = buckets;
@@ -146,6 +145,12 @@ spad_status spad__sim_add(spad_sim *sim, const spad_sim_row *row, bool known, sp
     return SPAD_OK;
 }
 
+spad_status spad__sim_look(spad_sim *sim, spad_error *error) {
+    sim->steps = 0;
+    if (!spad__limit_reached(&sim->limit)) return SPAD_OK;
+    return spad__limit_fail(&sim->limit, (int64_t)sim->rows.count, "operations", error);
+}
+
 spad_status spad__sim_count_event(spad_sim *sim, spad_error *error) {
     if (++sim->events > SPAD_SIM_EVENTS) {
         return spad__fail(error, SPAD_ERR_ARGUMENT,
@@ -153,11 +158,7 @@ spad_status spad__sim_count_event(spad_sim *sim, spad_error *error) {
                           "parameters",
                           (long long)SPAD_SIM_EVENTS);
     }
-    const bool asks = sim->events % EVENTS_A_LOOK == 0 && sim->deadline != INT64_MAX;
-    if (!asks || spad__clock() < sim->deadline) return SPAD_OK;
-    return spad__fail(error, SPAD_ERR_ARGUMENT,
-                      "time is up after %lld operations; allow more, or define smaller parameters",
-                      (long long)sim->rows.count);
+    return ++sim->steps >= SPAD_SIM_LOOK ? spad__sim_look(sim, error) : SPAD_OK;
 }
 
 /* ---- counts ------------------------------------------------------------------------ */
@@ -311,14 +312,15 @@ spad_status spad_sim_kernel(spad_sim **out, const spad_kernel *kernel,
                             const spad_sim_options *options, spad_error *error) {
     *out = NULL;
     spad_sim_options filled = options != NULL ? *options : (spad_sim_options){0};
-    if (filled.timeout_ns < 0) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT, "a timeout of %lld ns is negative",
-                          (long long)filled.timeout_ns);
-    }
+    spad__limit limit;
+    spad_status status = spad__limit_start(&limit, filled.timeout_ns, filled.watch, error);
+    if (status != SPAD_OK) return status;
     if (filled.operation_limit < 0 || filled.repeat_after < 0) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "a limit of %lld operations is negative",
                           (long long)spad__min(filled.operation_limit, filled.repeat_after));
     }
+    const spad_status match = spad__match_place(kernel, filled.place, filled.ctx, error);
+    if (match != SPAD_OK) return match;
     if (filled.repeat_after == 0) filled.repeat_after = SPAD_SIM_REPEAT_AFTER;
     if (filled.operation_limit == 0) filled.operation_limit = SPAD_SIM_OPERATIONS;
     const spad_host host = spad__host_or_default(filled.host);
@@ -329,9 +331,9 @@ spad_status spad_sim_kernel(spad_sim **out, const spad_kernel *kernel,
     sim->target = spad_kernel_target(kernel);
     sim->options = filled;
     sim->options.host = &sim->host;
-    sim->deadline = spad__deadline(filled.timeout_ns);
-    sim->engines = spad__new(&host, (sim->target->engine_count + 1) * sizeof *sim->engines);
-    spad_status status = sim->engines != NULL ? SPAD_OK : spad__fail_host_memory(error);
+    sim->limit = limit;
+    sim->engines = spad__new_array(&host, sim->target->engine_count + 1, sizeof *sim->engines);
+    status = sim->engines != NULL ? SPAD_OK : spad__fail_host_memory(error);
     if (status == SPAD_OK) {
         status = spad_kernel_is_implicit(kernel) ? spad__sim_implicit(sim, error)
                                                  : spad__sim_explicit(sim, error);

@@ -7,6 +7,7 @@
 #ifndef SPAD_SIM_SIM_H
 #define SPAD_SIM_SIM_H
 
+#include "base/limit.h"
 #include "base/memory.h"
 #include "spad/sim.h"
 #include "spad/walk.h"
@@ -39,8 +40,10 @@ struct spad_sim {
     spad_sim_totals totals;
     bool is_stuck;
     char stuck[SPAD_MESSAGE_MAX];
-    int64_t events;   /* of all walks */
-    int64_t deadline; /* of spad__clock; INT64_MAX: none */
+    int64_t events; /* of all walks */
+    int64_t
+        steps; /* since clock and caller were last asked: events, and work that counts as such */
+    spad__limit limit;
 };
 
 /* ---- what comes out (sim.c) -------------------------------------------------------- */
@@ -54,7 +57,11 @@ size_t spad__sim_values(const spad_kernel *kernel, int64_t statement, const int6
  * makespan. SPAD_ERR_ARGUMENT: beyond the limit. */
 spad_status spad__sim_add(spad_sim *sim, const spad_sim_row *row, bool known, spad_error *error);
 
-/* Counts an event of a walk. SPAD_ERR_ARGUMENT: there are too many, or time is up. */
+/* Asks whether to go on. SPAD_ERR_TIME, SPAD_ERR_CANCELLED. */
+spad_status spad__sim_look(spad_sim *sim, spad_error *error);
+
+/* Counts an event of a walk, and looks once in SPAD_SIM_LOOK steps. Work inside of an event adds to
+ * `steps` itself. SPAD_ERR_ARGUMENT: there are too many events. */
 spad_status spad__sim_count_event(spad_sim *sim, spad_error *error);
 
 /* All counts in a fixed order, for repetition: a copy, and adding `times` what came since. */
@@ -121,12 +128,20 @@ typedef struct spad__page {
     spad__numbered starts;
 } spad__page;
 
+/* The pages of a space, which is longer than they are together if something lies outside of it. */
+typedef struct spad__pages {
+    int64_t bytes; /* of a page */
+    spad__page items[];
+} spad__pages;
+
 typedef struct spad__places {
     const spad_host *host;
+    int64_t *steps; /* counts touches and places that are looked at */
     const spad_target *target;
     SPAD_ARRAY(spad__place) places;
-    spad__page **pages; /* per space, where one is needed */
-    size_t *buckets;    /* index + 1 */
+    size_t swept;        /* places that the last sweep has left */
+    spad__pages **pages; /* per space, where some are needed */
+    size_t *buckets;     /* index + 1 */
     size_t bucket_count;
 } spad__places;
 
@@ -148,6 +163,11 @@ void spad__places_visit(const spad__places *places, size_t place, const spad__by
  * `floor`, and what a write covers, which has waited for it. */
 bool spad__places_touch(spad__places *places, size_t place, const spad__touch *touch,
                         int64_t floor);
+
+/* Forgets touches that are not kept, and places without any, if there are many; numbers of places
+ * do not hold after it. False: no memory. */
+typedef bool (*spad__touch_keep)(const void *ctx, const spad__touch *touch);
+bool spad__places_sweep(spad__places *places, spad__touch_keep keep, const void *ctx);
 
 /* Moves the slots of unplaced tensors on by shifts[home] x times. False: they do not fit. */
 bool spad__places_shift(spad__places *places, const int64_t *shifts, int64_t times);

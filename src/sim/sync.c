@@ -20,15 +20,15 @@ static void preset(spad__object *o, const spad_kernel_sync *sync) {
 bool spad__objects_make(spad__objects *objects, const spad_host *host, const spad_kernel *kernel) {
     const size_t syncs = spad_kernel_sync_count(kernel);
     *objects = (spad__objects){.host = host, .kernel = kernel, .overflown = -1};
-    objects->first = spad__new(host, (syncs + 1) * sizeof *objects->first);
+    objects->first = spad__new_array(host, syncs + 1, sizeof *objects->first);
     if (objects->first == NULL) return false;
     for (size_t i = 0; i < syncs; i++) {
         objects->first[i] = objects->object_count;
         objects->object_count += (size_t)spad_kernel_get_sync(kernel, i)->elements;
     }
     const size_t bundles = spad_kernel_agent_count(kernel) * syncs + 1;
-    objects->objects = spad__new(host, (objects->object_count + 1) * sizeof *objects->objects);
-    objects->bundles = spad__new(host, bundles * sizeof *objects->bundles);
+    objects->objects = spad__new_array(host, objects->object_count + 1, sizeof *objects->objects);
+    objects->bundles = spad__new_array(host, bundles, sizeof *objects->bundles);
     if (objects->objects == NULL || objects->bundles == NULL) return false;
     for (size_t i = 0; i < syncs; i++) {
         const spad_kernel_sync *sync = spad_kernel_get_sync(kernel, i);
@@ -88,13 +88,13 @@ static void arrive(spad__objects *objects, int64_t object, spad__object *o, int6
     complete_phase(o);
 }
 
-/* A contribution to a barrier. */
+/* A contribution to a barrier. When it is complete it starts anew: what was too much is gone. */
 static void contribute(spad__objects *objects, int64_t object, spad__object *o, int64_t amount,
                        int64_t row) {
     add(objects, object, &o->value, amount);
     o->row = row;
     if (o->value < o->count) return;
-    o->value -= o->count;
+    o->value = 0;
     o->phase++;
 }
 

@@ -31,22 +31,49 @@
 /* Choices that fit, of which the fastest with its places is taken. */
 enum { PLACED_MOST = 64 };
 
+/* ---- limits ------------------------------------------------------------------------ */
+
+spad_status spad__tune_look(spad_tune *tune, bool *late, spad_error *error) {
+    *late = spad__limit_reached(&tune->limit);
+    if (!*late) return SPAD_OK;
+    if (tune->limit.status == SPAD_ERR_CANCELLED) {
+        return spad__limit_fail(&tune->limit, tune->totals.simulations, "simulations", error);
+    }
+    tune->totals.cut = true;
+    return SPAD_OK;
+}
+
+/* Time that a layout may take. */
+static int64_t layout_time(const spad_tune *tune) {
+    const int64_t left = spad__limit_left(&tune->limit);
+    return left == 0 ? SPAD_LAYOUT_TIMEOUT : spad__min(left, SPAD_LAYOUT_TIMEOUT);
+}
+
 /* ---- one combination --------------------------------------------------------------- */
 
-/* Does it fit? The one place that asks the planner. *planned: the makespan there. */
-static spad_status look_at_layout(const spad_tune *tune, const spad_kernel *kernel, bool *fits,
+/* Does it fit? The one place that asks the planner. *planned: the makespan there. SPAD_ERR_TIME:
+ * time was up before that was known. */
+static spad_status look_at_layout(spad_tune *tune, const spad_kernel *kernel, bool *fits,
                                   int64_t *planned, spad_error *error) {
-    const spad_layout_options options = {.host = &tune->host};
+    const spad_layout_options options = {
+        .timeout_ns = layout_time(tune), .watch = tune->limit.watch, .host = &tune->host};
     spad_layout *layout;
     *fits = false;
     *planned = SPAD_UNBOUNDED;
-    spad_status status = spad_layout_create(&layout, kernel, &options, error);
+    spad_error failure;
+    spad_status status = spad_layout_create(&layout, kernel, &options, &failure);
     if (status == SPAD_ERR_NO_FIT) return SPAD_OK;
-    if (status != SPAD_OK) return status;
+    if (status != SPAD_OK) {
+        if (error != NULL) *error = failure;
+        return status;
+    }
     *fits = spad_layout_fits(layout);
     if (*fits) {
-        const spad_sim_options with_places = {
-            .place = spad_layout_place, .ctx = layout, .host = &tune->host};
+        const spad_sim_options with_places = {.place = spad_layout_place,
+                                              .ctx = layout,
+                                              .timeout_ns = spad__limit_left(&tune->limit),
+                                              .watch = tune->limit.watch,
+                                              .host = &tune->host};
         spad_sim *sim;
         status = spad_sim_kernel(&sim, kernel, &with_places, error);
         if (status == SPAD_OK) {
@@ -55,6 +82,11 @@ static spad_status look_at_layout(const spad_tune *tune, const spad_kernel *kern
         }
     }
     spad_layout_destroy(layout);
+    bool late = false;
+    if (status == SPAD_OK && !*fits) status = spad__tune_look(tune, &late, error);
+    if (late)
+        status = spad__limit_fail(&tune->limit, tune->totals.simulations, "simulations", error);
+    if (status != SPAD_OK) *fits = false;
     return status;
 }
 
@@ -93,12 +125,14 @@ static int64_t bytes_on_chip(const spad_kernel *kernel) {
     return total;
 }
 
-/* Simulates; *makespan is SPAD_UNBOUNDED for a kernel that waits for ever. */
+/* Simulates; *makespan is SPAD_UNBOUNDED for a kernel that is stuck. SPAD_ERR_TIME. */
 static spad_status simulate(spad_tune *tune, const spad_kernel *kernel,
                             const spad_sim_options *options, int64_t *makespan, spad_error *error) {
     spad_sim_options filled = options != NULL ? *options : (spad_sim_options){0};
     spad_sim *sim;
     filled.host = &tune->host;
+    filled.timeout_ns = spad__limit_left(&tune->limit);
+    filled.watch = tune->limit.watch;
     const spad_status status = spad_sim_kernel(&sim, kernel, &filled, error);
     if (status != SPAD_OK) return status;
     const spad_sim_totals totals = spad_sim_get_totals(sim);
@@ -110,21 +144,29 @@ static spad_status simulate(spad_tune *tune, const spad_kernel *kernel,
     return SPAD_OK;
 }
 
+/* Time is up: what was asked about is not known, and the search is cut. */
+static spad_status cut(spad_tune *tune) {
+    tune->totals.cut = true;
+    return SPAD_OK;
+}
+
+/* A point that was not run to its end for lack of time has no makespan. */
 static spad_status look_at(spad_tune *tune, const int64_t *values, spad_tune_point *out,
                            spad_error *error) {
     spad_kernel *kernel;
     spad_status status = spad__tune_shape(&kernel, tune, values, error);
     if (status != SPAD_OK) return status;
-    *out = (spad_tune_point){.values = values, .bytes = bytes_on_chip(kernel)};
+    *out = (spad_tune_point){
+        .makespan = SPAD_UNBOUNDED, .values = values, .bytes = bytes_on_chip(kernel)};
     status = simulate(tune, kernel, NULL, &out->makespan, error);
     spad_kernel_destroy(kernel);
-    return status;
+    return status == SPAD_ERR_TIME ? cut(tune) : status;
 }
 
 /* Keeps a point, with its own copy of the values. */
 static bool keep(spad_tune *tune, const spad_tune_point *point) {
     const size_t size = tune->knobs.count * sizeof *point->values;
-    int64_t *values = spad__arena_new(&tune->arena, size + 1);
+    int64_t *values = spad__arena_array(&tune->arena, tune->knobs.count + 1, sizeof *values);
     if (values == NULL || !spad__array_reserve(&tune->host, &tune->looked, 1)) return false;
     memcpy(values, point->values, size);
     tune->looked.items[tune->looked.count] = *point;
@@ -215,14 +257,21 @@ static int compare_ranked(const void *left, const void *right) {
     return order;
 }
 
-/* Asks the planner, if it has not been asked. */
+/* Asks the planner, if it has not been asked; not once time is up. */
 static spad_status place(spad_tune *tune, spad_tune_point *point, spad_error *error) {
     spad_kernel *kernel;
+    bool late;
     if (point->planned != 0) return SPAD_OK;
-    spad_status status = spad__tune_shape(&kernel, tune, point->values, error);
+    spad_status status = spad__tune_look(tune, &late, error);
+    if (status != SPAD_OK || late) return status;
+    status = spad__tune_shape(&kernel, tune, point->values, error);
     if (status != SPAD_OK) return status;
     status = look_at_layout(tune, kernel, &point->fits, &point->planned, error);
     spad_kernel_destroy(kernel);
+    if (status == SPAD_ERR_TIME) {
+        point->planned = 0;
+        return cut(tune);
+    }
     return status;
 }
 
@@ -310,7 +359,7 @@ static spad_status keep_frontier(spad_tune *tune, ranked *order, spad_error *err
 
 static spad_status rank_and_choose(spad_tune *tune, spad_error *error) {
     const size_t count = tune->looked.count;
-    ranked *order = spad__new(&tune->host, (count + 1) * sizeof *order);
+    ranked *order = spad__new_array(&tune->host, count + 1, sizeof *order);
     if (order == NULL) return spad__fail_host_memory(error);
     for (size_t i = 0; i < count; i++) {
         order[i] = (ranked){tune->looked.items[i].makespan, tune->looked.items[i].bytes, i};
@@ -333,18 +382,49 @@ static bool can_be_hoisted(const spad_kernel *kernel, size_t number) {
            t->mode != SPAD_MODE_STACK && t->mode != SPAD_MODE_HEAP;
 }
 
+/* Bytes of so many tiles in each slot, over all lanes; INT64_MAX: more than that. */
+static int64_t bytes_of(const spad_kernel_tensor *t, int64_t tiles) {
+    int64_t bytes;
+    if (!spad__mul(t->tile_bytes, t->tile_lanes, &bytes) || !spad__mul(bytes, t->slots, &bytes) ||
+        !spad__mul(bytes, tiles, &bytes)) {
+        return INT64_MAX;
+    }
+    return bytes;
+}
+
+/* Tiles that can be of use in front of its loops: one for every iteration, and no more than the
+ * space holds. */
+static int64_t most_tiles(const spad_tune *tune, const spad_kernel *kernel,
+                          const spad_kernel_tensor *t) {
+    int64_t iterations = 1;
+    int64_t loop = spad_kernel_get_statement(kernel, t->statement)->loop;
+    for (; loop >= 0; loop = spad_kernel_get_loop(kernel, (size_t)loop)->outer) {
+        const spad_kernel_loop *l = spad_kernel_get_loop(kernel, (size_t)loop);
+        int64_t trips;
+        if (!spad__sub(l->end.value, l->begin.value, &trips) ||
+            !spad__mul(iterations, spad__max(trips, 1), &iterations)) {
+            iterations = INT64_MAX;
+        }
+    }
+    const int64_t room = spad__tune_room(kernel, t) / spad__max(t->slots, 1) + 1;
+    const int64_t useful = spad__min(iterations, room);
+    return spad__min(tune->options.depth_most, spad__max(useful, SPAD_TUNE_DEPTH));
+}
+
 /* The fewest tiles, up to the deepest ring, that give the best makespan; *helps: that is better
  * than one. The tensor is that of the kernel. */
 static spad_status try_hoist(spad_tune *tune, const spad_kernel *kernel, size_t number,
                              spad_tune_hoist *best, bool *helps, spad_error *error) {
     const spad_kernel_tensor *t = spad_kernel_get_tensor(kernel, number);
-    int64_t before = 0;
+    const int64_t most = most_tiles(tune, kernel, t);
+    int64_t before = SPAD_UNBOUNDED;
     *best = (spad_tune_hoist){.tensor = (int64_t)number, .tiles = 1, .makespan = SPAD_UNBOUNDED};
-    for (int64_t tiles = 1; tiles <= tune->options.depth_most; tiles++) {
+    for (int64_t tiles = 1; tiles <= most && !tune->totals.cut; tiles = spad__tune_next(tiles)) {
         const spad_define hoist = {t->name, tiles};
         const spad_sim_options options = {.hoists = &hoist, .hoist_count = 1};
-        int64_t makespan;
-        const spad_status status = simulate(tune, kernel, &options, &makespan, error);
+        int64_t makespan = SPAD_UNBOUNDED;
+        spad_status status = simulate(tune, kernel, &options, &makespan, error);
+        if (status == SPAD_ERR_TIME) status = cut(tune);
         if (status != SPAD_OK) return status;
         if (tiles == 1) before = makespan;
         if (makespan < best->makespan) {
@@ -352,7 +432,7 @@ static spad_status try_hoist(spad_tune *tune, const spad_kernel *kernel, size_t 
             best->tiles = tiles;
         }
     }
-    best->bytes = t->tile_bytes * t->tile_lanes * t->slots * (best->tiles - 1);
+    best->bytes = bytes_of(t, best->tiles - 1);
     *helps = best->makespan < before;
     return SPAD_OK;
 }
@@ -380,14 +460,14 @@ static spad_status apply_hoist(spad_tune *tune, spad_tune_hoist *hoist, spad_err
     int64_t planned = SPAD_UNBOUNDED;
     bool good = false;
     spad_status status =
-        spad_kernel_hoist(&kernel, tune->chosen, hoist->tensor, hoist->tiles, &tune->host, error);
-    if (status != SPAD_OK) return status == SPAD_ERR_HOST_MEMORY ? status : SPAD_OK;
-    status = spad__tune_is_right(tune, kernel, &good, error);
+        spad_kernel_hoist(&kernel, tune->chosen, hoist->tensor, hoist->tiles, &tune->host, NULL);
+    if (status != SPAD_OK) return spad__attempted(status, error);
+    status = spad__tune_is_right(tune, kernel, hoist->tiles > SPAD_TUNE_DEPTH, &good, error);
     if (status == SPAD_OK && good) status = look_at_layout(tune, kernel, &good, &planned, error);
     if (status == SPAD_OK && good) status = simulate(tune, kernel, NULL, &makespan, error);
     if (status != SPAD_OK || !good || planned >= tune->totals.planned) {
         spad_kernel_destroy(kernel);
-        return status;
+        return status == SPAD_ERR_TIME ? cut(tune) : status;
     }
     hoist->applied = true;
     hoist->makespan = planned;
@@ -424,7 +504,7 @@ static spad_status find_hoist(spad_tune *tune, const spad_kernel *kernel, const 
 static spad_status find_hoists(spad_tune *tune, spad_error *error) {
     const size_t count = spad_kernel_tensor_count(tune->kernel) + 1;
     if (!spad_kernel_is_implicit(tune->kernel)) return SPAD_OK;
-    bool *vain = spad__new(&tune->host, count * sizeof *vain);
+    bool *vain = spad__new_array(&tune->host, count, sizeof *vain);
     if (vain == NULL) return spad__fail_host_memory(error);
     spad_status status = SPAD_OK;
     bool found = true;
@@ -463,8 +543,8 @@ static spad_status keep_start(spad_tune *tune, int64_t *values, spad_error *erro
 
 static spad_status search(spad_tune *tune, spad_error *error) {
     const size_t count = tune->knobs.count + 1;
-    size_t *at = spad__new(&tune->host, count * sizeof *at);
-    int64_t *values = spad__new(&tune->host, count * sizeof *values);
+    size_t *at = spad__new_array(&tune->host, count, sizeof *at);
+    int64_t *values = spad__new_array(&tune->host, count, sizeof *values);
     spad_status status = SPAD_OK;
     spad_tune_point deepest = {0};
     if (at == NULL || values == NULL) status = spad__fail_host_memory(error);
@@ -494,8 +574,7 @@ static spad_status look_at_written(spad_tune *tune, spad_error *error) {
     const spad_status status = simulate(tune, tune->kernel, NULL, &t->written, error);
     if (status != SPAD_OK) return status;
     if (t->written == SPAD_UNBOUNDED) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT,
-                          "kernel '%s' waits for ever; `spad sim` says for what",
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "kernel '%s' is stuck; `spad sim` says where",
                           spad_kernel_name(tune->kernel));
     }
     return look_at_layout(tune, tune->kernel, &t->written_fits, &t->written_planned, error);
@@ -561,7 +640,7 @@ static void name_rows(spad_tune *tune) {
             spad_tune_hoist *hoist = &tune->hoists.items[k];
             if (!hoist->applied || hoist->tensor != knob->tensor) continue;
             hoist->tiles = knob->chosen / t->slots;
-            hoist->bytes = t->tile_bytes * t->tile_lanes * t->slots * (hoist->tiles - 1);
+            hoist->bytes = bytes_of(t, hoist->tiles - 1);
         }
     }
 }
@@ -585,6 +664,9 @@ spad_status spad_tune_kernel(spad_tune **out, const spad_kernel *kernel,
     spad_tune_options filled = options != NULL ? *options : (spad_tune_options){0};
     spad_status status = fill_options(&filled, error);
     if (status != SPAD_OK) return status;
+    spad__limit limit;
+    status = spad__limit_start(&limit, filled.timeout_ns, filled.watch, error);
+    if (status != SPAD_OK) return status;
     const spad_host host = spad__host_or_default(filled.host);
     spad_tune *tune = spad__new(&host, sizeof *tune);
     if (tune == NULL) return spad__fail_host_memory(error);
@@ -592,6 +674,7 @@ spad_status spad_tune_kernel(spad_tune **out, const spad_kernel *kernel,
     tune->arena.host = host;
     tune->kernel = tune->base = kernel;
     tune->options = filled;
+    tune->limit = limit;
     status = look_at_written(tune, error);
     if (status == SPAD_OK) status = run_rounds(tune, error);
     if (status != SPAD_OK) {
@@ -599,6 +682,7 @@ spad_status spad_tune_kernel(spad_tune **out, const spad_kernel *kernel,
         return status;
     }
     name_rows(tune);
+    tune->totals.exhaustive &= !tune->totals.cut;
     *out = tune;
     return SPAD_OK;
 }

@@ -17,6 +17,7 @@ struct spad_tune {
     spad_kernel *owned;
     spad_tune_point start;     /* `base` as it is */
     spad_tune_options options; /* limits are filled in */
+    spad__limit limit;
     SPAD_ARRAY(spad_tune_knob) knobs;
     SPAD_ARRAY(spad_tune_point) looked; /* at, in that order */
     SPAD_ARRAY(spad_tune_point) points; /* the frontier */
@@ -26,11 +27,22 @@ struct spad_tune {
     spad_tune_totals totals;
 };
 
+/* Asks whether to go on. *late: time is up; then the search is cut, and ends with what it has.
+ * SPAD_ERR_CANCELLED. */
+spad_status spad__tune_look(spad_tune *tune, bool *late, spad_error *error);
+
 /* Fills in the knobs with values that keep the kernel right. */
 spad_status spad__tune_find_knobs(spad_tune *tune, spad_error *error);
 
-/* Does the checker find no error? */
-spad_status spad__tune_is_right(const spad_tune *tune, const spad_kernel *kernel, bool *right,
+/* The number of tiles to look at after `tiles`: each one where they are few, then some of them. */
+int64_t spad__tune_next(int64_t tiles);
+
+/* As many tiles of a tensor as its space can hold at all. */
+int64_t spad__tune_room(const spad_kernel *kernel, const spad_kernel_tensor *tensor);
+
+/* Does the checker find no error? If time is up while it looks: no. `deep`: a ring is deeper than
+ * usual. */
+spad_status spad__tune_is_right(spad_tune *tune, const spad_kernel *kernel, bool deep, bool *right,
                                 spad_error *error);
 
 /* The kernel with those values of the knobs. */

@@ -39,8 +39,8 @@ static void write_method(spad__out *out, const spad_tune *tune) {
                          "much to run\n",
                          (long long)t->simulations, (long long)t->combinations);
     } else if (t->exhaustive) {
-        spad__out_format(out, "method     exhaustive: all %lld combinations\n",
-                         (long long)t->combinations);
+        spad__out_format(out, "method     exhaustive: all %lld combinations%s\n",
+                         (long long)t->combinations, t->sampled ? " of these depths" : "");
     } else {
         spad__out_format(out,
                          "method     descent from the deepest rings: %lld simulations of %lld "
@@ -58,7 +58,7 @@ static void write_left(spad__out *out, const spad_tune *tune) {
 static void write_head(spad__out *out, const spad_tune *tune) {
     const spad_tune_totals *t = &tune->totals;
     spad__out_string(out, "kernel ");
-    spad__out_string(out, spad_kernel_name(tune->kernel));
+    spad__out_one_line(out, spad_kernel_name(tune->kernel));
     spad__out_format(out, " on %s\n", spad_kernel_target(tune->kernel)->name);
     write_times(out, "as it is", t->written, t->written_planned,
                 t->written_fits ? "" : ", does not fit");
@@ -126,7 +126,7 @@ static void write_hoists(spad__out *out, const spad_tune *tune) {
 
 spad_status spad_tune_write_text(const spad_tune *tune, const spad_sink *sink, spad_error *error) {
     spad__out out;
-    spad__out_start(&out, sink);
+    spad__out_start_text(&out, sink);
     write_head(&out, tune);
     write_knobs(&out, tune);
     write_frontier(&out, tune);
@@ -166,7 +166,7 @@ static void json_totals(spad__json *json, const spad_tune *tune) {
     spad__json_key_int(json, "bytes", t->bytes);
     json_time(json, "deepest_ps", t->deepest);
     spad__json_key_int(json, "bound_ps", t->bound);
-    spad__json_key_bool(json, "exhaustive", t->exhaustive && !t->cut);
+    spad__json_key_bool(json, "exhaustive", t->exhaustive && !t->sampled);
     spad__json_key_bool(json, "cut", t->cut);
     spad__json_key_int(json, "left", t->left);
     spad__json_key_int(json, "combinations", t->combinations);

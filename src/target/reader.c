@@ -295,7 +295,7 @@ static bool read_start_row(reader *r) {
         return false;
     }
     const size_t bytes = r->starts.count * sizeof *r->starts.items;
-    int64_t *starts = spad__arena_new(r->parser.arena, bytes);
+    int64_t *starts = spad__arena_array(r->parser.arena, r->starts.count, sizeof *starts);
     r->parser.out_of_memory |= starts == NULL;
     if (starts == NULL) return false;
     memcpy(starts, r->starts.items, bytes);
@@ -380,7 +380,7 @@ static void check_start_row(reader *r, size_t index) {
 
 /* A copy of `count` items in the arena; NULL with a mark when there is no memory. */
 static void *freeze(reader *r, const void *items, size_t count, size_t item_size) {
-    void *copy = spad__arena_new(r->parser.arena, count * item_size);
+    void *copy = spad__arena_array(r->parser.arena, count, item_size);
     r->parser.out_of_memory |= copy == NULL;
     if (copy != NULL && count > 0) memcpy(copy, items, count * item_size);
     return copy;

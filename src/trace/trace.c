@@ -41,7 +41,7 @@ spad_status spad_trace_create(spad_trace **out, const spad_target *target, const
     trace->host = memory;
     trace->texts.host = memory;
     trace->target = target;
-    trace->stats = spad__new(&memory, stats_size(target));
+    trace->stats = spad__new_array(&memory, target->space_count, sizeof *trace->stats);
     if (trace->stats == NULL) {
         spad__free(&memory, trace, sizeof *trace);
         return spad__fail_host_memory(error);
@@ -192,7 +192,7 @@ static bool copy_texts(spad_trace *trace, spad_tensor *tensor) {
         return true;
     }
     const size_t size = tensor->shape.rank * sizeof *tensor->shape.dims;
-    int64_t *dims = spad__arena_new(&trace->texts, size);
+    int64_t *dims = spad__arena_array(&trace->texts, tensor->shape.rank, sizeof *dims);
     if (dims == NULL) return false;
     memcpy(dims, tensor->shape.dims, size);
     tensor->shape.dims = dims;

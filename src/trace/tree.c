@@ -82,12 +82,12 @@ static void write_scope_name(spad__out *out, const char *name) {
         return;
     }
     spad__out_string(out, "'");
-    spad__out_string(out, name);
+    spad__out_one_line(out, name);
     spad__out_string(out, "'");
 }
 
 static void write_tensor_name(spad__out *out, const char *name) {
-    spad__out_string(out, name != NULL && *name != '\0' ? name : "(unnamed)");
+    spad__out_one_line(out, name != NULL && *name != '\0' ? name : "(unnamed)");
 }
 
 static void write_alloc(spad__out *out, const spad_event *event, const spad_tensor *tensor) {
@@ -158,14 +158,14 @@ spad_status spad_trace_write_tree(const spad_trace *trace, size_t space, size_t 
     }
     const size_t mark_bytes = to - from;
     const size_t seen_bytes = ((size_t)deepest + 1) * sizeof(bool);
-    unsigned char *marks = spad__new(&trace->host, mark_bytes);
-    bool *seen = spad__new(&trace->host, seen_bytes);
+    unsigned char *marks = spad__new_array(&trace->host, to - from, sizeof *marks);
+    bool *seen = spad__new_array(&trace->host, (size_t)deepest + 1, sizeof *seen);
     spad_status status = SPAD_ERR_HOST_MEMORY;
     if (marks == NULL || seen == NULL) {
         spad__fail_host_memory(error);
     } else {
         spad__out out;
-        spad__out_start(&out, sink);
+        spad__out_start_text(&out, sink);
         if (mark_lines(trace, space, from, to, style, marks, seen)) {
             write_lines(&out, trace, from, to, marks);
         }

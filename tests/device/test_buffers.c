@@ -255,6 +255,10 @@ static void aliases_share_bytes(void **state) {
     assert_string_equal(error.message, "a view of 20 B at 48 does not lie in a buffer of 64 B");
     assert_int_equal(spad_buffer_alias(&bad, x, -4, SPAD_SHAPE(1), SPAD_UINT32, NULL, &error),
                      SPAD_ERR_BOUNDS);
+    assert_int_equal(
+        spad_buffer_alias(&bad, x, INT64_MIN, SPAD_SHAPE(1), SPAD_UINT32, NULL, &error),
+        SPAD_ERR_BOUNDS);
+    assert_int_equal(error.available, 0);
     assert_int_equal(spad_buffer_alias(&bad, x, 2, SPAD_SHAPE(1), SPAD_UINT32, NULL, &error),
                      SPAD_ERR_ALIGNMENT);
     assert_string_equal(error.message,

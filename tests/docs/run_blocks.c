@@ -83,7 +83,8 @@ static int run(const block *b) {
 }
 
 /* Every status that a caller can meet has a bad block. Running out of host memory, a
- * broken sink, a driver that fails and a fault of ours cannot be shown in a few lines. */
+ * broken sink, a driver that fails, a call that is ended and a fault of ours cannot be shown in a
+ * few lines. */
 static int missing_codes(void) {
     static const char *const codes[] = {
 #define CODE(name, value, code, sentence) code,
@@ -93,7 +94,8 @@ static int missing_codes(void) {
     int missing = 0;
     for (size_t c = 0; c < sizeof codes / sizeof codes[0]; c++) {
         if (strcmp(codes[c], "SPAD-HOST-MEMORY") == 0 || strcmp(codes[c], "SPAD-IO") == 0 ||
-            strcmp(codes[c], "SPAD-DEVICE") == 0 || strcmp(codes[c], "SPAD-INTERNAL") == 0) {
+            strcmp(codes[c], "SPAD-DEVICE") == 0 || strcmp(codes[c], "SPAD-INTERNAL") == 0 ||
+            strcmp(codes[c], "SPAD-TIME") == 0 || strcmp(codes[c], "SPAD-CANCELLED") == 0) {
             continue;
         }
         int found = 0;

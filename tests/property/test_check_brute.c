@@ -9,6 +9,7 @@
  *
  *   test_check_brute [COUNT [SEED [FAMILY]]]
  */
+#include "support/kernels.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -216,10 +217,7 @@ static void what_was_missed_is_found(void **state) {
         "if i != 1 { simt use reads x[0] writes o[i] }\n}\n}\n",
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        spad_kernel *kernel;
-        spad_error error;
-        assert_ok(spad_kernel_parse(&kernel, texts[i], strlen(texts[i]), "k", NULL, NULL, &error),
-                  &error);
+        spad_kernel *kernel = test_parse(texts[i]);
         assert_int_not_equal(executor_run(kernel, NULL).wrong, 0);
         assert_true(check(kernel, NULL).errors);
         spad_kernel_destroy(kernel);

@@ -5,6 +5,7 @@
  * parallel loops whose iterations depend on each other; the walk (which has a model of its own)
  * says what is touched, the model says what is wrong.
  */
+#include "base/error.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -47,7 +48,7 @@ static int64_t pick(maker *m, int64_t low, int64_t high) {
     return spad__random_in(&m->random, low, high);
 }
 
-static void put(maker *m, const char *format, ...) {
+SPAD_PRINTF(2, 3) static void put(maker *m, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     const int count = vsnprintf(m->text + m->used, TEXT_MAX - m->used, format, arguments);

@@ -13,6 +13,7 @@
  *
  * The score of each kernel is printed, and every survivor and false alarm by name.
  */
+#include "support/kernels.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -91,9 +92,7 @@ static void write_kernel(const char *file, test_text *out) {
     char *text = test_read_file(path);
     spad_kernel_options options = {0};
     options.defines = defines_of(file, &options.define_count);
-    spad_kernel *kernel;
-    spad_error error;
-    assert_ok(spad_kernel_parse(&kernel, text, strlen(text), file, &options, NULL, &error), &error);
+    spad_kernel *kernel = test_parse_named(text, file, &options);
     free(text);
     assert_int_equal(spad_kernel_write(kernel, &out->sink, NULL), SPAD_OK);
     spad_kernel_destroy(kernel);

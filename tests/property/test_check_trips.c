@@ -2,7 +2,7 @@
  * Proofs for all trip counts against every trip count: random kernels with a parameter N.
  * What is proved for all N must be right for every N of a long row, each looked at alone; and
  * a large N must get the verdict of the shape itself, although only a small one is run. So it is
- * with what is missing of outputs. */
+ * with what is missing of outputs. The same with two parameters: every pair is looked at. */
 #include "support/support.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 /* A large shape has more events than are looked at where all shapes are asked for: it must be
  * judged by small ones, which have fewer. */
-enum { ROW = 26, LARGE = 193, EVENTS = 600 };
+enum { ROW = 26, LARGE = 193, EVENTS = 600, PAIRS = 12 };
 
 /* ---- random kernels ---------------------------------------------------------------- */
 
@@ -233,6 +233,78 @@ static void make_agents(page *p) {
     }
 }
 
+/* ---- two trip counts --------------------------------------------------------------- */
+
+enum { TILES = 11 }; /* of what is written once */
+
+/* What is used once, at a place that depends on both. */
+static void put_between(page *p) {
+    static const char *const places[] = {"N + M",         "N * M",       "N * M + N",
+                                         "N * M + M",     "N * (M % 3)", "M * (N % 2) + N",
+                                         "N / 2 + M / 2", "N - M + 6"};
+    static const int rests[] = {2, 3, 5, TILES};
+    put(p, "vector op reads c[(%s + %lld) %% %d]\n", places[pick(p, 8)], (long long)pick(p, 4),
+        rests[pick(p, 2) == 0 ? 3 : pick(p, 4)]);
+}
+
+static void put_loop_body(page *p, const char *name, const char *index, const char *other) {
+    put(p, "vector load writes %s[%s]\n", name, index);
+    if (pick(p, 10) == 0) put(p, "if %s < %s { vector op reads c[0] }\n", index, other);
+    if (pick(p, 4) == 0) put(p, "if %s %% 2 == %s %% 2 { vector op reads c[1] }\n", index, other);
+    put(p, "vector use reads %s[%s%s]\n", name, index, pick(p, 12) == 0 ? " + 1" : "");
+}
+
+/* One loop in the other. */
+static void put_nested(page *p) {
+    const long long more = pick(p, 3) == 0;
+    put(p, "tensor out : hbm u8 [M, N + %lld] (128, 8) output\nfor j in 0..M {\n", more);
+    if (pick(p, 2) == 0) put_loop_body(p, "y", "j", "N");
+    put(p, "for i in 0..N {\n");
+    put_loop_body(p, "x", "i", pick(p, 2) == 0 ? "j" : "M");
+    put(p, "dma put writes out[j, i + %lld]\n}\n", more * pick(p, 2));
+    if (more == 1 && pick(p, 2) == 0) put(p, "dma end writes out[j, N]\n");
+    put(p, "}\n");
+}
+
+/* One loop after the other; `out` has the tiles of both, or each has its own. */
+static void put_in_turn(page *p) {
+    const bool joined = pick(p, 2) == 0;
+    const long long more = pick(p, 3) == 0;
+    if (joined) {
+        put(p, "tensor out : hbm u8 [N + M + %lld] (128, 8) output\n", more);
+    } else {
+        put(p, "tensor out : hbm u8 [N + %lld] (128, 8) output\n", more);
+        put(p, "tensor low : hbm u8 [M] (128, 8) output\n");
+    }
+    put(p, "for i in 0..N {\n");
+    put_loop_body(p, "x", "i", "M");
+    put(p, "dma put writes out[i]\n}\nfor j in 0..M {\n");
+    put_loop_body(p, "y", "j", "N");
+    if (pick(p, 8) > 0) put(p, "dma put writes %s\n", joined ? "out[N + j]" : "low[j]");
+    put(p, "}\n");
+    if (more == 1 && pick(p, 2) == 0) put(p, "dma end writes out[N%s]\n", joined ? " + M" : "");
+}
+
+static void make_two(page *p) {
+    p->used = 0;
+    put(p, "kernel k on trn2\nparam N = 3\nparam M = 2\n");
+    for (int i = 0; i < 2; i++) {
+        put(p, "tensor %s : sbuf bf16 [%s + 2] (128, 8) mod base %d free %lld\n", names[i],
+            i == 0 ? "N" : "M", i * 64, (long long)pick(p, 3) + 1);
+    }
+    put(p, "tensor c : sbuf bf16 [%d] (128, 8) at 256\n", TILES);
+    const int64_t left_out = pick(p, 2 * TILES) - TILES / 2;
+    for (int64_t i = 0; i < TILES; i++) {
+        if (i != left_out) put(p, "vector first writes c[%lld]\n", (long long)i);
+    }
+    if (pick(p, 2) == 0) {
+        put_nested(p);
+    } else {
+        put_in_turn(p);
+    }
+    if (pick(p, 4) > 0) put_between(p);
+}
+
 /* ---- both ways --------------------------------------------------------------------- */
 
 typedef struct answer {
@@ -243,11 +315,15 @@ typedef struct answer {
     bool lacking; /* something of an output */
 } answer;
 
-static answer ask(const page *p, int64_t n, bool one_shape) {
-    const spad_define define = {"N", n};
-    const spad_kernel_options options = {.defines = &define, .define_count = 1};
-    const spad_check_options how = {
-        .one_shape = one_shape, .no_advice = true, .event_limit = one_shape ? 0 : EVENTS};
+/* m: -1, or the value of M. */
+static answer ask(const page *p, int64_t n, int64_t m, bool one_shape) {
+    const spad_define defines[] = {{"N", n}, {"M", m}};
+    const spad_kernel_options options = {.defines = defines, .define_count = m < 0 ? 1 : 2};
+    const spad_check_options how = {.one_shape = one_shape,
+                                    .no_advice = true,
+                                    .event_limit = one_shape ? 0
+                                                   : m < 0   ? EVENTS
+                                                             : 8 * EVENTS};
     spad_error error;
     spad_kernel *kernel;
     spad_check *check;
@@ -282,13 +358,13 @@ typedef struct counts {
 } counts;
 
 static void look_at(const page *p, counts *c) {
-    const answer all = ask(p, LARGE, false);
+    const answer all = ask(p, LARGE, -1, false);
     if (!all.possible) return;
     if (all.verdict == SPAD_VERDICT_UNKNOWN) { /* no small shape stands for it */
         c->unknown++;
         return;
     }
-    const answer alone = ask(p, LARGE, true);
+    const answer alone = ask(p, LARGE, -1, true);
     if ((all.verdict == SPAD_VERDICT_WRONG) != (alone.verdict == SPAD_VERDICT_WRONG)) {
         fail_with(p, "the small shape does not stand for the large one", LARGE);
     }
@@ -299,8 +375,41 @@ static void look_at(const page *p, counts *c) {
     c->told += all.lacking;
     c->proved++;
     for (int64_t n = 0; n < ROW; n++) {
-        const answer one = ask(p, n, true);
+        const answer one = ask(p, n, -1, true);
         if (one.possible && one.verdict == SPAD_VERDICT_WRONG) fail_with(p, "proved, and wrong", n);
+    }
+}
+
+/* A proof for all pairs against every small pair, and against some with one large value. */
+static void look_at_pairs(const page *p, int64_t n, int64_t m, counts *c) {
+    const answer all = ask(p, n, m, false);
+    if (!all.possible) return;
+    if (all.verdict == SPAD_VERDICT_UNKNOWN) {
+        c->unknown++;
+        return;
+    }
+    const answer alone = ask(p, n, m, true);
+    if ((all.verdict == SPAD_VERDICT_WRONG) != (alone.verdict == SPAD_VERDICT_WRONG)) {
+        fail_with(p, "the small shape does not stand for the large one", n * 1000 + m);
+    }
+    c->wrong += all.verdict == SPAD_VERDICT_WRONG;
+    if (all.verdict != SPAD_VERDICT_PROVED_ALL) return;
+    if (all.lacking && !alone.lacking) fail_with(p, "outputs lack nothing", n * 1000 + m);
+    const bool silent = strstr(all.reason, "; ") == NULL; /* no word about other values */
+    if (silent && !all.lacking && alone.lacking) {
+        fail_with(p, "outputs lack something", n * 1000 + m);
+    }
+    c->lacking += alone.lacking;
+    c->told += all.lacking;
+    c->proved++;
+    for (int64_t i = 0; i < PAIRS * PAIRS + 2 * PAIRS; i++) {
+        const int64_t low = i < PAIRS * PAIRS ? i / PAIRS : (i - PAIRS * PAIRS) / 2;
+        const int64_t high = i < PAIRS * PAIRS ? i % PAIRS : LARGE / 5;
+        const answer one =
+            i >= PAIRS * PAIRS && i % 2 == 0 ? ask(p, high, low, true) : ask(p, low, high, true);
+        if (one.possible && one.verdict == SPAD_VERDICT_WRONG) {
+            fail_with(p, "proved, and wrong", low * 1000 + high);
+        }
     }
 }
 
@@ -334,8 +443,32 @@ static void agents(void **state) {
     look_at_many(make_agents);
 }
 
+static void two_trip_counts(void **state) {
+    (void)state;
+    page p;
+    counts c = {0};
+    p.random.state = 11;
+    const int64_t count = kernels / 2;
+    /* values with the rest 0 give the shortest steps where one is multiplied by the other */
+    static const int64_t given[] = {TILES, 2 * TILES, 10 * TILES, 3 * TILES, LARGE};
+    for (int64_t i = 0; i < count; i++) {
+        make_two(&p);
+        const int64_t n = given[pick(&p, 5)];
+        look_at_pairs(&p, n, given[pick(&p, 5)], &c);
+    }
+    print_message(
+        "%lld kernels: %lld unknown, %lld proved for all N and M, %lld wrong; %lld proved "
+        "lack something of an output, %lld are told\n",
+        (long long)count, (long long)c.unknown, (long long)c.proved, (long long)c.wrong,
+        (long long)c.lacking, (long long)c.told);
+    assert_true(c.proved * 20 > count);
+    assert_true(c.wrong * 20 > count);
+    assert_true(c.lacking > 0 && c.told > 0);
+}
+
 int main(int count, char **words) {
     if (count > 1) kernels = atoll(words[1]);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(one_program), cmocka_unit_test(agents)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(one_program), cmocka_unit_test(agents),
+                                       cmocka_unit_test(two_trip_counts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

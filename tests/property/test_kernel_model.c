@@ -5,6 +5,7 @@
  * kernel is written as text by the model and read by the library; what the library
  * writes of it reads back to the same text and the same walk.
  */
+#include "base/error.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -209,7 +210,7 @@ static model_node *make_node(model *m, const int *open, int open_count, int dept
 
 /* ---- writing ----------------------------------------------------------------------- */
 
-static void put(model *m, const char *format, ...) {
+SPAD_PRINTF(2, 3) static void put(model *m, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     m->at += vsnprintf(m->at, (size_t)(m->text + TEXT_MAX - m->at), format, arguments);
@@ -326,7 +327,7 @@ static int64_t value(const model *m, const model_expr *e) {
     return e->op == '/' ? quotient : a - quotient * b;
 }
 
-static void say(model *m, const char *format, ...) {
+SPAD_PRINTF(2, 3) static void say(model *m, const char *format, ...) {
     va_list arguments;
     char line[256];
     va_start(arguments, format);

@@ -8,6 +8,8 @@
  * Random kernels have loops, conditions, declarations at all depths, rings, aliases and
  * fixed places; the shipped kernels are looked at in the same way.
  */
+#include "base/error.h"
+#include "support/kernels.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -199,7 +201,7 @@ static int64_t pick(maker *m, int64_t low, int64_t high) {
     return spad__random_in(&m->random, low, high);
 }
 
-static void put(maker *m, const char *format, ...) {
+SPAD_PRINTF(2, 3) static void put(maker *m, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     m->used += (size_t)vsnprintf(m->text + m->used, TEXT_MAX - m->used, format, arguments);
@@ -397,10 +399,9 @@ static void places_are_safe_for_operations_in_flight(void **state) {
     int sharing = 0;
     for (uint64_t seed = 1; seed <= KERNELS / 2; seed++) {
         make_flights(&m, seed);
-        spad_kernel *k;
         spad_layout *layout;
         spad_error error;
-        assert_ok(spad_kernel_parse(&k, m.text, strlen(m.text), "k", NULL, NULL, &error), &error);
+        spad_kernel *k = test_parse(m.text);
         if (count_findings(k, NULL).errors == 0) {
             right++;
             assert_ok(spad_layout_create(&layout, k, NULL, &error), &error);
@@ -421,10 +422,9 @@ static void places_are_safe_for_operations_in_flight(void **state) {
 static spad_kernel *read_shipped(const char *name) {
     char path[512];
     spad_kernel *k;
-    spad_error error;
     snprintf(path, sizeof path, TEST_KERNELS "/%s", name);
     char *text = test_read_file(path);
-    assert_ok(spad_kernel_parse(&k, text, strlen(text), name, NULL, NULL, &error), &error);
+    k = test_parse_named(text, name, NULL);
     free(text);
     return k;
 }

@@ -17,9 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/random.h"
 #include "spad/check.h"
 #include "spad/walk.h"
+#include "support/kernels.h"
 #include "support/support.h"
 
 enum { AGENTS = 4, EVENTS = 24, OBJECTS = 16, ALL = AGENTS * EVENTS, STATES = 1 << 14 };
@@ -443,7 +445,7 @@ static int below(writer *w, int bound) {
     return (int)spad__random_below(&w->random, (uint64_t)bound);
 }
 
-static void emit(writer *w, int agent, const char *format, ...) {
+SPAD_PRINTF(3, 4) static void emit(writer *w, int agent, const char *format, ...) {
     if (w->counts[agent] == 7) return;
     char line[128];
     va_list arguments;
@@ -681,9 +683,8 @@ static void try_one(explorer *e, uint64_t seed, tally *score) {
     writer w = {.random = {seed}};
     char text[8192];
     write_program(&w, text, sizeof text);
-    spad_kernel *kernel;
     spad_error error;
-    assert_ok(spad_kernel_parse(&kernel, text, strlen(text), "random", NULL, NULL, &error), &error);
+    spad_kernel *kernel = test_parse(text);
     program p = {.kernel = kernel, .agents = w.agents};
     for (int a = 0; a < p.agents; a++) read_agent(&p, a);
     state *states = e->states;

@@ -7,6 +7,8 @@
  * Beside it: the same kernels with long loops, skipped against run, and the kernels that
  * we ship with large trip counts.
  */
+#include "base/error.h"
+#include "support/kernels.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -24,6 +26,7 @@ enum {
     STEPS = 6,
     ROUNDS = 3,
     TEXT_MAX = 1 << 13,
+    ACTORS = AGENTS + UNITS * AGENTS,
     LOG_MAX = 512
 };
 
@@ -67,7 +70,7 @@ static const char *const engine_names[ENGINES] = {"simt", "tensor", "copy"};
 static const char *const unit_names[UNITS] = {"cp", "mma"};
 static const int unit_engines[UNITS] = {2, 1};
 
-static void put(program *p, const char *format, ...) {
+SPAD_PRINTF(2, 3) static void put(program *p, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     const int more = vsnprintf(p->text + p->used, TEXT_MAX - p->used, format, arguments);
@@ -144,7 +147,7 @@ typedef struct queued {
     int bundle;
 } queued;
 
-/* An agent or a unit. */
+/* An agent, or the queue of a unit for an agent. */
 typedef struct actor {
     bool waits_for_engine;
     int since;
@@ -172,7 +175,7 @@ typedef struct logged {
 
 typedef struct world {
     const program *p;
-    actor actors[AGENTS + UNITS];
+    actor actors[ACTORS];
     bool busy[ENGINES];
     int counters[2];
     int arrived;
@@ -197,9 +200,15 @@ static void end_work(world *w, int number) {
     }
 }
 
-static bool units_are_empty(const world *w) {
-    for (int u = AGENTS; u < AGENTS + UNITS; u++) {
-        if (w->actors[u].head < w->actors[u].count) return false;
+static int queue_of(int agent, int unit) {
+    return AGENTS + unit * AGENTS + agent;
+}
+
+/* Has everything ended that an agent has issued? */
+static bool is_drained(const world *w, int agent) {
+    for (int u = 0; u < UNITS; u++) {
+        const actor *queue = &w->actors[queue_of(agent, u)];
+        if (queue->head < queue->count) return false;
     }
     return true;
 }
@@ -240,7 +249,7 @@ static bool passes(world *w, actor *a, const step *s) {
         }
         return true;
     }
-    default: return units_are_empty(w);
+    default: return is_drained(w, (int)(a - w->actors));
     }
 }
 
@@ -258,7 +267,7 @@ static bool move_agent(world *w, int number) {
         const queued q = {s, number * STEPS + a->at, number, a->bundles};
         if (s->in_group) a->running[a->bundles]++;
         if (s->unit >= 0) {
-            actor *unit = &w->actors[AGENTS + s->unit];
+            actor *unit = &w->actors[queue_of(number, s->unit)];
             unit->queue[unit->count++] = q;
             a->at++;
         } else if (s->kind == OPERATION) {
@@ -297,7 +306,7 @@ static bool move_unit(world *w, int number) {
 /* The one that has waited longest gets its engine. */
 static bool grant(world *w) {
     actor *next = NULL;
-    for (int i = 0; i < AGENTS + UNITS; i++) {
+    for (int i = 0; i < ACTORS; i++) {
         actor *a = &w->actors[i];
         if (!a->waits_for_engine || w->busy[a->work.step->engine]) continue;
         if (next == NULL || a->since < next->since) next = a;
@@ -312,7 +321,7 @@ static bool grant(world *w) {
 }
 
 static bool someone_works(const world *w) {
-    for (int i = 0; i < AGENTS + UNITS; i++) {
+    for (int i = 0; i < ACTORS; i++) {
         if (w->actors[i].works) return true;
     }
     return false;
@@ -326,13 +335,13 @@ static bool run(world *w) {
             bool moved = true;
             while (moved) {
                 moved = false;
-                for (int i = 0; i < AGENTS + UNITS; i++) {
+                for (int i = 0; i < ACTORS; i++) {
                     if (!w->actors[i].works || w->actors[i].until > w->now) continue;
                     end_work(w, i);
                     moved = true;
                 }
                 for (int i = 0; i < AGENTS; i++) moved |= move_agent(w, i);
-                for (int i = AGENTS; i < AGENTS + UNITS; i++) moved |= move_unit(w, i);
+                for (int i = AGENTS; i < ACTORS; i++) moved |= move_unit(w, i);
             }
             granted = false;
             while (grant(w)) granted = true;
@@ -340,22 +349,12 @@ static bool run(world *w) {
         w->now++;
     } while (someone_works(w));
     for (int i = 0; i < AGENTS; i++) {
-        if (w->actors[i].round < w->p->rounds) return false;
+        if (w->actors[i].round < w->p->rounds || !is_drained(w, i)) return false;
     }
-    return units_are_empty(w);
+    return true;
 }
 
 /* ---- tests ------------------------------------------------------------------------- */
-
-static spad_kernel *parse(const char *text, const spad_kernel_options *options) {
-    spad_kernel *kernel;
-    spad_error error;
-    const spad_status status =
-        spad_kernel_parse(&kernel, text, strlen(text), "k", options, NULL, &error);
-    if (status != SPAD_OK) print_error("%s\n%s\n", text, error.message);
-    assert_int_equal(status, SPAD_OK);
-    return kernel;
-}
 
 static void assert_same(const program *p, const world *w, bool ends, const spad_kernel *kernel,
                         const spad_sim *sim) {
@@ -381,7 +380,7 @@ static void the_model_agrees(void **state) {
         make_program(&p, &random);
         w = (world){.p = &p, .counters = {1, 0}};
         const bool ends = run(&w);
-        spad_kernel *kernel = parse(p.text, NULL);
+        spad_kernel *kernel = test_parse(p.text);
         spad_sim *sim;
         spad_error error;
         assert_ok(spad_sim_kernel(&sim, kernel, NULL, &error), &error);
@@ -441,7 +440,7 @@ static void skipping_changes_nothing(void **state) {
         make_program(&p, &random);
         const spad_define define = {"R", 300 + (int64_t)spad__random_below(&random, 100)};
         const spad_kernel_options options = {.defines = &define, .define_count = 1};
-        spad_kernel *kernel = parse(p.text, &options);
+        spad_kernel *kernel = test_parse_with(p.text, &options);
         skipped += compare_with_skipping(kernel);
         spad_kernel_destroy(kernel);
     }
@@ -466,7 +465,7 @@ static void examples_repeat_themselves(void **state) {
         for (int64_t n = 2001; n < 2004; n++) {
             const spad_define define = {cases[i].param, n};
             const spad_kernel_options options = {.defines = &define, .define_count = 1};
-            spad_kernel *kernel = parse(text, &options);
+            spad_kernel *kernel = test_parse_with(text, &options);
             const bool skipped = compare_with_skipping(kernel);
             if (!skipped) print_error("%s does not repeat itself\n", cases[i].file);
             assert_true(skipped);

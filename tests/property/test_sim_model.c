@@ -10,6 +10,8 @@
  * Beside it: loops that are skipped against loops that are run, deeper rings against
  * shallower ones, and the tuner against all combinations.
  */
+#include "base/error.h"
+#include "support/kernels.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -32,7 +34,7 @@ typedef struct writer {
     int operations;
 } writer;
 
-static void put(writer *w, const char *format, ...) {
+SPAD_PRINTF(2, 3) static void put(writer *w, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     const int more = vsnprintf(w->text + w->used, TEXT_MAX - w->used, format, arguments);
@@ -120,16 +122,6 @@ static void put_kernel(writer *w, spad__random *random, bool one_transfer) {
     put_body(w, 1 + below(w, 5));
     put(w, "}\n");
     if (below(w, 3) == 0) put(w, "scalar last reads s, x[0] writes y[N - 1]\n");
-}
-
-static spad_kernel *parse(const char *text, const spad_kernel_options *options) {
-    spad_kernel *kernel;
-    spad_error error;
-    const spad_status status =
-        spad_kernel_parse(&kernel, text, strlen(text), "k", options, NULL, &error);
-    if (status != SPAD_OK) print_error("%s\n%s\n", text, error.message);
-    assert_int_equal(status, SPAD_OK);
-    return kernel;
 }
 
 static spad_sim *simulate(const spad_kernel *kernel, const spad_sim_options *options) {
@@ -327,7 +319,7 @@ static void the_model_agrees(void **state) {
     static writer w;
     for (int round = 0; round < 400; round++) {
         put_kernel(&w, &random, false);
-        spad_kernel *kernel = parse(w.text, NULL);
+        spad_kernel *kernel = test_parse(w.text);
         spad_sim *sim = simulate(kernel, NULL);
         check_kernel(kernel, sim);
         spad_sim_destroy(sim);
@@ -376,7 +368,7 @@ static void skipping_changes_nothing(void **state) {
         put_kernel(&w, &random, false);
         const spad_define define = {"N", 1500 + below(&w, 500)};
         const spad_kernel_options options = {.defines = &define, .define_count = 1};
-        spad_kernel *kernel = parse(w.text, &options);
+        spad_kernel *kernel = test_parse_with(w.text, &options);
         const spad_sim_options all = {.no_repeat = true};
         const spad_sim_options early = {.repeat_after = 1};
         spad_sim *run = simulate(kernel, &all);
@@ -414,7 +406,7 @@ static void deeper_rings_are_never_slower(void **state) {
     int faster = 0;
     for (int round = 0; round < 200; round++) {
         put_kernel(&w, &random, true);
-        spad_kernel *kernel = parse(w.text, NULL);
+        spad_kernel *kernel = test_parse(w.text);
         static const char *const names[] = {"x", "y", "p"};
         for (size_t n = 0; n < 3; n++) {
             const spad_kernel_tensor *t = NULL;
@@ -512,7 +504,7 @@ static void the_tuner_finds_the_best(void **state) {
     static writer w;
     for (int round = 0; round < 12; round++) {
         put_pipeline(&w, &random);
-        spad_kernel *kernel = parse(w.text, NULL);
+        spad_kernel *kernel = test_parse(w.text);
         const best b = try_all(kernel, 4);
         spad_error error;
         spad_tune *all;

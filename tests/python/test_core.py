@@ -450,7 +450,7 @@ def test_check_layout_sim_tune():
     assert other.params["N"] == 4 and other.sim().makespan < sim.makespan
     with pytest.raises(spad.ArgumentError):
         k.reshape(defines={"M": 4})
-    with pytest.raises(TypeError):
+    with pytest.raises(spad.ArgumentError, match="the layout is of kernel"):
         spad.check(other, layout)
 
 
@@ -523,6 +523,53 @@ def test_fit():
 
 
 # ---- pictures ---------------------------------------------------------------------------------
+
+
+def test_a_saved_file_is_replaced_as_a_whole(tmp_path):
+    report = recorded().report()
+    old = tmp_path / "old.svg"
+    old.write_text("old")
+    old.chmod(0o604)
+    (tmp_path / "link.svg").symlink_to("old.svg")
+    (tmp_path / "dangling.svg").symlink_to("new.svg")
+    before = os.umask(0o027)
+    try:
+        for name in ("link.svg", "dangling.svg", "page.html"):
+            report.save(tmp_path / name)
+    finally:
+        os.umask(before)
+    assert old.read_bytes().startswith(b"<svg") and old.stat().st_mode & 0o777 == 0o604
+    for name in ("new.svg", "page.html"):
+        assert (tmp_path / name).stat().st_mode & 0o777 == 0o640
+    assert (tmp_path / "link.svg").is_symlink() and (tmp_path / "dangling.svg").is_symlink()
+    assert len(os.listdir(tmp_path)) == 5
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path):
+    path = tmp_path / "page.html"
+    path.write_text("old")
+    code = ("import resource, signal, sys, spad\n"
+            "report = spad.Report('trn2', 'page')\n"
+            "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+            "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+            "try:\n"
+            "    report.save(sys.argv[1])\n"
+            "except OSError as error:\n"
+            "    print(error.strerror)\n")
+    done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True)
+    assert done.stdout == "File too large\n", done.stderr
+    assert path.read_text() == "old" and os.listdir(tmp_path) == ["page.html"]
+
+
+def test_a_pipe_is_written_in_place(tmp_path):
+    path = tmp_path / "pipe.svg"
+    os.mkfifo(path)
+    got = []
+    reader = threading.Thread(target=lambda: got.append(path.read_bytes()))
+    reader.start()
+    recorded().report().save(path)
+    reader.join()
+    assert got[0].startswith(b"<svg") and path.is_fifo()
 
 
 def test_reports(tmp_path):

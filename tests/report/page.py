@@ -1,13 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """The data of a page, decoded without its JavaScript."""
+import base64
+import hashlib
 import json
+import re
 
 MODES = ["auto", "at", "mod", "func", "stack", "heap", "pool", "alias"]
 
 
+def check_policy(text):
+    """The content security policy names the one script and the one style by their digests."""
+    policy = dict(part.strip().split(" ", 1) for part in
+                  re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1].split(";"))
+    for kind in ("script", "style"):
+        element, = re.findall(f"<{kind}>(.*?)</{kind}>", text, re.S)
+        digest = base64.b64encode(hashlib.sha256(element.encode()).digest()).decode()
+        assert policy.pop(f"{kind}-src") == f"'sha256-{digest}'", f"the digest of the {kind}"
+    assert policy == dict.fromkeys(("default-src", "base-uri", "form-action"), "'none'"), policy
+
+
 def page_data(path):
-    with open(path, encoding="utf-8") as file:
+    with open(path, encoding="utf-8", newline="") as file:
         text = file.read()
+    check_policy(text)
     start = text.index('id="data">') + len('id="data">')
     data = text[start:text.index("</script>", start)]
     assert "<" not in data

@@ -258,10 +258,12 @@ static void end_execution(explorer *x, state *s) {
             happen_after_ends(x, s, p);
             continue;
         }
-        executor_say(e, EXECUTOR_STUCK, "line %d waits for ever",
+        executor_say(e, EXECUTOR_STUCK, "line %d is never let go on",
                      executor_line(e, e->points.items[p].statement));
+        e->result.some_stuck = true;
         return;
     }
+    e->result.some_end = true;
     check_outputs(e, s);
     note_leftover(e, s, x->counts);
 }
@@ -498,7 +500,7 @@ static void explore(executor *e) {
     }
     e->too_large = e->result.wrong == 0 && x.stack.count > 0;
     e->result.states = (long)x.seen_count;
-    if (e->result.wrong == 0 && !e->too_large) {
+    if (e->result.wrong == 0 && !e->too_large && !e->options->ends) {
         judge_waits(&x);
         judge_contributions(&x);
         judge_fences(&x);

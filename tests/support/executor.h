@@ -58,6 +58,8 @@ enum {
 typedef struct executor_options {
     long states_max; /* 0: 200000 */
     bool plain;      /* without the reductions on the order of points: slow */
+    bool ends;       /* only: which executions come to their end? Bytes do not count, and a run
+                        does not end at one that is stuck */
     bool (*place)(void *ctx, int64_t tensor, int64_t slot, spad_rect *rect);
     void *ctx;
 } executor_options;
@@ -65,6 +67,8 @@ typedef struct executor_options {
 typedef struct executor_result {
     unsigned wrong;     /* the first wrong thing that was met; 0: none */
     bool decided;       /* wrong, or everything was visited */
+    bool some_end;      /* with `ends`: an execution comes to its end */
+    bool some_stuck;    /* with `ends`: one does not */
     bool unmodelled;    /* the kernel has something that is left out here */
     bool walk_failed;   /* the kernel has no run: an index leaves its tensor and the like */
     bool takers;        /* two agents or queues take from one counter */

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "support/executor.h"
 #include "support/support.h"
 
@@ -216,7 +217,7 @@ void executor_happen(explorer *x, state *s, int number);
 void executor_note_phase(explorer *x, size_t p, int64_t phase);
 
 /* Something is wrong: the first one counts. */
-void executor_say(executor *e, unsigned wrong, const char *format, ...);
+void executor_say(executor *e, unsigned wrong, const char *format, ...) SPAD_PRINTF(3, 4);
 int executor_line(const executor *e, int64_t statement);
 
 /* Does a read find its tile in bytes that are as they were at the start, or that a write

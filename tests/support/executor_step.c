@@ -10,6 +10,7 @@
 
 void executor_say(executor *e, unsigned wrong, const char *format, ...) {
     if (e->result.wrong != 0) return; /* the first wrong thing counts */
+    if (e->options->ends && wrong != EXECUTOR_BARRIER && wrong != EXECUTOR_MBARRIER) return;
     e->result.wrong = wrong;
     va_list arguments;
     va_start(arguments, format);

@@ -4,6 +4,7 @@
  * three agents, two to four iterations, tiles of a few bytes.
  */
 #include "support/random_kernel.h"
+#include "base/error.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -33,7 +34,7 @@ static const char *any(maker *m, const char *const *words, int count) {
     return words[pick(m, 0, count - 1)];
 }
 
-static void put(maker *m, const char *format, ...) {
+SPAD_PRINTF(2, 3) static void put(maker *m, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     m->at += vsnprintf(m->at, (size_t)(m->text + RANDOM_KERNEL_TEXT - m->at), format, arguments);

@@ -6,7 +6,7 @@
 
 #include "support/support.h"
 
-#include "alloc/block.h"
+#include "block/block.h"
 
 typedef struct fixture {
     const spad_target *target;

@@ -115,6 +115,27 @@ static void arrays_and_arenas_survive_failing_allocations(void **state) {
     assert_int_equal(host.calls, 0);
 }
 
+/* A product that does not fit must not wrap to a small block: nothing is asked of the host. */
+static void arrays_whose_bytes_do_not_fit_are_refused(void **state) {
+    (void)state;
+    test_host host;
+    test_host_init(&host);
+    spad__arena arena = {.host = host.host};
+    const size_t counts[] = {SIZE_MAX / 8 + 1, SIZE_MAX / 8 + 2, PTRDIFF_MAX / 8 + 1, SIZE_MAX};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        assert_null(spad__new_array(&host.host, counts[i], 8));
+        assert_null(spad__arena_array(&arena, counts[i], 8));
+    }
+    assert_int_equal(host.calls, 0);
+    int64_t *items = spad__new_array(&host.host, 3, sizeof *items);
+    assert_non_null(items);
+    for (size_t i = 0; i < 3; i++) assert_int_equal(items[i], 0);
+    spad__free(&host.host, items, 3 * sizeof *items);
+    assert_non_null(spad__arena_array(&arena, 3, sizeof *items));
+    spad__arena_free(&arena);
+    test_host_assert_clean(&host);
+}
+
 static void an_arena_rewinds_to_a_mark(void **state) {
     (void)state;
     test_host host;
@@ -242,6 +263,7 @@ int main(void) {
         cmocka_unit_test(rounding_agrees_with_a_search),
         cmocka_unit_test(results_that_do_not_fit_are_refused),
         cmocka_unit_test(arrays_and_arenas_survive_failing_allocations),
+        cmocka_unit_test(arrays_whose_bytes_do_not_fit_are_refused),
         cmocka_unit_test(an_arena_rewinds_to_a_mark),
         cmocka_unit_test(the_printer_joins_pieces_of_any_length),
         cmocka_unit_test(a_sink_that_fails_is_reported),

@@ -2,6 +2,7 @@
  * What a growing parameter does to a kernel: which ones are trip counts, after how many
  * iterations indices and places come back, which iterations may be repeated; and the same
  * kernel with other numbers. */
+#include "support/kernels.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -10,18 +11,11 @@
 #include "check/growth.h"
 #include "spad/kernel.h"
 
-static spad_kernel *parse(const char *text) {
-    spad_kernel *kernel;
-    spad_error error;
-    assert_ok(spad_kernel_parse(&kernel, text, strlen(text), "k.spad", NULL, NULL, &error), &error);
-    return kernel;
-}
-
 enum { LOOPS = 8 };
 
 /* One parameter of a kernel, as text: "step 2: i+2 [0..]" or the reason against it. */
 static void describe(char *line, size_t size, const char *text, size_t param) {
-    spad_kernel *kernel = parse(text);
+    spad_kernel *kernel = test_parse(text);
     const spad_host host = spad__host_or_default(NULL);
     spad__growth growth;
     spad_error error;
@@ -141,6 +135,76 @@ static void no_trip_counts(void **state) {
     check_rows(rows, sizeof rows / sizeof rows[0]);
 }
 
+/* Every part of a declaration that may not grow, and what else moves along. */
+static void parts_that_grow(void **state) {
+    (void)state;
+#define SM90 "kernel k on sm_90\nparam N = 12\ntensor x : shared f32 [N] (64) ring 3\n"
+#define LOOP "for i in 0..N { vector a writes x[i] }\n"
+    static const row rows[] = {
+        {TRN2 "tensor x : sbuf u8 [2] (128, 8) at N * 64\nfor i in 0..N { vector a writes x[0] }\n",
+         "no: 'x' changes with it"},
+        {TRN2 "tensor x : sbuf u8 [N] (32, 8) mod par 4\n" LOOP, "step 4 i+4"},
+        {TRN2 "tensor x : psum u8 [N] (32, 8) mod banks 3\n" LOOP, "step 3 i+3"},
+        {TRN2 "tensor x : psum u8 [N] (32, 8) mod free 2 par 2 banks 3\n" LOOP, "step 6 i+6"},
+        {TRN2 "tensor x : sbuf u8 [N] (128, 8) mod free N\n" LOOP, "no: 'x' changes with it"},
+        {TRN2 "region sbuf N..200 KiB as exact\nfor i in 0..N { vector a }\n",
+         "no: 'region' changes with it"},
+        {TRN2 "region sbuf 0..N * 64 as exact\nfor i in 0..N { vector a }\n",
+         "no: 'region' changes with it"},
+        {TRN2 "for i in N..2 * N { vector a }\n", "no: 'i' changes with it"},
+        {TRN2 "tensor x : sbuf u8 [N] (128, 8) ring 2 input\n" LOOP,
+         "no: 'x' is an input with more and more tiles"},
+        {TRN2 "tensor x : hbm u8 [N] (128, 8) ring 2 input\n"
+              "for i in 0..N { dma a reads x[i] }\n",
+         "no: 'x' is an input with more and more tiles"},
+        {TRN2 "tensor g : sbuf u8 (128, 8)\ntensor x : sbuf u8 [N] (128, 2) alias of g ring 4\n"
+              "for i in 0..N { vector a writes x[i] }\n",
+         "step 4 i+4"},
+        {TRN2 "tensor x : sbuf u8 [3] (128, 8)\nfor i in 0..N { vector a writes x[(-i) % 3] }\n",
+         "step 3 i+3"},
+        {TRN2 "tensor x : sbuf u8 [3] (128, 8)\nfor i in 0..N { vector a writes x[(5 - i) % 3] }\n",
+         "step 3 i+3"},
+        {TRN2 "tensor x : sbuf u8 [8] (128, 8)\nfor i in 0..N { vector a writes x[0] }\n"
+              "vector b writes x[(2 * N) % 8]\n",
+         "step 4 i+4"},
+        {TRN2
+         "tensor x : sbuf u8 [2 * N + 2] (128, 8) ring 2\nfor i in 0..N { vector a writes x[i] "
+         "}\nvector b writes x[2 * N]\n",
+         "no: 'x' is used at places that move apart"},
+        {SM90 "mbarrier full[N] count 1\nfor i in 0..N { simt a writes x[i] }\n",
+         "no: 'full' changes with it"},
+        {SM90 "mbarrier full count N\nfor i in 0..N { simt a writes x[i] }\n",
+         "no: 'full' changes with it"},
+        {SM90 "counter c[3]\nagent a { for i in 0..N { signal c[i % 3] by i + 1 } }\n",
+         "no: an amount or a range moves along"},
+        {SM90 "counter c[3]\nagent a { for i in 0..N { signal c[i % 3] } }\n", "step 3 i+3"},
+        {SM90 "mbarrier m count 1\nagent a { for i in 0..N { arrive m expect i } }\n",
+         "no: an amount or a range moves along"},
+        {SM90 "unit u on copy free\ncounter c[20]\n"
+              "agent a { for i in 0..N { u a writes x[i] signals c[i] } }\n",
+         "no: an amount or a range moves along"},
+        {SM90 "unit u on copy free\ncounter c\n"
+              "agent a { for i in 0..N { u a writes x[i] signals c by i + 1 } }\n",
+         "no: an amount or a range moves along"},
+        {"kernel k on trn2\nparam N = 1\ntensor x : sbuf u8 [3] (128, 8)\n" /* the step overflows */
+         "for i in 0..N { vector a writes x[(i * 4611686018427387904) % 3] }\n",
+         "no: an index does not move in even steps"},
+        /* waits outside of the loops that grow: before them they stay, after them they go along */
+        {SM90 "counter c\nagent a { for i in 0..N { signal c } }\n"
+              "agent b { wait c >= 0\nfor i in 0..N { wait c >= i + 1 }\nwait c >= N }\n",
+         "step 1 i+1 i+1"},
+        {SM90 "counter c\nagent a { for i in 0..N { signal c } }\n"
+              "agent b { for i in 0..N { wait c >= i + 1 }\nwait c >= 5 }\n",
+         "no: 'c' is waited for at values that move apart"},
+        {SM90 "counter c\nagent a { for i in 0..N { signal c } }\n"
+              "agent b { wait c >= N\nfor i in 0..N { wait c >= i + 1 } }\n",
+         "no: 'c' is waited for at values that move apart"},
+    };
+#undef SM90
+#undef LOOP
+    check_rows(rows, sizeof rows / sizeof rows[0]);
+}
+
 /* An index that leaves its tensor, or a cost below 0, ends a row of shapes that are right. */
 static void indices_run_out(void **state) {
     (void)state;
@@ -210,7 +274,7 @@ static const char *const ring = "# a comment\nkernel k on trn2\nparam N = 12\n"
 
 static void reshape(void **state) {
     (void)state;
-    spad_kernel *kernel = parse(ring);
+    spad_kernel *kernel = test_parse(ring);
     const spad_define n = {"N", 5};
     const spad_define depth = {"x", 2};
     const spad_kernel_options options = {
@@ -253,16 +317,20 @@ static spad_status memory_scenario(const spad_host *host, void *payload) {
 
 static void memory(void **state) {
     (void)state;
-    spad_kernel *kernel = parse(ring);
+    spad_kernel *kernel = test_parse(ring);
     test_fail_each_allocation(memory_scenario, kernel);
     spad_kernel_destroy(kernel);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trip_counts),     cmocka_unit_test(no_trip_counts),
-        cmocka_unit_test(indices_run_out), cmocka_unit_test(agents_grow_together),
-        cmocka_unit_test(reshape),         cmocka_unit_test(memory),
+        cmocka_unit_test(trip_counts),
+        cmocka_unit_test(no_trip_counts),
+        cmocka_unit_test(parts_that_grow),
+        cmocka_unit_test(indices_run_out),
+        cmocka_unit_test(agents_grow_together),
+        cmocka_unit_test(reshape),
+        cmocka_unit_test(memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

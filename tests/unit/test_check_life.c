@@ -3,6 +3,7 @@
  * Rules, lifetimes, hygiene and advice of the checker: every finding with its whole message,
  * the examples of the NKI direct allocation guide, and the kernels that we ship.
  */
+#include "support/kernels.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -13,13 +14,6 @@
 #include "support/files.h"
 
 /* ---- help -------------------------------------------------------------------------- */
-
-static spad_kernel *parse(const char *text) {
-    spad_kernel *kernel;
-    spad_error error;
-    assert_ok(spad_kernel_parse(&kernel, text, strlen(text), "k.spad", NULL, NULL, &error), &error);
-    return kernel;
-}
 
 /* Of the prelude `out` most kernels here write a tile or two. */
 static bool is_left_out(const spad_finding *f) {
@@ -47,7 +41,7 @@ static void describe(const spad_check *check, char *text, size_t size) {
 static void expect_with(const char *text, const spad_check_options *options,
                         const char *expectation) {
     char found[8192];
-    spad_kernel *kernel = parse(text);
+    spad_kernel *kernel = test_parse(text);
     spad_check *check;
     spad_error error;
     assert_ok(spad_check_kernel(&check, kernel, options, &error), &error);
@@ -809,11 +803,11 @@ static void groups_in_one_bank(void **state) {
 
 static void limits_leave_the_verdict_open(void **state) {
     (void)state;
-    spad_kernel *kernel = parse(IN_OUT "tensor x : sbuf bf16 [8] (128, 512) ring 2\n"
-                                       "for i in 0..8 {\n"
-                                       "    dma load reads in[i] writes x[i]\n"
-                                       "    dma store reads x[i] writes out[i]\n"
-                                       "}\n");
+    spad_kernel *kernel = test_parse(IN_OUT "tensor x : sbuf bf16 [8] (128, 512) ring 2\n"
+                                            "for i in 0..8 {\n"
+                                            "    dma load reads in[i] writes x[i]\n"
+                                            "    dma store reads x[i] writes out[i]\n"
+                                            "}\n");
     const spad_check_options few = {.event_limit = 10};
     spad_check *check;
     spad_error error;
@@ -827,10 +821,10 @@ static void limits_leave_the_verdict_open(void **state) {
 
 static void findings_can_be_limited(void **state) {
     (void)state;
-    spad_kernel *kernel = parse(IN_OUT "tensor x : sbuf bf16 [3] (128, 512)\n"
-                                       "dma a reads x[0] writes out[0]\n"
-                                       "dma b reads x[1] writes out[1]\n"
-                                       "dma c reads x[2] writes out[2]\n");
+    spad_kernel *kernel = test_parse(IN_OUT "tensor x : sbuf bf16 [3] (128, 512)\n"
+                                            "dma a reads x[0] writes out[0]\n"
+                                            "dma b reads x[1] writes out[1]\n"
+                                            "dma c reads x[2] writes out[2]\n");
     const spad_check_options few = {.finding_limit = 2};
     spad_check *check;
     spad_error error;
@@ -847,7 +841,7 @@ static void check_shipped(const char *name) {
     char path[512];
     snprintf(path, sizeof path, TEST_KERNELS "/%s", name);
     char *text = test_read_file(path);
-    spad_kernel *kernel = parse(text);
+    spad_kernel *kernel = test_parse(text);
     spad_check *check;
     spad_error error;
     char found[8192];
@@ -917,7 +911,7 @@ static void every_allocation_may_fail(void **state) {
                "dma store reads z writes out[0]\n",
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        spad_kernel *kernel = parse(texts[i]);
+        spad_kernel *kernel = test_parse(texts[i]);
         test_fail_each_allocation(check_with, kernel);
         spad_kernel_destroy(kernel);
     }

@@ -4,6 +4,7 @@
  * we ship, those kernels themselves, and what happens without memory.
  * tests/property/test_order_model.c compares it with all interleavings.
  */
+#include "support/kernels.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -16,18 +17,8 @@
 
 /* ---- helpers ----------------------------------------------------------------------- */
 
-static spad_kernel *parse_with(const char *text, const spad_kernel_options *options) {
-    spad_kernel *kernel;
-    spad_error error;
-    const spad_status status =
-        spad_kernel_parse(&kernel, text, strlen(text), "k.spad", options, NULL, &error);
-    if (status != SPAD_OK) print_error("line %d: %s\n", error.line, error.message);
-    assert_int_equal(status, SPAD_OK);
-    return kernel;
-}
-
 static spad_check *check_with(const char *text, const spad_check_options *options) {
-    spad_kernel *kernel = parse_with(text, NULL);
+    spad_kernel *kernel = test_parse(text);
     spad_check *check;
     spad_error error;
     assert_ok(spad_check_kernel(&check, kernel, options, &error), &error);
@@ -136,7 +127,7 @@ static void test_shipped_kernels_in_other_sizes(void **unused) {
         snprintf(path, sizeof path, "examples/kernels/%s.spad", cases[i].name);
         char *text = test_read_file(path);
         const spad_kernel_options options = {.defines = cases[i].defines, .define_count = 2};
-        spad_kernel *kernel = parse_with(text, &options);
+        spad_kernel *kernel = test_parse_with(text, &options);
         spad_check *check;
         spad_error error;
         assert_ok(spad_check_kernel(&check, kernel, NULL, &error), &error);
@@ -942,26 +933,23 @@ static void test_without_memory(void **unused) {
         char path[128];
         snprintf(path, sizeof path, "examples/kernels/%s.spad", files[i]);
         char *text = test_read_file(path);
-        spad_kernel *kernel = parse_with(text, NULL);
+        spad_kernel *kernel = test_parse(text);
         test_fail_each_allocation(check_scenario, kernel);
         spad_kernel_destroy(kernel);
         free(text);
     }
     spad_kernel *kernel =
-        parse_with(RING "agent p { simt fill writes x[0]; signal c relaxed }\n"
+        test_parse(RING "agent p { simt fill writes x[0]; signal c relaxed }\n"
                         "agent q { tma load reads a writes x[1] signals c; wait c >= 2; "
-                        "simt use reads x[0], x[1](0..8) }\n",
-                   NULL);
+                        "simt use reads x[0], x[1](0..8) }\n");
     test_fail_each_allocation(check_scenario, kernel);
     spad_kernel_destroy(kernel);
-    kernel = parse_with(BYTES "agent p { simt op reads x delivers m by 4 }\n"
-                              "agent q { simt op reads x delivers m by 4; arrive m expect 4 }\n",
-                        NULL);
+    kernel = test_parse(BYTES "agent p { simt op reads x delivers m by 4 }\n"
+                              "agent q { simt op reads x delivers m by 4; arrive m expect 4 }\n");
     test_fail_each_allocation(check_scenario, kernel);
     spad_kernel_destroy(kernel);
-    kernel = parse_with("kernel k on sm_90\nunit up on simt free proxy\n"
-                        "tensor z : shared u8 (8) input\nsimt op reads z\nup op writes z\n",
-                        NULL);
+    kernel = test_parse("kernel k on sm_90\nunit up on simt free proxy\n"
+                        "tensor z : shared u8 (8) input\nsimt op reads z\nup op writes z\n");
     test_fail_each_allocation(check_scenario, kernel);
     spad_kernel_destroy(kernel);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Verdicts: proved for this shape or for all trip counts, wrong, unknown, and what is said
  * about them; a cost that does not depend on the trip count. */
+#include "support/kernels.h"
 #include "support/support.h"
 
 #include <string.h>
@@ -16,10 +17,9 @@ typedef struct answer {
 static answer ask(const char *text, const spad_define *defines, size_t count,
                   const spad_check_options *how) {
     const spad_kernel_options options = {.defines = defines, .define_count = count};
-    spad_kernel *kernel;
     spad_check *check;
     spad_error error;
-    assert_ok(spad_kernel_parse(&kernel, text, strlen(text), "k", &options, NULL, &error), &error);
+    spad_kernel *kernel = test_parse_with(text, &options);
     assert_ok(spad_check_kernel(&check, kernel, how, &error), &error);
     answer a = {.verdict = spad_check_verdict(check), .counts = spad_check_get_counts(check)};
     strcpy(a.reason, spad_check_reason(check));
@@ -100,6 +100,65 @@ static void parts_of_shapes(void **state) {
                   "N is left at 4: 'x' has a place of its own for every tile, so its memory grows");
 }
 
+/* Kernels with one wrong shape, which is far from the given one: no proof may hide it. The wrong
+ * one depends on the rest of a parameter, or on a product of two. */
+static void far_shapes_wrong(void **state) {
+    (void)state;
+#define FAR(left)                                                        \
+    "tensor x : sbuf u8 [N + 1] (128, 8) mod base 0 free 1\n"            \
+    "tensor z : sbuf u8 [11] (128, 8) at 4096\n"                         \
+    "for j in 0..11 { if j != " left " { vector first writes z[j] } }\n" \
+    "for i in 0..N { vector w writes x[i]\nvector r reads x[i] }\n"
+    static const struct {
+        const char *text;
+        spad_define wrong[2];
+        const char *reason;
+    } cases[] = {
+        {"kernel k on trn2\nparam N = 11\nparam M = 11\n" FAR(
+             "10") "for i in 0..M { vector w writes x[0] }\nvector r reads z[(N * M) % 11]\n",
+         {{"N", 2}, {"M", 5}},
+         "for every N; M is left at 11: how far N moves an index depends on it"},
+        {"kernel k on trn2\nparam M = 12\nparam N = 12\n" FAR(
+             "10") "for i in 0..M { vector w writes x[0] }\nvector r reads z[(N * (M % 3)) % 11]\n",
+         {{"N", 10}, {"M", 1}},
+         "for every N; M is left at 12: how far N moves an index depends on it"},
+        {"kernel k on trn2\nparam M = 15\nparam N = 15\n" FAR(
+             "3") "vector r reads z[(N * (N % 3)) % 5]\n",
+         {{"N", 13}, {"M", 1}},
+         "N is left at 15: an index does not move in even steps"},
+        {"kernel k on trn2\nparam N = 15\nparam M = N % 3\n" FAR(
+             "3") "vector r reads z[(N * M) % 5]\n",
+         {{"N", 13}, {"M", 1}},
+         "N is left at 15: an index does not move in even steps"},
+        {"kernel k on trn2\nparam M = 1\nparam N = 15\n" FAR(
+             "3") "for i in 0..N { if i >= 20 * (N % 3) { if N % 3 == 2 { vector r reads z[3] } } "
+                  "}\n",
+         {{"N", 41}, {"M", 1}},
+         "N is left at 15: its loop did not come back to the same state"},
+    };
+#undef FAR
+    const spad_check_options alone = {.one_shape = true};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_answer(cases[i].text, SPAD_VERDICT_PROVED_SHAPE, cases[i].reason);
+        assert_int_equal(ask(cases[i].text, cases[i].wrong, 2, &alone).verdict, SPAD_VERDICT_WRONG);
+    }
+}
+
+/* The depth of a ring by a rest of the trip count: each depth asks for steps of its own. */
+static void rings_by_rests(void **state) {
+    (void)state;
+    assert_answer("kernel k on trn2\nparam N = 15\n"
+                  "tensor x : sbuf u8 [N + 1] (128, 8) mod base 0 free N % 3 + 1\n"
+                  "for i in 0..N { vector w writes x[i]\nvector r reads x[i] }\n",
+                  SPAD_VERDICT_PROVED_SHAPE,
+                  "N is left at 15: an index does not move in even steps");
+    assert_answer("kernel k on trn2\nparam N = 15\n" /* whatever the rest decides, all repeat */
+                  "tensor x : sbuf u8 [N + 1] (128, 8) mod base 0 free 3\n"
+                  "for i in 0..N { vector w writes x[i]\n"
+                  "if i >= 4 * (N % 3) { vector r reads x[i] } }\n",
+                  SPAD_VERDICT_PROVED_ALL, "for every N");
+}
+
 /* Right as it stands, wrong with another trip count. */
 static void other_shapes_wrong(void **state) {
     (void)state;
@@ -135,6 +194,86 @@ static void other_shapes_warn(void **state) {
     const answer a = ask(backwards, &many, 1, NULL);
     assert_string_equal(a.reason, "for every N; outputs were looked at with small values only");
     assert_int_equal(a.verdict, SPAD_VERDICT_PROVED_ALL);
+}
+
+/* What a small shape says of the outputs of a large one: they are whole, they lack something, or
+ * small values do not tell. */
+static void outputs_of_large_shapes(void **state) {
+    (void)state;
+#define LARGE(size, body)                                                      \
+    "kernel k on trn2\nparam N = 1000000\ntensor x : sbuf u8 (128, 8) input\n" \
+    "tensor out : hbm u8 " size " (128, 8) output\nfor i in 0..N {\n" body "}\n"
+#define PUT(index) "dma a reads x writes out" index "\n"
+/* steps of 4: a ring of 4 */
+#define RINGS(size, body)                                                                     \
+    "kernel k on trn2\nparam N = 1000000\ntensor x : sbuf u8 (128, 8) input\n"                \
+    "tensor r : sbuf u8 [N + 4] (128, 8) ring 4\ntensor out : hbm u8 " size                   \
+    " (128, 8) output\nfor i in 0..N + 4 {\nvector w writes r[i]\nvector v reads r[i]\n" body \
+    "}\n"
+    static const char *const known = "for every N";
+    static const char *const small = "for every N; outputs were looked at with small values only";
+    static const char *const one =
+        "for every N; but with N = 1: 'out' is an output, and nobody writes 'out[1]'; write all of "
+        "it, or declare less";
+    static const char *const two =
+        "for every N; but with N = 2: 'out' is an output, and nobody writes 'out[0, 1]', and 1 "
+        "more "
+        "of its 4 tiles lack something; write all of it, or declare less";
+    static const char *const alias = "an output has more tiles than the check tells apart";
+    static const struct {
+        const char *text;
+        const char *const *reason;
+        bool lacking;
+    } cases[] = {
+        {LARGE("[N]", PUT("[i]")), &known, false},
+        {LARGE("[N + 1]", PUT("[i]")), &known, true},
+        {LARGE("[N + 1]", PUT("[i]")) PUT("[N]"), &known, false},
+        {LARGE("[N + 2]", PUT("[i]")) PUT("[N]"), &known, true},
+        {LARGE("[N]", PUT("[i](0..64, ..)") PUT("[i](64..128, ..)")), &known, false},
+        {LARGE("[N]", PUT("[i](0..64, ..)")), &known, true},
+        {RINGS("[4]", PUT("[i % 4]")), &known, false},
+        {RINGS("[5]", PUT("[i % 4]")), &known, true},
+        {RINGS("[3]", PUT("[i % 3]")), &small, false},
+        {RINGS("", PUT("")), &known, false},
+        {LARGE("[N]", PUT("[0]")), &known, true},
+        {LARGE("[2 * N]", PUT("[2 * i]") PUT("[2 * i + 1]")), &known, false},
+        {LARGE("[2 * N]", PUT("[2 * i]")), &known, true},
+        {LARGE("[2 * N]", PUT("[i]") PUT("[2 * i]")), &one, false},
+        {LARGE("[2 * N]", PUT("[i]") PUT("[N + i]")), &small, false},
+        {LARGE("[2 * N]", "for j in 0..2 {\n" PUT("[j * N + i]") "}\n"), &small, false},
+        {LARGE("[N, N]", PUT("[i, i]")), &two, false},
+        {LARGE("[N, 2]", PUT("[i, 0]") PUT("[i, 1]")), &known, false},
+        {LARGE("[N, 2]", PUT("[i, 0]")), &known, true},
+        {LARGE("[2, N]", PUT("[0, i]") PUT("[1, i]")), &known, false},
+        {"kernel k on trn2\nparam N = 1000000\ntensor x : sbuf u8 (128, 8) input\n"
+         "tensor out : hbm u8 [N] (128, 8) output\ntensor o2 : hbm u8 [N] (128, 8) alias of out\n"
+         "for i in 0..N { dma a reads x writes out[i] }\n",
+         &alias, false},
+        {LARGE("[N]", "if i >= 3 {\n" PUT("[i]") "}\n"), &known, true},
+        {LARGE("[N]", "if i < N - 3 {\n" PUT("[i]") "}\n"), &known, true},
+    };
+#undef LARGE
+#undef RINGS
+#undef PUT
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        spad_kernel *kernel = test_parse(cases[i].text);
+        spad_check *check;
+        spad_error error;
+        assert_ok(spad_check_kernel(&check, kernel, NULL, &error), &error);
+        bool lacking = false;
+        for (size_t f = 0; f < spad_check_finding_count(check); f++) {
+            const spad_finding *finding = spad_check_get_finding(check, f);
+            lacking = lacking || finding->code == SPAD_FINDING_UNWRITTEN_OUTPUT;
+        }
+        const bool same = strcmp(spad_check_reason(check), *cases[i].reason) == 0;
+        if (!same || lacking != cases[i].lacking) {
+            print_error("%s%s, %d\n", cases[i].text, spad_check_reason(check), lacking);
+        }
+        assert_string_equal(spad_check_reason(check), *cases[i].reason);
+        assert_int_equal(lacking, cases[i].lacking);
+        spad_check_destroy(check);
+        spad_kernel_destroy(kernel);
+    }
 }
 
 static void updates_off_chip(void **state) {
@@ -174,11 +313,9 @@ static void unknown(void **state) {
 
 static void bad_options(void **state) {
     (void)state;
-    spad_kernel *kernel;
     spad_check *check;
     spad_error error;
-    assert_ok(spad_kernel_parse(&kernel, pipeline, strlen(pipeline), "k", NULL, NULL, &error),
-              &error);
+    spad_kernel *kernel = test_parse(pipeline);
     const spad_check_options how = {.event_limit = -1};
     assert_int_equal(spad_check_kernel(&check, kernel, &how, &error), SPAD_ERR_ARGUMENT);
     assert_null(check);
@@ -207,10 +344,7 @@ static void memory(void **state) {
         "agent b { for i in 0..N { take full\nsimt r reads x[i]\n"
         "signal empty } }\n"};
     for (size_t i = 0; i < 2; i++) {
-        spad_kernel *kernel;
-        spad_error error;
-        assert_ok(spad_kernel_parse(&kernel, two[i], strlen(two[i]), "k", NULL, NULL, &error),
-                  &error);
+        spad_kernel *kernel = test_parse(two[i]);
         test_fail_each_allocation(memory_scenario, kernel);
         spad_kernel_destroy(kernel);
     }
@@ -229,11 +363,9 @@ static void a_timeout_leaves_it_open(void **state) {
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         const spad_check_options options = {.timeout_ns = 1};
         const spad_check_options negative = {.timeout_ns = -1};
-        spad_kernel *kernel;
         spad_check *check;
         spad_error error;
-        assert_ok(spad_kernel_parse(&kernel, texts[i], strlen(texts[i]), "k", NULL, NULL, &error),
-                  &error);
+        spad_kernel *kernel = test_parse(texts[i]);
         assert_ok(spad_check_kernel(&check, kernel, &options, &error), &error);
         assert_int_equal(spad_check_verdict(check), SPAD_VERDICT_UNKNOWN);
         assert_string_equal(spad_check_reason(check),
@@ -251,8 +383,11 @@ int main(void) {
         cmocka_unit_test(cost),
         cmocka_unit_test(one_shape),
         cmocka_unit_test(parts_of_shapes),
+        cmocka_unit_test(far_shapes_wrong),
+        cmocka_unit_test(rings_by_rests),
         cmocka_unit_test(other_shapes_wrong),
         cmocka_unit_test(other_shapes_warn),
+        cmocka_unit_test(outputs_of_large_shapes),
         cmocka_unit_test(updates_off_chip),
         cmocka_unit_test(wrong),
         cmocka_unit_test(unknown),

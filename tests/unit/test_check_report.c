@@ -3,6 +3,7 @@
  * How findings look: as text with lines and carets, as JSON, as SARIF. The findings are made by
  * hand, so that every case is there.
  */
+#include "support/kernels.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -41,9 +42,7 @@ static spad_finding *add(fixture *f, spad_finding_code code, const char *file, i
 static void set_up(fixture *f) {
     const spad_check_options options = {.no_advice = true, .one_shape = true};
     spad_error error;
-    assert_ok(
-        spad_kernel_parse(&f->kernel, source, strlen(source), "my k.spad", NULL, NULL, &error),
-        &error);
+    f->kernel = test_parse_named(source, "my k.spad", NULL);
     assert_ok(spad_check_kernel(&f->check, f->kernel, &options, &error), &error);
     f->check->found.count = 0;
     f->check->counts = (spad_check_counts){.events = 7, .accesses = 8, .runs = 1};
@@ -235,6 +234,14 @@ static void faults_of_a_text_are_findings(void **state) {
     assert_ok(spad_check_write_json(check, NULL, &text.sink, &error), &error);
     assert_int_equal(count(text.bytes, "\"kernel\": null"), 1);
     assert_int_equal(count(text.bytes, "\"file\": \"bad.spad\""), 1);
+    test_text_clear(&text);
+    assert_ok(spad_check_write_text(check, NULL, bad, strlen(bad), &text.sink, &error), &error);
+    assert_int_equal(count(text.bytes, "bad.spad:2:17: error: "), 1);
+    assert_int_equal(count(text.bytes, "    3 | vector w writes y\n"), 1);
+    assert_int_equal(count(text.bytes, "bad.spad: wrong, 2 errors: the text cannot be read\n"), 1);
+    test_text_clear(&text);
+    assert_ok(spad_check_write_text(check, NULL, NULL, 0, &text.sink, &error), &error);
+    assert_int_equal(count(text.bytes, " | "), 0);
     test_text_free(&text);
     spad_check_destroy(check);
     spad_diagnostics_destroy(faults);
@@ -259,8 +266,7 @@ static void make_ring(ring_kernel *r, int64_t depth) {
                                "    scalar exp reads x[i]\n"
                                "}\n";
     spad_error error;
-    assert_ok(spad_kernel_parse(&r->kernel, text, strlen(text), "k.spad", &options, NULL, &error),
-              &error);
+    r->kernel = test_parse_with(text, &options);
     spad_layout_create(&r->layout, r->kernel, NULL, &r->fault);
     assert_ok(spad_check_kernel(&r->check, r->kernel, NULL, &error), &error);
 }

@@ -5,6 +5,7 @@
  * spaces between. All of them are found, and no error that is not there. Every finding that
  * the checker has is given by a file.
  */
+#include "support/kernels.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -69,7 +70,7 @@ static int check_file(const char *name, bool *given) {
         return 1;
     }
     snprintf(line, sizeof line, "%.*s", (int)strcspn(gives, "\n"), gives);
-    assert_ok(spad_kernel_parse(&kernel, text, strlen(text), name, NULL, NULL, &error), &error);
+    kernel = test_parse_named(text, name, NULL);
     assert_ok(spad_check_kernel(&check, kernel, NULL, &error), &error);
     const int faults = compare_codes(name, line + strlen(mark) - 1, check, given);
     spad_check_destroy(check);

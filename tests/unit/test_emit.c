@@ -2,6 +2,7 @@
  *
  * Emitting: identifiers, strides, every language, refusals and failing host memory.
  * tests/check_emit compiles what comes out. */
+#include "support/kernels.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -104,6 +105,82 @@ static void extreme_places_are_expressions(void **state) {
     spad_emit_destroy(table);
 }
 
+/* What no table can hold: one field wrong at a time, and nothing is added. */
+static void bad_buffers_are_refused(void **state) {
+    (void)state;
+    static const spad_emit_place place = {0, 0};
+    const spad_emit_buffer good = one("x", &place, 1);
+    spad_emit_buffer bad[7];
+    for (size_t i = 0; i < 7; i++) bad[i] = good;
+    bad[0].space = 2;
+    bad[1].count = 0;
+    bad[2].lanes = -1;
+    bad[3].bytes = -1;
+    bad[4].alignment = 0;
+    bad[5].shape.rank = SPAD_RANK_MAX + 1;
+    bad[6].alignment = -4;
+    spad_emit *table = make("k");
+    spad_error error;
+    for (size_t i = 0; i < 7; i++) {
+        char message[256];
+        snprintf(message, sizeof message,
+                 "a buffer of %zu copies of %lld lanes x %lld bytes, alignment %lld, in space "
+                 "number %zu cannot be emitted",
+                 bad[i].count, (long long)bad[i].lanes, (long long)bad[i].bytes,
+                 (long long)bad[i].alignment, bad[i].space);
+        assert_int_equal(spad_emit_add(table, &bad[i], &error), SPAD_ERR_ARGUMENT);
+        assert_string_equal(error.message, message);
+        assert_string_equal(error.subject, "x");
+        assert_int_equal(spad_emit_count(table), 0);
+    }
+    assert_ok(spad_emit_add(table, &good, &error), &error);
+    spad_emit_destroy(table);
+}
+
+/* A gap at the 64th character leaves no '_' without something behind it, and '_' is not doubled. */
+static void gaps_in_long_names(void **state) {
+    (void)state;
+    char name[80];
+    char identifier[80];
+    memset(name, 'n', sizeof name);
+    memset(identifier, 'N', sizeof identifier);
+    strcpy(name + 63, ".m");
+    strcpy(identifier + 63, "M");
+    spad_emit *table = make("k");
+    add(table, name);
+    add(table, "a_.b");
+    add(table, "{a}");
+    assert_string_equal(spad_emit_identifier(table, 0), identifier);
+    assert_string_equal(spad_emit_identifier(table, 1), "A_B");
+    assert_string_equal(spad_emit_identifier(table, 2), "A");
+    spad_emit_destroy(table);
+}
+
+/* Distances that do not fit 64 bits, or go back: no stride, each place for itself. */
+static void uneven_copies_have_no_stride(void **state) {
+    (void)state;
+    static const spad_emit_place far[] = {{0, -100}, {0, INT64_MAX - 64}};
+    static const spad_emit_place back[] = {{0, 64}, {0, 0}};
+    static const spad_emit_place late[] = {{0, INT64_MIN + 20}, {0, -100}, {0, INT64_MAX - 64}};
+    spad_emit *table = make("k");
+    spad_error error;
+    spad_emit_buffer buffer = one("far", far, 2);
+    buffer.dtype = SPAD_BFLOAT16;
+    assert_ok(spad_emit_add(table, &buffer, &error), &error);
+    buffer = one("back", back, 2);
+    assert_ok(spad_emit_add(table, &buffer, &error), &error);
+    buffer = one("late", late, 3);
+    assert_ok(spad_emit_add(table, &buffer, &error), &error);
+    expect(table, SPAD_EMIT_JSON, "\"places\": [[0, -100], [0, 9223372036854775743]]}");
+    expect(table, SPAD_EMIT_JSON, "\"places\": [[0, 64], [0, 0]]}");
+    test_text text;
+    test_text_init(&text);
+    assert_ok(spad_emit_write(table, SPAD_EMIT_JSON, &text.sink, &error), &error);
+    assert_null(strstr(text.bytes, "stride"));
+    test_text_free(&text);
+    spad_emit_destroy(table);
+}
+
 static void even_copies_have_a_stride(void **state) {
     (void)state;
     static const spad_emit_place even[] = {{0, 0}, {0, 64}, {0, 128}};
@@ -181,23 +258,16 @@ static void names_are_quoted(void **state) {
     spad_emit_destroy(table);
 }
 
-static spad_kernel *parse(const char *text) {
-    spad_kernel *kernel;
-    spad_error error;
-    assert_ok(spad_kernel_parse(&kernel, text, strlen(text), "k.spad", NULL, NULL, &error), &error);
-    return kernel;
-}
-
 static void a_layout_gives_its_places(void **state) {
     (void)state;
-    spad_kernel *kernel = parse("kernel ring on trn2\n"
-                                "tensor x   : sbuf bf16 [6] (128, 512) ring 2\n"
-                                "tensor in  : hbm bf16 [6] (128, 512) input\n"
-                                "tensor out : hbm bf16 [6] (128, 512) output\n"
-                                "for i in 0..6 {\n"
-                                "    dma load  reads in[i] writes x[i]\n"
-                                "    dma store reads x[i] writes out[i]\n"
-                                "}\n");
+    spad_kernel *kernel = test_parse("kernel ring on trn2\n"
+                                     "tensor x   : sbuf bf16 [6] (128, 512) ring 2\n"
+                                     "tensor in  : hbm bf16 [6] (128, 512) input\n"
+                                     "tensor out : hbm bf16 [6] (128, 512) output\n"
+                                     "for i in 0..6 {\n"
+                                     "    dma load  reads in[i] writes x[i]\n"
+                                     "    dma store reads x[i] writes out[i]\n"
+                                     "}\n");
     spad_layout *layout;
     spad_emit *table;
     spad_error error;
@@ -223,11 +293,11 @@ static void a_layout_gives_its_places(void **state) {
     spad_layout_destroy(layout);
     spad_kernel_destroy(kernel);
 
-    kernel = parse("kernel big on trn2\n"
-                   "tensor x  : sbuf u8 [3] (128, 100000)\n"
-                   "tensor in : hbm u8 [3] (128, 100000) input\n"
-                   "for i in 0..3 { dma load reads in[i] writes x[i] }\n"
-                   "for i in 0..3 { vector use updates x[i] }\n");
+    kernel = test_parse("kernel big on trn2\n"
+                        "tensor x  : sbuf u8 [3] (128, 100000)\n"
+                        "tensor in : hbm u8 [3] (128, 100000) input\n"
+                        "for i in 0..3 { dma load reads in[i] writes x[i] }\n"
+                        "for i in 0..3 { vector use updates x[i] }\n");
     assert_ok(spad_layout_create(&layout, kernel, NULL, &error), &error);
     assert_ok(spad_emit_create(&table, spad_kernel_target(kernel), "big", NULL, &error), &error);
     assert_int_equal(spad_emit_add_layout(table, layout, &error), SPAD_ERR_NO_FIT);
@@ -268,7 +338,9 @@ static void what_has_no_place_is_refused(void **state) {
 static spad_status emit_all(const spad_host *host, void *payload) {
     static const spad_emit_place places[] = {{0, 0}, {0, 64}};
     const spad_plan *plan = payload;
-    static const spad_plan_place at[] = {{0, 0}, {8, 0}};
+    spad_plan_place at[] = {{0, 0}, {8, 0}};
+    const spad_plan_result result = {
+        .count = 2, .fingerprint = spad_plan_fingerprint(plan), .places = at};
     spad_emit *table;
     spad_error error;
     spad_status status = spad_emit_create(&table, &target, "k", host, &error);
@@ -276,7 +348,7 @@ static spad_status emit_all(const spad_host *host, void *payload) {
     spad_emit_buffer buffer = one("x", places, 2);
     buffer.shape = SPAD_SHAPE(2, 64);
     status = spad_emit_add(table, &buffer, &error);
-    if (status == SPAD_OK) status = spad_emit_add_plan(table, plan, at, 1, &error);
+    if (status == SPAD_OK) status = spad_emit_add_plan(table, plan, &result, 1, &error);
     if (status != SPAD_OK) assert_true(spad_emit_count(table) <= 1);
     spad_emit_destroy(table);
     return status;
@@ -295,6 +367,9 @@ static void every_allocation_may_fail(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_buffers_are_refused),
+        cmocka_unit_test(gaps_in_long_names),
+        cmocka_unit_test(uneven_copies_have_no_stride),
         cmocka_unit_test(identifiers_are_different_words),
         cmocka_unit_test(long_names_stay_short_identifiers),
         cmocka_unit_test(even_copies_have_a_stride),

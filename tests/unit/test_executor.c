@@ -3,6 +3,7 @@
  * The executor of the tests (support/executor.h) on kernels whose answer is known: the rules
  * one by one, and the classic mistakes of ring pipelines.
  */
+#include "support/kernels.h"
 #include "support/support.h"
 
 #include <string.h>
@@ -31,11 +32,9 @@ static const char prelude[] = "kernel k on sm_90\n"
 
 static executor_result run(const char *statements) {
     char text[4096];
-    spad_kernel *kernel;
-    spad_error error;
     strcpy(text, prelude);
     strcat(text, statements);
-    assert_ok(spad_kernel_parse(&kernel, text, strlen(text), "k", NULL, NULL, &error), &error);
+    spad_kernel *kernel = test_parse(text);
     const executor_result plain = executor_run(kernel, &(executor_options){.plain = true});
     const executor_result result = executor_run(kernel, NULL);
     assert_true(result.decided && plain.decided);

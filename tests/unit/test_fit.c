@@ -2,6 +2,7 @@
  *
  * Changes that make a kernel fit.
  */
+#include "support/kernels.h"
 #include "support/support.h"
 
 #include <string.h>
@@ -17,7 +18,7 @@ typedef struct fixture {
 
 static void set_up(fixture *f, const char *text) {
     spad_error error;
-    assert_ok(spad_kernel_parse(&f->kernel, text, strlen(text), "k", NULL, NULL, &error), &error);
+    f->kernel = test_parse(text);
     assert_ok(spad_layout_create(&f->layout, f->kernel, NULL, &error), &error);
     assert_ok(spad_fit_find(&f->fit, f->layout, NULL, &error), &error);
     test_text_init(&f->text);

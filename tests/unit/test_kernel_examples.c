@@ -5,6 +5,7 @@
  * The blocks of the manual marked "spad" are kernels, too: whole ones, or statements
  * behind the block that is marked "spad prelude".
  */
+#include "support/kernels.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -16,21 +17,6 @@
 #include "support/files.h"
 
 enum { TEXT_MAX = 1 << 16, EVENTS_MAX = 1000000 };
-
-static spad_kernel *parse(const char *text, const char *name, const spad_kernel_options *options) {
-    spad_diagnostics *diagnostics;
-    spad_kernel *kernel;
-    assert_int_equal(spad_diagnostics_create(&diagnostics, NULL, NULL), SPAD_OK);
-    const spad_status status =
-        spad_kernel_parse(&kernel, text, strlen(text), name, options, diagnostics, NULL);
-    if (status != SPAD_OK) {
-        const spad_sink sink = spad_sink_file(stderr);
-        spad_diagnostics_write(diagnostics, &sink, NULL);
-    }
-    assert_int_equal(status, SPAD_OK);
-    spad_diagnostics_destroy(diagnostics);
-    return kernel;
-}
 
 /* Walks to the end, all accesses live. Returns the number of events. */
 static int64_t walk_all(const spad_kernel *k) {
@@ -54,9 +40,9 @@ static void check_kernel(const char *text, const char *name) {
     test_text second;
     test_text_init(&first);
     test_text_init(&second);
-    spad_kernel *k = parse(text, name, NULL);
+    spad_kernel *k = test_parse_named(text, name, NULL);
     assert_int_equal(spad_kernel_write(k, &first.sink, NULL), SPAD_OK);
-    spad_kernel *again = parse(first.bytes, name, NULL);
+    spad_kernel *again = test_parse_named(first.bytes, name, NULL);
     assert_int_equal(spad_kernel_write(again, &second.sink, NULL), SPAD_OK);
     assert_string_equal(first.bytes, second.bytes);
     assert_int_equal(walk_all(k), walk_all(again));
@@ -122,7 +108,7 @@ static void the_numbers_of_the_comments_hold(void **state) {
         char *text = test_read_file(name);
         const spad_kernel_options options = {.defines = &cases[i].define,
                                              .define_count = cases[i].define.name != NULL};
-        spad_kernel *k = parse(text, name, &options);
+        spad_kernel *k = test_parse_named(text, name, &options);
         spad_trace *trace;
         spad_error error;
         size_t space;
@@ -157,7 +143,7 @@ static void hand_placed_kernels_end_where_they_say(void **state) {
         char *text = test_read_file(name);
         const spad_kernel_options options = {.defines = &cases[c].define,
                                              .define_count = cases[c].define.name != NULL};
-        spad_kernel *k = parse(text, name, &options);
+        spad_kernel *k = test_parse_named(text, name, &options);
         spad_walk *walk;
         const spad_walk_event *event;
         int64_t top = 0;
@@ -205,7 +191,7 @@ static void scoped_kernels_have_the_addresses_of_the_library(void **state) {
         char name[512];
         snprintf(name, sizeof name, "examples/kernels/%s.spad", cases[c].file);
         char *text = test_read_file(name);
-        spad_kernel *k = parse(text, name, NULL);
+        spad_kernel *k = test_parse_named(text, name, NULL);
         spad_walk *walk;
         const spad_walk_event *event;
         bool met = false;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Kernel text: what it means, every fault with its place, and back to text. */
+#include "support/kernels.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -8,14 +9,6 @@
 
 #include "spad/kernel.h"
 #include "support/faults.h"
-
-static spad_kernel *parse(const char *text, const spad_kernel_options *options) {
-    spad_kernel *kernel;
-    spad_error error;
-    assert_ok(spad_kernel_parse(&kernel, text, strlen(text), "k.spad", options, NULL, &error),
-              &error);
-    return kernel;
-}
 
 /* ---- what it means ----------------------------------------------------------------- */
 
@@ -60,7 +53,7 @@ static const char full_text[] =
 
 static void every_statement_is_understood(void **state) {
     (void)state;
-    spad_kernel *k = parse(full_text, NULL);
+    spad_kernel *k = test_parse(full_text);
     assert_string_equal(spad_kernel_name(k), "full");
     assert_string_equal(spad_kernel_about(k), "every \"statement\"");
     assert_string_equal(spad_kernel_file(k), "k.spad");
@@ -115,7 +108,7 @@ static void every_statement_is_understood(void **state) {
 
 static void statements_nest(void **state) {
     (void)state;
-    spad_kernel *k = parse(full_text, NULL);
+    spad_kernel *k = test_parse(full_text);
     static const spad_statement_kind kinds[] = {
         SPAD_STATEMENT_TENSOR,     SPAD_STATEMENT_TENSOR,    SPAD_STATEMENT_TENSOR,
         SPAD_STATEMENT_TENSOR,     SPAD_STATEMENT_TENSOR,    SPAD_STATEMENT_TENSOR,
@@ -195,7 +188,7 @@ static void expressions_have_bounds(void **state) {
                  "kernel k on trn2\ncounter s\nfor i in 0..10 { for j in 0..4 {\nif j == 9 {"
                  "wait s >= %s\n} } }",
                  cases[c].text);
-        spad_kernel *k = parse(text, NULL);
+        spad_kernel *k = test_parse(text);
         const spad_expr expr = spad_kernel_get_statement(k, 3)->amount;
         const spad_expr_info info = spad_kernel_expr(k, expr);
         int64_t least = INT64_MAX;
@@ -232,7 +225,7 @@ static void defines_and_targets_can_be_given(void **state) {
     const spad_define defines[] = {{"N", 5}, {"N", 6}};
     spad_kernel_options options = {.defines = defines, .define_count = 2};
     assert_int_equal(spad_target_find(&options.target, "trn1", NULL), SPAD_OK);
-    spad_kernel *k = parse(text, &options);
+    spad_kernel *k = test_parse_with(text, &options);
     assert_string_equal(spad_kernel_target(k)->name, "trn1");
     assert_int_equal(spad_kernel_get_param(k, 0)->value, 6);
     assert_int_equal(spad_kernel_get_param(k, 0)->preset.value, 4);
@@ -257,7 +250,7 @@ static void rings_can_be_given(void **state) {
                        "tensor a : sbuf u8 [8] (1, 4) at 0\n";
     const spad_define rings[] = {{"x", 0}, {"y", 3}, {"z", 9}, {"z", 5}};
     spad_kernel_options options = {.rings = rings, .ring_count = 4};
-    spad_kernel *k = parse(text, &options);
+    spad_kernel *k = test_parse_with(text, &options);
     test_text out;
     test_text_init(&out);
     assert_int_equal(spad_kernel_write(k, &out.sink, NULL), SPAD_OK);
@@ -358,6 +351,10 @@ static void faults_of_declarations_are_found(void **state) {
     (void)state;
     static const test_fault cases[] = {
         {"param N = 5", 1, 7, 1, "'N' is already a parameter here"},
+        {"for k in 0..2 { }; param k = 5", 1, 26, 1,
+         "'k' is already a loop variable above: take another name"},
+        {"for k in 0..2 { tensor t : sbuf u8 (1, 4) }; counter t = 0", 1, 54, 1,
+         "'t' is already a tensor above: take another name"},
         {"param", 1, 6, 1,
          "expected a name for the parameter after 'param', found the end of the line"},
         {"param M", 1, 8, 1, "expected '=' after 'M', found the end of the line"},
@@ -459,6 +456,8 @@ static void faults_of_declarations_are_found(void **state) {
         {"unit dma fast", 1, 10, 4,
          "expected 'free', 'fifo', 'serial' or 'same' after 'dma', found 'fast'"},
         {"unit x on dma free", 1, 6, 1, "'x' is already a tensor here"},
+        {"dma l writes x[0]; unit dma free", 1, 25, 3,
+         "'dma' is the engine of an operation above: declare the unit before it"},
         {"barrier d count 0", 1, 9, 1, "a count of 0; it must be at least 1"},
         {"barrier d", 1, 10, 1, "expected 'count' after 'd', found the end of the line"},
         {"mbarrier e[0] count 1", 1, 10, 1, "an extent of 0; it must be at least 1"},
@@ -670,9 +669,9 @@ static void limits_are_faults(void **state) {
     };
     CHECK_FAULTS(prelude, "\n", cases);
     /* neighbouring values further apart than numbers can say: no fault, and no claim */
-    spad_kernel_destroy(parse("kernel k on trn2\ncounter c[2]\n"
-                              "for i in 0..1 { signal c[i * 4 * 4611686018427387904 % 2] }\n",
-                              NULL));
+    spad_kernel_destroy(
+        test_parse("kernel k on trn2\ncounter c[2]\n"
+                   "for i in 0..1 { signal c[i * 4 * 4611686018427387904 % 2] }\n"));
     spad_kernel *kernel;
     spad_error error;
     assert_int_equal(
@@ -756,9 +755,9 @@ static void written_kernels_read_back(void **state) {
     test_text second;
     test_text_init(&first);
     test_text_init(&second);
-    spad_kernel *k = parse(full_text, NULL);
+    spad_kernel *k = test_parse(full_text);
     assert_int_equal(spad_kernel_write(k, &first.sink, NULL), SPAD_OK);
-    spad_kernel *again = parse(first.bytes, NULL);
+    spad_kernel *again = test_parse(first.bytes);
     assert_int_equal(spad_kernel_write(again, &second.sink, NULL), SPAD_OK);
     assert_string_equal(first.bytes, second.bytes);
     assert_non_null(strstr(first.bytes, "param D = N / 8 + 0\n"));
@@ -790,9 +789,9 @@ static void expressions_are_written_exactly(void **state) {
         test_text out;
         test_text_init(&out);
         snprintf(text, sizeof text, "kernel k on trn2\nparam M = %s\n", cases[i]);
-        spad_kernel *k = parse(text, NULL);
+        spad_kernel *k = test_parse(text);
         assert_int_equal(spad_kernel_write(k, &out.sink, NULL), SPAD_OK);
-        spad_kernel *again = parse(out.bytes, NULL);
+        spad_kernel *again = test_parse(out.bytes);
         assert_int_equal(spad_kernel_get_param(k, 0)->value,
                          spad_kernel_get_param(again, 0)->value);
         spad_kernel_destroy(k);
@@ -803,7 +802,7 @@ static void expressions_are_written_exactly(void **state) {
     const spad_kernel_options options = {.defines = &smallest, .define_count = 1};
     test_text out;
     test_text_init(&out);
-    spad_kernel *k = parse("kernel k on trn2\nparam M = 4\n", &options);
+    spad_kernel *k = test_parse_with("kernel k on trn2\nparam M = 4\n", &options);
     assert_int_equal(spad_kernel_write(k, &out.sink, NULL), SPAD_OK);
     assert_string_equal(out.bytes, "kernel k on trn2\nparam M = -9223372036854775807 - 1\n");
     spad_kernel_destroy(k);
@@ -828,7 +827,7 @@ static void names_of_chips_are_quoted_where_they_must(void **state) {
     assert_int_equal(spad_target_parse(&target, chip, strlen(chip), NULL, NULL, NULL, NULL),
                      SPAD_OK);
     const spad_kernel_options options = {.target = target};
-    spad_kernel *k = parse(text, &options);
+    spad_kernel *k = test_parse_with(text, &options);
     test_text_init(&out);
     assert_int_equal(spad_kernel_write(k, &out.sink, NULL), SPAD_OK);
     assert_string_equal(out.bytes, text);
@@ -842,7 +841,7 @@ static void a_failing_sink_is_reported(void **state) {
     test_text out;
     test_text_init(&out);
     out.fail_after = 40;
-    spad_kernel *k = parse(full_text, NULL);
+    spad_kernel *k = test_parse(full_text);
     assert_int_equal(spad_kernel_write(k, &out.sink, NULL), SPAD_ERR_IO);
     spad_kernel_destroy(k);
     test_text_free(&out);
@@ -868,6 +867,13 @@ static spad_status parse_scenario(const spad_host *host, void *payload) {
     return status;
 }
 
+/* A text with a fault: the fault is the answer, unless memory was missing on the way to it. */
+static spad_status fault_scenario(const spad_host *host, void *payload) {
+    const spad_status status = parse_scenario(host, payload);
+    assert_true(status == SPAD_ERR_SYNTAX || status == SPAD_ERR_HOST_MEMORY);
+    return status == SPAD_ERR_SYNTAX ? SPAD_OK : status;
+}
+
 static void every_allocation_may_fail(void **state) {
     (void)state;
     memcpy(full_copy, full_text, sizeof full_copy);
@@ -878,6 +884,8 @@ static void every_allocation_may_fail(void **state) {
     char scopes[] = "kernel k on trn2\nparam N = 16\nscope s sections N {\n"
                     "tensor t : sbuf u8 (1, 4) stack\nnext section }\n";
     test_fail_each_allocation(parse_scenario, scopes);
+    char broken[] = "kernel k on trn2\ntensor t : sbuf u8 (1, 4) nonsense\n";
+    test_fail_each_allocation(fault_scenario, broken);
 }
 
 int main(void) {

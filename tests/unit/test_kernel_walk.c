@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The walk: events in program order, places of tiles and parts of tiles, scopes,
  * agents, failures while it runs, and the trace of a run. */
+#include "support/kernels.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -8,13 +9,6 @@
 
 #include "spad/kernel.h"
 #include "spad/walk.h"
-
-static spad_kernel *parse(const char *text) {
-    spad_kernel *kernel;
-    spad_error error;
-    assert_ok(spad_kernel_parse(&kernel, text, strlen(text), "k.spad", NULL, NULL, &error), &error);
-    return kernel;
-}
 
 /* ---- a walk as text ---------------------------------------------------------------- */
 
@@ -73,7 +67,7 @@ static void put_event(char *line, size_t size, const spad_kernel *k, const spad_
 
 /* Compares the events of a walk, one per line; declarations are left out unless asked for. */
 static void check_walk(const char *text, int64_t agent, bool declarations, const char *expected) {
-    spad_kernel *k = parse(text);
+    spad_kernel *k = test_parse(text);
     const spad_walk_options options = {.agent = agent};
     spad_walk *walk;
     spad_error error;
@@ -129,11 +123,12 @@ static void loops_and_branches_run_in_order(void **state) {
 
 static void long_loops_start_and_stop(void **state) {
     (void)state;
-    spad_kernel *k = parse("kernel k on trn2\n"
-                           "tensor x : sbuf u8 [9223372036854775807] (1, 1) ring 3\n"
-                           "for i in 0..9223372036854775807 {\n"
-                           "    for j in 0..1000000000 { if j == 5 { dma load writes x[i] } }\n"
-                           "}\n");
+    spad_kernel *k =
+        test_parse("kernel k on trn2\n"
+                   "tensor x : sbuf u8 [9223372036854775807] (1, 1) ring 3\n"
+                   "for i in 0..9223372036854775807 {\n"
+                   "    for j in 0..1000000000 { if j == 5 { dma load writes x[i] } }\n"
+                   "}\n");
     spad_walk *walk;
     spad_error error;
     assert_ok(spad_walk_create(&walk, k, NULL, &error), &error);
@@ -153,10 +148,10 @@ static void long_loops_start_and_stop(void **state) {
 static void loops_can_be_jumped_through(void **state) {
     (void)state;
     spad_kernel *k =
-        parse("kernel k on trn2\n"
-              "tensor x : sbuf u8 [1000000000] (1, 1) ring 3\n"
-              "for i in 5..1000000000 { dma load writes x[i]; for j in 0..2 { fence } }\n"
-              "fence\n");
+        test_parse("kernel k on trn2\n"
+                   "tensor x : sbuf u8 [1000000000] (1, 1) ring 3\n"
+                   "for i in 5..1000000000 { dma load writes x[i]; for j in 0..2 { fence } }\n"
+                   "fence\n");
     spad_walk *walk;
     spad_error error;
     const spad_walk_event *event;
@@ -260,11 +255,11 @@ static bool put_at(void *ctx, int64_t tensor, int64_t slot, spad_rect *rect) {
 
 static void a_plan_places_slots(void **state) {
     (void)state;
-    spad_kernel *k = parse("kernel k on trn2\n"
-                           "tensor x : sbuf u8 [4] (64, 16) ring 2\n"
-                           "tensor y : sbuf u8 [4] (64, 8)\n"
-                           "tensor z : sbuf u8 [4] (64, 4) alias of x + 4\n"
-                           "dma load reads x[3](.., 2..5), y[1], z[2]\n");
+    spad_kernel *k = test_parse("kernel k on trn2\n"
+                                "tensor x : sbuf u8 [4] (64, 16) ring 2\n"
+                                "tensor y : sbuf u8 [4] (64, 8)\n"
+                                "tensor z : sbuf u8 [4] (64, 4) alias of x + 4\n"
+                                "dma load reads x[3](.., 2..5), y[1], z[2]\n");
     const spad_walk_options options = {.place = put_at};
     spad_walk *walk;
     const spad_walk_event *event;
@@ -404,7 +399,7 @@ static void agents_are_walked_alone_and_together(void **state) {
     check_walk(agents_text, SPAD_WALK_ALL, false,
                "init full.1 3\nfork\n" PRODUCER CONSUMER
                "join\ndrain\nfence\nexpect full.0 9\ninvalidate full.0\nalloc x.3\nfree x\nend\n");
-    spad_kernel *k = parse(agents_text);
+    spad_kernel *k = test_parse(agents_text);
     spad_walk *walk;
     spad_error error;
     const spad_walk_options options = {.agent = 3};
@@ -419,7 +414,7 @@ static void agents_are_walked_alone_and_together(void **state) {
 /* Walks until something fails; the same failure comes again. */
 static void check_failure(const char *text, spad_status status, int line, int column,
                           const char *message) {
-    spad_kernel *k = parse(text);
+    spad_kernel *k = test_parse(text);
     spad_walk *walk;
     spad_error error;
     const spad_walk_event *event;
@@ -525,20 +520,20 @@ static spad_trace *trace_of(const spad_kernel *k) {
 
 static void a_run_becomes_a_trace(void **state) {
     (void)state;
-    spad_kernel *k = parse("kernel k on trn2\n"
-                           "tensor a : sbuf u8 [2] (1, 10)\n"
-                           "tensor r : sbuf u8 [4] (1, 20) ring 1\n"
-                           "tensor z : sbuf u8 (1, 30) at 500\n"
-                           "tensor w : sbuf u8 (1, 5) alias of z\n"
-                           "tensor o : sbuf u8 (1, 7) output\n"
-                           "tensor e : sbuf u8 (1, 8) persistent\n"
-                           "tensor h : hbm u8 (64)\n"
-                           "tensor s : sbuf u8 (1, 9) heap\n"
-                           "dma one writes a[0], r[0], h\n"
-                           "dma two reads a[0] writes z, a[1]\n"
-                           "dma three reads r[0] writes r[3], o\n"
-                           "dma four reads w, a[1], s\n"
-                           "free s\n");
+    spad_kernel *k = test_parse("kernel k on trn2\n"
+                                "tensor a : sbuf u8 [2] (1, 10)\n"
+                                "tensor r : sbuf u8 [4] (1, 20) ring 1\n"
+                                "tensor z : sbuf u8 (1, 30) at 500\n"
+                                "tensor w : sbuf u8 (1, 5) alias of z\n"
+                                "tensor o : sbuf u8 (1, 7) output\n"
+                                "tensor e : sbuf u8 (1, 8) persistent\n"
+                                "tensor h : hbm u8 (64)\n"
+                                "tensor s : sbuf u8 (1, 9) heap\n"
+                                "dma one writes a[0], r[0], h\n"
+                                "dma two reads a[0] writes z, a[1]\n"
+                                "dma three reads r[0] writes r[3], o\n"
+                                "dma four reads w, a[1], s\n"
+                                "free s\n");
     spad_trace *trace = trace_of(k);
     /* e first, the heap tensor, then what each operation begins */
     assert_int_equal(spad_trace_tensor_count(trace), 7);
@@ -555,14 +550,14 @@ static void a_run_becomes_a_trace(void **state) {
 
 static void agents_keep_what_they_touch_alive(void **state) {
     (void)state;
-    spad_kernel *k = parse("kernel k on sm_90\n"
-                           "tensor x : shared u8 (16)\n"
-                           "tensor y : shared u8 (16)\n"
-                           "tensor z : shared u8 (16)\n"
-                           "simt before writes y\n"
-                           "agent one { simt a writes x }\n"
-                           "agent two { simt b writes z; simt c reads z }\n"
-                           "simt after reads z\n");
+    spad_kernel *k = test_parse("kernel k on sm_90\n"
+                                "tensor x : shared u8 (16)\n"
+                                "tensor y : shared u8 (16)\n"
+                                "tensor z : shared u8 (16)\n"
+                                "simt before writes y\n"
+                                "agent one { simt a writes x }\n"
+                                "agent two { simt b writes z; simt c reads z }\n"
+                                "simt after reads z\n");
     spad_trace *trace = trace_of(k);
     spad_space_stats stats;
     assert_int_equal(spad_trace_stats(&stats, trace, 0, NULL), SPAD_OK);
@@ -577,20 +572,21 @@ static void traces_have_limits(void **state) {
     (void)state;
     spad_error error;
     spad_trace *trace;
-    spad_kernel *k = parse("kernel k on trn2\ntensor x : sbuf u8 [2000000] (1, 1)\n");
+    spad_kernel *k = test_parse("kernel k on trn2\ntensor x : sbuf u8 [2000000] (1, 1)\n");
     assert_int_equal(spad_trace_create(&trace, spad_kernel_target(k), NULL, NULL), SPAD_OK);
     assert_int_equal(spad_kernel_trace(k, trace, NULL, &error), SPAD_ERR_ARGUMENT);
     assert_string_equal(error.message,
                         "more than 1000000 tiles on chip; define a smaller parameter for a trace");
     assert_string_equal(error.subject, "x");
     spad_kernel_destroy(k);
-    k = parse("kernel k on trn2\nfor i in 0..9000000 { for j in 0..9 { for l in 0..0 { } } }\n");
+    k = test_parse(
+        "kernel k on trn2\nfor i in 0..9000000 { for j in 0..9 { for l in 0..0 { } } }\n");
     assert_int_equal(spad_kernel_trace(k, trace, NULL, &error), SPAD_ERR_ARGUMENT);
     assert_string_equal(
         error.message,
         "the kernel has more than 10000000 events; define a smaller parameter for a trace");
     spad_kernel_destroy(k);
-    k = parse("kernel k on trn1\n");
+    k = test_parse("kernel k on trn1\n");
     assert_int_equal(spad_kernel_trace(k, trace, NULL, &error), SPAD_ERR_ARGUMENT);
     assert_string_equal(error.message, "the trace is of another target than 'trn1'");
     spad_kernel_destroy(k);
@@ -600,12 +596,13 @@ static void traces_have_limits(void **state) {
 /* Names of scoped tensors are unique in the log, even when the kernel uses one twice. */
 static void scoped_names_are_made_unique(void **state) {
     (void)state;
-    spad_kernel *k = parse("kernel k on trn2\n"
-                           "scope s {\n"
-                           "    scope a { tensor t : sbuf u8 (1, 8) stack }\n"
-                           "    for i in 0..2 { scope b { tensor t : sbuf u8 [2] (1, 8) stack } }\n"
-                           "    scope c { tensor t : sbuf u8 (1, 8) stack }\n"
-                           "}\n");
+    spad_kernel *k =
+        test_parse("kernel k on trn2\n"
+                   "scope s {\n"
+                   "    scope a { tensor t : sbuf u8 (1, 8) stack }\n"
+                   "    for i in 0..2 { scope b { tensor t : sbuf u8 [2] (1, 8) stack } }\n"
+                   "    scope c { tensor t : sbuf u8 (1, 8) stack }\n"
+                   "}\n");
     spad_trace *trace = trace_of(k);
     static const char *const names[] = {"t", "t.0.0", "t.0.1", "t.1.0", "t.1.1", "t.2.0.0"};
     assert_int_equal(spad_trace_tensor_count(trace), 6);
@@ -639,17 +636,17 @@ static spad_status walk_scenario(const spad_host *host, void *payload) {
 
 static void every_allocation_may_fail(void **state) {
     (void)state;
-    spad_kernel *agents = parse(agents_text);
+    spad_kernel *agents = test_parse(agents_text);
     test_fail_each_allocation(walk_scenario, agents);
     spad_kernel_destroy(agents);
-    spad_kernel *scopes = parse("kernel k on trn2\n"
-                                "tensor g : sbuf u8 [3] (1, 50) heap\n"
-                                "scope s sections 2 { for i in 0..3 {\n"
-                                "    tensor t : sbuf u8 [2] (128, 20) stack\n"
-                                "    dma load writes t[1], g[2]\n"
-                                "    next section\n"
-                                "} }\n"
-                                "free g\n");
+    spad_kernel *scopes = test_parse("kernel k on trn2\n"
+                                     "tensor g : sbuf u8 [3] (1, 50) heap\n"
+                                     "scope s sections 2 { for i in 0..3 {\n"
+                                     "    tensor t : sbuf u8 [2] (128, 20) stack\n"
+                                     "    dma load writes t[1], g[2]\n"
+                                     "    next section\n"
+                                     "} }\n"
+                                     "free g\n");
     test_fail_each_allocation(walk_scenario, scopes);
     spad_kernel_destroy(scopes);
 }

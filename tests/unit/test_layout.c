@@ -3,18 +3,12 @@
  * Layouts: which slots may share bytes, where they may lie, what is counted, and how it
  * is shown.
  */
+#include "support/kernels.h"
 #include "support/support.h"
 
 #include <string.h>
 
 #include "spad/layout.h"
-
-static spad_kernel *parse(const char *text) {
-    spad_kernel *kernel;
-    spad_error error;
-    assert_ok(spad_kernel_parse(&kernel, text, strlen(text), "k.spad", NULL, NULL, &error), &error);
-    return kernel;
-}
 
 static spad_layout *lay_out(const spad_kernel *kernel) {
     spad_layout *layout;
@@ -33,7 +27,7 @@ static int64_t number_of(const spad_kernel *kernel, const char *name) {
 
 /* Do the first slots of two tensors share bytes? */
 static bool share(const char *text, const char *a, const char *b) {
-    spad_kernel *kernel = parse(text);
+    spad_kernel *kernel = test_parse(text);
     spad_layout *layout = lay_out(kernel);
     spad_rect x;
     spad_rect y;
@@ -232,9 +226,9 @@ static void agents_are_needed_from_fork_to_join(void **state) {
 
 static void rings_lie_together(void **state) {
     (void)state;
-    spad_kernel *k = parse("kernel k on sm_90\nparam N = 8\n"
-                           "tensor a : shared fp16 [N] (100) ring 3 align 128\n"
-                           "for i in 0..N { simt w writes a[i] }\n");
+    spad_kernel *k = test_parse("kernel k on sm_90\nparam N = 8\n"
+                                "tensor a : shared fp16 [N] (100) ring 3 align 128\n"
+                                "for i in 0..N { simt w writes a[i] }\n");
     spad_layout *layout = lay_out(k);
     const spad_layout_space *row = find_space(layout, "shared");
     assert_int_equal(row->buffer_count, 1);
@@ -264,12 +258,12 @@ static void rings_lie_together(void **state) {
 /* A ring of 2 x 64 around a life that leaves room for 64 at both ends: slot by slot it is lower. */
 static void rings_are_taken_apart_where_that_is_lower(void **state) {
     (void)state;
-    spad_kernel *k = parse("kernel k on sm_90\n"
-                           "tensor low  : shared u8 (64) at 64\n"
-                           "tensor ring2 : shared u8 [2] (64) ring 2\n"
-                           "simt w writes low\n"
-                           "for i in 0..2 { simt w writes ring2[i] }\n"
-                           "simt w reads low\n");
+    spad_kernel *k = test_parse("kernel k on sm_90\n"
+                                "tensor low  : shared u8 (64) at 64\n"
+                                "tensor ring2 : shared u8 [2] (64) ring 2\n"
+                                "simt w writes low\n"
+                                "for i in 0..2 { simt w writes ring2[i] }\n"
+                                "simt w reads low\n");
     spad_layout *layout = lay_out(k);
     const spad_layout_space *row = find_space(layout, "shared");
     assert_int_equal(row->planned_count, 2);
@@ -281,11 +275,12 @@ static void rings_are_taken_apart_where_that_is_lower(void **state) {
 
 static void banks_and_lanes_are_obeyed(void **state) {
     (void)state;
-    spad_kernel *k = parse("kernel k on trn2\n"
-                           "tensor a : psum f32 [3] (128, 300) ring 3\n"
-                           "tensor b : sbuf u8 (32, 64)\ntensor c : sbuf u8 (32, 64)\n"
-                           "tensor d : sbuf u8 (32, 64) lane 64\n"
-                           "for i in 0..3 {\nvector w writes a[i]\nvector w writes b, c, d\n}\n");
+    spad_kernel *k =
+        test_parse("kernel k on trn2\n"
+                   "tensor a : psum f32 [3] (128, 300) ring 3\n"
+                   "tensor b : sbuf u8 (32, 64)\ntensor c : sbuf u8 (32, 64)\n"
+                   "tensor d : sbuf u8 (32, 64) lane 64\n"
+                   "for i in 0..3 {\nvector w writes a[i]\nvector w writes b, c, d\n}\n");
     spad_layout *layout = lay_out(k);
     spad_rect rect;
     for (int64_t s = 0; s < 3; s++) {
@@ -308,8 +303,9 @@ static void banks_and_lanes_are_obeyed(void **state) {
 
 static void barriers_take_shared_memory(void **state) {
     (void)state;
-    spad_kernel *k = parse("kernel k on sm_90\nmbarrier full[4] count 1\nmbarrier one count 2\n"
-                           "barrier all count 2\ncounter c[9]\ninit full[0]\n");
+    spad_kernel *k =
+        test_parse("kernel k on sm_90\nmbarrier full[4] count 1\nmbarrier one count 2\n"
+                   "barrier all count 2\ncounter c[9]\ninit full[0]\n");
     spad_layout *layout = lay_out(k);
     const spad_layout_space *row = find_space(layout, "shared");
     assert_int_equal(row->height, 40);
@@ -323,7 +319,7 @@ static void barriers_take_shared_memory(void **state) {
     spad_layout_destroy(layout);
     spad_kernel_destroy(k);
     /* nowhere else */
-    k = parse("kernel k on trn2\nmbarrier full[4] count 1\ninit full[0]\n");
+    k = test_parse("kernel k on trn2\nmbarrier full[4] count 1\ninit full[0]\n");
     layout = lay_out(k);
     assert_int_equal(spad_layout_space_count(layout), 0);
     assert_true(spad_layout_fits(layout));
@@ -333,11 +329,12 @@ static void barriers_take_shared_memory(void **state) {
 
 static void fixed_places_are_obstacles(void **state) {
     (void)state;
-    spad_kernel *k = parse("kernel k on sm_90\n"
-                           "tensor x : shared u8 [4] (64) at 0 step 32\n" /* 0..160, overlapping */
-                           "tensor y : shared u8 [9] (64) mod base 160 free 3\n" /* ..352 */
-                           "tensor a : shared u8 (64)\n"
-                           "for i in 0..4 {\nsimt w writes x[i]\nsimt w writes y[i], a\n}\n");
+    spad_kernel *k =
+        test_parse("kernel k on sm_90\n"
+                   "tensor x : shared u8 [4] (64) at 0 step 32\n"        /* 0..160, overlapping */
+                   "tensor y : shared u8 [9] (64) mod base 160 free 3\n" /* ..352 */
+                   "tensor a : shared u8 (64)\n"
+                   "for i in 0..4 {\nsimt w writes x[i]\nsimt w writes y[i], a\n}\n");
     spad_layout *layout = lay_out(k);
     spad_rect rect;
     assert_true(spad_layout_place(layout, 2, 0, &rect));
@@ -359,7 +356,7 @@ static void managers_are_obstacles(void **state) {
                        "scope s sections 2 {\nfor i in 0..N {\n"
                        "tensor t : sbuf u8 (128, 100) stack\nvector w writes t, a\n"
                        "next section\n}\n}\n";
-    spad_kernel *k = parse(text);
+    spad_kernel *k = test_parse(text);
     spad_layout *layout = lay_out(k);
     const spad_layout_space *row = find_space(layout, "sbuf");
     spad_rect rect;
@@ -371,8 +368,7 @@ static void managers_are_obstacles(void **state) {
     /* too long to walk: all of the region */
     const spad_define many = {"N", INT64_C(1) << 40};
     const spad_kernel_options options = {.defines = &many, .define_count = 1};
-    spad_error error;
-    assert_ok(spad_kernel_parse(&k, text, strlen(text), "k", &options, NULL, &error), &error);
+    k = test_parse_with(text, &options);
     layout = lay_out(k);
     assert_true(spad_layout_place(layout, 0, 0, &rect));
     assert_int_equal(rect.byte, 4096);
@@ -380,12 +376,55 @@ static void managers_are_obstacles(void **state) {
     spad_kernel_destroy(k);
 }
 
+/* Modulo tensors with too many places to tell them apart take one rectangle around all of them. */
+static void many_places_are_one(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        spad_rect x;
+        int64_t a; /* where the planned tensor begins */
+    } cases[] = {
+        {"kernel k on trn2\ntensor x : sbuf u8 [5000] (128, 4) mod base 64 free 5000\n"
+         "tensor a : sbuf u8 (128, 100)\nvector w writes x[0], a\nvector r reads x[0], a\n",
+         {.lane = 0, .byte = 64, .lanes = 128, .bytes = 20000},
+         20064},
+        {"kernel k on trn2\n"
+         "tensor x : psum u8 [256, 7, 4] (32, 4) mod base 0 free [256, 1, 1] banks [1, 7, 1] "
+         "par [1, 1, 4]\n"
+         "tensor a : psum u8 (128, 1024)\nvector w writes x[0, 0, 0], a\n"
+         "vector r reads x[0, 0, 0], a\n",
+         {.lane = 0, .byte = 0, .lanes = 128, .bytes = 1024 + 6 * 2048},
+         1024 + 6 * 2048},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        spad_kernel *k = test_parse(cases[i].text);
+        spad_layout *layout = lay_out(k);
+        assert_true(spad_layout_fits(layout));
+        assert_int_equal(spad_layout_buffer_count(layout), 2);
+        for (size_t b = 0; b < 2; b++) {
+            const spad_layout_buffer *buffer = spad_layout_get_buffer(layout, b);
+            const spad_rect x = cases[i].x;
+            if (buffer->tensor == 1) {
+                assert_int_equal(buffer->rect.byte, cases[i].a);
+                continue;
+            }
+            assert_int_equal(buffer->mode, SPAD_MODE_MOD);
+            assert_int_equal(buffer->slots, 1);
+            assert_int_equal(buffer->taken, x.bytes);
+            assert_true(buffer->rect.lane == x.lane && buffer->rect.lanes == x.lanes);
+            assert_true(buffer->rect.byte == x.byte && buffer->rect.bytes == x.bytes);
+        }
+        spad_layout_destroy(layout);
+        spad_kernel_destroy(k);
+    }
+}
+
 /* ---- what does not fit ------------------------------------------------------------- */
 
 static void what_does_not_fit_is_a_result(void **state) {
     (void)state;
-    spad_kernel *k = parse("kernel k on sm_90\ntensor a : shared u8 (200000)\n"
-                           "tensor b : shared u8 (60000)\nsimt w writes a, b\n");
+    spad_kernel *k = test_parse("kernel k on sm_90\ntensor a : shared u8 (200000)\n"
+                                "tensor b : shared u8 (60000)\nsimt w writes a, b\n");
     spad_layout *layout = lay_out(k);
     const spad_layout_space *row = find_space(layout, "shared");
     spad_rect rect;
@@ -398,7 +437,7 @@ static void what_does_not_fit_is_a_result(void **state) {
     spad_layout_destroy(layout);
     spad_kernel_destroy(k);
     /* what the kernel puts outside does not fit, either */
-    k = parse("kernel k on trn2\ntensor a : sbuf u8 (128, 64) at 212970\nvector w writes a\n");
+    k = test_parse("kernel k on trn2\ntensor a : sbuf u8 (128, 64) at 212970\nvector w writes a\n");
     layout = lay_out(k);
     row = find_space(layout, "sbuf");
     assert_int_equal(row->verdict, SPAD_PLAN_INFEASIBLE);
@@ -408,7 +447,7 @@ static void what_does_not_fit_is_a_result(void **state) {
 }
 
 static void expect_failure(const char *text, spad_status wanted, int line, const char *message) {
-    spad_kernel *k = parse(text);
+    spad_kernel *k = test_parse(text);
     spad_layout *layout;
     spad_error error;
     assert_int_equal(spad_layout_create(&layout, k, NULL, &error), wanted);
@@ -442,7 +481,7 @@ static void failures_have_messages(void **state) {
         3,
         "stack: t needs 300000 B per lane at alignment 1, 212984 of 212984 B are free; close "
         "a scope, pop the heap or use smaller tiles");
-    spad_kernel *k = parse("kernel k on trn2\n");
+    spad_kernel *k = test_parse("kernel k on trn2\n");
     spad_layout *layout;
     spad_error error;
     const spad_layout_options negative = {.timeout_ns = -1};
@@ -467,9 +506,7 @@ static void places_do_not_depend_on_trip_counts(void **state) {
     for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
         const spad_define n = {"N", counts[c]};
         const spad_kernel_options options = {.defines = &n, .define_count = 1};
-        spad_kernel *k;
-        spad_error error;
-        assert_ok(spad_kernel_parse(&k, text, strlen(text), "k", &options, NULL, &error), &error);
+        spad_kernel *k = test_parse_with(text, &options);
         spad_layout *layout = lay_out(k);
         for (int s = 0; s < 6; s++) {
             spad_rect rect;
@@ -499,9 +536,55 @@ static void places_do_not_depend_on_trip_counts(void **state) {
     "tensor y : shared u8 (64) at 1024\n"               \
     "for i in 0..N { simt w writes x[i], y }\n"
 
+/* Tiles of agents may be ordered and could share bytes: only what is certain is claimed. */
+static void nothing_is_claimed_about_agents(void **state) {
+    (void)state;
+#define WORK(size)                                                                          \
+    "kernel k on sm_90\ntensor a : shared u8 (" size ")\ntensor b : shared u8 (" size ")\n" \
+    "tensor o : global u8 (" size ") output\n"
+#define ORDERED \
+    "simt w writes a\n simt r reads a writes o\n simt w writes b\n simt r reads b writes o\n"
+    static const struct {
+        const char *text;
+        spad_plan_verdict verdict;
+        bool apart;
+        int64_t bound;
+        const char *phrase;
+    } cases[] = {{WORK("4096") ORDERED, SPAD_PLAN_OPTIMAL, false, 4096, "fits, no layout is lower"},
+                 {WORK("4096") "agent one {\n" ORDERED "}\n", SPAD_PLAN_FEASIBLE, true, 4096,
+                  "fits with all tiles of agents apart; a lower layout may exist"},
+                 {WORK("200000") "agent one {\n" ORDERED "}\n", SPAD_PLAN_UNKNOWN, true, 200000,
+                  "does not fit with all tiles of agents apart; a lower layout may exist"},
+                 {WORK("300000") "agent one {\n" ORDERED "}\n", SPAD_PLAN_INFEASIBLE, true, 300000,
+                  "does not fit"},
+                 {WORK("4096") "agent one { simt w writes a }\n", SPAD_PLAN_OPTIMAL, false, 4096,
+                  "fits, no layout is lower"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        spad_kernel *k = test_parse(cases[i].text);
+        spad_layout *layout = lay_out(k);
+        const spad_layout_space *row = find_space(layout, "shared");
+        spad_error error;
+        test_text text;
+        test_text_init(&text);
+        assert_int_equal(row->verdict, cases[i].verdict);
+        assert_int_equal(row->agents_apart, cases[i].apart);
+        assert_int_equal(row->bound, cases[i].bound);
+        assert_ok(spad_layout_write_text(layout, &text.sink, &error), &error);
+        assert_non_null(strstr(text.bytes, cases[i].phrase));
+        test_text_clear(&text);
+        assert_ok(spad_layout_write_json(layout, &text.sink, &error), &error);
+        assert_true((strstr(text.bytes, "agents_apart") != NULL) == cases[i].apart);
+        test_text_free(&text);
+        spad_layout_destroy(layout);
+        spad_kernel_destroy(k);
+    }
+#undef WORK
+#undef ORDERED
+}
+
 static void layouts_are_shown(void **state) {
     (void)state;
-    spad_kernel *k = parse(SHOWN);
+    spad_kernel *k = test_parse(SHOWN);
     spad_layout *layout = lay_out(k);
     spad_error error;
     test_text text;
@@ -574,7 +657,7 @@ static void every_allocation_may_fail(void **state) {
         "tensor ring2 : shared u8 [2] (64) ring 2\nsimt w writes low\n"
         "for i in 0..2 { simt w writes ring2[i] }\nsimt w reads low\n"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        spad_kernel *k = parse(texts[i]);
+        spad_kernel *k = test_parse(texts[i]);
         test_fail_each_allocation(scenario, k);
         spad_kernel_destroy(k);
     }
@@ -582,6 +665,7 @@ static void every_allocation_may_fail(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_places_are_one),
         cmocka_unit_test(phases_share_bytes),
         cmocka_unit_test(a_loop_needs_all_that_it_touches),
         cmocka_unit_test(a_declaration_in_a_loop_carries_nothing),
@@ -592,6 +676,7 @@ int main(void) {
         cmocka_unit_test(alloc_and_free_are_touches),
         cmocka_unit_test(operations_in_flight_are_waited_for),
         cmocka_unit_test(agents_are_needed_from_fork_to_join),
+        cmocka_unit_test(nothing_is_claimed_about_agents),
         cmocka_unit_test(rings_lie_together),
         cmocka_unit_test(rings_are_taken_apart_where_that_is_lower),
         cmocka_unit_test(banks_and_lanes_are_obeyed),

@@ -420,6 +420,88 @@ static void faults_can_be_written_as_json(void **state) {
     assert_string_equal(hint, "; did you mean 'plan'?");
 }
 
+/* ---- text for people --------------------------------------------------------------- */
+
+/* "A" stays; controls, C1 controls, marks of direction, a byte order mark, tags and bytes that are
+ * not UTF-8 do not. */
+static const struct {
+    const char *raw;
+    const char *shown;
+    const char *json;
+} strange[] = {
+    {"A", "A", "\"A\""},
+    {"\x1b[31m", "?[31m", "\"\\u001b[31m\""},
+    {"\x7f", "?", "\"\\u007f\""},
+    {"\xc2\x9b", "?", "\"\\u009b\""},
+    {"\xe2\x80\xae", "?", "\"\\u202e\""},
+    {"\xe2\x81\xa6", "?", "\"\\u2066\""},
+    {"\xef\xbb\xbf", "?", "\"\\ufeff\""},
+    {"\xf3\xa0\x81\x81", "?", "\"\\udb40\\udc41\""},
+    {"\xff\xfe", "??", "\"\xef\xbf\xbd\xef\xbf\xbd\""},
+    {"\xc3", "?", "\"\xef\xbf\xbd\""},
+    {"a\nb\t", "a?b?", "\"a\\u000ab\\u0009\""},
+    {"\xc3\xa9\xe2\x82\xac", "\xc3\xa9\xe2\x82\xac", "\"\xc3\xa9\xe2\x82\xac\""},
+};
+
+static void what_acts_on_a_terminal_is_not_shown(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof strange / sizeof *strange; i++) {
+        char text[32];
+        spad_error error;
+        snprintf(text, sizeof text, "%s", strange[i].raw);
+        spad_text_clean(text);
+        assert_string_equal(text, strange[i].shown);
+        spad__fail(&error, SPAD_ERR_NAME, "no '%s'", strange[i].raw);
+        snprintf(text, sizeof text, "no '%s'", strange[i].shown);
+        assert_string_equal(error.message, text);
+    }
+}
+
+static void a_printer_for_people_shows_names_safely(void **state) {
+    (void)state;
+    test_text shown;
+    test_text_init(&shown);
+    for (size_t i = 0; i < sizeof strange / sizeof *strange; i++) {
+        char wanted[96];
+        spad__out out;
+        test_text_clear(&shown);
+        spad__out_start_text(&out, &shown.sink);
+        spad__out_one_line(&out, strange[i].raw);
+        spad__out_format(&out, "|%.20s|\n", strange[i].shown);
+        spad__out_string(&out, strange[i].shown);
+        assert_int_equal(spad__out_finish(&out, NULL), SPAD_OK);
+        snprintf(wanted, sizeof wanted, "%s|%s|\n%s", strange[i].shown, strange[i].shown,
+                 strange[i].shown);
+        assert_string_equal(shown.bytes, wanted);
+    }
+    test_text_clear(&shown);
+    spad__out out;
+    spad__out_start_text(&out, &shown.sink);
+    spad__out_format(&out, "%s %.1s\n", "\x1b[2J", "\xc3\xa9");
+    for (int i = 0; i < 600; i++) spad__out_string(&out, "\xe2\x80\xae"); /* more than a buffer */
+    assert_int_equal(spad__out_finish(&out, NULL), SPAD_OK);
+    assert_memory_equal(shown.bytes, "?[2J ?\n????", 11);
+    assert_int_equal(strlen(shown.bytes), 7 + 600);
+    test_text_free(&shown);
+}
+
+static void json_escapes_what_acts_on_a_terminal(void **state) {
+    (void)state;
+    test_text shown;
+    test_text_init(&shown);
+    for (size_t i = 0; i < sizeof strange / sizeof *strange; i++) {
+        spad__out out;
+        spad__json json;
+        test_text_clear(&shown);
+        spad__out_start(&out, &shown.sink);
+        spad__json_start(&json, &out);
+        spad__json_string(&json, strange[i].raw);
+        assert_int_equal(spad__out_finish(&out, NULL), SPAD_OK);
+        assert_string_equal(shown.bytes, strange[i].json);
+    }
+    test_text_free(&shown);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_text_falls_into_tokens),
@@ -434,6 +516,9 @@ int main(void) {
         cmocka_unit_test(long_lines_are_cut_around_the_fault),
         cmocka_unit_test(faults_come_in_the_order_of_the_text),
         cmocka_unit_test(faults_can_be_written_as_json),
+        cmocka_unit_test(what_acts_on_a_terminal_is_not_shown),
+        cmocka_unit_test(a_printer_for_people_shows_names_safely),
+        cmocka_unit_test(json_escapes_what_acts_on_a_terminal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "plan/stop.h"
 #include "spad/plan.h"
 #include "spad/stack.h"
 #include "support/packing.h"
@@ -364,11 +365,13 @@ static void nodes_are_spent_once(void **state) {
                                      .size = spad__random_in(&random, 100, 999),
                                      .alignment = i % 2 == 0 ? 1 : 64});
     }
-    for (int32_t threads = 1; threads <= 4; threads += 3) {
-        const spad_plan_options options = {.node_limit = 3000, .threads = threads};
-        spad_plan_result *result = solve(plan, &options);
-        assert_in_range(result->nodes, 1, 3000);
-        spad_plan_result_destroy(result);
+    for (int32_t threads = 1; threads <= 4; threads++) {
+        for (int64_t limit = 1; limit <= 3000; limit += 1 + limit) {
+            const spad_plan_options options = {.node_limit = limit, .threads = threads};
+            spad_plan_result *result = solve(plan, &options);
+            assert_in_range(result->nodes, 1, limit);
+            spad_plan_result_destroy(result);
+        }
     }
     spad_plan_destroy(plan);
 }
@@ -504,6 +507,28 @@ static int cancel_at_once(void *context, const spad_plan_progress *progress) {
     (*(int *)context)++;
     assert_true(progress->bound > 0);
     return 1;
+}
+
+/* In a plan that is good enough but not the lowest, the topmost buffer may have a hint below. */
+static void a_hint_may_lower_the_height(void **state) {
+    (void)state;
+    spad_plan *plan = new_plan();
+    spad_error error;
+    assert_ok(spad_plan_set_capacity(plan, 16, &error), &error);
+    add(plan, (spad_plan_buffer){.lower = 0, .upper = 1, .size = 2, .pinned = true, .offset = 2});
+    /* the larger one is placed first, at 0, so that the aligned one goes to 8 */
+    add(plan, (spad_plan_buffer){.lower = 0, .upper = 1, .size = 2, .hinted = true, .hint = 5});
+    const spad_plan_buffer aligned = {
+        .lower = 0, .upper = 1, .size = 1, .alignment = 8, .hinted = true};
+    add(plan, aligned);
+    const spad_plan_options options = {.goal = SPAD_PLAN_DECIDE};
+    spad_plan_result *result = solve(plan, &options);
+    int64_t height;
+    assert_ok(spad_plan_check(&height, plan, result->places, result->count, &error), &error);
+    assert_int_equal(height, 7);
+    assert_int_equal(result->height, height);
+    spad_plan_result_destroy(result);
+    spad_plan_destroy(plan);
 }
 
 static void limits_and_cancelling_still_give_a_plan(void **state) {
@@ -687,6 +712,9 @@ static void a_bound_has_its_proof(void **state) {
         const char *csv;
         const char *bound;
     } cases[] = {
+        /* 'c' is not alive at the peak: what it is rounded by does not lower the bound */
+        {"id,lower,upper,size,alignment\na,0,9,16,8\nb,0,9,15,8\nc,9,10,1,8\n",
+         "bound     31 B (largest load at time 0)\n"},
         {"id,lower,upper,size,offset\na,0,9,8,100\nb,0,9,50,\n", "bound     108 B (top of 'a')\n"},
         {"id,lower,upper,size,bank\na,0,9,6,10\nb,0,9,6,10\n",
          "bound     16 B (banks needed at time 0)\n"},
@@ -709,6 +737,86 @@ static void a_bound_has_its_proof(void **state) {
         spad_plan_result_destroy(result);
         spad_plan_destroy(plan);
     }
+}
+
+/* Every reason in words and as JSON. */
+static void reasons_are_written(void **state) {
+    (void)state;
+    static const struct {
+        const char *csv;
+        int64_t capacity;
+        const char *text; /* a part of each */
+        const char *json;
+    } cases[] = {{"id,lower,upper,size,gaps\na,0,9,40,0-9@0:4\n", 32,
+                  "why: 'a' alone reaches 40 B, capacity 32 B", "\"proof\": \"buffer\""},
+                 {"id,lower,upper,size,bank\na,0,9,6,10\nb,0,9,6,10\n", 15,
+                  "why: the banks needed at time 0 reach 16 B", "\"proof\": \"banks\""},
+                 /* most bytes at time 9, but more of them with what is rounded at time 0 */
+                 {"id,lower,upper,size,alignment\na,0,1,1,8\nb,0,1,1,8\nc,0,1,1,8\nd,9,10,5,8\n",
+                  16, "why: at time 0 sizes rounded to the alignment take 17 B",
+                  "\"proof\": \"load\""},
+                 {"id,lower,upper,size,alignment\na,0,1,9,8\nb,0,1,9,8\nc,0,1,9,8\n", 40,
+                  "why: at time 0 27 B are alive, 41 B rounded to the alignment", "\"align\""},
+                 {"id,lower,upper,size,offset\na,0,9,8,4\nb,0,9,8,\n", 19,
+                  "which would fit in 19 B, but no plan does", "\"proof\": \"search\""},
+                 {"id,lower,upper,size\na,0,9,9\nb,0,9,1\nc,0,9,1\nd,0,9,1\ne,0,9,1\nf,0,9,1\n"
+                  "g,0,9,1\nh,0,9,1\ni,0,9,1\nj,0,9,1\nk,0,9,1\nl,0,9,1\n",
+                  19, "  and 2 smaller ones\n", "\"proof\": \"load\""}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        spad_plan *plan = new_plan();
+        spad_error error;
+        spad_plan_reason *reason;
+        test_text text;
+        test_text_init(&text);
+        assert_ok(spad_plan_read_csv(plan, cases[i].csv, strlen(cases[i].csv), "c.csv", &error),
+                  &error);
+        assert_ok(spad_plan_set_capacity(plan, cases[i].capacity, &error), &error);
+        spad_plan_result *result = solve(plan, NULL);
+        assert_int_equal(result->verdict, SPAD_PLAN_INFEASIBLE);
+        assert_ok(spad_plan_explain(&reason, plan, result, 0, &error), &error);
+        assert_ok(spad_plan_write_text(plan, result, reason, &text.sink, &error), &error);
+        if (strstr(text.bytes, cases[i].text) == NULL) fail_msg("%s", text.bytes);
+        test_text_clear(&text);
+        assert_ok(spad_plan_write_json(plan, result, reason, &text.sink, &error), &error);
+        if (strstr(text.bytes, cases[i].json) == NULL) fail_msg("%s", text.bytes);
+        test_text_free(&text);
+        spad_plan_reason_destroy(reason);
+        spad_plan_result_destroy(result);
+        spad_plan_destroy(plan);
+    }
+}
+
+/* Loads over lanes are averages, and gaps of huge plans are shares, too. */
+static void lanes_and_huge_gaps_are_written(void **state) {
+    (void)state;
+    static const spad_space space = {
+        .name = "lanes", .lanes = 4, .bytes = 64, .alignment = 1, .granule = 1};
+    spad_error error;
+    spad_plan *plan = new_plan();
+    spad_plan_reason *reason;
+    test_text text;
+    test_text_init(&text);
+    assert_ok(spad_plan_set_space(plan, &space, &error), &error);
+    assert_int_equal(spad_plan_lanes(plan), 4);
+    for (int i = 0; i < 9; i++) add(plan, (spad_plan_buffer){.upper = 9, .size = 60, .lanes = 2});
+    spad_plan_result *result = solve(plan, NULL);
+    assert_ok(spad_plan_explain(&reason, plan, result, 0, &error), &error);
+    assert_ok(spad_plan_write_text(plan, result, reason, &text.sink, &error), &error);
+    assert_non_null(strstr(text.bytes, "at time 0 270 B are alive on average over 4 lanes"));
+    spad_plan_reason_destroy(reason);
+    const int64_t bound = result->bound;
+    result->bound = INT64_MAX / 4; /* as of a plan of that size */
+    result->height = INT64_MAX / 2;
+    test_text_clear(&text);
+    assert_ok(spad_plan_write_text(plan, result, NULL, &text.sink, &error), &error);
+    if (strstr(text.bytes, "gap       2305843009213693952 B (99.999 %)") == NULL)
+        fail_msg("%s", text.bytes);
+    result->bound = bound;
+    test_text_free(&text);
+    spad_plan_result_destroy(result);
+    spad_plan_destroy(plan);
+    assert_string_equal(spad_plan_verdict_name(SPAD_PLAN_FEASIBLE), "feasible");
+    assert_string_equal(spad_plan_verdict_name(SPAD_PLAN_UNKNOWN), "unknown");
 }
 
 /* When a plan is only looked for within a capacity, what is found above it is poor; the reason
@@ -920,6 +1028,82 @@ static void the_validator_names_what_is_wrong(void **state) {
     spad_plan_destroy(plan);
 }
 
+/* Sums, rounded sums and common multiples. */
+static void numbers_beyond_64_bits_are_errors(void **state) {
+    (void)state;
+    static const spad_space space = {.name = "odd",
+                                     .lanes = 1,
+                                     .bytes = SPAD_UNBOUNDED,
+                                     .alignment = (INT64_C(1) << 40) + 1,
+                                     .granule = 1};
+    static const struct {
+        const char *csv;
+        bool space;
+        spad_status status;
+    } cases[] = {
+        /* each fits, and so does their sum, but not rounded up */
+        {"lower,upper,size,alignment\n0,9,1,4000000000000000000\n0,9,1,4000000000000000000\n"
+         "0,9,1,4000000000000000000\n",
+         false, SPAD_ERR_OVERFLOW},
+        /* mixed alignments: only the boxes are rounded */
+        {"lower,upper,size,alignment\n0,9,1,4000000000000000000\n0,9,1,2000000000000000000\n"
+         "0,9,1,4000000000000000000\n",
+         false, SPAD_ERR_OVERFLOW},
+        {"lower,upper,size,alignment\n0,9,9000000000000000000,1\n0,9,1,4000000000000000000\n",
+         false, SPAD_ERR_OVERFLOW},
+        {"lower,upper,size,alignment\n0,9,1,1099511627775\n", true, SPAD_ERR_OVERFLOW},
+        {"lower,upper,size,alignment,alias\n0,9,1,4611686018427387903,g\n"
+         "0,9,1,4611686018427387904,g\n",
+         false, SPAD_ERR_OVERFLOW},
+        /* any two have a common multiple, all three have none */
+        {"lower,upper,size,alignment,alias\n0,9,1,2097152,g\n0,9,1,4782969,g\n"
+         "0,9,1,1220703125,g\n",
+         false, SPAD_ERR_OVERFLOW},
+        {"lower,end,size\n0,9223372036854775807,1\n", false, SPAD_ERR_OVERFLOW}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        spad_plan *plan = new_plan();
+        spad_error error;
+        spad_plan_result *result = NULL;
+        if (cases[i].space) assert_ok(spad_plan_set_space(plan, &space, &error), &error);
+        spad_status status =
+            spad_plan_read_csv(plan, cases[i].csv, strlen(cases[i].csv), "c.csv", &error);
+        if (status == SPAD_OK) status = spad_plan_solve(&result, plan, NULL, &error);
+        assert_int_equal(status, cases[i].status);
+        assert_null(result);
+        spad_plan_destroy(plan);
+    }
+}
+
+/* A space may have no start lane for some numbers of lanes. */
+static void lanes_without_a_rule_are_refused(void **state) {
+    (void)state;
+    static const int64_t start[] = {0};
+    static const spad_lane_rule rules[] = {{1, 1, 1, start}};
+    static const spad_space space = {.name = "ruled",
+                                     .lanes = 4,
+                                     .bytes = 64,
+                                     .alignment = 1,
+                                     .granule = 1,
+                                     .lane_rule_count = 1,
+                                     .lane_rules = rules};
+    spad_plan *plan = new_plan();
+    spad_error error;
+    assert_ok(spad_plan_set_space(plan, &space, &error), &error);
+    const spad_plan_buffer two = {.upper = 1, .size = 1, .lanes = 2};
+    assert_int_equal(spad_plan_add(NULL, plan, &two, &error), SPAD_ERR_LANES);
+    add(plan, (spad_plan_buffer){.upper = 1, .size = 1});
+    const spad_plan_place elsewhere = {.lane = 1};
+    assert_int_equal(spad_plan_check(NULL, plan, &elsewhere, 1, &error), SPAD_ERR_LANES);
+    spad_plan_destroy(plan);
+}
+
+static void deadlines_do_not_wrap(void **state) {
+    (void)state;
+    assert_int_equal(spad__deadline(0), INT64_MAX);
+    assert_int_equal(spad__deadline(INT64_MAX), INT64_MAX);
+    assert_true(spad__deadline(INT64_C(1) << 60) < INT64_MAX);
+}
+
 /* ---- memory ------------------------------------------------------------------------ */
 
 static spad_status solve_everything(const spad_host *host, void *payload) {
@@ -960,12 +1144,69 @@ static spad_status solve_everything(const spad_host *host, void *payload) {
     return status;
 }
 
+/* Tiles in lanes, with aliases, pairs kept apart, pins, hints and banks. */
+static spad_status solve_lanes(const spad_host *host, void *payload) {
+    static const spad_space space = {.name = "lanes",
+                                     .lanes = 4,
+                                     .bytes = 1 << 20,
+                                     .alignment = 1,
+                                     .granule = 1,
+                                     .bank_bytes = 64,
+                                     .banks_exclusive = true};
+    (void)payload;
+    spad_plan *plan;
+    spad_plan_result *result = NULL;
+    spad_error error;
+    spad_status status = spad_plan_create(&plan, host, &error);
+    if (status == SPAD_OK) status = spad_plan_set_space(plan, &space, &error);
+    spad__random random = {17};
+    for (int i = 0; i < 16 && status == SPAD_OK; i++) {
+        const spad_plan_buffer b = {.lower = spad__random_in(&random, 0, 4),
+                                    .upper = spad__random_in(&random, 5, 9),
+                                    .size = spad__random_in(&random, 1, 40),
+                                    .lanes = spad__random_in(&random, 1, 3),
+                                    .pinned = i % 8 == 7,
+                                    .offset = i * 64,
+                                    .hinted = i % 2 == 0,
+                                    .hint = i};
+        status = spad_plan_add(NULL, plan, &b, &error);
+    }
+    if (status == SPAD_OK) status = spad_plan_alias(plan, 1, 2, &error);
+    if (status == SPAD_OK) status = spad_plan_apart(plan, 3, 4, &error);
+    const spad_plan_options options = {.node_limit = 100};
+    if (status == SPAD_OK) status = spad_plan_solve(&result, plan, &options, &error);
+    if (status == SPAD_OK)
+        status = spad_plan_check(NULL, plan, result->places, result->count, &error);
+    spad_plan_result_destroy(result);
+    spad_plan_destroy(plan);
+    return status;
+}
+
+/* So many boxes that the core and ejection come before the exact search. */
+static spad_status solve_wide(const spad_host *host, void *payload) {
+    (void)payload;
+    spad_plan *plan;
+    spad_plan_result *result = NULL;
+    spad_error error;
+    spad_status status = spad_plan_create(&plan, host, &error);
+    if (status == SPAD_OK) status = packing_shaped(plan, PACKING_RANDOM, 700, 21, &error);
+    const spad_plan_options options = {.node_limit = 50};
+    if (status == SPAD_OK) status = spad_plan_solve(&result, plan, &options, &error);
+    if (status == SPAD_OK)
+        status = spad_plan_check(NULL, plan, result->places, result->count, &error);
+    spad_plan_result_destroy(result);
+    spad_plan_destroy(plan);
+    return status;
+}
+
 static void every_allocation_may_fail(void **state) {
     (void)state;
     bool boxes = true;
     test_fail_each_allocation(solve_everything, &boxes);
     boxes = false;
     test_fail_each_allocation(solve_everything, &boxes);
+    test_fail_each_allocation(solve_lanes, NULL);
+    test_fail_each_allocation(solve_wide, NULL);
 }
 
 /* ---- soundness at the edges -------------------------------------------------------- */
@@ -1168,12 +1409,18 @@ int main(void) {
         cmocka_unit_test(clashes_are_named),
         cmocka_unit_test(a_reason_counts_true_bytes),
         cmocka_unit_test(a_bound_has_its_proof),
+        cmocka_unit_test(reasons_are_written),
+        cmocka_unit_test(lanes_and_huge_gaps_are_written),
+        cmocka_unit_test(numbers_beyond_64_bits_are_errors),
+        cmocka_unit_test(lanes_without_a_rule_are_refused),
+        cmocka_unit_test(deadlines_do_not_wrap),
         cmocka_unit_test(a_reason_finds_a_low_capacity),
         cmocka_unit_test(an_empty_problem_has_an_empty_plan),
         cmocka_unit_test(pins_that_collide_are_infeasible_and_proved),
         cmocka_unit_test(pins_are_obstacles_from_the_start),
         cmocka_unit_test(tiles_share_bytes_in_other_lanes),
         cmocka_unit_test(hints_are_taken_when_they_are_free),
+        cmocka_unit_test(a_hint_may_lower_the_height),
         cmocka_unit_test(limits_and_cancelling_still_give_a_plan),
         cmocka_unit_test(one_thread_and_one_seed_give_one_plan),
         cmocka_unit_test(a_reason_names_the_peak_and_what_would_help),

@@ -140,15 +140,17 @@ static void rows_come_back_with_their_offsets(void **state) {
     spad_status status;
     spad_plan *plan = read_text(text, &status, &error);
     assert_ok(status, &error);
-    static const spad_plan_place places[3] = {{0, 0}, {4, 0}, {8, 0}};
+    spad_plan_place places[3] = {{0, 0}, {4, 0}, {8, 0}};
+    const spad_plan_result mine = {
+        .count = 3, .fingerprint = spad_plan_fingerprint(plan), .places = places};
     test_text out;
     test_text_init(&out);
-    assert_ok(spad_plan_write_csv(plan, 0, places, text, strlen(text), &out.sink, &error), &error);
+    assert_ok(spad_plan_write_csv(plan, 0, &mine, text, strlen(text), &out.sink, &error), &error);
     assert_string_equal(out.bytes,
                         "id,lower,upper,size,offset\nb1,0,3,4,0\nb2,3,9,4,4\nb3,0,9,4,8\n");
     test_text_clear(&out);
     out.fail_after = 10;
-    assert_int_equal(spad_plan_write_csv(plan, 0, places, text, strlen(text), &out.sink, &error),
+    assert_int_equal(spad_plan_write_csv(plan, 0, &mine, text, strlen(text), &out.sink, &error),
                      SPAD_ERR_IO);
     test_text_free(&out);
     spad_plan_destroy(plan);
@@ -165,17 +167,21 @@ static void rows_begin_where_the_text_was_read(void **state) {
     assert_ok(spad_plan_add(NULL, plan, &earlier, &error), &error);
     assert_ok(spad_plan_read_csv(plan, text, strlen(text), "in.csv", &error), &error);
     assert_string_equal(spad_plan_get(plan, 1)->name, "x");
-    static const spad_plan_place places[2] = {{0, 0}, {4, 0}};
+    spad_plan_place places[2] = {{0, 0}, {4, 0}};
+    spad_plan_result mine = {
+        .count = 2, .fingerprint = spad_plan_fingerprint(plan), .places = places};
     test_text out;
     test_text_init(&out);
-    assert_ok(spad_plan_write_csv(plan, 1, places, text, strlen(text), &out.sink, &error), &error);
+    assert_ok(spad_plan_write_csv(plan, 1, &mine, text, strlen(text), &out.sink, &error), &error);
     assert_string_equal(out.bytes, "id,lower,upper,size,offset\nx,0,3,4,4\n");
-    assert_int_equal(spad_plan_write_csv(plan, 2, places, text, strlen(text), &out.sink, &error),
+    assert_int_equal(spad_plan_write_csv(plan, 2, &mine, text, strlen(text), &out.sink, &error),
                      SPAD_ERR_ARGUMENT);
     assert_string_equal(error.message, "the text has not the rows of buffers 2 to 1 of the plan");
-    assert_int_equal(spad_plan_write_csv(plan, 1, NULL, text, strlen(text), &out.sink, &error),
+    mine.places = NULL;
+    mine.verdict = SPAD_PLAN_UNKNOWN;
+    assert_int_equal(spad_plan_write_csv(plan, 1, &mine, text, strlen(text), &out.sink, &error),
                      SPAD_ERR_ARGUMENT);
-    assert_string_equal(error.message, "there is no plan to write: places are missing");
+    assert_string_equal(error.message, "the result has no places: no plan was found (unknown)");
     test_text_free(&out);
     spad_plan_destroy(plan);
 }

@@ -2,6 +2,7 @@
  *
  * Reports: facts against a count of every byte at every time, boxes from traces, plans
  * and kernels, every writer, comparing, refusals and failing host memory. */
+#include "support/kernels.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -292,7 +293,7 @@ static void a_plan_gives_pieces_and_families(void **state) {
     assert_ok(spad_plan_read_csv(plan, csv, strlen(csv), "x.csv", &error), &error);
     assert_ok(spad_plan_solve(&result, plan, NULL, &error), &error);
     spad_report *report = make();
-    assert_ok(spad_report_add_plan(report, plan, result->places, 1, &error), &error);
+    assert_ok(spad_report_add_plan(report, plan, result, 1, &error), &error);
     assert_int_equal(spad_report_box_count(report), 6); /* three pieces, a window, two aliases */
     const spad_report_box *window = spad_report_get_box(report, 2);
     assert_int_equal(window->begin, 6);
@@ -321,16 +322,9 @@ static const char ring_text[] = "kernel ring on trn2\n"
                                 "    dma store reads x[i] writes out[i]\n"
                                 "}\n";
 
-static spad_kernel *parse(const char *text) {
-    spad_kernel *kernel;
-    spad_error error;
-    assert_ok(spad_kernel_parse(&kernel, text, strlen(text), "k.spad", NULL, NULL, &error), &error);
-    return kernel;
-}
-
 static void a_kernel_gives_tiles(void **state) {
     (void)state;
-    spad_kernel *kernel = parse(ring_text);
+    spad_kernel *kernel = test_parse(ring_text);
     spad_layout *layout;
     spad_report *report;
     spad_error error;
@@ -366,7 +360,7 @@ static void a_kernel_gives_tiles(void **state) {
 
 static void a_simulation_gives_times_and_waits(void **state) {
     (void)state;
-    spad_kernel *kernel = parse(ring_text);
+    spad_kernel *kernel = test_parse(ring_text);
     spad_layout *layout;
     spad_report *report;
     spad_sim *sim;
@@ -428,7 +422,7 @@ static void agents_are_drawn_slot_by_slot(void **state) {
                                "        arrive empty[i % 2]\n"
                                "    }\n"
                                "}\n";
-    spad_kernel *kernel = parse(text);
+    spad_kernel *kernel = test_parse(text);
     spad_layout *layout;
     spad_sim *sim;
     spad_error error;
@@ -460,7 +454,7 @@ static void what_does_not_fit_is_drawn_above_the_limit(void **state) {
                                "tensor o  : hbm u8 [3] (128, 100000) output\n"
                                "for i in 0..3 { dma load reads in[i] writes x[i] }\n"
                                "for i in 0..3 { dma store reads x[i] writes o[i] }\n";
-    spad_kernel *kernel = parse(text);
+    spad_kernel *kernel = test_parse(text);
     spad_layout *layout;
     spad_report *report;
     spad_report_space facts;
@@ -770,6 +764,128 @@ static void what_cannot_be_drawn_is_refused(void **state) {
     spad_report_diff_destroy(NULL);
 }
 
+/* One field wrong at a time. */
+static void each_wrong_field_is_refused(void **state) {
+    (void)state;
+    spad_report *report = make();
+    spad_error error;
+    const spad_report_box good = box_at("b", 0, 1, 0, 4, 0, 4);
+    spad_report_box bad[11];
+    for (size_t i = 0; i < 11; i++) bad[i] = good;
+    bad[0].rect.bytes = -1;
+    bad[1].rect.lanes = -1;
+    bad[2].padding = -1;
+    bad[3].padding = 5;
+    bad[4].shape.rank = SPAD_RANK_MAX + 1;
+    bad[5].slots = -1;
+    bad[6].mode = SPAD_MODE_COUNT;
+    bad[7].family = SPAD_NO_FAMILY - 1;
+    bad[8].family = (int64_t)INT32_MAX + 1;
+    bad[9].rect.lane = INT64_MAX;
+    bad[10].begin = INT64_MIN;
+    for (size_t i = 0; i < 11; i++) {
+        assert_int_equal(spad_report_add_box(report, &bad[i], &error),
+                         i < 9 ? SPAD_ERR_ARGUMENT : SPAD_ERR_OVERFLOW);
+        assert_string_equal(error.subject, "b");
+        assert_int_equal(spad_report_box_count(report), 0);
+    }
+    spad_report_box large = good; /* two of them are more bytes than a number holds */
+    large.rect.bytes = INT64_MAX;
+    add(report, large);
+    large.rect.byte = SPAD_NO_BYTE;
+    assert_int_equal(spad_report_add_box(report, &large, &error), SPAD_ERR_OVERFLOW);
+    static const spad_report_bar bars[] = {
+        {.row = NULL, .begin = 1, .end = 2, .ready = 1},
+        {.row = "e", .begin = 1, .end = 1, .ready = 1},
+        {.row = "e", .begin = 1, .end = 2, .ready = 2},
+        {.row = "e", .begin = 1, .end = INT64_MAX, .ready = -1},
+    };
+    for (size_t i = 0; i < sizeof bars / sizeof bars[0]; i++) {
+        assert_int_equal(spad_report_add_bar(report, &bars[i], &error), SPAD_ERR_ARGUMENT);
+    }
+    static const spad_target nothing = {.name = "nothing"};
+    spad_report *none;
+    assert_int_equal(spad_report_create(&none, &nothing, NULL, &error), SPAD_ERR_ARGUMENT);
+    assert_null(none);
+    assert_int_equal(spad_report_box_count(report), 1);
+    spad_report_destroy(report);
+}
+
+/* Boxes without a name or an address, other lanes, and memories that only one side has. */
+static void a_comparison_names_what_is_strange(void **state) {
+    (void)state;
+    spad_report *a = make();
+    spad_report *b = make();
+    add(a, box_at(NULL, 0, 1, 0, 4, 0, 4));
+    add(b, box_at(NULL, 0, 3, 0, 4, 0, 4));
+    add(a, box_at("lost", 0, 1, SPAD_NO_BYTE, 4, 0, 4));
+    spad_report_box far = box_at("far", 0, 1, 64, 4, 0, 4);
+    far.space = 1;
+    add(b, far);
+    spad_report_diff *diff;
+    spad_error error;
+    test_text text;
+    test_text_init(&text);
+    assert_ok(spad_report_diff_create(&diff, a, b, NULL, &error), &error);
+    assert_ok(spad_report_diff_write_text(diff, &text.sink, &error), &error);
+    assert_non_null(strstr(text.bytes, "(1 -> 3 lanes)"));
+    assert_non_null(strstr(text.bytes, "gone: 4 B at no address"));
+    assert_non_null(strstr(text.bytes, "new: 4 B at 64"));
+    assert_non_null(
+        strstr(text.bytes, "  far                  peak            0 ->            4 B"));
+    test_text_free(&text);
+    spad_report_diff_destroy(diff);
+    spad_report_destroy(a);
+    spad_report_destroy(b);
+}
+
+/* Long lists are cut, long names too, findings without a line and bars without a name are told. */
+static void long_reports_are_cut(void **state) {
+    (void)state;
+    spad_report *report = make();
+    spad_error error;
+    char name[96];
+    for (int i = 0; i < 30; i++) {
+        snprintf(name, sizeof name, "%c%s", 'a' + i % 26,
+                 i % 2 == 0 ? "_a_name_that_goes_on_and_on_and_on_and_on_until_it_does_not_fit"
+                            : "");
+        add(report, box_at(name, i % 3, 1, i, 1, 0, 4));
+    }
+    spad_report_box far = box_at("below", 0, 1, -3000, 100, 0, 4);
+    far.space = 1;
+    add(report, far);
+    add(report, box_at("none", 0, 1, SPAD_NO_BYTE, 4, 0, 4));
+    add(report, box_at("empty", 0, 1, 3, 0, 0, 4));
+    const spad_report_bar bar = {.row = "e", .begin = 1, .end = 2, .ready = 1};
+    assert_ok(spad_report_add_bar(report, &bar, &error), &error);
+    const spad_finding finding = {
+        .code = SPAD_FINDING_DEAD_WRITE, .severity = SPAD_SEVERITY_WARNING, .message = "something"};
+    assert_ok(spad_report_add_finding(report, &finding, &error), &error);
+    char note[400];
+    memset(note, 'x', sizeof note - 1); /* no blank to break it at */
+    note[sizeof note - 1] = '\0';
+    memcpy(note + 130, "\xE2\x82\xAC\xE2\x82\xAC\xE2\x82\xAC\xE2\x82\xAC", 12);
+    assert_ok(spad_report_add_note(report, note, &error), &error);
+    assert_ok(spad_report_set_source(report, NULL, "text", 4, &error), &error);
+    static const struct {
+        int writer;
+        const char *piece;
+    } cases[] = {{0, "smaller ones\n"}, {0, "something"}, {0, "-3"}, {4, "(unnamed)"}};
+    for (int w = 0; w < WRITERS; w++) {
+        test_text text;
+        test_text_init(&text);
+        assert_ok(writers[w](report, &text.sink, &error), &error);
+        assert_true(text.count > 0);
+        for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+            if (cases[i].writer != w) continue;
+            if (strstr(text.bytes, cases[i].piece) == NULL) print_error("%s\n", text.bytes);
+            assert_non_null(strstr(text.bytes, cases[i].piece));
+        }
+        test_text_free(&text);
+    }
+    spad_report_destroy(report);
+}
+
 static void another_target_is_refused(void **state) {
     (void)state;
     static const spad_target other = {.name = "other", .space_count = 1, .spaces = spaces};
@@ -780,7 +896,7 @@ static void another_target_is_refused(void **state) {
     assert_int_equal(spad_report_add_trace(report, trace, &error), SPAD_ERR_ARGUMENT);
     assert_string_equal(error.message, "the trace is of another target than 'toy'");
     spad_trace_destroy(trace);
-    spad_kernel *kernel = parse(ring_text);
+    spad_kernel *kernel = test_parse(ring_text);
     spad_layout *layout;
     assert_ok(spad_layout_create(&layout, kernel, NULL, &error), &error);
     assert_int_equal(spad_report_add_layout(report, layout, NULL, 0, &error), SPAD_ERR_ARGUMENT);
@@ -830,8 +946,7 @@ static spad_status draw_all(const spad_host *host, void *payload) {
     spad_status status = spad_report_create(&report, chip, &options, &error);
     if (status != SPAD_OK) return status;
     status = spad_report_add_layout(report, in->layout, in->sim, 0, &error);
-    if (status == SPAD_OK)
-        status = spad_report_add_plan(report, in->plan, in->result->places, 0, &error);
+    if (status == SPAD_OK) status = spad_report_add_plan(report, in->plan, in->result, 0, &error);
     if (status == SPAD_OK) status = spad_report_set_source(report, "f", "x", 1, &error);
     for (int w = 0; w < WRITERS && status == SPAD_OK; w++) {
         test_text text;
@@ -854,7 +969,7 @@ static spad_status draw_all(const spad_host *host, void *payload) {
 static void every_allocation_may_fail(void **state) {
     (void)state;
     static const char csv[] = "id,lower,upper,size,alias\na,0,4,8,p\nb,2,6,8,p\n";
-    spad_kernel *kernel = parse(ring_text);
+    spad_kernel *kernel = test_parse(ring_text);
     inputs in;
     spad_error error;
     assert_ok(spad_layout_create(&in.layout, kernel, NULL, &error), &error);
@@ -873,6 +988,9 @@ static void every_allocation_may_fail(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_wrong_field_is_refused),
+        cmocka_unit_test(a_comparison_names_what_is_strange),
+        cmocka_unit_test(long_reports_are_cut),
         cmocka_unit_test(facts_are_those_of_a_count),
         cmocka_unit_test(relatives_hide_no_conflict),
         cmocka_unit_test(many_start_lanes_are_sampled),

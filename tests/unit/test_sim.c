@@ -5,6 +5,7 @@
  * the targets, exclusions, every kind of synchronisation, causes, the critical path, long
  * loops, and all failures.
  */
+#include "support/kernels.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -14,14 +15,6 @@
 #include "spad/spad.h"
 #include "support/files.h"
 
-static spad_kernel *parse_with(const char *text, const spad_kernel_options *options) {
-    spad_kernel *kernel;
-    spad_error error;
-    assert_ok(spad_kernel_parse(&kernel, text, strlen(text), "k.spad", options, NULL, &error),
-              &error);
-    return kernel;
-}
-
 typedef struct run {
     spad_kernel *kernel;
     spad_sim *sim;
@@ -29,7 +22,7 @@ typedef struct run {
 
 static run start_with(const char *text, const spad_kernel_options *shape,
                       const spad_sim_options *options) {
-    run r = {.kernel = parse_with(text, shape)};
+    run r = {.kernel = test_parse_with(text, shape)};
     spad_error error;
     assert_ok(spad_sim_kernel(&r.sim, r.kernel, options, &error), &error);
     return r;
@@ -141,7 +134,7 @@ static void hoisting_helps(void **state) {
     assert_int_equal(makespan(&r), 900000);
     stop(&r);
 
-    spad_kernel *kernel = parse_with(IN_LOOP, NULL);
+    spad_kernel *kernel = test_parse(IN_LOOP);
     spad_tune *tune;
     spad_error error;
     assert_ok(spad_tune_kernel(&tune, kernel, NULL, &error), &error);
@@ -180,7 +173,7 @@ static void tensors_are_hoisted(void **state) {
         {IN_LOOP, NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        spad_kernel *kernel = parse_with(cases[i].text, NULL);
+        spad_kernel *kernel = test_parse(cases[i].text);
         spad_tune *tune;
         spad_error error;
         test_text text;
@@ -226,7 +219,7 @@ static void not_everything_can_be_hoisted(void **state) {
     spad_kernel *hoisted;
     spad_error error;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        spad_kernel *kernel = parse_with(texts[i], NULL);
+        spad_kernel *kernel = test_parse(texts[i]);
         assert_int_equal(spad_kernel_hoist(&hoisted, kernel, 0, 2, NULL, &error),
                          SPAD_ERR_ARGUMENT);
         assert_string_equal(error.message,
@@ -235,9 +228,8 @@ static void not_everything_can_be_hoisted(void **state) {
         assert_null(hoisted);
         spad_kernel_destroy(kernel);
     }
-    spad_kernel *kernel = parse_with("kernel k on trn2\nfor i in 0..2 {\n"
-                                     "tensor t : sbuf u8 (128, 4)\nvector w writes t\n}\n",
-                                     NULL);
+    spad_kernel *kernel = test_parse("kernel k on trn2\nfor i in 0..2 {\n"
+                                     "tensor t : sbuf u8 (128, 4)\nvector w writes t\n}\n");
     test_fail_each_allocation(hoist_scenario, kernel);
     spad_kernel_destroy(kernel);
 }
@@ -412,7 +404,7 @@ static void limits_are_kept(void **state) {
     const char *text = "kernel k on trn2\nparam N = 5000\n"
                        "tensor x : sbuf bf16 [N] (128, 2)\n"
                        "for i in 0..N { vector op writes x[i * 7 % N] cost 1 ns }\n";
-    spad_kernel *kernel = parse_with(text, NULL);
+    spad_kernel *kernel = test_parse(text);
     spad_error error;
     spad_sim *sim;
     spad_sim_options options = {.operation_limit = 4999};
@@ -432,21 +424,20 @@ static void limits_are_kept(void **state) {
     assert_string_equal(error.message, "no tensor 'x' is declared in a loop");
     spad_kernel_destroy(kernel);
 
-    kernel = parse_with(IN_LOOP, NULL);
+    kernel = test_parse(IN_LOOP);
     hoist = (spad_define){"t", 0};
     assert_int_equal(spad_sim_kernel(&sim, kernel, &options, &error), SPAD_ERR_ARGUMENT);
     assert_string_equal(error.message, "tensor 't' cannot be hoisted to fewer than one tile");
     spad_kernel_destroy(kernel);
 
-    kernel = parse_with("kernel k on trn2\nunit queue on dma serial\nqueue op\n", NULL);
+    kernel = test_parse("kernel k on trn2\nunit queue on dma serial\nqueue op\n");
     assert_int_equal(spad_sim_kernel(&sim, kernel, &options, &error), SPAD_ERR_ARGUMENT);
     assert_string_equal(error.message, "kernel 'k' has synchronisation: its tensors cannot be "
                                        "hoisted without another look at it");
     spad_kernel_destroy(kernel);
 
-    kernel = parse_with("kernel k on sm_90\ncounter many[9223372036854775807]\ncounter c\n"
-                        "agent p { signal c }\nagent q { take c }\n",
-                        NULL);
+    kernel = test_parse("kernel k on sm_90\ncounter many[9223372036854775807]\ncounter c\n"
+                        "agent p { signal c }\nagent q { take c }\n");
     assert_int_equal(spad_sim_kernel(&sim, kernel, NULL, &error), SPAD_ERR_ARGUMENT);
     assert_string_equal(error.message, "there are more than 1000000 synchronisation objects with "
                                        "'many'; define a smaller parameter");
@@ -476,8 +467,8 @@ static void long_times_overflow(void **state) {
         {"kernel k on trn2\ncounter c\nparam M = 9223372036854775807\n"
          "agent a { signal c by M; signal c }\nagent b { wait c >= M }\n",
          "the amounts at 'c' do not fit 64 bits; use smaller ones"},
-        {"kernel k on trn2\nbarrier b count 2\nparam M = 9223372036854775807\n"
-         "agent p { arrive b by M; arrive b by M }\nagent q { sync b }\n",
+        {"kernel k on trn2\nparam M = 9223372036854775807\nbarrier b count M\n"
+         "agent p { arrive b by M - 1; arrive b by M }\nagent q { sync b }\n",
          "the amounts at 'b' do not fit 64 bits; use smaller ones"},
         {"kernel k on trn2\nmbarrier m count 1\nparam M = 9223372036854775807\ninit m\n"
          "agent p { expect m by M; expect m by M }\nagent q { wait m parity 0 }\n",
@@ -488,7 +479,7 @@ static void long_times_overflow(void **state) {
          "the amounts at 'm' do not fit 64 bits; use smaller ones"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        spad_kernel *kernel = parse_with(cases[i].text, NULL);
+        spad_kernel *kernel = test_parse(cases[i].text);
         spad_sim *sim;
         spad_error error;
         assert_int_equal(spad_sim_kernel(&sim, kernel, NULL, &error), SPAD_ERR_OVERFLOW);
@@ -506,14 +497,14 @@ static void there_is_an_end(void **state) {
         "}\n",
         "kernel k on trn2\nparam N = 1000000000000\ncounter c\nfor i in 0..N { signal c }\n"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        spad_kernel *kernel = parse_with(texts[i], NULL);
+        spad_kernel *kernel = test_parse(texts[i]);
         const spad_sim_options options = {.timeout_ns = 1};
         spad_sim *sim;
         spad_error error;
         assert_int_equal(spad_sim_kernel(&sim, kernel, NULL, &error), SPAD_ERR_ARGUMENT);
         assert_string_equal(error.message, "more than 20000000 events, and no loop that repeats "
                                            "itself; define smaller parameters");
-        assert_int_equal(spad_sim_kernel(&sim, kernel, &options, &error), SPAD_ERR_ARGUMENT);
+        assert_int_equal(spad_sim_kernel(&sim, kernel, &options, &error), SPAD_ERR_TIME);
         assert_string_equal(error.message, "time is up after 0 operations; allow more, or define "
                                            "smaller parameters");
         const spad_sim_options negative = {.timeout_ns = -1};
@@ -526,6 +517,45 @@ static void there_is_an_end(void **state) {
 /* ---- synchronisation --------------------------------------------------------------- */
 
 #define AGENTS "kernel k on sm_90\n"
+
+/* A barrier starts anew when it is complete: what was contributed beyond its count is gone. */
+static void barriers_start_anew(void **state) {
+    (void)state;
+    run r = start(AGENTS "barrier b count 2\nagent p { arrive b by 3\n sync b }\n"
+                         "agent q { simt op cost 5 ns }\n");
+    assert_non_null(spad_sim_stuck(r.sim));
+    stop(&r);
+}
+
+/* Order and queue of a unit are per agent: what one agent waits for there holds up no other, and
+ * `drain all` waits for what the agent has issued itself. */
+static void queues_are_per_agent(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        AGENTS "unit u on copy fifo\ncounter c\n"
+               "agent p { wait c >= 1 on u\n u first cost 5 ns }\n"
+               "agent q { u second signals c cost 5 ns }\n",
+        AGENTS "unit u on copy fifo\ncounter c\n"
+               "agent p { wait c >= 1 on u\n u first cost 5 ns }\n"
+               "agent q { u second cost 5 ns\n drain all\n signal c }\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        run r = start(texts[i]);
+        assert_null(spad_sim_stuck(r.sim));
+        assert_row(&r, 0, "second", 0, 5);
+        assert_row(&r, 1, "first", 5, 10);
+        stop(&r);
+    }
+}
+
+/* Queues are long, but not a reason to be stuck: more is issued before what the unit waits for. */
+static void full_queues_are_no_deadlock(void **state) {
+    (void)state;
+    run r = start(AGENTS "unit u on copy fifo\ncounter c\nagent p {\n wait c >= 1 on u\n"
+                         " for i in 0..5000 { u op cost 1 ns }\n signal c }\nagent q { }\n");
+    assert_null(spad_sim_stuck(r.sim));
+    assert_int_equal(spad_sim_get_totals(r.sim).operations, 5000);
+    stop(&r);
+}
 
 static void barriers_release_all(void **state) {
     (void)state;
@@ -656,11 +686,11 @@ static void deadlocks_are_named(void **state) {
         assert_string_equal(spad_sim_stuck(r.sim), cases[i].message);
         stop(&r);
     }
-    spad_kernel *kernel = parse_with(cases[1].text, NULL);
+    spad_kernel *kernel = test_parse(cases[1].text);
     spad_tune *tune;
     spad_error error;
     assert_int_equal(spad_tune_kernel(&tune, kernel, NULL, &error), SPAD_ERR_ARGUMENT);
-    assert_string_equal(error.message, "kernel 'k' waits for ever; `spad sim` says for what");
+    assert_string_equal(error.message, "kernel 'k' is stuck; `spad sim` says where");
     spad_kernel_destroy(kernel);
 }
 
@@ -763,25 +793,24 @@ static spad_status tune_on(const spad_host *host, void *payload) {
 
 static void every_allocation_may_fail(void **state) {
     (void)state;
-    spad_kernel *kernel = parse_with(implicit_text, NULL);
+    spad_kernel *kernel = test_parse(implicit_text);
     test_fail_each_allocation(simulate_on, kernel);
     spad_kernel_destroy(kernel);
-    kernel = parse_with(explicit_text, NULL);
+    kernel = test_parse(explicit_text);
     test_fail_each_allocation(simulate_on, kernel);
     spad_kernel_destroy(kernel);
 }
 
 static void every_allocation_of_the_tuner_may_fail(void **state) {
     (void)state;
-    spad_kernel *kernel = parse_with("kernel k on trn2\n"
+    spad_kernel *kernel = test_parse("kernel k on trn2\n"
                                      "tensor x : sbuf bf16 [4] (128, 16) ring 1\n"
                                      "for i in 0..4 {\n"
                                      "    tensor t : sbuf bf16 (128, 16)\n"
                                      "    dma load writes x[i] cost 10 ns\n"
                                      "    scalar exp reads x[i] writes t cost 10 ns\n"
                                      "    vector mul reads t cost 10 ns\n"
-                                     "}\n",
-                                     NULL);
+                                     "}\n");
     test_fail_each_allocation(tune_on, kernel);
     spad_kernel_destroy(kernel);
 }
@@ -818,14 +847,13 @@ static void names_are_complete(void **state) {
 static void rings_that_would_be_wrong_are_not_chosen(void **state) {
     (void)state;
     /* both tiles of a pair are alive at once: one slot is too few */
-    spad_kernel *kernel = parse_with("kernel k on trn2\n"
+    spad_kernel *kernel = test_parse("kernel k on trn2\n"
                                      "tensor x : sbuf bf16 [8] (128, 16) ring 4\n"
                                      "for i in 0..4 {\n"
                                      "    dma one writes x[2 * i] cost 1 ns\n"
                                      "    dma two writes x[2 * i + 1] cost 1 ns\n"
                                      "    vector add reads x[2 * i], x[2 * i + 1] cost 1 ns\n"
-                                     "}\n",
-                                     NULL);
+                                     "}\n");
     spad_tune *tune;
     spad_error error;
     assert_ok(spad_tune_kernel(&tune, kernel, NULL, &error), &error);
@@ -886,7 +914,7 @@ static void depths_are_compared_with_their_places(void **state) {
          {1, 0}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        spad_kernel *kernel = parse_with(cases[i].text, NULL);
+        spad_kernel *kernel = test_parse(cases[i].text);
         spad_tune *tune;
         spad_error error;
         assert_ok(spad_tune_kernel(&tune, kernel, NULL, &error), &error);
@@ -923,7 +951,7 @@ static void depths_are_compared_with_their_places(void **state) {
  * tuning what was tuned finds nothing more. It runs for no iterations too. */
 static void depths_are_searched_again_after_hoisting(void **state) {
     (void)state;
-    spad_kernel *kernel = parse_with(LOAD_EXP_STORE, NULL);
+    spad_kernel *kernel = test_parse(LOAD_EXP_STORE);
     spad_tune *tune;
     spad_tune *again;
     spad_error error;
@@ -960,7 +988,7 @@ static void depths_are_searched_again_after_hoisting(void **state) {
 /* In a kernel with synchronisation the parameter is tuned, and barriers come along. */
 static void parameters_are_tuned_where_barriers_depend_on_them(void **state) {
     (void)state;
-    spad_kernel *kernel = parse_with(RING("4"), NULL);
+    spad_kernel *kernel = test_parse(RING("4"));
     spad_tune *tune;
     spad_error error;
     assert_ok(spad_tune_kernel(&tune, kernel, NULL, &error), &error);
@@ -991,7 +1019,7 @@ static void what_does_not_fit_is_not_chosen(void **state) {
     "    scalar b reads x[i] cost 10 ns\n"              \
     "    gpsimd c reads x[i] cost 40 ns\n"              \
     "}\n"
-    spad_kernel *kernel = parse_with(WIDE("65536"), NULL);
+    spad_kernel *kernel = test_parse(WIDE("65536"));
     spad_tune *tune;
     spad_error error;
     assert_ok(spad_tune_kernel(&tune, kernel, NULL, &error), &error);
@@ -1000,14 +1028,14 @@ static void what_does_not_fit_is_not_chosen(void **state) {
     spad_tune_destroy(tune);
     spad_kernel_destroy(kernel);
 
-    kernel = parse_with(WIDE("150000"), NULL);
+    kernel = test_parse(WIDE("150000"));
     assert_ok(spad_tune_kernel(&tune, kernel, NULL, &error), &error);
     assert_int_equal(spad_tune_get_knob(tune, 0)->chosen, 1);
     assert_false(spad_tune_get_point(tune, spad_tune_point_count(tune) - 1)->fits);
     spad_tune_destroy(tune);
     spad_kernel_destroy(kernel);
 
-    kernel = parse_with(WIDE("250000"), NULL);
+    kernel = test_parse(WIDE("250000"));
     assert_ok(spad_tune_kernel(&tune, kernel, NULL, &error), &error);
     assert_null(spad_tune_chosen(tune));
     assert_false(spad_tune_get_totals(tune).written_fits);
@@ -1034,7 +1062,7 @@ static void a_search_ends(void **state) {
                  i, i, i);
         strcat(text, more);
     }
-    spad_kernel *kernel = parse_with(text, NULL);
+    spad_kernel *kernel = test_parse(text);
     const spad_tune_options options = {.depth_most = 2, .operations_most = 20000};
     spad_tune *tune;
     spad_error error;
@@ -1071,6 +1099,9 @@ int main(void) {
         cmocka_unit_test(limits_are_kept),
         cmocka_unit_test(long_times_overflow),
         cmocka_unit_test(there_is_an_end),
+        cmocka_unit_test(barriers_start_anew),
+        cmocka_unit_test(queues_are_per_agent),
+        cmocka_unit_test(full_queues_are_no_deadlock),
         cmocka_unit_test(barriers_release_all),
         cmocka_unit_test(counters_count),
         cmocka_unit_test(mbarriers_have_phases),

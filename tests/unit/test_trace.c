@@ -171,6 +171,44 @@ static void wrong_numbers_are_refused(void **state) {
     spad_trace_destroy(trace);
 }
 
+/* One field wrong at a time: refused, and the trace stays as it was. */
+static void each_wrong_field_is_refused(void **state) {
+    (void)state;
+    spad_trace *trace = make();
+    const spad_tensor good = {.rect = {0, 1, 0, 1}, .scope = -1};
+    spad_tensor bad[3];
+    for (size_t i = 0; i < 3; i++) bad[i] = good;
+    bad[0].section = -1;
+    bad[1].shape.rank = SPAD_RANK_MAX + 1;
+    bad[2].rect.bytes = -7;
+    spad_error error;
+    int64_t number;
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(spad_trace_alloc(&number, trace, &bad[i], 0, &error), SPAD_ERR_ARGUMENT);
+        assert_int_equal(number, -1);
+    }
+    assert_int_equal(spad_trace_free(trace, -1, -1, 0, &error), SPAD_ERR_ARGUMENT);
+    assert_string_equal(error.message, "the trace has no tensor number -1");
+    assert_int_equal(spad_trace_event_count(trace), 0);
+    static const spad_target nothing = {.name = "nothing"};
+    spad_trace *none;
+    assert_int_equal(spad_trace_create(&none, &nothing, NULL, &error), SPAD_ERR_ARGUMENT);
+    assert_null(none);
+    spad_trace_destroy(trace);
+}
+
+/* Sums of bytes over a whole trace end at the largest number. */
+static void totals_stop_at_the_end_of_64_bits(void **state) {
+    (void)state;
+    spad_trace *trace = make();
+    spad_space_stats stats;
+    for (int i = 0; i < 3; i++) drop(trace, put(trace, 1, 0, INT64_MAX - 1, NULL));
+    assert_int_equal(spad_trace_stats(&stats, trace, 1, NULL), SPAD_OK);
+    assert_true(stats.total_bytes == INT64_MAX);
+    assert_true(stats.peak_bytes == INT64_MAX - 1);
+    spad_trace_destroy(trace);
+}
+
 /* Statistics, live sets and holes against a recount over all tensors. */
 static void statistics_equal_a_recount(void **state) {
     (void)state;
@@ -359,6 +397,8 @@ static void long_names_are_written_whole(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_wrong_field_is_refused),
+        cmocka_unit_test(totals_stop_at_the_end_of_64_bits),
         cmocka_unit_test(tables_follow_the_events),
         cmocka_unit_test(rectangles_have_lanes_and_ends),
         cmocka_unit_test(wrong_numbers_are_refused),

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that are replaced as a whole: a failure leaves the old one and nothing beside it."""
+
+import os
+import secrets
+import stat
+
+
+def _is_stream(old):
+    """One of our own standard streams, such as /dev/stdout that is a file."""
+    for descriptor in (0, 1, 2):
+        try:
+            if os.path.samestat(os.fstat(descriptor), old):
+                return True
+        except OSError:
+            pass  # it is closed
+    return False
+
+
+def _open_fresh(target, old):
+    """A new file beside the target, as its name and descriptor; None: that is not allowed here."""
+    while True:
+        name = os.path.join(os.path.dirname(target), f".spad-{secrets.token_hex(6)}.tmp")
+        try:
+            return name, os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        except FileExistsError:
+            continue
+        except PermissionError:
+            if old is None:
+                raise
+            return None
+
+
+def replace_file(path, content):
+    """Writes bytes to a file. The content takes the name when all of it is on the disk; links are
+    followed, and mode bits are kept. What is no regular file is written in place, as is a file in a
+    folder where another one may not be made."""
+    target = os.path.realpath(os.fsdecode(path))
+    try:
+        old = os.stat(target)
+    except FileNotFoundError:
+        old = None
+    in_place = old is not None and (not stat.S_ISREG(old.st_mode) or _is_stream(old))
+    if old is not None and not in_place:
+        os.close(os.open(target, os.O_WRONLY))  # one that may not be written is not replaced
+    fresh = None if in_place else _open_fresh(target, old)
+    if fresh is None:
+        with open(path, "wb") as file:
+            file.write(content)
+        return
+    name, descriptor = fresh
+    try:
+        with open(descriptor, "wb") as file:
+            if old is not None:
+                os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
+            file.write(content)
+            file.flush()
+            os.fsync(descriptor)
+        os.replace(name, target)
+    except BaseException:
+        os.unlink(name)
+        raise

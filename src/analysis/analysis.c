@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One analysis: layout, then check and simulation with its places, then what would make
+ * it fit. The order is that of the data: each part reads only what earlier parts made, so
+ * each is computed once.
+ *
+ * A part may fail although nothing is wrong with the call (an index leaves its tensor, a
+ * run is too long to simulate). Then the part is missing, its fault is kept, and the others
+ * go on. Only a failure of the machine, such as no host memory, or bad options fail the
+ * call.
+ */
+#include "analysis/analysis.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/limit.h"
+
+/* What an analysis is made with. */
+typedef struct job {
+    spad_analysis *made;
+    spad_analysis_options options; /* hosts are filled in */
+    spad__limit limit;             /* of all parts together */
+} job;
+
+static bool is_wanted(const job *j, spad_analysis_part part) {
+    return (j->options.skip & 1u << part) == 0;
+}
+
+/* The time limit of a part: its own, cut to what is left of that of all parts. */
+static int64_t time_for(const job *j, int64_t own) {
+    const int64_t left = spad__limit_left(&j->limit);
+    return left == 0 || (own > 0 && own < left) ? own : left;
+}
+
+/* A fault of the kernel belongs to the analysis; one of the machine, or the caller, ends it. */
+static spad_status keep_fault(job *j, spad_analysis_part part, const spad_error *fault,
+                              spad_error *error) {
+    if (fault->code <= SPAD_ERR_HOST_MEMORY || fault->code == SPAD_ERR_CANCELLED) {
+        if (error != NULL) *error = *fault;
+        return fault->code;
+    }
+    j->made->faults[part] = *fault;
+    return SPAD_OK;
+}
+
+/* ---- parts ------------------------------------------------------------------------- */
+
+static spad_status lay_out(job *j, spad_error *error) {
+    spad_layout_options options = j->options.layout;
+    spad_error fault;
+    if (!is_wanted(j, SPAD_PART_LAYOUT)) return SPAD_OK;
+    options.host = &j->made->host;
+    options.watch = j->options.watch;
+    options.timeout_ns = time_for(j, options.timeout_ns);
+    if (spad_layout_create(&j->made->layout, j->made->kernel, &options, &fault) == SPAD_OK) {
+        return SPAD_OK;
+    }
+    return keep_fault(j, SPAD_PART_LAYOUT, &fault, error);
+}
+
+/* What the layout found is a finding as well. Why there is no layout, the check says better
+ * where it has found an error itself. */
+static spad_status add_layout(job *j, spad_error *error) {
+    spad_analysis *made = j->made;
+    const spad_error *fault = &made->faults[SPAD_PART_LAYOUT];
+    if (made->layout != NULL) return spad_check_add_layout(made->check, made->layout, error);
+    if (fault->code == SPAD_OK || spad_check_get_counts(made->check).errors > 0) return SPAD_OK;
+    return spad_check_add_fault(made->check, fault, error);
+}
+
+static spad_status check(job *j, spad_error *error) {
+    spad_check_options options = j->options.check;
+    if (!is_wanted(j, SPAD_PART_CHECK)) return SPAD_OK;
+    options.host = &j->made->host;
+    options.watch = j->options.watch;
+    options.timeout_ns = time_for(j, options.timeout_ns);
+    options.place = j->made->layout != NULL ? spad_layout_place : NULL;
+    options.ctx = j->made->layout;
+    const spad_status status = spad_check_kernel(&j->made->check, j->made->kernel, &options, error);
+    return status == SPAD_OK ? add_layout(j, error) : status;
+}
+
+static spad_status simulate(job *j, spad_error *error) {
+    spad_sim_options options = j->options.sim;
+    spad_error fault;
+    if (!is_wanted(j, SPAD_PART_SIM)) return SPAD_OK;
+    options.host = &j->made->host;
+    options.watch = j->options.watch;
+    options.timeout_ns = time_for(j, options.timeout_ns);
+    options.place = j->made->layout != NULL ? spad_layout_place : NULL;
+    options.ctx = j->made->layout;
+    if (options.repeat_after == 0) options.repeat_after = SPAD_ANALYSIS_REPEAT_AFTER;
+    if (spad_sim_kernel(&j->made->sim, j->made->kernel, &options, &fault) == SPAD_OK) {
+        return SPAD_OK;
+    }
+    return keep_fault(j, SPAD_PART_SIM, &fault, error);
+}
+
+static spad_status find_changes(job *j, spad_error *error) {
+    spad_fit_options options = j->options.fit;
+    const spad_layout *layout = j->made->layout;
+    if (!is_wanted(j, SPAD_PART_FIT) || layout == NULL) return SPAD_OK;
+    options.host = &j->made->host;
+    options.watch = j->options.watch;
+    return spad_fit_find(&j->made->fit, layout, &options, error);
+}
+
+/* ---- notes ------------------------------------------------------------------------- */
+
+static void add_note(spad_analysis *made, spad_analysis_note_code code,
+                     const spad_layout_space *space) {
+    made->notes.items[made->notes.count++] = (spad_analysis_note){.code = code, .space = space};
+}
+
+/* One note of a kind for each space that is too small. */
+static void add_space_notes(spad_analysis *made, spad_analysis_note_code code) {
+    for (size_t i = 0; i < spad_layout_space_count(made->layout); i++) {
+        const spad_layout_space *row = spad_layout_get_space(made->layout, i);
+        if (!spad__space_fits(row)) add_note(made, code, row);
+    }
+}
+
+static spad_status add_notes(job *j, spad_error *error) {
+    spad_analysis *made = j->made;
+    const bool unfit = made->layout != NULL && !spad_layout_fits(made->layout);
+    const size_t spaces = unfit ? spad_layout_space_count(made->layout) : 0;
+    if (!spad__array_reserve(&made->host, &made->notes, 2 + 2 * spaces)) {
+        return spad__fail_host_memory(error);
+    }
+    if (unfit) {
+        add_note(made, SPAD_ANALYSIS_DOES_NOT_FIT, NULL);
+        if (made->fit != NULL) add_space_notes(made, SPAD_ANALYSIS_TOO_SMALL);
+        add_space_notes(made, SPAD_ANALYSIS_PEAK);
+    }
+    if (made->check != NULL) add_note(made, SPAD_ANALYSIS_VERDICT, NULL);
+    return SPAD_OK;
+}
+
+/* ---- all --------------------------------------------------------------------------- */
+
+spad_status spad_analysis_create(spad_analysis **out, const spad_kernel *kernel,
+                                 const spad_analysis_options *options, spad_error *error) {
+    job j = {.options = options != NULL ? *options : (spad_analysis_options){0}};
+    const spad_host host = spad__host_or_default(j.options.host);
+    *out = NULL;
+    spad_status status = spad__limit_start(&j.limit, j.options.timeout_ns, j.options.watch, error);
+    if (status != SPAD_OK) return status;
+    j.made = spad__new(&host, sizeof *j.made);
+    if (j.made == NULL) return spad__fail_host_memory(error);
+    j.made->host = host;
+    j.made->kernel = kernel;
+    j.made->source = j.options.source;
+    j.made->source_length = j.options.source != NULL ? j.options.source_length : 0;
+    status = lay_out(&j, error);
+    if (status == SPAD_OK) status = check(&j, error);
+    if (status == SPAD_OK) status = simulate(&j, error);
+    if (status == SPAD_OK) status = find_changes(&j, error);
+    if (status == SPAD_OK) status = add_notes(&j, error);
+    if (status != SPAD_OK) {
+        spad_analysis_destroy(j.made);
+        return status;
+    }
+    *out = j.made;
+    return SPAD_OK;
+}
+
+void spad_analysis_destroy(spad_analysis *analysis) {
+    if (analysis == NULL) return;
+    const spad_host host = analysis->host;
+    spad_fit_destroy(analysis->fit);
+    spad_sim_destroy(analysis->sim);
+    spad_check_destroy(analysis->check);
+    spad_layout_destroy(analysis->layout);
+    spad__array_free(&host, &analysis->notes);
+    spad__free(&host, analysis, sizeof *analysis);
+}
+
+/* ---- questions --------------------------------------------------------------------- */
+
+const spad_kernel *spad_analysis_kernel(const spad_analysis *analysis) {
+    return analysis->kernel;
+}
+
+const spad_layout *spad_analysis_layout(const spad_analysis *analysis) {
+    return analysis->layout;
+}
+
+const spad_check *spad_analysis_check(const spad_analysis *analysis) {
+    return analysis->check;
+}
+
+const spad_sim *spad_analysis_sim(const spad_analysis *analysis) {
+    return analysis->sim;
+}
+
+const spad_fit *spad_analysis_fit(const spad_analysis *analysis) {
+    return analysis->fit;
+}
+
+const spad_error *spad_analysis_fault(const spad_analysis *analysis, spad_analysis_part part) {
+    const bool known = (unsigned)part < SPAD_PARTS;
+    return known && analysis->faults[part].code != SPAD_OK ? &analysis->faults[part] : NULL;
+}
+
+bool spad_analysis_is_fine(const spad_analysis *analysis) {
+    for (int i = 0; i < SPAD_PARTS; i++) {
+        if (analysis->faults[i].code != SPAD_OK) return false;
+    }
+    return (analysis->layout == NULL || spad_layout_fits(analysis->layout)) &&
+           (analysis->check == NULL || spad_check_get_counts(analysis->check).errors == 0) &&
+           (analysis->sim == NULL || spad_sim_stuck(analysis->sim) == NULL);
+}
+
+size_t spad_analysis_note_count(const spad_analysis *analysis) {
+    return analysis->notes.count;
+}
+
+const spad_analysis_note *spad_analysis_get_note(const spad_analysis *analysis, size_t number) {
+    return number < analysis->notes.count ? &analysis->notes.items[number] : NULL;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * An analysis in words and as JSON. All prose about an analysis is made here, from its
+ * data, with the pieces that the writers of its parts use themselves.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/analysis.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "check/check.h"
+#include "check/fit.h"
+#include "kernel/kernel.h"
+#include "kernel/layout.h"
+
+/* ---- notes ------------------------------------------------------------------------- */
+
+const char *spad_analysis_note_name(spad_analysis_note_code code) {
+    switch (code) {
+    case SPAD_ANALYSIS_DOES_NOT_FIT: return "does-not-fit";
+    case SPAD_ANALYSIS_TOO_SMALL: return "too-small";
+    case SPAD_ANALYSIS_PEAK: return "peak";
+    case SPAD_ANALYSIS_VERDICT: return "verdict";
+    }
+    return "?";
+}
+
+spad_status spad_analysis_write_note(const spad_analysis *analysis, size_t number,
+                                     const spad_sink *sink, spad_error *error) {
+    const spad_analysis_note *note = spad_analysis_get_note(analysis, number);
+    spad__out out;
+    if (note == NULL) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "there is no note %zu; the analysis has %zu",
+                          number, analysis->notes.count);
+    }
+    spad__out_start_text(&out, sink);
+    switch (note->code) {
+    case SPAD_ANALYSIS_DOES_NOT_FIT: spad__out_string(&out, "does not fit"); break;
+    case SPAD_ANALYSIS_TOO_SMALL:
+        spad__fit_write_space(&out, analysis->fit, analysis->layout, note->space, "; ");
+        break;
+    case SPAD_ANALYSIS_PEAK: spad__layout_write_peak(&out, analysis->layout, note->space); break;
+    case SPAD_ANALYSIS_VERDICT:
+        spad__out_string(&out, spad_verdict_name(spad_check_verdict(analysis->check)));
+        spad__out_string(&out, ": ");
+        spad__out_string(&out, spad_check_reason(analysis->check));
+        break;
+    }
+    return spad__out_finish(&out, error);
+}
+
+/* ---- text -------------------------------------------------------------------------- */
+
+/* "exp_rows on trn2 (N = 8, S = 3): fits, proved for all trip counts" */
+static void write_summary(spad__out *out, const spad_analysis *a) {
+    const spad_kernel *kernel = a->kernel;
+    spad__out_one_line(out, kernel->name);
+    spad__out_string(out, " on ");
+    spad__out_one_line(out, kernel->target->name);
+    spad__write_params(out, kernel);
+    spad__out_string(out, ":");
+    if (a->layout != NULL) {
+        spad__out_string(out, spad_layout_fits(a->layout) ? " fits" : " does not fit");
+    }
+    if (a->check != NULL) {
+        spad__out_string(out, a->layout != NULL ? ", " : " ");
+        spad__out_string(out, spad_verdict_name(spad_check_verdict(a->check)));
+    }
+    spad__out_string(out, "\n");
+}
+
+/* "tensor 82.1 %, vector 40.0 %": engines that ran something. False: none did. */
+static bool write_shares(spad__out *out, const spad_analysis *a, int64_t makespan) {
+    const spad_target *target = a->kernel->target;
+    const char *separator = "engines: ";
+    bool any = false;
+    for (size_t i = 0; i < target->engine_count; i++) {
+        const spad_sim_engine engine = spad_sim_get_engine(a->sim, i);
+        if (engine.operations == 0 || makespan < 1000) continue;
+        const double part = (double)engine.busy / (double)makespan;
+        const long long share = (long long)(part * 1000.0);
+        spad__out_string(out, separator);
+        spad__out_one_line(out, target->engines[i].name);
+        spad__out_format(out, " %lld.%lld %%", share / 10, share % 10);
+        separator = ", ";
+        any = true;
+    }
+    return any;
+}
+
+/* "engines: tensor 82.1 %, vector 40.0 % busy in 12.345 us" */
+static void write_engines(spad__out *out, const spad_analysis *a) {
+    const spad_sim_totals totals = spad_sim_get_totals(a->sim);
+    char time[SPAD_TIME_TEXT];
+    if (write_shares(out, a, totals.makespan)) {
+        spad__out_format(out, " busy in %s", spad_time_text(totals.makespan, time));
+        if (totals.unknown > 0) {
+            spad__out_format(out, ", with %s for %s%lld operations of unknown cost",
+                             spad_time_text(SPAD_SIM_UNKNOWN, time),
+                             totals.unknown == totals.operations ? "all " : "",
+                             (long long)totals.unknown);
+        }
+        spad__out_string(out, "\n");
+    }
+    if (spad_sim_stuck(a->sim) != NULL) {
+        spad__out_string(out, "stuck: ");
+        spad__out_string(out, spad_sim_stuck(a->sim));
+        spad__out_string(out, "\n");
+    }
+}
+
+static void write_fault(spad__out *out, const char *start, const spad_error *fault) {
+    if (fault == NULL) return;
+    spad__out_string(out, start);
+    spad__out_string(out, fault->message);
+    spad__out_string(out, "\n");
+}
+
+spad_status spad_analysis_write_text(const spad_analysis *analysis, const spad_sink *sink,
+                                     spad_error *error) {
+    spad__out out;
+    spad_status status;
+    spad__out_start_text(&out, sink);
+    write_summary(&out, analysis);
+    write_fault(&out, "not placed: ", spad_analysis_fault(analysis, SPAD_PART_LAYOUT));
+    status = spad__out_finish(&out, error);
+    if (status == SPAD_OK && analysis->layout != NULL) {
+        status = spad_layout_write_text(analysis->layout, sink, error);
+    }
+    if (status == SPAD_OK && analysis->fit != NULL) {
+        status = spad_fit_write_text(analysis->fit, analysis->layout, sink, error);
+    }
+    spad__out_start_text(&out, sink);
+    if (analysis->sim != NULL) write_engines(&out, analysis);
+    write_fault(&out, "engines: not simulated: ", spad_analysis_fault(analysis, SPAD_PART_SIM));
+    if (status == SPAD_OK) status = spad__out_finish(&out, error);
+    if (status == SPAD_OK && analysis->check != NULL) {
+        status = spad_check_write_text(analysis->check, analysis->kernel, analysis->source,
+                                       analysis->source_length, sink, error);
+    }
+    return status;
+}
+
+/* ---- JSON -------------------------------------------------------------------------- */
+
+static void json_engines(spad__json *json, const spad_analysis *a) {
+    const spad_target *target = a->kernel->target;
+    const spad_sim_totals totals = spad_sim_get_totals(a->sim);
+    spad__json_open(json, '{');
+    spad__json_key_int(json, "makespan_ps", totals.makespan);
+    spad__json_key_int(json, "operations", totals.operations);
+    spad__json_key_int(json, "unknown", totals.unknown);
+    spad__json_key(json, "busy_ps");
+    spad__json_open(json, '{');
+    for (size_t i = 0; i < target->engine_count; i++) {
+        const spad_sim_engine engine = spad_sim_get_engine(a->sim, i);
+        if (engine.operations > 0) {
+            spad__json_key_int(json, target->engines[i].name, engine.busy);
+        }
+    }
+    spad__json_close(json, '}');
+    spad__json_close(json, '}');
+}
+
+spad_status spad_analysis_write_json(const spad_analysis *analysis, const spad_sink *sink,
+                                     spad_error *error) {
+    spad__out out;
+    spad__json json;
+    spad__out_start(&out, sink);
+    spad__json_start(&json, &out);
+    spad__json_open(&json, '{');
+    spad__json_key(&json, "layout");
+    if (analysis->layout != NULL) {
+        spad__json_layout(&json, analysis->layout);
+    } else {
+        spad__json_string(&json, NULL);
+    }
+    spad__json_key(&json, "check");
+    if (analysis->check != NULL) {
+        spad__json_check(&json, analysis->check, analysis->kernel);
+    } else {
+        spad__json_string(&json, NULL);
+    }
+    spad__json_key(&json, "engines");
+    if (analysis->sim != NULL) {
+        json_engines(&json, analysis);
+    } else {
+        spad__json_string(&json, NULL);
+    }
+    spad__json_close(&json, '}');
+    spad__json_end(&json);
+    return spad__out_finish(&out, error);
+}

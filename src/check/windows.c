@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Conditions while a trip count grows: in which iterations of a growing loop every `if` keeps its
+ * answer. The conditions of one run are evaluated in program order, without its operations.
+ */
+#include "base/checked.h"
+#include "check/growth.h"
+
+typedef struct condition_walk {
+    const spad__growth *growth;
+    const spad_kernel *kernel;
+    int64_t *values;
+    spad__window *windows;
+    size_t at; /* statement */
+    int64_t loop;
+} condition_walk;
+
+/* Does a comparison of `value` with 0 keep its answer when the value changes by `shift` again
+ * and again? *holds: the answer. */
+static bool stays(spad_relation relation, int64_t value, int64_t shift, bool *holds) {
+    switch (relation) {
+    case SPAD_EQUAL:
+    case SPAD_NOT_EQUAL:
+        *holds = (value == 0) == (relation == SPAD_EQUAL);
+        return shift == 0 || (value > 0 && shift > 0) || (value < 0 && shift < 0);
+    case SPAD_LESS: *holds = value < 0; return *holds ? shift <= 0 : shift >= 0;
+    case SPAD_LESS_EQUAL: *holds = value <= 0; return *holds ? shift <= 0 : shift >= 0;
+    case SPAD_GREATER: *holds = value > 0; return *holds ? shift >= 0 : shift <= 0;
+    case SPAD_GREATER_EQUAL: *holds = value >= 0; return *holds ? shift >= 0 : shift <= 0;
+    case SPAD_RELATIONS: break;
+    }
+    *holds = false;
+    return false;
+}
+
+/* The same for all comparisons of an if when the parameter grows, and the loop (-1: none) moves on:
+ * they all hold and stay, or one of them stays false. */
+static bool condition_stays(const condition_walk *w, const spad_statement *s, int64_t loop,
+                            bool *holds) {
+    bool all_stay = true;
+    bool one_stays_false = false;
+    *holds = true;
+    for (size_t i = 0; i < s->comparison_count; i++) {
+        const spad_comparison *c = &s->comparisons[i];
+        int64_t left, right, value;
+        if (!spad__growth_shift(w->growth, w->kernel, c->left, true, loop, &left) ||
+            !spad__growth_shift(w->growth, w->kernel, c->right, true, loop, &right) ||
+            !spad__sub(left, right, &left) ||
+            !spad__sub(spad_kernel_evaluate(w->kernel, c->left, w->values),
+                       spad_kernel_evaluate(w->kernel, c->right, w->values), &value)) {
+            return false;
+        }
+        bool one_holds;
+        const bool one_stays = stays(c->relation, value, left, &one_holds);
+        all_stay = all_stay && one_stays;
+        one_stays_false = one_stays_false || (one_stays && !one_holds);
+        *holds = *holds && one_holds;
+    }
+    return *holds ? all_stay : one_stays_false;
+}
+
+/* Goes into a loop, or on to its next iteration, or behind it. */
+static void step_loop(condition_walk *w, const spad_kernel_loop *loop, int64_t number,
+                      int64_t value) {
+    if (value < loop->end.value) {
+        w->values[number] = value;
+        w->loop = number;
+        w->at = loop->statement + 1;
+    } else {
+        w->loop = loop->outer;
+        w->at = spad_kernel_get_statement(w->kernel, loop->statement)->end;
+    }
+}
+
+static bool step_if(condition_walk *w, const spad_statement *s) {
+    const int64_t loop = w->growth->inside[w->at];
+    bool holds;
+    const bool fixed = condition_stays(w, s, -1, &holds);
+    if (loop < 0) {
+        if (!fixed) return false;
+    } else {
+        bool same;
+        spad__window *window = &w->windows[loop];
+        const int64_t begin = spad_kernel_get_loop(w->kernel, (size_t)loop)->begin.value;
+        const int64_t iteration = w->values[loop] - begin;
+        if (!fixed) window->fixed = spad__min(window->fixed, iteration);
+        if (!condition_stays(w, s, loop, &same)) {
+            window->steady = spad__max(window->steady, iteration + 1);
+        }
+    }
+    w->at = holds ? w->at + 1 : s->item >= 0 ? (size_t)s->item + 1 : s->end;
+    return true;
+}
+
+static bool step_condition(condition_walk *w) {
+    const spad_kernel *kernel = w->kernel;
+    while (w->loop >= 0) { /* at the end of the body? */
+        const spad_kernel_loop *loop = spad_kernel_get_loop(kernel, (size_t)w->loop);
+        if (w->at < spad_kernel_get_statement(kernel, loop->statement)->end) break;
+        step_loop(w, loop, w->loop, w->values[w->loop] + 1);
+    }
+    if (w->at >= spad_kernel_statement_count(kernel)) return true;
+    const spad_statement *s = spad_kernel_get_statement(kernel, w->at);
+    if (s->kind == SPAD_STATEMENT_FOR) {
+        const spad_kernel_loop *loop = spad_kernel_get_loop(kernel, (size_t)s->item);
+        step_loop(w, loop, s->item, loop->begin.value);
+    } else if (s->kind == SPAD_STATEMENT_IF) {
+        return step_if(w, s);
+    } else {
+        w->at = s->kind == SPAD_STATEMENT_ELSE ? s->end : w->at + 1; /* the other part has run */
+    }
+    return true;
+}
+
+bool spad__growth_windows(const spad__growth *growth, const spad_kernel *kernel, int64_t limit,
+                          int64_t *values, spad__window *windows) {
+    condition_walk w = {
+        .growth = growth, .kernel = kernel, .values = values, .windows = windows, .loop = -1};
+    for (size_t i = 0; i < spad_kernel_loop_count(kernel); i++) {
+        windows[i] = (spad__window){0, INT64_MAX};
+    }
+    while (w.loop >= 0 || w.at < spad_kernel_statement_count(kernel)) {
+        if (limit-- == 0 || !step_condition(&w)) return false;
+    }
+    return true;
+}

@@ -1,0 +1,1 @@
+spad diff input/plan.csv input/plan_clash.csv --json

@@ -1,0 +1,17 @@
+# killed at any moment, the file is the old one or the new one
+cd "$work"
+{ echo id,lower,upper,size; for i in $(seq 3000); do echo "b$i,$i,$((i + 3)),64"; done; } >b.csv
+mkdir there
+started=${EPOCHREALTIME/[.,]/}
+spad plan b.csv --data there/new >/dev/null
+micros=$((${EPOCHREALTIME/[.,]/} - started))
+sed 's/"nanoseconds": [0-9]*/"nanoseconds": 0/' there/new >whole
+for part in 30 50 60 70 75 80 85 90 95; do
+    echo old >there/new
+    "$SPAD" plan b.csv --data there/new >/dev/null &
+    sleep "$(printf '%d.%06d' $((micros * part / 100 / 1000000)) $((micros * part / 100 % 1000000)))"
+    kill -9 $! 2>/dev/null
+    wait $! 2>/dev/null
+    [ "$(head -c 4 there/new)" = old ] || sed 's/"nanoseconds": [0-9]*/"nanoseconds": 0/' there/new | cmp - whole
+    ls -A there
+done 2>&1 | sort | uniq -c

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Kernels from texts that must be right. */
+#include "support/kernels.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "spad/source.h"
+#include "support/support.h"
+
+spad_kernel *test_parse_named(const char *text, const char *name,
+                              const spad_kernel_options *options) {
+    spad_diagnostics *faults;
+    spad_kernel *kernel;
+    spad_error error;
+    assert_ok(spad_diagnostics_create(&faults, NULL, &error), &error);
+    const spad_status status =
+        spad_kernel_parse(&kernel, text, strlen(text), name, options, faults, &error);
+    if (status != SPAD_OK) {
+        const spad_sink sink = spad_sink_file(stderr);
+        spad_diagnostics_write(faults, &sink, NULL);
+    }
+    spad_diagnostics_destroy(faults);
+    assert_ok(status, &error);
+    return kernel;
+}
+
+spad_kernel *test_parse_with(const char *text, const spad_kernel_options *options) {
+    return test_parse_named(text, "k.spad", options);
+}
+
+spad_kernel *test_parse(const char *text) {
+    return test_parse_with(text, NULL);
+}

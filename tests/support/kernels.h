@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Kernels from texts that must be right: a fault ends the test, and the faults are printed. */
+#ifndef SPAD_TEST_KERNELS_H
+#define SPAD_TEST_KERNELS_H
+
+#include "spad/kernel.h"
+
+/* A text as the file "k.spad". The kernel is destroyed by the caller. */
+spad_kernel *test_parse(const char *text);
+spad_kernel *test_parse_with(const char *text, const spad_kernel_options *options);
+spad_kernel *test_parse_named(const char *text, const char *name,
+                              const spad_kernel_options *options);
+
+#endif

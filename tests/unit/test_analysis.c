@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One analysis of a kernel: its parts are those that separate calls give, faults of a part
+ * leave the others, notes are data, and every way to run out of memory leaves nothing.
+ */
+#include "support/support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "spad/spad.h"
+
+#define ROWS                                        \
+    "kernel rows on trn2\nparam N = 16\n"           \
+    "tensor in  : hbm  bf16 [N] (128, 512) input\n" \
+    "tensor out : hbm  bf16 [N] (128, 512) output\n"
+#define LOOP                                                                           \
+    "for i in 0..N {\n  dma load reads in[i] writes x[i]\n  scalar exp updates x[i]\n" \
+    "  dma store reads x[i] writes out[i]\n}\n"
+
+static const char right[] = ROWS "tensor x : sbuf bf16 [N] (128, 512) ring 2\n" LOOP;
+static const char too_deep[] = ROWS "tensor x : sbuf bf16 [N] (128, 131072) ring 2\n"
+                                    "for i in 0..N {\n  dma load writes x[i]\n"
+                                    "  scalar exp updates x[i]\n"
+                                    "  dma store reads x[i] writes out[i]\n}\n";
+static const char too_wide[] = "kernel wide on trn2\ntensor p : psum f32 (128, 1024)\n"
+                               "tensor engine writes p\n";
+static const char stuck[] = "kernel stuck on sm_90\nbarrier b count 2\nagent p { sync b }\n";
+
+/* ---- helpers ----------------------------------------------------------------------- */
+
+typedef struct fixture {
+    spad_kernel *kernel;
+    spad_analysis *analysis;
+    const char *text;
+} fixture;
+
+static fixture analyse(const char *text, spad_analysis_options options) {
+    fixture f = {.text = text};
+    spad_error error;
+    options.source = text;
+    options.source_length = strlen(text);
+    assert_ok(spad_kernel_parse(&f.kernel, text, strlen(text), "k.spad", NULL, NULL, &error),
+              &error);
+    assert_ok(spad_analysis_create(&f.analysis, f.kernel, &options, &error), &error);
+    return f;
+}
+
+static void drop(fixture *f) {
+    spad_analysis_destroy(f->analysis);
+    spad_kernel_destroy(f->kernel);
+}
+
+typedef spad_status (*writer)(const spad_analysis *, const spad_sink *, spad_error *);
+
+static test_text written(const spad_analysis *analysis, writer write) {
+    test_text text;
+    spad_error error;
+    test_text_init(&text);
+    assert_ok(write(analysis, &text.sink, &error), &error);
+    return text;
+}
+
+static void assert_note(const fixture *f, size_t number, spad_analysis_note_code code,
+                        const char *words) {
+    test_text text;
+    spad_error error;
+    const spad_analysis_note *note = spad_analysis_get_note(f->analysis, number);
+    assert_non_null(note);
+    assert_int_equal(note->code, code);
+    test_text_init(&text);
+    assert_ok(spad_analysis_write_note(f->analysis, number, &text.sink, &error), &error);
+    assert_string_equal(text.bytes, words);
+    test_text_free(&text);
+}
+
+/* ---- parts ------------------------------------------------------------------------- */
+
+/* The text is that of the parts, computed apart. */
+static void test_parts_are_those_of_separate_calls(void **unused) {
+    (void)unused;
+    fixture f = analyse(right, (spad_analysis_options){0});
+    spad_layout *layout;
+    spad_check *check;
+    spad_sim *sim;
+    spad_error error;
+    assert_ok(spad_layout_create(&layout, f.kernel, NULL, &error), &error);
+    assert_ok(spad_check_kernel(&check, f.kernel,
+                                &(spad_check_options){.place = spad_layout_place, .ctx = layout},
+                                &error),
+              &error);
+    assert_ok(spad_sim_kernel(&sim, f.kernel,
+                              &(spad_sim_options){.place = spad_layout_place, .ctx = layout},
+                              &error),
+              &error);
+    test_text apart;
+    test_text_init(&apart);
+    assert_ok(spad_layout_write_text(layout, &apart.sink, &error), &error);
+    test_text all = written(f.analysis, spad_analysis_write_text);
+    assert_non_null(strstr(all.bytes, apart.bytes));
+    test_text_clear(&apart);
+    assert_ok(spad_check_write_text(check, f.kernel, right, strlen(right), &apart.sink, &error),
+              &error);
+    assert_non_null(strstr(all.bytes, apart.bytes));
+    assert_non_null(strstr(all.bytes, "rows on trn2 (N = 16): fits, proved for all trip counts\n"));
+    assert_int_equal(spad_sim_get_totals(spad_analysis_sim(f.analysis)).makespan,
+                     spad_sim_get_totals(sim).makespan);
+    assert_int_equal(spad_fit_count(spad_analysis_fit(f.analysis)), 0);
+    assert_ptr_equal(spad_analysis_kernel(f.analysis), f.kernel);
+    assert_true(spad_analysis_is_fine(f.analysis));
+    for (int part = 0; part <= SPAD_PARTS; part++) {
+        assert_null(spad_analysis_fault(f.analysis, (spad_analysis_part)part));
+    }
+    test_text_free(&apart);
+    test_text_free(&all);
+    spad_sim_destroy(sim);
+    spad_check_destroy(check);
+    spad_layout_destroy(layout);
+    drop(&f);
+}
+
+/* A skipped part is missing and nothing is wrong with that; JSON has null for it. */
+static void test_parts_can_be_skipped(void **unused) {
+    (void)unused;
+    for (unsigned skip = 0; skip < 1u << SPAD_PARTS; skip++) {
+        fixture f = analyse(right, (spad_analysis_options){.skip = skip});
+        const bool layout = (skip & 1u << SPAD_PART_LAYOUT) == 0;
+        const bool fit = (skip & 1u << SPAD_PART_FIT) == 0;
+        assert_int_equal(spad_analysis_layout(f.analysis) != NULL, layout);
+        assert_int_equal(spad_analysis_check(f.analysis) != NULL,
+                         (skip & 1u << SPAD_PART_CHECK) == 0);
+        assert_int_equal(spad_analysis_sim(f.analysis) != NULL, (skip & 1u << SPAD_PART_SIM) == 0);
+        assert_int_equal(spad_analysis_fit(f.analysis) != NULL, layout && fit);
+        assert_true(spad_analysis_is_fine(f.analysis));
+        test_text text = written(f.analysis, spad_analysis_write_text);
+        test_text json = written(f.analysis, spad_analysis_write_json);
+        assert_int_equal(strncmp(text.bytes, "rows on trn2 (N = 16):", 22), 0);
+        assert_int_equal(strstr(json.bytes, "\"layout\": null") == NULL, layout);
+        assert_int_equal(strstr(json.bytes, "\"engines\": null") == NULL,
+                         (skip & 1u << SPAD_PART_SIM) == 0);
+        test_text_free(&text);
+        test_text_free(&json);
+        drop(&f);
+    }
+}
+
+/* ---- what is wrong ----------------------------------------------------------------- */
+
+static void test_what_does_not_fit_has_notes(void **unused) {
+    (void)unused;
+    fixture f = analyse(too_deep, (spad_analysis_options){0});
+    assert_false(spad_analysis_is_fine(f.analysis));
+    assert_int_equal(spad_analysis_note_count(f.analysis), 4);
+    assert_note(&f, 0, SPAD_ANALYSIS_DOES_NOT_FIT, "does not fit");
+    assert_int_equal(spad_analysis_get_note(f.analysis, 1)->code, SPAD_ANALYSIS_TOO_SMALL);
+    assert_note(&f, 2, SPAD_ANALYSIS_PEAK,
+                "peak of sbuf: 524288 B at line 6 (for i): x 2 x 262144");
+    assert_note(&f, 3, SPAD_ANALYSIS_VERDICT,
+                "wrong: it does not fit; apart from that proved for all trip counts: for every N");
+    assert_null(spad_analysis_get_note(f.analysis, 4));
+    spad_error error;
+    test_text text;
+    test_text_init(&text);
+    assert_int_equal(spad_analysis_write_note(f.analysis, 4, &text.sink, &error),
+                     SPAD_ERR_ARGUMENT);
+    assert_string_equal(error.message, "there is no note 4; the analysis has 4");
+    assert_string_equal(spad_analysis_note_name(SPAD_ANALYSIS_TOO_SMALL), "too-small");
+    assert_string_equal(spad_analysis_note_name((spad_analysis_note_code)99), "?");
+    test_text_free(&text);
+    /* without a search for changes there are no changes to note */
+    fixture g = analyse(too_deep, (spad_analysis_options){.skip = 1u << SPAD_PART_FIT});
+    assert_int_equal(spad_analysis_note_count(g.analysis), 3);
+    drop(&g);
+    drop(&f);
+}
+
+/* A layout that cannot be made is a fault of that part, and an error of the check. */
+static void test_faults_leave_other_parts(void **unused) {
+    (void)unused;
+    fixture f = analyse(too_wide, (spad_analysis_options){0});
+    const spad_error *fault = spad_analysis_fault(f.analysis, SPAD_PART_LAYOUT);
+    assert_null(spad_analysis_layout(f.analysis));
+    assert_null(spad_analysis_fit(f.analysis));
+    assert_non_null(fault);
+    assert_int_equal(fault->code, SPAD_ERR_NO_FIT);
+    assert_true(spad_check_get_counts(spad_analysis_check(f.analysis)).errors > 0);
+    assert_false(spad_analysis_is_fine(f.analysis));
+    test_text text = written(f.analysis, spad_analysis_write_text);
+    assert_non_null(strstr(text.bytes, "not placed: "));
+    test_text_free(&text);
+    drop(&f);
+
+    f = analyse(right, (spad_analysis_options){.sim = {.operation_limit = 3, .no_repeat = true}});
+    assert_null(spad_analysis_sim(f.analysis));
+    assert_non_null(spad_analysis_fault(f.analysis, SPAD_PART_SIM));
+    assert_non_null(spad_analysis_layout(f.analysis));
+    assert_false(spad_analysis_is_fine(f.analysis));
+    text = written(f.analysis, spad_analysis_write_text);
+    assert_non_null(strstr(text.bytes, "engines: not simulated: "));
+    test_text_free(&text);
+    drop(&f);
+}
+
+static void test_what_gets_stuck_is_not_fine(void **unused) {
+    (void)unused;
+    fixture f = analyse(stuck, (spad_analysis_options){.skip = 1u << SPAD_PART_CHECK});
+    assert_false(spad_analysis_is_fine(f.analysis));
+    test_text text = written(f.analysis, spad_analysis_write_text);
+    assert_non_null(strstr(text.bytes, "\nstuck: "));
+    test_text_free(&text);
+    drop(&f);
+}
+
+static void test_bad_options(void **unused) {
+    (void)unused;
+    fixture f = analyse(right, (spad_analysis_options){0});
+    spad_analysis *analysis = f.analysis;
+    spad_error error;
+    const spad_analysis_options negative = {.timeout_ns = -1};
+    assert_int_equal(spad_analysis_create(&analysis, f.kernel, &negative, &error),
+                     SPAD_ERR_ARGUMENT);
+    assert_null(analysis);
+    assert_string_equal(error.message, "a timeout of -1 ns is negative");
+    spad_analysis_destroy(NULL);
+    drop(&f);
+}
+
+/* No time at all: nothing is claimed that was not looked at. */
+static void test_time_runs_out(void **unused) {
+    (void)unused;
+    fixture f = analyse(right, (spad_analysis_options){.timeout_ns = 1});
+    const spad_verdict verdict = spad_check_verdict(spad_analysis_check(f.analysis));
+    assert_true(verdict == SPAD_VERDICT_UNKNOWN || verdict == SPAD_VERDICT_PROVED_SHAPE);
+    drop(&f);
+}
+
+/* ---- reports ----------------------------------------------------------------------- */
+
+static void test_report_has_all_of_it(void **unused) {
+    (void)unused;
+    fixture f = analyse(too_deep, (spad_analysis_options){0});
+    spad_report *report;
+    spad_error error;
+    test_text json;
+    test_text_init(&json);
+    assert_ok(spad_report_create(&report, spad_kernel_target(f.kernel), NULL, &error), &error);
+    assert_ok(spad_report_add_analysis(report, f.analysis, &error), &error);
+    assert_ok(spad_report_write_json(report, &json.sink, &error), &error);
+    assert_non_null(strstr(json.bytes, "\"rows (N = 16)\""));
+    assert_non_null(strstr(json.bytes, "\"does not fit\""));
+    assert_non_null(strstr(json.bytes, "peak of sbuf: 524288 B"));
+    assert_non_null(strstr(json.bytes, "SPAD-DOES-NOT-FIT"));
+    assert_non_null(strstr(json.bytes, "tensor x : sbuf"));
+    test_text_free(&json);
+    spad_report_destroy(report);
+    drop(&f);
+}
+
+static void test_title_of_the_caller_stays(void **unused) {
+    (void)unused;
+    fixture f = analyse(right, (spad_analysis_options){0});
+    const spad_report_options options = {.title = "mine"};
+    spad_report *report;
+    spad_error error;
+    test_text json;
+    test_text_init(&json);
+    assert_ok(spad_report_create(&report, spad_kernel_target(f.kernel), &options, &error), &error);
+    assert_ok(spad_report_add_analysis(report, f.analysis, &error), &error);
+    assert_ok(spad_report_write_json(report, &json.sink, &error), &error);
+    assert_non_null(strstr(json.bytes, "\"mine\""));
+    assert_null(strstr(json.bytes, "rows (N = 16)"));
+    test_text_free(&json);
+    spad_report_destroy(report);
+    drop(&f);
+}
+
+/* ---- no memory, no room ------------------------------------------------------------ */
+
+static spad_status everything(const spad_host *host, void *text) {
+    spad_kernel *kernel;
+    spad_analysis *analysis = NULL;
+    spad_report *report = NULL;
+    const spad_kernel_options kernel_options = {.host = host};
+    const spad_report_options report_options = {.host = host};
+    const spad_analysis_options options = {
+        .host = host, .source = text, .source_length = strlen(text)};
+    spad_status status =
+        spad_kernel_parse(&kernel, text, strlen(text), NULL, &kernel_options, NULL, NULL);
+    if (status != SPAD_OK) return status;
+    status = spad_analysis_create(&analysis, kernel, &options, NULL);
+    if (status == SPAD_OK) {
+        status = spad_report_create(&report, spad_kernel_target(kernel), &report_options, NULL);
+    }
+    if (status == SPAD_OK) {
+        status = spad_report_add_analysis(report, analysis, NULL);
+        if (status != SPAD_OK) assert_int_equal(spad_report_box_count(report), 0);
+    }
+    spad_report_destroy(report);
+    spad_analysis_destroy(analysis);
+    spad_kernel_destroy(kernel);
+    return status;
+}
+
+static void test_without_memory(void **unused) {
+    (void)unused;
+    test_fail_each_allocation(everything, (void *)(uintptr_t)right);
+    test_fail_each_allocation(everything, (void *)(uintptr_t)too_wide);
+}
+
+static void test_sinks_that_fail(void **unused) {
+    (void)unused;
+    static const writer writers[] = {spad_analysis_write_text, spad_analysis_write_json};
+    fixture f = analyse(right, (spad_analysis_options){0});
+    for (int w = 0; w < 2; w++) {
+        test_text whole = written(f.analysis, writers[w]);
+        for (size_t room = 0; room < whole.count; room += 97) {
+            test_text text;
+            spad_error error;
+            test_text_init(&text);
+            text.fail_after = room;
+            assert_int_equal(writers[w](f.analysis, &text.sink, &error), SPAD_ERR_IO);
+            test_text_free(&text);
+        }
+        test_text_free(&whole);
+    }
+    drop(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parts_are_those_of_separate_calls),
+        cmocka_unit_test(test_parts_can_be_skipped),
+        cmocka_unit_test(test_what_does_not_fit_has_notes),
+        cmocka_unit_test(test_faults_leave_other_parts),
+        cmocka_unit_test(test_what_gets_stuck_is_not_fine),
+        cmocka_unit_test(test_bad_options),
+        cmocka_unit_test(test_time_runs_out),
+        cmocka_unit_test(test_report_has_all_of_it),
+        cmocka_unit_test(test_title_of_the_caller_stays),
+        cmocka_unit_test(test_without_memory),
+        cmocka_unit_test(test_sinks_that_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

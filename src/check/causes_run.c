@@ -247,13 +247,7 @@ static bool only_tells(const spad__causes *m, int32_t point) {
     const spad__point *p = &m->net->points.items[point];
     if (p->kind != SPAD__POINT_QUEUED) return false;
     for (int32_t i = p->first_action; i < p->first_action + p->action_count; i++) {
-        switch (m->net->actions.items[i].kind) {
-        case SPAD__ACTION_LEAVE:
-        case SPAD__ACTION_WAIT:
-        case SPAD__ACTION_TAKE:
-        case SPAD__ACTION_PARITY: return false;
-        default: break;
-        }
+        if (spad__sync_waits(m->net->actions.items[i].kind)) return false;
     }
     return true;
 }

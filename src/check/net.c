@@ -213,14 +213,11 @@ static void order_same(builder *b, queue *q, const spad__event *event, int32_t s
 /* ---- operations -------------------------------------------------------------------- */
 
 static void add_completions(builder *b, const spad__event *event, bool reads, bool all) {
-    static const spad__action_kind kinds[] = {[SPAD_COMPLETION_DELIVER] = SPAD__ACTION_DELIVER,
-                                              [SPAD_COMPLETION_ARRIVE] = SPAD__ACTION_ARRIVE,
-                                              [SPAD_COMPLETION_SIGNAL] = SPAD__ACTION_SIGNAL};
     for (size_t i = 0; i < event->completion_count; i++) {
         const spad__event_completion *c =
             &b->net->events->completions.items[event->first_completion + i];
         if (!all && ((c->flags & SPAD_SYNC_READS) != 0) != reads) continue;
-        add_action(b, kinds[c->kind], c->object, c->amount, 0, 0);
+        add_action(b, spad__sync_completion(c->kind), c->object, c->amount, 0, 0);
     }
 }
 
@@ -275,8 +272,7 @@ static void issue_operation(builder *b, const spad__event *event, int32_t number
 static void wait_group(builder *b, const spad__event *event, int32_t point) {
     bundles *group = &b->groups[event->object];
     const bool reads = (event->flags & SPAD_SYNC_READS) != 0;
-    const size_t newest = (size_t)event->amount;
-    const size_t upto = group->ends.count > newest ? group->ends.count - newest : 0;
+    const size_t upto = (size_t)spad__group_due((int64_t)group->ends.count, event->amount);
     size_t from = reads && group->read > group->done ? group->read : group->done;
     if (upto <= from) return;
     const size_t first = from > 0 ? group->ends.items[from - 1] : 0;
@@ -320,19 +316,7 @@ static bool waits(spad_statement_kind kind) {
 
 static spad__action_kind action_of(const spad__events *events, const spad__event *event,
                                    spad_statement_kind kind) {
-    switch (kind) {
-    case SPAD_STATEMENT_SYNC: return SPAD__ACTION_ENTER;
-    case SPAD_STATEMENT_ARRIVE:
-        return events->objects.items[event->object].kind == SPAD_SYNC_BARRIER ? SPAD__ACTION_ENTER
-                                                                              : SPAD__ACTION_ARRIVE;
-    case SPAD_STATEMENT_SIGNAL: return SPAD__ACTION_SIGNAL;
-    case SPAD_STATEMENT_WAIT_VALUE: return SPAD__ACTION_WAIT;
-    case SPAD_STATEMENT_TAKE: return SPAD__ACTION_TAKE;
-    case SPAD_STATEMENT_INIT: return SPAD__ACTION_INIT;
-    case SPAD_STATEMENT_EXPECT: return SPAD__ACTION_EXPECT;
-    case SPAD_STATEMENT_WAIT_PARITY: return SPAD__ACTION_PARITY;
-    default: return SPAD__ACTION_INVALIDATE;
-    }
+    return spad__sync_action(kind, events->objects.items[event->object].kind);
 }
 
 /* A statement that is queued on a unit. One that waits has a point before it: the queue has

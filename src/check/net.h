@@ -19,6 +19,7 @@
 #define SPAD_CHECK_NET_H
 
 #include "check/events.h"
+#include "sync/sync.h"
 
 typedef enum spad__point_kind {
     SPAD__POINT_STEP,   /* a statement of an agent, or its issue */
@@ -40,20 +41,7 @@ typedef struct spad__point {
     int32_t action_count;
 } spad__point;
 
-typedef enum spad__action_kind {
-    SPAD__ACTION_ENTER,  /* barrier: amount */
-    SPAD__ACTION_LEAVE,  /* barrier: waits for the phase of the entry in front of it */
-    SPAD__ACTION_SIGNAL, /* counter */
-    SPAD__ACTION_WAIT,
-    SPAD__ACTION_TAKE,
-    SPAD__ACTION_INIT, /* mbarrier */
-    SPAD__ACTION_INVALIDATE,
-    SPAD__ACTION_ARRIVE,
-    SPAD__ACTION_EXPECT,
-    SPAD__ACTION_DELIVER,
-    SPAD__ACTION_PARITY
-} spad__action_kind;
-
+/* What a point does to an object (sync/sync.h). */
 typedef struct spad__action {
     spad__action_kind kind;
     int32_t point;

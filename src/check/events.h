@@ -10,7 +10,6 @@
 #ifndef SPAD_CHECK_EVENTS_H
 #define SPAD_CHECK_EVENTS_H
 
-#include "check/bytes.h"
 #include "check/check.h"
 
 /* One event. Numbers are -1 where a kind has none. ALLOC and FREE carry the slots that they

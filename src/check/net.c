@@ -9,6 +9,8 @@
  */
 #include "check/net.h"
 
+#include "kernel/bytes.h"
+
 /* An access of an operation on a unit with the order `same`. */
 typedef struct touch {
     int32_t access;
@@ -165,13 +167,14 @@ static void put_wait_in_queue(builder *b, queue *q, spad_unit_order order, int32
 static void order_behind(builder *b, queue *q, int32_t *list, int32_t access, int32_t start,
                          bool writes) {
     const spad_walk_access *accesses = b->net->events->accesses.items;
+    const spad__bytes bytes = spad__bytes_of(&accesses[access]);
     int32_t *link = list;
     while (*link >= 0) {
         touch *t = &q->touches.items[*link];
-        const bool shares =
-            t->start != start && spad__access_overlaps(&accesses[t->access], &accesses[access]);
+        const spad__bytes older = spad__bytes_of(&accesses[t->access]);
+        const bool shares = t->start != start && spad__bytes_overlap(&older, &bytes);
         if (shares) add_edge(b, t->start + 2, start);
-        if (shares && writes && spad__access_covers(&accesses[access], &accesses[t->access])) {
+        if (shares && writes && spad__bytes_cover(&bytes, &older)) {
             *link = t->older;
         } else {
             link = &t->older;

@@ -9,6 +9,7 @@
 
 #include "base/limit.h"
 #include "base/memory.h"
+#include "kernel/bytes.h"
 #include "spad/sim.h"
 #include "spad/walk.h"
 
@@ -91,15 +92,6 @@ spad_status spad__sim_cost(spad__cost *out, const spad_kernel *kernel, const spa
 bool spad__is_copy_engine(const spad_engine *engine);
 
 /* ---- bytes (places.c) -------------------------------------------------------------- */
-
-/* Bytes of a place: rect is lanes x one run; as in spad_walk_access. */
-typedef struct spad__bytes {
-    spad_rect rect;
-    int64_t runs;
-    int64_t stride;
-} spad__bytes;
-
-bool spad__bytes_overlap(const spad__bytes *a, const spad__bytes *b);
 
 /* An access touches bytes until `end`. */
 typedef struct spad__touch {

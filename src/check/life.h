@@ -11,7 +11,7 @@
 #define SPAD_CHECK_LIFE_H
 
 #include "check/bytemap.h"
-#include "check/check.h"
+#include "check/findings.h"
 #include "check/prove.h"
 #include "kernel/kernel.h"
 

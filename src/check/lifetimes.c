@@ -13,6 +13,7 @@
  * wrong (inputs that are never written, what is never read; with storage of their own) are
  * left out.
  */
+#include "check/check.h"
 #include "check/life.h"
 
 #include <string.h>

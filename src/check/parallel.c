@@ -19,6 +19,7 @@
 
 #include "base/checked.h"
 #include "check/bytemap.h"
+#include "check/check.h"
 #include "check/life.h"
 
 /* Events of a walk. */

@@ -19,6 +19,7 @@
  * and synchronisation objects.
  */
 #include "check/prove.h"
+#include "check/check.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,17 +3,16 @@
  * Shifts of expressions, and which of them a trip count allows.
  *
  * The shift of an expression is its change when the parameter, or the variable of
- * a growing loop, moves on by a step. Sums and multiples have shifts for sure;
- * x / d and x % d have one if the shift of x is a multiple of d. Where it is not,
- * the step is raised by the missing factor and everything is looked at again, so
- * the step ends as the least common multiple of what is divided by.
+ * a growing loop, moves on by a step (kernel/motion.h). Where it comes round after
+ * several steps only, the step is raised by that factor and everything is looked at
+ * again, so it ends as the least common multiple of what is divided by.
  */
 #include "check/growth.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "base/checked.h"
+#include "kernel/motion.h"
 
 /* A period beyond this is not worth its runs. */
 enum { STEP_MAX = 4096 };
@@ -45,133 +44,30 @@ static bool refuse(look *l, const char *reason, const char *name) {
     return false;
 }
 
-/* The shifts hold for these values of the parameters in an expression only. */
-static void note_nodes(const look *l, const spad_expr_node *nodes, size_t from, size_t to) {
-    for (size_t i = from; l->noted && i < to; i++) {
-        if (nodes[i].op == SPAD_EXPR_PARAM) l->growth->relies[nodes[i].value] = true;
-    }
-}
-
-static void note_value(const look *l, spad_expr expr) {
-    const spad_expr_info info = spad_kernel_expr(l->kernel, expr); /* no nodes where it is 0 */
-    note_nodes(l, info.nodes, 0, info.node_count);
-}
-
-/* A shift must be a multiple of `unit`; if it is not, raises the step. */
-static bool ask_multiple(look *l, int64_t shift, int64_t unit) {
-    if (shift % unit == 0) return true;
-    l->factor = unit / spad__gcd(shift < 0 ? -(shift % unit) : shift % unit, unit);
-    return false;
+/* The kernel with a motion in it; parameters that shifts hold for alone go into the growth. */
+static spad__moves moves_of(const look *l, motion moves) {
+    spad__growth *g = l->growth;
+    return (spad__moves){.kernel = l->kernel,
+                         .param = moves.param ? (int64_t)g->param : -1,
+                         .param_step = g->step,
+                         .loop = moves.loop,
+                         .loop_step = moves.loop >= 0 ? g->extra[moves.loop] : 0,
+                         .relies = l->noted ? g->relies : NULL};
 }
 
 /* ---- shifts of expressions --------------------------------------------------------- */
 
-typedef struct term {
-    bool constant;
-    int64_t value; /* of a constant */
-    int64_t shift;
-    size_t first; /* its first node; the last is in front of what comes next */
-} term;
-
-/* Where in its expression an operation is. */
-typedef struct spot {
-    const spad_expr_node *nodes;
-    size_t node;
-    motion moves;
-} spot;
-
-static term leaf(const look *l, const spot *at) {
-    const spad__growth *g = l->growth;
-    const spad_expr_node node = at->nodes[at->node];
-    const motion moves = at->moves;
-    switch (node.op) {
-    case SPAD_EXPR_PARAM: {
-        const size_t param = (size_t)node.value;
-        const bool grows = moves.param && param == g->param;
-        const int64_t value = spad_kernel_get_param(l->kernel, param)->value;
-        return (term){true, value, grows ? g->step : 0, at->node};
-    }
-    case SPAD_EXPR_VARIABLE:
-        return (term){false, 0, node.value == moves.loop ? g->extra[moves.loop] : 0, at->node};
-    default: return (term){true, node.value, 0, at->node};
-    }
-}
-
-static bool multiply(const look *l, const spot *at, term *a, const term *b) {
-    const bool right = b->constant && b->shift == 0;
-    const bool left = a->constant && a->shift == 0;
-    if (!right && !left) return false; /* a loop variable times what grows */
-    if (a->shift != 0) note_nodes(l, at->nodes, b->first, at->node);
-    if (b->shift != 0) note_nodes(l, at->nodes, a->first, b->first);
-    if (!spad__mul(right ? a->shift : b->shift, right ? b->value : a->value, &a->shift)) {
-        return false;
-    }
-    a->constant = a->constant && b->constant;
-    return !a->constant || spad__mul(a->value, b->value, &a->value);
-}
-
-static bool divide(look *l, const spot *at, term *a, const term *b, bool rest) {
-    if (!b->constant || b->shift != 0 || b->value < 1) return false;
-    if (a->shift != 0) {
-        note_nodes(l, at->nodes, b->first, at->node);
-        if (at->moves.param && at->moves.loop < 0) l->growth->rests = true;
-    }
-    if (!ask_multiple(l, a->shift, b->value)) return false;
-    a->shift = rest ? 0 : a->shift / b->value;
-    if (a->constant) {
-        a->value = rest ? spad__floor_mod(a->value, b->value) : spad__floor_div(a->value, b->value);
-    }
-    return true;
-}
-
-static bool add(term *a, const term *b, bool minus) {
-    a->constant = a->constant && b->constant;
-    if (minus) {
-        return spad__sub(a->shift, b->shift, &a->shift) &&
-               (!a->constant || spad__sub(a->value, b->value, &a->value));
-    }
-    return spad__add(a->shift, b->shift, &a->shift) &&
-           (!a->constant || spad__add(a->value, b->value, &a->value));
-}
-
-static bool apply(look *l, const spot *at, term *a, const term *b) {
-    switch (at->nodes[at->node].op) {
-    case SPAD_EXPR_ADD: return add(a, b, false);
-    case SPAD_EXPR_SUB: return add(a, b, true);
-    case SPAD_EXPR_MUL: return multiply(l, at, a, b);
-    case SPAD_EXPR_DIV: return divide(l, at, a, b, false);
-    case SPAD_EXPR_MOD: return divide(l, at, a, b, true);
-    default: return false;
-    }
-}
-
 /* The change of an expression in a motion. False: it has none (refused), or the step is raised. */
 static bool shift_of(look *l, spad_expr expr, motion moves, int64_t *out) {
-    *out = 0;
-    if (expr == 0) return true;
-    const spad_expr_info info = spad_kernel_expr(l->kernel, expr);
-    term stack[SPAD_EXPR_MAX];
-    size_t top = 0;
-    for (size_t i = 0; i < info.node_count; i++) {
-        const spot at = {info.nodes, i, moves};
-        const spad_expr_op op = info.nodes[i].op;
-        bool fine = true;
-        if (op <= SPAD_EXPR_VARIABLE) {
-            stack[top++] = leaf(l, &at);
-        } else if (op == SPAD_EXPR_NEGATE) {
-            const term one = stack[top - 1];
-            stack[top - 1] = (term){one.constant, 0, 0, one.first};
-            fine = add(&stack[top - 1], &one, true);
-        } else {
-            top--;
-            fine = apply(l, &at, &stack[top - 1], &stack[top]);
-        }
-        if (!fine) {
-            return l->factor > 1 ? false : refuse(l, uneven, NULL);
-        }
-    }
-    *out = stack[0].shift;
-    return true;
+    const spad__moves all = moves_of(l, moves);
+    spad__motion m;
+    bool divides;
+    const spad__evenness even = spad__motion_of(&all, expr, &m, &divides);
+    *out = m.step;
+    if (divides && moves.param && moves.loop < 0) l->growth->rests = true;
+    if (even == SPAD__UNEVEN) return refuse(l, uneven, NULL);
+    l->factor = even == SPAD__TOO_LONG ? INT64_MAX : m.period;
+    return l->factor == 1;
 }
 
 /* ---- declarations ------------------------------------------------------------------ */
@@ -459,40 +355,14 @@ static bool look_at_statement(look *l, size_t number, bool second, marks tiles, 
 
 /* ---- tiles come back to the same bytes --------------------------------------------- */
 
-static bool ask_counts(look *l, spad_amounts counts, const int64_t *shift) {
-    for (size_t d = 0; d < counts.count; d++) {
-        note_value(l, counts.items[d].expr);
-        if (!ask_multiple(l, shift[d], counts.items[d].value)) return false;
-    }
-    return true;
-}
-
-static bool ask_ring(look *l, const spad_kernel_tensor *t, const int64_t *shift) {
-    if (t->ring.count > 1) return ask_counts(l, t->ring, shift);
-    int64_t number = 0; /* of the tile, row-major */
-    note_value(l, t->ring.items[0].expr);
-    for (size_t d = 0; d < t->blocks.count; d++) {
-        if (d > 0) note_value(l, t->blocks.items[d].expr);
-        if (!spad__mul(number, t->blocks.items[d].value, &number) ||
-            !spad__add(number, shift[d], &number)) {
-            return refuse(l, "gets too many tiles", t->name);
-        }
-    }
-    return ask_multiple(l, number, t->ring.items[0].value);
-}
-
 static bool ask_same_bytes(look *l, size_t tensor, const int64_t *shift) {
     const spad_kernel_tensor *t = spad_kernel_get_tensor(l->kernel, tensor);
-    bool still = true;
-    for (size_t d = 0; d < t->blocks.count; d++) still = still && shift[d] == 0;
-    if (still) return true;
-    if (t->mode == SPAD_MODE_ALIAS && t->ring.count == 0 && t->home_tile < 0) {
-        return ask_same_bytes(l, (size_t)t->home, shift);
-    }
-    if (t->ring.count > 0) return ask_ring(l, t, shift);
-    if (t->mode == SPAD_MODE_MOD) {
-        return ask_counts(l, t->free, shift) && ask_counts(l, t->par, shift) &&
-               ask_counts(l, t->banks, shift);
+    const spad__moves all = moves_of(l, (motion){true, -1});
+    int64_t rounds;
+    switch (spad__tile_return(&all, t, shift, &rounds)) {
+    case SPAD__RETURNS: l->factor = rounds; return rounds == 1;
+    case SPAD__TOO_FAR: return refuse(l, "gets too many tiles", t->name);
+    case SPAD__MOVES_ON: break;
     }
     if (spad_kernel_target(l->kernel)->spaces[t->space].off_chip) {
         return refuse(l, "is read and written off the chip, at one tile after another", t->name);
@@ -636,8 +506,9 @@ static bool look_once(look *l, marks tiles, marks waits) {
  * parameter itself, they are not the same for all its values. */
 static void ask_even(look *l) {
     const bool *relies = l->growth->relies;
+    const spad__moves all = moves_of(l, (motion){true, -1});
     for (size_t i = spad_kernel_param_count(l->kernel); i-- > 0;) {
-        if (relies[i]) note_value(l, spad_kernel_get_param(l->kernel, i)->preset.expr);
+        if (relies[i]) spad__moves_rely(&all, spad_kernel_get_param(l->kernel, i)->preset.expr);
     }
     if (relies[l->growth->param]) refuse(l, uneven, NULL);
 }
@@ -646,8 +517,8 @@ static void look_at_param(look *l, marks tiles, marks waits) {
     spad__growth *g = l->growth;
     g->step = 1;
     while (!look_once(l, tiles, waits)) {
-        if (l->factor <= 1) return; /* refused */
-        if (l->factor > STEP_MAX / g->step) {
+        if (l->factor <= 1) return;           /* refused */
+        if (l->factor > STEP_MAX / g->step) { /* also where no factor was found */
             refuse(l, "the kernel repeats itself only after too many iterations", NULL);
             return;
         }

@@ -11,9 +11,9 @@
 #include "base/checked.h"
 #include "kernel/kernel.h"
 #include "kernel/place.h"
+#include "sync/sync.h"
 
-/* Objects and events of one kernel at most: about a kilobyte is kept for each event. */
-#define OBJECTS_MAX INT64_C(1000000)
+/* Events of one kernel at most: about a kilobyte is kept for each event. */
 #define EVENTS_MAX INT64_C(1000000)
 
 static const char too_many_objects[] =
@@ -29,7 +29,7 @@ static spad_status number_objects(spad__events *events, spad_error *error) {
     int64_t total = 0;
     for (size_t i = 0; i < spad_kernel_sync_count(kernel); i++) {
         const spad_kernel_sync *sync = spad_kernel_get_sync(kernel, i);
-        if (!spad__add(total, sync->elements, &total) || total > OBJECTS_MAX) {
+        if (!spad__add(total, sync->elements, &total) || total > SPAD__SYNC_OBJECTS_MAX) {
             events->gap = too_many_objects;
             return SPAD_OK;
         }

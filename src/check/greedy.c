@@ -139,25 +139,11 @@ static bool take_tables(spad__machine *m) {
            m->order != NULL && m->queue != NULL && m->objects != NULL;
 }
 
-static void link_points(spad__machine *m) {
-    const spad__net *net = m->net;
-    for (size_t i = 0; i < net->edges.count; i++) {
-        m->first[net->edges.items[i].from + 1]++;
-        m->missing[net->edges.items[i].to]++;
-    }
-    for (size_t i = 0; i < net->points.count; i++) m->first[i + 1] += m->first[i];
-    for (size_t i = net->edges.count; i-- > 0;) { /* backwards: `first` moves to the starts */
-        const spad__edge edge = net->edges.items[i];
-        m->successors[--m->first[edge.from + 1]] = edge.to;
-    }
-    for (size_t i = 0; i < net->points.count; i++) m->first[i] = m->first[i + 1];
-    m->first[net->points.count] = (int32_t)net->edges.count;
-}
-
 spad_status spad__machine_run(spad__machine *m, spad__net *net, spad_error *error) {
     *m = (spad__machine){.net = net};
     if (!take_tables(m)) return spad__fail_host_memory(error);
-    link_points(m);
+    spad__edges_link(net->edges.items, net->edges.count, net->points.count, m->first, m->successors,
+                     m->missing);
     for (size_t i = 0; i < net->events->objects.count; i++) {
         const spad__object *object = &net->events->objects.items[i];
         m->objects[i] = (spad__object_state){

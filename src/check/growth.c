@@ -9,15 +9,12 @@
  */
 #include "check/growth.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "kernel/motion.h"
 
 /* A period beyond this is not worth its runs. */
 enum { STEP_MAX = 4096 };
-
-static const char uneven[] = "an index does not move in even steps";
 
 typedef struct look {
     spad__growth *growth;
@@ -33,26 +30,25 @@ typedef struct motion {
 } motion;
 
 /* Keeps the first reason. `name` may be NULL. */
-static bool refuse(look *l, const char *reason, const char *name) {
-    char *why = l->growth->why;
-    if (why[0] != '\0') return false;
-    if (name == NULL) {
-        spad__copy_cut(why, sizeof l->growth->why, reason);
-    } else {
-        snprintf(why, sizeof l->growth->why, "'%.64s' %s", name, reason);
-    }
+static bool refuse(look *l, spad__refusal_kind kind, const char *name) {
+    spad__refusal *refusal = &l->growth->refusal;
+    if (refusal->kind == SPAD__NOT_REFUSED) *refusal = (spad__refusal){.kind = kind, .name = name};
     return false;
 }
 
-/* The kernel with a motion in it; parameters that shifts hold for alone go into the growth. */
-static spad__moves moves_of(const look *l, motion moves) {
-    spad__growth *g = l->growth;
-    return (spad__moves){.kernel = l->kernel,
+/* The motion with its steps. relies: of the growth, or NULL. */
+static spad__moves moves_in(const spad__growth *g, const spad_kernel *kernel, motion moves,
+                            bool *relies) {
+    return (spad__moves){.kernel = kernel,
                          .param = moves.param ? (int64_t)g->param : -1,
                          .param_step = g->step,
                          .loop = moves.loop,
                          .loop_step = moves.loop >= 0 ? g->extra[moves.loop] : 0,
-                         .relies = l->noted ? g->relies : NULL};
+                         .relies = relies};
+}
+
+static spad__moves moves_of(const look *l, motion moves) {
+    return moves_in(l->growth, l->kernel, moves, l->noted ? l->growth->relies : NULL);
 }
 
 /* ---- shifts of expressions --------------------------------------------------------- */
@@ -65,7 +61,7 @@ static bool shift_of(look *l, spad_expr expr, motion moves, int64_t *out) {
     const spad__evenness even = spad__motion_of(&all, expr, &m, &divides);
     *out = m.step;
     if (divides && moves.param && moves.loop < 0) l->growth->rests = true;
-    if (even == SPAD__UNEVEN) return refuse(l, uneven, NULL);
+    if (even == SPAD__UNEVEN) return refuse(l, SPAD__REFUSED_UNEVEN, NULL);
     l->factor = even == SPAD__TOO_LONG ? INT64_MAX : m.period;
     return l->factor == 1;
 }
@@ -76,9 +72,7 @@ static bool shift_of(look *l, spad_expr expr, motion moves, int64_t *out) {
 static bool ask_same(look *l, spad_amount amount, const char *name) {
     int64_t shift;
     if (!shift_of(l, amount.expr, (motion){true, -1}, &shift)) return false;
-    if (shift == 0) return true;
-    l->growth->size = true;
-    return refuse(l, "changes with it", name);
+    return shift == 0 || refuse(l, SPAD__REFUSED_SIZE, name);
 }
 
 static bool ask_same_list(look *l, spad_amounts list, const char *name) {
@@ -101,7 +95,7 @@ static bool look_at_tensor(look *l, size_t number) {
     for (size_t i = 0; (t->flags & SPAD_TENSOR_INPUT) != 0 && shared && i < t->blocks.count; i++) {
         int64_t grows; /* what lies where before the start would change */
         if (!shift_of(l, t->blocks.items[i].expr, (motion){true, -1}, &grows)) return false;
-        if (grows != 0) return refuse(l, "is an input with more and more tiles", t->name);
+        if (grows != 0) return refuse(l, SPAD__REFUSED_MORE_INPUT, t->name);
     }
     const bool by_index = t->ring.count > 1 || t->mode == SPAD_MODE_MOD;
     for (size_t i = 1; l->growth->tracked[number] && !by_index && i < t->blocks.count; i++) {
@@ -145,11 +139,11 @@ static bool look_at_loop(look *l, size_t number, size_t *main_groups, bool *agen
     if (!shift_of(l, loop->end.expr, (motion){true, -1}, &g->extra[number])) return false;
     g->group[number] = -1;
     if (g->extra[number] == 0) return true;
-    if (g->extra[number] < 0) return refuse(l, "is a loop that gets shorter", loop->name);
+    if (g->extra[number] < 0) return refuse(l, SPAD__REFUSED_SHORTER, loop->name);
     for (int64_t outer = loop->outer; outer >= 0;
          outer = spad_kernel_get_loop(l->kernel, (size_t)outer)->outer) {
         if (g->extra[outer] != 0) {
-            return refuse(l, "is a loop inside another one that grows as well", loop->name);
+            return refuse(l, SPAD__REFUSED_NESTED, loop->name);
         }
     }
     const spad_statement *statement = spad_kernel_get_statement(l->kernel, loop->statement);
@@ -174,7 +168,7 @@ static bool look_at_loops(look *l) {
         if (g->group[i] == INT32_MAX) g->group[i] = (int32_t)main_groups;
     }
     g->groups = main_groups + agents;
-    return g->groups > 0 || refuse(l, "no loop runs longer", NULL);
+    return g->groups > 0 || refuse(l, SPAD__REFUSED_NO_LOOP, NULL);
 }
 
 static void find_growing_loops_around(look *l) {
@@ -196,7 +190,7 @@ static bool ask_still(look *l, size_t statement, spad_expr expr) {
     const int64_t loop = l->growth->inside[statement];
     if (!shift_of(l, expr, (motion){true, -1}, &shift)) return false;
     if (shift == 0 && !shift_of(l, expr, (motion){false, loop}, &shift)) return false;
-    return shift == 0 || refuse(l, "an amount or a range moves along", NULL);
+    return shift == 0 || refuse(l, SPAD__REFUSED_AMOUNT, NULL);
 }
 
 /* How the statement lies to a group of growing loops. */
@@ -233,13 +227,13 @@ static bool look_inside(look *l, size_t statement, spad_expr expr, shared_shift 
                         const char *name) {
     int64_t shift;
     if (!shift_of(l, expr, (motion){true, -1}, &shift)) return false;
-    if (shift != 0) return refuse(l, "is used at a place that counts from the end", name);
+    if (shift != 0) return refuse(l, SPAD__REFUSED_FROM_END, name);
     if (!shift_of(l, expr, (motion){false, l->growth->inside[statement]}, &shift)) return false;
     if (!*shared.known) {
         *shared.known = true;
         *shared.value = *shared.beyond = shift;
     }
-    return *shared.value == shift || refuse(l, "is used at places that move apart", name);
+    return *shared.value == shift || refuse(l, SPAD__REFUSED_APART, name);
 }
 
 /* Second pass, outside the group: an index stays, or moves as far as those inside. */
@@ -248,7 +242,7 @@ static bool look_outside(look *l, spad_expr expr, shared_shift shared, const cha
     if (!shift_of(l, expr, (motion){true, -1}, &shift)) return false;
     if (shift == 0) return true;
     if (!*shared.known && *shared.beyond == 0) *shared.beyond = shift;
-    return *shared.beyond == shift || refuse(l, "is used at places that move apart", name);
+    return *shared.beyond == shift || refuse(l, SPAD__REFUSED_APART, name);
 }
 
 /* What was seen of the rows of `shift` or `raise` so far. */
@@ -292,7 +286,7 @@ static bool look_at_wait(look *l, size_t statement, const spad_statement *s, boo
         int64_t shift;
         if (!shift_of(l, s->amount, (motion){true, -1}, &shift)) return false;
         if (shift != (u.before ? 0 : *shared.value)) {
-            return refuse(l, "is waited for at values that move apart", name);
+            return refuse(l, SPAD__REFUSED_WAITS_APART, name);
         }
     }
     return true;
@@ -361,13 +355,13 @@ static bool ask_same_bytes(look *l, size_t tensor, const int64_t *shift) {
     int64_t rounds;
     switch (spad__tile_return(&all, t, shift, &rounds)) {
     case SPAD__RETURNS: l->factor = rounds; return rounds == 1;
-    case SPAD__TOO_FAR: return refuse(l, "gets too many tiles", t->name);
+    case SPAD__TOO_FAR: return refuse(l, SPAD__REFUSED_TOO_MANY_TILES, t->name);
     case SPAD__MOVES_ON: break;
     }
     if (spad_kernel_target(l->kernel)->spaces[t->space].off_chip) {
-        return refuse(l, "is read and written off the chip, at one tile after another", t->name);
+        return refuse(l, SPAD__REFUSED_OFF_CHIP, t->name);
     }
-    return refuse(l, "has a place of its own for every tile, so its memory grows", t->name);
+    return refuse(l, SPAD__REFUSED_MORE_MEMORY, t->name);
 }
 
 static bool look_at_places(look *l) {
@@ -409,16 +403,15 @@ static bool moves_evenly(const look *l, size_t statement, spad_expr expr) {
 static bool ask_inside(look *l, size_t statement, spad_expr index, const spad_kernel_tensor *t,
                        spad_amount extent) {
     int64_t first, last, grows;
-    char tiles[96];
     if (!shifts_at(l, statement, index, &first, &last)) return false;
     if (!shift_of(l, extent.expr, (motion){true, -1}, &grows)) return false;
     if (first >= 0 && last >= 0 && first <= grows && last <= grows) return true;
-    if (first < 0 || last < 0) return refuse(l, "has an index that falls towards 0", t->name);
-    if (grows != 0) return refuse(l, "has an index that moves on faster than it grows", t->name);
-    snprintf(tiles, sizeof tiles, "has %lld tiles%s, whatever %.40s is", (long long)extent.value,
-             t->blocks.count > 1 ? " along an index" : "",
-             spad_kernel_get_param(l->kernel, l->growth->param)->name);
-    return refuse(l, tiles, t->name);
+    if (first < 0 || last < 0) return refuse(l, SPAD__REFUSED_INDEX_FALLS, t->name);
+    if (grows != 0) return refuse(l, SPAD__REFUSED_INDEX_FASTER, t->name);
+    refuse(l, SPAD__REFUSED_TILES, t->name);
+    l->growth->refusal.tiles = extent.value;
+    l->growth->refusal.along = t->blocks.count > 1;
+    return false;
 }
 
 static bool ask_all_inside(look *l, size_t statement, int64_t tensor, const spad_expr *index,
@@ -445,7 +438,7 @@ static bool look_at_ranges(look *l, size_t number, const spad_statement *s) {
     }
     if (s->cost_kind == SPAD_COST_TARGET) return true;
     if (!shifts_at(l, number, s->cost, &first, &last)) return false;
-    return (first >= 0 && last >= 0) || refuse(l, "has a cost that falls towards 0", s->name);
+    return (first >= 0 && last >= 0) || refuse(l, SPAD__REFUSED_COST_FALLS, s->name);
 }
 
 static bool look_at_bounds(look *l) {
@@ -510,7 +503,7 @@ static void ask_even(look *l) {
     for (size_t i = spad_kernel_param_count(l->kernel); i-- > 0;) {
         if (relies[i]) spad__moves_rely(&all, spad_kernel_get_param(l->kernel, i)->preset.expr);
     }
-    if (relies[l->growth->param]) refuse(l, uneven, NULL);
+    if (relies[l->growth->param]) refuse(l, SPAD__REFUSED_UNEVEN, NULL);
 }
 
 static void look_at_param(look *l, marks tiles, marks waits) {
@@ -519,7 +512,7 @@ static void look_at_param(look *l, marks tiles, marks waits) {
     while (!look_once(l, tiles, waits)) {
         if (l->factor <= 1) return;           /* refused */
         if (l->factor > STEP_MAX / g->step) { /* also where no factor was found */
-            refuse(l, "the kernel repeats itself only after too many iterations", NULL);
+            refuse(l, SPAD__REFUSED_TOO_LONG, NULL);
             return;
         }
         g->step *= l->factor;
@@ -577,7 +570,9 @@ void spad__growth_free(spad__growth *growth) {
 
 bool spad__growth_shift(const spad__growth *growth, const spad_kernel *kernel, spad_expr expr,
                         bool param, int64_t loop, int64_t *shift) {
-    spad__growth copy = *growth; /* for reasons that are not shown */
-    look l = {.growth = &copy, .kernel = kernel, .factor = 1};
-    return shift_of(&l, expr, (motion){param, loop}, shift);
+    const spad__moves moves = moves_in(growth, kernel, (motion){param, loop}, NULL);
+    spad__motion m;
+    const bool even = spad__motion_of(&moves, expr, &m, NULL) == SPAD__EVEN;
+    *shift = m.step;
+    return even && m.period == 1;
 }

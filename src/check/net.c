@@ -467,6 +467,20 @@ void spad__net_free(spad__net *net) {
     spad__array_free(&net->host, &net->edges);
 }
 
+void spad__edges_link(const spad__edge *edges, size_t count, size_t points, int32_t *first,
+                      int32_t *successors, int32_t *indegree) {
+    for (size_t i = 0; i < count; i++) {
+        first[edges[i].from + 1]++;
+        indegree[edges[i].to]++;
+    }
+    for (size_t i = 0; i < points; i++) first[i + 1] += first[i];
+    for (size_t i = count; i-- > 0;) { /* backwards: `first` moves to the starts */
+        successors[--first[edges[i].from + 1]] = edges[i].to;
+    }
+    for (size_t i = 0; i < points; i++) first[i] = first[i + 1];
+    first[points] = (int32_t)count;
+}
+
 int32_t spad__net_first(const spad__net *net, int32_t event) {
     return net->start[event] >= 0 ? net->start[event] : net->step[event];
 }

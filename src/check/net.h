@@ -77,6 +77,12 @@ typedef struct spad__net {
 spad_status spad__net_build(spad__net *net, const spad__events *events, spad_error *error);
 void spad__net_free(spad__net *net);
 
+/* Lists of successors: those of point p are successors[first[p]] up to first[p + 1], in the order
+ * of the edges; indegree counts the edges to a point. The tables are zero before; first has one
+ * number more than there are points. O(points + edges). */
+void spad__edges_link(const spad__edge *edges, size_t count, size_t points, int32_t *first,
+                      int32_t *successors, int32_t *indegree);
+
 /* Where the accesses of an event begin, and end: of those that read, or also write. */
 int32_t spad__net_first(const spad__net *net, int32_t event);
 int32_t spad__net_last(const spad__net *net, int32_t event, bool writes);

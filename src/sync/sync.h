@@ -75,6 +75,9 @@ enum {
     SPAD__SYNC_NO_ARRIVALS = 1 << 5 /* drop leaves no arrivals for later phases */
 };
 
+/* Elements of all declarations of a kernel; the check and the simulator refuse more. */
+#define SPAD__SYNC_OBJECTS_MAX INT64_C(1000000)
+
 /* The object of a declaration, as it is before the kernel starts. */
 spad__sync_object spad__sync_initial(spad_sync_kind kind, int64_t count);
 

@@ -297,7 +297,9 @@ static void check_kernel(const spad_kernel *kernel) {
     REQUIRE(spad_kernel_write(kernel, &first_sink, NULL) == SPAD_OK);
     const spad_status status =
         spad_kernel_parse(&again, first.bytes, first.count, "again", NULL, NULL, &error);
-    if (status != SPAD_OK) fprintf(stderr, "%d: %s\n", error.line, error.message);
+    if (status != SPAD_OK) {
+        fprintf(stderr, "%.*s%d: %s\n", (int)first.count, first.bytes, error.line, error.message);
+    }
     REQUIRE(status == SPAD_OK);
     REQUIRE(spad_kernel_write(again, &second_sink, NULL) == SPAD_OK);
     REQUIRE(first.count == second.count && memcmp(first.bytes, second.bytes, first.count) == 0);

@@ -193,12 +193,13 @@ static PyType_Slot layout_slots[] = {{Py_tp_doc, "The places of all tensors of a
 static PyType_Spec layout_spec = {"spad._spad.Layout", sizeof(py_layout), 0,
                                   PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, layout_slots};
 
-/* A Layout of this kernel, or NULL for None; false with an exception set. */
-static bool read_layout(py_layout **out, PyObject *object, PyObject *kernel) {
+/* A Layout, or NULL for None; false with an exception set. Whether it is one of the kernel at hand
+ * is for the library to find out. */
+static bool read_layout(py_layout **out, PyObject *object) {
     *out = NULL;
     if (object == NULL || object == Py_None) return true;
-    if (!PyObject_TypeCheck(object, py.layout) || ((py_layout *)object)->kernel != kernel) {
-        PyErr_SetString(PyExc_TypeError, "layout is a Layout of the same kernel, or None");
+    if (!PyObject_TypeCheck(object, py.layout)) {
+        PyErr_SetString(PyExc_TypeError, "layout is a Layout, or None");
         return false;
     }
     *out = (py_layout *)object;
@@ -261,7 +262,7 @@ static PyObject *check_make(PyObject *module, PyObject *const *args, Py_ssize_t 
         layout = try_layout(given[0], &fault);
         if (layout == NULL && PyErr_Occurred()) return NULL;
     } else {
-        if (!read_layout(&layout, given[1], given[0])) return NULL;
+        if (!read_layout(&layout, given[1])) return NULL;
         Py_XINCREF((PyObject *)layout);
     }
     options.finding_limit = (size_t)finding_limit;
@@ -453,8 +454,7 @@ static PyObject *sim_make(PyObject *module, PyObject *const *args, Py_ssize_t co
     spad_define *hoists;
     spad_sim_options options = {0};
     if (!py_take(given, "sim", names, 1, args, count, keywords) || !need_kernel(given[0]) ||
-        !read_layout(&layout, given[1], given[0]) ||
-        !py_int_or(&options.operation_limit, given[4], 0) ||
+        !read_layout(&layout, given[1]) || !py_int_or(&options.operation_limit, given[4], 0) ||
         !py_flag(&options.no_repeat, given[3], false) ||
         !py_seconds(&options.timeout_ns, given[5]) ||
         !py_defines(&hoists, &options.hoist_count, &keep, given[2]))

@@ -249,6 +249,27 @@ spad_status spad_kernel_builder_region(spad_kernel_builder *builder, size_t spac
     return SPAD_OK;
 }
 
+/* Units are written in front of all operations: one with the name of an engine that an operation
+ * has run on would take that operation over. */
+static spad_status check_not_engine(const spad_kernel *kernel, const char *name,
+                                    spad_error *error) {
+    size_t engine;
+    if (name == NULL || spad_target_engine(&engine, kernel->target, name, NULL) != SPAD_OK) {
+        return SPAD_OK;
+    }
+    for (size_t i = 0; i < kernel->statements.count; i++) {
+        const spad_statement *s = &kernel->statements.items[i];
+        if (s->kind != SPAD_STATEMENT_OPERATION || s->unit >= 0 || s->engine != (int64_t)engine) {
+            continue;
+        }
+        spad__fail(error, SPAD_ERR_NAME,
+                   "'%s' is the engine of an operation above: declare the unit before it", name);
+        spad__fact_names(error, name, NULL);
+        return SPAD_ERR_NAME;
+    }
+    return SPAD_OK;
+}
+
 spad_status spad_kernel_builder_unit(int64_t *out, spad_kernel_builder *builder, const char *name,
                                      size_t engine, spad_unit_order order, bool proxy,
                                      spad_error *error) {
@@ -259,6 +280,8 @@ spad_status spad_kernel_builder_unit(int64_t *out, spad_kernel_builder *builder,
     if (engine >= kernel->target->engine_count || (unsigned)order >= SPAD_UNIT_ORDERS) {
         return spad__fail(error, SPAD_ERR_UNKNOWN, "no such engine or order");
     }
+    status = check_not_engine(kernel, name, error);
+    if (status != SPAD_OK) return status;
     if (!spad__array_reserve(&kernel->host, &kernel->units, 1)) {
         return spad__fail_host_memory(error);
     }

@@ -85,9 +85,28 @@ static void add(spad_kernel_builder *builder, const char *kept, spad__symbol_kin
     link_symbol(builder, builder->symbols.count++);
 }
 
+/* Parameters, units and objects of synchronisation are written in front of the kernel, wherever
+ * they were declared. So nothing before them may have had their name, not even in a block that is
+ * closed. O(loops + tensors). */
+static spad_status check_never_used(const spad_kernel *kernel, const char *name,
+                                    spad_error *error) {
+    spad__symbol_kind kind = SPAD__SYMBOL_BROKEN;
+    for (size_t i = 0; i < kernel->loops.count; i++) {
+        if (strcmp(kernel->loops.items[i].name, name) == 0) kind = SPAD__SYMBOL_LOOP;
+    }
+    for (size_t i = 0; i < kernel->tensors.count; i++) {
+        if (strcmp(kernel->tensors.items[i].name, name) == 0) kind = SPAD__SYMBOL_TENSOR;
+    }
+    if (kind == SPAD__SYMBOL_BROKEN) return SPAD_OK;
+    spad__fail(error, SPAD_ERR_NAME, "'%s' is already %s above: take another name", name,
+               spad__symbol_phrase(kind));
+    spad__fact_names(error, name, NULL);
+    return SPAD_ERR_NAME;
+}
+
 spad_status spad__add_symbol(spad_kernel_builder *builder, const char *name, spad__symbol_kind kind,
                              int64_t number, const char **kept, spad_error *error) {
-    const spad_status status = spad__check_name(name, error);
+    spad_status status = spad__check_name(name, error);
     if (status != SPAD_OK) return status;
     const spad__symbol *other = spad__find_symbol(builder, name);
     if (other != NULL && !other->closed) {
@@ -95,6 +114,10 @@ spad_status spad__add_symbol(spad_kernel_builder *builder, const char *name, spa
                    spad__symbol_phrase(other->kind));
         spad__fact_names(error, name, NULL);
         return SPAD_ERR_NAME;
+    }
+    if (kind == SPAD__SYMBOL_PARAM || kind == SPAD__SYMBOL_UNIT || kind == SPAD__SYMBOL_SYNC) {
+        status = check_never_used(builder->kernel, name, error);
+        if (status != SPAD_OK) return status;
     }
     if (!reserve_symbol(builder)) return spad__fail_host_memory(error);
     *kept = spad__arena_copy(&builder->kernel->arena, name, strlen(name));

@@ -9,6 +9,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "check/check.h"
 
 /* ---- life -------------------------------------------------------------------------- */
 
@@ -178,6 +179,23 @@ spad_status spad_report_add_finding(spad_report *report, const spad_finding *fin
     }
     report->findings.items[report->findings.count++] = *finding;
     return SPAD_OK;
+}
+
+spad_status spad__report_take_origin(spad_report *report, const char *word,
+                                     const spad__origin *origin, spad_error *error) {
+    if (report->origin.known)
+        return spad__match_origins("report", &report->origin, word, origin, error);
+    report->origin = *origin;
+    return SPAD_OK;
+}
+
+spad_status spad_report_add_check(spad_report *report, const spad_check *check, spad_error *error) {
+    const spad__mark before = spad__report_mark(report);
+    spad_status status = spad__report_take_origin(report, "check", &check->origin, error);
+    for (size_t i = 0; i < check->found.count && status == SPAD_OK; i++)
+        status = spad_report_add_finding(report, &check->found.items[i].finding, error);
+    if (status != SPAD_OK) spad__report_restore(report, before);
+    return status;
 }
 
 spad_status spad_report_set_source(spad_report *report, const char *file, const char *text,

@@ -14,6 +14,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "kernel/origin.h"
 #include "spad/report.h"
 
 enum { SPAD__NOTES = 16 };
@@ -27,6 +28,7 @@ struct spad_report {
     spad_host host;
     spad__arena texts;
     const spad_target *target;
+    spad__origin origin; /* of the layouts and checks in it; unknown: there are none */
     const char *title;
     bool is_titled; /* by the caller */
     const char *time_unit;
@@ -53,10 +55,16 @@ typedef struct spad__mark {
     const char *time_unit;
     const char *file;
     const char *source;
+    spad__origin origin;
 } spad__mark;
 
 spad__mark spad__report_mark(const spad_report *report);
 void spad__report_restore(spad_report *report, spad__mark before);
+
+/* A report is of one kernel: that of the first object that has one. `word`: what is added, as in
+ * spad__match_origins. */
+spad_status spad__report_take_origin(spad_report *report, const char *word,
+                                     const spad__origin *origin, spad_error *error);
 
 /* The first number that is no family of the report. */
 int64_t spad__next_family(const spad_report *report);

@@ -351,6 +351,10 @@ static void faults_of_declarations_are_found(void **state) {
     (void)state;
     static const test_fault cases[] = {
         {"param N = 5", 1, 7, 1, "'N' is already a parameter here"},
+        {"for k in 0..2 { }; param k = 5", 1, 26, 1,
+         "'k' is already a loop variable above: take another name"},
+        {"for k in 0..2 { tensor t : sbuf u8 (1, 4) }; counter t = 0", 1, 54, 1,
+         "'t' is already a tensor above: take another name"},
         {"param", 1, 6, 1,
          "expected a name for the parameter after 'param', found the end of the line"},
         {"param M", 1, 8, 1, "expected '=' after 'M', found the end of the line"},
@@ -452,6 +456,8 @@ static void faults_of_declarations_are_found(void **state) {
         {"unit dma fast", 1, 10, 4,
          "expected 'free', 'fifo', 'serial' or 'same' after 'dma', found 'fast'"},
         {"unit x on dma free", 1, 6, 1, "'x' is already a tensor here"},
+        {"dma l writes x[0]; unit dma free", 1, 25, 3,
+         "'dma' is the engine of an operation above: declare the unit before it"},
         {"barrier d count 0", 1, 9, 1, "a count of 0; it must be at least 1"},
         {"barrier d", 1, 10, 1, "expected 'count' after 'd', found the end of the line"},
         {"mbarrier e[0] count 1", 1, 10, 1, "an extent of 0; it must be at least 1"},

@@ -77,8 +77,10 @@ int64_t cli_time_left(int64_t timeout_ns, int64_t started);
 
 #if defined(__GNUC__)
 #define CLI_PRINTF(format_index) __attribute__((format(printf, format_index, format_index + 1)))
+#define CLI_PRINTF_LIST(format_index) __attribute__((format(printf, format_index, 0)))
 #else
 #define CLI_PRINTF(format_index)
+#define CLI_PRINTF_LIST(format_index)
 #endif
 
 /* "spad: ..." on stderr. One line; see spad_text_clean. */
@@ -156,7 +158,7 @@ cli_exit cli_read_or_faults(cli_kernel *out, spad_diagnostics **faults, const ch
                             const cli_kernel_words *words);
 void cli_free_kernel(cli_kernel *kernel);
 
-/* A kernel by its ending, or by its first word behind comments. */
+/* A kernel by its ending, or by its first word after comments. */
 bool cli_is_kernel(const char *path, const cli_text *text);
 /* cli_read_kernel for a text that was read; it goes over to the kernel, also on a fault. */
 cli_exit cli_parse_kernel(cli_kernel *out, const char *path, cli_text text,
@@ -228,6 +230,8 @@ typedef struct cli_pictures {
     const char *data;
     const char *snapshot;
     bool text;
+    int64_t timeout_ns; /* for pictures of an analysis, from `started` on; 0: none */
+    int64_t started;
 } cli_pictures;
 
 /* Rows for a table of options. */

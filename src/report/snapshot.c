@@ -280,7 +280,7 @@ static int64_t address_of(const device *d, size_t number) {
     return segment_address(d, number) + byte;
 }
 
-/* One behind the last place of the segment that starts with this one. */
+/* One after the last place of the segment that starts with this one. */
 static size_t segment_end(const device *d, size_t first) {
     size_t end = first + 1;
     while (end < d->count && d->places[end].layer == d->places[first].layer &&
@@ -520,6 +520,7 @@ spad_status spad_report_write_snapshot(const spad_report *report, const spad_sin
     if (status != SPAD_OK) return status;
     pickle p = {0};
     spad__out_start(&p.out, sink);
+    spad__out_limit(&p.out, &picture.limit);
     place *places = spad__new_array(&picture.host, picture.count, sizeof *places);
     if (places != NULL || picture.count == 0)
         status = put_snapshot(&p, &picture, places, error);

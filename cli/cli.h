@@ -230,6 +230,8 @@ typedef struct cli_pictures {
     const char *data;
     const char *snapshot;
     bool text;
+    int64_t timeout_ns; /* for pictures of an analysis, from `started` on; 0: none */
+    int64_t started;
 } cli_pictures;
 
 /* Rows for a table of options. */

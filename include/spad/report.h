@@ -39,8 +39,14 @@ typedef struct spad_report spad_report;
 typedef struct spad_report_options {
     const char *title;     /**< NULL: the name of the target */
     const char *time_unit; /**< what one step of the time axis is; NULL: "event" */
+    int64_t timeout_ns;    /**< from its creation on, for all that is added and written; 0: none.
+                                Then calls fail with SPAD_ERR_TIME. Asked once in
+                                SPAD_REPORT_LOOK boxes or events, and in 16 KiB of output */
+    spad_watch watch;      /**< asked as often; a cancelled call adds nothing */
     const spad_host *host;
 } spad_report_options;
+
+#define SPAD_REPORT_LOOK 1024
 
 /** An empty report, owned by the caller. The target is borrowed until destroy. */
 SPAD_API spad_status spad_report_create(spad_report **out, const spad_target *target,

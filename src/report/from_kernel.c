@@ -272,6 +272,7 @@ static spad_status walk_kernel(drawer *d, int64_t limit, bool *cut, spad_error *
     const spad_walk_event *event;
     do {
         status = spad_walk_next(&event, walk, error);
+        if (status == SPAD_OK) status = spad__report_step(d->report, error);
         if (status != SPAD_OK) break;
         if (event->kind == SPAD_WALK_FORK) d->fork = event->time;
         if (event->kind == SPAD_WALK_JOIN && d->times == NULL) widen(d, event->time);

@@ -25,11 +25,16 @@ spad_status spad_report_create(spad_report **out, const spad_target *target,
     }
     const spad_report_options none = {0};
     if (options == NULL) options = &none;
+    spad__limit limit;
+    const spad_status status =
+        spad__limit_start(&limit, options->timeout_ns, options->watch, error);
+    if (status != SPAD_OK) return status;
     const spad_host host = spad__host_or_default(options->host);
     spad_report *report = spad__new(&host, sizeof *report);
     if (report == NULL) return spad__fail_host_memory(error);
     report->host = host;
     report->texts.host = host;
+    report->limit = limit;
     report->target = target;
     report->title = copy_text(report, options->title != NULL ? options->title : target->name);
     report->is_titled = options->title != NULL;
@@ -52,6 +57,21 @@ void spad_report_destroy(spad_report *report) {
     spad__array_free(&host, &report->findings);
     spad__arena_free(&report->texts);
     spad__free(&host, report, sizeof *report);
+}
+
+/* ---- limits ------------------------------------------------------------------------ */
+
+spad_status spad__report_step(spad_report *report, spad_error *error) {
+    if (++report->steps < SPAD_REPORT_LOOK) return SPAD_OK;
+    report->steps = 0;
+    if (!spad__limit_reached(&report->limit)) return SPAD_OK;
+    return spad__limit_fail(&report->limit, (int64_t)report->boxes.count, "boxes", error);
+}
+
+spad_status spad__report_look(const spad_report *report, spad__limit *limit, spad_error *error) {
+    *limit = report->limit;
+    if (!spad__limit_reached(limit)) return SPAD_OK;
+    return spad__limit_fail(limit, (int64_t)report->boxes.count, "boxes", error);
 }
 
 /* ---- boxes ------------------------------------------------------------------------- */
@@ -111,7 +131,8 @@ static bool copy_box_texts(spad_report *report, spad_report_box *box) {
 
 spad_status spad_report_add_box(spad_report *report, const spad_report_box *box,
                                 spad_error *error) {
-    const spad_status status = check_box(report, box, error);
+    spad_status status = check_box(report, box, error);
+    if (status == SPAD_OK) status = spad__report_step(report, error);
     if (status != SPAD_OK) return status;
     const spad__arena_mark mark = spad__arena_here(&report->texts);
     spad_report_box copy = *box;

@@ -37,11 +37,20 @@ struct spad_report {
     size_t note_count;
     const char *notes[SPAD__NOTES];
     int64_t total_bytes;
+    spad__limit limit;
+    int64_t steps; /* since it was last asked */
     SPAD_ARRAY(spad_report_box) boxes;
     SPAD_ARRAY(const char *) rows;
     SPAD_ARRAY(spad__bar) bars;
     SPAD_ARRAY(spad_finding) findings;
 };
+
+/* Counts a step of what is added, and asks the limit once in SPAD_REPORT_LOOK. */
+spad_status spad__report_step(spad_report *report, spad_error *error);
+
+/* Before something is drawn: takes a copy of the limit, since writing changes no report, and asks
+ * it. SPAD_ERR_TIME, SPAD_ERR_CANCELLED. */
+spad_status spad__report_look(const spad_report *report, spad__limit *limit, spad_error *error);
 
 /* What a report was before a call, to take back what a failed call changed. */
 typedef struct spad__mark {
@@ -98,6 +107,7 @@ typedef struct spad__picture {
     size_t *order;    /* numbers of boxes by space, begin, byte, lane, number */
     int64_t *partner; /* per box: one it conflicts with, or -1 */
     size_t count;
+    spad__limit limit; /* of the report, for what is written */
 } spad__picture;
 
 spad_status spad__picture_make(spad__picture *picture, const spad_report *report,

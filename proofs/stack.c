@@ -8,7 +8,7 @@
  * the first round and, unless the quick way leaves it to the general one, after the wrap; closing
  * the scope brings the cursor back.
  */
-#include "alloc/stack_alloc.c"
+#include "stack/alloc.c"
 #include "proof.h"
 
 static stack_scope scopes[2];

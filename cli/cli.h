@@ -77,8 +77,10 @@ int64_t cli_time_left(int64_t timeout_ns, int64_t started);
 
 #if defined(__GNUC__)
 #define CLI_PRINTF(format_index) __attribute__((format(printf, format_index, format_index + 1)))
+#define CLI_PRINTF_LIST(format_index) __attribute__((format(printf, format_index, 0)))
 #else
 #define CLI_PRINTF(format_index)
+#define CLI_PRINTF_LIST(format_index)
 #endif
 
 /* "spad: ..." on stderr. One line; see spad_text_clean. */
@@ -228,6 +230,8 @@ typedef struct cli_pictures {
     const char *data;
     const char *snapshot;
     bool text;
+    int64_t timeout_ns; /* for pictures of an analysis, from `started` on; 0: none */
+    int64_t started;
 } cli_pictures;
 
 /* Rows for a table of options. */

@@ -12,6 +12,8 @@ typedef struct check_words {
     cli_kernel_words kernel;
     cli_pictures pictures;
     const char *sarif;
+    const char *timeout;
+    int64_t timeout_ns; /* for each kernel; 0: none */
     bool json;
     bool no_advice;
     bool one_shape;
@@ -35,6 +37,7 @@ static cli_exit run_job(job *j, const check_words *words) {
     const bool drawn = cli_wants_pictures(&words->pictures);
     const spad_analysis_options options = {.skip = 1u << SPAD_PART_SIM |
                                                    (drawn ? 0 : 1u << SPAD_PART_FIT),
+                                           .timeout_ns = words->timeout_ns,
                                            .source = j->input.text.bytes,
                                            .source_length = j->input.text.length,
                                            .check = {.no_advice = words->no_advice,
@@ -139,6 +142,7 @@ static cli_exit run_check(const cli_command *command, int count, char **argument
                                   {.name = "--sarif", .value = &words.sarif},
                                   {.name = "--no-advice", .flag = &words.no_advice},
                                   {.name = "--one-shape", .flag = &words.one_shape},
+                                  {.name = "--timeout", .value = &words.timeout},
                                   {.name = "--all", .flag = &words.all},
                                   {.name = NULL}};
     cli_exit exit;
@@ -152,6 +156,9 @@ static cli_exit run_check(const cli_command *command, int count, char **argument
         return CLI_USAGE;
     }
     if (!cli_pictures_fit(&words.pictures, words.json, words.sarif)) return CLI_USAGE;
+    if (words.timeout != NULL && !cli_take_seconds("--timeout", words.timeout, &words.timeout_ns)) {
+        return CLI_USAGE;
+    }
     job *jobs = calloc((size_t)count, sizeof *jobs);
     if (jobs == NULL) {
         cli_say("out of memory");
@@ -177,6 +184,7 @@ const cli_command cli_check = {
              "\n" CLI_KERNEL_USAGE "  --no-advice               errors and warnings only\n"
              "  --one-shape               these values of the parameters only, no proof for all\n"
              "  --all                     every finding, however many\n"
+             "  --timeout SECONDS         for each kernel; what was not looked at is unknown\n"
              "  --json                    a list of results as JSON\n"
              "  --sarif OUT.sarif         for code-review tools (SARIF 2.1.0); '-' is "
              "stdout\n" CLI_PICTURE_USAGE "\n"

@@ -10,8 +10,6 @@ typedef struct sim_words {
     cli_kernel_words kernel;
     cli_pictures pictures;
     const char *timeout;
-    int64_t timeout_ns; /* for all of it; 0: none */
-    int64_t started;
     bool planned;
 } sim_words;
 
@@ -30,7 +28,7 @@ static cli_exit analyse(spad_analysis **out, const cli_kernel *input, const sim_
     const spad_analysis_options options = {
         .skip =
             1u << SPAD_PART_CHECK | 1u << SPAD_PART_FIT | (planned ? 0 : 1u << SPAD_PART_LAYOUT),
-        .timeout_ns = cli_time_left(words->timeout_ns, words->started),
+        .timeout_ns = cli_time_left(words->pictures.timeout_ns, words->pictures.started),
         .source = input->text.bytes,
         .source_length = input->text.length,
         /* what is drawn runs longer before repetitions are skipped */
@@ -71,7 +69,7 @@ static cli_exit simulate(const cli_kernel *input, const sim_words *words) {
 }
 
 static cli_exit run_sim(const cli_command *command, int count, char **arguments) {
-    sim_words words = {.started = cli_clock()};
+    sim_words words = {.pictures.started = cli_clock()};
     const cli_option options[] = {CLI_KERNEL_OPTIONS(words.kernel),
                                   CLI_PICTURE_OPTIONS(words.pictures),
                                   {.name = "--planned", .flag = &words.planned},
@@ -84,7 +82,8 @@ static cli_exit run_sim(const cli_command *command, int count, char **arguments)
         cli_say("one kernel is needed; see 'spad sim --help'");
         return CLI_USAGE;
     }
-    if (words.timeout != NULL && !cli_take_seconds("--timeout", words.timeout, &words.timeout_ns)) {
+    if (words.timeout != NULL &&
+        !cli_take_seconds("--timeout", words.timeout, &words.pictures.timeout_ns)) {
         return CLI_USAGE;
     }
     if (!cli_pictures_fit(&words.pictures, words.kernel.json, NULL)) return CLI_USAGE;

@@ -18,6 +18,7 @@ enum { LINE_MAX_BYTES = 16384 };
 
 /* One line, cut where it is absurdly long. Words of the command line and names from files may hold
  * anything; what would act on the terminal is not shown. */
+CLI_PRINTF_LIST(2)
 static void print_clean(FILE *out, const char *format, va_list arguments) {
     char line[LINE_MAX_BYTES];
     vsnprintf(line, sizeof line, format, arguments);

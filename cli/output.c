@@ -92,7 +92,9 @@ cli_exit cli_draw_analysis(const cli_pictures *pictures, const spad_analysis *an
     spad_error error;
     if (!cli_wants_pictures(pictures)) return CLI_FINE;
     const spad_target *target = spad_kernel_target(spad_analysis_kernel(analysis));
-    if (spad_report_create(&report, target, NULL, &error) != SPAD_OK) return cli_fail(&error);
+    const spad_report_options options = {
+        .timeout_ns = cli_time_left(pictures->timeout_ns, pictures->started)};
+    if (spad_report_create(&report, target, &options, &error) != SPAD_OK) return cli_fail(&error);
     const spad_status status = spad_report_add_analysis(report, analysis, &error);
     const cli_exit exit =
         status == SPAD_OK ? cli_write_pictures(pictures, report) : cli_fail(&error);

@@ -32,6 +32,7 @@ import os
 import pickle
 import pkgutil
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -121,6 +122,30 @@ class Callback:
         return self.answer
 
 
+def hard_plan():
+    """A plan that is solved for as long as it may be: threads meet in it."""
+    rng = random.Random(7)
+    plan = spad.Plan()
+    lower = [rng.randrange(400) for _ in range(300)]
+    plan.add_many(lower, [n + rng.randint(1, 60) for n in lower], [rng.randint(1, 9999) for _ in lower])
+    return plan
+
+
+def large_report():
+    """A report that takes a while to write."""
+    report = spad.Report("trn2")
+    for i in range(3000):
+        report.add_box(f"b{i}", i, i + 1, 0, 64)
+    return report
+
+
+def busy_log():
+    """A log that takes a while to replay."""
+    rows = "".join(f"0,{i},{'free' if i % 2 else 'allocate'},0x{i // 2 + 16:x},64,0x0\n"
+                   for i in range(20000))
+    return spad.Log.parse(LOG.splitlines()[0] + "\n" + rows)
+
+
 FINDINGS = []
 _threads = []
 
@@ -208,22 +233,25 @@ def modules():
 
 
 def read_stubs():
-    """The parameters of functions and methods, by "name" and "Class.name": (name, annotation,
-    needed, only by position)."""
+    """The parameters of functions and methods, by "module:name" and "module:Class.name", and without
+    the module where it is the only one: (name, annotation, needed, only by position)."""
     found = {}
     folder = os.path.dirname(spad.__file__)
     for file in sorted(os.listdir(folder)):
         if file.endswith(".pyi"):
             with open(os.path.join(folder, file), encoding="utf-8") as text:
+                module = file.removesuffix(".pyi")
                 for node in ast.parse(text.read()).body:
                     if isinstance(node, ast.FunctionDef):
-                        found[node.name] = parameters(node)
+                        found[node.name] = found[f"{module}:{node.name}"] = parameters(node)
                     for inner in node.body if isinstance(node, ast.ClassDef) else ():
                         if isinstance(inner, ast.FunctionDef):
                             taken = parameters(inner)
                             static = any(getattr(d, "id", "") == "staticmethod"
                                          for d in inner.decorator_list)
-                            found[f"{node.name}.{inner.name}"] = taken if static else taken[1:]
+                            taken = taken if static else taken[1:]
+                            found[f"{node.name}.{inner.name}"] = taken
+                            found[f"{module}:{node.name}.{inner.name}"] = taken
     return found
 
 
@@ -293,6 +321,8 @@ RECIPES = [
     "spad.Target('trn2')", "spad.Target.parse(CHIP)", "spad.check(KERNELS[0])",
     "spad.layout(KERNELS[0])", "spad.layout(KERNELS[2])", "spad.sim(KERNELS[1])",
     "spad.tune(KERNELS[0])", "spad.plan_csv('plan.csv')", "spad.Device().alloc((4, 4), 'float32')",
+    "hard_plan()", "hard_plan()", "large_report()", "busy_log()",
+    "spad.Device().alloc((1 << 22,), 'uint8')",
 ]
 # Special methods, and how many arguments they take.
 SPECIAL = {"__getitem__": 1, "__setitem__": 2, "__len__": 0, "__iter__": 0, "__next__": 0,
@@ -329,6 +359,8 @@ class Writer:
         exec("from python_calls import *\nimport copy, gc, itertools, pickle", self.names)
         self.held = []  # names of variables that hold an object of the package
         self.stubs, self.recipes = read_stubs(), made_by_recipes()
+        # few recipes in a round, so that its objects have to do with each other
+        self.chosen = [self.pick(RECIPES) for _ in range(self.rng.choice((1, 2, 4, 8)))]
         self.table = [(path, name) for path, module in modules().items()
                       for name in sorted(vars(module)) if not name.startswith("_")
                       and callable(getattr(module, name)) and self.ours(getattr(module, name))]
@@ -375,9 +407,9 @@ class Writer:
             return self.pick(WRONG)
         if luck < 0.12:
             return self.pick(HUGE)
-        if luck < 0.17 and depth < 2:
+        if luck < 0.19 and depth < 2:
             return f"Acting({self.pick(NUMBERS)}, {self.action(depth + 1)})"
-        if luck < 0.20 and self.held:
+        if luck < 0.22 and self.held:
             return self.pick(self.held)
         fitting = self.of_kinds(kind, depth)
         if name in WORDS and (luck < 0.8 or not fitting):
@@ -404,11 +436,23 @@ class Writer:
         """Something that is done in the middle of something else."""
         if depth > 2 or not self.held:
             return "None" if self.rng.random() < 0.3 else "gc.collect"
-        call = self.call(depth)
+        call = self.long_call() or self.call(depth)
         way = self.rng.random()
         if way < 0.4:
             return f"lambda: start(lambda: {call})"
         return f"lambda: quietly(lambda: {call})"
+
+    def long_call(self):
+        """A call that takes a while, of something that there is; most are of the newest objects, as
+        those that it meets are."""
+        long = {"Plan": "solve(timeout=0.05)", "Report": "write('html')", "Log": "replay({0})",
+                "Buffer": "read()"}
+        memories = [v for v in self.held if type(self.names[v]).__name__ == "Memory"]
+        found = [f"{v}.{long[type(self.names[v]).__name__]}" for v in self.held[-12:]
+                 if type(self.names[v]).__name__ in long]
+        if not found or self.rng.random() < 0.4:
+            return None
+        return self.pick(found).format(self.pick(memories or ["spad.Device().pool()"]))
 
     # -- calls
 
@@ -433,16 +477,16 @@ class Writer:
 
     def call(self, depth=0):
         """A call of a name of the package, or of a member of an object that there is."""
-        if not self.held or self.rng.random() < 0.3:
+        if not self.held or self.rng.random() < 0.2:
             path, name = self.pick(self.table)
             thing = getattr(sys.modules[path], name)
             key = name
             if isinstance(thing, type) and not self.can_make(thing) and self.rng.random() < 0.95:
                 return self.call(depth)
             if isinstance(thing, type):
-                key = next((f"{base.__name__}.{new}" for base in thing.__mro__
-                            for new in ("__new__", "__init__")
-                            if f"{base.__name__}.{new}" in self.stubs), name)
+                key = self.key_of(thing, "__new__", "__init__")
+            elif f"{path.rpartition('.')[2]}:{name}" in self.stubs:
+                key = f"{path.rpartition('.')[2]}:{name}"
             call = f"{path}.{name}({self.arguments(key, depth)})"
             if path in AROUND and self.rng.random() < 0.7:
                 return f"within({AROUND[path]}, lambda: {call})"
@@ -452,9 +496,17 @@ class Writer:
         member = self.pick(self.members(kind))
         if not callable(getattr(kind, member, None)):
             return f"{holder}.{member}"
-        key = next((f"{base.__name__}.{member}" for base in kind.__mro__
-                    if f"{base.__name__}.{member}" in self.stubs), member)
-        return f"{holder}.{member}({self.arguments(key, depth)})"
+        return f"{holder}.{member}({self.arguments(self.key_of(kind, member), depth)})"
+
+    def key_of(self, kind, *members):
+        """The key of the first member that a stub has, of the class or one that it comes from."""
+        for base in kind.__mro__:
+            for member in members:
+                module = base.__module__.rpartition(".")[2]
+                for key in (f"{module}:{base.__name__}.{member}", f"{base.__name__}.{member}"):
+                    if key in self.stubs:
+                        return key
+        return members[0]
 
     def can_make(self, kind):
         """Is there a constructor, and is the class no exception?"""
@@ -471,7 +523,7 @@ class Writer:
         """One line of a round."""
         way = self.rng.random()
         if not self.held or way < 0.08:
-            return self.emit(self.pick(RECIPES))
+            return self.emit(self.pick(self.chosen))
         if way < 0.11 and len(self.held) > 3:
             return self.drop()
         if way < 0.20:
@@ -479,8 +531,8 @@ class Writer:
             return self.emit(self.pick(FUNCTIONS).format(self.pick(self.held), self.pick(self.held),
                                                          self.pick(NUMBERS + HUGE), member))
         if way < 0.27:
-            calls = ", ".join(f"lambda: {self.call()}" for _ in range(self.rng.randint(2, 3)))
-            return self.emit(f"together({calls})")
+            calls = [self.call(), self.long_call() or self.call(), self.call()]
+            return self.emit("together(" + ", ".join(f"lambda: {c}" for c in calls) + ")")
         if way < 0.31:
             return self.emit(f"soon({self.pick(['0.0005', '0.003', '0.02'])}, lambda: {self.call()})")
         return self.emit(self.call())
@@ -508,7 +560,7 @@ def work(seed, first, last, path):
             for _ in range(ROUND_LINES):
                 writer.line()
             writer.close()
-            print(f"{number} {writer.lines}", flush=True)
+            print(f"\nround {number} {writer.lines}", flush=True)  # calls print, too
 
 
 SCRIPT = """import sys
@@ -553,16 +605,21 @@ class Caller:
         here = os.path.dirname(os.path.abspath(__file__))
         command = [sys.executable, os.path.abspath(__file__), "--worker", str(self.options.seed),
                    str(self.round), str(last), path]
+        # Sizes that are asked for by chance are refused, not tried. A driver of OpenCL has signal
+        # stacks of its own, which the sanitizer would free.
+        sanitizer = os.environ.get("ASAN_OPTIONS", "") + ":max_allocation_size_mb=1024"
         environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1",
-                       "PYTHONPATH": os.pathsep.join([here, *sys.path[1:]])}
+                       "PYTHONPATH": os.pathsep.join([here, *sys.path[1:]]),
+                       "ASAN_OPTIONS": (sanitizer + ":use_sigaltstack=0").lstrip(":")}
         output = tempfile.TemporaryFile()
         errors = tempfile.TemporaryFile()
         child = subprocess.Popen(command, cwd=folder, stdout=output, stderr=errors, env=environment,
                                  start_new_session=True)
         why = self.watch(child, path)
         output.seek(0)
-        done = [line.split() for line in output.read().decode().splitlines()]
-        self.calls += sum(int(count) for _, count in done)
+        done = [int(line.split()[2]) for line in output.read().decode("utf-8", "replace").splitlines()
+                if line.startswith("round ")]
+        self.calls += sum(done)
         failed = self.round + len(done)
         self.round = failed + (why is not None)
         if why is not None:
@@ -627,6 +684,9 @@ def main():
 
         faulthandler.enable()
         import python_calls  # the module that the lines use: this one is __main__
+
+        if "asan" not in os.environ.get("LD_PRELOAD", ""):
+            resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
 
         seed, first, last, path = options.worker
         python_calls.work(int(seed), int(first), int(last), path)

@@ -41,7 +41,8 @@ SPAD_API const char *spad_verdict_name(spad_verdict verdict);
 /** Zeroed is the default. */
 typedef struct spad_check_options {
     /** Where the planner put a slot, as in spad_walk_options; NULL: nothing is planned, and
-     *  auto tensors do not share bytes with others. */
+     *  auto tensors do not share bytes with others. A layout (spad_layout_place) has to be one of
+     *  the kernel that is checked. */
     bool (*place)(void *ctx, int64_t tensor, int64_t slot, spad_rect *rect);
     void *ctx;
     bool no_advice;
@@ -69,7 +70,8 @@ typedef struct spad_check_counts {
 
 /**
  * Checks a kernel. Findings are a result, not a failure: the status is about the call.
- * SPAD_ERR_HOST_MEMORY; SPAD_ERR_ARGUMENT: bad options; SPAD_ERR_CANCELLED.
+ * SPAD_ERR_HOST_MEMORY; SPAD_ERR_ARGUMENT: bad options, or the layout of another kernel;
+ * SPAD_ERR_CANCELLED.
  */
 SPAD_API spad_status spad_check_kernel(spad_check **out, const spad_kernel *kernel,
                                        const spad_check_options *options, spad_error *error);
@@ -81,7 +83,7 @@ SPAD_API spad_status spad_check_text(spad_check **out, const spad_diagnostics *f
                                      const char *file, const spad_host *host, spad_error *error);
 
 /** Adds an error SPAD-DOES-NOT-FIT for every memory that is too small in a layout of the checked
- *  kernel. SPAD_ERR_HOST_MEMORY. */
+ *  kernel. SPAD_ERR_HOST_MEMORY; SPAD_ERR_ARGUMENT: the layout of another kernel. */
 SPAD_API spad_status spad_check_add_layout(spad_check *check, const spad_layout *layout,
                                            spad_error *error);
 
@@ -115,15 +117,15 @@ SPAD_API const spad_finding *spad_check_get_finding(const spad_check *check, siz
  *           |     ^~~~~~~~
  *     exp_rows: wrong, 1 error: there are errors
  *
- * `kernel` is the one that was checked; NULL for a text that cannot be read (spad_check_text),
- * whose verdict begins with the name of its file.
+ * `kernel` is the one that was checked (SPAD_ERR_ARGUMENT: another one); NULL for a text that
+ * cannot be read (spad_check_text), whose verdict begins with the name of its file.
  */
 SPAD_API spad_status spad_check_write_text(const spad_check *check, const spad_kernel *kernel,
                                            const char *text, size_t length, const spad_sink *sink,
                                            spad_error *error);
 
 /** Writes verdict, counts, the parameters it holds for, and every finding with its facts; kernel
- *  NULL: of spad_check_text. */
+ *  NULL: of spad_check_text. SPAD_ERR_ARGUMENT: another kernel than the one that was checked. */
 SPAD_API spad_status spad_check_write_json(const spad_check *check, const spad_kernel *kernel,
                                            const spad_sink *sink, spad_error *error);
 

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "spad/analysis.h"
+#include "spad/check.h"
 #include "spad/finding.h"
 #include "spad/layout.h"
 #include "spad/log.h"
@@ -38,8 +39,14 @@ typedef struct spad_report spad_report;
 typedef struct spad_report_options {
     const char *title;     /**< NULL: the name of the target */
     const char *time_unit; /**< what one step of the time axis is; NULL: "event" */
+    int64_t timeout_ns;    /**< from its creation on, for all that is added and written; 0: none.
+                                Then calls fail with SPAD_ERR_TIME. Asked once in
+                                SPAD_REPORT_LOOK boxes or events, and in 16 KiB of output */
+    spad_watch watch;      /**< asked as often; a cancelled call adds nothing */
     const spad_host *host;
 } spad_report_options;
+
+#define SPAD_REPORT_LOOK 1024
 
 /** An empty report, owned by the caller. The target is borrowed until destroy. */
 SPAD_API spad_status spad_report_create(spad_report **out, const spad_target *target,
@@ -102,7 +109,7 @@ SPAD_API spad_status spad_report_add_log(spad_report *report, const spad_log *lo
 /**
  * Adds the buffers of a layout, slot by slot, over the statements in which they are needed: what
  * the planner was asked, whatever the trip counts are. The peak of a memory is the one that the
- * layout has. SPAD_ERR_ARGUMENT: another target.
+ * layout has. SPAD_ERR_ARGUMENT: another target, or the report has another kernel.
  */
 SPAD_API spad_status spad_report_add_buffers(spad_report *report, const spad_layout *layout,
                                              spad_error *error);
@@ -119,7 +126,8 @@ SPAD_API spad_status spad_report_add_buffers(spad_report *report, const spad_lay
  * and no repetitions that the simulation has skipped; a note says so. Of a layout that does not
  * fit, buffers are drawn over the statements of the kernel, with the planner's best plan above the
  * limit; time is then the number of a statement. Statuses of spad_walk_next; SPAD_ERR_ARGUMENT:
- * another target.
+ * another target, the simulation of another kernel, or the report has another kernel. Kernels that
+ * are equal (text, parameters, lines, target) count as one.
  */
 SPAD_API spad_status spad_report_add_layout(spad_report *report, const spad_layout *layout,
                                             const spad_sim *sim, int64_t event_limit,
@@ -151,6 +159,11 @@ SPAD_API spad_status spad_report_add_bar(spad_report *report, const spad_report_
 /** Adds a finding. Its subject and other are looked for among the names of boxes. */
 SPAD_API spad_status spad_report_add_finding(spad_report *report, const spad_finding *finding,
                                              spad_error *error);
+
+/** Adds the findings of a check. A report is of one kernel: SPAD_ERR_ARGUMENT if a layout or a
+ *  check of another one is in it. */
+SPAD_API spad_status spad_report_add_check(spad_report *report, const spad_check *check,
+                                           spad_error *error);
 
 /** The text that lines refer to. Copied. */
 SPAD_API spad_status spad_report_set_source(spad_report *report, const char *file, const char *text,
@@ -231,7 +244,8 @@ typedef struct spad_report_change {
 
 typedef struct spad_report_diff spad_report_diff;
 
-/** Compares two reports, which are borrowed. Spaces belong together by name. O(n log n). */
+/** Compares two reports, which are borrowed. Spaces belong together by name. O(n log n). Writing
+ *  the comparison after boxes were added to one of them is SPAD_ERR_STALE. */
 SPAD_API spad_status spad_report_diff_create(spad_report_diff **out, const spad_report *before,
                                              const spad_report *after, const spad_host *host,
                                              spad_error *error);

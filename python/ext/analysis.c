@@ -46,6 +46,7 @@ static PyObject *layout_make(PyObject *module, PyObject *const *args, Py_ssize_t
     self->kernel = py_keep(given[0]);
     spad_error error;
     py_watch watch;
+    options.watch = py_watch_of(&watch);
     py_watch_begin(&watch);
     const spad_status status =
         spad_layout_create(&self->layout, kernel_in(given[0]), &options, &error);
@@ -146,6 +147,7 @@ static PyObject *layout_fit(PyObject *self, PyObject *const *args, Py_ssize_t co
     fit_text f = {NULL, layout_in(self)};
     spad_error error;
     py_watch watch;
+    options.watch = py_watch_of(&watch);
     py_watch_begin(&watch);
     const spad_status status = spad_fit_find(&f.fit, f.layout, &options, &error);
     PyObject *text = py_watch_end(&watch) && status == SPAD_OK
@@ -191,12 +193,13 @@ static PyType_Slot layout_slots[] = {{Py_tp_doc, "The places of all tensors of a
 static PyType_Spec layout_spec = {"spad._spad.Layout", sizeof(py_layout), 0,
                                   PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, layout_slots};
 
-/* A Layout of this kernel, or NULL for None; false with an exception set. */
-static bool read_layout(py_layout **out, PyObject *object, PyObject *kernel) {
+/* A Layout, or NULL for None; false with an exception set. Whether it is one of the kernel at hand
+ * is for the library to find out. */
+static bool read_layout(py_layout **out, PyObject *object) {
     *out = NULL;
     if (object == NULL || object == Py_None) return true;
-    if (!PyObject_TypeCheck(object, py.layout) || ((py_layout *)object)->kernel != kernel) {
-        PyErr_SetString(PyExc_TypeError, "layout is a Layout of the same kernel, or None");
+    if (!PyObject_TypeCheck(object, py.layout)) {
+        PyErr_SetString(PyExc_TypeError, "layout is a Layout, or None");
         return false;
     }
     *out = (py_layout *)object;
@@ -228,8 +231,10 @@ static py_layout *try_layout(PyObject *kernel, spad_error *fault) {
     if (made == NULL) return NULL;
     made->kernel = py_keep(kernel);
     py_watch watch;
+    const spad_layout_options options = {.watch = py_watch_of(&watch)};
     py_watch_begin(&watch);
-    const spad_status status = spad_layout_create(&made->layout, kernel_in(kernel), NULL, fault);
+    const spad_status status =
+        spad_layout_create(&made->layout, kernel_in(kernel), &options, fault);
     if (py_watch_end(&watch) && status == SPAD_OK) return made;
     Py_DECREF((PyObject *)made);
     if (status <= SPAD_ERR_HOST_MEMORY) py_raise(fault);
@@ -239,9 +244,9 @@ static py_layout *try_layout(PyObject *kernel, spad_error *fault) {
 static PyObject *check_make(PyObject *module, PyObject *const *args, Py_ssize_t count,
                             PyObject *keywords) {
     (void)module;
-    static const char *const names[] = {"kernel",      "layout",        "advice", "one_shape",
-                                        "event_limit", "finding_limit", NULL};
-    PyObject *given[6];
+    static const char *const names[] = {"kernel",      "layout",        "advice",  "one_shape",
+                                        "event_limit", "finding_limit", "timeout", NULL};
+    PyObject *given[7];
     py_layout *layout = NULL;
     int64_t finding_limit;
     bool advice;
@@ -249,14 +254,15 @@ static PyObject *check_make(PyObject *module, PyObject *const *args, Py_ssize_t 
     spad_error fault, error;
     if (!py_take(given, "check", names, 1, args, count, keywords) || !need_kernel(given[0]) ||
         !py_flag(&advice, given[2], true) || !py_flag(&options.one_shape, given[3], false) ||
-        !py_int_or(&options.event_limit, given[4], 0) || !py_int_or(&finding_limit, given[5], 0))
+        !py_int_or(&options.event_limit, given[4], 0) || !py_int_or(&finding_limit, given[5], 0) ||
+        !py_seconds(&options.timeout_ns, given[6]))
         return NULL;
     const bool planned = given[1] == Py_True;
     if (planned) {
         layout = try_layout(given[0], &fault);
         if (layout == NULL && PyErr_Occurred()) return NULL;
     } else {
-        if (!read_layout(&layout, given[1], given[0])) return NULL;
+        if (!read_layout(&layout, given[1])) return NULL;
         Py_XINCREF((PyObject *)layout);
     }
     options.finding_limit = (size_t)finding_limit;
@@ -269,6 +275,7 @@ static PyObject *check_make(PyObject *module, PyObject *const *args, Py_ssize_t 
     self->kernel = py_keep(given[0]);
     self->layout = (PyObject *)layout;
     py_watch watch;
+    options.watch = py_watch_of(&watch);
     py_watch_begin(&watch);
     const spad_status status =
         check_laid_out(&self->check, kernel_in(given[0]), &options,
@@ -440,16 +447,16 @@ static PyType_Spec check_spec = {"spad._spad.Check", sizeof(py_check), 0,
 static PyObject *sim_make(PyObject *module, PyObject *const *args, Py_ssize_t count,
                           PyObject *keywords) {
     (void)module;
-    static const char *const names[] = {"kernel",    "layout",          "hoists",
-                                        "no_repeat", "operation_limit", NULL};
-    PyObject *given[5], *keep;
+    static const char *const names[] = {"kernel",          "layout",  "hoists", "no_repeat",
+                                        "operation_limit", "timeout", NULL};
+    PyObject *given[6], *keep;
     py_layout *layout;
     spad_define *hoists;
     spad_sim_options options = {0};
     if (!py_take(given, "sim", names, 1, args, count, keywords) || !need_kernel(given[0]) ||
-        !read_layout(&layout, given[1], given[0]) ||
-        !py_int_or(&options.operation_limit, given[4], 0) ||
+        !read_layout(&layout, given[1]) || !py_int_or(&options.operation_limit, given[4], 0) ||
         !py_flag(&options.no_repeat, given[3], false) ||
+        !py_seconds(&options.timeout_ns, given[5]) ||
         !py_defines(&hoists, &options.hoist_count, &keep, given[2]))
         return NULL;
     options.hoists = hoists;
@@ -467,6 +474,7 @@ static PyObject *sim_make(PyObject *module, PyObject *const *args, Py_ssize_t co
     }
     spad_error error;
     py_watch watch;
+    options.watch = py_watch_of(&watch);
     py_watch_begin(&watch);
     const spad_status status = spad_sim_kernel(&self->sim, kernel_in(given[0]), &options, &error);
     const bool done = py_watch_end(&watch) && status == SPAD_OK;
@@ -550,18 +558,20 @@ static PyType_Spec sim_spec = {"spad._spad.Sim", sizeof(py_sim), 0,
 static PyObject *tune_make(PyObject *module, PyObject *const *args, Py_ssize_t count,
                            PyObject *keywords) {
     (void)module;
-    static const char *const names[] = {"kernel", "depth_most", "exhaustive_most", NULL};
-    PyObject *given[3];
+    static const char *const names[] = {"kernel", "depth_most", "exhaustive_most", "timeout", NULL};
+    PyObject *given[4];
     spad_tune_options options = {0};
     if (!py_take(given, "tune", names, 1, args, count, keywords) || !need_kernel(given[0]) ||
         !py_int_or(&options.depth_most, given[1], 0) ||
-        !py_int_or(&options.exhaustive_most, given[2], 0))
+        !py_int_or(&options.exhaustive_most, given[2], 0) ||
+        !py_seconds(&options.timeout_ns, given[3]))
         return NULL;
     py_tune *self = py_new(py.tune);
     if (self == NULL) return NULL;
     self->kernel = py_keep(given[0]);
     spad_error error;
     py_watch watch;
+    options.watch = py_watch_of(&watch);
     py_watch_begin(&watch);
     const spad_status status = spad_tune_kernel(&self->tune, kernel_in(given[0]), &options, &error);
     if (py_watch_end(&watch) && status == SPAD_OK) return (PyObject *)self;
@@ -651,17 +661,20 @@ static PyMethodDef functions[] = {
     {"layout", PY_FUNC(layout_make), PY_FAST,
      "layout(kernel, timeout=None, seed=0, threads=1) -> Layout\n\nPlaces every tensor."},
     {"check", PY_FUNC(check_make), PY_FAST,
-     "check(kernel, layout=None, advice=True, one_shape=False, event_limit=0, finding_limit=0)\n\n"
+     "check(kernel, layout=None, advice=True, one_shape=False, event_limit=0, finding_limit=0,\n"
+     "      timeout=None)\n\n"
      "Is the memory of the kernel right? layout: a Layout, or True to plan one; what does not fit "
      "is an error."},
     {"check_faults", check_faults, METH_VARARGS,
      "check_faults(text, file='<kernel>') -> Check | None\n\nThe faults of a text as findings; "
      "None: it can be read."},
     {"sim", PY_FUNC(sim_make), PY_FAST,
-     "sim(kernel, layout=None, hoists=None, no_repeat=False, operation_limit=0) -> Sim\n\n"
+     "sim(kernel, layout=None, hoists=None, no_repeat=False, operation_limit=0, timeout=None)\n"
+     "-> Sim\n\n"
      "How long does it take?"},
     {"tune", PY_FUNC(tune_make), PY_FAST,
-     "tune(kernel, depth_most=0, exhaustive_most=0) -> Tune\n\nHow deep should its rings be?"},
+     "tune(kernel, depth_most=0, exhaustive_most=0, timeout=None) -> Tune\n\nHow deep should its "
+     "rings be?"},
     {NULL, NULL, 0, NULL}};
 
 int py_add_analysis(PyObject *module) {

@@ -21,6 +21,8 @@ static int group_of(spad_status status) {
     case SPAD_ERR_NO_FIT:
     case SPAD_ERR_OVERLAP: return PY_FIT_ERROR;
     case SPAD_ERR_SYNTAX: return PY_TEXT_ERROR;
+    case SPAD_ERR_TIME:
+    case SPAD_ERR_CANCELLED: return PY_TIME_ERROR;
     case SPAD_ERR_HOST_MEMORY:
     case SPAD_ERR_IO:
     case SPAD_ERR_NO_DEVICE:
@@ -128,7 +130,7 @@ bool py_watch_end(py_watch *watch) {
     return !watch->cancelled;
 }
 
-int py_watch_cancel(void *context) {
+static int cancel(void *context) {
     py_watch *watch = context;
     const int64_t now = nanoseconds();
     if (watch->cancelled || (now >= watch->looked && now - watch->looked < LOOK_EVERY))
@@ -138,6 +140,10 @@ int py_watch_cancel(void *context) {
     watch->thread = PyEval_SaveThread();
     watch->looked = now;
     return watch->cancelled;
+}
+
+spad_watch py_watch_of(py_watch *watch) {
+    return (spad_watch){cancel, watch};
 }
 
 /* ---- values ------------------------------------------------------------------------ */
@@ -434,7 +440,7 @@ typedef struct outside_text {
 
 static int write_watched(void *ctx, const char *bytes, size_t count) {
     outside_text *t = ctx;
-    return py_watch_cancel(&t->watch) != 0 ? 1 : py_write_more(&t->text, bytes, count);
+    return cancel(&t->watch) != 0 ? 1 : py_write_more(&t->text, bytes, count);
 }
 
 /* What was written, which is released. */

@@ -34,6 +34,7 @@ enum {
     PY_STATE_ERROR,
     PY_FIT_ERROR,
     PY_TEXT_ERROR,
+    PY_TIME_ERROR,
     PY_MACHINE_ERROR,
     PY_INTERNAL_ERROR,
     PY_ERRORS
@@ -82,9 +83,9 @@ void py_read_end(py_guard *guard);
 bool py_change_begin(py_guard *guard);
 void py_change_end(py_guard *guard);
 
-/** A call with the GIL released that Ctrl-C ends: py_watch_cancel, with the watch as context, is
- *  called by the library now and then and says whether to stop. What the call works on either never
- * changes or is guarded: the handler of a signal is Python code. */
+/** A call with the GIL released that Ctrl-C ends: py_watch_of is given to the library, which asks
+ * now and then whether to stop. What the call works on either never changes or is guarded: the
+ * handler of a signal is Python code. */
 typedef struct py_watch {
     PyThreadState *thread;
     int64_t looked; /* when, in nanoseconds */
@@ -94,7 +95,7 @@ typedef struct py_watch {
 void py_watch_begin(py_watch *watch);
 /** False: the handler of a signal has set an exception. */
 bool py_watch_end(py_watch *watch);
-int py_watch_cancel(void *watch);
+spad_watch py_watch_of(py_watch *watch);
 
 /* ---- values ------------------------------------------------------------------------ */
 

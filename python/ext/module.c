@@ -30,6 +30,8 @@ static const error_class error_classes[PY_ERRORS] = {
          "A text breaks the grammar or a rule of its format.\n\ndiagnostics has "
          "every fault with its line as text (None: only the first is known), faults as dicts.",
          PY_ERROR, SPAD_ERR_SYNTAX},
+    [PY_TIME_ERROR] = {"spad.TimeError", "Time was up before there was a result.", PY_ERROR,
+                       SPAD_ERR_TIME},
     [PY_MACHINE_ERROR] = {"spad.MachineError", "Memory, files or devices of this machine failed.",
                           PY_ERROR, SPAD_ERR_DEVICE},
     [PY_INTERNAL_ERROR] = {"spad.InternalError", "A fault of the library.", PY_ERROR,
@@ -43,6 +45,7 @@ static PyObject *builtin_of(int number) {
     case PY_STATE_ERROR: return PyExc_RuntimeError;
     case PY_FIT_ERROR: return PyExc_MemoryError;
     case PY_TEXT_ERROR: return PyExc_ValueError;
+    case PY_TIME_ERROR: return PyExc_TimeoutError;
     case PY_MACHINE_ERROR: return PyExc_RuntimeError;
     default: return NULL;
     }

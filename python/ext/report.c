@@ -181,11 +181,9 @@ static PyObject *report_add_findings(PyObject *self, PyObject *check) {
         PyErr_SetString(PyExc_TypeError, "a Check is needed");
         return NULL;
     }
-    const spad_check *c = ((py_check *)check)->check;
     if (!py_change_begin(guard_of(self))) return NULL;
-    spad_status status = SPAD_OK;
-    for (size_t i = 0; status == SPAD_OK && i < spad_check_finding_count(c); i++)
-        status = spad_report_add_finding(report_in(self), spad_check_get_finding(c, i), &error);
+    const spad_status status =
+        spad_report_add_check(report_in(self), ((py_check *)check)->check, &error);
     return changed(self, status, &error);
 }
 

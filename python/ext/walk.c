@@ -44,10 +44,6 @@ static PyObject *walk_make(PyObject *module, PyObject *const *args, Py_ssize_t c
         PyErr_SetString(PyExc_TypeError, "a Kernel, and a Layout and a Trace or None, are needed");
         return NULL;
     }
-    if (placed && ((py_layout *)given[2])->kernel != given[0]) {
-        PyErr_SetString(PyExc_TypeError, "the layout is of another kernel");
-        return NULL;
-    }
     const spad_kernel *kernel = ((py_kernel *)given[0])->kernel;
     spad_walk_options options = {0};
     spad_error error;

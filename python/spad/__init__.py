@@ -24,6 +24,7 @@ from ._spad import (
     MachineError,
     StateError,
     TextError,
+    TimeError,
     close_names,
     codes,
     dtype_bits,

@@ -99,8 +99,8 @@ def _float_of(code, exponent_bits, fraction_bits, bias, highest):
 
 
 def _interruptible(call, *args):
-    """call(*args), where Ctrl-C ends the waiting: for calls of the C part that look at the clock but
-    not at signals. What an interrupted call was doing ends at its timeout, in a thread."""
+    """call(*args), where Ctrl-C ends the waiting: for calls of the C part that do not look at signals.
+    What an interrupted call was doing comes to its end, or to its timeout, in a thread."""
     import threading  # here, because few programs need it
 
     if threading.current_thread() is not threading.main_thread():
@@ -178,6 +178,10 @@ def targets():
 class Report(_spad.Report):
     """Report(target, title=None, time_unit=None): boxes in memory over time."""
 
+    def write(self, format):
+        """text, svg, html, json, trace (Chrome's) as a str, or snapshot as bytes."""
+        return _interruptible(super().write, format)
+
     def text(self):
         """A map of letters."""
         return self.write("text")
@@ -218,7 +222,7 @@ class Report(_spad.Report):
 
 def diff(before, after, format="text"):
     """What is different in two reports, as text, json or html; "changes" is a list of dicts."""
-    return _spad.diff(before, after, format)
+    return _interruptible(_spad.diff, before, after, format)
 
 
 def emit(what, lang, name=None, target=None, space=None):
@@ -491,7 +495,7 @@ def layout(kernel, timeout=None, seed=0, threads=1):
 
 def check(kernel, layout=None, **options):
     """Is the memory of a kernel right? Options: advice=True, one_shape=False, event_limit=0,
-    finding_limit=0. With a layout (True plans one) planned places are checked too, and what does
+    finding_limit=0, timeout=None (seconds; what was not looked at makes the verdict unknown). With a layout (True plans one) planned places are checked too, and what does
     not fit is an error."""
     return Check(_spad.check(_kernel_in(kernel), layout, **options))
 
@@ -506,28 +510,23 @@ def check_text(text, file="<kernel>", layout=None, **options):
 
 
 def sim(kernel, layout=None, **options):
-    """How long a kernel takes, in picoseconds, and what its engines wait for."""
+    """How long a kernel takes, in picoseconds, and what its engines wait for. Options: hoists=None,
+    no_repeat=False, operation_limit=0, timeout=None (seconds, after which TimeError is raised)."""
     made = _kernel_in(kernel)
     if layout is True:
         layout = _spad.layout(made)
     return _spad.sim(made, layout, **options)
 
 
-def tune(kernel, depth_most=0, exhaustive_most=0):
-    """How deep the rings of a kernel should be."""
-    return _spad.tune(_kernel_in(kernel), depth_most, exhaustive_most)
-
-
-_fit = _spad.Layout.fit
+def tune(kernel, depth_most=0, exhaustive_most=0, timeout=None):
+    """How deep the rings of a kernel should be. timeout: seconds, after which the best that was found
+    is the result."""
+    return _spad.tune(_kernel_in(kernel), depth_most, exhaustive_most, timeout)
 
 
 @_part_of(_spad.Layout)
 class Layout:
     """The places of all tensors of a kernel."""
-
-    def fit(self, timeout=None, json=False):
-        """Changes after which it fits; each was tried."""
-        return _interruptible(_fit, self, timeout, json)
 
     @property
     def data(self):

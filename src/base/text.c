@@ -54,6 +54,8 @@ void spad__out_start(spad__out *out, const spad_sink *sink) {
     out->sink = *sink;
     out->failed = false;
     out->for_people = false;
+    out->sent = out->asked = 0;
+    out->limited = false;
     out->used = 0;
 }
 
@@ -62,9 +64,26 @@ void spad__out_start_text(spad__out *out, const spad_sink *sink) {
     out->for_people = true;
 }
 
+void spad__out_limit(spad__out *out, const spad__limit *limit) {
+    out->limited = true;
+    out->limit = *limit;
+}
+
+/* Is it time to end? */
+static bool is_over(spad__out *out) {
+    if (!out->limited || (out->sent > 0 && out->sent - out->asked < SPAD__OUT_LOOK)) return false;
+    out->asked = out->sent;
+    return spad__limit_reached(&out->limit);
+}
+
 static void out_send(spad__out *out, const char *bytes, size_t count) {
-    if (out->failed || count == 0) return;
-    if (out->sink.write(out->sink.ctx, bytes, count) != 0) out->failed = true;
+    while (count > 0 && !out->failed) {
+        const size_t part = count < SPAD__OUT_LOOK ? count : SPAD__OUT_LOOK;
+        if (is_over(out) || out->sink.write(out->sink.ctx, bytes, part) != 0) out->failed = true;
+        out->sent += part;
+        bytes += part;
+        count -= part;
+    }
 }
 
 static void out_drain(spad__out *out) {
@@ -168,6 +187,9 @@ void spad__out_quoted_as(spad__out *out, const char *text, const char *control) 
 
 spad_status spad__out_finish(spad__out *out, spad_error *error) {
     out_drain(out);
+    if (out->failed && out->limited && out->limit.status != SPAD_OK) {
+        return spad__limit_fail(&out->limit, (int64_t)out->asked, "bytes of output", error);
+    }
     if (out->failed) return spad__fail(error, SPAD_ERR_IO, "writing the output failed");
     return SPAD_OK;
 }

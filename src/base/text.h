@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/limit.h"
 #include "base/memory.h"
 #include "spad/dtype.h"
 #include "spad/host.h"
@@ -25,10 +26,18 @@ typedef struct spad__out {
     spad_sink sink;
     bool failed;
     bool for_people;
+    size_t sent;  /* bytes so far */
+    size_t asked; /* of them, when the limit was asked last */
+    bool limited;
+    spad__limit limit; /* where it is limited */
     size_t used;
     char buffer[512];
 } spad__out;
 
+/* From here on a copy of the limit is asked once in SPAD__OUT_LOOK bytes; when it is reached,
+ * writing fails with its status. */
+enum { SPAD__OUT_LOOK = 16 * 1024 };
+void spad__out_limit(spad__out *out, const spad__limit *limit);
 void spad__out_start(spad__out *out, const spad_sink *sink);
 /* For text that a person reads on a terminal: whatever is written, a character that would act on
  * it (see spad__is_hidden) or is not UTF-8 arrives as '?'; line feeds stay. Every writer of such a

@@ -102,6 +102,10 @@ static spad_status add_space(spad_check *check, const spad_layout *layout,
 }
 
 spad_status spad_check_add_layout(spad_check *check, const spad_layout *layout, spad_error *error) {
+    const spad__origin laid_out = spad__origin_of(spad_layout_kernel(layout));
+    const spad_status match =
+        spad__match_origins("check", &check->origin, "layout", &laid_out, error);
+    if (match != SPAD_OK) return match;
     for (size_t i = 0; i < spad_layout_space_count(layout); i++) {
         const spad_layout_space *row = spad_layout_get_space(layout, i);
         if (!is_too_small(row)) continue;

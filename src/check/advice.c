@@ -224,7 +224,7 @@ static spad_status check_operations(spad__run *run, spad_error *error) {
     a->run = run;
     number_banks(a);
     spad_walk *walk;
-    spad_status status = spad_walk_create(&walk, run->kernel, &options, NULL);
+    spad_status status = spad__walk_create(&walk, run->kernel, &options, NULL);
     if (status == SPAD_OK) {
         status = watch(a, walk, error);
     } else { /* the lifetime check has said it */

@@ -147,6 +147,7 @@ spad_status spad_check_kernel(spad_check **out, const spad_kernel *kernel,
     *out = NULL;
     spad_check_options filled = options != NULL ? *options : (spad_check_options){0};
     spad_status status = fill_options(&filled, error);
+    if (status == SPAD_OK) status = spad__match_place(kernel, filled.place, filled.ctx, error);
     spad__limit limit;
     if (status == SPAD_OK) {
         status = spad__limit_start(&limit, filled.timeout_ns, filled.watch, error);
@@ -157,6 +158,7 @@ spad_status spad_check_kernel(spad_check **out, const spad_kernel *kernel,
     spad_check *check = spad__new(&host, sizeof *check);
     if (check == NULL) return spad__fail_host_memory(error);
     check->host = host;
+    check->origin = spad__origin_of(kernel);
 
     spad__run run = {.kernel = kernel, .options = &filled, .check = check, .limit = &limit};
     status = spad__check_parallel(&run, error);

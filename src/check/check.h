@@ -14,6 +14,7 @@
 #include "base/limit.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "kernel/origin.h"
 #include "spad/check.h"
 #include "spad/walk.h"
 
@@ -26,6 +27,7 @@ typedef struct spad__found {
 
 struct spad_check {
     spad_host host;
+    spad__origin origin; /* unknown: of a text that cannot be read */
     SPAD_ARRAY(spad__found) found;
     bool full; /* findings were left out */
     spad_verdict verdict;

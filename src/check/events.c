@@ -184,7 +184,7 @@ static spad_status walk_agent(spad__events *events, const spad__run *run, const 
                                        .ctx = run->options->ctx,
                                        .host = &events->host};
     spad_walk *walk;
-    spad_status status = spad_walk_create(&walk, events->kernel, &options, error);
+    spad_status status = spad__walk_create(&walk, events->kernel, &options, error);
     if (status != SPAD_OK) return status;
     const spad_walk_event *event;
     const int64_t limit = spad__min(run->options->event_limit, EVENTS_MAX);

@@ -18,12 +18,14 @@
 #include "base/memory.h"
 #include "check/fit.h"
 #include "kernel/kernel.h"
+#include "kernel/origin.h"
 #include "spad/check.h"
 
 #define CHECK_EVENTS INT64_C(1000000)
 
 struct spad_fit {
     spad_host host;
+    spad__origin origin;
     SPAD_ARRAY(spad_fit_change) changes;
     spad__arena arena; /* names that are not in the kernel */
 };
@@ -373,6 +375,7 @@ spad_status spad_fit_find(spad_fit **out, const spad_layout *layout,
     if (fit == NULL) return spad__fail_host_memory(error);
     fit->host = host;
     fit->arena.host = host;
+    fit->origin = spad__origin_of(spad_layout_kernel(layout));
     search s = {.layout = layout,
                 .kernel = spad_layout_kernel(layout),
                 .timeout_ns = filled.timeout_ns != 0 ? filled.timeout_ns : SPAD_FIT_TIMEOUT,
@@ -485,8 +488,15 @@ void spad__fit_write_space(spad__out *out, const spad_fit *fit, const spad_layou
     spad__out_string(out, "no single change was found that makes it fit");
 }
 
+static spad_status match_layout(const spad_fit *fit, const spad_layout *layout, spad_error *error) {
+    const spad__origin given = spad__origin_of(spad_layout_kernel(layout));
+    return spad__match_origins("layout", &given, "list of changes", &fit->origin, error);
+}
+
 spad_status spad_fit_write_text(const spad_fit *fit, const spad_layout *layout,
                                 const spad_sink *sink, spad_error *error) {
+    const spad_status match = match_layout(fit, layout, error);
+    if (match != SPAD_OK) return match;
     spad__out out;
     spad__out_start_text(&out, sink);
     for (size_t i = 0; i < spad_layout_space_count(layout); i++) {
@@ -500,6 +510,8 @@ spad_status spad_fit_write_text(const spad_fit *fit, const spad_layout *layout,
 
 spad_status spad_fit_write_json(const spad_fit *fit, const spad_layout *layout,
                                 const spad_sink *sink, spad_error *error) {
+    const spad_status match = match_layout(fit, layout, error);
+    if (match != SPAD_OK) return match;
     const spad_target *target = spad_kernel_target(spad_layout_kernel(layout));
     spad__out out;
     spad__json json;

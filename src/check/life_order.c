@@ -172,7 +172,7 @@ static spad_status read_outputs(replay *r, spad_error *error) {
                                        .host = &r->run->check->host};
     spad_walk *walk;
     const spad_walk_event *event = NULL;
-    spad_status status = spad_walk_create(&walk, r->run->kernel, &options, error);
+    spad_status status = spad__walk_create(&walk, r->run->kernel, &options, error);
     while (status == SPAD_OK && (event == NULL || event->kind != SPAD_WALK_END)) {
         status = spad_walk_next(&event, walk, error);
     }

@@ -497,7 +497,7 @@ static spad_status give_inputs(spad__life *life, spad_error *error) {
         if (k->statements.items[tensor->statement].loop >= 0) continue;
         if (mode == SPAD_MODE_STACK || mode == SPAD_MODE_HEAP) continue;
         if (!can_be_shared(life, (int64_t)i)) continue;
-        if (walk == NULL) status = spad_walk_create(&walk, k, &options, error);
+        if (walk == NULL) status = spad__walk_create(&walk, k, &options, error);
         if (status == SPAD_OK) status = give_tiles(life, walk, (int64_t)i, error);
     }
     spad_walk_destroy(walk);
@@ -793,7 +793,7 @@ spad_status spad__check_lifetimes(spad__run *run, spad_error *error) {
     spad_error failure;
     spad_status status = spad__check_hygiene(run, error);
     if (status != SPAD_OK) return status;
-    status = spad_walk_create(&walk, run->kernel, &options, &failure);
+    status = spad__walk_create(&walk, run->kernel, &options, &failure);
     if (status != SPAD_OK) return spad__report_failure(run, -1, false, &failure, error);
     if (spad_kernel_is_implicit(run->kernel)) status = spad__life_create(&life, run, error);
     if (status == SPAD_OK && run->outputs) {

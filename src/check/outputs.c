@@ -341,7 +341,8 @@ static bool shifts_of(const settle *s, size_t statement, spad_expr expr, int64_t
            (loop < 0 || spad__growth_shift(s->growth, s->kernel, expr, false, loop, with_loop));
 }
 
-/* The dimension along which the output grows or is written further on; false: several. */
+/* The dimension along which the output grows or is written further on; false: several. Parts of
+ * tiles stay where they are: a parameter that moves the range of an access is no trip count. */
 static bool find_dim(const settle *s, drift *d) {
     const spad_kernel *k = s->kernel;
     const spad_kernel_tensor *t = &k->tensors.items[s->tensor];
@@ -362,12 +363,6 @@ static bool find_dim(const settle *s, drift *d) {
             for (size_t i = 0; i < access->index_count; i++) {
                 if (!shifts_of(s, n, access->index[i], &param, &loop)) return false;
                 along[i] = along[i] || param != 0 || loop != 0;
-            }
-            for (size_t r = 0; r < access->range_count; r++) { /* parts stay where they are */
-                if (!shifts_of(s, n, access->ranges[r].from, &param, &loop)) return false;
-                if (param != 0 || loop != 0) return false;
-                if (!shifts_of(s, n, access->ranges[r].to, &param, &loop)) return false;
-                if (param != 0 || loop != 0) return false;
             }
         }
     }

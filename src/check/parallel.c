@@ -275,7 +275,7 @@ static spad_status walk_loop(look *l, spad_error *error) {
                                        .host = &l->host};
     spad_walk *walk;
     spad_error failure;
-    spad_status status = spad_walk_create(&walk, l->kernel, &options, &failure);
+    spad_status status = spad__walk_create(&walk, l->kernel, &options, &failure);
     if (status != SPAD_OK) { /* the lifetime check has said it */
         return spad__attempted(status, error);
     }

@@ -586,7 +586,7 @@ static spad_status is_short(const prover *p, bool *result, spad_error *error) {
     spad_walk *walk;
     spad_error failure;
     const spad_walk_event *event = NULL;
-    spad_status status = spad_walk_create(&walk, p->kernel, &options, &failure);
+    spad_status status = spad__walk_create(&walk, p->kernel, &options, &failure);
     const int64_t limit = spad__min(GIVEN_SHORT, p->run->options->event_limit);
     int64_t events = 0;
     while (status == SPAD_OK && events < limit && (event == NULL || event->kind != SPAD_WALK_END)) {

@@ -62,9 +62,17 @@ static void write_verdict(spad__out *out, const spad_check *check, const spad_ke
     spad__out_string(out, "\n");
 }
 
+static spad_status match_kernel(const spad_check *check, const spad_kernel *kernel,
+                                spad_error *error) {
+    const spad__origin given = spad__origin_of(kernel);
+    return spad__match_origins("kernel", &given, "check", &check->origin, error);
+}
+
 spad_status spad_check_write_text(const spad_check *check, const spad_kernel *kernel,
                                   const char *text, size_t length, const spad_sink *sink,
                                   spad_error *error) {
+    const spad_status match = kernel != NULL ? match_kernel(check, kernel, error) : SPAD_OK;
+    if (match != SPAD_OK) return match;
     const spad__source source = {.text = text, .length = length}; /* findings know their file */
     spad__out out;
     spad__out_start_text(&out, sink);
@@ -151,6 +159,8 @@ void spad__json_check(spad__json *json, const spad_check *check, const spad_kern
 
 spad_status spad_check_write_json(const spad_check *check, const spad_kernel *kernel,
                                   const spad_sink *sink, spad_error *error) {
+    const spad_status match = kernel != NULL ? match_kernel(check, kernel, error) : SPAD_OK;
+    if (match != SPAD_OK) return match;
     spad__out out;
     spad__json json;
     spad__out_start(&out, sink);

@@ -34,12 +34,12 @@ typedef struct spad__piece {
 
 /* A bin holds pieces of [lower, next lower) granules. Below 16 granules every size
  * has its own; above, a power of two has sixteen. */
-enum {
-    SPAD__BIN_BITS = 4,
-    SPAD__BIN_SUB = 1 << SPAD__BIN_BITS,
-    SPAD__BIN_LEVELS = 64 - SPAD__BIN_BITS,
-    SPAD__BINS = SPAD__BIN_LEVELS * SPAD__BIN_SUB
-};
+#if defined(SPAD_PROOF_FEW_BINS) /* up to 15 granules: proofs/lists.c looks at all of them */
+enum { SPAD__BIN_BITS = 1, SPAD__BIN_LEVELS = 4 };
+#else
+enum { SPAD__BIN_BITS = 4, SPAD__BIN_LEVELS = 64 - SPAD__BIN_BITS };
+#endif
+enum { SPAD__BIN_SUB = 1 << SPAD__BIN_BITS, SPAD__BINS = SPAD__BIN_LEVELS * SPAD__BIN_SUB };
 
 static inline unsigned spad__top_bit(uint64_t value) { /* value > 0 */
     return (unsigned)__builtin_clzll(value) ^ 63;      /* 63 - ... compiles to more */

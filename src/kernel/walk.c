@@ -9,6 +9,8 @@
  */
 #include "kernel/walk.h"
 
+#include "kernel/origin.h"
+
 /* ---- life -------------------------------------------------------------------------- */
 
 void *spad__walk_take(spad_walk *walk, size_t count, size_t size) {
@@ -47,6 +49,16 @@ static bool take_tables(spad_walk *walk) {
 
 spad_status spad_walk_create(spad_walk **out, const spad_kernel *kernel,
                              const spad_walk_options *options, spad_error *error) {
+    *out = NULL;
+    if (options != NULL) {
+        const spad_status status = spad__match_place(kernel, options->place, options->ctx, error);
+        if (status != SPAD_OK) return status;
+    }
+    return spad__walk_create(out, kernel, options, error);
+}
+
+spad_status spad__walk_create(spad_walk **out, const spad_kernel *kernel,
+                              const spad_walk_options *options, spad_error *error) {
     static const spad_walk_options defaults = {0};
     *out = NULL;
     if (options == NULL) options = &defaults;

@@ -289,8 +289,26 @@ static void text_change(spad__out *out, const spad_report_diff *diff,
     spad__out_string(out, "\n");
 }
 
+/* Numbers of boxes and the tables by them are those of the reports as they were compared. */
+static spad_status check_sides(const spad_report_diff *diff, spad_error *error) {
+    for (int side = 0; side < 2; side++) {
+        const size_t then = diff->sides[side].count;
+        const size_t now = diff->sides[side].report->boxes.count;
+        if (now == then) continue;
+        spad__fail(error, SPAD_ERR_STALE,
+                   "the %s report has changed since it was compared (boxes: %zu then, %zu now): "
+                   "compare again",
+                   side == 0 ? "first" : "second", then, now);
+        spad__fact_amounts(error, (int64_t)now, (int64_t)then, SPAD_NO_FACT);
+        return SPAD_ERR_STALE;
+    }
+    return SPAD_OK;
+}
+
 spad_status spad_report_diff_write_text(const spad_report_diff *diff, const spad_sink *sink,
                                         spad_error *error) {
+    const spad_status status = check_sides(diff, error);
+    if (status != SPAD_OK) return status;
     spad__out out;
     spad__out_start_text(&out, sink);
     spad__out_plain(&out, diff->sides[0].report->title, 60);
@@ -370,6 +388,8 @@ static void json_change(spad__json *json, const spad_report_diff *diff,
 
 spad_status spad_report_diff_write_json(const spad_report_diff *diff, const spad_sink *sink,
                                         spad_error *error) {
+    const spad_status status = check_sides(diff, error);
+    if (status != SPAD_OK) return status;
     spad__out out;
     spad__json json;
     spad__out_start(&out, sink);
@@ -399,6 +419,8 @@ spad_status spad_report_diff_write_json(const spad_report_diff *diff, const spad
 
 spad_status spad_report_diff_write_html(const spad_report_diff *diff, const spad_sink *sink,
                                         spad_error *error) {
+    const spad_status status = check_sides(diff, error);
+    if (status != SPAD_OK) return status;
     const spad__page_part parts[2] = {{&diff->sides[0], diff->states[0]},
                                       {&diff->sides[1], diff->states[1]}};
     return spad__write_page(parts, 2, sink, error);

@@ -27,7 +27,8 @@ spad__mark spad__report_mark(const spad_report *report) {
                         .title = report->title,
                         .time_unit = report->time_unit,
                         .file = report->file,
-                        .source = report->source};
+                        .source = report->source,
+                        .origin = report->origin};
 }
 
 void spad__report_restore(spad_report *report, spad__mark before) {
@@ -41,6 +42,7 @@ void spad__report_restore(spad_report *report, spad__mark before) {
     report->time_unit = before.time_unit;
     report->file = before.file;
     report->source = before.source;
+    report->origin = before.origin;
 }
 
 /* ---- trace ------------------------------------------------------------------------- */

@@ -50,20 +50,14 @@ static spad_status set_title(spad_report *report, const spad_kernel *kernel, spa
     return SPAD_OK;
 }
 
-static spad_status add_findings(spad_report *report, const spad_check *check, spad_error *error) {
-    spad_status status = SPAD_OK;
-    for (size_t i = 0; i < spad_check_finding_count(check) && status == SPAD_OK; i++) {
-        status = spad_report_add_finding(report, spad_check_get_finding(check, i), error);
-    }
-    return status;
-}
-
 spad_status spad_report_add_analysis(spad_report *report, const spad_analysis *analysis,
                                      spad_error *error) {
     const spad_kernel *kernel = spad_analysis_kernel(analysis);
     const spad_layout *layout = spad_analysis_layout(analysis);
     const spad__mark before = spad__report_mark(report);
-    spad_status status = set_title(report, kernel, error);
+    const spad__origin origin = spad__origin_of(kernel);
+    spad_status status = spad__report_take_origin(report, "analysis", &origin, error);
+    if (status == SPAD_OK) status = set_title(report, kernel, error);
     if (status == SPAD_OK && layout != NULL) {
         /* what does not fit is drawn over statements, and has no places to be simulated with */
         const spad_sim *sim = spad_layout_fits(layout) ? spad_analysis_sim(analysis) : NULL;
@@ -76,7 +70,7 @@ spad_status spad_report_add_analysis(spad_report *report, const spad_analysis *a
                                         analysis->source_length, error);
     }
     if (status == SPAD_OK && spad_analysis_check(analysis) != NULL) {
-        status = add_findings(report, spad_analysis_check(analysis), error);
+        status = spad_report_add_check(report, spad_analysis_check(analysis), error);
     }
     if (status != SPAD_OK) spad__report_restore(report, before);
     return status;

@@ -22,6 +22,7 @@
 #include "kernel/place.h"
 #include "report/from_kernel.h"
 #include "report/report.h"
+#include "sim/sim.h"
 #include "spad/walk.h"
 
 /* ---- tiles that have a box --------------------------------------------------------- */
@@ -271,6 +272,7 @@ static spad_status walk_kernel(drawer *d, int64_t limit, bool *cut, spad_error *
     const spad_walk_event *event;
     do {
         status = spad_walk_next(&event, walk, error);
+        if (status == SPAD_OK) status = spad__report_step(d->report, error);
         if (status != SPAD_OK) break;
         if (event->kind == SPAD_WALK_FORK) d->fork = event->time;
         if (event->kind == SPAD_WALK_JOIN && d->times == NULL) widen(d, event->time);
@@ -407,11 +409,17 @@ static spad_status check_target(const spad_report *report, const spad_layout *la
                       report->target->name);
 }
 
+static spad_status check_layout(spad_report *report, const spad_layout *layout, spad_error *error) {
+    const spad__origin origin = spad__origin_of(spad_layout_kernel(layout));
+    const spad_status status = spad__report_take_origin(report, "layout", &origin, error);
+    return status == SPAD_OK ? check_target(report, layout, error) : status;
+}
+
 spad_status spad_report_add_buffers(spad_report *report, const spad_layout *layout,
                                     spad_error *error) {
     drawer d = {.report = report, .kernel = spad_layout_kernel(layout), .layout = layout};
     const spad__mark before = spad__report_mark(report);
-    spad_status status = check_target(report, layout, error);
+    spad_status status = check_layout(report, layout, error);
     if (status == SPAD_OK) status = add_buffers(&d, error);
     if (status != SPAD_OK) spad__report_restore(report, before);
     return status;
@@ -420,7 +428,15 @@ spad_status spad_report_add_buffers(spad_report *report, const spad_layout *layo
 spad_status spad_report_add_layout(spad_report *report, const spad_layout *layout,
                                    const spad_sim *sim, int64_t event_limit, spad_error *error) {
     const spad_kernel *kernel = spad_layout_kernel(layout);
-    if (check_target(report, layout, error) != SPAD_OK) return SPAD_ERR_ARGUMENT;
+    const spad__mark before = spad__report_mark(report);
+    spad_status status = SPAD_OK;
+    if (sim != NULL)
+        status = spad__match_kernels("layout", kernel, "simulation", sim->kernel, error);
+    if (status == SPAD_OK) status = check_layout(report, layout, error);
+    if (status != SPAD_OK) {
+        spad__report_restore(report, before);
+        return status;
+    }
     if (event_limit <= 0) event_limit = SPAD_REPORT_EVENTS;
     drawer d = {.report = report,
                 .kernel = kernel,
@@ -428,9 +444,8 @@ spad_status spad_report_add_layout(spad_report *report, const spad_layout *layou
                 .family = spad__min(spad__next_family(report), INT32_MAX / 2),
                 .fork = -1,
                 .first_box = report->boxes.count};
-    const spad__mark before = spad__report_mark(report);
     bool cut = false;
-    spad_status status = find_sharing(&d) ? SPAD_OK : spad__fail_host_memory(error);
+    status = find_sharing(&d) ? SPAD_OK : spad__fail_host_memory(error);
     if (status == SPAD_OK) {
         status = spad_layout_fits(layout) ? draw_run(&d, sim, event_limit, &cut, error)
                                           : add_buffers(&d, error);

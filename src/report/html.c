@@ -406,6 +406,7 @@ spad_status spad__write_page(const spad__page_part *parts, size_t count, const s
     spad__out out;
     spad_status status = SPAD_OK;
     spad__out_start(&out, sink);
+    spad__out_limit(&out, &parts[0].picture->limit);
     spad__out_string(&out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                            "<meta name=\"viewport\" content=\"width=device-width\">\n");
     write_policy(&out);

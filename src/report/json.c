@@ -170,6 +170,7 @@ spad_status spad_report_write_json(const spad_report *report, const spad_sink *s
     spad__out out;
     spad__json json;
     spad__out_start(&out, sink);
+    spad__out_limit(&out, &picture.limit);
     spad__json_start(&json, &out);
     spad__json_open(&json, '{');
     write_head(&json, &picture);

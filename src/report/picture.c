@@ -302,10 +302,12 @@ static spad_status look_at_spaces(spad__picture *p, spad_error *error) {
 
 spad_status spad__picture_make(spad__picture *p, const spad_report *report, spad_error *error) {
     *p = (spad__picture){.host = report->host, .report = report, .count = report->boxes.count};
+    spad_status status = spad__report_look(report, &p->limit, error);
+    if (status != SPAD_OK) return status;
     find_time_axis(p);
     if (p->count == 0) return SPAD_OK;
     p->views = spad__new_array(&p->host, report->target->space_count, sizeof *p->views);
-    spad_status status = p->views != NULL ? SPAD_OK : spad__fail_host_memory(error);
+    status = p->views != NULL ? SPAD_OK : spad__fail_host_memory(error);
     if (status == SPAD_OK) status = sort_boxes(p, error);
     if (status == SPAD_OK) status = look_at_spaces(p, error);
     if (status != SPAD_OK) spad__picture_free(p);

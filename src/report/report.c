@@ -9,6 +9,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "check/check.h"
 
 /* ---- life -------------------------------------------------------------------------- */
 
@@ -24,11 +25,16 @@ spad_status spad_report_create(spad_report **out, const spad_target *target,
     }
     const spad_report_options none = {0};
     if (options == NULL) options = &none;
+    spad__limit limit;
+    const spad_status status =
+        spad__limit_start(&limit, options->timeout_ns, options->watch, error);
+    if (status != SPAD_OK) return status;
     const spad_host host = spad__host_or_default(options->host);
     spad_report *report = spad__new(&host, sizeof *report);
     if (report == NULL) return spad__fail_host_memory(error);
     report->host = host;
     report->texts.host = host;
+    report->limit = limit;
     report->target = target;
     report->title = copy_text(report, options->title != NULL ? options->title : target->name);
     report->is_titled = options->title != NULL;
@@ -51,6 +57,21 @@ void spad_report_destroy(spad_report *report) {
     spad__array_free(&host, &report->findings);
     spad__arena_free(&report->texts);
     spad__free(&host, report, sizeof *report);
+}
+
+/* ---- limits ------------------------------------------------------------------------ */
+
+spad_status spad__report_step(spad_report *report, spad_error *error) {
+    if (++report->steps < SPAD_REPORT_LOOK) return SPAD_OK;
+    report->steps = 0;
+    if (!spad__limit_reached(&report->limit)) return SPAD_OK;
+    return spad__limit_fail(&report->limit, (int64_t)report->boxes.count, "boxes", error);
+}
+
+spad_status spad__report_look(const spad_report *report, spad__limit *limit, spad_error *error) {
+    *limit = report->limit;
+    if (!spad__limit_reached(limit)) return SPAD_OK;
+    return spad__limit_fail(limit, (int64_t)report->boxes.count, "boxes", error);
 }
 
 /* ---- boxes ------------------------------------------------------------------------- */
@@ -110,7 +131,8 @@ static bool copy_box_texts(spad_report *report, spad_report_box *box) {
 
 spad_status spad_report_add_box(spad_report *report, const spad_report_box *box,
                                 spad_error *error) {
-    const spad_status status = check_box(report, box, error);
+    spad_status status = check_box(report, box, error);
+    if (status == SPAD_OK) status = spad__report_step(report, error);
     if (status != SPAD_OK) return status;
     const spad__arena_mark mark = spad__arena_here(&report->texts);
     spad_report_box copy = *box;
@@ -178,6 +200,23 @@ spad_status spad_report_add_finding(spad_report *report, const spad_finding *fin
     }
     report->findings.items[report->findings.count++] = *finding;
     return SPAD_OK;
+}
+
+spad_status spad__report_take_origin(spad_report *report, const char *word,
+                                     const spad__origin *origin, spad_error *error) {
+    if (report->origin.known)
+        return spad__match_origins("report", &report->origin, word, origin, error);
+    report->origin = *origin;
+    return SPAD_OK;
+}
+
+spad_status spad_report_add_check(spad_report *report, const spad_check *check, spad_error *error) {
+    const spad__mark before = spad__report_mark(report);
+    spad_status status = spad__report_take_origin(report, "check", &check->origin, error);
+    for (size_t i = 0; i < check->found.count && status == SPAD_OK; i++)
+        status = spad_report_add_finding(report, &check->found.items[i].finding, error);
+    if (status != SPAD_OK) spad__report_restore(report, before);
+    return status;
 }
 
 spad_status spad_report_set_source(spad_report *report, const char *file, const char *text,

@@ -14,6 +14,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "kernel/origin.h"
 #include "spad/report.h"
 
 enum { SPAD__NOTES = 16 };
@@ -27,6 +28,7 @@ struct spad_report {
     spad_host host;
     spad__arena texts;
     const spad_target *target;
+    spad__origin origin; /* of the layouts and checks in it; unknown: there are none */
     const char *title;
     bool is_titled; /* by the caller */
     const char *time_unit;
@@ -35,11 +37,20 @@ struct spad_report {
     size_t note_count;
     const char *notes[SPAD__NOTES];
     int64_t total_bytes;
+    spad__limit limit;
+    int64_t steps; /* since it was last asked */
     SPAD_ARRAY(spad_report_box) boxes;
     SPAD_ARRAY(const char *) rows;
     SPAD_ARRAY(spad__bar) bars;
     SPAD_ARRAY(spad_finding) findings;
 };
+
+/* Counts a step of what is added, and asks the limit once in SPAD_REPORT_LOOK. */
+spad_status spad__report_step(spad_report *report, spad_error *error);
+
+/* Before something is drawn: takes a copy of the limit, since writing changes no report, and asks
+ * it. SPAD_ERR_TIME, SPAD_ERR_CANCELLED. */
+spad_status spad__report_look(const spad_report *report, spad__limit *limit, spad_error *error);
 
 /* What a report was before a call, to take back what a failed call changed. */
 typedef struct spad__mark {
@@ -53,10 +64,16 @@ typedef struct spad__mark {
     const char *time_unit;
     const char *file;
     const char *source;
+    spad__origin origin;
 } spad__mark;
 
 spad__mark spad__report_mark(const spad_report *report);
 void spad__report_restore(spad_report *report, spad__mark before);
+
+/* A report is of one kernel: that of the first object that has one. `word`: what is added, as in
+ * spad__match_origins. */
+spad_status spad__report_take_origin(spad_report *report, const char *word,
+                                     const spad__origin *origin, spad_error *error);
 
 /* The first number that is no family of the report. */
 int64_t spad__next_family(const spad_report *report);
@@ -90,6 +107,7 @@ typedef struct spad__picture {
     size_t *order;    /* numbers of boxes by space, begin, byte, lane, number */
     int64_t *partner; /* per box: one it conflicts with, or -1 */
     size_t count;
+    spad__limit limit; /* of the report, for what is written */
 } spad__picture;
 
 spad_status spad__picture_make(spad__picture *picture, const spad_report *report,

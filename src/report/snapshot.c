@@ -520,6 +520,7 @@ spad_status spad_report_write_snapshot(const spad_report *report, const spad_sin
     if (status != SPAD_OK) return status;
     pickle p = {0};
     spad__out_start(&p.out, sink);
+    spad__out_limit(&p.out, &picture.limit);
     place *places = spad__new_array(&picture.host, picture.count, sizeof *places);
     if (places != NULL || picture.count == 0)
         status = put_snapshot(&p, &picture, places, error);

@@ -437,6 +437,7 @@ spad_status spad_report_write_svg(const spad_report *report, const spad_sink *si
     if (status != SPAD_OK) return status;
     spad__out out;
     spad__out_start(&out, sink);
+    spad__out_limit(&out, &p.limit);
     const long long height = (long long)page_height(&p);
     spad__out_format(&out,
                      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %lld\" "

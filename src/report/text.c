@@ -427,6 +427,7 @@ spad_status spad_report_write_text(const spad_report *report, const spad_sink *s
     if (status != SPAD_OK) return status;
     spad__out out;
     spad__out_start_text(&out, sink);
+    spad__out_limit(&out, &picture.limit);
     spad__out_plain(&out, report->title, WIDTH);
     spad__out_string(&out, "\n");
     for (size_t i = 0; i < report->note_count; i++) {

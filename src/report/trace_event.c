@@ -126,6 +126,7 @@ spad_status spad_report_write_trace(const spad_report *report, const spad_sink *
     spad__out out;
     writer w = {.nanoseconds = strcmp(report->time_unit, "ns") == 0};
     spad__out_start(&out, sink);
+    spad__out_limit(&out, &picture.limit);
     spad__json_start(&w.json, &out);
     spad__json_open(&w.json, '{');
     spad__json_key_string(&w.json, "displayTimeUnit", "ns");

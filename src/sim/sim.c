@@ -9,6 +9,7 @@
 
 #include "base/checked.h"
 #include "kernel/kernel.h"
+#include "kernel/origin.h"
 #include "plan/stop.h"
 
 const char *spad_wait_name(spad_wait_kind kind) {
@@ -318,6 +319,8 @@ spad_status spad_sim_kernel(spad_sim **out, const spad_kernel *kernel,
         return spad__fail(error, SPAD_ERR_ARGUMENT, "a limit of %lld operations is negative",
                           (long long)spad__min(filled.operation_limit, filled.repeat_after));
     }
+    const spad_status match = spad__match_place(kernel, filled.place, filled.ctx, error);
+    if (match != SPAD_OK) return match;
     if (filled.repeat_after == 0) filled.repeat_after = SPAD_SIM_REPEAT_AFTER;
     if (filled.operation_limit == 0) filled.operation_limit = SPAD_SIM_OPERATIONS;
     const spad_host host = spad__host_or_default(filled.host);

@@ -335,6 +335,7 @@ TABLE = {
     "spad_report_destroy": LIFE,
     "spad_report_add_box": "Report.add_box",
     "spad_report_add_trace": "Report.add_trace",
+    "spad_report_add_check": "Report.add_findings",
     "spad_report_add_plan": "Report.add_plan",
     "spad_report_add_log": "Report.add_log",
     "spad_report_add_layout": "Report.add_layout",

@@ -87,8 +87,11 @@ def test_walk():
         k.walk("nobody")
     with pytest.raises(spad.ArgumentError):
         k.walk(7)
+    assert list(k.walk(layout=ring().layout())) == events  # that of an equal kernel
+    with pytest.raises(spad.ArgumentError, match="the layout is of kernel"):
+        k.walk(layout=ring().reshape(defines={"KT": 5}).layout())
     with pytest.raises(TypeError):
-        k.walk(layout=ring().layout())
+        k.walk(layout=k)
 
 
 def test_walk_is_pulled_and_can_jump():

@@ -450,7 +450,7 @@ def test_check_layout_sim_tune():
     assert other.params["N"] == 4 and other.sim().makespan < sim.makespan
     with pytest.raises(spad.ArgumentError):
         k.reshape(defines={"M": 4})
-    with pytest.raises(TypeError):
+    with pytest.raises(spad.ArgumentError, match="the layout is of kernel"):
         spad.check(other, layout)
 
 

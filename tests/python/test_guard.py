@@ -424,3 +424,88 @@ def test_a_pipe_with_an_end_is_read(tmp_path):
     plan = spad.Plan.load(pipe)
     thread.join()
     assert len(plan) == 5 and plan.source == text
+
+
+# ---- Ctrl-C and time -------------------------------------------------------------------------------
+
+# Every call would take hours, or at least long enough to be met.
+LONG = {
+    "sim": "endless.sim(no_repeat=True, operation_limit=2**62)",
+    "tune": "wide.tune(1000, 10**9)",
+    "check": "uneven.check(one_shape=True, event_limit=2**62)",
+    "explain": "full.solve(timeout=1).explain(timeout=1e6)",
+    "solve": "hard.solve(minimize=True)",
+}
+LONG_THINGS = r"""
+import os, random, signal, sys, threading, time
+import spad
+
+def kernel(tensors, n):
+    names = [f"x{i}" for i in range(tensors)]
+    return spad.Kernel.parse(
+        f"kernel k on trn2\nparam N = {n}\n"
+        + "".join(f"tensor {x} : sbuf bf16 [N] (128, 64) ring 2\n" for x in names)
+        + "for i in 0..N {" + "".join(f"dma load writes {x}[i]\nvector exp reads {x}[i]\n"
+                                       for x in names) + "}\n")
+
+endless, wide, uneven = kernel(1, 10**8), kernel(12, 10**5), kernel(1, 10**8)
+rng = random.Random(7)
+hard, full = spad.Plan(), spad.Plan(capacity=10**7)
+for plan in (hard, full):
+    lower = [rng.randrange(400) for _ in range(400)]
+    plan.add_many(lower, [n + rng.randint(1, 60) for n in lower],
+                  [rng.randint(1, 10**6) for _ in lower])
+"""
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_ctrl_c_ends_a_long_call(name):
+    ran = run(LONG_THINGS + f"""
+threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    {LONG[name]}
+    print("done")
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+os._exit(0)
+""")
+    assert ran.stdout == "interrupted\n", ran.stderr[-2000:]
+
+
+def test_ctrl_c_ends_what_is_written():
+    """A report is written in much less than its time if it is interrupted early."""
+    ran = run("""
+        import os, signal, threading, time
+        import spad
+
+        report = spad.Report("trn2")
+        for i in range(100000):
+            report.add_box(f"b{i}", i, i + 1, 0, 64)
+
+        def write(seconds):
+            begin = time.perf_counter()
+            timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
+            timer.start()
+            try:
+                report.write("json")
+            except KeyboardInterrupt:
+                pass
+            timer.cancel()
+            return time.perf_counter() - begin
+
+        whole = write(1000)
+        print(any(write(whole / 10) < whole / 2 for _ in range(10)))
+        """)
+    assert ran.stdout == "True\n", ran.stderr[-2000:]
+
+
+def test_time_that_is_up():
+    made = {}
+    exec(LONG_THINGS, made)
+    with pytest.raises(spad.TimeError) as caught:
+        made["endless"].sim(no_repeat=True, operation_limit=2 ** 62, timeout=0.05)
+    assert caught.value.code == "SPAD-TIME" and isinstance(caught.value, TimeoutError)
+    assert made["wide"].tune(8, 10 ** 9, timeout=2).makespan is not None
+    assert made["uneven"].check(one_shape=True, timeout=0.01, event_limit=2 ** 62)
+    with pytest.raises(spad.ArgumentError):
+        made["wide"].tune(timeout=0)

@@ -4,6 +4,7 @@
  * succeed: the error of the caller is left alone.
  */
 #include "spad/spad.h"
+#include "support/kernels.h"
 #include "support/support.h"
 
 #include <string.h>
@@ -20,9 +21,7 @@ static void assert_untouched(const spad_error *error) {
 }
 
 static spad_kernel *read_kernel(const char *text) {
-    spad_kernel *kernel;
-    spad_error error;
-    assert_ok(spad_kernel_parse(&kernel, text, strlen(text), "k", NULL, NULL, &error), &error);
+    spad_kernel *kernel = test_parse(text);
     return kernel;
 }
 

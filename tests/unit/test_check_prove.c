@@ -196,6 +196,86 @@ static void other_shapes_warn(void **state) {
     assert_int_equal(a.verdict, SPAD_VERDICT_PROVED_ALL);
 }
 
+/* What a small shape says of the outputs of a large one: they are whole, they lack something, or
+ * small values do not tell. */
+static void outputs_of_large_shapes(void **state) {
+    (void)state;
+#define LARGE(size, body)                                                      \
+    "kernel k on trn2\nparam N = 1000000\ntensor x : sbuf u8 (128, 8) input\n" \
+    "tensor out : hbm u8 " size " (128, 8) output\nfor i in 0..N {\n" body "}\n"
+#define PUT(index) "dma a reads x writes out" index "\n"
+/* steps of 4: a ring of 4 */
+#define RINGS(size, body)                                                                     \
+    "kernel k on trn2\nparam N = 1000000\ntensor x : sbuf u8 (128, 8) input\n"                \
+    "tensor r : sbuf u8 [N + 4] (128, 8) ring 4\ntensor out : hbm u8 " size                   \
+    " (128, 8) output\nfor i in 0..N + 4 {\nvector w writes r[i]\nvector v reads r[i]\n" body \
+    "}\n"
+    static const char *const known = "for every N";
+    static const char *const small = "for every N; outputs were looked at with small values only";
+    static const char *const one =
+        "for every N; but with N = 1: 'out' is an output, and nobody writes 'out[1]'; write all of "
+        "it, or declare less";
+    static const char *const two =
+        "for every N; but with N = 2: 'out' is an output, and nobody writes 'out[0, 1]', and 1 "
+        "more "
+        "of its 4 tiles lack something; write all of it, or declare less";
+    static const char *const alias = "an output has more tiles than the check tells apart";
+    static const struct {
+        const char *text;
+        const char *const *reason;
+        bool lacking;
+    } cases[] = {
+        {LARGE("[N]", PUT("[i]")), &known, false},
+        {LARGE("[N + 1]", PUT("[i]")), &known, true},
+        {LARGE("[N + 1]", PUT("[i]")) PUT("[N]"), &known, false},
+        {LARGE("[N + 2]", PUT("[i]")) PUT("[N]"), &known, true},
+        {LARGE("[N]", PUT("[i](0..64, ..)") PUT("[i](64..128, ..)")), &known, false},
+        {LARGE("[N]", PUT("[i](0..64, ..)")), &known, true},
+        {RINGS("[4]", PUT("[i % 4]")), &known, false},
+        {RINGS("[5]", PUT("[i % 4]")), &known, true},
+        {RINGS("[3]", PUT("[i % 3]")), &small, false},
+        {RINGS("", PUT("")), &known, false},
+        {LARGE("[N]", PUT("[0]")), &known, true},
+        {LARGE("[2 * N]", PUT("[2 * i]") PUT("[2 * i + 1]")), &known, false},
+        {LARGE("[2 * N]", PUT("[2 * i]")), &known, true},
+        {LARGE("[2 * N]", PUT("[i]") PUT("[2 * i]")), &one, false},
+        {LARGE("[2 * N]", PUT("[i]") PUT("[N + i]")), &small, false},
+        {LARGE("[2 * N]", "for j in 0..2 {\n" PUT("[j * N + i]") "}\n"), &small, false},
+        {LARGE("[N, N]", PUT("[i, i]")), &two, false},
+        {LARGE("[N, 2]", PUT("[i, 0]") PUT("[i, 1]")), &known, false},
+        {LARGE("[N, 2]", PUT("[i, 0]")), &known, true},
+        {LARGE("[2, N]", PUT("[0, i]") PUT("[1, i]")), &known, false},
+        {"kernel k on trn2\nparam N = 1000000\ntensor x : sbuf u8 (128, 8) input\n"
+         "tensor out : hbm u8 [N] (128, 8) output\ntensor o2 : hbm u8 [N] (128, 8) alias of out\n"
+         "for i in 0..N { dma a reads x writes out[i] }\n",
+         &alias, false},
+        {LARGE("[N]", "if i >= 3 {\n" PUT("[i]") "}\n"), &known, true},
+        {LARGE("[N]", "if i < N - 3 {\n" PUT("[i]") "}\n"), &known, true},
+    };
+#undef LARGE
+#undef RINGS
+#undef PUT
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        spad_kernel *kernel = test_parse(cases[i].text);
+        spad_check *check;
+        spad_error error;
+        assert_ok(spad_check_kernel(&check, kernel, NULL, &error), &error);
+        bool lacking = false;
+        for (size_t f = 0; f < spad_check_finding_count(check); f++) {
+            const spad_finding *finding = spad_check_get_finding(check, f);
+            lacking = lacking || finding->code == SPAD_FINDING_UNWRITTEN_OUTPUT;
+        }
+        const bool same = strcmp(spad_check_reason(check), *cases[i].reason) == 0;
+        if (!same || lacking != cases[i].lacking) {
+            print_error("%s%s, %d\n", cases[i].text, spad_check_reason(check), lacking);
+        }
+        assert_string_equal(spad_check_reason(check), *cases[i].reason);
+        assert_int_equal(lacking, cases[i].lacking);
+        spad_check_destroy(check);
+        spad_kernel_destroy(kernel);
+    }
+}
+
 static void updates_off_chip(void **state) {
     (void)state;
     assert_answer("kernel k on trn2\nparam N = 8\ntensor x : sbuf bf16 (128, 8) input\n"
@@ -307,6 +387,7 @@ int main(void) {
         cmocka_unit_test(rings_by_rests),
         cmocka_unit_test(other_shapes_wrong),
         cmocka_unit_test(other_shapes_warn),
+        cmocka_unit_test(outputs_of_large_shapes),
         cmocka_unit_test(updates_off_chip),
         cmocka_unit_test(wrong),
         cmocka_unit_test(unknown),

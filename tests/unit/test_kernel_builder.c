@@ -309,6 +309,123 @@ static void nonsense_is_refused(void **state) {
     spad_kernel_builder_destroy(f.b);
 }
 
+/* Numbers below and above each table, and an expression that is not there in every place for one.
+ */
+static void every_number_is_looked_up(void **state) {
+    (void)state;
+    fixture f;
+    spad_expr expr;
+    int64_t id;
+    start(&f);
+    static const spad_target nothing = {.name = "nothing"};
+    const spad_amount bad = {.value = 1, .expr = 77};
+    const spad_amounts none = {0, NULL};
+    const spad_amounts bads = {1, &bad};
+    spad_kernel_builder *other;
+    REFUSED(spad_kernel_builder_create(&other, "k", NULL, &nothing, NULL, &f.error),
+            SPAD_ERR_ARGUMENT, "a kernel needs a target with memory spaces");
+    assert_null(other);
+    static const char lost[] = "no such expression";
+    REFUSED(spad_kernel_builder_param(&expr, f.b, "P", bad, &f.error), SPAD_ERR_UNKNOWN, lost);
+    REFUSED(spad_kernel_builder_region(f.b, 0, bad, number(1), SPAD_STACK_EXACT, &f.error),
+            SPAD_ERR_UNKNOWN, lost);
+    REFUSED(spad_kernel_builder_region(f.b, 0, number(0), bad, SPAD_STACK_EXACT, &f.error),
+            SPAD_ERR_UNKNOWN, lost);
+    REFUSED(spad_kernel_builder_sync(&id, f.b, SPAD_SYNC_COUNTER, "d", bads, number(0), &f.error),
+            SPAD_ERR_UNKNOWN, lost);
+    REFUSED(spad_kernel_builder_sync(&id, f.b, SPAD_SYNC_COUNTER, "d", none, bad, &f.error),
+            SPAD_ERR_UNKNOWN, lost);
+    REFUSED(spad_kernel_builder_for(&expr, f.b, "i", bad, number(1), false, &f.error),
+            SPAD_ERR_UNKNOWN, lost);
+    REFUSED(spad_kernel_builder_for(&expr, f.b, "i", number(0), bad, false, &f.error),
+            SPAD_ERR_UNKNOWN, lost);
+    const spad_comparison sides[] = {{77, SPAD_LESS, f.one}, {f.one, SPAD_LESS, 77}};
+    for (size_t i = 0; i < 2; i++) {
+        REFUSED(spad_kernel_builder_if(f.b, &sides[i], 1, &f.error), SPAD_ERR_UNKNOWN, lost);
+    }
+    REFUSED(spad_kernel_builder_scope(f.b, "s", bad, &f.error), SPAD_ERR_UNKNOWN, lost);
+    REFUSED(spad_kernel_builder_apply(&expr, f.b, SPAD_EXPR_ADD, 99, f.one, &f.error),
+            SPAD_ERR_UNKNOWN, "no such operation or expression");
+    REFUSED(spad_kernel_builder_apply(&expr, f.b, (spad_expr_op)99, f.one, f.one, &f.error),
+            SPAD_ERR_UNKNOWN, "no such operation or expression");
+    REFUSED(spad_kernel_builder_unit(&id, f.b, "u", 0, SPAD_UNIT_ORDERS, false, &f.error),
+            SPAD_ERR_UNKNOWN, "no such engine or order");
+    REFUSED(
+        spad_kernel_builder_region(f.b, 0, number(0), number(1), (spad_stack_behaviour)9, &f.error),
+        SPAD_ERR_UNKNOWN, "no such space or behaviour");
+    REFUSED(spad_kernel_builder_sync(&id, f.b, SPAD_SYNC_KINDS, "d", none, number(0), &f.error),
+            SPAD_ERR_ARGUMENT, "not a kind of synchronisation, or an array of groups");
+    spad_statement s = spad_statement_of(SPAD_STATEMENT_SIGNAL, -1);
+    REFUSED(spad_kernel_builder_statement(f.b, &s, &f.error), SPAD_ERR_UNKNOWN,
+            "no such barrier, counter or group");
+    s = spad_statement_of(SPAD_STATEMENT_SIGNAL, f.counter);
+    s.unit = -2;
+    REFUSED(spad_kernel_builder_statement(f.b, &s, &f.error), SPAD_ERR_UNKNOWN, "no such unit");
+    s = spad_statement_of(SPAD_STATEMENT_KINDS, f.counter);
+    REFUSED(spad_kernel_builder_statement(f.b, &s, &f.error), SPAD_ERR_ARGUMENT,
+            "this kind of statement has a call of its own");
+    assert_ok(spad_kernel_builder_operation(f.b, "dma", "load", &f.error), &f.error);
+    spad_kernel_access access = {.tensor = -1, .kind = SPAD_ACCESS_READ};
+    REFUSED(spad_kernel_builder_access(f.b, &access, &f.error), SPAD_ERR_UNKNOWN, "no such tensor");
+    access.tensor = f.tensor;
+    access.kind = 0;
+    REFUSED(spad_kernel_builder_access(f.b, &access, &f.error), SPAD_ERR_ARGUMENT,
+            "no such kind of access");
+    spad_expr lost_index = 77;
+    access.kind = SPAD_ACCESS_READ;
+    access.index = &lost_index;
+    access.index_count = 1;
+    REFUSED(spad_kernel_builder_access(f.b, &access, &f.error), SPAD_ERR_UNKNOWN, lost);
+    spad_expr_range ranges[] = {{.from = 77}, {.to = 77}};
+    access.index = &f.one;
+    access.range_count = 2;
+    access.ranges = ranges;
+    REFUSED(spad_kernel_builder_access(f.b, &access, &f.error), SPAD_ERR_UNKNOWN, lost);
+    ranges[0] = (spad_expr_range){0};
+    REFUSED(spad_kernel_builder_access(f.b, &access, &f.error), SPAD_ERR_UNKNOWN, lost);
+    spad_kernel_completion signal = {.kind = SPAD_COMPLETION_SIGNAL, .object = -1};
+    REFUSED(spad_kernel_builder_completion(f.b, &signal, &f.error), SPAD_ERR_UNKNOWN,
+            "no such barrier, counter or group");
+    signal.object = f.counter;
+    signal.amount = 77;
+    REFUSED(spad_kernel_builder_completion(f.b, &signal, &f.error), SPAD_ERR_UNKNOWN, lost);
+    REFUSED(spad_kernel_builder_cost(f.b, SPAD_COST_NS, 77, &f.error), SPAD_ERR_UNKNOWN, lost);
+    REFUSED(spad_kernel_builder_cost(f.b, (spad_cost_kind)9, f.one, &f.error), SPAD_ERR_ARGUMENT,
+            "a cost is in cycles or in ns");
+    REFUSED(spad_kernel_builder_group(f.b, -1, &f.error), SPAD_ERR_UNKNOWN,
+            "no such barrier, counter or group");
+    spad_kernel *kernel;
+    assert_ok(spad_kernel_builder_finish(&kernel, f.b, &f.error), &f.error);
+    assert_int_equal(spad_kernel_statement_count(kernel), 2); /* nothing of that was added */
+    assert_int_equal(spad_kernel_access_count(kernel), 0);
+    spad_kernel_destroy(kernel);
+    spad_kernel_builder_destroy(f.b);
+}
+
+/* Beyond the end of each table there is nothing. */
+static void tables_end(void **state) {
+    (void)state;
+    spad_kernel *k = test_parse(pipeline_text);
+    assert_non_null(spad_kernel_get_param(k, spad_kernel_param_count(k) - 1));
+    assert_null(spad_kernel_get_param(k, spad_kernel_param_count(k)));
+    assert_null(spad_kernel_get_tensor(k, spad_kernel_tensor_count(k)));
+    assert_null(spad_kernel_get_region(k, spad_kernel_region_count(k)));
+    assert_null(spad_kernel_get_unit(k, spad_kernel_unit_count(k)));
+    assert_null(spad_kernel_get_sync(k, spad_kernel_sync_count(k)));
+    assert_null(spad_kernel_get_agent(k, spad_kernel_agent_count(k)));
+    assert_null(spad_kernel_get_loop(k, spad_kernel_loop_count(k)));
+    assert_null(spad_kernel_get_statement(k, spad_kernel_statement_count(k)));
+    assert_null(spad_kernel_get_access(k, spad_kernel_access_count(k)));
+    assert_null(spad_kernel_get_completion(k, spad_kernel_completion_count(k)));
+    assert_string_equal(spad_statement_word(SPAD_STATEMENT_KINDS), "?");
+    spad_kernel *same; /* without options: the same numbers */
+    spad_error error;
+    assert_ok(spad_kernel_reshape(&same, k, NULL, &error), &error);
+    assert_int_equal(spad_kernel_statement_count(same), spad_kernel_statement_count(k));
+    spad_kernel_destroy(same);
+    spad_kernel_destroy(k);
+}
+
 static void nonsense_in_operations_is_refused(void **state) {
     (void)state;
     fixture f;
@@ -445,6 +562,8 @@ int main(void) {
         cmocka_unit_test(calls_and_text_make_the_same_kernel),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(nonsense_is_refused),
+        cmocka_unit_test(every_number_is_looked_up),
+        cmocka_unit_test(tables_end),
         cmocka_unit_test(nonsense_in_operations_is_refused),
         cmocka_unit_test(tensors_that_mean_nothing_are_refused),
         cmocka_unit_test(lives_of_tensors_have_limits),

@@ -560,7 +560,7 @@ static void nothing_is_claimed_about_agents(void **state) {
                  {WORK("4096") "agent one { simt w writes a }\n", SPAD_PLAN_OPTIMAL, false, 4096,
                   "fits, no layout is lower"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        spad_kernel *k = parse(cases[i].text);
+        spad_kernel *k = test_parse(cases[i].text);
         spad_layout *layout = lay_out(k);
         const spad_layout_space *row = find_space(layout, "shared");
         spad_error error;

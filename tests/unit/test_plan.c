@@ -1144,12 +1144,69 @@ static spad_status solve_everything(const spad_host *host, void *payload) {
     return status;
 }
 
+/* Tiles in lanes, with aliases, pairs kept apart, pins, hints and banks. */
+static spad_status solve_lanes(const spad_host *host, void *payload) {
+    static const spad_space space = {.name = "lanes",
+                                     .lanes = 4,
+                                     .bytes = 1 << 20,
+                                     .alignment = 1,
+                                     .granule = 1,
+                                     .bank_bytes = 64,
+                                     .banks_exclusive = true};
+    (void)payload;
+    spad_plan *plan;
+    spad_plan_result *result = NULL;
+    spad_error error;
+    spad_status status = spad_plan_create(&plan, host, &error);
+    if (status == SPAD_OK) status = spad_plan_set_space(plan, &space, &error);
+    spad__random random = {17};
+    for (int i = 0; i < 16 && status == SPAD_OK; i++) {
+        const spad_plan_buffer b = {.lower = spad__random_in(&random, 0, 4),
+                                    .upper = spad__random_in(&random, 5, 9),
+                                    .size = spad__random_in(&random, 1, 40),
+                                    .lanes = spad__random_in(&random, 1, 3),
+                                    .pinned = i % 8 == 7,
+                                    .offset = i * 64,
+                                    .hinted = i % 2 == 0,
+                                    .hint = i};
+        status = spad_plan_add(NULL, plan, &b, &error);
+    }
+    if (status == SPAD_OK) status = spad_plan_alias(plan, 1, 2, &error);
+    if (status == SPAD_OK) status = spad_plan_apart(plan, 3, 4, &error);
+    const spad_plan_options options = {.node_limit = 100};
+    if (status == SPAD_OK) status = spad_plan_solve(&result, plan, &options, &error);
+    if (status == SPAD_OK)
+        status = spad_plan_check(NULL, plan, result->places, result->count, &error);
+    spad_plan_result_destroy(result);
+    spad_plan_destroy(plan);
+    return status;
+}
+
+/* So many boxes that the core and ejection come before the exact search. */
+static spad_status solve_wide(const spad_host *host, void *payload) {
+    (void)payload;
+    spad_plan *plan;
+    spad_plan_result *result = NULL;
+    spad_error error;
+    spad_status status = spad_plan_create(&plan, host, &error);
+    if (status == SPAD_OK) status = packing_shaped(plan, PACKING_RANDOM, 700, 21, &error);
+    const spad_plan_options options = {.node_limit = 50};
+    if (status == SPAD_OK) status = spad_plan_solve(&result, plan, &options, &error);
+    if (status == SPAD_OK)
+        status = spad_plan_check(NULL, plan, result->places, result->count, &error);
+    spad_plan_result_destroy(result);
+    spad_plan_destroy(plan);
+    return status;
+}
+
 static void every_allocation_may_fail(void **state) {
     (void)state;
     bool boxes = true;
     test_fail_each_allocation(solve_everything, &boxes);
     boxes = false;
     test_fail_each_allocation(solve_everything, &boxes);
+    test_fail_each_allocation(solve_lanes, NULL);
+    test_fail_each_allocation(solve_wide, NULL);
 }
 
 /* ---- soundness at the edges -------------------------------------------------------- */

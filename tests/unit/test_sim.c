@@ -531,13 +531,13 @@ static void barriers_start_anew(void **state) {
  * `drain all` waits for what the agent has issued itself. */
 static void queues_are_per_agent(void **state) {
     (void)state;
-    static const char *const texts[] = {
-        AGENTS "unit u on copy fifo\ncounter c\n"
-               "agent p { wait c >= 1 on u\n u first cost 5 ns }\n"
-               "agent q { u second signals c cost 5 ns }\n",
-        AGENTS "unit u on copy fifo\ncounter c\n"
-               "agent p { wait c >= 1 on u\n u first cost 5 ns }\n"
-               "agent q { u second cost 5 ns\n drain all\n signal c }\n"};
+    static const char *const texts[] = {AGENTS "unit u on copy fifo\ncounter c\n"
+                                               "agent p { wait c >= 1 on u\n u first cost 5 ns }\n"
+                                               "agent q { u second signals c cost 5 ns }\n",
+                                        AGENTS
+                                        "unit u on copy fifo\ncounter c\n"
+                                        "agent p { wait c >= 1 on u\n u first cost 5 ns }\n"
+                                        "agent q { u second cost 5 ns\n drain all\n signal c }\n"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         run r = start(texts[i]);
         assert_null(spad_sim_stuck(r.sim));

@@ -5,6 +5,7 @@
  * says so, and depths that no kernel can use cost nothing.
  */
 #define _POSIX_C_SOURCE 200809L
+#include "support/kernels.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -14,13 +15,6 @@
 #include "base/random.h"
 #include "sim/sim.h"
 #include "spad/spad.h"
-
-static spad_kernel *parse(const char *text) {
-    spad_kernel *kernel;
-    spad_error error;
-    assert_ok(spad_kernel_parse(&kernel, text, strlen(text), "k.spad", NULL, NULL, &error), &error);
-    return kernel;
-}
 
 /* Counts how often it is asked, and cancels at one of them, or lets time run out there. */
 typedef struct asked {
@@ -63,7 +57,7 @@ static void the_caller_is_asked_in_a_bounded_number_of_steps(void **state) {
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         asked a = {0};
         const spad_sim_options options = {.no_repeat = true, .watch = {ask, &a}};
-        spad_kernel *kernel = parse(texts[i]);
+        spad_kernel *kernel = test_parse(texts[i]);
         spad_sim *sim;
         spad_error error;
         assert_ok(spad_sim_kernel(&sim, kernel, &options, &error), &error);
@@ -79,7 +73,7 @@ static void a_simulation_ends_when_it_is_cancelled(void **state) {
     (void)state;
     const char *const texts[] = {plain, synchronised};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        spad_kernel *kernel = parse(texts[i]);
+        spad_kernel *kernel = test_parse(texts[i]);
         for (int64_t k = 1; k <= 5; k++) {
             test_host host;
             test_host_init(&host);
@@ -109,7 +103,7 @@ static void a_simulation_without_time_is_no_simulation(void **state) {
         asked a = {.sleep_at = 3, .sleep_ns = INT64_C(300000000)};
         const spad_sim_options options = {
             .no_repeat = true, .timeout_ns = INT64_C(200000000), .watch = {ask, &a}};
-        spad_kernel *kernel = parse(texts[i]);
+        spad_kernel *kernel = test_parse(texts[i]);
         spad_sim *sim;
         spad_error error;
         assert_int_equal(spad_sim_kernel(&sim, kernel, &options, &error), SPAD_ERR_TIME);
@@ -125,10 +119,9 @@ static int64_t steps_of(const char *text, int64_t count) {
     const spad_kernel_options shape = {.defines = &define, .define_count = 1};
     asked a = {0};
     const spad_sim_options options = {.watch = {ask, &a}};
-    spad_kernel *kernel;
     spad_sim *sim;
     spad_error error;
-    assert_ok(spad_kernel_parse(&kernel, text, strlen(text), "k", &shape, NULL, &error), &error);
+    spad_kernel *kernel = test_parse_with(text, &shape);
     assert_ok(spad_sim_kernel(&sim, kernel, &options, &error), &error);
     spad_sim_destroy(sim);
     spad_kernel_destroy(kernel);
@@ -244,7 +237,7 @@ static spad_status call_fit(const spad_kernel *kernel, spad_watch watch, const s
 
 /* Cancels at the first, second, third ... question, until a call needs no more. */
 static void cancel_at_each(call work, const char *text) {
-    spad_kernel *kernel = parse(text);
+    spad_kernel *kernel = test_parse(text);
     spad_status status = SPAD_ERR_CANCELLED;
     int64_t k = 0;
     while (status == SPAD_ERR_CANCELLED) {
@@ -280,7 +273,7 @@ static void calls_can_be_cancelled_at_each_question(void **state) {
  * worse than the kernel as it is, and claims nothing that was not looked at. */
 static void a_search_that_time_cuts_says_so(void **state) {
     (void)state;
-    spad_kernel *kernel = parse(tunable);
+    spad_kernel *kernel = test_parse(tunable);
     bool cut = true;
     int64_t results = 0;
     const spad_tune_options all = {.depth_most = 2};
@@ -324,7 +317,7 @@ static void a_search_needs_time_for_the_kernel_as_it_is(void **state) {
     (void)state;
     const spad_tune_options none = {.timeout_ns = 1};
     const spad_tune_options negative = {.timeout_ns = -1};
-    spad_kernel *kernel = parse(plain);
+    spad_kernel *kernel = test_parse(plain);
     spad_tune *tune;
     spad_error error;
     assert_int_equal(spad_tune_kernel(&tune, kernel, &none, &error), SPAD_ERR_TIME);
@@ -339,7 +332,7 @@ static void a_search_needs_time_for_the_kernel_as_it_is(void **state) {
 static void depths_are_those_that_can_be_of_use(void **state) {
     (void)state;
     const int64_t depths[] = {64, 65536, 2305843009213693950, INT64_MAX};
-    spad_kernel *kernel = parse(tunable);
+    spad_kernel *kernel = test_parse(tunable);
     for (size_t i = 0; i < sizeof depths / sizeof depths[0]; i++) {
         const spad_tune_options options = {.depth_most = depths[i]};
         spad_tune *tune;
@@ -380,7 +373,7 @@ static void parameters_grow_as_far_as_rings_can(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[1000];
         snprintf(text, sizeof text, format, cases[i].elements);
-        spad_kernel *kernel = parse(text);
+        spad_kernel *kernel = test_parse(text);
         const spad_tune_options options = {.depth_most = 2305843009213693950};
         spad_tune *tune;
         spad_error error;

@@ -5,6 +5,7 @@
  * repeats itself, and operations behind them take very different times: a change that is
  * overlooked, or expected at the wrong iteration, is a different result.
  */
+#include "support/kernels.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -53,9 +54,7 @@ static bool is_same(const spad_kernel *kernel, const spad_sim *a, const spad_sim
 
 /* Skipping changes nothing, and at least `least` iterations are skipped. */
 static void compare(const char *text, int64_t least) {
-    spad_kernel *kernel;
-    spad_error error;
-    assert_ok(spad_kernel_parse(&kernel, text, strlen(text), "k.spad", NULL, NULL, &error), &error);
+    spad_kernel *kernel = test_parse(text);
     spad_sim *run = simulate(kernel, true);
     spad_sim *skip = simulate(kernel, false);
     const int64_t count = skipped(skip);
@@ -151,6 +150,7 @@ static void conditions_of_inner_loops_are_bounded(void **state) {
         "(i + j) / 5 < 1200",
         "i + j % 5 < 6000",
         "i + (j + 4) % 5 < 6000",
+        "i + (j + 4) % 5 * 1000 >= 5000",
         "i - (j + 9) % 20 < 5990",
         "i + j % 2 < 6000",
         "i + j / 2 < 6000",
@@ -207,6 +207,25 @@ static void indices_move_with_the_loop(void **state) {
     }
 }
 
+/* Slots of a tensor with a tile for every iteration move on: by how much is part of the state, so
+ * a step that is not right is a loop that is never skipped. */
+static void slots_move_on(void **state) {
+    (void)state;
+    static const char *const indices[] = {
+        "i",           "i * (K + 2)", "i * (K - 4)",   "i * (K * 2)", "i * (K / 2)",
+        "i * (K % 4)", "i / (K / 2)", "i * 2 + i / 3", "(K + 1) * i", "i * 3 - i % 2",
+    };
+    for (size_t i = 0; i < sizeof indices / sizeof indices[0]; i++) {
+        char text[TEXT_MAX];
+        snprintf(text, sizeof text,
+                 "kernel k on trn2\nparam N = 8000\nparam K = 7\n"
+                 "tensor t : sbuf bf16 [120000] (128, 64)\nfor i in 0..N {\n"
+                 " dma load writes t[%s] cost 10 ns\n vector op reads t[%s] cost 30 ns\n}\n",
+                 indices[i], indices[i]);
+        compare(text, 500);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(conditions_are_bounded),
@@ -214,6 +233,7 @@ int main(void) {
         cmocka_unit_test(long_periods_are_run),
         cmocka_unit_test(conditions_of_inner_loops_are_bounded),
         cmocka_unit_test(indices_move_with_the_loop),
+        cmocka_unit_test(slots_move_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Do a layout, a check, a simulation and a report belong together? They refer to tensors,
+ * statements and lines of a kernel by number, so together they need one kernel.
+ *
+ * A kernel never changes, so two objects of one kernel belong together. So do those of two kernels
+ * that are equal: the same text as spad_kernel_write gives it (which has parameters and ring depths
+ * as they hold), the same lines, the same target. What is kept is a hash, because a check and a
+ * report may outlive their kernel.
+ */
+#include "kernel/origin.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "spad/layout.h"
+
+static uint64_t mix(uint64_t hash, uint64_t value) {
+    hash = (hash ^ value) * UINT64_C(0x9E3779B97F4A7C15);
+    return hash ^ hash >> 29;
+}
+
+static int mix_text(void *ctx, const char *bytes, size_t count) {
+    uint64_t hash = *(uint64_t *)ctx;
+    for (size_t i = 0; i < count; i++) hash = mix(hash, (unsigned char)bytes[i]);
+    *(uint64_t *)ctx = hash;
+    return 0;
+}
+
+static uint64_t mix_place(uint64_t hash, spad_place place) {
+    return mix(hash, (uint64_t)(uint32_t)place.line << 32 | (uint32_t)place.column);
+}
+
+static uint64_t hash_kernel(const spad_kernel *kernel) {
+    uint64_t hash = 0;
+    const spad_sink sink = {.write = mix_text, .ctx = &hash};
+    (void)spad_kernel_write(kernel, &sink, NULL); /* fails only if the sink does */
+    for (size_t i = 0; i < kernel->statements.count; i++)
+        hash = mix_place(hash, kernel->statements.items[i].place);
+    for (size_t i = 0; i < kernel->tensors.count; i++)
+        hash = mix_place(hash, kernel->tensors.items[i].place);
+    for (size_t i = 0; i < kernel->syncs.count; i++)
+        hash = mix_place(hash, kernel->syncs.items[i].place);
+    return hash;
+}
+
+/* Name and target are always there; of many parameters the first ones. At most 134 bytes, so that
+ * two of them and the words around them are a message. */
+static void describe(char *field, size_t size, const spad_kernel *kernel) {
+    enum { PARAMS_END = 64 };
+    size_t used = (size_t)snprintf(field, size, "'%.32s'", kernel->name);
+    size_t i = 0;
+    for (; i < kernel->params.count && used < PARAMS_END; i++) {
+        const spad_kernel_param *param = &kernel->params.items[i];
+        used += (size_t)snprintf(field + used, size - used, "%s%.16s = %lld", i == 0 ? " (" : ", ",
+                                 param->name, (long long)param->value);
+    }
+    const char *close = i == 0 ? "" : i < kernel->params.count ? ", ...)" : ")";
+    snprintf(field + used, size - used, "%s on %.20s", close, kernel->target->name);
+}
+
+spad__origin spad__origin_of(const spad_kernel *kernel) {
+    spad__origin origin = {.known = true, .content = hash_kernel(kernel), .target = kernel->target};
+    spad__copy_cut(origin.name, sizeof origin.name, kernel->name);
+    describe(origin.label, sizeof origin.label, kernel);
+    return origin;
+}
+
+static bool is_same(const spad__origin *a, const spad__origin *b) {
+    return a->known && b->known && a->content == b->content && a->target == b->target;
+}
+
+/* "the layout is of kernel 'rows' on trn2"; the kernel itself is no part of one. */
+static void say(char *field, size_t size, const char *word, const spad__origin *origin,
+                const spad__origin *before) {
+    if (!origin->known)
+        snprintf(field, size, "the %s is of a text that cannot be read", word);
+    else if (before != NULL && strcmp(before->label, origin->label) == 0)
+        snprintf(field, size, "the %s is of another kernel of that name and target", word);
+    else
+        snprintf(field, size, "the %s is %s%.140s", word,
+                 strcmp(word, "kernel") == 0 ? "" : "of kernel ", origin->label);
+}
+
+spad_status spad__match_origins(const char *first, const spad__origin *a, const char *second,
+                                const spad__origin *b, spad_error *error) {
+    if (is_same(a, b)) return SPAD_OK;
+    char one[SPAD_NAME_FACT_MAX * 3];
+    char other[SPAD_NAME_FACT_MAX * 3];
+    say(one, sizeof one, first, a, NULL);
+    say(other, sizeof other, second, b, a);
+    spad__fail(error, SPAD_ERR_ARGUMENT, "%s, but %s: make both from one kernel", one, other);
+    spad__fact_names(error, a->name, b->name);
+    return SPAD_ERR_ARGUMENT;
+}
+
+spad_status spad__match_kernels(const char *first, const spad_kernel *a, const char *second,
+                                const spad_kernel *b, spad_error *error) {
+    if (a == b) return SPAD_OK;
+    const spad__origin one = spad__origin_of(a);
+    const spad__origin other = spad__origin_of(b);
+    return spad__match_origins(first, &one, second, &other, error);
+}
+
+spad_status spad__match_place(const spad_kernel *kernel,
+                              bool (*place)(void *ctx, int64_t tensor, int64_t slot,
+                                            spad_rect *rect),
+                              const void *ctx, spad_error *error) {
+    if (place != spad_layout_place) return SPAD_OK;
+    return spad__match_kernels("kernel", kernel, "layout", spad_layout_kernel(ctx), error);
+}

@@ -50,6 +50,7 @@ from ._spad import (
 from .core import (
     Allocation,
     Allocator,
+    Analysis,
     Block,
     Buffer,
     Check,

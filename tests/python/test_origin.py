@@ -235,7 +235,7 @@ def test_what_the_tuner_chose():
     kernel = spad.Kernel.parse(ROWS)
     tuned = kernel.tune()
     made = _spad.layout(tuned.chosen)
-    made.report(check=_spad.check(tuned.chosen), sim=_spad.sim(tuned.chosen))
+    made.report(check=spad.check(tuned.chosen), sim=_spad.sim(tuned.chosen))
     if tuned.depths["x"] != 2:
         with pytest.raises(spad.ArgumentError, match="make both from one kernel"):
             made.report(sim=kernel.sim())

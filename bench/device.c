@@ -257,7 +257,7 @@ static void bench_copies(spad_device *device, const cuda *cu) {
 
 /* ---- load -------------------------------------------------------------------------- */
 
-/* Blocks are written, copied and read back on four streams and freed at once behind that, so
+/* Blocks are written, copied and read back on four streams and freed at once after that, so
  * the same addresses are in flight over and over; every byte that comes back is checked. */
 static void load_streams(spad_device *device) {
     enum { STREAMS = 4, ROUNDS = 20000, WORDS = 4096, SLOTS = 256 };

@@ -158,7 +158,7 @@ cli_exit cli_read_or_faults(cli_kernel *out, spad_diagnostics **faults, const ch
                             const cli_kernel_words *words);
 void cli_free_kernel(cli_kernel *kernel);
 
-/* A kernel by its ending, or by its first word behind comments. */
+/* A kernel by its ending, or by its first word after comments. */
 bool cli_is_kernel(const char *path, const cli_text *text);
 /* cli_read_kernel for a text that was read; it goes over to the kernel, also on a fault. */
 cli_exit cli_parse_kernel(cli_kernel *out, const char *path, cli_text text,

@@ -104,7 +104,7 @@ static cli_exit worse(cli_exit a, cli_exit b) {
     return a > b ? a : b;
 }
 
-/* Goes on behind a bad file; the worst exit code wins. */
+/* Goes on after a bad file; the worst exit code wins. */
 static cli_exit run_jobs(job *jobs, int count, char **paths, const check_words *words) {
     const bool quiet = words->sarif != NULL && strcmp(words->sarif, "-") == 0;
     cli_list list;
@@ -180,7 +180,7 @@ const cli_command cli_check = {
     .usage = "usage: spad check KERNEL.spad... [options]\n"
              "\n"
              "Looks for accesses that break rules of the chip, read what was not written or was\n"
-             "written over, race, or wait for ever; and gives advice. '-' is stdin.\n"
+             "written over, race, or wait forever; and gives advice. '-' is stdin.\n"
              "\n" CLI_KERNEL_USAGE "  --no-advice               errors and warnings only\n"
              "  --one-shape               these values of the parameters only, no proof for all\n"
              "  --all                     every finding, however many\n"

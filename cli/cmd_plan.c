@@ -112,7 +112,7 @@ static bool read_effort(const plan_words *words, int64_t *nanoseconds, uint64_t 
     return true;
 }
 
-/* A proof may take for ever, and few wait that long for one that they have not asked for. */
+/* A proof may take forever, and few wait that long for one that they have not asked for. */
 enum { CSV_SECONDS = 30 };
 
 /* The time for reading a large file counts; a first plan is made in any case. */
@@ -215,7 +215,7 @@ static cli_exit plan_buffers(plan_words *words, const cli_text *text, const char
     spad_plan *plan;
     spad_error error;
     if (words->kernel.defines.count > 0 || words->kernel.rings.count > 0) {
-        cli_say("options '-D' and '--ring' are for kernels, and '%s' is none",
+        cli_say("options '-D' and '--ring' are for kernels, and '%s' is not a kernel",
                 cli_input_name(path));
         return CLI_USAGE;
     }

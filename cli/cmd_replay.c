@@ -56,7 +56,7 @@ typedef struct replay_job {
     spad_replay last;
 } replay_job;
 
-/* A number of bytes behind an option that may be missing. */
+/* A number of bytes after an option that may be missing. */
 static bool take_bytes(const char *option, const char *word, int64_t *out) {
     char *end;
     if (word == NULL) return true;

@@ -188,7 +188,7 @@ static cli_exit check_file(const char *path, spad_diagnostics *diagnostics, cli_
     return status == SPAD_OK ? exit : cli_fail(&error);
 }
 
-/* Goes on behind a bad file; the worst exit code wins. */
+/* Goes on after a bad file; the worst exit code wins. */
 static cli_exit check_files(int count, char **words, bool json) {
     if (count == 0) {
         cli_say("'spad targets check' needs a file");

@@ -82,7 +82,7 @@ cli_exit cli_unknown(const char *what, const char *word, const char *const *name
 /* ---- options ----------------------------------------------------------------------- */
 
 /* What follows the name of an option in a word: NULL, it is another option;
- * "", the name alone; or "=VALUE"; or "VALUE" behind a name of one letter. */
+ * "", the name alone; or "=VALUE"; or "VALUE" after a name of one letter. */
 static const char *behind_name(const char *word, const char *name) {
     const size_t length = strlen(name);
     if (strncmp(word, name, length) != 0) return NULL;
@@ -227,7 +227,7 @@ int64_t cli_time_left(int64_t timeout_ns, int64_t started) {
 
 /* ---- JSON -------------------------------------------------------------------------- */
 
-/* Puts two blanks in front of every line, and leaves out the line end behind
+/* Puts two blanks in front of every line, and leaves out the line end after
  * the item: the next comma or bracket brings it. */
 static int write_indented(void *ctx, const char *bytes, size_t count) {
     cli_list *list = ctx;

@@ -68,7 +68,7 @@ static cli_exit place_buffers(cli_places *out, const cli_text *text, const char 
     const spad_plan_options options = {.seed = 1};
     spad_error error;
     if (words->kernel.defines.count > 0 || words->kernel.rings.count > 0) {
-        cli_say("options '-D' and '--ring' are for kernels, and '%s' is none",
+        cli_say("options '-D' and '--ring' are for kernels, and '%s' is not a kernel",
                 cli_input_name(path));
         return CLI_USAGE;
     }

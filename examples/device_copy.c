@@ -32,7 +32,7 @@ static spad_status run(spad_device *cpu, spad_device *npu, spad_error *error) {
     status = spad_buffer_bind(host, in, sizeof in, error);
     if (status == SPAD_OK) status = spad_copy(a, host, error);
 
-    /* with T.stream("compute"): on a stream; the buffer can be freed right behind it */
+    /* with T.stream("compute"): on a stream; the buffer can be freed right after it */
     if (status == SPAD_OK) status = spad_stream_open(&stream, npu, error);
     if (status == SPAD_OK) status = spad_copy_async(b, a, stream, error);
     if (status == SPAD_OK) status = spad_buffer_free(a, error);

@@ -219,7 +219,7 @@ SPAD_API spad_status spad_block_free(spad_block *block, int64_t buffer, spad_err
  * barrier's until the block ends, whatever its lifetime: using them is undefined (PTX ISA).
  * A timed barrier is invalidated at its end, any other one here. SPAD_ERR_SPACE: not a
  * barrier. SPAD_ERR_LIFE_CYCLE: invalidated before, or (as for free) inside a loop that
- * began after it; behind the loop that it was allocated in is fine.
+ * began after it; after the loop that it was allocated in is fine.
  */
 SPAD_API spad_status spad_block_invalidate(spad_block *block, int64_t barrier, spad_error *error);
 

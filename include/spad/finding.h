@@ -32,7 +32,7 @@ typedef enum spad_severity {
     X(MIXED_PLACEMENT, 1, ERROR, "SPAD-MIXED-PLACEMENT",                                           \
       "a tensor is placed automatically in a kernel that places others directly")                  \
     X(IMPLICIT_TENSOR, 2, ERROR, "SPAD-IMPLICIT-TENSOR",                                           \
-      "an operation makes a tensor that nobody can place in a kernel that places "                 \
+      "an operation makes a tensor that cannot be placed in a kernel that places "                 \
       "others directly")                                                                           \
     X(OFF_CHIP_NOT_OUTPUT, 3, ERROR, "SPAD-OFF-CHIP-NOT-OUTPUT",                                   \
       "an off-chip tensor is not an output in a kernel that places others directly")               \
@@ -55,7 +55,7 @@ typedef enum spad_severity {
     X(STALE_READ, 21, ERROR, "SPAD-STALE-READ",                                                    \
       "a tile is read while its bytes still hold an older one of the same tensor")                 \
     X(UNINITIALISED_READ, 22, ERROR, "SPAD-UNINITIALISED-READ",                                    \
-      "bytes are read that nobody has written")                                                    \
+      "bytes are read that were never written")                                                    \
     X(ALIAS_CLASH, 23, ERROR, "SPAD-ALIAS-CLASH",                                                  \
       "a tensor is read after its bytes were written under another name")                          \
     X(SECTION_OVERLAP, 24, ERROR, "SPAD-SECTION-OVERLAP",                                          \
@@ -66,7 +66,7 @@ typedef enum spad_severity {
     X(SECTION_OVER, 27, ERROR, "SPAD-SECTION-OVER",                                                \
       "a tensor is used after its scope has come back to its section")                             \
     /* hygiene */                                                                                  \
-    X(DEAD_WRITE, 30, WARNING, "SPAD-DEAD-WRITE", "something is written that nobody reads")        \
+    X(DEAD_WRITE, 30, WARNING, "SPAD-DEAD-WRITE", "something is written and never read")           \
     X(LEAK, 31, WARNING, "SPAD-LEAK", "memory is allocated and not freed")                         \
     X(DOUBLE_FREE, 32, ERROR, "SPAD-DOUBLE-FREE", "a tile is freed that is not allocated")         \
     X(NEVER_USED, 33, WARNING, "SPAD-NEVER-USED", "a tensor is never used")                        \
@@ -91,7 +91,7 @@ typedef enum spad_severity {
     X(LATE_EXPECT, 46, ERROR, "SPAD-LATE-EXPECT",                                                  \
       "bytes are expected when the phase may be complete already")                                 \
     X(UNWATCHED_PHASE, 47, WARNING, "SPAD-UNWATCHED-PHASE",                                        \
-      "an mbarrier is arrived at again before anybody waited for the last phase")                  \
+      "an mbarrier is arrived at again before anything waited for the last phase")                 \
     X(MBARRIER_LIFE, 48, ERROR, "SPAD-MBARRIER-LIFE",                                              \
       "an mbarrier is used before it is initialised or after it is invalidated")                   \
     X(MIXED_BARRIER, 49, ERROR, "SPAD-MIXED-BARRIER",                                              \

@@ -10,7 +10,7 @@
  *
  * Statements are one list in the order of the text. A statement that holds
  * others (loop, if, scope, agent) is followed by them, and its `end` is the
- * number of the first statement behind all it holds.
+ * number of the first statement after all it holds.
  */
 #ifndef SPAD_KERNEL_H
 #define SPAD_KERNEL_H
@@ -118,8 +118,8 @@ typedef struct spad_amounts {
  *   MOD    the modulo rings of NKI: lane, byte and bank each from the index modulo
  *          `par`, `free` and `banks`, in steps of the tile's lanes, bytes and one.
  *   STACK, HEAP  by the scoped manager of the space, when the statement runs.
- *   ALIAS  inside another tensor, `byte` behind its start: tile for tile when
- *          alias_tile is -1, else all tiles (or `ring` of them) one behind another
+ *   ALIAS  inside another tensor, `byte` after its start: tile for tile when
+ *          alias_tile is -1, else all tiles (or `ring` of them) one after another
  *          in that one tile.
  */
 typedef struct spad_kernel_tensor {
@@ -200,7 +200,7 @@ typedef struct spad_kernel_sync {
 } spad_kernel_sync;
 
 /** Agent 0 is the main program: it runs up to the agents, starts all of them at
- *  once, and goes on behind them when all have ended. */
+ *  once, and goes on after them when all have ended. */
 typedef struct spad_kernel_agent {
     const char *name;
     size_t statement; /**< agent 0: 0 */
@@ -438,7 +438,7 @@ SPAD_API spad_status spad_kernel_hoist(spad_kernel **out, const spad_kernel *ker
                                        int64_t tiles, const spad_host *host, spad_error *error);
 
 /* ---- calls to kernel ------------------------------------------------------------------------
- * Every call adds one thing behind what is there, or fails and adds nothing. The
+ * Every call adds one thing after what is there, or fails and adds nothing. The
  * statuses: SPAD_ERR_NAME (taken, or not a word), SPAD_ERR_UNKNOWN (a number or name
  * that is nothing here), SPAD_ERR_ARGUMENT, SPAD_ERR_SHAPE, SPAD_ERR_DTYPE,
  * SPAD_ERR_LANES, SPAD_ERR_BOUNDS (an index that is outside in some iteration for

@@ -25,7 +25,7 @@ extern "C" {
 /** The shared memory of one run. */
 typedef struct spad_run_shared {
     int64_t elements;
-    int64_t pad;          /**< bytes of skew behind it: 0 or 4 */
+    int64_t pad;          /**< bytes of skew after it: 0 or 4 */
     int64_t bytes;        /**< what a launch asks for per run, with the pad */
     int64_t stride_words; /**< 32-bit words from one run to the next */
     int64_t short_bytes;  /**< by how much the request is short of that stride: CuBIE spaces

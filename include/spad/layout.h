@@ -44,7 +44,7 @@ typedef struct spad_layout_options {
 
 /**
  * Slots of one tensor (or the elements of one mbarrier) that lie together: the first
- * at rect, each next one `stride` bytes behind. Slots of a ring have one buffer if
+ * at rect, each next one `stride` bytes after. Slots of a ring have one buffer if
  * they can; where banks or lanes keep them apart, or nothing else fits, each has its own.
  */
 typedef struct spad_layout_buffer {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * modular: a cursor that hands out rings of tiles, one behind the other.
+ * modular: a cursor that hands out rings of tiles, one after the other.
  *
  * The ModularAllocator of the NKI library, address for address. It keeps no
  * names, knows no upper bound and checks no overlap; declare what it returns as

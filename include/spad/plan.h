@@ -92,7 +92,7 @@ SPAD_API int64_t spad_plan_lanes(const spad_plan *plan);
  * Adds the tensors of one space of a trace: one without an address is to be placed, one
  * with an address is a pin. The i-th tensor of that space becomes buffer first + i,
  * where *first (optional) is the number of buffers before. A tensor that is still alive
- * lives to the end of the trace. A name that is taken gets a number behind it.
+ * lives to the end of the trace. A name that is taken gets a number after it.
  * The plan should have the rules of that space (spad_plan_set_space). Nothing is added on a fault.
  */
 SPAD_API spad_status spad_plan_add_trace(size_t *first, spad_plan *plan, const spad_trace *trace,

@@ -4,7 +4,7 @@
  * memory layout per component.
  *
  * A component (a solver, a controller, a loop) registers its buffers. What it
- * registered forms its group, which is laid out when somebody asks: shared
+ * registered forms its group, which is laid out on demand: shared
  * buffers packed from 0, persistent local buffers packed from 0, every other
  * local buffer as an array of its own. A buffer that aliases another is put
  * inside it as long as there is room. A parent takes over a child by

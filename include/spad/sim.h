@@ -68,7 +68,7 @@ typedef struct spad_sim_options {
 
 /** Why an operation did not start earlier. */
 typedef enum spad_wait_kind {
-    SPAD_WAIT_NONE,    /**< straight behind the one before, or at the start */
+    SPAD_WAIT_NONE,    /**< right after the one before, or at the start */
     SPAD_WAIT_ENGINE,  /**< another operation had the engine */
     SPAD_WAIT_DATA,    /**< what it reads was being written */
     SPAD_WAIT_READER,  /**< what it writes was being read: the ring is full */
@@ -132,7 +132,7 @@ typedef struct spad_sim_repeat {
     int64_t period;
     int64_t times;
     int64_t time;
-    size_t row; /**< the first row behind it */
+    size_t row; /**< the first row after it */
 } spad_sim_repeat;
 
 typedef struct spad_sim_totals {
@@ -178,7 +178,7 @@ SPAD_API size_t spad_sim_path_count(const spad_sim *sim);
 SPAD_API size_t spad_sim_get_path(const spad_sim *sim, size_t number);
 
 /** "12.345 us" from picoseconds: the unit in which it has one to three digits in front of the
- *  point (seconds: any number); what is behind the third decimal is cut. Returns the field. */
+ *  point (seconds: any number); what is after the third decimal is cut. Returns the field. */
 #define SPAD_TIME_TEXT 64
 SPAD_API const char *spad_time_text(int64_t picoseconds, char field[SPAD_TIME_TEXT]);
 

@@ -5,7 +5,7 @@
  *
  * A copy on a stream starts when everything before it on the stream is done and the call
  * returns at once. What a stream does to memory is ordered with the memory's life: a
- * buffer can be freed right behind the call that starts a copy of it, and its bytes
+ * buffer can be freed right after the call that starts a copy of it, and its bytes
  * are used again only by work that comes later on the same stream, or once the
  * stream is done with it. A buffer that was last used on one stream and is now used on
  * another makes the second wait for what is on the first. Handles may be used by

@@ -59,7 +59,7 @@ SPAD_API spad_status spad_tmem_init(spad_tmem *out, const spad_target *target, s
  * tcgen05.alloc by a warp. *column: the lowest place that is free (the hardware
  * chooses; on a unit without other blocks this is it). SPAD_ERR_ARGUMENT: not a power of
  * two in [32, 512]. SPAD_ERR_LIFE_CYCLE: more columns than an earlier allocation, or the
- * permit was given up. SPAD_ERR_NO_FIT: the hardware would wait for ever.
+ * permit was given up. SPAD_ERR_NO_FIT: the hardware would wait forever.
  */
 SPAD_API spad_status spad_tmem_alloc(int64_t *column, spad_tmem *tmem, int64_t columns,
                                      int64_t warp, spad_error *error);

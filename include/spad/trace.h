@@ -82,7 +82,7 @@ typedef enum spad_event_kind {
     SPAD_EVENT_SECTION, /**< the next section of the scope was entered */
     SPAD_EVENT_ALLOC,
     SPAD_EVENT_FREE,
-    SPAD_EVENT_ROLLBACK /**< a return to a checkpoint: the frees and closes behind it undo things */
+    SPAD_EVENT_ROLLBACK /**< a return to a checkpoint: the frees and closes after it undo things */
 } spad_event_kind;
 
 /** One event; its time is its number. */

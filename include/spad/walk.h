@@ -28,7 +28,7 @@ extern "C" {
 typedef struct spad_walk spad_walk;
 
 typedef enum spad_walk_kind {
-    SPAD_WALK_END,    /**< of the program; then for ever */
+    SPAD_WALK_END,    /**< of the program; then forever */
     SPAD_WALK_TENSOR, /**< a declaration ran: a new life of all tiles of `tensor` */
     SPAD_WALK_ALLOC,  /**< `tile` of `tensor` becomes alive; tile -1: all */
     SPAD_WALK_FREE,   /**< the reverse */
@@ -43,7 +43,7 @@ typedef enum spad_walk_kind {
     SPAD_WALK_FORK,        /**< main starts the agents */
     SPAD_WALK_AGENT_BEGIN, /**< agent */
     SPAD_WALK_AGENT_END,
-    SPAD_WALK_JOIN /**< main goes on behind the agents */
+    SPAD_WALK_JOIN /**< main goes on after the agents */
 } spad_walk_kind;
 
 /**
@@ -102,7 +102,7 @@ typedef struct spad_walk_event {
     const spad_walk_completion *completions;
 } spad_walk_event;
 
-/** All agents, one behind the other in the order of the text. */
+/** All agents, one after the other in the order of the text. */
 #define SPAD_WALK_ALL (-1)
 
 /** Zeroed walks main. */

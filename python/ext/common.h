@@ -273,7 +273,7 @@ const char *py_completion_word(spad_completion_kind kind);
 bool py_space(size_t *out, const spad_target *target, PyObject *name);
 /** A target from a Target or a name; a new reference. */
 py_target *py_target_of(PyObject *object);
-/** An object for a target that lives as long as `owner`, or for ever if it is built in. */
+/** An object for a target that lives as long as `owner`, or forever if it is built in. */
 PyObject *py_target_wrap(const spad_target *target);
 /** A memoryview of `count` int64 numbers, `stride` bytes apart, that keeps `owner` alive. */
 PyObject *py_column_view(PyObject *owner, const int64_t *first, size_t count, size_t stride);

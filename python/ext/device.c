@@ -509,7 +509,7 @@ typedef struct dl_managed {
     dl_tensor tensor;
     void *context;
     void (*deleter)(struct dl_managed *self);
-    int64_t shape[SPAD_RANK_MAX]; /* ours, behind what the standard has */
+    int64_t shape[SPAD_RANK_MAX]; /* ours, after what the standard has */
 } dl_managed;
 
 enum { DL_INT, DL_UINT, DL_FLOAT, DL_BFLOAT = 4, DL_BOOL = 6 };
@@ -523,7 +523,7 @@ static void dl_delete(dl_managed *managed) {
     PyGILState_Release(state);
 }
 
-/* A capsule that nobody took. */
+/* A capsule that was never taken. */
 static void dl_drop(PyObject *capsule) {
     if (!PyCapsule_IsValid(capsule, "dltensor")) return;
     dl_delete(PyCapsule_GetPointer(capsule, "dltensor"));

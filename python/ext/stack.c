@@ -209,7 +209,7 @@ static PyObject *refuse(PyObject *self, const char *method, const spad_error *er
     return raise_as(self, method, py_error_new(error), NULL);
 }
 
-/* The same for an element type that nobody knows: its exception is set. */
+/* The same for an unknown element type: its exception is set. */
 static PyObject *refuse_dtype(PyObject *self, const char *method, PyObject *dtype) {
     PyObject *type, *exception, *traceback;
     PyErr_Fetch(&type, &exception, &traceback);

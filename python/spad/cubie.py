@@ -214,7 +214,7 @@ class BufferGroup:
         return _places(self._component())
 
     def planned_layout(self, lifetimes, automatic=True):
-        """byte_layout with lifetimes: name -> (first step, step behind the last one) of buffers
+        """byte_layout with lifetimes: name -> (first step, step after the last one) of buffers
         that hold values for a while. The planner lets shared buffers share bytes wherever
         that is safe; with automatic=False aliases do, and two that are alive together and
         share bytes are a spad.FitError."""

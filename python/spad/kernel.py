@@ -353,7 +353,7 @@ class Kernel:
                bank=None, step=None, align=None, stack=False, heap=False, alias=None, input=False,
                output=False, persistent=False):
         """A tensor of blocks of tiles. mod: a dict with base, lane, bank, free, par, banks. alias:
-        a tensor or tile, or (that, bytes behind its start)."""
+        a tensor or tile, or (that, bytes after its start)."""
         text = f"tensor {_name(name)} : {_known(space)} {_spad.dtype_name(dtype)}"
         if blocks is not None:
             text += f" [{_numbers(blocks)}]"

@@ -223,7 +223,7 @@ def get_logger(name, level=INFO):
 
 def _is_on(logger, level):
     """Does a logger print that level? Loggers of the library take its levels, those of the
-    module logging take numbers; of others nobody knows."""
+    module logging take numbers; others are unknown."""
     if hasattr(logger, "is_enabled_for"):
         return logger.is_enabled_for(level)
     if hasattr(logger, "isEnabledFor"):

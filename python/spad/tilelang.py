@@ -112,7 +112,7 @@ def alloc_fragment(shape, dtype, scope="local.fragment", name=None):
 def alloc_var(dtype, *args, scope=None, init=None, name=None):
     """A variable: alloc_var(dtype), (dtype, scope), (dtype, init), (dtype, init, scope)."""
     if len(args) > 2:
-        raise TypeError(f"alloc_var takes at most an init and a scope behind the dtype, not "
+        raise TypeError(f"alloc_var takes at most an init and a scope after the dtype, not "
                         f"{len(args)} values")
     if len(args) == 1 and isinstance(args[0], str):
         args = (None, args[0])

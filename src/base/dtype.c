@@ -110,7 +110,7 @@ static bool same_word(const char *a, const char *b) {
     return *a == *b;
 }
 
-/* What stands behind the last dot: "nl.bfloat16" and "ml_dtypes.int4" name the
+/* What stands after the last dot: "nl.bfloat16" and "ml_dtypes.int4" name the
  * module as well. */
 static const char *without_module(const char *name) {
     const char *dot = strrchr(name, '.');

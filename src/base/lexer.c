@@ -40,7 +40,7 @@ static bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* The byte at an offset from here; NUL behind the end. */
+/* The byte at an offset from here; NUL after the end. */
 static char peek(const spad__lexer *lexer, size_t offset) {
     const size_t left = lexer->source->length - lexer->at;
     return offset < left ? lexer->source->text[lexer->at + offset] : '\0';
@@ -115,7 +115,7 @@ static size_t whole_number(const char *run, size_t length, int64_t *value, bool 
     return end;
 }
 
-/* The fraction behind a whole number, if there is one: a point and digits.
+/* The fraction after a whole number, if there is one: a point and digits.
  * Trailing zeros are left out of the value. */
 static bool fraction(spad__lexer *lexer, spad__token *token) {
     if (peek(lexer, 0) != '.' || !is_digit(peek(lexer, 1))) return true;
@@ -153,7 +153,7 @@ static spad__token word_or_number(spad__lexer *lexer) {
 
 /* ---- strings ----------------------------------------------------------------------- */
 
-/* The character of the escape behind a backslash: \" \\ \n \t, and \x01 to
+/* The character of the escape after a backslash: \" \\ \n \t, and \x01 to
  * \x7f. Returns its bytes, or 0 for a bad one. */
 static size_t escape(const char *text, size_t length, char *out) {
     static const char names[] = "\"\\nt";
@@ -239,7 +239,7 @@ char *spad__string_value(spad__arena *arena, const spad__source *source, spad__t
             value[used] = text[at++];
         }
     }
-    return value; /* the arena zeroed what is behind it */
+    return value; /* the arena zeroed what is after it */
 }
 
 /* ---- the rest ---------------------------------------------------------------------- */

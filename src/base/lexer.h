@@ -61,7 +61,7 @@ typedef struct spad__token {
 } spad__token;
 
 /* Reads a text from front to back. Faults go to the diagnostics and reading
- * goes on behind them; nothing is allocated. */
+ * goes on after them; nothing is allocated. */
 typedef struct spad__lexer {
     const spad__source *source;
     spad_diagnostics *diagnostics;
@@ -71,7 +71,7 @@ typedef struct spad__lexer {
 void spad__lexer_start(spad__lexer *lexer, const spad__source *source,
                        spad_diagnostics *diagnostics);
 
-/* The next token; SPAD__END for ever behind the last one. */
+/* The next token; SPAD__END forever after the last one. */
 spad__token spad__lexer_next(spad__lexer *lexer);
 
 /* The text of a string token without quotes and escapes, in the arena; NULL:
@@ -94,7 +94,7 @@ bool spad__is_bare(const char *text);
 void spad__out_quoted(spad__out *out, const char *text);
 void spad__out_name(spad__out *out, const char *name);
 
-/* Units that may stand right behind a number ("32KiB"); also used by the
+/* Units that may stand right after a number ("32KiB"); also used by the
  * parsing helpers. Letter case counts, so that 910b is a word. */
 bool spad__is_unit(const char *text, size_t length);
 

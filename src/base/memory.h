@@ -53,7 +53,7 @@ bool spad__array_grow(const spad_host *host, void *items_slot, size_t *capacity,
 typedef struct spad__arena_chunk spad__arena_chunk;
 typedef struct spad__arena {
     spad_host host;
-    spad__arena_chunk *last; /* newest chunk; older ones hang behind it */
+    spad__arena_chunk *last; /* newest chunk; older ones hang after it */
 } spad__arena;
 typedef struct spad__arena_mark {
     spad__arena_chunk *chunk;
@@ -64,7 +64,7 @@ typedef struct spad__arena_mark {
 void *spad__arena_new(spad__arena *arena, size_t size);
 /* As spad__new_array. */
 void *spad__arena_array(spad__arena *arena, size_t count, size_t item_size);
-/* A copy with a NUL behind it, or NULL. */
+/* A copy with a NUL after it, or NULL. */
 char *spad__arena_copy(spad__arena *arena, const char *bytes, size_t length);
 spad__arena_mark spad__arena_here(const spad__arena *arena);
 void spad__arena_rewind(spad__arena *arena, spad__arena_mark mark);

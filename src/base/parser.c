@@ -180,7 +180,7 @@ static void take_unit(spad__parser *parser, bool quotient, char field[16], spad_
     field[used] = '\0';
 }
 
-/* The unit behind a number; *factor = 1 if it may be left out and is. Where it
+/* The unit after a number; *factor = 1 if it may be left out and is. Where it
  * may, another word belongs to the statement. */
 static bool unit_factor(spad__parser *parser, const spad__measure *measure, int64_t *factor) {
     *factor = 1;

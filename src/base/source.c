@@ -212,7 +212,7 @@ typedef struct excerpt {
 static void cut_excerpt(excerpt *e, const spad__source *source, spad__span line, spad__span span) {
     static const char dots[] = "...";
     const size_t caret = count_cells(source, line, span.start, SIZE_MAX);
-    const size_t far = caret + 2 * EXCERPT_CELLS; /* what is behind that does not matter */
+    const size_t far = caret + 2 * EXCERPT_CELLS; /* what is after that does not matter */
     const size_t caret_end = count_cells(source, line, span.start + span.length, far);
     const size_t total = count_cells(source, line, line.start + line.length, far);
     size_t first = 0;

@@ -140,7 +140,7 @@ static void add_hole(holes *h, int64_t begin, int64_t end) {
         }
         return;
     }
-    if (i < h->count && h->items[i].begin == end) { /* or the one behind */
+    if (i < h->count && h->items[i].begin == end) { /* or the one after */
         h->items[i].begin = begin;
         return;
     }

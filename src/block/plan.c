@@ -5,7 +5,7 @@
  * sums, the fit, and the walk for the trace.
  *
  * What counts against the limit of a launch is static + dynamic, and the static
- * part is rounded up to the alignment of the arena behind it (ptxas 13.0 reports
+ * part is rounded up to the alignment of the arena after it (ptxas 13.0 reports
  * 1024 bytes for 54 static ones in front of an arena aligned to 1024). Limits:
  * CUDA programming guide, cccl arch_traits.h.
  *
@@ -42,7 +42,7 @@ typedef struct draft {
 
 /* ---- items ------------------------------------------------------------------------- */
 
-/* The items of one kind in one space. Without reuse everything lives for ever. */
+/* The items of one kind in one space. Without reuse everything lives forever. */
 static void collect(draft *d, block_kind kind, size_t space, bool reuse) {
     const spad_block *block = d->block;
     d->item_count = 0;
@@ -321,7 +321,7 @@ spad_status spad_block_plan(spad_block *block, spad_error *error) {
     const bool have_room = d.items != NULL && d.offsets != NULL && d.tensors != NULL &&
                            d.places != NULL && d.sizes != NULL;
     status = have_room ? work_out(&d, error) : spad__fail_host_memory(error);
-    if (status == SPAD_OK && /* behind the sizes of the plan before, which is still there */
+    if (status == SPAD_OK && /* after the sizes of the plan before, which is still there */
         !spad__array_reserve(&block->host, &block->tmem_sizes, d.tmem.allocs)) {
         status = spad__fail_host_memory(error);
     }

@@ -242,7 +242,7 @@ spad_status spad_block_reducer_finalize(spad_block *block, int64_t number, int64
     }
     if (in_parallel(block)) {
         return out_of_order(block, buffer,
-                            "is finalised inside a parallel loop; do it behind the loop", error);
+                            "is finalised inside a parallel loop; do it after the loop", error);
     }
     if (!in_region_of_init(block, &buffer->reducer)) {
         return out_of_order(block, buffer,

@@ -109,7 +109,7 @@ spad_status spad_tmem_alloc(int64_t *column, spad_tmem *tmem, int64_t columns, i
         const int64_t left = tmem->available - live_columns(tmem);
         spad__fail(error, SPAD_ERR_NO_FIT,
                    "%lld columns of tensor memory do not fit: %lld of %lld are free on %s, the "
-                   "largest run has %lld; free some first, the hardware would wait for ever",
+                   "largest run has %lld; free some first, the hardware would wait forever",
                    (long long)columns, (long long)left, (long long)tmem->available,
                    tmem->target_name, (long long)largest);
         spad__fact_amounts(error, columns, left, largest);
@@ -273,7 +273,7 @@ static void pack_as_tilelang(answer *a, const spad_tmem_tensor *tensors, size_t 
 }
 
 /* ---- packing: ours ---------------------------------------------------------------------------
- * The allocations of a total T lie one behind the other on an axis of T columns,
+ * The allocations of a total T lie one after the other on an axis of T columns,
  * larger ones first: 512s, then the binary digits of the rest. Then the one that
  * holds a column, and where it begins, follow from T alone. */
 
@@ -325,7 +325,7 @@ static int64_t first_fit(const grid *g, const spad_tmem_tensor *t, int64_t lane)
         const placed *p = &g->items[i];
         if (t->begin >= p->tensor->end || p->tensor->begin >= t->end) continue;
         if (!share_lanes(t, lane, p->tensor, p->lane)) continue;
-        if (column + t->columns <= p->column) break; /* the rest lies behind it */
+        if (column + t->columns <= p->column) break; /* the rest lies after it */
         if (column < p->column + p->tensor->columns) {
             column = within_a_piece(g->total, p->column + p->tensor->columns, t);
         }

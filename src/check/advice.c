@@ -111,7 +111,7 @@ typedef struct bank_use {
 
 typedef struct adviser {
     spad__run *run;
-    bank_use banks[BANKS_MAX]; /* of all spaces with exclusive banks, one behind another */
+    bank_use banks[BANKS_MAX]; /* of all spaces with exclusive banks, one after another */
     size_t first_bank[SPAD_SPACES_MAX];
 } adviser;
 

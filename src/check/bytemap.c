@@ -10,7 +10,7 @@
  * writer. Reads cut nothing.
  *
  * Cost per band and run: O(log pieces) to find it, O(1) where an access like it ended, and
- * O(pieces touched); a write that cuts a piece moves those behind it in its chunk, and one in
+ * O(pieces touched); a write that cuts a piece moves those after it in its chunk, and one in
  * CHUNK_MAX / 2 of them moves the list of chunks.
  * Invariants: bands and pieces are sorted without gaps and cover the map; no chunk is empty;
  * the count of a writer is the number of pieces that show it.
@@ -30,7 +30,7 @@ static void free_band(spad__band *band, const spad_host *host) {
     spad__array_free(host, &band->chunks);
 }
 
-/* A chunk with room for some pieces behind the others of a band; NULL: no memory. */
+/* A chunk with room for some pieces after the others of a band; NULL: no memory. */
 static spad__chunk *add_chunk(spad__band *band, const spad_host *host, size_t room) {
     if (!spad__array_reserve(host, &band->chunks, 1)) return NULL;
     spad__chunk *chunk = &band->chunks.items[band->chunks.count];
@@ -119,7 +119,7 @@ static uint32_t find_chunk(const spad__band *band, int64_t byte) {
     return (uint32_t)low;
 }
 
-/* The piece of a chunk that has a byte: at the hint or behind it, or by halves. */
+/* The piece of a chunk that has a byte: at the hint or after it, or by halves. */
 static uint32_t find_in_chunk(const spad__chunk *chunk, int64_t byte, uint32_t hint) {
     const spad__piece *pieces = chunk->pieces.items;
     const size_t count = chunk->pieces.count;
@@ -189,7 +189,7 @@ static bool cut_lane(spad__bytemap *map, const spad_host *host, spad__writers *w
     return true;
 }
 
-/* Moves the second half of a full chunk to one behind it. */
+/* Moves the second half of a full chunk to one after it. */
 static bool split_chunk(spad__band *band, const spad_host *host, size_t at) {
     if (add_chunk(band, host, CHUNK_MAX) == NULL) return false;
     const spad__chunk fresh = band->chunks.items[band->chunks.count - 1];
@@ -229,30 +229,29 @@ static bool cut_byte(const spad__bytemap *map, spad__band *band, const spad_host
 /* Takes pieces out of a chunk: from number `first` on, those that start in front of `to`. */
 static void remove_pieces(spad__chunk *chunk, spad__writers *writers, size_t first, int64_t to) {
     spad__piece *pieces = chunk->pieces.items;
-    size_t behind = first;
-    while (behind < chunk->pieces.count && pieces[behind].byte < to) {
-        drop(writers, pieces[behind++].writer);
+    size_t after = first;
+    while (after < chunk->pieces.count && pieces[after].byte < to) {
+        drop(writers, pieces[after++].writer);
     }
-    if (behind == first) return;
-    memmove(pieces + first, pieces + behind, (chunk->pieces.count - behind) * sizeof *pieces);
-    chunk->pieces.count -= behind - first;
+    if (after == first) return;
+    memmove(pieces + first, pieces + after, (chunk->pieces.count - after) * sizeof *pieces);
+    chunk->pieces.count -= after - first;
 }
 
-/* Takes out all pieces behind a spot that start in front of `to`. */
+/* Takes out all pieces after a spot that start in front of `to`. */
 static void remove_behind(spad__band *band, const spad_host *host, spad__writers *writers,
                           spad__spot spot, int64_t to) {
     spad__chunk *chunks = band->chunks.items;
     remove_pieces(&chunks[spot.chunk], writers, spot.piece + 1, to);
-    size_t behind = spot.chunk + 1;
-    for (; behind < band->chunks.count && chunks[behind].pieces.items[0].byte < to; behind++) {
-        remove_pieces(&chunks[behind], writers, 0, to);
-        if (chunks[behind].pieces.count > 0) break;
-        spad__array_free(host, &chunks[behind].pieces);
+    size_t after = spot.chunk + 1;
+    for (; after < band->chunks.count && chunks[after].pieces.items[0].byte < to; after++) {
+        remove_pieces(&chunks[after], writers, 0, to);
+        if (chunks[after].pieces.count > 0) break;
+        spad__array_free(host, &chunks[after].pieces);
     }
-    const size_t gone = behind - spot.chunk - 1;
+    const size_t gone = after - spot.chunk - 1;
     if (gone == 0) return;
-    memmove(chunks + spot.chunk + 1, chunks + behind,
-            (band->chunks.count - behind) * sizeof *chunks);
+    memmove(chunks + spot.chunk + 1, chunks + after, (band->chunks.count - after) * sizeof *chunks);
     band->chunks.count -= gone;
 }
 
@@ -278,14 +277,14 @@ bool spad__bytemap_write(spad__bytemap *map, const spad_host *host, spad__writer
                          spad__spot *hint) {
     const int64_t lane_end = rect.lane + rect.lanes;
     size_t first;
-    size_t behind;
+    size_t after;
     if (!cut_lane(map, host, writers, rect.lane, &first)) return false;
     if (lane_end >= map->lane_end) {
-        behind = map->bands.count;
-    } else if (!cut_lane(map, host, writers, lane_end, &behind)) {
+        after = map->bands.count;
+    } else if (!cut_lane(map, host, writers, lane_end, &after)) {
         return false;
     }
-    for (size_t b = first; b < behind; b++) {
+    for (size_t b = first; b < after; b++) {
         for (int64_t run = 0; run < runs; run++) {
             const int64_t from = rect.byte + run * stride;
             if (!replace(map, &map->bands.items[b], host, writers, from, from + rect.bytes, writer,

@@ -15,7 +15,7 @@
 #include "base/memory.h"
 #include "spad/target.h"
 
-/* 0: nobody. */
+/* 0: no writer. */
 typedef uint32_t spad__writer;
 
 /* How many pieces show a writer, and its neighbour in the list it is in: of those that are
@@ -56,7 +56,7 @@ typedef struct spad__bytemap {
     SPAD_ARRAY(spad__band) bands;
 } spad__bytemap;
 
-/* Lanes [lane, lane_end) x bytes [byte, byte_end), written by nobody. False: no memory. */
+/* Lanes [lane, lane_end) x bytes [byte, byte_end), never written. False: no memory. */
 bool spad__bytemap_init(spad__bytemap *map, const spad_host *host, int64_t lane, int64_t lane_end,
                         int64_t byte, int64_t byte_end);
 void spad__bytemap_free(spad__bytemap *map, const spad_host *host);

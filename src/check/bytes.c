@@ -14,12 +14,12 @@ int spad__storage_compare(spad__storage a, spad__storage b) {
     return (a.slot > b.slot) - (a.slot < b.slot);
 }
 
-/* Does [from, to) meet a run? The first run that ends behind `from` decides. */
+/* Does [from, to) meet a run? The first run that ends after `from` decides. */
 static bool meets(const spad_walk_access *access, int64_t from, int64_t to) {
     const int64_t start = access->rect.byte;
     if (access->runs == 1) return start < to && from < start + access->rect.bytes;
-    const int64_t behind = from - start - access->rect.bytes;
-    const int64_t run = behind < 0 ? 0 : behind / access->stride + 1;
+    const int64_t after = from - start - access->rect.bytes;
+    const int64_t run = after < 0 ? 0 : after / access->stride + 1;
     return run < access->runs && start + run * access->stride < to;
 }
 

@@ -118,7 +118,7 @@ static bool on_one_chain(const spad__causes *m, const spad__gain *gains, size_t 
     return true;
 }
 
-/* Waits for a counter whose signals come one behind another: each waits for the signal that
+/* Waits for a counter whose signals come one after another: each waits for the signal that
  * brings the sum it needs. */
 static bool order_chained(spad__causes *m, int64_t sum, const spad__gain *gains, size_t gain_count,
                           const spad__need *needs, size_t need_count) {
@@ -164,7 +164,7 @@ static bool add_counters(spad__causes *m) {
         while (gain < m->gains.count && m->gains.items[gain].object == (int32_t)i) gain++;
         while (need < m->needs.count && m->needs.items[need].object == (int32_t)i) need++;
         m->first_need[i] = (int32_t)kept_needs;
-        if (need == first_need) continue; /* nobody waits */
+        if (need == first_need) continue; /* nothing waits */
         const spad__gain *gains = gain > first_gain ? &m->gains.items[first_gain] : NULL;
         if (on_one_chain(m, gains, gain - first_gain)) {
             if (!order_chained(m, m->initial[i], gains, gain - first_gain,
@@ -231,7 +231,7 @@ static bool add_tight_edge(tightener *t, int32_t from, int32_t to) {
 }
 
 /* The waits of one chain. Those for one object see more and more signals; a level is a point
- * behind all that are new to a wait, and behind the level before. */
+ * after all that are new to a wait, and after the level before. */
 static bool settle_chain(tightener *t, size_t first, size_t last) {
     const spad__causes *m = t->causes;
     const int32_t *clock = m->clocks[t->waits[first].chain];
@@ -282,7 +282,7 @@ static spad_status settle(tightener *t, spad_error *error) {
     return SPAD_OK;
 }
 
-/* Needs that are edges now go, and signals that nobody needs any more. */
+/* Needs that are edges now go, and signals that are not needed any more. */
 static bool replace_settled(tightener *t) {
     spad__causes *m = t->causes;
     const int32_t objects = (int32_t)m->net->events->objects.count;

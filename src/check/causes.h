@@ -3,8 +3,8 @@
  * The model: what must come before what, in every execution.
  *
  * Made from a net and the phases that the machine found. Each phase of a barrier or
- * mbarrier is a point behind all its contributions and in front of its waits. A counter
- * whose signals come one behind another is edges too, and so is a wait that needs every
+ * mbarrier is a point after all its contributions and in front of its waits. A counter
+ * whose signals come one after another is edges too, and so is a wait that needs every
  * signal there can be before it; other waits need an amount, whoever brings it. All of it is
  * monotone: nothing that happens takes away from another, so every order of doing things ends in
  * the same state, and "e before f" is decided by a run that holds e back: e comes before f in every
@@ -88,7 +88,7 @@ spad_status spad__causes_run(spad__causes *model, int32_t chain, spad_error *err
 /* The point of a phase, from 1; -1: it never completes. */
 int32_t spad__causes_phase(const spad__causes *model, int32_t object, int64_t phase);
 
-/* Does anybody wait for a point? `own`: a point that does not count. */
+/* Does anything wait for a point? `own`: a point that does not count. */
 bool spad__causes_awaited(spad__causes *model, int32_t point, int32_t own);
 
 /* Does `e` come before `f` in every execution? Also true for e == f. SPAD_ERR_HOST_MEMORY. */

@@ -275,7 +275,7 @@ bool spad__causes_awaited(spad__causes *m, int32_t point, int32_t own) {
     return false;
 }
 
-/* Whatever comes before f and behind e proves it. Without needs the search finds all there
+/* Whatever comes before f and after e proves it. Without needs the search finds all there
  * is; with them a run that holds e back has the last word. */
 spad_status spad__causes_before(spad__causes *m, int32_t e, int32_t f, bool *before,
                                 spad_error *error) {

@@ -44,7 +44,7 @@ typedef struct spad__run {
     /* Set by a part that could not look at everything: why. The verdict is then unknown. */
     const char *gap;
     spad__watches *watches; /* what is to be told about loops: prove.h; NULL: nothing */
-    bool told;              /* to somebody: words are worth some work */
+    bool told;              /* its findings are shown: words are worth some work */
     bool outputs;           /* say what is missing of outputs */
     const char *shape;      /* then: " (with N = 7)" where that is not the given shape; else "" */
     spad__limit *limit;     /* of the whole check */

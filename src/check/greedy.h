@@ -33,7 +33,7 @@ typedef enum spad__fault_kind {
     SPAD__FAULT_INIT_TWICE, /* without an invalidate */
     SPAD__FAULT_SURPLUS,    /* more arrivals than a phase has, or more than complete a barrier */
     SPAD__FAULT_REENTRY,    /* an agent contributes twice to one phase of a barrier */
-    SPAD__FAULT_NO_ARRIVALS /* drop leaves nobody to arrive */
+    SPAD__FAULT_NO_ARRIVALS /* drop leaves no arrivals */
 } spad__fault_kind;
 
 typedef struct spad__fault {
@@ -46,7 +46,7 @@ typedef struct spad__machine {
     int32_t *first; /* per point, and one more: its first successor */
     int32_t *successors;
     int32_t *missing;
-    int32_t *next; /* parked behind a point; -1 */
+    int32_t *next; /* parked after a point; -1 */
     spad__object_state *objects;
     int32_t *order; /* points as they happened */
     int32_t happened;

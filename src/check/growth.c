@@ -528,7 +528,7 @@ static bool is_refused_outside(const look *l, size_t statement, int64_t tensor) 
 
 static bool moves_evenly(const look *l, size_t statement, spad_expr expr) {
     look copy = *l;
-    spad__growth growth = *l->growth; /* for reasons that nobody reads */
+    spad__growth growth = *l->growth; /* for reasons that are not shown */
     int64_t first, last;
     copy.growth = &growth;
     copy.noted = false;
@@ -706,7 +706,7 @@ void spad__growth_free(spad__growth *growth) {
 
 bool spad__growth_shift(const spad__growth *growth, const spad_kernel *kernel, spad_expr expr,
                         bool param, int64_t loop, int64_t *shift) {
-    spad__growth copy = *growth; /* for reasons that nobody reads */
+    spad__growth copy = *growth; /* for reasons that are not shown */
     look l = {.growth = &copy, .kernel = kernel, .factor = 1};
     return shift_of(&l, expr, (motion){param, loop}, shift);
 }

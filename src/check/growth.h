@@ -7,7 +7,7 @@
  * has a fixed number of further iterations (`extra`), and every index in it moves
  * by a fixed amount when its loop moves on by them (`shift`). A run with N + Q is
  * then the run with N and one more period put into every growing loop, if the state
- * in front of that period is the same as behind it: see prove.c.
+ * in front of that period is the same as after it: see prove.c.
  *
  * Loops that grow together are a group: each loop of the main program is one, and
  * all loops of the agents are one.

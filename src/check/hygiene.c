@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Hygiene that the text alone shows: tensors that nobody uses or reads, and kernels that
+ * Hygiene that the text alone shows: tensors that are never used or read, and kernels that
  * place some of their tensors by hand and leave others to a planner.
  *
  * The compilers with NKI's direct allocation (neuronxcc) refuse such a mixture, and off-chip
@@ -42,7 +42,7 @@ static spad_status check_uses(spad__run *run, const uint8_t *own, const uint8_t 
         if (output && (family[tensor->home] & GIVEN) == 0) {
             if ((family[tensor->home] & USED) != 0) continue; /* see outputs.c */
             spad__find(&finding, SPAD_FINDING_UNWRITTEN_OUTPUT,
-                       "'%s' is an output, and nobody writes any of it; write it, or leave it out",
+                       "'%s' is an output, and nothing writes any of it; write it, or leave it out",
                        tensor->name);
             status = spad__add_about(run, &finding, (int64_t)i, error);
         } else if (own[i] == 0) {

@@ -36,7 +36,7 @@ typedef struct spad__life_tensor {
     bool read;        /* somewhere, under any name of its storage */
     bool view;        /* never written itself: shows what other names of its storage wrote */
     bool given;       /* a name of this storage is input */
-    bool empty;       /* nobody ever writes it, and what lies in its bytes is chance */
+    bool empty;       /* it is never written, and what lies in its bytes is undefined */
     bool shown;       /* an output of this storage is a view */
     bool allocated;   /* by `alloc` statements */
     bool heap;        /* a heap tensor that is alive */
@@ -65,7 +65,7 @@ typedef struct spad__life_area {
     spad__bytemap map;
 } spad__life_area;
 
-/* An access that wrote what nobody read; the first time that it did. */
+/* An access that wrote what was never read; the first time that it did. */
 typedef struct spad__unread {
     spad_finding finding;
     int64_t statement;
@@ -87,7 +87,7 @@ typedef struct spad__life {
     spad__writers writers;
     spad__write *writes;
     int64_t *values;
-    size_t write_count; /* number 0 is nobody */
+    size_t write_count; /* number 0 is no writer */
     size_t write_room;
     spad__writer unused;
     spad__spot *hints; /* SPAD__LIFE_HINTS per access of the kernel: where its bytes were found */
@@ -106,14 +106,14 @@ spad_status spad__life_event(spad__life *life, const spad_walk_event *event, con
  * gone. */
 int64_t spad__life_birth(const spad__life *life, const spad_walk_access *access);
 
-/* Somebody reads a tile: of an output, when the kernel is over. What nobody wrote is fine. */
+/* A tile is read: of an output, when the kernel is over. What was never written is fine. */
 spad_status spad__life_read_output(spad__life *life, const spad_walk_access *access,
                                    spad_error *error);
 
 /* Outputs are read when the kernel is over; `walk` stands at the end. */
 spad_status spad__life_outputs(spad__life *life, const spad_walk *walk, spad_error *error);
 
-/* The kernel is over: leaks, writes that nobody read, depths that rings would need. */
+/* The kernel is over: leaks, writes that were never read, depths that rings would need. */
 spad_status spad__life_finish(spad__life *life, spad_error *error);
 
 /* The state at the head of an iteration: see life_state.c. walk: NULL if there is none;

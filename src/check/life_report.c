@@ -189,7 +189,7 @@ static void describe_nothing(spad_finding *finding, const spad__life *life,
     bytes_text(life, access, part, bytes, sizeof bytes);
     const bool chance = life->tensors[access->tensor].empty && access->placed;
     spad__find(finding, SPAD_FINDING_UNINITIALISED_READ,
-               "%s reads %s%s, but nobody %s %s; write it first, or declare it as input",
+               "%s reads %s%s, but nothing %s %s; write it first, or declare it as input",
                name_of(life, life->statement), tile, now, chance ? "writes" : "has written",
                chance ? "it anywhere" : bytes);
     spad__point_note(spad__find_note(finding, "declared here"),
@@ -339,7 +339,7 @@ spad_status spad__report_unread(spad__life *life, spad__writer writer, spad_erro
     iteration_text(k, write->statement, life->values + (size_t)writer * life->depth, then,
                    sizeof then);
     spad__find(&unread->finding, SPAD_FINDING_DEAD_WRITE,
-               "%s writes %s%s, and nobody reads it; leave the write out, or declare the tensor "
+               "%s writes %s%s, and nothing reads it; leave the write out, or declare the tensor "
                "as output",
                name_of(life, write->statement), tile, then);
     spad__find_names(&unread->finding, k->tensors.items[write->tensor].name, NULL);

@@ -37,8 +37,8 @@ static bool moves_along(const spad__life *life, spad__writer holder, standing at
     return moves;
 }
 
-/* What a piece holds. Once a tensor has begun a new life, or a tile was allocated again, nobody can
- * want what the old one left: all such pieces are the same. */
+/* What a piece holds. Once a tensor has begun a new life, or a tile was allocated again, nothing
+ * can want what the old one left: all such pieces are the same. */
 static void put_holder(spad__state_out *w, const spad__life *life, spad__writer holder,
                        standing at) {
     enum { NOBODY = -1, PAST = -2 };

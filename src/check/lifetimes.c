@@ -10,7 +10,7 @@
  *
  * Time: O(1) for an access to what another access touched as a whole; otherwise see
  * bytemap.c. Memory: what is written and not yet written over. Tensors that cannot be
- * wrong (inputs that nobody writes, what is never read; with storage of their own) are
+ * wrong (inputs that are never written, what is never read; with storage of their own) are
  * left out.
  */
 #include "check/life.h"
@@ -458,7 +458,7 @@ static bool can_be_shared(const spad__life *life, int64_t number) {
     return false;
 }
 
-/* Fills an input, one tile behind another. */
+/* Fills an input, one tile after another. */
 static spad_status give_tiles(spad__life *life, const spad_walk *walk, int64_t number,
                               spad_error *error) {
     const spad_kernel_tensor *tensor = &life->kernel->tensors.items[number];
@@ -549,7 +549,7 @@ static bool is_right(const spad__life *life, const spad_walk_access *access, spa
            write->home_life == home_life(life, access->home);
 }
 
-/* Looks at every piece of an access. `gaps`: nobody need have written it. */
+/* Looks at every piece of an access. `gaps`: it need not have been written. */
 static spad_status read_access(spad__life *life, const spad_walk_access *access, bool gaps,
                                spad_error *error) {
     spad__life_tensor *state = &life->tensors[access->tensor];

@@ -20,8 +20,8 @@ typedef struct touch {
 typedef struct queue {
     int32_t last_start;
     int32_t last_done;
-    int32_t last_queued;       /* that comes behind all before it: a signal, arrival or drain */
-    int32_t blocker;           /* a queued wait or drain: what is issued later starts behind it */
+    int32_t last_queued;       /* that comes after all before it: a signal, arrival or drain */
+    int32_t blocker;           /* a queued wait or drain: what is issued later starts after it */
     int32_t queued_chain;      /* -1: not yet made */
     int32_t wait_chain;        /* of queued waits */
     int32_t start_chain;       /* FIFO: of starts; SERIAL: of all points */
@@ -133,7 +133,7 @@ static int32_t add_step(builder *b, spad__point_kind kind, int32_t event) {
 
 /* ---- queues ------------------------------------------------------------------------ */
 
-/* A point of a queue that comes behind all that was given to the unit before. */
+/* A point of a queue that comes after all that was given to the unit before. */
 static void close_queue(builder *b, queue *q, int32_t point) {
     add_edge(b, q->last_queued, point);
     if (q->blocker != q->last_queued) add_edge(b, q->blocker, point);

@@ -36,7 +36,7 @@ struct spad__outputs {
     const spad_kernel *kernel;
     output *items; /* per tensor */
     SPAD_ARRAY(spad__bytemap) maps;
-    spad__writer_row rows[2]; /* nobody, somebody */
+    spad__writer_row rows[2]; /* not written, written */
     spad__writers writers;
 };
 
@@ -68,7 +68,7 @@ static use use_of(const spad_kernel *k, int64_t tensor, bool any_name) {
     return u;
 }
 
-/* Outputs of the whole kernel that somebody uses and nobody filled before. */
+/* Outputs of the whole kernel that are used and were not filled before. */
 static output look_at(const spad_kernel *k, int64_t tensor) {
     const spad_kernel_tensor *t = &k->tensors.items[tensor];
     const spad_mode mode = k->tensors.items[t->home].mode;
@@ -224,7 +224,8 @@ spad_status spad__outputs_operation(spad__outputs *o, const spad_walk *walk,
 
 /* ---- what is missing --------------------------------------------------------------- */
 
-/* The first bytes of a tile that nobody wrote; false: there are none. Counted from its start. */
+/* The first bytes of a tile that were never written; false: there are none. Counted from its start.
+ */
 static bool find_gap(const spad__bytemap *map, spad_rect *gap) {
     spad__bytemap view = *map; /* looking changes nothing */
     const int64_t lane = map->bands.items[0].lane;
@@ -295,7 +296,7 @@ static spad_status tell_lack(const spad_kernel *k, int64_t tensor, const lack *l
                  (long long)(l->tiles - 1), (long long)row->tiles);
     }
     spad__find(&finding, SPAD_FINDING_UNWRITTEN_OUTPUT,
-               "'%s' is an output, and nobody writes %s%s%s; write all of it, or declare less",
+               "'%s' is an output, and nothing writes %s%s%s; write all of it, or declare less",
                row->name, first, more, run->shape);
     return spad__add_about(run, &finding, tensor, error);
 }
@@ -381,7 +382,7 @@ static void add_fixed(drift *d, int64_t most) {
 }
 
 /* A write in a growing loop. From iteration `steady` on and in front of `fixed` it can be repeated.
- * A tile is of the beginning if iterations before that can reach it, and of the end if those behind
+ * A tile is of the beginning if iterations before that can reach it, and of the end if those after
  * it can. */
 static bool add_inside(const settle *s, drift *d, int64_t loop, spad_expr_info index,
                        int64_t shift) {
@@ -444,7 +445,7 @@ static bool add_writes(const settle *s, drift *d) {
 }
 
 /* With one more step the same iterations and one period more are run. Tiles in front of `late`
- * are written if they are written now: what reaches them has not changed. Tiles behind
+ * are written if they are written now: what reaches them has not changed. Tiles after
  * `early` + shift are written if those that lie one shift before them are now. With early + shift <
  * late that is every tile, and it stays so when the count grows. If the output grows faster than
  * writes move on, a tile between `top` and `tail` is missing now and later. */

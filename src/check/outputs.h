@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Outputs: is every byte of them written by somebody?
+ * Outputs: is every byte of them written?
  *
  * The order of writes does not matter for that, so one walk over all agents shows it.
  */

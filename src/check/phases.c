@@ -5,7 +5,7 @@
  * The run of the machine found a phase for every contribution and every wait. Here it is
  * shown that they are the same in every execution, or a finding says what may differ:
  *
- *   - a contribution to phase k + 1 comes behind phase k, so it cannot count for k;
+ *   - a contribution to phase k + 1 comes after phase k, so it cannot count for k;
  *   - a phase cannot be complete before the last of its contributions: bytes are expected
  *     before an arrival of it, or before others that it lacks are delivered;
  *   - a wait that passed with t phases complete is reached with t - 1 at least, and phase
@@ -126,7 +126,7 @@ static int64_t meant_phase(const spad__order *o, const spad__action *a) {
 
 static void describe_lapped(spad_finding *finding, const about *text, int64_t phase, bool may) {
     spad__find(finding, SPAD_FINDING_LAPPED_WAIT,
-               "%s %s when phase %lld of %s is complete, and then waits for the one behind it; let "
+               "%s %s when phase %lld of %s is complete, and then waits for the one after it; let "
                "an arrival of that phase wait for it",
                text->event, may ? "may come" : "comes", (long long)phase, text->object);
 }
@@ -165,8 +165,8 @@ static spad_status find_fault(spad__order *o, const spad__fault *fault, spad_err
                    text.object);
         break;
     case SPAD__FAULT_NO_ARRIVALS:
-        spad__find(&finding, SPAD_FINDING_MBARRIER_LIFE, "%s leaves nobody who arrives at %s",
-                   text.event, text.object);
+        spad__find(&finding, SPAD_FINDING_MBARRIER_LIFE, "%s leaves no arrivals for %s", text.event,
+                   text.object);
         break;
     case SPAD__FAULT_REENTRY:
         spad__find(&finding, SPAD_FINDING_BARRIER_COUNT,
@@ -226,7 +226,7 @@ static bool arrives(const spad__action *a) {
 }
 
 /* Are all contributions to a phase made before a point? It is complete at the last one. Those
- * of older phases stand in front of it, and `number` is an action behind all of them. */
+ * of older phases stand in front of it, and `number` is an action after all of them. */
 static spad_status is_complete(spad__order *o, int32_t object, int32_t number, int64_t phase,
                                int32_t point, bool *complete, spad_error *error) {
     *complete = true;
@@ -269,7 +269,7 @@ static spad_status check_contribution(spad__order *o, int32_t object, int32_t nu
     return find_at(o, &finding, a, NULL, error);
 }
 
-/* Somebody waits for phase k before an arrival of k + 1 (PTX ISA, mbarrier phases). */
+/* Something waits for phase k before an arrival of k + 1 (PTX ISA, mbarrier phases). */
 static spad_status check_watched(spad__order *o, int32_t object, int32_t number,
                                  spad_error *error) {
     const spad__action *a = action_at(o, object, number);
@@ -292,7 +292,7 @@ static spad_status check_watched(spad__order *o, int32_t object, int32_t number,
     const about text = describe(o, a);
     spad_finding finding;
     spad__find(&finding, SPAD_FINDING_UNWATCHED_PHASE,
-               "%s may come before anybody has waited for phase %lld of %s; the ISA asks for one "
+               "%s may come before anything has waited for phase %lld of %s; the ISA asks for one "
                "wait in between",
                text.event, (long long)(a->phase - 1), text.object);
     return find_at(o, &finding, a, NULL, error);
@@ -306,8 +306,8 @@ enum { LATE_MAX = 12 };
 
 typedef struct late_bytes {
     const spad__action *items[LATE_MAX];
-    unsigned behind[LATE_MAX]; /* those that come behind it: one bit for each */
-    bool parted[LATE_MAX];     /* behind an arrival of the same point */
+    unsigned after[LATE_MAX]; /* those that come after it: one bit for each */
+    bool parted[LATE_MAX];    /* after an arrival of the same point */
     int32_t count;
     bool more;
 } late_bytes;
@@ -335,7 +335,7 @@ static int64_t bytes_at_end(const spad__order *o, span phase) {
     return sum;
 }
 
-/* The order of two actions of the run; those of one point come one behind another. */
+/* The order of two actions of the run; those of one point come one after another. */
 static spad_status is_before(spad__order *o, const spad__action *a, const spad__action *b,
                              bool *before, spad_error *error) {
     *before = a < b;
@@ -343,7 +343,7 @@ static spad_status is_before(spad__order *o, const spad__action *a, const spad__
     return spad__causes_before(&o->model, a->point, b->point, before, error);
 }
 
-/* Adds the expectations or deliveries that no arrival of the phase comes behind. */
+/* Adds the expectations or deliveries that no arrival of the phase comes after. */
 static spad_status list_late(spad__order *o, span phase, spad__action_kind kind, late_bytes *late,
                              spad_error *error) {
     for (int32_t i = phase.first; i < phase.end && !late->more; i++) {
@@ -370,10 +370,10 @@ static spad_status list_late(spad__order *o, span phase, spad__action_kind kind,
 static spad_status order_late(spad__order *o, late_bytes *late, spad_error *error) {
     for (int32_t i = 0; i < late->count; i++) {
         for (int32_t j = 0; j < late->count; j++) {
-            bool behind;
-            const spad_status status = is_before(o, late->items[i], late->items[j], &behind, error);
+            bool after;
+            const spad_status status = is_before(o, late->items[i], late->items[j], &after, error);
             if (status != SPAD_OK) return status;
-            if (behind && i != j) late->behind[i] |= 1u << j;
+            if (after && i != j) late->after[i] |= 1u << j;
         }
     }
     return SPAD_OK;
@@ -397,7 +397,7 @@ static bool may_miss(const late_bytes *late, unsigned set, int64_t bytes) {
     for (int32_t i = 0; i < late->count; i++) {
         const spad__action *a = late->items[i];
         if ((set >> i & 1) == 0) continue;
-        if ((late->behind[i] & ~set) != 0) return false;
+        if ((late->after[i] & ~set) != 0) return false;
         if (!spad__add(bytes, -bytes_of(a), &bytes)) return true;
         expects = expects || a->kind == SPAD__ACTION_EXPECT;
         if (!is_parted(late, set, i)) continue;
@@ -517,7 +517,7 @@ static spad_status check_parity(spad__order *o, int32_t object, int32_t number, 
 
 /* ---- lives ------------------------------------------------------------------------- */
 
-/* Every use comes behind the init and before the invalidate. */
+/* Every use comes after the init and before the invalidate. */
 static spad_status check_life(spad__order *o, int32_t object, spad_error *error) {
     int32_t begin = -1;
     for (int32_t i = 0; i < action_count(o, object); i++) {
@@ -575,22 +575,22 @@ static spad_status sum_without(spad__order *o, const spad__action *take, int64_t
     for (int32_t i = 0; i < action_count(o, object); i++) {
         const spad__action *a = action_at(o, object, i);
         if (a->kind != SPAD__ACTION_SIGNAL) continue;
-        bool behind;
+        bool after;
         const spad_status status =
-            spad__causes_before(&o->model, take->point, a->point, &behind, error);
+            spad__causes_before(&o->model, take->point, a->point, &after, error);
         if (status != SPAD_OK) return status;
-        if (!behind && !spad__add(*sum, a->amount, sum)) *sum = INT64_MAX;
+        if (!after && !spad__add(*sum, a->amount, sum)) *sum = INT64_MAX;
     }
     return SPAD_OK;
 }
 
 /* May a take or wait pass before a take that is in front of it? It would have to be reached,
- * and find enough. `behind`: the first action behind the last such take. */
-static spad_status check_early(spad__order *o, int32_t object, int32_t number, int32_t behind,
+ * and find enough. `after`: the first action after the last such take. */
+static spad_status check_early(spad__order *o, int32_t object, int32_t number, int32_t after,
                                spad_error *error) {
     const spad__action *b = action_at(o, object, number);
     const int32_t reached = o->net.points.items[b->point].previous;
-    for (int32_t i = behind - 1; i >= 0; i--) {
+    for (int32_t i = after - 1; i >= 0; i--) {
         const spad__action *a = action_at(o, object, i);
         if (a->kind != SPAD__ACTION_TAKE) continue;
         bool before;
@@ -609,16 +609,16 @@ static bool is_late_at(const spad__order *o, int32_t number) {
     return number % ACTIONS_A_LOOK == ACTIONS_A_LOOK - 1 && spad__is_late(o->run);
 }
 
-/* Takes one behind another, and waits in their places between them. */
+/* Takes one after another, and waits in their places between them. */
 static spad_status check_takes(spad__order *o, int32_t object, spad_error *error) {
-    int32_t behind = 0; /* first action behind the last take */
+    int32_t after = 0; /* first action after the last take */
     for (int32_t i = 0; i < action_count(o, object); i++) {
         const spad__action *a = action_at(o, object, i);
         const bool takes = a->kind == SPAD__ACTION_TAKE;
         if (is_late_at(o, i)) return SPAD_OK;
         if (!takes && a->kind != SPAD__ACTION_WAIT) continue;
-        spad_status status = check_early(o, object, i, behind, error);
-        for (int32_t j = behind; takes && j < i && status == SPAD_OK; j++) {
+        spad_status status = check_early(o, object, i, after, error);
+        for (int32_t j = after; takes && j < i && status == SPAD_OK; j++) {
             const spad__action *b = action_at(o, object, j);
             bool before = true;
             if (b->kind == SPAD__ACTION_WAIT) {
@@ -627,7 +627,7 @@ static spad_status check_takes(spad__order *o, int32_t object, spad_error *error
             if (status == SPAD_OK && !before) status = find_takers(o, b, a, error);
         }
         if (status != SPAD_OK) return status;
-        if (takes) behind = i + 1;
+        if (takes) after = i + 1;
     }
     return SPAD_OK;
 }
@@ -687,7 +687,7 @@ static spad_status find_leftover(spad__order *o, int32_t object, spad_error *err
                    text.object, (long long)(s->value - s->taken), (long long)row->count);
     } else if (row->kind == SPAD_SYNC_BARRIER && s->value != 0) {
         spad__find(&finding, SPAD_FINDING_LEFTOVER,
-                   "%s ends with %lld of %lld contributions to a round that nobody completes",
+                   "%s ends with %lld of %lld contributions to a round that is never completed",
                    text.object, (long long)s->value, (long long)row->count);
     } else if (row->kind == SPAD_SYNC_MBARRIER && s->live &&
                (s->pending != s->expected || s->bytes != 0)) {
@@ -700,7 +700,7 @@ static spad_status find_leftover(spad__order *o, int32_t object, spad_error *err
     return find_at(o, &finding, last, NULL, error);
 }
 
-/* An operation on a unit whose use of on-chip bytes nobody waits for. */
+/* An operation on a unit whose use of on-chip bytes nothing waits for. */
 static spad_status find_unfinished(spad__order *o, int32_t number, spad_error *error) {
     const spad__event *event = &o->events.items.items[number];
     const int32_t start = o->net.start[number];

@@ -5,7 +5,7 @@
  * Let a parameter N grow in steps of Q (growth.h). If in a run with N = n the state
  * at the head of some iteration is the same as one period before, with indices
  * counted from where the loop stands, then the run with n + Q is the run with n and
- * that period put in once more: what comes behind cannot tell the difference. So
+ * that period put in once more: what comes after cannot tell the difference. So
  * nothing new happens for larger N, and
  *
  *     the shapes 0 <= N < n + 2 Q are a proof for all N,
@@ -553,7 +553,7 @@ static spad_status run_right(prover *p, shape *s, spad_error *error) {
 }
 
 /* Can it be seen without the given shape that it is right? Two shapes that stand for it are
- * asked, so that nothing is right by chance. Otherwise the given shape is run as far as that
+ * asked, so that nothing is right by coincidence. Otherwise the given shape is run as far as that
  * is quick, and then one that is wrong is told instead. */
 static spad_status judge_large(prover *p, shape *s, bool *right, bool *instead, spad_error *error) {
     *right = true;

@@ -33,7 +33,7 @@ typedef struct spad__watch {
     spad__window *windows; /* per loop, of this run */
     bool failed;           /* a run of a growing loop did not repeat itself */
     bool repeats;          /* the one that is open has */
-    spad__state states;    /* of its iterations, one behind another */
+    spad__state states;    /* of its iterations, one after another */
     SPAD_ARRAY(size_t) starts;
 } spad__watch;
 

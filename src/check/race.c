@@ -4,7 +4,7 @@
  *
  * Per storage, in the order in which one run starts the operations, every cell (cells.h)
  * remembers its last write and the reads since. A new access is compared with those
- * only: what they themselves come behind is covered, because order is transitive. The
+ * only: what they themselves come after is covered, because order is transitive. The
  * run tells which of two can be first: if x ends before y starts in every execution,
  * then in this one too. So accesses are ordered iff all these pairs are, and each pair
  * that is not is a race that some execution has.
@@ -24,7 +24,7 @@ static const char too_many_pieces[] = "accesses cut a tensor into too many piece
 /* What a cell remembers. Numbers of accesses; -1: none. */
 typedef struct cell {
     int32_t writer;
-    int32_t reader; /* newest; older ones hang behind it in `older` */
+    int32_t reader; /* newest; older ones hang after it in `older` */
 } cell;
 
 typedef struct pair {
@@ -120,18 +120,18 @@ static bool has_proxies(const sweep *s, int32_t access) {
     return space->lanes == 1 && strcmp(space->name, "registers") != 0;
 }
 
-/* Does a fence of one agent lie between two points? The first one behind `from` decides. */
+/* Does a fence of one agent lie between two points? The first one after `from` decides. */
 static spad_status fenced_by(sweep *s, size_t first, size_t last, int32_t from, int32_t to,
                              bool *fenced, spad_error *error) {
     const size_t end = last;
     *fenced = false;
     while (first < last) {
         const size_t middle = first + (last - first) / 2;
-        bool behind;
+        bool after;
         const spad_status status =
-            spad__causes_before(s->order->visible, from, s->fences.items[middle], &behind, error);
+            spad__causes_before(s->order->visible, from, s->fences.items[middle], &after, error);
         if (status != SPAD_OK) return status;
-        if (behind) {
+        if (after) {
             last = middle;
         } else {
             first = middle + 1;
@@ -214,7 +214,7 @@ static spad_status check_init_fence(sweep *s, const spad__action *init, const sp
                "init",
                text, name);
     spad__find_names(&finding, name, NULL);
-    spad__find_note(&finding, "add `fence` behind the init of %s", name);
+    spad__find_note(&finding, "add `fence` after the init of %s", name);
     return spad__order_find(o, &finding, event, begin, error);
 }
 

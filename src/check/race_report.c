@@ -139,15 +139,15 @@ static const char *unit_name(const spad__order *o, const spad__event *event) {
 /* Where something that waits for the end of an operation has to stand. */
 static void describe_end(const spad__order *o, const spad__event *event, char *field, size_t size) {
     if (event->unit < 0 || event->kind != SPAD_WALK_OPERATION) {
-        snprintf(field, size, "behind it");
+        snprintf(field, size, "after it");
     } else if (event->object >= 0) {
         char group[SPAD__PHRASE_MAX];
         spad__object_phrase(&o->events, event->object, group);
-        snprintf(field, size, "behind a `wait %.60s pending` that covers it", group);
+        snprintf(field, size, "after a `wait %.60s pending` that covers it", group);
     } else if (event->completion_count > 0) {
-        snprintf(field, size, "behind a wait for what it delivers, arrives at or signals");
+        snprintf(field, size, "after a wait for what it delivers, arrives at or signals");
     } else {
-        snprintf(field, size, "on unit %.60s behind it", unit_name(o, event));
+        snprintf(field, size, "on unit %.60s after it", unit_name(o, event));
     }
 }
 
@@ -159,12 +159,12 @@ static void note_same_agent(const spad__order *o, spad_finding *finding, const s
                         unit_name(o, a));
     } else if (a->unit >= 0 && b->unit >= 0 && !waited) {
         spad__find_note(finding,
-                        "nothing orders them: signal a counter on %s behind the first, and take it "
+                        "nothing orders them: signal a counter on %s after the first, and take it "
                         "on %s before the second",
                         unit_name(o, a), unit_name(o, b));
     } else if (a->unit >= 0 && !waited) {
         spad__find_note(finding,
-                        "nothing orders them: arrive or signal on %s behind the first, and wait "
+                        "nothing orders them: arrive or signal on %s after the first, and wait "
                         "for that before the second",
                         unit_name(o, a));
     } else {
@@ -197,7 +197,7 @@ static void note_missing(const spad__clash *c, spad_finding *finding, spad__touc
 
 /* ---- findings ---------------------------------------------------------------------- */
 
-/* Adds a finding about `late`, which has to come behind `early`. verb: what that one does. */
+/* Adds a finding about `late`, which has to come after `early`. verb: what that one does. */
 static spad_status add(const spad__clash *c, spad_finding *finding, spad__touch early,
                        spad__touch late, const char *verb, spad_error *error) {
     const spad_kernel *kernel = c->order->events.kernel;
@@ -208,7 +208,7 @@ static spad_status add(const spad__clash *c, spad_finding *finding, spad__touch 
                      spad_kernel_get_tensor(kernel, (size_t)other->tensor)->name);
     spad__find_note(finding, "%s %s %s here", w.event, verb, w.tile);
     if (c->executed) {
-        spad__find_note(finding, "they run one behind the other, but a relaxed statement is all "
+        spad__find_note(finding, "they run one after the other, but a relaxed statement is all "
                                  "that orders them, and it orders no memory");
     } else {
         note_missing(c, finding, early, late);
@@ -221,7 +221,7 @@ static const char *verb_of(const spad__clash *c, spad__touch touch) {
     return reads(c, touch) ? "updates" : "writes";
 }
 
-/* Somebody reads a tile, and somebody writes it. */
+/* One access reads a tile, another writes it. */
 static spad_status tell_too_early(const spad__clash *c, spad__touch reader, spad__touch writer,
                                   spad_error *error) {
     const words r = words_of(c, reader);
@@ -236,7 +236,7 @@ static spad_status tell_too_early(const spad__clash *c, spad__touch reader, spad
     return add(c, &finding, writer, reader, verb_of(c, writer), error);
 }
 
-/* Somebody writes over what another one still reads or writes. */
+/* One access writes over what another still reads or writes. */
 static spad_status tell_overwrites(const spad__clash *c, spad__touch victim, spad__touch writer,
                                    spad_error *error) {
     const words v = words_of(c, victim);
@@ -252,7 +252,7 @@ static spad_status tell_overwrites(const spad__clash *c, spad__touch victim, spa
     return add(c, &finding, victim, writer, verb_of(c, victim), error);
 }
 
-/* `alloc` or `free`, and somebody who uses the bytes, or another one of them. */
+/* `alloc` or `free`, and an access that uses the bytes, or another one of them. */
 static spad_status tell_life(const spad__clash *c, spad_error *error) {
     const words x = words_of(c, c->first);
     const words y = words_of(c, c->second);
@@ -326,8 +326,7 @@ spad_status spad__report_fence(const spad__clash *c, spad_error *error) {
                y.event, bytes, x.event);
     /* the ISA asks for a fence here too, but many kernels rely on the wait alone */
     if (!writes(c, c->first)) finding.severity = SPAD_SEVERITY_WARNING;
-    spad__find_note(&finding, "add `fence` behind %s, before what the other one waits for",
-                    x.event);
+    spad__find_note(&finding, "add `fence` after %s, before what the other one waits for", x.event);
     spad__find_names(&finding, spad_kernel_get_tensor(kernel, (size_t)tensor)->name, NULL);
     return spad__order_find(c->order, &finding, c->second.event, c->first.event, error);
 }

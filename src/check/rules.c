@@ -44,7 +44,7 @@ static spad_status check_bytes(spad__run *run, int64_t tensor, const char *tile,
     }
     char reserved[64] = "";
     if (space->reserved > 0) {
-        snprintf(reserved, sizeof reserved, " and reserves %lld behind them",
+        snprintf(reserved, sizeof reserved, " and reserves %lld after them",
                  (long long)space->reserved);
     }
     spad__find(&finding, SPAD_FINDING_OUT_OF_SPACE,

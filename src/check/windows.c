@@ -59,7 +59,7 @@ static bool condition_stays(const condition_walk *w, const spad_statement *s, in
     return *holds ? all_stay : one_stays_false;
 }
 
-/* Goes into a loop, or on to its next iteration, or behind it. */
+/* Goes into a loop, or on to its next iteration, or after it. */
 static void step_loop(condition_walk *w, const spad_kernel_loop *loop, int64_t number,
                       int64_t value) {
     if (value < loop->end.value) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Buffers: a table of records with generations. Memory is taken and given back outside
- * the lock of the table, so that a slow driver stops nobody; whoever finds that the
+ * the lock of the table, so that a slow driver stops no other thread; whoever finds that the
  * table has changed meanwhile gives back what it took.
  */
 #include <stdio.h>
@@ -129,7 +129,7 @@ static spad_status take_memory(grant *out, spad_device *device, spad_memory_scop
     return status;
 }
 
-/* Gives memory back: behind what the stream does with it, or at once. */
+/* Gives memory back: after what the stream does with it, or at once. */
 static void give_memory(spad_device *device, spad_memory_scope scope, const spad_allocation *block,
                         spad_stream stream) {
     spad__stream_record *record =

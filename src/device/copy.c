@@ -180,7 +180,7 @@ static spad_status copy_staged(const side *to, const side *from, int64_t width, 
 }
 
 /* The device that does the work: one that the processor cannot read, if there is one; of two such
- * the target, if its back end can reach the other. NULL: nobody can. */
+ * the target, if its back end can reach the other. NULL: none can. */
 static spad_device *worker(const side *to, const side *from) {
     if (to->device == from->device) return to->device;
     if (!host_reads(to) && !host_reads(from)) {

@@ -30,7 +30,7 @@ typedef struct spad__buffer_record {
     spad_dtype dtype;
     spad_memory_scope scope;
     size_t rank;
-    int64_t *dims;      /* one block with the name behind it */
+    int64_t *dims;      /* one block with the name after it */
     const char *name;   /* NULL: unnamed */
     size_t dims_bytes;  /* of that block */
     int64_t traced;     /* number in the trace; -1: not recorded */

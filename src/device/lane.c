@@ -80,7 +80,7 @@ int64_t spad__lane_drain(spad__lane *lane, spad_pool *pool) {
         while ((number = take(lane, pool, c, c)) != 0) {
             const spad_allocation block =
                 spad__pool_unpark(spad__ticket_at(pool, number), number, 0);
-            spad_pool_free(pool, &block, NULL); /* cannot fail: nobody else knows the block */
+            spad_pool_free(pool, &block, NULL); /* cannot fail: no other thread knows the block */
             drained++;
         }
     }

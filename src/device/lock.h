@@ -41,7 +41,7 @@ typedef struct spad__spin {
 
 enum { SPAD__SPINS = 64 };
 
-/* Somebody else has it. */
+/* Another thread has it. */
 SPAD__RARE static void spad__spin_wait(spad__spin *lock) {
     int tries = 0;
     do {

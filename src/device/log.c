@@ -152,7 +152,7 @@ static spad_status fail_line(reader *r, const char *what, field f) {
     return SPAD_ERR_SYNTAX;
 }
 
-/* Decimal, or hexadecimal behind 0x, up to 63 bits; "nil" and "(nil)" are 0. */
+/* Decimal, or hexadecimal after 0x, up to 63 bits; "nil" and "(nil)" are 0. */
 static bool read_number(field f, int64_t *out) {
     if (field_is(f, "nil") || field_is(f, "(nil)")) {
         *out = 0;

@@ -135,7 +135,7 @@ static spad_status wrapper_alloc(void *ctx, spad_allocation *out, int64_t bytes,
 }
 
 /* A log holds the mutex while it frees: once the bytes are free another thread may log
- * them anew, and its row must come behind this one. */
+ * them anew, and its row must come after this one. */
 static spad_status wrapper_free(void *ctx, const spad_allocation *block, spad_error *error) {
     spad_wrapper *w = ctx;
     spad_status status;

@@ -21,7 +21,7 @@ enum {
 };
 
 /* What the handle of a block leads to: one for every piece of the range, with the same number.
- * It belongs to the user of the block, to a list, or to nobody. */
+ * It belongs to the user of the block, to a list, or to neither. */
 typedef struct spad__ticket {
     alignas(32) int64_t address;
     int64_t asked;           /* bytes its user wanted */

@@ -98,7 +98,7 @@ spad_pool_stats spad_pool_get_stats(spad_pool *pool) {
     return stats;
 }
 
-/* The blocks of one list: of its class, and nobody has them. */
+/* The blocks of one list: of its class, and not in use. */
 static const char *list_fault(const spad_pool *pool, const spad__cache *c, uint32_t bin) {
     uint32_t length = 0;
     for (uint32_t n = c->lists[bin].first; n != 0; n = spad__ticket_at(pool, n)->next) {

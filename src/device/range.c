@@ -50,7 +50,7 @@ static bool reserve_spares(spad__range *range, uint32_t count) {
 }
 
 bool spad__range_reserve(spad__range *range, uint32_t holds) {
-    return reserve_spares(range, holds + 1); /* what is cut off behind, and once in front */
+    return reserve_spares(range, holds + 1); /* what is cut off after, and once in front */
 }
 
 static uint32_t take_spare(spad__range *range) {
@@ -139,7 +139,7 @@ static uint32_t search(const spad__range *range, int64_t bytes, int64_t align, u
 /* ---- holding and freeing ----------------------------------------------------------- */
 
 /* Leaves the piece its first `bytes` and returns the rest, as a piece that is in no bin.
- * The first piece of a chunk thus keeps its number for ever. */
+ * The first piece of a chunk thus keeps its number forever. */
 static uint32_t cut(spad__range *range, uint32_t number, int64_t bytes) {
     const uint32_t rest_number = take_spare(range);
     spad__piece *piece = spad__range_at(range, number);

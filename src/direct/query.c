@@ -411,7 +411,7 @@ static void describe_fault(spad_finding *out, const spad_direct *direct,
         char operation[SPAD_NAME_FACT_MAX];
         spad__copy_cut(operation, sizeof operation, tensor->implicit_of);
         spad__find(out, SPAD_FINDING_IMPLICIT_TENSOR,
-                   "%s in '%s' is made by %s, so nobody can place it, while %s is placed directly; "
+                   "%s in '%s' is made by %s, so it cannot be placed, while %s is placed directly; "
                    "declare and place a tensor for it, or use another operation",
                    who, space->name, operation, other);
     } else {

@@ -23,7 +23,7 @@ static inline int64_t spad__ring_line(size_t rank, const int64_t *counts, const 
     return line;
 }
 
-/* The next index of a box in row-major order; false behind the last. Starts
+/* The next index of a box in row-major order; false after the last. Starts
  * from all zeros. */
 static inline bool spad__next_index(size_t rank, const int64_t *extents, int64_t *index) {
     for (size_t d = rank; d-- > 0;) {

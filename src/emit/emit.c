@@ -4,7 +4,7 @@
  * of their constants.
  *
  * An identifier keeps letters, digits and '_' of a name, has at most IDENTIFIER_MAX
- * characters, and gets a number behind it when another row or space has it already. Every
+ * characters, and gets a number after it when another row or space has it already. Every
  * constant is such a name, '_' and one word without '_', so different names never give
  * the same constant.
  */

@@ -41,7 +41,7 @@ struct spad_layout {
     const spad_kernel *kernel;
     spad_layout_options options;
     spad__limit limit;
-    int64_t end;         /* time behind all statements */
+    int64_t end;         /* time after all statements */
     size_t *first_slots; /* per tensor: number of its first slot, and one more */
     spad__life *lives;   /* per slot of a tensor that the planner places; one for others */
     spad__life *all;     /* per tensor: touches of all slots */

@@ -135,7 +135,7 @@ static int compare_scoped(const void *left, const void *right) {
     return (a->rect.lane > b->rect.lane) - (a->rect.lane < b->rect.lane);
 }
 
-/* Sorts the buffers behind `from`, numbers those of a tensor and drops what is there twice. */
+/* Sorts the buffers after `from`, numbers those of a tensor and drops what is there twice. */
 static void drop_doubles(spad_layout *layout, size_t from) {
     spad_layout_buffer *items = layout->given.items;
     const size_t count = layout->given.count;

@@ -9,7 +9,7 @@
  *     to the next, and a ring is there to let iterations overlap. A declaration in the
  *     loop begins a new life in every iteration, so nothing is carried;
  *   - from fork to join if an agent does it: the order of agents is open;
- *   - and, on a unit, until `wait G pending 0` behind a commit of its group that its
+ *   - and, on a unit, until `wait G pending 0` after a commit of its group that its
  *     agent must pass, else to the end.
  * A slot is needed from its first touch to its last, an input from the start, an
  * output to the end, under whatever name it is one. Inside one life nothing is left out, so two
@@ -22,7 +22,7 @@
  *
  * Which slots an access touches otherwise: the tiles between the bounds of its index, or
  * all if those are many. Cost: O(statements x depth + accesses + slots), with the constants
- * TILES_MAX and SCAN_MAX, behind which the answer is the safe one.
+ * TILES_MAX and SCAN_MAX, after which the answer is the safe one.
  */
 #include "base/checked.h"
 #include "kernel/kernel.h"
@@ -179,7 +179,7 @@ static bool is_passed(const spad_kernel *k, size_t statement, size_t later) {
     return holds(k, (size_t)block, statement);
 }
 
-/* The statement behind which an operation on a unit is over for certain; the number of
+/* The statement after which an operation on a unit is over for certain; the number of
  * statements: none. */
 static size_t find_wait(const spad_kernel *k, size_t operation) {
     const spad_statement *op = &k->statements.items[operation];
@@ -236,7 +236,7 @@ static void need_tile(spad_layout *layout, int64_t home, int64_t tile, spad__lif
 }
 
 /* The bounds of an index; *count: tiles in the box, cut at `most`. An index that is always
- * outside, behind a condition that never holds, has none. */
+ * outside, after a condition that never holds, has none. */
 static void bound_index(const spad_kernel *k, const spad_kernel_tensor *tensor,
                         const spad_expr *index, int64_t *low, int64_t *high, int64_t most,
                         int64_t *count) {

@@ -29,7 +29,7 @@ enum {
 
 /* ---- planned buffers --------------------------------------------------------------- */
 
-/* May the slots of a tensor lie one behind another? */
+/* May the slots of a tensor lie one after another? */
 static bool makes_arrays(const spad_space *space, const spad_kernel_tensor *tensor) {
     if (space->banks_exclusive) return false;
     return tensor->tile_lanes == space->lanes || tensor->lane.value != 0;
@@ -489,7 +489,7 @@ static spad_status look_at_peak(const spad_layout *layout, spad__layout_space *s
     return fine ? SPAD_OK : spad__fail_host_memory(error);
 }
 
-/* Appends what the kernel has placed behind the planned buffers. */
+/* Appends what the kernel has placed after the planned buffers. */
 static spad_status append_given(spad_layout *layout, spad_error *error) {
     const size_t count = layout->given.count;
     if (count == 0) return SPAD_OK;

@@ -54,7 +54,7 @@ bool spad__read_expr(spad__reader *r, spad_expr *out);
 /* A number that does not change: numbers and parameters. */
 bool spad__read_amount(spad__reader *r, spad_amount *amount);
 
-/* A comma between two items; a line may end behind it. */
+/* A comma between two items; a line may end after it. */
 bool spad__next_item(spad__reader *r);
 
 /* Room for one more dimension? */

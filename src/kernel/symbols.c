@@ -3,7 +3,7 @@
  * The names that are visible while a kernel is built: one table for all kinds,
  * because no two things that are visible at once share a name. A block takes its
  * names with it when it closes. A scope is about memory and not about names: what was
- * declared in it can be named behind it, which is for the checks to report, until the
+ * declared in it can be named after it, which is for the checks to report, until the
  * name is used again.
  *
  * A hash table of chains, newest first, so that closing a block unlinks heads.

@@ -92,7 +92,7 @@ static spad_status allocate_tile(spad_walk *walk, const spad_statement *s, int64
         &place, &walk->error);
 }
 
-/* Allocates the tiles of a scoped tensor, one behind another. */
+/* Allocates the tiles of a scoped tensor, one after another. */
 static spad_status allocate(spad_walk *walk, const spad_statement *s,
                             const spad_kernel_tensor *tensor, spad__walk_scoped_tensor *scoped) {
     int64_t dims[SPAD_RANK_MAX + 1] = {1}; /* a tile of a one-lane space has one lane */
@@ -249,7 +249,7 @@ static void end_tensors(spad_walk *walk, size_t scope) {
     const spad_kernel *k = walk->kernel;
     size_t first = 0;
     size_t last = k->tensors.count;
-    while (first < last) { /* the first one behind the opening of the scope */
+    while (first < last) { /* the first one after the opening of the scope */
         const size_t middle = first + (last - first) / 2;
         if (k->tensors.items[middle].statement > scope) {
             last = middle;

@@ -370,7 +370,7 @@ static spad_status read_numbers(reader *r, spad_plan_buffer *b) {
     return SPAD_OK;
 }
 
-/* The id with a NUL behind it; NULL: no memory. */
+/* The id with a NUL after it; NULL: no memory. */
 static const char *copy_name(reader *r, const cell *c) {
     if (c->length + 1 > r->name_room) {
         const size_t room = 2 * (c->length + 1);

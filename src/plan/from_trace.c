@@ -12,7 +12,7 @@
 
 enum { NUMBER_SIZE = 24 }; /* '#' and any 64-bit number */
 
-/* The name, or if it is taken, the name with the tensor's number behind it, or the next
+/* The name, or if it is taken, the name with the tensor's number after it, or the next
  * number that makes it free; in the arena. NULL: no memory. */
 static const char *free_name(spad_plan *plan, const char *name, size_t number) {
     const size_t length = strlen(name);

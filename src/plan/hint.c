@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Hints are wishes, not rules: the plan is made without them, then every item
- * with a hint moves there if nobody is in the way. In the order of buffers, so
+ * with a hint moves there if nothing is in the way. In the order of buffers, so
  * that the result is the same every time. For a hint O(items that live together with it, and
  * pairs kept apart), until the time is over.
  */

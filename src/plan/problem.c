@@ -181,7 +181,7 @@ static spad_status check_lifetime(const spad_plan_buffer *b, const char *label, 
         if (gap->lower < free_from || gap->upper <= gap->lower || gap->upper > b->upper) {
             return spad__fail(error, SPAD_ERR_ARGUMENT,
                               "gap %lld-%lld of buffer %s is empty, outside the lifetime or not "
-                              "behind the gap before it",
+                              "after the gap before it",
                               (long long)gap->lower, (long long)gap->upper, label);
         }
         if (gap->window_lower < 0 || gap->window_upper < gap->window_lower ||

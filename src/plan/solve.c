@@ -307,7 +307,8 @@ static spad_status solve_model(solver *s, spad_error *error) {
 
 static spad_status check_options(const spad_plan_options *o, spad_error *error) {
     if (o->goal != SPAD_PLAN_MINIMIZE && o->goal != SPAD_PLAN_DECIDE)
-        return spad__fail(error, SPAD_ERR_ARGUMENT, "goal %d is none of a plan", (int)o->goal);
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "goal %d is not a goal of a plan",
+                          (int)o->goal);
     if (o->deadline_ns >= 0 && o->node_limit >= 0 && o->threads >= 0) return SPAD_OK;
     return spad__fail(error, SPAD_ERR_ARGUMENT,
                       "a deadline of %lld ns, %lld nodes and %d threads: none of them may be "

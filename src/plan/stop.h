@@ -29,10 +29,10 @@ typedef struct spad__listener {
 typedef struct spad__stop {
     int64_t deadline;         /* of spad__clock; INT64_MAX: none */
     atomic_bool *now;         /* shared by threads */
-    spad__listener *listener; /* NULL: nobody listens here */
+    spad__listener *listener; /* NULL: no listener here */
 } spad__stop;
 
-/* True once the deadline has passed, somebody set `now`, or the caller cancelled. */
+/* True once the deadline has passed, `now` was set, or the caller cancelled. */
 bool spad__stopped(spad__stop *stop);
 
 static inline void spad__stop_now(spad__stop *stop) {

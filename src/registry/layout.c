@@ -5,7 +5,7 @@
  * Two passes over the buffers of a group in the order of registration. The
  * first puts everything that aliases nothing at the end of its region. The
  * second takes the aliases: one whose target already has a slice in shared
- * memory goes behind what others have taken of it if that leaves room, whatever
+ * memory goes after what others have taken of it if that leaves room, whatever
  * its own location; any other goes to the end of its own region. So aliases of
  * one target never share bytes with each other, only with the target, and
  * aliasing a buffer in local memory saves nothing. O(buffers).

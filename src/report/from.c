@@ -149,7 +149,7 @@ static spad_status add_allocation(spad_report *report, const spad_log_row *row, 
     return spad_report_add_box(report, &box, error);
 }
 
-/* The boxes of the log stand one behind the other, in the order of their numbers. */
+/* The boxes of the log stand one after the other, in the order of their numbers. */
 spad_status spad_report_add_log(spad_report *report, const spad_log *log, size_t space,
                                 spad_error *error) {
     const spad__mark before = spad__report_mark(report);

@@ -91,7 +91,7 @@ typedef struct drawer {
     size_t first_box;
 } drawer;
 
-/* "x", "x[3]", "x[1, 2]"; a later life of a tensor in a loop has "#" and its number behind. */
+/* "x", "x[3]", "x[1, 2]"; a later life of a tensor in a loop has "#" and its number after. */
 static void name_tile(char *field, size_t size, const spad_kernel_tensor *tensor, int64_t tile,
                       int64_t life) {
     int64_t index[SPAD_RANK_MAX];
@@ -194,7 +194,7 @@ static bool reads_too(const spad_walk_event *event, const spad_walk_access *acce
     return false;
 }
 
-/* The operation runs in [begin, end). A write behind a read is the start of a new life: what
+/* The operation runs in [begin, end). A write after a read is the start of a new life: what
  * was there is not needed any more; unless parts of it are still being read. */
 static spad_status touch(drawer *d, const spad_walk_event *event, const spad_walk_access *access,
                          const moment *at, spad_error *error) {
@@ -353,7 +353,7 @@ static spad_status add_buffer(drawer *d, const spad_layout_space *space, size_t 
                                .slot = s,
                                .slots = buffer->slots > 1 ? buffer->slots : 0,
                                .family = SPAD_NO_FAMILY};
-        /* what is lost to rounding lies behind each slot */
+        /* what is lost to rounding lies after each slot */
         const int64_t taken =
             s + 1 < buffer->slots ? buffer->stride : buffer->taken - s * buffer->stride;
         if (taken > box.rect.bytes && buffer->mode == SPAD_MODE_AUTO) {

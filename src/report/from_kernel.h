@@ -9,7 +9,7 @@
 #include "spad/sim.h"
 #include "spad/walk.h"
 
-/* Loops around a statement whose variables are compared: more than anybody nests. */
+/* Loops around a statement whose variables are compared: more than any real kernel nests. */
 enum { SPAD__SIM_LOOPS = 64 };
 
 typedef struct spad__sim_times {

@@ -95,7 +95,7 @@ typedef struct pass {
     size_t edge_count;
     int64_t *lanes; /* at which boxes start; sorted, different */
     size_t lane_count;
-    int64_t *most; /* live bytes behind each different time */
+    int64_t *most; /* live bytes after each different time */
     int64_t *here; /* the same for one lane */
 } pass;
 

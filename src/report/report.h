@@ -33,7 +33,7 @@ struct spad_report {
     bool is_titled; /* by the caller */
     const char *time_unit;
     const char *file;   /* of the source; NULL: no source */
-    const char *source; /* NUL behind it */
+    const char *source; /* NUL after it */
     size_t note_count;
     const char *notes[SPAD__NOTES];
     int64_t total_bytes;
@@ -137,7 +137,7 @@ typedef struct spad__lane {
 /* Does the lane count for the box? One without an address counts in all of them. */
 bool spad__in_lane(const spad_report_box *box, int64_t lane);
 
-/* most[k] becomes at least the live bytes behind the k-th different time of the edges. */
+/* most[k] becomes at least the live bytes after the k-th different time of the edges. */
 spad_status spad__lane_live(int64_t *most, const spad__lane *lane, spad_error *error);
 
 /* partner[b] becomes a box that shares bytes of the lane with b while both live. */

@@ -280,7 +280,7 @@ static int64_t address_of(const device *d, size_t number) {
     return segment_address(d, number) + byte;
 }
 
-/* One behind the last place of the segment that starts with this one. */
+/* One after the last place of the segment that starts with this one. */
 static size_t segment_end(const device *d, size_t first) {
     size_t end = first + 1;
     while (end < d->count && d->places[end].layer == d->places[first].layer &&

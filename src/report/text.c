@@ -194,7 +194,7 @@ static void paint(map *m, area *areas, int64_t *counts) {
 
 /* ---- writing ----------------------------------------------------------------------- */
 
-/* Words of a text in lines of WIDTH columns; those behind the first are indented. */
+/* Words of a text in lines of WIDTH columns; those after the first are indented. */
 static void out_wrapped(spad__out *out, const char *text, size_t column) {
     enum { INDENT = 4 };
     bool first = true;
@@ -288,7 +288,7 @@ static void out_label(spad__out *out, int64_t address) {
     spad__out_format(out, "%*s |", ROOM, label);
 }
 
-/* Below the rows that lie behind what is there. */
+/* Below the rows that lie after what is there. */
 static void write_capacity(spad__out *out) {
     spad__out_format(out, "%*s |", LABEL - 2, "capacity");
     spad__out_repeat(out, "-", COLUMNS);
@@ -298,18 +298,18 @@ static void write_capacity(spad__out *out) {
 static void write_cells(const map *m) {
     const spad_report_space *facts = &m->view->facts;
     const int64_t span = facts->top - facts->low;
-    bool behind = facts->top > facts->usable; /* the rows so far lie behind the capacity */
+    bool after = facts->top > facts->usable; /* the rows so far lie after the capacity */
     for (int64_t r = ROWS - 1; r >= 0; r--) {
         const int64_t address = facts->low + span / ROWS * r + span % ROWS * r / ROWS;
-        if (behind && address < facts->usable) {
+        if (after && address < facts->usable) {
             write_capacity(m->out);
-            behind = false;
+            after = false;
         }
         out_label(m->out, address);
         spad__out_bytes(m->out, m->cells[r], COLUMNS);
         spad__out_string(m->out, "|\n");
     }
-    if (behind) write_capacity(m->out);
+    if (after) write_capacity(m->out);
     char left[32];
     char right[32];
     snprintf(left, sizeof left, "%lld", (long long)m->picture->begin);

@@ -3,7 +3,7 @@
  * A report in Chrome's trace format, which Perfetto and chrome://tracing open.
  *
  * Process 1 has the rows of the timeline as threads; every space is a process
- * of its own behind it, with its live bytes as a counter and each lifetime as an
+ * of its own after it, with its live bytes as a counter and each lifetime as an
  * asynchronous pair, because lifetimes overlap and complete events must nest. What an
  * operation waited for is among its arguments. Times are microseconds there: a
  * nanosecond is written as one thousandth, any other unit as a whole one.

@@ -94,7 +94,7 @@ static void want(spad__crowd *c, spad__runner *r, size_t number) {
     r->ready = ready;
 }
 
-/* ---- what somebody waits for ------------------------------------------------------- */
+/* ---- what a runner waits for ------------------------------------------------------- */
 
 static bool all_ended(const spad__crowd *c) {
     for (size_t i = 1; i < c->agent_count; i++) {
@@ -412,7 +412,7 @@ static const char *runner_name(const spad__crowd *c, size_t number) {
     return spad_kernel_get_agent(c->sim->kernel, number)->name;
 }
 
-/* The first that waits for ever, in a sentence; false: all came to their end. */
+/* The first that waits forever, in a sentence; false: all came to their end. */
 static bool describe_deadlock(const spad__crowd *c, char *field, size_t size) {
     for (size_t pass = 0; pass < 2; pass++) { /* who waits for agents to end comes last */
         for (size_t i = 0; i < c->count; i++) {

@@ -8,7 +8,7 @@
 
 #include "sim/sim.h"
 
-/* Why somebody is where it is now: the operation, and the object it waited at. */
+/* Why a runner is where it is now: the operation, and the object it waited at. */
 typedef struct spad__cause {
     spad_wait_kind kind;
     int64_t row;
@@ -22,7 +22,7 @@ typedef struct spad__object {
     int64_t count; /* that complete a phase */
     int64_t bytes; /* mbarrier: that are still expected */
     int64_t phase; /* phases that are complete */
-    int64_t row;   /* operation behind the last change; -1 */
+    int64_t row;   /* operation that made the last change; -1 */
 } spad__object;
 
 /* Operations between two commits of a group by an agent. */
@@ -66,7 +66,7 @@ typedef struct spad__request {
     bool contributed; /* barrier: set by the first attempt */
 } spad__request;
 
-/* Tries it: true if it happened, false if it has to wait. `row`: the operation behind it.
+/* Tries it: true if it happened, false if it has to wait. `row`: the operation that causes it.
  * *cause_row: what a wait was released by. */
 bool spad__objects_try(spad__objects *objects, spad__request *request, int64_t row,
                        int64_t *cause_row);

@@ -73,7 +73,8 @@ static size_t place_of(spad__flow *flow, const spad_walk_access *access) {
     return spad__places_find(&flow->places, flow->sim->kernel, &own, slot_of(flow, access));
 }
 
-/* Nobody ever waits for bytes that nobody writes; those with an address may have another name. */
+/* Nothing ever waits for bytes that are never written; those with an address may have another name.
+ */
 static bool matters(const spad__flow *flow, const spad_walk_access *access) {
     return access->placed || flow->is_written[access->home];
 }
@@ -137,7 +138,7 @@ static int64_t find_room(const spad__calendar *calendar, int64_t from, int64_t b
                          int64_t *row, int64_t *steps) {
     size_t low = 0;
     size_t high = calendar->count;
-    while (low < high) { /* the first that ends behind `from` */
+    while (low < high) { /* the first that ends after `from` */
         const size_t middle = low + (high - low) / 2;
         if (calendar->items[middle].end <= from) {
             low = middle + 1;
@@ -240,10 +241,10 @@ static bool find_start(step *s, const spad__cost *cost, spad_sim_row *row, size_
     row->start = ready;
     row->blocker = row->cause = s->latest.row;
     if (copies) {
-        int64_t behind;
-        row->start = find_room(&s->flow->calendars[stream->engine], ready, cost->busy, at, &behind,
+        int64_t after;
+        row->start = find_room(&s->flow->calendars[stream->engine], ready, cost->busy, at, &after,
                                &s->flow->sim->steps);
-        if (row->start > ready) row->blocker = behind;
+        if (row->start > ready) row->blocker = after;
     }
     row->wait = ready - base;
     row->queued = row->start - ready;
@@ -321,7 +322,7 @@ static bool make_tables(spad__flow *flow) {
            flow->lives != NULL && flow->loops != NULL;
 }
 
-/* A stream per engine; a transfer has one per statement, behind them. */
+/* A stream per engine; a transfer has one per statement, after them. */
 static void fill_tables(spad__flow *flow) {
     const spad_kernel *k = flow->sim->kernel;
     const spad_target *target = flow->sim->target;

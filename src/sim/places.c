@@ -6,8 +6,8 @@
  * Rectangles that share bytes know each other, so an access looks at its own place and
  * its neighbours only; they find each other by the pages of the space that they touch. Pages are
  * counted round: those beyond the last are the first again, so what lies outside of its space is
- * spread like everything else. A place keeps the touches that somebody may have to wait for: a
- * write covers what lies inside it, because it has waited for that itself, and of equal reads the
+ * spread like everything else. A place keeps the touches that a later access may have to wait for:
+ * a write covers what lies inside it, because it has waited for that itself, and of equal reads the
  * latest is enough. Programs touch few different parts of a tile, so these lists are short and a
  * look costs about a constant.
  *
@@ -29,7 +29,7 @@ enum {
 
 /* ---- bytes ------------------------------------------------------------------------- */
 
-static int64_t last_byte(const spad__bytes *b) { /* one behind */
+static int64_t last_byte(const spad__bytes *b) { /* one after */
     return b->rect.byte + (b->runs - 1) * b->stride + b->rect.bytes;
 }
 
@@ -37,7 +37,7 @@ static int64_t last_byte(const spad__bytes *b) { /* one behind */
 static bool meets_run(const spad__bytes *b, int64_t from, int64_t to) {
     if (to <= b->rect.byte || from >= last_byte(b)) return false;
     if (b->runs == 1) return true;
-    /* the first run that ends behind `from` */
+    /* the first run that ends after `from` */
     int64_t k = spad__floor_div(from - b->rect.byte - b->rect.bytes, b->stride) + 1;
     k = spad__max(k, 0);
     return k < b->runs && b->rect.byte + k * b->stride < to;
@@ -47,7 +47,7 @@ static bool meets_run(const spad__bytes *b, int64_t from, int64_t to) {
  * runs k and j are (k - j) strides apart, and each difference from 1 - runs of b to runs of a - 1
  * occurs. */
 static bool meets_shifted(const spad__bytes *a, const spad__bytes *b) {
-    /* the first difference at which the run of a ends behind the start of that of b */
+    /* the first difference at which the run of a ends after the start of that of b */
     const int64_t ahead = b->rect.byte - a->rect.byte - a->rect.bytes;
     const int64_t least = spad__max(spad__floor_div(ahead, a->stride) + 1, 1 - b->runs);
     return least <= a->runs - 1 && a->rect.byte + least * a->stride < b->rect.byte + b->rect.bytes;

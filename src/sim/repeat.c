@@ -8,7 +8,7 @@
  * that makes the step divisible by d, and e % d the same with step 0. The period of a
  * loop makes all indices of its body move by a constant, rings come round, and parts of
  * tiles stay where they are. Slots of a tensor without a ring may move on, if all
- * accesses move alike and nobody outside of the loop reads or writes them.
+ * accesses move alike and nothing outside of the loop reads or writes them.
  *
  * Conditions may change once (i > 0, i + 1 < N): spad__period_reach bounds them with
  * intervals and says how far they stay as they are.
@@ -255,7 +255,7 @@ static bool study_access(study *s, const spad_kernel_access *a, int64_t *factor,
     int64_t steps[SPAD_RANK_MAX];
     int64_t tile;
     int64_t shift;
-    if (!s->out->written[t->home]) return keeps_size(s, a); /* nobody waits for its readers */
+    if (!s->out->written[t->home]) return keeps_size(s, a); /* nothing waits for its readers */
     if (!index_steps(s, a, t, steps, &tile)) return false;
     for (size_t i = 0; i < a->range_count; i++) {
         if (!stands_still(s, a->ranges[i].from) || !stands_still(s, a->ranges[i].to)) return false;

@@ -176,7 +176,7 @@ static void write_cause(spad__out *out, const spad_sim *sim, const spad_sim_wait
     case SPAD_WAIT_WRITER:
         spad__out_format(out, "until %.63s has written %.63s before", other, tensor);
         break;
-    case SPAD_WAIT_ENGINE: spad__out_format(out, "behind %.63s", other); break;
+    case SPAD_WAIT_ENGINE: spad__out_format(out, "after %.63s", other); break;
     case SPAD_WAIT_PORT: spad__out_format(out, "for the port that %.63s uses", other); break;
     case SPAD_WAIT_STARTUP: spad__out_string(out, "for its start-up"); break;
     case SPAD_WAIT_WINDOW: spad__out_format(out, "until %.63s has started", other); break;

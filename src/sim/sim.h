@@ -101,7 +101,7 @@ typedef struct spad__bytes {
 
 bool spad__bytes_overlap(const spad__bytes *a, const spad__bytes *b);
 
-/* Somebody touches bytes until `end`. */
+/* An access touches bytes until `end`. */
 typedef struct spad__touch {
     spad__bytes bytes;
     bool writes;

@@ -176,7 +176,7 @@ static bool keep(spad_tune *tune, const spad_tune_point *point) {
 
 /* ---- all combinations -------------------------------------------------------------- */
 
-/* Counts on: the next combination, false behind the last. */
+/* Counts on: the next combination, false after the last. */
 static bool next_combination(const spad_tune *tune, size_t *at) {
     for (size_t i = tune->knobs.count; i-- > 0;) {
         if (++at[i] < tune->knobs.items[i].value_count) return true;

@@ -171,7 +171,7 @@ static stack_span span_union(stack_span a, stack_span b) {
     return (stack_span){.low = spad__min(a.low, b.low), .high = spad__max(a.high, b.high)};
 }
 
-/* What the sections behind the current one hold from the round before. */
+/* What the sections after the current one hold from the round before. */
 static stack_span later_sections(const spad_stack *stack, const stack_scope *scope) {
     const size_t next = (size_t)scope->section + 1;
     if (!scope->wrapped || next >= scope->entered) return STACK_EMPTY_SPAN;

@@ -8,7 +8,7 @@
  *   record    one live tensor
  *   section   one of the parts of a scope; holds a list of records, newest first
  *   round     from one wrap of a scope to the next. After a wrap the sections
- *             behind the current one still hold tensors of the round before
+ *             after the current one still hold tensors of the round before
  *   shadow    the bytes that such older tensors may touch: a stack tensor that
  *             is put there is an overlap; a heap tensor must stay above them
  *
@@ -44,7 +44,7 @@ typedef struct stack_span {
 typedef struct stack_section {
     int64_t newest;  /* record; -1: none */
     int64_t oldest;  /* the end of the list; undefined when it is empty */
-    stack_span tail; /* set at a wrap: bytes of its records and of the sections behind it */
+    stack_span tail; /* set at a wrap: bytes of its records and of the sections after it */
 } stack_section;
 
 typedef struct stack_scope {
@@ -57,7 +57,7 @@ typedef struct stack_scope {
     int64_t high;         /* highest sp so far, closed inner scopes included */
     size_t first_section;
     size_t entered;   /* sections that exist so far */
-    bool wrapped;     /* the sections behind the current one are of the round before */
+    bool wrapped;     /* the sections after the current one are of the round before */
     stack_span outer; /* shadow of the scopes around it */
     stack_span shadow;
     int64_t traced; /* number of the scope in the trace; -1: no trace */

@@ -145,7 +145,7 @@ static bool read_engine_reference(reader *r, size_t *index) {
                           sizeof *r->engines.items, r->engines.count, index);
 }
 
-/* A comma between two items of a list; a line may end behind it. */
+/* A comma between two items of a list; a line may end after it. */
 static bool next_in_list(reader *r) {
     if (!spad__parser_accept(&r->parser, SPAD__COMMA)) return false;
     spad__parser_skip_lines(&r->parser);

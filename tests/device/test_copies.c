@@ -93,7 +93,7 @@ static void tiles_agree_with_plain_loops(void **state) {
     }
 }
 
-/* On the target's stream, behind which the source may be freed. */
+/* On the target's stream, after which the source may be freed. */
 static void devices_of_one_kind_copy_directly(void **state) {
     (void)state;
     enum { BYTES = 100000 };
@@ -196,7 +196,7 @@ static void bad_copies_are_refused(void **state) {
 
 /* ---- streams ----------------------------------------------------------------------- */
 
-/* Buffers are freed right behind the copies that use them, and their memory is handed out
+/* Buffers are freed right after the copies that use them, and their memory is handed out
  * again at once: every copy must still see its own bytes. */
 static void memory_is_reused_in_the_order_of_the_stream(void **state) {
     (void)state;
@@ -344,7 +344,7 @@ static void blocks_of_another_thread_join_the_stream(void **state) {
     assert_int_equal(stats.blocks.frees, GIVEN);
     assert_true(stats.blocks.peak_blocks >= GIVEN);
     assert_ok(spad_pool_check(given.pool, &error), &error);
-    /* nothing stays behind in a list that nobody looks into */
+    /* nothing stays after in a list that nobody looks into */
     assert_ok(spad_pool_trim(NULL, given.pool, 0, &error), &error);
     assert_int_equal(spad_pool_get_stats(given.pool).capacity_bytes, 0);
     close_device(device);

@@ -174,7 +174,7 @@ static void make_kernel(maker *m, uint64_t seed) {
         }
         for (int64_t d = depth; d-- > 0;) put(m, "%*s}\n", (int)d * 2, "");
         m->loops = 0;
-        /* what was declared in a loop cannot be named behind it, but keeps its number */
+        /* what was declared in a loop cannot be named after it, but keeps its number */
         for (int t = outer; t < m->tensors; t++) m->blocks[t] = 0;
         if (m->tensors > outer) { /* names are used once: stop here */
             m->tensors = outer;
@@ -426,7 +426,7 @@ static void run_operation(model *m, const spad_walk_event *event) {
     }
 }
 
-/* Inputs are in memory at the start, one tile behind another in the order of the text. */
+/* Inputs are in memory at the start, one tile after another in the order of the text. */
 static void give_inputs(model *m, const spad_walk *walk) {
     for (int64_t t = 0; t < (int64_t)spad_kernel_tensor_count(m->kernel); t++) {
         const spad_kernel_tensor *tensor = tensor_of(m, t);

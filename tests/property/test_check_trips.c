@@ -200,7 +200,7 @@ static void make_mbarriers(page *p) {
     }
 }
 
-/* Commit groups, one agent or two behind a barrier. */
+/* Commit groups, one agent or two after a barrier. */
 static void make_groups(page *p) {
     const int64_t slots = pick(p, 3) + 2;
     const bool two = pick(p, 2) == 0;

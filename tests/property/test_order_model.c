@@ -436,7 +436,7 @@ static void read_agent(program *p, int agent) {
 typedef struct writer {
     spad__random random;
     int agents;
-    char lines[AGENTS][2048]; /* [0]: behind the agents */
+    char lines[AGENTS][2048]; /* [0]: after the agents */
     int counts[AGENTS];
     int laps[2];
 } writer;

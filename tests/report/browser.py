@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A headless Chromium driven through its DevTools protocol over a pipe: no packages but
-Python's own. Messages are JSON with a NUL behind each."""
+Python's own. Messages are JSON with a NUL after each."""
 import base64
 import json
 import os

@@ -11,8 +11,8 @@
  *   seen at all can be seen in an execution like that.
  * - Ends of operations at which nothing else happens come when the first point that needs them
  *   does (`lazy`): to end later only makes the span of an access longer.
- * - Ends of reads and of writes are one point where nobody can see the end of the reads.
- * - Group waits and commits are no points but conditions of the point behind them.
+ * - Ends of reads and of writes are one point where nothing can see the end of the reads.
+ * - Group waits and commits are no points but conditions of the point after them.
  * - Bytes that the same accesses touch are one atom of memory.
  */
 #include "support/executor.h"
@@ -69,7 +69,7 @@ static void happen_after_ends(explorer *x, state *s, int p) {
 }
 
 /* The first point from p on that has not happened and whose turn may have come; the number of
- * points if there is none. What stands behind the next point of an agent's list waits for it. */
+ * points if there is none. What stands after the next point of an agent's list waits for it. */
 static int next_candidate(const explorer *x, const state *s, int p) {
     const executor *e = x->e;
     const int count = (int)e->points.count;
@@ -85,7 +85,7 @@ static int next_candidate(const explorer *x, const state *s, int p) {
     return count;
 }
 
-/* The candidate behind p. */
+/* The candidate after p. */
 static int after_candidate(const explorer *x, const state *s, int p) {
     const point *this = &x->e->points.items[p];
     const bool skip = this->listed && !executor_is_done(s, p);

@@ -30,7 +30,7 @@
  * chance to miss one is 3 x 10^-8.
  *
  * Left out, and said so in `unmodelled`: `relaxed` (memory here is as strong as execution).
- * Points that nobody can tell from others are taken as soon as they are possible, or fused:
+ * Points that nothing can tell from others are taken as soon as they are possible, or fused:
  * see executor.c.
  */
 #ifndef SPAD_TEST_EXECUTOR_H

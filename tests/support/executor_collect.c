@@ -412,7 +412,7 @@ static void choose_eager(executor *e) {
     }
 }
 
-/* Inputs are written before the start, one behind another in the order of the text. Those of
+/* Inputs are written before the start, one after another in the order of the text. Those of
  * which a byte can belong to others are accesses that are over when the run begins. */
 static void collect_inputs(executor *e) {
     const spad_walk_options options = {

@@ -206,7 +206,7 @@ bool executor_collect(executor *e);
 void executor_cut(executor *e);
 void executor_find_conflicts(executor *e);
 
-/* executor_memory.c: is every byte of every output written by somebody? */
+/* executor_memory.c: is every byte of every output written? */
 void executor_look_at_outputs(executor *e);
 
 /* executor_step.c: may a point happen, for its sync object; it happens. */

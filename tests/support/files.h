@@ -9,7 +9,7 @@
 
 #define TEST_KERNELS "examples/kernels"
 
-/* The text of a file with a NUL behind it; freed by the caller. */
+/* The text of a file with a NUL after it; freed by the caller. */
 char *test_read_file(const char *path);
 
 enum { TEST_FILES_MAX = 128, TEST_NAME_MAX = 64 };

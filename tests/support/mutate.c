@@ -91,7 +91,7 @@ static bool closes(const char *line) {
 
 /* ---- order ------------------------------------------------------------------------- */
 
-/* Moves a line behind `to`, or in front of it if that is before. */
+/* Moves a line after `to`, or in front of it if that is before. */
 static void put_moved(source *s, const char *what, size_t line, size_t to) {
     size_t order[LINES_MAX];
     size_t count = 0;
@@ -141,7 +141,7 @@ static void move(source *s, size_t line) {
 
 /* ---- clauses ----------------------------------------------------------------------- */
 
-/* Where a clause begins (at the space in front of it), and where the text behind its word
+/* Where a clause begins (at the space in front of it), and where the text after its word
  * ends: at the next clause. NULL: there is none. */
 static const char *find_clause(const char *line, const char *word, const char **end) {
     static const char *const all[] = {
@@ -160,7 +160,7 @@ static const char *find_clause(const char *line, const char *word, const char **
     return begin;
 }
 
-/* Replaces the text behind the word of a clause; @ in the format stands for it. */
+/* Replaces the text after the word of a clause; @ in the format stands for it. */
 static void edit(source *s, const char *what, size_t line, const char *word, const char *format) {
     const char *end;
     const char *text = s->lines[line];
@@ -285,7 +285,7 @@ static void shrink(source *s, size_t line, const char *word) {
     }
 }
 
-/* The space of a tensor's line: what stands behind the colon. */
+/* The space of a tensor's line: what stands after the colon. */
 static bool same_space(const char *a, const char *b) {
     a = strstr(a, " : ");
     b = strstr(b, " : ");

@@ -172,7 +172,7 @@ static void make_list(maker *m) {
 static void make_scopes(maker *m) {
     const int sections = pick(m, 1, 3);
     const int trips = pick(m, 1, 4);
-    const int lag = pick(m, 0, 2); /* how far behind a row is read */
+    const int lag = pick(m, 0, 2); /* how far after a row is read */
     const bool heap = chance(m, 40);
     put(m, "kernel scopes on trn2\nregion sbuf 0..%d as exact\n", pick(m, 24, 96));
     put(m, "tensor in : hbm u8 [8] (32, 8) input\ntensor out : hbm u8 [8] (32, 8) output\n");

@@ -445,7 +445,7 @@ static void the_trace(void **state) {
     assert_true(spad_trace_scope(trace, 0)->t_end != SPAD_OPEN_END);
     const spad_tensor *a = spad_trace_tensor(trace, 0);
     assert_string_equal(a->name, "A");
-    assert_int_equal(a->rect.byte, 128); /* behind the static part */
+    assert_int_equal(a->rect.byte, 128); /* after the static part */
     assert_int_equal(a->rect.bytes, 224);
     assert_int_equal(a->mode, SPAD_MODE_AUTO);
     assert_int_equal(spad_trace_tensor(trace, 1)->rect.byte, 128);

@@ -267,7 +267,7 @@ static void barriers_outlive_their_loop(void **state) {
     done(&f);
 }
 
-/* A barrier of a loop can be invalidated behind it, but not in another loop. */
+/* A barrier of a loop can be invalidated after it, but not in another loop. */
 static void barriers_are_invalidated_behind_their_loop(void **state) {
     (void)state;
     fixture f = make_with("sm_90", (spad_block_options){.barriers_in_arena = true});

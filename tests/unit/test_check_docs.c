@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * docs/check.md says the truth. Under a heading "### SPAD-..." in front of the part "## Order"
- * the first block gives that finding, with the message that is quoted behind it, and no other
+ * the first block gives that finding, with the message that is quoted after it, and no other
  * error; the second gives it no longer and has no errors. A block that does not start with
- * "kernel" stands behind the prelude.
+ * "kernel" stands after the prelude.
  */
 #include "support/support.h"
 
@@ -16,7 +16,7 @@
 
 enum { BLOCK_MAX = 4096 };
 
-/* The block that starts behind *at, with the prelude in front where it is needed. */
+/* The block that starts after *at, with the prelude in front where it is needed. */
 static void next_block(const char **at, const char *prelude, char *block) {
     const char *fence = strstr(*at, "```spad");
     assert_non_null(fence);

@@ -20,7 +20,7 @@ static bool is_left_out(const spad_finding *f) {
     return f->code == SPAD_FINDING_UNWRITTEN_OUTPUT && strcmp(f->subject, "out") == 0;
 }
 
-/* "line:column CODE xcount: message", and notes behind it, one per line. */
+/* "line:column CODE xcount: message", and notes after it, one per line. */
 static void describe(const spad_check *check, char *text, size_t size) {
     size_t used = 0;
     text[0] = '\0';
@@ -191,17 +191,18 @@ static void reads_of_nothing(void **state) {
                   "dma load reads in[0](0..64, ..) writes x(0..64, ..)\n"
                   "dma load reads in[0](64..128, 0..256) writes x(64..128, 0..256)\n"
                   "dma store reads x writes out[0]\n",
-           "7:17 SPAD-UNINITIALISED-READ x1: store reads 'x', but nobody has written bytes [512, "
+           "7:17 SPAD-UNINITIALISED-READ x1: store reads 'x', but nothing has written bytes [512, "
            "1024) of lanes [64, 128) of its slot; write it first, or declare it as input\n"
            "  4:8 declared here\n");
-    expect("kernel k on sm_80\n"
-           "tensor g : global f32 (4) output\n"
-           "tensor s : shared f32 (16) at 64\n"
-           "simt a updates s(4..8)\n"
-           "simt b reads s(4..8) writes g\n",
-           "4:16 SPAD-UNINITIALISED-READ x1: a reads 's', but nobody has written bytes [80, 96) of "
-           "shared; write it first, or declare it as input\n"
-           "  3:8 declared here\n");
+    expect(
+        "kernel k on sm_80\n"
+        "tensor g : global f32 (4) output\n"
+        "tensor s : shared f32 (16) at 64\n"
+        "simt a updates s(4..8)\n"
+        "simt b reads s(4..8) writes g\n",
+        "4:16 SPAD-UNINITIALISED-READ x1: a reads 's', but nothing has written bytes [80, 96) of "
+        "shared; write it first, or declare it as input\n"
+        "  3:8 declared here\n");
 }
 
 static void strided_parts(void **state) {
@@ -214,15 +215,16 @@ static void strided_parts(void **state) {
            "simt b writes s(.., 4..8)\n"
            "simt c reads s writes g\n",
            "");
-    expect("kernel k on sm_80\n"
-           "tensor g : global f32 (4, 8) output\n"
-           "tensor s : shared f32 (4, 8) at 0\n"
-           "simt a writes s(.., 0..4)\n"
-           "simt b writes s(.., 5..8)\n"
-           "simt c reads s writes g\n",
-           "6:14 SPAD-UNINITIALISED-READ x4: c reads 's', but nobody has written bytes [16, 20) of "
-           "shared; write it first, or declare it as input\n"
-           "  3:8 declared here\n");
+    expect(
+        "kernel k on sm_80\n"
+        "tensor g : global f32 (4, 8) output\n"
+        "tensor s : shared f32 (4, 8) at 0\n"
+        "simt a writes s(.., 0..4)\n"
+        "simt b writes s(.., 5..8)\n"
+        "simt c reads s writes g\n",
+        "6:14 SPAD-UNINITIALISED-READ x4: c reads 's', but nothing has written bytes [16, 20) of "
+        "shared; write it first, or declare it as input\n"
+        "  3:8 declared here\n");
 }
 
 static void lanes_are_a_dimension(void **state) {
@@ -321,7 +323,7 @@ static void outputs_under_other_names(void **state) {
            "its slot hold 'q[2]', written by a (i = 2); read it before the other name is written, "
            "or give it bytes of its own\n"
            "  5:17 a writes 'q[2]' here (i = 2)\n");
-    /* one byte behind the output is none of its own */
+    /* one byte after the output is none of its own */
     expect("kernel k on sm_80\n"
            "tensor g : global u8 (8) input\n"
            "tensor h : shared u8 (8) at 0\n"
@@ -330,17 +332,18 @@ static void outputs_under_other_names(void **state) {
            "simt a reads g writes s\n"
            "simt b reads s\n"
            "simt c writes h(4..8)\n",
-           "4:8 SPAD-UNWRITTEN-OUTPUT x1: 'q' is an output, and nobody writes 'q'; write all of "
+           "4:8 SPAD-UNWRITTEN-OUTPUT x1: 'q' is an output, and nothing writes 'q'; write all of "
            "it, or declare less\n");
-    expect("kernel k on sm_80\n" /* never touched at all */
-           "tensor g : global u8 (8) input\n"
-           "tensor q : global u8 [4] (8) output\n"
-           "tensor s : shared u8 (8) output\n"
-           "tensor t : shared u8 (8)\n"
-           "simt a reads g writes s\n",
-           "3:8 SPAD-UNWRITTEN-OUTPUT x1: 'q' is an output, and nobody writes any of it; write it, "
-           "or leave it out\n"
-           "5:8 SPAD-NEVER-USED x1: 't' is never used; leave it out\n");
+    expect(
+        "kernel k on sm_80\n" /* never touched at all */
+        "tensor g : global u8 (8) input\n"
+        "tensor q : global u8 [4] (8) output\n"
+        "tensor s : shared u8 (8) output\n"
+        "tensor t : shared u8 (8)\n"
+        "simt a reads g writes s\n",
+        "3:8 SPAD-UNWRITTEN-OUTPUT x1: 'q' is an output, and nothing writes any of it; write it, "
+        "or leave it out\n"
+        "5:8 SPAD-NEVER-USED x1: 't' is never used; leave it out\n");
 }
 
 static void outputs_are_read_at_the_end(void **state) {
@@ -360,7 +363,7 @@ static void outputs_are_read_at_the_end(void **state) {
            "tensor g : global f32 (64) input\n"
            "tensor q : shared f32 (64) at 0 output\n"
            "simt a reads g writes q(0..8)\n",
-           "3:8 SPAD-UNWRITTEN-OUTPUT x1: 'q' is an output, and nobody writes bytes [32, 256) of "
+           "3:8 SPAD-UNWRITTEN-OUTPUT x1: 'q' is an output, and nothing writes bytes [32, 256) of "
            "'q'; write all of it, or declare less\n");
 }
 
@@ -371,7 +374,7 @@ static void outputs_that_nobody_writes(void **state) {
         "tensor in : hbm u8 [8] (128, 8) input\n"
         "tensor o  : hbm u8 [8] (128, 8) output\n"
         "for i in 0..8 { if i != 2 and i < 7 { dma copy reads in[i] writes o[i] } }\n",
-        "3:8 SPAD-UNWRITTEN-OUTPUT x1: 'o' is an output, and nobody writes 'o[2]', and 1 more of "
+        "3:8 SPAD-UNWRITTEN-OUTPUT x1: 'o' is an output, and nothing writes 'o[2]', and 1 more of "
         "its 8 tiles lack something; write all of it, or declare less\n");
     expect(
         "kernel k on trn2\n" /* a part, in a space with lanes */
@@ -380,22 +383,24 @@ static void outputs_that_nobody_writes(void **state) {
         "vector b writes o[0](.., 4..8)\n"
         "vector c writes o[1](64..128, ..)\n"
         "vector d writes o[1](0..32, 2..8)\n",
-        "2:8 SPAD-UNWRITTEN-OUTPUT x1: 'o' is an output, and nobody writes bytes [0, 2) of lanes "
+        "2:8 SPAD-UNWRITTEN-OUTPUT x1: 'o' is an output, and nothing writes bytes [0, 2) of lanes "
         "[0, 32) of 'o[1]'; write all of it, or declare less\n");
-    expect("kernel k on sm_80\n" /* other names of a storage that is never written as itself */
-           "tensor o : shared u8 (2, 4) output\n"
-           "tensor l : shared u8 (4) alias of o\n"
-           "tensor h : shared u8 (4) alias of o + 4\n"
-           "simt a writes l\n"
-           "simt b writes h(0..3)\n",
-           "2:8 SPAD-UNWRITTEN-OUTPUT x1: 'o' is an output, and nobody writes bytes [7, 8) of 'o'; "
-           "write all of it, or declare less\n");
-    expect("kernel k on sm_80\n" /* filled before the start; in a ring every tile counts */
-           "tensor a : shared u8 [2] (8) persistent\n"
-           "tensor b : shared u8 [2] (8) ring 1 output\n"
-           "simt step writes a[0], b[0]\n",
-           "3:8 SPAD-UNWRITTEN-OUTPUT x1: 'b' is an output, and nobody writes 'b[1]'; write all of "
-           "it, or declare less\n");
+    expect(
+        "kernel k on sm_80\n" /* other names of a storage that is never written as itself */
+        "tensor o : shared u8 (2, 4) output\n"
+        "tensor l : shared u8 (4) alias of o\n"
+        "tensor h : shared u8 (4) alias of o + 4\n"
+        "simt a writes l\n"
+        "simt b writes h(0..3)\n",
+        "2:8 SPAD-UNWRITTEN-OUTPUT x1: 'o' is an output, and nothing writes bytes [7, 8) of 'o'; "
+        "write all of it, or declare less\n");
+    expect(
+        "kernel k on sm_80\n" /* filled before the start; in a ring every tile counts */
+        "tensor a : shared u8 [2] (8) persistent\n"
+        "tensor b : shared u8 [2] (8) ring 1 output\n"
+        "simt step writes a[0], b[0]\n",
+        "3:8 SPAD-UNWRITTEN-OUTPUT x1: 'b' is an output, and nothing writes 'b[1]'; write all of "
+        "it, or declare less\n");
 }
 
 static void inputs_can_be_written_over(void **state) {
@@ -553,9 +558,9 @@ static void dead_writes(void **state) {
                "    dma store reads x[i] writes out[i]\n"
                "}\n"
                "gpsimd clear writes x[7]\n",
-        "6:5 SPAD-DEAD-WRITE x8: clear writes 'x[0]' (i = 0), and nobody reads it; leave the "
+        "6:5 SPAD-DEAD-WRITE x8: clear writes 'x[0]' (i = 0), and nothing reads it; leave the "
         "write out, or declare the tensor as output\n"
-        "10:1 SPAD-DEAD-WRITE x1: clear writes 'x[7]', and nobody reads it; leave the write out, "
+        "10:1 SPAD-DEAD-WRITE x1: clear writes 'x[7]', and nothing reads it; leave the write out, "
         "or declare the tensor as output\n");
     /* a byte that is read is enough */
     expect(IN_OUT "tensor x : sbuf bf16 (128, 512)\n"
@@ -635,7 +640,7 @@ static void places_of_tiles(void **state) {
                "dma load reads in[0] writes x[0]\n"
                "dma store reads x[0] writes out[0]\n",
         "4:8 SPAD-OUT-OF-SPACE x2: 'x[0]' takes bytes [212000, 213024) of sbuf, which has 212984 "
-        "for tensors and reserves 16392 behind them; move it, make it smaller, or use fewer "
+        "for tensors and reserves 16392 after them; move it, make it smaller, or use fewer "
         "slots\n");
     /* 10^9 tiles with the step of a slot: the last one */
     expect("kernel k on sm_80\n"
@@ -644,7 +649,7 @@ static void places_of_tiles(void **state) {
            "simt a writes s[0]\n"
            "simt b reads s[0] writes g\n",
            "3:8 SPAD-OUT-OF-SPACE x1: 's[999999999]' takes bytes [3999999996, 4000000000) of "
-           "shared, which has 166912 for tensors and reserves 1024 behind them; move it, make it "
+           "shared, which has 166912 for tensors and reserves 1024 after them; move it, make it "
            "smaller, or use fewer slots\n");
     expect("kernel k on sm_80\n"
            "tensor g : global f32 (4) output\n"
@@ -695,7 +700,7 @@ static void reads_of_what_nobody_writes(void **state) {
         "simt b reads x writes g\n"
         "simt c reads u\n",
         &options,
-        "7:14 SPAD-UNINITIALISED-READ x1: c reads 'u', but nobody writes it anywhere; write it "
+        "7:14 SPAD-UNINITIALISED-READ x1: c reads 'u', but nothing writes it anywhere; write it "
         "first, or declare it as input\n"
         "  4:8 declared here\n");
 }
@@ -717,7 +722,7 @@ static void places_of_the_planner(void **state) {
     there = (spad_rect){.lane = 64, .byte = -1024};
     expect_with(text, &options,
                 "4:8 SPAD-OUT-OF-SPACE x1: 'x[0]' takes bytes [-1024, 0) of sbuf, which has 212984 "
-                "for tensors and reserves 16392 behind them; move it, make it smaller, or use "
+                "for tensors and reserves 16392 after them; move it, make it smaller, or use "
                 "fewer slots\n");
 }
 

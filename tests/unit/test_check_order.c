@@ -273,7 +273,7 @@ static void test_classic_mistakes(void **unused) {
          SPAD_FINDING_RACE},
         {"09_flash_attention_3", "        fence\n", "", SPAD_FINDING_MISSING_FENCE},
         {"09_flash_attention_3", "        wait stores pending 0 reads\n", "", SPAD_FINDING_RACE},
-        {"09_flash_attention_3", "        sync consumers by 128 # nobody reads V any more\n", "",
+        {"09_flash_attention_3", "        sync consumers by 128 # V is no longer read\n", "",
          SPAD_FINDING_RACE},
         /* released when issued, not when done */
         {"10_attention_sm100", "arrive kv_free[2 * n % 3] on mma", "arrive kv_free[2 * n % 3]",
@@ -331,13 +331,13 @@ static void test_race_messages(void **unused) {
         "it: bytes 0..63 of x slot 0",
         "use (q) reads 'x[0]' here",
         "nothing orders them: let p wait for something before it, and let q arrive or "
-        "signal there behind it");
+        "signal there after it");
     assert_finds(RING "tma load reads a writes x[0] in g\ncommit g\nwait g pending 1\n"
                       "simt use reads x[0](0..32)\nwait g pending 0\n",
                  SPAD_FINDING_RACE,
                  "use may read 'x[0]' before load has written it: bytes 0..31 of x slot 0",
                  "load writes 'x[0]' here",
-                 "nothing orders them: the second must come behind a `wait g pending` that covers "
+                 "nothing orders them: the second must come after a `wait g pending` that covers "
                  "it");
     assert_finds(RING "tma load reads a writes x[0]\ntma load reads a writes x[2]\ndrain all\n",
                  SPAD_FINDING_RACE,
@@ -348,19 +348,19 @@ static void test_race_messages(void **unused) {
                       "wait c >= 1\n",
                  SPAD_FINDING_RACE,
                  "use may read 'x[0]' before load has written it: bytes 0..63 of x slot 0", NULL,
-                 "nothing orders them: the second must come behind a wait for what it delivers, "
+                 "nothing orders them: the second must come after a wait for what it delivers, "
                  "arrives at or signals");
     assert_finds(RING "tma load reads a writes x[0]\nsimt use reads x[0]\ndrain all\n",
                  SPAD_FINDING_RACE,
                  "use may read 'x[0]' before load has written it: bytes 0..63 of x slot 0", NULL,
-                 "nothing orders them: arrive or signal on tma behind the first, and wait for that "
+                 "nothing orders them: arrive or signal on tma after the first, and wait for that "
                  "before the second");
     assert_finds(RING "agent p { simt fill writes x[0]; signal c relaxed }\n"
                       "agent q { wait c >= 1; simt use reads x[0] }\n",
                  SPAD_FINDING_RACE,
                  "use (q) may read 'x[0]' before fill (p) has written it: bytes 0..63 of x slot 0",
                  "fill (p) writes 'x[0]' here",
-                 "they run one behind the other, but a relaxed statement is all that orders them, "
+                 "they run one after the other, but a relaxed statement is all that orders them, "
                  "and it orders no memory");
 }
 
@@ -373,7 +373,7 @@ static void test_race_stories(void **unused) {
                  "use (p) may read 'x[0]' before fill (q) has written it: bytes 0..63 of x slot 0",
                  "fill (q) writes 'x[0]' here",
                  "nothing orders them: let p wait for something before it, and let q arrive or "
-                 "signal there behind it");
+                 "signal there after it");
     /* overwriting: the write comes first in the run */
     assert_finds(
         RING "agent p { simt one writes x[0]; signal c; simt two writes x[2] }\n"
@@ -383,7 +383,7 @@ static void test_race_stories(void **unused) {
         "x slot 0",
         "use (q) reads 'x[0]' here",
         "nothing orders them: let p wait for something before it, and let q arrive or "
-        "signal there behind it");
+        "signal there after it");
     /* a tile that is written again: a later iteration comes too early, not the read too late */
     assert_finds(RING "agent p { for k in 0..2 { simt fill writes x[0]; signal c } }\n"
                       "agent q { for k in 0..2 { wait c >= k + 1; simt use reads x[0] } }\n",
@@ -454,14 +454,13 @@ static void test_waits_without_end(void **unused) {
     assert_null(find(check, SPAD_FINDING_MIXED_PHASES));
     spad_check_destroy(check);
     /* two laps too many: it is not the arrivals that lack */
-    assert_finds(
-        "kernel k on sm_90\nmbarrier m count 1\nbarrier b count 2\ninit m\n"
-        "agent p { arrive m; arrive m; sync b }\n"
-        "agent q { sync b; wait m parity 0 }\n",
-        SPAD_FINDING_LAPPED_WAIT,
-        "wait m (q) comes when phase 2 of m is complete, and then waits for the one behind "
-        "it; let an arrival of that phase wait for it",
-        NULL, NULL);
+    assert_finds("kernel k on sm_90\nmbarrier m count 1\nbarrier b count 2\ninit m\n"
+                 "agent p { arrive m; arrive m; sync b }\n"
+                 "agent q { sync b; wait m parity 0 }\n",
+                 SPAD_FINDING_LAPPED_WAIT,
+                 "wait m (q) comes when phase 2 of m is complete, and then waits for the one after "
+                 "it; let an arrival of that phase wait for it",
+                 NULL, NULL);
     assert_finds("kernel k on sm_90\nunit tma on copy free proxy\nmbarrier m count 1\n"
                  "tensor a : global u8 (64) input\ntensor x : shared u8 [2] (64)\ninit m\nfence\n"
                  "arrive m\ntma load reads a writes x[0] delivers m\nexpect m by 64\n"
@@ -550,13 +549,13 @@ static void test_parity_hints(void **unused) {
         "sync b } } }\n",
         SPAD_FINDING_LAPPED_WAIT,
         "wait m of iteration t = 1, k = 0 (q) may come when phase 4 of m is complete, and "
-        "then waits for the one behind it; let an arrival of that phase wait for it",
+        "then waits for the one after it; let an arrival of that phase wait for it",
         "with parity n % 2 here, for the n-th wait on each element (n from 0), the kernel is "
         "right",
         NULL);
 }
 
-/* A wait in a queue holds up what comes behind it, and does not end what runs before it. */
+/* A wait in a queue holds up what comes after it, and does not end what runs before it. */
 static void test_waits_in_queues(void **unused) {
     (void)unused;
     static const char head[] = "kernel k on 910b\nunit mte2 %s\nunit vector %s\ncounter c\n"
@@ -574,7 +573,7 @@ static void test_waits_in_queues(void **unused) {
     assert_clean(text);
     snprintf(text, sizeof text, head, "fifo", "serial", "");
     assert_clean(text);
-    /* what is signalled behind the wait comes behind it, and behind what runs before it */
+    /* what is signalled after the wait comes after it, and after what runs before it */
     assert_clean("kernel k on 910b\nunit mte2 fifo\nunit vector fifo\nunit mte3 fifo\n"
                  "counter c\ncounter d\ntensor g : gm f16 (64) input\ntensor x : ub f16 (64)\n"
                  "tensor y : ub f16 (64)\ntensor o : gm f16 [2] (64) output\n"
@@ -606,7 +605,7 @@ static void test_other_messages(void **unused) {
     assert_finds(RING "init m\ninit m\n", SPAD_FINDING_MBARRIER_LIFE,
                  "init m finds m in use; invalidate it before it is initialised again", NULL, NULL);
     assert_finds(RING "init m\narrive m drop\n", SPAD_FINDING_MBARRIER_LIFE,
-                 "arrive m leaves nobody who arrives at m", NULL, NULL);
+                 "arrive m leaves no arrivals for m", NULL, NULL);
     assert_finds(RING "init m\nagent p { arrive m }\nagent q { invalidate m }\n",
                  SPAD_FINDING_MBARRIER_LIFE, "arrive m (p) may come when m is invalidated already",
                  "invalidate m (q)", NULL);
@@ -617,7 +616,7 @@ static void test_other_messages(void **unused) {
     assert_finds(RING "init m\narrive m by 2 expect 4\n", SPAD_FINDING_MIXED_PHASES,
                  "arrive m brings more to m than its count of 1", NULL, NULL);
     assert_finds(RING "agent p { arrive b }\n", SPAD_FINDING_LEFTOVER,
-                 "b ends with 1 of 2 contributions to a round that nobody completes", NULL, NULL);
+                 "b ends with 1 of 2 contributions to a round that is never completed", NULL, NULL);
     assert_finds(RING "init m\nexpect m by 8\n", SPAD_FINDING_LEFTOVER,
                  "m ends with a phase that lacks 1 of 1 arrivals and 8 bytes", NULL, NULL);
     assert_finds(
@@ -648,7 +647,7 @@ static void test_other_messages(void **unused) {
 
 #define BYTES "kernel k on sm_90\nmbarrier m count 1\ntensor x : shared u8 (64) input\ninit m\n"
 
-/* Bytes that nobody expects: they keep a phase open for ever, or find it complete. */
+/* Bytes that are not expected: they keep a phase open forever, or find it complete. */
 static void test_bytes_that_nobody_expects(void **unused) {
     (void)unused;
     static const char *const mixed[] = {
@@ -664,7 +663,7 @@ static void test_bytes_that_nobody_expects(void **unused) {
         /* of an earlier life */
         BYTES "agent p { simt op reads x delivers m by 4 }\nagent q { arrive m }\n"
               "invalidate m\ninit m\narrive m\nwait m parity 0\n",
-        /* the arrival and the bytes of one operation: they come one behind the other */
+        /* the arrival and the bytes of one operation: they come one after the other */
         BYTES "agent p { simt op reads x delivers m by 4 }\n"
               "agent q { simt op reads x arrives m delivers m by 4 }\n",
         /* many */

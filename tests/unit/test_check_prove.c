@@ -165,7 +165,7 @@ static void other_shapes_wrong(void **state) {
     assert_answer("kernel k on trn2\nparam N = 4\ntensor x : sbuf bf16 (128, 8)\n"
                   "for i in 0..N { vector w writes x }\nvector r reads x\n",
                   SPAD_VERDICT_PROVED_SHAPE,
-                  "but not with N = 0: r reads 'x', but nobody has written bytes [0, 16) of lanes "
+                  "but not with N = 0: r reads 'x', but nothing has written bytes [0, 16) of lanes "
                   "[0, 128) of its slot; write it first, or declare it as input");
 }
 
@@ -177,7 +177,7 @@ static void other_shapes_warn(void **state) {
                   "for i in 0..N / 2 + 1 { dma a reads x writes out[i] }\n"
                   "for i in 0..N / 2 { dma b reads x writes out[N / 2 + i + 1] }\n",
                   SPAD_VERDICT_PROVED_ALL,
-                  "for every N; but with N = 1: 'out' is an output, and nobody writes 'out[1]'; "
+                  "for every N; but with N = 1: 'out' is an output, and nothing writes 'out[1]'; "
                   "write all of it, or declare less");
     assert_answer(
         "kernel k on trn2\nparam N = 4\ntensor x : sbuf bf16 [7] (128, 8)\n"
@@ -212,11 +212,11 @@ static void outputs_of_large_shapes(void **state) {
     "}\n"
     static const char *const known = "for every N";
     static const char *const small = "for every N; outputs were looked at with small values only";
-    static const char *const one =
-        "for every N; but with N = 1: 'out' is an output, and nobody writes 'out[1]'; write all of "
-        "it, or declare less";
+    static const char *const one = "for every N; but with N = 1: 'out' is an output, and nothing "
+                                   "writes 'out[1]'; write all of "
+                                   "it, or declare less";
     static const char *const two =
-        "for every N; but with N = 2: 'out' is an output, and nobody writes 'out[0, 1]', and 1 "
+        "for every N; but with N = 2: 'out' is an output, and nothing writes 'out[0, 1]', and 1 "
         "more "
         "of its 4 tiles lack something; write all of it, or declare less";
     static const char *const alias = "an output has more tiles than the check tells apart";

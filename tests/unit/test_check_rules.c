@@ -56,7 +56,7 @@ static void many_places(void **state) {
          "a tensor has more places than the rules look at"},
         {TRN2 "tensor x : sbuf u8 [300000] (128, 1) mod base 0 free 300000\n" USE,
          "'x[299999]' takes bytes [299999, 300000) of sbuf, which has 212984 for tensors and "
-         "reserves 16392 behind them; move it, make it smaller, or use fewer slots"},
+         "reserves 16392 after them; move it, make it smaller, or use fewer slots"},
         {TRN2 "tensor x : sbuf u8 [1000, 70000] (128, 1) mod base 0 free [3, 70000]\n"
               "vector a writes x[0, 0]\nvector b reads x[0, 0]\n",
          "a tensor has more places than the rules look at"},
@@ -120,12 +120,12 @@ static void own_target(void **state) {
     static const row rows[] = {
         {OWN("[3] (4, 250) at 0 step 256"), ""},
         {OWN("[4] (4, 250) at 0 step 256"),
-         "'x[3]' takes bytes [768, 1018) of s, which has 896 for tensors and reserves 128 behind "
+         "'x[3]' takes bytes [768, 1018) of s, which has 896 for tensors and reserves 128 after "
          "them; move it, make it smaller, or use fewer slots"},
         {OWN("[3] (4, 250) at 2 step 256"),
          "'x[0]' starts at byte 2 of s, which is no multiple of 4; try 4"},
         {OWN("[3] (4, 250) at 256 step 240"),
-         "'x[2]' takes bytes [736, 986) of s, which has 896 for tensors and reserves 128 behind "
+         "'x[2]' takes bytes [736, 986) of s, which has 896 for tensors and reserves 128 after "
          "them; move it, make it smaller, or use fewer slots|'x[1]' takes bytes [496, 746) of s "
          "and crosses the border of a bank of 256; start it at a bank, or cut it in pieces of at "
          "most 256 bytes|a tile of 'x' has 250 bytes, and s hands out 256 for it; give it a larger "

@@ -400,7 +400,7 @@ static void mistakes_are_findings(void **state) {
     assert_int_equal(found[0].time, 0);
     assert_int_equal(found[1].code, SPAD_FINDING_IMPLICIT_TENSOR);
     assert_string_equal(found[1].message,
-                        "tensor 'load' in 'sbuf' is made by nl.load, so nobody can place it, while "
+                        "tensor 'load' in 'sbuf' is made by nl.load, so it cannot be placed, while "
                         "tensor 'mod' is placed directly; declare and place a tensor for it, or "
                         "use another operation");
     assert_int_equal(found[1].time, 2);

@@ -137,7 +137,7 @@ static void bad_buffers_are_refused(void **state) {
     spad_emit_destroy(table);
 }
 
-/* A gap at the 64th character leaves no '_' without something behind it, and '_' is not doubled. */
+/* A gap at the 64th character leaves no '_' without something after it, and '_' is not doubled. */
 static void gaps_in_long_names(void **state) {
     (void)state;
     char name[80];

@@ -152,7 +152,7 @@ static void mbarriers(void **state) {
     expect(EXECUTOR_MBARRIER, "init m\nagent a { arrive m }\nagent b { invalidate m }");
     expect(0, "init m; invalidate m; init m count 2; arrive m; arrive m; wait m parity 0");
     expect(EXECUTOR_MBARRIER, "init m count 2; arrive m by 3");
-    /* bytes: before or behind the arrival that expects them */
+    /* bytes: before or after the arrival that expects them */
     expect(0, "init m; fence; arrive m expect 8; up a writes w delivers m; wait m parity 0\n"
               "simt b reads w");
     expect(0, "init m; fence; up a writes w delivers m; arrive m expect 8; wait m parity 0\n"

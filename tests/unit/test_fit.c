@@ -89,7 +89,7 @@ static void the_largest_depth_is_found(void **state) {
                          "  fits with --ring x=116 --ring y=116, which saves 768000 B\n");
 }
 
-/* Two tiles are in use: the reader is one behind. */
+/* Two tiles are in use: the reader is one after. */
 static void a_wrong_ring_is_named_as_such(void **state) {
     (void)state;
     fixture f;

@@ -502,7 +502,7 @@ static void tensors_that_mean_nothing_are_refused(void **state) {
     assert_int_equal(id, -1);
     y.alias_tile = 3;
     assert_ok(spad_kernel_builder_tensor(&id, f.b, &y, &f.error), &f.error);
-    assert_int_equal(id, 1); /* the refused ones left nothing behind */
+    assert_int_equal(id, 1); /* the refused ones left nothing after */
     spad_kernel_builder_destroy(f.b);
 }
 

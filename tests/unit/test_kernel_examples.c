@@ -3,7 +3,7 @@
  * The kernels that we ship: every file of examples/kernels is read, written, read again
  * and walked to its end; the numbers that their comments give are those of their traces.
  * The blocks of the manual marked "spad" are kernels, too: whole ones, or statements
- * behind the block that is marked "spad prelude".
+ * after the block that is marked "spad prelude".
  */
 #include "support/kernels.h"
 #include "support/support.h"
@@ -125,7 +125,7 @@ static void the_numbers_of_the_comments_hold(void **state) {
     }
 }
 
-/* Bytes behind the highest tile that has an address. */
+/* Bytes after the highest tile that has an address. */
 static void hand_placed_kernels_end_where_they_say(void **state) {
     (void)state;
     static const struct {
@@ -216,7 +216,7 @@ static void scoped_kernels_have_the_addresses_of_the_library(void **state) {
     }
 }
 
-/* The next block marked "spad" behind *at: its text, and whether it is the prelude. */
+/* The next block marked "spad" after *at: its text, and whether it is the prelude. */
 static bool next_block(const char **at, char *block, size_t size, bool *prelude) {
     const char *fence = strstr(*at, "```spad");
     if (fence == NULL) return false;

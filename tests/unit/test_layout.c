@@ -64,7 +64,7 @@ static void phases_share_bytes(void **state) {
     /* the first is needed again */
     assert_false(
         share(TWO "vector p writes a[0]\nvector r writes b[0]\nvector q reads a[0]\n", "a", "b"));
-    /* loops one behind the other */
+    /* loops one after the other */
     assert_true(share(TWO "for i in 0..4 { vector p writes a[i] }\n"
                           "for i in 0..4 { vector p writes b[i] }\n",
                       "a", "b"));
@@ -156,7 +156,7 @@ static void aliases_give_what_they_are_to_their_home(void **state) {
                        "a", "b"));
 }
 
-/* Behind a condition an index may be anything, as long as the condition never holds. */
+/* After a condition an index may be anything, as long as the condition never holds. */
 static void what_is_outside_needs_nothing(void **state) {
     (void)state;
     assert_true(share(TWO "vector p writes a[0]\nvector q reads a[0]\n"
@@ -203,7 +203,7 @@ static void operations_in_flight_are_waited_for(void **state) {
     assert_false(share(ASYNC "for i in 0..2 {\nif i == 0 { cp load reads x writes a in g }\n"
                              "if i == 1 {\ncommit g\nwait g pending 0\n}\n}\nsimt w writes b\n",
                        "a", "b"));
-    /* a wait behind the loop, and one for the next iteration only */
+    /* a wait after the loop, and one for the next iteration only */
     assert_true(share(ASYNC "for i in 0..2 {\ncp load reads x writes a in g\ncommit g\n}\n"
                             "wait g pending 0\nsimt w writes b\n",
                       "a", "b"));
@@ -361,7 +361,7 @@ static void managers_are_obstacles(void **state) {
     const spad_layout_space *row = find_space(layout, "sbuf");
     spad_rect rect;
     assert_true(spad_layout_place(layout, 0, 0, &rect));
-    assert_int_equal(rect.byte, 200); /* behind the two sections */
+    assert_int_equal(rect.byte, 200); /* after the two sections */
     assert_int_equal(row->buffer_count, 3);
     spad_layout_destroy(layout);
     spad_kernel_destroy(k);

@@ -46,7 +46,7 @@ static void lex_all(const char *text, size_t length, char *out, size_t *faults) 
         out += sprintf(out, "%c:%.*s ", letter, newline ? 0 : (int)token.span.length,
                        text + token.span.start);
     } while (token.kind != SPAD__END);
-    assert_int_equal(spad__parser_take(&f.parser).kind, SPAD__END); /* for ever */
+    assert_int_equal(spad__parser_take(&f.parser).kind, SPAD__END); /* forever */
     *faults = spad_diagnostics_count(f.diagnostics);
     close_text(&f);
 }

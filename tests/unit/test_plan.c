@@ -89,7 +89,7 @@ static void buffers_that_break_their_own_rules_are_refused(void **state) {
          "buffer 'a' takes 2 lanes; no start lane allows that on 1 lanes"},
         {{.name = "a", .lower = 0, .upper = 9, .size = 4, .gap_count = 1, .gaps = &backwards},
          SPAD_ERR_ARGUMENT,
-         "gap 3-2 of buffer 'a' is empty, outside the lifetime or not behind the gap before it"},
+         "gap 3-2 of buffer 'a' is empty, outside the lifetime or not after the gap before it"},
         {{.name = "a", .lower = 0, .upper = 9, .size = 4, .gap_count = 1, .gaps = &wide},
          SPAD_ERR_BOUNDS,
          "window 0:99 of a gap of buffer 'a' is outside its 4 B"},
@@ -1302,7 +1302,7 @@ static void names_are_compared_whole(void **state) {
     char *csv = calloc(1, LONG);
     assert_non_null(csv);
     const size_t head = (size_t)sprintf(csv, "id,lower,upper,size,apart\na,0,1,1,a");
-    memset(csv + head + 1, 'x', LONG - head - 1); /* behind a NUL */
+    memset(csv + head + 1, 'x', LONG - head - 1); /* after a NUL */
     spad_plan *plan = new_plan();
     spad_error error;
     assert_int_not_equal(spad_plan_read_csv(plan, csv, LONG, "nul.csv", &error), SPAD_OK);

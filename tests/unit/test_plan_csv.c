@@ -113,7 +113,7 @@ static void faults_have_a_place(void **state) {
         {"lower,upper,size,lanes\n0,1,4,2\n", SPAD_ERR_LANES, 2, 7,
          "buffer number 0 takes 2 lanes; no start lane allows that on 1 lanes"},
         {"lower,upper,size,gaps\n0,9,4,1-2 4-4\n", SPAD_ERR_ARGUMENT, 2, 11,
-         "gap 4-4 of buffer number 0 is empty, outside the lifetime or not behind the gap before "
+         "gap 4-4 of buffer number 0 is empty, outside the lifetime or not after the gap before "
          "it"},
         {"lower,upper,size,gaps\n0,9,4,1-2@0:5\n", SPAD_ERR_BOUNDS, 2, 7,
          "window 0:5 of a gap of buffer number 0 is outside its 4 B"},

@@ -619,7 +619,7 @@ typedef struct relay {
     int left;
 } relay;
 
-/* One thread after another has a block, and none ends before those behind it. */
+/* One thread after another has a block, and none ends before those after it. */
 static void *pass_on(void *payload) {
     relay *r = payload;
     spad_allocation block;

@@ -273,7 +273,7 @@ static void steps_out_of_order(void **state) {
                    SPAD_ERR_ARGUMENT, "reducer 'r' is for sum and is updated with max");
     assert_refused(f, spad_block_reducer_finalize(f.block, f.sum, f.dst, 1, &f.error),
                    SPAD_ERR_LIFE_CYCLE,
-                   "reducer 'r' is finalised inside a parallel loop; do it behind the loop");
+                   "reducer 'r' is finalised inside a parallel loop; do it after the loop");
     leave(&f);
     enter(&f, SPAD_FLOW_SERIAL);
     assert_refused(f, spad_block_reducer_finalize(f.block, f.sum, f.dst, 1, &f.error),

@@ -169,7 +169,7 @@ static void facts_are_those_of_a_count(void **state) {
     }
 }
 
-/* An alias in between must not hide the stranger behind it. */
+/* An alias in between must not hide the stranger after it. */
 static void relatives_hide_no_conflict(void **state) {
     (void)state;
     spad_report *report = make();
@@ -630,7 +630,7 @@ static void a_snapshot_has_segments_in_layers(void **state) {
     fill(report);
     const spad_report_box box = box_at("over", 0, 4, 0, 16, 3, 5);
     add(report, box); /* the first one ends at 4 */
-    add(report, box_at("behind", 0, 4, 0, 16, 5, 6));
+    add(report, box_at("after", 0, 4, 0, 16, 5, 6));
     add(report, box_at("beside", 2, 1, 0, 16, 5, 6));
     test_text text;
     spad_error error;
@@ -638,7 +638,7 @@ static void a_snapshot_has_segments_in_layers(void **state) {
     assert_ok(spad_report_write_snapshot(report, &text.sink, &error), &error);
     assert_int_equal(count_words(&text, "active_allocated"), 1);
     assert_int_equal(count_words(&text, target.spaces[0].name), 3 * 3 + 1);
-    assert_int_equal(count_words(&text, "behind"), 2 + 1);
+    assert_int_equal(count_words(&text, "after"), 2 + 1);
     assert_int_equal(count_words(&text, "total_size"), 1);
     test_text_free(&text);
     spad_report_destroy(report);

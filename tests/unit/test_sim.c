@@ -290,7 +290,7 @@ static void durations_are_those_of_the_target(void **state) {
     }
 }
 
-/* A start-up delays its transfer, not the engine: the second hides behind the first. */
+/* A start-up delays its transfer, not the engine: the second hides after the first. */
 static void start_ups_overlap(void **state) {
     (void)state;
     run r = start("kernel k on trn2\n"

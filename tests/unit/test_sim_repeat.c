@@ -2,7 +2,7 @@
  *
  * Loops that are skipped against loops that are run: every operator in the indices and in the
  * conditions of a loop. Conditions change late, when the simulator has long seen that the loop
- * repeats itself, and operations behind them take very different times: a change that is
+ * repeats itself, and operations after them take very different times: a change that is
  * overlooked, or expected at the wrong iteration, is a different result.
  */
 #include "support/kernels.h"

@@ -91,7 +91,7 @@ static void more_than_there_is(void **state) {
     assert_int_equal(spad_tmem_alloc(&c, &tmem, 32, 0, &e), SPAD_ERR_NO_FIT);
     assert_string_equal(e.message, "32 columns of tensor memory do not fit: 0 of 512 are free on "
                                    "sm_100, the largest run has 0; free some first, the hardware "
-                                   "would wait for ever");
+                                   "would wait forever");
     assert_int_equal(e.needed, 32);
     assert_int_equal(e.available, 0);
     const spad_target *target;

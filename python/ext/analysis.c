@@ -82,8 +82,8 @@ static bool keep_parts(py_analysis *self, spad_analysis_options *options, PyObje
 static PyObject *analyse(PyObject *module, PyObject *const *args, Py_ssize_t count,
                          PyObject *keywords) {
     (void)module;
-    static const char *const names[] = {"kernel",        "skip",      "layout", "check",
-                                        "sim",           "timeout",   "advice", "one_shape",
+    static const char *const names[] = {"kernel",        "skip",        "layout", "check",
+                                        "sim",           "timeout",     "advice", "one_shape",
                                         "finding_limit", "event_limit", NULL};
     PyObject *given[10];
     spad_analysis_options options = {0};
@@ -208,15 +208,14 @@ static PyObject *analysis_changes(PyObject *self, void *unused) {
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && fit != NULL && i < spad_fit_count(fit); i++) {
         const spad_fit_change *c = spad_fit_get(fit, i);
-        if (!py_append(list,
-                       Py_BuildValue("{s:s,s:s,s:N,s:L,s:L,s:L,s:N}", "space",
-                                     target->spaces[c->space].name, "kind",
-                                     spad_fit_kind_name(c->kind), "name", py_string(c->name),
-                                     "from", (long long)c->from, "to", (long long)c->to, "saved",
-                                     (long long)c->saved, "wrong",
-                                     py_string(c->wrong != SPAD_FINDING_NONE
-                                                   ? spad_finding_name(c->wrong)
-                                                   : NULL))))
+        if (!py_append(
+                list,
+                Py_BuildValue(
+                    "{s:s,s:s,s:N,s:L,s:L,s:L,s:N}", "space", target->spaces[c->space].name, "kind",
+                    spad_fit_kind_name(c->kind), "name", py_string(c->name), "from",
+                    (long long)c->from, "to", (long long)c->to, "saved", (long long)c->saved,
+                    "wrong",
+                    py_string(c->wrong != SPAD_FINDING_NONE ? spad_finding_name(c->wrong) : NULL))))
             Py_CLEAR(list);
     }
     return list;

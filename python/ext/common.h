@@ -44,9 +44,10 @@ typedef struct py_state {
     bool used;
     PyObject *errors[PY_ERRORS];
     PyObject *dtypes; /* object -> number of a dtype */
-    PyTypeObject *target, *trace, *tensor, *stack, *plan, *result, *column, *kernel, *walk, *layout, *analysis,
-        *check, *sim, *tune, *report, *block, *tmem, *direct, *registry, *component, *allocator,
-        *device, *buffer, *memory, *allocation, *log, *stream, *fence, *workspace, *pool;
+    PyTypeObject *target, *trace, *tensor, *stack, *plan, *result, *column, *kernel, *walk, *layout,
+        *analysis, *check, *sim, *tune, *report, *block, *tmem, *direct, *registry, *component,
+        *allocator, *device, *buffer, *memory, *allocation, *log, *stream, *fence, *workspace,
+        *pool;
 } py_state;
 
 extern py_state py;

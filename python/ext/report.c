@@ -147,9 +147,8 @@ static PyObject *report_add_reason(PyObject *self, PyObject *result) {
     const py_result *r = (py_result *)result;
     const spad_plan *plan = ((py_plan *)r->plan)->plan;
     if (!py_change_begin(guard_of(self))) return NULL;
-    return changed(self,
-                   spad_report_add_reason(report_in(self), plan, r->result, r->reason, &error),
-                   &error);
+    return changed(
+        self, spad_report_add_reason(report_in(self), plan, r->result, r->reason, &error), &error);
 }
 
 static PyObject *report_add_layout(PyObject *self, PyObject *const *args, Py_ssize_t count,

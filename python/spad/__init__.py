@@ -77,6 +77,7 @@ from .core import (
     Tune,
     Walk,
     Workspace,
+    analyse,
     check,
     check_text,
     copy,

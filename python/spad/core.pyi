@@ -15,6 +15,7 @@ Trace: TypeAlias = _spad.Trace
 Tensor: TypeAlias = _spad.Tensor
 Direct: TypeAlias = _spad.Direct
 PlanResult: TypeAlias = _spad.PlanResult
+Analysis: TypeAlias = _spad.Analysis
 Layout: TypeAlias = _spad.Layout
 Sim: TypeAlias = _spad.Sim
 Tune: TypeAlias = _spad.Tune

@@ -551,6 +551,7 @@ class Kernel:
         return self._finished().trace()
 
     walk, check, layout = _spad.Kernel.walk, _spad.Kernel.check, _spad.Kernel.layout
+    analyse = _spad.Kernel.analyse
     sim, tune, report = _spad.Kernel.sim, _spad.Kernel.tune, _spad.Kernel.report
 
     def reshape(self, defines=None, rings=None):

@@ -50,21 +50,22 @@ static spad_status keep_fault(job *j, spad_analysis_part part, const spad_error 
 
 /* ---- parts ------------------------------------------------------------------------- */
 
-/* The parts that the caller has. */
+/* The parts that the caller has; they must be of this kernel. */
 static spad_status take_parts(job *j, spad_error *error) {
     const spad_analysis_options *o = &j->options;
     const spad_kernel *kernel = j->made->kernel;
+    const char *word = o->made_layout != NULL ? "layout" : "kernel"; /* the others belong to it */
     spad_status status = SPAD_OK;
     if (o->made_layout != NULL) {
-        status = spad__match_kernels("analysis", kernel, "layout",
-                                     spad_layout_kernel(o->made_layout), error);
+        status = spad__match_kernels("kernel", kernel, "layout", spad_layout_kernel(o->made_layout),
+                                     error);
     }
     if (status == SPAD_OK && o->made_sim != NULL) {
-        status = spad__match_kernels("analysis", kernel, "simulation", o->made_sim->kernel, error);
+        status = spad__match_kernels(word, kernel, "simulation", o->made_sim->kernel, error);
     }
     if (status == SPAD_OK && o->made_check != NULL) {
         const spad__origin origin = spad__origin_of(kernel);
-        status = spad__match_origins("analysis", &origin, "check", &o->made_check->origin, error);
+        status = spad__match_origins(word, &origin, "check", &o->made_check->origin, error);
     }
     if (status != SPAD_OK) return status;
     j->made->layout = o->made_layout;

@@ -190,5 +190,5 @@ const cli_command cli_check = {
              "stdout\n" CLI_PICTURE_USAGE "\n"
              "exit status: 0 no errors (or none found, where it is unknown), 1 errors or a kernel\n"
              "that does not fit, 2 bad input, 3 the output could not be written;\n"
-             "docs/check.md explains every finding\n",
+             "docs/findings.md explains every finding\n",
     .run = run_check};

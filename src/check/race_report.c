@@ -60,8 +60,7 @@ static bool is_life(const spad__event *event) {
     return event->kind == SPAD_WALK_ALLOC || event->kind == SPAD_WALK_FREE;
 }
 
-/* "bytes 0..16383 of sa slot 0", or of a space: what two accesses share, or what lies between
- * the first and the last byte of that. */
+/* "bytes [0, 16384) of sa slot 0", or of a space: the range that covers what two accesses share. */
 static void describe_bytes(const spad__clash *c, char *field, size_t size) {
     const spad_kernel *kernel = c->order->events.kernel;
     const spad_walk_access *a = access_of(c, c->first);
@@ -71,15 +70,15 @@ static void describe_bytes(const spad__clash *c, char *field, size_t size) {
     const int64_t end_a = a->rect.byte + (a->runs - 1) * a->stride + a->rect.bytes;
     const int64_t end_b = b->rect.byte + (b->runs - 1) * b->stride + b->rect.bytes;
     const long long from = (long long)spad__max(a->rect.byte, b->rect.byte);
-    const long long last = (long long)spad__min(end_a, end_b) - 1;
+    const long long end = (long long)spad__min(end_a, end_b);
     if (b->placed) {
-        snprintf(field, size, "bytes %lld..%lld of %s", from, last,
+        snprintf(field, size, "bytes [%lld, %lld) of %s", from, end,
                  spad_kernel_target(kernel)->spaces[tensor->space].name);
     } else if (home->slots > 1) {
-        snprintf(field, size, "bytes %lld..%lld of %s slot %lld", from, last, home->name,
+        snprintf(field, size, "bytes [%lld, %lld) of %s slot %lld", from, end, home->name,
                  (long long)b->slot);
     } else {
-        snprintf(field, size, "bytes %lld..%lld of %s", from, last, home->name);
+        snprintf(field, size, "bytes [%lld, %lld) of %s", from, end, home->name);
     }
 }
 

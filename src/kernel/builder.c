@@ -495,16 +495,20 @@ spad_status spad_kernel_builder_scope(spad_kernel_builder *builder, const char *
                           (long long)sections.value);
     }
     if (kernel->agents.count > 1) return refuse_agents_and_scopes(error);
-    spad_expr amount = sections.expr;
-    if (amount == 0) status = spad_kernel_builder_number(&amount, builder, sections.value, error);
-    if (status != SPAD_OK) return status;
     status = spad__check_name(name, error);
     if (status != SPAD_OK) return status;
     const char *kept = keep_text(kernel, name);
     if (kept == NULL) return spad__fail_host_memory(error);
+    const spad__expr_mark mark = spad__mark_exprs(kernel);
+    spad_expr amount = sections.expr;
+    if (amount == 0) status = spad_kernel_builder_number(&amount, builder, sections.value, error);
+    if (status != SPAD_OK) return status;
     spad_statement *statement;
     status = new_block(&statement, builder, SPAD_STATEMENT_SCOPE, error);
-    if (status != SPAD_OK) return status;
+    if (status != SPAD_OK) {
+        spad__drop_exprs(kernel, mark);
+        return status;
+    }
     statement->name = kept;
     statement->amount = amount;
     open_block(builder, builder->symbols.count);

@@ -20,6 +20,15 @@
 
 /* ---- building ---------------------------------------------------------------------- */
 
+spad__expr_mark spad__mark_exprs(const spad_kernel *kernel) {
+    return (spad__expr_mark){kernel->exprs.count, kernel->nodes.count};
+}
+
+void spad__drop_exprs(spad_kernel *kernel, spad__expr_mark mark) {
+    kernel->exprs.count = mark.exprs;
+    kernel->nodes.count = mark.nodes;
+}
+
 /* Appends an expression whose nodes are there already. */
 static spad_status add_expr(spad_expr *out, spad_kernel *kernel, spad__expr expr,
                             spad_error *error) {

@@ -622,6 +622,7 @@ spad_status spad_kernel_builder_expr(spad_expr *out, spad_kernel_builder *builde
     spad__reader r = {.options = &no_options, .builder = builder, .line = 1, .column = 1};
     spad__arena scratch = {.host = builder->host};
     spad_expr expr = 0;
+    const spad__expr_mark mark = spad__mark_exprs(builder->kernel);
     spad__diagnostics_begin(diagnostics, &source);
     spad__parser_start(&r.parser, &source, diagnostics, &scratch);
     if (spad__read_expr(&r, &expr) && r.parser.token.kind != SPAD__END) {
@@ -629,7 +630,11 @@ spad_status spad_kernel_builder_expr(spad_expr *out, spad_kernel_builder *builde
     }
     status = spad__diagnostics_end(diagnostics, error);
     if (r.parser.out_of_memory) status = spad__fail_host_memory(error);
-    if (status == SPAD_OK) *out = expr;
+    if (status == SPAD_OK) {
+        *out = expr;
+    } else {
+        spad__drop_exprs(builder->kernel, mark);
+    }
     spad__arena_free(&scratch);
     spad_diagnostics_destroy(diagnostics);
     return status;

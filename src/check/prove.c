@@ -248,7 +248,7 @@ static bool bounds_a_loop(const spad_kernel *kernel, size_t param) {
 /* A parameter that stays as it is; the first one is told. */
 static void leave_fixed(prover *p, size_t param, const char *why) {
     if (p->fixed++ > 0) return;
-    snprintf(p->why, sizeof p->why, "%.64s is left at %lld: %s",
+    snprintf(p->why, sizeof p->why, "%.64s is fixed at %lld: %s",
              spad_kernel_get_param(p->kernel, param)->name,
              (long long)spad_kernel_get_param(p->kernel, param)->value, why);
 }
@@ -361,7 +361,7 @@ static spad_status find_repeats(prover *p, spad_error *error) {
         if (found) {
             i++;
         } else {
-            drop_trip(p, i, "its loop did not come back to the same state");
+            drop_trip(p, i, "its loop did not return to the same state");
         }
     }
     return SPAD_OK;
@@ -436,7 +436,7 @@ static void set_proved(prover *p) {
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%.64s", i > 0 ? ", " : "",
                                  spad_kernel_get_param(p->kernel, param)->name);
     }
-    const char *seen = p->unsettled ? "; outputs were looked at with small values only" : "";
+    const char *seen = p->unsettled ? "; outputs were checked with small values only" : "";
     snprintf(reason, sizeof reason, "for every %s%s%s%s", names, p->fixed > 0 ? "; " : "", p->why,
              p->but[0] != '\0' ? p->but : seen);
     set_verdict(p, p->fixed == 0 ? SPAD_VERDICT_PROVED_ALL : SPAD_VERDICT_PROVED_SHAPE, reason);
@@ -458,7 +458,7 @@ static spad_status judge_all(prover *p, spad_error *error) {
         snprintf(reason, sizeof reason, "but not with %s: %s", values, s.first.message);
         set_verdict(p, SPAD_VERDICT_PROVED_SHAPE, reason);
     } else if (result == NO_REPEAT) {
-        snprintf(reason, sizeof reason, "with %s it does not come back to the same state", values);
+        snprintf(reason, sizeof reason, "with %s it does not return to the same state", values);
         set_verdict(p, SPAD_VERDICT_PROVED_SHAPE, reason);
     } else {
         set_verdict(p, SPAD_VERDICT_PROVED_SHAPE,
@@ -613,13 +613,13 @@ static spad_status judge_given(prover *p, spad_error *error) {
         char values[SPAD_MESSAGE_MAX / 2];
         char reason[SPAD_MESSAGE_MAX];
         format_values(p, &s, values, sizeof values);
-        snprintf(reason, sizeof reason, "seen with %s, which stands for what is given", values);
+        snprintf(reason, sizeof reason, "seen with %s, which represents the given shape", values);
         set_verdict(p, SPAD_VERDICT_WRONG, instead ? reason : "there are errors");
     } else if (!right && s.gap != NULL) {
         set_verdict(p, SPAD_VERDICT_UNKNOWN, s.gap);
     } else if (p->count == 0) {
         set_verdict(p, SPAD_VERDICT_PROVED_SHAPE,
-                    p->fixed > 0 ? p->why : "every event of the kernel was looked at");
+                    p->fixed > 0 ? p->why : "every event of the kernel was checked");
     } else {
         return judge_all(p, error);
     }

@@ -54,7 +54,7 @@ static spad_status check_place(const checker *c, size_t i, spad_error *error) {
                        (long long)p->offset, (long long)b->size, (long long)c->plan->capacity);
     } else if (p->offset % b->alignment != 0) {
         status = spad__fail(error, SPAD_ERR_ALIGNMENT,
-                            "offset %lld of buffer %s is no multiple of its alignment %lld",
+                            "offset %lld of buffer %s is not a multiple of its alignment %lld",
                             (long long)p->offset, label, (long long)b->alignment);
     } else if (b->bank > 0 && p->offset / b->bank != (p->offset + b->size - 1) / b->bank) {
         status = spad__fail(error, SPAD_ERR_BOUNDS,
@@ -128,7 +128,7 @@ static spad_status check_pairs(const checker *c, spad_error *error) {
             q->offset < p->offset + a->size && p->lane < q->lane + b->lanes &&
             q->lane < p->lane + a->lanes)
             return fail_pair(c, SPAD_ERR_OVERLAP, pair.a, pair.b,
-                             "are to be kept apart but share bytes", error);
+                             "must be kept apart but share bytes", error);
     }
     return SPAD_OK;
 }

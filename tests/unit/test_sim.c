@@ -433,7 +433,7 @@ static void limits_are_kept(void **state) {
     kernel = test_parse("kernel k on trn2\nunit queue on dma serial\nqueue op\n");
     assert_int_equal(spad_sim_kernel(&sim, kernel, &options, &error), SPAD_ERR_ARGUMENT);
     assert_string_equal(error.message, "kernel 'k' has synchronisation: its tensors cannot be "
-                                       "hoisted without another look at it");
+                                       "hoisted, because that does not adjust it");
     spad_kernel_destroy(kernel);
 
     kernel = test_parse("kernel k on sm_90\ncounter many[9223372036854775807]\ncounter c\n"
@@ -666,7 +666,7 @@ static void deadlocks_are_named(void **state) {
         const char *message;
     } cases[] = {
         {AGENTS "barrier all[2] count 2\nagent a { simt op cost 7 ns\nsync all[1] }\nagent b { }\n",
-         "deadlock at 7 ns: 'a' waits for barrier 'all[1]', where 1 of 2 are there (line 4)"},
+         "deadlock at 7 ns: 'a' waits for barrier 'all[1]', where 1 of 2 have arrived (line 4)"},
         {AGENTS "counter c = 1\ntake c by 2\n",
          "deadlock at 0 ns: 'main' waits for counter 'c' to be 2, which is 1 (line 3)"},
         {AGENTS "mbarrier m count 2\ninit m\narrive m expect 64\nwait m parity 0\n",
@@ -690,7 +690,7 @@ static void deadlocks_are_named(void **state) {
     spad_tune *tune;
     spad_error error;
     assert_int_equal(spad_tune_kernel(&tune, kernel, NULL, &error), SPAD_ERR_ARGUMENT);
-    assert_string_equal(error.message, "kernel 'k' is stuck; `spad sim` says where");
+    assert_string_equal(error.message, "kernel 'k' is deadlocked; `spad sim` shows where");
     spad_kernel_destroy(kernel);
 }
 

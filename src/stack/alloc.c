@@ -331,7 +331,7 @@ static int64_t largest_hole(const spad_stack *stack) {
     return hole;
 }
 
-/* "; largest live: weights 512 B, buf1 128 B" */
+/* "; largest live: weights 512 B, buf1 128 B", as many as there is room for */
 static void list_largest(const spad_stack *stack, char *field, size_t size) {
     enum { LISTED = 3, NAME_SHOWN = 28 };
     spad_stack_tensor largest[LISTED];
@@ -344,7 +344,10 @@ static void list_largest(const spad_stack *stack, char *field, size_t size) {
         const int length =
             snprintf(field + used, size - used, "%s%s %lld B", i == 0 ? "; largest live: " : ", ",
                      name, (long long)largest[i].rect.bytes);
-        if (length < 0 || (size_t)length >= size - used) return;
+        if (length < 0 || (size_t)length >= size - used) {
+            field[used] = '\0'; /* a number that is cut would be another one */
+            return;
+        }
         used += (size_t)length;
     }
 }

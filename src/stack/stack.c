@@ -270,7 +270,7 @@ spad_status spad_stack_open_scope(spad_stack *stack, int64_t interleave, const c
 }
 
 /* Hands what a scope has used to the scope around it. */
-static void tell_parent(spad_stack *stack, const stack_scope *scope) {
+static void update_parent(spad_stack *stack, const stack_scope *scope) {
     spad__assert(scope == spad__stack_top(stack) && scope->next_section <= scope->high);
     if (scope == stack->scopes.items) return;
     stack_scope *parent = &stack->scopes.items[scope - stack->scopes.items - 1];
@@ -300,7 +300,7 @@ void spad__stack_drop_scope(spad_stack *stack) {
 spad_status spad_stack_close_scope(spad_stack *stack, spad_error *error) {
     const stack_scope *top = spad__stack_top(stack);
     if (top == NULL) return no_scope("close_scope", error);
-    tell_parent(stack, top);
+    update_parent(stack, top);
     spad__stack_drop_scope(stack);
     spad__assert_valid(stack->records.count > SPAD__FEW || spad__stack_is_valid(stack));
     return SPAD_OK;
@@ -332,7 +332,7 @@ spad_status spad_stack_increment_section(spad_stack *stack, spad_error *error) {
     if (wraps) {
         set_tails(stack, top);
         top->wrapped = true;
-        tell_parent(stack, top);
+        update_parent(stack, top);
         top->next_section = start;
     }
     stack->sp = start;

@@ -45,7 +45,7 @@ static bool step_of(study *s, spad_expr expr, int64_t *step) {
     return spad__lcm(s->period, m.period, &s->period) && s->period <= SPAD__PERIOD_MAX;
 }
 
-static bool stands_still(study *s, spad_expr expr) {
+static bool does_not_move(study *s, spad_expr expr) {
     int64_t step;
     return step_of(s, expr, &step) && step == 0;
 }
@@ -135,7 +135,8 @@ static bool study_access(study *s, const spad_kernel_access *a, int64_t *factor,
     if (!s->out->written[t->home]) return keeps_size(s, a); /* nothing waits for its readers */
     if (!index_steps(s, a, steps) || !spad__tile_step(t, steps, &tile)) return false;
     for (size_t i = 0; i < a->range_count; i++) {
-        if (!stands_still(s, a->ranges[i].from) || !stands_still(s, a->ranges[i].to)) return false;
+        if (!does_not_move(s, a->ranges[i].from) || !does_not_move(s, a->ranges[i].to))
+            return false;
     }
     if (!s->settled || !slot_step(s, t, steps, tile, factor, &shift)) return !s->settled;
     return seen == NULL || note_shift(s, t, shift, seen);
@@ -153,12 +154,12 @@ static bool study_statement(study *s, const spad_statement *st, int64_t *factor,
     if (is_scoped(s, st)) return false;
     for (size_t i = 0; i < st->index_count; i++) {
         if (st->kind != SPAD_STATEMENT_ALLOC && st->kind != SPAD_STATEMENT_FREE &&
-            !stands_still(s, st->index[i])) {
+            !does_not_move(s, st->index[i])) {
             return false;
         }
     }
-    if (st->kind != SPAD_STATEMENT_SCOPE && !stands_still(s, st->amount)) return false;
-    if (!stands_still(s, st->expect) || !stands_still(s, st->cost)) return false;
+    if (st->kind != SPAD_STATEMENT_SCOPE && !does_not_move(s, st->amount)) return false;
+    if (!does_not_move(s, st->expect) || !does_not_move(s, st->cost)) return false;
     for (size_t i = 0; i < st->comparison_count; i++) {
         if (!step_of(s, st->comparisons[i].left, &step) ||
             !step_of(s, st->comparisons[i].right, &step)) {
@@ -167,9 +168,9 @@ static bool study_statement(study *s, const spad_statement *st, int64_t *factor,
     }
     for (size_t i = 0; i < st->completion_count; i++) {
         const spad_kernel_completion *c = &s->kernel->completions.items[st->first_completion + i];
-        if (!stands_still(s, c->amount)) return false;
+        if (!does_not_move(s, c->amount)) return false;
         for (size_t k = 0; k < c->index_count; k++) {
-            if (!stands_still(s, c->index[k])) return false;
+            if (!does_not_move(s, c->index[k])) return false;
         }
     }
     for (size_t i = 0; i < st->access_count; i++) {

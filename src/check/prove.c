@@ -276,7 +276,7 @@ static spad_status find_trips(prover *p, spad_error *error) {
             p->count++;
             continue;
         }
-        char why[SPAD_MESSAGE_MAX];
+        char why[SPAD_MESSAGE_MAX / 2];
         spad__growth_reason(&t->growth, p->kernel, why, sizeof why);
         if (t->growth.refusal.kind != SPAD__REFUSED_SIZE) leave_fixed(p, i, why);
         spad__growth_free(&t->growth);

@@ -193,6 +193,7 @@ static void agents_are_drawn_slot_by_slot(void **state) {
                                "tensor g : global f32 [N] (1024) input\n"
                                "tensor o : global f32 [N] (1024) output\n"
                                "tensor x : shared f32 [N] (1024) ring 2\n"
+                               "for s in 0..2 { init full[s]; init empty[s] }\n"
                                "agent make {\n"
                                "    for i in 0..N {\n"
                                "        if i >= 2 { wait empty[i % 2] parity (i / 2 + 1) % 2 }\n"

@@ -150,8 +150,8 @@ spad_status spad__check_visible(const spad_kernel_builder *builder, int64_t numb
 spad_status spad__check_expr(const spad_kernel_builder *builder, spad_expr expr, spad_error *error);
 
 /* A constant: fills in its value from its expression. */
-spad_status spad__settle(const spad_kernel_builder *builder, spad_amount *amount,
-                         spad_error *error);
+spad_status spad__fold_amount(const spad_kernel_builder *builder, spad_amount *amount,
+                              spad_error *error);
 
 /* A checked copy of a list in the arena, each number settled and at least `least`. */
 spad_status spad__keep_amounts(spad_kernel_builder *builder, spad_amounts *list, int64_t least,

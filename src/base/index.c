@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "base/assert.h"
+
 enum { FIRST_SLOTS = 16 };
 
 static bool has_room(size_t capacity, size_t count) {
@@ -33,10 +35,12 @@ bool spad__index_reserve(spad__index *index, const spad_host *host, size_t extra
     }
     spad__index_free(index, host);
     *index = wider;
+    spad__assert_valid(spad__index_is_valid(index)); /* paid for by the items since the last time */
     return true;
 }
 
 void spad__index_add(spad__index *index, uint64_t hash, size_t number) {
+    spad__assert(has_room(index->capacity, index->count + 1) && number < UINT32_MAX);
     put_slot(index, (spad__index_slot){spad__index_tag(hash), (uint32_t)number + 1});
     index->count++;
 }
@@ -44,7 +48,10 @@ void spad__index_add(spad__index *index, uint64_t hash, size_t number) {
 void spad__index_remove(spad__index *index, uint64_t hash, size_t number) {
     const size_t mask = index->capacity - 1;
     size_t hole = spad__index_tag(hash) & mask;
-    while (index->slots[hole].number != (uint32_t)number + 1) hole = (hole + 1) & mask;
+    while (index->slots[hole].number != (uint32_t)number + 1) {
+        spad__assert(index->slots[hole].number != 0); /* or it was never added */
+        hole = (hole + 1) & mask;
+    }
     for (size_t i = (hole + 1) & mask; index->slots[i].number != 0; i = (i + 1) & mask) {
         /* a slot may move into the hole unless its first slot is after the hole */
         const size_t distance = (i - index->slots[i].tag) & mask;
@@ -59,6 +66,21 @@ void spad__index_remove(spad__index *index, uint64_t hash, size_t number) {
 void spad__index_clear(spad__index *index) {
     if (index->count > 0) memset(index->slots, 0, index->capacity * sizeof *index->slots);
     index->count = 0;
+}
+
+bool spad__index_is_valid(const spad__index *index) {
+    const size_t mask = index->capacity - 1;
+    size_t used = 0;
+    if (index->capacity == 0) return index->slots == NULL && index->count == 0;
+    if ((index->capacity & mask) != 0 || !has_room(index->capacity, index->count)) return false;
+    for (size_t i = 0; i < index->capacity; i++) {
+        if (index->slots[i].number == 0) continue;
+        used++;
+        for (size_t at = index->slots[i].tag & mask; at != i; at = (at + 1) & mask) {
+            if (index->slots[at].number == 0) return false;
+        }
+    }
+    return used == index->count;
 }
 
 void spad__index_free(spad__index *index, const spad_host *host) {

@@ -70,6 +70,8 @@ void spad__index_add(spad__index *index, uint64_t hash, size_t number);
 void spad__index_remove(spad__index *index, uint64_t hash, size_t number);
 /* Removes all items and keeps the room. */
 void spad__index_clear(spad__index *index);
+/* Does the invariant of index.c hold? O(slots), times the length of runs. */
+bool spad__index_is_valid(const spad__index *index);
 void spad__index_free(spad__index *index, const spad_host *host);
 
 #endif

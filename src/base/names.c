@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/assert.h"
+
 /* A name in two pieces, the first may be empty. */
 typedef struct pair {
     const char *prefix;
@@ -35,6 +37,7 @@ void spad__names_init(spad__names *set, const spad_host *host) {
 }
 
 void spad__names_free(spad__names *set) {
+    spad__assert_valid(spad__names_is_valid(set));
     spad__index_free(&set->index, &set->texts.host);
     spad__array_free(&set->texts.host, &set->names);
     spad__arena_free(&set->texts);
@@ -64,6 +67,7 @@ const char *spad__names_find(const spad__names *set, const char *prefix, const c
 }
 
 const char *spad__names_add(spad__names *set, const char *prefix, const char *name) {
+    spad__assert(spad__names_index(set, prefix, name) == SPAD__NO_NAME);
     if (!spad__array_reserve(&set->texts.host, &set->names, 1)) return NULL;
     if (!spad__index_reserve(&set->index, &set->texts.host, 1)) return NULL;
     const spad__arena_mark before = spad__arena_here(&set->texts);
@@ -77,6 +81,19 @@ const char *spad__names_add(spad__names *set, const char *prefix, const char *na
     set->names.items[set->names.count++] =
         (spad__name){.text = text, .hash = hash, .before = before};
     return text;
+}
+
+/* The index finds every name at its number, and has no more than the names. */
+bool spad__names_is_valid(const spad__names *set) {
+    if (!spad__array_is_valid(&set->names) || !spad__index_is_valid(&set->index)) return false;
+    for (size_t i = 0; i < set->names.count; i++) {
+        size_t found;
+        spad__probe probe = spad__index_probe(&set->index, set->names.items[i].hash);
+        do found = spad__probe_next(&probe);
+        while (found != i && found != SPAD__NO_ITEM);
+        if (found != i) return false;
+    }
+    return set->index.count == set->names.count;
 }
 
 void spad__names_truncate(spad__names *set, size_t count) {

@@ -32,6 +32,7 @@ static void check_all(const spad__index *index, const model *items) {
         assert_int_equal(count_found(index, items, items[i].hash, i), items[i].used);
     }
     assert_int_equal(index->count, used);
+    assert_true(spad__index_is_valid(index));
 }
 
 /* Few hashes, so that runs are long, wrap around and are torn apart. */

@@ -180,6 +180,11 @@ def _device_module():
     return _cubie_device
 
 
+def has_compiler():
+    """Are allocators device functions here? Otherwise they cut their part out of arrays."""
+    return _device_module() is not None
+
+
 def _build_allocator(buffer, shared_slice, persistent_slice, local_size, zero, unroll, stride):
     region, part = "local", slice(0, 0)
     if shared_slice is not None:

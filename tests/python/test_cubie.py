@@ -156,6 +156,7 @@ def test_registry():
 
 def test_allocators_slice(monkeypatch):
     monkeypatch.setattr(cubie, "_device_module", lambda: None)
+    assert not cubie.has_compiler()
     registry = cubie.BufferRegistry(version="0.3.1")
     parent = Component()
     registry.register("a", parent, 2, "shared")

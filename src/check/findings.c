@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+#include "base/compare.h"
+
 static spad__found *find_same(spad_check *check, spad_finding_code code, int64_t statement,
                               int64_t other) {
     for (size_t i = 0; i < check->found.count; i++) {
@@ -87,18 +89,14 @@ spad_status spad__add_about(spad__run *run, spad_finding *finding, int64_t tenso
     return spad__add_finding(run, finding, (int64_t)row->statement, -1, error);
 }
 
-static int compare_numbers(int64_t a, int64_t b) {
-    return (a > b) - (a < b);
-}
-
 /* Errors first, then the order of the text. */
 static int compare_found(const void *left, const void *right) {
     const spad__found *a = left;
     const spad__found *b = right;
-    int order = compare_numbers((int64_t)a->finding.severity, (int64_t)b->finding.severity);
-    if (order == 0) order = compare_numbers(a->statement, b->statement);
-    if (order == 0) order = compare_numbers((int64_t)a->finding.code, (int64_t)b->finding.code);
-    if (order == 0) order = compare_numbers(a->other, b->other);
+    int order = spad__compare((int64_t)a->finding.severity, (int64_t)b->finding.severity);
+    if (order == 0) order = spad__compare(a->statement, b->statement);
+    if (order == 0) order = spad__compare((int64_t)a->finding.code, (int64_t)b->finding.code);
+    if (order == 0) order = spad__compare(a->other, b->other);
     return order;
 }
 

@@ -52,20 +52,13 @@ void spad__places_free(spad__places *places) {
                    places->target->space_count * sizeof *places->pages);
     }
     places->pages = NULL;
-    spad__free(places->host, places->buckets, places->bucket_count * sizeof *places->buckets);
-    places->buckets = NULL;
-    places->bucket_count = 0;
+    spad__index_free(&places->index, places->host);
 }
 
-uint64_t spad__mix(uint64_t hash, int64_t value) {
-    hash = (hash ^ (uint64_t)value) * UINT64_C(0x9E3779B97F4A7C15);
-    return hash ^ (hash >> 29);
-}
-
-static size_t bucket_of(const spad__places *places, const spad__place *key) {
-    uint64_t hash = spad__mix(spad__mix(key->placed, key->home), key->slot);
-    if (key->placed) hash = spad__mix(spad__mix(hash, key->rect.lane), key->rect.byte);
-    return (size_t)(hash & (places->bucket_count - 1));
+static uint64_t hash_place(const spad__place *key) {
+    uint64_t hash = spad__hash_add(spad__hash_add(key->placed, key->home), key->slot);
+    if (key->placed) hash = spad__hash_add(spad__hash_add(hash, key->rect.lane), key->rect.byte);
+    return hash;
 }
 
 static bool same_place(const spad__place *a, const spad__place *b) {
@@ -74,24 +67,10 @@ static bool same_place(const spad__place *a, const spad__place *b) {
            a->rect.byte == b->rect.byte && a->rect.bytes == b->rect.bytes;
 }
 
-static void link_all(spad__places *places) {
-    memset(places->buckets, 0, places->bucket_count * sizeof *places->buckets);
-    for (size_t i = 0; i < places->places.count; i++) {
-        size_t *bucket = &places->buckets[bucket_of(places, &places->places.items[i])];
-        places->places.items[i].next = *bucket;
-        *bucket = i + 1;
-    }
-}
-
-static bool grow_buckets(spad__places *places) {
-    const size_t count = places->bucket_count == 0 ? 64 : places->bucket_count * 2;
-    size_t *buckets = spad__new_array(places->host, count, sizeof *buckets);
-    if (buckets == NULL) return false;
-    spad__free(places->host, places->buckets, places->bucket_count * sizeof *buckets);
-    places->buckets = buckets;
-    places->bucket_count = count;
-    link_all(places);
-    return true;
+static void index_all(spad__places *places) {
+    spad__index_clear(&places->index);
+    for (size_t i = 0; i < places->places.count; i++)
+        spad__index_add(&places->index, hash_place(&places->places.items[i]), i);
 }
 
 /* The pages of the space of a rectangle. Where the space has no size, pages are as large as the
@@ -191,7 +170,7 @@ bool spad__places_sweep(spad__places *places, spad__touch_keep keep, const void 
     }
     places->swept = places->places.count = kept;
     empty_pages(places);
-    link_all(places);
+    index_all(places);
     for (size_t i = 0; i < kept; i++) {
         if (places->places.items[i].placed && !link_neighbours(places, i)) return false;
     }
@@ -206,18 +185,15 @@ size_t spad__places_find(spad__places *places, const spad_kernel *kernel,
         key.slot = 0;
         key.rect = access->tile_rect;
     }
-    if (places->bucket_count > 0) {
-        size_t i = places->buckets[bucket_of(places, &key)];
-        for (; i != 0; i = places->places.items[i - 1].next) {
-            if (same_place(&places->places.items[i - 1], &key)) return i - 1;
-        }
+    const uint64_t hash = hash_place(&key);
+    spad__probe probe = spad__index_probe(&places->index, hash);
+    for (size_t i; (i = spad__probe_next(&probe)) != SPAD__NO_ITEM;) {
+        if (same_place(&places->places.items[i], &key)) return i;
     }
-    if (places->places.count >= places->bucket_count && !grow_buckets(places)) return SIZE_MAX;
+    if (!spad__index_reserve(&places->index, places->host, 1)) return SIZE_MAX;
     if (!spad__array_reserve(places->host, &places->places, 1)) return SIZE_MAX;
     const size_t number = places->places.count++;
-    size_t *bucket = &places->buckets[bucket_of(places, &key)];
-    key.next = *bucket;
-    *bucket = number + 1;
+    spad__index_add(&places->index, hash, number);
     places->places.items[number] = key;
     if (key.placed && !link_neighbours(places, number)) return SIZE_MAX;
     return number;
@@ -281,6 +257,6 @@ bool spad__places_shift(spad__places *places, const int64_t *shifts, int64_t tim
             return false;
         }
     }
-    link_all(places);
+    index_all(places);
     return true;
 }

@@ -8,6 +8,7 @@
  */
 #include "check/greedy.h"
 
+#include "base/assert.h"
 #include "base/checked.h"
 
 /* ---- objects ----------------------------------------------------------------------- */
@@ -19,8 +20,11 @@ static bool add_fault(spad__machine *m, spad__fault_kind kind, int32_t action) {
 }
 
 static void make_ready(spad__machine *m, int32_t point) {
+    spad__assert(m->missing[point] == 0); /* or it was parked, and so was ready before */
     m->queue[m->tail] = point;
     m->tail = (m->tail + 1) % m->room;
+    spad__assert(m->tail !=
+                 m->head); /* each point is in the ring once, and there is room for all */
 }
 
 /* Sums of user numbers stay in range: a sum that large is never met by another. */
@@ -181,12 +185,14 @@ static bool step(spad__machine *m, int32_t point) {
         park(m, action->object, point);
         return true;
     }
+    spad__assert((size_t)m->happened < m->net->points.count); /* a point happens once */
     m->order[m->happened++] = point;
     for (int32_t i = 0; i < p->action_count; i++) {
         if (!perform(m, p->first_action + i)) return false;
     }
     for (int32_t i = m->first[point]; i < m->first[point + 1]; i++) {
         const int32_t to = m->successors[i];
+        spad__assert(m->missing[to] > 0);
         if (--m->missing[to] == 0) make_ready(m, to);
     }
     return true;
@@ -222,6 +228,7 @@ static void link_points(spad__machine *m) {
     }
     for (size_t i = 0; i < net->points.count; i++) m->first[i] = m->first[i + 1];
     m->first[net->points.count] = (int32_t)net->edges.count;
+    spad__assert(m->first[0] == 0);
 }
 
 spad_status spad__machine_run(spad__machine *m, spad__net *net, spad_error *error) {

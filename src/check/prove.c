@@ -24,6 +24,7 @@
  * and synchronisation objects.
  */
 #include "check/prove.h"
+#include "check/check.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -255,7 +256,7 @@ static bool bounds_a_loop(const spad_kernel *kernel, size_t param) {
 /* A parameter that stays as it is; the first one is told. */
 static void leave_fixed(prover *p, size_t param, const char *why) {
     if (p->fixed++ > 0) return;
-    snprintf(p->why, sizeof p->why, "%.64s is left at %lld: %s",
+    snprintf(p->why, sizeof p->why, "%.64s is fixed at %lld: %s",
              spad_kernel_get_param(p->kernel, param)->name,
              (long long)spad_kernel_get_param(p->kernel, param)->value, why);
 }
@@ -271,12 +272,14 @@ static spad_status find_trips(prover *p, spad_error *error) {
         const spad_status status = spad__growth_init(&t->growth, p->kernel, i, &p->host, error);
         if (status != SPAD_OK) return status;
         t->given = spad_kernel_get_param(p->kernel, i)->value;
-        if (t->growth.why[0] == '\0') {
+        if (t->growth.refusal.kind == SPAD__NOT_REFUSED) {
             p->count++;
-        } else {
-            if (!t->growth.size) leave_fixed(p, i, t->growth.why);
-            spad__growth_free(&t->growth);
+            continue;
         }
+        char why[SPAD_MESSAGE_MAX];
+        spad__growth_reason(&t->growth, p->kernel, why, sizeof why);
+        if (t->growth.refusal.kind != SPAD__REFUSED_SIZE) leave_fixed(p, i, why);
+        spad__growth_free(&t->growth);
     }
     return SPAD_OK;
 }
@@ -370,7 +373,7 @@ static spad_status find_repeats(prover *p, spad_error *error) {
         if (found) {
             i++;
         } else {
-            drop_trip(p, i, "its loop did not come back to the same state");
+            drop_trip(p, i, "its loop did not return to the same state");
         }
     }
     return SPAD_OK;
@@ -447,7 +450,7 @@ static void set_proved(prover *p) {
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%.64s", i > 0 ? ", " : "",
                                  spad_kernel_get_param(p->kernel, param)->name);
     }
-    const char *seen = p->unsettled ? "; outputs were looked at with small values only" : "";
+    const char *seen = p->unsettled ? "; outputs were checked with small values only" : "";
     snprintf(reason, sizeof reason, "for every %s%s%s%s", names, p->fixed > 0 ? "; " : "", p->why,
              p->but[0] != '\0' ? p->but : seen);
     set_verdict(p, p->fixed == 0 ? SPAD_VERDICT_PROVED_ALL : SPAD_VERDICT_PROVED_SHAPE, reason);
@@ -469,7 +472,7 @@ static spad_status judge_all(prover *p, spad_error *error) {
         snprintf(reason, sizeof reason, "but not with %s: %s", values, s.first.message);
         set_verdict(p, SPAD_VERDICT_PROVED_SHAPE, reason);
     } else if (result == NO_REPEAT) {
-        snprintf(reason, sizeof reason, "with %s it does not come back to the same state", values);
+        snprintf(reason, sizeof reason, "with %s it does not return to the same state", values);
         set_verdict(p, SPAD_VERDICT_PROVED_SHAPE, reason);
     } else {
         set_verdict(p, SPAD_VERDICT_PROVED_SHAPE,
@@ -626,13 +629,13 @@ static spad_status judge_given(prover *p, spad_error *error) {
         char values[SPAD_MESSAGE_MAX / 2];
         char reason[SPAD_MESSAGE_MAX];
         format_values(p, &s, values, sizeof values);
-        snprintf(reason, sizeof reason, "seen with %s, which stands for what is given", values);
+        snprintf(reason, sizeof reason, "seen with %s, which represents the given shape", values);
         set_verdict(p, SPAD_VERDICT_WRONG, instead ? reason : "there are errors");
     } else if (!right && s.gap != NULL) {
         set_verdict(p, SPAD_VERDICT_UNKNOWN, s.gap);
     } else if (p->count == 0) {
         set_verdict(p, SPAD_VERDICT_PROVED_SHAPE,
-                    p->fixed > 0 ? p->why : "every event of the kernel was looked at");
+                    p->fixed > 0 ? p->why : "every event of the kernel was checked");
     } else {
         return judge_all(p, error);
     }

@@ -465,7 +465,7 @@ spad_status spad_pool_alloc(spad_allocation *out, spad_pool *pool, int64_t bytes
 SPAD__RARE static spad_status fail_stale(const spad_allocation *block, spad_error *error) {
     return spad__fail(error, SPAD_ERR_STALE,
                       "the block at 0x%llx of %lld B is not allocated in this pool: it was freed "
-                      "before, or is of another one",
+                      "before, or belongs to another pool",
                       (unsigned long long)block->address, (long long)block->bytes);
 }
 

@@ -16,7 +16,7 @@
 #include "base/checked.h"
 #include "plan/sort.h"
 
-/* The alignment to round sizes to, or 0 when the largest is no multiple of all. */
+/* The alignment to round sizes to, or 0 when the largest is not a multiple of all. */
 static int64_t rounding(const spad__model *m) {
     if (m->common_alignment != 0) return m->common_alignment;
     int64_t largest = 1;

@@ -18,14 +18,14 @@
  * A plan that is found lowers the limit on all tops; a search that ends proves
  * that the best plan is optimal.
  *
- * Circles. Decisions may contradict each other in a circle, and raising would then go on up
+ * Circles. Decisions may contradict each other in a cycle, and raising would then go on up
  * to the limit. Let L be a common multiple of all alignments and banks: offsets that are
  * L higher are as legal. Say the values x obey all decisions but the newest, "v >= u +
  * distance", and let z be the least solution above x. If z has u at least L above x, then
  * max(x, z - L), value by value, is a solution too: an older decision holds in x and in z - L,
  * so in their maximum; the newest holds in z - L, from which u has its value. But it is lower
  * than z, which was the least. So u rises by less than L, or there is no solution. Where all
- * distances are positive, as between lanes, a circle can never hold and L is 1.
+ * distances are positive, as between lanes, a cycle can never hold and L is 1.
  *
  * The broken conflict with the fewest ways that respect the limit is decided first,
  * then the lowest one; of its ways the one that raises least. Cost of a node:
@@ -78,7 +78,7 @@ typedef struct searcher {
     int32_t *queue;       /* ring of variables whose value has risen */
     bool *queued;
     int32_t variables;
-    bool positive; /* all distances are: a circle of decisions cannot hold */
+    bool positive; /* all distances are: a cycle of decisions cannot hold */
     int64_t
         period; /* an offset rises by less than this when a decision is made that begins at it */
     bool no_memory;

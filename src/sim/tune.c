@@ -26,6 +26,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/compare.h"
 #include "spad/layout.h"
 
 /* Choices that fit, of which the fastest with its places is taken. */
@@ -237,10 +238,6 @@ static spad_status descend(spad_tune *tune, size_t *at, int64_t *values, spad_er
 
 /* ---- the choice -------------------------------------------------------------------- */
 
-static int compare_numbers(int64_t a, int64_t b) {
-    return (a > b) - (a < b);
-}
-
 /* Time, then bytes, then the order in which they were looked at. */
 typedef struct ranked {
     int64_t makespan;
@@ -251,9 +248,9 @@ typedef struct ranked {
 static int compare_ranked(const void *left, const void *right) {
     const ranked *a = left;
     const ranked *b = right;
-    int order = compare_numbers(a->makespan, b->makespan);
-    if (order == 0) order = compare_numbers(a->bytes, b->bytes);
-    if (order == 0) order = compare_numbers((int64_t)a->number, (int64_t)b->number);
+    int order = spad__compare(a->makespan, b->makespan);
+    if (order == 0) order = spad__compare(a->bytes, b->bytes);
+    if (order == 0) order = spad__compare((int64_t)a->number, (int64_t)b->number);
     return order;
 }
 
@@ -574,7 +571,8 @@ static spad_status evaluate_written(spad_tune *tune, spad_error *error) {
     const spad_status status = simulate(tune, tune->kernel, NULL, &t->written, error);
     if (status != SPAD_OK) return status;
     if (t->written == SPAD_UNBOUNDED) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT, "kernel '%s' is stuck; `spad sim` says where",
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "kernel '%s' is deadlocked; `spad sim` shows where",
                           spad_kernel_name(tune->kernel));
     }
     return test_fit(tune, tune->kernel, &t->written_fits, &t->written_planned, error);

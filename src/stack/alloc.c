@@ -13,6 +13,7 @@
 #include "base/assert.h"
 #include "base/checked.h"
 #include "base/dtype.h"
+#include "base/entry.h"
 #include "base/error.h"
 #include "base/interval.h"
 #include "stack/stack.h"
@@ -341,7 +342,7 @@ static int64_t largest_hole(const spad_stack *stack) {
     return hole;
 }
 
-/* "; largest live: weights 512 B, buf1 128 B" */
+/* "; largest live: weights 512 B, buf1 128 B", as many as there is room for */
 static void list_largest(const spad_stack *stack, char *field, size_t size) {
     enum { LISTED = 3, NAME_SHOWN = 28 };
     spad_stack_tensor largest[LISTED];
@@ -351,11 +352,10 @@ static void list_largest(const spad_stack *stack, char *field, size_t size) {
     for (size_t i = 0; i < live && i < LISTED; i++) {
         char name[NAME_SHOWN];
         spad__copy_cut(name, sizeof name, largest[i].name != NULL ? largest[i].name : "(unnamed)");
-        const int length =
-            snprintf(field + used, size - used, "%s%s %lld B", i == 0 ? "; largest live: " : ", ",
-                     name, (long long)largest[i].rect.bytes);
-        if (length < 0 || (size_t)length >= size - used) return;
-        used += (size_t)length;
+        if (!spad__put_entry(field, size, &used, "%s%s %lld B", i == 0 ? "; largest live: " : ", ",
+                             name, (long long)largest[i].rect.bytes)) {
+            return;
+        }
     }
 }
 

@@ -35,7 +35,7 @@ static spad_status check_bounds(const spad_space *space, int64_t lower, int64_t 
         const bool in_reserve =
             lower >= 0 && lower <= upper && end < upper && upper <= space->bytes;
         spad__fail(error, SPAD_ERR_BOUNDS,
-                   "the region [%lld, %lld) does not lie in [0, %lld), what space %s offers%s",
+                   "the region [%lld, %lld) is outside [0, %lld), the bytes of space %s%s",
                    (long long)lower, (long long)upper, (long long)end, space->name,
                    in_reserve ? "; use_reserved would reach into its reserve" : "");
         spad__fact_names(error, space->name, NULL);

@@ -58,7 +58,7 @@ static spad_status find_newest(int64_t *out, const spad_stack *stack, const stac
     *out = r;
     const int64_t number = r != -1 ? stack->records.items[r].number : -1;
     if (number == mark->section_newest) return SPAD_OK;
-    return stale("a tensor of then has been undone", scope->name, error);
+    return stale("a tensor that was live then has been undone", scope->name, error);
 }
 
 static spad_status check_fresh(int64_t *section_newest, const spad_stack *stack,
@@ -69,7 +69,7 @@ static spad_status check_fresh(int64_t *section_newest, const spad_stack *stack,
         const stack_heap_entry *entry =
             mark->heap_count <= stack->heap.count ? &stack->heap.items[mark->heap_count - 1] : NULL;
         if (entry == NULL || stack->records.items[entry->record].number != mark->heap_newest) {
-            return stale("a heap tensor of then has been popped", NULL, error);
+            return stale("a heap tensor that was live then has been popped", NULL, error);
         }
     }
     if (mark->depth == 0) return SPAD_OK;
@@ -79,7 +79,7 @@ static spad_status check_fresh(int64_t *section_newest, const spad_stack *stack,
         return stale("a scope that was open then is closed", NULL, error);
     }
     if (scope->increments != mark->increments) {
-        return stale("its scope has gone to another section", scope->name, error);
+        return stale("its scope has moved to another section", scope->name, error);
     }
     return find_newest(section_newest, stack, scope, mark, error);
 }

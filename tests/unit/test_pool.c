@@ -161,7 +161,7 @@ static void blocks_that_are_not_there_cannot_be_freed(void **state) {
     }
     assert_string_equal(error.message,
                         "the block at 0x1 of 1 B is not allocated in this pool: it was freed "
-                        "before, or is of another one");
+                        "before, or belongs to another pool");
     const spad_allocation again = get(pool, 100, 1); /* the same bytes, another block */
     assert_int_equal(again.address, a.address);
     assert_int_equal(spad_pool_free(pool, &a, &error), SPAD_ERR_STALE);

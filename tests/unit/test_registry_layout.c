@@ -280,7 +280,7 @@ static void sizes_beyond_64_bits_are_errors(void **state) {
         spad_registry_nonaliased(&size, f->registry, f->a, names, 2, SPAD_UNIT_ELEMENT, &f->error),
         SPAD_ERR_OVERFLOW, "the sizes of the named buffers add up to more than 64 bits hold");
     fails(f, spad_registry_nonaliased(&size, f->registry, f->a, names, 2, (spad_unit)9, &f->error),
-          SPAD_ERR_ARGUMENT, "number 9 is no unit");
+          SPAD_ERR_ARGUMENT, "number 9 is not a unit");
     spad_component none;
     fails(f, spad_registry_add(&none, f->registry, NULL, SPAD_FLOAT32, &f->error), SPAD_ERR_NAME,
           "a component needs a name");

@@ -280,15 +280,17 @@ static PyMethodDef analysis_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef analysis_fields[] = {
-    {"kernel", analysis_kernel, NULL, "The kernel.", NULL},
-    {"layout", analysis_layout, NULL, "The Layout; None: left out, or see faults.", NULL},
-    {"_check", analysis_check, NULL, "The check, or None.", NULL},
-    {"sim", analysis_sim, NULL, "The Sim; None: left out, or see faults.", NULL},
-    {"changes", analysis_changes, NULL, "Changes after which it fits, a dict each.", NULL},
-    {"notes", analysis_notes, NULL, "(code, text) of what there is to report.", NULL},
-    {"faults", analysis_faults, NULL, "Why parts are missing, by their names.", NULL},
-    {"is_fine", analysis_is_fine, NULL, "It fits, is right and runs to its end.", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
+    {.name = "kernel", .get = analysis_kernel, .doc = "The kernel."},
+    {.name = "layout", .get = analysis_layout, .doc = "The Layout; None: left out, or see faults."},
+    {.name = "_check", .get = analysis_check, .doc = "The check, or None."},
+    {.name = "sim", .get = analysis_sim, .doc = "The Sim; None: left out, or see faults."},
+    {.name = "changes",
+     .get = analysis_changes,
+     .doc = "Changes after which it fits, a dict each."},
+    {.name = "notes", .get = analysis_notes, .doc = "(code, text) of what there is to report."},
+    {.name = "faults", .get = analysis_faults, .doc = "Why parts are missing, by their names."},
+    {.name = "is_fine", .get = analysis_is_fine, .doc = "It fits, is right and runs to its end."},
+    {.name = NULL}};
 
 static PyType_Slot analysis_slots[] = {{Py_tp_doc, "Everything about a kernel."},
                                        {Py_tp_dealloc, PY_SLOT(analysis_dealloc)},
@@ -297,8 +299,10 @@ static PyType_Slot analysis_slots[] = {{Py_tp_doc, "Everything about a kernel."}
                                        {Py_tp_getset, analysis_fields},
                                        {0, NULL}};
 
-static PyType_Spec analysis_spec = {"spad._spad.Analysis", sizeof(py_analysis), 0,
-                                    PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, analysis_slots};
+static PyType_Spec analysis_spec = {.name = "spad._spad.Analysis",
+                                    .basicsize = sizeof(py_analysis),
+                                    .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                    .slots = analysis_slots};
 
 static PyMethodDef functions[] = {
     {"analyse", PY_FUNC(analyse), PY_FAST,

@@ -348,8 +348,8 @@ static PyMethodDef block_methods[] = {
     {"trace", block_trace, METH_NOARGS, "The walk through the block as a Trace."},
     {NULL, NULL, 0, NULL}};
 
-static PyGetSetDef block_fields[] = {{"target", block_target, NULL, "The chip.", NULL},
-                                     {NULL, NULL, NULL, NULL, NULL}};
+static PyGetSetDef block_fields[] = {{.name = "target", .get = block_target, .doc = "The chip."},
+                                     {.name = NULL}};
 
 static PyType_Slot block_slots[] = {
     {Py_tp_doc, "Block(target, name=None, tilelang_policy=False, reuse=True, merge_static=False,\n"
@@ -363,8 +363,10 @@ static PyType_Slot block_slots[] = {
     {Py_sq_item, PY_SLOT(block_get)},
     {0, NULL}};
 
-static PyType_Spec block_spec = {"spad._spad.Block", sizeof(py_block), 0,
-                                 PY_FLAGS | Py_TPFLAGS_BASETYPE, block_slots};
+static PyType_Spec block_spec = {.name = "spad._spad.Block",
+                                 .basicsize = sizeof(py_block),
+                                 .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
+                                 .slots = block_slots};
 
 int py_add_block(PyObject *module) {
     return py_add_type(module, &py.block, &block_spec);

@@ -186,12 +186,18 @@ static PyMethodDef device_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef device_fields[] = {
-    {"name", device_field, NULL, "host, cuda:0 ...", "n"},
-    {"about", device_field, NULL, "The vendor's name for it.", "a"},
-    {"driver", device_field, NULL, "What drives it.", "d"},
-    {"total_bytes", device_field, NULL, "Its memory; None: not known.", "t"},
-    {"host_reads", device_field, NULL, "Can the processor read its memory?", "h"},
-    {NULL, NULL, NULL, NULL, NULL}};
+    {.name = "name", .get = device_field, .doc = "host, cuda:0 ...", .closure = "n"},
+    {.name = "about", .get = device_field, .doc = "The vendor's name for it.", .closure = "a"},
+    {.name = "driver", .get = device_field, .doc = "What drives it.", .closure = "d"},
+    {.name = "total_bytes",
+     .get = device_field,
+     .doc = "Its memory; None: not known.",
+     .closure = "t"},
+    {.name = "host_reads",
+     .get = device_field,
+     .doc = "Can the processor read its memory?",
+     .closure = "h"},
+    {.name = NULL}};
 
 static PyType_Slot device_slots[] = {
     {Py_tp_doc, "Device(name='host', target=None, max_bytes=0, block_bytes=0)\n\nA device: host, "
@@ -203,8 +209,10 @@ static PyType_Slot device_slots[] = {
     {Py_tp_getset, device_fields},
     {0, NULL}};
 
-static PyType_Spec device_spec = {"spad._spad.Device", sizeof(py_device), 0,
-                                  PY_FLAGS | Py_TPFLAGS_BASETYPE, device_slots};
+static PyType_Spec device_spec = {.name = "spad._spad.Device",
+                                  .basicsize = sizeof(py_device),
+                                  .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
+                                  .slots = device_slots};
 
 /* ---- buffers ----------------------------------------------------------------------- */
 
@@ -464,20 +472,29 @@ static PyMethodDef buffer_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef buffer_fields[] = {
-    {"shape", buffer_shape, NULL, "Its extents; None: not known yet.", NULL},
-    {"dtype", buffer_field, NULL, "Its element type.", "d"},
-    {"scope", buffer_field, NULL, "global, shared or local.", "s"},
-    {"address", buffer_field, NULL, "On the device, or in its scratchpad; None: no memory yet.",
-     "a"},
-    {"nbytes", buffer_field, NULL, "Bytes.", "b"},
-    {"is_alias", buffer_field, NULL, "Does it share the bytes of another buffer?", "l"},
-    {"format", buffer_field, NULL, "Its element as the struct module writes it.", "f"},
-    {"name", buffer_field, NULL, "Its name, or None.", "n"},
-    {"device", buffer_device, NULL, "Its device.", NULL},
-    {"native", buffer_native, NULL, "The driver's object for it, and the distance from its start.",
-     NULL},
-    {"freed", buffer_freed, NULL, "Is it gone?", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
+    {.name = "shape", .get = buffer_shape, .doc = "Its extents; None: not known yet."},
+    {.name = "dtype", .get = buffer_field, .doc = "Its element type.", .closure = "d"},
+    {.name = "scope", .get = buffer_field, .doc = "global, shared or local.", .closure = "s"},
+    {.name = "address",
+     .get = buffer_field,
+     .doc = "On the device, or in its scratchpad; None: no memory yet.",
+     .closure = "a"},
+    {.name = "nbytes", .get = buffer_field, .doc = "Bytes.", .closure = "b"},
+    {.name = "is_alias",
+     .get = buffer_field,
+     .doc = "Does it share the bytes of another buffer?",
+     .closure = "l"},
+    {.name = "format",
+     .get = buffer_field,
+     .doc = "Its element as the struct module writes it.",
+     .closure = "f"},
+    {.name = "name", .get = buffer_field, .doc = "Its name, or None.", .closure = "n"},
+    {.name = "device", .get = buffer_device, .doc = "Its device."},
+    {.name = "native",
+     .get = buffer_native,
+     .doc = "The driver's object for it, and the distance from its start."},
+    {.name = "freed", .get = buffer_freed, .doc = "Is it gone?"},
+    {.name = NULL}};
 
 static PyType_Slot buffer_slots[] = {
     {Py_tp_doc, "A typed, shaped piece of the memory of a device."},
@@ -489,8 +506,10 @@ static PyType_Slot buffer_slots[] = {
     {Py_bf_releasebuffer, PY_SLOT(buffer_releasebuffer)},
     {0, NULL}};
 
-static PyType_Spec buffer_spec = {"spad._spad.Buffer", sizeof(py_buffer), 0,
-                                  PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, buffer_slots};
+static PyType_Spec buffer_spec = {.name = "spad._spad.Buffer",
+                                  .basicsize = sizeof(py_buffer),
+                                  .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                  .slots = buffer_slots};
 
 /* ---- DLPack ------------------------------------------------------------------------ */
 

@@ -324,8 +324,10 @@ static PyType_Slot direct_slots[] = {
     {Py_sq_length, PY_SLOT(direct_length)},
     {0, NULL}};
 
-static PyType_Spec direct_spec = {"spad._spad.Direct", sizeof(py_direct), 0,
-                                  PY_FLAGS | Py_TPFLAGS_BASETYPE, direct_slots};
+static PyType_Spec direct_spec = {.name = "spad._spad.Direct",
+                                  .basicsize = sizeof(py_direct),
+                                  .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
+                                  .slots = direct_slots};
 
 /* ---- the modular allocator --------------------------------------------------------- */
 

@@ -213,22 +213,41 @@ static PyMethodDef kernel_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef kernel_fields[] = {
-    {"name", kernel_name, NULL, "Its name.", NULL},
-    {"about", kernel_about, NULL, "Its line of text.", NULL},
-    {"file", kernel_file, NULL, "The file it was read from.", NULL},
-    {"source", kernel_source, NULL, "The text it was read from.", NULL},
-    {"target", kernel_target, NULL, "Its chip.", NULL},
-    {"params", kernel_params, NULL, "Parameters and their values.", NULL},
-    {"tensors", py_kernel_table, NULL, "Its tensors, a dict each.", "tensors"},
-    {"regions", py_kernel_table, NULL, "The regions of scoped managers.", "regions"},
-    {"units", py_kernel_table, NULL, "What runs operations on its own.", "units"},
-    {"syncs", py_kernel_table, NULL, "Barriers, counters, mbarriers and groups.", "syncs"},
-    {"agents", py_kernel_table, NULL, "The main program, then the others.", "agents"},
-    {"loops", py_kernel_table, NULL, "Its loops.", "loops"},
-    {"statements", py_kernel_table, NULL, "Its statements, in the order of the text.",
-     "statements"},
-    {"is_implicit", kernel_implicit, NULL, "Are dependencies left to the compiler?", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
+    {.name = "name", .get = kernel_name, .doc = "Its name."},
+    {.name = "about", .get = kernel_about, .doc = "Its line of text."},
+    {.name = "file", .get = kernel_file, .doc = "The file it was read from."},
+    {.name = "source", .get = kernel_source, .doc = "The text it was read from."},
+    {.name = "target", .get = kernel_target, .doc = "Its chip."},
+    {.name = "params", .get = kernel_params, .doc = "Parameters and their values."},
+    {.name = "tensors",
+     .get = py_kernel_table,
+     .doc = "Its tensors, a dict each.",
+     .closure = "tensors"},
+    {.name = "regions",
+     .get = py_kernel_table,
+     .doc = "The regions of scoped managers.",
+     .closure = "regions"},
+    {.name = "units",
+     .get = py_kernel_table,
+     .doc = "What runs operations on its own.",
+     .closure = "units"},
+    {.name = "syncs",
+     .get = py_kernel_table,
+     .doc = "Barriers, counters, mbarriers and groups.",
+     .closure = "syncs"},
+    {.name = "agents",
+     .get = py_kernel_table,
+     .doc = "The main program, then the others.",
+     .closure = "agents"},
+    {.name = "loops", .get = py_kernel_table, .doc = "Its loops.", .closure = "loops"},
+    {.name = "statements",
+     .get = py_kernel_table,
+     .doc = "Its statements, in the order of the text.",
+     .closure = "statements"},
+    {.name = "is_implicit",
+     .get = kernel_implicit,
+     .doc = "Are dependencies left to the compiler?"},
+    {.name = NULL}};
 
 static PyType_Slot kernel_slots[] = {{Py_tp_doc, "A kernel that was read; see Kernel.parse."},
                                      {Py_tp_dealloc, PY_SLOT(kernel_dealloc)},
@@ -237,8 +256,10 @@ static PyType_Slot kernel_slots[] = {{Py_tp_doc, "A kernel that was read; see Ke
                                      {Py_tp_getset, kernel_fields},
                                      {0, NULL}};
 
-static PyType_Spec kernel_spec = {"spad._spad.Kernel", sizeof(py_kernel), 0,
-                                  PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, kernel_slots};
+static PyType_Spec kernel_spec = {.name = "spad._spad.Kernel",
+                                  .basicsize = sizeof(py_kernel),
+                                  .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                  .slots = kernel_slots};
 
 /* ----  ------------------------------------------------------------------------------ */
 

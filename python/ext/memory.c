@@ -338,10 +338,10 @@ static PyMethodDef allocation_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef allocation_fields[] = {
-    {"address", allocation_field, NULL, "Where it begins.", "a"},
-    {"bytes", allocation_field, NULL, "As asked for.", "b"},
-    {"freed", allocation_field, NULL, "Was it given back?", "f"},
-    {NULL, NULL, NULL, NULL, NULL}};
+    {.name = "address", .get = allocation_field, .doc = "Where it begins.", .closure = "a"},
+    {.name = "bytes", .get = allocation_field, .doc = "As asked for.", .closure = "b"},
+    {.name = "freed", .get = allocation_field, .doc = "Was it given back?", .closure = "f"},
+    {.name = NULL}};
 
 static PyType_Slot allocation_slots[] = {{Py_tp_doc, "A block of a memory."},
                                          {Py_tp_dealloc, PY_SLOT(allocation_dealloc)},
@@ -351,9 +351,10 @@ static PyType_Slot allocation_slots[] = {{Py_tp_doc, "A block of a memory."},
                                          {Py_tp_getset, allocation_fields},
                                          {0, NULL}};
 
-static PyType_Spec allocation_spec = {"spad._spad.Allocation", sizeof(py_allocation), 0,
-                                      PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                      allocation_slots};
+static PyType_Spec allocation_spec = {.name = "spad._spad.Allocation",
+                                      .basicsize = sizeof(py_allocation),
+                                      .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                      .slots = allocation_slots};
 
 static PyMethodDef memory_methods[] = {
     {"alloc", PY_FUNC(memory_alloc), PY_FAST, "alloc(bytes, align=1) -> Allocation"},
@@ -375,9 +376,9 @@ static PyMethodDef memory_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef memory_fields[] = {
-    {"kind", memory_kind, NULL, "device, pool, limit, statistics, log or fault.", NULL},
-    {"below", memory_below, NULL, "What it is made of.", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
+    {.name = "kind", .get = memory_kind, .doc = "device, pool, limit, statistics, log or fault."},
+    {.name = "below", .get = memory_below, .doc = "What it is made of."},
+    {.name = NULL}};
 
 static PyType_Slot memory_slots[] = {
     {Py_tp_doc, "Something that hands out bytes: Device.memory(), Device.pool(), and wrappers of "
@@ -389,8 +390,10 @@ static PyType_Slot memory_slots[] = {
     {Py_tp_getset, memory_fields},
     {0, NULL}};
 
-static PyType_Spec memory_spec = {"spad._spad.Memory", sizeof(py_memory), 0,
-                                  PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, memory_slots};
+static PyType_Spec memory_spec = {.name = "spad._spad.Memory",
+                                  .basicsize = sizeof(py_memory),
+                                  .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                  .slots = memory_slots};
 
 /* ---- logs -------------------------------------------------------------------------- */
 
@@ -484,8 +487,7 @@ static PyMethodDef log_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef log_fields[] = {
-    {"allocations", log_allocations, NULL, "Rows that allocate.", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
+    {.name = "allocations", .get = log_allocations, .doc = "Rows that allocate."}, {.name = NULL}};
 
 static PyType_Slot log_slots[] = {{Py_tp_doc, "A log of allocations; a sequence of its rows."},
                                   {Py_tp_dealloc, PY_SLOT(log_dealloc)},
@@ -496,9 +498,11 @@ static PyType_Slot log_slots[] = {{Py_tp_doc, "A log of allocations; a sequence 
                                   {Py_sq_item, PY_SLOT(log_get)},
                                   {0, NULL}};
 
-static PyType_Spec log_spec = {"spad._spad.Log", sizeof(py_log), 0,
-                               PY_FLAGS | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                               log_slots};
+static PyType_Spec log_spec = {.name = "spad._spad.Log",
+                               .basicsize = sizeof(py_log),
+                               .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE |
+                                        Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                               .slots = log_slots};
 
 int py_add_memory(PyObject *module) {
     if (py_add_type(module, &py.memory, &memory_spec) != 0 ||

@@ -108,9 +108,11 @@ static PyMethodDef registry_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef registry_fields[] = {
-    {"components", registry_components, NULL, "Its components.", NULL},
-    {"group_count", registry_groups, NULL, "Components that have registered something.", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
+    {.name = "components", .get = registry_components, .doc = "Its components."},
+    {.name = "group_count",
+     .get = registry_groups,
+     .doc = "Components that have registered something."},
+    {.name = NULL}};
 
 static PyType_Slot registry_slots[] = {
     {Py_tp_doc, "Registry()\n\nThe buffers of components, laid out by name (docs/registry.md)."},
@@ -121,8 +123,10 @@ static PyType_Slot registry_slots[] = {
     {Py_tp_getset, registry_fields},
     {0, NULL}};
 
-static PyType_Spec registry_spec = {"spad._spad.Registry", sizeof(py_registry), 0,
-                                    PY_FLAGS | Py_TPFLAGS_BASETYPE, registry_slots};
+static PyType_Spec registry_spec = {.name = "spad._spad.Registry",
+                                    .basicsize = sizeof(py_registry),
+                                    .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
+                                    .slots = registry_slots};
 
 /* ---- buffers ----------------------------------------------------------------------- */
 
@@ -607,13 +611,22 @@ static PyMethodDef allocator_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef allocator_fields[] = {
-    {"region", allocator_field, NULL, "shared, persistent or local.", "r"},
-    {"offset", allocator_field, NULL, "In its region.", "o"},
-    {"length", allocator_field, NULL, "Elements, or bytes.", "l"},
-    {"precision", allocator_field, NULL, "Its element type.", "p"},
-    {"zeroed", allocator_field, NULL, "Elements to set to zero first.", "z"},
-    {"inside", allocator_field, NULL, "The buffer whose storage it shares, or None.", "i"},
-    {NULL, NULL, NULL, NULL, NULL}};
+    {.name = "region",
+     .get = allocator_field,
+     .doc = "shared, persistent or local.",
+     .closure = "r"},
+    {.name = "offset", .get = allocator_field, .doc = "In its region.", .closure = "o"},
+    {.name = "length", .get = allocator_field, .doc = "Elements, or bytes.", .closure = "l"},
+    {.name = "precision", .get = allocator_field, .doc = "Its element type.", .closure = "p"},
+    {.name = "zeroed",
+     .get = allocator_field,
+     .doc = "Elements to set to zero first.",
+     .closure = "z"},
+    {.name = "inside",
+     .get = allocator_field,
+     .doc = "The buffer whose storage it shares, or None.",
+     .closure = "i"},
+    {.name = NULL}};
 
 static PyType_Slot allocator_slots[] = {{Py_tp_doc, "What a kernel needs to find a buffer."},
                                         {Py_tp_dealloc, PY_SLOT(allocator_dealloc)},
@@ -623,8 +636,10 @@ static PyType_Slot allocator_slots[] = {{Py_tp_doc, "What a kernel needs to find
                                         {Py_tp_getset, allocator_fields},
                                         {0, NULL}};
 
-static PyType_Spec allocator_spec = {"spad._spad.Allocator", sizeof(py_allocator), 0,
-                                     PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, allocator_slots};
+static PyType_Spec allocator_spec = {.name = "spad._spad.Allocator",
+                                     .basicsize = sizeof(py_allocator),
+                                     .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                     .slots = allocator_slots};
 
 /* ---- components -------------------------------------------------------------------- */
 
@@ -732,15 +747,26 @@ static PyMethodDef component_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef component_fields[] = {
-    {"name", component_field, NULL, "Its name; None: removed.", "n"},
-    {"precision", component_field, NULL, "Its element type; None: removed.", "p"},
-    {"has_group", component_field, NULL, "Has it registered anything?", "g"},
-    {"revision", component_field, NULL, "How often its layouts were dropped.", "v"},
-    {"registry", component_field, NULL, "Where it belongs.", "r"},
-    {"buffers", component_buffers, NULL, "Its buffers, a dict each.", NULL},
-    {"children", component_children, NULL, "Components that it contains, by name.", NULL},
-    {"relocatable", component_relocatable, NULL, "Buffers that are not a child's totals.", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
+    {.name = "name", .get = component_field, .doc = "Its name; None: removed.", .closure = "n"},
+    {.name = "precision",
+     .get = component_field,
+     .doc = "Its element type; None: removed.",
+     .closure = "p"},
+    {.name = "has_group",
+     .get = component_field,
+     .doc = "Has it registered anything?",
+     .closure = "g"},
+    {.name = "revision",
+     .get = component_field,
+     .doc = "How often its layouts were dropped.",
+     .closure = "v"},
+    {.name = "registry", .get = component_field, .doc = "Where it belongs.", .closure = "r"},
+    {.name = "buffers", .get = component_buffers, .doc = "Its buffers, a dict each."},
+    {.name = "children", .get = component_children, .doc = "Components that it contains, by name."},
+    {.name = "relocatable",
+     .get = component_relocatable,
+     .doc = "Buffers that are not a child's totals."},
+    {.name = NULL}};
 
 static PyType_Slot component_slots[] = {{Py_tp_doc, "A component of a Registry; see Registry.add."},
                                         {Py_tp_dealloc, PY_SLOT(component_dealloc)},
@@ -752,8 +778,10 @@ static PyType_Slot component_slots[] = {{Py_tp_doc, "A component of a Registry; 
                                         {Py_tp_getset, component_fields},
                                         {0, NULL}};
 
-static PyType_Spec component_spec = {"spad._spad.Component", sizeof(py_component), 0,
-                                     PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, component_slots};
+static PyType_Spec component_spec = {.name = "spad._spad.Component",
+                                     .basicsize = sizeof(py_component),
+                                     .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                     .slots = component_slots};
 
 int py_add_registry(PyObject *module) {
     if (py_add_type(module, &py.registry, &registry_spec) != 0 ||

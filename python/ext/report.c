@@ -362,8 +362,10 @@ static PyType_Slot report_slots[] = {
     {Py_sq_length, PY_SLOT(report_length)},
     {0, NULL}};
 
-static PyType_Spec report_spec = {"spad._spad.Report", sizeof(py_report), 0,
-                                  PY_FLAGS | Py_TPFLAGS_BASETYPE, report_slots};
+static PyType_Spec report_spec = {.name = "spad._spad.Report",
+                                  .basicsize = sizeof(py_report),
+                                  .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
+                                  .slots = report_slots};
 
 /* ---- diff and emit ----------------------------------------------------------------- */
 

@@ -96,14 +96,16 @@ static PyObject *tensor_repr(PyObject *object) {
 }
 
 static PyGetSetDef tensor_fields[] = {
-    {"shape", tensor_shape, NULL, "Its extents.", NULL},
-    {"dtype", tensor_dtype, NULL, "Its element type, as it was given.", NULL},
-    {"name", tensor_name, NULL, "Its name with the prefix; None: unnamed.", NULL},
-    {"buffer", tensor_buffer, NULL, "Where it was asked for.", NULL},
-    {"address", tensor_address, NULL, "(first lane, byte); None: left to the planner.", NULL},
-    {"bytes", tensor_bytes, NULL, "Bytes per lane.", NULL},
-    {"lanes", tensor_lanes, NULL, "Lanes (partitions).", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
+    {.name = "shape", .get = tensor_shape, .doc = "Its extents."},
+    {.name = "dtype", .get = tensor_dtype, .doc = "Its element type, as it was given."},
+    {.name = "name", .get = tensor_name, .doc = "Its name with the prefix; None: unnamed."},
+    {.name = "buffer", .get = tensor_buffer, .doc = "Where it was asked for."},
+    {.name = "address",
+     .get = tensor_address,
+     .doc = "(first lane, byte); None: left to the planner."},
+    {.name = "bytes", .get = tensor_bytes, .doc = "Bytes per lane."},
+    {.name = "lanes", .get = tensor_lanes, .doc = "Lanes (partitions)."},
+    {.name = NULL}};
 
 static PyType_Slot tensor_slots[] = {{Py_tp_doc, "A tensor with a place."},
                                      {Py_tp_dealloc, PY_SLOT(tensor_dealloc)},
@@ -112,8 +114,10 @@ static PyType_Slot tensor_slots[] = {{Py_tp_doc, "A tensor with a place."},
                                      {Py_tp_getset, tensor_fields},
                                      {0, NULL}};
 
-static PyType_Spec tensor_spec = {"spad._spad.Tensor", sizeof(py_tensor), 0,
-                                  PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, tensor_slots};
+static PyType_Spec tensor_spec = {.name = "spad._spad.Tensor",
+                                  .basicsize = sizeof(py_tensor),
+                                  .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                  .slots = tensor_slots};
 
 /* ---- the manager ------------------------------------------------------------------- */
 
@@ -584,14 +588,20 @@ static PyMethodDef stack_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef stack_fields[] = {
-    {"depth", stack_depth, NULL, "Number of open scopes.", NULL},
-    {"overlap_count", stack_overlap_count, NULL,
-     "How many overlaps there were; overlaps() keeps 4096.", NULL},
-    {"trace", stack_trace, NULL, "The trace, or None.", NULL},
-    {"target", stack_target, NULL, "The chip.", NULL},
-    {"_tells", stack_tells, stack_set_tells, "Is _outermost_closed() called?", NULL},
-    {"behaviour", stack_behaviour, NULL, "exact, library_2026_04 or library_later.", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
+    {.name = "depth", .get = stack_depth, .doc = "Number of open scopes."},
+    {.name = "overlap_count",
+     .get = stack_overlap_count,
+     .doc = "How many overlaps there were; overlaps() keeps 4096."},
+    {.name = "trace", .get = stack_trace, .doc = "The trace, or None."},
+    {.name = "target", .get = stack_target, .doc = "The chip."},
+    {.name = "_tells",
+     .get = stack_tells,
+     .set = stack_set_tells,
+     .doc = "Is _outermost_closed() called?"},
+    {.name = "behaviour",
+     .get = stack_behaviour,
+     .doc = "exact, library_2026_04 or library_later."},
+    {.name = NULL}};
 
 static PyType_Slot stack_slots[] = {
     {Py_tp_doc, "Stack(target, space='sbuf', lower=0, upper=None, behaviour='exact', trace=None,\n"
@@ -604,8 +614,10 @@ static PyType_Slot stack_slots[] = {
     {Py_tp_getset, stack_fields},
     {0, NULL}};
 
-static PyType_Spec stack_spec = {"spad._spad.Stack", sizeof(py_stack), 0,
-                                 PY_FLAGS | Py_TPFLAGS_BASETYPE, stack_slots};
+static PyType_Spec stack_spec = {.name = "spad._spad.Stack",
+                                 .basicsize = sizeof(py_stack),
+                                 .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
+                                 .slots = stack_slots};
 
 int py_add_stack(PyObject *module) {
     if (py_add_type(module, &py.tensor, &tensor_spec) != 0) return -1;

@@ -157,10 +157,11 @@ static PyMethodDef target_methods[] = {
      "round(space, bytes) -> int\n\nBytes per lane that a tile really takes there."},
     {NULL, NULL, 0, NULL}};
 
-static PyGetSetDef target_fields[] = {{"name", target_name, NULL, "Its name.", NULL},
-                                      {"about", target_about, NULL, "One line about it.", NULL},
-                                      {"family", target_family, NULL, "neuron, nvidia ...", NULL},
-                                      {NULL, NULL, NULL, NULL, NULL}};
+static PyGetSetDef target_fields[] = {
+    {.name = "name", .get = target_name, .doc = "Its name."},
+    {.name = "about", .get = target_about, .doc = "One line about it."},
+    {.name = "family", .get = target_family, .doc = "neuron, nvidia ..."},
+    {.name = NULL}};
 
 static PyType_Slot target_slots[] = {
     {Py_tp_doc, "Target(name)\n\nA chip: its memory spaces and engines."},
@@ -171,8 +172,10 @@ static PyType_Slot target_slots[] = {
     {Py_tp_getset, target_fields},
     {0, NULL}};
 
-static PyType_Spec target_spec = {"spad._spad.Target", sizeof(py_target), 0,
-                                  PY_FLAGS | Py_TPFLAGS_BASETYPE, target_slots};
+static PyType_Spec target_spec = {.name = "spad._spad.Target",
+                                  .basicsize = sizeof(py_target),
+                                  .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
+                                  .slots = target_slots};
 
 static PyObject *target_names(PyObject *module, PyObject *unused) {
     (void)module;

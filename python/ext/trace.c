@@ -304,8 +304,8 @@ static PyMethodDef trace_methods[] = {
      "rollback(space, scope=None)\n\nWrites: what follows undoes something."},
     {NULL, NULL, 0, NULL}};
 
-static PyGetSetDef trace_fields[] = {{"target", trace_target, NULL, "Its chip.", NULL},
-                                     {NULL, NULL, NULL, NULL, NULL}};
+static PyGetSetDef trace_fields[] = {{.name = "target", .get = trace_target, .doc = "Its chip."},
+                                     {.name = NULL}};
 
 static PyType_Slot trace_slots[] = {
     {Py_tp_doc, "Trace(target)\n\nThe log of what was allocated and freed; len() is its events."},
@@ -317,8 +317,10 @@ static PyType_Slot trace_slots[] = {
     {Py_sq_length, PY_SLOT(trace_length)},
     {0, NULL}};
 
-static PyType_Spec trace_spec = {"spad._spad.Trace", sizeof(py_trace), 0,
-                                 PY_FLAGS | Py_TPFLAGS_BASETYPE, trace_slots};
+static PyType_Spec trace_spec = {.name = "spad._spad.Trace",
+                                 .basicsize = sizeof(py_trace),
+                                 .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
+                                 .slots = trace_slots};
 
 int py_add_trace(PyObject *module) {
     return py_add_type(module, &py.trace, &trace_spec);

@@ -205,9 +205,10 @@ static PyMethodDef walk_methods[] = {
      "jump(value)\n\nStraight after an iteration: goes on as if it were for this later value."},
     {NULL, NULL, 0, NULL}};
 
-static PyGetSetDef walk_fields[] = {
-    {"values", walk_values, NULL, "Variables of the open loops, the outermost first.", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
+static PyGetSetDef walk_fields[] = {{.name = "values",
+                                     .get = walk_values,
+                                     .doc = "Variables of the open loops, the outermost first."},
+                                    {.name = NULL}};
 
 static PyType_Slot walk_slots[] = {
     {Py_tp_doc, "The events of a kernel in program order, a dict each; see Kernel.walk."},
@@ -219,8 +220,10 @@ static PyType_Slot walk_slots[] = {
     {Py_tp_getset, walk_fields},
     {0, NULL}};
 
-static PyType_Spec walk_spec = {"spad._spad.Walk", sizeof(py_walk), 0,
-                                PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, walk_slots};
+static PyType_Spec walk_spec = {.name = "spad._spad.Walk",
+                                .basicsize = sizeof(py_walk),
+                                .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                .slots = walk_slots};
 
 static PyMethodDef functions[] = {
     {"walk", PY_FUNC(walk_make), PY_FAST,

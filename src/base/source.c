@@ -363,7 +363,11 @@ spad_status spad_diagnostics_write_json(const spad_diagnostics *diagnostics, con
 
 spad_status spad_error_write_json(const spad_error *failed, const char *file, const spad_sink *sink,
                                   spad_error *error) {
-    const spad_diagnostic shown = {failed->code, failed->line, failed->column, 1, failed->message};
+    const spad_diagnostic shown = {.code = failed->code,
+                                   .line = failed->line,
+                                   .column = failed->column,
+                                   .width = 1,
+                                   .message = failed->message};
     spad__out out;
     spad__json json;
     open_faults(&out, &json, sink, failed->file[0] != '\0' ? failed->file : file);

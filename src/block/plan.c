@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/checked.h"
 #include "base/entry.h"
 #include "base/error.h"
@@ -51,6 +52,7 @@ static void collect(draft *d, block_kind kind, size_t space, bool reuse) {
         const block_buffer *buffer = &block->buffers.items[i];
         const spad_block_buffer *info = &buffer->info;
         if (buffer->kind != kind || info->space != space) continue;
+        spad__assert(info->begin < info->end && info->span >= 0 && info->align >= 1);
         d->items[d->item_count++] = (block_item){
             .begin = reuse ? info->begin : 0,
             .end = reuse ? spad__min(info->end, d->horizon) : d->horizon,
@@ -160,6 +162,7 @@ static spad_status sum_arena(draft *d, size_t shared, spad_error *error) {
         t->buffer_bytes += info->bytes * info->stages; /* at most the span, and a stage */
         t->stage_padding += info->span - info->bytes * info->stages;
     }
+    spad__assert(t->buffer_bytes >= 0 && t->stage_padding >= 0);
     t->dynamic_bytes = d->arena_bytes[shared];
     return spad__block_peak(&t->lower_bound, &t->peak_time, d->items, d->item_count, &block->host,
                             error);
@@ -284,6 +287,7 @@ static void adopt(draft *d) {
             info->byte = info->offset + (buffer->kind == BLOCK_ARENA && !block->is_core ? base : 0);
         } else if (buffer->kind == BLOCK_TENSOR) {
             const spad_tmem_place *place = &d->places[tensor++];
+            spad__assert(tensor <= d->tensor_count && place->alloc < d->tmem.allocs);
             info->alloc = (int64_t)place->alloc;
             info->column = place->column;
             info->lane = place->lane;
@@ -296,6 +300,8 @@ static void adopt(draft *d) {
     memcpy(block->arena_bytes, d->arena_bytes, sizeof block->arena_bytes);
     block->totals = d->totals;
     block->word_bytes = d->word_bytes;
+    spad__assert(tensor == d->tensor_count &&
+                 block->tmem_sizes.count <= block->tmem_sizes.capacity);
     block->planned = true;
 }
 

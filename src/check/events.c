@@ -184,13 +184,12 @@ static spad_status walk_agent(spad__events *events, const spad__run *run, const 
                                        .ctx = run->options->ctx,
                                        .host = &events->host};
     spad_walk *walk;
-    spad_status status = spad__walk_create(&walk, events->kernel, &options, error);
-    if (status != SPAD_OK) return status;
+    spad_status status = spad__walk_create(&walk, events->kernel, &options, NULL);
     const spad_walk_event *event;
     const int64_t limit = spad__min(run->options->event_limit, EVENTS_MAX);
     const int64_t before = (int64_t)events->items.count;
-    for (;;) {
-        status = spad_walk_next(&event, walk, error);
+    while (status == SPAD_OK) {
+        status = spad_walk_next(&event, walk, NULL);
         if (status != SPAD_OK || event->kind == SPAD_WALK_END || events->gap != NULL) break;
         if (event->time >= limit - before) {
             events->gap = too_many_events;
@@ -201,17 +200,13 @@ static spad_status walk_agent(spad__events *events, const spad__run *run, const 
             break;
         }
         if (!is_kept(event->kind)) continue;
-        status = copy_event(events, bases, event, walk, agent, error);
+        status = copy_event(events, bases, event, walk, agent, NULL);
         const bool tiles = event->kind == SPAD_WALK_ALLOC || event->kind == SPAD_WALK_FREE;
-        if (status == SPAD_OK && tiles) status = copy_tiles(events, run, error);
-        if (status != SPAD_OK) break;
+        if (status == SPAD_OK && tiles) status = copy_tiles(events, run, NULL);
     }
     spad_walk_destroy(walk);
-    if (status != SPAD_OK && status != SPAD_ERR_HOST_MEMORY) {
-        events->gap = not_walked;
-        status = SPAD_OK;
-    }
-    return status;
+    if (status != SPAD_OK && status != SPAD_ERR_HOST_MEMORY) events->gap = not_walked;
+    return spad__attempted(status, error);
 }
 
 static spad_status walk_agents(spad__events *events, const spad__run *run, const int32_t *bases,

@@ -150,12 +150,17 @@ static size_t list_turns(const replay *r, turn *turns) {
         const int32_t start = spad__net_first(&order->net, (int32_t)i);
         const bool moves = order->events.items.items[i].agent == r->cut.agent;
         if (moves || step == start) {
-            turns[count++] =
-                (turn){r->cut.clock[step], order->rank[step], (int32_t)i, moves, step == start};
+            turns[count++] = (turn){.clock = r->cut.clock[step],
+                                    .rank = order->rank[step],
+                                    .event = (int32_t)i,
+                                    .moves_clock = moves,
+                                    .starts = step == start};
         }
         if (step != start) {
-            turns[count++] =
-                (turn){r->cut.clock[start], order->rank[start], (int32_t)i, false, true};
+            turns[count++] = (turn){.clock = r->cut.clock[start],
+                                    .rank = order->rank[start],
+                                    .event = (int32_t)i,
+                                    .starts = true};
         }
     }
     qsort(turns, count, sizeof *turns, compare_turns);

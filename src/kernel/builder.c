@@ -245,8 +245,11 @@ spad_status spad_kernel_builder_region(spad_kernel_builder *builder, size_t spac
     if (!spad__array_reserve(&kernel->host, &kernel->regions, 1)) {
         return spad__fail_host_memory(error);
     }
-    kernel->regions.items[kernel->regions.count++] =
-        (spad_kernel_region){space, lower, upper, behaviour, builder->place};
+    kernel->regions.items[kernel->regions.count++] = (spad_kernel_region){.space = space,
+                                                                          .lower = lower,
+                                                                          .upper = upper,
+                                                                          .behaviour = behaviour,
+                                                                          .place = builder->place};
     return SPAD_OK;
 }
 

@@ -13,6 +13,7 @@
  */
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/checked.h"
 #include "plan/bound.h"
 #include "plan/fit.h"
@@ -94,6 +95,8 @@ static bool is_settled(const solver *s) {
 }
 
 static void prove(solver *s, int64_t low) {
+    spad__assert(s->height == SPAD_UNBOUNDED ||
+                 low <= s->height); /* a bound above a plan is no bound */
     if (low <= s->low) return;
     s->low = low;
     s->proof = SPAD_PLAN_BY_SEARCH;

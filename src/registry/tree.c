@@ -11,6 +11,7 @@
  * following every path would be exponential. A component that is met while it
  * is open contains itself.
  */
+#include "base/assert.h"
 #include "registry/registry.h"
 
 #include <stdio.h>
@@ -90,6 +91,7 @@ no_memory:
 
 static registry_buffer totals_buffer(const registry_group *group, size_t place, const totals *total,
                                      int i, spad_dtype precision) {
+    spad__assert((i == 0 || i == 1) && total->align[i] >= 1);
     registry_buffer buffer = {
         .declared = {.size = total->elements[i],
                      .location = i == 0 ? SPAD_LOCATION_SHARED : SPAD_LOCATION_LOCAL,
@@ -134,6 +136,8 @@ spad_status spad_registry_register_child(spad_child_buffers *out, spad_registry 
         const registry_buffer buffer = totals_buffer(group, places[i], &total, i, slot->precision);
         spad__registry_put(slot, places[i], &buffer);
     }
+    spad__assert(child_place < group->children.count);
+    spad__assert(group->children.count == group->child_names.names.count);
     group->children.items[child_place] = child;
     if (out != NULL) {
         out->shared = group->names.names.items[places[0]].text;
@@ -186,6 +190,7 @@ void spad_registry_clear_parent(spad_registry *registry, spad_component componen
 /* Enters a component on the way down; its total begins with its own locals. */
 static spad_status enter(spad_registry *registry, registry_slot *slot, registry_slot *from,
                          spad_unit unit, spad_error *error) {
+    spad__assert(slot->walk_seen != registry->walks); /* each component is entered once */
     slot->walk_seen = registry->walks;
     slot->walk_up = from;
     slot->walk_child = 0;
@@ -219,11 +224,13 @@ static spad_status add_up(spad_registry *registry, registry_slot *top, spad_unit
         bool fits = true;
         if (at->group == NULL || at->walk_child == at->group->children.count) {
             registry_slot *up = at->walk_up;
+            spad__assert(at->walk_open && (up == NULL || up->walk_open));
             at->walk_open = false;
             if (up != NULL) fits = add_total(up, at->walk_total);
             at = up;
         } else {
             const spad_component number = at->group->children.items[at->walk_child++];
+            spad__assert(at->walk_child <= at->group->children.count);
             registry_slot *child = spad__registry_slot(registry, number);
             if (child == NULL) continue;
             if (child->walk_seen != registry->walks) {

@@ -52,7 +52,11 @@ static spad_status sort_boxes(spad__picture *p, spad_error *error) {
     }
     for (size_t i = 0; i < p->count; i++) {
         const spad_report_box *box = &p->report->boxes.items[i];
-        entries[i] = (entry){box->space, box->begin, box->rect.byte, box->rect.lane, i};
+        entries[i] = (entry){.space = box->space,
+                             .begin = box->begin,
+                             .byte = box->rect.byte,
+                             .lane = box->rect.lane,
+                             .number = i};
         p->partner[i] = -1;
     }
     qsort(entries, p->count, sizeof *entries, compare_entries);

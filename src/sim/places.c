@@ -16,6 +16,7 @@
  * operations in the window of the simulator touch, however many a kernel has, and that is also
  * the most that one access can have as neighbours.
  */
+#include "base/assert.h"
 #include "sim/sim.h"
 
 #include <string.h>
@@ -97,6 +98,7 @@ static bool link_overlapping(spad__places *places, size_t number, const spad__nu
     for (size_t k = 0; k < others->count; k++) {
         spad__place *mine = &places->places.items[number];
         spad__place *other = &places->places.items[others->items[k]];
+        spad__assert(others->items[k] != number);
         if (!spad_rect_overlaps(mine->rect, other->rect)) continue;
         if (!spad__array_reserve(places->host, &mine->neighbours, 1) ||
             !spad__array_reserve(places->host, &other->neighbours, 1)) {
@@ -123,6 +125,7 @@ static bool link_neighbours(spad__places *places, size_t number) {
     const int64_t first = spad__floor_div(rect.byte, pages->bytes);
     const int64_t last = spad__floor_div(rect.byte + spad__max(rect.bytes, 1) - 1, pages->bytes);
     const int64_t count = spad__min(last - first + 1, PAGES);
+    spad__assert(pages->bytes > 0 && count > 0);
     for (int64_t p = 0; p < count; p++) {
         spad__page *page = &pages->items[(uint64_t)(first + p) % PAGES];
         if (!link_overlapping(places, number, p == 0 ? &page->all : &page->starts)) return false;
@@ -212,6 +215,7 @@ static void visit_one(const spad__place *place, const spad__bytes *bytes, bool w
 
 void spad__places_visit(const spad__places *places, size_t place, const spad__bytes *bytes,
                         bool writes, spad__touch_visit visit, void *ctx) {
+    spad__assert(place < places->places.count);
     const spad__place *own = &places->places.items[place];
     visit_one(own, bytes, writes, visit, ctx);
     *places->steps += (int64_t)(own->touches.count + own->neighbours.count);
@@ -224,6 +228,7 @@ void spad__places_visit(const spad__places *places, size_t place, const spad__by
 
 bool spad__places_touch(spad__places *places, size_t place, const spad__touch *touch,
                         int64_t floor) {
+    spad__assert(place < places->places.count && touch->row >= 0);
     spad__place *own = &places->places.items[place];
     size_t kept = 0;
     bool merged = false;
@@ -239,6 +244,7 @@ bool spad__places_touch(spad__places *places, size_t place, const spad__touch *t
         }
         own->touches.items[kept++] = *old;
     }
+    spad__assert(kept <= own->touches.count);
     own->touches.count = kept;
     if (merged) return true;
     if (!spad__array_reserve(places->host, &own->touches, 1)) return false;

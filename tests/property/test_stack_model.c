@@ -7,7 +7,9 @@
  * live or not, addresses are found by counting, sharing is found by painting
  * bytes. It has no code in common with the manager. After every step the two
  * are compared in all that can be asked; a refused step must change nothing. */
+#include "stack/stack.h"
 #include "support/support.h"
+#include "trace/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -307,7 +309,9 @@ static void compare(const model *m, const spad_stack *stack, const spad_trace *t
         assert_int_equal(scope.section, m->scopes[d].section);
     }
     assert_ok(spad_stack_check(stack, &error), &error);
+    assert_true(spad__stack_is_valid(stack));
     if (trace == NULL) return;
+    assert_true(spad__trace_is_valid(trace));
     spad_space_stats stats;
     assert_int_equal(spad_trace_stats(&stats, trace, 0, &error), SPAD_OK);
     assert_int_equal(stats.live_tensors, expected);

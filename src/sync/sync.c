@@ -81,16 +81,6 @@ static unsigned change_mbarrier(spad__sync_object *o, const spad__sync_change *c
 
 /* ---- all --------------------------------------------------------------------------- */
 
-bool spad__sync_passes(const spad__sync_object *o, const spad__sync_change *c) {
-    switch (c->kind) {
-    case SPAD__ACTION_LEAVE: return o->phase >= c->phase;
-    case SPAD__ACTION_WAIT:
-    case SPAD__ACTION_TAKE: return o->value >= c->amount;
-    case SPAD__ACTION_PARITY: return ((o->phase - o->base) & 1) != c->amount;
-    default: return true;
-    }
-}
-
 unsigned spad__sync_apply(spad__sync_object *o, spad__sync_change *c) {
     switch (c->kind) {
     case SPAD__ACTION_ENTER: c->phase = o->phase + 1; return enter(o, c->amount);

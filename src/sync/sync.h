@@ -87,8 +87,16 @@ static inline bool spad__sync_waits(spad__action_kind kind) {
            kind == SPAD__ACTION_PARITY;
 }
 
-/* Does the object let the action happen now? */
-bool spad__sync_passes(const spad__sync_object *object, const spad__sync_change *change);
+/* Does the object let the action happen now? Asked again and again by the simulator: inline. */
+static inline bool spad__sync_passes(const spad__sync_object *o, const spad__sync_change *c) {
+    switch (c->kind) {
+    case SPAD__ACTION_LEAVE: return o->phase >= c->phase;
+    case SPAD__ACTION_WAIT:
+    case SPAD__ACTION_TAKE: return o->value >= c->amount;
+    case SPAD__ACTION_PARITY: return ((o->phase - o->base) & 1) != c->amount;
+    default: return true;
+    }
+}
 
 /* Does an action. change->phase becomes
  *   ENTER, ARRIVE, EXPECT, DELIVER, INVALIDATE   the open phase, from 1, over all lives

@@ -79,8 +79,8 @@ static bench_case cases[] = {
 
 static volatile int64_t kept; /* keeps the compiler from dropping the work */
 
-static void run_walk(void *payload) {
-    const bench_case *c = payload;
+static void run_walk(void *context) {
+    const bench_case *c = context;
     const spad_walk_event *event;
     spad_walk *walk;
     int64_t sum = 0;
@@ -93,8 +93,8 @@ static void run_walk(void *payload) {
 }
 
 /* The lifetime check of the first events, without the other parts. */
-static void run_check(void *payload) {
-    bench_case *c = payload;
+static void run_check(void *context) {
+    bench_case *c = context;
     const spad_check_options options = {.event_limit = EVENTS, .finding_limit = 10};
     spad_check check = {.host = spad__host_or_default(NULL)};
     spad__run run = {.kernel = c->kernel, .options = &options, .check = &check};

@@ -335,7 +335,7 @@ SPAD_API spad_status spad_block_get_totals(spad_block_totals *out, const spad_bl
 
 /**
  * Does the plan fit the chip? SPAD_ERR_NO_FIT says what, by how much, and the largest parts;
- * spad_block_write_report has the whole list. SPAD_ERR_STALE.
+ * spad_block_write_text has the whole list. SPAD_ERR_STALE.
  */
 SPAD_API spad_status spad_block_check_fit(const spad_block *block, spad_error *error);
 
@@ -377,13 +377,13 @@ SPAD_API spad_status spad_block_get(spad_block_buffer *out, const spad_block *bl
 
 /** Bytes that the buffers of an arena space need, and how many there are: every Ascend level;
  *  the dynamic arena for "shared". SPAD_ERR_UNKNOWN, SPAD_ERR_STALE. */
-SPAD_API spad_status spad_block_arena(int64_t *bytes, int64_t *limit, const spad_block *block,
-                                      const char *space, spad_error *error);
+SPAD_API spad_status spad_block_get_arena(int64_t *bytes, int64_t *limit, const spad_block *block,
+                                          const char *space, spad_error *error);
 
 /** Writes the plan as an itemised table: parts, buffers with place and life, padding, stage
  *  copies, barriers, address words, reserve; opt-in and blocks per unit. SPAD_ERR_STALE. */
-SPAD_API spad_status spad_block_write_report(const spad_block *block, const spad_sink *sink,
-                                             spad_error *error);
+SPAD_API spad_status spad_block_write_text(const spad_block *block, const spad_sink *sink,
+                                           spad_error *error);
 
 /** The same as JSON. */
 SPAD_API spad_status spad_block_write_json(const spad_block *block, const spad_sink *sink,

@@ -18,7 +18,7 @@
  * After the NKI direct allocation guide of the AWS Neuron SDK 2.26. Every place
  * is checked against the rules of its space when the tensor is declared. Two
  * tensors may share bytes: whether they are alive together is for the checker
- * of the kernel, which starts from spad_direct_overlaps.
+ * of the kernel, which starts from spad_direct_list_overlaps.
  *
  * Numbers of tensors count from 0 in order of declaration; numbers of logical
  * tiles count from 0 in row-major order of the block index (last dim fastest);
@@ -84,7 +84,7 @@ typedef struct spad_direct_spot {
  * SPAD_ERR_ARGUMENT; `error` may be filled with the reason and is never NULL.
  */
 typedef spad_status (*spad_direct_func)(spad_direct_spot *out, const int64_t *index, int64_t lanes,
-                                        int64_t bytes, void *payload, spad_error *error);
+                                        int64_t bytes, void *context, spad_error *error);
 
 /**
  * The modulo scheme. For a tuple S of counts, one for each block dim, and a block
@@ -116,7 +116,7 @@ typedef struct spad_direct_tensor {
 
     spad_direct_rings rings;       /**< mod */
     spad_direct_func func;         /**< func */
-    void *payload;                 /**< func: handed to it */
+    void *context;                 /**< func: handed to it */
     const spad_direct_spot *spots; /**< at: one for each logical tile */
     size_t spot_count;             /**< at */
     spad_shape ring;               /**< auto: physical tiles in each block dim, shared modulo;
@@ -237,8 +237,9 @@ typedef struct spad_direct_overlap {
  * addresses: O(n log n + n g + pairs x log capacity) for n physical tiles in g
  * different ranges of lanes. SPAD_ERR_HOST_MEMORY.
  */
-SPAD_API spad_status spad_direct_overlaps(size_t *count, spad_direct_overlap *out, size_t capacity,
-                                          const spad_direct *direct, spad_error *error);
+SPAD_API spad_status spad_direct_list_overlaps(size_t *count, spad_direct_overlap *out,
+                                               size_t capacity, const spad_direct *direct,
+                                               spad_error *error);
 
 /**
  * What is wrong with the kernel as a whole, in order of declaration. Once a
@@ -249,7 +250,8 @@ SPAD_API spad_status spad_direct_overlaps(size_t *count, spad_direct_overlap *ou
  * and returns how many there are. The number of a finding is that of its tensor,
  * its time that of the declaration in the trace. O(tensors).
  */
-SPAD_API size_t spad_direct_findings(spad_finding *out, size_t capacity, const spad_direct *direct);
+SPAD_API size_t spad_direct_list_findings(spad_finding *out, size_t capacity,
+                                          const spad_direct *direct);
 
 #ifdef __cplusplus
 }

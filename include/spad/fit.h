@@ -53,8 +53,8 @@ typedef struct spad_fit_options {
 /** Looks for changes, space by space; right ones first, those that save least first. A layout that
  *  fits has none. SPAD_ERR_HOST_MEMORY, SPAD_ERR_ARGUMENT: bad options;
  *  SPAD_ERR_CANCELLED. */
-SPAD_API spad_status spad_fit_find(spad_fit **out, const spad_layout *layout,
-                                   const spad_fit_options *options, spad_error *error);
+SPAD_API spad_status spad_fit_create(spad_fit **out, const spad_layout *layout,
+                                     const spad_fit_options *options, spad_error *error);
 SPAD_API void spad_fit_destroy(spad_fit *fit);
 
 /** Changes by number; NULL beyond the count. Borrowed. */

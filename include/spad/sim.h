@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "spad/kernel.h"
+#include "spad/layout.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,10 +30,9 @@ typedef struct spad_sim spad_sim;
 
 /** Zeroed is the default. */
 typedef struct spad_sim_options {
-    /** Where the planner put a slot, as in spad_walk_options; NULL: nothing is planned, and
-     *  auto tensors share no bytes with others. */
-    bool (*place)(void *ctx, int64_t tensor, int64_t slot, spad_rect *rect);
-    void *ctx;
+    const spad_layout *layout; /**< of the kernel that is simulated: places of auto tensors; NULL:
+                                    nothing is planned, and auto tensors share no bytes with
+                                    others */
     /** What if a tensor that is declared in a loop stood in front of it, with that many
      *  tiles by turns? By name of the tensor. For kernels without synchronisation. */
     const spad_define *hoists;
@@ -82,7 +82,7 @@ typedef enum spad_wait_kind {
 } spad_wait_kind;
 
 /** "data", "reader" and so on. Static storage. */
-SPAD_API const char *spad_wait_name(spad_wait_kind kind);
+SPAD_API const char *spad_wait_kind_name(spad_wait_kind kind);
 
 /** One operation that was run. */
 typedef struct spad_sim_row {
@@ -148,7 +148,7 @@ typedef struct spad_sim_totals {
  * SPAD_ERR_UNKNOWN: a hoist that names no tensor in a loop. SPAD_ERR_OVERFLOW: too long.
  * Statuses of spad_walk_next. SPAD_ERR_HOST_MEMORY. A deadlock is a result.
  */
-SPAD_API spad_status spad_sim_kernel(spad_sim **out, const spad_kernel *kernel,
+SPAD_API spad_status spad_sim_create(spad_sim **out, const spad_kernel *kernel,
                                      const spad_sim_options *options, spad_error *error);
 SPAD_API void spad_sim_destroy(spad_sim *sim);
 
@@ -156,7 +156,7 @@ SPAD_API spad_sim_totals spad_sim_get_totals(const spad_sim *sim);
 
 /** One sentence about a deadlock: who waits for what; NULL: the kernel ran to its end. The
  *  rest of the result is up to there. Borrowed. */
-SPAD_API const char *spad_sim_stuck(const spad_sim *sim);
+SPAD_API const char *spad_sim_get_stuck(const spad_sim *sim);
 
 /** By number of the engine in the target. All zero beyond the count. */
 SPAD_API spad_sim_engine spad_sim_get_engine(const spad_sim *sim, size_t number);

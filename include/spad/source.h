@@ -56,8 +56,8 @@ SPAD_API const spad_diagnostic *spad_diagnostics_get(const spad_diagnostics *dia
  *         3 |     lanes many
  *           |           ^~~~
  */
-SPAD_API spad_status spad_diagnostics_write(const spad_diagnostics *diagnostics,
-                                            const spad_sink *sink, spad_error *error);
+SPAD_API spad_status spad_diagnostics_write_text(const spad_diagnostics *diagnostics,
+                                                 const spad_sink *sink, spad_error *error);
 
 /** Writes {"file": ..., "faults": [{code, line, column, width, message}, ...]}. */
 SPAD_API spad_status spad_diagnostics_write_json(const spad_diagnostics *diagnostics,

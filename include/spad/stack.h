@@ -98,7 +98,7 @@ SPAD_API spad_status spad_stack_close_scope(spad_stack *stack, spad_error *error
 SPAD_API spad_status spad_stack_increment_section(spad_stack *stack, spad_error *error);
 
 /** Number of open scopes. */
-SPAD_API size_t spad_stack_depth(const spad_stack *stack);
+SPAD_API size_t spad_stack_scope_count(const spad_stack *stack);
 
 /** An open scope. */
 typedef struct spad_stack_scope {
@@ -163,7 +163,7 @@ typedef struct spad_stack_place {
  * A tensor that grows into a section of the round before looks at its tensors.
  *
  * SPAD_ERR_NO_FIT: error->needed, available (after alignment), largest_hole;
- * spad_stack_live lists who holds the rest. SPAD_ERR_NO_SCOPE, SPAD_ERR_SHAPE,
+ * spad_stack_list_live lists who holds the rest. SPAD_ERR_NO_SCOPE, SPAD_ERR_SHAPE,
  * SPAD_ERR_DTYPE, SPAD_ERR_ALIGNMENT, SPAD_ERR_LANES, SPAD_ERR_OVERFLOW,
  * SPAD_ERR_SPACE (another space), SPAD_ERR_BOUNDS (larger than a bank).
  */
@@ -192,16 +192,17 @@ SPAD_API spad_status spad_stack_pop_heap(spad_stack *stack, spad_error *error);
 
 /** Bytes per lane of the region; between stack and heap; and the difference. The
  *  library behaviours and automatic mode can make free space negative. */
-SPAD_API int64_t spad_stack_total_space(const spad_stack *stack);
-SPAD_API int64_t spad_stack_free_space(const spad_stack *stack);
-SPAD_API int64_t spad_stack_used_space(const spad_stack *stack);
+SPAD_API int64_t spad_stack_get_total_space(const spad_stack *stack);
+SPAD_API int64_t spad_stack_get_free_space(const spad_stack *stack);
+SPAD_API int64_t spad_stack_get_used_space(const spad_stack *stack);
 
 /** Where the next stack tensor would go, before alignment. SPAD_ERR_NO_ADDRESS: automatic. */
-SPAD_API spad_status spad_stack_address(int64_t *out, const spad_stack *stack, spad_error *error);
+SPAD_API spad_status spad_stack_get_address(int64_t *out, const spad_stack *stack,
+                                            spad_error *error);
 
 /** Where the heap ends. SPAD_ERR_NO_ADDRESS: automatic. */
-SPAD_API spad_status spad_stack_heap_address(int64_t *out, const spad_stack *stack,
-                                             spad_error *error);
+SPAD_API spad_status spad_stack_get_heap_address(int64_t *out, const spad_stack *stack,
+                                                 spad_error *error);
 
 /** Moves the stack address up to a multiple of align (the library's default is 32).
  *  Like the library's, it does not outlast a section. SPAD_ERR_NO_ADDRESS: automatic. */
@@ -211,7 +212,7 @@ SPAD_API spad_status spad_stack_align(spad_stack *stack, int64_t align, spad_err
 SPAD_API spad_status spad_stack_set_prefix(spad_stack *stack, const char *prefix,
                                            spad_error *error);
 /** Valid as long as the manager, so that it can be saved and set again. */
-SPAD_API const char *spad_stack_prefix(const spad_stack *stack);
+SPAD_API const char *spad_stack_get_prefix(const spad_stack *stack);
 
 /** Automatic mode can be switched at any time; the cursors stay. */
 SPAD_API void spad_stack_set_automatic(spad_stack *stack, bool automatic);
@@ -241,7 +242,8 @@ typedef struct spad_stack_tensor {
  * out[0 .. min(returned, capacity)) and returns how many there are. With a small
  * capacity the largest are given. O(live x log capacity).
  */
-SPAD_API size_t spad_stack_live(spad_stack_tensor *out, size_t capacity, const spad_stack *stack);
+SPAD_API size_t spad_stack_list_live(spad_stack_tensor *out, size_t capacity,
+                                     const spad_stack *stack);
 
 /**
  * Two sections of one scope that share bytes. Sections of unequal size can do

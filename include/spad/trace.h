@@ -116,7 +116,7 @@ SPAD_API spad_status spad_trace_create(spad_trace **out, const spad_target *targ
                                        const spad_host *host, spad_error *error);
 SPAD_API void spad_trace_destroy(spad_trace *trace);
 
-SPAD_API const spad_target *spad_trace_target(const spad_trace *trace);
+SPAD_API const spad_target *spad_trace_get_target(const spad_trace *trace);
 
 /* ---- writing ----------------------------------------------------------------
  * For allocators and front ends. Each call appends one event, or fails and
@@ -161,13 +161,13 @@ SPAD_API size_t spad_trace_tensor_count(const spad_trace *trace);
 SPAD_API size_t spad_trace_scope_count(const spad_trace *trace);
 
 /** Items by number; NULL beyond the count. Borrowed until the trace is written again. */
-SPAD_API const spad_event *spad_trace_event(const spad_trace *trace, size_t number);
-SPAD_API const spad_tensor *spad_trace_tensor(const spad_trace *trace, size_t number);
-SPAD_API const spad_scope *spad_trace_scope(const spad_trace *trace, size_t number);
+SPAD_API const spad_event *spad_trace_get_event(const spad_trace *trace, size_t number);
+SPAD_API const spad_tensor *spad_trace_get_tensor(const spad_trace *trace, size_t number);
+SPAD_API const spad_scope *spad_trace_get_scope(const spad_trace *trace, size_t number);
 
 /** O(1). SPAD_ERR_ARGUMENT: no such space. */
-SPAD_API spad_status spad_trace_stats(spad_space_stats *out, const spad_trace *trace, size_t space,
-                                      spad_error *error);
+SPAD_API spad_status spad_trace_get_stats(spad_space_stats *out, const spad_trace *trace,
+                                          size_t space, spad_error *error);
 
 /**
  * The tensors of a space that are alive at a time, largest first (equal sizes
@@ -175,18 +175,19 @@ SPAD_API spad_status spad_trace_stats(spad_space_stats *out, const spad_trace *t
  * *count to how many there are; with a small capacity the largest are given.
  * O(tensors x log capacity), no memory. At the peak: time = stats.peak_time.
  */
-SPAD_API spad_status spad_trace_live_at(size_t *count, int64_t *numbers, size_t capacity,
-                                        const spad_trace *trace, size_t space, int64_t time,
-                                        spad_error *error);
+SPAD_API spad_status spad_trace_list_live(size_t *count, int64_t *numbers, size_t capacity,
+                                          const spad_trace *trace, size_t space, int64_t time,
+                                          spad_error *error);
 
 /**
  * The largest run of bytes in [lower, upper) that no live tensor with an
  * address touches in any lane. *at: where it begins. SPAD_ERR_ARGUMENT: upper is
  * below lower, or their difference does not fit 64 bits. O(n log n).
  */
-SPAD_API spad_status spad_trace_largest_hole(int64_t *bytes, int64_t *at, const spad_trace *trace,
-                                             size_t space, int64_t time, int64_t lower,
-                                             int64_t upper, spad_error *error);
+SPAD_API spad_status spad_trace_get_largest_hole(int64_t *bytes, int64_t *at,
+                                                 const spad_trace *trace, size_t space,
+                                                 int64_t time, int64_t lower, int64_t upper,
+                                                 spad_error *error);
 
 /** Which tree spad_trace_write_tree draws. */
 typedef enum spad_tree_style {

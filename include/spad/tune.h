@@ -105,19 +105,19 @@ typedef struct spad_tune_totals {
 } spad_tune_totals;
 
 /**
- * Tunes a kernel. Statuses of spad_sim_kernel, spad_layout_create and spad_check_kernel;
+ * Tunes a kernel. Statuses of spad_sim_create, spad_layout_create and spad_check_create;
  * SPAD_ERR_ARGUMENT: bad options, or a kernel that is stuck as it stands; SPAD_ERR_TIME: time was
  * up before the kernel as it is was simulated; SPAD_ERR_CANCELLED. The kernel
  * is borrowed until the result is destroyed.
  */
-SPAD_API spad_status spad_tune_kernel(spad_tune **out, const spad_kernel *kernel,
+SPAD_API spad_status spad_tune_create(spad_tune **out, const spad_kernel *kernel,
                                       const spad_tune_options *options, spad_error *error);
 SPAD_API void spad_tune_destroy(spad_tune *tune);
 
 SPAD_API spad_tune_totals spad_tune_get_totals(const spad_tune *tune);
 
 /** The kernel with the chosen depths and hoisted tensors; NULL: nothing fits. Borrowed. */
-SPAD_API const spad_kernel *spad_tune_chosen(const spad_tune *tune);
+SPAD_API const spad_kernel *spad_tune_get_chosen(const spad_tune *tune);
 
 /* Rows by number; NULL beyond the count. Borrowed. */
 SPAD_API size_t spad_tune_knob_count(const spad_tune *tune);

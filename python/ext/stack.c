@@ -231,7 +231,7 @@ typedef spad_status (*allocate_call)(spad_rect *out, spad_stack *stack, spad_sha
 
 /* The name with its prefix. An unnamed tensor stays so; "" is the prefix alone. */
 static PyObject *full_name(PyObject *self, PyObject *name) {
-    const char *prefix = spad_stack_prefix(stack_in(self));
+    const char *prefix = spad_stack_get_prefix(stack_in(self));
     if (name == NULL || name == Py_None || prefix[0] == '\0')
         return py_keep(name == NULL ? Py_None : name);
     return PyUnicode_FromFormat("%s%U", prefix, name);
@@ -310,7 +310,8 @@ static PyObject *stack_close_scope(PyObject *self, PyObject *unused) {
     (void)unused;
     spad_error error;
     const spad_status status = spad_stack_close_scope(stack_in(self), &error);
-    if (status == SPAD_OK && ((py_stack *)self)->tells && spad_stack_depth(stack_in(self)) == 0)
+    if (status == SPAD_OK && ((py_stack *)self)->tells &&
+        spad_stack_scope_count(stack_in(self)) == 0)
         return PyObject_CallMethod(self, "_outermost_closed", NULL);
     return finish(self, "close_scope", status, &error);
 }
@@ -330,22 +331,22 @@ static PyObject *stack_pop_heap(PyObject *self, PyObject *unused) {
 
 static PyObject *stack_total(PyObject *self, PyObject *unused) {
     (void)unused;
-    return PyLong_FromLongLong(spad_stack_total_space(stack_in(self)));
+    return PyLong_FromLongLong(spad_stack_get_total_space(stack_in(self)));
 }
 static PyObject *stack_free_space(PyObject *self, PyObject *unused) {
     (void)unused;
-    return PyLong_FromLongLong(spad_stack_free_space(stack_in(self)));
+    return PyLong_FromLongLong(spad_stack_get_free_space(stack_in(self)));
 }
 static PyObject *stack_used(PyObject *self, PyObject *unused) {
     (void)unused;
-    return PyLong_FromLongLong(spad_stack_used_space(stack_in(self)));
+    return PyLong_FromLongLong(spad_stack_get_used_space(stack_in(self)));
 }
 
 static PyObject *stack_address(PyObject *self, PyObject *unused) {
     (void)unused;
     int64_t address;
     spad_error error;
-    if (spad_stack_address(&address, stack_in(self), &error) != SPAD_OK)
+    if (spad_stack_get_address(&address, stack_in(self), &error) != SPAD_OK)
         return refuse(self, "get_stack_curr_addr", &error);
     return PyLong_FromLongLong(address);
 }
@@ -354,7 +355,7 @@ static PyObject *stack_heap_address(PyObject *self, PyObject *unused) {
     (void)unused;
     int64_t address;
     spad_error error;
-    if (spad_stack_heap_address(&address, stack_in(self), &error) != SPAD_OK)
+    if (spad_stack_get_heap_address(&address, stack_in(self), &error) != SPAD_OK)
         return refuse(self, "get_heap_curr_addr", &error);
     return PyLong_FromLongLong(address);
 }
@@ -382,7 +383,7 @@ static PyObject *stack_set_prefix(PyObject *self, PyObject *prefix) {
 
 static PyObject *stack_prefix(PyObject *self, PyObject *unused) {
     (void)unused;
-    return py_string(spad_stack_prefix(stack_in(self)));
+    return py_string(spad_stack_get_prefix(stack_in(self)));
 }
 
 static PyObject *stack_set_auto(PyObject *self, PyObject *flag) {
@@ -411,7 +412,7 @@ PY_WRITER(spad_stack_write_stats, spad_stack)
 
 static PyObject *stack_stats_line(PyObject *self, PyObject *unused) {
     (void)unused;
-    if (spad_stack_total_space(stack_in(self)) == 0) {
+    if (spad_stack_get_total_space(stack_in(self)) == 0) {
         PyErr_SetString(PyExc_ZeroDivisionError, "the region has no bytes");
         return NULL;
     }
@@ -429,10 +430,10 @@ static PyObject *stack_stats(PyObject *self, PyObject *unused) {
 
 static PyObject *stack_live(PyObject *self, PyObject *unused) {
     (void)unused;
-    const size_t count = spad_stack_live(NULL, 0, stack_in(self));
+    const size_t count = spad_stack_list_live(NULL, 0, stack_in(self));
     spad_stack_tensor *rows = PyMem_Calloc(count + 1, sizeof *rows);
     if (rows == NULL) return PyErr_NoMemory();
-    spad_stack_live(rows, count, stack_in(self));
+    spad_stack_list_live(rows, count, stack_in(self));
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && i < count; i++) {
         const spad_rect *rect = &rows[i].rect;
@@ -469,7 +470,7 @@ static PyObject *stack_overlaps(PyObject *self, PyObject *unused) {
 static PyObject *stack_scopes(PyObject *self, PyObject *unused) {
     (void)unused;
     PyObject *list = PyList_New(0);
-    for (size_t i = 0; list != NULL && i < spad_stack_depth(stack_in(self)); i++) {
+    for (size_t i = 0; list != NULL && i < spad_stack_scope_count(stack_in(self)); i++) {
         spad_stack_scope s;
         spad_error error;
         if (spad_stack_get_scope(&s, stack_in(self), i, &error) != SPAD_OK) {
@@ -520,7 +521,7 @@ static PyObject *stack_rollback(PyObject *self, PyObject *mark) {
 
 static PyObject *stack_depth(PyObject *self, void *unused) {
     (void)unused;
-    return PyLong_FromSize_t(spad_stack_depth(stack_in(self)));
+    return PyLong_FromSize_t(spad_stack_scope_count(stack_in(self)));
 }
 static PyObject *stack_trace(PyObject *self, void *unused) {
     (void)unused;

@@ -33,34 +33,34 @@ static spad__found *find_same(spad_check *check, spad_finding_code code, int64_t
     return NULL;
 }
 
-static spad_place place_of(const spad_kernel *kernel, int64_t statement) {
-    if (statement < 0) return (spad_place){0};
-    return spad_kernel_get_statement(kernel, (size_t)statement)->place;
+static spad_location location_of(const spad_kernel *kernel, int64_t statement) {
+    if (statement < 0) return (spad_location){0};
+    return spad_kernel_get_statement(kernel, (size_t)statement)->location;
 }
 
-void spad__point_finding(spad_finding *finding, spad_place place) {
-    finding->line = place.line;
-    finding->column = place.column;
-    finding->width = place.width;
+void spad__point_finding(spad_finding *finding, spad_location location) {
+    finding->line = location.line;
+    finding->column = location.column;
+    finding->width = location.width;
 }
 
-void spad__point_note(spad_note *note, spad_place place) {
-    note->line = place.line;
-    note->column = place.column;
-    note->width = place.width;
+void spad__point_note(spad_note *note, spad_location location) {
+    note->line = location.line;
+    note->column = location.column;
+    note->width = location.width;
 }
 
 static void fill_places(spad_finding *finding, const spad_kernel *kernel, int64_t statement,
                         int64_t other) {
-    const char *file = spad_kernel_file(kernel);
+    const char *file = spad_kernel_get_file(kernel);
     if (file != NULL) spad__copy_cut(finding->file, sizeof finding->file, file);
     if (finding->line == 0) {
-        const spad_place place = place_of(kernel, statement);
-        spad__point_finding(finding, place);
+        const spad_location location = location_of(kernel, statement);
+        spad__point_finding(finding, location);
     }
     if (finding->note_count > 0 && finding->notes[0].line == 0) {
-        const spad_place place = place_of(kernel, other);
-        spad__point_note(&finding->notes[0], place);
+        const spad_location location = location_of(kernel, other);
+        spad__point_note(&finding->notes[0], location);
     }
 }
 
@@ -142,12 +142,12 @@ static spad_status fill_options(spad_check_options *options, spad_error *error) 
     return SPAD_OK;
 }
 
-spad_status spad_check_kernel(spad_check **out, const spad_kernel *kernel,
+spad_status spad_check_create(spad_check **out, const spad_kernel *kernel,
                               const spad_check_options *options, spad_error *error) {
     *out = NULL;
     spad_check_options filled = options != NULL ? *options : (spad_check_options){0};
     spad_status status = fill_options(&filled, error);
-    if (status == SPAD_OK) status = spad__match_place(kernel, filled.place, filled.ctx, error);
+    if (status == SPAD_OK) status = spad__match_layout(kernel, filled.layout, error);
     spad__limit limit;
     if (status == SPAD_OK) {
         status = spad__limit_start(&limit, filled.timeout_ns, filled.watch, error);
@@ -183,11 +183,11 @@ void spad_check_destroy(spad_check *check) {
     spad__free(&host, check, sizeof *check);
 }
 
-spad_verdict spad_check_verdict(const spad_check *check) {
+spad_verdict spad_check_get_verdict(const spad_check *check) {
     return check->verdict;
 }
 
-const char *spad_check_reason(const spad_check *check) {
+const char *spad_check_get_reason(const spad_check *check) {
     return check->reason;
 }
 

@@ -53,7 +53,7 @@ static void note_nodes(const look *l, const spad_expr_node *nodes, size_t from, 
 }
 
 static void note_value(const look *l, spad_expr expr) {
-    const spad_expr_info info = spad_kernel_expr(l->kernel, expr); /* no nodes where it is 0 */
+    const spad_expr_info info = spad_kernel_get_expr(l->kernel, expr); /* no nodes where it is 0 */
     note_nodes(l, info.nodes, 0, info.node_count);
 }
 
@@ -149,7 +149,7 @@ static bool apply(look *l, const spot *at, term *a, const term *b) {
 static bool shift_of(look *l, spad_expr expr, motion moves, int64_t *out) {
     *out = 0;
     if (expr == 0) return true;
-    const spad_expr_info info = spad_kernel_expr(l->kernel, expr);
+    const spad_expr_info info = spad_kernel_get_expr(l->kernel, expr);
     term stack[SPAD_EXPR_MAX];
     size_t top = 0;
     for (size_t i = 0; i < info.node_count; i++) {
@@ -200,7 +200,7 @@ static bool look_at_tensor(look *l, size_t number) {
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
         if (!ask_same(l, plain[i], t->name)) return false;
     }
-    const bool off_chip = spad_kernel_target(l->kernel)->spaces[t->space].off_chip;
+    const bool off_chip = spad_kernel_get_target(l->kernel)->spaces[t->space].off_chip;
     const bool shared = !off_chip || t->mode != SPAD_MODE_AUTO || t->ring.count > 0;
     for (size_t i = 0; (t->flags & SPAD_TENSOR_INPUT) != 0 && shared && i < t->blocks.count; i++) {
         int64_t grows; /* what lies where before the start would change */
@@ -494,7 +494,7 @@ static bool ask_same_bytes(look *l, size_t tensor, const int64_t *shift) {
         return ask_counts(l, t->free, shift) && ask_counts(l, t->par, shift) &&
                ask_counts(l, t->banks, shift);
     }
-    if (spad_kernel_target(l->kernel)->spaces[t->space].off_chip) {
+    if (spad_kernel_get_target(l->kernel)->spaces[t->space].off_chip) {
         return refuse(l, "is read and written off the chip, at one tile after another", t->name);
     }
     return refuse(l, "has a place of its own for every tile, so its memory grows", t->name);
@@ -594,7 +594,7 @@ static bool look_at_bounds(look *l) {
  * be wrong at any index. */
 static void find_tracked(const look *l) {
     const spad_kernel *kernel = l->kernel;
-    const spad_target *target = spad_kernel_target(kernel);
+    const spad_target *target = spad_kernel_get_target(kernel);
     bool *tracked = l->growth->tracked;
     for (size_t i = 0; i < spad_kernel_tensor_count(kernel); i++) {
         const spad_kernel_tensor *t = spad_kernel_get_tensor(kernel, i);

@@ -269,10 +269,8 @@ static spad_status see(look *l, const spad_walk_event *event, spad_error *error)
 }
 
 static spad_status walk_loop(look *l, spad_error *error) {
-    const spad_walk_options options = {.agent = SPAD_WALK_ALL,
-                                       .place = l->run->options->place,
-                                       .ctx = l->run->options->ctx,
-                                       .host = &l->host};
+    const spad_walk_options options = {
+        .agent = SPAD_WALK_ALL, .layout = l->run->options->layout, .host = &l->host};
     spad_walk *walk;
     spad_error failure;
     spad_status status = spad__walk_create(&walk, l->kernel, &options, &failure);

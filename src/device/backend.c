@@ -8,7 +8,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-const spad_backend *spad_backend_at(size_t index) {
+const spad_backend *spad_backend_get(size_t index) {
     static const spad_backend *const backends[] = {
         &spad__backend_host,
         &spad__backend_cuda,

@@ -11,7 +11,7 @@
  * taking an entry out moves later ones of its run back into the hole (Knuth, volume 3,
  * 6.4, algorithm R). It is at most half full.
  */
-#include "spad/torch.h"
+#include "spad/device/torch.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -100,7 +100,7 @@ static torch_device *find_device(int number) {
         snprintf(name, sizeof name, "cuda:%d", number);
         const spad_device_options options = {.pool = {.block_bytes = 512}};
         if (spad_device_open(&t->device, name, &options, NULL) != SPAD_OK) return NULL;
-        spad_device_pool(&t->pool, t->device, SPAD_GLOBAL, NULL); /* always there */
+        spad_device_get_pool(&t->pool, t->device, SPAD_GLOBAL, NULL); /* always there */
     }
     return t;
 }
@@ -214,7 +214,7 @@ void spad_torch_record_stream(void *memory, void *stream) {
     pthread_mutex_unlock(&torch.mutex);
 }
 
-spad_device *spad_torch_device(int device) {
+spad_device *spad_torch_get_device(int device) {
     spad_device *found = NULL;
     pthread_mutex_lock(&torch.mutex);
     if (device >= 0 && device < DEVICES) found = torch.devices[device].device;

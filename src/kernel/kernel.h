@@ -96,7 +96,7 @@ typedef struct spad__given {
 
 struct spad_kernel_builder {
     spad_kernel *kernel;
-    spad_place place;
+    spad_location location;
     SPAD_ARRAY(spad__symbol) symbols;
     size_t *buckets; /* index + 1 of the newest symbol, 0: none */
     size_t bucket_count;
@@ -183,6 +183,6 @@ spad_status spad__kernel_write_hoisted(const spad_kernel *kernel, int64_t tensor
 size_t spad__loops_around(const spad_kernel *kernel, int64_t statement, int64_t *loops);
 
 /* The file of a built kernel in messages. */
-void spad__fact_kernel(const spad_kernel *kernel, spad_place place, spad_error *error);
+void spad__fact_kernel(const spad_kernel *kernel, spad_location location, spad_error *error);
 
 #endif

@@ -87,7 +87,7 @@ static bool apply(spad_expr_op op, operand *left, const operand *right) {
 
 /* How an expression moves with a loop. Other loops start anew, or stand still around it. */
 static bool find_motion(const spad_kernel *kernel, spad_expr expr, int64_t loop, motion *out) {
-    const spad_expr_info info = spad_kernel_expr(kernel, expr);
+    const spad_expr_info info = spad_kernel_get_expr(kernel, expr);
     operand stack[SPAD_EXPR_MAX];
     size_t top = 0;
     *out = (motion){1, 0};
@@ -413,7 +413,7 @@ static range multiply(range a, range b) {
 /* Bounds of an expression in the box. The builder has seen to it that nothing overflows on
  * larger ranges than these. */
 static range range_of(const box *b, spad_expr expr) {
-    const spad_expr_info info = spad_kernel_expr(b->kernel, expr);
+    const spad_expr_info info = spad_kernel_get_expr(b->kernel, expr);
     range stack[SPAD_EXPR_MAX];
     size_t top = 0;
     for (size_t i = 0; i < info.node_count; i++) {

@@ -281,7 +281,7 @@ static spad_status model_increment(model *m) {
 static void compare(const model *m, const spad_stack *stack, const spad_trace *trace) {
     spad_error error;
     spad_stack_tensor live[MAX_TENSORS];
-    const size_t count = spad_stack_live(live, MAX_TENSORS, stack);
+    const size_t count = spad_stack_list_live(live, MAX_TENSORS, stack);
     size_t expected = 0;
     for (int i = 0; i < m->count; i++) expected += m->tensors[i].live;
     assert_int_equal(count, expected);
@@ -293,8 +293,8 @@ static void compare(const model *m, const spad_stack *stack, const spad_trace *t
         assert_int_equal(live[i].mode, t->on_heap ? SPAD_MODE_HEAP : SPAD_MODE_STACK);
         if (i > 0) assert_true(live[i].rect.bytes <= live[i - 1].rect.bytes);
     }
-    assert_int_equal(spad_stack_free_space(stack), m->hp - m->sp);
-    assert_int_equal(spad_stack_depth(stack), m->depth);
+    assert_int_equal(spad_stack_get_free_space(stack), m->hp - m->sp);
+    assert_int_equal(spad_stack_scope_count(stack), m->depth);
     assert_int_equal(spad_stack_overlap_count(stack), m->overlaps);
     const spad_stack_stats stack_stats = spad_stack_get_stats(stack);
     assert_memory_equal(&stack_stats, &m->stats, sizeof stack_stats);
@@ -309,7 +309,7 @@ static void compare(const model *m, const spad_stack *stack, const spad_trace *t
     assert_ok(spad_stack_check(stack, &error), &error);
     if (trace == NULL) return;
     spad_space_stats stats;
-    assert_int_equal(spad_trace_stats(&stats, trace, 0, &error), SPAD_OK);
+    assert_int_equal(spad_trace_get_stats(&stats, trace, 0, &error), SPAD_OK);
     assert_int_equal(stats.live_tensors, expected);
     assert_int_equal(stats.total_tensors, m->count);
 }

@@ -14,7 +14,7 @@
 #ifndef SPAD_STREAM_H
 #define SPAD_STREAM_H
 
-#include "spad/buffer.h"
+#include "spad/device/buffer.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -37,7 +37,7 @@ SPAD_API spad_status spad_stream_wrap(spad_stream *out, spad_device *device, voi
                                       spad_error *error);
 
 /** The driver's stream. */
-SPAD_API spad_status spad_stream_native(void **out, spad_stream stream, spad_error *error);
+SPAD_API spad_status spad_stream_get_native(void **out, spad_stream stream, spad_error *error);
 
 /** Waits for the stream and closes it. SPAD_ERR_STALE: closed before. */
 SPAD_API spad_status spad_stream_close(spad_stream stream, spad_error *error);
@@ -84,11 +84,11 @@ SPAD_API spad_status spad_fence_free(spad_fence fence, spad_error *error);
 
 /** All bytes of `from` into `to`, which has as many: SPAD_ERR_BOUNDS otherwise. A destination with
  *  a SPAD_AUTO extent gets the shape of the source. SPAD_ERR_OVERLAP: they share bytes. Waits. */
-SPAD_API spad_status spad_copy(spad_device_buffer to, spad_device_buffer from, spad_error *error);
+SPAD_API spad_status spad_buffer_copy(spad_buffer to, spad_buffer from, spad_error *error);
 
 /** The same on a stream of either device. */
-SPAD_API spad_status spad_copy_async(spad_device_buffer to, spad_device_buffer from,
-                                     spad_stream stream, spad_error *error);
+SPAD_API spad_status spad_buffer_copy_async(spad_buffer to, spad_buffer from, spad_stream stream,
+                                            spad_error *error);
 
 /** `rows` rows of `width` bytes. A pitch is the distance of rows, at least the width; 0: the
  *  width. Zeroed rows: 1. */
@@ -102,9 +102,9 @@ typedef struct spad_copy_range {
 } spad_copy_range;
 
 /** A part. stream: NULL to wait. SPAD_ERR_BOUNDS: it does not lie inside a buffer. */
-SPAD_API spad_status spad_copy_part(spad_device_buffer to, spad_device_buffer from,
-                                    const spad_copy_range *range, const spad_stream *stream,
-                                    spad_error *error);
+SPAD_API spad_status spad_buffer_copy_part(spad_buffer to, spad_buffer from,
+                                           const spad_copy_range *range, const spad_stream *stream,
+                                           spad_error *error);
 
 /** A tile of a matrix: buffers of two or more dims are rows of the product of all but the first. */
 typedef struct spad_copy_tile {
@@ -117,16 +117,16 @@ typedef struct spad_copy_tile {
 } spad_copy_tile;
 
 /** Both have the same element type, of whole bytes (SPAD_ERR_DTYPE). */
-SPAD_API spad_status spad_copy_matrix(spad_device_buffer to, spad_device_buffer from,
-                                      const spad_copy_tile *tile, const spad_stream *stream,
-                                      spad_error *error);
+SPAD_API spad_status spad_buffer_copy_matrix(spad_buffer to, spad_buffer from,
+                                             const spad_copy_tile *tile, const spad_stream *stream,
+                                             spad_error *error);
 
 /** Between a buffer and memory of the program. On a stream the memory must stay as it is until
  *  the stream is done. SPAD_ERR_BOUNDS. */
-SPAD_API spad_status spad_write(spad_device_buffer to, int64_t offset, const void *from,
-                                int64_t bytes, const spad_stream *stream, spad_error *error);
-SPAD_API spad_status spad_read(void *to, spad_device_buffer from, int64_t offset, int64_t bytes,
-                               const spad_stream *stream, spad_error *error);
+SPAD_API spad_status spad_buffer_write(spad_buffer to, int64_t offset, const void *from,
+                                       int64_t bytes, const spad_stream *stream, spad_error *error);
+SPAD_API spad_status spad_buffer_read(void *to, spad_buffer from, int64_t offset, int64_t bytes,
+                                      const spad_stream *stream, spad_error *error);
 
 #ifdef __cplusplus
 }

@@ -69,7 +69,7 @@ static cli_exit run_tune(const cli_command *command, int count, char **arguments
     cli_exit exit;
     if (!cli_take_options(command, options, &count, arguments, &exit)) return exit;
     if (count != 1) {
-        cli_say("one kernel is needed; see 'spad tune --help'");
+        cli_message("one kernel is needed; see 'spad tune --help'");
         return CLI_USAGE;
     }
     cli_kernel input;

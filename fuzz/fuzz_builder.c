@@ -328,6 +328,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fuzz_run_init(&faulty, fault, steps > 0 ? 1 + at % steps : 0);
     spad_kernel_destroy(build(&faulty, in, target));
     REQUIRE(plain.blocks == 0 && faulty.blocks == 0);
+    if (plain.text.count != faulty.text.count) {
+        fprintf(stderr, "without the fault:\n%.*swith it:\n%.*s", (int)plain.text.count,
+                plain.text.bytes, (int)faulty.text.count, faulty.text.bytes);
+    }
     REQUIRE(plain.text.count == faulty.text.count);
     if (plain.text.count > 0)
         REQUIRE(memcmp(plain.text.bytes, faulty.text.bytes, plain.text.count) == 0);

@@ -168,8 +168,8 @@ def quietly(function):
 def start(function):
     """Begins to run it in another thread."""
     thread = threading.Thread(target=quietly, args=(function,), daemon=True)
-    _threads.append(thread)
     thread.start()
+    _threads.append(thread)  # an interrupt can come between the two: what has not begun is not joined
 
 
 def together(*functions):

@@ -55,6 +55,11 @@ typedef struct spad_analysis_options {
     const char *source; /**< text of the kernel, quoted in messages and shown in reports;
                              NULL: none. Borrowed until destroy */
     size_t source_length;
+    /** Parts that are there already, of this kernel (or SPAD_ERR_ARGUMENT): they are used instead
+     * of new ones. Borrowed until destroy. */
+    const spad_layout *made_layout;
+    const spad_check *made_check;
+    const spad_sim *made_sim;
     spad_layout_options layout;
     spad_check_options check;
     spad_sim_options sim;

@@ -25,8 +25,8 @@ typedef enum spad_severity {
 } spad_severity;
 
 /* The one list of codes: X(name, value, severity, stable code, sentence).
- * A value never changes its meaning. The page of what finds it (docs/direct.md,
- * docs/check.md) has an example of each. */
+ * A value never changes its meaning. docs/findings.md has an example of each
+ * (docs/direct.md of those that only direct placement reports). */
 #define SPAD_FINDING_LIST(X)                                                                       \
     /* direct placement: a kernel places all of its tensors or none */                             \
     X(MIXED_PLACEMENT, 1, ERROR, "SPAD-MIXED-PLACEMENT",                                           \

@@ -374,7 +374,7 @@ typedef spad_status (*region_call)(int64_t *out, spad_registry *registry, spad_c
                                    spad_registry_region region, spad_registry_unit unit,
                                    spad_error *error);
 
-static PyObject *ask_region(PyObject *self, const char *function, region_call call,
+static PyObject *get_region(PyObject *self, const char *function, region_call call,
                             PyObject *const *args, Py_ssize_t count, PyObject *keywords) {
     static const char *const names[] = {"region", "bytes", NULL};
     PyObject *given[2];
@@ -402,12 +402,12 @@ static PyObject *ask_region(PyObject *self, const char *function, region_call ca
 
 static PyObject *component_size(PyObject *self, PyObject *const *args, Py_ssize_t count,
                                 PyObject *keywords) {
-    return ask_region(self, "size", spad_registry_get_size, args, count, keywords);
+    return get_region(self, "size", spad_registry_get_size, args, count, keywords);
 }
 
 static PyObject *component_alignment(PyObject *self, PyObject *const *args, Py_ssize_t count,
                                      PyObject *keywords) {
-    return ask_region(self, "alignment", spad_registry_get_alignment, args, count, keywords);
+    return get_region(self, "alignment", spad_registry_get_alignment, args, count, keywords);
 }
 
 static PyObject *component_declared_local(PyObject *self, PyObject *const *args, Py_ssize_t count,

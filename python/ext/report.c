@@ -133,10 +133,22 @@ static PyObject *report_add_plan(PyObject *self, PyObject *args) {
         return NULL;
     const py_result *r = (py_result *)result;
     const spad_plan *plan = ((py_plan *)r->plan)->plan;
-    if (r->result->places == NULL) return py_done(spad_plan_match(plan, r->result, &error), &error);
     if (!py_change_begin(guard_of(self))) return NULL;
     return changed(self, spad_report_add_plan(report_in(self), plan, r->result, space, &error),
                    &error);
+}
+
+static PyObject *report_add_reason(PyObject *self, PyObject *result) {
+    spad_error error;
+    if (!PyObject_TypeCheck(result, py.result)) {
+        PyErr_SetString(PyExc_TypeError, "a PlanResult is needed");
+        return NULL;
+    }
+    const py_result *r = (py_result *)result;
+    const spad_plan *plan = ((py_plan *)r->plan)->plan;
+    if (!py_change_begin(guard_of(self))) return NULL;
+    return changed(
+        self, spad_report_add_reason(report_in(self), plan, r->result, r->reason, &error), &error);
 }
 
 static PyObject *report_add_layout(PyObject *self, PyObject *const *args, Py_ssize_t count,
@@ -159,6 +171,16 @@ static PyObject *report_add_layout(PyObject *self, PyObject *const *args, Py_ssi
     if (!py_change_begin(guard_of(self))) return NULL;
     PyThreadState *const outside = PyEval_SaveThread();
     const spad_status status = spad_report_add_layout(report_in(self), layout, sim, limit, &error);
+    PyEval_RestoreThread(outside);
+    return changed(self, status, &error);
+}
+
+static PyObject *report_add_analysis(PyObject *self, PyObject *object) {
+    const spad_analysis *analysis = py_analysis_in(object);
+    spad_error error;
+    if (analysis == NULL || !py_change_begin(guard_of(self))) return NULL;
+    PyThreadState *const outside = PyEval_SaveThread();
+    const spad_status status = spad_report_add_analysis(report_in(self), analysis, &error);
     PyEval_RestoreThread(outside);
     return changed(self, status, &error);
 }
@@ -309,8 +331,12 @@ static PyMethodDef report_methods[] = {
      "add_plan(result, space=None)\n\nAdds the buffers of a PlanResult."},
     {"add_log", report_add_log, METH_VARARGS,
      "add_log(log, space=None)\n\nAdds the allocations of a Log."},
+    {"add_reason", report_add_reason, METH_O,
+     "Adds the verdict of a PlanResult and, once it was explained, why it does not fit."},
     {"add_layout", PY_FUNC(report_add_layout), PY_FAST,
      "add_layout(layout, sim=None, event_limit=0)\n\nAdds the tiles and operations of a kernel."},
+    {"add_analysis", report_add_analysis, METH_O,
+     "Adds all of an Analysis: tiles, operations, notes, findings and source."},
     {"add_buffers", report_add_buffers, METH_O,
      "Adds the buffers of a Layout over the statements in which they are needed."},
     {"add_findings", report_add_findings, METH_O, "Adds the findings of a Check."},

@@ -239,8 +239,8 @@ static void remove_pieces(spad__chunk *chunk, spad__writers *writers, size_t fir
 }
 
 /* Takes out all pieces after a spot that start in front of `to`. */
-static void remove_behind(spad__band *band, const spad_host *host, spad__writers *writers,
-                          spad__spot spot, int64_t to) {
+static void remove_after(spad__band *band, const spad_host *host, spad__writers *writers,
+                         spad__spot spot, int64_t to) {
     spad__chunk *chunks = band->chunks.items;
     remove_pieces(&chunks[spot.chunk], writers, spot.piece + 1, to);
     size_t after = spot.chunk + 1;
@@ -263,7 +263,7 @@ static bool replace(const spad__bytemap *map, spad__band *band, const spad_host 
     if (piece_at(band, spot)->byte != from || piece_end(map, band, spot) != to) {
         if (to < map->byte_end && !cut_byte(map, band, host, writers, to, hint)) return false;
         if (!cut_byte(map, band, host, writers, from, hint)) return false;
-        remove_behind(band, host, writers, *hint, to);
+        remove_after(band, host, writers, *hint, to);
     }
     spad__piece *piece = piece_at(band, *hint);
     take(writers, writer);
@@ -298,30 +298,30 @@ bool spad__bytemap_write(spad__bytemap *map, const spad_host *host, spad__writer
 
 /* ---- reading ----------------------------------------------------------------------- */
 
-spad__look spad__look_at(spad__bytemap *map, spad_rect rect, int64_t runs, int64_t stride,
-                         spad__spot *hint) {
-    return (spad__look){.map = map,
-                        .rect = rect,
-                        .runs = runs,
-                        .stride = stride,
-                        .band = find_band(map, rect.lane),
-                        .hint = hint};
+spad__byte_cursor spad__bytemap_read(spad__bytemap *map, spad_rect rect, int64_t runs,
+                                     int64_t stride, spad__spot *hint) {
+    return (spad__byte_cursor){.map = map,
+                               .rect = rect,
+                               .runs = runs,
+                               .stride = stride,
+                               .band = find_band(map, rect.lane),
+                               .hint = hint};
 }
 
 /* On to the next run, or to the first one of the next band. */
-static void leave_run(spad__look *look) {
+static void leave_run(spad__byte_cursor *look) {
     look->inside = false;
     if (++look->run < look->runs) return;
     look->run = 0;
     look->band++;
 }
 
-static void next_piece(spad__look *look, const spad__band *band) {
+static void next_piece(spad__byte_cursor *look, const spad__band *band) {
     if (++look->spot.piece < band->chunks.items[look->spot.chunk].pieces.count) return;
     look->spot = (spad__spot){look->spot.chunk + 1, 0};
 }
 
-bool spad__look_next(spad__look *look, spad_rect *part, spad__writer *writer) {
+bool spad__bytemap_next(spad__byte_cursor *look, spad_rect *part, spad__writer *writer) {
     const int64_t lane_end = look->rect.lane + look->rect.lanes;
     if (look->band >= look->map->bands.count) return false;
     const spad__band *band = &look->map->bands.items[look->band];

@@ -173,21 +173,21 @@ static size_t deepest(const spad_kernel *k) {
     return most;
 }
 
-static void *take(spad__life *life, size_t count, size_t size) {
+static void *new_table(spad__life *life, size_t count, size_t size) {
     return spad__new_array(&life->host, count > 0 ? count : 1, size);
 }
 
-static void give(spad__life *life, void *items, size_t count, size_t size) {
+static void free_table(spad__life *life, void *items, size_t count, size_t size) {
     spad__free(&life->host, items, (count > 0 ? count : 1) * size);
 }
 
 static bool take_tables(spad__life *life) {
     const spad_kernel *k = life->kernel;
     life->depth = (size_t)spad__max((int64_t)deepest(k), 1);
-    life->tensors = take(life, k->tensors.count, sizeof *life->tensors);
-    life->spaces = take(life, k->target->space_count, sizeof *life->spaces);
-    life->unread_of = take(life, k->accesses.count, sizeof *life->unread_of);
-    life->hints = take(life, k->accesses.count + 1, SPAD__LIFE_HINTS * sizeof *life->hints);
+    life->tensors = new_table(life, k->tensors.count, sizeof *life->tensors);
+    life->spaces = new_table(life, k->target->space_count, sizeof *life->spaces);
+    life->unread_of = new_table(life, k->accesses.count, sizeof *life->unread_of);
+    life->hints = new_table(life, k->accesses.count + 1, SPAD__LIFE_HINTS * sizeof *life->hints);
     return life->tensors != NULL && life->spaces != NULL && life->unread_of != NULL &&
            life->hints != NULL;
 }
@@ -210,10 +210,10 @@ void spad__life_destroy(spad__life *life) {
     }
     spad__array_free(&host, &life->areas);
     spad__array_free(&host, &life->unread);
-    give(life, life->tensors, k->tensors.count, sizeof *life->tensors);
-    give(life, life->spaces, k->target->space_count, sizeof *life->spaces);
-    give(life, life->hints, k->accesses.count + 1, SPAD__LIFE_HINTS * sizeof *life->hints);
-    give(life, life->unread_of, k->accesses.count, sizeof *life->unread_of);
+    free_table(life, life->tensors, k->tensors.count, sizeof *life->tensors);
+    free_table(life, life->spaces, k->target->space_count, sizeof *life->spaces);
+    free_table(life, life->hints, k->accesses.count + 1, SPAD__LIFE_HINTS * sizeof *life->hints);
+    free_table(life, life->unread_of, k->accesses.count, sizeof *life->unread_of);
     spad__free(&host, life->buckets, life->bucket_count * sizeof *life->buckets);
     spad__free(&host, life->writers.rows, life->write_room * sizeof *life->writers.rows);
     spad__free(&host, life->writes, life->write_room * sizeof *life->writes);
@@ -459,8 +459,8 @@ static bool can_be_shared(const spad__life *life, int64_t number) {
 }
 
 /* Fills an input, one tile after another. */
-static spad_status give_tiles(spad__life *life, const spad_walk *walk, int64_t number,
-                              spad_error *error) {
+static spad_status write_input_tiles(spad__life *life, const spad_walk *walk, int64_t number,
+                                     spad_error *error) {
     const spad_kernel_tensor *tensor = &life->kernel->tensors.items[number];
     spad_status status = SPAD_OK;
     if (tensor->tiles > SPAD__OUTPUT_TILES) {
@@ -479,7 +479,7 @@ static spad_status give_tiles(spad__life *life, const spad_walk *walk, int64_t n
 
 /* Inputs are in memory when the kernel starts, in the order of their declarations: one that lies
  * over another has its bytes. */
-static spad_status give_inputs(spad__life *life, spad_error *error) {
+static spad_status write_inputs(spad__life *life, spad_error *error) {
     const spad_kernel *k = life->kernel;
     const spad_walk_options options = {
         .agent = SPAD_WALK_ALL, .layout = life->run->options->layout, .host = &life->host};
@@ -496,7 +496,7 @@ static spad_status give_inputs(spad__life *life, spad_error *error) {
         if (mode == SPAD_MODE_STACK || mode == SPAD_MODE_HEAP) continue;
         if (!can_be_shared(life, (int64_t)i)) continue;
         if (walk == NULL) status = spad__walk_create(&walk, k, &options, error);
-        if (status == SPAD_OK) status = give_tiles(life, walk, (int64_t)i, error);
+        if (status == SPAD_OK) status = write_input_tiles(life, walk, (int64_t)i, error);
     }
     spad_walk_destroy(walk);
     return status;
@@ -515,7 +515,7 @@ spad_status spad__life_create(spad__life **out, spad__run *run, spad_error *erro
     if (status == SPAD_OK) status = find_uses(life, error);
     if (status == SPAD_OK) status = find_managed(life, error);
     if (status == SPAD_OK) status = find_outputs(life, error);
-    if (status == SPAD_OK) status = give_inputs(life, error);
+    if (status == SPAD_OK) status = write_inputs(life, error);
     if (status == SPAD_OK) {
         *out = life;
     } else {
@@ -554,12 +554,12 @@ static spad_status read_access(spad__life *life, const spad_walk_access *access,
     spad__bytemap *map = map_of(life, access);
     if (map == NULL) return spad__fail_host_memory(error);
     state->needed = spad__max(state->needed, state->newest - access->tile + 1);
-    spad__look look =
-        spad__look_at(map, access->rect, access->runs, access->stride, hint_of(life, access));
+    spad__byte_cursor look =
+        spad__bytemap_read(map, access->rect, access->runs, access->stride, hint_of(life, access));
     spad_rect part;
     spad__writer writer;
     spad_status status = SPAD_OK;
-    while (status == SPAD_OK && spad__look_next(&look, &part, &writer)) {
+    while (status == SPAD_OK && spad__bytemap_next(&look, &part, &writer)) {
         if (writer != 0) life->writes[writer].read = true;
         if (!is_right(life, access, writer) && !(gaps && writer == 0)) {
             status = spad__report_read(life, access, part, state->empty ? 0 : writer, error);
@@ -673,8 +673,8 @@ static spad_status write_state(void *context, const spad__watch *watch, size_t g
 }
 
 /* Tells about loops, for proofs that they repeat themselves. */
-static spad_status tell_watches(spad__run *run, const spad__life *life, const spad_walk *walk,
-                                const spad_walk_event *event, spad_error *error) {
+static spad_status update_watches(spad__run *run, const spad__life *life, const spad_walk *walk,
+                                  const spad_walk_event *event, spad_error *error) {
     if (run->watches == NULL) return SPAD_OK;
     stop here = {life, walk};
     const spad__state_of state = {write_state, &here};
@@ -772,9 +772,9 @@ static spad_status walk_through(spad__run *run, spad__life *life, spad__outputs 
         }
         if (status != SPAD_OK || life == NULL) continue;
         status = spad__life_event(life, event, spad_walk_get_values(walk), error);
-        if (status == SPAD_OK) status = tell_watches(run, life, walk, event, error);
+        if (status == SPAD_OK) status = update_watches(run, life, walk, event, error);
     }
-    if (status == SPAD_OK && outputs != NULL) status = spad__outputs_tell(outputs, run, error);
+    if (status == SPAD_OK && outputs != NULL) status = spad__outputs_report(outputs, run, error);
     if (status != SPAD_OK || life == NULL) return status;
     status = spad__life_outputs(life, walk, error);
     return status == SPAD_OK ? spad__life_finish(life, error) : status;

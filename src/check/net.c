@@ -162,8 +162,8 @@ static void put_wait_in_queue(builder *b, queue *q, spad_unit_order order, int32
 
 /* Edges from all older operations in a list that share bytes with the access. What it
  * covers is dropped from the list where it writes: the edge to it stands for all. */
-static void order_behind(builder *b, queue *q, int32_t *list, int32_t access, int32_t start,
-                         bool writes) {
+static void order_after(builder *b, queue *q, int32_t *list, int32_t access, int32_t start,
+                        bool writes) {
     const spad_walk_access *accesses = b->net->events->accesses.items;
     int32_t *link = list;
     while (*link >= 0) {
@@ -204,8 +204,8 @@ static void order_same(builder *b, queue *q, const spad__event *event, int32_t s
         const int32_t access = (int32_t)(event->first_access + i);
         const int32_t storage = events->storage[access];
         const bool writes = (events->accesses.items[access].kind & SPAD_ACCESS_WRITE) != 0;
-        order_behind(b, q, &q->writers[storage], access, start, writes);
-        if (writes) order_behind(b, q, &q->readers[storage], access, start, true);
+        order_after(b, q, &q->writers[storage], access, start, writes);
+        if (writes) order_after(b, q, &q->readers[storage], access, start, true);
         remember(b, q, writes ? &q->writers[storage] : &q->readers[storage], access, start);
     }
 }

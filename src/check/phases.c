@@ -60,11 +60,11 @@ static spad_status find_at(spad__order *o, spad_finding *finding, const spad__ac
                            const spad__action *other, spad_error *error) {
     char name[SPAD__PHRASE_MAX];
     spad__object_phrase(&o->events, a->object, name);
-    spad__find_names(finding, name, NULL);
+    spad__finding_set_names(finding, name, NULL);
     if (other != NULL) {
         char text[SPAD__PHRASE_MAX];
         phrase_point(o, other->point, text);
-        spad__find_note(finding, "%s", text);
+        spad__finding_add_note(finding, "%s", text);
     }
     return spad__order_find(o, finding, event_of(o, a->point),
                             other != NULL ? event_of(o, other->point) : -1, error);
@@ -125,10 +125,11 @@ static int64_t meant_phase(const spad__order *o, const spad__action *a) {
 }
 
 static void describe_lapped(spad_finding *finding, const about *text, int64_t phase, bool may) {
-    spad__find(finding, SPAD_FINDING_LAPPED_WAIT,
-               "%s %s when phase %lld of %s is complete, and then waits for the one after it; let "
-               "an arrival of that phase wait for it",
-               text->event, may ? "may come" : "comes", (long long)phase, text->object);
+    spad__finding_init(
+        finding, SPAD_FINDING_LAPPED_WAIT,
+        "%s %s when phase %lld of %s is complete, and then waits for the one after it; let "
+        "an arrival of that phase wait for it",
+        text->event, may ? "may come" : "comes", (long long)phase, text->object);
 }
 
 static spad_status find_parked(spad__order *o, int32_t point, spad_error *error) {
@@ -143,8 +144,8 @@ static spad_status find_parked(spad__order *o, int32_t point, spad_error *error)
         describe_lapped(&finding, &text, meant + 1, false);
         return find_at(o, &finding, a, NULL, error);
     }
-    spad__find(&finding, SPAD_FINDING_DEADLOCK, "%s never ends: %s %s", text.event, text.object,
-               lack);
+    spad__finding_init(&finding, SPAD_FINDING_DEADLOCK, "%s never ends: %s %s", text.event,
+                       text.object, lack);
     return find_at(o, &finding, a, NULL, error);
 }
 
@@ -155,29 +156,31 @@ static spad_status find_fault(spad__order *o, const spad__fault *fault, spad_err
     spad_finding finding;
     switch (fault->kind) {
     case SPAD__FAULT_NOT_LIVE:
-        spad__find(&finding, SPAD_FINDING_MBARRIER_LIFE,
-                   "%s finds %s not initialised; put its init in front, and order the two",
-                   text.event, text.object);
+        spad__finding_init(&finding, SPAD_FINDING_MBARRIER_LIFE,
+                           "%s finds %s not initialised; put its init in front, and order the two",
+                           text.event, text.object);
         break;
     case SPAD__FAULT_INIT_TWICE:
-        spad__find(&finding, SPAD_FINDING_MBARRIER_LIFE,
-                   "%s finds %s in use; invalidate it before it is initialised again", text.event,
-                   text.object);
+        spad__finding_init(&finding, SPAD_FINDING_MBARRIER_LIFE,
+                           "%s finds %s in use; invalidate it before it is initialised again",
+                           text.event, text.object);
         break;
     case SPAD__FAULT_NO_ARRIVALS:
-        spad__find(&finding, SPAD_FINDING_MBARRIER_LIFE, "%s leaves no arrivals for %s", text.event,
-                   text.object);
+        spad__finding_init(&finding, SPAD_FINDING_MBARRIER_LIFE, "%s leaves no arrivals for %s",
+                           text.event, text.object);
         break;
     case SPAD__FAULT_REENTRY:
-        spad__find(&finding, SPAD_FINDING_BARRIER_COUNT,
-                   "%s enters %s a second time before it is complete", text.event, text.object);
+        spad__finding_init(&finding, SPAD_FINDING_BARRIER_COUNT,
+                           "%s enters %s a second time before it is complete", text.event,
+                           text.object);
         break;
     default:
-        spad__find(&finding,
-                   o->events.objects.items[a->object].kind == SPAD_SYNC_BARRIER
-                       ? SPAD_FINDING_BARRIER_COUNT
-                       : SPAD_FINDING_MIXED_PHASES,
-                   "%s brings more to %s than its count of %lld", text.event, text.object, count);
+        spad__finding_init(&finding,
+                           o->events.objects.items[a->object].kind == SPAD_SYNC_BARRIER
+                               ? SPAD_FINDING_BARRIER_COUNT
+                               : SPAD_FINDING_MIXED_PHASES,
+                           "%s brings more to %s than its count of %lld", text.event, text.object,
+                           count);
         break;
     }
     o->open = true;
@@ -252,12 +255,13 @@ static spad_status check_contribution(spad__order *o, int32_t object, int32_t nu
     const about text = describe(o, a);
     const bool barrier = a->kind == SPAD__ACTION_ENTER;
     spad_finding finding;
-    spad__find(&finding, barrier ? SPAD_FINDING_MIXED_BARRIER : SPAD_FINDING_MIXED_PHASES,
-               "%s may come before %s %lld of %s is complete, and would count for it; let it wait "
-               "for that first, or check the count",
-               text.event, barrier ? "round" : "phase", (long long)(a->phase - 1), text.object);
+    spad__finding_init(
+        &finding, barrier ? SPAD_FINDING_MIXED_BARRIER : SPAD_FINDING_MIXED_PHASES,
+        "%s may come before %s %lld of %s is complete, and would count for it; let it wait "
+        "for that first, or check the count",
+        text.event, barrier ? "round" : "phase", (long long)(a->phase - 1), text.object);
     if (a->kind == SPAD__ACTION_EXPECT) {
-        spad_note *note = spad__find_note(
+        spad_note *note = spad__finding_add_note(
             &finding,
             "bytes are expected before the last arrival of their phase, which is complete "
             "without them otherwise; `arrive ... expect` does both");
@@ -291,10 +295,11 @@ static spad_status check_watched(spad__order *o, int32_t object, int32_t number,
     if (before) return SPAD_OK;
     const about text = describe(o, a);
     spad_finding finding;
-    spad__find(&finding, SPAD_FINDING_UNWATCHED_PHASE,
-               "%s may come before anything has waited for phase %lld of %s; the ISA asks for one "
-               "wait in between",
-               text.event, (long long)(a->phase - 1), text.object);
+    spad__finding_init(
+        &finding, SPAD_FINDING_UNWATCHED_PHASE,
+        "%s may come before anything has waited for phase %lld of %s; the ISA asks for one "
+        "wait in between",
+        text.event, (long long)(a->phase - 1), text.object);
     return find_at(o, &finding, a, NULL, error);
 }
 
@@ -413,16 +418,17 @@ static spad_status find_late(spad__order *o, const spad__action *a, int64_t byte
     const about text = describe(o, a);
     spad_finding finding;
     if (a->kind == SPAD__ACTION_EXPECT) {
-        spad__find(&finding, SPAD_FINDING_LATE_EXPECT,
-                   "%s may come when all have arrived at %s, and its phase is complete without "
-                   "these %lld bytes; expect them before an arrival of the phase",
-                   text.event, text.object, (long long)a->amount);
+        spad__finding_init(
+            &finding, SPAD_FINDING_LATE_EXPECT,
+            "%s may come when all have arrived at %s, and its phase is complete without "
+            "these %lld bytes; expect them before an arrival of the phase",
+            text.event, text.object, (long long)a->amount);
     } else {
-        spad__find(&finding, SPAD_FINDING_MIXED_PHASES,
-                   "%s may come before phase %lld of %s is complete or after it: %lld bytes more "
-                   "are delivered than expected; expect them, or check the amounts",
-                   text.event, (long long)a->phase, text.object,
-                   (long long)-spad__max(bytes, -INT64_MAX));
+        spad__finding_init(
+            &finding, SPAD_FINDING_MIXED_PHASES,
+            "%s may come before phase %lld of %s is complete or after it: %lld bytes more "
+            "are delivered than expected; expect them, or check the amounts",
+            text.event, (long long)a->phase, text.object, (long long)-spad__max(bytes, -INT64_MAX));
     }
     return find_at(o, &finding, a, NULL, error);
 }
@@ -493,7 +499,7 @@ static spad_status check_parity(spad__order *o, int32_t object, int32_t number, 
     spad_finding finding;
     if (!before) {
         o->open = true;
-        spad__find(
+        spad__finding_init(
             &finding, SPAD_FINDING_STALE_PARITY,
             "%s may pass too early: it is for phase %lld of %s, and before phase %lld is over the "
             "parity is the same; wait for each phase, and change the parity with it",
@@ -505,10 +511,11 @@ static spad_status check_parity(spad__order *o, int32_t object, int32_t number, 
     if (status != SPAD_OK || before) return status;
     o->open = true;
     if (a->phase == 0) {
-        spad__find(&finding, SPAD_FINDING_STALE_PARITY,
-                   "%s passes at once if it comes before phase 1 of %s is complete, and waits for "
-                   "phase 2 if it comes later: with parity 1 it does not wait for phase 1",
-                   text.event, text.object);
+        spad__finding_init(
+            &finding, SPAD_FINDING_STALE_PARITY,
+            "%s passes at once if it comes before phase 1 of %s is complete, and waits for "
+            "phase 2 if it comes later: with parity 1 it does not wait for phase 1",
+            text.event, text.object);
     } else {
         describe_lapped(&finding, &text, a->phase + 1, true);
     }
@@ -534,9 +541,10 @@ static spad_status check_life(spad__order *o, int32_t object, spad_error *error)
         if (status == SPAD_OK && !before) {
             const about text = describe(o, a);
             o->open = true;
-            spad__find(&finding, SPAD_FINDING_MBARRIER_LIFE,
-                       "%s may come before %s is initialised; a barrier in between orders them",
-                       text.event, text.object);
+            spad__finding_init(
+                &finding, SPAD_FINDING_MBARRIER_LIFE,
+                "%s may come before %s is initialised; a barrier in between orders them",
+                text.event, text.object);
             status = find_at(o, &finding, a, init, error);
         }
         for (int32_t j = begin + 1; ends && j < i && status == SPAD_OK; j++) {
@@ -545,8 +553,9 @@ static spad_status check_life(spad__order *o, int32_t object, spad_error *error)
             if (status != SPAD_OK || before) continue;
             const about text = describe(o, use);
             o->open = true;
-            spad__find(&finding, SPAD_FINDING_MBARRIER_LIFE,
-                       "%s may come when %s is invalidated already", text.event, text.object);
+            spad__finding_init(&finding, SPAD_FINDING_MBARRIER_LIFE,
+                               "%s may come when %s is invalidated already", text.event,
+                               text.object);
             status = find_at(o, &finding, use, a, error);
         }
         if (status != SPAD_OK) return status;
@@ -561,9 +570,10 @@ static spad_status find_takers(spad__order *o, const spad__action *a, const spad
     o->open = true;
     const about text = describe(o, b);
     spad_finding finding;
-    spad__find(&finding, SPAD_FINDING_SEVERAL_TAKERS,
-               "%s and another may take from %s in any order; give each taker a counter of its own",
-               text.event, text.object);
+    spad__finding_init(
+        &finding, SPAD_FINDING_SEVERAL_TAKERS,
+        "%s and another may take from %s in any order; give each taker a counter of its own",
+        text.event, text.object);
     return find_at(o, &finding, b, a, error);
 }
 
@@ -681,19 +691,22 @@ static spad_status find_leftover(spad__order *o, int32_t object, spad_error *err
     spad_finding finding;
     const int64_t left = s->value - s->taken - row->count;
     if (row->kind == SPAD_SYNC_COUNTER && left != 0 && is_taken(o, object)) {
-        spad__find(&finding, SPAD_FINDING_LEFTOVER,
-                   "%s ends at %lld and started at %lld; every signal needs a take, or the next "
-                   "kernel finds what is left",
-                   text.object, (long long)(s->value - s->taken), (long long)row->count);
+        spad__finding_init(
+            &finding, SPAD_FINDING_LEFTOVER,
+            "%s ends at %lld and started at %lld; every signal needs a take, or the next "
+            "kernel finds what is left",
+            text.object, (long long)(s->value - s->taken), (long long)row->count);
     } else if (row->kind == SPAD_SYNC_BARRIER && s->value != 0) {
-        spad__find(&finding, SPAD_FINDING_LEFTOVER,
-                   "%s ends with %lld of %lld contributions to a round that is never completed",
-                   text.object, (long long)s->value, (long long)row->count);
+        spad__finding_init(
+            &finding, SPAD_FINDING_LEFTOVER,
+            "%s ends with %lld of %lld contributions to a round that is never completed",
+            text.object, (long long)s->value, (long long)row->count);
     } else if (row->kind == SPAD_SYNC_MBARRIER && s->live &&
                (s->pending != s->expected || s->bytes != 0)) {
-        spad__find(&finding, SPAD_FINDING_LEFTOVER,
-                   "%s ends with a phase that lacks %lld of %lld arrivals and %lld bytes",
-                   text.object, (long long)s->pending, (long long)s->expected, (long long)s->bytes);
+        spad__finding_init(&finding, SPAD_FINDING_LEFTOVER,
+                           "%s ends with a phase that lacks %lld of %lld arrivals and %lld bytes",
+                           text.object, (long long)s->pending, (long long)s->expected,
+                           (long long)s->bytes);
     } else {
         return SPAD_OK;
     }
@@ -716,10 +729,10 @@ static spad_status find_unfinished(spad__order *o, int32_t number, spad_error *e
         char text[SPAD__PHRASE_MAX];
         spad__event_phrase(&o->events, event, text);
         spad_finding finding;
-        spad__find(&finding, SPAD_FINDING_UNFINISHED,
-                   "nothing waits until %s is done with %s; the kernel may end before it", text,
-                   tensor->name);
-        spad__find_names(&finding, tensor->name, NULL);
+        spad__finding_init(&finding, SPAD_FINDING_UNFINISHED,
+                           "nothing waits until %s is done with %s; the kernel may end before it",
+                           text, tensor->name);
+        spad__finding_set_names(&finding, tensor->name, NULL);
         return spad__order_find(o, &finding, number, -1, error);
     }
     return SPAD_OK;

@@ -159,7 +159,7 @@ static spad_status make_kernel(const prover *p, const shape *s, spad_kernel **ou
     return spad__attempted(status, error);
 }
 
-static void say_values(const prover *p, const shape *s, char *field, size_t size) {
+static void format_values(const prover *p, const shape *s, char *field, size_t size) {
     size_t used = 0;
     field[0] = '\0';
     for (size_t i = 0; i < p->count && used < size; i++) {
@@ -189,7 +189,7 @@ static void keep_warning(prover *p, const shape *s, const spad_check *check) {
     char values[SPAD_MESSAGE_MAX / 4];
     for (size_t i = 0; i < check->found.count && p->but[0] == '\0'; i++) {
         if (!is_new(p, &check->found.items[i])) continue;
-        say_values(p, s, values, sizeof values);
+        format_values(p, s, values, sizeof values);
         char text[SPAD_MESSAGE_MAX * 2];
         snprintf(text, sizeof text, "; but with %s: %s", values,
                  check->found.items[i].finding.message);
@@ -421,13 +421,13 @@ static spad_status try_all(prover *p, outcome *out, shape *s, spad_error *error)
 
 /* ---- the verdict ------------------------------------------------------------------- */
 
-static void say(prover *p, spad_verdict verdict, const char *reason) {
+static void set_verdict(prover *p, spad_verdict verdict, const char *reason) {
     spad_check *check = p->run->check;
     check->verdict = verdict;
     spad__copy_cut(check->reason, sizeof check->reason, reason);
 }
 
-static void say_all_right(prover *p) {
+static void set_proved(prover *p) {
     char names[SPAD_MESSAGE_MAX / 2] = "";
     char reason[SPAD_MESSAGE_MAX * 3];
     size_t used = 0;
@@ -439,7 +439,7 @@ static void say_all_right(prover *p) {
     const char *seen = p->unsettled ? "; outputs were looked at with small values only" : "";
     snprintf(reason, sizeof reason, "for every %s%s%s%s", names, p->fixed > 0 ? "; " : "", p->why,
              p->but[0] != '\0' ? p->but : seen);
-    say(p, p->fixed == 0 ? SPAD_VERDICT_PROVED_ALL : SPAD_VERDICT_PROVED_SHAPE, reason);
+    set_verdict(p, p->fixed == 0 ? SPAD_VERDICT_PROVED_ALL : SPAD_VERDICT_PROVED_SHAPE, reason);
 }
 
 static spad_status judge_all(prover *p, spad_error *error) {
@@ -451,27 +451,27 @@ static spad_status judge_all(prover *p, spad_error *error) {
     if (status != SPAD_OK) return status;
     char values[SPAD_MESSAGE_MAX / 2];
     char reason[SPAD_MESSAGE_MAX * 2];
-    say_values(p, &s, values, sizeof values);
+    format_values(p, &s, values, sizeof values);
     if (result == ALL_RIGHT) {
-        say_all_right(p);
+        set_proved(p);
     } else if (result == ONE_WRONG) {
         snprintf(reason, sizeof reason, "but not with %s: %s", values, s.first.message);
-        say(p, SPAD_VERDICT_PROVED_SHAPE, reason);
+        set_verdict(p, SPAD_VERDICT_PROVED_SHAPE, reason);
     } else if (result == NO_REPEAT) {
         snprintf(reason, sizeof reason, "with %s it does not come back to the same state", values);
-        say(p, SPAD_VERDICT_PROVED_SHAPE, reason);
+        set_verdict(p, SPAD_VERDICT_PROVED_SHAPE, reason);
     } else {
-        say(p, SPAD_VERDICT_PROVED_SHAPE,
-            spad__is_late(p->run) ? spad__time_is_up
-            : s.gap != NULL       ? s.gap
-                                  : "all trip counts would take too many events");
+        set_verdict(p, SPAD_VERDICT_PROVED_SHAPE,
+                    spad__is_late(p->run) ? spad__time_is_up
+                    : s.gap != NULL       ? s.gap
+                                          : "all trip counts would take too many events");
     }
     return SPAD_OK;
 }
 
 /* A small shape that stands for the given one, `more` steps above the smallest. False: the
  * given one is small itself. */
-static bool stand_in(const prover *p, int64_t more, shape *s) {
+static bool choose_representative(const prover *p, int64_t more, shape *s) {
     bool smaller = false;
     *s = (shape){.possible = false};
     for (size_t i = 0; i < p->count; i++) {
@@ -492,11 +492,11 @@ static spad_status run_given(prover *p, shape *s, spad_error *error) {
 }
 
 /* The findings of a shape that stands for the given one. `outputs`: also of what it writes. */
-static spad_status run_instead(prover *p, shape *s, bool outputs, spad_error *error) {
+static spad_status run_representative(prover *p, shape *s, bool outputs, spad_error *error) {
     spad_kernel *kernel;
     char values[SPAD_MESSAGE_MAX / 4];
     char about[SPAD_MESSAGE_MAX / 4 + 16];
-    say_values(p, s, values, sizeof values);
+    format_values(p, s, values, sizeof values);
     snprintf(about, sizeof about, " (with %s)", values);
     spad_status status = make_kernel(p, s, &kernel, error);
     if (status == SPAD_OK) {
@@ -543,13 +543,13 @@ static spad_status is_settled(prover *p, const shape *s, bool *settled, spad_err
 static spad_status run_right(prover *p, shape *s, spad_error *error) {
     bool settled = false;
     for (int64_t more = 1; more <= MORE_MAX && !settled; more *= 2) {
-        stand_in(p, more, s);
+        choose_representative(p, more, s);
         const spad_status status = is_settled(p, s, &settled, error);
         if (status != SPAD_OK) return status;
     }
     p->unsettled = !settled;
-    if (!settled) stand_in(p, 1, s);
-    return run_instead(p, s, settled, error);
+    if (!settled) choose_representative(p, 1, s);
+    return run_representative(p, s, settled, error);
 }
 
 /* Can it be seen without the given shape that it is right? Two shapes that stand for it are
@@ -558,7 +558,7 @@ static spad_status run_right(prover *p, shape *s, spad_error *error) {
 static spad_status judge_large(prover *p, shape *s, bool *right, bool *instead, spad_error *error) {
     *right = true;
     for (int64_t more = 0; more < 2 && *right; more++) {
-        stand_in(p, more, s);
+        choose_representative(p, more, s);
         const spad_status status = try_shape(p, s, error);
         if (status != SPAD_OK) return status;
         *right = s->possible && s->errors == 0 && s->gap == NULL;
@@ -574,7 +574,7 @@ static spad_status judge_large(prover *p, shape *s, bool *right, bool *instead, 
     if (status != SPAD_OK || s->gap == NULL || p->run->check->counts.errors > 0) return status;
     *s = wrong;
     *instead = wrong.errors > 0;
-    return *instead ? run_instead(p, s, false, error) : run_given(p, s, error);
+    return *instead ? run_representative(p, s, false, error) : run_given(p, s, error);
 }
 
 /* Has the given shape few events? */
@@ -602,7 +602,7 @@ static spad_status judge_given(prover *p, spad_error *error) {
     bool right = false;
     bool instead = false;
     spad_status status = SPAD_OK;
-    if (stand_in(p, 0, &s)) status = is_short(p, &given, error);
+    if (choose_representative(p, 0, &s)) status = is_short(p, &given, error);
     if (status == SPAD_OK) {
         status = given ? run_given(p, &s, error) : judge_large(p, &s, &right, &instead, error);
     }
@@ -610,14 +610,14 @@ static spad_status judge_given(prover *p, spad_error *error) {
     if (p->run->check->counts.errors > 0) {
         char values[SPAD_MESSAGE_MAX / 2];
         char reason[SPAD_MESSAGE_MAX];
-        say_values(p, &s, values, sizeof values);
+        format_values(p, &s, values, sizeof values);
         snprintf(reason, sizeof reason, "seen with %s, which stands for what is given", values);
-        say(p, SPAD_VERDICT_WRONG, instead ? reason : "there are errors");
+        set_verdict(p, SPAD_VERDICT_WRONG, instead ? reason : "there are errors");
     } else if (!right && s.gap != NULL) {
-        say(p, SPAD_VERDICT_UNKNOWN, s.gap);
+        set_verdict(p, SPAD_VERDICT_UNKNOWN, s.gap);
     } else if (p->count == 0) {
-        say(p, SPAD_VERDICT_PROVED_SHAPE,
-            p->fixed > 0 ? p->why : "every event of the kernel was looked at");
+        set_verdict(p, SPAD_VERDICT_PROVED_SHAPE,
+                    p->fixed > 0 ? p->why : "every event of the kernel was looked at");
     } else {
         return judge_all(p, error);
     }

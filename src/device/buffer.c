@@ -130,8 +130,8 @@ static spad_status take_memory(grant *out, spad_device *device, spad_memory_scop
 }
 
 /* Gives memory back: after what the stream does with it, or at once. */
-static void give_memory(spad_device *device, spad_memory_scope scope, const spad_allocation *block,
-                        spad_stream stream) {
+static void release_memory(spad_device *device, spad_memory_scope scope,
+                           const spad_allocation *block, spad_stream stream) {
     spad__stream_record *record =
         scope == SPAD_GLOBAL && stream.device == device ? spad__stream_find(stream, NULL) : NULL;
     if (record != NULL) {
@@ -264,7 +264,7 @@ static spad_status settle_new(spad_buffer buffer, const spad_buffer_spec *spec, 
     pthread_mutex_lock(&device->mutex);
     status = settle_record(device, &device->buffers.items[buffer.slot], &memory, error);
     pthread_mutex_unlock(&device->mutex);
-    if (status != SPAD_OK) give_memory(device, spec->scope, &memory.block, (spad_stream){0});
+    if (status != SPAD_OK) release_memory(device, spec->scope, &memory.block, (spad_stream){0});
     return status;
 }
 
@@ -342,7 +342,7 @@ spad_status spad_buffer_free(spad_buffer buffer, spad_error *error) {
     }
     pthread_mutex_unlock(&device->mutex);
     if (status == SPAD_OK && freed.root == 0 && freed.bytes >= 0)
-        give_memory(device, freed.scope, &freed.block, freed.stream);
+        release_memory(device, freed.scope, &freed.block, freed.stream);
     return status;
 }
 
@@ -491,7 +491,8 @@ spad_status spad__buffer_settle(spad_buffer buffer, int64_t bytes, const spad_bu
         return status;
     }
     status = install(buffer, shape.rank, block, &memory, error);
-    if (status != SPAD_OK) give_memory(buffer.device, open.scope, &memory.block, (spad_stream){0});
+    if (status != SPAD_OK)
+        release_memory(buffer.device, open.scope, &memory.block, (spad_stream){0});
     return status;
 }
 

@@ -109,7 +109,7 @@ static uint64_t thread_number(void) {
 
 /* Thread numbers are addresses of blocks of memory: far apart, with equal low bits. The thread that
  * made the pool is often the only one; it need not wait for the product. */
-static inline uint32_t my_home(const spad_pool *pool) {
+static inline uint32_t home_of_caller(const spad_pool *pool) {
     const uint64_t thread = thread_number();
     if (thread == pool->maker) return 0;
     return (uint32_t)(thread * UINT64_C(0x9E3779B97F4A7C15) >> 59) & pool->cache_mask;
@@ -319,7 +319,7 @@ static spad_status check_request(const spad_pool *pool, int64_t bytes, int64_t a
 }
 
 static void count_failure(spad_pool *pool) {
-    spad__cache *c = pool->caches[my_home(pool)];
+    spad__cache *c = pool->caches[home_of_caller(pool)];
     spad__spin_lock(&c->lock);
     c->failures++;
     spad__spin_unlock(&c->lock);
@@ -390,7 +390,7 @@ static spad_status alloc_held(spad_allocation *out, spad_pool *pool, int64_t byt
     const int64_t exact = (int64_t)(granules << pool->granule_bits);
     const bool rounds = (uint64_t)bytes < pool->cache_end;
     const uint64_t rounded = rounds ? spad__bin_lower(spad__bin_above(granules)) : granules;
-    const uint32_t home = my_home(pool);
+    const uint32_t home = home_of_caller(pool);
     const int64_t class_bytes = (int64_t)(rounded << pool->granule_bits);
     spad_status status;
     uint32_t number = 0;
@@ -422,7 +422,7 @@ SPAD__APART static spad_status alloc_slowly(spad_allocation *out, spad_pool *poo
     const spad_status status = check_request(pool, bytes, align, error);
     if (status != SPAD_OK) return status;
     if (is_listed(pool, bytes, align)) {
-        spad__cache *c = pool->caches[my_home(pool)];
+        spad__cache *c = pool->caches[home_of_caller(pool)];
         spad__spin_lock(&c->lock);
         const bool done = alloc_listed(out, pool, c, bytes);
         spad__spin_unlock(&c->lock);
@@ -434,7 +434,7 @@ SPAD__APART static spad_status alloc_slowly(spad_allocation *out, spad_pool *poo
 spad_status spad_pool_alloc(spad_allocation *out, spad_pool *pool, int64_t bytes, int64_t align,
                             spad_error *error) {
     if (is_listed(pool, bytes, align)) {
-        spad__cache *c = pool->caches[my_home(pool)];
+        spad__cache *c = pool->caches[home_of_caller(pool)];
         if (spad__spin_try(&c->lock)) {
             const bool done = alloc_listed(out, pool, c, bytes);
             spad__spin_unlock(&c->lock);
@@ -520,7 +520,7 @@ static inline bool free_listed(spad__cache *c, spad__ticket *t, uint64_t handle,
 
 spad_status spad_pool_free(spad_pool *pool, const spad_allocation *block, spad_error *error) {
     const uint64_t handle = block->handle;
-    const uint32_t home = my_home(pool);
+    const uint32_t home = home_of_caller(pool);
     spad__cache *c = pool->caches[home];
     spad__ticket *t = find_ticket(pool, handle);
     if (t != NULL && atomic_load_explicit(&t->home, memory_order_relaxed) == home &&
@@ -535,7 +535,7 @@ spad_status spad_pool_free(spad_pool *pool, const spad_allocation *block, spad_e
 /* ---- parking ----------------------------------------------------------------------- */
 
 uint32_t spad__pool_home(spad_pool *pool) {
-    const uint32_t home = my_home(pool);
+    const uint32_t home = home_of_caller(pool);
     pthread_mutex_lock(&pool->mutex);
     pool->used_caches |= 1u << home;
     pthread_mutex_unlock(&pool->mutex);

@@ -213,7 +213,7 @@ static bool join_place(direct_tensor *tensor, place_set *set, uint32_t tile, int
 }
 
 /* The spot of one tile, from the callback or the given table. */
-static spad_status ask_spot(spad_direct_spot *spot, const direct_check *check,
+static spad_status get_spot(spad_direct_spot *spot, const direct_check *check,
                             const spad_direct_tensor *given, const int64_t *index, int64_t tile,
                             spad_error *error) {
     *spot = (spad_direct_spot){0};
@@ -245,7 +245,7 @@ static spad_status fill_table(direct_tensor *tensor, place_set *set, const direc
     do {
         spad_direct_spot spot;
         int64_t byte;
-        spad_status status = ask_spot(&spot, check, given, index, tile, error);
+        spad_status status = get_spot(&spot, check, given, index, tile, error);
         if (status == SPAD_OK) status = check_spot(&byte, check, index, spot, error);
         if (status != SPAD_OK) return status;
         if (!join_place(tensor, set, (uint32_t)tile, spot.lane, byte, host)) {

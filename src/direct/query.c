@@ -334,7 +334,7 @@ static void report_pair(sweep *s, const sweep_tile *a, const sweep_tile *b) {
 }
 
 /* Pairs the tile with what is alive in a band, and drops what has ended. */
-static void meet_band(sweep *s, sweep_band *band, const sweep_tile *tile) {
+static void pair_in_band(sweep *s, sweep_band *band, const sweep_tile *tile) {
     for (size_t i = 0; i < band->alive.count;) {
         const sweep_tile *other = &s->tiles.items[band->alive.items[i]];
         if (other->space == tile->space && other->rect.byte + other->rect.bytes > tile->rect.byte) {
@@ -353,7 +353,7 @@ static bool run_sweep(sweep *s) {
             sweep_band *band = &s->bands.items[b];
             if (band->lane < tile->rect.lane + tile->rect.lanes &&
                 tile->rect.lane < band->lane + band->lanes) {
-                meet_band(s, band, tile);
+                pair_in_band(s, band, tile);
             }
         }
         sweep_band *own = &s->bands.items[tile->band];
@@ -403,24 +403,27 @@ static void describe_fault(spad_finding *out, const spad_direct *direct,
     spad__direct_who(who, tensor->name, 0, NULL);
     spad__direct_who(other, placed->name, 0, NULL);
     if (space->off_chip) {
-        spad__find(out, SPAD_FINDING_OFF_CHIP_NOT_OUTPUT,
-                   "%s in '%s' is no output, while %s is placed directly; return it from the "
-                   "kernel, or keep it on chip",
-                   who, space->name, other);
+        spad__finding_init(
+            out, SPAD_FINDING_OFF_CHIP_NOT_OUTPUT,
+            "%s in '%s' is no output, while %s is placed directly; return it from the "
+            "kernel, or keep it on chip",
+            who, space->name, other);
     } else if (tensor->implicit_of != NULL) {
         char operation[SPAD_NAME_FACT_MAX];
         spad__copy_cut(operation, sizeof operation, tensor->implicit_of);
-        spad__find(out, SPAD_FINDING_IMPLICIT_TENSOR,
-                   "%s in '%s' is made by %s, so it cannot be placed, while %s is placed directly; "
-                   "declare and place a tensor for it, or use another operation",
-                   who, space->name, operation, other);
+        spad__finding_init(
+            out, SPAD_FINDING_IMPLICIT_TENSOR,
+            "%s in '%s' is made by %s, so it cannot be placed, while %s is placed directly; "
+            "declare and place a tensor for it, or use another operation",
+            who, space->name, operation, other);
     } else {
-        spad__find(out, SPAD_FINDING_MIXED_PLACEMENT,
-                   "%s in '%s' is placed automatically, while %s is placed directly; place all "
-                   "tensors or none",
-                   who, space->name, other);
+        spad__finding_init(
+            out, SPAD_FINDING_MIXED_PLACEMENT,
+            "%s in '%s' is placed automatically, while %s is placed directly; place all "
+            "tensors or none",
+            who, space->name, other);
     }
-    spad__find_names(out, tensor->name, placed->name);
+    spad__finding_set_names(out, tensor->name, placed->name);
     out->number = tensor - direct->tensors.items;
     if (tensor->traced >= 0) {
         out->time = spad_trace_get_tensor(direct->trace, (size_t)tensor->traced)->t_begin;

@@ -160,7 +160,7 @@ spad_status spad__keep_amounts(spad_kernel_builder *builder, spad_amounts *list,
     if (kept == NULL) return spad__fail_host_memory(error);
     for (size_t i = 0; i < list->count; i++) {
         kept[i] = list->items[i];
-        const spad_status status = spad__settle(builder, &kept[i], error);
+        const spad_status status = spad__fold_amount(builder, &kept[i], error);
         if (status != SPAD_OK) return status;
         if (kept[i].value < least) {
             return spad__fail(error, SPAD_ERR_SHAPE, "%s of %lld; it must be at least %lld", what,
@@ -193,7 +193,7 @@ spad_status spad_kernel_builder_param(spad_expr *out, spad_kernel_builder *build
     spad_kernel *kernel = builder->kernel;
     *out = 0;
     spad_status status = need_top(builder, "a parameter", error);
-    if (status == SPAD_OK) status = spad__settle(builder, &preset, error);
+    if (status == SPAD_OK) status = spad__fold_amount(builder, &preset, error);
     if (status != SPAD_OK) return status;
     if (!spad__array_reserve(&kernel->host, &kernel->params, 1)) {
         return spad__fail_host_memory(error);
@@ -222,8 +222,8 @@ spad_status spad_kernel_builder_region(spad_kernel_builder *builder, size_t spac
                                        spad_stack_behaviour behaviour, spad_error *error) {
     spad_kernel *kernel = builder->kernel;
     spad_status status = need_top(builder, "a region", error);
-    if (status == SPAD_OK) status = spad__settle(builder, &lower, error);
-    if (status == SPAD_OK) status = spad__settle(builder, &upper, error);
+    if (status == SPAD_OK) status = spad__fold_amount(builder, &lower, error);
+    if (status == SPAD_OK) status = spad__fold_amount(builder, &upper, error);
     if (status != SPAD_OK) return status;
     if (space >= kernel->target->space_count || (unsigned)behaviour > SPAD_STACK_LIBRARY_LATER) {
         return spad__fail(error, SPAD_ERR_UNKNOWN, "no such space or behaviour");
@@ -304,7 +304,7 @@ spad_status spad_kernel_builder_sync(int64_t *out, spad_kernel_builder *builder,
     *out = -1;
     spad_status status = need_top(builder, "a barrier, counter or group", error);
     if (status == SPAD_OK) status = spad__keep_amounts(builder, &dims, 1, "an extent", error);
-    if (status == SPAD_OK) status = spad__settle(builder, &count, error);
+    if (status == SPAD_OK) status = spad__fold_amount(builder, &count, error);
     if (status != SPAD_OK) return status;
     const bool counted = kind == SPAD_SYNC_BARRIER || kind == SPAD_SYNC_MBARRIER;
     spad_kernel_sync sync = {
@@ -392,8 +392,8 @@ spad_status spad_kernel_builder_for(spad_expr *variable, spad_kernel_builder *bu
     spad_kernel *kernel = builder->kernel;
     *variable = 0;
     int64_t trips;
-    spad_status status = spad__settle(builder, &begin, error);
-    if (status == SPAD_OK) status = spad__settle(builder, &end, error);
+    spad_status status = spad__fold_amount(builder, &begin, error);
+    if (status == SPAD_OK) status = spad__fold_amount(builder, &end, error);
     if (status != SPAD_OK) return status;
     if (end.value < begin.value) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "the loop runs from %lld down to %lld",
@@ -490,23 +490,27 @@ static spad_status refuse_agents_and_scopes(spad_error *error) {
 spad_status spad_kernel_builder_scope(spad_kernel_builder *builder, const char *name,
                                       spad_amount sections, spad_error *error) {
     spad_kernel *kernel = builder->kernel;
-    spad_status status = spad__settle(builder, &sections, error);
+    spad_status status = spad__fold_amount(builder, &sections, error);
     if (status != SPAD_OK) return status;
     if (sections.value < 1) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "%lld sections; a scope has at least 1",
                           (long long)sections.value);
     }
     if (kernel->agents.count > 1) return refuse_agents_and_scopes(error);
-    spad_expr amount = sections.expr;
-    if (amount == 0) status = spad_kernel_builder_number(&amount, builder, sections.value, error);
-    if (status != SPAD_OK) return status;
     status = spad__check_name(name, error);
     if (status != SPAD_OK) return status;
     const char *kept = keep_text(kernel, name);
     if (kept == NULL) return spad__fail_host_memory(error);
+    const spad__expr_mark mark = spad__mark_exprs(kernel);
+    spad_expr amount = sections.expr;
+    if (amount == 0) status = spad_kernel_builder_number(&amount, builder, sections.value, error);
+    if (status != SPAD_OK) return status;
     spad_statement *statement;
     status = new_block(&statement, builder, SPAD_STATEMENT_SCOPE, error);
-    if (status != SPAD_OK) return status;
+    if (status != SPAD_OK) {
+        spad__drop_exprs(kernel, mark);
+        return status;
+    }
     statement->name = kept;
     statement->amount = amount;
     open_block(builder, builder->symbols.count);

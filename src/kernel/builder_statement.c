@@ -474,11 +474,15 @@ static spad_status fill_amount(spad_kernel_builder *builder, spad_statement *row
 spad_status spad_kernel_builder_statement(spad_kernel_builder *builder,
                                           const spad_statement *statement, spad_error *error) {
     spad_statement row = *statement;
+    const spad__expr_mark mark = spad__mark_exprs(builder->kernel);
     spad_status status = check_statement(builder, &row, error);
     if (status == SPAD_OK) status = fill_amount(builder, &row, error);
     if (status != SPAD_OK) return status;
     spad_statement *added = spad__new_statement(builder, row.kind);
-    if (added == NULL) return spad__fail_host_memory(error);
+    if (added == NULL) {
+        spad__drop_exprs(builder->kernel, mark);
+        return spad__fail_host_memory(error);
+    }
     added->item = row.item;
     added->index_count = row.index_count;
     added->index = row.index;

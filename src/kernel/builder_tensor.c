@@ -82,7 +82,7 @@ static spad_status settle_numbers(spad_kernel_builder *builder, spad_kernel_tens
                    {"'step'", &tensor->step},
                    {"'align'", &tensor->align}};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        const spad_status status = spad__settle(builder, numbers[i].amount, error);
+        const spad_status status = spad__fold_amount(builder, numbers[i].amount, error);
         if (status != SPAD_OK) return status;
         if (numbers[i].amount->value < 0) {
             return spad__fail(error, SPAD_ERR_ARGUMENT, "%s is negative: %lld", numbers[i].what,

@@ -20,6 +20,15 @@
 
 /* ---- building ---------------------------------------------------------------------- */
 
+spad__expr_mark spad__mark_exprs(const spad_kernel *kernel) {
+    return (spad__expr_mark){kernel->exprs.count, kernel->nodes.count};
+}
+
+void spad__drop_exprs(spad_kernel *kernel, spad__expr_mark mark) {
+    kernel->exprs.count = mark.exprs;
+    kernel->nodes.count = mark.nodes;
+}
+
 /* Appends an expression whose nodes are there already. */
 static spad_status add_expr(spad_expr *out, spad_kernel *kernel, spad__expr expr,
                             spad_error *error) {
@@ -290,8 +299,8 @@ spad_status spad__check_expr(const spad_kernel_builder *builder, spad_expr expr,
     return SPAD_OK;
 }
 
-spad_status spad__settle(const spad_kernel_builder *builder, spad_amount *amount,
-                         spad_error *error) {
+spad_status spad__fold_amount(const spad_kernel_builder *builder, spad_amount *amount,
+                              spad_error *error) {
     if (amount->expr == 0) return SPAD_OK;
     const spad__expr *found = find_expr(builder->kernel, amount->expr);
     if (found == NULL) return spad__fail(error, SPAD_ERR_UNKNOWN, "no such expression");

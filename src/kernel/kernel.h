@@ -117,6 +117,15 @@ const spad__symbol *spad__find_symbol(const spad_kernel_builder *builder, const 
 /* "a tensor", "a parameter" and so on. */
 const char *spad__symbol_phrase(spad__symbol_kind kind);
 
+/* Expressions that a call makes on the way to something that then fails have to go again: their
+ * numbers would move those of later ones. */
+typedef struct spad__expr_mark {
+    size_t exprs;
+    size_t nodes;
+} spad__expr_mark;
+spad__expr_mark spad__mark_exprs(const spad_kernel *kernel);
+void spad__drop_exprs(spad_kernel *kernel, spad__expr_mark mark);
+
 /* A symbol whose uses are not worth a message. False: no memory. */
 bool spad__add_broken(spad_kernel_builder *builder, const char *name);
 
@@ -142,8 +151,8 @@ spad_status spad__check_visible(const spad_kernel_builder *builder, int64_t numb
 spad_status spad__check_expr(const spad_kernel_builder *builder, spad_expr expr, spad_error *error);
 
 /* A constant: fills in its value from its expression. */
-spad_status spad__settle(const spad_kernel_builder *builder, spad_amount *amount,
-                         spad_error *error);
+spad_status spad__fold_amount(const spad_kernel_builder *builder, spad_amount *amount,
+                              spad_error *error);
 
 /* A checked copy of a list in the arena, each number settled and at least `least`. */
 spad_status spad__keep_amounts(spad_kernel_builder *builder, spad_amounts *list, int64_t least,

@@ -268,7 +268,7 @@ static int64_t time_left(const spad_layout *layout) {
 }
 
 /* Does the caller still want it? */
-static spad_status look(spad_layout *layout, spad_error *error) {
+static spad_status check_cancelled(spad_layout *layout, spad_error *error) {
     if (!spad__limit_cancelled(&layout->limit)) return SPAD_OK;
     return spad__limit_fail(&layout->limit, (int64_t)layout->space_count, "spaces", error);
 }
@@ -281,8 +281,8 @@ static int watch(void *context, const spad_plan_progress *progress) {
 }
 
 /* Asks the planner, with rings as a whole or slot by slot. */
-static spad_status ask(spad_layout *layout, const spad__layout_space *space, bool arrays, answer *a,
-                       spad_error *error) {
+static spad_status run_planner(spad_layout *layout, const spad__layout_space *space, bool arrays,
+                               answer *a, spad_error *error) {
     const size_t first = space->row.first_buffer;
     const size_t number = space->row.space;
     *a = (answer){0};
@@ -301,9 +301,9 @@ static spad_status ask(spad_layout *layout, const spad__layout_space *space, boo
                                        .progress =
                                            layout->limit.watch.cancel != NULL ? watch : NULL,
                                        .context = &layout->limit};
-    if (status == SPAD_OK) status = look(layout, error);
+    if (status == SPAD_OK) status = check_cancelled(layout, error);
     if (status == SPAD_OK) status = spad_plan_solve(&a->result, a->plan, &options, error);
-    if (status == SPAD_OK) status = look(layout, error);
+    if (status == SPAD_OK) status = check_cancelled(layout, error);
     if (status != SPAD_OK) drop_answer(a);
     return status;
 }
@@ -317,7 +317,7 @@ static bool fits(spad_plan_verdict verdict) {
 static spad_status find_answer(spad_layout *layout, const spad__layout_space *space, answer *best,
                                spad_error *error) {
     const size_t first = space->row.first_buffer;
-    spad_status status = ask(layout, space, true, best, error);
+    spad_status status = run_planner(layout, space, true, best, error);
     if (status != SPAD_OK) return status;
     spad_plan_result *whole = best->result;
     const bool decided =
@@ -326,7 +326,7 @@ static spad_status find_answer(spad_layout *layout, const spad__layout_space *sp
     status = list_planned(layout, space->row.space, first, false, error);
     if (status == SPAD_OK && layout->buffers.count - first == best->planned) return SPAD_OK;
     answer apart = {0};
-    if (status == SPAD_OK) status = ask(layout, space, false, &apart, error);
+    if (status == SPAD_OK) status = run_planner(layout, space, false, &apart, error);
     if (status == SPAD_OK && apart.result->height < whole->height) {
         const answer higher = *best;
         *best = apart;
@@ -364,7 +364,7 @@ static void take_places(spad_layout *layout, const spad__layout_space *space) {
 }
 
 /* What the kernel has placed outside the space does not fit, whatever the planner says. */
-static void look_at_given(const spad_layout *layout, spad_layout_space *row) {
+static void check_given(const spad_layout *layout, spad_layout_space *row) {
     for (size_t i = row->planned_count; i < row->buffer_count; i++) {
         const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
         const int64_t top = buffer->rect.byte + buffer->taken;
@@ -384,7 +384,7 @@ static bool is_of_agents(const spad_kernel *k, const spad_layout_buffer *buffer)
 
 /* Two buffers of agents may be ordered, and then a layout may let them share bytes. What is
  * certain is the size of every single slot, and what the kernel has placed itself. */
-static void doubt_agents(const spad_layout *layout, spad_layout_space *row) {
+static void weaken_for_agents(const spad_layout *layout, spad_layout_space *row) {
     size_t of_agents = 0;
     int64_t certain = 0;
     bool given_fits = true;
@@ -457,8 +457,8 @@ static int64_t bytes_at_peak(const spad_layout *layout, const spad_layout_space 
 }
 
 /* Who is needed at the peak, largest first, and the largest room that is left then. */
-static spad_status look_at_peak(const spad_layout *layout, spad__layout_space *space,
-                                spad_error *error) {
+static spad_status describe_peak(const spad_layout *layout, spad__layout_space *space,
+                                 spad_error *error) {
     spad_layout_space *row = &space->row;
     const size_t count = row->buffer_count;
     sized *list = spad__new_array(&layout->host, count + 1, sizeof *list);
@@ -533,8 +533,8 @@ spad_status spad__layout_solve(spad_layout *layout, spad__layout_space *space, s
     status = append_given(layout, error);
     fill_row(layout, space, &best);
     if (status != SPAD_OK) return status;
-    look_at_given(layout, &space->row);
-    doubt_agents(layout, &space->row);
+    check_given(layout, &space->row);
+    weaken_for_agents(layout, &space->row);
     take_places(layout, space);
-    return look_at_peak(layout, space, error);
+    return describe_peak(layout, space, error);
 }

@@ -72,8 +72,8 @@ static bool is_same(const spad__origin *a, const spad__origin *b) {
 }
 
 /* "the layout is of kernel 'rows' on trn2"; the kernel itself is no part of one. */
-static void say(char *field, size_t size, const char *word, const spad__origin *origin,
-                const spad__origin *before) {
+static void describe_origin(char *field, size_t size, const char *word, const spad__origin *origin,
+                            const spad__origin *before) {
     if (!origin->known)
         snprintf(field, size, "the %s is of a text that cannot be read", word);
     else if (before != NULL && strcmp(before->label, origin->label) == 0)
@@ -88,8 +88,8 @@ spad_status spad__match_origins(const char *first, const spad__origin *a, const 
     if (is_same(a, b)) return SPAD_OK;
     char one[SPAD_NAME_FACT_MAX * 3];
     char other[SPAD_NAME_FACT_MAX * 3];
-    say(one, sizeof one, first, a, NULL);
-    say(other, sizeof other, second, b, a);
+    describe_origin(one, sizeof one, first, a, NULL);
+    describe_origin(other, sizeof other, second, b, a);
     spad__fail(error, SPAD_ERR_ARGUMENT, "%s, but %s: make both from one kernel", one, other);
     spad__fact_names(error, a->name, b->name);
     return SPAD_ERR_ARGUMENT;

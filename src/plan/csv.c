@@ -441,7 +441,7 @@ static spad_status read_row(reader *r) {
     return note_alias(r, number);
 }
 
-static spad_status grant_wishes(reader *r) {
+static spad_status resolve_references(reader *r) {
     for (size_t k = 0; k < r->wishes.count; k++) {
         cell rest = r->wishes.items[k].names;
         cell word;
@@ -502,7 +502,7 @@ static spad_status read_all(reader *r) {
         if (!skip_blank_line(r)) status = read_row(r);
     }
     if (status == SPAD_OK) status = join_aliases(r);
-    return status == SPAD_OK ? grant_wishes(r) : status;
+    return status == SPAD_OK ? resolve_references(r) : status;
 }
 
 spad_status spad_plan_read_csv(spad_plan *plan, const char *text, size_t length, const char *file,

@@ -92,7 +92,7 @@ typedef struct searcher {
 
 /* ---- raising ----------------------------------------------------------------------- */
 
-static void look_at_the_clock(searcher *s) {
+static void check_clock(searcher *s) {
     spad__listener *listener = s->pairs->stop->listener;
     if (listener != NULL) {
         listener->progress.height = s->pairs->height;
@@ -106,7 +106,7 @@ static bool work(searcher *s, int64_t amount) {
     s->work += amount;
     if (s->work > WORK_PER_LOOK_AT_THE_CLOCK) {
         s->work = 0;
-        look_at_the_clock(s);
+        check_clock(s);
     }
     return !s->cut;
 }

@@ -197,7 +197,7 @@ typedef struct search {
     int64_t floor;
 } search;
 
-static void look_into_leaf(spad__skyline *s, search *q, int32_t leaf) {
+static void search_leaf(spad__skyline *s, search *q, int32_t leaf) {
     const int32_t stop = (leaf + 1) * LEAF < q->until ? (leaf + 1) * LEAF : q->until;
     for (int32_t i = leaf * LEAF > q->from ? leaf * LEAF : q->from; i < stop; i++) {
         if (s->end[i] > q->end || (q->box >= 0 && s->priority[i] <= q->best)) continue;
@@ -209,7 +209,7 @@ static void look_into_leaf(spad__skyline *s, search *q, int32_t leaf) {
 }
 
 /* Looks below one node whose boxes all begin inside, better child first. */
-static void look_below(spad__skyline *s, search *q, int32_t top) {
+static void search_below(spad__skyline *s, search *q, int32_t top) {
     int32_t stack[64];
     int32_t depth = 0;
     stack[depth++] = top;
@@ -220,7 +220,7 @@ static void look_below(spad__skyline *s, search *q, int32_t top) {
         if (s->looked > s->boxes->count * (int64_t)LOOKS_PER_BOX) return;
         q->steps--;
         if (k >= s->leaves) {
-            look_into_leaf(s, q, k - s->leaves);
+            search_leaf(s, q, k - s->leaves);
             continue;
         }
         const int32_t left_first = s->tree[2 * k].best >= s->tree[2 * k + 1].best;
@@ -240,14 +240,14 @@ static int32_t find_box(spad__skyline *s, int32_t l, int32_t r) {
     if (q.from == q.until) return -1;
     const int32_t first_leaf = q.from / LEAF;
     const int32_t last_leaf = (q.until - 1) / LEAF;
-    look_into_leaf(s, &q, first_leaf);
-    if (last_leaf != first_leaf) look_into_leaf(s, &q, last_leaf);
+    search_leaf(s, &q, first_leaf);
+    if (last_leaf != first_leaf) search_leaf(s, &q, last_leaf);
     /* the leaves between them, as O(log n) whole subtrees */
     int32_t a = s->leaves + first_leaf + 1;
     int32_t b = s->leaves + last_leaf;
     for (; a < b; a /= 2, b /= 2) {
-        if (a & 1) look_below(s, &q, a++);
-        if (b & 1) look_below(s, &q, --b);
+        if (a & 1) search_below(s, &q, a++);
+        if (b & 1) search_below(s, &q, --b);
     }
     return q.box;
 }

@@ -202,8 +202,8 @@ static void insert_latest(const latest_tree *tree, size_t node, size_t low, size
 }
 
 /* The latest end of a stranger in the range goes to *best. */
-static void ask_latest(latest *best, const latest_tree *tree, size_t node, size_t low,
-                       size_t high) {
+static void query_latest(latest *best, const latest_tree *tree, size_t node, size_t low,
+                         size_t high) {
     const bool whole = tree->first <= low && high <= tree->last;
     const latest *from = &tree->nodes[2 * node + (whole ? 1 : 0)];
     for (int i = 0; i < 2; i++) {
@@ -212,19 +212,19 @@ static void ask_latest(latest *best, const latest_tree *tree, size_t node, size_
     }
     if (whole) return;
     const size_t middle = low + (high - low) / 2;
-    if (tree->first < middle) ask_latest(best, tree, 2 * node, low, middle);
-    if (middle < tree->last) ask_latest(best, tree, 2 * node + 1, middle, high);
+    if (tree->first < middle) query_latest(best, tree, 2 * node, low, middle);
+    if (middle < tree->last) query_latest(best, tree, 2 * node + 1, middle, high);
 }
 
 /* One box in the order of the walk. On the way back times are turned round (~t, which fits). */
-static void meet(int64_t *partner, latest_tree *tree, const runs *r, size_t number, int64_t begin,
-                 int64_t end) {
+static void find_partner(int64_t *partner, latest_tree *tree, const runs *r, size_t number,
+                         int64_t begin, int64_t end) {
     box_runs(&tree->first, &tree->last, r, &tree->report->boxes.items[number]);
     tree->box = number;
     tree->end = end;
     if (partner[number] < 0) {
         latest best = {0};
-        ask_latest(&best, tree, 1, 0, r->count - 1);
+        query_latest(&best, tree, 1, 0, r->count - 1);
         if (best.box[0] != 0 && best.end[0] > begin) partner[number] = (int64_t)best.box[0] - 1;
     }
     insert_latest(tree, 1, 0, r->count - 1);
@@ -236,8 +236,8 @@ static void walk_conflicts(int64_t *partner, const spad__lane *lane, latest_tree
         const spad__edge *edge = &lane->edges[back ? lane->edge_count - 1 - i : i];
         const spad_report_box *box = &tree->report->boxes.items[edge->box];
         if (!edge->begins || !covers_bytes(box, lane->lane)) continue;
-        meet(partner, tree, r, edge->box, back ? ~box->end : box->begin,
-             back ? ~box->begin : box->end);
+        find_partner(partner, tree, r, edge->box, back ? ~box->end : box->begin,
+                     back ? ~box->begin : box->end);
     }
 }
 

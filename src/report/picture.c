@@ -267,7 +267,7 @@ static spad_status find_peak(pass *s, int64_t lane, spad_error *error) {
     return failed ? spad__fail_host_memory(error) : SPAD_OK;
 }
 
-static spad_status look_at_space(spad__picture *p, spad__view *view, spad_error *error) {
+static spad_status measure_space(spad__picture *p, spad__view *view, spad_error *error) {
     pass s = {.picture = p, .view = view};
     int64_t peak_lane = 0;
     spad_status status = start_pass(&s) ? SPAD_OK : spad__fail_host_memory(error);
@@ -286,7 +286,7 @@ static spad_status look_at_space(spad__picture *p, spad__view *view, spad_error 
 
 /* ---- the whole --------------------------------------------------------------------- */
 
-static spad_status look_at_spaces(spad__picture *p, spad_error *error) {
+static spad_status measure_spaces(spad__picture *p, spad_error *error) {
     spad_status status = SPAD_OK;
     for (size_t i = 0; status == SPAD_OK && i < p->count;) {
         const size_t space = p->report->boxes.items[p->order[i]].space;
@@ -295,21 +295,21 @@ static spad_status look_at_spaces(spad__picture *p, spad_error *error) {
         view->first = i;
         while (i < p->count && p->report->boxes.items[p->order[i]].space == space) i++;
         view->facts.boxes = i - view->first;
-        status = look_at_space(p, view, error);
+        status = measure_space(p, view, error);
     }
     return status;
 }
 
 spad_status spad__picture_make(spad__picture *p, const spad_report *report, spad_error *error) {
     *p = (spad__picture){.host = report->host, .report = report, .count = report->boxes.count};
-    spad_status status = spad__report_look(report, &p->limit, error);
+    spad_status status = spad__report_check_limit(report, &p->limit, error);
     if (status != SPAD_OK) return status;
     find_time_axis(p);
     if (p->count == 0) return SPAD_OK;
     p->views = spad__new_array(&p->host, report->target->space_count, sizeof *p->views);
     status = p->views != NULL ? SPAD_OK : spad__fail_host_memory(error);
     if (status == SPAD_OK) status = sort_boxes(p, error);
-    if (status == SPAD_OK) status = look_at_spaces(p, error);
+    if (status == SPAD_OK) status = measure_spaces(p, error);
     if (status != SPAD_OK) spad__picture_free(p);
     return status;
 }

@@ -68,7 +68,8 @@ spad_status spad__report_step(spad_report *report, spad_error *error) {
     return spad__limit_fail(&report->limit, (int64_t)report->boxes.count, "boxes", error);
 }
 
-spad_status spad__report_look(const spad_report *report, spad__limit *limit, spad_error *error) {
+spad_status spad__report_check_limit(const spad_report *report, spad__limit *limit,
+                                     spad_error *error) {
     *limit = report->limit;
     if (!spad__limit_reached(limit)) return SPAD_OK;
     return spad__limit_fail(limit, (int64_t)report->boxes.count, "boxes", error);

@@ -50,7 +50,8 @@ spad_status spad__report_step(spad_report *report, spad_error *error);
 
 /* Before something is drawn: takes a copy of the limit, since writing changes no report, and asks
  * it. SPAD_ERR_TIME, SPAD_ERR_CANCELLED. */
-spad_status spad__report_look(const spad_report *report, spad__limit *limit, spad_error *error);
+spad_status spad__report_check_limit(const spad_report *report, spad__limit *limit,
+                                     spad_error *error);
 
 /* What a report was before a call, to take back what a failed call changed. */
 typedef struct spad__mark {
@@ -159,7 +160,7 @@ size_t spad__stem_length(const char *name);
 
 /* What a memory must have for a report: up to the highest end, and the live bytes, since boxes
  * without an address have no end. */
-int64_t spad__used(const spad_report_space *facts);
+int64_t spad__space_used(const spad_report_space *facts);
 
 enum { SPAD__HUES = 12 };
 

@@ -146,7 +146,7 @@ static void put_int(pickle *p, int64_t value) {
 }
 
 /* Bytes of the text once what is not UTF-8 has become the replacement character. */
-static size_t mended_length(const char *text, size_t length) {
+static size_t cleaned_length(const char *text, size_t length) {
     size_t mended = 0;
     for (size_t size; length > 0; text += size, length -= size) {
         size = spad__utf8_length(text, length);
@@ -158,7 +158,7 @@ static size_t mended_length(const char *text, size_t length) {
 
 static void put_text(pickle *p, const char *text, size_t length) {
     put_byte(p, BINUNICODE);
-    put_little(p, mended_length(text, length) & 0xFFFFFFFFu, 4);
+    put_little(p, cleaned_length(text, length) & 0xFFFFFFFFu, 4);
     for (size_t size; length > 0; text += size, length -= size) {
         size = spad__utf8_length(text, length);
         if (size > 0)

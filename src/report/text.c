@@ -234,7 +234,7 @@ static void out_line(spad__out *out, size_t column, const char *format, ...) {
 static void write_use_line(const map *m, const char *name) {
     const spad_report_space *facts = &m->view->facts;
     const char *boxes = facts->boxes == 1 ? "box" : "boxes";
-    const int64_t used = spad__used(facts);
+    const int64_t used = spad__space_used(facts);
     if (facts->usable == SPAD_UNBOUNDED) {
         out_line(m->out, 0, "%s: %lld %s, used %lld B", name, (long long)facts->boxes, boxes,
                  (long long)used);
@@ -326,11 +326,11 @@ static void write_legend(const map *m) {
         char count[32] = "";
         if (row->boxes > 1) snprintf(count, sizeof count, "%lld x ", (long long)row->boxes);
         if (row->low <= row->top)
-            out_line(m->out, 27, "%s%lld B in %lld..%lld, %lld..%lld", count, (long long)row->bytes,
-                     (long long)row->low, (long long)row->top, (long long)row->begin,
-                     (long long)row->end);
+            out_line(m->out, 27, "%s%lld B in [%lld, %lld), time [%lld, %lld)", count,
+                     (long long)row->bytes, (long long)row->low, (long long)row->top,
+                     (long long)row->begin, (long long)row->end);
         else
-            out_line(m->out, 27, "%s%lld B without an address, %lld..%lld", count,
+            out_line(m->out, 27, "%s%lld B without an address, time [%lld, %lld)", count,
                      (long long)row->bytes, (long long)row->begin, (long long)row->end);
     }
     if (m->stem_count > LETTERS)

@@ -43,7 +43,7 @@ typedef struct step {
     bool dependent; /* reads what the one before it wrote */
 } step;
 
-static void meet_touch(void *context, const spad__touch *touch) {
+static void wait_for_touch(void *context, const spad__touch *touch) {
     step *s = context;
     const bool reads = (s->access->kind & SPAD_ACCESS_READ) != 0;
     if (touch->writes && s->access->kind == SPAD_ACCESS_READ && touch->row == s->stream->last) {
@@ -88,7 +88,7 @@ static bool wait_for_bytes(step *s, const spad_walk_event *event) {
         const spad__bytes bytes = bytes_of(access);
         s->access = access;
         spad__places_visit(&s->flow->places, place, &bytes, (access->kind & SPAD_ACCESS_WRITE) != 0,
-                           meet_touch, s);
+                           wait_for_touch, s);
     }
     return true;
 }

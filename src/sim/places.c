@@ -171,7 +171,7 @@ static spad__pages *pages_of(spad__places *places, const spad__place *place) {
     return pages;
 }
 
-static bool meet(spad__places *places, size_t number, const spad__numbered *others) {
+static bool link_overlapping(spad__places *places, size_t number, const spad__numbered *others) {
     *places->steps += (int64_t)others->count;
     for (size_t k = 0; k < others->count; k++) {
         spad__place *mine = &places->places.items[number];
@@ -195,7 +195,7 @@ static bool append(const spad_host *host, spad__numbered *list, size_t number) {
 
 /* A rectangle learns which others it shares bytes with, and they learn it: those that are on its
  * first page, and those that start on a later one. */
-static bool meet_neighbours(spad__places *places, size_t number) {
+static bool link_neighbours(spad__places *places, size_t number) {
     const spad_rect rect = places->places.items[number].rect;
     spad__pages *pages = pages_of(places, &places->places.items[number]);
     if (pages == NULL) return false;
@@ -204,7 +204,7 @@ static bool meet_neighbours(spad__places *places, size_t number) {
     const int64_t count = spad__min(last - first + 1, PAGES);
     for (int64_t p = 0; p < count; p++) {
         spad__page *page = &pages->items[(uint64_t)(first + p) % PAGES];
-        if (!meet(places, number, p == 0 ? &page->all : &page->starts)) return false;
+        if (!link_overlapping(places, number, p == 0 ? &page->all : &page->starts)) return false;
         if (p == 0 && !append(places->host, &page->starts, number)) return false;
         if (!append(places->host, &page->all, number)) return false;
     }
@@ -251,7 +251,7 @@ bool spad__places_sweep(spad__places *places, spad__touch_keep keep, const void 
     empty_pages(places);
     link_all(places);
     for (size_t i = 0; i < kept; i++) {
-        if (places->places.items[i].placed && !meet_neighbours(places, i)) return false;
+        if (places->places.items[i].placed && !link_neighbours(places, i)) return false;
     }
     return true;
 }
@@ -277,7 +277,7 @@ size_t spad__places_find(spad__places *places, const spad_kernel *kernel,
     key.next = *bucket;
     *bucket = number + 1;
     places->places.items[number] = key;
-    if (key.placed && !meet_neighbours(places, number)) return SIZE_MAX;
+    if (key.placed && !link_neighbours(places, number)) return SIZE_MAX;
     return number;
 }
 

@@ -140,13 +140,13 @@ static bool step_of(study *s, spad_expr expr, int64_t *step) {
     return spad__lcm(s->period, m.period, &s->period) && s->period <= PERIOD_MAX;
 }
 
-static bool stands_still(study *s, spad_expr expr) {
+static bool does_not_move(study *s, spad_expr expr) {
     int64_t step;
     return step_of(s, expr, &step) && step == 0;
 }
 
 /* The period becomes a multiple in which `step` is a multiple of `around`. */
-static bool come_round(int64_t step, int64_t around, int64_t *factor) {
+static bool extend_period(int64_t step, int64_t around, int64_t *factor) {
     const int64_t rest = spad__floor_mod(step, around);
     return rest == 0 || spad__lcm(*factor, around / spad__gcd(rest, around), factor);
 }
@@ -154,7 +154,7 @@ static bool come_round(int64_t step, int64_t around, int64_t *factor) {
 static bool rounds_of(const spad_kernel_tensor *t, spad_amounts list, const int64_t *steps,
                       int64_t *factor) {
     for (size_t i = 0; i < list.count && i < t->blocks.count; i++) {
-        if (!come_round(steps[i], list.items[i].value, factor)) return false;
+        if (!extend_period(steps[i], list.items[i].value, factor)) return false;
     }
     return true;
 }
@@ -164,7 +164,7 @@ static bool slot_step(const spad_kernel_tensor *t, const int64_t *steps, int64_t
                       int64_t *factor, int64_t *shift) {
     *shift = 0;
     if (t->mode == SPAD_MODE_AUTO && t->ring.count == 1) {
-        return come_round(tile, t->ring.items[0].value, factor);
+        return extend_period(tile, t->ring.items[0].value, factor);
     }
     if (t->mode == SPAD_MODE_AUTO && t->ring.count > 1) {
         return rounds_of(t, t->ring, steps, factor);
@@ -174,7 +174,7 @@ static bool slot_step(const spad_kernel_tensor *t, const int64_t *steps, int64_t
                rounds_of(t, t->banks, steps, factor);
     }
     if (t->mode == SPAD_MODE_ALIAS && t->home_tile >= 0) {
-        return come_round(tile, t->slots, factor);
+        return extend_period(tile, t->slots, factor);
     }
     *shift = tile;
     if (t->mode != SPAD_MODE_AUTO) return tile == 0;
@@ -258,7 +258,8 @@ static bool study_access(study *s, const spad_kernel_access *a, int64_t *factor,
     if (!s->out->written[t->home]) return keeps_size(s, a); /* nothing waits for its readers */
     if (!index_steps(s, a, t, steps, &tile)) return false;
     for (size_t i = 0; i < a->range_count; i++) {
-        if (!stands_still(s, a->ranges[i].from) || !stands_still(s, a->ranges[i].to)) return false;
+        if (!does_not_move(s, a->ranges[i].from) || !does_not_move(s, a->ranges[i].to))
+            return false;
     }
     if (!s->settled || !slot_step(t, steps, tile, factor, &shift)) return !s->settled;
     return seen == NULL || note_shift(s, t, shift, seen);
@@ -276,12 +277,12 @@ static bool study_statement(study *s, const spad_statement *st, int64_t *factor,
     if (is_scoped(s, st)) return false;
     for (size_t i = 0; i < st->index_count; i++) {
         if (st->kind != SPAD_STATEMENT_ALLOC && st->kind != SPAD_STATEMENT_FREE &&
-            !stands_still(s, st->index[i])) {
+            !does_not_move(s, st->index[i])) {
             return false;
         }
     }
-    if (st->kind != SPAD_STATEMENT_SCOPE && !stands_still(s, st->amount)) return false;
-    if (!stands_still(s, st->expect) || !stands_still(s, st->cost)) return false;
+    if (st->kind != SPAD_STATEMENT_SCOPE && !does_not_move(s, st->amount)) return false;
+    if (!does_not_move(s, st->expect) || !does_not_move(s, st->cost)) return false;
     for (size_t i = 0; i < st->comparison_count; i++) {
         if (!step_of(s, st->comparisons[i].left, &step) ||
             !step_of(s, st->comparisons[i].right, &step)) {
@@ -290,9 +291,9 @@ static bool study_statement(study *s, const spad_statement *st, int64_t *factor,
     }
     for (size_t i = 0; i < st->completion_count; i++) {
         const spad_kernel_completion *c = &s->kernel->completions.items[st->first_completion + i];
-        if (!stands_still(s, c->amount)) return false;
+        if (!does_not_move(s, c->amount)) return false;
         for (size_t k = 0; k < c->index_count; k++) {
-            if (!stands_still(s, c->index[k])) return false;
+            if (!does_not_move(s, c->index[k])) return false;
         }
     }
     for (size_t i = 0; i < st->access_count; i++) {

@@ -146,7 +146,7 @@ spad_status spad__sim_add(spad_sim *sim, const spad_sim_row *row, bool known, sp
     return SPAD_OK;
 }
 
-spad_status spad__sim_look(spad_sim *sim, spad_error *error) {
+spad_status spad__sim_check_limit(spad_sim *sim, spad_error *error) {
     sim->steps = 0;
     if (!spad__limit_reached(&sim->limit)) return SPAD_OK;
     return spad__limit_fail(&sim->limit, (int64_t)sim->rows.count, "operations", error);
@@ -159,7 +159,7 @@ spad_status spad__sim_count_event(spad_sim *sim, spad_error *error) {
                           "parameters",
                           (long long)SPAD_SIM_EVENTS);
     }
-    return ++sim->steps >= SPAD_SIM_LOOK ? spad__sim_look(sim, error) : SPAD_OK;
+    return ++sim->steps >= SPAD_SIM_LOOK ? spad__sim_check_limit(sim, error) : SPAD_OK;
 }
 
 /* ---- counts ------------------------------------------------------------------------ */

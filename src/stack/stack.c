@@ -262,7 +262,7 @@ spad_status spad_stack_open_scope(spad_stack *stack, int64_t interleave, const c
 }
 
 /* Hands what a scope has used to the scope around it. */
-static void tell_parent(spad_stack *stack, const stack_scope *scope) {
+static void update_parent(spad_stack *stack, const stack_scope *scope) {
     if (scope == stack->scopes.items) return;
     stack_scope *parent = &stack->scopes.items[scope - stack->scopes.items - 1];
     parent->next_section = spad__max(parent->next_section, scope->next_section);
@@ -288,7 +288,7 @@ void spad__stack_drop_scope(spad_stack *stack) {
 spad_status spad_stack_close_scope(spad_stack *stack, spad_error *error) {
     const stack_scope *top = spad__stack_top(stack);
     if (top == NULL) return no_scope("close_scope", error);
-    tell_parent(stack, top);
+    update_parent(stack, top);
     spad__stack_drop_scope(stack);
     return SPAD_OK;
 }
@@ -317,7 +317,7 @@ spad_status spad_stack_increment_section(spad_stack *stack, spad_error *error) {
     if (wraps) {
         set_tails(stack, top);
         top->wrapped = true;
-        tell_parent(stack, top);
+        update_parent(stack, top);
         top->next_section = start;
     }
     stack->sp = start;

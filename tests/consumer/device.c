@@ -10,7 +10,7 @@ int main(void) {
     spad_error error;
     if (spad_device_open(&device, "host", NULL, &error) != SPAD_OK) return 1;
     const int64_t dims[] = {128, 128};
-    spad_buffer_spec spec = {.shape = {.rank = 2, .dims = dims}, .dtype = SPAD_DTYPE_FLOAT16};
+    spad_buffer_spec spec = {.shape = {.rank = 2, .dims = dims}, .dtype = SPAD_FLOAT16};
     if (spad_buffer_alloc(&buffer, device, &spec, &error) != SPAD_OK) return 1;
     spec.dtype = SPAD_DTYPE_NONE;
     spad_buffer other;

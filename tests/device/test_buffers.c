@@ -565,11 +565,99 @@ static void memory_with_and_without_a_pool(void **state) {
     close_device(device);
 }
 
+/* ---- what goes wrong --------------------------------------------------------------- */
+
+static void extents_that_make_no_sense_are_refused(void **state) {
+    (void)state;
+    spad_error error;
+    spad_device *device = open_device(NULL);
+    spad_buffer buffer;
+    const spad_buffer_spec negative = {.shape = SPAD_SHAPE(SPAD_AUTO, -3), .dtype = SPAD_UINT8};
+    assert_int_equal(spad_buffer_alloc(&buffer, device, &negative, &error), SPAD_ERR_SHAPE);
+    assert_string_equal(error.message,
+                        "dimension 1 of the shape is -3; extents cannot be negative");
+    const spad_buffer_spec huge = {.shape = SPAD_SHAPE(SPAD_AUTO, INT64_MAX, 4),
+                                   .dtype = SPAD_FLOAT32};
+    assert_ok(spad_buffer_alloc(&buffer, device, &huge, &error), &error);
+    assert_int_equal(spad_buffer_bind(buffer, "abc", 3, &error), SPAD_ERR_OVERFLOW);
+    assert_int_equal(spad_buffer_bind(buffer, "abc", -3, &error), SPAD_ERR_ARGUMENT);
+    assert_string_equal(error.message, "data of -3 B");
+    spad_buffer alias;
+    assert_int_equal(spad_buffer_alias(&alias, buffer, 0, SPAD_SHAPE(1), SPAD_UINT8, NULL, &error),
+                     SPAD_ERR_NO_ADDRESS);
+    free_buffer(buffer);
+    assert_int_equal(spad_buffer_bind(buffer, "abc", 3, &error), SPAD_ERR_STALE);
+    assert_int_equal(spad_buffer_alias(&alias, buffer, 0, SPAD_SHAPE(1), SPAD_UINT8, NULL, &error),
+                     SPAD_ERR_STALE);
+    const spad_buffer_spec scalar = {.shape = {0, NULL}, .dtype = SPAD_FLOAT32, .name = ""};
+    assert_ok(spad_buffer_alloc(&buffer, device, &scalar, &error), &error);
+    assert_int_equal(info_of(buffer).bytes, 4);
+    assert_int_equal(
+        spad_buffer_alias(&alias, buffer, INT64_MAX, SPAD_SHAPE(1), SPAD_UINT8, NULL, &error),
+        SPAD_ERR_BOUNDS);
+    free_buffer(buffer);
+    close_device(device);
+}
+
+/* A trace that has no host memory: buffers that it cannot record do not come to be. */
+static void a_trace_without_host_memory_stops_buffers(void **state) {
+    (void)state;
+    spad_error error;
+    const spad_target *target;
+    spad_trace *trace;
+    test_host host;
+    test_host_init(&host);
+    assert_ok(spad_target_find(&target, "trn2", &error), &error);
+    assert_ok(spad_trace_create(&trace, target, &host.host, &error), &error);
+    const spad_device_options options = {.target = target, .trace = trace};
+    spad_device *device = open_device(&options);
+    spad_buffer open, buffer;
+    const spad_buffer_spec automatic = {.shape = SPAD_SHAPE(SPAD_AUTO), .dtype = SPAD_UINT8};
+    const spad_buffer_spec lanes = {.shape = SPAD_SHAPE(128, 16),
+                                    .dtype = SPAD_UINT8,
+                                    .scope = SPAD_SHARED,
+                                    .name = "in lanes"};
+    assert_ok(spad_buffer_alloc(&open, device, &automatic, &error), &error);
+    host.fail_at = host.calls + 1;
+    assert_int_equal(spad_buffer_alloc(&buffer, device, &lanes, &error), SPAD_ERR_HOST_MEMORY);
+    assert_int_equal(spad_buffer_bind(open, "abc", 3, &error), SPAD_ERR_HOST_MEMORY);
+    assert_int_equal(spad_device_get_stats(device, SPAD_SHARED).live_blocks, 0);
+    assert_int_equal(spad_device_get_stats(device, SPAD_GLOBAL).live_blocks, 0);
+    assert_int_equal(spad_trace_tensor_count(trace), 0);
+    host.fail_at = 0;
+    assert_ok(spad_buffer_bind(open, "abc", 3, &error), &error);
+    assert_ok(spad_buffer_alloc(&buffer, device, &lanes, &error), &error);
+    const spad_tensor *traced = spad_trace_get_tensor(trace, 1);
+    assert_int_equal(traced->rect.lanes, 128);
+    assert_int_equal(traced->rect.bytes, 16);
+    spad_buffer alias;
+    host.fail_at = host.calls + 1;
+    spad_status status = SPAD_OK;
+    size_t aliases = 0;
+    while (aliases < 100 && status == SPAD_OK) { /* until the trace needs more memory */
+        status = spad_buffer_alias(&alias, buffer, 0, SPAD_SHAPE(129), SPAD_UINT8, "part", &error);
+        aliases += status == SPAD_OK;
+    }
+    assert_int_equal(status, SPAD_ERR_HOST_MEMORY);
+    assert_int_equal(spad_trace_tensor_count(trace), 2 + aliases);
+    host.fail_at = 0;
+    assert_ok(spad_buffer_alias(&alias, buffer, 0, SPAD_SHAPE(129), SPAD_UINT8, "part", &error),
+              &error);
+    assert_int_equal(spad_trace_get_tensor(trace, 2 + aliases)->rect.bytes, 2);
+    free_buffer(buffer);
+    free_buffer(open);
+    close_device(device);
+    spad_trace_destroy(trace);
+    test_host_assert_clean(&host);
+}
+
 int run_buffer_tests(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_device_is_in_the_list),
         cmocka_unit_test(devices_that_are_not_there_are_refused),
         cmocka_unit_test(buffers_have_shape_type_and_address),
+        cmocka_unit_test(extents_that_make_no_sense_are_refused),
+        cmocka_unit_test(a_trace_without_host_memory_stops_buffers),
         cmocka_unit_test(bad_buffers_are_refused),
         cmocka_unit_test(handles_that_are_gone_are_noticed),
         cmocka_unit_test(extents_are_inferred_from_data),

@@ -11,6 +11,7 @@
  *
  *   test_sim_check [COUNT [SEED]]
  */
+#include "base/error.h"
 #include "support/support.h"
 
 #include <stdarg.h>
@@ -52,7 +53,7 @@ typedef struct maker {
     size_t used;
 } maker;
 
-static void put(maker *t, const char *format, ...) {
+SPAD_PRINTF(2, 3) static void put(maker *t, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     t->used +=

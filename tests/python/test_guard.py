@@ -65,8 +65,8 @@ def hard_plan():
 
     rng = random.Random(7)
     plan = spad.Plan(capacity=1 << 40)
-    lower = [rng.randrange(400) for _ in range(400)]
-    plan.add_many(lower, [n + rng.randint(1, 60) for n in lower],
+    lower = [rng.randrange(3000) for _ in range(3000)]
+    plan.add_many(lower, [n + rng.randint(1, 500) for n in lower],
                   [rng.randint(1, 10 ** 6) for _ in lower])
     return plan
 
@@ -452,8 +452,8 @@ endless, wide, uneven = kernel(1, 10**8), kernel(12, 10**5), kernel(1, 10**8)
 rng = random.Random(7)
 hard, full = spad.Plan(), spad.Plan(capacity=10**7)
 for plan in (hard, full):
-    lower = [rng.randrange(400) for _ in range(400)]
-    plan.add_many(lower, [n + rng.randint(1, 60) for n in lower],
+    lower = [rng.randrange(3000) for _ in range(3000)]
+    plan.add_many(lower, [n + rng.randint(1, 500) for n in lower],
                   [rng.randint(1, 10**6) for _ in lower])
 """
 

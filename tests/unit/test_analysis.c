@@ -141,6 +141,37 @@ static void test_parts_can_be_skipped(void **unused) {
     }
 }
 
+/* Parts that are there already are used, and must be of this kernel. */
+static void test_parts_of_the_caller(void **unused) {
+    (void)unused;
+    fixture f = analyse(right, (spad_analysis_options){0});
+    fixture g = analyse(too_deep, (spad_analysis_options){0});
+    const spad_analysis_options mine = {.made_layout = spad_analysis_get_layout(f.analysis),
+                                        .made_check = spad_analysis_get_check(f.analysis),
+                                        .made_sim = spad_analysis_get_sim(f.analysis)};
+    spad_analysis *again;
+    spad_error error;
+    assert_ok(spad_analysis_create(&again, f.kernel, &mine, &error), &error);
+    assert_ptr_equal(spad_analysis_get_layout(again), mine.made_layout);
+    assert_ptr_equal(spad_analysis_get_check(again), mine.made_check);
+    assert_ptr_equal(spad_analysis_get_sim(again), mine.made_sim);
+    spad_analysis_destroy(again);
+    const spad_analysis_options others[] = {
+        {.made_layout = spad_analysis_get_layout(g.analysis)},
+        {.made_check = spad_analysis_get_check(g.analysis)},
+        {.made_sim = spad_analysis_get_sim(g.analysis)},
+    };
+    static const char *const words[] = {"layout", "check", "simulation"};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(spad_analysis_create(&again, f.kernel, &others[i], &error),
+                         SPAD_ERR_ARGUMENT);
+        assert_null(again);
+        assert_non_null(strstr(error.message, words[i]));
+    }
+    drop(&g);
+    drop(&f);
+}
+
 /* ---- what is wrong ----------------------------------------------------------------- */
 
 static void test_what_does_not_fit_has_notes(void **unused) {
@@ -328,6 +359,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parts_are_those_of_separate_calls),
         cmocka_unit_test(test_parts_can_be_skipped),
+        cmocka_unit_test(test_parts_of_the_caller),
         cmocka_unit_test(test_what_does_not_fit_has_notes),
         cmocka_unit_test(test_faults_leave_other_parts),
         cmocka_unit_test(test_what_gets_stuck_is_not_fine),

@@ -31,7 +31,7 @@ static spad_finding *add(fixture *f, spad_finding_code code, const char *file, i
     assert_true(spad__array_reserve(&memory, &f->check->found, 1));
     spad__found *found = &f->check->found.items[f->check->found.count++];
     memset(found, 0, sizeof *found);
-    spad__find(&found->finding, code, "%s", message);
+    spad__finding_init(&found->finding, code, "%s", message);
     found->finding.line = line;
     found->finding.column = column;
     found->finding.width = width;
@@ -61,12 +61,12 @@ static void tear_down(fixture *f) {
 static void add_some(fixture *f) {
     spad_finding *first =
         add(f, SPAD_FINDING_LIFETIME_CONFLICT, "my k.spad", 6, 5, 10, "'x[1]' is read \"late\"");
-    spad_note *note = spad__find_note(first, "it was written here");
+    spad_note *note = spad__finding_add_note(first, "it was written here");
     note->line = 5;
     note->column = 2;
     note->width = 8;
-    spad__find_note(first, "a deeper ring would help");
-    spad__find_names(first, "x[1]", "x[3]");
+    spad__finding_add_note(first, "a deeper ring would help");
+    spad__finding_set_names(first, "x[1]", "x[3]");
     first->time = 12;
     spad_finding *second = add(f, SPAD_FINDING_NEVER_READ, "my k.spad", 3, 8, 1, "'x' is idle");
     second->count = 9;

@@ -261,8 +261,13 @@ static void nonsense_is_refused(void **state) {
     REFUSED(spad_kernel_builder_apply(&expr, f.b, SPAD_EXPR_NUMBER, f.one, f.one, &f.error),
             SPAD_ERR_UNKNOWN, "no such operation or expression");
     assert_int_equal(expr, 0);
+    spad_expr before;
+    spad_expr after;
+    assert_ok(spad_kernel_builder_number(&before, f.b, 7, &f.error), &f.error);
     REFUSED(spad_kernel_builder_expr(&expr, f.b, "1 +", &f.error), SPAD_ERR_SYNTAX,
             "expected a number, a name or '(' after '+', found the end of the file");
+    assert_ok(spad_kernel_builder_number(&after, f.b, 7, &f.error), &f.error);
+    assert_int_equal(after, before + 1); /* nothing was added in between */
     REFUSED(spad_kernel_builder_expr(&expr, f.b, "1 1", &f.error), SPAD_ERR_SYNTAX,
             "expected the end of the expression after '1', found '1'");
     REFUSED(spad_kernel_builder_unit(&id, f.b, "u", 99, SPAD_UNIT_FREE, false, &f.error),

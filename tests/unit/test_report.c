@@ -708,7 +708,7 @@ static void a_comparison_names_every_change(void **state) {
                         "                       top            24 ->           24 B\n"
                         "  2 the same, 2 gone, 1 new, 1 moved, 1 sized, 1 timed\n"
                         "  moved                    moved 4 -> 4 (lane 1)\n"
-                        "  grew                     grew 4 -> 6 B, lives 0..4 -> 0..5\n"
+                        "  grew                     grew 4 -> 6 B, lives [0, 4) -> [0, 5)\n"
                         "  gone                     gone: 4 B at 14\n"
                         "  twice                    gone: 4 B at 20\n"
                         "  new                      new: 4 B at 14\n");

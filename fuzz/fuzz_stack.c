@@ -51,7 +51,7 @@ static spad_status call_alloc(spad_stack *stack, fuzz_input *in, int op, spad_er
     static const char *const names[] = {NULL, "a", "b", "c", "", NULL, "d", NULL};
     const int how = fuzz_next(in);
     const int64_t extent = fuzz_next(in) * (how & 128 ? 3 : 1) - (how == 255 ? 1000 : 0);
-    const spad_stack_place place = {.align = (how & 7) == 7 ? SPAD_ALIGN_DEFAULT : (how & 7) * 5,
+    const spad_stack_place place = {.align = (how & 7) == 7 ? -1 : (how & 7) * 5,
                                     .base_lane = (how >> 3) & 1,
                                     .space = (how & 96) == 96 ? "far" : NULL};
     const spad_stack_place *wish = how & 16 ? &place : NULL;

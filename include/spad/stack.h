@@ -143,17 +143,14 @@ SPAD_API void spad_stack_leave(spad_stack_guard *guard);
 
 /** Alignment: the size of the element. Whatever is asked for, the address is also a
  *  multiple of the alignment of the space. */
-#define SPAD_ALIGN_DEFAULT (-1)
+#define SPAD_ALIGN_DEFAULT 0
 
-/** Where a tensor goes. Initialise with SPAD_STACK_PLACE_INIT; a NULL place is the same. */
+/** Where a tensor goes. Zeroed is the default; a NULL place is the same. */
 typedef struct spad_stack_place {
     int64_t align;     /**< bytes, at least 1, or SPAD_ALIGN_DEFAULT */
     int64_t base_lane; /**< first lane (partition) */
     const char *space; /**< NULL: the manager's own; for another one see spad_stack_alloc */
 } spad_stack_place;
-
-#define SPAD_STACK_PLACE_INIT \
-    { SPAD_ALIGN_DEFAULT, 0, NULL }
 
 /**
  * Allocates a tensor on the stack, in the innermost scope. shape[0] is the

@@ -237,6 +237,18 @@ static PyObject *full_name(PyObject *self, PyObject *name) {
     return PyUnicode_FromFormat("%s%U", prefix, name);
 }
 
+/* None is the default in Python, so a zero is a mistake. */
+static PyObject *refuse_zero_align(PyObject *self, const char *method, PyObject *dtype) {
+    const spad_error error = {.code = SPAD_ERR_ALIGNMENT,
+                              .needed = SPAD_NO_FACT,
+                              .available = SPAD_NO_FACT,
+                              .largest_hole = SPAD_NO_FACT,
+                              .time = SPAD_NO_FACT,
+                              .message = "an alignment of 0 B; it must be at least 1 (None for "
+                                         "that of the element type)"};
+    return raise_as(self, method, py_error_new(&error), dtype);
+}
+
 static PyObject *allocate(PyObject *self, const char *method, allocate_call call,
                           PyObject *const *args, Py_ssize_t count, PyObject *keywords) {
     static const char *const names[] = {"shape",          "dtype", "buffer", "name",
@@ -247,7 +259,7 @@ static PyObject *allocate(PyObject *self, const char *method, allocate_call call
     int64_t dims[SPAD_RANK_MAX];
     spad_shape shape;
     spad_dtype dtype;
-    spad_stack_place place = SPAD_STACK_PLACE_INIT;
+    spad_stack_place place = {0};
     const char *name = NULL;
     PyObject *keep_space = NULL;
     if (!py_shape(&shape, dims, given[SHAPE])) return NULL;
@@ -255,6 +267,8 @@ static PyObject *allocate(PyObject *self, const char *method, allocate_call call
     if (!py_int_or(&place.base_lane, given[BASE], 0) ||
         !py_int_or(&place.align, given[ALIGN], SPAD_ALIGN_DEFAULT))
         return NULL;
+    if (place.align == 0 && given[ALIGN] != NULL && given[ALIGN] != Py_None)
+        return refuse_zero_align(self, method, given[DTYPE]);
     if (given[NAME] != NULL && given[NAME] != Py_None) {
         name = py_chars(given[NAME]);
         if (name == NULL) return NULL;

@@ -82,8 +82,7 @@ static void label_tile(const spad_walk *walk, const spad_statement *s, int64_t t
 static spad_status allocate_tile(spad_walk *walk, const spad_statement *s, int64_t tile, bool plain,
                                  bool named, spad_shape shape, spad_rect *rect) {
     const spad_kernel_tensor *tensor = &walk->kernel->tensors.items[s->item];
-    const spad_stack_place place = {.align = tensor->align.value != 0 ? tensor->align.value
-                                                                      : SPAD_ALIGN_DEFAULT,
+    const spad_stack_place place = {.align = tensor->align.value, /* 0: the default of both */
                                     .base_lane = tensor->lane.value};
     char label[SPAD_NAME_FACT_MAX + 80];
     label_tile(walk, s, tile, plain, label, sizeof label);

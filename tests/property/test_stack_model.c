@@ -151,7 +151,7 @@ static spad_status model_align(model *m, int64_t align) {
 
 static spad_status model_put(model *m, int64_t bytes, int64_t align, int64_t element) {
     const bool exact = m->behaviour == SPAD_STACK_EXACT;
-    if (align < 0) align = element;
+    if (align == SPAD_ALIGN_DEFAULT) align = element;
     if (exact && m->space->banks_exclusive && bytes > m->space->bank_bytes) return SPAD_ERR_BOUNDS;
     const int64_t address = exact ? exact_up(m, bytes, align) : count_up(m->sp, align);
     const int64_t tested_end = exact ? address + bytes : m->sp + bytes;
@@ -178,7 +178,7 @@ static spad_status model_heap(model *m, int64_t bytes, int64_t align, int64_t el
     const int64_t before = m->hp;
     int64_t address;
     if (m->behaviour == SPAD_STACK_EXACT) {
-        if (align < 0) align = element;
+        if (align == SPAD_ALIGN_DEFAULT) align = element;
         if (m->space->banks_exclusive && bytes > m->space->bank_bytes) return SPAD_ERR_BOUNDS;
         address = exact_down(m, bytes, align);
         if (!m->automatic && address < m->sp) return SPAD_ERR_NO_FIT;
@@ -194,11 +194,11 @@ static spad_status model_heap(model *m, int64_t bytes, int64_t align, int64_t el
     } else {
         if (!m->automatic && m->sp + bytes > m->hp) return SPAD_ERR_NO_FIT;
         if (m->behaviour == SPAD_STACK_LIBRARY_2026_04) {
-            if (align >= 0) m->hp = count_down(m->hp, align);
+            if (align != SPAD_ALIGN_DEFAULT) m->hp = count_down(m->hp, align);
             address = m->hp - bytes;
             m->hp = count_down(address, 4);
         } else {
-            address = m->hp = count_down(m->hp - bytes, align < 0 ? 4 : align);
+            address = m->hp = count_down(m->hp - bytes, align == SPAD_ALIGN_DEFAULT ? 4 : align);
         }
     }
     m->tensors[m->count++] = (model_tensor){.live = true,
@@ -349,7 +349,8 @@ static spad_status step_alloc(spad__random *random, model *m, spad_stack *stack)
     const spad_status expected = on_heap ? model_heap(m, bytes, place.align, element)
                                          : model_put(m, bytes, place.align, element);
     const spad_shape shape = SPAD_SHAPE(1, extent);
-    const spad_stack_place *wish = place.align == SPAD_ALIGN_DEFAULT ? NULL : &place;
+    const bool plain = place.align == SPAD_ALIGN_DEFAULT && extent % 2 == 0;
+    const spad_stack_place *wish = plain ? NULL : &place;
     const spad_status status =
         on_heap ? spad_stack_alloc_heap(&rect, stack, shape, dtype, NULL, wish, &error)
                 : spad_stack_alloc_stack(&rect, stack, shape, dtype, NULL, wish, &error);

@@ -148,7 +148,7 @@ static void unbounded_spaces_have_a_last_address(void **state) {
     spad_rect rect;
     const int64_t huge = INT64_C(1) << 60;
     assert_int_equal(spad_stack_get_total_space(f.stack), huge);
-    const spad_stack_place own = {.align = SPAD_ALIGN_DEFAULT, .space = "hbm"};
+    const spad_stack_place own = {.space = "hbm"};
     assert_ok(spad_stack_alloc_heap(&rect, f.stack, SPAD_SHAPE(1, huge), SPAD_UINT8, NULL, &own,
                                     &f.error),
               &f.error);
@@ -270,12 +270,32 @@ static void overlaps_across_a_wrap_are_recorded(void **state) {
     done(&f);
 }
 
+/* A zeroed place asks for what a NULL place gets: the alignment of the element. */
+static void a_zeroed_place_is_the_default(void **state) {
+    (void)state;
+    fixture f = make(1000);
+    const spad_stack_place zeroed = {0};
+    spad_rect with;
+    spad_rect without;
+    open(&f, 1, NULL);
+    put(&f, 1, NULL);
+    assert_ok(spad_stack_alloc_stack(&with, f.stack, SPAD_SHAPE(128, 1), SPAD_FLOAT32, NULL,
+                                     &zeroed, &f.error),
+              &f.error);
+    put(&f, 1, NULL);
+    assert_ok(spad_stack_alloc_stack(&without, f.stack, SPAD_SHAPE(128, 1), SPAD_FLOAT32, NULL,
+                                     NULL, &f.error),
+              &f.error);
+    assert_int_equal(with.byte, 4);
+    assert_int_equal(without.byte, 12);
+    done(&f);
+}
+
 static void lanes_obey_the_start_lane_table(void **state) {
     (void)state;
     fixture f = make(1000);
     open(&f, 1, NULL);
-    spad_stack_place place = SPAD_STACK_PLACE_INIT;
-    place.base_lane = 32;
+    const spad_stack_place place = {.base_lane = 32};
     assert_ok(try_put(&f, SPAD_SHAPE(32, 4), SPAD_UINT8, NULL, &place), &f.error);
     assert_int_equal(try_put(&f, SPAD_SHAPE(64, 4), SPAD_UINT8, "x", &place), SPAD_ERR_LANES);
     assert_string_equal(f.error.subject, "x");
@@ -396,9 +416,9 @@ static void off_chip_tensors_are_only_named(void **state) {
     (void)state;
     fixture f = make(1000);
     spad_rect rect;
-    const spad_stack_place hbm = {.align = SPAD_ALIGN_DEFAULT, .space = "hbm"};
-    const spad_stack_place psum = {.align = SPAD_ALIGN_DEFAULT, .space = "psum"};
-    const spad_stack_place nowhere = {.align = SPAD_ALIGN_DEFAULT, .space = "sbuff"};
+    const spad_stack_place hbm = {.space = "hbm"};
+    const spad_stack_place psum = {.space = "psum"};
+    const spad_stack_place nowhere = {.space = "sbuff"};
     assert_ok(spad_stack_alloc(&rect, f.stack, SPAD_SHAPE(4096, 4096), SPAD_FLOAT32, "out", &hbm,
                                &f.error),
               &f.error);
@@ -479,7 +499,7 @@ static void no_fit_says_who_holds_the_memory(void **state) {
 static void bad_requests_are_refused(void **state) {
     (void)state;
     fixture f = make(1000);
-    const spad_stack_place zero = {.align = 0};
+    const spad_stack_place negative = {.align = -4};
     const spad_stack_place huge = {.align = INT64_MAX};
     assert_int_equal(try_put(&f, SPAD_SHAPE(128, 1), SPAD_UINT8, "x", NULL), SPAD_ERR_NO_SCOPE);
     assert_string_equal(f.error.message,
@@ -500,8 +520,9 @@ static void bad_requests_are_refused(void **state) {
                      SPAD_ERR_OVERFLOW);
     assert_int_equal(try_put(&f, (spad_shape){0, NULL}, SPAD_UINT8, "x", NULL), SPAD_ERR_SHAPE);
     assert_int_equal(try_put(&f, SPAD_SHAPE(128, 1), (spad_dtype)1000, "x", NULL), SPAD_ERR_DTYPE);
-    assert_int_equal(try_put(&f, SPAD_SHAPE(128, 1), SPAD_UINT8, "x", &zero), SPAD_ERR_ALIGNMENT);
-    assert_string_equal(f.error.message, "an alignment of 0 B; it must be at least 1 "
+    assert_int_equal(try_put(&f, SPAD_SHAPE(128, 1), SPAD_UINT8, "x", &negative),
+                     SPAD_ERR_ALIGNMENT);
+    assert_string_equal(f.error.message, "an alignment of -4 B; it must be at least 1 "
                                          "(SPAD_ALIGN_DEFAULT for that of the element type)");
     assert_int_equal(try_put(&f, SPAD_SHAPE(128, 1), SPAD_UINT8, "x", &huge), SPAD_ERR_OVERFLOW);
     assert_int_equal(spad_stack_align(f.stack, 0, &f.error), SPAD_ERR_ALIGNMENT);
@@ -842,6 +863,7 @@ int main(void) {
         cmocka_unit_test(heap_bases_are_aligned_and_restored),
         cmocka_unit_test(the_heap_keeps_off_sections_of_the_round_before),
         cmocka_unit_test(overlaps_across_a_wrap_are_recorded),
+        cmocka_unit_test(a_zeroed_place_is_the_default),
         cmocka_unit_test(lanes_obey_the_start_lane_table),
         cmocka_unit_test(tiles_stay_in_their_bank),
         cmocka_unit_test(names_are_unique_with_their_prefix),

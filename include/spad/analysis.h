@@ -78,14 +78,23 @@ typedef struct spad_analysis_options {
  */
 SPAD_API spad_status spad_analysis_create(spad_analysis **out, const spad_kernel *kernel,
                                           const spad_analysis_options *options, spad_error *error);
+
+/** Frees it. NULL is fine. */
 SPAD_API void spad_analysis_destroy(spad_analysis *analysis);
 
+/** The kernel it is of. Borrowed. */
 SPAD_API const spad_kernel *spad_analysis_get_kernel(const spad_analysis *analysis);
 
-/** The parts; borrowed. NULL: left out, or failed; a fit needs a layout. */
+/** The layout; borrowed. NULL: left out, or failed. */
 SPAD_API const spad_layout *spad_analysis_get_layout(const spad_analysis *analysis);
+
+/** The check; borrowed. NULL: left out, or failed. */
 SPAD_API const spad_check *spad_analysis_get_check(const spad_analysis *analysis);
+
+/** The simulation; borrowed. NULL: left out, or failed. */
 SPAD_API const spad_sim *spad_analysis_get_sim(const spad_analysis *analysis);
+
+/** The changes that make it fit; borrowed. NULL: left out, failed, or there is no layout. */
 SPAD_API const spad_fit *spad_analysis_get_fit(const spad_analysis *analysis);
 
 /** Why a part is missing; NULL: it is there, or was not wanted. Borrowed. */
@@ -114,8 +123,10 @@ typedef struct spad_analysis_note {
     const spad_layout_space *space; /**< too-small, peak; NULL for others */
 } spad_analysis_note;
 
+/** Number of notes. */
 SPAD_API size_t spad_analysis_note_count(const spad_analysis *analysis);
-/** NULL beyond the count. Borrowed. */
+
+/** A note by number; NULL beyond the count. Borrowed. */
 SPAD_API const spad_analysis_note *spad_analysis_get_note(const spad_analysis *analysis,
                                                           size_t number);
 

@@ -73,6 +73,8 @@ typedef struct spad_check_counts {
  */
 SPAD_API spad_status spad_check_create(spad_check **out, const spad_kernel *kernel,
                                        const spad_check_options *options, spad_error *error);
+
+/** Frees it. NULL is fine. */
 SPAD_API void spad_check_destroy(spad_check *check);
 
 /** The check of a text that cannot be read: its faults as findings SPAD-SYNTAX, and the verdict is
@@ -91,15 +93,20 @@ SPAD_API spad_status spad_check_add_layout(spad_check *check, const spad_layout 
 SPAD_API spad_status spad_check_add_fault(spad_check *check, const spad_error *fault,
                                           spad_error *error);
 
+/** What the check has come to. */
 SPAD_API spad_verdict spad_check_get_verdict(const spad_check *check);
 
 /** One sentence about the verdict: what was proved, or why it is unknown. Borrowed. */
 SPAD_API const char *spad_check_get_reason(const spad_check *check);
 
+/** Findings by severity, and how much was checked. */
 SPAD_API spad_check_counts spad_check_get_counts(const spad_check *check);
 
-/** Findings: errors first, then in the order of the text; NULL beyond the count. Borrowed. */
+/** Number of findings. */
 SPAD_API size_t spad_check_finding_count(const spad_check *check);
+
+/** A finding by number, errors first, then in the order of the text; NULL beyond the count.
+ *  Borrowed. */
 SPAD_API const spad_finding *spad_check_get_finding(const spad_check *check, size_t number);
 
 /* ---- showing it -------------------------------------------------------------------- */

@@ -164,6 +164,7 @@ SPAD_API void spad_direct_close(spad_direct *direct);
 
 /* ---- questions --------------------------------------------------------------------- */
 
+/** Number of tensors. */
 SPAD_API size_t spad_direct_count(const spad_direct *direct);
 
 /** What is known of a tensor. Borrowed until destroy. */
@@ -195,10 +196,13 @@ SPAD_API spad_status spad_direct_get(spad_direct_info *out, const spad_direct *d
 SPAD_API spad_status spad_direct_find(size_t *out, const spad_direct *direct, const char *name,
                                       spad_error *error);
 
-/** Block index <-> number of the logical tile. `index` has the rank of the block
- *  dims. SPAD_ERR_ARGUMENT: outside the tensor. */
+/** The number of the logical tile at a block index, which has the rank of the block dims.
+ *  SPAD_ERR_ARGUMENT: outside the tensor. */
 SPAD_API spad_status spad_direct_tile_number(int64_t *out, const spad_direct *direct, size_t tensor,
                                              const int64_t *index, spad_error *error);
+
+/** The block index of a logical tile; `index` has room for the rank of the block dims.
+ *  SPAD_ERR_ARGUMENT: no such tile. */
 SPAD_API spad_status spad_direct_tile_index(int64_t *index, const spad_direct *direct,
                                             size_t tensor, int64_t tile, spad_error *error);
 

@@ -341,34 +341,79 @@ typedef struct spad_statement {
 /* ---- reading a kernel -------------------------------------------------------------------
  * Rows by number; NULL beyond the count. Borrowed until the kernel is destroyed. */
 
+/** The name of the kernel. */
 SPAD_API const char *spad_kernel_get_name(const spad_kernel *kernel);
-SPAD_API const char *spad_kernel_get_about(const spad_kernel *kernel); /**< "" if there is none */
-SPAD_API const char *spad_kernel_get_file(const spad_kernel *kernel);  /**< NULL: built */
+
+/** What the kernel says about itself; "" if nothing. */
+SPAD_API const char *spad_kernel_get_about(const spad_kernel *kernel);
+
+/** The file it was read from; NULL: built by calls. */
+SPAD_API const char *spad_kernel_get_file(const spad_kernel *kernel);
+
+/** The chip it is for. */
 SPAD_API const spad_target *spad_kernel_get_target(const spad_kernel *kernel);
 
 /** Are dependencies left to the compiler? True without agents, units and synchronisation. */
 SPAD_API bool spad_kernel_is_implicit(const spad_kernel *kernel);
 
+/** Number of parameters. */
 SPAD_API size_t spad_kernel_param_count(const spad_kernel *kernel);
+
+/** Number of tensors. */
 SPAD_API size_t spad_kernel_tensor_count(const spad_kernel *kernel);
+
+/** Number of regions of scoped managers. */
 SPAD_API size_t spad_kernel_region_count(const spad_kernel *kernel);
+
+/** Number of units. */
 SPAD_API size_t spad_kernel_unit_count(const spad_kernel *kernel);
+
+/** Number of objects of synchronisation; an array of them is one. */
 SPAD_API size_t spad_kernel_sync_count(const spad_kernel *kernel);
-SPAD_API size_t spad_kernel_agent_count(const spad_kernel *kernel); /**< at least 1 */
+
+/** Number of agents, main among them: at least 1. */
+SPAD_API size_t spad_kernel_agent_count(const spad_kernel *kernel);
+
+/** Number of loops. */
 SPAD_API size_t spad_kernel_loop_count(const spad_kernel *kernel);
+
+/** Number of statements. */
 SPAD_API size_t spad_kernel_statement_count(const spad_kernel *kernel);
+
+/** Number of accesses of all operations. */
 SPAD_API size_t spad_kernel_access_count(const spad_kernel *kernel);
+
+/** Number of completions of all operations. */
 SPAD_API size_t spad_kernel_completion_count(const spad_kernel *kernel);
 
+/** A parameter by number. */
 SPAD_API const spad_kernel_param *spad_kernel_get_param(const spad_kernel *kernel, size_t number);
+
+/** A tensor by number. */
 SPAD_API const spad_kernel_tensor *spad_kernel_get_tensor(const spad_kernel *kernel, size_t number);
+
+/** A region by number. */
 SPAD_API const spad_kernel_region *spad_kernel_get_region(const spad_kernel *kernel, size_t number);
+
+/** A unit by number. */
 SPAD_API const spad_kernel_unit *spad_kernel_get_unit(const spad_kernel *kernel, size_t number);
+
+/** An object of synchronisation by number. */
 SPAD_API const spad_kernel_sync *spad_kernel_get_sync(const spad_kernel *kernel, size_t number);
+
+/** An agent by number; 0 is main. */
 SPAD_API const spad_kernel_agent *spad_kernel_get_agent(const spad_kernel *kernel, size_t number);
+
+/** A loop by number. */
 SPAD_API const spad_kernel_loop *spad_kernel_get_loop(const spad_kernel *kernel, size_t number);
+
+/** A statement by number, in the order of the text. */
 SPAD_API const spad_statement *spad_kernel_get_statement(const spad_kernel *kernel, size_t number);
+
+/** An access by number; those of an operation follow each other. */
 SPAD_API const spad_kernel_access *spad_kernel_get_access(const spad_kernel *kernel, size_t number);
+
+/** A completion by number; those of an operation follow each other. */
 SPAD_API const spad_kernel_completion *spad_kernel_get_completion(const spad_kernel *kernel,
                                                                   size_t number);
 
@@ -385,6 +430,7 @@ SPAD_API int64_t spad_kernel_evaluate(const spad_kernel *kernel, spad_expr expr,
 SPAD_API spad_status spad_kernel_write_text(const spad_kernel *kernel, const spad_sink *sink,
                                             spad_error *error);
 
+/** Frees it. NULL is fine. */
 SPAD_API void spad_kernel_destroy(spad_kernel *kernel);
 
 /* ---- text to kernel ---------------------------------------------------------------- */
@@ -452,6 +498,8 @@ SPAD_API spad_status spad_kernel_builder_create(spad_kernel_builder **out, const
                                                 const char *about, const spad_target *target,
                                                 const spad_kernel_options *options,
                                                 spad_error *error);
+
+/** Frees a builder, finished or not. NULL is fine. */
 SPAD_API void spad_kernel_builder_destroy(spad_kernel_builder *builder);
 
 /** The kernel, owned by the caller; the builder is empty then and can only be destroyed.
@@ -462,65 +510,98 @@ SPAD_API spad_status spad_kernel_builder_finish(spad_kernel **out, spad_kernel_b
 /** The location of everything that is added after this call. */
 SPAD_API void spad_kernel_builder_at(spad_kernel_builder *builder, spad_location location);
 
+/** A constant. */
 SPAD_API spad_status spad_kernel_builder_number(spad_expr *out, spad_kernel_builder *builder,
                                                 int64_t value, spad_error *error);
+
 /** A parameter or a variable of a loop that is open, by name. */
 SPAD_API spad_status spad_kernel_builder_name(spad_expr *out, spad_kernel_builder *builder,
                                               const char *name, spad_error *error);
-/** right is 0 for SPAD_EXPR_NEGATE. */
+
+/** An operator on one or two expressions; right is 0 for SPAD_EXPR_NEGATE. */
 SPAD_API spad_status spad_kernel_builder_apply(spad_expr *out, spad_kernel_builder *builder,
                                                spad_expr_op op, spad_expr left, spad_expr right,
                                                spad_error *error);
+
 /** An expression from text: "(i / 3) % 2". */
 SPAD_API spad_status spad_kernel_builder_expr(spad_expr *out, spad_kernel_builder *builder,
                                               const char *text, spad_error *error);
 
 /* Declarations. An amount without an expression is its value; one with an expression
  * has a constant one, and its value is filled in. *out: the number of the row. */
+
+/** Declares a parameter; *out is its value as an expression. */
 SPAD_API spad_status spad_kernel_builder_param(spad_expr *out, spad_kernel_builder *builder,
                                                const char *name, spad_amount preset,
                                                spad_error *error);
+
+/** Declares the region of the scoped manager of a space. */
 SPAD_API spad_status spad_kernel_builder_region(spad_kernel_builder *builder, size_t space,
                                                 spad_amount lower, spad_amount upper,
                                                 spad_stack_behaviour behaviour, spad_error *error);
+
+/** Declares a unit of an engine. */
 SPAD_API spad_status spad_kernel_builder_unit(int64_t *out, spad_kernel_builder *builder,
                                               const char *name, size_t engine,
                                               spad_unit_order order, bool proxy, spad_error *error);
+
+/** Declares an object of synchronisation, or an array of them. */
 SPAD_API spad_status spad_kernel_builder_sync(int64_t *out, spad_kernel_builder *builder,
                                               spad_sync_kind kind, const char *name,
                                               spad_amounts dims, spad_amount count,
                                               spad_error *error);
+
+/** Declares a tensor; what the builder fills in is not read. */
 SPAD_API spad_status spad_kernel_builder_tensor(int64_t *out, spad_kernel_builder *builder,
                                                 const spad_kernel_tensor *tensor,
                                                 spad_error *error);
 
 /* Blocks; each is closed with spad_kernel_builder_end. */
+
+/** Begins a loop; *variable is its variable. */
 SPAD_API spad_status spad_kernel_builder_for(spad_expr *variable, spad_kernel_builder *builder,
                                              const char *name, spad_amount begin, spad_amount end,
                                              bool parallel, spad_error *error);
+
+/** Begins a block that runs if all comparisons hold. */
 SPAD_API spad_status spad_kernel_builder_if(spad_kernel_builder *builder,
                                             const spad_comparison *comparisons, size_t count,
                                             spad_error *error);
+
 /** Ends the first part of the innermost block, an if, and starts the other. */
 SPAD_API spad_status spad_kernel_builder_else(spad_kernel_builder *builder, spad_error *error);
+
+/** Begins a scope of the scoped managers. name NULL: unnamed. */
 SPAD_API spad_status spad_kernel_builder_scope(spad_kernel_builder *builder, const char *name,
                                                spad_amount sections, spad_error *error);
+
+/** Begins the program of an agent; not inside another block. */
 SPAD_API spad_status spad_kernel_builder_agent(spad_kernel_builder *builder, const char *name,
                                                spad_error *error);
+
+/** Ends the innermost block. SPAD_ERR_ARGUMENT: no block is open. */
 SPAD_API spad_status spad_kernel_builder_end(spad_kernel_builder *builder, spad_error *error);
 
 /** An operation by an engine of the target or a unit, by name. */
 SPAD_API spad_status spad_kernel_builder_operation(spad_kernel_builder *builder, const char *runner,
                                                    const char *name, spad_error *error);
 /* These add to the operation before them. `access` and `completion` as in the tables. */
+
+/** Adds an access to the operation before it. */
 SPAD_API spad_status spad_kernel_builder_access(spad_kernel_builder *builder,
                                                 const spad_kernel_access *access,
                                                 spad_error *error);
+
+/** Adds a completion to the operation before it. */
 SPAD_API spad_status spad_kernel_builder_completion(spad_kernel_builder *builder,
                                                     const spad_kernel_completion *completion,
                                                     spad_error *error);
+
+/** The operation before it is committed with this group. */
 SPAD_API spad_status spad_kernel_builder_group(spad_kernel_builder *builder, int64_t group,
                                                spad_error *error);
+
+/** What the operation before it costs. */
 SPAD_API spad_status spad_kernel_builder_cost(spad_kernel_builder *builder, spad_cost_kind kind,
                                               spad_expr cost, spad_error *error);
 

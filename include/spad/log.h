@@ -48,11 +48,16 @@ typedef struct spad_log spad_log;
  *  SPAD_ERR_SYNTAX with the place of the first fault. O(length). */
 SPAD_API spad_status spad_log_parse(spad_log **out, const char *text, size_t length,
                                     const char *file, const spad_host *host, spad_error *error);
+
+/** Frees it. NULL is fine. */
 SPAD_API void spad_log_destroy(spad_log *log);
 
+/** Number of rows. */
 SPAD_API size_t spad_log_count(const spad_log *log);
-/** NULL beyond the count. Borrowed. */
+
+/** A row by number; NULL beyond the count. Borrowed. */
 SPAD_API const spad_log_row *spad_log_get(const spad_log *log, size_t number);
+
 /** Number of rows that allocate a block. */
 SPAD_API int64_t spad_log_allocation_count(const spad_log *log);
 

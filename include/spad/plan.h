@@ -57,6 +57,8 @@ typedef struct spad_plan spad_plan;
 
 /** An empty problem on one lane, without capacity. SPAD_ERR_HOST_MEMORY. */
 SPAD_API spad_status spad_plan_create(spad_plan **out, const spad_host *host, spad_error *error);
+
+/** Frees it. NULL is fine. */
 SPAD_API void spad_plan_destroy(spad_plan *plan);
 
 /** Bytes per lane that may be used; SPAD_UNBOUNDED: no limit. SPAD_ERR_ARGUMENT: negative;
@@ -82,10 +84,16 @@ SPAD_API spad_status spad_plan_alias(spad_plan *plan, size_t a, size_t b, spad_e
 /** The two share no byte even if they never live at the same time. */
 SPAD_API spad_status spad_plan_apart(spad_plan *plan, size_t a, size_t b, spad_error *error);
 
+/** Number of buffers. */
 SPAD_API size_t spad_plan_count(const spad_plan *plan);
+
 /** The buffer as it was added; borrowed. NULL beyond the count. */
 SPAD_API const spad_plan_buffer *spad_plan_get(const spad_plan *plan, size_t number);
+
+/** Bytes per lane that may be used; SPAD_UNBOUNDED: no limit. */
 SPAD_API int64_t spad_plan_get_capacity(const spad_plan *plan);
+
+/** Lanes of the space; 1 without one. */
 SPAD_API int64_t spad_plan_get_lanes(const spad_plan *plan);
 
 /**
@@ -196,6 +204,8 @@ typedef struct spad_plan_result {
  */
 SPAD_API spad_status spad_plan_solve(spad_plan_result **out, const spad_plan *plan,
                                      const spad_plan_options *options, spad_error *error);
+
+/** Frees it. NULL is fine. */
 SPAD_API void spad_plan_result_destroy(spad_plan_result *result);
 
 /** A number that stands for the problem as it is now: buffers, rules and capacity. Equal problems
@@ -262,6 +272,8 @@ typedef struct spad_plan_reason {
 SPAD_API spad_status spad_plan_explain(spad_plan_reason **out, const spad_plan *plan,
                                        const spad_plan_result *result, int64_t timeout_ns,
                                        spad_error *error);
+
+/** Frees it. NULL is fine. */
 SPAD_API void spad_plan_reason_destroy(spad_plan_reason *reason);
 
 /* ---- showing it -------------------------------------------------------------------- */

@@ -73,8 +73,10 @@ typedef enum spad_registry_unit {
     SPAD_REGISTRY_UNIT_COUNT
 } spad_registry_unit;
 
-/** "shared", "local"; "shared", "persistent", "local"; "?" for other numbers. Static storage. */
+/** "shared", "local"; "?" for other numbers. Static storage. */
 SPAD_API const char *spad_registry_location_name(spad_registry_location location);
+
+/** "shared", "persistent", "local"; "?" for other numbers. Static storage. */
 SPAD_API const char *spad_registry_region_name(spad_registry_region region);
 
 /** SPAD_ERR_ARGUMENT: neither "shared" nor "local". */
@@ -100,6 +102,8 @@ typedef struct spad_registry_buffer {
 /** An empty registry, owned by the caller. */
 SPAD_API spad_status spad_registry_create(spad_registry **out, const spad_host *host,
                                           spad_error *error);
+
+/** Frees it. NULL is fine. */
 SPAD_API void spad_registry_destroy(spad_registry *registry);
 
 /**
@@ -114,9 +118,11 @@ SPAD_API spad_status spad_registry_add(spad_component *out, spad_registry *regis
  *  registered of it and count it as 0 from now on. Unknown: nothing happens. */
 SPAD_API void spad_registry_remove(spad_registry *registry, spad_component component);
 
-/** NULL and SPAD_DTYPE_NONE for what is no component. Borrowed until it is removed. */
+/** The name of a component; NULL: no such component. Borrowed until it is removed. */
 SPAD_API const char *spad_registry_get_component_name(const spad_registry *registry,
                                                       spad_component component);
+
+/** The precision of a component; SPAD_DTYPE_NONE: no such component. */
 SPAD_API spad_dtype spad_registry_get_component_precision(const spad_registry *registry,
                                                           spad_component component);
 
@@ -126,6 +132,8 @@ SPAD_API spad_component spad_registry_next(const spad_registry *registry, spad_c
 
 /** Has it registered anything since it was added or cleared? */
 SPAD_API bool spad_registry_has_group(const spad_registry *registry, spad_component component);
+
+/** Number of components that have a group. */
 SPAD_API size_t spad_registry_group_count(const spad_registry *registry);
 
 /* ---- buffers -----------------------------------------------------------------
@@ -184,9 +192,11 @@ SPAD_API spad_status spad_registry_update(bool *recognised, spad_registry *regis
                                           const spad_registry_setting *settings, size_t count,
                                           spad_error *error);
 
-/** Buffers in the order of registration; 0 and NULL for a component without a
- *  group. Borrowed until the group changes. */
+/** Number of buffers of a component; 0 for one without a group. */
 SPAD_API size_t spad_registry_buffer_count(const spad_registry *registry, spad_component component);
+
+/** A buffer by number, in the order of registration; NULL beyond the count. Borrowed until the
+ *  group changes. */
 SPAD_API const spad_registry_buffer *
 spad_registry_get_buffer(const spad_registry *registry, spad_component component, size_t index);
 
@@ -222,8 +232,10 @@ typedef struct spad_registry_child {
     spad_component component;
 } spad_registry_child;
 
+/** Number of recorded children. */
 SPAD_API size_t spad_registry_child_count(const spad_registry *registry, spad_component parent);
-/** In the order of first registration. SPAD_ERR_ARGUMENT: no such index. */
+
+/** A child by number, in the order of first registration. SPAD_ERR_ARGUMENT: no such number. */
 SPAD_API spad_status spad_registry_get_child(spad_registry_child *out,
                                              const spad_registry *registry, spad_component parent,
                                              size_t index, spad_error *error);
@@ -243,10 +255,13 @@ SPAD_API spad_status spad_registry_set_automatic(spad_registry *registry, spad_c
 
 /** Drops the group, not those of its children. */
 SPAD_API void spad_registry_clear_own(spad_registry *registry, spad_component component);
+
 /** Drops the group and those of all its descendants. O(what is dropped). */
 SPAD_API void spad_registry_clear_parent(spad_registry *registry, spad_component component);
+
 /** Drops every group. */
 SPAD_API void spad_registry_reset(spad_registry *registry);
+
 /** Drops the layouts only; they are built again when asked for. */
 SPAD_API void spad_registry_clear_layout(spad_registry *registry, spad_component component);
 
@@ -290,10 +305,12 @@ SPAD_API spad_status spad_registry_get_alignment(int64_t *out, spad_registry *re
                                                  spad_registry_region region,
                                                  spad_registry_unit unit, spad_error *error);
 
-/** Is the layout built? And how often have the layouts of this component been
- *  dropped, so that callers know when copies are out of date? */
+/** Is the layout built? */
 SPAD_API bool spad_registry_is_laid_out(const spad_registry *registry, spad_component component,
                                         spad_registry_unit unit);
+
+/** How often the layouts of this component have been dropped, so that callers know when copies
+ *  are out of date. */
 SPAD_API uint64_t spad_registry_get_revision(const spad_registry *registry,
                                              spad_component component);
 

@@ -131,8 +131,11 @@ typedef struct spad_stack_guard {
     uint64_t serial;    /**< tells its scope from a later one */
 } spad_stack_guard;
 
+/** Opens the scope of a guard; used by SPAD_STACK_SCOPE. */
 SPAD_API spad_stack_guard spad_stack_enter(spad_stack *stack, int64_t interleave, const char *name,
                                            spad_error *error);
+
+/** Closes the scope of a guard, if it was opened. */
 SPAD_API void spad_stack_leave(spad_stack_guard *guard);
 
 #define SPAD_STACK_SCOPE(guard, stack, interleave, name, error)         \
@@ -187,10 +190,14 @@ SPAD_API spad_status spad_stack_pop_heap(spad_stack *stack, spad_error *error);
 
 /* ---- questions --------------------------------------------------------------------- */
 
-/** Bytes per lane of the region; between stack and heap; and the difference. The
- *  library behaviours and automatic mode can make free space negative. */
+/** Bytes per lane of the region. */
 SPAD_API int64_t spad_stack_get_total_space(const spad_stack *stack);
+
+/** Bytes per lane between stack and heap. The library behaviours and automatic mode can make it
+ *  negative. */
 SPAD_API int64_t spad_stack_get_free_space(const spad_stack *stack);
+
+/** Bytes per lane of the region that are not free. */
 SPAD_API int64_t spad_stack_get_used_space(const spad_stack *stack);
 
 /** Where the next stack tensor would go, before alignment. SPAD_ERR_NO_ADDRESS: automatic. */
@@ -208,11 +215,14 @@ SPAD_API spad_status spad_stack_align(spad_stack *stack, int64_t align, spad_err
 /** The prefix is put in front of every later tensor name. Copied; NULL means "". */
 SPAD_API spad_status spad_stack_set_prefix(spad_stack *stack, const char *prefix,
                                            spad_error *error);
+
 /** Valid as long as the manager, so that it can be saved and set again. */
 SPAD_API const char *spad_stack_get_prefix(const spad_stack *stack);
 
 /** Automatic mode can be switched at any time; the cursors stay. */
 SPAD_API void spad_stack_set_automatic(spad_stack *stack, bool automatic);
+
+/** Is the manager in automatic mode? */
 SPAD_API bool spad_stack_is_automatic(const spad_stack *stack);
 
 /** Peaks in bytes per lane, padding included, and counts since creation. */
@@ -224,6 +234,7 @@ typedef struct spad_stack_stats {
     int64_t heap_allocations;
 } spad_stack_stats;
 
+/** The statistics of the manager. */
 SPAD_API spad_stack_stats spad_stack_get_stats(const spad_stack *stack);
 
 /** A tensor that is allocated now. Borrowed until the next change. */
@@ -256,10 +267,12 @@ typedef struct spad_stack_overlap {
     spad_rect older_rect;
 } spad_stack_overlap;
 
-/** How many there were; the first SPAD_STACK_OVERLAPS_KEPT can be asked for. */
 #define SPAD_STACK_OVERLAPS_KEPT 4096
+
+/** How many overlaps there were; the first SPAD_STACK_OVERLAPS_KEPT can be read. */
 SPAD_API int64_t spad_stack_overlap_count(const spad_stack *stack);
-/** NULL beyond what is kept. Borrowed until the next change. */
+
+/** An overlap by number; NULL beyond what is kept. Borrowed until the next change. */
 SPAD_API const spad_stack_overlap *spad_stack_get_overlap(const spad_stack *stack, size_t index);
 
 /* ---- checkpoint and rollback ------------------------------------------------------- */
@@ -282,6 +295,7 @@ typedef struct spad_stack_checkpoint {
     spad_stack_stats stats;
 } spad_stack_checkpoint;
 
+/** The state now, for spad_stack_rollback. */
 SPAD_API spad_stack_checkpoint spad_stack_mark(const spad_stack *stack);
 
 /**

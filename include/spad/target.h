@@ -121,6 +121,7 @@ typedef struct spad_target {
 
 /* ---- built-in targets -------------------------------------------------------------- */
 
+/** Number of built-in targets. */
 SPAD_API size_t spad_target_count(void);
 
 /** The built-in target at an index below the count, in a fixed order; NULL beyond it. */

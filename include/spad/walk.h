@@ -120,6 +120,8 @@ typedef struct spad_walk_options {
  *  the layout of another kernel. */
 SPAD_API spad_status spad_walk_create(spad_walk **out, const spad_kernel *kernel,
                                       const spad_walk_options *options, spad_error *error);
+
+/** Frees it. NULL is fine. */
 SPAD_API void spad_walk_destroy(spad_walk *walk);
 
 /**
@@ -144,8 +146,10 @@ SPAD_API spad_status spad_walk_jump(spad_walk *walk, int64_t value, spad_error *
 /** Values of the loop variables, by number of the loop; meaningful for open loops. */
 SPAD_API const int64_t *spad_walk_get_values(const spad_walk *walk);
 
-/** Number of open loops, and loop number `depth` of them, 0 is the outermost; -1: not open. */
+/** Number of open loops. */
 SPAD_API size_t spad_walk_loop_count(const spad_walk *walk);
+
+/** Number of the open loop at a depth, 0 is the outermost; -1: no such depth. */
 SPAD_API int64_t spad_walk_get_loop(const spad_walk *walk, size_t depth);
 
 /** Events and tiles that spad_kernel_write_trace looks at. */

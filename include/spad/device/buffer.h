@@ -65,6 +65,7 @@ typedef struct spad_buffer_info {
     char name[SPAD_NAME_FACT_MAX];
 } spad_buffer_info;
 
+/** What the buffer is. SPAD_ERR_STALE: it was freed. */
 SPAD_API spad_status spad_buffer_get_info(spad_buffer_info *out, spad_buffer buffer,
                                           spad_error *error);
 
@@ -101,9 +102,11 @@ typedef struct spad_buffer_guard {
     spad_buffer buffer;
 } spad_buffer_guard;
 
+/** Allocates the buffer of a guard; used by SPAD_BUFFER_SCOPE. */
 SPAD_API spad_buffer_guard spad_buffer_enter(spad_device *device, const spad_buffer_spec *spec,
                                              spad_error *error);
-/** A buffer that was freed before is left alone. */
+
+/** Frees the buffer of a guard. One that was freed before is left alone. */
 SPAD_API void spad_buffer_leave(spad_buffer_guard *guard);
 
 #define SPAD_BUFFER_SCOPE(guard, device, spec, error)                     \
@@ -124,16 +127,21 @@ typedef struct spad_workspace {
     int64_t peak; /**< most bytes of a phase so far */
 } spad_workspace;
 
+/** Allocates the bytes of a workspace, as spad_buffer_alloc does. Its first phase begins. */
 SPAD_API spad_status spad_workspace_open(spad_workspace *out, spad_device *device, int64_t bytes,
                                          spad_memory_scope scope, const char *name,
                                          spad_error *error);
+
 /** Ends the phase: what it took becomes stale. */
 SPAD_API spad_status spad_workspace_next(spad_workspace *workspace, spad_error *error);
+
 /** A buffer for this phase. alignment: a power of two; 0: 32, or more for larger elements.
  *  SPAD_ERR_NO_FIT: the workspace is too small. */
 SPAD_API spad_status spad_workspace_take(spad_buffer *out, spad_workspace *workspace,
                                          spad_shape shape, spad_dtype dtype, int64_t alignment,
                                          const char *name, spad_error *error);
+
+/** Frees the bytes; what its phases took becomes stale. Closing again does nothing. */
 SPAD_API spad_status spad_workspace_close(spad_workspace *workspace, spad_error *error);
 
 #ifdef __cplusplus

@@ -82,18 +82,22 @@ SPAD_API size_t spad_device_close(spad_device *device, const spad_sink *report);
 /** What the device says about itself. Borrowed. */
 SPAD_API const spad_device_info *spad_device_get_info(const spad_device *device);
 
-/**
- * Lists all devices of all built-in back ends: fills out[0 .. min(returned, capacity)).
- * A driver that is absent is no error and adds nothing; one that fails adds nothing
- * either, and `absent` (may be NULL) is called for both with the reason.
- */
+/** Called for a driver that is absent, or fails, with the reason. */
 typedef void (*spad_device_absent)(void *context, const char *backend, const spad_error *why);
+
+/**
+ * Lists all devices of all built-in back ends: fills out[0 .. min(returned, capacity)) and returns
+ * how many there are. A driver that is absent is no error and adds nothing; one that fails adds
+ * nothing either, and `absent` (may be NULL) is called for both.
+ */
 SPAD_API size_t spad_device_list(spad_device_info *out, size_t capacity, const spad_host *host,
                                  spad_device_absent absent, void *context);
 
-/** The list as a table, and as JSON ({"devices": [...], "absent": [{"backend", "reason"}]}). */
+/** Writes the list of devices as a table. */
 SPAD_API spad_status spad_device_write_list(const spad_sink *sink, const spad_host *host,
                                             spad_error *error);
+
+/** Writes the list as JSON: {"devices": [...], "absent": [{"backend", "reason"}]}. */
 SPAD_API spad_status spad_device_write_list_json(const spad_sink *sink, const spad_host *host,
                                                  spad_error *error);
 

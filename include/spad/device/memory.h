@@ -113,6 +113,7 @@ SPAD_API spad_status spad_wrapper_create_fault(spad_wrapper **out, const spad_me
                                                int64_t first, int64_t every, const spad_host *host,
                                                spad_error *error);
 
+/** Frees the wrapper; the memory below stays. NULL is fine. */
 SPAD_API void spad_wrapper_destroy(spad_wrapper *wrapper);
 
 /** The wrapper as a memory, borrowed until it is destroyed. */

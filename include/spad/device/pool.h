@@ -111,6 +111,8 @@ SPAD_API spad_status spad_pool_check(spad_pool *pool, spad_error *error);
  * OpenCL's cannot, so a child does not use a device of its parent.
  */
 SPAD_API void spad_pool_fork_begin(spad_pool *pool);
+
+/** After fork(), in the parent and in the child: other threads go on. See spad_pool_fork_begin. */
 SPAD_API void spad_pool_fork_end(spad_pool *pool);
 
 #ifdef __cplusplus

@@ -47,7 +47,7 @@ static const char *why_in_use(const struct stat *about) {
     for (size_t i = 0; i < used_count; i++) {
         const used_file *used = &used_files[i];
         if (used->device != about->st_dev || used->number != about->st_ino) continue;
-        return used->written ? "another output is there already" : "it is the input";
+        return used->written ? "another output already writes there" : "it is the input";
     }
     return NULL;
 }

@@ -391,7 +391,7 @@ static PyObject *get_region(PyObject *self, const char *function, region_call ca
         region++;
     if (region == SPAD_REGISTRY_REGION_COUNT) {
         PyErr_Format(py.errors[PY_ARGUMENT_ERROR],
-                     "'%s' is no region; there are shared, persistent and local", name);
+                     "'%s' is not a region; there are shared, persistent and local", name);
         return NULL;
     }
     if (call(&answer, home(self), number(self), (spad_registry_region)region, unit, &error) !=

@@ -217,7 +217,7 @@ spad_status spad_value_from_real(spad_value *out, spad_dtype dtype, double numbe
                                  spad_error *error) {
     *out = (spad_value){SPAD_DTYPE_NONE, 0};
     if (float_of(dtype) != NULL) return encode(out, dtype, take_apart(number), error);
-    return spad__fail(error, SPAD_ERR_DTYPE, "%s is no floating-point type",
+    return spad__fail(error, SPAD_ERR_DTYPE, "%s is not a floating-point type",
                       spad_dtype_name(dtype));
 }
 
@@ -296,7 +296,7 @@ spad_status spad_reduce_identity(spad_value *out, spad_reduce op, spad_dtype dty
                                  spad_error *error) {
     *out = (spad_value){SPAD_DTYPE_NONE, 0};
     if ((unsigned)op >= SPAD_REDUCE_COUNT) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT, "number %d is no reduce operator", (int)op);
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "number %d is not a reduce operator", (int)op);
     }
     const integer_format integer = integer_of(dtype);
     if (is_bitwise(op) && integer.bits == 0) {

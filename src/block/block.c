@@ -283,7 +283,8 @@ static spad_status check_use(const draft *d, spad_error *error) {
     if (!spad__block_has_bulk_copies(d->block)) {
         spad__fail(error, SPAD_ERR_CAPABILITY,
                    "buffer '%s': %s has no bulk copies and no matrix operands in shared memory; "
-                   "sm_90 and later have",
+                   "sm_90 and later have "
+                   "them",
                    d->label, d->block->target->name);
         spad__fact_names(error, d->request->name, d->block->target->name);
         return SPAD_ERR_CAPABILITY;
@@ -417,7 +418,7 @@ static spad_status settle_pin(draft *d, spad_error *error) {
     }
     if (r->at % info->align != 0) {
         spad__fail(error, SPAD_ERR_ALIGNMENT,
-                   "'%s' is pinned to byte %lld, which is no multiple of %lld", d->label,
+                   "'%s' is pinned to byte %lld, which is not a multiple of %lld", d->label,
                    (long long)r->at, (long long)info->align);
         spad__fact_names(error, r->name, NULL);
         return SPAD_ERR_ALIGNMENT;
@@ -682,7 +683,8 @@ spad_status spad_block_invalidate(spad_block *block, int64_t number, spad_error 
     block_buffer *buffer = spad__block_find(block, number, error);
     if (buffer == NULL) return SPAD_ERR_ARGUMENT;
     if (!spad__block_is_barrier(buffer->info.scope)) {
-        return fail_buffer(block, buffer, SPAD_ERR_SPACE, "is no barrier; free it instead", error);
+        return fail_buffer(block, buffer, SPAD_ERR_SPACE, "is not a barrier; free it instead",
+                           error);
     }
     if (buffer->info.end != SPAD_OPEN_END) {
         return fail_buffer(block, buffer, SPAD_ERR_LIFE_CYCLE, "was invalidated before", error);
@@ -699,7 +701,7 @@ spad_status spad_block_invalidate(spad_block *block, int64_t number, spad_error 
 
 spad_status spad_block_enter(spad_block *block, spad_block_flow kind, spad_error *error) {
     if ((unsigned)kind >= SPAD_FLOW_COUNT) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT, "number %d is no kind of region", (int)kind);
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "number %d is not a kind of region", (int)kind);
     }
     if (!spad__array_reserve(&block->host, &block->regions, 1))
         return spad__fail_host_memory(error);

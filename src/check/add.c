@@ -20,11 +20,11 @@ static spad_status add(spad_check *check, const spad_finding *finding, int64_t s
     return SPAD_OK;
 }
 
-/* "it does not fit; apart from that proved for this shape: ..." */
+/* "it does not fit; apart from that, proved for this shape: ..." */
 static void qualify_verdict(spad_check *check, const char *why) {
     char reason[SPAD_MESSAGE_MAX * 2];
     if (check->verdict == SPAD_VERDICT_WRONG) return;
-    snprintf(reason, sizeof reason, "%s; apart from that %s: %s", why,
+    snprintf(reason, sizeof reason, "%s; apart from that, %s: %s", why,
              spad_verdict_name(check->verdict), check->reason);
     spad__copy_cut(check->reason, sizeof check->reason, reason);
     check->verdict = SPAD_VERDICT_WRONG;
@@ -68,14 +68,14 @@ static void describe(spad_finding *finding, const spad_layout_space *row, const 
     if (row->peak_bytes > row->capacity && !row->agents_apart) {
         spad__finding_init(
             finding, SPAD_FINDING_DOES_NOT_FIT,
-            "%s is too small: %lld B per lane are needed at once, and %lld are there; "
-            "'spad fit' says what would fit",
+            "%s is too small: %lld B per lane are needed at the same time, and it has %lld; "
+            "'spad fit' shows what would fit",
             space, (long long)row->peak_bytes, (long long)row->capacity);
     } else {
         spad__finding_init(
             finding, SPAD_FINDING_DOES_NOT_FIT,
-            "no layout of %s %s within %lld B per lane; 'spad fit' says what would fit", space,
-            row->verdict == SPAD_PLAN_INFEASIBLE ? "lies" : "was found that lies",
+            "no layout of %s %s within %lld B per lane; 'spad fit' shows what would fit", space,
+            row->verdict == SPAD_PLAN_INFEASIBLE ? "exists" : "was found",
             (long long)row->capacity);
     }
 }
@@ -98,7 +98,7 @@ static spad_status add_space(spad_check *check, const spad_layout *layout,
         break;
     }
     if ((size_t)row->peak_statement < k->statements.count) {
-        spad__point_note(spad__finding_add_note(&finding, "most is needed here"),
+        spad__point_note(spad__finding_add_note(&finding, "the peak is here"),
                          k->statements.items[row->peak_statement].location);
     }
     return add(check, &finding, statement, error);

@@ -124,7 +124,7 @@ void spad__sort_findings(spad_check *check) {
 
 /* ---- time -------------------------------------------------------------------------- */
 
-const char spad__time_is_up[] = "time was up before everything was looked at";
+const char spad__time_is_up[] = "time was up before everything was checked";
 
 bool spad__is_late(const spad__run *run) {
     return spad__limit_reached(run->limit);

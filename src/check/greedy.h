@@ -50,7 +50,7 @@ typedef struct spad__machine {
     spad__object_state *objects;
     int32_t *order; /* points as they happened */
     int32_t happened;
-    int32_t *queue; /* ready points, in a circle: a point is in it once */
+    int32_t *queue; /* ready points, in a cycle: a point is in it once */
     size_t head;
     size_t tail;
     size_t room;

@@ -18,7 +18,7 @@
 /* A period beyond this is not worth its runs. */
 enum { STEP_MAX = 4096 };
 
-static const char uneven[] = "an index does not move in even steps";
+static const char uneven[] = "an index does not advance in even steps";
 
 typedef struct probe {
     spad__growth *growth;
@@ -302,7 +302,7 @@ static bool require_still(probe *l, size_t statement, spad_expr expr) {
     const int64_t loop = l->growth->inside[statement];
     if (!shift_of(l, expr, (motion){true, -1}, &shift)) return false;
     if (shift == 0 && !shift_of(l, expr, (motion){false, loop}, &shift)) return false;
-    return shift == 0 || refuse(l, "an amount or a range moves along", NULL);
+    return shift == 0 || refuse(l, "an amount or a range changes along the way", NULL);
 }
 
 /* How the statement lies to a group of growing loops. */
@@ -546,7 +546,7 @@ static bool require_inside(probe *l, size_t statement, spad_expr index, const sp
     if (!shift_of(l, extent.expr, (motion){true, -1}, &grows)) return false;
     if (first >= 0 && last >= 0 && first <= grows && last <= grows) return true;
     if (first < 0 || last < 0) return refuse(l, "has an index that falls towards 0", t->name);
-    if (grows != 0) return refuse(l, "has an index that moves on faster than it grows", t->name);
+    if (grows != 0) return refuse(l, "has an index that advances faster than it grows", t->name);
     snprintf(tiles, sizeof tiles, "has %lld tiles%s, whatever %.40s is", (long long)extent.value,
              t->blocks.count > 1 ? " along an index" : "",
              spad_kernel_get_param(l->kernel, l->growth->param)->name);

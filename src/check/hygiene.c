@@ -86,14 +86,14 @@ static spad_status check_mixture(spad__run *run, spad_error *error) {
             spad__finding_init(
                 &finding, SPAD_FINDING_OFF_CHIP_NOT_OUTPUT,
                 "'%s' in %s is neither input nor output, while '%s' is placed directly: "
-                "refused before NKI 0.2; make it an output, or keep it on chip",
+                "rejected before NKI 0.2; make it an output, or keep it on chip",
                 tensor->name, space->name, placed->name);
         } else {
-            spad__finding_init(
-                &finding, SPAD_FINDING_MIXED_PLACEMENT,
-                "'%s' in %s is placed automatically, while '%s' is placed directly: refused "
-                "before NKI 0.2; place all tensors or none",
-                tensor->name, space->name, placed->name);
+            spad__finding_init(&finding, SPAD_FINDING_MIXED_PLACEMENT,
+                               "'%s' in %s is placed automatically, while '%s' is placed directly: "
+                               "rejected before NKI "
+                               "0.2; place all tensors or none",
+                               tensor->name, space->name, placed->name);
         }
         finding.severity = SPAD_SEVERITY_WARNING;
         spad__finding_set_names(&finding, tensor->name, placed->name);

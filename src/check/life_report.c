@@ -77,7 +77,7 @@ static void bytes_text(const spad__life *life, const spad_walk_access *access, s
 
 static const char *name_of(const spad__life *life, int64_t statement) {
     const spad_statement *s = &life->kernel->statements.items[statement];
-    if (s->kind == SPAD_STATEMENT_TENSOR) return "whoever uses the kernel"; /* its output */
+    if (s->kind == SPAD_STATEMENT_TENSOR) return "the caller of the kernel"; /* its output */
     return s->name != NULL ? s->name : spad_statement_kind_name(s->kind);
 }
 
@@ -260,7 +260,7 @@ spad_status spad__report_dead(spad__life *life, const spad_walk_access *access, 
         const char *scope = k->statements.items[scope_of(k, access->home)].name;
         spad__finding_init(&finding, code, "%s %s %s%s, but scope '%s' %s; %s",
                            name_of(life, life->statement), verb, tile, now, scope,
-                           code == SPAD_FINDING_SECTION_OVER ? "has come back to its section"
+                           code == SPAD_FINDING_SECTION_OVER ? "has returned to its section"
                                                              : "has closed",
                            code == SPAD_FINDING_SECTION_OVER
                                ? "give the scope more sections, or use it earlier"

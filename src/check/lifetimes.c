@@ -151,7 +151,7 @@ static spad_status find_outputs(spad__life *life, spad_error *error) {
         spad__life_tensor *state = &life->tensors[i];
         if ((tensor->flags & SPAD_TENSOR_OUTPUT) == 0 || !state->tracked) continue;
         if (tensor->tiles > SPAD__OUTPUT_TILES) {
-            life->run->gap = "an output has more tiles than the check tells apart";
+            life->run->gap = "an output has more tiles than the check distinguishes";
             continue;
         }
         state->written = spad__new_array(&life->host, (size_t)tensor->tiles, 1);
@@ -464,7 +464,7 @@ static spad_status write_input_tiles(spad__life *life, const spad_walk *walk, in
     const spad_kernel_tensor *tensor = &life->kernel->tensors.items[number];
     spad_status status = SPAD_OK;
     if (tensor->tiles > SPAD__OUTPUT_TILES) {
-        life->run->gap = "an input has more tiles than the check tells apart";
+        life->run->gap = "an input has more tiles than the check distinguishes";
         return SPAD_OK;
     }
     life->statement = (int64_t)tensor->statement;

@@ -292,7 +292,7 @@ static spad_status report_lack(const spad_kernel *k, int64_t tensor, const lack 
     spad_finding finding;
     describe_first(k, tensor, l, first, sizeof first);
     if (l->tiles > 1) {
-        snprintf(more, sizeof more, ", and %lld more of its %lld tiles lack something",
+        snprintf(more, sizeof more, ", and %lld more of its %lld tiles are incomplete",
                  (long long)(l->tiles - 1), (long long)row->tiles);
     }
     spad__finding_init(

@@ -4,7 +4,7 @@
  *
  * The n-th wait of an agent on an mbarrier is nearly always meant for its n-th phase, with
  * the parity n % 2 (n from 0), or, on the way back, for the phase before that, with
- * (n + 1) % 2: it passes at once in the first round. So when a kernel with parity waits is
+ * (n + 1) % 2: it passes immediately in the first round. So when a kernel with parity waits is
  * wrong, the same events are judged again with each wait changed to these, one statement at
  * a time and then two. If that is right, a note says so. Nothing is guessed: what is proposed
  * has passed the check, in this shape.
@@ -206,7 +206,8 @@ static void add_parity_notes(const trial *t, const change *changes, size_t count
                 finding, "with parity %s here%s%s the kernel is right%s", parity,
                 counted ? ", for the n-th wait on each element (n from 0)," : "",
                 count > 1 ? (n == 0 ? ", and the other one," : ", and the one before,") : "",
-                changes[n].to == PASSES_AT_FIRST ? "; it passes at once in the first round" : "");
+                changes[n].to == PASSES_AT_FIRST ? "; it passes immediately in the first round"
+                                                 : "");
             spad__point_note(note,
                              t->events->kernel->statements.items[changes[n].statement].location);
         }

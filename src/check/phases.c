@@ -81,8 +81,9 @@ static void describe_phase(const spad__object_state *s, char *field, size_t size
         snprintf(field, size, "is not initialised");
     } else if (s->bytes < 0) {
         snprintf(field, size,
-                 "is in phase %lld, which lacks %lld of %lld arrivals and has got %lld bytes more "
-                 "than were expected",
+                 "is in phase %lld, which lacks %lld of %lld arrivals and has received %lld bytes "
+                 "more than "
+                 "expected",
                  phase, pending, expected, (long long)-s->bytes);
     } else if (s->bytes > 0 && pending == 0) {
         snprintf(field, size,
@@ -157,7 +158,7 @@ static spad_status find_fault(spad__order *o, const spad__fault *fault, spad_err
     switch (fault->kind) {
     case SPAD__FAULT_NOT_LIVE:
         spad__finding_init(&finding, SPAD_FINDING_MBARRIER_LIFE,
-                           "%s finds %s not initialised; put its init in front, and order the two",
+                           "%s finds %s not initialised; put its init before it, and order the two",
                            text.event, text.object);
         break;
     case SPAD__FAULT_INIT_TWICE:
@@ -179,8 +180,8 @@ static spad_status find_fault(spad__order *o, const spad__fault *fault, spad_err
                            o->events.objects.items[a->object].kind == SPAD_SYNC_BARRIER
                                ? SPAD_FINDING_BARRIER_COUNT
                                : SPAD_FINDING_MIXED_PHASES,
-                           "%s brings more to %s than its count of %lld", text.event, text.object,
-                           count);
+                           "%s contributes more to %s than its count of %lld", text.event,
+                           text.object, count);
         break;
     }
     o->open = true;
@@ -297,8 +298,8 @@ static spad_status check_watched(spad__order *o, int32_t object, int32_t number,
     spad_finding finding;
     spad__finding_init(
         &finding, SPAD_FINDING_UNWATCHED_PHASE,
-        "%s may come before anything has waited for phase %lld of %s; the ISA asks for one "
-        "wait in between",
+        "%s may come before anything has waited for phase %lld of %s; the ISA requires a wait in "
+        "between",
         text.event, (long long)(a->phase - 1), text.object);
     return find_at(o, &finding, a, NULL, error);
 }
@@ -501,8 +502,8 @@ static spad_status check_parity(spad__order *o, int32_t object, int32_t number, 
         o->open = true;
         spad__finding_init(
             &finding, SPAD_FINDING_STALE_PARITY,
-            "%s may pass too early: it is for phase %lld of %s, and before phase %lld is over the "
-            "parity is the same; wait for each phase, and change the parity with it",
+            "%s may pass too early: it is for phase %lld of %s, and until phase %lld is complete "
+            "the parity is the same; wait for each phase, and change the parity with it",
             text.event, (long long)a->phase, text.object, (long long)(a->phase - 1));
         return find_at(o, &finding, a, NULL, error);
     }
@@ -513,7 +514,7 @@ static spad_status check_parity(spad__order *o, int32_t object, int32_t number, 
     if (a->phase == 0) {
         spad__finding_init(
             &finding, SPAD_FINDING_STALE_PARITY,
-            "%s passes at once if it comes before phase 1 of %s is complete, and waits for "
+            "%s passes immediately if it comes before phase 1 of %s is complete, and waits for "
             "phase 2 if it comes later: with parity 1 it does not wait for phase 1",
             text.event, text.object);
     } else {
@@ -554,7 +555,7 @@ static spad_status check_life(spad__order *o, int32_t object, spad_error *error)
             const about text = describe(o, use);
             o->open = true;
             spad__finding_init(&finding, SPAD_FINDING_MBARRIER_LIFE,
-                               "%s may come when %s is invalidated already", text.event,
+                               "%s may come when %s is already invalidated", text.event,
                                text.object);
             status = find_at(o, &finding, use, a, error);
         }

@@ -10,8 +10,13 @@
  *
  *     the shapes 0 <= N < n + 2 Q are a proof for all N,
  *
- * where the second Q is for tiles that an index outside of the loop could meet by
- * chance at one value of N: it does not meet them at the next. With several such
+ * where the second Q is for what an index outside of the loop meets by coincidence.
+ * Such an index moves with the tiles of the loop, and then it meets the same ones at
+ * every N of a rest, or it stays where it is (growth.c refuses others: "places that
+ * move apart"). If it stays, the tiles that the loop has left in memory have moved by
+ * at least the depth of their ring from n to n + Q, so none that was there at n is
+ * there at n + Q: a read that is right at n .. n + Q - 1 only by coincidence is wrong
+ * at n + Q .. n + 2 Q - 1 (test_check_prove.c has such kernels). With several such
  * parameters all combinations are run. A given N beyond that is replaced by the
  * smallest one that is the same modulo Q, so the cost does not depend on it.
  *
@@ -23,6 +28,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/checked.h"
 #include "check/outputs.h"
 
@@ -224,6 +230,7 @@ static spad_status try_shape(prover *p, shape *s, spad_error *error) {
 /* A value to leave a parameter at while another one is looked at: small, the same modulo its
  * step. */
 static int64_t small_value(const trip *t) {
+    spad__assert(t->growth.step > 0);
     const int64_t step = t->growth.step;
     const int64_t most = 3 * step + 4;
     return t->given <= most ? t->given : most - spad__floor_mod(most - t->given, step);
@@ -248,7 +255,7 @@ static bool bounds_a_loop(const spad_kernel *kernel, size_t param) {
 /* A parameter that stays as it is; the first one is told. */
 static void leave_fixed(prover *p, size_t param, const char *why) {
     if (p->fixed++ > 0) return;
-    snprintf(p->why, sizeof p->why, "%.64s is left at %lld: %s",
+    snprintf(p->why, sizeof p->why, "%.64s is fixed at %lld: %s",
              spad_kernel_get_param(p->kernel, param)->name,
              (long long)spad_kernel_get_param(p->kernel, param)->value, why);
 }
@@ -275,6 +282,7 @@ static spad_status find_trips(prover *p, spad_error *error) {
 }
 
 static void drop_trip(prover *p, size_t number, const char *why) {
+    spad__assert(number < p->count);
     leave_fixed(p, p->trips[number].growth.param, why);
     spad__growth_free(&p->trips[number].growth);
     p->count--;
@@ -323,6 +331,7 @@ static spad_status find_repeat(prover *p, size_t number, bool *found, spad_error
     spad_status status = try_repeat(p, number, t->repeats, found, error);
     while (status == SPAD_OK && *found && t->repeats - low > 1) {
         const int64_t middle = low + (t->repeats - low) / 2;
+        spad__assert(low < middle && middle < t->repeats);
         bool repeats;
         status = try_repeat(p, number, middle, &repeats, error);
         if (repeats) {
@@ -361,13 +370,14 @@ static spad_status find_repeats(prover *p, spad_error *error) {
         if (found) {
             i++;
         } else {
-            drop_trip(p, i, "its loop did not come back to the same state");
+            drop_trip(p, i, "its loop did not return to the same state");
         }
     }
     return SPAD_OK;
 }
 
 static int64_t shapes_of(const trip *t) {
+    spad__assert(t->repeats >= t->growth.step && t->growth.step > 0);
     return t->repeats + 2 * t->growth.step;
 }
 
@@ -428,6 +438,7 @@ static void set_verdict(prover *p, spad_verdict verdict, const char *reason) {
 }
 
 static void set_proved(prover *p) {
+    spad__assert(p->run->check->counts.errors == 0 && p->count > 0); /* a claim is made */
     char names[SPAD_MESSAGE_MAX / 2] = "";
     char reason[SPAD_MESSAGE_MAX * 3];
     size_t used = 0;
@@ -436,7 +447,7 @@ static void set_proved(prover *p) {
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%.64s", i > 0 ? ", " : "",
                                  spad_kernel_get_param(p->kernel, param)->name);
     }
-    const char *seen = p->unsettled ? "; outputs were looked at with small values only" : "";
+    const char *seen = p->unsettled ? "; outputs were checked with small values only" : "";
     snprintf(reason, sizeof reason, "for every %s%s%s%s", names, p->fixed > 0 ? "; " : "", p->why,
              p->but[0] != '\0' ? p->but : seen);
     set_verdict(p, p->fixed == 0 ? SPAD_VERDICT_PROVED_ALL : SPAD_VERDICT_PROVED_SHAPE, reason);
@@ -458,7 +469,7 @@ static spad_status judge_all(prover *p, spad_error *error) {
         snprintf(reason, sizeof reason, "but not with %s: %s", values, s.first.message);
         set_verdict(p, SPAD_VERDICT_PROVED_SHAPE, reason);
     } else if (result == NO_REPEAT) {
-        snprintf(reason, sizeof reason, "with %s it does not come back to the same state", values);
+        snprintf(reason, sizeof reason, "with %s it does not return to the same state", values);
         set_verdict(p, SPAD_VERDICT_PROVED_SHAPE, reason);
     } else {
         set_verdict(p, SPAD_VERDICT_PROVED_SHAPE,
@@ -479,7 +490,9 @@ static bool choose_representative(const prover *p, int64_t more, shape *s) {
         const int64_t step = t->growth.step;
         s->values[i] = t->given;
         if (t->given < spad__max(shapes_of(t), GIVEN_MAX)) continue;
+        spad__assert(t->given >= t->repeats);
         s->values[i] = t->repeats + (t->given - t->repeats) % step + more * step;
+        spad__assert(spad__floor_mod(s->values[i] - t->given, step) == 0);
         smaller = true;
     }
     return smaller;
@@ -611,13 +624,13 @@ static spad_status judge_given(prover *p, spad_error *error) {
         char values[SPAD_MESSAGE_MAX / 2];
         char reason[SPAD_MESSAGE_MAX];
         format_values(p, &s, values, sizeof values);
-        snprintf(reason, sizeof reason, "seen with %s, which stands for what is given", values);
+        snprintf(reason, sizeof reason, "seen with %s, which represents the given shape", values);
         set_verdict(p, SPAD_VERDICT_WRONG, instead ? reason : "there are errors");
     } else if (!right && s.gap != NULL) {
         set_verdict(p, SPAD_VERDICT_UNKNOWN, s.gap);
     } else if (p->count == 0) {
         set_verdict(p, SPAD_VERDICT_PROVED_SHAPE,
-                    p->fixed > 0 ? p->why : "every event of the kernel was looked at");
+                    p->fixed > 0 ? p->why : "every event of the kernel was checked");
     } else {
         return judge_all(p, error);
     }

@@ -16,7 +16,7 @@
 
 enum { PLACES_MAX = 1 << 16 };
 
-static const char too_many[] = "a tensor has more places than the rules look at";
+static const char too_many[] = "a tensor has more places than the rule check covers";
 
 /* ---- one place --------------------------------------------------------------------- */
 
@@ -75,17 +75,18 @@ static spad_status check_address(spad__run *run, int64_t tensor, const char *til
     spad_status status = SPAD_OK;
     spad_finding finding;
     if (spad__floor_mod(rect.byte, align) != 0) {
-        spad__finding_init(&finding, SPAD_FINDING_MISALIGNED,
-                           "%s starts at byte %lld of %s, which is no multiple of %lld; try %lld",
-                           tile, (long long)rect.byte, space->name, (long long)align,
-                           (long long)(rect.byte - spad__floor_mod(rect.byte, align) + align));
+        spad__finding_init(
+            &finding, SPAD_FINDING_MISALIGNED,
+            "%s starts at byte %lld of %s, which is not a multiple of %lld; try %lld", tile,
+            (long long)rect.byte, space->name, (long long)align,
+            (long long)(rect.byte - spad__floor_mod(rect.byte, align) + align));
         status = spad__add_about(run, &finding, tensor, error);
     }
     if (status == SPAD_OK && space->banks_exclusive && bank > 0 &&
         spad__floor_div(rect.byte, bank) != spad__floor_div(rect.byte + rect.bytes - 1, bank)) {
         spad__finding_init(
             &finding, SPAD_FINDING_BANK_CROSSED,
-            "%s takes bytes [%lld, %lld) of %s and crosses the border of a bank of %lld; "
+            "%s takes bytes [%lld, %lld) of %s and crosses the boundary of a bank of %lld; "
             "start it at a bank, or cut it in pieces of at most %lld bytes",
             tile, (long long)rect.byte, (long long)(rect.byte + rect.bytes), space->name,
             (long long)bank, (long long)bank);

@@ -212,15 +212,16 @@ static spad_status check_spec(const spad_buffer_spec *spec, spad_error *error) {
     if (spad_dtype_bits(spec->dtype) == 0)
         return spad__fail(error, SPAD_ERR_DTYPE, "the buffer has no element type");
     if ((unsigned)spec->scope >= SPAD_SCOPE_COUNT)
-        return spad__fail(error, SPAD_ERR_ARGUMENT, "%d is no memory scope", (int)spec->scope);
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "%d is not a memory scope", (int)spec->scope);
     if (spec->alignment != 0 && !spad__is_pow2(spec->alignment)) {
         return spad__fail(error, SPAD_ERR_ALIGNMENT,
                           "alignment %lld is not a power of two; use 0 for that of the memory",
                           (long long)spec->alignment);
     }
     if (shape.rank > SPAD_RANK_MAX) {
-        return spad__fail(error, SPAD_ERR_SHAPE, "a shape of %zu dimensions; %d are the most",
-                          shape.rank, SPAD_RANK_MAX);
+        return spad__fail(error, SPAD_ERR_SHAPE,
+                          "a shape of %zu dimensions; at most %d are allowed", shape.rank,
+                          SPAD_RANK_MAX);
     }
     const size_t open = find_auto(shape);
     for (size_t i = open + 1; i < shape.rank; i++) {
@@ -614,7 +615,7 @@ static spad_status check_view(const spad__buffer_record *of, int64_t offset, int
     spad__buffer_title(title, sizeof title, of);
     if (of->bytes < 0) return spad__fail(error, SPAD_ERR_NO_ADDRESS, "%s has no memory yet", title);
     if (offset < 0 || !spad__add(offset, bytes, &end) || end > of->bytes) {
-        spad__fail(error, SPAD_ERR_BOUNDS, "a view of %lld B at %lld does not lie in %s of %lld B",
+        spad__fail(error, SPAD_ERR_BOUNDS, "a view of %lld B at %lld is outside %s of %lld B",
                    (long long)bytes, (long long)offset, title, (long long)of->bytes);
         const bool inside = 0 <= offset && offset <= of->bytes;
         spad__fact_amounts(error, bytes, inside ? of->bytes - offset : 0, SPAD_NO_FACT);

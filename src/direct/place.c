@@ -139,22 +139,22 @@ static spad_status check_bank(const direct_check *check, const int64_t *index, i
                (long long)count, (long long)bank, check->space->name);
     } else {
         refuse(check, index, SPAD_ERR_BOUNDS, error,
-               "%lld banks from bank %lld do not lie in the %lld banks of '%s'", (long long)count,
+               "%lld banks from bank %lld are outside the %lld banks of '%s'", (long long)count,
                (long long)bank, (long long)check->banks, check->space->name);
     }
     spad__fact_amounts(error, count, check->banks, SPAD_NO_FACT);
     return SPAD_ERR_BOUNDS;
 }
 
-/* [address, address + bytes) in what the space offers to tensors. */
+/* [address, address + bytes) in what the space has for tensors. */
 static spad_status check_bytes(const direct_check *check, const int64_t *index, int64_t address,
                                int64_t bytes, spad_error *error) {
     if (address >= 0 && bytes <= check->usable && address <= check->usable - bytes) return SPAD_OK;
-    refuse(
-        check, index, SPAD_ERR_BOUNDS, error,
-        "%lld B per lane at byte %lld do not lie in [0, %lld), what '%s' of %s offers to tensors",
-        (long long)bytes, (long long)address, (long long)check->usable, check->space->name,
-        check->chip);
+    refuse(check, index, SPAD_ERR_BOUNDS, error,
+           "%lld B per lane at byte %lld are outside [0, %lld), the bytes that '%s' of %s has for "
+           "tensors",
+           (long long)bytes, (long long)address, (long long)check->usable, check->space->name,
+           check->chip);
     spad__fact_amounts(error, bytes, check->usable, SPAD_NO_FACT);
     return SPAD_ERR_BOUNDS;
 }
@@ -231,7 +231,7 @@ static spad_status get_spot(spad_direct_spot *spot, const direct_check *check,
     if (status == SPAD_OK) return SPAD_OK;
     if (status > SPAD_OK) {
         return refuse(check, index, SPAD_ERR_ARGUMENT, error,
-                      "its placement function returned %d, which is no status", (int)status);
+                      "its placement function returned %d, which is not a status", (int)status);
     }
     return refuse(check, index, status, error, "%s",
                   reason.message[0] != '\0' ? reason.message : "its placement function failed");
@@ -376,12 +376,11 @@ static spad_status check_footprint(direct_tensor *tensor, const direct_check *ch
     int64_t lanes;
     if (!spad__mul(tiles[DIRECT_LANE], tensor->lanes, &lanes)) lanes = INT64_MAX;
     if (base.lane < 0 || lanes > check->space->lanes || base.lane > check->space->lanes - lanes) {
-        refuse(
-            check, NULL, SPAD_ERR_BOUNDS, error,
-            "its footprint of %lld x %lld lanes from lane %lld does not lie in the %lld lanes of "
-            "'%s'",
-            (long long)tiles[DIRECT_LANE], (long long)tensor->lanes, (long long)base.lane,
-            (long long)check->space->lanes, check->space->name);
+        refuse(check, NULL, SPAD_ERR_BOUNDS, error,
+               "its footprint of %lld x %lld lanes from lane %lld is outside the %lld lanes of "
+               "'%s'",
+               (long long)tiles[DIRECT_LANE], (long long)tensor->lanes, (long long)base.lane,
+               (long long)check->space->lanes, check->space->name);
         spad__fact_amounts(error, lanes, check->space->lanes, SPAD_NO_FACT);
         return SPAD_ERR_BOUNDS;
     }
@@ -393,8 +392,9 @@ static spad_status check_footprint(direct_tensor *tensor, const direct_check *ch
         !spad__add(base.byte, base.bank * check->bank_bytes, &byte) || bytes > check->usable ||
         byte > check->usable - bytes) {
         refuse(check, NULL, SPAD_ERR_BOUNDS, error,
-               "its footprint of %lld x %lld B per lane from byte %lld does not lie in [0, %lld), "
-               "what '%s' of %s offers to tensors",
+               "its footprint of %lld x %lld B per lane from byte %lld is outside [0, %lld), the "
+               "bytes that "
+               "'%s' of %s has for tensors",
                (long long)tiles[DIRECT_FREE], (long long)tensor->bytes, (long long)base.byte,
                (long long)check->usable, check->space->name, check->chip);
         spad__fact_amounts(error, SPAD_NO_FACT, check->usable, SPAD_NO_FACT);

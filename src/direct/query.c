@@ -405,7 +405,7 @@ static void describe_fault(spad_finding *out, const spad_direct *direct,
     if (space->off_chip) {
         spad__finding_init(
             out, SPAD_FINDING_OFF_CHIP_NOT_OUTPUT,
-            "%s in '%s' is no output, while %s is placed directly; return it from the "
+            "%s in '%s' is not an output, while %s is placed directly; return it from the "
             "kernel, or keep it on chip",
             who, space->name, other);
     } else if (tensor->implicit_of != NULL) {

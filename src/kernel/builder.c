@@ -127,7 +127,8 @@ spad_status spad_kernel_builder_finish(spad_kernel **out, spad_kernel_builder *b
                                        spad_error *error) {
     *out = NULL;
     if (builder->kernel == NULL) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT, "the builder has given its kernel away");
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "the builder has already handed over its kernel");
     }
     if (builder->blocks.count > 0) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "blocks that are still open: %zu",
@@ -231,7 +232,7 @@ spad_status spad_kernel_builder_region(spad_kernel_builder *builder, size_t spac
     const int64_t usable = spad_space_get_usable(&kernel->target->spaces[space]);
     if (lower.value < 0 || lower.value > upper.value || upper.value > usable) {
         spad__fail(error, SPAD_ERR_BOUNDS,
-                   "the region [%lld, %lld) does not lie in the %lld usable bytes of '%s'",
+                   "the region [%lld, %lld) is outside the %lld usable bytes of '%s'",
                    (long long)lower.value, (long long)upper.value, (long long)usable,
                    kernel->target->spaces[space].name);
         spad__fact_amounts(error, upper.value, usable, SPAD_NO_FACT);
@@ -484,7 +485,8 @@ spad_status spad_kernel_builder_else(spad_kernel_builder *builder, spad_error *e
 static spad_status refuse_agents_and_scopes(spad_error *error) {
     return spad__fail(error, SPAD_ERR_ARGUMENT,
                       "a kernel has either agents or scopes: agents run side by side, and the "
-                      "order of scoped allocations would be open; use auto, ring, mod or at");
+                      "order of scoped allocations would be "
+                      "undefined; use auto, ring, mod or at");
 }
 
 spad_status spad_kernel_builder_scope(spad_kernel_builder *builder, const char *name,
@@ -525,8 +527,9 @@ spad_status spad_kernel_builder_agent(spad_kernel_builder *builder, const char *
     if (status != SPAD_OK) return status;
     if (kernel->is_scoped) return refuse_agents_and_scopes(error);
     if (builder->agents_over) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT,
-                          "agents stand together: a statement of the main program is between them");
+        return spad__fail(
+            error, SPAD_ERR_ARGUMENT,
+            "agents must be adjacent: a statement of the main program is between them");
     }
     spad_statement *statement;
     status = new_block(&statement, builder, SPAD_STATEMENT_AGENT, error);

@@ -308,7 +308,8 @@ spad_status spad__fold_amount(const spad_kernel_builder *builder, spad_amount *a
         char text[128];
         spad__expr_text(builder->kernel, amount->expr, text, sizeof text);
         return spad__fail(error, SPAD_ERR_ARGUMENT,
-                          "'%s' changes with a loop; a number or parameters are wanted here", text);
+                          "'%s' changes with a loop; a number or parameters are expected here",
+                          text);
     }
     amount->value = found->least;
     return SPAD_OK;

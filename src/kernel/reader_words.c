@@ -122,7 +122,7 @@ static bool read_number(spad__reader *r, spad_expr *out) {
     const spad__token token = spad__parser_take(&r->parser);
     int64_t value = token.digits;
     if (token.scale != 0) {
-        SPAD__FAULT(r, token.span, "a whole number is wanted here");
+        SPAD__FAULT(r, token.span, "a whole number is expected here");
         return false;
     }
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {

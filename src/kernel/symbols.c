@@ -98,7 +98,7 @@ static spad_status check_never_used(const spad_kernel *kernel, const char *name,
         if (strcmp(kernel->tensors.items[i].name, name) == 0) kind = SPAD__SYMBOL_TENSOR;
     }
     if (kind == SPAD__SYMBOL_BROKEN) return SPAD_OK;
-    spad__fail(error, SPAD_ERR_NAME, "'%s' is already %s above: take another name", name,
+    spad__fail(error, SPAD_ERR_NAME, "'%s' is already %s above: choose another name", name,
                spad__symbol_phrase(kind));
     spad__fact_names(error, name, NULL);
     return SPAD_ERR_NAME;

@@ -293,7 +293,7 @@ spad_status spad_walk_jump(spad_walk *walk, int64_t value, spad_error *error) {
     const int64_t number = walk->event.loop;
     const spad_kernel_loop *loop = &walk->kernel->loops.items[number];
     if (value < walk->values[number] || value >= loop->end.value) {
-        spad__fail(error, SPAD_ERR_BOUNDS, "loop '%s' goes on from %lld to %lld, not to %lld",
+        spad__fail(error, SPAD_ERR_BOUNDS, "loop '%s' continues from %lld to %lld, not to %lld",
                    loop->name, (long long)walk->values[number], (long long)loop->end.value - 1,
                    (long long)value);
         spad__fact_names(error, loop->name, NULL);

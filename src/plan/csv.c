@@ -208,7 +208,7 @@ static spad_status read_column_name(reader *r, const cell *c) {
         if (!cell_is(c, column_names[k].name)) continue;
         const column kind = column_names[k].kind;
         if (r->present[kind])
-            return spad__fail(r->error, SPAD_ERR_NAME, "column '%s' comes twice", word);
+            return spad__fail(r->error, SPAD_ERR_NAME, "column '%s' appears twice", word);
         r->present[kind] = true;
         if (kind == UPPER) r->inclusive = column_names[k].inclusive;
         r->kinds[r->column_count++] = kind;
@@ -547,7 +547,7 @@ static void copy_row(reader *r, spad__out *out) {
 
 static spad_status fail_rows(const spad_plan *plan, size_t first, spad_error *error) {
     return spad__fail(error, SPAD_ERR_ARGUMENT,
-                      "the text has not the rows of buffers %lld to %lld of the plan",
+                      "the text does not have the rows of buffers %lld to %lld of the plan",
                       (long long)first, (long long)plan->buffers.count - 1);
 }
 

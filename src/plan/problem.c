@@ -260,21 +260,23 @@ static spad_status check_pin(const spad_plan *plan, const spad_plan_buffer *b, c
         return SPAD_ERR_BOUNDS;
     }
     if (b->offset % b->alignment != 0) {
-        return spad__fail(error, SPAD_ERR_ALIGNMENT,
-                          "buffer %s is pinned at %lld, which is no multiple of its alignment %lld",
-                          label, (long long)b->offset, (long long)b->alignment);
+        return spad__fail(
+            error, SPAD_ERR_ALIGNMENT,
+            "buffer %s is pinned at %lld, which is not a multiple of its alignment %lld", label,
+            (long long)b->offset, (long long)b->alignment);
     }
     if (b->bank > 0 && b->offset % b->bank > b->bank - b->size) {
         return spad__fail(error, SPAD_ERR_BOUNDS,
-                          "buffer %s is pinned at %lld and crosses a border of its %lld B banks",
+                          "buffer %s is pinned at %lld and crosses a boundary of its %lld B banks",
                           label, (long long)b->offset, (long long)b->bank);
     }
     *field = SPAD__FIELD_LANE;
     if (b->lane < 0 || spad__plan_start_lane(plan, b->lanes, b->lane) != b->lane) {
-        return spad__fail(error, SPAD_ERR_LANES,
-                          "buffer %s of %lld lanes is pinned at lane %lld, which is no start lane "
-                          "for it",
-                          label, (long long)b->lanes, (long long)b->lane);
+        return spad__fail(
+            error, SPAD_ERR_LANES,
+            "buffer %s of %lld lanes is pinned at lane %lld, which is not a start lane for "
+            "it",
+            label, (long long)b->lanes, (long long)b->lane);
     }
     return SPAD_OK;
 }
@@ -372,9 +374,10 @@ fail:
 
 static spad_status check_pair(const spad_plan *plan, size_t a, size_t b, spad_error *error) {
     if (a < plan->buffers.count && b < plan->buffers.count && a != b) return SPAD_OK;
-    return spad__fail(error, SPAD_ERR_ARGUMENT,
-                      "buffers %lld and %lld are no pair: there are %lld buffers, counted from 0",
-                      (long long)a, (long long)b, (long long)plan->buffers.count);
+    return spad__fail(
+        error, SPAD_ERR_ARGUMENT,
+        "buffers %lld and %lld are not a pair: there are %lld buffers, counted from 0",
+        (long long)a, (long long)b, (long long)plan->buffers.count);
 }
 
 /* Banks and the common alignment of two aliases; what a whole group joins is checked with

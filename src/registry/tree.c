@@ -5,7 +5,7 @@
  *
  * The walks keep their state in the slots (walk_...), so that they need neither
  * recursion nor memory. Clearing keeps a list of what is still to clear; a group
- * goes before its children, so a circle of components ends. The sum of
+ * goes before its children, so a cycle of components ends. The sum of
  * declared_local is a depth-first walk that adds up each component once and
  * uses its total again wherever it is recorded: O(components + children), where
  * following every path would be exponential. A component that is met while it

@@ -88,8 +88,9 @@ static spad_status check_box(const spad_report *report, const spad_report_box *b
                           report->target->name, box->space);
     }
     if (box->begin >= box->end) {
-        spad__fail(error, SPAD_ERR_ARGUMENT, "a box lives from %lld to %lld: that is no time",
-                   (long long)box->begin, (long long)box->end);
+        spad__fail(error, SPAD_ERR_ARGUMENT,
+                   "a box lives from %lld to %lld: that is not a time range", (long long)box->begin,
+                   (long long)box->end);
         spad__fact_names(error, box->name, NULL);
         return SPAD_ERR_ARGUMENT;
     }

@@ -269,7 +269,7 @@ static void write_head(const map *m) {
         spad__out_format(m->out, "  CONFLICT: %lld boxes share bytes with another one (#)\n",
                          (long long)facts->conflicts);
     if (facts->sampled)
-        spad__out_string(m->out, "  boxes start at very many lanes; only some were looked at\n");
+        spad__out_string(m->out, "  boxes start at very many lanes; only some were compared\n");
 }
 
 /* An address in the room of a label; rounded down to a larger unit where it has too many digits. */
@@ -369,7 +369,7 @@ static size_t find_shares(const map *m, named *names, stem *shares) {
 
 static void write_peak(const map *m, named *names, stem *shares) {
     const size_t count = find_shares(m, names, shares);
-    spad__out_string(m->out, "  the peak is made of\n");
+    spad__out_string(m->out, "  the peak consists of\n");
     for (size_t i = 0; i < count && i < PEAK_SHOWN; i++) {
         spad__out_format(m->out, "    %12lld B  ", (long long)shares[i].bytes);
         if (shares[i].boxes == 1) {

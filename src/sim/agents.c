@@ -585,8 +585,8 @@ static void free_crowd(spad__crowd *c) {
 spad_status spad__sim_explicit(spad_sim *sim, spad_error *error) {
     if (sim->options.hoist_count > 0) {
         return spad__fail(error, SPAD_ERR_ARGUMENT,
-                          "kernel '%s' has synchronisation: its tensors cannot be hoisted without "
-                          "another look at it",
+                          "kernel '%s' has synchronisation: its tensors cannot be hoisted, because "
+                          "that does not adjust it",
                           spad_kernel_get_name(sim->kernel));
     }
     spad__crowd c = {.sim = sim};

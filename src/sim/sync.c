@@ -219,7 +219,7 @@ void spad__objects_describe(const spad__objects *objects, const spad__request *r
     const spad__object *o = spad__objects_get(objects, r->object, r->element);
     switch (sync->kind) {
     case SPAD_SYNC_BARRIER:
-        snprintf(field, size, "barrier '%s', where %lld of %lld are there", name,
+        snprintf(field, size, "barrier '%s', where %lld of %lld have arrived", name,
                  (long long)o->value, (long long)o->count);
         break;
     case SPAD_SYNC_COUNTER:

@@ -573,7 +573,8 @@ static spad_status evaluate_written(spad_tune *tune, spad_error *error) {
     const spad_status status = simulate(tune, tune->kernel, NULL, &t->written, error);
     if (status != SPAD_OK) return status;
     if (t->written == SPAD_UNBOUNDED) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT, "kernel '%s' is stuck; `spad sim` says where",
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "kernel '%s' is deadlocked; `spad sim` shows where",
                           spad_kernel_get_name(tune->kernel));
     }
     return test_fit(tune, tune->kernel, &t->written_fits, &t->written_planned, error);

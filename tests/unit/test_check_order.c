@@ -447,8 +447,8 @@ static void test_waits_without_end(void **unused) {
     char text[1024];
     snprintf(text, sizeof text, head, "arrive m expect 32\ntma load reads a writes x delivers m\n");
     assert_finds(text, SPAD_FINDING_DEADLOCK,
-                 "wait m never ends: m is in phase 1, which lacks 0 of 1 arrivals and has got 32 "
-                 "bytes more than were expected",
+                 "wait m never ends: m is in phase 1, which lacks 0 of 1 arrivals and has received "
+                 "32 bytes more than expected",
                  NULL, NULL);
     snprintf(text, sizeof text, head, "expect m by 96\ntma load reads a writes x delivers m\n");
     assert_finds(text, SPAD_FINDING_DEADLOCK,
@@ -522,8 +522,9 @@ static void test_parity_hints(void **unused) {
     static const char passes[] = "(k / S + 1) % 2";
     static const char waits[] = "k / S % 2";
     static const char full_hint[] = "with parity k / S % 2 here the kernel is right";
-    static const char empty_hint[] = "with parity (k / S + 1) % 2 here the kernel is right; it "
-                                     "passes at once in the first round";
+    static const char empty_hint[] =
+        "with parity (k / S + 1) % 2 here the kernel is right; it passes immediately in the first "
+        "round";
     spad_check *check = check_parities(passes, waits);
     assert_int_equal(spad_check_get_counts(check).errors, 0);
     spad_check_destroy(check);
@@ -535,18 +536,19 @@ static void test_parity_hints(void **unused) {
     /* both: the order of the two is the other way round, so that nothing has been loaded */
     assert_hint(waits, passes, SPAD_FINDING_UNINITIALISED_READ, 17,
                 "with parity k / S % 2 here, and the one before, the kernel is right");
-    assert_hint(
-        waits, passes, SPAD_FINDING_UNINITIALISED_READ, 13,
-        "with parity (k / S + 1) % 2 here, and the other one, the kernel is right; it passes "
-        "at once in the first round");
+    assert_hint(waits, passes, SPAD_FINDING_UNINITIALISED_READ, 13,
+                "with parity (k / S + 1) % 2 here, and the other one, the kernel is right; it "
+                "passes immediately in the first "
+                "round");
     /* outside of loops, and in two */
-    assert_finds("kernel k on sm_90\nmbarrier m count 1\ntensor x : shared u8 (64)\ninit m\n"
-                 "agent p { simt fill writes x; arrive m }\n"
-                 "agent q { wait m parity 1; simt use reads x }\n",
-                 SPAD_FINDING_STALE_PARITY,
-                 "wait m (q) passes at once if it comes before phase 1 of m is complete, and waits "
-                 "for phase 2 if it comes later: with parity 1 it does not wait for phase 1",
-                 "with parity 0 here the kernel is right", NULL);
+    assert_finds(
+        "kernel k on sm_90\nmbarrier m count 1\ntensor x : shared u8 (64)\ninit m\n"
+        "agent p { simt fill writes x; arrive m }\n"
+        "agent q { wait m parity 1; simt use reads x }\n",
+        SPAD_FINDING_STALE_PARITY,
+        "wait m (q) passes immediately if it comes before phase 1 of m is complete, and waits "
+        "for phase 2 if it comes later: with parity 1 it does not wait for phase 1",
+        "with parity 0 here the kernel is right", NULL);
     assert_finds(
         "kernel k on sm_90\nmbarrier m count 1\nbarrier b count 2\n"
         "tensor x : shared u8 (64)\ninit m\n"
@@ -607,21 +609,21 @@ static void test_other_messages(void **unused) {
         "delivered",
         NULL, NULL);
     assert_finds(RING "arrive m\n", SPAD_FINDING_MBARRIER_LIFE,
-                 "arrive m finds m not initialised; put its init in front, and order the two", NULL,
-                 NULL);
+                 "arrive m finds m not initialised; put its init before it, and order the two",
+                 NULL, NULL);
     assert_finds(RING "init m\ninit m\n", SPAD_FINDING_MBARRIER_LIFE,
                  "init m finds m in use; invalidate it before it is initialised again", NULL, NULL);
     assert_finds(RING "init m\narrive m drop\n", SPAD_FINDING_MBARRIER_LIFE,
                  "arrive m leaves no arrivals for m", NULL, NULL);
     assert_finds(RING "init m\nagent p { arrive m }\nagent q { invalidate m }\n",
-                 SPAD_FINDING_MBARRIER_LIFE, "arrive m (p) may come when m is invalidated already",
+                 SPAD_FINDING_MBARRIER_LIFE, "arrive m (p) may come when m is already invalidated",
                  "invalidate m (q)", NULL);
     assert_finds(RING "agent p { arrive b; arrive b }\n", SPAD_FINDING_BARRIER_COUNT,
                  "arrive b (p) enters b a second time before it is complete", NULL, NULL);
     assert_finds(RING "agent p { sync b by 3 }\n", SPAD_FINDING_BARRIER_COUNT,
-                 "sync b (p) brings more to b than its count of 2", NULL, NULL);
+                 "sync b (p) contributes more to b than its count of 2", NULL, NULL);
     assert_finds(RING "init m\narrive m by 2 expect 4\n", SPAD_FINDING_MIXED_PHASES,
-                 "arrive m brings more to m than its count of 1", NULL, NULL);
+                 "arrive m contributes more to m than its count of 1", NULL, NULL);
     assert_finds(RING "agent p { arrive b }\n", SPAD_FINDING_LEFTOVER,
                  "b ends with 1 of 2 contributions to a round that is never completed", NULL, NULL);
     assert_finds(RING "init m\nexpect m by 8\n", SPAD_FINDING_LEFTOVER,

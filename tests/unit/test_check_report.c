@@ -293,14 +293,14 @@ static void memories_that_are_too_small_are_findings(void **state) {
     assert_int_equal(f->code, SPAD_FINDING_DOES_NOT_FIT);
     assert_int_equal(f->line, 3);
     assert_string_equal(f->subject, "x");
-    assert_string_equal(f->message, "sbuf is too small: 256000 B per lane are needed at once, and "
-                                    "212984 are there; 'spad fit' says what would fit");
+    assert_string_equal(f->message, "sbuf is too small: 256000 B per lane are needed at the same "
+                                    "time, and it has 212984; 'spad fit' shows what would fit");
     assert_int_equal(f->notes[0].line, 4);
-    assert_string_equal(f->notes[0].message, "most is needed here");
+    assert_string_equal(f->notes[0].message, "the peak is here");
     assert_int_equal(spad_check_get_counts(r.check).errors, 1);
     assert_int_equal(spad_check_get_verdict(r.check), SPAD_VERDICT_WRONG);
     assert_non_null(
-        strstr(spad_check_get_reason(r.check), "it does not fit; apart from that proved"));
+        strstr(spad_check_get_reason(r.check), "it does not fit; apart from that, proved"));
     drop_ring(&r);
 
     make_ring(&r, 2000000);

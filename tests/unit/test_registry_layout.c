@@ -266,7 +266,7 @@ static void sizes_beyond_64_bits_are_errors(void **state) {
     fails(f,
           spad_registry_get_nonaliased(&size, f->registry, f->a, names, 2, (spad_registry_unit)9,
                                        &f->error),
-          SPAD_ERR_ARGUMENT, "number 9 is no unit");
+          SPAD_ERR_ARGUMENT, "number 9 is not a unit");
     spad_component none;
     fails(f, spad_registry_add(&none, f->registry, NULL, SPAD_FLOAT32, &f->error), SPAD_ERR_NAME,
           "a component needs a name");

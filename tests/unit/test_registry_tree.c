@@ -86,7 +86,7 @@ static void clearing_cascades_or_not(void **state) {
     assert_true(spad_registry_has_group(f->registry, f->b));
     assert_int_equal(spad_registry_child_count(f->registry, f->a), 0);
     assert_ok(spad_registry_register_child(NULL, f->registry, f->a, f->b, "b", NULL), &f->error);
-    /* a circle ends */
+    /* a cycle ends */
     assert_ok(spad_registry_register_child(NULL, f->registry, c, f->a, "a", NULL), &f->error);
     spad_registry_clear_parent(f->registry, f->a);
     assert_int_equal(spad_registry_group_count(f->registry), 0);

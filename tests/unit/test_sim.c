@@ -257,6 +257,9 @@ static void durations_are_those_of_the_target(void **state) {
         {"trn2", "vector c reads a writes b", 133334},
         {"trn2", "vector c reads p writes b", 266667},
         {"trn2", "vector sum reads a writes b(.., 0)", 133334},
+        /* an element of 64 bits counts as two of 32: 512 cycles, and 256 for half of the bytes */
+        {"trn2", "vector c reads w writes w", 533334},
+        {"trn2", "vector c reads f writes f", 266667},
         {"trn3", "scalar exp reads a writes b", 213334}, /* 256 a cycle */
         /* 128 KiB over 16 engines of 23 B/ns; 8 lanes over one of them */
         {"trn2", "dma load reads h writes a", 356174},
@@ -276,7 +279,8 @@ static void durations_are_those_of_the_target(void **state) {
         const bool neuron = strncmp(cases[i].target, "trn", 3) == 0;
         snprintf(text, sizeof text, "kernel k on %s\n%s%s\n", cases[i].target,
                  neuron ? "tensor a : sbuf bf16 (128, 512)\ntensor b : sbuf bf16 (128, 512)\n"
-                          "tensor f : sbuf f32 (128, 512)\ntensor p : psum f32 (128, 512)\n"
+                          "tensor f : sbuf f32 (128, 512)\ntensor w : sbuf i64 (128, 512)\ntensor "
+                          "p : psum f32 (128, 512)\n"
                           "tensor h : hbm bf16 (128, 512) input\n"
                         : "",
                  cases[i].statements);
@@ -433,7 +437,7 @@ static void limits_are_kept(void **state) {
     kernel = test_parse("kernel k on trn2\nunit queue on dma serial\nqueue op\n");
     assert_int_equal(spad_sim_create(&sim, kernel, &options, &error), SPAD_ERR_ARGUMENT);
     assert_string_equal(error.message, "kernel 'k' has synchronisation: its tensors cannot be "
-                                       "hoisted without another look at it");
+                                       "hoisted, because that does not adjust it");
     spad_kernel_destroy(kernel);
 
     kernel = test_parse("kernel k on sm_90\ncounter many[9223372036854775807]\ncounter c\n"
@@ -666,7 +670,7 @@ static void deadlocks_are_named(void **state) {
         const char *message;
     } cases[] = {
         {AGENTS "barrier all[2] count 2\nagent a { simt op cost 7 ns\nsync all[1] }\nagent b { }\n",
-         "deadlock at 7 ns: 'a' waits for barrier 'all[1]', where 1 of 2 are there (line 4)"},
+         "deadlock at 7 ns: 'a' waits for barrier 'all[1]', where 1 of 2 have arrived (line 4)"},
         {AGENTS "counter c = 1\ntake c by 2\n",
          "deadlock at 0 ns: 'main' waits for counter 'c' to be 2, which is 1 (line 3)"},
         {AGENTS "mbarrier m count 2\ninit m\narrive m expect 64\nwait m parity 0\n",
@@ -690,7 +694,7 @@ static void deadlocks_are_named(void **state) {
     spad_tune *tune;
     spad_error error;
     assert_int_equal(spad_tune_create(&tune, kernel, NULL, &error), SPAD_ERR_ARGUMENT);
-    assert_string_equal(error.message, "kernel 'k' is stuck; `spad sim` says where");
+    assert_string_equal(error.message, "kernel 'k' is deadlocked; `spad sim` shows where");
     spad_kernel_destroy(kernel);
 }
 

@@ -50,6 +50,8 @@ static void devices_that_are_not_there_are_refused(void **state) {
     }
     spad_error error;
     spad_device *device;
+    assert_non_null(spad_backend_get(spad_backend_count() - 1));
+    assert_null(spad_backend_get(spad_backend_count()));
     spad_backend other = *spad_backend_get(0);
     other.version = 2;
     assert_int_equal(spad_device_open_on(&device, &other, 0, NULL, &error), SPAD_ERR_ARGUMENT);

@@ -439,6 +439,7 @@ TABLE = {
     "spad_placement_apply": "placement_apply",
     "spad_chunks_of": "cubie.chunk_runs",
     # backend, device, memory, pool, log
+    "spad_backend_count": C_ONLY,
     "spad_backend_get": C_ONLY,
     "spad_memory_scope_name": "Buffer.scope",
     "spad_memory_scope_parse": "Device.alloc",
@@ -513,7 +514,7 @@ TABLE = {
     "spad_buffer_copy_matrix": "copy_tile",
     "spad_buffer_write": "Buffer.write",
     "spad_buffer_read": "Buffer.read",
-    # torch: PyTorch loads them from libspad.so by name
+    # torch: PyTorch loads them from libspad_device.so by name
     "spad_torch_alloc": C_ONLY,
     "spad_torch_free": C_ONLY,
     "spad_torch_record_stream": C_ONLY,

@@ -104,7 +104,10 @@ typedef struct spad_backend {
                           spad_error *error);
 } spad_backend;
 
-/** The built-in back ends: host, cuda, opencl; NULL beyond them. Static storage. */
+/** Number of built-in back ends. */
+SPAD_API size_t spad_backend_count(void);
+
+/** A built-in back end by number: host, cuda, opencl; NULL beyond the count. Static storage. */
 SPAD_API const spad_backend *spad_backend_get(size_t index);
 
 #ifdef __cplusplus

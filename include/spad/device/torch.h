@@ -4,7 +4,7 @@
  * can take its memory from our pool:
  *
  *     allocator = torch.cuda.memory.CUDAPluggableAllocator(
- *         "libspad.so", "spad_torch_alloc", "spad_torch_free")
+ *         "libspad_device.so", "spad_torch_alloc", "spad_torch_free")
  *     torch.cuda.memory.change_current_allocator(allocator)
  *
  * They work in the order of streams, as spad_stream_alloc does. PyTorch passes no object to

@@ -112,7 +112,7 @@ SPAD_API const spad_finding *spad_check_get_finding(const spad_check *check, siz
 /* ---- showing it -------------------------------------------------------------------- */
 
 /**
- * Writes the findings as a compiler does, the places they have in common with the lines of
+ * Writes the findings as a compiler does, the locations they have in common with the lines of
  * `text` (optional: NULL), and the verdict in the last line:
  *
  *     k.spad:7:5: error: 'x' is read after ... [SPAD-LIFETIME-CONFLICT]

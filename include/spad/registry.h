@@ -200,7 +200,7 @@ SPAD_API size_t spad_registry_buffer_count(const spad_registry *registry, spad_c
 SPAD_API const spad_registry_buffer *
 spad_registry_get_buffer(const spad_registry *registry, spad_component component, size_t index);
 
-/** *index: its place in that order. SPAD_ERR_UNKNOWN: no group, or no such buffer. */
+/** *index: its number in that order. SPAD_ERR_UNKNOWN: no group, or no such buffer. */
 SPAD_API spad_status spad_registry_find_buffer(size_t *index, const spad_registry *registry,
                                                spad_component component, const char *name,
                                                spad_error *error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A text that is read, places in it, and the faults found in it.
+ * A text that is read, locations in it, and the faults found in it.
  */
 #ifndef SPAD_BASE_SOURCE_H
 #define SPAD_BASE_SOURCE_H

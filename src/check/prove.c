@@ -24,6 +24,7 @@
  * and synchronisation objects.
  */
 #include "check/prove.h"
+#include "check/check.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -271,12 +272,14 @@ static spad_status find_trips(prover *p, spad_error *error) {
         const spad_status status = spad__growth_init(&t->growth, p->kernel, i, &p->host, error);
         if (status != SPAD_OK) return status;
         t->given = spad_kernel_get_param(p->kernel, i)->value;
-        if (t->growth.why[0] == '\0') {
+        if (t->growth.refusal.kind == SPAD__NOT_REFUSED) {
             p->count++;
-        } else {
-            if (!t->growth.size) leave_fixed(p, i, t->growth.why);
-            spad__growth_free(&t->growth);
+            continue;
         }
+        char why[SPAD_MESSAGE_MAX];
+        spad__growth_reason(&t->growth, p->kernel, why, sizeof why);
+        if (t->growth.refusal.kind != SPAD__REFUSED_SIZE) leave_fixed(p, i, why);
+        spad__growth_free(&t->growth);
     }
     return SPAD_OK;
 }

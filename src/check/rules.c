@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "base/checked.h"
+#include "check/check.h"
 #include "check/life.h"
 #include "kernel/place.h"
 

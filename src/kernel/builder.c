@@ -93,7 +93,7 @@ void spad_kernel_builder_destroy(spad_kernel_builder *builder) {
     spad__array_free(&host, &builder->blocks);
     spad__array_free(&host, &builder->defines);
     spad__array_free(&host, &builder->rings);
-    spad__free(&host, builder->buckets, builder->bucket_count * sizeof *builder->buckets);
+    spad__index_free(&builder->symbol_index, &host);
     spad__free(&host, builder, sizeof *builder);
 }
 

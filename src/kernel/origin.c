@@ -14,22 +14,19 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "spad/layout.h"
-
-static uint64_t mix(uint64_t hash, uint64_t value) {
-    hash = (hash ^ value) * UINT64_C(0x9E3779B97F4A7C15);
-    return hash ^ hash >> 29;
-}
 
 static int mix_text(void *context, const char *bytes, size_t count) {
     uint64_t hash = *(uint64_t *)context;
-    for (size_t i = 0; i < count; i++) hash = mix(hash, (unsigned char)bytes[i]);
+    for (size_t i = 0; i < count; i++) hash = spad__hash_add(hash, (unsigned char)bytes[i]);
     *(uint64_t *)context = hash;
     return 0;
 }
 
 static uint64_t mix_location(uint64_t hash, spad_location location) {
-    return mix(hash, (uint64_t)(uint32_t)location.line << 32 | (uint32_t)location.column);
+    return spad__hash_add(
+        hash, (int64_t)((uint64_t)(uint32_t)location.line << 32 | (uint32_t)location.column));
 }
 
 static uint64_t hash_kernel(const spad_kernel *kernel) {

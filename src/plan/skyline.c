@@ -29,6 +29,7 @@
 
 #include "base/assert.h"
 #include "base/checked.h"
+#include "base/heap.h"
 #include "base/random.h"
 #include "plan/sort.h"
 #include "plan/units.h"
@@ -263,35 +264,17 @@ static bool lower(const spad__skyline *s, int32_t a, int32_t b) {
     return x != y ? x < y : a < b;
 }
 
-static void heap_put(spad__skyline *s, int32_t at, int32_t l) {
-    spad__assert(at >= 0 && at < s->boxes->sections && l >= 0 && l < s->boxes->sections);
-    s->heap[at] = l;
-    s->runs[l].heap = at;
+static void heap_put(spad__skyline *s, int32_t *heap, size_t at, int32_t l) {
+    spad__assert(at < (size_t)s->boxes->sections && l >= 0 && l < s->boxes->sections);
+    heap[at] = l;
+    s->runs[l].heap = (int32_t)at;
 }
 
-static void heap_up(spad__skyline *s, int32_t at) {
-    const int32_t l = s->heap[at];
-    for (; at > 0 && lower(s, l, s->heap[(at - 1) / 2]); at = (at - 1) / 2)
-        heap_put(s, at, s->heap[(at - 1) / 2]);
-    heap_put(s, at, l);
-}
-
-static void heap_down(spad__skyline *s, int32_t at) {
-    const int32_t l = s->heap[at];
-    for (;;) {
-        int32_t child = 2 * at + 1;
-        if (child >= s->heap_count) break;
-        if (child + 1 < s->heap_count && lower(s, s->heap[child + 1], s->heap[child])) child++;
-        if (!lower(s, s->heap[child], l)) break;
-        heap_put(s, at, s->heap[child]);
-        at = child;
-    }
-    heap_put(s, at, l);
-}
+SPAD__HEAP(run_heap, spad__skyline *, int32_t, lower, heap_put)
 
 static void heap_add(spad__skyline *s, int32_t l) {
     s->heap[s->heap_count] = l;
-    heap_up(s, s->heap_count++);
+    run_heap_up(s, s->heap, (size_t)s->heap_count++);
 }
 
 static void heap_remove(spad__skyline *s, int32_t l) {
@@ -299,9 +282,9 @@ static void heap_remove(spad__skyline *s, int32_t l) {
     const int32_t at = s->runs[l].heap;
     const int32_t last = s->heap[--s->heap_count];
     if (last == l) return;
-    heap_put(s, at, last);
-    heap_up(s, at);
-    heap_down(s, s->runs[last].heap);
+    s->heap[at] = last;
+    run_heap_up(s, s->heap, (size_t)at);
+    run_heap_down(s, s->heap, (size_t)s->heap_count, (size_t)s->runs[last].heap);
 }
 
 /* ---- runs -------------------------------------------------------------------------- */
@@ -341,7 +324,7 @@ static bool raise_run(spad__skyline *s, int32_t l) {
      * places nothing is the number of runs and of floors that a waiting box has. */
     spad__assert(wall > s->runs[l].floor);
     s->runs[l].floor = wall;
-    heap_down(s, s->runs[l].heap);
+    run_heap_down(s, s->heap, (size_t)s->heap_count, (size_t)s->runs[l].heap);
     join_level(s, l);
     return true;
 }
@@ -363,7 +346,7 @@ static void put_box(spad__skyline *s, int32_t l, int32_t box) {
         heap_add(s, a);
     } else {
         set_run(s, l, b, floor + s->boxes->size[box]);
-        heap_down(s, s->runs[l].heap);
+        run_heap_down(s, s->heap, (size_t)s->heap_count, (size_t)s->runs[l].heap);
     }
     join_level(s, a);
 }

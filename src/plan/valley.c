@@ -51,6 +51,7 @@
 
 #include "base/assert.h"
 #include "base/checked.h"
+#include "base/hash.h"
 #include "base/random.h"
 #include "plan/units.h"
 
@@ -264,8 +265,8 @@ static void untake_box(spad__valley *v, int32_t i) {
 /* Two hashes of one slack that have nothing to do with each other. Every bit of the
  * slack counts: it is mixed by itself before the section comes in. */
 static uint64_t slack_hash(uint64_t salt, int32_t section, int64_t slack) {
-    return spad__mix(spad__mix((uint64_t)slack ^ salt) +
-                     (uint64_t)section * UINT64_C(0x9E3779B97F4A7C15));
+    return spad__hash_finish(spad__hash_finish((uint64_t)slack ^ salt) +
+                             (uint64_t)section * SPAD__HASH_FACTOR);
 }
 
 static key slack_key(int32_t section, int64_t slack) {

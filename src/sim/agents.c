@@ -475,11 +475,8 @@ static void size_lists(spad__crowd *c) {
     }
 }
 
-/* As many as the check looks at. */
-#define OBJECTS_MAX INT64_C(1000000)
-
 static spad_status check_objects(const spad_kernel *kernel, spad_error *error) {
-    int64_t left = OBJECTS_MAX;
+    int64_t left = SPAD__SYNC_OBJECTS_MAX;
     for (size_t i = 0; i < spad_kernel_sync_count(kernel); i++) {
         const spad_kernel_sync *sync = spad_kernel_get_sync(kernel, i);
         if (sync->elements > left) {
@@ -487,7 +484,7 @@ static spad_status check_objects(const spad_kernel *kernel, spad_error *error) {
                 error, SPAD_ERR_ARGUMENT,
                 "there are more than %lld synchronisation objects with '%s'; define a "
                 "smaller parameter",
-                (long long)OBJECTS_MAX, sync->name);
+                (long long)SPAD__SYNC_OBJECTS_MAX, sync->name);
         }
         left -= sync->elements;
     }

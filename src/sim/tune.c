@@ -26,6 +26,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/compare.h"
 #include "spad/layout.h"
 
 /* Choices that fit, of which the fastest with its places is taken. */
@@ -236,10 +237,6 @@ static spad_status descend(spad_tune *tune, size_t *at, int64_t *values, spad_er
 
 /* ---- the choice -------------------------------------------------------------------- */
 
-static int compare_numbers(int64_t a, int64_t b) {
-    return (a > b) - (a < b);
-}
-
 /* Time, then bytes, then the order in which they were looked at. */
 typedef struct ranked {
     int64_t makespan;
@@ -250,9 +247,9 @@ typedef struct ranked {
 static int compare_ranked(const void *left, const void *right) {
     const ranked *a = left;
     const ranked *b = right;
-    int order = compare_numbers(a->makespan, b->makespan);
-    if (order == 0) order = compare_numbers(a->bytes, b->bytes);
-    if (order == 0) order = compare_numbers((int64_t)a->number, (int64_t)b->number);
+    int order = spad__compare(a->makespan, b->makespan);
+    if (order == 0) order = spad__compare(a->bytes, b->bytes);
+    if (order == 0) order = spad__compare((int64_t)a->number, (int64_t)b->number);
     return order;
 }
 

@@ -13,6 +13,7 @@
 #include "base/assert.h"
 #include "base/checked.h"
 #include "base/dtype.h"
+#include "base/entry.h"
 #include "base/error.h"
 #include "base/interval.h"
 #include "stack/stack.h"
@@ -351,14 +352,10 @@ static void list_largest(const spad_stack *stack, char *field, size_t size) {
     for (size_t i = 0; i < live && i < LISTED; i++) {
         char name[NAME_SHOWN];
         spad__copy_cut(name, sizeof name, largest[i].name != NULL ? largest[i].name : "(unnamed)");
-        const int length =
-            snprintf(field + used, size - used, "%s%s %lld B", i == 0 ? "; largest live: " : ", ",
-                     name, (long long)largest[i].rect.bytes);
-        if (length < 0 || (size_t)length >= size - used) {
-            field[used] = '\0'; /* a number that is cut would be another one */
+        if (!spad__put_entry(field, size, &used, "%s%s %lld B", i == 0 ? "; largest live: " : ", ",
+                             name, (long long)largest[i].rect.bytes)) {
             return;
         }
-        used += (size_t)length;
     }
 }
 

@@ -192,7 +192,7 @@ static void indices_that_move_apart(void **state) {
                        "vector r reads x[2 * i] }\n"
                        "vector last reads x[N + 6]\n";
     assert_answer(text, SPAD_VERDICT_PROVED_SHAPE,
-                  "N is left at 7: 'x' is used at places that move apart");
+                  "N is fixed at 7: 'x' is used at places that move apart");
     for (int64_t n = 7; n < 12; n++) {
         assert_int_equal(ask(text, &(spad_define){"N", n}, 1, &alone).verdict,
                          n <= 8 ? SPAD_VERDICT_PROVED_SHAPE : SPAD_VERDICT_WRONG);

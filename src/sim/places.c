@@ -133,6 +133,7 @@ static bool same_place(const spad__place *a, const spad__place *b) {
 }
 
 static void link_all(spad__places *places) {
+    if (places->bucket_count == 0) return; /* no place was touched */
     memset(places->buckets, 0, places->bucket_count * sizeof *places->buckets);
     for (size_t i = 0; i < places->places.count; i++) {
         size_t *bucket = &places->buckets[bucket_of(places, &places->places.items[i])];

@@ -148,6 +148,39 @@ static void pools_have_sizes_that_can_be(void **state) {
     }
 }
 
+static spad_status wrap_all(const spad_host *host, void *payload) {
+    const spad_sink *sink = payload;
+    spad_error error;
+    spad_wrapper *made[4] = {NULL, NULL, NULL, NULL};
+    spad_device *device = open_with(NULL);
+    const spad_memory memory = spad_device_memory(device);
+    spad_status status = spad_wrapper_limit(&made[0], &memory, 100, host, &error);
+    if (status == SPAD_OK) status = spad_wrapper_log(&made[1], &memory, sink, NULL, host, &error);
+    if (status == SPAD_OK) status = spad_wrapper_fault(&made[2], &memory, 1, 0, host, &error);
+    if (status == SPAD_OK) status = spad_wrapper_statistics(&made[3], &memory, host, &error);
+    for (int i = 0; i < 4; i++) spad_wrapper_destroy(made[i]);
+    spad_device_close(device, NULL);
+    return status;
+}
+
+static void wrappers_need_sense_and_host_memory(void **state) {
+    (void)state;
+    spad_error error = {0};
+    spad_wrapper *wrapper;
+    test_text text;
+    test_text_init(&text);
+    spad_device *device = open_with(NULL);
+    const spad_memory memory = spad_device_memory(device);
+    assert_int_equal(spad_wrapper_fault(&wrapper, &memory, 0, 1, NULL, &error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_wrapper_fault(&wrapper, &memory, 1, -1, NULL, &error), SPAD_ERR_ARGUMENT);
+    assert_null(wrapper);
+    assert_int_equal(spad_wrapper_limit(&wrapper, &memory, -1, NULL, &error), SPAD_ERR_ARGUMENT);
+    assert_string_equal(error.message, "the limit is negative");
+    spad_device_close(device, NULL);
+    test_fail_each_allocation(wrap_all, &text.sink);
+    test_text_free(&text);
+}
+
 /* ---- extents from data ------------------------------------------------------------- */
 
 static void extents_that_no_data_gives(void **state) {
@@ -264,6 +297,7 @@ int main(void) {
         cmocka_unit_test(global_memory_has_a_space_of_the_trace),
         cmocka_unit_test(devices_are_numbers_that_exist),
         cmocka_unit_test(pools_have_sizes_that_can_be),
+        cmocka_unit_test(wrappers_need_sense_and_host_memory),
         cmocka_unit_test(extents_that_no_data_gives),
         cmocka_unit_test(an_open_buffer_becomes_like_the_source),
         cmocka_unit_test(a_closed_stream_is_no_longer_waited_for),

@@ -97,10 +97,73 @@ static void an_empty_buffer_crosses_no_bank(void **state) {
     spad_plan_destroy(plan);
 }
 
+/* Buffers that break their own rules are not added. */
+static void buffers_that_cannot_be_are_refused(void **state) {
+    (void)state;
+    static const spad_plan_gap below = {1, 2, -1, 4};
+    static const spad_plan_gap backwards = {1, 2, 4, 2};
+    static const spad_plan_gap above = {1, 2, 0, 9};
+    static const spad_plan_gap right = {1, 2, 2, 8};
+    static const struct {
+        spad_plan_buffer buffer;
+        bool added;
+    } cases[] = {
+        {{.upper = 4, .size = 8, .gaps = &right, .gap_count = 1}, true},
+        {{.upper = 4, .size = 8, .gaps = &below, .gap_count = 1}, false},
+        {{.upper = 4, .size = 8, .gaps = &backwards, .gap_count = 1}, false},
+        {{.upper = 4, .size = 8, .gaps = &above, .gap_count = 1}, false},
+        {{.upper = 4, .size = 8, .pinned = true, .lane = 2}, true},
+        {{.upper = 4, .size = 8, .pinned = true, .lane = -1}, false},
+        {{.upper = 4, .size = 8, .pinned = true, .lane = 1}, false}, /* no start lane */
+        {{.upper = 4, .size = 8, .pinned = true, .lane = 4}, false},
+        {{.upper = 4, .size = 8, .pinned = true, .lane = 2, .lanes = 2}, false},
+        {{.upper = 4, .size = 8, .lanes = 5}, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        spad_error error = {0};
+        spad_plan *plan;
+        assert_ok(spad_plan_create(&plan, NULL, &error), &error);
+        assert_ok(spad_plan_set_space(plan, &space, &error), &error);
+        const spad_status status = spad_plan_add(NULL, plan, &cases[i].buffer, &error);
+        if ((status == SPAD_OK) != cases[i].added) print_error("case %zu\n", i);
+        assert_int_equal(status == SPAD_OK, cases[i].added);
+        assert_int_equal(spad_plan_count(plan), cases[i].added);
+        if (status != SPAD_OK) assert_true(error.message[0] != '\0');
+        spad_plan_destroy(plan);
+    }
+}
+
+/* A deadline beyond the end of the clock is none. */
+static void the_latest_deadline_is_none(void **state) {
+    (void)state;
+    spad_error error = {0};
+    spad_plan *plan;
+    spad_plan_result *result;
+    spad_plan_reason *reason;
+    const spad_plan_options options = {.deadline_ns = INT64_MAX};
+    assert_ok(spad_plan_create(&plan, NULL, &error), &error);
+    assert_ok(spad_plan_set_capacity(plan, 12, &error), &error);
+    for (int i = 0; i < 2; i++) {
+        const spad_plan_buffer buffer = {.upper = 4, .size = 8};
+        assert_ok(spad_plan_add(NULL, plan, &buffer, &error), &error);
+    }
+    assert_ok(spad_plan_solve(&result, plan, &options, &error), &error);
+    assert_int_equal(result->verdict, SPAD_PLAN_INFEASIBLE);
+    assert_ok(spad_plan_explain(&reason, plan, result, INT64_MAX, &error), &error);
+    assert_int_equal(reason->over, 4);
+    assert_int_equal(reason->works_at, 16);
+    assert_true(reason->change_count > 0);
+    spad_plan_reason_destroy(reason);
+    spad_plan_result_destroy(result);
+    spad_plan_destroy(plan);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_broken_rule_is_named),
         cmocka_unit_test(an_empty_buffer_crosses_no_bank),
+        cmocka_unit_test(buffers_that_cannot_be_are_refused),
+        cmocka_unit_test(the_latest_deadline_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

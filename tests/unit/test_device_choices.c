@@ -95,6 +95,28 @@ static void global_memory_has_a_space_of_the_trace(void **state) {
     }
 }
 
+static void scopes_are_those_that_exist(void **state) {
+    (void)state;
+    spad_error error = {0};
+    spad_memory_scope scope;
+    spad_pool *pool;
+    spad_device_buffer buffer;
+    spad_device *device = open_with(NULL);
+    const spad_buffer_spec spec = {
+        .shape = SPAD_SHAPE(8), .dtype = SPAD_UINT8, .scope = (spad_memory_scope)99};
+    assert_int_equal(spad_buffer_alloc(&buffer, device, &spec, &error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_device_pool(&pool, device, (spad_memory_scope)99, &error),
+                     SPAD_ERR_ARGUMENT);
+    assert_string_equal(error.message, "99 is no memory scope");
+    assert_int_equal(spad_device_stats(device, (spad_memory_scope)99).allocations, 0);
+    assert_int_equal(spad_memory_scope_parse(&scope, "globl", &error), SPAD_ERR_UNKNOWN);
+    assert_non_null(strstr(error.message, "no memory scope is called 'globl'; "));
+    assert_int_equal(spad_memory_scope_parse(&scope, "quite another thing", &error),
+                     SPAD_ERR_UNKNOWN);
+    assert_non_null(strstr(error.message, "; there are global, shared and local"));
+    spad_device_close(device, NULL);
+}
+
 static void devices_are_numbers_that_exist(void **state) {
     (void)state;
     spad_error error = {0};
@@ -295,6 +317,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scopes_are_spaces_of_the_chip),
         cmocka_unit_test(global_memory_has_a_space_of_the_trace),
+        cmocka_unit_test(scopes_are_those_that_exist),
         cmocka_unit_test(devices_are_numbers_that_exist),
         cmocka_unit_test(pools_have_sizes_that_can_be),
         cmocka_unit_test(wrappers_need_sense_and_host_memory),

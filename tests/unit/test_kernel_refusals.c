@@ -153,6 +153,25 @@ static void an_else_follows_its_if(void **state) {
     test_text_free(&text);
 }
 
+static void names_are_words(void **state) {
+    (void)state;
+    char longest[65];
+    memset(longest, 'n', 64);
+    longest[64] = '\0';
+    const char *const wrong[] = {NULL, "", "9x", "-x", "a b", "a:", longest};
+    spad_error error = {0};
+    spad_kernel_builder *b = new_builder("trn2");
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        spad_expr expr;
+        const spad_amount one = {.value = 1};
+        assert_int_equal(spad_kernel_builder_param(&expr, b, wrong[i], one, &error), SPAD_ERR_NAME);
+        assert_int_equal(spad_kernel_builder_scope(b, wrong[i], one, &error), SPAD_ERR_NAME);
+    }
+    test_text text = finish(b);
+    assert_string_equal(text.bytes, "kernel k on trn2\n");
+    test_text_free(&text);
+}
+
 /* ---- hoisting and walks ------------------------------------------------------------ */
 
 static void what_cannot_be_hoisted_is_refused(void **state) {
@@ -289,6 +308,7 @@ int main(void) {
         cmocka_unit_test(clauses_that_are_wrong_are_refused),
         cmocka_unit_test(regions_lie_in_their_space),
         cmocka_unit_test(an_else_follows_its_if),
+        cmocka_unit_test(names_are_words),
         cmocka_unit_test(what_cannot_be_hoisted_is_refused),
         cmocka_unit_test(walks_start_at_agents_that_exist),
         cmocka_unit_test(regions_belong_to_their_space),

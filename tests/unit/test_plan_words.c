@@ -265,6 +265,51 @@ static void changes_that_help_are_listed(void **state) {
     spad_plan_destroy(plan);
 }
 
+/* A plan has a height and a distance from its bound, whose share is rounded up. */
+static void a_plan_has_a_gap(void **state) {
+    (void)state;
+    spad_plan *plan = new_plan(SPAD_UNBOUNDED);
+    spad_plan_place places[] = {{0, 0}, {8, 0}};
+    add(plan, (spad_plan_buffer){.name = "a", .upper = 9, .size = 8});
+    add(plan, (spad_plan_buffer){.name = "b", .upper = 9, .size = 8});
+    spad_plan_result result = {.verdict = SPAD_PLAN_FEASIBLE,
+                               .places = places,
+                               .height = 16,
+                               .bound = 12,
+                               .peak_lanes = 1};
+    written w = write_both(plan, &result, NULL);
+    assert_holds(&w.text, "height    16 B\n");
+    assert_holds(&w.text, "gap       4 B (33.334 %)\n");
+    assert_holds(&w.text, "verdict   feasible\n");
+    assert_holds(&w.json, "\"gap\": 4");
+    done(&w);
+    spad_plan_destroy(plan);
+}
+
+/* Numbers that are no verdict, proof, clash or change have no words, and do no harm. */
+static void numbers_that_mean_nothing_have_no_words(void **state) {
+    (void)state;
+    spad_plan *plan = new_plan(20);
+    const spad_plan_change change = {.kind = (spad_plan_change_kind)99};
+    add(plan, (spad_plan_buffer){.name = "a", .upper = 9, .size = 8});
+    spad_plan_result result = {.verdict = (spad_plan_verdict)99,
+                               .proof = (spad_plan_proof)99,
+                               .bound = 30,
+                               .height = SPAD_UNBOUNDED};
+    spad_plan_reason reason = {.works_at = 30, .over = 10, .changes = &change, .change_count = 1};
+    assert_string_equal(spad_plan_verdict_name((spad_plan_verdict)99), "unknown");
+    written w = write_both(plan, &result, &reason);
+    assert_holds(&w.text, "bound     30 B ()\n");
+    assert_holds(&w.text, "why: , capacity 20 B, over by 10 B\n");
+    assert_holds(&w.text, "smallest capacity known to work: 30 B\n  fits if \n");
+    done(&w);
+    reason.clash = result.clash = (spad_plan_clash)99;
+    w = write_both(plan, &result, &reason);
+    assert_holds(&w.text, "why: 'a' (8 B, from 0 to 9) and 'a' (8 B, from 0 to 9) \n");
+    done(&w);
+    spad_plan_destroy(plan);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_proof_has_its_words),
@@ -272,6 +317,8 @@ int main(void) {
         cmocka_unit_test(many_pins_are_counted),
         cmocka_unit_test(each_clash_has_its_words),
         cmocka_unit_test(changes_that_help_are_listed),
+        cmocka_unit_test(a_plan_has_a_gap),
+        cmocka_unit_test(numbers_that_mean_nothing_have_no_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,11 +16,11 @@ typedef struct tune_words {
 } tune_words;
 
 static spad_status write_kernel(const spad_sink *sink, const void *kernel, spad_error *error) {
-    return spad_kernel_write(kernel, sink, error);
+    return spad_kernel_write_text(kernel, sink, error);
 }
 
 static cli_exit show(const spad_tune *tune, const tune_words *words) {
-    const spad_kernel *chosen = spad_tune_chosen(tune);
+    const spad_kernel *chosen = spad_tune_get_chosen(tune);
     spad_error error;
     if (words->output != NULL && chosen != NULL) {
         const cli_exit written = cli_write_file(words->output, write_kernel, chosen);
@@ -48,7 +48,7 @@ static cli_exit tune_kernel(const cli_kernel *input, const tune_words *words) {
     const cli_exit right = cli_check_first(input, NULL, "tuned", &words->kernel);
     if (right != CLI_FINE) return right;
     options.timeout_ns = cli_time_left(options.timeout_ns, words->started);
-    if (spad_tune_kernel(&tune, input->kernel, &options, &error) != SPAD_OK) {
+    if (spad_tune_create(&tune, input->kernel, &options, &error) != SPAD_OK) {
         return cli_fail_kernel(&error, input->path, words->kernel.json);
     }
     const cli_exit exit = show(tune, words);
@@ -69,9 +69,11 @@ static cli_exit run_tune(const cli_command *command, int count, char **arguments
     cli_exit exit;
     if (!cli_take_options(command, options, &count, arguments, &exit)) return exit;
     if (count != 1) {
-        cli_say("one kernel is needed; see 'spad tune --help'");
+        cli_message("one kernel is needed; see 'spad tune --help'");
         return CLI_USAGE;
     }
+    const cli_pictures none = {0};
+    if (!cli_pictures_fit(&none, words.kernel.json, words.output)) return CLI_USAGE;
     cli_kernel input;
     exit = cli_read_kernel(&input, arguments[0], &words.kernel);
     if (exit != CLI_FINE) return exit;

@@ -25,12 +25,13 @@ static bool take_pairs(spad_define *out, char names[][NAME_ROOM], const char *op
         errno = 0;
         const long long value = sign != NULL ? strtoll(sign + 1, &end, 10) : 0;
         if (length == 0 || length >= NAME_ROOM || end == sign + 1 || *end != '\0' || errno != 0) {
-            cli_say("option '%s' needs a name and a whole number%s, such as N=64, not '%s'", option,
-                    errno == ERANGE ? " of 64 bits" : "", word);
+            cli_message("option '%s' needs a name and a whole number%s, such as N=64, not '%s'",
+                        option, errno == ERANGE ? " of 64 bits" : "", word);
             return false;
         }
         if (value < least) {
-            cli_say("option '%s' needs at least %lld, not '%s'", option, (long long)least, word);
+            cli_message("option '%s' needs at least %lld, not '%s'", option, (long long)least,
+                        word);
             return false;
         }
         memcpy(names[i], word, length);
@@ -65,7 +66,7 @@ static cli_exit parse(cli_kernel *out, spad_diagnostics **faults,
         spad_kernel_parse(&out->kernel, out->text.bytes, out->text.length,
                           cli_input_name(out->path), options, *faults, &error);
     if (status == SPAD_ERR_SYNTAX) {
-        spad_diagnostics_write(*faults, &messages, NULL);
+        spad_diagnostics_write_text(*faults, &messages, NULL);
         return CLI_USAGE;
     }
     spad_diagnostics_destroy(*faults);
@@ -129,15 +130,12 @@ cli_exit cli_read_kernel(cli_kernel *out, const char *path, const cli_kernel_wor
 
 cli_exit cli_check_first(const cli_kernel *input, const spad_layout *layout, const char *doing,
                          const cli_kernel_words *words) {
-    const spad_check_options options = {.place = layout != NULL ? spad_layout_place : NULL,
-                                        .ctx = (void *)(uintptr_t)layout,
-                                        .no_advice = true,
-                                        .one_shape = true,
-                                        .timeout_ns = CHECK_NS};
+    const spad_check_options options = {
+        .layout = layout, .no_advice = true, .one_shape = true, .timeout_ns = CHECK_NS};
     const spad_sink messages = spad_sink_file(stderr);
     spad_check *check;
     spad_error error = {0};
-    if (spad_check_kernel(&check, input->kernel, &options, &error) != SPAD_OK) {
+    if (spad_check_create(&check, input->kernel, &options, &error) != SPAD_OK) {
         return cli_fail(&error);
     }
     const long long errors = (long long)spad_check_get_counts(check).errors;
@@ -151,7 +149,7 @@ cli_exit cli_check_first(const cli_kernel *input, const spad_layout *layout, con
     snprintf(error.message, sizeof error.message,
              words->force ? "it is %s although it is wrong"
                           : "it is not %s, because it is wrong; "
-                            "'--force' does it all the same",
+                            "'--force' does it anyway",
              doing);
     cli_fail_input(&error, input->path, words->json && !words->force);
     return words->force ? CLI_FINE : CLI_FINDINGS;

@@ -13,7 +13,7 @@ static cli_exit place_kernel(cli_places *out, cli_text text, const char *path,
                              const cli_plan_words *words) {
     spad_error error;
     if (words->capacity != NULL || words->space != NULL) {
-        cli_say("options '--capacity' and '--space' are for CSV files");
+        cli_message("options '--capacity' and '--space' are for CSV files");
         free(text.bytes);
         return CLI_USAGE;
     }
@@ -22,7 +22,7 @@ static cli_exit place_kernel(cli_places *out, cli_text text, const char *path,
     if (spad_layout_create(&out->layout, out->kernel.kernel, NULL, &error) != SPAD_OK) {
         return cli_fail_kernel(&error, path, words->kernel.json);
     }
-    out->target = spad_kernel_target(out->kernel.kernel);
+    out->target = spad_kernel_get_target(out->kernel.kernel);
     out->fits = spad_layout_fits(out->layout);
     return CLI_FINE;
 }
@@ -30,8 +30,8 @@ static cli_exit place_kernel(cli_places *out, cli_text text, const char *path,
 void cli_make_up_target(cli_made_up *out, const spad_plan *plan) {
     out->space = (spad_space){.name = "memory",
                               .about = "",
-                              .lanes = spad_plan_lanes(plan),
-                              .bytes = spad_plan_capacity(plan),
+                              .lanes = spad_plan_get_lanes(plan),
+                              .bytes = spad_plan_get_capacity(plan),
                               .alignment = 1,
                               .granule = 1};
     out->target = (spad_target){.name = "plan",
@@ -46,13 +46,13 @@ static cli_exit take_space(cli_places *out, const cli_plan_words *words) {
     spad_error error;
     int64_t capacity;
     if ((words->kernel.target == NULL) != (words->space == NULL)) {
-        cli_say("options '--target' and '--space' go together");
+        cli_message("options '--target' and '--space' go together");
         return CLI_USAGE;
     }
     if (words->space != NULL) {
         const cli_exit exit = cli_find_target(&out->target, &out->owned, words->kernel.target);
         if (exit != CLI_FINE) return exit;
-        if (spad_target_space(&out->space, out->target, words->space, &error) != SPAD_OK ||
+        if (spad_target_find_space(&out->space, out->target, words->space, &error) != SPAD_OK ||
             spad_plan_set_space(out->plan, &out->target->spaces[out->space], &error) != SPAD_OK) {
             return cli_fail(&error);
         }
@@ -68,8 +68,8 @@ static cli_exit place_buffers(cli_places *out, const cli_text *text, const char 
     const spad_plan_options options = {.seed = 1};
     spad_error error;
     if (words->kernel.defines.count > 0 || words->kernel.rings.count > 0) {
-        cli_say("options '-D' and '--ring' are for kernels, and '%s' is not a kernel",
-                cli_input_name(path));
+        cli_message("options '-D' and '--ring' are for kernels, and '%s' is not a kernel",
+                    cli_input_name(path));
         return CLI_USAGE;
     }
     if (spad_plan_create(&out->plan, NULL, &error) != SPAD_OK) return cli_fail(&error);

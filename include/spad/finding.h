@@ -25,8 +25,8 @@ typedef enum spad_severity {
 } spad_severity;
 
 /* The one list of codes: X(name, value, severity, stable code, sentence).
- * A value never changes its meaning. The page of what finds it (docs/direct.md,
- * docs/check.md) has an example of each. */
+ * A value never changes its meaning. docs/findings.md has an example of each
+ * (docs/direct.md of those that only direct placement reports). */
 #define SPAD_FINDING_LIST(X)                                                                       \
     /* direct placement: a kernel places all of its tensors or none */                             \
     X(MIXED_PLACEMENT, 1, ERROR, "SPAD-MIXED-PLACEMENT",                                           \
@@ -38,10 +38,11 @@ typedef enum spad_severity {
       "an off-chip tensor is not an output in a kernel that places others directly")               \
     /* rules of the chip */                                                                        \
     X(OUT_OF_SPACE, 10, ERROR, "SPAD-OUT-OF-SPACE",                                                \
-      "a tile lies outside the bytes or lanes that its space offers")                              \
+      "a tile is outside the bytes or lanes that its space has for tensors")                       \
     X(START_LANE, 11, ERROR, "SPAD-START-LANE", "a tile starts at a lane where it may not")        \
     X(MISALIGNED, 12, ERROR, "SPAD-MISALIGNED", "a tile starts at an address that is not aligned") \
-    X(BANK_CROSSED, 13, ERROR, "SPAD-BANK-CROSSED", "a tile crosses the border between two banks") \
+    X(BANK_CROSSED, 13, ERROR, "SPAD-BANK-CROSSED",                                                \
+      "a tile crosses the boundary between two banks")                                             \
     X(GRANULE, 14, ERROR, "SPAD-GRANULE",                                                          \
       "a tile has a size in which its space does not hand out memory")                             \
     X(INDEX_OUTSIDE, 15, ERROR, "SPAD-INDEX-OUTSIDE",                                              \
@@ -59,12 +60,12 @@ typedef enum spad_severity {
     X(ALIAS_CLASH, 23, ERROR, "SPAD-ALIAS-CLASH",                                                  \
       "a tensor is read after its bytes were written under another name")                          \
     X(SECTION_OVERLAP, 24, ERROR, "SPAD-SECTION-OVERLAP",                                          \
-      "a tensor of one section lies over a tensor of another that is still in use")                \
+      "a tensor of one section overlaps a tensor of another that is still in use")                 \
     X(USE_AFTER_FREE, 25, ERROR, "SPAD-USE-AFTER-FREE", "a tile is used that is not allocated")    \
     X(USE_AFTER_SCOPE, 26, ERROR, "SPAD-USE-AFTER-SCOPE",                                          \
       "a tensor is used after its scope has closed")                                               \
     X(SECTION_OVER, 27, ERROR, "SPAD-SECTION-OVER",                                                \
-      "a tensor is used after its scope has come back to its section")                             \
+      "a tensor is used after its scope has returned to its section")                              \
     /* hygiene */                                                                                  \
     X(DEAD_WRITE, 30, WARNING, "SPAD-DEAD-WRITE", "something is written and never read")           \
     X(LEAK, 31, WARNING, "SPAD-LEAK", "memory is allocated and not freed")                         \
@@ -98,7 +99,8 @@ typedef enum spad_severity {
       "a contribution may count for another round of its barrier")                                 \
     X(BARRIER_COUNT, 50, ERROR, "SPAD-BARRIER-COUNT",                                              \
       "contributions do not add up to the count of a barrier")                                     \
-    X(SEVERAL_TAKERS, 51, ERROR, "SPAD-SEVERAL-TAKERS", "who takes from a counter first is open")  \
+    X(SEVERAL_TAKERS, 51, ERROR, "SPAD-SEVERAL-TAKERS",                                            \
+      "the order in which agents take from a counter is undefined")                                \
     X(LEFTOVER, 52, WARNING, "SPAD-LEFTOVER",                                                      \
       "signals or arrivals are left over when the kernel ends")                                    \
     X(UNFINISHED, 53, WARNING, "SPAD-UNFINISHED",                                                  \
@@ -122,9 +124,9 @@ typedef enum spad_finding_code {
 #undef SPAD_FINDING_ENUM
 } spad_finding_code;
 
-/** A second place that a finding is about: the other end of a conflict, or a way to mend it. */
+/** A second location that a finding is about: the other end of a conflict, or a way to mend it. */
 typedef struct spad_note {
-    int32_t line; /**< 0: no place */
+    int32_t line; /**< 0: no location */
     int32_t column;
     int32_t width;
     char message[SPAD_MESSAGE_MAX];
@@ -136,7 +138,7 @@ typedef struct spad_note {
 typedef struct spad_finding {
     spad_finding_code code;
     spad_severity severity;
-    int32_t line;                     /**< place in the input, 1-based; 0: no place */
+    int32_t line;                     /**< location in the input, 1-based; 0: none */
     int32_t column;                   /**< counted in characters, 1-based */
     int32_t width;                    /**< characters to underline; 0: not known */
     int64_t count;                    /**< how often it was seen, 0 and 1: once */

@@ -1,687 +1,318 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is found out about a kernel: Layout, Check, Sim, Tune.
- *
- * A kernel never changes, so all of these work on it with the GIL released, several at
- * a time.
+ * Analysis: everything about one kernel, each part computed once. Its parts are shown as Layout,
+ * Check and Sim objects that keep the analysis alive; those that the caller brought are the
+ * caller's own objects.
  */
 #include "common.h"
 
-typedef struct py_tune {
-    PyObject_HEAD spad_tune *tune;
+typedef struct py_analysis {
+    PyObject_HEAD spad_analysis *analysis;
     PyObject *kernel;
-} py_tune;
+    PyObject *layout; /* of the caller, or NULL; likewise the others */
+    PyObject *check;
+    PyObject *sim;
+} py_analysis;
 
-static const spad_kernel *kernel_in(PyObject *self) {
-    return ((py_kernel *)self)->kernel;
+static const spad_analysis *analysis_in(PyObject *self) {
+    return ((py_analysis *)self)->analysis;
 }
 
-static bool need_kernel(PyObject *object) {
-    if (PyObject_TypeCheck(object, py.kernel)) return true;
-    PyErr_SetString(PyExc_TypeError, "a Kernel is needed");
-    return false;
-}
+/* ---- making ------------------------------------------------------------------------ */
 
-/* ---- layouts ----------------------------------------------------------------------- */
+static const char *const part_names[SPAD_PARTS] = {"layout", "check", "sim", "fit"};
 
-static PyObject *layout_make(PyObject *module, PyObject *const *args, Py_ssize_t count,
-                             PyObject *keywords) {
-    (void)module;
-    static const char *const names[] = {"kernel", "timeout", "seed", "threads", NULL};
-    PyObject *given[4];
-    int64_t seed, threads;
-    spad_layout_options options = {0};
-    if (!py_take(given, "layout", names, 1, args, count, keywords) || !need_kernel(given[0]) ||
-        !py_seconds(&options.timeout_ns, given[1]) || !py_int_or(&seed, given[2], 0) ||
-        !py_int_or(&threads, given[3], 1))
-        return NULL;
-    if (threads < INT32_MIN || threads > INT32_MAX) {
-        PyErr_Format(py.errors[PY_ARGUMENT_ERROR], "%lld threads are too many", (long long)threads);
-        return NULL;
-    }
-    options.seed = (uint64_t)seed;
-    options.threads = (int32_t)threads;
-    py_layout *self = py_new(py.layout);
-    if (self == NULL) return NULL;
-    self->kernel = py_keep(given[0]);
-    spad_error error;
-    py_watch watch;
-    options.watch = py_watch_of(&watch);
-    py_watch_begin(&watch);
-    const spad_status status =
-        spad_layout_create(&self->layout, kernel_in(given[0]), &options, &error);
-    if (py_watch_end(&watch) && status == SPAD_OK) return (PyObject *)self;
-    Py_DECREF((PyObject *)self);
-    return py_raise(&error);
-}
-
-PY_TRAVERSE(layout_traverse, py_layout, self->kernel)
-
-static void layout_dealloc(PyObject *object) {
-    PyObject_GC_UnTrack(object);
-    py_layout *self = (py_layout *)object;
-    spad_layout_destroy(self->layout);
-    Py_XDECREF(self->kernel);
-    py_free(object);
-}
-
-static spad_layout *layout_in(PyObject *self) {
-    return ((py_layout *)self)->layout;
-}
-
-PY_WRITER(spad_layout_write_text, spad_layout)
-PY_WRITER(spad_layout_write_table, spad_layout)
-PY_WRITER(spad_layout_write_json, spad_layout)
-PY_WRITER(spad_layout_write_csv, spad_layout)
-
-#define LAYOUT_TEXT(name)                                                               \
-    static PyObject *layout_##name(PyObject *self, PyObject *unused) {                  \
-        (void)unused;                                                                   \
-        return py_text_outside(spad_layout_write_##name##_any, layout_in(self), false); \
-    }
-LAYOUT_TEXT(text)
-LAYOUT_TEXT(table)
-LAYOUT_TEXT(json)
-LAYOUT_TEXT(csv)
-
-static PyObject *layout_place(PyObject *self, PyObject *args) {
-    const char *name;
-    long long slot = 0;
-    if (!PyArg_ParseTuple(args, "s|L:place", &name, &slot)) return NULL;
-    const spad_layout *layout = layout_in(self);
-    for (size_t i = 0; i < spad_layout_buffer_count(layout); i++) {
-        const spad_layout_buffer *b = spad_layout_get_buffer(layout, i);
-        if (strcmp(b->name, name) != 0 || slot < b->slot || slot >= b->slot + b->slots) continue;
-        if (b->rect.byte == SPAD_NO_BYTE) Py_RETURN_NONE;
-        return Py_BuildValue("(LL)", (long long)b->rect.lane,
-                             (long long)(b->rect.byte + (slot - b->slot) * b->stride));
-    }
-    PyErr_Format(PyExc_KeyError, "the layout has no slot %lld of '%s'", slot, name);
-    return NULL;
-}
-
-static PyObject *space_row(const spad_kernel *kernel, const spad_layout_space *s) {
-    return Py_BuildValue(
-        "{s:s,s:s,s:N,s:L,s:N,s:L,s:L,s:L,s:L,s:L}", "space",
-        spad_kernel_target(kernel)->spaces[s->space].name, "verdict",
-        spad_layout_verdict_phrase(s->verdict), "height", py_fact(s->height, SPAD_UNBOUNDED),
-        "bound", (long long)s->bound, "capacity", py_fact(s->capacity, SPAD_UNBOUNDED), "reserved",
-        (long long)s->reserved, "peak_bytes", (long long)s->peak_bytes, "peak_padding",
-        (long long)s->peak_padding, "hole", (long long)s->hole, "hole_at", (long long)s->hole_at);
-}
-
-static PyObject *layout_spaces(PyObject *self, void *unused) {
-    (void)unused;
-    const spad_layout *layout = layout_in(self);
-    PyObject *list = PyList_New(0);
-    for (size_t i = 0; list != NULL && i < spad_layout_space_count(layout); i++)
-        if (!py_append(list,
-                       space_row(spad_layout_kernel(layout), spad_layout_get_space(layout, i))))
+/* Bits of the parts that a sequence of names leaves out; None: none. */
+static bool read_skip(unsigned *out, PyObject *names) {
+    *out = 0;
+    if (names == NULL || names == Py_None) return true;
+    PyObject *list = PySequence_List(names);
+    for (Py_ssize_t i = 0; list != NULL && i < PyList_Size(list); i++) {
+        PyObject *bytes = PyUnicode_AsUTF8String(PyList_GetItem(list, i));
+        const char *name = bytes != NULL ? PyBytes_AsString(bytes) : NULL;
+        int part = 0;
+        while (name != NULL && part < SPAD_PARTS && strcmp(name, part_names[part]) != 0) part++;
+        if (name != NULL && part == SPAD_PARTS)
+            PyErr_Format(py.errors[PY_ARGUMENT_ERROR],
+                         "'%s' is no part of an analysis: layout, check, sim, fit", name);
+        Py_XDECREF(bytes);
+        if (name == NULL || part == SPAD_PARTS)
             Py_CLEAR(list);
-    return list;
+        else
+            *out |= 1u << part;
+    }
+    Py_XDECREF(list);
+    return list != NULL;
 }
 
-typedef struct fit_text {
-    spad_fit *fit;
-    const spad_layout *layout;
-} fit_text;
-
-static spad_status write_fit(const void *object, const spad_sink *sink, spad_error *error) {
-    const fit_text *f = object;
-    return spad_fit_write_text(f->fit, f->layout, sink, error);
-}
-static spad_status write_fit_json(const void *object, const spad_sink *sink, spad_error *error) {
-    const fit_text *f = object;
-    return spad_fit_write_json(f->fit, f->layout, sink, error);
-}
-
-static PyObject *layout_fit(PyObject *self, PyObject *const *args, Py_ssize_t count,
-                            PyObject *keywords) {
-    static const char *const names[] = {"timeout", "json", NULL};
-    PyObject *given[2];
-    spad_fit_options options = {0};
-    bool json = false;
-    if (!py_take(given, "fit", names, 0, args, count, keywords) ||
-        !py_flag(&json, given[1], false) || !py_seconds(&options.timeout_ns, given[0]))
-        return NULL;
-    fit_text f = {NULL, layout_in(self)};
-    spad_error error;
-    py_watch watch;
-    options.watch = py_watch_of(&watch);
-    py_watch_begin(&watch);
-    const spad_status status = spad_fit_find(&f.fit, f.layout, &options, &error);
-    PyObject *text = py_watch_end(&watch) && status == SPAD_OK
-                         ? py_text_outside(json ? write_fit_json : write_fit, &f, false)
-                         : py_raise(&error);
-    spad_fit_destroy(f.fit);
-    return text;
-}
-
-static PyObject *layout_fits(PyObject *self, void *unused) {
-    (void)unused;
-    return PyBool_FromLong(spad_layout_fits(layout_in(self)));
-}
-static PyObject *layout_kernel(PyObject *self, void *unused) {
-    (void)unused;
-    return py_keep(((py_layout *)self)->kernel);
-}
-
-static PyMethodDef layout_methods[] = {
-    {"text", layout_text, METH_NOARGS, "A line per space, and what is needed at its peak."},
-    {"table", layout_table, METH_NOARGS, "A line per tensor."},
-    {"json", layout_json, METH_NOARGS, "Everything as JSON."},
-    {"csv", layout_csv, METH_NOARGS, "A row per place."},
-    {"place", layout_place, METH_VARARGS,
-     "place(tensor, slot=0) -> (lane, byte)\n\nWhere a slot of a tensor lies."},
-    {"fit", PY_FUNC(layout_fit), PY_FAST,
-     "fit(timeout=None, json=False) -> str\n\nChanges after which it fits; each was tried."},
-    {NULL, NULL, 0, NULL}};
-
-static PyGetSetDef layout_fields[] = {
-    {"fits", layout_fits, NULL, "Does every space fit?", NULL},
-    {"spaces", layout_spaces, NULL, "A dict for each space.", NULL},
-    {"kernel", layout_kernel, NULL, "The kernel.", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
-
-static PyType_Slot layout_slots[] = {{Py_tp_doc, "The places of all tensors of a kernel."},
-                                     {Py_tp_dealloc, PY_SLOT(layout_dealloc)},
-                                     {Py_tp_traverse, PY_SLOT(layout_traverse)},
-                                     {Py_tp_methods, layout_methods},
-                                     {Py_tp_getset, layout_fields},
-                                     {0, NULL}};
-
-static PyType_Spec layout_spec = {"spad._spad.Layout", sizeof(py_layout), 0,
-                                  PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, layout_slots};
-
-/* A Layout, or NULL for None; false with an exception set. Whether it is one of the kernel at hand
- * is for the library to find out. */
-static bool read_layout(py_layout **out, PyObject *object) {
+/* An object of a type, or NULL for None; false with an exception set. */
+static bool read_part(PyObject **out, PyObject *object, PyTypeObject *type, const char *words) {
     *out = NULL;
     if (object == NULL || object == Py_None) return true;
-    if (!PyObject_TypeCheck(object, py.layout)) {
-        PyErr_SetString(PyExc_TypeError, "layout is a Layout, or None");
+    if (!PyObject_TypeCheck(object, type)) {
+        PyErr_SetString(PyExc_TypeError, words);
         return false;
     }
-    *out = (py_layout *)object;
+    *out = object;
     return true;
 }
 
-/* ---- checks ------------------------------------------------------------------------ */
-
-/* Checks with the places of a layout, and what does not fit in it is an error. No layout, and
- * `fault` says why: then it is the fault, unless the check has found an error itself. */
-static spad_status check_laid_out(spad_check **out, const spad_kernel *kernel,
-                                  spad_check_options *options, spad_layout *layout,
-                                  const spad_error *fault, spad_error *error) {
+/* The parts of the caller, kept in self. */
+static bool keep_parts(py_analysis *self, spad_analysis_options *options, PyObject *const *parts) {
+    PyObject *layout, *check, *sim;
+    if (!read_part(&layout, parts[0], py.layout, "layout is a Layout, or None") ||
+        !read_part(&check, parts[1], py.check, "check is a Check, or None") ||
+        !read_part(&sim, parts[2], py.sim, "sim is a Sim, or None"))
+        return false;
     if (layout != NULL) {
-        options->place = spad_layout_place;
-        options->ctx = layout;
+        self->layout = py_keep(layout);
+        options->made_layout = ((py_layout *)layout)->layout;
     }
-    const spad_status status = spad_check_kernel(out, kernel, options, error);
-    if (status != SPAD_OK) return status;
-    if (layout != NULL) return spad_check_add_layout(*out, layout, error);
-    if (fault == NULL || spad_check_get_counts(*out).errors > 0) return SPAD_OK;
-    return spad_check_add_fault(*out, fault, error);
+    if (check != NULL) {
+        self->check = py_keep(check);
+        options->made_check = ((py_check *)check)->check;
+    }
+    if (sim != NULL) {
+        self->sim = py_keep(sim);
+        options->made_sim = ((py_sim *)sim)->sim;
+    }
+    return true;
 }
 
-/* A new Layout, or NULL with the fault filled; NULL with an exception set if the machine is at
- * fault and not the kernel. */
-static py_layout *try_layout(PyObject *kernel, spad_error *fault) {
-    py_layout *made = py_new(py.layout);
-    if (made == NULL) return NULL;
-    made->kernel = py_keep(kernel);
-    py_watch watch;
-    const spad_layout_options options = {.watch = py_watch_of(&watch)};
-    py_watch_begin(&watch);
-    const spad_status status =
-        spad_layout_create(&made->layout, kernel_in(kernel), &options, fault);
-    if (py_watch_end(&watch) && status == SPAD_OK) return made;
-    Py_DECREF((PyObject *)made);
-    if (status <= SPAD_ERR_HOST_MEMORY) py_raise(fault);
-    return NULL;
-}
-
-static PyObject *check_make(PyObject *module, PyObject *const *args, Py_ssize_t count,
-                            PyObject *keywords) {
+static PyObject *analyse(PyObject *module, PyObject *const *args, Py_ssize_t count,
+                         PyObject *keywords) {
     (void)module;
-    static const char *const names[] = {"kernel",      "layout",        "advice",  "one_shape",
-                                        "event_limit", "finding_limit", "timeout", NULL};
-    PyObject *given[7];
-    py_layout *layout = NULL;
+    static const char *const names[] = {"kernel",        "skip",        "layout", "check",
+                                        "sim",           "timeout",     "advice", "one_shape",
+                                        "finding_limit", "event_limit", NULL};
+    PyObject *given[10];
+    spad_analysis_options options = {0};
     int64_t finding_limit;
     bool advice;
-    spad_check_options options = {0};
-    spad_error fault, error;
-    if (!py_take(given, "check", names, 1, args, count, keywords) || !need_kernel(given[0]) ||
-        !py_flag(&advice, given[2], true) || !py_flag(&options.one_shape, given[3], false) ||
-        !py_int_or(&options.event_limit, given[4], 0) || !py_int_or(&finding_limit, given[5], 0) ||
-        !py_seconds(&options.timeout_ns, given[6]))
+    if (!py_take(given, "analyse", names, 1, args, count, keywords) ||
+        !read_skip(&options.skip, given[1]) || !py_seconds(&options.timeout_ns, given[5]) ||
+        !py_flag(&advice, given[6], true) || !py_flag(&options.check.one_shape, given[7], false) ||
+        !py_int_or(&finding_limit, given[8], 0) ||
+        !py_int_or(&options.check.event_limit, given[9], 0))
         return NULL;
-    const bool planned = given[1] == Py_True;
-    if (planned) {
-        layout = try_layout(given[0], &fault);
-        if (layout == NULL && PyErr_Occurred()) return NULL;
-    } else {
-        if (!read_layout(&layout, given[1])) return NULL;
-        Py_XINCREF((PyObject *)layout);
-    }
-    options.finding_limit = (size_t)finding_limit;
-    options.no_advice = !advice;
-    py_check *self = py_new(py.check);
-    if (self == NULL) {
-        Py_XDECREF((PyObject *)layout);
+    if (!PyObject_TypeCheck(given[0], py.kernel)) {
+        PyErr_SetString(PyExc_TypeError, "a Kernel is needed");
         return NULL;
     }
+    options.check.finding_limit = (size_t)finding_limit;
+    options.check.no_advice = !advice;
+    py_analysis *self = py_new(py.analysis);
+    if (self == NULL) return NULL;
     self->kernel = py_keep(given[0]);
-    self->layout = (PyObject *)layout;
+    const py_kernel *kernel = (py_kernel *)given[0];
+    char *text = NULL;
+    Py_ssize_t length = 0;
+    if (!keep_parts(self, &options, given + 2) ||
+        (kernel->source != NULL && PyBytes_AsStringAndSize(kernel->source, &text, &length) != 0)) {
+        Py_DECREF((PyObject *)self);
+        return NULL;
+    }
+    options.source = text;
+    options.source_length = (size_t)length;
+    spad_error error;
     py_watch watch;
     options.watch = py_watch_of(&watch);
     py_watch_begin(&watch);
     const spad_status status =
-        check_laid_out(&self->check, kernel_in(given[0]), &options,
-                       layout == NULL ? NULL : layout->layout, planned ? &fault : NULL, &error);
+        spad_analysis_create(&self->analysis, kernel->kernel, &options, &error);
     if (py_watch_end(&watch) && status == SPAD_OK) return (PyObject *)self;
     Py_DECREF((PyObject *)self);
     return py_raise(&error);
 }
 
-/* The check of a text that cannot be read; None: it can. */
-static PyObject *check_faults(PyObject *module, PyObject *args) {
-    (void)module;
-    const char *text, *file = "<kernel>";
-    Py_ssize_t length;
-    spad_diagnostics *faults = NULL;
-    spad_kernel *kernel = NULL;
-    spad_error error;
-    if (!PyArg_ParseTuple(args, "s#|s:check_faults", &text, &length, &file)) return NULL;
-    py_check *self = py_new(py.check);
-    if (self == NULL) return NULL;
-    spad_status status = spad_diagnostics_create(&faults, NULL, &error);
-    if (status == SPAD_OK)
-        status = spad_kernel_parse(&kernel, text, (size_t)length, file, NULL, faults, &error);
-    const bool readable = status == SPAD_OK;
-    if (status == SPAD_ERR_SYNTAX)
-        status = spad_check_text(&self->check, faults, file, NULL, &error);
-    spad_kernel_destroy(kernel);
-    spad_diagnostics_destroy(faults);
-    if (status == SPAD_OK && !readable) return (PyObject *)self;
-    Py_DECREF((PyObject *)self);
-    return py_done(status, &error);
-}
+PY_TRAVERSE(analysis_traverse, py_analysis, self->kernel, self->layout, self->check, self->sim)
 
-PY_TRAVERSE(check_traverse, py_check, self->kernel, self->layout)
-
-static void check_dealloc(PyObject *object) {
+static void analysis_dealloc(PyObject *object) {
     PyObject_GC_UnTrack(object);
-    py_check *self = (py_check *)object;
-    spad_check_destroy(self->check);
+    py_analysis *self = (py_analysis *)object;
+    spad_analysis_destroy(self->analysis);
+    Py_XDECREF(self->sim);
+    Py_XDECREF(self->check);
     Py_XDECREF(self->layout);
     Py_XDECREF(self->kernel);
     py_free(object);
 }
 
-static const spad_check *check_in(PyObject *self) {
-    return ((py_check *)self)->check;
+const spad_analysis *py_analysis_in(PyObject *object) {
+    if (PyObject_TypeCheck(object, py.analysis)) return analysis_in(object);
+    PyErr_SetString(PyExc_TypeError, "an Analysis is needed");
+    return NULL;
 }
 
-static PyObject *notes_of(const spad_finding *f) {
+/* ---- parts ------------------------------------------------------------------------- */
+
+static PyObject *analysis_kernel(PyObject *self, void *unused) {
+    (void)unused;
+    return py_keep(((py_analysis *)self)->kernel);
+}
+
+static PyObject *analysis_layout(PyObject *object, void *unused) {
+    (void)unused;
+    const py_analysis *self = (py_analysis *)object;
+    const spad_layout *layout = spad_analysis_get_layout(self->analysis);
+    if (self->layout != NULL) return py_keep(self->layout);
+    if (layout == NULL) Py_RETURN_NONE;
+    py_layout *made = py_new(py.layout);
+    if (made == NULL) return NULL;
+    made->layout = (spad_layout *)(uintptr_t)layout;
+    made->owner = py_keep(object);
+    made->kernel = py_keep(self->kernel);
+    return (PyObject *)made;
+}
+
+static PyObject *analysis_check(PyObject *object, void *unused) {
+    (void)unused;
+    const py_analysis *self = (py_analysis *)object;
+    const spad_check *check = spad_analysis_get_check(self->analysis);
+    if (self->check != NULL) return py_keep(self->check);
+    if (check == NULL) Py_RETURN_NONE;
+    PyObject *layout = analysis_layout(object, NULL);
+    py_check *made = layout != NULL ? py_new(py.check) : NULL;
+    if (made == NULL) {
+        Py_XDECREF(layout);
+        return NULL;
+    }
+    made->check = (spad_check *)(uintptr_t)check;
+    made->owner = py_keep(object);
+    made->kernel = py_keep(self->kernel);
+    if (layout == Py_None)
+        Py_DECREF(layout);
+    else
+        made->layout = layout;
+    return (PyObject *)made;
+}
+
+static PyObject *analysis_sim(PyObject *object, void *unused) {
+    (void)unused;
+    const py_analysis *self = (py_analysis *)object;
+    const spad_sim *sim = spad_analysis_get_sim(self->analysis);
+    if (self->sim != NULL) return py_keep(self->sim);
+    if (sim == NULL) Py_RETURN_NONE;
+    py_sim *made = py_new(py.sim);
+    if (made == NULL) return NULL;
+    made->sim = (spad_sim *)(uintptr_t)sim;
+    made->owner = py_keep(object);
+    made->kernel = py_keep(self->kernel);
+    return (PyObject *)made;
+}
+
+static PyObject *analysis_changes(PyObject *self, void *unused) {
+    (void)unused;
+    const spad_fit *fit = spad_analysis_get_fit(analysis_in(self));
+    const spad_target *target = spad_kernel_get_target(spad_analysis_get_kernel(analysis_in(self)));
     PyObject *list = PyList_New(0);
-    for (size_t i = 0; list != NULL && i < f->note_count; i++) {
-        if (!py_append(list, Py_BuildValue("{s:i,s:i,s:N}", "line", (int)f->notes[i].line, "column",
-                                           (int)f->notes[i].column, "message",
-                                           py_string(f->notes[i].message))))
+    for (size_t i = 0; list != NULL && fit != NULL && i < spad_fit_count(fit); i++) {
+        const spad_fit_change *c = spad_fit_get(fit, i);
+        if (!py_append(
+                list,
+                Py_BuildValue(
+                    "{s:s,s:s,s:N,s:L,s:L,s:L,s:N}", "space", target->spaces[c->space].name, "kind",
+                    spad_fit_kind_name(c->kind), "name", py_string(c->name), "from",
+                    (long long)c->from, "to", (long long)c->to, "saved", (long long)c->saved,
+                    "wrong",
+                    py_string(c->wrong != SPAD_FINDING_NONE ? spad_finding_name(c->wrong) : NULL))))
             Py_CLEAR(list);
     }
     return list;
 }
 
-static PyObject *or_none(const char *text) {
-    return py_string(text[0] == '\0' ? NULL : text);
+typedef struct note_of {
+    const spad_analysis *analysis;
+    size_t number;
+} note_of;
+
+static spad_status write_note(const void *object, const spad_sink *sink, spad_error *error) {
+    const note_of *note = object;
+    return spad_analysis_write_note(note->analysis, note->number, sink, error);
 }
 
-PyObject *py_finding(const spad_finding *f) {
-    return Py_BuildValue("{s:s,s:s,s:N,s:N,s:N,s:i,s:i,s:L,s:N,s:N}", "code",
-                         spad_finding_name(f->code), "severity", spad_severity_name(f->severity),
-                         "message", py_string(f->message), "subject", or_none(f->subject), "other",
-                         or_none(f->other), "line", (int)f->line, "column", (int)f->column, "count",
-                         (long long)(f->count > 1 ? f->count : 1), "file", or_none(f->file),
-                         "notes", notes_of(f));
-}
-
-static PyObject *check_findings(PyObject *self, void *unused) {
+static PyObject *analysis_notes(PyObject *self, void *unused) {
     (void)unused;
+    const spad_analysis *analysis = analysis_in(self);
     PyObject *list = PyList_New(0);
-    for (size_t i = 0; list != NULL && i < spad_check_finding_count(check_in(self)); i++) {
-        if (!py_append(list, py_finding(spad_check_get_finding(check_in(self), i)))) Py_CLEAR(list);
+    for (size_t i = 0; list != NULL && i < spad_analysis_note_count(analysis); i++) {
+        const note_of note = {analysis, i};
+        const char *code = spad_analysis_note_name(spad_analysis_get_note(analysis, i)->code);
+        PyObject *text = py_text(write_note, &note);
+        if (text == NULL || !py_append(list, Py_BuildValue("(sN)", code, text))) Py_CLEAR(list);
     }
     return list;
 }
 
-static spad_status write_check(const void *object, const spad_sink *sink, spad_error *error) {
-    const py_check *self = object;
-    const py_kernel *kernel = (py_kernel *)self->kernel;
-    char *text = NULL;
-    Py_ssize_t length = 0;
-    if (kernel->source != NULL && PyBytes_AsStringAndSize(kernel->source, &text, &length) != 0)
-        PyErr_Clear();
-    return spad_check_write_text(self->check, kernel->kernel, text, (size_t)length, sink, error);
-}
-static spad_status write_check_json(const void *object, const spad_sink *sink, spad_error *error) {
-    const py_check *self = object;
-    const spad_kernel *kernel = self->kernel == NULL ? NULL : kernel_in(self->kernel);
-    return spad_check_write_json(self->check, kernel, sink, error);
-}
-static spad_status write_check_sarif(const void *object, const spad_sink *sink, spad_error *error) {
-    const spad_check *const checks[] = {((const py_check *)object)->check};
-    return spad_check_write_sarif(checks, 1, sink, error);
-}
-
-static PyObject *check_text(PyObject *self, PyObject *unused) {
-    (void)unused;
-    if (((py_check *)self)->kernel != NULL) return py_text(write_check, self);
-    PyErr_SetString(py.errors[PY_STATE_ERROR], "the text of the kernel cannot be read");
-    return NULL;
-}
-static PyObject *check_json(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_text_outside(write_check_json, self, false);
-}
-static PyObject *check_sarif(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_text_outside(write_check_sarif, self, false);
-}
-static PyObject *check_verdict(PyObject *self, void *unused) {
-    (void)unused;
-    return py_string(spad_verdict_name(spad_check_verdict(check_in(self))));
-}
-static PyObject *check_reason(PyObject *self, void *unused) {
-    (void)unused;
-    return py_string(spad_check_reason(check_in(self)));
-}
-static PyObject *check_kernel(PyObject *self, void *unused) {
-    (void)unused;
-    PyObject *kernel = ((py_check *)self)->kernel;
-    return py_keep(kernel == NULL ? Py_None : kernel);
-}
-static PyObject *check_layout(PyObject *self, void *unused) {
-    (void)unused;
-    PyObject *layout = ((py_check *)self)->layout;
-    return py_keep(layout == NULL ? Py_None : layout);
-}
-static PyObject *check_counts(PyObject *self, void *unused) {
-    (void)unused;
-    const spad_check_counts c = spad_check_get_counts(check_in(self));
-    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L}", "errors", (long long)c.errors, "warnings",
-                         (long long)c.warnings, "advice", (long long)c.advice, "events",
-                         (long long)c.events, "accesses", (long long)c.accesses, "runs",
-                         (long long)c.runs);
-}
-
-static PyMethodDef check_methods[] = {
-    {"text", check_text, METH_NOARGS, "The findings as a compiler shows them."},
-    {"json", check_json, METH_NOARGS, "Everything as JSON."},
-    {"sarif", check_sarif, METH_NOARGS, "The findings as a SARIF log."},
-    {NULL, NULL, 0, NULL}};
-
-static PyGetSetDef check_fields[] = {
-    {"verdict", check_verdict, NULL, "wrong, proved ..., or unknown.", NULL},
-    {"reason", check_reason, NULL, "One sentence about the verdict.", NULL},
-    {"counts", check_counts, NULL, "What was found and looked at.", NULL},
-    {"_findings", check_findings, NULL, "Findings as dicts.", NULL},
-    {"kernel", check_kernel, NULL, "The kernel; None: it could not be read.", NULL},
-    {"layout", check_layout, NULL, "The layout that it was checked with, or None.", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
-
-static PyType_Slot check_slots[] = {{Py_tp_doc, "What is wrong with a kernel."},
-                                    {Py_tp_dealloc, PY_SLOT(check_dealloc)},
-                                    {Py_tp_traverse, PY_SLOT(check_traverse)},
-                                    {Py_tp_methods, check_methods},
-                                    {Py_tp_getset, check_fields},
-                                    {0, NULL}};
-
-static PyType_Spec check_spec = {"spad._spad.Check", sizeof(py_check), 0,
-                                 PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, check_slots};
-
-/* ---- simulation -------------------------------------------------------------------- */
-
-static PyObject *sim_make(PyObject *module, PyObject *const *args, Py_ssize_t count,
-                          PyObject *keywords) {
-    (void)module;
-    static const char *const names[] = {"kernel",          "layout",  "hoists", "no_repeat",
-                                        "operation_limit", "timeout", NULL};
-    PyObject *given[6], *keep;
-    py_layout *layout;
-    spad_define *hoists;
-    spad_sim_options options = {0};
-    if (!py_take(given, "sim", names, 1, args, count, keywords) || !need_kernel(given[0]) ||
-        !read_layout(&layout, given[1]) || !py_int_or(&options.operation_limit, given[4], 0) ||
-        !py_flag(&options.no_repeat, given[3], false) ||
-        !py_seconds(&options.timeout_ns, given[5]) ||
-        !py_defines(&hoists, &options.hoist_count, &keep, given[2]))
-        return NULL;
-    options.hoists = hoists;
-    py_sim *self = py_new(py.sim);
-    if (self == NULL) {
-        PyMem_Free(hoists);
-        Py_XDECREF(keep);
-        return NULL;
-    }
-    self->kernel = py_keep(given[0]);
-    if (layout != NULL) {
-        self->layout = py_keep((PyObject *)layout);
-        options.place = spad_layout_place;
-        options.ctx = layout->layout;
-    }
-    spad_error error;
-    py_watch watch;
-    options.watch = py_watch_of(&watch);
-    py_watch_begin(&watch);
-    const spad_status status = spad_sim_kernel(&self->sim, kernel_in(given[0]), &options, &error);
-    const bool done = py_watch_end(&watch) && status == SPAD_OK;
-    PyMem_Free(hoists);
-    Py_XDECREF(keep);
-    if (done) return (PyObject *)self;
-    Py_DECREF((PyObject *)self);
-    return py_raise(&error);
-}
-
-PY_TRAVERSE(sim_traverse, py_sim, self->kernel, self->layout)
-
-static void sim_dealloc(PyObject *object) {
-    PyObject_GC_UnTrack(object);
-    py_sim *self = (py_sim *)object;
-    spad_sim_destroy(self->sim);
-    Py_XDECREF(self->layout);
-    Py_XDECREF(self->kernel);
-    py_free(object);
-}
-
-static const spad_sim *sim_in(PyObject *self) {
-    return ((py_sim *)self)->sim;
-}
-
-PY_WRITER(spad_sim_write_text, spad_sim)
-PY_WRITER(spad_sim_write_json, spad_sim)
-
-static PyObject *sim_text(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_text_outside(spad_sim_write_text_any, sim_in(self), false);
-}
-static PyObject *sim_json(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_text_outside(spad_sim_write_json_any, sim_in(self), false);
-}
-static PyObject *sim_stuck(PyObject *self, void *unused) {
-    (void)unused;
-    return py_string(spad_sim_stuck(sim_in(self)));
-}
-static PyObject *sim_kernel(PyObject *self, void *unused) {
-    (void)unused;
-    return py_keep(((py_sim *)self)->kernel);
-}
-#define SIM_NUMBER(field)                                                    \
-    static PyObject *sim_##field(PyObject *self, void *unused) {             \
-        (void)unused;                                                        \
-        return PyLong_FromLongLong(spad_sim_get_totals(sim_in(self)).field); \
-    }
-SIM_NUMBER(makespan)
-SIM_NUMBER(operations)
-SIM_NUMBER(bound)
-SIM_NUMBER(unknown)
-
-static PyMethodDef sim_methods[] = {
-    {"text", sim_text, METH_NOARGS, "Engines, timeline, causes and critical path."},
-    {"json", sim_json, METH_NOARGS, "The same as JSON."},
-    {NULL, NULL, 0, NULL}};
-
-static PyGetSetDef sim_fields[] = {
-    {"makespan", sim_makespan, NULL, "Picoseconds.", NULL},
-    {"operations", sim_operations, NULL, "Operations, repetitions included.", NULL},
-    {"bound", sim_bound, NULL, "Work of the busiest engine.", NULL},
-    {"unknown", sim_unknown, NULL, "Operations without a known duration.", NULL},
-    {"stuck", sim_stuck, NULL, "Who waits for what in a deadlock, or None.", NULL},
-    {"kernel", sim_kernel, NULL, "The kernel.", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
-
-static PyType_Slot sim_slots[] = {{Py_tp_doc, "How long a kernel takes, and why."},
-                                  {Py_tp_dealloc, PY_SLOT(sim_dealloc)},
-                                  {Py_tp_traverse, PY_SLOT(sim_traverse)},
-                                  {Py_tp_methods, sim_methods},
-                                  {Py_tp_getset, sim_fields},
-                                  {0, NULL}};
-
-static PyType_Spec sim_spec = {"spad._spad.Sim", sizeof(py_sim), 0,
-                               PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, sim_slots};
-
-/* ---- tuning ------------------------------------------------------------------------ */
-
-static PyObject *tune_make(PyObject *module, PyObject *const *args, Py_ssize_t count,
-                           PyObject *keywords) {
-    (void)module;
-    static const char *const names[] = {"kernel", "depth_most", "exhaustive_most", "timeout", NULL};
-    PyObject *given[4];
-    spad_tune_options options = {0};
-    if (!py_take(given, "tune", names, 1, args, count, keywords) || !need_kernel(given[0]) ||
-        !py_int_or(&options.depth_most, given[1], 0) ||
-        !py_int_or(&options.exhaustive_most, given[2], 0) ||
-        !py_seconds(&options.timeout_ns, given[3]))
-        return NULL;
-    py_tune *self = py_new(py.tune);
-    if (self == NULL) return NULL;
-    self->kernel = py_keep(given[0]);
-    spad_error error;
-    py_watch watch;
-    options.watch = py_watch_of(&watch);
-    py_watch_begin(&watch);
-    const spad_status status = spad_tune_kernel(&self->tune, kernel_in(given[0]), &options, &error);
-    if (py_watch_end(&watch) && status == SPAD_OK) return (PyObject *)self;
-    Py_DECREF((PyObject *)self);
-    return py_raise(&error);
-}
-
-PY_TRAVERSE(tune_traverse, py_tune, self->kernel)
-
-static void tune_dealloc(PyObject *object) {
-    PyObject_GC_UnTrack(object);
-    py_tune *self = (py_tune *)object;
-    spad_tune_destroy(self->tune);
-    Py_XDECREF(self->kernel);
-    py_free(object);
-}
-
-static const spad_tune *tune_in(PyObject *self) {
-    return ((py_tune *)self)->tune;
-}
-
-PY_WRITER(spad_tune_write_text, spad_tune)
-PY_WRITER(spad_tune_write_json, spad_tune)
-
-static PyObject *tune_text(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_text_outside(spad_tune_write_text_any, tune_in(self), false);
-}
-static PyObject *tune_json(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_text_outside(spad_tune_write_json_any, tune_in(self), false);
-}
-static PyObject *tune_chosen(PyObject *self, void *unused) {
-    (void)unused;
-    const spad_kernel *chosen = spad_tune_chosen(tune_in(self));
-    const spad_kernel_options none = {0};
-    if (chosen == NULL) Py_RETURN_NONE;
-    return (PyObject *)py_kernel_like(((py_tune *)self)->kernel, chosen, &none);
-}
-static PyObject *tune_depths(PyObject *self, void *unused) {
+static PyObject *analysis_faults(PyObject *self, void *unused) {
     (void)unused;
     PyObject *dict = PyDict_New();
-    for (size_t i = 0; dict != NULL && i < spad_tune_knob_count(tune_in(self)); i++) {
-        const spad_tune_knob *knob = spad_tune_get_knob(tune_in(self), i);
-        if (!py_put(dict, knob->name, PyLong_FromLongLong(knob->chosen))) Py_CLEAR(dict);
+    for (int part = 0; dict != NULL && part < SPAD_PARTS; part++) {
+        const spad_error *fault =
+            spad_analysis_get_fault(analysis_in(self), (spad_analysis_part)part);
+        if (fault != NULL && !py_put(dict, part_names[part], py_string(fault->message)))
+            Py_CLEAR(dict);
     }
     return dict;
 }
-static PyObject *tune_makespan(PyObject *self, void *unused) {
+
+static PyObject *analysis_is_fine(PyObject *self, void *unused) {
     (void)unused;
-    return py_fact(spad_tune_get_totals(tune_in(self)).makespan, SPAD_UNBOUNDED);
-}
-static PyObject *tune_written(PyObject *self, void *unused) {
-    (void)unused;
-    return PyLong_FromLongLong(spad_tune_get_totals(tune_in(self)).written);
-}
-static PyObject *tune_bytes(PyObject *self, void *unused) {
-    (void)unused;
-    return PyLong_FromLongLong(spad_tune_get_totals(tune_in(self)).bytes);
+    return PyBool_FromLong(spad_analysis_is_fine(analysis_in(self)));
 }
 
-static PyMethodDef tune_methods[] = {{"text", tune_text, METH_NOARGS, "The choice in words."},
-                                     {"json", tune_json, METH_NOARGS, "The same as JSON."},
-                                     {NULL, NULL, 0, NULL}};
+PY_WRITER(spad_analysis_write_text, spad_analysis)
+PY_WRITER(spad_analysis_write_json, spad_analysis)
 
-static PyGetSetDef tune_fields[] = {
-    {"chosen", tune_chosen, NULL, "The kernel with the chosen depths; None: nothing fits.", NULL},
-    {"depths", tune_depths, NULL, "The chosen value of every knob, by name.", NULL},
-    {"makespan", tune_makespan, NULL, "Picoseconds of the choice; None: nothing fits.", NULL},
-    {"written", tune_written, NULL, "Picoseconds of the kernel as it was written.", NULL},
-    {"bytes", tune_bytes, NULL, "On chip, over all lanes, if no tensors share bytes.", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
+static PyObject *analysis_text(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return py_text_outside(spad_analysis_write_text_any, analysis_in(self), false);
+}
+static PyObject *analysis_json(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return py_text_outside(spad_analysis_write_json_any, analysis_in(self), false);
+}
 
-static PyType_Slot tune_slots[] = {{Py_tp_doc, "How deep the rings of a kernel should be."},
-                                   {Py_tp_dealloc, PY_SLOT(tune_dealloc)},
-                                   {Py_tp_traverse, PY_SLOT(tune_traverse)},
-                                   {Py_tp_methods, tune_methods},
-                                   {Py_tp_getset, tune_fields},
-                                   {0, NULL}};
+/* ---- type -------------------------------------------------------------------------- */
 
-static PyType_Spec tune_spec = {"spad._spad.Tune", sizeof(py_tune), 0,
-                                PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, tune_slots};
+static PyMethodDef analysis_methods[] = {
+    {"text", analysis_text, METH_NOARGS, "Summary, spaces, engines, findings and verdict."},
+    {"json", analysis_json, METH_NOARGS, "Layout, check and engines as JSON."},
+    {NULL, NULL, 0, NULL}};
 
-/* ----  ------------------------------------------------------------------------------ */
+static PyGetSetDef analysis_fields[] = {
+    {.name = "kernel", .get = analysis_kernel, .doc = "The kernel."},
+    {.name = "layout", .get = analysis_layout, .doc = "The Layout; None: left out, or see faults."},
+    {.name = "_check", .get = analysis_check, .doc = "The check, or None."},
+    {.name = "sim", .get = analysis_sim, .doc = "The Sim; None: left out, or see faults."},
+    {.name = "changes",
+     .get = analysis_changes,
+     .doc = "Changes after which it fits, a dict each."},
+    {.name = "notes", .get = analysis_notes, .doc = "(code, text) of what there is to report."},
+    {.name = "faults", .get = analysis_faults, .doc = "Why parts are missing, by their names."},
+    {.name = "is_fine", .get = analysis_is_fine, .doc = "It fits, is right and runs to its end."},
+    {.name = NULL}};
+
+static PyType_Slot analysis_slots[] = {{Py_tp_doc, "Everything about a kernel."},
+                                       {Py_tp_dealloc, PY_SLOT(analysis_dealloc)},
+                                       {Py_tp_traverse, PY_SLOT(analysis_traverse)},
+                                       {Py_tp_methods, analysis_methods},
+                                       {Py_tp_getset, analysis_fields},
+                                       {0, NULL}};
+
+static PyType_Spec analysis_spec = {.name = "spad._spad.Analysis",
+                                    .basicsize = sizeof(py_analysis),
+                                    .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                    .slots = analysis_slots};
 
 static PyMethodDef functions[] = {
-    {"layout", PY_FUNC(layout_make), PY_FAST,
-     "layout(kernel, timeout=None, seed=0, threads=1) -> Layout\n\nPlaces every tensor."},
-    {"check", PY_FUNC(check_make), PY_FAST,
-     "check(kernel, layout=None, advice=True, one_shape=False, event_limit=0, finding_limit=0,\n"
-     "      timeout=None)\n\n"
-     "Is the memory of the kernel right? layout: a Layout, or True to plan one; what does not fit "
-     "is an error."},
-    {"check_faults", check_faults, METH_VARARGS,
-     "check_faults(text, file='<kernel>') -> Check | None\n\nThe faults of a text as findings; "
-     "None: it can be read."},
-    {"sim", PY_FUNC(sim_make), PY_FAST,
-     "sim(kernel, layout=None, hoists=None, no_repeat=False, operation_limit=0, timeout=None)\n"
-     "-> Sim\n\n"
-     "How long does it take?"},
-    {"tune", PY_FUNC(tune_make), PY_FAST,
-     "tune(kernel, depth_most=0, exhaustive_most=0, timeout=None) -> Tune\n\nHow deep should its "
-     "rings be?"},
+    {"analyse", PY_FUNC(analyse), PY_FAST,
+     "analyse(kernel, skip=(), layout=None, check=None, sim=None, timeout=None, advice=True,\n"
+     "        one_shape=False, finding_limit=0, event_limit=0) -> Analysis\n\n"
+     "Layout, check, simulation and what would make it fit."},
     {NULL, NULL, 0, NULL}};
 
 int py_add_analysis(PyObject *module) {
-    if (py_add_type(module, &py.layout, &layout_spec) != 0 ||
-        py_add_type(module, &py.check, &check_spec) != 0 ||
-        py_add_type(module, &py.sim, &sim_spec) != 0 ||
-        py_add_type(module, &py.tune, &tune_spec) != 0)
-        return -1;
+    if (py_add_type(module, &py.analysis, &analysis_spec) != 0) return -1;
     return PyModule_AddFunctions(module, functions);
 }

@@ -25,6 +25,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "spad/device.h"
 #include "spad/spad.h"
 
 /** A class of exceptions for each group of statuses. */
@@ -45,8 +46,9 @@ typedef struct py_state {
     PyObject *errors[PY_ERRORS];
     PyObject *dtypes; /* object -> number of a dtype */
     PyTypeObject *target, *trace, *tensor, *stack, *plan, *result, *column, *kernel, *walk, *layout,
-        *check, *sim, *tune, *report, *block, *tmem, *direct, *registry, *component, *allocator,
-        *device, *buffer, *memory, *allocation, *log, *stream, *fence, *workspace, *pool;
+        *analysis, *check, *sim, *tune, *report, *block, *tmem, *direct, *registry, *component,
+        *allocator, *device, *buffer, *memory, *allocation, *log, *stream, *fence, *workspace,
+        *pool;
 } py_state;
 
 extern py_state py;
@@ -144,7 +146,7 @@ bool py_defines(spad_define **out, size_t *count, PyObject **keep, PyObject *dic
 
 /* ---- text -------------------------------------------------------------------------- */
 
-/** Text that grows; a sink with it as ctx appends to it. Released with free(). */
+/** Text that grows; a sink with it as context appends to it. Released with free(). */
 typedef struct py_written {
     char *bytes;
     size_t count;
@@ -227,17 +229,20 @@ typedef struct py_kernel {
 
 typedef struct py_layout {
     PyObject_HEAD spad_layout *layout;
+    PyObject *owner; /* the Analysis that it is a part of, or NULL */
     PyObject *kernel;
 } py_layout;
 
 typedef struct py_check {
     PyObject_HEAD spad_check *check;
+    PyObject *owner;  /* the Analysis that it is a part of, or NULL */
     PyObject *kernel; /* NULL: the text could not be read */
     PyObject *layout; /* or NULL */
 } py_check;
 
 typedef struct py_sim {
     PyObject_HEAD spad_sim *sim;
+    PyObject *owner; /* the Analysis that it is a part of, or NULL */
     PyObject *kernel;
     PyObject *layout; /* or NULL */
 } py_sim;
@@ -254,6 +259,8 @@ typedef struct py_component {
 /** The same kernel with other values. */
 py_kernel *py_kernel_like(PyObject *object, const spad_kernel *kernel,
                           const spad_kernel_options *options);
+/** The analysis of an Analysis; NULL with an exception set for anything else. */
+const spad_analysis *py_analysis_in(PyObject *object);
 /** The registry of a Component; NULL with an exception set for anything else. */
 spad_registry *py_component_registry(PyObject *component);
 /** The counts of a memory as a dict. */
@@ -287,6 +294,7 @@ int py_add_stack(PyObject *module);
 int py_add_plan(PyObject *module);
 int py_add_kernel(PyObject *module);
 int py_add_walk(PyObject *module);
+int py_add_parts(PyObject *module);
 int py_add_analysis(PyObject *module);
 int py_add_report(PyObject *module);
 int py_add_block(PyObject *module);

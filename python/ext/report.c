@@ -43,7 +43,7 @@ static PyObject *write_as(const format *list, const char *name, const void *obje
         if (strcmp(list[i].name, name) != 0) continue;
         return py_text_outside(list[i].writer, object, strcmp(name, "snapshot") == 0);
     }
-    PyErr_Format(py.errors[PY_ARGUMENT_ERROR], "'%s' is no format of a picture", name);
+    PyErr_Format(py.errors[PY_ARGUMENT_ERROR], "'%s' is not a picture format", name);
     return NULL;
 }
 
@@ -108,7 +108,7 @@ static bool find_space(size_t *out, PyObject *self, const char *name) {
         *out = 0;
         return true;
     }
-    return spad_target_space(out, target, name, &error) == SPAD_OK || py_raise(&error) != NULL;
+    return spad_target_find_space(out, target, name, &error) == SPAD_OK || py_raise(&error) != NULL;
 }
 
 static PyObject *report_add_log(PyObject *self, PyObject *args) {
@@ -133,10 +133,22 @@ static PyObject *report_add_plan(PyObject *self, PyObject *args) {
         return NULL;
     const py_result *r = (py_result *)result;
     const spad_plan *plan = ((py_plan *)r->plan)->plan;
-    if (r->result->places == NULL) return py_done(spad_plan_match(plan, r->result, &error), &error);
     if (!py_change_begin(guard_of(self))) return NULL;
     return changed(self, spad_report_add_plan(report_in(self), plan, r->result, space, &error),
                    &error);
+}
+
+static PyObject *report_add_reason(PyObject *self, PyObject *result) {
+    spad_error error;
+    if (!PyObject_TypeCheck(result, py.result)) {
+        PyErr_SetString(PyExc_TypeError, "a PlanResult is needed");
+        return NULL;
+    }
+    const py_result *r = (py_result *)result;
+    const spad_plan *plan = ((py_plan *)r->plan)->plan;
+    if (!py_change_begin(guard_of(self))) return NULL;
+    return changed(
+        self, spad_report_add_reason(report_in(self), plan, r->result, r->reason, &error), &error);
 }
 
 static PyObject *report_add_layout(PyObject *self, PyObject *const *args, Py_ssize_t count,
@@ -159,6 +171,16 @@ static PyObject *report_add_layout(PyObject *self, PyObject *const *args, Py_ssi
     if (!py_change_begin(guard_of(self))) return NULL;
     PyThreadState *const outside = PyEval_SaveThread();
     const spad_status status = spad_report_add_layout(report_in(self), layout, sim, limit, &error);
+    PyEval_RestoreThread(outside);
+    return changed(self, status, &error);
+}
+
+static PyObject *report_add_analysis(PyObject *self, PyObject *object) {
+    const spad_analysis *analysis = py_analysis_in(object);
+    spad_error error;
+    if (analysis == NULL || !py_change_begin(guard_of(self))) return NULL;
+    PyThreadState *const outside = PyEval_SaveThread();
+    const spad_status status = spad_report_add_analysis(report_in(self), analysis, &error);
     PyEval_RestoreThread(outside);
     return changed(self, status, &error);
 }
@@ -309,8 +331,12 @@ static PyMethodDef report_methods[] = {
      "add_plan(result, space=None)\n\nAdds the buffers of a PlanResult."},
     {"add_log", report_add_log, METH_VARARGS,
      "add_log(log, space=None)\n\nAdds the allocations of a Log."},
+    {"add_reason", report_add_reason, METH_O,
+     "Adds the verdict of a PlanResult and, once it was explained, why it does not fit."},
     {"add_layout", PY_FUNC(report_add_layout), PY_FAST,
      "add_layout(layout, sim=None, event_limit=0)\n\nAdds the tiles and operations of a kernel."},
+    {"add_analysis", report_add_analysis, METH_O,
+     "Adds all of an Analysis: tiles, operations, notes, findings and source."},
     {"add_buffers", report_add_buffers, METH_O,
      "Adds the buffers of a Layout over the statements in which they are needed."},
     {"add_findings", report_add_findings, METH_O, "Adds the findings of a Check."},
@@ -336,8 +362,10 @@ static PyType_Slot report_slots[] = {
     {Py_sq_length, PY_SLOT(report_length)},
     {0, NULL}};
 
-static PyType_Spec report_spec = {"spad._spad.Report", sizeof(py_report), 0,
-                                  PY_FLAGS | Py_TPFLAGS_BASETYPE, report_slots};
+static PyType_Spec report_spec = {.name = "spad._spad.Report",
+                                  .basicsize = sizeof(py_report),
+                                  .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
+                                  .slots = report_slots};
 
 /* ---- diff and emit ----------------------------------------------------------------- */
 
@@ -404,7 +432,7 @@ static bool read_lang(spad_emit_lang *out, const char *lang) {
         if (strcmp(lang, spad_emit_lang_name(*out)) == 0) return true;
     }
     PyErr_Format(py.errors[PY_ARGUMENT_ERROR],
-                 "'%s' is no language; there are c, cuda, nki, json and csv", lang);
+                 "'%s' is not a language; there are c, cuda, nki, json and csv", lang);
     return false;
 }
 
@@ -472,7 +500,7 @@ static bool add_result(const table *t, const spad_target *target, PyObject *resu
     const py_result *r = (py_result *)result;
     size_t number = 0;
     spad_error error;
-    if ((space != NULL && spad_target_space(&number, target, space, &error) != SPAD_OK) ||
+    if ((space != NULL && spad_target_find_space(&number, target, space, &error) != SPAD_OK) ||
         spad_emit_add_plan(t->emit, ((py_plan *)r->plan)->plan, r->result, number, &error) !=
             SPAD_OK)
         return py_raise(&error) != NULL;

@@ -50,6 +50,7 @@ from ._spad import (
 from .core import (
     Allocation,
     Allocator,
+    Analysis,
     Block,
     Buffer,
     Check,
@@ -76,6 +77,7 @@ from .core import (
     Tune,
     Walk,
     Workspace,
+    analyse,
     check,
     check_text,
     copy,

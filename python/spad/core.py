@@ -378,8 +378,7 @@ class PlanResult:
         target, space = _plan_home(self)
         report = Report(target, title, "time")
         report.add_plan(self, space)
-        height = "no plan" if self.height is None else f"height {self.height} B"
-        report.add_note(f"{self.verdict}: {height}, no plan is lower than {self.bound} B")
+        report.add_reason(self)
         return report
 
     def _repr_svg_(self):
@@ -493,11 +492,24 @@ def layout(kernel, timeout=None, seed=0, threads=1):
     return _spad.layout(_kernel_in(kernel), timeout, seed, threads)
 
 
+def analyse(kernel, skip=(), **options):
+    """Everything about a kernel, each part computed once: layout, check, simulation, and changes
+    that make it fit. skip: names of parts to leave out ("layout", "check", "sim", "fit"). Options:
+    timeout=None for all of it, advice=True, one_shape=False, event_limit=0, finding_limit=0, and
+    layout=, check=, sim= for parts that are there already."""
+    given = options.get("check")
+    if isinstance(given, Check):
+        options["check"] = given._c
+    return _spad.analyse(_kernel_in(kernel), skip, **options)
+
+
 def check(kernel, layout=None, **options):
     """Is the memory of a kernel right? Options: advice=True, one_shape=False, event_limit=0,
-    finding_limit=0, timeout=None (seconds; what was not looked at makes the verdict unknown). With a layout (True plans one) planned places are checked too, and what does
-    not fit is an error."""
-    return Check(_spad.check(_kernel_in(kernel), layout, **options))
+    finding_limit=0, timeout=None. With a layout (True plans one) planned places are checked too,
+    and what does not fit is an error."""
+    skip = ("sim", "fit") if layout is not None else ("layout", "sim", "fit")
+    given = None if layout is True else layout
+    return _spad.analyse(_kernel_in(kernel), skip, given, **options).check
 
 
 def check_text(text, file="<kernel>", layout=None, **options):
@@ -535,27 +547,45 @@ class Layout:
 
     def report(self, check=None, sim=None, title=None):
         """A Report of the places, with findings and times if there are some."""
-        kernel = self.kernel
-        if title is None:
-            values = ", ".join(f"{name} = {value}" for name, value in kernel.params.items())
-            title = f"{kernel.name} ({values})" if values else kernel.name
-        report = Report(kernel.target, title)
-        report.add_layout(self, sim)
-        if not self.fits:
-            report.add_note("does not fit")
-        if kernel.source is not None:
-            report.set_source(kernel.file or "<kernel>", kernel.source)
-        if check is not None:
-            found = check._c if isinstance(check, Check) else check
-            report.add_note(f"{found.verdict}: {found.reason}")
-            report.add_findings(found)
-        return report
+        skip = [name for name, part in (("check", check), ("sim", sim)) if part is None]
+        return analyse(self.kernel, skip, layout=self, check=check, sim=sim).report(title)
 
     def _repr_svg_(self):
         return self.report().svg()
 
     def __repr__(self):
         return f"<spad.Layout of {self.kernel.name}: {'fits' if self.fits else 'does not fit'}>"
+
+
+@_part_of(_spad.Analysis)
+class Analysis:
+    """Everything about a kernel. bool() is true if it fits, is right and runs to its end."""
+
+    @property
+    def check(self):
+        """The Check; None: it was left out."""
+        made = self._check
+        return None if made is None else Check(made)
+
+    @property
+    def data(self):
+        """Layout, check and engines as a dict."""
+        return _data(self.json())
+
+    def report(self, title=None):
+        """A Report with all of it."""
+        report = Report(self.kernel.target, title)
+        report.add_analysis(self)
+        return report
+
+    def _repr_svg_(self):
+        return self.report().svg()
+
+    def __bool__(self):
+        return self.is_fine
+
+    def __repr__(self):
+        return f"<spad.Analysis of {self.kernel.name}: {'fine' if self.is_fine else 'not fine'}>"
 
 
 @_part_of(_spad.Sim)

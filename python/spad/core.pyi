@@ -15,6 +15,7 @@ Trace: TypeAlias = _spad.Trace
 Tensor: TypeAlias = _spad.Tensor
 Direct: TypeAlias = _spad.Direct
 PlanResult: TypeAlias = _spad.PlanResult
+Analysis: TypeAlias = _spad.Analysis
 Layout: TypeAlias = _spad.Layout
 Sim: TypeAlias = _spad.Sim
 Tune: TypeAlias = _spad.Tune
@@ -105,6 +106,7 @@ class Check:
 
 def layout(kernel: Kernel | str, timeout: float | None = None, seed: int = 0,
            threads: int = 1) -> Layout: ...
+def analyse(kernel: Kernel | str, skip: Iterable[str] = (), **options: Any) -> Analysis: ...
 def check(kernel: Kernel | str, layout: Layout | bool | None = None, **options: Any) -> Check: ...
 def check_text(text: str, file: str = '<kernel>', layout: Layout | bool | None = None,
                **options: Any) -> Check: ...

@@ -223,6 +223,10 @@ class _Finished:
         made = core._kernel_in(self)
         return _spad.walk(made, agent, _spad.layout(made) if layout is True else layout, trace)
 
+    def analyse(self, skip=(), **options):
+        """spad.analyse of this kernel."""
+        return core.analyse(self, skip, **options)
+
     def check(self, layout=None, **options):
         """spad.check of this kernel."""
         return core.check(self, layout, **options)
@@ -242,10 +246,7 @@ class _Finished:
     def report(self, timed=True):
         """A Report with places, findings and, unless timed is False, the times of the
         simulation."""
-        kernel = core._kernel_in(self)
-        made = _spad.layout(kernel)
-        timing = _spad.sim(kernel, made) if timed else None
-        return made.report(_spad.check(kernel, made), timing)
+        return core.analyse(self, () if timed else ("sim",)).report()
 
     def _repr_svg_(self):
         return self.report().svg()
@@ -550,6 +551,7 @@ class Kernel:
         return self._finished().trace()
 
     walk, check, layout = _spad.Kernel.walk, _spad.Kernel.check, _spad.Kernel.layout
+    analyse = _spad.Kernel.analyse
     sim, tune, report = _spad.Kernel.sim, _spad.Kernel.tune, _spad.Kernel.report
 
     def reshape(self, defines=None, rings=None):

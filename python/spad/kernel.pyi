@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from os import PathLike
 from typing import Any, NoReturn, TypeAlias
@@ -9,7 +9,7 @@ from typing_extensions import Self
 
 from . import _spad
 from ._spad import _Facts, _Shape, Target
-from .core import Check, Layout, Report, Sim, Tune
+from .core import Analysis, Check, Layout, Report, Sim, Tune
 
 _Number: TypeAlias = int | Expr
 _Numbers: TypeAlias = int | Expr | Sequence[int | Expr]
@@ -145,6 +145,7 @@ class Kernel:
     def reshape(self, defines: Mapping[str, int] | None = None,
                 rings: Mapping[str, int] | None = None) -> Kernel: ...
     def hoist(self, tensor: str, tiles: int) -> Kernel: ...
+    def analyse(self, skip: Iterable[str] = (), **options: Any) -> Analysis: ...
     def check(self, layout: Layout | bool | None = None, **options: Any) -> Check: ...
     def layout(self, timeout: float | None = None, seed: int = 0, threads: int = 1) -> Layout: ...
     def sim(self, layout: Layout | bool | None = None, **options: Any) -> Sim: ...

@@ -15,6 +15,9 @@
 
 #include "base/error.h"
 #include "base/limit.h"
+#include "check/check.h"
+#include "kernel/origin.h"
+#include "sim/sim.h"
 
 /* What an analysis is made with. */
 typedef struct job {
@@ -23,8 +26,9 @@ typedef struct job {
     spad__limit limit;             /* of all parts together */
 } job;
 
-static bool is_wanted(const job *j, spad_analysis_part part) {
-    return (j->options.skip & 1u << part) == 0;
+/* Is a part to be made? `made`: the caller has it. */
+static bool is_wanted(const job *j, spad_analysis_part part, const void *made) {
+    return (j->options.skip & 1u << part) == 0 && made == NULL;
 }
 
 /* The time limit of a part: its own, cut to what is left of that of all parts. */
@@ -46,17 +50,42 @@ static spad_status keep_fault(job *j, spad_analysis_part part, const spad_error 
 
 /* ---- parts ------------------------------------------------------------------------- */
 
+/* The parts that the caller has; they must be of this kernel. */
+static spad_status take_parts(job *j, spad_error *error) {
+    const spad_analysis_options *o = &j->options;
+    const spad_kernel *kernel = j->made->kernel;
+    const char *word = o->made_layout != NULL ? "layout" : "kernel"; /* the others belong to it */
+    spad_status status = SPAD_OK;
+    if (o->made_layout != NULL) {
+        status = spad__match_kernels("kernel", kernel, "layout",
+                                     spad_layout_get_kernel(o->made_layout), error);
+    }
+    if (status == SPAD_OK && o->made_sim != NULL) {
+        status = spad__match_kernels(word, kernel, "simulation", o->made_sim->kernel, error);
+    }
+    if (status == SPAD_OK && o->made_check != NULL) {
+        const spad__origin origin = spad__origin_of(kernel);
+        status = spad__match_origins(word, &origin, "check", &o->made_check->origin, error);
+    }
+    if (status != SPAD_OK) return status;
+    j->made->layout = o->made_layout;
+    j->made->check = o->made_check;
+    j->made->sim = o->made_sim;
+    return SPAD_OK;
+}
+
 static spad_status lay_out(job *j, spad_error *error) {
     spad_layout_options options = j->options.layout;
     spad_error fault;
-    if (!is_wanted(j, SPAD_PART_LAYOUT)) return SPAD_OK;
+    if (!is_wanted(j, SPAD_PART_LAYOUT, j->made->layout)) return SPAD_OK;
     options.host = &j->made->host;
     options.watch = j->options.watch;
     options.timeout_ns = time_for(j, options.timeout_ns);
-    if (spad_layout_create(&j->made->layout, j->made->kernel, &options, &fault) == SPAD_OK) {
-        return SPAD_OK;
+    if (spad_layout_create(&j->made->own_layout, j->made->kernel, &options, &fault) != SPAD_OK) {
+        return keep_fault(j, SPAD_PART_LAYOUT, &fault, error);
     }
-    return keep_fault(j, SPAD_PART_LAYOUT, &fault, error);
+    j->made->layout = j->made->own_layout;
+    return SPAD_OK;
 }
 
 /* What the layout found is a finding as well. Why there is no layout, the check says better
@@ -64,46 +93,48 @@ static spad_status lay_out(job *j, spad_error *error) {
 static spad_status add_layout(job *j, spad_error *error) {
     spad_analysis *made = j->made;
     const spad_error *fault = &made->faults[SPAD_PART_LAYOUT];
-    if (made->layout != NULL) return spad_check_add_layout(made->check, made->layout, error);
+    if (made->layout != NULL) return spad_check_add_layout(made->own_check, made->layout, error);
     if (fault->code == SPAD_OK || spad_check_get_counts(made->check).errors > 0) return SPAD_OK;
-    return spad_check_add_fault(made->check, fault, error);
+    return spad_check_add_fault(made->own_check, fault, error);
 }
 
 static spad_status check(job *j, spad_error *error) {
     spad_check_options options = j->options.check;
-    if (!is_wanted(j, SPAD_PART_CHECK)) return SPAD_OK;
+    if (!is_wanted(j, SPAD_PART_CHECK, j->made->check)) return SPAD_OK;
     options.host = &j->made->host;
     options.watch = j->options.watch;
     options.timeout_ns = time_for(j, options.timeout_ns);
-    options.place = j->made->layout != NULL ? spad_layout_place : NULL;
-    options.ctx = j->made->layout;
-    const spad_status status = spad_check_kernel(&j->made->check, j->made->kernel, &options, error);
-    return status == SPAD_OK ? add_layout(j, error) : status;
+    options.layout = j->made->layout;
+    const spad_status status =
+        spad_check_create(&j->made->own_check, j->made->kernel, &options, error);
+    if (status != SPAD_OK) return status;
+    j->made->check = j->made->own_check;
+    return add_layout(j, error);
 }
 
 static spad_status simulate(job *j, spad_error *error) {
     spad_sim_options options = j->options.sim;
     spad_error fault;
-    if (!is_wanted(j, SPAD_PART_SIM)) return SPAD_OK;
+    if (!is_wanted(j, SPAD_PART_SIM, j->made->sim)) return SPAD_OK;
     options.host = &j->made->host;
     options.watch = j->options.watch;
     options.timeout_ns = time_for(j, options.timeout_ns);
-    options.place = j->made->layout != NULL ? spad_layout_place : NULL;
-    options.ctx = j->made->layout;
+    options.layout = j->made->layout;
     if (options.repeat_after == 0) options.repeat_after = SPAD_ANALYSIS_REPEAT_AFTER;
-    if (spad_sim_kernel(&j->made->sim, j->made->kernel, &options, &fault) == SPAD_OK) {
-        return SPAD_OK;
+    if (spad_sim_create(&j->made->own_sim, j->made->kernel, &options, &fault) != SPAD_OK) {
+        return keep_fault(j, SPAD_PART_SIM, &fault, error);
     }
-    return keep_fault(j, SPAD_PART_SIM, &fault, error);
+    j->made->sim = j->made->own_sim;
+    return SPAD_OK;
 }
 
 static spad_status find_changes(job *j, spad_error *error) {
     spad_fit_options options = j->options.fit;
     const spad_layout *layout = j->made->layout;
-    if (!is_wanted(j, SPAD_PART_FIT) || layout == NULL) return SPAD_OK;
+    if (!is_wanted(j, SPAD_PART_FIT, NULL) || layout == NULL) return SPAD_OK;
     options.host = &j->made->host;
     options.watch = j->options.watch;
-    return spad_fit_find(&j->made->fit, layout, &options, error);
+    return spad_fit_create(&j->made->fit, layout, &options, error);
 }
 
 /* ---- notes ------------------------------------------------------------------------- */
@@ -152,7 +183,8 @@ spad_status spad_analysis_create(spad_analysis **out, const spad_kernel *kernel,
     j.made->kernel = kernel;
     j.made->source = j.options.source;
     j.made->source_length = j.options.source != NULL ? j.options.source_length : 0;
-    status = lay_out(&j, error);
+    status = take_parts(&j, error);
+    if (status == SPAD_OK) status = lay_out(&j, error);
     if (status == SPAD_OK) status = check(&j, error);
     if (status == SPAD_OK) status = simulate(&j, error);
     if (status == SPAD_OK) status = find_changes(&j, error);
@@ -169,36 +201,36 @@ void spad_analysis_destroy(spad_analysis *analysis) {
     if (analysis == NULL) return;
     const spad_host host = analysis->host;
     spad_fit_destroy(analysis->fit);
-    spad_sim_destroy(analysis->sim);
-    spad_check_destroy(analysis->check);
-    spad_layout_destroy(analysis->layout);
+    spad_sim_destroy(analysis->own_sim);
+    spad_check_destroy(analysis->own_check);
+    spad_layout_destroy(analysis->own_layout);
     spad__array_free(&host, &analysis->notes);
     spad__free(&host, analysis, sizeof *analysis);
 }
 
 /* ---- questions --------------------------------------------------------------------- */
 
-const spad_kernel *spad_analysis_kernel(const spad_analysis *analysis) {
+const spad_kernel *spad_analysis_get_kernel(const spad_analysis *analysis) {
     return analysis->kernel;
 }
 
-const spad_layout *spad_analysis_layout(const spad_analysis *analysis) {
+const spad_layout *spad_analysis_get_layout(const spad_analysis *analysis) {
     return analysis->layout;
 }
 
-const spad_check *spad_analysis_check(const spad_analysis *analysis) {
+const spad_check *spad_analysis_get_check(const spad_analysis *analysis) {
     return analysis->check;
 }
 
-const spad_sim *spad_analysis_sim(const spad_analysis *analysis) {
+const spad_sim *spad_analysis_get_sim(const spad_analysis *analysis) {
     return analysis->sim;
 }
 
-const spad_fit *spad_analysis_fit(const spad_analysis *analysis) {
+const spad_fit *spad_analysis_get_fit(const spad_analysis *analysis) {
     return analysis->fit;
 }
 
-const spad_error *spad_analysis_fault(const spad_analysis *analysis, spad_analysis_part part) {
+const spad_error *spad_analysis_get_fault(const spad_analysis *analysis, spad_analysis_part part) {
     const bool known = (unsigned)part < SPAD_PARTS;
     return known && analysis->faults[part].code != SPAD_OK ? &analysis->faults[part] : NULL;
 }
@@ -209,7 +241,7 @@ bool spad_analysis_is_fine(const spad_analysis *analysis) {
     }
     return (analysis->layout == NULL || spad_layout_fits(analysis->layout)) &&
            (analysis->check == NULL || spad_check_get_counts(analysis->check).errors == 0) &&
-           (analysis->sim == NULL || spad_sim_stuck(analysis->sim) == NULL);
+           (analysis->sim == NULL || spad_sim_get_stuck(analysis->sim) == NULL);
 }
 
 size_t spad_analysis_note_count(const spad_analysis *analysis) {

@@ -17,9 +17,12 @@ struct spad_analysis {
     const spad_kernel *kernel;
     const char *source; /* NULL: none */
     size_t source_length;
-    spad_layout *layout;
-    spad_check *check;
-    spad_sim *sim;
+    const spad_layout *layout; /* those of the caller, or our own */
+    const spad_check *check;
+    const spad_sim *sim;
+    spad_layout *own_layout;
+    spad_check *own_check;
+    spad_sim *own_sim;
     spad_fit *fit;
     spad_error faults[SPAD_PARTS]; /* code SPAD_OK: none */
     SPAD_ARRAY(spad_analysis_note) notes;

@@ -7,19 +7,22 @@
 
 #include <string.h>
 
+#include "base/assert.h"
+
 static char *item_at(const spad__largest *list, size_t index) {
     return list->items + index * list->item_size;
 }
 
 static void swap(const spad__largest *list, size_t a, size_t b) {
     char held[128];
+    spad__assert(list->item_size <= sizeof held && a < list->kept && b < list->kept);
     memcpy(held, item_at(list, a), list->item_size);
     memcpy(item_at(list, a), item_at(list, b), list->item_size);
     memcpy(item_at(list, b), held, list->item_size);
 }
 
 static bool comes_before(const spad__largest *list, size_t a, size_t b) {
-    return list->before(list->ctx, item_at(list, a), item_at(list, b));
+    return list->before(list->context, item_at(list, a), item_at(list, b));
 }
 
 static void sink(const spad__largest *list, size_t count, size_t root) {
@@ -38,10 +41,11 @@ static void make_heap(const spad__largest *list) {
 }
 
 void spad__largest_offer(spad__largest *list, const void *item) {
+    spad__assert(list->kept <= list->capacity);
     if (list->kept < list->capacity) {
         memcpy(item_at(list, list->kept++), item, list->item_size);
         if (list->kept == list->capacity) make_heap(list);
-    } else if (list->capacity > 0 && list->before(list->ctx, item, list->items)) {
+    } else if (list->capacity > 0 && list->before(list->context, item, list->items)) {
         memcpy(list->items, item, list->item_size);
         sink(list, list->kept, 0);
     }

@@ -10,8 +10,9 @@
 #ifndef SPAD_CHECK_LIFE_H
 #define SPAD_CHECK_LIFE_H
 
+#include "base/index.h"
 #include "check/bytemap.h"
-#include "check/check.h"
+#include "check/findings.h"
 #include "check/prove.h"
 #include "kernel/kernel.h"
 
@@ -81,9 +82,8 @@ typedef struct spad__life {
     spad__life_tensor *tensors;
     spad__bytemap *spaces; /* per space; without bands: not touched */
     SPAD_ARRAY(spad__life_area) areas;
-    size_t *buckets; /* of areas: index + 1; a power of two of them */
-    size_t bucket_count;
-    size_t depth; /* loops around a statement, at most */
+    spad__index area_index; /* by home and slot */
+    size_t depth;           /* loops around a statement, at most */
     spad__writers writers;
     spad__write *writes;
     int64_t *values;
@@ -98,7 +98,7 @@ typedef struct spad__life {
 spad_status spad__life_create(spad__life **out, spad__run *run, spad_error *error);
 void spad__life_destroy(spad__life *life);
 
-/* One thing happens. `values`: of the loop variables, as spad_walk_values gives them. */
+/* One thing happens. `values`: of the loop variables, as spad_walk_get_values gives them. */
 spad_status spad__life_event(spad__life *life, const spad_walk_event *event, const int64_t *values,
                              spad_error *error);
 

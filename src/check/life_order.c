@@ -35,9 +35,9 @@ typedef struct replay {
 
 /* ---- loops of the clock ------------------------------------------------------------ */
 
-static spad_status write_state(void *ctx, const spad__watch *watch, size_t group, int64_t periods,
-                               spad__state *state, spad_error *error) {
-    const replay *r = ctx;
+static spad_status write_state(void *context, const spad__watch *watch, size_t group,
+                               int64_t periods, spad__state *state, spad_error *error) {
+    const replay *r = context;
     const spad_status status = spad__cut_state(&r->cut, watch, group, periods, state, error);
     if (status != SPAD_OK) return status;
     return spad__life_state(r->life, NULL, r->values, watch->growth, group, periods, state, error);
@@ -48,7 +48,7 @@ static const spad_kernel_loop *loop_at(const replay *r, size_t depth) {
 }
 
 /* Heads of the iterations up to a value; those without events on the way too. */
-static spad_status go_on_to(replay *r, size_t depth, int64_t value, spad_error *error) {
+static spad_status advance_to(replay *r, size_t depth, int64_t value, spad_error *error) {
     spad_status status = SPAD_OK;
     const int64_t begin = loop_at(r, depth)->begin.value;
     while (r->at[depth] < value && status == SPAD_OK) {
@@ -63,7 +63,7 @@ static spad_status close_loops(replay *r, size_t depth, spad_error *error) {
     spad_status status = SPAD_OK;
     while (r->depth > depth && status == SPAD_OK) {
         const spad_kernel_loop *loop = loop_at(r, r->depth - 1);
-        status = go_on_to(r, r->depth - 1, loop->end.value - 1, error);
+        status = advance_to(r, r->depth - 1, loop->end.value - 1, error);
         if (status != SPAD_OK) return status;
         status = spad__watch_end(r->run->watches, r->open[--r->depth],
                                  loop->end.value - loop->begin.value,
@@ -87,13 +87,13 @@ static spad_status move_clock(replay *r, const spad__event *event, spad_error *e
     const bool goes_on = same < depth && same < r->depth && r->open[same] == loops[same] &&
                          r->at[same] < values[same];
     spad_status status = close_loops(r, same + goes_on, error);
-    if (status == SPAD_OK && goes_on) status = go_on_to(r, same, values[same], error);
+    if (status == SPAD_OK && goes_on) status = advance_to(r, same, values[same], error);
     for (size_t d = same + goes_on; d < depth && status == SPAD_OK; d++) {
         r->open[d] = loops[d];
         r->at[d] = spad_kernel_get_loop(kernel, (size_t)loops[d])->begin.value - 1;
         r->depth = d + 1;
         spad__watch_begin(r->run->watches, loops[d]);
-        status = go_on_to(r, d, values[d], error);
+        status = advance_to(r, d, values[d], error);
     }
     return status;
 }
@@ -150,12 +150,17 @@ static size_t list_turns(const replay *r, turn *turns) {
         const int32_t start = spad__net_first(&order->net, (int32_t)i);
         const bool moves = order->events.items.items[i].agent == r->cut.agent;
         if (moves || step == start) {
-            turns[count++] =
-                (turn){r->cut.clock[step], order->rank[step], (int32_t)i, moves, step == start};
+            turns[count++] = (turn){.clock = r->cut.clock[step],
+                                    .rank = order->rank[step],
+                                    .event = (int32_t)i,
+                                    .moves_clock = moves,
+                                    .starts = step == start};
         }
         if (step != start) {
-            turns[count++] =
-                (turn){r->cut.clock[start], order->rank[start], (int32_t)i, false, true};
+            turns[count++] = (turn){.clock = r->cut.clock[start],
+                                    .rank = order->rank[start],
+                                    .event = (int32_t)i,
+                                    .starts = true};
         }
     }
     qsort(turns, count, sizeof *turns, compare_turns);
@@ -166,10 +171,8 @@ static size_t list_turns(const replay *r, turn *turns) {
 
 /* Outputs are read at the end, where a walk knows what is alive. */
 static spad_status read_outputs(replay *r, spad_error *error) {
-    const spad_walk_options options = {.agent = SPAD_WALK_ALL,
-                                       .place = r->run->options->place,
-                                       .ctx = r->run->options->ctx,
-                                       .host = &r->run->check->host};
+    const spad_walk_options options = {
+        .agent = SPAD_WALK_ALL, .layout = r->run->options->layout, .host = &r->run->check->host};
     spad_walk *walk;
     const spad_walk_event *event = NULL;
     spad_status status = spad__walk_create(&walk, r->run->kernel, &options, error);

@@ -526,7 +526,7 @@ static spad_status cl_event_done(bool *done, void *opaque, void *event, spad_err
         if (status != SPAD_OK) return status;
     }
     *done = state <= 0;
-    return state < 0 ? check(state, "a command in front of an event", error) : SPAD_OK;
+    return state < 0 ? check(state, "a command before an event", error) : SPAD_OK;
 }
 
 static spad_status cl_event_wait(void *opaque, void *event, spad_error *error) {

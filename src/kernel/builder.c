@@ -93,7 +93,7 @@ void spad_kernel_builder_destroy(spad_kernel_builder *builder) {
     spad__array_free(&host, &builder->blocks);
     spad__array_free(&host, &builder->defines);
     spad__array_free(&host, &builder->rings);
-    spad__free(&host, builder->buckets, builder->bucket_count * sizeof *builder->buckets);
+    spad__index_free(&builder->symbol_index, &host);
     spad__free(&host, builder, sizeof *builder);
 }
 
@@ -127,7 +127,8 @@ spad_status spad_kernel_builder_finish(spad_kernel **out, spad_kernel_builder *b
                                        spad_error *error) {
     *out = NULL;
     if (builder->kernel == NULL) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT, "the builder has given its kernel away");
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "the builder has already handed over its kernel");
     }
     if (builder->blocks.count > 0) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "blocks that are still open: %zu",
@@ -140,8 +141,8 @@ spad_status spad_kernel_builder_finish(spad_kernel **out, spad_kernel_builder *b
     return SPAD_OK;
 }
 
-void spad_kernel_builder_at(spad_kernel_builder *builder, spad_place place) {
-    builder->place = place;
+void spad_kernel_builder_at(spad_kernel_builder *builder, spad_location location) {
+    builder->location = location;
 }
 
 /* ---- helpers ----------------------------------------------------------------------- */
@@ -160,7 +161,7 @@ spad_status spad__keep_amounts(spad_kernel_builder *builder, spad_amounts *list,
     if (kept == NULL) return spad__fail_host_memory(error);
     for (size_t i = 0; i < list->count; i++) {
         kept[i] = list->items[i];
-        const spad_status status = spad__settle(builder, &kept[i], error);
+        const spad_status status = spad__fold_amount(builder, &kept[i], error);
         if (status != SPAD_OK) return status;
         if (kept[i].value < least) {
             return spad__fail(error, SPAD_ERR_SHAPE, "%s of %lld; it must be at least %lld", what,
@@ -193,12 +194,13 @@ spad_status spad_kernel_builder_param(spad_expr *out, spad_kernel_builder *build
     spad_kernel *kernel = builder->kernel;
     *out = 0;
     spad_status status = need_top(builder, "a parameter", error);
-    if (status == SPAD_OK) status = spad__settle(builder, &preset, error);
+    if (status == SPAD_OK) status = spad__fold_amount(builder, &preset, error);
     if (status != SPAD_OK) return status;
     if (!spad__array_reserve(&kernel->host, &kernel->params, 1)) {
         return spad__fail_host_memory(error);
     }
-    spad_kernel_param param = {.preset = preset, .value = preset.value, .place = builder->place};
+    spad_kernel_param param = {
+        .preset = preset, .value = preset.value, .location = builder->location};
     const int64_t number = (int64_t)kernel->params.count;
     const size_t symbols = builder->symbols.count;
     status = spad__add_symbol(builder, name, SPAD__SYMBOL_PARAM, number, &param.name, error);
@@ -221,16 +223,16 @@ spad_status spad_kernel_builder_region(spad_kernel_builder *builder, size_t spac
                                        spad_stack_behaviour behaviour, spad_error *error) {
     spad_kernel *kernel = builder->kernel;
     spad_status status = need_top(builder, "a region", error);
-    if (status == SPAD_OK) status = spad__settle(builder, &lower, error);
-    if (status == SPAD_OK) status = spad__settle(builder, &upper, error);
+    if (status == SPAD_OK) status = spad__fold_amount(builder, &lower, error);
+    if (status == SPAD_OK) status = spad__fold_amount(builder, &upper, error);
     if (status != SPAD_OK) return status;
     if (space >= kernel->target->space_count || (unsigned)behaviour > SPAD_STACK_LIBRARY_LATER) {
         return spad__fail(error, SPAD_ERR_UNKNOWN, "no such space or behaviour");
     }
-    const int64_t usable = spad_space_usable(&kernel->target->spaces[space]);
+    const int64_t usable = spad_space_get_usable(&kernel->target->spaces[space]);
     if (lower.value < 0 || lower.value > upper.value || upper.value > usable) {
         spad__fail(error, SPAD_ERR_BOUNDS,
-                   "the region [%lld, %lld) does not lie in the %lld usable bytes of '%s'",
+                   "the region [%lld, %lld) is outside the %lld usable bytes of '%s'",
                    (long long)lower.value, (long long)upper.value, (long long)usable,
                    kernel->target->spaces[space].name);
         spad__fact_amounts(error, upper.value, usable, SPAD_NO_FACT);
@@ -245,7 +247,11 @@ spad_status spad_kernel_builder_region(spad_kernel_builder *builder, size_t spac
         return spad__fail_host_memory(error);
     }
     kernel->regions.items[kernel->regions.count++] =
-        (spad_kernel_region){space, lower, upper, behaviour, builder->place};
+        (spad_kernel_region){.space = space,
+                             .lower = lower,
+                             .upper = upper,
+                             .behaviour = behaviour,
+                             .location = builder->location};
     return SPAD_OK;
 }
 
@@ -254,7 +260,7 @@ spad_status spad_kernel_builder_region(spad_kernel_builder *builder, size_t spac
 static spad_status check_not_engine(const spad_kernel *kernel, const char *name,
                                     spad_error *error) {
     size_t engine;
-    if (name == NULL || spad_target_engine(&engine, kernel->target, name, NULL) != SPAD_OK) {
+    if (name == NULL || spad_target_find_engine(&engine, kernel->target, name, NULL) != SPAD_OK) {
         return SPAD_OK;
     }
     for (size_t i = 0; i < kernel->statements.count; i++) {
@@ -286,7 +292,7 @@ spad_status spad_kernel_builder_unit(int64_t *out, spad_kernel_builder *builder,
         return spad__fail_host_memory(error);
     }
     spad_kernel_unit unit = {
-        .engine = engine, .order = order, .proxy = proxy, .place = builder->place};
+        .engine = engine, .order = order, .proxy = proxy, .location = builder->location};
     const int64_t number = (int64_t)kernel->units.count;
     status = spad__add_symbol(builder, name, SPAD__SYMBOL_UNIT, number, &unit.name, error);
     if (status != SPAD_OK) return status;
@@ -303,10 +309,11 @@ spad_status spad_kernel_builder_sync(int64_t *out, spad_kernel_builder *builder,
     *out = -1;
     spad_status status = need_top(builder, "a barrier, counter or group", error);
     if (status == SPAD_OK) status = spad__keep_amounts(builder, &dims, 1, "an extent", error);
-    if (status == SPAD_OK) status = spad__settle(builder, &count, error);
+    if (status == SPAD_OK) status = spad__fold_amount(builder, &count, error);
     if (status != SPAD_OK) return status;
     const bool counted = kind == SPAD_SYNC_BARRIER || kind == SPAD_SYNC_MBARRIER;
-    spad_kernel_sync sync = {.kind = kind, .dims = dims, .count = count, .place = builder->place};
+    spad_kernel_sync sync = {
+        .kind = kind, .dims = dims, .count = count, .location = builder->location};
     if ((unsigned)kind >= SPAD_SYNC_KINDS || (kind == SPAD_SYNC_GROUP && dims.count > 0)) {
         return spad__fail(error, SPAD_ERR_ARGUMENT,
                           "not a kind of synchronisation, or an array "
@@ -339,7 +346,7 @@ spad_statement *spad__new_statement(spad_kernel_builder *builder, spad_statement
     const size_t depth = builder->blocks.count;
     spad_statement *statement = &kernel->statements.items[kernel->statements.count];
     *statement = spad_statement_of(kind, -1);
-    statement->place = builder->place;
+    statement->location = builder->location;
     statement->end = kernel->statements.count + 1;
     statement->parent = depth > 0 ? (int64_t)builder->blocks.items[depth - 1].statement : -1;
     statement->agent = builder->agent;
@@ -390,8 +397,8 @@ spad_status spad_kernel_builder_for(spad_expr *variable, spad_kernel_builder *bu
     spad_kernel *kernel = builder->kernel;
     *variable = 0;
     int64_t trips;
-    spad_status status = spad__settle(builder, &begin, error);
-    if (status == SPAD_OK) status = spad__settle(builder, &end, error);
+    spad_status status = spad__fold_amount(builder, &begin, error);
+    if (status == SPAD_OK) status = spad__fold_amount(builder, &end, error);
     if (status != SPAD_OK) return status;
     if (end.value < begin.value) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "the loop runs from %lld down to %lld",
@@ -418,7 +425,7 @@ spad_status spad_kernel_builder_for(spad_expr *variable, spad_kernel_builder *bu
                              .parallel = parallel,
                              .outer = builder->loop,
                              .statement = kernel->statements.count,
-                             .place = builder->place};
+                             .location = builder->location};
     const size_t symbols = builder->symbols.count;
     const int64_t number = (int64_t)kernel->loops.count;
     status = spad__add_symbol(builder, name, SPAD__SYMBOL_LOOP, number, &loop.name, error);
@@ -482,13 +489,14 @@ spad_status spad_kernel_builder_else(spad_kernel_builder *builder, spad_error *e
 static spad_status refuse_agents_and_scopes(spad_error *error) {
     return spad__fail(error, SPAD_ERR_ARGUMENT,
                       "a kernel has either agents or scopes: agents run side by side, and the "
-                      "order of scoped allocations would be open; use auto, ring, mod or at");
+                      "order of scoped allocations would be "
+                      "undefined; use auto, ring, mod or at");
 }
 
 spad_status spad_kernel_builder_scope(spad_kernel_builder *builder, const char *name,
                                       spad_amount sections, spad_error *error) {
     spad_kernel *kernel = builder->kernel;
-    spad_status status = spad__settle(builder, &sections, error);
+    spad_status status = spad__fold_amount(builder, &sections, error);
     if (status != SPAD_OK) return status;
     if (sections.value < 1) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "%lld sections; a scope has at least 1",
@@ -523,8 +531,9 @@ spad_status spad_kernel_builder_agent(spad_kernel_builder *builder, const char *
     if (status != SPAD_OK) return status;
     if (kernel->is_scoped) return refuse_agents_and_scopes(error);
     if (builder->agents_over) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT,
-                          "agents stand together: a statement of the main program is between them");
+        return spad__fail(
+            error, SPAD_ERR_ARGUMENT,
+            "agents must be adjacent: a statement of the main program is between them");
     }
     spad_statement *statement;
     status = new_block(&statement, builder, SPAD_STATEMENT_AGENT, error);
@@ -532,7 +541,8 @@ spad_status spad_kernel_builder_agent(spad_kernel_builder *builder, const char *
     if (!spad__array_reserve(&kernel->host, &kernel->agents, 1)) {
         return spad__fail_host_memory(error);
     }
-    spad_kernel_agent agent = {.statement = kernel->statements.count, .place = builder->place};
+    spad_kernel_agent agent = {.statement = kernel->statements.count,
+                               .location = builder->location};
     const int64_t number = (int64_t)kernel->agents.count;
     status = spad__add_symbol(builder, name, SPAD__SYMBOL_AGENT, number, &agent.name, error);
     if (status != SPAD_OK) return status;

@@ -299,8 +299,8 @@ spad_status spad__check_expr(const spad_kernel_builder *builder, spad_expr expr,
     return SPAD_OK;
 }
 
-spad_status spad__settle(const spad_kernel_builder *builder, spad_amount *amount,
-                         spad_error *error) {
+spad_status spad__fold_amount(const spad_kernel_builder *builder, spad_amount *amount,
+                              spad_error *error) {
     if (amount->expr == 0) return SPAD_OK;
     const spad__expr *found = find_expr(builder->kernel, amount->expr);
     if (found == NULL) return spad__fail(error, SPAD_ERR_UNKNOWN, "no such expression");
@@ -308,13 +308,14 @@ spad_status spad__settle(const spad_kernel_builder *builder, spad_amount *amount
         char text[128];
         spad__expr_text(builder->kernel, amount->expr, text, sizeof text);
         return spad__fail(error, SPAD_ERR_ARGUMENT,
-                          "'%s' changes with a loop; a number or parameters are wanted here", text);
+                          "'%s' changes with a loop; a number or parameters are expected here",
+                          text);
     }
     amount->value = found->least;
     return SPAD_OK;
 }
 
-spad_expr_info spad_kernel_expr(const spad_kernel *kernel, spad_expr expr) {
+spad_expr_info spad_kernel_get_expr(const spad_kernel *kernel, spad_expr expr) {
     const spad__expr *found = find_expr(kernel, expr);
     if (found == NULL) return (spad_expr_info){0};
     return (spad_expr_info){.nodes = &kernel->nodes.items[found->first],

@@ -21,7 +21,9 @@
  */
 #include "plan/bound.h"
 
+#include "base/assert.h"
 #include "base/checked.h"
+#include "base/heap.h"
 #include "plan/sort.h"
 
 static bool is_group(const spad__model *m, const spad__item *item) {
@@ -63,23 +65,22 @@ typedef struct heap {
     size_t count;
 } heap;
 
+static bool is_heavier(const heap *h, spad__row a, spad__row b) {
+    (void)h;
+    return a.key > b.key;
+}
+
+SPAD__HEAP(row_heap, const heap *, spad__row, is_heavier, SPAD__HEAP_PUT)
+
 static void heap_push(heap *h, spad__row row) {
-    size_t at = h->count++;
-    for (; at > 0 && h->rows[(at - 1) / 2].key < row.key; at = (at - 1) / 2)
-        h->rows[at] = h->rows[(at - 1) / 2];
-    h->rows[at] = row;
+    h->rows[h->count] = row;
+    row_heap_up(h, h->rows, h->count++);
 }
 
 static void heap_pop(heap *h) {
-    const spad__row last = h->rows[--h->count];
-    size_t at = 0;
-    for (size_t child = 1; child < h->count; child = 2 * at + 1) {
-        if (child + 1 < h->count && h->rows[child + 1].key > h->rows[child].key) child++;
-        if (h->rows[child].key <= last.key) break;
-        h->rows[at] = h->rows[child];
-        at = child;
-    }
-    h->rows[at] = last;
+    spad__assert(h->count > 0);
+    h->rows[0] = h->rows[--h->count];
+    row_heap_down(h, h->rows, h->count, 0);
 }
 
 /* Adds the heaviest piece of the heap in every section of [at, until). */
@@ -88,6 +89,7 @@ static void add_heaviest(heap *h, int32_t at, int32_t until, int64_t *change) {
         while (h->count > 0 && h->rows[0].value <= at) heap_pop(h);
         if (h->count == 0) return;
         const int32_t stop = h->rows[0].value < until ? h->rows[0].value : until;
+        spad__assert(at < stop);
         change[at] += (int64_t)h->rows[0].key;
         change[stop] -= (int64_t)h->rows[0].key;
         at = stop;
@@ -142,6 +144,7 @@ static bool sum_loads(const spad__model *m, weigh *weight_of, spad__row *rows, i
         }
     }
     for (int32_t s = 1; s < m->section_count; s++) loads[s] += loads[s - 1];
+    spad__assert(m->section_count == 0 || loads[m->section_count - 1] >= 0);
     return true;
 }
 
@@ -185,6 +188,7 @@ static int64_t usual_bank(const spad__model *m) {
 }
 
 static void count_piece(crowd *change, const spad__piece *piece, int64_t bank, int32_t sign) {
+    spad__assert(bank > 0 && (sign == 1 || sign == -1));
     const int64_t bytes = piece->hi - piece->lo;
     change->bytes += sign * bytes;
     if (bytes > bank / 2) change->halves += sign;
@@ -208,6 +212,7 @@ static void bound_banks(spad__bound *bound, const spad__model *m, crowd *change,
         sum.bytes += change[s].bytes;
         sum.halves += change[s].halves;
         sum.thirds += change[s].thirds;
+        spad__assert(sum.bytes >= 0 && 0 <= sum.halves && sum.halves <= sum.thirds);
         const int64_t by_bytes = sum.bytes / bank + (sum.bytes % bank > 0);
         const int64_t banks = spad__max(by_bytes, spad__max(sum.halves, (sum.thirds + 1) / 2));
         int64_t height;
@@ -242,6 +247,7 @@ static void find_largest(spad__bound *bound, const spad__model *m, const loads *
         bound->height = height;
         bound->section = s;
     }
+    spad__assert(bound->load <= bound->height); /* rounding takes no more than it adds */
     for (int32_t i = 0; i < m->item_count; i++) {
         const spad__item *item = &m->items[i];
         const int64_t top = (item->pinned ? item->offset : 0) + item->size;

@@ -28,7 +28,7 @@ size_t spad__stem_length(const char *name) {
     return length > 0 ? length : strlen(name);
 }
 
-int64_t spad__used(const spad_report_space *facts) {
+int64_t spad__space_used(const spad_report_space *facts) {
     return spad__max(facts->top, facts->peak_bytes);
 }
 

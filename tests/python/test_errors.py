@@ -65,6 +65,10 @@ def test_shapes_types_and_names():
     stack = spad.Stack("trn2")
     refused(TypeError, "not iterable", stack.alloc_heap, None, "uint8")
     refused(TypeError, "'float'", stack.alloc_heap, (1.5, 2), "uint8")
+    refused(spad.ArgumentError, "an alignment of 0 B", stack.alloc_heap, (1, 2), "uint8",
+            align=0)
+    refused(spad.ArgumentError, "an alignment of -1 B", stack.alloc_heap, (1, 2), "uint8",
+            align=-1)
     refused(spad.ArgumentError, "at least one dimension", stack.alloc_heap, (), "uint8")
     refused(spad.ArgumentError, "-4; extents cannot be negative", stack.alloc_heap, (128, -4), "uint8")
     refused(spad.ArgumentError, "do not fit 64 bits", stack.alloc_heap, (128, 2 ** 62, 4), "uint8")
@@ -109,7 +113,7 @@ def test_texts_and_paths(tmp_path):
 def test_closed_and_freed_things():
     device = spad.Device()
     with device.alloc((4, 4), "float32") as buffer:
-        refused(spad.ArgumentError, "do not lie in a buffer of 64 B", buffer.write, bytes(100))
+        refused(spad.ArgumentError, "are outside a buffer of 64 B", buffer.write, bytes(100))
         refused(spad.ArgumentError, "at byte -1", buffer.write, b"x", offset=-1)
         with memoryview(buffer):
             refused(BufferError, "in use by a view", buffer.free)

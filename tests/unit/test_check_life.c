@@ -4,6 +4,7 @@
  * the examples of the NKI direct allocation guide, and the kernels that we ship.
  */
 #include "support/kernels.h"
+#include "support/places.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -38,19 +39,24 @@ static void describe(const spad_check *check, char *text, size_t size) {
     assert_true(used < size);
 }
 
-static void expect_with(const char *text, const spad_check_options *options,
-                        const char *expectation) {
+static void expect_kernel(const spad_kernel *kernel, const spad_check_options *options,
+                          const char *expectation) {
     char found[8192];
-    spad_kernel *kernel = test_parse(text);
     spad_check *check;
     spad_error error;
-    assert_ok(spad_check_kernel(&check, kernel, options, &error), &error);
+    assert_ok(spad_check_create(&check, kernel, options, &error), &error);
     describe(check, found, sizeof found);
     assert_string_equal(found, expectation);
     const spad_check_counts counts = spad_check_get_counts(check);
-    assert_int_equal(spad_check_verdict(check),
+    assert_int_equal(spad_check_get_verdict(check),
                      counts.errors > 0 ? SPAD_VERDICT_WRONG : SPAD_VERDICT_PROVED_SHAPE);
     spad_check_destroy(check);
+}
+
+static void expect_with(const char *text, const spad_check_options *options,
+                        const char *expectation) {
+    spad_kernel *kernel = test_parse(text);
+    expect_kernel(kernel, options, expectation);
     spad_kernel_destroy(kernel);
 }
 
@@ -156,9 +162,9 @@ static void the_guide_common_errors(void **state) {
                   "dma fetch reads s writes y\n"
                   "dma store reads y writes out[0]\n",
            "4:8 SPAD-MIXED-PLACEMENT x1: 'x' in sbuf is placed automatically, while 'y' is placed "
-           "directly: refused before NKI 0.2; place all tensors or none\n"
+           "directly: rejected before NKI 0.2; place all tensors or none\n"
            "6:8 SPAD-OFF-CHIP-NOT-OUTPUT x1: 's' in hbm is neither input nor output, while 'y' is "
-           "placed directly: refused before NKI 0.2; make it an output, or keep it on chip\n");
+           "placed directly: rejected before NKI 0.2; make it an output, or keep it on chip\n");
 }
 
 /* ---- lifetimes --------------------------------------------------------------------- */
@@ -302,24 +308,25 @@ static void aliases(void **state) {
 /* An output that is only written under other names has what they write, and is read, too. */
 static void outputs_under_other_names(void **state) {
     (void)state;
-    expect("kernel k on sm_80\n"
-           "tensor g : global f32 (64) input\n"
-           "tensor q : shared f32 (64) at 0 output\n"
-           "tensor f : shared f32 (64) alias of q\n"
-           "tensor s : shared f32 (64) at 128\n"
-           "simt a reads g writes f\n"
-           "simt b reads g writes s\n"
-           "simt c reads s\n",
-           "3:8 SPAD-LIFETIME-CONFLICT x1: whoever uses the kernel reads 'q', but bytes [128, 256) "
-           "of shared hold 's', written by b; place them apart, or read it earlier\n"
-           "  7:1 b writes 's' here\n");
+    expect(
+        "kernel k on sm_80\n"
+        "tensor g : global f32 (64) input\n"
+        "tensor q : shared f32 (64) at 0 output\n"
+        "tensor f : shared f32 (64) alias of q\n"
+        "tensor s : shared f32 (64) at 128\n"
+        "simt a reads g writes f\n"
+        "simt b reads g writes s\n"
+        "simt c reads s\n",
+        "3:8 SPAD-LIFETIME-CONFLICT x1: the caller of the kernel reads 'q', but bytes [128, 256) "
+        "of shared hold 's', written by b; place them apart, or read it earlier\n"
+        "  7:1 b writes 's' here\n");
     expect("kernel k on sm_80\n"
            "tensor g : global f32 [3] (64) input\n"
            "tensor q : shared f32 [3] (64) ring 2\n"
            "tensor f : shared f32 [3] (64) alias of q output\n"
            "for i in 0..3 { simt a reads g[i] writes q[i] }\n"
            "simt b reads f[1]\n",
-           "4:8 SPAD-ALIAS-CLASH x1: whoever uses the kernel reads 'f[0]', but bytes [0, 256) of "
+           "4:8 SPAD-ALIAS-CLASH x1: the caller of the kernel reads 'f[0]', but bytes [0, 256) of "
            "its slot hold 'q[2]', written by a (i = 2); read it before the other name is written, "
            "or give it bytes of its own\n"
            "  5:17 a writes 'q[2]' here (i = 2)\n");
@@ -348,16 +355,17 @@ static void outputs_under_other_names(void **state) {
 
 static void outputs_are_read_at_the_end(void **state) {
     (void)state;
-    expect("kernel k on sm_80\n"
-           "tensor g : global f32 (64) input\n"
-           "tensor q : shared f32 (64) at 0 output\n"
-           "tensor s : shared f32 (64) at 128\n"
-           "simt a reads g writes q\n"
-           "simt b reads g writes s\n"
-           "simt c reads s\n",
-           "3:8 SPAD-LIFETIME-CONFLICT x1: whoever uses the kernel reads 'q', but bytes [128, 256) "
-           "of shared hold 's', written by b; place them apart, or read it earlier\n"
-           "  6:1 b writes 's' here\n");
+    expect(
+        "kernel k on sm_80\n"
+        "tensor g : global f32 (64) input\n"
+        "tensor q : shared f32 (64) at 0 output\n"
+        "tensor s : shared f32 (64) at 128\n"
+        "simt a reads g writes q\n"
+        "simt b reads g writes s\n"
+        "simt c reads s\n",
+        "3:8 SPAD-LIFETIME-CONFLICT x1: the caller of the kernel reads 'q', but bytes [128, 256) "
+        "of shared hold 's', written by b; place them apart, or read it earlier\n"
+        "  6:1 b writes 's' here\n");
     /* a part that nobody wrote is no read of nothing */
     expect("kernel k on sm_80\n"
            "tensor g : global f32 (64) input\n"
@@ -375,7 +383,7 @@ static void outputs_that_nobody_writes(void **state) {
         "tensor o  : hbm u8 [8] (128, 8) output\n"
         "for i in 0..8 { if i != 2 and i < 7 { dma copy reads in[i] writes o[i] } }\n",
         "3:8 SPAD-UNWRITTEN-OUTPUT x1: 'o' is an output, and nothing writes 'o[2]', and 1 more of "
-        "its 8 tiles lack something; write all of it, or declare less\n");
+        "its 8 tiles are incomplete; write all of it, or declare less\n");
     expect(
         "kernel k on trn2\n" /* a part, in a space with lanes */
         "tensor o : sbuf u8 [2] (128, 8) at 64 output\n"
@@ -458,7 +466,7 @@ static void inputs_that_share_bytes(void **state) {
            "tensor b : shared u8 (8) at 4\n"
            "simt x reads a writes b\n"
            "simt y reads b\n",
-           "2:8 SPAD-LIFETIME-CONFLICT x1: whoever uses the kernel reads 'a', but bytes [4, 8) of "
+           "2:8 SPAD-LIFETIME-CONFLICT x1: the caller of the kernel reads 'a', but bytes [4, 8) of "
            "shared hold 'b', written by x; place them apart, or read it earlier\n"
            "  4:1 x writes 'b' here\n");
 }
@@ -481,7 +489,7 @@ static void scopes_and_sections(void **state) {
                   "    next section\n"
                   "    dma store reads x writes out[0]\n"
                   "}\n",
-           "10:21 SPAD-SECTION-OVER x1: store reads 'x', but scope 's' has come back to its "
+           "10:21 SPAD-SECTION-OVER x1: store reads 'x', but scope 's' has returned to its "
            "section; give the scope more sections, or use it earlier\n"
            "  5:12 'x' is declared here\n");
 }
@@ -583,7 +591,7 @@ static void parallel_loops(void **state) {
         "    simt x reads c writes a[i], t\n"
         "    simt y reads c, t updates s\n"
         "}\n",
-        "2:8 SPAD-LIFETIME-CONFLICT x2: whoever uses the kernel reads 'a[0]', but bytes [0, 8) of "
+        "2:8 SPAD-LIFETIME-CONFLICT x2: the caller of the kernel reads 'a[0]', but bytes [0, 8) of "
         "its slot hold 'a[2]', written by x (i = 2); read it earlier, or give it more slots\n"
         "  8:5 x writes 'a[2]' here (i = 2)\n"
         "  2:8 'a' has 2 slots and needs 4: so many of its tiles are alive at once\n");
@@ -651,13 +659,14 @@ static void places_of_tiles(void **state) {
            "3:8 SPAD-OUT-OF-SPACE x1: 's[999999999]' takes bytes [3999999996, 4000000000) of "
            "shared, which has 166912 for tensors and reserves 1024 after them; move it, make it "
            "smaller, or use fewer slots\n");
-    expect("kernel k on sm_80\n"
-           "tensor g : global f32 (4) output\n"
-           "tensor s : shared f32 [4] (4) at 0 step 18\n"
-           "simt a writes s[0]\n"
-           "simt b reads s[0] writes g\n",
-           "3:8 SPAD-MISALIGNED x2: 's[1]' starts at byte 18 of shared, which is no multiple of 4; "
-           "try 20\n");
+    expect(
+        "kernel k on sm_80\n"
+        "tensor g : global f32 (4) output\n"
+        "tensor s : shared f32 [4] (4) at 0 step 18\n"
+        "simt a writes s[0]\n"
+        "simt b reads s[0] writes g\n",
+        "3:8 SPAD-MISALIGNED x2: 's[1]' starts at byte 18 of shared, which is not a multiple of 4; "
+        "try 20\n");
     /* the third tile of 1536 bytes in banks of 2048 is the first that crosses */
     expect("kernel k on trn2\n"
            "tensor o : sbuf f32 (128, 192) at 0 output\n"
@@ -665,33 +674,41 @@ static void places_of_tiles(void **state) {
            "vector a writes p[0]\n"
            "vector b reads p[0] writes o\n",
            "3:8 SPAD-BANK-CROSSED x1: 'p[2]' takes bytes [1536, 2304) of psum and crosses the "
-           "border of a bank of 2048; start it at a bank, or cut it in pieces of at most 2048 "
+           "boundary of a bank "
+           "of 2048; start it at a bank, or cut it in pieces of at most 2048 "
            "bytes\n");
-    expect(
-        "kernel k on trn2\n"
-        "tensor o : sbuf f32 (128, 600) output\n"
-        "tensor p : psum f32 (128, 600)\n"
-        "vector a writes p\n"
-        "vector b reads p writes o\n",
-        "3:8 SPAD-BANK-CROSSED x1: 'p' takes bytes [0, 2400) of psum and crosses the border of a "
-        "bank of 2048; start it at a bank, or cut it in pieces of at most 2048 bytes\n");
+    expect("kernel k on trn2\n"
+           "tensor o : sbuf f32 (128, 600) output\n"
+           "tensor p : psum f32 (128, 600)\n"
+           "vector a writes p\n"
+           "vector b reads p writes o\n",
+           "3:8 SPAD-BANK-CROSSED x1: 'p' takes bytes [0, 2400) of psum and crosses the boundary "
+           "of a bank "
+           "of 2048; start it at a bank, or cut it in pieces of at most 2048 bytes\n");
 }
 
 /* A planner that puts everything at one place. */
-static bool place_there(void *ctx, int64_t tensor, int64_t slot, spad_rect *rect) {
-    const spad_rect *there = ctx;
+static bool place_there(void *context, int64_t tensor, int64_t slot, spad_rect *rect) {
+    const spad_rect *there = context;
     (void)tensor;
     rect->lane = there->lane;
     rect->byte = there->byte + slot * 1024;
     return true;
 }
 
+static void expect_there(const char *text, spad_rect there, const char *expectation) {
+    spad_kernel *kernel = test_parse(text);
+    spad_layout *layout = test_layout_with(kernel, place_there, &there);
+    expect_kernel(kernel, &(spad_check_options){.layout = layout}, expectation);
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(kernel);
+}
+
 /* What a planner has put into the bytes of a tensor that nobody writes is not the point. */
 static void reads_of_what_nobody_writes(void **state) {
     (void)state;
     spad_rect there = {0};
-    const spad_check_options options = {.place = place_there, .ctx = &there};
-    expect_with(
+    expect_there(
         "kernel k on sm_80\n"
         "tensor g : global f32 (64) output\n"
         "tensor x : shared f32 (64)\n"
@@ -699,7 +716,7 @@ static void reads_of_what_nobody_writes(void **state) {
         "simt a writes x\n"
         "simt b reads x writes g\n"
         "simt c reads u\n",
-        &options,
+        there,
         "7:14 SPAD-UNINITIALISED-READ x1: c reads 'u', but nothing writes it anywhere; write it "
         "first, or declare it as input\n"
         "  4:8 declared here\n");
@@ -713,17 +730,17 @@ static void places_of_the_planner(void **state) {
                                       "    dma store reads x[i] writes out[i](0..64, ..)\n"
                                       "}\n";
     spad_rect there = {.lane = 64, .byte = 0};
-    const spad_check_options options = {.place = place_there, .ctx = &there};
-    expect_with(text, &options, "");
+    expect_there(text, there, "");
     there.lane = 32;
-    expect_with(text, &options,
-                "4:8 SPAD-START-LANE x2: 'x[0]': a tile of 64 lanes cannot start at lane 32 of "
-                "'sbuf'; 33 to 64 lanes start at 0 or 64\n");
+    expect_there(text, there,
+                 "4:8 SPAD-START-LANE x2: 'x[0]': a tile of 64 lanes cannot start at lane 32 of "
+                 "'sbuf'; 33 to 64 lanes start at 0 or 64\n");
     there = (spad_rect){.lane = 64, .byte = -1024};
-    expect_with(text, &options,
-                "4:8 SPAD-OUT-OF-SPACE x1: 'x[0]' takes bytes [-1024, 0) of sbuf, which has 212984 "
-                "for tensors and reserves 16392 after them; move it, make it smaller, or use "
-                "fewer slots\n");
+    expect_there(
+        text, there,
+        "4:8 SPAD-OUT-OF-SPACE x1: 'x[0]' takes bytes [-1024, 0) of sbuf, which has 212984 "
+        "for tensors and reserves 16392 after them; move it, make it smaller, or use "
+        "fewer slots\n");
 }
 
 static void planned_tensors_can_clash(void **state) {
@@ -735,12 +752,11 @@ static void planned_tensors_can_clash(void **state) {
                                       "vector add reads x updates y\n"
                                       "dma store reads y writes out[0]\n";
     spad_rect there = {0};
-    const spad_check_options options = {.place = place_there, .ctx = &there};
     expect(text, "");
-    expect_with(text, &options,
-                "8:18 SPAD-LIFETIME-CONFLICT x1: add reads 'x', but bytes [0, 1024) of lanes [0, "
-                "128) of sbuf hold 'y', written by load; place them apart, or read it earlier\n"
-                "  7:1 load writes 'y' here\n");
+    expect_there(text, there,
+                 "8:18 SPAD-LIFETIME-CONFLICT x1: add reads 'x', but bytes [0, 1024) of lanes [0, "
+                 "128) of sbuf hold 'y', written by load; place them apart, or read it earlier\n"
+                 "  7:1 load writes 'y' here\n");
 }
 
 static void walks_that_fail(void **state) {
@@ -816,9 +832,9 @@ static void limits_leave_the_verdict_open(void **state) {
     const spad_check_options few = {.event_limit = 10};
     spad_check *check;
     spad_error error;
-    assert_ok(spad_check_kernel(&check, kernel, &few, &error), &error);
-    assert_int_equal(spad_check_verdict(check), SPAD_VERDICT_UNKNOWN);
-    assert_string_equal(spad_check_reason(check), "the kernel has more events than the limit");
+    assert_ok(spad_check_create(&check, kernel, &few, &error), &error);
+    assert_int_equal(spad_check_get_verdict(check), SPAD_VERDICT_UNKNOWN);
+    assert_string_equal(spad_check_get_reason(check), "the kernel has more events than the limit");
     assert_int_equal(spad_check_get_counts(check).events, 10);
     spad_check_destroy(check);
     spad_kernel_destroy(kernel);
@@ -833,9 +849,9 @@ static void findings_can_be_limited(void **state) {
     const spad_check_options few = {.finding_limit = 2};
     spad_check *check;
     spad_error error;
-    assert_ok(spad_check_kernel(&check, kernel, &few, &error), &error);
+    assert_ok(spad_check_create(&check, kernel, &few, &error), &error);
     assert_int_equal(spad_check_finding_count(check), 2);
-    assert_int_equal(spad_check_verdict(check), SPAD_VERDICT_WRONG);
+    assert_int_equal(spad_check_get_verdict(check), SPAD_VERDICT_WRONG);
     spad_check_destroy(check);
     spad_kernel_destroy(kernel);
 }
@@ -850,13 +866,13 @@ static void check_shipped(const char *name) {
     spad_check *check;
     spad_error error;
     char found[8192];
-    assert_ok(spad_check_kernel(&check, kernel, NULL, &error), &error);
+    assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
     describe(check, found, sizeof found);
     if (spad_check_get_counts(check).errors > 0) print_error("%s: %s\n", name, found);
     assert_int_equal(spad_check_get_counts(check).errors, 0);
     if (spad_kernel_is_implicit(kernel)) {
-        assert_true(spad_check_verdict(check) == SPAD_VERDICT_PROVED_SHAPE ||
-                    spad_check_verdict(check) == SPAD_VERDICT_PROVED_ALL);
+        assert_true(spad_check_get_verdict(check) == SPAD_VERDICT_PROVED_SHAPE ||
+                    spad_check_get_verdict(check) == SPAD_VERDICT_PROVED_ALL);
     }
     spad_check_destroy(check);
     spad_kernel_destroy(kernel);
@@ -873,10 +889,10 @@ static void shipped_kernels_have_no_errors(void **state) {
 
 /* ---- memory ------------------------------------------------------------------------ */
 
-static spad_status check_with(const spad_host *host, void *payload) {
+static spad_status check_with(const spad_host *host, void *context) {
     const spad_check_options options = {.host = host};
     spad_check *check;
-    const spad_status status = spad_check_kernel(&check, payload, &options, NULL);
+    const spad_status status = spad_check_create(&check, context, &options, NULL);
     spad_check_destroy(check);
     return status;
 }

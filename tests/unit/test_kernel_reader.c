@@ -54,15 +54,15 @@ static const char full_text[] =
 static void every_statement_is_understood(void **state) {
     (void)state;
     spad_kernel *k = test_parse(full_text);
-    assert_string_equal(spad_kernel_name(k), "full");
-    assert_string_equal(spad_kernel_about(k), "every \"statement\"");
-    assert_string_equal(spad_kernel_file(k), "k.spad");
-    assert_string_equal(spad_kernel_target(k)->name, "trn2");
+    assert_string_equal(spad_kernel_get_name(k), "full");
+    assert_string_equal(spad_kernel_get_about(k), "every \"statement\"");
+    assert_string_equal(spad_kernel_get_file(k), "k.spad");
+    assert_string_equal(spad_kernel_get_target(k)->name, "trn2");
     assert_false(spad_kernel_is_implicit(k));
     assert_int_equal(spad_kernel_param_count(k), 2);
     assert_int_equal(spad_kernel_get_param(k, 1)->value, 2);
-    assert_int_equal(spad_kernel_get_param(k, 1)->place.line, 4);
-    assert_int_equal(spad_kernel_get_param(k, 1)->place.column, 7);
+    assert_int_equal(spad_kernel_get_param(k, 1)->location.line, 4);
+    assert_int_equal(spad_kernel_get_param(k, 1)->location.column, 7);
     assert_null(spad_kernel_get_param(k, 2));
 
     const spad_kernel_region *region = spad_kernel_get_region(k, 0);
@@ -70,7 +70,7 @@ static void every_statement_is_understood(void **state) {
     assert_int_equal(region->upper.value, 102400);
     assert_int_equal(region->behaviour, SPAD_STACK_LIBRARY_LATER);
     const spad_kernel_unit *unit = spad_kernel_get_unit(k, 0);
-    assert_string_equal(spad_kernel_target(k)->engines[unit->engine].name, "dma");
+    assert_string_equal(spad_kernel_get_target(k)->engines[unit->engine].name, "dma");
     assert_int_equal(unit->order, SPAD_UNIT_SERIAL);
     assert_true(unit->proxy);
     const spad_kernel_sync *c = spad_kernel_get_sync(k, 0);
@@ -144,18 +144,18 @@ static void statements_nest(void **state) {
     assert_int_equal(load->cost_kind, SPAD_COST_NS);
     assert_true(load->guarded);
     assert_int_equal(load->loop, 0);
-    assert_int_equal(load->place.line, 20);
-    assert_int_equal(load->place.column, 9);
+    assert_int_equal(load->location.line, 20);
+    assert_int_equal(load->location.column, 9);
     const spad_kernel_access *part = spad_kernel_get_access(k, load->first_access + 1);
     assert_int_equal(part->range_count, 3);
     assert_int_equal(part->ranges[0].from, 0);
     assert_int_equal(part->ranges[2].to, 0);
-    assert_int_equal(part->place.column, 34);
+    assert_int_equal(part->location.column, 34);
     const spad_statement *arrive = spad_kernel_get_statement(k, 16);
     assert_int_equal(arrive->flags, SPAD_SYNC_DROP | SPAD_SYNC_RELAXED);
     assert_int_equal(arrive->unit, 0);
-    assert_int_equal(spad_kernel_expr(k, arrive->expect).least, 64);
-    assert_int_equal(spad_kernel_expr(k, spad_kernel_get_statement(k, 20)->amount).least, 16);
+    assert_int_equal(spad_kernel_get_expr(k, arrive->expect).least, 64);
+    assert_int_equal(spad_kernel_get_expr(k, spad_kernel_get_statement(k, 20)->amount).least, 16);
     spad_kernel_destroy(k);
 }
 
@@ -190,7 +190,7 @@ static void expressions_have_bounds(void **state) {
                  cases[c].text);
         spad_kernel *k = test_parse(text);
         const spad_expr expr = spad_kernel_get_statement(k, 3)->amount;
-        const spad_expr_info info = spad_kernel_expr(k, expr);
+        const spad_expr_info info = spad_kernel_get_expr(k, expr);
         int64_t least = INT64_MAX;
         int64_t most = INT64_MIN;
         for (int64_t i = 0; i < 10; i++) {
@@ -226,7 +226,7 @@ static void defines_and_targets_can_be_given(void **state) {
     spad_kernel_options options = {.defines = defines, .define_count = 2};
     assert_int_equal(spad_target_find(&options.target, "trn1", NULL), SPAD_OK);
     spad_kernel *k = test_parse_with(text, &options);
-    assert_string_equal(spad_kernel_target(k)->name, "trn1");
+    assert_string_equal(spad_kernel_get_target(k)->name, "trn1");
     assert_int_equal(spad_kernel_get_param(k, 0)->value, 6);
     assert_int_equal(spad_kernel_get_param(k, 0)->preset.value, 4);
     assert_int_equal(spad_kernel_get_tensor(k, 0)->tiles, 12);
@@ -253,7 +253,7 @@ static void rings_can_be_given(void **state) {
     spad_kernel *k = test_parse_with(text, &options);
     test_text out;
     test_text_init(&out);
-    assert_int_equal(spad_kernel_write(k, &out.sink, NULL), SPAD_OK);
+    assert_int_equal(spad_kernel_write_text(k, &out.sink, NULL), SPAD_OK);
     assert_string_equal(out.bytes, "kernel k on trn2\n"
                                    "tensor x : sbuf uint8 [8] (1, 4)\n"
                                    "tensor y : sbuf uint8 [4, 2] (1, 4) ring 3\n"
@@ -317,7 +317,7 @@ static void faults_of_expressions_are_found(void **state) {
         {"param M = 4 / (2 - 3)", 1, 11, 11, "'/' by -1; it must be at least 1"},
         {"param M = 9223372036854775807 + 1", 1, 11, 23, "the result of '+' does not fit 64 bits"},
         {"param M = -9223372036854775807 - 2", 1, 11, 24, "the result of '-' does not fit 64 bits"},
-        {"param M = 3.5", 1, 11, 3, "a whole number is wanted here"},
+        {"param M = 3.5", 1, 11, 3, "a whole number is expected here"},
         {"param M = 8589934592 GiB", 1, 11, 14, "the size does not fit 64 bits"},
         {"param M = (3", 1, 13, 1, "expected ')' after '3', found the end of the line"},
         {"param M = 3 +", 1, 14, 1,
@@ -335,7 +335,7 @@ static void faults_of_expressions_are_found(void **state) {
         {"for i in 0..N { for j in 1..N { dma l writes x[i / j] } }", 1, 48, 5,
          "'/' needs a number or a parameter on its right side"},
         {"for i in 0..N { param M = i }", 1, 27, 1,
-         "'i' changes with a loop; a number or parameters are wanted here"},
+         "'i' changes with a loop; a number or parameters are expected here"},
         {"param M = "
          "((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((("
          "(((((((((((((((((((((((((((((((((((((((((((((((((((1",
@@ -352,9 +352,9 @@ static void faults_of_declarations_are_found(void **state) {
     static const test_fault cases[] = {
         {"param N = 5", 1, 7, 1, "'N' is already a parameter here"},
         {"for k in 0..2 { }; param k = 5", 1, 26, 1,
-         "'k' is already a loop variable above: take another name"},
+         "'k' is already a loop variable above: choose another name"},
         {"for k in 0..2 { tensor t : sbuf u8 (1, 4) }; counter t = 0", 1, 54, 1,
-         "'t' is already a tensor above: take another name"},
+         "'t' is already a tensor above: choose another name"},
         {"param", 1, 6, 1,
          "expected a name for the parameter after 'param', found the end of the line"},
         {"param M", 1, 8, 1, "expected '=' after 'M', found the end of the line"},
@@ -384,7 +384,7 @@ static void faults_of_declarations_are_found(void **state) {
         {"tensor y : sbuf bf16 (128, 512) ringg 2", 1, 33, 5,
          "a tensor has no 'ringg'; did you mean 'ring'?"},
         {"tensor y : sbuf bf16 (128, 512) ring 2", 1, 22, 10,
-         "a ring needs block dimensions: write [N] in front of the shape of a tile"},
+         "a ring needs block dimensions: write [N] before the shape of a tile"},
         {"tensor y : sbuf bf16 [N] (128, 512) ring 0", 1, 22, 14,
          "a ring of 0; it must be at least 1"},
         {"tensor y : sbuf bf16 [N] (128, 512) ring [2, 2]", 1, 22, 14,
@@ -411,7 +411,7 @@ static void faults_of_declarations_are_found(void **state) {
         {"tensor y : sbuf bf16 (128, 512) at 9223372036854775807", 1, 22, 10,
          "the address of the last tile does not fit 64 bits"},
         {"tensor y : sbuf bf16 (128, 512) at 0 bank 1", 1, 8, 1, "space 'sbuf' has no banks"},
-        {"tensor y : sbuf bf16 (128, 512) stack", 1, 8, 1, "a stack tensor stands in a scope"},
+        {"tensor y : sbuf bf16 (128, 512) stack", 1, 8, 1, "a stack tensor must be in a scope"},
         {"tensor y : hbm bf16 (128, 512) heap", 1, 8, 1,
          "space 'hbm' is off chip; it needs no manager"},
         {"tensor y : sbuf bf16 [5000] (1, 1) heap", 1, 8, 1,
@@ -421,7 +421,7 @@ static void faults_of_declarations_are_found(void **state) {
         {"tensor y : sbuf bf16 (128, 512) alias of N", 1, 42, 1,
          "'N' is a parameter, not a tensor"},
         {"tensor y : psum bf16 (128, 512) alias of x[0]", 1, 8, 1,
-         "'x' lies in 'sbuf'; an alias is in the same space"},
+         "'x' is in 'sbuf'; an alias must be in the same space"},
         {"tensor y : sbuf bf16 (128, 512) alias of x", 1, 22, 10,
          "an alias tile for tile has the block dimensions of 'x' and no ring; or name the one tile "
          "that holds it: alias of x[0]"},
@@ -430,9 +430,9 @@ static void faults_of_declarations_are_found(void **state) {
         {"tensor y : sbuf bf16 (128, 512) alias of x[0, 0]", 1, 42, 1,
          "'x' has block rank 1; indices given: 2"},
         {"tensor y : sbuf bf16 (128, 512) alias of x[0] + 1", 1, 8, 1,
-         "128 lanes x 1025 bytes do not lie in a tile of 'x' of 128 x 1024"},
+         "128 lanes x 1025 bytes do not fit in a tile of 'x' of 128 x 1024"},
         {"tensor y : sbuf bf16 (128, 513) alias of x[0]", 1, 8, 1,
-         "128 lanes x 1026 bytes do not lie in a tile of 'x' of 128 x 1024"},
+         "128 lanes x 1026 bytes do not fit in a tile of 'x' of 128 x 1024"},
         {"tensor y : sbuf bf16 [2] (128, 256) alias of x[0] ring [1, 1]", 1, 22, 14,
          "'ring' has 2 numbers, but the tensor has block rank 1"},
         {"tensor y : sbuf bf16 [N] (128, 512) alias of x ring 2", 1, 22, 14,
@@ -442,9 +442,9 @@ static void faults_of_declarations_are_found(void **state) {
         {"tensor y : sbuf bf16 (1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)", 1, 71, 1,
          "more than 16 dimensions"},
         {"region sbuf 0..212985", 1, 8, 14,
-         "the region [0, 212985) does not lie in the 212984 usable bytes of 'sbuf'"},
+         "the region [0, 212985) is outside the 212984 usable bytes of 'sbuf'"},
         {"region sbuf 5..4", 1, 8, 9,
-         "the region [5, 4) does not lie in the 212984 usable bytes of 'sbuf'"},
+         "the region [5, 4) is outside the 212984 usable bytes of 'sbuf'"},
         {"region sbuf 0..8 as library", 1, 21, 7,
          "expected 'exact', 'library_2026_04' or 'library_later' after 'as', found 'library'"},
         {"region sbuf 0..8; region sbuf 0..9", 1, 26, 9, "a second region of 'sbuf'"},
@@ -484,7 +484,7 @@ static void faults_of_blocks_are_found(void **state) {
         {"for x in 0..N { }", 1, 5, 1, "'x' is already a tensor here"},
         {"for i in 0..N { for i in 0..N { } }", 1, 21, 1, "'i' is already a loop variable here"},
         {"for i in 0..N { for j in 0..i { } }", 1, 29, 1,
-         "'i' changes with a loop; a number or parameters are wanted here"},
+         "'i' changes with a loop; a number or parameters are expected here"},
         {"if N { }", 1, 6, 1, "expected '==', '!=', '<', '<=', '>' or '>=' after 'N', found '{'"},
         {"if N = 4 { }", 1, 6, 1,
          "expected '==', '!=', '<', '<=', '>' or '>=' after 'N', found '='"},
@@ -493,20 +493,22 @@ static void faults_of_blocks_are_found(void **state) {
         {"}", 1, 1, 1, "this '}' closes nothing"},
         {"scope s sections 0 { }", 1, 7, 1, "0 sections; a scope has at least 1"},
         {"scope { }", 1, 7, 1, "expected a name for the scope after 'scope', found '{'"},
-        {"next section", 1, 1, 12, "'next section' stands in a scope"},
+        {"next section", 1, 1, 12, "'next section' must be in a scope"},
         {"next step", 1, 6, 4, "expected 'section' after 'next', found 'step'"},
         {"for i in 0..N { agent a { } }", 1, 23, 1,
          "an agent is declared outside of all blocks, at the top of the kernel"},
         {"agent a { }\nfence\nagent a2 { }", 3, 7, 2,
-         "agents stand together: a statement of the main program is between them"},
+         "agents must be adjacent: a statement of the main program is between them"},
         {"agent a { tensor y : sbuf bf16 (1, 1) heap }", 1, 18, 1,
          "a kernel with agents has no stack or heap tensors; use auto, ring, mod or at"},
         {"scope s { }\nagent a { }", 2, 7, 1,
          "a kernel has either agents or scopes: agents run side by side, and the order of scoped "
-         "allocations would be open; use auto, ring, mod or at"},
+         "allocations would be "
+         "undefined; use auto, ring, mod or at"},
         {"agent a { }\nscope s { }", 2, 7, 1,
          "a kernel has either agents or scopes: agents run side by side, and the order of scoped "
-         "allocations would be open; use auto, ring, mod or at"},
+         "allocations would be "
+         "undefined; use auto, ring, mod or at"},
         {"agent a { }; agent a { }", 1, 20, 1, "'a' is already an agent here"},
         {"scope s { if N == 4 { }", 2, 1, 1, "'scope' in line 11 has no '}'"},
         {"kernel k2 on trn1", 1, 1, 6, "a second kernel; a file has one"},
@@ -518,7 +520,7 @@ static void faults_of_operations_are_found(void **state) {
     (void)state;
     static const test_fault cases[] = {
         {"dmaa load writes x[0]", 1, 1, 4,
-         "'dmaa' is no statement, unit or engine of trn2; did you mean 'dma'?"},
+         "'dmaa' is not a statement, unit or engine of trn2; did you mean 'dma'?"},
         {"dma", 1, 4, 1,
          "expected a name for the operation after 'dma', found the end of the line"},
         {"dma load writes", 1, 16, 1,
@@ -554,9 +556,9 @@ static void faults_of_operations_are_found(void **state) {
          "engine 'sync' of trn2 cannot read from 'sbuf', where 'x' is"},
         {"dma load writes x[0] in g", 1, 25, 1,
          "only an operation on a unit belongs to a group; declare one for engine 'dma'"},
-        {"q load writes x[0] in c", 1, 23, 1, "'c' is a counter; a group is wanted here"},
+        {"q load writes x[0] in c", 1, 23, 1, "'c' is a counter; a group is expected here"},
         {"q load writes x[0] delivers c[0]", 1, 29, 4,
-         "'c' is a counter; an mbarrier is wanted here"},
+         "'c' is a counter; an mbarrier is expected here"},
         {"q load writes x[0] delivers m by 0", 1, 29, 6, "an amount of 0; it is at least 1"},
         {"q load writes x[0] signals c[2]", 1, 28, 4, "index 2 is outside 'c', which has 2"},
         {"q load writes x[0] signals c[0] after", 1, 38, 1,
@@ -567,9 +569,9 @@ static void faults_of_operations_are_found(void **state) {
         {"dma load write x[0]", 1, 10, 5, "an operation has no 'write'; did you mean 'writes'?"},
         {"dma load writes x[0] writes", 1, 28, 1,
          "expected a tensor after 'writes', found the end of the line"},
-        {"lod writes x[0]", 1, 1, 3, "'lod' is no statement, unit or engine of trn2"},
-        {"frobnicate", 1, 1, 10, "'frobnicate' is no statement, unit or engine of trn2"},
-        {"\"for\" load", 1, 1, 5, "'for' is no statement, unit or engine of trn2"},
+        {"lod writes x[0]", 1, 1, 3, "'lod' is not a statement, unit or engine of trn2"},
+        {"frobnicate", 1, 1, 10, "'frobnicate' is not a statement, unit or engine of trn2"},
+        {"\"for\" load", 1, 1, 5, "'for' is not a statement, unit or engine of trn2"},
         {"tensor", 1, 7, 1,
          "expected a name for the operation after 'tensor', found the end of the line"},
     };
@@ -579,10 +581,10 @@ static void faults_of_operations_are_found(void **state) {
 static void faults_of_synchronisation_are_found(void **state) {
     (void)state;
     static const test_fault cases[] = {
-        {"sync m", 1, 1, 6, "'m' is an mbarrier; a barrier is wanted here"},
+        {"sync m", 1, 1, 6, "'m' is an mbarrier; a barrier is expected here"},
         {"sync bb", 1, 6, 2, "no barrier 'bb' here; did you mean 'b'?"},
         {"sync b by 0", 1, 1, 11, "an amount of 0; it is at least 1"},
-        {"arrive c[0]", 1, 1, 11, "'c' is a counter; an mbarrier or a barrier is wanted here"},
+        {"arrive c[0]", 1, 1, 11, "'c' is a counter; an mbarrier or a barrier is expected here"},
         {"arrive b expect 4", 1, 1, 17, "'arrive b' has no 'expect'"},
         {"arrive b relaxed", 1, 1, 16, "'arrive b' has no 'relaxed'"},
         {"arrive m by -1", 1, 1, 14, "an amount of -1; it is at least 1"},
@@ -593,24 +595,24 @@ static void faults_of_synchronisation_are_found(void **state) {
          "expected the end of the line after 'drop', found 'drop2'"},
         {"signal c", 1, 1, 8, "array 'c' has block rank 1; indices given: 0"},
         {"signal c[2]", 1, 1, 11, "index 2 is outside 'c', which has 2"},
-        {"signal m", 1, 1, 8, "'m' is an mbarrier; a counter is wanted here"},
+        {"signal m", 1, 1, 8, "'m' is an mbarrier; a counter is expected here"},
         {"signal c[0] expect 3", 1, 1, 20, "'signal c' has no 'expect'"},
         {"wait c[0]", 1, 10, 1,
          "expected '>=', 'parity' or 'pending' after ']', found the end of the line"},
         {"wait c[0] >= -1", 1, 1, 15, "an amount of -1; it is at least 0"},
         {"wait m parity 2", 1, 1, 15, "a parity of 2; it is at least 0 and at most 1"},
-        {"wait m pending 1", 1, 1, 16, "'m' is an mbarrier; a group is wanted here"},
-        {"wait g parity 1", 1, 1, 15, "'g' is a group; an mbarrier is wanted here"},
+        {"wait m pending 1", 1, 1, 16, "'m' is an mbarrier; a group is expected here"},
+        {"wait g parity 1", 1, 1, 15, "'g' is a group; an mbarrier is expected here"},
         {"wait g pending -1", 1, 1, 17, "an amount of -1; it is at least 0"},
         {"wait g pending 1 relaxed", 1, 1, 24, "'wait g' has no 'relaxed'"},
         {"wait m parity 1 on q", 1, 1, 20, "'wait m' has no 'on'"},
         {"take c[0] by 0", 1, 1, 14, "an amount of 0; it is at least 1"},
-        {"init c[0]", 1, 1, 9, "'c' is a counter; an mbarrier is wanted here"},
+        {"init c[0]", 1, 1, 9, "'c' is a counter; an mbarrier is expected here"},
         {"init m count 0", 1, 1, 14, "an amount of 0; it is at least 1"},
         {"expect m", 1, 1, 8, "'expect m' needs an amount: by and a number"},
-        {"commit m", 1, 1, 8, "'m' is an mbarrier; a group is wanted here"},
+        {"commit m", 1, 1, 8, "'m' is an mbarrier; a group is expected here"},
         {"commit g by 2", 1, 1, 13, "'commit g' has no 'by'"},
-        {"invalidate g", 1, 1, 12, "'g' is a group; an mbarrier is wanted here"},
+        {"invalidate g", 1, 1, 12, "'g' is a group; an mbarrier is expected here"},
         {"drain dma", 1, 7, 3,
          "engine 'dma' is not declared as a unit here; write 'unit dma fifo' above"},
         {"drain", 1, 6, 1, "expected a unit after 'drain', found the end of the line"},
@@ -704,13 +706,13 @@ static void several_faults_are_found_in_one_run(void **state) {
         spad_kernel_parse(&kernel, text, strlen(text), "k.spad", NULL, diagnostics, NULL),
         SPAD_ERR_SYNTAX);
     test_text_init(&shown);
-    assert_int_equal(spad_diagnostics_write(diagnostics, &shown.sink, NULL), SPAD_OK);
+    assert_int_equal(spad_diagnostics_write_text(diagnostics, &shown.sink, NULL), SPAD_OK);
     assert_string_equal(
         shown.bytes,
         "k.spad:2:25: error: expected ',' or ']' after '4', found '('\n"
         "    2 | tensor x : sbuf bf16 [4 (128, 512)\n"
         "      |                         ^\n"
-        "k.spad:6:5: error: 'vectr' is no statement, unit or engine of trn2; did you mean "
+        "k.spad:6:5: error: 'vectr' is not a statement, unit or engine of trn2; did you mean "
         "'vector'?\n"
         "    6 |     vectr exp reads x[i]\n"
         "      |     ^~~~~\n"
@@ -756,9 +758,9 @@ static void written_kernels_read_back(void **state) {
     test_text_init(&first);
     test_text_init(&second);
     spad_kernel *k = test_parse(full_text);
-    assert_int_equal(spad_kernel_write(k, &first.sink, NULL), SPAD_OK);
+    assert_int_equal(spad_kernel_write_text(k, &first.sink, NULL), SPAD_OK);
     spad_kernel *again = test_parse(first.bytes);
-    assert_int_equal(spad_kernel_write(again, &second.sink, NULL), SPAD_OK);
+    assert_int_equal(spad_kernel_write_text(again, &second.sink, NULL), SPAD_OK);
     assert_string_equal(first.bytes, second.bytes);
     assert_non_null(strstr(first.bytes, "param D = N / 8 + 0\n"));
     assert_non_null(strstr(first.bytes, "counter c[2, D] = 3\n"));
@@ -790,7 +792,7 @@ static void expressions_are_written_exactly(void **state) {
         test_text_init(&out);
         snprintf(text, sizeof text, "kernel k on trn2\nparam M = %s\n", cases[i]);
         spad_kernel *k = test_parse(text);
-        assert_int_equal(spad_kernel_write(k, &out.sink, NULL), SPAD_OK);
+        assert_int_equal(spad_kernel_write_text(k, &out.sink, NULL), SPAD_OK);
         spad_kernel *again = test_parse(out.bytes);
         assert_int_equal(spad_kernel_get_param(k, 0)->value,
                          spad_kernel_get_param(again, 0)->value);
@@ -803,7 +805,7 @@ static void expressions_are_written_exactly(void **state) {
     test_text out;
     test_text_init(&out);
     spad_kernel *k = test_parse_with("kernel k on trn2\nparam M = 4\n", &options);
-    assert_int_equal(spad_kernel_write(k, &out.sink, NULL), SPAD_OK);
+    assert_int_equal(spad_kernel_write_text(k, &out.sink, NULL), SPAD_OK);
     assert_string_equal(out.bytes, "kernel k on trn2\nparam M = -9223372036854775807 - 1\n");
     spad_kernel_destroy(k);
     test_text_free(&out);
@@ -829,7 +831,7 @@ static void names_of_chips_are_quoted_where_they_must(void **state) {
     const spad_kernel_options options = {.target = target};
     spad_kernel *k = test_parse_with(text, &options);
     test_text_init(&out);
-    assert_int_equal(spad_kernel_write(k, &out.sink, NULL), SPAD_OK);
+    assert_int_equal(spad_kernel_write_text(k, &out.sink, NULL), SPAD_OK);
     assert_string_equal(out.bytes, text);
     spad_kernel_destroy(k);
     spad_target_destroy(target);
@@ -842,7 +844,7 @@ static void a_failing_sink_is_reported(void **state) {
     test_text_init(&out);
     out.fail_after = 40;
     spad_kernel *k = test_parse(full_text);
-    assert_int_equal(spad_kernel_write(k, &out.sink, NULL), SPAD_ERR_IO);
+    assert_int_equal(spad_kernel_write_text(k, &out.sink, NULL), SPAD_ERR_IO);
     spad_kernel_destroy(k);
     test_text_free(&out);
 }
@@ -851,16 +853,16 @@ static void a_failing_sink_is_reported(void **state) {
 
 static char full_copy[sizeof full_text];
 
-static spad_status parse_scenario(const spad_host *host, void *payload) {
+static spad_status parse_scenario(const spad_host *host, void *context) {
     const spad_define define = {"N", 16};
     const spad_define ring = {"x", 2};
     const spad_kernel_options options = {.defines = &define,
                                          .define_count = 1,
-                                         .rings = payload == full_copy ? &ring : NULL,
-                                         .ring_count = payload == full_copy,
+                                         .rings = context == full_copy ? &ring : NULL,
+                                         .ring_count = context == full_copy,
                                          .host = host};
     spad_kernel *kernel;
-    const char *text = payload;
+    const char *text = context;
     const spad_status status =
         spad_kernel_parse(&kernel, text, strlen(text), "k.spad", &options, NULL, NULL);
     spad_kernel_destroy(kernel);
@@ -868,8 +870,8 @@ static spad_status parse_scenario(const spad_host *host, void *payload) {
 }
 
 /* A text with a fault: the fault is the answer, unless memory was missing on the way to it. */
-static spad_status fault_scenario(const spad_host *host, void *payload) {
-    const spad_status status = parse_scenario(host, payload);
+static spad_status fault_scenario(const spad_host *host, void *context) {
+    const spad_status status = parse_scenario(host, context);
     assert_true(status == SPAD_ERR_SYNTAX || status == SPAD_ERR_HOST_MEMORY);
     return status == SPAD_ERR_SYNTAX ? SPAD_OK : status;
 }

@@ -24,7 +24,7 @@ static test_text finish(spad_kernel_builder *builder) {
     test_text text;
     test_text_init(&text);
     assert_ok(spad_kernel_builder_finish(&kernel, builder, &error), &error);
-    assert_ok(spad_kernel_write(kernel, &text.sink, &error), &error);
+    assert_ok(spad_kernel_write_text(kernel, &text.sink, &error), &error);
     spad_kernel_destroy(kernel);
     spad_kernel_builder_destroy(builder);
     return text;
@@ -117,7 +117,7 @@ static void regions_lie_in_their_space(void **state) {
     const spad_target *target;
     size_t sbuf;
     assert_ok(spad_target_find(&target, "trn2", &error), &error);
-    assert_ok(spad_target_space(&sbuf, target, "sbuf", &error), &error);
+    assert_ok(spad_target_find_space(&sbuf, target, "sbuf", &error), &error);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const spad_amount lower = {.value = cases[i].lower};
         const spad_amount upper = {.value = cases[i].upper};

@@ -170,8 +170,8 @@ static const struct {
     {"9223372036854775807", &spad__measure_size, INT64_MAX, NULL},
     {"1.5", &spad__measure_size, -1, "'1.5' is not a whole number of bytes"},
     {"1.3 KiB", &spad__measure_size, -1, "'1.3 KiB' is not a whole number of bytes"},
-    {"4 KB", &spad__measure_size, -1, "'KB' is no unit of a size; use B, KiB, MiB, GiB or TiB"},
-    {"4 ns", &spad__measure_size, -1, "'ns' is no unit of a size; use B, KiB, MiB, GiB or TiB"},
+    {"4 KB", &spad__measure_size, -1, "'KB' is not a unit of a size; use B, KiB, MiB, GiB or TiB"},
+    {"4 ns", &spad__measure_size, -1, "'ns' is not a unit of a size; use B, KiB, MiB, GiB or TiB"},
     {"-4", &spad__measure_size, -1, "expected a size, found '-'"},
     {"many", &spad__measure_size, -1, "expected a size, found 'many'"},
     {"\"4\"", &spad__measure_size, -1, "expected a size, found a string"},
@@ -182,14 +182,14 @@ static const struct {
     {"960", &spad__measure_clock, -1,
      "expected a unit (kHz, MHz or GHz) after '960', found the end of the file"},
     {"960 bananas", &spad__measure_clock, -1,
-     "'bananas' is no unit of a clock; use kHz, MHz or GHz"},
+     "'bananas' is not a unit of a clock; use kHz, MHz or GHz"},
     {"0.0001 MHz", &spad__measure_clock, -1, "'0.0001 MHz' is not a whole number of kHz"},
     {"23 B/ns", &spad__measure_rate, 23000, NULL},
     {"23B / ns", &spad__measure_rate, 23000, NULL},
     {"27.2 GB/s", &spad__measure_rate, 27200, NULL},
     {"5 B/us", &spad__measure_rate, 5, NULL},
     {"5 B/", &spad__measure_rate, -1,
-     "'B/' is no unit of a rate; use B/us, B/ns, MB/s, GB/s or TB/s"},
+     "'B/' is not a unit of a rate; use B/us, B/ns, MB/s, GB/s or TB/s"},
     {"1300 ns", &spad__measure_time, 1300, NULL},
     {"1.3 us", &spad__measure_time, 1300, NULL},
     {"64 cycles", &spad__measure_cycles, 64, NULL},
@@ -301,7 +301,7 @@ static void check_shown(const char *text, size_t size, size_t start, size_t leng
     const spad__span span = {.start = start, .length = length};
     spad__diagnostics_add(f.diagnostics, &f.source, span, "bad");
     test_text_init(&shown);
-    assert_int_equal(spad_diagnostics_write(f.diagnostics, &shown.sink, NULL), SPAD_OK);
+    assert_int_equal(spad_diagnostics_write_text(f.diagnostics, &shown.sink, NULL), SPAD_OK);
     assert_string_equal(shown.bytes, expected);
     test_text_free(&shown);
     close_text(&f);
@@ -412,7 +412,7 @@ static void faults_can_be_written_as_json(void **state) {
     test_text_clear(&shown);
     shown.fail_after = 5;
     spad_error error;
-    assert_int_equal(spad_diagnostics_write(f.diagnostics, &shown.sink, &error), SPAD_ERR_IO);
+    assert_int_equal(spad_diagnostics_write_text(f.diagnostics, &shown.sink, &error), SPAD_ERR_IO);
     test_text_free(&shown);
     close_text(&f);
     char hint[64];

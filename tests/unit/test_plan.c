@@ -71,13 +71,13 @@ static void buffers_that_break_their_own_rules_are_refused(void **state) {
           .pinned = true,
           .offset = 4},
          SPAD_ERR_ALIGNMENT,
-         "buffer 'a' is pinned at 4, which is no multiple of its alignment 8"},
+         "buffer 'a' is pinned at 4, which is not a multiple of its alignment 8"},
         {{.name = "a", .lower = 0, .upper = 1, .size = 4, .bank = 8, .pinned = true, .offset = 6},
          SPAD_ERR_BOUNDS,
-         "buffer 'a' is pinned at 6 and crosses a border of its 8 B banks"},
+         "buffer 'a' is pinned at 6 and crosses a boundary of its 8 B banks"},
         {{.name = "a", .lower = 0, .upper = 1, .size = 4, .pinned = true, .lane = 1},
          SPAD_ERR_LANES,
-         "buffer 'a' of 1 lanes is pinned at lane 1, which is no start lane for it"},
+         "buffer 'a' of 1 lanes is pinned at lane 1, which is not a start lane for it"},
         {{.name = "a", .lower = 0, .upper = 1, .size = 9, .bank = 8},
          SPAD_ERR_NO_FIT,
          "buffer 'a' of 9 B does not fit a bank of 8 B"},
@@ -178,7 +178,7 @@ static void all_banks_of_a_group_are_compared(void **state) {
 static void options_outside_their_range_are_refused(void **state) {
     (void)state;
     static const spad_plan_options cases[] = {
-        {.goal = (spad_plan_goal)7}, {.deadline_ns = -1}, {.node_limit = -1}, {.threads = -2}};
+        {.goal = (spad_plan_goal)7}, {.timeout_ns = -1}, {.node_limit = -1}, {.threads = -2}};
     spad_plan *plan = new_plan();
     spad_error error;
     spad_plan_result *result;
@@ -198,7 +198,7 @@ static void a_capacity_is_within_the_space(void **state) {
     assert_ok(spad_plan_set_space(plan, &pad, &error), &error);
     assert_int_equal(spad_plan_set_capacity(plan, 91, &error), SPAD_ERR_BOUNDS);
     assert_string_equal(error.message, "a capacity of 91 B is more than the 90 B of space 'pad'");
-    assert_int_equal(spad_plan_capacity(plan), 90);
+    assert_int_equal(spad_plan_get_capacity(plan), 90);
     spad_plan_destroy(plan);
 }
 
@@ -231,7 +231,7 @@ static void pins_that_collide_are_infeasible_and_proved(void **state) {
     spad_plan_destroy(plan);
 }
 
-/* Decisions in a circle raise each other by one byte at a time: a below b below c below a, in
+/* Decisions in a cycle raise each other by one byte at a time: a below b below c below a, in
  * windows that overlap by one byte. It must not take as many steps as there are bytes. */
 static void circles_of_windows_are_seen(void **state) {
     (void)state;
@@ -317,7 +317,7 @@ static void pins_in_a_large_problem(void **state) {
     spad_plan_result *result = solve(plan, &options);
     assert_true(result->height < 2 * result->bound);
     spad_plan_result_destroy(result);
-    options.deadline_ns = 1;
+    options.timeout_ns = 1;
     result = solve(plan, &options);
     assert_ok(spad_plan_check(NULL, plan, result->places, result->count, &error), &error);
     assert_true(result->nanoseconds < INT64_C(4000000000));
@@ -404,7 +404,7 @@ static int use_the_host(void *context, const spad_plan_progress *progress) {
 static void a_callback_may_use_the_host(void **state) {
     (void)state;
     plain_host mine = {0};
-    mine.host = (spad_host){.resize = count_resize, .ctx = &mine};
+    mine.host = (spad_host){.resize = count_resize, .context = &mine};
     spad_plan *plan;
     spad_error error;
     spad_plan_result *result;
@@ -416,10 +416,8 @@ static void a_callback_may_use_the_host(void **state) {
                                      .upper = lower + spad__random_in(&random, 1, 60),
                                      .size = spad__random_in(&random, 1000, 100000)});
     }
-    const spad_plan_options options = {.deadline_ns = INT64_C(350000000),
-                                       .threads = 4,
-                                       .progress = use_the_host,
-                                       .context = &mine};
+    const spad_plan_options options = {
+        .timeout_ns = INT64_C(350000000), .threads = 4, .progress = use_the_host, .context = &mine};
     assert_ok(spad_plan_solve(&result, plan, &options, &error), &error);
     assert_non_null(result->places);
     spad_plan_result_destroy(result);
@@ -474,7 +472,7 @@ static void tiles_share_bytes_in_other_lanes(void **state) {
     spad_plan *plan = new_plan();
     spad_error error;
     assert_ok(spad_plan_set_space(plan, &space, &error), &error);
-    assert_int_equal(spad_plan_capacity(plan), 1000);
+    assert_int_equal(spad_plan_get_capacity(plan), 1000);
     for (int i = 0; i < 4; i++)
         add(plan, (spad_plan_buffer){.lower = 0, .upper = 5, .size = 100, .lanes = 32});
     spad_plan_result *result = solve(plan, NULL);
@@ -546,7 +544,7 @@ static void limits_and_cancelling_still_give_a_plan(void **state) {
     const spad_plan_options several[] = {
         {.node_limit = 500, .seed = 3},
         {.node_limit = 3000, .seed = 3, .threads = 4},
-        {.deadline_ns = 1, .seed = 3},
+        {.timeout_ns = 1, .seed = 3},
         {.progress = cancel_at_once, .context = &calls, .seed = 3}};
     for (size_t i = 0; i < sizeof several / sizeof *several; i++) {
         spad_plan_result *result = solve(plan, &several[i]);
@@ -636,8 +634,8 @@ static void clashes_are_named(void **state) {
          "and share bytes while both are alive\n",
          SPAD_PLAN_CLASH_PINS},
         {"id,lower,upper,size,offset,apart\na,0,2,8,0,b\nb,5,12,8,4,\n",
-         "why: 'a' (8 B, from 0 to 2, offset 0) and 'b' (8 B, from 5 to 12, offset 4) are to be "
-         "kept apart, but pinned so that they share bytes\n",
+         "why: 'a' (8 B, from 0 to 2, offset 0) and 'b' (8 B, from 5 to 12, offset 4) are pinned "
+         "so that they share bytes, but must be kept apart\n",
          SPAD_PLAN_CLASH_APART_PINS},
         {"id,lower,upper,size,offset,alias\na,0,2,8,0,g\nb,5,12,8,4,g\n",
          "why: 'a' (8 B, from 0 to 2, offset 0) and 'b' (8 B, from 5 to 12, offset 4) are aliases, "
@@ -648,7 +646,7 @@ static void clashes_are_named(void **state) {
          "pin of the first breaks the alignment, bank or lanes of the second\n",
          SPAD_PLAN_CLASH_ALIAS_RULE},
         {"id,lower,upper,size,alias,apart\na,0,2,8,g,\nb,5,12,8,g,a\n",
-         "why: 'b' (8 B, from 5 to 12) and 'a' (8 B, from 0 to 2) are aliases, but to be kept "
+         "why: 'b' (8 B, from 5 to 12) and 'a' (8 B, from 0 to 2) are aliases, but must be kept "
          "apart\n",
          SPAD_PLAN_CLASH_ALIAS_APART}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -797,7 +795,7 @@ static void lanes_and_huge_gaps_are_written(void **state) {
     test_text text;
     test_text_init(&text);
     assert_ok(spad_plan_set_space(plan, &space, &error), &error);
-    assert_int_equal(spad_plan_lanes(plan), 4);
+    assert_int_equal(spad_plan_get_lanes(plan), 4);
     for (int i = 0; i < 9; i++) add(plan, (spad_plan_buffer){.upper = 9, .size = 60, .lanes = 2});
     spad_plan_result *result = solve(plan, NULL);
     assert_ok(spad_plan_explain(&reason, plan, result, 0, &error), &error);
@@ -988,7 +986,10 @@ static void the_validator_names_what_is_wrong(void **state) {
         spad_status status;
         const char *message;
     } wrong[] = {
-        {0, {2, 0}, SPAD_ERR_ALIGNMENT, "offset 2 of buffer 'a' is no multiple of its alignment 4"},
+        {0,
+         {2, 0},
+         SPAD_ERR_ALIGNMENT,
+         "offset 2 of buffer 'a' is not a multiple of its alignment 4"},
         {1,
          {4, 0},
          SPAD_ERR_OVERLAP,
@@ -1013,7 +1014,7 @@ static void the_validator_names_what_is_wrong(void **state) {
         {3,
          {7, 0},
          SPAD_ERR_OVERLAP,
-         "buffers 'a' at 0 and 'd' at 7 are to be kept apart but share "
+         "buffers 'a' at 0 and 'd' at 7 must be kept apart but share "
          "bytes"},
         {4, {1, 0}, SPAD_ERR_NO_FIT, "buffer 'p' is pinned at 0, lane 0, but placed at 1, lane 0"},
         {3, {8, 1}, SPAD_ERR_LANES, "buffer 'd' of 1 lanes may not start at lane 1"}};
@@ -1106,8 +1107,8 @@ static void deadlines_do_not_wrap(void **state) {
 
 /* ---- memory ------------------------------------------------------------------------ */
 
-static spad_status solve_everything(const spad_host *host, void *payload) {
-    const bool boxes = *(const bool *)payload;
+static spad_status solve_everything(const spad_host *host, void *context) {
+    const bool boxes = *(const bool *)context;
     spad_plan *plan;
     spad_plan_result *result = NULL;
     spad_plan_reason *reason = NULL;
@@ -1145,7 +1146,7 @@ static spad_status solve_everything(const spad_host *host, void *payload) {
 }
 
 /* Tiles in lanes, with aliases, pairs kept apart, pins, hints and banks. */
-static spad_status solve_lanes(const spad_host *host, void *payload) {
+static spad_status solve_lanes(const spad_host *host, void *context) {
     static const spad_space space = {.name = "lanes",
                                      .lanes = 4,
                                      .bytes = 1 << 20,
@@ -1153,7 +1154,7 @@ static spad_status solve_lanes(const spad_host *host, void *payload) {
                                      .granule = 1,
                                      .bank_bytes = 64,
                                      .banks_exclusive = true};
-    (void)payload;
+    (void)context;
     spad_plan *plan;
     spad_plan_result *result = NULL;
     spad_error error;
@@ -1183,8 +1184,8 @@ static spad_status solve_lanes(const spad_host *host, void *payload) {
 }
 
 /* So many boxes that the core and ejection come before the exact search. */
-static spad_status solve_wide(const spad_host *host, void *payload) {
-    (void)payload;
+static spad_status solve_wide(const spad_host *host, void *context) {
+    (void)context;
     spad_plan *plan;
     spad_plan_result *result = NULL;
     spad_error error;
@@ -1220,7 +1221,7 @@ static void a_proof_does_not_depend_on_the_scale(void **state) {
                                       {8, 11, 270}, {5, 8, 232}, {7, 9, 68},   {10, 11, 200},
                                       {0, 5, 87}};
     enum { OPTIMUM = 1132 };
-    const spad_plan_options options = {.deadline_ns = INT64_C(500000000)};
+    const spad_plan_options options = {.timeout_ns = INT64_C(500000000)};
     for (int shift = 0; shift <= 40; shift += 20) {
         spad_plan *plan = new_plan();
         spad_error error;

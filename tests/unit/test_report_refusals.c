@@ -18,7 +18,7 @@ static void what_cannot_be_drawn_is_refused(void **state) {
     spad_report *report = test_report_new();
     spad_error error;
     spad_report_box box = test_box("b", 0, 1, 0, 4, 3, 3);
-    refuse(report, box, SPAD_ERR_ARGUMENT, "a box lives from 3 to 3: that is no time");
+    refuse(report, box, SPAD_ERR_ARGUMENT, "a box lives from 3 to 3: that is not a time range");
     box.end = 4;
     box.space = 2;
     refuse(report, box, SPAD_ERR_ARGUMENT, "target toy has no space number 2");

@@ -311,7 +311,7 @@ static void a_comparison_shows_one_sided_spaces_and_lanes(void **state) {
     test_text text;
     test_text_init(&text);
     assert_ok(spad_report_diff_write_text(diff, &text.sink, &error), &error);
-    assert_non_null(strstr(text.bytes, "moved 0 -> 0 (lane 2), lives 0..4 -> 0..5"));
+    assert_non_null(strstr(text.bytes, "moved 0 -> 0 (lane 2), lives [0, 4) -> [0, 5)"));
     assert_non_null(strstr(text.bytes, "shrank 8 -> 4 B (4 -> 2 lanes)"));
     assert_non_null(strstr(text.bytes, "new: 16 B at 0"));
     assert_non_null(strstr(text.bytes, "far                  peak            0 ->           16 B"));

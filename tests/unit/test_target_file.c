@@ -235,7 +235,7 @@ static void faults_of_spaces_are_found(void **state) {
         {"limit 0", 1, 7, 1, "'limit' must be at least 1"},
         {"align 0", 1, 7, 1, "'align' must be at least 1"},
         {"granule 0", 1, 9, 1, "'granule' must be at least 1"},
-        {"granule 4 KB", 1, 11, 2, "'KB' is no unit of a size; use B, KiB, MiB, GiB or TiB"},
+        {"granule 4 KB", 1, 11, 2, "'KB' is not a unit of a size; use B, KiB, MiB, GiB or TiB"},
         {"bank 0", 1, 6, 1, "'bank' must be at least 1"},
         {"bank 3000 exclusive", 1, 6, 14, "banks of 3000 bytes do not divide a lane of 65536"},
         {"bank 2 KiB exclusiv", 1, 12, 8,
@@ -250,7 +250,7 @@ static void faults_of_spaces_are_found(void **state) {
         {"start 1 to 2 at 0", 1, 7, 6, "more lanes than the 1 of the space"},
         {"lanes 4\nstart 2 to 4 at 0, 3", 2, 7, 6, "2 lanes do not fit at start lane 3 of 4"},
         {"lanes 4\nstart 1 to 2 at 0\nstart 2 at 1", 3, 7, 1, "overlaps the row of 1 to 2 lanes"},
-        {"lanes 4\nstart 1 at 2, 2", 2, 15, 1, "start lanes must go up"},
+        {"lanes 4\nstart 1 at 2, 2", 2, 15, 1, "start lanes must ascend"},
         {"lanes 1_000_000_000_000_000", 0, 7, 6,
          "1000000000000000 lanes of that size do not fit 64 bits"},
     };
@@ -273,8 +273,8 @@ static void faults_of_engines_are_found(void **state) {
         {"clock 1.0005 MHz", 1, 7, 10, "'1.0005 MHz' is not a whole number of kHz"},
         {"clock 0 kHz", 1, 7, 5, "'clock' must be at least 1"},
         {"rate 5 KiB/s", 1, 8, 5,
-         "'KiB/s' is no unit of a rate; use B/us, B/ns, MB/s, GB/s or TB/s"},
-        {"startup 5 min", 1, 11, 3, "'min' is no unit of a time; use ns, us, ms or s"},
+         "'KiB/s' is not a unit of a rate; use B/us, B/ns, MB/s, GB/s or TB/s"},
+        {"startup 5 min", 1, 11, 3, "'min' is not a unit of a time; use ns, us, ms or s"},
         {"width 0", 1, 7, 1, "'width' must be at least 1"},
         {"width 8 at 12 bit", 1, 12, 2, "widths are given at 32, 16 or 8 bit"},
         {"width 8 at 16", 1, 14, 1, "expected 'bit' after '16', found the end of the line"},
@@ -354,7 +354,7 @@ static void several_faults_are_found_in_one_run(void **state) {
         spad_target_parse(&target, text, strlen(text), "npu7.chip", diagnostics, NULL, NULL),
         SPAD_ERR_SYNTAX);
     test_text_init(&shown);
-    assert_int_equal(spad_diagnostics_write(diagnostics, &shown.sink, NULL), SPAD_OK);
+    assert_int_equal(spad_diagnostics_write_text(diagnostics, &shown.sink, NULL), SPAD_OK);
     assert_string_equal(
         shown.bytes,
         "npu7.chip:1:13: error: string without its closing quote; it must end on the same line\n"
@@ -483,11 +483,11 @@ static void check_round_trip(const spad_target *target) {
     spad_error error;
     test_text_init(&first);
     test_text_init(&second);
-    assert_ok(spad_target_write(target, &first.sink, &error), &error);
+    assert_ok(spad_target_write_text(target, &first.sink, &error), &error);
     assert_ok(spad_target_parse(&again, first.bytes, first.count, "again", NULL, NULL, &error),
               &error);
     assert_same_target(again, target);
-    assert_ok(spad_target_write(again, &second.sink, &error), &error);
+    assert_ok(spad_target_write_text(again, &second.sink, &error), &error);
     assert_string_equal(first.bytes, second.bytes);
     spad_target_destroy(again);
     test_text_free(&first);
@@ -496,7 +496,7 @@ static void check_round_trip(const spad_target *target) {
 
 static void every_built_in_target_reads_back(void **state) {
     (void)state;
-    for (size_t i = 0; i < spad_target_count(); i++) check_round_trip(spad_target_at(i));
+    for (size_t i = 0; i < spad_target_count(); i++) check_round_trip(spad_target_get(i));
     check_round_trip(&full_target);
 }
 
@@ -562,7 +562,7 @@ static void bytes_that_are_no_text_are_replaced(void **state) {
     const spad_target target = {
         .name = "t", .about = "\xFFx", .family = "f", .space_count = 1, .spaces = &space};
     test_text_init(&text);
-    assert_int_equal(spad_target_write(&target, &text.sink, NULL), SPAD_OK);
+    assert_int_equal(spad_target_write_text(&target, &text.sink, NULL), SPAD_OK);
     assert_string_equal(text.bytes, "target t \"\xEF\xBF\xBDx\"\n"
                                     "family f\n"
                                     "\n"
@@ -578,7 +578,7 @@ static void writing_reports_a_sink_that_fails(void **state) {
     spad_error error;
     test_text_init(&text);
     text.fail_after = 100;
-    assert_int_equal(spad_target_write(&full_target, &text.sink, &error), SPAD_ERR_IO);
+    assert_int_equal(spad_target_write_text(&full_target, &text.sink, &error), SPAD_ERR_IO);
     test_text_clear(&text);
     assert_int_equal(spad_target_write_json(&full_target, &text.sink, &error), SPAD_ERR_IO);
     assert_string_equal(error.message, "writing the output failed");
@@ -587,11 +587,11 @@ static void writing_reports_a_sink_that_fails(void **state) {
 
 /* ---- bad luck ---------------------------------------------------------------------- */
 
-static spad_status read_with(const spad_host *host, void *payload) {
+static spad_status read_with(const spad_host *host, void *context) {
     spad_diagnostics *diagnostics = NULL;
     spad_target *target = NULL;
     spad_error error;
-    const char *text = payload;
+    const char *text = context;
     spad_status status = spad_diagnostics_create(&diagnostics, host, &error);
     if (status == SPAD_OK) {
         status = spad_target_parse(&target, text, strlen(text), "f", diagnostics, host, &error);
@@ -602,9 +602,9 @@ static spad_status read_with(const spad_host *host, void *payload) {
     return status;
 }
 
-static spad_status read_without_diagnostics(const spad_host *host, void *payload) {
+static spad_status read_without_diagnostics(const spad_host *host, void *context) {
     spad_target *target;
-    const char *text = payload;
+    const char *text = context;
     const spad_status status =
         spad_target_parse(&target, text, strlen(text), "f", NULL, host, NULL);
     spad_target_destroy(target);

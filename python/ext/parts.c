@@ -1,0 +1,621 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The parts of an analysis as objects: Layout, Check, Sim; and Tune.
+ *
+ * A kernel never changes, so all of these work on it with the GIL released, several at
+ * a time.
+ */
+#include "common.h"
+
+typedef struct py_tune {
+    PyObject_HEAD spad_tune *tune;
+    PyObject *kernel;
+} py_tune;
+
+static const spad_kernel *kernel_in(PyObject *self) {
+    return ((py_kernel *)self)->kernel;
+}
+
+static bool need_kernel(PyObject *object) {
+    if (PyObject_TypeCheck(object, py.kernel)) return true;
+    PyErr_SetString(PyExc_TypeError, "a Kernel is needed");
+    return false;
+}
+
+/* ---- layouts ----------------------------------------------------------------------- */
+
+static PyObject *layout_make(PyObject *module, PyObject *const *args, Py_ssize_t count,
+                             PyObject *keywords) {
+    (void)module;
+    static const char *const names[] = {"kernel", "timeout", "seed", "threads", NULL};
+    PyObject *given[4];
+    int64_t seed, threads;
+    spad_layout_options options = {0};
+    if (!py_take(given, "layout", names, 1, args, count, keywords) || !need_kernel(given[0]) ||
+        !py_seconds(&options.timeout_ns, given[1]) || !py_int_or(&seed, given[2], 0) ||
+        !py_int_or(&threads, given[3], 1))
+        return NULL;
+    if (threads < INT32_MIN || threads > INT32_MAX) {
+        PyErr_Format(py.errors[PY_ARGUMENT_ERROR], "%lld threads are too many", (long long)threads);
+        return NULL;
+    }
+    options.seed = (uint64_t)seed;
+    options.threads = (int32_t)threads;
+    py_layout *self = py_new(py.layout);
+    if (self == NULL) return NULL;
+    self->kernel = py_keep(given[0]);
+    spad_error error;
+    py_watch watch;
+    options.watch = py_watch_of(&watch);
+    py_watch_begin(&watch);
+    const spad_status status =
+        spad_layout_create(&self->layout, kernel_in(given[0]), &options, &error);
+    if (py_watch_end(&watch) && status == SPAD_OK) return (PyObject *)self;
+    Py_DECREF((PyObject *)self);
+    return py_raise(&error);
+}
+
+PY_TRAVERSE(layout_traverse, py_layout, self->kernel, self->owner)
+
+static void layout_dealloc(PyObject *object) {
+    PyObject_GC_UnTrack(object);
+    py_layout *self = (py_layout *)object;
+    if (self->owner == NULL) spad_layout_destroy(self->layout);
+    Py_XDECREF(self->owner);
+    Py_XDECREF(self->kernel);
+    py_free(object);
+}
+
+static spad_layout *layout_in(PyObject *self) {
+    return ((py_layout *)self)->layout;
+}
+
+PY_WRITER(spad_layout_write_text, spad_layout)
+PY_WRITER(spad_layout_write_table, spad_layout)
+PY_WRITER(spad_layout_write_json, spad_layout)
+PY_WRITER(spad_layout_write_csv, spad_layout)
+
+#define LAYOUT_TEXT(name)                                                               \
+    static PyObject *layout_##name(PyObject *self, PyObject *unused) {                  \
+        (void)unused;                                                                   \
+        return py_text_outside(spad_layout_write_##name##_any, layout_in(self), false); \
+    }
+LAYOUT_TEXT(text)
+LAYOUT_TEXT(table)
+LAYOUT_TEXT(json)
+LAYOUT_TEXT(csv)
+
+static PyObject *layout_place(PyObject *self, PyObject *args) {
+    const char *name;
+    long long slot = 0;
+    if (!PyArg_ParseTuple(args, "s|L:place", &name, &slot)) return NULL;
+    const spad_layout *layout = layout_in(self);
+    for (size_t i = 0; i < spad_layout_buffer_count(layout); i++) {
+        const spad_layout_buffer *b = spad_layout_get_buffer(layout, i);
+        if (strcmp(b->name, name) != 0 || slot < b->slot || slot >= b->slot + b->slots) continue;
+        if (b->rect.byte == SPAD_NO_BYTE) Py_RETURN_NONE;
+        return Py_BuildValue("(LL)", (long long)b->rect.lane,
+                             (long long)(b->rect.byte + (slot - b->slot) * b->stride));
+    }
+    PyErr_Format(PyExc_KeyError, "the layout has no slot %lld of '%s'", slot, name);
+    return NULL;
+}
+
+static PyObject *space_row(const spad_kernel *kernel, const spad_layout_space *s) {
+    return Py_BuildValue(
+        "{s:s,s:s,s:N,s:L,s:N,s:L,s:L,s:L,s:L,s:L}", "space",
+        spad_kernel_get_target(kernel)->spaces[s->space].name, "verdict",
+        spad_layout_verdict_phrase(s->verdict), "height", py_fact(s->height, SPAD_UNBOUNDED),
+        "bound", (long long)s->bound, "capacity", py_fact(s->capacity, SPAD_UNBOUNDED), "reserved",
+        (long long)s->reserved, "peak_bytes", (long long)s->peak_bytes, "peak_padding",
+        (long long)s->peak_padding, "hole", (long long)s->hole, "hole_at", (long long)s->hole_at);
+}
+
+static PyObject *layout_spaces(PyObject *self, void *unused) {
+    (void)unused;
+    const spad_layout *layout = layout_in(self);
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list != NULL && i < spad_layout_space_count(layout); i++)
+        if (!py_append(list,
+                       space_row(spad_layout_get_kernel(layout), spad_layout_get_space(layout, i))))
+            Py_CLEAR(list);
+    return list;
+}
+
+typedef struct fit_text {
+    spad_fit *fit;
+    const spad_layout *layout;
+} fit_text;
+
+static spad_status write_fit(const void *object, const spad_sink *sink, spad_error *error) {
+    const fit_text *f = object;
+    return spad_fit_write_text(f->fit, f->layout, sink, error);
+}
+static spad_status write_fit_json(const void *object, const spad_sink *sink, spad_error *error) {
+    const fit_text *f = object;
+    return spad_fit_write_json(f->fit, f->layout, sink, error);
+}
+
+static PyObject *layout_fit(PyObject *self, PyObject *const *args, Py_ssize_t count,
+                            PyObject *keywords) {
+    static const char *const names[] = {"timeout", "json", NULL};
+    PyObject *given[2];
+    spad_fit_options options = {0};
+    bool json = false;
+    if (!py_take(given, "fit", names, 0, args, count, keywords) ||
+        !py_flag(&json, given[1], false) || !py_seconds(&options.timeout_ns, given[0]))
+        return NULL;
+    fit_text f = {NULL, layout_in(self)};
+    spad_error error;
+    py_watch watch;
+    options.watch = py_watch_of(&watch);
+    py_watch_begin(&watch);
+    const spad_status status = spad_fit_create(&f.fit, f.layout, &options, &error);
+    PyObject *text = py_watch_end(&watch) && status == SPAD_OK
+                         ? py_text_outside(json ? write_fit_json : write_fit, &f, false)
+                         : py_raise(&error);
+    spad_fit_destroy(f.fit);
+    return text;
+}
+
+static PyObject *layout_fits(PyObject *self, void *unused) {
+    (void)unused;
+    return PyBool_FromLong(spad_layout_fits(layout_in(self)));
+}
+static PyObject *layout_kernel(PyObject *self, void *unused) {
+    (void)unused;
+    return py_keep(((py_layout *)self)->kernel);
+}
+
+static PyMethodDef layout_methods[] = {
+    {"text", layout_text, METH_NOARGS, "A line per space, and what is needed at its peak."},
+    {"table", layout_table, METH_NOARGS, "A line per tensor."},
+    {"json", layout_json, METH_NOARGS, "Everything as JSON."},
+    {"csv", layout_csv, METH_NOARGS, "A row per place."},
+    {"place", layout_place, METH_VARARGS,
+     "place(tensor, slot=0) -> (lane, byte)\n\nWhere a slot of a tensor lies."},
+    {"fit", PY_FUNC(layout_fit), PY_FAST,
+     "fit(timeout=None, json=False) -> str\n\nChanges after which it fits; each was tried."},
+    {NULL, NULL, 0, NULL}};
+
+static PyGetSetDef layout_fields[] = {
+    {.name = "fits", .get = layout_fits, .doc = "Does every space fit?"},
+    {.name = "spaces", .get = layout_spaces, .doc = "A dict for each space."},
+    {.name = "kernel", .get = layout_kernel, .doc = "The kernel."},
+    {.name = NULL}};
+
+static PyType_Slot layout_slots[] = {{Py_tp_doc, "The places of all tensors of a kernel."},
+                                     {Py_tp_dealloc, PY_SLOT(layout_dealloc)},
+                                     {Py_tp_traverse, PY_SLOT(layout_traverse)},
+                                     {Py_tp_methods, layout_methods},
+                                     {Py_tp_getset, layout_fields},
+                                     {0, NULL}};
+
+static PyType_Spec layout_spec = {.name = "spad._spad.Layout",
+                                  .basicsize = sizeof(py_layout),
+                                  .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                  .slots = layout_slots};
+
+/* A Layout, or NULL for None; false with an exception set. Whether it is one of the kernel at hand
+ * is for the library to find out. */
+static bool read_layout(py_layout **out, PyObject *object) {
+    *out = NULL;
+    if (object == NULL || object == Py_None) return true;
+    if (!PyObject_TypeCheck(object, py.layout)) {
+        PyErr_SetString(PyExc_TypeError, "layout is a Layout, or None");
+        return false;
+    }
+    *out = (py_layout *)object;
+    return true;
+}
+
+/* ---- checks ------------------------------------------------------------------------ */
+
+/* The check of a text that cannot be read; None: it can. */
+static PyObject *check_faults(PyObject *module, PyObject *args) {
+    (void)module;
+    const char *text, *file = "<kernel>";
+    Py_ssize_t length;
+    spad_diagnostics *faults = NULL;
+    spad_kernel *kernel = NULL;
+    spad_error error;
+    if (!PyArg_ParseTuple(args, "s#|s:check_faults", &text, &length, &file)) return NULL;
+    py_check *self = py_new(py.check);
+    if (self == NULL) return NULL;
+    spad_status status = spad_diagnostics_create(&faults, NULL, &error);
+    if (status == SPAD_OK)
+        status = spad_kernel_parse(&kernel, text, (size_t)length, file, NULL, faults, &error);
+    const bool readable = status == SPAD_OK;
+    if (status == SPAD_ERR_SYNTAX)
+        status = spad_check_create_from_faults(&self->check, faults, file, NULL, &error);
+    spad_kernel_destroy(kernel);
+    spad_diagnostics_destroy(faults);
+    if (status == SPAD_OK && !readable) return (PyObject *)self;
+    Py_DECREF((PyObject *)self);
+    return py_done(status, &error);
+}
+
+PY_TRAVERSE(check_traverse, py_check, self->kernel, self->layout, self->owner)
+
+static void check_dealloc(PyObject *object) {
+    PyObject_GC_UnTrack(object);
+    py_check *self = (py_check *)object;
+    if (self->owner == NULL) spad_check_destroy(self->check);
+    Py_XDECREF(self->owner);
+    Py_XDECREF(self->layout);
+    Py_XDECREF(self->kernel);
+    py_free(object);
+}
+
+static const spad_check *check_in(PyObject *self) {
+    return ((py_check *)self)->check;
+}
+
+static PyObject *notes_of(const spad_finding *f) {
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list != NULL && i < f->note_count; i++) {
+        if (!py_append(list, Py_BuildValue("{s:i,s:i,s:N}", "line", (int)f->notes[i].line, "column",
+                                           (int)f->notes[i].column, "message",
+                                           py_string(f->notes[i].message))))
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+static PyObject *or_none(const char *text) {
+    return py_string(text[0] == '\0' ? NULL : text);
+}
+
+PyObject *py_finding(const spad_finding *f) {
+    return Py_BuildValue("{s:s,s:s,s:N,s:N,s:N,s:i,s:i,s:L,s:N,s:N}", "code",
+                         spad_finding_name(f->code), "severity", spad_severity_name(f->severity),
+                         "message", py_string(f->message), "subject", or_none(f->subject), "other",
+                         or_none(f->other), "line", (int)f->line, "column", (int)f->column, "count",
+                         (long long)(f->count > 1 ? f->count : 1), "file", or_none(f->file),
+                         "notes", notes_of(f));
+}
+
+static PyObject *check_findings(PyObject *self, void *unused) {
+    (void)unused;
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list != NULL && i < spad_check_finding_count(check_in(self)); i++) {
+        if (!py_append(list, py_finding(spad_check_get_finding(check_in(self), i)))) Py_CLEAR(list);
+    }
+    return list;
+}
+
+static spad_status write_check(const void *object, const spad_sink *sink, spad_error *error) {
+    const py_check *self = object;
+    const py_kernel *kernel = (py_kernel *)self->kernel;
+    char *text = NULL;
+    Py_ssize_t length = 0;
+    if (kernel->source != NULL && PyBytes_AsStringAndSize(kernel->source, &text, &length) != 0)
+        PyErr_Clear();
+    return spad_check_write_text(self->check, kernel->kernel, text, (size_t)length, sink, error);
+}
+static spad_status write_check_json(const void *object, const spad_sink *sink, spad_error *error) {
+    const py_check *self = object;
+    const spad_kernel *kernel = self->kernel == NULL ? NULL : kernel_in(self->kernel);
+    return spad_check_write_json(self->check, kernel, sink, error);
+}
+static spad_status write_check_sarif(const void *object, const spad_sink *sink, spad_error *error) {
+    const spad_check *const checks[] = {((const py_check *)object)->check};
+    return spad_check_write_sarif(checks, 1, sink, error);
+}
+
+static PyObject *check_text(PyObject *self, PyObject *unused) {
+    (void)unused;
+    if (((py_check *)self)->kernel != NULL) return py_text(write_check, self);
+    PyErr_SetString(py.errors[PY_STATE_ERROR], "the text of the kernel cannot be read");
+    return NULL;
+}
+static PyObject *check_json(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return py_text_outside(write_check_json, self, false);
+}
+static PyObject *check_sarif(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return py_text_outside(write_check_sarif, self, false);
+}
+static PyObject *check_verdict(PyObject *self, void *unused) {
+    (void)unused;
+    return py_string(spad_verdict_name(spad_check_get_verdict(check_in(self))));
+}
+static PyObject *check_reason(PyObject *self, void *unused) {
+    (void)unused;
+    return py_string(spad_check_get_reason(check_in(self)));
+}
+static PyObject *check_kernel(PyObject *self, void *unused) {
+    (void)unused;
+    PyObject *kernel = ((py_check *)self)->kernel;
+    return py_keep(kernel == NULL ? Py_None : kernel);
+}
+static PyObject *check_layout(PyObject *self, void *unused) {
+    (void)unused;
+    PyObject *layout = ((py_check *)self)->layout;
+    return py_keep(layout == NULL ? Py_None : layout);
+}
+static PyObject *check_counts(PyObject *self, void *unused) {
+    (void)unused;
+    const spad_check_counts c = spad_check_get_counts(check_in(self));
+    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L}", "errors", (long long)c.errors, "warnings",
+                         (long long)c.warnings, "advice", (long long)c.advice, "events",
+                         (long long)c.events, "accesses", (long long)c.accesses, "runs",
+                         (long long)c.runs);
+}
+
+static PyMethodDef check_methods[] = {
+    {"text", check_text, METH_NOARGS, "The findings as a compiler shows them."},
+    {"json", check_json, METH_NOARGS, "Everything as JSON."},
+    {"sarif", check_sarif, METH_NOARGS, "The findings as a SARIF log."},
+    {NULL, NULL, 0, NULL}};
+
+static PyGetSetDef check_fields[] = {
+    {.name = "verdict", .get = check_verdict, .doc = "wrong, proved ..., or unknown."},
+    {.name = "reason", .get = check_reason, .doc = "One sentence about the verdict."},
+    {.name = "counts", .get = check_counts, .doc = "What was found and looked at."},
+    {.name = "_findings", .get = check_findings, .doc = "Findings as dicts."},
+    {.name = "kernel", .get = check_kernel, .doc = "The kernel; None: it could not be read."},
+    {.name = "layout", .get = check_layout, .doc = "The layout that it was checked with, or None."},
+    {.name = NULL}};
+
+static PyType_Slot check_slots[] = {{Py_tp_doc, "What is wrong with a kernel."},
+                                    {Py_tp_dealloc, PY_SLOT(check_dealloc)},
+                                    {Py_tp_traverse, PY_SLOT(check_traverse)},
+                                    {Py_tp_methods, check_methods},
+                                    {Py_tp_getset, check_fields},
+                                    {0, NULL}};
+
+static PyType_Spec check_spec = {.name = "spad._spad.Check",
+                                 .basicsize = sizeof(py_check),
+                                 .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                 .slots = check_slots};
+
+/* ---- simulation -------------------------------------------------------------------- */
+
+static PyObject *sim_make(PyObject *module, PyObject *const *args, Py_ssize_t count,
+                          PyObject *keywords) {
+    (void)module;
+    static const char *const names[] = {"kernel",          "layout",  "hoists", "no_repeat",
+                                        "operation_limit", "timeout", NULL};
+    PyObject *given[6], *keep;
+    py_layout *layout;
+    spad_define *hoists;
+    spad_sim_options options = {0};
+    if (!py_take(given, "sim", names, 1, args, count, keywords) || !need_kernel(given[0]) ||
+        !read_layout(&layout, given[1]) || !py_int_or(&options.operation_limit, given[4], 0) ||
+        !py_flag(&options.no_repeat, given[3], false) ||
+        !py_seconds(&options.timeout_ns, given[5]) ||
+        !py_defines(&hoists, &options.hoist_count, &keep, given[2]))
+        return NULL;
+    options.hoists = hoists;
+    py_sim *self = py_new(py.sim);
+    if (self == NULL) {
+        PyMem_Free(hoists);
+        Py_XDECREF(keep);
+        return NULL;
+    }
+    self->kernel = py_keep(given[0]);
+    if (layout != NULL) {
+        self->layout = py_keep((PyObject *)layout);
+        options.layout = layout->layout;
+    }
+    spad_error error;
+    py_watch watch;
+    options.watch = py_watch_of(&watch);
+    py_watch_begin(&watch);
+    const spad_status status = spad_sim_create(&self->sim, kernel_in(given[0]), &options, &error);
+    const bool done = py_watch_end(&watch) && status == SPAD_OK;
+    PyMem_Free(hoists);
+    Py_XDECREF(keep);
+    if (done) return (PyObject *)self;
+    Py_DECREF((PyObject *)self);
+    return py_raise(&error);
+}
+
+PY_TRAVERSE(sim_traverse, py_sim, self->kernel, self->layout, self->owner)
+
+static void sim_dealloc(PyObject *object) {
+    PyObject_GC_UnTrack(object);
+    py_sim *self = (py_sim *)object;
+    if (self->owner == NULL) spad_sim_destroy(self->sim);
+    Py_XDECREF(self->owner);
+    Py_XDECREF(self->layout);
+    Py_XDECREF(self->kernel);
+    py_free(object);
+}
+
+static const spad_sim *sim_in(PyObject *self) {
+    return ((py_sim *)self)->sim;
+}
+
+PY_WRITER(spad_sim_write_text, spad_sim)
+PY_WRITER(spad_sim_write_json, spad_sim)
+
+static PyObject *sim_text(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return py_text_outside(spad_sim_write_text_any, sim_in(self), false);
+}
+static PyObject *sim_json(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return py_text_outside(spad_sim_write_json_any, sim_in(self), false);
+}
+static PyObject *sim_stuck(PyObject *self, void *unused) {
+    (void)unused;
+    return py_string(spad_sim_get_stuck(sim_in(self)));
+}
+static PyObject *sim_kernel(PyObject *self, void *unused) {
+    (void)unused;
+    return py_keep(((py_sim *)self)->kernel);
+}
+#define SIM_NUMBER(field)                                                    \
+    static PyObject *sim_##field(PyObject *self, void *unused) {             \
+        (void)unused;                                                        \
+        return PyLong_FromLongLong(spad_sim_get_totals(sim_in(self)).field); \
+    }
+SIM_NUMBER(makespan)
+SIM_NUMBER(operations)
+SIM_NUMBER(bound)
+SIM_NUMBER(unknown)
+
+static PyMethodDef sim_methods[] = {
+    {"text", sim_text, METH_NOARGS, "Engines, timeline, causes and critical path."},
+    {"json", sim_json, METH_NOARGS, "The same as JSON."},
+    {NULL, NULL, 0, NULL}};
+
+static PyGetSetDef sim_fields[] = {
+    {.name = "makespan", .get = sim_makespan, .doc = "Picoseconds."},
+    {.name = "operations", .get = sim_operations, .doc = "Operations, repetitions included."},
+    {.name = "bound", .get = sim_bound, .doc = "Work of the busiest engine."},
+    {.name = "unknown", .get = sim_unknown, .doc = "Operations without a known duration."},
+    {.name = "stuck", .get = sim_stuck, .doc = "Who waits for what in a deadlock, or None."},
+    {.name = "kernel", .get = sim_kernel, .doc = "The kernel."},
+    {.name = NULL}};
+
+static PyType_Slot sim_slots[] = {{Py_tp_doc, "How long a kernel takes, and why."},
+                                  {Py_tp_dealloc, PY_SLOT(sim_dealloc)},
+                                  {Py_tp_traverse, PY_SLOT(sim_traverse)},
+                                  {Py_tp_methods, sim_methods},
+                                  {Py_tp_getset, sim_fields},
+                                  {0, NULL}};
+
+static PyType_Spec sim_spec = {.name = "spad._spad.Sim",
+                               .basicsize = sizeof(py_sim),
+                               .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                               .slots = sim_slots};
+
+/* ---- tuning ------------------------------------------------------------------------ */
+
+static PyObject *tune_make(PyObject *module, PyObject *const *args, Py_ssize_t count,
+                           PyObject *keywords) {
+    (void)module;
+    static const char *const names[] = {"kernel", "depth_most", "exhaustive_most", "timeout", NULL};
+    PyObject *given[4];
+    spad_tune_options options = {0};
+    if (!py_take(given, "tune", names, 1, args, count, keywords) || !need_kernel(given[0]) ||
+        !py_int_or(&options.depth_most, given[1], 0) ||
+        !py_int_or(&options.exhaustive_most, given[2], 0) ||
+        !py_seconds(&options.timeout_ns, given[3]))
+        return NULL;
+    py_tune *self = py_new(py.tune);
+    if (self == NULL) return NULL;
+    self->kernel = py_keep(given[0]);
+    spad_error error;
+    py_watch watch;
+    options.watch = py_watch_of(&watch);
+    py_watch_begin(&watch);
+    const spad_status status = spad_tune_create(&self->tune, kernel_in(given[0]), &options, &error);
+    if (py_watch_end(&watch) && status == SPAD_OK) return (PyObject *)self;
+    Py_DECREF((PyObject *)self);
+    return py_raise(&error);
+}
+
+PY_TRAVERSE(tune_traverse, py_tune, self->kernel)
+
+static void tune_dealloc(PyObject *object) {
+    PyObject_GC_UnTrack(object);
+    py_tune *self = (py_tune *)object;
+    spad_tune_destroy(self->tune);
+    Py_XDECREF(self->kernel);
+    py_free(object);
+}
+
+static const spad_tune *tune_in(PyObject *self) {
+    return ((py_tune *)self)->tune;
+}
+
+PY_WRITER(spad_tune_write_text, spad_tune)
+PY_WRITER(spad_tune_write_json, spad_tune)
+
+static PyObject *tune_text(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return py_text_outside(spad_tune_write_text_any, tune_in(self), false);
+}
+static PyObject *tune_json(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return py_text_outside(spad_tune_write_json_any, tune_in(self), false);
+}
+static PyObject *tune_chosen(PyObject *self, void *unused) {
+    (void)unused;
+    const spad_kernel *chosen = spad_tune_get_chosen(tune_in(self));
+    const spad_kernel_options none = {0};
+    if (chosen == NULL) Py_RETURN_NONE;
+    return (PyObject *)py_kernel_like(((py_tune *)self)->kernel, chosen, &none);
+}
+static PyObject *tune_depths(PyObject *self, void *unused) {
+    (void)unused;
+    PyObject *dict = PyDict_New();
+    for (size_t i = 0; dict != NULL && i < spad_tune_knob_count(tune_in(self)); i++) {
+        const spad_tune_knob *knob = spad_tune_get_knob(tune_in(self), i);
+        if (!py_put(dict, knob->name, PyLong_FromLongLong(knob->chosen))) Py_CLEAR(dict);
+    }
+    return dict;
+}
+static PyObject *tune_makespan(PyObject *self, void *unused) {
+    (void)unused;
+    return py_fact(spad_tune_get_totals(tune_in(self)).makespan, SPAD_UNBOUNDED);
+}
+static PyObject *tune_written(PyObject *self, void *unused) {
+    (void)unused;
+    return PyLong_FromLongLong(spad_tune_get_totals(tune_in(self)).written);
+}
+static PyObject *tune_bytes(PyObject *self, void *unused) {
+    (void)unused;
+    return PyLong_FromLongLong(spad_tune_get_totals(tune_in(self)).bytes);
+}
+
+static PyMethodDef tune_methods[] = {{"text", tune_text, METH_NOARGS, "The choice in words."},
+                                     {"json", tune_json, METH_NOARGS, "The same as JSON."},
+                                     {NULL, NULL, 0, NULL}};
+
+static PyGetSetDef tune_fields[] = {
+    {.name = "chosen",
+     .get = tune_chosen,
+     .doc = "The kernel with the chosen depths; None: nothing fits."},
+    {.name = "depths", .get = tune_depths, .doc = "The chosen value of every knob, by name."},
+    {.name = "makespan",
+     .get = tune_makespan,
+     .doc = "Picoseconds of the choice; None: nothing fits."},
+    {.name = "written", .get = tune_written, .doc = "Picoseconds of the kernel as it was written."},
+    {.name = "bytes",
+     .get = tune_bytes,
+     .doc = "On chip, over all lanes, if no tensors share bytes."},
+    {.name = NULL}};
+
+static PyType_Slot tune_slots[] = {{Py_tp_doc, "How deep the rings of a kernel should be."},
+                                   {Py_tp_dealloc, PY_SLOT(tune_dealloc)},
+                                   {Py_tp_traverse, PY_SLOT(tune_traverse)},
+                                   {Py_tp_methods, tune_methods},
+                                   {Py_tp_getset, tune_fields},
+                                   {0, NULL}};
+
+static PyType_Spec tune_spec = {.name = "spad._spad.Tune",
+                                .basicsize = sizeof(py_tune),
+                                .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                .slots = tune_slots};
+
+/* ----  ------------------------------------------------------------------------------ */
+
+static PyMethodDef functions[] = {
+    {"layout", PY_FUNC(layout_make), PY_FAST,
+     "layout(kernel, timeout=None, seed=0, threads=1) -> Layout\n\nPlaces every tensor."},
+    {"check_faults", check_faults, METH_VARARGS,
+     "check_faults(text, file='<kernel>') -> Check | None\n\nThe faults of a text as findings; "
+     "None: it can be read."},
+    {"sim", PY_FUNC(sim_make), PY_FAST,
+     "sim(kernel, layout=None, hoists=None, no_repeat=False, operation_limit=0, timeout=None)\n"
+     "-> Sim\n\n"
+     "How long does it take?"},
+    {"tune", PY_FUNC(tune_make), PY_FAST,
+     "tune(kernel, depth_most=0, exhaustive_most=0, timeout=None) -> Tune\n\nHow deep should its "
+     "rings be?"},
+    {NULL, NULL, 0, NULL}};
+
+int py_add_parts(PyObject *module) {
+    if (py_add_type(module, &py.layout, &layout_spec) != 0 ||
+        py_add_type(module, &py.check, &check_spec) != 0 ||
+        py_add_type(module, &py.sim, &sim_spec) != 0 ||
+        py_add_type(module, &py.tune, &tune_spec) != 0)
+        return -1;
+    return PyModule_AddFunctions(module, functions);
+}

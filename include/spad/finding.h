@@ -49,6 +49,8 @@ typedef enum spad_severity {
     X(DOES_NOT_FIT, 16, ERROR, "SPAD-DOES-NOT-FIT",                                                \
       "tensors do not fit in what their space offers")                                             \
     X(CANNOT_RUN, 17, ERROR, "SPAD-CANNOT-RUN", "a statement cannot be run")                       \
+    X(BANK_START, 18, ERROR, "SPAD-BANK-START",                                                    \
+      "a tile does not start at the first byte and lane of a bank that holds one tile")            \
     /* lifetimes */                                                                                \
     X(LIFETIME_CONFLICT, 20, ERROR, "SPAD-LIFETIME-CONFLICT",                                      \
       "a tile is read after another one was written over it")                                      \

@@ -53,6 +53,7 @@ typedef struct spad_stack_options {
     bool automatic;    /**< leave addresses to the planner */
     bool default_heap; /**< spad_stack_alloc allocates on the heap */
     bool use_reserved; /**< let an exact manager reach into the reserve of the space */
+    bool manual_log;   /**< the tree of the library's manual in the library behaviours, too */
     spad_trace *trace; /**< where to log; borrowed until destroy; NULL: nowhere */
     const spad_host *host;
 } spad_stack_options;
@@ -150,10 +151,11 @@ typedef struct spad_stack_place {
     int64_t align;     /**< bytes, at least 1, or SPAD_ALIGN_DEFAULT */
     int64_t base_lane; /**< first lane (partition) */
     const char *space; /**< NULL: the manager's own; for another one see spad_stack_alloc */
+    bool list_shape;   /**< the log shows the shape as a list of Python, [128, 512] */
 } spad_stack_place;
 
 #define SPAD_STACK_PLACE_INIT \
-    { SPAD_ALIGN_DEFAULT, 0, NULL }
+    { SPAD_ALIGN_DEFAULT, 0, NULL, false }
 
 /**
  * Allocates a tensor on the stack, in the innermost scope. shape[0] is the

@@ -269,7 +269,8 @@ class Trace:
 
 class Stack(_spad.Stack):
     """Stack(target, space='sbuf', lower=0, upper=None, behaviour='exact', trace=None,
-    automatic=False, default_heap=False, use_reserved=False): a manager with scopes."""
+    automatic=False, default_heap=False, use_reserved=False, manual_log=False): a manager with
+    scopes."""
 
     @contextmanager
     def scope(self, interleave_degree=1, name=""):

@@ -25,6 +25,7 @@ typedef struct stack_request {
     int64_t lanes;
     int64_t bytes;
     int64_t align; /* at least 1, or SPAD_ALIGN_DEFAULT */
+    bool list_shape;
 } stack_request;
 
 /* Where it goes, and the cursors afterwards. */
@@ -96,6 +97,7 @@ static spad_status make_request(stack_request *out, const spad_stack *stack, spa
         if (status != SPAD_OK) return status;
         out->align = place->align;
         out->base_lane = place->base_lane;
+        out->list_shape = place->list_shape;
         if (out->align < 1 && out->align != SPAD_ALIGN_DEFAULT) {
             spad__fail(error, SPAD_ERR_ALIGNMENT,
                        "an alignment of %lld B; it must be at least 1 (SPAD_ALIGN_DEFAULT for "
@@ -468,6 +470,7 @@ static spad_status log_alloc(int64_t *out, spad_stack *stack, const stack_reques
         .rect = record->rect,
         .scope = top != NULL ? top->traced : -1,
         .section = top != NULL ? top->section : 0,
+        .list_shape = request->list_shape,
     };
     return spad_trace_alloc(out, stack->trace, &tensor, shown, error);
 }

@@ -98,6 +98,9 @@ spad_status spad_stack_create(spad_stack **out, const spad_target *target, const
     stack->space = space;
     stack->space_number = number;
     stack->behaviour = options->behaviour;
+    stack->style = options->behaviour == SPAD_STACK_EXACT || options->manual_log
+                       ? SPAD_TREE_EXACT
+                       : SPAD_TREE_LIBRARY;
     stack->automatic = options->automatic;
     stack->default_heap = options->default_heap;
     stack->lower = stack->sp = lower;

@@ -77,6 +77,7 @@ struct spad_stack {
     const spad_space *space;
     size_t space_number;
     spad_stack_behaviour behaviour;
+    spad_tree_style style; /* of the log */
     bool automatic;
     bool default_heap;
     int64_t everyday_lanes; /* tiles of up to so many lanes at lane 0 need no further check and

@@ -42,6 +42,19 @@ def test_pictures_need_no_option():
     assert nl.SbufManager(0, 4096, QUIET, trace=False).trace is None
 
 
+def test_a_heap_does_not_fill_its_memory():
+    sbm = nl.SbufManager(0, 212984, QUIET)
+    sbm.alloc_heap((128, 8192), nl.float32)
+    with sbm.scope():
+        sbm.alloc_stack((128, 4096), nl.float32)
+    assert "used 49152 of 212984 B (23.0 %)" in sbm.report().text()
+    assert "used 48 KiB of 208 KiB" in sbm.report().svg()
+    with pytest.warns(UserWarning, match="passes"):
+        wide = nl.SbufManager(0, 262144, QUIET)
+    wide.alloc_heap((128, 8192), nl.float32)
+    assert "used 262144 of 212984 B (too much)" in wide.report().text()
+
+
 def test_flush_logs_prints(capsys):
     sbm = nl.SbufManager(0, 4096)
     sbm.alloc_heap((128, 128), nl.bfloat16, name="w")

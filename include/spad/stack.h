@@ -64,7 +64,8 @@ typedef struct spad_stack_options {
 /**
  * A manager over [lower, upper) of a space, owned by the caller. The target is
  * borrowed until destroy. options == NULL: all defaults. In the exact behaviour
- * 0 <= lower <= upper <= usable bytes of the space (SPAD_ERR_BOUNDS).
+ * 0 <= lower <= upper <= usable bytes of the space (SPAD_ERR_BOUNDS), unless it is automatic;
+ * if that is switched off later, tensors outside of the space do not fit.
  * SPAD_ERR_UNKNOWN: no such space. SPAD_ERR_ARGUMENT: the trace is of another target.
  */
 SPAD_API spad_status spad_stack_create(spad_stack **out, const spad_target *target,

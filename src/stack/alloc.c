@@ -293,6 +293,16 @@ static spad_status exact_heap_spot(stack_spot *out, const spad_stack *stack,
     return SPAD_OK;
 }
 
+/* The region of a manager that was made automatic may pass the space; addresses may not. */
+static spad_status check_end(const spad_stack *stack, const stack_request *request, int64_t address,
+                             spad_error *error) {
+    if (address >= 0 && address <= stack->end - request->bytes) return SPAD_OK;
+    const int64_t low = spad__max(stack->sp, 0);
+    const int64_t high = spad__min(stack->hp, stack->end);
+    return spad__stack_no_fit(stack, request->mode, request->name, request->bytes, request->align,
+                              room_between(low, high, request->align, stack->space), error);
+}
+
 static spad_status find_spot(stack_spot *out, const spad_stack *stack, stack_request *request,
                              spad_error *error) {
     const bool on_stack = request->mode == SPAD_MODE_STACK;
@@ -305,8 +315,10 @@ static spad_status find_spot(stack_spot *out, const spad_stack *stack, stack_req
     spad_status status = join_alignment(request, stack->space, error);
     if (status == SPAD_OK) status = check_bank(request, stack->space, error);
     if (status != SPAD_OK) return status;
-    return on_stack ? exact_stack_spot(out, stack, request, error)
-                    : exact_heap_spot(out, stack, request, error);
+    status = on_stack ? exact_stack_spot(out, stack, request, error)
+                      : exact_heap_spot(out, stack, request, error);
+    if (status != SPAD_OK || stack->automatic) return status;
+    return check_end(stack, request, out->address, error);
 }
 
 /* ---- no room ----------------------------------------------------------------------- */

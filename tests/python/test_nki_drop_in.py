@@ -108,7 +108,8 @@ def test_bounds_are_taken_as_given():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         nl.SbufManager(0, 212984, QUIET)
-        nl.SbufManager(0, 528384, QUIET, use_auto_alloc=True)  # as a public kernel does
+        for behaviour in nl.BEHAVIOURS:  # as a public kernel does
+            nl.SbufManager(0, 528384, QUIET, use_auto_alloc=True, behaviour=behaviour)
         trn3 = nl.SbufManager(0, 262144, QUIET, target="trn3", use_reserved=True, behaviour="exact")
     assert trn3.alloc_heap((128, 256), nl.bfloat16).address == (0, 261632)
 

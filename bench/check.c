@@ -2,7 +2,8 @@
  *
  * Cost of an access in the lifetime check, beside a bare walk of the same kernel: load, exp,
  * store with a ring of two and a modulo allocation; a matrix multiplication in a PSUM bank;
- * and attention with tiles that are written and read in slices.
+ * and attention with tiles that are written and read in slices. Then the whole check of one shape
+ * of a producer and a consumer: their order, through mbarriers.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #include "check/life.h"
 #include "spad/spad.h"
 
-enum { EVENTS = 2000000, RUNS = 5 };
+enum { EVENTS = 2000000, RUNS = 5, ITERATIONS = 20000 };
 
 typedef struct bench_case {
     const char *name;
@@ -77,6 +78,25 @@ static bench_case cases[] = {
      NULL, 0},
 };
 
+static const char ring_text[] = "kernel ring on sm_90\n"
+                                "param S = 4\n"
+                                "param N = 20000\n"
+                                "unit tma on copy free proxy\n"
+                                "mbarrier full[S] count 1\n"
+                                "mbarrier empty[S] count 1\n"
+                                "tensor a : shared fp16 [N] (128, 64) ring S\n"
+                                "for s in 0..S { init full[s]; init empty[s] }\n"
+                                "agent producer { for k in 0..N {\n"
+                                "    wait empty[k % S] parity (k / S + 1) % 2\n"
+                                "    arrive full[k % S] expect 16 KiB\n"
+                                "    tma load writes a[k] delivers full[k % S]\n"
+                                "} }\n"
+                                "agent consumer { for k in 0..N {\n"
+                                "    wait full[k % S] parity k / S % 2\n"
+                                "    tensor mma reads a[k]\n"
+                                "    arrive empty[k % S]\n"
+                                "} }\n";
+
 static volatile int64_t kept; /* keeps the compiler from dropping the work */
 
 static void run_walk(void *payload) {
@@ -97,12 +117,36 @@ static void run_check(void *payload) {
     bench_case *c = payload;
     const spad_check_options options = {.event_limit = EVENTS, .finding_limit = 10};
     spad_check check = {.host = spad__host_or_default(NULL)};
-    spad__run run = {.kernel = c->kernel, .options = &options, .check = &check};
-    if (spad__check_lifetimes(&run, NULL) != SPAD_OK || check.counts.errors > 0) {
+    spad__limit limit;
+    spad__run run = {.kernel = c->kernel, .options = &options, .check = &check, .limit = &limit};
+    if (spad__limit_start(&limit, 0, (spad_watch){0}, NULL) != SPAD_OK ||
+        spad__check_lifetimes(&run, NULL) != SPAD_OK || check.counts.errors > 0) {
         fprintf(stderr, "bench_check: '%s' has errors\n", c->name);
     }
     c->accesses = check.counts.accesses;
     spad__array_free(&check.host, &check.found);
+}
+
+static void run_order(void *payload) {
+    const spad_check_options options = {.one_shape = true};
+    spad_check *check;
+    if (spad_check_kernel(&check, payload, &options, NULL) != SPAD_OK) return;
+    kept = spad_check_get_counts(check).errors;
+    spad_check_destroy(check);
+}
+
+static int measure_order(void) {
+    spad_kernel *kernel;
+    spad_error error;
+    if (spad_kernel_parse(&kernel, ring_text, strlen(ring_text), NULL, NULL, NULL, &error) !=
+        SPAD_OK) {
+        fprintf(stderr, "bench_check: %s\n", error.message);
+        return 1;
+    }
+    printf("%-20s check %6.1f ns an iteration\n", "producer, consumer",
+           bench_best(RUNS, ITERATIONS, run_order, kernel));
+    spad_kernel_destroy(kernel);
+    return 0;
 }
 
 static int run_case(bench_case *c) {
@@ -125,5 +169,6 @@ int main(void) {
     int faults = 0;
     printf("per access, walk included (best of %d runs of %d events)\n", RUNS, EVENTS);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) faults += run_case(&cases[i]);
+    faults += measure_order();
     return faults != 0;
 }

@@ -84,7 +84,7 @@ int64_t cli_time_left(int64_t timeout_ns, int64_t started);
 #endif
 
 /* "spad: ..." on stderr. One line; see spad_text_clean. */
-void cli_say(const char *format, ...) CLI_PRINTF(1);
+void cli_message(const char *format, ...) CLI_PRINTF(1);
 /* A piece of a line with names from a file or the command line, made safe in the same way. */
 void cli_print(FILE *out, const char *format, ...) CLI_PRINTF(2);
 

@@ -89,7 +89,7 @@ static spad_status write_checks(const spad_sink *sink, const void *ctx, spad_err
 static cli_exit write_sarif(const job *jobs, int count, const char *path) {
     checked c = {calloc((size_t)count, sizeof *c.checks), 0};
     if (c.checks == NULL) {
-        cli_say("out of memory");
+        cli_message("out of memory");
         return CLI_INTERNAL;
     }
     for (int i = 0; i < count; i++) {
@@ -100,7 +100,7 @@ static cli_exit write_sarif(const job *jobs, int count, const char *path) {
     return exit;
 }
 
-static cli_exit worse(cli_exit a, cli_exit b) {
+static cli_exit worse_exit(cli_exit a, cli_exit b) {
     return a > b ? a : b;
 }
 
@@ -111,7 +111,7 @@ static cli_exit run_jobs(job *jobs, int count, char **paths, const check_words *
     cli_exit worst = CLI_FINE;
     if (words->json) cli_list_open(&list);
     for (int i = 0; i < count; i++) {
-        worst = worse(worst, start_job(&jobs[i], paths[i], words));
+        worst = worse_exit(worst, start_job(&jobs[i], paths[i], words));
         const spad_check *check = check_of(&jobs[i]);
         if (check == NULL || quiet) continue;
         if (words->json) {
@@ -119,18 +119,19 @@ static cli_exit run_jobs(job *jobs, int count, char **paths, const check_words *
             cli_list_next(&list);
             if (spad_check_write_json(check, jobs[i].input.kernel, &list.items, &error) !=
                 SPAD_OK) {
-                worst = worse(worst, cli_fail(&error));
+                worst = worse_exit(worst, cli_fail(&error));
             }
         } else {
-            worst = worse(worst, show_text(&jobs[i], cli_summary_file(&words->pictures, NULL)));
+            worst =
+                worse_exit(worst, show_text(&jobs[i], cli_summary_file(&words->pictures, NULL)));
         }
     }
     if (words->json) cli_list_close(&list);
     for (int i = 0; i < count; i++) {
         if (jobs[i].analysis == NULL) continue;
-        worst = worse(worst, cli_draw_analysis(&words->pictures, jobs[i].analysis));
+        worst = worse_exit(worst, cli_draw_analysis(&words->pictures, jobs[i].analysis));
     }
-    if (words->sarif != NULL) worst = worse(worst, write_sarif(jobs, count, words->sarif));
+    if (words->sarif != NULL) worst = worse_exit(worst, write_sarif(jobs, count, words->sarif));
     return worst;
 }
 
@@ -148,11 +149,11 @@ static cli_exit run_check(const cli_command *command, int count, char **argument
     cli_exit exit;
     if (!cli_take_options(command, options, &count, arguments, &exit)) return exit;
     if (count == 0) {
-        cli_say("a kernel file is needed; see 'spad check --help'");
+        cli_message("a kernel file is needed; see 'spad check --help'");
         return CLI_USAGE;
     }
     if (count > 1 && cli_wants_pictures(&words.pictures)) {
-        cli_say("pictures are of one kernel, and there are %d", count);
+        cli_message("pictures are of one kernel, and there are %d", count);
         return CLI_USAGE;
     }
     if (!cli_pictures_fit(&words.pictures, words.json, words.sarif)) return CLI_USAGE;
@@ -161,7 +162,7 @@ static cli_exit run_check(const cli_command *command, int count, char **argument
     }
     job *jobs = calloc((size_t)count, sizeof *jobs);
     if (jobs == NULL) {
-        cli_say("out of memory");
+        cli_message("out of memory");
         return CLI_INTERNAL;
     }
     exit = run_jobs(jobs, count, arguments, &words);
@@ -190,5 +191,5 @@ const cli_command cli_check = {
              "stdout\n" CLI_PICTURE_USAGE "\n"
              "exit status: 0 no errors (or none found, where it is unknown), 1 errors or a kernel\n"
              "that does not fit, 2 bad input, 3 the output could not be written;\n"
-             "docs/check.md explains every finding\n",
+             "docs/findings.md explains every finding\n",
     .run = run_check};

@@ -18,7 +18,7 @@ static cli_exit run(const cli_command *command, int count, char **words) {
     cli_exit exit;
     if (!cli_take_options(command, options, &count, words, &exit)) return exit;
     if (count > 0) {
-        cli_say("'spad devices' takes no words, such as '%s'", words[0]);
+        cli_message("'spad devices' takes no arguments, such as '%s'", words[0]);
         return CLI_USAGE;
     }
     const spad_sink results = spad_sink_file(stdout);

@@ -104,7 +104,7 @@ static cli_exit run_diff(const cli_command *command, int count, char **arguments
     cli_exit exit;
     if (!cli_take_options(command, options, &count, arguments, &exit)) return exit;
     if (count != 2) {
-        cli_say("two files are needed; see 'spad diff --help'");
+        cli_message("two files are needed; see 'spad diff --help'");
         return CLI_USAGE;
     }
     if (!cli_pictures_fit(&words.pictures, words.plan.kernel.json, NULL)) return CLI_USAGE;

@@ -77,7 +77,7 @@ static cli_exit emit(const cli_places *places, const char *path, const emit_word
 }
 
 /* The hint repeats what decides whether it fits. */
-static void say_no_fit(const char *path, const cli_plan_words *words) {
+static void report_no_fit(const char *path, const cli_plan_words *words) {
     const char *const options[][2] = {{" --target ", words->kernel.target},
                                       {" --space ", words->space},
                                       {" --capacity ", words->capacity}};
@@ -87,8 +87,8 @@ static void say_no_fit(const char *path, const cli_plan_words *words) {
         if (options[i][1] != NULL)
             snprintf(given + used, sizeof given - used, "%s%s", options[i][0], options[i][1]);
     }
-    cli_say("%s: it does not fit, so there is nothing to emit; see 'spad plan %s%s'", path, path,
-            given);
+    cli_message("%s: it does not fit, so there is nothing to emit; see 'spad plan %s%s'", path,
+                path, given);
 }
 
 static cli_exit run_emit(const cli_command *command, int count, char **arguments) {
@@ -103,13 +103,13 @@ static cli_exit run_emit(const cli_command *command, int count, char **arguments
     cli_exit exit;
     if (!cli_take_options(command, options, &count, arguments, &exit)) return exit;
     if (count != 1) {
-        cli_say("one kernel or CSV file is needed; see 'spad emit --help'");
+        cli_message("one kernel or CSV file is needed; see 'spad emit --help'");
         return CLI_USAGE;
     }
     cli_places places;
     exit = cli_find_places(&places, arguments[0], &words.plan);
     if (exit == CLI_FINE && !places.fits) {
-        say_no_fit(arguments[0], &words.plan);
+        report_no_fit(arguments[0], &words.plan);
         exit = CLI_FINDINGS;
     }
     if (exit == CLI_FINE && places.layout != NULL) {

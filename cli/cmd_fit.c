@@ -173,8 +173,9 @@ static cli_exit show_both(const spad_layout *first, const spad_layout *second, b
     int width = 5;
     bool any = false;
     if (strcmp(target->name, spad_kernel_target(b)->name) != 0) {
-        cli_say("'%s' is for %s and '%s' for %s; '--target' makes them one", spad_kernel_name(a),
-                target->name, spad_kernel_name(b), spad_kernel_target(b)->name);
+        cli_message("'%s' is for %s and '%s' for %s; '--target' makes them one",
+                    spad_kernel_name(a), target->name, spad_kernel_name(b),
+                    spad_kernel_target(b)->name);
         return CLI_USAGE;
     }
     for (size_t i = 0; i < target->space_count; i++) {
@@ -231,7 +232,7 @@ static cli_exit run_fit(const cli_command *command, int count, char **arguments)
     cli_exit exit;
     if (!cli_take_options(command, options, &count, arguments, &exit)) return exit;
     if (count != 1 && count != 2) {
-        cli_say("one kernel or two are needed; see 'spad fit --help'");
+        cli_message("one kernel or two are needed; see 'spad fit --help'");
         return CLI_USAGE;
     }
     return count == 1 ? fit_one(arguments[0], &words) : fit_two(arguments, &words);

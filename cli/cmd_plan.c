@@ -67,7 +67,7 @@ static cli_exit use_space(spad_plan *plan, const plan_words *words, spad_target 
     size_t number;
     spad_error error;
     if (words->kernel.target == NULL || words->space == NULL) {
-        cli_say("options '--target' and '--space' go together");
+        cli_message("options '--target' and '--space' go together");
         return CLI_USAGE;
     }
     const cli_exit found = cli_find_target(&target, owned, words->kernel.target);
@@ -183,7 +183,7 @@ static cli_exit show(const spad_plan *plan, const spad_plan_result *result, cons
     }
     cli_exit exit = fits ? CLI_FINE : CLI_FINDINGS;
     if (words->output != NULL && !fits)
-        cli_say("'%s' is not written: there is no plan within the capacity", words->output);
+        cli_message("'%s' is not written: there is no plan within the capacity", words->output);
     const placed_rows rows = {plan, result, text};
     if (fits && words->output != NULL) exit = cli_write_file(words->output, write_rows, &rows);
     const spad_sink sink = spad_sink_file(cli_summary_file(&words->pictures, words->output));
@@ -215,8 +215,8 @@ static cli_exit plan_buffers(plan_words *words, const cli_text *text, const char
     spad_plan *plan;
     spad_error error;
     if (words->kernel.defines.count > 0 || words->kernel.rings.count > 0) {
-        cli_say("options '-D' and '--ring' are for kernels, and '%s' is not a kernel",
-                cli_input_name(path));
+        cli_message("options '-D' and '--ring' are for kernels, and '%s' is not a kernel",
+                    cli_input_name(path));
         return CLI_USAGE;
     }
     if (spad_plan_create(&plan, NULL, &error) != SPAD_OK) return cli_fail(&error);
@@ -237,7 +237,8 @@ static cli_exit plan_kernel(const plan_words *words, cli_text text, const char *
     cli_exit exit = CLI_USAGE;
     if (words->capacity != NULL || words->space != NULL || words->minimize || words->progress ||
         words->progress_json) {
-        cli_say("options '--capacity', '--space', '--minimize' and '--progress' are for CSV files");
+        cli_message(
+            "options '--capacity', '--space', '--minimize' and '--progress' are for CSV files");
     } else if (read_effort(words, &effort->timeout_ns, &effort->seed, &effort->threads)) {
         exit = cli_parse_kernel(&input, path, text, &words->kernel);
         if (exit == CLI_FINE) exit = cli_plan_kernel(&input, &kernel_words);
@@ -265,7 +266,7 @@ static cli_exit run_plan(const cli_command *command, int count, char **arguments
     cli_exit exit;
     if (!cli_take_options(command, options, &count, arguments, &exit)) return exit;
     if (count != 1) {
-        cli_say("one kernel or CSV file is needed; see 'spad plan --help'");
+        cli_message("one kernel or CSV file is needed; see 'spad plan --help'");
         return CLI_USAGE;
     }
     if (!cli_pictures_fit(&words.pictures, words.kernel.json, words.output)) return CLI_USAGE;

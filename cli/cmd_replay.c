@@ -66,7 +66,7 @@ static bool take_bytes(const char *option, const char *word, int64_t *out) {
         *out = value;
         return true;
     }
-    cli_say("option '%s' needs a number of bytes, not '%s'", option, word);
+    cli_message("option '%s' needs a number of bytes, not '%s'", option, word);
     return false;
 }
 
@@ -106,7 +106,7 @@ static void print_row(FILE *out, const char *name, const spad_replay *r, footpri
 }
 
 /* What is odd about the log, the same for every memory. */
-static void print_oddities(const spad_replay *r) {
+static void print_anomalies(const spad_replay *r) {
     if (r->unknown_frees > 0)
         printf("%" PRId64 " %s of unknown pointers: passed over\n", r->unknown_frees,
                r->unknown_frees == 1 ? "free" : "frees");
@@ -194,7 +194,7 @@ static cli_exit run_all(replay_job *job) {
     if (exit == CLI_FINE && spad_device_get_info(job->device)->host_reads)
         exit = run_on(job, "malloc", &libc, NULL);
     if (job->json && job->any) printf("\n]\n");
-    if (!job->json && exit == CLI_FINE) print_oddities(&job->last);
+    if (!job->json && exit == CLI_FINE) print_anomalies(&job->last);
     return exit == CLI_FINE && job->refused ? CLI_FINDINGS : exit;
 }
 
@@ -252,7 +252,7 @@ static cli_exit run(const cli_command *command, int count, char **words) {
     cli_exit exit;
     if (!cli_take_options(command, options, &count, words, &exit)) return exit;
     if (count != 1) {
-        cli_say("'spad replay' needs one log, not %d", count);
+        cli_message("'spad replay' needs one log, not %d", count);
         return CLI_USAGE;
     }
     if (!take_bytes("--block", w.block, &job.pool.block_bytes) ||

@@ -79,7 +79,7 @@ static cli_exit run_sim(const cli_command *command, int count, char **arguments)
     cli_exit exit;
     if (!cli_take_options(command, options, &count, arguments, &exit)) return exit;
     if (count != 1) {
-        cli_say("one kernel is needed; see 'spad sim --help'");
+        cli_message("one kernel is needed; see 'spad sim --help'");
         return CLI_USAGE;
     }
     if (words.timeout != NULL &&

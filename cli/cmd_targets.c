@@ -129,7 +129,7 @@ cli_exit cli_find_target(const spad_target **target, spad_target **owned, const 
         if (spad_target_find(target, word, &error) == SPAD_OK) return CLI_FINE;
         if (!is_file(word)) {
             cli_fail(&error);
-            cli_say("'spad targets' lists them");
+            cli_message("'spad targets' lists them");
             return CLI_USAGE;
         }
     }
@@ -148,7 +148,7 @@ cli_exit cli_find_target(const spad_target **target, spad_target **owned, const 
 
 static cli_exit show_target(int count, char **words, bool json) {
     if (count != 1) {
-        cli_say("'spad targets show' needs one target, not %d", count);
+        cli_message("'spad targets show' needs one target, not %d", count);
         return CLI_USAGE;
     }
     const spad_target *target;
@@ -191,7 +191,7 @@ static cli_exit check_file(const char *path, spad_diagnostics *diagnostics, cli_
 /* Goes on after a bad file; the worst exit code wins. */
 static cli_exit check_files(int count, char **words, bool json) {
     if (count == 0) {
-        cli_say("'spad targets check' needs a file");
+        cli_message("'spad targets check' needs a file");
         return CLI_USAGE;
     }
     spad_diagnostics *diagnostics;

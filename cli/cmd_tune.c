@@ -69,9 +69,11 @@ static cli_exit run_tune(const cli_command *command, int count, char **arguments
     cli_exit exit;
     if (!cli_take_options(command, options, &count, arguments, &exit)) return exit;
     if (count != 1) {
-        cli_say("one kernel is needed; see 'spad tune --help'");
+        cli_message("one kernel is needed; see 'spad tune --help'");
         return CLI_USAGE;
     }
+    const cli_pictures none = {0};
+    if (!cli_pictures_fit(&none, words.kernel.json, words.output)) return CLI_USAGE;
     cli_kernel input;
     exit = cli_read_kernel(&input, arguments[0], &words.kernel);
     if (exit != CLI_FINE) return exit;

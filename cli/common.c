@@ -26,7 +26,7 @@ static void print_clean(FILE *out, const char *format, va_list arguments) {
     fputs(line, out);
 }
 
-void cli_say(const char *format, ...) {
+void cli_message(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     fputs("spad: ", stderr);
@@ -48,10 +48,10 @@ static cli_exit exit_of(const spad_error *error) {
 
 cli_exit cli_fail(const spad_error *error) {
     if (error->line > 0) {
-        cli_say("%s:%ld:%ld: %s", error->file, (long)error->line, (long)error->column,
-                error->message);
+        cli_message("%s:%ld:%ld: %s", error->file, (long)error->line, (long)error->column,
+                    error->message);
     } else {
-        cli_say("%s", error->message);
+        cli_message("%s", error->message);
     }
     return exit_of(error);
 }
@@ -60,7 +60,7 @@ cli_exit cli_fail_input(const spad_error *error, const char *path, bool json) {
     const spad_sink results = spad_sink_file(stdout);
     if (json) spad_error_write_json(error, cli_input_name(path), &results, NULL);
     if (error->line > 0) return cli_fail(error);
-    cli_say("%s: %s", cli_input_name(path), error->message);
+    cli_message("%s: %s", cli_input_name(path), error->message);
     return exit_of(error);
 }
 
@@ -74,8 +74,8 @@ cli_exit cli_unknown(const char *what, const char *word, const char *const *name
                      const char *help) {
     char hint[256];
     spad_close_names(hint, sizeof hint, word, names, count);
-    cli_say("unknown %s '%s'%s", what, word, hint);
-    cli_say("see '%s'", help);
+    cli_message("unknown %s '%s'%s", what, word, hint);
+    cli_message("see '%s'", help);
     return CLI_USAGE;
 }
 
@@ -83,7 +83,7 @@ cli_exit cli_unknown(const char *what, const char *word, const char *const *name
 
 /* What follows the name of an option in a word: NULL, it is another option;
  * "", the name alone; or "=VALUE"; or "VALUE" after a name of one letter. */
-static const char *behind_name(const char *word, const char *name) {
+static const char *after_name(const char *word, const char *name) {
     const size_t length = strlen(name);
     if (strncmp(word, name, length) != 0) return NULL;
     if (word[length] == '\0' || word[length] == '=') return word + length;
@@ -110,7 +110,7 @@ static bool set_value(const cli_option *option, const char *value) {
     }
     const size_t room = sizeof option->words->items / sizeof option->words->items[0];
     if (option->words->count == room) {
-        cli_say("option '%s' is given more than %zu times", option->name, room);
+        cli_message("option '%s' is given more than %zu times", option->name, room);
         return false;
     }
     option->words->items[option->words->count++] = value;
@@ -128,12 +128,12 @@ static bool take_option(const cli_command *command, const cli_option *options, i
     const char *word = words[*at];
     const char *rest = NULL;
     const cli_option *option = options;
-    while (option->name != NULL && (rest = behind_name(word, option->name)) == NULL) option++;
+    while (option->name != NULL && (rest = after_name(word, option->name)) == NULL) option++;
     *exit = CLI_USAGE;
     if (option->name == NULL) {
         *exit = unknown_option(command, options, word);
     } else if (option->flag != NULL && *rest != '\0') {
-        cli_say("option '%s' takes no value", option->name);
+        cli_message("option '%s' takes no value", option->name);
     } else if (option->flag != NULL) {
         *option->flag = true;
         return true;
@@ -141,13 +141,14 @@ static bool take_option(const cli_command *command, const cli_option *options, i
         return set_value(option, *rest == '=' ? rest + 1 : rest);
     } else if (*at + 1 < total && looks_like_option(words[*at + 1])) {
         const char *next = words[*at + 1];
-        cli_say("option '%s' needs a value, and '%s' looks like an option; a file of that name is "
-                "'./%s'",
-                option->name, next, next);
+        cli_message(
+            "option '%s' needs a value, and '%s' looks like an option; a file of that name is "
+            "'./%s'",
+            option->name, next, next);
     } else if (*at + 1 < total) {
         return set_value(option, words[++*at]);
     } else {
-        cli_say("option '%s' needs a value", option->name);
+        cli_message("option '%s' needs a value", option->name);
     }
     return false;
 }
@@ -181,11 +182,11 @@ bool cli_take_number(const char *option, const char *word, int64_t least, int64_
     *out = value;
     if (errno == 0 && end != word && *end == '\0' && value >= least) return true;
     if (errno == ERANGE && *end == '\0' && value > 0) {
-        cli_say("option '%s' needs a whole number below 2^63, not '%s'", option, word);
+        cli_message("option '%s' needs a whole number below 2^63, not '%s'", option, word);
         return false;
     }
-    cli_say("option '%s' needs a whole number of at least %lld, not '%s'", option, (long long)least,
-            word);
+    cli_message("option '%s' needs a whole number of at least %lld, not '%s'", option,
+                (long long)least, word);
     return false;
 }
 
@@ -209,7 +210,7 @@ bool cli_take_seconds(const char *option, const char *word, int64_t *out) {
         if (fine) value *= 10;
     }
     *out = value;
-    if (!fine) cli_say("option '%s' needs seconds, such as 0.5, not '%s'", option, word);
+    if (!fine) cli_message("option '%s' needs seconds, such as 0.5, not '%s'", option, word);
     return fine;
 }
 

@@ -47,7 +47,7 @@ static const char *why_in_use(const struct stat *about) {
     for (size_t i = 0; i < used_count; i++) {
         const used_file *used = &used_files[i];
         if (used->device != about->st_dev || used->number != about->st_ino) continue;
-        return used->written ? "another output is there already" : "it is the input";
+        return used->written ? "another output already writes there" : "it is the input";
     }
     return NULL;
 }
@@ -222,7 +222,7 @@ cli_exit cli_write_file(const char *path,
     spad_error error;
     const char *why = open_output(&out, path);
     if (why != NULL) {
-        cli_say("cannot write '%s': %s", path, why);
+        cli_message("cannot write '%s': %s", path, why);
         return CLI_INTERNAL;
     }
     const spad_sink sink = spad_sink_file(out.file);
@@ -230,7 +230,7 @@ cli_exit cli_write_file(const char *path,
     const bool written = close_output(&out, status == SPAD_OK);
     if (status != SPAD_OK && status != SPAD_ERR_IO) return cli_fail(&error);
     if (written) return CLI_FINE;
-    cli_say("writing '%s' failed", path);
+    cli_message("writing '%s' failed", path);
     return CLI_INTERNAL;
 }
 
@@ -260,7 +260,7 @@ static const char *read_all(cli_text *out, FILE *file, size_t most, const char *
 }
 
 /* A file that says its size need not be read to know that it is too large. */
-static bool says_larger(FILE *file, size_t most) {
+static bool is_larger_file(FILE *file, size_t most) {
     const bool seeks = fseek(file, 0, SEEK_END) == 0;
     const long size = seeks ? ftell(file) : -1;
     rewind(file);
@@ -279,14 +279,14 @@ cli_exit cli_read(cli_text *out, const char *path, cli_limit mebibytes) {
         why = strerror(errno);
     else if (is_stdin && feof(stdin))
         why = "it has been read before";
-    else if (!is_stdin && says_larger(file, most))
+    else if (!is_stdin && is_larger_file(file, most))
         why = too_large;
     else
         why = read_all(out, file, most, too_large);
     if (file != NULL && !is_stdin) note_file(file, false);
     if (file != NULL && !is_stdin) fclose(file);
     if (why == NULL) return CLI_FINE;
-    cli_say("cannot read '%s': %s", cli_input_name(path), why);
+    cli_message("cannot read '%s': %s", cli_input_name(path), why);
     free(out->bytes);
     *out = (cli_text){0};
     return why == out_of_memory ? CLI_INTERNAL : CLI_USAGE;

@@ -25,12 +25,13 @@ static bool take_pairs(spad_define *out, char names[][NAME_ROOM], const char *op
         errno = 0;
         const long long value = sign != NULL ? strtoll(sign + 1, &end, 10) : 0;
         if (length == 0 || length >= NAME_ROOM || end == sign + 1 || *end != '\0' || errno != 0) {
-            cli_say("option '%s' needs a name and a whole number%s, such as N=64, not '%s'", option,
-                    errno == ERANGE ? " of 64 bits" : "", word);
+            cli_message("option '%s' needs a name and a whole number%s, such as N=64, not '%s'",
+                        option, errno == ERANGE ? " of 64 bits" : "", word);
             return false;
         }
         if (value < least) {
-            cli_say("option '%s' needs at least %lld, not '%s'", option, (long long)least, word);
+            cli_message("option '%s' needs at least %lld, not '%s'", option, (long long)least,
+                        word);
             return false;
         }
         memcpy(names[i], word, length);
@@ -151,7 +152,7 @@ cli_exit cli_check_first(const cli_kernel *input, const spad_layout *layout, con
     snprintf(error.message, sizeof error.message,
              words->force ? "it is %s although it is wrong"
                           : "it is not %s, because it is wrong; "
-                            "'--force' does it all the same",
+                            "'--force' does it anyway",
              doing);
     cli_fail_input(&error, input->path, words->json && !words->force);
     return words->force ? CLI_FINE : CLI_FINDINGS;

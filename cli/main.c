@@ -50,7 +50,7 @@ static cli_exit unknown_command(const char *word) {
 
 static cli_exit run(int count, char **words) {
     if (count == 0) {
-        cli_say("no command; see 'spad --help'");
+        cli_message("no command; see 'spad --help'");
         return CLI_USAGE;
     }
     const char *word = words[0];
@@ -76,7 +76,8 @@ int main(int argc, char **argv) {
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an output that fails */
     const cli_exit exit = argc > 0 ? run(argc - 1, argv + 1) : run(0, argv);
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        if (exit != CLI_INTERNAL) cli_say("writing the output failed"); /* else it has been said */
+        if (exit != CLI_INTERNAL)
+            cli_message("writing the output failed"); /* else it has been said */
         return CLI_INTERNAL;
     }
     return (int)exit;

@@ -48,7 +48,7 @@ static int count_documents(const cli_pictures *p, const char *other) {
 
 bool cli_pictures_fit(const cli_pictures *p, bool json, const char *other) {
     const int users = json + p->text + count_documents(p, other);
-    if (users > 1) cli_say("two options would write to stdout; give one of them a file");
+    if (users > 1) cli_message("two options would write to stdout; give one of them a file");
     return users <= 1;
 }
 

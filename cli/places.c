@@ -13,7 +13,7 @@ static cli_exit place_kernel(cli_places *out, cli_text text, const char *path,
                              const cli_plan_words *words) {
     spad_error error;
     if (words->capacity != NULL || words->space != NULL) {
-        cli_say("options '--capacity' and '--space' are for CSV files");
+        cli_message("options '--capacity' and '--space' are for CSV files");
         free(text.bytes);
         return CLI_USAGE;
     }
@@ -46,7 +46,7 @@ static cli_exit take_space(cli_places *out, const cli_plan_words *words) {
     spad_error error;
     int64_t capacity;
     if ((words->kernel.target == NULL) != (words->space == NULL)) {
-        cli_say("options '--target' and '--space' go together");
+        cli_message("options '--target' and '--space' go together");
         return CLI_USAGE;
     }
     if (words->space != NULL) {
@@ -68,8 +68,8 @@ static cli_exit place_buffers(cli_places *out, const cli_text *text, const char 
     const spad_plan_options options = {.seed = 1};
     spad_error error;
     if (words->kernel.defines.count > 0 || words->kernel.rings.count > 0) {
-        cli_say("options '-D' and '--ring' are for kernels, and '%s' is not a kernel",
-                cli_input_name(path));
+        cli_message("options '-D' and '--ring' are for kernels, and '%s' is not a kernel",
+                    cli_input_name(path));
         return CLI_USAGE;
     }
     if (spad_plan_create(&out->plan, NULL, &error) != SPAD_OK) return cli_fail(&error);

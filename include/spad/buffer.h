@@ -84,7 +84,7 @@ SPAD_API spad_status spad_buffer_native(void **object, int64_t *offset, spad_dev
 
 /** Another view of the same bytes, from `offset` bytes on: another shape, another type. It ends
  *  with the buffer, or when it is freed itself. SPAD_ERR_BOUNDS: it is larger.
- *  SPAD_ERR_ALIGNMENT: the offset is no multiple of the element. */
+ *  SPAD_ERR_ALIGNMENT: the offset is not a multiple of the element. */
 SPAD_API spad_status spad_buffer_alias(spad_device_buffer *out, spad_device_buffer of,
                                        int64_t offset, spad_shape shape, spad_dtype dtype,
                                        const char *name, spad_error *error);

@@ -3,9 +3,9 @@
  * check: is the memory of a kernel right?
  *
  * Rules of the chip; lifetimes (every read sees what was last written as that
- * tile); order (races, deadlocks and misused synchronisation, for kernels that say
- * how their agents wait for each other); hygiene and advice. docs/check.md has a
- * page of examples for every finding.
+ * tile); order (races, deadlocks and misused synchronisation, for kernels that state
+ * how their agents synchronise); hygiene and advice. docs/check.md explains what is
+ * proved; docs/findings.md has a wrong and a corrected kernel for every finding.
  *
  * The result owns its findings. Externally synchronised; several checks may run
  * over one kernel.

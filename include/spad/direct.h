@@ -138,7 +138,7 @@ typedef struct spad_direct_tensor {
  *
  * SPAD_ERR_LANES      start lane against the start-lane table of the space, or a tile of more
  *                     lanes than it has
- * SPAD_ERR_BOUNDS     outside the bytes, lanes or banks that the chip offers to tensors: a
+ * SPAD_ERR_BOUNDS     outside the bytes, lanes or banks that the chip has for tensors: a
  *                     tile, the footprint of a modulo tensor, or a tile larger than a bank
  *                     that it may not leave
  * SPAD_ERR_BANK       exclusive banks (PSUM) hold one tile each, from byte 0 and lane 0: base

@@ -25,8 +25,8 @@ typedef enum spad_severity {
 } spad_severity;
 
 /* The one list of codes: X(name, value, severity, stable code, sentence).
- * A value never changes its meaning. The page of what finds it (docs/direct.md,
- * docs/check.md) has an example of each. */
+ * A value never changes its meaning. docs/findings.md has an example of each
+ * (docs/direct.md of those that only direct placement reports). */
 #define SPAD_FINDING_LIST(X)                                                                       \
     /* direct placement: before NKI 0.2 a kernel places all of its tensors or none */              \
     X(MIXED_PLACEMENT, 1, WARNING, "SPAD-MIXED-PLACEMENT",                                         \
@@ -38,10 +38,11 @@ typedef enum spad_severity {
       "an off-chip tensor is not an output in a kernel that places others directly")               \
     /* rules of the chip */                                                                        \
     X(OUT_OF_SPACE, 10, ERROR, "SPAD-OUT-OF-SPACE",                                                \
-      "a tile lies outside the bytes or lanes that its space offers")                              \
+      "a tile is outside the bytes or lanes that its space has for tensors")                       \
     X(START_LANE, 11, ERROR, "SPAD-START-LANE", "a tile starts at a lane where it may not")        \
     X(MISALIGNED, 12, ERROR, "SPAD-MISALIGNED", "a tile starts at an address that is not aligned") \
-    X(BANK_CROSSED, 13, ERROR, "SPAD-BANK-CROSSED", "a tile crosses the border between two banks") \
+    X(BANK_CROSSED, 13, ERROR, "SPAD-BANK-CROSSED",                                                \
+      "a tile crosses the boundary between two banks")                                             \
     X(GRANULE, 14, ERROR, "SPAD-GRANULE",                                                          \
       "a tile has a size in which its space does not hand out memory")                             \
     X(INDEX_OUTSIDE, 15, ERROR, "SPAD-INDEX-OUTSIDE",                                              \
@@ -61,12 +62,12 @@ typedef enum spad_severity {
     X(ALIAS_CLASH, 23, ERROR, "SPAD-ALIAS-CLASH",                                                  \
       "a tensor is read after its bytes were written under another name")                          \
     X(SECTION_OVERLAP, 24, ERROR, "SPAD-SECTION-OVERLAP",                                          \
-      "a tensor of one section lies over a tensor of another that is still in use")                \
+      "a tensor of one section overlaps a tensor of another that is still in use")                 \
     X(USE_AFTER_FREE, 25, ERROR, "SPAD-USE-AFTER-FREE", "a tile is used that is not allocated")    \
     X(USE_AFTER_SCOPE, 26, ERROR, "SPAD-USE-AFTER-SCOPE",                                          \
       "a tensor is used after its scope has closed")                                               \
     X(SECTION_OVER, 27, ERROR, "SPAD-SECTION-OVER",                                                \
-      "a tensor is used after its scope has come back to its section")                             \
+      "a tensor is used after its scope has returned to its section")                              \
     /* hygiene */                                                                                  \
     X(DEAD_WRITE, 30, WARNING, "SPAD-DEAD-WRITE", "something is written and never read")           \
     X(LEAK, 31, WARNING, "SPAD-LEAK", "memory is allocated and not freed")                         \
@@ -100,7 +101,8 @@ typedef enum spad_severity {
       "a contribution may count for another round of its barrier")                                 \
     X(BARRIER_COUNT, 50, ERROR, "SPAD-BARRIER-COUNT",                                              \
       "contributions do not add up to the count of a barrier")                                     \
-    X(SEVERAL_TAKERS, 51, ERROR, "SPAD-SEVERAL-TAKERS", "who takes from a counter first is open")  \
+    X(SEVERAL_TAKERS, 51, ERROR, "SPAD-SEVERAL-TAKERS",                                            \
+      "the order in which agents take from a counter is undefined")                                \
     X(LEFTOVER, 52, WARNING, "SPAD-LEFTOVER",                                                      \
       "signals or arrivals are left over when the kernel ends")                                    \
     X(UNFINISHED, 53, WARNING, "SPAD-UNFINISHED",                                                  \

@@ -58,7 +58,7 @@ typedef struct spad_stack_options {
     const spad_host *host;
 } spad_stack_options;
 
-/** Upper bound: the end of what the space offers to tensors. */
+/** Upper bound: the end of what the space has for tensors. */
 #define SPAD_STACK_TO_THE_TOP INT64_MIN
 
 /**

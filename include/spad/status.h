@@ -31,9 +31,10 @@ extern "C" {
     X(NAME, -6, "SPAD-NAME", "a name is already taken, or is not a legal one")                   \
     X(UNKNOWN, -7, "SPAD-UNKNOWN", "no target, space, tensor or option has that name")           \
     X(LANES, -8, "SPAD-LANES", "start lane and lane count break the start-lane table")           \
-    X(BOUNDS, -9, "SPAD-BOUNDS", "an address or a rectangle lies outside its space")             \
+    X(BOUNDS, -9, "SPAD-BOUNDS", "an address or a rectangle is outside its space")               \
     X(SPACE, -10, "SPAD-SPACE", "the operation does not work in that memory space")              \
-    X(BANK, -11, "SPAD-BANK", "a bank that holds one tile is shared or not begun at its start")  \
+    X(BANK, -11, "SPAD-BANK",                                                                    \
+      "a bank that holds one tile is shared, or its tile does not start at its first byte")      \
     X(CAPABILITY, -20, "SPAD-CAPABILITY", "the chip does not have what the operation needs")     \
     /* the state the object is in */                                                             \
     X(NO_SCOPE, -30, "SPAD-NO-SCOPE", "the operation needs an open scope")                       \
@@ -41,7 +42,7 @@ extern "C" {
     X(NO_ADDRESS, -33, "SPAD-NO-ADDRESS", "addresses are left to the planner in automatic mode") \
     X(STALE, -34, "SPAD-STALE", "a checkpoint, handle or result is older than its object")       \
     X(NOT_LIVE, -35, "SPAD-NOT-LIVE", "the tensor is not allocated at this moment")              \
-    X(CYCLE, -36, "SPAD-CYCLE", "components contain each other in a circle")                     \
+    X(CYCLE, -36, "SPAD-CYCLE", "components contain each other in a cycle")                      \
     X(LIFE_CYCLE, -40, "SPAD-LIFE-CYCLE", "a step comes too early, too late or twice")           \
     /* what does not fit */                                                                      \
     X(NO_FIT, -50, "SPAD-NO-FIT", "the buffer does not fit in the memory that is left")          \

@@ -63,7 +63,7 @@ static bool read_use(spad_block_use *out, const char *name) {
         return true;
     }
     PyErr_Format(py.errors[PY_ARGUMENT_ERROR],
-                 "'%s' is no use; there are plain, bulk, tma, swizzle_32b, swizzle_64b, "
+                 "'%s' is not a use; use plain, bulk, tma, swizzle_32b, swizzle_64b, "
                  "swizzle_128b and mma",
                  name);
     return false;
@@ -143,7 +143,7 @@ static PyObject *block_enter(PyObject *self, PyObject *kind) {
         if (strcmp(kinds[i], name) == 0)
             return py_done(spad_block_enter(block_in(self), (spad_block_flow)i, &error), &error);
     PyErr_Format(py.errors[PY_ARGUMENT_ERROR],
-                 "'%s' is no region; there are serial, parallel, branch and concurrent", name);
+                 "'%s' is not a region; there are serial, parallel, branch and concurrent", name);
     return NULL;
 }
 
@@ -251,7 +251,7 @@ static PyObject *block_touch(PyObject *self, PyObject *args) {
         if (strcmp(touches[i], name) == 0)
             return py_done(spad_block_touch(block_in(self), buffer, (spad_touch)i, &error), &error);
     PyErr_Format(py.errors[PY_ARGUMENT_ERROR],
-                 "'%s' is no touch; there are read, write and address", name);
+                 "'%s' is not an access; there are read, write and address", name);
     return NULL;
 }
 

@@ -96,7 +96,7 @@ PyObject *py_done(spad_status status, const spad_error *error) {
 
 static bool busy(void) {
     PyErr_SetString(PyExc_RuntimeError,
-                    "the object is at work, in another thread or in the call that called this one; "
+                    "the object is in use, in another thread or in the call that called this one; "
                     "it can be changed when that is done");
     return false;
 }

@@ -206,7 +206,7 @@ static PyObject *memory_text(PyObject *object, PyObject *unused) {
 
 static bool need_pool(PyObject *self) {
     if (((py_memory *)self)->pool != NULL) return true;
-    PyErr_SetString(py.errors[PY_STATE_ERROR], "this memory is no pool; make one with pool()");
+    PyErr_SetString(py.errors[PY_STATE_ERROR], "this memory is not a pool; make one with pool()");
     return false;
 }
 

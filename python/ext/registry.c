@@ -372,7 +372,7 @@ static PyObject *component_slice(PyObject *self, PyObject *const *args, Py_ssize
 typedef spad_status (*region_call)(int64_t *out, spad_registry *registry, spad_component component,
                                    spad_region region, spad_unit unit, spad_error *error);
 
-static PyObject *ask_region(PyObject *self, const char *function, region_call call,
+static PyObject *get_region(PyObject *self, const char *function, region_call call,
                             PyObject *const *args, Py_ssize_t count, PyObject *keywords) {
     static const char *const names[] = {"region", "bytes", NULL};
     PyObject *given[2];
@@ -388,7 +388,7 @@ static PyObject *ask_region(PyObject *self, const char *function, region_call ca
         region++;
     if (region == SPAD_REGION_COUNT) {
         PyErr_Format(py.errors[PY_ARGUMENT_ERROR],
-                     "'%s' is no region; there are shared, persistent and local", name);
+                     "'%s' is not a region; there are shared, persistent and local", name);
         return NULL;
     }
     if (call(&answer, home(self), number(self), (spad_region)region, unit, &error) != SPAD_OK)
@@ -398,12 +398,12 @@ static PyObject *ask_region(PyObject *self, const char *function, region_call ca
 
 static PyObject *component_size(PyObject *self, PyObject *const *args, Py_ssize_t count,
                                 PyObject *keywords) {
-    return ask_region(self, "size", spad_registry_size, args, count, keywords);
+    return get_region(self, "size", spad_registry_size, args, count, keywords);
 }
 
 static PyObject *component_alignment(PyObject *self, PyObject *const *args, Py_ssize_t count,
                                      PyObject *keywords) {
-    return ask_region(self, "alignment", spad_registry_alignment, args, count, keywords);
+    return get_region(self, "alignment", spad_registry_alignment, args, count, keywords);
 }
 
 static PyObject *component_declared_local(PyObject *self, PyObject *const *args, Py_ssize_t count,

@@ -43,7 +43,7 @@ static PyObject *write_as(const format *list, const char *name, const void *obje
         if (strcmp(list[i].name, name) != 0) continue;
         return py_text_outside(list[i].writer, object, strcmp(name, "snapshot") == 0);
     }
-    PyErr_Format(py.errors[PY_ARGUMENT_ERROR], "'%s' is no format of a picture", name);
+    PyErr_Format(py.errors[PY_ARGUMENT_ERROR], "'%s' is not a picture format", name);
     return NULL;
 }
 
@@ -430,7 +430,7 @@ static bool read_lang(spad_emit_lang *out, const char *lang) {
         if (strcmp(lang, spad_emit_lang_name(*out)) == 0) return true;
     }
     PyErr_Format(py.errors[PY_ARGUMENT_ERROR],
-                 "'%s' is no language; there are c, cuda, nki, json and csv", lang);
+                 "'%s' is not a language; there are c, cuda, nki, json and csv", lang);
     return false;
 }
 

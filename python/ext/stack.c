@@ -126,7 +126,8 @@ static bool read_behaviour(spad_stack_behaviour *out, const char *name) {
         return true;
     }
     PyErr_Format(py.errors[PY_ARGUMENT_ERROR],
-                 "'%s' is no behaviour; there are exact, library_2026_04 and library_later", name);
+                 "'%s' is not a behaviour; there are exact, library_2026_04 and library_later",
+                 name);
     return false;
 }
 

@@ -222,7 +222,7 @@ static bool read_mode(spad_mode *out, const char *name) {
         return true;
     }
     PyErr_Format(py.errors[PY_ARGUMENT_ERROR],
-                 "'%s' is no way to get a place; there are auto, at, mod, func, stack, heap, pool "
+                 "'%s' is not a placement mode; there are auto, at, mod, func, stack, heap, pool "
                  "and alias",
                  name);
     return false;

@@ -49,7 +49,7 @@ static spad_severity severity_of(spad_finding_code code) {
     return SPAD_SEVERITY_ERROR;
 }
 
-void spad__find(spad_finding *finding, spad_finding_code code, const char *format, ...) {
+void spad__finding_init(spad_finding *finding, spad_finding_code code, const char *format, ...) {
     memset(finding, 0, sizeof *finding);
     finding->code = code;
     finding->severity = severity_of(code);
@@ -60,12 +60,12 @@ void spad__find(spad_finding *finding, spad_finding_code code, const char *forma
     va_end(arguments);
 }
 
-void spad__find_names(spad_finding *finding, const char *subject, const char *other) {
+void spad__finding_set_names(spad_finding *finding, const char *subject, const char *other) {
     spad__copy_cut(finding->subject, sizeof finding->subject, subject != NULL ? subject : "");
     spad__copy_cut(finding->other, sizeof finding->other, other != NULL ? other : "");
 }
 
-spad_note *spad__find_note(spad_finding *finding, const char *format, ...) {
+spad_note *spad__finding_add_note(spad_finding *finding, const char *format, ...) {
     if (finding->note_count == SPAD_NOTES_MAX) return &finding->notes[SPAD_NOTES_MAX - 1];
     spad_note *note = &finding->notes[finding->note_count++];
     va_list arguments;

@@ -195,7 +195,7 @@ static bool string_character(spad__lexer *lexer) {
     if (size != 0 && (c == '\t' || !spad__is_hidden(code))) return true;
     if (size > 1) {
         spad__diagnostics_add(lexer->diagnostics, lexer->source, span,
-                              "character U+%04X in a string cannot be seen; leave it out",
+                              "character U+%04X in a string is invisible; remove it",
                               (unsigned)code);
     } else if (size == 0) {
         spad__diagnostics_add(lexer->diagnostics, lexer->source, span,

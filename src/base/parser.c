@@ -200,7 +200,8 @@ static bool unit_factor(spad__parser *parser, const spad__measure *measure, int6
         if (strcmp(measure->units[i].name, name) == 0) return true;
     }
     spad__diagnostics_add(parser->diagnostics, parser->source, span,
-                          "'%s' is no unit of %s; use %s", name, measure->what, measure->choices);
+                          "'%s' is not a unit of %s; use %s", name, measure->what,
+                          measure->choices);
     return false;
 }
 

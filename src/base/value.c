@@ -187,20 +187,20 @@ static uint64_t power_code(const float_format *f, number_parts p) {
     return (uint64_t)code + (rest > half || (log > 0 && rest == half && code % 2 != 0));
 }
 
-static spad_status cannot_say(spad_dtype dtype, const char *what, spad_error *error) {
+static spad_status fail_unsupported(spad_dtype dtype, const char *what, spad_error *error) {
     return spad__fail(error, SPAD_ERR_ARGUMENT, "%s has no %s", spad_dtype_name(dtype), what);
 }
 
 static spad_status encode(spad_value *out, spad_dtype dtype, number_parts p, spad_error *error) {
     const float_format *f = float_of(dtype);
     if (!p.finite && p.mantissa != 0) { /* NaN */
-        if (nan_code(f) == 0) return cannot_say(dtype, "nan", error);
+        if (nan_code(f) == 0) return fail_unsupported(dtype, "nan", error);
         *out = (spad_value){dtype, nan_code(f)};
         return SPAD_OK;
     }
     const bool zero = p.finite && p.mantissa == 0;
     if (f->specials == UNSIGNED && (p.negative || zero)) {
-        return cannot_say(dtype, "zero and no negative numbers", error);
+        return fail_unsupported(dtype, "zero and no negative numbers", error);
     }
     const uint64_t largest = largest_code(f);
     uint64_t code = p.finite ? 0 : largest + 1;
@@ -217,7 +217,7 @@ spad_status spad_value_from_real(spad_value *out, spad_dtype dtype, double numbe
                                  spad_error *error) {
     *out = (spad_value){SPAD_DTYPE_NONE, 0};
     if (float_of(dtype) != NULL) return encode(out, dtype, take_apart(number), error);
-    return spad__fail(error, SPAD_ERR_DTYPE, "%s is no floating-point type",
+    return spad__fail(error, SPAD_ERR_DTYPE, "%s is not a floating-point type",
                       spad_dtype_name(dtype));
 }
 
@@ -296,7 +296,7 @@ spad_status spad_reduce_identity(spad_value *out, spad_reduce op, spad_dtype dty
                                  spad_error *error) {
     *out = (spad_value){SPAD_DTYPE_NONE, 0};
     if ((unsigned)op >= SPAD_REDUCE_COUNT) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT, "number %d is no reduce operator", (int)op);
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "number %d is not a reduce operator", (int)op);
     }
     const integer_format integer = integer_of(dtype);
     if (is_bitwise(op) && integer.bits == 0) {

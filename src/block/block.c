@@ -262,7 +262,7 @@ static spad_status settle_size(draft *d, spad_error *error) {
     return status;
 }
 
-static int64_t use_alignment(spad_block_use use) {
+static int64_t alignment_of_use(spad_block_use use) {
     static const int64_t bytes[SPAD_USE_COUNT] = {
         [SPAD_USE_PLAIN] = 16,        [SPAD_USE_BULK] = 16,         [SPAD_USE_TMA] = 128,
         [SPAD_USE_SWIZZLE_32B] = 256, [SPAD_USE_SWIZZLE_64B] = 512, [SPAD_USE_SWIZZLE_128B] = 1024,
@@ -283,7 +283,8 @@ static spad_status check_use(const draft *d, spad_error *error) {
     if (!spad__block_has_bulk_copies(d->block)) {
         spad__fail(error, SPAD_ERR_CAPABILITY,
                    "buffer '%s': %s has no bulk copies and no matrix operands in shared memory; "
-                   "sm_90 and later have",
+                   "sm_90 and later have "
+                   "them",
                    d->label, d->block->target->name);
         spad__fact_names(error, d->request->name, d->block->target->name);
         return SPAD_ERR_CAPABILITY;
@@ -314,7 +315,7 @@ static spad_status settle_alignment(draft *d, spad_error *error) {
     } else if (d->block->is_core && d->buffer.kind == BLOCK_ARENA) {
         least = d->block->target->spaces[d->buffer.info.space].alignment;
     } else if (d->buffer.kind == BLOCK_ARENA || d->buffer.kind == BLOCK_STATIC) {
-        least = use_alignment(d->request->use);
+        least = alignment_of_use(d->request->use);
     }
     d->buffer.info.align = spad__max(least, asked);
     return SPAD_OK;
@@ -417,7 +418,7 @@ static spad_status settle_pin(draft *d, spad_error *error) {
     }
     if (r->at % info->align != 0) {
         spad__fail(error, SPAD_ERR_ALIGNMENT,
-                   "'%s' is pinned to byte %lld, which is no multiple of %lld", d->label,
+                   "'%s' is pinned to byte %lld, which is not a multiple of %lld", d->label,
                    (long long)r->at, (long long)info->align);
         spad__fact_names(error, r->name, NULL);
         return SPAD_ERR_ALIGNMENT;
@@ -648,8 +649,8 @@ static spad_status has_ended(const spad_block *block, const block_buffer *buffer
     return SPAD_ERR_NOT_LIVE;
 }
 
-static spad_status not_so(const spad_block *block, const block_buffer *buffer, spad_status code,
-                          const char *what, spad_error *error) {
+static spad_status fail_buffer(const spad_block *block, const block_buffer *buffer,
+                               spad_status code, const char *what, spad_error *error) {
     char label[BLOCK_LABEL_MAX];
     spad__block_label(label, "buffer", block, buffer);
     spad__fail(error, code, "%s %s", label, what);
@@ -661,13 +662,13 @@ spad_status spad_block_free(spad_block *block, int64_t number, spad_error *error
     block_buffer *buffer = spad__block_find(block, number, error);
     if (buffer == NULL) return SPAD_ERR_ARGUMENT;
     if (spad__block_is_barrier(buffer->info.scope)) {
-        return not_so(block, buffer, SPAD_ERR_LIFE_CYCLE,
-                      "is a barrier; its bytes are free once spad_block_invalidate is called",
-                      error);
+        return fail_buffer(block, buffer, SPAD_ERR_LIFE_CYCLE,
+                           "is a barrier; its bytes are free once spad_block_invalidate is called",
+                           error);
     }
     if (buffer->timed) {
-        return not_so(block, buffer, SPAD_ERR_ARGUMENT, "was given its end when it was allocated",
-                      error);
+        return fail_buffer(block, buffer, SPAD_ERR_ARGUMENT,
+                           "was given its end when it was allocated", error);
     }
     if (buffer->info.end != SPAD_OPEN_END) return has_ended(block, buffer, error);
     const spad_status status = check_same_region(block, buffer, "freed", error);
@@ -682,10 +683,11 @@ spad_status spad_block_invalidate(spad_block *block, int64_t number, spad_error 
     block_buffer *buffer = spad__block_find(block, number, error);
     if (buffer == NULL) return SPAD_ERR_ARGUMENT;
     if (!spad__block_is_barrier(buffer->info.scope)) {
-        return not_so(block, buffer, SPAD_ERR_SPACE, "is no barrier; free it instead", error);
+        return fail_buffer(block, buffer, SPAD_ERR_SPACE, "is not a barrier; free it instead",
+                           error);
     }
     if (buffer->info.end != SPAD_OPEN_END) {
-        return not_so(block, buffer, SPAD_ERR_LIFE_CYCLE, "was invalidated before", error);
+        return fail_buffer(block, buffer, SPAD_ERR_LIFE_CYCLE, "was invalidated before", error);
     }
     const spad_status status = check_same_region(block, buffer, "invalidated", error);
     if (status != SPAD_OK) return status;
@@ -699,7 +701,7 @@ spad_status spad_block_invalidate(spad_block *block, int64_t number, spad_error 
 
 spad_status spad_block_enter(spad_block *block, spad_block_flow kind, spad_error *error) {
     if ((unsigned)kind >= SPAD_FLOW_COUNT) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT, "number %d is no kind of region", (int)kind);
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "number %d is not a kind of region", (int)kind);
     }
     if (!spad__array_reserve(&block->host, &block->regions, 1))
         return spad__fail_host_memory(error);

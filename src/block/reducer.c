@@ -42,7 +42,7 @@ static block_buffer *find_reducer(spad_block *block, int64_t number, spad_status
     if (buffer->info.scope != SPAD_BLOCK_REDUCER) {
         char label[BLOCK_LABEL_MAX];
         spad__block_label(label, "buffer", block, buffer);
-        *status = spad__fail(error, SPAD_ERR_SPACE, "%s is no reducer but '%s'", label,
+        *status = spad__fail(error, SPAD_ERR_SPACE, "%s is not a reducer but '%s'", label,
                              spad_block_scope_name(buffer->info.scope));
         spad__fact_names(error, buffer->info.name, NULL);
     } else if (!spad__block_is_live(block, buffer)) {
@@ -66,8 +66,7 @@ static spad_status check_open(const spad_block *block, const block_buffer *buffe
     }
     if (in_parallel(block)) {
         return out_of_order(block, buffer,
-                            "is initialised inside a parallel loop; do it in front of the loop",
-                            error);
+                            "is initialised inside a parallel loop; do it before the loop", error);
     }
     return SPAD_OK;
 }
@@ -194,7 +193,7 @@ static const char *fault_of_destination(const spad_block *block, const block_buf
         return "is finalised into another reducer; give a fragment";
     }
     if (to->info.scope != SPAD_BLOCK_FRAGMENT) {
-        return "is finalised into something that is no fragment ('local.fragment')";
+        return "is finalised into something that is not a fragment ('local.fragment')";
     }
     if (!spad__block_is_live(block, to)) {
         return to->info.begin < block->clock ? "is finalised into a fragment that has ended"
@@ -298,18 +297,19 @@ spad_status spad_block_touch(const spad_block *block, int64_t number, spad_touch
     const block_buffer *buffer = spad__block_find(block, number, error);
     if (buffer == NULL) return SPAD_ERR_ARGUMENT;
     if ((unsigned)access >= SPAD_TOUCH_COUNT) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT, "number %d is no kind of access", (int)access);
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "number %d is not a kind of access",
+                          (int)access);
     }
     char label[BLOCK_LABEL_MAX];
     spad__block_label(label, "buffer", block, buffer);
     if (!spad__block_is_live(block, buffer)) {
         if (buffer->info.begin < block->clock) {
             spad__fail(error, SPAD_ERR_NOT_LIVE,
-                       "%s is touched at time %lld, after its end at %lld", label,
+                       "%s is accessed at time %lld, after its end at %lld", label,
                        (long long)block->clock, (long long)buffer->info.end);
         } else { /* a life that was given; the newest event is the time */
             spad__fail(error, SPAD_ERR_NOT_LIVE,
-                       "%s is touched at time %lld, before its beginning at %lld", label,
+                       "%s is accessed at time %lld, before its beginning at %lld", label,
                        (long long)(block->clock - 1), (long long)buffer->info.begin);
         }
         spad__fact_names(error, buffer->info.name, NULL);

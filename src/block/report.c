@@ -108,7 +108,7 @@ static void write_shared(spad__out *out, const spad_block *block, size_t shared)
         spad__out_format(out, "    %10lld B  address words of tensor memory\n",
                          (long long)block->word_bytes);
     }
-    write_part(out, t->base_padding, "padding in front of the arena");
+    write_part(out, t->base_padding, "padding before the arena");
     write_part(out, t->reserve_bytes, "reserve of the driver");
     spad__out_format(out,
                      "  opt-in: %s, the plain limit is %lld B of static, padding and dynamic\n",

@@ -117,11 +117,12 @@ typedef struct scope_rule {
         .gpu = {BLOCK_THREAD, "registers"}, .core = NOT_ON_A_CORE, .needs = (test), \
         .needs_text = (text), .instead = "the cube unit needs no descriptors"       \
     }
-#define BARRIER_RULE                                                                           \
-    {                                                                                          \
-        .gpu = {BLOCK_STATIC, "shared"}, .core = NOT_ON_A_CORE,                                \
-        .needs = spad__block_has_bulk_copies, .needs_text = "mbarriers; sm_90 and later have", \
-        .instead = "cores synchronise by flags, which take no memory"                          \
+#define BARRIER_RULE                                                  \
+    {                                                                 \
+        .gpu = {BLOCK_STATIC, "shared"}, .core = NOT_ON_A_CORE,       \
+        .needs = spad__block_has_bulk_copies,                         \
+        .needs_text = "mbarriers; sm_90 and later have them",         \
+        .instead = "cores synchronise by flags, which take no memory" \
     }
 #define LEVEL(space_name)                                                                  \
     {                                                                                      \
@@ -137,23 +138,23 @@ static const scope_rule rules[SPAD_BLOCK_SCOPE_COUNT] = {
     [SPAD_BLOCK_TMEM] = {.gpu = {BLOCK_TENSOR, "tmem"},
                          .core = NOT_ON_A_CORE,
                          .needs = has_tensor_memory,
-                         .needs_text = "tensor memory; sm_100, sm_103 and sm_110 have",
+                         .needs_text = "tensor memory; sm_100, sm_103 and sm_110 have it",
                          .instead = "accumulators live in 'wmma.accumulator'"},
     [SPAD_BLOCK_LOCAL] = {.gpu = {BLOCK_THREAD, "registers"},
                           .core = NOT_ON_A_CORE,
                           .instead = "a core has no thread-private arrays; use 'shared' (ub)"},
     [SPAD_BLOCK_FRAGMENT] = {.gpu = {BLOCK_THREAD, "registers"},
                              .core = NOT_ON_A_CORE,
-                             .instead = "say 'wmma.accumulator' (l0c) or 'shared' (ub)"},
+                             .instead = "use 'wmma.accumulator' (l0c) or 'shared' (ub)"},
     [SPAD_BLOCK_VAR] = {.gpu = {BLOCK_THREAD, "registers"}, .core = {BLOCK_THREAD, NULL}},
     [SPAD_BLOCK_REDUCER] = {.gpu = {BLOCK_THREAD, "registers"},
                             .core = NOT_ON_A_CORE,
                             .instead = "a core has no threads to reduce over"},
-    [SPAD_BLOCK_WGMMA] = DESCRIPTOR(has_wgmma, "wgmma; sm_90 has"),
+    [SPAD_BLOCK_WGMMA] = DESCRIPTOR(has_wgmma, "wgmma; sm_90 has it"),
     [SPAD_BLOCK_TCGEN05_SMEM] =
-        DESCRIPTOR(has_tensor_memory, "tcgen05; sm_100, sm_103 and sm_110 have"),
+        DESCRIPTOR(has_tensor_memory, "tcgen05; sm_100, sm_103 and sm_110 have it"),
     [SPAD_BLOCK_TCGEN05_INSTR] =
-        DESCRIPTOR(has_tensor_memory, "tcgen05; sm_100, sm_103 and sm_110 have"),
+        DESCRIPTOR(has_tensor_memory, "tcgen05; sm_100, sm_103 and sm_110 have it"),
     [SPAD_BLOCK_GLOBAL] = {.gpu = {BLOCK_GLOBAL, "global"}, .core = {BLOCK_GLOBAL, "gm"}},
     [SPAD_BLOCK_L1] = LEVEL("l1"),
     [SPAD_BLOCK_MATRIX_A] = LEVEL("l0a"),

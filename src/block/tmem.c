@@ -33,7 +33,8 @@ spad_status spad_tmem_init(spad_tmem *out, const spad_target *target, spad_error
     size_t number;
     if (spad_target_space(&number, target, "tmem", NULL) != SPAD_OK) {
         return spad__fail(error, SPAD_ERR_CAPABILITY,
-                          "%s has no tensor memory; sm_100, sm_103 and sm_110 have", target->name);
+                          "%s has no tensor memory; sm_100, sm_103 and sm_110 have it",
+                          target->name);
     }
     const int64_t columns = target->spaces[number].bytes / SPAD_TMEM_COLUMN_BYTES;
     if (columns > SPAD_TMEM_LIVE_MAX * SPAD_TMEM_COLUMNS_MIN) {

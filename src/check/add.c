@@ -20,11 +20,11 @@ static spad_status add(spad_check *check, const spad_finding *finding, int64_t s
     return SPAD_OK;
 }
 
-/* "it does not fit; apart from that proved for this shape: ..." */
-static void say(spad_check *check, const char *why) {
+/* "it does not fit; apart from that, proved for this shape: ..." */
+static void qualify_verdict(spad_check *check, const char *why) {
     char reason[SPAD_MESSAGE_MAX * 2];
     if (check->verdict == SPAD_VERDICT_WRONG) return;
-    snprintf(reason, sizeof reason, "%s; apart from that %s: %s", why,
+    snprintf(reason, sizeof reason, "%s; apart from that, %s: %s", why,
              spad_verdict_name(check->verdict), check->reason);
     spad__copy_cut(check->reason, sizeof check->reason, reason);
     check->verdict = SPAD_VERDICT_WRONG;
@@ -44,7 +44,7 @@ spad_status spad_check_text(spad_check **out, const spad_diagnostics *faults, co
     for (size_t i = 0; i < spad_diagnostics_count(faults); i++) {
         const spad_diagnostic *fault = spad_diagnostics_get(faults, i);
         spad_finding finding;
-        spad__find(&finding, SPAD_FINDING_SYNTAX, "%s", fault->message);
+        spad__finding_init(&finding, SPAD_FINDING_SYNTAX, "%s", fault->message);
         spad__copy_cut(finding.file, sizeof finding.file, file != NULL ? file : "");
         spad__point_finding(&finding, (spad_place){fault->line, fault->column, fault->width});
         const spad_status status = add(check, &finding, (int64_t)i, error);
@@ -65,15 +65,17 @@ static bool is_too_small(const spad_layout_space *row) {
 
 static void describe(spad_finding *finding, const spad_layout_space *row, const char *space) {
     if (row->peak_bytes > row->capacity && !row->agents_apart) {
-        spad__find(finding, SPAD_FINDING_DOES_NOT_FIT,
-                   "%s is too small: %lld B per lane are needed at once, and %lld are there; "
-                   "'spad fit' says what would fit",
-                   space, (long long)row->peak_bytes, (long long)row->capacity);
+        spad__finding_init(
+            finding, SPAD_FINDING_DOES_NOT_FIT,
+            "%s is too small: %lld B per lane are needed at the same time, and it has %lld; "
+            "'spad fit' shows what would fit",
+            space, (long long)row->peak_bytes, (long long)row->capacity);
     } else {
-        spad__find(finding, SPAD_FINDING_DOES_NOT_FIT,
-                   "no layout of %s %s within %lld B per lane; 'spad fit' says what would fit",
-                   space, row->verdict == SPAD_PLAN_INFEASIBLE ? "lies" : "was found that lies",
-                   (long long)row->capacity);
+        spad__finding_init(
+            finding, SPAD_FINDING_DOES_NOT_FIT,
+            "no layout of %s %s within %lld B per lane; 'spad fit' shows what would fit", space,
+            row->verdict == SPAD_PLAN_INFEASIBLE ? "exists" : "was found",
+            (long long)row->capacity);
     }
 }
 
@@ -89,13 +91,13 @@ static spad_status add_space(spad_check *check, const spad_layout *layout,
         const spad_layout_buffer *buffer = spad_layout_get_buffer(layout, row->alive[i]);
         if (buffer->tensor < 0) continue;
         const spad_kernel_tensor *tensor = &k->tensors.items[buffer->tensor];
-        spad__find_names(&finding, tensor->name, NULL);
+        spad__finding_set_names(&finding, tensor->name, NULL);
         spad__point_finding(&finding, tensor->place);
         statement = (int64_t)tensor->statement;
         break;
     }
     if ((size_t)row->peak_statement < k->statements.count) {
-        spad__point_note(spad__find_note(&finding, "most is needed here"),
+        spad__point_note(spad__finding_add_note(&finding, "the peak is here"),
                          k->statements.items[row->peak_statement].place);
     }
     return add(check, &finding, statement, error);
@@ -112,17 +114,17 @@ spad_status spad_check_add_layout(spad_check *check, const spad_layout *layout, 
         const spad_status status = add_space(check, layout, row, error);
         if (status != SPAD_OK) return status;
     }
-    if (!spad_layout_fits(layout)) say(check, "it does not fit");
+    if (!spad_layout_fits(layout)) qualify_verdict(check, "it does not fit");
     return SPAD_OK;
 }
 
 spad_status spad_check_add_fault(spad_check *check, const spad_error *fault, spad_error *error) {
     spad_finding finding;
-    spad__find(&finding, SPAD_FINDING_DOES_NOT_FIT, "%s", fault->message);
-    spad__find_names(&finding, fault->subject, NULL);
+    spad__finding_init(&finding, SPAD_FINDING_DOES_NOT_FIT, "%s", fault->message);
+    spad__finding_set_names(&finding, fault->subject, NULL);
     spad__copy_cut(finding.file, sizeof finding.file, fault->file);
     spad__point_finding(&finding, (spad_place){fault->line, fault->column, 1});
     const spad_status status = add(check, &finding, -1, error);
-    if (status == SPAD_OK) say(check, "it has no layout");
+    if (status == SPAD_OK) qualify_verdict(check, "it has no layout");
     return status;
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "check/check.h"
 #include "check/life.h"
 
 enum { EVENTS = 1 << 16, BANKS_MAX = 256, ROW_BYTES = 512 };
@@ -36,10 +37,10 @@ static spad_status check_ring(spad__run *run, int64_t tensor, spad_amounts list,
     if (dim < 0) return SPAD_OK;
     const bool all = list.count == 1;
     spad_finding finding;
-    spad__find(&finding, SPAD_FINDING_DEEP_RING,
-               "'%s' has %lld slots for %lld tiles; the others are never used", row->name,
-               (long long)list.items[dim].value,
-               (long long)(all ? row->tiles : row->blocks.items[dim].value));
+    spad__finding_init(&finding, SPAD_FINDING_DEEP_RING,
+                       "'%s' has %lld slots for %lld tiles; the others are never used", row->name,
+                       (long long)list.items[dim].value,
+                       (long long)(all ? row->tiles : row->blocks.items[dim].value));
     return spad__add_about(run, &finding, tensor, error);
 }
 
@@ -77,10 +78,11 @@ static spad_status check_serial(spad__run *run, int64_t tensor, spad_error *erro
     const spad_kernel_loop *loop = &k->loops.items[number];
     if (loop->end.value - loop->begin.value < 2) return SPAD_OK;
     spad_finding finding;
-    spad__find(&finding, SPAD_FINDING_SERIAL_TENSOR,
-               "'%s' is declared in loop '%s' and has one place, so an iteration waits for the one "
-               "before; declare it outside with a block dimension and two or more slots",
-               row->name, loop->name);
+    spad__finding_init(
+        &finding, SPAD_FINDING_SERIAL_TENSOR,
+        "'%s' is declared in loop '%s' and has one place, so an iteration waits for the one "
+        "before; declare it outside with a block dimension and two or more slots",
+        row->name, loop->name);
     return spad__add_about(run, &finding, tensor, error);
 }
 
@@ -127,11 +129,12 @@ static spad_status check_short_row(spad__run *run, const spad_statement *s,
         return SPAD_OK;
     }
     spad_finding finding;
-    spad__find(&finding, SPAD_FINDING_SHORT_ROW,
-               "%s moves %lld bytes per lane of '%s' at a time; transfers are slow below %d: move "
-               "several tiles at once",
-               s->name, (long long)access->rect.bytes, row->name, ROW_BYTES);
-    spad__find_names(&finding, row->name, NULL);
+    spad__finding_init(
+        &finding, SPAD_FINDING_SHORT_ROW,
+        "%s moves %lld bytes per lane of '%s' at a time; transfers are slow below %d: move "
+        "several tiles at once",
+        s->name, (long long)access->rect.bytes, row->name, ROW_BYTES);
+    spad__finding_set_names(&finding, row->name, NULL);
     finding.number = access->tensor;
     return spad__add_finding(run, &finding, event->statement, -1, error);
 }
@@ -144,14 +147,15 @@ static spad_status report_shared_bank(spad__run *run, const spad_walk_event *eve
     spad_finding finding;
     spad__tile_text(k, access->tensor, access->tile, tile, sizeof tile);
     spad__tile_text(k, other->tensor, other->tile, last, sizeof last);
-    spad__find(&finding, SPAD_FINDING_SHARED_BANK,
-               "%s adds to %s in bank %lld of %s, where %s was written in between; give the "
-               "two groups banks of their own",
-               k->statements.items[event->statement].name, tile, (long long)bank,
-               k->target->spaces[k->tensors.items[access->tensor].space].name, last);
-    spad__find_note(&finding, "%s is written here", last);
-    spad__find_names(&finding, k->tensors.items[access->tensor].name,
-                     k->tensors.items[other->tensor].name);
+    spad__finding_init(
+        &finding, SPAD_FINDING_SHARED_BANK,
+        "%s adds to %s in bank %lld of %s, where %s was written in between; give the "
+        "two groups banks of their own",
+        k->statements.items[event->statement].name, tile, (long long)bank,
+        k->target->spaces[k->tensors.items[access->tensor].space].name, last);
+    spad__finding_add_note(&finding, "%s is written here", last);
+    spad__finding_set_names(&finding, k->tensors.items[access->tensor].name,
+                            k->tensors.items[other->tensor].name);
     finding.number = access->tensor;
     return spad__add_finding(run, &finding, event->statement, other->statement, error);
 }

@@ -61,6 +61,8 @@ bool spad__bytemap_init(spad__bytemap *map, const spad_host *host, int64_t lane,
                         int64_t byte, int64_t byte_end);
 void spad__bytemap_free(spad__bytemap *map, const spad_host *host);
 
+/* For assertions: bands, chunks and pieces cover the map in order and without gaps. O(pieces). */
+bool spad__bytemap_is_valid(const spad__bytemap *map);
 /* Where a piece is in its band. Searches start at *hint, where an earlier one ended: any place
  * is right, that of an access like this one is fast. */
 typedef struct spad__spot {
@@ -74,8 +76,8 @@ bool spad__bytemap_write(spad__bytemap *map, const spad_host *host, spad__writer
                          spad_rect rect, int64_t runs, int64_t stride, spad__writer writer,
                          spad__spot *hint);
 
-/* Goes through the pieces of such a rectangle. Filled in by spad__look_at. */
-typedef struct spad__look {
+/* Goes through the pieces of such a rectangle. Filled in by spad__bytemap_read. */
+typedef struct spad__byte_cursor {
     spad__bytemap *map;
     spad_rect rect;
     int64_t runs;
@@ -85,12 +87,12 @@ typedef struct spad__look {
     spad__spot spot;
     spad__spot *hint;
     bool inside; /* of a run: `spot` is the next piece to tell */
-} spad__look;
+} spad__byte_cursor;
 
-spad__look spad__look_at(spad__bytemap *map, spad_rect rect, int64_t runs, int64_t stride,
-                         spad__spot *hint);
+spad__byte_cursor spad__bytemap_read(spad__bytemap *map, spad_rect rect, int64_t runs,
+                                     int64_t stride, spad__spot *hint);
 
 /* The next part of the rectangle that has one writer; false: that was all. */
-bool spad__look_next(spad__look *look, spad_rect *part, spad__writer *writer);
+bool spad__bytemap_next(spad__byte_cursor *look, spad_rect *part, spad__writer *writer);
 
 #endif

@@ -44,7 +44,7 @@ static bool take_tables(spad__causes *m) {
     return !failed && m->alive != NULL;
 }
 
-static void give_numbers(spad__causes *m, int32_t **numbers, size_t count) {
+static void free_numbers(spad__causes *m, int32_t **numbers, size_t count) {
     spad__free(&m->host, *numbers, count * sizeof **numbers);
     *numbers = NULL;
 }
@@ -52,39 +52,24 @@ static void give_numbers(spad__causes *m, int32_t **numbers, size_t count) {
 void spad__causes_unlink(spad__causes *m) {
     const size_t count = m->linked_points;
     for (int32_t i = 0; m->clocks != NULL && i < m->chains; i++) {
-        give_numbers(m, &m->clocks[i], count);
+        free_numbers(m, &m->clocks[i], count);
     }
-    give_numbers(m, &m->first, count);
-    give_numbers(m, &m->successors, m->linked_edges);
-    give_numbers(m, &m->indegree, count);
-    give_numbers(m, &m->chain, count);
-    give_numbers(m, &m->index, count);
-    give_numbers(m, &m->need_at, count);
-    give_numbers(m, &m->first_gain, count);
-    give_numbers(m, &m->missing, count);
-    give_numbers(m, &m->stack, count);
-    give_numbers(m, &m->trail, count);
-    give_numbers(m, &m->seen, count);
+    free_numbers(m, &m->first, count);
+    free_numbers(m, &m->successors, m->linked_edges);
+    free_numbers(m, &m->indegree, count);
+    free_numbers(m, &m->chain, count);
+    free_numbers(m, &m->index, count);
+    free_numbers(m, &m->need_at, count);
+    free_numbers(m, &m->first_gain, count);
+    free_numbers(m, &m->missing, count);
+    free_numbers(m, &m->stack, count);
+    free_numbers(m, &m->trail, count);
+    free_numbers(m, &m->seen, count);
     spad__free(&m->host, m->alive, count * sizeof *m->alive);
     m->alive = NULL;
     m->clock_count = 0;
     m->search = 0;
     m->frozen = -1;
-}
-
-static void link_edges(spad__causes *m) {
-    const size_t points = (size_t)m->points;
-    for (size_t i = 0; i < m->edges.count; i++) {
-        m->first[m->edges.items[i].from + 1]++;
-        m->indegree[m->edges.items[i].to]++;
-    }
-    for (size_t i = 0; i < points; i++) m->first[i + 1] += m->first[i];
-    for (size_t i = m->edges.count; i-- > 0;) { /* backwards: `first` moves to the starts */
-        const spad__edge edge = m->edges.items[i];
-        m->successors[--m->first[edge.from + 1]] = edge.to;
-    }
-    for (size_t i = 0; i < points; i++) m->first[i] = m->first[i + 1];
-    m->first[points] = (int32_t)m->edges.count;
 }
 
 /* Chains of the net, then one for the phases of each object; levels are on none. */
@@ -106,7 +91,7 @@ static void link_chains(spad__causes *m) {
 bool spad__causes_link(spad__causes *m) {
     const size_t points = (size_t)m->points;
     if (!take_tables(m)) return false;
-    link_edges(m);
+    spad__edges_link(m->edges.items, m->edges.count, points, m->first, m->successors, m->indegree);
     link_chains(m);
     for (size_t i = 0; i < m->needs.count; i++) {
         m->indegree[m->needs.items[i].point]++;
@@ -168,7 +153,7 @@ static int32_t release(spad__causes *m, int32_t top, int32_t point) {
 #define CLOCKS_MAX ((size_t)1 << 27)
 
 static void forget_clocks(spad__causes *m) {
-    for (int32_t i = 0; i < m->chains; i++) give_numbers(m, &m->clocks[i], m->linked_points);
+    for (int32_t i = 0; i < m->chains; i++) free_numbers(m, &m->clocks[i], m->linked_points);
     m->clock_count = 0;
 }
 
@@ -218,8 +203,8 @@ static void run_without(spad__causes *m, int32_t frozen) {
 }
 
 /* One point on the way: decided by its chain, or to be searched further. */
-static spad_status look(spad__causes *m, int32_t e, int32_t f, bool *chained, bool *before,
-                        spad_error *error) {
+static spad_status decide_by_chain(spad__causes *m, int32_t e, int32_t f, bool *chained,
+                                   bool *before, spad_error *error) {
     const int32_t chain = m->chain[e];
     *chained = chain >= 0;
     *before = e == f;
@@ -242,18 +227,12 @@ static void start_search(spad__causes *m, int32_t point) {
 }
 
 /* Phases, and what is queued on a unit without holding it up: they only tell others. */
-static bool only_tells(const spad__causes *m, int32_t point) {
+static bool only_informs(const spad__causes *m, int32_t point) {
     if (point >= (int32_t)m->net->points.count) return true;
     const spad__point *p = &m->net->points.items[point];
     if (p->kind != SPAD__POINT_QUEUED) return false;
     for (int32_t i = p->first_action; i < p->first_action + p->action_count; i++) {
-        switch (m->net->actions.items[i].kind) {
-        case SPAD__ACTION_LEAVE:
-        case SPAD__ACTION_WAIT:
-        case SPAD__ACTION_TAKE:
-        case SPAD__ACTION_PARITY: return false;
-        default: break;
-        }
+        if (spad__sync_waits(m->net->actions.items[i].kind)) return false;
     }
     return true;
 }
@@ -267,7 +246,7 @@ bool spad__causes_awaited(spad__causes *m, int32_t point, int32_t own) {
         for (int32_t i = m->first[at]; i < m->first[at + 1]; i++) {
             const int32_t to = m->successors[i];
             if (to == own || m->seen[to] == m->search) continue;
-            if (!only_tells(m, to)) return true;
+            if (!only_informs(m, to)) return true;
             m->seen[to] = m->search;
             m->trail[top++] = to;
         }
@@ -280,7 +259,7 @@ bool spad__causes_awaited(spad__causes *m, int32_t point, int32_t own) {
 spad_status spad__causes_before(spad__causes *m, int32_t e, int32_t f, bool *before,
                                 spad_error *error) {
     bool chained = false;
-    spad_status status = look(m, e, f, &chained, before, error);
+    spad_status status = decide_by_chain(m, e, f, &chained, before, error);
     if (status != SPAD_OK || *before || chained) return status;
     start_search(m, e);
     int32_t top = 1;
@@ -290,7 +269,7 @@ spad_status spad__causes_before(spad__causes *m, int32_t e, int32_t f, bool *bef
             const int32_t to = m->successors[i];
             if (m->seen[to] == m->search) continue;
             m->seen[to] = m->search;
-            status = look(m, to, f, &chained, before, error);
+            status = decide_by_chain(m, to, f, &chained, before, error);
             if (status != SPAD_OK || *before) return status;
             if (!chained) m->trail[top++] = to;
         }

@@ -7,6 +7,9 @@
 
 #include <stdlib.h>
 
+#include "base/assert.h"
+#include "base/compare.h"
+
 /* Pieces of one storage at most. */
 #define PIECES_MAX ((size_t)1 << 22)
 
@@ -28,17 +31,13 @@ typedef struct maker {
 
 /* ---- shapes ------------------------------------------------------------------------ */
 
-static int compare_numbers(int64_t a, int64_t b) {
-    return (a > b) - (a < b);
-}
-
 static int compare_shapes(const spad_walk_access *a, const spad_walk_access *b) {
-    int order = compare_numbers(a->rect.byte, b->rect.byte);
-    if (order == 0) order = compare_numbers(a->rect.bytes, b->rect.bytes);
-    if (order == 0) order = compare_numbers(a->rect.lane, b->rect.lane);
-    if (order == 0) order = compare_numbers(a->rect.lanes, b->rect.lanes);
-    if (order == 0) order = compare_numbers(a->runs, b->runs);
-    if (order == 0 && a->runs > 1) order = compare_numbers(a->stride, b->stride);
+    int order = spad__compare(a->rect.byte, b->rect.byte);
+    if (order == 0) order = spad__compare(a->rect.bytes, b->rect.bytes);
+    if (order == 0) order = spad__compare(a->rect.lane, b->rect.lane);
+    if (order == 0) order = spad__compare(a->rect.lanes, b->rect.lanes);
+    if (order == 0) order = spad__compare(a->runs, b->runs);
+    if (order == 0 && a->runs > 1) order = spad__compare(a->stride, b->stride);
     return order;
 }
 
@@ -75,12 +74,8 @@ static bool find_shapes(maker *m, const spad_walk_access *accesses, const int32_
 
 /* ---- cuts -------------------------------------------------------------------------- */
 
-static int compare_cuts(const void *left, const void *right) {
-    return compare_numbers(*(const int64_t *)left, *(const int64_t *)right);
-}
-
 static size_t sort_cuts(int64_t *cuts, size_t count) {
-    qsort(cuts, count, sizeof *cuts, compare_cuts);
+    qsort(cuts, count, sizeof *cuts, spad__compare_int64);
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         if (kept == 0 || cuts[kept - 1] != cuts[i]) cuts[kept++] = cuts[i];
@@ -89,6 +84,7 @@ static size_t sort_cuts(int64_t *cuts, size_t count) {
 }
 
 static size_t find_cut(const int64_t *cuts, size_t count, int64_t value) {
+    spad__assert(count > 0 && cuts[0] <= value); /* the ends of every shape are cuts */
     size_t low = 0;
     size_t high = count;
     while (high - low > 1) {
@@ -99,6 +95,7 @@ static size_t find_cut(const int64_t *cuts, size_t count, int64_t value) {
             high = middle;
         }
     }
+    spad__assert(cuts[low] == value);
     return low;
 }
 
@@ -136,10 +133,12 @@ static bool over_pieces(maker *m, spad__cells *cells, size_t shape,
     const spad_walk_access *s = &m->shapes.items[shape];
     const size_t first = find_cut(m->lanes.items, m->lanes.count, s->rect.lane);
     const size_t last = find_cut(m->lanes.items, m->lanes.count, s->rect.lane + s->rect.lanes);
+    spad__assert(first < last);
     for (int64_t run = 0; run < s->runs; run++) {
         const int64_t byte = s->rect.byte + run * s->stride;
         const size_t from = find_cut(m->bytes.items, m->bytes.count, byte);
         const size_t to = find_cut(m->bytes.items, m->bytes.count, byte + s->rect.bytes);
+        spad__assert(from < to);
         for (size_t lane = first; lane < last; lane++) {
             for (size_t b = from; b < to; b++) {
                 if (!each(m, cells, shape, lane * m->bytes.count + b)) return false;
@@ -159,6 +158,7 @@ static bool add_cell(maker *m) {
 static bool refine(maker *m, spad__cells *cells, size_t shape, size_t piece) {
     (void)cells;
     const int32_t cell = m->piece_cell[piece];
+    spad__assert(piece < m->pieces && (size_t)cell < m->parts.count);
     if (m->parts.items[cell].shape != (int32_t)shape) {
         const int32_t inside = (int32_t)m->parts.count;
         if (!add_cell(m)) return false;

@@ -19,7 +19,7 @@ static void put(writer *w, int64_t number) {
 }
 
 /* Makes the state one that never comes back. */
-static void spoil(writer *w) {
+static void make_unique(writer *w) {
     put(w, w->periods);
 }
 
@@ -71,7 +71,7 @@ static void put_agent(writer *w, int64_t agent, const spad__event *event) {
     if (agent == w->cut->agent || !has_growing_loop(w, agent)) return;
     if (loop < 0 || iteration < w->watch->windows[loop].steady ||
         iteration > w->watch->windows[loop].fixed) {
-        spoil(w);
+        make_unique(w);
     }
 }
 
@@ -183,6 +183,6 @@ spad_status spad__cut_state(const spad__cut *cut, const spad__watch *watch, size
     put_agents(&w);
     put_under_way(&w);
     for (size_t i = 0; i < cut->order->events.objects.count; i++) put_object(&w, (int32_t)i);
-    if (begins_in_loop(&w)) spoil(&w);
+    if (begins_in_loop(&w)) make_unique(&w);
     return w.out.failed ? spad__fail_host_memory(error) : SPAD_OK;
 }

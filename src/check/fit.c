@@ -317,7 +317,7 @@ static bool was_tried(const search *s, spad_fit_kind kind, const char *name) {
 }
 
 /* What the planner knows: a lower alignment, or one buffer less. */
-static spad_status ask_planner(const search *s, spad_error *error) {
+static spad_status run_planner(const search *s, spad_error *error) {
     spad_plan_reason *reason;
     const spad_plan_verdict verdict = s->row->result->verdict;
     if (fits(verdict)) return SPAD_OK; /* it is what the kernel placed that does not fit */
@@ -386,7 +386,7 @@ spad_status spad_fit_find(spad_fit **out, const spad_layout *layout,
         s.row = spad_layout_get_space(layout, i);
         if (fits(s.row->verdict)) continue;
         status = lower_rings(&s, error);
-        if (status == SPAD_OK) status = ask_planner(&s, error);
+        if (status == SPAD_OK) status = run_planner(&s, error);
     }
     if (status != SPAD_OK) {
         spad_fit_destroy(fit);

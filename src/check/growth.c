@@ -3,29 +3,25 @@
  * Shifts of expressions, and which of them a trip count allows.
  *
  * The shift of an expression is its change when the parameter, or the variable of
- * a growing loop, moves on by a step. Sums and multiples have shifts for sure;
- * x / d and x % d have one if the shift of x is a multiple of d. Where it is not,
- * the step is raised by the missing factor and everything is looked at again, so
- * the step ends as the least common multiple of what is divided by.
+ * a growing loop, moves on by a step (kernel/motion.h). Where it comes round after
+ * several steps only, the step is raised by that factor and everything is looked at
+ * again, so it ends as the least common multiple of what is divided by.
  */
 #include "check/growth.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#include "base/checked.h"
+#include "kernel/motion.h"
 
 /* A period beyond this is not worth its runs. */
 enum { STEP_MAX = 4096 };
 
-static const char uneven[] = "an index does not move in even steps";
-
-typedef struct look {
+typedef struct probe {
     spad__growth *growth;
     const spad_kernel *kernel;
     int64_t factor; /* > 1: the step must be raised by it */
     bool noted;     /* what shifts rely on goes into the growth */
-} look;
+} probe;
 
 /* What moves on: the parameter, the variable of a loop, or both. */
 typedef struct motion {
@@ -34,206 +30,102 @@ typedef struct motion {
 } motion;
 
 /* Keeps the first reason. `name` may be NULL. */
-static bool refuse(look *l, const char *reason, const char *name) {
-    char *why = l->growth->why;
-    if (why[0] != '\0') return false;
-    if (name == NULL) {
-        spad__copy_cut(why, sizeof l->growth->why, reason);
-    } else {
-        snprintf(why, sizeof l->growth->why, "'%.64s' %s", name, reason);
-    }
+static bool refuse(probe *l, spad__refusal_kind kind, const char *name) {
+    spad__refusal *refusal = &l->growth->refusal;
+    if (refusal->kind == SPAD__NOT_REFUSED) *refusal = (spad__refusal){.kind = kind, .name = name};
     return false;
 }
 
-/* The shifts hold for these values of the parameters in an expression only. */
-static void note_nodes(const look *l, const spad_expr_node *nodes, size_t from, size_t to) {
-    for (size_t i = from; l->noted && i < to; i++) {
-        if (nodes[i].op == SPAD_EXPR_PARAM) l->growth->relies[nodes[i].value] = true;
-    }
+/* The motion with its steps. relies: of the growth, or NULL. */
+static spad__moves moves_in(const spad__growth *g, const spad_kernel *kernel, motion moves,
+                            bool *relies) {
+    return (spad__moves){.kernel = kernel,
+                         .param = moves.param ? (int64_t)g->param : -1,
+                         .param_step = g->step,
+                         .loop = moves.loop,
+                         .loop_step = moves.loop >= 0 ? g->extra[moves.loop] : 0,
+                         .relies = relies};
 }
 
-static void note_value(const look *l, spad_expr expr) {
-    const spad_expr_info info = spad_kernel_expr(l->kernel, expr); /* no nodes where it is 0 */
-    note_nodes(l, info.nodes, 0, info.node_count);
-}
-
-/* A shift must be a multiple of `unit`; if it is not, raises the step. */
-static bool ask_multiple(look *l, int64_t shift, int64_t unit) {
-    if (shift % unit == 0) return true;
-    l->factor = unit / spad__gcd(shift < 0 ? -(shift % unit) : shift % unit, unit);
-    return false;
+static spad__moves moves_of(const probe *l, motion moves) {
+    return moves_in(l->growth, l->kernel, moves, l->noted ? l->growth->relies : NULL);
 }
 
 /* ---- shifts of expressions --------------------------------------------------------- */
 
-typedef struct term {
-    bool constant;
-    int64_t value; /* of a constant */
-    int64_t shift;
-    size_t first; /* its first node; the last is in front of what comes next */
-} term;
-
-/* Where in its expression an operation is. */
-typedef struct spot {
-    const spad_expr_node *nodes;
-    size_t node;
-    motion moves;
-} spot;
-
-static term leaf(const look *l, const spot *at) {
-    const spad__growth *g = l->growth;
-    const spad_expr_node node = at->nodes[at->node];
-    const motion moves = at->moves;
-    switch (node.op) {
-    case SPAD_EXPR_PARAM: {
-        const size_t param = (size_t)node.value;
-        const bool grows = moves.param && param == g->param;
-        const int64_t value = spad_kernel_get_param(l->kernel, param)->value;
-        return (term){true, value, grows ? g->step : 0, at->node};
-    }
-    case SPAD_EXPR_VARIABLE:
-        return (term){false, 0, node.value == moves.loop ? g->extra[moves.loop] : 0, at->node};
-    default: return (term){true, node.value, 0, at->node};
-    }
-}
-
-static bool multiply(const look *l, const spot *at, term *a, const term *b) {
-    const bool right = b->constant && b->shift == 0;
-    const bool left = a->constant && a->shift == 0;
-    if (!right && !left) return false; /* a loop variable times what grows */
-    if (a->shift != 0) note_nodes(l, at->nodes, b->first, at->node);
-    if (b->shift != 0) note_nodes(l, at->nodes, a->first, b->first);
-    if (!spad__mul(right ? a->shift : b->shift, right ? b->value : a->value, &a->shift)) {
-        return false;
-    }
-    a->constant = a->constant && b->constant;
-    return !a->constant || spad__mul(a->value, b->value, &a->value);
-}
-
-static bool divide(look *l, const spot *at, term *a, const term *b, bool rest) {
-    if (!b->constant || b->shift != 0 || b->value < 1) return false;
-    if (a->shift != 0) {
-        note_nodes(l, at->nodes, b->first, at->node);
-        if (at->moves.param && at->moves.loop < 0) l->growth->rests = true;
-    }
-    if (!ask_multiple(l, a->shift, b->value)) return false;
-    a->shift = rest ? 0 : a->shift / b->value;
-    if (a->constant) {
-        a->value = rest ? spad__floor_mod(a->value, b->value) : spad__floor_div(a->value, b->value);
-    }
-    return true;
-}
-
-static bool add(term *a, const term *b, bool minus) {
-    a->constant = a->constant && b->constant;
-    if (minus) {
-        return spad__sub(a->shift, b->shift, &a->shift) &&
-               (!a->constant || spad__sub(a->value, b->value, &a->value));
-    }
-    return spad__add(a->shift, b->shift, &a->shift) &&
-           (!a->constant || spad__add(a->value, b->value, &a->value));
-}
-
-static bool apply(look *l, const spot *at, term *a, const term *b) {
-    switch (at->nodes[at->node].op) {
-    case SPAD_EXPR_ADD: return add(a, b, false);
-    case SPAD_EXPR_SUB: return add(a, b, true);
-    case SPAD_EXPR_MUL: return multiply(l, at, a, b);
-    case SPAD_EXPR_DIV: return divide(l, at, a, b, false);
-    case SPAD_EXPR_MOD: return divide(l, at, a, b, true);
-    default: return false;
-    }
-}
-
 /* The change of an expression in a motion. False: it has none (refused), or the step is raised. */
-static bool shift_of(look *l, spad_expr expr, motion moves, int64_t *out) {
-    *out = 0;
-    if (expr == 0) return true;
-    const spad_expr_info info = spad_kernel_expr(l->kernel, expr);
-    term stack[SPAD_EXPR_MAX];
-    size_t top = 0;
-    for (size_t i = 0; i < info.node_count; i++) {
-        const spot at = {info.nodes, i, moves};
-        const spad_expr_op op = info.nodes[i].op;
-        bool fine = true;
-        if (op <= SPAD_EXPR_VARIABLE) {
-            stack[top++] = leaf(l, &at);
-        } else if (op == SPAD_EXPR_NEGATE) {
-            const term one = stack[top - 1];
-            stack[top - 1] = (term){one.constant, 0, 0, one.first};
-            fine = add(&stack[top - 1], &one, true);
-        } else {
-            top--;
-            fine = apply(l, &at, &stack[top - 1], &stack[top]);
-        }
-        if (!fine) {
-            return l->factor > 1 ? false : refuse(l, uneven, NULL);
-        }
-    }
-    *out = stack[0].shift;
-    return true;
+static bool shift_of(probe *l, spad_expr expr, motion moves, int64_t *out) {
+    const spad__moves all = moves_of(l, moves);
+    spad__motion m;
+    bool divides;
+    const spad__evenness even = spad__motion_of(&all, expr, &m, &divides);
+    *out = m.step;
+    if (divides && moves.param && moves.loop < 0) l->growth->rests = true;
+    if (even == SPAD__UNEVEN) return refuse(l, SPAD__REFUSED_UNEVEN, NULL);
+    l->factor = even == SPAD__TOO_LONG ? INT64_MAX : m.period;
+    return l->factor == 1;
 }
 
 /* ---- declarations ------------------------------------------------------------------ */
 
 /* A number that may not change when the parameter grows. */
-static bool ask_same(look *l, spad_amount amount, const char *name) {
+static bool require_same(probe *l, spad_amount amount, const char *name) {
     int64_t shift;
     if (!shift_of(l, amount.expr, (motion){true, -1}, &shift)) return false;
-    if (shift == 0) return true;
-    l->growth->size = true;
-    return refuse(l, "changes with it", name);
+    return shift == 0 || refuse(l, SPAD__REFUSED_SIZE, name);
 }
 
-static bool ask_same_list(look *l, spad_amounts list, const char *name) {
+static bool require_same_list(probe *l, spad_amounts list, const char *name) {
     for (size_t i = 0; i < list.count; i++) {
-        if (!ask_same(l, list.items[i], name)) return false;
+        if (!require_same(l, list.items[i], name)) return false;
     }
     return true;
 }
 
 /* Only the first block dimension of a tensor may grow, so that tiles keep their numbers;
  * where numbers do not count, any. */
-static bool look_at_tensor(look *l, size_t number) {
+static bool probe_tensor(probe *l, size_t number) {
     const spad_kernel_tensor *t = spad_kernel_get_tensor(l->kernel, number);
     const spad_amount plain[] = {t->byte, t->lane, t->bank, t->step, t->align};
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
-        if (!ask_same(l, plain[i], t->name)) return false;
+        if (!require_same(l, plain[i], t->name)) return false;
     }
     const bool off_chip = spad_kernel_target(l->kernel)->spaces[t->space].off_chip;
     const bool shared = !off_chip || t->mode != SPAD_MODE_AUTO || t->ring.count > 0;
     for (size_t i = 0; (t->flags & SPAD_TENSOR_INPUT) != 0 && shared && i < t->blocks.count; i++) {
         int64_t grows; /* what lies where before the start would change */
         if (!shift_of(l, t->blocks.items[i].expr, (motion){true, -1}, &grows)) return false;
-        if (grows != 0) return refuse(l, "is an input with more and more tiles", t->name);
+        if (grows != 0) return refuse(l, SPAD__REFUSED_MORE_INPUT, t->name);
     }
     const bool by_index = t->ring.count > 1 || t->mode == SPAD_MODE_MOD;
     for (size_t i = 1; l->growth->tracked[number] && !by_index && i < t->blocks.count; i++) {
-        if (!ask_same(l, t->blocks.items[i], t->name)) return false;
+        if (!require_same(l, t->blocks.items[i], t->name)) return false;
     }
-    return ask_same_list(l, t->dims, t->name) && ask_same_list(l, t->ring, t->name) &&
-           ask_same_list(l, t->free, t->name) && ask_same_list(l, t->par, t->name) &&
-           ask_same_list(l, t->banks, t->name);
+    return require_same_list(l, t->dims, t->name) && require_same_list(l, t->ring, t->name) &&
+           require_same_list(l, t->free, t->name) && require_same_list(l, t->par, t->name) &&
+           require_same_list(l, t->banks, t->name);
 }
 
-static bool look_at_declarations(look *l) {
+static bool probe_declarations(probe *l) {
     const spad_kernel *kernel = l->kernel;
     for (size_t i = 0; i < spad_kernel_param_count(kernel); i++) {
         const spad_kernel_param *param = spad_kernel_get_param(kernel, i);
-        if (i != l->growth->param && !ask_same(l, param->preset, param->name)) return false;
+        if (i != l->growth->param && !require_same(l, param->preset, param->name)) return false;
     }
     for (size_t i = 0; i < spad_kernel_tensor_count(kernel); i++) {
-        if (!look_at_tensor(l, i)) return false;
+        if (!probe_tensor(l, i)) return false;
     }
     for (size_t i = 0; i < spad_kernel_region_count(kernel); i++) {
         const spad_kernel_region *region = spad_kernel_get_region(kernel, i);
-        if (!ask_same(l, region->lower, "region") || !ask_same(l, region->upper, "region")) {
+        if (!require_same(l, region->lower, "region") ||
+            !require_same(l, region->upper, "region")) {
             return false;
         }
     }
     for (size_t i = 0; i < spad_kernel_sync_count(kernel); i++) {
         const spad_kernel_sync *sync = spad_kernel_get_sync(kernel, i);
-        if (!ask_same_list(l, sync->dims, sync->name) || !ask_same(l, sync->count, sync->name)) {
+        if (!require_same_list(l, sync->dims, sync->name) ||
+            !require_same(l, sync->count, sync->name)) {
             return false;
         }
     }
@@ -242,18 +134,18 @@ static bool look_at_declarations(look *l) {
 
 /* ---- loops ------------------------------------------------------------------------- */
 
-static bool look_at_loop(look *l, size_t number, size_t *main_groups, bool *agents) {
+static bool probe_loop(probe *l, size_t number, size_t *main_groups, bool *agents) {
     spad__growth *g = l->growth;
     const spad_kernel_loop *loop = spad_kernel_get_loop(l->kernel, number);
-    if (!ask_same(l, loop->begin, loop->name)) return false;
+    if (!require_same(l, loop->begin, loop->name)) return false;
     if (!shift_of(l, loop->end.expr, (motion){true, -1}, &g->extra[number])) return false;
     g->group[number] = -1;
     if (g->extra[number] == 0) return true;
-    if (g->extra[number] < 0) return refuse(l, "is a loop that gets shorter", loop->name);
+    if (g->extra[number] < 0) return refuse(l, SPAD__REFUSED_SHORTER, loop->name);
     for (int64_t outer = loop->outer; outer >= 0;
          outer = spad_kernel_get_loop(l->kernel, (size_t)outer)->outer) {
         if (g->extra[outer] != 0) {
-            return refuse(l, "is a loop inside another one that grows as well", loop->name);
+            return refuse(l, SPAD__REFUSED_NESTED, loop->name);
         }
     }
     const spad_statement *statement = spad_kernel_get_statement(l->kernel, loop->statement);
@@ -266,22 +158,22 @@ static bool look_at_loop(look *l, size_t number, size_t *main_groups, bool *agen
     return true;
 }
 
-static bool look_at_loops(look *l) {
+static bool look_at_loops(probe *l) {
     spad__growth *g = l->growth;
     const size_t count = spad_kernel_loop_count(l->kernel);
     size_t main_groups = 0;
     bool agents = false;
     for (size_t i = 0; i < count; i++) {
-        if (!look_at_loop(l, i, &main_groups, &agents)) return false;
+        if (!probe_loop(l, i, &main_groups, &agents)) return false;
     }
     for (size_t i = 0; i < count; i++) {
         if (g->group[i] == INT32_MAX) g->group[i] = (int32_t)main_groups;
     }
     g->groups = main_groups + agents;
-    return g->groups > 0 || refuse(l, "no loop runs longer", NULL);
+    return g->groups > 0 || refuse(l, SPAD__REFUSED_NO_LOOP, NULL);
 }
 
-static void find_growing_loops_around(look *l) {
+static void find_growing_loops_around(probe *l) {
     spad__growth *g = l->growth;
     for (size_t s = 0; s < spad_kernel_statement_count(l->kernel); s++) {
         int64_t loop = spad_kernel_get_statement(l->kernel, s)->loop;
@@ -295,12 +187,12 @@ static void find_growing_loops_around(look *l) {
 /* ---- statements -------------------------------------------------------------------- */
 
 /* An expression that must be the same in every period and for every value of the parameter. */
-static bool ask_still(look *l, size_t statement, spad_expr expr) {
+static bool require_still(probe *l, size_t statement, spad_expr expr) {
     int64_t shift;
     const int64_t loop = l->growth->inside[statement];
     if (!shift_of(l, expr, (motion){true, -1}, &shift)) return false;
     if (shift == 0 && !shift_of(l, expr, (motion){false, loop}, &shift)) return false;
-    return shift == 0 || refuse(l, "an amount or a range moves along", NULL);
+    return shift == 0 || refuse(l, SPAD__REFUSED_AMOUNT, NULL);
 }
 
 /* How the statement lies to a group of growing loops. */
@@ -309,7 +201,7 @@ typedef struct use {
     bool before; /* in the text, and no loop comes back to it */
 } use;
 
-static use use_of(const look *l, size_t statement, size_t group) {
+static use use_of(const probe *l, size_t statement, size_t group) {
     const spad__growth *g = l->growth;
     const int64_t inside = g->inside[statement];
     const int64_t agent = spad_kernel_get_statement(l->kernel, statement)->agent;
@@ -333,26 +225,26 @@ typedef struct shared_shift {
 } shared_shift;
 
 /* First pass, inside the group: an index moves with its loop, all in the same way. */
-static bool look_inside(look *l, size_t statement, spad_expr expr, shared_shift shared,
-                        const char *name) {
+static bool probe_inside(probe *l, size_t statement, spad_expr expr, shared_shift shared,
+                         const char *name) {
     int64_t shift;
     if (!shift_of(l, expr, (motion){true, -1}, &shift)) return false;
-    if (shift != 0) return refuse(l, "is used at a place that counts from the end", name);
+    if (shift != 0) return refuse(l, SPAD__REFUSED_FROM_END, name);
     if (!shift_of(l, expr, (motion){false, l->growth->inside[statement]}, &shift)) return false;
     if (!*shared.known) {
         *shared.known = true;
         *shared.value = *shared.beyond = shift;
     }
-    return *shared.value == shift || refuse(l, "is used at places that move apart", name);
+    return *shared.value == shift || refuse(l, SPAD__REFUSED_APART, name);
 }
 
 /* Second pass, outside the group: an index stays, or moves as far as those inside. */
-static bool look_outside(look *l, spad_expr expr, shared_shift shared, const char *name) {
+static bool probe_outside(probe *l, spad_expr expr, shared_shift shared, const char *name) {
     int64_t shift;
     if (!shift_of(l, expr, (motion){true, -1}, &shift)) return false;
     if (shift == 0) return true;
     if (!*shared.known && *shared.beyond == 0) *shared.beyond = shift;
-    return *shared.beyond == shift || refuse(l, "is used at places that move apart", name);
+    return *shared.beyond == shift || refuse(l, SPAD__REFUSED_APART, name);
 }
 
 /* What was seen of the rows of `shift` or `raise` so far. */
@@ -361,8 +253,8 @@ typedef struct marks {
     int64_t *beyond;
 } marks;
 
-static bool look_at_index(look *l, size_t statement, int64_t tensor, const spad_expr *index,
-                          size_t count, bool second, marks m) {
+static bool probe_index(probe *l, size_t statement, int64_t tensor, const spad_expr *index,
+                        size_t count, bool second, marks m) {
     spad__growth *g = l->growth;
     if (!g->tracked[tensor]) return true;
     const char *name = spad_kernel_get_tensor(l->kernel, (size_t)tensor)->name;
@@ -371,8 +263,8 @@ static bool look_at_index(look *l, size_t statement, int64_t tensor, const spad_
         for (size_t d = 0; d < count; d++) {
             const size_t row = group * g->dims + g->first_dim[tensor] + d;
             const shared_shift shared = {&m.known[row], &g->shift[row], &m.beyond[row]};
-            const bool fine = second ? look_outside(l, index[d], shared, name)
-                                     : look_inside(l, statement, index[d], shared, name);
+            const bool fine = second ? probe_outside(l, index[d], shared, name)
+                                     : probe_inside(l, statement, index[d], shared, name);
             if (!fine) return false;
         }
     }
@@ -381,7 +273,7 @@ static bool look_at_index(look *l, size_t statement, int64_t tensor, const spad_
 
 /* Values that waits on a counter ask for are compared by size, so outside of the group it
  * counts on which side of it they stand. */
-static bool look_at_wait(look *l, size_t statement, const spad_statement *s, bool second, marks m) {
+static bool probe_wait(probe *l, size_t statement, const spad_statement *s, bool second, marks m) {
     spad__growth *g = l->growth;
     const char *name = spad_kernel_get_sync(l->kernel, (size_t)s->item)->name;
     for (size_t group = 0; group < g->groups; group++) {
@@ -390,44 +282,44 @@ static bool look_at_wait(look *l, size_t statement, const spad_statement *s, boo
         const size_t row = group * spad_kernel_sync_count(l->kernel) + (size_t)s->item;
         const shared_shift shared = {&m.known[row], &g->raise[row], &m.beyond[row]};
         if (u.in) {
-            if (!look_inside(l, statement, s->amount, shared, name)) return false;
+            if (!probe_inside(l, statement, s->amount, shared, name)) return false;
             continue;
         }
         int64_t shift;
         if (!shift_of(l, s->amount, (motion){true, -1}, &shift)) return false;
         if (shift != (u.before ? 0 : *shared.value)) {
-            return refuse(l, "is waited for at values that move apart", name);
+            return refuse(l, SPAD__REFUSED_WAITS_APART, name);
         }
     }
     return true;
 }
 
-static bool look_at_operation(look *l, size_t statement, const spad_statement *s, bool second,
-                              marks tiles) {
+static bool probe_operation(probe *l, size_t statement, const spad_statement *s, bool second,
+                            marks tiles) {
     for (size_t i = s->first_access; i < s->first_access + s->access_count; i++) {
         const spad_kernel_access *access = spad_kernel_get_access(l->kernel, i);
-        if (!look_at_index(l, statement, access->tensor, access->index, access->index_count, second,
-                           tiles)) {
+        if (!probe_index(l, statement, access->tensor, access->index, access->index_count, second,
+                         tiles)) {
             return false;
         }
         for (size_t r = 0; r < access->range_count; r++) {
-            if (!ask_still(l, statement, access->ranges[r].from) ||
-                !ask_still(l, statement, access->ranges[r].to)) {
+            if (!require_still(l, statement, access->ranges[r].from) ||
+                !require_still(l, statement, access->ranges[r].to)) {
                 return false;
             }
         }
     }
     for (size_t i = s->first_completion; i < s->first_completion + s->completion_count; i++) {
         const spad_kernel_completion *completion = spad_kernel_get_completion(l->kernel, i);
-        if (!ask_still(l, statement, completion->amount)) return false;
+        if (!require_still(l, statement, completion->amount)) return false;
         for (size_t d = 0; d < completion->index_count; d++) {
-            if (!ask_still(l, statement, completion->index[d])) return false;
+            if (!require_still(l, statement, completion->index[d])) return false;
         }
     }
     return true;
 }
 
-static bool look_at_comparisons(look *l, size_t statement, const spad_statement *s) {
+static bool probe_comparisons(probe *l, size_t statement, const spad_statement *s) {
     for (size_t i = 0; i < s->comparison_count; i++) {
         const spad_expr sides[] = {s->comparisons[i].left, s->comparisons[i].right};
         for (size_t side = 0; side < 2; side++) {
@@ -441,71 +333,45 @@ static bool look_at_comparisons(look *l, size_t statement, const spad_statement 
     return true;
 }
 
-static bool look_at_statement(look *l, size_t number, bool second, marks tiles, marks waits) {
+static bool probe_statement(probe *l, size_t number, bool second, marks tiles, marks waits) {
     const spad_statement *s = spad_kernel_get_statement(l->kernel, number);
     if (s->kind == SPAD_STATEMENT_FOR || s->kind == SPAD_STATEMENT_TENSOR) return true;
-    if (s->kind == SPAD_STATEMENT_IF) return look_at_comparisons(l, number, s);
-    if (s->kind == SPAD_STATEMENT_OPERATION) return look_at_operation(l, number, s, second, tiles);
+    if (s->kind == SPAD_STATEMENT_IF) return probe_comparisons(l, number, s);
+    if (s->kind == SPAD_STATEMENT_OPERATION) return probe_operation(l, number, s, second, tiles);
     if (s->kind == SPAD_STATEMENT_ALLOC || s->kind == SPAD_STATEMENT_FREE) {
-        return look_at_index(l, number, s->item, s->index, s->index_count, second, tiles);
+        return probe_index(l, number, s->item, s->index, s->index_count, second, tiles);
     }
     for (size_t d = 0; d < s->index_count; d++) {
-        if (!ask_still(l, number, s->index[d])) return false;
+        if (!require_still(l, number, s->index[d])) return false;
     }
-    if (!ask_still(l, number, s->expect)) return false;
-    if (s->kind == SPAD_STATEMENT_WAIT_VALUE) return look_at_wait(l, number, s, second, waits);
-    return ask_still(l, number, s->amount);
+    if (!require_still(l, number, s->expect)) return false;
+    if (s->kind == SPAD_STATEMENT_WAIT_VALUE) return probe_wait(l, number, s, second, waits);
+    return require_still(l, number, s->amount);
 }
 
 /* ---- tiles come back to the same bytes --------------------------------------------- */
 
-static bool ask_counts(look *l, spad_amounts counts, const int64_t *shift) {
-    for (size_t d = 0; d < counts.count; d++) {
-        note_value(l, counts.items[d].expr);
-        if (!ask_multiple(l, shift[d], counts.items[d].value)) return false;
-    }
-    return true;
-}
-
-static bool ask_ring(look *l, const spad_kernel_tensor *t, const int64_t *shift) {
-    if (t->ring.count > 1) return ask_counts(l, t->ring, shift);
-    int64_t number = 0; /* of the tile, row-major */
-    note_value(l, t->ring.items[0].expr);
-    for (size_t d = 0; d < t->blocks.count; d++) {
-        if (d > 0) note_value(l, t->blocks.items[d].expr);
-        if (!spad__mul(number, t->blocks.items[d].value, &number) ||
-            !spad__add(number, shift[d], &number)) {
-            return refuse(l, "gets too many tiles", t->name);
-        }
-    }
-    return ask_multiple(l, number, t->ring.items[0].value);
-}
-
-static bool ask_same_bytes(look *l, size_t tensor, const int64_t *shift) {
+static bool require_same_bytes(probe *l, size_t tensor, const int64_t *shift) {
     const spad_kernel_tensor *t = spad_kernel_get_tensor(l->kernel, tensor);
-    bool still = true;
-    for (size_t d = 0; d < t->blocks.count; d++) still = still && shift[d] == 0;
-    if (still) return true;
-    if (t->mode == SPAD_MODE_ALIAS && t->ring.count == 0 && t->home_tile < 0) {
-        return ask_same_bytes(l, (size_t)t->home, shift);
-    }
-    if (t->ring.count > 0) return ask_ring(l, t, shift);
-    if (t->mode == SPAD_MODE_MOD) {
-        return ask_counts(l, t->free, shift) && ask_counts(l, t->par, shift) &&
-               ask_counts(l, t->banks, shift);
+    const spad__moves all = moves_of(l, (motion){true, -1});
+    int64_t rounds;
+    switch (spad__tile_return(&all, t, shift, &rounds)) {
+    case SPAD__RETURNS: l->factor = rounds; return rounds == 1;
+    case SPAD__TOO_FAR: return refuse(l, SPAD__REFUSED_TOO_MANY_TILES, t->name);
+    case SPAD__MOVES_ON: break;
     }
     if (spad_kernel_target(l->kernel)->spaces[t->space].off_chip) {
-        return refuse(l, "is read and written off the chip, at one tile after another", t->name);
+        return refuse(l, SPAD__REFUSED_OFF_CHIP, t->name);
     }
-    return refuse(l, "has a place of its own for every tile, so its memory grows", t->name);
+    return refuse(l, SPAD__REFUSED_MORE_MEMORY, t->name);
 }
 
-static bool look_at_places(look *l) {
+static bool probe_places(probe *l) {
     const spad__growth *g = l->growth;
     for (size_t group = 0; group < g->groups; group++) {
         for (size_t t = 0; t < spad_kernel_tensor_count(l->kernel); t++) {
             const int64_t *shift = &g->shift[group * g->dims + g->first_dim[t]];
-            if (g->tracked[t] && !ask_same_bytes(l, t, shift)) return false;
+            if (g->tracked[t] && !require_same_bytes(l, t, shift)) return false;
         }
     }
     return true;
@@ -515,19 +381,19 @@ static bool look_at_places(look *l) {
 
 /* How an expression changes in the first iterations of the growing loop around a statement, and in
  * the last ones; in between its value lies in between. */
-static bool shifts_at(look *l, size_t statement, spad_expr expr, int64_t *first, int64_t *last) {
+static bool shifts_at(probe *l, size_t statement, spad_expr expr, int64_t *first, int64_t *last) {
     return shift_of(l, expr, (motion){true, -1}, first) &&
            shift_of(l, expr, (motion){true, l->growth->inside[statement]}, last);
 }
 
 /* Is an index looked at when the kernel is made, for all iterations, and counts for nothing else?
  * Shapes where it is outside are then refused, even if it does not move in even steps. */
-static bool is_refused_outside(const look *l, size_t statement, int64_t tensor) {
+static bool is_refused_outside(const probe *l, size_t statement, int64_t tensor) {
     return !l->growth->tracked[tensor] && !spad_kernel_get_statement(l->kernel, statement)->guarded;
 }
 
-static bool moves_evenly(const look *l, size_t statement, spad_expr expr) {
-    look copy = *l;
+static bool moves_evenly(const probe *l, size_t statement, spad_expr expr) {
+    probe copy = *l;
     spad__growth growth = *l->growth; /* for reasons that are not shown */
     int64_t first, last;
     copy.growth = &growth;
@@ -536,23 +402,22 @@ static bool moves_evenly(const look *l, size_t statement, spad_expr expr) {
 }
 
 /* An index that is inside must not run out of its tensor when both grow. */
-static bool ask_inside(look *l, size_t statement, spad_expr index, const spad_kernel_tensor *t,
-                       spad_amount extent) {
+static bool require_inside(probe *l, size_t statement, spad_expr index, const spad_kernel_tensor *t,
+                           spad_amount extent) {
     int64_t first, last, grows;
-    char tiles[96];
     if (!shifts_at(l, statement, index, &first, &last)) return false;
     if (!shift_of(l, extent.expr, (motion){true, -1}, &grows)) return false;
     if (first >= 0 && last >= 0 && first <= grows && last <= grows) return true;
-    if (first < 0 || last < 0) return refuse(l, "has an index that falls towards 0", t->name);
-    if (grows != 0) return refuse(l, "has an index that moves on faster than it grows", t->name);
-    snprintf(tiles, sizeof tiles, "has %lld tiles%s, whatever %.40s is", (long long)extent.value,
-             t->blocks.count > 1 ? " along an index" : "",
-             spad_kernel_get_param(l->kernel, l->growth->param)->name);
-    return refuse(l, tiles, t->name);
+    if (first < 0 || last < 0) return refuse(l, SPAD__REFUSED_INDEX_FALLS, t->name);
+    if (grows != 0) return refuse(l, SPAD__REFUSED_INDEX_FASTER, t->name);
+    refuse(l, SPAD__REFUSED_TILES, t->name);
+    l->growth->refusal.tiles = extent.value;
+    l->growth->refusal.along = t->blocks.count > 1;
+    return false;
 }
 
-static bool ask_all_inside(look *l, size_t statement, int64_t tensor, const spad_expr *index,
-                           size_t count) {
+static bool require_all_inside(probe *l, size_t statement, int64_t tensor, const spad_expr *index,
+                               size_t count) {
     const spad_kernel_tensor *t = spad_kernel_get_tensor(l->kernel, (size_t)tensor);
     for (size_t d = 0; d < count; d++) {
         const spad_amount extent = t->blocks.items[d];
@@ -560,39 +425,39 @@ static bool ask_all_inside(look *l, size_t statement, int64_t tensor, const spad
             !(moves_evenly(l, statement, index[d]) && moves_evenly(l, statement, extent.expr))) {
             continue;
         }
-        if (!ask_inside(l, statement, index[d], t, extent)) return false;
+        if (!require_inside(l, statement, index[d], t, extent)) return false;
     }
     return true;
 }
 
-static bool look_at_ranges(look *l, size_t number, const spad_statement *s) {
+static bool probe_ranges(probe *l, size_t number, const spad_statement *s) {
     int64_t first, last;
     for (size_t i = s->first_access; i < s->first_access + s->access_count; i++) {
         const spad_kernel_access *access = spad_kernel_get_access(l->kernel, i);
-        if (!ask_all_inside(l, number, access->tensor, access->index, access->index_count)) {
+        if (!require_all_inside(l, number, access->tensor, access->index, access->index_count)) {
             return false;
         }
     }
     if (s->cost_kind == SPAD_COST_TARGET) return true;
     if (!shifts_at(l, number, s->cost, &first, &last)) return false;
-    return (first >= 0 && last >= 0) || refuse(l, "has a cost that falls towards 0", s->name);
+    return (first >= 0 && last >= 0) || refuse(l, SPAD__REFUSED_COST_FALLS, s->name);
 }
 
-static bool look_at_bounds(look *l) {
+static bool probe_bounds(probe *l) {
     for (size_t i = 0; i < spad_kernel_statement_count(l->kernel); i++) {
         const spad_statement *s = spad_kernel_get_statement(l->kernel, i);
         const bool tile = s->kind == SPAD_STATEMENT_ALLOC || s->kind == SPAD_STATEMENT_FREE;
-        if (tile && !ask_all_inside(l, i, s->item, s->index, s->index_count)) return false;
-        if (s->kind == SPAD_STATEMENT_OPERATION && !look_at_ranges(l, i, s)) return false;
+        if (tile && !require_all_inside(l, i, s->item, s->index, s->index_count)) return false;
+        if (s->kind == SPAD_STATEMENT_OPERATION && !probe_ranges(l, i, s)) return false;
     }
     return true;
 }
 
-/* ---- the whole look ---------------------------------------------------------------- */
+/* ---- the whole probe --------------------------------------------------------------- */
 
 /* Off-chip tensors that are only read or only written, and share their bytes with none, cannot
  * be wrong at any index. */
-static void find_tracked(const look *l) {
+static void find_tracked(const probe *l) {
     const spad_kernel *kernel = l->kernel;
     const spad_target *target = spad_kernel_target(kernel);
     bool *tracked = l->growth->tracked;
@@ -612,11 +477,11 @@ static void find_tracked(const look *l) {
     }
 }
 
-/* One look with the step as it is. */
-static bool look_once(look *l, marks tiles, marks waits) {
+/* One pass with the step as it is. */
+static bool probe_once(probe *l, marks tiles, marks waits) {
     const spad__growth *g = l->growth;
     const size_t syncs = spad_kernel_sync_count(l->kernel);
-    if (!look_at_loops(l) || !look_at_declarations(l)) return false;
+    if (!look_at_loops(l) || !probe_declarations(l)) return false;
     find_growing_loops_around(l);
     memset(tiles.known, 0, g->groups * g->dims * sizeof(bool));
     memset(tiles.beyond, 0, g->groups * g->dims * sizeof(int64_t));
@@ -626,35 +491,36 @@ static bool look_once(look *l, marks tiles, marks waits) {
     memset(g->raise, 0, g->groups * syncs * sizeof *g->raise);
     for (int second = 0; second < 2; second++) {
         for (size_t s = 0; s < spad_kernel_statement_count(l->kernel); s++) {
-            if (!look_at_statement(l, s, second == 1, tiles, waits)) return false;
+            if (!probe_statement(l, s, second == 1, tiles, waits)) return false;
         }
     }
-    return look_at_places(l) && look_at_bounds(l);
+    return probe_places(l) && probe_bounds(l);
 }
 
 /* A parameter that is computed from others stands for them. If steps rely on the rest of the
  * parameter itself, they are not the same for all its values. */
-static void ask_even(look *l) {
+static void require_even(probe *l) {
     const bool *relies = l->growth->relies;
+    const spad__moves all = moves_of(l, (motion){true, -1});
     for (size_t i = spad_kernel_param_count(l->kernel); i-- > 0;) {
-        if (relies[i]) note_value(l, spad_kernel_get_param(l->kernel, i)->preset.expr);
+        if (relies[i]) spad__moves_rely(&all, spad_kernel_get_param(l->kernel, i)->preset.expr);
     }
-    if (relies[l->growth->param]) refuse(l, uneven, NULL);
+    if (relies[l->growth->param]) refuse(l, SPAD__REFUSED_UNEVEN, NULL);
 }
 
-static void look_at_param(look *l, marks tiles, marks waits) {
+static void probe_param(probe *l, marks tiles, marks waits) {
     spad__growth *g = l->growth;
     g->step = 1;
-    while (!look_once(l, tiles, waits)) {
-        if (l->factor <= 1) return; /* refused */
-        if (l->factor > STEP_MAX / g->step) {
-            refuse(l, "the kernel repeats itself only after too many iterations", NULL);
+    while (!probe_once(l, tiles, waits)) {
+        if (l->factor <= 1) return;           /* refused */
+        if (l->factor > STEP_MAX / g->step) { /* also where no factor was found */
+            refuse(l, SPAD__REFUSED_TOO_LONG, NULL);
             return;
         }
         g->step *= l->factor;
         l->factor = 1;
     }
-    ask_even(l);
+    require_even(l);
 }
 
 static bool reserve(spad__growth *g, const spad_kernel *kernel, marks *tiles, marks *waits) {
@@ -694,9 +560,9 @@ spad_status spad__growth_init(spad__growth *growth, const spad_kernel *kernel, s
         spad__growth_free(growth);
         return spad__fail_host_memory(error);
     }
-    look l = {.growth = growth, .kernel = kernel, .factor = 1, .noted = true};
+    probe l = {.growth = growth, .kernel = kernel, .factor = 1, .noted = true};
     find_tracked(&l);
-    look_at_param(&l, tiles, waits);
+    probe_param(&l, tiles, waits);
     return SPAD_OK;
 }
 
@@ -706,7 +572,9 @@ void spad__growth_free(spad__growth *growth) {
 
 bool spad__growth_shift(const spad__growth *growth, const spad_kernel *kernel, spad_expr expr,
                         bool param, int64_t loop, int64_t *shift) {
-    spad__growth copy = *growth; /* for reasons that are not shown */
-    look l = {.growth = &copy, .kernel = kernel, .factor = 1};
-    return shift_of(&l, expr, (motion){param, loop}, shift);
+    const spad__moves moves = moves_in(growth, kernel, (motion){param, loop}, NULL);
+    spad__motion m;
+    const bool even = spad__motion_of(&moves, expr, &m, NULL) == SPAD__EVEN;
+    *shift = m.step;
+    return even && m.period == 1;
 }

@@ -41,18 +41,20 @@ static spad_status check_uses(spad__run *run, const uint8_t *own, const uint8_t 
         const bool output = (tensor->flags & SPAD_TENSOR_OUTPUT) != 0;
         if (output && (family[tensor->home] & GIVEN) == 0) {
             if ((family[tensor->home] & USED) != 0) continue; /* see outputs.c */
-            spad__find(&finding, SPAD_FINDING_UNWRITTEN_OUTPUT,
-                       "'%s' is an output, and nothing writes any of it; write it, or leave it out",
-                       tensor->name);
+            spad__finding_init(
+                &finding, SPAD_FINDING_UNWRITTEN_OUTPUT,
+                "'%s' is an output, and nothing writes any of it; write it, or leave it out",
+                tensor->name);
             status = spad__add_about(run, &finding, (int64_t)i, error);
         } else if (own[i] == 0) {
-            spad__find(&finding, SPAD_FINDING_NEVER_USED, "'%s' is never used; leave it out",
-                       tensor->name);
+            spad__finding_init(&finding, SPAD_FINDING_NEVER_USED,
+                               "'%s' is never used; leave it out", tensor->name);
             status = spad__add_about(run, &finding, (int64_t)i, error);
         } else if (tensor->home == (int64_t)i && (family[i] & READ) == 0) {
-            spad__find(&finding, SPAD_FINDING_NEVER_READ,
-                       "'%s' is written and never read; leave it out, or declare it as output",
-                       tensor->name);
+            spad__finding_init(
+                &finding, SPAD_FINDING_NEVER_READ,
+                "'%s' is written and never read; leave it out, or declare it as output",
+                tensor->name);
             status = spad__add_about(run, &finding, (int64_t)i, error);
         }
     }
@@ -81,17 +83,19 @@ static spad_status check_mixture(spad__run *run, spad_error *error) {
         spad_finding finding;
         if (tensor->mode != SPAD_MODE_AUTO || tensor->flags != 0) continue;
         if (space->off_chip) {
-            spad__find(&finding, SPAD_FINDING_OFF_CHIP_NOT_OUTPUT,
-                       "'%s' in %s is neither input nor output, while '%s' is placed directly: "
-                       "refused before NKI 0.2; make it an output, or keep it on chip",
-                       tensor->name, space->name, placed->name);
+            spad__finding_init(
+                &finding, SPAD_FINDING_OFF_CHIP_NOT_OUTPUT,
+                "'%s' in %s is neither input nor output, while '%s' is placed directly: "
+                "rejected before NKI 0.2; make it an output, or keep it on chip",
+                tensor->name, space->name, placed->name);
         } else {
-            spad__find(&finding, SPAD_FINDING_MIXED_PLACEMENT,
-                       "'%s' in %s is placed automatically, while '%s' is placed directly: refused "
-                       "before NKI 0.2; place all tensors or none",
-                       tensor->name, space->name, placed->name);
+            spad__finding_init(&finding, SPAD_FINDING_MIXED_PLACEMENT,
+                               "'%s' in %s is placed automatically, while '%s' is placed directly: "
+                               "rejected before NKI "
+                               "0.2; place all tensors or none",
+                               tensor->name, space->name, placed->name);
         }
-        spad__find_names(&finding, tensor->name, placed->name);
+        spad__finding_set_names(&finding, tensor->name, placed->name);
         status = spad__add_about(run, &finding, (int64_t)i, error);
     }
     return status;

@@ -10,8 +10,9 @@
 #ifndef SPAD_CHECK_LIFE_H
 #define SPAD_CHECK_LIFE_H
 
+#include "base/index.h"
 #include "check/bytemap.h"
-#include "check/check.h"
+#include "check/findings.h"
 #include "check/prove.h"
 #include "kernel/kernel.h"
 
@@ -81,9 +82,8 @@ typedef struct spad__life {
     spad__life_tensor *tensors;
     spad__bytemap *spaces; /* per space; without bands: not touched */
     SPAD_ARRAY(spad__life_area) areas;
-    size_t *buckets; /* of areas: index + 1; a power of two of them */
-    size_t bucket_count;
-    size_t depth; /* loops around a statement, at most */
+    spad__index area_index; /* by home and slot */
+    size_t depth;           /* loops around a statement, at most */
     spad__writers writers;
     spad__write *writes;
     int64_t *values;

@@ -48,7 +48,7 @@ static const spad_kernel_loop *loop_at(const replay *r, size_t depth) {
 }
 
 /* Heads of the iterations up to a value; those without events on the way too. */
-static spad_status go_on_to(replay *r, size_t depth, int64_t value, spad_error *error) {
+static spad_status advance_to(replay *r, size_t depth, int64_t value, spad_error *error) {
     spad_status status = SPAD_OK;
     const int64_t begin = loop_at(r, depth)->begin.value;
     while (r->at[depth] < value && status == SPAD_OK) {
@@ -63,7 +63,7 @@ static spad_status close_loops(replay *r, size_t depth, spad_error *error) {
     spad_status status = SPAD_OK;
     while (r->depth > depth && status == SPAD_OK) {
         const spad_kernel_loop *loop = loop_at(r, r->depth - 1);
-        status = go_on_to(r, r->depth - 1, loop->end.value - 1, error);
+        status = advance_to(r, r->depth - 1, loop->end.value - 1, error);
         if (status != SPAD_OK) return status;
         status = spad__watch_end(r->run->watches, r->open[--r->depth],
                                  loop->end.value - loop->begin.value,
@@ -87,13 +87,13 @@ static spad_status move_clock(replay *r, const spad__event *event, spad_error *e
     const bool goes_on = same < depth && same < r->depth && r->open[same] == loops[same] &&
                          r->at[same] < values[same];
     spad_status status = close_loops(r, same + goes_on, error);
-    if (status == SPAD_OK && goes_on) status = go_on_to(r, same, values[same], error);
+    if (status == SPAD_OK && goes_on) status = advance_to(r, same, values[same], error);
     for (size_t d = same + goes_on; d < depth && status == SPAD_OK; d++) {
         r->open[d] = loops[d];
         r->at[d] = spad_kernel_get_loop(kernel, (size_t)loops[d])->begin.value - 1;
         r->depth = d + 1;
         spad__watch_begin(r->run->watches, loops[d]);
-        status = go_on_to(r, d, values[d], error);
+        status = advance_to(r, d, values[d], error);
     }
     return status;
 }

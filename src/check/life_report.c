@@ -77,7 +77,7 @@ static void bytes_text(const spad__life *life, const spad_walk_access *access, s
 
 static const char *name_of(const spad__life *life, int64_t statement) {
     const spad_statement *s = &life->kernel->statements.items[statement];
-    if (s->kind == SPAD_STATEMENT_TENSOR) return "whoever uses the kernel"; /* its output */
+    if (s->kind == SPAD_STATEMENT_TENSOR) return "the caller of the kernel"; /* its output */
     return s->name != NULL ? s->name : spad_statement_word(s->kind);
 }
 
@@ -148,14 +148,14 @@ static void describe_input(spad_finding *finding, const spad__life *life,
     now_text(life, now, sizeof now);
     bytes_text(life, access, part, bytes, sizeof bytes);
     const bool input = (tensor->flags & SPAD_TENSOR_INPUT) != 0;
-    spad__find(finding, classify(life, access, write),
-               "%s reads %s%s, but %s hold %s, an input that was put there before the start%s",
-               name_of(life, life->statement), tile, now, bytes, other,
-               input ? ", over this one; give inputs bytes of their own"
-                     : "; write it before it is read");
-    spad__point_note(spad__find_note(finding, "%s is declared here", other),
+    spad__finding_init(
+        finding, classify(life, access, write),
+        "%s reads %s%s, but %s hold %s, an input that was put there before the start%s",
+        name_of(life, life->statement), tile, now, bytes, other,
+        input ? ", over this one; give inputs bytes of their own" : "; write it before it is read");
+    spad__point_note(spad__finding_add_note(finding, "%s is declared here", other),
                      k->tensors.items[write->tensor].place);
-    spad__find_names(finding, tensor->name, k->tensors.items[write->tensor].name);
+    spad__finding_set_names(finding, tensor->name, k->tensors.items[write->tensor].name);
 }
 
 static void describe_conflict(spad_finding *finding, const spad__life *life,
@@ -171,14 +171,15 @@ static void describe_conflict(spad_finding *finding, const spad__life *life,
                    sizeof then);
     bytes_text(life, access, part, bytes, sizeof bytes);
     const bool same = write->tensor == access->tensor && write->tile == access->tile;
-    spad__find(finding, code, "%s reads %s%s, but %s %s %s, written by %s%s; %s",
-               name_of(life, life->statement), tile, now, bytes,
-               code == SPAD_FINDING_STALE_READ ? "still hold" : "hold",
-               same ? "an earlier life of it" : other, name_of(life, write->statement), then,
-               remedy(code, access, write));
-    spad__find_note(finding, "%s writes %s here%s", name_of(life, write->statement), other, then);
-    spad__find_names(finding, k->tensors.items[access->tensor].name,
-                     k->tensors.items[write->tensor].name);
+    spad__finding_init(finding, code, "%s reads %s%s, but %s %s %s, written by %s%s; %s",
+                       name_of(life, life->statement), tile, now, bytes,
+                       code == SPAD_FINDING_STALE_READ ? "still hold" : "hold",
+                       same ? "an earlier life of it" : other, name_of(life, write->statement),
+                       then, remedy(code, access, write));
+    spad__finding_add_note(finding, "%s writes %s here%s", name_of(life, write->statement), other,
+                           then);
+    spad__finding_set_names(finding, k->tensors.items[access->tensor].name,
+                            k->tensors.items[write->tensor].name);
 }
 
 static void describe_nothing(spad_finding *finding, const spad__life *life,
@@ -188,13 +189,13 @@ static void describe_nothing(spad_finding *finding, const spad__life *life,
     now_text(life, now, sizeof now);
     bytes_text(life, access, part, bytes, sizeof bytes);
     const bool chance = life->tensors[access->tensor].empty && access->placed;
-    spad__find(finding, SPAD_FINDING_UNINITIALISED_READ,
-               "%s reads %s%s, but nothing %s %s; write it first, or declare it as input",
-               name_of(life, life->statement), tile, now, chance ? "writes" : "has written",
-               chance ? "it anywhere" : bytes);
-    spad__point_note(spad__find_note(finding, "declared here"),
+    spad__finding_init(finding, SPAD_FINDING_UNINITIALISED_READ,
+                       "%s reads %s%s, but nothing %s %s; write it first, or declare it as input",
+                       name_of(life, life->statement), tile, now, chance ? "writes" : "has written",
+                       chance ? "it anywhere" : bytes);
+    spad__point_note(spad__finding_add_note(finding, "declared here"),
                      life->kernel->tensors.items[access->tensor].place);
-    spad__find_names(finding, life->kernel->tensors.items[access->tensor].name, NULL);
+    spad__finding_set_names(finding, life->kernel->tensors.items[access->tensor].name, NULL);
 }
 
 /* The finding is about one access of the statement, not about all of it. */
@@ -252,21 +253,21 @@ spad_status spad__report_dead(spad__life *life, const spad_walk_access *access, 
     now_text(life, now, sizeof now);
     spad_finding finding;
     if (code == SPAD_FINDING_USE_AFTER_FREE) {
-        spad__find(&finding, code, "%s %s %s%s, which is not allocated%s; free it later%s",
-                   name_of(life, life->statement), verb, tile, now, never ? " now" : " any more",
-                   never ? ", or allocate it first" : "");
+        spad__finding_init(&finding, code, "%s %s %s%s, which is not allocated%s; free it later%s",
+                           name_of(life, life->statement), verb, tile, now,
+                           never ? " now" : " any more", never ? ", or allocate it first" : "");
     } else {
         const char *scope = k->statements.items[scope_of(k, access->home)].name;
-        spad__find(&finding, code, "%s %s %s%s, but scope '%s' %s; %s",
-                   name_of(life, life->statement), verb, tile, now, scope,
-                   code == SPAD_FINDING_SECTION_OVER ? "has come back to its section"
-                                                     : "has closed",
-                   code == SPAD_FINDING_SECTION_OVER
-                       ? "give the scope more sections, or use it earlier"
-                       : "move it into the scope, or declare the tensor outside");
+        spad__finding_init(&finding, code, "%s %s %s%s, but scope '%s' %s; %s",
+                           name_of(life, life->statement), verb, tile, now, scope,
+                           code == SPAD_FINDING_SECTION_OVER ? "has returned to its section"
+                                                             : "has closed",
+                           code == SPAD_FINDING_SECTION_OVER
+                               ? "give the scope more sections, or use it earlier"
+                               : "move it into the scope, or declare the tensor outside");
     }
-    spad__find_note(&finding, "'%s' is declared here", k->tensors.items[access->home].name);
-    spad__find_names(&finding, k->tensors.items[access->tensor].name, NULL);
+    spad__finding_add_note(&finding, "'%s' is declared here", k->tensors.items[access->home].name);
+    spad__finding_set_names(&finding, k->tensors.items[access->tensor].name, NULL);
     point_at(&finding, k, access);
     return spad__add_finding(life->run, &finding, life->statement, home_statement, error);
 }
@@ -281,13 +282,14 @@ spad_status spad__report_again(spad__life *life, const spad_walk_event *event, s
     now_text(life, now, sizeof now);
     spad_finding finding;
     if (frees) {
-        spad__find(&finding, SPAD_FINDING_DOUBLE_FREE,
-                   "%s is freed%s, but is not allocated; free it once", tile, now);
+        spad__finding_init(&finding, SPAD_FINDING_DOUBLE_FREE,
+                           "%s is freed%s, but is not allocated; free it once", tile, now);
     } else {
-        spad__find(&finding, SPAD_FINDING_ALLOCATION_ORDER,
-                   "%s is allocated%s, but is allocated already; free it in between", tile, now);
+        spad__finding_init(&finding, SPAD_FINDING_ALLOCATION_ORDER,
+                           "%s is allocated%s, but is allocated already; free it in between", tile,
+                           now);
     }
-    spad__find_names(&finding, name, NULL);
+    spad__finding_set_names(&finding, name, NULL);
     finding.number = event->tensor;
     return spad__add_finding(life->run, &finding, life->statement, -1, error);
 }
@@ -307,10 +309,10 @@ spad_status spad__report_leaks(spad__life *life, int64_t tensor, spad_error *err
     const int64_t statement = (int64_t)row->statement;
     if (spad__count_finding(life->run, SPAD_FINDING_LEAK, statement, -1)) return SPAD_OK;
     spad_finding finding;
-    spad__find(&finding, SPAD_FINDING_LEAK, "'%s' is still allocated when %s; free it before",
-               row->name,
-               life->statement == statement ? "it is declared again" : "the kernel ends");
-    spad__find_names(&finding, row->name, NULL);
+    spad__finding_init(&finding, SPAD_FINDING_LEAK,
+                       "'%s' is still allocated when %s; free it before", row->name,
+                       life->statement == statement ? "it is declared again" : "the kernel ends");
+    spad__finding_set_names(&finding, row->name, NULL);
     finding.number = tensor;
     return spad__add_finding(life->run, &finding, statement, -1, error);
 }
@@ -338,11 +340,12 @@ spad_status spad__report_unread(spad__life *life, spad__writer writer, spad_erro
     spad__tile_text(k, write->tensor, write->tile, tile, sizeof tile);
     iteration_text(k, write->statement, life->values + (size_t)writer * life->depth, then,
                    sizeof then);
-    spad__find(&unread->finding, SPAD_FINDING_DEAD_WRITE,
-               "%s writes %s%s, and nothing reads it; leave the write out, or declare the tensor "
-               "as output",
-               name_of(life, write->statement), tile, then);
-    spad__find_names(&unread->finding, k->tensors.items[write->tensor].name, NULL);
+    spad__finding_init(
+        &unread->finding, SPAD_FINDING_DEAD_WRITE,
+        "%s writes %s%s, and nothing reads it; leave the write out, or declare the tensor "
+        "as output",
+        name_of(life, write->statement), tile, then);
+    spad__finding_set_names(&unread->finding, k->tensors.items[write->tensor].name, NULL);
     unread->finding.number = write->tensor;
     unread->finding.count = 1;
     return SPAD_OK;
@@ -350,7 +353,7 @@ spad_status spad__report_unread(spad__life *life, spad__writer writer, spad_erro
 
 /* ---- the end ----------------------------------------------------------------------- */
 
-static spad_status tell_unread(spad__life *life, spad_error *error) {
+static spad_status report_unread(spad__life *life, spad_error *error) {
     spad_status status = SPAD_OK;
     for (spad__writer w = 1; w < life->write_count && status == SPAD_OK; w++) {
         if (life->writers.rows[w].pieces > 0 && !life->writes[w].read) {
@@ -368,7 +371,7 @@ static spad_status tell_unread(spad__life *life, spad_error *error) {
 }
 
 /* How deep would the rings have to be that are too shallow? */
-static void tell_depths(spad__life *life) {
+static void note_depths(spad__life *life) {
     spad_check *check = life->run->check;
     for (size_t i = 0; i < check->found.count; i++) {
         spad_finding *finding = &check->found.items[i].finding;
@@ -378,7 +381,7 @@ static void tell_depths(spad__life *life) {
         }
         const spad__life_tensor *state = &life->tensors[finding->number];
         if (state->ring == 0 || state->jumps || state->needed <= state->ring) continue;
-        spad_note *note = spad__find_note(
+        spad_note *note = spad__finding_add_note(
             finding, "'%s' has %lld slot%s and needs %lld: so many of its tiles are alive at once",
             finding->subject, (long long)state->ring, state->ring == 1 ? "" : "s",
             (long long)state->needed);
@@ -393,8 +396,8 @@ spad_status spad__life_finish(spad__life *life, spad_error *error) {
         const bool kept = (life->kernel->tensors.items[i].flags & SPAD_TENSOR_OUTPUT) != 0;
         if (!kept) status = spad__report_leaks(life, (int64_t)i, error);
     }
-    if (status == SPAD_OK) status = tell_unread(life, error);
-    if (status == SPAD_OK) tell_depths(life);
+    if (status == SPAD_OK) status = report_unread(life, error);
+    if (status == SPAD_OK) note_depths(life);
     return status;
 }
 
@@ -418,12 +421,12 @@ spad_status spad__report_failure(spad__run *run, int64_t statement, bool twice,
     }
     spad_finding finding;
     if (twice) {
-        spad__find(&finding, SPAD_FINDING_DOUBLE_FREE,
-                   "'%s' is freed, but is not allocated; free it once", failure->subject);
+        spad__finding_init(&finding, SPAD_FINDING_DOUBLE_FREE,
+                           "'%s' is freed, but is not allocated; free it once", failure->subject);
     } else {
-        spad__find(&finding, code_of(failure), "%s", failure->message);
+        spad__finding_init(&finding, code_of(failure), "%s", failure->message);
     }
-    spad__find_names(&finding, failure->subject, failure->other);
+    spad__finding_set_names(&finding, failure->subject, failure->other);
     finding.line = failure->line;
     finding.column = failure->column;
     return spad__add_finding(run, &finding, statement, -1, error);

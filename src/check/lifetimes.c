@@ -13,6 +13,7 @@
  * wrong (inputs that are never written, what is never read; with storage of their own) are
  * left out.
  */
+#include "check/check.h"
 #include "check/life.h"
 
 #include <string.h>
@@ -21,7 +22,7 @@
 #include "check/outputs.h"
 #include "kernel/walk.h"
 
-enum { FIRST_WRITES = 64, FIRST_BUCKETS = 64 };
+enum { FIRST_WRITES = 64 };
 
 /* ---- which tensors matter ---------------------------------------------------------- */
 
@@ -151,7 +152,7 @@ static spad_status find_outputs(spad__life *life, spad_error *error) {
         spad__life_tensor *state = &life->tensors[i];
         if ((tensor->flags & SPAD_TENSOR_OUTPUT) == 0 || !state->tracked) continue;
         if (tensor->tiles > SPAD__OUTPUT_TILES) {
-            life->run->gap = "an output has more tiles than the check tells apart";
+            life->run->gap = "an output has more tiles than the check distinguishes";
             continue;
         }
         state->written = spad__new_array(&life->host, (size_t)tensor->tiles, 1);
@@ -173,21 +174,21 @@ static size_t deepest(const spad_kernel *k) {
     return most;
 }
 
-static void *take(spad__life *life, size_t count, size_t size) {
+static void *new_table(spad__life *life, size_t count, size_t size) {
     return spad__new_array(&life->host, count > 0 ? count : 1, size);
 }
 
-static void give(spad__life *life, void *items, size_t count, size_t size) {
+static void free_table(spad__life *life, void *items, size_t count, size_t size) {
     spad__free(&life->host, items, (count > 0 ? count : 1) * size);
 }
 
 static bool take_tables(spad__life *life) {
     const spad_kernel *k = life->kernel;
     life->depth = (size_t)spad__max((int64_t)deepest(k), 1);
-    life->tensors = take(life, k->tensors.count, sizeof *life->tensors);
-    life->spaces = take(life, k->target->space_count, sizeof *life->spaces);
-    life->unread_of = take(life, k->accesses.count, sizeof *life->unread_of);
-    life->hints = take(life, k->accesses.count + 1, SPAD__LIFE_HINTS * sizeof *life->hints);
+    life->tensors = new_table(life, k->tensors.count, sizeof *life->tensors);
+    life->spaces = new_table(life, k->target->space_count, sizeof *life->spaces);
+    life->unread_of = new_table(life, k->accesses.count, sizeof *life->unread_of);
+    life->hints = new_table(life, k->accesses.count + 1, SPAD__LIFE_HINTS * sizeof *life->hints);
     return life->tensors != NULL && life->spaces != NULL && life->unread_of != NULL &&
            life->hints != NULL;
 }
@@ -210,11 +211,11 @@ void spad__life_destroy(spad__life *life) {
     }
     spad__array_free(&host, &life->areas);
     spad__array_free(&host, &life->unread);
-    give(life, life->tensors, k->tensors.count, sizeof *life->tensors);
-    give(life, life->spaces, k->target->space_count, sizeof *life->spaces);
-    give(life, life->hints, k->accesses.count + 1, SPAD__LIFE_HINTS * sizeof *life->hints);
-    give(life, life->unread_of, k->accesses.count, sizeof *life->unread_of);
-    spad__free(&host, life->buckets, life->bucket_count * sizeof *life->buckets);
+    free_table(life, life->tensors, k->tensors.count, sizeof *life->tensors);
+    free_table(life, life->spaces, k->target->space_count, sizeof *life->spaces);
+    free_table(life, life->hints, k->accesses.count + 1, SPAD__LIFE_HINTS * sizeof *life->hints);
+    free_table(life, life->unread_of, k->accesses.count, sizeof *life->unread_of);
+    spad__index_free(&life->area_index, &host);
     spad__free(&host, life->writers.rows, life->write_room * sizeof *life->writers.rows);
     spad__free(&host, life->writes, life->write_room * sizeof *life->writes);
     spad__free(&host, life->values, life->write_room * life->depth * sizeof *life->values);
@@ -223,42 +224,23 @@ void spad__life_destroy(spad__life *life) {
 
 /* ---- maps -------------------------------------------------------------------------- */
 
-static size_t bucket_of(const spad__life *life, int64_t home, int64_t slot) {
-    const uint64_t key = ((uint64_t)slot * UINT64_C(0x9e3779b97f4a7c15)) ^
-                         ((uint64_t)home * UINT64_C(0xc2b2ae3d27d4eb4f));
-    return (size_t)((key ^ (key >> 32)) & (life->bucket_count - 1));
-}
-
-static void enter_area(spad__life *life, size_t number) {
-    const spad__life_area *area = &life->areas.items[number];
-    size_t at = bucket_of(life, area->home, area->slot);
-    while (life->buckets[at] != 0) at = (at + 1) & (life->bucket_count - 1);
-    life->buckets[at] = number + 1;
-}
-
-/* At most half of the buckets are used. */
-static bool grow_buckets(spad__life *life) {
-    if (life->areas.count * 2 < life->bucket_count) return true;
-    const size_t count = life->bucket_count > 0 ? life->bucket_count * 2 : FIRST_BUCKETS;
-    size_t *buckets = spad__new_array(&life->host, count, sizeof *buckets);
-    if (buckets == NULL) return false;
-    spad__free(&life->host, life->buckets, life->bucket_count * sizeof *life->buckets);
-    life->buckets = buckets;
-    life->bucket_count = count;
-    for (size_t i = 0; i < life->areas.count; i++) enter_area(life, i);
-    return true;
+static uint64_t hash_area(int64_t home, int64_t slot) {
+    return spad__hash_add(spad__hash_add(0, home), slot);
 }
 
 static spad__bytemap *add_area(spad__life *life, int64_t home, int64_t slot) {
     const spad_kernel_tensor *tensor = &life->kernel->tensors.items[home];
-    if (!spad__array_reserve(&life->host, &life->areas, 1) || !grow_buckets(life)) return NULL;
+    if (!spad__array_reserve(&life->host, &life->areas, 1) ||
+        !spad__index_reserve(&life->area_index, &life->host, 1)) {
+        return NULL;
+    }
     spad__life_area *area = &life->areas.items[life->areas.count];
     *area = (spad__life_area){.home = home, .slot = slot};
     if (!spad__bytemap_init(&area->map, &life->host, 0, tensor->tile_lanes, 0,
                             tensor->tile_bytes)) {
         return NULL;
     }
-    enter_area(life, life->areas.count++);
+    spad__index_add(&life->area_index, hash_area(home, slot), life->areas.count++);
     life->tensors[home].area = life->areas.count;
     return &area->map;
 }
@@ -268,14 +250,12 @@ static spad__bytemap *find_area(spad__life *life, int64_t home, int64_t slot) {
     const size_t last = life->tensors[home].area;
     if (last > 0 && life->areas.items[last - 1].slot == slot)
         return &life->areas.items[last - 1].map;
-    if (life->bucket_count > 0) {
-        size_t at = bucket_of(life, home, slot);
-        for (; life->buckets[at] != 0; at = (at + 1) & (life->bucket_count - 1)) {
-            spad__life_area *area = &life->areas.items[life->buckets[at] - 1];
-            if (area->home != home || area->slot != slot) continue;
-            life->tensors[home].area = life->buckets[at];
-            return &area->map;
-        }
+    spad__probe probe = spad__index_probe(&life->area_index, hash_area(home, slot));
+    for (size_t i; (i = spad__probe_next(&probe)) != SPAD__NO_ITEM;) {
+        spad__life_area *area = &life->areas.items[i];
+        if (area->home != home || area->slot != slot) continue;
+        life->tensors[home].area = i + 1;
+        return &area->map;
     }
     return add_area(life, home, slot);
 }
@@ -459,12 +439,12 @@ static bool can_be_shared(const spad__life *life, int64_t number) {
 }
 
 /* Fills an input, one tile after another. */
-static spad_status give_tiles(spad__life *life, const spad_walk *walk, int64_t number,
-                              spad_error *error) {
+static spad_status write_input_tiles(spad__life *life, const spad_walk *walk, int64_t number,
+                                     spad_error *error) {
     const spad_kernel_tensor *tensor = &life->kernel->tensors.items[number];
     spad_status status = SPAD_OK;
     if (tensor->tiles > SPAD__OUTPUT_TILES) {
-        life->run->gap = "an input has more tiles than the check tells apart";
+        life->run->gap = "an input has more tiles than the check distinguishes";
         return SPAD_OK;
     }
     life->statement = (int64_t)tensor->statement;
@@ -479,7 +459,7 @@ static spad_status give_tiles(spad__life *life, const spad_walk *walk, int64_t n
 
 /* Inputs are in memory when the kernel starts, in the order of their declarations: one that lies
  * over another has its bytes. */
-static spad_status give_inputs(spad__life *life, spad_error *error) {
+static spad_status write_inputs(spad__life *life, spad_error *error) {
     const spad_kernel *k = life->kernel;
     const spad_walk_options options = {.agent = SPAD_WALK_ALL,
                                        .place = life->run->options->place,
@@ -498,7 +478,7 @@ static spad_status give_inputs(spad__life *life, spad_error *error) {
         if (mode == SPAD_MODE_STACK || mode == SPAD_MODE_HEAP) continue;
         if (!can_be_shared(life, (int64_t)i)) continue;
         if (walk == NULL) status = spad__walk_create(&walk, k, &options, error);
-        if (status == SPAD_OK) status = give_tiles(life, walk, (int64_t)i, error);
+        if (status == SPAD_OK) status = write_input_tiles(life, walk, (int64_t)i, error);
     }
     spad_walk_destroy(walk);
     return status;
@@ -517,7 +497,7 @@ spad_status spad__life_create(spad__life **out, spad__run *run, spad_error *erro
     if (status == SPAD_OK) status = find_uses(life, error);
     if (status == SPAD_OK) status = find_managed(life, error);
     if (status == SPAD_OK) status = find_outputs(life, error);
-    if (status == SPAD_OK) status = give_inputs(life, error);
+    if (status == SPAD_OK) status = write_inputs(life, error);
     if (status == SPAD_OK) {
         *out = life;
     } else {
@@ -556,12 +536,12 @@ static spad_status read_access(spad__life *life, const spad_walk_access *access,
     spad__bytemap *map = map_of(life, access);
     if (map == NULL) return spad__fail_host_memory(error);
     state->needed = spad__max(state->needed, state->newest - access->tile + 1);
-    spad__look look =
-        spad__look_at(map, access->rect, access->runs, access->stride, hint_of(life, access));
+    spad__byte_cursor look =
+        spad__bytemap_read(map, access->rect, access->runs, access->stride, hint_of(life, access));
     spad_rect part;
     spad__writer writer;
     spad_status status = SPAD_OK;
-    while (status == SPAD_OK && spad__look_next(&look, &part, &writer)) {
+    while (status == SPAD_OK && spad__bytemap_next(&look, &part, &writer)) {
         if (writer != 0) life->writes[writer].read = true;
         if (!is_right(life, access, writer) && !(gaps && writer == 0)) {
             status = spad__report_read(life, access, part, state->empty ? 0 : writer, error);
@@ -675,8 +655,8 @@ static spad_status write_state(void *ctx, const spad__watch *watch, size_t group
 }
 
 /* Tells about loops, for proofs that they repeat themselves. */
-static spad_status tell_watches(spad__run *run, const spad__life *life, const spad_walk *walk,
-                                const spad_walk_event *event, spad_error *error) {
+static spad_status update_watches(spad__run *run, const spad__life *life, const spad_walk *walk,
+                                  const spad_walk_event *event, spad_error *error) {
     if (run->watches == NULL) return SPAD_OK;
     stop here = {life, walk};
     const spad__state_of state = {write_state, &here};
@@ -774,9 +754,9 @@ static spad_status walk_through(spad__run *run, spad__life *life, spad__outputs 
         }
         if (status != SPAD_OK || life == NULL) continue;
         status = spad__life_event(life, event, spad_walk_values(walk), error);
-        if (status == SPAD_OK) status = tell_watches(run, life, walk, event, error);
+        if (status == SPAD_OK) status = update_watches(run, life, walk, event, error);
     }
-    if (status == SPAD_OK && outputs != NULL) status = spad__outputs_tell(outputs, run, error);
+    if (status == SPAD_OK && outputs != NULL) status = spad__outputs_report(outputs, run, error);
     if (status != SPAD_OK || life == NULL) return status;
     status = spad__life_outputs(life, walk, error);
     return status == SPAD_OK ? spad__life_finish(life, error) : status;

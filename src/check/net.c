@@ -9,6 +9,9 @@
  */
 #include "check/net.h"
 
+#include "base/assert.h"
+#include "kernel/bytes.h"
+
 /* An access of an operation on a unit with the order `same`. */
 typedef struct touch {
     int32_t access;
@@ -72,6 +75,8 @@ static int32_t new_chain(builder *b) {
 }
 
 static void put_on_chain(builder *b, int32_t point, int32_t chain) {
+    spad__assert(b->failed || (chain >= 0 && chain < b->net->chains));
+    spad__assert(b->failed || b->net->points.items[point].chain < 0); /* a point is on one chain */
     if (b->failed) return;
     b->net->points.items[point].chain = chain;
     b->net->points.items[point].index = ++b->chain_sizes[chain];
@@ -99,6 +104,7 @@ static void add_edge(builder *b, int32_t from, int32_t to) {
         b->failed = true;
         return;
     }
+    spad__assert((size_t)from < net->points.count && (size_t)to < net->points.count && from != to);
     net->edges.items[net->edges.count++] = (spad__edge){from, to};
 }
 
@@ -111,6 +117,7 @@ static void add_action(builder *b, spad__action_kind kind, int32_t object, int64
         return;
     }
     const int32_t point = (int32_t)net->points.count - 1;
+    spad__assert(point >= 0);
     net->points.items[point].action_count++;
     net->actions.items[net->actions.count++] = (spad__action){.kind = kind,
                                                               .point = point,
@@ -162,16 +169,18 @@ static void put_wait_in_queue(builder *b, queue *q, spad_unit_order order, int32
 
 /* Edges from all older operations in a list that share bytes with the access. What it
  * covers is dropped from the list where it writes: the edge to it stands for all. */
-static void order_behind(builder *b, queue *q, int32_t *list, int32_t access, int32_t start,
-                         bool writes) {
+static void order_after(builder *b, queue *q, int32_t *list, int32_t access, int32_t start,
+                        bool writes) {
     const spad_walk_access *accesses = b->net->events->accesses.items;
+    const spad__bytes bytes = spad__bytes_of(&accesses[access]);
     int32_t *link = list;
     while (*link >= 0) {
         touch *t = &q->touches.items[*link];
-        const bool shares =
-            t->start != start && spad__access_overlaps(&accesses[t->access], &accesses[access]);
+        spad__assert(t->older < *link); /* lists run from new to old, and so they end */
+        const spad__bytes older = spad__bytes_of(&accesses[t->access]);
+        const bool shares = t->start != start && spad__bytes_overlap(&older, &bytes);
         if (shares) add_edge(b, t->start + 2, start);
-        if (shares && writes && spad__access_covers(&accesses[access], &accesses[t->access])) {
+        if (shares && writes && spad__bytes_cover(&bytes, &older)) {
             *link = t->older;
         } else {
             link = &t->older;
@@ -203,9 +212,10 @@ static void order_same(builder *b, queue *q, const spad__event *event, int32_t s
     for (size_t i = 0; i < event->access_count && !b->failed; i++) {
         const int32_t access = (int32_t)(event->first_access + i);
         const int32_t storage = events->storage[access];
+        spad__assert(storage >= 0 && storage <= (int32_t)events->storages);
         const bool writes = (events->accesses.items[access].kind & SPAD_ACCESS_WRITE) != 0;
-        order_behind(b, q, &q->writers[storage], access, start, writes);
-        if (writes) order_behind(b, q, &q->readers[storage], access, start, true);
+        order_after(b, q, &q->writers[storage], access, start, writes);
+        if (writes) order_after(b, q, &q->readers[storage], access, start, true);
         remember(b, q, writes ? &q->writers[storage] : &q->readers[storage], access, start);
     }
 }
@@ -213,14 +223,11 @@ static void order_same(builder *b, queue *q, const spad__event *event, int32_t s
 /* ---- operations -------------------------------------------------------------------- */
 
 static void add_completions(builder *b, const spad__event *event, bool reads, bool all) {
-    static const spad__action_kind kinds[] = {[SPAD_COMPLETION_DELIVER] = SPAD__ACTION_DELIVER,
-                                              [SPAD_COMPLETION_ARRIVE] = SPAD__ACTION_ARRIVE,
-                                              [SPAD_COMPLETION_SIGNAL] = SPAD__ACTION_SIGNAL};
     for (size_t i = 0; i < event->completion_count; i++) {
         const spad__event_completion *c =
             &b->net->events->completions.items[event->first_completion + i];
         if (!all && ((c->flags & SPAD_SYNC_READS) != 0) != reads) continue;
-        add_action(b, kinds[c->kind], c->object, c->amount, 0, 0);
+        add_action(b, spad__sync_completion(c->kind), c->object, c->amount, 0, 0);
     }
 }
 
@@ -250,6 +257,7 @@ static void issue_operation(builder *b, const spad__event *event, int32_t number
     const int32_t done = add_point(b, SPAD__POINT_DONE, number);
     add_completions(b, event, false, false);
     if (b->failed) return;
+    spad__assert(read == start + 1 && done == start + 2); /* others count on it */
     net->start[number] = start;
     add_edge(b, b->last, start);
     add_edge(b, start, read);
@@ -273,13 +281,14 @@ static void issue_operation(builder *b, const spad__event *event, int32_t number
 /* ---- statements -------------------------------------------------------------------- */
 
 static void wait_group(builder *b, const spad__event *event, int32_t point) {
+    spad__assert(event->object >= 0 && (size_t)event->object < b->objects && event->amount >= 0);
     bundles *group = &b->groups[event->object];
     const bool reads = (event->flags & SPAD_SYNC_READS) != 0;
-    const size_t newest = (size_t)event->amount;
-    const size_t upto = group->ends.count > newest ? group->ends.count - newest : 0;
+    const size_t upto = (size_t)spad__group_due((int64_t)group->ends.count, event->amount);
     size_t from = reads && group->read > group->done ? group->read : group->done;
     if (upto <= from) return;
     const size_t first = from > 0 ? group->ends.items[from - 1] : 0;
+    spad__assert(upto <= group->ends.count && group->done <= group->ends.count);
     for (size_t i = first; i < group->ends.items[upto - 1]; i++) {
         add_edge(b, group->starts.items[i] + (reads ? 1 : 2), point);
     }
@@ -291,6 +300,7 @@ static void wait_group(builder *b, const spad__event *event, int32_t point) {
 }
 
 static void commit_group(builder *b, const spad__event *event) {
+    spad__assert(event->object >= 0 && (size_t)event->object < b->objects);
     bundles *group = &b->groups[event->object];
     if (!spad__array_reserve(&b->net->host, &group->ends, 1)) {
         b->failed = true;
@@ -320,25 +330,14 @@ static bool waits(spad_statement_kind kind) {
 
 static spad__action_kind action_of(const spad__events *events, const spad__event *event,
                                    spad_statement_kind kind) {
-    switch (kind) {
-    case SPAD_STATEMENT_SYNC: return SPAD__ACTION_ENTER;
-    case SPAD_STATEMENT_ARRIVE:
-        return events->objects.items[event->object].kind == SPAD_SYNC_BARRIER ? SPAD__ACTION_ENTER
-                                                                              : SPAD__ACTION_ARRIVE;
-    case SPAD_STATEMENT_SIGNAL: return SPAD__ACTION_SIGNAL;
-    case SPAD_STATEMENT_WAIT_VALUE: return SPAD__ACTION_WAIT;
-    case SPAD_STATEMENT_TAKE: return SPAD__ACTION_TAKE;
-    case SPAD_STATEMENT_INIT: return SPAD__ACTION_INIT;
-    case SPAD_STATEMENT_EXPECT: return SPAD__ACTION_EXPECT;
-    case SPAD_STATEMENT_WAIT_PARITY: return SPAD__ACTION_PARITY;
-    default: return SPAD__ACTION_INVALIDATE;
-    }
+    return spad__sync_action(kind, events->objects.items[event->object].kind);
 }
 
 /* A statement that is queued on a unit. One that waits has a point before it: the queue has
  * come to it. */
 static void act_queued(builder *b, const spad__event *event, int32_t number,
                        spad_statement_kind kind) {
+    spad__assert(event->unit >= 0 && (size_t)event->unit < b->units);
     queue *q = &b->queues[event->unit];
     const spad_unit_order order = spad_kernel_get_unit(b->kernel, (size_t)event->unit)->order;
     int32_t point = add_point(b, SPAD__POINT_QUEUED, number);
@@ -480,11 +479,27 @@ void spad__net_free(spad__net *net) {
     spad__array_free(&net->host, &net->edges);
 }
 
+void spad__edges_link(const spad__edge *edges, size_t count, size_t points, int32_t *first,
+                      int32_t *successors, int32_t *indegree) {
+    for (size_t i = 0; i < count; i++) {
+        first[edges[i].from + 1]++;
+        indegree[edges[i].to]++;
+    }
+    for (size_t i = 0; i < points; i++) first[i + 1] += first[i];
+    for (size_t i = count; i-- > 0;) { /* backwards: `first` moves to the starts */
+        successors[--first[edges[i].from + 1]] = edges[i].to;
+    }
+    for (size_t i = 0; i < points; i++) first[i] = first[i + 1];
+    first[points] = (int32_t)count;
+}
+
 int32_t spad__net_first(const spad__net *net, int32_t event) {
+    spad__assert(event >= 0 && (size_t)event < net->events->items.count);
     return net->start[event] >= 0 ? net->start[event] : net->step[event];
 }
 
 int32_t spad__net_last(const spad__net *net, int32_t event, bool writes) {
+    spad__assert(event >= 0 && (size_t)event < net->events->items.count);
     if (net->start[event] < 0) return net->step[event];
     return net->start[event] + (writes ? 2 : 1);
 }

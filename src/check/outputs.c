@@ -26,7 +26,7 @@ enum { TILES_MAX = 1 << 24 };
 enum { NOTHING = 0, WHOLE = -1 };
 
 typedef struct output {
-    bool looked_at;
+    bool is_checked;
     bool view;
     int32_t *marks; /* per tile */
 } output;
@@ -69,17 +69,17 @@ static use use_of(const spad_kernel *k, int64_t tensor, bool any_name) {
 }
 
 /* Outputs of the whole kernel that are used and were not filled before. */
-static output look_at(const spad_kernel *k, int64_t tensor) {
+static output classify_output(const spad_kernel *k, int64_t tensor) {
     const spad_kernel_tensor *t = &k->tensors.items[tensor];
     const spad_mode mode = k->tensors.items[t->home].mode;
-    output none = {.looked_at = false};
+    output none = {.is_checked = false};
     if ((t->flags & SPAD_TENSOR_OUTPUT) == 0 || t->tiles > TILES_MAX) return none;
     if (k->statements.items[t->statement].loop >= 0) return none;
     if (mode == SPAD_MODE_STACK || mode == SPAD_MODE_HEAP) return none;
     const use own = use_of(k, tensor, false);
     const use all = use_of(k, tensor, true);
     if (!all.used || all.given) return none;
-    return (output){.looked_at = true, .view = !own.written && all.written};
+    return (output){.is_checked = true, .view = !own.written && all.written};
 }
 
 spad_status spad__outputs_create(spad__outputs **out, const spad_kernel *kernel,
@@ -87,7 +87,7 @@ spad_status spad__outputs_create(spad__outputs **out, const spad_kernel *kernel,
     *out = NULL;
     bool any = false;
     for (size_t i = 0; i < kernel->tensors.count; i++) {
-        any = any || look_at(kernel, (int64_t)i).looked_at;
+        any = any || classify_output(kernel, (int64_t)i).is_checked;
     }
     if (!any) return SPAD_OK;
     spad__outputs *o = spad__new(host, sizeof *o);
@@ -98,8 +98,8 @@ spad_status spad__outputs_create(spad__outputs **out, const spad_kernel *kernel,
     o->items = spad__new_array(host, kernel->tensors.count, sizeof *o->items);
     bool done = o->items != NULL;
     for (size_t i = 0; done && i < kernel->tensors.count; i++) {
-        o->items[i] = look_at(kernel, (int64_t)i);
-        if (!o->items[i].looked_at) continue;
+        o->items[i] = classify_output(kernel, (int64_t)i);
+        if (!o->items[i].is_checked) continue;
         const size_t tiles = (size_t)kernel->tensors.items[i].tiles;
         o->items[i].marks = spad__new_array(host, tiles + 1, sizeof(int32_t));
         done = o->items[i].marks != NULL;
@@ -202,7 +202,7 @@ static bool mark_view(spad__outputs *o, int64_t view, const spad_walk *walk,
 
 static bool mark_write(spad__outputs *o, const spad_walk *walk, const spad_walk_access *access) {
     output *own = &o->items[access->tensor];
-    if (own->looked_at && !mark_tile(o, &own->marks[access->tile], access->tile_rect, access)) {
+    if (own->is_checked && !mark_tile(o, &own->marks[access->tile], access->tile_rect, access)) {
         return false;
     }
     for (size_t i = 0; i < o->kernel->tensors.count; i++) {
@@ -233,9 +233,9 @@ static bool find_gap(const spad__bytemap *map, spad_rect *gap) {
     const spad_rect all = {
         .lane = lane, .byte = byte, .lanes = map->lane_end - lane, .bytes = map->byte_end - byte};
     spad__spot hint = {0, 0};
-    spad__look look = spad__look_at(&view, all, 1, 0, &hint);
+    spad__byte_cursor look = spad__bytemap_read(&view, all, 1, 0, &hint);
     spad__writer writer;
-    while (spad__look_next(&look, gap, &writer)) {
+    while (spad__bytemap_next(&look, gap, &writer)) {
         if (writer != 0) continue;
         gap->lane -= lane;
         gap->byte -= byte;
@@ -284,29 +284,30 @@ static void describe_first(const spad_kernel *k, int64_t tensor, const lack *l, 
              (long long)(l->gap.byte + l->gap.bytes), lanes, tile);
 }
 
-static spad_status tell_lack(const spad_kernel *k, int64_t tensor, const lack *l, spad__run *run,
-                             spad_error *error) {
+static spad_status report_lack(const spad_kernel *k, int64_t tensor, const lack *l, spad__run *run,
+                               spad_error *error) {
     const spad_kernel_tensor *row = &k->tensors.items[tensor];
     char first[SPAD__TILE_TEXT_MAX + 128];
     char more[96] = "";
     spad_finding finding;
     describe_first(k, tensor, l, first, sizeof first);
     if (l->tiles > 1) {
-        snprintf(more, sizeof more, ", and %lld more of its %lld tiles lack something",
+        snprintf(more, sizeof more, ", and %lld more of its %lld tiles are incomplete",
                  (long long)(l->tiles - 1), (long long)row->tiles);
     }
-    spad__find(&finding, SPAD_FINDING_UNWRITTEN_OUTPUT,
-               "'%s' is an output, and nothing writes %s%s%s; write all of it, or declare less",
-               row->name, first, more, run->shape);
+    spad__finding_init(
+        &finding, SPAD_FINDING_UNWRITTEN_OUTPUT,
+        "'%s' is an output, and nothing writes %s%s%s; write all of it, or declare less", row->name,
+        first, more, run->shape);
     return spad__add_about(run, &finding, tensor, error);
 }
 
-spad_status spad__outputs_tell(const spad__outputs *o, spad__run *run, spad_error *error) {
+spad_status spad__outputs_report(const spad__outputs *o, spad__run *run, spad_error *error) {
     spad_status status = SPAD_OK;
     for (size_t i = 0; i < o->kernel->tensors.count && status == SPAD_OK; i++) {
-        if (!o->items[i].looked_at) continue;
+        if (!o->items[i].is_checked) continue;
         const lack l = lack_of(o, i);
-        if (l.tiles > 0) status = tell_lack(o->kernel, (int64_t)i, &l, run, error);
+        if (l.tiles > 0) status = report_lack(o->kernel, (int64_t)i, &l, run, error);
     }
     return status;
 }
@@ -525,7 +526,7 @@ bool spad__outputs_settled(const spad_kernel *kernel, const spad__growth *const 
                            spad__window *const *windows, size_t count) {
     if (count > 1 && !are_apart(kernel, growths, count)) return false;
     for (size_t i = 0; i < kernel->tensors.count; i++) {
-        if (!look_at(kernel, (int64_t)i).looked_at) continue;
+        if (!classify_output(kernel, (int64_t)i).is_checked) continue;
         if (has_other_names(kernel, (int64_t)i)) return false;
         for (size_t g = 0; g < count; g++) {
             const settle s = {kernel, growths[g], windows[g], (int64_t)i};

@@ -7,7 +7,7 @@
 #ifndef SPAD_CHECK_OUTPUTS_H
 #define SPAD_CHECK_OUTPUTS_H
 
-#include "check/check.h"
+#include "check/findings.h"
 #include "check/growth.h"
 
 typedef struct spad__outputs spad__outputs;
@@ -22,7 +22,7 @@ spad_status spad__outputs_operation(spad__outputs *outputs, const spad_walk *wal
                                     const spad_walk_event *event, spad_error *error);
 
 /* The walk is over: one finding for each output that lacks something. */
-spad_status spad__outputs_tell(const spad__outputs *outputs, spad__run *run, spad_error *error);
+spad_status spad__outputs_report(const spad__outputs *outputs, spad__run *run, spad_error *error);
 
 /* A kernel in a small shape, with what happens when each of its trip counts grows: does every
  * larger shape lack something of an output if and only if this one does? windows: of the loops,

@@ -19,10 +19,11 @@
 
 #include "base/checked.h"
 #include "check/bytemap.h"
+#include "check/check.h"
 #include "check/life.h"
 
 /* Events of a walk. */
-enum { EVENTS = 65536, FIRST_BUCKETS = 256 };
+enum { EVENTS = 65536 };
 
 /* What an iteration does to a byte. */
 enum { READS = 1, ADDS = 2, WRITES = 4 };
@@ -51,7 +52,7 @@ typedef struct part {
     spad__writer touch;
 } part;
 
-typedef struct look {
+typedef struct scan {
     spad__run *run;
     const spad_kernel *kernel;
     spad_host host;
@@ -60,60 +61,45 @@ typedef struct look {
     int64_t iteration; /* of the loop */
     bool inside;
     SPAD_ARRAY(tile) tiles;
-    size_t *buckets; /* index + 1; a power of two of them */
-    size_t bucket_count;
+    spad__index tile_index;
     SPAD_ARRAY(touch) touches;
     SPAD_ARRAY(spad__writer_row) rows; /* per touch; the maps need them */
     SPAD_ARRAY(part) parts;            /* scratch */
-} look;
+} scan;
 
 /* ---- tiles ------------------------------------------------------------------------- */
 
-static size_t bucket_of(const look *l, int64_t tensor, int64_t number) {
-    const uint64_t key = ((uint64_t)number * UINT64_C(0x9e3779b97f4a7c15)) ^
-                         ((uint64_t)tensor * UINT64_C(0xc2b2ae3d27d4eb4f));
-    return (size_t)((key ^ (key >> 32)) & (l->bucket_count - 1));
+static uint64_t hash_tile(int64_t tensor, int64_t number) {
+    return spad__hash_add(spad__hash_add(0, tensor), number);
 }
 
-/* The bucket of a tile, or the free one where it would be. */
-static size_t find_bucket(const look *l, int64_t tensor, int64_t number) {
-    size_t at = bucket_of(l, tensor, number);
-    while (l->buckets[at] != 0) {
-        const tile *t = &l->tiles.items[l->buckets[at] - 1];
-        if (t->tensor == tensor && t->number == number) break;
-        at = (at + 1) & (l->bucket_count - 1);
+static tile *find_tile(const scan *l, int64_t tensor, int64_t number) {
+    spad__probe probe = spad__index_probe(&l->tile_index, hash_tile(tensor, number));
+    for (size_t i; (i = spad__probe_next(&probe)) != SPAD__NO_ITEM;) {
+        tile *t = &l->tiles.items[i];
+        if (t->tensor == tensor && t->number == number) return t;
     }
-    return at;
-}
-
-/* At most half of the buckets are used. */
-static bool grow_buckets(look *l) {
-    if (l->tiles.count * 2 < l->bucket_count) return true;
-    const size_t old = l->bucket_count;
-    size_t *buckets = spad__new_array(&l->host, old > 0 ? old * 2 : FIRST_BUCKETS, sizeof *buckets);
-    if (buckets == NULL) return false;
-    spad__free(&l->host, l->buckets, old * sizeof *buckets);
-    l->buckets = buckets;
-    l->bucket_count = old > 0 ? old * 2 : FIRST_BUCKETS;
-    for (size_t i = 0; i < l->tiles.count; i++) {
-        l->buckets[find_bucket(l, l->tiles.items[i].tensor, l->tiles.items[i].number)] = i + 1;
-    }
-    return true;
+    return NULL;
 }
 
 /* The bytes of a tile, counted from its start; untouched in this run of the loop, or life of the
  * tensor, at first. NULL: no memory. */
-static spad__bytemap *map_of(look *l, const spad_walk_access *access) {
+static spad__bytemap *map_of(scan *l, const spad_walk_access *access) {
     const spad_kernel_tensor *tensor = &l->kernel->tensors.items[access->tensor];
-    if (!grow_buckets(l) || !spad__array_reserve(&l->host, &l->tiles, 1)) return NULL;
-    const size_t at = find_bucket(l, access->tensor, access->tile);
-    const bool known = l->buckets[at] != 0;
-    tile *t = &l->tiles.items[known ? l->buckets[at] - 1 : l->tiles.count];
-    if (known && t->run == l->runs && t->life == access->life) return &t->map;
-    if (known) spad__bytemap_free(&t->map, &l->host);
+    tile *t = find_tile(l, access->tensor, access->tile);
+    if (t != NULL && t->run == l->runs && t->life == access->life) return &t->map;
+    if (t != NULL) {
+        spad__bytemap_free(&t->map, &l->host);
+    } else {
+        if (!spad__array_reserve(&l->host, &l->tiles, 1) ||
+            !spad__index_reserve(&l->tile_index, &l->host, 1)) {
+            return NULL;
+        }
+        spad__index_add(&l->tile_index, hash_tile(access->tensor, access->tile), l->tiles.count);
+        t = &l->tiles.items[l->tiles.count++];
+    }
     *t = (tile){
         .tensor = access->tensor, .number = access->tile, .life = access->life, .run = l->runs};
-    if (!known) l->buckets[at] = ++l->tiles.count;
     return spad__bytemap_init(&t->map, &l->host, 0, tensor->tile_lanes, 0, tensor->tile_bytes)
                ? &t->map
                : NULL;
@@ -126,7 +112,7 @@ static const char *verb(unsigned does) {
     return (does & ADDS) != 0 ? "updates" : "reads";
 }
 
-static spad_status report(look *l, const spad_walk_event *event, const spad_walk_access *access,
+static spad_status report(scan *l, const spad_walk_event *event, const spad_walk_access *access,
                           unsigned does, touch before, spad_error *error) {
     const spad_kernel *k = l->kernel;
     if (does == ADDS && (before.does & WRITES) == 0) { /* sums may meet, so it is the read */
@@ -143,15 +129,15 @@ static spad_status report(look *l, const spad_walk_event *event, const spad_walk
     char text[SPAD__TILE_TEXT_MAX];
     spad_finding finding;
     spad__tile_text(k, access->tensor, access->tile, text, sizeof text);
-    spad__find(
+    spad__finding_init(
         &finding, SPAD_FINDING_PARALLEL_DEPENDENCE,
         "%s %s %s (%s = %lld), and %s %s it in another iteration (%s = %lld) of the parallel "
         "loop, which may run before or after; leave `parallel` out, or give each iteration a "
         "tile of its own",
         k->statements.items[event->statement].name, verb(does), text, loop, (long long)l->iteration,
         other, verb(before.does), loop, (long long)iteration);
-    spad__find_note(&finding, "%s %s it here", other, verb(before.does));
-    spad__find_names(&finding, k->tensors.items[access->tensor].name, loop);
+    spad__finding_add_note(&finding, "%s %s it here", other, verb(before.does));
+    spad__finding_set_names(&finding, k->tensors.items[access->tensor].name, loop);
     finding.number = access->tensor;
     return spad__add_finding(l->run, &finding, event->statement, before.statement, error);
 }
@@ -159,8 +145,8 @@ static spad_status report(look *l, const spad_walk_event *event, const spad_walk
 /* ---- touches ----------------------------------------------------------------------- */
 
 /* What bytes have seen with one touch more. *clash: it does not go with those before. */
-static touch meet(const look *l, const touch *before, unsigned does, int64_t statement,
-                  bool *clash) {
+static touch combine(const scan *l, const touch *before, unsigned does, int64_t statement,
+                     bool *clash) {
     touch now = {.does = does,
                  .iteration = l->iteration,
                  .statement = statement,
@@ -180,7 +166,7 @@ static touch meet(const look *l, const touch *before, unsigned does, int64_t sta
     return now;
 }
 
-static bool add_touch(look *l, touch t) {
+static bool add_touch(scan *l, touch t) {
     if (!spad__array_reserve(&l->host, &l->touches, 1) ||
         !spad__array_reserve(&l->host, &l->rows, 1)) {
         return false;
@@ -191,7 +177,7 @@ static bool add_touch(look *l, touch t) {
 }
 
 /* A number for what bytes have seen; 0: no memory. The newest is often the same again. */
-static spad__writer number_of(look *l, touch t) {
+static spad__writer number_of(scan *l, touch t) {
     const size_t count = l->touches.count;
     const touch *last = &l->touches.items[count - 1];
     if (last->does == t.does && last->several == t.several && last->iteration == t.iteration &&
@@ -201,37 +187,37 @@ static spad__writer number_of(look *l, touch t) {
     return add_touch(l, t) ? (spad__writer)count : 0;
 }
 
-static unsigned what_it_does(const spad_walk_access *access) {
+static unsigned kind_of_touch(const spad_walk_access *access) {
     if (access->kind == SPAD_ACCESS_UPDATE) return ADDS;
     return (access->kind & SPAD_ACCESS_WRITE) != 0 ? WRITES : READS;
 }
 
 /* Lists the pieces of an access, which change while they are touched. */
-static bool list_parts(look *l, spad__bytemap *map, const spad_walk_access *access) {
+static bool list_parts(scan *l, spad__bytemap *map, const spad_walk_access *access) {
     spad_rect rect = access->rect;
     rect.lane -= access->tile_rect.lane;
     rect.byte -= access->tile_rect.byte;
     spad__spot hint = {0, 0};
-    spad__look pieces = spad__look_at(map, rect, access->runs, access->stride, &hint);
+    spad__byte_cursor pieces = spad__bytemap_read(map, rect, access->runs, access->stride, &hint);
     part p;
     l->parts.count = 0;
-    while (spad__look_next(&pieces, &p.rect, &p.touch)) {
+    while (spad__bytemap_next(&pieces, &p.rect, &p.touch)) {
         if (!spad__array_reserve(&l->host, &l->parts, 1)) return false;
         l->parts.items[l->parts.count++] = p;
     }
     return true;
 }
 
-static spad_status touch_access(look *l, const spad_walk_event *event,
+static spad_status touch_access(scan *l, const spad_walk_event *event,
                                 const spad_walk_access *access, spad_error *error) {
-    const unsigned does = what_it_does(access);
+    const unsigned does = kind_of_touch(access);
     spad__bytemap *map = map_of(l, access);
     if (map == NULL || !list_parts(l, map, access)) return spad__fail_host_memory(error);
     for (size_t i = 0; i < l->parts.count; i++) {
         const part p = l->parts.items[i];
         const touch before = l->touches.items[p.touch];
         bool clash;
-        const spad__writer now = number_of(l, meet(l, &before, does, event->statement, &clash));
+        const spad__writer now = number_of(l, combine(l, &before, does, event->statement, &clash));
         spad__writers writers = {.rows = l->rows.items};
         spad__spot hint = {0, 0};
         if (now == 0 || !spad__bytemap_write(map, &l->host, &writers, p.rect, 1, 0, now, &hint)) {
@@ -246,7 +232,7 @@ static spad_status touch_access(look *l, const spad_walk_event *event,
 
 /* ---- walks ------------------------------------------------------------------------- */
 
-static spad_status see(look *l, const spad_walk_event *event, spad_error *error) {
+static spad_status scan_event(scan *l, const spad_walk_event *event, spad_error *error) {
     spad_status status = SPAD_OK;
     switch (event->kind) {
     case SPAD_WALK_LOOP_BEGIN:
@@ -268,7 +254,7 @@ static spad_status see(look *l, const spad_walk_event *event, spad_error *error)
     return status;
 }
 
-static spad_status walk_loop(look *l, spad_error *error) {
+static spad_status walk_loop(scan *l, spad_error *error) {
     const spad_walk_options options = {.agent = SPAD_WALK_ALL,
                                        .place = l->run->options->place,
                                        .ctx = l->run->options->ctx,
@@ -289,7 +275,7 @@ static spad_status walk_loop(look *l, spad_error *error) {
             status = SPAD_OK;
             break;
         } else {
-            status = see(l, event, error);
+            status = scan_event(l, event, error);
         }
     }
     spad_walk_destroy(walk);
@@ -301,7 +287,7 @@ spad_status spad__check_parallel(spad__run *run, spad_error *error) {
     spad_status status = SPAD_OK;
     for (size_t i = 0; i < k->loops.count && status == SPAD_OK; i++) {
         if (!k->loops.items[i].parallel) continue;
-        look l = {.run = run, .kernel = k, .host = run->check->host, .loop = (int64_t)i};
+        scan l = {.run = run, .kernel = k, .host = run->check->host, .loop = (int64_t)i};
         status = walk_loop(&l, error);
         for (size_t t = 0; t < l.tiles.count; t++) {
             spad__bytemap_free(&l.tiles.items[t].map, &l.host);
@@ -310,7 +296,7 @@ spad_status spad__check_parallel(spad__run *run, spad_error *error) {
         spad__array_free(&l.host, &l.touches);
         spad__array_free(&l.host, &l.rows);
         spad__array_free(&l.host, &l.parts);
-        spad__free(&l.host, l.buckets, l.bucket_count * sizeof *l.buckets);
+        spad__index_free(&l.tile_index, &l.host);
     }
     return status;
 }

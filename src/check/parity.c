@@ -4,7 +4,7 @@
  *
  * The n-th wait of an agent on an mbarrier is nearly always meant for its n-th phase, with
  * the parity n % 2 (n from 0), or, on the way back, for the phase before that, with
- * (n + 1) % 2: it passes at once in the first round. So when a kernel with parity waits is
+ * (n + 1) % 2: it passes immediately in the first round. So when a kernel with parity waits is
  * wrong, the same events are judged again with each wait changed to these, one statement at
  * a time and then two. If that is right, a note says so. Nothing is guessed: what is proposed
  * has passed the check, in this shape.
@@ -181,7 +181,7 @@ static bool is_about_phases(spad_finding_code code) {
 
 /* Adds what is right to the first finding about phases and to those about the statements; to all
  * errors if there are none of them. */
-static void tell(const trial *t, const change *changes, size_t count) {
+static void add_parity_notes(const trial *t, const change *changes, size_t count) {
     spad_check *check = t->run->check;
     bool any = false;
     bool first = true;
@@ -202,11 +202,12 @@ static void tell(const trial *t, const change *changes, size_t count) {
         for (size_t n = 0; n < count && finding->note_count < SPAD_NOTES_MAX; n++) {
             char parity[256];
             const bool counted = parity_text(t, changes[n], parity, sizeof parity);
-            spad_note *note = spad__find_note(
+            spad_note *note = spad__finding_add_note(
                 finding, "with parity %s here%s%s the kernel is right%s", parity,
                 counted ? ", for the n-th wait on each element (n from 0)," : "",
                 count > 1 ? (n == 0 ? ", and the other one," : ", and the one before,") : "",
-                changes[n].to == PASSES_AT_FIRST ? "; it passes at once in the first round" : "");
+                changes[n].to == PASSES_AT_FIRST ? "; it passes immediately in the first round"
+                                                 : "");
             spad__point_note(note, t->events->kernel->statements.items[changes[n].statement].place);
         }
     }
@@ -225,7 +226,7 @@ spad_status spad__hint_parity(spad__events *events, const spad__run *run, spad_e
     change changes[2];
     size_t count = 0;
     if (status == SPAD_OK) status = find_changes(&t, changes, &count, error);
-    if (status == SPAD_OK) tell(&t, changes, count);
+    if (status == SPAD_OK) add_parity_notes(&t, changes, count);
     spad__free(&events->host, t.given, size);
     spad__free(&events->host, t.number, size);
     return status;

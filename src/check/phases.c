@@ -60,11 +60,11 @@ static spad_status find_at(spad__order *o, spad_finding *finding, const spad__ac
                            const spad__action *other, spad_error *error) {
     char name[SPAD__PHRASE_MAX];
     spad__object_phrase(&o->events, a->object, name);
-    spad__find_names(finding, name, NULL);
+    spad__finding_set_names(finding, name, NULL);
     if (other != NULL) {
         char text[SPAD__PHRASE_MAX];
         phrase_point(o, other->point, text);
-        spad__find_note(finding, "%s", text);
+        spad__finding_add_note(finding, "%s", text);
     }
     return spad__order_find(o, finding, event_of(o, a->point),
                             other != NULL ? event_of(o, other->point) : -1, error);
@@ -73,16 +73,17 @@ static spad_status find_at(spad__order *o, spad_finding *finding, const spad__ac
 /* ---- stuck ------------------------------------------------------------------------- */
 
 /* What the open phase of an mbarrier lacks. */
-static void describe_phase(const spad__object_state *s, char *field, size_t size) {
+static void describe_phase(const spad__sync_object *s, char *field, size_t size) {
     const long long phase = s->phase - s->base + 1;
-    const long long pending = s->pending;
-    const long long expected = s->expected;
+    const long long pending = s->value;
+    const long long expected = s->count;
     if (!s->live) {
         snprintf(field, size, "is not initialised");
     } else if (s->bytes < 0) {
         snprintf(field, size,
-                 "is in phase %lld, which lacks %lld of %lld arrivals and has got %lld bytes more "
-                 "than were expected",
+                 "is in phase %lld, which lacks %lld of %lld arrivals and has received %lld bytes "
+                 "more than "
+                 "expected",
                  phase, pending, expected, (long long)-s->bytes);
     } else if (s->bytes > 0 && pending == 0) {
         snprintf(field, size,
@@ -97,7 +98,7 @@ static void describe_phase(const spad__object_state *s, char *field, size_t size
 }
 
 static void describe_lack(const spad__order *o, const spad__action *a, char *field, size_t size) {
-    const spad__object_state *s = &o->machine.objects[a->object];
+    const spad__sync_object *s = &o->machine.objects[a->object].sync;
     const long long count = o->events.objects.items[a->object].count;
     switch (a->kind) {
     case SPAD__ACTION_LEAVE:
@@ -105,7 +106,7 @@ static void describe_lack(const spad__order *o, const spad__action *a, char *fie
         break;
     case SPAD__ACTION_PARITY: describe_phase(s, field, size); break;
     default:
-        snprintf(field, size, "has %lld, and %lld is needed", (long long)(s->value - s->taken),
+        snprintf(field, size, "has %lld, and %lld is needed", (long long)s->value,
                  (long long)a->amount);
         break;
     }
@@ -125,15 +126,16 @@ static int64_t meant_phase(const spad__order *o, const spad__action *a) {
 }
 
 static void describe_lapped(spad_finding *finding, const about *text, int64_t phase, bool may) {
-    spad__find(finding, SPAD_FINDING_LAPPED_WAIT,
-               "%s %s when phase %lld of %s is complete, and then waits for the one after it; let "
-               "an arrival of that phase wait for it",
-               text->event, may ? "may come" : "comes", (long long)phase, text->object);
+    spad__finding_init(
+        finding, SPAD_FINDING_LAPPED_WAIT,
+        "%s %s when phase %lld of %s is complete, and then waits for the one after it; let "
+        "an arrival of that phase wait for it",
+        text->event, may ? "may come" : "comes", (long long)phase, text->object);
 }
 
 static spad_status find_parked(spad__order *o, int32_t point, spad_error *error) {
     const spad__action *a = &o->net.actions.items[o->net.points.items[point].first_action];
-    const spad__object_state *s = &o->machine.objects[a->object];
+    const spad__sync_object *s = &o->machine.objects[a->object].sync;
     const about text = describe(o, a);
     char lack[SPAD__PHRASE_MAX];
     describe_lack(o, a, lack, sizeof lack);
@@ -143,8 +145,8 @@ static spad_status find_parked(spad__order *o, int32_t point, spad_error *error)
         describe_lapped(&finding, &text, meant + 1, false);
         return find_at(o, &finding, a, NULL, error);
     }
-    spad__find(&finding, SPAD_FINDING_DEADLOCK, "%s never ends: %s %s", text.event, text.object,
-               lack);
+    spad__finding_init(&finding, SPAD_FINDING_DEADLOCK, "%s never ends: %s %s", text.event,
+                       text.object, lack);
     return find_at(o, &finding, a, NULL, error);
 }
 
@@ -154,30 +156,32 @@ static spad_status find_fault(spad__order *o, const spad__fault *fault, spad_err
     const about text = describe(o, a);
     spad_finding finding;
     switch (fault->kind) {
-    case SPAD__FAULT_NOT_LIVE:
-        spad__find(&finding, SPAD_FINDING_MBARRIER_LIFE,
-                   "%s finds %s not initialised; put its init in front, and order the two",
-                   text.event, text.object);
+    case SPAD__SYNC_NOT_LIVE:
+        spad__finding_init(&finding, SPAD_FINDING_MBARRIER_LIFE,
+                           "%s finds %s not initialised; put its init before it, and order the two",
+                           text.event, text.object);
         break;
-    case SPAD__FAULT_INIT_TWICE:
-        spad__find(&finding, SPAD_FINDING_MBARRIER_LIFE,
-                   "%s finds %s in use; invalidate it before it is initialised again", text.event,
-                   text.object);
+    case SPAD__SYNC_INIT_TWICE:
+        spad__finding_init(&finding, SPAD_FINDING_MBARRIER_LIFE,
+                           "%s finds %s in use; invalidate it before it is initialised again",
+                           text.event, text.object);
         break;
-    case SPAD__FAULT_NO_ARRIVALS:
-        spad__find(&finding, SPAD_FINDING_MBARRIER_LIFE, "%s leaves no arrivals for %s", text.event,
-                   text.object);
+    case SPAD__SYNC_NO_ARRIVALS:
+        spad__finding_init(&finding, SPAD_FINDING_MBARRIER_LIFE, "%s leaves no arrivals for %s",
+                           text.event, text.object);
         break;
     case SPAD__FAULT_REENTRY:
-        spad__find(&finding, SPAD_FINDING_BARRIER_COUNT,
-                   "%s enters %s a second time before it is complete", text.event, text.object);
+        spad__finding_init(&finding, SPAD_FINDING_BARRIER_COUNT,
+                           "%s enters %s a second time before it is complete", text.event,
+                           text.object);
         break;
     default:
-        spad__find(&finding,
-                   o->events.objects.items[a->object].kind == SPAD_SYNC_BARRIER
-                       ? SPAD_FINDING_BARRIER_COUNT
-                       : SPAD_FINDING_MIXED_PHASES,
-                   "%s brings more to %s than its count of %lld", text.event, text.object, count);
+        spad__finding_init(&finding,
+                           o->events.objects.items[a->object].kind == SPAD_SYNC_BARRIER
+                               ? SPAD_FINDING_BARRIER_COUNT
+                               : SPAD_FINDING_MIXED_PHASES,
+                           "%s contributes more to %s than its count of %lld", text.event,
+                           text.object, count);
         break;
     }
     o->open = true;
@@ -189,7 +193,7 @@ static bool is_due_to_another(const spad__order *o, const spad__fault *fault) {
     const spad__action *actions = o->net.actions.items;
     for (size_t i = 0; i < o->machine.faults.count; i++) {
         const spad__fault *other = &o->machine.faults.items[i];
-        if (fault->kind == SPAD__FAULT_SURPLUS && other->kind == SPAD__FAULT_NOT_LIVE &&
+        if (fault->kind == SPAD__SYNC_SURPLUS && other->kind == SPAD__SYNC_NOT_LIVE &&
             actions[other->action].object == actions[fault->action].object) {
             return true;
         }
@@ -252,12 +256,13 @@ static spad_status check_contribution(spad__order *o, int32_t object, int32_t nu
     const about text = describe(o, a);
     const bool barrier = a->kind == SPAD__ACTION_ENTER;
     spad_finding finding;
-    spad__find(&finding, barrier ? SPAD_FINDING_MIXED_BARRIER : SPAD_FINDING_MIXED_PHASES,
-               "%s may come before %s %lld of %s is complete, and would count for it; let it wait "
-               "for that first, or check the count",
-               text.event, barrier ? "round" : "phase", (long long)(a->phase - 1), text.object);
+    spad__finding_init(
+        &finding, barrier ? SPAD_FINDING_MIXED_BARRIER : SPAD_FINDING_MIXED_PHASES,
+        "%s may come before %s %lld of %s is complete, and would count for it; let it wait "
+        "for that first, or check the count",
+        text.event, barrier ? "round" : "phase", (long long)(a->phase - 1), text.object);
     if (a->kind == SPAD__ACTION_EXPECT) {
-        spad_note *note = spad__find_note(
+        spad_note *note = spad__finding_add_note(
             &finding,
             "bytes are expected before the last arrival of their phase, which is complete "
             "without them otherwise; `arrive ... expect` does both");
@@ -291,10 +296,11 @@ static spad_status check_watched(spad__order *o, int32_t object, int32_t number,
     if (before) return SPAD_OK;
     const about text = describe(o, a);
     spad_finding finding;
-    spad__find(&finding, SPAD_FINDING_UNWATCHED_PHASE,
-               "%s may come before anything has waited for phase %lld of %s; the ISA asks for one "
-               "wait in between",
-               text.event, (long long)(a->phase - 1), text.object);
+    spad__finding_init(
+        &finding, SPAD_FINDING_UNWATCHED_PHASE,
+        "%s may come before anything has waited for phase %lld of %s; the ISA requires a wait in "
+        "between",
+        text.event, (long long)(a->phase - 1), text.object);
     return find_at(o, &finding, a, NULL, error);
 }
 
@@ -413,16 +419,17 @@ static spad_status find_late(spad__order *o, const spad__action *a, int64_t byte
     const about text = describe(o, a);
     spad_finding finding;
     if (a->kind == SPAD__ACTION_EXPECT) {
-        spad__find(&finding, SPAD_FINDING_LATE_EXPECT,
-                   "%s may come when all have arrived at %s, and its phase is complete without "
-                   "these %lld bytes; expect them before an arrival of the phase",
-                   text.event, text.object, (long long)a->amount);
+        spad__finding_init(
+            &finding, SPAD_FINDING_LATE_EXPECT,
+            "%s may come when all have arrived at %s, and its phase is complete without "
+            "these %lld bytes; expect them before an arrival of the phase",
+            text.event, text.object, (long long)a->amount);
     } else {
-        spad__find(&finding, SPAD_FINDING_MIXED_PHASES,
-                   "%s may come before phase %lld of %s is complete or after it: %lld bytes more "
-                   "are delivered than expected; expect them, or check the amounts",
-                   text.event, (long long)a->phase, text.object,
-                   (long long)-spad__max(bytes, -INT64_MAX));
+        spad__finding_init(
+            &finding, SPAD_FINDING_MIXED_PHASES,
+            "%s may come before phase %lld of %s is complete or after it: %lld bytes more "
+            "are delivered than expected; expect them, or check the amounts",
+            text.event, (long long)a->phase, text.object, (long long)-spad__max(bytes, -INT64_MAX));
     }
     return find_at(o, &finding, a, NULL, error);
 }
@@ -459,9 +466,9 @@ static span phase_from(const spad__order *o, int32_t object, int32_t first) {
 
 /* Is it a phase at which not all arrive before the life ends? */
 static bool lacks_arrivals(const spad__order *o, span s) {
-    const spad__object_state *last = &o->machine.objects[s.object];
+    const spad__sync_object *last = &o->machine.objects[s.object].sync;
     const int64_t phase = action_at(o, s.object, s.first)->phase;
-    if (s.end == action_count(o, s.object)) return phase > last->phase && last->pending > 0;
+    if (s.end == action_count(o, s.object)) return phase > last->phase && last->value > 0;
     const spad__action *end = action_at(o, s.object, s.end);
     return end->kind == SPAD__ACTION_INVALIDATE && end->phase == phase && end->expect > 0;
 }
@@ -493,10 +500,10 @@ static spad_status check_parity(spad__order *o, int32_t object, int32_t number, 
     spad_finding finding;
     if (!before) {
         o->open = true;
-        spad__find(
+        spad__finding_init(
             &finding, SPAD_FINDING_STALE_PARITY,
-            "%s may pass too early: it is for phase %lld of %s, and before phase %lld is over the "
-            "parity is the same; wait for each phase, and change the parity with it",
+            "%s may pass too early: it is for phase %lld of %s, and until phase %lld is complete "
+            "the parity is the same; wait for each phase, and change the parity with it",
             text.event, (long long)a->phase, text.object, (long long)(a->phase - 1));
         return find_at(o, &finding, a, NULL, error);
     }
@@ -505,10 +512,11 @@ static spad_status check_parity(spad__order *o, int32_t object, int32_t number, 
     if (status != SPAD_OK || before) return status;
     o->open = true;
     if (a->phase == 0) {
-        spad__find(&finding, SPAD_FINDING_STALE_PARITY,
-                   "%s passes at once if it comes before phase 1 of %s is complete, and waits for "
-                   "phase 2 if it comes later: with parity 1 it does not wait for phase 1",
-                   text.event, text.object);
+        spad__finding_init(
+            &finding, SPAD_FINDING_STALE_PARITY,
+            "%s passes immediately if it comes before phase 1 of %s is complete, and waits for "
+            "phase 2 if it comes later: with parity 1 it does not wait for phase 1",
+            text.event, text.object);
     } else {
         describe_lapped(&finding, &text, a->phase + 1, true);
     }
@@ -534,9 +542,10 @@ static spad_status check_life(spad__order *o, int32_t object, spad_error *error)
         if (status == SPAD_OK && !before) {
             const about text = describe(o, a);
             o->open = true;
-            spad__find(&finding, SPAD_FINDING_MBARRIER_LIFE,
-                       "%s may come before %s is initialised; a barrier in between orders them",
-                       text.event, text.object);
+            spad__finding_init(
+                &finding, SPAD_FINDING_MBARRIER_LIFE,
+                "%s may come before %s is initialised; a barrier in between orders them",
+                text.event, text.object);
             status = find_at(o, &finding, a, init, error);
         }
         for (int32_t j = begin + 1; ends && j < i && status == SPAD_OK; j++) {
@@ -545,8 +554,9 @@ static spad_status check_life(spad__order *o, int32_t object, spad_error *error)
             if (status != SPAD_OK || before) continue;
             const about text = describe(o, use);
             o->open = true;
-            spad__find(&finding, SPAD_FINDING_MBARRIER_LIFE,
-                       "%s may come when %s is invalidated already", text.event, text.object);
+            spad__finding_init(&finding, SPAD_FINDING_MBARRIER_LIFE,
+                               "%s may come when %s is already invalidated", text.event,
+                               text.object);
             status = find_at(o, &finding, use, a, error);
         }
         if (status != SPAD_OK) return status;
@@ -561,9 +571,10 @@ static spad_status find_takers(spad__order *o, const spad__action *a, const spad
     o->open = true;
     const about text = describe(o, b);
     spad_finding finding;
-    spad__find(&finding, SPAD_FINDING_SEVERAL_TAKERS,
-               "%s and another may take from %s in any order; give each taker a counter of its own",
-               text.event, text.object);
+    spad__finding_init(
+        &finding, SPAD_FINDING_SEVERAL_TAKERS,
+        "%s and another may take from %s in any order; give each taker a counter of its own",
+        text.event, text.object);
     return find_at(o, &finding, b, a, error);
 }
 
@@ -672,28 +683,31 @@ static bool is_taken(const spad__order *o, int32_t object) {
 }
 
 static spad_status find_leftover(spad__order *o, int32_t object, spad_error *error) {
-    const spad__object_state *s = &o->machine.objects[object];
+    const spad__sync_object *s = &o->machine.objects[object].sync;
     const spad__object *row = &o->events.objects.items[object];
     const int32_t count = action_count(o, object);
     if (count == 0) return SPAD_OK;
     const spad__action *last = action_at(o, object, count - 1);
     const about text = describe(o, last);
     spad_finding finding;
-    const int64_t left = s->value - s->taken - row->count;
+    const int64_t left = s->value - row->count;
     if (row->kind == SPAD_SYNC_COUNTER && left != 0 && is_taken(o, object)) {
-        spad__find(&finding, SPAD_FINDING_LEFTOVER,
-                   "%s ends at %lld and started at %lld; every signal needs a take, or the next "
-                   "kernel finds what is left",
-                   text.object, (long long)(s->value - s->taken), (long long)row->count);
+        spad__finding_init(
+            &finding, SPAD_FINDING_LEFTOVER,
+            "%s ends at %lld and started at %lld; every signal needs a take, or the next "
+            "kernel finds what is left",
+            text.object, (long long)s->value, (long long)row->count);
     } else if (row->kind == SPAD_SYNC_BARRIER && s->value != 0) {
-        spad__find(&finding, SPAD_FINDING_LEFTOVER,
-                   "%s ends with %lld of %lld contributions to a round that is never completed",
-                   text.object, (long long)s->value, (long long)row->count);
+        spad__finding_init(
+            &finding, SPAD_FINDING_LEFTOVER,
+            "%s ends with %lld of %lld contributions to a round that is never completed",
+            text.object, (long long)s->value, (long long)row->count);
     } else if (row->kind == SPAD_SYNC_MBARRIER && s->live &&
-               (s->pending != s->expected || s->bytes != 0)) {
-        spad__find(&finding, SPAD_FINDING_LEFTOVER,
-                   "%s ends with a phase that lacks %lld of %lld arrivals and %lld bytes",
-                   text.object, (long long)s->pending, (long long)s->expected, (long long)s->bytes);
+               (s->value != s->count || s->bytes != 0)) {
+        spad__finding_init(&finding, SPAD_FINDING_LEFTOVER,
+                           "%s ends with a phase that lacks %lld of %lld arrivals and %lld bytes",
+                           text.object, (long long)s->value, (long long)s->count,
+                           (long long)s->bytes);
     } else {
         return SPAD_OK;
     }
@@ -716,10 +730,10 @@ static spad_status find_unfinished(spad__order *o, int32_t number, spad_error *e
         char text[SPAD__PHRASE_MAX];
         spad__event_phrase(&o->events, event, text);
         spad_finding finding;
-        spad__find(&finding, SPAD_FINDING_UNFINISHED,
-                   "nothing waits until %s is done with %s; the kernel may end before it", text,
-                   tensor->name);
-        spad__find_names(&finding, tensor->name, NULL);
+        spad__finding_init(&finding, SPAD_FINDING_UNFINISHED,
+                           "nothing waits until %s is done with %s; the kernel may end before it",
+                           text, tensor->name);
+        spad__finding_set_names(&finding, tensor->name, NULL);
         return spad__order_find(o, &finding, number, -1, error);
     }
     return SPAD_OK;

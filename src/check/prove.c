@@ -10,8 +10,13 @@
  *
  *     the shapes 0 <= N < n + 2 Q are a proof for all N,
  *
- * where the second Q is for tiles that an index outside of the loop could meet by
- * chance at one value of N: it does not meet them at the next. With several such
+ * where the second Q is for what an index outside of the loop meets by coincidence.
+ * Such an index moves with the tiles of the loop, and then it meets the same ones at
+ * every N of a rest, or it stays where it is (growth.c refuses others: "places that
+ * move apart"). If it stays, the tiles that the loop has left in memory have moved by
+ * at least the depth of their ring from n to n + Q, so none that was there at n is
+ * there at n + Q: a read that is right at n .. n + Q - 1 only by coincidence is wrong
+ * at n + Q .. n + 2 Q - 1 (test_check_prove.c has such kernels). With several such
  * parameters all combinations are run. A given N beyond that is replaced by the
  * smallest one that is the same modulo Q, so the cost does not depend on it.
  *
@@ -19,10 +24,12 @@
  * and synchronisation objects.
  */
 #include "check/prove.h"
+#include "check/check.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/checked.h"
 #include "check/outputs.h"
 
@@ -159,7 +166,7 @@ static spad_status make_kernel(const prover *p, const shape *s, spad_kernel **ou
     return spad__attempted(status, error);
 }
 
-static void say_values(const prover *p, const shape *s, char *field, size_t size) {
+static void format_values(const prover *p, const shape *s, char *field, size_t size) {
     size_t used = 0;
     field[0] = '\0';
     for (size_t i = 0; i < p->count && used < size; i++) {
@@ -189,7 +196,7 @@ static void keep_warning(prover *p, const shape *s, const spad_check *check) {
     char values[SPAD_MESSAGE_MAX / 4];
     for (size_t i = 0; i < check->found.count && p->but[0] == '\0'; i++) {
         if (!is_new(p, &check->found.items[i])) continue;
-        say_values(p, s, values, sizeof values);
+        format_values(p, s, values, sizeof values);
         char text[SPAD_MESSAGE_MAX * 2];
         snprintf(text, sizeof text, "; but with %s: %s", values,
                  check->found.items[i].finding.message);
@@ -224,6 +231,7 @@ static spad_status try_shape(prover *p, shape *s, spad_error *error) {
 /* A value to leave a parameter at while another one is looked at: small, the same modulo its
  * step. */
 static int64_t small_value(const trip *t) {
+    spad__assert(t->growth.step > 0);
     const int64_t step = t->growth.step;
     const int64_t most = 3 * step + 4;
     return t->given <= most ? t->given : most - spad__floor_mod(most - t->given, step);
@@ -248,7 +256,7 @@ static bool bounds_a_loop(const spad_kernel *kernel, size_t param) {
 /* A parameter that stays as it is; the first one is told. */
 static void leave_fixed(prover *p, size_t param, const char *why) {
     if (p->fixed++ > 0) return;
-    snprintf(p->why, sizeof p->why, "%.64s is left at %lld: %s",
+    snprintf(p->why, sizeof p->why, "%.64s is fixed at %lld: %s",
              spad_kernel_get_param(p->kernel, param)->name,
              (long long)spad_kernel_get_param(p->kernel, param)->value, why);
 }
@@ -264,17 +272,20 @@ static spad_status find_trips(prover *p, spad_error *error) {
         const spad_status status = spad__growth_init(&t->growth, p->kernel, i, &p->host, error);
         if (status != SPAD_OK) return status;
         t->given = spad_kernel_get_param(p->kernel, i)->value;
-        if (t->growth.why[0] == '\0') {
+        if (t->growth.refusal.kind == SPAD__NOT_REFUSED) {
             p->count++;
-        } else {
-            if (!t->growth.size) leave_fixed(p, i, t->growth.why);
-            spad__growth_free(&t->growth);
+            continue;
         }
+        char why[SPAD_MESSAGE_MAX];
+        spad__growth_reason(&t->growth, p->kernel, why, sizeof why);
+        if (t->growth.refusal.kind != SPAD__REFUSED_SIZE) leave_fixed(p, i, why);
+        spad__growth_free(&t->growth);
     }
     return SPAD_OK;
 }
 
 static void drop_trip(prover *p, size_t number, const char *why) {
+    spad__assert(number < p->count);
     leave_fixed(p, p->trips[number].growth.param, why);
     spad__growth_free(&p->trips[number].growth);
     p->count--;
@@ -323,6 +334,7 @@ static spad_status find_repeat(prover *p, size_t number, bool *found, spad_error
     spad_status status = try_repeat(p, number, t->repeats, found, error);
     while (status == SPAD_OK && *found && t->repeats - low > 1) {
         const int64_t middle = low + (t->repeats - low) / 2;
+        spad__assert(low < middle && middle < t->repeats);
         bool repeats;
         status = try_repeat(p, number, middle, &repeats, error);
         if (repeats) {
@@ -361,13 +373,14 @@ static spad_status find_repeats(prover *p, spad_error *error) {
         if (found) {
             i++;
         } else {
-            drop_trip(p, i, "its loop did not come back to the same state");
+            drop_trip(p, i, "its loop did not return to the same state");
         }
     }
     return SPAD_OK;
 }
 
 static int64_t shapes_of(const trip *t) {
+    spad__assert(t->repeats >= t->growth.step && t->growth.step > 0);
     return t->repeats + 2 * t->growth.step;
 }
 
@@ -421,13 +434,14 @@ static spad_status try_all(prover *p, outcome *out, shape *s, spad_error *error)
 
 /* ---- the verdict ------------------------------------------------------------------- */
 
-static void say(prover *p, spad_verdict verdict, const char *reason) {
+static void set_verdict(prover *p, spad_verdict verdict, const char *reason) {
     spad_check *check = p->run->check;
     check->verdict = verdict;
     spad__copy_cut(check->reason, sizeof check->reason, reason);
 }
 
-static void say_all_right(prover *p) {
+static void set_proved(prover *p) {
+    spad__assert(p->run->check->counts.errors == 0 && p->count > 0); /* a claim is made */
     char names[SPAD_MESSAGE_MAX / 2] = "";
     char reason[SPAD_MESSAGE_MAX * 3];
     size_t used = 0;
@@ -436,10 +450,10 @@ static void say_all_right(prover *p) {
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%.64s", i > 0 ? ", " : "",
                                  spad_kernel_get_param(p->kernel, param)->name);
     }
-    const char *seen = p->unsettled ? "; outputs were looked at with small values only" : "";
+    const char *seen = p->unsettled ? "; outputs were checked with small values only" : "";
     snprintf(reason, sizeof reason, "for every %s%s%s%s", names, p->fixed > 0 ? "; " : "", p->why,
              p->but[0] != '\0' ? p->but : seen);
-    say(p, p->fixed == 0 ? SPAD_VERDICT_PROVED_ALL : SPAD_VERDICT_PROVED_SHAPE, reason);
+    set_verdict(p, p->fixed == 0 ? SPAD_VERDICT_PROVED_ALL : SPAD_VERDICT_PROVED_SHAPE, reason);
 }
 
 static spad_status judge_all(prover *p, spad_error *error) {
@@ -451,27 +465,27 @@ static spad_status judge_all(prover *p, spad_error *error) {
     if (status != SPAD_OK) return status;
     char values[SPAD_MESSAGE_MAX / 2];
     char reason[SPAD_MESSAGE_MAX * 2];
-    say_values(p, &s, values, sizeof values);
+    format_values(p, &s, values, sizeof values);
     if (result == ALL_RIGHT) {
-        say_all_right(p);
+        set_proved(p);
     } else if (result == ONE_WRONG) {
         snprintf(reason, sizeof reason, "but not with %s: %s", values, s.first.message);
-        say(p, SPAD_VERDICT_PROVED_SHAPE, reason);
+        set_verdict(p, SPAD_VERDICT_PROVED_SHAPE, reason);
     } else if (result == NO_REPEAT) {
-        snprintf(reason, sizeof reason, "with %s it does not come back to the same state", values);
-        say(p, SPAD_VERDICT_PROVED_SHAPE, reason);
+        snprintf(reason, sizeof reason, "with %s it does not return to the same state", values);
+        set_verdict(p, SPAD_VERDICT_PROVED_SHAPE, reason);
     } else {
-        say(p, SPAD_VERDICT_PROVED_SHAPE,
-            spad__is_late(p->run) ? spad__time_is_up
-            : s.gap != NULL       ? s.gap
-                                  : "all trip counts would take too many events");
+        set_verdict(p, SPAD_VERDICT_PROVED_SHAPE,
+                    spad__is_late(p->run) ? spad__time_is_up
+                    : s.gap != NULL       ? s.gap
+                                          : "all trip counts would take too many events");
     }
     return SPAD_OK;
 }
 
 /* A small shape that stands for the given one, `more` steps above the smallest. False: the
  * given one is small itself. */
-static bool stand_in(const prover *p, int64_t more, shape *s) {
+static bool choose_representative(const prover *p, int64_t more, shape *s) {
     bool smaller = false;
     *s = (shape){.possible = false};
     for (size_t i = 0; i < p->count; i++) {
@@ -479,7 +493,9 @@ static bool stand_in(const prover *p, int64_t more, shape *s) {
         const int64_t step = t->growth.step;
         s->values[i] = t->given;
         if (t->given < spad__max(shapes_of(t), GIVEN_MAX)) continue;
+        spad__assert(t->given >= t->repeats);
         s->values[i] = t->repeats + (t->given - t->repeats) % step + more * step;
+        spad__assert(spad__floor_mod(s->values[i] - t->given, step) == 0);
         smaller = true;
     }
     return smaller;
@@ -492,11 +508,11 @@ static spad_status run_given(prover *p, shape *s, spad_error *error) {
 }
 
 /* The findings of a shape that stands for the given one. `outputs`: also of what it writes. */
-static spad_status run_instead(prover *p, shape *s, bool outputs, spad_error *error) {
+static spad_status run_representative(prover *p, shape *s, bool outputs, spad_error *error) {
     spad_kernel *kernel;
     char values[SPAD_MESSAGE_MAX / 4];
     char about[SPAD_MESSAGE_MAX / 4 + 16];
-    say_values(p, s, values, sizeof values);
+    format_values(p, s, values, sizeof values);
     snprintf(about, sizeof about, " (with %s)", values);
     spad_status status = make_kernel(p, s, &kernel, error);
     if (status == SPAD_OK) {
@@ -543,13 +559,13 @@ static spad_status is_settled(prover *p, const shape *s, bool *settled, spad_err
 static spad_status run_right(prover *p, shape *s, spad_error *error) {
     bool settled = false;
     for (int64_t more = 1; more <= MORE_MAX && !settled; more *= 2) {
-        stand_in(p, more, s);
+        choose_representative(p, more, s);
         const spad_status status = is_settled(p, s, &settled, error);
         if (status != SPAD_OK) return status;
     }
     p->unsettled = !settled;
-    if (!settled) stand_in(p, 1, s);
-    return run_instead(p, s, settled, error);
+    if (!settled) choose_representative(p, 1, s);
+    return run_representative(p, s, settled, error);
 }
 
 /* Can it be seen without the given shape that it is right? Two shapes that stand for it are
@@ -558,7 +574,7 @@ static spad_status run_right(prover *p, shape *s, spad_error *error) {
 static spad_status judge_large(prover *p, shape *s, bool *right, bool *instead, spad_error *error) {
     *right = true;
     for (int64_t more = 0; more < 2 && *right; more++) {
-        stand_in(p, more, s);
+        choose_representative(p, more, s);
         const spad_status status = try_shape(p, s, error);
         if (status != SPAD_OK) return status;
         *right = s->possible && s->errors == 0 && s->gap == NULL;
@@ -574,7 +590,7 @@ static spad_status judge_large(prover *p, shape *s, bool *right, bool *instead, 
     if (status != SPAD_OK || s->gap == NULL || p->run->check->counts.errors > 0) return status;
     *s = wrong;
     *instead = wrong.errors > 0;
-    return *instead ? run_instead(p, s, false, error) : run_given(p, s, error);
+    return *instead ? run_representative(p, s, false, error) : run_given(p, s, error);
 }
 
 /* Has the given shape few events? */
@@ -604,7 +620,7 @@ static spad_status judge_given(prover *p, spad_error *error) {
     bool right = false;
     bool instead = false;
     spad_status status = SPAD_OK;
-    if (stand_in(p, 0, &s)) status = is_short(p, &given, error);
+    if (choose_representative(p, 0, &s)) status = is_short(p, &given, error);
     if (status == SPAD_OK) {
         status = given ? run_given(p, &s, error) : judge_large(p, &s, &right, &instead, error);
     }
@@ -612,14 +628,14 @@ static spad_status judge_given(prover *p, spad_error *error) {
     if (p->run->check->counts.errors > 0) {
         char values[SPAD_MESSAGE_MAX / 2];
         char reason[SPAD_MESSAGE_MAX];
-        say_values(p, &s, values, sizeof values);
-        snprintf(reason, sizeof reason, "seen with %s, which stands for what is given", values);
-        say(p, SPAD_VERDICT_WRONG, instead ? reason : "there are errors");
+        format_values(p, &s, values, sizeof values);
+        snprintf(reason, sizeof reason, "seen with %s, which represents the given shape", values);
+        set_verdict(p, SPAD_VERDICT_WRONG, instead ? reason : "there are errors");
     } else if (!right && s.gap != NULL) {
-        say(p, SPAD_VERDICT_UNKNOWN, s.gap);
+        set_verdict(p, SPAD_VERDICT_UNKNOWN, s.gap);
     } else if (p->count == 0) {
-        say(p, SPAD_VERDICT_PROVED_SHAPE,
-            p->fixed > 0 ? p->why : "every event of the kernel was looked at");
+        set_verdict(p, SPAD_VERDICT_PROVED_SHAPE,
+                    p->fixed > 0 ? p->why : "every event of the kernel was checked");
     } else {
         return judge_all(p, error);
     }

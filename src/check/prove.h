@@ -10,7 +10,7 @@
 #ifndef SPAD_CHECK_PROVE_H
 #define SPAD_CHECK_PROVE_H
 
-#include "check/check.h"
+#include "check/findings.h"
 #include "check/growth.h"
 
 /* Trip counts that are looked at together. */

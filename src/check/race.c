@@ -209,12 +209,13 @@ static spad_status check_init_fence(sweep *s, const spad__action *init, const sp
     spad__event_phrase(&o->events, &o->events.items.items[event], text);
     spad__object_phrase(&o->events, a->object, name);
     spad_finding finding;
-    spad__find(&finding, SPAD_FINDING_MISSING_FENCE,
-               "%s delivers to %s through the async proxy, and no fence comes between it and the "
-               "init",
-               text, name);
-    spad__find_names(&finding, name, NULL);
-    spad__find_note(&finding, "add `fence` after the init of %s", name);
+    spad__finding_init(
+        &finding, SPAD_FINDING_MISSING_FENCE,
+        "%s delivers to %s through the async proxy, and no fence comes between it and the "
+        "init",
+        text, name);
+    spad__finding_set_names(&finding, name, NULL);
+    spad__finding_add_note(&finding, "add `fence` after the init of %s", name);
     return spad__order_find(o, &finding, event, begin, error);
 }
 
@@ -282,7 +283,7 @@ static spad_status compare(sweep *s, int32_t x, int32_t y, spad_error *error) {
 }
 
 /* Is the tile there that an access wants? */
-static bool is_fed(const sweep *s, int32_t y, const cell *c) {
+static bool has_its_tile(const sweep *s, int32_t y, const cell *c) {
     const spad_kernel *kernel = s->order->events.kernel;
     const spad_walk_access *access = access_at(s, y);
     if (c->writer >= 0) return spad__same_tile(kernel, access, access_at(s, c->writer));
@@ -290,7 +291,7 @@ static bool is_fed(const sweep *s, int32_t y, const cell *c) {
 }
 
 static spad_status visit(sweep *s, int32_t y, cell *c, spad_error *error) {
-    s->fed[y] = s->fed[y] || is_fed(s, y, c);
+    s->fed[y] = s->fed[y] || has_its_tile(s, y, c);
     spad_status status = compare(s, c->writer, y, error);
     if (writes(s, y)) {
         for (int32_t r = c->reader; r >= 0 && status == SPAD_OK; r = s->reads.items[r].to) {

@@ -60,8 +60,7 @@ static bool is_life(const spad__event *event) {
     return event->kind == SPAD_WALK_ALLOC || event->kind == SPAD_WALK_FREE;
 }
 
-/* "bytes 0..16383 of sa slot 0", or of a space: what two accesses share, or what lies between
- * the first and the last byte of that. */
+/* "bytes [0, 16384) of sa slot 0", or of a space: the range that covers what two accesses share. */
 static void describe_bytes(const spad__clash *c, char *field, size_t size) {
     const spad_kernel *kernel = c->order->events.kernel;
     const spad_walk_access *a = access_of(c, c->first);
@@ -71,15 +70,15 @@ static void describe_bytes(const spad__clash *c, char *field, size_t size) {
     const int64_t end_a = a->rect.byte + (a->runs - 1) * a->stride + a->rect.bytes;
     const int64_t end_b = b->rect.byte + (b->runs - 1) * b->stride + b->rect.bytes;
     const long long from = (long long)spad__max(a->rect.byte, b->rect.byte);
-    const long long last = (long long)spad__min(end_a, end_b) - 1;
+    const long long end = (long long)spad__min(end_a, end_b);
     if (b->placed) {
-        snprintf(field, size, "bytes %lld..%lld of %s", from, last,
+        snprintf(field, size, "bytes [%lld, %lld) of %s", from, end,
                  spad_kernel_target(kernel)->spaces[tensor->space].name);
     } else if (home->slots > 1) {
-        snprintf(field, size, "bytes %lld..%lld of %s slot %lld", from, last, home->name,
+        snprintf(field, size, "bytes [%lld, %lld) of %s slot %lld", from, end, home->name,
                  (long long)b->slot);
     } else {
-        snprintf(field, size, "bytes %lld..%lld of %s", from, last, home->name);
+        snprintf(field, size, "bytes [%lld, %lld) of %s", from, end, home->name);
     }
 }
 
@@ -100,7 +99,7 @@ static words words_of(const spad__clash *c, spad__touch touch) {
 /* ---- what is missing --------------------------------------------------------------- */
 
 /* Does an agent bring something to an object? */
-static bool gives(const spad__order *o, int32_t agent, int32_t object) {
+static bool contributes_to(const spad__order *o, int32_t agent, int32_t object) {
     for (int32_t i = o->first_action[object]; i < o->first_action[object + 1]; i++) {
         const spad__action *a = &o->net.actions.items[o->actions[i]];
         const int32_t event = o->net.points.items[a->point].event;
@@ -121,7 +120,7 @@ static int32_t find_handover(const spad__order *o, const spad__event *x, const s
         const bool waits = a->kind == SPAD__ACTION_LEAVE || a->kind == SPAD__ACTION_WAIT ||
                            a->kind == SPAD__ACTION_TAKE || a->kind == SPAD__ACTION_PARITY;
         if (!waits || a->point >= limit || o->events.items.items[event].agent != y->agent) continue;
-        if (gives(o, x->agent, a->object)) return a->object;
+        if (contributes_to(o, x->agent, a->object)) return a->object;
         tries--;
     }
     return -1;
@@ -155,22 +154,24 @@ static void note_same_agent(const spad__order *o, spad_finding *finding, const s
                             const spad__event *b) {
     const bool waited = a->object >= 0 || a->completion_count > 0;
     if (a->unit >= 0 && a->unit == b->unit) {
-        spad__find_note(finding, "nothing orders them: `drain %s` between them would",
-                        unit_name(o, a));
+        spad__finding_add_note(finding, "nothing orders them: `drain %s` between them would",
+                               unit_name(o, a));
     } else if (a->unit >= 0 && b->unit >= 0 && !waited) {
-        spad__find_note(finding,
-                        "nothing orders them: signal a counter on %s after the first, and take it "
-                        "on %s before the second",
-                        unit_name(o, a), unit_name(o, b));
+        spad__finding_add_note(
+            finding,
+            "nothing orders them: signal a counter on %s after the first, and take it "
+            "on %s before the second",
+            unit_name(o, a), unit_name(o, b));
     } else if (a->unit >= 0 && !waited) {
-        spad__find_note(finding,
-                        "nothing orders them: arrive or signal on %s after the first, and wait "
-                        "for that before the second",
-                        unit_name(o, a));
+        spad__finding_add_note(
+            finding,
+            "nothing orders them: arrive or signal on %s after the first, and wait "
+            "for that before the second",
+            unit_name(o, a));
     } else {
         char end[SPAD__PHRASE_MAX];
         describe_end(o, a, end, sizeof end);
-        spad__find_note(finding, "nothing orders them: the second must come %s", end);
+        spad__finding_add_note(finding, "nothing orders them: the second must come %s", end);
     }
 }
 
@@ -189,10 +190,11 @@ static void note_missing(const spad__clash *c, spad_finding *finding, spad__touc
     const int32_t object = find_handover(o, a, b, o->net.step[late.event]);
     char name[SPAD__PHRASE_MAX] = "something";
     if (object >= 0) spad__object_phrase(&o->events, object, name);
-    spad__find_note(finding,
-                    "nothing orders them: let %s wait for %s before it, and let %s arrive or "
-                    "signal there %s",
-                    agent_name(o, b), name, agent_name(o, a), end);
+    spad__finding_add_note(
+        finding,
+        "nothing orders them: let %s wait for %s before it, and let %s arrive or "
+        "signal there %s",
+        agent_name(o, b), name, agent_name(o, a), end);
 }
 
 /* ---- findings ---------------------------------------------------------------------- */
@@ -204,12 +206,13 @@ static spad_status add(const spad__clash *c, spad_finding *finding, spad__touch 
     const words w = words_of(c, early);
     const spad_walk_access *access = access_of(c, late);
     const spad_walk_access *other = access_of(c, early);
-    spad__find_names(finding, spad_kernel_get_tensor(kernel, (size_t)access->tensor)->name,
-                     spad_kernel_get_tensor(kernel, (size_t)other->tensor)->name);
-    spad__find_note(finding, "%s %s %s here", w.event, verb, w.tile);
+    spad__finding_set_names(finding, spad_kernel_get_tensor(kernel, (size_t)access->tensor)->name,
+                            spad_kernel_get_tensor(kernel, (size_t)other->tensor)->name);
+    spad__finding_add_note(finding, "%s %s %s here", w.event, verb, w.tile);
     if (c->executed) {
-        spad__find_note(finding, "they run one after the other, but a relaxed statement is all "
-                                 "that orders them, and it orders no memory");
+        spad__finding_add_note(finding,
+                               "they run one after the other, but a relaxed statement is all "
+                               "that orders them, and it orders no memory");
     } else {
         note_missing(c, finding, early, late);
     }
@@ -222,23 +225,23 @@ static const char *verb_of(const spad__clash *c, spad__touch touch) {
 }
 
 /* One access reads a tile, another writes it. */
-static spad_status tell_too_early(const spad__clash *c, spad__touch reader, spad__touch writer,
-                                  spad_error *error) {
+static spad_status report_too_early(const spad__clash *c, spad__touch reader, spad__touch writer,
+                                    spad_error *error) {
     const words r = words_of(c, reader);
     const words w = words_of(c, writer);
     const bool same = access_of(c, reader)->tensor == access_of(c, writer)->tensor;
     char bytes[SPAD__PHRASE_MAX];
     spad_finding finding;
     describe_bytes(c, bytes, sizeof bytes);
-    spad__find(&finding, SPAD_FINDING_RACE, "%s may read %s before %s has written %s%s: %s",
-               r.event, r.tile, w.event, same ? "it" : w.tile,
-               same ? "" : ", which has the same bytes", bytes);
+    spad__finding_init(&finding, SPAD_FINDING_RACE, "%s may read %s before %s has written %s%s: %s",
+                       r.event, r.tile, w.event, same ? "it" : w.tile,
+                       same ? "" : ", which has the same bytes", bytes);
     return add(c, &finding, writer, reader, verb_of(c, writer), error);
 }
 
 /* One access writes over what another still reads or writes. */
-static spad_status tell_overwrites(const spad__clash *c, spad__touch victim, spad__touch writer,
-                                   spad_error *error) {
+static spad_status report_overwrites(const spad__clash *c, spad__touch victim, spad__touch writer,
+                                     spad_error *error) {
     const words v = words_of(c, victim);
     const words w = words_of(c, writer);
     const spad_kernel *kernel = c->order->events.kernel;
@@ -246,14 +249,14 @@ static spad_status tell_overwrites(const spad__clash *c, spad__touch victim, spa
     char bytes[SPAD__PHRASE_MAX];
     spad_finding finding;
     describe_bytes(c, bytes, sizeof bytes);
-    spad__find(&finding, SPAD_FINDING_RACE, "%s may write %s%s%s while %s still %s it: %s", w.event,
-               w.tile, same ? "" : " over ", same ? "" : v.tile, v.event, verb_of(c, victim),
-               bytes);
+    spad__finding_init(&finding, SPAD_FINDING_RACE, "%s may write %s%s%s while %s still %s it: %s",
+                       w.event, w.tile, same ? "" : " over ", same ? "" : v.tile, v.event,
+                       verb_of(c, victim), bytes);
     return add(c, &finding, victim, writer, verb_of(c, victim), error);
 }
 
 /* `alloc` or `free`, and an access that uses the bytes, or another one of them. */
-static spad_status tell_life(const spad__clash *c, spad_error *error) {
+static spad_status report_life(const spad__clash *c, spad_error *error) {
     const words x = words_of(c, c->first);
     const words y = words_of(c, c->second);
     const bool both = is_life(event_of(c, c->first)) && is_life(event_of(c, c->second));
@@ -262,17 +265,19 @@ static spad_status tell_life(const spad__clash *c, spad_error *error) {
     spad_finding finding;
     describe_bytes(c, bytes, sizeof bytes);
     if (both) {
-        spad__find(&finding, SPAD_FINDING_FREE_IN_USE, "%s may come before %s: %s", y.event,
-                   x.event, bytes);
+        spad__finding_init(&finding, SPAD_FINDING_FREE_IN_USE, "%s may come before %s: %s", y.event,
+                           x.event, bytes);
     } else if (is_life(event_of(c, c->second))) {
-        spad__find(&finding, SPAD_FINDING_FREE_IN_USE, "%s may come while %s still uses %s: %s",
-                   y.event, x.event, x.tile, bytes);
+        spad__finding_init(&finding, SPAD_FINDING_FREE_IN_USE,
+                           "%s may come while %s still uses %s: %s", y.event, x.event, x.tile,
+                           bytes);
     } else if (!frees) {
-        spad__find(&finding, SPAD_FINDING_FREE_IN_USE, "%s may use %s before %s: %s", y.event,
-                   y.tile, x.event, bytes);
+        spad__finding_init(&finding, SPAD_FINDING_FREE_IN_USE, "%s may use %s before %s: %s",
+                           y.event, y.tile, x.event, bytes);
     } else {
-        spad__find(&finding, SPAD_FINDING_FREE_IN_USE, "%s may come while %s still uses %s: %s",
-                   x.event, y.event, y.tile, bytes);
+        spad__finding_init(&finding, SPAD_FINDING_FREE_IN_USE,
+                           "%s may come while %s still uses %s: %s", x.event, y.event, y.tile,
+                           bytes);
         return add(c, &finding, c->second, c->first, "uses", error);
     }
     return add(c, &finding, c->first, c->second,
@@ -301,15 +306,16 @@ static bool is_later(const spad__clash *c, spad__touch a, spad__touch b) {
 spad_status spad__report_race(const spad__clash *c, spad_error *error) {
     const spad__touch x = c->first;
     const spad__touch y = c->second;
-    if (is_life(event_of(c, x)) || is_life(event_of(c, y))) return tell_life(c, error);
+    if (is_life(event_of(c, x)) || is_life(event_of(c, y))) return report_life(c, error);
     const spad_kernel *kernel = c->order->events.kernel;
     const bool same = spad__same_tile(kernel, access_of(c, x), access_of(c, y));
     if (!writes(c, x)) {
-        return same && !c->fed ? tell_too_early(c, x, y, error) : tell_overwrites(c, x, y, error);
+        return same && !c->fed ? report_too_early(c, x, y, error)
+                               : report_overwrites(c, x, y, error);
     }
-    if (reads(c, y) && same && !is_later(c, x, y)) return tell_too_early(c, y, x, error);
-    if (reads(c, y) && same) return tell_overwrites(c, y, x, error);
-    return writes(c, y) ? tell_overwrites(c, x, y, error) : tell_overwrites(c, y, x, error);
+    if (reads(c, y) && same && !is_later(c, x, y)) return report_too_early(c, y, x, error);
+    if (reads(c, y) && same) return report_overwrites(c, y, x, error);
+    return writes(c, y) ? report_overwrites(c, x, y, error) : report_overwrites(c, y, x, error);
 }
 
 spad_status spad__report_fence(const spad__clash *c, spad_error *error) {
@@ -320,13 +326,15 @@ spad_status spad__report_fence(const spad__clash *c, spad_error *error) {
     char bytes[SPAD__PHRASE_MAX];
     spad_finding finding;
     describe_bytes(c, bytes, sizeof bytes);
-    spad__find(&finding, SPAD_FINDING_MISSING_FENCE,
-               "%s goes through the async proxy to %s, and no fence comes between it and %s, which "
-               "does not",
-               y.event, bytes, x.event);
+    spad__finding_init(
+        &finding, SPAD_FINDING_MISSING_FENCE,
+        "%s goes through the async proxy to %s, and no fence comes between it and %s, which "
+        "does not",
+        y.event, bytes, x.event);
     /* the ISA asks for a fence here too, but many kernels rely on the wait alone */
     if (!writes(c, c->first)) finding.severity = SPAD_SEVERITY_WARNING;
-    spad__find_note(&finding, "add `fence` after %s, before what the other one waits for", x.event);
-    spad__find_names(&finding, spad_kernel_get_tensor(kernel, (size_t)tensor)->name, NULL);
+    spad__finding_add_note(&finding, "add `fence` after %s, before what the other one waits for",
+                           x.event);
+    spad__finding_set_names(&finding, spad_kernel_get_tensor(kernel, (size_t)tensor)->name, NULL);
     return spad__order_find(c->order, &finding, c->second.event, c->first.event, error);
 }

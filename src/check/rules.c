@@ -12,12 +12,13 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "check/check.h"
 #include "check/life.h"
 #include "kernel/place.h"
 
 enum { PLACES_MAX = 1 << 16 };
 
-static const char too_many[] = "a tensor has more places than the rules look at";
+static const char too_many[] = "a tensor has more places than the rule check covers";
 
 /* ---- one place --------------------------------------------------------------------- */
 
@@ -29,8 +30,8 @@ static spad_status check_lanes(spad__run *run, int64_t tensor, const char *tile,
     spad_finding finding;
     if (spad_space_check_lanes(space, rect.lane, rect.lanes, &fault) == SPAD_OK) return SPAD_OK;
     const bool outside = rect.lane < 0 || rect.lane > space->lanes - rect.lanes;
-    spad__find(&finding, outside ? SPAD_FINDING_OUT_OF_SPACE : SPAD_FINDING_START_LANE, "%s: %s",
-               tile, fault.message);
+    spad__finding_init(&finding, outside ? SPAD_FINDING_OUT_OF_SPACE : SPAD_FINDING_START_LANE,
+                       "%s: %s", tile, fault.message);
     return spad__add_about(run, &finding, tensor, error);
 }
 
@@ -48,11 +49,12 @@ static spad_status check_bytes(spad__run *run, int64_t tensor, const char *tile,
         snprintf(reserved, sizeof reserved, " and reserves %lld after them",
                  (long long)space->reserved);
     }
-    spad__find(&finding, SPAD_FINDING_OUT_OF_SPACE,
-               "%s takes bytes [%lld, %lld) of %s, which has %lld for tensors%s; move it, make it "
-               "smaller, or use fewer slots",
-               tile, (long long)rect.byte, (long long)(rect.byte + rect.bytes), space->name,
-               (long long)usable, reserved);
+    spad__finding_init(
+        &finding, SPAD_FINDING_OUT_OF_SPACE,
+        "%s takes bytes [%lld, %lld) of %s, which has %lld for tensors%s; move it, make it "
+        "smaller, or use fewer slots",
+        tile, (long long)rect.byte, (long long)(rect.byte + rect.bytes), space->name,
+        (long long)usable, reserved);
     return spad__add_about(run, &finding, tensor, error);
 }
 
@@ -78,10 +80,11 @@ static spad_status check_bank_start(spad__run *run, int64_t tensor, const char *
     }
     if (inside == 0 && rect.lane == 0) return SPAD_OK;
     spad_finding finding;
-    spad__find(&finding, SPAD_FINDING_BANK_START,
-               "%s starts at byte %lld and lane %lld of a bank of %s, which holds one tile, from "
-               "byte 0 and lane 0; give each tile a bank of its own",
-               tile, (long long)inside, (long long)rect.lane, space->name);
+    spad__finding_init(
+        &finding, SPAD_FINDING_BANK_START,
+        "%s starts at byte %lld and lane %lld of a bank of %s, which holds one tile, from "
+        "byte 0 and lane 0; give each tile a bank of its own",
+        tile, (long long)inside, (long long)rect.lane, space->name);
     return spad__add_about(run, &finding, tensor, error);
 }
 
@@ -94,19 +97,21 @@ static spad_status check_address(spad__run *run, int64_t tensor, const char *til
     spad_status status = SPAD_OK;
     spad_finding finding;
     if (spad__floor_mod(rect.byte, align) != 0) {
-        spad__find(&finding, SPAD_FINDING_MISALIGNED,
-                   "%s starts at byte %lld of %s, which is no multiple of %lld; try %lld", tile,
-                   (long long)rect.byte, space->name, (long long)align,
-                   (long long)(rect.byte - spad__floor_mod(rect.byte, align) + align));
+        spad__finding_init(
+            &finding, SPAD_FINDING_MISALIGNED,
+            "%s starts at byte %lld of %s, which is not a multiple of %lld; try %lld", tile,
+            (long long)rect.byte, space->name, (long long)align,
+            (long long)(rect.byte - spad__floor_mod(rect.byte, align) + align));
         status = spad__add_about(run, &finding, tensor, error);
     }
     if (status != SPAD_OK || !space->banks_exclusive || bank <= 0) return status;
     if (spad__floor_div(rect.byte, bank) != spad__floor_div(rect.byte + rect.bytes - 1, bank)) {
-        spad__find(&finding, SPAD_FINDING_BANK_CROSSED,
-                   "%s takes bytes [%lld, %lld) of %s and crosses the border of a bank of %lld; "
-                   "start it at a bank, or cut it in pieces of at most %lld bytes",
-                   tile, (long long)rect.byte, (long long)(rect.byte + rect.bytes), space->name,
-                   (long long)bank, (long long)bank);
+        spad__finding_init(
+            &finding, SPAD_FINDING_BANK_CROSSED,
+            "%s takes bytes [%lld, %lld) of %s and crosses the boundary of a bank of %lld; "
+            "start it at a bank, or cut it in pieces of at most %lld bytes",
+            tile, (long long)rect.byte, (long long)(rect.byte + rect.bytes), space->name,
+            (long long)bank, (long long)bank);
         return spad__add_about(run, &finding, tensor, error);
     }
     return check_bank_start(run, tensor, tile, rect, error);
@@ -137,9 +142,9 @@ spad_status spad__check_operand(spad__run *run, int64_t statement, const spad_wa
     }
     const spad_place place = k->accesses.items[access->row].place;
     spad_finding finding;
-    spad__find(&finding, SPAD_FINDING_START_LANE, "%s touches part of '%s': %s", s->name, row->name,
-               fault.message);
-    spad__find_names(&finding, row->name, NULL);
+    spad__finding_init(&finding, SPAD_FINDING_START_LANE, "%s touches part of '%s': %s", s->name,
+                       row->name, fault.message);
+    spad__finding_set_names(&finding, row->name, NULL);
     spad__point_finding(&finding, place);
     finding.number = access->tensor;
     return spad__add_finding(run, &finding, statement, -1, error);
@@ -284,11 +289,12 @@ static spad_status check_granules(spad__run *run, int64_t tensor, spad_error *er
     const bool close = in_a_row && !space->power_of_two && step < rounded;
     if (!close && !has_alloc(run->kernel, tensor)) return SPAD_OK;
     spad_finding finding;
-    spad__find(&finding, SPAD_FINDING_GRANULE,
-               "a tile of '%s' has %lld bytes, and %s hands out %lld%s for it; %s", row->name,
-               (long long)row->tile_bytes, space->name, (long long)rounded,
-               space->power_of_two ? " (powers of two)" : "",
-               close && row->mode == SPAD_MODE_AT ? "give it a larger step" : "make it that large");
+    spad__finding_init(&finding, SPAD_FINDING_GRANULE,
+                       "a tile of '%s' has %lld bytes, and %s hands out %lld%s for it; %s",
+                       row->name, (long long)row->tile_bytes, space->name, (long long)rounded,
+                       space->power_of_two ? " (powers of two)" : "",
+                       close && row->mode == SPAD_MODE_AT ? "give it a larger step"
+                                                          : "make it that large");
     return spad__add_about(run, &finding, tensor, error);
 }
 

@@ -3,6 +3,7 @@
  * Conditions while a trip count grows: in which iterations of a growing loop every `if` keeps its
  * answer. The conditions of one run are evaluated in program order, without its operations.
  */
+#include "base/assert.h"
 #include "base/checked.h"
 #include "check/growth.h"
 
@@ -17,7 +18,7 @@ typedef struct condition_walk {
 
 /* Does a comparison of `value` with 0 keep its answer when the value changes by `shift` again
  * and again? *holds: the answer. */
-static bool stays(spad_relation relation, int64_t value, int64_t shift, bool *holds) {
+static bool keeps_answer(spad_relation relation, int64_t value, int64_t shift, bool *holds) {
     switch (relation) {
     case SPAD_EQUAL:
     case SPAD_NOT_EQUAL:
@@ -35,8 +36,8 @@ static bool stays(spad_relation relation, int64_t value, int64_t shift, bool *ho
 
 /* The same for all comparisons of an if when the parameter grows, and the loop (-1: none) moves on:
  * they all hold and stay, or one of them stays false. */
-static bool condition_stays(const condition_walk *w, const spad_statement *s, int64_t loop,
-                            bool *holds) {
+static bool condition_keeps_answer(const condition_walk *w, const spad_statement *s, int64_t loop,
+                                   bool *holds) {
     bool all_stay = true;
     bool one_stays_false = false;
     *holds = true;
@@ -51,7 +52,7 @@ static bool condition_stays(const condition_walk *w, const spad_statement *s, in
             return false;
         }
         bool one_holds;
-        const bool one_stays = stays(c->relation, value, left, &one_holds);
+        const bool one_stays = keeps_answer(c->relation, value, left, &one_holds);
         all_stay = all_stay && one_stays;
         one_stays_false = one_stays_false || (one_stays && !one_holds);
         *holds = *holds && one_holds;
@@ -75,7 +76,7 @@ static void step_loop(condition_walk *w, const spad_kernel_loop *loop, int64_t n
 static bool step_if(condition_walk *w, const spad_statement *s) {
     const int64_t loop = w->growth->inside[w->at];
     bool holds;
-    const bool fixed = condition_stays(w, s, -1, &holds);
+    const bool fixed = condition_keeps_answer(w, s, -1, &holds);
     if (loop < 0) {
         if (!fixed) return false;
     } else {
@@ -83,8 +84,9 @@ static bool step_if(condition_walk *w, const spad_statement *s) {
         spad__window *window = &w->windows[loop];
         const int64_t begin = spad_kernel_get_loop(w->kernel, (size_t)loop)->begin.value;
         const int64_t iteration = w->values[loop] - begin;
+        spad__assert(iteration >= 0);
         if (!fixed) window->fixed = spad__min(window->fixed, iteration);
-        if (!condition_stays(w, s, loop, &same)) {
+        if (!condition_keeps_answer(w, s, loop, &same)) {
             window->steady = spad__max(window->steady, iteration + 1);
         }
     }

@@ -130,8 +130,8 @@ static spad_status take_memory(grant *out, spad_device *device, spad_memory_scop
 }
 
 /* Gives memory back: after what the stream does with it, or at once. */
-static void give_memory(spad_device *device, spad_memory_scope scope, const spad_allocation *block,
-                        spad_stream stream) {
+static void release_memory(spad_device *device, spad_memory_scope scope,
+                           const spad_allocation *block, spad_stream stream) {
     spad__stream_record *record =
         scope == SPAD_GLOBAL && stream.device == device ? spad__stream_find(stream, NULL) : NULL;
     if (record != NULL) {
@@ -212,15 +212,16 @@ static spad_status check_spec(const spad_buffer_spec *spec, spad_error *error) {
     if (spad_dtype_bits(spec->dtype) == 0)
         return spad__fail(error, SPAD_ERR_DTYPE, "the buffer has no element type");
     if ((unsigned)spec->scope >= SPAD_SCOPE_COUNT)
-        return spad__fail(error, SPAD_ERR_ARGUMENT, "%d is no memory scope", (int)spec->scope);
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "%d is not a memory scope", (int)spec->scope);
     if (spec->alignment != 0 && !spad__is_pow2(spec->alignment)) {
         return spad__fail(error, SPAD_ERR_ALIGNMENT,
                           "alignment %lld is not a power of two; use 0 for that of the memory",
                           (long long)spec->alignment);
     }
     if (shape.rank > SPAD_RANK_MAX) {
-        return spad__fail(error, SPAD_ERR_SHAPE, "a shape of %zu dimensions; %d are the most",
-                          shape.rank, SPAD_RANK_MAX);
+        return spad__fail(error, SPAD_ERR_SHAPE,
+                          "a shape of %zu dimensions; at most %d are allowed", shape.rank,
+                          SPAD_RANK_MAX);
     }
     const size_t open = find_auto(shape);
     for (size_t i = open + 1; i < shape.rank; i++) {
@@ -264,7 +265,7 @@ static spad_status settle_new(spad_device_buffer buffer, const spad_buffer_spec 
     pthread_mutex_lock(&device->mutex);
     status = settle_record(device, &device->buffers.items[buffer.slot], &memory, error);
     pthread_mutex_unlock(&device->mutex);
-    if (status != SPAD_OK) give_memory(device, spec->scope, &memory.block, (spad_stream){0});
+    if (status != SPAD_OK) release_memory(device, spec->scope, &memory.block, (spad_stream){0});
     return status;
 }
 
@@ -342,7 +343,7 @@ spad_status spad_buffer_free(spad_device_buffer buffer, spad_error *error) {
     }
     pthread_mutex_unlock(&device->mutex);
     if (status == SPAD_OK && freed.root == 0 && freed.bytes >= 0)
-        give_memory(device, freed.scope, &freed.block, freed.stream);
+        release_memory(device, freed.scope, &freed.block, freed.stream);
     return status;
 }
 
@@ -491,7 +492,8 @@ spad_status spad__buffer_settle(spad_device_buffer buffer, int64_t bytes,
         return status;
     }
     status = install(buffer, shape.rank, block, &memory, error);
-    if (status != SPAD_OK) give_memory(buffer.device, open.scope, &memory.block, (spad_stream){0});
+    if (status != SPAD_OK)
+        release_memory(buffer.device, open.scope, &memory.block, (spad_stream){0});
     return status;
 }
 
@@ -614,7 +616,7 @@ static spad_status check_view(const spad__buffer_record *of, int64_t offset, int
     spad__buffer_title(title, sizeof title, of);
     if (of->bytes < 0) return spad__fail(error, SPAD_ERR_NO_ADDRESS, "%s has no memory yet", title);
     if (offset < 0 || !spad__add(offset, bytes, &end) || end > of->bytes) {
-        spad__fail(error, SPAD_ERR_BOUNDS, "a view of %lld B at %lld does not lie in %s of %lld B",
+        spad__fail(error, SPAD_ERR_BOUNDS, "a view of %lld B at %lld is outside %s of %lld B",
                    (long long)bytes, (long long)offset, title, (long long)of->bytes);
         const bool inside = 0 <= offset && offset <= of->bytes;
         spad__fact_amounts(error, bytes, inside ? of->bytes - offset : 0, SPAD_NO_FACT);

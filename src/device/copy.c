@@ -64,7 +64,7 @@ static spad_status fail_bounds(const side *s, int64_t offset, int64_t width, int
     char field[TITLE_MAX];
     const char *title = side_title(field, s);
     spad__fail(error, SPAD_ERR_BOUNDS,
-               "%" PRId64 " row%s of %" PRId64 " B at byte %" PRId64 " do not lie in %s of %" PRId64
+               "%" PRId64 " row%s of %" PRId64 " B at byte %" PRId64 " are outside %s of %" PRId64
                " B",
                rows, rows == 1 ? "" : "s", width, offset, title, s->bytes);
     spad__fact_names(error, title, NULL);
@@ -255,7 +255,7 @@ static spad_status check_stream(const spad_stream *stream, const side *to, const
         return stream->device == NULL ? SPAD_ERR_ARGUMENT : SPAD_ERR_STALE;
     if (stream->device == to->device || stream->device == from->device) return SPAD_OK;
     return spad__fail(error, SPAD_ERR_ARGUMENT,
-                      "the stream is of %s, which neither side of the copy is",
+                      "the stream is of %s, and neither side of the copy is",
                       stream->device->info.name);
 }
 
@@ -361,7 +361,7 @@ static spad_status matrix_row(int64_t *row_bytes, int64_t *element, const spad_b
         tile->rows > info->dims[0] - row || tile->columns > columns - column) {
         spad__fail(error, SPAD_ERR_BOUNDS,
                    "a tile of %" PRId64 " x %" PRId64 " at (%" PRId64 ", %" PRId64
-                   ") does not lie in a matrix of %" PRId64 " x %" PRId64,
+                   ") is outside a matrix of %" PRId64 " x %" PRId64,
                    tile->rows, tile->columns, row, column, info->dims[0], columns);
         spad__fact_names(error, info->name, NULL);
         return SPAD_ERR_BOUNDS;

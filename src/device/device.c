@@ -358,7 +358,7 @@ spad_status spad_device_pool(spad_pool **out, spad_device *device, spad_memory_s
                              spad_error *error) {
     *out = NULL;
     if ((unsigned)scope >= SPAD_SCOPE_COUNT)
-        return spad__fail(error, SPAD_ERR_ARGUMENT, "%d is no memory scope", (int)scope);
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "%d is not a memory scope", (int)scope);
     if (scope == SPAD_GLOBAL) {
         *out = device->pool;
         return SPAD_OK;

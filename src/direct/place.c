@@ -20,6 +20,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/index.h"
 #include "direct/ring.h"
 
 /* ---- messages ---------------------------------------------------------------------- */
@@ -139,22 +140,22 @@ static spad_status check_bank(const direct_check *check, const int64_t *index, i
                (long long)count, (long long)bank, check->space->name);
     } else {
         refuse(check, index, SPAD_ERR_BOUNDS, error,
-               "%lld banks from bank %lld do not lie in the %lld banks of '%s'", (long long)count,
+               "%lld banks from bank %lld are outside the %lld banks of '%s'", (long long)count,
                (long long)bank, (long long)check->banks, check->space->name);
     }
     spad__fact_amounts(error, count, check->banks, SPAD_NO_FACT);
     return SPAD_ERR_BOUNDS;
 }
 
-/* [address, address + bytes) in what the space offers to tensors. */
+/* [address, address + bytes) in what the space has for tensors. */
 static spad_status check_bytes(const direct_check *check, const int64_t *index, int64_t address,
                                int64_t bytes, spad_error *error) {
     if (address >= 0 && bytes <= check->usable && address <= check->usable - bytes) return SPAD_OK;
-    refuse(
-        check, index, SPAD_ERR_BOUNDS, error,
-        "%lld B per lane at byte %lld do not lie in [0, %lld), what '%s' of %s offers to tensors",
-        (long long)bytes, (long long)address, (long long)check->usable, check->space->name,
-        check->chip);
+    refuse(check, index, SPAD_ERR_BOUNDS, error,
+           "%lld B per lane at byte %lld are outside [0, %lld), the bytes that '%s' of %s has for "
+           "tensors",
+           (long long)bytes, (long long)address, (long long)check->usable, check->space->name,
+           check->chip);
     spad__fact_amounts(error, bytes, check->usable, SPAD_NO_FACT);
     return SPAD_ERR_BOUNDS;
 }
@@ -178,42 +179,31 @@ static spad_status check_spot(int64_t *byte, const direct_check *check, const in
 
 /* ---- tables ------------------------------------------------------------------------ */
 
-/* Joins equal places while a table is built. */
-typedef struct place_set {
-    uint32_t *slots; /* number of a place + 1; 0: free */
-    size_t mask;     /* slots - 1, a power of two minus one, at least twice the tiles */
-} place_set;
-
-static size_t hash_place(int64_t lane, int64_t byte) {
-    uint64_t h = (uint64_t)lane * UINT64_C(0x9E3779B97F4A7C15) ^ (uint64_t)byte;
-    h = (h ^ (h >> 29)) * UINT64_C(0xBF58476D1CE4E5B9);
-    return (size_t)(h ^ (h >> 32));
-}
-
-/* Appends logical tile number `tile` to the place. False: no memory. */
-static bool join_place(direct_tensor *tensor, place_set *set, uint32_t tile, int64_t lane,
+/* Appends logical tile number `tile` to the place; `set` joins equal places. False: no memory. */
+static bool join_place(direct_tensor *tensor, spad__index *set, uint32_t tile, int64_t lane,
                        int64_t byte, const spad_host *host) {
-    size_t slot = hash_place(lane, byte) & set->mask;
-    for (; set->slots[slot] != 0; slot = (slot + 1) & set->mask) {
-        const uint32_t number = set->slots[slot] - 1;
-        direct_place *place = &tensor->places.items[number];
+    const uint64_t hash = spad__hash_add(spad__hash_add(0, lane), byte);
+    spad__probe probe = spad__index_probe(set, hash);
+    for (size_t i; (i = spad__probe_next(&probe)) != SPAD__NO_ITEM;) {
+        direct_place *place = &tensor->places.items[i];
         if (place->lane != lane || place->byte != byte) continue;
         tensor->logical[place->last].next = tile;
-        tensor->logical[tile] = (direct_logical){.physical = number, .next = DIRECT_NO_NEXT};
+        tensor->logical[tile] = (direct_logical){.physical = (uint32_t)i, .next = DIRECT_NO_NEXT};
         place->last = tile;
         return true;
     }
-    if (!spad__array_reserve(host, &tensor->places, 1)) return false;
+    if (!spad__array_reserve(host, &tensor->places, 1) || !spad__index_reserve(set, host, 1))
+        return false;
     const uint32_t number = (uint32_t)tensor->places.count;
+    spad__index_add(set, hash, number);
     tensor->places.items[tensor->places.count++] =
         (direct_place){.lane = lane, .byte = byte, .first = tile, .last = tile};
     tensor->logical[tile] = (direct_logical){.physical = number, .next = DIRECT_NO_NEXT};
-    set->slots[slot] = number + 1;
     return true;
 }
 
 /* The spot of one tile, from the callback or the given table. */
-static spad_status ask_spot(spad_direct_spot *spot, const direct_check *check,
+static spad_status get_spot(spad_direct_spot *spot, const direct_check *check,
                             const spad_direct_tensor *given, const int64_t *index, int64_t tile,
                             spad_error *error) {
     *spot = (spad_direct_spot){0};
@@ -231,13 +221,13 @@ static spad_status ask_spot(spad_direct_spot *spot, const direct_check *check,
     if (status == SPAD_OK) return SPAD_OK;
     if (status > SPAD_OK) {
         return refuse(check, index, SPAD_ERR_ARGUMENT, error,
-                      "its placement function returned %d, which is no status", (int)status);
+                      "its placement function returned %d, which is not a status", (int)status);
     }
     return refuse(check, index, status, error, "%s",
                   reason.message[0] != '\0' ? reason.message : "its placement function failed");
 }
 
-static spad_status fill_table(direct_tensor *tensor, place_set *set, const direct_check *check,
+static spad_status fill_table(direct_tensor *tensor, spad__index *set, const direct_check *check,
                               const spad_direct_tensor *given, const spad_host *host,
                               spad_error *error) {
     int64_t index[SPAD_RANK_MAX] = {0};
@@ -245,7 +235,7 @@ static spad_status fill_table(direct_tensor *tensor, place_set *set, const direc
     do {
         spad_direct_spot spot;
         int64_t byte;
-        spad_status status = ask_spot(&spot, check, given, index, tile, error);
+        spad_status status = get_spot(&spot, check, given, index, tile, error);
         if (status == SPAD_OK) status = check_spot(&byte, check, index, spot, error);
         if (status != SPAD_OK) return status;
         if (!join_place(tensor, set, (uint32_t)tile, spot.lane, byte, host)) {
@@ -313,17 +303,14 @@ static spad_status place_table(direct_tensor *tensor, const direct_check *check,
     if (status != SPAD_OK) return status;
 
     const size_t tiles = (size_t)tensor->tiles;
-    place_set set = {.mask = 1};
-    while (set.mask + 1 < 2 * tiles) set.mask = 2 * set.mask + 1;
-    const size_t set_size = (set.mask + 1) * sizeof *set.slots;
-    set.slots = spad__new_array(host, set.mask + 1, sizeof *set.slots);
+    spad__index set = {0};
     tensor->logical = spad__new_array(host, tiles, sizeof *tensor->logical);
-    if (set.slots == NULL || tensor->logical == NULL) {
+    if (tensor->logical == NULL) {
         status = spad__fail_host_memory(error);
     } else {
         status = fill_table(tensor, &set, check, given, host, error);
     }
-    spad__free(host, set.slots, set_size);
+    spad__index_free(&set, host);
     if (status != SPAD_OK) {
         spad__direct_free_table(tensor, host);
         return status;
@@ -376,12 +363,11 @@ static spad_status check_footprint(direct_tensor *tensor, const direct_check *ch
     int64_t lanes;
     if (!spad__mul(tiles[DIRECT_LANE], tensor->lanes, &lanes)) lanes = INT64_MAX;
     if (base.lane < 0 || lanes > check->space->lanes || base.lane > check->space->lanes - lanes) {
-        refuse(
-            check, NULL, SPAD_ERR_BOUNDS, error,
-            "its footprint of %lld x %lld lanes from lane %lld does not lie in the %lld lanes of "
-            "'%s'",
-            (long long)tiles[DIRECT_LANE], (long long)tensor->lanes, (long long)base.lane,
-            (long long)check->space->lanes, check->space->name);
+        refuse(check, NULL, SPAD_ERR_BOUNDS, error,
+               "its footprint of %lld x %lld lanes from lane %lld is outside the %lld lanes of "
+               "'%s'",
+               (long long)tiles[DIRECT_LANE], (long long)tensor->lanes, (long long)base.lane,
+               (long long)check->space->lanes, check->space->name);
         spad__fact_amounts(error, lanes, check->space->lanes, SPAD_NO_FACT);
         return SPAD_ERR_BOUNDS;
     }
@@ -393,8 +379,9 @@ static spad_status check_footprint(direct_tensor *tensor, const direct_check *ch
         !spad__add(base.byte, base.bank * check->bank_bytes, &byte) || bytes > check->usable ||
         byte > check->usable - bytes) {
         refuse(check, NULL, SPAD_ERR_BOUNDS, error,
-               "its footprint of %lld x %lld B per lane from byte %lld does not lie in [0, %lld), "
-               "what '%s' of %s offers to tensors",
+               "its footprint of %lld x %lld B per lane from byte %lld is outside [0, %lld), the "
+               "bytes that "
+               "'%s' of %s has for tensors",
                (long long)tiles[DIRECT_FREE], (long long)tensor->bytes, (long long)base.byte,
                (long long)check->usable, check->space->name, check->chip);
         spad__fact_amounts(error, SPAD_NO_FACT, check->usable, SPAD_NO_FACT);

@@ -8,6 +8,7 @@
  * lanes it meets: everything alive in them shares bytes with it, and what has
  * ended is dropped on the way. So each look either finds a pair or drops a tile.
  */
+#include "base/compare.h"
 #include "direct/direct.h"
 
 #include <stdlib.h>
@@ -240,31 +241,27 @@ typedef struct sweep {
     size_t count;
 } sweep;
 
-static int compare(int64_t a, int64_t b) {
-    return (a > b) - (a < b);
-}
-
 /* Bands together, for numbering them. */
 static int by_lanes(const void *left, const void *right) {
     const sweep_tile *a = left, *b = right;
-    const int lane = compare(a->rect.lane, b->rect.lane);
-    return lane != 0 ? lane : compare(a->rect.lanes, b->rect.lanes);
+    const int lane = spad__compare(a->rect.lane, b->rect.lane);
+    return lane != 0 ? lane : spad__compare(a->rect.lanes, b->rect.lanes);
 }
 
 static int by_address(const void *left, const void *right) {
     const sweep_tile *a = left, *b = right;
-    int order = compare((int64_t)a->space, (int64_t)b->space);
-    if (order == 0) order = compare(a->rect.byte, b->rect.byte);
-    if (order == 0) order = compare((int64_t)a->tensor, (int64_t)b->tensor);
-    return order != 0 ? order : compare(a->tile, b->tile);
+    int order = spad__compare((int64_t)a->space, (int64_t)b->space);
+    if (order == 0) order = spad__compare(a->rect.byte, b->rect.byte);
+    if (order == 0) order = spad__compare((int64_t)a->tensor, (int64_t)b->tensor);
+    return order != 0 ? order : spad__compare(a->tile, b->tile);
 }
 
 static bool overlap_before(const void *ctx, const void *left, const void *right) {
     (void)ctx;
     const spad_direct_overlap *a = left, *b = right;
-    int order = compare((int64_t)a->tensor_a, (int64_t)b->tensor_a);
-    if (order == 0) order = compare(a->tile_a, b->tile_a);
-    if (order == 0) order = compare((int64_t)a->tensor_b, (int64_t)b->tensor_b);
+    int order = spad__compare((int64_t)a->tensor_a, (int64_t)b->tensor_a);
+    if (order == 0) order = spad__compare(a->tile_a, b->tile_a);
+    if (order == 0) order = spad__compare((int64_t)a->tensor_b, (int64_t)b->tensor_b);
     return order != 0 ? order < 0 : a->tile_b < b->tile_b;
 }
 
@@ -334,7 +331,7 @@ static void report_pair(sweep *s, const sweep_tile *a, const sweep_tile *b) {
 }
 
 /* Pairs the tile with what is alive in a band, and drops what has ended. */
-static void meet_band(sweep *s, sweep_band *band, const sweep_tile *tile) {
+static void pair_in_band(sweep *s, sweep_band *band, const sweep_tile *tile) {
     for (size_t i = 0; i < band->alive.count;) {
         const sweep_tile *other = &s->tiles.items[band->alive.items[i]];
         if (other->space == tile->space && other->rect.byte + other->rect.bytes > tile->rect.byte) {
@@ -353,7 +350,7 @@ static bool run_sweep(sweep *s) {
             sweep_band *band = &s->bands.items[b];
             if (band->lane < tile->rect.lane + tile->rect.lanes &&
                 tile->rect.lane < band->lane + band->lanes) {
-                meet_band(s, band, tile);
+                pair_in_band(s, band, tile);
             }
         }
         sweep_band *own = &s->bands.items[tile->band];
@@ -403,24 +400,27 @@ static void describe_fault(spad_finding *out, const spad_direct *direct,
     spad__direct_who(who, tensor->name, 0, NULL);
     spad__direct_who(other, placed->name, 0, NULL);
     if (space->off_chip) {
-        spad__find(out, SPAD_FINDING_OFF_CHIP_NOT_OUTPUT,
-                   "%s in '%s' is no output, while %s is placed directly; return it from the "
-                   "kernel, or keep it on chip",
-                   who, space->name, other);
+        spad__finding_init(
+            out, SPAD_FINDING_OFF_CHIP_NOT_OUTPUT,
+            "%s in '%s' is not an output, while %s is placed directly; return it from the "
+            "kernel, or keep it on chip",
+            who, space->name, other);
     } else if (tensor->implicit_of != NULL) {
         char operation[SPAD_NAME_FACT_MAX];
         spad__copy_cut(operation, sizeof operation, tensor->implicit_of);
-        spad__find(out, SPAD_FINDING_IMPLICIT_TENSOR,
-                   "%s in '%s' is made by %s, so it cannot be placed, while %s is placed directly; "
-                   "declare and place a tensor for it, or use another operation",
-                   who, space->name, operation, other);
+        spad__finding_init(
+            out, SPAD_FINDING_IMPLICIT_TENSOR,
+            "%s in '%s' is made by %s, so it cannot be placed, while %s is placed directly; "
+            "declare and place a tensor for it, or use another operation",
+            who, space->name, operation, other);
     } else {
-        spad__find(out, SPAD_FINDING_MIXED_PLACEMENT,
-                   "%s in '%s' is placed automatically, while %s is placed directly; place all "
-                   "tensors or none",
-                   who, space->name, other);
+        spad__finding_init(
+            out, SPAD_FINDING_MIXED_PLACEMENT,
+            "%s in '%s' is placed automatically, while %s is placed directly; place all "
+            "tensors or none",
+            who, space->name, other);
     }
-    spad__find_names(out, tensor->name, placed->name);
+    spad__finding_set_names(out, tensor->name, placed->name);
     out->number = tensor - direct->tensors.items;
     if (tensor->traced >= 0) {
         out->time = spad_trace_tensor(direct->trace, (size_t)tensor->traced)->t_begin;

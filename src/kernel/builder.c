@@ -93,7 +93,7 @@ void spad_kernel_builder_destroy(spad_kernel_builder *builder) {
     spad__array_free(&host, &builder->blocks);
     spad__array_free(&host, &builder->defines);
     spad__array_free(&host, &builder->rings);
-    spad__free(&host, builder->buckets, builder->bucket_count * sizeof *builder->buckets);
+    spad__index_free(&builder->symbol_index, &host);
     spad__free(&host, builder, sizeof *builder);
 }
 
@@ -127,7 +127,8 @@ spad_status spad_kernel_builder_finish(spad_kernel **out, spad_kernel_builder *b
                                        spad_error *error) {
     *out = NULL;
     if (builder->kernel == NULL) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT, "the builder has given its kernel away");
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "the builder has already handed over its kernel");
     }
     if (builder->blocks.count > 0) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "blocks that are still open: %zu",
@@ -160,7 +161,7 @@ spad_status spad__keep_amounts(spad_kernel_builder *builder, spad_amounts *list,
     if (kept == NULL) return spad__fail_host_memory(error);
     for (size_t i = 0; i < list->count; i++) {
         kept[i] = list->items[i];
-        const spad_status status = spad__settle(builder, &kept[i], error);
+        const spad_status status = spad__fold_amount(builder, &kept[i], error);
         if (status != SPAD_OK) return status;
         if (kept[i].value < least) {
             return spad__fail(error, SPAD_ERR_SHAPE, "%s of %lld; it must be at least %lld", what,
@@ -193,7 +194,7 @@ spad_status spad_kernel_builder_param(spad_expr *out, spad_kernel_builder *build
     spad_kernel *kernel = builder->kernel;
     *out = 0;
     spad_status status = need_top(builder, "a parameter", error);
-    if (status == SPAD_OK) status = spad__settle(builder, &preset, error);
+    if (status == SPAD_OK) status = spad__fold_amount(builder, &preset, error);
     if (status != SPAD_OK) return status;
     if (!spad__array_reserve(&kernel->host, &kernel->params, 1)) {
         return spad__fail_host_memory(error);
@@ -221,8 +222,8 @@ spad_status spad_kernel_builder_region(spad_kernel_builder *builder, size_t spac
                                        spad_stack_behaviour behaviour, spad_error *error) {
     spad_kernel *kernel = builder->kernel;
     spad_status status = need_top(builder, "a region", error);
-    if (status == SPAD_OK) status = spad__settle(builder, &lower, error);
-    if (status == SPAD_OK) status = spad__settle(builder, &upper, error);
+    if (status == SPAD_OK) status = spad__fold_amount(builder, &lower, error);
+    if (status == SPAD_OK) status = spad__fold_amount(builder, &upper, error);
     if (status != SPAD_OK) return status;
     if (space >= kernel->target->space_count || (unsigned)behaviour > SPAD_STACK_LIBRARY_LATER) {
         return spad__fail(error, SPAD_ERR_UNKNOWN, "no such space or behaviour");
@@ -230,7 +231,7 @@ spad_status spad_kernel_builder_region(spad_kernel_builder *builder, size_t spac
     const int64_t usable = spad_space_usable(&kernel->target->spaces[space]);
     if (lower.value < 0 || lower.value > upper.value || upper.value > usable) {
         spad__fail(error, SPAD_ERR_BOUNDS,
-                   "the region [%lld, %lld) does not lie in the %lld usable bytes of '%s'",
+                   "the region [%lld, %lld) is outside the %lld usable bytes of '%s'",
                    (long long)lower.value, (long long)upper.value, (long long)usable,
                    kernel->target->spaces[space].name);
         spad__fact_amounts(error, upper.value, usable, SPAD_NO_FACT);
@@ -303,7 +304,7 @@ spad_status spad_kernel_builder_sync(int64_t *out, spad_kernel_builder *builder,
     *out = -1;
     spad_status status = need_top(builder, "a barrier, counter or group", error);
     if (status == SPAD_OK) status = spad__keep_amounts(builder, &dims, 1, "an extent", error);
-    if (status == SPAD_OK) status = spad__settle(builder, &count, error);
+    if (status == SPAD_OK) status = spad__fold_amount(builder, &count, error);
     if (status != SPAD_OK) return status;
     const bool counted = kind == SPAD_SYNC_BARRIER || kind == SPAD_SYNC_MBARRIER;
     spad_kernel_sync sync = {.kind = kind, .dims = dims, .count = count, .place = builder->place};
@@ -390,8 +391,8 @@ spad_status spad_kernel_builder_for(spad_expr *variable, spad_kernel_builder *bu
     spad_kernel *kernel = builder->kernel;
     *variable = 0;
     int64_t trips;
-    spad_status status = spad__settle(builder, &begin, error);
-    if (status == SPAD_OK) status = spad__settle(builder, &end, error);
+    spad_status status = spad__fold_amount(builder, &begin, error);
+    if (status == SPAD_OK) status = spad__fold_amount(builder, &end, error);
     if (status != SPAD_OK) return status;
     if (end.value < begin.value) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "the loop runs from %lld down to %lld",
@@ -482,13 +483,14 @@ spad_status spad_kernel_builder_else(spad_kernel_builder *builder, spad_error *e
 static spad_status refuse_agents_and_scopes(spad_error *error) {
     return spad__fail(error, SPAD_ERR_ARGUMENT,
                       "a kernel has either agents or scopes: agents run side by side, and the "
-                      "order of scoped allocations would be open; use auto, ring, mod or at");
+                      "order of scoped allocations would be "
+                      "undefined; use auto, ring, mod or at");
 }
 
 spad_status spad_kernel_builder_scope(spad_kernel_builder *builder, const char *name,
                                       spad_amount sections, spad_error *error) {
     spad_kernel *kernel = builder->kernel;
-    spad_status status = spad__settle(builder, &sections, error);
+    spad_status status = spad__fold_amount(builder, &sections, error);
     if (status != SPAD_OK) return status;
     if (sections.value < 1) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "%lld sections; a scope has at least 1",
@@ -523,8 +525,9 @@ spad_status spad_kernel_builder_agent(spad_kernel_builder *builder, const char *
     if (status != SPAD_OK) return status;
     if (kernel->is_scoped) return refuse_agents_and_scopes(error);
     if (builder->agents_over) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT,
-                          "agents stand together: a statement of the main program is between them");
+        return spad__fail(
+            error, SPAD_ERR_ARGUMENT,
+            "agents must be adjacent: a statement of the main program is between them");
     }
     spad_statement *statement;
     status = new_block(&statement, builder, SPAD_STATEMENT_AGENT, error);

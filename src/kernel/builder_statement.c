@@ -80,7 +80,7 @@ static spad_status fail_no_runner(const spad_kernel_builder *builder, const char
         if (strcmp(word, name) != 0) spad__nearest_offer(&nearest, word);
     }
     spad__nearest_phrase(&nearest, hint, sizeof hint);
-    spad__fail(error, SPAD_ERR_UNKNOWN, "'%s' is no statement, unit or engine of %s%s", name,
+    spad__fail(error, SPAD_ERR_UNKNOWN, "'%s' is not a statement, unit or engine of %s%s", name,
                target->name, hint);
     spad__fact_names(error, name, target->name);
     return SPAD_ERR_UNKNOWN;
@@ -230,7 +230,7 @@ static spad_status find_sync(const spad_kernel_sync **out, const spad_kernel *ke
     }
     *out = &kernel->syncs.items[number];
     if ((*out)->kind == kind || (*out)->kind == other) return SPAD_OK;
-    return spad__fail(error, SPAD_ERR_ARGUMENT, "'%s' is %s; %s%s%s is wanted here", (*out)->name,
+    return spad__fail(error, SPAD_ERR_ARGUMENT, "'%s' is %s; %s%s%s is expected here", (*out)->name,
                       names[(*out)->kind], names[kind], kind != other ? " or " : "",
                       kind != other ? names[other] : "");
 }
@@ -408,10 +408,10 @@ static spad_status check_tile(spad_kernel_builder *builder, spad_statement *row,
     const bool heap_free = tensor->mode == SPAD_MODE_HEAP && row->kind == SPAD_STATEMENT_FREE;
     if (tensor->mode == SPAD_MODE_STACK || tensor->mode == SPAD_MODE_ALIAS ||
         (tensor->mode == SPAD_MODE_HEAP && !heap_free)) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT,
-                          "'%s %s': the life of a tensor that is %s is "
-                          "not up to this statement",
-                          word, tensor->name, spad_mode_name(tensor->mode));
+        return spad__fail(
+            error, SPAD_ERR_ARGUMENT,
+            "'%s %s': this statement cannot control the lifetime of a tensor that is %s", word,
+            tensor->name, spad_mode_name(tensor->mode));
     }
     if (row->index_count == 0) return SPAD_OK; /* all tiles */
     if (heap_free) {
@@ -447,7 +447,7 @@ static spad_status check_statement(spad_kernel_builder *builder, spad_statement 
                 return SPAD_OK;
             }
         }
-        return spad__fail(error, SPAD_ERR_NO_SCOPE, "'next section' stands in a scope");
+        return spad__fail(error, SPAD_ERR_NO_SCOPE, "'next section' must be in a scope");
     default:
         if ((unsigned)row->kind < SPAD_STATEMENT_KINDS && row->kind >= SPAD_STATEMENT_SYNC) {
             return check_sync(builder, row, error);

@@ -82,7 +82,7 @@ static spad_status settle_numbers(spad_kernel_builder *builder, spad_kernel_tens
                    {"'step'", &tensor->step},
                    {"'align'", &tensor->align}};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        const spad_status status = spad__settle(builder, numbers[i].amount, error);
+        const spad_status status = spad__fold_amount(builder, numbers[i].amount, error);
         if (status != SPAD_OK) return status;
         if (numbers[i].amount->value < 0) {
             return spad__fail(error, SPAD_ERR_ARGUMENT, "%s is negative: %lld", numbers[i].what,
@@ -137,8 +137,8 @@ static spad_status place_auto(spad_kernel_builder *builder, spad_kernel_tensor *
     if (tensor->ring.count == 0) return SPAD_OK;
     if (tensor->blocks.count == 0) {
         return spad__fail(error, SPAD_ERR_SHAPE,
-                          "a ring needs block dimensions: write [N] in "
-                          "front of the shape of a tile");
+                          "a ring needs block dimensions: write [N] before the shape of a "
+                          "tile");
     }
     const spad_status status = tensor->ring.count == 1
                                    ? spad__keep_amounts(builder, &tensor->ring, 1, "a ring", error)
@@ -279,8 +279,9 @@ static spad_status place_alias(spad_kernel_builder *builder, spad_kernel_tensor 
     const spad_kernel_tensor *other = &kernel->tensors.items[tensor->alias_of];
     const bool inside = tensor->alias_tile >= 0 || other->blocks.count == 0;
     if (other->space != tensor->space) {
-        return spad__fail(error, SPAD_ERR_SPACE, "'%s' lies in '%s'; an alias is in the same space",
-                          other->name, kernel->target->spaces[other->space].name);
+        return spad__fail(error, SPAD_ERR_SPACE,
+                          "'%s' is in '%s'; an alias must be in the same space", other->name,
+                          kernel->target->spaces[other->space].name);
     }
     tensor->slots = tensor->tiles;
     if (inside) {
@@ -307,7 +308,7 @@ static spad_status place_alias(spad_kernel_builder *builder, spad_kernel_tensor 
     }
     if (bytes > other->tile_bytes || tensor->tile_lanes > other->tile_lanes) {
         spad__fail(error, SPAD_ERR_BOUNDS,
-                   "%lld lanes x %lld bytes do not lie in a tile of '%s' of %lld x %lld",
+                   "%lld lanes x %lld bytes do not fit in a tile of '%s' of %lld x %lld",
                    (long long)tensor->tile_lanes, (long long)bytes, other->name,
                    (long long)other->tile_lanes, (long long)other->tile_bytes);
         spad__fact_amounts(error, bytes, other->tile_bytes, SPAD_NO_FACT);
@@ -367,7 +368,7 @@ spad_status spad_kernel_builder_tensor(int64_t *out, spad_kernel_builder *builde
     spad_kernel_tensor row = *tensor;
     const int64_t number = (int64_t)kernel->tensors.count;
     if (row.mode == SPAD_MODE_STACK && !in_scope(builder)) {
-        return spad__fail(error, SPAD_ERR_NO_SCOPE, "a stack tensor stands in a scope");
+        return spad__fail(error, SPAD_ERR_NO_SCOPE, "a stack tensor must be in a scope");
     }
     spad_amount depth;
     give_ring(builder, &row, &depth);

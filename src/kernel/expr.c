@@ -299,8 +299,8 @@ spad_status spad__check_expr(const spad_kernel_builder *builder, spad_expr expr,
     return SPAD_OK;
 }
 
-spad_status spad__settle(const spad_kernel_builder *builder, spad_amount *amount,
-                         spad_error *error) {
+spad_status spad__fold_amount(const spad_kernel_builder *builder, spad_amount *amount,
+                              spad_error *error) {
     if (amount->expr == 0) return SPAD_OK;
     const spad__expr *found = find_expr(builder->kernel, amount->expr);
     if (found == NULL) return spad__fail(error, SPAD_ERR_UNKNOWN, "no such expression");
@@ -308,7 +308,8 @@ spad_status spad__settle(const spad_kernel_builder *builder, spad_amount *amount
         char text[128];
         spad__expr_text(builder->kernel, amount->expr, text, sizeof text);
         return spad__fail(error, SPAD_ERR_ARGUMENT,
-                          "'%s' changes with a loop; a number or parameters are wanted here", text);
+                          "'%s' changes with a loop; a number or parameters are expected here",
+                          text);
     }
     amount->value = found->least;
     return SPAD_OK;

@@ -11,6 +11,7 @@
 #ifndef SPAD_KERNEL_KERNEL_H
 #define SPAD_KERNEL_KERNEL_H
 
+#include "base/index.h"
 #include "base/memory.h"
 #include "base/source.h"
 #include "base/text.h"
@@ -75,9 +76,8 @@ typedef struct spad__symbol {
     const char *name;
     spad__symbol_kind kind;
     int64_t number;
-    uint64_t hash;
-    size_t older; /* in its chain: index + 1, 0: none */
-    bool closed;  /* its scope is: it can still be named, and the name can be used again */
+    size_t hidden; /* the older symbol of this name, which is found again after it */
+    bool closed;   /* its scope is: it can still be named, and the name can be used again */
 } spad__symbol;
 
 typedef struct spad__block {
@@ -98,8 +98,7 @@ struct spad_kernel_builder {
     spad_kernel *kernel;
     spad_place place;
     SPAD_ARRAY(spad__symbol) symbols;
-    size_t *buckets; /* index + 1 of the newest symbol, 0: none */
-    size_t bucket_count;
+    spad__index symbol_index;
     SPAD_ARRAY(spad__block) blocks; /* that are open */
     int64_t loop;                   /* innermost open one; -1 */
     size_t loop_depth;
@@ -151,8 +150,8 @@ spad_status spad__check_visible(const spad_kernel_builder *builder, int64_t numb
 spad_status spad__check_expr(const spad_kernel_builder *builder, spad_expr expr, spad_error *error);
 
 /* A constant: fills in its value from its expression. */
-spad_status spad__settle(const spad_kernel_builder *builder, spad_amount *amount,
-                         spad_error *error);
+spad_status spad__fold_amount(const spad_kernel_builder *builder, spad_amount *amount,
+                              spad_error *error);
 
 /* A checked copy of a list in the arena, each number settled and at least `least`. */
 spad_status spad__keep_amounts(spad_kernel_builder *builder, spad_amounts *list, int64_t least,

@@ -191,7 +191,7 @@ static size_t find_wait(const spad_kernel *k, size_t operation) {
         if (s->item != op->group || !is_passed(k, operation, i)) continue;
         if (s->kind == SPAD_STATEMENT_COMMIT) committed = true;
         if (s->kind != SPAD_STATEMENT_WAIT_GROUP || !committed) continue;
-        if ((s->flags & (SPAD_SYNC_READS | SPAD_SYNC_RELAXED)) != 0) continue;
+        if ((s->flags & SPAD_SYNC_READS) != 0) continue;
         if (s->amount != 0 && k->exprs.items[s->amount].most == 0) return i;
     }
     return k->statements.count;

@@ -16,7 +16,7 @@ const char *spad_layout_verdict_phrase(spad_plan_verdict verdict) {
     case SPAD_PLAN_OPTIMAL: return "fits, no layout is lower";
     case SPAD_PLAN_FEASIBLE: return "fits";
     case SPAD_PLAN_INFEASIBLE: return "does not fit";
-    case SPAD_PLAN_UNKNOWN: return "nothing that fits was found, and no proof that nothing does";
+    case SPAD_PLAN_UNKNOWN: return "no layout that fits was found, nor a proof that none exists";
     }
     return "?";
 }

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/compare.h"
 #include "base/interval.h"
 #include "kernel/kernel.h"
 #include "kernel/layout.h"
@@ -268,7 +269,7 @@ static int64_t time_left(const spad_layout *layout) {
 }
 
 /* Does the caller still want it? */
-static spad_status look(spad_layout *layout, spad_error *error) {
+static spad_status check_cancelled(spad_layout *layout, spad_error *error) {
     if (!spad__limit_cancelled(&layout->limit)) return SPAD_OK;
     return spad__limit_fail(&layout->limit, (int64_t)layout->space_count, "spaces", error);
 }
@@ -281,8 +282,8 @@ static int watch(void *context, const spad_plan_progress *progress) {
 }
 
 /* Asks the planner, with rings as a whole or slot by slot. */
-static spad_status ask(spad_layout *layout, const spad__layout_space *space, bool arrays, answer *a,
-                       spad_error *error) {
+static spad_status run_planner(spad_layout *layout, const spad__layout_space *space, bool arrays,
+                               answer *a, spad_error *error) {
     const size_t first = space->row.first_buffer;
     const size_t number = space->row.space;
     *a = (answer){0};
@@ -301,9 +302,9 @@ static spad_status ask(spad_layout *layout, const spad__layout_space *space, boo
                                        .progress =
                                            layout->limit.watch.cancel != NULL ? watch : NULL,
                                        .context = &layout->limit};
-    if (status == SPAD_OK) status = look(layout, error);
+    if (status == SPAD_OK) status = check_cancelled(layout, error);
     if (status == SPAD_OK) status = spad_plan_solve(&a->result, a->plan, &options, error);
-    if (status == SPAD_OK) status = look(layout, error);
+    if (status == SPAD_OK) status = check_cancelled(layout, error);
     if (status != SPAD_OK) drop_answer(a);
     return status;
 }
@@ -317,7 +318,7 @@ static bool fits(spad_plan_verdict verdict) {
 static spad_status find_answer(spad_layout *layout, const spad__layout_space *space, answer *best,
                                spad_error *error) {
     const size_t first = space->row.first_buffer;
-    spad_status status = ask(layout, space, true, best, error);
+    spad_status status = run_planner(layout, space, true, best, error);
     if (status != SPAD_OK) return status;
     spad_plan_result *whole = best->result;
     const bool decided =
@@ -326,7 +327,7 @@ static spad_status find_answer(spad_layout *layout, const spad__layout_space *sp
     status = list_planned(layout, space->row.space, first, false, error);
     if (status == SPAD_OK && layout->buffers.count - first == best->planned) return SPAD_OK;
     answer apart = {0};
-    if (status == SPAD_OK) status = ask(layout, space, false, &apart, error);
+    if (status == SPAD_OK) status = run_planner(layout, space, false, &apart, error);
     if (status == SPAD_OK && apart.result->height < whole->height) {
         const answer higher = *best;
         *best = apart;
@@ -364,7 +365,7 @@ static void take_places(spad_layout *layout, const spad__layout_space *space) {
 }
 
 /* What the kernel has placed outside the space does not fit, whatever the planner says. */
-static void look_at_given(const spad_layout *layout, spad_layout_space *row) {
+static void check_given(const spad_layout *layout, spad_layout_space *row) {
     for (size_t i = row->planned_count; i < row->buffer_count; i++) {
         const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
         const int64_t top = buffer->rect.byte + buffer->taken;
@@ -384,7 +385,7 @@ static bool is_of_agents(const spad_kernel *k, const spad_layout_buffer *buffer)
 
 /* Two buffers of agents may be ordered, and then a layout may let them share bytes. What is
  * certain is the size of every single slot, and what the kernel has placed itself. */
-static void doubt_agents(const spad_layout *layout, spad_layout_space *row) {
+static void weaken_for_agents(const spad_layout *layout, spad_layout_space *row) {
     size_t of_agents = 0;
     int64_t certain = 0;
     bool given_fits = true;
@@ -405,25 +406,10 @@ static void doubt_agents(const spad_layout *layout, spad_layout_space *row) {
         row->verdict = SPAD_PLAN_UNKNOWN;
 }
 
-typedef struct sized {
-    int64_t bytes;
-    size_t number;
-} sized;
-
-static int compare_sized(const void *left, const void *right) {
-    const sized *a = left;
-    const sized *b = right;
-    if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
-    return (a->number > b->number) - (a->number < b->number);
-}
-
 /* Bytes of a lane that buffers of the peak have; `taken` is scratch. */
 static int64_t bytes_in_lane(const spad_layout *layout, const spad_layout_space *row, int64_t lane,
                              spad__interval *taken) {
     size_t count = 0;
-    int64_t bytes = 0;
-    int64_t end = INT64_MIN;
-    int64_t at;
     for (size_t i = 0; i < row->alive_count; i++) {
         const spad_layout_buffer *buffer = &layout->buffers.items[row->alive[i]];
         const spad_rect rect = buffer->rect;
@@ -431,12 +417,7 @@ static int64_t bytes_in_lane(const spad_layout *layout, const spad_layout_space 
             continue;
         taken[count++] = (spad__interval){rect.byte, rect.byte + buffer->taken};
     }
-    spad__largest_gap(&at, taken, count, 0, 0); /* sorts them */
-    for (size_t i = 0; i < count; i++) {
-        bytes += spad__max(taken[i].end - spad__max(taken[i].begin, end), 0);
-        end = spad__max(end, taken[i].end);
-    }
-    return bytes;
+    return spad__covered_bytes(taken, count);
 }
 
 /* Bytes of the fullest lane at the peak: one in which a buffer starts. */
@@ -457,11 +438,11 @@ static int64_t bytes_at_peak(const spad_layout *layout, const spad_layout_space 
 }
 
 /* Who is needed at the peak, largest first, and the largest room that is left then. */
-static spad_status look_at_peak(const spad_layout *layout, spad__layout_space *space,
-                                spad_error *error) {
+static spad_status describe_peak(const spad_layout *layout, spad__layout_space *space,
+                                 spad_error *error) {
     spad_layout_space *row = &space->row;
     const size_t count = row->buffer_count;
-    sized *list = spad__new_array(&layout->host, count + 1, sizeof *list);
+    spad__sized *list = spad__new_array(&layout->host, count + 1, sizeof *list);
     spad__interval *taken = spad__new_array(&layout->host, count + 1, sizeof *taken);
     space->alive = spad__new_array(&layout->host, count + 1, sizeof *space->alive);
     const bool fine = list != NULL && taken != NULL && space->alive != NULL;
@@ -471,13 +452,13 @@ static spad_status look_at_peak(const spad_layout *layout, spad__layout_space *s
         const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
         const bool here = buffer->begin <= row->peak_statement && row->peak_statement < buffer->end;
         if (!here) continue;
-        list[alive++] = (sized){buffer->taken, row->first_buffer + i};
+        list[alive++] = (spad__sized){buffer->taken, row->first_buffer + i};
         row->peak_padding += buffer->padding;
         if (buffer->rect.byte == SPAD_NO_BYTE) continue;
         taken[placed++] = (spad__interval){buffer->rect.byte, buffer->rect.byte + buffer->taken};
     }
     if (fine) {
-        if (alive > 0) qsort(list, alive, sizeof *list, compare_sized);
+        if (alive > 0) qsort(list, alive, sizeof *list, spad__compare_sized);
         for (size_t i = 0; i < alive; i++) space->alive[i] = list[i].number;
         row->alive_count = alive;
         row->alive = space->alive;
@@ -533,8 +514,8 @@ spad_status spad__layout_solve(spad_layout *layout, spad__layout_space *space, s
     status = append_given(layout, error);
     fill_row(layout, space, &best);
     if (status != SPAD_OK) return status;
-    look_at_given(layout, &space->row);
-    doubt_agents(layout, &space->row);
+    check_given(layout, &space->row);
+    weaken_for_agents(layout, &space->row);
     take_places(layout, space);
-    return look_at_peak(layout, space, error);
+    return describe_peak(layout, space, error);
 }

@@ -14,22 +14,19 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "spad/layout.h"
-
-static uint64_t mix(uint64_t hash, uint64_t value) {
-    hash = (hash ^ value) * UINT64_C(0x9E3779B97F4A7C15);
-    return hash ^ hash >> 29;
-}
 
 static int mix_text(void *ctx, const char *bytes, size_t count) {
     uint64_t hash = *(uint64_t *)ctx;
-    for (size_t i = 0; i < count; i++) hash = mix(hash, (unsigned char)bytes[i]);
+    for (size_t i = 0; i < count; i++) hash = spad__hash_add(hash, (unsigned char)bytes[i]);
     *(uint64_t *)ctx = hash;
     return 0;
 }
 
 static uint64_t mix_place(uint64_t hash, spad_place place) {
-    return mix(hash, (uint64_t)(uint32_t)place.line << 32 | (uint32_t)place.column);
+    return spad__hash_add(hash,
+                          (int64_t)((uint64_t)(uint32_t)place.line << 32 | (uint32_t)place.column));
 }
 
 static uint64_t hash_kernel(const spad_kernel *kernel) {
@@ -72,8 +69,8 @@ static bool is_same(const spad__origin *a, const spad__origin *b) {
 }
 
 /* "the layout is of kernel 'rows' on trn2"; the kernel itself is no part of one. */
-static void say(char *field, size_t size, const char *word, const spad__origin *origin,
-                const spad__origin *before) {
+static void describe_origin(char *field, size_t size, const char *word, const spad__origin *origin,
+                            const spad__origin *before) {
     if (!origin->known)
         snprintf(field, size, "the %s is of a text that cannot be read", word);
     else if (before != NULL && strcmp(before->label, origin->label) == 0)
@@ -88,8 +85,8 @@ spad_status spad__match_origins(const char *first, const spad__origin *a, const 
     if (is_same(a, b)) return SPAD_OK;
     char one[SPAD_NAME_FACT_MAX * 3];
     char other[SPAD_NAME_FACT_MAX * 3];
-    say(one, sizeof one, first, a, NULL);
-    say(other, sizeof other, second, b, a);
+    describe_origin(one, sizeof one, first, a, NULL);
+    describe_origin(other, sizeof other, second, b, a);
     spad__fail(error, SPAD_ERR_ARGUMENT, "%s, but %s: make both from one kernel", one, other);
     spad__fact_names(error, a->name, b->name);
     return SPAD_ERR_ARGUMENT;

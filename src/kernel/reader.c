@@ -42,7 +42,8 @@ static bool read_access(spad__reader *r, unsigned kind) {
     }
     const spad__span span = spad__span_from(r, first);
     spad__put_place(r, span);
-    return spad__went_well(r, span, spad_kernel_builder_access(r->builder, &access, &r->error));
+    return spad__reader_accepts(r, span,
+                                spad_kernel_builder_access(r->builder, &access, &r->error));
 }
 
 static bool read_accesses(spad__reader *r, unsigned kind) {
@@ -70,15 +71,15 @@ static bool read_completion(spad__reader *r, spad_completion_kind kind) {
     }
     const spad__span span = spad__span_from(r, first);
     spad__put_place(r, span);
-    return spad__went_well(r, span,
-                           spad_kernel_builder_completion(r->builder, &completion, &r->error));
+    return spad__reader_accepts(r, span,
+                                spad_kernel_builder_completion(r->builder, &completion, &r->error));
 }
 
 static bool read_membership(spad__reader *r) {
     int64_t group;
     return spad__read_symbol(r, "group", SPAD__SYMBOL_SYNC, &group) &&
-           spad__went_well(r, r->parser.last.span,
-                           spad_kernel_builder_group(r->builder, group, &r->error));
+           spad__reader_accepts(r, r->parser.last.span,
+                                spad_kernel_builder_group(r->builder, group, &r->error));
 }
 
 static bool read_cost(spad__reader *r) {
@@ -93,8 +94,8 @@ static bool read_cost(spad__reader *r) {
     } else {
         return spad__parser_expected(&r->parser, "'cycles' or 'ns'");
     }
-    return spad__went_well(r, spad__span_from(r, first),
-                           spad_kernel_builder_cost(r->builder, kind, cost, &r->error));
+    return spad__reader_accepts(r, spad__span_from(r, first),
+                                spad_kernel_builder_cost(r->builder, kind, cost, &r->error));
 }
 
 enum {
@@ -157,8 +158,8 @@ static bool read_operation(spad__reader *r, const char *runner, spad__span span,
     const spad__symbol *symbol = spad__find_symbol(r->builder, runner);
     if (symbol != NULL && symbol->kind == SPAD__SYMBOL_BROKEN) return false;
     spad__put_place(r, span);
-    return spad__went_well(r, span,
-                           spad_kernel_builder_operation(r->builder, runner, name, &r->error)) &&
+    return spad__reader_accepts(
+               r, span, spad_kernel_builder_operation(r->builder, runner, name, &r->error)) &&
            read_op_clauses(r);
 }
 
@@ -180,8 +181,8 @@ static void start_sync(spad__reader *r, sync_text *s, spad_statement_kind kind) 
 static bool finish_sync(spad__reader *r, sync_text *s) {
     const spad__span span = spad__span_from(r, s->span);
     spad__put_place(r, span);
-    return spad__went_well(r, span,
-                           spad_kernel_builder_statement(r->builder, &s->row, &r->error)) &&
+    return spad__reader_accepts(r, span,
+                                spad_kernel_builder_statement(r->builder, &s->row, &r->error)) &&
            spad__parser_end_statement(&r->parser);
 }
 
@@ -304,7 +305,7 @@ static bool at_brace(spad__reader *r) {
 }
 
 static bool open_block(spad__reader *r, spad__span span, spad_status status) {
-    if (!spad__went_well(r, span, status)) return false;
+    if (!spad__reader_accepts(r, span, status)) return false;
     spad__parser_take(&r->parser);
     return true;
 }
@@ -411,11 +412,11 @@ static bool read_end(spad__reader *r) {
         spad__parser_skip_lines(&r->parser);
         if (spad__parser_accept_word(&r->parser, "else")) {
             spad__put_place(r, r->parser.last.span);
-            return spad__went_well(r, span, spad_kernel_builder_else(r->builder, &r->error)) &&
+            return spad__reader_accepts(r, span, spad_kernel_builder_else(r->builder, &r->error)) &&
                    spad__parser_expect(&r->parser, SPAD__LEFT_BRACE, "'{'");
         }
     }
-    return spad__went_well(r, span, spad_kernel_builder_end(r->builder, &r->error));
+    return spad__reader_accepts(r, span, spad_kernel_builder_end(r->builder, &r->error));
 }
 
 /* ---- statements -------------------------------------------------------------------- */
@@ -501,7 +502,7 @@ static bool read_statement(spad__reader *r) {
     }
     if (r->parser.token.kind != SPAD__WORD) { /* not an operation: say so at the word */
         const spad_status status = spad_kernel_builder_operation(r->builder, word, "x", &r->error);
-        if (status != SPAD_OK) return spad__went_well(r, span, status);
+        if (status != SPAD_OK) return spad__reader_accepts(r, span, status);
     }
     return read_after_runner(r, word, span);
 }
@@ -551,16 +552,17 @@ static bool read_head(spad__reader *r) {
         return false;
     }
     if (!spad__parser_name(&r->parser, "the name of a target", &target_name)) return false;
-    if (target == NULL && !spad__went_well(r, r->parser.last.span,
-                                           spad_target_find(&target, target_name, &r->error))) {
+    if (target == NULL &&
+        !spad__reader_accepts(r, r->parser.last.span,
+                              spad_target_find(&target, target_name, &r->error))) {
         return false;
     }
     if (r->parser.token.kind == SPAD__STRING && !spad__parser_text(&r->parser, &about)) {
         return false;
     }
-    return spad__went_well(r, r->parser.last.span,
-                           spad_kernel_builder_create(&r->builder, name, about, target, r->options,
-                                                      &r->error)) &&
+    return spad__reader_accepts(r, r->parser.last.span,
+                                spad_kernel_builder_create(&r->builder, name, about, target,
+                                                           r->options, &r->error)) &&
            spad__parser_end_statement(&r->parser);
 }
 

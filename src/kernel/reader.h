@@ -30,7 +30,7 @@ typedef struct spad__reader {
 /* ---- faults and places ------------------------------------------------------------- */
 
 /* Did a call of the builder go well? Else its message is shown at the span. */
-bool spad__went_well(spad__reader *r, spad__span span, spad_status status);
+bool spad__reader_accepts(spad__reader *r, spad__span span, spad_status status);
 
 /* Tells the builder where the span is. */
 void spad__put_place(spad__reader *r, spad__span span);

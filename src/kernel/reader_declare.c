@@ -12,8 +12,9 @@
 static bool read_space_name(spad__reader *r, size_t *space) {
     const char *name;
     return spad__parser_name(&r->parser, "the name of a space", &name) &&
-           spad__went_well(r, r->parser.last.span,
-                           spad_target_space(space, r->builder->kernel->target, name, &r->error));
+           spad__reader_accepts(
+               r, r->parser.last.span,
+               spad_target_space(space, r->builder->kernel->target, name, &r->error));
 }
 
 /* "2" or "[2, 4]" */
@@ -37,8 +38,8 @@ bool spad__read_param(spad__reader *r) {
     if (!spad__read_new_name(r, "a name for the parameter", name, &span)) return false;
     const bool fine =
         spad__parser_expect(&r->parser, SPAD__EQUAL, "'='") && spad__read_amount(r, &preset) &&
-        spad__went_well(r, span,
-                        spad_kernel_builder_param(&unused, r->builder, name, preset, &r->error));
+        spad__reader_accepts(
+            r, span, spad_kernel_builder_param(&unused, r->builder, name, preset, &r->error));
     if (!fine) mark_broken(r, name);
     return fine && spad__parser_end_statement(&r->parser);
 }
@@ -67,7 +68,7 @@ bool spad__read_region(spad__reader *r) {
     return read_space_name(r, &space) && spad__read_amount(r, &lower) &&
            spad__parser_expect(&r->parser, SPAD__RANGE, "'..'") && spad__read_amount(r, &upper) &&
            read_behaviour(r, &behaviour) &&
-           spad__went_well(
+           spad__reader_accepts(
                r, spad__span_from(r, first),
                spad_kernel_builder_region(r->builder, space, lower, upper, behaviour, &r->error)) &&
            spad__parser_end_statement(&r->parser);
@@ -86,7 +87,7 @@ static bool read_unit_body(spad__reader *r, const char *name, spad__span span) {
     }
     size_t engine;
     int64_t unused;
-    if (!spad__went_well(
+    if (!spad__reader_accepts(
             r, engine_span,
             spad_target_engine(&engine, r->builder->kernel->target, engine_name, &r->error))) {
         return false;
@@ -99,9 +100,9 @@ static bool read_unit_body(spad__reader *r, const char *name, spad__span span) {
         return spad__parser_expected(&r->parser, "'free', 'fifo', 'serial' or 'same'");
     }
     const bool proxy = spad__parser_accept_word(&r->parser, "proxy");
-    return spad__went_well(r, span,
-                           spad_kernel_builder_unit(&unused, r->builder, name, engine,
-                                                    (spad_unit_order)order, proxy, &r->error));
+    return spad__reader_accepts(r, span,
+                                spad_kernel_builder_unit(&unused, r->builder, name, engine,
+                                                         (spad_unit_order)order, proxy, &r->error));
 }
 
 bool spad__read_unit(spad__reader *r) {
@@ -130,10 +131,10 @@ static bool read_sync_body(spad__reader *r, spad_sync_kind kind, const char *nam
         if (!spad__parser_expect_word(&r->parser, "count") || !spad__read_amount(r, &count))
             return false;
     }
-    return spad__went_well(r, span,
-                           spad_kernel_builder_sync(&unused, r->builder, kind, name,
-                                                    (spad_amounts){dim_count, dims}, count,
-                                                    &r->error));
+    return spad__reader_accepts(r, span,
+                                spad_kernel_builder_sync(&unused, r->builder, kind, name,
+                                                         (spad_amounts){dim_count, dims}, count,
+                                                         &r->error));
 }
 
 static bool read_sync_declaration(spad__reader *r, spad_sync_kind kind) {
@@ -298,8 +299,8 @@ static bool read_tensor_body(spad__reader *r, tensor_text *t, spad__span name) {
         !read_space_name(r, &t->row.space) || !spad__read_word(r, "an element type", dtype)) {
         return false;
     }
-    if (!spad__went_well(r, r->parser.last.span,
-                         spad_dtype_parse(&t->row.dtype, dtype, &r->error))) {
+    if (!spad__reader_accepts(r, r->parser.last.span,
+                              spad_dtype_parse(&t->row.dtype, dtype, &r->error))) {
         return false;
     }
     const spad__span shape = r->parser.token.span;
@@ -324,7 +325,7 @@ static bool read_tensor_body(spad__reader *r, tensor_text *t, spad__span name) {
     const spad_status status = spad_kernel_builder_tensor(&unused, r->builder, &t->row, &r->error);
     const bool about_shape =
         status == SPAD_ERR_SHAPE || status == SPAD_ERR_LANES || status == SPAD_ERR_OVERFLOW;
-    return spad__went_well(r, about_shape ? sizes : name, status);
+    return spad__reader_accepts(r, about_shape ? sizes : name, status);
 }
 
 /* The colon is next: "tensor x" is read. */

@@ -13,7 +13,7 @@
 
 /* ---- faults and places ------------------------------------------------------------- */
 
-bool spad__went_well(spad__reader *r, spad__span span, spad_status status) {
+bool spad__reader_accepts(spad__reader *r, spad__span span, spad_status status) {
     if (status == SPAD_OK) return true;
     if (status == SPAD_ERR_HOST_MEMORY) {
         r->parser.out_of_memory = true;
@@ -96,7 +96,7 @@ static bool reduce(spad__reader *r, yard *y, int least) {
         spad_expr right = 0;
         if (op != SPAD_EXPR_NEGATE) right = y->operands[--y->operand_count];
         spad_expr *left = &y->operands[y->operand_count - 1];
-        if (!spad__went_well(
+        if (!spad__reader_accepts(
                 r, spad__span_from(r, y->first),
                 spad_kernel_builder_apply(left, r->builder, op, *left, right, &r->error))) {
             return false;
@@ -122,7 +122,7 @@ static bool read_number(spad__reader *r, spad_expr *out) {
     const spad__token token = spad__parser_take(&r->parser);
     int64_t value = token.digits;
     if (token.scale != 0) {
-        SPAD__FAULT(r, token.span, "a whole number is wanted here");
+        SPAD__FAULT(r, token.span, "a whole number is expected here");
         return false;
     }
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
@@ -133,8 +133,8 @@ static bool read_number(spad__reader *r, spad_expr *out) {
         }
         break;
     }
-    return spad__went_well(r, token.span,
-                           spad_kernel_builder_number(out, r->builder, value, &r->error));
+    return spad__reader_accepts(r, token.span,
+                                spad_kernel_builder_number(out, r->builder, value, &r->error));
 }
 
 static bool read_name(spad__reader *r, spad_expr *out) {
@@ -146,8 +146,8 @@ static bool read_name(spad__reader *r, spad_expr *out) {
         *out = 0;
         return false;
     }
-    return spad__went_well(r, r->parser.last.span,
-                           spad_kernel_builder_name(out, r->builder, name, &r->error));
+    return spad__reader_accepts(r, r->parser.last.span,
+                                spad_kernel_builder_name(out, r->builder, name, &r->error));
 }
 
 /* Signs and parentheses in front of an operand, and the operand. */
@@ -220,8 +220,8 @@ bool spad__read_amount(spad__reader *r, spad_amount *amount) {
     const spad__span first = r->parser.token.span;
     amount->value = 0;
     return spad__read_expr(r, &amount->expr) &&
-           spad__went_well(r, spad__span_from(r, first),
-                           spad__settle(r->builder, amount, &r->error));
+           spad__reader_accepts(r, spad__span_from(r, first),
+                                spad__fold_amount(r->builder, amount, &r->error));
 }
 
 /* ---- lists ------------------------------------------------------------------------- */
@@ -275,8 +275,8 @@ bool spad__resolve_word(spad__reader *r, const char *what, spad__symbol_kind kin
                     spad__symbol_phrase(symbol->kind), spad__symbol_phrase(kind));
         return false;
     }
-    return spad__went_well(r, r->parser.last.span,
-                           spad__fail_unknown(r->builder, what, name, kind, &r->error));
+    return spad__reader_accepts(r, r->parser.last.span,
+                                spad__fail_unknown(r->builder, what, name, kind, &r->error));
 }
 
 bool spad__read_symbol(spad__reader *r, const char *what, spad__symbol_kind kind, int64_t *number) {

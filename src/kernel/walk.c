@@ -17,7 +17,7 @@ void *spad__walk_take(spad_walk *walk, size_t count, size_t size) {
     return count > 0 ? spad__new_array(&walk->host, count, size) : NULL;
 }
 
-static void give(spad_walk *walk, void *items, size_t count, size_t size) {
+static void free_items(spad_walk *walk, void *items, size_t count, size_t size) {
     spad__free(&walk->host, items, count * size);
 }
 
@@ -93,19 +93,20 @@ void spad_walk_destroy(spad_walk *walk) {
     if (walk == NULL) return;
     const spad_kernel *k = walk->kernel;
     for (size_t i = 0; walk->scoped != NULL && i < k->tensors.count; i++) {
-        give(walk, walk->scoped[i].rects, (size_t)k->tensors.items[i].tiles, sizeof(spad_rect));
+        free_items(walk, walk->scoped[i].rects, (size_t)k->tensors.items[i].tiles,
+                   sizeof(spad_rect));
     }
     for (size_t i = 0; walk->managers != NULL && i < k->target->space_count; i++) {
         spad_stack_destroy(walk->managers[i].stack);
         spad__array_free(&walk->host, &walk->managers[i].heap);
     }
-    give(walk, walk->scoped, k->tensors.count, sizeof *walk->scoped);
-    give(walk, walk->managers, k->target->space_count, sizeof *walk->managers);
-    give(walk, walk->frames, k->blocks_deep, sizeof *walk->frames);
-    give(walk, walk->values, k->loops.count, sizeof *walk->values);
-    give(walk, walk->lives, k->tensors.count, sizeof *walk->lives);
-    give(walk, walk->accesses, walk->access_room, sizeof *walk->accesses);
-    give(walk, walk->completions, walk->completion_room, sizeof *walk->completions);
+    free_items(walk, walk->scoped, k->tensors.count, sizeof *walk->scoped);
+    free_items(walk, walk->managers, k->target->space_count, sizeof *walk->managers);
+    free_items(walk, walk->frames, k->blocks_deep, sizeof *walk->frames);
+    free_items(walk, walk->values, k->loops.count, sizeof *walk->values);
+    free_items(walk, walk->lives, k->tensors.count, sizeof *walk->lives);
+    free_items(walk, walk->accesses, walk->access_room, sizeof *walk->accesses);
+    free_items(walk, walk->completions, walk->completion_room, sizeof *walk->completions);
     const spad_host host = walk->host;
     spad__free(&host, walk, sizeof *walk);
 }
@@ -157,7 +158,7 @@ static size_t branch(const spad_walk *walk, const spad_statement *s) {
     return s->item >= 0 ? (size_t)s->item + 1 : s->end;
 }
 
-static void tell_iteration(spad_walk *walk, const spad__walk_frame *top) {
+static void emit_iteration(spad_walk *walk, const spad__walk_frame *top) {
     const int64_t loop = walk->kernel->statements.items[top->statement].item;
     walk->event.kind = SPAD_WALK_ITERATION;
     walk->event.statement = (int64_t)top->statement;
@@ -175,7 +176,7 @@ static spad_status leave_frame(spad_walk *walk) {
         if (walk->values[s->item] + 1 < loop->end.value) {
             walk->values[s->item]++;
             walk->at = top->statement + 1;
-            tell_iteration(walk, top);
+            emit_iteration(walk, top);
             return SPAD_OK;
         }
         walk->event.kind = SPAD_WALK_LOOP_END;
@@ -214,7 +215,7 @@ static bool enter_loop(spad_walk *walk, const spad_statement *s) {
 }
 
 /* An agent's block: main passes by, and a walk of all goes in. */
-static void meet_agent(spad_walk *walk, const spad_statement *s) {
+static void enter_agent(spad_walk *walk, const spad_statement *s) {
     if (!walk->forked) {
         walk->forked = true;
         walk->event.kind = SPAD_WALK_FORK;
@@ -239,7 +240,7 @@ static spad_status step(spad_walk *walk, bool *told) {
         spad__walk_frame *top = &walk->frames[walk->frame_count - 1];
         if (top->begins) {
             top->begins = false;
-            tell_iteration(walk, top);
+            emit_iteration(walk, top);
             return SPAD_OK;
         }
         if (walk->at == walk->kernel->statements.items[top->statement].end) {
@@ -269,7 +270,7 @@ static spad_status step(spad_walk *walk, bool *told) {
         walk->at = s->end;
         *told = false;
         return SPAD_OK;
-    case SPAD_STATEMENT_AGENT: meet_agent(walk, s); return SPAD_OK;
+    case SPAD_STATEMENT_AGENT: enter_agent(walk, s); return SPAD_OK;
     default: break;
     }
     const size_t number = walk->at++;
@@ -292,7 +293,7 @@ spad_status spad_walk_jump(spad_walk *walk, int64_t value, spad_error *error) {
     const int64_t number = walk->event.loop;
     const spad_kernel_loop *loop = &walk->kernel->loops.items[number];
     if (value < walk->values[number] || value >= loop->end.value) {
-        spad__fail(error, SPAD_ERR_BOUNDS, "loop '%s' goes on from %lld to %lld, not to %lld",
+        spad__fail(error, SPAD_ERR_BOUNDS, "loop '%s' continues from %lld to %lld, not to %lld",
                    loop->name, (long long)walk->values[number], (long long)loop->end.value - 1,
                    (long long)value);
         spad__fact_names(error, loop->name, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The walk: tensors that begin and end, and scopes. Scoped tensors are placed by one
- * spad_stack per space, as the statements run. A stack tensor is over when its scope has
- * come back to its section; frames count the sections, so that an access can tell.
+ * spad_stack per space, as the statements run. A stack tensor is over when its scope has returned
+ * to its section; frames count the sections, so that an access can tell.
  */
 #include "kernel/walk.h"
 

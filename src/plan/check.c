@@ -15,7 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/checked.h"
+#include "base/compare.h"
 #include "plan/problem.h"
 
 typedef struct rect {
@@ -54,7 +56,7 @@ static spad_status check_place(const checker *c, size_t i, spad_error *error) {
                        (long long)p->offset, (long long)b->size, (long long)c->plan->capacity);
     } else if (p->offset % b->alignment != 0) {
         status = spad__fail(error, SPAD_ERR_ALIGNMENT,
-                            "offset %lld of buffer %s is no multiple of its alignment %lld",
+                            "offset %lld of buffer %s is not a multiple of its alignment %lld",
                             (long long)p->offset, label, (long long)b->alignment);
     } else if (b->bank > 0 && p->offset / b->bank != (p->offset + b->size - 1) / b->bank) {
         status = spad__fail(error, SPAD_ERR_BOUNDS,
@@ -128,7 +130,7 @@ static spad_status check_pairs(const checker *c, spad_error *error) {
             q->offset < p->offset + a->size && p->lane < q->lane + b->lanes &&
             q->lane < p->lane + a->lanes)
             return fail_pair(c, SPAD_ERR_OVERLAP, pair.a, pair.b,
-                             "are to be kept apart but share bytes", error);
+                             "must be kept apart but share bytes", error);
     }
     return SPAD_OK;
 }
@@ -139,6 +141,7 @@ static void add_rect(checker *c, int32_t buffer, int64_t lower, int64_t upper, i
                      int64_t hi) {
     if (lower >= upper || lo >= hi) return;
     const int64_t offset = c->places[buffer].offset;
+    spad__assert(offset >= 0 && offset <= INT64_MAX - hi); /* check_place has looked */
     c->rects[c->rect_count++] = (rect){
         .lower = lower, .upper = upper, .lo = offset + lo, .hi = offset + hi, .buffer = buffer};
 }
@@ -155,12 +158,6 @@ static void cut_at_gaps(checker *c, int32_t i) {
     add_rect(c, i, from, b->upper, 0, b->size);
 }
 
-static int by_value(const void *x, const void *y) {
-    const int64_t a = *(const int64_t *)x;
-    const int64_t b = *(const int64_t *)y;
-    return (a > b) - (a < b);
-}
-
 static int by_lowest_byte(const void *x, const void *y) {
     const rect *a = x;
     const rect *b = y;
@@ -170,8 +167,9 @@ static int by_lowest_byte(const void *x, const void *y) {
 }
 
 static int32_t moment_of(const checker *c, int64_t time) {
-    const int64_t *found =
-        bsearch(&time, c->moments, (size_t)c->moment_count, sizeof *c->moments, by_value);
+    const int64_t *found = bsearch(&time, c->moments, (size_t)c->moment_count, sizeof *c->moments,
+                                   spad__compare_int64);
+    spad__assert(found != NULL); /* the moments are those of the rectangles */
     return (int32_t)(found - c->moments);
 }
 
@@ -191,7 +189,7 @@ static bool cut_rects(checker *c) {
         c->moments[count++] = c->rects[k].lower;
         c->moments[count++] = c->rects[k].upper;
     }
-    qsort(c->moments, count, sizeof *c->moments, by_value);
+    qsort(c->moments, count, sizeof *c->moments, spad__compare_int64);
     for (size_t k = 0; k < count; k++)
         if (k == 0 || c->moments[k] != c->moments[k - 1])
             c->moments[c->moment_count++] = c->moments[k];
@@ -207,6 +205,7 @@ static bool cut_rects(checker *c) {
  * for each of its moments ------------------------------------------------------------- */
 
 static int64_t highest_top(const checker *c, int32_t from, int32_t until) {
+    spad__assert(0 <= from && from < until && until < c->moment_count);
     int64_t top = INT64_MIN;
     int32_t a = from + c->moment_count;
     int32_t b = until + c->moment_count;
@@ -222,6 +221,7 @@ static int64_t highest_top(const checker *c, int32_t from, int32_t until) {
 }
 
 static void lift_top(checker *c, int32_t from, int32_t until, int64_t top) {
+    spad__assert(0 <= from && from < until && until < c->moment_count);
     int32_t a = from + c->moment_count;
     int32_t b = until + c->moment_count;
     const int32_t first = a;
@@ -289,6 +289,7 @@ static spad_status check_overlaps(checker *c, spad_error *error) {
             if (start > lane) next = spad__min(next, start);
             if (end > lane) next = spad__min(next, end);
         }
+        spad__assert(next > lane);
         lane = next;
     }
     return SPAD_OK;

@@ -208,7 +208,7 @@ static spad_status read_column_name(reader *r, const cell *c) {
         if (!cell_is(c, column_names[k].name)) continue;
         const column kind = column_names[k].kind;
         if (r->present[kind])
-            return spad__fail(r->error, SPAD_ERR_NAME, "column '%s' comes twice", word);
+            return spad__fail(r->error, SPAD_ERR_NAME, "column '%s' appears twice", word);
         r->present[kind] = true;
         if (kind == UPPER) r->inclusive = column_names[k].inclusive;
         r->kinds[r->column_count++] = kind;
@@ -441,7 +441,7 @@ static spad_status read_row(reader *r) {
     return note_alias(r, number);
 }
 
-static spad_status grant_wishes(reader *r) {
+static spad_status resolve_references(reader *r) {
     for (size_t k = 0; k < r->wishes.count; k++) {
         cell rest = r->wishes.items[k].names;
         cell word;
@@ -486,7 +486,7 @@ static spad_status join_aliases(reader *r) {
     if (rows == NULL) return spad__fail_host_memory(r->error);
     for (size_t k = 0; k < count; k++) {
         const cell *name = &r->members.items[k].name;
-        rows[k] = (spad__row){spad__text_hash(name->text, name->length), (int32_t)k};
+        rows[k] = (spad__row){spad__hash_text(name->text, name->length), (int32_t)k};
     }
     spad__sort_rows(rows, rows + count, count);
     spad_status status = SPAD_OK;
@@ -502,7 +502,7 @@ static spad_status read_all(reader *r) {
         if (!skip_blank_line(r)) status = read_row(r);
     }
     if (status == SPAD_OK) status = join_aliases(r);
-    return status == SPAD_OK ? grant_wishes(r) : status;
+    return status == SPAD_OK ? resolve_references(r) : status;
 }
 
 spad_status spad_plan_read_csv(spad_plan *plan, const char *text, size_t length, const char *file,
@@ -547,7 +547,7 @@ static void copy_row(reader *r, spad__out *out) {
 
 static spad_status fail_rows(const spad_plan *plan, size_t first, spad_error *error) {
     return spad__fail(error, SPAD_ERR_ARGUMENT,
-                      "the text has not the rows of buffers %lld to %lld of the plan",
+                      "the text does not have the rows of buffers %lld to %lld of the plan",
                       (long long)first, (long long)plan->buffers.count - 1);
 }
 

@@ -24,6 +24,7 @@
 #include "plan/eject.h"
 
 #include "base/checked.h"
+#include "base/heap.h"
 #include "plan/sort.h"
 #include "plan/units.h"
 
@@ -107,27 +108,18 @@ static bool heavier(const ejector *e, int32_t i, int32_t j) {
     return x != y ? x > y : i < j;
 }
 
+SPAD__HEAP(out_heap, const ejector *, int32_t, heavier, SPAD__HEAP_PUT)
+
 static void take_out(ejector *e, int32_t i) {
     e->boxes[i].offset = -1;
-    int32_t at = e->out_count++;
-    for (; at > 0 && heavier(e, i, e->out[(at - 1) / 2]); at = (at - 1) / 2)
-        e->out[at] = e->out[(at - 1) / 2];
-    e->out[at] = i;
+    e->out[e->out_count] = i;
+    out_heap_up(e, e->out, (size_t)e->out_count++);
 }
 
 static int32_t heaviest_out(ejector *e) {
     const int32_t top = e->out[0];
-    const int32_t last = e->out[--e->out_count];
-    int32_t at = 0;
-    for (;;) {
-        int32_t child = 2 * at + 1;
-        if (child >= e->out_count) break;
-        if (child + 1 < e->out_count && heavier(e, e->out[child + 1], e->out[child])) child++;
-        if (!heavier(e, e->out[child], last)) break;
-        e->out[at] = e->out[child];
-        at = child;
-    }
-    e->out[at] = last;
+    e->out[0] = e->out[--e->out_count];
+    out_heap_down(e, e->out, (size_t)e->out_count, 0);
     return top;
 }
 

@@ -100,7 +100,7 @@ static void offer_bound(hunter *h, int64_t low) {
     unlock(h);
 }
 
-static void look(hunter *h, int64_t *low, int64_t *height) {
+static void read_bounds(hunter *h, int64_t *low, int64_t *height) {
     lock(h);
     *low = h->hunt->low;
     *height = h->hunt->height;
@@ -110,7 +110,7 @@ static void look(hunter *h, int64_t *low, int64_t *height) {
 static bool finished(hunter *h) {
     int64_t low;
     int64_t height;
-    look(h, &low, &height);
+    read_bounds(h, &low, &height);
     return height <= spad__max(low, h->hunt->enough) || low > h->hunt->capacity;
 }
 
@@ -119,7 +119,7 @@ static void note_progress(hunter *h) {
     if (h->stop.listener == NULL) return;
     int64_t low;
     int64_t height;
-    look(h, &low, &height);
+    read_bounds(h, &low, &height);
     const int64_t unit = h->hunt->boxes->unit;
     spad_plan_progress *progress = &h->stop.listener->progress;
     if (height != INT64_MAX) progress->height = height * unit;
@@ -269,7 +269,7 @@ static int64_t nodes_left(const hunter *h) {
 }
 
 /* Sets a target; above the bound the best plan becomes a guide. */
-static void aim(hunter *h, int64_t target) {
+static void next_aim(hunter *h, int64_t target) {
     spad__hunt *hunt = h->hunt;
     spad__valley_capacity(h->search, target);
     h->memory_count = 0; /* how far a taste comes depends on the target */
@@ -282,7 +282,7 @@ static void aim(hunter *h, int64_t target) {
 /* Restarts at one target until `budget` nodes are spent or it is settled. */
 static void try_target(hunter *h, int64_t target, int64_t budget) {
     const int64_t n = h->hunt->boxes->count;
-    aim(h, target);
+    next_aim(h, target);
     const int64_t until = spad__valley_nodes(h->search) + budget;
     while (spad__valley_nodes(h->search) < until && nodes_left(h) > 0) {
         note_progress(h);
@@ -307,7 +307,7 @@ static void climb_ladder(hunter *h) {
         for (int32_t rung = 0; rung < 4;) {
             int64_t low;
             int64_t height;
-            look(h, &low, &height);
+            read_bounds(h, &low, &height);
             if (finished(h) || spad__stopped(&h->stop) || nodes_left(h) <= 0 || h->no_memory)
                 return;
             const int64_t gap = height - 1 - low;
@@ -316,7 +316,7 @@ static void climb_ladder(hunter *h) {
             if (!same) try_target(h, target, budget);
             int64_t low_now;
             int64_t height_now;
-            look(h, &low_now, &height_now);
+            read_bounds(h, &low_now, &height_now);
             if (height_now == height) rung++; /* a rung that gives way is climbed again */
         }
     }

@@ -58,12 +58,12 @@ static const char *clash_sentence(spad_plan_clash clash) {
     case SPAD_PLAN_NO_CLASH: break;
     case SPAD_PLAN_CLASH_PINS: return "are pinned and share bytes while both are alive";
     case SPAD_PLAN_CLASH_APART_PINS:
-        return "are to be kept apart, but pinned so that they share bytes";
+        return "are pinned so that they share bytes, but must be kept apart";
     case SPAD_PLAN_CLASH_ALIAS_PINS: return "are aliases, but pinned at different places";
     case SPAD_PLAN_CLASH_ALIAS_RULE:
         return "are aliases, and the pin of the first breaks the alignment, bank or lanes of the "
                "second";
-    case SPAD_PLAN_CLASH_ALIAS_APART: return "are aliases, but to be kept apart";
+    case SPAD_PLAN_CLASH_ALIAS_APART: return "are aliases, but must be kept apart";
     case SPAD_PLAN_CLASH_ALIAS_LANES: return "are aliases, but have no start lane in common";
     }
     return "";

@@ -27,7 +27,9 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/checked.h"
+#include "base/heap.h"
 #include "base/random.h"
 #include "plan/sort.h"
 #include "plan/units.h"
@@ -176,6 +178,7 @@ static void build_tree(spad__skyline *s) {
 }
 
 static void remove_box(spad__skyline *s, int32_t box) {
+    spad__assert(s->end[box] != GONE || (s->fixed != NULL && s->fixed[box] >= 0)); /* once only */
     s->end[box] = GONE;
     int32_t k = s->leaves + box / LEAF;
     s->tree[k] = leaf_summary(s, box / LEAF);
@@ -197,7 +200,7 @@ typedef struct search {
     int64_t floor;
 } search;
 
-static void look_into_leaf(spad__skyline *s, search *q, int32_t leaf) {
+static void search_leaf(spad__skyline *s, search *q, int32_t leaf) {
     const int32_t stop = (leaf + 1) * LEAF < q->until ? (leaf + 1) * LEAF : q->until;
     for (int32_t i = leaf * LEAF > q->from ? leaf * LEAF : q->from; i < stop; i++) {
         if (s->end[i] > q->end || (q->box >= 0 && s->priority[i] <= q->best)) continue;
@@ -209,7 +212,7 @@ static void look_into_leaf(spad__skyline *s, search *q, int32_t leaf) {
 }
 
 /* Looks below one node whose boxes all begin inside, better child first. */
-static void look_below(spad__skyline *s, search *q, int32_t top) {
+static void search_below(spad__skyline *s, search *q, int32_t top) {
     int32_t stack[64];
     int32_t depth = 0;
     stack[depth++] = top;
@@ -220,12 +223,13 @@ static void look_below(spad__skyline *s, search *q, int32_t top) {
         if (s->looked > s->boxes->count * (int64_t)LOOKS_PER_BOX) return;
         q->steps--;
         if (k >= s->leaves) {
-            look_into_leaf(s, q, k - s->leaves);
+            search_leaf(s, q, k - s->leaves);
             continue;
         }
         const int32_t left_first = s->tree[2 * k].best >= s->tree[2 * k + 1].best;
         stack[depth++] = 2 * k + left_first;
         stack[depth++] = 2 * k + !left_first;
+        spad__assert(depth < 64); /* one more per level, and there are at most 31 */
     }
 }
 
@@ -240,14 +244,14 @@ static int32_t find_box(spad__skyline *s, int32_t l, int32_t r) {
     if (q.from == q.until) return -1;
     const int32_t first_leaf = q.from / LEAF;
     const int32_t last_leaf = (q.until - 1) / LEAF;
-    look_into_leaf(s, &q, first_leaf);
-    if (last_leaf != first_leaf) look_into_leaf(s, &q, last_leaf);
+    search_leaf(s, &q, first_leaf);
+    if (last_leaf != first_leaf) search_leaf(s, &q, last_leaf);
     /* the leaves between them, as O(log n) whole subtrees */
     int32_t a = s->leaves + first_leaf + 1;
     int32_t b = s->leaves + last_leaf;
     for (; a < b; a /= 2, b /= 2) {
-        if (a & 1) look_below(s, &q, a++);
-        if (b & 1) look_below(s, &q, --b);
+        if (a & 1) search_below(s, &q, a++);
+        if (b & 1) search_below(s, &q, --b);
     }
     return q.box;
 }
@@ -260,48 +264,33 @@ static bool lower(const spad__skyline *s, int32_t a, int32_t b) {
     return x != y ? x < y : a < b;
 }
 
-static void heap_put(spad__skyline *s, int32_t at, int32_t l) {
-    s->heap[at] = l;
-    s->runs[l].heap = at;
+static void heap_put(spad__skyline *s, int32_t *heap, size_t at, int32_t l) {
+    spad__assert(at < (size_t)s->boxes->sections && l >= 0 && l < s->boxes->sections);
+    heap[at] = l;
+    s->runs[l].heap = (int32_t)at;
 }
 
-static void heap_up(spad__skyline *s, int32_t at) {
-    const int32_t l = s->heap[at];
-    for (; at > 0 && lower(s, l, s->heap[(at - 1) / 2]); at = (at - 1) / 2)
-        heap_put(s, at, s->heap[(at - 1) / 2]);
-    heap_put(s, at, l);
-}
-
-static void heap_down(spad__skyline *s, int32_t at) {
-    const int32_t l = s->heap[at];
-    for (;;) {
-        int32_t child = 2 * at + 1;
-        if (child >= s->heap_count) break;
-        if (child + 1 < s->heap_count && lower(s, s->heap[child + 1], s->heap[child])) child++;
-        if (!lower(s, s->heap[child], l)) break;
-        heap_put(s, at, s->heap[child]);
-        at = child;
-    }
-    heap_put(s, at, l);
-}
+SPAD__HEAP(run_heap, spad__skyline *, int32_t, lower, heap_put)
 
 static void heap_add(spad__skyline *s, int32_t l) {
     s->heap[s->heap_count] = l;
-    heap_up(s, s->heap_count++);
+    run_heap_up(s, s->heap, (size_t)s->heap_count++);
 }
 
 static void heap_remove(spad__skyline *s, int32_t l) {
+    spad__assert(s->heap_count > 0 && s->heap[s->runs[l].heap] == l);
     const int32_t at = s->runs[l].heap;
     const int32_t last = s->heap[--s->heap_count];
     if (last == l) return;
-    heap_put(s, at, last);
-    heap_up(s, at);
-    heap_down(s, s->runs[last].heap);
+    s->heap[at] = last;
+    run_heap_up(s, s->heap, (size_t)at);
+    run_heap_down(s, s->heap, (size_t)s->heap_count, (size_t)s->runs[last].heap);
 }
 
 /* ---- runs -------------------------------------------------------------------------- */
 
 static void set_run(spad__skyline *s, int32_t l, int32_t r, int64_t floor) {
+    spad__assert(0 <= l && l < r && r <= s->boxes->sections && floor >= 0);
     s->runs[l].floor = floor;
     s->runs[l].end = r;
     s->runs[r - 1].begin = l;
@@ -331,8 +320,11 @@ static bool raise_run(spad__skyline *s, int32_t l) {
     if (r < s->boxes->sections) wall = spad__min(wall, s->runs[r].floor);
     wall = lowest_fixed(s, l, r, wall);
     if (wall == INT64_MAX) return false;
+    /* Neighbours of one floor are joined, and no waiting box lies lower: the variant of a pass that
+     * places nothing is the number of runs and of floors that a waiting box has. */
+    spad__assert(wall > s->runs[l].floor);
     s->runs[l].floor = wall;
-    heap_down(s, s->runs[l].heap);
+    run_heap_down(s, s->heap, (size_t)s->heap_count, (size_t)s->runs[l].heap);
     join_level(s, l);
     return true;
 }
@@ -343,6 +335,7 @@ static void put_box(spad__skyline *s, int32_t l, int32_t box) {
     const int32_t b = s->boxes->end[box];
     const int32_t r = s->runs[l].end;
     const int64_t floor = s->runs[l].floor;
+    spad__assert(l <= a && a < b && b <= r); /* it lies inside */
     if (b < r) {
         set_run(s, b, r, floor);
         heap_add(s, b);
@@ -353,7 +346,7 @@ static void put_box(spad__skyline *s, int32_t l, int32_t box) {
         heap_add(s, a);
     } else {
         set_run(s, l, b, floor + s->boxes->size[box]);
-        heap_down(s, s->runs[l].heap);
+        run_heap_down(s, s->heap, (size_t)s->heap_count, (size_t)s->runs[l].heap);
     }
     join_level(s, a);
 }
@@ -400,12 +393,29 @@ static void queue_fixed(spad__skyline *s, const int64_t *fixed) {
     }
 }
 
+/* The runs cover the sections, neighbours have different floors, each knows its place in the heap,
+ * and the heap is one. */
+static bool skyline_is_valid(const spad__skyline *s) {
+    int32_t runs = 0;
+    for (int32_t l = 0; l < s->boxes->sections; l = s->runs[l].end) {
+        const int32_t r = s->runs[l].end;
+        if (r <= l || r > s->boxes->sections || s->runs[r - 1].begin != l) return false;
+        if (s->runs[l].heap >= s->heap_count || s->heap[s->runs[l].heap] != l) return false;
+        if (r < s->boxes->sections && s->runs[r].floor == s->runs[l].floor) return false;
+        runs++;
+    }
+    for (int32_t at = 1; at < s->heap_count; at++) {
+        if (lower(s, s->heap[at], s->heap[(at - 1) / 2])) return false;
+    }
+    return runs == s->heap_count;
+}
 int64_t spad__skyline_pass(spad__skyline *s, const spad__preference *preference, uint64_t seed,
                            const int64_t *fixed, int64_t limit, spad__stop *stop, int64_t *offset) {
     queue_fixed(s, fixed);
     start(s, preference, seed);
     int64_t height = 0;
     for (int32_t left = s->boxes->count; left > 0;) {
+        spad__assert(s->heap_count > 0); /* the runs cover all sections */
         const int32_t l = s->heap[0];
         const int32_t r = s->runs[l].end;
         if (s->looked > s->boxes->count * (int64_t)LOOKS_PER_BOX) return -1;
@@ -425,6 +435,7 @@ int64_t spad__skyline_pass(spad__skyline *s, const spad__preference *preference,
         put_box(s, l, box);
         remove_box(s, box);
         left--;
+        spad__assert_valid(s->boxes->count > SPAD__FEW || skyline_is_valid(s));
     }
     return height;
 }

@@ -5,7 +5,7 @@
 enum { PROGRESS_NS = 100000000 };
 
 /* Tells the caller, if it is time to. */
-static void tell(spad__listener *listener, int64_t now) {
+static void report_progress(spad__listener *listener, int64_t now) {
     if (listener->cancelled || now < listener->next) return;
     const spad_plan_options *options = listener->options;
     listener->next = now + PROGRESS_NS;
@@ -19,7 +19,7 @@ bool spad__stopped(spad__stop *stop) {
     if (atomic_load_explicit(stop->now, memory_order_relaxed)) return true;
     if (stop->deadline == INT64_MAX && stop->listener == NULL) return false;
     const int64_t now = spad__clock();
-    if (stop->listener != NULL) tell(stop->listener, now);
+    if (stop->listener != NULL) report_progress(stop->listener, now);
     if (now < stop->deadline && (stop->listener == NULL || !stop->listener->cancelled))
         return false;
     spad__stop_now(stop);

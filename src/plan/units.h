@@ -7,20 +7,16 @@
 
 #include <stdint.h>
 
+#include "base/assert.h"
+
 /* log2(value) in 1/256 for value > 0: exact at powers of two, linear between
  * them. Integers, so that every machine orders alike. */
 static inline int32_t spad__log2(int64_t value) {
+    spad__assert(value > 0);
     const int32_t bits = 63 - __builtin_clzll((unsigned long long)value);
     const int64_t rest = value - (INT64_C(1) << bits);
     const int64_t fraction = bits >= 8 ? rest >> (bits - 8) : rest << (8 - bits);
     return bits * 256 + (int32_t)fraction;
-}
-
-/* The finishing step of SplitMix64: a good hash of 64 bits. */
-static inline uint64_t spad__mix(uint64_t z) {
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return z ^ (z >> 31);
 }
 
 #endif

@@ -86,7 +86,7 @@ spad_status spad__registry_need(registry_slot **out, const spad_registry *regist
     *out = spad__registry_slot(registry, component);
     if (*out != NULL) return SPAD_OK;
     return spad__fail(error, SPAD_ERR_STALE,
-                      "component %llu was removed from the registry, or is not one of it",
+                      "component %llu was removed from the registry, or does not belong to it",
                       (unsigned long long)component);
 }
 
@@ -533,7 +533,7 @@ spad_status spad_registry_nonaliased(int64_t *out, const spad_registry *registry
                                      size_t count, spad_unit unit, spad_error *error) {
     *out = 0;
     if ((unsigned)unit >= SPAD_UNIT_COUNT) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT, "number %d is no unit", (int)unit);
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "number %d is not a unit", (int)unit);
     }
     const registry_group *group = spad__registry_group(registry, component);
     int64_t total = 0;

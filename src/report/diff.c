@@ -284,7 +284,7 @@ static void text_change(spad__out *out, const spad_report_diff *diff,
         comma = ", ";
     }
     if ((change->what & SPAD_DIFF_TIMED) != 0)
-        spad__out_format(out, "%slives %lld..%lld -> %lld..%lld", comma, (long long)a->begin,
+        spad__out_format(out, "%slives [%lld, %lld) -> [%lld, %lld)", comma, (long long)a->begin,
                          (long long)a->end, (long long)b->begin, (long long)b->end);
     spad__out_string(out, "\n");
 }

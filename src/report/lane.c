@@ -19,6 +19,7 @@
 #include <stdlib.h>
 
 #include "base/checked.h"
+#include "base/compare.h"
 #include "base/error.h"
 #include "report/report.h"
 
@@ -39,24 +40,18 @@ typedef struct runs {
     size_t capacity;
 } runs;
 
-static int compare_addresses(const void *a, const void *b) {
-    const int64_t x = *(const int64_t *)a;
-    const int64_t y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static bool collect_runs(runs *out, const spad__lane *lane) {
     *out = (runs){.capacity = lane->edge_count};
     if (out->capacity == 0) return true;
     out->at = spad__new_array(&lane->report->host, out->capacity, sizeof *out->at);
     if (out->at == NULL) return false;
     for (size_t i = 0; i < lane->edge_count; i++) { /* two edges a box: one per address */
-        const spad_report_box *box = &lane->report->boxes.items[lane->edges[i].box];
+        const spad_report_box *box = &lane->report->boxes.items[lane->edges[i].buffer];
         if (!covers_bytes(box, lane->lane)) continue;
         out->at[out->count++] = box->rect.byte + (lane->edges[i].begins ? 0 : box->rect.bytes);
     }
     if (out->count == 0) return true;
-    qsort(out->at, out->count, sizeof *out->at, compare_addresses);
+    qsort(out->at, out->count, sizeof *out->at, spad__compare_int64);
     size_t kept = 1;
     for (size_t i = 1; i < out->count; i++) {
         if (out->at[i] != out->at[kept - 1]) out->at[kept++] = out->at[i];
@@ -125,8 +120,8 @@ static void walk_live(int64_t *most, const spad__lane *lane, cover_tree *tree) {
     int64_t unplaced = 0;
     size_t k = 0;
     for (size_t i = 0; i < lane->edge_count; i++) {
-        const spad__edge *edge = &lane->edges[i];
-        const spad_report_box *box = &lane->report->boxes.items[edge->box];
+        const spad__moment *edge = &lane->edges[i];
+        const spad_report_box *box = &lane->report->boxes.items[edge->buffer];
         if (!spad__is_drawn(box)) {
             unplaced += edge->begins ? box->rect.bytes : -box->rect.bytes;
         } else if (covers_bytes(box, lane->lane)) {
@@ -202,8 +197,8 @@ static void insert_latest(const latest_tree *tree, size_t node, size_t low, size
 }
 
 /* The latest end of a stranger in the range goes to *best. */
-static void ask_latest(latest *best, const latest_tree *tree, size_t node, size_t low,
-                       size_t high) {
+static void query_latest(latest *best, const latest_tree *tree, size_t node, size_t low,
+                         size_t high) {
     const bool whole = tree->first <= low && high <= tree->last;
     const latest *from = &tree->nodes[2 * node + (whole ? 1 : 0)];
     for (int i = 0; i < 2; i++) {
@@ -212,19 +207,19 @@ static void ask_latest(latest *best, const latest_tree *tree, size_t node, size_
     }
     if (whole) return;
     const size_t middle = low + (high - low) / 2;
-    if (tree->first < middle) ask_latest(best, tree, 2 * node, low, middle);
-    if (middle < tree->last) ask_latest(best, tree, 2 * node + 1, middle, high);
+    if (tree->first < middle) query_latest(best, tree, 2 * node, low, middle);
+    if (middle < tree->last) query_latest(best, tree, 2 * node + 1, middle, high);
 }
 
 /* One box in the order of the walk. On the way back times are turned round (~t, which fits). */
-static void meet(int64_t *partner, latest_tree *tree, const runs *r, size_t number, int64_t begin,
-                 int64_t end) {
+static void find_partner(int64_t *partner, latest_tree *tree, const runs *r, size_t number,
+                         int64_t begin, int64_t end) {
     box_runs(&tree->first, &tree->last, r, &tree->report->boxes.items[number]);
     tree->box = number;
     tree->end = end;
     if (partner[number] < 0) {
         latest best = {0};
-        ask_latest(&best, tree, 1, 0, r->count - 1);
+        query_latest(&best, tree, 1, 0, r->count - 1);
         if (best.box[0] != 0 && best.end[0] > begin) partner[number] = (int64_t)best.box[0] - 1;
     }
     insert_latest(tree, 1, 0, r->count - 1);
@@ -233,11 +228,11 @@ static void meet(int64_t *partner, latest_tree *tree, const runs *r, size_t numb
 static void walk_conflicts(int64_t *partner, const spad__lane *lane, latest_tree *tree,
                            const runs *r, bool back) {
     for (size_t i = 0; i < lane->edge_count; i++) {
-        const spad__edge *edge = &lane->edges[back ? lane->edge_count - 1 - i : i];
-        const spad_report_box *box = &tree->report->boxes.items[edge->box];
+        const spad__moment *edge = &lane->edges[back ? lane->edge_count - 1 - i : i];
+        const spad_report_box *box = &tree->report->boxes.items[edge->buffer];
         if (!edge->begins || !covers_bytes(box, lane->lane)) continue;
-        meet(partner, tree, r, edge->box, back ? ~box->end : box->begin,
-             back ? ~box->begin : box->end);
+        find_partner(partner, tree, r, edge->buffer, back ? ~box->end : box->begin,
+                     back ? ~box->begin : box->end);
     }
 }
 

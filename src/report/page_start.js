@@ -12,7 +12,7 @@ const gauge = (part) => {
   fill.style.width = Math.min(part, 1) * 100 + "%";
   return element("span", { class: "gauge" + (part > 1 ? " over" : "") }, fill);
 };
-// What the peak is made of, tensor by tensor: the tiles of one are added up.
+// What the peak consists of, tensor by tensor: the tiles of one are added up.
 function fillParts(s) {
   const groups = new Map();
   for (const number of s.peakBoxes) {
@@ -20,7 +20,7 @@ function fillParts(s) {
     group.bytes += s.bytes[i]; group.count++;
     groups.set(key, group);
   }
-  const all = [...groups.values()].sort((a, b) => b.bytes - a.bytes), bar = element("div", { class: "bar", role: "img", "aria-label": "what the peak is made of" }), names = element("div", { class: "legend" });
+  const all = [...groups.values()].sort((a, b) => b.bytes - a.bytes), bar = element("div", { class: "bar", role: "img", "aria-label": "what the peak consists of" }), names = element("div", { class: "legend" });
   for (const group of all) {
     const piece = element("i", { title: group.key + ": " + bothBytes(group.bytes) });
     piece.style.cssText = "flex-grow:" + group.bytes + ";background:" + fillOf(group.hue, false);

@@ -68,7 +68,8 @@ spad_status spad__report_step(spad_report *report, spad_error *error) {
     return spad__limit_fail(&report->limit, (int64_t)report->boxes.count, "boxes", error);
 }
 
-spad_status spad__report_look(const spad_report *report, spad__limit *limit, spad_error *error) {
+spad_status spad__report_check_limit(const spad_report *report, spad__limit *limit,
+                                     spad_error *error) {
     *limit = report->limit;
     if (!spad__limit_reached(limit)) return SPAD_OK;
     return spad__limit_fail(limit, (int64_t)report->boxes.count, "boxes", error);
@@ -87,8 +88,9 @@ static spad_status check_box(const spad_report *report, const spad_report_box *b
                           report->target->name, box->space);
     }
     if (box->begin >= box->end) {
-        spad__fail(error, SPAD_ERR_ARGUMENT, "a box lives from %lld to %lld: that is no time",
-                   (long long)box->begin, (long long)box->end);
+        spad__fail(error, SPAD_ERR_ARGUMENT,
+                   "a box lives from %lld to %lld: that is not a time range", (long long)box->begin,
+                   (long long)box->end);
         spad__fact_names(error, box->name, NULL);
         return SPAD_ERR_ARGUMENT;
     }

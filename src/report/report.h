@@ -13,6 +13,7 @@
 #define SPAD_REPORT_REPORT_H
 
 #include "base/memory.h"
+#include "base/moment.h"
 #include "base/text.h"
 #include "kernel/origin.h"
 #include "spad/report.h"
@@ -50,7 +51,8 @@ spad_status spad__report_step(spad_report *report, spad_error *error);
 
 /* Before something is drawn: takes a copy of the limit, since writing changes no report, and asks
  * it. SPAD_ERR_TIME, SPAD_ERR_CANCELLED. */
-spad_status spad__report_look(const spad_report *report, spad__limit *limit, spad_error *error);
+spad_status spad__report_check_limit(const spad_report *report, spad__limit *limit,
+                                     spad_error *error);
 
 /* What a report was before a call, to take back what a failed call changed. */
 typedef struct spad__mark {
@@ -117,21 +119,11 @@ void spad__picture_free(spad__picture *picture);
 
 /* ---- one lane ---------------------------------------------------------------------- */
 
-/* A box begins or ends. */
-typedef struct spad__edge {
-    int64_t time;
-    size_t box;
-    bool begins;
-} spad__edge;
-
-/* For qsort: by time, ends first. */
-int spad__compare_edges(const void *left, const void *right);
-
 /* One lane of a space over time; see lane.c. */
 typedef struct spad__lane {
     const spad_report *report;
     int64_t lane;
-    const spad__edge *edges; /* of the space, by time, ends first */
+    const spad__moment *edges; /* begins and ends of the boxes of the space, sorted */
     size_t edge_count;
 } spad__lane;
 
@@ -161,7 +153,7 @@ size_t spad__stem_length(const char *name);
 /* What a memory must have for a report: up to the highest end, and the live bytes, since boxes
  * without an address have no end. A heap begins at the top of its region, so that its highest end
  * says nothing: then the live bytes alone, unless something lies outside. */
-int64_t spad__used(const spad__view *view);
+int64_t spad__space_used(const spad__view *view);
 
 enum { SPAD__HUES = 12 };
 

@@ -146,7 +146,7 @@ static void put_int(pickle *p, int64_t value) {
 }
 
 /* Bytes of the text once what is not UTF-8 has become the replacement character. */
-static size_t mended_length(const char *text, size_t length) {
+static size_t cleaned_length(const char *text, size_t length) {
     size_t mended = 0;
     for (size_t size; length > 0; text += size, length -= size) {
         size = spad__utf8_length(text, length);
@@ -158,7 +158,7 @@ static size_t mended_length(const char *text, size_t length) {
 
 static void put_text(pickle *p, const char *text, size_t length) {
     put_byte(p, BINUNICODE);
-    put_little(p, mended_length(text, length) & 0xFFFFFFFFu, 4);
+    put_little(p, cleaned_length(text, length) & 0xFFFFFFFFu, 4);
     for (size_t size; length > 0; text += size, length -= size) {
         size = spad__utf8_length(text, length);
         if (size > 0)
@@ -348,14 +348,14 @@ static void put_release(pickle *p, const device *d, size_t number) {
 
 static spad_status put_trace(pickle *p, const device *d, bool legend, spad_error *error) {
     const spad_host *host = &d->picture->host;
-    spad__edge *edges = spad__new_array(host, d->count, 2 * sizeof *edges);
+    spad__moment *edges = spad__new_array(host, d->count, 2 * sizeof *edges);
     if (edges == NULL && d->count > 0) return spad__fail_host_memory(error);
     size_t count = 0;
     for (size_t i = 0; i < d->count; i++) {
-        edges[count++] = (spad__edge){d->places[i].begin, i, true};
-        if (!box_of(d, i)->open) edges[count++] = (spad__edge){box_of(d, i)->end, i, false};
+        edges[count++] = (spad__moment){d->places[i].begin, i, true};
+        if (!box_of(d, i)->open) edges[count++] = (spad__moment){box_of(d, i)->end, i, false};
     }
-    if (count > 0) qsort(edges, count, sizeof *edges, spad__compare_edges);
+    spad__sort_moments(edges, count);
     for (size_t i = 0; i < d->count; i = segment_end(d, i)) {
         put_event(p, SEGMENT_ALLOC, segment_address(d, i), d->pitch, edges[0].time);
         put_frame(p, d->picture->report, d->picture->report->target->spaces[d->view->space].name,
@@ -364,9 +364,9 @@ static spad_status put_trace(pickle *p, const device *d, bool legend, spad_error
     }
     for (size_t i = 0; i < count; i++) {
         if (edges[i].begins)
-            put_allocation(p, d, edges[i].box, legend);
+            put_allocation(p, d, edges[i].buffer, legend);
         else
-            put_release(p, d, edges[i].box);
+            put_release(p, d, edges[i].buffer);
     }
     spad__free(host, edges, 2 * d->count * sizeof *edges);
     return SPAD_OK;

@@ -234,7 +234,7 @@ static void out_line(spad__out *out, size_t column, const char *format, ...) {
 static void write_use_line(const map *m, const char *name) {
     const spad_report_space *facts = &m->view->facts;
     const char *boxes = facts->boxes == 1 ? "box" : "boxes";
-    const int64_t used = spad__used(m->view);
+    const int64_t used = spad__space_used(m->view);
     if (facts->usable == SPAD_UNBOUNDED) {
         out_line(m->out, 0, "%s: %lld %s, used %lld B", name, (long long)facts->boxes, boxes,
                  (long long)used);
@@ -269,7 +269,7 @@ static void write_head(const map *m) {
         spad__out_format(m->out, "  CONFLICT: %lld boxes share bytes with another one (#)\n",
                          (long long)facts->conflicts);
     if (facts->sampled)
-        spad__out_string(m->out, "  boxes start at very many lanes; only some were looked at\n");
+        spad__out_string(m->out, "  boxes start at very many lanes; only some were compared\n");
 }
 
 /* An address in the room of a label; rounded down to a larger unit where it has too many digits. */
@@ -326,11 +326,11 @@ static void write_legend(const map *m) {
         char count[32] = "";
         if (row->boxes > 1) snprintf(count, sizeof count, "%lld x ", (long long)row->boxes);
         if (row->low <= row->top)
-            out_line(m->out, 27, "%s%lld B in %lld..%lld, %lld..%lld", count, (long long)row->bytes,
-                     (long long)row->low, (long long)row->top, (long long)row->begin,
-                     (long long)row->end);
+            out_line(m->out, 27, "%s%lld B in [%lld, %lld), time [%lld, %lld)", count,
+                     (long long)row->bytes, (long long)row->low, (long long)row->top,
+                     (long long)row->begin, (long long)row->end);
         else
-            out_line(m->out, 27, "%s%lld B without an address, %lld..%lld", count,
+            out_line(m->out, 27, "%s%lld B without an address, time [%lld, %lld)", count,
                      (long long)row->bytes, (long long)row->begin, (long long)row->end);
     }
     if (m->stem_count > LETTERS)
@@ -369,7 +369,7 @@ static size_t find_shares(const map *m, named *names, stem *shares) {
 
 static void write_peak(const map *m, named *names, stem *shares) {
     const size_t count = find_shares(m, names, shares);
-    spad__out_string(m->out, "  the peak is made of\n");
+    spad__out_string(m->out, "  the peak consists of\n");
     for (size_t i = 0; i < count && i < PEAK_SHOWN; i++) {
         spad__out_format(m->out, "    %12lld B  ", (long long)shares[i].bytes);
         if (shares[i].boxes == 1) {

@@ -85,7 +85,7 @@ static spad_status make_task(spad__crowd *c, const spad__runner *agent,
     return SPAD_OK;
 }
 
-static void want(spad__crowd *c, spad__runner *r, size_t number) {
+static void request_engine(spad__crowd *c, spad__runner *r, size_t number) {
     spad__task *t = &c->tasks.items[number];
     int64_t ready = c->now;
     if (t->cost.startup > 0) ready = spad__max(ready, t->issued + t->cost.startup);
@@ -149,22 +149,22 @@ static spad_status queue_entry(spad__crowd *c, int64_t agent, int64_t unit, cons
     return SPAD_OK;
 }
 
-static spad_status meet_operation(spad__crowd *c, spad__runner *r, const spad_walk_event *event,
-                                  spad_error *error) {
+static spad_status handle_operation(spad__crowd *c, spad__runner *r, const spad_walk_event *event,
+                                    spad_error *error) {
     const spad_statement *s = spad_kernel_get_statement(c->sim->kernel, (size_t)event->statement);
     size_t number;
     const spad_status status = make_task(c, r, event, &number, error);
     if (status != SPAD_OK) return status;
     if (s->unit < 0) {
-        want(c, r, number);
+        request_engine(c, r, number);
         return SPAD_OK;
     }
     const spad__entry e = {.is_task = true, .task = number, .issued = c->now, .cause = r->cause};
     return queue_entry(c, r->agent, s->unit, &e, error);
 }
 
-static spad_status meet_sync(spad__crowd *c, spad__runner *r, const spad_walk_event *event,
-                             spad_error *error) {
+static spad_status handle_sync(spad__crowd *c, spad__runner *r, const spad_walk_event *event,
+                               spad_error *error) {
     const spad_statement *s = spad_kernel_get_statement(c->sim->kernel, (size_t)event->statement);
     r->request = (spad__request){.statement = event->statement,
                                  .kind = s->kind,
@@ -192,8 +192,8 @@ static void fork_agents(spad__crowd *c, const spad__runner *main_agent) {
 }
 
 /* Keeps track of the outermost loop, and takes a jump that has been waiting for its head. */
-static spad_status meet_loop(spad__crowd *c, spad__runner *r, const spad_walk_event *event,
-                             spad_error *error) {
+static spad_status handle_loop(spad__crowd *c, spad__runner *r, const spad_walk_event *event,
+                               spad_error *error) {
     const bool is_outermost = event->loop == r->loop;
     if (event->kind == SPAD_WALK_LOOP_BEGIN && r->loop < 0) r->loop = event->loop;
     if (event->kind == SPAD_WALK_LOOP_END && is_outermost) r->loop = -1;
@@ -207,11 +207,11 @@ static spad_status meet_loop(spad__crowd *c, spad__runner *r, const spad_walk_ev
     return spad_walk_jump(r->walk, value, error);
 }
 
-static spad_status meet_event(spad__crowd *c, spad__runner *r, const spad_walk_event *event,
-                              spad_error *error) {
+static spad_status handle_event(spad__crowd *c, spad__runner *r, const spad_walk_event *event,
+                                spad_error *error) {
     switch (event->kind) {
-    case SPAD_WALK_OPERATION: return meet_operation(c, r, event, error);
-    case SPAD_WALK_SYNC: return meet_sync(c, r, event, error);
+    case SPAD_WALK_OPERATION: return handle_operation(c, r, event, error);
+    case SPAD_WALK_SYNC: return handle_sync(c, r, event, error);
     case SPAD_WALK_FORK: fork_agents(c, r); break;
     case SPAD_WALK_JOIN:
         r->joins = !all_ended(c);
@@ -220,7 +220,7 @@ static spad_status meet_event(spad__crowd *c, spad__runner *r, const spad_walk_e
     case SPAD_WALK_END: r->state = SPAD__ENDED; break;
     case SPAD_WALK_LOOP_BEGIN:
     case SPAD_WALK_LOOP_END:
-    case SPAD_WALK_ITERATION: return meet_loop(c, r, event, error);
+    case SPAD_WALK_ITERATION: return handle_loop(c, r, event, error);
     default: break;
     }
     return SPAD_OK;
@@ -254,7 +254,7 @@ static spad_status advance_agent(spad__crowd *c, spad__runner *r, bool *moved, s
         }
         *moved = true;
         r->statement = event->statement;
-        status = meet_event(c, r, event, error);
+        status = handle_event(c, r, event, error);
         if (status != SPAD_OK) return status;
     }
     return SPAD_OK;
@@ -268,7 +268,7 @@ static void advance_unit(spad__crowd *c, spad__runner *r, bool *moved) {
         if (r->state == SPAD__GOES_ON && e->issued > r->end) r->cause = e->cause;
         if (e->is_task) {
             r->state = SPAD__GOES_ON;
-            want(c, r, e->task);
+            request_engine(c, r, e->task);
             *moved = true;
             return;
         }
@@ -316,7 +316,7 @@ static spad_status fail_overflown(const spad__crowd *c, spad_error *error) {
     return SPAD_ERR_OVERFLOW;
 }
 
-static spad_status go_on(spad__crowd *c, spad_error *error) {
+static spad_status run_until_blocked(spad__crowd *c, spad_error *error) {
     bool moved = true;
     while (moved) {
         moved = false;
@@ -449,10 +449,10 @@ static spad_status run(spad__crowd *c, spad_error *error) {
     do {
         bool started = true;
         while (started) {
-            spad_status status = go_on(c, error);
+            spad_status status = run_until_blocked(c, error);
             if (status == SPAD_OK) status = hand_out(c, &started, error);
             if (status == SPAD_OK && c->sim->steps >= SPAD_SIM_LOOK) {
-                status = spad__sim_look(c->sim, error);
+                status = spad__sim_check_limit(c->sim, error);
             }
             if (status != SPAD_OK) return status;
         }
@@ -474,11 +474,8 @@ static void size_lists(spad__crowd *c) {
     }
 }
 
-/* As many as the check looks at. */
-#define OBJECTS_MAX INT64_C(1000000)
-
 static spad_status check_objects(const spad_kernel *kernel, spad_error *error) {
-    int64_t left = OBJECTS_MAX;
+    int64_t left = SPAD__SYNC_OBJECTS_MAX;
     for (size_t i = 0; i < spad_kernel_sync_count(kernel); i++) {
         const spad_kernel_sync *sync = spad_kernel_get_sync(kernel, i);
         if (sync->elements > left) {
@@ -486,7 +483,7 @@ static spad_status check_objects(const spad_kernel *kernel, spad_error *error) {
                 error, SPAD_ERR_ARGUMENT,
                 "there are more than %lld synchronisation objects with '%s'; define a "
                 "smaller parameter",
-                (long long)OBJECTS_MAX, sync->name);
+                (long long)SPAD__SYNC_OBJECTS_MAX, sync->name);
         }
         left -= sync->elements;
     }
@@ -586,8 +583,8 @@ static void free_crowd(spad__crowd *c) {
 spad_status spad__sim_explicit(spad_sim *sim, spad_error *error) {
     if (sim->options.hoist_count > 0) {
         return spad__fail(error, SPAD_ERR_ARGUMENT,
-                          "kernel '%s' has synchronisation: its tensors cannot be hoisted without "
-                          "another look at it",
+                          "kernel '%s' has synchronisation: its tensors cannot be hoisted, because "
+                          "that does not adjust it",
                           spad_kernel_name(sim->kernel));
     }
     spad__crowd c = {.sim = sim};

@@ -23,13 +23,13 @@ enum { NUMBERS_A_STEP = 8 }; /* that are written down and compared */
 
 /* ---- the state --------------------------------------------------------------------- */
 
-typedef struct look {
+typedef struct capture {
     spad__crowd *crowd;
     spad__numbers *out;
     bool failed; /* no memory */
-} look;
+} capture;
 
-static void put(look *l, int64_t number) {
+static void put(capture *l, int64_t number) {
     if (!spad__array_reserve(&l->crowd->sim->host, l->out, 1)) {
         l->failed = true;
         return;
@@ -38,11 +38,11 @@ static void put(look *l, int64_t number) {
 }
 
 /* The statement of a row stands for it. */
-static void put_row(look *l, int64_t row) {
+static void put_row(capture *l, int64_t row) {
     put(l, row >= 0 ? l->crowd->sim->rows.items[row].statement : -1);
 }
 
-static void put_cause(look *l, const spad__cause *cause) {
+static void put_cause(capture *l, const spad__cause *cause) {
     put(l, (int64_t)cause->kind);
     put(l, cause->object);
     put(l, cause->element);
@@ -61,7 +61,7 @@ static int64_t value_of(const spad__runner *agent) {
     return agent->loop >= 0 ? spad_walk_values(agent->walk)[agent->loop] + agent->jump : 0;
 }
 
-static void put_task(look *l, size_t number) {
+static void put_task(capture *l, size_t number) {
     spad__crowd *c = l->crowd;
     const spad__task *t = &c->tasks.items[number];
     const spad__runner *agent = &c->runners[t->row.agent];
@@ -87,7 +87,7 @@ static void put_task(look *l, size_t number) {
     }
 }
 
-static void put_request(look *l, const spad__request *r) {
+static void put_request(capture *l, const spad__request *r) {
     put(l, r->statement);
     put(l, r->object);
     put(l, r->element);
@@ -95,11 +95,12 @@ static void put_request(look *l, const spad__request *r) {
     put(l, r->expect);
     put(l, r->contributed);
     if (r->contributed) {
-        put(l, r->phase - spad__objects_get(&l->crowd->objects, r->object, r->element)->phase);
+        const spad__sim_object *o = spad__objects_get(&l->crowd->objects, r->object, r->element);
+        put(l, r->phase - o->sync.phase);
     }
 }
 
-static void put_position(look *l, const spad__runner *agent) {
+static void put_position(capture *l, const spad__runner *agent) {
     const size_t depth = spad_walk_depth(agent->walk);
     put(l, agent->statement);
     put(l, agent->joins + 2 * (agent->held != NULL));
@@ -111,7 +112,7 @@ static void put_position(look *l, const spad__runner *agent) {
     }
 }
 
-static void put_runner(look *l, size_t number) {
+static void put_runner(capture *l, size_t number) {
     const spad__crowd *c = l->crowd;
     const spad__runner *r = &c->runners[number];
     put_row(l, r->row);
@@ -134,15 +135,15 @@ static void put_runner(look *l, size_t number) {
     }
 }
 
-static void put_objects(look *l) {
+static void put_objects(capture *l) {
     const spad__objects *objects = &l->crowd->objects;
     for (size_t i = 0; i < objects->object_count; i++) {
-        const spad__object *o = &objects->objects[i];
+        const spad__sync_object *o = &objects->objects[i].sync;
         put(l, o->value);
         put(l, o->count);
         put(l, o->bytes);
-        put(l, o->phase & 1);
-        put_row(l, o->row);
+        put(l, ((o->phase - o->base) & 1) + 2 * o->live);
+        put_row(l, objects->objects[i].row);
     }
     const size_t bundles = l->crowd->agent_count * spad_kernel_sync_count(l->crowd->sim->kernel);
     for (size_t i = 0; i < bundles; i++) {
@@ -155,8 +156,8 @@ static void put_objects(look *l) {
     }
 }
 
-static bool look_light(spad__crowd *c, spad__numbers *out) {
-    look l = {c, out, false};
+static bool capture_light(spad__crowd *c, spad__numbers *out) {
+    capture l = {c, out, false};
     out->count = 0;
     put(&l, c->sim->totals.makespan - c->now);
     for (size_t i = 0; i < c->sim->target->engine_count; i++) {
@@ -173,8 +174,8 @@ static bool look_light(spad__crowd *c, spad__numbers *out) {
     return !l.failed;
 }
 
-static bool look_heavy(spad__crowd *c, spad__numbers *out) {
-    look l = {c, out, false};
+static bool capture_heavy(spad__crowd *c, spad__numbers *out) {
+    capture l = {c, out, false};
     out->count = 0;
     for (size_t i = 0; i < c->count; i++) put_runner(&l, i);
     put_objects(&l);
@@ -182,7 +183,7 @@ static bool look_heavy(spad__crowd *c, spad__numbers *out) {
     return !l.failed;
 }
 
-static bool look_at_agents(const spad__crowd *c, spad__numbers *values, spad__numbers *loops) {
+static bool capture_agents(const spad__crowd *c, spad__numbers *values, spad__numbers *loops) {
     values->count = loops->count = 0;
     if (!spad__array_reserve(&c->sim->host, values, c->agent_count) ||
         !spad__array_reserve(&c->sim->host, loops, c->agent_count)) {
@@ -226,8 +227,8 @@ static bool save(spad__crowd *c, spad__moment *saved) {
     saved->valid = true;
     saved->now = c->now;
     saved->rows = c->sim->rows.count;
-    return save_ends(c, &saved->ends) && look_light(c, &saved->light) &&
-           look_heavy(c, &saved->state) && look_at_agents(c, &saved->values, &saved->loops) &&
+    return save_ends(c, &saved->ends) && capture_light(c, &saved->light) &&
+           capture_heavy(c, &saved->state) && capture_agents(c, &saved->values, &saved->loops) &&
            spad__sim_copy_counts(c->sim, &saved->counts);
 }
 
@@ -323,13 +324,13 @@ static bool is_same(const spad__numbers *a, const spad__numbers *b) {
 }
 
 /* Is the state the saved one? *fine: memory was enough. */
-static bool has_been(spad__crowd *c, const spad__moment *saved, bool *fine) {
+static bool is_same_state(spad__crowd *c, const spad__moment *saved, bool *fine) {
     spad__numbers *now = &c->scratch;
     *fine = true;
     if (!are_ends_same(c, saved)) return false;
-    *fine = look_light(c, now);
+    *fine = capture_light(c, now);
     if (!*fine || !is_same(now, &saved->light)) return false;
-    *fine = look_heavy(c, now);
+    *fine = capture_heavy(c, now);
     return *fine && is_same(now, &saved->state);
 }
 
@@ -338,7 +339,7 @@ static spad_status times_of(spad__crowd *c, const spad__moment *saved, size_t ag
                             spad_error *error) {
     bool fine;
     *times = 0;
-    if (has_been(c, saved, &fine)) {
+    if (is_same_state(c, saved, &fine)) {
         *times = INT64_MAX;
         for (size_t i = 0; i < c->agent_count; i++) {
             *times = spad__min(*times, reach_of(c, saved, i, i == agent));

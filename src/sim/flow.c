@@ -43,7 +43,7 @@ typedef struct step {
     bool dependent; /* reads what the one before it wrote */
 } step;
 
-static void meet_touch(void *ctx, const spad__touch *touch) {
+static void wait_for_touch(void *ctx, const spad__touch *touch) {
     step *s = ctx;
     const bool reads = (s->access->kind & SPAD_ACCESS_READ) != 0;
     if (touch->writes && s->access->kind == SPAD_ACCESS_READ && touch->row == s->stream->last) {
@@ -60,10 +60,6 @@ static int64_t slot_of(const spad__flow *flow, const spad_walk_access *access) {
     const int64_t tiles = flow->hoisted[access->home];
     if (tiles == 0) return access->slot;
     return access->slot * tiles + access->life % tiles;
-}
-
-static spad__bytes bytes_of(const spad_walk_access *access) {
-    return (spad__bytes){access->rect, access->runs, access->stride};
 }
 
 /* A hoisted tensor has bytes of its own, wherever it lies now. */
@@ -85,10 +81,10 @@ static bool wait_for_bytes(step *s, const spad_walk_event *event) {
         if (!matters(s->flow, access)) continue;
         const size_t place = place_of(s->flow, access);
         if (place == SIZE_MAX) return false;
-        const spad__bytes bytes = bytes_of(access);
+        const spad__bytes bytes = spad__bytes_of(access);
         s->access = access;
         spad__places_visit(&s->flow->places, place, &bytes, (access->kind & SPAD_ACCESS_WRITE) != 0,
-                           meet_touch, s);
+                           wait_for_touch, s);
     }
     return true;
 }
@@ -191,7 +187,7 @@ static bool note_bytes(spad__flow *flow, const spad_walk_event *event, int64_t e
     for (size_t i = 0; i < event->access_count; i++) {
         const spad_walk_access *access = &event->accesses[i];
         if (!matters(flow, access)) continue;
-        const spad__touch touch = {.bytes = bytes_of(access),
+        const spad__touch touch = {.bytes = spad__bytes_of(access),
                                    .writes = (access->kind & SPAD_ACCESS_WRITE) != 0,
                                    .end = end,
                                    .row = row};

@@ -26,21 +26,21 @@ enum { PERIODS_MIN = 4, STUDY_RATE = 64 };
 
 /* ---- the state --------------------------------------------------------------------- */
 
-typedef struct look {
+typedef struct capture {
     spad__flow *flow;
     const spad__loop_state *state;
     int64_t periods; /* since the saved state */
     int64_t floor;   /* earlier times are all the same */
     int64_t time;
-} look;
+} capture;
 
-static int64_t relative(const look *l, int64_t time) {
+static int64_t relative(const capture *l, int64_t time) {
     return spad__max(time, l->floor) - l->time;
 }
 
 #define PUT(list, number) ((list)->items[(list)->count++] = (number))
 
-static bool look_light(const look *l, spad__numbers *out) {
+static bool capture_light(const capture *l, spad__numbers *out) {
     const spad__flow *flow = l->flow;
     const size_t exclusions = flow->sim->target->exclusion_count;
     const size_t tensors = spad_kernel_tensor_count(flow->sim->kernel);
@@ -61,7 +61,7 @@ static bool look_light(const look *l, spad__numbers *out) {
 }
 
 /* The largest start of the window up to each of its operations. */
-static bool look_window(const look *l, spad__numbers *out) {
+static bool capture_window(const capture *l, spad__numbers *out) {
     const spad__flow *flow = l->flow;
     if (!spad__array_reserve(&flow->sim->host, out, SPAD_SIM_WINDOW)) return false;
     int64_t most = flow->floor;
@@ -72,7 +72,7 @@ static bool look_window(const look *l, spad__numbers *out) {
     return true;
 }
 
-static bool look_calendars(const look *l, spad__numbers *out) {
+static bool capture_calendars(const capture *l, spad__numbers *out) {
     const spad__flow *flow = l->flow;
     for (size_t e = 0; e < flow->sim->target->engine_count; e++) {
         const spad__calendar *c = &flow->calendars[e];
@@ -101,7 +101,7 @@ static int compare_touches(const void *left, const void *right) {
     return 0;
 }
 
-static void put_touch(const look *l, const spad__place *place, const spad__touch *touch,
+static void put_touch(const capture *l, const spad__place *place, const spad__touch *touch,
                       spad__numbers *out) {
     const int64_t shift = place->placed ? 0 : l->state->period.shifts[place->home] * l->periods;
     const spad__bytes *b = &touch->bytes;
@@ -120,12 +120,12 @@ static void put_touch(const look *l, const spad__place *place, const spad__touch
 }
 
 /* Readers of what the loop does not write do not matter to it. */
-static bool matters(const look *l, const spad__place *place, const spad__touch *touch) {
+static bool matters(const capture *l, const spad__place *place, const spad__touch *touch) {
     if (touch->end <= l->floor && !spad__flow_is_last(l->flow, touch)) return false;
     return touch->writes || place->placed || l->state->period.written[place->home];
 }
 
-static bool look_bytes(const look *l, spad__numbers *out) {
+static bool capture_bytes(const capture *l, spad__numbers *out) {
     const spad__places *places = &l->flow->places;
     const size_t first = out->count;
     for (size_t i = 0; i < places->places.count; i++) {
@@ -144,9 +144,9 @@ static bool look_bytes(const look *l, spad__numbers *out) {
     return true;
 }
 
-static bool look_heavy(const look *l, spad__numbers *out) {
+static bool capture_heavy(const capture *l, spad__numbers *out) {
     out->count = 0;
-    const bool done = look_window(l, out) && look_calendars(l, out) && look_bytes(l, out);
+    const bool done = capture_window(l, out) && capture_calendars(l, out) && capture_bytes(l, out);
     l->flow->sim->steps += (int64_t)(out->count + l->flow->places.places.count) / NUMBERS_A_STEP;
     return done;
 }
@@ -155,7 +155,7 @@ static bool look_heavy(const look *l, spad__numbers *out) {
 
 /* Waiting is counted from these, so they must be the same to the moment, unless nothing ran
  * there since. */
-static bool are_bases_same(const look *l, const spad__snapshot *saved) {
+static bool are_bases_same(const capture *l, const spad__snapshot *saved) {
     for (size_t i = 0; i < l->state->streams.count; i++) {
         const spad__stream *stream = &l->flow->streams[l->state->streams.items[i]];
         if (stream->last < (int64_t)saved->rows) continue;
@@ -164,7 +164,7 @@ static bool are_bases_same(const look *l, const spad__snapshot *saved) {
     return true;
 }
 
-static bool save_bases(const look *l, spad__snapshot *saved) {
+static bool save_bases(const capture *l, spad__snapshot *saved) {
     saved->bases.count = 0;
     if (!spad__array_reserve(&l->flow->sim->host, &saved->bases, l->state->streams.count)) {
         return false;
@@ -175,15 +175,16 @@ static bool save_bases(const look *l, spad__snapshot *saved) {
     return true;
 }
 
-static bool save(const look *l, spad__snapshot *saved, int64_t value) {
-    look fresh = *l;
+static bool save(const capture *l, spad__snapshot *saved, int64_t value) {
+    capture fresh = *l;
     fresh.periods = 0;
     saved->valid = true;
     saved->value = value;
     saved->time = l->time;
     saved->rows = l->flow->sim->rows.count;
-    return save_bases(&fresh, saved) && look_light(&fresh, &saved->light) &&
-           look_heavy(&fresh, &saved->heavy) && spad__sim_copy_counts(l->flow->sim, &saved->counts);
+    return save_bases(&fresh, saved) && capture_light(&fresh, &saved->light) &&
+           capture_heavy(&fresh, &saved->heavy) &&
+           spad__sim_copy_counts(l->flow->sim, &saved->counts);
 }
 
 static bool is_same(const spad__numbers *a, const int64_t *items, size_t count) {
@@ -191,13 +192,13 @@ static bool is_same(const spad__numbers *a, const int64_t *items, size_t count) 
 }
 
 /* Is the state the saved one? *fine: memory was enough. */
-static bool has_been(const look *l, const spad__snapshot *saved, bool *fine) {
+static bool is_same_state(const capture *l, const spad__snapshot *saved, bool *fine) {
     spad__numbers *now = &l->flow->scratch;
     *fine = true;
     if (!are_bases_same(l, saved)) return false;
-    *fine = look_light(l, now);
+    *fine = capture_light(l, now);
     if (!*fine || !is_same(now, saved->light.items, saved->light.count)) return false;
-    *fine = look_heavy(l, now);
+    *fine = capture_heavy(l, now);
     return *fine && is_same(now, saved->heavy.items, saved->heavy.count);
 }
 
@@ -205,7 +206,7 @@ static bool has_been(const look *l, const spad__snapshot *saved, bool *fine) {
 
 /* All times of the loop move by that much; none overflows, because the makespan did not. What has
  * not run since the saved state stays where it is: waiting is counted from there. */
-static void move_times(const look *l, const spad__snapshot *saved, int64_t by) {
+static void move_times(const capture *l, const spad__snapshot *saved, int64_t by) {
     spad__flow *flow = l->flow;
     for (size_t i = 0; i < l->state->streams.count; i++) {
         spad__stream *stream = &flow->streams[l->state->streams.items[i]];
@@ -235,7 +236,7 @@ static void move_times(const look *l, const spad__snapshot *saved, int64_t by) {
 }
 
 /* Skips `times` stretches like the one from the saved state to here. */
-static spad_status skip(const look *l, spad__snapshot *saved, const spad_walk_event *event,
+static spad_status skip(const capture *l, spad__snapshot *saved, const spad_walk_event *event,
                         int64_t times, spad_error *error) {
     spad_sim *sim = l->flow->sim;
     const int64_t time = l->time - saved->time;
@@ -279,7 +280,7 @@ static bool find_streams(spad__flow *flow, int64_t number, spad__loop_state *sta
 
 /* The text of a loop is looked at when that pays: it costs as much as the kernel is long, and
  * running the loop as much as is left of it. */
-static bool pays(const spad__flow *flow, int64_t number, int64_t value) {
+static bool is_worth_studying(const spad__flow *flow, int64_t number, int64_t value) {
     const spad_kernel *k = flow->sim->kernel;
     const spad_kernel_loop *loop = spad_kernel_get_loop(k, (size_t)number);
     const int64_t left = loop->end.value - value;
@@ -288,7 +289,7 @@ static bool pays(const spad__flow *flow, int64_t number, int64_t value) {
     return left >= PERIODS_MIN && left >= text / (STUDY_RATE * (int64_t)body);
 }
 
-static bool study(spad__flow *flow, int64_t number, spad__loop_state *state) {
+static bool study_loop(spad__flow *flow, int64_t number, spad__loop_state *state) {
     state->studied = true;
     return spad__period_of(&state->period, &flow->sim->host, flow->sim->kernel, number,
                            flow->sim->options.place != NULL ? SPAD__BYTES_PLANNED
@@ -310,22 +311,22 @@ spad_status spad__flow_repeat(spad__flow *flow, const spad_walk_event *event, sp
         return SPAD_OK;
     }
     if (!state->studied) {
-        if (!pays(flow, event->loop, event->value)) return SPAD_OK;
-        if (!study(flow, event->loop, state)) return spad__fail_host_memory(error);
+        if (!is_worth_studying(flow, event->loop, event->value)) return SPAD_OK;
+        if (!study_loop(flow, event->loop, state)) return spad__fail_host_memory(error);
     }
     const int64_t period = state->period.period;
     if (!state->period.repeats) return SPAD_OK;
     if ((loop->end.value - event->value) / period < PERIODS_MIN) return SPAD_OK;
 
     spad__snapshot *saved = &state->saved;
-    look l = {
+    capture l = {
         .flow = flow, .state = state, .floor = flow->floor, .time = flow->sim->totals.makespan};
     if (saved->valid) {
         if ((event->value - saved->value) % period != 0) return SPAD_OK;
         l.periods = (event->value - saved->value) / period;
     }
     bool fine = true;
-    if (saved->valid && has_been(&l, saved, &fine)) {
+    if (saved->valid && is_same_state(&l, saved, &fine)) {
         const int64_t reach =
             spad__period_reach(&state->period, flow->sim->kernel, event->loop,
                                spad_walk_values(flow->walk), saved->value, event->value);

@@ -62,7 +62,7 @@ static spad_status find_verdict(spad_tune *tune, const spad_kernel *kernel, bool
     spad_status status = spad_check_kernel(&check, kernel, &options, error);
     *verdict = status == SPAD_OK ? spad_check_verdict(check) : SPAD_VERDICT_WRONG;
     spad_check_destroy(check);
-    if (status == SPAD_OK) status = spad__tune_look(tune, &late, error);
+    if (status == SPAD_OK) status = spad__tune_check_limit(tune, &late, error);
     if (status == SPAD_OK && late) *verdict = SPAD_VERDICT_WRONG;
     return status;
 }
@@ -229,7 +229,7 @@ static spad_status find_values(spad_tune *tune, const range *r, spad_error *erro
         const int64_t value = i * r->step;
         bool right = value == knob->written;
         if (!right) status = is_right(tune, r, value, &right, &deepest, error);
-        if (status == SPAD_OK) status = spad__tune_look(tune, &late, error);
+        if (status == SPAD_OK) status = spad__tune_check_limit(tune, &late, error);
         if (status == SPAD_OK && !spad__array_reserve(&tune->host, &found, 3)) {
             status = spad__fail_host_memory(error);
         }

@@ -85,7 +85,7 @@ static void write_head(spad__out *out, const spad_sim *sim) {
     if (sim->totals.unknown > 0) {
         spad__out_format(out,
                          "unknown    %lld operations have no duration on this target: each counts "
-                         "as\n           %s; say `cost N cycles` or `cost N ns`\n",
+                         "as\n           %s; write `cost N cycles` or `cost N ns`\n",
                          (long long)sim->totals.unknown, spad_time_text(SPAD_SIM_UNKNOWN, a));
     }
     if (sim->is_stuck) {

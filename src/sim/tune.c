@@ -26,6 +26,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/compare.h"
 #include "spad/layout.h"
 
 /* Choices that fit, of which the fastest with its places is taken. */
@@ -33,7 +34,7 @@ enum { PLACED_MOST = 64 };
 
 /* ---- limits ------------------------------------------------------------------------ */
 
-spad_status spad__tune_look(spad_tune *tune, bool *late, spad_error *error) {
+spad_status spad__tune_check_limit(spad_tune *tune, bool *late, spad_error *error) {
     *late = spad__limit_reached(&tune->limit);
     if (!*late) return SPAD_OK;
     if (tune->limit.status == SPAD_ERR_CANCELLED) {
@@ -53,8 +54,8 @@ static int64_t layout_time(const spad_tune *tune) {
 
 /* Does it fit? The one place that asks the planner. *planned: the makespan there. SPAD_ERR_TIME:
  * time was up before that was known. */
-static spad_status look_at_layout(spad_tune *tune, const spad_kernel *kernel, bool *fits,
-                                  int64_t *planned, spad_error *error) {
+static spad_status test_fit(spad_tune *tune, const spad_kernel *kernel, bool *fits,
+                            int64_t *planned, spad_error *error) {
     const spad_layout_options options = {
         .timeout_ns = layout_time(tune), .watch = tune->limit.watch, .host = &tune->host};
     spad_layout *layout;
@@ -83,7 +84,7 @@ static spad_status look_at_layout(spad_tune *tune, const spad_kernel *kernel, bo
     }
     spad_layout_destroy(layout);
     bool late = false;
-    if (status == SPAD_OK && !*fits) status = spad__tune_look(tune, &late, error);
+    if (status == SPAD_OK && !*fits) status = spad__tune_check_limit(tune, &late, error);
     if (late)
         status = spad__limit_fail(&tune->limit, tune->totals.simulations, "simulations", error);
     if (status != SPAD_OK) *fits = false;
@@ -151,8 +152,8 @@ static spad_status cut(spad_tune *tune) {
 }
 
 /* A point that was not run to its end for lack of time has no makespan. */
-static spad_status look_at(spad_tune *tune, const int64_t *values, spad_tune_point *out,
-                           spad_error *error) {
+static spad_status evaluate_point(spad_tune *tune, const int64_t *values, spad_tune_point *out,
+                                  spad_error *error) {
     spad_kernel *kernel;
     spad_status status = spad__tune_shape(&kernel, tune, values, error);
     if (status != SPAD_OK) return status;
@@ -189,11 +190,11 @@ static void read_values(const spad_tune *tune, const size_t *at, int64_t *values
     for (size_t i = 0; i < tune->knobs.count; i++) values[i] = tune->knobs.items[i].values[at[i]];
 }
 
-static spad_status look_at_all(spad_tune *tune, size_t *at, int64_t *values, spad_error *error) {
+static spad_status evaluate_all(spad_tune *tune, size_t *at, int64_t *values, spad_error *error) {
     do {
         spad_tune_point point;
         read_values(tune, at, values);
-        const spad_status status = look_at(tune, values, &point, error);
+        const spad_status status = evaluate_point(tune, values, &point, error);
         if (status != SPAD_OK) return status;
         if (!keep(tune, &point)) return spad__fail_host_memory(error);
     } while (!tune->totals.cut && next_combination(tune, at));
@@ -212,7 +213,7 @@ static spad_status descend(spad_tune *tune, size_t *at, int64_t *values, spad_er
     for (;;) {
         spad_tune_point point;
         read_values(tune, at, values);
-        spad_status status = look_at(tune, values, &point, error);
+        spad_status status = evaluate_point(tune, values, &point, error);
         if (status != SPAD_OK) return status;
         if (!keep(tune, &point)) return spad__fail_host_memory(error);
 
@@ -222,7 +223,7 @@ static spad_status descend(spad_tune *tune, size_t *at, int64_t *values, spad_er
             if (at[i] == 0) continue;
             if (tune->totals.cut) return SPAD_OK;
             values[i] = tune->knobs.items[i].values[at[i] - 1];
-            status = look_at(tune, values, &point, error);
+            status = evaluate_point(tune, values, &point, error);
             if (status != SPAD_OK) return status;
             values[i] = tune->knobs.items[i].values[at[i]];
             if (best == SIZE_MAX || is_better_step(&point, &best_point)) {
@@ -237,10 +238,6 @@ static spad_status descend(spad_tune *tune, size_t *at, int64_t *values, spad_er
 
 /* ---- the choice -------------------------------------------------------------------- */
 
-static int compare_numbers(int64_t a, int64_t b) {
-    return (a > b) - (a < b);
-}
-
 /* Time, then bytes, then the order in which they were looked at. */
 typedef struct ranked {
     int64_t makespan;
@@ -251,9 +248,9 @@ typedef struct ranked {
 static int compare_ranked(const void *left, const void *right) {
     const ranked *a = left;
     const ranked *b = right;
-    int order = compare_numbers(a->makespan, b->makespan);
-    if (order == 0) order = compare_numbers(a->bytes, b->bytes);
-    if (order == 0) order = compare_numbers((int64_t)a->number, (int64_t)b->number);
+    int order = spad__compare(a->makespan, b->makespan);
+    if (order == 0) order = spad__compare(a->bytes, b->bytes);
+    if (order == 0) order = spad__compare((int64_t)a->number, (int64_t)b->number);
     return order;
 }
 
@@ -262,11 +259,11 @@ static spad_status place(spad_tune *tune, spad_tune_point *point, spad_error *er
     spad_kernel *kernel;
     bool late;
     if (point->planned != 0) return SPAD_OK;
-    spad_status status = spad__tune_look(tune, &late, error);
+    spad_status status = spad__tune_check_limit(tune, &late, error);
     if (status != SPAD_OK || late) return status;
     status = spad__tune_shape(&kernel, tune, point->values, error);
     if (status != SPAD_OK) return status;
-    status = look_at_layout(tune, kernel, &point->fits, &point->planned, error);
+    status = test_fit(tune, kernel, &point->fits, &point->planned, error);
     spad_kernel_destroy(kernel);
     if (status == SPAD_ERR_TIME) {
         point->planned = 0;
@@ -463,7 +460,7 @@ static spad_status apply_hoist(spad_tune *tune, spad_tune_hoist *hoist, spad_err
         spad_kernel_hoist(&kernel, tune->chosen, hoist->tensor, hoist->tiles, &tune->host, NULL);
     if (status != SPAD_OK) return spad__attempted(status, error);
     status = spad__tune_is_right(tune, kernel, hoist->tiles > SPAD_TUNE_DEPTH, &good, error);
-    if (status == SPAD_OK && good) status = look_at_layout(tune, kernel, &good, &planned, error);
+    if (status == SPAD_OK && good) status = test_fit(tune, kernel, &good, &planned, error);
     if (status == SPAD_OK && good) status = simulate(tune, kernel, NULL, &makespan, error);
     if (status != SPAD_OK || !good || planned >= tune->totals.planned) {
         spad_kernel_destroy(kernel);
@@ -554,12 +551,12 @@ static spad_status search(spad_tune *tune, spad_error *error) {
         for (size_t i = 0; i + 1 < count; i++) {
             values[i] = tune->knobs.items[i].values[tune->knobs.items[i].value_count - 1];
         }
-        status = look_at(tune, values, &deepest, error);
+        status = evaluate_point(tune, values, &deepest, error);
         tune->totals.deepest = deepest.makespan;
     }
     if (status == SPAD_OK) status = keep_start(tune, values, error);
     if (status == SPAD_OK) {
-        status = tune->totals.exhaustive ? look_at_all(tune, at, values, error)
+        status = tune->totals.exhaustive ? evaluate_all(tune, at, values, error)
                                          : descend(tune, at, values, error);
     }
     spad__free(&tune->host, at, count * sizeof *at);
@@ -567,23 +564,24 @@ static spad_status search(spad_tune *tune, spad_error *error) {
     return status;
 }
 
-static spad_status look_at_written(spad_tune *tune, spad_error *error) {
+static spad_status evaluate_written(spad_tune *tune, spad_error *error) {
     spad_tune_totals *t = &tune->totals;
     t->makespan = t->planned = t->written_planned = SPAD_UNBOUNDED;
     t->written_bytes = bytes_on_chip(tune->kernel);
     const spad_status status = simulate(tune, tune->kernel, NULL, &t->written, error);
     if (status != SPAD_OK) return status;
     if (t->written == SPAD_UNBOUNDED) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT, "kernel '%s' is stuck; `spad sim` says where",
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "kernel '%s' is deadlocked; `spad sim` shows where",
                           spad_kernel_name(tune->kernel));
     }
-    return look_at_layout(tune, tune->kernel, &t->written_fits, &t->written_planned, error);
+    return test_fit(tune, tune->kernel, &t->written_fits, &t->written_planned, error);
 }
 
 /* ---- rounds ------------------------------------------------------------------------ */
 
 /* Starts with what the last round chose. Advice is given again where it still holds. */
-static void go_on(spad_tune *tune) {
+static void start_from_last_round(spad_tune *tune) {
     size_t applied = 0;
     for (size_t i = 0; i < tune->hoists.count; i++) {
         if (tune->hoists.items[i].applied) tune->hoists.items[applied++] = tune->hoists.items[i];
@@ -619,7 +617,7 @@ static spad_status run_rounds(spad_tune *tune, spad_error *error) {
     spad_status status = run_round(tune, error);
     for (size_t before = 0; status == SPAD_OK && count_applied(tune) > before;) {
         before = count_applied(tune);
-        go_on(tune);
+        start_from_last_round(tune);
         tune->start = (spad_tune_point){
             .makespan = t->makespan, .planned = t->planned, .bytes = t->bytes, .fits = true};
         status = run_round(tune, error);
@@ -675,7 +673,7 @@ spad_status spad_tune_kernel(spad_tune **out, const spad_kernel *kernel,
     tune->kernel = tune->base = kernel;
     tune->options = filled;
     tune->limit = limit;
-    status = look_at_written(tune, error);
+    status = evaluate_written(tune, error);
     if (status == SPAD_OK) status = run_rounds(tune, error);
     if (status != SPAD_OK) {
         spad_tune_destroy(tune);

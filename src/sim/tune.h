@@ -29,7 +29,7 @@ struct spad_tune {
 
 /* Asks whether to go on. *late: time is up; then the search is cut, and ends with what it has.
  * SPAD_ERR_CANCELLED. */
-spad_status spad__tune_look(spad_tune *tune, bool *late, spad_error *error);
+spad_status spad__tune_check_limit(spad_tune *tune, bool *late, spad_error *error);
 
 /* Fills in the knobs with values that keep the kernel right. */
 spad_status spad__tune_find_knobs(spad_tune *tune, spad_error *error);

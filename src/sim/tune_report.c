@@ -51,7 +51,7 @@ static void write_method(spad__out *out, const spad_tune *tune) {
 
 static void write_left(spad__out *out, const spad_tune *tune) {
     if (tune->totals.left == 0) return;
-    spad__out_format(out, "left       %lld rings as they are: the first %d are looked at\n",
+    spad__out_format(out, "left       %lld rings as they are: only the first %d are tuned\n",
                      (long long)tune->totals.left, SPAD_TUNE_KNOBS);
 }
 
@@ -65,7 +65,7 @@ static void write_head(spad__out *out, const spad_tune *tune) {
     if (tune->chosen != NULL) {
         write_times(out, "tuned", t->makespan, t->planned, "");
     } else {
-        spad__out_string(out, "tuned      nothing fits; `spad fit` says why\n");
+        spad__out_string(out, "tuned      nothing fits; `spad fit` shows why\n");
     }
     write_time(out, "deepest", t->deepest, ": all at their largest");
     write_time(out, "bound", t->bound, ": the busiest engine without a wait");

@@ -7,6 +7,7 @@
  * three still exist and the scope has not changed its section: then everything
  * since lies on top, and undoing it is dropping what is newer.
  */
+#include "base/assert.h"
 #include "base/checked.h"
 #include "base/error.h"
 #include "stack/stack.h"
@@ -57,7 +58,7 @@ static spad_status find_newest(int64_t *out, const spad_stack *stack, const stac
     *out = r;
     const int64_t number = r != -1 ? stack->records.items[r].number : -1;
     if (number == mark->section_newest) return SPAD_OK;
-    return stale("a tensor of then has been undone", scope->name, error);
+    return stale("a tensor that was live then has been undone", scope->name, error);
 }
 
 static spad_status check_fresh(int64_t *section_newest, const spad_stack *stack,
@@ -68,7 +69,7 @@ static spad_status check_fresh(int64_t *section_newest, const spad_stack *stack,
         const stack_heap_entry *entry =
             mark->heap_count <= stack->heap.count ? &stack->heap.items[mark->heap_count - 1] : NULL;
         if (entry == NULL || stack->records.items[entry->record].number != mark->heap_newest) {
-            return stale("a heap tensor of then has been popped", NULL, error);
+            return stale("a heap tensor that was live then has been popped", NULL, error);
         }
     }
     if (mark->depth == 0) return SPAD_OK;
@@ -78,7 +79,7 @@ static spad_status check_fresh(int64_t *section_newest, const spad_stack *stack,
         return stale("a scope that was open then is closed", NULL, error);
     }
     if (scope->increments != mark->increments) {
-        return stale("its scope has gone to another section", scope->name, error);
+        return stale("its scope has moved to another section", scope->name, error);
     }
     return find_newest(section_newest, stack, scope, mark, error);
 }
@@ -96,6 +97,8 @@ static spad_stack_stats earlier_stats(spad_stack_stats a, spad_stack_stats b) {
 }
 
 static void restore(spad_stack *stack, const spad_stack_checkpoint *mark) {
+    spad__assert(stack->scopes.count == mark->depth && stack->heap.count == mark->heap_count);
+    spad__assert(mark->name_count <= stack->names.names.count);
     stack->sp = mark->stack_address;
     stack->hp = mark->heap_address;
     stack->stats = earlier_stats(stack->stats, mark->stats);
@@ -127,6 +130,7 @@ spad_status spad_stack_rollback(spad_stack *stack, const spad_stack_checkpoint *
         top->high = checkpoint->scope_high;
     }
     restore(stack, checkpoint);
+    spad__assert_valid(stack->records.count > SPAD__FEW || spad__stack_is_valid(stack));
     return SPAD_OK;
 }
 

@@ -267,7 +267,7 @@ static bool read_starts(reader *r) {
         if (!spad__parser_quantity(&r->parser, &spad__measure_count, &start, &span)) return false;
         if (!ROOM(r, &r->starts, LIST_MAX, "start lanes")) return false;
         if (r->starts.count > 0 && start <= r->starts.items[r->starts.count - 1]) {
-            FAULT(r, span, "start lanes must go up");
+            FAULT(r, span, "start lanes must ascend");
             return false;
         }
         r->starts.items[r->starts.count++] = start;

@@ -191,7 +191,7 @@ spad_status spad_space_check(const spad_space *space, spad_error *error) {
     spad__fail(
         error, SPAD_ERR_ARGUMENT,
         "space '%s' breaks a rule of spad_space: lanes, alignment and granule are at least 1, "
-        "the reserve lies in the bytes, exclusive banks have a size",
+        "the reserve is within the bytes, exclusive banks have a size",
         space->name);
     spad__fact_names(error, space->name, NULL);
     return SPAD_ERR_ARGUMENT;
@@ -223,7 +223,7 @@ spad_status spad_space_check_lanes(const spad_space *space, int64_t lane, int64_
     }
     if (lane < 0 || lane > space->lanes - lanes) {
         spad__fail(error, SPAD_ERR_LANES,
-                   "a tile of %lld %s at lane %lld does not lie in the %lld %s of '%s'",
+                   "a tile of %lld %s at lane %lld is outside the %lld %s of '%s'",
                    (long long)lanes, word, (long long)lane, (long long)space->lanes,
                    lanes_word(space->lanes), space->name);
         return lane_fault(space, lanes, error);

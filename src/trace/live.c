@@ -76,8 +76,8 @@ spad_status spad_trace_largest_hole(int64_t *bytes, int64_t *at, const spad_trac
     if (status != SPAD_OK) return status;
     int64_t extent;
     if (!spad__sub(upper, lower, &extent) || extent < 0) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT, "[%lld, %lld) is no region", (long long)lower,
-                          (long long)upper);
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "[%lld, %lld) is not a region",
+                          (long long)lower, (long long)upper);
     }
     interval_list list = {0};
     if (!collect(&list, trace, space, time)) {

@@ -211,7 +211,7 @@ static spad_status check_rect(const spad_trace *trace, const spad_tensor *tensor
         return SPAD_OK;
     }
     spad__fail(error, SPAD_ERR_ARGUMENT,
-               "%lld lanes from lane %lld, %lld B from byte %lld are no rectangle of space %s: "
+               "%lld lanes from lane %lld, %lld B from byte %lld are not a rectangle of space %s: "
                "lanes count from 0, and ends fit 64 bits",
                (long long)rect.lanes, (long long)rect.lane, (long long)rect.bytes,
                placed ? (long long)rect.byte : 0, trace->target->spaces[tensor->space].name);

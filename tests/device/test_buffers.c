@@ -109,7 +109,7 @@ static void bad_buffers_are_refused(void **state) {
          "dimension 1 of the shape is -1; extents cannot be negative"},
         {{.shape = {17, many}, .dtype = SPAD_INT8},
          SPAD_ERR_SHAPE,
-         "a shape of 17 dimensions; 16 are the most"},
+         "a shape of 17 dimensions; at most 16 are allowed"},
         {{.shape = {2, autos}, .dtype = SPAD_INT8},
          SPAD_ERR_SHAPE,
          "two extents are automatic; one can be"},
@@ -120,7 +120,7 @@ static void bad_buffers_are_refused(void **state) {
          "alignment 48 is not a power of two; use 0 for that of the memory"},
         {{.shape = {1, fine}, .dtype = SPAD_INT8, .scope = SPAD_SCOPE_COUNT},
          SPAD_ERR_ARGUMENT,
-         "3 is no memory scope"},
+         "3 is not a memory scope"},
     };
     spad_device *device = open_device(NULL);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -252,7 +252,7 @@ static void aliases_share_bytes(void **state) {
     assert_int_equal(word, 0x17161514);
     assert_int_equal(spad_buffer_alias(&bad, x, 48, SPAD_SHAPE(5), SPAD_UINT32, NULL, &error),
                      SPAD_ERR_BOUNDS);
-    assert_string_equal(error.message, "a view of 20 B at 48 does not lie in a buffer of 64 B");
+    assert_string_equal(error.message, "a view of 20 B at 48 is outside a buffer of 64 B");
     assert_int_equal(spad_buffer_alias(&bad, x, -4, SPAD_SHAPE(1), SPAD_UINT32, NULL, &error),
                      SPAD_ERR_BOUNDS);
     assert_int_equal(

@@ -137,12 +137,10 @@ static void bad_copies_are_refused(void **state) {
         spad_status status;
         const char *message;
     } cases[] = {
-        {{.width = 257},
-         SPAD_ERR_BOUNDS,
-         "1 row of 257 B at byte 0 do not lie in a buffer of 256 B"},
+        {{.width = 257}, SPAD_ERR_BOUNDS, "1 row of 257 B at byte 0 are outside a buffer of 256 B"},
         {{.width = 32, .rows = 8, .to_pitch = 33},
          SPAD_ERR_BOUNDS,
-         "8 rows of 32 B at byte 0 do not lie in a buffer of 256 B"},
+         "8 rows of 32 B at byte 0 are outside a buffer of 256 B"},
         {{.width = 8, .from_offset = 250}, SPAD_ERR_BOUNDS, NULL},
         {{.width = 8, .to_offset = -8}, SPAD_ERR_BOUNDS, NULL},
         {{.width = 8, .to_offset = INT64_MAX}, SPAD_ERR_BOUNDS, NULL},
@@ -162,8 +160,7 @@ static void bad_copies_are_refused(void **state) {
     assert_string_equal(error.message, "128 B do not fill a buffer of 256 B");
     spad_copy_tile tile = {.rows = 4, .columns = 4, .to_row = 5};
     assert_int_equal(spad_copy_matrix(x, y, &tile, NULL, &error), SPAD_ERR_BOUNDS);
-    assert_string_equal(error.message,
-                        "a tile of 4 x 4 at (5, 0) does not lie in a matrix of 8 x 8");
+    assert_string_equal(error.message, "a tile of 4 x 4 at (5, 0) is outside a matrix of 8 x 8");
     tile.to_row = 0;
     assert_int_equal(spad_copy_matrix(flat, y, &tile, NULL, &error), SPAD_ERR_SHAPE);
     assert_int_equal(spad_copy_matrix(x, half, &tile, NULL, &error), SPAD_ERR_DTYPE);
@@ -184,7 +181,7 @@ static void bad_copies_are_refused(void **state) {
     assert_ok(spad_device_open(&other, "host", NULL, &error), &error);
     const spad_stream foreign = new_stream(other);
     assert_int_equal(spad_copy_async(x, y, foreign, &error), SPAD_ERR_ARGUMENT);
-    assert_string_equal(error.message, "the stream is of host, which neither side of the copy is");
+    assert_string_equal(error.message, "the stream is of host, and neither side of the copy is");
     spad_device_close(other, NULL); /* closes the stream too */
     free_buffer(x);
     free_buffer(y);

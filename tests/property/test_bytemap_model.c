@@ -62,11 +62,11 @@ static bool write_shape(model *m, shape s, spad__writer writer) {
 static void check_look(model *m, shape s) {
     static unsigned char seen[LANES][BYTES];
     memset(seen, 0, sizeof seen);
-    spad__look look = spad__look_at(&m->map, s.rect, s.runs, s.stride, &m->hint);
+    spad__byte_cursor look = spad__bytemap_read(&m->map, s.rect, s.runs, s.stride, &m->hint);
     spad_rect part;
     spad__writer writer;
     int64_t bytes = 0;
-    while (spad__look_next(&look, &part, &writer)) {
+    while (spad__bytemap_next(&look, &part, &writer)) {
         assert_true(part.lanes > 0 && part.bytes > 0);
         for (int64_t l = part.lane; l < part.lane + part.lanes; l++) {
             for (int64_t b = part.byte; b < part.byte + part.bytes; b++) {

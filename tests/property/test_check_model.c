@@ -427,7 +427,7 @@ static void run_operation(model *m, const spad_walk_event *event) {
 }
 
 /* Inputs are in memory at the start, one tile after another in the order of the text. */
-static void give_inputs(model *m, const spad_walk *walk) {
+static void write_inputs(model *m, const spad_walk *walk) {
     for (int64_t t = 0; t < (int64_t)spad_kernel_tensor_count(m->kernel); t++) {
         const spad_kernel_tensor *tensor = tensor_of(m, t);
         if ((tensor->flags & SPAD_TENSOR_INPUT) == 0) continue;
@@ -647,7 +647,7 @@ static int check_text(const char *text, uint64_t seed, bool *clean) {
     m->kernel = kernel;
     read_text(m);
     assert_ok(spad_walk_create(&walk, kernel, &walk_options, &error), &error);
-    give_inputs(m, walk);
+    write_inputs(m, walk);
     do {
         assert_ok(spad_walk_next(&event, walk, &error), &error);
         run_event(m, event);

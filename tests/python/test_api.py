@@ -319,7 +319,7 @@ def test_registry():
         solver.register("x", 1)
     with pytest.raises(spad.ArgumentError):
         step.add_child(spad.Registry().add("other"))
-    with pytest.raises(spad.ArgumentError, match="no region"):
+    with pytest.raises(spad.ArgumentError, match="not a region"):
         step.size("nowhere")
     registry.reset()
 
@@ -437,7 +437,7 @@ def test_touch_and_arena():
     block.free(a)
     with pytest.raises(spad.StateError):
         block.touch(a)
-    with pytest.raises(spad.ArgumentError, match="no touch"):
+    with pytest.raises(spad.ArgumentError, match="not an access"):
         block.touch(a, "smell")
     block.plan()
     assert block.arena("shared")[0] == 256 and block.arena("shared")[1] > 200000

@@ -236,7 +236,7 @@ def test_ctrl_c_ends_an_explanation():
     with pytest.raises(KeyboardInterrupt):
         result.explain(timeout=3)
     assert time.monotonic() - start < 2
-    with pytest.raises(RuntimeError, match="at work, in another thread"):
+    with pytest.raises(RuntimeError, match="in use, in another thread"):
         plan.add(0, 1, 1)  # the explanation ends by itself
     found = []
     aside = threading.Thread(target=lambda: found.append(result.explain(timeout=0.1)))

@@ -109,7 +109,7 @@ def test_texts_and_paths(tmp_path):
 def test_closed_and_freed_things():
     device = spad.Device()
     with device.alloc((4, 4), "float32") as buffer:
-        refused(spad.ArgumentError, "do not lie in a buffer of 64 B", buffer.write, bytes(100))
+        refused(spad.ArgumentError, "are outside a buffer of 64 B", buffer.write, bytes(100))
         refused(spad.ArgumentError, "at byte -1", buffer.write, b"x", offset=-1)
         with memoryview(buffer):
             refused(BufferError, "in use by a view", buffer.free)

@@ -89,7 +89,7 @@ def test_a_change_is_refused_when_its_own_argument_starts_a_solve(name):
     started = Started(plan)
     count = len(plan)
     try:
-        with pytest.raises(RuntimeError, match="at work"):
+        with pytest.raises(RuntimeError, match="in use"):
             CHANGES[name](plan, Number(2, started))
         assert len(plan) == count
     finally:
@@ -126,7 +126,7 @@ def test_a_report_is_not_changed_while_it_is_written():
             try:
                 change(Number(0, write))
             except RuntimeError as error:
-                assert "at work" in str(error)
+                assert "in use" in str(error)
                 return True
             finally:
                 threads[-1].join()
@@ -151,7 +151,7 @@ def test_a_function_that_places_tiles_cannot_declare_in_the_same_kernel():
         return 0, 0
 
     direct.declare("sbuf", (128, 4), "uint8", block=(2,), mode="func", func=place)
-    assert len(direct) == 1 and len(seen) == 2 and "at work" in seen[0]
+    assert len(direct) == 1 and len(seen) == 2 and "in use" in seen[0]
     direct.declare("sbuf", (128, 4), "uint8")
 
 

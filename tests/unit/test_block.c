@@ -37,26 +37,27 @@ static void which_chip_has_what(void **state) {
         const char *message; /* NULL: it works */
     } cases[] = {
         {"sm_80", "shared.barrier",
-         "scope 'shared.barrier': sm_80 has no mbarriers; sm_90 and later have"},
+         "scope 'shared.barrier': sm_80 has no mbarriers; sm_90 and later have them"},
         {"sm_89", "shared.cluster_barrier",
-         "scope 'shared.cluster_barrier': sm_89 has no mbarriers; sm_90 and later have"},
+         "scope 'shared.cluster_barrier': sm_89 has no mbarriers; sm_90 and later have them"},
         {"sm_90", "shared.barrier", NULL},
         {"sm_100", "shared.barrier", NULL},
         {"sm_120", "shared.barrier", NULL},
         {"sm_90", "shared.tmem",
-         "scope 'shared.tmem': sm_90 has no tensor memory; sm_100, sm_103 and sm_110 have"},
+         "scope 'shared.tmem': sm_90 has no tensor memory; sm_100, sm_103 and sm_110 have it"},
         {"sm_120", "shared.tmem",
-         "scope 'shared.tmem': sm_120 has no tensor memory; sm_100, sm_103 and sm_110 have"},
+         "scope 'shared.tmem': sm_120 has no tensor memory; sm_100, sm_103 and sm_110 have it"},
         {"sm_110", "shared.tmem", NULL},
         {"sm_90", "local.descriptor.wgmma", NULL},
         {"sm_80", "local.descriptor.wgmma",
-         "scope 'local.descriptor.wgmma': sm_80 has no wgmma; sm_90 has"},
+         "scope 'local.descriptor.wgmma': sm_80 has no wgmma; sm_90 has it"},
         {"sm_100", "local.descriptor.wgmma",
-         "scope 'local.descriptor.wgmma': sm_100 has no wgmma; sm_90 has"},
+         "scope 'local.descriptor.wgmma': sm_100 has no wgmma; sm_90 has it"},
         {"sm_100", "local.descriptor.tcgen05_smem", NULL},
         {"sm_90", "local.descriptor.tcgen05_instr",
          "scope 'local.descriptor.tcgen05_instr': sm_90 has no tcgen05; sm_100, sm_103 and sm_110 "
-         "have"},
+         "have "
+         "it"},
         {"sm_90", "wmma.matrix_a",
          "scope 'wmma.matrix_a' does not exist on sm_90: it is a level of an Ascend core; use "
          "'shared.dyn' or 'local.fragment'"},
@@ -64,7 +65,7 @@ static void which_chip_has_what(void **state) {
          "scope 'shared.barrier' does not exist on 910b: cores synchronise by flags, which take no "
          "memory"},
         {"910b", "local.fragment",
-         "scope 'local.fragment' does not exist on 910b: say 'wmma.accumulator' (l0c) or 'shared' "
+         "scope 'local.fragment' does not exist on 910b: use 'wmma.accumulator' (l0c) or 'shared' "
          "(ub)"},
         {"910b", "local",
          "scope 'local' does not exist on 910b: a core has no thread-private arrays; use 'shared' "
@@ -183,9 +184,9 @@ static void uses_and_alignments(void **state) {
     f = make("sm_86");
     odd.scope = NULL;
     assert_int_equal(refused(&f, odd), SPAD_ERR_CAPABILITY);
-    assert_string_equal(f.error.message,
-                        "buffer 'x': sm_86 has no bulk copies and no matrix operands "
-                        "in shared memory; sm_90 and later have");
+    assert_string_equal(f.error.message, "buffer 'x': sm_86 has no bulk copies and no matrix "
+                                         "operands in shared memory; sm_90 and later have "
+                                         "them");
     done(&f);
 }
 
@@ -393,7 +394,7 @@ static void the_report(void **state) {
         "        20 B  static\n"
         "            16 B  at 0        [3, end)  full  2 barriers, arrivals 1 128\n"
         "             4 B  address words of tensor memory\n"
-        "       108 B  padding in front of the arena\n"
+        "       108 B  padding before the arena\n"
         "      1024 B  reserve of the driver\n"
         "  opt-in: not needed, the plain limit is 49152 B of static, padding and dynamic\n"
         "  blocks per unit: 16, limited by tensor memory\n"

@@ -152,7 +152,7 @@ static void pins(void **state) {
     assert_string_equal(f.error.other, "p");
     pin.at = 8;
     assert_int_equal(refused(&f, pin), SPAD_ERR_ALIGNMENT);
-    assert_string_equal(f.error.message, "'p2' is pinned to byte 8, which is no multiple of 16");
+    assert_string_equal(f.error.message, "'p2' is pinned to byte 8, which is not a multiple of 16");
     pin.at = -16;
     assert_int_equal(refused(&f, pin), SPAD_ERR_BOUNDS);
     pin.scope = "shared";
@@ -219,7 +219,7 @@ static void barrier_bytes_are_no_data(void **state) {
     assert_string_equal(f.error.message, "buffer 'bar' was invalidated before");
     const int64_t d = put(&f, data);
     assert_int_equal(spad_block_invalidate(f.block, d, &f.error), SPAD_ERR_SPACE);
-    assert_string_equal(f.error.message, "buffer 'data' is no barrier; free it instead");
+    assert_string_equal(f.error.message, "buffer 'data' is not a barrier; free it instead");
     assert_int_equal(plan(&f).dynamic_bytes, 64);
     done(&f);
 }
@@ -356,7 +356,8 @@ static void lives_and_regions(void **state) {
     assert_int_equal(spad_block_leave(f.block, &f.error), SPAD_ERR_NO_SCOPE);
     assert_int_equal(spad_block_touch(f.block, inner, SPAD_TOUCH_READ, &f.error),
                      SPAD_ERR_NOT_LIVE);
-    assert_string_equal(f.error.message, "buffer 'inner' is touched at time 4, after its end at 3");
+    assert_string_equal(f.error.message,
+                        "buffer 'inner' is accessed at time 4, after its end at 3");
     assert_int_equal(spad_block_free(f.block, inner, &f.error), SPAD_ERR_NOT_LIVE);
     assert_string_equal(f.error.message, "buffer 'inner' has ended already, at time 3");
     const int64_t later = bytes(&f, NULL, NULL, 64);
@@ -433,12 +434,12 @@ static void given_lives_are_checked(void **state) {
     bytes(&f, "1", NULL, 4);
     assert_int_equal(spad_block_touch(f.block, t, SPAD_TOUCH_READ, &f.error), SPAD_ERR_NOT_LIVE);
     assert_string_equal(f.error.message,
-                        "buffer 't' is touched at time 1, before its beginning at 2");
+                        "buffer 't' is accessed at time 1, before its beginning at 2");
     bytes(&f, "2", NULL, 4);
     assert_ok(spad_block_touch(f.block, t, SPAD_TOUCH_READ, &f.error), &f.error);
     bytes(&f, "3", NULL, 4);
     assert_int_equal(spad_block_touch(f.block, t, SPAD_TOUCH_READ, &f.error), SPAD_ERR_NOT_LIVE);
-    assert_string_equal(f.error.message, "buffer 't' is touched at time 4, after its end at 3");
+    assert_string_equal(f.error.message, "buffer 't' is accessed at time 4, after its end at 3");
     done(&f);
 }
 
@@ -523,7 +524,7 @@ static void static_and_dynamic_share_the_plain_limit(void **state) {
         assert_int_equal(t.needs_opt_in, cases[i].opt_in);
         done(&f);
     }
-    /* the padding in front of the arena counts as well */
+    /* the padding before the arena counts as well */
     fixture f = make("sm_90");
     bytes(&f, "s", "shared", 16);
     put(&f, (spad_block_request){

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * docs/check.md says the truth. Under a heading "### SPAD-..." in front of the part "## Order"
- * the first block gives that finding, with the message that is quoted after it, and no other
- * error; the second gives it no longer and has no errors. A block that does not start with
- * "kernel" stands after the prelude.
+ * docs/findings.md is accurate. Under a heading "### SPAD-..." the first block gives that
+ * finding, with the message that is quoted after it, and no other error; the second block does
+ * not give it and has no errors. A block that does not start with "kernel" follows the prelude.
  */
 #include "support/support.h"
 
@@ -50,11 +49,11 @@ static spad_check *check_block(const char *block) {
     spad_error error;
     spad_diagnostics *faults;
     assert_ok(spad_diagnostics_create(&faults, NULL, &error), &error);
-    if (spad_kernel_parse(&kernel, block, strlen(block), "check.md", NULL, faults, &error) ==
+    if (spad_kernel_parse(&kernel, block, strlen(block), "findings.md", NULL, faults, &error) ==
         SPAD_OK) {
         assert_ok(spad_check_kernel(&check, kernel, NULL, &error), &error);
     } else {
-        assert_ok(spad_check_text(&check, faults, "check.md", NULL, &error), &error);
+        assert_ok(spad_check_text(&check, faults, "findings.md", NULL, &error), &error);
     }
     spad_diagnostics_destroy(faults);
     spad_kernel_destroy(kernel); /* findings own what they say */
@@ -104,7 +103,7 @@ static void check_section(const char *at, const char *name, const char *prelude)
 
 static void every_section_shows_its_finding(void **state) {
     (void)state;
-    char *page = test_read_file("docs/check.md");
+    char *page = test_read_file("docs/findings.md");
     char prelude[BLOCK_MAX];
     int count = 0;
     const char *at = strstr(page, "```spad prelude");
@@ -123,14 +122,14 @@ static void every_section_shows_its_finding(void **state) {
 
 static void every_finding_has_a_section(void **state) {
     (void)state;
-    char *page = test_read_file("docs/check.md");
+    char *page = test_read_file("docs/findings.md");
     int missing = 0;
     for (int code = 1; code < 100; code++) {
         const char *name = spad_finding_name((spad_finding_code)code);
         char heading[96];
         if (strcmp(name, "?") == 0 || code == SPAD_FINDING_IMPLICIT_TENSOR) continue;
         snprintf(heading, sizeof heading, "\n### %s\n", name);
-        if (strstr(page, heading) == NULL) print_error("docs/check.md does not have %s\n", name);
+        if (strstr(page, heading) == NULL) print_error("docs/findings.md does not have %s\n", name);
         missing += strstr(page, heading) == NULL;
     }
     assert_int_equal(missing, 0);

@@ -20,8 +20,10 @@ static void describe(char *line, size_t size, const char *text, size_t param) {
     spad__growth growth;
     spad_error error;
     assert_ok(spad__growth_init(&growth, kernel, param, &host, &error), &error);
-    if (growth.why[0] != '\0') {
-        snprintf(line, size, "no: %s", growth.why);
+    if (growth.refusal.kind != SPAD__NOT_REFUSED) {
+        char why[SPAD_MESSAGE_MAX];
+        spad__growth_reason(&growth, kernel, why, sizeof why);
+        snprintf(line, size, "no: %s", why);
     } else {
         spad__window windows[LOOPS];
         int64_t values[LOOPS];
@@ -125,9 +127,9 @@ static void no_trip_counts(void **state) {
          "no: 'x' is used at places that move apart"},
         {TRN2 "tensor x : sbuf bf16 [4 * N] (128, 8) ring 2\n"
               "for j in 0..4 { for i in 0..N { vector a writes x[j * N + i] } }\n",
-         "no: an index does not move in even steps"},
+         "no: an index does not advance in even steps"},
         {TRN2 "tensor x : sbuf bf16 (128, 64)\nfor i in 0..N { vector a writes x(.., i..i + 1) }\n",
-         "no: an amount or a range moves along"},
+         "no: an amount or a range changes along the way"},
         {TRN2
          "tensor x : sbuf bf16 [N] (128, 8) ring 4097\nfor i in 0..N { vector a writes x[i] }\n",
          "no: the kernel repeats itself only after too many iterations"},
@@ -176,19 +178,19 @@ static void parts_that_grow(void **state) {
         {SM90 "mbarrier full count N\nfor i in 0..N { simt a writes x[i] }\n",
          "no: 'full' changes with it"},
         {SM90 "counter c[3]\nagent a { for i in 0..N { signal c[i % 3] by i + 1 } }\n",
-         "no: an amount or a range moves along"},
+         "no: an amount or a range changes along the way"},
         {SM90 "counter c[3]\nagent a { for i in 0..N { signal c[i % 3] } }\n", "step 3 i+3"},
         {SM90 "mbarrier m count 1\nagent a { for i in 0..N { arrive m expect i } }\n",
-         "no: an amount or a range moves along"},
+         "no: an amount or a range changes along the way"},
         {SM90 "unit u on copy free\ncounter c[20]\n"
               "agent a { for i in 0..N { u a writes x[i] signals c[i] } }\n",
-         "no: an amount or a range moves along"},
+         "no: an amount or a range changes along the way"},
         {SM90 "unit u on copy free\ncounter c\n"
               "agent a { for i in 0..N { u a writes x[i] signals c by i + 1 } }\n",
-         "no: an amount or a range moves along"},
+         "no: an amount or a range changes along the way"},
         {"kernel k on trn2\nparam N = 1\ntensor x : sbuf u8 [3] (128, 8)\n" /* the step overflows */
          "for i in 0..N { vector a writes x[(i * 4611686018427387904) % 3] }\n",
-         "no: an index does not move in even steps"},
+         "no: an index does not advance in even steps"},
         /* waits outside of the loops that grow: before them they stay, after them they go along */
         {SM90 "counter c\nagent a { for i in 0..N { signal c } }\n"
               "agent b { wait c >= 0\nfor i in 0..N { wait c >= i + 1 }\nwait c >= N }\n",
@@ -220,7 +222,7 @@ static void indices_run_out(void **state) {
          "no: 'g' has an index that falls towards 0"},
         {TRN2 "tensor g : hbm bf16 [N + 64] (128, 8)\ntensor x : sbuf bf16 (128, 8)\n"
               "for i in 0..N { if i >= 0 { dma a reads g[i * 2] writes x } }\n",
-         "no: 'g' has an index that moves on faster than it grows"},
+         "no: 'g' has an index that advances faster than it grows"},
         {TRN2 "tensor x : sbuf bf16 [64] (128, 8) ring 2\n"
               "for i in 0..N { if i >= 0 { alloc x[i]; vector a writes x[0]; free x[i] } }\n",
          "no: 'x' is used at places that move apart"},
@@ -232,7 +234,7 @@ static void indices_run_out(void **state) {
          "no: 'a' has a cost that falls towards 0"},
         {TRN2 "tensor g : hbm bf16 (128, 64)\ntensor x : sbuf bf16 (128, 8)\n"
               "for i in 0..N { dma a reads g(.., i..i + 8) writes x }\n",
-         "no: an amount or a range moves along"},
+         "no: an amount or a range changes along the way"},
         {TRN2 "tensor g : hbm bf16 [N] (128, 8)\ntensor x : sbuf bf16 (128, 8)\n"
               "for i in 0..N { if i >= 0 { dma a reads g[N - 1 - i] writes x cost i ns } }\n",
          "step 1 i+1"},
@@ -242,7 +244,7 @@ static void indices_run_out(void **state) {
         {TRN2
          "tensor g : hbm bf16 [N * 4] (128, 8)\ntensor x : sbuf bf16 (128, 8)\n"
          "for i in 0..N { for j in 0..4 { if i >= 0 { dma a reads g[j * N + i] writes x } } }\n",
-         "no: an index does not move in even steps"},
+         "no: an index does not advance in even steps"},
     };
     check_rows(rows, sizeof rows / sizeof rows[0]);
 }

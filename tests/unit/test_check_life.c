@@ -156,9 +156,9 @@ static void the_guide_common_errors(void **state) {
                   "dma fetch reads s writes y\n"
                   "dma store reads y writes out[0]\n",
            "4:8 SPAD-MIXED-PLACEMENT x1: 'x' in sbuf is placed automatically, while 'y' is placed "
-           "directly: refused before NKI 0.2; place all tensors or none\n"
+           "directly: rejected before NKI 0.2; place all tensors or none\n"
            "6:8 SPAD-OFF-CHIP-NOT-OUTPUT x1: 's' in hbm is neither input nor output, while 'y' is "
-           "placed directly: refused before NKI 0.2; make it an output, or keep it on chip\n");
+           "placed directly: rejected before NKI 0.2; make it an output, or keep it on chip\n");
 }
 
 /* ---- lifetimes --------------------------------------------------------------------- */
@@ -302,24 +302,25 @@ static void aliases(void **state) {
 /* An output that is only written under other names has what they write, and is read, too. */
 static void outputs_under_other_names(void **state) {
     (void)state;
-    expect("kernel k on sm_80\n"
-           "tensor g : global f32 (64) input\n"
-           "tensor q : shared f32 (64) at 0 output\n"
-           "tensor f : shared f32 (64) alias of q\n"
-           "tensor s : shared f32 (64) at 128\n"
-           "simt a reads g writes f\n"
-           "simt b reads g writes s\n"
-           "simt c reads s\n",
-           "3:8 SPAD-LIFETIME-CONFLICT x1: whoever uses the kernel reads 'q', but bytes [128, 256) "
-           "of shared hold 's', written by b; place them apart, or read it earlier\n"
-           "  7:1 b writes 's' here\n");
+    expect(
+        "kernel k on sm_80\n"
+        "tensor g : global f32 (64) input\n"
+        "tensor q : shared f32 (64) at 0 output\n"
+        "tensor f : shared f32 (64) alias of q\n"
+        "tensor s : shared f32 (64) at 128\n"
+        "simt a reads g writes f\n"
+        "simt b reads g writes s\n"
+        "simt c reads s\n",
+        "3:8 SPAD-LIFETIME-CONFLICT x1: the caller of the kernel reads 'q', but bytes [128, 256) "
+        "of shared hold 's', written by b; place them apart, or read it earlier\n"
+        "  7:1 b writes 's' here\n");
     expect("kernel k on sm_80\n"
            "tensor g : global f32 [3] (64) input\n"
            "tensor q : shared f32 [3] (64) ring 2\n"
            "tensor f : shared f32 [3] (64) alias of q output\n"
            "for i in 0..3 { simt a reads g[i] writes q[i] }\n"
            "simt b reads f[1]\n",
-           "4:8 SPAD-ALIAS-CLASH x1: whoever uses the kernel reads 'f[0]', but bytes [0, 256) of "
+           "4:8 SPAD-ALIAS-CLASH x1: the caller of the kernel reads 'f[0]', but bytes [0, 256) of "
            "its slot hold 'q[2]', written by a (i = 2); read it before the other name is written, "
            "or give it bytes of its own\n"
            "  5:17 a writes 'q[2]' here (i = 2)\n");
@@ -348,16 +349,17 @@ static void outputs_under_other_names(void **state) {
 
 static void outputs_are_read_at_the_end(void **state) {
     (void)state;
-    expect("kernel k on sm_80\n"
-           "tensor g : global f32 (64) input\n"
-           "tensor q : shared f32 (64) at 0 output\n"
-           "tensor s : shared f32 (64) at 128\n"
-           "simt a reads g writes q\n"
-           "simt b reads g writes s\n"
-           "simt c reads s\n",
-           "3:8 SPAD-LIFETIME-CONFLICT x1: whoever uses the kernel reads 'q', but bytes [128, 256) "
-           "of shared hold 's', written by b; place them apart, or read it earlier\n"
-           "  6:1 b writes 's' here\n");
+    expect(
+        "kernel k on sm_80\n"
+        "tensor g : global f32 (64) input\n"
+        "tensor q : shared f32 (64) at 0 output\n"
+        "tensor s : shared f32 (64) at 128\n"
+        "simt a reads g writes q\n"
+        "simt b reads g writes s\n"
+        "simt c reads s\n",
+        "3:8 SPAD-LIFETIME-CONFLICT x1: the caller of the kernel reads 'q', but bytes [128, 256) "
+        "of shared hold 's', written by b; place them apart, or read it earlier\n"
+        "  6:1 b writes 's' here\n");
     /* a part that nobody wrote is no read of nothing */
     expect("kernel k on sm_80\n"
            "tensor g : global f32 (64) input\n"
@@ -375,7 +377,7 @@ static void outputs_that_nobody_writes(void **state) {
         "tensor o  : hbm u8 [8] (128, 8) output\n"
         "for i in 0..8 { if i != 2 and i < 7 { dma copy reads in[i] writes o[i] } }\n",
         "3:8 SPAD-UNWRITTEN-OUTPUT x1: 'o' is an output, and nothing writes 'o[2]', and 1 more of "
-        "its 8 tiles lack something; write all of it, or declare less\n");
+        "its 8 tiles are incomplete; write all of it, or declare less\n");
     expect(
         "kernel k on trn2\n" /* a part, in a space with lanes */
         "tensor o : sbuf u8 [2] (128, 8) at 64 output\n"
@@ -458,7 +460,7 @@ static void inputs_that_share_bytes(void **state) {
            "tensor b : shared u8 (8) at 4\n"
            "simt x reads a writes b\n"
            "simt y reads b\n",
-           "2:8 SPAD-LIFETIME-CONFLICT x1: whoever uses the kernel reads 'a', but bytes [4, 8) of "
+           "2:8 SPAD-LIFETIME-CONFLICT x1: the caller of the kernel reads 'a', but bytes [4, 8) of "
            "shared hold 'b', written by x; place them apart, or read it earlier\n"
            "  4:1 x writes 'b' here\n");
 }
@@ -481,7 +483,7 @@ static void scopes_and_sections(void **state) {
                   "    next section\n"
                   "    dma store reads x writes out[0]\n"
                   "}\n",
-           "10:21 SPAD-SECTION-OVER x1: store reads 'x', but scope 's' has come back to its "
+           "10:21 SPAD-SECTION-OVER x1: store reads 'x', but scope 's' has returned to its "
            "section; give the scope more sections, or use it earlier\n"
            "  5:12 'x' is declared here\n");
 }
@@ -583,7 +585,7 @@ static void parallel_loops(void **state) {
         "    simt x reads c writes a[i], t\n"
         "    simt y reads c, t updates s\n"
         "}\n",
-        "2:8 SPAD-LIFETIME-CONFLICT x2: whoever uses the kernel reads 'a[0]', but bytes [0, 8) of "
+        "2:8 SPAD-LIFETIME-CONFLICT x2: the caller of the kernel reads 'a[0]', but bytes [0, 8) of "
         "its slot hold 'a[2]', written by x (i = 2); read it earlier, or give it more slots\n"
         "  8:5 x writes 'a[2]' here (i = 2)\n"
         "  2:8 'a' has 2 slots and needs 4: so many of its tiles are alive at once\n");
@@ -651,13 +653,14 @@ static void places_of_tiles(void **state) {
            "3:8 SPAD-OUT-OF-SPACE x1: 's[999999999]' takes bytes [3999999996, 4000000000) of "
            "shared, which has 166912 for tensors and reserves 1024 after them; move it, make it "
            "smaller, or use fewer slots\n");
-    expect("kernel k on sm_80\n"
-           "tensor g : global f32 (4) output\n"
-           "tensor s : shared f32 [4] (4) at 0 step 18\n"
-           "simt a writes s[0]\n"
-           "simt b reads s[0] writes g\n",
-           "3:8 SPAD-MISALIGNED x2: 's[1]' starts at byte 18 of shared, which is no multiple of 4; "
-           "try 20\n");
+    expect(
+        "kernel k on sm_80\n"
+        "tensor g : global f32 (4) output\n"
+        "tensor s : shared f32 [4] (4) at 0 step 18\n"
+        "simt a writes s[0]\n"
+        "simt b reads s[0] writes g\n",
+        "3:8 SPAD-MISALIGNED x2: 's[1]' starts at byte 18 of shared, which is not a multiple of 4; "
+        "try 20\n");
     /* the third tile of 1536 bytes in banks of 2048 is the first that crosses */
     expect("kernel k on trn2\n"
            "tensor o : sbuf f32 (128, 192) at 0 output\n"
@@ -665,16 +668,17 @@ static void places_of_tiles(void **state) {
            "vector a writes p[0]\n"
            "vector b reads p[0] writes o\n",
            "3:8 SPAD-BANK-CROSSED x1: 'p[2]' takes bytes [1536, 2304) of psum and crosses the "
-           "border of a bank of 2048; start it at a bank, or cut it in pieces of at most 2048 "
+           "boundary of a bank "
+           "of 2048; start it at a bank, or cut it in pieces of at most 2048 "
            "bytes\n");
-    expect(
-        "kernel k on trn2\n"
-        "tensor o : sbuf f32 (128, 600) output\n"
-        "tensor p : psum f32 (128, 600)\n"
-        "vector a writes p\n"
-        "vector b reads p writes o\n",
-        "3:8 SPAD-BANK-CROSSED x1: 'p' takes bytes [0, 2400) of psum and crosses the border of a "
-        "bank of 2048; start it at a bank, or cut it in pieces of at most 2048 bytes\n");
+    expect("kernel k on trn2\n"
+           "tensor o : sbuf f32 (128, 600) output\n"
+           "tensor p : psum f32 (128, 600)\n"
+           "vector a writes p\n"
+           "vector b reads p writes o\n",
+           "3:8 SPAD-BANK-CROSSED x1: 'p' takes bytes [0, 2400) of psum and crosses the boundary "
+           "of a bank "
+           "of 2048; start it at a bank, or cut it in pieces of at most 2048 bytes\n");
 }
 
 /* A planner that puts everything at one place. */

@@ -182,7 +182,7 @@ static void test_wrong_kernels(void **unused) {
  * one nothing. */
 static void test_manual(void **unused) {
     (void)unused;
-    char *text = test_read_file("docs/check.md");
+    char *text = test_read_file("docs/findings.md");
     int sections = 0;
     for (int code = SPAD_FINDING_RACE; code <= SPAD_FINDING_FREE_IN_USE; code++) {
         const char *name = spad_finding_name((spad_finding_code)code);
@@ -328,58 +328,60 @@ static void test_race_messages(void **unused) {
              "agent q { sync b; simt use reads x[0] }\n",
         SPAD_FINDING_RACE,
         "load of iteration k = 1 (p) may write 'x[2]' over 'x[0]' while use (q) still reads "
-        "it: bytes 0..63 of x slot 0",
+        "it: bytes [0, 64) of x slot 0",
         "use (q) reads 'x[0]' here",
         "nothing orders them: let p wait for something before it, and let q arrive or "
         "signal there after it");
     assert_finds(RING "tma load reads a writes x[0] in g\ncommit g\nwait g pending 1\n"
                       "simt use reads x[0](0..32)\nwait g pending 0\n",
                  SPAD_FINDING_RACE,
-                 "use may read 'x[0]' before load has written it: bytes 0..31 of x slot 0",
+                 "use may read 'x[0]' before load has written it: bytes [0, 32) of x slot 0",
                  "load writes 'x[0]' here",
                  "nothing orders them: the second must come after a `wait g pending` that covers "
                  "it");
     assert_finds(RING "tma load reads a writes x[0]\ntma load reads a writes x[2]\ndrain all\n",
                  SPAD_FINDING_RACE,
-                 "load may write 'x[2]' over 'x[0]' while load still writes it: bytes 0..63 of x "
+                 "load may write 'x[2]' over 'x[0]' while load still writes it: bytes [0, 64) of x "
                  "slot 0",
                  "load writes 'x[0]' here", "nothing orders them: `drain tma` between them would");
     assert_finds(RING "tma load reads a writes x[0] signals c\nsimt use reads x[0]\n"
                       "wait c >= 1\n",
                  SPAD_FINDING_RACE,
-                 "use may read 'x[0]' before load has written it: bytes 0..63 of x slot 0", NULL,
+                 "use may read 'x[0]' before load has written it: bytes [0, 64) of x slot 0", NULL,
                  "nothing orders them: the second must come after a wait for what it delivers, "
                  "arrives at or signals");
     assert_finds(RING "tma load reads a writes x[0]\nsimt use reads x[0]\ndrain all\n",
                  SPAD_FINDING_RACE,
-                 "use may read 'x[0]' before load has written it: bytes 0..63 of x slot 0", NULL,
+                 "use may read 'x[0]' before load has written it: bytes [0, 64) of x slot 0", NULL,
                  "nothing orders them: arrive or signal on tma after the first, and wait for that "
                  "before the second");
-    assert_finds(RING "agent p { simt fill writes x[0]; signal c relaxed }\n"
-                      "agent q { wait c >= 1; simt use reads x[0] }\n",
-                 SPAD_FINDING_RACE,
-                 "use (q) may read 'x[0]' before fill (p) has written it: bytes 0..63 of x slot 0",
-                 "fill (p) writes 'x[0]' here",
-                 "they run one after the other, but a relaxed statement is all that orders them, "
-                 "and it orders no memory");
+    assert_finds(
+        RING "agent p { simt fill writes x[0]; signal c relaxed }\n"
+             "agent q { wait c >= 1; simt use reads x[0] }\n",
+        SPAD_FINDING_RACE,
+        "use (q) may read 'x[0]' before fill (p) has written it: bytes [0, 64) of x slot 0",
+        "fill (p) writes 'x[0]' here",
+        "they run one after the other, but a relaxed statement is all that orders them, "
+        "and it orders no memory");
 }
 
 /* The sentence follows the tiles, whichever access is first in the run of the check. */
 static void test_race_stories(void **unused) {
     (void)unused;
     /* too early: the read comes first in the run */
-    assert_finds(RING "agent p { simt use reads x[0] }\nagent q { simt fill writes x[0] }\n",
-                 SPAD_FINDING_RACE,
-                 "use (p) may read 'x[0]' before fill (q) has written it: bytes 0..63 of x slot 0",
-                 "fill (q) writes 'x[0]' here",
-                 "nothing orders them: let p wait for something before it, and let q arrive or "
-                 "signal there after it");
+    assert_finds(
+        RING "agent p { simt use reads x[0] }\nagent q { simt fill writes x[0] }\n",
+        SPAD_FINDING_RACE,
+        "use (p) may read 'x[0]' before fill (q) has written it: bytes [0, 64) of x slot 0",
+        "fill (q) writes 'x[0]' here",
+        "nothing orders them: let p wait for something before it, and let q arrive or "
+        "signal there after it");
     /* overwriting: the write comes first in the run */
     assert_finds(
         RING "agent p { simt one writes x[0]; signal c; simt two writes x[2] }\n"
              "agent q { wait c >= 1; simt use reads x[0] }\n",
         SPAD_FINDING_RACE,
-        "two (p) may write 'x[2]' over 'x[0]' while use (q) still reads it: bytes 0..63 of "
+        "two (p) may write 'x[2]' over 'x[0]' while use (q) still reads it: bytes [0, 64) of "
         "x slot 0",
         "use (q) reads 'x[0]' here",
         "nothing orders them: let p wait for something before it, and let q arrive or "
@@ -389,44 +391,48 @@ static void test_race_stories(void **unused) {
                       "agent q { for k in 0..2 { wait c >= k + 1; simt use reads x[0] } }\n",
                  SPAD_FINDING_RACE,
                  "fill of iteration k = 1 (p) may write 'x[0]' while use of iteration k = 0 (q) "
-                 "still reads it: bytes 0..63 of x slot 0",
+                 "still reads it: bytes [0, 64) of x slot 0",
                  "use of iteration k = 0 (q) reads 'x[0]' here", NULL);
     /* two writes of one tile, and of two */
-    assert_finds(RING "agent p { simt one writes x[0] }\nagent q { simt two writes x[0] }\n",
-                 SPAD_FINDING_RACE,
-                 "two (q) may write 'x[0]' while one (p) still writes it: bytes 0..63 of x slot 0",
-                 "one (p) writes 'x[0]' here", NULL);
-    assert_finds(RING "agent p { simt one writes x[1] }\nagent q { simt two writes x[3] }\n",
-                 SPAD_FINDING_RACE,
-                 "two (q) may write 'x[3]' over 'x[1]' while one (p) still writes it: bytes 0..63 "
-                 "of x slot 1",
-                 NULL, NULL);
+    assert_finds(
+        RING "agent p { simt one writes x[0] }\nagent q { simt two writes x[0] }\n",
+        SPAD_FINDING_RACE,
+        "two (q) may write 'x[0]' while one (p) still writes it: bytes [0, 64) of x slot 0",
+        "one (p) writes 'x[0]' here", NULL);
+    assert_finds(
+        RING "agent p { simt one writes x[1] }\nagent q { simt two writes x[3] }\n",
+        SPAD_FINDING_RACE,
+        "two (q) may write 'x[3]' over 'x[1]' while one (p) still writes it: bytes [0, 64) "
+        "of x slot 1",
+        NULL, NULL);
     /* an accumulator is read as well */
-    assert_finds(RING "agent p { simt clear writes x[0] }\nagent q { simt add updates x[0] }\n",
-                 SPAD_FINDING_RACE,
-                 "add (q) may read 'x[0]' before clear (p) has written it: bytes 0..63 of x slot 0",
-                 NULL, NULL);
+    assert_finds(
+        RING "agent p { simt clear writes x[0] }\nagent q { simt add updates x[0] }\n",
+        SPAD_FINDING_RACE,
+        "add (q) may read 'x[0]' before clear (p) has written it: bytes [0, 64) of x slot 0", NULL,
+        NULL);
     /* other names: a view of the tile, and a tensor of its own in its bytes */
     assert_finds(RING "tensor v : shared u8 [4] (32) alias of x\n"
                       "agent p { simt fill writes x[0] }\nagent q { simt use reads v[0] }\n",
                  SPAD_FINDING_RACE,
                  "use (q) may read 'v[0]' before fill (p) has written 'x[0]', which has the same "
-                 "bytes: bytes 0..31 of x slot 0",
+                 "bytes: bytes [0, 32) of x slot 0",
                  "fill (p) writes 'x[0]' here", NULL);
-    assert_finds(RING "tensor y : shared u8 [4] (32) alias of x\nsimt fill writes x[0]\n"
-                      "agent p { simt use reads x[0] }\nagent q { simt other writes y[0] }\n",
-                 SPAD_FINDING_RACE,
-                 "other (q) may write 'y[0]' over 'x[0]' while use (p) still reads it: bytes 0..31 "
-                 "of x slot 0",
-                 "use (p) reads 'x[0]' here", NULL);
+    assert_finds(
+        RING "tensor y : shared u8 [4] (32) alias of x\nsimt fill writes x[0]\n"
+             "agent p { simt use reads x[0] }\nagent q { simt other writes y[0] }\n",
+        SPAD_FINDING_RACE,
+        "other (q) may write 'y[0]' over 'x[0]' while use (p) still reads it: bytes [0, 32) "
+        "of x slot 0",
+        "use (p) reads 'x[0]' here", NULL);
     /* lives */
     assert_finds(RING "agent p { alloc x[0] }\nagent q { simt fill writes x[0] }\nfree x[0]\n",
                  SPAD_FINDING_FREE_IN_USE,
-                 "fill (q) may use 'x[0]' before alloc x (p): bytes 0..63 of x slot 0",
+                 "fill (q) may use 'x[0]' before alloc x (p): bytes [0, 64) of x slot 0",
                  "alloc x (p) makes alive 'x[0]' here", NULL);
     assert_finds(RING "alloc x[0]\nagent p { free x[0] }\nagent q { simt fill writes x[0] }\n",
                  SPAD_FINDING_FREE_IN_USE,
-                 "free x (p) may come while fill (q) still uses 'x[0]': bytes 0..63 of x slot 0",
+                 "free x (p) may come while fill (q) still uses 'x[0]': bytes [0, 64) of x slot 0",
                  "fill (q) uses 'x[0]' here", NULL);
 }
 
@@ -440,8 +446,8 @@ static void test_waits_without_end(void **unused) {
     char text[1024];
     snprintf(text, sizeof text, head, "arrive m expect 32\ntma load reads a writes x delivers m\n");
     assert_finds(text, SPAD_FINDING_DEADLOCK,
-                 "wait m never ends: m is in phase 1, which lacks 0 of 1 arrivals and has got 32 "
-                 "bytes more than were expected",
+                 "wait m never ends: m is in phase 1, which lacks 0 of 1 arrivals and has received "
+                 "32 bytes more than expected",
                  NULL, NULL);
     snprintf(text, sizeof text, head, "expect m by 96\ntma load reads a writes x delivers m\n");
     assert_finds(text, SPAD_FINDING_DEADLOCK,
@@ -515,8 +521,9 @@ static void test_parity_hints(void **unused) {
     static const char passes[] = "(k / S + 1) % 2";
     static const char waits[] = "k / S % 2";
     static const char full_hint[] = "with parity k / S % 2 here the kernel is right";
-    static const char empty_hint[] = "with parity (k / S + 1) % 2 here the kernel is right; it "
-                                     "passes at once in the first round";
+    static const char empty_hint[] =
+        "with parity (k / S + 1) % 2 here the kernel is right; it passes immediately in the first "
+        "round";
     spad_check *check = check_parities(passes, waits);
     assert_int_equal(spad_check_get_counts(check).errors, 0);
     spad_check_destroy(check);
@@ -528,18 +535,19 @@ static void test_parity_hints(void **unused) {
     /* both: the order of the two is the other way round, so that nothing has been loaded */
     assert_hint(waits, passes, SPAD_FINDING_UNINITIALISED_READ, 17,
                 "with parity k / S % 2 here, and the one before, the kernel is right");
-    assert_hint(
-        waits, passes, SPAD_FINDING_UNINITIALISED_READ, 13,
-        "with parity (k / S + 1) % 2 here, and the other one, the kernel is right; it passes "
-        "at once in the first round");
+    assert_hint(waits, passes, SPAD_FINDING_UNINITIALISED_READ, 13,
+                "with parity (k / S + 1) % 2 here, and the other one, the kernel is right; it "
+                "passes immediately in the first "
+                "round");
     /* outside of loops, and in two */
-    assert_finds("kernel k on sm_90\nmbarrier m count 1\ntensor x : shared u8 (64)\ninit m\n"
-                 "agent p { simt fill writes x; arrive m }\n"
-                 "agent q { wait m parity 1; simt use reads x }\n",
-                 SPAD_FINDING_STALE_PARITY,
-                 "wait m (q) passes at once if it comes before phase 1 of m is complete, and waits "
-                 "for phase 2 if it comes later: with parity 1 it does not wait for phase 1",
-                 "with parity 0 here the kernel is right", NULL);
+    assert_finds(
+        "kernel k on sm_90\nmbarrier m count 1\ntensor x : shared u8 (64)\ninit m\n"
+        "agent p { simt fill writes x; arrive m }\n"
+        "agent q { wait m parity 1; simt use reads x }\n",
+        SPAD_FINDING_STALE_PARITY,
+        "wait m (q) passes immediately if it comes before phase 1 of m is complete, and waits "
+        "for phase 2 if it comes later: with parity 1 it does not wait for phase 1",
+        "with parity 0 here the kernel is right", NULL);
     assert_finds(
         "kernel k on sm_90\nmbarrier m count 1\nbarrier b count 2\n"
         "tensor x : shared u8 (64)\ninit m\n"
@@ -567,7 +575,7 @@ static void test_waits_in_queues(void **unused) {
     char text[1024];
     snprintf(text, sizeof text, head, "fifo", "fifo", "");
     assert_finds(text, SPAD_FINDING_RACE,
-                 "add may read 'x' before fill has written it: bytes 0..127 of x",
+                 "add may read 'x' before fill has written it: bytes [0, 128) of x",
                  "fill writes 'x' here", "nothing orders them: `drain vector` between them would");
     snprintf(text, sizeof text, head, "fifo", "fifo", "drain vector\n");
     assert_clean(text);
@@ -588,7 +596,7 @@ static void test_other_messages(void **unused) {
     assert_finds(RING "alloc x\ntma load reads a writes x[0] in g\ncommit g\nfree x\n"
                       "wait g pending 0\n",
                  SPAD_FINDING_FREE_IN_USE,
-                 "free x may come while load still uses 'x[0]': bytes 0..63 of x slot 0",
+                 "free x may come while load still uses 'x[0]': bytes [0, 64) of x slot 0",
                  "load uses 'x[0]' here", NULL);
     assert_finds(RING "agent p { wait c >= 2 }\nagent q { signal c }\n", SPAD_FINDING_DEADLOCK,
                  "wait c (p) never ends: c has 1, and 2 is needed", NULL, NULL);
@@ -600,21 +608,21 @@ static void test_other_messages(void **unused) {
         "delivered",
         NULL, NULL);
     assert_finds(RING "arrive m\n", SPAD_FINDING_MBARRIER_LIFE,
-                 "arrive m finds m not initialised; put its init in front, and order the two", NULL,
-                 NULL);
+                 "arrive m finds m not initialised; put its init before it, and order the two",
+                 NULL, NULL);
     assert_finds(RING "init m\ninit m\n", SPAD_FINDING_MBARRIER_LIFE,
                  "init m finds m in use; invalidate it before it is initialised again", NULL, NULL);
     assert_finds(RING "init m\narrive m drop\n", SPAD_FINDING_MBARRIER_LIFE,
                  "arrive m leaves no arrivals for m", NULL, NULL);
     assert_finds(RING "init m\nagent p { arrive m }\nagent q { invalidate m }\n",
-                 SPAD_FINDING_MBARRIER_LIFE, "arrive m (p) may come when m is invalidated already",
+                 SPAD_FINDING_MBARRIER_LIFE, "arrive m (p) may come when m is already invalidated",
                  "invalidate m (q)", NULL);
     assert_finds(RING "agent p { arrive b; arrive b }\n", SPAD_FINDING_BARRIER_COUNT,
                  "arrive b (p) enters b a second time before it is complete", NULL, NULL);
     assert_finds(RING "agent p { sync b by 3 }\n", SPAD_FINDING_BARRIER_COUNT,
-                 "sync b (p) brings more to b than its count of 2", NULL, NULL);
+                 "sync b (p) contributes more to b than its count of 2", NULL, NULL);
     assert_finds(RING "init m\narrive m by 2 expect 4\n", SPAD_FINDING_MIXED_PHASES,
-                 "arrive m brings more to m than its count of 1", NULL, NULL);
+                 "arrive m contributes more to m than its count of 1", NULL, NULL);
     assert_finds(RING "agent p { arrive b }\n", SPAD_FINDING_LEFTOVER,
                  "b ends with 1 of 2 contributions to a round that is never completed", NULL, NULL);
     assert_finds(RING "init m\nexpect m by 8\n", SPAD_FINDING_LEFTOVER,
@@ -757,9 +765,10 @@ static void test_fence_of_a_read_is_a_warning(void **unused) {
     const spad_finding *finding = find(check, SPAD_FINDING_MISSING_FENCE);
     assert_non_null(finding);
     assert_int_equal(finding->severity, SPAD_SEVERITY_WARNING);
-    assert_string_equal(finding->message,
-                        "load goes through the async proxy to bytes 0..63 of x, and no fence comes "
-                        "between it and use, which does not");
+    assert_string_equal(
+        finding->message,
+        "load goes through the async proxy to bytes [0, 64) of x, and no fence comes "
+        "between it and use, which does not");
     spad_check_destroy(check);
 }
 
@@ -840,12 +849,12 @@ static void test_parts_that_touch(void **unused) {
         "kernel k on sm_90\ntensor x : shared u8 (8, 16)\n"
         "agent p { simt left writes x(.., 0..9) }\nagent q { simt right writes x(.., 8..16) }\n",
         SPAD_FINDING_RACE,
-        "right (q) may write 'x' while left (p) still writes it: bytes 8..120 of x", NULL, NULL);
+        "right (q) may write 'x' while left (p) still writes it: bytes [8, 121) of x", NULL, NULL);
     assert_finds("kernel k on trn2\ntensor x : sbuf u8 (128, 16)\n"
                  "agent p { vector top writes x(0..64, ..) }\n"
                  "agent q { scalar low writes x(63..128, ..) }\n",
                  SPAD_FINDING_RACE,
-                 "low (q) may write 'x' while top (p) still writes it: bytes 0..15 of x", NULL,
+                 "low (q) may write 'x' while top (p) still writes it: bytes [0, 16) of x", NULL,
                  NULL);
     assert_clean("kernel k on trn2\ntensor x : sbuf u8 (128, 16)\n"
                  "agent p { vector top writes x(0..64, ..) }\n"
@@ -873,7 +882,7 @@ static void test_placed_bytes(void **unused) {
     assert_non_null(finding);
     assert_string_equal(
         finding->message,
-        "two (q) may write 'y' over 'x' while one (p) still writes it: bytes 32..63 of shared");
+        "two (q) may write 'y' over 'x' while one (p) still writes it: bytes [32, 64) of shared");
     spad_check_destroy(check);
 }
 

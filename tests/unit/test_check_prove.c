@@ -4,6 +4,7 @@
 #include "support/kernels.h"
 #include "support/support.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "spad/check.h"
@@ -80,7 +81,7 @@ static void one_shape(void **state) {
     const spad_check_options how = {.one_shape = true};
     const answer a = ask(pipeline, NULL, 0, &how);
     assert_int_equal(a.verdict, SPAD_VERDICT_PROVED_SHAPE);
-    assert_string_equal(a.reason, "every event of the kernel was looked at");
+    assert_string_equal(a.reason, "every event of the kernel was checked");
     assert_int_equal(a.counts.runs, 1);
 }
 
@@ -91,13 +92,14 @@ static void parts_of_shapes(void **state) {
                   "for i in 0..M { vector w writes y\nvector r reads y }\n"
                   "for j in 0..N { vector w writes x[j]\nvector r reads x[j] }\n",
                   SPAD_VERDICT_PROVED_SHAPE,
-                  "for every M; N is left at 4: 'x' has a place of its own for every tile, so its "
+                  "for every M; N is fixed at 4: 'x' has a place of its own for every tile, so its "
                   "memory grows");
-    assert_answer("kernel k on trn2\nparam N = 4\n"
-                  "tensor x : sbuf bf16 [N] (128, 8)\n"
-                  "for j in 0..N { vector w writes x[j]\nvector r reads x[j] }\n",
-                  SPAD_VERDICT_PROVED_SHAPE,
-                  "N is left at 4: 'x' has a place of its own for every tile, so its memory grows");
+    assert_answer(
+        "kernel k on trn2\nparam N = 4\n"
+        "tensor x : sbuf bf16 [N] (128, 8)\n"
+        "for j in 0..N { vector w writes x[j]\nvector r reads x[j] }\n",
+        SPAD_VERDICT_PROVED_SHAPE,
+        "N is fixed at 4: 'x' has a place of its own for every tile, so its memory grows");
 }
 
 /* Kernels with one wrong shape, which is far from the given one: no proof may hide it. The wrong
@@ -117,24 +119,24 @@ static void far_shapes_wrong(void **state) {
         {"kernel k on trn2\nparam N = 11\nparam M = 11\n" FAR(
              "10") "for i in 0..M { vector w writes x[0] }\nvector r reads z[(N * M) % 11]\n",
          {{"N", 2}, {"M", 5}},
-         "for every N; M is left at 11: how far N moves an index depends on it"},
+         "for every N; M is fixed at 11: how far N moves an index depends on it"},
         {"kernel k on trn2\nparam M = 12\nparam N = 12\n" FAR(
              "10") "for i in 0..M { vector w writes x[0] }\nvector r reads z[(N * (M % 3)) % 11]\n",
          {{"N", 10}, {"M", 1}},
-         "for every N; M is left at 12: how far N moves an index depends on it"},
+         "for every N; M is fixed at 12: how far N moves an index depends on it"},
         {"kernel k on trn2\nparam M = 15\nparam N = 15\n" FAR(
              "3") "vector r reads z[(N * (N % 3)) % 5]\n",
          {{"N", 13}, {"M", 1}},
-         "N is left at 15: an index does not move in even steps"},
+         "N is fixed at 15: an index does not advance in even steps"},
         {"kernel k on trn2\nparam N = 15\nparam M = N % 3\n" FAR(
              "3") "vector r reads z[(N * M) % 5]\n",
          {{"N", 13}, {"M", 1}},
-         "N is left at 15: an index does not move in even steps"},
+         "N is fixed at 15: an index does not advance in even steps"},
         {"kernel k on trn2\nparam M = 1\nparam N = 15\n" FAR(
              "3") "for i in 0..N { if i >= 20 * (N % 3) { if N % 3 == 2 { vector r reads z[3] } } "
                   "}\n",
          {{"N", 41}, {"M", 1}},
-         "N is left at 15: its loop did not come back to the same state"},
+         "N is fixed at 15: its loop did not return to the same state"},
     };
 #undef FAR
     const spad_check_options alone = {.one_shape = true};
@@ -144,6 +146,58 @@ static void far_shapes_wrong(void **state) {
     }
 }
 
+/* The argument for the second step (prove.c). After the loop the last R tiles are in the ring, so
+ * the read of tile C is right by coincidence for the R trip counts C < N <= C + R and wrong for all
+ * larger ones; smaller ones have no kernel, since `least` would have no tile. The ring
+ * gives steps of R, and a run of C + 1 iterations repeats itself: a proof from the shapes below
+ * C + 1 + R alone would be for all trip counts, and false. */
+static void right_by_coincidence_for_a_step(void **state) {
+    (void)state;
+    const spad_check_options alone = {.one_shape = true};
+    for (int64_t depth = 1; depth <= 5; depth++) {
+        for (int64_t tile = 2 * depth; tile < 3 * depth; tile++) {
+            char text[512];
+            char reason[64];
+            snprintf(text, sizeof text,
+                     "kernel k on trn2\nparam N = %lld\n"
+                     "tensor least : hbm u8 [N - %lld] (128, 8)\n"
+                     "tensor x : sbuf u8 [N] (128, 8) mod base 0 free %lld\n"
+                     "for i in 0..N { vector w writes x[i]\nvector r reads x[i] }\n"
+                     "vector last reads x[%lld]\n",
+                     (long long)tile + 1, (long long)tile, (long long)depth, (long long)tile);
+            snprintf(reason, sizeof reason,
+                     "but not with N = %lld: ", (long long)(tile + 1 + depth));
+            const answer all = ask(text, NULL, 0, NULL);
+            if (strncmp(all.reason, reason, strlen(reason)) != 0) print_error("%s\n", text);
+            assert_memory_equal(all.reason, reason, strlen(reason));
+            assert_int_equal(all.verdict, SPAD_VERDICT_PROVED_SHAPE);
+            for (int64_t n = tile + 1; n <= tile + 3 * depth; n++) {
+                const answer one = ask(text, &(spad_define){"N", n}, 1, &alone);
+                assert_int_equal(one.verdict, n <= tile + depth ? SPAD_VERDICT_PROVED_SHAPE
+                                                                : SPAD_VERDICT_WRONG);
+            }
+        }
+    }
+}
+/* An index that moves more slowly than the tiles would be right for more than one step; the proof
+ * depends on such kernels being left alone. Two tiles an iteration, and the read is of tile N + C:
+ * right for N = C + 1 and C + 2. */
+static void indices_that_move_apart(void **state) {
+    (void)state;
+    const spad_check_options alone = {.one_shape = true};
+    const char *text = "kernel k on trn2\nparam N = 7\n"
+                       "tensor least : hbm u8 [N - 6] (128, 8)\n"
+                       "tensor x : sbuf u8 [3 * N] (128, 8) mod base 0 free 2\n"
+                       "for i in 0..N { vector a writes x[2 * i]\nvector b writes x[2 * i + 1]\n"
+                       "vector r reads x[2 * i] }\n"
+                       "vector last reads x[N + 6]\n";
+    assert_answer(text, SPAD_VERDICT_PROVED_SHAPE,
+                  "N is fixed at 7: 'x' is used at places that move apart");
+    for (int64_t n = 7; n < 12; n++) {
+        assert_int_equal(ask(text, &(spad_define){"N", n}, 1, &alone).verdict,
+                         n <= 8 ? SPAD_VERDICT_PROVED_SHAPE : SPAD_VERDICT_WRONG);
+    }
+}
 /* The depth of a ring by a rest of the trip count: each depth asks for steps of its own. */
 static void rings_by_rests(void **state) {
     (void)state;
@@ -151,7 +205,7 @@ static void rings_by_rests(void **state) {
                   "tensor x : sbuf u8 [N + 1] (128, 8) mod base 0 free N % 3 + 1\n"
                   "for i in 0..N { vector w writes x[i]\nvector r reads x[i] }\n",
                   SPAD_VERDICT_PROVED_SHAPE,
-                  "N is left at 15: an index does not move in even steps");
+                  "N is fixed at 15: an index does not advance in even steps");
     assert_answer("kernel k on trn2\nparam N = 15\n" /* whatever the rest decides, all repeat */
                   "tensor x : sbuf u8 [N + 1] (128, 8) mod base 0 free 3\n"
                   "for i in 0..N { vector w writes x[i]\n"
@@ -192,7 +246,7 @@ static void other_shapes_warn(void **state) {
     assert_answer(backwards, SPAD_VERDICT_PROVED_ALL, "for every N");
     const spad_define many = {"N", 1000000};
     const answer a = ask(backwards, &many, 1, NULL);
-    assert_string_equal(a.reason, "for every N; outputs were looked at with small values only");
+    assert_string_equal(a.reason, "for every N; outputs were checked with small values only");
     assert_int_equal(a.verdict, SPAD_VERDICT_PROVED_ALL);
 }
 
@@ -211,15 +265,15 @@ static void outputs_of_large_shapes(void **state) {
     " (128, 8) output\nfor i in 0..N + 4 {\nvector w writes r[i]\nvector v reads r[i]\n" body \
     "}\n"
     static const char *const known = "for every N";
-    static const char *const small = "for every N; outputs were looked at with small values only";
+    static const char *const small = "for every N; outputs were checked with small values only";
     static const char *const one = "for every N; but with N = 1: 'out' is an output, and nothing "
                                    "writes 'out[1]'; write all of "
                                    "it, or declare less";
     static const char *const two =
         "for every N; but with N = 2: 'out' is an output, and nothing writes 'out[0, 1]', and 1 "
         "more "
-        "of its 4 tiles lack something; write all of it, or declare less";
-    static const char *const alias = "an output has more tiles than the check tells apart";
+        "of its 4 tiles are incomplete; write all of it, or declare less";
+    static const char *const alias = "an output has more tiles than the check distinguishes";
     static const struct {
         const char *text;
         const char *const *reason;
@@ -282,7 +336,7 @@ static void updates_off_chip(void **state) {
                   "tensor out : hbm bf16 [N] (128, 8) output\n"
                   "for i in 0..N { dma a reads x writes out[i]; dma b reads x updates out[i] }\n",
                   SPAD_VERDICT_PROVED_SHAPE,
-                  "N is left at 8: 'out' is read and written off the chip, at one tile after "
+                  "N is fixed at 8: 'out' is read and written off the chip, at one tile after "
                   "another");
 }
 
@@ -368,8 +422,7 @@ static void a_timeout_leaves_it_open(void **state) {
         spad_kernel *kernel = test_parse(texts[i]);
         assert_ok(spad_check_kernel(&check, kernel, &options, &error), &error);
         assert_int_equal(spad_check_verdict(check), SPAD_VERDICT_UNKNOWN);
-        assert_string_equal(spad_check_reason(check),
-                            "time was up before everything was looked at");
+        assert_string_equal(spad_check_reason(check), "time was up before everything was checked");
         spad_check_destroy(check);
         assert_int_equal(spad_check_kernel(&check, kernel, &negative, &error), SPAD_ERR_ARGUMENT);
         assert_string_equal(error.message, "a timeout of -1 ns is negative");
@@ -384,6 +437,8 @@ int main(void) {
         cmocka_unit_test(one_shape),
         cmocka_unit_test(parts_of_shapes),
         cmocka_unit_test(far_shapes_wrong),
+        cmocka_unit_test(right_by_coincidence_for_a_step),
+        cmocka_unit_test(indices_that_move_apart),
         cmocka_unit_test(rings_by_rests),
         cmocka_unit_test(other_shapes_wrong),
         cmocka_unit_test(other_shapes_warn),

@@ -31,7 +31,7 @@ static spad_finding *add(fixture *f, spad_finding_code code, const char *file, i
     assert_true(spad__array_reserve(&memory, &f->check->found, 1));
     spad__found *found = &f->check->found.items[f->check->found.count++];
     memset(found, 0, sizeof *found);
-    spad__find(&found->finding, code, "%s", message);
+    spad__finding_init(&found->finding, code, "%s", message);
     found->finding.line = line;
     found->finding.column = column;
     found->finding.width = width;
@@ -61,12 +61,12 @@ static void tear_down(fixture *f) {
 static void add_some(fixture *f) {
     spad_finding *first =
         add(f, SPAD_FINDING_LIFETIME_CONFLICT, "my k.spad", 6, 5, 10, "'x[1]' is read \"late\"");
-    spad_note *note = spad__find_note(first, "it was written here");
+    spad_note *note = spad__finding_add_note(first, "it was written here");
     note->line = 5;
     note->column = 2;
     note->width = 8;
-    spad__find_note(first, "a deeper ring would help");
-    spad__find_names(first, "x[1]", "x[3]");
+    spad__finding_add_note(first, "a deeper ring would help");
+    spad__finding_set_names(first, "x[1]", "x[3]");
     first->time = 12;
     spad_finding *second = add(f, SPAD_FINDING_NEVER_READ, "my k.spad", 3, 8, 1, "'x' is idle");
     second->count = 9;
@@ -293,13 +293,13 @@ static void memories_that_are_too_small_are_findings(void **state) {
     assert_int_equal(f->code, SPAD_FINDING_DOES_NOT_FIT);
     assert_int_equal(f->line, 3);
     assert_string_equal(f->subject, "x");
-    assert_string_equal(f->message, "sbuf is too small: 256000 B per lane are needed at once, and "
-                                    "212984 are there; 'spad fit' says what would fit");
+    assert_string_equal(f->message, "sbuf is too small: 256000 B per lane are needed at the same "
+                                    "time, and it has 212984; 'spad fit' shows what would fit");
     assert_int_equal(f->notes[0].line, 4);
-    assert_string_equal(f->notes[0].message, "most is needed here");
+    assert_string_equal(f->notes[0].message, "the peak is here");
     assert_int_equal(spad_check_get_counts(r.check).errors, 1);
     assert_int_equal(spad_check_verdict(r.check), SPAD_VERDICT_WRONG);
-    assert_non_null(strstr(spad_check_reason(r.check), "it does not fit; apart from that proved"));
+    assert_non_null(strstr(spad_check_reason(r.check), "it does not fit; apart from that, proved"));
     drop_ring(&r);
 
     make_ring(&r, 2000000);

@@ -53,23 +53,25 @@ static void many_places(void **state) {
     static const row rows[] = {
         {TRN2 "tensor x : sbuf u8 [70000] (128, 1) mod base 0 free 65536\n" USE, ""},
         {TRN2 "tensor x : sbuf u8 [70000] (128, 1) mod base 0 free 70000\n" USE,
-         "a tensor has more places than the rules look at"},
+         "a tensor has more places than the rule check covers"},
         {TRN2 "tensor x : sbuf u8 [300000] (128, 1) mod base 0 free 300000\n" USE,
          "'x[299999]' takes bytes [299999, 300000) of sbuf, which has 212984 for tensors and "
          "reserves 16392 after them; move it, make it smaller, or use fewer slots"},
         {TRN2 "tensor x : sbuf u8 [1000, 70000] (128, 1) mod base 0 free [3, 70000]\n"
               "vector a writes x[0, 0]\nvector b reads x[0, 0]\n",
-         "a tensor has more places than the rules look at"},
+         "a tensor has more places than the rule check covers"},
         {TRN2 "tensor x : psum u8 [9, 70000] (128, 1) mod base 0 free [1, 2048] banks [9, 1]\n"
               "vector a writes x[0, 0]\nvector b reads x[0, 0]\n",
          "'x[8, 0]' takes bytes [16384, 16385) of psum, which has 16384 for tensors; move it, make "
-         "it smaller, or use fewer slots|'x[0, 1]' starts at byte 1 of psum, which is no multiple "
+         "it smaller, or use fewer slots|'x[0, 1]' starts at byte 1 of psum, which is not a "
+         "multiple "
          "of 4; try 4|'x[0, 1]' starts at byte 1 and lane 0 of a bank of psum, which holds one "
          "tile, from byte 0 and lane 0; give each tile a bank of its own"},
         {TRN2 "tensor x : psum u8 [40, 70000] (32, 1) mod base 0 free [1, 2000] par [4, 1] "
               "banks [10, 1]\nvector a writes x[0, 0]\nvector b reads x[0, 0]\n",
          "'x[8, 0]' takes bytes [16384, 16385) of psum, which has 16384 for tensors; move it, make "
-         "it smaller, or use fewer slots|'x[0, 1]' starts at byte 1 of psum, which is no multiple "
+         "it smaller, or use fewer slots|'x[0, 1]' starts at byte 1 of psum, which is not a "
+         "multiple "
          "of 4; try 4|'x[0, 1]' starts at byte 1 and lane 0 of a bank of psum, which holds one "
          "tile, from byte 0 and lane 0; give each tile a bank of its own"},
         {TRN2 "tensor x : psum f32 [4] (128, 128) mod base 1024 banks 2\n" USE,
@@ -83,7 +85,8 @@ static void many_places(void **state) {
         {TRN2 "tensor x : sbuf u8 [3] (128, 8) at 0 step 80000\n" USE, ""},
         {TRN2 "tensor x : psum u8 [9] (128, 512) at 0 step 512\n" USE, ""},
         {TRN2 "tensor x : psum u8 [9] (128, 512) at 0 step 768\n" USE,
-         "'x[5]' takes bytes [3840, 4352) of psum and crosses the border of a bank of 2048; start "
+         "'x[5]' takes bytes [3840, 4352) of psum and crosses the boundary of a bank of 2048; "
+         "start "
          "it at a bank, or cut it in pieces of at most 2048 bytes"},
     };
     check_rows(rows, sizeof rows / sizeof rows[0], NULL);
@@ -96,10 +99,12 @@ static void granules(void **state) {
         {"kernel k on 910b\ntensor x : ub u8 [3] (40) at 0 step 32\n" USE,
          "a tile of 'x' has 40 bytes, and ub hands out 64 for it; give it a larger step"},
         {"kernel k on 910b\ntensor x : ub u8 [3] (40) at 0\n" USE,
-         "'x[1]' starts at byte 40 of ub, which is no multiple of 32; try 64|a tile of 'x' has 40 "
+         "'x[1]' starts at byte 40 of ub, which is not a multiple of 32; try 64|a tile of 'x' has "
+         "40 "
          "bytes, and ub hands out 64 for it; give it a larger step"},
         {"kernel k on 910b\ntensor x : ub u8 [3] (40) mod base 0 free 3\n" USE,
-         "'x[1]' starts at byte 40 of ub, which is no multiple of 32; try 64|a tile of 'x' has 40 "
+         "'x[1]' starts at byte 40 of ub, which is not a multiple of 32; try 64|a tile of 'x' has "
+         "40 "
          "bytes, and ub hands out 64 for it; make it that large"},
         {"kernel k on 910b\ntensor x : ub u8 [1] (40) at 0\n" USE, ""},
         {"kernel k on sm_100\ntensor x : tmem u8 [2] (128, 160) ring 2\nalloc x[0]\n"
@@ -111,7 +116,7 @@ static void granules(void **state) {
          ""},
         {"kernel k on sm_100\ntensor x : tmem u8 [2] (128, 160) at 0 step 160\n"
          "simt a writes x[0]\nsimt b reads x[0]\n",
-         "'x[1]' starts at byte 160 of tmem, which is no multiple of 128; try 256"},
+         "'x[1]' starts at byte 160 of tmem, which is not a multiple of 128; try 256"},
     };
     check_rows(rows, sizeof rows / sizeof rows[0], NULL);
 }
@@ -133,15 +138,16 @@ static void own_target(void **state) {
          "'x[3]' takes bytes [768, 1018) of s, which has 896 for tensors and reserves 128 after "
          "them; move it, make it smaller, or use fewer slots"},
         {OWN("[3] (4, 250) at 2 step 256"),
-         "'x[0]' starts at byte 2 of s, which is no multiple of 4; try 4"},
+         "'x[0]' starts at byte 2 of s, which is not a multiple of 4; try 4"},
         {OWN("[3] (4, 250) at 256 step 240"),
          "'x[2]' takes bytes [736, 986) of s, which has 896 for tensors and reserves 128 after "
          "them; move it, make it smaller, or use fewer slots|'x[1]' takes bytes [496, 746) of s "
-         "and crosses the border of a bank of 256; start it at a bank, or cut it in pieces of at "
+         "and crosses the boundary of a bank of 256; start it at a bank, or cut it in pieces of at "
          "most 256 bytes|a tile of 'x' has 250 bytes, and s hands out 256 for it; give it a larger "
          "step"},
         {OWN("[3] (4, 250) at 0 step 128"),
-         "'x[1]' takes bytes [128, 378) of s and crosses the border of a bank of 256; start it at "
+         "'x[1]' takes bytes [128, 378) of s and crosses the boundary of a bank of 256; start it "
+         "at "
          "a bank, or cut it in pieces of at most 256 bytes|a tile of 'x' has 250 bytes, and s "
          "hands out 256 for it; give it a larger step"},
         {OWN("[2] (4, 8) mod base 0 free 1 par 2"), ""},

@@ -206,7 +206,7 @@ static void callbacks_can_refuse(void **state) {
     refused(&f, t, SPAD_ERR_NO_FIT, "tensor 't', tile (2,): the pool is empty");
     t.func = returns_one;
     refused(&f, t, SPAD_ERR_ARGUMENT,
-            "tensor 't', tile (0,): its placement function returned 1, which is no status");
+            "tensor 't', tile (0,): its placement function returned 1, which is not a status");
     done(&f);
 }
 
@@ -408,7 +408,7 @@ static void mistakes_are_findings(void **state) {
     assert_int_equal(found[1].time, 2);
     assert_int_equal(found[2].code, SPAD_FINDING_OFF_CHIP_NOT_OUTPUT);
     assert_string_equal(found[2].message,
-                        "tensor 'scratch' in 'hbm' is no output, while tensor 'mod' is placed "
+                        "tensor 'scratch' in 'hbm' is not an output, while tensor 'mod' is placed "
                         "directly; return it from the kernel, or keep it on chip");
     assert_int_equal(found[2].number, 3);
     memset(found, 0, sizeof found);

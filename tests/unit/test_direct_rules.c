@@ -62,8 +62,9 @@ static void bytes_follow_the_chip(void **state) {
         declare(&f, t);
         char message[200];
         snprintf(message, sizeof message,
-                 "tensor 't', tile (1,): 100 B per lane at byte %lld do not lie in [0, %lld), what "
-                 "'sbuf' of %s offers to tensors",
+                 "tensor 't', tile (1,): 100 B per lane at byte %lld are outside [0, %lld), the "
+                 "bytes that "
+                 "'sbuf' of %s has for tensors",
                  (long long)chips[i].usable - 99, (long long)chips[i].usable, chips[i].chip);
         refused(
             &f,
@@ -75,12 +76,13 @@ static void bytes_follow_the_chip(void **state) {
     fixture f = make();
     spad_direct_spot spots[2];
     refused(&f, second_at("sbuf", 1, 1, spots, (spad_direct_spot){.byte = -1}), SPAD_ERR_BOUNDS,
-            "tensor 't', tile (1,): 1 B per lane at byte -1 do not lie in [0, 212984), what 'sbuf' "
-            "of trn2 offers to tensors");
+            "tensor 't', tile (1,): 1 B per lane at byte -1 are outside [0, 212984), the bytes "
+            "that 'sbuf' "
+            "of trn2 has for tensors");
     refused(&f, second_at("sbuf", 1, 1, spots, (spad_direct_spot){.byte = INT64_MAX}),
             SPAD_ERR_BOUNDS,
-            "tensor 't', tile (1,): 1 B per lane at byte 9223372036854775807 do not lie in [0, "
-            "212984), what 'sbuf' of trn2 offers to tensors");
+            "tensor 't', tile (1,): 1 B per lane at byte 9223372036854775807 are outside [0, "
+            "212984), the bytes that 'sbuf' of trn2 has for tensors");
     refused(&f, second_at("sbuf", 1, 212985, spots, (spad_direct_spot){0}), SPAD_ERR_BOUNDS,
             "tensor 't': a tile of 212985 B per lane does not fit 'sbuf' of trn2, which has 212984 "
             "B");
@@ -108,9 +110,9 @@ static void exclusive_banks_hold_one_tile(void **state) {
             "tensor 't', tile (1,): lane 32; a bank of 'psum' holds one tile, which starts at byte "
             "0 and lane 0");
     refused(&f, second_at("psum", 128, 4, spots, (spad_direct_spot){.bank = 8}), SPAD_ERR_BOUNDS,
-            "tensor 't', tile (1,): 1 banks from bank 8 do not lie in the 8 banks of 'psum'");
+            "tensor 't', tile (1,): 1 banks from bank 8 are outside the 8 banks of 'psum'");
     refused(&f, second_at("psum", 128, 4, spots, (spad_direct_spot){.bank = -1}), SPAD_ERR_BOUNDS,
-            "tensor 't', tile (1,): 1 banks from bank -1 do not lie in the 8 banks of 'psum'");
+            "tensor 't', tile (1,): 1 banks from bank -1 are outside the 8 banks of 'psum'");
     spad_direct_tensor t = {.name = "p", PSUM, .block = SPAD_SHAPE(4), .mode = SPAD_MODE_MOD};
     t.rings = (spad_direct_rings){.base = {.byte = 2048}};
     refused(&f, t, SPAD_ERR_BANK,
@@ -130,7 +132,7 @@ static void exclusive_banks_hold_one_tile(void **state) {
             "bank_tiles can be above 1");
     t.rings = (spad_direct_rings){.base = {.bank = 5}, .bank_tiles = SPAD_SHAPE(4)};
     refused(&f, t, SPAD_ERR_BOUNDS,
-            "tensor 'p': 4 banks from bank 5 do not lie in the 8 banks of 'psum'");
+            "tensor 'p': 4 banks from bank 5 are outside the 8 banks of 'psum'");
     t.rings = (spad_direct_rings){.base = {.bank = 4},
                                   .bank_tiles = SPAD_SHAPE(4),
                                   .lane_tiles = SPAD_SHAPE(1),
@@ -154,13 +156,14 @@ static void other_banks_can_be_shared(void **state) {
             SPAD_ERR_ALIGNMENT,
             "tensor 't', tile (1,): byte 2054 of 'psum' is not a multiple of its alignment, 4 B");
     refused(&f, second_at("psum", 32, 4096, spots, (spad_direct_spot){.bank = 7}), SPAD_ERR_BOUNDS,
-            "tensor 't', tile (1,): 4096 B per lane at byte 14336 do not lie in [0, 16384), what "
-            "'psum' of trn3 offers to tensors");
+            "tensor 't', tile (1,): 4096 B per lane at byte 14336 are outside [0, 16384), the "
+            "bytes that "
+            "'psum' of trn3 has for tensors");
     refused(&f,
             second_at("psum", 32, 4, spots, (spad_direct_spot){.bank = 7, .byte = INT64_MAX - 3}),
             SPAD_ERR_BOUNDS,
-            "tensor 't', tile (1,): 4 B per lane at byte 9223372036854775807 do not lie in [0, "
-            "16384), what 'psum' of trn3 offers to tensors");
+            "tensor 't', tile (1,): 4 B per lane at byte 9223372036854775807 are outside [0, "
+            "16384), the bytes that 'psum' of trn3 has for tensors");
     refused(&f,
             (spad_direct_tensor){.name = "u",
                                  .space = "psum",
@@ -245,25 +248,27 @@ static void tuples_are_checked(void **state) {
     t.rings = (spad_direct_rings){.free_tiles = SPAD_SHAPE(INT64_MAX, 2)};
     refused(&f, t, SPAD_ERR_OVERFLOW, "tensor 't': the product of free_tiles does not fit 64 bits");
     t.rings = (spad_direct_rings){.free_tiles = SPAD_SHAPE(INT64_MAX, 1)};
-    refused(&f, t, SPAD_ERR_BOUNDS,
-            "tensor 't': its footprint of 9223372036854775807 x 1024 B per lane from byte 0 does "
-            "not lie in [0, 212984), what 'sbuf' of trn2 offers to tensors");
+    refused(
+        &f, t, SPAD_ERR_BOUNDS,
+        "tensor 't': its footprint of 9223372036854775807 x 1024 B per lane from byte 0 is outside "
+        "[0, 212984), the bytes that 'sbuf' of trn2 has for tensors");
     t.rings = (spad_direct_rings){.base = {.byte = 212984 - 2048}, .free_tiles = SPAD_SHAPE(1, 3)};
     refused(&f, t, SPAD_ERR_BOUNDS,
-            "tensor 't': its footprint of 3 x 1024 B per lane from byte 210936 does not lie in [0, "
-            "212984), what 'sbuf' of trn2 offers to tensors");
+            "tensor 't': its footprint of 3 x 1024 B per lane from byte 210936 is outside [0, "
+            "212984), the bytes that 'sbuf' of trn2 has for tensors");
     t.rings = (spad_direct_rings){.lane_tiles = SPAD_SHAPE(1, 2)};
     refused(&f, t, SPAD_ERR_BOUNDS,
-            "tensor 't': its footprint of 2 x 128 lanes from lane 0 does not lie in the 128 lanes "
+            "tensor 't': its footprint of 2 x 128 lanes from lane 0 is outside the 128 lanes "
             "of 'sbuf'");
     t.rings = (spad_direct_rings){.base = {.byte = -4}};
     refused(&f, t, SPAD_ERR_BOUNDS,
-            "tensor 't': its footprint of 1 x 1024 B per lane from byte -4 does not lie in [0, "
-            "212984), what 'sbuf' of trn2 offers to tensors");
+            "tensor 't': its footprint of 1 x 1024 B per lane from byte -4 is outside [0, "
+            "212984), the bytes that 'sbuf' of trn2 has for tensors");
     t.rings = (spad_direct_rings){.base = {.byte = INT64_MAX}};
-    refused(&f, t, SPAD_ERR_BOUNDS,
-            "tensor 't': its footprint of 1 x 1024 B per lane from byte 9223372036854775807 does "
-            "not lie in [0, 212984), what 'sbuf' of trn2 offers to tensors");
+    refused(
+        &f, t, SPAD_ERR_BOUNDS,
+        "tensor 't': its footprint of 1 x 1024 B per lane from byte 9223372036854775807 is outside "
+        "[0, 212984), the bytes that 'sbuf' of trn2 has for tensors");
     t.rings = (spad_direct_rings){.bank_tiles = SPAD_SHAPE(2, 1)};
     refused(&f, t, SPAD_ERR_BOUNDS,
             "tensor 't': 2 banks from bank 0, but 'sbuf' has no banks; leave bank and bank_tiles "

@@ -522,7 +522,7 @@ static void lives_of_tensors_have_limits(void **state) {
     assert_ok(spad_kernel_builder_tensor(&id, f.b, &heap, &f.error), &f.error);
     spad_statement s = spad_statement_of(SPAD_STATEMENT_ALLOC, id);
     REFUSED(spad_kernel_builder_statement(f.b, &s, &f.error), SPAD_ERR_ARGUMENT,
-            "'alloc h': the life of a tensor that is heap is not up to this statement");
+            "'alloc h': this statement cannot control the lifetime of a tensor that is heap");
     s = spad_statement_of(SPAD_STATEMENT_FREE, id);
     s.index_count = 1;
     s.index = &f.one;
@@ -550,13 +550,13 @@ static void closed_loops_are_closed(void **state) {
             "the loop of 'i' is closed");
     REFUSED(
         spad_kernel_builder_for(&i, f.b, "j", number(0), (spad_amount){.expr = i}, false, &f.error),
-        SPAD_ERR_ARGUMENT, "'i' changes with a loop; a number or parameters are wanted here");
+        SPAD_ERR_ARGUMENT, "'i' changes with a loop; a number or parameters are expected here");
     assert_ok(spad_kernel_builder_finish(&kernel, f.b, &f.error), &f.error);
     assert_int_equal(spad_kernel_access_count(kernel), 0);
     assert_int_equal(spad_kernel_loop_count(kernel), 1);
     spad_kernel *second;
     REFUSED(spad_kernel_builder_finish(&second, f.b, &f.error), SPAD_ERR_ARGUMENT,
-            "the builder has given its kernel away");
+            "the builder has already handed over its kernel");
     assert_null(second);
     spad_kernel_builder_destroy(f.b);
     spad_kernel_destroy(kernel);

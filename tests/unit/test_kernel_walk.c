@@ -164,7 +164,7 @@ static void loops_can_be_jumped_through(void **state) {
     assert_int_equal(event->kind, SPAD_WALK_ITERATION);
     assert_int_equal(spad_walk_jump(walk, 4, &error), SPAD_ERR_BOUNDS);
     assert_int_equal(spad_walk_jump(walk, 1000000000, &error), SPAD_ERR_BOUNDS);
-    assert_string_equal(error.message, "loop 'i' goes on from 5 to 999999999, not to 1000000000");
+    assert_string_equal(error.message, "loop 'i' continues from 5 to 999999999, not to 1000000000");
     assert_ok(spad_walk_jump(walk, 999999999, &error), &error);
     assert_ok(spad_walk_next(&event, walk, &error), &error);
     assert_int_equal(event->accesses[0].tile, 999999999);

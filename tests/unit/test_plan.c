@@ -71,13 +71,13 @@ static void buffers_that_break_their_own_rules_are_refused(void **state) {
           .pinned = true,
           .offset = 4},
          SPAD_ERR_ALIGNMENT,
-         "buffer 'a' is pinned at 4, which is no multiple of its alignment 8"},
+         "buffer 'a' is pinned at 4, which is not a multiple of its alignment 8"},
         {{.name = "a", .lower = 0, .upper = 1, .size = 4, .bank = 8, .pinned = true, .offset = 6},
          SPAD_ERR_BOUNDS,
-         "buffer 'a' is pinned at 6 and crosses a border of its 8 B banks"},
+         "buffer 'a' is pinned at 6 and crosses a boundary of its 8 B banks"},
         {{.name = "a", .lower = 0, .upper = 1, .size = 4, .pinned = true, .lane = 1},
          SPAD_ERR_LANES,
-         "buffer 'a' of 1 lanes is pinned at lane 1, which is no start lane for it"},
+         "buffer 'a' of 1 lanes is pinned at lane 1, which is not a start lane for it"},
         {{.name = "a", .lower = 0, .upper = 1, .size = 9, .bank = 8},
          SPAD_ERR_NO_FIT,
          "buffer 'a' of 9 B does not fit a bank of 8 B"},
@@ -231,7 +231,7 @@ static void pins_that_collide_are_infeasible_and_proved(void **state) {
     spad_plan_destroy(plan);
 }
 
-/* Decisions in a circle raise each other by one byte at a time: a below b below c below a, in
+/* Decisions in a cycle raise each other by one byte at a time: a below b below c below a, in
  * windows that overlap by one byte. It must not take as many steps as there are bytes. */
 static void circles_of_windows_are_seen(void **state) {
     (void)state;
@@ -636,8 +636,8 @@ static void clashes_are_named(void **state) {
          "and share bytes while both are alive\n",
          SPAD_PLAN_CLASH_PINS},
         {"id,lower,upper,size,offset,apart\na,0,2,8,0,b\nb,5,12,8,4,\n",
-         "why: 'a' (8 B, from 0 to 2, offset 0) and 'b' (8 B, from 5 to 12, offset 4) are to be "
-         "kept apart, but pinned so that they share bytes\n",
+         "why: 'a' (8 B, from 0 to 2, offset 0) and 'b' (8 B, from 5 to 12, offset 4) are pinned "
+         "so that they share bytes, but must be kept apart\n",
          SPAD_PLAN_CLASH_APART_PINS},
         {"id,lower,upper,size,offset,alias\na,0,2,8,0,g\nb,5,12,8,4,g\n",
          "why: 'a' (8 B, from 0 to 2, offset 0) and 'b' (8 B, from 5 to 12, offset 4) are aliases, "
@@ -648,7 +648,7 @@ static void clashes_are_named(void **state) {
          "pin of the first breaks the alignment, bank or lanes of the second\n",
          SPAD_PLAN_CLASH_ALIAS_RULE},
         {"id,lower,upper,size,alias,apart\na,0,2,8,g,\nb,5,12,8,g,a\n",
-         "why: 'b' (8 B, from 5 to 12) and 'a' (8 B, from 0 to 2) are aliases, but to be kept "
+         "why: 'b' (8 B, from 5 to 12) and 'a' (8 B, from 0 to 2) are aliases, but must be kept "
          "apart\n",
          SPAD_PLAN_CLASH_ALIAS_APART}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -988,7 +988,10 @@ static void the_validator_names_what_is_wrong(void **state) {
         spad_status status;
         const char *message;
     } wrong[] = {
-        {0, {2, 0}, SPAD_ERR_ALIGNMENT, "offset 2 of buffer 'a' is no multiple of its alignment 4"},
+        {0,
+         {2, 0},
+         SPAD_ERR_ALIGNMENT,
+         "offset 2 of buffer 'a' is not a multiple of its alignment 4"},
         {1,
          {4, 0},
          SPAD_ERR_OVERLAP,
@@ -1013,7 +1016,7 @@ static void the_validator_names_what_is_wrong(void **state) {
         {3,
          {7, 0},
          SPAD_ERR_OVERLAP,
-         "buffers 'a' at 0 and 'd' at 7 are to be kept apart but share "
+         "buffers 'a' at 0 and 'd' at 7 must be kept apart but share "
          "bytes"},
         {4, {1, 0}, SPAD_ERR_NO_FIT, "buffer 'p' is pinned at 0, lane 0, but placed at 1, lane 0"},
         {3, {8, 1}, SPAD_ERR_LANES, "buffer 'd' of 1 lanes may not start at lane 1"}};

@@ -69,7 +69,7 @@ static void faults_have_a_place(void **state) {
          "size"},
         {"id,lower,uper,size\n", SPAD_ERR_UNKNOWN, 1, 10,
          "unknown column 'uper'; did you mean 'upper'?"},
-        {"lower,size,size\n", SPAD_ERR_NAME, 1, 12, "column 'size' comes twice"},
+        {"lower,size,size\n", SPAD_ERR_NAME, 1, 12, "column 'size' appears twice"},
         {"lower,upper,size\n1,2,x\n", SPAD_ERR_SYNTAX, 2, 5, "size 'x' is not a whole number"},
         {"lower,upper,size\n1,2,99999999999999999999\n", SPAD_ERR_OVERFLOW, 2, 5,
          "size '99999999999999999999' does not fit 64 bits"},
@@ -105,11 +105,11 @@ static void faults_have_a_place(void **state) {
         {"lower,upper,size,hint\n0,1,4,-2\n", SPAD_ERR_BOUNDS, 2, 7,
          "hint -2 is negative; use -1 for none"},
         {"lower,upper,size,offset,alignment\n0,1,4,6,4\n", SPAD_ERR_ALIGNMENT, 2, 7,
-         "buffer number 0 is pinned at 6, which is no multiple of its alignment 4"},
+         "buffer number 0 is pinned at 6, which is not a multiple of its alignment 4"},
         {"lower,upper,size,lane\n0,1,4,0\n", SPAD_ERR_ARGUMENT, 2, 7,
          "lane 0 without an offset; a pin needs both"},
         {"lower,upper,size,offset,lane\n0,1,4,0,3\n", SPAD_ERR_LANES, 2, 9,
-         "buffer number 0 of 1 lanes is pinned at lane 3, which is no start lane for it"},
+         "buffer number 0 of 1 lanes is pinned at lane 3, which is not a start lane for it"},
         {"lower,upper,size,lanes\n0,1,4,2\n", SPAD_ERR_LANES, 2, 7,
          "buffer number 0 takes 2 lanes; no start lane allows that on 1 lanes"},
         {"lower,upper,size,gaps\n0,9,4,1-2 4-4\n", SPAD_ERR_ARGUMENT, 2, 11,
@@ -176,7 +176,8 @@ static void rows_begin_where_the_text_was_read(void **state) {
     assert_string_equal(out.bytes, "id,lower,upper,size,offset\nx,0,3,4,4\n");
     assert_int_equal(spad_plan_write_csv(plan, 2, &mine, text, strlen(text), &out.sink, &error),
                      SPAD_ERR_ARGUMENT);
-    assert_string_equal(error.message, "the text has not the rows of buffers 2 to 1 of the plan");
+    assert_string_equal(error.message,
+                        "the text does not have the rows of buffers 2 to 1 of the plan");
     mine.places = NULL;
     mine.verdict = SPAD_PLAN_UNKNOWN;
     assert_int_equal(spad_plan_write_csv(plan, 1, &mine, text, strlen(text), &out.sink, &error),

@@ -110,7 +110,7 @@ static void values_that_do_not_exist(void **state) {
     spad_value v;
     spad_error e;
     assert_int_equal(spad_value_from_real(&v, SPAD_INT32, 1.0, &e), SPAD_ERR_DTYPE);
-    assert_string_equal(e.message, "int32 is no floating-point type");
+    assert_string_equal(e.message, "int32 is not a floating-point type");
     assert_int_equal(spad_value_from_real(&v, SPAD_FLOAT4_E2M1FN, (double)NAN, &e),
                      SPAD_ERR_ARGUMENT);
     assert_string_equal(e.message, "float4_e2m1fn has no nan");
@@ -259,7 +259,7 @@ static void steps_out_of_order(void **state) {
                    SPAD_ERR_LIFE_CYCLE, "reducer 'r' is finalised before it is initialised");
     enter(&f, SPAD_FLOW_PARALLEL);
     assert_refused(f, spad_block_reducer_init(f.block, f.sum, NULL, &f.error), SPAD_ERR_LIFE_CYCLE,
-                   "reducer 'r' is initialised inside a parallel loop; do it in front of the loop");
+                   "reducer 'r' is initialised inside a parallel loop; do it before the loop");
     leave(&f);
     init(&f);
     assert_refused(f, spad_block_reducer_init(f.block, f.sum, NULL, &f.error), SPAD_ERR_LIFE_CYCLE,
@@ -344,7 +344,8 @@ static void destinations(void **state) {
     } cases[] = {
         {f.sum, "reducer 'r' is finalised into itself; give a separate fragment"},
         {other, "reducer 'r' is finalised into another reducer; give a fragment"},
-        {shared, "reducer 'r' is finalised into something that is no fragment ('local.fragment')"},
+        {shared,
+         "reducer 'r' is finalised into something that is not a fragment ('local.fragment')"},
         {ended, "reducer 'r' is finalised into a fragment that has ended"},
         {early, "reducer 'r' is finalised into a fragment that has ended"},
         {late, "reducer 'r' is finalised into a fragment that is not alive yet"},
@@ -360,7 +361,7 @@ static void destinations(void **state) {
     assert_int_equal(spad_block_reducer_finalize(f.block, f.sum, 99, 1, e), SPAD_ERR_ARGUMENT);
     assert_string_equal(e->message, "the block has no buffer number 99; it has 9");
     assert_int_equal(spad_block_reducer_init(f.block, shared, NULL, e), SPAD_ERR_SPACE);
-    assert_string_equal(e->message, "buffer 's' is no reducer but 'shared.dyn'");
+    assert_string_equal(e->message, "buffer 's' is not a reducer but 'shared.dyn'");
     finalize(&f);
     spad_block_destroy(f.block);
 }

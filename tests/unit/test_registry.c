@@ -63,11 +63,11 @@ static void components_are_known_until_removed(void **state) {
     assert_int_not_equal(c, f->a); /* the slot is used again, the number is not */
     assert_int_equal(spad_registry_component_precision(f->registry, c), SPAD_FLOAT32);
     fails(f, try_add(f, f->a, "x", 1, SH, NULL), SPAD_ERR_STALE,
-          "component 1 was removed from the registry, or is not one of it");
+          "component 1 was removed from the registry, or does not belong to it");
     fails(f, try_add(f, SPAD_NO_COMPONENT, "x", 1, SH, NULL), SPAD_ERR_STALE,
-          "component 0 was removed from the registry, or is not one of it");
+          "component 0 was removed from the registry, or does not belong to it");
     fails(f, try_add(f, 77, "x", 1, SH, NULL), SPAD_ERR_STALE,
-          "component 77 was removed from the registry, or is not one of it");
+          "component 77 was removed from the registry, or does not belong to it");
     fails(f, spad_registry_add(&c, f->registry, "delta", SPAD_BFLOAT16, &f->error), SPAD_ERR_DTYPE,
           "precision bfloat16 of component 'delta' is not one of float16, float32, float64, int32, "
           "int64");

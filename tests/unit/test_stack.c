@@ -90,8 +90,8 @@ static void bounds_are_those_of_the_space(void **state) {
                      SPAD_ERR_BOUNDS);
     assert_null(stack);
     assert_string_equal(f.error.message,
-                        "the region [0, 262144) does not lie in [0, 245752), what space sbuf "
-                        "offers; use_reserved would reach into its reserve");
+                        "the region [0, 262144) is outside [0, 245752), the bytes of space sbuf; "
+                        "use_reserved would reach into its reserve");
     const spad_stack_options whole = {.use_reserved = true};
     assert_ok(spad_stack_create(&stack, f.target, "sbuf", 0, 262144, &whole, &f.error), &f.error);
     spad_stack_destroy(stack);
@@ -137,8 +137,10 @@ static void odd_choices_are_refused(void **state) {
                      SPAD_ERR_ARGUMENT); /* alignment 0 */
     assert_int_equal(spad_stack_create(&stack, target, "sbuf", -5, 10, NULL, &error),
                      SPAD_ERR_BOUNDS);
-    assert_string_equal(error.message, "the region [-5, 10) does not lie in [0, 212984), what "
-                                       "space sbuf offers"); /* not a matter of the reserve */
+    assert_string_equal(
+        error.message,
+        "the region [-5, 10) is outside [0, 212984), the bytes of space sbuf"); /* not a matter of
+                                                                                   the reserve */
 }
 
 /* A space without a size: the manager stops at 2^60. */
@@ -633,7 +635,7 @@ static void rollback_undoes_everything(void **state) {
     assert_int_equal(put(&f, 5, NULL), 10); /* the next section begins where it would have */
     assert_int_equal(spad_stack_rollback(f.stack, &mark, &f.error), SPAD_ERR_STALE);
     assert_string_equal(f.error.message,
-                        "the checkpoint is stale: its scope has gone to another section");
+                        "the checkpoint is stale: its scope has moved to another section");
     done(&f);
 }
 
@@ -653,8 +655,9 @@ static void stale_checkpoints_are_refused(void **state) {
     mark = spad_stack_mark(f.stack);
     assert_ok(spad_stack_pop_heap(f.stack, &f.error), &f.error);
     assert_int_equal(spad_stack_rollback(f.stack, &mark, &f.error), SPAD_ERR_STALE);
-    assert_string_equal(f.error.message,
-                        "the checkpoint is stale: a heap tensor of then has been popped");
+    assert_string_equal(
+        f.error.message,
+        "the checkpoint is stale: a heap tensor that was live then has been popped");
     heap(&f, 1, NULL); /* another tensor at the same height */
     assert_int_equal(spad_stack_rollback(f.stack, &mark, &f.error), SPAD_ERR_STALE);
     assert_ok(spad_stack_rollback(f.stack, &empty, &f.error), &f.error);
@@ -682,11 +685,11 @@ static void undone_checkpoints_are_stale(void **state) {
             else if (refill)
                 put(&f, 200, NULL);
             assert_int_equal(spad_stack_rollback(f.stack, &second, &f.error), SPAD_ERR_STALE);
-            assert_string_equal(f.error.message,
-                                on_heap
-                                    ? "the checkpoint is stale: a heap tensor of then has been "
-                                      "popped"
-                                    : "the checkpoint is stale: a tensor of then has been undone");
+            assert_string_equal(
+                f.error.message,
+                on_heap ? "the checkpoint is stale: a heap tensor that was live then has been "
+                          "popped"
+                        : "the checkpoint is stale: a tensor that was live then has been undone");
             done(&f);
         }
     }

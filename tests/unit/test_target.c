@@ -251,8 +251,7 @@ static void a_bad_start_lane_names_the_rule(void **state) {
     assert_string_equal(error.message, "a tile of 0 lanes does not fit: 'sbuf' has 128");
     const spad_space *ub = find_space("910b", "ub");
     assert_int_equal(spad_space_check_lanes(ub, 1, 1, &error), SPAD_ERR_LANES);
-    assert_string_equal(error.message,
-                        "a tile of 1 lane at lane 1 does not lie in the 1 lane of 'ub'");
+    assert_string_equal(error.message, "a tile of 1 lane at lane 1 is outside the 1 lane of 'ub'");
     int64_t many[100];
     for (int i = 0; i < 100; i++) many[i] = 1000 + i;
     const spad_lane_rule rule = {2, 2, 100, many};

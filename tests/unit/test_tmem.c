@@ -97,7 +97,7 @@ static void more_than_there_is(void **state) {
     const spad_target *target;
     assert_ok(spad_target_find(&target, "sm_90", &e), &e);
     assert_int_equal(spad_tmem_init(&tmem, target, &e), SPAD_ERR_CAPABILITY);
-    assert_string_equal(e.message, "sm_90 has no tensor memory; sm_100, sm_103 and sm_110 have");
+    assert_string_equal(e.message, "sm_90 has no tensor memory; sm_100, sm_103 and sm_110 have it");
     const spad_space huge = {
         .name = "tmem", .lanes = 128, .bytes = 1 << 20, .alignment = 1, .granule = 1};
     const spad_target chip = {.name = "huge", .space_count = 1, .spaces = &huge};

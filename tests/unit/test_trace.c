@@ -104,7 +104,7 @@ static void rectangles_have_lanes_and_ends(void **state) {
         assert_string_equal(error.subject, "t");
         if (i > 0) continue;
         assert_string_equal(error.message,
-                            "1 lanes from lane -5, 1024 B from byte 0 are no rectangle of space "
+                            "1 lanes from lane -5, 1024 B from byte 0 are not a rectangle of space "
                             "pad: lanes count from 0, and ends fit 64 bits");
     }
     assert_int_equal(spad_trace_event_count(trace), 0);
@@ -163,7 +163,7 @@ static void wrong_numbers_are_refused(void **state) {
         SPAD_ERR_ARGUMENT);
     assert_int_equal(spad_trace_largest_hole(&number, &at, trace, 0, 0, 5, 4, &error),
                      SPAD_ERR_ARGUMENT);
-    assert_string_equal(error.message, "[5, 4) is no region");
+    assert_string_equal(error.message, "[5, 4) is not a region");
     assert_int_equal(spad_trace_scope_count(trace), 0);
     spad_trace *none;
     assert_int_equal(spad_trace_create(&none, NULL, NULL, &error), SPAD_ERR_ARGUMENT);

@@ -23,7 +23,7 @@
 /* ---- life -------------------------------------------------------------------------- */
 
 static int64_t end_of_space(const spad_space *space, const spad_stack_options *options) {
-    return options->use_reserved ? space->bytes : spad_space_usable(space);
+    return options->use_reserved ? space->bytes : spad_space_get_usable(space);
 }
 
 static spad_status check_bounds(const spad_space *space, int64_t lower, int64_t upper,
@@ -81,7 +81,7 @@ spad_status spad_stack_create(spad_stack **out, const spad_target *target, const
     if (options == NULL) options = &defaults;
     if (target == NULL) return spad__fail(error, SPAD_ERR_ARGUMENT, "a manager needs a target");
     size_t number;
-    spad_status status = spad_target_space(&number, target, space_name, error);
+    spad_status status = spad_target_find_space(&number, target, space_name, error);
     if (status != SPAD_OK) return status;
     const spad_space *space = &target->spaces[number];
     status = check_choices(space, options, error);
@@ -92,9 +92,9 @@ spad_status spad_stack_create(spad_stack **out, const spad_target *target, const
     }
     status = check_bounds(space, lower, upper, options, error);
     if (status != SPAD_OK) return status;
-    if (options->trace != NULL && spad_trace_target(options->trace) != target) {
+    if (options->trace != NULL && spad_trace_get_target(options->trace) != target) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "the trace was made for target %s, not for %s",
-                          spad_trace_target(options->trace)->name, target->name);
+                          spad_trace_get_target(options->trace)->name, target->name);
     }
 
     const spad_host host = spad__host_or_default(options->host);

@@ -140,7 +140,7 @@ static void the_latest_deadline_is_none(void **state) {
     spad_plan *plan;
     spad_plan_result *result;
     spad_plan_reason *reason;
-    const spad_plan_options options = {.deadline_ns = INT64_MAX};
+    const spad_plan_options options = {.timeout_ns = INT64_MAX};
     assert_ok(spad_plan_create(&plan, NULL, &error), &error);
     assert_ok(spad_plan_set_capacity(plan, 12, &error), &error);
     for (int i = 0; i < 2; i++) {

@@ -17,7 +17,7 @@ static written write_both(const spad_plan *plan, spad_plan_result *result,
     spad_error error;
     written w;
     result->count = spad_plan_count(plan);
-    result->fingerprint = spad_plan_fingerprint(plan);
+    result->fingerprint = spad_plan_get_fingerprint(plan);
     if (reason != NULL) {
         reason->count = result->count;
         reason->fingerprint = result->fingerprint;

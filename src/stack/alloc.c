@@ -576,7 +576,8 @@ static spad_status place_request(spad_rect *out, spad_stack *stack, stack_reques
         commit_heap(stack, number, spot.hp);
     }
     *out = record.rect;
-    spad__assert_valid(stack->records.count > SPAD__FEW || spad__stack_is_valid(stack));
+    spad__assert_valid(stack->records.count + stack->scopes.count > SPAD__FEW ||
+                       spad__stack_is_valid(stack));
     return SPAD_OK;
 }
 

@@ -26,7 +26,7 @@ static void every_code_has_a_name_and_a_severity(void **state) {
         assert_string_equal(spad_finding_name(rows[i].code), rows[i].name);
         assert_string_equal(spad_finding_sentence(rows[i].code), rows[i].sentence);
         spad_finding finding;
-        spad__find(&finding, rows[i].code, "about %d", 7);
+        spad__finding_init(&finding, rows[i].code, "about %d", 7);
         assert_string_equal(finding.message, "about 7");
         assert_int_equal(finding.severity, rows[i].severity);
         assert_int_equal(strncmp(rows[i].name, "SPAD-", 5), 0);
@@ -37,12 +37,12 @@ static void every_code_has_a_name_and_a_severity(void **state) {
 static void a_finding_keeps_its_first_notes(void **state) {
     (void)state;
     spad_finding finding;
-    spad__find(&finding, SPAD_FINDING_RACE, "m");
-    spad__find_names(&finding, NULL, "other");
+    spad__finding_init(&finding, SPAD_FINDING_RACE, "m");
+    spad__finding_set_names(&finding, NULL, "other");
     assert_string_equal(finding.subject, "");
     assert_string_equal(finding.other, "other");
-    for (int i = 0; i < SPAD_NOTES_MAX; i++) spad__find_note(&finding, "note %d", i);
-    const spad_note *last = spad__find_note(&finding, "one too many");
+    for (int i = 0; i < SPAD_NOTES_MAX; i++) spad__finding_add_note(&finding, "note %d", i);
+    const spad_note *last = spad__finding_add_note(&finding, "one too many");
     assert_ptr_equal(last, &finding.notes[SPAD_NOTES_MAX - 1]);
     assert_null(strstr(last->message, "one too many"));
     assert_int_equal(finding.note_count, SPAD_NOTES_MAX);

@@ -275,7 +275,8 @@ spad_status spad_stack_open_scope(spad_stack *stack, int64_t interleave, const c
     scope->increments = 0;
     stack->sections.items[stack->sections.count++] = new_section();
     stack->scopes.count++;
-    spad__assert_valid(stack->records.count > SPAD__FEW || spad__stack_is_valid(stack));
+    spad__assert_valid(stack->records.count + stack->scopes.count > SPAD__FEW ||
+                       spad__stack_is_valid(stack));
     return SPAD_OK;
 }
 
@@ -312,7 +313,8 @@ spad_status spad_stack_close_scope(spad_stack *stack, spad_error *error) {
     if (top == NULL) return no_scope("close_scope", error);
     update_parent(stack, top);
     spad__stack_drop_scope(stack);
-    spad__assert_valid(stack->records.count > SPAD__FEW || spad__stack_is_valid(stack));
+    spad__assert_valid(stack->records.count + stack->scopes.count > SPAD__FEW ||
+                       spad__stack_is_valid(stack));
     return SPAD_OK;
 }
 
@@ -351,7 +353,8 @@ spad_status spad_stack_increment_section(spad_stack *stack, spad_error *error) {
     stack_section *section = spad__stack_section(stack, top);
     spad__stack_end_records(stack, section, -1);
     update_shadow(stack, top);
-    spad__assert_valid(stack->records.count > SPAD__FEW || spad__stack_is_valid(stack));
+    spad__assert_valid(stack->records.count + stack->scopes.count > SPAD__FEW ||
+                       spad__stack_is_valid(stack));
     return SPAD_OK;
 }
 

@@ -154,7 +154,7 @@ static PyObject *analysis_kernel(PyObject *self, void *unused) {
 static PyObject *analysis_layout(PyObject *object, void *unused) {
     (void)unused;
     const py_analysis *self = (py_analysis *)object;
-    const spad_layout *layout = spad_analysis_layout(self->analysis);
+    const spad_layout *layout = spad_analysis_get_layout(self->analysis);
     if (self->layout != NULL) return py_keep(self->layout);
     if (layout == NULL) Py_RETURN_NONE;
     py_layout *made = py_new(py.layout);
@@ -168,7 +168,7 @@ static PyObject *analysis_layout(PyObject *object, void *unused) {
 static PyObject *analysis_check(PyObject *object, void *unused) {
     (void)unused;
     const py_analysis *self = (py_analysis *)object;
-    const spad_check *check = spad_analysis_check(self->analysis);
+    const spad_check *check = spad_analysis_get_check(self->analysis);
     if (self->check != NULL) return py_keep(self->check);
     if (check == NULL) Py_RETURN_NONE;
     PyObject *layout = analysis_layout(object, NULL);
@@ -190,7 +190,7 @@ static PyObject *analysis_check(PyObject *object, void *unused) {
 static PyObject *analysis_sim(PyObject *object, void *unused) {
     (void)unused;
     const py_analysis *self = (py_analysis *)object;
-    const spad_sim *sim = spad_analysis_sim(self->analysis);
+    const spad_sim *sim = spad_analysis_get_sim(self->analysis);
     if (self->sim != NULL) return py_keep(self->sim);
     if (sim == NULL) Py_RETURN_NONE;
     py_sim *made = py_new(py.sim);
@@ -203,8 +203,8 @@ static PyObject *analysis_sim(PyObject *object, void *unused) {
 
 static PyObject *analysis_changes(PyObject *self, void *unused) {
     (void)unused;
-    const spad_fit *fit = spad_analysis_fit(analysis_in(self));
-    const spad_target *target = spad_kernel_target(spad_analysis_kernel(analysis_in(self)));
+    const spad_fit *fit = spad_analysis_get_fit(analysis_in(self));
+    const spad_target *target = spad_kernel_get_target(spad_analysis_get_kernel(analysis_in(self)));
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && fit != NULL && i < spad_fit_count(fit); i++) {
         const spad_fit_change *c = spad_fit_get(fit, i);
@@ -248,7 +248,8 @@ static PyObject *analysis_faults(PyObject *self, void *unused) {
     (void)unused;
     PyObject *dict = PyDict_New();
     for (int part = 0; dict != NULL && part < SPAD_PARTS; part++) {
-        const spad_error *fault = spad_analysis_fault(analysis_in(self), (spad_analysis_part)part);
+        const spad_error *fault =
+            spad_analysis_get_fault(analysis_in(self), (spad_analysis_part)part);
         if (fault != NULL && !py_put(dict, part_names[part], py_string(fault->message)))
             Py_CLEAR(dict);
     }

@@ -260,7 +260,7 @@ static PyObject *block_arena(PyObject *self, PyObject *space) {
     int64_t bytes, limit;
     spad_error error;
     if (name == NULL) return NULL;
-    if (spad_block_arena(&bytes, &limit, block_in(self), name, &error) != SPAD_OK)
+    if (spad_block_get_arena(&bytes, &limit, block_in(self), name, &error) != SPAD_OK)
         return py_raise(&error);
     return Py_BuildValue("(LL)", (long long)bytes, (long long)limit);
 }
@@ -290,12 +290,12 @@ static Py_ssize_t block_length(PyObject *self) {
     return (Py_ssize_t)spad_block_count(block_in(self));
 }
 
-PY_WRITER(spad_block_write_report, spad_block)
+PY_WRITER(spad_block_write_text, spad_block)
 PY_WRITER(spad_block_write_json, spad_block)
 
 static PyObject *block_text(PyObject *self, PyObject *unused) {
     (void)unused;
-    return py_text(spad_block_write_report_any, block_in(self));
+    return py_text(spad_block_write_text_any, block_in(self));
 }
 static PyObject *block_json(PyObject *self, PyObject *unused) {
     (void)unused;

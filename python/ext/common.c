@@ -43,9 +43,19 @@ static PyObject *text_or_none(const char *text) {
     return py_string(text[0] == '\0' ? NULL : text);
 }
 
+/* The message; of an error in a text with its place in front. */
+static PyObject *message_of(const spad_error *error) {
+    char place[sizeof error->file + 64] = "";
+    if (error->file[0] != '\0' && error->line > 0)
+        snprintf(place, sizeof place, "%s:%lld:%lld: ", error->file, (long long)error->line,
+                 (long long)error->column);
+    char text[sizeof place + SPAD_MESSAGE_MAX];
+    snprintf(text, sizeof text, "%s%s", place, error->message);
+    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+}
+
 PyObject *py_error_new(const spad_error *error) {
-    PyObject *message =
-        PyUnicode_DecodeUTF8(error->message, (Py_ssize_t)strlen(error->message), "replace");
+    PyObject *message = message_of(error);
     PyObject *exception =
         message == NULL
             ? NULL
@@ -418,8 +428,8 @@ bool py_defines(spad_define **out, size_t *count, PyObject **keep, PyObject *dic
 
 /* ---- text -------------------------------------------------------------------------- */
 
-int py_write_more(void *ctx, const char *bytes, size_t count) {
-    py_written *t = ctx;
+int py_write_more(void *context, const char *bytes, size_t count) {
+    py_written *t = context;
     if (count > t->room - t->count) {
         const size_t room = (t->count + count) * 2;
         char *grown = realloc(t->bytes, room);
@@ -438,8 +448,8 @@ typedef struct outside_text {
     py_watch watch;
 } outside_text;
 
-static int write_watched(void *ctx, const char *bytes, size_t count) {
-    outside_text *t = ctx;
+static int write_watched(void *context, const char *bytes, size_t count) {
+    outside_text *t = context;
     return cancel(&t->watch) != 0 ? 1 : py_write_more(&t->text, bytes, count);
 }
 
@@ -477,7 +487,7 @@ PyObject *py_text_outside(py_writer writer, const void *object, bool as_bytes) {
 /* ---- faults of a text -------------------------------------------------------------- */
 
 static spad_status diagnostics_write(const void *object, const spad_sink *sink, spad_error *error) {
-    return spad_diagnostics_write(object, sink, error);
+    return spad_diagnostics_write_text(object, sink, error);
 }
 
 static PyObject *faults_of(const spad_diagnostics *diagnostics) {

@@ -79,7 +79,7 @@ static PyObject *device_stats(PyObject *self, PyObject *const *args, Py_ssize_t 
     spad_memory_scope scope = SPAD_SCOPE_COUNT;
     if (!py_take(given, "stats", names, 0, args, count, keywords)) return NULL;
     if (given[0] != NULL && given[0] != Py_None && !py_scope(&scope, given[0])) return NULL;
-    const spad_memory_stats s = spad_device_stats(py_device_in(self), scope);
+    const spad_memory_stats s = spad_device_get_stats(py_device_in(self), scope);
     return py_memory_stats(&s);
 }
 
@@ -98,7 +98,7 @@ static PyObject *device_pool(PyObject *self, PyObject *const *args, Py_ssize_t c
     return py_device_pool(self, scope);
 }
 
-PyObject *py_buffer_wrap(spad_device_buffer buffer, PyObject *device, PyObject *of) {
+PyObject *py_buffer_wrap(spad_buffer buffer, PyObject *device, PyObject *of) {
     py_buffer *self = py_new(py.buffer);
     if (self == NULL) {
         spad_buffer_free(buffer, NULL);
@@ -142,7 +142,7 @@ static PyObject *device_alloc(PyObject *self, PyObject *const *args, Py_ssize_t 
     PyObject *given[5];
     int64_t dims[SPAD_RANK_MAX];
     spad_buffer_spec spec = {0};
-    spad_device_buffer buffer;
+    spad_buffer buffer;
     spad_error error;
     if (!py_take(given, "alloc", names, 2, args, count, keywords) ||
         !read_auto_shape(&spec.shape, dims, given[0]) || !py_dtype(&spec.dtype, given[1]) ||
@@ -166,7 +166,8 @@ static PyObject *device_record(PyObject *object, PyObject *trace) {
     spad_trace *before;
     spad_error error;
     spad_trace *next = trace == Py_None ? NULL : ((py_trace *)trace)->trace;
-    if (spad_device_trace(&before, self->device, next, &error) != SPAD_OK) return py_raise(&error);
+    if (spad_device_set_trace(&before, self->device, next, &error) != SPAD_OK)
+        return py_raise(&error);
     PyObject *old = self->trace == NULL ? py_keep(Py_None) : self->trace;
     self->trace = trace == Py_None ? NULL : py_keep(trace);
     return old;
@@ -256,7 +257,7 @@ static PyObject *buffer_alias(PyObject *self, PyObject *const *args, Py_ssize_t 
     int64_t dims[SPAD_RANK_MAX], offset;
     spad_shape shape;
     spad_buffer_info info;
-    spad_device_buffer alias;
+    spad_buffer alias;
     spad_error error;
     const char *name = NULL;
     if (!py_take(given, "alias", names, 1, args, count, keywords) ||
@@ -296,10 +297,10 @@ static PyObject *buffer_write(PyObject *self, PyObject *const *args, Py_ssize_t 
         !py_int_or(&offset, given[1], 0) ||
         PyObject_GetBuffer(given[0], &view, PyBUF_C_CONTIGUOUS) != 0)
         return NULL;
-    const spad_device_buffer to = ((py_buffer *)self)->buffer;
+    const spad_buffer to = ((py_buffer *)self)->buffer;
     py_count_view(self, 1);
     PyThreadState *const outside = PyEval_SaveThread();
-    const spad_status status = spad_write(to, offset, view.buf, view.len, NULL, &error);
+    const spad_status status = spad_buffer_write(to, offset, view.buf, view.len, NULL, &error);
     PyEval_RestoreThread(outside);
     py_count_view(self, -1);
     PyBuffer_Release(&view);
@@ -317,15 +318,15 @@ static PyObject *buffer_read(PyObject *self, PyObject *const *args, Py_ssize_t c
         !py_int_or(&offset, given[0], 0) || !py_buffer_info(&info, self) ||
         !py_int_or(&bytes, given[1], offset >= 0 && offset <= info.bytes ? info.bytes - offset : 0))
         return NULL;
-    if (bytes < 0 || bytes > info.bytes) bytes = info.bytes + 1; /* refused by spad_read */
+    if (bytes < 0 || bytes > info.bytes) bytes = info.bytes + 1; /* refused by spad_buffer_read */
     PyObject *out = PyBytes_FromStringAndSize(NULL, bytes);
     char *at;
     Py_ssize_t length;
     if (out == NULL || PyBytes_AsStringAndSize(out, &at, &length) != 0) return NULL;
-    const spad_device_buffer from = ((py_buffer *)self)->buffer;
+    const spad_buffer from = ((py_buffer *)self)->buffer;
     py_count_view(self, 1);
     PyThreadState *const outside = PyEval_SaveThread();
-    const spad_status status = spad_read(at, from, offset, bytes, NULL, &error);
+    const spad_status status = spad_buffer_read(at, from, offset, bytes, NULL, &error);
     PyEval_RestoreThread(outside);
     py_count_view(self, -1);
     if (status == SPAD_OK) return out;
@@ -387,7 +388,7 @@ static int buffer_getbuffer(PyObject *self, Py_buffer *view, int flags) {
     spad_error error;
     view->obj = NULL;
     if (!py_buffer_info(&info, self)) return -1;
-    if (spad_buffer_pointer(&bytes, ((py_buffer *)self)->buffer, &error) != SPAD_OK) {
+    if (spad_buffer_get_pointer(&bytes, ((py_buffer *)self)->buffer, &error) != SPAD_OK) {
         PyErr_Format(PyExc_BufferError, "%s", error.message);
         return -1;
     }
@@ -450,7 +451,7 @@ static PyObject *buffer_native(PyObject *self, void *unused) {
     void *object;
     int64_t offset;
     spad_error error;
-    if (spad_buffer_native(&object, &offset, ((py_buffer *)self)->buffer, &error) != SPAD_OK)
+    if (spad_buffer_get_native(&object, &offset, ((py_buffer *)self)->buffer, &error) != SPAD_OK)
         return py_raise(&error);
     return Py_BuildValue("(KL)", (unsigned long long)(uintptr_t)object, (long long)offset);
 }
@@ -587,7 +588,7 @@ static PyObject *to_dlpack(PyObject *module, PyObject *args) {
     void *pointer = (void *)(uintptr_t)info.address;
     spad_error error;
     if (type == DL_CPU &&
-        spad_buffer_pointer(&pointer, ((py_buffer *)object)->buffer, &error) != SPAD_OK) {
+        spad_buffer_get_pointer(&pointer, ((py_buffer *)object)->buffer, &error) != SPAD_OK) {
         free(m);
         return py_raise(&error);
     }

@@ -65,7 +65,7 @@ static PyObject *kernel_parse(PyObject *type, PyObject *const *args, Py_ssize_t 
     if (status != SPAD_OK) py_raise_diagnosed(&error, diagnostics);
     spad_diagnostics_destroy(diagnostics);
     if (self->kernel != NULL && self->target == NULL)
-        self->target = py_target_wrap(spad_kernel_target(self->kernel));
+        self->target = py_target_wrap(spad_kernel_get_target(self->kernel));
     if (self->kernel != NULL && self->target != NULL) return (PyObject *)self;
 failed:
     Py_DECREF((PyObject *)self);
@@ -136,11 +136,11 @@ static void kernel_dealloc(PyObject *object) {
     py_free(object);
 }
 
-PY_WRITER(spad_kernel_write, spad_kernel)
+PY_WRITER(spad_kernel_write_text, spad_kernel)
 
 static PyObject *kernel_text(PyObject *self, PyObject *unused) {
     (void)unused;
-    return py_text_outside(spad_kernel_write_any, kernel_in(self), false);
+    return py_text_outside(spad_kernel_write_text_any, kernel_in(self), false);
 }
 
 static PyObject *kernel_trace(PyObject *self, PyObject *unused) {
@@ -151,7 +151,7 @@ static PyObject *kernel_trace(PyObject *self, PyObject *unused) {
     spad_error error;
     PyThreadState *const outside = PyEval_SaveThread();
     const spad_status status =
-        spad_kernel_trace(kernel_in(self), ((py_trace *)trace)->trace, NULL, &error);
+        spad_kernel_write_trace(kernel_in(self), ((py_trace *)trace)->trace, NULL, &error);
     PyEval_RestoreThread(outside);
     if (status == SPAD_OK) return trace;
     Py_DECREF(trace);
@@ -171,15 +171,15 @@ static PyObject *kernel_params(PyObject *self, void *unused) {
 
 static PyObject *kernel_name(PyObject *self, void *unused) {
     (void)unused;
-    return py_string(spad_kernel_name(kernel_in(self)));
+    return py_string(spad_kernel_get_name(kernel_in(self)));
 }
 static PyObject *kernel_about(PyObject *self, void *unused) {
     (void)unused;
-    return py_string(spad_kernel_about(kernel_in(self)));
+    return py_string(spad_kernel_get_about(kernel_in(self)));
 }
 static PyObject *kernel_file(PyObject *self, void *unused) {
     (void)unused;
-    return py_string(spad_kernel_file(kernel_in(self)));
+    return py_string(spad_kernel_get_file(kernel_in(self)));
 }
 static PyObject *kernel_implicit(PyObject *self, void *unused) {
     (void)unused;

@@ -104,7 +104,7 @@ static PyObject *layout_place(PyObject *self, PyObject *args) {
 static PyObject *space_row(const spad_kernel *kernel, const spad_layout_space *s) {
     return Py_BuildValue(
         "{s:s,s:s,s:N,s:L,s:N,s:L,s:L,s:L,s:L,s:L}", "space",
-        spad_kernel_target(kernel)->spaces[s->space].name, "verdict",
+        spad_kernel_get_target(kernel)->spaces[s->space].name, "verdict",
         spad_layout_verdict_phrase(s->verdict), "height", py_fact(s->height, SPAD_UNBOUNDED),
         "bound", (long long)s->bound, "capacity", py_fact(s->capacity, SPAD_UNBOUNDED), "reserved",
         (long long)s->reserved, "peak_bytes", (long long)s->peak_bytes, "peak_padding",
@@ -117,7 +117,7 @@ static PyObject *layout_spaces(PyObject *self, void *unused) {
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && i < spad_layout_space_count(layout); i++)
         if (!py_append(list,
-                       space_row(spad_layout_kernel(layout), spad_layout_get_space(layout, i))))
+                       space_row(spad_layout_get_kernel(layout), spad_layout_get_space(layout, i))))
             Py_CLEAR(list);
     return list;
 }
@@ -150,7 +150,7 @@ static PyObject *layout_fit(PyObject *self, PyObject *const *args, Py_ssize_t co
     py_watch watch;
     options.watch = py_watch_of(&watch);
     py_watch_begin(&watch);
-    const spad_status status = spad_fit_find(&f.fit, f.layout, &options, &error);
+    const spad_status status = spad_fit_create(&f.fit, f.layout, &options, &error);
     PyObject *text = py_watch_end(&watch) && status == SPAD_OK
                          ? py_text_outside(json ? write_fit_json : write_fit, &f, false)
                          : py_raise(&error);
@@ -227,7 +227,7 @@ static PyObject *check_faults(PyObject *module, PyObject *args) {
         status = spad_kernel_parse(&kernel, text, (size_t)length, file, NULL, faults, &error);
     const bool readable = status == SPAD_OK;
     if (status == SPAD_ERR_SYNTAX)
-        status = spad_check_text(&self->check, faults, file, NULL, &error);
+        status = spad_check_create_from_faults(&self->check, faults, file, NULL, &error);
     spad_kernel_destroy(kernel);
     spad_diagnostics_destroy(faults);
     if (status == SPAD_OK && !readable) return (PyObject *)self;
@@ -319,11 +319,11 @@ static PyObject *check_sarif(PyObject *self, PyObject *unused) {
 }
 static PyObject *check_verdict(PyObject *self, void *unused) {
     (void)unused;
-    return py_string(spad_verdict_name(spad_check_verdict(check_in(self))));
+    return py_string(spad_verdict_name(spad_check_get_verdict(check_in(self))));
 }
 static PyObject *check_reason(PyObject *self, void *unused) {
     (void)unused;
-    return py_string(spad_check_reason(check_in(self)));
+    return py_string(spad_check_get_reason(check_in(self)));
 }
 static PyObject *check_kernel(PyObject *self, void *unused) {
     (void)unused;
@@ -398,14 +398,13 @@ static PyObject *sim_make(PyObject *module, PyObject *const *args, Py_ssize_t co
     self->kernel = py_keep(given[0]);
     if (layout != NULL) {
         self->layout = py_keep((PyObject *)layout);
-        options.place = spad_layout_place;
-        options.ctx = layout->layout;
+        options.layout = layout->layout;
     }
     spad_error error;
     py_watch watch;
     options.watch = py_watch_of(&watch);
     py_watch_begin(&watch);
-    const spad_status status = spad_sim_kernel(&self->sim, kernel_in(given[0]), &options, &error);
+    const spad_status status = spad_sim_create(&self->sim, kernel_in(given[0]), &options, &error);
     const bool done = py_watch_end(&watch) && status == SPAD_OK;
     PyMem_Free(hoists);
     Py_XDECREF(keep);
@@ -443,7 +442,7 @@ static PyObject *sim_json(PyObject *self, PyObject *unused) {
 }
 static PyObject *sim_stuck(PyObject *self, void *unused) {
     (void)unused;
-    return py_string(spad_sim_stuck(sim_in(self)));
+    return py_string(spad_sim_get_stuck(sim_in(self)));
 }
 static PyObject *sim_kernel(PyObject *self, void *unused) {
     (void)unused;
@@ -505,7 +504,7 @@ static PyObject *tune_make(PyObject *module, PyObject *const *args, Py_ssize_t c
     py_watch watch;
     options.watch = py_watch_of(&watch);
     py_watch_begin(&watch);
-    const spad_status status = spad_tune_kernel(&self->tune, kernel_in(given[0]), &options, &error);
+    const spad_status status = spad_tune_create(&self->tune, kernel_in(given[0]), &options, &error);
     if (py_watch_end(&watch) && status == SPAD_OK) return (PyObject *)self;
     Py_DECREF((PyObject *)self);
     return py_raise(&error);
@@ -538,7 +537,7 @@ static PyObject *tune_json(PyObject *self, PyObject *unused) {
 }
 static PyObject *tune_chosen(PyObject *self, void *unused) {
     (void)unused;
-    const spad_kernel *chosen = spad_tune_chosen(tune_in(self));
+    const spad_kernel *chosen = spad_tune_get_chosen(tune_in(self));
     const spad_kernel_options none = {0};
     if (chosen == NULL) Py_RETURN_NONE;
     return (PyObject *)py_kernel_like(((py_tune *)self)->kernel, chosen, &none);

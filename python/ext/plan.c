@@ -193,7 +193,7 @@ static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *keywords
         if (self->target == NULL) goto failed;
         const spad_target *chip = ((py_target *)self->target)->target;
         size_t number;
-        status = spad_target_space(&number, chip, space, &error);
+        status = spad_target_find_space(&number, chip, space, &error);
         if (status == SPAD_OK)
             status = spad_plan_set_space(self->plan, &chip->spaces[number], &error);
     }
@@ -412,7 +412,7 @@ static PyObject *plan_add_trace(PyObject *object, PyObject *args) {
     if (!PyArg_ParseTuple(args, "O!s:add_trace", py.trace, &trace, &name)) return NULL;
     if (!py_change_begin(&self->guard)) return NULL;
     const spad_trace *log = ((py_trace *)trace)->trace;
-    spad_status status = spad_target_space(&space, spad_trace_target(log), name, &error);
+    spad_status status = spad_target_find_space(&space, spad_trace_get_target(log), name, &error);
     if (status == SPAD_OK) status = spad_plan_add_trace(&first, self->plan, log, space, &error);
     py_change_end(&self->guard);
     return status == SPAD_OK ? PyLong_FromSize_t(first) : py_raise(&error);
@@ -466,8 +466,8 @@ static PyObject *plan_solve(PyObject *object, PyObject *args, PyObject *keywords
                                  .threads = threads,
                                  .progress = watch,
                                  .context = &w};
-    if (!py_seconds(&options.deadline_ns, timeout)) return NULL;
-    const int lowest = minimize == Py_None ? spad_plan_capacity(self->plan) == SPAD_UNBOUNDED
+    if (!py_seconds(&options.timeout_ns, timeout)) return NULL;
+    const int lowest = minimize == Py_None ? spad_plan_get_capacity(self->plan) == SPAD_UNBOUNDED
                                            : PyObject_IsTrue(minimize);
     if (lowest < 0) return NULL;
     options.goal = lowest != 0 ? SPAD_PLAN_MINIMIZE : SPAD_PLAN_DECIDE;
@@ -517,11 +517,11 @@ static Py_ssize_t plan_length(PyObject *self) {
 
 static PyObject *plan_capacity(PyObject *self, void *unused) {
     (void)unused;
-    return py_fact(spad_plan_capacity(((py_plan *)self)->plan), SPAD_UNBOUNDED);
+    return py_fact(spad_plan_get_capacity(((py_plan *)self)->plan), SPAD_UNBOUNDED);
 }
 static PyObject *plan_lanes(PyObject *self, void *unused) {
     (void)unused;
-    return PyLong_FromLongLong(spad_plan_lanes(((py_plan *)self)->plan));
+    return PyLong_FromLongLong(spad_plan_get_lanes(((py_plan *)self)->plan));
 }
 static PyObject *plan_target(PyObject *self, void *unused) {
     (void)unused;

@@ -136,19 +136,22 @@ static bool read_behaviour(spad_stack_behaviour *out, const char *name) {
 }
 
 static PyObject *stack_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-    static char *names[] = {"target", "space",     "lower",        "upper",        "behaviour",
-                            "trace",  "automatic", "default_heap", "use_reserved", NULL};
+    static char *names[] = {"target",       "space",      "lower",     "upper",
+                            "behaviour",    "trace",      "automatic", "default_heap",
+                            "use_reserved", "manual_log", NULL};
     PyObject *target, *upper = Py_None, *trace = Py_None;
     const char *space = "sbuf", *behaviour = "exact";
     long long lower = 0;
-    int automatic = 0, heap = 0, reserved = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|sLOsOppp:Stack", names, &target, &space,
+    int automatic = 0, heap = 0, reserved = 0, manual = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|sLOsOpppp:Stack", names, &target, &space,
                                      &lower, &upper, &behaviour, &trace, &automatic, &heap,
-                                     &reserved))
+                                     &reserved, &manual))
         return NULL;
     int64_t top;
-    spad_stack_options options = {
-        .automatic = automatic != 0, .default_heap = heap != 0, .use_reserved = reserved != 0};
+    spad_stack_options options = {.automatic = automatic != 0,
+                                  .default_heap = heap != 0,
+                                  .use_reserved = reserved != 0,
+                                  .manual_log = manual != 0};
     if (!py_int_or(&top, upper, SPAD_STACK_TO_THE_TOP) ||
         !read_behaviour(&options.behaviour, behaviour))
         return NULL;
@@ -236,10 +239,22 @@ typedef spad_status (*allocate_call)(spad_rect *out, spad_stack *stack, spad_sha
 
 /* The name with its prefix. An unnamed tensor stays so; "" is the prefix alone. */
 static PyObject *full_name(PyObject *self, PyObject *name) {
-    const char *prefix = spad_stack_prefix(stack_in(self));
+    const char *prefix = spad_stack_get_prefix(stack_in(self));
     if (name == NULL || name == Py_None || prefix[0] == '\0')
         return py_keep(name == NULL ? Py_None : name);
     return PyUnicode_FromFormat("%s%U", prefix, name);
+}
+
+/* None is the default in Python, so a zero is a mistake. */
+static PyObject *refuse_zero_align(PyObject *self, const char *method, PyObject *dtype) {
+    const spad_error error = {.code = SPAD_ERR_ALIGNMENT,
+                              .needed = SPAD_NO_FACT,
+                              .available = SPAD_NO_FACT,
+                              .largest_hole = SPAD_NO_FACT,
+                              .time = SPAD_NO_FACT,
+                              .message = "an alignment of 0 B; it must be at least 1 (None for "
+                                         "that of the element type)"};
+    return raise_as(self, method, py_error_new(&error), dtype);
 }
 
 static PyObject *allocate(PyObject *self, const char *method, allocate_call call,
@@ -252,7 +267,7 @@ static PyObject *allocate(PyObject *self, const char *method, allocate_call call
     int64_t dims[SPAD_RANK_MAX];
     spad_shape shape;
     spad_dtype dtype;
-    spad_stack_place place = SPAD_STACK_PLACE_INIT;
+    spad_stack_place place = {0};
     const char *name = NULL;
     PyObject *keep_space = NULL;
     if (!py_shape(&shape, dims, given[SHAPE])) return NULL;
@@ -260,11 +275,14 @@ static PyObject *allocate(PyObject *self, const char *method, allocate_call call
     if (!py_int_or(&place.base_lane, given[BASE], 0) ||
         !py_int_or(&place.align, given[ALIGN], SPAD_ALIGN_DEFAULT))
         return NULL;
+    if (place.align == 0 && given[ALIGN] != NULL && given[ALIGN] != Py_None)
+        return refuse_zero_align(self, method, given[DTYPE]);
     if (given[NAME] != NULL && given[NAME] != Py_None) {
         name = py_chars(given[NAME]);
         if (name == NULL) return NULL;
     }
     if (!py_name(&place.space, &keep_space, given[BUFFER])) return NULL;
+    place.list_shape = PyList_Check(given[SHAPE]);
     spad_rect rect;
     spad_error error;
     const spad_status status = call(&rect, stack_in(self), shape, dtype, name, &place, &error);
@@ -315,7 +333,8 @@ static PyObject *stack_close_scope(PyObject *self, PyObject *unused) {
     (void)unused;
     spad_error error;
     const spad_status status = spad_stack_close_scope(stack_in(self), &error);
-    if (status == SPAD_OK && ((py_stack *)self)->tells && spad_stack_depth(stack_in(self)) == 0)
+    if (status == SPAD_OK && ((py_stack *)self)->tells &&
+        spad_stack_scope_count(stack_in(self)) == 0)
         return PyObject_CallMethod(self, "_outermost_closed", NULL);
     return finish(self, "close_scope", status, &error);
 }
@@ -335,22 +354,22 @@ static PyObject *stack_pop_heap(PyObject *self, PyObject *unused) {
 
 static PyObject *stack_total(PyObject *self, PyObject *unused) {
     (void)unused;
-    return PyLong_FromLongLong(spad_stack_total_space(stack_in(self)));
+    return PyLong_FromLongLong(spad_stack_get_total_space(stack_in(self)));
 }
 static PyObject *stack_free_space(PyObject *self, PyObject *unused) {
     (void)unused;
-    return PyLong_FromLongLong(spad_stack_free_space(stack_in(self)));
+    return PyLong_FromLongLong(spad_stack_get_free_space(stack_in(self)));
 }
 static PyObject *stack_used(PyObject *self, PyObject *unused) {
     (void)unused;
-    return PyLong_FromLongLong(spad_stack_used_space(stack_in(self)));
+    return PyLong_FromLongLong(spad_stack_get_used_space(stack_in(self)));
 }
 
 static PyObject *stack_address(PyObject *self, PyObject *unused) {
     (void)unused;
     int64_t address;
     spad_error error;
-    if (spad_stack_address(&address, stack_in(self), &error) != SPAD_OK)
+    if (spad_stack_get_address(&address, stack_in(self), &error) != SPAD_OK)
         return refuse(self, "get_stack_curr_addr", &error);
     return PyLong_FromLongLong(address);
 }
@@ -359,7 +378,7 @@ static PyObject *stack_heap_address(PyObject *self, PyObject *unused) {
     (void)unused;
     int64_t address;
     spad_error error;
-    if (spad_stack_heap_address(&address, stack_in(self), &error) != SPAD_OK)
+    if (spad_stack_get_heap_address(&address, stack_in(self), &error) != SPAD_OK)
         return refuse(self, "get_heap_curr_addr", &error);
     return PyLong_FromLongLong(address);
 }
@@ -387,7 +406,7 @@ static PyObject *stack_set_prefix(PyObject *self, PyObject *prefix) {
 
 static PyObject *stack_prefix(PyObject *self, PyObject *unused) {
     (void)unused;
-    return py_string(spad_stack_prefix(stack_in(self)));
+    return py_string(spad_stack_get_prefix(stack_in(self)));
 }
 
 static PyObject *stack_set_auto(PyObject *self, PyObject *flag) {
@@ -416,7 +435,7 @@ PY_WRITER(spad_stack_write_stats, spad_stack)
 
 static PyObject *stack_stats_line(PyObject *self, PyObject *unused) {
     (void)unused;
-    if (spad_stack_total_space(stack_in(self)) == 0) {
+    if (spad_stack_get_total_space(stack_in(self)) == 0) {
         PyErr_SetString(PyExc_ZeroDivisionError, "the region has no bytes");
         return NULL;
     }
@@ -434,10 +453,10 @@ static PyObject *stack_stats(PyObject *self, PyObject *unused) {
 
 static PyObject *stack_live(PyObject *self, PyObject *unused) {
     (void)unused;
-    const size_t count = spad_stack_live(NULL, 0, stack_in(self));
+    const size_t count = spad_stack_list_live(NULL, 0, stack_in(self));
     spad_stack_tensor *rows = PyMem_Calloc(count + 1, sizeof *rows);
     if (rows == NULL) return PyErr_NoMemory();
-    spad_stack_live(rows, count, stack_in(self));
+    spad_stack_list_live(rows, count, stack_in(self));
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && i < count; i++) {
         const spad_rect *rect = &rows[i].rect;
@@ -474,7 +493,7 @@ static PyObject *stack_overlaps(PyObject *self, PyObject *unused) {
 static PyObject *stack_scopes(PyObject *self, PyObject *unused) {
     (void)unused;
     PyObject *list = PyList_New(0);
-    for (size_t i = 0; list != NULL && i < spad_stack_depth(stack_in(self)); i++) {
+    for (size_t i = 0; list != NULL && i < spad_stack_scope_count(stack_in(self)); i++) {
         spad_stack_scope s;
         spad_error error;
         if (spad_stack_get_scope(&s, stack_in(self), i, &error) != SPAD_OK) {
@@ -525,7 +544,7 @@ static PyObject *stack_rollback(PyObject *self, PyObject *mark) {
 
 static PyObject *stack_depth(PyObject *self, void *unused) {
     (void)unused;
-    return PyLong_FromSize_t(spad_stack_depth(stack_in(self)));
+    return PyLong_FromSize_t(spad_stack_scope_count(stack_in(self)));
 }
 static PyObject *stack_trace(PyObject *self, void *unused) {
     (void)unused;
@@ -604,9 +623,10 @@ static PyGetSetDef stack_fields[] = {
     {.name = NULL}};
 
 static PyType_Slot stack_slots[] = {
-    {Py_tp_doc, "Stack(target, space='sbuf', lower=0, upper=None, behaviour='exact', trace=None,\n"
-                "      automatic=False, default_heap=False, use_reserved=False)\n\n"
-                "A manager of one region of a memory, with scopes (docs/stack.md)."},
+    {Py_tp_doc,
+     "Stack(target, space='sbuf', lower=0, upper=None, behaviour='exact', trace=None,\n"
+     "      automatic=False, default_heap=False, use_reserved=False, manual_log=False)\n\n"
+     "A manager of one region of a memory, with scopes (docs/stack.md)."},
     {Py_tp_new, PY_SLOT(stack_new)},
     {Py_tp_dealloc, PY_SLOT(stack_dealloc)},
     {Py_tp_traverse, PY_SLOT(stack_traverse)},

@@ -112,7 +112,7 @@ static PyObject *stream_native(PyObject *self, void *unused) {
     (void)unused;
     void *native;
     spad_error error;
-    if (spad_stream_native(&native, ((py_stream *)self)->stream, &error) != SPAD_OK)
+    if (spad_stream_get_native(&native, ((py_stream *)self)->stream, &error) != SPAD_OK)
         return py_raise(&error);
     return PyLong_FromVoidPtr(native);
 }
@@ -281,7 +281,7 @@ static PyObject *transfer_end(transfer *t, spad_status status, const spad_error 
     return py_done(status, error);
 }
 
-static spad_device_buffer buffer_in(PyObject *object) {
+static spad_buffer buffer_in(PyObject *object) {
     return ((py_buffer *)object)->buffer;
 }
 
@@ -300,8 +300,9 @@ static PyObject *copy(PyObject *module, PyObject *args, PyObject *keywords) {
         return NULL;
     const spad_stream *stream = stream_of(&t);
     const spad_status status =
-        stream == NULL ? spad_copy(buffer_in(t.to), buffer_in(t.from), &error)
-                       : spad_copy_async(buffer_in(t.to), buffer_in(t.from), *stream, &error);
+        stream == NULL
+            ? spad_buffer_copy(buffer_in(t.to), buffer_in(t.from), &error)
+            : spad_buffer_copy_async(buffer_in(t.to), buffer_in(t.from), *stream, &error);
     return transfer_end(&t, status, &error);
 }
 
@@ -324,7 +325,8 @@ static PyObject *copy_part(PyObject *module, PyObject *args, PyObject *keywords)
                                    .width = width,
                                    .rows = rows};
     return transfer_end(
-        &t, spad_copy_part(buffer_in(t.to), buffer_in(t.from), &range, stream_of(&t), &error),
+        &t,
+        spad_buffer_copy_part(buffer_in(t.to), buffer_in(t.from), &range, stream_of(&t), &error),
         &error);
 }
 
@@ -346,7 +348,8 @@ static PyObject *copy_tile(PyObject *module, PyObject *args, PyObject *keywords)
                                  .rows = n[4],
                                  .columns = n[5]};
     return transfer_end(
-        &t, spad_copy_matrix(buffer_in(t.to), buffer_in(t.from), &tile, stream_of(&t), &error),
+        &t,
+        spad_buffer_copy_matrix(buffer_in(t.to), buffer_in(t.from), &tile, stream_of(&t), &error),
         &error);
 }
 
@@ -403,7 +406,7 @@ static PyObject *workspace_take(PyObject *self, PyObject *const *args, Py_ssize_
     int64_t dims[SPAD_RANK_MAX], alignment;
     spad_shape shape;
     spad_dtype dtype;
-    spad_device_buffer buffer;
+    spad_buffer buffer;
     spad_error error;
     const char *name = NULL;
     if (!py_take(given, "take", names, 2, args, count, keywords) || !is_open(self) ||
@@ -494,10 +497,9 @@ static PyObject *pool_new(PyTypeObject *type, PyObject *args, PyObject *keywords
     py_pool *self = py_new(type);
     if (self == NULL) return NULL;
     /* Offsets, not addresses: the pool never follows them. */
-    const spad_pool_options options = {
-        .max_bytes = info.bytes, .block_bytes = block_bytes, .exact = true};
+    const spad_pool_options options = {.block_bytes = block_bytes, .exact = true};
     spad_error error;
-    if (spad_pool_create_over(&self->pool, 0, &options, &error) == SPAD_OK) {
+    if (spad_pool_create_over(&self->pool, 0, info.bytes, &options, &error) == SPAD_OK) {
         self->whole = py_keep(whole);
         return (PyObject *)self;
     }

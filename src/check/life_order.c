@@ -35,9 +35,9 @@ typedef struct replay {
 
 /* ---- loops of the clock ------------------------------------------------------------ */
 
-static spad_status write_state(void *ctx, const spad__watch *watch, size_t group, int64_t periods,
-                               spad__state *state, spad_error *error) {
-    const replay *r = ctx;
+static spad_status write_state(void *context, const spad__watch *watch, size_t group,
+                               int64_t periods, spad__state *state, spad_error *error) {
+    const replay *r = context;
     const spad_status status = spad__cut_state(&r->cut, watch, group, periods, state, error);
     if (status != SPAD_OK) return status;
     return spad__life_state(r->life, NULL, r->values, watch->growth, group, periods, state, error);
@@ -171,10 +171,8 @@ static size_t list_turns(const replay *r, turn *turns) {
 
 /* Outputs are read at the end, where a walk knows what is alive. */
 static spad_status read_outputs(replay *r, spad_error *error) {
-    const spad_walk_options options = {.agent = SPAD_WALK_ALL,
-                                       .place = r->run->options->place,
-                                       .ctx = r->run->options->ctx,
-                                       .host = &r->run->check->host};
+    const spad_walk_options options = {
+        .agent = SPAD_WALK_ALL, .layout = r->run->options->layout, .host = &r->run->check->host};
     spad_walk *walk;
     const spad_walk_event *event = NULL;
     spad_status status = spad__walk_create(&walk, r->run->kernel, &options, error);

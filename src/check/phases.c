@@ -273,7 +273,7 @@ static spad_status check_contribution(spad__order *o, int32_t object, int32_t nu
         spad__point_note(note, spad_kernel_get_statement(
                                    o->events.kernel,
                                    (size_t)o->events.items.items[event_of(o, a->point)].statement)
-                                   ->place);
+                                   ->location);
     }
     return find_at(o, &finding, a, NULL, error);
 }
@@ -726,7 +726,7 @@ static spad_status find_leftover(spad__order *o, int32_t object, spad_error *err
 static spad_status find_unfinished(spad__order *o, int32_t number, spad_error *error) {
     const spad__event *event = &o->events.items.items[number];
     const int32_t start = o->net.start[number];
-    const spad_target *target = spad_kernel_target(o->events.kernel);
+    const spad_target *target = spad_kernel_get_target(o->events.kernel);
     const bool done = spad__causes_awaited(&o->model, start + 2, -1);
     const bool read = done || spad__causes_awaited(&o->model, start + 1, start + 2);
     for (size_t i = 0; i < event->access_count; i++) {

@@ -119,7 +119,7 @@ static bool has_proxies(const sweep *s, int32_t access) {
     const spad_kernel *kernel = s->order->events.kernel;
     const spad_walk_access *a = access_at(s, access);
     const spad_kernel_tensor *tensor = spad_kernel_get_tensor(kernel, (size_t)a->tensor);
-    const spad_space *space = &spad_kernel_target(kernel)->spaces[tensor->space];
+    const spad_space *space = &spad_kernel_get_target(kernel)->spaces[tensor->space];
     return space->lanes == 1 && strcmp(space->name, "registers") != 0;
 }
 

@@ -148,11 +148,12 @@ static void end_pass(pass *s) {
 
 static void find_extent(pass *s) {
     spad_report_space *facts = &s->view->facts;
-    facts->usable = spad_space_usable(&s->picture->report->target->spaces[s->view->space]);
+    facts->usable = spad_space_get_usable(&s->picture->report->target->spaces[s->view->space]);
     for (size_t i = 0; i < facts->boxes; i++) {
         const spad_report_box *box =
             &s->picture->report->boxes.items[s->picture->order[s->view->first + i]];
         facts->padding += box->padding; /* at most the sum of all bytes */
+        s->view->has_heap = s->view->has_heap || box->mode == SPAD_MODE_HEAP;
         if (!spad__is_drawn(box)) continue;
         facts->low = spad__min(facts->low, box->rect.byte);
         facts->top = spad__max(facts->top, box->rect.byte + box->rect.bytes);
@@ -311,7 +312,7 @@ spad_status spad_report_get_space(spad_report_space *out, const spad_report *rep
     spad__picture picture;
     const spad_status status = spad__picture_make(&picture, report, error);
     if (status != SPAD_OK) return status;
-    out->usable = spad_space_usable(&report->target->spaces[space]);
+    out->usable = spad_space_get_usable(&report->target->spaces[space]);
     for (size_t i = 0; i < picture.view_count; i++) {
         if (picture.views[i].space == space) *out = picture.views[i].facts;
     }

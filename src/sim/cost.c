@@ -44,7 +44,7 @@ static bool transfer_time(const spad_kernel *kernel, const spad_engine *engine,
     for (size_t i = 0; i < event->access_count; i++) {
         const spad_walk_access *a = &event->accesses[i];
         const spad_kernel_tensor *tensor = spad_kernel_get_tensor(kernel, (size_t)a->tensor);
-        const int64_t lanes = spad_kernel_target(kernel)->spaces[tensor->space].lanes;
+        const int64_t lanes = spad_kernel_get_target(kernel)->spaces[tensor->space].lanes;
         const bool writes = (a->kind & SPAD_ACCESS_WRITE) != 0;
         int64_t size = a->rect.lanes * a->rect.bytes * a->runs;
         int64_t spread;
@@ -81,7 +81,7 @@ static bool compute_cycles(const spad_kernel *kernel, const spad_engine *engine,
         const int own = spad_dtype_bits(tensor->dtype);
         if ((!is_matrix || a->kind == SPAD_ACCESS_READ) && own > bits) bits = own;
         if (is_matrix && a->kind == SPAD_ACCESS_READ) continue;
-        const int64_t lanes = spad_kernel_target(kernel)->spaces[tensor->space].lanes;
+        const int64_t lanes = spad_kernel_get_target(kernel)->spaces[tensor->space].lanes;
         spad__assert(own > 0);
         int64_t count; /* a wide element counts as several of 32 bits */
         if (!scale_up(a->rect.bytes * a->runs, 8, own < 32 ? own : 32, &count) ||
@@ -113,7 +113,7 @@ static bool target_cost(const spad_kernel *kernel, const spad_engine *engine,
 spad_status spad__sim_cost(spad__cost *out, const spad_kernel *kernel, const spad_walk_event *event,
                            spad_error *error) {
     const spad_statement *s = spad_kernel_get_statement(kernel, (size_t)event->statement);
-    const spad_engine *engine = &spad_kernel_target(kernel)->engines[s->engine];
+    const spad_engine *engine = &spad_kernel_get_target(kernel)->engines[s->engine];
     bool fits;
     *out = (spad__cost){.known = true};
     switch (s->cost_kind) {
@@ -125,6 +125,6 @@ spad_status spad__sim_cost(spad__cost *out, const spad_kernel *kernel, const spa
     if (fits) return SPAD_OK;
     spad__fail(error, SPAD_ERR_OVERFLOW, "operation '%s' takes more than 2^63 picoseconds",
                s->name);
-    spad__fact_place(error, spad_kernel_file(kernel), s->place.line, s->place.column);
+    spad__fact_location(error, spad_kernel_get_file(kernel), s->location.line, s->location.column);
     return SPAD_ERR_OVERFLOW;
 }

@@ -47,8 +47,8 @@ typedef struct step {
     bool dependent; /* reads what the one before it wrote */
 } step;
 
-static void wait_for_touch(void *ctx, const spad__touch *touch) {
-    step *s = ctx;
+static void wait_for_touch(void *context, const spad__touch *touch) {
+    step *s = context;
     const bool reads = (s->access->kind & SPAD_ACCESS_READ) != 0;
     if (touch->writes && s->access->kind == SPAD_ACCESS_READ && touch->row == s->stream->last) {
         s->dependent = true;
@@ -241,8 +241,8 @@ bool spad__flow_is_last(const spad__flow *flow, const spad__touch *touch) {
 }
 
 /* May something still wait for it? What ended before the floor is later than nothing. */
-static bool is_kept(const void *ctx, const spad__touch *touch) {
-    const spad__flow *flow = ctx;
+static bool is_kept(const void *context, const spad__touch *touch) {
+    const spad__flow *flow = context;
     return touch->end >= flow->floor || spad__flow_is_last(flow, touch);
 }
 
@@ -300,7 +300,7 @@ static spad_status run_operation(spad__flow *flow, const spad_walk_event *event,
                         .object = -1,
                         .element = -1,
                         .value_count = spad__sim_values(sim->kernel, event->statement,
-                                                        spad_walk_values(flow->walk), values),
+                                                        spad_walk_get_values(flow->walk), values),
                         .values = values};
     if (!find_start(&s, &cost, &row, &at)) {
         return spad__sim_fail_long(sim, event->statement, error);
@@ -456,8 +456,7 @@ spad_status spad__sim_implicit(spad_sim *sim, spad_error *error) {
     flow->places.host = &sim->host;
     flow->places.steps = &sim->steps;
     flow->places.target = sim->target;
-    const spad_walk_options options = {
-        .place = sim->options.place, .ctx = sim->options.ctx, .host = &sim->host};
+    const spad_walk_options options = {.layout = sim->options.layout, .host = &sim->host};
     spad_status status = spad_walk_create(&flow->walk, sim->kernel, &options, error);
     if (status == SPAD_OK && !make_tables(flow)) status = spad__fail_host_memory(error);
     if (status == SPAD_OK) {

@@ -146,10 +146,10 @@ static void empty_pages(spad__places *places) {
     }
 }
 
-static size_t drop_touches(spad__place *place, spad__touch_keep keep, const void *ctx) {
+static size_t drop_touches(spad__place *place, spad__touch_keep keep, const void *context) {
     size_t kept = 0;
     for (size_t i = 0; i < place->touches.count; i++) {
-        if (keep(ctx, &place->touches.items[i])) {
+        if (keep(context, &place->touches.items[i])) {
             place->touches.items[kept++] = place->touches.items[i];
         }
     }
@@ -157,13 +157,13 @@ static size_t drop_touches(spad__place *place, spad__touch_keep keep, const void
     return kept;
 }
 
-bool spad__places_sweep(spad__places *places, spad__touch_keep keep, const void *ctx) {
+bool spad__places_sweep(spad__places *places, spad__touch_keep keep, const void *context) {
     if (places->places.count < 2 * places->swept + SWEEP_LEAST) return true;
     *places->steps += (int64_t)places->places.count;
     size_t kept = 0;
     for (size_t i = 0; i < places->places.count; i++) {
         spad__place *place = &places->places.items[i];
-        if (drop_touches(place, keep, ctx) == 0) {
+        if (drop_touches(place, keep, context) == 0) {
             spad__array_free(places->host, &place->touches);
             spad__array_free(places->host, &place->neighbours);
         } else {
@@ -205,23 +205,23 @@ size_t spad__places_find(spad__places *places, const spad_kernel *kernel,
 /* ---- touches ----------------------------------------------------------------------- */
 
 static void visit_one(const spad__place *place, const spad__bytes *bytes, bool writes,
-                      spad__touch_visit visit, void *ctx) {
+                      spad__touch_visit visit, void *context) {
     for (size_t i = 0; i < place->touches.count; i++) {
         const spad__touch *touch = &place->touches.items[i];
         if (!writes && !touch->writes) continue;
-        if (spad__bytes_overlap(bytes, &touch->bytes)) visit(ctx, touch);
+        if (spad__bytes_overlap(bytes, &touch->bytes)) visit(context, touch);
     }
 }
 
 void spad__places_visit(const spad__places *places, size_t place, const spad__bytes *bytes,
-                        bool writes, spad__touch_visit visit, void *ctx) {
+                        bool writes, spad__touch_visit visit, void *context) {
     spad__assert(place < places->places.count);
     const spad__place *own = &places->places.items[place];
-    visit_one(own, bytes, writes, visit, ctx);
+    visit_one(own, bytes, writes, visit, context);
     *places->steps += (int64_t)(own->touches.count + own->neighbours.count);
     for (size_t i = 0; i < own->neighbours.count; i++) {
         const spad__place *other = &places->places.items[own->neighbours.items[i]];
-        visit_one(other, bytes, writes, visit, ctx);
+        visit_one(other, bytes, writes, visit, context);
         *places->steps += (int64_t)other->touches.count;
     }
 }

@@ -63,7 +63,7 @@ void spad_trace_destroy(spad_trace *trace) {
     spad__free(&memory, trace, sizeof *trace);
 }
 
-const spad_target *spad_trace_target(const spad_trace *trace) {
+const spad_target *spad_trace_get_target(const spad_trace *trace) {
     return trace->target;
 }
 
@@ -396,20 +396,20 @@ size_t spad_trace_scope_count(const spad_trace *trace) {
     return trace->scopes.count;
 }
 
-const spad_event *spad_trace_event(const spad_trace *trace, size_t number) {
+const spad_event *spad_trace_get_event(const spad_trace *trace, size_t number) {
     return number < trace->events.count ? &trace->events.items[number] : NULL;
 }
 
-const spad_tensor *spad_trace_tensor(const spad_trace *trace, size_t number) {
+const spad_tensor *spad_trace_get_tensor(const spad_trace *trace, size_t number) {
     return number < trace->tensors.count ? &trace->tensors.items[number] : NULL;
 }
 
-const spad_scope *spad_trace_scope(const spad_trace *trace, size_t number) {
+const spad_scope *spad_trace_get_scope(const spad_trace *trace, size_t number) {
     return number < trace->scopes.count ? &trace->scopes.items[number] : NULL;
 }
 
-spad_status spad_trace_stats(spad_space_stats *out, const spad_trace *trace, size_t space,
-                             spad_error *error) {
+spad_status spad_trace_get_stats(spad_space_stats *out, const spad_trace *trace, size_t space,
+                                 spad_error *error) {
     memset(out, 0, sizeof *out);
     const spad_status status = check_space(trace, space, error);
     if (status == SPAD_OK) *out = trace->stats[space];

@@ -145,9 +145,9 @@ static void maps_are_those_of_the_model(void **state) {
     }
 }
 
-static spad_status fill(const spad_host *host, void *payload) {
+static spad_status fill(const spad_host *host, void *context) {
     static model m;
-    (void)payload;
+    (void)context;
     bool done = start(&m, host);
     for (spad__writer w = 1; w <= 700 && done; w++) { /* backwards, a byte in two */
         const shape s = {{0, LANES, BYTES - 2 * (int64_t)w, 1}, 1, 0};

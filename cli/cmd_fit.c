@@ -240,14 +240,14 @@ static cli_exit run_fit(const cli_command *command, int count, char **arguments)
 
 const cli_command cli_fit = {
     .name = "fit",
-    .about = "does a kernel fit, and what is the smallest change if not",
+    .about = "whether a kernel fits, and if not, the smallest changes that make it fit",
     .usage =
         "usage: spad fit KERNEL.spad [options]\n"
         "       spad fit FIRST.spad SECOND.spad [options]\n"
         "\n"
-        "For one kernel: what each memory holds, item by item, and for one that is too small\n"
-        "the changes that make it fit. For two: would they fit at the same time, as in a fused\n"
-        "kernel, and one after the other? '-' is stdin.\n"
+        "For one kernel: the contents of each memory, item by item, and the changes that make\n"
+        "it fit where it does not. For two: do they fit at the same time, as in a fused kernel,\n"
+        "and one after the other? '-' is stdin.\n"
         "\n" CLI_KERNEL_USAGE "  --timeout SECONDS         for the planner, in each memory\n"
         "  --json                    the result as JSON\n"
         "\n"

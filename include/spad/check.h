@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * check: is the memory of a kernel right?
+ * check: finds memory errors in a kernel, or proves that there are none.
  *
  * Rules of the chip; lifetimes (every read sees what was last written as that
  * tile); order (races, deadlocks and misused synchronisation, for kernels that state

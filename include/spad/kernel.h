@@ -163,7 +163,7 @@ typedef struct spad_kernel_region {
     spad_place place;
 } spad_kernel_region;
 
-/** What may be said about two operations that one unit is given. */
+/** What is known about the order of two operations on one unit. */
 typedef enum spad_unit_order {
     SPAD_UNIT_FREE,   /**< nothing */
     SPAD_UNIT_FIFO,   /**< they start in the order of issue */
@@ -200,7 +200,7 @@ typedef struct spad_kernel_sync {
 } spad_kernel_sync;
 
 /** Agent 0 is the main program: it runs up to the agents, starts all of them at
- *  once, and goes on after them when all have ended. */
+ *  once, and continues after them when all have ended. */
 typedef struct spad_kernel_agent {
     const char *name;
     size_t statement; /**< agent 0: 0 */
@@ -309,7 +309,8 @@ typedef struct spad_kernel_completion {
 
 typedef enum spad_cost_kind { SPAD_COST_TARGET, SPAD_COST_CYCLES, SPAD_COST_NS } spad_cost_kind;
 
-/** A statement. What a kind uses is said there; numbers are -1 and the rest 0 otherwise. */
+/** A statement. Each kind documents the fields that it uses; numbers are -1 and the rest 0
+ * otherwise. */
 typedef struct spad_statement {
     spad_statement_kind kind;
     spad_place place;
@@ -528,7 +529,7 @@ SPAD_API spad_status spad_kernel_builder_cost(spad_kernel_builder *builder, spad
 SPAD_API spad_statement spad_statement_of(spad_statement_kind kind, int64_t item);
 
 /** Any other statement: kind, item, index, amount, expect, unit and flags of `statement`
- *  count. An amount of 0 stands for 1, or for the count of the mbarrier in INIT. */
+ *  count. An amount of 0 means 1, or the count of the mbarrier in INIT. */
 SPAD_API spad_status spad_kernel_builder_statement(spad_kernel_builder *builder,
                                                    const spad_statement *statement,
                                                    spad_error *error);

@@ -198,7 +198,7 @@ SPAD_API spad_status spad_plan_solve(spad_plan_result **out, const spad_plan *pl
                                      const spad_plan_options *options, spad_error *error);
 SPAD_API void spad_plan_result_destroy(spad_plan_result *result);
 
-/** A number that stands for the problem as it is now: buffers, rules and capacity. Equal problems
+/** A number that identifies the problem as it is now: buffers, rules and capacity. Equal problems
  *  have equal numbers. O(n). */
 SPAD_API uint64_t spad_plan_fingerprint(const spad_plan *plan);
 

@@ -114,14 +114,14 @@ SPAD_API spad_status spad_report_add_log(spad_report *report, const spad_log *lo
 SPAD_API spad_status spad_report_add_buffers(spad_report *report, const spad_layout *layout,
                                              spad_error *error);
 
-/** Events of a kernel that are drawn if nothing else is said. */
+/** Events of a kernel that are drawn by default. */
 #define SPAD_REPORT_EVENTS INT64_C(20000)
 
 /**
  * Adds the tiles of a kernel at the places of its layout, each from the operation that
  * writes it to the last that reads that value, and the operations as bars on the rows of their
  * engines. Time is that of the simulation, in nanoseconds; with sim == NULL it is the number of the
- * event in the walk, and because the order of agents is open, what they touch is drawn slot by
+ * event in the walk, and because the order of agents is unknown, what they access is drawn slot by
  * slot, from the fork to the join. At most event_limit events are drawn (0: SPAD_REPORT_EVENTS),
  * and no repetitions that the simulation has skipped; a note says so. Of a layout that does not
  * fit, buffers are drawn over the statements of the kernel, with the planner's best plan above the

@@ -128,7 +128,7 @@ typedef struct spad_stack_guard {
     spad_status status; /**< of the opening */
     spad_stack *stack;  /**< NULL: nothing to close */
     size_t depth;       /**< scopes that were open before */
-    uint64_t serial;    /**< tells its scope from a later one */
+    uint64_t serial;    /**< distinguishes its scope from a later one */
 } spad_stack_guard;
 
 SPAD_API spad_stack_guard spad_stack_enter(spad_stack *stack, int64_t interleave, const char *name,

@@ -43,7 +43,7 @@ typedef enum spad_walk_kind {
     SPAD_WALK_FORK,        /**< main starts the agents */
     SPAD_WALK_AGENT_BEGIN, /**< agent */
     SPAD_WALK_AGENT_END,
-    SPAD_WALK_JOIN /**< main goes on after the agents */
+    SPAD_WALK_JOIN /**< main continues after the agents */
 } spad_walk_kind;
 
 /**
@@ -133,7 +133,7 @@ SPAD_API spad_status spad_walk_next(const spad_walk_event **out, spad_walk *walk
                                     spad_error *error);
 
 /**
- * Straight after an ITERATION event: goes on as if it had been for this later value of
+ * Straight after an ITERATION event: continues as if it had been for this later value of
  * the loop's variable, in O(1). For analyses that have seen a loop repeat itself.
  * Scoped managers stay as they are. SPAD_ERR_ARGUMENT: not after such an event.
  * SPAD_ERR_BOUNDS: a value that does not come any more.
@@ -154,7 +154,7 @@ SPAD_API int64_t spad_walk_loop(const spad_walk *walk, size_t depth);
 /**
  * Writes what a whole run allocates on chip to a trace of the same target: each tile
  * (of a ring: each slot) lives from the first event that touches it to the last; what
- * agents touch lives from fork to join, because their order is open. Aliases keep the
+ * agents touch lives from fork to join, because their order is unknown. Aliases keep the
  * tensor alive that owns their bytes. Scoped tensors are logged by their managers.
  * Two walks, so O(events). SPAD_ERR_ARGUMENT: more events or tiles than the limits;
  * the trace then has part of them.

@@ -49,7 +49,7 @@ static char integer_format(const char *format) {
                : '\0';
 }
 
-/* none: what None in a sequence stands for, if the column is not needed. */
+/* none: the value for None in a sequence, if the column is not needed. */
 static bool column_open(column *c, const char *name, bool needed, int64_t none, PyObject *object) {
     *c = (column){0};
     if (object == NULL || object == Py_None) {
@@ -423,7 +423,7 @@ typedef struct watcher {
     PyThreadState *thread;
 } watcher;
 
-/* Looks after interrupts from the keyboard, and tells the caller how far it is. */
+/* Handles interrupts from the keyboard, and reports progress to the caller. */
 static int watch(void *context, const spad_plan_progress *p) {
     watcher *w = context;
     PyEval_RestoreThread(w->thread);

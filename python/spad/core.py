@@ -100,7 +100,7 @@ def _float_of(code, exponent_bits, fraction_bits, bias, highest):
 
 def _interruptible(call, *args):
     """call(*args), where Ctrl-C ends the waiting: for calls of the C part that do not look at signals.
-    What an interrupted call was doing comes to its end, or to its timeout, in a thread."""
+    The work of an interrupted call runs to its end, or to its timeout, in a thread."""
     import threading  # here, because few programs need it
 
     if threading.current_thread() is not threading.main_thread():

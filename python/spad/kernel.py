@@ -179,7 +179,7 @@ class Handle:
             return Handle(f"{self.text}[{_numbers(key)}]", True)
         return Handle(f"{self.text}({', '.join(_range(k) for k in key)})", True)
 
-    __iter__ = None  # an index is an expression, so Python would never come to an end
+    __iter__ = None  # an index is an expression, so Python would iterate forever
     __contains__ = None
 
     def __repr__(self):

@@ -358,7 +358,7 @@ BufferManager = SbufManager
 
 
 class _Wordy:
-    """The allocations of a manager that tells its logger about each, or that makes its tensors
+    """The allocations of a manager that logs each of them, or that makes its tensors
     with the real nki.language. Others do not pay for it."""
 
     def alloc_stack(self, shape, dtype, buffer=None, name=None, base_partition=0, align=None):

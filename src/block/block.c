@@ -109,7 +109,7 @@ void spad__block_label(char *field, const char *noun, const spad_block *block,
 
 /* ---- requests: size and alignment -------------------------------------------------- */
 
-/* What a request has come to so far. */
+/* The state of a request so far. */
 typedef struct draft {
     const spad_block *block;
     const spad_block_request *request;

@@ -2,7 +2,7 @@
  *
  * Which bytes accesses touch: do two of them share some?
  *
- * Bytes are told apart by a storage: the space for what is placed, a slot of its own
+ * Bytes are identified by a storage: the space for what is placed, a slot of its own
  * for what is not. Inside a storage an access is evenly spaced runs on some lanes.
  */
 #ifndef SPAD_CHECK_BYTES_H

@@ -101,7 +101,7 @@ static bool init_mbarrier(spad__machine *m, int32_t number) {
     return true;
 }
 
-/* Arrivals, expectations and deliveries. A broken barrier goes on as well as it can. */
+/* Arrivals, expectations and deliveries. A broken barrier continues as well as it can. */
 static bool change_mbarrier(spad__machine *m, int32_t number) {
     spad__action *action = &m->net->actions.items[number];
     spad__object_state *object = &m->objects[action->object];

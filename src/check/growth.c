@@ -634,7 +634,7 @@ static bool probe_once(probe *l, marks tiles, marks waits) {
     return probe_places(l) && probe_bounds(l);
 }
 
-/* A parameter that is computed from others stands for them. If steps rely on the rest of the
+/* A parameter that is computed from others represents them. If steps rely on the rest of the
  * parameter itself, they are not the same for all its values. */
 static void require_even(probe *l) {
     const bool *relies = l->growth->relies;

@@ -43,7 +43,7 @@ spad_status spad__growth_init(spad__growth *growth, const spad_kernel *kernel, s
 void spad__growth_free(spad__growth *growth);
 
 /* By how much an expression changes when the parameter grows by a step (`param`), when a growing
- * loop goes on by a period (-1: none), or both. False: not by the same amount each time. */
+ * loop advances by a period (-1: none), or both. False: not by the same amount each time. */
 bool spad__growth_shift(const spad__growth *growth, const spad_kernel *kernel, spad_expr expr,
                         bool param, int64_t loop, int64_t *shift);
 

@@ -745,7 +745,7 @@ static spad_status check_event(spad__run *run, const spad_walk *walk, const spad
 
 enum { EVENTS_A_LOOK = 4096 }; /* at the clock */
 
-/* One walk. Where the order of events is open there is no `life`: the rules are looked at, and
+/* One walk. Where the order of events is unknown there is no `life`: the rules are looked at, and
  * whether the kernel can be run at all. */
 static spad_status walk_through(spad__run *run, spad__life *life, spad__outputs *outputs,
                                 spad_walk *walk, spad_error *error) {

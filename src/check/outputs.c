@@ -7,7 +7,7 @@
  * are also input, or lie in the bytes of one, have something in them before the start.
  * O(1) for a whole tile.
  *
- * A large trip count is not run. A smaller one stands for it if nothing can change any
+ * A large trip count is not run. A smaller one represents it if nothing can change any
  * more when the count grows: see `is_settled`.
  */
 #include "check/outputs.h"
@@ -19,7 +19,7 @@
 #include "check/life.h"
 #include "kernel/walk.h"
 
-/* Tiles of an output that are told apart. */
+/* Tiles of an output that are distinguished. */
 enum { TILES_MAX = 1 << 24 };
 
 /* Marks of a tile; numbers above 0 are maps + 1. */

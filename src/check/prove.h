@@ -32,7 +32,7 @@ typedef struct spad__watch {
     const spad__growth *growth;
     spad__window *windows; /* per loop, of this run */
     bool failed;           /* a run of a growing loop did not repeat itself */
-    bool repeats;          /* the one that is open has */
+    bool repeats;          /* the loop that is open does */
     spad__state states;    /* of its iterations, one after another */
     SPAD_ARRAY(size_t) starts;
 } spad__watch;

@@ -147,7 +147,7 @@ static spad_status check_row(spad__run *run, int64_t tensor, spad_error *error) 
     const spad_kernel_tensor *row = &run->kernel->tensors.items[tensor];
     const spad_space *space = &run->kernel->target->spaces[row->space];
     const int64_t step = row->step.value != 0 ? row->step.value : row->tile_bytes;
-    int64_t period = 2; /* the second one tells whether steps are aligned */
+    int64_t period = 2; /* the second one shows whether steps are aligned */
     if (space->banks_exclusive && space->bank_bytes > 0) {
         period = spad__max(period, space->bank_bytes /
                                        spad__gcd(step % space->bank_bytes, space->bank_bytes));

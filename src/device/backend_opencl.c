@@ -420,7 +420,7 @@ static cl_result copy_rows(const cl_calls *cl, void *queue, uint32_t blocking, c
 }
 
 /* Rows within one buffer object: OpenCL wants equal pitches there and takes some tiles that
- * lie side by side for overlapping ones, so each row goes on its own. */
+ * are adjacent for overlapping ones, so each row is copied separately. */
 static cl_result copy_within(const cl_calls *cl, void *queue, const object *o,
                              const spad_transfer *t) {
     cl_result result = 0;

@@ -9,7 +9,7 @@
  * also tried on its own, and the lower plan is taken.
  *
  * The planner gets a space without rules of its own: rounding, alignment and banks are
- * told per buffer, so that obstacles, which the kernel has placed, need not obey them.
+ * given per buffer, so that obstacles, which the kernel has placed, need not obey them.
  * Obstacles may overlap (that is for the checks to judge), pins may not: boxes that
  * share bytes at some time are replaced by the box around both until none do.
  */
@@ -273,7 +273,7 @@ static spad_status check_cancelled(spad_layout *layout, spad_error *error) {
     return spad__limit_fail(&layout->limit, (int64_t)layout->space_count, "spaces", error);
 }
 
-/* The planner is told once the caller has cancelled; time is its own affair. */
+/* Passes cancellation on to the planner, which has a time limit of its own. */
 static int watch(void *context, const spad_plan_progress *progress) {
     spad__limit *limit = context;
     (void)progress;

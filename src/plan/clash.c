@@ -7,7 +7,7 @@
  *   aliases that are also kept apart
  *   an alias group whose members have no start lane in common
  *   two pins that share a byte while both are alive, or that are kept apart
- * Found once, they are a proof, and the two buffers are the reason to tell.
+ * Found once, they are a proof, and the two buffers are the reason to report.
  *
  * Pins are taken in the order of their lowest byte, and the highest top so far is kept for every
  * section (a tree of range maxima, as in check.c): a piece overlaps an earlier one exactly when

@@ -18,7 +18,7 @@
  * A plan that is found lowers the limit on all tops; a search that ends proves
  * that the best plan is optimal.
  *
- * Circles. Decisions may contradict each other in a cycle, and raising would then go on up
+ * Circles. Decisions may contradict each other in a cycle, and raising would then continue up
  * to the limit. Let L be a common multiple of all alignments and banks: offsets that are
  * L higher are as legal. Say the values x obey all decisions but the newest, "v >= u +
  * distance", and let z be the least solution above x. If z has u at least L above x, then

@@ -281,7 +281,7 @@ static spad_status check_pin(const spad_plan *plan, const spad_plan_buffer *b, c
     return SPAD_OK;
 }
 
-/* Fills in what zero stands for. */
+/* Fills in the defaults of zeros. */
 static spad_plan_buffer with_defaults(const spad_plan *plan, const spad_plan_buffer *buffer) {
     spad_plan_buffer b = *buffer;
     const spad_space *space = plan->space;

@@ -113,7 +113,7 @@ typedef struct frame {
     int64_t raise_by; /* 0: not possible, or done */
     int32_t part;
     int32_t left;
-    int32_t back; /* the frame to go on with when this one fails */
+    int32_t back; /* the frame to continue with when this one fails */
     int32_t valley;
     int32_t section;
     int32_t run_mark; /* lengths of the trails before the choice */
@@ -365,7 +365,7 @@ static int32_t end_beyond(const spad__valley *v, const part *p, int32_t l) {
     return r < p->hi ? v->runs[r].end : r;
 }
 
-/* Recounts the runs from l to `stop`, fills hollow valleys and goes on with what
+/* Recounts the runs from l to `stop`, fills hollow valleys and continues with what
  * that changes; false: a dead end. Every filled valley removes a run. */
 static bool recount(spad__valley *v, const part *p, int32_t l, int32_t stop) {
     while (l < stop) {

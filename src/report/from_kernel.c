@@ -6,7 +6,7 @@
  * short.
  *
  * Time is the number of the event in the walk, or, with a simulation, nanoseconds
- * (from_sim.c). Without one, the order between agents is open: what they touch is drawn
+ * (from_sim.c). Without one, the order between agents is unknown: what they access is drawn
  * slot by slot, from the fork to the join.
  *
  * O(events), memory O(boxes). The walk is left at the limit of events, and repetitions
@@ -146,7 +146,7 @@ static int64_t family_of(const drawer *d, const spad_walk_access *access) {
 typedef struct moment {
     int64_t begin;
     int64_t end;
-    bool by_slot; /* begin is that of the agents: their order is open */
+    bool by_slot; /* begin is that of the agents: their order is unknown */
 } moment;
 
 static spad_status add_tile(drawer *d, const spad_walk_access *access, tile_key key,

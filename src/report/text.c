@@ -4,7 +4,7 @@
  * the right, 80 columns wide.
  *
  * Boxes of one stem ("x" of "x[3]") have one letter; its case changes from box to
- * box, so that the copies of a ring can be told apart. Borders are rounded to the
+ * box, so that the copies of a ring can be distinguished. Borders are rounded to the
  * nearest cell and a box fills at least one, but large ones are painted last, so a cell
  * shows the box that has most of it. '#' is a cell of a conflict. O(n x cells).
  */

@@ -2,7 +2,7 @@
  *
  * Kernels with synchronisation, moment by moment.
  *
- * At a moment, everybody goes on as far as it can: an agent until it waits or works
+ * At each moment, every runner advances as far as it can: an agent until it waits or works
  * itself, a unit until its oldest entry waits or works. Then engines are handed to those
  * that want one, in the order in which they became ready (agents before units, then by
  * number). Then time moves on to the next end or the end of a start-up. A unit has a queue for

@@ -57,7 +57,7 @@ size_t spad__sim_values(const spad_kernel *kernel, int64_t statement, const int6
  * makespan. SPAD_ERR_ARGUMENT: beyond the limit. */
 spad_status spad__sim_add(spad_sim *sim, const spad_sim_row *row, bool known, spad_error *error);
 
-/* Asks whether to go on. SPAD_ERR_TIME, SPAD_ERR_CANCELLED. */
+/* Checks the limits. SPAD_ERR_TIME, SPAD_ERR_CANCELLED. */
 spad_status spad__sim_check_limit(spad_sim *sim, spad_error *error);
 
 /* Counts an event of a walk, and looks once in SPAD_SIM_LOOK steps. Work inside of an event adds to

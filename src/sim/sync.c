@@ -64,7 +64,7 @@ static spad__bundles *bundles_of(const spad__objects *objects, int64_t agent, in
 
 /* ---- changes ----------------------------------------------------------------------- */
 
-/* Adds to an amount of an object. What does not fit stays as it is, and is told at the end. */
+/* Adds to an amount of an object. What does not fit is left as it is, and reported at the end. */
 static void add(spad__objects *objects, int64_t object, int64_t *amount, int64_t more) {
     if (!spad__add(*amount, more, amount)) objects->overflown = object;
 }

@@ -155,7 +155,7 @@ static spad_status library_stack_spot(stack_spot *out, const spad_stack *stack,
 
 /* April 2026: a given alignment rounds the end of the tensor down; the base is
  * whatever it is; the cursor is floored to 4. Later: the base is aligned, by 4
- * unless said otherwise. */
+ * unless stated otherwise. */
 static spad_status library_heap_spot(stack_spot *out, const spad_stack *stack,
                                      stack_request *request, spad_error *error) {
     int64_t end;
@@ -382,7 +382,7 @@ spad_status spad__stack_no_fit(const spad_stack *stack, spad_mode mode, const ch
 
 /* ---- names ------------------------------------------------------------------------- */
 
-/* The stored name of the tensor (NULL: unnamed); *added tells whether it is new. */
+/* The stored name of the tensor (NULL: unnamed); *added: it is new. */
 static spad_status take_name(const char **out, bool *added, spad_stack *stack, const char *name,
                              spad_error *error) {
     *out = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A libcuda.so.1 for tests: what backend_cuda.c calls, on host memory. Work on a stream
- * is put off until somebody waits for it, so that mistakes in the order of copies and frees
+ * is delayed until something waits for it, so that mistakes in the order of copies and frees
  * show; a program that uses memory too early or too late reads wrong bytes, or is stopped by
  * AddressSanitizer. Any one call can be made to fail.
  */

@@ -67,7 +67,7 @@ static void accesses_meet_and_cover(void **state) {
         }
         assert_int_equal(spad__access_overlaps(&a, &b), both);
         assert_int_equal(spad__access_overlaps(&b, &a), both);
-        /* several runs are compared run by run only: then it is true for sure where it is said */
+        /* several runs are compared run by run only: then true is certain, and false is not */
         const bool said = spad__access_covers(&a, &b);
         if (said || a.runs == 1) assert_int_equal(said, all);
         assert_true(spad__access_covers(&a, &a));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Layouts against full walks. The walk tells when each life of each slot is first and last
+ * Layouts against full walks. The walk shows when each life of each slot is first and last
  * touched; two that meet in time must not meet in bytes, and no planned slot may meet bytes
  * that the kernel has placed while those are in use. The layout knows nothing of
  * iterations, the walk nothing of the text, so the two can only agree if both are right.

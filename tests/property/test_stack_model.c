@@ -428,7 +428,7 @@ static bool is_stale(const model *m, const model *then) {
     return false;
 }
 
-/* Back to then, but numbers, serials and the trace go on. */
+/* Back to then, but numbers, serials and the trace continue. */
 static void model_rollback(model *m, const model *then) {
     model back = *then;
     back.count = m->count;

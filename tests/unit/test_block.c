@@ -300,7 +300,7 @@ static void messages_name_the_buffer(void **state) {
 }
 
 /* Threads that read and write everything are no bulk copies: without registers
- * in the file there is nothing to tell them by. */
+ * in the file there is nothing to distinguish them by. */
 static void a_chip_without_registers_has_no_bulk_copies(void **state) {
     (void)state;
     static const spad_space spaces[] = {

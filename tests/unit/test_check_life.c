@@ -360,7 +360,7 @@ static void outputs_are_read_at_the_end(void **state) {
         "3:8 SPAD-LIFETIME-CONFLICT x1: the caller of the kernel reads 'q', but bytes [128, 256) "
         "of shared hold 's', written by b; place them apart, or read it earlier\n"
         "  6:1 b writes 's' here\n");
-    /* a part that nobody wrote is no read of nothing */
+    /* a part that was never written is not an uninitialised read */
     expect("kernel k on sm_80\n"
            "tensor g : global f32 (64) input\n"
            "tensor q : shared f32 (64) at 0 output\n"
@@ -690,7 +690,7 @@ static bool place_there(void *ctx, int64_t tensor, int64_t slot, spad_rect *rect
     return true;
 }
 
-/* What a planner has put into the bytes of a tensor that nobody writes is not the point. */
+/* What a planner has put into the bytes of a tensor that is never written does not matter. */
 static void reads_of_what_nobody_writes(void **state) {
     (void)state;
     spad_rect there = {0};

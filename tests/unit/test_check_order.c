@@ -719,7 +719,7 @@ static void test_late_expectations(void **unused) {
     assert_clean(BYTES
                  "agent p { arrive m expect 8; expect m by 4; simt op reads x delivers m by 8;"
                  " simt op reads x delivers m by 4; wait m parity 0 }\n");
-    /* by somebody who comes later */
+    /* by an agent that comes later */
     assert_clean(BYTES "counter c\nagent p { arrive m expect 8; expect m by 4; signal c }\n"
                        "agent q { wait c >= 1; simt op reads x delivers m by 8 }\n"
                        "agent r { simt op reads x delivers m by 4 }\n");
@@ -772,7 +772,7 @@ static void test_fence_of_a_read_is_a_warning(void **unused) {
     spad_check_destroy(check);
 }
 
-/* Two statements with two conflicts: the worse one is told, wherever it is found. */
+/* Two statements with two conflicts: the worse one is reported, wherever it is found. */
 static void test_the_worse_conflict_is_told(void **unused) {
     (void)unused;
     static const char *const texts[] = {

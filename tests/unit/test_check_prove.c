@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Verdicts: proved for this shape or for all trip counts, wrong, unknown, and what is said
+ * Verdicts: proved for this shape or for all trip counts, wrong, unknown, and the reasons
  * about them; a cost that does not depend on the trip count. */
 #include "support/kernels.h"
 #include "support/support.h"
@@ -198,7 +198,7 @@ static void other_shapes_warn(void **state) {
 }
 
 /* What a small shape says of the outputs of a large one: they are whole, they lack something, or
- * small values do not tell. */
+ * small values do not show. */
 static void outputs_of_large_shapes(void **state) {
     (void)state;
 #define LARGE(size, body)                                                      \

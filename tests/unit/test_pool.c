@@ -744,7 +744,7 @@ static void *keep_busy(void *payload) {
     return NULL;
 }
 
-/* A child goes on with a pool that other threads of its parent are using. */
+/* A child continues to use a pool that other threads of its parent are using. */
 static void a_child_can_use_the_pool(void **state) {
     (void)state;
     enum { CHILDREN = 100 };

@@ -651,7 +651,7 @@ static int apart(int a, int b) {
     return d < 360 - d ? d : 360 - d;
 }
 
-/* The first names of a map can be told apart; a name keeps its colour, whatever its index. */
+/* The first names of a map can be distinguished; a name keeps its colour, whatever its index. */
 static void colours_are_far_from_each_other(void **state) {
     (void)state;
     static const char *const names[] = {"a", "b", "c", "k[0]", "v#1", "q",
@@ -839,7 +839,7 @@ static void a_comparison_names_what_is_strange(void **state) {
     spad_report_destroy(b);
 }
 
-/* Long lists are cut, long names too, findings without a line and bars without a name are told. */
+/* Long lists are cut, long names too, findings without a line and bars without a name are shown. */
 static void long_reports_are_cut(void **state) {
     (void)state;
     spad_report *report = make();

@@ -328,7 +328,7 @@ static void a_search_needs_time_for_the_kernel_as_it_is(void **state) {
 }
 
 /* Depths that no ring can use are not looked at, whatever is asked for; where many are of use,
- * some of them stand for all, and the result says so. */
+ * some of them represent all, and the result says so. */
 static void depths_are_those_that_can_be_of_use(void **state) {
     (void)state;
     const int64_t depths[] = {64, 65536, 2305843009213693950, INT64_MAX};

@@ -72,6 +72,8 @@ static cli_exit run_tune(const cli_command *command, int count, char **arguments
         cli_message("one kernel is needed; see 'spad tune --help'");
         return CLI_USAGE;
     }
+    const cli_pictures none = {0};
+    if (!cli_pictures_fit(&none, words.kernel.json, words.output)) return CLI_USAGE;
     cli_kernel input;
     exit = cli_read_kernel(&input, arguments[0], &words.kernel);
     if (exit != CLI_FINE) return exit;

@@ -15,6 +15,13 @@ if(SPAD_SANITIZE)
     target_link_options(spad_options INTERFACE -fsanitize=${SPAD_SANITIZE})
 endif()
 
+# Assertions (src/base/assert.h) abort, which the library never does in the hands of users: they are
+# in Debug builds and those that leave NDEBUG out on purpose, not in one without a build type.
+# Coverage leaves them out as well, since the other side of an assertion is never taken.
+target_compile_definitions(spad_options INTERFACE
+    $<$<OR:$<STREQUAL:$<CONFIG>,>,$<BOOL:${SPAD_COVERAGE}>>:NDEBUG>
+    $<$<BOOL:${SPAD_EXPENSIVE_ASSERTS}>:SPAD_EXPENSIVE_ASSERTS>)
+
 if(SPAD_COVERAGE)
     # Threads count too, and two programs may add to one file.
     target_compile_options(spad_options INTERFACE --coverage -fprofile-update=atomic)

@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/assert.h"
+
 static inline bool spad__add(int64_t a, int64_t b, int64_t *out) {
     int64_t sum;
     if (__builtin_add_overflow(a, b, &sum)) return false;
@@ -40,18 +42,21 @@ static inline bool spad__is_pow2(int64_t value) {
 
 /* floor(a / b) for b > 0; always representable. */
 static inline int64_t spad__floor_div(int64_t a, int64_t b) {
+    spad__assert(b > 0);
     const int64_t quotient = a / b;
     return quotient - (a % b < 0);
 }
 
 /* a mod b in [0, b) for b > 0. */
 static inline int64_t spad__floor_mod(int64_t a, int64_t b) {
+    spad__assert(b > 0);
     const int64_t rest = a % b;
     return rest < 0 ? rest + b : rest;
 }
 
 /* The largest multiple of align that is <= value; align > 0, any value. */
 static inline bool spad__align_down(int64_t value, int64_t align, int64_t *out) {
+    spad__assert(align > 0);
     const int64_t rest =
         spad__is_pow2(align) ? (value & (align - 1)) : spad__floor_mod(value, align);
     return spad__sub(value, rest, out);
@@ -59,6 +64,7 @@ static inline bool spad__align_down(int64_t value, int64_t align, int64_t *out) 
 
 /* The smallest multiple of align that is >= value; align > 0, any value. */
 static inline bool spad__align_up(int64_t value, int64_t align, int64_t *out) {
+    spad__assert(align > 0);
     const int64_t rest =
         spad__is_pow2(align) ? (value & (align - 1)) : spad__floor_mod(value, align);
     return rest == 0 ? spad__add(value, 0, out) : spad__add(value, align - rest, out);
@@ -66,11 +72,13 @@ static inline bool spad__align_up(int64_t value, int64_t align, int64_t *out) {
 
 /* The same for a power of two, where the caller has made sure that it fits. */
 static inline int64_t spad__align_up_fits(int64_t value, int64_t align) {
+    spad__assert(spad__is_pow2(align) && value <= INT64_MAX - (align - 1));
     return (value + align - 1) & -align;
 }
 
 /* Greatest common divisor of a >= 0 and b >= 0: Euclid. */
 static inline int64_t spad__gcd(int64_t a, int64_t b) {
+    spad__assert(a >= 0 && b >= 0);
     while (b != 0) {
         const int64_t rest = a % b;
         a = b;
@@ -81,6 +89,7 @@ static inline int64_t spad__gcd(int64_t a, int64_t b) {
 
 /* Least common multiple of a > 0 and b > 0. */
 static inline bool spad__lcm(int64_t a, int64_t b, int64_t *out) {
+    spad__assert(a > 0 && b > 0);
     return spad__mul(a / spad__gcd(a, b), b, out);
 }
 

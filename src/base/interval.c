@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "base/assert.h"
 #include "base/checked.h"
 
 static int by_begin(const void *a, const void *b) {
@@ -23,6 +24,7 @@ int64_t spad__largest_gap(int64_t *at, spad__interval *intervals, size_t count, 
     int64_t floor = lower; /* everything in [lower, floor) has been looked at */
     *at = lower;
     for (size_t i = 0; i <= count; i++) {
+        spad__assert(i == 0 || i == count || intervals[i - 1].begin <= intervals[i].begin);
         if (i < count && intervals[i].begin >= intervals[i].end) continue; /* touches nothing */
         const int64_t next = i < count ? spad__min(intervals[i].begin, upper) : upper;
         if (next > floor && next - floor > largest) {
@@ -31,5 +33,6 @@ int64_t spad__largest_gap(int64_t *at, spad__interval *intervals, size_t count, 
         }
         if (i < count) floor = spad__max(floor, intervals[i].end);
     }
+    spad__assert(largest >= 0 && (largest == 0 || (lower <= *at && *at + largest <= upper)));
     return largest;
 }

@@ -7,12 +7,15 @@
 
 #include <string.h>
 
+#include "base/assert.h"
+
 static char *item_at(const spad__largest *list, size_t index) {
     return list->items + index * list->item_size;
 }
 
 static void swap(const spad__largest *list, size_t a, size_t b) {
     char held[128];
+    spad__assert(list->item_size <= sizeof held && a < list->kept && b < list->kept);
     memcpy(held, item_at(list, a), list->item_size);
     memcpy(item_at(list, a), item_at(list, b), list->item_size);
     memcpy(item_at(list, b), held, list->item_size);
@@ -38,6 +41,7 @@ static void make_heap(const spad__largest *list) {
 }
 
 void spad__largest_offer(spad__largest *list, const void *item) {
+    spad__assert(list->kept <= list->capacity);
     if (list->kept < list->capacity) {
         memcpy(item_at(list, list->kept++), item, list->item_size);
         if (list->kept == list->capacity) make_heap(list);

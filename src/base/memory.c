@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
+
 static void *libc_resize(void *ctx, void *block, size_t old_size, size_t new_size) {
     (void)ctx;
     (void)old_size;
@@ -29,6 +31,7 @@ spad_host spad__host_or_default(const spad_host *host) {
 }
 
 void *spad__new(const spad_host *host, size_t size) {
+    spad__assert(host->resize != NULL);
     void *block = host->resize(host->ctx, NULL, 0, size);
     if (block != NULL) memset(block, 0, size);
     return block;
@@ -52,6 +55,7 @@ void spad__free(const spad_host *host, void *block, size_t size) {
 
 bool spad__array_grow(const spad_host *host, void *items_slot, size_t *capacity, size_t count,
                       size_t extra, size_t item_size) {
+    spad__assert(count <= *capacity && item_size > 0);
     if (extra > SIZE_MAX - count) return false;
     size_t wanted = *capacity + *capacity / 2;
     if (wanted < count + extra) wanted = count + extra;
@@ -77,6 +81,7 @@ struct spad__arena_chunk {
 enum { ARENA_CHUNK_FIRST = 1024, ARENA_CHUNK_LARGEST = 1 << 20 };
 
 static spad__arena_chunk *arena_add_chunk(spad__arena *arena, size_t room) {
+    spad__assert(room % _Alignof(max_align_t) == 0);
     size_t size = arena->last != NULL ? arena->last->size * 2 : ARENA_CHUNK_FIRST;
     if (size > ARENA_CHUNK_LARGEST) size = ARENA_CHUNK_LARGEST;
     if (room > PTRDIFF_MAX - sizeof(spad__arena_chunk)) return NULL;
@@ -87,6 +92,7 @@ static spad__arena_chunk *arena_add_chunk(spad__arena *arena, size_t room) {
     chunk->size = size;
     chunk->used = sizeof *chunk;
     arena->last = chunk;
+    spad__assert_valid(spad__arena_is_valid(arena)); /* paid for by filling the chunk before */
     return chunk;
 }
 
@@ -100,6 +106,7 @@ void *spad__arena_new(spad__arena *arena, size_t size) {
         if (chunk == NULL) return NULL;
     }
     void *block = (char *)chunk + chunk->used;
+    spad__assert(chunk->used % unit == 0 && rounded <= chunk->size - chunk->used);
     chunk->used += rounded;
     memset(block, 0, rounded);
     return block;
@@ -124,13 +131,26 @@ spad__arena_mark spad__arena_here(const spad__arena *arena) {
 
 void spad__arena_rewind(spad__arena *arena, spad__arena_mark mark) {
     while (arena->last != mark.chunk) {
+        spad__assert(arena->last != NULL); /* the mark is of this arena, and was not rewound past */
         spad__arena_chunk *chunk = arena->last;
         arena->last = chunk->before;
         spad__free(&arena->host, chunk, chunk->size);
     }
-    if (arena->last != NULL) arena->last->used = mark.used;
+    if (arena->last == NULL) return;
+    /* A mark is older than everything that is dropped, so the chunk was no fuller then. */
+    spad__assert(mark.used <= arena->last->used);
+    arena->last->used = mark.used;
 }
 
 void spad__arena_free(spad__arena *arena) {
     spad__arena_rewind(arena, (spad__arena_mark){.chunk = NULL, .used = 0});
+}
+
+bool spad__arena_is_valid(const spad__arena *arena) {
+    if (arena->host.resize == NULL) return false;
+    for (const spad__arena_chunk *chunk = arena->last; chunk != NULL; chunk = chunk->before) {
+        if (chunk->used < sizeof *chunk || chunk->used > chunk->size) return false;
+        if (chunk->used % _Alignof(max_align_t) != 0) return false;
+    }
+    return true;
 }

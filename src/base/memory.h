@@ -42,6 +42,9 @@ void spad__free(const spad_host *host, void *block, size_t size);
 #define spad__array_free(host, array)                                              \
     (spad__free(host, (array)->items, (array)->capacity * sizeof *(array)->items), \
      (array)->items = NULL, (array)->count = 0, (array)->capacity = 0)
+/* For assertions. */
+#define spad__array_is_valid(array) \
+    ((array)->count <= (array)->capacity && ((array)->capacity == 0) == ((array)->items == NULL))
 
 /* items_slot: address of the items pointer. False: no memory, nothing changed. */
 bool spad__array_grow(const spad_host *host, void *items_slot, size_t *capacity, size_t count,
@@ -69,5 +72,7 @@ char *spad__arena_copy(spad__arena *arena, const char *bytes, size_t length);
 spad__arena_mark spad__arena_here(const spad__arena *arena);
 void spad__arena_rewind(spad__arena *arena, spad__arena_mark mark);
 void spad__arena_free(spad__arena *arena);
+/* For assertions: every chunk is filled up to a place within it where any type may begin. */
+bool spad__arena_is_valid(const spad__arena *arena);
 
 #endif

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/assert.h"
+
 /* A name in two pieces, the first may be empty. */
 typedef struct pair {
     const char *prefix;
@@ -48,12 +50,14 @@ void spad__names_init(spad__names *set, const spad_host *host) {
 }
 
 void spad__names_free(spad__names *set) {
+    spad__assert_valid(spad__names_is_valid(set));
     spad__free(&set->texts.host, set->buckets, set->bucket_count * sizeof *set->buckets);
     spad__array_free(&set->texts.host, &set->names);
     spad__arena_free(&set->texts);
 }
 
 static size_t *bucket_of(const spad__names *set, uint64_t hash) {
+    spad__assert((set->bucket_count & (set->bucket_count - 1)) == 0 && set->bucket_count > 0);
     return &set->buckets[hash & (set->bucket_count - 1)];
 }
 
@@ -62,6 +66,7 @@ static size_t find_pair(const spad__names *set, const pair *p) {
     const uint64_t hash = hash_pair(p);
     for (size_t i = *bucket_of(set, hash); i != 0; i = set->names.items[i - 1].older) {
         const spad__name *found = &set->names.items[i - 1];
+        spad__assert(found->older < i); /* chains run from new to old, and so they end */
         if (found->hash == hash && is_pair(found->text, p)) return i - 1;
     }
     return SPAD__NO_NAME;
@@ -95,10 +100,12 @@ static bool grow_buckets(spad__names *set) {
         set->names.items[i].older = *bucket;
         *bucket = i + 1;
     }
+    spad__assert_valid(spad__names_is_valid(set)); /* paid for by the names since the last time */
     return true;
 }
 
 const char *spad__names_add(spad__names *set, const char *prefix, const char *name) {
+    spad__assert(spad__names_index(set, prefix, name) == SPAD__NO_NAME);
     if (!spad__array_reserve(&set->texts.host, &set->names, 1)) return NULL;
     if (set->names.count >= set->bucket_count && !grow_buckets(set)) return NULL;
     const spad__arena_mark before = spad__arena_here(&set->texts);
@@ -115,9 +122,28 @@ const char *spad__names_add(spad__names *set, const char *prefix, const char *na
     return text;
 }
 
+/* Every name is on the chain of its hash, after all newer ones. The lengths of the chains add up
+ * to the number of names, so that no name is missing. */
+bool spad__names_is_valid(const spad__names *set) {
+    if (!spad__array_is_valid(&set->names)) return false;
+    if (set->bucket_count == 0) return set->names.count == 0;
+    size_t chained = 0;
+    for (size_t b = 0; b < set->bucket_count; b++) {
+        size_t newer = set->names.count + 1;
+        for (size_t i = set->buckets[b]; i != 0; i = set->names.items[i - 1].older) {
+            if (i >= newer) return false;
+            if ((set->names.items[i - 1].hash & (set->bucket_count - 1)) != b) return false;
+            newer = i;
+            chained++;
+        }
+    }
+    return chained == set->names.count;
+}
 void spad__names_truncate(spad__names *set, size_t count) {
     while (set->names.count > count) {
         const spad__name *newest = &set->names.items[--set->names.count];
+        /* What is newest of all is newest of its chain. */
+        spad__assert(*bucket_of(set, newest->hash) == set->names.count + 1);
         *bucket_of(set, newest->hash) = newest->older;
         spad__arena_rewind(&set->texts, newest->before);
     }

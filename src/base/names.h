@@ -51,4 +51,7 @@ const char *spad__names_add(spad__names *set, const char *prefix, const char *na
 /* Takes back the newest until `count` are left. */
 void spad__names_truncate(spad__names *set, size_t count);
 
+/* For assertions: O(names + buckets). */
+bool spad__names_is_valid(const spad__names *set);
+
 #endif

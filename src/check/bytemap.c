@@ -19,6 +19,8 @@
 
 #include <string.h>
 
+#include "base/assert.h"
+
 enum { CHUNK_MAX = 256 };
 
 /* ---- life -------------------------------------------------------------------------- */
@@ -42,6 +44,7 @@ static spad__chunk *add_chunk(spad__band *band, const spad_host *host, size_t ro
 
 bool spad__bytemap_init(spad__bytemap *map, const spad_host *host, int64_t lane, int64_t lane_end,
                         int64_t byte, int64_t byte_end) {
+    spad__assert(lane < lane_end && byte < byte_end);
     *map = (spad__bytemap){.lane_end = lane_end, .byte_end = byte_end};
     spad__band band = {.lane = lane};
     spad__chunk *chunk = add_chunk(&band, host, 1);
@@ -72,6 +75,7 @@ static void take(spad__writers *writers, spad__writer writer) {
 }
 
 static void drop(spad__writers *writers, spad__writer writer) {
+    spad__assert(writer == 0 || writers->rows[writer].pieces > 0);
     if (writer == 0 || --writers->rows[writer].pieces > 0) return;
     writers->rows[writer].next = writers->over;
     writers->over = writer;
@@ -80,11 +84,14 @@ static void drop(spad__writers *writers, spad__writer writer) {
 /* ---- searching --------------------------------------------------------------------- */
 
 static spad__piece *piece_at(const spad__band *band, spad__spot spot) {
+    spad__assert(spot.chunk < band->chunks.count);
+    spad__assert(spot.piece < band->chunks.items[spot.chunk].pieces.count);
     return &band->chunks.items[spot.chunk].pieces.items[spot.piece];
 }
 
 /* Where the bytes of chunk end. */
 static int64_t chunk_end(const spad__bytemap *map, const spad__band *band, size_t chunk) {
+    spad__assert(chunk < band->chunks.count && band->chunks.items[chunk].pieces.count > 0);
     return chunk + 1 < band->chunks.count ? band->chunks.items[chunk + 1].pieces.items[0].byte
                                           : map->byte_end;
 }
@@ -106,6 +113,7 @@ static bool chunk_has(const spad__bytemap *map, const spad__band *band, size_t c
 }
 
 static uint32_t find_chunk(const spad__band *band, int64_t byte) {
+    spad__assert(band->chunks.count > 0 && band->chunks.items[0].pieces.items[0].byte <= byte);
     size_t low = 0;
     size_t high = band->chunks.count;
     while (high - low > 1) {
@@ -121,6 +129,7 @@ static uint32_t find_chunk(const spad__band *band, int64_t byte) {
 
 /* The piece of a chunk that has a byte: at the hint or after it, or by halves. */
 static uint32_t find_in_chunk(const spad__chunk *chunk, int64_t byte, uint32_t hint) {
+    spad__assert(chunk->pieces.count > 0 && chunk->pieces.items[0].byte <= byte);
     const spad__piece *pieces = chunk->pieces.items;
     const size_t count = chunk->pieces.count;
     size_t low = 0;
@@ -145,10 +154,12 @@ static spad__spot find_piece(const spad__bytemap *map, const spad__band *band, i
                              spad__spot *hint) {
     if (!chunk_has(map, band, hint->chunk, byte)) *hint = (spad__spot){find_chunk(band, byte), 0};
     hint->piece = find_in_chunk(&band->chunks.items[hint->chunk], byte, hint->piece);
+    spad__assert(piece_at(band, *hint)->byte <= byte && byte < piece_end(map, band, *hint));
     return *hint;
 }
 
 static size_t find_band(const spad__bytemap *map, int64_t lane) {
+    spad__assert(map->bands.count > 0 && map->bands.items[0].lane <= lane && lane < map->lane_end);
     size_t band = 0;
     while (band + 1 < map->bands.count && map->bands.items[band + 1].lane <= lane) band++;
     return band;
@@ -191,6 +202,7 @@ static bool cut_lane(spad__bytemap *map, const spad_host *host, spad__writers *w
 
 /* Moves the second half of a full chunk to one after it. */
 static bool split_chunk(spad__band *band, const spad_host *host, size_t at) {
+    spad__assert(band->chunks.items[at].pieces.count >= 2); /* neither half is empty */
     if (add_chunk(band, host, CHUNK_MAX) == NULL) return false;
     const spad__chunk fresh = band->chunks.items[band->chunks.count - 1];
     spad__chunk *chunk = &band->chunks.items[at];
@@ -215,6 +227,7 @@ static bool cut_byte(const spad__bytemap *map, spad__band *band, const spad_host
     }
     spad__chunk *chunk = &band->chunks.items[spot.chunk];
     if (!spad__array_reserve(host, &chunk->pieces, 1)) return false;
+    spad__assert(chunk->pieces.count < CHUNK_MAX);
     spad__piece *piece = &chunk->pieces.items[spot.piece];
     memmove(piece + 2, piece + 1, (chunk->pieces.count - spot.piece - 1) * sizeof *piece);
     piece[1] = (spad__piece){.byte = byte, .writer = piece->writer};
@@ -249,6 +262,7 @@ static void remove_after(spad__band *band, const spad_host *host, spad__writers 
         if (chunks[after].pieces.count > 0) break;
         spad__array_free(host, &chunks[after].pieces);
     }
+    spad__assert(chunks[spot.chunk].pieces.count > 0); /* the spot itself stays */
     const size_t gone = after - spot.chunk - 1;
     if (gone == 0) return;
     memmove(chunks + spot.chunk + 1, chunks + after, (band->chunks.count - after) * sizeof *chunks);
@@ -259,6 +273,7 @@ static void remove_after(spad__band *band, const spad_host *host, spad__writers 
 static bool replace(const spad__bytemap *map, spad__band *band, const spad_host *host,
                     spad__writers *writers, int64_t from, int64_t to, spad__writer writer,
                     spad__spot *hint) {
+    spad__assert(from < to && to <= map->byte_end);
     const spad__spot spot = find_piece(map, band, from, hint);
     if (piece_at(band, spot)->byte != from || piece_end(map, band, spot) != to) {
         if (to < map->byte_end && !cut_byte(map, band, host, writers, to, hint)) return false;
@@ -266,6 +281,7 @@ static bool replace(const spad__bytemap *map, spad__band *band, const spad_host 
         remove_after(band, host, writers, *hint, to);
     }
     spad__piece *piece = piece_at(band, *hint);
+    spad__assert(piece->byte == from && piece_end(map, band, *hint) == to);
     take(writers, writer);
     drop(writers, piece->writer);
     piece->writer = writer;
@@ -275,6 +291,7 @@ static bool replace(const spad__bytemap *map, spad__band *band, const spad_host 
 bool spad__bytemap_write(spad__bytemap *map, const spad_host *host, spad__writers *writers,
                          spad_rect rect, int64_t runs, int64_t stride, spad__writer writer,
                          spad__spot *hint) {
+    spad__assert(rect.lanes > 0 && rect.bytes > 0 && runs > 0 && writer != 0);
     const int64_t lane_end = rect.lane + rect.lanes;
     size_t first;
     size_t after;
@@ -293,6 +310,8 @@ bool spad__bytemap_write(spad__bytemap *map, const spad_host *host, spad__writer
             }
         }
     }
+    spad__assert_valid(spad__band_pieces(map->bands.items) > SPAD__FEW ||
+                       spad__bytemap_is_valid(map));
     return true;
 }
 
@@ -340,10 +359,38 @@ bool spad__bytemap_next(spad__byte_cursor *look, spad_rect *part, spad__writer *
     part->byte = piece.byte > from ? piece.byte : from;
     part->bytes = (end < to ? end : to) - part->byte;
     *writer = piece.writer;
+    spad__assert(part->lanes > 0 && part->bytes > 0);
     if (end >= to) {
         leave_run(look);
     } else {
         next_piece(look, band);
+    }
+    return true;
+}
+
+/* ---- invariants -------------------------------------------------------------------- */
+
+static bool band_is_valid(const spad__bytemap *map, const spad__band *band) {
+    int64_t before = 0; /* where the piece before begins; there is none before the first */
+    for (size_t c = 0; c < band->chunks.count; c++) {
+        const spad__chunk *chunk = &band->chunks.items[c];
+        if (chunk->pieces.count == 0 || !spad__array_is_valid(&chunk->pieces)) return false;
+        for (size_t i = 0; i < chunk->pieces.count; i++) {
+            const int64_t byte = chunk->pieces.items[i].byte;
+            if ((c + i > 0 && byte <= before) || byte >= map->byte_end) return false;
+            before = byte;
+        }
+    }
+    return band->chunks.count > 0;
+}
+
+bool spad__bytemap_is_valid(const spad__bytemap *map) {
+    if (map->bands.count == 0) return false;
+    const int64_t first_byte = map->bands.items[0].chunks.items[0].pieces.items[0].byte;
+    for (size_t b = 0; b < map->bands.count; b++) {
+        const spad__band *band = &map->bands.items[b];
+        if (!band_is_valid(map, band) || band->lane >= band_end(map, b)) return false;
+        if (band->chunks.items[0].pieces.items[0].byte != first_byte) return false;
     }
     return true;
 }

@@ -61,6 +61,8 @@ bool spad__bytemap_init(spad__bytemap *map, const spad_host *host, int64_t lane,
                         int64_t byte, int64_t byte_end);
 void spad__bytemap_free(spad__bytemap *map, const spad_host *host);
 
+/* For assertions: bands, chunks and pieces cover the map in order and without gaps. O(pieces). */
+bool spad__bytemap_is_valid(const spad__bytemap *map);
 /* Where a piece is in its band. Searches start at *hint, where an earlier one ended: any place
  * is right, that of an access like this one is fast. */
 typedef struct spad__spot {

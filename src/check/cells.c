@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+#include "base/assert.h"
+
 /* Pieces of one storage at most. */
 #define PIECES_MAX ((size_t)1 << 22)
 
@@ -89,6 +91,7 @@ static size_t sort_cuts(int64_t *cuts, size_t count) {
 }
 
 static size_t find_cut(const int64_t *cuts, size_t count, int64_t value) {
+    spad__assert(count > 0 && cuts[0] <= value); /* the ends of every shape are cuts */
     size_t low = 0;
     size_t high = count;
     while (high - low > 1) {
@@ -99,6 +102,7 @@ static size_t find_cut(const int64_t *cuts, size_t count, int64_t value) {
             high = middle;
         }
     }
+    spad__assert(cuts[low] == value);
     return low;
 }
 
@@ -136,10 +140,12 @@ static bool over_pieces(maker *m, spad__cells *cells, size_t shape,
     const spad_walk_access *s = &m->shapes.items[shape];
     const size_t first = find_cut(m->lanes.items, m->lanes.count, s->rect.lane);
     const size_t last = find_cut(m->lanes.items, m->lanes.count, s->rect.lane + s->rect.lanes);
+    spad__assert(first < last);
     for (int64_t run = 0; run < s->runs; run++) {
         const int64_t byte = s->rect.byte + run * s->stride;
         const size_t from = find_cut(m->bytes.items, m->bytes.count, byte);
         const size_t to = find_cut(m->bytes.items, m->bytes.count, byte + s->rect.bytes);
+        spad__assert(from < to);
         for (size_t lane = first; lane < last; lane++) {
             for (size_t b = from; b < to; b++) {
                 if (!each(m, cells, shape, lane * m->bytes.count + b)) return false;
@@ -159,6 +165,7 @@ static bool add_cell(maker *m) {
 static bool refine(maker *m, spad__cells *cells, size_t shape, size_t piece) {
     (void)cells;
     const int32_t cell = m->piece_cell[piece];
+    spad__assert(piece < m->pieces && (size_t)cell < m->parts.count);
     if (m->parts.items[cell].shape != (int32_t)shape) {
         const int32_t inside = (int32_t)m->parts.count;
         if (!add_cell(m)) return false;

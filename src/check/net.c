@@ -9,6 +9,8 @@
  */
 #include "check/net.h"
 
+#include "base/assert.h"
+
 /* An access of an operation on a unit with the order `same`. */
 typedef struct touch {
     int32_t access;
@@ -72,6 +74,8 @@ static int32_t new_chain(builder *b) {
 }
 
 static void put_on_chain(builder *b, int32_t point, int32_t chain) {
+    spad__assert(b->failed || (chain >= 0 && chain < b->net->chains));
+    spad__assert(b->failed || b->net->points.items[point].chain < 0); /* a point is on one chain */
     if (b->failed) return;
     b->net->points.items[point].chain = chain;
     b->net->points.items[point].index = ++b->chain_sizes[chain];
@@ -99,6 +103,7 @@ static void add_edge(builder *b, int32_t from, int32_t to) {
         b->failed = true;
         return;
     }
+    spad__assert((size_t)from < net->points.count && (size_t)to < net->points.count && from != to);
     net->edges.items[net->edges.count++] = (spad__edge){from, to};
 }
 
@@ -111,6 +116,7 @@ static void add_action(builder *b, spad__action_kind kind, int32_t object, int64
         return;
     }
     const int32_t point = (int32_t)net->points.count - 1;
+    spad__assert(point >= 0);
     net->points.items[point].action_count++;
     net->actions.items[net->actions.count++] = (spad__action){.kind = kind,
                                                               .point = point,
@@ -168,6 +174,7 @@ static void order_after(builder *b, queue *q, int32_t *list, int32_t access, int
     int32_t *link = list;
     while (*link >= 0) {
         touch *t = &q->touches.items[*link];
+        spad__assert(t->older < *link); /* lists run from new to old, and so they end */
         const bool shares =
             t->start != start && spad__access_overlaps(&accesses[t->access], &accesses[access]);
         if (shares) add_edge(b, t->start + 2, start);
@@ -203,6 +210,7 @@ static void order_same(builder *b, queue *q, const spad__event *event, int32_t s
     for (size_t i = 0; i < event->access_count && !b->failed; i++) {
         const int32_t access = (int32_t)(event->first_access + i);
         const int32_t storage = events->storage[access];
+        spad__assert(storage >= 0 && storage <= (int32_t)events->storages);
         const bool writes = (events->accesses.items[access].kind & SPAD_ACCESS_WRITE) != 0;
         order_after(b, q, &q->writers[storage], access, start, writes);
         if (writes) order_after(b, q, &q->readers[storage], access, start, true);
@@ -250,6 +258,7 @@ static void issue_operation(builder *b, const spad__event *event, int32_t number
     const int32_t done = add_point(b, SPAD__POINT_DONE, number);
     add_completions(b, event, false, false);
     if (b->failed) return;
+    spad__assert(read == start + 1 && done == start + 2); /* others count on it */
     net->start[number] = start;
     add_edge(b, b->last, start);
     add_edge(b, start, read);
@@ -273,6 +282,7 @@ static void issue_operation(builder *b, const spad__event *event, int32_t number
 /* ---- statements -------------------------------------------------------------------- */
 
 static void wait_group(builder *b, const spad__event *event, int32_t point) {
+    spad__assert(event->object >= 0 && (size_t)event->object < b->objects && event->amount >= 0);
     bundles *group = &b->groups[event->object];
     const bool reads = (event->flags & SPAD_SYNC_READS) != 0;
     const size_t newest = (size_t)event->amount;
@@ -280,6 +290,7 @@ static void wait_group(builder *b, const spad__event *event, int32_t point) {
     size_t from = reads && group->read > group->done ? group->read : group->done;
     if (upto <= from) return;
     const size_t first = from > 0 ? group->ends.items[from - 1] : 0;
+    spad__assert(upto <= group->ends.count && group->done <= group->ends.count);
     for (size_t i = first; i < group->ends.items[upto - 1]; i++) {
         add_edge(b, group->starts.items[i] + (reads ? 1 : 2), point);
     }
@@ -291,6 +302,7 @@ static void wait_group(builder *b, const spad__event *event, int32_t point) {
 }
 
 static void commit_group(builder *b, const spad__event *event) {
+    spad__assert(event->object >= 0 && (size_t)event->object < b->objects);
     bundles *group = &b->groups[event->object];
     if (!spad__array_reserve(&b->net->host, &group->ends, 1)) {
         b->failed = true;
@@ -339,6 +351,7 @@ static spad__action_kind action_of(const spad__events *events, const spad__event
  * come to it. */
 static void act_queued(builder *b, const spad__event *event, int32_t number,
                        spad_statement_kind kind) {
+    spad__assert(event->unit >= 0 && (size_t)event->unit < b->units);
     queue *q = &b->queues[event->unit];
     const spad_unit_order order = spad_kernel_get_unit(b->kernel, (size_t)event->unit)->order;
     int32_t point = add_point(b, SPAD__POINT_QUEUED, number);
@@ -481,10 +494,12 @@ void spad__net_free(spad__net *net) {
 }
 
 int32_t spad__net_first(const spad__net *net, int32_t event) {
+    spad__assert(event >= 0 && (size_t)event < net->events->items.count);
     return net->start[event] >= 0 ? net->start[event] : net->step[event];
 }
 
 int32_t spad__net_last(const spad__net *net, int32_t event, bool writes) {
+    spad__assert(event >= 0 && (size_t)event < net->events->items.count);
     if (net->start[event] < 0) return net->step[event];
     return net->start[event] + (writes ? 2 : 1);
 }

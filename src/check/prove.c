@@ -10,8 +10,13 @@
  *
  *     the shapes 0 <= N < n + 2 Q are a proof for all N,
  *
- * where the second Q is for tiles that an index outside of the loop could meet by
- * chance at one value of N: it does not meet them at the next. With several such
+ * where the second Q is for what an index outside of the loop meets by coincidence.
+ * Such an index moves with the tiles of the loop, and then it meets the same ones at
+ * every N of a rest, or it stays where it is (growth.c refuses others: "places that
+ * move apart"). If it stays, the tiles that the loop has left in memory have moved by
+ * at least the depth of their ring from n to n + Q, so none that was there at n is
+ * there at n + Q: a read that is right at n .. n + Q - 1 only by coincidence is wrong
+ * at n + Q .. n + 2 Q - 1 (test_check_prove.c has such kernels). With several such
  * parameters all combinations are run. A given N beyond that is replaced by the
  * smallest one that is the same modulo Q, so the cost does not depend on it.
  *
@@ -23,6 +28,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/checked.h"
 #include "check/outputs.h"
 
@@ -224,6 +230,7 @@ static spad_status try_shape(prover *p, shape *s, spad_error *error) {
 /* A value to leave a parameter at while another one is looked at: small, the same modulo its
  * step. */
 static int64_t small_value(const trip *t) {
+    spad__assert(t->growth.step > 0);
     const int64_t step = t->growth.step;
     const int64_t most = 3 * step + 4;
     return t->given <= most ? t->given : most - spad__floor_mod(most - t->given, step);
@@ -275,6 +282,7 @@ static spad_status find_trips(prover *p, spad_error *error) {
 }
 
 static void drop_trip(prover *p, size_t number, const char *why) {
+    spad__assert(number < p->count);
     leave_fixed(p, p->trips[number].growth.param, why);
     spad__growth_free(&p->trips[number].growth);
     p->count--;
@@ -323,6 +331,7 @@ static spad_status find_repeat(prover *p, size_t number, bool *found, spad_error
     spad_status status = try_repeat(p, number, t->repeats, found, error);
     while (status == SPAD_OK && *found && t->repeats - low > 1) {
         const int64_t middle = low + (t->repeats - low) / 2;
+        spad__assert(low < middle && middle < t->repeats);
         bool repeats;
         status = try_repeat(p, number, middle, &repeats, error);
         if (repeats) {
@@ -368,6 +377,7 @@ static spad_status find_repeats(prover *p, spad_error *error) {
 }
 
 static int64_t shapes_of(const trip *t) {
+    spad__assert(t->repeats >= t->growth.step && t->growth.step > 0);
     return t->repeats + 2 * t->growth.step;
 }
 
@@ -428,6 +438,7 @@ static void set_verdict(prover *p, spad_verdict verdict, const char *reason) {
 }
 
 static void set_proved(prover *p) {
+    spad__assert(p->run->check->counts.errors == 0 && p->count > 0); /* a claim is made */
     char names[SPAD_MESSAGE_MAX / 2] = "";
     char reason[SPAD_MESSAGE_MAX * 3];
     size_t used = 0;
@@ -479,7 +490,9 @@ static bool choose_representative(const prover *p, int64_t more, shape *s) {
         const int64_t step = t->growth.step;
         s->values[i] = t->given;
         if (t->given < spad__max(shapes_of(t), GIVEN_MAX)) continue;
+        spad__assert(t->given >= t->repeats);
         s->values[i] = t->repeats + (t->given - t->repeats) % step + more * step;
+        spad__assert(spad__floor_mod(s->values[i] - t->given, step) == 0);
         smaller = true;
     }
     return smaller;

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "base/assert.h"
 #include "check/prove.h"
 
 void spad__state_put(spad__state_out *out, int64_t number) {
@@ -35,6 +36,7 @@ static bool same_as_before(const spad__watch *watch, int64_t period) {
     const size_t count = watch->starts.count;
     const size_t *starts = watch->starts.items;
     const size_t last = starts[count - 1];
+    spad__assert(period > 0 && count > (size_t)period);
     const size_t before = starts[count - 1 - (size_t)period];
     const size_t length = watch->states.count - last;
     return starts[count - (size_t)period] - before == length &&
@@ -44,8 +46,10 @@ static bool same_as_before(const spad__watch *watch, int64_t period) {
 
 static spad_status take_state(spad__watches *watches, spad__watch *watch, int64_t loop,
                               int64_t iteration, spad__state_of state, spad_error *error) {
+    spad__assert(watch->starts.count == (size_t)iteration); /* one state per iteration, from 0 */
     const spad__growth *growth = watch->growth;
     const int64_t period = growth->extra[loop];
+    spad__assert(period > 0 && growth->group[loop] >= 0);
     if (!spad__array_reserve(&watches->host, &watch->starts, 1)) {
         return spad__fail_host_memory(error);
     }

@@ -3,6 +3,7 @@
  * Conditions while a trip count grows: in which iterations of a growing loop every `if` keeps its
  * answer. The conditions of one run are evaluated in program order, without its operations.
  */
+#include "base/assert.h"
 #include "base/checked.h"
 #include "check/growth.h"
 
@@ -83,6 +84,7 @@ static bool step_if(condition_walk *w, const spad_statement *s) {
         spad__window *window = &w->windows[loop];
         const int64_t begin = spad_kernel_get_loop(w->kernel, (size_t)loop)->begin.value;
         const int64_t iteration = w->values[loop] - begin;
+        spad__assert(iteration >= 0);
         if (!fixed) window->fixed = spad__min(window->fixed, iteration);
         if (!condition_keeps_answer(w, s, loop, &same)) {
             window->steady = spad__max(window->steady, iteration + 1);

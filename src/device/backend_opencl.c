@@ -498,10 +498,16 @@ static spad_status cl_event_record(void *opaque, void *event, void *stream, spad
     cl_device *device = opaque;
     cl_mark *mark = event;
     void *marker = NULL;
-    cl_result result = device->driver->cl.marker(stream, 0, NULL, &marker);
-    if (result == 0) result = device->driver->cl.flush(stream);
-    if (result != 0) return check(result, "clEnqueueMarkerWithWaitList", error);
-    if (mark->event != NULL) device->driver->cl.event_release(mark->event);
+    const cl_calls *cl = &device->driver->cl;
+    spad_status status =
+        check(cl->marker(stream, 0, NULL, &marker), "clEnqueueMarkerWithWaitList", error);
+    if (status != SPAD_OK) return status;
+    status = check(cl->flush(stream), "clFlush", error);
+    if (status != SPAD_OK) {
+        cl->event_release(marker);
+        return status;
+    }
+    if (mark->event != NULL) cl->event_release(mark->event);
     mark->event = marker;
     return SPAD_OK;
 }

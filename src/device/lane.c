@@ -4,6 +4,7 @@
  */
 #include "device/lane.h"
 
+#include "base/assert.h"
 #include "base/checked.h"
 
 /* A block may be larger than its request by so many classes of a sixteenth each, before a
@@ -23,6 +24,7 @@ static spad__spin *lock_of(const spad__lane *lane, const spad_pool *pool) {
 /* A parked block of one of the classes; 0: none. */
 static inline uint32_t take(spad__lane *lane, const spad_pool *pool, uint32_t first,
                             uint32_t last) {
+    spad__assert(lane->has_home && first <= last);
     uint32_t number = 0;
     spad__spin_lock(lock_of(lane, pool));
     for (uint32_t c = first; c <= last && c < SPAD__BINS && number == 0; c++) {
@@ -65,8 +67,10 @@ spad_status spad__lane_free(spad__lane *lane, spad_pool *pool, const spad_alloca
                             spad_error *error) {
     spad__ticket *t;
     if (block->handle == 0) return SPAD_OK;
+    spad__assert(lane->has_home);
     const spad_status status = spad__pool_park(&t, pool, block, lane->home, error);
     if (status != SPAD_OK) return status;
+    spad__assert(t->size_class < SPAD__BINS);
     t->next = lane->heads[t->size_class];
     lane->heads[t->size_class] = (uint32_t)block->handle;
     spad__spin_unlock(lock_of(lane, pool));

@@ -32,6 +32,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/assert.h"
 #include "base/checked.h"
 #include "device/pool.h"
 
@@ -116,6 +117,7 @@ static inline uint32_t home_of_caller(const spad_pool *pool) {
 }
 
 static inline void count_alloc(spad__cache *home, int64_t bytes) {
+    spad__assert(bytes >= 0 && home->bytes_below >= 0 && home->blocks_below >= 0);
     home->bytes_below -= bytes;
     if (home->bytes_below < 0) {
         home->peak_bytes -= home->bytes_below;
@@ -139,6 +141,8 @@ static inline void hand_out(spad_allocation *out, spad__cache *home, spad__ticke
 
 /* The block has no owner any more. Under the lock of the cache. */
 static inline void take_back(spad__cache *home, spad__ticket *t, uint64_t handle) {
+    spad__assert(t->asked >= 0 && home->blocks_below < home->peak_blocks);
+    spad__assert(t->asked <= home->peak_bytes - home->bytes_below);
     spad__ticket_end(t, handle);
     home->bytes_below += t->asked;
     home->blocks_below++;
@@ -148,6 +152,7 @@ static inline void take_back(spad__cache *home, spad__ticket *t, uint64_t handle
 
 /* Puts a block into a list that has room. Under the lock. */
 static inline void push(spad__list *list, spad__ticket *t, uint32_t number) {
+    spad__assert(list->room > 0 && number != 0);
     t->next = list->first;
     list->first = number;
     list->room--;
@@ -155,6 +160,7 @@ static inline void push(spad__list *list, spad__ticket *t, uint32_t number) {
 
 /* Takes the first block of a list that is not empty. Under the lock. */
 static inline spad__ticket *pop(const spad_pool *pool, spad__list *list) {
+    spad__assert(list->first != 0 && list->room < UINT16_MAX);
     spad__ticket *t = spad__ticket_at(pool, list->first);
     list->first = t->next;
     list->room++;
@@ -189,6 +195,7 @@ static void lock_and_free_chain(spad_pool *pool, uint32_t chain) {
 /* Gives the blocks of one octave, the classes between two powers of two, back to the range.
  * Were there any? Under the mutex. */
 static bool empty_octave(spad_pool *pool, uint32_t octave) {
+    spad__assert(octave < CACHE_OCTAVES);
     const uint32_t first = octave * SPAD__BIN_SUB;
     bool any = false;
     for (uint32_t used = pool->used_caches; used != 0; used &= used - 1) {
@@ -226,11 +233,14 @@ static bool reserve(spad_pool *pool, uint32_t holds) {
 
 /* Adds a chunk of so many bytes, a multiple of the block; `reserve` was called before. */
 static spad_status add_chunk(spad_pool *pool, int64_t bytes, spad_error *error) {
+    spad__assert(bytes > 0 && (bytes & (pool->range.granule - 1)) == 0);
+    spad__assert(pool->chunks.count < pool->chunks.capacity);
     spad__chunk added = {.bytes = bytes};
     const spad_status status =
         spad_memory_alloc(&added.block, &pool->below, bytes, pool->range.granule, error);
     if (status != SPAD_OK) return status;
     added.first = spad__range_add(&pool->range, added.block.address, bytes);
+    spad__assert(added.first != 0); /* its piece was reserved */
     pool->chunks.items[pool->chunks.count++] = added;
     pool->capacity += bytes;
     return SPAD_OK;
@@ -259,6 +269,7 @@ static spad_status grow(spad_pool *pool, int64_t bytes, int64_t align, spad_erro
 static spad_status hold(uint32_t *number, spad_pool *pool, int64_t rounded, int64_t exact,
                         int64_t align, spad_error *error) {
     spad__range *range = &pool->range;
+    spad__assert(exact > 0 && exact <= rounded);
     if (!reserve(pool, 1 + CACHE_BLOCKS / 2)) return spad__fail_host_memory(error);
     *number = spad__range_hold(range, rounded, align);
     for (uint32_t octave = CACHE_OCTAVES; *number == 0 && octave-- > 0;) {
@@ -269,10 +280,12 @@ static spad_status hold(uint32_t *number, spad_pool *pool, int64_t rounded, int6
     const spad_status status = grow(pool, rounded, align, error);
     if (status != SPAD_OK) return status;
     *number = spad__range_hold(range, rounded, align);
+    spad__assert(*number != 0); /* the new chunk has room, whatever its address */
     return SPAD_OK;
 }
 
 int spad__pool_fragmentation(int64_t free_bytes, int64_t largest) {
+    spad__assert(0 <= largest && largest <= free_bytes);
     if (free_bytes == 0) return 0;
     return (int)((double)(free_bytes - largest) * 100.0 / (double)free_bytes);
 }
@@ -327,12 +340,16 @@ static void count_failure(spad_pool *pool) {
 
 /* Fills in the ticket of a piece that was just held. Under the mutex. */
 static void write_ticket(spad_pool *pool, uint32_t number, uint32_t home, bool rounds) {
+    spad__assert(home <= pool->cache_mask);
     const spad__piece *piece = spad__range_at(&pool->range, number);
     const uint64_t granules = (uint64_t)piece->bytes >> pool->granule_bits;
     spad__ticket *t = spad__ticket_at(pool, number);
+    spad__assert(!piece->is_free);
     t->address = piece->address;
     t->size_class = (uint16_t)spad__bin_of(granules);
     t->list = rounds && spad__bin_lower(t->size_class) == granules ? (uint8_t)t->size_class : 0;
+    spad__assert(t->list < SPAD__CACHE_BINS);
+    spad__assert(t->list == 0 || pool->limits[t->list] > 0);
     atomic_store_explicit(&t->home, (uint8_t)home, memory_order_relaxed);
     pool->used_caches |= 1u << home;
 }
@@ -342,6 +359,7 @@ static void write_ticket(spad_pool *pool, uint32_t number, uint32_t home, bool r
  * full carves blocks only to give them back. Returns a chain. Under the mutex, after hold,
  * which made sure of the tickets. */
 static uint32_t refill(spad_pool *pool, int64_t bytes, uint32_t home) {
+    spad__assert(bytes > 0);
     const int half = pool->limits[spad__bin_of((uint64_t)bytes >> pool->granule_bits)] / 2;
     const int64_t most = spad__min(half, pool->range.free_bytes / REFILL_PART / bytes);
     uint32_t chain = 0;
@@ -484,6 +502,7 @@ static spad__ticket *lock_ticket(spad_pool *pool, const spad_allocation *block,
 /* Puts a block into its list. Returns a chain that has to leave the cache: the block itself
  * if it has no list, and half of a list that is full. Under the lock. */
 static uint32_t keep(const spad_pool *pool, spad__cache *c, spad__ticket *t, uint32_t number) {
+    spad__assert(t->list < SPAD__CACHE_BINS && c->lists[0].room == 0); /* list 0 takes nothing */
     spad__list *list = &c->lists[t->list];
     uint32_t chain = 0;
     if (t->list == 0) {
@@ -491,6 +510,7 @@ static uint32_t keep(const spad_pool *pool, spad__cache *c, spad__ticket *t, uin
         return number;
     }
     if (list->room == 0) chain = cut_list(pool, list, pool->limits[t->list] / 2 + 1, 0);
+    spad__assert(list->room > 0); /* a list has a limit of at least 1 */
     push(list, t, number);
     return chain;
 }
@@ -546,6 +566,7 @@ uint32_t spad__pool_home(spad_pool *pool) {
  * block.
  */
 static void change_home(spad_pool *pool, spad__ticket *t, uint32_t home) {
+    spad__assert(home <= pool->cache_mask);
     spad__cache *old = home_of(pool, t);
     old->bytes_below += t->asked;
     old->blocks_below++;

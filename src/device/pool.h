@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdalign.h>
 
+#include "base/assert.h"
 #include "device/lock.h"
 #include "device/range.h"
 #include "spad/pool.h"
@@ -104,12 +105,14 @@ static inline spad__ticket_place spad__ticket_place_of(uint32_t number) {
 /* The ticket of a piece that has been held. */
 static inline spad__ticket *spad__ticket_at(const spad_pool *pool, uint32_t number) {
     const spad__ticket_place p = spad__ticket_place_of(number);
+    spad__assert(number != 0 && p.segment < SPAD__SEGMENTS - 1);
     return atomic_load_explicit(&pool->segments[p.segment], memory_order_relaxed) + p.index;
 }
 
 /* A ticket without a user gets one: the next generation of its handle. Under the lock of whoever
  * has it. */
 static inline uint64_t spad__ticket_give(spad__ticket *t, uint32_t number) {
+    spad__assert((uint32_t)atomic_load_explicit(&t->handle, memory_order_relaxed) == 0);
     const uint64_t handle =
         atomic_load_explicit(&t->handle, memory_order_relaxed) + ((uint64_t)1 << 32 | number);
     atomic_store_explicit(&t->handle, handle, memory_order_relaxed);
@@ -118,12 +121,14 @@ static inline uint64_t spad__ticket_give(spad__ticket *t, uint32_t number) {
 
 /* Its user's handle is stale from now on. */
 static inline void spad__ticket_end(spad__ticket *t, uint64_t handle) {
+    spad__assert(atomic_load_explicit(&t->handle, memory_order_relaxed) == handle);
     atomic_store_explicit(&t->handle, handle >> 32 << 32, memory_order_relaxed);
 }
 
 /* The size class (range.h) of a request of bytes >= 0: all blocks of the class have room for it. No
  * bytes take as much as one. */
 static inline uint32_t spad__pool_class(const spad_pool *pool, int64_t bytes) {
+    spad__assert(bytes >= 0);
     const uint64_t size = (uint64_t)bytes;
     return spad__bin_of((size - (size != 0)) >> pool->granule_bits) + 1;
 }

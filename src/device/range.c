@@ -8,18 +8,22 @@
  *   a piece is in the bin of its size exactly when it is free
  *   a bit is set exactly when its bin (or one of its level) is not empty
  *   free_bytes and held_bytes are the sums over free and held pieces
+ *   a piece that is not in use has no bytes and is on the list of spares
  */
 #include "device/range.h"
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/checked.h"
 
 void spad__range_init(spad__range *range, int64_t granule, const spad_host *host) {
+    spad__assert(spad__is_pow2(granule));
     memset(range, 0, sizeof *range);
     range->host = *host;
     range->granule = granule;
     range->granule_bits = spad__top_bit((uint64_t)granule);
+    spad__assert(INT64_C(1) << range->granule_bits == granule);
 }
 
 void spad__range_deinit(spad__range *range) {
@@ -54,6 +58,7 @@ bool spad__range_reserve(spad__range *range, uint32_t holds) {
 }
 
 static uint32_t take_spare(spad__range *range) {
+    spad__assert(range->spare_count > 0 && range->spare != 0); /* it was reserved */
     const uint32_t number = range->spare;
     range->spare = spad__range_at(range, number)->after;
     range->spare_count--;
@@ -61,8 +66,10 @@ static uint32_t take_spare(spad__range *range) {
 }
 
 static void give_spare(spad__range *range, uint32_t number) {
+    spad__assert(!spad__range_at(range, number)->is_free);
     spad__piece *piece = spad__range_at(range, number);
     piece->is_free = false;
+    piece->bytes = 0;
     piece->after = range->spare;
     range->spare = number;
     range->spare_count++;
@@ -71,10 +78,12 @@ static void give_spare(spad__range *range, uint32_t number) {
 /* ---- bins -------------------------------------------------------------------------- */
 
 static uint32_t bin_of_bytes(const spad__range *range, int64_t bytes) {
+    spad__assert(bytes >= 0 && (bytes & (range->granule - 1)) == 0);
     return spad__bin_of((uint64_t)bytes >> range->granule_bits);
 }
 
 static void bin_insert(spad__range *range, uint32_t number, spad__piece *piece) {
+    spad__assert(!piece->is_free && piece == spad__range_at(range, number));
     const uint32_t bin = bin_of_bytes(range, piece->bytes);
     const uint32_t next = range->bins[bin];
     piece->is_free = true;
@@ -89,6 +98,7 @@ static void bin_insert(spad__range *range, uint32_t number, spad__piece *piece) 
 }
 
 static void bin_remove(spad__range *range, spad__piece *piece) {
+    spad__assert(piece->is_free && range->holes > 0 && range->free_bytes >= piece->bytes);
     piece->is_free = false;
     range->free_bytes -= piece->bytes;
     range->holes--;
@@ -98,6 +108,7 @@ static void bin_remove(spad__range *range, spad__piece *piece) {
         return;
     }
     const uint32_t bin = bin_of_bytes(range, piece->bytes);
+    spad__assert(spad__range_at(range, range->bins[bin]) == piece);
     range->bins[bin] = piece->next;
     if (piece->next != 0) return;
     uint16_t *subs = &range->subs[bin >> SPAD__BIN_BITS];
@@ -117,11 +128,13 @@ static uint32_t first_from(const spad__range *range, uint32_t bin) {
         level = (uint32_t)__builtin_ctzll(levels);
         subs = range->subs[level];
     }
+    spad__assert(subs != 0); /* a level with a bit has a bin with one */
     return range->bins[(level << SPAD__BIN_BITS) + (uint32_t)__builtin_ctz(subs)];
 }
 
 /* Does the piece have so many bytes at a multiple of align? */
 static bool fits(const spad__piece *piece, int64_t bytes, int64_t align) {
+    spad__assert(bytes > 0 && spad__is_pow2(align));
     const int64_t pad = -piece->address & (align - 1);
     return pad <= piece->bytes && bytes <= piece->bytes - pad;
 }
@@ -141,6 +154,7 @@ static uint32_t search(const spad__range *range, int64_t bytes, int64_t align, u
 /* Leaves the piece its first `bytes` and returns the rest, as a piece that is in no bin.
  * The first piece of a chunk thus keeps its number forever. */
 static uint32_t cut(spad__range *range, uint32_t number, int64_t bytes) {
+    spad__assert(bytes > 0 && bytes < spad__range_at(range, number)->bytes); /* no empty piece */
     const uint32_t rest_number = take_spare(range);
     spad__piece *piece = spad__range_at(range, number);
     spad__piece *rest = spad__range_at(range, rest_number);
@@ -166,7 +180,10 @@ static uint32_t find(const spad__range *range, int64_t bytes, int64_t align) {
 }
 
 uint32_t spad__range_hold(spad__range *range, int64_t bytes, int64_t align) {
+    spad__assert(bytes > 0 && (bytes & (range->granule - 1)) == 0 && spad__is_pow2(align));
+    spad__assert(range->spare_count >= 2 || align <= range->granule); /* both ends may be cut off */
     uint32_t number = find(range, bytes, align);
+    spad__assert(number == 0 || fits(spad__range_at(range, number), bytes, align));
     if (number == 0) return 0;
     spad__piece *piece = spad__range_at(range, number);
     bin_remove(range, piece);
@@ -181,12 +198,17 @@ uint32_t spad__range_hold(spad__range *range, int64_t bytes, int64_t align) {
         const uint32_t rest = cut(range, number, bytes);
         bin_insert(range, rest, spad__range_at(range, rest));
     }
+    spad__assert(piece->bytes == bytes && (piece->address & (align - 1)) == 0 && !piece->is_free);
     range->held_bytes += bytes;
     if (range->held_bytes > range->peak_bytes) range->peak_bytes = range->held_bytes;
+    spad__assert_valid(range->pieces.count > SPAD__FEW || spad__range_is_valid(range));
     return number;
 }
 
 void spad__range_free(spad__range *range, uint32_t number) {
+    spad__assert(!spad__range_at(range, number)->is_free);
+    spad__assert(spad__range_at(range, number)->bytes > 0); /* in use */
+    spad__assert(range->held_bytes >= spad__range_at(range, number)->bytes);
     spad__piece *piece = spad__range_at(range, number);
     range->held_bytes -= piece->bytes;
     const uint32_t before_number = piece->before;
@@ -210,11 +232,13 @@ void spad__range_free(spad__range *range, uint32_t number) {
         piece = before;
     }
     bin_insert(range, number, piece);
+    spad__assert_valid(range->pieces.count > SPAD__FEW || spad__range_is_valid(range));
 }
 
 /* ---- chunks ------------------------------------------------------------------------ */
 
 uint32_t spad__range_add(spad__range *range, int64_t address, int64_t bytes) {
+    spad__assert(bytes > 0 && (bytes & (range->granule - 1)) == 0);
     if (!reserve_spares(range, 1)) return 0;
     const uint32_t number = take_spare(range);
     spad__piece *piece = spad__range_at(range, number);
@@ -226,6 +250,7 @@ uint32_t spad__range_add(spad__range *range, int64_t address, int64_t bytes) {
 }
 
 bool spad__range_remove(spad__range *range, uint32_t first) {
+    spad__assert(spad__range_at(range, first)->before == 0); /* nothing is in front of it */
     spad__piece *piece = spad__range_at(range, first);
     if (!piece->is_free || piece->after != 0) return false;
     bin_remove(range, piece);
@@ -297,4 +322,33 @@ const char *spad__range_fault(const spad__range *range, const spad__range_sums *
         return "the sums of bytes are wrong";
     if (sums->holes != range->holes || sums->holes != binned) return "the number of holes is wrong";
     return NULL;
+}
+
+/* The piece and its neighbours; pieces in use are those with bytes. */
+static bool piece_is_valid(const spad__range *range, uint32_t number) {
+    const spad__piece *piece = spad__range_at(range, number);
+    if (piece->after == 0) return true;
+    const spad__piece *after = spad__range_at(range, piece->after);
+    return after->before == number && after->bytes > 0 &&
+           piece->address + piece->bytes == after->address && !(piece->is_free && after->is_free);
+}
+
+bool spad__range_is_valid(const spad__range *range) {
+    spad__range_sums sums = {0};
+    uint32_t in_use = 0;
+    for (uint32_t n = 1; n < range->pieces.count; n++) {
+        const spad__piece *piece = spad__range_at(range, n);
+        if (piece->bytes == 0) continue;
+        if (piece->bytes < 0 || !piece_is_valid(range, n)) return false;
+        *(piece->is_free ? &sums.free_bytes : &sums.held_bytes) += piece->bytes;
+        sums.holes += piece->is_free;
+        in_use++;
+    }
+    uint32_t spares = 0;
+    for (uint32_t n = range->spare; n != 0; n = spad__range_at(range, n)->after) {
+        if (spad__range_at(range, n)->bytes != 0 || ++spares > range->spare_count) return false;
+    }
+    if (spares != range->spare_count) return false;
+    if (range->pieces.count > 0 && in_use + spares + 1 != range->pieces.count) return false;
+    return range->held_bytes <= range->peak_bytes && spad__range_fault(range, &sums) == NULL;
 }

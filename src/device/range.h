@@ -20,11 +20,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/assert.h"
 #include "base/memory.h"
 
 typedef struct spad__piece {
     int64_t address;
-    int64_t bytes;
+    int64_t bytes;     /* 0: not in use */
     uint32_t before;   /* neighbours in the chunk; 0: none */
     uint32_t after;    /* in a piece that is not in use: the next of these */
     uint32_t previous; /* free: in its bin; 0: none */
@@ -42,7 +43,8 @@ enum { SPAD__BIN_BITS = 4, SPAD__BIN_LEVELS = 64 - SPAD__BIN_BITS };
 enum { SPAD__BIN_SUB = 1 << SPAD__BIN_BITS, SPAD__BINS = SPAD__BIN_LEVELS * SPAD__BIN_SUB };
 
 static inline unsigned spad__top_bit(uint64_t value) { /* value > 0 */
-    return (unsigned)__builtin_clzll(value) ^ 63;      /* 63 - ... compiles to more */
+    spad__assert(value > 0);
+    return (unsigned)__builtin_clzll(value) ^ 63; /* 63 - ... compiles to more */
 }
 
 /* The bin that holds pieces of so many granules. */
@@ -53,6 +55,7 @@ static inline uint32_t spad__bin_of(uint64_t granules) {
 
 /* The least number of granules in a bin. */
 static inline uint64_t spad__bin_lower(uint32_t bin) {
+    spad__assert(bin < SPAD__BINS);
     if (bin < SPAD__BIN_SUB) return bin;
     const uint32_t shift = (bin >> SPAD__BIN_BITS) - 1;
     return (uint64_t)(SPAD__BIN_SUB + (bin & (SPAD__BIN_SUB - 1))) << shift;
@@ -60,6 +63,7 @@ static inline uint64_t spad__bin_lower(uint32_t bin) {
 
 /* The least bin all of whose pieces have so many granules, at least one. */
 static inline uint32_t spad__bin_above(uint64_t granules) {
+    spad__assert(granules > 0);
     return spad__bin_of(granules - 1) + 1;
 }
 
@@ -85,6 +89,7 @@ void spad__range_deinit(spad__range *range);
 
 /* A piece by its number, until the next piece is made. */
 static inline spad__piece *spad__range_at(const spad__range *range, uint32_t number) {
+    spad__assert(number > 0 && number < range->pieces.count);
     return &range->pieces.items[number];
 }
 
@@ -119,5 +124,7 @@ const char *spad__range_chunk_fault(const spad__range *range, uint32_t first,
                                     spad__range_sums *sums);
 /* The same for the bins and for the sums over all chunks. */
 const char *spad__range_fault(const spad__range *range, const spad__range_sums *sums);
+/* For assertions: all of it, without knowing the chunks. O(pieces + bins). */
+bool spad__range_is_valid(const spad__range *range);
 
 #endif

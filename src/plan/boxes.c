@@ -12,6 +12,7 @@
  */
 #include "plan/boxes.h"
 
+#include "base/assert.h"
 #include "base/checked.h"
 #include "plan/sort.h"
 
@@ -72,6 +73,7 @@ static spad_status sum_loads(spad__boxes *b, spad_error *error) {
         b->max_load = b->load[s];
         b->peak = s;
     }
+    spad__assert_valid(spad__boxes_is_valid(b));
     return SPAD_OK;
 }
 
@@ -88,12 +90,14 @@ static spad_status fill(spad__boxes *b, const spad__model *m, const spad__row *r
                               "the sizes of all buffers together do not fit 64 bits");
         }
         b->trim[k] = b->size[k] - item->size;
+        spad__assert(0 <= b->trim[k] && b->trim[k] < align);
         if (b->trim[k] > 0) b->exact = false;
         b->unit = spad__gcd(b->size[k], b->unit);
     }
     for (int32_t s = 0; s < b->sections; s++) b->first[s + 1] += b->first[s];
     for (int32_t k = 0; k < b->count; k++) {
         b->size[k] /= b->unit;
+        spad__assert(b->size[k] > 0);
         b->twin[k] = k > 0 && b->begin[k] == b->begin[k - 1] && b->end[k] == b->end[k - 1] &&
                      b->size[k] == b->size[k - 1];
     }
@@ -126,4 +130,32 @@ spad_status spad__boxes_build(spad__boxes *b, const spad__model *m, bool *suits,
 
 void spad__boxes_free(spad__boxes *b) {
     spad__arena_free(&b->arena);
+}
+
+/* Sorted by (begin, end, size descending, item); a twin is like the one before it. */
+static bool box_is_valid(const spad__boxes *b, int32_t i) {
+    if (b->begin[i] < 0 || b->begin[i] >= b->end[i] || b->end[i] > b->sections) return false;
+    if (b->size[i] <= 0 || b->first[b->begin[i]] > i || b->first[b->begin[i] + 1] <= i)
+        return false;
+    if (i == 0) return !b->twin[i];
+    const bool same = b->begin[i - 1] == b->begin[i] && b->end[i - 1] == b->end[i];
+    if (b->begin[i - 1] == b->begin[i] && b->end[i - 1] > b->end[i]) return false;
+    if (b->begin[i - 1] > b->begin[i] || (same && b->size[i - 1] < b->size[i])) return false;
+    if (same && b->size[i - 1] == b->size[i] && b->item[i - 1] >= b->item[i] && b->exact)
+        return false;
+    return b->twin[i] == (same && b->size[i - 1] == b->size[i]);
+}
+
+bool spad__boxes_is_valid(const spad__boxes *b) {
+    int64_t bytes = 0; /* sizes times sections, counted both ways */
+    for (int32_t i = 0; i < b->count; i++) {
+        if (!box_is_valid(b, i)) return false;
+        bytes =
+            (int64_t)((uint64_t)bytes + (uint64_t)b->size[i] * (uint64_t)(b->end[i] - b->begin[i]));
+    }
+    for (int32_t s = 0; s < b->sections; s++) {
+        if (b->load[s] <= 0 || b->load[s] > b->max_load) return false;
+        bytes = (int64_t)((uint64_t)bytes - (uint64_t)b->load[s]);
+    }
+    return bytes == 0 && (b->sections == 0 || b->load[b->peak] == b->max_load);
 }

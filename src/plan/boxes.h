@@ -42,4 +42,7 @@ spad_status spad__boxes_build(spad__boxes *boxes, const spad__model *model, bool
                               spad_error *error);
 void spad__boxes_free(spad__boxes *boxes);
 
+/* For assertions: the invariants above. O(boxes + sections). */
+bool spad__boxes_is_valid(const spad__boxes *boxes);
+
 #endif

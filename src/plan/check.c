@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/checked.h"
 #include "plan/problem.h"
 
@@ -139,6 +140,7 @@ static void add_rect(checker *c, int32_t buffer, int64_t lower, int64_t upper, i
                      int64_t hi) {
     if (lower >= upper || lo >= hi) return;
     const int64_t offset = c->places[buffer].offset;
+    spad__assert(offset >= 0 && offset <= INT64_MAX - hi); /* check_place has looked */
     c->rects[c->rect_count++] = (rect){
         .lower = lower, .upper = upper, .lo = offset + lo, .hi = offset + hi, .buffer = buffer};
 }
@@ -172,6 +174,7 @@ static int by_lowest_byte(const void *x, const void *y) {
 static int32_t moment_of(const checker *c, int64_t time) {
     const int64_t *found =
         bsearch(&time, c->moments, (size_t)c->moment_count, sizeof *c->moments, by_value);
+    spad__assert(found != NULL); /* the moments are those of the rectangles */
     return (int32_t)(found - c->moments);
 }
 
@@ -207,6 +210,7 @@ static bool cut_rects(checker *c) {
  * for each of its moments ------------------------------------------------------------- */
 
 static int64_t highest_top(const checker *c, int32_t from, int32_t until) {
+    spad__assert(0 <= from && from < until && until < c->moment_count);
     int64_t top = INT64_MIN;
     int32_t a = from + c->moment_count;
     int32_t b = until + c->moment_count;
@@ -222,6 +226,7 @@ static int64_t highest_top(const checker *c, int32_t from, int32_t until) {
 }
 
 static void lift_top(checker *c, int32_t from, int32_t until, int64_t top) {
+    spad__assert(0 <= from && from < until && until < c->moment_count);
     int32_t a = from + c->moment_count;
     int32_t b = until + c->moment_count;
     const int32_t first = a;
@@ -289,6 +294,7 @@ static spad_status check_overlaps(checker *c, spad_error *error) {
             if (start > lane) next = spad__min(next, start);
             if (end > lane) next = spad__min(next, end);
         }
+        spad__assert(next > lane);
         lane = next;
     }
     return SPAD_OK;

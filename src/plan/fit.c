@@ -14,6 +14,7 @@
  */
 #include "plan/fit.h"
 
+#include "base/assert.h"
 #include "base/checked.h"
 #include "base/random.h"
 #include "plan/near.h"
@@ -68,6 +69,7 @@ static void forbid(fitter *f, const spad__conflict *c, int64_t lane) {
         f->no_memory = true;
         return;
     }
+    spad__assert(other->offset >= 0 && c->above > -c->below); /* else the range would be empty */
     /* offset of b - offset of a < above, > -below */
     f->ranges.items[f->ranges.count++] =
         (range){other->offset - c->above, other->offset + c->below};
@@ -127,16 +129,24 @@ static void sort_ranges(range *r, size_t count) {
     }
 }
 
+static bool is_outside(const fitter *f, int64_t offset) {
+    for (size_t k = 0; k < f->ranges.count; k++) {
+        if (f->ranges.items[k].begin < offset && offset < f->ranges.items[k].end) return false;
+    }
+    return true;
+}
 /* The lowest legal offset outside all ranges; false: none. */
 static bool lowest_offset(const fitter *f, const spad__item *item, int64_t *out) {
     int64_t offset;
     if (!spad__item_next_offset(f->m, item, 0, &offset)) return false;
     for (size_t k = 0; k < f->ranges.count; k++) {
         const range *r = &f->ranges.items[k];
+        spad__assert(k == 0 || r[-1].begin <= r->begin);
         if (offset <= r->begin) break;
         if (offset >= r->end) continue;
         if (!spad__item_next_offset(f->m, item, r->end, &offset)) return false;
     }
+    spad__assert_valid(f->ranges.count > SPAD__FEW || is_outside(f, offset));
     *out = offset;
     return true;
 }
@@ -144,6 +154,7 @@ static bool lowest_offset(const fitter *f, const spad__item *item, int64_t *out)
 /* ---- one order --------------------------------------------------------------------- */
 
 static bool put_item(fitter *f, int32_t i, spad_plan_place place, int64_t *top) {
+    spad__assert(place.offset >= 0 && place.lane >= 0 && !is_done(f, i));
     const spad__item *item = &f->m->items[i];
     int64_t end;
     if (!spad__add(place.offset, item->size, &end) || end == SPAD_UNBOUNDED) return false;
@@ -264,6 +275,7 @@ static void index_aparts(fitter *f) {
                                                                 .lanes_b = c.lanes_a};
     }
     for (int32_t i = m->item_count; i > 0; i--) f->apart_first[i] = f->apart_first[i - 1];
+    spad__assert(f->apart_first[m->item_count] == 2 * m->apart_count);
     f->apart_first[0] = 0;
 }
 
@@ -305,6 +317,7 @@ spad_status spad__fit_run(const spad__model *m, uint64_t seed, int64_t enough, s
         const int64_t top = fit_order(&f, limit);
         if (f.no_memory) ok = false;
         if (top < 0) continue;
+        spad__assert(top <= limit && top == spad__items_height(m, f.place));
         *height = top;
         if (stop->listener != NULL)
             stop->listener->progress.height = spad__min(stop->listener->progress.height, top);

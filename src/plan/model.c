@@ -16,6 +16,7 @@
  */
 #include "plan/model.h"
 
+#include "base/assert.h"
 #include "base/checked.h"
 #include "plan/clash.h"
 #include "plan/sort.h"
@@ -45,6 +46,7 @@ static bool number_items(spad__model *m) {
     }
     for (int32_t i = 0; i < n; i++) {
         const int32_t root = find_root(parent, i);
+        spad__assert(root <= i); /* the first buffer is the root, so its item has a number */
         m->item_of[i] = root == i ? m->item_count++ : m->item_of[root];
     }
     return true;
@@ -74,6 +76,7 @@ static int32_t pieces_of(const spad_plan_buffer *b) {
 static void add_piece(spad__model *m, spad__item *item, int32_t *slot, const spad_plan_buffer *b,
                       int64_t lo, int64_t hi) {
     if (lo == hi) return;
+    spad__assert(lo >= 0 && lo < hi && hi <= b->size && *slot < m->piece_count);
     m->pieces[*slot] = (spad__piece){.lo = lo, .hi = hi, .lanes = b->lanes};
     item->piece_count++;
     (*slot)++;
@@ -85,6 +88,7 @@ typedef struct moment_list {
 } moment_list;
 
 static void add_times(moment_list *times, int32_t piece, int64_t lower, int64_t upper) {
+    spad__assert(lower < upper);
     times->rows[times->count++] = (spad__row){spad__sort_key(lower), 2 * piece + 1};
     times->rows[times->count++] = (spad__row){spad__sort_key(upper), 2 * piece};
 }
@@ -129,6 +133,7 @@ static bool number_sections(spad__model *m, moment_list *times) {
     bool begun = false;
     int64_t last = 0;
     for (size_t i = 0; i < times->count; i++) {
+        spad__assert(i == 0 || scratch[i - 1].key <= scratch[i].key);
         spad__piece *piece = &m->pieces[scratch[i].value / 2];
         if (scratch[i].value & 1) {
             piece->begin = m->section_count;
@@ -139,7 +144,9 @@ static bool number_sections(spad__model *m, moment_list *times) {
         if (begun) m->moment[m->section_count++] = last;
         begun = false;
         piece->end = m->section_count;
+        spad__assert(piece->begin < piece->end); /* its beginning was in a section by now */
     }
+    spad__assert(!begun && m->section_count <= m->piece_count);
     spad__free(&m->arena.host, scratch, (times->count + 1) * sizeof *scratch);
     return true;
 }
@@ -186,6 +193,7 @@ static spad_status check_nesting(const spad__model *m, const spad__item *item, s
                               (long long)bank);
         }
         if (!known) chain[length++] = bank;
+        spad__assert(length <= 64); /* each is at least twice the one before, below 2^63 */
     }
     return SPAD_OK;
 }
@@ -264,6 +272,7 @@ static spad_status fill_items(spad__model *m, moment_list *times, spad_error *er
         if (needs_rule(plan, b))
             m->rules[item->rule_first + item->rule_count++] =
                 (spad__rule){b->bank, b->size, b->lanes};
+        spad__assert(slot == item->piece_first + item->piece_count);
         const spad_status status = join_rules(item, b, error);
         if (status != SPAD_OK) return status;
     }
@@ -300,6 +309,7 @@ spad_status spad__model_build(spad__model *m, const spad_plan *plan, spad_error 
     if (status != SPAD_OK) return status;
     find_hulls(m);
     judge(m);
+    spad__assert_valid(spad__model_is_valid(m));
     return spad__clash_find(m) ? SPAD_OK : spad__fail_host_memory(error);
 }
 
@@ -309,6 +319,7 @@ void spad__model_free(spad__model *m) {
 
 bool spad__item_next_offset(const spad__model *m, const spad__item *item, int64_t from,
                             int64_t *out) {
+    spad__assert(item->alignment > 0);
     if (item->pinned) {
         *out = item->offset;
         return from <= item->offset;
@@ -324,6 +335,7 @@ bool spad__item_next_offset(const spad__model *m, const spad__item *item, int64_
             moved = true;
         }
     }
+    spad__assert(offset >= from && offset % item->alignment == 0);
     *out = offset;
     return true;
 }
@@ -350,4 +362,37 @@ int64_t spad__items_height(const spad__model *m, const spad_plan_place *place) {
     for (int32_t i = 0; i < m->item_count; i++)
         height = spad__max(height, place[i].offset + m->items[i].size);
     return height;
+}
+
+static bool item_is_valid(const spad__model *m, const spad__item *item) {
+    int32_t begin = INT32_MAX;
+    int32_t end = 0;
+    for (int32_t k = 0; k < item->piece_count; k++) {
+        const spad__piece *piece = &m->pieces[item->piece_first + k];
+        if (piece->begin >= piece->end || piece->end > m->section_count) return false;
+        if (piece->lo < 0 || piece->lo >= piece->hi || piece->hi > item->size) return false;
+        if (piece->lanes < 1 || piece->lanes > item->lanes) return false;
+        if (piece->begin < begin) begin = piece->begin;
+        if (piece->end > end) end = piece->end;
+    }
+    if (item->piece_count > 0 && (item->begin != begin || item->end != end)) return false;
+    return item->alignment >= 1 && item->size >= 0;
+}
+
+bool spad__model_is_valid(const spad__model *m) {
+    int32_t piece = 0;
+    for (int32_t i = 0; i < m->item_count; i++) {
+        const spad__item *item = &m->items[i];
+        if (item->piece_first < piece || !item_is_valid(m, item)) return false;
+        piece = item->piece_first + item->piece_count; /* those of one item lie together */
+    }
+    for (int32_t s = 1; s < m->section_count; s++) {
+        if (m->moment[s - 1] >= m->moment[s]) return false;
+    }
+    int32_t first = 0; /* items are numbered by their first buffer */
+    for (size_t b = 0; b < m->plan->buffers.count; b++) {
+        if (m->item_of[b] > first) return false;
+        if (m->item_of[b] == first) first++;
+    }
+    return first == m->item_count && piece <= m->piece_count && (!m->plain || m->boxable);
 }

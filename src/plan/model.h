@@ -100,4 +100,8 @@ int64_t spad__items_height(const spad__model *model, const spad_plan_place *plac
 /* The lowest legal start lane of an item at or above `from`, or -1. */
 int64_t spad__item_next_lane(const spad__model *model, const spad__item *item, int64_t from);
 
+/* For assertions: the invariants above, and that pieces, hulls and sizes of the items agree.
+ * O(items + pieces). */
+bool spad__model_is_valid(const spad__model *model);
+
 #endif

@@ -2,9 +2,11 @@
  * Items by time; the idea is in near.h. */
 #include "plan/near.h"
 
+#include "base/assert.h"
 #include "plan/shapes.h"
 
 static int32_t class_of(int32_t width) {
+    spad__assert(width > 0);
     int32_t c = 0;
     while (width >> (c + 1) > 0) c++;
     return c;
@@ -31,6 +33,7 @@ void spad__near_clear(spad__near *near) {
 void spad__near_put(spad__near *near, int32_t i) {
     const spad__item *item = &near->model->items[i];
     const int32_t c = class_of(item->end - item->begin);
+    spad__assert(c < near->classes && item->begin >= 0);
     int32_t *head = &near->head[near->first[c] + (item->begin >> c)];
     near->next[i] = *head;
     *head = i;
@@ -56,6 +59,7 @@ int32_t spad__near_next(spad__near_walk *w) {
     while (w->class_number < near->classes) {
         while (w->item >= 0) {
             const int32_t i = w->item;
+            spad__assert(i < near->model->item_count);
             w->item = near->next[i];
             const spad__item *item = &near->model->items[i];
             if (item->begin < w->end && w->begin < item->end) return i;

@@ -34,6 +34,7 @@
  */
 #include "plan/pairs.h"
 
+#include "base/assert.h"
 #include "base/checked.h"
 #include "plan/shapes.h"
 
@@ -120,6 +121,7 @@ static bool step(searcher *s) {
 
 /* The lowest legal value of a variable at or above `least`; false: above the limit. */
 static bool legal_value(const searcher *s, int32_t variable, int64_t least, int64_t *out) {
+    spad__assert(variable >= 0 && variable < s->variables);
     const spad__item *item = &s->m->items[variable / 2];
     if (variable % 2 == 1) {
         *out = spad__item_next_lane(s->m, item, least);
@@ -135,6 +137,8 @@ static bool raise_value(searcher *s, int32_t variable, int64_t least) {
         s->no_memory = s->cut = true;
         return false;
     }
+    spad__assert(value >= least &&
+                 value > s->value[variable]); /* values only rise, and so it ends */
     s->changes.items[s->changes.count++] = (change){variable, s->value[variable]};
     s->value[variable] = value;
     return true;
@@ -152,6 +156,7 @@ static bool propagate(searcher *s) {
     s->queued[origin] = true;
     bool holds = true;
     while (count > 0) {
+        spad__assert(count <= s->variables); /* each is in the ring once */
         const int32_t from = s->queue[head];
         head = head + 1 == s->variables ? 0 : head + 1;
         count--;
@@ -177,6 +182,7 @@ static bool propagate(searcher *s) {
 /* ---- decisions --------------------------------------------------------------------- */
 
 static bool add_edge(searcher *s, edge e) {
+    spad__assert(s->edges.count < s->edges.capacity && e.from != e.to);
     e.next = s->newest_edge[e.from];
     s->newest_edge[e.from] = (int32_t)s->edges.count;
     s->edges.items[s->edges.count++] = e;
@@ -186,6 +192,7 @@ static bool add_edge(searcher *s, edge e) {
 static void undo(searcher *s, const decision *d) {
     while (s->edges.count > (size_t)d->edge_mark) {
         const edge *e = &s->edges.items[--s->edges.count];
+        spad__assert(s->newest_edge[e->from] == (int32_t)s->edges.count);
         s->newest_edge[e->from] = e->next;
     }
     while (s->changes.count > (size_t)d->change_mark) {
@@ -195,6 +202,7 @@ static void undo(searcher *s, const decision *d) {
 }
 
 static bool is_broken(const searcher *s, const spad__conflict *c) {
+    spad__assert(c->a != c->b);
     const int64_t d = s->value[2 * c->b] - s->value[2 * c->a];
     if (d >= c->above || -d >= c->below) return false;
     const int64_t l = s->value[2 * c->b + 1] - s->value[2 * c->a + 1];
@@ -258,10 +266,23 @@ static bool within_limit(const searcher *s) {
     return true;
 }
 
+/* The values are a plan: legal, and no two items collide. */
+static bool values_are_valid(const searcher *s) {
+    for (int32_t k = 0; k < s->variables; k++) {
+        int64_t value;
+        if (!legal_value(s, k, s->value[k], &value) || value != s->value[k]) return false;
+    }
+    for (size_t k = 0; k < s->conflicts.count; k++) {
+        if (is_broken(s, &s->conflicts.items[k])) return false;
+    }
+    return true;
+}
 static void keep_plan(searcher *s) {
+    spad__assert_valid(s->m->item_count > SPAD__FEW || values_are_valid(s));
     for (int32_t i = 0; i < s->m->item_count; i++)
         s->pairs->place[i] = (spad_plan_place){s->value[2 * i], s->value[2 * i + 1]};
     s->pairs->height = spad__items_height(s->m, s->pairs->place);
+    spad__assert(s->pairs->height <= s->limit); /* every plan is lower than the one before */
     s->limit = s->pairs->height - 1;
 }
 
@@ -269,6 +290,7 @@ static void keep_plan(searcher *s) {
 static bool advance(searcher *s) {
     while (s->decisions.count > 0) {
         decision *d = &s->decisions.items[s->decisions.count - 1];
+        spad__assert(d->way_next <= d->way_count && d->way_count <= WAYS);
         undo(s, d);
         if (s->cut) return false;
         if (d->way_next == d->way_count) {

@@ -27,6 +27,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/checked.h"
 #include "base/random.h"
 #include "plan/sort.h"
@@ -176,6 +177,7 @@ static void build_tree(spad__skyline *s) {
 }
 
 static void remove_box(spad__skyline *s, int32_t box) {
+    spad__assert(s->end[box] != GONE || (s->fixed != NULL && s->fixed[box] >= 0)); /* once only */
     s->end[box] = GONE;
     int32_t k = s->leaves + box / LEAF;
     s->tree[k] = leaf_summary(s, box / LEAF);
@@ -226,6 +228,7 @@ static void search_below(spad__skyline *s, search *q, int32_t top) {
         const int32_t left_first = s->tree[2 * k].best >= s->tree[2 * k + 1].best;
         stack[depth++] = 2 * k + left_first;
         stack[depth++] = 2 * k + !left_first;
+        spad__assert(depth < 64); /* one more per level, and there are at most 31 */
     }
 }
 
@@ -261,6 +264,7 @@ static bool lower(const spad__skyline *s, int32_t a, int32_t b) {
 }
 
 static void heap_put(spad__skyline *s, int32_t at, int32_t l) {
+    spad__assert(at >= 0 && at < s->boxes->sections && l >= 0 && l < s->boxes->sections);
     s->heap[at] = l;
     s->runs[l].heap = at;
 }
@@ -291,6 +295,7 @@ static void heap_add(spad__skyline *s, int32_t l) {
 }
 
 static void heap_remove(spad__skyline *s, int32_t l) {
+    spad__assert(s->heap_count > 0 && s->heap[s->runs[l].heap] == l);
     const int32_t at = s->runs[l].heap;
     const int32_t last = s->heap[--s->heap_count];
     if (last == l) return;
@@ -302,6 +307,7 @@ static void heap_remove(spad__skyline *s, int32_t l) {
 /* ---- runs -------------------------------------------------------------------------- */
 
 static void set_run(spad__skyline *s, int32_t l, int32_t r, int64_t floor) {
+    spad__assert(0 <= l && l < r && r <= s->boxes->sections && floor >= 0);
     s->runs[l].floor = floor;
     s->runs[l].end = r;
     s->runs[r - 1].begin = l;
@@ -331,6 +337,9 @@ static bool raise_run(spad__skyline *s, int32_t l) {
     if (r < s->boxes->sections) wall = spad__min(wall, s->runs[r].floor);
     wall = lowest_fixed(s, l, r, wall);
     if (wall == INT64_MAX) return false;
+    /* Neighbours of one floor are joined, and no waiting box lies lower: the variant of a pass that
+     * places nothing is the number of runs and of floors that a waiting box has. */
+    spad__assert(wall > s->runs[l].floor);
     s->runs[l].floor = wall;
     heap_down(s, s->runs[l].heap);
     join_level(s, l);
@@ -343,6 +352,7 @@ static void put_box(spad__skyline *s, int32_t l, int32_t box) {
     const int32_t b = s->boxes->end[box];
     const int32_t r = s->runs[l].end;
     const int64_t floor = s->runs[l].floor;
+    spad__assert(l <= a && a < b && b <= r); /* it lies inside */
     if (b < r) {
         set_run(s, b, r, floor);
         heap_add(s, b);
@@ -400,12 +410,29 @@ static void queue_fixed(spad__skyline *s, const int64_t *fixed) {
     }
 }
 
+/* The runs cover the sections, neighbours have different floors, each knows its place in the heap,
+ * and the heap is one. */
+static bool skyline_is_valid(const spad__skyline *s) {
+    int32_t runs = 0;
+    for (int32_t l = 0; l < s->boxes->sections; l = s->runs[l].end) {
+        const int32_t r = s->runs[l].end;
+        if (r <= l || r > s->boxes->sections || s->runs[r - 1].begin != l) return false;
+        if (s->runs[l].heap >= s->heap_count || s->heap[s->runs[l].heap] != l) return false;
+        if (r < s->boxes->sections && s->runs[r].floor == s->runs[l].floor) return false;
+        runs++;
+    }
+    for (int32_t at = 1; at < s->heap_count; at++) {
+        if (lower(s, s->heap[at], s->heap[(at - 1) / 2])) return false;
+    }
+    return runs == s->heap_count;
+}
 int64_t spad__skyline_pass(spad__skyline *s, const spad__preference *preference, uint64_t seed,
                            const int64_t *fixed, int64_t limit, spad__stop *stop, int64_t *offset) {
     queue_fixed(s, fixed);
     start(s, preference, seed);
     int64_t height = 0;
     for (int32_t left = s->boxes->count; left > 0;) {
+        spad__assert(s->heap_count > 0); /* the runs cover all sections */
         const int32_t l = s->heap[0];
         const int32_t r = s->runs[l].end;
         if (s->looked > s->boxes->count * (int64_t)LOOKS_PER_BOX) return -1;
@@ -425,6 +452,7 @@ int64_t spad__skyline_pass(spad__skyline *s, const spad__preference *preference,
         put_box(s, l, box);
         remove_box(s, box);
         left--;
+        spad__assert_valid(s->boxes->count > SPAD__FEW || skyline_is_valid(s));
     }
     return height;
 }

@@ -49,6 +49,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/checked.h"
 #include "base/random.h"
 #include "plan/units.h"
@@ -179,10 +180,12 @@ struct spad__valley {
 /* ---- runs -------------------------------------------------------------------------- */
 
 static void save_run(spad__valley *v, int32_t at) {
+    spad__assert(v->saved.count < v->saved.capacity && at >= 0 && at < v->boxes->sections);
     v->saved.items[v->saved.count++] = (saved_run){at, v->runs[at]};
 }
 
 static void set_run(spad__valley *v, int32_t l, int32_t r, int64_t floor) {
+    spad__assert(0 <= l && l < r && r <= v->boxes->sections && floor >= 0);
     save_run(v, l);
     v->runs[l].floor = floor;
     v->runs[l].end = r;
@@ -192,10 +195,12 @@ static void set_run(spad__valley *v, int32_t l, int32_t r, int64_t floor) {
 }
 
 static int64_t left_wall(const spad__valley *v, const part *p, int32_t l) {
+    spad__assert(p->lo <= l && l < p->hi);
     return l > p->lo ? v->runs[v->runs[l - 1].begin].floor : INFINITE;
 }
 
 static int64_t right_wall(const spad__valley *v, const part *p, int32_t r) {
+    spad__assert(p->lo < r && r <= p->hi);
     return r < p->hi ? v->runs[r].floor : INFINITE;
 }
 
@@ -205,6 +210,7 @@ static int32_t carve(spad__valley *v, const part *p, int32_t l, int32_t a, int32
                      int64_t floor) {
     const int32_t r = v->runs[l].end;
     const int64_t old = v->runs[l].floor;
+    spad__assert(l <= a && a < b && b <= r && floor > old);
     const bool join_left = a == l && left_wall(v, p, l) == floor;
     const bool join_right = b == r && right_wall(v, p, r) == floor;
     const int32_t begin = join_left ? v->runs[l - 1].begin : a;
@@ -236,6 +242,8 @@ static inline int32_t next_unplaced(const spad__valley *v, int32_t i, int32_t en
 
 /* Marks a box as placed; true if some border is no longer crossed. */
 static bool take_box(spad__valley *v, int32_t i, int64_t offset) {
+    spad__assert((v->unplaced[i >> 6] >> (i & 63) & 1) != 0 && offset >= 0);
+    spad__assert(v->placed.count < v->placed.capacity && offset + v->boxes->size[i] <= v->capacity);
     v->unplaced[i >> 6] &= ~(UINT64_C(1) << (i & 63));
     v->offset[i] = offset;
     v->placed.items[v->placed.count++] = i;
@@ -246,6 +254,7 @@ static bool take_box(spad__valley *v, int32_t i, int64_t offset) {
 }
 
 static void untake_box(spad__valley *v, int32_t i) {
+    spad__assert((v->unplaced[i >> 6] >> (i & 63) & 1) == 0);
     v->unplaced[i >> 6] |= UINT64_C(1) << (i & 63);
     for (int32_t s = v->boxes->begin[i] + 1; s < v->boxes->end[i]; s++) v->crossing[s]++;
 }
@@ -266,6 +275,7 @@ static key slack_key(int32_t section, int64_t slack) {
 
 static void change_slack(spad__valley *v, int32_t s, int64_t by) {
     v->slack[s] += by;
+    spad__assert(v->slack[s] >= 0);
     const key old = v->slack_key[s];
     const key now = slack_key(s, v->slack[s]);
     v->slack_key[s] = now;
@@ -275,6 +285,7 @@ static void change_slack(spad__valley *v, int32_t s, int64_t by) {
 
 /* Gives up `by` bytes over [begin, end); false: not enough slack, nothing done. */
 static bool give_up(spad__valley *v, int32_t begin, int32_t end, int64_t by) {
+    spad__assert(begin < end && by > 0 && v->raises.count < v->raises.capacity);
     for (int32_t s = begin; s < end; s++)
         if (v->slack[s] < by) return false;
     v->raises.items[v->raises.count++] = (raise){begin, end, by};
@@ -311,6 +322,7 @@ static bool tally_boxes(spad__valley *v, int32_t l, int32_t r) {
 
 /* How urgent a section is: dead ends and forced moves first, the others by the rule. */
 static int32_t rank_of(const spad__taste *taste, int32_t options, int64_t slack) {
+    spad__assert(options > 0 && slack >= 0);
     enum { SLACK_STEPS = 4096, MOST_OPTIONS = 2047, LATER = (MOST_OPTIONS + 1) * SLACK_STEPS };
     const int32_t few = options < MOST_OPTIONS ? options : MOST_OPTIONS;
     const int32_t rank = few * SLACK_STEPS + (int32_t)spad__min(slack, SLACK_STEPS - 1);
@@ -321,6 +333,7 @@ static int32_t rank_of(const spad__taste *taste, int32_t options, int64_t slack)
 
 /* Recounts the run at l and picks its section to branch on; false: a dead end. */
 static bool count_options(spad__valley *v, const part *p, int32_t l) {
+    spad__assert(v->runs[l].end <= p->hi);
     run *const valley = &v->runs[l];
     const int32_t r = valley->end;
     const int64_t wall = spad__min(left_wall(v, p, l), right_wall(v, p, r));
@@ -376,6 +389,9 @@ static bool recount(spad__valley *v, const part *p, int32_t l, int32_t stop) {
             continue;
         }
         const int64_t wall = spad__min(left_wall(v, p, l), right_wall(v, p, r));
+        /* A part has boxes that cross every border inside it: a run without any of its own has a
+         * neighbour, and that is no part with a single run. */
+        spad__assert(wall != INFINITE);
         if (!give_up(v, l, r, wall - v->runs[l].floor)) return false;
         l = carve(v, p, l, l, r, wall);
         const int32_t beyond = end_beyond(v, p, l);
@@ -399,6 +415,7 @@ static void lift_spanning(spad__valley *v, int32_t lo, int32_t hi, int64_t *top)
         EACH_UNPLACED(v, i, b->first[lo], stop) {
             if (b->end[i] != hi) continue;
             *top -= b->size[i];
+            spad__assert(*top >= 0);
             take_box(v, i, *top);
         }
 }
@@ -419,6 +436,7 @@ static void add_part(spad__valley *v, int32_t lo, int32_t hi, int64_t top, int32
         p.key.tag += v->slack_key[s].tag;
     }
     *chain = (int32_t)v->parts.count;
+    spad__assert(v->parts.count < v->parts.capacity);
     v->parts.items[v->parts.count++] = p;
 }
 
@@ -482,6 +500,7 @@ static void enter_part(spad__valley *v, int32_t number) {
     v->part = number;
     if (number < 0) return;
     const part *p = &v->parts.items[number];
+    spad__assert((size_t)number < v->parts.count && p->left > 0);
     v->left = p->left;
     v->key = p->key;
     v->back = p->creator;
@@ -499,6 +518,7 @@ static bool place(spad__valley *v, int32_t at, int32_t i) {
     v->back = at;
     v->left = f->left - 1;
     v->key = (key){f->key.slot ^ v->box_key[i].slot, f->key.tag ^ v->box_key[i].tag};
+    spad__assert(f->left > 0 && f->valley <= b->begin[i] && b->end[i] <= v->runs[f->valley].end);
     const bool cut = take_box(v, i, floor);
     if (v->left == 0) {
         enter_part(v, p.next);
@@ -513,6 +533,7 @@ static bool place(spad__valley *v, int32_t at, int32_t i) {
 
 /* Gives up bytes of the section of a frame; false: a dead end. */
 static bool raise_section(spad__valley *v, int32_t at, int64_t by) {
+    spad__assert(by > 0);
     const frame *f = &v->frames.items[at];
     const part p = v->parts.items[f->part];
     const int32_t s = f->section;
@@ -543,6 +564,7 @@ static void undo(spad__valley *v, const frame *f) {
 /* ---- frames ------------------------------------------------------------------------ */
 
 static void add_option(spad__valley *v, const frame *f, int32_t box, int32_t score) {
+    spad__assert(v->options.count < v->options.capacity);
     size_t k = v->options.count++;
     for (; k > (size_t)f->option_first && v->options.items[k - 1].score < score; k--)
         v->options.items[k] = v->options.items[k - 1];
@@ -600,7 +622,10 @@ static void push_frame(spad__valley *v) {
         f.valley = l;
     }
     f.section = v->runs[f.valley].section;
+    spad__assert(rank != NOT_A_VALLEY); /* the lowest run is a valley, and hollow ones are filled */
+    spad__assert(f.valley <= f.section && f.section < v->runs[f.valley].end);
     list_options(v, &f, p);
+    spad__assert(v->frames.count < v->frames.capacity);
     v->frames.items[v->frames.count++] = f;
 }
 
@@ -619,6 +644,7 @@ static void remember_failure(spad__valley *v, key k) {
             v->table.capacity = larger;
         }
     }
+    spad__assert((v->table.capacity & (v->table.capacity - 1)) == 0);
     v->table.items[k.slot & (v->table.capacity - 1)] = k.tag;
     v->table.count++;
 }
@@ -638,6 +664,7 @@ static bool advance(spad__valley *v, int32_t at) {
             if (raise_section(v, at, by)) return true;
         } else {
             remember_failure(v, f->key);
+            spad__assert(f->back < at); /* choices are undone from the newest to the oldest */
             at = f->back;
         }
     }
@@ -684,6 +711,28 @@ static bool start(spad__valley *v) {
     return true;
 }
 
+/* Runs, crossings and slack of the part at hand, as the invariants say. O(boxes x sections). */
+static bool part_is_valid(const spad__valley *v, const part *p) {
+    int32_t left = 0;
+    for (int32_t l = p->lo; l < p->hi; l = v->runs[l].end) {
+        const int32_t r = v->runs[l].end;
+        if (r <= l || r > p->hi || v->runs[r - 1].begin != l) return false;
+        for (int32_t s = l; s < r; s++) {
+            int64_t sizes = 0;
+            int32_t crossing = 0;
+            for (int32_t i = 0; i < v->boxes->count; i++) {
+                if ((v->unplaced[i >> 6] >> (i & 63) & 1) == 0) continue;
+                const int32_t begin = v->boxes->begin[i];
+                left += begin == s;
+                crossing += begin < s && s < v->boxes->end[i];
+                if (begin <= s && s < v->boxes->end[i]) sizes += v->boxes->size[i];
+            }
+            if (v->slack[s] < 0 || v->runs[l].floor + sizes + v->slack[s] != p->top) return false;
+            if (v->crossing[s] != crossing || (crossing == 0 && s > p->lo)) return false;
+        }
+    }
+    return left == v->left;
+}
 spad__verdict spad__valley_run(spad__valley *v, const spad__taste *taste, uint64_t seed,
                                int64_t node_limit, spad__stop *stop, int64_t *offset) {
     v->taste = *taste;
@@ -696,6 +745,8 @@ spad__verdict spad__valley_run(spad__valley *v, const spad__taste *taste, uint64
         if (++v->nodes % NODES_PER_LOOK_AT_THE_CLOCK == 0 && spad__stopped(stop)) return SPAD__CUT;
         if (!reserve(v)) return SPAD__NO_MEMORY;
         v->deepest = spad__max(v->deepest, (int64_t)v->placed.count);
+        spad__assert_valid(v->nodes % SPAD__FEW != 0 || v->boxes->count > SPAD__FEW ||
+                           part_is_valid(v, &v->parts.items[v->part]));
         int32_t at = v->back;
         if (!failed_before(v, v->key)) {
             at = (int32_t)v->frames.count;
@@ -703,6 +754,7 @@ spad__verdict spad__valley_run(spad__valley *v, const spad__taste *taste, uint64
         }
         if (!advance(v, at)) return SPAD__NONE;
     }
+    spad__assert(v->placed.count == (size_t)v->boxes->count);
     memcpy(offset, v->offset, (size_t)v->boxes->count * sizeof *offset);
     return SPAD__FOUND;
 }

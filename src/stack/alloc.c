@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/checked.h"
 #include "base/dtype.h"
 #include "base/error.h"
@@ -201,6 +202,7 @@ static spad_status check_bank(const stack_request *request, const spad_space *sp
 }
 
 static bool crosses_bank(const stack_request *request, const spad_space *space, int64_t address) {
+    spad__assert(request->bytes >= 0 && in_limit(address));
     if (!space->banks_exclusive || request->bytes == 0) return false;
     return spad__floor_div(address, space->bank_bytes) !=
            spad__floor_div(address + request->bytes - 1, space->bank_bytes);
@@ -213,6 +215,7 @@ enum { BANK_TRIES = 64 };
 /* The lowest legal address at or above *address, or if BANK_TRIES banks have
  * none, the next start of a bank. */
 static bool settle_up(int64_t *address, const stack_request *request, const spad_space *space) {
+    spad__assert(request->align >= 1 && request->bytes <= STACK_ADDRESS_LIMIT);
     if (!spad__align_up(*address, request->align, address) || !in_limit(*address)) return false;
     for (int tries = 0; crosses_bank(request, space, *address); tries++) {
         int64_t step = request->align;
@@ -228,6 +231,7 @@ static bool settle_up(int64_t *address, const stack_request *request, const spad
 
 /* The same downwards: the highest legal address at or below *address. */
 static bool settle_down(int64_t *address, const stack_request *request, const spad_space *space) {
+    spad__assert(request->align >= 1 && request->bytes <= STACK_ADDRESS_LIMIT);
     if (!spad__align_down(*address, request->align, address) || !in_limit(*address)) return false;
     for (int tries = 0; crosses_bank(request, space, *address); tries++) {
         int64_t step = request->align;
@@ -244,6 +248,7 @@ static bool settle_down(int64_t *address, const stack_request *request, const sp
 /* Bytes of the largest tile of that alignment in [low, high): cut at bank borders,
  * the region is a first piece, whole banks, and a last piece. */
 static int64_t room_between(int64_t low, int64_t high, int64_t align, const spad_space *space) {
+    spad__assert(align >= 1);
     int64_t largest = 0;
     for (int pieces = 0; low < high && pieces < BANK_TRIES; pieces++) {
         int64_t end = high;
@@ -270,6 +275,8 @@ static spad_status exact_stack_spot(stack_spot *out, const spad_stack *stack,
             room_between(stack->sp, stack->hp, request->align, stack->space), error);
     }
     if (!in_limit(end)) return too_large(request, error);
+    spad__assert(address >= stack->sp && address % request->align == 0);
+    spad__assert(!crosses_bank(request, stack->space, address));
     *out = (stack_spot){.address = address, .shown = address, .sp = end, .hp = stack->hp};
     return SPAD_OK;
 }
@@ -287,12 +294,15 @@ static spad_status exact_heap_spot(stack_spot *out, const spad_stack *stack,
             stack, SPAD_MODE_HEAP, request->name, request->bytes, request->align,
             room_between(floor, stack->hp, request->align, stack->space), error);
     }
+    spad__assert(base <= stack->hp - request->bytes && base % request->align == 0);
+    spad__assert(!crosses_bank(request, stack->space, base));
     *out = (stack_spot){.address = base, .shown = base, .sp = stack->sp, .hp = base};
     return SPAD_OK;
 }
 
 static spad_status find_spot(stack_spot *out, const spad_stack *stack, stack_request *request,
                              spad_error *error) {
+    spad__assert(in_limit(stack->sp) && in_limit(stack->hp) && request->bytes >= 0);
     const bool on_stack = request->mode == SPAD_MODE_STACK;
     /* From here on, every sum of an address and the bytes fits 64 bits. */
     if (request->bytes > STACK_ADDRESS_LIMIT) return too_large(request, error);
@@ -331,7 +341,7 @@ static int64_t largest_hole(const spad_stack *stack) {
     return hole;
 }
 
-/* "; largest live: weights 512 B, buf1 128 B" */
+/* "; largest live: weights 512 B, buf1 128 B", as many as there is room for */
 static void list_largest(const spad_stack *stack, char *field, size_t size) {
     enum { LISTED = 3, NAME_SHOWN = 28 };
     spad_stack_tensor largest[LISTED];
@@ -344,7 +354,10 @@ static void list_largest(const spad_stack *stack, char *field, size_t size) {
         const int length =
             snprintf(field + used, size - used, "%s%s %lld B", i == 0 ? "; largest live: " : ", ",
                      name, (long long)largest[i].rect.bytes);
-        if (length < 0 || (size_t)length >= size - used) return;
+        if (length < 0 || (size_t)length >= size - used) {
+            field[used] = '\0'; /* a number that is cut would be another one */
+            return;
+        }
         used += (size_t)length;
     }
 }
@@ -475,6 +488,7 @@ static spad_status log_alloc(int64_t *out, spad_stack *stack, const stack_reques
 /* A place for a record; room must have been reserved. */
 static inline int64_t take_record(spad_stack *stack) {
     const int64_t number = stack->free_record;
+    spad__assert(number >= 0 || stack->records.count < stack->records.capacity);
     if (number < 0) return (int64_t)stack->records.count++;
     stack->free_record = stack->records.items[number].next;
     return number;
@@ -483,6 +497,7 @@ static inline int64_t take_record(spad_stack *stack) {
 /* All three, whoever allocates: the cursors also move between allocations, by
  * spad_stack_align and by the library's pop_heap. */
 static void update_peaks(spad_stack *stack) {
+    spad__assert(in_limit(stack->sp) && in_limit(stack->hp)); /* differences fit */
     const int64_t on_stack = stack->sp - stack->lower;
     const int64_t on_heap = stack->upper - stack->hp;
     spad_stack_stats *stats = &stack->stats;
@@ -493,6 +508,7 @@ static void update_peaks(spad_stack *stack) {
 }
 
 static inline void commit_stack(spad_stack *stack, stack_scope *top, int64_t number, int64_t end) {
+    spad__assert(top == spad__stack_top(stack) && end >= top->start);
     stack_section *section = spad__stack_section(stack, top);
     stack->records.items[number].next = section->newest;
     if (section->newest == -1) section->oldest = number;
@@ -506,6 +522,7 @@ static inline void commit_stack(spad_stack *stack, stack_scope *top, int64_t num
 }
 
 static void commit_heap(spad_stack *stack, int64_t number, int64_t hp) {
+    spad__assert(stack->heap.count < stack->heap.capacity);
     stack->heap.items[stack->heap.count++] = (stack_heap_entry){
         .record = number, .before = stack->hp, .bytes = stack->records.items[number].rect.bytes};
     stack->hp = hp;
@@ -562,6 +579,7 @@ static spad_status place_request(spad_rect *out, spad_stack *stack, stack_reques
         commit_heap(stack, number, spot.hp);
     }
     *out = record.rect;
+    spad__assert_valid(stack->records.count > SPAD__FEW || spad__stack_is_valid(stack));
     return SPAD_OK;
 }
 
@@ -585,6 +603,7 @@ static inline bool place_everyday(spad_rect *out, spad_stack *stack, spad_shape 
     }
     stack_scope *top = &stack->scopes.items[stack->scopes.count - 1];
     const int64_t address = (stack->sp + element - 1) & -element; /* a power of two */
+    spad__assert(element == 0 || spad__is_pow2(element));
     if (element == 0 || bytes > stack->hp - address) return false;
     const int64_t end = address + bytes;
     if (address < top->shadow.high && end > top->shadow.low) return false;
@@ -597,6 +616,7 @@ static inline bool place_everyday(spad_rect *out, spad_stack *stack, spad_shape 
     record->rect.lanes = out->lanes = shape.dims[0];
     record->rect.byte = out->byte = address;
     record->rect.bytes = out->bytes = bytes;
+    spad__assert(stack->sp <= address && end <= stack->hp);
     commit_stack(stack, top, number, end);
     return true;
 }

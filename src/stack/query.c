@@ -287,3 +287,9 @@ spad_status spad_stack_check(const spad_stack *stack, spad_error *error) {
     if (state.fault != NULL) return broken(state.fault, error);
     return check_free_records(stack, state.live, error);
 }
+
+bool spad__stack_is_valid(const spad_stack *stack) {
+    return spad__array_is_valid(&stack->scopes) && spad__array_is_valid(&stack->sections) &&
+           spad__array_is_valid(&stack->records) && spad__array_is_valid(&stack->heap) &&
+           spad_stack_check(stack, NULL) == SPAD_OK;
+}

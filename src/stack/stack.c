@@ -16,6 +16,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/checked.h"
 #include "base/error.h"
 
@@ -141,6 +142,7 @@ void spad_stack_destroy(spad_stack *stack) {
 
 /* Gives a record back. */
 static void end_record(spad_stack *stack, int64_t number, int64_t heap_left) {
+    spad__assert(number >= 0 && (size_t)number < stack->records.count);
     stack_record *record = &stack->records.items[number];
     if (stack->trace != NULL) {
         const stack_scope *top = spad__stack_top(stack);
@@ -152,6 +154,7 @@ static void end_record(spad_stack *stack, int64_t number, int64_t heap_left) {
 }
 
 void spad__stack_end_records(spad_stack *stack, stack_section *section, int64_t until) {
+    spad__assert(section->newest == -1 || (size_t)section->newest < stack->records.count);
     if (stack->trace == NULL && until == -1 && section->newest != -1) { /* all at once */
         stack->records.items[section->oldest].next = stack->free_record;
         stack->free_record = section->newest;
@@ -159,6 +162,7 @@ void spad__stack_end_records(spad_stack *stack, stack_section *section, int64_t 
         return;
     }
     while (section->newest != until) {
+        spad__assert(section->newest != -1); /* `until` is on the list */
         const int64_t newest = section->newest;
         section->newest = stack->records.items[newest].next;
         end_record(stack, newest, 0);
@@ -173,6 +177,8 @@ static stack_span span_union(stack_span a, stack_span b) {
 
 /* What the sections after the current one hold from the round before. */
 static stack_span later_sections(const spad_stack *stack, const stack_scope *scope) {
+    spad__assert(scope->section >= 0 &&
+                 scope->first_section + scope->entered <= stack->sections.count);
     const size_t next = (size_t)scope->section + 1;
     if (!scope->wrapped || next >= scope->entered) return STACK_EMPTY_SPAN;
     return stack->sections.items[scope->first_section + next].tail;
@@ -188,6 +194,7 @@ static void set_tails(spad_stack *stack, const stack_scope *scope) {
     stack_span tail = STACK_EMPTY_SPAN;
     for (size_t i = scope->entered; i-- > 0;) {
         stack_section *section = &stack->sections.items[scope->first_section + i];
+        spad__assert(scope->first_section + i < stack->sections.count);
         for (int64_t r = section->newest; r != -1; r = stack->records.items[r].next) {
             const spad_rect rect = stack->records.items[r].rect;
             if (rect.byte == SPAD_NO_BYTE) continue;
@@ -258,23 +265,28 @@ spad_status spad_stack_open_scope(spad_stack *stack, int64_t interleave, const c
     scope->increments = 0;
     stack->sections.items[stack->sections.count++] = new_section();
     stack->scopes.count++;
+    spad__assert_valid(stack->records.count > SPAD__FEW || spad__stack_is_valid(stack));
     return SPAD_OK;
 }
 
 /* Hands what a scope has used to the scope around it. */
 static void update_parent(spad_stack *stack, const stack_scope *scope) {
+    spad__assert(scope == spad__stack_top(stack) && scope->next_section <= scope->high);
     if (scope == stack->scopes.items) return;
     stack_scope *parent = &stack->scopes.items[scope - stack->scopes.items - 1];
+    spad__assert(parent->start <= scope->start);
     parent->next_section = spad__max(parent->next_section, scope->next_section);
     parent->high = spad__max(parent->high, scope->high);
 }
 
 void spad__stack_drop_scope(spad_stack *stack) {
     const stack_scope *top = spad__stack_top(stack);
+    spad__assert(top != NULL && top->first_section + top->entered == stack->sections.count);
     for (size_t i = top->entered; i-- > 0;) {
         spad__stack_end_records(stack, &stack->sections.items[top->first_section + i], -1);
     }
     const int64_t held = top->high - top->start;
+    spad__assert(held >= 0);
     if (stack->trace != NULL) {
         const int64_t freed = stack->behaviour == SPAD_STACK_EXACT ? held : stack->sp - top->start;
         spad_trace_close_scope(stack->trace, top->traced, freed, held, NULL);
@@ -290,6 +302,7 @@ spad_status spad_stack_close_scope(spad_stack *stack, spad_error *error) {
     if (top == NULL) return no_scope("close_scope", error);
     update_parent(stack, top);
     spad__stack_drop_scope(stack);
+    spad__assert_valid(stack->records.count > SPAD__FEW || spad__stack_is_valid(stack));
     return SPAD_OK;
 }
 
@@ -301,6 +314,7 @@ spad_status spad_stack_increment_section(spad_stack *stack, spad_error *error) {
     const bool wraps = top->section + 1 == top->degree;
     const int64_t next = wraps ? 0 : top->section + 1;
     const bool is_new = (size_t)next >= top->entered;
+    spad__assert((size_t)next <= top->entered); /* sections are entered one after the other */
     if (is_new && !spad__array_reserve(&stack->host, &stack->sections, 1)) {
         return spad__fail_host_memory(error);
     }
@@ -310,6 +324,7 @@ spad_status spad_stack_increment_section(spad_stack *stack, spad_error *error) {
             spad_trace_section(stack->trace, top->traced, next, start, error);
         if (status != SPAD_OK) return status;
     }
+    spad__assert(!(is_new && wraps)); /* a wrap leads to section 0, which is always there */
     if (is_new) {
         stack->sections.items[stack->sections.count++] = new_section();
         top->entered++;
@@ -326,6 +341,7 @@ spad_status spad_stack_increment_section(spad_stack *stack, spad_error *error) {
     stack_section *section = spad__stack_section(stack, top);
     spad__stack_end_records(stack, section, -1);
     update_shadow(stack, top);
+    spad__assert_valid(stack->records.count > SPAD__FEW || spad__stack_is_valid(stack));
     return SPAD_OK;
 }
 
@@ -340,6 +356,7 @@ static int64_t heap_after_pop(const spad_stack *stack, const stack_heap_entry *n
 }
 
 void spad__stack_drop_heap(spad_stack *stack) {
+    spad__assert(stack->heap.count > 0);
     const stack_heap_entry *newest = &stack->heap.items[--stack->heap.count];
     stack->hp = heap_after_pop(stack, newest);
     spad__stack_expect_peaks(stack);

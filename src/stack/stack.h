@@ -23,6 +23,7 @@
 #ifndef SPAD_STACK_STACK_H
 #define SPAD_STACK_STACK_H
 
+#include "base/assert.h"
 #include "base/memory.h"
 #include "base/names.h"
 #include "spad/stack.h"
@@ -115,6 +116,8 @@ static inline stack_scope *spad__stack_top(const spad_stack *stack) {
 
 static inline stack_section *spad__stack_section(const spad_stack *stack,
                                                  const stack_scope *scope) {
+    spad__assert(scope->section >= 0 && (size_t)scope->section < scope->entered);
+    spad__assert(scope->first_section + scope->entered <= stack->sections.count);
     return &stack->sections.items[scope->first_section + (size_t)scope->section];
 }
 
@@ -134,5 +137,8 @@ void spad__stack_end_records(spad_stack *stack, stack_section *section, int64_t 
 /* Takes the innermost scope or the newest heap tensor away. */
 void spad__stack_drop_scope(spad_stack *stack);
 void spad__stack_drop_heap(spad_stack *stack);
+
+/* For assertions: what spad_stack_check looks at. O(live tensors + scopes). */
+bool spad__stack_is_valid(const spad_stack *stack);
 
 #endif

@@ -7,6 +7,7 @@
  * three still exist and the scope has not changed its section: then everything
  * since lies on top, and undoing it is dropping what is newer.
  */
+#include "base/assert.h"
 #include "base/checked.h"
 #include "base/error.h"
 #include "stack/stack.h"
@@ -96,6 +97,8 @@ static spad_stack_stats earlier_stats(spad_stack_stats a, spad_stack_stats b) {
 }
 
 static void restore(spad_stack *stack, const spad_stack_checkpoint *mark) {
+    spad__assert(stack->scopes.count == mark->depth && stack->heap.count == mark->heap_count);
+    spad__assert(mark->name_count <= stack->names.names.count);
     stack->sp = mark->stack_address;
     stack->hp = mark->heap_address;
     stack->stats = earlier_stats(stack->stats, mark->stats);
@@ -127,6 +130,7 @@ spad_status spad_stack_rollback(spad_stack *stack, const spad_stack_checkpoint *
         top->high = checkpoint->scope_high;
     }
     restore(stack, checkpoint);
+    spad__assert_valid(stack->records.count > SPAD__FEW || spad__stack_is_valid(stack));
     return SPAD_OK;
 }
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A libcuda.so.1 for tests: what backend_cuda.c calls, on host memory. Work on a stream
- * is delayed until something waits for it, so that mistakes in the order of copies and frees
- * show; a program that uses memory too early or too late reads wrong bytes, or is stopped by
- * AddressSanitizer. Any one call can be made to fail.
+ * is put off (later.h); a program that uses memory too early or too late reads wrong bytes, or
+ * is stopped by AddressSanitizer. Any one call can be made to fail.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -12,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The two functions of our own. */
+#include "later.h"
+
+/* The functions of our own. */
 void fake_cuda_fail_at(long call);
 long fake_cuda_calls(void);
 long fake_cuda_live(void);
@@ -28,102 +29,16 @@ static long calls;
 static long fail_at;
 static long live; /* blocks, streams, events, contexts, pushed contexts */
 
-typedef struct stream stream;
-
-typedef struct work {
-    struct work *next;
-    char *to;
-    const char *from;
-    size_t to_pitch, from_pitch, width, rows;
-    stream *wait_for; /* not a copy: this stream up to a point */
-    long wait_until;
-} work;
-
-struct stream {
-    work *first;
-    work *last;
-    long started; /* pieces of work so far */
-    long done;
-    long users;   /* pieces of work that wait for it, events, and whoever opened it */
-    stream *next; /* of all streams that are open */
-};
-
-typedef struct event {
-    stream *of;
-    long until;
-    bool asked; /* the first question is answered with "not yet" */
-} event;
-
-static stream default_stream;
-
 static bool fails(void) {
     return ++calls == fail_at;
 }
 
-/* ---- streams ----------------------------------------------------------------------- */
-
-static void release(stream *s) {
-    if (--s->users == 0 && s != &default_stream) free(s);
+static later_queue *stream_of(void *opaque) {
+    return opaque != NULL ? opaque : &later_first;
 }
 
-static void unlink_stream(const stream *s) {
-    for (stream *each = &default_stream; each->next != NULL; each = each->next) {
-        if (each->next != s) continue;
-        each->next = s->next;
-        return;
-    }
-}
-
-/* The next piece of work, unless it waits for another stream. */
-static void run_one(stream *s) {
-    work *w = s->first;
-    if (w == NULL) return;
-    if (w->wait_for != NULL) {
-        if (w->wait_for->done < w->wait_until) return;
-        release(w->wait_for);
-    }
-    for (size_t row = 0; row < w->rows; row++) {
-        memmove(w->to + row * w->to_pitch, w->from + row * w->from_pitch, w->width);
-    }
-    s->first = w->next;
-    if (s->first == NULL) s->last = NULL;
-    s->done++;
-    free(w);
-}
-
-/* All streams take turns, so that work on different ones is mixed. */
-static void run_until(const stream *s, long until) {
-    while (s->done < until) {
-        for (stream *each = &default_stream; each != NULL;) {
-            stream *next = each->next;
-            run_one(each);
-            each = next;
-        }
-    }
-}
-
-static stream *stream_of(void *opaque) {
-    return opaque != NULL ? opaque : &default_stream;
-}
-
-static result start(void *opaque, work w) {
-    stream *s = stream_of(opaque);
-    work *added = malloc(sizeof *added);
-    if (added == NULL) return OUT_OF_MEMORY;
-    *added = w;
-    added->next = NULL;
-    if (s->last != NULL) {
-        s->last->next = added;
-    } else {
-        s->first = added;
-    }
-    s->last = added;
-    s->started++;
-    return SUCCESS;
-}
-
-static void finish(stream *s) {
-    run_until(s, s->started);
+static result start(void *opaque, later_work work) {
+    return later_start(stream_of(opaque), work) ? SUCCESS : OUT_OF_MEMORY;
 }
 
 /* Every call: the lock, and the one that fails. */
@@ -226,33 +141,34 @@ result cuMemAlloc_v2(uint64_t *address, size_t bytes) {
 }
 result cuMemFree_v2(uint64_t address);
 result cuMemFree_v2(uint64_t address) {
-    CLOSING_CALL(finish(&default_stream); free((void *)(uintptr_t)address); live--);
+    CLOSING_CALL(later_finish(&later_first); free((void *)(uintptr_t)address); live--);
 }
 
 result cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes);
 result cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes) {
-    CALL(finish(&default_stream); memcpy((void *)(uintptr_t)to, from, bytes));
+    CALL(later_finish(&later_first); memcpy((void *)(uintptr_t)to, from, bytes));
 }
 result cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes);
 result cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes) {
-    CALL(finish(&default_stream); memcpy(to, (const void *)(uintptr_t)from, bytes));
+    CALL(later_finish(&later_first); memcpy(to, (const void *)(uintptr_t)from, bytes));
 }
 result cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *s);
 result cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *s) {
-    const work w = {.to = (char *)(uintptr_t)to, .from = from, .width = bytes, .rows = 1};
+    const later_work w = {.to = (char *)(uintptr_t)to, .from = from, .width = bytes, .rows = 1};
     CALL(call_result = start(s, w));
 }
 result cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *s);
 result cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *s) {
-    const work w = {.to = to, .from = (const char *)(uintptr_t)from, .width = bytes, .rows = 1};
+    const later_work w = {
+        .to = to, .from = (const char *)(uintptr_t)from, .width = bytes, .rows = 1};
     CALL(call_result = start(s, w));
 }
 result cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *s);
 result cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *s) {
-    const work w = {.to = (char *)(uintptr_t)to,
-                    .from = (const char *)(uintptr_t)from,
-                    .width = bytes,
-                    .rows = 1};
+    const later_work w = {.to = (char *)(uintptr_t)to,
+                          .from = (const char *)(uintptr_t)from,
+                          .width = bytes,
+                          .rows = 1};
     CALL(call_result = start(s, w));
 }
 
@@ -260,10 +176,10 @@ result cuMemcpyPeerAsync(uint64_t to, void *to_context, uint64_t from, void *fro
                          size_t bytes, void *s);
 result cuMemcpyPeerAsync(uint64_t to, void *to_context, uint64_t from, void *from_context,
                          size_t bytes, void *s) {
-    const work w = {.to = (char *)(uintptr_t)to,
-                    .from = (const char *)(uintptr_t)from,
-                    .width = bytes,
-                    .rows = 1};
+    const later_work w = {.to = (char *)(uintptr_t)to,
+                          .from = (const char *)(uintptr_t)from,
+                          .width = bytes,
+                          .rows = 1};
     const bool known = to_context != from_context &&
                        (to_context == &contexts[0] || to_context == &contexts[1]) &&
                        (from_context == &contexts[0] || from_context == &contexts[1]);
@@ -290,65 +206,52 @@ typedef struct memcpy_2d {
 
 result cuMemcpy2DAsync_v2(const memcpy_2d *c, void *s);
 result cuMemcpy2DAsync_v2(const memcpy_2d *c, void *s) {
-    const work w = {.to = c->dst_type == 1 ? c->dst_host : (char *)(uintptr_t)c->dst_device,
-                    .from = c->src_type == 1 ? c->src_host : (const char *)(uintptr_t)c->src_device,
-                    .to_pitch = c->dst_pitch,
-                    .from_pitch = c->src_pitch,
-                    .width = c->width,
-                    .rows = c->height};
+    const later_work w = {.to = c->dst_type == 1 ? c->dst_host : (char *)(uintptr_t)c->dst_device,
+                          .from = c->src_type == 1 ? c->src_host
+                                                   : (const char *)(uintptr_t)c->src_device,
+                          .to_pitch = c->dst_pitch,
+                          .from_pitch = c->src_pitch,
+                          .width = c->width,
+                          .rows = c->height};
     CALL(call_result = start(s, w));
 }
 
 result cuStreamCreate(void **s, unsigned flags);
 result cuStreamCreate(void **s, unsigned flags) {
     (void)flags;
-    CALL(stream *made = calloc(1, sizeof *made); made->users = 1; made->next = default_stream.next;
-         default_stream.next = made; *s = made; live++);
+    CALL(*s = later_open(); live++);
 }
 result cuStreamDestroy_v2(void *s);
 result cuStreamDestroy_v2(void *s) {
-    CLOSING_CALL(finish(s); unlink_stream(s); release(s); live--);
+    CLOSING_CALL(later_close(s); live--);
 }
 result cuStreamSynchronize(void *s);
 result cuStreamSynchronize(void *s) {
-    CALL(finish(stream_of(s)));
+    CALL(later_finish(stream_of(s)));
 }
-result cuStreamWaitEvent(void *s, void *opaque, unsigned flags);
-result cuStreamWaitEvent(void *s, void *opaque, unsigned flags) {
-    const event *e = opaque;
+result cuStreamWaitEvent(void *s, void *event, unsigned flags);
+result cuStreamWaitEvent(void *s, void *event, unsigned flags) {
     (void)flags;
-    const work w = {.wait_for = e->of, .wait_until = e->until};
-    CALL(if (e->of != NULL && e->of != stream_of(s)) {
-        e->of->users++;
-        call_result = start(s, w);
-    });
+    CALL(if (!later_wait(stream_of(s), event)) call_result = OUT_OF_MEMORY);
 }
-result cuEventCreate(void **e, unsigned flags);
-result cuEventCreate(void **e, unsigned flags) {
+result cuEventCreate(void **event, unsigned flags);
+result cuEventCreate(void **event, unsigned flags) {
     (void)flags;
-    CALL(*e = calloc(1, sizeof(event)); live++);
+    CALL(*event = calloc(1, sizeof(later_event)); live++);
 }
-result cuEventDestroy_v2(void *opaque);
-result cuEventDestroy_v2(void *opaque) {
-    event *e = opaque;
-    CLOSING_CALL(if (e->of != NULL) release(e->of); free(e); live--);
+result cuEventDestroy_v2(void *event);
+result cuEventDestroy_v2(void *event) {
+    CLOSING_CALL(later_forget(event); free(event); live--);
 }
-result cuEventRecord(void *opaque, void *s);
-result cuEventRecord(void *opaque, void *s) {
-    event *e = opaque;
-    CALL(e->of = stream_of(s); e->of->users++; e->until = e->of->started; e->asked = false);
+result cuEventRecord(void *event, void *s);
+result cuEventRecord(void *event, void *s) {
+    CALL(later_record(event, stream_of(s)));
 }
-result cuEventQuery(void *opaque);
-result cuEventQuery(void *opaque) {
-    event *e = opaque;
-    CALL(
-        if (e->of != NULL && e->of->done < e->until && !e->asked) {
-            e->asked = true;
-            call_result = NOT_READY;
-        } else if (e->of != NULL) { run_until(e->of, e->until); });
+result cuEventQuery(void *event);
+result cuEventQuery(void *event) {
+    CALL(if (!later_is_done(event)) call_result = NOT_READY);
 }
-result cuEventSynchronize(void *opaque);
-result cuEventSynchronize(void *opaque) {
-    event *e = opaque;
-    CALL(if (e->of != NULL) run_until(e->of, e->until));
+result cuEventSynchronize(void *event);
+result cuEventSynchronize(void *event) {
+    CALL(later_reach(event));
 }

@@ -56,8 +56,7 @@ static void which_chip_has_what(void **state) {
         {"sm_100", "local.descriptor.tcgen05_smem", NULL},
         {"sm_90", "local.descriptor.tcgen05_instr",
          "scope 'local.descriptor.tcgen05_instr': sm_90 has no tcgen05; sm_100, sm_103 and sm_110 "
-         "have "
-         "it"},
+         "have it"},
         {"sm_90", "wmma.matrix_a",
          "scope 'wmma.matrix_a' does not exist on sm_90: it is a level of an Ascend core; use "
          "'shared.dyn' or 'local.fragment'"},
@@ -186,6 +185,7 @@ static void uses_and_alignments(void **state) {
     assert_int_equal(refused(&f, odd), SPAD_ERR_CAPABILITY);
     assert_string_equal(f.error.message, "buffer 'x': sm_86 has no bulk copies and no matrix "
                                          "operands in shared memory; sm_90 and later have "
+                                         "them "
                                          "them");
     done(&f);
 }

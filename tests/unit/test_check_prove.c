@@ -4,6 +4,7 @@
 #include "support/kernels.h"
 #include "support/support.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "spad/check.h"
@@ -145,6 +146,58 @@ static void far_shapes_wrong(void **state) {
     }
 }
 
+/* The argument for the second step (prove.c). After the loop the last R tiles are in the ring, so
+ * the read of tile C is right by coincidence for the R trip counts C < N <= C + R and wrong for all
+ * larger ones; smaller ones have no kernel, since `least` would have no tile. The ring
+ * gives steps of R, and a run of C + 1 iterations repeats itself: a proof from the shapes below
+ * C + 1 + R alone would be for all trip counts, and false. */
+static void right_by_coincidence_for_a_step(void **state) {
+    (void)state;
+    const spad_check_options alone = {.one_shape = true};
+    for (int64_t depth = 1; depth <= 5; depth++) {
+        for (int64_t tile = 2 * depth; tile < 3 * depth; tile++) {
+            char text[512];
+            char reason[64];
+            snprintf(text, sizeof text,
+                     "kernel k on trn2\nparam N = %lld\n"
+                     "tensor least : hbm u8 [N - %lld] (128, 8)\n"
+                     "tensor x : sbuf u8 [N] (128, 8) mod base 0 free %lld\n"
+                     "for i in 0..N { vector w writes x[i]\nvector r reads x[i] }\n"
+                     "vector last reads x[%lld]\n",
+                     (long long)tile + 1, (long long)tile, (long long)depth, (long long)tile);
+            snprintf(reason, sizeof reason,
+                     "but not with N = %lld: ", (long long)(tile + 1 + depth));
+            const answer all = ask(text, NULL, 0, NULL);
+            if (strncmp(all.reason, reason, strlen(reason)) != 0) print_error("%s\n", text);
+            assert_memory_equal(all.reason, reason, strlen(reason));
+            assert_int_equal(all.verdict, SPAD_VERDICT_PROVED_SHAPE);
+            for (int64_t n = tile + 1; n <= tile + 3 * depth; n++) {
+                const answer one = ask(text, &(spad_define){"N", n}, 1, &alone);
+                assert_int_equal(one.verdict, n <= tile + depth ? SPAD_VERDICT_PROVED_SHAPE
+                                                                : SPAD_VERDICT_WRONG);
+            }
+        }
+    }
+}
+/* An index that moves more slowly than the tiles would be right for more than one step; the proof
+ * depends on such kernels being left alone. Two tiles an iteration, and the read is of tile N + C:
+ * right for N = C + 1 and C + 2. */
+static void indices_that_move_apart(void **state) {
+    (void)state;
+    const spad_check_options alone = {.one_shape = true};
+    const char *text = "kernel k on trn2\nparam N = 7\n"
+                       "tensor least : hbm u8 [N - 6] (128, 8)\n"
+                       "tensor x : sbuf u8 [3 * N] (128, 8) mod base 0 free 2\n"
+                       "for i in 0..N { vector a writes x[2 * i]\nvector b writes x[2 * i + 1]\n"
+                       "vector r reads x[2 * i] }\n"
+                       "vector last reads x[N + 6]\n";
+    assert_answer(text, SPAD_VERDICT_PROVED_SHAPE,
+                  "N is fixed at 7: 'x' is used at places that move apart");
+    for (int64_t n = 7; n < 12; n++) {
+        assert_int_equal(ask(text, &(spad_define){"N", n}, 1, &alone).verdict,
+                         n <= 8 ? SPAD_VERDICT_PROVED_SHAPE : SPAD_VERDICT_WRONG);
+    }
+}
 /* The depth of a ring by a rest of the trip count: each depth asks for steps of its own. */
 static void rings_by_rests(void **state) {
     (void)state;
@@ -384,6 +437,8 @@ int main(void) {
         cmocka_unit_test(one_shape),
         cmocka_unit_test(parts_of_shapes),
         cmocka_unit_test(far_shapes_wrong),
+        cmocka_unit_test(right_by_coincidence_for_a_step),
+        cmocka_unit_test(indices_that_move_apart),
         cmocka_unit_test(rings_by_rests),
         cmocka_unit_test(other_shapes_wrong),
         cmocka_unit_test(other_shapes_warn),

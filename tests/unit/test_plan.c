@@ -636,8 +636,8 @@ static void clashes_are_named(void **state) {
          "and share bytes while both are alive\n",
          SPAD_PLAN_CLASH_PINS},
         {"id,lower,upper,size,offset,apart\na,0,2,8,0,b\nb,5,12,8,4,\n",
-         "why: 'a' (8 B, from 0 to 2, offset 0) and 'b' (8 B, from 5 to 12, offset 4) must be kept "
-         "apart, but pinned so that they share bytes\n",
+         "why: 'a' (8 B, from 0 to 2, offset 0) and 'b' (8 B, from 5 to 12, offset 4) are pinned "
+         "so that they share bytes, but must be kept apart\n",
          SPAD_PLAN_CLASH_APART_PINS},
         {"id,lower,upper,size,offset,alias\na,0,2,8,0,g\nb,5,12,8,4,g\n",
          "why: 'a' (8 B, from 0 to 2, offset 0) and 'b' (8 B, from 5 to 12, offset 4) are aliases, "

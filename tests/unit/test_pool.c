@@ -248,6 +248,34 @@ static bool free_one(void *ctx, spad_pool *pool, int64_t needed) {
     return true;
 }
 
+/* A hole of exactly the size of the request, padding included, is taken. 33 blocks are no whole
+ * size class, so that the bins above have nothing and the hole is found by looking. */
+static void the_last_hole_is_taken_whole(void **state) {
+    (void)state;
+    static const struct {
+        int64_t base, bytes, align, address;
+    } cases[] = {{0, 33 * 64, 1, 0},
+                 {64, 33 * 64, 64, 64},
+                 {64, 33 * 64, 128, 128},
+                 {64, 31 * 64, 256, 256}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        spad_error error;
+        spad_pool *pool;
+        spad_allocation block;
+        const int64_t pad = cases[i].address - cases[i].base;
+        const spad_pool_options options = {.max_bytes = pad + cases[i].bytes, .exact = true};
+        assert_ok(spad_pool_create_over(&pool, cases[i].base, &options, &error), &error);
+        assert_int_equal(spad_pool_alloc(&block, pool, cases[i].bytes + 64, cases[i].align, &error),
+                         SPAD_ERR_NO_FIT);
+        block = get(pool, cases[i].bytes, cases[i].align);
+        assert_int_equal(block.address, cases[i].address);
+        assert_int_equal(spad_pool_get_stats(pool).free_bytes, pad);
+        put(pool, block);
+        assert_int_equal(spad_pool_get_stats(pool).largest_hole, pad + cases[i].bytes);
+        assert_ok(spad_pool_check(pool, &error), &error);
+        spad_pool_destroy(pool);
+    }
+}
 static void a_callback_can_make_room(void **state) {
     (void)state;
     spad_error error;
@@ -782,6 +810,7 @@ int main(void) {
         cmocka_unit_test(blocks_that_are_not_there_cannot_be_freed),
         cmocka_unit_test(blocks_of_a_pool_that_is_gone_are_stale),
         cmocka_unit_test(exhaustion_tells_what_is_left),
+        cmocka_unit_test(the_last_hole_is_taken_whole),
         cmocka_unit_test(a_callback_can_make_room),
         cmocka_unit_test(chunks_come_from_below_and_go_back),
         cmocka_unit_test(a_small_chunk_is_better_than_none),

@@ -257,6 +257,9 @@ static void durations_are_those_of_the_target(void **state) {
         {"trn2", "vector c reads a writes b", 133334},
         {"trn2", "vector c reads p writes b", 266667},
         {"trn2", "vector sum reads a writes b(.., 0)", 133334},
+        /* an element of 64 bits counts as two of 32: 512 cycles, and 256 for half of the bytes */
+        {"trn2", "vector c reads w writes w", 533334},
+        {"trn2", "vector c reads f writes f", 266667},
         {"trn3", "scalar exp reads a writes b", 213334}, /* 256 a cycle */
         /* 128 KiB over 16 engines of 23 B/ns; 8 lanes over one of them */
         {"trn2", "dma load reads h writes a", 356174},
@@ -276,7 +279,8 @@ static void durations_are_those_of_the_target(void **state) {
         const bool neuron = strncmp(cases[i].target, "trn", 3) == 0;
         snprintf(text, sizeof text, "kernel k on %s\n%s%s\n", cases[i].target,
                  neuron ? "tensor a : sbuf bf16 (128, 512)\ntensor b : sbuf bf16 (128, 512)\n"
-                          "tensor f : sbuf f32 (128, 512)\ntensor p : psum f32 (128, 512)\n"
+                          "tensor f : sbuf f32 (128, 512)\ntensor w : sbuf i64 (128, 512)\ntensor "
+                          "p : psum f32 (128, 512)\n"
                           "tensor h : hbm bf16 (128, 512) input\n"
                         : "",
                  cases[i].statements);

@@ -185,7 +185,6 @@ static void uses_and_alignments(void **state) {
     assert_int_equal(refused(&f, odd), SPAD_ERR_CAPABILITY);
     assert_string_equal(f.error.message, "buffer 'x': sm_86 has no bulk copies and no matrix "
                                          "operands in shared memory; sm_90 and later have "
-                                         "them "
                                          "them");
     done(&f);
 }

@@ -117,7 +117,7 @@ typedef struct both {
     bool must_move; /* both have addresses of their own */
 } both;
 
-/* One lies after the other: the one without addresses of its own is moved. */
+/* One is after the other: the one without addresses of its own is moved. */
 static both put_together(const spad_layout *first, const spad_layout *second, size_t space) {
     const spad_space *rules = &spad_kernel_target(spad_layout_kernel(first))->spaces[space];
     both t = {.space = rules->name,

@@ -72,7 +72,7 @@ typedef struct spad_expr_node {
 typedef struct spad_expr_info {
     const spad_expr_node *nodes;
     size_t node_count;
-    int64_t least; /**< no value is below; conditions around a use are not looked at */
+    int64_t least; /**< no value is below; conditions around a use are not examined */
     int64_t most;  /**< no value is above */
     bool exact;    /**< both bounds are reached, if every loop around runs */
     bool constant; /**< the same in all iterations: least == most */
@@ -373,7 +373,7 @@ SPAD_API const spad_kernel_access *spad_kernel_get_access(const spad_kernel *ker
 SPAD_API const spad_kernel_completion *spad_kernel_get_completion(const spad_kernel *kernel,
                                                                   size_t number);
 
-/** Everything about an expression; all zero for a number that is none. */
+/** Everything about an expression; all zero for a number that is not one. */
 SPAD_API spad_expr_info spad_kernel_expr(const spad_kernel *kernel, spad_expr expr);
 
 /** Its value, with values[l] the value of the variable of loop l. Must be an expression of

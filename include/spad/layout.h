@@ -43,7 +43,7 @@ typedef struct spad_layout_options {
 #define SPAD_LAYOUT_SLOTS INT64_C(1000000)
 
 /**
- * Slots of one tensor (or the elements of one mbarrier) that lie together: the first
+ * Slots of one tensor (or the elements of one mbarrier) that are together: the first
  * at rect, each next one `stride` bytes after. Slots of a ring have one buffer if
  * they can; where banks or lanes keep them apart, or nothing else fits, each has its own.
  */
@@ -104,7 +104,7 @@ SPAD_API spad_status spad_layout_create(spad_layout **out, const spad_kernel *ke
                                         const spad_layout_options *options, spad_error *error);
 SPAD_API void spad_layout_destroy(spad_layout *layout);
 
-/** Where a slot of a tensor lies: the `place` of spad_walk_options and spad_check_options,
+/** Where a slot of a tensor is: the `place` of spad_walk_options and spad_check_options,
  *  with the layout as ctx. False: the kernel gives the address, nothing touches the slot, or
  *  its space does not fit. */
 SPAD_API bool spad_layout_place(void *layout, int64_t tensor, int64_t slot, spad_rect *rect);

@@ -9,7 +9,7 @@
  * the calling thread. Thread-safe throughout.
  *
  * What fits is never refused: if some free run of bytes has room for the request at its
- * alignment, the request succeeds, whatever lies in the threads' lists.
+ * alignment, the request succeeds, whatever is in the threads' lists.
  */
 #ifndef SPAD_POOL_H
 #define SPAD_POOL_H

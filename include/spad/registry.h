@@ -14,7 +14,10 @@
  *     parent  | state | solver_shared            | error |
  *     child           | residual | delta | ...   |
  *
- * Rules and order are those of the buffer registry of CuBIE 0.3.1, where all
+ * Only what is not persistent shares storage. A child's totals that hold a
+ * persistent shared buffer count as persistent as a whole.
+ *
+ * Rules and order are otherwise those of the buffer registry of CuBIE 0.3.1, where all
  * quantities are elements and the element type does not change an offset
  * (SPAD_UNIT_ELEMENT). Beside it there is a second layout by the same rules in
  * bytes (SPAD_UNIT_BYTE), with sizes from the element types and every offset
@@ -47,7 +50,7 @@ typedef struct spad_registry spad_registry;
 /** A component of a registry. Numbers are never given twice. */
 typedef uint64_t spad_component;
 
-/** The component that is none. */
+/** No component. */
 #define SPAD_NO_COMPONENT 0
 
 /** Where a buffer is declared to live. */
@@ -84,7 +87,8 @@ typedef struct spad_buffer {
     const char *name; /**< unique in its component, not empty */
     int64_t size;     /**< elements, at least 0 */
     spad_location location;
-    bool persistent;      /**< keep a local buffer between steps; means nothing for a shared one */
+    bool persistent;      /**< it is kept between steps: an alias never overlaps it, on either
+                               side, and a local one is in persistent memory */
     const char *aliases;  /**< buffer of the same component to share storage with; NULL: none */
     spad_dtype precision; /**< float16, float32, float64, int32, int64, or SPAD_DTYPE_NONE for
                                the precision of the component */

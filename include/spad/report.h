@@ -5,7 +5,7 @@
  * A report is a list of boxes, each a rectangle of a space (lanes x bytes) for
  * a time, and, if there are any, bars on the rows of a timeline, findings, and the
  * text they are about. Boxes come from a trace, from a plan or one by one, so
- * everything that allocates has a picture. Boxes are drawn where they lie: by offsets
+ * everything that allocates has a picture. Boxes are drawn where they are: by offsets
  * and lanes, never by sizes.
  *
  * Writers give the same bytes for the same report. Text of the user is escaped in
@@ -149,7 +149,7 @@ typedef struct spad_report_bar {
     int64_t end;
     int64_t ready;    /**< it could have begun then; begin: it did not wait */
     const char *wait; /**< what it waited for; NULL: nothing */
-    bool critical;    /**< it lies on the critical path */
+    bool critical;    /**< it is on the critical path */
     int32_t line;     /**< of the source; 0: none */
 } spad_report_bar;
 
@@ -191,7 +191,7 @@ typedef struct spad_report_space {
     int64_t largest_hole; /**< the largest run of them */
     int64_t padding;      /**< sum over all boxes */
     int64_t conflicts;    /**< boxes that share bytes with another one while both live */
-    bool sampled;         /**< boxes start at so many lanes that not every lane was looked at */
+    bool sampled;         /**< boxes start at so many lanes that not every lane was examined */
 } spad_report_space;
 
 /** O(n log n). SPAD_ERR_ARGUMENT: no such space. */

@@ -57,7 +57,7 @@ typedef struct spad_sim_options {
 #define SPAD_SIM_LOOK 1024
 #define SPAD_SIM_REPEAT_AFTER INT64_C(4096)
 
-/** An operation is looked at when the one that many before it in the program has started:
+/** An operation is examined when the one that many before it in the program has started:
  *  queues of engines are not endless. For kernels without synchronisation. */
 #define SPAD_SIM_WINDOW 1024
 
@@ -161,7 +161,7 @@ SPAD_API const char *spad_sim_stuck(const spad_sim *sim);
 /** By number of the engine in the target. All zero beyond the count. */
 SPAD_API spad_sim_engine spad_sim_get_engine(const spad_sim *sim, size_t number);
 
-/** Rows in the order in which operations were looked at. All -1 beyond the count. */
+/** Rows in the order in which operations were examined. All -1 beyond the count. */
 SPAD_API size_t spad_sim_row_count(const spad_sim *sim);
 SPAD_API spad_sim_row spad_sim_get_row(const spad_sim *sim, size_t number);
 

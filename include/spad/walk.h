@@ -47,7 +47,7 @@ typedef enum spad_walk_kind {
 } spad_walk_kind;
 
 /**
- * Bytes that an operation touches. They lie in `home`, the tensor that owns the
+ * Bytes that an operation touches. They are in `home`, the tensor that owns the
  * storage, in its slot. When `placed`, rect is the place in the space; otherwise
  * the planner has not spoken, and rect counts from the start of the slot.
  *
@@ -147,7 +147,7 @@ SPAD_API const int64_t *spad_walk_values(const spad_walk *walk);
 SPAD_API size_t spad_walk_depth(const spad_walk *walk);
 SPAD_API int64_t spad_walk_loop(const spad_walk *walk, size_t depth);
 
-/** Events and tiles that spad_kernel_trace looks at. */
+/** Events and tiles that spad_kernel_trace examines. */
 #define SPAD_KERNEL_TRACE_EVENTS INT64_C(10000000)
 #define SPAD_KERNEL_TRACE_TILES INT64_C(1000000)
 

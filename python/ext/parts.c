@@ -173,7 +173,7 @@ static PyMethodDef layout_methods[] = {
     {"json", layout_json, METH_NOARGS, "Everything as JSON."},
     {"csv", layout_csv, METH_NOARGS, "A row per place."},
     {"place", layout_place, METH_VARARGS,
-     "place(tensor, slot=0) -> (lane, byte)\n\nWhere a slot of a tensor lies."},
+     "place(tensor, slot=0) -> (lane, byte)\n\nWhere a slot of a tensor is."},
     {"fit", PY_FUNC(layout_fit), PY_FAST,
      "fit(timeout=None, json=False) -> str\n\nChanges after which it fits; each was tried."},
     {NULL, NULL, 0, NULL}};
@@ -351,7 +351,7 @@ static PyMethodDef check_methods[] = {
 static PyGetSetDef check_fields[] = {
     {"verdict", check_verdict, NULL, "wrong, proved ..., or unknown.", NULL},
     {"reason", check_reason, NULL, "One sentence about the verdict.", NULL},
-    {"counts", check_counts, NULL, "What was found and looked at.", NULL},
+    {"counts", check_counts, NULL, "What was found and examined.", NULL},
     {"_findings", check_findings, NULL, "Findings as dicts.", NULL},
     {"kernel", check_kernel, NULL, "The kernel; None: it could not be read.", NULL},
     {"layout", check_layout, NULL, "The layout that it was checked with, or None.", NULL},

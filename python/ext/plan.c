@@ -550,7 +550,7 @@ static PyMethodDef plan_methods[] = {
     {"add_many", PY_FUNC(plan_add_many), METH_VARARGS | METH_KEYWORDS,
      "add_many(lower, upper, size, alignment=None, lanes=None, bank=None, offset=None, lane=None,\n"
      "         hint=None) -> int\n\nAdds a buffer for each row of the columns: arrays of whole "
-     "numbers or sequences.\nAn offset or hint of -1 is none. Returns the number of the first. "
+     "numbers or sequences.\nAn offset or hint of -1 means none. Returns the number of the first. "
      "If a row is refused\nthe rows before it have been added."},
     {"read_csv", PY_FUNC(plan_read_csv), PY_FAST,
      "read_csv(text, file='<csv>')\n\nAdds the buffers of a CSV text (docs/planner.md)."},

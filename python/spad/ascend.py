@@ -10,7 +10,11 @@ the size of that chip's UB and L0C, and T.MemoryError is raised where the chip w
 """
 
 import functools
+import itertools
 import math
+import os
+import sys
+import weakref
 from contextlib import contextmanager
 
 from . import _spad
@@ -26,14 +30,16 @@ space l0c { bytes 64 MiB }
 space gm { off chip }
 """
 
-_state = {"device": None, "workspace": None, "streams": {}, "stream": None}
+_state = {"device": None, "workspace": None, "streams": {}, "stream": None, "trace": None}
+_alive = weakref.WeakSet()  # the buffers that have memory of their own
 
 
 def use(device="host", target=None):
     """The device of later allocations, and the chip whose scratchpads it has."""
     chip = core.Target.parse(_ROOMY) if target is None else (
         target if isinstance(target, _spad.Target) else core.Target(target))
-    _state.update(device=core.Device(device, chip), workspace=None, streams={}, stream=None)
+    _state.update(device=core.Device(device, chip), workspace=None, streams={}, stream=None,
+                  trace=None)
     _state["chip"] = chip
     return _state["device"]
 
@@ -46,12 +52,13 @@ def _device():
 
 
 class Buffer:
-    """A buffer: buf[i, j] is an element (assign, value), buf[a:b, c:d] a tile. Host buffers speak
+    """A buffer: buf[i, j] is an element (assign, value), buf[a:b, c:d] and buf[i] a tile. Host buffers speak
     the buffer protocol (memoryview(buf.raw), numpy.asarray(buf)) and DLPack, CUDA buffers DLPack
     and __cuda_array_interface__."""
 
     def __init__(self, raw, home=None):
         self.raw, self._home = raw, home
+        self._where = _caller()
 
     shape = property(lambda self: self.raw.shape, doc="Its extents; None: not known yet.")
     dtype = property(lambda self: self.raw.dtype, doc="Its element type.")
@@ -64,20 +71,22 @@ class Buffer:
         shape = self.shape
         if shape is None:
             raise _spad.StateError("the buffer has no shape yet; copy something into it first")
-        if any(isinstance(k, slice) for k in key):
+        if len(key) < len(shape) or any(isinstance(k, slice) or k is Ellipsis for k in key):
             return Tile(self, key)
         line = 0
         if len(key) > len(shape):
             raise IndexError(f"{len(key)} indices for {len(shape)} dimensions")
-        key = key + (0,) * (len(shape) - len(key))
         for extent, at in zip(shape, key):
-            if not -extent <= at < extent:
-                raise IndexError(f"index {at} is outside an extent of {extent}")
-            line = line * extent + at % extent
+            line = line * extent + _place(at, extent)
         return Element(self, line)
 
     def __setitem__(self, key, value):
         self[key].assign(value)
+
+    def assign(self, value):
+        """Fills the buffer with a number, or copies something into it."""
+        self[...].assign(value)
+        return self
 
     def __array__(self, dtype=None, copy=None):
         import numpy
@@ -98,6 +107,36 @@ class Buffer:
         if self.raw.freed:
             return "<Buffer, freed>"
         return f"<Buffer {self.name or ''}{self.shape} {self.dtype} in {self.scope} memory>"
+
+
+def _caller():
+    """file:line of the call into this module."""
+    frame, here = sys._getframe(1), (__file__, contextmanager.__code__.co_filename)
+    while frame.f_back is not None and frame.f_code.co_filename in here:
+        frame = frame.f_back
+    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+
+
+def _place(at, extent):
+    """An index of a dimension; a negative one counts from its end."""
+    if not -extent <= at < extent:
+        raise IndexError(f"index {at} is outside an extent of {extent}")
+    return at % extent
+
+
+def _range(part, extent):
+    """(first, count) of a slice. One that reaches outside, or holds nothing, is an error:
+    Python would cut it short, and a copy would do nothing without a word."""
+    if part.step not in (None, 1):
+        raise TypeError("a tile has no step")
+    start = 0 if part.start is None else part.start
+    stop = extent if part.stop is None else part.stop
+    if not -extent <= start <= extent or not -extent <= stop <= extent:
+        raise IndexError(f"[{start}:{stop}] is outside an extent of {extent}")
+    start, stop = start + extent * (start < 0), stop + extent * (stop < 0)
+    if start >= stop:
+        raise IndexError(f"[{part.start}:{part.stop}] of an extent of {extent} is empty")
+    return start, stop - start
 
 
 def _encode(value, dtype):
@@ -127,7 +166,7 @@ class Element:
         self.buffer, self.line = buffer, line
 
     def _place(self):
-        """Its first byte, its bytes, and the first of its bits there: types of 4 bits lie two to a
+        """Its first byte, its bytes, and the first of its bits there: types of 4 bits are two to a
         byte, the first one in the low bits."""
         dtype = self.buffer.dtype
         if dtype.endswith("_x4"):
@@ -169,50 +208,100 @@ class Element:
 
 
 class Tile:
-    """A rectangle of a matrix: rows [r, r + n) and columns [c, c + m)."""
+    """A part of a buffer: in each dimension the places [start, start + count). A dimension with a
+    plain index counts as one place and is not part of the shape."""
 
-    __slots__ = ("buffer", "start", "shape")
+    __slots__ = ("buffer", "start", "counts", "_axes")
 
     def __init__(self, buffer, key):
-        shape = buffer.shape
-        if len(shape) != 2 or len(key) > 2:
-            raise TypeError("tiles are cut from buffers of two dimensions")
-        parts = [k if isinstance(k, slice) else slice(k, k + 1) for k in key]
-        ranges = [p.indices(n) for p, n in zip(parts + [slice(None)] * (2 - len(parts)), shape)]
-        if any(step != 1 for _, _, step in ranges):
-            raise TypeError("a tile has no step")
+        key = _spread(key, len(buffer.shape))
         self.buffer = buffer
-        self.start = tuple(a for a, _, _ in ranges)
-        self.shape = tuple(max(0, b - a) for a, b, _ in ranges)
+        ranges = [_range(k, n) if isinstance(k, slice) else (_place(k, n), 1)
+                  for k, n in zip(key, buffer.shape)]
+        self.start = tuple(start for start, _ in ranges)
+        self.counts = tuple(count for _, count in ranges)
+        self._axes = tuple(i for i, k in enumerate(key) if isinstance(k, slice))
+
+    @property
+    def shape(self):
+        """Its extents."""
+        return tuple(self.counts[i] for i in self._axes)
+
+    dtype = property(lambda self: self.buffer.dtype, doc="Its element type.")
 
     def __getitem__(self, key):
-        row, column = key
-        return self.buffer[self.start[0] + row, self.start[1] + column]
+        key = _spread(key if isinstance(key, tuple) else (key,), len(self._axes))
+        whole = list(self.start)
+        for axis, k in zip(self._axes, key):
+            if isinstance(k, slice):
+                first, count = _range(k, self.counts[axis])
+                first += self.start[axis]
+                whole[axis] = slice(first, first + count)
+            else:
+                whole[axis] = self.start[axis] + _place(k, self.counts[axis])
+        return self.buffer[tuple(whole)]
+
+    def __setitem__(self, key, value):
+        self[key].assign(value)
+
+    def assign(self, value):
+        """Fills the tile with a number, or copies a buffer, a tile or data of the host into it."""
+        if isinstance(value, (int, float, Element)):
+            _fill(self, value)
+        else:
+            copy(value, self)
+        return self
+
+    def _runs(self):
+        """(first element, count) of its stretches without a gap, in the order of the elements."""
+        shape = self.buffer.shape
+        last = len(shape) - 1  # from here on every dimension is whole
+        while last > 0 and self.counts[last] == shape[last]:
+            last -= 1
+        inner = math.prod(shape[last + 1:])
+        for at in itertools.product(*(range(a, a + n) for a, n in
+                                      zip(self.start[:last], self.counts[:last]))):
+            line = 0
+            for place, extent in zip((*at, self.start[last]), shape):
+                line = line * extent + place
+            yield line * inner, self.counts[last] * inner
 
     def __repr__(self):
         return f"<Tile {self.shape} at {self.start} of {self.buffer!r}>"
+
+
+def _spread(key, rank):
+    """One index per dimension: an Ellipsis, and what is not given, are whole dimensions."""
+    if key.count(Ellipsis) > 1:
+        raise IndexError("an index has one '...' at most")
+    given = len(key) - key.count(Ellipsis)
+    if given > rank:
+        raise IndexError(f"{given} indices for {rank} dimensions")
+    at = key.index(Ellipsis) if Ellipsis in key else len(key)
+    return (*key[:at], *(slice(None),) * (rank - given), *key[at + 1:])
 
 
 def alloc_buffer(shape, dtype="float16", scope="global", alignment=0, name=None, device=None):
     """A buffer. shape "auto": it gets its shape from what is copied into it first."""
     home = _device() if device is None else core.Device(device)
     shape = tuple(shape) if isinstance(shape, list) else shape
-    return Buffer(home.alloc(shape, dtype, scope, alignment, name))
+    made = Buffer(home.alloc(shape, dtype, scope, alignment, name))
+    _alive.add(made)
+    return made
 
 
 @contextmanager
-def allocate(shape=1024, dtype="float32", scope="shared", alignment=0, name=None):
-    """A buffer for the with block. Inside a workspace it takes that over, whole if no shape is
-    given."""
+def allocate(shape=None, dtype="float32", scope=None, alignment=0, name=None):
+    """A buffer for the with block; without a shape of 1024 elements, without a scope in shared
+    memory. Inside a workspace of its scope it is a part of that, without a shape all that is left.
+    A block inside another one that finds nothing left has memory of its own."""
     space = _state["workspace"]
-    if space is not None:
-        if shape == 1024:
-            shape = space.bytes // _spad.dtype_bytes(dtype)
-        space.next()
-        yield Buffer(space.take(shape, dtype, alignment, name))
-        space.next()
-        return
-    made = alloc_buffer(shape, dtype, scope, alignment, name)
+    if space is not None and scope in (None, space.scope):
+        with space.part(shape, dtype, alignment, name) as made:
+            if made is not None:
+                yield made
+                return
+    made = alloc_buffer(1024 if shape is None else shape, dtype, scope or "shared", alignment, name)
     try:
         yield made
     finally:
@@ -234,10 +323,11 @@ class memory_pool:
     def __init__(self, max_size, block_size=4096, scope="global"):
         self.whole = _device().alloc((max_size,), "uint8", scope, 0, "pool")
         self._pool = core.Pool(self.whole, block_size)
-        self._blocks = {}
+        self._blocks, self._orphans = {}, []
 
     def allocate(self, shape, dtype="float16", alignment=1, name=None):
         """A buffer of the pool."""
+        self._collect()
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
         bits = math.prod(shape) * _spad.dtype_bits(dtype)
         block = self._pool.alloc((bits + 7) // 8, alignment)
@@ -247,17 +337,37 @@ class memory_pool:
             self._pool.free(block)
             raise
         self._blocks[id(made.raw)] = made.raw, block  # the buffer stays until it is freed
+        weakref.finalize(made, self._dropped, made.raw).atexit = False
         return made
 
     def free(self, buffer):
         """Gives a buffer back to the pool."""
         if id(_need(buffer).raw) not in self._blocks:
             raise _spad.StateError("the buffer is not of this pool, or was freed before")
-        buffer.raw.free()
-        self._pool.free(self._blocks.pop(id(buffer.raw))[1])
+        self._give_back(buffer.raw)
+
+    def _give_back(self, raw):
+        raw.free()
+        self._pool.free(self._blocks.pop(id(raw))[1])
+
+    def _dropped(self, raw):
+        """The object of a buffer is gone. While views of it are there it keeps its block, and is
+        examined again with the next call."""
+        if id(raw) not in self._blocks:
+            return
+        try:
+            self._give_back(raw)
+        except BufferError:
+            self._orphans.append(raw)
+
+    def _collect(self):
+        waiting, self._orphans = self._orphans, []
+        for raw in waiting:
+            self._dropped(raw)
 
     def stats(self):
         """What the pool has given out, its largest hole and its fragmentation."""
+        self._collect()
         return Stats(self._pool.stats())
 
 
@@ -269,8 +379,38 @@ def buffer_alias(buffer, shape, dtype=None, offset=0, name=None):
 def workspace(size, scope="shared", name="workspace"):
     """Bytes that later `with T.allocate(...)` blocks of this function use in turn."""
     made = core.Workspace(_device(), size, scope, name)
-    _state["workspace"] = made
+    _state["workspace"] = _Phases(made, scope)
     return made
+
+
+class _Phases:
+    """The workspace of a function: each outermost `with T.allocate` is a phase."""
+
+    def __init__(self, space, scope):
+        self.space, self.scope, self.depth = space, scope, 0
+
+    @contextmanager
+    def part(self, shape, dtype, alignment, name):
+        """A buffer of the workspace; None: inside another one there is no room for it."""
+        space = self.space
+        if shape is None:
+            shape = (space.bytes - space.used) * 8 // _spad.dtype_bits(dtype)
+        try:
+            made = Buffer(space.take(shape, dtype, alignment, name)) if shape != 0 else None
+        except _spad.FitError:
+            if self.depth == 0:
+                raise
+            made = None
+        if made is None:
+            yield None
+            return
+        self.depth += 1
+        try:
+            yield made
+        finally:
+            self.depth -= 1
+            if self.depth == 0:
+                space.next()
 
 
 def address_of(buffer):
@@ -287,7 +427,29 @@ def is_aligned(address, alignment=256):
 
 # ---- copies -----------------------------------------------------------------------------------------
 
-_SCOPES = ("cpu", "npu", "gpu", "hbm", "ub", "global", "shared", "local")
+_SCOPES = {"cpu": "the host", "npu": "the device", "gpu": "a GPU", "hbm": "global", "ub": "shared",
+           "global": "global", "shared": "shared", "local": "local"}
+
+
+def _check_scope(side, scope):
+    """Is that side of a copy where its scope says? cpu: on the host; gpu: on a GPU; npu: the
+    device of T.use, which stands for the NPU; the others: in that memory of a device."""
+    if scope is None:
+        return
+    if scope not in _SCOPES:
+        raise _spad.ArgumentError(f"'{scope}' is no scope; there are " + ", ".join(_SCOPES))
+    buffer = side.buffer if isinstance(side, Tile) else side
+    if not isinstance(buffer, Buffer):
+        found, fits = "data of the host", scope == "cpu"
+    else:
+        device = buffer.raw.device.name
+        found = f"{buffer.scope} memory of device '{device}'"
+        on_host = device.split(":")[0] == "host"
+        fits = {"cpu": on_host, "npu": True, "gpu": not on_host}.get(
+            scope, _SCOPES[scope] == buffer.scope)
+    if not fits:
+        raise _spad.ArgumentError(f"scope '{scope}' means {_SCOPES[scope]}, and this side of the "
+                                  f"copy is {found}")
 
 
 _KINDS = {"?": "bool", **dict.fromkeys("bhilqn", "int"), **dict.fromkeys("BHILQN", "uint"),
@@ -307,37 +469,123 @@ def _alike(src, dst):
             "another shape")
 
 
+def _check_host(view, side):
+    """Data of the host: bytes as they are, or numbers of the type and shape of a buffer or tile."""
+    buffer = side.buffer if isinstance(side, Tile) else side
+    kind = _KINDS.get(view.format.lstrip("@=<"))
+    wanted = _KINDS[buffer.raw.format], _spad.dtype_bytes(buffer.dtype)
+    if view.format not in ("B", "c") and (kind, view.itemsize) != wanted:
+        raise _spad.ArgumentError(
+            f"a copy does not convert: one side has elements '{view.format}' of "
+            f"{view.itemsize} B, the other {buffer.dtype}; give bytes, or convert it first")
+    if side.shape is not None and view.ndim > 1 and view.shape != side.shape:
+        raise _spad.ArgumentError(f"shapes {view.shape} and {side.shape} are not alike")
+    if isinstance(side, Tile) and view.nbytes * 8 != _tile_bits(side):
+        raise _spad.ArgumentError(f"{view.nbytes} B are not the {_tile_bits(side) // 8} B of the "
+                                  "tile")
+
+
+def _tile_bits(tile):
+    return math.prod(tile.counts) * _spad.dtype_bits(tile.dtype)
+
+
+def _byte_runs(tile):
+    """(first byte, bytes) of the stretches of a tile."""
+    bits = _spad.dtype_bits(tile.dtype)
+    for first, count in tile._runs():
+        if first * bits % 8 or count * bits % 8:
+            raise _spad.ArgumentError(f"a row of the tile begins or ends inside a byte of {tile.dtype}")
+        yield first * bits // 8, count * bits // 8
+
+
 def _put(data, dst):
-    """Data of the host: bytes as they are, or numbers of the type of the buffer."""
+    """Data of the host into a buffer or tile."""
     with memoryview(data) as view:
-        kind = _KINDS.get(view.format.lstrip("@=<"))
-        wanted = _KINDS[dst.raw.format], _spad.dtype_bytes(dst.dtype)
-        if view.format not in ("B", "c") and (kind, view.itemsize) != wanted:
-            raise _spad.ArgumentError(
-                f"a copy does not convert: the source has elements '{view.format}' of "
-                f"{view.itemsize} B, the destination {dst.dtype}; give bytes, or convert it first")
-        if dst.shape is not None and view.ndim > 1 and view.shape != dst.shape:
-            raise _spad.ArgumentError(f"shapes {view.shape} and {dst.shape} are not alike")
-    dst.raw.bind(data) if dst.shape is None else dst.raw.write(data)
+        _check_host(view, dst)
+        if not isinstance(dst, Tile):
+            dst.raw.bind(data) if dst.shape is None else dst.raw.write(data)
+            return
+        whole, at = view.tobytes(), 0
+        for first, count in list(_byte_runs(dst)):
+            dst.buffer.raw.write(whole[at:at + count], first)
+            at += count
+
+
+def _get(src, data):
+    """A buffer or tile into writable data of the host."""
+    with memoryview(data) as view:
+        if view.readonly:
+            raise _spad.ArgumentError("the destination is read-only")
+        if not view.c_contiguous:
+            raise _spad.ArgumentError("the destination has gaps; give one without, or copy it then")
+        _check_host(view, src)
+        raw = src.buffer.raw if isinstance(src, Tile) else src.raw
+        runs = _byte_runs(src) if isinstance(src, Tile) else [(0, raw.nbytes)]
+        whole = b"".join(raw.read(*run) for run in runs)
+        if len(whole) != view.nbytes:
+            raise _spad.ArgumentError(f"the source has {len(whole)} B, the destination "
+                                      f"{view.nbytes} B")
+        view.cast("B")[:] = whole
+
+
+def _fill(tile, value):
+    """Every element of a tile is the number."""
+    dtype, raw = tile.dtype, tile.buffer.raw
+    bits, code = _spad.dtype_bits(dtype), _encode(value, dtype)
+    if bits < 8:  # two to a byte, and a row may begin in the middle of one
+        for first, count in tile._runs():
+            for line in range(first, first + count):
+                Element(tile.buffer, line).assign(value)
+        return
+    for first, count in tile._runs():
+        raw.write(code.to_bytes(bits // 8, "little") * count, first * bits // 8)
+
+
+def _copy_tiles(src, dst):
+    """Tiles of the same shape, whatever the dimensions of their buffers: stretch by stretch,
+    each as long as both sides have no gap."""
+    stream = _state["stream"]
+    if len(src.counts) == len(dst.counts) == 2 and src.counts == dst.counts:
+        _spad.copy_tile(dst.buffer.raw, src.buffer.raw, dst.start, src.start, src.counts, stream)
+        return
+    ours, theirs = list(_byte_runs(dst)), list(_byte_runs(src))
+    while ours:
+        (to, room), (at, count) = ours.pop(0), theirs.pop(0)
+        width = min(room, count)
+        _spad.copy_part(dst.buffer.raw, src.buffer.raw, width, to_offset=to, from_offset=at,
+                        stream=stream)
+        if width < room:
+            ours.insert(0, (to + width, room - width))
+        if width < count:
+            theirs.insert(0, (at + width, count - width))
 
 
 def copy(src, dst, src_scope=None, dst_scope=None):
-    """Copies a buffer, a tile, or data of the host (bytes, numpy) into a buffer or tile of the same
-    type and shape. In `with T.stream(...)` it returns at once."""
-    for scope in (src_scope, dst_scope):
-        if scope is not None and scope not in _SCOPES:
-            raise _spad.ArgumentError(f"'{scope}' is no scope; there are " + ", ".join(_SCOPES))
-    if isinstance(src, Tile) or isinstance(dst, Tile):
-        src = src if isinstance(src, Tile) else _need(src)[:, :]
-        dst = dst if isinstance(dst, Tile) else _need(dst)[:, :]
+    """Copies a buffer, a tile, or data of the host (bytes, numpy) into another one of the same
+    type and shape; one side at least is a buffer or tile. In `with T.stream(...)` a copy between
+    buffers returns at once. A scope that is given is checked: the side has to be there."""
+    _check_scope(src, src_scope)
+    _check_scope(dst, dst_scope)
+    ours = isinstance(src, (Buffer, Tile)), isinstance(dst, (Buffer, Tile))
+    if not any(ours):
+        raise TypeError("one side of a copy is a buffer or a tile, not "
+                        f"{type(src).__name__} and {type(dst).__name__}")
+    if not all(ours) and _state["stream"] is not None:
+        _state["stream"].wait()  # the host takes its turn after what is under way
+    if ours == (False, True):
+        _put(src, dst)
+    elif ours == (True, False):
+        _get(src, dst)
+    elif isinstance(src, Tile) or isinstance(dst, Tile):
+        src = src if isinstance(src, Tile) else src[...]
+        dst = dst if isinstance(dst, Tile) else dst[...]
         _alike(src, dst)
-        _spad.copy_tile(dst.buffer.raw, src.buffer.raw, dst.start, src.start, src.shape,
-                        _state["stream"])
-    elif isinstance(src, Buffer):
-        _alike(src, _need(dst))
-        _spad.copy(dst.raw, src.raw, _state["stream"])
+        _copy_tiles(src, dst)
     else:
-        _put(src, _need(dst))
+        _alike(src, dst)
+        _spad.copy(dst.raw, src.raw, _state["stream"])
+    if _state["trace"] is not None:
+        _state["trace"]._note(src, dst)
 
 
 @contextmanager
@@ -372,19 +620,69 @@ def memory_stats(scope=None):
     return Stats(_device().stats(scope))
 
 
+class MemoryTrace(core.Trace):
+    """A spad.Trace of allocations and frees, and the copies between them."""
+
+    def __init__(self, target):
+        self.copies = []
+
+    def _note(self, src, dst):
+        tile = next(side for side in (dst, src) if isinstance(side, (Buffer, Tile)))
+        buffer = tile.buffer if isinstance(tile, Tile) else tile
+        bits = math.prod(tile.shape) * _spad.dtype_bits(buffer.dtype)
+        self.copies.append({"time": len(self), "source": _side(src), "destination": _side(dst),
+                            "shape": tile.shape, "dtype": buffer.dtype, "bytes": (bits + 7) // 8,
+                            "asynchronous": _state["stream"] is not None, "where": _caller()})
+
+    def operations(self):
+        """Allocations, frees and copies as dicts, in the order in which they were made; `what` is
+        the kind."""
+        rows = [(i, 1, {**event, "what": event["kind"]}) for i, event in enumerate(self.events())]
+        rows += [(row["time"], 0, {**row, "what": "copy"}) for row in self.copies]
+        return [row for _, _, row in sorted(rows, key=lambda r: r[:2])]
+
+
+def _side(side):
+    """A side of a copy: (name, scope) of the buffer, or of the host."""
+    buffer = side.buffer if isinstance(side, Tile) else side
+    return (buffer.name, buffer.scope) if isinstance(buffer, Buffer) else (None, "cpu")
+
+
 @contextmanager
 def memory_trace(enabled=True):
-    """Records every allocation and free of the with block in a spad.Trace."""
+    """Records every allocation, free and copy of the with block in a spad.Trace: see copies and
+    operations() for the last."""
     if not enabled:
         yield None
         return
     device = _device()
-    trace = core.Trace(_state["chip"])
-    before = device.record(trace)
+    trace = MemoryTrace(_state["chip"])
+    before, outer = device.record(trace), _state["trace"]
+    _state["trace"] = trace
     try:
         yield trace
     finally:
+        _state["trace"] = outer
         device.record(before)
+
+
+class Leak(Stats):
+    """A buffer that is still there: name, bytes, scope, shape, dtype, where; str() is a line."""
+
+    def __str__(self):
+        name = f"'{self['name']}'" if self["name"] else "a buffer"
+        return (f"leak: {name} of {self['bytes']} B in {self['scope']} memory, {self['shape']} "
+                f"{self['dtype']}, allocated at {self['where']}")
+
+
+def memory_leaks():
+    """The buffers of the device that are alive, largest first, with the line of the program that
+    allocated each. Aliases and parts of workspaces and pools are not leaks of their own."""
+    device = _device()
+    found = [Leak(name=b.name, bytes=b.nbytes, scope=b.scope, shape=b.shape, dtype=b.dtype,
+                  where=b._where)
+             for b in list(_alive) if not b.raw.freed and b.raw.device is device]
+    return sorted(found, key=lambda leak: (-leak["bytes"], leak["where"], leak["name"] or ""))
 
 
 # ---- what the snippets of the manual use beside it ----------------------------------------------------

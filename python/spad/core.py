@@ -435,7 +435,7 @@ class Check:
 
     verdict = property(lambda self: self._c.verdict, doc="wrong, proved ..., or unknown.")
     reason = property(lambda self: self._c.reason, doc="One sentence about the verdict.")
-    counts = property(lambda self: self._c.counts, doc="What was found and looked at.")
+    counts = property(lambda self: self._c.counts, doc="What was found and examined.")
 
     def text(self):
         """The findings as a compiler shows them."""

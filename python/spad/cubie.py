@@ -4,12 +4,16 @@
     from cubie.buffer_registry import buffer_registry       # before
     from spad.cubie import buffer_registry                  # after
 
-Names, arguments, messages and the attributes that CuBIE's own tests look at are those of CuBIE
-0.3.1; layouts are made by the library (docs/registry.md). Where numba is installed, allocators are
-device functions; elsewhere they slice what they are given. Beyond CuBIE: layout in bytes, budgets
-and block sizes.
+Names, arguments, messages and the attributes that CuBIE's own tests look at are those of CuBIE, by
+version: of the one that is installed, of the one that is given (BufferRegistry(version="0.3.1")),
+otherwise of 0.17. Up to 0.3 a slice counts the elements of a buffer whatever their type; from 0.4 on
+it counts elements of the parent's precision, and a buffer of another type is a view. `precision=`
+and `dtype=` are both taken. Where numba or CuBIE's compiler is installed, allocators are device
+functions; elsewhere they cut their part out of what they are given. Beyond CuBIE: layouts and sizes
+in bytes, lifetimes, budgets and block sizes, by the library (docs/registry.md).
 """
 
+import functools
 import operator
 import warnings
 from weakref import WeakKeyDictionary
@@ -22,6 +26,27 @@ except ImportError:
     _default_precision = "float32"
 
 _PRECISIONS = ("float16", "float32", "float64", "int32", "int64")
+_UNROLL = (True, None)  # CuBIE's default: unroll, no count
+NEWEST = "0.17"
+
+
+@functools.cache
+def _installed_version():
+    from importlib.metadata import PackageNotFoundError, version
+    try:
+        return version("cubie")
+    except PackageNotFoundError:
+        return NEWEST
+
+
+def _rules_of(version):
+    """(major, minor) of the CuBIE whose rules apply."""
+    text = _installed_version() if version is None else version
+    try:
+        major, minor = (int(part) for part in str(text).split(".")[:2])
+    except ValueError:
+        raise ValueError(f"{text!r} is no version of CuBIE; write it as '0.3.1'") from None
+    return major, minor
 
 
 def _precision_name(precision):
@@ -35,14 +60,24 @@ def _precision_name(precision):
     return name
 
 
+def _one_of(precision, dtype):
+    """The element type under its name of 0.3.1 or of 0.4; None: neither is given."""
+    if precision is not None and dtype is not None:
+        raise TypeError("precision and dtype are two names of one thing; give one of them")
+    return dtype if precision is None else precision
+
+
 class CUDABuffer:
-    """A buffer as a component declares it. Sizes are in elements."""
+    """A buffer as a component declares it. Sizes are in elements of its own type; parent_dtype is
+    the type of the memory it is cut from, and protected are the parts of it, [begin, end) in
+    elements of that type, that hold persistent storage of a child."""
 
-    __slots__ = ("name", "size", "location", "persistent", "aliases", "precision", "_dtype")
-    FIELDS = ("name", "size", "location", "persistent", "aliases", "precision")
+    FIELDS = ("name", "size", "location", "persistent", "aliases", "dtype", "parent_dtype",
+              "protected")
+    __slots__ = (*FIELDS, "_dtype", "_parent", "_total")
 
-    def __init__(self, name, size, location, persistent=False, aliases=None,
-                 precision=_default_precision):
+    def __init__(self, name, size, location, persistent=False, aliases=None, dtype=None,
+                 parent_dtype=None, protected=(), *, precision=None):
         if not isinstance(name, str):
             raise TypeError(f"name must be a str, not {name!r}")
         try:
@@ -57,9 +92,20 @@ class CUDABuffer:
             raise TypeError(f"persistent must be a bool, not {persistent!r}")
         if aliases is not None and not isinstance(aliases, str):
             raise TypeError(f"aliases must be a str or None, not {aliases!r}")
-        self._dtype = _precision_name(precision)
+        if not isinstance(protected, tuple):
+            raise TypeError(f"protected must be a tuple of (begin, end), not {protected!r}")
+        dtype = _one_of(precision, dtype)
+        self.dtype = _default_precision if dtype is None else dtype
+        self.parent_dtype = _default_precision if parent_dtype is None else parent_dtype
+        self._dtype, self._parent = _precision_name(self.dtype), _precision_name(self.parent_dtype)
         self.name, self.size, self.location = name, size, location
-        self.persistent, self.aliases, self.precision = persistent, aliases, precision
+        self.persistent, self.aliases, self.protected = persistent, aliases, protected
+        self._total = None  # of a child's totals: (bytes, alignment) as the child needs them
+
+    @property
+    def precision(self):
+        """dtype, as it was called up to 0.3."""
+        return self.dtype
 
     @property
     def is_shared(self):
@@ -73,9 +119,40 @@ class CUDABuffer:
     def is_local(self):
         return self.location == "local" and not self.persistent
 
-    def build_allocator(self, shared_slice, persistent_slice, local_size, zero=False):
-        """A function (shared, persistent) -> array for the buffer."""
-        return _build_allocator(self, shared_slice, persistent_slice, local_size, zero)
+    @property
+    def itemsize(self):
+        """Bytes of an element."""
+        return _spad.dtype_bytes(self._dtype)
+
+    @property
+    def parent_itemsize(self):
+        """Bytes of an element of the memory it is cut from."""
+        return _spad.dtype_bytes(self._parent)
+
+    @property
+    def needs_view(self):
+        """Is its type another one than that of the memory it is cut from?"""
+        return self._dtype != self._parent
+
+    @property
+    def parent_elements(self):
+        """Elements of that memory that cover it."""
+        return -(-self.size * self.itemsize // self.parent_itemsize)
+
+    def aligned_offset(self, offset):
+        """The first place from an offset on, in elements of that memory, where it may begin."""
+        ratio = max(1, self.itemsize // self.parent_itemsize)
+        return -(-offset // ratio) * ratio
+
+    def build_allocator(self, shared_slice, persistent_slice, local_size, zero=False,
+                        unroll=_UNROLL, stride=0):
+        """A function (shared, persistent) -> array for the buffer. stride: off the GPU, elements
+        from the shared memory of one thread to that of the next."""
+        return _build_allocator(self, shared_slice, persistent_slice, local_size, zero, unroll,
+                                stride)
+
+    def _holds_persistent(self):
+        return self.persistent or bool(self.protected)
 
     def _values(self):
         return {field: getattr(self, field) for field in self.FIELDS}
@@ -94,75 +171,84 @@ class CUDABuffer:
 # ---- allocators --------------------------------------------------------------------------------
 
 
-def _cuda():
-    """numba.cuda, or None where it is not installed."""
+def _device_module():
+    """The module that makes device functions, or None where there is no compiler for them."""
     try:
-        from numba import cuda
+        from . import _cubie_device
     except Exception:  # numba fails in many ways on machines without CUDA
         return None
-    return cuda
+    return _cubie_device
 
 
-def _build_allocator(buffer, shared_slice, persistent_slice, local_size, zero):
-    use_shared, use_persistent = shared_slice is not None, persistent_slice is not None
-    shared_part = shared_slice if use_shared else slice(0, 0)
-    persistent_part = persistent_slice if use_persistent else slice(0, 0)
+def has_compiler():
+    """Are allocators device functions here? Otherwise they cut their part out of arrays."""
+    return _device_module() is not None
+
+
+def _build_allocator(buffer, shared_slice, persistent_slice, local_size, zero, unroll, stride):
+    region, part = "local", slice(0, 0)
+    if shared_slice is not None:
+        region, part = "shared", shared_slice
+    elif persistent_slice is not None:
+        region, part = "persistent", persistent_slice
     length = local_size if local_size is not None else 1
-    precision, elements = buffer.precision, buffer.size
-    cuda = _cuda()
-    if cuda is None:
-        return _plain_allocator(use_shared, use_persistent, shared_part, persistent_part, length,
-                                buffer._dtype, elements if zero else 0)
-
-    @cuda.jit(device=True, inline=True)
-    def allocate_buffer(shared, persistent):
-        if use_shared:
-            array = shared[shared_part]
-        elif use_persistent:
-            array = persistent[persistent_part]
-        else:
-            array = cuda.local.array(length, precision)
-        if zero:
-            for i in range(elements):
-                array[i] = precision(0)
-        return array
-
-    return _named(allocate_buffer, "allocate_buffer")
-
-
-def _named(function, name):
-    if getattr(function, "__name__", None) != name:
-        try:
-            function.__name__ = name
-        except AttributeError:
-            pass
-    return function
+    zeroed = buffer.size if zero else 0
+    device = _device_module()
+    if device is not None:
+        return device.build_allocator(region, part, length, buffer._dtype, buffer.needs_view,
+                                      zeroed, unroll)
+    return _plain_allocator(region, part, length, buffer, zeroed, stride)
 
 
 def _local_array(length, dtype):
+    """An array of zeros; without numpy there is no array of float16."""
     try:
         import numpy
     except ImportError:
         from array import array
-        letter = {"float32": "f", "float64": "d", "int32": "i", "int64": "q"}.get(dtype, "f")
+        letter = {"float32": "f", "float64": "d", "int32": "i", "int64": "q"}.get(dtype)
+        if letter is None:
+            raise _spad.StateError(f"an array of {dtype} needs numpy") from None
         return array(letter, [0] * length)
     return numpy.zeros(length, dtype)
 
 
-def _plain_allocator(use_shared, use_persistent, shared_part, persistent_part, length, dtype,
-                     zeroed):
-    def allocate_buffer(shared, persistent):
-        if use_shared:
-            out = shared[shared_part]
-        elif use_persistent:
-            out = persistent[persistent_part]
+def _viewed(part, buffer):
+    """A part of the memory of the parent as the type of the buffer, with its length."""
+    if not buffer.needs_view:
+        return part
+    if hasattr(part, "view"):
+        return part.view(buffer._dtype)[:buffer.size]
+    letter = {"float32": "f", "float64": "d", "int32": "i", "int64": "q"}.get(buffer._dtype)
+    try:
+        return memoryview(part).cast("B").cast(letter)[:buffer.size]
+    except (TypeError, ValueError):
+        raise TypeError(f"buffer '{buffer.name}' of {buffer._dtype} cannot be cut from "
+                        f"{type(part).__name__}; give a numpy array") from None
+
+
+def _plain_allocator(region, part, length, buffer, zeroed, stride):
+    def allocate_buffer(shared, persistent=None, thread=0, stride=stride):
+        if region == "shared":
+            begin = thread * stride
+            out = _viewed(_whole(shared, begin + part.start, begin + part.stop, "shared"), buffer)
+        elif region == "persistent":
+            out = _viewed(_whole(persistent, part.start, part.stop, "persistent"), buffer)
         else:
-            out = _local_array(length, dtype)
+            out = _local_array(length, buffer._dtype)
         for i in range(zeroed):
             out[i] = 0
         return out
 
     return allocate_buffer
+
+
+def _whole(memory, start, stop, region):
+    """memory[start:stop], all of it: Python would cut a slice short without a word."""
+    if start < 0 or stop > len(memory):
+        raise IndexError(f"elements [{start}, {stop}) are outside {region} memory of "
+                         f"{len(memory)} elements")
+    return memory[start:stop]
 
 
 # ---- groups ------------------------------------------------------------------------------------
@@ -174,12 +260,56 @@ def _places(component):
             for name, row in component.layout(bytes=True).items()}
 
 
-class BufferGroup:
-    """The buffers of one component."""
+class _Layout:
+    """Slices in elements of the parent, by CuBIE's rules: what aliases nothing in the order of
+    registration, then the aliases. An alias goes inside a target in shared memory where it has
+    room after earlier ones; it never overlaps persistent storage, of either side or of a child."""
 
-    def __init__(self, entries=None):
+    def __init__(self, entries):
+        self.entries = entries
+        self.regions = {"shared": {}, "persistent": {}}
+        self.ends = {"shared": 0, "persistent": 0}
+        self.local, self.consumed = {}, {}
+        for entry in entries.values():
+            if entry.aliases is None:
+                self._append(entry)
+        for entry in entries.values():
+            if entry.aliases is not None and not self._inside(entry, entries[entry.aliases]):
+                self._append(entry)
+
+    def _append(self, entry):
+        if entry.is_local:
+            self.local[entry.name] = max(entry.size, 1)
+            return
+        region = "shared" if entry.is_shared else "persistent"
+        start = entry.aligned_offset(self.ends[region])
+        self.ends[region] = start + entry.parent_elements
+        self.regions[region][entry.name] = slice(start, self.ends[region])
+
+    def _inside(self, entry, target):
+        window = self.regions["shared"].get(target.name)
+        if window is None or entry._holds_persistent() or target.persistent:
+            return False
+        start = entry.aligned_offset(window.start + self.consumed.get(target.name, 0))
+        stop = start + entry.parent_elements
+        kept = any(start < window.start + end and window.start + begin < stop and begin < end
+                   for begin, end in target.protected)
+        if stop > window.stop or kept:
+            return False
+        self.regions["shared"][entry.name] = slice(start, stop)
+        self.consumed[target.name] = stop - window.start
+        return True
+
+
+class BufferGroup:
+    """The buffers of one component. parent_dtype: the type of its memory, in elements of which
+    slices are counted from CuBIE 0.4 on."""
+
+    def __init__(self, entries=None, parent_dtype=None, *, version=None):
         self.entries = {} if entries is None else entries
+        self.parent_dtype = _default_precision if parent_dtype is None else parent_dtype
         self.children = {}
+        self._typed = _rules_of(version) >= (0, 4)
         self.invalidate_layouts()
 
     def invalidate_layouts(self):
@@ -189,6 +319,24 @@ class BufferGroup:
         self._local_sizes = None
         self._alias_consumption = {}
 
+    def set_parent_dtype(self, dtype):
+        """Sets the type of the memory of the component; layouts change with it."""
+        if _precision_name(dtype) == _precision_name(self.parent_dtype):
+            return
+        self.parent_dtype = dtype
+        if self._typed:
+            for name, entry in self.entries.items():
+                self._put(name, {**entry._values(), "parent_dtype": dtype}, entry._total)
+        self.invalidate_layouts()
+
+    def _put(self, name, values, total=None):
+        """Makes an entry. Before 0.4 every buffer counts as one of its memory's own type."""
+        made = CUDABuffer(**values)
+        if not self._typed and made.needs_view:
+            made = CUDABuffer(**{**values, "parent_dtype": made.dtype})
+        made._total = total
+        self.entries[name] = made
+
     def build_layouts(self):
         """Lays the buffers out, if that is not done."""
         if self._shared_layout is not None:
@@ -196,21 +344,27 @@ class BufferGroup:
         for entry in self.entries.values():
             if entry.aliases is not None and entry.aliases not in self.entries:
                 raise KeyError(entry.aliases)
-        layouts = {"shared": {}, "persistent": {}, "local": {}}
-        consumption = {}
-        for name, row in self._component().layout().items():
-            offset, length = row["offset"], row["length"]
-            layouts[row["region"]][name] = (length if row["region"] == "local"
-                                            else slice(offset, offset + length))
-            if row["consumed"]:
-                consumption[name] = row["consumed"]
-        self._shared_layout = layouts["shared"]
-        self._persistent_layout = layouts["persistent"]
-        self._local_sizes = layouts["local"]
-        self._alias_consumption = consumption
+        layout = _Layout(self.entries)
+        self._shared_layout = layout.regions["shared"]
+        self._persistent_layout = layout.regions["persistent"]
+        self._local_sizes = layout.local
+        self._alias_consumption = layout.consumed
+
+    def protected_shared_ranges(self):
+        """The parts of the shared memory of the component, (begin, end), that hold persistent
+        storage, its own or that of children."""
+        found = []
+        for name, window in self.shared_layout.items():
+            entry = self.entries[name]
+            if entry.persistent and window.stop > window.start:
+                found.append((window.start, window.stop))
+            found.extend((window.start + begin, window.start + end)
+                         for begin, end in entry.protected)
+        return tuple(found)
 
     def byte_layout(self):
-        """name -> (region, offset, bytes), with sizes and alignments of the element types."""
+        """name -> (region, offset, bytes), with sizes and alignments of the element types; a
+        child takes the bytes and the alignment that it needs itself."""
         return _places(self._component())
 
     def planned_layout(self, lifetimes, automatic=True):
@@ -222,22 +376,35 @@ class BufferGroup:
         component.set_automatic(automatic)
         return _places(component)
 
+    def _byte_totals(self):
+        """(bytes, alignment) of the shared and of the persistent memory."""
+        component = self._component()
+        return tuple((component.size(region, bytes=True), component.alignment(region, bytes=True))
+                     for region in ("shared", "persistent"))
+
     def _component(self, lifetimes={}):
         """The group as a spad.Component. Aliases are set when all names are there: an entry may
-        alias a later one."""
+        alias a later one. Totals go in as that many elements of the size of their alignment, and
+        what holds persistent storage of a child as persistent."""
         component = _spad.Registry().add("group")
         for name, entry in self.entries.items():
             begin, end = lifetimes.get(name, (0, 0))
-            component.register(name, entry.size, entry.location, entry.persistent, None,
-                               entry._dtype, begin, end)
+            size, dtype = entry.size, entry._dtype
+            if entry._total is not None:
+                total, align = entry._total
+                dtype = {8: "float64", 4: "float32"}.get(align, "float16")
+                size = -(-total // _spad.dtype_bytes(dtype))
+            component.register(name, size, entry.location, entry._holds_persistent(), None,
+                               dtype, begin, end)
         for name, entry in self.entries.items():
             if entry.aliases is not None:
                 component.update(name, aliases=entry.aliases)
         return component
 
-    def register(self, name, size, location, persistent=False, aliases=None,
-                 precision=_default_precision):
-        """Adds a buffer, or replaces the one of that name in its place."""
+    def register(self, name, size, location, persistent=False, aliases=None, dtype=None,
+                 protected=(), *, precision=None):
+        """Adds a buffer, or replaces the one of that name in its place. Without a type it has
+        that of the parent."""
         if not name:
             raise ValueError("Buffer name cannot be empty.")
         if aliases == name:
@@ -245,7 +412,12 @@ class BufferGroup:
         if aliases is not None and aliases not in self.entries:
             raise ValueError(f"Alias target '{aliases}' not registered; register it before "
                              f"'{name}'.")
-        self.entries[name] = CUDABuffer(name, size, location, persistent, aliases, precision)
+        dtype = _one_of(precision, dtype)
+        if dtype is None:
+            dtype = self.parent_dtype if self._typed else _default_precision
+        self._put(name, dict(name=name, size=size, location=location, persistent=persistent,
+                             aliases=aliases, dtype=dtype, parent_dtype=self.parent_dtype,
+                             protected=tuple(protected)))
         self.invalidate_layouts()
 
     def update_buffer(self, name, **values):
@@ -253,10 +425,12 @@ class BufferGroup:
         old = self.entries.get(name)
         if old is None:
             return False, False
-        new = CUDABuffer(**{**old._values(), **values})
-        if new == old:
+        if "precision" in values:
+            values["dtype"] = _one_of(values.pop("precision"), values.get("dtype"))
+        settings = {**old._values(), **values}
+        if CUDABuffer(**settings) == old:
             return True, False
-        self.entries[name] = new
+        self._put(name, settings, old._total if settings["size"] == old.size else None)
         self.invalidate_layouts()
         return True, True
 
@@ -287,6 +461,22 @@ class BufferGroup:
         """Elements of local memory that is kept between steps."""
         return max((part.stop for part in self.persistent_layout.values()), default=0)
 
+    def shared_buffer_bytes(self):
+        """Bytes of shared memory: what the allocators cut their slices from."""
+        return self.shared_buffer_size() * self._parent_itemsize()
+
+    def local_buffer_bytes(self):
+        """Bytes of plain local memory: each array has its own type."""
+        return sum(length * self.entries[name].itemsize
+                   for name, length in self.local_sizes.items())
+
+    def persistent_local_buffer_bytes(self):
+        """Bytes of local memory that is kept between steps."""
+        return self.persistent_local_buffer_size() * self._parent_itemsize()
+
+    def _parent_itemsize(self):
+        return _spad.dtype_bytes(_precision_name(self.parent_dtype))
+
     def relocatable_names(self):
         """The buffers that are not totals of children."""
         totals = {f"{child}_{part}" for child in self.children for part in ("shared", "persistent")}
@@ -295,15 +485,17 @@ class BufferGroup:
     def nonaliased_elements(self, names):
         """Sum of the sizes of those named buffers that alias nothing."""
         found = (self.entries.get(name) for name in names)
-        return sum(entry.size for entry in found if entry is not None and entry.aliases is None)
+        return sum(entry.parent_elements for entry in found
+                   if entry is not None and entry.aliases is None)
 
-    def get_allocator(self, name, zero=False):
-        """A function (shared, persistent) -> array for a buffer."""
+    def get_allocator(self, name, zero=False, unroll=_UNROLL):
+        """A function (shared, persistent) -> array for a buffer. Off the GPU it takes the number
+        of a thread, too, whose part of shared memory begins that many totals further on."""
         if name not in self.entries:
             raise KeyError(f"Buffer '{name}' not registered for parent.")
         return self.entries[name].build_allocator(
             self.shared_layout.get(name), self.persistent_layout.get(name),
-            self.local_sizes.get(name), zero)
+            self.local_sizes.get(name), zero, unroll, self.shared_buffer_size())
 
 
 # ---- the registry ------------------------------------------------------------------------------
@@ -312,15 +504,20 @@ class BufferGroup:
 class BufferRegistry:
     """Groups by component; components are held weakly."""
 
-    def __init__(self):
+    def __init__(self, *, version=None):
         self._groups = WeakKeyDictionary()
+        self._version = version
+        if version is not None:
+            _rules_of(version)
 
-    def register(self, name, parent, size, location, persistent=False, aliases=None,
-                 precision=_default_precision):
-        """Registers a buffer of a component."""
+    def register(self, name, parent, size, location, persistent=False, aliases=None, dtype=None,
+                 protected=(), *, precision=None):
+        """Registers a buffer of a component, whose `precision` is the type of its memory."""
         group = self._groups.get(parent)
-        fresh = BufferGroup() if group is None else group
-        fresh.register(name, size, location, persistent, aliases, precision)
+        fresh = BufferGroup(version=self._version) if group is None else group
+        dtype = _one_of(precision, dtype)
+        fresh.set_parent_dtype(getattr(parent, "precision", fresh.parent_dtype))
+        fresh.register(name, size, location, persistent, aliases, dtype, protected)
         if group is None:
             self._groups[parent] = fresh
 
@@ -362,6 +559,9 @@ class BufferRegistry:
         for key, value in settings.items():
             if not key.endswith("_location"):
                 continue
+            if value is None and _rules_of(self._version) >= (0, 13):
+                recognised.add(key)  # the location stays as it was registered
+                continue
             if value not in ("shared", "local"):
                 raise ValueError(f"Invalid location '{value}' for '{key}': it must be 'shared' or "
                                  "'local'.")
@@ -384,6 +584,21 @@ class BufferRegistry:
         group = self._groups.get(parent)
         return 0 if group is None else group.persistent_local_buffer_size()
 
+    def shared_buffer_bytes(self, parent):
+        """Bytes of shared memory of a component and of the children it has registered."""
+        group = self._groups.get(parent)
+        return 0 if group is None else group.shared_buffer_bytes()
+
+    def local_buffer_bytes(self, parent):
+        """Bytes of plain local memory."""
+        group = self._groups.get(parent)
+        return 0 if group is None else group.local_buffer_bytes()
+
+    def persistent_local_buffer_bytes(self, parent):
+        """Bytes of local memory that is kept between steps."""
+        group = self._groups.get(parent)
+        return 0 if group is None else group.persistent_local_buffer_bytes()
+
     def relocatable_buffer_names(self, parent):
         """The buffers that are not totals of children."""
         group = self._groups.get(parent)
@@ -399,11 +614,24 @@ class BufferRegistry:
         group = self._groups.get(parent)
         if group is None:
             return 0
-        total = group.persistent_local_buffer_size()
+        return group.persistent_local_buffer_size() + sum(
+            below.local_buffer_size() for below in self._family(group))
+
+    def declared_elements(self, parent):
+        """Elements per thread if every buffer of a component and its descendants were local,
+        aliases included."""
+        group = self._groups.get(parent)
+        if group is None:
+            return 0
+        return sum(max(below.entries[name].size, 1)
+                   for below in self._family(group) for name in below.relocatable_names())
+
+    def _family(self, group):
+        """A group and those of its descendants, each as often as it is recorded."""
         waiting = [(group, (id(group),))]
         while waiting:
             current, path = waiting.pop()
-            total += current.local_buffer_size()
+            yield current
             for child in current.children.values():
                 below = self._groups.get(child)
                 if below is None:
@@ -411,57 +639,74 @@ class BufferRegistry:
                 if id(below) in path:
                     raise RecursionError("a component is its own descendant")
                 waiting.append((below, (*path, id(below))))
-        return total
 
     def get_allocator(self, name, parent, zero=False):
         """A function (shared, persistent) -> array for a buffer."""
         group = self._groups.get(parent)
         if group is None:
             raise KeyError(f"Parent {parent} has no registered buffers.")
-        return group.get_allocator(name, zero)
+        settings = getattr(getattr(parent, "compile_settings", None), "unroll", None)
+        return group.get_allocator(name, zero, getattr(settings, "unroll_other_small", _UNROLL))
 
-    def register_child(self, parent, child, name=None):
-        """Registers the totals that the child has now as two buffers of the parent."""
+    def register_child(self, parent, child, name=None, aliases=None):
+        """Registers the totals that the child has now as two buffers of the parent. aliases: a
+        shared buffer of the parent that the child's shared memory may overlap; the parts of it
+        that hold persistent storage never do."""
         base = f"child_{id(child)}" if name is None else name
         names = f"{base}_shared", f"{base}_persistent"
-        precision = parent.precision
-        self.register(names[0], parent, self.shared_buffer_size(child), "shared",
-                      precision=precision)
-        self.register(names[1], parent, self.persistent_local_buffer_size(child), "local",
-                      persistent=True, precision=precision)
-        self._groups[parent].children[base] = child
+        below = self._groups.get(child)
+        sizes, totals, protected = (0, 0), (None, None), ()
+        precision = getattr(parent, "precision", _default_precision)
+        if below is not None:
+            sizes = below.shared_buffer_size(), below.persistent_local_buffer_size()
+            totals, protected = below._byte_totals(), below.protected_shared_ranges()
+            if below._typed:
+                precision = below.parent_dtype
+        protected = _in_elements_of(parent, precision, protected)
+        self.register(names[0], parent, sizes[0], "shared", False, aliases, precision, protected)
+        self.register(names[1], parent, sizes[1], "local", True, None, precision)
+        group = self._groups[parent]
+        for name, total in zip(names, totals):
+            group.entries[name]._total = total
+        group.children[base] = child
         return names
 
-    def get_child_allocators(self, parent, child, name=None):
+    def get_child_allocators(self, parent, child, name=None, aliases=None):
         """register_child, and the allocators of the two buffers."""
-        shared, persistent = self.register_child(parent, child, name)
+        shared, persistent = self.register_child(parent, child, name, aliases)
         return self.get_allocator(shared, parent), self.get_allocator(persistent, parent)
 
     def get_toplevel_allocators(self, kernel):
-        """The memories that a kernel starts with: (alloc_shared, alloc_persistent)."""
-        length = max(1, self.persistent_local_buffer_size(kernel))
-        precision = getattr(kernel, "precision", _default_precision)
-        cuda = _cuda()
-        if cuda is None:
-            def alloc_shared():
-                return _local_array(0, "float32")
+        """The memories that a kernel starts with: (alloc_shared, alloc_persistent). Their sizes
+        are what the kernel says (persistent_local_elements, shared_memory_elements); one that
+        says nothing gets those of its buffers. Off the GPU alloc_shared takes the number of
+        threads."""
+        persistent = getattr(kernel, "persistent_local_elements", None)
+        if persistent is None:
+            persistent = self.persistent_local_buffer_size(kernel)
+        length = max(1, persistent)
+        precision = _precision_name(getattr(kernel, "precision", _default_precision))
+        device = _device_module()
+        if device is not None:
+            return device.build_toplevel(length, precision)
+        shared = getattr(kernel, "shared_memory_elements", None)
+        if shared is None:
+            shared = self.shared_buffer_size(kernel)
 
-            def alloc_persistent():
-                return _local_array(length, _precision_name(precision))
+        def alloc_shared(threads=1):
+            return _local_array(threads * shared, precision)
 
-            return alloc_shared, alloc_persistent
-
-        from numba import float32
-
-        @cuda.jit(device=True, inline=True)
-        def alloc_shared():
-            return cuda.shared.array(0, dtype=float32)
-
-        @cuda.jit(device=True, inline=True)
         def alloc_persistent():
-            return cuda.local.array(length, dtype=precision)
+            return _local_array(length, precision)
 
-        return _named(alloc_shared, "alloc_shared"), _named(alloc_persistent, "alloc_persistent")
+        return alloc_shared, alloc_persistent
+
+
+def _in_elements_of(parent, precision, ranges):
+    """Ranges in elements of one type as ranges in elements of a parent, rounded outwards."""
+    item = _spad.dtype_bytes(_precision_name(precision))
+    own = _spad.dtype_bytes(_precision_name(getattr(parent, "precision", precision)))
+    return tuple((begin * item // own, -(-end * item // own)) for begin, end in ranges)
 
 
 buffer_registry = BufferRegistry()
@@ -506,3 +751,16 @@ def chunk_runs(runs, chunkable, unchunkable, available, free_bytes=0):
         return _spad.chunks(runs, chunkable, unchunkable, available, free_bytes)[:2]
     except _spad.FitError as error:
         raise ValueError(str(error)) from error
+
+
+def fit_blocksize(bytes_per_run, budget=49152, blocksize=256, runs=65536):
+    """(threads, dynamic bytes) of the largest block within a budget of shared memory, in whole
+    warps as long as one fits. ValueError: a single run does not fit."""
+    if bytes_per_run < 0 or budget < 0 or blocksize < 1 or runs < 1:
+        raise ValueError("bytes and budgets are at least 0, threads and runs at least 1")
+    if bytes_per_run > budget:
+        raise ValueError(f"a run takes {bytes_per_run} B of shared memory, and the budget is "
+                         f"{budget} B")
+    threads = min(blocksize, budget // bytes_per_run if bytes_per_run else blocksize)
+    threads -= threads % 32 if threads > 32 else 0
+    return threads, bytes_per_run * min(runs, threads)

@@ -180,7 +180,7 @@ DEBUG, INFO, WARN, ERROR, OFF = LogLevel
 
 
 class Logger:
-    """Prints "[LEVEL] [name] message" from a level on; get_logger() also looks at the
+    """Prints "[LEVEL] [name] message" from a level on; get_logger() also examines the
     environment."""
 
     def __init__(self, name="SBM", level=INFO):
@@ -266,7 +266,7 @@ class SbufManager(core.Stack):
         self._default_stack = bool(default_stack_alloc)
         self._language, self._debugs, self._asked = language, debugs, None
         self._level = DEBUG if self.behaviour == "library_later" else INFO
-        self._tells = _is_on(logger, self._level)  # the level is looked at once, here
+        self._tells = _is_on(logger, self._level)  # the level is examined once, here
         self._tell(f"SBM initialized: range=[{sb_lower_bound}, {sb_upper_bound}), "
                    f"size={sb_upper_bound - sb_lower_bound} B")
         if debugs:
@@ -289,7 +289,7 @@ class SbufManager(core.Stack):
         return not self._default_stack
 
     def alloc_hbm(self, shape, dtype, buffer=None, name=None):
-        """A tensor with a name that lies off chip."""
+        """A tensor with a name that is off chip."""
         return self.alloc(shape, dtype, shared_hbm if buffer is None else buffer, name)
 
     def flush_logs(self):

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Gaps between intervals: sort by begin, then one walk with the highest end
- * seen so far.
+ * Sort by begin, then one walk with the highest end seen so far.
  */
 #include "base/interval.h"
 
@@ -9,19 +8,24 @@
 
 #include "base/assert.h"
 #include "base/checked.h"
+#include "base/compare.h"
 
 static int by_begin(const void *a, const void *b) {
     const spad__interval *x = a;
     const spad__interval *y = b;
-    if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
-    return (x->end > y->end) - (x->end < y->end);
+    const int order = spad__compare(x->begin, y->begin);
+    return order != 0 ? order : spad__compare(x->end, y->end);
+}
+
+static void sort_intervals(spad__interval *intervals, size_t count) {
+    if (count > 1) qsort(intervals, count, sizeof *intervals, by_begin);
 }
 
 int64_t spad__largest_gap(int64_t *at, spad__interval *intervals, size_t count, int64_t lower,
                           int64_t upper) {
-    if (count > 1) qsort(intervals, count, sizeof *intervals, by_begin);
+    sort_intervals(intervals, count);
     int64_t largest = 0;
-    int64_t floor = lower; /* everything in [lower, floor) has been looked at */
+    int64_t floor = lower; /* everything in [lower, floor) has been examined */
     *at = lower;
     for (size_t i = 0; i <= count; i++) {
         spad__assert(i == 0 || i == count || intervals[i - 1].begin <= intervals[i].begin);
@@ -35,4 +39,15 @@ int64_t spad__largest_gap(int64_t *at, spad__interval *intervals, size_t count, 
     }
     spad__assert(largest >= 0 && (largest == 0 || (lower <= *at && *at + largest <= upper)));
     return largest;
+}
+
+int64_t spad__covered_bytes(spad__interval *intervals, size_t count) {
+    sort_intervals(intervals, count);
+    int64_t bytes = 0;
+    int64_t end = INT64_MIN; /* everything below has been counted */
+    for (size_t i = 0; i < count; i++) {
+        bytes += spad__max(intervals[i].end - spad__max(intervals[i].begin, end), 0);
+        end = spad__max(end, intervals[i].end);
+    }
+    return bytes;
 }

@@ -18,4 +18,7 @@ typedef struct spad__interval {
 int64_t spad__largest_gap(int64_t *at, spad__interval *intervals, size_t count, int64_t lower,
                           int64_t upper);
 
+/* Bytes that one interval at least touches. Sorts them. O(n log n). */
+int64_t spad__covered_bytes(spad__interval *intervals, size_t count);
+
 #endif

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
+
 typedef struct spad__moment {
     int64_t time;
     size_t buffer;
@@ -19,9 +21,9 @@ typedef struct spad__moment {
 static inline int spad__by_moment(const void *a, const void *b) {
     const spad__moment *x = a;
     const spad__moment *y = b;
-    if (x->time != y->time) return x->time < y->time ? -1 : 1;
-    if (x->begins != y->begins) return x->begins ? 1 : -1;
-    return (x->buffer > y->buffer) - (x->buffer < y->buffer);
+    int order = spad__compare(x->time, y->time);
+    if (order == 0) order = spad__compare(x->begins, y->begins);
+    return order != 0 ? order : spad__compare((int64_t)x->buffer, (int64_t)y->buffer);
 }
 
 static inline void spad__sort_moments(spad__moment *moments, size_t count) {

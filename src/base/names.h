@@ -3,39 +3,33 @@
  * A set of names that remembers the order in which they came, so that the
  * newest ones can be taken back.
  *
- * Names live in an arena; a hash table of chains finds them. Within a chain
- * the newest name comes first, so taking back is unlinking the head. Adding
- * and finding: O(length) expected.
+ * Names live in an arena; a hash index finds them. Adding, finding and taking
+ * back: O(length) expected.
  */
 #ifndef SPAD_BASE_NAMES_H
 #define SPAD_BASE_NAMES_H
 
 #include <stdint.h>
 
-#include "base/memory.h"
+#include "base/index.h"
 
 typedef struct spad__name {
     const char *text;
     uint64_t hash;
-    size_t older;            /* next in the chain: index + 1, 0: none */
     spad__arena_mark before; /* the arena without it */
 } spad__name;
 
 typedef struct spad__names {
     spad__arena texts;
     SPAD_ARRAY(spad__name) names;
-    size_t *buckets;     /* index + 1 of the newest name, 0: none */
-    size_t bucket_count; /* a power of two, or 0 */
+    spad__index index;
 } spad__names;
-
-/* A hash of the first `length` bytes of a text: FNV-1a, 64 bit (Fowler, Noll, Vo). */
-uint64_t spad__text_hash(const char *text, size_t length);
 
 void spad__names_init(spad__names *set, const spad_host *host);
 void spad__names_free(spad__names *set);
 
 /* No such name. */
-#define SPAD__NO_NAME SIZE_MAX
+#define SPAD__NO_NAME SPAD__NO_ITEM
 
 /* The place in the order of arrival of prefix + name, or of the first `length`
  * bytes of a text; SPAD__NO_NAME if it is not there. */
@@ -51,7 +45,7 @@ const char *spad__names_add(spad__names *set, const char *prefix, const char *na
 /* Takes back the newest until `count` are left. */
 void spad__names_truncate(spad__names *set, size_t count);
 
-/* For assertions: O(names + buckets). */
+/* For assertions: O(names) expected. */
 bool spad__names_is_valid(const spad__names *set);
 
 #endif

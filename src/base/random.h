@@ -6,17 +6,14 @@
 #ifndef SPAD_BASE_RANDOM_H
 #define SPAD_BASE_RANDOM_H
 
-#include <stdint.h>
+#include "base/hash.h"
 
 typedef struct spad__random {
     uint64_t state; /* the seed, then a counter */
 } spad__random;
 
 static inline uint64_t spad__random_next(spad__random *random) {
-    uint64_t z = (random->state += UINT64_C(0x9E3779B97F4A7C15));
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return z ^ (z >> 31);
+    return spad__hash_finish(random->state += SPAD__HASH_FACTOR);
 }
 
 /* In [0, bound), bound > 0. The bias is below bound / 2^64. */

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/entry.h"
 #include "base/error.h"
 #include "base/largest.h"
 #include "base/moment.h"
@@ -365,7 +366,8 @@ static bool is_larger(const void *ctx, const void *left, const void *right) {
     return a->info.span != b->info.span ? a->info.span > b->info.span : a < b;
 }
 
-/* The largest buffers of an arena, for a message: "A 49152 B in 3 stages, B 512 B". */
+/* The largest buffers of an arena, as many as there is room for, for a message:
+ * "A 49152 B in 3 stages, B 512 B". */
 static void list_largest(char *field, size_t size, const spad_block *block, block_kind kind,
                          size_t space) {
     const block_buffer *listed[3];
@@ -386,11 +388,11 @@ static void list_largest(char *field, size_t size, const spad_block *block, bloc
         if (info->stages > 1) {
             snprintf(stages, sizeof stages, " in %lld stages", (long long)info->stages);
         }
-        const int length =
-            snprintf(field + used, size - used, "%s%.24s %lld B%s", n == 0 ? "" : ", ",
-                     info->name != NULL ? info->name : "unnamed", (long long)info->span, stages);
-        if (length < 0 || (size_t)length >= size - used) return;
-        used += (size_t)length;
+        if (!spad__put_entry(field, size, &used, "%s%.24s %lld B%s", n == 0 ? "" : ", ",
+                             info->name != NULL ? info->name : "unnamed", (long long)info->span,
+                             stages)) {
+            return;
+        }
     }
 }
 

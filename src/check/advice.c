@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "check/check.h"
 #include "check/life.h"
 
 enum { EVENTS = 1 << 16, BANKS_MAX = 256, ROW_BYTES = 512 };

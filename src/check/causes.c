@@ -33,7 +33,7 @@ static bool add_phases(spad__causes *m, const spad__machine *machine) {
         m->phase_base[i] = point;
         const spad_sync_kind kind = m->net->events->objects.items[i].kind;
         const bool phased = kind == SPAD_SYNC_BARRIER || kind == SPAD_SYNC_MBARRIER;
-        for (int64_t k = 0; phased && k < machine->objects[i].phase; k++, point++) {
+        for (int64_t k = 0; phased && k < machine->objects[i].sync.phase; k++, point++) {
             if (k > 0 && !add_edge(m, point - 1, point)) return false;
         }
     }

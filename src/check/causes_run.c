@@ -72,21 +72,6 @@ void spad__causes_unlink(spad__causes *m) {
     m->frozen = -1;
 }
 
-static void link_edges(spad__causes *m) {
-    const size_t points = (size_t)m->points;
-    for (size_t i = 0; i < m->edges.count; i++) {
-        m->first[m->edges.items[i].from + 1]++;
-        m->indegree[m->edges.items[i].to]++;
-    }
-    for (size_t i = 0; i < points; i++) m->first[i + 1] += m->first[i];
-    for (size_t i = m->edges.count; i-- > 0;) { /* backwards: `first` moves to the starts */
-        const spad__edge edge = m->edges.items[i];
-        m->successors[--m->first[edge.from + 1]] = edge.to;
-    }
-    for (size_t i = 0; i < points; i++) m->first[i] = m->first[i + 1];
-    m->first[points] = (int32_t)m->edges.count;
-}
-
 /* Chains of the net, then one for the phases of each object; levels are on none. */
 static void link_chains(spad__causes *m) {
     const int32_t net_points = (int32_t)m->net->points.count;
@@ -106,7 +91,7 @@ static void link_chains(spad__causes *m) {
 bool spad__causes_link(spad__causes *m) {
     const size_t points = (size_t)m->points;
     if (!take_tables(m)) return false;
-    link_edges(m);
+    spad__edges_link(m->edges.items, m->edges.count, points, m->first, m->successors, m->indegree);
     link_chains(m);
     for (size_t i = 0; i < m->needs.count; i++) {
         m->indegree[m->needs.items[i].point]++;
@@ -247,13 +232,7 @@ static bool only_informs(const spad__causes *m, int32_t point) {
     const spad__point *p = &m->net->points.items[point];
     if (p->kind != SPAD__POINT_QUEUED) return false;
     for (int32_t i = p->first_action; i < p->first_action + p->action_count; i++) {
-        switch (m->net->actions.items[i].kind) {
-        case SPAD__ACTION_LEAVE:
-        case SPAD__ACTION_WAIT:
-        case SPAD__ACTION_TAKE:
-        case SPAD__ACTION_PARITY: return false;
-        default: break;
-        }
+        if (spad__sync_waits(m->net->actions.items[i].kind)) return false;
     }
     return true;
 }

@@ -8,11 +8,12 @@
 #include <stdlib.h>
 
 #include "base/assert.h"
+#include "base/compare.h"
 
 /* Pieces of one storage at most. */
 #define PIECES_MAX ((size_t)1 << 22)
 
-/* A cell, and the part of it that lies in the newest shape that met it. */
+/* A cell, and the part of it that is in the newest shape that met it. */
 typedef struct parted {
     int32_t shape; /* -1: none yet */
     int32_t inside;
@@ -30,17 +31,13 @@ typedef struct maker {
 
 /* ---- shapes ------------------------------------------------------------------------ */
 
-static int compare_numbers(int64_t a, int64_t b) {
-    return (a > b) - (a < b);
-}
-
 static int compare_shapes(const spad_walk_access *a, const spad_walk_access *b) {
-    int order = compare_numbers(a->rect.byte, b->rect.byte);
-    if (order == 0) order = compare_numbers(a->rect.bytes, b->rect.bytes);
-    if (order == 0) order = compare_numbers(a->rect.lane, b->rect.lane);
-    if (order == 0) order = compare_numbers(a->rect.lanes, b->rect.lanes);
-    if (order == 0) order = compare_numbers(a->runs, b->runs);
-    if (order == 0 && a->runs > 1) order = compare_numbers(a->stride, b->stride);
+    int order = spad__compare(a->rect.byte, b->rect.byte);
+    if (order == 0) order = spad__compare(a->rect.bytes, b->rect.bytes);
+    if (order == 0) order = spad__compare(a->rect.lane, b->rect.lane);
+    if (order == 0) order = spad__compare(a->rect.lanes, b->rect.lanes);
+    if (order == 0) order = spad__compare(a->runs, b->runs);
+    if (order == 0 && a->runs > 1) order = spad__compare(a->stride, b->stride);
     return order;
 }
 
@@ -77,12 +74,8 @@ static bool find_shapes(maker *m, const spad_walk_access *accesses, const int32_
 
 /* ---- cuts -------------------------------------------------------------------------- */
 
-static int compare_cuts(const void *left, const void *right) {
-    return compare_numbers(*(const int64_t *)left, *(const int64_t *)right);
-}
-
 static size_t sort_cuts(int64_t *cuts, size_t count) {
-    qsort(cuts, count, sizeof *cuts, compare_cuts);
+    qsort(cuts, count, sizeof *cuts, spad__compare_int64);
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         if (kept == 0 || cuts[kept - 1] != cuts[i]) cuts[kept++] = cuts[i];

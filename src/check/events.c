@@ -11,9 +11,9 @@
 #include "base/checked.h"
 #include "kernel/kernel.h"
 #include "kernel/place.h"
+#include "sync/sync.h"
 
-/* Objects and events of one kernel at most: about a kilobyte is kept for each event. */
-#define OBJECTS_MAX INT64_C(1000000)
+/* Events of one kernel at most: about a kilobyte is kept for each event. */
 #define EVENTS_MAX INT64_C(1000000)
 
 static const char too_many_objects[] =
@@ -29,7 +29,7 @@ static spad_status number_objects(spad__events *events, spad_error *error) {
     int64_t total = 0;
     for (size_t i = 0; i < spad_kernel_sync_count(kernel); i++) {
         const spad_kernel_sync *sync = spad_kernel_get_sync(kernel, i);
-        if (!spad__add(total, sync->elements, &total) || total > OBJECTS_MAX) {
+        if (!spad__add(total, sync->elements, &total) || total > SPAD__SYNC_OBJECTS_MAX) {
             events->gap = too_many_objects;
             return SPAD_OK;
         }
@@ -232,16 +232,26 @@ static spad_status walk_agents(spad__events *events, const spad__run *run, const
 
 /* ---- storages ---------------------------------------------------------------------- */
 
+/* An access and its storage: the space for what is placed, a slot of its own for what is not. */
 typedef struct stored {
-    spad__storage storage;
+    int64_t home; /* space when placed: -1 - space */
+    int64_t slot; /* 0 when placed */
     size_t access;
 } stored;
+
+static stored stored_at(const spad__events *events, size_t number) {
+    const spad_walk_access *access = &events->accesses.items[number];
+    if (!access->placed) return (stored){access->home, access->slot, number};
+    const spad_kernel_tensor *tensor = spad_kernel_get_tensor(events->kernel, (size_t)access->home);
+    return (stored){-1 - (int64_t)tensor->space, 0, number};
+}
 
 static int compare_stored(const void *left, const void *right) {
     const stored *a = left;
     const stored *b = right;
-    const int order = spad__storage_compare(a->storage, b->storage);
-    return order != 0 ? order : (a->access > b->access) - (a->access < b->access);
+    if (a->home != b->home) return a->home < b->home ? -1 : 1;
+    if (a->slot != b->slot) return a->slot < b->slot ? -1 : 1;
+    return (a->access > b->access) - (a->access < b->access);
 }
 
 static spad_status number_storages(spad__events *events, spad_error *error) {
@@ -255,13 +265,10 @@ static spad_status number_storages(spad__events *events, spad_error *error) {
         events->storage = NULL;
         return spad__fail_host_memory(error);
     }
-    for (size_t i = 0; i < count; i++) {
-        const spad_walk_access *access = &events->accesses.items[i];
-        all[i] = (stored){spad__access_storage(events->kernel, access), i};
-    }
+    for (size_t i = 0; i < count; i++) all[i] = stored_at(events, i);
     qsort(all, count, sizeof *all, compare_stored);
     for (size_t i = 0; i < count; i++) {
-        const bool same = i > 0 && spad__storage_compare(all[i - 1].storage, all[i].storage) == 0;
+        const bool same = i > 0 && all[i - 1].home == all[i].home && all[i - 1].slot == all[i].slot;
         if (!same) events->storages++;
         events->storage[all[i].access] = events->storages - 1;
     }

@@ -10,8 +10,7 @@
 #ifndef SPAD_CHECK_EVENTS_H
 #define SPAD_CHECK_EVENTS_H
 
-#include "check/bytes.h"
-#include "check/check.h"
+#include "check/findings.h"
 
 /* One event. Numbers are -1 where a kind has none. ALLOC and FREE carry the slots that they
  * are about as accesses that write; those of aliases and of scoped tensors carry none. */

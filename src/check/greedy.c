@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The machine. Meaning of the primitives: barriers and mbarriers as in the PTX ISA
- * (bar, mbarrier: phase completion, transaction count, parity waits), counters as the
- * semaphores of Neuron and the flags of Ascend.
+ * The machine. What an action does to its object is in sync/sync.h; here is who waits where, and
+ * which actions were wrong.
  *
  * Invariant: a point is missing predecessors, in the order, or parked at one object.
  */
 #include "check/greedy.h"
 
-#include "base/checked.h"
-
 /* ---- objects ----------------------------------------------------------------------- */
 
-static bool add_fault(spad__machine *m, spad__fault_kind kind, int32_t action) {
+static bool add_fault(spad__machine *m, unsigned kind, int32_t action) {
     if (!spad__array_reserve(&m->net->host, &m->faults, 1)) return false;
     m->faults.items[m->faults.count++] = (spad__fault){kind, action};
     return true;
@@ -23,12 +20,7 @@ static void make_ready(spad__machine *m, int32_t point) {
     m->tail = (m->tail + 1) % m->room;
 }
 
-/* Sums of user numbers stay in range: a sum that large is never met by another. */
-static void add_to(int64_t *sum, int64_t amount) {
-    if (!spad__add(*sum, amount, sum)) *sum = amount < 0 ? INT64_MIN : INT64_MAX;
-}
-
-/* All that wait at an object are looked at again, in the order in which they came. */
+/* All that wait at an object are examined again, in the order in which they came. */
 static void wake(spad__machine *m, spad__object_state *object) {
     int32_t point = object->parked;
     object->parked = -1;
@@ -61,115 +53,53 @@ static bool entered_before(const spad__machine *m, const spad__object_state *obj
     return false;
 }
 
-static bool enter_barrier(spad__machine *m, int32_t number) {
-    spad__action *action = &m->net->actions.items[number];
-    spad__object_state *object = &m->objects[action->object];
-    const int64_t count = m->net->events->objects.items[action->object].count;
-    action->phase = object->phase + 1;
-    if (entered_before(m, object, number) && !add_fault(m, SPAD__FAULT_REENTRY, number)) {
-        return false;
-    }
-    action->expect = object->last;
+/* An entry joins the list of its phase. False: no memory. */
+static bool note_entry(spad__machine *m, spad__object_state *object, int32_t number) {
+    const bool again = entered_before(m, object, number);
+    m->net->actions.items[number].expect = object->last;
     object->last = number;
-    const bool surplus = action->amount > count - object->value;
-    if (surplus && !add_fault(m, SPAD__FAULT_SURPLUS, number)) return false;
-    object->value = surplus ? count : object->value + action->amount;
-    if (object->value < count) return true;
-    object->value = 0;
-    object->last = -1;
-    object->phase++;
-    wake(m, object);
-    return true;
+    return !again || add_fault(m, SPAD__FAULT_REENTRY, number);
 }
 
-static void try_complete(spad__machine *m, spad__object_state *object) {
-    if (object->pending != 0 || object->bytes != 0 || object->expected == 0) return;
-    object->phase++;
-    object->pending = object->expected;
-    wake(m, object);
-}
-
-static bool init_mbarrier(spad__machine *m, int32_t number) {
-    const spad__action *action = &m->net->actions.items[number];
-    spad__object_state *object = &m->objects[action->object];
-    if (object->live && !add_fault(m, SPAD__FAULT_INIT_TWICE, number)) return false;
-    object->live = true;
-    object->base = object->phase;
-    object->expected = object->pending = action->amount;
-    object->bytes = 0;
-    wake(m, object);
-    return true;
-}
-
-/* Arrivals, expectations and deliveries. A broken barrier continues as well as it can. */
-static bool change_mbarrier(spad__machine *m, int32_t number) {
-    spad__action *action = &m->net->actions.items[number];
-    spad__object_state *object = &m->objects[action->object];
-    action->phase = object->phase + 1;
-    if (!object->live && !add_fault(m, SPAD__FAULT_NOT_LIVE, number)) return false;
-    if (action->kind == SPAD__ACTION_EXPECT) {
-        add_to(&object->bytes, action->amount);
-        return true;
+static bool add_faults(spad__machine *m, unsigned outcome, int32_t number) {
+    static const unsigned faults[] = {SPAD__SYNC_NOT_LIVE, SPAD__SYNC_INIT_TWICE,
+                                      SPAD__SYNC_SURPLUS, SPAD__SYNC_NO_ARRIVALS};
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        if ((outcome & faults[i]) != 0 && !add_fault(m, faults[i], number)) return false;
     }
-    if (action->kind == SPAD__ACTION_DELIVER) {
-        add_to(&object->bytes, -action->amount);
-    } else {
-        add_to(&object->bytes, action->expect);
-        const bool surplus = action->amount > object->pending;
-        if (surplus && !add_fault(m, SPAD__FAULT_SURPLUS, number)) return false;
-        object->pending = surplus ? 0 : object->pending - action->amount;
-        if ((action->flags & SPAD_SYNC_DROP) != 0) {
-            const bool none = action->amount >= object->expected;
-            if (none && !add_fault(m, SPAD__FAULT_NO_ARRIVALS, number)) return false;
-            object->expected = none ? 0 : object->expected - action->amount;
-        }
-    }
-    try_complete(m, object);
     return true;
 }
 
 /* ---- points ------------------------------------------------------------------------ */
 
-/* Does the object let a waiting action pass? Others always do. */
+/* As sync.h has it; the phase that LEAVE waits for is that of the entry in front of it. */
+static spad__sync_change change_of(const spad__action *action) {
+    return (spad__sync_change){.kind = action->kind,
+                               .flags = action->flags,
+                               .amount = action->amount,
+                               .expect = action->expect,
+                               .phase = action->kind == SPAD__ACTION_LEAVE ? action[-1].phase : 0};
+}
+
 static bool passes(const spad__machine *m, const spad__action *action) {
-    const spad__object_state *object = &m->objects[action->object];
-    switch (action->kind) {
-    case SPAD__ACTION_LEAVE: return object->phase >= action[-1].phase;
-    case SPAD__ACTION_WAIT:
-    case SPAD__ACTION_TAKE: return object->value - object->taken >= action->amount;
-    case SPAD__ACTION_PARITY: return ((object->phase - object->base) & 1) != action->amount;
-    default: return true;
-    }
+    const spad__sync_change change = change_of(action);
+    return spad__sync_passes(&m->objects[action->object].sync, &change);
 }
 
 static bool perform(spad__machine *m, int32_t number) {
     spad__action *action = &m->net->actions.items[number];
     spad__object_state *object = &m->objects[action->object];
-    switch (action->kind) {
-    case SPAD__ACTION_ENTER: return enter_barrier(m, number);
-    case SPAD__ACTION_LEAVE: action->phase = action[-1].phase; return true;
-    case SPAD__ACTION_SIGNAL:
-        add_to(&object->value, action->amount);
-        wake(m, object);
-        return true;
-    case SPAD__ACTION_WAIT: action->phase = object->taken + action->amount; return true;
-    case SPAD__ACTION_TAKE:
-        add_to(&object->taken, action->amount);
-        action->phase = object->taken;
-        return true;
-    case SPAD__ACTION_INIT: return init_mbarrier(m, number);
-    case SPAD__ACTION_INVALIDATE: {
-        const bool live = object->live;
-        object->live = false;
-        action->phase = object->phase + 1;
-        action->expect = object->pending;
-        return live || add_fault(m, SPAD__FAULT_NOT_LIVE, number);
-    }
-    case SPAD__ACTION_PARITY:
-        action->phase = object->phase;
-        return object->live || add_fault(m, SPAD__FAULT_NOT_LIVE, number);
-    default: return change_mbarrier(m, number);
-    }
+    const bool enters = action->kind == SPAD__ACTION_ENTER;
+    spad__sync_change change = change_of(action);
+    if (enters && !note_entry(m, object, number)) return false;
+    const unsigned outcome = spad__sync_apply(&object->sync, &change);
+    action->phase = change.phase;
+    if (action->kind == SPAD__ACTION_INVALIDATE) action->expect = object->sync.value;
+    if (!add_faults(m, outcome, number)) return false;
+    if ((outcome & SPAD__SYNC_RELEASES) == 0) return true;
+    if (enters) object->last = -1;
+    wake(m, object);
+    return true;
 }
 
 /* One ready point: it happens, or is parked. False: no memory. */
@@ -209,29 +139,15 @@ static bool take_tables(spad__machine *m) {
            m->order != NULL && m->queue != NULL && m->objects != NULL;
 }
 
-static void link_points(spad__machine *m) {
-    const spad__net *net = m->net;
-    for (size_t i = 0; i < net->edges.count; i++) {
-        m->first[net->edges.items[i].from + 1]++;
-        m->missing[net->edges.items[i].to]++;
-    }
-    for (size_t i = 0; i < net->points.count; i++) m->first[i + 1] += m->first[i];
-    for (size_t i = net->edges.count; i-- > 0;) { /* backwards: `first` moves to the starts */
-        const spad__edge edge = net->edges.items[i];
-        m->successors[--m->first[edge.from + 1]] = edge.to;
-    }
-    for (size_t i = 0; i < net->points.count; i++) m->first[i] = m->first[i + 1];
-    m->first[net->points.count] = (int32_t)net->edges.count;
-}
-
 spad_status spad__machine_run(spad__machine *m, spad__net *net, spad_error *error) {
     *m = (spad__machine){.net = net};
     if (!take_tables(m)) return spad__fail_host_memory(error);
-    link_points(m);
+    spad__edges_link(net->edges.items, net->edges.count, net->points.count, m->first, m->successors,
+                     m->missing);
     for (size_t i = 0; i < net->events->objects.count; i++) {
         const spad__object *object = &net->events->objects.items[i];
-        m->objects[i].parked = m->objects[i].last = -1;
-        if (object->kind == SPAD_SYNC_COUNTER) m->objects[i].value = object->count;
+        m->objects[i] = (spad__object_state){
+            .sync = spad__sync_initial(object->kind, object->count), .parked = -1, .last = -1};
     }
     for (size_t i = 0; i < net->points.count; i++) {
         if (m->missing[i] == 0) make_ready(m, (int32_t)i);

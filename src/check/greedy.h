@@ -4,7 +4,7 @@
  *
  * Its state is a count of missing predecessors per point and a few numbers per
  * object, in plain arrays. A point that is ready but whose object holds it back is
- * parked at the object and looked at again when the object changes. Deterministic:
+ * parked at the object and examined again when the object changes. Deterministic:
  * first ready, first done. O(points + edges), and every look at a parked point.
  *
  * The run is one execution, so what goes wrong in it can go wrong. That the phases it
@@ -16,28 +16,16 @@
 #include "check/net.h"
 
 typedef struct spad__object_state {
-    int64_t value;    /* counter: signals; barrier: contributions of this phase */
-    int64_t taken;    /* counter */
-    int64_t phase;    /* complete phases, over all lives */
-    int64_t base;     /* mbarrier: phases before this life */
-    int64_t expected; /* mbarrier: arrivals of a phase */
-    int64_t pending;  /* mbarrier: arrivals that are missing */
-    int64_t bytes;    /* mbarrier: expected less delivered */
-    bool live;        /* mbarrier */
-    int32_t parked;   /* first point that waits here; -1 */
-    int32_t last;     /* barrier: newest entry of this phase; -1 */
+    spad__sync_object sync;
+    int32_t parked; /* first point that waits here; -1 */
+    int32_t last;   /* barrier: newest entry of this phase; -1 */
 } spad__object_state;
 
-typedef enum spad__fault_kind {
-    SPAD__FAULT_NOT_LIVE,   /* an mbarrier that is not initialised, or no longer */
-    SPAD__FAULT_INIT_TWICE, /* without an invalidate */
-    SPAD__FAULT_SURPLUS,    /* more arrivals than a phase has, or more than complete a barrier */
-    SPAD__FAULT_REENTRY,    /* an agent contributes twice to one phase of a barrier */
-    SPAD__FAULT_NO_ARRIVALS /* drop leaves no arrivals */
-} spad__fault_kind;
+/* What went wrong: one of SPAD__SYNC_... that is a fault, or */
+enum { SPAD__FAULT_REENTRY = 1 << 16 }; /* an agent contributes twice to one phase of a barrier */
 
 typedef struct spad__fault {
-    spad__fault_kind kind;
+    unsigned kind;
     int32_t action;
 } spad__fault;
 

@@ -3,22 +3,18 @@
  * Shifts of expressions, and which of them a trip count allows.
  *
  * The shift of an expression is its change when the parameter, or the variable of
- * a growing loop, moves on by a step. Sums and multiples have shifts for sure;
- * x / d and x % d have one if the shift of x is a multiple of d. Where it is not,
- * the step is raised by the missing factor and everything is looked at again, so
- * the step ends as the least common multiple of what is divided by.
+ * a growing loop, moves on by a step (kernel/motion.h). Where it comes round after
+ * several steps only, the step is raised by that factor and everything is examined
+ * again, so it ends as the least common multiple of what is divided by.
  */
 #include "check/growth.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#include "base/checked.h"
+#include "kernel/motion.h"
 
 /* A period beyond this is not worth its runs. */
 enum { STEP_MAX = 4096 };
-
-static const char uneven[] = "an index does not advance in even steps";
 
 typedef struct probe {
     spad__growth *growth;
@@ -34,144 +30,40 @@ typedef struct motion {
 } motion;
 
 /* Keeps the first reason. `name` may be NULL. */
-static bool refuse(probe *l, const char *reason, const char *name) {
-    char *why = l->growth->why;
-    if (why[0] != '\0') return false;
-    if (name == NULL) {
-        spad__copy_cut(why, sizeof l->growth->why, reason);
-    } else {
-        snprintf(why, sizeof l->growth->why, "'%.64s' %s", name, reason);
-    }
+static bool refuse(probe *l, spad__refusal_kind kind, const char *name) {
+    spad__refusal *refusal = &l->growth->refusal;
+    if (refusal->kind == SPAD__NOT_REFUSED) *refusal = (spad__refusal){.kind = kind, .name = name};
     return false;
 }
 
-/* The shifts hold for these values of the parameters in an expression only. */
-static void note_nodes(const probe *l, const spad_expr_node *nodes, size_t from, size_t to) {
-    for (size_t i = from; l->noted && i < to; i++) {
-        if (nodes[i].op == SPAD_EXPR_PARAM) l->growth->relies[nodes[i].value] = true;
-    }
+/* The motion with its steps. relies: of the growth, or NULL. */
+static spad__moves moves_in(const spad__growth *g, const spad_kernel *kernel, motion moves,
+                            bool *relies) {
+    return (spad__moves){.kernel = kernel,
+                         .param = moves.param ? (int64_t)g->param : -1,
+                         .param_step = g->step,
+                         .loop = moves.loop,
+                         .loop_step = moves.loop >= 0 ? g->extra[moves.loop] : 0,
+                         .relies = relies};
 }
 
-static void note_value(const probe *l, spad_expr expr) {
-    const spad_expr_info info = spad_kernel_expr(l->kernel, expr); /* no nodes where it is 0 */
-    note_nodes(l, info.nodes, 0, info.node_count);
-}
-
-/* A shift must be a multiple of `unit`; if it is not, raises the step. */
-static bool require_multiple(probe *l, int64_t shift, int64_t unit) {
-    if (shift % unit == 0) return true;
-    l->factor = unit / spad__gcd(shift < 0 ? -(shift % unit) : shift % unit, unit);
-    return false;
+static spad__moves moves_of(const probe *l, motion moves) {
+    return moves_in(l->growth, l->kernel, moves, l->noted ? l->growth->relies : NULL);
 }
 
 /* ---- shifts of expressions --------------------------------------------------------- */
 
-typedef struct term {
-    bool constant;
-    int64_t value; /* of a constant */
-    int64_t shift;
-    size_t first; /* its first node; the last is in front of what comes next */
-} term;
-
-/* Where in its expression an operation is. */
-typedef struct spot {
-    const spad_expr_node *nodes;
-    size_t node;
-    motion moves;
-} spot;
-
-static term leaf(const probe *l, const spot *at) {
-    const spad__growth *g = l->growth;
-    const spad_expr_node node = at->nodes[at->node];
-    const motion moves = at->moves;
-    switch (node.op) {
-    case SPAD_EXPR_PARAM: {
-        const size_t param = (size_t)node.value;
-        const bool grows = moves.param && param == g->param;
-        const int64_t value = spad_kernel_get_param(l->kernel, param)->value;
-        return (term){true, value, grows ? g->step : 0, at->node};
-    }
-    case SPAD_EXPR_VARIABLE:
-        return (term){false, 0, node.value == moves.loop ? g->extra[moves.loop] : 0, at->node};
-    default: return (term){true, node.value, 0, at->node};
-    }
-}
-
-static bool multiply(const probe *l, const spot *at, term *a, const term *b) {
-    const bool right = b->constant && b->shift == 0;
-    const bool left = a->constant && a->shift == 0;
-    if (!right && !left) return false; /* a loop variable times what grows */
-    if (a->shift != 0) note_nodes(l, at->nodes, b->first, at->node);
-    if (b->shift != 0) note_nodes(l, at->nodes, a->first, b->first);
-    if (!spad__mul(right ? a->shift : b->shift, right ? b->value : a->value, &a->shift)) {
-        return false;
-    }
-    a->constant = a->constant && b->constant;
-    return !a->constant || spad__mul(a->value, b->value, &a->value);
-}
-
-static bool divide(probe *l, const spot *at, term *a, const term *b, bool rest) {
-    if (!b->constant || b->shift != 0 || b->value < 1) return false;
-    if (a->shift != 0) {
-        note_nodes(l, at->nodes, b->first, at->node);
-        if (at->moves.param && at->moves.loop < 0) l->growth->rests = true;
-    }
-    if (!require_multiple(l, a->shift, b->value)) return false;
-    a->shift = rest ? 0 : a->shift / b->value;
-    if (a->constant) {
-        a->value = rest ? spad__floor_mod(a->value, b->value) : spad__floor_div(a->value, b->value);
-    }
-    return true;
-}
-
-static bool add(term *a, const term *b, bool minus) {
-    a->constant = a->constant && b->constant;
-    if (minus) {
-        return spad__sub(a->shift, b->shift, &a->shift) &&
-               (!a->constant || spad__sub(a->value, b->value, &a->value));
-    }
-    return spad__add(a->shift, b->shift, &a->shift) &&
-           (!a->constant || spad__add(a->value, b->value, &a->value));
-}
-
-static bool apply(probe *l, const spot *at, term *a, const term *b) {
-    switch (at->nodes[at->node].op) {
-    case SPAD_EXPR_ADD: return add(a, b, false);
-    case SPAD_EXPR_SUB: return add(a, b, true);
-    case SPAD_EXPR_MUL: return multiply(l, at, a, b);
-    case SPAD_EXPR_DIV: return divide(l, at, a, b, false);
-    case SPAD_EXPR_MOD: return divide(l, at, a, b, true);
-    default: return false;
-    }
-}
-
 /* The change of an expression in a motion. False: it has none (refused), or the step is raised. */
 static bool shift_of(probe *l, spad_expr expr, motion moves, int64_t *out) {
-    *out = 0;
-    if (expr == 0) return true;
-    const spad_expr_info info = spad_kernel_expr(l->kernel, expr);
-    term stack[SPAD_EXPR_MAX];
-    size_t top = 0;
-    for (size_t i = 0; i < info.node_count; i++) {
-        const spot at = {info.nodes, i, moves};
-        const spad_expr_op op = info.nodes[i].op;
-        bool fine = true;
-        if (op <= SPAD_EXPR_VARIABLE) {
-            stack[top++] = leaf(l, &at);
-        } else if (op == SPAD_EXPR_NEGATE) {
-            const term one = stack[top - 1];
-            stack[top - 1] = (term){one.constant, 0, 0, one.first};
-            fine = add(&stack[top - 1], &one, true);
-        } else {
-            top--;
-            fine = apply(l, &at, &stack[top - 1], &stack[top]);
-        }
-        if (!fine) {
-            return l->factor > 1 ? false : refuse(l, uneven, NULL);
-        }
-    }
-    *out = stack[0].shift;
-    return true;
+    const spad__moves all = moves_of(l, moves);
+    spad__motion m;
+    bool divides;
+    const spad__evenness even = spad__motion_of(&all, expr, &m, &divides);
+    *out = m.step;
+    if (divides && moves.param && moves.loop < 0) l->growth->rests = true;
+    if (even == SPAD__UNEVEN) return refuse(l, SPAD__REFUSED_UNEVEN, NULL);
+    l->factor = even == SPAD__TOO_LONG ? INT64_MAX : m.period;
+    return l->factor == 1;
 }
 
 /* ---- declarations ------------------------------------------------------------------ */
@@ -180,9 +72,7 @@ static bool shift_of(probe *l, spad_expr expr, motion moves, int64_t *out) {
 static bool require_same(probe *l, spad_amount amount, const char *name) {
     int64_t shift;
     if (!shift_of(l, amount.expr, (motion){true, -1}, &shift)) return false;
-    if (shift == 0) return true;
-    l->growth->size = true;
-    return refuse(l, "changes with it", name);
+    return shift == 0 || refuse(l, SPAD__REFUSED_SIZE, name);
 }
 
 static bool require_same_list(probe *l, spad_amounts list, const char *name) {
@@ -203,9 +93,9 @@ static bool probe_tensor(probe *l, size_t number) {
     const bool off_chip = spad_kernel_target(l->kernel)->spaces[t->space].off_chip;
     const bool shared = !off_chip || t->mode != SPAD_MODE_AUTO || t->ring.count > 0;
     for (size_t i = 0; (t->flags & SPAD_TENSOR_INPUT) != 0 && shared && i < t->blocks.count; i++) {
-        int64_t grows; /* what lies where before the start would change */
+        int64_t grows; /* what is where before the start would change */
         if (!shift_of(l, t->blocks.items[i].expr, (motion){true, -1}, &grows)) return false;
-        if (grows != 0) return refuse(l, "is an input with more and more tiles", t->name);
+        if (grows != 0) return refuse(l, SPAD__REFUSED_MORE_INPUT, t->name);
     }
     const bool by_index = t->ring.count > 1 || t->mode == SPAD_MODE_MOD;
     for (size_t i = 1; l->growth->tracked[number] && !by_index && i < t->blocks.count; i++) {
@@ -251,11 +141,11 @@ static bool probe_loop(probe *l, size_t number, size_t *main_groups, bool *agent
     if (!shift_of(l, loop->end.expr, (motion){true, -1}, &g->extra[number])) return false;
     g->group[number] = -1;
     if (g->extra[number] == 0) return true;
-    if (g->extra[number] < 0) return refuse(l, "is a loop that gets shorter", loop->name);
+    if (g->extra[number] < 0) return refuse(l, SPAD__REFUSED_SHORTER, loop->name);
     for (int64_t outer = loop->outer; outer >= 0;
          outer = spad_kernel_get_loop(l->kernel, (size_t)outer)->outer) {
         if (g->extra[outer] != 0) {
-            return refuse(l, "is a loop inside another one that grows as well", loop->name);
+            return refuse(l, SPAD__REFUSED_NESTED, loop->name);
         }
     }
     const spad_statement *statement = spad_kernel_get_statement(l->kernel, loop->statement);
@@ -280,7 +170,7 @@ static bool look_at_loops(probe *l) {
         if (g->group[i] == INT32_MAX) g->group[i] = (int32_t)main_groups;
     }
     g->groups = main_groups + agents;
-    return g->groups > 0 || refuse(l, "no loop runs longer", NULL);
+    return g->groups > 0 || refuse(l, SPAD__REFUSED_NO_LOOP, NULL);
 }
 
 static void find_growing_loops_around(probe *l) {
@@ -302,10 +192,10 @@ static bool require_still(probe *l, size_t statement, spad_expr expr) {
     const int64_t loop = l->growth->inside[statement];
     if (!shift_of(l, expr, (motion){true, -1}, &shift)) return false;
     if (shift == 0 && !shift_of(l, expr, (motion){false, loop}, &shift)) return false;
-    return shift == 0 || refuse(l, "an amount or a range changes along the way", NULL);
+    return shift == 0 || refuse(l, SPAD__REFUSED_AMOUNT, NULL);
 }
 
-/* How the statement lies to a group of growing loops. */
+/* How the statement relates to a group of growing loops. */
 typedef struct use {
     bool in;
     bool before; /* in the text, and no loop comes back to it */
@@ -339,13 +229,13 @@ static bool probe_inside(probe *l, size_t statement, spad_expr expr, shared_shif
                          const char *name) {
     int64_t shift;
     if (!shift_of(l, expr, (motion){true, -1}, &shift)) return false;
-    if (shift != 0) return refuse(l, "is used at a place that counts from the end", name);
+    if (shift != 0) return refuse(l, SPAD__REFUSED_FROM_END, name);
     if (!shift_of(l, expr, (motion){false, l->growth->inside[statement]}, &shift)) return false;
     if (!*shared.known) {
         *shared.known = true;
         *shared.value = *shared.beyond = shift;
     }
-    return *shared.value == shift || refuse(l, "is used at places that move apart", name);
+    return *shared.value == shift || refuse(l, SPAD__REFUSED_APART, name);
 }
 
 /* Second pass, outside the group: an index stays, or moves as far as those inside. */
@@ -354,7 +244,7 @@ static bool probe_outside(probe *l, spad_expr expr, shared_shift shared, const c
     if (!shift_of(l, expr, (motion){true, -1}, &shift)) return false;
     if (shift == 0) return true;
     if (!*shared.known && *shared.beyond == 0) *shared.beyond = shift;
-    return *shared.beyond == shift || refuse(l, "is used at places that move apart", name);
+    return *shared.beyond == shift || refuse(l, SPAD__REFUSED_APART, name);
 }
 
 /* What was seen of the rows of `shift` or `raise` so far. */
@@ -398,7 +288,7 @@ static bool probe_wait(probe *l, size_t statement, const spad_statement *s, bool
         int64_t shift;
         if (!shift_of(l, s->amount, (motion){true, -1}, &shift)) return false;
         if (shift != (u.before ? 0 : *shared.value)) {
-            return refuse(l, "is waited for at values that move apart", name);
+            return refuse(l, SPAD__REFUSED_WAITS_APART, name);
         }
     }
     return true;
@@ -461,45 +351,19 @@ static bool probe_statement(probe *l, size_t number, bool second, marks tiles, m
 
 /* ---- tiles come back to the same bytes --------------------------------------------- */
 
-static bool require_counts(probe *l, spad_amounts counts, const int64_t *shift) {
-    for (size_t d = 0; d < counts.count; d++) {
-        note_value(l, counts.items[d].expr);
-        if (!require_multiple(l, shift[d], counts.items[d].value)) return false;
-    }
-    return true;
-}
-
-static bool require_ring(probe *l, const spad_kernel_tensor *t, const int64_t *shift) {
-    if (t->ring.count > 1) return require_counts(l, t->ring, shift);
-    int64_t number = 0; /* of the tile, row-major */
-    note_value(l, t->ring.items[0].expr);
-    for (size_t d = 0; d < t->blocks.count; d++) {
-        if (d > 0) note_value(l, t->blocks.items[d].expr);
-        if (!spad__mul(number, t->blocks.items[d].value, &number) ||
-            !spad__add(number, shift[d], &number)) {
-            return refuse(l, "gets too many tiles", t->name);
-        }
-    }
-    return require_multiple(l, number, t->ring.items[0].value);
-}
-
 static bool require_same_bytes(probe *l, size_t tensor, const int64_t *shift) {
     const spad_kernel_tensor *t = spad_kernel_get_tensor(l->kernel, tensor);
-    bool still = true;
-    for (size_t d = 0; d < t->blocks.count; d++) still = still && shift[d] == 0;
-    if (still) return true;
-    if (t->mode == SPAD_MODE_ALIAS && t->ring.count == 0 && t->home_tile < 0) {
-        return require_same_bytes(l, (size_t)t->home, shift);
-    }
-    if (t->ring.count > 0) return require_ring(l, t, shift);
-    if (t->mode == SPAD_MODE_MOD) {
-        return require_counts(l, t->free, shift) && require_counts(l, t->par, shift) &&
-               require_counts(l, t->banks, shift);
+    const spad__moves all = moves_of(l, (motion){true, -1});
+    int64_t rounds;
+    switch (spad__tile_return(&all, t, shift, &rounds)) {
+    case SPAD__RETURNS: l->factor = rounds; return rounds == 1;
+    case SPAD__TOO_FAR: return refuse(l, SPAD__REFUSED_TOO_MANY_TILES, t->name);
+    case SPAD__MOVES_ON: break;
     }
     if (spad_kernel_target(l->kernel)->spaces[t->space].off_chip) {
-        return refuse(l, "is read and written off the chip, at one tile after another", t->name);
+        return refuse(l, SPAD__REFUSED_OFF_CHIP, t->name);
     }
-    return refuse(l, "has a place of its own for every tile, so its memory grows", t->name);
+    return refuse(l, SPAD__REFUSED_MORE_MEMORY, t->name);
 }
 
 static bool probe_places(probe *l) {
@@ -516,13 +380,13 @@ static bool probe_places(probe *l) {
 /* ---- indices and costs stay in range ----------------------------------------------- */
 
 /* How an expression changes in the first iterations of the growing loop around a statement, and in
- * the last ones; in between its value lies in between. */
+ * the last ones; in between its value is in between. */
 static bool shifts_at(probe *l, size_t statement, spad_expr expr, int64_t *first, int64_t *last) {
     return shift_of(l, expr, (motion){true, -1}, first) &&
            shift_of(l, expr, (motion){true, l->growth->inside[statement]}, last);
 }
 
-/* Is an index looked at when the kernel is made, for all iterations, and counts for nothing else?
+/* Is an index examined when the kernel is made, for all iterations, and counts for nothing else?
  * Shapes where it is outside are then refused, even if it does not move in even steps. */
 static bool is_refused_outside(const probe *l, size_t statement, int64_t tensor) {
     return !l->growth->tracked[tensor] && !spad_kernel_get_statement(l->kernel, statement)->guarded;
@@ -541,16 +405,15 @@ static bool moves_evenly(const probe *l, size_t statement, spad_expr expr) {
 static bool require_inside(probe *l, size_t statement, spad_expr index, const spad_kernel_tensor *t,
                            spad_amount extent) {
     int64_t first, last, grows;
-    char tiles[96];
     if (!shifts_at(l, statement, index, &first, &last)) return false;
     if (!shift_of(l, extent.expr, (motion){true, -1}, &grows)) return false;
     if (first >= 0 && last >= 0 && first <= grows && last <= grows) return true;
-    if (first < 0 || last < 0) return refuse(l, "has an index that falls towards 0", t->name);
-    if (grows != 0) return refuse(l, "has an index that advances faster than it grows", t->name);
-    snprintf(tiles, sizeof tiles, "has %lld tiles%s, whatever %.40s is", (long long)extent.value,
-             t->blocks.count > 1 ? " along an index" : "",
-             spad_kernel_get_param(l->kernel, l->growth->param)->name);
-    return refuse(l, tiles, t->name);
+    if (first < 0 || last < 0) return refuse(l, SPAD__REFUSED_INDEX_FALLS, t->name);
+    if (grows != 0) return refuse(l, SPAD__REFUSED_INDEX_FASTER, t->name);
+    refuse(l, SPAD__REFUSED_TILES, t->name);
+    l->growth->refusal.tiles = extent.value;
+    l->growth->refusal.along = t->blocks.count > 1;
+    return false;
 }
 
 static bool require_all_inside(probe *l, size_t statement, int64_t tensor, const spad_expr *index,
@@ -577,7 +440,7 @@ static bool probe_ranges(probe *l, size_t number, const spad_statement *s) {
     }
     if (s->cost_kind == SPAD_COST_TARGET) return true;
     if (!shifts_at(l, number, s->cost, &first, &last)) return false;
-    return (first >= 0 && last >= 0) || refuse(l, "has a cost that falls towards 0", s->name);
+    return (first >= 0 && last >= 0) || refuse(l, SPAD__REFUSED_COST_FALLS, s->name);
 }
 
 static bool probe_bounds(probe *l) {
@@ -638,19 +501,20 @@ static bool probe_once(probe *l, marks tiles, marks waits) {
  * parameter itself, they are not the same for all its values. */
 static void require_even(probe *l) {
     const bool *relies = l->growth->relies;
+    const spad__moves all = moves_of(l, (motion){true, -1});
     for (size_t i = spad_kernel_param_count(l->kernel); i-- > 0;) {
-        if (relies[i]) note_value(l, spad_kernel_get_param(l->kernel, i)->preset.expr);
+        if (relies[i]) spad__moves_rely(&all, spad_kernel_get_param(l->kernel, i)->preset.expr);
     }
-    if (relies[l->growth->param]) refuse(l, uneven, NULL);
+    if (relies[l->growth->param]) refuse(l, SPAD__REFUSED_UNEVEN, NULL);
 }
 
 static void probe_param(probe *l, marks tiles, marks waits) {
     spad__growth *g = l->growth;
     g->step = 1;
     while (!probe_once(l, tiles, waits)) {
-        if (l->factor <= 1) return; /* refused */
-        if (l->factor > STEP_MAX / g->step) {
-            refuse(l, "the kernel repeats itself only after too many iterations", NULL);
+        if (l->factor <= 1) return;           /* refused */
+        if (l->factor > STEP_MAX / g->step) { /* also where no factor was found */
+            refuse(l, SPAD__REFUSED_TOO_LONG, NULL);
             return;
         }
         g->step *= l->factor;
@@ -708,7 +572,9 @@ void spad__growth_free(spad__growth *growth) {
 
 bool spad__growth_shift(const spad__growth *growth, const spad_kernel *kernel, spad_expr expr,
                         bool param, int64_t loop, int64_t *shift) {
-    spad__growth copy = *growth; /* for reasons that are not shown */
-    probe l = {.growth = &copy, .kernel = kernel, .factor = 1};
-    return shift_of(&l, expr, (motion){param, loop}, shift);
+    const spad__moves moves = moves_in(growth, kernel, (motion){param, loop}, NULL);
+    spad__motion m;
+    const bool even = spad__motion_of(&moves, expr, &m, NULL) == SPAD__EVEN;
+    *shift = m.step;
+    return even && m.period == 1;
 }

@@ -18,6 +18,36 @@
 #include "base/memory.h"
 #include "spad/kernel.h"
 
+/* Why a parameter is no trip count; in words: growth_text.c. */
+typedef enum spad__refusal_kind {
+    SPAD__NOT_REFUSED,
+    SPAD__REFUSED_UNEVEN,         /* an expression, or the step itself, does not move evenly */
+    SPAD__REFUSED_SIZE,           /* of a tile, a ring, a number of objects changes */
+    SPAD__REFUSED_MORE_INPUT,     /* an input with bytes that others use gets more tiles */
+    SPAD__REFUSED_SHORTER,        /* a loop gets shorter */
+    SPAD__REFUSED_NESTED,         /* two growing loops, one inside the other */
+    SPAD__REFUSED_NO_LOOP,        /* no loop grows */
+    SPAD__REFUSED_AMOUNT,         /* an amount or a range moves */
+    SPAD__REFUSED_FROM_END,       /* an index inside the loop counts from its end */
+    SPAD__REFUSED_APART,          /* indices of one tensor move apart */
+    SPAD__REFUSED_WAITS_APART,    /* values of one counter move apart */
+    SPAD__REFUSED_TOO_MANY_TILES, /* numbers of tiles beyond 64 bits */
+    SPAD__REFUSED_OFF_CHIP,       /* off chip, read and written at one tile after another */
+    SPAD__REFUSED_MORE_MEMORY,    /* each tile has its own bytes */
+    SPAD__REFUSED_INDEX_FALLS,    /* below 0 sooner or later */
+    SPAD__REFUSED_INDEX_FASTER,   /* out of its tensor sooner or later */
+    SPAD__REFUSED_TILES,          /* a tensor does not grow: `tiles`, `along` */
+    SPAD__REFUSED_COST_FALLS,
+    SPAD__REFUSED_TOO_LONG /* a step beyond what is worth its runs */
+} spad__refusal_kind;
+
+typedef struct spad__refusal {
+    spad__refusal_kind kind;
+    const char *name; /* of a tensor, loop, object or statement of the kernel; NULL: none */
+    int64_t tiles;    /* TILES: how many there are */
+    bool along;       /* TILES: along one of several indices */
+} spad__refusal;
+
 typedef struct spad__growth {
     spad__arena arena; /* of all lists */
     size_t param;
@@ -33,14 +63,17 @@ typedef struct spad__growth {
     bool *tracked; /* per tensor: its index counts; false: off chip, only read or only written */
     bool *relies;  /* per parameter: the step and the shifts hold for its value only */
     bool rests;    /* an expression has the rest of the parameter by a number in it */
-    char why[SPAD_MESSAGE_MAX]; /* that it is no trip count; "" if it is one */
-    bool size;                  /* because it is a size: of a tile, a ring, a number of objects */
+    spad__refusal refusal;
 } spad__growth;
 
 /* Looks at a parameter of a kernel. SPAD_ERR_HOST_MEMORY. */
 spad_status spad__growth_init(spad__growth *growth, const spad_kernel *kernel, size_t param,
                               const spad_host *host, spad_error *error);
 void spad__growth_free(spad__growth *growth);
+
+/* "'x' changes with it": the refusal of a parameter of the kernel in words; "": not refused. */
+void spad__growth_reason(const spad__growth *growth, const spad_kernel *kernel, char *field,
+                         size_t size);
 
 /* By how much an expression changes when the parameter grows by a step (`param`), when a growing
  * loop advances by a period (-1: none), or both. False: not by the same amount each time. */

@@ -10,8 +10,9 @@
 #ifndef SPAD_CHECK_LIFE_H
 #define SPAD_CHECK_LIFE_H
 
+#include "base/index.h"
 #include "check/bytemap.h"
-#include "check/check.h"
+#include "check/findings.h"
 #include "check/prove.h"
 #include "kernel/kernel.h"
 
@@ -36,7 +37,7 @@ typedef struct spad__life_tensor {
     bool read;        /* somewhere, under any name of its storage */
     bool view;        /* never written itself: shows what other names of its storage wrote */
     bool given;       /* a name of this storage is input */
-    bool empty;       /* it is never written, and what lies in its bytes is undefined */
+    bool empty;       /* it is never written, and what is in its bytes is undefined */
     bool shown;       /* an output of this storage is a view */
     bool allocated;   /* by `alloc` statements */
     bool heap;        /* a heap tensor that is alive */
@@ -81,9 +82,8 @@ typedef struct spad__life {
     spad__life_tensor *tensors;
     spad__bytemap *spaces; /* per space; without bands: not touched */
     SPAD_ARRAY(spad__life_area) areas;
-    size_t *buckets; /* of areas: index + 1; a power of two of them */
-    size_t bucket_count;
-    size_t depth; /* loops around a statement, at most */
+    spad__index area_index; /* by home and slot */
+    size_t depth;           /* loops around a statement, at most */
     spad__writers writers;
     spad__write *writes;
     int64_t *values;
@@ -102,7 +102,7 @@ void spad__life_destroy(spad__life *life);
 spad_status spad__life_event(spad__life *life, const spad_walk_event *event, const int64_t *values,
                              spad_error *error);
 
-/* How often the tile was allocated that an access lies in. What was written before the last time is
+/* How often the tile was allocated that an access is in. What was written before the last time is
  * gone. */
 int64_t spad__life_birth(const spad__life *life, const spad_walk_access *access);
 

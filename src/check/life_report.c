@@ -136,7 +136,7 @@ static const char *remedy(spad_finding_code code, const spad_walk_access *access
     }
 }
 
-/* A read where an input lies that was there before the start. */
+/* A read where an input is that was there before the start. */
 static void describe_input(spad_finding *finding, const spad__life *life,
                            const spad_walk_access *access, spad_rect part,
                            const spad__write *write) {

@@ -13,6 +13,7 @@
  * wrong (inputs that are never written, what is never read; with storage of their own) are
  * left out.
  */
+#include "check/check.h"
 #include "check/life.h"
 
 #include <string.h>
@@ -21,7 +22,7 @@
 #include "check/outputs.h"
 #include "kernel/walk.h"
 
-enum { FIRST_WRITES = 64, FIRST_BUCKETS = 64 };
+enum { FIRST_WRITES = 64 };
 
 /* ---- which tensors matter ---------------------------------------------------------- */
 
@@ -214,7 +215,7 @@ void spad__life_destroy(spad__life *life) {
     free_table(life, life->spaces, k->target->space_count, sizeof *life->spaces);
     free_table(life, life->hints, k->accesses.count + 1, SPAD__LIFE_HINTS * sizeof *life->hints);
     free_table(life, life->unread_of, k->accesses.count, sizeof *life->unread_of);
-    spad__free(&host, life->buckets, life->bucket_count * sizeof *life->buckets);
+    spad__index_free(&life->area_index, &host);
     spad__free(&host, life->writers.rows, life->write_room * sizeof *life->writers.rows);
     spad__free(&host, life->writes, life->write_room * sizeof *life->writes);
     spad__free(&host, life->values, life->write_room * life->depth * sizeof *life->values);
@@ -223,42 +224,23 @@ void spad__life_destroy(spad__life *life) {
 
 /* ---- maps -------------------------------------------------------------------------- */
 
-static size_t bucket_of(const spad__life *life, int64_t home, int64_t slot) {
-    const uint64_t key = ((uint64_t)slot * UINT64_C(0x9e3779b97f4a7c15)) ^
-                         ((uint64_t)home * UINT64_C(0xc2b2ae3d27d4eb4f));
-    return (size_t)((key ^ (key >> 32)) & (life->bucket_count - 1));
-}
-
-static void enter_area(spad__life *life, size_t number) {
-    const spad__life_area *area = &life->areas.items[number];
-    size_t at = bucket_of(life, area->home, area->slot);
-    while (life->buckets[at] != 0) at = (at + 1) & (life->bucket_count - 1);
-    life->buckets[at] = number + 1;
-}
-
-/* At most half of the buckets are used. */
-static bool grow_buckets(spad__life *life) {
-    if (life->areas.count * 2 < life->bucket_count) return true;
-    const size_t count = life->bucket_count > 0 ? life->bucket_count * 2 : FIRST_BUCKETS;
-    size_t *buckets = spad__new_array(&life->host, count, sizeof *buckets);
-    if (buckets == NULL) return false;
-    spad__free(&life->host, life->buckets, life->bucket_count * sizeof *life->buckets);
-    life->buckets = buckets;
-    life->bucket_count = count;
-    for (size_t i = 0; i < life->areas.count; i++) enter_area(life, i);
-    return true;
+static uint64_t hash_area(int64_t home, int64_t slot) {
+    return spad__hash_add(spad__hash_add(0, home), slot);
 }
 
 static spad__bytemap *add_area(spad__life *life, int64_t home, int64_t slot) {
     const spad_kernel_tensor *tensor = &life->kernel->tensors.items[home];
-    if (!spad__array_reserve(&life->host, &life->areas, 1) || !grow_buckets(life)) return NULL;
+    if (!spad__array_reserve(&life->host, &life->areas, 1) ||
+        !spad__index_reserve(&life->area_index, &life->host, 1)) {
+        return NULL;
+    }
     spad__life_area *area = &life->areas.items[life->areas.count];
     *area = (spad__life_area){.home = home, .slot = slot};
     if (!spad__bytemap_init(&area->map, &life->host, 0, tensor->tile_lanes, 0,
                             tensor->tile_bytes)) {
         return NULL;
     }
-    enter_area(life, life->areas.count++);
+    spad__index_add(&life->area_index, hash_area(home, slot), life->areas.count++);
     life->tensors[home].area = life->areas.count;
     return &area->map;
 }
@@ -268,14 +250,12 @@ static spad__bytemap *find_area(spad__life *life, int64_t home, int64_t slot) {
     const size_t last = life->tensors[home].area;
     if (last > 0 && life->areas.items[last - 1].slot == slot)
         return &life->areas.items[last - 1].map;
-    if (life->bucket_count > 0) {
-        size_t at = bucket_of(life, home, slot);
-        for (; life->buckets[at] != 0; at = (at + 1) & (life->bucket_count - 1)) {
-            spad__life_area *area = &life->areas.items[life->buckets[at] - 1];
-            if (area->home != home || area->slot != slot) continue;
-            life->tensors[home].area = life->buckets[at];
-            return &area->map;
-        }
+    spad__probe probe = spad__index_probe(&life->area_index, hash_area(home, slot));
+    for (size_t i; (i = spad__probe_next(&probe)) != SPAD__NO_ITEM;) {
+        spad__life_area *area = &life->areas.items[i];
+        if (area->home != home || area->slot != slot) continue;
+        life->tensors[home].area = i + 1;
+        return &area->map;
     }
     return add_area(life, home, slot);
 }
@@ -394,7 +374,7 @@ static int64_t home_byte(const spad_kernel_tensor *tensor, int64_t tile) {
     return tensor->home_byte + tile % tensor->slots * tensor->home_step;
 }
 
-/* Does a write go to a tile of another name, which lies in the same tile of the home? */
+/* Does a write go to a tile of another name, which is in the same tile of the home? */
 static bool reaches(const spad_kernel *k, const spad_walk_access *access,
                     const spad_kernel_tensor *other, int64_t tile) {
     const int64_t lane = access->rect.lane - access->tile_rect.lane;
@@ -477,8 +457,8 @@ static spad_status write_input_tiles(spad__life *life, const spad_walk *walk, in
     return status;
 }
 
-/* Inputs are in memory when the kernel starts, in the order of their declarations: one that lies
- * over another has its bytes. */
+/* Inputs are in memory when the kernel starts, in the order of their declarations: one that
+ * overlaps another has its bytes. */
 static spad_status write_inputs(spad__life *life, spad_error *error) {
     const spad_kernel *k = life->kernel;
     const spad_walk_options options = {.agent = SPAD_WALK_ALL,
@@ -745,7 +725,7 @@ static spad_status check_event(spad__run *run, const spad_walk *walk, const spad
 
 enum { EVENTS_A_LOOK = 4096 }; /* at the clock */
 
-/* One walk. Where the order of events is unknown there is no `life`: the rules are looked at, and
+/* One walk. Where the order of events is unknown there is no `life`: the rules are examined, and
  * whether the kernel can be run at all. */
 static spad_status walk_through(spad__run *run, spad__life *life, spad__outputs *outputs,
                                 spad_walk *walk, spad_error *error) {

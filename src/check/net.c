@@ -10,6 +10,7 @@
 #include "check/net.h"
 
 #include "base/assert.h"
+#include "kernel/bytes.h"
 
 /* An access of an operation on a unit with the order `same`. */
 typedef struct touch {
@@ -171,14 +172,15 @@ static void put_wait_in_queue(builder *b, queue *q, spad_unit_order order, int32
 static void order_after(builder *b, queue *q, int32_t *list, int32_t access, int32_t start,
                         bool writes) {
     const spad_walk_access *accesses = b->net->events->accesses.items;
+    const spad__bytes bytes = spad__bytes_of(&accesses[access]);
     int32_t *link = list;
     while (*link >= 0) {
         touch *t = &q->touches.items[*link];
         spad__assert(t->older < *link); /* lists run from new to old, and so they end */
-        const bool shares =
-            t->start != start && spad__access_overlaps(&accesses[t->access], &accesses[access]);
+        const spad__bytes older = spad__bytes_of(&accesses[t->access]);
+        const bool shares = t->start != start && spad__bytes_overlap(&older, &bytes);
         if (shares) add_edge(b, t->start + 2, start);
-        if (shares && writes && spad__access_covers(&accesses[access], &accesses[t->access])) {
+        if (shares && writes && spad__bytes_cover(&bytes, &older)) {
             *link = t->older;
         } else {
             link = &t->older;
@@ -221,14 +223,11 @@ static void order_same(builder *b, queue *q, const spad__event *event, int32_t s
 /* ---- operations -------------------------------------------------------------------- */
 
 static void add_completions(builder *b, const spad__event *event, bool reads, bool all) {
-    static const spad__action_kind kinds[] = {[SPAD_COMPLETION_DELIVER] = SPAD__ACTION_DELIVER,
-                                              [SPAD_COMPLETION_ARRIVE] = SPAD__ACTION_ARRIVE,
-                                              [SPAD_COMPLETION_SIGNAL] = SPAD__ACTION_SIGNAL};
     for (size_t i = 0; i < event->completion_count; i++) {
         const spad__event_completion *c =
             &b->net->events->completions.items[event->first_completion + i];
         if (!all && ((c->flags & SPAD_SYNC_READS) != 0) != reads) continue;
-        add_action(b, kinds[c->kind], c->object, c->amount, 0, 0);
+        add_action(b, spad__sync_completion(c->kind), c->object, c->amount, 0, 0);
     }
 }
 
@@ -285,8 +284,7 @@ static void wait_group(builder *b, const spad__event *event, int32_t point) {
     spad__assert(event->object >= 0 && (size_t)event->object < b->objects && event->amount >= 0);
     bundles *group = &b->groups[event->object];
     const bool reads = (event->flags & SPAD_SYNC_READS) != 0;
-    const size_t newest = (size_t)event->amount;
-    const size_t upto = group->ends.count > newest ? group->ends.count - newest : 0;
+    const size_t upto = (size_t)spad__group_due((int64_t)group->ends.count, event->amount);
     size_t from = reads && group->read > group->done ? group->read : group->done;
     if (upto <= from) return;
     const size_t first = from > 0 ? group->ends.items[from - 1] : 0;
@@ -332,19 +330,7 @@ static bool waits(spad_statement_kind kind) {
 
 static spad__action_kind action_of(const spad__events *events, const spad__event *event,
                                    spad_statement_kind kind) {
-    switch (kind) {
-    case SPAD_STATEMENT_SYNC: return SPAD__ACTION_ENTER;
-    case SPAD_STATEMENT_ARRIVE:
-        return events->objects.items[event->object].kind == SPAD_SYNC_BARRIER ? SPAD__ACTION_ENTER
-                                                                              : SPAD__ACTION_ARRIVE;
-    case SPAD_STATEMENT_SIGNAL: return SPAD__ACTION_SIGNAL;
-    case SPAD_STATEMENT_WAIT_VALUE: return SPAD__ACTION_WAIT;
-    case SPAD_STATEMENT_TAKE: return SPAD__ACTION_TAKE;
-    case SPAD_STATEMENT_INIT: return SPAD__ACTION_INIT;
-    case SPAD_STATEMENT_EXPECT: return SPAD__ACTION_EXPECT;
-    case SPAD_STATEMENT_WAIT_PARITY: return SPAD__ACTION_PARITY;
-    default: return SPAD__ACTION_INVALIDATE;
-    }
+    return spad__sync_action(kind, events->objects.items[event->object].kind);
 }
 
 /* A statement that is queued on a unit. One that waits has a point before it: the queue has
@@ -491,6 +477,20 @@ void spad__net_free(spad__net *net) {
     spad__array_free(&net->host, &net->points);
     spad__array_free(&net->host, &net->actions);
     spad__array_free(&net->host, &net->edges);
+}
+
+void spad__edges_link(const spad__edge *edges, size_t count, size_t points, int32_t *first,
+                      int32_t *successors, int32_t *indegree) {
+    for (size_t i = 0; i < count; i++) {
+        first[edges[i].from + 1]++;
+        indegree[edges[i].to]++;
+    }
+    for (size_t i = 0; i < points; i++) first[i + 1] += first[i];
+    for (size_t i = count; i-- > 0;) { /* backwards: `first` moves to the starts */
+        successors[--first[edges[i].from + 1]] = edges[i].to;
+    }
+    for (size_t i = 0; i < points; i++) first[i] = first[i + 1];
+    first[points] = (int32_t)count;
 }
 
 int32_t spad__net_first(const spad__net *net, int32_t event) {

@@ -19,6 +19,7 @@
 #define SPAD_CHECK_NET_H
 
 #include "check/events.h"
+#include "sync/sync.h"
 
 typedef enum spad__point_kind {
     SPAD__POINT_STEP,   /* a statement of an agent, or its issue */
@@ -40,20 +41,7 @@ typedef struct spad__point {
     int32_t action_count;
 } spad__point;
 
-typedef enum spad__action_kind {
-    SPAD__ACTION_ENTER,  /* barrier: amount */
-    SPAD__ACTION_LEAVE,  /* barrier: waits for the phase of the entry in front of it */
-    SPAD__ACTION_SIGNAL, /* counter */
-    SPAD__ACTION_WAIT,
-    SPAD__ACTION_TAKE,
-    SPAD__ACTION_INIT, /* mbarrier */
-    SPAD__ACTION_INVALIDATE,
-    SPAD__ACTION_ARRIVE,
-    SPAD__ACTION_EXPECT,
-    SPAD__ACTION_DELIVER,
-    SPAD__ACTION_PARITY
-} spad__action_kind;
-
+/* What a point does to an object (sync/sync.h). */
 typedef struct spad__action {
     spad__action_kind kind;
     int32_t point;
@@ -88,6 +76,12 @@ typedef struct spad__net {
 /* Freed with spad__net_free, also after a failure. SPAD_ERR_HOST_MEMORY. */
 spad_status spad__net_build(spad__net *net, const spad__events *events, spad_error *error);
 void spad__net_free(spad__net *net);
+
+/* Lists of successors: those of point p are successors[first[p]] up to first[p + 1], in the order
+ * of the edges; indegree counts the edges to a point. The tables are zero before; first has one
+ * number more than there are points. O(points + edges). */
+void spad__edges_link(const spad__edge *edges, size_t count, size_t points, int32_t *first,
+                      int32_t *successors, int32_t *indegree);
 
 /* Where the accesses of an event begin, and end: of those that read, or also write. */
 int32_t spad__net_first(const spad__net *net, int32_t event);

@@ -30,8 +30,12 @@ spad_status spad__order_judge(const spad__events *events, spad__run *run, spad_e
 spad_status spad__hint_parity(spad__events *events, const spad__run *run, spad_error *error);
 
 /* Adds a finding about two events; -1: none. */
-spad_status spad__order_find(spad__order *order, spad_finding *finding, int32_t event,
-                             int32_t other, spad_error *error);
+static inline spad_status spad__order_find(spad__order *order, spad_finding *finding, int32_t event,
+                                           int32_t other, spad_error *error) {
+    const spad__event *events = order->events.items.items;
+    return spad__add_finding(order->run, finding, event >= 0 ? events[event].statement : -1,
+                             other >= 0 ? events[other].statement : -1, error);
+}
 
 /* Findings about synchronisation objects. Sets `open`. */
 spad_status spad__find_stuck(spad__order *order, spad_error *error);

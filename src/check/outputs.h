@@ -7,7 +7,7 @@
 #ifndef SPAD_CHECK_OUTPUTS_H
 #define SPAD_CHECK_OUTPUTS_H
 
-#include "check/check.h"
+#include "check/findings.h"
 #include "check/growth.h"
 
 typedef struct spad__outputs spad__outputs;

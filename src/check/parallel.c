@@ -19,10 +19,11 @@
 
 #include "base/checked.h"
 #include "check/bytemap.h"
+#include "check/check.h"
 #include "check/life.h"
 
 /* Events of a walk. */
-enum { EVENTS = 65536, FIRST_BUCKETS = 256 };
+enum { EVENTS = 65536 };
 
 /* What an iteration does to a byte. */
 enum { READS = 1, ADDS = 2, WRITES = 4 };
@@ -60,8 +61,7 @@ typedef struct scan {
     int64_t iteration; /* of the loop */
     bool inside;
     SPAD_ARRAY(tile) tiles;
-    size_t *buckets; /* index + 1; a power of two of them */
-    size_t bucket_count;
+    spad__index tile_index;
     SPAD_ARRAY(touch) touches;
     SPAD_ARRAY(spad__writer_row) rows; /* per touch; the maps need them */
     SPAD_ARRAY(part) parts;            /* scratch */
@@ -69,51 +69,37 @@ typedef struct scan {
 
 /* ---- tiles ------------------------------------------------------------------------- */
 
-static size_t bucket_of(const scan *l, int64_t tensor, int64_t number) {
-    const uint64_t key = ((uint64_t)number * UINT64_C(0x9e3779b97f4a7c15)) ^
-                         ((uint64_t)tensor * UINT64_C(0xc2b2ae3d27d4eb4f));
-    return (size_t)((key ^ (key >> 32)) & (l->bucket_count - 1));
+static uint64_t hash_tile(int64_t tensor, int64_t number) {
+    return spad__hash_add(spad__hash_add(0, tensor), number);
 }
 
-/* The bucket of a tile, or the free one where it would be. */
-static size_t find_bucket(const scan *l, int64_t tensor, int64_t number) {
-    size_t at = bucket_of(l, tensor, number);
-    while (l->buckets[at] != 0) {
-        const tile *t = &l->tiles.items[l->buckets[at] - 1];
-        if (t->tensor == tensor && t->number == number) break;
-        at = (at + 1) & (l->bucket_count - 1);
+static tile *find_tile(const scan *l, int64_t tensor, int64_t number) {
+    spad__probe probe = spad__index_probe(&l->tile_index, hash_tile(tensor, number));
+    for (size_t i; (i = spad__probe_next(&probe)) != SPAD__NO_ITEM;) {
+        tile *t = &l->tiles.items[i];
+        if (t->tensor == tensor && t->number == number) return t;
     }
-    return at;
-}
-
-/* At most half of the buckets are used. */
-static bool grow_buckets(scan *l) {
-    if (l->tiles.count * 2 < l->bucket_count) return true;
-    const size_t old = l->bucket_count;
-    size_t *buckets = spad__new_array(&l->host, old > 0 ? old * 2 : FIRST_BUCKETS, sizeof *buckets);
-    if (buckets == NULL) return false;
-    spad__free(&l->host, l->buckets, old * sizeof *buckets);
-    l->buckets = buckets;
-    l->bucket_count = old > 0 ? old * 2 : FIRST_BUCKETS;
-    for (size_t i = 0; i < l->tiles.count; i++) {
-        l->buckets[find_bucket(l, l->tiles.items[i].tensor, l->tiles.items[i].number)] = i + 1;
-    }
-    return true;
+    return NULL;
 }
 
 /* The bytes of a tile, counted from its start; untouched in this run of the loop, or life of the
  * tensor, at first. NULL: no memory. */
 static spad__bytemap *map_of(scan *l, const spad_walk_access *access) {
     const spad_kernel_tensor *tensor = &l->kernel->tensors.items[access->tensor];
-    if (!grow_buckets(l) || !spad__array_reserve(&l->host, &l->tiles, 1)) return NULL;
-    const size_t at = find_bucket(l, access->tensor, access->tile);
-    const bool known = l->buckets[at] != 0;
-    tile *t = &l->tiles.items[known ? l->buckets[at] - 1 : l->tiles.count];
-    if (known && t->run == l->runs && t->life == access->life) return &t->map;
-    if (known) spad__bytemap_free(&t->map, &l->host);
+    tile *t = find_tile(l, access->tensor, access->tile);
+    if (t != NULL && t->run == l->runs && t->life == access->life) return &t->map;
+    if (t != NULL) {
+        spad__bytemap_free(&t->map, &l->host);
+    } else {
+        if (!spad__array_reserve(&l->host, &l->tiles, 1) ||
+            !spad__index_reserve(&l->tile_index, &l->host, 1)) {
+            return NULL;
+        }
+        spad__index_add(&l->tile_index, hash_tile(access->tensor, access->tile), l->tiles.count);
+        t = &l->tiles.items[l->tiles.count++];
+    }
     *t = (tile){
         .tensor = access->tensor, .number = access->tile, .life = access->life, .run = l->runs};
-    if (!known) l->buckets[at] = ++l->tiles.count;
     return spad__bytemap_init(&t->map, &l->host, 0, tensor->tile_lanes, 0, tensor->tile_bytes)
                ? &t->map
                : NULL;
@@ -310,7 +296,7 @@ spad_status spad__check_parallel(spad__run *run, spad_error *error) {
         spad__array_free(&l.host, &l.touches);
         spad__array_free(&l.host, &l.rows);
         spad__array_free(&l.host, &l.parts);
-        spad__free(&l.host, l.buckets, l.bucket_count * sizeof *l.buckets);
+        spad__index_free(&l.tile_index, &l.host);
     }
     return status;
 }

@@ -73,10 +73,10 @@ static spad_status find_at(spad__order *o, spad_finding *finding, const spad__ac
 /* ---- stuck ------------------------------------------------------------------------- */
 
 /* What the open phase of an mbarrier lacks. */
-static void describe_phase(const spad__object_state *s, char *field, size_t size) {
+static void describe_phase(const spad__sync_object *s, char *field, size_t size) {
     const long long phase = s->phase - s->base + 1;
-    const long long pending = s->pending;
-    const long long expected = s->expected;
+    const long long pending = s->value;
+    const long long expected = s->count;
     if (!s->live) {
         snprintf(field, size, "is not initialised");
     } else if (s->bytes < 0) {
@@ -98,7 +98,7 @@ static void describe_phase(const spad__object_state *s, char *field, size_t size
 }
 
 static void describe_lack(const spad__order *o, const spad__action *a, char *field, size_t size) {
-    const spad__object_state *s = &o->machine.objects[a->object];
+    const spad__sync_object *s = &o->machine.objects[a->object].sync;
     const long long count = o->events.objects.items[a->object].count;
     switch (a->kind) {
     case SPAD__ACTION_LEAVE:
@@ -106,7 +106,7 @@ static void describe_lack(const spad__order *o, const spad__action *a, char *fie
         break;
     case SPAD__ACTION_PARITY: describe_phase(s, field, size); break;
     default:
-        snprintf(field, size, "has %lld, and %lld is needed", (long long)(s->value - s->taken),
+        snprintf(field, size, "has %lld, and %lld is needed", (long long)s->value,
                  (long long)a->amount);
         break;
     }
@@ -135,7 +135,7 @@ static void describe_lapped(spad_finding *finding, const about *text, int64_t ph
 
 static spad_status find_parked(spad__order *o, int32_t point, spad_error *error) {
     const spad__action *a = &o->net.actions.items[o->net.points.items[point].first_action];
-    const spad__object_state *s = &o->machine.objects[a->object];
+    const spad__sync_object *s = &o->machine.objects[a->object].sync;
     const about text = describe(o, a);
     char lack[SPAD__PHRASE_MAX];
     describe_lack(o, a, lack, sizeof lack);
@@ -156,17 +156,17 @@ static spad_status find_fault(spad__order *o, const spad__fault *fault, spad_err
     const about text = describe(o, a);
     spad_finding finding;
     switch (fault->kind) {
-    case SPAD__FAULT_NOT_LIVE:
+    case SPAD__SYNC_NOT_LIVE:
         spad__finding_init(&finding, SPAD_FINDING_MBARRIER_LIFE,
                            "%s finds %s not initialised; put its init before it, and order the two",
                            text.event, text.object);
         break;
-    case SPAD__FAULT_INIT_TWICE:
+    case SPAD__SYNC_INIT_TWICE:
         spad__finding_init(&finding, SPAD_FINDING_MBARRIER_LIFE,
                            "%s finds %s in use; invalidate it before it is initialised again",
                            text.event, text.object);
         break;
-    case SPAD__FAULT_NO_ARRIVALS:
+    case SPAD__SYNC_NO_ARRIVALS:
         spad__finding_init(&finding, SPAD_FINDING_MBARRIER_LIFE, "%s leaves no arrivals for %s",
                            text.event, text.object);
         break;
@@ -193,7 +193,7 @@ static bool is_due_to_another(const spad__order *o, const spad__fault *fault) {
     const spad__action *actions = o->net.actions.items;
     for (size_t i = 0; i < o->machine.faults.count; i++) {
         const spad__fault *other = &o->machine.faults.items[i];
-        if (fault->kind == SPAD__FAULT_SURPLUS && other->kind == SPAD__FAULT_NOT_LIVE &&
+        if (fault->kind == SPAD__SYNC_SURPLUS && other->kind == SPAD__SYNC_NOT_LIVE &&
             actions[other->action].object == actions[fault->action].object) {
             return true;
         }
@@ -396,7 +396,7 @@ static bool is_parted(const late_bytes *late, unsigned set, int32_t number) {
 
 /* Is there a moment when all but these have happened, and is the phase complete then? `bytes` is
  * what it lacks with them. Below 0 it is not, but then an expectation comes too late, too. A
- * moment may lie within one point, and not within two. */
+ * moment may be within one point, and not within two. */
 static bool may_miss(const late_bytes *late, unsigned set, int64_t bytes) {
     int32_t within = -1;
     bool expects = false;
@@ -466,9 +466,9 @@ static span phase_from(const spad__order *o, int32_t object, int32_t first) {
 
 /* Is it a phase at which not all arrive before the life ends? */
 static bool lacks_arrivals(const spad__order *o, span s) {
-    const spad__object_state *last = &o->machine.objects[s.object];
+    const spad__sync_object *last = &o->machine.objects[s.object].sync;
     const int64_t phase = action_at(o, s.object, s.first)->phase;
-    if (s.end == action_count(o, s.object)) return phase > last->phase && last->pending > 0;
+    if (s.end == action_count(o, s.object)) return phase > last->phase && last->value > 0;
     const spad__action *end = action_at(o, s.object, s.end);
     return end->kind == SPAD__ACTION_INVALIDATE && end->phase == phase && end->expect > 0;
 }
@@ -683,30 +683,30 @@ static bool is_taken(const spad__order *o, int32_t object) {
 }
 
 static spad_status find_leftover(spad__order *o, int32_t object, spad_error *error) {
-    const spad__object_state *s = &o->machine.objects[object];
+    const spad__sync_object *s = &o->machine.objects[object].sync;
     const spad__object *row = &o->events.objects.items[object];
     const int32_t count = action_count(o, object);
     if (count == 0) return SPAD_OK;
     const spad__action *last = action_at(o, object, count - 1);
     const about text = describe(o, last);
     spad_finding finding;
-    const int64_t left = s->value - s->taken - row->count;
+    const int64_t left = s->value - row->count;
     if (row->kind == SPAD_SYNC_COUNTER && left != 0 && is_taken(o, object)) {
         spad__finding_init(
             &finding, SPAD_FINDING_LEFTOVER,
             "%s ends at %lld and started at %lld; every signal needs a take, or the next "
             "kernel finds what is left",
-            text.object, (long long)(s->value - s->taken), (long long)row->count);
+            text.object, (long long)s->value, (long long)row->count);
     } else if (row->kind == SPAD_SYNC_BARRIER && s->value != 0) {
         spad__finding_init(
             &finding, SPAD_FINDING_LEFTOVER,
             "%s ends with %lld of %lld contributions to a round that is never completed",
             text.object, (long long)s->value, (long long)row->count);
     } else if (row->kind == SPAD_SYNC_MBARRIER && s->live &&
-               (s->pending != s->expected || s->bytes != 0)) {
+               (s->value != s->count || s->bytes != 0)) {
         spad__finding_init(&finding, SPAD_FINDING_LEFTOVER,
                            "%s ends with a phase that lacks %lld of %lld arrivals and %lld bytes",
-                           text.object, (long long)s->pending, (long long)s->expected,
+                           text.object, (long long)s->value, (long long)s->count,
                            (long long)s->bytes);
     } else {
         return SPAD_OK;

@@ -24,6 +24,7 @@
  * and synchronisation objects.
  */
 #include "check/prove.h"
+#include "check/check.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -227,7 +228,7 @@ static spad_status try_shape(prover *p, shape *s, spad_error *error) {
 
 /* ---- trip counts ------------------------------------------------------------------- */
 
-/* A value to leave a parameter at while another one is looked at: small, the same modulo its
+/* A value to leave a parameter at while another one is examined: small, the same modulo its
  * step. */
 static int64_t small_value(const trip *t) {
     spad__assert(t->growth.step > 0);
@@ -271,12 +272,14 @@ static spad_status find_trips(prover *p, spad_error *error) {
         const spad_status status = spad__growth_init(&t->growth, p->kernel, i, &p->host, error);
         if (status != SPAD_OK) return status;
         t->given = spad_kernel_get_param(p->kernel, i)->value;
-        if (t->growth.why[0] == '\0') {
+        if (t->growth.refusal.kind == SPAD__NOT_REFUSED) {
             p->count++;
-        } else {
-            if (!t->growth.size) leave_fixed(p, i, t->growth.why);
-            spad__growth_free(&t->growth);
+            continue;
         }
+        char why[SPAD_MESSAGE_MAX];
+        spad__growth_reason(&t->growth, p->kernel, why, sizeof why);
+        if (t->growth.refusal.kind != SPAD__REFUSED_SIZE) leave_fixed(p, i, why);
+        spad__growth_free(&t->growth);
     }
     return SPAD_OK;
 }
@@ -456,7 +459,7 @@ static void set_proved(prover *p) {
 static spad_status judge_all(prover *p, spad_error *error) {
     outcome result = NOT_ALL;
     shape s;
-    p->unwatched = p->count == 1; /* with several, combinations are to be looked at */
+    p->unwatched = p->count == 1; /* with several, combinations are to be examined */
     p->all = true;
     const spad_status status = try_all(p, &result, &s, error);
     if (status != SPAD_OK) return status;

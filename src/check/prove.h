@@ -10,10 +10,10 @@
 #ifndef SPAD_CHECK_PROVE_H
 #define SPAD_CHECK_PROVE_H
 
-#include "check/check.h"
+#include "check/findings.h"
 #include "check/growth.h"
 
-/* Trip counts that are looked at together. */
+/* Trip counts that are examined together. */
 enum { SPAD__TRIPS_MAX = 6 };
 
 /* A state as numbers. */

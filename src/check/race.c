@@ -120,7 +120,7 @@ static bool has_proxies(const sweep *s, int32_t access) {
     return space->lanes == 1 && strcmp(space->name, "registers") != 0;
 }
 
-/* Does a fence of one agent lie between two points? The first one after `from` decides. */
+/* Is a fence of one agent between two points? The first one after `from` decides. */
 static spad_status fenced_by(sweep *s, size_t first, size_t last, int32_t from, int32_t to,
                              bool *fenced, spad_error *error) {
     const size_t end = last;

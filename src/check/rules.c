@@ -5,12 +5,13 @@
  * Places come from a formula over the index of a tile, so what can be wrong repeats: of a
  * tensor with any number of tiles it is enough to look at those with different rests by
  * the counts of its rings, at the extreme ones, and, for tiles in a row, at one period of
- * the banks. Scoped tensors are looked at when they are placed. Aliases lie in something
- * that was looked at. Time: O(different places), at most PLACES_MAX per tensor.
+ * the banks. Scoped tensors are examined when they are placed. Aliases are in something
+ * that was examined. Time: O(different places), at most PLACES_MAX per tensor.
  */
 #include <stdio.h>
 
 #include "base/checked.h"
+#include "check/check.h"
 #include "check/life.h"
 #include "kernel/place.h"
 

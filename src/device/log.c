@@ -2,9 +2,8 @@
  *
  * The memory log: its rows as text, the reader and the replay.
  *
- * The reader keeps one hash table of the pointers that are allocated at the current
- * row (linear probing; a slot whose pointer was freed keeps it and is used again
- * when the pointer comes back, so nothing is ever taken out). O(1) a row.
+ * The reader keeps a hash index of the rows whose memory is allocated at the current row, by
+ * their address. O(1) a row.
  */
 #include "spad/log.h"
 
@@ -12,6 +11,7 @@
 #include <time.h>
 
 #include "base/checked.h"
+#include "base/index.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "device/log_format.h"
@@ -45,43 +45,13 @@ void spad__log_write_row(spad__out *out, int64_t time, spad_log_action action, i
 
 /* ---- the table of pointers --------------------------------------------------------- */
 
-typedef struct slot {
-    int64_t address;
-    int64_t bytes;
-    int64_t allocation; /* number + 1 of what is there; 0: nothing now; the slot is new if
-                           used is false */
-    bool used;
-} slot;
-
-typedef struct pointers {
-    slot *slots;
-    size_t capacity; /* a power of two, or 0 */
-    size_t used;
-} pointers;
-
-static slot *find_slot(const pointers *table, int64_t address) {
-    const uint64_t hash = (uint64_t)address * UINT64_C(0x9E3779B97F4A7C15);
-    size_t i = (size_t)(hash >> 20) & (table->capacity - 1);
-    while (table->slots[i].used && table->slots[i].address != address) {
-        i = (i + 1) & (table->capacity - 1);
+/* The row that allocates what is at an address now, SPAD__NO_ITEM: nothing is. */
+static size_t find_live(const spad__index *live, const spad_log_row *rows, int64_t address) {
+    spad__probe probe = spad__index_probe(live, spad__hash_add(0, address));
+    for (size_t i; (i = spad__probe_next(&probe)) != SPAD__NO_ITEM;) {
+        if (rows[i].address == address) return i;
     }
-    return &table->slots[i];
-}
-
-static bool grow_pointers(const spad_host *host, pointers *table) {
-    if (table->used < table->capacity / 2) return true;
-    const pointers old = *table;
-    const size_t capacity = old.capacity == 0 ? 64 : old.capacity * 2;
-    slot *slots = spad__new_array(host, capacity, sizeof *slots);
-    if (slots == NULL) return false;
-    *table = (pointers){.slots = slots, .capacity = capacity};
-    for (size_t i = 0; i < old.capacity; i++) {
-        if (!old.slots[i].used || old.slots[i].allocation == 0) continue;
-        *find_slot(table, old.slots[i].address) = old.slots[i];
-        table->used++;
-    }
-    spad__free(host, old.slots, old.capacity * sizeof *old.slots);
-    return true;
+    return SPAD__NO_ITEM;
 }
 
 /* ---- reading ----------------------------------------------------------------------- */
@@ -106,7 +76,7 @@ typedef struct reader {
     const char *file;
     int64_t line;
     int places[COLUMNS]; /* which field of a line holds a column; -1: none */
-    pointers live;
+    spad__index live;    /* rows that allocate what is not freed so far, by their address */
     spad_error *error;
 } reader;
 
@@ -203,35 +173,26 @@ static bool is_nothing(const spad_log_row *row) {
     return row->action != SPAD_LOG_FAILURE && row->address == 0 && row->bytes == 0;
 }
 
-/* Finds what is freed. */
-static void link_free(spad_log *log, spad_log_row *row, slot *s) {
-    if (!s->used || s->allocation == 0) {
-        log->unknown_frees++;
-        return;
-    }
-    log->resized_frees += row->bytes != s->bytes;
-    row->allocation = s->allocation - 1;
-    s->allocation = 0;
-}
-
 /* Numbers the allocation, or finds what is freed. */
 static spad_status link_row(reader *r, spad_log_row *row, field pointer) {
+    spad_log *log = r->log;
     row->allocation = -1;
     if (row->action == SPAD_LOG_FAILURE || is_nothing(row)) return SPAD_OK;
-    if (!grow_pointers(&r->log->host, &r->live)) return spad__fail_host_memory(r->error);
-    slot *s = find_slot(&r->live, row->address);
-    if (row->action == SPAD_LOG_FREE) {
-        link_free(r->log, row, s);
-        return SPAD_OK;
+    const size_t there = find_live(&r->live, log->rows.items, row->address);
+    const uint64_t hash = spad__hash_add(0, row->address);
+    if (row->action != SPAD_LOG_FREE) {
+        if (there != SPAD__NO_ITEM)
+            return fail_line(r, "an address that is not allocated already is needed", pointer);
+        if (!spad__index_reserve(&r->live, &log->host, 1)) return spad__fail_host_memory(r->error);
+        spad__index_add(&r->live, hash, log->rows.count);
+        row->allocation = log->allocations++;
+    } else if (there == SPAD__NO_ITEM) {
+        log->unknown_frees++;
+    } else {
+        spad__index_remove(&r->live, hash, there);
+        log->resized_frees += row->bytes != log->rows.items[there].bytes;
+        row->allocation = log->rows.items[there].allocation;
     }
-    if (s->used && s->allocation != 0)
-        return fail_line(r, "an address that is not allocated already is needed", pointer);
-    if (!s->used) r->live.used++;
-    row->allocation = r->log->allocations++;
-    *s = (slot){.address = row->address,
-                .bytes = row->bytes,
-                .allocation = row->allocation + 1,
-                .used = true};
     return SPAD_OK;
 }
 
@@ -272,7 +233,7 @@ spad_status spad_log_parse(spad_log **out, const char *text, size_t length, cons
     while (status == SPAD_OK && (count = next_line(&r, fields)) > 0) {
         status = read_row(&r, fields, count);
     }
-    spad__free(&h, r.live.slots, r.live.capacity * sizeof *r.live.slots);
+    spad__index_free(&r.live, &h);
     if (status == SPAD_OK) {
         *out = log;
     } else {

@@ -13,12 +13,13 @@
 /* ---- streams ----------------------------------------------------------------------- */
 
 spad__stream_record *spad__stream_find(spad_stream stream, spad_error *error) {
-    if (stream.device == NULL || stream.slot >= SPAD_STREAMS_MAX) {
+    if (stream.device == NULL) {
         spad__fail(error, SPAD_ERR_ARGUMENT, "there is no stream");
         return NULL;
     }
-    spad__stream_record *record =
-        atomic_load_explicit(&stream.device->streams[stream.slot], memory_order_acquire);
+    spad__stream_record *record = NULL;
+    if (stream.slot < SPAD_STREAMS_MAX)
+        record = atomic_load_explicit(&stream.device->streams[stream.slot], memory_order_acquire);
     if (record == NULL || stream.generation % 2 == 0 ||
         atomic_load_explicit(&record->generation, memory_order_acquire) != stream.generation) {
         spad__fail(error, SPAD_ERR_STALE, "the stream was closed before");

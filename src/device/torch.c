@@ -7,9 +7,8 @@
  * of everything, and memory goes straight to the pool, where it joins its neighbours. When a
  * second stream comes the first is waited for once, and from then on each has a lane.
  *
- * The table of addresses is a hash table with linear probing and without tombstones:
- * taking an entry out moves later ones of its run back into the hole (Knuth, volume 3,
- * 6.4, algorithm R). It is at most half full.
+ * The addresses are an array without order and a hash index over it: the last entry takes the
+ * place of one that is removed.
  */
 #include "spad/torch.h"
 
@@ -17,12 +16,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/index.h"
 #include "device/device.h"
 
 enum { DEVICES = 16, OTHERS = 3 };
 
 typedef struct entry {
-    int64_t address; /* 0: empty */
     spad_allocation block;
     uint32_t others[OTHERS]; /* streams that also use it, + 1; 0: none */
     bool by_all;             /* more streams use it than these: count it as used by all */
@@ -34,9 +33,8 @@ typedef struct torch_device {
     spad_pool *pool;
     SPAD_ARRAY(void *) natives; /* the driver's streams */
     SPAD_ARRAY(spad_stream) streams;
-    entry *entries;
-    size_t capacity; /* a power of two, or 0 */
-    size_t count;
+    SPAD_ARRAY(entry) entries;
+    spad__index index; /* of the entries, by the address of their block */
 } torch_device;
 
 static struct {
@@ -46,48 +44,32 @@ static struct {
 
 /* ---- addresses --------------------------------------------------------------------- */
 
-static size_t home_of(const torch_device *t, int64_t address) {
-    return (size_t)((uint64_t)address * UINT64_C(0x9E3779B97F4A7C15) >> 20) & (t->capacity - 1);
+static uint64_t hash_address(const entry *e) {
+    return spad__hash_add(0, e->block.address);
 }
 
-/* The entry of an address, or the empty one where it would go. */
+/* NULL: nothing that was given out is there. */
 static entry *find_entry(const torch_device *t, int64_t address) {
-    size_t i = home_of(t, address);
-    while (t->entries[i].address != 0 && t->entries[i].address != address) {
-        i = (i + 1) & (t->capacity - 1);
+    spad__probe probe = spad__index_probe(&t->index, spad__hash_add(0, address));
+    for (size_t i; (i = spad__probe_next(&probe)) != SPAD__NO_ITEM;) {
+        if (t->entries.items[i].block.address == address) return &t->entries.items[i];
     }
-    return &t->entries[i];
+    return NULL;
 }
 
 static bool reserve_entry(torch_device *t) {
-    if (t->count + 1 <= t->capacity / 2) return true;
     const spad_host host = spad__host_or_default(NULL);
-    const torch_device old = *t;
-    const size_t capacity = old.capacity == 0 ? 1024 : old.capacity * 2;
-    entry *entries = spad__new_array(&host, capacity, sizeof *entries);
-    if (entries == NULL) return false;
-    t->entries = entries;
-    t->capacity = capacity;
-    for (size_t i = 0; i < old.capacity; i++) {
-        if (old.entries[i].address != 0) *find_entry(t, old.entries[i].address) = old.entries[i];
-    }
-    spad__free(&host, old.entries, old.capacity * sizeof *old.entries);
-    return true;
+    return spad__array_reserve(&host, &t->entries, 1) && spad__index_reserve(&t->index, &host, 1);
 }
 
 static void remove_entry(torch_device *t, entry *gone) {
-    size_t hole = (size_t)(gone - t->entries);
-    for (size_t i = hole;;) {
-        i = (i + 1) & (t->capacity - 1);
-        if (t->entries[i].address == 0) break;
-        /* may it move: does its home lie outside (hole, i]? */
-        const size_t distance = (i - home_of(t, t->entries[i].address)) & (t->capacity - 1);
-        if (distance < ((i - hole) & (t->capacity - 1))) continue;
-        t->entries[hole] = t->entries[i];
-        hole = i;
-    }
-    t->entries[hole] = (entry){0};
-    t->count--;
+    const size_t number = (size_t)(gone - t->entries.items);
+    const size_t last = --t->entries.count;
+    spad__index_remove(&t->index, hash_address(gone), number);
+    if (number == last) return;
+    *gone = t->entries.items[last];
+    spad__index_remove(&t->index, hash_address(gone), last);
+    spad__index_add(&t->index, hash_address(gone), number);
 }
 
 /* ---- devices and streams ----------------------------------------------------------- */
@@ -134,10 +116,9 @@ static void *alloc_on(torch_device *t, int64_t bytes, void *native) {
             ? spad_pool_alloc(&added.block, t->pool, bytes, 1, NULL)
             : spad_stream_alloc(&added.block, t->streams.items[stream], bytes, 1, NULL);
     if (status != SPAD_OK) return NULL;
-    added.address = added.block.address;
-    *find_entry(t, added.address) = added;
-    t->count++;
-    return (void *)(uintptr_t)added.address;
+    spad__index_add(&t->index, hash_address(&added), t->entries.count);
+    t->entries.items[t->entries.count++] = added;
+    return (void *)(uintptr_t)added.block.address;
 }
 
 void *spad_torch_alloc(ptrdiff_t bytes, int device, void *stream) {
@@ -178,10 +159,8 @@ void spad_torch_free(void *memory, ptrdiff_t bytes, int device, void *stream) {
     if (memory == NULL || device < 0 || device >= DEVICES) return;
     pthread_mutex_lock(&torch.mutex);
     torch_device *t = &torch.devices[device];
-    if (t->count > 0) {
-        entry *e = find_entry(t, (int64_t)(uintptr_t)memory);
-        if (e->address != 0) free_on(t, e, stream);
-    }
+    entry *e = find_entry(t, (int64_t)(uintptr_t)memory);
+    if (e != NULL) free_on(t, e, stream);
     pthread_mutex_unlock(&torch.mutex);
 }
 
@@ -207,9 +186,8 @@ void spad_torch_record_stream(void *memory, void *stream) {
     pthread_mutex_lock(&torch.mutex);
     for (int d = 0; d < DEVICES; d++) {
         torch_device *t = &torch.devices[d];
-        if (t->count == 0) continue;
         entry *e = find_entry(t, (int64_t)(uintptr_t)memory);
-        if (e->address != 0) record_on(t, e, stream);
+        if (e != NULL) record_on(t, e, stream);
     }
     pthread_mutex_unlock(&torch.mutex);
 }

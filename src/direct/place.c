@@ -20,6 +20,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/index.h"
 #include "direct/ring.h"
 
 /* ---- messages ---------------------------------------------------------------------- */
@@ -178,37 +179,26 @@ static spad_status check_spot(int64_t *byte, const direct_check *check, const in
 
 /* ---- tables ------------------------------------------------------------------------ */
 
-/* Joins equal places while a table is built. */
-typedef struct place_set {
-    uint32_t *slots; /* number of a place + 1; 0: free */
-    size_t mask;     /* slots - 1, a power of two minus one, at least twice the tiles */
-} place_set;
-
-static size_t hash_place(int64_t lane, int64_t byte) {
-    uint64_t h = (uint64_t)lane * UINT64_C(0x9E3779B97F4A7C15) ^ (uint64_t)byte;
-    h = (h ^ (h >> 29)) * UINT64_C(0xBF58476D1CE4E5B9);
-    return (size_t)(h ^ (h >> 32));
-}
-
-/* Appends logical tile number `tile` to the place. False: no memory. */
-static bool join_place(direct_tensor *tensor, place_set *set, uint32_t tile, int64_t lane,
+/* Appends logical tile number `tile` to the place; `set` joins equal places. False: no memory. */
+static bool join_place(direct_tensor *tensor, spad__index *set, uint32_t tile, int64_t lane,
                        int64_t byte, const spad_host *host) {
-    size_t slot = hash_place(lane, byte) & set->mask;
-    for (; set->slots[slot] != 0; slot = (slot + 1) & set->mask) {
-        const uint32_t number = set->slots[slot] - 1;
-        direct_place *place = &tensor->places.items[number];
+    const uint64_t hash = spad__hash_add(spad__hash_add(0, lane), byte);
+    spad__probe probe = spad__index_probe(set, hash);
+    for (size_t i; (i = spad__probe_next(&probe)) != SPAD__NO_ITEM;) {
+        direct_place *place = &tensor->places.items[i];
         if (place->lane != lane || place->byte != byte) continue;
         tensor->logical[place->last].next = tile;
-        tensor->logical[tile] = (direct_logical){.physical = number, .next = DIRECT_NO_NEXT};
+        tensor->logical[tile] = (direct_logical){.physical = (uint32_t)i, .next = DIRECT_NO_NEXT};
         place->last = tile;
         return true;
     }
-    if (!spad__array_reserve(host, &tensor->places, 1)) return false;
+    if (!spad__array_reserve(host, &tensor->places, 1) || !spad__index_reserve(set, host, 1))
+        return false;
     const uint32_t number = (uint32_t)tensor->places.count;
+    spad__index_add(set, hash, number);
     tensor->places.items[tensor->places.count++] =
         (direct_place){.lane = lane, .byte = byte, .first = tile, .last = tile};
     tensor->logical[tile] = (direct_logical){.physical = number, .next = DIRECT_NO_NEXT};
-    set->slots[slot] = number + 1;
     return true;
 }
 
@@ -237,7 +227,7 @@ static spad_status get_spot(spad_direct_spot *spot, const direct_check *check,
                   reason.message[0] != '\0' ? reason.message : "its placement function failed");
 }
 
-static spad_status fill_table(direct_tensor *tensor, place_set *set, const direct_check *check,
+static spad_status fill_table(direct_tensor *tensor, spad__index *set, const direct_check *check,
                               const spad_direct_tensor *given, const spad_host *host,
                               spad_error *error) {
     int64_t index[SPAD_RANK_MAX] = {0};
@@ -313,17 +303,14 @@ static spad_status place_table(direct_tensor *tensor, const direct_check *check,
     if (status != SPAD_OK) return status;
 
     const size_t tiles = (size_t)tensor->tiles;
-    place_set set = {.mask = 1};
-    while (set.mask + 1 < 2 * tiles) set.mask = 2 * set.mask + 1;
-    const size_t set_size = (set.mask + 1) * sizeof *set.slots;
-    set.slots = spad__new_array(host, set.mask + 1, sizeof *set.slots);
+    spad__index set = {0};
     tensor->logical = spad__new_array(host, tiles, sizeof *tensor->logical);
-    if (set.slots == NULL || tensor->logical == NULL) {
+    if (tensor->logical == NULL) {
         status = spad__fail_host_memory(error);
     } else {
         status = fill_table(tensor, &set, check, given, host, error);
     }
-    spad__free(host, set.slots, set_size);
+    spad__index_free(&set, host);
     if (status != SPAD_OK) {
         spad__direct_free_table(tensor, host);
         return status;
@@ -366,7 +353,7 @@ static spad_status check_one_per_bank(const direct_check *check, const char *wha
                   what, (long long)tiles, check->space->name);
 }
 
-/* What the ring reserves, used or not, has to lie in the space. */
+/* What the ring reserves, used or not, has to be in the space. */
 static spad_status check_footprint(direct_tensor *tensor, const direct_check *check,
                                    const int64_t tiles[DIRECT_COORDINATES], spad_error *error) {
     const spad_direct_spot base = tensor->base;

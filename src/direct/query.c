@@ -4,10 +4,11 @@
  *
  * Overlaps are found by a sweep along the bytes of each space. Tiles are visited
  * in order of their first byte; those that have not ended yet are kept in lists,
- * one for each different range of lanes. A new tile looks at the lists whose
+ * one for each different range of lanes. A new tile examines the lists whose
  * lanes it meets: everything alive in them shares bytes with it, and what has
  * ended is dropped on the way. So each look either finds a pair or drops a tile.
  */
+#include "base/compare.h"
 #include "direct/direct.h"
 
 #include <stdlib.h>
@@ -240,31 +241,27 @@ typedef struct sweep {
     size_t count;
 } sweep;
 
-static int compare(int64_t a, int64_t b) {
-    return (a > b) - (a < b);
-}
-
 /* Bands together, for numbering them. */
 static int by_lanes(const void *left, const void *right) {
     const sweep_tile *a = left, *b = right;
-    const int lane = compare(a->rect.lane, b->rect.lane);
-    return lane != 0 ? lane : compare(a->rect.lanes, b->rect.lanes);
+    const int lane = spad__compare(a->rect.lane, b->rect.lane);
+    return lane != 0 ? lane : spad__compare(a->rect.lanes, b->rect.lanes);
 }
 
 static int by_address(const void *left, const void *right) {
     const sweep_tile *a = left, *b = right;
-    int order = compare((int64_t)a->space, (int64_t)b->space);
-    if (order == 0) order = compare(a->rect.byte, b->rect.byte);
-    if (order == 0) order = compare((int64_t)a->tensor, (int64_t)b->tensor);
-    return order != 0 ? order : compare(a->tile, b->tile);
+    int order = spad__compare((int64_t)a->space, (int64_t)b->space);
+    if (order == 0) order = spad__compare(a->rect.byte, b->rect.byte);
+    if (order == 0) order = spad__compare((int64_t)a->tensor, (int64_t)b->tensor);
+    return order != 0 ? order : spad__compare(a->tile, b->tile);
 }
 
 static bool overlap_before(const void *ctx, const void *left, const void *right) {
     (void)ctx;
     const spad_direct_overlap *a = left, *b = right;
-    int order = compare((int64_t)a->tensor_a, (int64_t)b->tensor_a);
-    if (order == 0) order = compare(a->tile_a, b->tile_a);
-    if (order == 0) order = compare((int64_t)a->tensor_b, (int64_t)b->tensor_b);
+    int order = spad__compare((int64_t)a->tensor_a, (int64_t)b->tensor_a);
+    if (order == 0) order = spad__compare(a->tile_a, b->tile_a);
+    if (order == 0) order = spad__compare((int64_t)a->tensor_b, (int64_t)b->tensor_b);
     return order != 0 ? order < 0 : a->tile_b < b->tile_b;
 }
 

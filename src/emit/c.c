@@ -180,7 +180,7 @@ static void open_function(const spad_emit *table, const spad__emit_row *row, con
     spad__out_format(out, "_%s(%s) {\n", word, arguments);
 }
 
-/* The byte of tile i and, where copies lie in different lanes, its lane. */
+/* The byte of tile i and, where copies are in different lanes, its lane. */
 static void write_functions(const spad_emit *table, const spad__emit_row *row, bool even,
                             spad__out *out) {
     const spad_emit_buffer *b = &row->buffer;

@@ -41,7 +41,7 @@ static bool keep_defines(spad_kernel_builder *builder, const spad_kernel_options
            keep_given(builder->kernel, builder->rings.items, options->rings, options->ring_count);
 }
 
-/* The main program, and expression number 0, which is none. */
+/* The main program, and expression number 0, which is no expression. */
 static bool add_first_rows(spad_kernel *kernel) {
     if (!spad__array_reserve(&kernel->host, &kernel->agents, 1) ||
         !spad__array_reserve(&kernel->host, &kernel->exprs, 1)) {
@@ -93,7 +93,7 @@ void spad_kernel_builder_destroy(spad_kernel_builder *builder) {
     spad__array_free(&host, &builder->blocks);
     spad__array_free(&host, &builder->defines);
     spad__array_free(&host, &builder->rings);
-    spad__free(&host, builder->buckets, builder->bucket_count * sizeof *builder->buckets);
+    spad__index_free(&builder->symbol_index, &host);
     spad__free(&host, builder, sizeof *builder);
 }
 

@@ -11,6 +11,7 @@
 #ifndef SPAD_KERNEL_KERNEL_H
 #define SPAD_KERNEL_KERNEL_H
 
+#include "base/index.h"
 #include "base/memory.h"
 #include "base/source.h"
 #include "base/text.h"
@@ -56,7 +57,7 @@ struct spad_kernel {
     SPAD_ARRAY(spad_kernel_access) accesses;
     SPAD_ARRAY(spad_kernel_completion) completions;
     SPAD_ARRAY(spad_expr_node) nodes;
-    SPAD_ARRAY(spad__expr) exprs; /* number 0 is none */
+    SPAD_ARRAY(spad__expr) exprs; /* number 0 is no expression */
 };
 
 /* ---- names in scope ---------------------------------------------------------------- */
@@ -75,9 +76,8 @@ typedef struct spad__symbol {
     const char *name;
     spad__symbol_kind kind;
     int64_t number;
-    uint64_t hash;
-    size_t older; /* in its chain: index + 1, 0: none */
-    bool closed;  /* its scope is: it can still be named, and the name can be used again */
+    size_t hidden; /* the older symbol of this name, which is found again after it */
+    bool closed;   /* its scope is: it can still be named, and the name can be used again */
 } spad__symbol;
 
 typedef struct spad__block {
@@ -98,8 +98,7 @@ struct spad_kernel_builder {
     spad_kernel *kernel;
     spad_place place;
     SPAD_ARRAY(spad__symbol) symbols;
-    size_t *buckets; /* index + 1 of the newest symbol, 0: none */
-    size_t bucket_count;
+    spad__index symbol_index;
     SPAD_ARRAY(spad__block) blocks; /* that are open */
     int64_t loop;                   /* innermost open one; -1 */
     size_t loop_depth;

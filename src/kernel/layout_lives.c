@@ -14,7 +14,7 @@
  * A slot is needed from its first touch to its last, an input from the start, an
  * output to the end, under whatever name it is one. Inside one life nothing is left out, so two
  * slots whose lives do not meet are never needed together; this holds in program order for every
- * trip count, because loops and not iterations were looked at.
+ * trip count, because loops and not iterations were examined.
  * A parameter can be any
  * number. A loop that it bounds counts as one that runs
  * twice or more, and an index that it moves touches all slots of a ring: places that
@@ -191,7 +191,7 @@ static size_t find_wait(const spad_kernel *k, size_t operation) {
         if (s->item != op->group || !is_passed(k, operation, i)) continue;
         if (s->kind == SPAD_STATEMENT_COMMIT) committed = true;
         if (s->kind != SPAD_STATEMENT_WAIT_GROUP || !committed) continue;
-        if ((s->flags & (SPAD_SYNC_READS | SPAD_SYNC_RELAXED)) != 0) continue;
+        if ((s->flags & SPAD_SYNC_READS) != 0) continue;
         if (s->amount != 0 && k->exprs.items[s->amount].most == 0) return i;
     }
     return k->statements.count;
@@ -272,7 +272,7 @@ static bool next_index(int64_t *index, const int64_t *low, const int64_t *high, 
     return false;
 }
 
-/* A tile of a tensor by its index, or all of them (index NULL). An alias that lies inside
+/* A tile of a tensor by its index, or all of them (index NULL). An alias that is inside
  * one tile touches that one, others the tiles of the same numbers. */
 static void touch(spad_layout *layout, size_t statement, const spad_kernel_tensor *tensor,
                   const spad_expr *index) {

@@ -5,7 +5,7 @@
  * The problem. Slots of a ring go to the planner as one buffer, because base + slot x
  * stride is what a kernel wants to compute, and because a dozen buffers are solved at
  * once where thousands are not. Where a bank or a few lanes hold a tile, and wherever
- * the rings as a whole are not proved to lie as low as anything could, every slot is
+ * the rings as a whole are not proved to be as low as anything could, every slot is
  * also tried on its own, and the lower plan is taken.
  *
  * The planner gets a space without rules of its own: rounding, alignment and banks are
@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/compare.h"
 #include "base/interval.h"
 #include "kernel/kernel.h"
 #include "kernel/layout.h"
@@ -24,12 +25,12 @@
 
 enum {
     TIME_MIN = 1000000, /* nanoseconds for one question to the planner */
-    LANES_MAX = 128     /* lanes that are looked at for the peak */
+    LANES_MAX = 128     /* lanes that are examined for the peak */
 };
 
 /* ---- planned buffers --------------------------------------------------------------- */
 
-/* May the slots of a tensor lie one after another? */
+/* May the slots of a tensor be one after another? */
 static bool makes_arrays(const spad_space *space, const spad_kernel_tensor *tensor) {
     if (space->banks_exclusive) return false;
     return tensor->tile_lanes == space->lanes || tensor->lane.value != 0;
@@ -312,7 +313,7 @@ static bool fits(spad_plan_verdict verdict) {
     return verdict == SPAD_PLAN_OPTIMAL || verdict == SPAD_PLAN_FEASIBLE;
 }
 
-/* Rings as a whole, and slot by slot where that may lie lower. If it does not, rings stay whole,
+/* Rings as a whole, and slot by slot where that may be lower. If it does not, rings stay whole,
  * with what is known about all layouts. */
 static spad_status find_answer(spad_layout *layout, const spad__layout_space *space, answer *best,
                                spad_error *error) {
@@ -405,25 +406,10 @@ static void weaken_for_agents(const spad_layout *layout, spad_layout_space *row)
         row->verdict = SPAD_PLAN_UNKNOWN;
 }
 
-typedef struct sized {
-    int64_t bytes;
-    size_t number;
-} sized;
-
-static int compare_sized(const void *left, const void *right) {
-    const sized *a = left;
-    const sized *b = right;
-    if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
-    return (a->number > b->number) - (a->number < b->number);
-}
-
 /* Bytes of a lane that buffers of the peak have; `taken` is scratch. */
 static int64_t bytes_in_lane(const spad_layout *layout, const spad_layout_space *row, int64_t lane,
                              spad__interval *taken) {
     size_t count = 0;
-    int64_t bytes = 0;
-    int64_t end = INT64_MIN;
-    int64_t at;
     for (size_t i = 0; i < row->alive_count; i++) {
         const spad_layout_buffer *buffer = &layout->buffers.items[row->alive[i]];
         const spad_rect rect = buffer->rect;
@@ -431,12 +417,7 @@ static int64_t bytes_in_lane(const spad_layout *layout, const spad_layout_space 
             continue;
         taken[count++] = (spad__interval){rect.byte, rect.byte + buffer->taken};
     }
-    spad__largest_gap(&at, taken, count, 0, 0); /* sorts them */
-    for (size_t i = 0; i < count; i++) {
-        bytes += spad__max(taken[i].end - spad__max(taken[i].begin, end), 0);
-        end = spad__max(end, taken[i].end);
-    }
-    return bytes;
+    return spad__covered_bytes(taken, count);
 }
 
 /* Bytes of the fullest lane at the peak: one in which a buffer starts. */
@@ -461,7 +442,7 @@ static spad_status describe_peak(const spad_layout *layout, spad__layout_space *
                                  spad_error *error) {
     spad_layout_space *row = &space->row;
     const size_t count = row->buffer_count;
-    sized *list = spad__new_array(&layout->host, count + 1, sizeof *list);
+    spad__sized *list = spad__new_array(&layout->host, count + 1, sizeof *list);
     spad__interval *taken = spad__new_array(&layout->host, count + 1, sizeof *taken);
     space->alive = spad__new_array(&layout->host, count + 1, sizeof *space->alive);
     const bool fine = list != NULL && taken != NULL && space->alive != NULL;
@@ -471,13 +452,13 @@ static spad_status describe_peak(const spad_layout *layout, spad__layout_space *
         const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
         const bool here = buffer->begin <= row->peak_statement && row->peak_statement < buffer->end;
         if (!here) continue;
-        list[alive++] = (sized){buffer->taken, row->first_buffer + i};
+        list[alive++] = (spad__sized){buffer->taken, row->first_buffer + i};
         row->peak_padding += buffer->padding;
         if (buffer->rect.byte == SPAD_NO_BYTE) continue;
         taken[placed++] = (spad__interval){buffer->rect.byte, buffer->rect.byte + buffer->taken};
     }
     if (fine) {
-        if (alive > 0) qsort(list, alive, sizeof *list, compare_sized);
+        if (alive > 0) qsort(list, alive, sizeof *list, spad__compare_sized);
         for (size_t i = 0; i < alive; i++) space->alive[i] = list[i].number;
         row->alive_count = alive;
         row->alive = space->alive;

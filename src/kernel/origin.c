@@ -14,22 +14,19 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "spad/layout.h"
-
-static uint64_t mix(uint64_t hash, uint64_t value) {
-    hash = (hash ^ value) * UINT64_C(0x9E3779B97F4A7C15);
-    return hash ^ hash >> 29;
-}
 
 static int mix_text(void *ctx, const char *bytes, size_t count) {
     uint64_t hash = *(uint64_t *)ctx;
-    for (size_t i = 0; i < count; i++) hash = mix(hash, (unsigned char)bytes[i]);
+    for (size_t i = 0; i < count; i++) hash = spad__hash_add(hash, (unsigned char)bytes[i]);
     *(uint64_t *)ctx = hash;
     return 0;
 }
 
 static uint64_t mix_place(uint64_t hash, spad_place place) {
-    return mix(hash, (uint64_t)(uint32_t)place.line << 32 | (uint32_t)place.column);
+    return spad__hash_add(hash,
+                          (int64_t)((uint64_t)(uint32_t)place.line << 32 | (uint32_t)place.column));
 }
 
 static uint64_t hash_kernel(const spad_kernel *kernel) {

@@ -6,8 +6,9 @@
  * declared in it can be named after it, which is for the checks to report, until the
  * name is used again.
  *
- * A hash table of chains, newest first, so that closing a block unlinks heads.
- * Adding, finding and dropping a name: O(length) expected.
+ * An array in the order of declaration, and a hash index over the newest symbol of each name: one
+ * that is used again hides the older one until it is dropped. Adding, finding and dropping a name:
+ * O(length) expected.
  */
 #include <string.h>
 
@@ -29,43 +30,22 @@ const char *spad__symbol_phrase(spad__symbol_kind kind) {
     return phrases[kind];
 }
 
-static uint64_t hash_name(const char *name) { /* FNV-1a */
-    uint64_t hash = UINT64_C(14695981039346656037);
-    for (; *name != '\0'; name++) hash = (hash ^ (unsigned char)*name) * UINT64_C(1099511628211);
-    return hash;
+static uint64_t hash_name(const char *name) {
+    return spad__hash_text(name, strlen(name));
 }
 
 const spad__symbol *spad__find_symbol(const spad_kernel_builder *builder, const char *name) {
-    if (builder->bucket_count == 0) return NULL;
-    const uint64_t hash = hash_name(name);
-    size_t at = builder->buckets[hash & (builder->bucket_count - 1)];
-    while (at != 0) {
-        const spad__symbol *symbol = &builder->symbols.items[at - 1];
-        if (symbol->hash == hash && strcmp(symbol->name, name) == 0) return symbol;
-        at = symbol->older;
+    spad__probe probe = spad__index_probe(&builder->symbol_index, hash_name(name));
+    for (size_t i; (i = spad__probe_next(&probe)) != SPAD__NO_ITEM;) {
+        const spad__symbol *symbol = &builder->symbols.items[i];
+        if (strcmp(symbol->name, name) == 0) return symbol;
     }
     return NULL;
 }
 
-static void link_symbol(spad_kernel_builder *builder, size_t index) {
-    spad__symbol *symbol = &builder->symbols.items[index];
-    size_t *bucket = &builder->buckets[symbol->hash & (builder->bucket_count - 1)];
-    symbol->older = *bucket;
-    *bucket = index + 1;
-}
-
-/* Room for one more symbol, at most one per bucket on average. */
 static bool reserve_symbol(spad_kernel_builder *builder) {
-    if (!spad__array_reserve(&builder->host, &builder->symbols, 1)) return false;
-    if (builder->symbols.count < builder->bucket_count) return true;
-    const size_t count = builder->bucket_count == 0 ? 64 : 2 * builder->bucket_count;
-    size_t *buckets = spad__new_array(&builder->host, count, sizeof *buckets);
-    if (buckets == NULL) return false;
-    spad__free(&builder->host, builder->buckets, builder->bucket_count * sizeof *buckets);
-    builder->buckets = buckets;
-    builder->bucket_count = count;
-    for (size_t i = 0; i < builder->symbols.count; i++) link_symbol(builder, i);
-    return true;
+    return spad__array_reserve(&builder->host, &builder->symbols, 1) &&
+           spad__index_reserve(&builder->symbol_index, &builder->host, 1);
 }
 
 spad_status spad__check_name(const char *name, spad_error *error) {
@@ -80,9 +60,13 @@ spad_status spad__check_name(const char *name, spad_error *error) {
 
 static void add(spad_kernel_builder *builder, const char *kept, spad__symbol_kind kind,
                 int64_t number) {
-    builder->symbols.items[builder->symbols.count] =
-        (spad__symbol){.name = kept, .kind = kind, .number = number, .hash = hash_name(kept)};
-    link_symbol(builder, builder->symbols.count++);
+    const spad__symbol *older = spad__find_symbol(builder, kept);
+    const size_t hidden = older != NULL ? (size_t)(older - builder->symbols.items) : SPAD__NO_ITEM;
+    const uint64_t hash = hash_name(kept);
+    if (older != NULL) spad__index_remove(&builder->symbol_index, hash, hidden);
+    spad__index_add(&builder->symbol_index, hash, builder->symbols.count);
+    builder->symbols.items[builder->symbols.count++] =
+        (spad__symbol){.name = kept, .kind = kind, .number = number, .hidden = hidden};
 }
 
 /* Parameters, units and objects of synchronisation are written in front of the kernel, wherever
@@ -138,7 +122,10 @@ bool spad__add_broken(spad_kernel_builder *builder, const char *name) {
 void spad__drop_symbols(spad_kernel_builder *builder, size_t count) {
     while (builder->symbols.count > count) {
         const spad__symbol *symbol = &builder->symbols.items[--builder->symbols.count];
-        builder->buckets[symbol->hash & (builder->bucket_count - 1)] = symbol->older;
+        const uint64_t hash = hash_name(symbol->name);
+        spad__index_remove(&builder->symbol_index, hash, builder->symbols.count);
+        if (symbol->hidden != SPAD__NO_ITEM)
+            spad__index_add(&builder->symbol_index, hash, symbol->hidden);
     }
 }
 

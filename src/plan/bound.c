@@ -15,13 +15,14 @@
  * N of banks of B bytes: at least their bytes over B, and, since at most k pieces of more than
  * B/(k+1) bytes share a bank, at least the number of those over k (k = 1 and 2). The
  * topmost bank is then number N - 1 or higher, so the height is at least (N - 1) B and the bytes of
- * the smallest piece. Only the most frequent B is looked at.
+ * the smallest piece. Only the most frequent B is examined.
  *
  * O(sections + pieces), and O(pieces log pieces) for alias groups.
  */
 #include "plan/bound.h"
 
 #include "base/checked.h"
+#include "base/heap.h"
 #include "plan/sort.h"
 
 static bool is_group(const spad__model *m, const spad__item *item) {
@@ -63,23 +64,21 @@ typedef struct heap {
     size_t count;
 } heap;
 
+static bool is_heavier(const heap *h, spad__row a, spad__row b) {
+    (void)h;
+    return a.key > b.key;
+}
+
+SPAD__HEAP(row_heap, const heap *, spad__row, is_heavier, SPAD__HEAP_PUT)
+
 static void heap_push(heap *h, spad__row row) {
-    size_t at = h->count++;
-    for (; at > 0 && h->rows[(at - 1) / 2].key < row.key; at = (at - 1) / 2)
-        h->rows[at] = h->rows[(at - 1) / 2];
-    h->rows[at] = row;
+    h->rows[h->count] = row;
+    row_heap_up(h, h->rows, h->count++);
 }
 
 static void heap_pop(heap *h) {
-    const spad__row last = h->rows[--h->count];
-    size_t at = 0;
-    for (size_t child = 1; child < h->count; child = 2 * at + 1) {
-        if (child + 1 < h->count && h->rows[child + 1].key > h->rows[child].key) child++;
-        if (h->rows[child].key <= last.key) break;
-        h->rows[at] = h->rows[child];
-        at = child;
-    }
-    h->rows[at] = last;
+    h->rows[0] = h->rows[--h->count];
+    row_heap_down(h, h->rows, h->count, 0);
 }
 
 /* Adds the heaviest piece of the heap in every section of [at, until). */

@@ -17,6 +17,7 @@
 
 #include "base/assert.h"
 #include "base/checked.h"
+#include "base/compare.h"
 #include "plan/problem.h"
 
 typedef struct rect {
@@ -157,12 +158,6 @@ static void cut_at_gaps(checker *c, int32_t i) {
     add_rect(c, i, from, b->upper, 0, b->size);
 }
 
-static int by_value(const void *x, const void *y) {
-    const int64_t a = *(const int64_t *)x;
-    const int64_t b = *(const int64_t *)y;
-    return (a > b) - (a < b);
-}
-
 static int by_lowest_byte(const void *x, const void *y) {
     const rect *a = x;
     const rect *b = y;
@@ -172,8 +167,8 @@ static int by_lowest_byte(const void *x, const void *y) {
 }
 
 static int32_t moment_of(const checker *c, int64_t time) {
-    const int64_t *found =
-        bsearch(&time, c->moments, (size_t)c->moment_count, sizeof *c->moments, by_value);
+    const int64_t *found = bsearch(&time, c->moments, (size_t)c->moment_count, sizeof *c->moments,
+                                   spad__compare_int64);
     spad__assert(found != NULL); /* the moments are those of the rectangles */
     return (int32_t)(found - c->moments);
 }
@@ -194,7 +189,7 @@ static bool cut_rects(checker *c) {
         c->moments[count++] = c->rects[k].lower;
         c->moments[count++] = c->rects[k].upper;
     }
-    qsort(c->moments, count, sizeof *c->moments, by_value);
+    qsort(c->moments, count, sizeof *c->moments, spad__compare_int64);
     for (size_t k = 0; k < count; k++)
         if (k == 0 || c->moments[k] != c->moments[k - 1])
             c->moments[c->moment_count++] = c->moments[k];

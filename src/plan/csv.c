@@ -486,7 +486,7 @@ static spad_status join_aliases(reader *r) {
     if (rows == NULL) return spad__fail_host_memory(r->error);
     for (size_t k = 0; k < count; k++) {
         const cell *name = &r->members.items[k].name;
-        rows[k] = (spad__row){spad__text_hash(name->text, name->length), (int32_t)k};
+        rows[k] = (spad__row){spad__hash_text(name->text, name->length), (int32_t)k};
     }
     spad__sort_rows(rows, rows + count, count);
     spad_status status = SPAD_OK;

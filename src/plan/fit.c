@@ -16,13 +16,14 @@
 
 #include "base/assert.h"
 #include "base/checked.h"
+#include "base/heap.h"
 #include "base/random.h"
 #include "plan/near.h"
 #include "plan/shapes.h"
 #include "plan/sort.h"
 #include "plan/units.h"
 
-enum { ROUNDS = 40, ROUNDS_LARGE = 6, LARGE = 2000, WORK_PER_LOOK_AT_THE_CLOCK = 1 << 14 };
+enum { ROUNDS = 40, ROUNDS_LARGE = 6, LARGE = 2000, WORK_PER_CLOCK_CHECK = 1 << 14 };
 
 typedef struct range {
     int64_t begin; /* offsets with begin < offset < end are forbidden */
@@ -50,7 +51,7 @@ typedef struct fitter {
 /* Counts work; every now and then that is a look at the clock. */
 static void count_work(fitter *f, int64_t amount) {
     f->work += amount;
-    if (f->late || f->work <= WORK_PER_LOOK_AT_THE_CLOCK) return;
+    if (f->late || f->work <= WORK_PER_CLOCK_CHECK) return;
     f->work = 0;
     f->late = spad__stopped(f->stop);
 }
@@ -105,27 +106,21 @@ static void collect_ranges(fitter *f, int32_t i, int64_t lane) {
     count_work(f, 16 + (int64_t)f->ranges.count);
 }
 
-/* A heap sort by begin: no memory, O(k log k). */
-static void sift(range *r, size_t at, size_t count) {
-    const range moved = r[at];
-    for (;;) {
-        size_t child = 2 * at + 1;
-        if (child >= count) break;
-        if (child + 1 < count && r[child + 1].begin > r[child].begin) child++;
-        if (r[child].begin <= moved.begin) break;
-        r[at] = r[child];
-        at = child;
-    }
-    r[at] = moved;
+static bool begins_later(const range *ranges, range a, range b) {
+    (void)ranges;
+    return a.begin > b.begin;
 }
 
+SPAD__HEAP(range_heap, const range *, range, begins_later, SPAD__HEAP_PUT)
+
+/* A heap sort by begin: no memory, O(k log k). */
 static void sort_ranges(range *r, size_t count) {
-    for (size_t k = count / 2; k-- > 0;) sift(r, k, count);
+    for (size_t k = count / 2; k-- > 0;) range_heap_down(r, r, count, k);
     for (size_t last = count; last-- > 1;) {
         const range top = r[0];
         r[0] = r[last];
         r[last] = top;
-        sift(r, 0, last);
+        range_heap_down(r, r, last, 0);
     }
 }
 

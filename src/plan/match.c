@@ -5,33 +5,32 @@
  * taken from the problem as it is and kept in nothing but results, so no call that changes a
  * problem can forget to update it. Whoever reads places together with a problem starts here. O(n).
  */
-#include "base/names.h"
+#include "base/hash.h"
 #include "plan/problem.h"
 
 #include <string.h>
-
-static uint64_t mix(uint64_t hash, int64_t value) {
-    hash = (hash ^ (uint64_t)value) * UINT64_C(0x9E3779B97F4A7C15);
-    return hash ^ hash >> 29;
-}
 
 static uint64_t mix_buffer(uint64_t hash, const spad_plan_buffer *b) {
     const int64_t numbers[] = {b->lower,       b->upper, b->size,   b->alignment,
                                b->lanes,       b->bank,  b->pinned, b->hinted,
                                b->offset,      b->lane,  b->hint,   (int64_t)b->gap_count,
                                b->name != NULL};
-    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) hash = mix(hash, numbers[k]);
-    if (b->name != NULL) hash = mix(hash, (int64_t)spad__text_hash(b->name, strlen(b->name)));
+    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
+        hash = spad__hash_add(hash, numbers[k]);
+    if (b->name != NULL)
+        hash = spad__hash_add(hash, (int64_t)spad__hash_text(b->name, strlen(b->name)));
     for (size_t k = 0; k < b->gap_count; k++) {
-        hash = mix(mix(hash, b->gaps[k].lower), b->gaps[k].upper);
-        hash = mix(mix(hash, b->gaps[k].window_lower), b->gaps[k].window_upper);
+        hash = spad__hash_add(spad__hash_add(hash, b->gaps[k].lower), b->gaps[k].upper);
+        hash =
+            spad__hash_add(spad__hash_add(hash, b->gaps[k].window_lower), b->gaps[k].window_upper);
     }
     return hash;
 }
 
 static uint64_t mix_pairs(uint64_t hash, const spad__pair *pairs, size_t count) {
-    hash = mix(hash, (int64_t)count);
-    for (size_t k = 0; k < count; k++) hash = mix(mix(hash, pairs[k].a), pairs[k].b);
+    hash = spad__hash_add(hash, (int64_t)count);
+    for (size_t k = 0; k < count; k++)
+        hash = spad__hash_add(spad__hash_add(hash, pairs[k].a), pairs[k].b);
     return hash;
 }
 
@@ -39,14 +38,14 @@ static uint64_t mix_pairs(uint64_t hash, const spad__pair *pairs, size_t count) 
 static uint64_t mix_lane_rules(uint64_t hash, const spad_space *space) {
     for (size_t k = 0; k < space->lane_rule_count; k++) {
         const spad_lane_rule *rule = &space->lane_rules[k];
-        hash = mix(mix(hash, rule->lanes_min), rule->lanes_max);
-        for (size_t i = 0; i < rule->start_count; i++) hash = mix(hash, rule->starts[i]);
+        hash = spad__hash_add(spad__hash_add(hash, rule->lanes_min), rule->lanes_max);
+        for (size_t i = 0; i < rule->start_count; i++) hash = spad__hash_add(hash, rule->starts[i]);
     }
     return hash;
 }
 
 uint64_t spad_plan_fingerprint(const spad_plan *plan) {
-    uint64_t hash = mix(mix(0, plan->capacity), plan->lanes);
+    uint64_t hash = spad__hash_add(spad__hash_add(0, plan->capacity), plan->lanes);
     if (plan->space != NULL) hash = mix_lane_rules(hash, plan->space);
     for (size_t i = 0; i < plan->buffers.count; i++)
         hash = mix_buffer(hash, &plan->buffers.items[i]);

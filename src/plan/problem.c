@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "base/names.h"
 
 spad_status spad_plan_create(spad_plan **out, const spad_host *host, spad_error *error) {
     *out = NULL;
@@ -31,7 +30,7 @@ void spad_plan_destroy(spad_plan *plan) {
     spad__array_free(&host, &plan->buffers);
     spad__array_free(&host, &plan->aliases);
     spad__array_free(&host, &plan->aparts);
-    spad__array_free(&host, &plan->names);
+    spad__index_free(&plan->names, &host);
     spad__arena_free(&plan->arena);
     spad__free(&host, plan, sizeof *plan);
 }
@@ -90,53 +89,23 @@ const char *spad__plan_label(const spad_plan *plan, size_t number, char *field, 
     return field;
 }
 
-/* ---- names: a hash index ---------------------------------------------------
- * base/names would copy every text and keep 50 bytes more for each; here the buffers have the
- * texts, a slot is four bytes, and it gives the number of a buffer, as not all have names. */
-
-/* The slot of a name, or the empty one where it would go. */
-static size_t name_slot(const spad_plan *plan, const char *name, size_t length) {
-    const size_t mask = plan->names.capacity - 1;
-    const uint64_t hash = spad__text_hash(name, length);
-    size_t slot = (size_t)(hash ^ hash >> 29) & mask; /* neighbours stay neighbours without it */
-    for (; plan->names.items[slot] != 0; slot = (slot + 1) & mask) {
-        const char *other = plan->buffers.items[plan->names.items[slot] - 1].name;
-        if (strlen(other) == length && memcmp(other, name, length) == 0) break;
-    }
-    return slot;
-}
+/* ---- names -------------------------------------------------------------------------
+ * An index over the buffers: base/names would copy every text. */
 
 int32_t spad__plan_find(const spad_plan *plan, const char *name, size_t length) {
-    if (plan->names.count == 0) return -1;
-    return (int32_t)plan->names.items[name_slot(plan, name, length)] - 1;
-}
-
-/* Keeps a quarter of the slots empty. */
-static bool names_reserve(spad_plan *plan) {
-    if (plan->names.count + plan->names.count / 3 + 1 < plan->names.capacity) return true;
-    const size_t slots = plan->names.capacity == 0 ? 16 : plan->names.capacity * 2;
-    uint32_t *items = spad__new_array(&plan->host, slots, sizeof *items);
-    if (items == NULL) return false;
-    spad__free(&plan->host, plan->names.items, plan->names.capacity * sizeof *items);
-    plan->names.items = items;
-    plan->names.capacity = slots;
-    for (size_t i = 0; i < plan->buffers.count; i++) {
-        const char *name = plan->buffers.items[i].name;
-        if (name != NULL) items[name_slot(plan, name, strlen(name))] = (uint32_t)i + 1;
+    spad__probe probe = spad__index_probe(&plan->names, spad__hash_text(name, length));
+    for (size_t i; (i = spad__probe_next(&probe)) != SPAD__NO_ITEM;) {
+        const char *other = plan->buffers.items[i].name;
+        if (strlen(other) == length && memcmp(other, name, length) == 0) return (int32_t)i;
     }
-    return true;
+    return -1;
 }
 
 void spad__plan_forget(spad_plan *plan, size_t count) {
-    plan->buffers.count = count;
-    if (plan->names.count == 0) return;
-    memset(plan->names.items, 0, plan->names.capacity * sizeof *plan->names.items);
-    plan->names.count = 0;
-    for (size_t i = 0; i < count; i++) {
-        const char *name = plan->buffers.items[i].name;
+    while (plan->buffers.count > count) {
+        const char *name = plan->buffers.items[--plan->buffers.count].name;
         if (name == NULL) continue;
-        plan->names.items[name_slot(plan, name, strlen(name))] = (uint32_t)i + 1;
-        plan->names.count++;
+        spad__index_remove(&plan->names, spad__hash_text(name, strlen(name)), plan->buffers.count);
     }
 }
 
@@ -164,7 +133,7 @@ int64_t spad__plan_start_lane(const spad_plan *plan, int64_t lanes, int64_t from
 
 /* ---- rules of one buffer ----------------------------------------------------------- */
 
-/* Each check leaves in *field what it looked at last. */
+/* Each check leaves in *field what it examined last. */
 
 static spad_status check_lifetime(const spad_plan_buffer *b, const char *label, int32_t *field,
                                   spad_error *error) {
@@ -347,7 +316,10 @@ spad_status spad__plan_add(size_t *out, spad_plan *plan, const spad_plan_buffer 
         return status;
     }
     const spad__arena_mark mark = spad__arena_here(&plan->arena);
-    if (!spad__array_reserve(&plan->host, &plan->buffers, 1) || !names_reserve(plan)) goto fail;
+    if (!spad__array_reserve(&plan->host, &plan->buffers, 1) ||
+        !spad__index_reserve(&plan->names, &plan->host, 1)) {
+        goto fail;
+    }
     if (b.name != NULL) {
         b.name = spad__arena_copy(&plan->arena, b.name, length);
         if (b.name == NULL) goto fail;
@@ -358,10 +330,8 @@ spad_status spad__plan_add(size_t *out, spad_plan *plan, const spad_plan_buffer 
         memcpy(gaps, b.gaps, b.gap_count * sizeof *gaps);
         b.gaps = gaps;
     }
-    if (b.name != NULL) {
-        plan->names.items[name_slot(plan, b.name, length)] = (uint32_t)plan->buffers.count + 1;
-        plan->names.count++;
-    }
+    if (b.name != NULL)
+        spad__index_add(&plan->names, spad__hash_text(b.name, length), plan->buffers.count);
     if (out != NULL) *out = plan->buffers.count;
     plan->buffers.items[plan->buffers.count++] = b;
     return SPAD_OK;

@@ -5,6 +5,7 @@
 #ifndef SPAD_PLAN_PROBLEM_H
 #define SPAD_PLAN_PROBLEM_H
 
+#include "base/index.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "spad/plan.h"
@@ -17,7 +18,7 @@ typedef struct spad__pair {
 /*
  * Invariants
  *   every buffer obeys its own rules (see spad_plan_add), alignment >= 1, lanes >= 1
- *   names: open addressing, a power of two of slots, number + 1 or 0 for an empty one
+ *   names has every buffer that has a name, and no two have the same one
  */
 struct spad_plan {
     spad_host host;
@@ -28,7 +29,7 @@ struct spad_plan {
     SPAD_ARRAY(spad_plan_buffer) buffers;
     SPAD_ARRAY(spad__pair) aliases;
     SPAD_ARRAY(spad__pair) aparts;
-    SPAD_ARRAY(uint32_t) names; /* count: slots in use */
+    spad__index names;
 };
 
 /* What of a buffer was refused. */

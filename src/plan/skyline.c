@@ -5,7 +5,7 @@
  *
  * The skyline is a list of runs of sections with one floor. Take the lowest
  * run; it is a valley, since its neighbours are higher. Put the unplaced box
- * of highest priority that lies inside it on its floor; if none fits, raise
+ * of highest priority that is inside it on its floor; if none fits, raise
  * the run to its lower neighbour and join the two. Priorities are a mixture of size and lifetime
  * with noise, so that passes with other mixtures give other plans.
  *
@@ -20,8 +20,8 @@
  * Some boxes may have a given offset: they wait in a queue, lowest first. No other
  * box is put where it would reach above the offset of a waiting box over it, no run is
  * raised above it, and when the lowest run reaches that offset the box is put down.
- * That looks at the waiting boxes up to the top of every box that is tried; a pass that
- * looks at too many is given up.
+ * That examines the waiting boxes up to the top of every box that is tried; a pass that
+ * examines too many is given up.
  */
 #include "plan/skyline.h"
 
@@ -29,15 +29,16 @@
 
 #include "base/assert.h"
 #include "base/checked.h"
+#include "base/heap.h"
 #include "base/random.h"
 #include "plan/sort.h"
 #include "plan/units.h"
 
 enum {
     LEAF = 8,            /* boxes per leaf of the tree */
-    SEARCH_STEPS = 4096, /* nodes looked at to improve on the first box found */
+    SEARCH_STEPS = 4096, /* nodes examined to improve on the first box found */
     LOOKS_PER_BOX = 300, /* at waiting boxes, on average */
-    STOP_BOXES = 1024,   /* placed between two looks at the clock */
+    STOP_BOXES = 1024,   /* placed between two readings of the clock */
     GONE = INT32_MAX,    /* end of a placed box */
     WORST = INT32_MIN
 };
@@ -76,7 +77,7 @@ struct spad__skyline {
     int32_t fixed_begin; /* they all live in these sections */
     int32_t fixed_end;
     spad__row *rows; /* room to sort them: a pass has no memory to ask for */
-    int64_t looked;  /* waiting boxes looked at in this pass; it is given up beyond a limit */
+    int64_t looked;  /* waiting boxes examined in this pass; it is given up beyond a limit */
 };
 
 static size_t box_room(const spad__skyline *s) {
@@ -263,35 +264,17 @@ static bool lower(const spad__skyline *s, int32_t a, int32_t b) {
     return x != y ? x < y : a < b;
 }
 
-static void heap_put(spad__skyline *s, int32_t at, int32_t l) {
-    spad__assert(at >= 0 && at < s->boxes->sections && l >= 0 && l < s->boxes->sections);
-    s->heap[at] = l;
-    s->runs[l].heap = at;
+static void heap_put(spad__skyline *s, int32_t *heap, size_t at, int32_t l) {
+    spad__assert(at < (size_t)s->boxes->sections && l >= 0 && l < s->boxes->sections);
+    heap[at] = l;
+    s->runs[l].heap = (int32_t)at;
 }
 
-static void heap_up(spad__skyline *s, int32_t at) {
-    const int32_t l = s->heap[at];
-    for (; at > 0 && lower(s, l, s->heap[(at - 1) / 2]); at = (at - 1) / 2)
-        heap_put(s, at, s->heap[(at - 1) / 2]);
-    heap_put(s, at, l);
-}
-
-static void heap_down(spad__skyline *s, int32_t at) {
-    const int32_t l = s->heap[at];
-    for (;;) {
-        int32_t child = 2 * at + 1;
-        if (child >= s->heap_count) break;
-        if (child + 1 < s->heap_count && lower(s, s->heap[child + 1], s->heap[child])) child++;
-        if (!lower(s, s->heap[child], l)) break;
-        heap_put(s, at, s->heap[child]);
-        at = child;
-    }
-    heap_put(s, at, l);
-}
+SPAD__HEAP(run_heap, spad__skyline *, int32_t, lower, heap_put)
 
 static void heap_add(spad__skyline *s, int32_t l) {
     s->heap[s->heap_count] = l;
-    heap_up(s, s->heap_count++);
+    run_heap_up(s, s->heap, (size_t)s->heap_count++);
 }
 
 static void heap_remove(spad__skyline *s, int32_t l) {
@@ -299,9 +282,9 @@ static void heap_remove(spad__skyline *s, int32_t l) {
     const int32_t at = s->runs[l].heap;
     const int32_t last = s->heap[--s->heap_count];
     if (last == l) return;
-    heap_put(s, at, last);
-    heap_up(s, at);
-    heap_down(s, s->runs[last].heap);
+    s->heap[at] = last;
+    run_heap_up(s, s->heap, (size_t)at);
+    run_heap_down(s, s->heap, (size_t)s->heap_count, (size_t)s->runs[last].heap);
 }
 
 /* ---- runs -------------------------------------------------------------------------- */
@@ -337,11 +320,11 @@ static bool raise_run(spad__skyline *s, int32_t l) {
     if (r < s->boxes->sections) wall = spad__min(wall, s->runs[r].floor);
     wall = lowest_fixed(s, l, r, wall);
     if (wall == INT64_MAX) return false;
-    /* Neighbours of one floor are joined, and no waiting box lies lower: the variant of a pass that
+    /* Neighbours of one floor are joined, and no waiting box is lower: the variant of a pass that
      * places nothing is the number of runs and of floors that a waiting box has. */
     spad__assert(wall > s->runs[l].floor);
     s->runs[l].floor = wall;
-    heap_down(s, s->runs[l].heap);
+    run_heap_down(s, s->heap, (size_t)s->heap_count, (size_t)s->runs[l].heap);
     join_level(s, l);
     return true;
 }
@@ -352,7 +335,7 @@ static void put_box(spad__skyline *s, int32_t l, int32_t box) {
     const int32_t b = s->boxes->end[box];
     const int32_t r = s->runs[l].end;
     const int64_t floor = s->runs[l].floor;
-    spad__assert(l <= a && a < b && b <= r); /* it lies inside */
+    spad__assert(l <= a && a < b && b <= r); /* it is inside */
     if (b < r) {
         set_run(s, b, r, floor);
         heap_add(s, b);
@@ -363,7 +346,7 @@ static void put_box(spad__skyline *s, int32_t l, int32_t box) {
         heap_add(s, a);
     } else {
         set_run(s, l, b, floor + s->boxes->size[box]);
-        heap_down(s, s->runs[l].heap);
+        run_heap_down(s, s->heap, (size_t)s->heap_count, (size_t)s->runs[l].heap);
     }
     join_level(s, a);
 }

@@ -19,11 +19,4 @@ static inline int32_t spad__log2(int64_t value) {
     return bits * 256 + (int32_t)fraction;
 }
 
-/* The finishing step of SplitMix64: a good hash of 64 bits. */
-static inline uint64_t spad__mix(uint64_t z) {
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return z ^ (z >> 31);
-}
-
 #endif

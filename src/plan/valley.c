@@ -12,7 +12,7 @@
  * in which no box can be moved down ("settled"; every plan can be settled
  * without growing), one of these holds:
  *   (a) a box that covers s rests at f. Its other sections have floors <= f,
- *       so it lies inside the valley.
+ *       so it is inside the valley.
  *   (b) no box that covers s rests at f. Let j be the lowest box over s, at
  *       h > f. It rests on the floor of one of its sections, which is then
  *       beyond a wall, so h >= that wall; or on a box k that does not cover s.
@@ -41,7 +41,7 @@
  * look-ups of a proof with at most N x 2^-64, below 10^-9 for 10^10 nodes.
  * The table survives restarts.
  *
- * Cost. A node looks at the runs of its part and recounts the changed run and
+ * Cost. A node examines the runs of its part and recounts the changed run and
  * its neighbours: O(runs + boxes and sections of those runs), typically under
  * a microsecond. No memory is allocated once the arrays have grown.
  */
@@ -51,6 +51,7 @@
 
 #include "base/assert.h"
 #include "base/checked.h"
+#include "base/hash.h"
 #include "base/random.h"
 #include "plan/units.h"
 
@@ -60,7 +61,7 @@ enum {
     NOT_A_VALLEY = INT32_MAX,
     TABLE_FIRST = 1 << 9,
     TABLE_LARGEST = 1 << 20, /* 8 MiB: stays near the processor */
-    NODES_PER_LOOK_AT_THE_CLOCK = 512
+    NODES_PER_CLOCK_CHECK = 512
 };
 
 /* A maximal run [l, r) of sections with one floor, kept at its two ends:
@@ -264,8 +265,8 @@ static void untake_box(spad__valley *v, int32_t i) {
 /* Two hashes of one slack that have nothing to do with each other. Every bit of the
  * slack counts: it is mixed by itself before the section comes in. */
 static uint64_t slack_hash(uint64_t salt, int32_t section, int64_t slack) {
-    return spad__mix(spad__mix((uint64_t)slack ^ salt) +
-                     (uint64_t)section * UINT64_C(0x9E3779B97F4A7C15));
+    return spad__hash_finish(spad__hash_finish((uint64_t)slack ^ salt) +
+                             (uint64_t)section * SPAD__HASH_FACTOR);
 }
 
 static key slack_key(int32_t section, int64_t slack) {
@@ -742,7 +743,7 @@ spad__verdict spad__valley_run(spad__valley *v, const spad__taste *taste, uint64
     if (!start(v)) return SPAD__NONE;
     for (const int64_t limit = v->nodes + node_limit; v->part >= 0;) {
         if (v->nodes >= limit) return SPAD__CUT;
-        if (++v->nodes % NODES_PER_LOOK_AT_THE_CLOCK == 0 && spad__stopped(stop)) return SPAD__CUT;
+        if (++v->nodes % NODES_PER_CLOCK_CHECK == 0 && spad__stopped(stop)) return SPAD__CUT;
         if (!reserve(v)) return SPAD__NO_MEMORY;
         v->deepest = spad__max(v->deepest, (int64_t)v->placed.count);
         spad__assert_valid(v->nodes % SPAD__FEW != 0 || v->boxes->count > SPAD__FEW ||

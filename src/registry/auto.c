@@ -55,7 +55,7 @@ static spad_status collect(spad_plan *plan, const registry_group *group, registr
         spad_slice *slice = &layout->slices.items[i];
         slice->region = SPAD_REGION_SHARED;
         spad_plan_buffer request = {.lower = begin, .upper = end};
-        if (spad__registry_has_lifetime(declared) && !declared->persistent) {
+        if (spad__registry_has_lifetime(declared) && !spad__registry_is_kept(buffer)) {
             request.lower = declared->t_begin;
             request.upper = declared->t_end;
         }

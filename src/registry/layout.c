@@ -8,10 +8,12 @@
  * memory goes after what others have taken of it if that leaves room, whatever
  * its own location; any other goes to the end of its own region. So aliases of
  * one target never share bytes with each other, only with the target, and
- * aliasing a buffer in local memory saves nothing. O(buffers).
+ * aliasing a buffer in local memory saves nothing. What is kept between steps
+ * shares no bytes: an alias on either side of it goes to its own region. O(buffers).
  *
  * The same passes make both layouts: counting elements, every alignment is 1
- * and the result is that of CuBIE 0.3.1 (BufferGroup.build_layouts).
+ * and the result is that of CuBIE 0.3.1 (BufferGroup.build_layouts), but for
+ * persistent shared buffers, which CuBIE overlaps up to 0.11.
  */
 #include "registry/registry.h"
 
@@ -177,8 +179,10 @@ spad_status spad__registry_build(const spad_registry *registry, registry_slot *s
         size_t target;
         status = find_target(&target, group, buffer, error);
         if (status != SPAD_OK) break;
-        status = place(layout, buffer, i, &layout->slices.items[target], buffer->declared.aliases,
-                       unit, error);
+        const bool shares = !spad__registry_is_kept(buffer) &&
+                            !spad__registry_is_kept(&group->buffers.items[target]);
+        status = place(layout, buffer, i, shares ? &layout->slices.items[target] : NULL,
+                       buffer->declared.aliases, unit, error);
     }
     if (status == SPAD_OK && aliases > 0) {
         status = spad__registry_check_lifetimes(&registry->host, slot, layout, unit, error);

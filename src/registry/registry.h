@@ -27,6 +27,7 @@ typedef struct registry_buffer {
     bool is_totals;
     int64_t total_bytes; /* of totals: the child's own bytes; -1: size x element */
     int64_t total_align;
+    bool holds_persistent; /* of totals: the child keeps values there between steps */
 } registry_buffer;
 
 typedef struct registry_layout {
@@ -108,6 +109,11 @@ spad_status spad__registry_plan(const spad_registry *registry, const registry_sl
 /* Puts a buffer at the end of its own region. SPAD_ERR_OVERFLOW. */
 spad_status spad__registry_append(registry_layout *layout, const registry_buffer *buffer, size_t i,
                                   spad_unit unit, spad_error *error);
+
+/* Does it keep values between steps, itself or for a child? Then its bytes are its own. */
+static inline bool spad__registry_is_kept(const registry_buffer *buffer) {
+    return buffer->declared.persistent || buffer->holds_persistent;
+}
 
 /* ---- lifetimes --------------------------------------------------------------------- */
 

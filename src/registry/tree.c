@@ -25,10 +25,24 @@ typedef struct totals {
     int64_t elements[2];
     int64_t bytes[2];
     int64_t align[2];
+    bool holds_persistent; /* in the shared one */
 } totals;
 
 static const spad_region total_regions[2] = {SPAD_REGION_SHARED, SPAD_REGION_PERSISTENT};
 static const char *const total_endings[2] = {"_shared", "_persistent"};
+
+/* Has the group anything in shared memory that is kept between steps? */
+static bool keeps_shared(const registry_group *group) {
+    const registry_layout *layout = &group->layouts[SPAD_UNIT_ELEMENT];
+    for (size_t i = 0; i < group->buffers.count; i++) {
+        const spad_slice *slice = &layout->slices.items[i];
+        if (slice->region == SPAD_REGION_SHARED && slice->length > 0 &&
+            spad__registry_is_kept(&group->buffers.items[i])) {
+            return true;
+        }
+    }
+    return false;
+}
 
 static spad_status measure(totals *out, spad_registry *registry, spad_component child,
                            spad_error *error) {
@@ -45,6 +59,7 @@ static spad_status measure(totals *out, spad_registry *registry, spad_component 
         out->bytes[i] = layouts[SPAD_UNIT_BYTE].size[total_regions[i]];
         out->align[i] = layouts[SPAD_UNIT_BYTE].align[total_regions[i]];
     }
+    out->holds_persistent = keeps_shared(slot->group);
     return SPAD_OK;
 }
 
@@ -84,6 +99,7 @@ static registry_buffer totals_buffer(const registry_group *group, size_t place, 
         .is_totals = true,
         .total_bytes = total->bytes[i],
         .total_align = total->align[i],
+        .holds_persistent = i == 0 && total->holds_persistent,
     };
     if (place < group->buffers.count) { /* a refresh: what only an update can set stays */
         buffer.declared.t_begin = group->buffers.items[place].declared.t_begin;

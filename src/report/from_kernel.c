@@ -18,6 +18,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/index.h"
 #include "kernel/kernel.h"
 #include "kernel/place.h"
 #include "report/from_kernel.h"
@@ -35,45 +36,43 @@ typedef struct tile_key {
 
 typedef struct tile_entry {
     tile_key key;
-    size_t box;    /* + 1; 0: empty */
+    size_t box;
     bool was_read; /* since it was last written */
 } tile_entry;
 
-/* Open addressing; a power of two of places, at most half of them used. */
 typedef struct tile_table {
-    tile_entry *entries;
-    size_t capacity;
-    size_t count;
+    SPAD_ARRAY(tile_entry) entries;
+    spad__index index;
 } tile_table;
 
-static uint64_t mix(uint64_t h, int64_t value) {
-    h = (h ^ (uint64_t)value) * UINT64_C(0x9E3779B97F4A7C15);
-    return h ^ h >> 29;
+static uint64_t hash_key(tile_key key) {
+    return spad__hash_add(spad__hash_add(spad__hash_add(0, key.tensor), key.tile), key.life);
 }
 
-static tile_entry *find_entry(const tile_table *table, tile_key key) {
-    uint64_t at = mix(mix(mix(0, key.tensor), key.tile), key.life);
-    for (;; at++) {
-        tile_entry *entry = &table->entries[at & (table->capacity - 1)];
-        const bool same = entry->key.tensor == key.tensor && entry->key.tile == key.tile &&
-                          entry->key.life == key.life;
-        if (entry->box == 0 || same) return entry;
+static tile_entry *find_tile(const tile_table *table, tile_key key) {
+    spad__probe probe = spad__index_probe(&table->index, hash_key(key));
+    for (size_t i; (i = spad__probe_next(&probe)) != SPAD__NO_ITEM;) {
+        tile_entry *entry = &table->entries.items[i];
+        if (entry->key.tensor == key.tensor && entry->key.tile == key.tile &&
+            entry->key.life == key.life) {
+            return entry;
+        }
     }
+    return NULL;
 }
 
-static bool grow(tile_table *table, const spad_host *host) {
-    if (2 * (table->count + 1) <= table->capacity) return true;
-    tile_table wider = {.capacity = table->capacity == 0 ? 256 : 2 * table->capacity,
-                        .count = table->count};
-    wider.entries = spad__new_array(host, wider.capacity, sizeof *wider.entries);
-    if (wider.entries == NULL) return false;
-    for (size_t i = 0; i < table->capacity; i++) {
-        if (table->entries[i].box == 0) continue;
-        *find_entry(&wider, table->entries[i].key) = table->entries[i];
+static bool reserve_tile(tile_table *table, const spad_host *host) {
+    return spad__array_reserve(host, &table->entries, 1) &&
+           spad__index_reserve(&table->index, host, 1);
+}
+
+static void set_tile(tile_table *table, tile_key key, size_t box) {
+    tile_entry *entry = find_tile(table, key);
+    if (entry == NULL) {
+        spad__index_add(&table->index, hash_key(key), table->entries.count);
+        entry = &table->entries.items[table->entries.count++];
     }
-    spad__free(host, table->entries, table->capacity * sizeof *table->entries);
-    *table = wider;
-    return true;
+    *entry = (tile_entry){.key = key, .box = box};
 }
 
 /* ---- one walk ---------------------------------------------------------------------- */
@@ -129,15 +128,15 @@ static bool find_sharing(drawer *d) {
 static int64_t family_of(const drawer *d, const spad_walk_access *access) {
     if (!d->shares[access->home]) return SPAD_NO_FAMILY;
     const spad_kernel_tensor *home = spad_kernel_get_tensor(d->kernel, (size_t)access->home);
-    uint64_t hash = mix(0, access->home);
+    uint64_t hash = spad__hash_add(0, access->home);
     if (home->mode == SPAD_MODE_MOD) {
         int64_t index[SPAD_RANK_MAX];
         spad_rect rect;
         spad__tile_index(home, access->slot, index);
         spad__tile_place(d->kernel, home, access->slot, index, &rect);
-        hash = mix(mix(hash, rect.byte), rect.lane);
+        hash = spad__hash_add(spad__hash_add(hash, rect.byte), rect.lane);
     } else {
-        hash = mix(hash, access->slot);
+        hash = spad__hash_add(hash, access->slot);
     }
     return d->family + (int64_t)(hash % (uint64_t)(INT32_MAX - d->family));
 }
@@ -173,13 +172,10 @@ static spad_status add_tile(drawer *d, const spad_walk_access *access, tile_key 
         .family = family_of(d, access),
         .line = tensor->place.line};
     if (!access->placed) box.rect.byte = SPAD_NO_BYTE;
-    if (!grow(&d->tiles, &d->report->host)) return spad__fail_host_memory(error);
+    if (!reserve_tile(&d->tiles, &d->report->host)) return spad__fail_host_memory(error);
     const spad_status status = spad_report_add_box(d->report, &box, error);
-    if (status != SPAD_OK) return status;
-    tile_entry *entry = find_entry(&d->tiles, key);
-    d->tiles.count += entry->box == 0;
-    *entry = (tile_entry){key, d->report->boxes.count, false};
-    return SPAD_OK;
+    if (status == SPAD_OK) set_tile(&d->tiles, key, d->report->boxes.count - 1);
+    return status;
 }
 
 /* Does the operation read the tile as well? */
@@ -202,13 +198,12 @@ static spad_status touch(drawer *d, const spad_walk_event *event, const spad_wal
     if (d->report->target->spaces[tensor->space].off_chip) return SPAD_OK;
     const tile_key key = {access->tensor, at->by_slot ? access->slot : access->tile,
                           at->by_slot ? 0 : access->life};
-    tile_entry *entry = d->tiles.capacity > 0 ? find_entry(&d->tiles, key) : NULL;
+    tile_entry *entry = find_tile(&d->tiles, key);
+    if (entry == NULL) return add_tile(d, access, key, at, error);
     const bool reads = reads_too(event, access);
-    const bool known = entry != NULL && entry->box != 0;
-    spad_report_box *box = known ? &d->report->boxes.items[entry->box - 1] : NULL;
-    const bool renewed =
-        known && entry->was_read && !reads && !at->by_slot && at->begin >= box->end;
-    if (!known || renewed) return add_tile(d, access, key, at, error);
+    spad_report_box *box = &d->report->boxes.items[entry->box];
+    const bool renewed = entry->was_read && !reads && !at->by_slot && at->begin >= box->end;
+    if (renewed) return add_tile(d, access, key, at, error);
     box->begin = spad__min(box->begin, at->begin);
     box->end = spad__max(box->end, at->end);
     entry->was_read = reads;
@@ -328,7 +323,7 @@ static spad_status add_barriers(drawer *d, spad_error *error) {
 
 /* ---- buffers over statements ------------------------------------------------------- */
 
-/* The slots of one buffer. Those of the planner lie where its best plan has them, above what
+/* The slots of one buffer. Those of the planner are where its best plan has them, above what
  * there is. */
 static spad_status add_buffer(drawer *d, const spad_layout_space *space, size_t number,
                               spad_error *error) {
@@ -353,7 +348,7 @@ static spad_status add_buffer(drawer *d, const spad_layout_space *space, size_t 
                                .slot = s,
                                .slots = buffer->slots > 1 ? buffer->slots : 0,
                                .family = SPAD_NO_FAMILY};
-        /* what is lost to rounding lies after each slot */
+        /* what is lost to rounding is after each slot */
         const int64_t taken =
             s + 1 < buffer->slots ? buffer->stride : buffer->taken - s * buffer->stride;
         if (taken > box.rect.bytes && buffer->mode == SPAD_MODE_AUTO) {
@@ -453,7 +448,8 @@ spad_status spad_report_add_layout(spad_report *report, const spad_layout *layou
     if (status == SPAD_OK && (cut || d.skipped) && report->note_count < SPAD__NOTES) {
         status = spad_report_add_note(report, "not all of the run is drawn", error);
     }
-    spad__free(&report->host, d.tiles.entries, d.tiles.capacity * sizeof *d.tiles.entries);
+    spad__array_free(&report->host, &d.tiles.entries);
+    spad__index_free(&d.tiles.index, &report->host);
     spad__free(&report->host, d.shares, (spad_kernel_tensor_count(kernel) + 1) * sizeof *d.shares);
     if (status != SPAD_OK) spad__report_restore(report, before);
     return status;

@@ -5,6 +5,7 @@
 #ifndef SPAD_REPORT_FROM_KERNEL_H
 #define SPAD_REPORT_FROM_KERNEL_H
 
+#include "base/index.h"
 #include "report/report.h"
 #include "spad/sim.h"
 #include "spad/walk.h"
@@ -16,8 +17,7 @@ typedef struct spad__sim_times {
     spad_host host;
     const spad_sim *sim;
     const spad_kernel *kernel;
-    size_t *table;   /* rows + 1 by statement and loop variables; 0: empty */
-    size_t capacity; /* a power of two, at most half of it used */
+    spad__index index; /* of the rows, by statement and loop variables */
 } spad__sim_times;
 
 spad_status spad__sim_times_start(spad__sim_times *times, const spad_sim *sim,

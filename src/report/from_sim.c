@@ -20,40 +20,32 @@ enum { PICOSECONDS = 1000, SIDE_BY_SIDE = 8 };
 
 /* ---- times ------------------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t h, int64_t value) {
-    h = (h ^ (uint64_t)value) * UINT64_C(0x9E3779B97F4A7C15);
-    return h ^ h >> 29;
-}
-
 /* The statement and the variables of the loops around it, the outermost first. */
 static uint64_t hash_row(const spad_sim_row *row) {
-    uint64_t hash = mix(0, row->statement);
-    for (size_t i = 0; i < row->value_count; i++) hash = mix(hash, row->values[i]);
+    uint64_t hash = spad__hash_add(0, row->statement);
+    for (size_t i = 0; i < row->value_count; i++) hash = spad__hash_add(hash, row->values[i]);
     return hash;
 }
 
 static void index_rows(spad__sim_times *times) {
     for (size_t i = 0; i < spad_sim_row_count(times->sim); i++) {
         const spad_sim_row row = spad_sim_get_row(times->sim, i);
-        uint64_t at = hash_row(&row);
-        while (times->table[at & (times->capacity - 1)] != 0) at++;
-        times->table[at & (times->capacity - 1)] = i + 1;
+        spad__index_add(&times->index, hash_row(&row), i);
     }
 }
 
 spad_status spad__sim_times_start(spad__sim_times *times, const spad_sim *sim,
                                   const spad_kernel *kernel, const spad_host *host,
                                   spad_error *error) {
-    *times = (spad__sim_times){.host = *host, .sim = sim, .kernel = kernel, .capacity = 2};
-    while (times->capacity < 2 * spad_sim_row_count(sim)) times->capacity *= 2;
-    times->table = spad__new_array(host, times->capacity, sizeof *times->table);
-    if (times->table == NULL) return spad__fail_host_memory(error);
+    *times = (spad__sim_times){.host = *host, .sim = sim, .kernel = kernel};
+    if (!spad__index_reserve(&times->index, host, spad_sim_row_count(sim)))
+        return spad__fail_host_memory(error);
     index_rows(times);
     return SPAD_OK;
 }
 
 void spad__sim_times_end(spad__sim_times *times) {
-    spad__free(&times->host, times->table, times->capacity * sizeof *times->table);
+    spad__index_free(&times->index, &times->host);
 }
 
 static void times_of(const spad_sim_row *row, int64_t *begin, int64_t *end) {
@@ -89,14 +81,14 @@ bool spad__sim_times_find(const spad__sim_times *times, const spad_walk *walk,
                           const spad_walk_event *event, int64_t *begin, int64_t *end) {
     int64_t values[SPAD__SIM_LOOPS];
     const spad_sim_row wanted = row_of_event(times, walk, event, values);
-    for (uint64_t at = hash_row(&wanted);; at++) {
-        const size_t number = times->table[at & (times->capacity - 1)];
-        if (number == 0) return false;
-        const spad_sim_row row = spad_sim_get_row(times->sim, number - 1);
+    spad__probe probe = spad__index_probe(&times->index, hash_row(&wanted));
+    for (size_t i; (i = spad__probe_next(&probe)) != SPAD__NO_ITEM;) {
+        const spad_sim_row row = spad_sim_get_row(times->sim, i);
         if (!is_same(&row, &wanted)) continue;
         times_of(&row, begin, end);
         return true;
     }
+    return false;
 }
 
 /* ---- bars -------------------------------------------------------------------------- */

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 
 #include "base/checked.h"
+#include "base/compare.h"
 #include "base/error.h"
 #include "report/report.h"
 
@@ -39,24 +40,18 @@ typedef struct runs {
     size_t capacity;
 } runs;
 
-static int compare_addresses(const void *a, const void *b) {
-    const int64_t x = *(const int64_t *)a;
-    const int64_t y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static bool collect_runs(runs *out, const spad__lane *lane) {
     *out = (runs){.capacity = lane->edge_count};
     if (out->capacity == 0) return true;
     out->at = spad__new_array(&lane->report->host, out->capacity, sizeof *out->at);
     if (out->at == NULL) return false;
     for (size_t i = 0; i < lane->edge_count; i++) { /* two edges a box: one per address */
-        const spad_report_box *box = &lane->report->boxes.items[lane->edges[i].box];
+        const spad_report_box *box = &lane->report->boxes.items[lane->edges[i].buffer];
         if (!covers_bytes(box, lane->lane)) continue;
         out->at[out->count++] = box->rect.byte + (lane->edges[i].begins ? 0 : box->rect.bytes);
     }
     if (out->count == 0) return true;
-    qsort(out->at, out->count, sizeof *out->at, compare_addresses);
+    qsort(out->at, out->count, sizeof *out->at, spad__compare_int64);
     size_t kept = 1;
     for (size_t i = 1; i < out->count; i++) {
         if (out->at[i] != out->at[kept - 1]) out->at[kept++] = out->at[i];
@@ -125,8 +120,8 @@ static void walk_live(int64_t *most, const spad__lane *lane, cover_tree *tree) {
     int64_t unplaced = 0;
     size_t k = 0;
     for (size_t i = 0; i < lane->edge_count; i++) {
-        const spad__edge *edge = &lane->edges[i];
-        const spad_report_box *box = &lane->report->boxes.items[edge->box];
+        const spad__moment *edge = &lane->edges[i];
+        const spad_report_box *box = &lane->report->boxes.items[edge->buffer];
         if (!spad__is_drawn(box)) {
             unplaced += edge->begins ? box->rect.bytes : -box->rect.bytes;
         } else if (covers_bytes(box, lane->lane)) {
@@ -233,10 +228,10 @@ static void find_partner(int64_t *partner, latest_tree *tree, const runs *r, siz
 static void walk_conflicts(int64_t *partner, const spad__lane *lane, latest_tree *tree,
                            const runs *r, bool back) {
     for (size_t i = 0; i < lane->edge_count; i++) {
-        const spad__edge *edge = &lane->edges[back ? lane->edge_count - 1 - i : i];
-        const spad_report_box *box = &tree->report->boxes.items[edge->box];
+        const spad__moment *edge = &lane->edges[back ? lane->edge_count - 1 - i : i];
+        const spad_report_box *box = &tree->report->boxes.items[edge->buffer];
         if (!edge->begins || !covers_bytes(box, lane->lane)) continue;
-        find_partner(partner, tree, r, edge->box, back ? ~box->end : box->begin,
+        find_partner(partner, tree, r, edge->buffer, back ? ~box->end : box->begin,
                      back ? ~box->begin : box->end);
     }
 }

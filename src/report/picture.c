@@ -3,9 +3,9 @@
  * The picture of a report: per space its boxes in order, live bytes over time,
  * the peak and what it is made of, and who is in whose way.
  *
- * A space is looked at lane by lane, but only at lanes at which some box starts: if
+ * A space is examined lane by lane, but only at lanes at which some box starts: if
  * two boxes share a lane they share the later of their first lanes, and where the most
- * boxes lie one of them starts. Chips have few such lanes. More than LANES_MOST of them
+ * boxes are one of them starts. Chips have few such lanes. More than LANES_MOST of them
  * (which no chip has) are sampled, and the facts say so.
  *
  * O(start lanes x n log n), memory O(n).
@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "base/checked.h"
+#include "base/compare.h"
 #include "base/error.h"
 #include "base/interval.h"
 #include "report/report.h"
@@ -29,18 +30,14 @@ typedef struct entry {
     size_t number;
 } entry;
 
-static int compare_numbers(int64_t a, int64_t b) {
-    return (a > b) - (a < b);
-}
-
 static int compare_entries(const void *left, const void *right) {
     const entry *a = left;
     const entry *b = right;
-    int order = compare_numbers((int64_t)a->space, (int64_t)b->space);
-    if (order == 0) order = compare_numbers(a->begin, b->begin);
-    if (order == 0) order = compare_numbers(a->byte, b->byte);
-    if (order == 0) order = compare_numbers(a->lane, b->lane);
-    if (order == 0) order = compare_numbers((int64_t)a->number, (int64_t)b->number);
+    int order = spad__compare((int64_t)a->space, (int64_t)b->space);
+    if (order == 0) order = spad__compare(a->begin, b->begin);
+    if (order == 0) order = spad__compare(a->byte, b->byte);
+    if (order == 0) order = spad__compare(a->lane, b->lane);
+    if (order == 0) order = spad__compare((int64_t)a->number, (int64_t)b->number);
     return order;
 }
 
@@ -91,7 +88,7 @@ static void find_time_axis(spad__picture *p) {
 typedef struct pass {
     spad__picture *picture;
     spad__view *view;
-    spad__edge *edges;
+    spad__moment *edges;
     size_t edge_count;
     int64_t *lanes; /* at which boxes start; sorted, different */
     size_t lane_count;
@@ -99,22 +96,9 @@ typedef struct pass {
     int64_t *here; /* the same for one lane */
 } pass;
 
-int spad__compare_edges(const void *left, const void *right) {
-    const spad__edge *a = left;
-    const spad__edge *b = right;
-    int order = compare_numbers(a->time, b->time);
-    if (order == 0) order = compare_numbers(a->begins, b->begins);
-    if (order == 0) order = compare_numbers((int64_t)a->box, (int64_t)b->box);
-    return order;
-}
-
-static int compare_lanes(const void *a, const void *b) {
-    return compare_numbers(*(const int64_t *)a, *(const int64_t *)b);
-}
-
 /* Sorted, different, and not more than LANES_MOST. */
 static void thin_lanes(pass *s) {
-    qsort(s->lanes, s->lane_count, sizeof *s->lanes, compare_lanes);
+    qsort(s->lanes, s->lane_count, sizeof *s->lanes, spad__compare_int64);
     size_t kept = s->lane_count > 0;
     for (size_t i = 1; i < s->lane_count; i++) {
         if (s->lanes[i] != s->lanes[kept - 1]) s->lanes[kept++] = s->lanes[i];
@@ -137,11 +121,11 @@ static bool start_pass(pass *s) {
     for (size_t i = 0; i < boxes; i++) {
         const size_t number = s->picture->order[s->view->first + i];
         const spad_report_box *box = &s->picture->report->boxes.items[number];
-        s->edges[s->edge_count++] = (spad__edge){box->begin, number, true};
-        s->edges[s->edge_count++] = (spad__edge){box->end, number, false};
+        s->edges[s->edge_count++] = (spad__moment){box->begin, number, true};
+        s->edges[s->edge_count++] = (spad__moment){box->end, number, false};
         if (spad__is_drawn(box) && box->rect.lanes > 0) s->lanes[s->lane_count++] = box->rect.lane;
     }
-    qsort(s->edges, s->edge_count, sizeof *s->edges, spad__compare_edges);
+    spad__sort_moments(s->edges, s->edge_count);
     if (s->lane_count == 0) s->lanes[s->lane_count++] = 0; /* only boxes without an address */
     thin_lanes(s);
     return true;
@@ -218,24 +202,12 @@ static spad_status find_steps(pass *s, spad_error *error) {
     return SPAD_OK;
 }
 
-typedef struct sized {
-    int64_t bytes;
-    size_t number;
-} sized;
-
-static int compare_sizes(const void *left, const void *right) {
-    const sized *a = left;
-    const sized *b = right;
-    const int order = compare_numbers(b->bytes, a->bytes);
-    return order != 0 ? order : compare_numbers((int64_t)a->number, (int64_t)b->number);
-}
-
 /* What lives in the lane of the peak at that time, and the room beside it. */
 static spad_status find_peak(pass *s, int64_t lane, spad_error *error) {
     spad__view *view = s->view;
     const spad_host *host = &s->picture->host;
     const size_t boxes = view->facts.boxes;
-    sized *alive = spad__new_array(host, boxes, sizeof *alive);
+    spad__sized *alive = spad__new_array(host, boxes, sizeof *alive);
     spad__interval *used = spad__new_array(host, boxes, sizeof *used);
     size_t count = 0;
     size_t used_count = 0;
@@ -246,12 +218,12 @@ static spad_status find_peak(pass *s, int64_t lane, spad_error *error) {
         const spad_report_box *box = &s->picture->report->boxes.items[number];
         const bool live = box->begin <= view->facts.peak_time && view->facts.peak_time < box->end;
         if (!live || !spad__in_lane(box, lane)) continue;
-        alive[count++] = (sized){box->rect.bytes, number};
+        alive[count++] = (spad__sized){box->rect.bytes, number};
         if (!spad__is_drawn(box)) continue;
         used[used_count++] = (spad__interval){box->rect.byte, box->rect.byte + box->rect.bytes};
     }
     if (!failed) {
-        if (count > 0) qsort(alive, count, sizeof *alive, compare_sizes);
+        if (count > 0) qsort(alive, count, sizeof *alive, spad__compare_sized);
         for (size_t i = 0; i < count; i++) view->peak.items[view->peak.count++] = alive[i].number;
         const bool bounded = view->facts.usable != SPAD_UNBOUNDED;
         const int64_t upper = bounded ? view->facts.usable : view->facts.top;

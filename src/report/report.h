@@ -13,6 +13,7 @@
 #define SPAD_REPORT_REPORT_H
 
 #include "base/memory.h"
+#include "base/moment.h"
 #include "base/text.h"
 #include "kernel/origin.h"
 #include "spad/report.h"
@@ -117,21 +118,11 @@ void spad__picture_free(spad__picture *picture);
 
 /* ---- one lane ---------------------------------------------------------------------- */
 
-/* A box begins or ends. */
-typedef struct spad__edge {
-    int64_t time;
-    size_t box;
-    bool begins;
-} spad__edge;
-
-/* For qsort: by time, ends first. */
-int spad__compare_edges(const void *left, const void *right);
-
 /* One lane of a space over time; see lane.c. */
 typedef struct spad__lane {
     const spad_report *report;
     int64_t lane;
-    const spad__edge *edges; /* of the space, by time, ends first */
+    const spad__moment *edges; /* begins and ends of the boxes of the space, sorted */
     size_t edge_count;
 } spad__lane;
 

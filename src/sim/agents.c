@@ -10,7 +10,7 @@
  * with `on UNIT` is such a thing. An engine serves as many at a time as it has units; a copy engine
  * one, at the rate of all of them. Reads and writes of an operation are done at its end.
  *
- * The waits are those of the program: bytes are not looked at.
+ * The waits are those of the program: bytes are not examined.
  */
 #include "sim/agents.h"
 
@@ -20,7 +20,7 @@
 #include "base/checked.h"
 #include "kernel/kernel.h"
 
-enum { RUNNERS_A_STEP = 8 }; /* that are looked at */
+enum { RUNNERS_A_STEP = 8 }; /* that are examined */
 
 /* ---- tasks ------------------------------------------------------------------------- */
 
@@ -474,11 +474,8 @@ static void size_lists(spad__crowd *c) {
     }
 }
 
-/* As many as the check looks at. */
-#define OBJECTS_MAX INT64_C(1000000)
-
 static spad_status check_objects(const spad_kernel *kernel, spad_error *error) {
-    int64_t left = OBJECTS_MAX;
+    int64_t left = SPAD__SYNC_OBJECTS_MAX;
     for (size_t i = 0; i < spad_kernel_sync_count(kernel); i++) {
         const spad_kernel_sync *sync = spad_kernel_get_sync(kernel, i);
         if (sync->elements > left) {
@@ -486,7 +483,7 @@ static spad_status check_objects(const spad_kernel *kernel, spad_error *error) {
                 error, SPAD_ERR_ARGUMENT,
                 "there are more than %lld synchronisation objects with '%s'; define a "
                 "smaller parameter",
-                (long long)OBJECTS_MAX, sync->name);
+                (long long)SPAD__SYNC_OBJECTS_MAX, sync->name);
         }
         left -= sync->elements;
     }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A kernel with synchronisation while it is simulated. agents.c moves time on: who runs
- * where; sync.c has the state of barriers, counters, mbarriers and groups.
+ * where; sync.c has the objects of a kernel and which operation changed them last. What an object
+ * does is in sync/sync.h.
  */
 #ifndef SPAD_SIM_AGENTS_H
 #define SPAD_SIM_AGENTS_H
 
 #include "sim/sim.h"
+#include "sync/sync.h"
 
 /* Why a runner is where it is now: the operation, and the object it waited at. */
 typedef struct spad__cause {
@@ -17,13 +19,10 @@ typedef struct spad__cause {
 } spad__cause;
 
 /* One element of a barrier, counter or mbarrier. */
-typedef struct spad__object {
-    int64_t value; /* contributions so far; value of a counter; arrivals that are missing */
-    int64_t count; /* that complete a phase */
-    int64_t bytes; /* mbarrier: that are still expected */
-    int64_t phase; /* phases that are complete */
-    int64_t row;   /* operation that made the last change; -1 */
-} spad__object;
+typedef struct spad__sim_object {
+    spad__sync_object sync;
+    int64_t row; /* operation that last let waits pass; -1 */
+} spad__sim_object;
 
 /* Operations between two commits of a group by an agent. */
 typedef struct spad__bundle {
@@ -39,7 +38,7 @@ typedef struct spad__bundles {
 typedef struct spad__objects {
     const spad_host *host;
     const spad_kernel *kernel;
-    spad__object *objects;
+    spad__sim_object *objects;
     size_t object_count;
     size_t *first;          /* per sync object */
     spad__bundles *bundles; /* per agent and sync object */
@@ -50,7 +49,7 @@ typedef struct spad__objects {
 bool spad__objects_make(spad__objects *objects, const spad_host *host, const spad_kernel *kernel);
 void spad__objects_free(spad__objects *objects);
 
-spad__object *spad__objects_get(const spad__objects *objects, int64_t object, int64_t element);
+spad__sim_object *spad__objects_get(const spad__objects *objects, int64_t object, int64_t element);
 
 /* A statement of synchronisation as it was walked. */
 typedef struct spad__request {

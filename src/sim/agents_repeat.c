@@ -95,7 +95,8 @@ static void put_request(capture *l, const spad__request *r) {
     put(l, r->expect);
     put(l, r->contributed);
     if (r->contributed) {
-        put(l, r->phase - spad__objects_get(&l->crowd->objects, r->object, r->element)->phase);
+        const spad__sim_object *o = spad__objects_get(&l->crowd->objects, r->object, r->element);
+        put(l, r->phase - o->sync.phase);
     }
 }
 
@@ -137,12 +138,12 @@ static void put_runner(capture *l, size_t number) {
 static void put_objects(capture *l) {
     const spad__objects *objects = &l->crowd->objects;
     for (size_t i = 0; i < objects->object_count; i++) {
-        const spad__object *o = &objects->objects[i];
+        const spad__sync_object *o = &objects->objects[i].sync;
         put(l, o->value);
         put(l, o->count);
         put(l, o->bytes);
-        put(l, o->phase & 1);
-        put_row(l, o->row);
+        put(l, ((o->phase - o->base) & 1) + 2 * o->live);
+        put_row(l, objects->objects[i].row);
     }
     const size_t bundles = l->crowd->agent_count * spad_kernel_sync_count(l->crowd->sim->kernel);
     for (size_t i = 0; i < bundles; i++) {

@@ -62,11 +62,7 @@ static int64_t slot_of(const spad__flow *flow, const spad_walk_access *access) {
     return access->slot * tiles + access->life % tiles;
 }
 
-static spad__bytes bytes_of(const spad_walk_access *access) {
-    return (spad__bytes){access->rect, access->runs, access->stride};
-}
-
-/* A hoisted tensor has bytes of its own, wherever it lies now. */
+/* A hoisted tensor has bytes of its own, wherever it is now. */
 static size_t place_of(spad__flow *flow, const spad_walk_access *access) {
     spad_walk_access own = *access;
     if (flow->hoisted[access->home] > 0) own.placed = false;
@@ -85,7 +81,7 @@ static bool wait_for_bytes(step *s, const spad_walk_event *event) {
         if (!matters(s->flow, access)) continue;
         const size_t place = place_of(s->flow, access);
         if (place == SIZE_MAX) return false;
-        const spad__bytes bytes = bytes_of(access);
+        const spad__bytes bytes = spad__bytes_of(access);
         s->access = access;
         spad__places_visit(&s->flow->places, place, &bytes, (access->kind & SPAD_ACCESS_WRITE) != 0,
                            wait_for_touch, s);
@@ -191,7 +187,7 @@ static bool note_bytes(spad__flow *flow, const spad_walk_event *event, int64_t e
     for (size_t i = 0; i < event->access_count; i++) {
         const spad_walk_access *access = &event->accesses[i];
         if (!matters(flow, access)) continue;
-        const spad__touch touch = {.bytes = bytes_of(access),
+        const spad__touch touch = {.bytes = spad__bytes_of(access),
                                    .writes = (access->kind & SPAD_ACCESS_WRITE) != 0,
                                    .end = end,
                                    .row = row};

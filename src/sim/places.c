@@ -3,11 +3,11 @@
  * Who touches which bytes until when.
  *
  * Bytes are sorted by place: a slot of an unplaced tensor, or a rectangle of a space.
- * Rectangles that share bytes know each other, so an access looks at its own place and
+ * Rectangles that share bytes know each other, so an access examines its own place and
  * its neighbours only; they find each other by the pages of the space that they touch. Pages are
- * counted round: those beyond the last are the first again, so what lies outside of its space is
+ * counted round: those beyond the last are the first again, so what is outside of its space is
  * spread like everything else. A place keeps the touches that a later access may have to wait for:
- * a write covers what lies inside it, because it has waited for that itself, and of equal reads the
+ * a write covers what is inside it, because it has waited for that itself, and of equal reads the
  * latest is enough. Programs touch few different parts of a tile, so these lists are short and a
  * look costs about a constant.
  *
@@ -26,64 +26,6 @@ enum {
     PAGES = 1024,     /* of a space */
     SWEEP_LEAST = 256 /* places that are not worth a sweep */
 };
-
-/* ---- bytes ------------------------------------------------------------------------- */
-
-static int64_t last_byte(const spad__bytes *b) { /* one after */
-    return b->rect.byte + (b->runs - 1) * b->stride + b->rect.bytes;
-}
-
-/* Does [from, to) meet one of the runs? */
-static bool meets_run(const spad__bytes *b, int64_t from, int64_t to) {
-    if (to <= b->rect.byte || from >= last_byte(b)) return false;
-    if (b->runs == 1) return true;
-    /* the first run that ends after `from` */
-    int64_t k = spad__floor_div(from - b->rect.byte - b->rect.bytes, b->stride) + 1;
-    k = spad__max(k, 0);
-    return k < b->runs && b->rect.byte + k * b->stride < to;
-}
-
-/* Runs at the same distance meet if one run of `a` meets those of `b` wherever it is moved to:
- * runs k and j are (k - j) strides apart, and each difference from 1 - runs of b to runs of a - 1
- * occurs. */
-static bool meets_shifted(const spad__bytes *a, const spad__bytes *b) {
-    /* the first difference at which the run of a ends after the start of that of b */
-    const int64_t ahead = b->rect.byte - a->rect.byte - a->rect.bytes;
-    const int64_t least = spad__max(spad__floor_div(ahead, a->stride) + 1, 1 - b->runs);
-    return least <= a->runs - 1 && a->rect.byte + least * a->stride < b->rect.byte + b->rect.bytes;
-}
-
-bool spad__bytes_overlap(const spad__bytes *a, const spad__bytes *b) {
-    if (a->rect.lane >= b->rect.lane + b->rect.lanes ||
-        b->rect.lane >= a->rect.lane + a->rect.lanes || a->rect.byte >= last_byte(b) ||
-        b->rect.byte >= last_byte(a)) {
-        return false;
-    }
-    if (a->runs > b->runs) return spad__bytes_overlap(b, a);
-    if (a->runs > 1 && a->stride == b->stride) return meets_shifted(a, b);
-    for (int64_t k = 0; k < a->runs; k++) {
-        const int64_t from = a->rect.byte + k * a->stride;
-        if (meets_run(b, from, from + a->rect.bytes)) return true;
-    }
-    return false;
-}
-
-static bool same_bytes(const spad__bytes *a, const spad__bytes *b) {
-    return a->rect.lane == b->rect.lane && a->rect.lanes == b->rect.lanes &&
-           a->rect.byte == b->rect.byte && a->rect.bytes == b->rect.bytes && a->runs == b->runs &&
-           (a->runs == 1 || a->stride == b->stride);
-}
-
-/* Is b inside a? True only if it is easy to see. */
-static bool covers(const spad__bytes *a, const spad__bytes *b) {
-    if (a->rect.lane > b->rect.lane ||
-        b->rect.lane + b->rect.lanes > a->rect.lane + a->rect.lanes) {
-        return false;
-    }
-    if (a->runs == 1) return a->rect.byte <= b->rect.byte && last_byte(b) <= last_byte(a);
-    return a->rect.byte == b->rect.byte && a->rect.bytes == b->rect.bytes && a->runs == b->runs &&
-           a->stride == b->stride;
-}
 
 /* ---- places ------------------------------------------------------------------------ */
 
@@ -110,20 +52,13 @@ void spad__places_free(spad__places *places) {
                    places->target->space_count * sizeof *places->pages);
     }
     places->pages = NULL;
-    spad__free(places->host, places->buckets, places->bucket_count * sizeof *places->buckets);
-    places->buckets = NULL;
-    places->bucket_count = 0;
+    spad__index_free(&places->index, places->host);
 }
 
-uint64_t spad__mix(uint64_t hash, int64_t value) {
-    hash = (hash ^ (uint64_t)value) * UINT64_C(0x9E3779B97F4A7C15);
-    return hash ^ (hash >> 29);
-}
-
-static size_t bucket_of(const spad__places *places, const spad__place *key) {
-    uint64_t hash = spad__mix(spad__mix(key->placed, key->home), key->slot);
-    if (key->placed) hash = spad__mix(spad__mix(hash, key->rect.lane), key->rect.byte);
-    return (size_t)(hash & (places->bucket_count - 1));
+static uint64_t hash_place(const spad__place *key) {
+    uint64_t hash = spad__hash_add(spad__hash_add(key->placed, key->home), key->slot);
+    if (key->placed) hash = spad__hash_add(spad__hash_add(hash, key->rect.lane), key->rect.byte);
+    return hash;
 }
 
 static bool same_place(const spad__place *a, const spad__place *b) {
@@ -132,24 +67,10 @@ static bool same_place(const spad__place *a, const spad__place *b) {
            a->rect.byte == b->rect.byte && a->rect.bytes == b->rect.bytes;
 }
 
-static void link_all(spad__places *places) {
-    memset(places->buckets, 0, places->bucket_count * sizeof *places->buckets);
-    for (size_t i = 0; i < places->places.count; i++) {
-        size_t *bucket = &places->buckets[bucket_of(places, &places->places.items[i])];
-        places->places.items[i].next = *bucket;
-        *bucket = i + 1;
-    }
-}
-
-static bool grow_buckets(spad__places *places) {
-    const size_t count = places->bucket_count == 0 ? 64 : places->bucket_count * 2;
-    size_t *buckets = spad__new_array(places->host, count, sizeof *buckets);
-    if (buckets == NULL) return false;
-    spad__free(places->host, places->buckets, places->bucket_count * sizeof *buckets);
-    places->buckets = buckets;
-    places->bucket_count = count;
-    link_all(places);
-    return true;
+static void index_all(spad__places *places) {
+    spad__index_clear(&places->index);
+    for (size_t i = 0; i < places->places.count; i++)
+        spad__index_add(&places->index, hash_place(&places->places.items[i]), i);
 }
 
 /* The pages of the space of a rectangle. Where the space has no size, pages are as large as the
@@ -249,7 +170,7 @@ bool spad__places_sweep(spad__places *places, spad__touch_keep keep, const void 
     }
     places->swept = places->places.count = kept;
     empty_pages(places);
-    link_all(places);
+    index_all(places);
     for (size_t i = 0; i < kept; i++) {
         if (places->places.items[i].placed && !link_neighbours(places, i)) return false;
     }
@@ -264,18 +185,15 @@ size_t spad__places_find(spad__places *places, const spad_kernel *kernel,
         key.slot = 0;
         key.rect = access->tile_rect;
     }
-    if (places->bucket_count > 0) {
-        size_t i = places->buckets[bucket_of(places, &key)];
-        for (; i != 0; i = places->places.items[i - 1].next) {
-            if (same_place(&places->places.items[i - 1], &key)) return i - 1;
-        }
+    const uint64_t hash = hash_place(&key);
+    spad__probe probe = spad__index_probe(&places->index, hash);
+    for (size_t i; (i = spad__probe_next(&probe)) != SPAD__NO_ITEM;) {
+        if (same_place(&places->places.items[i], &key)) return i;
     }
-    if (places->places.count >= places->bucket_count && !grow_buckets(places)) return SIZE_MAX;
+    if (!spad__index_reserve(&places->index, places->host, 1)) return SIZE_MAX;
     if (!spad__array_reserve(places->host, &places->places, 1)) return SIZE_MAX;
     const size_t number = places->places.count++;
-    size_t *bucket = &places->buckets[bucket_of(places, &key)];
-    key.next = *bucket;
-    *bucket = number + 1;
+    spad__index_add(&places->index, hash, number);
     places->places.items[number] = key;
     if (key.placed && !link_neighbours(places, number)) return SIZE_MAX;
     return number;
@@ -312,8 +230,10 @@ bool spad__places_touch(spad__places *places, size_t place, const spad__touch *t
     for (size_t i = 0; i < own->touches.count; i++) {
         spad__touch *old = &own->touches.items[i];
         if (old->end <= floor) continue;
-        if (old->row != touch->row && touch->writes && covers(&touch->bytes, &old->bytes)) continue;
-        if (!touch->writes && !old->writes && same_bytes(&touch->bytes, &old->bytes)) {
+        if (old->row != touch->row && touch->writes &&
+            spad__bytes_cover(&touch->bytes, &old->bytes))
+            continue;
+        if (!touch->writes && !old->writes && spad__bytes_equal(&touch->bytes, &old->bytes)) {
             merged = true;
             if (old->end <= touch->end) *old = *touch;
         }
@@ -337,6 +257,6 @@ bool spad__places_shift(spad__places *places, const int64_t *shifts, int64_t tim
             return false;
         }
     }
-    link_all(places);
+    index_all(places);
     return true;
 }

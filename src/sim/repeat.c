@@ -2,118 +2,24 @@
  *
  * When does a loop do the same again? From its text:
  *
- * A quasi-affine expression e of the loop variable i has a period p and a step s with
- * e(i + p) = e(i) + s for every i: a sum has the least common multiple of the periods,
- * a product with a constant the multiple of the step, e / d the multiple of the period
- * that makes the step divisible by d, and e % d the same with step 0. The period of a
- * loop makes all indices of its body move by a constant, rings come round, and parts of
- * tiles stay where they are. Slots of a tensor without a ring may move on, if all
- * accesses move alike and nothing outside of the loop reads or writes them.
+ * Every expression has a period and a step (kernel/motion.h). The period of a loop makes all
+ * indices of its body move by a constant, rings come round, and parts of tiles stay where they
+ * are. Slots of a tensor without a ring may move on, if all accesses move alike and nothing
+ * outside of the loop reads or writes them.
  *
  * Conditions may change once (i > 0, i + 1 < N): spad__period_reach bounds them with
  * intervals and says how far they stay as they are.
  */
 #include "base/checked.h"
 #include "kernel/kernel.h"
+#include "kernel/motion.h"
 #include "sim/sim.h"
 
-/* No period above this is worth waiting for. */
-enum { PERIOD_MAX = 1 << 16 };
-
-/* e(i + period) = e(i) + step */
-typedef struct motion {
-    int64_t period;
-    int64_t step;
-} motion;
-
-/* ---- expressions ------------------------------------------------------------------- */
-
-static bool stretch(motion *m, int64_t factor) {
-    return spad__mul(m->period, factor, &m->period) && m->period <= PERIOD_MAX &&
-           spad__mul(m->step, factor, &m->step);
-}
-
-static bool join(motion *left, const motion *right, int64_t sign) {
-    motion other = *right;
-    int64_t period;
-    int64_t step;
-    if (!spad__lcm(left->period, other.period, &period) || !stretch(left, period / left->period) ||
-        !stretch(&other, period / other.period) || !spad__mul(other.step, sign, &step)) {
-        return false;
-    }
-    return spad__add(left->step, step, &left->step);
-}
-
-/* What stands on the stack of an expression: how it moves and, for a constant, its value. */
-typedef struct operand {
-    motion motion;
-    bool constant;
-    int64_t value;
-} operand;
-
-static int64_t fold(spad_expr_op op, int64_t left, int64_t right) {
-    switch (op) {
-    case SPAD_EXPR_ADD: return left + right;
-    case SPAD_EXPR_SUB: return left - right;
-    case SPAD_EXPR_MUL: return left * right;
-    case SPAD_EXPR_DIV: return spad__floor_div(left, right);
-    default: return spad__floor_mod(left, right);
-    }
-}
-
-/* left becomes left op right; one side of a product, and a divisor, are constants. */
-static bool apply(spad_expr_op op, operand *left, const operand *right) {
-    motion *m = &left->motion;
-    if (left->constant && right->constant) {
-        left->value = fold(op, left->value, right->value);
-        return true;
-    }
-    const bool swapped = left->constant && op == SPAD_EXPR_MUL;
-    const int64_t factor = swapped ? left->value : right->value;
-    if (swapped) *m = right->motion;
-    left->constant = false;
-    switch (op) {
-    case SPAD_EXPR_ADD: return join(m, &right->motion, 1);
-    case SPAD_EXPR_SUB: return join(m, &right->motion, -1);
-    case SPAD_EXPR_MUL: return spad__mul(m->step, factor, &m->step);
-    default: {
-        const int64_t rest = spad__floor_mod(m->step, factor);
-        if (rest != 0 && !stretch(m, factor / spad__gcd(rest, factor))) return false;
-        m->step = op == SPAD_EXPR_DIV ? m->step / factor : 0;
-        return true;
-    }
-    }
-}
-
 /* How an expression moves with a loop. Other loops start anew, or stand still around it. */
-static bool find_motion(const spad_kernel *kernel, spad_expr expr, int64_t loop, motion *out) {
-    const spad_expr_info info = spad_kernel_expr(kernel, expr);
-    operand stack[SPAD_EXPR_MAX];
-    size_t top = 0;
-    *out = (motion){1, 0};
-    if (info.constant) return true;
-    for (size_t i = 0; i < info.node_count; i++) {
-        const spad_expr_node *node = &info.nodes[i];
-        switch (node->op) {
-        case SPAD_EXPR_NUMBER: stack[top++] = (operand){{1, 0}, true, node->value}; break;
-        case SPAD_EXPR_PARAM:
-            stack[top++] = (operand){{1, 0}, true, kernel->params.items[node->value].value};
-            break;
-        case SPAD_EXPR_VARIABLE:
-            stack[top++] = (operand){{1, node->value == loop}, false, 0};
-            break;
-        case SPAD_EXPR_NEGATE:
-            stack[top - 1].motion.step = -stack[top - 1].motion.step;
-            stack[top - 1].value = -stack[top - 1].value;
-            break;
-        default:
-            top--;
-            if (!apply(node->op, &stack[top - 1], &stack[top])) return false;
-            break;
-        }
-    }
-    *out = stack[0].motion;
-    return true;
+static bool find_motion(const spad_kernel *kernel, spad_expr expr, int64_t loop,
+                        spad__motion *out) {
+    const spad__moves moves = {.kernel = kernel, .param = -1, .loop = loop, .loop_step = 1};
+    return spad__motion_of(&moves, expr, out, NULL) == SPAD__EVEN;
 }
 
 /* ---- the body of a loop ------------------------------------------------------------ */
@@ -125,19 +31,18 @@ typedef struct study {
     size_t end;
     int64_t period;
     bool planned; /* auto tensors on chip have addresses, too */
-    bool settled; /* the period holds for all expressions: rings and shifts are looked at */
+    bool settled; /* the period holds for all expressions: rings and shifts are examined */
     spad__period *out;
 } study;
 
 /* The step of an expression in one period of the study; before it is settled, its period
  * becomes part of that of the study. */
 static bool step_of(study *s, spad_expr expr, int64_t *step) {
-    motion m;
+    spad__motion m;
     *step = 0;
-    if (expr == 0) return true;
     if (!find_motion(s->kernel, expr, s->loop, &m)) return false;
     if (s->settled) return spad__mul(m.step, s->period / m.period, step);
-    return spad__lcm(s->period, m.period, &s->period) && s->period <= PERIOD_MAX;
+    return spad__lcm(s->period, m.period, &s->period) && s->period <= SPAD__PERIOD_MAX;
 }
 
 static bool does_not_move(study *s, spad_expr expr) {
@@ -145,52 +50,24 @@ static bool does_not_move(study *s, spad_expr expr) {
     return step_of(s, expr, &step) && step == 0;
 }
 
-/* The period becomes a multiple in which `step` is a multiple of `around`. */
-static bool extend_period(int64_t step, int64_t around, int64_t *factor) {
-    const int64_t rest = spad__floor_mod(step, around);
-    return rest == 0 || spad__lcm(*factor, around / spad__gcd(rest, around), factor);
-}
-
-static bool rounds_of(const spad_kernel_tensor *t, spad_amounts list, const int64_t *steps,
-                      int64_t *factor) {
-    for (size_t i = 0; i < list.count && i < t->blocks.count; i++) {
-        if (!extend_period(steps[i], list.items[i].value, factor)) return false;
-    }
-    return true;
-}
-
 /* How the slot of an access moves. *factor: what the period must be multiplied with. */
-static bool slot_step(const spad_kernel_tensor *t, const int64_t *steps, int64_t tile,
-                      int64_t *factor, int64_t *shift) {
+static bool slot_step(const study *s, const spad_kernel_tensor *t, const int64_t *steps,
+                      int64_t tile, int64_t *factor, int64_t *shift) {
+    const spad__moves moves = {.kernel = s->kernel, .param = -1, .loop = s->loop};
+    int64_t rounds;
     *shift = 0;
-    if (t->mode == SPAD_MODE_AUTO && t->ring.count == 1) {
-        return extend_period(tile, t->ring.items[0].value, factor);
-    }
-    if (t->mode == SPAD_MODE_AUTO && t->ring.count > 1) {
-        return rounds_of(t, t->ring, steps, factor);
-    }
-    if (t->mode == SPAD_MODE_MOD) {
-        return rounds_of(t, t->free, steps, factor) && rounds_of(t, t->par, steps, factor) &&
-               rounds_of(t, t->banks, steps, factor);
-    }
-    if (t->mode == SPAD_MODE_ALIAS && t->home_tile >= 0) {
-        return extend_period(tile, t->slots, factor);
+    switch (spad__tile_return(&moves, t, steps, &rounds)) {
+    case SPAD__RETURNS: return spad__lcm(*factor, rounds, factor);
+    case SPAD__TOO_FAR: return false;
+    case SPAD__MOVES_ON: break;
     }
     *shift = tile;
-    if (t->mode != SPAD_MODE_AUTO) return tile == 0;
-    return true;
+    return t->mode == SPAD_MODE_AUTO || tile == 0;
 }
 
-static bool index_steps(study *s, const spad_kernel_access *a, const spad_kernel_tensor *t,
-                        int64_t *steps, int64_t *tile) {
-    *tile = 0;
+static bool index_steps(study *s, const spad_kernel_access *a, int64_t *steps) {
     for (size_t i = 0; i < a->index_count; i++) {
-        int64_t scaled;
-        if (!step_of(s, a->index[i], &steps[i]) ||
-            !spad__mul(*tile, t->blocks.items[i].value, &scaled) ||
-            !spad__add(scaled, steps[i], tile)) {
-            return false;
-        }
+        if (!step_of(s, a->index[i], &steps[i])) return false;
     }
     return true;
 }
@@ -252,16 +129,16 @@ static bool keeps_size(study *s, const spad_kernel_access *a) {
 
 static bool study_access(study *s, const spad_kernel_access *a, int64_t *factor, bool *seen) {
     const spad_kernel_tensor *t = &s->kernel->tensors.items[a->tensor];
-    int64_t steps[SPAD_RANK_MAX];
+    int64_t steps[SPAD_RANK_MAX] = {0};
     int64_t tile;
     int64_t shift;
     if (!s->out->written[t->home]) return keeps_size(s, a); /* nothing waits for its readers */
-    if (!index_steps(s, a, t, steps, &tile)) return false;
+    if (!index_steps(s, a, steps) || !spad__tile_step(t, steps, &tile)) return false;
     for (size_t i = 0; i < a->range_count; i++) {
         if (!does_not_move(s, a->ranges[i].from) || !does_not_move(s, a->ranges[i].to))
             return false;
     }
-    if (!s->settled || !slot_step(t, steps, tile, factor, &shift)) return !s->settled;
+    if (!s->settled || !slot_step(s, t, steps, tile, factor, &shift)) return !s->settled;
     return seen == NULL || note_shift(s, t, shift, seen);
 }
 
@@ -339,7 +216,7 @@ static bool find_period(study *s, bool *seen) {
     if (!study_body(s, &factor, NULL)) return false;
     s->settled = true;
     if (!study_body(s, &factor, NULL)) return false;
-    if (!spad__mul(s->period, factor, &s->period) || s->period > PERIOD_MAX) return false;
+    if (!spad__mul(s->period, factor, &s->period) || s->period > SPAD__PERIOD_MAX) return false;
     return study_body(s, &factor, seen) && factor == 1;
 }
 
@@ -473,11 +350,11 @@ static bool is_decided(const box *b, const spad_comparison *c) {
 
 /* Comparisons whose two sides move alike need not be decided: they repeat. */
 static bool repeats(const box *b, const spad_comparison *c) {
-    motion left;
-    motion right;
+    spad__motion left;
+    spad__motion right;
     return find_motion(b->kernel, c->left, b->loop, &left) &&
-           find_motion(b->kernel, c->right, b->loop, &right) && join(&left, &right, -1) &&
-           left.step == 0;
+           find_motion(b->kernel, c->right, b->loop, &right) &&
+           spad__motion_join(&left, &right, -1) == SPAD__EVEN && left.step == 0;
 }
 
 static bool all_decided(const box *b) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/compare.h"
 #include "kernel/kernel.h"
 #include "kernel/origin.h"
 #include "plan/stop.h"
@@ -28,56 +29,35 @@ size_t spad__sim_values(const spad_kernel *kernel, int64_t statement, const int6
     return count;
 }
 
-static size_t wait_bucket(const spad_sim *sim, const spad_sim_wait *w) {
-    uint64_t hash = spad__mix(spad__mix((uint64_t)w->kind, w->statement), w->other);
-    hash = spad__mix(spad__mix(hash, w->tensor), w->object);
-    return (size_t)(hash & (sim->wait_bucket_count - 1));
+static uint64_t hash_wait(const spad_sim_wait *w) {
+    const uint64_t hash = spad__hash_add(spad__hash_add((uint64_t)w->kind, w->statement), w->other);
+    return spad__hash_add(spad__hash_add(hash, w->tensor), w->object);
 }
 
-static void link_wait(spad_sim *sim, size_t number) {
-    size_t *bucket = &sim->wait_buckets[wait_bucket(sim, &sim->waits.items[number])];
-    sim->next_waits.items[number] = *bucket;
-    *bucket = number + 1;
-}
-
-static bool grow_wait_buckets(spad_sim *sim) {
-    const size_t count = sim->wait_bucket_count == 0 ? 64 : sim->wait_bucket_count * 2;
-    size_t *buckets = spad__new_array(&sim->host, count, sizeof *buckets);
-    if (buckets == NULL) return false;
-    spad__free(&sim->host, sim->wait_buckets, sim->wait_bucket_count * sizeof *buckets);
-    sim->wait_buckets = buckets;
-    sim->wait_bucket_count = count;
-    for (size_t i = 0; i < sim->waits.count; i++) link_wait(sim, i);
-    return true;
-}
-
-/* The number of a cause, SIZE_MAX: it is a new one. */
+/* The number of a cause, SPAD__NO_ITEM: it is a new one. */
 static size_t find_wait(const spad_sim *sim, const spad_sim_wait *cause) {
-    if (sim->wait_bucket_count == 0) return SIZE_MAX;
-    size_t i = sim->wait_buckets[wait_bucket(sim, cause)];
-    for (; i != 0; i = sim->next_waits.items[i - 1]) {
-        const spad_sim_wait *w = &sim->waits.items[i - 1];
+    spad__probe probe = spad__index_probe(&sim->wait_index, hash_wait(cause));
+    for (size_t i; (i = spad__probe_next(&probe)) != SPAD__NO_ITEM;) {
+        const spad_sim_wait *w = &sim->waits.items[i];
         if (w->statement == cause->statement && w->kind == cause->kind &&
             w->other == cause->other && w->tensor == cause->tensor && w->object == cause->object) {
-            return i - 1;
+            return i;
         }
     }
-    return SIZE_MAX;
+    return SPAD__NO_ITEM;
 }
 
 /* Adds time to a cause, which may be a new one. False: no memory, or too long. */
 static bool add_wait(spad_sim *sim, const spad_sim_wait *cause, int64_t time, bool *fits) {
     size_t i = find_wait(sim, cause);
-    if (i == SIZE_MAX) {
+    if (i == SPAD__NO_ITEM) {
         if (!spad__array_reserve(&sim->host, &sim->waits, 1) ||
-            !spad__array_reserve(&sim->host, &sim->next_waits, 1) ||
-            (sim->waits.count >= sim->wait_bucket_count && !grow_wait_buckets(sim))) {
+            !spad__index_reserve(&sim->wait_index, &sim->host, 1)) {
             return false;
         }
         i = sim->waits.count++;
         sim->waits.items[i] = *cause;
-        sim->next_waits.count++;
-        link_wait(sim, i);
+        spad__index_add(&sim->wait_index, hash_wait(cause), i);
     }
     sim->waits.items[i].count++;
     *fits = spad__add(sim->waits.items[i].total, time, &sim->waits.items[i].total);
@@ -213,19 +193,15 @@ bool spad__sim_repeat_counts(spad_sim *sim, const spad__numbers *since, int64_t 
 
 /* ---- what follows from the rows ---------------------------------------------------- */
 
-static int compare_numbers(int64_t a, int64_t b) {
-    return (a > b) - (a < b);
-}
-
 static int compare_waits(const void *left, const void *right) {
     const spad_sim_wait *a = left;
     const spad_sim_wait *b = right;
-    int order = compare_numbers(b->total, a->total);
-    if (order == 0) order = compare_numbers(a->statement, b->statement);
-    if (order == 0) order = compare_numbers((int64_t)a->kind, (int64_t)b->kind);
-    if (order == 0) order = compare_numbers(a->other, b->other);
-    if (order == 0) order = compare_numbers(a->tensor, b->tensor);
-    if (order == 0) order = compare_numbers(a->object, b->object);
+    int order = spad__compare(b->total, a->total);
+    if (order == 0) order = spad__compare(a->statement, b->statement);
+    if (order == 0) order = spad__compare((int64_t)a->kind, (int64_t)b->kind);
+    if (order == 0) order = spad__compare(a->other, b->other);
+    if (order == 0) order = spad__compare(a->tensor, b->tensor);
+    if (order == 0) order = spad__compare(a->object, b->object);
     return order;
 }
 
@@ -251,7 +227,7 @@ static bool find_path(spad_sim *sim) {
 static int compare_parts(const void *left, const void *right) {
     const spad__path_part *a = left;
     const spad__path_part *b = right;
-    return compare_numbers(a->statement, b->statement);
+    return spad__compare(a->statement, b->statement);
 }
 
 /* The critical path by statement. */
@@ -299,8 +275,7 @@ void spad_sim_destroy(spad_sim *sim) {
     spad__array_free(&host, &sim->first_values);
     spad__array_free(&host, &sim->values);
     spad__array_free(&host, &sim->waits);
-    spad__array_free(&host, &sim->next_waits);
-    spad__free(&host, sim->wait_buckets, sim->wait_bucket_count * sizeof *sim->wait_buckets);
+    spad__index_free(&sim->wait_index, &host);
     spad__array_free(&host, &sim->repeats);
     spad__array_free(&host, &sim->path);
     spad__array_free(&host, &sim->path_parts);

@@ -7,8 +7,10 @@
 #ifndef SPAD_SIM_SIM_H
 #define SPAD_SIM_SIM_H
 
+#include "base/index.h"
 #include "base/limit.h"
 #include "base/memory.h"
+#include "kernel/bytes.h"
 #include "spad/sim.h"
 #include "spad/walk.h"
 
@@ -30,9 +32,7 @@ struct spad_sim {
     SPAD_ARRAY(size_t) first_values; /* per row, into `values` */
     spad__numbers values;
     SPAD_ARRAY(spad_sim_wait) waits;
-    SPAD_ARRAY(size_t) next_waits; /* per cause: the next in its chain, index + 1 */
-    size_t *wait_buckets;          /* index + 1; of no use once the causes are sorted */
-    size_t wait_bucket_count;
+    spad__index wait_index; /* of the causes; of no use once they are sorted */
     SPAD_ARRAY(spad_sim_repeat) repeats;
     SPAD_ARRAY(size_t) path;
     SPAD_ARRAY(spad__path_part) path_parts; /* in the order of the text */
@@ -92,15 +92,6 @@ bool spad__is_copy_engine(const spad_engine *engine);
 
 /* ---- bytes (places.c) -------------------------------------------------------------- */
 
-/* Bytes of a place: rect is lanes x one run; as in spad_walk_access. */
-typedef struct spad__bytes {
-    spad_rect rect;
-    int64_t runs;
-    int64_t stride;
-} spad__bytes;
-
-bool spad__bytes_overlap(const spad__bytes *a, const spad__bytes *b);
-
 /* An access touches bytes until `end`. */
 typedef struct spad__touch {
     spad__bytes bytes;
@@ -115,7 +106,6 @@ typedef struct spad__place {
     int64_t home;   /* placed: the space */
     int64_t slot;   /* placed: 0 */
     spad_rect rect; /* placed */
-    size_t next;    /* in its chain: index + 1 */
     SPAD_ARRAY(spad__touch) touches;
     SPAD_ARRAY(size_t) neighbours; /* places that share bytes with it */
 } spad__place;
@@ -128,7 +118,7 @@ typedef struct spad__page {
     spad__numbered starts;
 } spad__page;
 
-/* The pages of a space, which is longer than they are together if something lies outside of it. */
+/* The pages of a space, which is longer than they are together if something is outside of it. */
 typedef struct spad__pages {
     int64_t bytes; /* of a page */
     spad__page items[];
@@ -136,19 +126,15 @@ typedef struct spad__pages {
 
 typedef struct spad__places {
     const spad_host *host;
-    int64_t *steps; /* counts touches and places that are looked at */
+    int64_t *steps; /* counts touches and places that are examined */
     const spad_target *target;
     SPAD_ARRAY(spad__place) places;
     size_t swept;        /* places that the last sweep has left */
     spad__pages **pages; /* per space, where some are needed */
-    size_t *buckets;     /* index + 1 */
-    size_t bucket_count;
+    spad__index index;   /* of the places */
 } spad__places;
 
 void spad__places_free(spad__places *places);
-
-/* Scatters a number over all bits, for tables of chains. */
-uint64_t spad__mix(uint64_t hash, int64_t value);
 
 /* The place of an access; `slot` as the caller counts slots. SIZE_MAX: no memory. */
 size_t spad__places_find(spad__places *places, const spad_kernel *kernel,

@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Barriers, counters, mbarriers and groups: plain state machines. Everything here takes
- * no time; a wait is tried again when something has happened.
+ * The synchronisation objects of a kernel while it is simulated: which operation changed each one
+ * last, beside what sync/sync.h has of it. Everything here takes no time; a wait is tried again
+ * when something has happened. Kernels that misuse an object are for the check to report: here they
+ * go on as the object does.
  */
 #include <stdio.h>
 
-#include "base/checked.h"
 #include "sim/agents.h"
 
 /* ---- life -------------------------------------------------------------------------- */
-
-static void preset(spad__object *o, const spad_kernel_sync *sync) {
-    *o = (spad__object){.count = sync->count.value, .row = -1};
-    if (sync->kind == SPAD_SYNC_COUNTER || sync->kind == SPAD_SYNC_MBARRIER) {
-        o->value = sync->count.value;
-    }
-}
 
 bool spad__objects_make(spad__objects *objects, const spad_host *host, const spad_kernel *kernel) {
     const size_t syncs = spad_kernel_sync_count(kernel);
@@ -33,7 +27,8 @@ bool spad__objects_make(spad__objects *objects, const spad_host *host, const spa
     for (size_t i = 0; i < syncs; i++) {
         const spad_kernel_sync *sync = spad_kernel_get_sync(kernel, i);
         for (int64_t e = 0; e < sync->elements; e++) {
-            preset(&objects->objects[objects->first[i] + (size_t)e], sync);
+            objects->objects[objects->first[i] + (size_t)e] = (spad__sim_object){
+                .sync = spad__sync_initial(sync->kind, sync->count.value), .row = -1};
         }
     }
     return true;
@@ -53,7 +48,7 @@ void spad__objects_free(spad__objects *objects) {
     *objects = (spad__objects){0};
 }
 
-spad__object *spad__objects_get(const spad__objects *objects, int64_t object, int64_t element) {
+spad__sim_object *spad__objects_get(const spad__objects *objects, int64_t object, int64_t element) {
     return &objects->objects[objects->first[object] + (size_t)element];
 }
 
@@ -64,56 +59,20 @@ static spad__bundles *bundles_of(const spad__objects *objects, int64_t agent, in
 
 /* ---- changes ----------------------------------------------------------------------- */
 
-/* Adds to an amount of an object. What does not fit is left as it is, and reported at the end. */
-static void add(spad__objects *objects, int64_t object, int64_t *amount, int64_t more) {
-    if (!spad__add(*amount, more, amount)) objects->overflown = object;
-}
-
-static void take(spad__objects *objects, int64_t object, int64_t *amount, int64_t less) {
-    if (!spad__sub(*amount, less, amount)) objects->overflown = object;
-}
-
-static void complete_phase(spad__object *o) {
-    if (o->value > 0 || o->bytes != 0) return;
-    o->phase++;
-    o->value = o->count;
-}
-
-static void arrive(spad__objects *objects, int64_t object, spad__object *o, int64_t amount,
-                   int64_t expect, bool drop, int64_t row) {
-    add(objects, object, &o->bytes, expect);
-    take(objects, object, &o->value, amount);
-    if (drop) take(objects, object, &o->count, amount);
-    o->row = row;
-    complete_phase(o);
-}
-
-/* A contribution to a barrier. When it is complete it starts anew: what was too much is gone. */
-static void contribute(spad__objects *objects, int64_t object, spad__object *o, int64_t amount,
-                       int64_t row) {
-    add(objects, object, &o->value, amount);
-    o->row = row;
-    if (o->value < o->count) return;
-    o->value = 0;
-    o->phase++;
+/* Does an action, whose sums may not fit: then the run ends. */
+static void apply(spad__objects *objects, int64_t number, spad__sim_object *o,
+                  spad__sync_change *change, int64_t row) {
+    const unsigned outcome = spad__sync_apply(&o->sync, change);
+    if ((outcome & SPAD__SYNC_OVERFLOWS) != 0) objects->overflown = number;
+    if ((outcome & SPAD__SYNC_RELEASES) != 0) o->row = row;
 }
 
 void spad__objects_complete(spad__objects *objects, const spad_walk_completion *completion,
                             int64_t row) {
-    spad__object *o = spad__objects_get(objects, completion->object, completion->element);
-    o->row = row;
-    switch (completion->kind) {
-    case SPAD_COMPLETION_DELIVER:
-        take(objects, completion->object, &o->bytes, completion->amount);
-        complete_phase(o);
-        break;
-    case SPAD_COMPLETION_ARRIVE:
-        arrive(objects, completion->object, o, completion->amount, 0, false, row);
-        break;
-    case SPAD_COMPLETION_SIGNAL:
-        add(objects, completion->object, &o->value, completion->amount);
-        break;
-    }
+    spad__sync_change change = {.kind = spad__sync_completion(completion->kind),
+                                .amount = completion->amount};
+    apply(objects, completion->object,
+          spad__objects_get(objects, completion->object, completion->element), &change, row);
 }
 
 /* ---- groups ------------------------------------------------------------------------ */
@@ -143,61 +102,50 @@ static bool is_drained(spad__bundles *b, int64_t pending, int64_t *row) {
     const int64_t committed = b->items.count > 0 ? (int64_t)b->items.count - 1 : 0;
     while ((int64_t)b->done < committed && b->items.items[b->done].running == 0) b->done++;
     *row = b->row - 1;
-    return committed - (int64_t)b->done <= pending;
+    return (int64_t)b->done >= spad__group_due(committed, pending);
 }
 
 /* ---- statements -------------------------------------------------------------------- */
 
-static bool try_barrier(spad__objects *objects, spad__object *o, spad__request *r, int64_t row) {
-    if (!r->contributed) {
-        r->contributed = true;
-        r->phase = o->phase + 1;
-        contribute(objects, r->object, o, r->amount, row);
-    }
-    return o->phase >= r->phase;
+static bool commit(spad__objects *objects, const spad__request *r) {
+    spad__bundles *b = bundles_of(objects, r->agent, r->object);
+    const bool first = b->items.count > 0 || open_bundle(objects, b);
+    objects->failed = !first || !open_bundle(objects, b);
+    return !objects->failed;
+}
+
+/* An action on an object: whether it passed, and what released it. */
+static bool act(spad__objects *objects, spad__request *r, spad__action_kind kind, int64_t row,
+                int64_t *cause_row) {
+    spad__sim_object *o = spad__objects_get(objects, r->object, r->element);
+    spad__sync_change change = {.kind = kind,
+                                .flags = r->flags,
+                                .amount = r->amount,
+                                .expect = r->expect,
+                                .phase = r->phase};
+    const bool passes = spad__sync_passes(&o->sync, &change);
+    *cause_row = o->row;
+    if (!passes) return false;
+    apply(objects, r->object, o, &change, row);
+    r->phase = change.phase;
+    return true;
 }
 
 bool spad__objects_try(spad__objects *objects, spad__request *r, int64_t row, int64_t *cause_row) {
-    const bool has_object = r->object >= 0;
-    spad__object *o = has_object ? spad__objects_get(objects, r->object, r->element) : NULL;
-    *cause_row = o != NULL ? o->row : -1;
+    *cause_row = -1;
     switch (r->kind) {
-    case SPAD_STATEMENT_SYNC: {
-        const bool passes = try_barrier(objects, o, r, row);
-        *cause_row = o->row;
-        return passes;
-    }
-    case SPAD_STATEMENT_ARRIVE:
-        if (spad_kernel_get_sync(objects->kernel, (size_t)r->object)->kind == SPAD_SYNC_BARRIER) {
-            contribute(objects, r->object, o, r->amount, row);
-        } else {
-            arrive(objects, r->object, o, r->amount, r->expect, (r->flags & SPAD_SYNC_DROP) != 0,
-                   row);
-        }
-        return true;
-    case SPAD_STATEMENT_SIGNAL:
-        add(objects, r->object, &o->value, r->amount);
-        o->row = row;
-        return true;
-    case SPAD_STATEMENT_WAIT_VALUE: return o->value >= r->amount;
-    case SPAD_STATEMENT_TAKE:
-        if (o->value < r->amount) return false;
-        o->value -= r->amount;
-        return true;
-    case SPAD_STATEMENT_INIT:
-        *o = (spad__object){.value = r->amount, .count = r->amount, .row = row};
-        return true;
-    case SPAD_STATEMENT_EXPECT: add(objects, r->object, &o->bytes, r->amount); return true;
-    case SPAD_STATEMENT_WAIT_PARITY: return (o->phase & 1) != r->amount;
-    case SPAD_STATEMENT_COMMIT: {
-        spad__bundles *b = bundles_of(objects, r->agent, r->object);
-        const bool first = b->items.count > 0 || open_bundle(objects, b);
-        objects->failed = !first || !open_bundle(objects, b);
-        return !objects->failed;
-    }
+    case SPAD_STATEMENT_FENCE: return true;
+    case SPAD_STATEMENT_COMMIT: return commit(objects, r);
     case SPAD_STATEMENT_WAIT_GROUP:
         return is_drained(bundles_of(objects, r->agent, r->object), r->amount, cause_row);
-    default: return true; /* invalidate, fence; a drain is looked at elsewhere */
+    case SPAD_STATEMENT_SYNC:
+        if (!r->contributed) act(objects, r, SPAD__ACTION_ENTER, row, cause_row);
+        r->contributed = true;
+        return act(objects, r, SPAD__ACTION_LEAVE, row, cause_row);
+    default: {
+        const spad_sync_kind kind = spad_kernel_get_sync(objects->kernel, (size_t)r->object)->kind;
+        return act(objects, r, spad__sync_action(r->kind, kind), row, cause_row);
+    }
     }
 }
 
@@ -216,7 +164,7 @@ void spad__objects_describe(const spad__objects *objects, const spad__request *r
         snprintf(field, size, "group '%s'", name);
         return;
     }
-    const spad__object *o = spad__objects_get(objects, r->object, r->element);
+    const spad__sync_object *o = &spad__objects_get(objects, r->object, r->element)->sync;
     switch (sync->kind) {
     case SPAD_SYNC_BARRIER:
         snprintf(field, size, "barrier '%s', where %lld of %lld have arrived", name,
@@ -227,6 +175,11 @@ void spad__objects_describe(const spad__objects *objects, const spad__request *r
                  (long long)o->value);
         break;
     default:
+        if (!o->live) {
+            snprintf(field, size, "parity %lld of mbarrier '%s', which is not initialised",
+                     (long long)r->amount, name);
+            break;
+        }
         snprintf(field, size,
                  "parity %lld of mbarrier '%s', where %lld arrivals and %lld bytes "
                  "are missing",

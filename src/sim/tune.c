@@ -10,7 +10,7 @@
  * operations run in order, deeper rings are never slower, so its first makespan is a
  * lower bound for all combinations.
  *
- * Then the planner: of what was looked at, the fastest that fits, with its places. Tensors
+ * Then the planner: of what was examined, the fastest that fits, with its places. Tensors
  * that share bytes wait for one another, so a time without places is a lower bound (but for
  * Graham's anomalies): the fastest come first, and what cannot be faster than the best is
  * not placed.
@@ -26,6 +26,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/compare.h"
 #include "spad/layout.h"
 
 /* Choices that fit, of which the fastest with its places is taken. */
@@ -237,11 +238,7 @@ static spad_status descend(spad_tune *tune, size_t *at, int64_t *values, spad_er
 
 /* ---- the choice -------------------------------------------------------------------- */
 
-static int compare_numbers(int64_t a, int64_t b) {
-    return (a > b) - (a < b);
-}
-
-/* Time, then bytes, then the order in which they were looked at. */
+/* Time, then bytes, then the order in which they were examined. */
 typedef struct ranked {
     int64_t makespan;
     int64_t bytes;
@@ -251,9 +248,9 @@ typedef struct ranked {
 static int compare_ranked(const void *left, const void *right) {
     const ranked *a = left;
     const ranked *b = right;
-    int order = compare_numbers(a->makespan, b->makespan);
-    if (order == 0) order = compare_numbers(a->bytes, b->bytes);
-    if (order == 0) order = compare_numbers((int64_t)a->number, (int64_t)b->number);
+    int order = spad__compare(a->makespan, b->makespan);
+    if (order == 0) order = spad__compare(a->bytes, b->bytes);
+    if (order == 0) order = spad__compare((int64_t)a->number, (int64_t)b->number);
     return order;
 }
 
@@ -293,7 +290,7 @@ static spad_status take(spad_tune *tune, const spad_tune_point *point, spad_erro
 }
 
 /* Takes the fastest point with places, of equal ones the one with the fewest bytes. The first
- * one that was looked at is what the round started with: nothing worse is taken. */
+ * one that was examined is what the round started with: nothing worse is taken. */
 static spad_status choose(spad_tune *tune, const ranked *order, spad_error *error) {
     const spad_tune_point *best = &tune->looked.items[0];
     if (!best->fits) best = NULL;

@@ -13,6 +13,7 @@
 #include "base/assert.h"
 #include "base/checked.h"
 #include "base/dtype.h"
+#include "base/entry.h"
 #include "base/error.h"
 #include "base/interval.h"
 #include "stack/stack.h"
@@ -135,7 +136,7 @@ static bool in_limit(int64_t address) {
     return address >= -STACK_ADDRESS_LIMIT && address <= STACK_ADDRESS_LIMIT;
 }
 
-/* The library: overflow of the region is looked at before alignment. */
+/* The library: overflow of the region is examined before alignment. */
 static spad_status library_stack_spot(stack_spot *out, const spad_stack *stack,
                                       stack_request *request, spad_error *error) {
     int64_t end;
@@ -281,7 +282,7 @@ static spad_status exact_stack_spot(stack_spot *out, const spad_stack *stack,
     return SPAD_OK;
 }
 
-/* The heap keeps off everything that is alive on the stack: what lies below
+/* The heap keeps off everything that is alive on the stack: what is below
  * sp, and tensors of the round before in sections that will be entered again. */
 static spad_status exact_heap_spot(stack_spot *out, const spad_stack *stack,
                                    const stack_request *request, spad_error *error) {
@@ -351,14 +352,10 @@ static void list_largest(const spad_stack *stack, char *field, size_t size) {
     for (size_t i = 0; i < live && i < LISTED; i++) {
         char name[NAME_SHOWN];
         spad__copy_cut(name, sizeof name, largest[i].name != NULL ? largest[i].name : "(unnamed)");
-        const int length =
-            snprintf(field + used, size - used, "%s%s %lld B", i == 0 ? "; largest live: " : ", ",
-                     name, (long long)largest[i].rect.bytes);
-        if (length < 0 || (size_t)length >= size - used) {
-            field[used] = '\0'; /* a number that is cut would be another one */
+        if (!spad__put_entry(field, size, &used, "%s%s %lld B", i == 0 ? "; largest live: " : ", ",
+                             name, (long long)largest[i].rect.bytes)) {
             return;
         }
-        used += (size_t)length;
     }
 }
 

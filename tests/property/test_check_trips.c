@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Proofs for all trip counts against every trip count: random kernels with a parameter N.
- * What is proved for all N must be right for every N of a long row, each looked at alone; and
+ * What is proved for all N must be right for every N of a long row, each examined alone; and
  * a large N must get the verdict of the shape itself, although only a small one is run. So it is
- * with what is missing of outputs. The same with two parameters: every pair is looked at. */
+ * with what is missing of outputs. The same with two parameters: every pair is examined. */
 #include "support/support.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "base/random.h"
 #include "spad/check.h"
 
-/* A large shape has more events than are looked at where all shapes are asked for: it must be
+/* A large shape has more events than are examined where all shapes are asked for: it must be
  * judged by small ones, which have fewer. */
 enum { ROW = 26, LARGE = 193, EVENTS = 600, PAIRS = 12 };
 

@@ -26,6 +26,7 @@ typedef struct m_buffer {
     bool of_child;
     int64_t child_bytes; /* -1: size x type */
     int64_t child_align;
+    bool child_keeps; /* there are persistent bytes in it */
 } m_buffer;
 
 typedef struct m_component {
@@ -138,7 +139,9 @@ static m_layout lay_out(const m_component *c, spad_unit unit) {
         const int64_t length = length_of(b, unit);
         int64_t start = host->start + host->taken;
         if (length > 0) start = round_up(start, align_of(b, unit));
-        if (host->placed && host->region == SPAD_REGION_SHARED &&
+        const bool kept = b->persistent || b->child_keeps || c->buffers[k].persistent ||
+                          c->buffers[k].child_keeps;
+        if (!kept && host->placed && host->region == SPAD_REGION_SHARED &&
             start + length <= host->start + host->length) {
             out.places[i] = (m_place){.placed = true,
                                       .region = SPAD_REGION_SHARED,
@@ -276,6 +279,7 @@ static void op_register(world *w, m_component *c) {
     m->begin = b.t_begin;
     m->end = b.t_end;
     m->child_bytes = -1;
+    m->child_keeps = false;
 }
 
 static void op_update_buffer(world *w, m_component *c) {
@@ -352,6 +356,12 @@ static void op_child(world *w, m_component *c) {
     assert_int_equal(spad_registry_register_child(NULL, w->registry, c->id, child->id, base, NULL),
                      expected);
     if (expected != SPAD_OK) return;
+    bool keeps = false; /* read before the child changes, which may be the parent itself */
+    for (int i = 0; i < child->count; i++) {
+        const m_place *p = &l[SPAD_UNIT_ELEMENT].places[i];
+        keeps |= p->region == SPAD_REGION_SHARED && p->length > 0 &&
+                 (child->buffers[i].persistent || child->buffers[i].child_keeps);
+    }
     for (int i = 0; i < 2; i++) {
         char name[24];
         snprintf(name, sizeof name, "%s%s", base, i == 0 ? "_shared" : "_persistent");
@@ -365,6 +375,7 @@ static void op_child(world *w, m_component *c) {
         m->of_child = true;
         m->child_bytes = l[SPAD_UNIT_BYTE].total[region];
         m->child_align = l[SPAD_UNIT_BYTE].align[region];
+        m->child_keeps = i == 0 && keeps;
     }
     int i = 0;
     while (i < c->child_count && strcmp(c->child_name[i], base) != 0) i++;

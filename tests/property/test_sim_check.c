@@ -4,8 +4,10 @@
  * synchronisation (support/random_kernel.h). The simulator runs one of the orders that there are:
  *   - it is not stuck where the check proves a kernel;
  *   - it is not stuck where no execution is;
- *   - it is stuck where every execution is.
- * Every second kernel is one of agents that share units, in which waits are queued and drained.
+ *   - it is stuck where every execution is;
+ *   - the check finds no deadlock where no execution is stuck.
+ * Every second kernel is one of agents that share units, in which waits are queued and drained, and
+ * in which bytes come to an mbarrier before or after they are expected.
  * Left out of the comparison with the executor and counted: kernels that misuse a barrier or an
  * mbarrier, cannot be run to the end, or are too large to visit.
  *
@@ -70,10 +72,34 @@ static char one_of(maker *t, const char *letters) {
     return letters[below(t, (int)strlen(letters))];
 }
 
+/* The three things of a phase, in one of six orders, and a wait for it. */
+static void put_phase(maker *t) {
+    int left[] = {0, 1, 2};
+    for (int count = 3; count > 0; count--) {
+        const int pick = below(t, count);
+        switch (left[pick]) {
+        case 0: put(t, "    %c op delivers m by 8\n    drain all\n", one_of(t, "uv")); break;
+        case 1: put(t, "    arrive m\n"); break;
+        default: put(t, "    expect m by 8\n"); break;
+        }
+        left[pick] = left[count - 1];
+    }
+    put(t, "    wait m parity 0\n");
+}
+
+static void put_mbarrier(maker *t) {
+    switch (below(t, 5)) {
+    case 0: put(t, "    %c op delivers m by 8\n", one_of(t, "uv")); break;
+    case 1: put(t, "    arrive m expect 8\n"); break;
+    case 2: put(t, "    wait m parity %d\n", below(t, 2)); break;
+    default: put_phase(t); break;
+    }
+}
+
 static void put_statement(maker *t) {
     char on[8] = "";
     if (below(t, 2) == 0) snprintf(on, sizeof on, " on %c", one_of(t, "uv"));
-    switch (below(t, 10)) {
+    switch (below(t, 13)) {
     case 0:
     case 1: put(t, "    %c op cost %d ns\n", one_of(t, "uv"), below(t, 3)); break;
     case 2:
@@ -83,6 +109,12 @@ static void put_statement(maker *t) {
     case 6: put(t, "    signal %c%s\n", one_of(t, "cd"), on); break;
     case 7: put(t, "    drain all\n"); break;
     case 8: put(t, "    drain %c\n", one_of(t, "uv")); break;
+    case 9:
+    case 10: put_mbarrier(t); break;
+    case 11:
+        put(t, "    %c op in g\n    commit g\n    wait g pending %d\n", one_of(t, "uv"),
+            below(t, 2));
+        break;
     default:
         if (below(t, 2) == 0) {
             put(t, "    sync b\n");
@@ -96,7 +128,7 @@ static void shared_units(uint64_t seed, char *bytes) {
     maker t = {.random = {seed * 2 + 1}, .bytes = bytes};
     put(&t,
         "kernel k on sm_90\nunit u on copy %s\nunit v on tensor %s\ncounter c\ncounter d\n"
-        "barrier b count 2\n",
+        "barrier b count 2\nmbarrier m count 1\ngroup g\ninit m\n",
         below(&t, 2) == 0 ? "fifo" : "free", below(&t, 2) == 0 ? "serial" : "fifo");
     const int agents = 2 + below(&t, 2);
     for (int a = 0; a < agents; a++) {
@@ -108,14 +140,24 @@ static void shared_units(uint64_t seed, char *bytes) {
 
 /* ---- comparing --------------------------------------------------------------------- */
 
-static bool is_proved(const spad_kernel *kernel) {
+typedef struct judgement {
+    bool proved;
+    bool stuck; /* something never ends */
+} judgement;
+
+static judgement judge(const spad_kernel *kernel) {
     const spad_check_options options = {.one_shape = true, .no_advice = true};
     spad_check *check;
     spad_error error;
     assert_ok(spad_check_kernel(&check, kernel, &options, &error), &error);
     const spad_verdict verdict = spad_check_verdict(check);
+    judgement j = {.proved =
+                       verdict == SPAD_VERDICT_PROVED_SHAPE || verdict == SPAD_VERDICT_PROVED_ALL};
+    for (size_t i = 0; i < spad_check_finding_count(check); i++) {
+        j.stuck = j.stuck || spad_check_get_finding(check, i)->code == SPAD_FINDING_DEADLOCK;
+    }
     spad_check_destroy(check);
-    return verdict == SPAD_VERDICT_PROVED_SHAPE || verdict == SPAD_VERDICT_PROVED_ALL;
+    return j;
 }
 
 static void compare(tally *t, uint64_t seed, const char *text, const spad_kernel *kernel) {
@@ -125,7 +167,8 @@ static void compare(tally *t, uint64_t seed, const char *text, const spad_kernel
     const char *stuck = spad_sim_stuck(sim);
     const executor_result run = executor_run(kernel, &options);
     t->made++;
-    if (is_proved(kernel)) {
+    const judgement j = judge(kernel);
+    if (j.proved) {
         t->proved++;
         if (stuck != NULL) show(t, "stuck where the check proves", seed, text, stuck);
     }
@@ -134,6 +177,8 @@ static void compare(tally *t, uint64_t seed, const char *text, const spad_kernel
     } else if (!run.some_stuck) {
         t->all_end++;
         if (stuck != NULL) show(t, "stuck where no execution is", seed, text, stuck);
+        if (j.stuck)
+            show(t, "the check finds a deadlock, and no execution is stuck", seed, text, stuck);
     } else if (!run.some_end) {
         t->all_stuck++;
         if (stuck == NULL) show(t, "not stuck where every execution is", seed, text, stuck);
@@ -165,7 +210,7 @@ static void the_simulator_runs_one_of_all_executions(void **state) {
            "all are stuck, of %ld some; left out %ld\n",
            t.made, t.proved, t.all_end, t.all_stuck, t.either, t.left_out);
     assert_int_equal(t.faults, 0);
-    /* all three statements were put to the test */
+    /* all statements were put to the test */
     assert_true(t.proved * 20 > t.made && t.all_end * 20 > t.made && t.all_stuck * 100 > t.made);
 }
 

@@ -105,6 +105,33 @@ def test_alias_and_workspace():
         assert ws.shape == (1024,)  # the workspace has ended with its function
 
 
+def test_allocate_inside_a_workspace():
+    T.workspace(4096)
+    with T.allocate(dtype="float32", scope="shared") as whole:  # all of it
+        with T.allocate(dtype="float32", scope="shared") as inner:  # nothing is left
+            whole[0].assign(1)
+            inner[0].assign(2)
+            assert whole[0] == 1 and inner[0] == 2 and inner.shape == (1024,)
+        assert inner.raw.freed and not whole.raw.freed
+    with T.allocate(1024, "float32") as given, T.allocate((4,), "float32") as beside:
+        assert given.shape == (1024,) and beside.shape == (4,)
+    with T.allocate((512,), "float16") as first:
+        with T.allocate((256,), "float32") as second, T.allocate(dtype="int8") as rest:
+            assert T.address_of(second) == T.address_of(first) + 1024
+            assert rest.shape == (4096 - 2048,)
+        first[511].assign(3)  # still there
+    with T.allocate(dtype="float32", scope="global") as other:
+        assert other.scope == "global" and other.shape == (1024,)
+    with pytest.raises(T.MemoryError):
+        with T.allocate((4096,), "float32"):
+            pass
+    with pytest.raises(ZeroDivisionError):
+        with T.allocate(dtype="float32") as again:
+            1 / 0
+    with T.allocate(dtype="float32") as again:  # the failed block has ended its phase
+        assert again.shape == (1024,)
+
+
 def test_auto_shape():
     buf = T.alloc_buffer("auto", "float16")
     assert buf.shape is None
@@ -138,6 +165,134 @@ def test_copies():
         T.copy(src[0:2, 0:2], dst[0:3, 0:3])
     with pytest.raises(spad.ArgumentError):
         T.copy(src, dst, src_scope="moon")
+
+
+@pytest.mark.parametrize("part", [
+    slice(-3, 0), slice(0, 5), slice(4, 4), slice(3, 1), slice(-5, None), slice(5, 6)])
+def test_a_tile_is_inside_its_buffer(part):
+    a, b = T.alloc_buffer((4, 4), "float32"), T.alloc_buffer((4, 4), "float32")
+    for use in (lambda: T.copy(a[part, 0:2], b[0:2, 0:2]), lambda: a[0:2, part],
+                lambda: a[0:4, 0:4][part, 0]):
+        with pytest.raises(IndexError):
+            use()
+    with pytest.raises(TypeError, match="no step"):
+        a[0:4:2, :]
+
+
+def test_a_tile_has_no_elements_outside():
+    a = T.alloc_buffer((4, 4), "float32")
+    for i in range(16):
+        a[i // 4, i % 4].assign(i)
+    tile = a[0:2, 1:3]
+    assert tile[1, 1] == 6 and tile[-1, -1] == 6 and a[-2:, :][1, 0] == 12 and tile[1].shape == (2,)
+    for key in ((3, 3), (2, 0), (0, -3), (0, 0, 0)):
+        with pytest.raises(IndexError):
+            tile[key]
+    assert tile[0:1, :][0, 1] == 2 and a[..., 3].shape == (4,)
+    with pytest.raises(IndexError, match="one '...'"):
+        a[..., ...]
+
+
+def test_slices_of_all_ranks():
+    line, cube = T.alloc_buffer((16,), "float32"), T.alloc_buffer((2, 3, 4), "float32")
+    cube[...] = 0
+    for i in range(16):
+        line[i].assign(i)
+    T.copy(line[4:8], line[0:4])
+    assert [line[i].value for i in range(8)] == [4, 5, 6, 7] * 2
+    T.copy(line[8:12], cube[1, 2, :])
+    assert cube[1, 2, 3] == 11 and cube[0, 2, 3] == 0
+    T.copy(cube[:, 2, 1:3], cube[:, 0, 0:2])
+    assert cube[1, 0, 1] == 10
+    column = T.alloc_buffer((3,), "float32")
+    T.copy(cube[1, :, 1], column)  # with gaps on one side only
+    assert [column[i].value for i in range(3)] == [10, 0, 9]
+    T.copy(cube[0:1, 0:2], cube[1:2, 1:3])
+    assert cube[1, 2, 3] == 0
+    with pytest.raises(spad.ArgumentError, match="not alike"):
+        T.copy(cube[0], line[0:4])
+
+
+def test_assignment_to_slices():
+    a = T.alloc_buffer((4, 4), "float16").assign(0)
+    a[1:3, 1:3] = 2.5
+    assert a[2, 2] == 2.5 and a[0, 0] == 0 and a[1, 3] == 0
+    a[3, :] = a[1, :]
+    assert a[3, 2] == 2.5 and a[3, 3] == 0
+    a[0, 0:2] = array.array("H", [0x3C00, 0x3C00]).tobytes()
+    assert a[0, 1] == 1.0
+    a[...] = a[3, 1]
+    assert a[0, 3] == 2.5 and a.assign(1)[2, 2] == 1
+    half = T.alloc_buffer((3, 3), "int4").assign(0)  # rows begin inside a byte
+    half[1, 0:3] = 5
+    assert [half[i, j].value for i in range(3) for j in range(3)] == [0] * 3 + [5] * 3 + [0] * 3
+    with pytest.raises(spad.ArgumentError, match="8 B are not the 4 B"):
+        a[0, 0:2] = bytes(8)
+
+
+def test_copies_to_the_host():
+    a = T.alloc_buffer((2, 3), "float32").assign(0)
+    a[1, 1:3] = 7.0
+    into = array.array("f", [0] * 6)
+    T.copy(a, into)
+    assert list(into) == [0, 0, 0, 0, 7, 7]
+    short = bytearray(8)
+    T.copy(a[1, 1:3], short)
+    assert struct.unpack("2f", short) == (7, 7)
+    for wrong in (array.array("i", [0] * 6), array.array("f", [0] * 5), bytes(24)):
+        with pytest.raises(spad.ArgumentError, match="convert|5 B|20 B|read-only"):
+            T.copy(a, wrong)
+    with pytest.raises(TypeError, match="one side"):
+        T.copy(b"1", bytearray(1))
+    with T.stream("s"):
+        a[...] = 1.0
+        T.copy(a, into)
+    assert list(into) == [1] * 6
+
+
+def test_scopes_of_copies_are_checked():
+    a, b = T.alloc_buffer((4,), "int8"), T.alloc_buffer((4,), "int8", scope="shared")
+    T.copy(a, b, src_scope="global", dst_scope="ub")
+    T.copy(b, a, src_scope="shared", dst_scope="hbm")
+    T.copy(b"abcd", a, src_scope="cpu", dst_scope="npu")
+    for scopes in ({"src_scope": "shared"}, {"dst_scope": "local"}, {"dst_scope": "gpu"}):
+        with pytest.raises(spad.ArgumentError, match=f"scope '{[*scopes.values()][0]}' means"):
+            T.copy(a, b, **scopes)
+    with pytest.raises(spad.ArgumentError, match="data of the host"):
+        T.copy(b"abcd", a, src_scope="npu")
+
+
+def test_a_dropped_pool_buffer_gives_its_block_back():
+    pool = T.memory_pool(max_size=8192, block_size=4096, scope="shared")
+    for _ in range(5):
+        buf = pool.allocate((4096,), "int8")
+        del buf
+        gc.collect()
+    assert pool.stats().allocated_bytes == 0
+    buf = pool.allocate((4096,), "int8")
+    view = memoryview(buf.raw)
+    del buf
+    gc.collect()
+    assert pool.stats().allocated_bytes == 4096  # still in use
+    view.release()
+    assert pool.stats().allocated_bytes == 0
+
+
+def test_leaks():
+    base = T.memory_leaks()
+    assert base == []
+    small = T.alloc_buffer((4,), "int8")
+    large = T.alloc_buffer((128, 128), "float16", name="activations")
+    T.buffer_alias(large, (64, 64))
+    first, second = T.memory_leaks()
+    assert (first.name, first.bytes, second.bytes) == ("activations", 32768, 4)
+    assert first.where.startswith("test_ascend.py:")
+    assert str(first).startswith(
+        "leak: 'activations' of 32768 B in global memory, (128, 128) float16, allocated at test_")
+    T.free(large)
+    del small
+    gc.collect()
+    assert T.memory_leaks() == []
 
 
 def test_copies_do_not_convert():
@@ -305,6 +460,17 @@ def test_trace():
     row, = trace.tensors()
     assert (row["name"], row["bytes"], row["space"]) == ("x", 64, "ub") and row["end"] is not None
     assert "<svg" in trace._repr_svg_()
+    with T.memory_trace() as trace2:
+        a, b = T.alloc_buffer((8,), "int16", name="a"), T.alloc_buffer((8,), "int16", scope="shared")
+        T.copy(a[0:4], b[4:8])
+        T.copy(bytes(16), a)
+        T.free(a)
+    tile, host = trace2.copies
+    assert (tile["source"], tile["bytes"], tile["shape"]) == (("a", "global"), 8, (4,))
+    assert host["source"] == (None, "cpu") and host["where"].startswith("test_ascend.py:")
+    assert [row["what"] for row in trace2.operations()] == ["alloc", "alloc", "copy", "copy", "free"]
+    T.copy(bytes(16), b)
+    assert len(trace2.copies) == 2
     with T.memory_trace(enabled=False) as nothing:
         assert nothing is None
     T.alloc_buffer((16,), "float32")

@@ -19,6 +19,7 @@ def rules(entries):
     (name, size, location, persistent, aliases)."""
     shared, persistent, local, taken = {}, {}, {}, {}
     sizes = {e[0]: e[1] for e in entries}
+    kept = {e[0] for e in entries if e[3]}
 
     def place(entry):
         name, size, location, keeps, _ = entry
@@ -39,7 +40,8 @@ def rules(entries):
         if target is None:
             continue
         used = taken.get(target, 0)
-        if target in shared and size <= sizes[target] - used:
+        free = target in shared and not {name, target} & kept
+        if free and size <= sizes[target] - used:
             start = shared[target].start + used
             shared[name] = slice(start, start + size)
             taken[target] = used + size
@@ -153,8 +155,9 @@ def test_registry():
 
 
 def test_allocators_slice(monkeypatch):
-    monkeypatch.setattr(cubie, "_cuda", lambda: None)
-    registry = cubie.BufferRegistry()
+    monkeypatch.setattr(cubie, "_device_module", lambda: None)
+    assert not cubie.has_compiler()
+    registry = cubie.BufferRegistry(version="0.3.1")
     parent = Component()
     registry.register("a", parent, 2, "shared")
     registry.register("b", parent, 3, "shared")
@@ -166,7 +169,12 @@ def test_allocators_slice(monkeypatch):
     assert len(registry.get_allocator("plain", parent, zero=True)(shared, persistent)) == 4
     alloc_shared, alloc_persistent = registry.get_toplevel_allocators(parent)
     assert (alloc_shared.__name__, alloc_persistent.__name__) == ("alloc_shared", "alloc_persistent")
-    assert len(alloc_shared()) == 0 and len(alloc_persistent()) == 2
+    assert len(alloc_shared()) == 5 and len(alloc_shared(3)) == 15 and len(alloc_persistent()) == 2
+    b = registry.get_allocator("b", parent)
+    two_threads = list(range(10))  # thread 1 has the second half
+    assert b(two_threads, None, 1) == [7, 8, 9] and b(two_threads, None, 1, stride=4) == [6, 7, 8]
+    with pytest.raises(IndexError, match=r"\[12, 15\) are outside shared memory of 10"):
+        b(two_threads, None, 2)
 
 
 def test_bytes_and_blocks():
@@ -200,6 +208,199 @@ def test_lifetimes():
     with pytest.raises(spad.FitError) as caught:
         group.planned_layout({**lives, "c": (1, 4)}, automatic=False)
     assert {caught.value.subject, caught.value.other} == {"a", "c"}
+
+
+def test_parent_elements():
+    """Slices from 0.4 on: elements of the parent's precision, wide types aligned, views."""
+    wide = cubie.CUDABuffer("w", 3, "shared", dtype="float64", parent_dtype="float32")
+    assert (wide.itemsize, wide.parent_itemsize, wide.needs_view) == (8, 4, True)
+    assert wide.parent_elements == 6 and [wide.aligned_offset(i) for i in (0, 1, 2)] == [0, 2, 2]
+    narrow = cubie.CUDABuffer("n", 3, "shared", dtype="int32", parent_dtype="float64")
+    assert narrow.parent_elements == 2 and narrow.aligned_offset(1) == 1
+    assert wide.precision == wide.dtype == "float64"
+    with pytest.raises(TypeError, match="two names"):
+        cubie.CUDABuffer("n", 3, "shared", dtype="int32", precision="float32")
+
+    def mixed(version):
+        group = cubie.BufferGroup(version=version)
+        group.register("a", 3, "shared", precision="float32")
+        group.register("b", 2, "shared", dtype="float64")
+        return group.shared_layout
+
+    assert mixed("0.3.1") == {"a": slice(0, 3), "b": slice(3, 5)}
+    assert mixed("0.4.0") == mixed("0.17.0") == {"a": slice(0, 3), "b": slice(4, 8)}
+    with pytest.raises(ValueError, match="no version"):
+        cubie.BufferRegistry(version="new")
+
+
+def test_a_parent_of_another_precision():
+    class Double:
+        precision = "float64"
+
+    registry, parent = cubie.BufferRegistry(version="0.17"), Double()
+    registry.register("counts", parent, 3, "shared", dtype="int32")
+    registry.register("state", parent, 4, "shared")
+    entries = registry._groups[parent].entries
+    assert entries["state"].dtype == entries["counts"].parent_dtype == "float64"
+    assert registry._groups[parent].shared_layout == {"counts": slice(0, 2), "state": slice(2, 6)}
+    assert registry.nonaliased_elements(parent, ("counts",)) == 2
+    parent.precision = "float32"
+    registry.register("more", parent, 1, "shared")
+    assert registry._groups[parent].shared_layout["state"] == slice(4, 12)  # still float64
+
+
+def test_allocators_are_views_of_their_type(monkeypatch):
+    np = pytest.importorskip("numpy")
+    monkeypatch.setattr(cubie, "_device_module", lambda: None)
+    registry, parent = cubie.BufferRegistry(version="0.17"), Component()
+    registry.register("a", parent, 1, "shared")
+    registry.register("wide", parent, 2, "shared", dtype=np.float64)
+    registry.register("half", parent, 3, "local", dtype=np.float16)
+    shared = np.zeros(12, np.float32)
+    wide = registry.get_allocator("wide", parent)(shared, None, 1)
+    assert wide.dtype == np.float64 and wide.shape == (2,)
+    wide[:] = 1.0
+    assert shared[:8].sum() == 0 and shared[8:12].any()
+    assert registry.get_allocator("half", parent)(shared).dtype == np.float16
+
+
+def test_toplevel_sizes_are_the_kernels(monkeypatch):
+    monkeypatch.setattr(cubie, "_device_module", lambda: None)
+
+    class Kernel:
+        precision = "float64"
+        persistent_local_elements = 7
+        shared_memory_elements = 5
+
+    shared, persistent = cubie.BufferRegistry().get_toplevel_allocators(Kernel())
+    assert len(persistent()) == 7 and len(shared(4)) == 20
+    assert memoryview(persistent()).format == "d"
+
+
+def test_a_child_of_another_precision_keeps_its_bytes():
+    class Double:
+        precision = "float64"
+
+    for version in ("0.3.1", "0.17"):
+        registry, parent, child = cubie.BufferRegistry(version=version), Component(), Double()
+        registry.register("x", child, 10, "shared", precision="float64")
+        registry.register("kept", child, 3, "local", persistent=True, precision="float64")
+        registry.register("own", parent, 1, "shared")
+        registry.register_child(parent, child, "solver")
+        places = registry._groups[parent].byte_layout()
+        assert places["solver_shared"] == ("shared", 8, 80), version
+        assert places["solver_persistent"] == ("persistent", 0, 24), version
+    assert registry._groups[parent].shared_layout["solver_shared"] == slice(2, 22)
+
+
+def test_sizes_in_bytes():
+    class Double:
+        precision = "float64"
+
+    registry, parent = cubie.BufferRegistry(), Double()
+    registry.register("a", parent, 10, "shared")
+    registry.register("b", parent, 3, "local", persistent=True)
+    registry.register("c", parent, 5, "local", dtype="int32")
+    registry.register("d", parent, 0, "local")
+    assert registry.shared_buffer_size(parent) == 10 and registry.shared_buffer_bytes(parent) == 80
+    assert registry.persistent_local_buffer_bytes(parent) == 24
+    assert registry.local_buffer_size(parent) == 6
+    assert registry.local_buffer_bytes(parent) == 5 * 4 + 8
+    assert registry.shared_buffer_bytes(Component()) == 0
+
+
+def test_an_alias_never_overlaps_persistent_storage():
+    for version in ("0.3.1", "0.17"):
+        group = cubie.BufferGroup(version=version)
+        group.register("kept", 10, "shared", persistent=True)
+        group.register("over", 5, "shared", aliases="kept")
+        group.register("plain", 8, "shared")
+        group.register("inside", 4, "shared", persistent=True, aliases="plain")
+        assert group.shared_layout == {"kept": slice(0, 10), "plain": slice(10, 18),
+                                       "over": slice(18, 23), "inside": slice(23, 27)}, version
+        assert group.byte_layout()["over"] == ("shared", 72, 20)
+        assert group.protected_shared_ranges() == ((0, 10), (23, 27))
+
+
+def test_children_may_alias():
+    registry = cubie.BufferRegistry(version="0.17")
+    parent, first, second, third = (Component() for _ in range(4))
+    registry.register("work", first, 20, "shared")
+    registry.register("kept", first, 4, "shared", persistent=True)
+    registry.register("x", second, 8, "shared")
+    registry.register("y", third, 16, "shared")
+    registry.register_child(parent, first, "first")
+    registry.get_child_allocators(parent, second, "second", aliases="first_shared")
+    registry.register_child(parent, third, "third", aliases="first_shared")
+    group = registry._groups[parent]
+    assert group.entries["first_shared"].protected == ((20, 24),)
+    assert group.shared_layout["second_shared"] == slice(0, 8)
+    assert group.shared_layout["third_shared"] == slice(24, 40)  # not over the kept 4
+    assert registry.declared_elements(parent) == 20 + 4 + 8 + 16
+
+
+def test_a_location_of_none():
+    parent = Component()
+    registry = cubie.BufferRegistry(version="0.17")
+    registry.register("x", parent, 1, "shared")
+    assert registry.update(parent, {"x_location": None}) == {"x_location"}
+    assert registry._groups[parent].entries["x"].location == "shared"
+    old = cubie.BufferRegistry(version="0.3.1")
+    old.register("x", parent, 1, "shared")
+    with pytest.raises(ValueError, match="Invalid location"):
+        old.update(parent, {"x_location": None})
+
+
+def test_blocks_fit_a_budget():
+    assert cubie.fit_blocksize(320) == (128, 40960)  # 153 would fit, in warps it is 128
+    assert cubie.fit_blocksize(320, budget=98304) == (256, 81920)
+    assert cubie.fit_blocksize(4096, budget=49152) == (12, 49152)  # less than a warp
+    assert cubie.fit_blocksize(320, runs=10) == (128, 3200) and cubie.fit_blocksize(0) == (256, 0)
+    with pytest.raises(ValueError, match="50000 B.*49152 B"):
+        cubie.fit_blocksize(50000)
+    with pytest.raises(ValueError, match="at least"):
+        cubie.fit_blocksize(4, blocksize=0)
+
+
+def test_device_functions_see_the_cuda_of_their_module(monkeypatch):
+    """numba's simulator exchanges the global `cuda` of a function while a kernel runs; a name of
+    a closure would keep the one of the host."""
+    class Cuda:
+        def jit(self, **options):
+            return lambda function: function
+
+    class Local:
+        @staticmethod
+        def array(length, dtype):
+            return [dtype] * length
+
+    import sys
+    import types
+    host, running = Cuda(), Cuda()
+    running.local = running.shared = Local
+    numba = types.ModuleType("numba")
+    numba.cuda = host
+    numpy, support = types.ModuleType("numpy"), types.ModuleType("numba.np.numpy_support")
+    for name in ("float32", "float64"):
+        setattr(numpy, name, type(name, (float,), {}))
+    numpy.dtype = support.from_dtype = lambda name: name
+    monkeypatch.setitem(sys.modules, "numba", numba)
+    monkeypatch.setitem(sys.modules, "numba.np", types.ModuleType("numba.np"))
+    monkeypatch.setitem(sys.modules, "numba.np.numpy_support", support)
+    monkeypatch.setitem(sys.modules, "numpy", numpy)
+    monkeypatch.delitem(sys.modules, "spad._cubie_device", raising=False)
+    monkeypatch.delattr(spad, "_cubie_device", raising=False)
+    registry, parent = cubie.BufferRegistry(), Component()
+    registry.register("plain", parent, 4, "local")
+    allocate = registry.get_allocator("plain", parent, zero=True)
+    tops = registry.get_toplevel_allocators(parent)
+    with pytest.raises(AttributeError):
+        allocate(None, None)  # the host has no cuda.local
+    for function in (allocate, *tops):
+        assert "cuda" not in function.__code__.co_freevars
+        monkeypatch.setitem(function.__globals__, "cuda", running)
+    assert allocate(None, None) == [0.0] * 4 and len(tops[1]()) == 1 and tops[0]() == []
+    monkeypatch.delitem(sys.modules, "spad._cubie_device")
 
 
 def test_numba_allocators():

@@ -20,8 +20,10 @@ static void describe(char *line, size_t size, const char *text, size_t param) {
     spad__growth growth;
     spad_error error;
     assert_ok(spad__growth_init(&growth, kernel, param, &host, &error), &error);
-    if (growth.why[0] != '\0') {
-        snprintf(line, size, "no: %s", growth.why);
+    if (growth.refusal.kind != SPAD__NOT_REFUSED) {
+        char why[SPAD_MESSAGE_MAX];
+        spad__growth_reason(&growth, kernel, why, sizeof why);
+        snprintf(line, size, "no: %s", why);
     } else {
         spad__window windows[LOOPS];
         int64_t values[LOOPS];

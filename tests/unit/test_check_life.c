@@ -207,7 +207,7 @@ static void reads_of_nothing(void **state) {
 
 static void strided_parts(void **state) {
     (void)state;
-    /* columns of rows: what lies between them is not touched */
+    /* columns of rows: what is between them is not touched */
     expect("kernel k on sm_80\n"
            "tensor g : global f32 (4, 8) output\n"
            "tensor s : shared f32 (4, 8) at 0\n"

@@ -828,7 +828,7 @@ static void test_orders_that_are_enough(void **unused) {
     /* fork and join */
     assert_clean(RING "simt fill writes x[0]\nagent p { simt use reads x[0] }\n"
                       "agent q { simt use reads x[0] }\nsimt fill writes x[0]\n");
-    /* parts that do not touch, and rows of a tile that lie between those of another */
+    /* parts that do not touch, and rows of a tile that are between those of another */
     assert_clean(
         "kernel k on sm_90\ntensor x : shared u8 (8, 16)\n"
         "agent p { simt left writes x(.., 0..8) }\nagent q { simt right writes x(.., 8..16) }\n");
@@ -962,7 +962,7 @@ static void test_without_memory(void **unused) {
     spad_kernel_destroy(kernel);
 }
 
-/* Where each wait looks at all before it, these take a minute without sanitizers. */
+/* Where each wait examines all before it, these take a minute without sanitizers. */
 static void test_waits_are_quick(void **unused) {
     (void)unused;
     const spad_check_options options = {.timeout_ns = INT64_C(10000000000)};

@@ -62,7 +62,7 @@ static void all_trip_counts(void **state) {
         SPAD_VERDICT_PROVED_ALL, "for every M, N");
 }
 
-/* The events that are looked at for 10 and for 10^9 iterations. */
+/* The events that are examined for 10 and for 10^9 iterations. */
 static void cost(void **state) {
     (void)state;
     for (size_t i = 0; i < 2; i++) {

@@ -387,7 +387,7 @@ static void lists_of_other_threads_give_way(void **state) {
     spad_pool_destroy(pool);
 }
 
-/* Half the pool lies in lists as two blocks and a few bytes as small ones: the two make room. */
+/* Half the pool is in lists as two blocks and a few bytes as small ones: the two make room. */
 static void large_blocks_give_way_first(void **state) {
     (void)state;
     spad_error error;

@@ -91,10 +91,34 @@ static void a_local_alias_of_a_shared_target_becomes_shared(void **state) {
     fixture *f = *state;
     add(f, f->a, "parent", 100, SH, NULL);
     add(f, f->a, "child", 30, LO, "parent");
-    add(f, f->a, "kept", 30, PE, "parent");
     SHARED("child", 0, 30);
-    SHARED("kept", 30, 30);
     sizes(f, f->a, SPAD_UNIT_ELEMENT, 100, 0, 0);
+}
+
+static void add_kept(fixture *f, const char *name, int64_t size, const char *aliases) {
+    spad_buffer buffer = buffer_of(name, size, SH, aliases);
+    buffer.persistent = true;
+    assert_ok(spad_registry_register(f->registry, f->a, &buffer, &f->error), &f->error);
+}
+
+/* Only buffers that are not persistent share storage, whichever of the two is the alias. */
+static void an_alias_never_overlaps_persistent_storage(void **state) {
+    fixture *f = *state;
+    add_kept(f, "kept", 10, NULL);
+    add(f, f->a, "parent", 100, SH, NULL);
+    add(f, f->a, "over", 5, SH, "kept");
+    add(f, f->a, "local over", 6, LO, "kept");
+    add_kept(f, "inside", 7, "parent");
+    add(f, f->a, "kept local", 8, PE, "parent");
+    add(f, f->a, "plain", 9, SH, "parent");
+    SHARED("kept", 0, 10);
+    SHARED("parent", 10, 100);
+    SHARED("over", 110, 5);
+    LOCAL("local over", 0, 6);
+    SHARED("inside", 115, 7);
+    PERSISTENT("kept local", 0, 8);
+    SHARED("plain", 10, 9);
+    sizes(f, f->a, SPAD_UNIT_ELEMENT, 122, 8, 6);
 }
 
 static void aliasing_local_memory_never_shares(void **state) {
@@ -318,6 +342,7 @@ int main(void) {
         TEST(aliases_take_a_target_one_after_the_other),
         TEST(an_alias_that_does_not_fit_falls_back_to_its_own_kind),
         TEST(a_local_alias_of_a_shared_target_becomes_shared),
+        TEST(an_alias_never_overlaps_persistent_storage),
         TEST(aliasing_local_memory_never_shares),
         TEST(an_alias_of_an_alias_works),
         TEST(aliases_are_placed_in_the_order_of_registration),

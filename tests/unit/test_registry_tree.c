@@ -6,6 +6,31 @@
 
 /* ---- children ---------------------------------------------------------------------- */
 
+static void register_child(fixture *f, spad_component parent, spad_component child,
+                           const char *name) {
+    assert_ok(spad_registry_register_child(NULL, f->registry, parent, child, name, &f->error),
+              &f->error);
+}
+
+static void totals_that_hold_persistent_storage_share_nothing(void **state) {
+    fixture *f = *state;
+    add(f, f->b, "s", 8, SH, NULL);
+    register_child(f, f->a, f->b, "solver");
+    add(f, f->a, "over", 4, SH, "solver_shared");
+    SHARED("over", 0, 4); /* nothing in the child is persistent yet */
+    spad_buffer kept = buffer_of("kept", 2, SH, NULL);
+    kept.persistent = true;
+    assert_ok(spad_registry_register(f->registry, f->b, &kept, &f->error), &f->error);
+    register_child(f, f->a, f->b, "solver");
+    SHARED("over", 10, 4);
+    register_child(f, f->b, f->a, "up"); /* and a parent hands the fact on */
+    spad_slice slice;
+    add(f, f->b, "again", 4, SH, "up_shared");
+    assert_ok(spad_registry_slice(&slice, f->registry, f->b, "again", SPAD_UNIT_ELEMENT, NULL),
+              &f->error);
+    assert_null(slice.inside);
+}
+
 static void a_child_is_registered_with_its_totals_of_now(void **state) {
     fixture *f = *state;
     spad_child_buffers names;
@@ -336,6 +361,7 @@ static void the_top_level_starts_with_all_memory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_child_is_registered_with_its_totals_of_now),
+        TEST(totals_that_hold_persistent_storage_share_nothing),
         TEST(a_name_again_replaces_the_recorded_child),
         TEST(errors_of_a_child_reach_its_parent),
         TEST(clearing_cascades_or_not),

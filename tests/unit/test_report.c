@@ -149,7 +149,7 @@ static size_t count_words(const test_text *text, const char *word) {
 }
 
 /* Words that come again are written once: what lives on is one block, and what is at one byte
- * together lies in several segments, each named three times (its kind, its frame, its event). */
+ * together is in several segments, each named three times (its kind, its frame, its event). */
 static void a_snapshot_has_segments_in_layers(void **state) {
     (void)state;
     spad_report *report = test_report_new();

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/random.h"
 #include "sim/sim.h"
 #include "spad/spad.h"
 
@@ -128,7 +127,7 @@ static int64_t steps_of(const char *text, int64_t count) {
     return a.count;
 }
 
-/* Four times as many places are about four times as much work: those that lie outside of their
+/* Four times as many places are about four times as much work: those that are outside of their
  * space, those of a space without a size, and those that all share bytes with one other. */
 static void work_grows_with_the_places(void **state) {
     (void)state;
@@ -148,40 +147,6 @@ static void work_grows_with_the_places(void **state) {
         assert_true(few > 0);
         assert_true(many <= 6 * few);
     }
-}
-
-static bool has_byte(const spad__bytes *b, int64_t lane, int64_t byte) {
-    if (lane < b->rect.lane || lane >= b->rect.lane + b->rect.lanes) return false;
-    for (int64_t k = 0; k < b->runs; k++) {
-        const int64_t from = b->rect.byte + k * b->stride;
-        if (byte >= from && byte < from + b->rect.bytes) return true;
-    }
-    return false;
-}
-
-static spad__bytes random_bytes(spad__random *random) {
-    const spad_rect rect = {spad__random_in(random, 0, 1), spad__random_in(random, 1, 2),
-                            spad__random_in(random, 0, 12), spad__random_in(random, 1, 3)};
-    return (spad__bytes){rect, spad__random_in(random, 1, 4),
-                         rect.bytes + spad__random_in(random, 0, 3)};
-}
-
-static void runs_overlap_where_they_share_a_byte(void **state) {
-    (void)state;
-    spad__random random = {5};
-    long both[2] = {0};
-    for (int i = 0; i < 20000; i++) {
-        const spad__bytes a = random_bytes(&random);
-        const spad__bytes b = random_bytes(&random);
-        bool shared = false;
-        for (int64_t at = 0; at < 3 * 40 && !shared; at++) {
-            shared = has_byte(&a, at / 40, at % 40) && has_byte(&b, at / 40, at % 40);
-        }
-        both[shared]++;
-        assert_true(spad__bytes_overlap(&a, &b) == shared);
-        assert_true(spad__bytes_overlap(&b, &a) == shared);
-    }
-    assert_true(both[0] > 1000 && both[1] > 1000);
 }
 
 /* ---- everything else that can be cancelled ----------------------------------------- */
@@ -270,7 +235,7 @@ static void calls_can_be_cancelled_at_each_question(void **state) {
 /* ---- the tuner --------------------------------------------------------------------- */
 
 /* Time runs out at each question: there is no result, or one that says that it was cut, is no
- * worse than the kernel as it is, and claims nothing that was not looked at. */
+ * worse than the kernel as it is, and claims nothing that was not examined. */
 static void a_search_that_time_cuts_says_so(void **state) {
     (void)state;
     spad_kernel *kernel = test_parse(tunable);
@@ -296,7 +261,7 @@ static void a_search_that_time_cuts_says_so(void **state) {
         results += t.cut;
         if (t.cut) {
             assert_false(t.exhaustive);
-        } else { /* the last question of all: everything was looked at */
+        } else { /* the last question of all: everything was examined */
             assert_int_equal(t.simulations, whole.simulations);
             assert_int_equal(t.planned, whole.planned);
         }
@@ -327,7 +292,7 @@ static void a_search_needs_time_for_the_kernel_as_it_is(void **state) {
     spad_kernel_destroy(kernel);
 }
 
-/* Depths that no ring can use are not looked at, whatever is asked for; where many are of use,
+/* Depths that no ring can use are not examined, whatever is asked for; where many are of use,
  * some of them represent all, and the result says so. */
 static void depths_are_those_that_can_be_of_use(void **state) {
     (void)state;
@@ -393,7 +358,6 @@ int main(void) {
         cmocka_unit_test(a_simulation_ends_when_it_is_cancelled),
         cmocka_unit_test(a_simulation_without_time_is_no_simulation),
         cmocka_unit_test(work_grows_with_the_places),
-        cmocka_unit_test(runs_overlap_where_they_share_a_byte),
         cmocka_unit_test(calls_can_be_cancelled_at_each_question),
         cmocka_unit_test(a_search_that_time_cuts_says_so),
         cmocka_unit_test(a_search_needs_time_for_the_kernel_as_it_is),

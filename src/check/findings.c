@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Findings: added once, counted again, sorted at the end. A list, searched from its start: its
+ * length is bounded by the finding limit.
+ */
+#include "check/findings.h"
+
+#include <stdlib.h>
+
+#include "base/compare.h"
+
+static spad__found *find_same(spad_check *check, spad_finding_code code, int64_t statement,
+                              int64_t other) {
+    for (size_t i = 0; i < check->found.count; i++) {
+        spad__found *found = &check->found.items[i];
+        if (found->finding.code == code && found->statement == statement && found->other == other) {
+            return found;
+        }
+    }
+    return NULL;
+}
+
+static spad_place place_of(const spad_kernel *kernel, int64_t statement) {
+    if (statement < 0) return (spad_place){0};
+    return spad_kernel_get_statement(kernel, (size_t)statement)->place;
+}
+
+void spad__point_finding(spad_finding *finding, spad_place place) {
+    finding->line = place.line;
+    finding->column = place.column;
+    finding->width = place.width;
+}
+
+void spad__point_note(spad_note *note, spad_place place) {
+    note->line = place.line;
+    note->column = place.column;
+    note->width = place.width;
+}
+
+static void fill_places(spad_finding *finding, const spad_kernel *kernel, int64_t statement,
+                        int64_t other) {
+    const char *file = spad_kernel_file(kernel);
+    if (file != NULL) spad__copy_cut(finding->file, sizeof finding->file, file);
+    if (finding->line == 0) {
+        const spad_place place = place_of(kernel, statement);
+        spad__point_finding(finding, place);
+    }
+    if (finding->note_count > 0 && finding->notes[0].line == 0) {
+        const spad_place place = place_of(kernel, other);
+        spad__point_note(&finding->notes[0], place);
+    }
+}
+
+static void count_finding(spad_check_counts *counts, spad_severity severity) {
+    switch (severity) {
+    case SPAD_SEVERITY_ERROR: counts->errors++; break;
+    case SPAD_SEVERITY_WARNING: counts->warnings++; break;
+    case SPAD_SEVERITY_ADVICE: counts->advice++; break;
+    }
+}
+
+bool spad__count_finding(spad__run *run, spad_finding_code code, int64_t statement, int64_t other) {
+    spad__found *same = find_same(run->check, code, statement, other);
+    if (same != NULL) same->finding.count++;
+    return same != NULL;
+}
+
+spad_status spad__add_finding(spad__run *run, spad_finding *finding, int64_t statement,
+                              int64_t other, spad_error *error) {
+    spad_check *check = run->check;
+    if (spad__count_finding(run, finding->code, statement, other)) return SPAD_OK;
+    if (check->found.count >= run->options->finding_limit) {
+        check->full = true;
+        return SPAD_OK;
+    }
+    if (!spad__array_reserve(&check->host, &check->found, 1)) return spad__fail_host_memory(error);
+    fill_places(finding, run->kernel, statement, other);
+    if (finding->count == 0) finding->count = 1;
+    check->found.items[check->found.count++] = (spad__found){*finding, statement, other};
+    count_finding(&check->counts, finding->severity);
+    return SPAD_OK;
+}
+
+spad_status spad__add_about(spad__run *run, spad_finding *finding, int64_t tensor,
+                            spad_error *error) {
+    const spad_kernel_tensor *row = spad_kernel_get_tensor(run->kernel, (size_t)tensor);
+    spad__copy_cut(finding->subject, sizeof finding->subject, row->name);
+    finding->number = tensor;
+    return spad__add_finding(run, finding, (int64_t)row->statement, -1, error);
+}
+
+/* Errors first, then the order of the text. */
+static int compare_found(const void *left, const void *right) {
+    const spad__found *a = left;
+    const spad__found *b = right;
+    int order = spad__compare((int64_t)a->finding.severity, (int64_t)b->finding.severity);
+    if (order == 0) order = spad__compare(a->statement, b->statement);
+    if (order == 0) order = spad__compare((int64_t)a->finding.code, (int64_t)b->finding.code);
+    if (order == 0) order = spad__compare(a->other, b->other);
+    return order;
+}
+
+void spad__sort_findings(spad_check *check) {
+    if (check->found.count == 0) return;
+    qsort(check->found.items, check->found.count, sizeof check->found.items[0], compare_found);
+}
+
+/* ---- time -------------------------------------------------------------------------- */
+
+const char spad__time_is_up[] = "time was up before everything was checked";
+
+bool spad__is_late(const spad__run *run) {
+    return spad__limit_reached(run->limit);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What every part of the check stands on: a look at a kernel of one shape, and the findings that it
+ * adds. Knows no part. Findings about the same statements are one finding with a count.
+ */
+#ifndef SPAD_CHECK_FINDINGS_H
+#define SPAD_CHECK_FINDINGS_H
+
+#include "base/finding.h"
+#include "base/limit.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "kernel/origin.h"
+#include "spad/check.h"
+#include "spad/walk.h"
+
+/* A finding and the statements that make it the same as another one. */
+typedef struct spad__found {
+    spad_finding finding;
+    int64_t statement;
+    int64_t other; /* -1: none */
+} spad__found;
+
+struct spad_check {
+    spad_host host;
+    spad__origin origin; /* unknown: of a text that cannot be read */
+    SPAD_ARRAY(spad__found) found;
+    bool full; /* findings were left out */
+    spad_verdict verdict;
+    char reason[SPAD_MESSAGE_MAX];
+    spad_check_counts counts;
+};
+
+typedef struct spad__watches spad__watches;
+
+typedef struct spad__run {
+    const spad_kernel *kernel;
+    const spad_check_options *options; /* limits are filled in */
+    spad_check *check;
+    /* Set by a part that could not look at everything: why. The verdict is then unknown. */
+    const char *gap;
+    spad__watches *watches; /* records states of loops: prove.h; NULL: nothing */
+    bool shown;             /* its findings are shown: messages are worth some work */
+    bool outputs;           /* say what is missing of outputs */
+    const char *shape;      /* then: " (with N = 7)" where that is not the given shape; else "" */
+    spad__limit *limit;     /* of the whole check */
+} spad__run;
+
+/* Is time up? For loops, once in many turns. */
+bool spad__is_late(const spad__run *run);
+extern const char spad__time_is_up[]; /* the gap of a part that stopped for it */
+
+/* Adds a finding about a statement (-1: none) and another one. Fills in the place of the
+ * finding, and that of the first note from `other`, where they have none. The same code about
+ * the same statements again only counts. SPAD_ERR_HOST_MEMORY. */
+spad_status spad__add_finding(spad__run *run, spad_finding *finding, int64_t statement,
+                              int64_t other, spad_error *error);
+
+/* The same about a tensor, at its declaration. */
+spad_status spad__add_about(spad__run *run, spad_finding *finding, int64_t tensor,
+                            spad_error *error);
+
+/* Sets the place of a finding or of a note. */
+void spad__point_finding(spad_finding *finding, spad_place place);
+void spad__point_note(spad_note *note, spad_place place);
+
+/* Was that found before? Then it is counted. For parts that would have to describe it first. */
+bool spad__count_finding(spad__run *run, spad_finding_code code, int64_t statement, int64_t other);
+
+/* Errors first, then in the order of the text. */
+void spad__sort_findings(spad_check *check);
+
+#endif

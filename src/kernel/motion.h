@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How expressions move.
+ *
+ * When a parameter or the variable of a loop moves on by a step again and again, a quasi-affine
+ * expression e has a period p and a step s: after p moves it is e + s, wherever it started. A sum
+ * has the least common multiple of the periods; a product with what does not move the multiple of
+ * the step; e / d the multiple of the period that makes the step divisible by d, and e % d the
+ * same with step 0. The period is the least one that follows from the form of the expression.
+ *
+ * Proofs for all trip counts (check/growth.c) ask for motions of period 1 and raise their step
+ * until all are; the simulator (sim/repeat.c) takes the common period of the body of a loop.
+ */
+#ifndef SPAD_KERNEL_MOTION_H
+#define SPAD_KERNEL_MOTION_H
+
+#include "spad/kernel.h"
+
+/* No longer period is worth waiting for. */
+enum { SPAD__PERIOD_MAX = 1 << 16 };
+
+/* What moves on, and by how much at a time. */
+typedef struct spad__moves {
+    const spad_kernel *kernel;
+    int64_t param; /* -1: none */
+    int64_t param_step;
+    int64_t loop; /* -1: none; other loops stay where they are */
+    int64_t loop_step;
+    bool *relies; /* per parameter: set where a motion holds for its value only; may be NULL */
+} spad__moves;
+
+/* e after `period` moves is e + step. */
+typedef struct spad__motion {
+    int64_t period;
+    int64_t step;
+} spad__motion;
+
+typedef enum spad__evenness {
+    SPAD__EVEN,
+    SPAD__TOO_LONG, /* a period beyond SPAD__PERIOD_MAX */
+    SPAD__UNEVEN    /* a product of two things that move, or numbers beyond 64 bits */
+} spad__evenness;
+
+/* The motion of an expression; 0, no expression, stays. *divides becomes true if something that
+ * moves is divided on the way; may be NULL. */
+spad__evenness spad__motion_of(const spad__moves *moves, spad_expr expr, spad__motion *out,
+                               bool *divides);
+
+/* The motion of left + sign x right, sign 1 or -1. */
+spad__evenness spad__motion_join(spad__motion *left, const spad__motion *right, int64_t sign);
+
+/* How often a step must be made to be a multiple of `around`, at least 1. */
+int64_t spad__motion_rounds(int64_t step, int64_t around);
+
+/* The parameters in an expression count as relied on. */
+void spad__moves_rely(const spad__moves *moves, spad_expr expr);
+
+/* What becomes of the bytes of a tile whose index moves by steps[] (one per block dimension). */
+typedef enum spad__return {
+    SPAD__RETURNS,  /* to the same bytes after *rounds such moves */
+    SPAD__MOVES_ON, /* every tile has its own bytes */
+    SPAD__TOO_FAR   /* numbers beyond 64 bits */
+} spad__return;
+spad__return spad__tile_return(const spad__moves *moves, const spad_kernel_tensor *tensor,
+                               const int64_t *steps, int64_t *rounds);
+
+/* By how much the number of the tile moves, row-major. False: beyond 64 bits. */
+bool spad__tile_step(const spad_kernel_tensor *tensor, const int64_t *steps, int64_t *step);
+
+#endif

@@ -14,13 +14,13 @@ static inline double bench_seconds(void) {
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* Nanoseconds per item: the least of `runs` calls of body(payload), each of
+/* Nanoseconds per item: the least of `runs` calls of body(context), each of
  * which does `items` items. The least is the run that was disturbed least. */
-static inline double bench_best(int runs, int64_t items, void (*body)(void *), void *payload) {
+static inline double bench_best(int runs, int64_t items, void (*body)(void *), void *context) {
     double best = 1e99;
     for (int i = 0; i < runs; i++) {
         const double start = bench_seconds();
-        body(payload);
+        body(context);
         const double took = bench_seconds() - start;
         if (took < best) best = took;
     }

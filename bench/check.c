@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "bench.h"
-#include "check/life.h"
+#include "check/check.h"
 #include "spad/spad.h"
 
 enum { EVENTS = 2000000, RUNS = 5, ITERATIONS = 20000 };
@@ -99,8 +99,8 @@ static const char ring_text[] = "kernel ring on sm_90\n"
 
 static volatile int64_t kept; /* keeps the compiler from dropping the work */
 
-static void run_walk(void *payload) {
-    const bench_case *c = payload;
+static void run_walk(void *context) {
+    const bench_case *c = context;
     const spad_walk_event *event;
     spad_walk *walk;
     int64_t sum = 0;
@@ -113,8 +113,8 @@ static void run_walk(void *payload) {
 }
 
 /* The lifetime check of the first events, without the other parts. */
-static void run_check(void *payload) {
-    bench_case *c = payload;
+static void run_check(void *context) {
+    bench_case *c = context;
     const spad_check_options options = {.event_limit = EVENTS, .finding_limit = 10};
     spad_check check = {.host = spad__host_or_default(NULL)};
     spad__limit limit;
@@ -130,7 +130,7 @@ static void run_check(void *payload) {
 static void run_order(void *payload) {
     const spad_check_options options = {.one_shape = true};
     spad_check *check;
-    if (spad_check_kernel(&check, payload, &options, NULL) != SPAD_OK) return;
+    if (spad_check_create(&check, payload, &options, NULL) != SPAD_OK) return;
     kept = spad_check_get_counts(check).errors;
     spad_check_destroy(check);
 }

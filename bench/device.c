@@ -14,6 +14,7 @@
 
 #include "base/random.h"
 #include "bench.h"
+#include "spad/device.h"
 #include "spad/spad.h"
 
 enum { LIVE = 64, RUNS = 7 };
@@ -111,8 +112,8 @@ static void put(job *j, const spad_allocation *block) {
     }
 }
 
-static void run_pairs(void *payload) {
-    job *j = payload;
+static void run_pairs(void *context) {
+    job *j = context;
     spad__random random = {1};
     for (int i = 0; i < j->pairs; i++) {
         spad_allocation *block = &j->blocks[spad__random_below(&random, (uint64_t)j->live)];
@@ -144,10 +145,10 @@ static void set_sizes(job *j, int64_t least, int octaves) {
 static void bench_pairs(spad_device *device, const cuda *cu) {
     static job j;
     spad_error error;
-    must(spad_device_pool(&j.pool, device, SPAD_GLOBAL, &error), &error);
+    must(spad_device_get_pool(&j.pool, device, SPAD_GLOBAL, &error), &error);
     must(spad_stream_open(&j.stream, device, &error), &error);
-    must(spad_stream_native(&j.native, j.stream, &error), &error);
-    j.raw = spad_device_memory(device);
+    must(spad_stream_get_native(&j.native, j.stream, &error), &error);
+    j.raw = spad_device_get_memory(device);
     j.cu = cu;
     static const struct {
         const char *name;
@@ -178,7 +179,7 @@ static void bench_pairs(spad_device *device, const cuda *cu) {
 /* ---- copies ------------------------------------------------------------------------ */
 
 typedef struct copy_job {
-    spad_device_buffer a, b;
+    spad_buffer a, b;
     char *host;
     int64_t bytes;
     int direction; /* 0: to, 1: from, 2: on the device */
@@ -187,18 +188,20 @@ typedef struct copy_job {
     int repeats;
 } copy_job;
 
-static void run_ours(void *payload) {
-    copy_job *c = payload;
+static void run_ours(void *context) {
+    copy_job *c = context;
     spad_error error;
     for (int i = 0; i < c->repeats; i++) {
-        if (c->direction == 0) must(spad_write(c->a, 0, c->host, c->bytes, NULL, &error), &error);
-        if (c->direction == 1) must(spad_read(c->host, c->a, 0, c->bytes, NULL, &error), &error);
-        if (c->direction == 2) must(spad_copy(c->b, c->a, &error), &error);
+        if (c->direction == 0)
+            must(spad_buffer_write(c->a, 0, c->host, c->bytes, NULL, &error), &error);
+        if (c->direction == 1)
+            must(spad_buffer_read(c->host, c->a, 0, c->bytes, NULL, &error), &error);
+        if (c->direction == 2) must(spad_buffer_copy(c->b, c->a, &error), &error);
     }
 }
 
-static void run_driver(void *payload) {
-    copy_job *c = payload;
+static void run_driver(void *context) {
+    copy_job *c = context;
     const size_t bytes = (size_t)c->bytes;
     for (int i = 0; i < c->repeats; i++) {
         int result = 0;
@@ -224,9 +227,9 @@ static void bench_copies(spad_device *device, const cuda *cu) {
         const spad_buffer_spec spec = {.shape = {1, &sizes[s]}, .dtype = SPAD_UINT8};
         must(spad_buffer_alloc(&c.a, device, &spec, &error), &error);
         must(spad_buffer_alloc(&c.b, device, &spec, &error), &error);
-        must(spad_buffer_address(&address, c.a, &error), &error);
+        must(spad_buffer_get_address(&address, c.a, &error), &error);
         c.a_address = (uint64_t)address;
-        must(spad_buffer_address(&address, c.b, &error), &error);
+        must(spad_buffer_get_address(&address, c.b, &error), &error);
         c.b_address = (uint64_t)address;
         const int64_t fitting = (256 << 20) / sizes[s];
         for (c.direction = 0; c.direction < 3; c.direction++) {
@@ -278,18 +281,18 @@ static void load_streams(spad_device *device) {
         }
         for (int w = 0; w < WORDS; w++) source[w] = (uint32_t)i * 2654435761u ^ (uint32_t)w;
         const spad_buffer_spec spec = {.shape = SPAD_SHAPE(WORDS), .dtype = SPAD_UINT32};
-        spad_device_buffer a, b;
+        spad_buffer a, b;
         must(spad_buffer_alloc(&a, device, &spec, &error), &error);
         must(spad_buffer_alloc(&b, device, &spec, &error), &error);
-        must(spad_write(a, 0, source, WORDS * 4, stream, &error), &error);
-        must(spad_copy_async(b, a, *stream, &error), &error);
+        must(spad_buffer_write(a, 0, source, WORDS * 4, stream, &error), &error);
+        must(spad_buffer_copy_async(b, a, *stream, &error), &error);
         must(spad_buffer_free(a, &error), &error);
-        must(spad_read(target, b, 0, WORDS * 4, stream, &error), &error);
+        must(spad_buffer_read(target, b, 0, WORDS * 4, stream, &error), &error);
         must(spad_buffer_free(b, &error), &error);
     }
     for (int s = 0; s < STREAMS; s++) must(spad_stream_close(streams[s], &error), &error);
     for (int w = 0; w < SLOTS * WORDS; w++) wrong += in[w] != out[w];
-    const spad_memory_stats stats = spad_device_stats(device, SPAD_GLOBAL);
+    const spad_memory_stats stats = spad_device_get_stats(device, SPAD_GLOBAL);
     printf("\nreuse in the order of streams: %d rounds on %d streams in %.2f s, %ld wrong words, "
            "%lld buffers left\n",
            ROUNDS, STREAMS, bench_seconds() - start, wrong, (long long)stats.live_blocks);

@@ -34,7 +34,7 @@ step "$kit/test_torch"
 step "$kit/bench_device" cuda:0
 step "$kit/bench_pool"
 step python3 bench/torch_step.py torch
-step python3 bench/torch_step.py "$PWD/$kit/libspad.so"
+step python3 bench/torch_step.py "$PWD/$kit/libspad_device.so"
 step python3 bench/torch_step.py torch
-step python3 bench/torch_step.py "$PWD/$kit/libspad.so"
+step python3 bench/torch_step.py "$PWD/$kit/libspad_device.so"
 exit $status

@@ -97,7 +97,7 @@ typedef struct times {
 static spad_plan_result *solve(const spad_plan *plan, spad_plan_goal goal, uint64_t seed,
                                double timeout, times *spent) {
     const spad_plan_options options = {
-        .goal = goal, .seed = seed, .deadline_ns = (int64_t)(timeout * 1e9)};
+        .goal = goal, .seed = seed, .timeout_ns = (int64_t)(timeout * 1e9)};
     spad_error error;
     spad_plan_result *result;
     const times start = {now(), cpu_now()};

@@ -18,7 +18,7 @@
 
 #include "base/random.h"
 #include "bench.h"
-#include "spad/pool.h"
+#include "spad/device/pool.h"
 
 enum { PAIRS = 1 << 19, RUNS = 7, THREAD_RUNS = 21, MOST_LIVE = 100000, MOST_THREADS = 2 };
 static const double LEAST_SECONDS = 0.5; /* of runs: a busy machine has its quiet moments */
@@ -59,8 +59,8 @@ static void empty(job *j) {
     }
 }
 
-static void run_pool(void *payload) {
-    job *j = payload;
+static void run_pool(void *context) {
+    job *j = context;
     spad_pool *pool = j->allocator->pool;
     for (int i = 0; i < PAIRS; i++) {
         spad_allocation *block = &j->blocks[j->victims[i]];
@@ -69,8 +69,8 @@ static void run_pool(void *payload) {
     }
 }
 
-static void run_pointers(void *payload) {
-    job *j = payload;
+static void run_pointers(void *context) {
+    job *j = context;
     const allocator *a = j->allocator;
     for (int i = 0; i < PAIRS; i++) {
         void **pointer = &j->pointers[j->victims[i]];
@@ -142,8 +142,8 @@ typedef struct worker {
     double took; /* processor time of the last run */
 } worker;
 
-static void *work(void *payload) {
-    worker *w = payload;
+static void *work(void *context) {
+    worker *w = context;
     fill(&w->job); /* by the thread that uses them */
     for (int i = 0; i < THREAD_RUNS; i++) {
         pthread_barrier_wait(w->barrier);
@@ -215,11 +215,10 @@ int main(void) {
                  {"64 B to 64 KiB", 64, 65536},
                  {"256 B to 1 MiB", 256, 1 << 20}};
     static const int lives[] = {64, 1000, 10000, MOST_LIVE};
-    const spad_pool_options options = {.max_bytes = INT64_C(1) << 40};
     allocator ours = {0};
     allocator libc = {.get = malloc, .put = free};
     allocator mi = {0};
-    if (spad_pool_create_over(&ours.pool, 0, &options, NULL) != SPAD_OK) return 1;
+    if (spad_pool_create_over(&ours.pool, 0, INT64_C(1) << 40, NULL, NULL) != SPAD_OK) return 1;
     void *library = dlopen("libmimalloc.so.2", RTLD_NOW | RTLD_LOCAL);
     if (library != NULL) {
         load(&mi.get, library, "mi_malloc");

@@ -31,8 +31,8 @@ static size_t buffers_of(const work *w) {
 
 /* ---- the plain loop ---------------------------------------------------------------- */
 
-static void run_plain(void *payload) {
-    work *w = payload;
+static void run_plain(void *context) {
+    work *w = context;
     for (size_t c = 0; c < w->components; c++) {
         int64_t next = 0;
         for (size_t i = c * PER_COMPONENT; i < (c + 1) * PER_COMPONENT; i++) {
@@ -45,15 +45,16 @@ static void run_plain(void *payload) {
 
 /* ---- the registry ------------------------------------------------------------------ */
 
-static void run_register(void *payload) {
-    work *w = payload;
+static void run_register(void *context) {
+    work *w = context;
     spad_registry_reset(w->registry);
     for (size_t c = 0; c < w->components; c++) {
         for (size_t i = 0; i < PER_COMPONENT; i++) {
-            const spad_buffer buffer = {
+            const spad_registry_buffer buffer = {
                 .name = names[i],
                 .size = w->sizes[c * PER_COMPONENT + i],
-                .location = i % 3 == 2 ? SPAD_LOCATION_LOCAL : SPAD_LOCATION_SHARED,
+                .location =
+                    i % 3 == 2 ? SPAD_REGISTRY_LOCATION_LOCAL : SPAD_REGISTRY_LOCATION_SHARED,
                 .aliases = i % 5 == 4 ? names[i - 4] : NULL,
             };
             if (spad_registry_register(w->registry, w->ids[c], &buffer, NULL) != SPAD_OK) abort();
@@ -61,33 +62,33 @@ static void run_register(void *payload) {
     }
 }
 
-static void lay_out(work *w, spad_unit unit) {
+static void lay_out(work *w, spad_registry_unit unit) {
     for (size_t c = 0; c < w->components; c++) {
         int64_t size;
         spad_registry_clear_layout(w->registry, w->ids[c]);
-        if (spad_registry_size(&size, w->registry, w->ids[c], SPAD_REGION_SHARED, unit, NULL) !=
-            SPAD_OK) {
+        if (spad_registry_get_size(&size, w->registry, w->ids[c], SPAD_REGISTRY_REGION_SHARED, unit,
+                                   NULL) != SPAD_OK) {
             abort();
         }
         w->kept += size;
     }
 }
 
-static void run_elements(void *payload) {
-    lay_out(payload, SPAD_UNIT_ELEMENT);
+static void run_elements(void *context) {
+    lay_out(context, SPAD_REGISTRY_UNIT_ELEMENT);
 }
 
-static void run_bytes(void *payload) {
-    lay_out(payload, SPAD_UNIT_BYTE);
+static void run_bytes(void *context) {
+    lay_out(context, SPAD_REGISTRY_UNIT_BYTE);
 }
 
-static void run_find(void *payload) {
-    work *w = payload;
+static void run_find(void *context) {
+    work *w = context;
     for (size_t c = 0; c < w->components; c++) {
         for (size_t i = 0; i < PER_COMPONENT; i++) {
-            spad_slice slice;
-            if (spad_registry_slice(&slice, w->registry, w->ids[c], names[i], SPAD_UNIT_BYTE,
-                                    NULL) != SPAD_OK) {
+            spad_registry_slice slice;
+            if (spad_registry_get_slice(&slice, w->registry, w->ids[c], names[i],
+                                        SPAD_REGISTRY_UNIT_BYTE, NULL) != SPAD_OK) {
                 abort();
             }
             w->kept += slice.offset;

@@ -16,8 +16,8 @@ enum { BOXES = 100000, RUNS = 3 };
 
 static size_t written;
 
-static int count_bytes(void *ctx, const char *bytes, size_t count) {
-    (void)ctx;
+static int count_bytes(void *context, const char *bytes, size_t count) {
+    (void)context;
     (void)bytes;
     written += count;
     return 0;
@@ -30,15 +30,15 @@ typedef struct job {
     spad_status (*write)(const spad_report *, const spad_sink *, spad_error *);
 } job;
 
-static void run_writer(void *payload) {
-    const job *j = payload;
+static void run_writer(void *context) {
+    const job *j = context;
     written = 0;
     if (j->write(j->report, &nowhere, NULL) != SPAD_OK) exit(1);
 }
 
 /* The least that has the same numbers: one line a box. */
-static void run_loop(void *payload) {
-    const job *j = payload;
+static void run_loop(void *context) {
+    const job *j = context;
     char line[256];
     written = 0;
     for (size_t i = 0; i < spad_report_box_count(j->report); i++) {
@@ -84,7 +84,7 @@ int main(int argc, char **argv) {
                    {"Chrome trace", spad_report_write_trace},
                    {"snapshot", spad_report_write_snapshot}};
     const spad_target *chip;
-    if (spad_target_find(&chip, "910b", NULL) != SPAD_OK) chip = spad_target_at(0);
+    if (spad_target_find(&chip, "910b", NULL) != SPAD_OK) chip = spad_target_get(0);
     spad_report *report = make_report(chip);
     job j = {.report = report};
     const double loop = bench_best(RUNS, BOXES, run_loop, &j);

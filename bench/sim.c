@@ -44,11 +44,11 @@ static const char ring_text[] = "kernel ring on sm_90\n"
 
 static volatile int64_t kept; /* keeps the compiler from dropping the work */
 
-static void run_walk(void *payload) {
+static void run_walk(void *context) {
     const spad_walk_options options = {.agent = SPAD_WALK_ALL};
     const spad_walk_event *event;
     spad_walk *walk;
-    if (spad_walk_create(&walk, payload, &options, NULL) != SPAD_OK) return;
+    if (spad_walk_create(&walk, context, &options, NULL) != SPAD_OK) return;
     do {
         if (spad_walk_next(&event, walk, NULL) != SPAD_OK) break;
     } while (event->kind != SPAD_WALK_END);
@@ -58,22 +58,22 @@ static void run_walk(void *payload) {
 static void simulate(const spad_kernel *kernel, bool all) {
     const spad_sim_options options = {.no_repeat = all};
     spad_sim *sim;
-    if (spad_sim_kernel(&sim, kernel, &options, NULL) != SPAD_OK) return;
+    if (spad_sim_create(&sim, kernel, &options, NULL) != SPAD_OK) return;
     kept = spad_sim_get_totals(sim).makespan;
     spad_sim_destroy(sim);
 }
 
-static void run_all(void *payload) {
-    simulate(payload, true);
+static void run_all(void *context) {
+    simulate(context, true);
 }
 
-static void run_repeating(void *payload) {
-    simulate(payload, false);
+static void run_repeating(void *context) {
+    simulate(context, false);
 }
 
-static void run_tune(void *payload) {
+static void run_tune(void *context) {
     spad_tune *tune;
-    if (spad_tune_kernel(&tune, payload, NULL, NULL) != SPAD_OK) return;
+    if (spad_tune_create(&tune, context, NULL, NULL) != SPAD_OK) return;
     kept = spad_tune_get_totals(tune).makespan;
     spad_tune_destroy(tune);
 }

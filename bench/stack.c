@@ -38,8 +38,8 @@ __attribute__((noinline)) static void bump_close(bump *b, int64_t mark) {
 
 static volatile int64_t kept; /* keeps the compiler from dropping the work */
 
-static void run_bump(void *payload) {
-    bump *b = payload;
+static void run_bump(void *context) {
+    bump *b = context;
     int64_t sum = 0;
     for (int s = 0; s < SCOPES; s++) {
         const int64_t mark = bump_open(b);
@@ -51,8 +51,8 @@ static void run_bump(void *payload) {
 
 /* ---- the manager ------------------------------------------------------------------- */
 
-static void run_stack(void *payload) {
-    spad_stack *stack = payload;
+static void run_stack(void *context) {
+    spad_stack *stack = context;
     int64_t sum = 0;
     spad_rect rect;
     for (int s = 0; s < SCOPES; s++) {
@@ -69,8 +69,8 @@ static void run_stack(void *payload) {
 }
 
 /* A fresh trace each time: it grows with every event. */
-static void run_traced(void *payload) {
-    const spad_target *chip = payload;
+static void run_traced(void *context) {
+    const spad_target *chip = context;
     spad_trace *trace;
     spad_stack *stack;
     if (spad_trace_create(&trace, chip, NULL, NULL) != SPAD_OK) return;
@@ -97,7 +97,7 @@ int main(void) {
         fprintf(stderr, "bench_stack: %s\n", error.message);
         return 1;
     }
-    bump b = {.next = 0, .end = spad_stack_total_space(stack)};
+    bump b = {.next = 0, .end = spad_stack_get_total_space(stack)};
     const double bump_ns = bench_best(RUNS, ALLOCATIONS, run_bump, &b);
     printf("per allocation, scopes of %d tensors included (best of %d runs)\n", TENSORS, RUNS);
     report("bare bump pointer", bump_ns, bump_ns);

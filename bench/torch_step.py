@@ -2,7 +2,7 @@
 """A training step in PyTorch with its own allocator or with ours.
 
     python3 bench/torch_step.py torch
-    python3 bench/torch_step.py build/release/libspad.so
+    python3 bench/torch_step.py build/release/libspad_device.so
 
 Prints the median time of a step, the peak of memory in use on the device and the losses, which
 have to be the same to the last bit. Needs a CUDA device.

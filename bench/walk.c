@@ -29,8 +29,8 @@ __attribute__((noinline)) static int64_t touch(int64_t tile, int64_t slots, int6
     return base + tile % slots * 1024;
 }
 
-static void run_loop(void *payload) {
-    const int64_t slots = *(const int64_t *)payload;
+static void run_loop(void *context) {
+    const int64_t slots = *(const int64_t *)context;
     int64_t sum = 0;
     for (int64_t i = 0; i < ITERATIONS; i++) {
         sum += touch(i, slots, 0) + touch(i, slots, 0) + touch(i, slots, 4096);
@@ -40,8 +40,8 @@ static void run_loop(void *payload) {
 }
 
 /* The first iterations of a kernel that has a thousand times as many. */
-static void run_walk(void *payload) {
-    const spad_kernel *kernel = payload;
+static void run_walk(void *context) {
+    const spad_kernel *kernel = context;
     const spad_walk_event *event;
     spad_walk *walk;
     int64_t sum = 0;

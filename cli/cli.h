@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "spad/device.h"
 #include "spad/spad.h"
 
 typedef enum cli_exit {
@@ -273,12 +274,12 @@ void cli_kernel_title(char field[CLI_TITLE], const spad_kernel *kernel);
 /* Writes the pictures of an analysis that were asked for. */
 cli_exit cli_draw_analysis(const cli_pictures *pictures, const spad_analysis *analysis);
 
-/* Writes a file, or to stdout for "-", with write(sink, ctx, error). A file is replaced as a whole
- * when all of it is on the disk; a failure leaves the old one. See files.c. */
+/* Writes a file, or to stdout for "-", with write(sink, context, error). A file is replaced as a
+ * whole when all of it is on the disk; a failure leaves the old one. See files.c. */
 cli_exit cli_write_file(const char *path,
-                        spad_status (*write)(const spad_sink *sink, const void *ctx,
+                        spad_status (*write)(const spad_sink *sink, const void *context,
                                              spad_error *error),
-                        const void *ctx);
+                        const void *context);
 
 /* ---- JSON -------------------------------------------------------------------------- */
 

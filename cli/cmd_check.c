@@ -28,7 +28,7 @@ typedef struct job {
 } job;
 
 static const spad_check *check_of(const job *j) {
-    return j->analysis != NULL ? spad_analysis_check(j->analysis) : j->faults;
+    return j->analysis != NULL ? spad_analysis_get_check(j->analysis) : j->faults;
 }
 
 /* Checked with the places of the planner, where it has found some. A kernel that does not fit
@@ -56,8 +56,8 @@ static cli_exit start_job(job *j, const char *path, const check_words *words) {
     spad_error error;
     cli_exit exit = cli_read_or_faults(&j->input, &faults, path, &words->kernel);
     if (exit == CLI_FINE) return run_job(j, words);
-    if (faults != NULL &&
-        spad_check_text(&j->faults, faults, cli_input_name(path), NULL, &error) != SPAD_OK) {
+    if (faults != NULL && spad_check_create_from_faults(&j->faults, faults, cli_input_name(path),
+                                                        NULL, &error) != SPAD_OK) {
         exit = cli_fail(&error);
     }
     spad_diagnostics_destroy(faults);
@@ -81,8 +81,8 @@ typedef struct checked {
     size_t count;
 } checked;
 
-static spad_status write_checks(const spad_sink *sink, const void *ctx, spad_error *error) {
-    const checked *c = ctx;
+static spad_status write_checks(const spad_sink *sink, const void *context, spad_error *error) {
+    const checked *c = context;
     return spad_check_write_sarif(c->checks, c->count, sink, error);
 }
 

@@ -20,8 +20,8 @@ typedef struct emission {
     spad_emit_lang lang;
 } emission;
 
-static spad_status write_table(const spad_sink *sink, const void *ctx, spad_error *error) {
-    const emission *e = ctx;
+static spad_status write_table(const spad_sink *sink, const void *context, spad_error *error) {
+    const emission *e = context;
     return spad_emit_write(e->table, e->lang, sink, error);
 }
 
@@ -53,7 +53,7 @@ static cli_exit emit(const cli_places *places, const char *path, const emit_word
     if (exit != CLI_FINE) return exit;
     const bool kernel = places->layout != NULL;
     if (kernel)
-        snprintf(name, sizeof name, "%.255s", spad_kernel_name(places->kernel.kernel));
+        snprintf(name, sizeof name, "%.255s", spad_kernel_get_name(places->kernel.kernel));
     else
         name_of_file(name, sizeof name, strcmp(path, "-") == 0 ? "spad" : path);
     if (spad_emit_create(&table, places->target, words->name != NULL ? words->name : name, NULL,

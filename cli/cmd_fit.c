@@ -25,15 +25,15 @@ static cli_exit analyse(spad_analysis **out, const cli_kernel *input, const fit_
     if (spad_analysis_create(out, input->kernel, &options, &error) != SPAD_OK) {
         return cli_fail(&error);
     }
-    const spad_error *fault = spad_analysis_fault(*out, SPAD_PART_LAYOUT);
+    const spad_error *fault = spad_analysis_get_fault(*out, SPAD_PART_LAYOUT);
     return fault == NULL ? CLI_FINE : cli_fail_kernel(fault, input->path, words->kernel.json);
 }
 
 /* ---- one kernel -------------------------------------------------------------------- */
 
 static cli_exit show(const spad_analysis *analysis, bool json) {
-    const spad_layout *layout = spad_analysis_layout(analysis);
-    const spad_fit *fit = spad_analysis_fit(analysis);
+    const spad_layout *layout = spad_analysis_get_layout(analysis);
+    const spad_fit *fit = spad_analysis_get_fit(analysis);
     const spad_sink sink = spad_sink_file(stdout);
     spad_status status;
     spad_error error;
@@ -58,7 +58,8 @@ static cli_exit fit_one(const char *path, const fit_words *words) {
     cli_exit exit = cli_read_kernel(&input, path, &words->kernel);
     if (exit == CLI_FINE) exit = analyse(&analysis, &input, words, 0);
     if (exit == CLI_FINE) exit = show(analysis, words->kernel.json);
-    if (exit == CLI_FINE && !spad_layout_fits(spad_analysis_layout(analysis))) exit = CLI_FINDINGS;
+    if (exit == CLI_FINE && !spad_layout_fits(spad_analysis_get_layout(analysis)))
+        exit = CLI_FINDINGS;
     spad_analysis_destroy(analysis);
     cli_free_kernel(&input);
     return exit;
@@ -86,7 +87,7 @@ static int64_t common_multiple(int64_t a, int64_t b) {
 }
 
 static share share_of(const spad_layout *layout, size_t space) {
-    const spad_target *target = spad_kernel_target(spad_layout_kernel(layout));
+    const spad_target *target = spad_kernel_get_target(spad_layout_get_kernel(layout));
     share s = {.alignment = 1, .known = true};
     for (size_t i = 0; i < spad_layout_space_count(layout); i++) {
         const spad_layout_space *row = spad_layout_get_space(layout, i);
@@ -119,11 +120,11 @@ typedef struct both {
 
 /* One is after the other: the one without addresses of its own is moved. */
 static both put_together(const spad_layout *first, const spad_layout *second, size_t space) {
-    const spad_space *rules = &spad_kernel_target(spad_layout_kernel(first))->spaces[space];
+    const spad_space *rules = &spad_kernel_get_target(spad_layout_get_kernel(first))->spaces[space];
     both t = {.space = rules->name,
               .a = share_of(first, space),
               .b = share_of(second, space),
-              .capacity = spad_space_usable(rules),
+              .capacity = spad_space_get_usable(rules),
               .together = -1};
     const share *base = t.b.fixed ? &t.b : &t.a;
     const share *moved = t.b.fixed ? &t.a : &t.b;
@@ -166,16 +167,16 @@ static void print_both_json(const both *t, bool first) {
 }
 
 static cli_exit show_both(const spad_layout *first, const spad_layout *second, bool json) {
-    const spad_kernel *a = spad_layout_kernel(first);
-    const spad_kernel *b = spad_layout_kernel(second);
-    const spad_target *target = spad_kernel_target(a);
+    const spad_kernel *a = spad_layout_get_kernel(first);
+    const spad_kernel *b = spad_layout_get_kernel(second);
+    const spad_target *target = spad_kernel_get_target(a);
     bool all = true;
     int width = 5;
     bool any = false;
-    if (strcmp(target->name, spad_kernel_target(b)->name) != 0) {
+    if (strcmp(target->name, spad_kernel_get_target(b)->name) != 0) {
         cli_message("'%s' is for %s and '%s' for %s; '--target' makes them one",
-                    spad_kernel_name(a), target->name, spad_kernel_name(b),
-                    spad_kernel_target(b)->name);
+                    spad_kernel_get_name(a), target->name, spad_kernel_get_name(b),
+                    spad_kernel_get_target(b)->name);
         return CLI_USAGE;
     }
     for (size_t i = 0; i < target->space_count; i++) {
@@ -213,8 +214,8 @@ static cli_exit fit_two(char **paths, const fit_words *words) {
         if (exit == CLI_FINE) exit = analyse(&analyses[i], &inputs[i], words, 1u << SPAD_PART_FIT);
     }
     if (exit == CLI_FINE) {
-        exit = show_both(spad_analysis_layout(analyses[0]), spad_analysis_layout(analyses[1]),
-                         words->kernel.json);
+        exit = show_both(spad_analysis_get_layout(analyses[0]),
+                         spad_analysis_get_layout(analyses[1]), words->kernel.json);
     }
     for (int i = 0; i < 2; i++) {
         spad_analysis_destroy(analyses[i]);

@@ -72,7 +72,7 @@ static cli_exit use_space(spad_plan *plan, const plan_words *words, spad_target 
     }
     const cli_exit found = cli_find_target(&target, owned, words->kernel.target);
     if (found != CLI_FINE) return found;
-    if (spad_target_space(&number, target, words->space, &error) != SPAD_OK ||
+    if (spad_target_find_space(&number, target, words->space, &error) != SPAD_OK ||
         spad_plan_set_space(plan, &target->spaces[number], &error) != SPAD_OK)
         return cli_fail(&error);
     return CLI_FINE;
@@ -117,10 +117,10 @@ enum { CSV_SECONDS = 30 };
 
 /* The time for reading a large file counts; a first plan is made in any case. */
 static bool read_options(spad_plan_options *options, const spad_plan *plan, plan_words *words) {
-    options->deadline_ns = CSV_SECONDS * INT64_C(1000000000);
-    if (!read_effort(words, &options->deadline_ns, &options->seed, &options->threads)) return false;
-    options->deadline_ns = cli_time_left(options->deadline_ns, words->started);
-    const bool bounded = spad_plan_capacity(plan) != SPAD_UNBOUNDED;
+    options->timeout_ns = CSV_SECONDS * INT64_C(1000000000);
+    if (!read_effort(words, &options->timeout_ns, &options->seed, &options->threads)) return false;
+    options->timeout_ns = cli_time_left(options->timeout_ns, words->started);
+    const bool bounded = spad_plan_get_capacity(plan) != SPAD_UNBOUNDED;
     options->goal = bounded && !words->minimize ? SPAD_PLAN_DECIDE : SPAD_PLAN_MINIMIZE;
     if (words->progress || words->progress_json) {
         options->progress = show_progress;
@@ -137,8 +137,8 @@ typedef struct placed_rows {
     const cli_text *text;
 } placed_rows;
 
-static spad_status write_rows(const spad_sink *sink, const void *ctx, spad_error *error) {
-    const placed_rows *r = ctx;
+static spad_status write_rows(const spad_sink *sink, const void *context, spad_error *error) {
+    const placed_rows *r = context;
     return spad_plan_write_csv(r->plan, 0, r->result, r->text->bytes, r->text->length, sink, error);
 }
 
@@ -156,7 +156,7 @@ static cli_exit draw(const spad_plan *plan, const spad_plan_result *result,
     if (words->kernel.target != NULL) {
         const cli_exit found = cli_find_target(&target, &owned, words->kernel.target);
         if (found != CLI_FINE) return found;
-        status = spad_target_space(&space, target, words->space, &error);
+        status = spad_target_find_space(&space, target, words->space, &error);
     }
     const spad_report_options options = {.title = file, .time_unit = "time"};
     if (status == SPAD_OK) status = spad_report_create(&report, target, &options, &error);

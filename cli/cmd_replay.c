@@ -15,7 +15,8 @@ static const char usage[] =
     "usage: spad replay LOG [--device NAME] [--block BYTES] [--align BYTES] [--max BYTES]\n"
     "                       [--grow BYTES] [--json] [--report OUT.html ...]\n"
     "\n"
-    "LOG is a CSV file as RMM's logging adaptor and spad_wrapper_log write it, with the columns\n"
+    "LOG is a CSV file as RMM's logging adaptor and spad_wrapper_create_log write it, with the "
+    "columns\n"
     "Thread,Time,Action,Pointer,Size,Stream; '-' is stdin. It is replayed in order, by one\n"
     "thread, against\n"
     "\n"
@@ -137,7 +138,7 @@ static cli_exit run_on(replay_job *job, const char *name, const spad_memory *mem
                        spad_pool *pool) {
     spad_replay result;
     spad_error error;
-    if (spad_log_replay(&result, job->log, memory, job->align, NULL, &error) != SPAD_OK)
+    if (spad_memory_replay(&result, memory, job->log, job->align, NULL, &error) != SPAD_OK)
         return cli_fail(&error);
     footprint f = {-1, -1};
     if (pool != NULL) {
@@ -149,7 +150,7 @@ static cli_exit run_on(replay_job *job, const char *name, const spad_memory *mem
 }
 
 static cli_exit run_pool(replay_job *job, const char *name, bool exact) {
-    const spad_memory memory = spad_device_memory(job->device);
+    const spad_memory memory = spad_device_get_memory(job->device);
     spad_pool_options options = job->pool;
     spad_pool *pool;
     spad_error error;
@@ -157,15 +158,15 @@ static cli_exit run_pool(replay_job *job, const char *name, bool exact) {
     if (options.block_bytes == 0)
         options.block_bytes = spad_device_get_info(job->device)->alignment;
     if (spad_pool_create(&pool, &memory, &options, &error) != SPAD_OK) return cli_fail(&error);
-    const spad_memory pooled = spad_pool_memory(pool);
+    const spad_memory pooled = spad_pool_get_memory(pool);
     const cli_exit exit = run_on(job, name, &pooled, pool);
     spad_pool_destroy(pool);
     return exit;
 }
 
-static spad_status malloc_alloc(void *ctx, spad_allocation *out, int64_t bytes, int64_t align,
+static spad_status malloc_alloc(void *context, spad_allocation *out, int64_t bytes, int64_t align,
                                 spad_error *error) {
-    (void)ctx;
+    (void)context;
     (void)error;
     const size_t unit = (size_t)align;
     const size_t size = bytes > 0 ? (size_t)bytes : 1;
@@ -177,8 +178,8 @@ static spad_status malloc_alloc(void *ctx, spad_allocation *out, int64_t bytes, 
     return SPAD_OK;
 }
 
-static spad_status malloc_free(void *ctx, const spad_allocation *block, spad_error *error) {
-    (void)ctx;
+static spad_status malloc_free(void *context, const spad_allocation *block, spad_error *error) {
+    (void)context;
     (void)error;
     free((void *)(uintptr_t)block->handle);
     return SPAD_OK;
@@ -186,7 +187,7 @@ static spad_status malloc_free(void *ctx, const spad_allocation *block, spad_err
 
 static cli_exit run_all(replay_job *job) {
     static const spad_memory_calls malloc_calls = {.alloc = malloc_alloc, .free = malloc_free};
-    const spad_memory raw = spad_device_memory(job->device);
+    const spad_memory raw = spad_device_get_memory(job->device);
     const spad_memory libc = {.calls = &malloc_calls};
     cli_exit exit = run_pool(job, "pool", false);
     if (exit == CLI_FINE) exit = run_pool(job, "pool, exact", true);

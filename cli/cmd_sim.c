@@ -19,7 +19,7 @@ static cli_exit show(const spad_sim *sim, const sim_words *words) {
     const spad_status status = words->kernel.json ? spad_sim_write_json(sim, &sink, &error)
                                                   : spad_sim_write_text(sim, &sink, &error);
     if (status != SPAD_OK) return cli_fail(&error);
-    return spad_sim_stuck(sim) != NULL ? CLI_FINDINGS : CLI_FINE;
+    return spad_sim_get_stuck(sim) != NULL ? CLI_FINDINGS : CLI_FINE;
 }
 
 /* Simulates, with the places of the planner or as if no two slots shared bytes. */
@@ -37,8 +37,8 @@ static cli_exit analyse(spad_analysis **out, const cli_kernel *input, const sim_
     if (spad_analysis_create(out, input->kernel, &options, &error) != SPAD_OK) {
         return cli_fail(&error);
     }
-    const spad_error *fault = spad_analysis_fault(*out, SPAD_PART_LAYOUT);
-    if (fault == NULL) fault = spad_analysis_fault(*out, SPAD_PART_SIM);
+    const spad_error *fault = spad_analysis_get_fault(*out, SPAD_PART_LAYOUT);
+    if (fault == NULL) fault = spad_analysis_get_fault(*out, SPAD_PART_SIM);
     return fault == NULL ? CLI_FINE : cli_fail_kernel(fault, input->path, json);
 }
 
@@ -59,7 +59,7 @@ static cli_exit draw(const spad_analysis *analysis, const cli_kernel *input,
 static cli_exit simulate(const cli_kernel *input, const sim_words *words) {
     spad_analysis *analysis = NULL;
     cli_exit exit = analyse(&analysis, input, words, words->planned, words->kernel.json);
-    if (exit == CLI_FINE) exit = show(spad_analysis_sim(analysis), words);
+    if (exit == CLI_FINE) exit = show(spad_analysis_get_sim(analysis), words);
     if (exit <= CLI_FINDINGS && analysis != NULL) {
         const cli_exit drawn = draw(analysis, input, words);
         if (drawn != CLI_FINE) exit = drawn;

@@ -61,14 +61,14 @@ static void list_table(void) {
     int alias_width = (int)strlen("aliases");
     int about_width = (int)strlen("about");
     const spad_target *target;
-    for (size_t i = 0; (target = spad_target_at(i)) != NULL; i++) {
+    for (size_t i = 0; (target = spad_target_get(i)) != NULL; i++) {
         name_width = longer(name_width, (int)strlen(target->name));
         alias_width = longer(alias_width, join_aliases(target, aliases, sizeof aliases));
         about_width = longer(about_width, (int)strlen(target->about));
     }
     printf("%-*s  %-*s  %-*s  %s\n", name_width, "name", alias_width, "aliases", about_width,
            "about", "on-chip memory");
-    for (size_t i = 0; (target = spad_target_at(i)) != NULL; i++) {
+    for (size_t i = 0; (target = spad_target_get(i)) != NULL; i++) {
         join_aliases(target, aliases, sizeof aliases);
         printf("%-*s  %-*s  %-*s  ", name_width, target->name, alias_width, aliases, about_width,
                target->about);
@@ -85,7 +85,7 @@ static cli_exit list_targets(bool json) {
     cli_list list;
     const spad_target *target;
     cli_list_open(&list);
-    for (size_t i = 0; (target = spad_target_at(i)) != NULL; i++) {
+    for (size_t i = 0; (target = spad_target_get(i)) != NULL; i++) {
         spad_error error;
         cli_list_next(&list);
         if (spad_target_write_json(target, &list.items, &error) != SPAD_OK) return cli_fail(&error);
@@ -139,7 +139,7 @@ cli_exit cli_find_target(const spad_target **target, spad_target **owned, const 
     *target = *owned;
     if (exit == CLI_FINDINGS) {
         const spad_sink messages = spad_sink_file(stderr);
-        spad_diagnostics_write(diagnostics, &messages, NULL);
+        spad_diagnostics_write_text(diagnostics, &messages, NULL);
         exit = CLI_USAGE; /* bad input: showing was the task, not checking */
     }
     spad_diagnostics_destroy(diagnostics);
@@ -158,7 +158,7 @@ static cli_exit show_target(int count, char **words, bool json) {
     if (exit != CLI_FINE) return exit;
     const spad_sink results = spad_sink_file(stdout);
     const spad_status status = json ? spad_target_write_json(target, &results, &error)
-                                    : spad_target_write(target, &results, &error);
+                                    : spad_target_write_text(target, &results, &error);
     spad_target_destroy(owned);
     return status == SPAD_OK ? CLI_FINE : cli_fail(&error);
 }
@@ -183,7 +183,7 @@ static cli_exit check_file(const char *path, spad_diagnostics *diagnostics, cli_
         status = spad_diagnostics_write_json(diagnostics, &list->items, &error);
     } else {
         const spad_sink messages = spad_sink_file(stderr);
-        status = spad_diagnostics_write(diagnostics, &messages, &error);
+        status = spad_diagnostics_write_text(diagnostics, &messages, &error);
     }
     return status == SPAD_OK ? exit : cli_fail(&error);
 }

@@ -16,11 +16,11 @@ typedef struct tune_words {
 } tune_words;
 
 static spad_status write_kernel(const spad_sink *sink, const void *kernel, spad_error *error) {
-    return spad_kernel_write(kernel, sink, error);
+    return spad_kernel_write_text(kernel, sink, error);
 }
 
 static cli_exit show(const spad_tune *tune, const tune_words *words) {
-    const spad_kernel *chosen = spad_tune_chosen(tune);
+    const spad_kernel *chosen = spad_tune_get_chosen(tune);
     spad_error error;
     if (words->output != NULL && chosen != NULL) {
         const cli_exit written = cli_write_file(words->output, write_kernel, chosen);
@@ -48,7 +48,7 @@ static cli_exit tune_kernel(const cli_kernel *input, const tune_words *words) {
     const cli_exit right = cli_check_first(input, NULL, "tuned", &words->kernel);
     if (right != CLI_FINE) return right;
     options.timeout_ns = cli_time_left(options.timeout_ns, words->started);
-    if (spad_tune_kernel(&tune, input->kernel, &options, &error) != SPAD_OK) {
+    if (spad_tune_create(&tune, input->kernel, &options, &error) != SPAD_OK) {
         return cli_fail_kernel(&error, input->path, words->kernel.json);
     }
     const cli_exit exit = show(tune, words);

@@ -230,8 +230,8 @@ int64_t cli_time_left(int64_t timeout_ns, int64_t started) {
 
 /* Puts two blanks in front of every line, and leaves out the line end after
  * the item: the next comma or bracket brings it. */
-static int write_indented(void *ctx, const char *bytes, size_t count) {
-    cli_list *list = ctx;
+static int write_indented(void *context, const char *bytes, size_t count) {
+    cli_list *list = context;
     for (size_t i = 0; i < count; i++) {
         if (list->line_start) fputs("\n  ", stdout);
         list->line_start = bytes[i] == '\n';
@@ -241,7 +241,7 @@ static int write_indented(void *ctx, const char *bytes, size_t count) {
 }
 
 void cli_list_open(cli_list *list) {
-    *list = (cli_list){.items = {.write = write_indented, .ctx = list}};
+    *list = (cli_list){.items = {.write = write_indented, .context = list}};
     fputc('[', stdout);
 }
 
@@ -256,7 +256,7 @@ void cli_list_close(cli_list *list) {
 }
 
 void cli_object_open(cli_list *list) {
-    *list = (cli_list){.items = {.write = write_indented, .ctx = list}};
+    *list = (cli_list){.items = {.write = write_indented, .context = list}};
     fputc('{', stdout);
 }
 

@@ -215,9 +215,9 @@ static bool close_output(output *out, bool complete) {
 }
 
 cli_exit cli_write_file(const char *path,
-                        spad_status (*write)(const spad_sink *sink, const void *ctx,
+                        spad_status (*write)(const spad_sink *sink, const void *context,
                                              spad_error *error),
-                        const void *ctx) {
+                        const void *context) {
     output out;
     spad_error error;
     const char *why = open_output(&out, path);
@@ -226,7 +226,7 @@ cli_exit cli_write_file(const char *path,
         return CLI_INTERNAL;
     }
     const spad_sink sink = spad_sink_file(out.file);
-    const spad_status status = write(&sink, ctx, &error);
+    const spad_status status = write(&sink, context, &error);
     const bool written = close_output(&out, status == SPAD_OK);
     if (status != SPAD_OK && status != SPAD_ERR_IO) return cli_fail(&error);
     if (written) return CLI_FINE;

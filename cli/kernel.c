@@ -66,7 +66,7 @@ static cli_exit parse(cli_kernel *out, spad_diagnostics **faults,
         spad_kernel_parse(&out->kernel, out->text.bytes, out->text.length,
                           cli_input_name(out->path), options, *faults, &error);
     if (status == SPAD_ERR_SYNTAX) {
-        spad_diagnostics_write(*faults, &messages, NULL);
+        spad_diagnostics_write_text(*faults, &messages, NULL);
         return CLI_USAGE;
     }
     spad_diagnostics_destroy(*faults);
@@ -130,15 +130,12 @@ cli_exit cli_read_kernel(cli_kernel *out, const char *path, const cli_kernel_wor
 
 cli_exit cli_check_first(const cli_kernel *input, const spad_layout *layout, const char *doing,
                          const cli_kernel_words *words) {
-    const spad_check_options options = {.place = layout != NULL ? spad_layout_place : NULL,
-                                        .ctx = (void *)(uintptr_t)layout,
-                                        .no_advice = true,
-                                        .one_shape = true,
-                                        .timeout_ns = CHECK_NS};
+    const spad_check_options options = {
+        .layout = layout, .no_advice = true, .one_shape = true, .timeout_ns = CHECK_NS};
     const spad_sink messages = spad_sink_file(stderr);
     spad_check *check;
     spad_error error = {0};
-    if (spad_check_kernel(&check, input->kernel, &options, &error) != SPAD_OK) {
+    if (spad_check_create(&check, input->kernel, &options, &error) != SPAD_OK) {
         return cli_fail(&error);
     }
     const long long errors = (long long)spad_check_get_counts(check).errors;

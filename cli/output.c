@@ -77,7 +77,7 @@ cli_exit cli_write_pictures(const cli_pictures *p, const spad_report *report) {
 
 void cli_kernel_title(char field[CLI_TITLE], const spad_kernel *kernel) {
     const size_t size = CLI_TITLE;
-    size_t used = (size_t)snprintf(field, size, "%.120s", spad_kernel_name(kernel));
+    size_t used = (size_t)snprintf(field, size, "%.120s", spad_kernel_get_name(kernel));
     const size_t count = spad_kernel_param_count(kernel);
     for (size_t i = 0; i < count && used < size; i++) {
         const spad_kernel_param *param = spad_kernel_get_param(kernel, i);
@@ -91,7 +91,7 @@ cli_exit cli_draw_analysis(const cli_pictures *pictures, const spad_analysis *an
     spad_report *report;
     spad_error error;
     if (!cli_wants_pictures(pictures)) return CLI_FINE;
-    const spad_target *target = spad_kernel_target(spad_analysis_kernel(analysis));
+    const spad_target *target = spad_kernel_get_target(spad_analysis_get_kernel(analysis));
     const spad_report_options options = {
         .timeout_ns = cli_time_left(pictures->timeout_ns, pictures->started)};
     if (spad_report_create(&report, target, &options, &error) != SPAD_OK) return cli_fail(&error);

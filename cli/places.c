@@ -22,7 +22,7 @@ static cli_exit place_kernel(cli_places *out, cli_text text, const char *path,
     if (spad_layout_create(&out->layout, out->kernel.kernel, NULL, &error) != SPAD_OK) {
         return cli_fail_kernel(&error, path, words->kernel.json);
     }
-    out->target = spad_kernel_target(out->kernel.kernel);
+    out->target = spad_kernel_get_target(out->kernel.kernel);
     out->fits = spad_layout_fits(out->layout);
     return CLI_FINE;
 }
@@ -30,8 +30,8 @@ static cli_exit place_kernel(cli_places *out, cli_text text, const char *path,
 void cli_make_up_target(cli_made_up *out, const spad_plan *plan) {
     out->space = (spad_space){.name = "memory",
                               .about = "",
-                              .lanes = spad_plan_lanes(plan),
-                              .bytes = spad_plan_capacity(plan),
+                              .lanes = spad_plan_get_lanes(plan),
+                              .bytes = spad_plan_get_capacity(plan),
                               .alignment = 1,
                               .granule = 1};
     out->target = (spad_target){.name = "plan",
@@ -52,7 +52,7 @@ static cli_exit take_space(cli_places *out, const cli_plan_words *words) {
     if (words->space != NULL) {
         const cli_exit exit = cli_find_target(&out->target, &out->owned, words->kernel.target);
         if (exit != CLI_FINE) return exit;
-        if (spad_target_space(&out->space, out->target, words->space, &error) != SPAD_OK ||
+        if (spad_target_find_space(&out->space, out->target, words->space, &error) != SPAD_OK ||
             spad_plan_set_space(out->plan, &out->target->spaces[out->space], &error) != SPAD_OK) {
             return cli_fail(&error);
         }

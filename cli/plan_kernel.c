@@ -12,7 +12,7 @@ static spad_status write_placements(const spad_sink *sink, const void *layout, s
 }
 
 static cli_exit show(const spad_analysis *analysis, const plan_kernel_words *words) {
-    const spad_layout *layout = spad_analysis_layout(analysis);
+    const spad_layout *layout = spad_analysis_get_layout(analysis);
     spad_error error;
     if (words->output != NULL && spad_layout_fits(layout)) {
         const cli_exit exit = cli_write_file(words->output, write_placements, layout);
@@ -35,10 +35,10 @@ cli_exit cli_plan_kernel(const cli_kernel *input, const plan_kernel_words *words
     if (spad_analysis_create(&analysis, input->kernel, &options, &error) != SPAD_OK) {
         return cli_fail(&error);
     }
-    const spad_error *fault = spad_analysis_fault(analysis, SPAD_PART_LAYOUT);
+    const spad_error *fault = spad_analysis_get_fault(analysis, SPAD_PART_LAYOUT);
     cli_exit exit =
         fault == NULL ? show(analysis, words) : cli_fail_kernel(fault, input->path, words->json);
-    if (exit == CLI_FINE && spad_check_get_counts(spad_analysis_check(analysis)).errors > 0) {
+    if (exit == CLI_FINE && spad_check_get_counts(spad_analysis_get_check(analysis)).errors > 0) {
         exit = CLI_FINDINGS;
     }
     spad_analysis_destroy(analysis);

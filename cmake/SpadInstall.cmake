@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# Install rules: libraries, headers, the command, a CMake package and a
-# pkg-config file. Everything is relocatable.
+# Install rules: libraries, headers, the command, a CMake package and
+# pkg-config files. Everything is relocatable.
 include(CMakePackageConfigHelpers)
 
-install(TARGETS spad_shared spad_static EXPORT spadTargets
+install(TARGETS spad_shared spad_static spad_device_shared spad_device_static EXPORT spadTargets
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
     FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
@@ -16,8 +16,11 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/spadConfig.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/spadConfigVersion.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/spad)
 
-configure_file(cmake/spad.pc.in spad.pc @ONLY)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/spad.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(name spad spad_device)
+    configure_file(cmake/${name}.pc.in ${name}.pc @ONLY)
+    install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc
+            DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
 
 if(TARGET spad_cli)
     install(TARGETS spad_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -28,7 +28,7 @@ int main(int argc, char **argv) {
     spad_status failed = spad_kernel_parse(&kernel, text, length, "exp.spad", NULL, NULL, &e);
     if (!failed) failed = spad_analysis_create(&analysis, kernel, NULL, &e);
     if (!failed) failed = spad_analysis_write_text(analysis, &out, &e);
-    if (!failed) failed = spad_report_create(&report, spad_kernel_target(kernel), NULL, &e);
+    if (!failed) failed = spad_report_create(&report, spad_kernel_get_target(kernel), NULL, &e);
     if (!failed) failed = spad_report_add_analysis(report, analysis, &e);
     if (!failed) failed = spad_report_write_html(report, &file, &e);
     if (failed) fprintf(stderr, "%s\n", e.message);

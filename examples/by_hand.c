@@ -20,7 +20,7 @@ int main(void) {
     const spad_target *chip;
     size_t sbuf;
     if (spad_target_find(&chip, "trn3", NULL) != SPAD_OK ||
-        spad_target_space(&sbuf, chip, "sbuf", NULL) != SPAD_OK) {
+        spad_target_find_space(&sbuf, chip, "sbuf", NULL) != SPAD_OK) {
         return 1;
     }
     const int bf16 = (int)spad_dtype_bytes(SPAD_BFLOAT16);

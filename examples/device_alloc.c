@@ -6,9 +6,10 @@
  */
 #include <stdio.h>
 
+#include "spad/device.h"
 #include "spad/spad.h"
 
-static void show(const char *what, spad_device_buffer buffer) {
+static void show(const char *what, spad_buffer buffer) {
     spad_buffer_info info;
     if (spad_buffer_get_info(&info, buffer, NULL) != SPAD_OK) return;
     printf("%-12s %s %s (", what, spad_memory_scope_name(info.scope), spad_dtype_name(info.dtype));
@@ -24,7 +25,7 @@ static void show(const char *what, spad_device_buffer buffer) {
 
 /* T.alloc_buffer(shape, dtype, scope) and T.free(buf) */
 static spad_status alloc_and_free(spad_device *device, spad_error *error) {
-    spad_device_buffer buffer;
+    spad_buffer buffer;
     const spad_buffer_spec spec = {
         .shape = SPAD_SHAPE(128, 128), .dtype = SPAD_FLOAT16, .scope = SPAD_GLOBAL};
     const spad_status status = spad_buffer_alloc(&buffer, device, &spec, error);
@@ -41,7 +42,7 @@ static spad_status scoped(spad_device *device, spad_error *error) {
     if (temp.status != SPAD_OK) return temp.status;
     const float one = 1.0f;
     show("allocate", temp.buffer);
-    return spad_write(temp.buffer, 0, &one, sizeof one, NULL, error); /* buf[0] = 1.0 */
+    return spad_buffer_write(temp.buffer, 0, &one, sizeof one, NULL, error); /* buf[0] = 1.0 */
 }
 
 /* the size is known when the program runs */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "spad/device.h"
 #include "spad/spad.h"
 
 enum { SIDE = 128, TILE = 32 };
@@ -15,7 +16,7 @@ enum { SIDE = 128, TILE = 32 };
 static spad_status run(spad_device *cpu, spad_device *npu, spad_error *error) {
     static uint16_t in[SIDE][SIDE];
     static uint16_t out[SIDE][SIDE];
-    spad_device_buffer host, a, b;
+    spad_buffer host, a, b;
     spad_stream stream;
     int64_t address;
     for (int i = 0; i < SIDE * SIDE; i++) in[i / SIDE][i % SIDE] = (uint16_t)i;
@@ -24,17 +25,17 @@ static spad_status run(spad_device *cpu, spad_device *npu, spad_error *error) {
     spad_status status = spad_buffer_alloc(&host, cpu, &spec, error);
     if (status == SPAD_OK) status = spad_buffer_alloc(&a, npu, &spec, error);
     if (status == SPAD_OK) status = spad_buffer_alloc(&b, npu, &spec, error);
-    if (status == SPAD_OK) status = spad_buffer_address(&address, a, error);
+    if (status == SPAD_OK) status = spad_buffer_get_address(&address, a, error);
     if (status != SPAD_OK) return status;
     printf("at a multiple of 256: %s\n", spad_is_aligned(address, 256) ? "yes" : "no");
 
     /* T.copy(cpu_buf, npu_buf): between devices */
     status = spad_buffer_bind(host, in, sizeof in, error);
-    if (status == SPAD_OK) status = spad_copy(a, host, error);
+    if (status == SPAD_OK) status = spad_buffer_copy(a, host, error);
 
     /* with T.stream("compute"): on a stream; the buffer can be freed right after it */
     if (status == SPAD_OK) status = spad_stream_open(&stream, npu, error);
-    if (status == SPAD_OK) status = spad_copy_async(b, a, stream, error);
+    if (status == SPAD_OK) status = spad_buffer_copy_async(b, a, stream, error);
     if (status == SPAD_OK) status = spad_buffer_free(a, error);
     if (status == SPAD_OK) status = spad_stream_wait(stream, error);
 
@@ -48,10 +49,10 @@ static spad_status run(spad_device *cpu, spad_device *npu, spad_error *error) {
                                      .from_column = column,
                                      .rows = TILE,
                                      .columns = TILE};
-        status = spad_copy_matrix(host, b, &tile, &stream, error);
+        status = spad_buffer_copy_matrix(host, b, &tile, &stream, error);
     }
     if (status == SPAD_OK) status = spad_stream_close(stream, error);
-    if (status == SPAD_OK) status = spad_read(out, host, 0, sizeof out, NULL, error);
+    if (status == SPAD_OK) status = spad_buffer_read(out, host, 0, sizeof out, NULL, error);
     if (status != SPAD_OK) return status;
     printf("first element of the first tile: %d (was %d)\n", out[0][0], in[0][0]);
     printf("the same as element (96, 96): %s\n", out[0][0] == in[96][96] ? "yes" : "no");
@@ -59,7 +60,7 @@ static spad_status run(spad_device *cpu, spad_device *npu, spad_error *error) {
     /* the error is reported, and nothing is copied */
     spad_error refused;
     const spad_copy_tile outside = {.from_row = 100, .rows = TILE, .columns = TILE};
-    if (spad_copy_matrix(host, b, &outside, NULL, &refused) != SPAD_OK)
+    if (spad_buffer_copy_matrix(host, b, &outside, NULL, &refused) != SPAD_OK)
         printf("%s\n", refused.message);
     status = spad_buffer_free(b, error);
     return status == SPAD_OK ? spad_buffer_free(host, error) : status;

@@ -6,11 +6,11 @@
  */
 #include <stdio.h>
 
+#include "spad/device.h"
 #include "spad/spad.h"
 
 /* 1024 x 1024 do not fit in the unified buffer of the chip; 256 x 256 do. */
-static spad_status safe_allocation(spad_device_buffer *out, spad_device *device,
-                                   spad_error *error) {
+static spad_status safe_allocation(spad_buffer *out, spad_device *device, spad_error *error) {
     const spad_buffer_spec large = {.shape = SPAD_SHAPE(1024, 1024),
                                     .dtype = SPAD_FLOAT16,
                                     .scope = SPAD_SHARED,
@@ -24,7 +24,7 @@ static spad_status safe_allocation(spad_device_buffer *out, spad_device *device,
 
 static void show_stats(spad_device *device) {
     for (int scope = SPAD_GLOBAL; scope < SPAD_SCOPE_COUNT; scope++) {
-        const spad_memory_stats s = spad_device_stats(device, (spad_memory_scope)scope);
+        const spad_memory_stats s = spad_device_get_stats(device, (spad_memory_scope)scope);
         printf("%-6s allocated %lld B, peak %lld B, freed %lld B, %lld allocations, %lld refused\n",
                spad_memory_scope_name((spad_memory_scope)scope), (long long)s.allocated_bytes,
                (long long)s.peak_bytes, (long long)s.freed_bytes, (long long)s.allocations,
@@ -37,12 +37,11 @@ static void log_calls(void) {
     spad_pool *pool;
     spad_wrapper *log;
     spad_allocation block;
-    const spad_pool_options options = {.max_bytes = 1 << 20};
     const spad_sink out = spad_sink_file(stdout);
-    if (spad_pool_create_over(&pool, 0x10000, &options, NULL) != SPAD_OK) return;
-    const spad_memory pooled = spad_pool_memory(pool);
-    if (spad_wrapper_log(&log, &pooled, &out, NULL, NULL, NULL) == SPAD_OK) {
-        const spad_memory memory = spad_wrapper_memory(log);
+    if (spad_pool_create_over(&pool, 0x10000, 1 << 20, NULL, NULL) != SPAD_OK) return;
+    const spad_memory pooled = spad_pool_get_memory(pool);
+    if (spad_wrapper_create_log(&log, &pooled, &out, NULL, NULL, NULL) == SPAD_OK) {
+        const spad_memory memory = spad_wrapper_get_memory(log);
         if (spad_memory_alloc(&block, &memory, 1000, 256, NULL) == SPAD_OK)
             spad_memory_free(&memory, &block, NULL);
         spad_memory_alloc(&block, &memory, 2 << 20, 256, NULL); /* refused, and logged */
@@ -56,7 +55,7 @@ int main(void) {
     spad_trace *trace;
     spad_error error;
     const spad_target *chip;
-    spad_device_buffer scores, view;
+    spad_buffer scores, view;
     if (spad_target_find(&chip, "910b", &error) != SPAD_OK ||
         spad_trace_create(&trace, chip, NULL, &error) != SPAD_OK) {
         return 1;
@@ -71,7 +70,7 @@ int main(void) {
     if (status != SPAD_OK) fprintf(stderr, "%s\n", error.message);
     show_stats(device);
     for (size_t i = 0; i < spad_trace_tensor_count(trace); i++) {
-        const spad_tensor *t = spad_trace_tensor(trace, i);
+        const spad_tensor *t = spad_trace_get_tensor(trace, i);
         printf("traced: %s in %s, %s\n", t->name, chip->spaces[t->space].name,
                t->t_end == SPAD_OPEN_END ? "alive" : "freed");
     }

@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "spad/device.h"
 #include "spad/spad.h"
 
 /* Something that can be dropped when memory is short. */
@@ -12,8 +13,8 @@ typedef struct cache {
     spad_allocation block;
 } cache;
 
-static bool drop_cache(void *ctx, spad_pool *pool, int64_t needed) {
-    cache *c = ctx;
+static bool drop_cache(void *context, spad_pool *pool, int64_t needed) {
+    cache *c = context;
     if (c->block.handle == 0) return false; /* nothing left to drop: refuse */
     printf("%lld B are needed: dropping %lld B\n", (long long)needed, (long long)c->block.bytes);
     spad_pool_free(pool, &c->block, NULL);
@@ -28,12 +29,12 @@ int main(void) {
     spad_allocation buffer;
     cache c = {0};
     if (spad_device_open(&device, "host", NULL, &error) != SPAD_OK) return 1;
-    const spad_memory memory = spad_device_memory(device);
+    const spad_memory memory = spad_device_get_memory(device);
     const spad_pool_options options = {.max_bytes = 1024 * 1024,
                                        .initial_bytes = 1024 * 1024,
                                        .block_bytes = 4096,
                                        .retry = drop_cache,
-                                       .retry_ctx = &c};
+                                       .retry_context = &c};
     if (spad_pool_create(&pool, &memory, &options, &error) != SPAD_OK) return 1;
 
     spad_pool_alloc(&buffer, pool, 256 * 256 * 2, SPAD_ALIGN_ANY, &error);

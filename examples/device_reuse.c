@@ -5,10 +5,11 @@
  */
 #include <stdio.h>
 
+#include "spad/device.h"
 #include "spad/spad.h"
 
 static spad_status alias(spad_device *device, spad_error *error) {
-    spad_device_buffer view;
+    spad_buffer view;
     float value = 0.0f;
     const float three = 3.0f;
     const spad_buffer_spec spec = {.shape = SPAD_SHAPE(64, 128), .dtype = SPAD_FLOAT32};
@@ -17,8 +18,9 @@ static spad_status alias(spad_device *device, spad_error *error) {
     if (status == SPAD_OK)
         status =
             spad_buffer_alias(&view, a.buffer, 0, SPAD_SHAPE(64, 64), SPAD_FLOAT32, "view", error);
-    if (status == SPAD_OK) status = spad_write(view, 0, &three, sizeof three, NULL, error);
-    if (status == SPAD_OK) status = spad_read(&value, a.buffer, 0, sizeof value, NULL, error);
+    if (status == SPAD_OK) status = spad_buffer_write(view, 0, &three, sizeof three, NULL, error);
+    if (status == SPAD_OK)
+        status = spad_buffer_read(&value, a.buffer, 0, sizeof value, NULL, error);
     if (status != SPAD_OK) return status;
     printf("written through the alias, read from the buffer: %.1f\n", (double)value);
     /* it cannot be larger than what it is a view of */
@@ -32,7 +34,7 @@ static spad_status alias(spad_device *device, spad_error *error) {
 
 static spad_status workspace(spad_device *device, spad_error *error) {
     spad_workspace ws;
-    spad_device_buffer first, second;
+    spad_buffer first, second;
     spad_status status =
         spad_workspace_open(&ws, device, 64 * 1024, SPAD_SHARED, "workspace", error);
     if (status != SPAD_OK) return status;
@@ -62,7 +64,7 @@ static spad_status preallocate(spad_error *error) {
         SPAD_BUFFER_SCOPE(buffer, device, &spec, error);
         status = buffer.status;
     }
-    if (status == SPAD_OK) status = spad_device_pool(&pool, device, SPAD_GLOBAL, error);
+    if (status == SPAD_OK) status = spad_device_get_pool(&pool, device, SPAD_GLOBAL, error);
     if (status == SPAD_OK)
         printf("100 buffers, %lld chunk of %lld B\n", (long long)spad_pool_get_stats(pool).chunks,
                (long long)spad_pool_get_stats(pool).capacity_bytes);

@@ -36,7 +36,7 @@ static void print_footprint(const spad_direct *kernel, size_t tensor) {
 static spad_status print_overlaps(const spad_direct *kernel, spad_error *error) {
     spad_direct_overlap pairs[8];
     size_t count;
-    const spad_status status = spad_direct_overlaps(&count, pairs, 8, kernel, error);
+    const spad_status status = spad_direct_list_overlaps(&count, pairs, 8, kernel, error);
     for (size_t i = 0; i < count && i < 8; i++) {
         const spad_direct_overlap *p = &pairs[i];
         spad_direct_info a, b;

@@ -20,10 +20,10 @@ static placement factory(int64_t *next_address, int64_t total_bytes) {
 }
 
 static spad_status place(spad_direct_spot *out, const int64_t *index, int64_t lanes, int64_t bytes,
-                         void *payload, spad_error *error) {
+                         void *context, spad_error *error) {
     (void)lanes; /* each tile takes all 128, so it starts at lane 0 */
     (void)error;
-    const placement *p = payload;
+    const placement *p = context;
     out->byte = p->base + index[0] * bytes;
     return SPAD_OK;
 }
@@ -41,7 +41,7 @@ static spad_status declare(spad_direct *kernel, const char *name, int64_t *next_
                                                        .tile = SPAD_SHAPE(128, 512),
                                                        .mode = SPAD_MODE_FUNC,
                                                        .func = place,
-                                                       .payload = &p,
+                                                       .context = &p,
                                                    },
                                                    error);
     if (status != SPAD_OK) return status;

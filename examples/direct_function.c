@@ -9,9 +9,9 @@
 #include "spad/spad.h"
 
 static spad_status simple_1d(spad_direct_spot *out, const int64_t *index, int64_t lanes,
-                             int64_t bytes, void *payload, spad_error *error) {
+                             int64_t bytes, void *context, spad_error *error) {
     (void)lanes;
-    (void)payload;
+    (void)context;
     (void)error;
     *out = (spad_direct_spot){.lane = 0, .byte = index[0] * bytes};
     return SPAD_OK;

@@ -34,7 +34,7 @@ static spad_status check(const spad_target *chip, bool force_auto, spad_error *e
     if (status == SPAD_OK) status = declare(kernel, error);
     if (status == SPAD_OK) {
         spad_finding found[8];
-        const size_t count = spad_direct_findings(found, 8, kernel);
+        const size_t count = spad_direct_list_findings(found, 8, kernel);
         printf("%s: %zu findings\n", force_auto ? "forced to automatic" : "as declared", count);
         for (size_t i = 0; i < count && i < 8; i++) {
             printf("  %s %s: %s\n", spad_severity_name(found[i].severity),

@@ -68,8 +68,8 @@ int main(void) {
     if (status == SPAD_OK) status = declare(kernel, &error);
     const size_t events = trace != NULL ? spad_trace_event_count(trace) : 0;
     for (size_t i = 0; i < events && status == SPAD_OK; i++) {
-        const spad_event *event = spad_trace_event(trace, i);
-        const spad_tensor *tile = spad_trace_tensor(trace, (size_t)event->tensor);
+        const spad_event *event = spad_trace_get_event(trace, i);
+        const spad_tensor *tile = spad_trace_get_tensor(trace, (size_t)event->tensor);
         printf("event %zu: %s %s\n", i, event->kind == SPAD_EVENT_ALLOC ? "alloc" : "free",
                tile->name);
     }

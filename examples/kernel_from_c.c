@@ -27,7 +27,7 @@ static int64_t add_tensor(spad_kernel_builder *b, const spad_target *target, con
     tensor.dtype = SPAD_BFLOAT16;
     tensor.blocks = (spad_amounts){1, &blocks};
     tensor.dims = (spad_amounts){2, dims};
-    check(spad_target_space(&tensor.space, target, space, &error), &error);
+    check(spad_target_find_space(&tensor.space, target, space, &error), &error);
     check(spad_kernel_builder_tensor(&number, b, &tensor, &error), &error);
     return number;
 }
@@ -98,7 +98,7 @@ int main(void) {
     spad_error error;
     spad_walk *walk;
     spad_kernel *kernel = build();
-    check(spad_kernel_write(kernel, &sink, &error), &error);
+    check(spad_kernel_write_text(kernel, &sink, &error), &error);
     check(spad_walk_create(&walk, kernel, NULL, &error), &error);
     for (int operations = 0; operations < 9;) { /* three iterations */
         check(spad_walk_next(&event, walk, &error), &error);

@@ -32,7 +32,7 @@ static spad_status kernel(spad_stack *sbm, spad_error *error) {
 static spad_status draw(const spad_trace *trace, const char *path, spad_error *error) {
     const spad_report_options options = {.title = "a loop over two sections"};
     spad_report *report;
-    spad_status status = spad_report_create(&report, spad_trace_target(trace), &options, error);
+    spad_status status = spad_report_create(&report, spad_trace_get_target(trace), &options, error);
     if (status != SPAD_OK) return status;
     FILE *file = path != NULL ? fopen(path, "wb") : stdout;
     if (file != NULL) {

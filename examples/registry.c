@@ -40,13 +40,14 @@ static spad_component component(spad_registry *registry, const char *name) {
 /* ---- registering ------------------------------------------------------------------- */
 
 static void local(integrator *in, spad_component c, const char *name, int64_t size) {
-    const spad_buffer buffer = {.name = name, .size = size, .location = SPAD_LOCATION_LOCAL};
+    const spad_registry_buffer buffer = {
+        .name = name, .size = size, .location = SPAD_REGISTRY_LOCATION_LOCAL};
     need(spad_registry_register(in->registry, c, &buffer, &error));
 }
 
 static void persistent(integrator *in, spad_component c, const char *name, int64_t size) {
-    const spad_buffer buffer = {
-        .name = name, .size = size, .location = SPAD_LOCATION_LOCAL, .persistent = true};
+    const spad_registry_buffer buffer = {
+        .name = name, .size = size, .location = SPAD_REGISTRY_LOCATION_LOCAL, .persistent = true};
     need(spad_registry_register(in->registry, c, &buffer, &error));
 }
 
@@ -66,10 +67,10 @@ static void register_all(integrator *in) {
 
     local(in, in->newton, "delta", STATES);
     local(in, in->newton, "residual", STATES);
-    const spad_buffer iterations = {.name = "krylov_iters",
-                                    .size = 1,
-                                    .location = SPAD_LOCATION_LOCAL,
-                                    .precision = SPAD_INT32};
+    const spad_registry_buffer iterations = {.name = "krylov_iters",
+                                             .size = 1,
+                                             .location = SPAD_REGISTRY_LOCATION_LOCAL,
+                                             .precision = SPAD_INT32};
     need(spad_registry_register(in->registry, in->newton, &iterations, &error));
     persistent(in, in->newton, "prev_theta", 1);
 
@@ -81,10 +82,10 @@ static void register_all(integrator *in) {
     persistent(in, in->step, "previous_step_size", 1);
     persistent(in, in->step, "stage_increment", STATES);
     local(in, in->step, "accumulator", (STAGES - 1) * STATES);
-    const spad_buffer base = {.name = "stage_base",
-                              .size = STATES,
-                              .location = SPAD_LOCATION_LOCAL,
-                              .aliases = "accumulator"};
+    const spad_registry_buffer base = {.name = "stage_base",
+                                       .size = STATES,
+                                       .location = SPAD_REGISTRY_LOCATION_LOCAL,
+                                       .aliases = "accumulator"};
     need(spad_registry_register(in->registry, in->step, &base, &error));
     persistent(in, in->step, "stage_rhs", STATES);
 }
@@ -92,16 +93,16 @@ static void register_all(integrator *in) {
 /* ---- printing ---------------------------------------------------------------------- */
 
 static void print_buffers(integrator *in, spad_component c) {
-    const spad_slice *elements;
-    const spad_slice *bytes;
+    const spad_registry_slice *elements;
+    const spad_registry_slice *bytes;
     size_t count;
     spad_registry *r = in->registry;
-    need(spad_registry_layout(&elements, &count, r, c, SPAD_UNIT_ELEMENT, &error));
-    need(spad_registry_layout(&bytes, &count, r, c, SPAD_UNIT_BYTE, &error));
+    need(spad_registry_get_layout(&elements, &count, r, c, SPAD_REGISTRY_UNIT_ELEMENT, &error));
+    need(spad_registry_get_layout(&bytes, &count, r, c, SPAD_REGISTRY_UNIT_BYTE, &error));
     printf("  %-26s %-8s %-11s %-10s %-10s %s\n", "buffer", "type", "region", "elements", "bytes",
            "inside");
     for (size_t i = 0; i < count; i++) {
-        const spad_buffer *buffer = spad_registry_buffer_at(r, c, i);
+        const spad_registry_buffer *buffer = spad_registry_get_buffer(r, c, i);
         char e[24];
         char b[24];
         snprintf(e, sizeof e, "%lld..%lld", (long long)elements[i].offset,
@@ -109,32 +110,35 @@ static void print_buffers(integrator *in, spad_component c) {
         snprintf(b, sizeof b, "%lld..%lld", (long long)bytes[i].offset,
                  (long long)(bytes[i].offset + bytes[i].length));
         printf("  %-26s %-8s %-11s %-10s %-10s %s\n", buffer->name,
-               spad_dtype_name(buffer->precision), spad_region_name(elements[i].region), e, b,
-               elements[i].inside != NULL ? elements[i].inside : "-");
+               spad_dtype_name(buffer->precision), spad_registry_region_name(elements[i].region), e,
+               b, elements[i].inside != NULL ? elements[i].inside : "-");
     }
 }
 
-static int64_t size_of(integrator *in, spad_component c, spad_region region, spad_unit unit) {
+static int64_t size_of(integrator *in, spad_component c, spad_registry_region region,
+                       spad_registry_unit unit) {
     int64_t out;
-    need(spad_registry_size(&out, in->registry, c, region, unit, &error));
+    need(spad_registry_get_size(&out, in->registry, c, region, unit, &error));
     return out;
 }
 
 static void print_component(integrator *in, spad_component c) {
-    printf("%s\n", spad_registry_component_name(in->registry, c));
+    printf("%s\n", spad_registry_get_component_name(in->registry, c));
     print_buffers(in, c);
     printf("  total: ");
-    for (int region = 0; region < SPAD_REGION_COUNT; region++) {
-        printf("%s %lld elements (%lld bytes)%s", spad_region_name((spad_region)region),
-               (long long)size_of(in, c, (spad_region)region, SPAD_UNIT_ELEMENT),
-               (long long)size_of(in, c, (spad_region)region, SPAD_UNIT_BYTE),
-               region + 1 < SPAD_REGION_COUNT ? ", " : "\n\n");
+    for (int region = 0; region < SPAD_REGISTRY_REGION_COUNT; region++) {
+        printf("%s %lld elements (%lld bytes)%s",
+               spad_registry_region_name((spad_registry_region)region),
+               (long long)size_of(in, c, (spad_registry_region)region, SPAD_REGISTRY_UNIT_ELEMENT),
+               (long long)size_of(in, c, (spad_registry_region)region, SPAD_REGISTRY_UNIT_BYTE),
+               region + 1 < SPAD_REGISTRY_REGION_COUNT ? ", " : "\n\n");
     }
 }
 
 static void print_declared(integrator *in) {
     int64_t out;
-    need(spad_registry_declared_local(&out, in->registry, in->step, SPAD_UNIT_ELEMENT, &error));
+    need(spad_registry_get_declared_local(&out, in->registry, in->step, SPAD_REGISTRY_UNIT_ELEMENT,
+                                          &error));
     printf("local memory of a thread, children included: %lld elements\n\n", (long long)out);
 }
 
@@ -142,7 +146,7 @@ static void print_declared(integrator *in) {
 
 /* Moves the vectors of the solvers and of the step to shared memory. */
 static void move_to_shared(integrator *in) {
-    static const spad_setting settings[] = {
+    static const spad_registry_setting settings[] = {
         {"delta_location", "shared"},
         {"residual_location", "shared"},
         {"preconditioned_vec_location", "shared"},
@@ -159,7 +163,7 @@ static void move_to_shared(integrator *in) {
         size_t found = 0;
         for (size_t k = 0; k < count; k++) found += known[k];
         printf("%s: %zu of %zu settings are its own\n",
-               spad_registry_component_name(in->registry, components[i]), found, count);
+               spad_registry_get_component_name(in->registry, components[i]), found, count);
     }
     take_over_children(in);
     printf("\n");
@@ -179,43 +183,44 @@ static void print_budget(int64_t elements) {
 
 /* From the kernel's memory down to a vector of the linear solver, for one thread. */
 static void print_path(integrator *in, int64_t thread) {
-    const spad_unit unit = SPAD_UNIT_ELEMENT;
+    const spad_registry_unit unit = SPAD_REGISTRY_UNIT_ELEMENT;
     spad_registry *r = in->registry;
-    spad_allocator shared;
-    spad_allocator kept;
-    spad_allocator temp;
-    spad_slice slice;
-    spad_base base = {.shared_stride =
-                          size_of(in, in->step, SPAD_REGION_SHARED, unit)}; /* odd: no skew */
+    spad_registry_allocator shared;
+    spad_registry_allocator kept;
+    spad_registry_allocator temp;
+    spad_registry_slice slice;
+    spad_registry_base base = {.shared_stride = size_of(in, in->step, SPAD_REGISTRY_REGION_SHARED,
+                                                        unit)}; /* odd: no skew */
     need(spad_registry_get_child_allocators(&shared, &kept, r, in->step, in->newton, "solver", unit,
                                             &error));
-    need(spad_allocator_slice(&slice, &shared, &base, thread, &error));
+    need(spad_registry_allocator_slice(&slice, &shared, &base, thread, &error));
     printf("thread %lld: the solver has shared [%lld, %lld)", (long long)thread,
            (long long)slice.offset, (long long)(slice.offset + slice.length));
-    base = (spad_base){.shared = slice.offset};
+    base = (spad_registry_base){.shared = slice.offset};
     need(spad_registry_get_child_allocators(&shared, &kept, r, in->newton, in->linear,
                                             "linear_solver", unit, &error));
-    need(spad_allocator_slice(&slice, &shared, &base, 0, &error));
+    need(spad_registry_allocator_slice(&slice, &shared, &base, 0, &error));
     printf(", in it the linear solver [%lld, %lld)", (long long)slice.offset,
            (long long)(slice.offset + slice.length));
-    base = (spad_base){.shared = slice.offset};
+    base = (spad_registry_base){.shared = slice.offset};
     need(spad_registry_get_allocator(&temp, r, in->linear, "temp", unit, true, &error));
-    need(spad_allocator_slice(&slice, &temp, &base, 0, &error));
+    need(spad_registry_allocator_slice(&slice, &temp, &base, 0, &error));
     printf(", in it temp [%lld, %lld)\n\n", (long long)slice.offset,
            (long long)(slice.offset + slice.length));
 }
 
 /* With lifetimes an alias is checked: first one that is right, then one that is not. */
 static void check_alias(integrator *in, int64_t base_ends) {
-    const spad_buffer accumulator = {.name = "accumulator", .t_begin = 2, .t_end = 6};
-    const spad_buffer base = {.name = "stage_base", .t_begin = 0, .t_end = base_ends};
+    const spad_registry_buffer accumulator = {.name = "accumulator", .t_begin = 2, .t_end = 6};
+    const spad_registry_buffer base = {.name = "stage_base", .t_begin = 0, .t_end = base_ends};
     spad_registry *r = in->registry;
-    need(
-        spad_registry_update_buffer(NULL, r, in->step, SPAD_BUFFER_LIFETIME, &accumulator, &error));
-    need(spad_registry_update_buffer(NULL, r, in->step, SPAD_BUFFER_LIFETIME, &base, &error));
+    need(spad_registry_update_buffer(NULL, r, in->step, SPAD_REGISTRY_BUFFER_LIFETIME, &accumulator,
+                                     &error));
+    need(spad_registry_update_buffer(NULL, r, in->step, SPAD_REGISTRY_BUFFER_LIFETIME, &base,
+                                     &error));
     int64_t total;
-    const spad_status status =
-        spad_registry_size(&total, r, in->step, SPAD_REGION_SHARED, SPAD_UNIT_ELEMENT, &error);
+    const spad_status status = spad_registry_get_size(
+        &total, r, in->step, SPAD_REGISTRY_REGION_SHARED, SPAD_REGISTRY_UNIT_ELEMENT, &error);
     printf("stage_base until step %lld: ", (long long)base_ends);
     if (status == SPAD_OK) {
         printf("fine, %lld elements\n", (long long)total);
@@ -246,7 +251,7 @@ int main(void) {
     print_path(&in, 5);
 
     printf("shared memory budget\n");
-    print_budget(size_of(&in, in.step, SPAD_REGION_SHARED, SPAD_UNIT_ELEMENT));
+    print_budget(size_of(&in, in.step, SPAD_REGISTRY_REGION_SHARED, SPAD_REGISTRY_UNIT_ELEMENT));
     print_budget(70); /* the same step with 10 states */
     print_budget(300);
     printf("\n");

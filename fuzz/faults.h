@@ -50,8 +50,8 @@ typedef struct fuzz_run {
 enum { FUZZ_UNTOUCHED = 0x5A, FUZZ_HEAD = 16 };
 
 /* Blocks carry their size in front, and move with every change of it. */
-static inline void *fuzz_resize(void *ctx, void *block, size_t old_size, size_t new_size) {
-    fuzz_run *run = ctx;
+static inline void *fuzz_resize(void *context, void *block, size_t old_size, size_t new_size) {
+    fuzz_run *run = context;
     char *const old = block != NULL ? (char *)block - FUZZ_HEAD : NULL;
     char *made = NULL;
     if (old != NULL) REQUIRE(memcmp(old, &old_size, sizeof old_size) == 0);
@@ -76,8 +76,8 @@ static inline void *fuzz_resize(void *ctx, void *block, size_t old_size, size_t 
     return made != NULL ? made + FUZZ_HEAD : NULL;
 }
 
-static inline int fuzz_write(void *ctx, const char *bytes, size_t count) {
-    fuzz_run *run = ctx;
+static inline int fuzz_write(void *context, const char *bytes, size_t count) {
+    fuzz_run *run = context;
     REQUIRE(!run->met || run->fault != FUZZ_WRITE); /* no write after one that failed */
     run->written += count;
     if (run->fault == FUZZ_WRITE && run->written >= run->at) {

@@ -41,8 +41,8 @@ typedef struct fuzz_text {
 } fuzz_text;
 
 /* The write function of a spad_sink over a fuzz_text. */
-static inline int fuzz_append(void *ctx, const char *bytes, size_t count) {
-    fuzz_text *text = ctx;
+static inline int fuzz_append(void *context, const char *bytes, size_t count) {
+    fuzz_text *text = context;
     if (text->room - text->count < count) {
         const size_t room = 2 * text->room + count;
         char *grown = realloc(text->bytes, room);

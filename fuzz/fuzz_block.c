@@ -111,8 +111,8 @@ static void check(const spad_block *block, int merged) {
     }
 }
 
-static int swallow(void *ctx, const char *bytes, size_t count) {
-    *(size_t *)ctx += count;
+static int swallow(void *context, const char *bytes, size_t count) {
+    *(size_t *)context += count;
     return bytes == NULL;
 }
 
@@ -139,7 +139,7 @@ static spad_block_totals run(const uint8_t *data, size_t size, spad_block_policy
         check(block, options.merge_static);
         REQUIRE(spad_block_get_totals(&totals, block, &error) == SPAD_OK);
         REQUIRE((spad_block_check_fit(block, &error) == SPAD_OK) == totals.fits);
-        REQUIRE(spad_block_write_report(block, &sink, &error) == SPAD_OK);
+        REQUIRE(spad_block_write_text(block, &sink, &error) == SPAD_OK);
         REQUIRE(spad_block_write_json(block, &sink, &error) == SPAD_OK);
         spad_trace *trace;
         if (spad_trace_create(&trace, target, NULL, NULL) == SPAD_OK) {

@@ -9,13 +9,14 @@
  * Input: records of an operation byte and its numbers.
  */
 #include "faults.h"
+#include "spad/device.h"
 #include "spad/spad.h"
 
 enum { SLOTS = 12, BYTES_MAX = 2048, CALLS_MAX = 200, STREAMS = 3, FENCES = 4 };
 
 /* A buffer as it should be. Aliases share the bytes of the slot `root`. */
 typedef struct slot {
-    spad_device_buffer handle;
+    spad_buffer handle;
     bool used;  /* the handle was given out */
     bool alive; /* and is not freed */
     bool global;
@@ -72,7 +73,7 @@ static spad_shape next_shape(fuzz_input *in, int64_t *dims) {
     return (spad_shape){rank, dims};
 }
 
-static void set_slot(world *w, slot *s, spad_device_buffer handle, size_t root, int64_t offset) {
+static void set_slot(world *w, slot *s, spad_buffer handle, size_t root, int64_t offset) {
     spad_buffer_info info;
     MUST(&w->run, spad_buffer_get_info(&info, handle, &w->run.error));
     *s = (slot){.handle = handle,
@@ -97,7 +98,7 @@ static void allocate(world *w, fuzz_input *in) {
                                    .scope = (spad_memory_scope)(fuzz_next(in) % 5 / 2),
                                    .alignment = fuzz_next(in) & 1 ? next_number(in) : 0,
                                    .name = fuzz_next(in) & 1 ? "b" : NULL};
-    spad_device_buffer handle;
+    spad_buffer handle;
     if (s->alive) return;
     TRY(&w->run, spad_buffer_alloc(&handle, w->device, &spec, &w->run.error));
     REQUIRE((w->run.status == SPAD_OK) == (handle.device != NULL));
@@ -111,7 +112,7 @@ static void alias(world *w, fuzz_input *in) {
     const int64_t offset = next_number(in);
     const spad_shape shape = next_shape(in, dims);
     const spad_dtype dtype = (spad_dtype)(fuzz_next(in) % (SPAD_DTYPE_COUNT + 1));
-    spad_device_buffer handle;
+    spad_buffer handle;
     if (s->alive || !of->used || s == of) return;
     TRY(&w->run, spad_buffer_alias(&handle, of->handle, offset, shape, dtype, NULL, &w->run.error));
     if (!of->alive) REQUIRE(w->run.status != SPAD_OK);
@@ -141,7 +142,7 @@ static void write_bytes(world *w, fuzz_input *in) {
     const spad_stream *stream = next_stream(w, in);
     if (!s->used || count > BYTES_MAX) return;
     memset(bytes, fuzz_next(in), sizeof bytes);
-    TRY(&w->run, spad_write(s->handle, offset, bytes, count, stream, &w->run.error));
+    TRY(&w->run, spad_buffer_write(s->handle, offset, bytes, count, stream, &w->run.error));
     if (!s->alive) REQUIRE(w->run.status != SPAD_OK);
     if (!usable(s)) return;
     const bool inside =
@@ -158,7 +159,7 @@ static void read_bytes(world *w, fuzz_input *in) {
     const spad_stream *stream = next_stream(w, in);
     if (!s->used) return;
     const int64_t count = usable(s) ? s->bytes : 1;
-    TRY(&w->run, spad_read(bytes, s->handle, 0, count, stream, &w->run.error));
+    TRY(&w->run, spad_buffer_read(bytes, s->handle, 0, count, stream, &w->run.error));
     if (!s->alive) REQUIRE(w->run.status == SPAD_ERR_STALE);
     if (!usable(s)) return;
     REQUIRE(w->run.status == SPAD_OK);
@@ -205,7 +206,7 @@ static void copy_part(world *w, fuzz_input *in) {
     if (what & 4) r.to_pitch = next_number(in);
     if (what & 8) r.from_pitch = next_number(in);
     if (!to->used || !from->used) return;
-    TRY(&w->run, spad_copy_part(to->handle, from->handle, &r, stream, &w->run.error));
+    TRY(&w->run, spad_buffer_copy_part(to->handle, from->handle, &r, stream, &w->run.error));
     if (!to->alive || !from->alive) REQUIRE(w->run.status != SPAD_OK);
     if (!usable(to) || !usable(from)) return;
     const bool inside = rows_inside(to, r.to_offset, r.to_pitch, r.width, r.rows) &&
@@ -226,9 +227,9 @@ static void copy_whole(world *w, fuzz_input *in) {
     const spad_stream *stream = next_stream(w, in);
     if (!to->used || !from->used) return;
     if (stream != NULL) {
-        TRY(&w->run, spad_copy_async(to->handle, from->handle, *stream, &w->run.error));
+        TRY(&w->run, spad_buffer_copy_async(to->handle, from->handle, *stream, &w->run.error));
     } else {
-        TRY(&w->run, spad_copy(to->handle, from->handle, &w->run.error));
+        TRY(&w->run, spad_buffer_copy(to->handle, from->handle, &w->run.error));
     }
     if (w->run.status != SPAD_OK) return;
     REQUIRE(to->alive && from->alive);
@@ -244,7 +245,7 @@ static void copy_matrix(world *w, fuzz_input *in) {
     const spad_copy_tile tile = {next_number(in), next_number(in), next_number(in),
                                  next_number(in), next_number(in), next_number(in)};
     if (!to->used || !from->used) return;
-    TRY(&w->run, spad_copy_matrix(to->handle, from->handle, &tile, NULL, &w->run.error));
+    TRY(&w->run, spad_buffer_copy_matrix(to->handle, from->handle, &tile, NULL, &w->run.error));
     if (w->run.status != SPAD_OK) return;
     REQUIRE(to->alive && from->alive);
     if (usable(to))
@@ -296,7 +297,7 @@ static void order(world *w, fuzz_input *in) {
 static void use_workspace(world *w, fuzz_input *in) {
     fuzz_run *run = &w->run;
     spad_workspace space;
-    spad_device_buffer taken = {0};
+    spad_buffer taken = {0};
     int64_t dims[4];
     const int64_t bytes = next_number(in);
     TRY(run, spad_workspace_open(&space, w->device, bytes, SPAD_GLOBAL, "w", &run->error));

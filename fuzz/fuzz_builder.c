@@ -233,7 +233,7 @@ static void add_operation(fuzz_run *run, spad_kernel_builder *b, fuzz_input *in)
         TRY(run, spad_kernel_builder_cost(b, kind, cost, &run->error));
     } else {
         const size_t engines = 10;
-        const spad_target *target = spad_target_at(fuzz_next(in) % spad_target_count());
+        const spad_target *target = spad_target_get(fuzz_next(in) % spad_target_count());
         const size_t engine = fuzz_next(in) % engines;
         const char *runner = what == 2 && engine < target->engine_count
                                  ? target->engines[engine].name
@@ -253,8 +253,8 @@ static void call(fuzz_run *run, spad_kernel_builder *b, fuzz_input *in) {
     case 5: add_declaration(run, b, in); break;
     case 6: add_operation(run, b, in); break;
     case 7: {
-        const spad_place place = {fuzz_next(in), fuzz_next(in), 1};
-        spad_kernel_builder_at(b, place);
+        const spad_location location = {fuzz_next(in), fuzz_next(in), 1};
+        spad_kernel_builder_at(b, location);
         break;
     }
     default: add_block(run, b, in);
@@ -280,7 +280,7 @@ static spad_kernel *build(fuzz_run *run, fuzz_input in, const spad_target *targe
     TRY(run, spad_kernel_builder_finish(&kernel, b, &run->error));
     REQUIRE((run->status == SPAD_OK) == (kernel != NULL));
     spad_kernel_builder_destroy(b);
-    if (kernel != NULL) MUST(run, spad_kernel_write(kernel, &run->sink, &run->error));
+    if (kernel != NULL) MUST(run, spad_kernel_write_text(kernel, &run->sink, &run->error));
     return kernel;
 }
 
@@ -294,14 +294,14 @@ static void check_kernel(const spad_kernel *kernel) {
     spad_kernel *again;
     spad_walk *walk;
     spad_error error;
-    REQUIRE(spad_kernel_write(kernel, &first_sink, NULL) == SPAD_OK);
+    REQUIRE(spad_kernel_write_text(kernel, &first_sink, NULL) == SPAD_OK);
     const spad_status status =
         spad_kernel_parse(&again, first.bytes, first.count, "again", NULL, NULL, &error);
     if (status != SPAD_OK) {
         fprintf(stderr, "%.*s%d: %s\n", (int)first.count, first.bytes, error.line, error.message);
     }
     REQUIRE(status == SPAD_OK);
-    REQUIRE(spad_kernel_write(again, &second_sink, NULL) == SPAD_OK);
+    REQUIRE(spad_kernel_write_text(again, &second_sink, NULL) == SPAD_OK);
     REQUIRE(first.count == second.count && memcmp(first.bytes, second.bytes, first.count) == 0);
     REQUIRE(spad_walk_create(&walk, kernel, &options, NULL) == SPAD_OK);
     for (int i = 0; i < EVENTS_MAX && (event == NULL || event->kind != SPAD_WALK_END); i++) {
@@ -317,7 +317,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fuzz_input in = {data, size};
     const fuzz_fault fault = (fuzz_fault)(fuzz_next(&in) % FUZZ_FAULTS);
     const uint64_t at = fuzz_next(&in) + 256U * fuzz_next(&in);
-    const spad_target *target = spad_target_at(fuzz_next(&in) % spad_target_count());
+    const spad_target *target = spad_target_get(fuzz_next(&in) % spad_target_count());
     fuzz_run plain;
     fuzz_run faulty;
     fuzz_run_init(&plain, FUZZ_NO_FAULT, 0);

@@ -12,7 +12,7 @@ enum { EVENTS_MAX = 1500, OPERATIONS_MAX = 2000 };
 static fuzz_text shown(const spad_check *check, const spad_kernel *kernel, const uint8_t *data,
                        size_t size) {
     fuzz_text text = {0};
-    const spad_sink sink = {.write = fuzz_append, .ctx = &text};
+    const spad_sink sink = {.write = fuzz_append, .context = &text};
     REQUIRE(spad_check_write_text(check, kernel, (const char *)data, size, &sink, NULL) == SPAD_OK);
     REQUIRE(spad_check_write_json(check, kernel, &sink, NULL) == SPAD_OK);
     return text;
@@ -27,16 +27,16 @@ static void check_findings(const spad_check *check) {
         errors += finding->severity == SPAD_SEVERITY_ERROR;
     }
     REQUIRE(spad_check_get_counts(check).errors == errors);
-    REQUIRE((spad_check_verdict(check) == SPAD_VERDICT_WRONG) == (errors > 0));
-    REQUIRE(spad_check_reason(check)[0] != '\0');
+    REQUIRE((spad_check_get_verdict(check) == SPAD_VERDICT_WRONG) == (errors > 0));
+    REQUIRE(spad_check_get_reason(check)[0] != '\0');
 }
 
 static void check_kernel(const spad_kernel *kernel, const uint8_t *data, size_t size) {
     const spad_check_options options = {.event_limit = EVENTS_MAX};
     spad_check *check;
     spad_check *again;
-    REQUIRE(spad_check_kernel(&check, kernel, &options, NULL) == SPAD_OK);
-    REQUIRE(spad_check_kernel(&again, kernel, &options, NULL) == SPAD_OK);
+    REQUIRE(spad_check_create(&check, kernel, &options, NULL) == SPAD_OK);
+    REQUIRE(spad_check_create(&again, kernel, &options, NULL) == SPAD_OK);
     check_findings(check);
     const fuzz_text first = shown(check, kernel, data, size);
     const fuzz_text second = shown(again, kernel, data, size);
@@ -51,13 +51,13 @@ static void simulate(const spad_kernel *kernel) {
     const spad_sim_options options = {.operation_limit = OPERATIONS_MAX};
     spad_sim *sim;
     spad_error error;
-    const spad_status status = spad_sim_kernel(&sim, kernel, &options, &error);
+    const spad_status status = spad_sim_create(&sim, kernel, &options, &error);
     REQUIRE(status == SPAD_OK || (error.code == status && error.message[0] != '\0'));
     if (status != SPAD_OK) return;
     fuzz_text text = {0};
-    const spad_sink sink = {.write = fuzz_append, .ctx = &text};
+    const spad_sink sink = {.write = fuzz_append, .context = &text};
     const spad_sim_totals totals = spad_sim_get_totals(sim);
-    for (size_t i = 0; i < spad_kernel_target(kernel)->engine_count; i++) {
+    for (size_t i = 0; i < spad_kernel_get_target(kernel)->engine_count; i++) {
         REQUIRE(spad_sim_get_engine(sim, i).busy <= totals.makespan);
     }
     REQUIRE(spad_sim_write_text(sim, &sink, NULL) == SPAD_OK);

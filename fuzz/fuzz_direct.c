@@ -38,9 +38,9 @@ static spad_direct_spot next_spot(fuzz_input *in) {
 }
 
 static spad_status from_input(spad_direct_spot *out, const int64_t *index, int64_t lanes,
-                              int64_t bytes, void *payload, spad_error *error) {
+                              int64_t bytes, void *context, spad_error *error) {
     REQUIRE(lanes >= 1 && bytes >= 1 && error != NULL);
-    fuzz_input *in = payload;
+    fuzz_input *in = context;
     *out = next_spot(in);
     if (in->size == 0) *out = (spad_direct_spot){.byte = index[0] & 1023};
     return fuzz_next(in) == 0xFF ? SPAD_ERR_NO_FIT : SPAD_OK;
@@ -81,7 +81,7 @@ static spad_direct_tensor next_tensor(fuzz_input *in, room *r) {
         t.spots = r->spots;
     } else if (t.mode == SPAD_MODE_FUNC) {
         t.func = from_input;
-        t.payload = in;
+        t.context = in;
     } else if (flags & 64) {
         t.ring = next_shape(in, r->ring, rank);
     }
@@ -95,7 +95,7 @@ static void check_place(const spad_space *space, const spad_direct_info *info,
     const spad_rect rect = row->rect;
     REQUIRE(rect.lanes == info->lanes && rect.bytes == info->bytes);
     REQUIRE(spad_space_check_lanes(space, rect.lane, rect.lanes, NULL) == SPAD_OK);
-    REQUIRE(rect.byte >= 0 && rect.byte + rect.bytes <= spad_space_usable(space));
+    REQUIRE(rect.byte >= 0 && rect.byte + rect.bytes <= spad_space_get_usable(space));
     REQUIRE(rect.byte % space->alignment == 0);
     REQUIRE(row->spot.lane == rect.lane);
     REQUIRE(row->spot.bank * space->bank_bytes + row->spot.byte == rect.byte);
@@ -132,7 +132,7 @@ static void check_tile(const spad_direct *direct, size_t tensor, const spad_dire
 }
 
 static void check_tensor(const spad_direct *direct, const spad_trace *trace, size_t tensor) {
-    const spad_target *chip = spad_trace_target(trace);
+    const spad_target *chip = spad_trace_get_target(trace);
     spad_direct_info info;
     REQUIRE(spad_direct_get(&info, direct, tensor, NULL) == SPAD_OK);
     const spad_space *space = &chip->spaces[info.space];
@@ -145,7 +145,7 @@ static void check_tensor(const spad_direct *direct, const spad_trace *trace, siz
     REQUIRE(info.traced >= 0);
     REQUIRE((size_t)(info.traced + traced) == spad_trace_tensor_count(trace));
     for (int64_t p = 0; p < LOOKED_AT && p < traced; p++) {
-        const spad_tensor *entry = spad_trace_tensor(trace, (size_t)(info.traced + p));
+        const spad_tensor *entry = spad_trace_get_tensor(trace, (size_t)(info.traced + p));
         spad_direct_tile row;
         REQUIRE(spad_direct_get_physical(&row, direct, tensor, p, NULL) == SPAD_OK);
         REQUIRE(entry->t_end == SPAD_OPEN_END && entry->mode == info.mode);
@@ -157,9 +157,9 @@ static size_t count_pairs(const spad_trace *trace) {
     const size_t count = spad_trace_tensor_count(trace);
     size_t pairs = 0;
     for (size_t i = 0; i < count; i++) {
-        const spad_tensor *a = spad_trace_tensor(trace, i);
+        const spad_tensor *a = spad_trace_get_tensor(trace, i);
         for (size_t j = i + 1; j < count && a->rect.byte != SPAD_NO_BYTE; j++) {
-            const spad_tensor *b = spad_trace_tensor(trace, j);
+            const spad_tensor *b = spad_trace_get_tensor(trace, j);
             pairs += a->space == b->space && b->rect.byte != SPAD_NO_BYTE &&
                      spad_rect_overlaps(a->rect, b->rect);
         }
@@ -172,16 +172,16 @@ static void check_kernel(spad_direct *direct, const spad_trace *trace) {
     spad_finding finding;
     size_t pairs;
     if (spad_trace_tensor_count(trace) < 1000) {
-        REQUIRE(spad_direct_overlaps(&pairs, &first, 1, direct, NULL) == SPAD_OK);
+        REQUIRE(spad_direct_list_overlaps(&pairs, &first, 1, direct, NULL) == SPAD_OK);
         REQUIRE(pairs == count_pairs(trace));
         REQUIRE(pairs == 0 || (first.shared.lanes > 0 && first.shared.bytes > 0));
     }
-    if (spad_direct_findings(&finding, 1, direct) > 0) {
+    if (spad_direct_list_findings(&finding, 1, direct) > 0) {
         REQUIRE(finding.code != SPAD_FINDING_NONE && finding.message[0] != '\0');
     }
     spad_direct_close(direct);
     for (size_t i = 0; i < spad_trace_tensor_count(trace); i++) {
-        REQUIRE(spad_trace_tensor(trace, i)->t_end != SPAD_OPEN_END);
+        REQUIRE(spad_trace_get_tensor(trace, i)->t_end != SPAD_OPEN_END);
     }
 }
 

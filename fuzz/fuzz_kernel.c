@@ -12,8 +12,8 @@ enum { EVENTS_MAX = 3000 };
 
 static fuzz_text written(const spad_kernel *kernel) {
     fuzz_text text = {0};
-    const spad_sink sink = {.write = fuzz_append, .ctx = &text};
-    REQUIRE(spad_kernel_write(kernel, &sink, NULL) == SPAD_OK);
+    const spad_sink sink = {.write = fuzz_append, .context = &text};
+    REQUIRE(spad_kernel_write_text(kernel, &sink, NULL) == SPAD_OK);
     return text;
 }
 
@@ -104,16 +104,16 @@ static void check_layout(const spad_kernel *kernel) {
     if (status != SPAD_OK) return;
     for (size_t i = 0; i < spad_kernel_tensor_count(kernel); i++) {
         const spad_kernel_tensor *tensor = spad_kernel_get_tensor(kernel, i);
-        const spad_space *space = &spad_kernel_target(kernel)->spaces[tensor->space];
+        const spad_space *space = &spad_kernel_get_target(kernel)->spaces[tensor->space];
         for (int64_t s = 0; s < tensor->slots && s < 64; s++) {
             spad_rect rect;
-            if (!spad_layout_place(layout, (int64_t)i, s, &rect)) continue;
-            REQUIRE(rect.byte >= 0 && rect.byte + rect.bytes <= spad_space_usable(space));
+            if (!spad_layout_get_place(&rect, layout, (int64_t)i, s)) continue;
+            REQUIRE(rect.byte >= 0 && rect.byte + rect.bytes <= spad_space_get_usable(space));
             REQUIRE(rect.lane >= 0 && rect.lane + rect.lanes <= space->lanes);
         }
     }
     fuzz_text text = {0};
-    const spad_sink sink = {.write = fuzz_append, .ctx = &text};
+    const spad_sink sink = {.write = fuzz_append, .context = &text};
     REQUIRE(spad_layout_write_text(layout, &sink, NULL) == SPAD_OK);
     REQUIRE(spad_layout_write_table(layout, &sink, NULL) == SPAD_OK);
     REQUIRE(spad_layout_write_json(layout, &sink, NULL) == SPAD_OK);
@@ -125,7 +125,7 @@ static void check_kernel(const spad_kernel *kernel) {
     check_tables(kernel);
     check_layout(kernel);
     const fuzz_text first = written(kernel);
-    const spad_kernel_options options = {.target = spad_kernel_target(kernel)};
+    const spad_kernel_options options = {.target = spad_kernel_get_target(kernel)};
     spad_kernel *again;
     REQUIRE(spad_kernel_parse(&again, first.bytes, first.count, "again", &options, NULL, NULL) ==
             SPAD_OK);
@@ -136,8 +136,8 @@ static void check_kernel(const spad_kernel *kernel) {
     for (size_t i = 0; i < agents && i < 4; i++) walk_both(kernel, again, (int64_t)i);
     if (ended) {
         spad_trace *trace;
-        REQUIRE(spad_trace_create(&trace, spad_kernel_target(kernel), NULL, NULL) == SPAD_OK);
-        const spad_status status = spad_kernel_trace(kernel, trace, NULL, NULL);
+        REQUIRE(spad_trace_create(&trace, spad_kernel_get_target(kernel), NULL, NULL) == SPAD_OK);
+        const spad_status status = spad_kernel_write_trace(kernel, trace, NULL, NULL);
         REQUIRE(status == SPAD_OK || status == SPAD_ERR_ARGUMENT);
         spad_trace_destroy(trace);
     }
@@ -153,8 +153,8 @@ static void check_faults(const spad_diagnostics *diagnostics) {
         REQUIRE(strpbrk(fault->message, "\n\r\x1b") == NULL);
     }
     fuzz_text text = {0};
-    const spad_sink sink = {.write = fuzz_append, .ctx = &text};
-    REQUIRE(spad_diagnostics_write(diagnostics, &sink, NULL) == SPAD_OK);
+    const spad_sink sink = {.write = fuzz_append, .context = &text};
+    REQUIRE(spad_diagnostics_write_text(diagnostics, &sink, NULL) == SPAD_OK);
     free(text.bytes);
 }
 

@@ -4,11 +4,11 @@
  * and replay without an error on a small pool, which is empty afterwards.
  */
 #include "fuzz.h"
-#include "spad/log.h"
-#include "spad/pool.h"
+#include "spad/device/pool.h"
+#include "spad/device/replay.h"
 
 static void check_rows(const spad_log *log) {
-    const int64_t allocations = spad_log_allocations(log);
+    const int64_t allocations = spad_log_allocation_count(log);
     int64_t next = 0;
     for (size_t i = 0; i < spad_log_count(log); i++) {
         const spad_log_row *row = spad_log_get(log, i);
@@ -32,10 +32,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         return 0;
     }
     check_rows(log);
-    const spad_pool_options options = {.max_bytes = 1 << 16};
-    REQUIRE(spad_pool_create_over(&pool, 0, &options, NULL) == SPAD_OK);
-    const spad_memory memory = spad_pool_memory(pool);
-    REQUIRE(spad_log_replay(&result, log, &memory, 64, NULL, &error) == SPAD_OK);
+    REQUIRE(spad_pool_create_over(&pool, 0, 1 << 16, NULL, NULL) == SPAD_OK);
+    const spad_memory memory = spad_pool_get_memory(pool);
+    REQUIRE(spad_memory_replay(&result, &memory, log, 64, NULL, &error) == SPAD_OK);
     REQUIRE(result.frees + result.unknown_frees <= (int64_t)spad_log_count(log));
     REQUIRE(spad_pool_get_stats(pool).blocks.live_blocks == 0);
     spad_pool_destroy(pool);

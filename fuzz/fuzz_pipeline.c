@@ -75,9 +75,10 @@ static void write_failure(fuzz_run *run) {
 
 static void write_faults(fuzz_run *run, const spad_diagnostics *faults) {
     spad_check *check;
-    MUST(run, spad_diagnostics_write(faults, &run->sink, &run->error));
+    MUST(run, spad_diagnostics_write_text(faults, &run->sink, &run->error));
     MUST(run, spad_diagnostics_write_json(faults, &run->sink, &run->error));
-    MUST_OUT(run, check, spad_check_text(&check, faults, "fuzz", &run->host, &run->error));
+    MUST_OUT(run, check,
+             spad_check_create_from_faults(&check, faults, "fuzz", &run->host, &run->error));
     MUST(run, spad_check_write_json(check, NULL, &run->sink, &run->error));
     const spad_check *const checks[] = {check};
     MUST(run, spad_check_write_sarif(checks, 1, &run->sink, &run->error));
@@ -103,7 +104,7 @@ static bool read_kernel(pipeline *p) {
     TRY(run, parse(p, &faults));
     REQUIRE((run->status == SPAD_OK) == (p->kernel != NULL));
     if (run->status == SPAD_OK) {
-        MUST(run, spad_kernel_write(p->kernel, &run->sink, &run->error));
+        MUST(run, spad_kernel_write_text(p->kernel, &run->sink, &run->error));
     } else {
         REQUIRE(run->status == SPAD_ERR_SYNTAX && spad_diagnostics_count(faults) >= 1);
         write_failure(run);
@@ -131,11 +132,9 @@ static void lay_out(pipeline *p) {
 
 static void check(pipeline *p, const spad_error *no_layout) {
     fuzz_run *run = p->run;
-    const spad_check_options options = {.place = p->layout != NULL ? spad_layout_place : NULL,
-                                        .ctx = p->layout,
-                                        .event_limit = EVENTS_MAX,
-                                        .host = &run->host};
-    MUST_OUT(run, p->check, spad_check_kernel(&p->check, p->kernel, &options, &run->error));
+    const spad_check_options options = {
+        .layout = p->layout, .event_limit = EVENTS_MAX, .host = &run->host};
+    MUST_OUT(run, p->check, spad_check_create(&p->check, p->kernel, &options, &run->error));
     if (p->layout != NULL) {
         MUST(run, spad_check_add_layout(p->check, p->layout, &run->error));
     } else {
@@ -150,11 +149,9 @@ static void check(pipeline *p, const spad_error *no_layout) {
 
 static void simulate(pipeline *p) {
     fuzz_run *run = p->run;
-    const spad_sim_options options = {.place = p->layout != NULL ? spad_layout_place : NULL,
-                                      .ctx = p->layout,
-                                      .operation_limit = OPERATIONS_MAX,
-                                      .host = &run->host};
-    TRY_OUT(run, p->sim, spad_sim_kernel(&p->sim, p->kernel, &options, &run->error));
+    const spad_sim_options options = {
+        .layout = p->layout, .operation_limit = OPERATIONS_MAX, .host = &run->host};
+    TRY_OUT(run, p->sim, spad_sim_create(&p->sim, p->kernel, &options, &run->error));
     if (p->sim == NULL) {
         write_failure(run);
         return;
@@ -171,7 +168,7 @@ static void tune(pipeline *p) {
                                        .operations_most = TUNE_OPERATIONS_MAX,
                                        .host = &run->host};
     spad_tune *tune;
-    TRY_OUT(run, tune, spad_tune_kernel(&tune, p->kernel, &options, &run->error));
+    TRY_OUT(run, tune, spad_tune_create(&tune, p->kernel, &options, &run->error));
     if (tune == NULL) {
         write_failure(run);
         return;
@@ -179,10 +176,10 @@ static void tune(pipeline *p) {
     MUST(run, spad_tune_write_text(tune, &run->sink, &run->error));
     MUST(run, spad_tune_write_json(tune, &run->sink, &run->error));
     const spad_tune_totals totals = spad_tune_get_totals(tune);
-    const spad_kernel *chosen = spad_tune_chosen(tune);
+    const spad_kernel *chosen = spad_tune_get_chosen(tune);
     REQUIRE((chosen != NULL) == (totals.planned != SPAD_UNBOUNDED));
     if (chosen != NULL) {
-        MUST(run, spad_kernel_write(chosen, &run->sink, &run->error));
+        MUST(run, spad_kernel_write_text(chosen, &run->sink, &run->error));
     }
     spad_tune_destroy(tune);
 }
@@ -191,7 +188,7 @@ static void fit(pipeline *p) {
     fuzz_run *run = p->run;
     const spad_fit_options options = {.host = &run->host};
     spad_fit *fit;
-    MUST_OUT(run, fit, spad_fit_find(&fit, p->layout, &options, &run->error));
+    MUST_OUT(run, fit, spad_fit_create(&fit, p->layout, &options, &run->error));
     if (spad_layout_fits(p->layout)) REQUIRE(spad_fit_count(fit) == 0);
     MUST(run, spad_fit_write_text(fit, p->layout, &run->sink, &run->error));
     MUST(run, spad_fit_write_json(fit, p->layout, &run->sink, &run->error));
@@ -203,7 +200,7 @@ static void fit(pipeline *p) {
 static spad_report *make_report(pipeline *p, const char *title) {
     fuzz_run *run = p->run;
     const spad_report_options options = {.title = title, .host = &run->host};
-    const spad_target *target = spad_kernel_target(p->kernel);
+    const spad_target *target = spad_kernel_get_target(p->kernel);
     spad_report *report;
     MUST_OUT(run, report, spad_report_create(&report, target, &options, &run->error));
     return report;
@@ -234,7 +231,7 @@ static void compare(pipeline *p, const spad_report *report) {
 
 static void report(pipeline *p) {
     fuzz_run *run = p->run;
-    spad_report *report = make_report(p, spad_kernel_name(p->kernel));
+    spad_report *report = make_report(p, spad_kernel_get_name(p->kernel));
     if (p->layout != NULL) {
         TRY(run, spad_report_add_layout(report, p->layout, p->sim, DRAWN_MAX, &run->error));
         if (run->status != SPAD_OK) write_failure(run);
@@ -262,8 +259,8 @@ static spad_emit *make_table(pipeline *p) {
     fuzz_run *run = p->run;
     spad_emit *table;
     MUST_OUT(run, table,
-             spad_emit_create(&table, spad_kernel_target(p->kernel), spad_kernel_name(p->kernel),
-                              &run->host, &run->error));
+             spad_emit_create(&table, spad_kernel_get_target(p->kernel),
+                              spad_kernel_get_name(p->kernel), &run->host, &run->error));
     return table;
 }
 
@@ -297,7 +294,7 @@ static bool is_short(const spad_kernel *kernel) {
 
 static void show_plan(pipeline *p, size_t space, const spad_plan *plan) {
     fuzz_run *run = p->run;
-    const spad_plan_options options = {.node_limit = NODES_MAX, .deadline_ns = 1000000000};
+    const spad_plan_options options = {.node_limit = NODES_MAX, .timeout_ns = 1000000000};
     spad_plan_result *result;
     spad_plan_reason *reason = NULL;
     TRY_OUT(run, result, spad_plan_solve(&result, plan, &options, &run->error));
@@ -330,7 +327,7 @@ static void plan_trace(pipeline *p, const spad_trace *trace, size_t space) {
     spad_plan *plan;
     MUST_OUT(run, plan, spad_plan_create(&plan, &run->host, &run->error));
     MUST(run,
-         spad_plan_set_space(plan, &spad_kernel_target(p->kernel)->spaces[space], &run->error));
+         spad_plan_set_space(plan, &spad_kernel_get_target(p->kernel)->spaces[space], &run->error));
     TRY(run, spad_plan_add_trace(NULL, plan, trace, space, &run->error));
     if (run->status != SPAD_OK) write_failure(run);
     if (spad_plan_count(plan) > 0) show_plan(p, space, plan);
@@ -343,9 +340,9 @@ static spad_status write_trace(pipeline *p, spad_trace **trace) {
     spad_trace_destroy(*trace);
     *trace = NULL;
     const spad_status status =
-        spad_trace_create(trace, spad_kernel_target(p->kernel), &run->host, &run->error);
+        spad_trace_create(trace, spad_kernel_get_target(p->kernel), &run->host, &run->error);
     if (status != SPAD_OK) return status;
-    return spad_kernel_trace(p->kernel, *trace, &run->host, &run->error);
+    return spad_kernel_write_trace(p->kernel, *trace, &run->host, &run->error);
 }
 
 static void trace(pipeline *p) {
@@ -363,7 +360,7 @@ static void trace(pipeline *p) {
     if (run->status != SPAD_OK) write_failure(run);
     MUST(run, spad_report_write_json(report, &run->sink, &run->error));
     spad_report_destroy(report);
-    const size_t spaces = spad_kernel_target(p->kernel)->space_count;
+    const size_t spaces = spad_kernel_get_target(p->kernel)->space_count;
     for (size_t i = 0; i < spaces; i++) plan_trace(p, trace, i);
     spad_trace_destroy(trace);
 }

@@ -64,7 +64,7 @@ static void add_buffer(spad_plan *plan, bytes *b, const scale *s) {
 
 static void judge(const spad_plan *plan, const spad_plan_result *r) {
     const bool fits = r->verdict <= SPAD_PLAN_FEASIBLE;
-    if (fits != (r->places != NULL && r->height <= spad_plan_capacity(plan))) abort();
+    if (fits != (r->places != NULL && r->height <= spad_plan_get_capacity(plan))) abort();
     if ((r->clash != SPAD_PLAN_NO_CLASH) != (r->places == NULL)) abort();
     if (r->places != NULL && r->height < r->bound) abort();
     if (r->verdict == SPAD_PLAN_OPTIMAL && r->height != r->bound) abort();
@@ -82,7 +82,7 @@ static void explain(const spad_plan *plan, const spad_plan_result *r) {
     if (spad_plan_explain(&reason, plan, r, 1000000, &error) != SPAD_OK) abort();
     if (reason->clash != r->clash) abort();
     if (r->clash == SPAD_PLAN_NO_CLASH &&
-        (reason->found != NULL) != (reason->works_at <= spad_plan_capacity(plan)))
+        (reason->found != NULL) != (reason->works_at <= spad_plan_get_capacity(plan)))
         abort();
     spad_plan_reason_destroy(reason);
 }

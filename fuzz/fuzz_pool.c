@@ -8,7 +8,7 @@
  * alignment, size (two bytes), which block.
  */
 #include "fuzz.h"
-#include "spad/pool.h"
+#include "spad/device/pool.h"
 
 enum { REGION = 4096, BLOCKS = 64, BASE = 1 << 20 };
 
@@ -30,9 +30,9 @@ typedef struct model {
     int64_t held[BLOCKS]; /* bytes of a block in whole granules */
 } model;
 
-static spad_status below_alloc(void *ctx, spad_allocation *out, int64_t bytes, int64_t align,
+static spad_status below_alloc(void *context, spad_allocation *out, int64_t bytes, int64_t align,
                                spad_error *error) {
-    model *m = ctx;
+    model *m = context;
     (void)align;
     (void)error;
     const int64_t gap = m->granule; /* chunks do not touch */
@@ -47,8 +47,8 @@ static spad_status below_alloc(void *ctx, spad_allocation *out, int64_t bytes, i
     return SPAD_OK;
 }
 
-static spad_status below_free(void *ctx, const spad_allocation *block, spad_error *error) {
-    model *m = ctx;
+static spad_status below_free(void *context, const spad_allocation *block, spad_error *error) {
+    model *m = context;
     (void)error;
     for (int64_t i = 0; i < block->bytes; i++) {
         REQUIRE(m->present[block->address - BASE + i] != 0);
@@ -147,11 +147,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                        .grow_bytes = 64 + data[2] * 8,
                                        .initial_bytes = data[2],
                                        .exact = m.exact};
-    const spad_memory memory = {.calls = &calls, .ctx = &m};
+    const spad_memory memory = {.calls = &calls, .context = &m};
     if (m.chunked) {
         REQUIRE(spad_pool_create(&m.pool, &memory, &options, NULL) == SPAD_OK);
     } else {
-        REQUIRE(spad_pool_create_over(&m.pool, BASE, &options, NULL) == SPAD_OK);
+        REQUIRE(spad_pool_create_over(&m.pool, BASE, REGION, &options, NULL) == SPAD_OK);
         memset(m.present, 1, REGION);
     }
     for (size_t i = 3; i + 4 <= size; i += 4) {

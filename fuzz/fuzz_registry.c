@@ -25,10 +25,10 @@ static int64_t take_size(fuzz_input *in) {
     return byte < 250 ? INT64_MAX >> (byte - 240) : -(int64_t)byte;
 }
 
-static spad_buffer take_buffer(fuzz_input *in) {
-    spad_buffer buffer = {.name = take_name(in), .size = take_size(in)};
+static spad_registry_buffer take_buffer(fuzz_input *in) {
+    spad_registry_buffer buffer = {.name = take_name(in), .size = take_size(in)};
     const uint8_t kind = fuzz_next(in);
-    buffer.location = (spad_location)(kind % 4 == 3 ? 9 : kind % 2);
+    buffer.location = (spad_registry_location)(kind % 4 == 3 ? 9 : kind % 2);
     buffer.persistent = (kind & 4) != 0;
     if (kind & 8) buffer.aliases = take_name(in);
     buffer.precision = types[kind >> 5];
@@ -46,19 +46,19 @@ static void operate(spad_registry *registry, spad_component *components, fuzz_in
     case 0:
     case 1:
     case 2: {
-        const spad_buffer buffer = take_buffer(in);
+        const spad_registry_buffer buffer = take_buffer(in);
         spad_registry_register(registry, *c, &buffer, NULL);
         break;
     }
     case 3: {
         const unsigned fields = fuzz_next(in);
-        const spad_buffer buffer = take_buffer(in);
+        const spad_registry_buffer buffer = take_buffer(in);
         spad_registry_update_buffer(NULL, registry, *c, fields, &buffer, NULL);
         break;
     }
     case 4: {
-        const spad_setting setting = {fuzz_next(in) % 2 ? "a_location" : "b_location",
-                                      fuzz_next(in) % 2 ? "shared" : "local"};
+        const spad_registry_setting setting = {fuzz_next(in) % 2 ? "a_location" : "b_location",
+                                               fuzz_next(in) % 2 ? "shared" : "local"};
         bool known;
         spad_registry_update(&known, registry, *c, &setting, 1, NULL);
         break;
@@ -73,7 +73,8 @@ static void operate(spad_registry *registry, spad_component *components, fuzz_in
     case 7: spad_registry_clear_parent(registry, *c); break;
     case 8: {
         int64_t total;
-        spad_registry_declared_local(&total, registry, *c, (spad_unit)(fuzz_next(in) % 2), NULL);
+        spad_registry_get_declared_local(&total, registry, *c,
+                                         (spad_registry_unit)(fuzz_next(in) % 2), NULL);
         break;
     }
     default:
@@ -84,8 +85,8 @@ static void operate(spad_registry *registry, spad_component *components, fuzz_in
     }
 }
 
-static bool is_inside(const spad_slice *slices, size_t i, size_t k, spad_registry *registry,
-                      spad_component c) {
+static bool is_inside(const spad_registry_slice *slices, size_t i, size_t k,
+                      spad_registry *registry, spad_component c) {
     for (size_t steps = 0; slices[i].inside != NULL && steps < 1000; steps++) {
         if (spad_registry_find_buffer(&i, registry, c, slices[i].inside, NULL) != SPAD_OK) abort();
         if (i == k) return true;
@@ -93,27 +94,27 @@ static bool is_inside(const spad_slice *slices, size_t i, size_t k, spad_registr
     return false;
 }
 
-static void check_layout(spad_registry *registry, spad_component c, spad_unit unit) {
-    const spad_slice *slices;
+static void check_layout(spad_registry *registry, spad_component c, spad_registry_unit unit) {
+    const spad_registry_slice *slices;
     size_t count;
-    if (spad_registry_layout(&slices, &count, registry, c, unit, NULL) != SPAD_OK) return;
+    if (spad_registry_get_layout(&slices, &count, registry, c, unit, NULL) != SPAD_OK) return;
     REQUIRE(count == spad_registry_buffer_count(registry, c));
     for (size_t i = 0; i < count; i++) {
-        const spad_slice *s = &slices[i];
+        const spad_registry_slice *s = &slices[i];
         int64_t total;
         int64_t align;
-        REQUIRE(spad_registry_size(&total, registry, c, s->region, unit, NULL) == SPAD_OK);
-        REQUIRE(spad_registry_alignment(&align, registry, c, s->region, unit, NULL) == SPAD_OK);
+        REQUIRE(spad_registry_get_size(&total, registry, c, s->region, unit, NULL) == SPAD_OK);
+        REQUIRE(spad_registry_get_alignment(&align, registry, c, s->region, unit, NULL) == SPAD_OK);
         REQUIRE(s->offset >= 0 && s->length >= 0 && s->length <= total - s->offset);
         REQUIRE(s->consumed >= 0 && s->consumed <= s->length);
-        const spad_buffer *buffer = spad_registry_buffer_at(registry, c, i);
-        if (unit == SPAD_UNIT_BYTE && s->length > 0) {
+        const spad_registry_buffer *buffer = spad_registry_get_buffer(registry, c, i);
+        if (unit == SPAD_REGISTRY_UNIT_BYTE && s->length > 0) {
             const int64_t item = spad_dtype_bytes(buffer->precision);
             REQUIRE(align >= item || spad_registry_child_count(registry, c) > 0);
             REQUIRE(s->offset % item == 0 || spad_registry_child_count(registry, c) > 0);
         }
         for (size_t k = 0; k < i; k++) {
-            const spad_slice *t = &slices[k];
+            const spad_registry_slice *t = &slices[k];
             const bool apart = s->region != t->region || s->length == 0 || t->length == 0 ||
                                s->offset + s->length <= t->offset ||
                                t->offset + t->length <= s->offset;
@@ -135,11 +136,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     while (in.size > 0) {
         operate(registry, components, &in);
-        check_layout(registry, components[0], SPAD_UNIT_ELEMENT);
+        check_layout(registry, components[0], SPAD_REGISTRY_UNIT_ELEMENT);
     }
     for (int i = 0; i < COMPONENTS; i++) {
-        check_layout(registry, components[i], SPAD_UNIT_ELEMENT);
-        check_layout(registry, components[i], SPAD_UNIT_BYTE);
+        check_layout(registry, components[i], SPAD_REGISTRY_UNIT_ELEMENT);
+        check_layout(registry, components[i], SPAD_REGISTRY_UNIT_BYTE);
     }
     spad_registry_destroy(registry);
     return 0;

@@ -33,7 +33,7 @@ static const spad_target target = {.name = "toy", .space_count = 3, .spaces = sp
 /* Overlaps between live tensors are counted; each was recorded when it arose. */
 static void check_sharing(const spad_stack *stack) {
     spad_stack_tensor live[LIVE];
-    const size_t count = spad_stack_live(live, LIVE, stack);
+    const size_t count = spad_stack_list_live(live, LIVE, stack);
     int64_t shared = 0;
     for (size_t a = 0; a < count && a < LIVE; a++) {
         for (size_t b = a + 1; b < count && b < LIVE; b++) {
@@ -51,7 +51,7 @@ static spad_status call_alloc(spad_stack *stack, fuzz_input *in, int op, spad_er
     static const char *const names[] = {NULL, "a", "b", "c", "", NULL, "d", NULL};
     const int how = fuzz_next(in);
     const int64_t extent = fuzz_next(in) * (how & 128 ? 3 : 1) - (how == 255 ? 1000 : 0);
-    const spad_stack_place place = {.align = (how & 7) == 7 ? SPAD_ALIGN_DEFAULT : (how & 7) * 5,
+    const spad_stack_place place = {.align = (how & 7) == 7 ? -1 : (how & 7) * 5,
                                     .base_lane = (how >> 3) & 1,
                                     .space = (how & 96) == 96 ? "far" : NULL};
     const spad_stack_place *wish = how & 16 ? &place : NULL;
@@ -87,8 +87,8 @@ static spad_status call(spad_stack *stack, fuzz_input *in, spad_stack_checkpoint
     }
 }
 
-static int discard(void *ctx, const char *bytes, size_t count) {
-    (void)ctx;
+static int discard(void *context, const char *bytes, size_t count) {
+    (void)context;
     (void)bytes;
     (void)count;
     return 0;
@@ -113,13 +113,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const bool exact = options.behaviour == SPAD_STACK_EXACT;
     bool always_placed = !options.automatic;
     while (in.size > 0) {
-        const int64_t free_before = spad_stack_free_space(stack);
-        const size_t live_before = spad_stack_live(NULL, 0, stack);
+        const int64_t free_before = spad_stack_get_free_space(stack);
+        const size_t live_before = spad_stack_list_live(NULL, 0, stack);
         const size_t events = trace != NULL ? spad_trace_event_count(trace) : 0;
         const spad_status status = call(stack, &in, marks, &error);
         if (status != SPAD_OK) {
-            REQUIRE(spad_stack_free_space(stack) == free_before);
-            REQUIRE(spad_stack_live(NULL, 0, stack) == live_before);
+            REQUIRE(spad_stack_get_free_space(stack) == free_before);
+            REQUIRE(spad_stack_list_live(NULL, 0, stack) == live_before);
             REQUIRE(trace == NULL || spad_trace_event_count(trace) == events);
             REQUIRE(error.code == status && error.message[0] != '\0');
         }

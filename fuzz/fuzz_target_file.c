@@ -9,14 +9,14 @@
 
 static fuzz_text written(const spad_target *target) {
     fuzz_text text = {0};
-    const spad_sink sink = {.write = fuzz_append, .ctx = &text};
-    REQUIRE(spad_target_write(target, &sink, NULL) == SPAD_OK);
+    const spad_sink sink = {.write = fuzz_append, .context = &text};
+    REQUIRE(spad_target_write_text(target, &sink, NULL) == SPAD_OK);
     return text;
 }
 
 static void check_space(const spad_space *space) {
     REQUIRE(space->lanes >= 1 && space->bytes >= 1);
-    REQUIRE(space->alignment >= 1 && space->granule >= 1 && spad_space_usable(space) >= 0);
+    REQUIRE(space->alignment >= 1 && space->granule >= 1 && spad_space_get_usable(space) >= 0);
     for (size_t i = 0; i < space->lane_rule_count; i++) {
         const spad_lane_rule *rule = &space->lane_rules[i];
         REQUIRE(rule->start_count > 0 && rule->lanes_max <= space->lanes);
@@ -40,7 +40,7 @@ static void check_target(const spad_target *target) {
     const fuzz_text second = written(again);
     REQUIRE(first.count == second.count && memcmp(first.bytes, second.bytes, first.count) == 0);
     fuzz_text json = {0};
-    const spad_sink sink = {.write = fuzz_append, .ctx = &json};
+    const spad_sink sink = {.write = fuzz_append, .context = &json};
     REQUIRE(spad_target_write_json(again, &sink, NULL) == SPAD_OK);
     spad_target_destroy(again);
     free(first.bytes);
@@ -57,8 +57,8 @@ static void check_faults(const spad_diagnostics *diagnostics) {
         REQUIRE(strpbrk(fault->message, "\n\r\x1b") == NULL);
     }
     fuzz_text text = {0};
-    const spad_sink sink = {.write = fuzz_append, .ctx = &text};
-    REQUIRE(spad_diagnostics_write(diagnostics, &sink, NULL) == SPAD_OK);
+    const spad_sink sink = {.write = fuzz_append, .context = &text};
+    REQUIRE(spad_diagnostics_write_text(diagnostics, &sink, NULL) == SPAD_OK);
     for (size_t i = 0; i < text.count; i++) { /* nothing that acts on a terminal */
         REQUIRE((unsigned char)text.bytes[i] >= 0x20 || text.bytes[i] == '\n' ||
                 text.bytes[i] == '\t');

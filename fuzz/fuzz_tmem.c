@@ -157,8 +157,8 @@ static void check_ring(const spad_modular_tensor *t, fuzz_input *in) {
         b[i] = fuzz_next(in) % t->block[i];
         same &= a[i] % t->free_tiles[i] == b[i] % t->free_tiles[i];
     }
-    REQUIRE(spad_modular_address(&address[0], t, a, NULL) == SPAD_OK);
-    REQUIRE(spad_modular_address(&address[1], t, b, NULL) == SPAD_OK);
+    REQUIRE(spad_modular_get_address(&address[0], t, a, NULL) == SPAD_OK);
+    REQUIRE(spad_modular_get_address(&address[1], t, b, NULL) == SPAD_OK);
     REQUIRE((address[0] == address[1]) == same);
     for (int i = 0; i < 2; i++) {
         REQUIRE(address[i] >= t->base && address[i] - t->base <= t->bytes - t->tile_bytes);

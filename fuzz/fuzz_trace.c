@@ -83,16 +83,16 @@ static void check_live(const spad_trace *trace, size_t space, int64_t time) {
     int64_t listed[LISTED];
     size_t count;
     size_t wanted = 0;
-    REQUIRE(spad_trace_live_at(&count, listed, LISTED, trace, space, time, NULL) == SPAD_OK);
+    REQUIRE(spad_trace_list_live(&count, listed, LISTED, trace, space, time, NULL) == SPAD_OK);
     for (size_t i = 0; i < spad_trace_tensor_count(trace); i++) {
-        wanted += alive(spad_trace_tensor(trace, i), space, time);
+        wanted += alive(spad_trace_get_tensor(trace, i), space, time);
     }
     REQUIRE(count == wanted);
     for (size_t i = 0; i < count && i < LISTED; i++) {
-        const spad_tensor *t = spad_trace_tensor(trace, (size_t)listed[i]);
+        const spad_tensor *t = spad_trace_get_tensor(trace, (size_t)listed[i]);
         REQUIRE(t != NULL && alive(t, space, time));
         if (i == 0) continue;
-        const spad_tensor *before = spad_trace_tensor(trace, (size_t)listed[i - 1]);
+        const spad_tensor *before = spad_trace_get_tensor(trace, (size_t)listed[i - 1]);
         REQUIRE(before->rect.bytes >= t->rect.bytes);
     }
 }
@@ -101,11 +101,11 @@ static void check_trace(fuzz_run *run, const spad_trace *trace) {
     const int64_t end = (int64_t)spad_trace_event_count(trace);
     for (size_t space = 0; space < target.space_count; space++) {
         spad_space_stats stats;
-        REQUIRE(spad_trace_stats(&stats, trace, space, NULL) == SPAD_OK);
+        REQUIRE(spad_trace_get_stats(&stats, trace, space, NULL) == SPAD_OK);
         int64_t total = 0;
         int64_t live = 0;
         for (size_t i = 0; i < spad_trace_tensor_count(trace); i++) {
-            const spad_tensor *t = spad_trace_tensor(trace, i);
+            const spad_tensor *t = spad_trace_get_tensor(trace, i);
             total += t->space == space;
             live += t->space == space && t->t_end == SPAD_OPEN_END;
         }
@@ -115,8 +115,8 @@ static void check_trace(fuzz_run *run, const spad_trace *trace) {
             int64_t bytes;
             int64_t at;
             check_live(trace, space, time);
-            MUST(run,
-                 spad_trace_largest_hole(&bytes, &at, trace, space, time, 0, 4096, &run->error));
+            MUST(run, spad_trace_get_largest_hole(&bytes, &at, trace, space, time, 0, 4096,
+                                                  &run->error));
             REQUIRE(bytes >= 0 && bytes <= 4096);
             if (bytes > 0) REQUIRE(at >= 0 && at + bytes <= 4096);
         }

@@ -156,6 +156,13 @@ def _judge(error):
         FINDINGS.append(f"{type(error).__name__}: {error}")
 
 
+def first(values):
+    """The first of what can be iterated."""
+    if isinstance(values, memoryview):
+        len(values)  # of a released one iter() breaks CPython's own rules, and this is a ValueError
+    return list(itertools.islice(iter(values), 50))
+
+
 def quietly(function):
     """What it gives, or None if that is an exception."""
     try:
@@ -226,9 +233,10 @@ def finish():
 
 
 def modules():
-    """Every module of the package but the one that runs the command."""
+    """Every module of the package but the one that runs the command, and the one that needs a
+    compiler of device functions."""
     names = sorted(info.name for info in pkgutil.iter_modules(spad.__path__)
-                   if info.name != "__main__")
+                   if info.name not in ("__main__", "_cubie_device"))
     return {"spad": spad, **{f"spad.{n}": importlib.import_module(f"spad.{n}") for n in names}}
 
 
@@ -332,7 +340,7 @@ SPECIAL = {"__getitem__": 1, "__setitem__": 2, "__len__": 0, "__iter__": 0, "__n
            "__add__": 1, "__lt__": 1, "__and__": 1, "_repr_svg_": 0, "_repr_html_": 0}
 # Modules whose functions work on what a with block around them has made.
 AROUND = {"spad.tilelang": "spad.tilelang.block('sm_90')", "spad.nki": "spad.nki.kernel()"}
-FUNCTIONS = ["repr({0})", "len({0})", "list(itertools.islice(iter({0}), 50))", "hash({0})",
+FUNCTIONS = ["repr({0})", "len({0})", "first({0})", "hash({0})",
              "bool({0})", "copy.copy({0})", "copy.deepcopy({0})", "pickle.dumps({0})",
              "memoryview({0})", "str({0})", "{0} == {1}", "type({0})()", "type({0}).__new__(type({0}))",
              "object.__new__(type({0}))", "{0}[{2}]", "{0}({1})", "gc.collect()", "next({0})",

@@ -18,8 +18,8 @@ typedef struct call {
 
 static char some_memory[1];
 
-static void *note_resize(void *ctx, void *block, size_t old_size, size_t new_size) {
-    call *c = ctx;
+static void *note_resize(void *context, void *block, size_t old_size, size_t new_size) {
+    call *c = context;
     *c = (call){.count = c->count + 1, .block = block, .old_size = old_size, .new_size = new_size};
     c->result = nondet_bool() ? some_memory : NULL;
     return c->result;
@@ -33,7 +33,7 @@ int main(void) {
     ASSUME(count <= capacity_before && capacity_before <= PTRDIFF_MAX / item_size);
     ASSUME(extra > capacity_before - count); /* spad__array_reserve asks for nothing else */
     call made = {0};
-    const spad_host host = {.resize = note_resize, .ctx = &made};
+    const spad_host host = {.resize = note_resize, .context = &made};
     char old_items[1];
     void *items = capacity_before > 0 ? old_items : NULL;
     void *const items_before = items;

@@ -8,6 +8,8 @@ it also lists the lines that were not run and the branches that were not taken.
 A line counts once per source file, however many programs compiled it (an inline function of a
 header is compiled many times): its count is the sum. A branch is one outcome of one conditional
 jump, as gcov -b counts them at -O0; branches that the compiler makes for exceptions are left out.
+Assertions are not there at all: the preset defines NDEBUG, and functions called ..._is_valid or
+..._are_valid, which only assertions and tests call, are left out; their other side is never taken.
 Files that no program ran count as not covered, since the notes of the compiler (.gcno) are read,
 not only the counters.
 """
@@ -15,11 +17,13 @@ not only the counters.
 import collections
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ROOMS = ("src", "include", "cli", "python")
+ASSERTION = re.compile(r"_(is|are)_valid$")
 
 
 def room_of(path):
@@ -56,8 +60,10 @@ class File:
     def add(self, entry):
         for line in entry["lines"]:
             number = line["line_number"]
-            self.lines[number] += line["count"]
             function = line.get("function_name", "")
+            if ASSERTION.search(function):
+                continue
+            self.lines[number] += line["count"]
             taken = (b["count"] for b in line["branches"] if not b["throw"])
             for i, count in enumerate(taken):
                 key = (number, function, i)

@@ -45,8 +45,8 @@ typedef enum spad_analysis_part {
 /**
  * Zeroed is the default: all parts, each with its own defaults.
  *
- * Hosts, watches and places inside the options of the parts are not used: all parts use `host`,
- * `watch` and the places of the layout.
+ * Hosts, watches and layouts inside the options of the parts are not used: all parts use `host`,
+ * `watch` and the layout of the analysis.
  */
 typedef struct spad_analysis_options {
     unsigned skip;      /**< bits of the parts to leave out */
@@ -74,23 +74,32 @@ typedef struct spad_analysis_options {
 /**
  * Analyses a kernel. That it does not fit, is wrong or gets stuck is a result and not a failure.
  * SPAD_ERR_HOST_MEMORY; SPAD_ERR_ARGUMENT: bad options; SPAD_ERR_CANCELLED. A part that fails for
- * another reason is missing from the analysis, and spad_analysis_fault says why.
+ * another reason is missing from the analysis, and spad_analysis_get_fault says why.
  */
 SPAD_API spad_status spad_analysis_create(spad_analysis **out, const spad_kernel *kernel,
                                           const spad_analysis_options *options, spad_error *error);
+
+/** Frees it. NULL is fine. */
 SPAD_API void spad_analysis_destroy(spad_analysis *analysis);
 
-SPAD_API const spad_kernel *spad_analysis_kernel(const spad_analysis *analysis);
+/** The kernel it is of. Borrowed. */
+SPAD_API const spad_kernel *spad_analysis_get_kernel(const spad_analysis *analysis);
 
-/** The parts; borrowed. NULL: left out, or failed; a fit needs a layout. */
-SPAD_API const spad_layout *spad_analysis_layout(const spad_analysis *analysis);
-SPAD_API const spad_check *spad_analysis_check(const spad_analysis *analysis);
-SPAD_API const spad_sim *spad_analysis_sim(const spad_analysis *analysis);
-SPAD_API const spad_fit *spad_analysis_fit(const spad_analysis *analysis);
+/** The layout; borrowed. NULL: left out, or failed. */
+SPAD_API const spad_layout *spad_analysis_get_layout(const spad_analysis *analysis);
+
+/** The check; borrowed. NULL: left out, or failed. */
+SPAD_API const spad_check *spad_analysis_get_check(const spad_analysis *analysis);
+
+/** The simulation; borrowed. NULL: left out, or failed. */
+SPAD_API const spad_sim *spad_analysis_get_sim(const spad_analysis *analysis);
+
+/** The changes that make it fit; borrowed. NULL: left out, failed, or there is no layout. */
+SPAD_API const spad_fit *spad_analysis_get_fit(const spad_analysis *analysis);
 
 /** Why a part is missing; NULL: it is there, or was not wanted. Borrowed. */
-SPAD_API const spad_error *spad_analysis_fault(const spad_analysis *analysis,
-                                               spad_analysis_part part);
+SPAD_API const spad_error *spad_analysis_get_fault(const spad_analysis *analysis,
+                                                   spad_analysis_part part);
 
 /** Nothing is wrong: the kernel fits, the check has no error, the simulation ran to its end. A
  *  part that was left out has nothing wrong; one that failed has. */
@@ -114,8 +123,10 @@ typedef struct spad_analysis_note {
     const spad_layout_space *space; /**< too-small, peak; NULL for others */
 } spad_analysis_note;
 
+/** Number of notes. */
 SPAD_API size_t spad_analysis_note_count(const spad_analysis *analysis);
-/** NULL beyond the count. Borrowed. */
+
+/** A note by number; NULL beyond the count. Borrowed. */
 SPAD_API const spad_analysis_note *spad_analysis_get_note(const spad_analysis *analysis,
                                                           size_t number);
 

@@ -6,9 +6,9 @@
 #define SPAD_API_H
 
 #define SPAD_VERSION_MAJOR 0
-#define SPAD_VERSION_MINOR 1
+#define SPAD_VERSION_MINOR 2
 #define SPAD_VERSION_PATCH 0
-#define SPAD_VERSION_STRING "0.1.0"
+#define SPAD_VERSION_STRING "0.2.0"
 
 /* SPAD_STATIC: set by the build of the static library and by its users. */
 #if defined(SPAD_STATIC)
@@ -29,7 +29,7 @@
 extern "C" {
 #endif
 
-/** The version of the library that is running, such as "0.1.0"; compare with
+/** The version of the library that is running, such as "0.2.0"; compare with
  *  SPAD_VERSION_STRING, the version of the headers. Static storage. */
 SPAD_API const char *spad_version(void);
 

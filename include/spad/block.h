@@ -174,35 +174,52 @@ SPAD_API spad_status spad_block_alloc(int64_t *out, spad_block *block,
 
 /* The calls of tilelang.language.allocate. scope == NULL: the default there. A reducer has an
  * operator and a call of its own: SPAD_ERR_SPACE for "local.reducer". */
+
+/** T.alloc_shared. scope NULL: "shared.dyn". */
 SPAD_API spad_status spad_block_alloc_shared(int64_t *out, spad_block *block, spad_shape shape,
                                              spad_dtype dtype, const char *scope, const char *name,
                                              spad_error *error);
+
+/** T.alloc_local: registers of each thread. */
 SPAD_API spad_status spad_block_alloc_local(int64_t *out, spad_block *block, spad_shape shape,
                                             spad_dtype dtype, const char *name, spad_error *error);
+
+/** T.alloc_fragment: a tile spread over the registers of the threads. */
 SPAD_API spad_status spad_block_alloc_fragment(int64_t *out, spad_block *block, spad_shape shape,
                                                spad_dtype dtype, const char *name,
                                                spad_error *error);
-/** init == NULL: 0. */
+
+/** T.alloc_var: one value per thread. init NULL: 0. */
 SPAD_API spad_status spad_block_alloc_var(int64_t *out, spad_block *block, spad_dtype dtype,
                                           const spad_value *init, const char *name,
                                           spad_error *error);
+
+/** T.alloc_barrier: `count` mbarriers in a row, with the arrivals of each. */
 SPAD_API spad_status spad_block_alloc_barrier(int64_t *out, spad_block *block,
                                               const int64_t *arrivals, size_t count,
                                               const char *name, spad_error *error);
+
+/** T.alloc_cluster_barrier: the same for barriers that other blocks of the cluster reach. */
 SPAD_API spad_status spad_block_alloc_cluster_barrier(int64_t *out, spad_block *block,
                                                       const int64_t *arrivals, size_t count,
                                                       const char *name, spad_error *error);
-/** The last two extents are the matrix (lanes, columns of elements); the others repeat it along
- *  the columns. */
+
+/** T.alloc_tmem. The last two extents are the matrix (lanes, columns of elements); the others
+ *  repeat it along the columns. */
 SPAD_API spad_status spad_block_alloc_tmem(int64_t *out, spad_block *block, spad_shape shape,
                                            spad_dtype dtype, const char *name, spad_error *error);
+
+/** T.alloc_reducer: partial results of a reduction by `op`. */
 SPAD_API spad_status spad_block_alloc_reducer(int64_t *out, spad_block *block, spad_shape shape,
                                               spad_dtype dtype, spad_reduce op,
                                               spad_replication replication, const char *name,
                                               spad_error *error);
-/** kind: "wgmma", "tcgen05_smem" or "tcgen05_instr". */
+
+/** T.alloc_descriptor. kind: "wgmma", "tcgen05_smem" or "tcgen05_instr". */
 SPAD_API spad_status spad_block_alloc_descriptor(int64_t *out, spad_block *block, const char *kind,
                                                  const char *name, spad_error *error);
+
+/** T.alloc_global: a workspace in global memory, which takes no bytes on chip. */
 SPAD_API spad_status spad_block_alloc_global(int64_t *out, spad_block *block, spad_shape shape,
                                              spad_dtype dtype, const char *name, spad_error *error);
 
@@ -237,6 +254,7 @@ typedef enum spad_block_flow {
     SPAD_FLOW_COUNT
 } spad_block_flow;
 
+/** Enters a loop, a branch or sides that run side by side. SPAD_ERR_ARGUMENT: no such kind. */
 SPAD_API spad_status spad_block_enter(spad_block *block, spad_block_flow kind, spad_error *error);
 
 /** What was allocated inside and not freed ends here; barriers stay until they are
@@ -335,7 +353,7 @@ SPAD_API spad_status spad_block_get_totals(spad_block_totals *out, const spad_bl
 
 /**
  * Does the plan fit the chip? SPAD_ERR_NO_FIT says what, by how much, and the largest parts;
- * spad_block_write_report has the whole list. SPAD_ERR_STALE.
+ * spad_block_write_text has the whole list. SPAD_ERR_STALE.
  */
 SPAD_API spad_status spad_block_check_fit(const spad_block *block, spad_error *error);
 
@@ -369,6 +387,7 @@ typedef struct spad_block_buffer {
     int64_t column;  /**< tmem: in the allocation */
 } spad_block_buffer;
 
+/** Number of buffers. */
 SPAD_API size_t spad_block_count(const spad_block *block);
 
 /** SPAD_ERR_ARGUMENT: no such buffer. */
@@ -377,13 +396,13 @@ SPAD_API spad_status spad_block_get(spad_block_buffer *out, const spad_block *bl
 
 /** Bytes that the buffers of an arena space need, and how many there are: every Ascend level;
  *  the dynamic arena for "shared". SPAD_ERR_UNKNOWN, SPAD_ERR_STALE. */
-SPAD_API spad_status spad_block_arena(int64_t *bytes, int64_t *limit, const spad_block *block,
-                                      const char *space, spad_error *error);
+SPAD_API spad_status spad_block_get_arena(int64_t *bytes, int64_t *limit, const spad_block *block,
+                                          const char *space, spad_error *error);
 
 /** Writes the plan as an itemised table: parts, buffers with place and life, padding, stage
  *  copies, barriers, address words, reserve; opt-in and blocks per unit. SPAD_ERR_STALE. */
-SPAD_API spad_status spad_block_write_report(const spad_block *block, const spad_sink *sink,
-                                             spad_error *error);
+SPAD_API spad_status spad_block_write_text(const spad_block *block, const spad_sink *sink,
+                                           spad_error *error);
 
 /** The same as JSON. */
 SPAD_API spad_status spad_block_write_json(const spad_block *block, const spad_sink *sink,

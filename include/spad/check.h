@@ -40,11 +40,9 @@ SPAD_API const char *spad_verdict_name(spad_verdict verdict);
 
 /** Zeroed is the default. */
 typedef struct spad_check_options {
-    /** Where the planner put a slot, as in spad_walk_options; NULL: nothing is planned, and
-     *  auto tensors do not share bytes with others. A layout (spad_layout_place) has to be one of
-     *  the kernel that is checked. */
-    bool (*place)(void *ctx, int64_t tensor, int64_t slot, spad_rect *rect);
-    void *ctx;
+    const spad_layout *layout; /**< of the kernel that is checked: places of auto tensors; NULL:
+                                    nothing is planned, and auto tensors do not share bytes with
+                                    others */
     bool no_advice;
     bool one_shape;       /**< no attempt to prove it for all trip counts */
     int64_t event_limit;  /**< events of one run at most; 0: SPAD_CHECK_EVENTS */
@@ -73,14 +71,17 @@ typedef struct spad_check_counts {
  * SPAD_ERR_HOST_MEMORY; SPAD_ERR_ARGUMENT: bad options, or the layout of another kernel;
  * SPAD_ERR_CANCELLED.
  */
-SPAD_API spad_status spad_check_kernel(spad_check **out, const spad_kernel *kernel,
+SPAD_API spad_status spad_check_create(spad_check **out, const spad_kernel *kernel,
                                        const spad_check_options *options, spad_error *error);
+
+/** Frees it. NULL is fine. */
 SPAD_API void spad_check_destroy(spad_check *check);
 
 /** The check of a text that cannot be read: its faults as findings SPAD-SYNTAX, and the verdict is
  *  wrong. `file` is its name (optional: NULL). SPAD_ERR_HOST_MEMORY. */
-SPAD_API spad_status spad_check_text(spad_check **out, const spad_diagnostics *faults,
-                                     const char *file, const spad_host *host, spad_error *error);
+SPAD_API spad_status spad_check_create_from_faults(spad_check **out, const spad_diagnostics *faults,
+                                                   const char *file, const spad_host *host,
+                                                   spad_error *error);
 
 /** Adds an error SPAD-DOES-NOT-FIT for every memory that is too small in a layout of the checked
  *  kernel. SPAD_ERR_HOST_MEMORY; SPAD_ERR_ARGUMENT: the layout of another kernel. */
@@ -92,21 +93,26 @@ SPAD_API spad_status spad_check_add_layout(spad_check *check, const spad_layout 
 SPAD_API spad_status spad_check_add_fault(spad_check *check, const spad_error *fault,
                                           spad_error *error);
 
-SPAD_API spad_verdict spad_check_verdict(const spad_check *check);
+/** What the check has come to. */
+SPAD_API spad_verdict spad_check_get_verdict(const spad_check *check);
 
 /** One sentence about the verdict: what was proved, or why it is unknown. Borrowed. */
-SPAD_API const char *spad_check_reason(const spad_check *check);
+SPAD_API const char *spad_check_get_reason(const spad_check *check);
 
+/** Findings by severity, and how much was checked. */
 SPAD_API spad_check_counts spad_check_get_counts(const spad_check *check);
 
-/** Findings: errors first, then in the order of the text; NULL beyond the count. Borrowed. */
+/** Number of findings. */
 SPAD_API size_t spad_check_finding_count(const spad_check *check);
+
+/** A finding by number, errors first, then in the order of the text; NULL beyond the count.
+ *  Borrowed. */
 SPAD_API const spad_finding *spad_check_get_finding(const spad_check *check, size_t number);
 
 /* ---- showing it -------------------------------------------------------------------- */
 
 /**
- * Writes the findings as a compiler does, the places they have in common with the lines of
+ * Writes the findings as a compiler does, the locations they have in common with the lines of
  * `text` (optional: NULL), and the verdict in the last line:
  *
  *     k.spad:7:5: error: 'x' is read after ... [SPAD-LIFETIME-CONFLICT]
@@ -118,14 +124,15 @@ SPAD_API const spad_finding *spad_check_get_finding(const spad_check *check, siz
  *     exp_rows: wrong, 1 error: there are errors
  *
  * `kernel` is the one that was checked (SPAD_ERR_ARGUMENT: another one); NULL for a text that
- * cannot be read (spad_check_text), whose verdict begins with the name of its file.
+ * cannot be read (spad_check_create_from_faults), whose verdict begins with the name of its file.
  */
 SPAD_API spad_status spad_check_write_text(const spad_check *check, const spad_kernel *kernel,
                                            const char *text, size_t length, const spad_sink *sink,
                                            spad_error *error);
 
 /** Writes verdict, counts, the parameters it holds for, and every finding with its facts; kernel
- *  NULL: of spad_check_text. SPAD_ERR_ARGUMENT: another kernel than the one that was checked. */
+ *  NULL: of spad_check_create_from_faults. SPAD_ERR_ARGUMENT: another kernel than the one that was
+ * checked. */
 SPAD_API spad_status spad_check_write_json(const spad_check *check, const spad_kernel *kernel,
                                            const spad_sink *sink, spad_error *error);
 

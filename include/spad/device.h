@@ -1,125 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * device: real memory of a machine, and everything that lives in it.
- *
- *     spad_device_open(&gpu, "cuda:0", NULL, &error);
- *     spad_buffer_alloc(&x, gpu, &spec, &error);          buffer.h
- *     spad_copy_async(x, y, stream, &error);              stream.h
- *     spad_device_close(gpu, &report);
- *
- * Devices are "host", always there, and "cuda:N" and "opencl:N", whose drivers are opened at
- * run time. Global memory comes from a pool over the device's own. The scopes
- * shared and local are scratchpads of a chip, the target of the device: each is a region of
- * the size that the chip has, backed by device memory, so that programs run
- * anywhere and meet the limits of the chip.
- *
- * A device and all it holds may be used by several threads at once. Its address is
- * its identity: do not use it after it was closed. Buffers, streams and events are handles
- * with a generation: using one that is gone is an error, not a fault.
+ * spad::device, the library of real memory: devices, pools, buffers, streams and copies
+ * (docs/device.md). This header includes all headers of spad/device; spad/spad.h includes none of
+ * them, because the functions are in a library of their own: link spad_device as well as spad.
  */
 #ifndef SPAD_DEVICE_H
 #define SPAD_DEVICE_H
 
-#include "spad/backend.h"
-#include "spad/dtype.h"
-#include "spad/memory.h"
-#include "spad/pool.h"
-#include "spad/target.h"
-#include "spad/trace.h"
+#include "spad/device/backend.h"
+#include "spad/device/buffer.h"
+#include "spad/device/device.h"
+#include "spad/device/memory.h"
+#include "spad/device/pool.h"
+#include "spad/device/replay.h"
+#include "spad/device/stream.h"
+#include "spad/device/torch.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-typedef struct spad_device spad_device;
-
-/** Where a buffer lives. */
-typedef enum spad_memory_scope {
-    SPAD_GLOBAL, /**< device memory */
-    SPAD_SHARED, /**< the scratchpad of a core: UB, SBUF, shared memory */
-    SPAD_LOCAL,  /**< the memory nearest to the arithmetic: L0C, PSUM, registers */
-    SPAD_SCOPE_COUNT
-} spad_memory_scope;
-
-/** "global", "shared", "local"; "?" for a number that is no scope. Static storage. */
-SPAD_API const char *spad_memory_scope_name(spad_memory_scope scope);
-
-/** A scope by name; "cpu", "npu", "gpu" and "hbm" are global memory, "ub" is shared.
- * SPAD_ERR_UNKNOWN. */
-SPAD_API spad_status spad_memory_scope_parse(spad_memory_scope *out, const char *name,
-                                             spad_error *error);
-
-/** Zeroed is the default. */
-typedef struct spad_device_options {
-    const spad_target *target; /**< the chip whose scratchpads shared and local are; borrowed;
-                                    NULL: 910b, the Ascend of the scopes' names */
-    const char *shared_space;  /**< space of the target; NULL: ub, sbuf, shared, l1 */
-    const char *local_space;   /**< NULL: l0c, psum, registers, local */
-    spad_pool_options pool;    /**< of global memory; block_bytes 0: the device's alignment */
-    spad_trace *trace;         /**< records every buffer, see spad_device_trace; borrowed */
-    const spad_host *host;     /**< called by all threads that use the device, at any time */
-} spad_device_options;
-
-/** Opens a device by name. SPAD_ERR_NO_DEVICE: no such driver or device; the message says which.
- *  SPAD_ERR_UNKNOWN: not the name of a device. */
-SPAD_API spad_status spad_device_open(spad_device **out, const char *name,
-                                      const spad_device_options *options, spad_error *error);
-
-/** The same with a back end of the caller's. */
-SPAD_API spad_status spad_device_open_on(spad_device **out, const spad_backend *backend, int index,
-                                         const spad_device_options *options, spad_error *error);
-
-/**
- * Waits for all streams, frees everything and closes. Returns the number of buffers that were
- * still there and writes a line for each to the sink (NULL: none), largest first:
- *
- *     leak: 'activations' of 32768 B in global memory, (128, 128) float16
- *
- * Aliases are not leaks of their own. NULL is fine.
- */
-SPAD_API size_t spad_device_close(spad_device *device, const spad_sink *report);
-
-/** What the device says about itself. Borrowed. */
-SPAD_API const spad_device_info *spad_device_get_info(const spad_device *device);
-
-/**
- * Lists all devices of all built-in back ends: fills out[0 .. min(returned, capacity)).
- * A driver that is absent is no error and adds nothing; one that fails adds nothing
- * either, and `absent` (may be NULL) is called for both with the reason.
- */
-typedef void (*spad_device_absent)(void *ctx, const char *backend, const spad_error *why);
-SPAD_API size_t spad_device_list(spad_device_info *out, size_t capacity, const spad_host *host,
-                                 spad_device_absent absent, void *ctx);
-
-/** The list as a table, and as JSON ({"devices": [...], "absent": [{"backend", "reason"}]}). */
-SPAD_API spad_status spad_device_write_list(const spad_sink *sink, const spad_host *host,
-                                            spad_error *error);
-SPAD_API spad_status spad_device_write_list_json(const spad_sink *sink, const spad_host *host,
-                                                 spad_error *error);
-
-/* ---- memory ------------------------------------------------------------------------ */
-
-/** The pool of a scope, borrowed; that of a scratchpad is made at first use.
- *  SPAD_ERR_SPACE: the target has no such scratchpad, or one without a size. */
-SPAD_API spad_status spad_device_pool(spad_pool **out, spad_device *device, spad_memory_scope scope,
-                                      spad_error *error);
-
-/** The device's own memory, without a pool: every call is one of the driver's, and blocks are
- *  not checked. */
-SPAD_API spad_memory spad_device_memory(spad_device *device);
-
-/** What the buffers of a scope have taken: exact, in bytes as asked for. SPAD_SCOPE_COUNT: all
- *  scopes together. */
-SPAD_API spad_memory_stats spad_device_stats(spad_device *device, spad_memory_scope scope);
-
-/** Starts (or, with NULL, ends) the recording of every allocation and free of a buffer in a
- *  trace, whose target has to be the device's. Live buffers are not recorded
- *  afterwards; those that the old trace has stay open in it. Returns the trace that
- *  was recorded until now. SPAD_ERR_ARGUMENT: another target. */
-SPAD_API spad_status spad_device_trace(spad_trace **before, spad_device *device, spad_trace *trace,
-                                       spad_error *error);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

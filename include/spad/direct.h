@@ -18,7 +18,7 @@
  * After the NKI direct allocation guide of the AWS Neuron SDK 2.26. Every place
  * is checked against the rules of its space when the tensor is declared. Two
  * tensors may share bytes: whether they are alive together is for the checker
- * of the kernel, which starts from spad_direct_overlaps.
+ * of the kernel, which starts from spad_direct_list_overlaps.
  *
  * Numbers of tensors count from 0 in order of declaration; numbers of logical
  * tiles count from 0 in row-major order of the block index (last dim fastest);
@@ -84,7 +84,7 @@ typedef struct spad_direct_spot {
  * SPAD_ERR_ARGUMENT; `error` may be filled with the reason and is never NULL.
  */
 typedef spad_status (*spad_direct_func)(spad_direct_spot *out, const int64_t *index, int64_t lanes,
-                                        int64_t bytes, void *payload, spad_error *error);
+                                        int64_t bytes, void *context, spad_error *error);
 
 /**
  * The modulo scheme. For a tuple S of counts, one for each block dim, and a block
@@ -116,7 +116,7 @@ typedef struct spad_direct_tensor {
 
     spad_direct_rings rings;       /**< mod */
     spad_direct_func func;         /**< func */
-    void *payload;                 /**< func: handed to it */
+    void *context;                 /**< func: handed to it */
     const spad_direct_spot *spots; /**< at: one for each logical tile */
     size_t spot_count;             /**< at */
     spad_shape ring;               /**< auto: physical tiles in each block dim, shared modulo;
@@ -164,6 +164,7 @@ SPAD_API void spad_direct_close(spad_direct *direct);
 
 /* ---- questions --------------------------------------------------------------------- */
 
+/** Number of tensors. */
 SPAD_API size_t spad_direct_count(const spad_direct *direct);
 
 /** What is known of a tensor. Borrowed until destroy. */
@@ -195,10 +196,13 @@ SPAD_API spad_status spad_direct_get(spad_direct_info *out, const spad_direct *d
 SPAD_API spad_status spad_direct_find(size_t *out, const spad_direct *direct, const char *name,
                                       spad_error *error);
 
-/** Block index <-> number of the logical tile. `index` has the rank of the block
- *  dims. SPAD_ERR_ARGUMENT: outside the tensor. */
+/** The number of the logical tile at a block index, which has the rank of the block dims.
+ *  SPAD_ERR_ARGUMENT: outside the tensor. */
 SPAD_API spad_status spad_direct_tile_number(int64_t *out, const spad_direct *direct, size_t tensor,
                                              const int64_t *index, spad_error *error);
+
+/** The block index of a logical tile; `index` has room for the rank of the block dims.
+ *  SPAD_ERR_ARGUMENT: no such tile. */
 SPAD_API spad_status spad_direct_tile_index(int64_t *index, const spad_direct *direct,
                                             size_t tensor, int64_t tile, spad_error *error);
 
@@ -237,8 +241,9 @@ typedef struct spad_direct_overlap {
  * addresses: O(n log n + n g + pairs x log capacity) for n physical tiles in g
  * different ranges of lanes. SPAD_ERR_HOST_MEMORY.
  */
-SPAD_API spad_status spad_direct_overlaps(size_t *count, spad_direct_overlap *out, size_t capacity,
-                                          const spad_direct *direct, spad_error *error);
+SPAD_API spad_status spad_direct_list_overlaps(size_t *count, spad_direct_overlap *out,
+                                               size_t capacity, const spad_direct *direct,
+                                               spad_error *error);
 
 /**
  * What is wrong with the kernel as a whole, in order of declaration. Once a
@@ -249,7 +254,8 @@ SPAD_API spad_status spad_direct_overlaps(size_t *count, spad_direct_overlap *ou
  * and returns how many there are. The number of a finding is that of its tensor,
  * its time that of the declaration in the trace. O(tensors).
  */
-SPAD_API size_t spad_direct_findings(spad_finding *out, size_t capacity, const spad_direct *direct);
+SPAD_API size_t spad_direct_list_findings(spad_finding *out, size_t capacity,
+                                          const spad_direct *direct);
 
 #ifdef __cplusplus
 }

@@ -38,6 +38,8 @@ SPAD_API const char *spad_emit_lang_name(spad_emit_lang lang);
  *  identifier; NULL: "spad". */
 SPAD_API spad_status spad_emit_create(spad_emit **out, const spad_target *target, const char *name,
                                       const spad_host *host, spad_error *error);
+
+/** Frees it. NULL is fine. */
 SPAD_API void spad_emit_destroy(spad_emit *table);
 
 /** Where one copy is. */
@@ -76,9 +78,12 @@ SPAD_API spad_status spad_emit_add_plan(spad_emit *table, const spad_plan *plan,
                                         const spad_plan_result *result, size_t space,
                                         spad_error *error);
 
+/** Number of rows. */
 SPAD_API size_t spad_emit_count(const spad_emit *table);
-/** NULL beyond the count. Borrowed. */
+
+/** A row by number; NULL beyond the count. Borrowed. */
 SPAD_API const spad_emit_buffer *spad_emit_get(const spad_emit *table, size_t number);
+
 /** The name of a row in identifiers: letters, digits and '_', different for each row even
  *  without regard to case. NULL beyond the count. Borrowed. */
 SPAD_API const char *spad_emit_identifier(const spad_emit *table, size_t number);

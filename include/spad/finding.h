@@ -124,9 +124,9 @@ typedef enum spad_finding_code {
 #undef SPAD_FINDING_ENUM
 } spad_finding_code;
 
-/** A second place that a finding is about: the other end of a conflict, or a way to mend it. */
+/** A second location that a finding is about: the other end of a conflict, or a way to mend it. */
 typedef struct spad_note {
-    int32_t line; /**< 0: no place */
+    int32_t line; /**< 0: no location */
     int32_t column;
     int32_t width;
     char message[SPAD_MESSAGE_MAX];
@@ -138,7 +138,7 @@ typedef struct spad_note {
 typedef struct spad_finding {
     spad_finding_code code;
     spad_severity severity;
-    int32_t line;                     /**< place in the input, 1-based; 0: no place */
+    int32_t line;                     /**< location in the input, 1-based; 0: none */
     int32_t column;                   /**< counted in characters, 1-based */
     int32_t width;                    /**< characters to underline; 0: not known */
     int64_t count;                    /**< how often it was seen, 0 and 1: once */

@@ -53,18 +53,23 @@ typedef struct spad_fit_options {
 /** Looks for changes, space by space; right ones first, those that save least first. A layout that
  *  fits has none. SPAD_ERR_HOST_MEMORY, SPAD_ERR_ARGUMENT: bad options;
  *  SPAD_ERR_CANCELLED. */
-SPAD_API spad_status spad_fit_find(spad_fit **out, const spad_layout *layout,
-                                   const spad_fit_options *options, spad_error *error);
+SPAD_API spad_status spad_fit_create(spad_fit **out, const spad_layout *layout,
+                                     const spad_fit_options *options, spad_error *error);
+
+/** Frees it. NULL is fine. */
 SPAD_API void spad_fit_destroy(spad_fit *fit);
 
-/** Changes by number; NULL beyond the count. Borrowed. */
+/** Number of changes. */
 SPAD_API size_t spad_fit_count(const spad_fit *fit);
+
+/** A change by number; NULL beyond the count. Borrowed. */
 SPAD_API const spad_fit_change *spad_fit_get(const spad_fit *fit, size_t number);
 
 /** Writes a line per space that does not fit and per change, nothing if all fit.
  *  SPAD_ERR_ARGUMENT: the layout of another kernel. */
 SPAD_API spad_status spad_fit_write_text(const spad_fit *fit, const spad_layout *layout,
                                          const spad_sink *sink, spad_error *error);
+
 /** Writes a list of the changes as JSON. */
 SPAD_API spad_status spad_fit_write_json(const spad_fit *fit, const spad_layout *layout,
                                          const spad_sink *sink, spad_error *error);

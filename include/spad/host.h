@@ -23,11 +23,11 @@ extern "C" {
  *   otherwise                        resize block from old_size to new_size
  * It returns NULL when there is no memory; the old block then stays valid.
  * A NULL spad_host pointer means the C library's allocator. The struct is
- * copied by whoever receives it; ctx must outlive the object made with it.
+ * copied by whoever receives it; context must outlive the object made with it.
  */
 typedef struct spad_host {
-    void *(*resize)(void *ctx, void *block, size_t old_size, size_t new_size);
-    void *ctx;
+    void *(*resize)(void *context, void *block, size_t old_size, size_t new_size);
+    void *context;
 } spad_host;
 
 /**
@@ -42,8 +42,8 @@ typedef struct spad_watch {
 
 /** Receives text. write returns 0, or anything else to stop with SPAD_ERR_IO. */
 typedef struct spad_sink {
-    int (*write)(void *ctx, const char *bytes, size_t count);
-    void *ctx;
+    int (*write)(void *context, const char *bytes, size_t count);
+    void *context;
 } spad_sink;
 
 /** A sink that writes to a C stream. */

@@ -6,7 +6,7 @@
  * A kernel is read from text (docs/kernel.md has the language) or put together
  * with a builder; both go through the same checks and give the same program. A
  * finished kernel never changes: flat tables that analyses read by number, with
- * the place in the text on everything. spad/walk.h runs it.
+ * the location in the text on everything. spad/walk.h runs it.
  *
  * Statements are one list in the order of the text. A statement that holds
  * others (loop, if, scope, agent) is followed by them, and its `end` is the
@@ -32,12 +32,12 @@ extern "C" {
 
 typedef struct spad_kernel spad_kernel;
 
-/** A place in the text; line 0: there is no text. */
-typedef struct spad_place {
+/** A location in the text; line 0: there is no text. */
+typedef struct spad_location {
     int32_t line;
     int32_t column;
     int32_t width;
-} spad_place;
+} spad_location;
 
 /* ---- expressions ------------------------------------------------------------------
  * Whole numbers, parameters and loop variables under + - *, and / and % by a
@@ -90,7 +90,7 @@ typedef struct spad_kernel_param {
     const char *name;
     spad_amount preset; /**< what the kernel says */
     int64_t value;      /**< what holds: the preset, or what the caller defined */
-    spad_place place;
+    spad_location location;
 } spad_kernel_param;
 
 /** What a tensor is for, beside its placement; bits. */
@@ -151,7 +151,7 @@ typedef struct spad_kernel_tensor {
     int64_t home_byte;  /**< ALIAS: where slot 0 begins in that tile */
     int64_t home_step;  /**< ALIAS: from one slot to the next */
     size_t statement;   /**< its declaration */
-    spad_place place;
+    spad_location location;
 } spad_kernel_tensor;
 
 /** The region that the scoped manager of a space works on; without one, the whole space. */
@@ -160,7 +160,7 @@ typedef struct spad_kernel_region {
     spad_amount lower;
     spad_amount upper;
     spad_stack_behaviour behaviour;
-    spad_place place;
+    spad_location location;
 } spad_kernel_region;
 
 /** What is known about the order of two operations on one unit. */
@@ -179,7 +179,7 @@ typedef struct spad_kernel_unit {
     size_t engine;
     spad_unit_order order;
     bool proxy; /**< accesses go through the async proxy: fences are needed */
-    spad_place place;
+    spad_location location;
 } spad_kernel_unit;
 
 typedef enum spad_sync_kind {
@@ -196,7 +196,7 @@ typedef struct spad_kernel_sync {
     spad_amounts dims; /**< none: one object */
     spad_amount count;
     int64_t elements; /**< product of dims; filled in by the builder */
-    spad_place place;
+    spad_location location;
 } spad_kernel_sync;
 
 /** Agent 0 is the main program: it runs up to the agents, starts all of them at
@@ -204,7 +204,7 @@ typedef struct spad_kernel_sync {
 typedef struct spad_kernel_agent {
     const char *name;
     size_t statement; /**< agent 0: 0 */
-    spad_place place;
+    spad_location location;
 } spad_kernel_agent;
 
 typedef struct spad_kernel_loop {
@@ -214,7 +214,7 @@ typedef struct spad_kernel_loop {
     bool parallel;   /**< iterations do not depend on each other */
     int64_t outer;   /**< number of the loop around it; -1: none */
     size_t statement;
-    spad_place place;
+    spad_location location;
 } spad_kernel_loop;
 
 /* ---- statements -------------------------------------------------------------------- */
@@ -247,7 +247,7 @@ typedef enum spad_statement_kind {
 } spad_statement_kind;
 
 /** "for", "wait" and so on, as in the text. Static storage. */
-SPAD_API const char *spad_statement_word(spad_statement_kind kind);
+SPAD_API const char *spad_statement_kind_name(spad_statement_kind kind);
 
 enum {
     SPAD_SYNC_RELAXED = 1, /**< orders execution, not memory */
@@ -287,7 +287,7 @@ typedef struct spad_kernel_access {
     const spad_expr *index;
     size_t range_count; /**< 0: the whole tile; else the dims of the tensor */
     const spad_expr_range *ranges;
-    spad_place place;
+    spad_location location;
 } spad_kernel_access;
 
 typedef enum spad_completion_kind {
@@ -304,7 +304,7 @@ typedef struct spad_kernel_completion {
     const spad_expr *index;
     spad_expr amount; /**< 0: one, or what is written */
     unsigned flags;   /**< SPAD_SYNC_READS */
-    spad_place place;
+    spad_location location;
 } spad_kernel_completion;
 
 typedef enum spad_cost_kind { SPAD_COST_TARGET, SPAD_COST_CYCLES, SPAD_COST_NS } spad_cost_kind;
@@ -313,7 +313,7 @@ typedef enum spad_cost_kind { SPAD_COST_TARGET, SPAD_COST_CYCLES, SPAD_COST_NS }
  * otherwise. */
 typedef struct spad_statement {
     spad_statement_kind kind;
-    spad_place place;
+    spad_location location;
     size_t end;
     int64_t parent; /**< statement that holds it; -1: none */
     int64_t agent;
@@ -342,50 +342,96 @@ typedef struct spad_statement {
 /* ---- reading a kernel -------------------------------------------------------------------
  * Rows by number; NULL beyond the count. Borrowed until the kernel is destroyed. */
 
-SPAD_API const char *spad_kernel_name(const spad_kernel *kernel);
-SPAD_API const char *spad_kernel_about(const spad_kernel *kernel); /**< "" if there is none */
-SPAD_API const char *spad_kernel_file(const spad_kernel *kernel);  /**< NULL: built */
-SPAD_API const spad_target *spad_kernel_target(const spad_kernel *kernel);
+/** The name of the kernel. */
+SPAD_API const char *spad_kernel_get_name(const spad_kernel *kernel);
+
+/** What the kernel says about itself; "" if nothing. */
+SPAD_API const char *spad_kernel_get_about(const spad_kernel *kernel);
+
+/** The file it was read from; NULL: built by calls. */
+SPAD_API const char *spad_kernel_get_file(const spad_kernel *kernel);
+
+/** The chip it is for. */
+SPAD_API const spad_target *spad_kernel_get_target(const spad_kernel *kernel);
 
 /** Are dependencies left to the compiler? True without agents, units and synchronisation. */
 SPAD_API bool spad_kernel_is_implicit(const spad_kernel *kernel);
 
+/** Number of parameters. */
 SPAD_API size_t spad_kernel_param_count(const spad_kernel *kernel);
+
+/** Number of tensors. */
 SPAD_API size_t spad_kernel_tensor_count(const spad_kernel *kernel);
+
+/** Number of regions of scoped managers. */
 SPAD_API size_t spad_kernel_region_count(const spad_kernel *kernel);
+
+/** Number of units. */
 SPAD_API size_t spad_kernel_unit_count(const spad_kernel *kernel);
+
+/** Number of objects of synchronisation; an array of them is one. */
 SPAD_API size_t spad_kernel_sync_count(const spad_kernel *kernel);
-SPAD_API size_t spad_kernel_agent_count(const spad_kernel *kernel); /**< at least 1 */
+
+/** Number of agents, main among them: at least 1. */
+SPAD_API size_t spad_kernel_agent_count(const spad_kernel *kernel);
+
+/** Number of loops. */
 SPAD_API size_t spad_kernel_loop_count(const spad_kernel *kernel);
+
+/** Number of statements. */
 SPAD_API size_t spad_kernel_statement_count(const spad_kernel *kernel);
+
+/** Number of accesses of all operations. */
 SPAD_API size_t spad_kernel_access_count(const spad_kernel *kernel);
+
+/** Number of completions of all operations. */
 SPAD_API size_t spad_kernel_completion_count(const spad_kernel *kernel);
 
+/** A parameter by number. */
 SPAD_API const spad_kernel_param *spad_kernel_get_param(const spad_kernel *kernel, size_t number);
+
+/** A tensor by number. */
 SPAD_API const spad_kernel_tensor *spad_kernel_get_tensor(const spad_kernel *kernel, size_t number);
+
+/** A region by number. */
 SPAD_API const spad_kernel_region *spad_kernel_get_region(const spad_kernel *kernel, size_t number);
+
+/** A unit by number. */
 SPAD_API const spad_kernel_unit *spad_kernel_get_unit(const spad_kernel *kernel, size_t number);
+
+/** An object of synchronisation by number. */
 SPAD_API const spad_kernel_sync *spad_kernel_get_sync(const spad_kernel *kernel, size_t number);
+
+/** An agent by number; 0 is main. */
 SPAD_API const spad_kernel_agent *spad_kernel_get_agent(const spad_kernel *kernel, size_t number);
+
+/** A loop by number. */
 SPAD_API const spad_kernel_loop *spad_kernel_get_loop(const spad_kernel *kernel, size_t number);
+
+/** A statement by number, in the order of the text. */
 SPAD_API const spad_statement *spad_kernel_get_statement(const spad_kernel *kernel, size_t number);
+
+/** An access by number; those of an operation follow each other. */
 SPAD_API const spad_kernel_access *spad_kernel_get_access(const spad_kernel *kernel, size_t number);
+
+/** A completion by number; those of an operation follow each other. */
 SPAD_API const spad_kernel_completion *spad_kernel_get_completion(const spad_kernel *kernel,
                                                                   size_t number);
 
 /** Everything about an expression; all zero for a number that is not one. */
-SPAD_API spad_expr_info spad_kernel_expr(const spad_kernel *kernel, spad_expr expr);
+SPAD_API spad_expr_info spad_kernel_get_expr(const spad_kernel *kernel, spad_expr expr);
 
 /** Its value, with values[l] the value of the variable of loop l. Must be an expression of
  *  the kernel, and every value one that its loop takes. O(nodes). */
 SPAD_API int64_t spad_kernel_evaluate(const spad_kernel *kernel, spad_expr expr,
                                       const int64_t *values);
 
-/** Writes the kernel as text: reading it back gives the same program, apart from places.
+/** Writes the kernel as text: reading it back gives the same program, apart from locations.
  *  Parameters are written with the values that hold. */
-SPAD_API spad_status spad_kernel_write(const spad_kernel *kernel, const spad_sink *sink,
-                                       spad_error *error);
+SPAD_API spad_status spad_kernel_write_text(const spad_kernel *kernel, const spad_sink *sink,
+                                            spad_error *error);
 
+/** Frees it. NULL is fine. */
 SPAD_API void spad_kernel_destroy(spad_kernel *kernel);
 
 /* ---- text to kernel ---------------------------------------------------------------- */
@@ -420,7 +466,7 @@ SPAD_API spad_status spad_kernel_parse(spad_kernel **out, const char *text, size
 
 /**
  * The same kernel with other values for parameters and rings, as `options` says. Rows
- * keep their numbers and their places. The statuses are those of spad_kernel_parse: a
+ * keep their numbers and their locations. The statuses are those of spad_kernel_parse: a
  * value may make a dimension empty or an index leave its tensor. The target is
  * borrowed, the first kernel is not needed afterwards.
  */
@@ -433,7 +479,7 @@ SPAD_API spad_status spad_kernel_reshape(spad_kernel **out, const spad_kernel *k
  * `tiles` of them at a time by turns of the innermost loop. It is for auto tensors
  * that nothing is an alias of, and that are not allocated and freed tile by tile:
  * SPAD_ERR_ARGUMENT. Other statuses are those of spad_kernel_parse, such as SPAD_ERR_SYNTAX for a
- * name that is used twice then. Rows have other numbers, and places are those of the new text.
+ * name that is used twice then. Rows have other numbers, and locations are those of the new text.
  */
 SPAD_API spad_status spad_kernel_hoist(spad_kernel **out, const spad_kernel *kernel, int64_t tensor,
                                        int64_t tiles, const spad_host *host, spad_error *error);
@@ -453,6 +499,8 @@ SPAD_API spad_status spad_kernel_builder_create(spad_kernel_builder **out, const
                                                 const char *about, const spad_target *target,
                                                 const spad_kernel_options *options,
                                                 spad_error *error);
+
+/** Frees a builder, finished or not. NULL is fine. */
 SPAD_API void spad_kernel_builder_destroy(spad_kernel_builder *builder);
 
 /** The kernel, owned by the caller; the builder is empty then and can only be destroyed.
@@ -460,68 +508,101 @@ SPAD_API void spad_kernel_builder_destroy(spad_kernel_builder *builder);
 SPAD_API spad_status spad_kernel_builder_finish(spad_kernel **out, spad_kernel_builder *builder,
                                                 spad_error *error);
 
-/** The place of whatever is added from now on. */
-SPAD_API void spad_kernel_builder_at(spad_kernel_builder *builder, spad_place place);
+/** The location of everything that is added after this call. */
+SPAD_API void spad_kernel_builder_at(spad_kernel_builder *builder, spad_location location);
 
+/** A constant. */
 SPAD_API spad_status spad_kernel_builder_number(spad_expr *out, spad_kernel_builder *builder,
                                                 int64_t value, spad_error *error);
+
 /** A parameter or a variable of a loop that is open, by name. */
 SPAD_API spad_status spad_kernel_builder_name(spad_expr *out, spad_kernel_builder *builder,
                                               const char *name, spad_error *error);
-/** right is 0 for SPAD_EXPR_NEGATE. */
+
+/** An operator on one or two expressions; right is 0 for SPAD_EXPR_NEGATE. */
 SPAD_API spad_status spad_kernel_builder_apply(spad_expr *out, spad_kernel_builder *builder,
                                                spad_expr_op op, spad_expr left, spad_expr right,
                                                spad_error *error);
+
 /** An expression from text: "(i / 3) % 2". */
 SPAD_API spad_status spad_kernel_builder_expr(spad_expr *out, spad_kernel_builder *builder,
                                               const char *text, spad_error *error);
 
 /* Declarations. An amount without an expression is its value; one with an expression
  * has a constant one, and its value is filled in. *out: the number of the row. */
+
+/** Declares a parameter; *out is its value as an expression. */
 SPAD_API spad_status spad_kernel_builder_param(spad_expr *out, spad_kernel_builder *builder,
                                                const char *name, spad_amount preset,
                                                spad_error *error);
+
+/** Declares the region of the scoped manager of a space. */
 SPAD_API spad_status spad_kernel_builder_region(spad_kernel_builder *builder, size_t space,
                                                 spad_amount lower, spad_amount upper,
                                                 spad_stack_behaviour behaviour, spad_error *error);
+
+/** Declares a unit of an engine. */
 SPAD_API spad_status spad_kernel_builder_unit(int64_t *out, spad_kernel_builder *builder,
                                               const char *name, size_t engine,
                                               spad_unit_order order, bool proxy, spad_error *error);
+
+/** Declares an object of synchronisation, or an array of them. */
 SPAD_API spad_status spad_kernel_builder_sync(int64_t *out, spad_kernel_builder *builder,
                                               spad_sync_kind kind, const char *name,
                                               spad_amounts dims, spad_amount count,
                                               spad_error *error);
+
+/** Declares a tensor; what the builder fills in is not read. */
 SPAD_API spad_status spad_kernel_builder_tensor(int64_t *out, spad_kernel_builder *builder,
                                                 const spad_kernel_tensor *tensor,
                                                 spad_error *error);
 
 /* Blocks; each is closed with spad_kernel_builder_end. */
+
+/** Begins a loop; *variable is its variable. */
 SPAD_API spad_status spad_kernel_builder_for(spad_expr *variable, spad_kernel_builder *builder,
                                              const char *name, spad_amount begin, spad_amount end,
                                              bool parallel, spad_error *error);
+
+/** Begins a block that runs if all comparisons hold. */
 SPAD_API spad_status spad_kernel_builder_if(spad_kernel_builder *builder,
                                             const spad_comparison *comparisons, size_t count,
                                             spad_error *error);
+
 /** Ends the first part of the innermost block, an if, and starts the other. */
 SPAD_API spad_status spad_kernel_builder_else(spad_kernel_builder *builder, spad_error *error);
+
+/** Begins a scope of the scoped managers. name NULL: unnamed. */
 SPAD_API spad_status spad_kernel_builder_scope(spad_kernel_builder *builder, const char *name,
                                                spad_amount sections, spad_error *error);
+
+/** Begins the program of an agent; not inside another block. */
 SPAD_API spad_status spad_kernel_builder_agent(spad_kernel_builder *builder, const char *name,
                                                spad_error *error);
+
+/** Ends the innermost block. SPAD_ERR_ARGUMENT: no block is open. */
 SPAD_API spad_status spad_kernel_builder_end(spad_kernel_builder *builder, spad_error *error);
 
 /** An operation by an engine of the target or a unit, by name. */
 SPAD_API spad_status spad_kernel_builder_operation(spad_kernel_builder *builder, const char *runner,
                                                    const char *name, spad_error *error);
 /* These add to the operation before them. `access` and `completion` as in the tables. */
+
+/** Adds an access to the operation before it. */
 SPAD_API spad_status spad_kernel_builder_access(spad_kernel_builder *builder,
                                                 const spad_kernel_access *access,
                                                 spad_error *error);
+
+/** Adds a completion to the operation before it. */
 SPAD_API spad_status spad_kernel_builder_completion(spad_kernel_builder *builder,
                                                     const spad_kernel_completion *completion,
                                                     spad_error *error);
+
+/** The operation before it is committed with this group. */
 SPAD_API spad_status spad_kernel_builder_group(spad_kernel_builder *builder, int64_t group,
                                                spad_error *error);
+
+/** What the operation before it costs. */
 SPAD_API spad_status spad_kernel_builder_cost(spad_kernel_builder *builder, spad_cost_kind kind,
                                               spad_expr cost, spad_error *error);
 

@@ -93,7 +93,7 @@ typedef struct spad_placement_thresholds {
 
 /** Measured on compute capability 8.9, and used for all others too; capability:
  *  "8.9" and so on, or NULL. */
-SPAD_API spad_placement_thresholds spad_placement_thresholds_for(const char *capability);
+SPAD_API spad_placement_thresholds spad_placement_thresholds_of(const char *capability);
 
 /** The families of integration methods. Only the first four have measured placements. */
 typedef enum spad_method {
@@ -125,9 +125,9 @@ typedef struct spad_placement_sizes {
 #define SPAD_PLACEMENT_CANDIDATES_MAX 3
 
 /** The groups worth moving, best first; returns how many. */
-SPAD_API size_t spad_placement_candidates(spad_placement_group out[SPAD_PLACEMENT_CANDIDATES_MAX],
-                                          const spad_placement_sizes *sizes,
-                                          const spad_placement_thresholds *thresholds);
+SPAD_API size_t spad_placement_list_candidates(
+    spad_placement_group out[SPAD_PLACEMENT_CANDIDATES_MAX], const spad_placement_sizes *sizes,
+    const spad_placement_thresholds *thresholds);
 
 /**
  * Reads the sizes from the registry: the footprint is what the loop and its

@@ -102,22 +102,31 @@ typedef struct spad_layout_space {
  */
 SPAD_API spad_status spad_layout_create(spad_layout **out, const spad_kernel *kernel,
                                         const spad_layout_options *options, spad_error *error);
+
+/** Frees it. NULL is fine. */
 SPAD_API void spad_layout_destroy(spad_layout *layout);
 
-/** Where a slot of a tensor is: the `place` of spad_walk_options and spad_check_options,
- *  with the layout as ctx. False: the kernel gives the address, nothing touches the slot, or
- *  its space does not fit. */
-SPAD_API bool spad_layout_place(void *layout, int64_t tensor, int64_t slot, spad_rect *rect);
+/** The place of a slot of a tensor. False: the kernel gives the address, nothing touches the slot,
+ *  or its space does not fit; *out is then left alone. */
+SPAD_API bool spad_layout_get_place(spad_rect *out, const spad_layout *layout, int64_t tensor,
+                                    int64_t slot);
 
 /** Does every space fit? */
 SPAD_API bool spad_layout_fits(const spad_layout *layout);
 
-SPAD_API const spad_kernel *spad_layout_kernel(const spad_layout *layout);
+/** The kernel it is of. Borrowed. */
+SPAD_API const spad_kernel *spad_layout_get_kernel(const spad_layout *layout);
 
-/** Rows by number; NULL beyond the count. Borrowed. */
+/** Number of spaces in which the kernel has something. */
 SPAD_API size_t spad_layout_space_count(const spad_layout *layout);
+
+/** A space by number; NULL beyond the count. Borrowed. */
 SPAD_API const spad_layout_space *spad_layout_get_space(const spad_layout *layout, size_t number);
+
+/** Number of buffers of all spaces. */
 SPAD_API size_t spad_layout_buffer_count(const spad_layout *layout);
+
+/** A buffer by number; NULL beyond the count. Borrowed. */
 SPAD_API const spad_layout_buffer *spad_layout_get_buffer(const spad_layout *layout, size_t number);
 
 /* ---- showing it -------------------------------------------------------------------- */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * log: a record of allocations and frees as CSV, in the format of RMM's logging
- * adaptor, and its replay against any memory.
+ * adaptor.
  *
  *     Thread,Time,Action,Pointer,Size,Stream
  *     0,0,allocate,0x7f0000000000,1024,0x0
  *     0,1,free,0x7f0000000000,1024,0x0
  *
- * spad_wrapper_log writes it. Columns are found by their names and further ones are
+ * spad_wrapper_create_log writes it (spad/device/memory.h), spad_memory_replay runs it against any
+ * memory (spad/device/replay.h). Columns are found by their names and further ones are
  * ignored; Action, Pointer and Size are needed. Pointer and Stream are hexadecimal
  * with 0x or decimal; "nil" and "(nil)" are 0. Thread and Time are free text. Rows of zero
  * bytes at pointer 0, which RMM writes too, are about no block and have no effect.
@@ -15,7 +16,11 @@
 #ifndef SPAD_LOG_H
 #define SPAD_LOG_H
 
-#include "spad/memory.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#include "spad/host.h"
+#include "spad/status.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -40,38 +45,21 @@ typedef struct spad_log_row {
 typedef struct spad_log spad_log;
 
 /** Reads a log; the text is not needed afterwards. `file` is its name in messages.
- *  SPAD_ERR_SYNTAX with the place of the first fault. O(length). */
+ *  SPAD_ERR_SYNTAX with the location of the first fault. O(length). */
 SPAD_API spad_status spad_log_parse(spad_log **out, const char *text, size_t length,
                                     const char *file, const spad_host *host, spad_error *error);
+
+/** Frees it. NULL is fine. */
 SPAD_API void spad_log_destroy(spad_log *log);
 
+/** Number of rows. */
 SPAD_API size_t spad_log_count(const spad_log *log);
-/** NULL beyond the count. Borrowed. */
+
+/** A row by number; NULL beyond the count. Borrowed. */
 SPAD_API const spad_log_row *spad_log_get(const spad_log *log, size_t number);
+
 /** Number of rows that allocate a block. */
-SPAD_API int64_t spad_log_allocations(const spad_log *log);
-
-typedef struct spad_replay {
-    int64_t nanoseconds;   /**< of all calls together */
-    int64_t allocations;   /**< that succeeded */
-    int64_t frees;         /**< that were made */
-    int64_t failures;      /**< allocations that were refused */
-    int64_t left;          /**< blocks that the log does not free; freed at the end */
-    int64_t peak_bytes;    /**< largest sum of sizes asked for */
-    int64_t unknown_frees; /**< rows that free what the log has not allocated; passed over */
-    int64_t resized_frees; /**< rows that free with another size than was allocated; made all the
-                                same */
-} spad_replay;
-
-/**
- * Runs a log against a memory, in order, in the calling thread, with alignment `align`.
- * A refused allocation (SPAD_ERR_NO_FIT, SPAD_ERR_OVERFLOW) is counted and its free is passed
- * over; any other error ends the replay. Rows of failures are tried too. All blocks are freed at
- * the end.
- */
-SPAD_API spad_status spad_log_replay(spad_replay *out, const spad_log *log,
-                                     const spad_memory *memory, int64_t align,
-                                     const spad_host *host, spad_error *error);
+SPAD_API int64_t spad_log_allocation_count(const spad_log *log);
 
 #ifdef __cplusplus
 }

@@ -4,7 +4,7 @@
  *
  * The ModularAllocator of the NKI library, address for address. It keeps no
  * names, knows no upper bound and checks no overlap; declare what it returns as
- * a tensor of a spad_direct (spad_modular_rings) to have that checked and
+ * a tensor of a spad_direct (spad_modular_get_rings) to have that checked and
  * written to the trace. What may surprise:
  *   - only the first tile is aligned; the others follow without padding
  *   - a count larger than its block dim reserves bytes that no tile uses
@@ -60,12 +60,12 @@ SPAD_API spad_status spad_modular_alloc(spad_modular_tensor *out, spad_modular *
 
 /** The address of the tile at a block index (`rank` numbers).
  *  SPAD_ERR_ARGUMENT: outside the block dims. */
-SPAD_API spad_status spad_modular_address(int64_t *out, const spad_modular_tensor *tensor,
-                                          const int64_t *index, spad_error *error);
+SPAD_API spad_status spad_modular_get_address(int64_t *out, const spad_modular_tensor *tensor,
+                                              const int64_t *index, spad_error *error);
 
 /** The same ring as a placement in a space without banks, for spad_direct_declare
  *  with block dims tensor->block. Borrows from the tensor. */
-SPAD_API spad_direct_rings spad_modular_rings(const spad_modular_tensor *tensor);
+SPAD_API spad_direct_rings spad_modular_get_rings(const spad_modular_tensor *tensor);
 
 #ifdef __cplusplus
 }

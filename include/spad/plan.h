@@ -57,6 +57,8 @@ typedef struct spad_plan spad_plan;
 
 /** An empty problem on one lane, without capacity. SPAD_ERR_HOST_MEMORY. */
 SPAD_API spad_status spad_plan_create(spad_plan **out, const spad_host *host, spad_error *error);
+
+/** Frees it. NULL is fine. */
 SPAD_API void spad_plan_destroy(spad_plan *plan);
 
 /** Bytes per lane that may be used; SPAD_UNBOUNDED: no limit. SPAD_ERR_ARGUMENT: negative;
@@ -82,11 +84,17 @@ SPAD_API spad_status spad_plan_alias(spad_plan *plan, size_t a, size_t b, spad_e
 /** The two share no byte even if they never live at the same time. */
 SPAD_API spad_status spad_plan_apart(spad_plan *plan, size_t a, size_t b, spad_error *error);
 
+/** Number of buffers. */
 SPAD_API size_t spad_plan_count(const spad_plan *plan);
+
 /** The buffer as it was added; borrowed. NULL beyond the count. */
 SPAD_API const spad_plan_buffer *spad_plan_get(const spad_plan *plan, size_t number);
-SPAD_API int64_t spad_plan_capacity(const spad_plan *plan);
-SPAD_API int64_t spad_plan_lanes(const spad_plan *plan);
+
+/** Bytes per lane that may be used; SPAD_UNBOUNDED: no limit. */
+SPAD_API int64_t spad_plan_get_capacity(const spad_plan *plan);
+
+/** Lanes of the space; 1 without one. */
+SPAD_API int64_t spad_plan_get_lanes(const spad_plan *plan);
 
 /**
  * Adds the tensors of one space of a trace: one without an address is to be placed, one
@@ -117,8 +125,8 @@ typedef struct spad_plan_progress {
 /** Zeroed: minimise, no limits, seed 0, one thread. */
 typedef struct spad_plan_options {
     spad_plan_goal goal;
-    int64_t deadline_ns; /**< time to spend; 0: none. Only a cut: it never changes the path. */
-    int64_t node_limit;  /**< search steps to spend, all threads together; 0: none */
+    int64_t timeout_ns; /**< time to spend; 0: none. Only a cut: it never changes the path. */
+    int64_t node_limit; /**< search steps to spend, all threads together; 0: none */
     uint64_t seed;
     int32_t threads; /**< 0 and 1: the calling thread only, and then deterministic */
     /** Called now and then from the calling thread; anything but 0 cancels. It may use the
@@ -168,7 +176,7 @@ typedef struct spad_plan_place {
 typedef struct spad_plan_result {
     spad_plan_verdict verdict;
     size_t count;            /**< buffers of the problem */
-    uint64_t fingerprint;    /**< of the problem: spad_plan_fingerprint */
+    uint64_t fingerprint;    /**< of the problem: spad_plan_get_fingerprint */
     spad_plan_place *places; /**< per buffer: the best plan, even one above the capacity; NULL:
                                   none, as when pins collide */
     int64_t height;          /**< of that plan; SPAD_UNBOUNDED without one */
@@ -196,11 +204,13 @@ typedef struct spad_plan_result {
  */
 SPAD_API spad_status spad_plan_solve(spad_plan_result **out, const spad_plan *plan,
                                      const spad_plan_options *options, spad_error *error);
+
+/** Frees it. NULL is fine. */
 SPAD_API void spad_plan_result_destroy(spad_plan_result *result);
 
 /** A number that identifies the problem as it is now: buffers, rules and capacity. Equal problems
  *  have equal numbers. O(n). */
-SPAD_API uint64_t spad_plan_fingerprint(const spad_plan *plan);
+SPAD_API uint64_t spad_plan_get_fingerprint(const spad_plan *plan);
 
 /** Was the result made from this problem as it is now? SPAD_ERR_STALE: from another one, or the
  *  problem has changed since. Functions that take both call it themselves. O(n). */
@@ -258,10 +268,12 @@ typedef struct spad_plan_reason {
 
 /** Explains a result whose verdict is infeasible or unknown (SPAD_ERR_ARGUMENT otherwise).
  *  SPAD_ERR_STALE: the result of another problem. A capacity that works and changes that help are
- * looked for by solving again, within deadline_ns (0: one second). */
+ * looked for by solving again, within timeout_ns (0: one second). */
 SPAD_API spad_status spad_plan_explain(spad_plan_reason **out, const spad_plan *plan,
-                                       const spad_plan_result *result, int64_t deadline_ns,
+                                       const spad_plan_result *result, int64_t timeout_ns,
                                        spad_error *error);
+
+/** Frees it. NULL is fine. */
 SPAD_API void spad_plan_reason_destroy(spad_plan_reason *reason);
 
 /* ---- showing it -------------------------------------------------------------------- */

@@ -19,8 +19,8 @@
  *
  * Rules and order are otherwise those of the buffer registry of CuBIE 0.3.1, where all
  * quantities are elements and the element type does not change an offset
- * (SPAD_UNIT_ELEMENT). Beside it there is a second layout by the same rules in
- * bytes (SPAD_UNIT_BYTE), with sizes from the element types and every offset
+ * (SPAD_REGISTRY_UNIT_ELEMENT). Beside it there is a second layout by the same rules in
+ * bytes (SPAD_REGISTRY_UNIT_BYTE), with sizes from the element types and every offset
  * aligned to its type; as sizes differ, an alias may fit in one and not in the
  * other. Beyond CuBIE buffers can have lifetimes: two that are alive at the
  * same time and share bytes are then an error.
@@ -54,39 +54,44 @@ typedef uint64_t spad_component;
 #define SPAD_NO_COMPONENT 0
 
 /** Where a buffer is declared to live. */
-typedef enum spad_location {
-    SPAD_LOCATION_SHARED, /**< memory of the block, one part per thread */
-    SPAD_LOCATION_LOCAL   /**< memory of the thread */
-} spad_location;
+typedef enum spad_registry_location {
+    SPAD_REGISTRY_LOCATION_SHARED, /**< memory of the block, one part per thread */
+    SPAD_REGISTRY_LOCATION_LOCAL   /**< memory of the thread */
+} spad_registry_location;
 
 /** Which of the three memories of a component a buffer is laid out in. */
-typedef enum spad_region {
-    SPAD_REGION_SHARED,     /**< packed, handed down to children */
-    SPAD_REGION_PERSISTENT, /**< of the thread, kept between steps; packed, handed down too */
-    SPAD_REGION_LOCAL,      /**< of the thread, an array of its own for each buffer */
-    SPAD_REGION_COUNT
-} spad_region;
+typedef enum spad_registry_region {
+    SPAD_REGISTRY_REGION_SHARED,     /**< packed, handed down to children */
+    SPAD_REGISTRY_REGION_PERSISTENT, /**< of the thread, kept between steps; packed, handed down too
+                                      */
+    SPAD_REGISTRY_REGION_LOCAL,      /**< of the thread, an array of its own for each buffer */
+    SPAD_REGISTRY_REGION_COUNT
+} spad_registry_region;
 
 /** What a layout counts. */
-typedef enum spad_unit {
-    SPAD_UNIT_ELEMENT, /**< the layout of CuBIE: every buffer counts in elements of its base */
-    SPAD_UNIT_BYTE,    /**< sizes and alignments of the element types */
-    SPAD_UNIT_COUNT
-} spad_unit;
+typedef enum spad_registry_unit {
+    SPAD_REGISTRY_UNIT_ELEMENT, /**< the layout of CuBIE: every buffer counts in elements of its
+                                   base */
+    SPAD_REGISTRY_UNIT_BYTE,    /**< sizes and alignments of the element types */
+    SPAD_REGISTRY_UNIT_COUNT
+} spad_registry_unit;
 
-/** "shared", "local"; "shared", "persistent", "local"; "?" for other numbers. Static storage. */
-SPAD_API const char *spad_location_name(spad_location location);
-SPAD_API const char *spad_region_name(spad_region region);
+/** "shared", "local"; "?" for other numbers. Static storage. */
+SPAD_API const char *spad_registry_location_name(spad_registry_location location);
+
+/** "shared", "persistent", "local"; "?" for other numbers. Static storage. */
+SPAD_API const char *spad_registry_region_name(spad_registry_region region);
 
 /** SPAD_ERR_ARGUMENT: neither "shared" nor "local". */
-SPAD_API spad_status spad_location_parse(spad_location *out, const char *name, spad_error *error);
+SPAD_API spad_status spad_registry_location_parse(spad_registry_location *out, const char *name,
+                                                  spad_error *error);
 
 /** A buffer as declared. Zeroed apart from name and size: a shared one of the
  *  component's precision that aliases nothing and has no lifetime. */
-typedef struct spad_buffer {
+typedef struct spad_registry_buffer {
     const char *name; /**< unique in its component, not empty */
     int64_t size;     /**< elements, at least 0 */
-    spad_location location;
+    spad_registry_location location;
     bool persistent;      /**< it is kept between steps: an alias never overlaps it, on either
                                side, and a local one is in persistent memory */
     const char *aliases;  /**< buffer of the same component to share storage with; NULL: none */
@@ -94,18 +99,20 @@ typedef struct spad_buffer {
                                the precision of the component */
     int64_t t_begin;      /**< it holds values in steps [t_begin, t_end); */
     int64_t t_end;        /**< t_begin == t_end: not known, and never checked */
-} spad_buffer;
+} spad_registry_buffer;
 
 /* ---- components -------------------------------------------------------------------- */
 
 /** An empty registry, owned by the caller. */
 SPAD_API spad_status spad_registry_create(spad_registry **out, const spad_host *host,
                                           spad_error *error);
+
+/** Frees it. NULL is fine. */
 SPAD_API void spad_registry_destroy(spad_registry *registry);
 
 /**
  * A new component without a group. The name is for messages and pictures: it
- * is copied, and need not be unique. precision: as in spad_buffer;
+ * is copied, and need not be unique. precision: as in spad_registry_buffer;
  * SPAD_DTYPE_NONE means float32. SPAD_ERR_DTYPE, SPAD_ERR_NAME (NULL).
  */
 SPAD_API spad_status spad_registry_add(spad_component *out, spad_registry *registry,
@@ -115,11 +122,13 @@ SPAD_API spad_status spad_registry_add(spad_component *out, spad_registry *regis
  *  registered of it and count it as 0 from now on. Unknown: nothing happens. */
 SPAD_API void spad_registry_remove(spad_registry *registry, spad_component component);
 
-/** NULL and SPAD_DTYPE_NONE for what is no component. Borrowed until it is removed. */
-SPAD_API const char *spad_registry_component_name(const spad_registry *registry,
-                                                  spad_component component);
-SPAD_API spad_dtype spad_registry_component_precision(const spad_registry *registry,
+/** The name of a component; NULL: no such component. Borrowed until it is removed. */
+SPAD_API const char *spad_registry_get_component_name(const spad_registry *registry,
                                                       spad_component component);
+
+/** The precision of a component; SPAD_DTYPE_NONE: no such component. */
+SPAD_API spad_dtype spad_registry_get_component_precision(const spad_registry *registry,
+                                                          spad_component component);
 
 /** The components, one after the other: the first after SPAD_NO_COMPONENT, then each
  *  after the one before; SPAD_NO_COMPONENT at the end. */
@@ -127,6 +136,8 @@ SPAD_API spad_component spad_registry_next(const spad_registry *registry, spad_c
 
 /** Has it registered anything since it was added or cleared? */
 SPAD_API bool spad_registry_has_group(const spad_registry *registry, spad_component component);
+
+/** Number of components that have a group. */
 SPAD_API size_t spad_registry_group_count(const spad_registry *registry);
 
 /* ---- buffers -----------------------------------------------------------------
@@ -139,23 +150,23 @@ SPAD_API size_t spad_registry_group_count(const spad_registry *registry);
  * size, no location, t_begin > t_end. SPAD_ERR_DTYPE.
  */
 SPAD_API spad_status spad_registry_register(spad_registry *registry, spad_component component,
-                                            const spad_buffer *buffer, spad_error *error);
+                                            const spad_registry_buffer *buffer, spad_error *error);
 
-/** Which fields of a spad_buffer an update sets. */
+/** Which fields of a spad_registry_buffer an update sets. */
 enum {
-    SPAD_BUFFER_SIZE = 1,
-    SPAD_BUFFER_LOCATION = 2,
-    SPAD_BUFFER_PERSISTENT = 4,
-    SPAD_BUFFER_ALIASES = 8,
-    SPAD_BUFFER_PRECISION = 16,
-    SPAD_BUFFER_LIFETIME = 32 /**< both ends */
+    SPAD_REGISTRY_BUFFER_SIZE = 1,
+    SPAD_REGISTRY_BUFFER_LOCATION = 2,
+    SPAD_REGISTRY_BUFFER_PERSISTENT = 4,
+    SPAD_REGISTRY_BUFFER_ALIASES = 8,
+    SPAD_REGISTRY_BUFFER_PRECISION = 16,
+    SPAD_REGISTRY_BUFFER_LIFETIME = 32 /**< both ends */
 };
 
 /** What an update found. */
-typedef struct spad_update {
+typedef struct spad_registry_change {
     bool recognised; /**< there is such a buffer */
     bool changed;    /**< a field got another value, and the layouts were dropped */
-} spad_update;
+} spad_registry_change;
 
 /**
  * Sets the given fields of buffer values->name. One that is not registered is
@@ -163,15 +174,16 @@ typedef struct spad_update {
  * a target that is not registered shows at the next layout, and an alias of
  * itself gets its own space. Errors of single values as in register. out: may be NULL.
  */
-SPAD_API spad_status spad_registry_update_buffer(spad_update *out, spad_registry *registry,
+SPAD_API spad_status spad_registry_update_buffer(spad_registry_change *out, spad_registry *registry,
                                                  spad_component component, unsigned fields,
-                                                 const spad_buffer *values, spad_error *error);
+                                                 const spad_registry_buffer *values,
+                                                 spad_error *error);
 
 /** A setting as a user writes it. */
-typedef struct spad_setting {
+typedef struct spad_registry_setting {
     const char *key;   /**< "state_location" moves buffer "state"; other endings are ignored */
     const char *value; /**< "shared" or "local" */
-} spad_setting;
+} spad_registry_setting;
 
 /**
  * Applies the settings in order. recognised: NULL, or one answer per setting.
@@ -180,16 +192,19 @@ typedef struct spad_setting {
  * buffer.
  */
 SPAD_API spad_status spad_registry_update(bool *recognised, spad_registry *registry,
-                                          spad_component component, const spad_setting *settings,
-                                          size_t count, spad_error *error);
+                                          spad_component component,
+                                          const spad_registry_setting *settings, size_t count,
+                                          spad_error *error);
 
-/** Buffers in the order of registration; 0 and NULL for a component without a
- *  group. Borrowed until the group changes. */
+/** Number of buffers of a component; 0 for one without a group. */
 SPAD_API size_t spad_registry_buffer_count(const spad_registry *registry, spad_component component);
-SPAD_API const spad_buffer *spad_registry_buffer_at(const spad_registry *registry,
-                                                    spad_component component, size_t index);
 
-/** *index: its place in that order. SPAD_ERR_UNKNOWN: no group, or no such buffer. */
+/** A buffer by number, in the order of registration; NULL beyond the count. Borrowed until the
+ *  group changes. */
+SPAD_API const spad_registry_buffer *
+spad_registry_get_buffer(const spad_registry *registry, spad_component component, size_t index);
+
+/** *index: its number in that order. SPAD_ERR_UNKNOWN: no group, or no such buffer. */
 SPAD_API spad_status spad_registry_find_buffer(size_t *index, const spad_registry *registry,
                                                spad_component component, const char *name,
                                                spad_error *error);
@@ -197,10 +212,10 @@ SPAD_API spad_status spad_registry_find_buffer(size_t *index, const spad_registr
 /* ---- children ---------------------------------------------------------------------- */
 
 /** The two buffers of a parent that hold a child. Borrowed until the group is cleared. */
-typedef struct spad_child_buffers {
+typedef struct spad_registry_child_buffers {
     const char *shared;     /**< "{name}_shared" */
     const char *persistent; /**< "{name}_persistent" */
-} spad_child_buffers;
+} spad_registry_child_buffers;
 
 /**
  * Registers the totals that the child has now, and records it as a child of the
@@ -208,22 +223,26 @@ typedef struct spad_child_buffers {
  * counts 0. name: NULL means "child_{number}". The element type of both is the
  * precision of the parent; their byte sizes and alignments are the child's own.
  * A circle of children is no error here, where numbers are taken over, but in
- * spad_registry_declared_local. out: may be NULL. Errors of the child's layout.
+ * spad_registry_get_declared_local. out: may be NULL. Errors of the child's layout.
  */
-SPAD_API spad_status spad_registry_register_child(spad_child_buffers *out, spad_registry *registry,
-                                                  spad_component parent, spad_component child,
-                                                  const char *name, spad_error *error);
+SPAD_API spad_status spad_registry_register_child(spad_registry_child_buffers *out,
+                                                  spad_registry *registry, spad_component parent,
+                                                  spad_component child, const char *name,
+                                                  spad_error *error);
 
 /** A recorded child. */
-typedef struct spad_child {
+typedef struct spad_registry_child {
     const char *name; /**< borrowed until the parent's group is cleared */
     spad_component component;
-} spad_child;
+} spad_registry_child;
 
+/** Number of recorded children. */
 SPAD_API size_t spad_registry_child_count(const spad_registry *registry, spad_component parent);
-/** In the order of first registration. SPAD_ERR_ARGUMENT: no such index. */
-SPAD_API spad_status spad_registry_child_at(spad_child *out, const spad_registry *registry,
-                                            spad_component parent, size_t index, spad_error *error);
+
+/** A child by number, in the order of first registration. SPAD_ERR_ARGUMENT: no such number. */
+SPAD_API spad_status spad_registry_get_child(spad_registry_child *out,
+                                             const spad_registry *registry, spad_component parent,
+                                             size_t index, spad_error *error);
 
 /* ---- clearing: none of these fails, and the components stay ------------------------ */
 
@@ -240,10 +259,13 @@ SPAD_API spad_status spad_registry_set_automatic(spad_registry *registry, spad_c
 
 /** Drops the group, not those of its children. */
 SPAD_API void spad_registry_clear_own(spad_registry *registry, spad_component component);
+
 /** Drops the group and those of all its descendants. O(what is dropped). */
 SPAD_API void spad_registry_clear_parent(spad_registry *registry, spad_component component);
+
 /** Drops every group. */
 SPAD_API void spad_registry_reset(spad_registry *registry);
+
 /** Drops the layouts only; they are built again when asked for. */
 SPAD_API void spad_registry_clear_layout(spad_registry *registry, spad_component component);
 
@@ -254,54 +276,60 @@ SPAD_API void spad_registry_clear_layout(spad_registry *registry, spad_component
  * SPAD_ERR_OVERFLOW. */
 
 /** Where a buffer is, in the unit of the question. */
-typedef struct spad_slice {
-    spad_region region;
+typedef struct spad_registry_slice {
+    spad_registry_region region;
     int64_t offset;     /**< from the base of the region; for local buffers, which are arrays of
                              their own, the sum of those before it */
     int64_t length;     /**< local buffers have at least one element */
     int64_t consumed;   /**< how much of it aliases have taken */
     const char *inside; /**< buffer whose storage it shares; NULL: its own */
-} spad_slice;
+} spad_registry_slice;
 
 /**
  * *out: one slice per buffer, in the order of registration, borrowed until the
  * group changes; *count: how many. NULL and 0 for a component without a group.
  */
-SPAD_API spad_status spad_registry_layout(const spad_slice **out, size_t *count,
-                                          spad_registry *registry, spad_component component,
-                                          spad_unit unit, spad_error *error);
+SPAD_API spad_status spad_registry_get_layout(const spad_registry_slice **out, size_t *count,
+                                              spad_registry *registry, spad_component component,
+                                              spad_registry_unit unit, spad_error *error);
 
 /** The slice of one buffer. SPAD_ERR_UNKNOWN also without a group. */
-SPAD_API spad_status spad_registry_slice(spad_slice *out, spad_registry *registry,
-                                         spad_component component, const char *name, spad_unit unit,
-                                         spad_error *error);
+SPAD_API spad_status spad_registry_get_slice(spad_registry_slice *out, spad_registry *registry,
+                                             spad_component component, const char *name,
+                                             spad_registry_unit unit, spad_error *error);
 
 /** Total of a region: the end of its last slice. 0 for a component without a group. */
-SPAD_API spad_status spad_registry_size(int64_t *out, spad_registry *registry,
-                                        spad_component component, spad_region region,
-                                        spad_unit unit, spad_error *error);
+SPAD_API spad_status spad_registry_get_size(int64_t *out, spad_registry *registry,
+                                            spad_component component, spad_registry_region region,
+                                            spad_registry_unit unit, spad_error *error);
 
 /** Alignment that the base of a region needs; 1 when counting elements. */
-SPAD_API spad_status spad_registry_alignment(int64_t *out, spad_registry *registry,
-                                             spad_component component, spad_region region,
-                                             spad_unit unit, spad_error *error);
+SPAD_API spad_status spad_registry_get_alignment(int64_t *out, spad_registry *registry,
+                                                 spad_component component,
+                                                 spad_registry_region region,
+                                                 spad_registry_unit unit, spad_error *error);
 
-/** Is the layout built? And how often have the layouts of this component been
- *  dropped, so that callers know when copies are out of date? */
+/** Is the layout built? */
 SPAD_API bool spad_registry_is_laid_out(const spad_registry *registry, spad_component component,
-                                        spad_unit unit);
-SPAD_API uint64_t spad_registry_revision(const spad_registry *registry, spad_component component);
+                                        spad_registry_unit unit);
+
+/** How often the layouts of this component have been dropped, so that callers know when copies
+ *  are out of date. */
+SPAD_API uint64_t spad_registry_get_revision(const spad_registry *registry,
+                                             spad_component component);
 
 /** The buffers that are not a child's totals, in the order of registration: fills
  *  names[0 .. min(returned, capacity)), borrowed, and returns how many there are. */
-SPAD_API size_t spad_registry_relocatable(const char **names, size_t capacity,
-                                          const spad_registry *registry, spad_component component);
+SPAD_API size_t spad_registry_list_relocatable(const char **names, size_t capacity,
+                                               const spad_registry *registry,
+                                               spad_component component);
 
 /** Sum of the declared sizes of those of the named buffers that alias nothing;
  *  unknown names and components count 0. SPAD_ERR_OVERFLOW, SPAD_ERR_ARGUMENT (unit). */
-SPAD_API spad_status spad_registry_nonaliased(int64_t *out, const spad_registry *registry,
-                                              spad_component component, const char *const *names,
-                                              size_t count, spad_unit unit, spad_error *error);
+SPAD_API spad_status spad_registry_get_nonaliased(int64_t *out, const spad_registry *registry,
+                                                  spad_component component,
+                                                  const char *const *names, size_t count,
+                                                  spad_registry_unit unit, spad_error *error);
 
 /**
  * The local total of a component and of its descendants, each as often as it is
@@ -309,40 +337,41 @@ SPAD_API spad_status spad_registry_nonaliased(int64_t *out, const spad_registry 
  * its descendants already). SPAD_ERR_CYCLE: a component is its own descendant.
  * O(descendants).
  */
-SPAD_API spad_status spad_registry_declared_local(int64_t *out, spad_registry *registry,
-                                                  spad_component component, spad_unit unit,
-                                                  spad_error *error);
+SPAD_API spad_status spad_registry_get_declared_local(int64_t *out, spad_registry *registry,
+                                                      spad_component component,
+                                                      spad_registry_unit unit, spad_error *error);
 
 /* ---- allocators -------------------------------------------------------------------- */
 
 /** What a kernel needs to find a buffer: plain data, good until the group changes. */
-typedef struct spad_allocator {
-    spad_unit unit;
-    spad_slice slice;
+typedef struct spad_registry_allocator {
+    spad_registry_unit unit;
+    spad_registry_slice slice;
     spad_dtype precision; /**< of local arrays and of zeroing; a view into shared or persistent
                                memory has the type of its base when counting elements */
     int64_t zeroed;       /**< elements to set to zero first: all, or 0 if not asked for */
-} spad_allocator;
+} spad_registry_allocator;
 
 /** Where the regions of a component begin, in the unit of the allocator. */
-typedef struct spad_base {
+typedef struct spad_registry_base {
     int64_t shared;        /**< of thread 0 */
     int64_t shared_stride; /**< from the shared memory of one thread to that of the next */
     int64_t persistent;    /**< threads have their own, so there is no stride */
-} spad_base;
+} spad_registry_base;
 
 /** SPAD_ERR_UNKNOWN: the component has no group, or no such buffer. */
-SPAD_API spad_status spad_registry_get_allocator(spad_allocator *out, spad_registry *registry,
-                                                 spad_component component, const char *name,
-                                                 spad_unit unit, bool zero, spad_error *error);
+SPAD_API spad_status spad_registry_get_allocator(spad_registry_allocator *out,
+                                                 spad_registry *registry, spad_component component,
+                                                 const char *name, spad_registry_unit unit,
+                                                 bool zero, spad_error *error);
 
 /** register_child and the allocators of its two buffers. An error of the parent's
  *  layout comes after the child is registered. */
-SPAD_API spad_status spad_registry_get_child_allocators(spad_allocator *shared,
-                                                        spad_allocator *persistent,
+SPAD_API spad_status spad_registry_get_child_allocators(spad_registry_allocator *shared,
+                                                        spad_registry_allocator *persistent,
                                                         spad_registry *registry,
                                                         spad_component parent, spad_component child,
-                                                        const char *name, spad_unit unit,
+                                                        const char *name, spad_registry_unit unit,
                                                         spad_error *error);
 
 /**
@@ -350,25 +379,25 @@ SPAD_API spad_status spad_registry_get_child_allocators(spad_allocator *shared,
  * length 0 and type float32, as its size is given at the launch. Persistent: a
  * local array of the component's persistent total, at least one element.
  */
-SPAD_API spad_status spad_registry_get_toplevel_allocators(spad_allocator *shared,
-                                                           spad_allocator *persistent,
-                                                           spad_registry *registry,
-                                                           spad_component kernel, spad_unit unit,
-                                                           spad_error *error);
+SPAD_API spad_status spad_registry_get_toplevel_allocators(
+    spad_registry_allocator *shared, spad_registry_allocator *persistent, spad_registry *registry,
+    spad_component kernel, spad_registry_unit unit, spad_error *error);
 
 /**
  * The slice of a thread: *out is the allocator's with its offset from the
  * beginning of the memory. Local arrays are the thread's own: offset 0.
  * SPAD_ERR_ARGUMENT: negative thread. SPAD_ERR_OVERFLOW.
  */
-SPAD_API spad_status spad_allocator_slice(spad_slice *out, const spad_allocator *allocator,
-                                          const spad_base *base, int64_t thread, spad_error *error);
+SPAD_API spad_status spad_registry_allocator_slice(spad_registry_slice *out,
+                                                   const spad_registry_allocator *allocator,
+                                                   const spad_registry_base *base, int64_t thread,
+                                                   spad_error *error);
 
 /* ---- trace ------------------------------------------------------------------------- */
 
 /**
  * Writes the byte layout of one component as a scope with one tensor per
- * buffer. spaces: for each spad_region the number of a one-lane space of the
+ * buffer. spaces: for each spad_registry_region the number of a one-lane space of the
  * trace's target, or SPAD_NO_SPACE: not drawn. The scope is of the first region
  * that is; without any nothing is written. Buffers come and go as their lifetimes
  * say; those without one live from first to last. base: offset of each region in its
@@ -377,8 +406,8 @@ SPAD_API spad_status spad_allocator_slice(spad_slice *out, const spad_allocator 
  */
 SPAD_API spad_status spad_registry_write_trace(spad_registry *registry, spad_component component,
                                                spad_trace *trace,
-                                               const size_t spaces[SPAD_REGION_COUNT],
-                                               const int64_t base[SPAD_REGION_COUNT],
+                                               const size_t spaces[SPAD_REGISTRY_REGION_COUNT],
+                                               const int64_t base[SPAD_REGISTRY_REGION_COUNT],
                                                spad_error *error);
 
 #ifdef __cplusplus

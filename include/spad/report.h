@@ -51,6 +51,8 @@ typedef struct spad_report_options {
 /** An empty report, owned by the caller. The target is borrowed until destroy. */
 SPAD_API spad_status spad_report_create(spad_report **out, const spad_target *target,
                                         const spad_report_options *options, spad_error *error);
+
+/** Frees it. NULL is fine. */
 SPAD_API void spad_report_destroy(spad_report *report);
 
 /* ---- what is drawn ----------------------------------------------------------------- */
@@ -153,6 +155,8 @@ typedef struct spad_report_bar {
     int32_t line;     /**< of the source; 0: none */
 } spad_report_bar;
 
+/** Adds a bar; strings are copied. SPAD_ERR_ARGUMENT: no row, an empty time, or it is ready after
+ * it begins. */
 SPAD_API spad_status spad_report_add_bar(spad_report *report, const spad_report_bar *bar,
                                          spad_error *error);
 
@@ -174,8 +178,10 @@ SPAD_API spad_status spad_report_add_note(spad_report *report, const char *note,
 
 /* ---- what is in it ----------------------------------------------------------------- */
 
+/** Number of boxes. */
 SPAD_API size_t spad_report_box_count(const spad_report *report);
-/** NULL beyond the count. Borrowed. */
+
+/** A box by number; NULL beyond the count. Borrowed. */
 SPAD_API const spad_report_box *spad_report_get_box(const spad_report *report, size_t number);
 
 /** One space of a report. Bytes are per lane; "live" is what is alive in the fullest lane. */
@@ -249,18 +255,26 @@ typedef struct spad_report_diff spad_report_diff;
 SPAD_API spad_status spad_report_diff_create(spad_report_diff **out, const spad_report *before,
                                              const spad_report *after, const spad_host *host,
                                              spad_error *error);
+
+/** Frees it. NULL is fine. */
 SPAD_API void spad_report_diff_destroy(spad_report_diff *diff);
 
+/** Number of changes, those that are none among them. */
 SPAD_API size_t spad_report_diff_count(const spad_report_diff *diff);
-/** Those of the first report in their order, then new ones; NULL beyond the count. Borrowed. */
+
+/** A change by number: those of the first report in their order, then new ones; NULL beyond the
+ *  count. Borrowed. */
 SPAD_API const spad_report_change *spad_report_diff_get(const spad_report_diff *diff,
                                                         size_t number);
 
+/** Writes what changed, a line for each. */
 SPAD_API spad_status spad_report_diff_write_text(const spad_report_diff *diff,
                                                  const spad_sink *sink, spad_error *error);
-/** docs/schema/diff.schema.json */
+
+/** Writes the same as data; docs/schema/diff.schema.json. */
 SPAD_API spad_status spad_report_diff_write_json(const spad_report_diff *diff,
                                                  const spad_sink *sink, spad_error *error);
+
 /** The page of a report with both maps on one time axis. */
 SPAD_API spad_status spad_report_diff_write_html(const spad_report_diff *diff,
                                                  const spad_sink *sink, spad_error *error);

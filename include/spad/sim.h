@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "spad/kernel.h"
+#include "spad/layout.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,10 +30,9 @@ typedef struct spad_sim spad_sim;
 
 /** Zeroed is the default. */
 typedef struct spad_sim_options {
-    /** Where the planner put a slot, as in spad_walk_options; NULL: nothing is planned, and
-     *  auto tensors share no bytes with others. */
-    bool (*place)(void *ctx, int64_t tensor, int64_t slot, spad_rect *rect);
-    void *ctx;
+    const spad_layout *layout; /**< of the kernel that is simulated: places of auto tensors; NULL:
+                                    nothing is planned, and auto tensors share no bytes with
+                                    others */
     /** What if a tensor that is declared in a loop stood in front of it, with that many
      *  tiles by turns? By name of the tensor. For kernels without synchronisation. */
     const spad_define *hoists;
@@ -82,7 +82,7 @@ typedef enum spad_wait_kind {
 } spad_wait_kind;
 
 /** "data", "reader" and so on. Static storage. */
-SPAD_API const char *spad_wait_name(spad_wait_kind kind);
+SPAD_API const char *spad_wait_kind_name(spad_wait_kind kind);
 
 /** One operation that was run. */
 typedef struct spad_sim_row {
@@ -148,46 +148,61 @@ typedef struct spad_sim_totals {
  * SPAD_ERR_UNKNOWN: a hoist that names no tensor in a loop. SPAD_ERR_OVERFLOW: too long.
  * Statuses of spad_walk_next. SPAD_ERR_HOST_MEMORY. A deadlock is a result.
  */
-SPAD_API spad_status spad_sim_kernel(spad_sim **out, const spad_kernel *kernel,
+SPAD_API spad_status spad_sim_create(spad_sim **out, const spad_kernel *kernel,
                                      const spad_sim_options *options, spad_error *error);
+
+/** Frees it. NULL is fine. */
 SPAD_API void spad_sim_destroy(spad_sim *sim);
 
+/** The figures of the whole run. */
 SPAD_API spad_sim_totals spad_sim_get_totals(const spad_sim *sim);
 
 /** One sentence about a deadlock: who waits for what; NULL: the kernel ran to its end. The
  *  rest of the result is up to there. Borrowed. */
-SPAD_API const char *spad_sim_stuck(const spad_sim *sim);
+SPAD_API const char *spad_sim_get_stuck(const spad_sim *sim);
 
 /** By number of the engine in the target. All zero beyond the count. */
 SPAD_API spad_sim_engine spad_sim_get_engine(const spad_sim *sim, size_t number);
 
-/** Rows in the order in which operations were examined. All -1 beyond the count. */
+/** Number of rows: operations that were run. */
 SPAD_API size_t spad_sim_row_count(const spad_sim *sim);
+
+/** A row by number, in the order in which operations were scheduled. All -1 beyond the count. */
 SPAD_API spad_sim_row spad_sim_get_row(const spad_sim *sim, size_t number);
 
-/** Causes, the longest total first. NULL beyond the count. */
+/** Number of causes of waits. */
 SPAD_API size_t spad_sim_wait_count(const spad_sim *sim);
+
+/** A cause by number, the longest total first; NULL beyond the count. Borrowed. */
 SPAD_API const spad_sim_wait *spad_sim_get_wait(const spad_sim *sim, size_t number);
 
+/** Number of loops whose repetitions were skipped. */
 SPAD_API size_t spad_sim_repeat_count(const spad_sim *sim);
+
+/** A skipped repetition by number; NULL beyond the count. Borrowed. */
 SPAD_API const spad_sim_repeat *spad_sim_get_repeat(const spad_sim *sim, size_t number);
 
-/** The critical path: numbers of rows, the first operation first. Each starts when the one
- *  before it ends, apart from start-ups and periods that were skipped. */
+/** Number of operations on the critical path. */
 SPAD_API size_t spad_sim_path_count(const spad_sim *sim);
+
+/** The critical path: the row of its operation `number`, the first operation first. Each starts
+ *  when the one before it ends, apart from start-ups and periods that were skipped. */
 SPAD_API size_t spad_sim_get_path(const spad_sim *sim, size_t number);
+
+#define SPAD_TIME_TEXT 64
 
 /** "12.345 us" from picoseconds: the unit in which it has one to three digits in front of the
  *  point (seconds: any number); what is after the third decimal is cut. Returns the field. */
-#define SPAD_TIME_TEXT 64
 SPAD_API const char *spad_time_text(int64_t picoseconds, char field[SPAD_TIME_TEXT]);
 
-/** Writes totals, engines, a timeline of the first operations, causes and the critical path as
- *  text of at most 80 columns, if no name is long; as JSON with the first
- *  SPAD_SIM_JSON_ROWS rows. */
 #define SPAD_SIM_JSON_ROWS 1000
+
+/** Writes totals, engines, a timeline of the first operations, causes and the critical path as
+ *  text of at most 80 columns, if no name is long. */
 SPAD_API spad_status spad_sim_write_text(const spad_sim *sim, const spad_sink *sink,
                                          spad_error *error);
+
+/** Writes the same as JSON, with the first SPAD_SIM_JSON_ROWS rows. */
 SPAD_API spad_status spad_sim_write_json(const spad_sim *sim, const spad_sink *sink,
                                          spad_error *error);
 

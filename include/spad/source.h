@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * diagnostics: everything that is wrong with one text, each fault with its
- * place, so that a user can mend them all at once.
+ * location, so that a user can mend them all at once.
  */
 #ifndef SPAD_SOURCE_H
 #define SPAD_SOURCE_H
@@ -48,7 +48,7 @@ SPAD_API const spad_diagnostic *spad_diagnostics_get(const spad_diagnostics *dia
                                                      size_t index);
 
 /**
- * Writes every fault with its place, the source line and a caret. The line is
+ * Writes every fault with its location, the source line and a caret. The line is
  * shown without control characters, and a long one cut around the fault. A
  * full collection ends with a line that says so.
  *
@@ -56,8 +56,8 @@ SPAD_API const spad_diagnostic *spad_diagnostics_get(const spad_diagnostics *dia
  *         3 |     lanes many
  *           |           ^~~~
  */
-SPAD_API spad_status spad_diagnostics_write(const spad_diagnostics *diagnostics,
-                                            const spad_sink *sink, spad_error *error);
+SPAD_API spad_status spad_diagnostics_write_text(const spad_diagnostics *diagnostics,
+                                                 const spad_sink *sink, spad_error *error);
 
 /** Writes {"file": ..., "faults": [{code, line, column, width, message}, ...]}. */
 SPAD_API spad_status spad_diagnostics_write_json(const spad_diagnostics *diagnostics,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * spad: decides, checks and shows where the buffers of accelerator kernels
- * live on chip. This header includes all others, in the order of the model.
+ * live on chip. This header includes all others of libspad, in the order of the model; real memory
+ * is a library of its own, with spad/device.h.
  */
 #ifndef SPAD_SPAD_H
 #define SPAD_SPAD_H
 
 /* clang-format off */
-#include "spad/analysis.h"
 #include "spad/api.h"
 #include "spad/status.h"
 #include "spad/host.h"
@@ -15,6 +15,8 @@
 #include "spad/source.h"
 #include "spad/target.h"
 #include "spad/trace.h"
+#include "spad/log.h"
+#include "spad/plan.h"
 #include "spad/finding.h"
 #include "spad/stack.h"
 #include "spad/direct.h"
@@ -31,18 +33,9 @@
 #include "spad/fit.h"
 #include "spad/sim.h"
 #include "spad/tune.h"
+#include "spad/analysis.h"
 #include "spad/report.h"
 #include "spad/emit.h"
-#include "spad/memory.h"
-#include "spad/pool.h"
-#include "spad/log.h"
-#include "spad/backend.h"
-#include "spad/device.h"
-#include "spad/buffer.h"
-#include "spad/stream.h"
-#include "spad/torch.h"
 /* clang-format on */
-
-#include "spad/plan.h"
 
 #endif

@@ -98,7 +98,7 @@ SPAD_API spad_status spad_stack_close_scope(spad_stack *stack, spad_error *error
 SPAD_API spad_status spad_stack_increment_section(spad_stack *stack, spad_error *error);
 
 /** Number of open scopes. */
-SPAD_API size_t spad_stack_depth(const spad_stack *stack);
+SPAD_API size_t spad_stack_scope_count(const spad_stack *stack);
 
 /** An open scope. */
 typedef struct spad_stack_scope {
@@ -131,8 +131,11 @@ typedef struct spad_stack_guard {
     uint64_t serial;    /**< distinguishes its scope from a later one */
 } spad_stack_guard;
 
+/** Opens the scope of a guard; used by SPAD_STACK_SCOPE. */
 SPAD_API spad_stack_guard spad_stack_enter(spad_stack *stack, int64_t interleave, const char *name,
                                            spad_error *error);
+
+/** Closes the scope of a guard, if it was opened. */
 SPAD_API void spad_stack_leave(spad_stack_guard *guard);
 
 #define SPAD_STACK_SCOPE(guard, stack, interleave, name, error)         \
@@ -143,17 +146,14 @@ SPAD_API void spad_stack_leave(spad_stack_guard *guard);
 
 /** Alignment: the size of the element. Whatever is asked for, the address is also a
  *  multiple of the alignment of the space. */
-#define SPAD_ALIGN_DEFAULT (-1)
+#define SPAD_ALIGN_DEFAULT 0
 
-/** Where a tensor goes. Initialise with SPAD_STACK_PLACE_INIT; a NULL place is the same. */
+/** Where a tensor goes. Zeroed is the default; a NULL place is the same. */
 typedef struct spad_stack_place {
     int64_t align;     /**< bytes, at least 1, or SPAD_ALIGN_DEFAULT */
     int64_t base_lane; /**< first lane (partition) */
     const char *space; /**< NULL: the manager's own; for another one see spad_stack_alloc */
 } spad_stack_place;
-
-#define SPAD_STACK_PLACE_INIT \
-    { SPAD_ALIGN_DEFAULT, 0, NULL }
 
 /**
  * Allocates a tensor on the stack, in the innermost scope. shape[0] is the
@@ -163,7 +163,7 @@ typedef struct spad_stack_place {
  * A tensor that grows into a section of the round before examines its tensors.
  *
  * SPAD_ERR_NO_FIT: error->needed, available (after alignment), largest_hole;
- * spad_stack_live lists who holds the rest. SPAD_ERR_NO_SCOPE, SPAD_ERR_SHAPE,
+ * spad_stack_list_live lists who holds the rest. SPAD_ERR_NO_SCOPE, SPAD_ERR_SHAPE,
  * SPAD_ERR_DTYPE, SPAD_ERR_ALIGNMENT, SPAD_ERR_LANES, SPAD_ERR_OVERFLOW,
  * SPAD_ERR_SPACE (another space), SPAD_ERR_BOUNDS (larger than a bank).
  */
@@ -190,18 +190,23 @@ SPAD_API spad_status spad_stack_pop_heap(spad_stack *stack, spad_error *error);
 
 /* ---- questions --------------------------------------------------------------------- */
 
-/** Bytes per lane of the region; between stack and heap; and the difference. The
- *  library behaviours and automatic mode can make free space negative. */
-SPAD_API int64_t spad_stack_total_space(const spad_stack *stack);
-SPAD_API int64_t spad_stack_free_space(const spad_stack *stack);
-SPAD_API int64_t spad_stack_used_space(const spad_stack *stack);
+/** Bytes per lane of the region. */
+SPAD_API int64_t spad_stack_get_total_space(const spad_stack *stack);
+
+/** Bytes per lane between stack and heap. The library behaviours and automatic mode can make it
+ *  negative. */
+SPAD_API int64_t spad_stack_get_free_space(const spad_stack *stack);
+
+/** Bytes per lane of the region that are not free. */
+SPAD_API int64_t spad_stack_get_used_space(const spad_stack *stack);
 
 /** Where the next stack tensor would go, before alignment. SPAD_ERR_NO_ADDRESS: automatic. */
-SPAD_API spad_status spad_stack_address(int64_t *out, const spad_stack *stack, spad_error *error);
+SPAD_API spad_status spad_stack_get_address(int64_t *out, const spad_stack *stack,
+                                            spad_error *error);
 
 /** Where the heap ends. SPAD_ERR_NO_ADDRESS: automatic. */
-SPAD_API spad_status spad_stack_heap_address(int64_t *out, const spad_stack *stack,
-                                             spad_error *error);
+SPAD_API spad_status spad_stack_get_heap_address(int64_t *out, const spad_stack *stack,
+                                                 spad_error *error);
 
 /** Moves the stack address up to a multiple of align (the library's default is 32).
  *  Like the library's, it does not outlast a section. SPAD_ERR_NO_ADDRESS: automatic. */
@@ -210,11 +215,14 @@ SPAD_API spad_status spad_stack_align(spad_stack *stack, int64_t align, spad_err
 /** The prefix is put in front of every later tensor name. Copied; NULL means "". */
 SPAD_API spad_status spad_stack_set_prefix(spad_stack *stack, const char *prefix,
                                            spad_error *error);
+
 /** Valid as long as the manager, so that it can be saved and set again. */
-SPAD_API const char *spad_stack_prefix(const spad_stack *stack);
+SPAD_API const char *spad_stack_get_prefix(const spad_stack *stack);
 
 /** Automatic mode can be switched at any time; the cursors stay. */
 SPAD_API void spad_stack_set_automatic(spad_stack *stack, bool automatic);
+
+/** Is the manager in automatic mode? */
 SPAD_API bool spad_stack_is_automatic(const spad_stack *stack);
 
 /** Peaks in bytes per lane, padding included, and counts since creation. */
@@ -226,6 +234,7 @@ typedef struct spad_stack_stats {
     int64_t heap_allocations;
 } spad_stack_stats;
 
+/** The statistics of the manager. */
 SPAD_API spad_stack_stats spad_stack_get_stats(const spad_stack *stack);
 
 /** A tensor that is allocated now. Borrowed until the next change. */
@@ -241,7 +250,8 @@ typedef struct spad_stack_tensor {
  * out[0 .. min(returned, capacity)) and returns how many there are. With a small
  * capacity the largest are given. O(live x log capacity).
  */
-SPAD_API size_t spad_stack_live(spad_stack_tensor *out, size_t capacity, const spad_stack *stack);
+SPAD_API size_t spad_stack_list_live(spad_stack_tensor *out, size_t capacity,
+                                     const spad_stack *stack);
 
 /**
  * Two sections of one scope that share bytes. Sections of unequal size can do
@@ -257,10 +267,12 @@ typedef struct spad_stack_overlap {
     spad_rect older_rect;
 } spad_stack_overlap;
 
-/** How many there were; the first SPAD_STACK_OVERLAPS_KEPT can be asked for. */
 #define SPAD_STACK_OVERLAPS_KEPT 4096
+
+/** How many overlaps there were; the first SPAD_STACK_OVERLAPS_KEPT can be read. */
 SPAD_API int64_t spad_stack_overlap_count(const spad_stack *stack);
-/** NULL beyond what is kept. Borrowed until the next change. */
+
+/** An overlap by number; NULL beyond what is kept. Borrowed until the next change. */
 SPAD_API const spad_stack_overlap *spad_stack_get_overlap(const spad_stack *stack, size_t index);
 
 /* ---- checkpoint and rollback ------------------------------------------------------- */
@@ -283,6 +295,7 @@ typedef struct spad_stack_checkpoint {
     spad_stack_stats stats;
 } spad_stack_checkpoint;
 
+/** The state now, for spad_stack_rollback. */
 SPAD_API spad_stack_checkpoint spad_stack_mark(const spad_stack *stack);
 
 /**

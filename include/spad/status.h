@@ -79,7 +79,7 @@ typedef enum spad_status {
  */
 typedef struct spad_error {
     spad_status code;
-    int32_t line;                     /**< place in the input, 1-based; 0: no place */
+    int32_t line;                     /**< location in the input, 1-based; 0: none */
     int32_t column;                   /**< counted in characters, 1-based */
     int64_t needed;                   /**< bytes (or other units, as the message says) asked for */
     int64_t available;                /**< how many there were */

@@ -121,10 +121,11 @@ typedef struct spad_target {
 
 /* ---- built-in targets -------------------------------------------------------------- */
 
+/** Number of built-in targets. */
 SPAD_API size_t spad_target_count(void);
 
 /** The built-in target at an index below the count, in a fixed order; NULL beyond it. */
-SPAD_API const spad_target *spad_target_at(size_t index);
+SPAD_API const spad_target *spad_target_get(size_t index);
 
 /** A built-in target by name or alias. SPAD_ERR_UNKNOWN: none; the message lists close names. */
 SPAD_API spad_status spad_target_find(const spad_target **out, const char *name, spad_error *error);
@@ -133,19 +134,19 @@ SPAD_API spad_status spad_target_find(const spad_target **out, const char *name,
 
 /** The number of the space with that name. SPAD_ERR_UNKNOWN: none; the message lists them,
  *  and *out is SIZE_MAX. */
-SPAD_API spad_status spad_target_space(size_t *out, const spad_target *target, const char *name,
-                                       spad_error *error);
+SPAD_API spad_status spad_target_find_space(size_t *out, const spad_target *target,
+                                            const char *name, spad_error *error);
 
 /** The same for an engine. */
-SPAD_API spad_status spad_target_engine(size_t *out, const spad_target *target, const char *name,
-                                        spad_error *error);
+SPAD_API spad_status spad_target_find_engine(size_t *out, const spad_target *target,
+                                             const char *name, spad_error *error);
 
 /** Is the struct one that the rest of the library can work with? Built-in spaces and those
  *  from files are; one made by hand may not be. SPAD_ERR_ARGUMENT. */
 SPAD_API spad_status spad_space_check(const spad_space *space, spad_error *error);
 
 /** Bytes per lane that tensors may use: bytes - reserved, or SPAD_UNBOUNDED. */
-SPAD_API int64_t spad_space_usable(const spad_space *space);
+SPAD_API int64_t spad_space_get_usable(const spad_space *space);
 
 /**
  * Is it legal to put a tile of `lanes` lanes at `lane`? Checks the lane count,
@@ -176,8 +177,8 @@ SPAD_API spad_status spad_target_parse(spad_target **out, const char *text, size
 SPAD_API void spad_target_destroy(spad_target *target);
 
 /** Writes a target as a target file: reading it back gives the same target. */
-SPAD_API spad_status spad_target_write(const spad_target *target, const spad_sink *sink,
-                                       spad_error *error);
+SPAD_API spad_status spad_target_write_text(const spad_target *target, const spad_sink *sink,
+                                            spad_error *error);
 
 /** Writes a target as JSON. */
 SPAD_API spad_status spad_target_write_json(const spad_target *target, const spad_sink *sink,

@@ -105,34 +105,50 @@ typedef struct spad_tune_totals {
 } spad_tune_totals;
 
 /**
- * Tunes a kernel. Statuses of spad_sim_kernel, spad_layout_create and spad_check_kernel;
+ * Tunes a kernel. Statuses of spad_sim_create, spad_layout_create and spad_check_create;
  * SPAD_ERR_ARGUMENT: bad options, or a kernel that is stuck as it stands; SPAD_ERR_TIME: time was
  * up before the kernel as it is was simulated; SPAD_ERR_CANCELLED. The kernel
  * is borrowed until the result is destroyed.
  */
-SPAD_API spad_status spad_tune_kernel(spad_tune **out, const spad_kernel *kernel,
+SPAD_API spad_status spad_tune_create(spad_tune **out, const spad_kernel *kernel,
                                       const spad_tune_options *options, spad_error *error);
+
+/** Frees it. NULL is fine. */
 SPAD_API void spad_tune_destroy(spad_tune *tune);
 
+/** The figures of the search and of the choice. */
 SPAD_API spad_tune_totals spad_tune_get_totals(const spad_tune *tune);
 
 /** The kernel with the chosen depths and hoisted tensors; NULL: nothing fits. Borrowed. */
-SPAD_API const spad_kernel *spad_tune_chosen(const spad_tune *tune);
+SPAD_API const spad_kernel *spad_tune_get_chosen(const spad_tune *tune);
 
 /* Rows by number; NULL beyond the count. Borrowed. */
+
+/** Number of knobs. */
 SPAD_API size_t spad_tune_knob_count(const spad_tune *tune);
+
+/** A knob by number; NULL beyond the count. Borrowed. */
 SPAD_API const spad_tune_knob *spad_tune_get_knob(const spad_tune *tune, size_t number);
 
-/** The frontier, the fewest bytes first: each is faster with its places than all with fewer
- * bytes. What does not fit has the makespan without. */
+/** Number of points of the frontier between bytes and time. */
 SPAD_API size_t spad_tune_point_count(const spad_tune *tune);
+
+/** A point of the frontier by number, the fewest bytes first: each is faster with its places than
+ *  all with fewer bytes. What does not fit has the makespan without. NULL beyond the count.
+ *  Borrowed. */
 SPAD_API const spad_tune_point *spad_tune_get_point(const spad_tune *tune, size_t number);
 
+/** Number of tensors that are worth declaring in front of their loop. */
 SPAD_API size_t spad_tune_hoist_count(const spad_tune *tune);
+
+/** A hoist by number; NULL beyond the count. Borrowed. */
 SPAD_API const spad_tune_hoist *spad_tune_get_hoist(const spad_tune *tune, size_t number);
 
+/** Writes the choice, the frontier and the hoists as text. */
 SPAD_API spad_status spad_tune_write_text(const spad_tune *tune, const spad_sink *sink,
                                           spad_error *error);
+
+/** Writes the same as JSON. */
 SPAD_API spad_status spad_tune_write_json(const spad_tune *tune, const spad_sink *sink,
                                           spad_error *error);
 

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "spad/kernel.h"
+#include "spad/layout.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -107,18 +108,20 @@ typedef struct spad_walk_event {
 
 /** Zeroed walks main. */
 typedef struct spad_walk_options {
-    int64_t agent; /**< whose program; 0: main; SPAD_WALK_ALL */
-    /** Where the planner put a slot of a tensor that has no address of its own; false: it has
-     *  none. Only lane and byte of *rect count. NULL: nothing is planned. */
-    bool (*place)(void *ctx, int64_t tensor, int64_t slot, spad_rect *rect);
-    void *ctx;
-    spad_trace *trace; /**< where the scoped managers log; NULL: nowhere */
+    int64_t agent;             /**< whose program; 0: main; SPAD_WALK_ALL */
+    const spad_layout *layout; /**< places of the tensors that have no address of their own; a
+                                    layout of the same kernel, borrowed until destroy; NULL:
+                                    nothing is planned */
+    spad_trace *trace;         /**< where the scoped managers log; NULL: nowhere */
     const spad_host *host;
 } spad_walk_options;
 
-/** A walk that stands at the start. The kernel is borrowed. SPAD_ERR_ARGUMENT: no such agent. */
+/** A walk that stands at the start. The kernel is borrowed. SPAD_ERR_ARGUMENT: no such agent, or
+ *  the layout of another kernel. */
 SPAD_API spad_status spad_walk_create(spad_walk **out, const spad_kernel *kernel,
                                       const spad_walk_options *options, spad_error *error);
+
+/** Frees it. NULL is fine. */
 SPAD_API void spad_walk_destroy(spad_walk *walk);
 
 /**
@@ -127,7 +130,7 @@ SPAD_API void spad_walk_destroy(spad_walk *walk);
  * SPAD_ERR_SHAPE: a part of a tile that is not evenly spaced runs of bytes.
  * SPAD_ERR_ARGUMENT: an amount that is negative or no parity. SPAD_ERR_NOT_LIVE: a
  * heap tensor is freed that is not the newest. From the scoped managers: SPAD_ERR_NO_FIT
- * and others. The error has the place in the text.
+ * and others. The error has the location in the text.
  */
 SPAD_API spad_status spad_walk_next(const spad_walk_event **out, spad_walk *walk,
                                     spad_error *error);
@@ -141,13 +144,15 @@ SPAD_API spad_status spad_walk_next(const spad_walk_event **out, spad_walk *walk
 SPAD_API spad_status spad_walk_jump(spad_walk *walk, int64_t value, spad_error *error);
 
 /** Values of the loop variables, by number of the loop; meaningful for open loops. */
-SPAD_API const int64_t *spad_walk_values(const spad_walk *walk);
+SPAD_API const int64_t *spad_walk_get_values(const spad_walk *walk);
 
-/** Number of open loops, and loop number `depth` of them, 0 is the outermost; -1: not open. */
-SPAD_API size_t spad_walk_depth(const spad_walk *walk);
-SPAD_API int64_t spad_walk_loop(const spad_walk *walk, size_t depth);
+/** Number of open loops. */
+SPAD_API size_t spad_walk_loop_count(const spad_walk *walk);
 
-/** Events and tiles that spad_kernel_trace examines. */
+/** Number of the open loop at a depth, 0 is the outermost; -1: no such depth. */
+SPAD_API int64_t spad_walk_get_loop(const spad_walk *walk, size_t depth);
+
+/** Events and tiles that spad_kernel_write_trace examines. */
 #define SPAD_KERNEL_TRACE_EVENTS INT64_C(10000000)
 #define SPAD_KERNEL_TRACE_TILES INT64_C(1000000)
 
@@ -159,8 +164,8 @@ SPAD_API int64_t spad_walk_loop(const spad_walk *walk, size_t depth);
  * Two walks, so O(events). SPAD_ERR_ARGUMENT: more events or tiles than the limits;
  * the trace then has part of them.
  */
-SPAD_API spad_status spad_kernel_trace(const spad_kernel *kernel, spad_trace *trace,
-                                       const spad_host *host, spad_error *error);
+SPAD_API spad_status spad_kernel_write_trace(const spad_kernel *kernel, spad_trace *trace,
+                                             const spad_host *host, spad_error *error);
 
 #ifdef __cplusplus
 }

@@ -154,7 +154,7 @@ static PyObject *analysis_kernel(PyObject *self, void *unused) {
 static PyObject *analysis_layout(PyObject *object, void *unused) {
     (void)unused;
     const py_analysis *self = (py_analysis *)object;
-    const spad_layout *layout = spad_analysis_layout(self->analysis);
+    const spad_layout *layout = spad_analysis_get_layout(self->analysis);
     if (self->layout != NULL) return py_keep(self->layout);
     if (layout == NULL) Py_RETURN_NONE;
     py_layout *made = py_new(py.layout);
@@ -168,7 +168,7 @@ static PyObject *analysis_layout(PyObject *object, void *unused) {
 static PyObject *analysis_check(PyObject *object, void *unused) {
     (void)unused;
     const py_analysis *self = (py_analysis *)object;
-    const spad_check *check = spad_analysis_check(self->analysis);
+    const spad_check *check = spad_analysis_get_check(self->analysis);
     if (self->check != NULL) return py_keep(self->check);
     if (check == NULL) Py_RETURN_NONE;
     PyObject *layout = analysis_layout(object, NULL);
@@ -190,7 +190,7 @@ static PyObject *analysis_check(PyObject *object, void *unused) {
 static PyObject *analysis_sim(PyObject *object, void *unused) {
     (void)unused;
     const py_analysis *self = (py_analysis *)object;
-    const spad_sim *sim = spad_analysis_sim(self->analysis);
+    const spad_sim *sim = spad_analysis_get_sim(self->analysis);
     if (self->sim != NULL) return py_keep(self->sim);
     if (sim == NULL) Py_RETURN_NONE;
     py_sim *made = py_new(py.sim);
@@ -203,8 +203,8 @@ static PyObject *analysis_sim(PyObject *object, void *unused) {
 
 static PyObject *analysis_changes(PyObject *self, void *unused) {
     (void)unused;
-    const spad_fit *fit = spad_analysis_fit(analysis_in(self));
-    const spad_target *target = spad_kernel_target(spad_analysis_kernel(analysis_in(self)));
+    const spad_fit *fit = spad_analysis_get_fit(analysis_in(self));
+    const spad_target *target = spad_kernel_get_target(spad_analysis_get_kernel(analysis_in(self)));
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && fit != NULL && i < spad_fit_count(fit); i++) {
         const spad_fit_change *c = spad_fit_get(fit, i);
@@ -248,7 +248,8 @@ static PyObject *analysis_faults(PyObject *self, void *unused) {
     (void)unused;
     PyObject *dict = PyDict_New();
     for (int part = 0; dict != NULL && part < SPAD_PARTS; part++) {
-        const spad_error *fault = spad_analysis_fault(analysis_in(self), (spad_analysis_part)part);
+        const spad_error *fault =
+            spad_analysis_get_fault(analysis_in(self), (spad_analysis_part)part);
         if (fault != NULL && !py_put(dict, part_names[part], py_string(fault->message)))
             Py_CLEAR(dict);
     }
@@ -280,15 +281,17 @@ static PyMethodDef analysis_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef analysis_fields[] = {
-    {"kernel", analysis_kernel, NULL, "The kernel.", NULL},
-    {"layout", analysis_layout, NULL, "The Layout; None: left out, or see faults.", NULL},
-    {"_check", analysis_check, NULL, "The check, or None.", NULL},
-    {"sim", analysis_sim, NULL, "The Sim; None: left out, or see faults.", NULL},
-    {"changes", analysis_changes, NULL, "Changes after which it fits, a dict each.", NULL},
-    {"notes", analysis_notes, NULL, "(code, text) of what there is to report.", NULL},
-    {"faults", analysis_faults, NULL, "Why parts are missing, by their names.", NULL},
-    {"is_fine", analysis_is_fine, NULL, "It fits, is right and runs to its end.", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
+    {.name = "kernel", .get = analysis_kernel, .doc = "The kernel."},
+    {.name = "layout", .get = analysis_layout, .doc = "The Layout; None: left out, or see faults."},
+    {.name = "_check", .get = analysis_check, .doc = "The check, or None."},
+    {.name = "sim", .get = analysis_sim, .doc = "The Sim; None: left out, or see faults."},
+    {.name = "changes",
+     .get = analysis_changes,
+     .doc = "Changes after which it fits, a dict each."},
+    {.name = "notes", .get = analysis_notes, .doc = "(code, text) of what there is to report."},
+    {.name = "faults", .get = analysis_faults, .doc = "Why parts are missing, by their names."},
+    {.name = "is_fine", .get = analysis_is_fine, .doc = "It fits, is right and runs to its end."},
+    {.name = NULL}};
 
 static PyType_Slot analysis_slots[] = {{Py_tp_doc, "Everything about a kernel."},
                                        {Py_tp_dealloc, PY_SLOT(analysis_dealloc)},
@@ -297,8 +300,10 @@ static PyType_Slot analysis_slots[] = {{Py_tp_doc, "Everything about a kernel."}
                                        {Py_tp_getset, analysis_fields},
                                        {0, NULL}};
 
-static PyType_Spec analysis_spec = {"spad._spad.Analysis", sizeof(py_analysis), 0,
-                                    PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, analysis_slots};
+static PyType_Spec analysis_spec = {.name = "spad._spad.Analysis",
+                                    .basicsize = sizeof(py_analysis),
+                                    .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                    .slots = analysis_slots};
 
 static PyMethodDef functions[] = {
     {"analyse", PY_FUNC(analyse), PY_FAST,

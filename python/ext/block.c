@@ -260,7 +260,7 @@ static PyObject *block_arena(PyObject *self, PyObject *space) {
     int64_t bytes, limit;
     spad_error error;
     if (name == NULL) return NULL;
-    if (spad_block_arena(&bytes, &limit, block_in(self), name, &error) != SPAD_OK)
+    if (spad_block_get_arena(&bytes, &limit, block_in(self), name, &error) != SPAD_OK)
         return py_raise(&error);
     return Py_BuildValue("(LL)", (long long)bytes, (long long)limit);
 }
@@ -290,12 +290,12 @@ static Py_ssize_t block_length(PyObject *self) {
     return (Py_ssize_t)spad_block_count(block_in(self));
 }
 
-PY_WRITER(spad_block_write_report, spad_block)
+PY_WRITER(spad_block_write_text, spad_block)
 PY_WRITER(spad_block_write_json, spad_block)
 
 static PyObject *block_text(PyObject *self, PyObject *unused) {
     (void)unused;
-    return py_text(spad_block_write_report_any, block_in(self));
+    return py_text(spad_block_write_text_any, block_in(self));
 }
 static PyObject *block_json(PyObject *self, PyObject *unused) {
     (void)unused;
@@ -348,8 +348,8 @@ static PyMethodDef block_methods[] = {
     {"trace", block_trace, METH_NOARGS, "The walk through the block as a Trace."},
     {NULL, NULL, 0, NULL}};
 
-static PyGetSetDef block_fields[] = {{"target", block_target, NULL, "The chip.", NULL},
-                                     {NULL, NULL, NULL, NULL, NULL}};
+static PyGetSetDef block_fields[] = {{.name = "target", .get = block_target, .doc = "The chip."},
+                                     {.name = NULL}};
 
 static PyType_Slot block_slots[] = {
     {Py_tp_doc, "Block(target, name=None, tilelang_policy=False, reuse=True, merge_static=False,\n"
@@ -363,8 +363,10 @@ static PyType_Slot block_slots[] = {
     {Py_sq_item, PY_SLOT(block_get)},
     {0, NULL}};
 
-static PyType_Spec block_spec = {"spad._spad.Block", sizeof(py_block), 0,
-                                 PY_FLAGS | Py_TPFLAGS_BASETYPE, block_slots};
+static PyType_Spec block_spec = {.name = "spad._spad.Block",
+                                 .basicsize = sizeof(py_block),
+                                 .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
+                                 .slots = block_slots};
 
 int py_add_block(PyObject *module) {
     return py_add_type(module, &py.block, &block_spec);

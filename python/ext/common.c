@@ -418,8 +418,8 @@ bool py_defines(spad_define **out, size_t *count, PyObject **keep, PyObject *dic
 
 /* ---- text -------------------------------------------------------------------------- */
 
-int py_write_more(void *ctx, const char *bytes, size_t count) {
-    py_written *t = ctx;
+int py_write_more(void *context, const char *bytes, size_t count) {
+    py_written *t = context;
     if (count > t->room - t->count) {
         const size_t room = (t->count + count) * 2;
         char *grown = realloc(t->bytes, room);
@@ -438,8 +438,8 @@ typedef struct outside_text {
     py_watch watch;
 } outside_text;
 
-static int write_watched(void *ctx, const char *bytes, size_t count) {
-    outside_text *t = ctx;
+static int write_watched(void *context, const char *bytes, size_t count) {
+    outside_text *t = context;
     return cancel(&t->watch) != 0 ? 1 : py_write_more(&t->text, bytes, count);
 }
 
@@ -477,7 +477,7 @@ PyObject *py_text_outside(py_writer writer, const void *object, bool as_bytes) {
 /* ---- faults of a text -------------------------------------------------------------- */
 
 static spad_status diagnostics_write(const void *object, const spad_sink *sink, spad_error *error) {
-    return spad_diagnostics_write(object, sink, error);
+    return spad_diagnostics_write_text(object, sink, error);
 }
 
 static PyObject *faults_of(const spad_diagnostics *diagnostics) {

@@ -25,6 +25,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "spad/device.h"
 #include "spad/spad.h"
 
 /** A class of exceptions for each group of statuses. */
@@ -145,7 +146,7 @@ bool py_defines(spad_define **out, size_t *count, PyObject **keep, PyObject *dic
 
 /* ---- text -------------------------------------------------------------------------- */
 
-/** Text that grows; a sink with it as ctx appends to it. Released with free(). */
+/** Text that grows; a sink with it as context appends to it. Released with free(). */
 typedef struct py_written {
     char *bytes;
     size_t count;

@@ -79,7 +79,7 @@ static PyObject *device_stats(PyObject *self, PyObject *const *args, Py_ssize_t 
     spad_memory_scope scope = SPAD_SCOPE_COUNT;
     if (!py_take(given, "stats", names, 0, args, count, keywords)) return NULL;
     if (given[0] != NULL && given[0] != Py_None && !py_scope(&scope, given[0])) return NULL;
-    const spad_memory_stats s = spad_device_stats(py_device_in(self), scope);
+    const spad_memory_stats s = spad_device_get_stats(py_device_in(self), scope);
     return py_memory_stats(&s);
 }
 
@@ -98,7 +98,7 @@ static PyObject *device_pool(PyObject *self, PyObject *const *args, Py_ssize_t c
     return py_device_pool(self, scope);
 }
 
-PyObject *py_buffer_wrap(spad_device_buffer buffer, PyObject *device, PyObject *of) {
+PyObject *py_buffer_wrap(spad_buffer buffer, PyObject *device, PyObject *of) {
     py_buffer *self = py_new(py.buffer);
     if (self == NULL) {
         spad_buffer_free(buffer, NULL);
@@ -142,7 +142,7 @@ static PyObject *device_alloc(PyObject *self, PyObject *const *args, Py_ssize_t 
     PyObject *given[5];
     int64_t dims[SPAD_RANK_MAX];
     spad_buffer_spec spec = {0};
-    spad_device_buffer buffer;
+    spad_buffer buffer;
     spad_error error;
     if (!py_take(given, "alloc", names, 2, args, count, keywords) ||
         !read_auto_shape(&spec.shape, dims, given[0]) || !py_dtype(&spec.dtype, given[1]) ||
@@ -166,7 +166,8 @@ static PyObject *device_record(PyObject *object, PyObject *trace) {
     spad_trace *before;
     spad_error error;
     spad_trace *next = trace == Py_None ? NULL : ((py_trace *)trace)->trace;
-    if (spad_device_trace(&before, self->device, next, &error) != SPAD_OK) return py_raise(&error);
+    if (spad_device_set_trace(&before, self->device, next, &error) != SPAD_OK)
+        return py_raise(&error);
     PyObject *old = self->trace == NULL ? py_keep(Py_None) : self->trace;
     self->trace = trace == Py_None ? NULL : py_keep(trace);
     return old;
@@ -186,12 +187,18 @@ static PyMethodDef device_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef device_fields[] = {
-    {"name", device_field, NULL, "host, cuda:0 ...", "n"},
-    {"about", device_field, NULL, "The vendor's name for it.", "a"},
-    {"driver", device_field, NULL, "What drives it.", "d"},
-    {"total_bytes", device_field, NULL, "Its memory; None: not known.", "t"},
-    {"host_reads", device_field, NULL, "Can the processor read its memory?", "h"},
-    {NULL, NULL, NULL, NULL, NULL}};
+    {.name = "name", .get = device_field, .doc = "host, cuda:0 ...", .closure = "n"},
+    {.name = "about", .get = device_field, .doc = "The vendor's name for it.", .closure = "a"},
+    {.name = "driver", .get = device_field, .doc = "What drives it.", .closure = "d"},
+    {.name = "total_bytes",
+     .get = device_field,
+     .doc = "Its memory; None: not known.",
+     .closure = "t"},
+    {.name = "host_reads",
+     .get = device_field,
+     .doc = "Can the processor read its memory?",
+     .closure = "h"},
+    {.name = NULL}};
 
 static PyType_Slot device_slots[] = {
     {Py_tp_doc, "Device(name='host', target=None, max_bytes=0, block_bytes=0)\n\nA device: host, "
@@ -203,8 +210,10 @@ static PyType_Slot device_slots[] = {
     {Py_tp_getset, device_fields},
     {0, NULL}};
 
-static PyType_Spec device_spec = {"spad._spad.Device", sizeof(py_device), 0,
-                                  PY_FLAGS | Py_TPFLAGS_BASETYPE, device_slots};
+static PyType_Spec device_spec = {.name = "spad._spad.Device",
+                                  .basicsize = sizeof(py_device),
+                                  .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
+                                  .slots = device_slots};
 
 /* ---- buffers ----------------------------------------------------------------------- */
 
@@ -248,7 +257,7 @@ static PyObject *buffer_alias(PyObject *self, PyObject *const *args, Py_ssize_t 
     int64_t dims[SPAD_RANK_MAX], offset;
     spad_shape shape;
     spad_buffer_info info;
-    spad_device_buffer alias;
+    spad_buffer alias;
     spad_error error;
     const char *name = NULL;
     if (!py_take(given, "alias", names, 1, args, count, keywords) ||
@@ -288,10 +297,10 @@ static PyObject *buffer_write(PyObject *self, PyObject *const *args, Py_ssize_t 
         !py_int_or(&offset, given[1], 0) ||
         PyObject_GetBuffer(given[0], &view, PyBUF_C_CONTIGUOUS) != 0)
         return NULL;
-    const spad_device_buffer to = ((py_buffer *)self)->buffer;
+    const spad_buffer to = ((py_buffer *)self)->buffer;
     py_count_view(self, 1);
     PyThreadState *const outside = PyEval_SaveThread();
-    const spad_status status = spad_write(to, offset, view.buf, view.len, NULL, &error);
+    const spad_status status = spad_buffer_write(to, offset, view.buf, view.len, NULL, &error);
     PyEval_RestoreThread(outside);
     py_count_view(self, -1);
     PyBuffer_Release(&view);
@@ -309,15 +318,15 @@ static PyObject *buffer_read(PyObject *self, PyObject *const *args, Py_ssize_t c
         !py_int_or(&offset, given[0], 0) || !py_buffer_info(&info, self) ||
         !py_int_or(&bytes, given[1], offset >= 0 && offset <= info.bytes ? info.bytes - offset : 0))
         return NULL;
-    if (bytes < 0 || bytes > info.bytes) bytes = info.bytes + 1; /* refused by spad_read */
+    if (bytes < 0 || bytes > info.bytes) bytes = info.bytes + 1; /* refused by spad_buffer_read */
     PyObject *out = PyBytes_FromStringAndSize(NULL, bytes);
     char *at;
     Py_ssize_t length;
     if (out == NULL || PyBytes_AsStringAndSize(out, &at, &length) != 0) return NULL;
-    const spad_device_buffer from = ((py_buffer *)self)->buffer;
+    const spad_buffer from = ((py_buffer *)self)->buffer;
     py_count_view(self, 1);
     PyThreadState *const outside = PyEval_SaveThread();
-    const spad_status status = spad_read(at, from, offset, bytes, NULL, &error);
+    const spad_status status = spad_buffer_read(at, from, offset, bytes, NULL, &error);
     PyEval_RestoreThread(outside);
     py_count_view(self, -1);
     if (status == SPAD_OK) return out;
@@ -379,7 +388,7 @@ static int buffer_getbuffer(PyObject *self, Py_buffer *view, int flags) {
     spad_error error;
     view->obj = NULL;
     if (!py_buffer_info(&info, self)) return -1;
-    if (spad_buffer_pointer(&bytes, ((py_buffer *)self)->buffer, &error) != SPAD_OK) {
+    if (spad_buffer_get_pointer(&bytes, ((py_buffer *)self)->buffer, &error) != SPAD_OK) {
         PyErr_Format(PyExc_BufferError, "%s", error.message);
         return -1;
     }
@@ -442,7 +451,7 @@ static PyObject *buffer_native(PyObject *self, void *unused) {
     void *object;
     int64_t offset;
     spad_error error;
-    if (spad_buffer_native(&object, &offset, ((py_buffer *)self)->buffer, &error) != SPAD_OK)
+    if (spad_buffer_get_native(&object, &offset, ((py_buffer *)self)->buffer, &error) != SPAD_OK)
         return py_raise(&error);
     return Py_BuildValue("(KL)", (unsigned long long)(uintptr_t)object, (long long)offset);
 }
@@ -464,20 +473,29 @@ static PyMethodDef buffer_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef buffer_fields[] = {
-    {"shape", buffer_shape, NULL, "Its extents; None: not known yet.", NULL},
-    {"dtype", buffer_field, NULL, "Its element type.", "d"},
-    {"scope", buffer_field, NULL, "global, shared or local.", "s"},
-    {"address", buffer_field, NULL, "On the device, or in its scratchpad; None: no memory yet.",
-     "a"},
-    {"nbytes", buffer_field, NULL, "Bytes.", "b"},
-    {"is_alias", buffer_field, NULL, "Does it share the bytes of another buffer?", "l"},
-    {"format", buffer_field, NULL, "Its element as the struct module writes it.", "f"},
-    {"name", buffer_field, NULL, "Its name, or None.", "n"},
-    {"device", buffer_device, NULL, "Its device.", NULL},
-    {"native", buffer_native, NULL, "The driver's object for it, and the distance from its start.",
-     NULL},
-    {"freed", buffer_freed, NULL, "Is it gone?", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
+    {.name = "shape", .get = buffer_shape, .doc = "Its extents; None: not known yet."},
+    {.name = "dtype", .get = buffer_field, .doc = "Its element type.", .closure = "d"},
+    {.name = "scope", .get = buffer_field, .doc = "global, shared or local.", .closure = "s"},
+    {.name = "address",
+     .get = buffer_field,
+     .doc = "On the device, or in its scratchpad; None: no memory yet.",
+     .closure = "a"},
+    {.name = "nbytes", .get = buffer_field, .doc = "Bytes.", .closure = "b"},
+    {.name = "is_alias",
+     .get = buffer_field,
+     .doc = "Does it share the bytes of another buffer?",
+     .closure = "l"},
+    {.name = "format",
+     .get = buffer_field,
+     .doc = "Its element as the struct module writes it.",
+     .closure = "f"},
+    {.name = "name", .get = buffer_field, .doc = "Its name, or None.", .closure = "n"},
+    {.name = "device", .get = buffer_device, .doc = "Its device."},
+    {.name = "native",
+     .get = buffer_native,
+     .doc = "The driver's object for it, and the distance from its start."},
+    {.name = "freed", .get = buffer_freed, .doc = "Is it gone?"},
+    {.name = NULL}};
 
 static PyType_Slot buffer_slots[] = {
     {Py_tp_doc, "A typed, shaped piece of the memory of a device."},
@@ -489,8 +507,10 @@ static PyType_Slot buffer_slots[] = {
     {Py_bf_releasebuffer, PY_SLOT(buffer_releasebuffer)},
     {0, NULL}};
 
-static PyType_Spec buffer_spec = {"spad._spad.Buffer", sizeof(py_buffer), 0,
-                                  PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, buffer_slots};
+static PyType_Spec buffer_spec = {.name = "spad._spad.Buffer",
+                                  .basicsize = sizeof(py_buffer),
+                                  .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                  .slots = buffer_slots};
 
 /* ---- DLPack ------------------------------------------------------------------------ */
 
@@ -568,7 +588,7 @@ static PyObject *to_dlpack(PyObject *module, PyObject *args) {
     void *pointer = (void *)(uintptr_t)info.address;
     spad_error error;
     if (type == DL_CPU &&
-        spad_buffer_pointer(&pointer, ((py_buffer *)object)->buffer, &error) != SPAD_OK) {
+        spad_buffer_get_pointer(&pointer, ((py_buffer *)object)->buffer, &error) != SPAD_OK) {
         free(m);
         return py_raise(&error);
     }

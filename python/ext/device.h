@@ -14,7 +14,7 @@ typedef struct py_device {
 } py_device;
 
 typedef struct py_buffer {
-    PyObject_HEAD spad_device_buffer buffer;
+    PyObject_HEAD spad_buffer buffer;
     PyObject *device;
     PyObject *of;        /* what it is an alias of, or NULL */
     PyObject *workspace; /* that it was taken from, or NULL */
@@ -52,7 +52,7 @@ spad_device *py_device_in(PyObject *self);
 /** A scope by name; None and NULL are global memory. */
 bool py_scope(spad_memory_scope *out, PyObject *object);
 /** A Buffer that owns the handle. of: what it is an alias of, or NULL. */
-PyObject *py_buffer_wrap(spad_device_buffer buffer, PyObject *device, PyObject *of);
+PyObject *py_buffer_wrap(spad_buffer buffer, PyObject *device, PyObject *of);
 bool py_buffer_info(spad_buffer_info *out, PyObject *self);
 /** A view of its bytes more or less (by = 1, -1): as long as there is one they are not given back.
  *  A call that works on them with the GIL released counts as one. */

@@ -80,8 +80,8 @@ static bool read_spot(spad_direct_spot *out, PyObject *answer) {
 }
 
 static spad_status place_tile(spad_direct_spot *out, const int64_t *index, int64_t lanes,
-                              int64_t bytes, void *payload, spad_error *error) {
-    const callback *c = payload;
+                              int64_t bytes, void *context, spad_error *error) {
+    const callback *c = context;
     (void)error;
     PyObject *tuple = py_tuple_of(index, c->rank);
     PyObject *answer = tuple == NULL ? NULL
@@ -127,7 +127,7 @@ static PyObject *direct_declare(PyObject *self, PyObject *args, PyObject *keywor
     if (strcmp(mode, "func") == 0) {
         t.mode = SPAD_MODE_FUNC;
         t.func = place_tile;
-        t.payload = &call;
+        t.context = &call;
     } else if (strcmp(mode, "mod") == 0) {
         t.mode = SPAD_MODE_MOD;
         t.rings.base = spot;
@@ -247,12 +247,12 @@ static PyObject *direct_overlaps(PyObject *self, PyObject *unused) {
     (void)unused;
     size_t count;
     spad_error error;
-    if (spad_direct_overlaps(&count, NULL, 0, direct_in(self), &error) != SPAD_OK)
+    if (spad_direct_list_overlaps(&count, NULL, 0, direct_in(self), &error) != SPAD_OK)
         return py_raise(&error);
     spad_direct_overlap *rows = PyMem_Calloc(count + 1, sizeof *rows);
     if (rows == NULL) return PyErr_NoMemory();
     PyObject *list = NULL;
-    if (spad_direct_overlaps(&count, rows, count, direct_in(self), &error) == SPAD_OK)
+    if (spad_direct_list_overlaps(&count, rows, count, direct_in(self), &error) == SPAD_OK)
         list = PyList_New(0);
     else
         py_raise(&error);
@@ -271,10 +271,10 @@ static PyObject *direct_overlaps(PyObject *self, PyObject *unused) {
 
 static PyObject *direct_findings(PyObject *self, PyObject *unused) {
     (void)unused;
-    const size_t count = spad_direct_findings(NULL, 0, direct_in(self));
+    const size_t count = spad_direct_list_findings(NULL, 0, direct_in(self));
     spad_finding *rows = PyMem_Calloc(count + 1, sizeof *rows);
     if (rows == NULL) return PyErr_NoMemory();
-    spad_direct_findings(rows, count, direct_in(self));
+    spad_direct_list_findings(rows, count, direct_in(self));
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && i < count; i++) {
         if (!py_append(list, py_finding(&rows[i]))) Py_CLEAR(list);
@@ -324,8 +324,10 @@ static PyType_Slot direct_slots[] = {
     {Py_sq_length, PY_SLOT(direct_length)},
     {0, NULL}};
 
-static PyType_Spec direct_spec = {"spad._spad.Direct", sizeof(py_direct), 0,
-                                  PY_FLAGS | Py_TPFLAGS_BASETYPE, direct_slots};
+static PyType_Spec direct_spec = {.name = "spad._spad.Direct",
+                                  .basicsize = sizeof(py_direct),
+                                  .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
+                                  .slots = direct_slots};
 
 /* ---- the modular allocator --------------------------------------------------------- */
 

@@ -65,7 +65,7 @@ static PyObject *kernel_parse(PyObject *type, PyObject *const *args, Py_ssize_t 
     if (status != SPAD_OK) py_raise_diagnosed(&error, diagnostics);
     spad_diagnostics_destroy(diagnostics);
     if (self->kernel != NULL && self->target == NULL)
-        self->target = py_target_wrap(spad_kernel_target(self->kernel));
+        self->target = py_target_wrap(spad_kernel_get_target(self->kernel));
     if (self->kernel != NULL && self->target != NULL) return (PyObject *)self;
 failed:
     Py_DECREF((PyObject *)self);
@@ -136,11 +136,11 @@ static void kernel_dealloc(PyObject *object) {
     py_free(object);
 }
 
-PY_WRITER(spad_kernel_write, spad_kernel)
+PY_WRITER(spad_kernel_write_text, spad_kernel)
 
 static PyObject *kernel_text(PyObject *self, PyObject *unused) {
     (void)unused;
-    return py_text_outside(spad_kernel_write_any, kernel_in(self), false);
+    return py_text_outside(spad_kernel_write_text_any, kernel_in(self), false);
 }
 
 static PyObject *kernel_trace(PyObject *self, PyObject *unused) {
@@ -151,7 +151,7 @@ static PyObject *kernel_trace(PyObject *self, PyObject *unused) {
     spad_error error;
     PyThreadState *const outside = PyEval_SaveThread();
     const spad_status status =
-        spad_kernel_trace(kernel_in(self), ((py_trace *)trace)->trace, NULL, &error);
+        spad_kernel_write_trace(kernel_in(self), ((py_trace *)trace)->trace, NULL, &error);
     PyEval_RestoreThread(outside);
     if (status == SPAD_OK) return trace;
     Py_DECREF(trace);
@@ -171,15 +171,15 @@ static PyObject *kernel_params(PyObject *self, void *unused) {
 
 static PyObject *kernel_name(PyObject *self, void *unused) {
     (void)unused;
-    return py_string(spad_kernel_name(kernel_in(self)));
+    return py_string(spad_kernel_get_name(kernel_in(self)));
 }
 static PyObject *kernel_about(PyObject *self, void *unused) {
     (void)unused;
-    return py_string(spad_kernel_about(kernel_in(self)));
+    return py_string(spad_kernel_get_about(kernel_in(self)));
 }
 static PyObject *kernel_file(PyObject *self, void *unused) {
     (void)unused;
-    return py_string(spad_kernel_file(kernel_in(self)));
+    return py_string(spad_kernel_get_file(kernel_in(self)));
 }
 static PyObject *kernel_implicit(PyObject *self, void *unused) {
     (void)unused;
@@ -213,22 +213,41 @@ static PyMethodDef kernel_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef kernel_fields[] = {
-    {"name", kernel_name, NULL, "Its name.", NULL},
-    {"about", kernel_about, NULL, "Its line of text.", NULL},
-    {"file", kernel_file, NULL, "The file it was read from.", NULL},
-    {"source", kernel_source, NULL, "The text it was read from.", NULL},
-    {"target", kernel_target, NULL, "Its chip.", NULL},
-    {"params", kernel_params, NULL, "Parameters and their values.", NULL},
-    {"tensors", py_kernel_table, NULL, "Its tensors, a dict each.", "tensors"},
-    {"regions", py_kernel_table, NULL, "The regions of scoped managers.", "regions"},
-    {"units", py_kernel_table, NULL, "What runs operations on its own.", "units"},
-    {"syncs", py_kernel_table, NULL, "Barriers, counters, mbarriers and groups.", "syncs"},
-    {"agents", py_kernel_table, NULL, "The main program, then the others.", "agents"},
-    {"loops", py_kernel_table, NULL, "Its loops.", "loops"},
-    {"statements", py_kernel_table, NULL, "Its statements, in the order of the text.",
-     "statements"},
-    {"is_implicit", kernel_implicit, NULL, "Are dependencies left to the compiler?", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
+    {.name = "name", .get = kernel_name, .doc = "Its name."},
+    {.name = "about", .get = kernel_about, .doc = "Its line of text."},
+    {.name = "file", .get = kernel_file, .doc = "The file it was read from."},
+    {.name = "source", .get = kernel_source, .doc = "The text it was read from."},
+    {.name = "target", .get = kernel_target, .doc = "Its chip."},
+    {.name = "params", .get = kernel_params, .doc = "Parameters and their values."},
+    {.name = "tensors",
+     .get = py_kernel_table,
+     .doc = "Its tensors, a dict each.",
+     .closure = "tensors"},
+    {.name = "regions",
+     .get = py_kernel_table,
+     .doc = "The regions of scoped managers.",
+     .closure = "regions"},
+    {.name = "units",
+     .get = py_kernel_table,
+     .doc = "What runs operations on its own.",
+     .closure = "units"},
+    {.name = "syncs",
+     .get = py_kernel_table,
+     .doc = "Barriers, counters, mbarriers and groups.",
+     .closure = "syncs"},
+    {.name = "agents",
+     .get = py_kernel_table,
+     .doc = "The main program, then the others.",
+     .closure = "agents"},
+    {.name = "loops", .get = py_kernel_table, .doc = "Its loops.", .closure = "loops"},
+    {.name = "statements",
+     .get = py_kernel_table,
+     .doc = "Its statements, in the order of the text.",
+     .closure = "statements"},
+    {.name = "is_implicit",
+     .get = kernel_implicit,
+     .doc = "Are dependencies left to the compiler?"},
+    {.name = NULL}};
 
 static PyType_Slot kernel_slots[] = {{Py_tp_doc, "A kernel that was read; see Kernel.parse."},
                                      {Py_tp_dealloc, PY_SLOT(kernel_dealloc)},
@@ -237,8 +256,10 @@ static PyType_Slot kernel_slots[] = {{Py_tp_doc, "A kernel that was read; see Ke
                                      {Py_tp_getset, kernel_fields},
                                      {0, NULL}};
 
-static PyType_Spec kernel_spec = {"spad._spad.Kernel", sizeof(py_kernel), 0,
-                                  PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, kernel_slots};
+static PyType_Spec kernel_spec = {.name = "spad._spad.Kernel",
+                                  .basicsize = sizeof(py_kernel),
+                                  .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                  .slots = kernel_slots};
 
 /* ----  ------------------------------------------------------------------------------ */
 

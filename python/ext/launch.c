@@ -99,7 +99,7 @@ static PyObject *placement_thresholds(PyObject *module, PyObject *args) {
     (void)module;
     const char *capability = NULL;
     if (!PyArg_ParseTuple(args, "|z:placement_thresholds", &capability)) return NULL;
-    const spad_placement_thresholds t = spad_placement_thresholds_for(capability);
+    const spad_placement_thresholds t = spad_placement_thresholds_of(capability);
     return thresholds_dict(&t);
 }
 
@@ -116,7 +116,7 @@ static bool need_dict(PyObject *object, const char *what) {
 }
 
 static bool read_thresholds(spad_placement_thresholds *t, PyObject *dict) {
-    *t = spad_placement_thresholds_for(NULL);
+    *t = spad_placement_thresholds_of(NULL);
     if (dict == Py_None) return true;
     return need_dict(dict, "thresholds") && get_number(&t->heavy_spill, dict, "heavy_spill") &&
            get_number(&t->spill_floor, dict, "spill_floor") &&
@@ -150,7 +150,7 @@ static PyObject *placement_candidates(PyObject *module, PyObject *args) {
     if (!PyArg_ParseTuple(args, "O|O:placement_candidates", &given, &limits) ||
         !read_sizes(&sizes, given) || !read_thresholds(&thresholds, limits))
         return NULL;
-    const size_t count = spad_placement_candidates(found, &sizes, &thresholds);
+    const size_t count = spad_placement_list_candidates(found, &sizes, &thresholds);
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && i < count; i++)
         if (!py_append(list, py_string(groups[found[i]]))) Py_CLEAR(list);

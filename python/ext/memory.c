@@ -47,19 +47,19 @@ static py_memory *memory_over(PyObject *below, const char *kind) {
 
 PyObject *py_device_memory(PyObject *device) {
     py_memory *self = memory_over(device, "device");
-    if (self != NULL) self->memory = spad_device_memory(py_device_in(device));
+    if (self != NULL) self->memory = spad_device_get_memory(py_device_in(device));
     return (PyObject *)self;
 }
 
 PyObject *py_device_pool(PyObject *device, spad_memory_scope scope) {
     spad_pool *pool;
     spad_error error;
-    if (spad_device_pool(&pool, py_device_in(device), scope, &error) != SPAD_OK)
+    if (spad_device_get_pool(&pool, py_device_in(device), scope, &error) != SPAD_OK)
         return py_raise(&error);
     py_memory *self = memory_over(device, "pool");
     if (self == NULL) return NULL;
     self->pool = pool;
-    self->memory = spad_pool_memory(pool);
+    self->memory = spad_pool_get_memory(pool);
     return (PyObject *)self;
 }
 
@@ -67,7 +67,7 @@ PyObject *py_device_pool(PyObject *device, spad_memory_scope scope) {
 
 static PyObject *wrapped(py_memory *self, spad_status status, const spad_error *error) {
     if (status == SPAD_OK) {
-        self->memory = spad_wrapper_memory(self->wrapper);
+        self->memory = spad_wrapper_get_memory(self->wrapper);
         return (PyObject *)self;
     }
     Py_DECREF((PyObject *)self);
@@ -84,7 +84,8 @@ static PyObject *memory_limit(PyObject *below, PyObject *bytes) {
     if (!py_int(&most, bytes)) return NULL;
     py_memory *self = memory_over(below, "limit");
     if (self == NULL) return NULL;
-    return wrapped(self, spad_wrapper_limit(&self->wrapper, memory_in(below), most, NULL, &error),
+    return wrapped(self,
+                   spad_wrapper_create_limit(&self->wrapper, memory_in(below), most, NULL, &error),
                    &error);
 }
 
@@ -93,7 +94,8 @@ static PyObject *memory_statistics(PyObject *below, PyObject *unused) {
     spad_error error;
     py_memory *self = memory_over(below, "statistics");
     if (self == NULL) return NULL;
-    return wrapped(self, spad_wrapper_statistics(&self->wrapper, memory_in(below), NULL, &error),
+    return wrapped(self,
+                   spad_wrapper_create_statistics(&self->wrapper, memory_in(below), NULL, &error),
                    &error);
 }
 
@@ -108,9 +110,9 @@ static PyObject *memory_log(PyObject *below, PyObject *unused) {
         return PyErr_NoMemory();
     }
     const spad_sink sink = {py_write_more, self->text};
-    return wrapped(self,
-                   spad_wrapper_log(&self->wrapper, memory_in(below), &sink, NULL, NULL, &error),
-                   &error);
+    return wrapped(
+        self, spad_wrapper_create_log(&self->wrapper, memory_in(below), &sink, NULL, NULL, &error),
+        &error);
 }
 
 static PyObject *memory_fault(PyObject *below, PyObject *const *args, Py_ssize_t count,
@@ -124,9 +126,10 @@ static PyObject *memory_fault(PyObject *below, PyObject *const *args, Py_ssize_t
         return NULL;
     py_memory *self = memory_over(below, "fault");
     if (self == NULL) return NULL;
-    return wrapped(self,
-                   spad_wrapper_fault(&self->wrapper, memory_in(below), first, every, NULL, &error),
-                   &error);
+    return wrapped(
+        self,
+        spad_wrapper_create_fault(&self->wrapper, memory_in(below), first, every, NULL, &error),
+        &error);
 }
 
 static PyObject *memory_pool(PyObject *below, PyObject *args, PyObject *keywords) {
@@ -150,7 +153,7 @@ static PyObject *memory_pool(PyObject *below, PyObject *args, PyObject *keywords
         return py_raise(&error);
     }
     self->owns_pool = true;
-    self->memory = spad_pool_memory(self->pool);
+    self->memory = spad_pool_get_memory(self->pool);
     return (PyObject *)self;
 }
 
@@ -186,7 +189,7 @@ static PyObject *memory_stats(PyObject *object, PyObject *unused) {
                         "the memory of a device does not count; wrap it with statistics()");
         return NULL;
     }
-    const spad_memory_stats s = spad_wrapper_stats(self->wrapper);
+    const spad_memory_stats s = spad_wrapper_get_stats(self->wrapper);
     return py_memory_stats(&s);
 }
 
@@ -338,10 +341,10 @@ static PyMethodDef allocation_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef allocation_fields[] = {
-    {"address", allocation_field, NULL, "Where it begins.", "a"},
-    {"bytes", allocation_field, NULL, "As asked for.", "b"},
-    {"freed", allocation_field, NULL, "Was it given back?", "f"},
-    {NULL, NULL, NULL, NULL, NULL}};
+    {.name = "address", .get = allocation_field, .doc = "Where it begins.", .closure = "a"},
+    {.name = "bytes", .get = allocation_field, .doc = "As asked for.", .closure = "b"},
+    {.name = "freed", .get = allocation_field, .doc = "Was it given back?", .closure = "f"},
+    {.name = NULL}};
 
 static PyType_Slot allocation_slots[] = {{Py_tp_doc, "A block of a memory."},
                                          {Py_tp_dealloc, PY_SLOT(allocation_dealloc)},
@@ -351,9 +354,10 @@ static PyType_Slot allocation_slots[] = {{Py_tp_doc, "A block of a memory."},
                                          {Py_tp_getset, allocation_fields},
                                          {0, NULL}};
 
-static PyType_Spec allocation_spec = {"spad._spad.Allocation", sizeof(py_allocation), 0,
-                                      PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                      allocation_slots};
+static PyType_Spec allocation_spec = {.name = "spad._spad.Allocation",
+                                      .basicsize = sizeof(py_allocation),
+                                      .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                      .slots = allocation_slots};
 
 static PyMethodDef memory_methods[] = {
     {"alloc", PY_FUNC(memory_alloc), PY_FAST, "alloc(bytes, align=1) -> Allocation"},
@@ -375,9 +379,9 @@ static PyMethodDef memory_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef memory_fields[] = {
-    {"kind", memory_kind, NULL, "device, pool, limit, statistics, log or fault.", NULL},
-    {"below", memory_below, NULL, "What it is made of.", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
+    {.name = "kind", .get = memory_kind, .doc = "device, pool, limit, statistics, log or fault."},
+    {.name = "below", .get = memory_below, .doc = "What it is made of."},
+    {.name = NULL}};
 
 static PyType_Slot memory_slots[] = {
     {Py_tp_doc, "Something that hands out bytes: Device.memory(), Device.pool(), and wrappers of "
@@ -389,8 +393,10 @@ static PyType_Slot memory_slots[] = {
     {Py_tp_getset, memory_fields},
     {0, NULL}};
 
-static PyType_Spec memory_spec = {"spad._spad.Memory", sizeof(py_memory), 0,
-                                  PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, memory_slots};
+static PyType_Spec memory_spec = {.name = "spad._spad.Memory",
+                                  .basicsize = sizeof(py_memory),
+                                  .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                  .slots = memory_slots};
 
 /* ---- logs -------------------------------------------------------------------------- */
 
@@ -438,7 +444,7 @@ static PyObject *log_get(PyObject *self, Py_ssize_t number) {
 
 static PyObject *log_allocations(PyObject *self, void *unused) {
     (void)unused;
-    return PyLong_FromLongLong(spad_log_allocations(log_in(self)));
+    return PyLong_FromLongLong(spad_log_allocation_count(log_in(self)));
 }
 
 /* Takes the guards of a memory and of what is below it, or gives them back: their logs are written
@@ -464,7 +470,7 @@ static PyObject *log_replay(PyObject *self, PyObject *args) {
         return NULL;
     PyThreadState *const outside = PyEval_SaveThread();
     const spad_status status =
-        spad_log_replay(&r, log_in(self), memory_in(memory), align, NULL, &error);
+        spad_memory_replay(&r, memory_in(memory), log_in(self), align, NULL, &error);
     PyEval_RestoreThread(outside);
     guard_all(memory, false);
     if (status != SPAD_OK) return py_raise(&error);
@@ -484,8 +490,7 @@ static PyMethodDef log_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef log_fields[] = {
-    {"allocations", log_allocations, NULL, "Rows that allocate.", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
+    {.name = "allocations", .get = log_allocations, .doc = "Rows that allocate."}, {.name = NULL}};
 
 static PyType_Slot log_slots[] = {{Py_tp_doc, "A log of allocations; a sequence of its rows."},
                                   {Py_tp_dealloc, PY_SLOT(log_dealloc)},
@@ -496,9 +501,11 @@ static PyType_Slot log_slots[] = {{Py_tp_doc, "A log of allocations; a sequence 
                                   {Py_sq_item, PY_SLOT(log_get)},
                                   {0, NULL}};
 
-static PyType_Spec log_spec = {"spad._spad.Log", sizeof(py_log), 0,
-                               PY_FLAGS | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                               log_slots};
+static PyType_Spec log_spec = {.name = "spad._spad.Log",
+                               .basicsize = sizeof(py_log),
+                               .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE |
+                                        Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                               .slots = log_slots};
 
 int py_add_memory(PyObject *module) {
     if (py_add_type(module, &py.memory, &memory_spec) != 0 ||

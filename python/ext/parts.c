@@ -104,7 +104,7 @@ static PyObject *layout_place(PyObject *self, PyObject *args) {
 static PyObject *space_row(const spad_kernel *kernel, const spad_layout_space *s) {
     return Py_BuildValue(
         "{s:s,s:s,s:N,s:L,s:N,s:L,s:L,s:L,s:L,s:L}", "space",
-        spad_kernel_target(kernel)->spaces[s->space].name, "verdict",
+        spad_kernel_get_target(kernel)->spaces[s->space].name, "verdict",
         spad_layout_verdict_phrase(s->verdict), "height", py_fact(s->height, SPAD_UNBOUNDED),
         "bound", (long long)s->bound, "capacity", py_fact(s->capacity, SPAD_UNBOUNDED), "reserved",
         (long long)s->reserved, "peak_bytes", (long long)s->peak_bytes, "peak_padding",
@@ -117,7 +117,7 @@ static PyObject *layout_spaces(PyObject *self, void *unused) {
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && i < spad_layout_space_count(layout); i++)
         if (!py_append(list,
-                       space_row(spad_layout_kernel(layout), spad_layout_get_space(layout, i))))
+                       space_row(spad_layout_get_kernel(layout), spad_layout_get_space(layout, i))))
             Py_CLEAR(list);
     return list;
 }
@@ -150,7 +150,7 @@ static PyObject *layout_fit(PyObject *self, PyObject *const *args, Py_ssize_t co
     py_watch watch;
     options.watch = py_watch_of(&watch);
     py_watch_begin(&watch);
-    const spad_status status = spad_fit_find(&f.fit, f.layout, &options, &error);
+    const spad_status status = spad_fit_create(&f.fit, f.layout, &options, &error);
     PyObject *text = py_watch_end(&watch) && status == SPAD_OK
                          ? py_text_outside(json ? write_fit_json : write_fit, &f, false)
                          : py_raise(&error);
@@ -179,10 +179,10 @@ static PyMethodDef layout_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef layout_fields[] = {
-    {"fits", layout_fits, NULL, "Does every space fit?", NULL},
-    {"spaces", layout_spaces, NULL, "A dict for each space.", NULL},
-    {"kernel", layout_kernel, NULL, "The kernel.", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
+    {.name = "fits", .get = layout_fits, .doc = "Does every space fit?"},
+    {.name = "spaces", .get = layout_spaces, .doc = "A dict for each space."},
+    {.name = "kernel", .get = layout_kernel, .doc = "The kernel."},
+    {.name = NULL}};
 
 static PyType_Slot layout_slots[] = {{Py_tp_doc, "The places of all tensors of a kernel."},
                                      {Py_tp_dealloc, PY_SLOT(layout_dealloc)},
@@ -191,8 +191,10 @@ static PyType_Slot layout_slots[] = {{Py_tp_doc, "The places of all tensors of a
                                      {Py_tp_getset, layout_fields},
                                      {0, NULL}};
 
-static PyType_Spec layout_spec = {"spad._spad.Layout", sizeof(py_layout), 0,
-                                  PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, layout_slots};
+static PyType_Spec layout_spec = {.name = "spad._spad.Layout",
+                                  .basicsize = sizeof(py_layout),
+                                  .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                  .slots = layout_slots};
 
 /* A Layout, or NULL for None; false with an exception set. Whether it is one of the kernel at hand
  * is for the library to find out. */
@@ -225,7 +227,7 @@ static PyObject *check_faults(PyObject *module, PyObject *args) {
         status = spad_kernel_parse(&kernel, text, (size_t)length, file, NULL, faults, &error);
     const bool readable = status == SPAD_OK;
     if (status == SPAD_ERR_SYNTAX)
-        status = spad_check_text(&self->check, faults, file, NULL, &error);
+        status = spad_check_create_from_faults(&self->check, faults, file, NULL, &error);
     spad_kernel_destroy(kernel);
     spad_diagnostics_destroy(faults);
     if (status == SPAD_OK && !readable) return (PyObject *)self;
@@ -317,11 +319,11 @@ static PyObject *check_sarif(PyObject *self, PyObject *unused) {
 }
 static PyObject *check_verdict(PyObject *self, void *unused) {
     (void)unused;
-    return py_string(spad_verdict_name(spad_check_verdict(check_in(self))));
+    return py_string(spad_verdict_name(spad_check_get_verdict(check_in(self))));
 }
 static PyObject *check_reason(PyObject *self, void *unused) {
     (void)unused;
-    return py_string(spad_check_reason(check_in(self)));
+    return py_string(spad_check_get_reason(check_in(self)));
 }
 static PyObject *check_kernel(PyObject *self, void *unused) {
     (void)unused;
@@ -349,13 +351,13 @@ static PyMethodDef check_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef check_fields[] = {
-    {"verdict", check_verdict, NULL, "wrong, proved ..., or unknown.", NULL},
-    {"reason", check_reason, NULL, "One sentence about the verdict.", NULL},
-    {"counts", check_counts, NULL, "What was found and examined.", NULL},
-    {"_findings", check_findings, NULL, "Findings as dicts.", NULL},
-    {"kernel", check_kernel, NULL, "The kernel; None: it could not be read.", NULL},
-    {"layout", check_layout, NULL, "The layout that it was checked with, or None.", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
+    {.name = "verdict", .get = check_verdict, .doc = "wrong, proved ..., or unknown."},
+    {.name = "reason", .get = check_reason, .doc = "One sentence about the verdict."},
+    {.name = "counts", .get = check_counts, .doc = "What was found and examined."},
+    {.name = "_findings", .get = check_findings, .doc = "Findings as dicts."},
+    {.name = "kernel", .get = check_kernel, .doc = "The kernel; None: it could not be read."},
+    {.name = "layout", .get = check_layout, .doc = "The layout that it was checked with, or None."},
+    {.name = NULL}};
 
 static PyType_Slot check_slots[] = {{Py_tp_doc, "What is wrong with a kernel."},
                                     {Py_tp_dealloc, PY_SLOT(check_dealloc)},
@@ -364,8 +366,10 @@ static PyType_Slot check_slots[] = {{Py_tp_doc, "What is wrong with a kernel."},
                                     {Py_tp_getset, check_fields},
                                     {0, NULL}};
 
-static PyType_Spec check_spec = {"spad._spad.Check", sizeof(py_check), 0,
-                                 PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, check_slots};
+static PyType_Spec check_spec = {.name = "spad._spad.Check",
+                                 .basicsize = sizeof(py_check),
+                                 .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                 .slots = check_slots};
 
 /* ---- simulation -------------------------------------------------------------------- */
 
@@ -394,14 +398,13 @@ static PyObject *sim_make(PyObject *module, PyObject *const *args, Py_ssize_t co
     self->kernel = py_keep(given[0]);
     if (layout != NULL) {
         self->layout = py_keep((PyObject *)layout);
-        options.place = spad_layout_place;
-        options.ctx = layout->layout;
+        options.layout = layout->layout;
     }
     spad_error error;
     py_watch watch;
     options.watch = py_watch_of(&watch);
     py_watch_begin(&watch);
-    const spad_status status = spad_sim_kernel(&self->sim, kernel_in(given[0]), &options, &error);
+    const spad_status status = spad_sim_create(&self->sim, kernel_in(given[0]), &options, &error);
     const bool done = py_watch_end(&watch) && status == SPAD_OK;
     PyMem_Free(hoists);
     Py_XDECREF(keep);
@@ -439,7 +442,7 @@ static PyObject *sim_json(PyObject *self, PyObject *unused) {
 }
 static PyObject *sim_stuck(PyObject *self, void *unused) {
     (void)unused;
-    return py_string(spad_sim_stuck(sim_in(self)));
+    return py_string(spad_sim_get_stuck(sim_in(self)));
 }
 static PyObject *sim_kernel(PyObject *self, void *unused) {
     (void)unused;
@@ -461,13 +464,13 @@ static PyMethodDef sim_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef sim_fields[] = {
-    {"makespan", sim_makespan, NULL, "Picoseconds.", NULL},
-    {"operations", sim_operations, NULL, "Operations, repetitions included.", NULL},
-    {"bound", sim_bound, NULL, "Work of the busiest engine.", NULL},
-    {"unknown", sim_unknown, NULL, "Operations without a known duration.", NULL},
-    {"stuck", sim_stuck, NULL, "Who waits for what in a deadlock, or None.", NULL},
-    {"kernel", sim_kernel, NULL, "The kernel.", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
+    {.name = "makespan", .get = sim_makespan, .doc = "Picoseconds."},
+    {.name = "operations", .get = sim_operations, .doc = "Operations, repetitions included."},
+    {.name = "bound", .get = sim_bound, .doc = "Work of the busiest engine."},
+    {.name = "unknown", .get = sim_unknown, .doc = "Operations without a known duration."},
+    {.name = "stuck", .get = sim_stuck, .doc = "Who waits for what in a deadlock, or None."},
+    {.name = "kernel", .get = sim_kernel, .doc = "The kernel."},
+    {.name = NULL}};
 
 static PyType_Slot sim_slots[] = {{Py_tp_doc, "How long a kernel takes, and why."},
                                   {Py_tp_dealloc, PY_SLOT(sim_dealloc)},
@@ -476,8 +479,10 @@ static PyType_Slot sim_slots[] = {{Py_tp_doc, "How long a kernel takes, and why.
                                   {Py_tp_getset, sim_fields},
                                   {0, NULL}};
 
-static PyType_Spec sim_spec = {"spad._spad.Sim", sizeof(py_sim), 0,
-                               PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, sim_slots};
+static PyType_Spec sim_spec = {.name = "spad._spad.Sim",
+                               .basicsize = sizeof(py_sim),
+                               .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                               .slots = sim_slots};
 
 /* ---- tuning ------------------------------------------------------------------------ */
 
@@ -499,7 +504,7 @@ static PyObject *tune_make(PyObject *module, PyObject *const *args, Py_ssize_t c
     py_watch watch;
     options.watch = py_watch_of(&watch);
     py_watch_begin(&watch);
-    const spad_status status = spad_tune_kernel(&self->tune, kernel_in(given[0]), &options, &error);
+    const spad_status status = spad_tune_create(&self->tune, kernel_in(given[0]), &options, &error);
     if (py_watch_end(&watch) && status == SPAD_OK) return (PyObject *)self;
     Py_DECREF((PyObject *)self);
     return py_raise(&error);
@@ -532,7 +537,7 @@ static PyObject *tune_json(PyObject *self, PyObject *unused) {
 }
 static PyObject *tune_chosen(PyObject *self, void *unused) {
     (void)unused;
-    const spad_kernel *chosen = spad_tune_chosen(tune_in(self));
+    const spad_kernel *chosen = spad_tune_get_chosen(tune_in(self));
     const spad_kernel_options none = {0};
     if (chosen == NULL) Py_RETURN_NONE;
     return (PyObject *)py_kernel_like(((py_tune *)self)->kernel, chosen, &none);
@@ -564,12 +569,18 @@ static PyMethodDef tune_methods[] = {{"text", tune_text, METH_NOARGS, "The choic
                                      {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef tune_fields[] = {
-    {"chosen", tune_chosen, NULL, "The kernel with the chosen depths; None: nothing fits.", NULL},
-    {"depths", tune_depths, NULL, "The chosen value of every knob, by name.", NULL},
-    {"makespan", tune_makespan, NULL, "Picoseconds of the choice; None: nothing fits.", NULL},
-    {"written", tune_written, NULL, "Picoseconds of the kernel as it was written.", NULL},
-    {"bytes", tune_bytes, NULL, "On chip, over all lanes, if no tensors share bytes.", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
+    {.name = "chosen",
+     .get = tune_chosen,
+     .doc = "The kernel with the chosen depths; None: nothing fits."},
+    {.name = "depths", .get = tune_depths, .doc = "The chosen value of every knob, by name."},
+    {.name = "makespan",
+     .get = tune_makespan,
+     .doc = "Picoseconds of the choice; None: nothing fits."},
+    {.name = "written", .get = tune_written, .doc = "Picoseconds of the kernel as it was written."},
+    {.name = "bytes",
+     .get = tune_bytes,
+     .doc = "On chip, over all lanes, if no tensors share bytes."},
+    {.name = NULL}};
 
 static PyType_Slot tune_slots[] = {{Py_tp_doc, "How deep the rings of a kernel should be."},
                                    {Py_tp_dealloc, PY_SLOT(tune_dealloc)},
@@ -578,8 +589,10 @@ static PyType_Slot tune_slots[] = {{Py_tp_doc, "How deep the rings of a kernel s
                                    {Py_tp_getset, tune_fields},
                                    {0, NULL}};
 
-static PyType_Spec tune_spec = {"spad._spad.Tune", sizeof(py_tune), 0,
-                                PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, tune_slots};
+static PyType_Spec tune_spec = {.name = "spad._spad.Tune",
+                                .basicsize = sizeof(py_tune),
+                                .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                .slots = tune_slots};
 
 /* ----  ------------------------------------------------------------------------------ */
 

@@ -166,8 +166,10 @@ static PyType_Slot column_slots[] = {{Py_tp_doc, "Numbers of another object."},
                                      {Py_bf_getbuffer, PY_SLOT(column_getbuffer)},
                                      {0, NULL}};
 
-static PyType_Spec column_spec = {"spad._spad.Column", sizeof(py_column), 0,
-                                  PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, column_slots};
+static PyType_Spec column_spec = {.name = "spad._spad.Column",
+                                  .basicsize = sizeof(py_column),
+                                  .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                  .slots = column_slots};
 
 /* ---- the problem ------------------------------------------------------------------- */
 
@@ -191,7 +193,7 @@ static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *keywords
         if (self->target == NULL) goto failed;
         const spad_target *chip = ((py_target *)self->target)->target;
         size_t number;
-        status = spad_target_space(&number, chip, space, &error);
+        status = spad_target_find_space(&number, chip, space, &error);
         if (status == SPAD_OK)
             status = spad_plan_set_space(self->plan, &chip->spaces[number], &error);
     }
@@ -410,7 +412,7 @@ static PyObject *plan_add_trace(PyObject *object, PyObject *args) {
     if (!PyArg_ParseTuple(args, "O!s:add_trace", py.trace, &trace, &name)) return NULL;
     if (!py_change_begin(&self->guard)) return NULL;
     const spad_trace *log = ((py_trace *)trace)->trace;
-    spad_status status = spad_target_space(&space, spad_trace_target(log), name, &error);
+    spad_status status = spad_target_find_space(&space, spad_trace_get_target(log), name, &error);
     if (status == SPAD_OK) status = spad_plan_add_trace(&first, self->plan, log, space, &error);
     py_change_end(&self->guard);
     return status == SPAD_OK ? PyLong_FromSize_t(first) : py_raise(&error);
@@ -464,8 +466,8 @@ static PyObject *plan_solve(PyObject *object, PyObject *args, PyObject *keywords
                                  .threads = threads,
                                  .progress = watch,
                                  .context = &w};
-    if (!py_seconds(&options.deadline_ns, timeout)) return NULL;
-    const int lowest = minimize == Py_None ? spad_plan_capacity(self->plan) == SPAD_UNBOUNDED
+    if (!py_seconds(&options.timeout_ns, timeout)) return NULL;
+    const int lowest = minimize == Py_None ? spad_plan_get_capacity(self->plan) == SPAD_UNBOUNDED
                                            : PyObject_IsTrue(minimize);
     if (lowest < 0) return NULL;
     options.goal = lowest != 0 ? SPAD_PLAN_MINIMIZE : SPAD_PLAN_DECIDE;
@@ -515,11 +517,11 @@ static Py_ssize_t plan_length(PyObject *self) {
 
 static PyObject *plan_capacity(PyObject *self, void *unused) {
     (void)unused;
-    return py_fact(spad_plan_capacity(((py_plan *)self)->plan), SPAD_UNBOUNDED);
+    return py_fact(spad_plan_get_capacity(((py_plan *)self)->plan), SPAD_UNBOUNDED);
 }
 static PyObject *plan_lanes(PyObject *self, void *unused) {
     (void)unused;
-    return PyLong_FromLongLong(spad_plan_lanes(((py_plan *)self)->plan));
+    return PyLong_FromLongLong(spad_plan_get_lanes(((py_plan *)self)->plan));
 }
 static PyObject *plan_target(PyObject *self, void *unused) {
     (void)unused;
@@ -569,10 +571,10 @@ static PyMethodDef plan_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef plan_fields[] = {
-    {"capacity", plan_capacity, NULL, "Bytes per lane; None: no limit.", NULL},
-    {"lanes", plan_lanes, NULL, "Lanes of the space.", NULL},
-    {"target", plan_target, NULL, "The chip, or None.", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
+    {.name = "capacity", .get = plan_capacity, .doc = "Bytes per lane; None: no limit."},
+    {.name = "lanes", .get = plan_lanes, .doc = "Lanes of the space."},
+    {.name = "target", .get = plan_target, .doc = "The chip, or None."},
+    {.name = NULL}};
 
 static PyType_Slot plan_slots[] = {
     {Py_tp_doc, "Plan(target=None, space=None, capacity=None)\n\nBuffers that need offsets."},
@@ -585,8 +587,10 @@ static PyType_Slot plan_slots[] = {
     {Py_sq_item, PY_SLOT(plan_get)},
     {0, NULL}};
 
-static PyType_Spec plan_spec = {"spad._spad.Plan", sizeof(py_plan), 0,
-                                PY_FLAGS | Py_TPFLAGS_BASETYPE, plan_slots};
+static PyType_Spec plan_spec = {.name = "spad._spad.Plan",
+                                .basicsize = sizeof(py_plan),
+                                .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
+                                .slots = plan_slots};
 
 /* ---- the result -------------------------------------------------------------------- */
 
@@ -733,20 +737,21 @@ static PyMethodDef result_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef result_fields[] = {
-    {"verdict", result_verdict, NULL, "optimal, feasible, infeasible or unknown.", NULL},
-    {"fits", result_fits, NULL, "Is there a plan within the capacity?", NULL},
-    {"height", result_height, NULL, "Bytes up to the top; None: no plan.", NULL},
-    {"bound", result_bound, NULL, "No plan is lower.", NULL},
-    {"offsets", result_offsets, NULL, "A memoryview of the offsets, by number; None: no plan.",
-     NULL},
-    {"lanes", result_lanes, NULL, "A memoryview of first lanes.", NULL},
-    {"peak_time", result_peak_time, NULL, "When most bytes are alive.", NULL},
-    {"peak_load", result_peak_load, NULL, "How many.", NULL},
-    {"nodes", result_nodes, NULL, "Steps of the search.", NULL},
-    {"restarts", result_restarts, NULL, "Restarts of the search.", NULL},
-    {"nanoseconds", result_nanoseconds, NULL, "Time that solving took.", NULL},
-    {"plan", result_plan, NULL, "The problem.", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
+    {.name = "verdict", .get = result_verdict, .doc = "optimal, feasible, infeasible or unknown."},
+    {.name = "fits", .get = result_fits, .doc = "Is there a plan within the capacity?"},
+    {.name = "height", .get = result_height, .doc = "Bytes up to the top; None: no plan."},
+    {.name = "bound", .get = result_bound, .doc = "No plan is lower."},
+    {.name = "offsets",
+     .get = result_offsets,
+     .doc = "A memoryview of the offsets, by number; None: no plan."},
+    {.name = "lanes", .get = result_lanes, .doc = "A memoryview of first lanes."},
+    {.name = "peak_time", .get = result_peak_time, .doc = "When most bytes are alive."},
+    {.name = "peak_load", .get = result_peak_load, .doc = "How many."},
+    {.name = "nodes", .get = result_nodes, .doc = "Steps of the search."},
+    {.name = "restarts", .get = result_restarts, .doc = "Restarts of the search."},
+    {.name = "nanoseconds", .get = result_nanoseconds, .doc = "Time that solving took."},
+    {.name = "plan", .get = result_plan, .doc = "The problem."},
+    {.name = NULL}};
 
 static PyType_Slot result_slots[] = {{Py_tp_doc, "What came out of Plan.solve()."},
                                      {Py_tp_dealloc, PY_SLOT(result_dealloc)},
@@ -756,8 +761,10 @@ static PyType_Slot result_slots[] = {{Py_tp_doc, "What came out of Plan.solve().
                                      {Py_sq_length, PY_SLOT(result_length)},
                                      {0, NULL}};
 
-static PyType_Spec result_spec = {"spad._spad.PlanResult", sizeof(py_result), 0,
-                                  PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, result_slots};
+static PyType_Spec result_spec = {.name = "spad._spad.PlanResult",
+                                  .basicsize = sizeof(py_result),
+                                  .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                  .slots = result_slots};
 
 int py_add_plan(PyObject *module) {
     if (py_add_type(module, &py.column, &column_spec) != 0 ||

@@ -11,7 +11,7 @@ typedef struct py_registry {
 } py_registry;
 
 typedef struct py_allocator {
-    PyObject_HEAD spad_allocator allocator;
+    PyObject_HEAD spad_registry_allocator allocator;
     PyObject *inside; /* name of the buffer whose storage it shares, or None */
 } py_allocator;
 
@@ -108,9 +108,11 @@ static PyMethodDef registry_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef registry_fields[] = {
-    {"components", registry_components, NULL, "Its components.", NULL},
-    {"group_count", registry_groups, NULL, "Components that have registered something.", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
+    {.name = "components", .get = registry_components, .doc = "Its components."},
+    {.name = "group_count",
+     .get = registry_groups,
+     .doc = "Components that have registered something."},
+    {.name = NULL}};
 
 static PyType_Slot registry_slots[] = {
     {Py_tp_doc, "Registry()\n\nThe buffers of components, laid out by name (docs/registry.md)."},
@@ -121,8 +123,10 @@ static PyType_Slot registry_slots[] = {
     {Py_tp_getset, registry_fields},
     {0, NULL}};
 
-static PyType_Spec registry_spec = {"spad._spad.Registry", sizeof(py_registry), 0,
-                                    PY_FLAGS | Py_TPFLAGS_BASETYPE, registry_slots};
+static PyType_Spec registry_spec = {.name = "spad._spad.Registry",
+                                    .basicsize = sizeof(py_registry),
+                                    .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
+                                    .slots = registry_slots};
 
 /* ---- buffers ----------------------------------------------------------------------- */
 
@@ -137,16 +141,16 @@ enum { GIVEN_BEGIN = 1 << 8, GIVEN_END = 1 << 9 };
 enum { NAME, SIZE, LOCATION, PERSISTENT, ALIASES, PRECISION, BEGIN, END, FIELDS };
 
 /* Fills a buffer from what was given; *fields: which of its fields that are. */
-static bool read_buffer(spad_buffer *out, unsigned *fields, const char *function,
+static bool read_buffer(spad_registry_buffer *out, unsigned *fields, const char *function,
                         PyObject *const *args, Py_ssize_t count, PyObject *keywords,
                         size_t needed) {
     static const char *const names[] = {"name",      "size",  "location", "persistent", "aliases",
                                         "precision", "begin", "end",      NULL};
-    static const unsigned bits[FIELDS] = {[SIZE] = SPAD_BUFFER_SIZE,
-                                          [LOCATION] = SPAD_BUFFER_LOCATION,
-                                          [PERSISTENT] = SPAD_BUFFER_PERSISTENT,
-                                          [ALIASES] = SPAD_BUFFER_ALIASES,
-                                          [PRECISION] = SPAD_BUFFER_PRECISION,
+    static const unsigned bits[FIELDS] = {[SIZE] = SPAD_REGISTRY_BUFFER_SIZE,
+                                          [LOCATION] = SPAD_REGISTRY_BUFFER_LOCATION,
+                                          [PERSISTENT] = SPAD_REGISTRY_BUFFER_PERSISTENT,
+                                          [ALIASES] = SPAD_REGISTRY_BUFFER_ALIASES,
+                                          [PRECISION] = SPAD_REGISTRY_BUFFER_PRECISION,
                                           [BEGIN] = GIVEN_BEGIN,
                                           [END] = GIVEN_END};
     PyObject *given[FIELDS];
@@ -165,14 +169,15 @@ static bool read_buffer(spad_buffer *out, unsigned *fields, const char *function
     if (given[PRECISION] != NULL && given[PRECISION] != Py_None &&
         !py_dtype(&out->precision, given[PRECISION]))
         return false;
-    if (location != NULL && spad_location_parse(&out->location, location, &error) != SPAD_OK)
+    if (location != NULL &&
+        spad_registry_location_parse(&out->location, location, &error) != SPAD_OK)
         return py_raise(&error) != NULL;
     return true;
 }
 
 static PyObject *component_register(PyObject *self, PyObject *const *args, Py_ssize_t count,
                                     PyObject *keywords) {
-    spad_buffer buffer = {0};
+    spad_registry_buffer buffer = {0};
     unsigned fields;
     spad_error error;
     if (!read_buffer(&buffer, &fields, "register", args, count, keywords, 2)) return NULL;
@@ -180,24 +185,24 @@ static PyObject *component_register(PyObject *self, PyObject *const *args, Py_ss
 }
 
 /* An update of one end leaves the other as it is. */
-static void keep_lifetime(spad_buffer *values, unsigned *fields, PyObject *self) {
+static void keep_lifetime(spad_registry_buffer *values, unsigned *fields, PyObject *self) {
     size_t index;
     const unsigned given = *fields & (GIVEN_BEGIN | GIVEN_END);
     *fields &= ~given;
     if (given == 0) return;
-    *fields |= SPAD_BUFFER_LIFETIME;
+    *fields |= SPAD_REGISTRY_BUFFER_LIFETIME;
     if (spad_registry_find_buffer(&index, home(self), number(self), values->name, NULL) != SPAD_OK)
         return;
-    const spad_buffer *now = spad_registry_buffer_at(home(self), number(self), index);
+    const spad_registry_buffer *now = spad_registry_get_buffer(home(self), number(self), index);
     if ((given & GIVEN_BEGIN) == 0) values->t_begin = now->t_begin;
     if ((given & GIVEN_END) == 0) values->t_end = now->t_end;
 }
 
 static PyObject *component_update(PyObject *self, PyObject *const *args, Py_ssize_t count,
                                   PyObject *keywords) {
-    spad_buffer buffer = {0};
+    spad_registry_buffer buffer = {0};
     unsigned fields;
-    spad_update update;
+    spad_registry_change update;
     spad_error error;
     if (!read_buffer(&buffer, &fields, "update", args, count, keywords, 1)) return NULL;
     keep_lifetime(&buffer, &fields, self);
@@ -209,7 +214,7 @@ static PyObject *component_update(PyObject *self, PyObject *const *args, Py_ssiz
 }
 
 static bool apply_settings(bool *recognised, PyObject *self, PyObject *dict, size_t count) {
-    spad_setting *settings = PyMem_Calloc(count + 1, sizeof *settings);
+    spad_registry_setting *settings = PyMem_Calloc(count + 1, sizeof *settings);
     if (settings == NULL) return PyErr_NoMemory() != NULL;
     PyObject *key, *value;
     size_t i = 0;
@@ -243,10 +248,10 @@ static PyObject *component_settings(PyObject *self, PyObject *dict) {
     return list;
 }
 
-static PyObject *buffer_row(const spad_buffer *b) {
+static PyObject *buffer_row(const spad_registry_buffer *b) {
     return Py_BuildValue(
         "{s:s,s:L,s:s,s:O,s:N,s:N,s:L,s:L}", "name", b->name, "size", (long long)b->size,
-        "location", spad_location_name(b->location), "persistent",
+        "location", spad_registry_location_name(b->location), "persistent",
         b->persistent ? Py_True : Py_False, "aliases", py_string(b->aliases), "precision",
         py_string(b->precision == SPAD_DTYPE_NONE ? NULL : spad_dtype_name(b->precision)), "begin",
         (long long)b->t_begin, "end", (long long)b->t_end);
@@ -257,7 +262,7 @@ static PyObject *component_buffers(PyObject *self, void *unused) {
     const spad_registry *registry = home(self);
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && i < spad_registry_buffer_count(registry, number(self)); i++)
-        if (!py_append(list, buffer_row(spad_registry_buffer_at(registry, number(self), i))))
+        if (!py_append(list, buffer_row(spad_registry_get_buffer(registry, number(self), i))))
             Py_CLEAR(list);
     return list;
 }
@@ -269,7 +274,7 @@ static PyObject *component_find(PyObject *self, PyObject *name) {
     if (text == NULL) return NULL;
     if (spad_registry_find_buffer(&index, home(self), number(self), text, &error) != SPAD_OK)
         return py_raise(&error);
-    return buffer_row(spad_registry_buffer_at(home(self), number(self), index));
+    return buffer_row(spad_registry_get_buffer(home(self), number(self), index));
 }
 
 /* ---- children ---------------------------------------------------------------------- */
@@ -291,7 +296,7 @@ static PyObject *component_add_child(PyObject *self, PyObject *const *args, Py_s
                                      PyObject *keywords) {
     PyObject *child;
     const char *name;
-    spad_child_buffers made;
+    spad_registry_child_buffers made;
     spad_error error;
     if (!read_child(&child, &name, "add_child", self, args, count, keywords)) return NULL;
     if (spad_registry_register_child(&made, home(self), number(self), number(child), name,
@@ -305,9 +310,9 @@ static PyObject *component_children(PyObject *self, void *unused) {
     PyObject *dict = PyDict_New();
     for (size_t i = 0; dict != NULL && i < spad_registry_child_count(home(self), number(self));
          i++) {
-        spad_child child;
+        spad_registry_child child;
         spad_error error;
-        if (spad_registry_child_at(&child, home(self), number(self), i, &error) != SPAD_OK) {
+        if (spad_registry_get_child(&child, home(self), number(self), i, &error) != SPAD_OK) {
             Py_DECREF(dict);
             return py_raise(&error);
         }
@@ -320,16 +325,16 @@ static PyObject *component_children(PyObject *self, void *unused) {
 
 /* ---- layouts ----------------------------------------------------------------------- */
 
-static PyObject *slice_row(const spad_slice *s) {
-    return Py_BuildValue("{s:s,s:L,s:L,s:L,s:N}", "region", spad_region_name(s->region), "offset",
-                         (long long)s->offset, "length", (long long)s->length, "consumed",
+static PyObject *slice_row(const spad_registry_slice *s) {
+    return Py_BuildValue("{s:s,s:L,s:L,s:L,s:N}", "region", spad_registry_region_name(s->region),
+                         "offset", (long long)s->offset, "length", (long long)s->length, "consumed",
                          (long long)s->consumed, "inside", py_string(s->inside));
 }
 
-static bool read_unit(spad_unit *out, PyObject *bytes) {
+static bool read_unit(spad_registry_unit *out, PyObject *bytes) {
     bool flag;
     if (!py_flag(&flag, bytes, false)) return false;
-    *out = flag ? SPAD_UNIT_BYTE : SPAD_UNIT_ELEMENT;
+    *out = flag ? SPAD_REGISTRY_UNIT_BYTE : SPAD_REGISTRY_UNIT_ELEMENT;
     return true;
 }
 
@@ -337,17 +342,17 @@ static PyObject *component_layout(PyObject *self, PyObject *const *args, Py_ssiz
                                   PyObject *keywords) {
     static const char *const names[] = {"bytes", NULL};
     PyObject *given[1];
-    spad_unit unit;
-    const spad_slice *slices;
+    spad_registry_unit unit;
+    const spad_registry_slice *slices;
     size_t n;
     spad_error error;
     if (!py_take(given, "layout", names, 0, args, count, keywords) || !read_unit(&unit, given[0]))
         return NULL;
-    if (spad_registry_layout(&slices, &n, home(self), number(self), unit, &error) != SPAD_OK)
+    if (spad_registry_get_layout(&slices, &n, home(self), number(self), unit, &error) != SPAD_OK)
         return py_raise(&error);
     PyObject *dict = PyDict_New();
     for (size_t i = 0; dict != NULL && i < n; i++)
-        if (!py_put(dict, spad_registry_buffer_at(home(self), number(self), i)->name,
+        if (!py_put(dict, spad_registry_get_buffer(home(self), number(self), i)->name,
                     slice_row(&slices[i])))
             Py_CLEAR(dict);
     return dict;
@@ -358,65 +363,69 @@ static PyObject *component_slice(PyObject *self, PyObject *const *args, Py_ssize
     static const char *const names[] = {"name", "bytes", NULL};
     PyObject *given[2];
     const char *name = NULL;
-    spad_unit unit;
-    spad_slice slice;
+    spad_registry_unit unit;
+    spad_registry_slice slice;
     spad_error error;
     if (!py_take(given, "slice", names, 1, args, count, keywords) ||
         !py_utf8(&name, NULL, given[0]) || !read_unit(&unit, given[1]))
         return NULL;
-    if (spad_registry_slice(&slice, home(self), number(self), name, unit, &error) != SPAD_OK)
+    if (spad_registry_get_slice(&slice, home(self), number(self), name, unit, &error) != SPAD_OK)
         return py_raise(&error);
     return slice_row(&slice);
 }
 
 typedef spad_status (*region_call)(int64_t *out, spad_registry *registry, spad_component component,
-                                   spad_region region, spad_unit unit, spad_error *error);
+                                   spad_registry_region region, spad_registry_unit unit,
+                                   spad_error *error);
 
 static PyObject *get_region(PyObject *self, const char *function, region_call call,
                             PyObject *const *args, Py_ssize_t count, PyObject *keywords) {
     static const char *const names[] = {"region", "bytes", NULL};
     PyObject *given[2];
     const char *name = NULL;
-    spad_unit unit;
+    spad_registry_unit unit;
     int64_t answer;
     spad_error error;
     if (!py_take(given, function, names, 1, args, count, keywords) ||
         !py_utf8(&name, NULL, given[0]) || !read_unit(&unit, given[1]))
         return NULL;
     int region = 0;
-    while (region < SPAD_REGION_COUNT && strcmp(name, spad_region_name((spad_region)region)) != 0)
+    while (region < SPAD_REGISTRY_REGION_COUNT &&
+           strcmp(name, spad_registry_region_name((spad_registry_region)region)) != 0)
         region++;
-    if (region == SPAD_REGION_COUNT) {
+    if (region == SPAD_REGISTRY_REGION_COUNT) {
         PyErr_Format(py.errors[PY_ARGUMENT_ERROR],
                      "'%s' is not a region; there are shared, persistent and local", name);
         return NULL;
     }
-    if (call(&answer, home(self), number(self), (spad_region)region, unit, &error) != SPAD_OK)
+    if (call(&answer, home(self), number(self), (spad_registry_region)region, unit, &error) !=
+        SPAD_OK)
         return py_raise(&error);
     return PyLong_FromLongLong(answer);
 }
 
 static PyObject *component_size(PyObject *self, PyObject *const *args, Py_ssize_t count,
                                 PyObject *keywords) {
-    return get_region(self, "size", spad_registry_size, args, count, keywords);
+    return get_region(self, "size", spad_registry_get_size, args, count, keywords);
 }
 
 static PyObject *component_alignment(PyObject *self, PyObject *const *args, Py_ssize_t count,
                                      PyObject *keywords) {
-    return get_region(self, "alignment", spad_registry_alignment, args, count, keywords);
+    return get_region(self, "alignment", spad_registry_get_alignment, args, count, keywords);
 }
 
 static PyObject *component_declared_local(PyObject *self, PyObject *const *args, Py_ssize_t count,
                                           PyObject *keywords) {
     static const char *const names[] = {"bytes", NULL};
     PyObject *given[1];
-    spad_unit unit;
+    spad_registry_unit unit;
     int64_t answer;
     spad_error error;
     if (!py_take(given, "declared_local", names, 0, args, count, keywords) ||
         !read_unit(&unit, given[0]))
         return NULL;
-    if (spad_registry_declared_local(&answer, home(self), number(self), unit, &error) != SPAD_OK)
+    if (spad_registry_get_declared_local(&answer, home(self), number(self), unit, &error) !=
+        SPAD_OK)
         return py_raise(&error);
     return PyLong_FromLongLong(answer);
 }
@@ -425,7 +434,7 @@ static PyObject *component_nonaliased(PyObject *self, PyObject *const *args, Py_
                                       PyObject *keywords) {
     static const char *const names[] = {"names", "bytes", NULL};
     PyObject *given[2], *keep;
-    spad_unit unit;
+    spad_registry_unit unit;
     const char **list;
     size_t n;
     int64_t answer;
@@ -434,7 +443,7 @@ static PyObject *component_nonaliased(PyObject *self, PyObject *const *args, Py_
         !read_unit(&unit, given[1]) || !py_names(&list, &n, &keep, given[0]))
         return NULL;
     const spad_status status =
-        spad_registry_nonaliased(&answer, home(self), number(self), list, n, unit, &error);
+        spad_registry_get_nonaliased(&answer, home(self), number(self), list, n, unit, &error);
     PyMem_Free((void *)list);
     Py_XDECREF(keep);
     return status == SPAD_OK ? PyLong_FromLongLong(answer) : py_raise(&error);
@@ -442,10 +451,10 @@ static PyObject *component_nonaliased(PyObject *self, PyObject *const *args, Py_
 
 static PyObject *component_relocatable(PyObject *self, void *unused) {
     (void)unused;
-    const size_t count = spad_registry_relocatable(NULL, 0, home(self), number(self));
+    const size_t count = spad_registry_list_relocatable(NULL, 0, home(self), number(self));
     const char **names = PyMem_Calloc(count + 1, sizeof *names);
     if (names == NULL) return PyErr_NoMemory();
-    spad_registry_relocatable(names, count, home(self), number(self));
+    spad_registry_list_relocatable(names, count, home(self), number(self));
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && i < count; i++)
         if (!py_append(list, py_string(names[i]))) Py_CLEAR(list);
@@ -457,7 +466,7 @@ static PyObject *component_is_laid_out(PyObject *self, PyObject *const *args, Py
                                        PyObject *keywords) {
     static const char *const names[] = {"bytes", NULL};
     PyObject *given[1];
-    spad_unit unit;
+    spad_registry_unit unit;
     if (!py_take(given, "is_laid_out", names, 0, args, count, keywords) ||
         !read_unit(&unit, given[0]))
         return NULL;
@@ -498,7 +507,7 @@ static PyObject *component_remove(PyObject *self, PyObject *unused) {
 
 /* ---- allocators -------------------------------------------------------------------- */
 
-static PyObject *allocator_wrap(const spad_allocator *allocator) {
+static PyObject *allocator_wrap(const spad_registry_allocator *allocator) {
     py_allocator *self = py_new(py.allocator);
     if (self == NULL) return NULL;
     self->allocator = *allocator;
@@ -513,9 +522,9 @@ static PyObject *component_allocator(PyObject *self, PyObject *const *args, Py_s
     static const char *const names[] = {"name", "bytes", "zero", NULL};
     PyObject *given[3];
     const char *name = NULL;
-    spad_unit unit;
+    spad_registry_unit unit;
     bool zero;
-    spad_allocator allocator;
+    spad_registry_allocator allocator;
     spad_error error;
     if (!py_take(given, "allocator", names, 1, args, count, keywords) ||
         !py_utf8(&name, NULL, given[0]) || !read_unit(&unit, given[1]) ||
@@ -527,7 +536,8 @@ static PyObject *component_allocator(PyObject *self, PyObject *const *args, Py_s
     return allocator_wrap(&allocator);
 }
 
-static PyObject *two_allocators(const spad_allocator *shared, const spad_allocator *persistent) {
+static PyObject *two_allocators(const spad_registry_allocator *shared,
+                                const spad_registry_allocator *persistent) {
     PyObject *first = allocator_wrap(shared);
     return first == NULL ? NULL : Py_BuildValue("(NN)", first, allocator_wrap(persistent));
 }
@@ -536,11 +546,11 @@ static PyObject *component_child_allocators(PyObject *self, PyObject *const *arg
                                             PyObject *keywords) {
     PyObject *child;
     const char *name;
-    spad_allocator shared, persistent;
+    spad_registry_allocator shared, persistent;
     spad_error error;
     if (!read_child(&child, &name, "child_allocators", self, args, count, keywords)) return NULL;
     if (spad_registry_get_child_allocators(&shared, &persistent, home(self), number(self),
-                                           number(child), name, SPAD_UNIT_ELEMENT,
+                                           number(child), name, SPAD_REGISTRY_UNIT_ELEMENT,
                                            &error) != SPAD_OK)
         return py_raise(&error);
     return two_allocators(&shared, &persistent);
@@ -548,10 +558,10 @@ static PyObject *component_child_allocators(PyObject *self, PyObject *const *arg
 
 static PyObject *component_toplevel_allocators(PyObject *self, PyObject *unused) {
     (void)unused;
-    spad_allocator shared, persistent;
+    spad_registry_allocator shared, persistent;
     spad_error error;
     if (spad_registry_get_toplevel_allocators(&shared, &persistent, home(self), number(self),
-                                              SPAD_UNIT_ELEMENT, &error) != SPAD_OK)
+                                              SPAD_REGISTRY_UNIT_ELEMENT, &error) != SPAD_OK)
         return py_raise(&error);
     return two_allocators(&shared, &persistent);
 }
@@ -567,23 +577,23 @@ static void allocator_dealloc(PyObject *self) {
 static PyObject *allocator_slice(PyObject *self, PyObject *args, PyObject *keywords) {
     static char *names[] = {"thread", "shared", "shared_stride", "persistent", NULL};
     long long thread = 0, shared = 0, stride = 0, persistent = 0;
-    spad_slice slice;
+    spad_registry_slice slice;
     spad_error error;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "|LLLL:slice", names, &thread, &shared,
                                      &stride, &persistent))
         return NULL;
-    const spad_base base = {shared, stride, persistent};
-    if (spad_allocator_slice(&slice, &((py_allocator *)self)->allocator, &base, thread, &error) !=
-        SPAD_OK)
+    const spad_registry_base base = {shared, stride, persistent};
+    if (spad_registry_allocator_slice(&slice, &((py_allocator *)self)->allocator, &base, thread,
+                                      &error) != SPAD_OK)
         return py_raise(&error);
     return Py_BuildValue("(LL)", (long long)slice.offset, (long long)slice.length);
 }
 
 static PyObject *allocator_field(PyObject *object, void *which) {
     const py_allocator *self = (py_allocator *)object;
-    const spad_allocator *a = &self->allocator;
+    const spad_registry_allocator *a = &self->allocator;
     switch (*(const char *)which) {
-    case 'r': return py_string(spad_region_name(a->slice.region));
+    case 'r': return py_string(spad_registry_region_name(a->slice.region));
     case 'o': return PyLong_FromLongLong(a->slice.offset);
     case 'l': return PyLong_FromLongLong(a->slice.length);
     case 'p': return py_string(spad_dtype_name(a->precision));
@@ -593,11 +603,11 @@ static PyObject *allocator_field(PyObject *object, void *which) {
 }
 
 static PyObject *allocator_repr(PyObject *self) {
-    const spad_allocator *a = &((py_allocator *)self)->allocator;
-    return PyUnicode_FromFormat("<spad.Allocator: %s [%lld, %lld) of %s>",
-                                spad_region_name(a->slice.region), (long long)a->slice.offset,
-                                (long long)(a->slice.offset + a->slice.length),
-                                spad_dtype_name(a->precision));
+    const spad_registry_allocator *a = &((py_allocator *)self)->allocator;
+    return PyUnicode_FromFormat(
+        "<spad.Allocator: %s [%lld, %lld) of %s>", spad_registry_region_name(a->slice.region),
+        (long long)a->slice.offset, (long long)(a->slice.offset + a->slice.length),
+        spad_dtype_name(a->precision));
 }
 
 static PyMethodDef allocator_methods[] = {
@@ -607,13 +617,22 @@ static PyMethodDef allocator_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef allocator_fields[] = {
-    {"region", allocator_field, NULL, "shared, persistent or local.", "r"},
-    {"offset", allocator_field, NULL, "In its region.", "o"},
-    {"length", allocator_field, NULL, "Elements, or bytes.", "l"},
-    {"precision", allocator_field, NULL, "Its element type.", "p"},
-    {"zeroed", allocator_field, NULL, "Elements to set to zero first.", "z"},
-    {"inside", allocator_field, NULL, "The buffer whose storage it shares, or None.", "i"},
-    {NULL, NULL, NULL, NULL, NULL}};
+    {.name = "region",
+     .get = allocator_field,
+     .doc = "shared, persistent or local.",
+     .closure = "r"},
+    {.name = "offset", .get = allocator_field, .doc = "In its region.", .closure = "o"},
+    {.name = "length", .get = allocator_field, .doc = "Elements, or bytes.", .closure = "l"},
+    {.name = "precision", .get = allocator_field, .doc = "Its element type.", .closure = "p"},
+    {.name = "zeroed",
+     .get = allocator_field,
+     .doc = "Elements to set to zero first.",
+     .closure = "z"},
+    {.name = "inside",
+     .get = allocator_field,
+     .doc = "The buffer whose storage it shares, or None.",
+     .closure = "i"},
+    {.name = NULL}};
 
 static PyType_Slot allocator_slots[] = {{Py_tp_doc, "What a kernel needs to find a buffer."},
                                         {Py_tp_dealloc, PY_SLOT(allocator_dealloc)},
@@ -623,21 +642,24 @@ static PyType_Slot allocator_slots[] = {{Py_tp_doc, "What a kernel needs to find
                                         {Py_tp_getset, allocator_fields},
                                         {0, NULL}};
 
-static PyType_Spec allocator_spec = {"spad._spad.Allocator", sizeof(py_allocator), 0,
-                                     PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, allocator_slots};
+static PyType_Spec allocator_spec = {.name = "spad._spad.Allocator",
+                                     .basicsize = sizeof(py_allocator),
+                                     .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                     .slots = allocator_slots};
 
 /* ---- components -------------------------------------------------------------------- */
 
 static PyObject *component_trace(PyObject *self, PyObject *args) {
     PyObject *chip, *dict;
-    size_t spaces[SPAD_REGION_COUNT];
+    size_t spaces[SPAD_REGISTRY_REGION_COUNT];
     spad_error error;
     if (!PyArg_ParseTuple(args, "OO!:trace", &chip, &PyDict_Type, &dict)) return NULL;
     PyObject *trace = PyObject_CallFunctionObjArgs((PyObject *)py.trace, chip, NULL);
     if (trace == NULL) return NULL;
-    const spad_target *target = spad_trace_target(((py_trace *)trace)->trace);
-    for (int i = 0; i < SPAD_REGION_COUNT; i++) {
-        PyObject *name = PyDict_GetItemString(dict, spad_region_name((spad_region)i));
+    const spad_target *target = spad_trace_get_target(((py_trace *)trace)->trace);
+    for (int i = 0; i < SPAD_REGISTRY_REGION_COUNT; i++) {
+        PyObject *name =
+            PyDict_GetItemString(dict, spad_registry_region_name((spad_registry_region)i));
         spaces[i] = SPAD_NO_SPACE;
         if (name != NULL && !py_space(&spaces[i], target, name)) Py_CLEAR(trace);
         if (trace == NULL) return NULL;
@@ -659,13 +681,14 @@ static void component_dealloc(PyObject *self) {
 
 static PyObject *component_field(PyObject *self, void *which) {
     switch (*(const char *)which) {
-    case 'n': return py_string(spad_registry_component_name(home(self), number(self)));
+    case 'n': return py_string(spad_registry_get_component_name(home(self), number(self)));
     case 'p': {
-        const spad_dtype dtype = spad_registry_component_precision(home(self), number(self));
+        const spad_dtype dtype = spad_registry_get_component_precision(home(self), number(self));
         return py_string(dtype == SPAD_DTYPE_NONE ? NULL : spad_dtype_name(dtype));
     }
     case 'g': return PyBool_FromLong(spad_registry_has_group(home(self), number(self)));
-    case 'v': return PyLong_FromUnsignedLongLong(spad_registry_revision(home(self), number(self)));
+    case 'v':
+        return PyLong_FromUnsignedLongLong(spad_registry_get_revision(home(self), number(self)));
     default: return py_keep(((py_component *)self)->registry);
     }
 }
@@ -683,7 +706,7 @@ static Py_hash_t component_hash(PyObject *self) {
 }
 
 static PyObject *component_repr(PyObject *self) {
-    const char *name = spad_registry_component_name(home(self), number(self));
+    const char *name = spad_registry_get_component_name(home(self), number(self));
     return PyUnicode_FromFormat("<spad.Component %s of %zu buffers>", name == NULL ? "?" : name,
                                 spad_registry_buffer_count(home(self), number(self)));
 }
@@ -732,15 +755,26 @@ static PyMethodDef component_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef component_fields[] = {
-    {"name", component_field, NULL, "Its name; None: removed.", "n"},
-    {"precision", component_field, NULL, "Its element type; None: removed.", "p"},
-    {"has_group", component_field, NULL, "Has it registered anything?", "g"},
-    {"revision", component_field, NULL, "How often its layouts were dropped.", "v"},
-    {"registry", component_field, NULL, "Where it belongs.", "r"},
-    {"buffers", component_buffers, NULL, "Its buffers, a dict each.", NULL},
-    {"children", component_children, NULL, "Components that it contains, by name.", NULL},
-    {"relocatable", component_relocatable, NULL, "Buffers that are not a child's totals.", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
+    {.name = "name", .get = component_field, .doc = "Its name; None: removed.", .closure = "n"},
+    {.name = "precision",
+     .get = component_field,
+     .doc = "Its element type; None: removed.",
+     .closure = "p"},
+    {.name = "has_group",
+     .get = component_field,
+     .doc = "Has it registered anything?",
+     .closure = "g"},
+    {.name = "revision",
+     .get = component_field,
+     .doc = "How often its layouts were dropped.",
+     .closure = "v"},
+    {.name = "registry", .get = component_field, .doc = "Where it belongs.", .closure = "r"},
+    {.name = "buffers", .get = component_buffers, .doc = "Its buffers, a dict each."},
+    {.name = "children", .get = component_children, .doc = "Components that it contains, by name."},
+    {.name = "relocatable",
+     .get = component_relocatable,
+     .doc = "Buffers that are not a child's totals."},
+    {.name = NULL}};
 
 static PyType_Slot component_slots[] = {{Py_tp_doc, "A component of a Registry; see Registry.add."},
                                         {Py_tp_dealloc, PY_SLOT(component_dealloc)},
@@ -752,8 +786,10 @@ static PyType_Slot component_slots[] = {{Py_tp_doc, "A component of a Registry; 
                                         {Py_tp_getset, component_fields},
                                         {0, NULL}};
 
-static PyType_Spec component_spec = {"spad._spad.Component", sizeof(py_component), 0,
-                                     PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, component_slots};
+static PyType_Spec component_spec = {.name = "spad._spad.Component",
+                                     .basicsize = sizeof(py_component),
+                                     .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                     .slots = component_slots};
 
 int py_add_registry(PyObject *module) {
     if (py_add_type(module, &py.registry, &registry_spec) != 0 ||

@@ -108,7 +108,7 @@ static bool find_space(size_t *out, PyObject *self, const char *name) {
         *out = 0;
         return true;
     }
-    return spad_target_space(out, target, name, &error) == SPAD_OK || py_raise(&error) != NULL;
+    return spad_target_find_space(out, target, name, &error) == SPAD_OK || py_raise(&error) != NULL;
 }
 
 static PyObject *report_add_log(PyObject *self, PyObject *args) {
@@ -362,8 +362,10 @@ static PyType_Slot report_slots[] = {
     {Py_sq_length, PY_SLOT(report_length)},
     {0, NULL}};
 
-static PyType_Spec report_spec = {"spad._spad.Report", sizeof(py_report), 0,
-                                  PY_FLAGS | Py_TPFLAGS_BASETYPE, report_slots};
+static PyType_Spec report_spec = {.name = "spad._spad.Report",
+                                  .basicsize = sizeof(py_report),
+                                  .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
+                                  .slots = report_slots};
 
 /* ---- diff and emit ----------------------------------------------------------------- */
 
@@ -498,7 +500,7 @@ static bool add_result(const table *t, const spad_target *target, PyObject *resu
     const py_result *r = (py_result *)result;
     size_t number = 0;
     spad_error error;
-    if ((space != NULL && spad_target_space(&number, target, space, &error) != SPAD_OK) ||
+    if ((space != NULL && spad_target_find_space(&number, target, space, &error) != SPAD_OK) ||
         spad_emit_add_plan(t->emit, ((py_plan *)r->plan)->plan, r->result, number, &error) !=
             SPAD_OK)
         return py_raise(&error) != NULL;

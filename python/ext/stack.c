@@ -96,14 +96,16 @@ static PyObject *tensor_repr(PyObject *object) {
 }
 
 static PyGetSetDef tensor_fields[] = {
-    {"shape", tensor_shape, NULL, "Its extents.", NULL},
-    {"dtype", tensor_dtype, NULL, "Its element type, as it was given.", NULL},
-    {"name", tensor_name, NULL, "Its name with the prefix; None: unnamed.", NULL},
-    {"buffer", tensor_buffer, NULL, "Where it was asked for.", NULL},
-    {"address", tensor_address, NULL, "(first lane, byte); None: left to the planner.", NULL},
-    {"bytes", tensor_bytes, NULL, "Bytes per lane.", NULL},
-    {"lanes", tensor_lanes, NULL, "Lanes (partitions).", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
+    {.name = "shape", .get = tensor_shape, .doc = "Its extents."},
+    {.name = "dtype", .get = tensor_dtype, .doc = "Its element type, as it was given."},
+    {.name = "name", .get = tensor_name, .doc = "Its name with the prefix; None: unnamed."},
+    {.name = "buffer", .get = tensor_buffer, .doc = "Where it was asked for."},
+    {.name = "address",
+     .get = tensor_address,
+     .doc = "(first lane, byte); None: left to the planner."},
+    {.name = "bytes", .get = tensor_bytes, .doc = "Bytes per lane."},
+    {.name = "lanes", .get = tensor_lanes, .doc = "Lanes (partitions)."},
+    {.name = NULL}};
 
 static PyType_Slot tensor_slots[] = {{Py_tp_doc, "A tensor with a place."},
                                      {Py_tp_dealloc, PY_SLOT(tensor_dealloc)},
@@ -112,8 +114,10 @@ static PyType_Slot tensor_slots[] = {{Py_tp_doc, "A tensor with a place."},
                                      {Py_tp_getset, tensor_fields},
                                      {0, NULL}};
 
-static PyType_Spec tensor_spec = {"spad._spad.Tensor", sizeof(py_tensor), 0,
-                                  PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, tensor_slots};
+static PyType_Spec tensor_spec = {.name = "spad._spad.Tensor",
+                                  .basicsize = sizeof(py_tensor),
+                                  .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                  .slots = tensor_slots};
 
 /* ---- the manager ------------------------------------------------------------------- */
 
@@ -232,10 +236,22 @@ typedef spad_status (*allocate_call)(spad_rect *out, spad_stack *stack, spad_sha
 
 /* The name with its prefix. An unnamed tensor stays so; "" is the prefix alone. */
 static PyObject *full_name(PyObject *self, PyObject *name) {
-    const char *prefix = spad_stack_prefix(stack_in(self));
+    const char *prefix = spad_stack_get_prefix(stack_in(self));
     if (name == NULL || name == Py_None || prefix[0] == '\0')
         return py_keep(name == NULL ? Py_None : name);
     return PyUnicode_FromFormat("%s%U", prefix, name);
+}
+
+/* None is the default in Python, so a zero is a mistake. */
+static PyObject *refuse_zero_align(PyObject *self, const char *method, PyObject *dtype) {
+    const spad_error error = {.code = SPAD_ERR_ALIGNMENT,
+                              .needed = SPAD_NO_FACT,
+                              .available = SPAD_NO_FACT,
+                              .largest_hole = SPAD_NO_FACT,
+                              .time = SPAD_NO_FACT,
+                              .message = "an alignment of 0 B; it must be at least 1 (None for "
+                                         "that of the element type)"};
+    return raise_as(self, method, py_error_new(&error), dtype);
 }
 
 static PyObject *allocate(PyObject *self, const char *method, allocate_call call,
@@ -248,7 +264,7 @@ static PyObject *allocate(PyObject *self, const char *method, allocate_call call
     int64_t dims[SPAD_RANK_MAX];
     spad_shape shape;
     spad_dtype dtype;
-    spad_stack_place place = SPAD_STACK_PLACE_INIT;
+    spad_stack_place place = {0};
     const char *name = NULL;
     PyObject *keep_space = NULL;
     if (!py_shape(&shape, dims, given[SHAPE])) return NULL;
@@ -256,6 +272,8 @@ static PyObject *allocate(PyObject *self, const char *method, allocate_call call
     if (!py_int_or(&place.base_lane, given[BASE], 0) ||
         !py_int_or(&place.align, given[ALIGN], SPAD_ALIGN_DEFAULT))
         return NULL;
+    if (place.align == 0 && given[ALIGN] != NULL && given[ALIGN] != Py_None)
+        return refuse_zero_align(self, method, given[DTYPE]);
     if (given[NAME] != NULL && given[NAME] != Py_None) {
         name = py_chars(given[NAME]);
         if (name == NULL) return NULL;
@@ -311,7 +329,8 @@ static PyObject *stack_close_scope(PyObject *self, PyObject *unused) {
     (void)unused;
     spad_error error;
     const spad_status status = spad_stack_close_scope(stack_in(self), &error);
-    if (status == SPAD_OK && ((py_stack *)self)->tells && spad_stack_depth(stack_in(self)) == 0)
+    if (status == SPAD_OK && ((py_stack *)self)->tells &&
+        spad_stack_scope_count(stack_in(self)) == 0)
         return PyObject_CallMethod(self, "_outermost_closed", NULL);
     return finish(self, "close_scope", status, &error);
 }
@@ -331,22 +350,22 @@ static PyObject *stack_pop_heap(PyObject *self, PyObject *unused) {
 
 static PyObject *stack_total(PyObject *self, PyObject *unused) {
     (void)unused;
-    return PyLong_FromLongLong(spad_stack_total_space(stack_in(self)));
+    return PyLong_FromLongLong(spad_stack_get_total_space(stack_in(self)));
 }
 static PyObject *stack_free_space(PyObject *self, PyObject *unused) {
     (void)unused;
-    return PyLong_FromLongLong(spad_stack_free_space(stack_in(self)));
+    return PyLong_FromLongLong(spad_stack_get_free_space(stack_in(self)));
 }
 static PyObject *stack_used(PyObject *self, PyObject *unused) {
     (void)unused;
-    return PyLong_FromLongLong(spad_stack_used_space(stack_in(self)));
+    return PyLong_FromLongLong(spad_stack_get_used_space(stack_in(self)));
 }
 
 static PyObject *stack_address(PyObject *self, PyObject *unused) {
     (void)unused;
     int64_t address;
     spad_error error;
-    if (spad_stack_address(&address, stack_in(self), &error) != SPAD_OK)
+    if (spad_stack_get_address(&address, stack_in(self), &error) != SPAD_OK)
         return refuse(self, "get_stack_curr_addr", &error);
     return PyLong_FromLongLong(address);
 }
@@ -355,7 +374,7 @@ static PyObject *stack_heap_address(PyObject *self, PyObject *unused) {
     (void)unused;
     int64_t address;
     spad_error error;
-    if (spad_stack_heap_address(&address, stack_in(self), &error) != SPAD_OK)
+    if (spad_stack_get_heap_address(&address, stack_in(self), &error) != SPAD_OK)
         return refuse(self, "get_heap_curr_addr", &error);
     return PyLong_FromLongLong(address);
 }
@@ -383,7 +402,7 @@ static PyObject *stack_set_prefix(PyObject *self, PyObject *prefix) {
 
 static PyObject *stack_prefix(PyObject *self, PyObject *unused) {
     (void)unused;
-    return py_string(spad_stack_prefix(stack_in(self)));
+    return py_string(spad_stack_get_prefix(stack_in(self)));
 }
 
 static PyObject *stack_set_auto(PyObject *self, PyObject *flag) {
@@ -412,7 +431,7 @@ PY_WRITER(spad_stack_write_stats, spad_stack)
 
 static PyObject *stack_stats_line(PyObject *self, PyObject *unused) {
     (void)unused;
-    if (spad_stack_total_space(stack_in(self)) == 0) {
+    if (spad_stack_get_total_space(stack_in(self)) == 0) {
         PyErr_SetString(PyExc_ZeroDivisionError, "the region has no bytes");
         return NULL;
     }
@@ -430,10 +449,10 @@ static PyObject *stack_stats(PyObject *self, PyObject *unused) {
 
 static PyObject *stack_live(PyObject *self, PyObject *unused) {
     (void)unused;
-    const size_t count = spad_stack_live(NULL, 0, stack_in(self));
+    const size_t count = spad_stack_list_live(NULL, 0, stack_in(self));
     spad_stack_tensor *rows = PyMem_Calloc(count + 1, sizeof *rows);
     if (rows == NULL) return PyErr_NoMemory();
-    spad_stack_live(rows, count, stack_in(self));
+    spad_stack_list_live(rows, count, stack_in(self));
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && i < count; i++) {
         const spad_rect *rect = &rows[i].rect;
@@ -470,7 +489,7 @@ static PyObject *stack_overlaps(PyObject *self, PyObject *unused) {
 static PyObject *stack_scopes(PyObject *self, PyObject *unused) {
     (void)unused;
     PyObject *list = PyList_New(0);
-    for (size_t i = 0; list != NULL && i < spad_stack_depth(stack_in(self)); i++) {
+    for (size_t i = 0; list != NULL && i < spad_stack_scope_count(stack_in(self)); i++) {
         spad_stack_scope s;
         spad_error error;
         if (spad_stack_get_scope(&s, stack_in(self), i, &error) != SPAD_OK) {
@@ -521,7 +540,7 @@ static PyObject *stack_rollback(PyObject *self, PyObject *mark) {
 
 static PyObject *stack_depth(PyObject *self, void *unused) {
     (void)unused;
-    return PyLong_FromSize_t(spad_stack_depth(stack_in(self)));
+    return PyLong_FromSize_t(spad_stack_scope_count(stack_in(self)));
 }
 static PyObject *stack_trace(PyObject *self, void *unused) {
     (void)unused;
@@ -584,14 +603,20 @@ static PyMethodDef stack_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef stack_fields[] = {
-    {"depth", stack_depth, NULL, "Number of open scopes.", NULL},
-    {"overlap_count", stack_overlap_count, NULL,
-     "How many overlaps there were; overlaps() keeps 4096.", NULL},
-    {"trace", stack_trace, NULL, "The trace, or None.", NULL},
-    {"target", stack_target, NULL, "The chip.", NULL},
-    {"_tells", stack_tells, stack_set_tells, "Is _outermost_closed() called?", NULL},
-    {"behaviour", stack_behaviour, NULL, "exact, library_2026_04 or library_later.", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
+    {.name = "depth", .get = stack_depth, .doc = "Number of open scopes."},
+    {.name = "overlap_count",
+     .get = stack_overlap_count,
+     .doc = "How many overlaps there were; overlaps() keeps 4096."},
+    {.name = "trace", .get = stack_trace, .doc = "The trace, or None."},
+    {.name = "target", .get = stack_target, .doc = "The chip."},
+    {.name = "_tells",
+     .get = stack_tells,
+     .set = stack_set_tells,
+     .doc = "Is _outermost_closed() called?"},
+    {.name = "behaviour",
+     .get = stack_behaviour,
+     .doc = "exact, library_2026_04 or library_later."},
+    {.name = NULL}};
 
 static PyType_Slot stack_slots[] = {
     {Py_tp_doc, "Stack(target, space='sbuf', lower=0, upper=None, behaviour='exact', trace=None,\n"
@@ -604,8 +629,10 @@ static PyType_Slot stack_slots[] = {
     {Py_tp_getset, stack_fields},
     {0, NULL}};
 
-static PyType_Spec stack_spec = {"spad._spad.Stack", sizeof(py_stack), 0,
-                                 PY_FLAGS | Py_TPFLAGS_BASETYPE, stack_slots};
+static PyType_Spec stack_spec = {.name = "spad._spad.Stack",
+                                 .basicsize = sizeof(py_stack),
+                                 .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
+                                 .slots = stack_slots};
 
 int py_add_stack(PyObject *module) {
     if (py_add_type(module, &py.tensor, &tensor_spec) != 0) return -1;

@@ -112,7 +112,7 @@ static PyObject *stream_native(PyObject *self, void *unused) {
     (void)unused;
     void *native;
     spad_error error;
-    if (spad_stream_native(&native, ((py_stream *)self)->stream, &error) != SPAD_OK)
+    if (spad_stream_get_native(&native, ((py_stream *)self)->stream, &error) != SPAD_OK)
         return py_raise(&error);
     return PyLong_FromVoidPtr(native);
 }
@@ -205,8 +205,8 @@ static PyObject *fence_done(PyObject *self, void *unused) {
 static PyMethodDef fence_methods[] = {
     {"wait", fence_wait, METH_NOARGS, "Returns when the fence is passed."}, {NULL, NULL, 0, NULL}};
 
-static PyGetSetDef fence_fields[] = {{"done", fence_done, NULL, "Is it passed?", NULL},
-                                     {NULL, NULL, NULL, NULL, NULL}};
+static PyGetSetDef fence_fields[] = {{.name = "done", .get = fence_done, .doc = "Is it passed?"},
+                                     {.name = NULL}};
 
 static PyType_Slot fence_slots[] = {
     {Py_tp_doc, "A point in the order of a stream; see Stream.record."},
@@ -216,13 +216,15 @@ static PyType_Slot fence_slots[] = {
     {Py_tp_getset, fence_fields},
     {0, NULL}};
 
-static PyType_Spec fence_spec = {"spad._spad.Fence", sizeof(py_fence), 0,
-                                 PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, fence_slots};
+static PyType_Spec fence_spec = {.name = "spad._spad.Fence",
+                                 .basicsize = sizeof(py_fence),
+                                 .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                 .slots = fence_slots};
 
 static PyGetSetDef stream_fields[] = {
-    {"native", stream_native, NULL, "The driver's stream, as a number.", NULL},
-    {"device", stream_device, NULL, "Its device.", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
+    {.name = "native", .get = stream_native, .doc = "The driver's stream, as a number."},
+    {.name = "device", .get = stream_device, .doc = "Its device."},
+    {.name = NULL}};
 
 static PyMethodDef stream_methods[] = {
     {"wrap", stream_wrap, METH_VARARGS | METH_CLASS,
@@ -245,8 +247,10 @@ static PyType_Slot stream_slots[] = {{Py_tp_doc, "Stream(device)\n\nAn order of 
                                      {Py_tp_getset, stream_fields},
                                      {0, NULL}};
 
-static PyType_Spec stream_spec = {"spad._spad.Stream", sizeof(py_stream), 0,
-                                  PY_FLAGS | Py_TPFLAGS_BASETYPE, stream_slots};
+static PyType_Spec stream_spec = {.name = "spad._spad.Stream",
+                                  .basicsize = sizeof(py_stream),
+                                  .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
+                                  .slots = stream_slots};
 
 /* ---- copies ------------------------------------------------------------------------ */
 
@@ -277,7 +281,7 @@ static PyObject *transfer_end(transfer *t, spad_status status, const spad_error 
     return py_done(status, error);
 }
 
-static spad_device_buffer buffer_in(PyObject *object) {
+static spad_buffer buffer_in(PyObject *object) {
     return ((py_buffer *)object)->buffer;
 }
 
@@ -296,8 +300,9 @@ static PyObject *copy(PyObject *module, PyObject *args, PyObject *keywords) {
         return NULL;
     const spad_stream *stream = stream_of(&t);
     const spad_status status =
-        stream == NULL ? spad_copy(buffer_in(t.to), buffer_in(t.from), &error)
-                       : spad_copy_async(buffer_in(t.to), buffer_in(t.from), *stream, &error);
+        stream == NULL
+            ? spad_buffer_copy(buffer_in(t.to), buffer_in(t.from), &error)
+            : spad_buffer_copy_async(buffer_in(t.to), buffer_in(t.from), *stream, &error);
     return transfer_end(&t, status, &error);
 }
 
@@ -313,9 +318,15 @@ static PyObject *copy_part(PyObject *module, PyObject *args, PyObject *keywords)
                                      &to_pitch, &from_offset, &from_pitch, &t.stream) ||
         !transfer_begin(&t))
         return NULL;
-    const spad_copy_range range = {to_offset, to_pitch, from_offset, from_pitch, width, rows};
+    const spad_copy_range range = {.to_offset = to_offset,
+                                   .to_pitch = to_pitch,
+                                   .from_offset = from_offset,
+                                   .from_pitch = from_pitch,
+                                   .width = width,
+                                   .rows = rows};
     return transfer_end(
-        &t, spad_copy_part(buffer_in(t.to), buffer_in(t.from), &range, stream_of(&t), &error),
+        &t,
+        spad_buffer_copy_part(buffer_in(t.to), buffer_in(t.from), &range, stream_of(&t), &error),
         &error);
 }
 
@@ -330,9 +341,15 @@ static PyObject *copy_tile(PyObject *module, PyObject *args, PyObject *keywords)
                                      &n[3], &n[4], &n[5], &t.stream) ||
         !transfer_begin(&t))
         return NULL;
-    const spad_copy_tile tile = {n[0], n[1], n[2], n[3], n[4], n[5]};
+    const spad_copy_tile tile = {.to_row = n[0],
+                                 .to_column = n[1],
+                                 .from_row = n[2],
+                                 .from_column = n[3],
+                                 .rows = n[4],
+                                 .columns = n[5]};
     return transfer_end(
-        &t, spad_copy_matrix(buffer_in(t.to), buffer_in(t.from), &tile, stream_of(&t), &error),
+        &t,
+        spad_buffer_copy_matrix(buffer_in(t.to), buffer_in(t.from), &tile, stream_of(&t), &error),
         &error);
 }
 
@@ -389,7 +406,7 @@ static PyObject *workspace_take(PyObject *self, PyObject *const *args, Py_ssize_
     int64_t dims[SPAD_RANK_MAX], alignment;
     spad_shape shape;
     spad_dtype dtype;
-    spad_device_buffer buffer;
+    spad_buffer buffer;
     spad_error error;
     const char *name = NULL;
     if (!py_take(given, "take", names, 2, args, count, keywords) || !is_open(self) ||
@@ -440,10 +457,16 @@ static PyMethodDef workspace_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef workspace_fields[] = {
-    {"bytes", workspace_field, NULL, "Its size.", "b"},
-    {"used", workspace_field, NULL, "Bytes that this phase has taken.", "u"},
-    {"peak", workspace_field, NULL, "Most bytes of a phase so far.", "p"},
-    {NULL, NULL, NULL, NULL, NULL}};
+    {.name = "bytes", .get = workspace_field, .doc = "Its size.", .closure = "b"},
+    {.name = "used",
+     .get = workspace_field,
+     .doc = "Bytes that this phase has taken.",
+     .closure = "u"},
+    {.name = "peak",
+     .get = workspace_field,
+     .doc = "Most bytes of a phase so far.",
+     .closure = "p"},
+    {.name = NULL}};
 
 static PyType_Slot workspace_slots[] = {
     {Py_tp_doc, "Workspace(device, bytes, scope='global', name=None)\n\nBytes that phases of a "
@@ -455,8 +478,10 @@ static PyType_Slot workspace_slots[] = {
     {Py_tp_getset, workspace_fields},
     {0, NULL}};
 
-static PyType_Spec workspace_spec = {"spad._spad.Workspace", sizeof(py_workspace), 0,
-                                     PY_FLAGS | Py_TPFLAGS_BASETYPE, workspace_slots};
+static PyType_Spec workspace_spec = {.name = "spad._spad.Workspace",
+                                     .basicsize = sizeof(py_workspace),
+                                     .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
+                                     .slots = workspace_slots};
 
 /* ---- pools ------------------------------------------------------------------------- */
 
@@ -472,10 +497,9 @@ static PyObject *pool_new(PyTypeObject *type, PyObject *args, PyObject *keywords
     py_pool *self = py_new(type);
     if (self == NULL) return NULL;
     /* Offsets, not addresses: the pool never follows them. */
-    const spad_pool_options options = {
-        .max_bytes = info.bytes, .block_bytes = block_bytes, .exact = true};
+    const spad_pool_options options = {.block_bytes = block_bytes, .exact = true};
     spad_error error;
-    if (spad_pool_create_over(&self->pool, 0, &options, &error) == SPAD_OK) {
+    if (spad_pool_create_over(&self->pool, 0, info.bytes, &options, &error) == SPAD_OK) {
         self->whole = py_keep(whole);
         return (PyObject *)self;
     }
@@ -532,8 +556,10 @@ static PyType_Slot pool_slots[] = {
     {Py_tp_methods, pool_methods},
     {0, NULL}};
 
-static PyType_Spec pool_spec = {"spad._spad.Pool", sizeof(py_pool), 0,
-                                PY_FLAGS | Py_TPFLAGS_BASETYPE, pool_slots};
+static PyType_Spec pool_spec = {.name = "spad._spad.Pool",
+                                .basicsize = sizeof(py_pool),
+                                .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
+                                .slots = pool_slots};
 
 /* ----  ------------------------------------------------------------------------------ */
 

@@ -29,7 +29,7 @@ static PyObject *leaf(const spad_kernel *kernel, const spad_expr_node *node) {
 static PyObject *expression(const spad_kernel *kernel, spad_expr expr) {
     PyObject *stack[SPAD_EXPR_MAX];
     size_t depth = 0;
-    const spad_expr_info info = spad_kernel_expr(kernel, expr);
+    const spad_expr_info info = spad_kernel_get_expr(kernel, expr);
     if (info.node_count == 0) Py_RETURN_NONE;
     bool fine = true;
     for (size_t i = 0; fine && i < info.node_count; i++) {
@@ -78,7 +78,7 @@ static PyObject *amounts(const spad_amounts *a) {
 /* ---- names of rows ----------------------------------------------------------------- */
 
 static const char *space_name(const spad_kernel *kernel, size_t space) {
-    return spad_kernel_target(kernel)->spaces[space].name;
+    return spad_kernel_get_target(kernel)->spaces[space].name;
 }
 
 PyObject *py_tensor_name(const spad_kernel *kernel, int64_t tensor) {
@@ -97,7 +97,7 @@ static PyObject *unit_name(const spad_kernel *kernel, int64_t unit) {
     return py_string(unit < 0 ? NULL : spad_kernel_get_unit(kernel, (size_t)unit)->name);
 }
 PyObject *py_engine_name(const spad_kernel *kernel, int64_t engine) {
-    return py_string(engine < 0 ? NULL : spad_kernel_target(kernel)->engines[engine].name);
+    return py_string(engine < 0 ? NULL : spad_kernel_get_target(kernel)->engines[engine].name);
 }
 
 const char *py_access_word(unsigned kind) {
@@ -122,7 +122,7 @@ static PyObject *tensor_row(const spad_kernel *kernel, size_t i) {
         (long long)t->tile_lanes, "bytes", (long long)t->tile_bytes, "align",
         (long long)t->align.value, "home", py_tensor_name(kernel, t->home), "input",
         (t->flags & SPAD_TENSOR_INPUT) != 0 ? Py_True : Py_False, "output",
-        (t->flags & SPAD_TENSOR_OUTPUT) != 0 ? Py_True : Py_False, "line", (int)t->place.line);
+        (t->flags & SPAD_TENSOR_OUTPUT) != 0 ? Py_True : Py_False, "line", (int)t->location.line);
 }
 
 static PyObject *region_row(const spad_kernel *kernel, size_t i) {
@@ -130,7 +130,7 @@ static PyObject *region_row(const spad_kernel *kernel, size_t i) {
     const spad_kernel_region *r = spad_kernel_get_region(kernel, i);
     return Py_BuildValue("{s:s,s:L,s:L,s:s,s:i}", "space", space_name(kernel, r->space), "lower",
                          (long long)r->lower.value, "upper", (long long)r->upper.value, "behaviour",
-                         behaviours[r->behaviour], "line", (int)r->place.line);
+                         behaviours[r->behaviour], "line", (int)r->location.line);
 }
 
 static PyObject *unit_row(const spad_kernel *kernel, size_t i) {
@@ -138,7 +138,7 @@ static PyObject *unit_row(const spad_kernel *kernel, size_t i) {
     const spad_kernel_unit *u = spad_kernel_get_unit(kernel, i);
     return Py_BuildValue("{s:s,s:N,s:s,s:O,s:i}", "name", u->name, "engine",
                          py_engine_name(kernel, (int64_t)u->engine), "order", orders[u->order],
-                         "proxy", u->proxy ? Py_True : Py_False, "line", (int)u->place.line);
+                         "proxy", u->proxy ? Py_True : Py_False, "line", (int)u->location.line);
 }
 
 static PyObject *sync_row(const spad_kernel *kernel, size_t i) {
@@ -146,13 +146,13 @@ static PyObject *sync_row(const spad_kernel *kernel, size_t i) {
     const spad_kernel_sync *s = spad_kernel_get_sync(kernel, i);
     return Py_BuildValue("{s:s,s:s,s:N,s:L,s:L,s:i}", "name", s->name, "kind", kinds[s->kind],
                          "dims", amounts(&s->dims), "count", (long long)s->count.value, "elements",
-                         (long long)s->elements, "line", (int)s->place.line);
+                         (long long)s->elements, "line", (int)s->location.line);
 }
 
 static PyObject *agent_row(const spad_kernel *kernel, size_t i) {
     const spad_kernel_agent *a = spad_kernel_get_agent(kernel, i);
     return Py_BuildValue("{s:s,s:n,s:i}", "name", a->name, "statement", (Py_ssize_t)a->statement,
-                         "line", (int)a->place.line);
+                         "line", (int)a->location.line);
 }
 
 static PyObject *loop_row(const spad_kernel *kernel, size_t i) {
@@ -160,7 +160,7 @@ static PyObject *loop_row(const spad_kernel *kernel, size_t i) {
     return Py_BuildValue("{s:s,s:L,s:L,s:O,s:N,s:n,s:i}", "name", l->name, "begin",
                          (long long)l->begin.value, "end", (long long)l->end.value, "parallel",
                          l->parallel ? Py_True : Py_False, "outer", py_loop_name(kernel, l->outer),
-                         "statement", (Py_ssize_t)l->statement, "line", (int)l->place.line);
+                         "statement", (Py_ssize_t)l->statement, "line", (int)l->location.line);
 }
 
 static PyObject *ranges(const spad_kernel *kernel, const spad_kernel_access *a) {
@@ -219,8 +219,8 @@ static PyObject *item(const spad_kernel *kernel, const spad_statement *s) {
 static PyObject *statement_row(const spad_kernel *kernel, size_t i) {
     const spad_statement *s = spad_kernel_get_statement(kernel, i);
     PyObject *row = Py_BuildValue(
-        "{s:s,s:N,s:i,s:n,s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "kind", spad_statement_word(s->kind),
-        "item", item(kernel, s), "line", (int)s->place.line, "end", (Py_ssize_t)s->end, "parent",
+        "{s:s,s:N,s:i,s:n,s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "kind", spad_statement_kind_name(s->kind),
+        "item", item(kernel, s), "line", (int)s->location.line, "end", (Py_ssize_t)s->end, "parent",
         py_fact(s->parent, -1), "agent", py_agent_name(kernel, s->agent), "loop",
         py_loop_name(kernel, s->loop), "index", expressions(kernel, s->index, s->index_count),
         "amount", expression(kernel, s->amount), "engine", py_engine_name(kernel, s->engine),

@@ -4,7 +4,7 @@
  */
 #include "common.h"
 
-PY_WRITER(spad_target_write, spad_target)
+PY_WRITER(spad_target_write_text, spad_target)
 PY_WRITER(spad_target_write_json, spad_target)
 
 /* ---- targets ----------------------------------------------------------------------- */
@@ -82,7 +82,7 @@ static const spad_target *target_in(PyObject *self) {
 
 static PyObject *target_text(PyObject *self, PyObject *unused) {
     (void)unused;
-    return py_text(spad_target_write_any, target_in(self));
+    return py_text(spad_target_write_text_any, target_in(self));
 }
 
 static PyObject *target_json(PyObject *self, PyObject *unused) {
@@ -107,7 +107,7 @@ bool py_space(size_t *out, const spad_target *target, PyObject *name) {
     const char *text = py_chars(name);
     spad_error error;
     if (text == NULL) return false;
-    return spad_target_space(out, target, text, &error) == SPAD_OK || py_raise(&error) != NULL;
+    return spad_target_find_space(out, target, text, &error) == SPAD_OK || py_raise(&error) != NULL;
 }
 
 static const spad_space *space_of(PyObject *self, PyObject *name) {
@@ -119,7 +119,7 @@ static const spad_space *space_of(PyObject *self, PyObject *name) {
 static PyObject *target_usable(PyObject *self, PyObject *name) {
     const spad_space *space = space_of(self, name);
     if (space == NULL) return NULL;
-    return py_fact(spad_space_usable(space), SPAD_UNBOUNDED);
+    return py_fact(spad_space_get_usable(space), SPAD_UNBOUNDED);
 }
 
 static PyObject *target_check_lanes(PyObject *self, PyObject *args) {
@@ -157,10 +157,11 @@ static PyMethodDef target_methods[] = {
      "round(space, bytes) -> int\n\nBytes per lane that a tile really takes there."},
     {NULL, NULL, 0, NULL}};
 
-static PyGetSetDef target_fields[] = {{"name", target_name, NULL, "Its name.", NULL},
-                                      {"about", target_about, NULL, "One line about it.", NULL},
-                                      {"family", target_family, NULL, "neuron, nvidia ...", NULL},
-                                      {NULL, NULL, NULL, NULL, NULL}};
+static PyGetSetDef target_fields[] = {
+    {.name = "name", .get = target_name, .doc = "Its name."},
+    {.name = "about", .get = target_about, .doc = "One line about it."},
+    {.name = "family", .get = target_family, .doc = "neuron, nvidia ..."},
+    {.name = NULL}};
 
 static PyType_Slot target_slots[] = {
     {Py_tp_doc, "Target(name)\n\nA chip: its memory spaces and engines."},
@@ -171,15 +172,17 @@ static PyType_Slot target_slots[] = {
     {Py_tp_getset, target_fields},
     {0, NULL}};
 
-static PyType_Spec target_spec = {"spad._spad.Target", sizeof(py_target), 0,
-                                  PY_FLAGS | Py_TPFLAGS_BASETYPE, target_slots};
+static PyType_Spec target_spec = {.name = "spad._spad.Target",
+                                  .basicsize = sizeof(py_target),
+                                  .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
+                                  .slots = target_slots};
 
 static PyObject *target_names(PyObject *module, PyObject *unused) {
     (void)module;
     (void)unused;
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && i < spad_target_count(); i++) {
-        if (!py_append(list, py_string(spad_target_at(i)->name))) Py_CLEAR(list);
+        if (!py_append(list, py_string(spad_target_get(i)->name))) Py_CLEAR(list);
     }
     return list;
 }

@@ -35,11 +35,11 @@ static spad_trace *trace_in(PyObject *self) {
 }
 
 static bool space_in(size_t *out, PyObject *self, PyObject *name) {
-    return py_space(out, spad_trace_target(trace_in(self)), name);
+    return py_space(out, spad_trace_get_target(trace_in(self)), name);
 }
 
 static const char *space_name(const spad_trace *trace, size_t space) {
-    return spad_trace_target(trace)->spaces[space].name;
+    return spad_trace_get_target(trace)->spaces[space].name;
 }
 
 /* ---- reading ----------------------------------------------------------------------- */
@@ -61,7 +61,7 @@ static PyObject *trace_tensors(PyObject *self, PyObject *unused) {
     const spad_trace *trace = trace_in(self);
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && i < spad_trace_tensor_count(trace); i++)
-        if (!py_append(list, tensor_row(trace, spad_trace_tensor(trace, i)))) Py_CLEAR(list);
+        if (!py_append(list, tensor_row(trace, spad_trace_get_tensor(trace, i)))) Py_CLEAR(list);
     return list;
 }
 
@@ -78,7 +78,7 @@ static PyObject *trace_scopes(PyObject *self, PyObject *unused) {
     const spad_trace *trace = trace_in(self);
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && i < spad_trace_scope_count(trace); i++)
-        if (!py_append(list, scope_row(trace, spad_trace_scope(trace, i)))) Py_CLEAR(list);
+        if (!py_append(list, scope_row(trace, spad_trace_get_scope(trace, i)))) Py_CLEAR(list);
     return list;
 }
 
@@ -101,7 +101,7 @@ static PyObject *trace_events(PyObject *self, PyObject *unused) {
     const spad_trace *trace = trace_in(self);
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && i < spad_trace_event_count(trace); i++)
-        if (!py_append(list, event_row(trace, spad_trace_event(trace, i)))) Py_CLEAR(list);
+        if (!py_append(list, event_row(trace, spad_trace_get_event(trace, i)))) Py_CLEAR(list);
     return list;
 }
 
@@ -110,7 +110,7 @@ static PyObject *trace_stats(PyObject *self, PyObject *name) {
     spad_space_stats s;
     spad_error error;
     if (!space_in(&space, self, name)) return NULL;
-    if (spad_trace_stats(&s, trace_in(self), space, &error) != SPAD_OK) return py_raise(&error);
+    if (spad_trace_get_stats(&s, trace_in(self), space, &error) != SPAD_OK) return py_raise(&error);
     return Py_BuildValue("{s:L,s:L,s:L,s:N,s:L,s:L,s:L}", "live_tensors", (long long)s.live_tensors,
                          "live_bytes", (long long)s.live_bytes, "peak_bytes",
                          (long long)s.peak_bytes, "peak_time", py_fact(s.peak_time, -1),
@@ -126,12 +126,12 @@ static PyObject *trace_live_at(PyObject *self, PyObject *args) {
     if (!PyArg_ParseTuple(args, "UL:live_at", &name, &time) || !space_in(&space, self, name))
         return NULL;
     const spad_trace *trace = trace_in(self);
-    if (spad_trace_live_at(&count, NULL, 0, trace, space, time, &error) != SPAD_OK)
+    if (spad_trace_list_live(&count, NULL, 0, trace, space, time, &error) != SPAD_OK)
         return py_raise(&error);
     int64_t *numbers = PyMem_Calloc(count + 1, sizeof *numbers);
     if (numbers == NULL) return PyErr_NoMemory();
     PyObject *list = NULL;
-    if (spad_trace_live_at(&count, numbers, count, trace, space, time, &error) == SPAD_OK)
+    if (spad_trace_list_live(&count, numbers, count, trace, space, time, &error) == SPAD_OK)
         list = PyList_New(0);
     else
         py_raise(&error);
@@ -150,10 +150,10 @@ static PyObject *trace_largest_hole(PyObject *self, PyObject *args) {
     if (!PyArg_ParseTuple(args, "UL|LO:largest_hole", &name, &time, &lower, &top) ||
         !space_in(&space, self, name) ||
         !py_int_or(&upper, top,
-                   spad_space_usable(&spad_trace_target(trace_in(self))->spaces[space])))
+                   spad_space_get_usable(&spad_trace_get_target(trace_in(self))->spaces[space])))
         return NULL;
-    if (spad_trace_largest_hole(&bytes, &at, trace_in(self), space, time, lower, upper, &error) !=
-        SPAD_OK)
+    if (spad_trace_get_largest_hole(&bytes, &at, trace_in(self), space, time, lower, upper,
+                                    &error) != SPAD_OK)
         return py_raise(&error);
     return Py_BuildValue("(LL)", (long long)at, (long long)bytes);
 }
@@ -304,8 +304,8 @@ static PyMethodDef trace_methods[] = {
      "rollback(space, scope=None)\n\nWrites: what follows undoes something."},
     {NULL, NULL, 0, NULL}};
 
-static PyGetSetDef trace_fields[] = {{"target", trace_target, NULL, "Its chip.", NULL},
-                                     {NULL, NULL, NULL, NULL, NULL}};
+static PyGetSetDef trace_fields[] = {{.name = "target", .get = trace_target, .doc = "Its chip."},
+                                     {.name = NULL}};
 
 static PyType_Slot trace_slots[] = {
     {Py_tp_doc, "Trace(target)\n\nThe log of what was allocated and freed; len() is its events."},
@@ -317,8 +317,10 @@ static PyType_Slot trace_slots[] = {
     {Py_sq_length, PY_SLOT(trace_length)},
     {0, NULL}};
 
-static PyType_Spec trace_spec = {"spad._spad.Trace", sizeof(py_trace), 0,
-                                 PY_FLAGS | Py_TPFLAGS_BASETYPE, trace_slots};
+static PyType_Spec trace_spec = {.name = "spad._spad.Trace",
+                                 .basicsize = sizeof(py_trace),
+                                 .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
+                                 .slots = trace_slots};
 
 int py_add_trace(PyObject *module) {
     return py_add_type(module, &py.trace, &trace_spec);

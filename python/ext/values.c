@@ -271,8 +271,10 @@ static PyType_Slot tmem_slots[] = {
     {Py_tp_methods, tmem_methods},
     {0, NULL}};
 
-static PyType_Spec tmem_spec = {"spad._spad.Tmem", sizeof(py_tmem), 0,
-                                PY_FLAGS | Py_TPFLAGS_BASETYPE, tmem_slots};
+static PyType_Spec tmem_spec = {.name = "spad._spad.Tmem",
+                                .basicsize = sizeof(py_tmem),
+                                .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
+                                .slots = tmem_slots};
 
 /* A tensor is (name, lanes, columns, begin, end) or also (..., freed_by_hand). */
 static bool read_tensor(spad_tmem_tensor *out, PyObject *row) {

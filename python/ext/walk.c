@@ -53,8 +53,7 @@ static PyObject *walk_make(PyObject *module, PyObject *const *args, Py_ssize_t c
     self->kernel = py_keep(given[0]);
     if (placed) {
         self->layout = py_keep(given[2]);
-        options.place = spad_layout_place;
-        options.ctx = ((py_layout *)given[2])->layout;
+        options.layout = ((py_layout *)given[2])->layout;
     }
     if (traced) {
         self->trace = py_keep(given[3]);
@@ -156,7 +155,7 @@ static bool put_rest(PyObject *row, const spad_kernel *kernel, const spad_walk_e
                put_number(row, "cost", e->cost) && py_put(row, "accesses", accesses(kernel, e)) &&
                py_put(row, "completions", completions(kernel, e));
     case SPAD_WALK_SYNC:
-        return py_put(row, "what", py_string(spad_statement_word(s->kind))) &&
+        return py_put(row, "what", py_string(spad_statement_kind_name(s->kind))) &&
                py_put(row, "object", py_sync_name(kernel, e->object)) &&
                put_number(row, "element", e->element) && put_number(row, "amount", e->amount) &&
                put_number(row, "expect", e->expect);
@@ -172,10 +171,10 @@ static PyObject *walk_next(PyObject *self) {
     if (e->kind == SPAD_WALK_END) return NULL;
     const spad_statement *s =
         e->statement < 0 ? NULL : spad_kernel_get_statement(kernel, (size_t)e->statement);
-    PyObject *row =
-        Py_BuildValue("{s:s,s:L,s:N,s:i,s:N}", "kind", kinds[e->kind], "time", (long long)e->time,
-                      "statement", py_fact(e->statement, -1), "line",
-                      s == NULL ? 0 : (int)s->place.line, "agent", py_agent_name(kernel, e->agent));
+    PyObject *row = Py_BuildValue("{s:s,s:L,s:N,s:i,s:N}", "kind", kinds[e->kind], "time",
+                                  (long long)e->time, "statement", py_fact(e->statement, -1),
+                                  "line", s == NULL ? 0 : (int)s->location.line, "agent",
+                                  py_agent_name(kernel, e->agent));
     if (row != NULL && !put_rest(row, kernel, e)) Py_CLEAR(row);
     return row;
 }
@@ -190,10 +189,10 @@ static PyObject *walk_jump(PyObject *self, PyObject *value) {
 static PyObject *walk_values(PyObject *self, void *unused) {
     (void)unused;
     const spad_walk *walk = ((py_walk *)self)->walk;
-    const int64_t *values = spad_walk_values(walk);
+    const int64_t *values = spad_walk_get_values(walk);
     PyObject *dict = PyDict_New();
-    for (size_t i = 0; dict != NULL && i < spad_walk_depth(walk); i++) {
-        const int64_t loop = spad_walk_loop(walk, i);
+    for (size_t i = 0; dict != NULL && i < spad_walk_loop_count(walk); i++) {
+        const int64_t loop = spad_walk_get_loop(walk, i);
         const char *name = spad_kernel_get_loop(kernel_in(self), (size_t)loop)->name;
         if (!py_put(dict, name, PyLong_FromLongLong(values[loop]))) Py_CLEAR(dict);
     }
@@ -205,9 +204,10 @@ static PyMethodDef walk_methods[] = {
      "jump(value)\n\nStraight after an iteration: continues as if it were for this later value."},
     {NULL, NULL, 0, NULL}};
 
-static PyGetSetDef walk_fields[] = {
-    {"values", walk_values, NULL, "Variables of the open loops, the outermost first.", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
+static PyGetSetDef walk_fields[] = {{.name = "values",
+                                     .get = walk_values,
+                                     .doc = "Variables of the open loops, the outermost first."},
+                                    {.name = NULL}};
 
 static PyType_Slot walk_slots[] = {
     {Py_tp_doc, "The events of a kernel in program order, a dict each; see Kernel.walk."},
@@ -219,8 +219,10 @@ static PyType_Slot walk_slots[] = {
     {Py_tp_getset, walk_fields},
     {0, NULL}};
 
-static PyType_Spec walk_spec = {"spad._spad.Walk", sizeof(py_walk), 0,
-                                PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION, walk_slots};
+static PyType_Spec walk_spec = {.name = "spad._spad.Walk",
+                                .basicsize = sizeof(py_walk),
+                                .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                .slots = walk_slots};
 
 static PyMethodDef functions[] = {
     {"walk", PY_FUNC(walk_make), PY_FAST,

@@ -1,35 +1,72 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drop-in for tilelang.language.allocate.
+"""The allocation calls of TileLang, and kernel bodies that use them.
 
     import tilelang.language as T      # before
     import spad.tilelang as T          # after
 
+Two ways. The buffers of a block alone, with places when the with block ends:
+
     with T.block("sm_100") as block:
         a = T.alloc_shared((128, 64), "float16")
         acc = T.alloc_tmem((128, 256), "float32")
+        T.free(acc)
     a.offset, block.totals["dynamic_bytes"], block.fits
 
-Arguments are those of TileLang; every call also takes a name, and where it makes sense stages,
-use, align, at and a lifetime. After the block the buffers have offsets.
+And a function with @T.prim_func: main.record("sm_90") runs its body and gives a spad.Kernel with
+the allocations, copies, gemms, loops and reducers, to check, plan and simulate. Nothing is
+compiled. What is not covered is refused where it stands; docs/tilelang.md lists what is.
+
+Arguments are those of TileLang; allocations also take a name, and where it makes sense stages,
+use, align, at and a lifetime.
 """
 
 import contextvars
 import math
-from contextlib import contextmanager
+import sys
+import warnings
+from contextlib import ExitStack, contextmanager
 
 from . import _spad
 from . import core
+from . import _tilelang_record as _record
+from ._tilelang_record import PrimFunc, Tensor, Uncovered, Value
 
 _current = contextvars.ContextVar("spad.tilelang.block", default=None)
 
 
+_SPACES = {"shared": "shared", "local": "registers", "global": "global"}
+
+
 class Buffer:
-    """A buffer of a block. Before the block ends it has no offset."""
+    """A buffer of a block. Before the block ends it has no offset. In a kernel body buffer[i, j]
+    reads, and assignments write."""
 
-    __slots__ = ("block", "number")
+    __slots__ = ("block", "number", "label")
 
-    def __init__(self, block, number):
-        self.block, self.number = block, number
+    def __init__(self, block, number, label=None):
+        self.block, self.number, self.label = block, number, label
+
+    @property
+    def space(self):
+        """The memory space of the chip that it lives in."""
+        scope = self.scope
+        return "tmem" if scope == "shared.tmem" else _SPACES[scope.split(".")[0]]
+
+    @property
+    def is_reducer(self):
+        """Is it combined, and not written?"""
+        return self.scope == "local.reducer"
+
+    def update(self, op):
+        """A reducer takes values."""
+        self.block.reducer_update(self.number, op)
+
+    def __getitem__(self, key):
+        _record.need()
+        return _record.Place(self, key)
+
+    def __setitem__(self, key, value):
+        _record.assign(self, key, value)
 
     def __getattr__(self, field):
         try:
@@ -48,8 +85,35 @@ class TileBlock(core.Block):
 
     planned = False
 
+    def __init__(self, target, name=None, **options):
+        self._freed, self._columns = set(), None
+        self._packs = bool(options.get("tilelang_policy"))
+
+    def _check_columns(self, shape, dtype):
+        """The rules of an allocation of tensor memory: a power of 2 from 32 to 512 columns, and
+        no more than the one before. TileLang's own policy packs buffers into such allocations."""
+        if self._packs or len(shape) < 2:
+            return None
+        columns = -(-math.prod(shape[:-2]) * shape[-1] * _spad.dtype_bits(dtype) // 32)
+        if not 32 <= columns <= 512 or columns & columns - 1:
+            power = sorted((32, 1 << (columns - 1).bit_length(), 512))[1]
+            raise ValueError(f"{columns} columns of tensor memory: their number is a power of 2 "
+                             f"from 32 to 512; ask for {power}, or let "
+                             "T.block(..., tilelang_policy=True) pack small buffers")
+        if self._columns is not None and columns > self._columns:
+            raise ValueError(f"{columns} columns of tensor memory after {self._columns}: the number "
+                             "does not increase from one allocation to the next; allocate the "
+                             "larger one first")
+        return columns
+
     def finish(self):
         """Places every buffer; the end of the with block does it."""
+        for buffer in self.buffers:
+            if (buffer.scope == "shared.tmem" and buffer.number not in self._freed
+                    and not self._packs):
+                warnings.warn(f"tensor memory '{buffer.name or buffer.number}' of {buffer.columns} "
+                              "columns is not freed: its block must do so before it ends; write "
+                              "T.free(buffer)", stacklevel=4)
         self.plan()
         self.planned = True
 
@@ -91,7 +155,24 @@ def _alloc(scope, **request):
         raise _spad.StateError("allocate inside `with spad.tilelang.block(target):`")
     if isinstance(request.get("shape"), int):
         request["shape"] = (request["shape"],)
-    return Buffer(home, home.alloc(scope, **request))
+    columns = None
+    if scope == "shared.tmem":
+        columns = home._check_columns(tuple(request["shape"]), request["dtype"])
+    rec = _record.recorder.get()
+    if rec is None:
+        made = Buffer(home, home.alloc(scope, **request))
+        home._columns = columns or home._columns
+        return made
+    if not set(request) <= {"shape", "dtype", "name", "op", "replication", "init"}:
+        raise Uncovered(f"{scope} with {', '.join(sorted(request))} in a kernel body; the kernel "
+                        "language has barriers, rings and places of its own (docs/kernel.md)")
+    made = Buffer(home, home.alloc(scope, **request),  # names are unique in the recorded kernel
+                  rec.fresh(request.get("name") or scope.replace(".", "_") + "_"))
+    home._columns = columns or home._columns
+    rec.buffers.append(made)
+    if not request.get("name"):
+        rec.unnamed.append(made)
+    return made
 
 
 def alloc_shared(shape, dtype, scope="shared.dyn", name=None, **more):
@@ -126,7 +207,11 @@ def alloc_var(dtype, *args, scope=None, init=None, name=None):
         scope = args[1]
     if scope is not None and not isinstance(scope, str):
         raise TypeError(f"a scope is a str, not {scope!r}")
-    return _alloc(scope or "local.var", dtype=dtype, init=init, name=name)
+    if scope in (None, "local.var"):
+        return _alloc("local.var", dtype=dtype, init=init, name=name)
+    if init is not None:
+        raise ValueError(f"a variable of scope '{scope}' has no init; assign it, or use 'local.var'")
+    return _alloc(scope, shape=(1,), dtype=dtype, name=name)  # one element elsewhere
 
 
 def _arrivals(count):
@@ -199,14 +284,50 @@ def _region(kind):
         yield
 
 
-def Serial():
-    """A loop whose iterations follow each other: `with T.Serial():`."""
-    return _region("serial")
+def Serial(*extents):
+    """A loop whose iterations follow each other: `with T.Serial():` in a block, `for i in
+    T.Serial(n):` in a kernel body."""
+    return _loop(extents, 1) if extents else _region("serial")
 
 
-def Parallel():
-    """A loop whose iterations are spread over threads."""
-    return _region("parallel")
+def serial(*extents):
+    """`for i in T.serial(n):`, or from a first number on."""
+    return _loop(extents, 1)
+
+
+def Pipelined(*extents, num_stages=0, **unused):
+    """A loop whose copies run ahead: what it has to itself gets num_stages copies."""
+    return _loop(extents, num_stages if num_stages > 1 else 1)
+
+
+def _loop(extents, stages):
+    begin, end = (0, extents[0]) if len(extents) == 1 else extents
+    if not isinstance(begin, int) or not isinstance(end, int):
+        raise Uncovered("a loop whose extent is not a number")
+    rec = _record.need()
+    if end <= begin:
+        return
+    with rec.loop(end - begin, stages) as turn, _region("serial"):
+        yield turn + begin
+
+
+def Parallel(*extents, **unused):
+    """A loop whose iterations are spread over threads: `with T.Parallel():` in a block, `for i, j
+    in T.Parallel(m, n):` in a kernel body."""
+    return _parallel(extents) if extents else _region("parallel")
+
+
+def _parallel(extents):
+    rec = _record.need()
+    if not all(isinstance(extent, int) for extent in extents):
+        raise Uncovered("a parallel loop whose extent is not a number")
+    names = [rec.fresh("p") for _ in extents]
+    rec.parallel.update(zip(names, extents))
+    with _region("parallel"):
+        turns = tuple(_record.Index("0", {name: 1}) for name in names)
+        yield turns if len(turns) > 1 else turns[0]
+    for name in names:
+        del rec.parallel[name]
 
 
 def Branch():
@@ -228,6 +349,7 @@ def _need(buffer):
 def free(buffer):
     """The buffer is not used any more."""
     _need(buffer).block.free(buffer.number)
+    buffer.block._freed.add(buffer.number)
 
 
 def max_value(dtype):
@@ -246,14 +368,24 @@ def _far_end(op, dtype):
     return core._number_of(dtype, code - 1) if math.isinf(number) else number  # next to infinity
 
 
-def fill(reducer, value):
-    """Opens a reducer, in the older form."""
-    _need(reducer).block.reducer_fill(reducer.number, value)
+def fill(buffer, value):
+    """Opens a reducer, in the older form; in a kernel body it fills any buffer."""
+    if not isinstance(buffer, _Buffers) or _record.recorder.get() is None or buffer.is_reducer:
+        _need(buffer).block.reducer_fill(buffer.number, value)
+    if _record.recorder.get() is not None:
+        _record.need().step("simt", "fill", writes=[_all_of(buffer)])
+
+
+def clear(buffer):
+    """Fills a buffer with 0."""
+    fill(buffer, 0)
 
 
 def reducer_init(reducer, seed=None):
     """Opens a reducer."""
     _need(reducer).block.reducer_init(reducer.number, seed)
+    if _record.recorder.get() is not None:
+        _record.need().step("simt", "reducer_init", writes=[_all_of(reducer)])
 
 
 def reducer_update(reducer, op):
@@ -265,3 +397,131 @@ def finalize_reducer(reducer, destination=None, batch=1):
     """Closes a reducer; without a destination in place, if it was filled."""
     _need(reducer).block.reducer_finalize(
         reducer.number, -1 if destination is None else _need(destination).number, batch)
+    if _record.recorder.get() is not None:
+        whole = [_all_of(reducer)]
+        if destination is None:
+            _record.need().step("simt", "finalize", updates=whole)
+        else:
+            _record.need().step("simt", "finalize", reads=whole, writes=[_all_of(destination)])
+
+
+# ---- kernel bodies ------------------------------------------------------------------------------
+
+_Buffers = (Buffer, _record.GlobalBuffer)
+float16, bfloat16, float32, float64 = "float16", "bfloat16", "float32", "float64"
+int8, int32, int64, uint8 = "int8", "int32", "int64", "uint8"
+
+
+def prim_func(func):
+    """A kernel function; its record(target) gives a spad.Kernel."""
+    return PrimFunc(func)
+
+
+def ceildiv(number, by):
+    """number / by, rounded up."""
+    return -(-number // by)
+
+
+@contextmanager
+def Kernel(*grid, threads=128, **unused):
+    """One block of a grid: `with T.Kernel(nx, ny, threads=128) as (bx, by):`. The place in the grid
+    is a parameter of the recorded kernel, 0 unless defined otherwise."""
+    rec = _record.need()
+    if rec.entered:
+        raise Uncovered("a second T.Kernel in one function")
+    rec.entered = True
+    names = [rec.fresh(stem) for stem in ("bx", "by", "bz")[:len(grid)]]
+    rec.grid, rec.blocks = names, math.prod(grid)
+    made = TileBlock(rec.target, rec.name, threads=threads)
+    token = _current.set(made)
+    try:
+        found = tuple(map(_record.Index, names))
+        yield found if len(found) != 1 else found[0]
+        rec.take_names(sys._getframe())
+    finally:
+        _current.reset(token)
+
+
+def _all_of(buffer):
+    if not isinstance(buffer, _Buffers):
+        raise TypeError(f"a buffer is needed, not {type(buffer).__name__}")
+    return buffer, [(_record.Index("0"), extent) for extent in buffer.shape]
+
+
+def _part(side, other):
+    """A side of a copy as (buffer, ranges): a buffer, a region, or the first element of a region
+    as large as the other side."""
+    if not isinstance(side, _record.Place):
+        return _all_of(side)
+    counts = None
+    if side.extents() is None:
+        counts = other.extents() if isinstance(other, _record.Place) else list(other.shape)
+        if counts is None:
+            raise Uncovered("a copy between two single elements: give one side a region")
+    return side.buffer, side.ranges(counts)
+
+
+def _size(part):
+    return math.prod(1 if count is None else count for _, count in part[1])
+
+
+def copy(src, dst, **unused):
+    """Copies a buffer or region; the engine is that of copies where global memory is a side."""
+    rec = _record.need()
+    there, here = _part(src, dst), _part(dst, src)
+    if _size(there) != _size(here):
+        raise _spad.ArgumentError(f"a copy of {_size(there)} elements to {_size(here)}")
+    spaces = {there[0].space, here[0].space}
+    engine = "copy" if "global" in spaces else "simt"
+    rec.step(engine, "copy", reads=[there], writes=[here])
+
+
+def gemm(A, B, C, transpose_A=False, transpose_B=False, clear_accum=False, **unused):
+    """C += A B on the tensor cores; with clear_accum C = A B."""
+    a, b, c = _all_of(A), _all_of(B), _all_of(C)
+    (m, k) = A.shape[-2:][::-1] if transpose_A else A.shape[-2:]
+    (n, k2) = B.shape[-2:] if transpose_B else B.shape[-2:][::-1]
+    if k != k2 or tuple(C.shape[-2:]) != (m, n):
+        raise _spad.ArgumentError(f"a gemm of {tuple(A.shape)} and {tuple(B.shape)} does not give "
+                                  f"{tuple(C.shape)}")
+    _record.need().step("tensor", "gemm", reads=[a, b], writes=[c] if clear_accum else [],
+                        updates=[] if clear_accum else [c])
+
+
+def _reduce(name, buffer, out, clear):
+    _record.need().step("simt", name, reads=[_all_of(buffer)],
+                        writes=[_all_of(out)] if clear else [],
+                        updates=[] if clear else [_all_of(out)])
+
+
+def reduce_sum(buffer, out, dim=-1, clear=True):
+    """Sums along a dimension; without clear on top of what is there."""
+    _reduce("reduce_sum", buffer, out, clear)
+
+
+def reduce_max(buffer, out, dim=-1, clear=True):
+    """The largest along a dimension; without clear also of what is there."""
+    _reduce("reduce_max", buffer, out, clear)
+
+
+def reduce_min(buffer, out, dim=-1, clear=True):
+    """The smallest along a dimension; without clear also of what is there."""
+    _reduce("reduce_min", buffer, out, clear)
+
+
+def _function(kind):
+    def value(*parts):
+        return Value(kind, *parts)
+    return value
+
+
+max, min = _function("max"), _function("min")
+exp, exp2, log, log2, sqrt, rsqrt, tanh, sigmoid, abs, cast, if_then_else = (
+    _function("other") for _ in range(11))
+
+
+def __getattr__(name):
+    if name.startswith("__"):
+        raise AttributeError(name)
+    raise AttributeError(f"spad.tilelang does not cover T.{name}; docs/tilelang.md lists what it "
+                         "covers")

@@ -57,8 +57,8 @@ static spad_status take_parts(job *j, spad_error *error) {
     const char *word = o->made_layout != NULL ? "layout" : "kernel"; /* the others belong to it */
     spad_status status = SPAD_OK;
     if (o->made_layout != NULL) {
-        status = spad__match_kernels("kernel", kernel, "layout", spad_layout_kernel(o->made_layout),
-                                     error);
+        status = spad__match_kernels("kernel", kernel, "layout",
+                                     spad_layout_get_kernel(o->made_layout), error);
     }
     if (status == SPAD_OK && o->made_sim != NULL) {
         status = spad__match_kernels(word, kernel, "simulation", o->made_sim->kernel, error);
@@ -104,10 +104,9 @@ static spad_status check(job *j, spad_error *error) {
     options.host = &j->made->host;
     options.watch = j->options.watch;
     options.timeout_ns = time_for(j, options.timeout_ns);
-    options.place = j->made->layout != NULL ? spad_layout_place : NULL;
-    options.ctx = (void *)(uintptr_t)j->made->layout;
+    options.layout = j->made->layout;
     const spad_status status =
-        spad_check_kernel(&j->made->own_check, j->made->kernel, &options, error);
+        spad_check_create(&j->made->own_check, j->made->kernel, &options, error);
     if (status != SPAD_OK) return status;
     j->made->check = j->made->own_check;
     return add_layout(j, error);
@@ -120,10 +119,9 @@ static spad_status simulate(job *j, spad_error *error) {
     options.host = &j->made->host;
     options.watch = j->options.watch;
     options.timeout_ns = time_for(j, options.timeout_ns);
-    options.place = j->made->layout != NULL ? spad_layout_place : NULL;
-    options.ctx = (void *)(uintptr_t)j->made->layout;
+    options.layout = j->made->layout;
     if (options.repeat_after == 0) options.repeat_after = SPAD_ANALYSIS_REPEAT_AFTER;
-    if (spad_sim_kernel(&j->made->own_sim, j->made->kernel, &options, &fault) != SPAD_OK) {
+    if (spad_sim_create(&j->made->own_sim, j->made->kernel, &options, &fault) != SPAD_OK) {
         return keep_fault(j, SPAD_PART_SIM, &fault, error);
     }
     j->made->sim = j->made->own_sim;
@@ -136,7 +134,7 @@ static spad_status find_changes(job *j, spad_error *error) {
     if (!is_wanted(j, SPAD_PART_FIT, NULL) || layout == NULL) return SPAD_OK;
     options.host = &j->made->host;
     options.watch = j->options.watch;
-    return spad_fit_find(&j->made->fit, layout, &options, error);
+    return spad_fit_create(&j->made->fit, layout, &options, error);
 }
 
 /* ---- notes ------------------------------------------------------------------------- */
@@ -212,27 +210,27 @@ void spad_analysis_destroy(spad_analysis *analysis) {
 
 /* ---- questions --------------------------------------------------------------------- */
 
-const spad_kernel *spad_analysis_kernel(const spad_analysis *analysis) {
+const spad_kernel *spad_analysis_get_kernel(const spad_analysis *analysis) {
     return analysis->kernel;
 }
 
-const spad_layout *spad_analysis_layout(const spad_analysis *analysis) {
+const spad_layout *spad_analysis_get_layout(const spad_analysis *analysis) {
     return analysis->layout;
 }
 
-const spad_check *spad_analysis_check(const spad_analysis *analysis) {
+const spad_check *spad_analysis_get_check(const spad_analysis *analysis) {
     return analysis->check;
 }
 
-const spad_sim *spad_analysis_sim(const spad_analysis *analysis) {
+const spad_sim *spad_analysis_get_sim(const spad_analysis *analysis) {
     return analysis->sim;
 }
 
-const spad_fit *spad_analysis_fit(const spad_analysis *analysis) {
+const spad_fit *spad_analysis_get_fit(const spad_analysis *analysis) {
     return analysis->fit;
 }
 
-const spad_error *spad_analysis_fault(const spad_analysis *analysis, spad_analysis_part part) {
+const spad_error *spad_analysis_get_fault(const spad_analysis *analysis, spad_analysis_part part) {
     const bool known = (unsigned)part < SPAD_PARTS;
     return known && analysis->faults[part].code != SPAD_OK ? &analysis->faults[part] : NULL;
 }
@@ -243,7 +241,7 @@ bool spad_analysis_is_fine(const spad_analysis *analysis) {
     }
     return (analysis->layout == NULL || spad_layout_fits(analysis->layout)) &&
            (analysis->check == NULL || spad_check_get_counts(analysis->check).errors == 0) &&
-           (analysis->sim == NULL || spad_sim_stuck(analysis->sim) == NULL);
+           (analysis->sim == NULL || spad_sim_get_stuck(analysis->sim) == NULL);
 }
 
 size_t spad_analysis_note_count(const spad_analysis *analysis) {

@@ -42,9 +42,9 @@ spad_status spad_analysis_write_note(const spad_analysis *analysis, size_t numbe
         break;
     case SPAD_ANALYSIS_PEAK: spad__layout_write_peak(&out, analysis->layout, note->space); break;
     case SPAD_ANALYSIS_VERDICT:
-        spad__out_string(&out, spad_verdict_name(spad_check_verdict(analysis->check)));
+        spad__out_string(&out, spad_verdict_name(spad_check_get_verdict(analysis->check)));
         spad__out_string(&out, ": ");
-        spad__out_string(&out, spad_check_reason(analysis->check));
+        spad__out_string(&out, spad_check_get_reason(analysis->check));
         break;
     }
     return spad__out_finish(&out, error);
@@ -65,7 +65,7 @@ static void write_summary(spad__out *out, const spad_analysis *a) {
     }
     if (a->check != NULL) {
         spad__out_string(out, a->layout != NULL ? ", " : " ");
-        spad__out_string(out, spad_verdict_name(spad_check_verdict(a->check)));
+        spad__out_string(out, spad_verdict_name(spad_check_get_verdict(a->check)));
     }
     spad__out_string(out, "\n");
 }
@@ -103,9 +103,9 @@ static void write_engines(spad__out *out, const spad_analysis *a) {
         }
         spad__out_string(out, "\n");
     }
-    if (spad_sim_stuck(a->sim) != NULL) {
+    if (spad_sim_get_stuck(a->sim) != NULL) {
         spad__out_string(out, "stuck: ");
-        spad__out_string(out, spad_sim_stuck(a->sim));
+        spad__out_string(out, spad_sim_get_stuck(a->sim));
         spad__out_string(out, "\n");
     }
 }
@@ -123,7 +123,7 @@ spad_status spad_analysis_write_text(const spad_analysis *analysis, const spad_s
     spad_status status;
     spad__out_start_text(&out, sink);
     write_summary(&out, analysis);
-    write_fault(&out, "not placed: ", spad_analysis_fault(analysis, SPAD_PART_LAYOUT));
+    write_fault(&out, "not placed: ", spad_analysis_get_fault(analysis, SPAD_PART_LAYOUT));
     status = spad__out_finish(&out, error);
     if (status == SPAD_OK && analysis->layout != NULL) {
         status = spad_layout_write_text(analysis->layout, sink, error);
@@ -133,7 +133,7 @@ spad_status spad_analysis_write_text(const spad_analysis *analysis, const spad_s
     }
     spad__out_start_text(&out, sink);
     if (analysis->sim != NULL) write_engines(&out, analysis);
-    write_fault(&out, "engines: not simulated: ", spad_analysis_fault(analysis, SPAD_PART_SIM));
+    write_fault(&out, "engines: not simulated: ", spad_analysis_get_fault(analysis, SPAD_PART_SIM));
     if (status == SPAD_OK) status = spad__out_finish(&out, error);
     if (status == SPAD_OK && analysis->check != NULL) {
         status = spad_check_write_text(analysis->check, analysis->kernel, analysis->source,

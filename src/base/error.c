@@ -102,7 +102,7 @@ void spad__fact_amounts(spad_error *error, int64_t needed, int64_t available,
     error->largest_hole = largest_hole;
 }
 
-void spad__fact_place(spad_error *error, const char *file, int32_t line, int32_t column) {
+void spad__fact_location(spad_error *error, const char *file, int32_t line, int32_t column) {
     if (error == NULL) return;
     spad__copy_cut(error->file, sizeof error->file, file != NULL ? file : "");
     error->line = line;

@@ -9,13 +9,13 @@
  * are O(log count). (base/largest keeps items of any size behind a pointer and has steps of its
  * own.)
  *
- * SPAD__HEAP(name, context, item, before, put) defines
- *     void name_up(context ctx, item *items, size_t at)
+ * SPAD__HEAP(name, context_type, item, before, put) defines
+ *     void name_up(context_type context, item *items, size_t at)
  *         restores the heap after the item at `at` was added or came to be before others
- *     void name_down(context ctx, item *items, size_t count, size_t at)
+ *     void name_down(context_type context, item *items, size_t count, size_t at)
  *         restores the heap after the item at `at` came to be after others
- * before(ctx, a, b): does item a come before item b? A strict order.
- * put(ctx, items, at, x): items[at] = x, and whatever keeps the position of x up to date;
+ * before(context, a, b): does item a come before item b? A strict order.
+ * put(context, items, at, x): items[at] = x, and whatever keeps the position of x up to date;
  * SPAD__HEAP_PUT where there is nothing else to do.
  */
 #ifndef SPAD_BASE_HEAP_H
@@ -23,24 +23,24 @@
 
 #include <stddef.h>
 
-#define SPAD__HEAP_PUT(ctx, heap, at, x) ((void)(ctx), (heap)[at] = (x))
+#define SPAD__HEAP_PUT(context, heap, at, x) ((void)(context), (heap)[at] = (x))
 
-#define SPAD__HEAP(name, context, item, before, put)                                       \
-    static inline void name##_up(context ctx, item *items, size_t at) {                    \
-        const item moved = items[at];                                                      \
-        for (; at > 0 && before(ctx, moved, items[(at - 1) / 2]); at = (at - 1) / 2)       \
-            put(ctx, items, at, items[(at - 1) / 2]);                                      \
-        put(ctx, items, at, moved);                                                        \
-    }                                                                                      \
-    static inline void name##_down(context ctx, item *items, size_t count, size_t at) {    \
-        const item moved = items[at];                                                      \
-        for (size_t child = 2 * at + 1; child < count; child = 2 * at + 1) {               \
-            if (child + 1 < count && before(ctx, items[child + 1], items[child])) child++; \
-            if (!before(ctx, items[child], moved)) break;                                  \
-            put(ctx, items, at, items[child]);                                             \
-            at = child;                                                                    \
-        }                                                                                  \
-        put(ctx, items, at, moved);                                                        \
+#define SPAD__HEAP(name, context_type, item, before, put)                                        \
+    static inline void name##_up(context_type context, item *items, size_t at) {                 \
+        const item moved = items[at];                                                            \
+        for (; at > 0 && before(context, moved, items[(at - 1) / 2]); at = (at - 1) / 2)         \
+            put(context, items, at, items[(at - 1) / 2]);                                        \
+        put(context, items, at, moved);                                                          \
+    }                                                                                            \
+    static inline void name##_down(context_type context, item *items, size_t count, size_t at) { \
+        const item moved = items[at];                                                            \
+        for (size_t child = 2 * at + 1; child < count; child = 2 * at + 1) {                     \
+            if (child + 1 < count && before(context, items[child + 1], items[child])) child++;   \
+            if (!before(context, items[child], moved)) break;                                    \
+            put(context, items, at, items[child]);                                               \
+            at = child;                                                                          \
+        }                                                                                        \
+        put(context, items, at, moved);                                                          \
     }
 
 #endif

@@ -22,7 +22,7 @@ static void swap(const spad__largest *list, size_t a, size_t b) {
 }
 
 static bool comes_before(const spad__largest *list, size_t a, size_t b) {
-    return list->before(list->ctx, item_at(list, a), item_at(list, b));
+    return list->before(list->context, item_at(list, a), item_at(list, b));
 }
 
 static void sink(const spad__largest *list, size_t count, size_t root) {
@@ -45,7 +45,7 @@ void spad__largest_offer(spad__largest *list, const void *item) {
     if (list->kept < list->capacity) {
         memcpy(item_at(list, list->kept++), item, list->item_size);
         if (list->kept == list->capacity) make_heap(list);
-    } else if (list->capacity > 0 && list->before(list->ctx, item, list->items)) {
+    } else if (list->capacity > 0 && list->before(list->context, item, list->items)) {
         memcpy(list->items, item, list->item_size);
         sink(list, list->kept, 0);
     }

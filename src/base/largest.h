@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 /* Does item a come before item b? Must be a total order. */
-typedef bool (*spad__before)(const void *ctx, const void *a, const void *b);
+typedef bool (*spad__before)(const void *context, const void *a, const void *b);
 
 typedef struct spad__largest {
     char *items;
@@ -19,7 +19,7 @@ typedef struct spad__largest {
     size_t capacity;
     size_t kept;
     spad__before before;
-    const void *ctx;
+    const void *context;
 } spad__largest;
 
 void spad__largest_offer(spad__largest *list, const void *item);

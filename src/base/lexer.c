@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/checked.h"
 
 static const struct {
@@ -42,6 +43,7 @@ static bool is_blank(char c) {
 
 /* The byte at an offset from here; NUL after the end. */
 static char peek(const spad__lexer *lexer, size_t offset) {
+    spad__assert(lexer->at <= lexer->source->length);
     const size_t left = lexer->source->length - lexer->at;
     return offset < left ? lexer->source->text[lexer->at + offset] : '\0';
 }
@@ -92,6 +94,7 @@ static size_t digits_length(const char *text, size_t length, int base) {
 
 /* *value = *value * base^n + digits; false: does not fit. */
 static bool add_digits(const char *text, size_t length, int base, int64_t *value) {
+    spad__assert(base == 10 || base == 16);
     for (size_t i = 0; i < length; i++) {
         if (text[i] == '_') continue;
         if (!spad__mul(*value, base, value)) return false;

@@ -15,8 +15,8 @@
 
 #include "base/assert.h"
 
-static void *libc_resize(void *ctx, void *block, size_t old_size, size_t new_size) {
-    (void)ctx;
+static void *libc_resize(void *context, void *block, size_t old_size, size_t new_size) {
+    (void)context;
     (void)old_size;
     if (new_size == 0) {
         free(block);
@@ -27,12 +27,12 @@ static void *libc_resize(void *ctx, void *block, size_t old_size, size_t new_siz
 
 spad_host spad__host_or_default(const spad_host *host) {
     if (host != NULL && host->resize != NULL) return *host;
-    return (spad_host){.resize = libc_resize, .ctx = NULL};
+    return (spad_host){.resize = libc_resize, .context = NULL};
 }
 
 void *spad__new(const spad_host *host, size_t size) {
     spad__assert(host->resize != NULL);
-    void *block = host->resize(host->ctx, NULL, 0, size);
+    void *block = host->resize(host->context, NULL, 0, size);
     if (block != NULL) memset(block, 0, size);
     return block;
 }
@@ -50,7 +50,7 @@ void *spad__new_array(const spad_host *host, size_t count, size_t item_size) {
 }
 
 void spad__free(const spad_host *host, void *block, size_t size) {
-    if (block != NULL) host->resize(host->ctx, block, size, 0);
+    if (block != NULL) host->resize(host->context, block, size, 0);
 }
 
 bool spad__array_grow(const spad_host *host, void *items_slot, size_t *capacity, size_t count,
@@ -64,7 +64,7 @@ bool spad__array_grow(const spad_host *host, void *items_slot, size_t *capacity,
     if (!array_size(wanted, item_size, &size)) return false;
     void *items;
     memcpy(&items, items_slot, sizeof items);
-    items = host->resize(host->ctx, items, *capacity * item_size, size);
+    items = host->resize(host->context, items, *capacity * item_size, size);
     if (items == NULL) return false;
     memcpy(items_slot, &items, sizeof items);
     *capacity = wanted;
@@ -86,7 +86,7 @@ static spad__arena_chunk *arena_add_chunk(spad__arena *arena, size_t room) {
     if (size > ARENA_CHUNK_LARGEST) size = ARENA_CHUNK_LARGEST;
     if (room > PTRDIFF_MAX - sizeof(spad__arena_chunk)) return NULL;
     if (size < room + sizeof(spad__arena_chunk)) size = room + sizeof(spad__arena_chunk);
-    spad__arena_chunk *chunk = arena->host.resize(arena->host.ctx, NULL, 0, size);
+    spad__arena_chunk *chunk = arena->host.resize(arena->host.context, NULL, 0, size);
     if (chunk == NULL) return NULL;
     chunk->before = arena->last;
     chunk->size = size;

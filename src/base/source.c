@@ -113,7 +113,7 @@ spad_status spad__diagnostics_end(spad_diagnostics *diagnostics, spad_error *err
     if (diagnostics->count == 0) return SPAD_OK;
     const spad_diagnostic *first = &faults[0].shown;
     spad__fail(error, first->code, "%s", first->message);
-    spad__fact_place(error, diagnostics->file, first->line, first->column);
+    spad__fact_location(error, diagnostics->file, first->line, first->column);
     return first->code;
 }
 
@@ -309,8 +309,8 @@ static void write_fault(spad__out *out, const char *file, const fault *f) {
     write_lines(out, f->shown.line, f->excerpt, strlen(f->excerpt), f->caret, f->carets);
 }
 
-spad_status spad_diagnostics_write(const spad_diagnostics *diagnostics, const spad_sink *sink,
-                                   spad_error *error) {
+spad_status spad_diagnostics_write_text(const spad_diagnostics *diagnostics, const spad_sink *sink,
+                                        spad_error *error) {
     spad__out out;
     spad__out_start_text(&out, sink);
     for (size_t i = 0; i < diagnostics->count; i++) {
@@ -363,7 +363,11 @@ spad_status spad_diagnostics_write_json(const spad_diagnostics *diagnostics, con
 
 spad_status spad_error_write_json(const spad_error *failed, const char *file, const spad_sink *sink,
                                   spad_error *error) {
-    const spad_diagnostic shown = {failed->code, failed->line, failed->column, 1, failed->message};
+    const spad_diagnostic shown = {.code = failed->code,
+                                   .line = failed->line,
+                                   .column = failed->column,
+                                   .width = 1,
+                                   .message = failed->message};
     spad__out out;
     spad__json json;
     open_faults(&out, &json, sink, failed->file[0] != '\0' ? failed->file : file);

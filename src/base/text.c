@@ -42,12 +42,12 @@ void spad_text_clean(char *text) {
 
 /* ---- printer ----------------------------------------------------------------------- */
 
-static int file_write(void *ctx, const char *bytes, size_t count) {
-    return fwrite(bytes, 1, count, (FILE *)ctx) == count ? 0 : -1;
+static int file_write(void *context, const char *bytes, size_t count) {
+    return fwrite(bytes, 1, count, (FILE *)context) == count ? 0 : -1;
 }
 
 spad_sink spad_sink_file(FILE *file) {
-    return (spad_sink){.write = file_write, .ctx = file};
+    return (spad_sink){.write = file_write, .context = file};
 }
 
 void spad__out_start(spad__out *out, const spad_sink *sink) {
@@ -79,7 +79,8 @@ static bool is_over(spad__out *out) {
 static void out_send(spad__out *out, const char *bytes, size_t count) {
     while (count > 0 && !out->failed) {
         const size_t part = count < SPAD__OUT_LOOK ? count : SPAD__OUT_LOOK;
-        if (is_over(out) || out->sink.write(out->sink.ctx, bytes, part) != 0) out->failed = true;
+        if (is_over(out) || out->sink.write(out->sink.context, bytes, part) != 0)
+            out->failed = true;
         out->sent += part;
         bytes += part;
         count -= part;
@@ -196,8 +197,8 @@ spad_status spad__out_finish(spad__out *out, spad_error *error) {
 
 /* ---- text in memory ---------------------------------------------------------------- */
 
-static int memo_write(void *ctx, const char *bytes, size_t count) {
-    spad__memo *memo = ctx;
+static int memo_write(void *context, const char *bytes, size_t count) {
+    spad__memo *memo = context;
     if (!spad__array_reserve(memo->host, &memo->text, count)) return 1;
     if (count > 0) memcpy(memo->text.items + memo->text.count, bytes, count);
     memo->text.count += count;
@@ -205,7 +206,7 @@ static int memo_write(void *ctx, const char *bytes, size_t count) {
 }
 
 spad_sink spad__memo_sink(spad__memo *memo) {
-    return (spad_sink){.write = memo_write, .ctx = memo};
+    return (spad_sink){.write = memo_write, .context = memo};
 }
 
 void spad__memo_free(spad__memo *memo) {

@@ -21,7 +21,7 @@
 
 static bool has_space(const spad_target *target, const char *name) {
     size_t number;
-    return spad_target_space(&number, target, name, NULL) == SPAD_OK;
+    return spad_target_find_space(&number, target, name, NULL) == SPAD_OK;
 }
 
 spad_status spad_block_create(spad_block **out, const spad_target *target,

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/checked.h"
 #include "base/entry.h"
 #include "base/error.h"
@@ -51,6 +52,7 @@ static void collect(draft *d, block_kind kind, size_t space, bool reuse) {
         const block_buffer *buffer = &block->buffers.items[i];
         const spad_block_buffer *info = &buffer->info;
         if (buffer->kind != kind || info->space != space) continue;
+        spad__assert(info->begin < info->end && info->span >= 0 && info->align >= 1);
         d->items[d->item_count++] = (block_item){
             .begin = reuse ? info->begin : 0,
             .end = reuse ? spad__min(info->end, d->horizon) : d->horizon,
@@ -160,6 +162,7 @@ static spad_status sum_arena(draft *d, size_t shared, spad_error *error) {
         t->buffer_bytes += info->bytes * info->stages; /* at most the span, and a stage */
         t->stage_padding += info->span - info->bytes * info->stages;
     }
+    spad__assert(t->buffer_bytes >= 0 && t->stage_padding >= 0);
     t->dynamic_bytes = d->arena_bytes[shared];
     return spad__block_peak(&t->lower_bound, &t->peak_time, d->items, d->item_count, &block->host,
                             error);
@@ -173,7 +176,7 @@ static spad_status sum_shared(draft *d, size_t shared, spad_error *error) {
     t->base_padding = base - t->static_bytes;
     t->reserve_bytes = space->reserved;
     t->limit_bytes = space->bytes;
-    t->static_limit = space->plain_limit != 0 ? space->plain_limit : spad_space_usable(space);
+    t->static_limit = space->plain_limit != 0 ? space->plain_limit : spad_space_get_usable(space);
     if (base < 0 || !spad__add(base, t->dynamic_bytes, &t->block_bytes) ||
         !spad__add(t->block_bytes, t->reserve_bytes, &t->block_bytes)) {
         return spad__fail(error, SPAD_ERR_OVERFLOW,
@@ -220,7 +223,7 @@ static void at_most(spad_block_totals *t, int64_t blocks, const char *by) {
 static bool levels_fit(const draft *d) {
     const spad_target *target = d->block->target;
     for (size_t s = 0; s < target->space_count; s++) {
-        if (d->block->is_core && d->arena_bytes[s] > spad_space_usable(&target->spaces[s])) {
+        if (d->block->is_core && d->arena_bytes[s] > spad_space_get_usable(&target->spaces[s])) {
             return false;
         }
     }
@@ -247,7 +250,7 @@ static spad_status work_out(draft *d, spad_error *error) {
     const spad_block *block = d->block;
     spad_status status = plan_tensor_memory(d, error);
     size_t tmem;
-    if (spad_target_space(&tmem, block->target, "tmem", NULL) == SPAD_OK) {
+    if (spad_target_find_space(&tmem, block->target, "tmem", NULL) == SPAD_OK) {
         d->totals.tmem_available = block->target->spaces[tmem].bytes / SPAD_TMEM_COLUMN_BYTES;
     }
     if (block->is_core) {
@@ -256,7 +259,8 @@ static spad_status work_out(draft *d, spad_error *error) {
         }
     } else {
         size_t shared;
-        if (status == SPAD_OK) status = spad_target_space(&shared, block->target, "shared", error);
+        if (status == SPAD_OK)
+            status = spad_target_find_space(&shared, block->target, "shared", error);
         if (status == SPAD_OK) status = plan_static(d, shared, error);
         if (status == SPAD_OK) status = plan_arena(d, shared, error);
         if (status == SPAD_OK) status = sum_arena(d, shared, error);
@@ -284,6 +288,7 @@ static void adopt(draft *d) {
             info->byte = info->offset + (buffer->kind == BLOCK_ARENA && !block->is_core ? base : 0);
         } else if (buffer->kind == BLOCK_TENSOR) {
             const spad_tmem_place *place = &d->places[tensor++];
+            spad__assert(tensor <= d->tensor_count && place->alloc < d->tmem.allocs);
             info->alloc = (int64_t)place->alloc;
             info->column = place->column;
             info->lane = place->lane;
@@ -296,6 +301,8 @@ static void adopt(draft *d) {
     memcpy(block->arena_bytes, d->arena_bytes, sizeof block->arena_bytes);
     block->totals = d->totals;
     block->word_bytes = d->word_bytes;
+    spad__assert(tensor == d->tensor_count &&
+                 block->tmem_sizes.count <= block->tmem_sizes.capacity);
     block->planned = true;
 }
 
@@ -345,22 +352,22 @@ spad_status spad_block_get_totals(spad_block_totals *out, const spad_block *bloc
     return status;
 }
 
-spad_status spad_block_arena(int64_t *bytes, int64_t *limit, const spad_block *block,
-                             const char *space, spad_error *error) {
+spad_status spad_block_get_arena(int64_t *bytes, int64_t *limit, const spad_block *block,
+                                 const char *space, spad_error *error) {
     *bytes = *limit = 0;
     size_t number;
-    spad_status status = spad_target_space(&number, block->target, space, error);
+    spad_status status = spad_target_find_space(&number, block->target, space, error);
     if (status == SPAD_OK) status = spad__block_need_plan(block, error);
     if (status != SPAD_OK) return status;
     *bytes = block->arena_bytes[number];
-    *limit = spad_space_usable(&block->target->spaces[number]);
+    *limit = spad_space_get_usable(&block->target->spaces[number]);
     return SPAD_OK;
 }
 
 /* ---- the fit ----------------------------------------------------------------------- */
 
-static bool is_larger(const void *ctx, const void *left, const void *right) {
-    (void)ctx;
+static bool is_larger(const void *context, const void *left, const void *right) {
+    (void)context;
     const block_buffer *a = *(const block_buffer *const *)left;
     const block_buffer *b = *(const block_buffer *const *)right;
     return a->info.span != b->info.span ? a->info.span > b->info.span : a < b;
@@ -404,9 +411,9 @@ static spad_status level_does_not_fit(const spad_block *block, size_t space, spa
                "%.40s needs %lld B of %s, %s has %lld B; largest: %s; free buffers earlier or make "
                "tiles smaller",
                block->options.name, (long long)block->arena_bytes[space], s->name,
-               block->target->name, (long long)spad_space_usable(s), largest);
+               block->target->name, (long long)spad_space_get_usable(s), largest);
     spad__fact_names(error, s->name, NULL);
-    spad__fact_amounts(error, block->arena_bytes[space], spad_space_usable(s), SPAD_NO_FACT);
+    spad__fact_amounts(error, block->arena_bytes[space], spad_space_get_usable(s), SPAD_NO_FACT);
     return SPAD_ERR_NO_FIT;
 }
 
@@ -456,7 +463,7 @@ spad_status spad_block_check_fit(const spad_block *block, spad_error *error) {
     if (t->tmem_columns > t->tmem_available) return tensors_do_not_fit(block, error);
     for (size_t s = 0; s < block->target->space_count; s++) {
         const spad_space *space = &block->target->spaces[s];
-        if (block->is_core && block->arena_bytes[s] > spad_space_usable(space)) {
+        if (block->is_core && block->arena_bytes[s] > spad_space_get_usable(space)) {
             return level_does_not_fit(block, s, error);
         }
         if (!block->is_core && strcmp(space->name, "shared") == 0) {
@@ -494,7 +501,7 @@ static spad_status write_walk(const spad_block *block, spad_trace *trace,
     int64_t scope = -1;
     size_t space; /* the one that the scope is about */
     spad_status status =
-        spad_target_space(&space, block->target, block->is_core ? "ub" : "shared", error);
+        spad_target_find_space(&space, block->target, block->is_core ? "ub" : "shared", error);
     if (status == SPAD_OK) {
         status = spad_trace_open_scope(&scope, trace, space, block->options.name, 1, -1, 0, error);
     }
@@ -516,9 +523,9 @@ static spad_status write_walk(const spad_block *block, spad_trace *trace,
 spad_status spad_block_write_trace(const spad_block *block, spad_trace *trace, spad_error *error) {
     spad_status status = spad__block_need_plan(block, error);
     if (status != SPAD_OK) return status;
-    if (spad_trace_target(trace) != block->target) {
+    if (spad_trace_get_target(trace) != block->target) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "the trace was made for target %s, not for %s",
-                          spad_trace_target(trace)->name, block->target->name);
+                          spad_trace_get_target(trace)->name, block->target->name);
     }
     spad__arena room = {.host = block->host};
     spad__moment *moments = spad__arena_array(&room, 2 * block->buffers.count + 1, sizeof *moments);

@@ -150,7 +150,8 @@ static void write_levels(spad__out *out, const spad_block *block) {
     for (size_t s = 0; s < target->space_count; s++) {
         if (block->arena_bytes[s] == 0) continue;
         spad__out_format(out, "%10lld B  of %lld in %s\n", (long long)block->arena_bytes[s],
-                         (long long)spad_space_usable(&target->spaces[s]), target->spaces[s].name);
+                         (long long)spad_space_get_usable(&target->spaces[s]),
+                         target->spaces[s].name);
         write_kind(out, block, BLOCK_ARENA, s);
     }
 }
@@ -184,12 +185,12 @@ static bool has_kind(const spad_block *block, block_kind kind) {
     return false;
 }
 
-spad_status spad_block_write_report(const spad_block *block, const spad_sink *sink,
-                                    spad_error *error) {
+spad_status spad_block_write_text(const spad_block *block, const spad_sink *sink,
+                                  spad_error *error) {
     size_t shared = SPAD_NO_SPACE;
     spad_status status = spad__block_need_plan(block, error);
     if (status == SPAD_OK && !block->is_core) {
-        status = spad_target_space(&shared, block->target, "shared", error);
+        status = spad_target_find_space(&shared, block->target, "shared", error);
     }
     if (status != SPAD_OK) return status;
     const spad_block_totals *t = &block->totals;
@@ -323,7 +324,7 @@ static void json_levels(spad__json *json, const spad_block *block) {
         spad__json_open(json, '{');
         spad__json_key_string(json, "space", space->name);
         spad__json_key_int(json, "bytes", block->arena_bytes[s]);
-        spad__json_key_int(json, "limit", spad_space_usable(space));
+        spad__json_key_int(json, "limit", spad_space_get_usable(space));
         spad__json_close(json, '}');
     }
     spad__json_close(json, ']');

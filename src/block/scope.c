@@ -48,7 +48,7 @@ spad_status spad_block_scope_parse(spad_block_scope *out, const char *name, spad
 /* The bit of a space in the masks of engines; 0 if the chip does not have it. */
 static uint64_t space_bit(const spad_target *target, const char *name) {
     size_t number;
-    if (spad_target_space(&number, target, name, NULL) != SPAD_OK) return 0;
+    if (spad_target_find_space(&number, target, name, NULL) != SPAD_OK) return 0;
     return UINT64_C(1) << number;
 }
 
@@ -182,7 +182,7 @@ spad_status spad__block_resolve(block_kind *kind, size_t *space, const spad_bloc
         return SPAD_ERR_CAPABILITY;
     }
     if (home->space == NULL) return SPAD_OK;
-    const spad_status status = spad_target_space(space, block->target, home->space, error);
+    const spad_status status = spad_target_find_space(space, block->target, home->space, error);
     if (status == SPAD_OK || home->kind == BLOCK_ARENA) return status;
     *space = SPAD_NO_SPACE; /* a chip from a file that does not count registers */
     return SPAD_OK;

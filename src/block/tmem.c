@@ -31,7 +31,7 @@
 spad_status spad_tmem_init(spad_tmem *out, const spad_target *target, spad_error *error) {
     memset(out, 0, sizeof *out);
     size_t number;
-    if (spad_target_space(&number, target, "tmem", NULL) != SPAD_OK) {
+    if (spad_target_find_space(&number, target, "tmem", NULL) != SPAD_OK) {
         return spad__fail(error, SPAD_ERR_CAPABILITY,
                           "%s has no tensor memory; sm_100, sm_103 and sm_110 have it",
                           target->name);

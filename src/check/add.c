@@ -32,8 +32,9 @@ static void qualify_verdict(spad_check *check, const char *why) {
 
 /* ---- a text that cannot be read ---------------------------------------------------- */
 
-spad_status spad_check_text(spad_check **out, const spad_diagnostics *faults, const char *file,
-                            const spad_host *host, spad_error *error) {
+spad_status spad_check_create_from_faults(spad_check **out, const spad_diagnostics *faults,
+                                          const char *file, const spad_host *host,
+                                          spad_error *error) {
     const spad_host memory = spad__host_or_default(host);
     *out = NULL;
     spad_check *check = spad__new(&memory, sizeof *check);
@@ -46,7 +47,7 @@ spad_status spad_check_text(spad_check **out, const spad_diagnostics *faults, co
         spad_finding finding;
         spad__finding_init(&finding, SPAD_FINDING_SYNTAX, "%s", fault->message);
         spad__copy_cut(finding.file, sizeof finding.file, file != NULL ? file : "");
-        spad__point_finding(&finding, (spad_place){fault->line, fault->column, fault->width});
+        spad__point_finding(&finding, (spad_location){fault->line, fault->column, fault->width});
         const spad_status status = add(check, &finding, (int64_t)i, error);
         if (status != SPAD_OK) {
             spad_check_destroy(check);
@@ -82,7 +83,7 @@ static void describe(spad_finding *finding, const spad_layout_space *row, const 
 /* At the declaration of the largest tensor of the peak, with a note at the peak itself. */
 static spad_status add_space(spad_check *check, const spad_layout *layout,
                              const spad_layout_space *row, spad_error *error) {
-    const spad_kernel *k = spad_layout_kernel(layout);
+    const spad_kernel *k = spad_layout_get_kernel(layout);
     spad_finding finding;
     int64_t statement = row->peak_statement;
     describe(&finding, row, k->target->spaces[row->space].name);
@@ -92,19 +93,19 @@ static spad_status add_space(spad_check *check, const spad_layout *layout,
         if (buffer->tensor < 0) continue;
         const spad_kernel_tensor *tensor = &k->tensors.items[buffer->tensor];
         spad__finding_set_names(&finding, tensor->name, NULL);
-        spad__point_finding(&finding, tensor->place);
+        spad__point_finding(&finding, tensor->location);
         statement = (int64_t)tensor->statement;
         break;
     }
     if ((size_t)row->peak_statement < k->statements.count) {
         spad__point_note(spad__finding_add_note(&finding, "the peak is here"),
-                         k->statements.items[row->peak_statement].place);
+                         k->statements.items[row->peak_statement].location);
     }
     return add(check, &finding, statement, error);
 }
 
 spad_status spad_check_add_layout(spad_check *check, const spad_layout *layout, spad_error *error) {
-    const spad__origin laid_out = spad__origin_of(spad_layout_kernel(layout));
+    const spad__origin laid_out = spad__origin_of(spad_layout_get_kernel(layout));
     const spad_status match =
         spad__match_origins("check", &check->origin, "layout", &laid_out, error);
     if (match != SPAD_OK) return match;
@@ -123,7 +124,7 @@ spad_status spad_check_add_fault(spad_check *check, const spad_error *fault, spa
     spad__finding_init(&finding, SPAD_FINDING_DOES_NOT_FIT, "%s", fault->message);
     spad__finding_set_names(&finding, fault->subject, NULL);
     spad__copy_cut(finding.file, sizeof finding.file, fault->file);
-    spad__point_finding(&finding, (spad_place){fault->line, fault->column, 1});
+    spad__point_finding(&finding, (spad_location){fault->line, fault->column, 1});
     const spad_status status = add(check, &finding, -1, error);
     if (status == SPAD_OK) qualify_verdict(check, "it has no layout");
     return status;

@@ -219,10 +219,8 @@ static spad_status watch(adviser *a, spad_walk *walk, spad_error *error) {
 }
 
 static spad_status check_operations(spad__run *run, spad_error *error) {
-    const spad_walk_options options = {.agent = SPAD_WALK_ALL,
-                                       .place = run->options->place,
-                                       .ctx = run->options->ctx,
-                                       .host = &run->check->host};
+    const spad_walk_options options = {
+        .agent = SPAD_WALK_ALL, .layout = run->options->layout, .host = &run->check->host};
     adviser *a = spad__new(&run->check->host, sizeof *a);
     if (a == NULL) return spad__fail_host_memory(error);
     a->run = run;

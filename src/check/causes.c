@@ -9,17 +9,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/checked.h"
 
 /* ---- building ---------------------------------------------------------------------- */
 
 static bool add_edge(spad__causes *m, int32_t from, int32_t to) {
+    spad__assert(from >= 0 && to >= 0 && from != to);
     if (!spad__array_reserve(&m->host, &m->edges, 1)) return false;
     m->edges.items[m->edges.count++] = (spad__edge){from, to};
     return true;
 }
 
 int32_t spad__causes_phase(const spad__causes *m, int32_t object, int64_t phase) {
+    spad__assert(object >= 0 && (size_t)object < m->net->events->objects.count);
     const int32_t base = m->phase_base[object];
     if (phase < 1 || phase > m->phase_base[object + 1] - base) return -1;
     return base + (int32_t)(phase - 1);
@@ -161,8 +164,11 @@ static bool add_counters(spad__causes *m) {
     for (size_t i = 0; i < objects; i++) {
         const size_t first_gain = gain;
         const size_t first_need = need;
+        spad__assert(kept_gains <= first_gain && kept_needs <= first_need); /* moved to the front */
         while (gain < m->gains.count && m->gains.items[gain].object == (int32_t)i) gain++;
         while (need < m->needs.count && m->needs.items[need].object == (int32_t)i) need++;
+        spad__assert(need == m->needs.count || m->needs.items[need].object > (int32_t)i);
+        spad__assert(gain == m->gains.count || m->gains.items[gain].object > (int32_t)i);
         m->first_need[i] = (int32_t)kept_needs;
         if (need == first_need) continue; /* nothing waits */
         const spad__gain *gains = gain > first_gain ? &m->gains.items[first_gain] : NULL;
@@ -234,7 +240,9 @@ static bool add_tight_edge(tightener *t, int32_t from, int32_t to) {
  * after all that are new to a wait, and after the level before. */
 static bool settle_chain(tightener *t, size_t first, size_t last) {
     const spad__causes *m = t->causes;
+    spad__assert(first < last && t->waits[first].chain >= 0);
     const int32_t *clock = m->clocks[t->waits[first].chain];
+    spad__assert(clock != NULL); /* the chain was run */
     for (size_t i = 0; i < m->gains.count; i++) {
         const spad__gain *gain = &m->gains.items[i];
         t->signals[i] = (timed){gain->object, clock[gain->point], gain->point};
@@ -245,6 +253,7 @@ static bool settle_chain(tightener *t, size_t first, size_t last) {
     for (size_t i = first; i < last; i++) {
         const tight *wait = &t->waits[i];
         const spad__need *need = &m->needs.items[wait->need];
+        spad__assert(i == first || compare_tight(&t->waits[i - 1], wait) <= 0);
         if (i == first || wait->object != t->waits[i - 1].object) level = -1;
         while (at < m->gains.count && t->signals[at].object < wait->object) at++;
         if (need->most != need->amount) continue;
@@ -299,6 +308,7 @@ static bool replace_settled(tightener *t) {
             if (!t->settled[i]) m->needs.items[kept++] = m->needs.items[i];
         }
     }
+    spad__assert((size_t)kept <= m->needs.count);
     m->first_need[objects] = kept;
     m->needs.count = (size_t)kept;
     size_t gains = 0;

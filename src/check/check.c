@@ -29,12 +29,12 @@ static spad_status fill_options(spad_check_options *options, spad_error *error) 
     return SPAD_OK;
 }
 
-spad_status spad_check_kernel(spad_check **out, const spad_kernel *kernel,
+spad_status spad_check_create(spad_check **out, const spad_kernel *kernel,
                               const spad_check_options *options, spad_error *error) {
     *out = NULL;
     spad_check_options filled = options != NULL ? *options : (spad_check_options){0};
     spad_status status = fill_options(&filled, error);
-    if (status == SPAD_OK) status = spad__match_place(kernel, filled.place, filled.ctx, error);
+    if (status == SPAD_OK) status = spad__match_layout(kernel, filled.layout, error);
     spad__limit limit;
     if (status == SPAD_OK) {
         status = spad__limit_start(&limit, filled.timeout_ns, filled.watch, error);
@@ -70,11 +70,11 @@ void spad_check_destroy(spad_check *check) {
     spad__free(&host, check, sizeof *check);
 }
 
-spad_verdict spad_check_verdict(const spad_check *check) {
+spad_verdict spad_check_get_verdict(const spad_check *check) {
     return check->verdict;
 }
 
-const char *spad_check_reason(const spad_check *check) {
+const char *spad_check_get_reason(const spad_check *check) {
     return check->reason;
 }
 

@@ -78,7 +78,7 @@ static void copy_parts(spad__events *events, const int32_t *bases, const spad_wa
                        const spad_walk *walk, size_t depth) {
     for (size_t i = 0; i < depth; i++) {
         events->values.items[events->values.count++] =
-            spad_walk_values(walk)[spad_walk_loop(walk, i)];
+            spad_walk_get_values(walk)[spad_walk_get_loop(walk, i)];
     }
     for (size_t i = 0; i < from->access_count; i++) {
         events->accesses.items[events->accesses.count++] = from->accesses[i];
@@ -94,7 +94,7 @@ static void copy_parts(spad__events *events, const int32_t *bases, const spad_wa
 static spad_status copy_event(spad__events *events, const int32_t *bases,
                               const spad_walk_event *from, const spad_walk *walk, int32_t agent,
                               spad_error *error) {
-    const size_t depth = spad_walk_depth(walk);
+    const size_t depth = spad_walk_loop_count(walk);
     if (!reserve_event(events, from, depth)) return spad__fail_host_memory(error);
     const spad_statement *s =
         from->statement >= 0 ? spad_kernel_get_statement(events->kernel, (size_t)from->statement)
@@ -137,8 +137,8 @@ static void fill_tile(const spad__events *events, const spad__run *run, int64_t 
     int64_t index[SPAD_RANK_MAX];
     spad__tile_index(tensor, tile, index);
     access->placed = spad__tile_place(events->kernel, tensor, tile, index, &access->rect);
-    if (!access->placed && run->options->place != NULL) {
-        access->placed = run->options->place(run->options->ctx, number, tile, &access->rect);
+    if (!access->placed && run->options->layout != NULL) {
+        access->placed = spad_layout_get_place(&access->rect, run->options->layout, number, tile);
     }
     access->rect.lanes = tensor->tile_lanes;
     access->rect.bytes = tensor->tile_bytes;
@@ -179,18 +179,15 @@ enum { EVENTS_A_LOOK = 4096 }; /* at the clock */
 
 static spad_status walk_agent(spad__events *events, const spad__run *run, const int32_t *bases,
                               int32_t agent, spad_error *error) {
-    const spad_walk_options options = {.agent = agent,
-                                       .place = run->options->place,
-                                       .ctx = run->options->ctx,
-                                       .host = &events->host};
+    const spad_walk_options options = {
+        .agent = agent, .layout = run->options->layout, .host = &events->host};
     spad_walk *walk;
-    spad_status status = spad__walk_create(&walk, events->kernel, &options, error);
-    if (status != SPAD_OK) return status;
+    spad_status status = spad__walk_create(&walk, events->kernel, &options, NULL);
     const spad_walk_event *event;
     const int64_t limit = spad__min(run->options->event_limit, EVENTS_MAX);
     const int64_t before = (int64_t)events->items.count;
-    for (;;) {
-        status = spad_walk_next(&event, walk, error);
+    while (status == SPAD_OK) {
+        status = spad_walk_next(&event, walk, NULL);
         if (status != SPAD_OK || event->kind == SPAD_WALK_END || events->gap != NULL) break;
         if (event->time >= limit - before) {
             events->gap = too_many_events;
@@ -201,17 +198,13 @@ static spad_status walk_agent(spad__events *events, const spad__run *run, const 
             break;
         }
         if (!is_kept(event->kind)) continue;
-        status = copy_event(events, bases, event, walk, agent, error);
+        status = copy_event(events, bases, event, walk, agent, NULL);
         const bool tiles = event->kind == SPAD_WALK_ALLOC || event->kind == SPAD_WALK_FREE;
-        if (status == SPAD_OK && tiles) status = copy_tiles(events, run, error);
-        if (status != SPAD_OK) break;
+        if (status == SPAD_OK && tiles) status = copy_tiles(events, run, NULL);
     }
     spad_walk_destroy(walk);
-    if (status != SPAD_OK && status != SPAD_ERR_HOST_MEMORY) {
-        events->gap = not_walked;
-        status = SPAD_OK;
-    }
-    return status;
+    if (status != SPAD_OK && status != SPAD_ERR_HOST_MEMORY) events->gap = not_walked;
+    return spad__attempted(status, error);
 }
 
 static spad_status walk_agents(spad__events *events, const spad__run *run, const int32_t *bases,
@@ -360,7 +353,7 @@ void spad__event_phrase(const spad__events *events, const spad__event *event, ch
     }
     const spad_statement *s = spad_kernel_get_statement(kernel, (size_t)event->statement);
     const bool operation = s->kind == SPAD_STATEMENT_OPERATION;
-    add_text(field, &used, operation ? s->name : spad_statement_word(s->kind));
+    add_text(field, &used, operation ? s->name : spad_statement_kind_name(s->kind));
     add_subject(events, event, field, &used);
     add_iteration(events, event, field, &used);
     if (event->agent > 0) {

@@ -20,34 +20,34 @@ static spad__found *find_same(spad_check *check, spad_finding_code code, int64_t
     return NULL;
 }
 
-static spad_place place_of(const spad_kernel *kernel, int64_t statement) {
-    if (statement < 0) return (spad_place){0};
-    return spad_kernel_get_statement(kernel, (size_t)statement)->place;
+static spad_location place_of(const spad_kernel *kernel, int64_t statement) {
+    if (statement < 0) return (spad_location){0};
+    return spad_kernel_get_statement(kernel, (size_t)statement)->location;
 }
 
-void spad__point_finding(spad_finding *finding, spad_place place) {
-    finding->line = place.line;
-    finding->column = place.column;
-    finding->width = place.width;
+void spad__point_finding(spad_finding *finding, spad_location location) {
+    finding->line = location.line;
+    finding->column = location.column;
+    finding->width = location.width;
 }
 
-void spad__point_note(spad_note *note, spad_place place) {
-    note->line = place.line;
-    note->column = place.column;
-    note->width = place.width;
+void spad__point_note(spad_note *note, spad_location location) {
+    note->line = location.line;
+    note->column = location.column;
+    note->width = location.width;
 }
 
 static void fill_places(spad_finding *finding, const spad_kernel *kernel, int64_t statement,
                         int64_t other) {
-    const char *file = spad_kernel_file(kernel);
+    const char *file = spad_kernel_get_file(kernel);
     if (file != NULL) spad__copy_cut(finding->file, sizeof finding->file, file);
     if (finding->line == 0) {
-        const spad_place place = place_of(kernel, statement);
-        spad__point_finding(finding, place);
+        const spad_location location = place_of(kernel, statement);
+        spad__point_finding(finding, location);
     }
     if (finding->note_count > 0 && finding->notes[0].line == 0) {
-        const spad_place place = place_of(kernel, other);
-        spad__point_note(&finding->notes[0], place);
+        const spad_location location = place_of(kernel, other);
+        spad__point_note(&finding->notes[0], location);
     }
 }
 

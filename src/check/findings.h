@@ -61,8 +61,8 @@ spad_status spad__add_about(spad__run *run, spad_finding *finding, int64_t tenso
                             spad_error *error);
 
 /* Sets the place of a finding or of a note. */
-void spad__point_finding(spad_finding *finding, spad_place place);
-void spad__point_note(spad_note *note, spad_place place);
+void spad__point_finding(spad_finding *finding, spad_location location);
+void spad__point_note(spad_note *note, spad_location location);
 
 /* Was that found before? Then it is counted. For parts that would have to describe it first. */
 bool spad__count_finding(spad__run *run, spad_finding_code code, int64_t statement, int64_t other);

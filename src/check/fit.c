@@ -77,15 +77,14 @@ static const spad_layout_space *find_space(const spad_layout *layout, size_t spa
 /* The first error of a kernel with the places of its layout. */
 static spad_status find_error(const search *s, const spad_kernel *kernel, spad_layout *layout,
                               spad_finding_code *code, spad_error *error) {
-    const spad_check_options options = {.place = spad_layout_place,
-                                        .ctx = layout,
+    const spad_check_options options = {.layout = layout,
                                         .no_advice = true,
                                         .one_shape = true,
                                         .event_limit = CHECK_EVENTS,
                                         .watch = s->watch,
                                         .host = &s->fit->host};
     spad_check *check;
-    const spad_status status = spad_check_kernel(&check, kernel, &options, error);
+    const spad_status status = spad_check_create(&check, kernel, &options, error);
     *code = SPAD_FINDING_NONE;
     if (status != SPAD_OK) return status;
     if (spad_check_get_counts(check).errors > 0) *code = spad_check_get_finding(check, 0)->code;
@@ -178,13 +177,13 @@ static spad_status lower(const search *s, const depth *depths, size_t count,
 
 /* The parameter that an amount is, or -1. */
 static int64_t lone_param(const spad_kernel *k, spad_amount amount) {
-    const spad_expr_info info = spad_kernel_expr(k, amount.expr);
+    const spad_expr_info info = spad_kernel_get_expr(k, amount.expr);
     return info.node_count == 1 && info.nodes[0].op == SPAD_EXPR_PARAM ? info.nodes[0].value : -1;
 }
 
 static bool uses_param(const spad_kernel *k, spad_amounts amounts, int64_t param) {
     for (size_t i = 0; i < amounts.count; i++) {
-        const spad_expr_info info = spad_kernel_expr(k, amounts.items[i].expr);
+        const spad_expr_info info = spad_kernel_get_expr(k, amounts.items[i].expr);
         for (size_t n = 0; n < info.node_count; n++) {
             if (info.nodes[n].op == SPAD_EXPR_PARAM && info.nodes[n].value == param) return true;
         }
@@ -362,8 +361,8 @@ static int compare_changes(const void *left, const void *right) {
     return strcmp(a->name, b->name);
 }
 
-spad_status spad_fit_find(spad_fit **out, const spad_layout *layout,
-                          const spad_fit_options *options, spad_error *error) {
+spad_status spad_fit_create(spad_fit **out, const spad_layout *layout,
+                            const spad_fit_options *options, spad_error *error) {
     const spad_fit_options filled = options != NULL ? *options : (spad_fit_options){0};
     *out = NULL;
     if (filled.timeout_ns < 0) {
@@ -375,9 +374,9 @@ spad_status spad_fit_find(spad_fit **out, const spad_layout *layout,
     if (fit == NULL) return spad__fail_host_memory(error);
     fit->host = host;
     fit->arena.host = host;
-    fit->origin = spad__origin_of(spad_layout_kernel(layout));
+    fit->origin = spad__origin_of(spad_layout_get_kernel(layout));
     search s = {.layout = layout,
-                .kernel = spad_layout_kernel(layout),
+                .kernel = spad_layout_get_kernel(layout),
                 .timeout_ns = filled.timeout_ns != 0 ? filled.timeout_ns : SPAD_FIT_TIMEOUT,
                 .watch = filled.watch,
                 .fit = fit};
@@ -453,8 +452,8 @@ static void write_change(spad__out *out, const spad_fit_change *c) {
 }
 
 static void write_over(spad__out *out, const spad_layout *layout, const spad_layout_space *row) {
-    const spad_kernel *k = spad_layout_kernel(layout);
-    spad__out_string(out, spad_kernel_target(k)->spaces[row->space].name);
+    const spad_kernel *k = spad_layout_get_kernel(layout);
+    spad__out_string(out, spad_kernel_get_target(k)->spaces[row->space].name);
     if (row->height != SPAD_UNBOUNDED && row->height > row->capacity) {
         spad__out_format(out, " is %lld B too small: ", (long long)(row->height - row->capacity));
     } else {
@@ -489,7 +488,7 @@ void spad__fit_write_space(spad__out *out, const spad_fit *fit, const spad_layou
 }
 
 static spad_status match_layout(const spad_fit *fit, const spad_layout *layout, spad_error *error) {
-    const spad__origin given = spad__origin_of(spad_layout_kernel(layout));
+    const spad__origin given = spad__origin_of(spad_layout_get_kernel(layout));
     return spad__match_origins("layout", &given, "list of changes", &fit->origin, error);
 }
 
@@ -512,7 +511,7 @@ spad_status spad_fit_write_json(const spad_fit *fit, const spad_layout *layout,
                                 const spad_sink *sink, spad_error *error) {
     const spad_status match = match_layout(fit, layout, error);
     if (match != SPAD_OK) return match;
-    const spad_target *target = spad_kernel_target(spad_layout_kernel(layout));
+    const spad_target *target = spad_kernel_get_target(spad_layout_get_kernel(layout));
     spad__out out;
     spad__json json;
     spad__out_start(&out, sink);

@@ -7,6 +7,8 @@
  */
 #include "check/greedy.h"
 
+#include "base/assert.h"
+
 /* ---- objects ----------------------------------------------------------------------- */
 
 static bool add_fault(spad__machine *m, unsigned kind, int32_t action) {
@@ -16,8 +18,11 @@ static bool add_fault(spad__machine *m, unsigned kind, int32_t action) {
 }
 
 static void make_ready(spad__machine *m, int32_t point) {
+    spad__assert(m->missing[point] == 0); /* or it was parked, and so was ready before */
     m->queue[m->tail] = point;
     m->tail = (m->tail + 1) % m->room;
+    spad__assert(m->tail !=
+                 m->head); /* each point is in the ring once, and there is room for all */
 }
 
 /* All that wait at an object are examined again, in the order in which they came. */
@@ -111,12 +116,14 @@ static bool step(spad__machine *m, int32_t point) {
         park(m, action->object, point);
         return true;
     }
+    spad__assert((size_t)m->happened < m->net->points.count); /* a point happens once */
     m->order[m->happened++] = point;
     for (int32_t i = 0; i < p->action_count; i++) {
         if (!perform(m, p->first_action + i)) return false;
     }
     for (int32_t i = m->first[point]; i < m->first[point + 1]; i++) {
         const int32_t to = m->successors[i];
+        spad__assert(m->missing[to] > 0);
         if (--m->missing[to] == 0) make_ready(m, to);
     }
     return true;

@@ -90,7 +90,7 @@ static bool probe_tensor(probe *l, size_t number) {
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
         if (!require_same(l, plain[i], t->name)) return false;
     }
-    const bool off_chip = spad_kernel_target(l->kernel)->spaces[t->space].off_chip;
+    const bool off_chip = spad_kernel_get_target(l->kernel)->spaces[t->space].off_chip;
     const bool shared = !off_chip || t->mode != SPAD_MODE_AUTO || t->ring.count > 0;
     for (size_t i = 0; (t->flags & SPAD_TENSOR_INPUT) != 0 && shared && i < t->blocks.count; i++) {
         int64_t grows; /* what is where before the start would change */
@@ -360,7 +360,7 @@ static bool require_same_bytes(probe *l, size_t tensor, const int64_t *shift) {
     case SPAD__TOO_FAR: return refuse(l, SPAD__REFUSED_TOO_MANY_TILES, t->name);
     case SPAD__MOVES_ON: break;
     }
-    if (spad_kernel_target(l->kernel)->spaces[t->space].off_chip) {
+    if (spad_kernel_get_target(l->kernel)->spaces[t->space].off_chip) {
         return refuse(l, SPAD__REFUSED_OFF_CHIP, t->name);
     }
     return refuse(l, SPAD__REFUSED_MORE_MEMORY, t->name);
@@ -459,7 +459,7 @@ static bool probe_bounds(probe *l) {
  * be wrong at any index. */
 static void find_tracked(const probe *l) {
     const spad_kernel *kernel = l->kernel;
-    const spad_target *target = spad_kernel_target(kernel);
+    const spad_target *target = spad_kernel_get_target(kernel);
     bool *tracked = l->growth->tracked;
     for (size_t i = 0; i < spad_kernel_tensor_count(kernel); i++) {
         const spad_kernel_tensor *t = spad_kernel_get_tensor(kernel, i);

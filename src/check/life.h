@@ -98,7 +98,7 @@ typedef struct spad__life {
 spad_status spad__life_create(spad__life **out, spad__run *run, spad_error *error);
 void spad__life_destroy(spad__life *life);
 
-/* One thing happens. `values`: of the loop variables, as spad_walk_values gives them. */
+/* One thing happens. `values`: of the loop variables, as spad_walk_get_values gives them. */
 spad_status spad__life_event(spad__life *life, const spad_walk_event *event, const int64_t *values,
                              spad_error *error);
 

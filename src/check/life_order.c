@@ -35,9 +35,9 @@ typedef struct replay {
 
 /* ---- loops of the clock ------------------------------------------------------------ */
 
-static spad_status write_state(void *ctx, const spad__watch *watch, size_t group, int64_t periods,
-                               spad__state *state, spad_error *error) {
-    const replay *r = ctx;
+static spad_status write_state(void *context, const spad__watch *watch, size_t group,
+                               int64_t periods, spad__state *state, spad_error *error) {
+    const replay *r = context;
     const spad_status status = spad__cut_state(&r->cut, watch, group, periods, state, error);
     if (status != SPAD_OK) return status;
     return spad__life_state(r->life, NULL, r->values, watch->growth, group, periods, state, error);
@@ -150,12 +150,17 @@ static size_t list_turns(const replay *r, turn *turns) {
         const int32_t start = spad__net_first(&order->net, (int32_t)i);
         const bool moves = order->events.items.items[i].agent == r->cut.agent;
         if (moves || step == start) {
-            turns[count++] =
-                (turn){r->cut.clock[step], order->rank[step], (int32_t)i, moves, step == start};
+            turns[count++] = (turn){.clock = r->cut.clock[step],
+                                    .rank = order->rank[step],
+                                    .event = (int32_t)i,
+                                    .moves_clock = moves,
+                                    .starts = step == start};
         }
         if (step != start) {
-            turns[count++] =
-                (turn){r->cut.clock[start], order->rank[start], (int32_t)i, false, true};
+            turns[count++] = (turn){.clock = r->cut.clock[start],
+                                    .rank = order->rank[start],
+                                    .event = (int32_t)i,
+                                    .starts = true};
         }
     }
     qsort(turns, count, sizeof *turns, compare_turns);
@@ -166,10 +171,8 @@ static size_t list_turns(const replay *r, turn *turns) {
 
 /* Outputs are read at the end, where a walk knows what is alive. */
 static spad_status read_outputs(replay *r, spad_error *error) {
-    const spad_walk_options options = {.agent = SPAD_WALK_ALL,
-                                       .place = r->run->options->place,
-                                       .ctx = r->run->options->ctx,
-                                       .host = &r->run->check->host};
+    const spad_walk_options options = {
+        .agent = SPAD_WALK_ALL, .layout = r->run->options->layout, .host = &r->run->check->host};
     spad_walk *walk;
     const spad_walk_event *event = NULL;
     spad_status status = spad__walk_create(&walk, r->run->kernel, &options, error);

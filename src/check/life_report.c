@@ -78,7 +78,7 @@ static void bytes_text(const spad__life *life, const spad_walk_access *access, s
 static const char *name_of(const spad__life *life, int64_t statement) {
     const spad_statement *s = &life->kernel->statements.items[statement];
     if (s->kind == SPAD_STATEMENT_TENSOR) return "the caller of the kernel"; /* its output */
-    return s->name != NULL ? s->name : spad_statement_word(s->kind);
+    return s->name != NULL ? s->name : spad_statement_kind_name(s->kind);
 }
 
 /* ---- reads ------------------------------------------------------------------------- */
@@ -97,7 +97,7 @@ static bool share_sections(const spad_kernel *k, int64_t a, int64_t b) {
     const int64_t scope = scope_of(k, a);
     return k->tensors.items[a].mode == SPAD_MODE_STACK &&
            k->tensors.items[b].mode == SPAD_MODE_STACK && scope >= 0 && scope == scope_of(k, b) &&
-           spad_kernel_expr(k, k->statements.items[scope].amount).most > 1;
+           spad_kernel_get_expr(k, k->statements.items[scope].amount).most > 1;
 }
 
 static spad_finding_code classify(const spad__life *life, const spad_walk_access *access,
@@ -154,7 +154,7 @@ static void describe_input(spad_finding *finding, const spad__life *life,
         name_of(life, life->statement), tile, now, bytes, other,
         input ? ", over this one; give inputs bytes of their own" : "; write it before it is read");
     spad__point_note(spad__finding_add_note(finding, "%s is declared here", other),
-                     k->tensors.items[write->tensor].place);
+                     k->tensors.items[write->tensor].location);
     spad__finding_set_names(finding, tensor->name, k->tensors.items[write->tensor].name);
 }
 
@@ -194,16 +194,16 @@ static void describe_nothing(spad_finding *finding, const spad__life *life,
                        name_of(life, life->statement), tile, now, chance ? "writes" : "has written",
                        chance ? "it anywhere" : bytes);
     spad__point_note(spad__finding_add_note(finding, "declared here"),
-                     life->kernel->tensors.items[access->tensor].place);
+                     life->kernel->tensors.items[access->tensor].location);
     spad__finding_set_names(finding, life->kernel->tensors.items[access->tensor].name, NULL);
 }
 
 /* The finding is about one access of the statement, not about all of it. */
 static void point_at(spad_finding *finding, const spad_kernel *k, const spad_walk_access *access) {
-    const spad_place place = access->row < k->accesses.count
-                                 ? k->accesses.items[access->row].place
-                                 : k->tensors.items[access->tensor].place;
-    spad__point_finding(finding, place);
+    const spad_location location = access->row < k->accesses.count
+                                       ? k->accesses.items[access->row].location
+                                       : k->tensors.items[access->tensor].location;
+    spad__point_finding(finding, location);
     finding->number = access->tensor;
 }
 
@@ -385,7 +385,7 @@ static void note_depths(spad__life *life) {
             finding, "'%s' has %lld slot%s and needs %lld: so many of its tiles are alive at once",
             finding->subject, (long long)state->ring, state->ring == 1 ? "" : "s",
             (long long)state->needed);
-        spad__point_note(note, life->kernel->tensors.items[finding->number].place);
+        spad__point_note(note, life->kernel->tensors.items[finding->number].location);
     }
 }
 

@@ -138,9 +138,10 @@ static void put_tensors(spad__state_out *w, const spad__life *life, standing at)
 
 static void put_manager(spad__state_out *w, const spad_stack *stack) {
     int64_t address = 0;
-    const size_t depth = spad_stack_depth(stack);
-    spad__state_put(w, spad_stack_address(&address, stack, NULL) == SPAD_OK ? address : -1);
-    spad__state_put(w, spad_stack_heap_address(&address, stack, NULL) == SPAD_OK ? address : -1);
+    const size_t depth = spad_stack_scope_count(stack);
+    spad__state_put(w, spad_stack_get_address(&address, stack, NULL) == SPAD_OK ? address : -1);
+    spad__state_put(w,
+                    spad_stack_get_heap_address(&address, stack, NULL) == SPAD_OK ? address : -1);
     spad__state_put(w, (int64_t)depth);
     for (size_t i = 0; i < depth; i++) {
         spad_stack_scope scope = {0};
@@ -152,7 +153,7 @@ static void put_manager(spad__state_out *w, const spad_stack *stack) {
 }
 
 static void put_live(spad__state_out *w, const spad_stack *stack) {
-    const size_t count = spad_stack_live(NULL, 0, stack);
+    const size_t count = spad_stack_list_live(NULL, 0, stack);
     spad__state_put(w, (int64_t)count);
     if (count == 0) return;
     spad_stack_tensor *live = spad__new_array(w->host, count, sizeof *live);
@@ -160,7 +161,7 @@ static void put_live(spad__state_out *w, const spad_stack *stack) {
         w->failed = true;
         return;
     }
-    spad_stack_live(live, count, stack);
+    spad_stack_list_live(live, count, stack);
     for (size_t i = 0; i < count; i++) {
         spad__state_put(w, live[i].rect.lane);
         spad__state_put(w, live[i].rect.byte);

@@ -52,7 +52,7 @@ static int64_t ring_of(const spad_kernel_tensor *tensor) {
 /* Has it bytes that no other tensor can have? */
 static bool is_private(const spad__life *life, const spad_kernel_tensor *home) {
     if (home->mode != SPAD_MODE_AUTO) return false;
-    return life->run->options->place == NULL || life->kernel->target->spaces[home->space].off_chip;
+    return life->run->options->layout == NULL || life->kernel->target->spaces[home->space].off_chip;
 }
 
 static void mark_uses(const spad_kernel *k, use *own, use *family) {
@@ -461,10 +461,8 @@ static spad_status write_input_tiles(spad__life *life, const spad_walk *walk, in
  * overlaps another has its bytes. */
 static spad_status write_inputs(spad__life *life, spad_error *error) {
     const spad_kernel *k = life->kernel;
-    const spad_walk_options options = {.agent = SPAD_WALK_ALL,
-                                       .place = life->run->options->place,
-                                       .ctx = life->run->options->ctx,
-                                       .host = &life->host};
+    const spad_walk_options options = {
+        .agent = SPAD_WALK_ALL, .layout = life->run->options->layout, .host = &life->host};
     spad_walk *walk = NULL;
     spad_status status = SPAD_OK;
     for (size_t i = 0; i < k->tensors.count && status == SPAD_OK; i++) {
@@ -647,10 +645,10 @@ typedef struct stop { /* of a walk */
     const spad_walk *walk;
 } stop;
 
-static spad_status write_state(void *ctx, const spad__watch *watch, size_t group, int64_t periods,
-                               spad__state *state, spad_error *error) {
-    const stop *here = ctx;
-    return spad__life_state(here->life, here->walk, spad_walk_values(here->walk), watch->growth,
+static spad_status write_state(void *context, const spad__watch *watch, size_t group,
+                               int64_t periods, spad__state *state, spad_error *error) {
+    const stop *here = context;
+    return spad__life_state(here->life, here->walk, spad_walk_get_values(here->walk), watch->growth,
                             group, periods, state, error);
 }
 
@@ -753,7 +751,7 @@ static spad_status walk_through(spad__run *run, spad__life *life, spad__outputs 
             status = spad__outputs_operation(outputs, walk, event, error);
         }
         if (status != SPAD_OK || life == NULL) continue;
-        status = spad__life_event(life, event, spad_walk_values(walk), error);
+        status = spad__life_event(life, event, spad_walk_get_values(walk), error);
         if (status == SPAD_OK) status = update_watches(run, life, walk, event, error);
     }
     if (status == SPAD_OK && outputs != NULL) status = spad__outputs_report(outputs, run, error);
@@ -763,10 +761,8 @@ static spad_status walk_through(spad__run *run, spad__life *life, spad__outputs 
 }
 
 spad_status spad__check_lifetimes(spad__run *run, spad_error *error) {
-    const spad_walk_options options = {.agent = SPAD_WALK_ALL,
-                                       .place = run->options->place,
-                                       .ctx = run->options->ctx,
-                                       .host = &run->check->host};
+    const spad_walk_options options = {
+        .agent = SPAD_WALK_ALL, .layout = run->options->layout, .host = &run->check->host};
     spad__life *life = NULL;
     spad__outputs *outputs = NULL;
     spad_walk *walk = NULL;

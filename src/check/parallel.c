@@ -255,10 +255,8 @@ static spad_status scan_event(scan *l, const spad_walk_event *event, spad_error 
 }
 
 static spad_status walk_loop(scan *l, spad_error *error) {
-    const spad_walk_options options = {.agent = SPAD_WALK_ALL,
-                                       .place = l->run->options->place,
-                                       .ctx = l->run->options->ctx,
-                                       .host = &l->host};
+    const spad_walk_options options = {
+        .agent = SPAD_WALK_ALL, .layout = l->run->options->layout, .host = &l->host};
     spad_walk *walk;
     spad_error failure;
     spad_status status = spad__walk_create(&walk, l->kernel, &options, &failure);

@@ -128,7 +128,7 @@ static spad_status find_changes(const trial *t, change *changes, size_t *count, 
 
 /* A number, or the name of the parameter that it is. */
 static void amount_text(const spad_kernel *k, spad_amount amount, char *field, size_t size) {
-    const spad_expr_info info = spad_kernel_expr(k, amount.expr);
+    const spad_expr_info info = spad_kernel_get_expr(k, amount.expr);
     if (amount.expr != 0 && info.node_count == 1 && info.nodes[0].op == SPAD_EXPR_PARAM) {
         snprintf(field, size, "%.60s", k->params.items[info.nodes[0].value].name);
     } else {
@@ -208,7 +208,8 @@ static void add_parity_notes(const trial *t, const change *changes, size_t count
                 count > 1 ? (n == 0 ? ", and the other one," : ", and the one before,") : "",
                 changes[n].to == PASSES_AT_FIRST ? "; it passes immediately in the first round"
                                                  : "");
-            spad__point_note(note, t->events->kernel->statements.items[changes[n].statement].place);
+            spad__point_note(note,
+                             t->events->kernel->statements.items[changes[n].statement].location);
         }
     }
 }

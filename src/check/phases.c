@@ -17,6 +17,7 @@
  * allow. Up to it all phases are as in the model, so by the rules above it counts for,
  * or waits for, the phase that it has in the model, and the model does allow it.
  */
+#include "base/assert.h"
 #include "check/order.h"
 
 #include <stdio.h>
@@ -28,6 +29,7 @@ enum { ACTIONS_A_LOOK = 64 }; /* at the clock */
 /* ---- helpers ----------------------------------------------------------------------- */
 
 static const spad__action *action_at(const spad__order *o, int32_t object, int32_t i) {
+    spad__assert(i >= 0 && i < o->first_action[object + 1] - o->first_action[object]);
     return &o->net.actions.items[o->actions[o->first_action[object] + i]];
 }
 
@@ -36,6 +38,7 @@ static int32_t action_count(const spad__order *o, int32_t object) {
 }
 
 static int32_t event_of(const spad__order *o, int32_t point) {
+    spad__assert(point >= 0 && (size_t)point < o->net.points.count);
     return o->net.points.items[point].event;
 }
 
@@ -136,6 +139,7 @@ static void describe_lapped(spad_finding *finding, const about *text, int64_t ph
 static spad_status find_parked(spad__order *o, int32_t point, spad_error *error) {
     const spad__action *a = &o->net.actions.items[o->net.points.items[point].first_action];
     const spad__sync_object *s = &o->machine.objects[a->object].sync;
+    spad__assert(o->net.points.items[point].action_count > 0); /* it waits for something */
     const about text = describe(o, a);
     char lack[SPAD__PHRASE_MAX];
     describe_lack(o, a, lack, sizeof lack);
@@ -269,7 +273,7 @@ static spad_status check_contribution(spad__order *o, int32_t object, int32_t nu
         spad__point_note(note, spad_kernel_get_statement(
                                    o->events.kernel,
                                    (size_t)o->events.items.items[event_of(o, a->point)].statement)
-                                   ->place);
+                                   ->location);
     }
     return find_at(o, &finding, a, NULL, error);
 }
@@ -327,6 +331,7 @@ typedef struct span {
 
 /* By how much a contribution raises the bytes that its phase lacks. */
 static int64_t bytes_of(const spad__action *a) {
+    spad__assert(contributes(a));
     if (a->kind == SPAD__ACTION_ARRIVE) return a->expect;
     return a->kind == SPAD__ACTION_EXPECT ? a->amount : -a->amount;
 }
@@ -369,6 +374,7 @@ static spad_status list_late(spad__order *o, span phase, spad__action_kind kind,
         if (before || late->more) continue;
         late->parted[late->count] = parted;
         late->items[late->count++] = a;
+        spad__assert(late->count <= LATE_MAX);
     }
     return SPAD_OK;
 }
@@ -398,6 +404,7 @@ static bool is_parted(const late_bytes *late, unsigned set, int32_t number) {
  * what it lacks with them. Below 0 it is not, but then an expectation comes too late, too. A
  * moment may be within one point, and not within two. */
 static bool may_miss(const late_bytes *late, unsigned set, int64_t bytes) {
+    spad__assert(set != 0 && set >> late->count == 0);
     int32_t within = -1;
     bool expects = false;
     for (int32_t i = 0; i < late->count; i++) {
@@ -455,6 +462,7 @@ static spad_status check_bytes(spad__order *o, span phase, spad_error *error) {
 
 static span phase_from(const spad__order *o, int32_t object, int32_t first) {
     const int64_t phase = action_at(o, object, first)->phase;
+    spad__assert(contributes(action_at(o, object, first)));
     span s = {object, first, first + 1};
     for (; s.end < action_count(o, object); s.end++) {
         const spad__action *a = action_at(o, object, s.end);
@@ -718,7 +726,7 @@ static spad_status find_leftover(spad__order *o, int32_t object, spad_error *err
 static spad_status find_unfinished(spad__order *o, int32_t number, spad_error *error) {
     const spad__event *event = &o->events.items.items[number];
     const int32_t start = o->net.start[number];
-    const spad_target *target = spad_kernel_target(o->events.kernel);
+    const spad_target *target = spad_kernel_get_target(o->events.kernel);
     const bool done = spad__causes_awaited(&o->model, start + 2, -1);
     const bool read = done || spad__causes_awaited(&o->model, start + 1, start + 2);
     for (size_t i = 0; i < event->access_count; i++) {

@@ -242,7 +242,7 @@ static bool bounds_a_loop(const spad_kernel *kernel, size_t param) {
         const spad_kernel_loop *loop = spad_kernel_get_loop(kernel, i);
         const spad_expr ends[] = {loop->begin.expr, loop->end.expr};
         for (size_t e = 0; e < 2; e++) {
-            const spad_expr_info info = spad_kernel_expr(kernel, ends[e]);
+            const spad_expr_info info = spad_kernel_get_expr(kernel, ends[e]);
             for (size_t n = 0; n < info.node_count; n++) {
                 if (info.nodes[n].op == SPAD_EXPR_PARAM && info.nodes[n].value == (int64_t)param) {
                     return true;
@@ -276,7 +276,7 @@ static spad_status find_trips(prover *p, spad_error *error) {
             p->count++;
             continue;
         }
-        char why[SPAD_MESSAGE_MAX];
+        char why[SPAD_MESSAGE_MAX / 2];
         spad__growth_reason(&t->growth, p->kernel, why, sizeof why);
         if (t->growth.refusal.kind != SPAD__REFUSED_SIZE) leave_fixed(p, i, why);
         spad__growth_free(&t->growth);
@@ -595,10 +595,8 @@ static spad_status judge_large(prover *p, shape *s, bool *right, bool *instead, 
 
 /* Has the given shape few events? */
 static spad_status is_short(const prover *p, bool *result, spad_error *error) {
-    const spad_walk_options options = {.agent = SPAD_WALK_ALL,
-                                       .place = p->run->options->place,
-                                       .ctx = p->run->options->ctx,
-                                       .host = &p->host};
+    const spad_walk_options options = {
+        .agent = SPAD_WALK_ALL, .layout = p->run->options->layout, .host = &p->host};
     spad_walk *walk;
     spad_error failure;
     const spad_walk_event *event = NULL;

@@ -39,9 +39,9 @@ typedef struct spad__watch {
 
 /* Writes the state down, with indices counted from `periods` periods on. */
 typedef struct spad__state_of {
-    spad_status (*write)(void *ctx, const spad__watch *watch, size_t group, int64_t periods,
+    spad_status (*write)(void *context, const spad__watch *watch, size_t group, int64_t periods,
                          spad__state *state, spad_error *error);
-    void *ctx;
+    void *context;
 } spad__state_of;
 
 struct spad__watches {

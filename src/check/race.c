@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/checked.h"
 #include "check/cells.h"
 #include "check/order.h"
@@ -50,10 +51,12 @@ typedef struct sweep {
 /* ---- accesses ---------------------------------------------------------------------- */
 
 static const spad__event *event_of(const sweep *s, int32_t access) {
+    spad__assert(access >= 0 && (size_t)access < s->order->events.accesses.count);
     return &s->order->events.items.items[s->event[access]];
 }
 
 static const spad_walk_access *access_at(const sweep *s, int32_t access) {
+    spad__assert(access >= 0 && (size_t)access < s->order->events.accesses.count);
     return &s->order->events.accesses.items[access];
 }
 
@@ -116,13 +119,14 @@ static bool has_proxies(const sweep *s, int32_t access) {
     const spad_kernel *kernel = s->order->events.kernel;
     const spad_walk_access *a = access_at(s, access);
     const spad_kernel_tensor *tensor = spad_kernel_get_tensor(kernel, (size_t)a->tensor);
-    const spad_space *space = &spad_kernel_target(kernel)->spaces[tensor->space];
+    const spad_space *space = &spad_kernel_get_target(kernel)->spaces[tensor->space];
     return space->lanes == 1 && strcmp(space->name, "registers") != 0;
 }
 
 /* Is a fence of one agent between two points? The first one after `from` decides. */
 static spad_status fenced_by(sweep *s, size_t first, size_t last, int32_t from, int32_t to,
                              bool *fenced, spad_error *error) {
+    spad__assert(first <= last && last <= s->fences.count);
     const size_t end = last;
     *fenced = false;
     while (first < last) {

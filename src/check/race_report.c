@@ -73,7 +73,7 @@ static void describe_bytes(const spad__clash *c, char *field, size_t size) {
     const long long end = (long long)spad__min(end_a, end_b);
     if (b->placed) {
         snprintf(field, size, "bytes [%lld, %lld) of %s", from, end,
-                 spad_kernel_target(kernel)->spaces[tensor->space].name);
+                 spad_kernel_get_target(kernel)->spaces[tensor->space].name);
     } else if (home->slots > 1) {
         snprintf(field, size, "bytes [%lld, %lld) of %s slot %lld", from, end, home->name,
                  (long long)b->slot);

@@ -50,7 +50,7 @@ static const char *file_of(const spad_check *check) {
 }
 
 static void write_verdict(spad__out *out, const spad_check *check, const spad_kernel *kernel) {
-    const char *name = kernel != NULL ? spad_kernel_name(kernel) : file_of(check);
+    const char *name = kernel != NULL ? spad_kernel_get_name(kernel) : file_of(check);
     spad__out_one_line(out, name != NULL ? name : "");
     spad__out_format(out, "%s%s", name != NULL ? ": " : "", spad_verdict_name(check->verdict));
     write_count(out, check->counts.errors, "error", "errors");

@@ -38,7 +38,7 @@ static spad_status check_bytes(spad__run *run, int64_t tensor, const char *tile,
                                spad_error *error) {
     const spad_kernel_tensor *row = &run->kernel->tensors.items[tensor];
     const spad_space *space = &run->kernel->target->spaces[row->space];
-    const int64_t usable = spad_space_usable(space);
+    const int64_t usable = spad_space_get_usable(space);
     spad_finding finding;
     if (rect.byte >= 0 && (usable == SPAD_UNBOUNDED || rect.byte <= usable - rect.bytes)) {
         return SPAD_OK;
@@ -119,12 +119,12 @@ spad_status spad__check_operand(spad__run *run, int64_t statement, const spad_wa
         spad__count_finding(run, SPAD_FINDING_START_LANE, statement, -1)) {
         return SPAD_OK;
     }
-    const spad_place place = k->accesses.items[access->row].place;
+    const spad_location location = k->accesses.items[access->row].location;
     spad_finding finding;
     spad__finding_init(&finding, SPAD_FINDING_START_LANE, "%s touches part of '%s': %s", s->name,
                        row->name, fault.message);
     spad__finding_set_names(&finding, row->name, NULL);
-    spad__point_finding(&finding, place);
+    spad__point_finding(&finding, location);
     finding.number = access->tensor;
     return spad__add_finding(run, &finding, statement, -1, error);
 }
@@ -228,7 +228,7 @@ static spad_status check_planned(spad__run *run, int64_t tensor, spad_error *err
             run->gap = too_many;
             break;
         }
-        if (!run->options->place(run->options->ctx, tensor, slot, &rect)) continue;
+        if (!spad_layout_get_place(&rect, run->options->layout, tensor, slot)) continue;
         rect.lanes = row->tile_lanes;
         rect.bytes = row->tile_bytes;
         status = spad__check_place(run, tensor, spad__min(slot, row->tiles - 1), rect, error);
@@ -285,8 +285,8 @@ static spad_status check_tensor(spad__run *run, int64_t tensor, spad_error *erro
     case SPAD_MODE_AT: return check_row(run, tensor, error);
     case SPAD_MODE_MOD: return check_modulo(run, tensor, error);
     case SPAD_MODE_AUTO:
-        return run->options->place != NULL ? check_planned(run, tensor, error)
-                                           : check_size(run, tensor, error);
+        return run->options->layout != NULL ? check_planned(run, tensor, error)
+                                            : check_size(run, tensor, error);
     default: return SPAD_OK;
     }
 }

@@ -54,7 +54,7 @@ static spad_status take_state(spad__watches *watches, spad__watch *watch, int64_
         return spad__fail_host_memory(error);
     }
     watch->starts.items[watch->starts.count++] = watch->states.count;
-    spad_status status = state.write(state.ctx, watch, (size_t)growth->group[loop],
+    spad_status status = state.write(state.context, watch, (size_t)growth->group[loop],
                                      iteration / period, &watch->states, error);
     if (watch->states.count > STATES_MAX) watch->failed = true;
     if (status != SPAD_OK || iteration < period) return status;

@@ -8,13 +8,18 @@
 #include <dlfcn.h>
 #include <string.h>
 
-const spad_backend *spad_backend_at(size_t index) {
-    static const spad_backend *const backends[] = {
-        &spad__backend_host,
-        &spad__backend_cuda,
-        &spad__backend_opencl,
-    };
-    return index < sizeof backends / sizeof backends[0] ? backends[index] : NULL;
+static const spad_backend *const backends[] = {
+    &spad__backend_host,
+    &spad__backend_cuda,
+    &spad__backend_opencl,
+};
+
+size_t spad_backend_count(void) {
+    return sizeof backends / sizeof backends[0];
+}
+
+const spad_backend *spad_backend_get(size_t index) {
+    return index < spad_backend_count() ? backends[index] : NULL;
 }
 
 spad_status spad__library_open(void **library, void *table, const char *file,

@@ -6,7 +6,7 @@
 #define SPAD_DEVICE_BACKEND_H
 
 #include "base/error.h"
-#include "spad/backend.h"
+#include "spad/device/backend.h"
 
 extern const spad_backend spad__backend_host;
 extern const spad_backend spad__backend_cuda;

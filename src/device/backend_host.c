@@ -81,7 +81,7 @@ static spad_status host_alloc(int64_t *address, void *device, int64_t bytes, spa
     char *block = NULL;
     if ((uint64_t)bytes <= PTRDIFF_MAX - extra) {
         pthread_mutex_lock(&driver->mutex);
-        block = driver->host.resize(driver->host.ctx, NULL, 0, (size_t)bytes + extra);
+        block = driver->host.resize(driver->host.context, NULL, 0, (size_t)bytes + extra);
         pthread_mutex_unlock(&driver->mutex);
     }
     if (block == NULL) {

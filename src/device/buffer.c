@@ -10,7 +10,7 @@
 #include "base/checked.h"
 #include "device/device.h"
 #include "device/stats.h"
-#include "spad/buffer.h"
+#include "spad/device/buffer.h"
 
 /* ---- the table --------------------------------------------------------------------- */
 
@@ -26,7 +26,7 @@ static spad__buffer_record *live_record(spad_device *device, uint32_t slot, uint
     return record->generation == generation && generation % 2 != 0 ? record : NULL;
 }
 
-spad__buffer_record *spad__buffer_find(spad_device_buffer buffer, spad_error *error) {
+spad__buffer_record *spad__buffer_find(spad_buffer buffer, spad_error *error) {
     spad__buffer_record *record = live_record(buffer.device, buffer.slot, buffer.generation);
     if (record == NULL) {
         spad__fail(error, SPAD_ERR_STALE,
@@ -39,14 +39,14 @@ spad__buffer_record *spad__buffer_root(spad_device *device, spad__buffer_record 
     return record->root != 0 ? &device->buffers.items[record->root - 1] : record;
 }
 
-static spad_status check_handle(spad_device_buffer buffer, spad_error *error) {
+static spad_status check_handle(spad_buffer buffer, spad_error *error) {
     if (buffer.device != NULL) return SPAD_OK;
     return spad__fail(error, SPAD_ERR_ARGUMENT, "there is no buffer");
 }
 
 /* A live record with copies of name and dims, or NULL: no host memory. */
-static spad__buffer_record *add_record(spad_device_buffer *out, spad_device *device,
-                                       spad_shape shape, const char *name) {
+static spad__buffer_record *add_record(spad_buffer *out, spad_device *device, spad_shape shape,
+                                       const char *name) {
     const size_t name_bytes = name != NULL && name[0] != '\0' ? strlen(name) + 1 : 0;
     const size_t dims_bytes = shape.rank * sizeof(int64_t) + name_bytes;
     char *block = dims_bytes > 0 ? spad__new(&device->host, dims_bytes) : NULL;
@@ -75,7 +75,7 @@ static spad__buffer_record *add_record(spad_device_buffer *out, spad_device *dev
         record->name = block + shape.rank * sizeof(int64_t);
         memcpy(block + shape.rank * sizeof(int64_t), name, name_bytes);
     }
-    *out = (spad_device_buffer){.device = device, .slot = slot, .generation = generation};
+    *out = (spad_buffer){.device = device, .slot = slot, .generation = generation};
     return record;
 }
 
@@ -114,7 +114,7 @@ static spad_status take_memory(grant *out, spad_device *device, spad_memory_scop
                                spad_error *error) {
     spad_pool *pool;
     spad_status status = spad_shape_bytes(&out->bytes, shape, dtype, error);
-    if (status == SPAD_OK) status = spad_device_pool(&pool, device, scope, error);
+    if (status == SPAD_OK) status = spad_device_get_pool(&pool, device, scope, error);
     if (status != SPAD_OK) return status;
     if (scope == SPAD_GLOBAL) {
         status = spad_pool_alloc(&out->block, pool, out->bytes, align, error);
@@ -237,8 +237,8 @@ static spad_status check_spec(const spad_buffer_spec *spec, spad_error *error) {
 }
 
 /* A record without memory, which only its maker knows of until it has settled it. */
-static spad_status open_record(spad_device_buffer *out, spad_device *device,
-                               const spad_buffer_spec *spec, int64_t align, spad_error *error) {
+static spad_status open_record(spad_buffer *out, spad_device *device, const spad_buffer_spec *spec,
+                               int64_t align, spad_error *error) {
     pthread_mutex_lock(&device->mutex);
     spad__buffer_record *record = add_record(out, device, spec->shape, spec->name);
     if (record != NULL) {
@@ -251,8 +251,8 @@ static spad_status open_record(spad_device_buffer *out, spad_device *device,
 }
 
 /* Takes memory for the record; whatever fails, none is taken. */
-static spad_status settle_new(spad_device_buffer buffer, const spad_buffer_spec *spec,
-                              int64_t align, spad_error *error) {
+static spad_status settle_new(spad_buffer buffer, const spad_buffer_spec *spec, int64_t align,
+                              spad_error *error) {
     spad_device *device = buffer.device;
     grant memory = {0};
     spad_status status =
@@ -270,9 +270,9 @@ static spad_status settle_new(spad_device_buffer buffer, const spad_buffer_spec 
 }
 
 /* The record comes first, so that no pool has grown for nothing when host memory is out. */
-spad_status spad_buffer_alloc(spad_device_buffer *out, spad_device *device,
-                              const spad_buffer_spec *spec, spad_error *error) {
-    *out = (spad_device_buffer){0};
+spad_status spad_buffer_alloc(spad_buffer *out, spad_device *device, const spad_buffer_spec *spec,
+                              spad_error *error) {
+    *out = (spad_buffer){0};
     spad_status status = check_spec(spec, error);
     if (status != SPAD_OK) return status;
     const int64_t align = spec->alignment > 0 ? spec->alignment : 1;
@@ -284,13 +284,13 @@ spad_status spad_buffer_alloc(spad_device_buffer *out, spad_device *device,
         pthread_mutex_lock(&device->mutex);
         remove_record(device, out->slot);
         pthread_mutex_unlock(&device->mutex);
-        *out = (spad_device_buffer){0};
+        *out = (spad_buffer){0};
     }
     return status;
 }
 
 /* The last stream has to be done before memory that it cannot keep in its order is freed. */
-static spad_status wait_for_last(spad_device_buffer buffer, spad_error *error) {
+static spad_status wait_for_last(spad_buffer buffer, spad_error *error) {
     spad_stream last = {0};
     spad_status status = SPAD_OK;
     pthread_mutex_lock(&buffer.device->mutex);
@@ -326,7 +326,7 @@ void spad__buffer_end_aliases(spad_device *device, uint32_t slot) {
     }
 }
 
-spad_status spad_buffer_free(spad_device_buffer buffer, spad_error *error) {
+spad_status spad_buffer_free(spad_buffer buffer, spad_error *error) {
     spad_device *device = buffer.device;
     if (device == NULL) return SPAD_OK;
     spad_status status = wait_for_last(buffer, error);
@@ -389,7 +389,7 @@ typedef struct open_buffer {
     int64_t bytes;
 } open_buffer;
 
-static spad_status read_open(open_buffer *out, spad_device_buffer buffer, spad_error *error) {
+static spad_status read_open(open_buffer *out, spad_buffer buffer, spad_error *error) {
     spad_status status = SPAD_ERR_STALE;
     pthread_mutex_lock(&buffer.device->mutex);
     const spad__buffer_record *record = spad__buffer_find(buffer, error);
@@ -413,7 +413,7 @@ typedef struct dims_block {
     size_t bytes;
 } dims_block;
 
-static spad_status new_dims(dims_block *out, spad_device_buffer buffer, spad_shape shape,
+static spad_status new_dims(dims_block *out, spad_buffer buffer, spad_shape shape,
                             spad_error *error) {
     spad_device *device = buffer.device;
     spad_status status = SPAD_ERR_STALE;
@@ -436,8 +436,8 @@ static spad_status new_dims(dims_block *out, spad_device_buffer buffer, spad_sha
 
 /* Puts dims and memory into the record, unless someone else did so meanwhile. Ends what is not
  * needed of the dims, the old or the new ones. */
-static spad_status install(spad_device_buffer buffer, size_t rank, dims_block dims,
-                           const grant *memory, spad_error *error) {
+static spad_status install(spad_buffer buffer, size_t rank, dims_block dims, const grant *memory,
+                           spad_error *error) {
     spad_device *device = buffer.device;
     spad_status status = SPAD_ERR_STALE;
     pthread_mutex_lock(&device->mutex);
@@ -468,8 +468,8 @@ static void drop_dims(spad_device *device, dims_block dims) {
     pthread_mutex_unlock(&device->mutex);
 }
 
-spad_status spad__buffer_settle(spad_device_buffer buffer, int64_t bytes,
-                                const spad_buffer_info *like, spad_error *error) {
+spad_status spad__buffer_settle(spad_buffer buffer, int64_t bytes, const spad_buffer_info *like,
+                                spad_error *error) {
     open_buffer open;
     int64_t dims[SPAD_RANK_MAX];
     spad_status status = read_open(&open, buffer, error);
@@ -497,7 +497,7 @@ spad_status spad__buffer_settle(spad_device_buffer buffer, int64_t bytes,
     return status;
 }
 
-spad_status spad_buffer_bind(spad_device_buffer buffer, const void *data, int64_t bytes,
+spad_status spad_buffer_bind(spad_buffer buffer, const void *data, int64_t bytes,
                              spad_error *error) {
     open_buffer open;
     spad_status status = check_handle(buffer, error);
@@ -510,7 +510,7 @@ spad_status spad_buffer_bind(spad_device_buffer buffer, const void *data, int64_
                             (long long)bytes, (long long)open.bytes);
         spad__fact_amounts(error, bytes, open.bytes, SPAD_NO_FACT);
     }
-    return status == SPAD_OK ? spad_write(buffer, 0, data, bytes, NULL, error) : status;
+    return status == SPAD_OK ? spad_buffer_write(buffer, 0, data, bytes, NULL, error) : status;
 }
 
 /* ---- questions --------------------------------------------------------------------- */
@@ -523,8 +523,7 @@ static int64_t visible_address(spad_device *device, spad__buffer_record *record)
     return root->block.address + record->offset / device->scratchpads[record->scope].space->lanes;
 }
 
-spad_status spad_buffer_get_info(spad_buffer_info *out, spad_device_buffer buffer,
-                                 spad_error *error) {
+spad_status spad_buffer_get_info(spad_buffer_info *out, spad_buffer buffer, spad_error *error) {
     spad_status status = check_handle(buffer, error);
     memset(out, 0, sizeof *out);
     out->address = SPAD_NO_BYTE;
@@ -549,7 +548,7 @@ spad_status spad_buffer_get_info(spad_buffer_info *out, spad_device_buffer buffe
 }
 
 /* Address in memory of a buffer that has some. */
-static spad_status memory_address(int64_t *out, spad_device_buffer buffer, int64_t *visible,
+static spad_status memory_address(int64_t *out, spad_buffer buffer, int64_t *visible,
                                   spad_error *error) {
     spad_status status = check_handle(buffer, error);
     *out = *visible = SPAD_NO_BYTE;
@@ -569,12 +568,12 @@ static spad_status memory_address(int64_t *out, spad_device_buffer buffer, int64
     return status;
 }
 
-spad_status spad_buffer_address(int64_t *out, spad_device_buffer buffer, spad_error *error) {
+spad_status spad_buffer_get_address(int64_t *out, spad_buffer buffer, spad_error *error) {
     int64_t address;
     return memory_address(&address, buffer, out, error);
 }
 
-spad_status spad_buffer_pointer(void **out, spad_device_buffer buffer, spad_error *error) {
+spad_status spad_buffer_get_pointer(void **out, spad_buffer buffer, spad_error *error) {
     int64_t address;
     int64_t visible;
     *out = NULL;
@@ -589,8 +588,8 @@ spad_status spad_buffer_pointer(void **out, spad_device_buffer buffer, spad_erro
     return SPAD_OK;
 }
 
-spad_status spad_buffer_native(void **object, int64_t *offset, spad_device_buffer buffer,
-                               spad_error *error) {
+spad_status spad_buffer_get_native(void **object, int64_t *offset, spad_buffer buffer,
+                                   spad_error *error) {
     int64_t address;
     int64_t visible;
     *object = NULL;
@@ -600,7 +599,7 @@ spad_status spad_buffer_native(void **object, int64_t *offset, spad_device_buffe
     const spad_device *device = buffer.device;
     if (device->backend->native == NULL) {
         return spad__fail(error, SPAD_ERR_CAPABILITY,
-                          "%s has addresses and no objects; use spad_buffer_address",
+                          "%s has addresses and no objects; use spad_buffer_get_address",
                           device->info.name);
     }
     return device->backend->native(object, offset, device->native, address, error);
@@ -631,12 +630,11 @@ static spad_status check_view(const spad__buffer_record *of, int64_t offset, int
     return SPAD_OK;
 }
 
-spad_status spad_buffer_alias(spad_device_buffer *out, spad_device_buffer of, int64_t offset,
-                              spad_shape shape, spad_dtype dtype, const char *name,
-                              spad_error *error) {
+spad_status spad_buffer_alias(spad_buffer *out, spad_buffer of, int64_t offset, spad_shape shape,
+                              spad_dtype dtype, const char *name, spad_error *error) {
     int64_t bytes;
     spad_device *device = of.device;
-    *out = (spad_device_buffer){0};
+    *out = (spad_buffer){0};
     spad_status status = check_handle(of, error);
     if (status == SPAD_OK) status = spad_shape_bytes(&bytes, shape, dtype, error);
     if (status != SPAD_OK) return status;
@@ -664,7 +662,7 @@ spad_status spad_buffer_alias(spad_device_buffer *out, spad_device_buffer of, in
         }
     }
     pthread_mutex_unlock(&device->mutex);
-    if (status != SPAD_OK) *out = (spad_device_buffer){0};
+    if (status != SPAD_OK) *out = (spad_buffer){0};
     return status;
 }
 

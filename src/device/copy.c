@@ -10,7 +10,7 @@
 
 #include "base/checked.h"
 #include "device/device.h"
-#include "spad/stream.h"
+#include "spad/device/stream.h"
 
 enum { STAGE_BYTES = 1 << 20 };
 
@@ -18,7 +18,7 @@ enum { TITLE_MAX = 96 };
 
 /* One side of a copy. */
 typedef struct side {
-    spad_device_buffer buffer; /* no device: memory of the program */
+    spad_buffer buffer; /* no device: memory of the program */
     spad_device *device;
     int64_t address; /* of the buffer */
     int64_t bytes;   /* of the buffer; -1: its extent is not known yet */
@@ -27,7 +27,7 @@ typedef struct side {
 } side;
 
 /* Looks a buffer up. Everything that only messages need is left to them. */
-static spad_status find_side(side *out, spad_device_buffer buffer, spad_error *error) {
+static spad_status find_side(side *out, spad_buffer buffer, spad_error *error) {
     *out = (side){.buffer = buffer, .device = buffer.device};
     if (buffer.device == NULL)
         return spad__fail(error, SPAD_ERR_ARGUMENT, "there is no buffer to copy");
@@ -276,9 +276,8 @@ static spad_status copy_sides(const side *to, const side *from, int64_t width, i
 
 /* ---- the public face --------------------------------------------------------------- */
 
-spad_status spad_copy_part(spad_device_buffer to, spad_device_buffer from,
-                           const spad_copy_range *range, const spad_stream *stream,
-                           spad_error *error) {
+spad_status spad_buffer_copy_part(spad_buffer to, spad_buffer from, const spad_copy_range *range,
+                                  const spad_stream *stream, spad_error *error) {
     const int64_t width = range->width;
     const int64_t rows = range->rows != 0 ? range->rows : 1;
     side a;
@@ -311,8 +310,8 @@ static spad_status fail_other_size(const side *to, const side *from, spad_error 
     return SPAD_ERR_BOUNDS;
 }
 
-static spad_status copy_whole(spad_device_buffer to, spad_device_buffer from,
-                              const spad_stream *stream, spad_error *error) {
+static spad_status copy_whole(spad_buffer to, spad_buffer from, const spad_stream *stream,
+                              spad_error *error) {
     side a;
     side b;
     spad_status status = find_side(&b, from, error);
@@ -332,12 +331,12 @@ static spad_status copy_whole(spad_device_buffer to, spad_device_buffer from,
     return copy_sides(&a, &b, width, 1, stream, error);
 }
 
-spad_status spad_copy(spad_device_buffer to, spad_device_buffer from, spad_error *error) {
+spad_status spad_buffer_copy(spad_buffer to, spad_buffer from, spad_error *error) {
     return copy_whole(to, from, NULL, error);
 }
 
-spad_status spad_copy_async(spad_device_buffer to, spad_device_buffer from, spad_stream stream,
-                            spad_error *error) {
+spad_status spad_buffer_copy_async(spad_buffer to, spad_buffer from, spad_stream stream,
+                                   spad_error *error) {
     return copy_whole(to, from, &stream, error);
 }
 
@@ -370,9 +369,8 @@ static spad_status matrix_row(int64_t *row_bytes, int64_t *element, const spad_b
     return SPAD_OK;
 }
 
-spad_status spad_copy_matrix(spad_device_buffer to, spad_device_buffer from,
-                             const spad_copy_tile *tile, const spad_stream *stream,
-                             spad_error *error) {
+spad_status spad_buffer_copy_matrix(spad_buffer to, spad_buffer from, const spad_copy_tile *tile,
+                                    const spad_stream *stream, spad_error *error) {
     spad_buffer_info a;
     spad_buffer_info b;
     int64_t element = 0;
@@ -398,11 +396,11 @@ spad_status spad_copy_matrix(spad_device_buffer to, spad_device_buffer from,
         .width = tile->columns * element,
         .rows = tile->rows,
     };
-    return spad_copy_part(to, from, &range, stream, error);
+    return spad_buffer_copy_part(to, from, &range, stream, error);
 }
 
-spad_status spad_write(spad_device_buffer to, int64_t offset, const void *from, int64_t bytes,
-                       const spad_stream *stream, spad_error *error) {
+spad_status spad_buffer_write(spad_buffer to, int64_t offset, const void *from, int64_t bytes,
+                              const spad_stream *stream, spad_error *error) {
     side a;
     side b = program_side(from, bytes);
     spad_status status = find_side(&a, to, error);
@@ -414,8 +412,8 @@ spad_status spad_write(spad_device_buffer to, int64_t offset, const void *from, 
     return copy_sides(&a, &b, bytes, 1, stream, error);
 }
 
-spad_status spad_read(void *to, spad_device_buffer from, int64_t offset, int64_t bytes,
-                      const spad_stream *stream, spad_error *error) {
+spad_status spad_buffer_read(void *to, spad_buffer from, int64_t offset, int64_t bytes,
+                             const spad_stream *stream, spad_error *error) {
     side a = program_side(to, bytes);
     side b;
     spad_status status = find_side(&b, from, error);

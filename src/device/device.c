@@ -50,7 +50,7 @@ spad_status spad_memory_scope_parse(spad_memory_scope *out, const char *name, sp
 static size_t find_space(const spad_target *target, const char *const *names, size_t count) {
     for (size_t i = 0; i < count; i++) {
         size_t number;
-        if (spad_target_space(&number, target, names[i], NULL) == SPAD_OK) return number;
+        if (spad_target_find_space(&number, target, names[i], NULL) == SPAD_OK) return number;
     }
     return SPAD_NO_SPACE;
 }
@@ -79,9 +79,10 @@ static spad_status set_spaces(spad_device *device, const spad_device_options *o,
     spaces[SPAD_SHARED] = find_space(device->target, shared, 4);
     spaces[SPAD_LOCAL] = find_space(device->target, local, 4);
     if (o->shared_space != NULL)
-        status = spad_target_space(&spaces[SPAD_SHARED], device->target, o->shared_space, error);
+        status =
+            spad_target_find_space(&spaces[SPAD_SHARED], device->target, o->shared_space, error);
     if (status == SPAD_OK && o->local_space != NULL)
-        status = spad_target_space(&spaces[SPAD_LOCAL], device->target, o->local_space, error);
+        status = spad_target_find_space(&spaces[SPAD_LOCAL], device->target, o->local_space, error);
     for (int s = SPAD_SHARED; s <= SPAD_LOCAL && status == SPAD_OK; s++) {
         if (spaces[s] != SPAD_NO_SPACE)
             device->scratchpads[s].space = &device->target->spaces[spaces[s]];
@@ -93,9 +94,9 @@ static spad_status set_spaces(spad_device *device, const spad_device_options *o,
 
 /* More alignment than the driver gives is taken out of a larger block; the handle is the
  * driver's address. */
-static spad_status raw_alloc(void *ctx, spad_allocation *out, int64_t bytes, int64_t align,
+static spad_status raw_alloc(void *context, spad_allocation *out, int64_t bytes, int64_t align,
                              spad_error *error) {
-    const spad_device *device = ctx;
+    const spad_device *device = context;
     const int64_t slack = spad__max(align - device->info.alignment, 0);
     int64_t address;
     int64_t size;
@@ -111,41 +112,41 @@ static spad_status raw_alloc(void *ctx, spad_allocation *out, int64_t bytes, int
     return SPAD_OK;
 }
 
-static spad_status raw_free(void *ctx, const spad_allocation *block, spad_error *error) {
-    const spad_device *device = ctx;
+static spad_status raw_free(void *context, const spad_allocation *block, spad_error *error) {
+    const spad_device *device = context;
     return device->backend->free(device->native, (int64_t)block->handle, error);
 }
 
-spad_memory spad_device_memory(spad_device *device) {
+spad_memory spad_device_get_memory(spad_device *device) {
     static const spad_memory_calls calls = {.alloc = raw_alloc, .free = raw_free};
-    return (spad_memory){.calls = &calls, .ctx = device};
+    return (spad_memory){.calls = &calls, .context = device};
 }
 
 /* ---- opening ----------------------------------------------------------------------- */
 
 /* The pool is full: what streams have given back may do. */
-static bool drain_and_retry(void *ctx, spad_pool *pool, int64_t needed) {
-    spad_device *device = ctx;
+static bool drain_and_retry(void *context, spad_pool *pool, int64_t needed) {
+    spad_device *device = context;
     (void)pool;
     (void)needed;
     return spad__stream_drain_all(device);
 }
 
 static spad_status open_pool(spad_device *device, const spad_device_options *o, spad_error *error) {
-    const spad_memory memory = spad_device_memory(device);
+    const spad_memory memory = spad_device_get_memory(device);
     spad_pool_options options = o->pool;
     if (options.block_bytes == 0) options.block_bytes = device->info.alignment;
     options.retry = drain_and_retry;
-    options.retry_ctx = device;
+    options.retry_context = device;
     options.host = &device->host;
     return spad_pool_create(&device->pool, &memory, &options, error);
 }
 
 static spad_status check_trace(const spad_device *device, const spad_trace *trace,
                                spad_error *error) {
-    if (trace == NULL || spad_trace_target(trace) == device->target) return SPAD_OK;
+    if (trace == NULL || spad_trace_get_target(trace) == device->target) return SPAD_OK;
     return spad__fail(error, SPAD_ERR_ARGUMENT, "the trace is of target '%s', the device's is '%s'",
-                      spad_trace_target(trace)->name, device->target->name);
+                      spad_trace_get_target(trace)->name, device->target->name);
 }
 
 /* Steps of opening, each of which may fail; spad_device_close undoes what was done. */
@@ -212,7 +213,7 @@ spad_status spad_device_open_on(spad_device **out, const spad_backend *backend, 
 /* "cuda:12" as a back end and a number; "host" has none. */
 static const spad_backend *parse_name(const char *name, int *index) {
     const spad_backend *backend;
-    for (size_t i = 0; (backend = spad_backend_at(i)) != NULL; i++) {
+    for (size_t i = 0; (backend = spad_backend_get(i)) != NULL; i++) {
         const size_t length = strlen(backend->name);
         if (strncmp(name, backend->name, length) != 0) continue;
         *index = 0;
@@ -297,7 +298,7 @@ static size_t report_leaks(const spad_device *device, const spad_sink *report) {
 
 size_t spad_device_close(spad_device *device, const spad_sink *report) {
     if (device == NULL) return 0;
-    const spad_memory memory = spad_device_memory(device);
+    const spad_memory memory = spad_device_get_memory(device);
     const size_t leaks = report_leaks(device, report);
     if (device->native != NULL) spad__stream_drain_all(device);
     spad__stream_destroy_all(device);
@@ -335,8 +336,8 @@ static spad_status fail_no_scratchpad(const spad_device *device, spad_memory_sco
 /* Makes the region and the pool of a scratchpad. Addresses are those in one lane. */
 static spad_status make_scratchpad(spad__scratchpad *out, spad_device *device,
                                    const spad_space *space, spad_error *error) {
-    const spad_memory memory = spad_device_memory(device);
-    const int64_t bytes = spad_space_usable(space);
+    const spad_memory memory = spad_device_get_memory(device);
+    const int64_t bytes = spad_space_get_usable(space);
     int64_t all;
     if (!spad__mul(bytes, space->lanes, &all))
         return spad__fail(error, SPAD_ERR_OVERFLOW, "the bytes of all lanes do not fit 64 bits");
@@ -344,18 +345,17 @@ static spad_status make_scratchpad(spad__scratchpad *out, spad_device *device,
      * those that are not are left to alignment requests */
     int64_t block = spad__max(space->alignment, space->granule);
     if (!spad__is_pow2(block)) block = 1;
-    const spad_pool_options options = {
-        .max_bytes = bytes, .block_bytes = block, .exact = true, .host = &device->host};
+    const spad_pool_options options = {.block_bytes = block, .exact = true, .host = &device->host};
     spad_status status = spad_memory_alloc(&out->region, &memory, all, 1, error);
     if (status != SPAD_OK) return status;
     out->base = out->region.address;
-    status = spad_pool_create_over(&out->pool, 0, &options, error);
+    status = spad_pool_create_over(&out->pool, 0, bytes, &options, error);
     if (status != SPAD_OK) spad_memory_free(&memory, &out->region, NULL);
     return status;
 }
 
-spad_status spad_device_pool(spad_pool **out, spad_device *device, spad_memory_scope scope,
-                             spad_error *error) {
+spad_status spad_device_get_pool(spad_pool **out, spad_device *device, spad_memory_scope scope,
+                                 spad_error *error) {
     *out = NULL;
     if ((unsigned)scope >= SPAD_SCOPE_COUNT)
         return spad__fail(error, SPAD_ERR_ARGUMENT, "%d is not a memory scope", (int)scope);
@@ -379,7 +379,7 @@ spad_status spad_device_pool(spad_pool **out, spad_device *device, spad_memory_s
     return status;
 }
 
-spad_memory_stats spad_device_stats(spad_device *device, spad_memory_scope scope) {
+spad_memory_stats spad_device_get_stats(spad_device *device, spad_memory_scope scope) {
     spad_memory_stats stats = {0};
     if ((unsigned)scope > SPAD_SCOPE_COUNT) return stats;
     pthread_mutex_lock(&device->mutex);
@@ -388,8 +388,8 @@ spad_memory_stats spad_device_stats(spad_device *device, spad_memory_scope scope
     return stats;
 }
 
-spad_status spad_device_trace(spad_trace **before, spad_device *device, spad_trace *trace,
-                              spad_error *error) {
+spad_status spad_device_set_trace(spad_trace **before, spad_device *device, spad_trace *trace,
+                                  spad_error *error) {
     if (before != NULL) *before = NULL;
     const spad_status status = check_trace(device, trace, error);
     if (status != SPAD_OK) return status;

@@ -15,7 +15,7 @@
 
 #include "base/memory.h"
 #include "device/lane.h"
-#include "spad/stream.h"
+#include "spad/device/stream.h"
 
 typedef struct spad__buffer_record {
     uint32_t generation;   /* odd: live */
@@ -87,14 +87,14 @@ void spad__device_set_name(spad_device_info *info, const spad_backend *backend, 
 /* ---- buffers ----------------------------------------------------------------------- */
 
 /* The record of a live buffer; NULL: stale, with the error filled. Under the mutex. */
-spad__buffer_record *spad__buffer_find(spad_device_buffer buffer, spad_error *error);
+spad__buffer_record *spad__buffer_find(spad_buffer buffer, spad_error *error);
 /* The record whose memory it is: itself, or the root of an alias. Under the mutex. */
 spad__buffer_record *spad__buffer_root(spad_device *device, spad__buffer_record *record);
 /* "'name'" or "a buffer", for messages. */
 void spad__buffer_title(char *field, size_t size, const spad__buffer_record *record);
 /* Gives a buffer with an open extent its shape and memory. like: a shape to take over, or NULL. */
-spad_status spad__buffer_settle(spad_device_buffer buffer, int64_t bytes,
-                                const spad_buffer_info *like, spad_error *error);
+spad_status spad__buffer_settle(spad_buffer buffer, int64_t bytes, const spad_buffer_info *like,
+                                spad_error *error);
 /* Ends all aliases of a buffer, given its slot. O(buffers) if there are any. Under the mutex. */
 void spad__buffer_end_aliases(spad_device *device, uint32_t slot);
 /* Frees what a closed device still has. */

@@ -32,14 +32,14 @@ static spad_status list_backend(size_t *count, spad_device_info *out, size_t cap
 }
 
 size_t spad_device_list(spad_device_info *out, size_t capacity, const spad_host *host,
-                        spad_device_absent absent, void *ctx) {
+                        spad_device_absent absent, void *context) {
     const spad_host h = spad__host_or_default(host);
     const spad_backend *backend;
     size_t count = 0;
-    for (size_t i = 0; (backend = spad_backend_at(i)) != NULL; i++) {
+    for (size_t i = 0; (backend = spad_backend_get(i)) != NULL; i++) {
         spad_error error;
         if (list_backend(&count, out, capacity, backend, &h, &error) != SPAD_OK && absent != NULL)
-            absent(ctx, backend->name, &error);
+            absent(context, backend->name, &error);
     }
     return count;
 }
@@ -56,8 +56,8 @@ typedef struct listing {
     char reasons[ABSENT_MAX][SPAD_MESSAGE_MAX];
 } listing;
 
-static void note_absent(void *ctx, const char *backend, const spad_error *why) {
-    listing *l = ctx;
+static void note_absent(void *context, const char *backend, const spad_error *why) {
+    listing *l = context;
     if (l->absent_count == ABSENT_MAX) return;
     l->absent[l->absent_count] = backend;
     memcpy(l->reasons[l->absent_count], why->message, sizeof why->message);

@@ -4,7 +4,7 @@
  * counters and makes its log whole lines; except where the log says so it is not
  * held while the memory below works, so that a slow driver does not stop other threads.
  */
-#include "spad/memory.h"
+#include "spad/device/memory.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -12,8 +12,10 @@
 #include "base/checked.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "device/log_format.h"
+
 #include "device/stats.h"
+#include "spad/log.h"
+#include "trace/log_format.h"
 
 spad_status spad_memory_alloc(spad_allocation *out, const spad_memory *memory, int64_t bytes,
                               int64_t align, spad_error *error) {
@@ -27,14 +29,14 @@ spad_status spad_memory_alloc(spad_allocation *out, const spad_memory *memory, i
         return spad__fail(error, SPAD_ERR_ALIGNMENT,
                           "alignment %lld is not a power of two; use 1 for none", (long long)align);
     }
-    return memory->calls->alloc(memory->ctx, out, bytes, align, error);
+    return memory->calls->alloc(memory->context, out, bytes, align, error);
 }
 
 spad_status spad_memory_free(const spad_memory *memory, const spad_allocation *block,
                              spad_error *error) {
     if (memory->calls == NULL) return spad__fail(error, SPAD_ERR_ARGUMENT, "there is no memory");
     if (block->handle == 0) return SPAD_OK;
-    return memory->calls->free(memory->ctx, block, error);
+    return memory->calls->free(memory->context, block, error);
 }
 
 bool spad_is_aligned(int64_t address, int64_t align) {
@@ -64,16 +66,34 @@ struct spad_wrapper {
 
 /* ---- the log ----------------------------------------------------------------------- */
 
+static const char *const action_names[] = {
+#define ACTION_NAME(name, word) [SPAD_LOG_##name] = word,
+    SPAD__LOG_ACTIONS(ACTION_NAME)
+#undef ACTION_NAME
+};
+
+static void write_log_header(spad__out *out) {
+    static const char *const columns[] = {
+#define COLUMN_NAME(name, word) word,
+        SPAD__LOG_COLUMNS(COLUMN_NAME)
+#undef COLUMN_NAME
+    };
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        spad__out_format(out, "%s%s", i == 0 ? "" : ",", columns[i]);
+    spad__out_string(out, "\n");
+}
+
 /* One row; the header comes with the first. Under the mutex. */
 static spad_status log_row(spad_wrapper *w, spad_log_action action, int64_t address, int64_t bytes,
                            spad_error *error) {
     if (w->kind != LOG) return SPAD_OK;
     spad__out out;
     spad__out_start(&out, &w->sink);
-    if (w->rows == 0) spad__log_write_header(&out);
-    const int64_t time = w->clock.now != NULL ? w->clock.now(w->clock.ctx) : w->rows;
+    if (w->rows == 0) write_log_header(&out);
+    const int64_t time = w->clock.now != NULL ? w->clock.now(w->clock.context) : w->rows;
     w->rows++;
-    spad__log_write_row(&out, time, action, address, bytes);
+    spad__out_format(&out, "0,%lld,%s,0x%llx,%lld,0x0\n", (long long)time, action_names[action],
+                     (unsigned long long)address, (long long)bytes);
     return spad__out_finish(&out, error);
 }
 
@@ -107,9 +127,9 @@ static spad_status admit(spad_wrapper *w, int64_t bytes, spad_error *error) {
     return SPAD_OK;
 }
 
-static spad_status wrapper_alloc(void *ctx, spad_allocation *out, int64_t bytes, int64_t align,
+static spad_status wrapper_alloc(void *context, spad_allocation *out, int64_t bytes, int64_t align,
                                  spad_error *error) {
-    spad_wrapper *w = ctx;
+    spad_wrapper *w = context;
     pthread_mutex_lock(&w->mutex);
     spad_status status = admit(w, bytes, error);
     if (status != SPAD_OK) w->stats.failures++;
@@ -136,8 +156,8 @@ static spad_status wrapper_alloc(void *ctx, spad_allocation *out, int64_t bytes,
 
 /* A log holds the mutex while it frees: once the bytes are free another thread may log
  * them anew, and its row must come after this one. */
-static spad_status wrapper_free(void *ctx, const spad_allocation *block, spad_error *error) {
-    spad_wrapper *w = ctx;
+static spad_status wrapper_free(void *context, const spad_allocation *block, spad_error *error) {
+    spad_wrapper *w = context;
     spad_status status;
     if (w->kind != LOG) {
         status = spad_memory_free(&w->below, block, error);
@@ -174,8 +194,8 @@ static spad_status wrapper_create(spad_wrapper **out, const spad_memory *below, 
     return SPAD_OK;
 }
 
-spad_status spad_wrapper_limit(spad_wrapper **out, const spad_memory *below, int64_t max_bytes,
-                               const spad_host *host, spad_error *error) {
+spad_status spad_wrapper_create_limit(spad_wrapper **out, const spad_memory *below,
+                                      int64_t max_bytes, const spad_host *host, spad_error *error) {
     *out = NULL;
     if (max_bytes < 0) return spad__fail(error, SPAD_ERR_ARGUMENT, "the limit is negative");
     const spad_status status = wrapper_create(out, below, LIMIT, host, error);
@@ -183,13 +203,14 @@ spad_status spad_wrapper_limit(spad_wrapper **out, const spad_memory *below, int
     return status;
 }
 
-spad_status spad_wrapper_statistics(spad_wrapper **out, const spad_memory *below,
-                                    const spad_host *host, spad_error *error) {
+spad_status spad_wrapper_create_statistics(spad_wrapper **out, const spad_memory *below,
+                                           const spad_host *host, spad_error *error) {
     return wrapper_create(out, below, STATISTICS, host, error);
 }
 
-spad_status spad_wrapper_log(spad_wrapper **out, const spad_memory *below, const spad_sink *sink,
-                             const spad_clock *clock, const spad_host *host, spad_error *error) {
+spad_status spad_wrapper_create_log(spad_wrapper **out, const spad_memory *below,
+                                    const spad_sink *sink, const spad_clock *clock,
+                                    const spad_host *host, spad_error *error) {
     const spad_status status = wrapper_create(out, below, LOG, host, error);
     if (status != SPAD_OK) return status;
     (*out)->sink = *sink;
@@ -197,8 +218,8 @@ spad_status spad_wrapper_log(spad_wrapper **out, const spad_memory *below, const
     return SPAD_OK;
 }
 
-spad_status spad_wrapper_fault(spad_wrapper **out, const spad_memory *below, int64_t first,
-                               int64_t every, const spad_host *host, spad_error *error) {
+spad_status spad_wrapper_create_fault(spad_wrapper **out, const spad_memory *below, int64_t first,
+                                      int64_t every, const spad_host *host, spad_error *error) {
     *out = NULL;
     if (first < 1 || every < 0) {
         return spad__fail(error, SPAD_ERR_ARGUMENT,
@@ -219,12 +240,12 @@ void spad_wrapper_destroy(spad_wrapper *wrapper) {
     spad__free(&host, wrapper, sizeof *wrapper);
 }
 
-spad_memory spad_wrapper_memory(spad_wrapper *wrapper) {
+spad_memory spad_wrapper_get_memory(spad_wrapper *wrapper) {
     static const spad_memory_calls calls = {.alloc = wrapper_alloc, .free = wrapper_free};
-    return (spad_memory){.calls = &calls, .ctx = wrapper};
+    return (spad_memory){.calls = &calls, .context = wrapper};
 }
 
-spad_memory_stats spad_wrapper_stats(spad_wrapper *wrapper) {
+spad_memory_stats spad_wrapper_get_stats(spad_wrapper *wrapper) {
     pthread_mutex_lock(&wrapper->mutex);
     const spad_memory_stats stats = wrapper->stats;
     pthread_mutex_unlock(&wrapper->mutex);

@@ -27,7 +27,7 @@
  * the length of a list and its room add up to its limit.
  */
 #define _DEFAULT_SOURCE /* getentropy */
-#include "spad/pool.h"
+#include "spad/device/pool.h"
 
 #include <string.h>
 #include <time.h>
@@ -420,7 +420,7 @@ static spad_status alloc_held(spad_allocation *out, spad_pool *pool, int64_t byt
         if (status == SPAD_OK && rounds) more = refill(pool, class_bytes, home);
         pthread_mutex_unlock(&pool->mutex);
     } while (status == SPAD_ERR_NO_FIT && pool->options.retry != NULL &&
-             pool->options.retry(pool->options.retry_ctx, pool, exact));
+             pool->options.retry(pool->options.retry_context, pool, exact));
     if (status != SPAD_OK) {
         count_failure(pool);
         return status == SPAD_ERR_NO_FIT ? fail_no_fit(pool, exact, align, error) : status;
@@ -699,20 +699,22 @@ spad_status spad_pool_create(spad_pool **out, const spad_memory *below,
     return status;
 }
 
-spad_status spad_pool_create_over(spad_pool **out, int64_t base, const spad_pool_options *options,
-                                  spad_error *error) {
+spad_status spad_pool_create_over(spad_pool **out, int64_t base, int64_t bytes,
+                                  const spad_pool_options *options, spad_error *error) {
     int64_t first;
     int64_t end;
-    spad_status status = create(out, options, error);
+    spad_pool_options sized = options != NULL ? *options : (spad_pool_options){0};
+    sized.max_bytes = bytes;
+    spad_status status = create(out, &sized, error);
     if (status != SPAD_OK) return status;
     spad_pool *pool = *out;
     const int64_t granule = pool->range.granule;
-    if (!spad__add(base, pool->options.max_bytes, &end) || !spad__align_up(base, granule, &first)) {
+    if (!spad__add(base, bytes, &end) || !spad__align_up(base, granule, &first)) {
         status = spad__fail(error, SPAD_ERR_OVERFLOW, "the end of the pool does not fit 64 bits");
     } else if (end - spad__floor_mod(end, granule) <= first) {
         status = spad__fail(error, SPAD_ERR_ARGUMENT,
                             "a pool over %lld B has no room for a block of %lld B",
-                            (long long)pool->options.max_bytes, (long long)granule);
+                            (long long)bytes, (long long)granule);
     } else {
         spad__chunk all = {.bytes = end - spad__floor_mod(end, granule) - first};
         if (!spad__array_reserve(&pool->host, &pool->chunks, 1) ||
@@ -749,16 +751,16 @@ void spad_pool_destroy(spad_pool *pool) {
 
 /* ---- as a memory ------------------------------------------------------------------- */
 
-static spad_status call_alloc(void *ctx, spad_allocation *out, int64_t bytes, int64_t align,
+static spad_status call_alloc(void *context, spad_allocation *out, int64_t bytes, int64_t align,
                               spad_error *error) {
-    return spad_pool_alloc(out, ctx, bytes, align, error);
+    return spad_pool_alloc(out, context, bytes, align, error);
 }
 
-static spad_status call_free(void *ctx, const spad_allocation *block, spad_error *error) {
-    return spad_pool_free(ctx, block, error);
+static spad_status call_free(void *context, const spad_allocation *block, spad_error *error) {
+    return spad_pool_free(context, block, error);
 }
 
-spad_memory spad_pool_memory(spad_pool *pool) {
+spad_memory spad_pool_get_memory(spad_pool *pool) {
     static const spad_memory_calls calls = {.alloc = call_alloc, .free = call_free};
-    return (spad_memory){.calls = &calls, .ctx = pool};
+    return (spad_memory){.calls = &calls, .context = pool};
 }

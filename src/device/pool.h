@@ -13,7 +13,7 @@
 #include "base/assert.h"
 #include "device/lock.h"
 #include "device/range.h"
-#include "spad/pool.h"
+#include "spad/device/pool.h"
 
 enum {
     SPAD__CACHES = 32,      /* a power of two */

@@ -6,7 +6,7 @@
 #define SPAD_DEVICE_STATS_H
 
 #include "base/checked.h"
-#include "spad/memory.h"
+#include "spad/device/memory.h"
 
 static inline void spad__stats_add_up(int64_t *sum, int64_t more) {
     if (!spad__add(*sum, more, sum)) *sum = INT64_MAX;

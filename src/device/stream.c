@@ -6,7 +6,7 @@
  * takes no lock: the hot path of stream-ordered allocation is a look at its generation
  * and at the lists of its lane.
  */
-#include "spad/stream.h"
+#include "spad/device/stream.h"
 
 #include "device/device.h"
 
@@ -86,7 +86,7 @@ spad_status spad_stream_wrap(spad_stream *out, spad_device *device, void *native
     return open_stream(out, device, true, native, error);
 }
 
-spad_status spad_stream_native(void **out, spad_stream stream, spad_error *error) {
+spad_status spad_stream_get_native(void **out, spad_stream stream, spad_error *error) {
     const spad__stream_record *record = spad__stream_find(stream, error);
     *out = record != NULL ? record->native : NULL;
     if (record == NULL) return stream.device == NULL ? SPAD_ERR_ARGUMENT : SPAD_ERR_STALE;

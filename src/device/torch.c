@@ -10,7 +10,7 @@
  * The addresses are an array without order and a hash index over it: the last entry takes the
  * place of one that is removed.
  */
-#include "spad/torch.h"
+#include "spad/device/torch.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -82,7 +82,7 @@ static torch_device *find_device(int number) {
         snprintf(name, sizeof name, "cuda:%d", number);
         const spad_device_options options = {.pool = {.block_bytes = 512}};
         if (spad_device_open(&t->device, name, &options, NULL) != SPAD_OK) return NULL;
-        spad_device_pool(&t->pool, t->device, SPAD_GLOBAL, NULL); /* always there */
+        spad_device_get_pool(&t->pool, t->device, SPAD_GLOBAL, NULL); /* always there */
     }
     return t;
 }
@@ -192,7 +192,7 @@ void spad_torch_record_stream(void *memory, void *stream) {
     pthread_mutex_unlock(&torch.mutex);
 }
 
-spad_device *spad_torch_device(int device) {
+spad_device *spad_torch_get_device(int device) {
     spad_device *found = NULL;
     pthread_mutex_lock(&torch.mutex);
     if (device >= 0 && device < DEVICES) found = torch.devices[device].device;

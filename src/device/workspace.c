@@ -39,13 +39,13 @@ spad_status spad_workspace_next(spad_workspace *workspace, spad_error *error) {
     return status;
 }
 
-spad_status spad_workspace_take(spad_device_buffer *out, spad_workspace *workspace,
-                                spad_shape shape, spad_dtype dtype, int64_t alignment,
-                                const char *name, spad_error *error) {
+spad_status spad_workspace_take(spad_buffer *out, spad_workspace *workspace, spad_shape shape,
+                                spad_dtype dtype, int64_t alignment, const char *name,
+                                spad_error *error) {
     int64_t bytes;
     int64_t start;
     int64_t end;
-    *out = (spad_device_buffer){0};
+    *out = (spad_buffer){0};
     spad_status status = spad_shape_bytes(&bytes, shape, dtype, error);
     if (status != SPAD_OK) return status;
     if (alignment == 0) alignment = spad__max(ALIGNMENT, spad_dtype_bytes(dtype));

@@ -25,9 +25,9 @@ spad_status spad_direct_create(spad_direct **out, const spad_target *target,
     *out = NULL;
     if (options == NULL) options = &defaults;
     if (target == NULL) return spad__fail(error, SPAD_ERR_ARGUMENT, "a kernel needs a target");
-    if (options->trace != NULL && spad_trace_target(options->trace) != target) {
+    if (options->trace != NULL && spad_trace_get_target(options->trace) != target) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "the trace was made for target %s, not for %s",
-                          spad_trace_target(options->trace)->name, target->name);
+                          spad_trace_get_target(options->trace)->name, target->name);
     }
     const spad_host host = spad__host_or_default(options->host);
     spad_direct *direct = spad__new(&host, sizeof *direct);
@@ -103,7 +103,7 @@ static spad_status check_placements(const spad_direct_tensor *given, spad_error 
         const char *field;
     } placements[] = {
         {has_rings(&given->rings), SPAD_MODE_MOD, "rings"},
-        {given->func != NULL || given->payload != NULL, SPAD_MODE_FUNC, "func or payload"},
+        {given->func != NULL || given->context != NULL, SPAD_MODE_FUNC, "func or context"},
         {given->spots != NULL || given->spot_count > 0, SPAD_MODE_AT, "spots"},
         {given->ring.rank > 0, SPAD_MODE_AUTO, "ring"},
     };
@@ -162,7 +162,7 @@ static spad_status make_tensor(direct_tensor *out, const spad_direct *direct,
     };
     if (given->space == NULL) return refuse(given, SPAD_ERR_ARGUMENT, error, "it has no space");
     spad_error reason;
-    spad_status status = spad_target_space(&out->space, direct->target, given->space, &reason);
+    spad_status status = spad_target_find_space(&out->space, direct->target, given->space, &reason);
     if (status != SPAD_OK) return refuse(given, status, error, reason.message);
     const spad_space *space = &direct->target->spaces[out->space];
     status = check_fields(given, space, error);

@@ -83,8 +83,8 @@ spad_status spad_modular_alloc(spad_modular_tensor *out, spad_modular *modular,
     return SPAD_OK;
 }
 
-spad_status spad_modular_address(int64_t *out, const spad_modular_tensor *tensor,
-                                 const int64_t *index, spad_error *error) {
+spad_status spad_modular_get_address(int64_t *out, const spad_modular_tensor *tensor,
+                                     const int64_t *index, spad_error *error) {
     *out = 0;
     for (size_t d = 0; d < tensor->rank; d++) {
         if (index[d] < 0 || index[d] >= tensor->block[d]) {
@@ -98,7 +98,7 @@ spad_status spad_modular_address(int64_t *out, const spad_modular_tensor *tensor
     return SPAD_OK;
 }
 
-spad_direct_rings spad_modular_rings(const spad_modular_tensor *tensor) {
+spad_direct_rings spad_modular_get_rings(const spad_modular_tensor *tensor) {
     return (spad_direct_rings){
         .base = {.bank = 0, .lane = tensor->base_lane, .byte = tensor->base},
         .free_tiles = {.rank = tensor->rank, .dims = tensor->free_tiles},

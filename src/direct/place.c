@@ -58,7 +58,7 @@ typedef struct direct_check {
 
 static direct_check start_check(const direct_tensor *tensor, const spad_target *target) {
     const spad_space *space = &target->spaces[tensor->space];
-    const int64_t usable = spad_space_usable(space);
+    const int64_t usable = spad_space_get_usable(space);
     const bool banked = space->bank_bytes > 0;
     return (direct_check){
         .tensor = tensor,
@@ -217,7 +217,7 @@ static spad_status get_spot(spad_direct_spot *spot, const direct_check *check,
     if (check->tensor->block.rank > 0)
         memcpy(copy, index, check->tensor->block.rank * sizeof *copy);
     const spad_status status = given->func(spot, copy, check->tensor->lanes, check->tensor->bytes,
-                                           given->payload, &reason);
+                                           given->context, &reason);
     if (status == SPAD_OK) return SPAD_OK;
     if (status > SPAD_OK) {
         return refuse(check, index, SPAD_ERR_ARGUMENT, error,

@@ -256,8 +256,8 @@ static int by_address(const void *left, const void *right) {
     return order != 0 ? order : spad__compare(a->tile, b->tile);
 }
 
-static bool overlap_before(const void *ctx, const void *left, const void *right) {
-    (void)ctx;
+static bool overlap_before(const void *context, const void *left, const void *right) {
+    (void)context;
     const spad_direct_overlap *a = left, *b = right;
     int order = spad__compare((int64_t)a->tensor_a, (int64_t)b->tensor_a);
     if (order == 0) order = spad__compare(a->tile_a, b->tile_a);
@@ -360,8 +360,8 @@ static bool run_sweep(sweep *s) {
     return true;
 }
 
-spad_status spad_direct_overlaps(size_t *count, spad_direct_overlap *out, size_t capacity,
-                                 const spad_direct *direct, spad_error *error) {
+spad_status spad_direct_list_overlaps(size_t *count, spad_direct_overlap *out, size_t capacity,
+                                      const spad_direct *direct, spad_error *error) {
     *count = 0;
     sweep s = {
         .host = &direct->host,
@@ -423,11 +423,11 @@ static void describe_fault(spad_finding *out, const spad_direct *direct,
     spad__finding_set_names(out, tensor->name, placed->name);
     out->number = tensor - direct->tensors.items;
     if (tensor->traced >= 0) {
-        out->time = spad_trace_tensor(direct->trace, (size_t)tensor->traced)->t_begin;
+        out->time = spad_trace_get_tensor(direct->trace, (size_t)tensor->traced)->t_begin;
     }
 }
 
-size_t spad_direct_findings(spad_finding *out, size_t capacity, const spad_direct *direct) {
+size_t spad_direct_list_findings(spad_finding *out, size_t capacity, const spad_direct *direct) {
     const direct_tensor *placed = first_placed(direct);
     size_t count = 0;
     for (size_t i = 0; i < direct->tensors.count && placed != NULL; i++) {

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/assert.h"
 #include "spad/dtype.h"
 
 /* The place of an index in a ring of counts[d] tiles along each dim, row-major,
@@ -18,6 +19,7 @@
 static inline int64_t spad__ring_line(size_t rank, const int64_t *counts, const int64_t *index) {
     int64_t line = 0;
     for (size_t d = 0; d < rank && counts != NULL; d++) {
+        spad__assert(counts[d] >= 1 && index[d] >= 0);
         line = line * counts[d] + index[d] % counts[d];
     }
     return line;
@@ -37,6 +39,7 @@ static inline bool spad__next_index(size_t rank, const int64_t *extents, int64_t
 static inline void spad__index_of(size_t rank, const int64_t *extents, int64_t number,
                                   int64_t *index) {
     for (size_t d = rank; d-- > 0;) {
+        spad__assert(extents[d] >= 1 && number >= 0);
         index[d] = number % extents[d];
         number /= extents[d];
     }

@@ -103,7 +103,7 @@ static void write_head(const spad_emit *table, spad__out *out) {
 
 static void write_space(const spad_emit *table, size_t space, spad__out *out) {
     const int64_t total = spad__emit_total(table, space);
-    const int64_t usable = spad_space_usable(&table->target->spaces[space]);
+    const int64_t usable = spad_space_get_usable(&table->target->spaces[space]);
     const char *name = table->space_names[space];
     if (total == 0) return;
     spad__out_string(out, "\n/* ");

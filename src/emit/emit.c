@@ -290,8 +290,8 @@ static spad_status add_space(spad_emit *table, const spad_layout *layout,
     for (size_t i = 0; i < count && status == SPAD_OK;) {
         size_t same = 1;
         while (i + same < count && same_owner(buffers[i], buffers[i + same])) same++;
-        status = add_owner(table, spad_layout_kernel(layout), space->space, buffers + i, same, list,
-                           error);
+        status = add_owner(table, spad_layout_get_kernel(layout), space->space, buffers + i, same,
+                           list, error);
         i += same;
     }
     spad__free(&table->host, buffers, count * sizeof *buffers);
@@ -302,9 +302,9 @@ spad_status spad_emit_add_layout(spad_emit *table, const spad_layout *layout, sp
     if (!spad_layout_fits(layout)) {
         return spad__fail(error, SPAD_ERR_NO_FIT,
                           "kernel '%s' does not fit, so it has no places to emit; see spad fit",
-                          spad_kernel_name(spad_layout_kernel(layout)));
+                          spad_kernel_get_name(spad_layout_get_kernel(layout)));
     }
-    if (spad_kernel_target(spad_layout_kernel(layout)) != table->target) {
+    if (spad_kernel_get_target(spad_layout_get_kernel(layout)) != table->target) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "the kernel is for another target than '%s'",
                           table->target->name);
     }

@@ -68,7 +68,7 @@ void spad__emit_write_nki(const spad_emit *table, spad__out *out) {
                      "\n\n# bytes that are used, and that there are, of each memory\nTOTALS = {\n");
     for (size_t s = 0; s < table->target->space_count; s++) {
         const int64_t total = spad__emit_total(table, s);
-        const int64_t usable = spad_space_usable(&table->target->spaces[s]);
+        const int64_t usable = spad_space_get_usable(&table->target->spaces[s]);
         if (total == 0) continue;
         spad__out_string(out, "    ");
         out_python(out, table->target->spaces[s].name);
@@ -143,7 +143,7 @@ void spad__emit_write_json(const spad_emit *table, spad__out *out) {
         spad__json_key_int(&json, "lanes", space->lanes);
         spad__json_key_int(&json, "total", spad__emit_total(table, s));
         if (space->bytes != SPAD_UNBOUNDED)
-            spad__json_key_int(&json, "limit", spad_space_usable(space));
+            spad__json_key_int(&json, "limit", spad_space_get_usable(space));
         spad__json_close_flat(&json, '}');
     }
     spad__json_close(&json, ']');

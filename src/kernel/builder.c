@@ -141,8 +141,8 @@ spad_status spad_kernel_builder_finish(spad_kernel **out, spad_kernel_builder *b
     return SPAD_OK;
 }
 
-void spad_kernel_builder_at(spad_kernel_builder *builder, spad_place place) {
-    builder->place = place;
+void spad_kernel_builder_at(spad_kernel_builder *builder, spad_location location) {
+    builder->location = location;
 }
 
 /* ---- helpers ----------------------------------------------------------------------- */
@@ -199,7 +199,8 @@ spad_status spad_kernel_builder_param(spad_expr *out, spad_kernel_builder *build
     if (!spad__array_reserve(&kernel->host, &kernel->params, 1)) {
         return spad__fail_host_memory(error);
     }
-    spad_kernel_param param = {.preset = preset, .value = preset.value, .place = builder->place};
+    spad_kernel_param param = {
+        .preset = preset, .value = preset.value, .location = builder->location};
     const int64_t number = (int64_t)kernel->params.count;
     const size_t symbols = builder->symbols.count;
     status = spad__add_symbol(builder, name, SPAD__SYMBOL_PARAM, number, &param.name, error);
@@ -228,7 +229,7 @@ spad_status spad_kernel_builder_region(spad_kernel_builder *builder, size_t spac
     if (space >= kernel->target->space_count || (unsigned)behaviour > SPAD_STACK_LIBRARY_LATER) {
         return spad__fail(error, SPAD_ERR_UNKNOWN, "no such space or behaviour");
     }
-    const int64_t usable = spad_space_usable(&kernel->target->spaces[space]);
+    const int64_t usable = spad_space_get_usable(&kernel->target->spaces[space]);
     if (lower.value < 0 || lower.value > upper.value || upper.value > usable) {
         spad__fail(error, SPAD_ERR_BOUNDS,
                    "the region [%lld, %lld) is outside the %lld usable bytes of '%s'",
@@ -246,7 +247,11 @@ spad_status spad_kernel_builder_region(spad_kernel_builder *builder, size_t spac
         return spad__fail_host_memory(error);
     }
     kernel->regions.items[kernel->regions.count++] =
-        (spad_kernel_region){space, lower, upper, behaviour, builder->place};
+        (spad_kernel_region){.space = space,
+                             .lower = lower,
+                             .upper = upper,
+                             .behaviour = behaviour,
+                             .location = builder->location};
     return SPAD_OK;
 }
 
@@ -255,7 +260,7 @@ spad_status spad_kernel_builder_region(spad_kernel_builder *builder, size_t spac
 static spad_status check_not_engine(const spad_kernel *kernel, const char *name,
                                     spad_error *error) {
     size_t engine;
-    if (name == NULL || spad_target_engine(&engine, kernel->target, name, NULL) != SPAD_OK) {
+    if (name == NULL || spad_target_find_engine(&engine, kernel->target, name, NULL) != SPAD_OK) {
         return SPAD_OK;
     }
     for (size_t i = 0; i < kernel->statements.count; i++) {
@@ -287,7 +292,7 @@ spad_status spad_kernel_builder_unit(int64_t *out, spad_kernel_builder *builder,
         return spad__fail_host_memory(error);
     }
     spad_kernel_unit unit = {
-        .engine = engine, .order = order, .proxy = proxy, .place = builder->place};
+        .engine = engine, .order = order, .proxy = proxy, .location = builder->location};
     const int64_t number = (int64_t)kernel->units.count;
     status = spad__add_symbol(builder, name, SPAD__SYMBOL_UNIT, number, &unit.name, error);
     if (status != SPAD_OK) return status;
@@ -307,7 +312,8 @@ spad_status spad_kernel_builder_sync(int64_t *out, spad_kernel_builder *builder,
     if (status == SPAD_OK) status = spad__fold_amount(builder, &count, error);
     if (status != SPAD_OK) return status;
     const bool counted = kind == SPAD_SYNC_BARRIER || kind == SPAD_SYNC_MBARRIER;
-    spad_kernel_sync sync = {.kind = kind, .dims = dims, .count = count, .place = builder->place};
+    spad_kernel_sync sync = {
+        .kind = kind, .dims = dims, .count = count, .location = builder->location};
     if ((unsigned)kind >= SPAD_SYNC_KINDS || (kind == SPAD_SYNC_GROUP && dims.count > 0)) {
         return spad__fail(error, SPAD_ERR_ARGUMENT,
                           "not a kind of synchronisation, or an array "
@@ -340,7 +346,7 @@ spad_statement *spad__new_statement(spad_kernel_builder *builder, spad_statement
     const size_t depth = builder->blocks.count;
     spad_statement *statement = &kernel->statements.items[kernel->statements.count];
     *statement = spad_statement_of(kind, -1);
-    statement->place = builder->place;
+    statement->location = builder->location;
     statement->end = kernel->statements.count + 1;
     statement->parent = depth > 0 ? (int64_t)builder->blocks.items[depth - 1].statement : -1;
     statement->agent = builder->agent;
@@ -419,7 +425,7 @@ spad_status spad_kernel_builder_for(spad_expr *variable, spad_kernel_builder *bu
                              .parallel = parallel,
                              .outer = builder->loop,
                              .statement = kernel->statements.count,
-                             .place = builder->place};
+                             .location = builder->location};
     const size_t symbols = builder->symbols.count;
     const int64_t number = (int64_t)kernel->loops.count;
     status = spad__add_symbol(builder, name, SPAD__SYMBOL_LOOP, number, &loop.name, error);
@@ -535,7 +541,8 @@ spad_status spad_kernel_builder_agent(spad_kernel_builder *builder, const char *
     if (!spad__array_reserve(&kernel->host, &kernel->agents, 1)) {
         return spad__fail_host_memory(error);
     }
-    spad_kernel_agent agent = {.statement = kernel->statements.count, .place = builder->place};
+    spad_kernel_agent agent = {.statement = kernel->statements.count,
+                               .location = builder->location};
     const int64_t number = (int64_t)kernel->agents.count;
     status = spad__add_symbol(builder, name, SPAD__SYMBOL_AGENT, number, &agent.name, error);
     if (status != SPAD_OK) return status;

@@ -14,7 +14,7 @@
 /* Is an index outside [0, last] for certain? Then in every iteration, or in one that
  * is reached. */
 static bool is_outside(const spad_kernel_builder *builder, spad_expr expr, int64_t last) {
-    const spad_expr_info info = spad_kernel_expr(builder->kernel, expr);
+    const spad_expr_info info = spad_kernel_get_expr(builder->kernel, expr);
     const bool inside = info.least >= 0 && info.most <= last;
     const bool never = info.most < 0 || info.least > last;
     return !inside && !builder->guarded && (never || info.exact);
@@ -22,7 +22,7 @@ static bool is_outside(const spad_kernel_builder *builder, spad_expr expr, int64
 
 static spad_status fail_outside(const spad_kernel_builder *builder, const char *name,
                                 spad_expr expr, int64_t extent, spad_error *error) {
-    const spad_expr_info info = spad_kernel_expr(builder->kernel, expr);
+    const spad_expr_info info = spad_kernel_get_expr(builder->kernel, expr);
     const int64_t worst = info.most >= extent ? info.most : info.least;
     char text[96];
     spad__expr_text(builder->kernel, expr, text, sizeof text);
@@ -76,7 +76,7 @@ static spad_status fail_no_runner(const spad_kernel_builder *builder, const char
         spad__nearest_offer(&nearest, target->engines[i].name);
     }
     for (int kind = 0; kind < SPAD_STATEMENT_KINDS; kind++) {
-        const char *word = spad_statement_word((spad_statement_kind)kind);
+        const char *word = spad_statement_kind_name((spad_statement_kind)kind);
         if (strcmp(word, name) != 0) spad__nearest_offer(&nearest, word);
     }
     spad__nearest_phrase(&nearest, hint, sizeof hint);
@@ -95,7 +95,7 @@ spad_status spad_kernel_builder_operation(spad_kernel_builder *builder, const ch
     if (symbol != NULL && symbol->kind == SPAD__SYMBOL_UNIT) {
         unit = symbol->number;
         engine = kernel->units.items[unit].engine;
-    } else if (spad_target_engine(&engine, kernel->target, runner, NULL) != SPAD_OK) {
+    } else if (spad_target_find_engine(&engine, kernel->target, runner, NULL) != SPAD_OK) {
         return fail_no_runner(builder, runner, error);
     }
     const spad_status status = spad__check_name(name, error);
@@ -147,7 +147,7 @@ static spad_status check_range(const spad_kernel_builder *builder, const char *n
     }
     if (range.to == 0) return SPAD_OK;
     if (is_outside(builder, range.to, extent)) {
-        const spad_expr_info end = spad_kernel_expr(builder->kernel, range.to);
+        const spad_expr_info end = spad_kernel_get_expr(builder->kernel, range.to);
         spad__fail(error, SPAD_ERR_BOUNDS,
                    "the range ends at %lld and this dimension of '%s' at %lld", (long long)end.most,
                    name, (long long)extent);
@@ -155,8 +155,8 @@ static spad_status check_range(const spad_kernel_builder *builder, const char *n
         spad__fact_amounts(error, end.most, extent, SPAD_NO_FACT);
         return SPAD_ERR_BOUNDS;
     }
-    const spad_expr_info from = spad_kernel_expr(builder->kernel, range.from);
-    const spad_expr_info to = spad_kernel_expr(builder->kernel, range.to);
+    const spad_expr_info from = spad_kernel_get_expr(builder->kernel, range.from);
+    const spad_expr_info to = spad_kernel_get_expr(builder->kernel, range.to);
     if (to.most <= from.least) {
         return spad__fail(error, SPAD_ERR_BOUNDS, "the range of '%s' is empty", name);
     }
@@ -199,7 +199,7 @@ spad_status spad_kernel_builder_access(spad_kernel_builder *builder,
     }
     const spad_kernel_tensor *tensor = &kernel->tensors.items[access->tensor];
     spad_kernel_access row = *access;
-    row.place = builder->place;
+    row.location = builder->location;
     status = check_reach(kernel, statement, tensor, row.kind, error);
     if (status == SPAD_OK) {
         status = spad__keep_index(builder, "tensor", tensor->name, tensor->blocks, access->index,
@@ -241,7 +241,7 @@ static spad_status check_amount(const spad_kernel_builder *builder, spad_expr am
     if (amount == 0) return SPAD_OK;
     const spad_status status = spad__check_expr(builder, amount, error);
     if (status != SPAD_OK) return status;
-    const spad_expr_info info = spad_kernel_expr(builder->kernel, amount);
+    const spad_expr_info info = spad_kernel_get_expr(builder->kernel, amount);
     const bool fine = info.least >= least && info.most <= most;
     if (fine || builder->guarded || !info.exact) return SPAD_OK;
     const int64_t worst = info.least < least ? info.least : info.most;
@@ -274,7 +274,7 @@ spad_status spad_kernel_builder_completion(spad_kernel_builder *builder,
     if (!spad__array_reserve(&kernel->host, &kernel->completions, 1)) {
         return spad__fail_host_memory(error);
     }
-    row.place = builder->place;
+    row.location = builder->location;
     kernel->completions.items[kernel->completions.count++] = row;
     statement->completion_count++;
     return SPAD_OK;
@@ -328,24 +328,55 @@ typedef struct form {
 } form;
 
 static const form forms[SPAD_STATEMENT_KINDS] = {
-    [SPAD_STATEMENT_SYNC] = {SPAD_SYNC_BARRIER, SPAD_SYNC_BARRIER, 1, INT64_MAX, false, false, 0},
-    [SPAD_STATEMENT_ARRIVE] = {SPAD_SYNC_MBARRIER, SPAD_SYNC_BARRIER, 1, INT64_MAX, false, true,
-                               SPAD_SYNC_RELAXED | SPAD_SYNC_DROP},
-    [SPAD_STATEMENT_SIGNAL] = {SPAD_SYNC_COUNTER, SPAD_SYNC_COUNTER, 1, INT64_MAX, false, true,
-                               SPAD_SYNC_RELAXED},
-    [SPAD_STATEMENT_WAIT_VALUE] = {SPAD_SYNC_COUNTER, SPAD_SYNC_COUNTER, 0, INT64_MAX, true, true,
-                                   SPAD_SYNC_RELAXED},
-    [SPAD_STATEMENT_TAKE] = {SPAD_SYNC_COUNTER, SPAD_SYNC_COUNTER, 1, INT64_MAX, false, true,
-                             SPAD_SYNC_RELAXED},
-    [SPAD_STATEMENT_INIT] = {SPAD_SYNC_MBARRIER, SPAD_SYNC_MBARRIER, 1, INT64_MAX, false, false, 0},
-    [SPAD_STATEMENT_EXPECT] = {SPAD_SYNC_MBARRIER, SPAD_SYNC_MBARRIER, 0, INT64_MAX, true, false,
-                               SPAD_SYNC_RELAXED},
-    [SPAD_STATEMENT_WAIT_PARITY] = {SPAD_SYNC_MBARRIER, SPAD_SYNC_MBARRIER, 0, 1, true, false,
-                                    SPAD_SYNC_RELAXED},
-    [SPAD_STATEMENT_INVALIDATE] = {SPAD_SYNC_MBARRIER, SPAD_SYNC_MBARRIER, 0, 0, false, false, 0},
-    [SPAD_STATEMENT_COMMIT] = {SPAD_SYNC_GROUP, SPAD_SYNC_GROUP, 0, 0, false, false, 0},
-    [SPAD_STATEMENT_WAIT_GROUP] = {SPAD_SYNC_GROUP, SPAD_SYNC_GROUP, 0, INT64_MAX, true, false,
-                                   SPAD_SYNC_READS},
+    [SPAD_STATEMENT_SYNC] = {.kind = SPAD_SYNC_BARRIER,
+                             .other = SPAD_SYNC_BARRIER,
+                             .least = 1,
+                             .most = INT64_MAX},
+    [SPAD_STATEMENT_ARRIVE] = {.kind = SPAD_SYNC_MBARRIER,
+                               .other = SPAD_SYNC_BARRIER,
+                               .least = 1,
+                               .most = INT64_MAX,
+                               .on_unit = true,
+                               .flags = SPAD_SYNC_RELAXED | SPAD_SYNC_DROP},
+    [SPAD_STATEMENT_SIGNAL] = {.kind = SPAD_SYNC_COUNTER,
+                               .other = SPAD_SYNC_COUNTER,
+                               .least = 1,
+                               .most = INT64_MAX,
+                               .on_unit = true,
+                               .flags = SPAD_SYNC_RELAXED},
+    [SPAD_STATEMENT_WAIT_VALUE] = {.kind = SPAD_SYNC_COUNTER,
+                                   .other = SPAD_SYNC_COUNTER,
+                                   .most = INT64_MAX,
+                                   .needs_amount = true,
+                                   .on_unit = true,
+                                   .flags = SPAD_SYNC_RELAXED},
+    [SPAD_STATEMENT_TAKE] = {.kind = SPAD_SYNC_COUNTER,
+                             .other = SPAD_SYNC_COUNTER,
+                             .least = 1,
+                             .most = INT64_MAX,
+                             .on_unit = true,
+                             .flags = SPAD_SYNC_RELAXED},
+    [SPAD_STATEMENT_INIT] = {.kind = SPAD_SYNC_MBARRIER,
+                             .other = SPAD_SYNC_MBARRIER,
+                             .least = 1,
+                             .most = INT64_MAX},
+    [SPAD_STATEMENT_EXPECT] = {.kind = SPAD_SYNC_MBARRIER,
+                               .other = SPAD_SYNC_MBARRIER,
+                               .most = INT64_MAX,
+                               .needs_amount = true,
+                               .flags = SPAD_SYNC_RELAXED},
+    [SPAD_STATEMENT_WAIT_PARITY] = {.kind = SPAD_SYNC_MBARRIER,
+                                    .other = SPAD_SYNC_MBARRIER,
+                                    .most = 1,
+                                    .needs_amount = true,
+                                    .flags = SPAD_SYNC_RELAXED},
+    [SPAD_STATEMENT_INVALIDATE] = {.kind = SPAD_SYNC_MBARRIER, .other = SPAD_SYNC_MBARRIER},
+    [SPAD_STATEMENT_COMMIT] = {.kind = SPAD_SYNC_GROUP, .other = SPAD_SYNC_GROUP},
+    [SPAD_STATEMENT_WAIT_GROUP] = {.kind = SPAD_SYNC_GROUP,
+                                   .other = SPAD_SYNC_GROUP,
+                                   .most = INT64_MAX,
+                                   .needs_amount = true,
+                                   .flags = SPAD_SYNC_READS},
 };
 
 /* What a statement says, against what it can say. */
@@ -369,11 +400,11 @@ static spad_status check_clauses(const spad_statement *row, const spad_kernel_sy
     for (size_t i = 0; i < sizeof clauses / sizeof clauses[0]; i++) {
         if (!clauses[i].given || clauses[i].fits) continue;
         return spad__fail(error, SPAD_ERR_ARGUMENT, "'%s %s' has no '%s'",
-                          spad_statement_word(row->kind), sync->name, clauses[i].word);
+                          spad_statement_kind_name(row->kind), sync->name, clauses[i].word);
     }
     if (row->amount == 0 && f->needs_amount) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "'%s %s' needs an amount: by and a number",
-                          spad_statement_word(row->kind), sync->name);
+                          spad_statement_kind_name(row->kind), sync->name);
     }
     return SPAD_OK;
 }
@@ -404,7 +435,7 @@ static spad_status check_tile(spad_kernel_builder *builder, spad_statement *row,
     const spad_status status = spad__check_visible(builder, row->item, error);
     if (status != SPAD_OK) return status;
     const spad_kernel_tensor *tensor = &builder->kernel->tensors.items[row->item];
-    const char *word = spad_statement_word(row->kind);
+    const char *word = spad_statement_kind_name(row->kind);
     const bool heap_free = tensor->mode == SPAD_MODE_HEAP && row->kind == SPAD_STATEMENT_FREE;
     if (tensor->mode == SPAD_MODE_STACK || tensor->mode == SPAD_MODE_ALIAS ||
         (tensor->mode == SPAD_MODE_HEAP && !heap_free)) {

@@ -388,7 +388,7 @@ spad_status spad_kernel_builder_tensor(int64_t *out, spad_kernel_builder *builde
     status = spad__add_symbol(builder, row.name, SPAD__SYMBOL_TENSOR, number, &row.name, error);
     if (status != SPAD_OK) return status;
     row.statement = kernel->statements.count;
-    row.place = builder->place;
+    row.location = builder->location;
     kernel->tensors.items[kernel->tensors.count++] = row;
     statement->item = number;
     spad__add_statement(builder);

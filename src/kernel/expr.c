@@ -315,7 +315,7 @@ spad_status spad__fold_amount(const spad_kernel_builder *builder, spad_amount *a
     return SPAD_OK;
 }
 
-spad_expr_info spad_kernel_expr(const spad_kernel *kernel, spad_expr expr) {
+spad_expr_info spad_kernel_get_expr(const spad_kernel *kernel, spad_expr expr) {
     const spad__expr *found = find_expr(kernel, expr);
     if (found == NULL) return (spad_expr_info){0};
     return (spad_expr_info){.nodes = &kernel->nodes.items[found->first],

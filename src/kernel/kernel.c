@@ -4,7 +4,7 @@
  */
 #include "kernel/kernel.h"
 
-const char *spad_statement_word(spad_statement_kind kind) {
+const char *spad_statement_kind_name(spad_statement_kind kind) {
     static const char *const words[SPAD_STATEMENT_KINDS] = {
         [SPAD_STATEMENT_TENSOR] = "tensor",
         [SPAD_STATEMENT_FOR] = "for",
@@ -45,19 +45,19 @@ spad_statement spad_statement_of(spad_statement_kind kind, int64_t item) {
 
 /* ---- tables ------------------------------------------------------------------------ */
 
-const char *spad_kernel_name(const spad_kernel *kernel) {
+const char *spad_kernel_get_name(const spad_kernel *kernel) {
     return kernel->name;
 }
 
-const char *spad_kernel_about(const spad_kernel *kernel) {
+const char *spad_kernel_get_about(const spad_kernel *kernel) {
     return kernel->about;
 }
 
-const char *spad_kernel_file(const spad_kernel *kernel) {
+const char *spad_kernel_get_file(const spad_kernel *kernel) {
     return kernel->file;
 }
 
-const spad_target *spad_kernel_target(const spad_kernel *kernel) {
+const spad_target *spad_kernel_get_target(const spad_kernel *kernel) {
     return kernel->target;
 }
 
@@ -95,9 +95,9 @@ size_t spad__loops_around(const spad_kernel *kernel, int64_t statement, int64_t 
     return depth;
 }
 
-void spad__fact_kernel(const spad_kernel *kernel, spad_place place, spad_error *error) {
-    if (place.line == 0) return;
-    spad__fact_place(error, kernel->file, place.line, place.column);
+void spad__fact_kernel(const spad_kernel *kernel, spad_location location, spad_error *error) {
+    if (location.line == 0) return;
+    spad__fact_location(error, kernel->file, location.line, location.column);
 }
 
 void spad__write_params(spad__out *out, const spad_kernel *kernel) {

@@ -96,7 +96,7 @@ typedef struct spad__given {
 
 struct spad_kernel_builder {
     spad_kernel *kernel;
-    spad_place place;
+    spad_location location;
     SPAD_ARRAY(spad__symbol) symbols;
     spad__index symbol_index;
     SPAD_ARRAY(spad__block) blocks; /* that are open */
@@ -191,6 +191,6 @@ spad_status spad__kernel_write_hoisted(const spad_kernel *kernel, int64_t tensor
 size_t spad__loops_around(const spad_kernel *kernel, int64_t statement, int64_t *loops);
 
 /* The file of a built kernel in messages. */
-void spad__fact_kernel(const spad_kernel *kernel, spad_place place, spad_error *error);
+void spad__fact_kernel(const spad_kernel *kernel, spad_location location, spad_error *error);
 
 #endif

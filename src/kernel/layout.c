@@ -83,14 +83,14 @@ void spad_layout_destroy(spad_layout *layout) {
 
 /* ---- questions --------------------------------------------------------------------- */
 
-bool spad_layout_place(void *ctx, int64_t tensor, int64_t slot, spad_rect *rect) {
-    const spad_layout *layout = ctx;
+bool spad_layout_get_place(spad_rect *out, const spad_layout *layout, int64_t tensor,
+                           int64_t slot) {
     if (tensor < 0 || (size_t)tensor >= layout->kernel->tensors.count || slot < 0) return false;
     const spad_kernel_tensor *t = &layout->kernel->tensors.items[tensor];
     if (!spad__is_planned(layout->kernel, t) || slot >= t->slots) return false;
     const size_t number = layout->first_slots[tensor] + (size_t)slot;
     if (layout->bytes[number] == SPAD_NO_BYTE) return false;
-    *rect = (spad_rect){layout->lanes[number], t->tile_lanes, layout->bytes[number], t->tile_bytes};
+    *out = (spad_rect){layout->lanes[number], t->tile_lanes, layout->bytes[number], t->tile_bytes};
     return true;
 }
 
@@ -102,7 +102,7 @@ bool spad_layout_fits(const spad_layout *layout) {
     return true;
 }
 
-const spad_kernel *spad_layout_kernel(const spad_layout *layout) {
+const spad_kernel *spad_layout_get_kernel(const spad_layout *layout) {
     return layout->kernel;
 }
 

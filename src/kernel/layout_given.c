@@ -180,7 +180,7 @@ static spad_status add_region(spad_layout *layout, size_t space, spad_error *err
                                  .rect = {.lanes = rules->lanes},
                                  .alignment = 1,
                                  .end = layout->end};
-    int64_t upper = spad_space_usable(rules);
+    int64_t upper = spad_space_get_usable(rules);
     for (size_t i = 0; i < k->regions.count; i++) {
         if (k->regions.items[i].space != space) continue;
         buffer.rect.byte = k->regions.items[i].lower.value;

@@ -59,7 +59,7 @@ static spad_status fail_slots(const spad_kernel *kernel, spad_error *error) {
                tensor->ring.count > 0 ? "shallower ring" : "ring");
     spad__fact_names(error, tensor->name, NULL);
     spad__fact_amounts(error, tensor->slots, SPAD_LAYOUT_SLOTS, SPAD_NO_FACT);
-    spad__fact_kernel(kernel, tensor->place, error);
+    spad__fact_kernel(kernel, tensor->location, error);
     return SPAD_ERR_ARGUMENT;
 }
 
@@ -101,7 +101,7 @@ static void need(spad__life *slot, spad__life life) {
 /* ---- parameters -------------------------------------------------------------------- */
 
 static bool has_param(const spad_kernel *k, spad_expr expr) {
-    const spad_expr_info info = spad_kernel_expr(k, expr);
+    const spad_expr_info info = spad_kernel_get_expr(k, expr);
     for (size_t i = 0; i < info.node_count; i++) {
         if (info.nodes[i].op == SPAD_EXPR_PARAM) return true;
     }
@@ -116,7 +116,7 @@ static bool is_open(const spad_kernel *k, const spad_kernel_loop *loop) {
 /* May an index take values outside its bounds when parameters change? The rest of a division
  * that has all of its values may not. */
 static bool moves(const spad_kernel *k, spad_expr expr) {
-    const spad_expr_info info = spad_kernel_expr(k, expr);
+    const spad_expr_info info = spad_kernel_get_expr(k, expr);
     if (info.node_count > 2 && info.nodes[info.node_count - 1].op == SPAD_EXPR_MOD) {
         const spad_expr_node by = info.nodes[info.node_count - 2]; /* a constant */
         const int64_t values =

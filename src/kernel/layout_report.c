@@ -71,15 +71,15 @@ static void write_moment(spad__out *out, const spad_layout *layout, int64_t stat
         return;
     }
     const spad_statement *s = &k->statements.items[statement];
-    if (s->place.line > 0) {
-        spad__out_format(out, "line %ld (", (long)s->place.line);
+    if (s->location.line > 0) {
+        spad__out_format(out, "line %ld (", (long)s->location.line);
     } else {
         spad__out_format(out, "statement %lld (", (long long)statement);
     }
     if (s->kind == SPAD_STATEMENT_OPERATION) {
         spad__out_string(out, k->target->engines[s->engine].name);
     } else {
-        spad__out_string(out, spad_statement_word(s->kind));
+        spad__out_string(out, spad_statement_kind_name(s->kind));
     }
     const char *name = s->kind == SPAD_STATEMENT_FOR      ? k->loops.items[s->item].name
                        : s->kind == SPAD_STATEMENT_TENSOR ? k->tensors.items[s->item].name
@@ -193,7 +193,7 @@ static int32_t line_of(const spad_layout *layout, int64_t statement) {
     if (k->statements.count == 0) return 0;
     const size_t last = k->statements.count - 1;
     const size_t at = (size_t)statement < last ? (size_t)statement : last;
-    return k->statements.items[at].place.line;
+    return k->statements.items[at].location.line;
 }
 
 static void write_owner(spad__out *out, const spad_layout *layout, const spad_layout_buffer *buffer,
@@ -352,11 +352,12 @@ spad_status spad_layout_write_json(const spad_layout *layout, const spad_sink *s
 int32_t spad__buffer_origin(const spad_kernel *k, const spad_layout_buffer *buffer,
                             const char **agent) {
     *agent = NULL;
-    if (buffer->tensor < 0) return buffer->sync >= 0 ? k->syncs.items[buffer->sync].place.line : 0;
+    if (buffer->tensor < 0)
+        return buffer->sync >= 0 ? k->syncs.items[buffer->sync].location.line : 0;
     const spad_kernel_tensor *tensor = &k->tensors.items[buffer->tensor];
     const int64_t number = k->statements.items[tensor->statement].agent;
     if (number > 0) *agent = k->agents.items[number].name;
-    return tensor->place.line;
+    return tensor->location.line;
 }
 
 spad_status spad_layout_write_csv(const spad_layout *layout, const spad_sink *sink,

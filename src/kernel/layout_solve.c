@@ -39,7 +39,7 @@ static bool makes_arrays(const spad_space *space, const spad_kernel_tensor *tens
 static spad_status fail_at(const spad_kernel *k, const spad_kernel_tensor *tensor,
                            spad_status status, spad_error *error) {
     spad__fact_names(error, tensor->name, NULL);
-    spad__fact_kernel(k, tensor->place, error);
+    spad__fact_kernel(k, tensor->location, error);
     return status;
 }
 
@@ -105,7 +105,7 @@ enum { MBARRIER_BYTES = 8 };
 static spad_status add_barriers(spad_layout *layout, size_t space, spad_error *error) {
     const spad_kernel *k = layout->kernel;
     size_t shared;
-    if (spad_target_space(&shared, k->target, "shared", NULL) != SPAD_OK || shared != space) {
+    if (spad_target_find_space(&shared, k->target, "shared", NULL) != SPAD_OK || shared != space) {
         return SPAD_OK;
     }
     for (size_t i = 0; i < k->syncs.count; i++) {
@@ -123,7 +123,7 @@ static spad_status add_barriers(spad_layout *layout, size_t space, spad_error *e
         if (!spad__mul(sync->elements, MBARRIER_BYTES, &buffer.taken)) {
             spad__fail(error, SPAD_ERR_OVERFLOW, "%lld mbarriers do not fit 64 bits",
                        (long long)sync->elements);
-            spad__fact_kernel(k, sync->place, error);
+            spad__fact_kernel(k, sync->location, error);
             return SPAD_ERR_OVERFLOW;
         }
         if (!spad__array_reserve(&layout->host, &layout->buffers, 1)) {
@@ -156,7 +156,7 @@ static bool box_of(const spad_plan *plan, const spad_space *rules, const spad_la
                    spad__box *box) {
     const int64_t top = buffer->rect.byte + buffer->taken;
     const int64_t lower = spad__max(buffer->rect.byte, 0);
-    const int64_t upper = spad__min(top, spad_plan_capacity(plan));
+    const int64_t upper = spad__min(top, spad_plan_get_capacity(plan));
     *box = (spad__box){.rect = {buffer->rect.lane, buffer->rect.lanes, lower, upper - lower},
                        .life = {buffer->begin, buffer->end}};
     if (spad_space_check_lanes(rules, box->rect.lane, box->rect.lanes, NULL) != SPAD_OK) {
@@ -296,7 +296,7 @@ static spad_status run_planner(spad_layout *layout, const spad__layout_space *sp
     }
     if (status == SPAD_OK) status = add_obstacles(layout, space, a->plan, error);
     const spad_plan_options options = {.goal = SPAD_PLAN_MINIMIZE,
-                                       .deadline_ns = time_left(layout),
+                                       .timeout_ns = time_left(layout),
                                        .seed = layout->options.seed,
                                        .threads = layout->options.threads,
                                        .progress =
@@ -492,7 +492,7 @@ static void fill_row(const spad_layout *layout, spad__layout_space *space, const
     row->result = best->result;
     row->planned_count = best->planned;
     row->buffer_count = layout->buffers.count - row->first_buffer;
-    row->capacity = spad_space_usable(rules);
+    row->capacity = spad_space_get_usable(rules);
     row->reserved = rules->reserved;
     row->verdict = best->result->verdict;
     row->height = best->result->height;

@@ -146,7 +146,8 @@ spad__evenness spad__motion_of(const spad__moves *moves, spad_expr expr, spad__m
                                bool *divides) {
     *out = (spad__motion){1, 0};
     if (divides != NULL) *divides = false;
-    const spad_expr_info info = spad_kernel_expr(moves->kernel, expr); /* no nodes where it is 0 */
+    const spad_expr_info info =
+        spad_kernel_get_expr(moves->kernel, expr); /* no nodes where it is 0 */
     if (info.node_count == 0 || (info.constant && moves->param < 0)) return SPAD__EVEN;
     spot at = {.moves = moves, .nodes = info.nodes};
     term stack[SPAD_EXPR_MAX];
@@ -170,7 +171,7 @@ spad__evenness spad__motion_of(const spad__moves *moves, spad_expr expr, spad__m
 }
 
 void spad__moves_rely(const spad__moves *moves, spad_expr expr) {
-    const spad_expr_info info = spad_kernel_expr(moves->kernel, expr);
+    const spad_expr_info info = spad_kernel_get_expr(moves->kernel, expr);
     rely_on_nodes(moves, info.nodes, 0, info.node_count);
 }
 

@@ -4,9 +4,9 @@
  * statements and lines of a kernel by number, so together they need one kernel.
  *
  * A kernel never changes, so two objects of one kernel belong together. So do those of two kernels
- * that are equal: the same text as spad_kernel_write gives it (which has parameters and ring depths
- * as they hold), the same lines, the same target. What is kept is a hash, because a check and a
- * report may outlive their kernel.
+ * that are equal: the same text as spad_kernel_write_text gives it (which has parameters and ring
+ * depths as they hold), the same lines, the same target. What is kept is a hash, because a check
+ * and a report may outlive their kernel.
  */
 #include "kernel/origin.h"
 
@@ -17,28 +17,28 @@
 #include "base/hash.h"
 #include "spad/layout.h"
 
-static int mix_text(void *ctx, const char *bytes, size_t count) {
-    uint64_t hash = *(uint64_t *)ctx;
+static int mix_text(void *context, const char *bytes, size_t count) {
+    uint64_t hash = *(uint64_t *)context;
     for (size_t i = 0; i < count; i++) hash = spad__hash_add(hash, (unsigned char)bytes[i]);
-    *(uint64_t *)ctx = hash;
+    *(uint64_t *)context = hash;
     return 0;
 }
 
-static uint64_t mix_place(uint64_t hash, spad_place place) {
-    return spad__hash_add(hash,
-                          (int64_t)((uint64_t)(uint32_t)place.line << 32 | (uint32_t)place.column));
+static uint64_t mix_location(uint64_t hash, spad_location location) {
+    return spad__hash_add(
+        hash, (int64_t)((uint64_t)(uint32_t)location.line << 32 | (uint32_t)location.column));
 }
 
 static uint64_t hash_kernel(const spad_kernel *kernel) {
     uint64_t hash = 0;
-    const spad_sink sink = {.write = mix_text, .ctx = &hash};
-    (void)spad_kernel_write(kernel, &sink, NULL); /* fails only if the sink does */
+    const spad_sink sink = {.write = mix_text, .context = &hash};
+    (void)spad_kernel_write_text(kernel, &sink, NULL); /* fails only if the sink does */
     for (size_t i = 0; i < kernel->statements.count; i++)
-        hash = mix_place(hash, kernel->statements.items[i].place);
+        hash = mix_location(hash, kernel->statements.items[i].location);
     for (size_t i = 0; i < kernel->tensors.count; i++)
-        hash = mix_place(hash, kernel->tensors.items[i].place);
+        hash = mix_location(hash, kernel->tensors.items[i].location);
     for (size_t i = 0; i < kernel->syncs.count; i++)
-        hash = mix_place(hash, kernel->syncs.items[i].place);
+        hash = mix_location(hash, kernel->syncs.items[i].location);
     return hash;
 }
 
@@ -100,10 +100,8 @@ spad_status spad__match_kernels(const char *first, const spad_kernel *a, const c
     return spad__match_origins(first, &one, second, &other, error);
 }
 
-spad_status spad__match_place(const spad_kernel *kernel,
-                              bool (*place)(void *ctx, int64_t tensor, int64_t slot,
-                                            spad_rect *rect),
-                              const void *ctx, spad_error *error) {
-    if (place != spad_layout_place) return SPAD_OK;
-    return spad__match_kernels("kernel", kernel, "layout", spad_layout_kernel(ctx), error);
+spad_status spad__match_layout(const spad_kernel *kernel, const spad_layout *layout,
+                               spad_error *error) {
+    if (layout == NULL) return SPAD_OK;
+    return spad__match_kernels("kernel", kernel, "layout", spad_layout_get_kernel(layout), error);
 }

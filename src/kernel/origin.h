@@ -29,11 +29,9 @@ spad_status spad__match_origins(const char *first, const spad__origin *a, const 
 spad_status spad__match_kernels(const char *first, const spad_kernel *a, const char *second,
                                 const spad_kernel *b, spad_error *error);
 
-/* Where `place` asks a layout, with the layout as ctx: is that of this kernel? */
-spad_status spad__match_place(const spad_kernel *kernel,
-                              bool (*place)(void *ctx, int64_t tensor, int64_t slot,
-                                            spad_rect *rect),
-                              const void *ctx, spad_error *error);
+/* Is the layout (NULL: none) one of this kernel? */
+spad_status spad__match_layout(const spad_kernel *kernel, const spad_layout *layout,
+                               spad_error *error);
 
 /* spad_walk_create without that question, for a check: it also walks smaller shapes of a kernel,
  * with the layout of that kernel. */

@@ -479,7 +479,7 @@ static bool read_sync(spad__reader *r, spad__span span) {
     start_sync(r, &s, SPAD_STATEMENT_SYNC);
     if (!spad__read_word(r, "a barrier", name)) return false;
     if (spad__find_symbol(r->builder, name) == NULL && op_clause(r) != OP_CLAUSES &&
-        spad_target_engine(&engine, r->builder->kernel->target, "sync", NULL) == SPAD_OK) {
+        spad_target_find_engine(&engine, r->builder->kernel->target, "sync", NULL) == SPAD_OK) {
         return read_operation(r, "sync", span, name);
     }
     return spad__resolve_word(r, "barrier", SPAD__SYMBOL_SYNC, &s.row.item) &&
@@ -532,7 +532,7 @@ static void read_statements(spad__reader *r) {
     const size_t around = r->builder->blocks.items[depth - 1].statement;
     const spad_statement *statement = &r->builder->kernel->statements.items[around];
     SPAD__FAULT(r, r->parser.token.span, "'%s' in line %d has no '}'",
-                spad_statement_word(statement->kind), (int)statement->place.line);
+                spad_statement_kind_name(statement->kind), (int)statement->location.line);
 }
 
 /* "kernel NAME on TARGET": then there is a builder. */

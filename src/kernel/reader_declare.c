@@ -14,7 +14,7 @@ static bool read_space_name(spad__reader *r, size_t *space) {
     return spad__parser_name(&r->parser, "the name of a space", &name) &&
            spad__reader_accepts(
                r, r->parser.last.span,
-               spad_target_space(space, r->builder->kernel->target, name, &r->error));
+               spad_target_find_space(space, r->builder->kernel->target, name, &r->error));
 }
 
 /* "2" or "[2, 4]" */
@@ -89,7 +89,7 @@ static bool read_unit_body(spad__reader *r, const char *name, spad__span span) {
     int64_t unused;
     if (!spad__reader_accepts(
             r, engine_span,
-            spad_target_engine(&engine, r->builder->kernel->target, engine_name, &r->error))) {
+            spad_target_find_engine(&engine, r->builder->kernel->target, engine_name, &r->error))) {
         return false;
     }
     int order = 0;

@@ -34,8 +34,8 @@ void spad__put_place(spad__reader *r, spad__span span) {
         r->column = c == '\n' ? 1 : r->column + !continues;
         r->line += c == '\n';
     }
-    const spad_place place = {r->line, r->column, span.length > 0 ? (int32_t)span.length : 1};
-    spad_kernel_builder_at(r->builder, place);
+    const spad_location location = {r->line, r->column, span.length > 0 ? (int32_t)span.length : 1};
+    spad_kernel_builder_at(r->builder, location);
 }
 
 spad__span spad__span_from(const spad__reader *r, spad__span first) {
@@ -290,7 +290,7 @@ bool spad__read_unit_name(spad__reader *r, int64_t *unit) {
     size_t engine;
     if (!spad__copy_word(r, name)) return false;
     if (spad__find_symbol(r->builder, name) == NULL &&
-        spad_target_engine(&engine, r->builder->kernel->target, name, NULL) == SPAD_OK) {
+        spad_target_find_engine(&engine, r->builder->kernel->target, name, NULL) == SPAD_OK) {
         SPAD__FAULT(r, r->parser.last.span,
                     "engine '%s' is not declared as a unit here; write 'unit %s fifo' above", name,
                     name);

@@ -15,7 +15,7 @@
 
 #define CARRY_PLACES(table)                      \
     for (size_t i = 0; i < to->table.count; i++) \
-    to->table.items[i].place = from->table.items[i].place
+    to->table.items[i].location = from->table.items[i].location
 
 static void carry_places(spad_kernel *to, const spad_kernel *from) {
     CARRY_PLACES(params);
@@ -48,12 +48,12 @@ spad_status spad_kernel_reshape(spad_kernel **out, const spad_kernel *kernel,
 
     spad__memo p = {.host = &host};
     const spad_sink sink = spad__memo_sink(&p);
-    spad_status status = spad_kernel_write(kernel, &sink, NULL);
+    spad_status status = spad_kernel_write_text(kernel, &sink, NULL);
     if (status != SPAD_OK) {
         status = spad__fail_host_memory(error); /* the page is the only thing that can fail */
     } else {
         status = spad_kernel_parse(out, p.text.items, p.text.count, NULL, &same, NULL, error);
-        if (status != SPAD_OK) spad__fact_place(error, NULL, 0, 0); /* not a place of the user */
+        if (status != SPAD_OK) spad__fact_location(error, NULL, 0, 0); /* not a place of the user */
     }
     spad__memo_free(&p);
     if (status != SPAD_OK) return status;
@@ -105,7 +105,7 @@ spad_status spad_kernel_hoist(spad_kernel **out, const spad_kernel *kernel, int6
         status = spad__fail_host_memory(error);
     } else {
         status = spad_kernel_parse(out, p.text.items, p.text.count, NULL, &options, NULL, error);
-        if (status != SPAD_OK) spad__fact_place(error, NULL, 0, 0);
+        if (status != SPAD_OK) spad__fact_location(error, NULL, 0, 0);
     }
     spad__memo_free(&p);
     return status;

@@ -51,7 +51,7 @@ spad_status spad_walk_create(spad_walk **out, const spad_kernel *kernel,
                              const spad_walk_options *options, spad_error *error) {
     *out = NULL;
     if (options != NULL) {
-        const spad_status status = spad__match_place(kernel, options->place, options->ctx, error);
+        const spad_status status = spad__match_layout(kernel, options->layout, error);
         if (status != SPAD_OK) return status;
     }
     return spad__walk_create(out, kernel, options, error);
@@ -113,7 +113,7 @@ void spad_walk_destroy(spad_walk *walk) {
 
 /* ---- questions --------------------------------------------------------------------- */
 
-const int64_t *spad_walk_values(const spad_walk *walk) {
+const int64_t *spad_walk_get_values(const spad_walk *walk) {
     return walk->values;
 }
 
@@ -122,13 +122,13 @@ static bool is_loop(const spad_walk *walk, size_t frame_number) {
     return walk->kernel->statements.items[statement].kind == SPAD_STATEMENT_FOR;
 }
 
-size_t spad_walk_depth(const spad_walk *walk) {
+size_t spad_walk_loop_count(const spad_walk *walk) {
     size_t depth = 0;
     for (size_t i = 0; i < walk->frame_count; i++) depth += is_loop(walk, i);
     return depth;
 }
 
-int64_t spad_walk_loop(const spad_walk *walk, size_t depth) {
+int64_t spad_walk_get_loop(const spad_walk *walk, size_t depth) {
     for (size_t i = 0; i < walk->frame_count; i++) {
         if (!is_loop(walk, i)) continue;
         if (depth-- == 0) return walk->kernel->statements.items[walk->frames[i].statement].item;

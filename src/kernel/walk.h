@@ -68,7 +68,7 @@ int64_t spad__walk_value(const spad_walk *walk, spad_expr expr);
 
 /* The row-major number that index expressions name. */
 spad_status spad__walk_number(spad_walk *walk, const char *name, spad_amounts dims,
-                              const spad_expr *exprs, spad_place place, int64_t *number);
+                              const spad_expr *exprs, spad_location location, int64_t *number);
 
 /* A whole tile as an access to it would have it now; kind 0, no row (SIZE_MAX). Of a scoped
  * tensor that was declared. */

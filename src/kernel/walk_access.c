@@ -16,9 +16,9 @@
 static void describe_iteration(const spad_walk *walk, char *field, size_t size) {
     size_t used = 0;
     field[0] = '\0';
-    const size_t depth = spad_walk_depth(walk);
+    const size_t depth = spad_walk_loop_count(walk);
     for (size_t d = 0; d < depth && used < size; d++) {
-        const int64_t loop = spad_walk_loop(walk, d);
+        const int64_t loop = spad_walk_get_loop(walk, d);
         const int more =
             snprintf(field + used, size - used, "%s%s = %lld", d == 0 ? "; iteration " : ", ",
                      walk->kernel->loops.items[loop].name, (long long)walk->values[loop]);
@@ -30,36 +30,37 @@ int64_t spad__walk_value(const spad_walk *walk, spad_expr expr) {
     return spad_kernel_evaluate(walk->kernel, expr, walk->values);
 }
 
-static spad_status fail_bounds(spad_walk *walk, const char *name, spad_place place, int64_t value,
-                               int64_t extent) {
+static spad_status fail_bounds(spad_walk *walk, const char *name, spad_location location,
+                               int64_t value, int64_t extent) {
     char iteration[160];
     describe_iteration(walk, iteration, sizeof iteration);
     spad__fail(&walk->error, SPAD_ERR_BOUNDS, "index %lld is outside '%s', which has %lld%s",
                (long long)value, name, (long long)extent, iteration);
     spad__fact_names(&walk->error, name, NULL);
     spad__fact_amounts(&walk->error, value, extent, SPAD_NO_FACT);
-    spad__fact_kernel(walk->kernel, place, &walk->error);
+    spad__fact_kernel(walk->kernel, location, &walk->error);
     return SPAD_ERR_BOUNDS;
 }
 
-static spad_status fail_amount(spad_walk *walk, spad_place place, const char *what, int64_t value) {
+static spad_status fail_amount(spad_walk *walk, spad_location location, const char *what,
+                               int64_t value) {
     char iteration[160];
     describe_iteration(walk, iteration, sizeof iteration);
     spad__fail(&walk->error, SPAD_ERR_ARGUMENT, "%s of %lld%s", what, (long long)value, iteration);
-    spad__fact_kernel(walk->kernel, place, &walk->error);
+    spad__fact_kernel(walk->kernel, location, &walk->error);
     return SPAD_ERR_ARGUMENT;
 }
 
 /* The values of index expressions, and the row-major number that they make. */
 static spad_status find_index(spad_walk *walk, const char *name, spad_amounts dims,
-                              const spad_expr *exprs, spad_place place, int64_t *index,
+                              const spad_expr *exprs, spad_location location, int64_t *index,
                               int64_t *number) {
     *number = 0;
     for (size_t i = 0; i < dims.count; i++) {
         const int64_t extent = dims.items[i].value;
         index[i] = spad__walk_value(walk, exprs[i]);
         if (index[i] < 0 || index[i] >= extent) {
-            return fail_bounds(walk, name, place, index[i], extent);
+            return fail_bounds(walk, name, location, index[i], extent);
         }
         *number = *number * extent + index[i];
     }
@@ -67,9 +68,9 @@ static spad_status find_index(spad_walk *walk, const char *name, spad_amounts di
 }
 
 spad_status spad__walk_number(spad_walk *walk, const char *name, spad_amounts dims,
-                              const spad_expr *exprs, spad_place place, int64_t *number) {
+                              const spad_expr *exprs, spad_location location, int64_t *number) {
     int64_t index[SPAD_RANK_MAX];
-    return find_index(walk, name, dims, exprs, place, index, number);
+    return find_index(walk, name, dims, exprs, location, index, number);
 }
 
 /* ---- accesses ---------------------------------------------------------------------- */
@@ -110,9 +111,10 @@ static void place_tile(const spad_walk *walk, const spad_kernel_tensor *tensor,
     access->placed = spad__tile_place(walk->kernel, home, tile, index, &place);
     if (home->mode == SPAD_MODE_STACK || home->mode == SPAD_MODE_HEAP) {
         place_scoped_tile(walk, home, tile, access, &place);
-    } else if (!access->placed && walk->options.place != NULL) {
+    } else if (!access->placed && walk->options.layout != NULL) {
         spad_rect rect = place;
-        access->placed = walk->options.place(walk->options.ctx, tensor->home, access->slot, &rect);
+        access->placed =
+            spad_layout_get_place(&rect, walk->options.layout, tensor->home, access->slot);
         if (access->placed) place = rect;
     }
     /* Both from the same numbers: to copy what was written a moment ago is slow. */
@@ -132,16 +134,16 @@ static spad_status cut_tile(spad_walk *walk, const spad_kernel_tensor *tensor,
         const int64_t extent = tensor->dims.items[i].value;
         from[i] = range.from != 0 ? spad__walk_value(walk, range.from) : 0;
         if (from[i] < 0 || from[i] >= extent) {
-            return fail_bounds(walk, tensor->name, row->place, from[i], extent);
+            return fail_bounds(walk, tensor->name, row->location, from[i], extent);
         }
         to[i] = range.to != 0     ? spad__walk_value(walk, range.to)
                 : range.from != 0 ? from[i] + 1
                                   : extent;
         if (to[i] <= from[i]) {
-            return fail_amount(walk, row->place, "a range with a length", to[i] - from[i]);
+            return fail_amount(walk, row->location, "a range with a length", to[i] - from[i]);
         }
         if (to[i] > extent) {
-            return fail_bounds(walk, tensor->name, row->place, to[i] - 1, extent);
+            return fail_bounds(walk, tensor->name, row->location, to[i] - 1, extent);
         }
     }
     spad__part part;
@@ -150,7 +152,7 @@ static spad_status cut_tile(spad_walk *walk, const spad_kernel_tensor *tensor,
         spad__fail(&walk->error, SPAD_ERR_SHAPE,
                    "this part of '%s' is not evenly spaced pieces of bytes; cut fewer dimensions",
                    tensor->name);
-        spad__fact_kernel(walk->kernel, row->place, &walk->error);
+        spad__fact_kernel(walk->kernel, row->location, &walk->error);
         return SPAD_ERR_SHAPE;
     }
     access->rect.lane += part.lane;
@@ -167,7 +169,7 @@ static spad_status resolve_access(spad_walk *walk, size_t number, spad_walk_acce
     const spad_kernel_tensor *tensor = &walk->kernel->tensors.items[row->tensor];
     int64_t index[SPAD_RANK_MAX];
     const spad_status status = find_index(walk, tensor->name, tensor->blocks, row->index,
-                                          row->place, index, &access->tile);
+                                          row->location, index, &access->tile);
     if (status != SPAD_OK) return status;
     access->row = number;
     access->tensor = row->tensor;
@@ -193,14 +195,14 @@ void spad__walk_tile_access(const spad_walk *walk, int64_t tensor, int64_t tile,
 }
 
 /* Bytes that an operation writes. */
-static spad_status written_bytes(spad_walk *walk, spad_place place, int64_t *bytes) {
+static spad_status written_bytes(spad_walk *walk, spad_location location, int64_t *bytes) {
     *bytes = 0;
     for (size_t i = 0; i < walk->event.access_count; i++) {
         const spad_walk_access *access = &walk->accesses[i];
         if ((access->kind & SPAD_ACCESS_WRITE) == 0) continue;
         const int64_t size = access->rect.lanes * access->rect.bytes * access->runs;
         if (!spad__add(*bytes, size, bytes)) {
-            return fail_amount(walk, place, "a delivery of more than", INT64_MAX);
+            return fail_amount(walk, location, "a delivery of more than", INT64_MAX);
         }
     }
     return SPAD_OK;
@@ -212,16 +214,16 @@ static spad_status resolve_completion(spad_walk *walk, size_t number,
     const spad_kernel_sync *sync = &walk->kernel->syncs.items[row->object];
     *completion = (spad_walk_completion){
         .row = number, .kind = row->kind, .object = row->object, .amount = 1, .flags = row->flags};
-    spad_status status = spad__walk_number(walk, sync->name, sync->dims, row->index, row->place,
+    spad_status status = spad__walk_number(walk, sync->name, sync->dims, row->index, row->location,
                                            &completion->element);
     if (status != SPAD_OK) return status;
     if (row->amount != 0) {
         completion->amount = spad__walk_value(walk, row->amount);
         if (completion->amount < 1) {
-            return fail_amount(walk, row->place, "an amount", completion->amount);
+            return fail_amount(walk, row->location, "an amount", completion->amount);
         }
     } else if (row->kind == SPAD_COMPLETION_DELIVER) {
-        status = written_bytes(walk, row->place, &completion->amount);
+        status = written_bytes(walk, row->location, &completion->amount);
     }
     return status;
 }
@@ -244,7 +246,7 @@ spad_status spad__walk_operation(spad_walk *walk, const spad_statement *s) {
     }
     if (s->cost_kind != SPAD_COST_TARGET) {
         event->cost = spad__walk_value(walk, s->cost);
-        if (event->cost < 0) return fail_amount(walk, s->place, "a cost", event->cost);
+        if (event->cost < 0) return fail_amount(walk, s->location, "a cost", event->cost);
     }
     return SPAD_OK;
 }
@@ -258,7 +260,7 @@ spad_status spad__walk_sync(spad_walk *walk, const spad_statement *s) {
         const spad_kernel_sync *sync = &walk->kernel->syncs.items[s->item];
         event->object = s->item;
         const spad_status status =
-            spad__walk_number(walk, sync->name, sync->dims, s->index, s->place, &event->element);
+            spad__walk_number(walk, sync->name, sync->dims, s->index, s->location, &event->element);
         if (status != SPAD_OK) return status;
     }
     if (s->amount != 0) event->amount = spad__walk_value(walk, s->amount);
@@ -268,8 +270,8 @@ spad_status spad__walk_sync(spad_walk *walk, const spad_statement *s) {
                         s->kind == SPAD_STATEMENT_SIGNAL || s->kind == SPAD_STATEMENT_TAKE ||
                         s->kind == SPAD_STATEMENT_INIT;
     if (event->amount < (counts ? 1 : 0) || (parity && event->amount > 1)) {
-        return fail_amount(walk, s->place, parity ? "a parity" : "an amount", event->amount);
+        return fail_amount(walk, s->location, parity ? "a parity" : "an amount", event->amount);
     }
-    if (event->expect < 0) return fail_amount(walk, s->place, "an expectation", event->expect);
+    if (event->expect < 0) return fail_amount(walk, s->location, "an expectation", event->expect);
     return SPAD_OK;
 }

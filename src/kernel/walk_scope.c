@@ -48,7 +48,7 @@ spad_status spad__walk_make_managers(spad_walk *walk, spad_error *error) {
 
 /* A failure of a manager, with the place of the statement. */
 static spad_status at_statement(spad_walk *walk, const spad_statement *s, spad_status status) {
-    if (status != SPAD_OK) spad__fact_kernel(walk->kernel, s->place, &walk->error);
+    if (status != SPAD_OK) spad__fact_kernel(walk->kernel, s->location, &walk->error);
     return status;
 }
 
@@ -82,8 +82,7 @@ static void label_tile(const spad_walk *walk, const spad_statement *s, int64_t t
 static spad_status allocate_tile(spad_walk *walk, const spad_statement *s, int64_t tile, bool plain,
                                  bool named, spad_shape shape, spad_rect *rect) {
     const spad_kernel_tensor *tensor = &walk->kernel->tensors.items[s->item];
-    const spad_stack_place place = {.align = tensor->align.value != 0 ? tensor->align.value
-                                                                      : SPAD_ALIGN_DEFAULT,
+    const spad_stack_place place = {.align = tensor->align.value, /* 0: the default of both */
                                     .base_lane = tensor->lane.value};
     char label[SPAD_NAME_FACT_MAX + 80];
     label_tile(walk, s, tile, plain, label, sizeof label);
@@ -181,7 +180,7 @@ spad_status spad__walk_tile(spad_walk *walk, const spad_statement *s) {
     event->tensor = s->item;
     event->life = spad__max(walk->lives[s->item] - 1, 0);
     if (s->index_count > 0) {
-        return spad__walk_number(walk, tensor->name, tensor->blocks, s->index, s->place,
+        return spad__walk_number(walk, tensor->name, tensor->blocks, s->index, s->location,
                                  &event->tile);
     }
     return tensor->mode == SPAD_MODE_HEAP ? free_heap(walk, s, tensor) : SPAD_OK;

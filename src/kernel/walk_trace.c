@@ -217,9 +217,9 @@ static spad_status walk_over(tracer *t, bool write, spad_error *error) {
     return status;
 }
 
-spad_status spad_kernel_trace(const spad_kernel *kernel, spad_trace *trace, const spad_host *host,
-                              spad_error *error) {
-    if (spad_trace_target(trace) != kernel->target) {
+spad_status spad_kernel_write_trace(const spad_kernel *kernel, spad_trace *trace,
+                                    const spad_host *host, spad_error *error) {
+    if (spad_trace_get_target(trace) != kernel->target) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "the trace is of another target than '%s'",
                           kernel->target->name);
     }

@@ -153,7 +153,7 @@ static bool is_hoisted(const writer *w, const spad_kernel_tensor *tensor) {
 }
 
 static bool is_number(const writer *w, spad_amount amount) {
-    const spad_expr_info info = spad_kernel_expr(w->kernel, amount.expr);
+    const spad_expr_info info = spad_kernel_get_expr(w->kernel, amount.expr);
     return info.node_count == 0 || (info.node_count == 1 && info.nodes[0].op == SPAD_EXPR_NUMBER);
 }
 
@@ -337,7 +337,7 @@ static void put_sync(writer *w, const spad_statement *s) {
         [SPAD_STATEMENT_WAIT_GROUP] = "pending",
         [SPAD_STATEMENT_INIT] = "count",
     };
-    spad__out_string(&w->out, spad_statement_word(s->kind));
+    spad__out_string(&w->out, spad_statement_kind_name(s->kind));
     if (s->kind == SPAD_STATEMENT_DRAIN) {
         spad__out_string(&w->out, " ");
         spad__out_string(&w->out, s->unit >= 0 ? w->kernel->units.items[s->unit].name : "all");
@@ -404,7 +404,7 @@ static void put_statement(writer *w, const spad_statement *s) {
     case SPAD_STATEMENT_SECTION: spad__out_string(&w->out, "next section"); break;
     case SPAD_STATEMENT_ALLOC:
     case SPAD_STATEMENT_FREE:
-        spad__out_string(&w->out, spad_statement_word(s->kind));
+        spad__out_string(&w->out, spad_statement_kind_name(s->kind));
         spad__out_string(&w->out, " ");
         spad__out_string(&w->out, w->kernel->tensors.items[s->item].name);
         put_index(w, s->index, s->index_count);
@@ -472,7 +472,8 @@ static spad_status write_kernel(writer w, const spad_sink *sink, spad_error *err
     return spad__out_finish(&w.out, error);
 }
 
-spad_status spad_kernel_write(const spad_kernel *kernel, const spad_sink *sink, spad_error *error) {
+spad_status spad_kernel_write_text(const spad_kernel *kernel, const spad_sink *sink,
+                                   spad_error *error) {
     return write_kernel((writer){.kernel = kernel, .hoisted = -1}, sink, error);
 }
 

@@ -21,6 +21,7 @@
  */
 #include "plan/bound.h"
 
+#include "base/assert.h"
 #include "base/checked.h"
 #include "base/heap.h"
 #include "plan/sort.h"
@@ -77,6 +78,7 @@ static void heap_push(heap *h, spad__row row) {
 }
 
 static void heap_pop(heap *h) {
+    spad__assert(h->count > 0);
     h->rows[0] = h->rows[--h->count];
     row_heap_down(h, h->rows, h->count, 0);
 }
@@ -87,6 +89,7 @@ static void add_heaviest(heap *h, int32_t at, int32_t until, int64_t *change) {
         while (h->count > 0 && h->rows[0].value <= at) heap_pop(h);
         if (h->count == 0) return;
         const int32_t stop = h->rows[0].value < until ? h->rows[0].value : until;
+        spad__assert(at < stop);
         change[at] += (int64_t)h->rows[0].key;
         change[stop] -= (int64_t)h->rows[0].key;
         at = stop;
@@ -141,6 +144,7 @@ static bool sum_loads(const spad__model *m, weigh *weight_of, spad__row *rows, i
         }
     }
     for (int32_t s = 1; s < m->section_count; s++) loads[s] += loads[s - 1];
+    spad__assert(m->section_count == 0 || loads[m->section_count - 1] >= 0);
     return true;
 }
 
@@ -184,6 +188,7 @@ static int64_t usual_bank(const spad__model *m) {
 }
 
 static void count_piece(crowd *change, const spad__piece *piece, int64_t bank, int32_t sign) {
+    spad__assert(bank > 0 && (sign == 1 || sign == -1));
     const int64_t bytes = piece->hi - piece->lo;
     change->bytes += sign * bytes;
     if (bytes > bank / 2) change->halves += sign;
@@ -207,6 +212,7 @@ static void bound_banks(spad__bound *bound, const spad__model *m, crowd *change,
         sum.bytes += change[s].bytes;
         sum.halves += change[s].halves;
         sum.thirds += change[s].thirds;
+        spad__assert(sum.bytes >= 0 && 0 <= sum.halves && sum.halves <= sum.thirds);
         const int64_t by_bytes = sum.bytes / bank + (sum.bytes % bank > 0);
         const int64_t banks = spad__max(by_bytes, spad__max(sum.halves, (sum.thirds + 1) / 2));
         int64_t height;
@@ -241,6 +247,7 @@ static void find_largest(spad__bound *bound, const spad__model *m, const loads *
         bound->height = height;
         bound->section = s;
     }
+    spad__assert(bound->load <= bound->height); /* rounding takes no more than it adds */
     for (int32_t i = 0; i < m->item_count; i++) {
         const spad__item *item = &m->items[i];
         const int64_t top = (item->pinned ? item->offset : 0) + item->size;

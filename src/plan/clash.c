@@ -17,6 +17,7 @@
  */
 #include "plan/clash.h"
 
+#include "base/assert.h"
 #include "base/checked.h"
 #include "plan/near.h"
 #include "plan/shapes.h"
@@ -36,6 +37,7 @@ typedef struct finder {
 } finder;
 
 static bool found(finder *f, spad_plan_clash kind, int32_t a, int32_t b) {
+    spad__assert(a >= 0 && b >= 0 && a != b && f->m->clash.kind == SPAD_PLAN_NO_CLASH);
     f->m->clash = (spad__clash){kind, (size_t)a, (size_t)b};
     return true;
 }
@@ -97,6 +99,7 @@ static bool clash_of_aparts(finder *f) {
         if (plan->buffers.items[pair.a].size == 0 || plan->buffers.items[pair.b].size == 0)
             continue;
         const spad__conflict *c = &f->m->aparts[k++];
+        spad__assert(k <= f->m->apart_count && c->a == f->m->item_of[pair.a]);
         if (c->a == c->b) return found(f, SPAD_PLAN_CLASH_ALIAS_APART, pair.a, pair.b);
         if (f->pin[c->a] >= 0 && f->pin[c->b] >= 0 &&
             spad__conflict_holds(c, &f->place[c->a], &f->place[c->b]))
@@ -107,6 +110,7 @@ static bool clash_of_aparts(finder *f) {
 
 /* The highest top over sections [begin, end). */
 static int64_t highest_over(const finder *f, int32_t begin, int32_t end) {
+    spad__assert(0 <= begin && begin < end && end <= f->m->section_count);
     const int32_t leaves = f->m->section_count;
     int64_t top = INT64_MIN;
     for (int32_t l = begin + leaves, r = end + leaves; l < r; l /= 2, r /= 2) {
@@ -124,6 +128,7 @@ static void raise_node(const finder *f, int32_t node, int64_t top) {
 }
 
 static void raise_over(const finder *f, int32_t begin, int32_t end, int64_t top) {
+    spad__assert(0 <= begin && begin < end && end <= f->m->section_count);
     const int32_t leaves = f->m->section_count;
     for (int32_t l = begin + leaves, r = end + leaves; l < r; l /= 2, r /= 2) {
         if (l % 2 == 1) raise_node(f, l++, top);

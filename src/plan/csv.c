@@ -135,7 +135,7 @@ static bool cell_is(const cell *c, const char *text) {
 /* Gives a fault its place. */
 static spad_status at_cell(reader *r, const cell *c, spad_status status) {
     if (status == SPAD_OK) return status;
-    spad__fact_place(r->error, r->file, c->line, c->column);
+    spad__fact_location(r->error, r->file, c->line, c->column);
     return status;
 }
 
@@ -374,7 +374,7 @@ static spad_status read_numbers(reader *r, spad_plan_buffer *b) {
 static const char *copy_name(reader *r, const cell *c) {
     if (c->length + 1 > r->name_room) {
         const size_t room = 2 * (c->length + 1);
-        char *name = r->plan->host.resize(r->plan->host.ctx, r->name, r->name_room, room);
+        char *name = r->plan->host.resize(r->plan->host.context, r->name, r->name_room, room);
         if (name == NULL) return NULL;
         r->name = name;
         r->name_room = room;

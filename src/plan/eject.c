@@ -23,6 +23,7 @@
  */
 #include "plan/eject.h"
 
+#include "base/assert.h"
 #include "base/checked.h"
 #include "base/heap.h"
 #include "plan/sort.h"
@@ -63,6 +64,7 @@ typedef struct ejector {
 /* ---- building ---------------------------------------------------------------------- */
 
 static int32_t class_of(int32_t width) {
+    spad__assert(width > 0);
     return 31 - __builtin_clz((unsigned)width);
 }
 
@@ -96,6 +98,7 @@ static void sort_boxes(ejector *e) {
         const int32_t k = next[class_of(b->end[i] - b->begin[i])]++;
         e->boxes[k] = (box){.begin = b->begin[i], .end = b->end[i], .size = b->size[i]};
         e->boxes[k].first_weight = weight_of(&e->boxes[k]);
+        spad__assert(e->boxes[k].first_weight > 0 && e->boxes[k].first_weight <= most_weight);
         e->origin[k] = i;
     }
 }
@@ -111,15 +114,18 @@ static bool heavier(const ejector *e, int32_t i, int32_t j) {
 SPAD__HEAP(out_heap, const ejector *, int32_t, heavier, SPAD__HEAP_PUT)
 
 static void take_out(ejector *e, int32_t i) {
+    spad__assert(i >= 0 && i < e->count && e->out_count < e->count);
     e->boxes[i].offset = -1;
     e->out[e->out_count] = i;
     out_heap_up(e, e->out, (size_t)e->out_count++);
 }
 
 static int32_t heaviest_out(ejector *e) {
+    spad__assert(e->out_count > 0);
     const int32_t top = e->out[0];
     e->out[0] = e->out[--e->out_count];
     out_heap_down(e, e->out, (size_t)e->out_count, 0);
+    spad__assert(e->out_count == 0 || !heavier(e, e->out[0], top));
     return top;
 }
 
@@ -176,6 +182,7 @@ static int64_t list_changes(ejector *e, int64_t size, int64_t highest, size_t *c
 /* The cheapest offset of box i at most `highest`; of those the one in the shortest stretch of
  * equal cost, at either end of it. */
 static int64_t find_place(ejector *e, int32_t i, int64_t highest, int64_t *least) {
+    spad__assert(e->boxes[i].offset < 0 && highest >= 0);
     size_t count;
     int64_t cost = list_changes(e, e->boxes[i].size, highest, &count);
     int64_t offset = 0;
@@ -189,16 +196,19 @@ static int64_t find_place(ejector *e, int32_t i, int64_t highest, int64_t *least
             shortest = until - from;
             offset = spad__random_next(e->pack->random) & 1 ? from : until - 1;
         }
+        spad__assert(until >= from); /* changes are sorted */
         from = until;
         if (k == count) break;
         const int32_t j = e->rows[k++].value;
         cost += j >= 0 ? e->boxes[j].weight : -e->boxes[~j].weight;
+        spad__assert(cost >= 0);
     }
     return offset;
 }
 
 /* Puts box i in at an offset; what is in its way goes out. */
 static void put_in(ejector *e, int32_t i, int64_t offset) {
+    spad__assert(e->boxes[i].offset < 0 && offset >= 0);
     const int64_t top = offset + e->boxes[i].size;
     for (int32_t k = 0; k < e->near_count; k++) {
         const box *near = &e->boxes[e->near[k]];
@@ -223,6 +233,20 @@ static void start(ejector *e, int64_t target) {
     }
 }
 
+/* All boxes are in place below the target, and no two collide. */
+static bool boxes_are_valid(const ejector *e, int64_t target) {
+    for (int32_t i = 0; i < e->count; i++) {
+        const box *a = &e->boxes[i];
+        if (a->offset < 0 || a->offset + a->size > target) return false;
+        for (int32_t j = 0; j < i; j++) {
+            const box *b = &e->boxes[j];
+            if (a->begin < b->end && b->begin < a->end && a->offset < b->offset + b->size &&
+                b->offset < a->offset + a->size)
+                return false;
+        }
+    }
+    return true;
+}
 /* Whether the target was reached. */
 static bool reach(ejector *e, int64_t target, int64_t looks) {
     start(e, target);
@@ -240,6 +264,7 @@ static bool reach(ejector *e, int64_t target, int64_t looks) {
         if (cost > 0) b->weight = spad__min(b->weight + 2 * b->first_weight, most_weight);
         put_in(e, i, offset);
     }
+    spad__assert_valid(e->count > SPAD__FEW || boxes_are_valid(e, target));
     return true;
 }
 
@@ -247,6 +272,7 @@ static void keep_plan(ejector *e) {
     spad__pack *p = e->pack;
     p->height = 0;
     for (int32_t k = 0; k < e->count; k++) {
+        spad__assert(e->boxes[k].offset >= 0); /* none is out */
         p->offset[e->origin[k]] = e->boxes[k].offset;
         p->height = spad__max(p->height, e->boxes[k].offset + e->boxes[k].size);
     }

@@ -124,7 +124,7 @@ static void sort_ranges(range *r, size_t count) {
     }
 }
 
-static bool is_outside(const fitter *f, int64_t offset) {
+static bool offset_is_valid(const fitter *f, int64_t offset) {
     for (size_t k = 0; k < f->ranges.count; k++) {
         if (f->ranges.items[k].begin < offset && offset < f->ranges.items[k].end) return false;
     }
@@ -141,7 +141,7 @@ static bool lowest_offset(const fitter *f, const spad__item *item, int64_t *out)
         if (offset >= r->end) continue;
         if (!spad__item_next_offset(f->m, item, r->end, &offset)) return false;
     }
-    spad__assert_valid(f->ranges.count > SPAD__FEW || is_outside(f, offset));
+    spad__assert_valid(f->ranges.count > SPAD__FEW || offset_is_valid(f, offset));
     *out = offset;
     return true;
 }

@@ -55,9 +55,10 @@ spad_status spad_plan_add_trace(size_t *first, spad_plan *plan, const spad_trace
     const int64_t end = (int64_t)spad_trace_event_count(trace);
     if (first != NULL) *first = SIZE_MAX;
     spad_space_stats stats;
-    spad_status status = spad_trace_stats(&stats, trace, space, error); /* is there such a space? */
+    spad_status status =
+        spad_trace_get_stats(&stats, trace, space, error); /* is there such a space? */
     for (size_t i = 0; status == SPAD_OK && i < spad_trace_tensor_count(trace); i++) {
-        const spad_tensor *tensor = spad_trace_tensor(trace, i);
+        const spad_tensor *tensor = spad_trace_get_tensor(trace, i);
         if (tensor->space == space) status = add_tensor(plan, tensor, i, end, error);
     }
     if (status != SPAD_OK) {

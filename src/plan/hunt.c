@@ -166,7 +166,7 @@ static bool lower_plan(hunter *h, spad__pack *p) {
     const spad__hunt *hunt = h->hunt;
     const int64_t n = hunt->boxes->count;
     const bool large = n > SPAD__EXACT_BOXES;
-    const bool patient = large && hunt->options->deadline_ns > 0;
+    const bool patient = large && hunt->options->timeout_ns > 0;
     const int32_t rounds = large ? EJECT_ROUNDS : 1;
     int64_t looks = large ? SPAD__EJECT_LOOKS : n * EJECT_LOOKS_PER_BOX;
     for (int32_t round = 0; p->height > p->enough; round++, looks *= 2) {
@@ -338,7 +338,7 @@ static void hunt_exactly(hunter *h) {
 static void *locked_resize(void *context, void *block, size_t old_size, size_t new_size) {
     team *t = context;
     pthread_mutex_lock(&t->mutex);
-    void *moved = t->host.resize(t->host.ctx, block, old_size, new_size);
+    void *moved = t->host.resize(t->host.context, block, old_size, new_size);
     pthread_mutex_unlock(&t->mutex);
     return moved;
 }
@@ -346,7 +346,7 @@ static void *locked_resize(void *context, void *block, size_t old_size, size_t n
 static bool hunter_start(hunter *h, spad__hunt *hunt, team *t, uint64_t seed) {
     *h = (hunter){.hunt = hunt,
                   .team = t,
-                  .host = {.resize = locked_resize, .ctx = t},
+                  .host = {.resize = locked_resize, .context = t},
                   .stop = {.deadline = hunt->stop->deadline, .now = &t->over},
                   .random = {hunt->options->seed + seed}};
     h->offset = spad__new_array(&h->host, (size_t)hunt->boxes->count, sizeof *h->offset);

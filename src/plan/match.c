@@ -44,7 +44,7 @@ static uint64_t mix_lane_rules(uint64_t hash, const spad_space *space) {
     return hash;
 }
 
-uint64_t spad_plan_fingerprint(const spad_plan *plan) {
+uint64_t spad_plan_get_fingerprint(const spad_plan *plan) {
     uint64_t hash = spad__hash_add(spad__hash_add(0, plan->capacity), plan->lanes);
     if (plan->space != NULL) hash = mix_lane_rules(hash, plan->space);
     for (size_t i = 0; i < plan->buffers.count; i++)
@@ -74,7 +74,8 @@ static spad_status fail_stale(const char *what, const spad_plan *plan, size_t co
 
 spad_status spad_plan_match(const spad_plan *plan, const spad_plan_result *result,
                             spad_error *error) {
-    if (result->count == plan->buffers.count && result->fingerprint == spad_plan_fingerprint(plan))
+    if (result->count == plan->buffers.count &&
+        result->fingerprint == spad_plan_get_fingerprint(plan))
         return SPAD_OK;
     return fail_stale("result", plan, result->count, error);
 }

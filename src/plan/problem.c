@@ -72,11 +72,11 @@ const spad_plan_buffer *spad_plan_get(const spad_plan *plan, size_t number) {
     return number < plan->buffers.count ? &plan->buffers.items[number] : NULL;
 }
 
-int64_t spad_plan_capacity(const spad_plan *plan) {
+int64_t spad_plan_get_capacity(const spad_plan *plan) {
     return plan->capacity;
 }
 
-int64_t spad_plan_lanes(const spad_plan *plan) {
+int64_t spad_plan_get_lanes(const spad_plan *plan) {
     return plan->lanes;
 }
 

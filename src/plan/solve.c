@@ -13,6 +13,7 @@
  */
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/checked.h"
 #include "plan/bound.h"
 #include "plan/fit.h"
@@ -67,7 +68,7 @@ static spad_status result_create(spad_plan_result **out, const spad_plan *plan, 
     *host = plan->host;
     result->owned = host;
     result->count = plan->buffers.count;
-    result->fingerprint = spad_plan_fingerprint(plan);
+    result->fingerprint = spad_plan_get_fingerprint(plan);
     result->height = SPAD_UNBOUNDED;
     *out = result;
     return SPAD_OK;
@@ -94,6 +95,8 @@ static bool is_settled(const solver *s) {
 }
 
 static void prove(solver *s, int64_t low) {
+    spad__assert(s->height == SPAD_UNBOUNDED ||
+                 low <= s->height); /* a bound above a plan is no bound */
     if (low <= s->low) return;
     s->low = low;
     s->proof = SPAD_PLAN_BY_SEARCH;
@@ -309,11 +312,11 @@ static spad_status check_options(const spad_plan_options *o, spad_error *error) 
     if (o->goal != SPAD_PLAN_MINIMIZE && o->goal != SPAD_PLAN_DECIDE)
         return spad__fail(error, SPAD_ERR_ARGUMENT, "goal %d is not a goal of a plan",
                           (int)o->goal);
-    if (o->deadline_ns >= 0 && o->node_limit >= 0 && o->threads >= 0) return SPAD_OK;
+    if (o->timeout_ns >= 0 && o->node_limit >= 0 && o->threads >= 0) return SPAD_OK;
     return spad__fail(error, SPAD_ERR_ARGUMENT,
                       "a deadline of %lld ns, %lld nodes and %d threads: none of them may be "
                       "negative; 0 is no limit",
-                      (long long)o->deadline_ns, (long long)o->node_limit, (int)o->threads);
+                      (long long)o->timeout_ns, (long long)o->node_limit, (int)o->threads);
 }
 
 static void start_clock(solver *s) {
@@ -323,7 +326,7 @@ static void start_clock(solver *s) {
     s->stop = (spad__stop){.deadline = INT64_MAX, .now = &s->now};
     if (s->options->progress != NULL) s->stop.listener = &s->listener;
     int64_t deadline;
-    if (s->options->deadline_ns > 0 && spad__add(now, s->options->deadline_ns, &deadline))
+    if (s->options->timeout_ns > 0 && spad__add(now, s->options->timeout_ns, &deadline))
         s->stop.deadline = deadline;
 }
 

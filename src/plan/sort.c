@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "base/assert.h"
+
 enum { SHORT_ARRAY = 40 };
 
 static void sort_by_insertion(spad__row *rows, size_t count) {
@@ -31,6 +33,12 @@ static void sort_by_byte(const spad__row *from, spad__row *to, size_t count, int
     for (size_t i = 0; i < count; i++) to[position[from[i].key >> shift & 255]++] = from[i];
 }
 
+static bool rows_are_valid(const spad__row *rows, size_t count) {
+    for (size_t i = 1; i < count; i++) {
+        if (rows[i - 1].key > rows[i].key) return false;
+    }
+    return true;
+}
 void spad__sort_rows(spad__row *rows, spad__row *scratch, size_t count) {
     if (count <= SHORT_ARRAY) {
         sort_by_insertion(rows, count);
@@ -51,5 +59,6 @@ void spad__sort_rows(spad__row *rows, spad__row *scratch, size_t count) {
         from = to;
         to = swap;
     }
+    spad__assert_valid(rows_are_valid(from, count));
     if (from != rows) memcpy(rows, from, count * sizeof *rows);
 }

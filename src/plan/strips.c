@@ -12,6 +12,7 @@
  */
 #include "plan/strips.h"
 
+#include "base/assert.h"
 #include "base/checked.h"
 #include "plan/sort.h"
 
@@ -47,6 +48,7 @@ typedef struct walk {
 /* ---- cutting ----------------------------------------------------------------------- */
 
 static int32_t least_load(const spad__boxes *b, int32_t begin, int32_t end) {
+    spad__assert(begin < end && end <= b->sections);
     int32_t least = begin;
     for (int32_t s = begin + 1; s < end; s++)
         if (b->load[s] < b->load[least]) least = s;
@@ -79,6 +81,7 @@ static int32_t find_cut(const spad__boxes *b, int32_t begin, int32_t about) {
 
 /* The boxes over a cut: those over the one before, or begun since, that live on. */
 static bool list_crossing(walk *w, int32_t from, int32_t cut) {
+    spad__assert(from <= cut && cut <= w->whole->boxes->sections);
     const spad_host *host = w->whole->host;
     const spad__boxes *b = w->whole->boxes;
     const size_t k = w->crossing_first.count;
@@ -108,6 +111,7 @@ static bool make_cuts(walk *w, bool *suits) {
         if (!spad__array_reserve(w->whole->host, &w->cut, 1) || !list_crossing(w, from, cut))
             return false;
         w->cut.items[w->cut.count++] = cut;
+        spad__assert(w->cut.count == w->crossing_first.count && (cut > from || w->cut.count == 1));
         from = cut;
         *suits = w->crossing.count <= (size_t)b->count / 4;
         if (cut == b->sections || !*suits) break;
@@ -139,6 +143,8 @@ static void strip_add(strip *t, const spad__boxes *whole, int32_t box, int64_t f
     const int32_t k = b->count++;
     b->begin[k] = (whole->begin[box] > t->begin ? whole->begin[box] : t->begin) - t->begin;
     b->end[k] = (whole->end[box] < t->end ? whole->end[box] : t->end) - t->begin;
+    spad__assert(b->begin[k] < b->end[k] && b->end[k] <= b->sections);
+    spad__assert(k == 0 || b->begin[k - 1] <= b->begin[k]);
     b->size[k] = whole->size[box];
     b->first[b->begin[k] + 1]++;
     t->origin[k] = box;
@@ -200,6 +206,7 @@ static bool strip_pack(strip *t, const spad__pack *whole, int64_t rest, bool *fo
 static void strip_take(const strip *t, int64_t *offset, int64_t *height) {
     for (int32_t k = 0; k < t->boxes.count; k++) {
         offset[t->origin[k]] = t->offset[k];
+        spad__assert(t->fixed[k] < 0 || t->fixed[k] == t->offset[k]);
         *height = spad__max(*height, t->offset[k] + t->boxes.size[k]);
     }
 }

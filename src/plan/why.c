@@ -83,7 +83,7 @@ static spad_status try_buffer(explorer *x, size_t number, const spad_plan_buffer
     const int64_t left = x->deadline - spad__clock();
     if (left <= 0) return SPAD_OK;
     const spad_plan_options options = {
-        .goal = SPAD_PLAN_DECIDE, .deadline_ns = left, .node_limit = NODES_PER_TRY};
+        .goal = SPAD_PLAN_DECIDE, .timeout_ns = left, .node_limit = NODES_PER_TRY};
     spad_plan_result *result;
     const spad_plan_buffer before = x->changed.buffers.items[number];
     x->changed.buffers.items[number] = *other;
@@ -171,7 +171,7 @@ static spad_status find_capacity(explorer *x, const spad_plan_result *before, in
     spad_plan unlimited = *x->plan;
     unlimited.capacity = SPAD_UNBOUNDED;
     const spad_plan_options options = {.goal = SPAD_PLAN_MINIMIZE,
-                                       .deadline_ns = time / CAPACITY_SHARE + 1,
+                                       .timeout_ns = time / CAPACITY_SHARE + 1,
                                        .node_limit = NODES_PER_TRY * MOST_TRIED};
     spad_plan_result *result;
     const spad_status status = spad_plan_solve(&result, &unlimited, &options, error);
@@ -218,7 +218,7 @@ static int64_t missing(const spad_plan *plan, const spad_plan_result *result,
 }
 
 spad_status spad_plan_explain(spad_plan_reason **out, const spad_plan *plan,
-                              const spad_plan_result *result, int64_t deadline_ns,
+                              const spad_plan_result *result, int64_t timeout_ns,
                               spad_error *error) {
     *out = NULL;
     const spad_status match = spad_plan_match(plan, result, error);
@@ -241,7 +241,7 @@ spad_status spad_plan_explain(spad_plan_reason **out, const spad_plan *plan,
                                    .works_best = result->height == result->bound,
                                    .owned = h};
     explorer x = {.plan = plan, .out = h};
-    const int64_t time = deadline_ns > 0 ? deadline_ns : 1000000000;
+    const int64_t time = timeout_ns > 0 ? timeout_ns : 1000000000;
     if (!spad__add(spad__clock(), time, &x.deadline)) x.deadline = INT64_MAX;
     spad_status status = SPAD_OK;
     if (result->clash == SPAD_PLAN_NO_CLASH) {

@@ -28,7 +28,7 @@ static void all_time(const registry_group *group, int64_t *begin, int64_t *end) 
     *begin = INT64_MAX;
     *end = INT64_MIN;
     for (size_t i = 0; i < group->buffers.count; i++) {
-        const spad_buffer *buffer = &group->buffers.items[i].declared;
+        const spad_registry_buffer *buffer = &group->buffers.items[i].declared;
         if (!spad__registry_has_lifetime(buffer)) continue;
         *begin = spad__min(*begin, buffer->t_begin);
         *end = spad__max(*end, buffer->t_end);
@@ -40,20 +40,20 @@ static void all_time(const registry_group *group, int64_t *begin, int64_t *end) 
 
 /* Adds the shared buffers to the plan; everything else goes where it always does. */
 static spad_status collect(spad_plan *plan, const registry_group *group, registry_layout *layout,
-                           spad_unit unit, spad_error *error) {
+                           spad_registry_unit unit, spad_error *error) {
     int64_t begin;
     int64_t end;
     all_time(group, &begin, &end);
     spad_status status = SPAD_OK;
     for (size_t i = 0; i < group->buffers.count && status == SPAD_OK; i++) {
         const registry_buffer *buffer = &group->buffers.items[i];
-        const spad_buffer *declared = &buffer->declared;
-        if (declared->location != SPAD_LOCATION_SHARED) {
+        const spad_registry_buffer *declared = &buffer->declared;
+        if (declared->location != SPAD_REGISTRY_LOCATION_SHARED) {
             status = spad__registry_append(layout, buffer, i, unit, error);
             continue;
         }
-        spad_slice *slice = &layout->slices.items[i];
-        slice->region = SPAD_REGION_SHARED;
+        spad_registry_slice *slice = &layout->slices.items[i];
+        slice->region = SPAD_REGISTRY_REGION_SHARED;
         spad_plan_buffer request = {.lower = begin, .upper = end};
         if (spad__registry_has_lifetime(declared) && !spad__registry_is_kept(buffer)) {
             request.lower = declared->t_begin;
@@ -61,7 +61,7 @@ static spad_status collect(spad_plan *plan, const registry_group *group, registr
         }
         status = spad__registry_extent(&slice->length, &request.alignment, buffer, unit, error);
         request.size = slice->length;
-        int64_t *align = &layout->align[SPAD_REGION_SHARED];
+        int64_t *align = &layout->align[SPAD_REGISTRY_REGION_SHARED];
         if (request.size > 0) *align = spad__max(*align, request.alignment);
         if (status == SPAD_OK) status = spad_plan_add(NULL, plan, &request, error);
     }
@@ -72,14 +72,16 @@ static spad_status collect(spad_plan *plan, const registry_group *group, registr
 static void take_places(registry_layout *layout, const spad_plan_result *result) {
     size_t next = 0;
     for (size_t i = 0; i < layout->slices.count; i++) {
-        spad_slice *slice = &layout->slices.items[i];
-        if (slice->region == SPAD_REGION_SHARED) slice->offset = result->places[next++].offset;
+        spad_registry_slice *slice = &layout->slices.items[i];
+        if (slice->region == SPAD_REGISTRY_REGION_SHARED)
+            slice->offset = result->places[next++].offset;
     }
-    layout->size[SPAD_REGION_SHARED] = result->count > 0 ? result->height : 0;
+    layout->size[SPAD_REGISTRY_REGION_SHARED] = result->count > 0 ? result->height : 0;
 }
 
 spad_status spad__registry_plan(const spad_registry *registry, const registry_slot *slot,
-                                registry_layout *layout, spad_unit unit, spad_error *error) {
+                                registry_layout *layout, spad_registry_unit unit,
+                                spad_error *error) {
     spad_plan *plan;
     spad_status status = spad_plan_create(&plan, &registry->host, error);
     if (status != SPAD_OK) return status;

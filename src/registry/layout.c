@@ -25,13 +25,14 @@
 /* ---- building ---------------------------------------------------------------------- */
 
 /* Region of a slice that has not been placed yet. */
-#define NOT_PLACED SPAD_REGION_COUNT
+#define NOT_PLACED SPAD_REGISTRY_REGION_COUNT
 
-static const char *unit_name(spad_unit unit) {
-    return unit == SPAD_UNIT_ELEMENT ? "elements" : "bytes";
+static const char *unit_name(spad_registry_unit unit) {
+    return unit == SPAD_REGISTRY_UNIT_ELEMENT ? "elements" : "bytes";
 }
 
-static spad_status too_large(const spad_buffer *buffer, spad_unit unit, spad_error *error) {
+static spad_status too_large(const spad_registry_buffer *buffer, spad_registry_unit unit,
+                             spad_error *error) {
     spad__fail(error, SPAD_ERR_OVERFLOW,
                "buffer '%s' of %lld elements ends beyond what 64 bits hold, in %s", buffer->name,
                (long long)buffer->size, unit_name(unit));
@@ -40,12 +41,12 @@ static spad_status too_large(const spad_buffer *buffer, spad_unit unit, spad_err
 }
 
 spad_status spad__registry_extent(int64_t *length, int64_t *align, const registry_buffer *buffer,
-                                  spad_unit unit, spad_error *error) {
-    const spad_buffer *declared = &buffer->declared;
+                                  spad_registry_unit unit, spad_error *error) {
+    const spad_registry_buffer *declared = &buffer->declared;
     const int64_t item = spad_dtype_bytes(declared->precision);
     *length = declared->size;
     *align = 1;
-    if (unit == SPAD_UNIT_ELEMENT) return SPAD_OK;
+    if (unit == SPAD_REGISTRY_UNIT_ELEMENT) return SPAD_OK;
     *length = buffer->total_bytes;
     *align = buffer->total_align;
     if (buffer->total_bytes >= 0) return SPAD_OK;
@@ -54,9 +55,9 @@ spad_status spad__registry_extent(int64_t *length, int64_t *align, const registr
     return SPAD_OK;
 }
 
-static spad_region own_region(const spad_buffer *buffer) {
-    if (buffer->location == SPAD_LOCATION_SHARED) return SPAD_REGION_SHARED;
-    return buffer->persistent ? SPAD_REGION_PERSISTENT : SPAD_REGION_LOCAL;
+static spad_registry_region own_region(const spad_registry_buffer *buffer) {
+    if (buffer->location == SPAD_REGISTRY_LOCATION_SHARED) return SPAD_REGISTRY_REGION_SHARED;
+    return buffer->persistent ? SPAD_REGISTRY_REGION_PERSISTENT : SPAD_REGISTRY_REGION_LOCAL;
 }
 
 /* The first multiple of align that is not below `from`; something empty needs none. */
@@ -65,7 +66,7 @@ static bool start_at(int64_t from, int64_t length, int64_t align, int64_t *start
 }
 
 /* Puts a slice at the end of its region. False: 64 bits do not hold it. */
-static bool place_at_end(registry_layout *layout, spad_slice *slice, int64_t align) {
+static bool place_at_end(registry_layout *layout, spad_registry_slice *slice, int64_t align) {
     int64_t start;
     int64_t end;
     if (!start_at(layout->size[slice->region], slice->length, align, &start) ||
@@ -78,7 +79,7 @@ static bool place_at_end(registry_layout *layout, spad_slice *slice, int64_t ali
 }
 
 /* Puts a slice into what is left of its target. False: there is not enough. */
-static bool place_inside(spad_slice *slice, spad_slice *target, int64_t align) {
+static bool place_inside(spad_registry_slice *slice, spad_registry_slice *target, int64_t align) {
     int64_t start;
     if (!start_at(target->offset + target->consumed, slice->length, align, &start)) return false;
     const int64_t end = target->offset + target->length;
@@ -108,20 +109,20 @@ static spad_status find_target(size_t *out, registry_group *group, registry_buff
 
 /* Places buffer i: inside its target where `target` is not NULL and has room. */
 static spad_status place(registry_layout *layout, const registry_buffer *buffer, size_t i,
-                         spad_slice *target, const char *target_name, spad_unit unit,
-                         spad_error *error) {
-    spad_slice *slice = &layout->slices.items[i];
+                         spad_registry_slice *target, const char *target_name,
+                         spad_registry_unit unit, spad_error *error) {
+    spad_registry_slice *slice = &layout->slices.items[i];
     int64_t align;
     const spad_status status = spad__registry_extent(&slice->length, &align, buffer, unit, error);
     if (status != SPAD_OK) return status;
-    if (target != NULL && target->region == SPAD_REGION_SHARED &&
+    if (target != NULL && target->region == SPAD_REGISTRY_REGION_SHARED &&
         place_inside(slice, target, align)) {
         slice->inside = target_name;
     } else {
         slice->region = own_region(&buffer->declared);
-        if (slice->region == SPAD_REGION_LOCAL) { /* an array has at least one element */
+        if (slice->region == SPAD_REGISTRY_REGION_LOCAL) { /* an array has at least one element */
             const int64_t item = spad_dtype_bytes(buffer->declared.precision);
-            slice->length = spad__max(slice->length, unit == SPAD_UNIT_ELEMENT ? 1 : item);
+            slice->length = spad__max(slice->length, unit == SPAD_REGISTRY_UNIT_ELEMENT ? 1 : item);
         }
         if (!place_at_end(layout, slice, align)) return too_large(&buffer->declared, unit, error);
     }
@@ -132,23 +133,23 @@ static spad_status place(registry_layout *layout, const registry_buffer *buffer,
 }
 
 spad_status spad__registry_append(registry_layout *layout, const registry_buffer *buffer, size_t i,
-                                  spad_unit unit, spad_error *error) {
+                                  spad_registry_unit unit, spad_error *error) {
     return place(layout, buffer, i, NULL, NULL, unit, error);
 }
 
 static void start_layout(registry_layout *layout, size_t count) {
     layout->slices.count = count;
     for (size_t i = 0; i < count; i++) {
-        layout->slices.items[i] = (spad_slice){.region = NOT_PLACED};
+        layout->slices.items[i] = (spad_registry_slice){.region = NOT_PLACED};
     }
-    for (int region = 0; region < SPAD_REGION_COUNT; region++) {
+    for (int region = 0; region < SPAD_REGISTRY_REGION_COUNT; region++) {
         layout->size[region] = 0;
         layout->align[region] = 1;
     }
 }
 
-spad_status spad__registry_build(const spad_registry *registry, registry_slot *slot, spad_unit unit,
-                                 spad_error *error) {
+spad_status spad__registry_build(const spad_registry *registry, registry_slot *slot,
+                                 spad_registry_unit unit, spad_error *error) {
     registry_group *group = slot->group;
     registry_layout *layout = &group->layouts[unit];
     if (layout->is_built) return SPAD_OK;
@@ -195,12 +196,12 @@ spad_status spad__registry_build(const spad_registry *registry, registry_slot *s
 
 /* The built layout of a component, or NULL without a group. */
 static spad_status built(const registry_layout **out, const spad_registry *registry,
-                         spad_component component, spad_unit unit, spad_error *error) {
+                         spad_component component, spad_registry_unit unit, spad_error *error) {
     *out = NULL;
     registry_slot *slot;
     spad_status status = spad__registry_need(&slot, registry, component, error);
     if (status != SPAD_OK) return status;
-    if ((unsigned)unit >= SPAD_UNIT_COUNT) {
+    if ((unsigned)unit >= SPAD_REGISTRY_UNIT_COUNT) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "a layout has no unit number %d", (int)unit);
     }
     if (slot->group == NULL) return SPAD_OK;
@@ -209,8 +210,9 @@ static spad_status built(const registry_layout **out, const spad_registry *regis
     return status;
 }
 
-spad_status spad_registry_layout(const spad_slice **out, size_t *count, spad_registry *registry,
-                                 spad_component component, spad_unit unit, spad_error *error) {
+spad_status spad_registry_get_layout(const spad_registry_slice **out, size_t *count,
+                                     spad_registry *registry, spad_component component,
+                                     spad_registry_unit unit, spad_error *error) {
     const registry_layout *layout;
     const spad_status status = built(&layout, registry, component, unit, error);
     *out = layout != NULL ? layout->slices.items : NULL;
@@ -218,8 +220,9 @@ spad_status spad_registry_layout(const spad_slice **out, size_t *count, spad_reg
     return status;
 }
 
-spad_status spad_registry_slice(spad_slice *out, spad_registry *registry, spad_component component,
-                                const char *name, spad_unit unit, spad_error *error) {
+spad_status spad_registry_get_slice(spad_registry_slice *out, spad_registry *registry,
+                                    spad_component component, const char *name,
+                                    spad_registry_unit unit, spad_error *error) {
     memset(out, 0, sizeof *out);
     size_t index;
     spad_status status = spad_registry_find_buffer(&index, registry, component, name, error);
@@ -230,13 +233,14 @@ spad_status spad_registry_slice(spad_slice *out, spad_registry *registry, spad_c
     return status;
 }
 
-static spad_status check_region(spad_region region, spad_error *error) {
-    if ((unsigned)region < SPAD_REGION_COUNT) return SPAD_OK;
+static spad_status check_region(spad_registry_region region, spad_error *error) {
+    if ((unsigned)region < SPAD_REGISTRY_REGION_COUNT) return SPAD_OK;
     return spad__fail(error, SPAD_ERR_ARGUMENT, "a layout has no region number %d", (int)region);
 }
 
-spad_status spad_registry_size(int64_t *out, spad_registry *registry, spad_component component,
-                               spad_region region, spad_unit unit, spad_error *error) {
+spad_status spad_registry_get_size(int64_t *out, spad_registry *registry, spad_component component,
+                                   spad_registry_region region, spad_registry_unit unit,
+                                   spad_error *error) {
     *out = 0;
     const registry_layout *layout;
     spad_status status = check_region(region, error);
@@ -246,8 +250,9 @@ spad_status spad_registry_size(int64_t *out, spad_registry *registry, spad_compo
     return status;
 }
 
-spad_status spad_registry_alignment(int64_t *out, spad_registry *registry, spad_component component,
-                                    spad_region region, spad_unit unit, spad_error *error) {
+spad_status spad_registry_get_alignment(int64_t *out, spad_registry *registry,
+                                        spad_component component, spad_registry_region region,
+                                        spad_registry_unit unit, spad_error *error) {
     *out = 1;
     const registry_layout *layout;
     spad_status status = check_region(region, error);
@@ -258,37 +263,40 @@ spad_status spad_registry_alignment(int64_t *out, spad_registry *registry, spad_
 }
 
 bool spad_registry_is_laid_out(const spad_registry *registry, spad_component component,
-                               spad_unit unit) {
+                               spad_registry_unit unit) {
     const registry_group *group = spad__registry_group(registry, component);
-    return group != NULL && (unsigned)unit < SPAD_UNIT_COUNT && group->layouts[unit].is_built;
+    return group != NULL && (unsigned)unit < SPAD_REGISTRY_UNIT_COUNT &&
+           group->layouts[unit].is_built;
 }
 
 /* ---- allocators -------------------------------------------------------------------- */
 
-spad_status spad_registry_get_allocator(spad_allocator *out, spad_registry *registry,
-                                        spad_component component, const char *name, spad_unit unit,
-                                        bool zero, spad_error *error) {
+spad_status spad_registry_get_allocator(spad_registry_allocator *out, spad_registry *registry,
+                                        spad_component component, const char *name,
+                                        spad_registry_unit unit, bool zero, spad_error *error) {
     memset(out, 0, sizeof *out);
-    spad_slice slice;
-    const spad_status status = spad_registry_slice(&slice, registry, component, name, unit, error);
+    spad_registry_slice slice;
+    const spad_status status =
+        spad_registry_get_slice(&slice, registry, component, name, unit, error);
     if (status != SPAD_OK) return status;
     const registry_group *group = spad__registry_group(registry, component);
-    const spad_buffer *buffer =
+    const spad_registry_buffer *buffer =
         &group->buffers.items[spad__names_index(&group->names, "", name)].declared;
-    *out = (spad_allocator){.unit = unit,
-                            .slice = slice,
-                            .precision = buffer->precision,
-                            .zeroed = zero ? buffer->size : 0};
+    *out = (spad_registry_allocator){.unit = unit,
+                                     .slice = slice,
+                                     .precision = buffer->precision,
+                                     .zeroed = zero ? buffer->size : 0};
     return SPAD_OK;
 }
 
-spad_status spad_registry_get_child_allocators(spad_allocator *shared, spad_allocator *persistent,
+spad_status spad_registry_get_child_allocators(spad_registry_allocator *shared,
+                                               spad_registry_allocator *persistent,
                                                spad_registry *registry, spad_component parent,
                                                spad_component child, const char *name,
-                                               spad_unit unit, spad_error *error) {
+                                               spad_registry_unit unit, spad_error *error) {
     memset(shared, 0, sizeof *shared);
     memset(persistent, 0, sizeof *persistent);
-    spad_child_buffers names;
+    spad_registry_child_buffers names;
     spad_status status = spad_registry_register_child(&names, registry, parent, child, name, error);
     if (status != SPAD_OK) return status;
     status =
@@ -298,30 +306,32 @@ spad_status spad_registry_get_child_allocators(spad_allocator *shared, spad_allo
                                        error);
 }
 
-spad_status spad_registry_get_toplevel_allocators(spad_allocator *shared,
-                                                  spad_allocator *persistent,
+spad_status spad_registry_get_toplevel_allocators(spad_registry_allocator *shared,
+                                                  spad_registry_allocator *persistent,
                                                   spad_registry *registry, spad_component kernel,
-                                                  spad_unit unit, spad_error *error) {
+                                                  spad_registry_unit unit, spad_error *error) {
     memset(shared, 0, sizeof *shared);
     memset(persistent, 0, sizeof *persistent);
     int64_t total;
-    const spad_status status =
-        spad_registry_size(&total, registry, kernel, SPAD_REGION_PERSISTENT, unit, error);
+    const spad_status status = spad_registry_get_size(&total, registry, kernel,
+                                                      SPAD_REGISTRY_REGION_PERSISTENT, unit, error);
     if (status != SPAD_OK) return status;
-    const spad_dtype precision = spad_registry_component_precision(registry, kernel);
-    const int64_t one = unit == SPAD_UNIT_ELEMENT ? 1 : spad_dtype_bytes(precision);
-    *shared = (spad_allocator){.unit = unit, .precision = SPAD_FLOAT32};
-    *persistent = (spad_allocator){
+    const spad_dtype precision = spad_registry_get_component_precision(registry, kernel);
+    const int64_t one = unit == SPAD_REGISTRY_UNIT_ELEMENT ? 1 : spad_dtype_bytes(precision);
+    *shared = (spad_registry_allocator){.unit = unit, .precision = SPAD_FLOAT32};
+    *persistent = (spad_registry_allocator){
         .unit = unit,
-        .slice = {.region = SPAD_REGION_LOCAL, .length = spad__max(total, one)},
+        .slice = {.region = SPAD_REGISTRY_REGION_LOCAL, .length = spad__max(total, one)},
         .precision = precision,
     };
     return SPAD_OK;
 }
 
-spad_status spad_allocator_slice(spad_slice *out, const spad_allocator *allocator,
-                                 const spad_base *base, int64_t thread, spad_error *error) {
-    spad_slice slice = allocator->slice;
+spad_status spad_registry_allocator_slice(spad_registry_slice *out,
+                                          const spad_registry_allocator *allocator,
+                                          const spad_registry_base *base, int64_t thread,
+                                          spad_error *error) {
+    spad_registry_slice slice = allocator->slice;
     int64_t begin = 0;
     int64_t end;
     memset(out, 0, sizeof *out);
@@ -329,10 +339,10 @@ spad_status spad_allocator_slice(spad_slice *out, const spad_allocator *allocato
         return spad__fail(error, SPAD_ERR_ARGUMENT, "thread %lld is negative", (long long)thread);
     }
     bool fits = true;
-    if (slice.region == SPAD_REGION_SHARED) {
+    if (slice.region == SPAD_REGISTRY_REGION_SHARED) {
         fits = spad__mul(thread, base->shared_stride, &begin) &&
                spad__add(begin, base->shared, &begin);
-    } else if (slice.region == SPAD_REGION_PERSISTENT) {
+    } else if (slice.region == SPAD_REGISTRY_REGION_PERSISTENT) {
         begin = base->persistent;
     } else {
         slice.offset = 0;

@@ -81,29 +81,29 @@ static size_t highest_of_first(const sweep *s, size_t count) {
     return best;
 }
 
-static spad_status report(const registry_slot *slot, const span *a, const span *b, spad_unit unit,
-                          spad_error *error) {
+static spad_status report(const registry_slot *slot, const span *a, const span *b,
+                          spad_registry_unit unit, spad_error *error) {
     if (a->buffer > b->buffer) {
         const span *swap = a;
         a = b;
         b = swap;
     }
-    const spad_buffer *x = &slot->group->buffers.items[a->buffer].declared;
-    const spad_buffer *y = &slot->group->buffers.items[b->buffer].declared;
-    spad__fail(error, SPAD_ERR_OVERLAP,
-               "buffers '%s' and '%s' of component '%s' share %s [%lld, %lld) and are both alive "
-               "in steps [%lld, %lld); drop the alias, or end one of them earlier",
-               x->name, y->name, slot->name, unit == SPAD_UNIT_ELEMENT ? "elements" : "bytes",
-               (long long)spad__max(a->start, b->start), (long long)spad__min(a->end, b->end),
-               (long long)spad__max(x->t_begin, y->t_begin),
-               (long long)spad__min(x->t_end, y->t_end));
+    const spad_registry_buffer *x = &slot->group->buffers.items[a->buffer].declared;
+    const spad_registry_buffer *y = &slot->group->buffers.items[b->buffer].declared;
+    spad__fail(
+        error, SPAD_ERR_OVERLAP,
+        "buffers '%s' and '%s' of component '%s' share %s [%lld, %lld) and are both alive "
+        "in steps [%lld, %lld); drop the alias, or end one of them earlier",
+        x->name, y->name, slot->name, unit == SPAD_REGISTRY_UNIT_ELEMENT ? "elements" : "bytes",
+        (long long)spad__max(a->start, b->start), (long long)spad__min(a->end, b->end),
+        (long long)spad__max(x->t_begin, y->t_begin), (long long)spad__min(x->t_end, y->t_end));
     spad__fact_names(error, x->name, y->name);
     return SPAD_ERR_OVERLAP;
 }
 
 static bool takes_part(const registry_slot *slot, const registry_layout *layout, size_t i) {
-    const spad_slice *slice = &layout->slices.items[i];
-    return slice->region == SPAD_REGION_SHARED && slice->length > 0 &&
+    const spad_registry_slice *slice = &layout->slices.items[i];
+    return slice->region == SPAD_REGISTRY_REGION_SHARED && slice->length > 0 &&
            spad__registry_has_lifetime(&slot->group->buffers.items[i].declared);
 }
 
@@ -111,8 +111,8 @@ static void fill(sweep *s, const registry_slot *slot, const registry_layout *lay
     size_t n = 0;
     for (size_t i = 0; i < layout->slices.count; i++) {
         if (!takes_part(slot, layout, i)) continue;
-        const spad_slice *slice = &layout->slices.items[i];
-        const spad_buffer *buffer = &slot->group->buffers.items[i].declared;
+        const spad_registry_slice *slice = &layout->slices.items[i];
+        const spad_registry_buffer *buffer = &slot->group->buffers.items[i].declared;
         s->spans[n] = (span){slice->offset, slice->offset + slice->length, i};
         s->events[2 * n] = (spad__moment){buffer->t_begin, i, true};
         s->events[2 * n + 1] = (spad__moment){buffer->t_end, i, false};
@@ -123,7 +123,7 @@ static void fill(sweep *s, const registry_slot *slot, const registry_layout *lay
     spad__sort_moments(s->events, 2 * s->count);
 }
 
-static spad_status run(const sweep *s, const registry_slot *slot, spad_unit unit,
+static spad_status run(const sweep *s, const registry_slot *slot, spad_registry_unit unit,
                        spad_error *error) {
     for (size_t i = 0; i < 2 * s->count; i++) {
         const size_t number = s->rank[s->events[i].buffer];
@@ -140,7 +140,7 @@ static spad_status run(const sweep *s, const registry_slot *slot, spad_unit unit
 }
 
 spad_status spad__registry_check_lifetimes(const spad_host *host, const registry_slot *slot,
-                                           const registry_layout *layout, spad_unit unit,
+                                           const registry_layout *layout, spad_registry_unit unit,
                                            spad_error *error) {
     sweep s = {.leaves = 1};
     for (size_t i = 0; i < layout->slices.count; i++) s.count += takes_part(slot, layout, i);

@@ -28,7 +28,7 @@ static const struct {
       .params_min = 512}},
 };
 
-spad_placement_thresholds spad_placement_thresholds_for(const char *capability) {
+spad_placement_thresholds spad_placement_thresholds_of(const char *capability) {
     const size_t count = sizeof measured / sizeof *measured;
     for (size_t i = 0; capability != NULL && i < count; i++) {
         if (strcmp(measured[i].capability, capability) == 0) return measured[i].thresholds;
@@ -45,9 +45,9 @@ static bool is_between(int64_t value, int64_t above, int64_t most) {
     return value > above && value <= most;
 }
 
-size_t spad_placement_candidates(spad_placement_group out[SPAD_PLACEMENT_CANDIDATES_MAX],
-                                 const spad_placement_sizes *sizes,
-                                 const spad_placement_thresholds *thresholds) {
+size_t spad_placement_list_candidates(spad_placement_group out[SPAD_PLACEMENT_CANDIDATES_MAX],
+                                      const spad_placement_sizes *sizes,
+                                      const spad_placement_thresholds *thresholds) {
     const bool is_heavy = sizes->footprint >= thresholds->heavy_spill;
     const bool single = sizes->item == 4;
     bool pair = false;
@@ -102,8 +102,8 @@ spad_status spad_placement_measure(spad_placement_sizes *out, spad_registry *reg
                           (long long)states, (long long)parameters);
     }
     spad_placement_sizes sizes = {.method = method, .item = spad_dtype_bytes(loop_slot->precision)};
-    status =
-        spad_registry_declared_local(&sizes.footprint, registry, loop, SPAD_UNIT_ELEMENT, error);
+    status = spad_registry_get_declared_local(&sizes.footprint, registry, loop,
+                                              SPAD_REGISTRY_UNIT_ELEMENT, error);
     if (status != SPAD_OK) return status;
     if (!add_work(&sizes.work, step_slot->group) ||
         !spad__mul(sizes.footprint, sizes.item, &sizes.footprint) ||
@@ -147,7 +147,7 @@ spad_placement_group spad_placement_choose(const spad_placement_sizes *sizes,
                                            const spad_registry *registry, spad_component step,
                                            const char *const *user_keys, size_t user_key_count) {
     spad_placement_group candidates[SPAD_PLACEMENT_CANDIDATES_MAX];
-    const size_t count = spad_placement_candidates(candidates, sizes, thresholds);
+    const size_t count = spad_placement_list_candidates(candidates, sizes, thresholds);
     const registry_group *group = spad__registry_group(registry, step);
     for (size_t i = 0; i < count; i++) {
         bool is_taken = false;
@@ -161,9 +161,10 @@ spad_placement_group spad_placement_choose(const spad_placement_sizes *sizes,
 
 /* Returns whether there is such a buffer. A new location needs no memory and fails nowhere. */
 static bool move_to_shared(spad_registry *registry, spad_component component, const char *name) {
-    const spad_buffer values = {.name = name, .location = SPAD_LOCATION_SHARED};
-    spad_update update;
-    spad_registry_update_buffer(&update, registry, component, SPAD_BUFFER_LOCATION, &values, NULL);
+    const spad_registry_buffer values = {.name = name, .location = SPAD_REGISTRY_LOCATION_SHARED};
+    spad_registry_change update;
+    spad_registry_update_buffer(&update, registry, component, SPAD_REGISTRY_BUFFER_LOCATION,
+                                &values, NULL);
     return update.recognised;
 }
 

@@ -19,27 +19,28 @@
 #include "base/error.h"
 #include "base/text.h"
 
-const char *spad_location_name(spad_location location) {
+const char *spad_registry_location_name(spad_registry_location location) {
     switch (location) {
-    case SPAD_LOCATION_SHARED: return "shared";
-    case SPAD_LOCATION_LOCAL: return "local";
+    case SPAD_REGISTRY_LOCATION_SHARED: return "shared";
+    case SPAD_REGISTRY_LOCATION_LOCAL: return "local";
     }
     return "?";
 }
 
-const char *spad_region_name(spad_region region) {
-    static const char *const names[SPAD_REGION_COUNT] = {"shared", "persistent", "local"};
-    return (unsigned)region < SPAD_REGION_COUNT ? names[region] : "?";
+const char *spad_registry_region_name(spad_registry_region region) {
+    static const char *const names[SPAD_REGISTRY_REGION_COUNT] = {"shared", "persistent", "local"};
+    return (unsigned)region < SPAD_REGISTRY_REGION_COUNT ? names[region] : "?";
 }
 
-static bool location_of(spad_location *out, const char *name) {
-    *out = SPAD_LOCATION_SHARED;
+static bool location_of(spad_registry_location *out, const char *name) {
+    *out = SPAD_REGISTRY_LOCATION_SHARED;
     if (strcmp(name, "shared") == 0) return true;
-    *out = SPAD_LOCATION_LOCAL;
+    *out = SPAD_REGISTRY_LOCATION_LOCAL;
     return strcmp(name, "local") == 0;
 }
 
-spad_status spad_location_parse(spad_location *out, const char *name, spad_error *error) {
+spad_status spad_registry_location_parse(spad_registry_location *out, const char *name,
+                                         spad_error *error) {
     if (location_of(out, name)) return SPAD_OK;
     return spad__fail(error, SPAD_ERR_ARGUMENT, "Invalid location '%s'; use 'shared' or 'local'",
                       name);
@@ -165,13 +166,14 @@ void spad_registry_remove(spad_registry *registry, spad_component component) {
     registry->free_slot = (size_t)(slot - registry->slots.items);
 }
 
-const char *spad_registry_component_name(const spad_registry *registry, spad_component component) {
+const char *spad_registry_get_component_name(const spad_registry *registry,
+                                             spad_component component) {
     const registry_slot *slot = spad__registry_slot(registry, component);
     return slot != NULL ? slot->name : NULL;
 }
 
-spad_dtype spad_registry_component_precision(const spad_registry *registry,
-                                             spad_component component) {
+spad_dtype spad_registry_get_component_precision(const spad_registry *registry,
+                                                 spad_component component) {
     const registry_slot *slot = spad__registry_slot(registry, component);
     return slot != NULL ? slot->precision : SPAD_DTYPE_NONE;
 }
@@ -210,7 +212,7 @@ void spad__registry_drop(spad_registry *registry, registry_slot *slot) {
     registry_group *group = slot->group;
     if (group == NULL) return;
     if (group->buffers.count > 0) slot->revision++; /* and not for one that never came to be */
-    for (int unit = 0; unit < SPAD_UNIT_COUNT; unit++) {
+    for (int unit = 0; unit < SPAD_REGISTRY_UNIT_COUNT; unit++) {
         spad__array_free(&registry->host, &group->layouts[unit].slices);
     }
     spad__array_free(&registry->host, &group->children);
@@ -224,7 +226,8 @@ void spad__registry_drop(spad_registry *registry, registry_slot *slot) {
 }
 
 static void drop_layouts(registry_slot *slot) {
-    for (int unit = 0; unit < SPAD_UNIT_COUNT; unit++) slot->group->layouts[unit].is_built = false;
+    for (int unit = 0; unit < SPAD_REGISTRY_UNIT_COUNT; unit++)
+        slot->group->layouts[unit].is_built = false;
     slot->revision++;
 }
 
@@ -266,15 +269,15 @@ void spad_registry_clear_layout(spad_registry *registry, spad_component componen
 /* ---- buffers ----------------------------------------------------------------------- */
 
 /* What is wrong with the values of a buffer, names aside. */
-static spad_status check_values(const spad_buffer *buffer, spad_error *error) {
+static spad_status check_values(const spad_registry_buffer *buffer, spad_error *error) {
     spad_status status = check_precision(buffer->precision, "buffer", buffer->name, error);
     if (status != SPAD_OK) return status;
     status = SPAD_ERR_ARGUMENT;
     if (buffer->size < 0) {
         spad__fail(error, status, "size %lld of buffer '%s' is negative; give 0 or more elements",
                    (long long)buffer->size, buffer->name);
-    } else if (buffer->location != SPAD_LOCATION_SHARED &&
-               buffer->location != SPAD_LOCATION_LOCAL) {
+    } else if (buffer->location != SPAD_REGISTRY_LOCATION_SHARED &&
+               buffer->location != SPAD_REGISTRY_LOCATION_LOCAL) {
         spad__fail(error, status, "Invalid location %d for buffer '%s'; use shared or local",
                    (int)buffer->location, buffer->name);
     } else if (buffer->t_begin > buffer->t_end) {
@@ -287,7 +290,7 @@ static spad_status check_values(const spad_buffer *buffer, spad_error *error) {
     return status;
 }
 
-static spad_status check_names(const registry_group *group, const spad_buffer *buffer,
+static spad_status check_names(const registry_group *group, const spad_registry_buffer *buffer,
                                spad_error *error) {
     const char *name = buffer->name;
     const char *target = buffer->aliases;
@@ -311,7 +314,7 @@ static spad_status check_names(const registry_group *group, const spad_buffer *b
 }
 
 spad_status spad_registry_register(spad_registry *registry, spad_component component,
-                                   const spad_buffer *buffer, spad_error *error) {
+                                   const spad_registry_buffer *buffer, spad_error *error) {
     registry_slot *slot;
     spad_status status = spad__registry_need(&slot, registry, component, error);
     if (status != SPAD_OK) return status;
@@ -346,22 +349,22 @@ static bool same_text(const char *a, const char *b) {
     return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
-static bool same_buffer(const spad_buffer *a, const spad_buffer *b) {
+static bool same_buffer(const spad_registry_buffer *a, const spad_registry_buffer *b) {
     return a->size == b->size && a->location == b->location && a->persistent == b->persistent &&
            same_text(a->aliases, b->aliases) && a->precision == b->precision &&
            a->t_begin == b->t_begin && a->t_end == b->t_end;
 }
 
-static void set_fields(spad_buffer *buffer, unsigned fields, const spad_buffer *values,
-                       spad_dtype precision) {
-    if (fields & SPAD_BUFFER_SIZE) buffer->size = values->size;
-    if (fields & SPAD_BUFFER_LOCATION) buffer->location = values->location;
-    if (fields & SPAD_BUFFER_PERSISTENT) buffer->persistent = values->persistent;
-    if (fields & SPAD_BUFFER_ALIASES) buffer->aliases = values->aliases;
-    if (fields & SPAD_BUFFER_PRECISION) {
+static void set_fields(spad_registry_buffer *buffer, unsigned fields,
+                       const spad_registry_buffer *values, spad_dtype precision) {
+    if (fields & SPAD_REGISTRY_BUFFER_SIZE) buffer->size = values->size;
+    if (fields & SPAD_REGISTRY_BUFFER_LOCATION) buffer->location = values->location;
+    if (fields & SPAD_REGISTRY_BUFFER_PERSISTENT) buffer->persistent = values->persistent;
+    if (fields & SPAD_REGISTRY_BUFFER_ALIASES) buffer->aliases = values->aliases;
+    if (fields & SPAD_REGISTRY_BUFFER_PRECISION) {
         buffer->precision = values->precision != SPAD_DTYPE_NONE ? values->precision : precision;
     }
-    if (fields & SPAD_BUFFER_LIFETIME) {
+    if (fields & SPAD_REGISTRY_BUFFER_LIFETIME) {
         buffer->t_begin = values->t_begin;
         buffer->t_end = values->t_end;
     }
@@ -383,13 +386,13 @@ static bool store_alias(registry_group *group, registry_buffer *buffer) {
     return stored != NULL;
 }
 
-spad_status spad_registry_update_buffer(spad_update *out, spad_registry *registry,
+spad_status spad_registry_update_buffer(spad_registry_change *out, spad_registry *registry,
                                         spad_component component, unsigned fields,
-                                        const spad_buffer *values, spad_error *error) {
-    const unsigned all = SPAD_BUFFER_LIFETIME * 2 - 1;
-    spad_update ignored;
+                                        const spad_registry_buffer *values, spad_error *error) {
+    const unsigned all = SPAD_REGISTRY_BUFFER_LIFETIME * 2 - 1;
+    spad_registry_change ignored;
     if (out == NULL) out = &ignored;
-    *out = (spad_update){.recognised = false, .changed = false};
+    *out = (spad_registry_change){.recognised = false, .changed = false};
     registry_slot *slot;
     spad_status status = spad__registry_need(&slot, registry, component, error);
     if (status != SPAD_OK) return status;
@@ -425,14 +428,14 @@ size_t spad__registry_location_key(const char *key) {
 }
 
 /* Moves the buffer that a setting names; false: there is none. */
-static bool apply_setting(registry_slot *slot, const spad_setting *setting) {
+static bool apply_setting(registry_slot *slot, const spad_registry_setting *setting) {
     const size_t length = spad__registry_location_key(setting->key);
     if (length == SPAD__NO_NAME) return false;
     const size_t place = spad__names_index_of(&slot->group->names, setting->key, length);
     if (place == SPAD__NO_NAME) return false;
-    spad_location location;
+    spad_registry_location location;
     location_of(&location, setting->value); /* checked by the caller */
-    spad_buffer *buffer = &slot->group->buffers.items[place].declared;
+    spad_registry_buffer *buffer = &slot->group->buffers.items[place].declared;
     if (buffer->location != location) {
         buffer->location = location;
         drop_layouts(slot);
@@ -441,7 +444,7 @@ static bool apply_setting(registry_slot *slot, const spad_setting *setting) {
 }
 
 spad_status spad_registry_update(bool *recognised, spad_registry *registry,
-                                 spad_component component, const spad_setting *settings,
+                                 spad_component component, const spad_registry_setting *settings,
                                  size_t count, spad_error *error) {
     for (size_t i = 0; recognised != NULL && i < count; i++) recognised[i] = false;
     registry_slot *slot;
@@ -449,7 +452,7 @@ spad_status spad_registry_update(bool *recognised, spad_registry *registry,
     if (status != SPAD_OK || slot->group == NULL) return status;
     for (size_t i = 0; i < count; i++) {
         const size_t length = spad__registry_location_key(settings[i].key);
-        spad_location location;
+        spad_registry_location location;
         if (length == SPAD__NO_NAME || location_of(&location, settings[i].value)) continue;
         spad__fail(error, SPAD_ERR_ARGUMENT,
                    "Invalid location '%s' for buffer '%.*s'; use 'shared' or 'local'",
@@ -472,8 +475,8 @@ size_t spad_registry_buffer_count(const spad_registry *registry, spad_component 
     return group != NULL ? group->buffers.count : 0;
 }
 
-const spad_buffer *spad_registry_buffer_at(const spad_registry *registry, spad_component component,
-                                           size_t index) {
+const spad_registry_buffer *spad_registry_get_buffer(const spad_registry *registry,
+                                                     spad_component component, size_t index) {
     const registry_group *group = spad__registry_group(registry, component);
     if (group == NULL || index >= group->buffers.count) return NULL;
     return &group->buffers.items[index].declared;
@@ -511,13 +514,13 @@ spad_status spad_registry_find_buffer(size_t *index, const spad_registry *regist
     return *index != SPAD__NO_NAME ? SPAD_OK : no_such_buffer(slot, name, error);
 }
 
-uint64_t spad_registry_revision(const spad_registry *registry, spad_component component) {
+uint64_t spad_registry_get_revision(const spad_registry *registry, spad_component component) {
     const registry_slot *slot = spad__registry_slot(registry, component);
     return slot != NULL ? slot->revision : 0;
 }
 
-size_t spad_registry_relocatable(const char **names, size_t capacity, const spad_registry *registry,
-                                 spad_component component) {
+size_t spad_registry_list_relocatable(const char **names, size_t capacity,
+                                      const spad_registry *registry, spad_component component) {
     const registry_group *group = spad__registry_group(registry, component);
     size_t count = 0;
     for (size_t i = 0; group != NULL && i < group->buffers.count; i++) {
@@ -528,11 +531,11 @@ size_t spad_registry_relocatable(const char **names, size_t capacity, const spad
     return count;
 }
 
-spad_status spad_registry_nonaliased(int64_t *out, const spad_registry *registry,
-                                     spad_component component, const char *const *names,
-                                     size_t count, spad_unit unit, spad_error *error) {
+spad_status spad_registry_get_nonaliased(int64_t *out, const spad_registry *registry,
+                                         spad_component component, const char *const *names,
+                                         size_t count, spad_registry_unit unit, spad_error *error) {
     *out = 0;
-    if ((unsigned)unit >= SPAD_UNIT_COUNT) {
+    if ((unsigned)unit >= SPAD_REGISTRY_UNIT_COUNT) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "number %d is not a unit", (int)unit);
     }
     const registry_group *group = spad__registry_group(registry, component);

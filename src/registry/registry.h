@@ -22,8 +22,8 @@
 #include "spad/registry.h"
 
 typedef struct registry_buffer {
-    spad_buffer declared; /* texts in the name sets of the group; its precision is set */
-    size_t target;        /* place of declared.aliases; SPAD__NO_NAME: none, or not found yet */
+    spad_registry_buffer declared; /* texts in the name sets of the group; its precision is set */
+    size_t target; /* place of declared.aliases; SPAD__NO_NAME: none, or not found yet */
     bool is_totals;
     int64_t total_bytes; /* of totals: the child's own bytes; -1: size x element */
     int64_t total_align;
@@ -32,9 +32,9 @@ typedef struct registry_buffer {
 
 typedef struct registry_layout {
     bool is_built;
-    SPAD_ARRAY(spad_slice) slices;
-    int64_t size[SPAD_REGION_COUNT];
-    int64_t align[SPAD_REGION_COUNT];
+    SPAD_ARRAY(spad_registry_slice) slices;
+    int64_t size[SPAD_REGISTRY_REGION_COUNT];
+    int64_t align[SPAD_REGISTRY_REGION_COUNT];
 } registry_layout;
 
 typedef struct registry_group {
@@ -43,7 +43,7 @@ typedef struct registry_group {
     spad__names loose; /* alias targets that were not registered when they were given */
     spad__names child_names;
     SPAD_ARRAY(spad_component) children; /* parallel to child_names */
-    registry_layout layouts[SPAD_UNIT_COUNT];
+    registry_layout layouts[SPAD_REGISTRY_UNIT_COUNT];
 } registry_group;
 
 typedef struct registry_slot {
@@ -97,18 +97,19 @@ void spad__registry_put(registry_slot *slot, size_t place, const registry_buffer
 size_t spad__registry_location_key(const char *key);
 
 /* Builds the layout unless it is built. slot->group must not be NULL. */
-spad_status spad__registry_build(const spad_registry *registry, registry_slot *slot, spad_unit unit,
-                                 spad_error *error);
+spad_status spad__registry_build(const spad_registry *registry, registry_slot *slot,
+                                 spad_registry_unit unit, spad_error *error);
 /* Length and alignment of a buffer on its own. SPAD_ERR_OVERFLOW. */
 spad_status spad__registry_extent(int64_t *length, int64_t *align, const registry_buffer *buffer,
-                                  spad_unit unit, spad_error *error);
+                                  spad_registry_unit unit, spad_error *error);
 
 /* The layout by the planner, for automatic mode. The layout has been started. */
 spad_status spad__registry_plan(const spad_registry *registry, const registry_slot *slot,
-                                registry_layout *layout, spad_unit unit, spad_error *error);
+                                registry_layout *layout, spad_registry_unit unit,
+                                spad_error *error);
 /* Puts a buffer at the end of its own region. SPAD_ERR_OVERFLOW. */
 spad_status spad__registry_append(registry_layout *layout, const registry_buffer *buffer, size_t i,
-                                  spad_unit unit, spad_error *error);
+                                  spad_registry_unit unit, spad_error *error);
 
 /* Does it keep values between steps, itself or for a child? Then its bytes are its own. */
 static inline bool spad__registry_is_kept(const registry_buffer *buffer) {
@@ -117,14 +118,14 @@ static inline bool spad__registry_is_kept(const registry_buffer *buffer) {
 
 /* ---- lifetimes --------------------------------------------------------------------- */
 
-static inline bool spad__registry_has_lifetime(const spad_buffer *buffer) {
+static inline bool spad__registry_has_lifetime(const spad_registry_buffer *buffer) {
     return buffer->t_begin < buffer->t_end;
 }
 
 /* SPAD_ERR_OVERLAP if two buffers share a part of the shared region while both
  * are alive. O(n log n). */
 spad_status spad__registry_check_lifetimes(const spad_host *host, const registry_slot *slot,
-                                           const registry_layout *layout, spad_unit unit,
+                                           const registry_layout *layout, spad_registry_unit unit,
                                            spad_error *error);
 
 #endif

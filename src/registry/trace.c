@@ -15,15 +15,15 @@ typedef struct writer {
     spad_trace *trace;
     const registry_group *group;
     const size_t *spaces;
-    int64_t base[SPAD_REGION_COUNT];
+    int64_t base[SPAD_REGISTRY_REGION_COUNT];
     int64_t scope;
     int64_t *tensors; /* by buffer: its number in the trace */
     spad__moment *events;
     size_t event_count;
 } writer;
 
-static const spad_slice *slice_of(const writer *w, size_t i) {
-    return &w->group->layouts[SPAD_UNIT_BYTE].slices.items[i];
+static const spad_registry_slice *slice_of(const writer *w, size_t i) {
+    return &w->group->layouts[SPAD_REGISTRY_UNIT_BYTE].slices.items[i];
 }
 
 static bool is_drawn(const writer *w, size_t i) {
@@ -31,13 +31,14 @@ static bool is_drawn(const writer *w, size_t i) {
 }
 
 static spad_status check_spaces(const writer *w, spad_error *error) {
-    const spad_target *target = spad_trace_target(w->trace);
-    for (int region = 0; region < SPAD_REGION_COUNT; region++) {
+    const spad_target *target = spad_trace_get_target(w->trace);
+    for (int region = 0; region < SPAD_REGISTRY_REGION_COUNT; region++) {
         const size_t space = w->spaces[region];
         if (space == SPAD_NO_SPACE) continue;
         if (w->base[region] < 0) {
             return spad__fail(error, SPAD_ERR_ARGUMENT, "%s memory cannot begin at byte %lld",
-                              spad_region_name((spad_region)region), (long long)w->base[region]);
+                              spad_registry_region_name((spad_registry_region)region),
+                              (long long)w->base[region]);
         }
         if (space >= target->space_count) {
             return spad__fail(error, SPAD_ERR_ARGUMENT, "target %s has no space number %zu",
@@ -47,22 +48,24 @@ static spad_status check_spaces(const writer *w, spad_error *error) {
             return spad__fail(error, SPAD_ERR_SPACE,
                               "%s memory cannot be drawn in space %s of %lld lanes; give one with "
                               "a single lane",
-                              spad_region_name((spad_region)region), target->spaces[space].name,
-                              (long long)target->spaces[space].lanes);
+                              spad_registry_region_name((spad_registry_region)region),
+                              target->spaces[space].name, (long long)target->spaces[space].lanes);
         }
         int64_t end;
-        if (!spad__add(w->base[region], w->group->layouts[SPAD_UNIT_BYTE].size[region], &end)) {
+        if (!spad__add(w->base[region], w->group->layouts[SPAD_REGISTRY_UNIT_BYTE].size[region],
+                       &end)) {
             return spad__fail(error, SPAD_ERR_OVERFLOW,
                               "%s memory from byte %lld on ends beyond what 64 bits hold",
-                              spad_region_name((spad_region)region), (long long)w->base[region]);
+                              spad_registry_region_name((spad_registry_region)region),
+                              (long long)w->base[region]);
         }
     }
     return SPAD_OK;
 }
 
 static spad_status write_alloc(const writer *w, size_t i, spad_error *error) {
-    const spad_slice *slice = slice_of(w, i);
-    const spad_buffer *buffer = &w->group->buffers.items[i].declared;
+    const spad_registry_slice *slice = slice_of(w, i);
+    const spad_registry_buffer *buffer = &w->group->buffers.items[i].declared;
     const spad_tensor tensor = {
         .name = buffer->name,
         .shape = {.rank = 1, .dims = &buffer->size},
@@ -84,7 +87,7 @@ static spad_status write_lasting(const writer *w, bool begin, spad_error *error)
     spad_status status = SPAD_OK;
     for (size_t k = 0; k < count && status == SPAD_OK; k++) {
         const size_t i = begin ? k : count - 1 - k;
-        const spad_buffer *buffer = &w->group->buffers.items[i].declared;
+        const spad_registry_buffer *buffer = &w->group->buffers.items[i].declared;
         if (!is_drawn(w, i) || spad__registry_has_lifetime(buffer)) continue;
         status = begin ? write_alloc(w, i, error)
                        : spad_trace_free(w->trace, w->tensors[i], w->scope, 0, error);
@@ -94,7 +97,7 @@ static spad_status write_lasting(const writer *w, bool begin, spad_error *error)
 
 static void collect_events(writer *w) {
     for (size_t i = 0; i < w->group->buffers.count; i++) {
-        const spad_buffer *buffer = &w->group->buffers.items[i].declared;
+        const spad_registry_buffer *buffer = &w->group->buffers.items[i].declared;
         if (!is_drawn(w, i) || !spad__registry_has_lifetime(buffer)) continue;
         w->events[w->event_count++] = (spad__moment){buffer->t_begin, i, true};
         w->events[w->event_count++] = (spad__moment){buffer->t_end, i, false};
@@ -104,9 +107,9 @@ static void collect_events(writer *w) {
 
 static spad_status write_all(writer *w, const char *name, spad_error *error) {
     int region = 0; /* the first that is drawn has the scope */
-    while (region < SPAD_REGION_COUNT && w->spaces[region] == SPAD_NO_SPACE) region++;
-    if (region == SPAD_REGION_COUNT) return SPAD_OK;
-    const int64_t bytes = w->group->layouts[SPAD_UNIT_BYTE].size[region];
+    while (region < SPAD_REGISTRY_REGION_COUNT && w->spaces[region] == SPAD_NO_SPACE) region++;
+    if (region == SPAD_REGISTRY_REGION_COUNT) return SPAD_OK;
+    const int64_t bytes = w->group->layouts[SPAD_REGISTRY_UNIT_BYTE].size[region];
     spad_status status = spad_trace_open_scope(&w->scope, w->trace, w->spaces[region], name, 1, -1,
                                                w->base[region], error);
     if (status == SPAD_OK) status = write_lasting(w, true, error);
@@ -124,8 +127,10 @@ static spad_status write_all(writer *w, const char *name, spad_error *error) {
 }
 
 spad_status spad_registry_write_trace(spad_registry *registry, spad_component component,
-                                      spad_trace *trace, const size_t spaces[SPAD_REGION_COUNT],
-                                      const int64_t base[SPAD_REGION_COUNT], spad_error *error) {
+                                      spad_trace *trace,
+                                      const size_t spaces[SPAD_REGISTRY_REGION_COUNT],
+                                      const int64_t base[SPAD_REGISTRY_REGION_COUNT],
+                                      spad_error *error) {
     registry_slot *slot;
     spad_status status = spad__registry_need(&slot, registry, component, error);
     if (status != SPAD_OK) return status;
@@ -135,10 +140,10 @@ spad_status spad_registry_write_trace(spad_registry *registry, spad_component co
         spad__fact_names(error, slot->name, NULL);
         return SPAD_ERR_UNKNOWN;
     }
-    status = spad__registry_build(registry, slot, SPAD_UNIT_BYTE, error);
+    status = spad__registry_build(registry, slot, SPAD_REGISTRY_UNIT_BYTE, error);
     if (status != SPAD_OK) return status;
     writer w = {.trace = trace, .group = slot->group, .spaces = spaces};
-    for (int region = 0; base != NULL && region < SPAD_REGION_COUNT; region++) {
+    for (int region = 0; base != NULL && region < SPAD_REGISTRY_REGION_COUNT; region++) {
         w.base[region] = base[region];
     }
     status = check_spaces(&w, error);

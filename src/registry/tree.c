@@ -11,6 +11,7 @@
  * following every path would be exponential. A component that is met while it
  * is open contains itself.
  */
+#include "base/assert.h"
 #include "registry/registry.h"
 
 #include <stdio.h>
@@ -28,15 +29,16 @@ typedef struct totals {
     bool holds_persistent; /* in the shared one */
 } totals;
 
-static const spad_region total_regions[2] = {SPAD_REGION_SHARED, SPAD_REGION_PERSISTENT};
+static const spad_registry_region total_regions[2] = {SPAD_REGISTRY_REGION_SHARED,
+                                                      SPAD_REGISTRY_REGION_PERSISTENT};
 static const char *const total_endings[2] = {"_shared", "_persistent"};
 
 /* Has the group anything in shared memory that is kept between steps? */
 static bool keeps_shared(const registry_group *group) {
-    const registry_layout *layout = &group->layouts[SPAD_UNIT_ELEMENT];
+    const registry_layout *layout = &group->layouts[SPAD_REGISTRY_UNIT_ELEMENT];
     for (size_t i = 0; i < group->buffers.count; i++) {
-        const spad_slice *slice = &layout->slices.items[i];
-        if (slice->region == SPAD_REGION_SHARED && slice->length > 0 &&
+        const spad_registry_slice *slice = &layout->slices.items[i];
+        if (slice->region == SPAD_REGISTRY_REGION_SHARED && slice->length > 0 &&
             spad__registry_is_kept(&group->buffers.items[i])) {
             return true;
         }
@@ -50,14 +52,15 @@ static spad_status measure(totals *out, spad_registry *registry, spad_component 
     spad_status status = spad__registry_need(&slot, registry, child, error);
     *out = (totals){.align = {1, 1}};
     if (status != SPAD_OK || slot->group == NULL) return status;
-    status = spad__registry_build(registry, slot, SPAD_UNIT_ELEMENT, error);
-    if (status == SPAD_OK) status = spad__registry_build(registry, slot, SPAD_UNIT_BYTE, error);
+    status = spad__registry_build(registry, slot, SPAD_REGISTRY_UNIT_ELEMENT, error);
+    if (status == SPAD_OK)
+        status = spad__registry_build(registry, slot, SPAD_REGISTRY_UNIT_BYTE, error);
     if (status != SPAD_OK) return status;
     const registry_layout *layouts = slot->group->layouts;
     for (int i = 0; i < 2; i++) {
-        out->elements[i] = layouts[SPAD_UNIT_ELEMENT].size[total_regions[i]];
-        out->bytes[i] = layouts[SPAD_UNIT_BYTE].size[total_regions[i]];
-        out->align[i] = layouts[SPAD_UNIT_BYTE].align[total_regions[i]];
+        out->elements[i] = layouts[SPAD_REGISTRY_UNIT_ELEMENT].size[total_regions[i]];
+        out->bytes[i] = layouts[SPAD_REGISTRY_UNIT_BYTE].size[total_regions[i]];
+        out->align[i] = layouts[SPAD_REGISTRY_UNIT_BYTE].align[total_regions[i]];
     }
     out->holds_persistent = keeps_shared(slot->group);
     return SPAD_OK;
@@ -90,9 +93,11 @@ no_memory:
 
 static registry_buffer totals_buffer(const registry_group *group, size_t place, const totals *total,
                                      int i, spad_dtype precision) {
+    spad__assert((i == 0 || i == 1) && total->align[i] >= 1);
     registry_buffer buffer = {
         .declared = {.size = total->elements[i],
-                     .location = i == 0 ? SPAD_LOCATION_SHARED : SPAD_LOCATION_LOCAL,
+                     .location =
+                         i == 0 ? SPAD_REGISTRY_LOCATION_SHARED : SPAD_REGISTRY_LOCATION_LOCAL,
                      .persistent = i == 1,
                      .precision = precision},
         .target = SPAD__NO_NAME,
@@ -108,10 +113,10 @@ static registry_buffer totals_buffer(const registry_group *group, size_t place, 
     return buffer;
 }
 
-spad_status spad_registry_register_child(spad_child_buffers *out, spad_registry *registry,
+spad_status spad_registry_register_child(spad_registry_child_buffers *out, spad_registry *registry,
                                          spad_component parent, spad_component child,
                                          const char *name, spad_error *error) {
-    if (out != NULL) *out = (spad_child_buffers){NULL, NULL};
+    if (out != NULL) *out = (spad_registry_child_buffers){NULL, NULL};
     registry_slot *slot;
     totals total;
     spad_status status = spad__registry_need(&slot, registry, parent, error);
@@ -134,6 +139,8 @@ spad_status spad_registry_register_child(spad_child_buffers *out, spad_registry 
         const registry_buffer buffer = totals_buffer(group, places[i], &total, i, slot->precision);
         spad__registry_put(slot, places[i], &buffer);
     }
+    spad__assert(child_place < group->children.count);
+    spad__assert(group->children.count == group->child_names.names.count);
     group->children.items[child_place] = child;
     if (out != NULL) {
         out->shared = group->names.names.items[places[0]].text;
@@ -147,16 +154,17 @@ size_t spad_registry_child_count(const spad_registry *registry, spad_component p
     return group != NULL ? group->children.count : 0;
 }
 
-spad_status spad_registry_child_at(spad_child *out, const spad_registry *registry,
-                                   spad_component parent, size_t index, spad_error *error) {
-    *out = (spad_child){NULL, SPAD_NO_COMPONENT};
+spad_status spad_registry_get_child(spad_registry_child *out, const spad_registry *registry,
+                                    spad_component parent, size_t index, spad_error *error) {
+    *out = (spad_registry_child){NULL, SPAD_NO_COMPONENT};
     const registry_group *group = spad__registry_group(registry, parent);
     const size_t count = group != NULL ? group->children.count : 0;
     if (index >= count) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "the component has no child number %zu of %zu",
                           index, count);
     }
-    *out = (spad_child){group->child_names.names.items[index].text, group->children.items[index]};
+    *out = (spad_registry_child){group->child_names.names.items[index].text,
+                                 group->children.items[index]};
     return SPAD_OK;
 }
 
@@ -185,7 +193,8 @@ void spad_registry_clear_parent(spad_registry *registry, spad_component componen
 
 /* Enters a component on the way down; its total begins with its own locals. */
 static spad_status enter(spad_registry *registry, registry_slot *slot, registry_slot *from,
-                         spad_unit unit, spad_error *error) {
+                         spad_registry_unit unit, spad_error *error) {
+    spad__assert(slot->walk_seen != registry->walks); /* each component is entered once */
     slot->walk_seen = registry->walks;
     slot->walk_up = from;
     slot->walk_child = 0;
@@ -193,7 +202,8 @@ static spad_status enter(spad_registry *registry, registry_slot *slot, registry_
     slot->walk_open = true;
     if (slot->group == NULL) return SPAD_OK;
     const spad_status status = spad__registry_build(registry, slot, unit, error);
-    if (status == SPAD_OK) slot->walk_total = slot->group->layouts[unit].size[SPAD_REGION_LOCAL];
+    if (status == SPAD_OK)
+        slot->walk_total = slot->group->layouts[unit].size[SPAD_REGISTRY_REGION_LOCAL];
     return status;
 }
 
@@ -211,7 +221,7 @@ static bool add_total(registry_slot *to, int64_t amount) {
 }
 
 /* The walk. Leaves the sum in top->walk_total. */
-static spad_status add_up(spad_registry *registry, registry_slot *top, spad_unit unit,
+static spad_status add_up(spad_registry *registry, registry_slot *top, spad_registry_unit unit,
                           spad_error *error) {
     registry->walks++;
     spad_status status = enter(registry, top, NULL, unit, error);
@@ -219,11 +229,13 @@ static spad_status add_up(spad_registry *registry, registry_slot *top, spad_unit
         bool fits = true;
         if (at->group == NULL || at->walk_child == at->group->children.count) {
             registry_slot *up = at->walk_up;
+            spad__assert(at->walk_open && (up == NULL || up->walk_open));
             at->walk_open = false;
             if (up != NULL) fits = add_total(up, at->walk_total);
             at = up;
         } else {
             const spad_component number = at->group->children.items[at->walk_child++];
+            spad__assert(at->walk_child <= at->group->children.count);
             registry_slot *child = spad__registry_slot(registry, number);
             if (child == NULL) continue;
             if (child->walk_seen != registry->walks) {
@@ -245,14 +257,14 @@ static spad_status add_up(spad_registry *registry, registry_slot *top, spad_unit
     return status;
 }
 
-spad_status spad_registry_declared_local(int64_t *out, spad_registry *registry,
-                                         spad_component component, spad_unit unit,
-                                         spad_error *error) {
+spad_status spad_registry_get_declared_local(int64_t *out, spad_registry *registry,
+                                             spad_component component, spad_registry_unit unit,
+                                             spad_error *error) {
     *out = 0;
     registry_slot *slot;
     int64_t persistent;
-    spad_status status =
-        spad_registry_size(&persistent, registry, component, SPAD_REGION_PERSISTENT, unit, error);
+    spad_status status = spad_registry_get_size(&persistent, registry, component,
+                                                SPAD_REGISTRY_REGION_PERSISTENT, unit, error);
     if (status == SPAD_OK) status = spad__registry_need(&slot, registry, component, error);
     if (status == SPAD_OK) status = add_up(registry, slot, unit, error);
     if (status != SPAD_OK) return status;

@@ -189,18 +189,18 @@ static const spad__view *view_named(const spad_report_diff *diff, int side, cons
     return NULL;
 }
 
-/* Calls write(ctx, name, before, after) for every space of either side. */
+/* Calls write(context, name, before, after) for every space of either side. */
 static void each_space(const spad_report_diff *diff,
-                       void (*write)(void *ctx, const char *name, const spad__view *before,
+                       void (*write)(void *context, const char *name, const spad__view *before,
                                      const spad__view *after),
-                       void *ctx) {
+                       void *context) {
     for (size_t i = 0; i < diff->sides[0].view_count; i++) {
         const char *name = space_of(diff, 0, i);
-        write(ctx, name, &diff->sides[0].views[i], view_named(diff, 1, name));
+        write(context, name, &diff->sides[0].views[i], view_named(diff, 1, name));
     }
     for (size_t i = 0; i < diff->sides[1].view_count; i++) {
         const char *name = space_of(diff, 1, i);
-        if (view_named(diff, 0, name) == NULL) write(ctx, name, NULL, &diff->sides[1].views[i]);
+        if (view_named(diff, 0, name) == NULL) write(context, name, NULL, &diff->sides[1].views[i]);
     }
 }
 
@@ -226,9 +226,9 @@ static size_t count_changes(const spad_report_diff *diff, unsigned bit) {
 
 /* ---- text -------------------------------------------------------------------------- */
 
-static void text_space(void *ctx, const char *name, const spad__view *before,
+static void text_space(void *context, const char *name, const spad__view *before,
                        const spad__view *after) {
-    spad__out *out = ctx;
+    spad__out *out = context;
     const int64_t a = before != NULL ? before->facts.peak_bytes : 0;
     const int64_t b = after != NULL ? after->facts.peak_bytes : 0;
     spad__out_string(out, "  ");
@@ -345,9 +345,9 @@ static void json_side(spad__json *json, const char *key, const spad__view *view)
     spad__json_close_flat(json, '}');
 }
 
-static void json_space(void *ctx, const char *name, const spad__view *before,
+static void json_space(void *context, const char *name, const spad__view *before,
                        const spad__view *after) {
-    spad__json *json = ctx;
+    spad__json *json = context;
     spad__json_open(json, '{');
     spad__json_key_string(json, "name", name);
     json_side(json, "before", before);

@@ -76,7 +76,7 @@ static spad_status add_tensor(spad_report *report, const spad_trace *trace,
                            .family = SPAD_NO_FAMILY};
     if (box.rect.lanes < 0) box.rect.lanes = 0;
     if (tensor->scope >= 0) {
-        const spad_scope *scope = spad_trace_scope(trace, (size_t)tensor->scope);
+        const spad_scope *scope = spad_trace_get_scope(trace, (size_t)tensor->scope);
         if (scope->degree > 1 && tensor->mode == SPAD_MODE_STACK) {
             box.slot = tensor->section;
             box.slots = scope->degree;
@@ -101,17 +101,17 @@ static spad_status add_scope(spad_report *report, const spad_trace *trace, const
 }
 
 spad_status spad_report_add_trace(spad_report *report, const spad_trace *trace, spad_error *error) {
-    if (spad_trace_target(trace) != report->target) {
+    if (spad_trace_get_target(trace) != report->target) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "the trace is of another target than '%s'",
                           report->target->name);
     }
     const spad__mark before = spad__report_mark(report);
     spad_status status = SPAD_OK;
     for (size_t i = 0; status == SPAD_OK && i < spad_trace_tensor_count(trace); i++) {
-        status = add_tensor(report, trace, spad_trace_tensor(trace, i), error);
+        status = add_tensor(report, trace, spad_trace_get_tensor(trace, i), error);
     }
     for (size_t i = 0; status == SPAD_OK && i < spad_trace_scope_count(trace); i++) {
-        status = add_scope(report, trace, spad_trace_scope(trace, i), error);
+        status = add_scope(report, trace, spad_trace_get_scope(trace, i), error);
     }
     if (status != SPAD_OK) spad__report_restore(report, before);
     return status;

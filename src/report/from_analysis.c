@@ -24,7 +24,7 @@ static spad_status add_notes(spad_report *report, const spad_analysis *analysis,
     for (size_t i = 0; i < spad_analysis_note_count(analysis) && status == SPAD_OK; i++) {
         memo.text.count = 0;
         if (spad_analysis_write_note(analysis, i, &sink, NULL) != SPAD_OK ||
-            sink.write(sink.ctx, "", 1) != 0) {
+            sink.write(sink.context, "", 1) != 0) {
             status = spad__fail_host_memory(error); /* a memo fails for nothing else */
         } else if (report->note_count < SPAD__NOTES) {
             status = spad_report_add_note(report, memo.text.items, error);
@@ -52,25 +52,25 @@ static spad_status set_title(spad_report *report, const spad_kernel *kernel, spa
 
 spad_status spad_report_add_analysis(spad_report *report, const spad_analysis *analysis,
                                      spad_error *error) {
-    const spad_kernel *kernel = spad_analysis_kernel(analysis);
-    const spad_layout *layout = spad_analysis_layout(analysis);
+    const spad_kernel *kernel = spad_analysis_get_kernel(analysis);
+    const spad_layout *layout = spad_analysis_get_layout(analysis);
     const spad__mark before = spad__report_mark(report);
     const spad__origin origin = spad__origin_of(kernel);
     spad_status status = spad__report_take_origin(report, "analysis", &origin, error);
     if (status == SPAD_OK) status = set_title(report, kernel, error);
     if (status == SPAD_OK && layout != NULL) {
         /* what does not fit is drawn over statements, and has no places to be simulated with */
-        const spad_sim *sim = spad_layout_fits(layout) ? spad_analysis_sim(analysis) : NULL;
+        const spad_sim *sim = spad_layout_fits(layout) ? spad_analysis_get_sim(analysis) : NULL;
         status = spad_report_add_layout(report, layout, sim, 0, error);
     }
     if (status == SPAD_OK) status = add_notes(report, analysis, error);
     if (status == SPAD_OK && analysis->source != NULL) {
-        const char *file = spad_kernel_file(kernel);
+        const char *file = spad_kernel_get_file(kernel);
         status = spad_report_set_source(report, file != NULL ? file : "<kernel>", analysis->source,
                                         analysis->source_length, error);
     }
-    if (status == SPAD_OK && spad_analysis_check(analysis) != NULL) {
-        status = spad_report_add_check(report, spad_analysis_check(analysis), error);
+    if (status == SPAD_OK && spad_analysis_get_check(analysis) != NULL) {
+        status = spad_report_add_check(report, spad_analysis_get_check(analysis), error);
     }
     if (status != SPAD_OK) spad__report_restore(report, before);
     return status;

@@ -170,7 +170,7 @@ static spad_status add_tile(drawer *d, const spad_walk_access *access, tile_key 
         .slot = access->slot,
         .slots = tensor->slots > 1 && tensor->slots < tensor->tiles ? tensor->slots : 0,
         .family = family_of(d, access),
-        .line = tensor->place.line};
+        .line = tensor->location.line};
     if (!access->placed) box.rect.byte = SPAD_NO_BYTE;
     if (!reserve_tile(&d->tiles, &d->report->host)) return spad__fail_host_memory(error);
     const spad_status status = spad_report_add_box(d->report, &box, error);
@@ -232,7 +232,7 @@ static spad_status add_bar(drawer *d, const spad_statement *s, const moment *at,
         .begin = at->begin,
         .end = at->end,
         .ready = at->begin,
-        .line = s->place.line,
+        .line = s->location.line,
     };
     return spad_report_add_bar(d->report, &bar, error);
 }
@@ -257,10 +257,8 @@ static void widen(drawer *d, int64_t join) {
 }
 
 static spad_status walk_kernel(drawer *d, int64_t limit, bool *cut, spad_error *error) {
-    const spad_walk_options options = {.agent = SPAD_WALK_ALL,
-                                       .place = spad_layout_place,
-                                       .ctx = (void *)(uintptr_t)d->layout,
-                                       .host = &d->report->host};
+    const spad_walk_options options = {
+        .agent = SPAD_WALK_ALL, .layout = d->layout, .host = &d->report->host};
     spad_walk *walk;
     spad_status status = spad_walk_create(&walk, d->kernel, &options, error);
     if (status != SPAD_OK) return status;
@@ -297,7 +295,7 @@ static spad_status add_barrier(drawer *d, const spad_layout_buffer *buffer, size
                            .begin = 0,
                            .end = end,
                            .family = SPAD_NO_FAMILY,
-                           .line = sync->place.line};
+                           .line = sync->location.line};
     box.rect.bytes = spad__max(buffer->taken, buffer->rect.bytes);
     return spad_report_add_box(d->report, &box, error);
 }
@@ -356,7 +354,7 @@ static spad_status add_buffer(drawer *d, const spad_layout_space *space, size_t 
             box.rect.bytes = taken;
         }
         if (buffer->tensor >= 0) {
-            box.line = spad_kernel_get_tensor(d->kernel, (size_t)buffer->tensor)->place.line;
+            box.line = spad_kernel_get_tensor(d->kernel, (size_t)buffer->tensor)->location.line;
         }
         if (rect.byte != SPAD_NO_BYTE) box.rect.byte = rect.byte + s * buffer->stride;
         if (box.begin < box.end) status = spad_report_add_box(d->report, &box, error);
@@ -399,20 +397,20 @@ static spad_status draw_run(drawer *d, const spad_sim *sim, int64_t limit, bool 
 
 static spad_status check_target(const spad_report *report, const spad_layout *layout,
                                 spad_error *error) {
-    if (spad_kernel_target(spad_layout_kernel(layout)) == report->target) return SPAD_OK;
+    if (spad_kernel_get_target(spad_layout_get_kernel(layout)) == report->target) return SPAD_OK;
     return spad__fail(error, SPAD_ERR_ARGUMENT, "the kernel is for another target than '%s'",
                       report->target->name);
 }
 
 static spad_status check_layout(spad_report *report, const spad_layout *layout, spad_error *error) {
-    const spad__origin origin = spad__origin_of(spad_layout_kernel(layout));
+    const spad__origin origin = spad__origin_of(spad_layout_get_kernel(layout));
     const spad_status status = spad__report_take_origin(report, "layout", &origin, error);
     return status == SPAD_OK ? check_target(report, layout, error) : status;
 }
 
 spad_status spad_report_add_buffers(spad_report *report, const spad_layout *layout,
                                     spad_error *error) {
-    drawer d = {.report = report, .kernel = spad_layout_kernel(layout), .layout = layout};
+    drawer d = {.report = report, .kernel = spad_layout_get_kernel(layout), .layout = layout};
     const spad__mark before = spad__report_mark(report);
     spad_status status = check_layout(report, layout, error);
     if (status == SPAD_OK) status = add_buffers(&d, error);
@@ -422,7 +420,7 @@ spad_status spad_report_add_buffers(spad_report *report, const spad_layout *layo
 
 spad_status spad_report_add_layout(spad_report *report, const spad_layout *layout,
                                    const spad_sim *sim, int64_t event_limit, spad_error *error) {
-    const spad_kernel *kernel = spad_layout_kernel(layout);
+    const spad_kernel *kernel = spad_layout_get_kernel(layout);
     const spad__mark before = spad__report_mark(report);
     spad_status status = SPAD_OK;
     if (sim != NULL)

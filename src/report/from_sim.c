@@ -57,7 +57,7 @@ static void times_of(const spad_sim_row *row, int64_t *begin, int64_t *end) {
 static spad_sim_row row_of_event(const spad__sim_times *times, const spad_walk *walk,
                                  const spad_walk_event *event, int64_t *values) {
     spad_sim_row row = {.statement = event->statement, .values = values};
-    const int64_t *current = spad_walk_values(walk);
+    const int64_t *current = spad_walk_get_values(walk);
     const spad_statement *s = spad_kernel_get_statement(times->kernel, (size_t)event->statement);
     for (int64_t loop = s->loop; loop >= 0 && row.value_count < SPAD__SIM_LOOPS;
          loop = spad_kernel_get_loop(times->kernel, (size_t)loop)->outer) {
@@ -135,8 +135,9 @@ static const char *describe_wait(const bar_writer *w, const spad_sim_row *row, c
         blocker = spad_kernel_get_statement(kernel, (size_t)other.statement)->name;
     }
     const char *what = tensor != NULL ? tensor : object;
-    snprintf(field, size, "%s%s%.60s%s%.60s", spad_wait_name(row->kind), what != NULL ? " " : "",
-             what != NULL ? what : "", blocker != NULL ? ", " : "", blocker != NULL ? blocker : "");
+    snprintf(field, size, "%s%s%.60s%s%.60s", spad_wait_kind_name(row->kind),
+             what != NULL ? " " : "", what != NULL ? what : "", blocker != NULL ? ", " : "",
+             blocker != NULL ? blocker : "");
     return field;
 }
 
@@ -183,7 +184,7 @@ static spad_status add_sim_bar(bar_writer *w, size_t number, spad_error *error) 
         .ready = spad__min(begin, (row.start - row.wait) / PICOSECONDS),
         .wait = describe_wait(w, &row, wait, sizeof wait),
         .critical = w->critical[number],
-        .line = s->place.line,
+        .line = s->location.line,
     };
     return spad_report_add_bar(w->report, &bar, error);
 }

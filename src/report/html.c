@@ -63,15 +63,15 @@ static void write_key_string(spad__out *out, const char *key, const char *text) 
 }
 
 /* Row i of one column of a table. */
-typedef int64_t (*get_cell)(const void *ctx, size_t i, int what);
+typedef int64_t (*get_cell)(const void *context, size_t i, int what);
 
 /* One column: a number if it is the same in all rows, else differences from row to row,
  * where a run of equal ones is written [difference, times]. */
 static void write_column(spad__out *out, const char *name, size_t count, get_cell get,
-                         const void *ctx, int what) {
-    const int64_t first = count > 0 ? get(ctx, 0, what) : 0;
+                         const void *context, int what) {
+    const int64_t first = count > 0 ? get(context, 0, what) : 0;
     bool same = true;
-    for (size_t i = 1; i < count && same; i++) same = get(ctx, i, what) == first;
+    for (size_t i = 1; i < count && same; i++) same = get(context, i, what) == first;
     spad__out_format(out, ",\"%s\":", name);
     if (same) {
         write_number(out, first);
@@ -79,11 +79,11 @@ static void write_column(spad__out *out, const char *name, size_t count, get_cel
     }
     uint64_t before = 0;
     for (size_t i = 0; i < count;) {
-        const uint64_t value = (uint64_t)get(ctx, i, what);
+        const uint64_t value = (uint64_t)get(context, i, what);
         const uint64_t difference = value - before;
         size_t run = 1;
         before = value;
-        while (i + run < count && (uint64_t)get(ctx, i + run, what) - before == difference) {
+        while (i + run < count && (uint64_t)get(context, i + run, what) - before == difference) {
             before += difference;
             run++;
         }
@@ -179,8 +179,8 @@ static int64_t cell(const sheet *s, size_t i, column what) {
     return 0;
 }
 
-static int64_t box_cell(const void *ctx, size_t i, int what) {
-    return cell(ctx, i, (column)what);
+static int64_t box_cell(const void *context, size_t i, int what) {
+    return cell(context, i, (column)what);
 }
 
 static void write_view(spad__out *out, const sheet *s) {
@@ -244,8 +244,8 @@ static const char *const bar_names[BAR_COLUMNS] = {
     [BAR_CRITICAL] = "critical", [BAR_LINE] = "line",
     [BAR_NAME] = "name",         [BAR_FOR] = "for"};
 
-static int64_t bar_cell(const void *ctx, size_t i, int what) {
-    const texts *t = ctx;
+static int64_t bar_cell(const void *context, size_t i, int what) {
+    const texts *t = context;
     const spad__bar *item = &t->report->bars.items[i];
     switch ((bar_column)what) {
     case BAR_ROW: return (int64_t)item->row;

@@ -52,7 +52,11 @@ static spad_status sort_boxes(spad__picture *p, spad_error *error) {
     }
     for (size_t i = 0; i < p->count; i++) {
         const spad_report_box *box = &p->report->boxes.items[i];
-        entries[i] = (entry){box->space, box->begin, box->rect.byte, box->rect.lane, i};
+        entries[i] = (entry){.space = box->space,
+                             .begin = box->begin,
+                             .byte = box->rect.byte,
+                             .lane = box->rect.lane,
+                             .number = i};
         p->partner[i] = -1;
     }
     qsort(entries, p->count, sizeof *entries, compare_entries);
@@ -144,7 +148,7 @@ static void end_pass(pass *s) {
 
 static void find_extent(pass *s) {
     spad_report_space *facts = &s->view->facts;
-    facts->usable = spad_space_usable(&s->picture->report->target->spaces[s->view->space]);
+    facts->usable = spad_space_get_usable(&s->picture->report->target->spaces[s->view->space]);
     for (size_t i = 0; i < facts->boxes; i++) {
         const spad_report_box *box =
             &s->picture->report->boxes.items[s->picture->order[s->view->first + i]];
@@ -307,7 +311,7 @@ spad_status spad_report_get_space(spad_report_space *out, const spad_report *rep
     spad__picture picture;
     const spad_status status = spad__picture_make(&picture, report, error);
     if (status != SPAD_OK) return status;
-    out->usable = spad_space_usable(&report->target->spaces[space]);
+    out->usable = spad_space_get_usable(&report->target->spaces[space]);
     for (size_t i = 0; i < picture.view_count; i++) {
         if (picture.views[i].space == space) *out = picture.views[i].facts;
     }

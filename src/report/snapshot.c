@@ -480,7 +480,11 @@ static device device_of(const spad__picture *p, size_t view, place *places) {
     const int64_t size = p->report->target->spaces[p->views[view].space].bytes;
     int64_t pitch = size != SPAD_UNBOUNDED ? spad__max(size, facts->top) : facts->top;
     if (!spad__sub(pitch, facts->low, &pitch)) pitch = INT64_MAX;
-    device d = {p, &p->views[view], (int64_t)view, pitch, places + p->views[view].first, 0};
+    device d = {.picture = p,
+                .view = &p->views[view],
+                .number = (int64_t)view,
+                .pitch = pitch,
+                .places = places + p->views[view].first};
     find_places(&d);
     return d;
 }

@@ -76,7 +76,7 @@ static spad_status make_task(spad__crowd *c, const spad__runner *agent,
         !new_task(c, number)) {
         return spad__fail_host_memory(error);
     }
-    t.row.value_count = spad__sim_values(k, event->statement, spad_walk_values(agent->walk),
+    t.row.value_count = spad__sim_values(k, event->statement, spad_walk_get_values(agent->walk),
                                          spad__task_values(c, *number));
     for (size_t i = 0; i < t.completion_count; i++) {
         completions_of(c, *number)[i] = event->completions[i];
@@ -312,7 +312,8 @@ static spad_status fail_overflown(const spad__crowd *c, spad_error *error) {
         spad_kernel_get_sync(c->sim->kernel, (size_t)c->objects.overflown);
     spad__fail(error, SPAD_ERR_OVERFLOW, "the amounts at '%s' do not fit 64 bits; use smaller ones",
                sync->name);
-    spad__fact_place(error, spad_kernel_file(c->sim->kernel), sync->place.line, sync->place.column);
+    spad__fact_location(error, spad_kernel_get_file(c->sim->kernel), sync->location.line,
+                        sync->location.column);
     return SPAD_ERR_OVERFLOW;
 }
 
@@ -427,7 +428,7 @@ static bool describe_deadlock(const spad__crowd *c, char *field, size_t size) {
             const int32_t line =
                 r->joins ? 0
                          : spad_kernel_get_statement(c->sim->kernel, (size_t)r->request.statement)
-                               ->place.line;
+                               ->location.line;
             snprintf(field, size, "deadlock at %lld ns: '%.63s' waits for %s (line %ld)",
                      (long long)(c->now / 1000), runner_name(c, i), what, (long)line);
             return true;
@@ -549,10 +550,8 @@ static spad_status make_crowd(spad__crowd *c, spad_error *error) {
     for (size_t i = 0; i < c->count; i++) start_runner(c, i);
     start_queues(c);
     for (size_t i = 0; i < c->agent_count; i++) {
-        const spad_walk_options options = {.agent = (int64_t)i,
-                                           .place = sim->options.place,
-                                           .ctx = sim->options.ctx,
-                                           .host = host};
+        const spad_walk_options options = {
+            .agent = (int64_t)i, .layout = sim->options.layout, .host = host};
         const spad_status status =
             spad_walk_create(&c->runners[i].walk, sim->kernel, &options, error);
         if (status != SPAD_OK) return status;
@@ -585,7 +584,7 @@ spad_status spad__sim_explicit(spad_sim *sim, spad_error *error) {
         return spad__fail(error, SPAD_ERR_ARGUMENT,
                           "kernel '%s' has synchronisation: its tensors cannot be hoisted, because "
                           "that does not adjust it",
-                          spad_kernel_name(sim->kernel));
+                          spad_kernel_get_name(sim->kernel));
     }
     spad__crowd c = {.sim = sim};
     spad_status status = check_objects(sim->kernel, error);

@@ -58,7 +58,7 @@ static int64_t outermost_loop(const spad_kernel *kernel, int64_t statement) {
 
 /* Where the outermost loop of an agent is. */
 static int64_t value_of(const spad__runner *agent) {
-    return agent->loop >= 0 ? spad_walk_values(agent->walk)[agent->loop] + agent->jump : 0;
+    return agent->loop >= 0 ? spad_walk_get_values(agent->walk)[agent->loop] + agent->jump : 0;
 }
 
 static void put_task(capture *l, size_t number) {
@@ -101,14 +101,14 @@ static void put_request(capture *l, const spad__request *r) {
 }
 
 static void put_position(capture *l, const spad__runner *agent) {
-    const size_t depth = spad_walk_depth(agent->walk);
+    const size_t depth = spad_walk_loop_count(agent->walk);
     put(l, agent->statement);
     put(l, agent->joins + 2 * (agent->held != NULL));
     put(l, (int64_t)depth);
     for (size_t d = 0; d < depth; d++) {
-        const int64_t loop = spad_walk_loop(agent->walk, d);
+        const int64_t loop = spad_walk_get_loop(agent->walk, d);
         put(l, loop);
-        if (d > 0) put(l, spad_walk_values(agent->walk)[loop]);
+        if (d > 0) put(l, spad_walk_get_values(agent->walk)[loop]);
     }
 }
 
@@ -245,7 +245,7 @@ static int64_t reach_of(spad__crowd *c, const spad__moment *saved, size_t number
     if (next >= c->sim->kernel->loops.items[agent->loop].end.value) return 0;
     const int64_t reach =
         spad__period_reach(&watch->period, c->sim->kernel, agent->loop,
-                           spad_walk_values(agent->walk), saved->values.items[number], next);
+                           spad_walk_get_values(agent->walk), saved->values.items[number], next);
     return reach / (moved / watch->period.period);
 }
 

@@ -13,6 +13,7 @@
  *              reads, as matrix engines do, the widest it reads, and its results are counted.
  *   unknown    SPAD_SIM_UNKNOWN.
  */
+#include "base/assert.h"
 #include "base/checked.h"
 #include "sim/sim.h"
 
@@ -22,6 +23,7 @@ bool spad__is_copy_engine(const spad_engine *engine) {
 
 /* ceil(value x mul / div), all at least 0 and div at least 1. */
 static bool scale_up(int64_t value, int64_t mul, int64_t div, int64_t *out) {
+    spad__assert(value >= 0 && mul >= 0 && div >= 1);
     int64_t whole;
     int64_t rest;
     if (!spad__mul(value / div, mul, &whole) || !spad__mul(value % div, mul, &rest)) return false;
@@ -42,7 +44,7 @@ static bool transfer_time(const spad_kernel *kernel, const spad_engine *engine,
     for (size_t i = 0; i < event->access_count; i++) {
         const spad_walk_access *a = &event->accesses[i];
         const spad_kernel_tensor *tensor = spad_kernel_get_tensor(kernel, (size_t)a->tensor);
-        const int64_t lanes = spad_kernel_target(kernel)->spaces[tensor->space].lanes;
+        const int64_t lanes = spad_kernel_get_target(kernel)->spaces[tensor->space].lanes;
         const bool writes = (a->kind & SPAD_ACCESS_WRITE) != 0;
         int64_t size = a->rect.lanes * a->rect.bytes * a->runs;
         int64_t spread;
@@ -61,6 +63,7 @@ static bool transfer_time(const spad_kernel *kernel, const spad_engine *engine,
 /* ---- compute ----------------------------------------------------------------------- */
 
 static int64_t width_for(const spad_engine *engine, int bits) {
+    spad__assert(engine->width > 0);
     int64_t width = engine->width;
     if (bits <= 16 && engine->width_16bit > 0) width = engine->width_16bit;
     if (bits <= 8 && engine->width_8bit > 0) width = engine->width_8bit;
@@ -78,7 +81,8 @@ static bool compute_cycles(const spad_kernel *kernel, const spad_engine *engine,
         const int own = spad_dtype_bits(tensor->dtype);
         if ((!is_matrix || a->kind == SPAD_ACCESS_READ) && own > bits) bits = own;
         if (is_matrix && a->kind == SPAD_ACCESS_READ) continue;
-        const int64_t lanes = spad_kernel_target(kernel)->spaces[tensor->space].lanes;
+        const int64_t lanes = spad_kernel_get_target(kernel)->spaces[tensor->space].lanes;
+        spad__assert(own > 0);
         int64_t count; /* a wide element counts as several of 32 bits */
         if (!scale_up(a->rect.bytes * a->runs, 8, own < 32 ? own : 32, &count) ||
             !spad__mul(count, lanes, &count)) {
@@ -109,7 +113,7 @@ static bool target_cost(const spad_kernel *kernel, const spad_engine *engine,
 spad_status spad__sim_cost(spad__cost *out, const spad_kernel *kernel, const spad_walk_event *event,
                            spad_error *error) {
     const spad_statement *s = spad_kernel_get_statement(kernel, (size_t)event->statement);
-    const spad_engine *engine = &spad_kernel_target(kernel)->engines[s->engine];
+    const spad_engine *engine = &spad_kernel_get_target(kernel)->engines[s->engine];
     bool fits;
     *out = (spad__cost){.known = true};
     switch (s->cost_kind) {
@@ -117,9 +121,10 @@ spad_status spad__sim_cost(spad__cost *out, const spad_kernel *kernel, const spa
     case SPAD_COST_NS: fits = spad__mul(event->cost, 1000, &out->busy); break;
     default: fits = target_cost(kernel, engine, event, out); break;
     }
+    spad__assert(!fits || (out->busy >= 0 && out->startup >= 0 && out->dependent >= 0));
     if (fits) return SPAD_OK;
     spad__fail(error, SPAD_ERR_OVERFLOW, "operation '%s' takes more than 2^63 picoseconds",
                s->name);
-    spad__fact_place(error, spad_kernel_file(kernel), s->place.line, s->place.column);
+    spad__fact_location(error, spad_kernel_get_file(kernel), s->location.line, s->location.column);
     return SPAD_ERR_OVERFLOW;
 }

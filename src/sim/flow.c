@@ -21,6 +21,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/checked.h"
 #include "kernel/kernel.h"
 
@@ -35,6 +36,9 @@ typedef struct wait_for {
     int64_t slot;
 } wait_for;
 
+static wait_for wait_without_tensor(int64_t time, spad_wait_kind kind, int64_t row) {
+    return (wait_for){.time = time, .kind = kind, .row = row, .tensor = -1, .slot = -1};
+}
 typedef struct step {
     spad__flow *flow;
     const spad__stream *stream;
@@ -43,8 +47,8 @@ typedef struct step {
     bool dependent; /* reads what the one before it wrote */
 } step;
 
-static void wait_for_touch(void *ctx, const spad__touch *touch) {
-    step *s = ctx;
+static void wait_for_touch(void *context, const spad__touch *touch) {
+    step *s = context;
     const bool reads = (s->access->kind & SPAD_ACCESS_READ) != 0;
     if (touch->writes && s->access->kind == SPAD_ACCESS_READ && touch->row == s->stream->last) {
         s->dependent = true;
@@ -53,10 +57,15 @@ static void wait_for_touch(void *ctx, const spad__touch *touch) {
     const spad_wait_kind kind = !touch->writes ? SPAD_WAIT_READER
                                 : reads        ? SPAD_WAIT_DATA
                                                : SPAD_WAIT_WRITER;
-    s->latest = (wait_for){touch->end, kind, touch->row, s->access->tensor, s->access->slot};
+    s->latest = (wait_for){.time = touch->end,
+                           .kind = kind,
+                           .row = touch->row,
+                           .tensor = s->access->tensor,
+                           .slot = s->access->slot};
 }
 
 static int64_t slot_of(const spad__flow *flow, const spad_walk_access *access) {
+    spad__assert(access->home >= 0 && access->life >= 0);
     const int64_t tiles = flow->hoisted[access->home];
     if (tiles == 0) return access->slot;
     return access->slot * tiles + access->life % tiles;
@@ -106,7 +115,7 @@ static void wait_for_ports(step *s, const spad_walk_event *event) {
         if (!(is_a || is_b) || !uses_space(s->flow->sim->kernel, event, e->space)) continue;
         const spad__port *other = &s->flow->ports[2 * i + is_a];
         if (other->end > s->latest.time) {
-            s->latest = (wait_for){other->end, SPAD_WAIT_PORT, other->row, -1, -1};
+            s->latest = wait_without_tensor(other->end, SPAD_WAIT_PORT, other->row);
         }
     }
 }
@@ -122,16 +131,27 @@ static void wait_for_window(step *s) {
         }
     }
     if (flow->floor > s->latest.time) {
-        s->latest = (wait_for){flow->floor, SPAD_WAIT_WINDOW, flow->floor_row, -1, -1};
+        s->latest = wait_without_tensor(flow->floor, SPAD_WAIT_WINDOW, flow->floor_row);
     }
 }
 
 /* ---- copy engines ------------------------------------------------------------------ */
 
+/* Stretches are sorted, not empty, and do not touch: those that would are one. */
+static bool calendar_is_valid(const spad__calendar *calendar) {
+    for (size_t i = 0; i < calendar->count; i++) {
+        const spad__taken *taken = &calendar->items[i];
+        if (taken->start >= taken->end) return false;
+        if (i > 0 && taken[-1].end >= taken->start) return false;
+    }
+    return spad__array_is_valid(calendar);
+}
 /* The first time from `from` on in which the engine is idle for `busy`; *at: in front of
  * which stretch of the calendar, *row: what it waited for, or -1. */
 static int64_t find_room(const spad__calendar *calendar, int64_t from, int64_t busy, size_t *at,
                          int64_t *row, int64_t *steps) {
+    spad__assert(busy >= 0);
+    spad__assert_valid(calendar->count > SPAD__FEW || calendar_is_valid(calendar));
     size_t low = 0;
     size_t high = calendar->count;
     while (low < high) { /* the first that ends after `from` */
@@ -149,12 +169,15 @@ static int64_t find_room(const spad__calendar *calendar, int64_t from, int64_t b
         from = taken->end;
         *row = taken->row;
     }
+    spad__assert(low == calendar->count || busy <= calendar->items[low].start - from);
+    spad__assert(low == 0 || calendar->items[low - 1].end <= from);
     *at = low;
     return from;
 }
 
 /* Takes it; stretches that touch become one, and those before the floor are forgotten. */
 static bool take_room(spad__flow *flow, spad__calendar *calendar, size_t at, spad__taken taken) {
+    spad__assert(at <= calendar->count && taken.start < taken.end);
     size_t old = 0;
     while (old < at && calendar->items[old].end <= flow->floor) old++;
     if (old > 0) {
@@ -178,6 +201,7 @@ static bool take_room(spad__flow *flow, spad__calendar *calendar, size_t at, spa
         memmove(calendar->items + at, calendar->items + at + 1,
                 (calendar->count - at) * sizeof taken);
     }
+    spad__assert_valid(calendar->count > SPAD__FEW || calendar_is_valid(calendar));
     return true;
 }
 
@@ -217,8 +241,8 @@ bool spad__flow_is_last(const spad__flow *flow, const spad__touch *touch) {
 }
 
 /* May something still wait for it? What ended before the floor is later than nothing. */
-static bool is_kept(const void *ctx, const spad__touch *touch) {
-    const spad__flow *flow = ctx;
+static bool is_kept(const void *context, const spad__touch *touch) {
+    const spad__flow *flow = context;
     return touch->end >= flow->floor || spad__flow_is_last(flow, touch);
 }
 
@@ -231,7 +255,7 @@ static bool find_start(step *s, const spad__cost *cost, spad_sim_row *row, size_
     if (!spad__add(s->latest.time, cost->startup, &ready)) return false;
     if (ready > base && s->latest.kind == SPAD_WAIT_NONE) s->latest.kind = SPAD_WAIT_STARTUP;
     if (base >= ready) {
-        s->latest = (wait_for){base, SPAD_WAIT_NONE, stream->last, -1, -1};
+        s->latest = wait_without_tensor(base, SPAD_WAIT_NONE, stream->last);
         ready = base;
     }
     row->start = ready;
@@ -242,6 +266,8 @@ static bool find_start(step *s, const spad__cost *cost, spad_sim_row *row, size_
                                &s->flow->sim->steps);
         if (row->start > ready) row->blocker = after;
     }
+    spad__assert(row->start >= ready &&
+                 ready >= base); /* nothing starts before its engine is free */
     row->wait = ready - base;
     row->queued = row->start - ready;
     row->kind = s->latest.kind;
@@ -258,7 +284,7 @@ static spad_status run_operation(spad__flow *flow, const spad_walk_event *event,
     spad_status status = spad__sim_cost(&cost, sim->kernel, event, error);
     if (status != SPAD_OK) return status;
 
-    step s = {.flow = flow, .stream = stream, .latest = {0, SPAD_WAIT_NONE, -1, -1, -1}};
+    step s = {.flow = flow, .stream = stream, .latest = wait_without_tensor(0, SPAD_WAIT_NONE, -1)};
     if (!spad__places_sweep(&flow->places, is_kept, flow) || !wait_for_bytes(&s, event)) {
         return spad__fail_host_memory(error);
     }
@@ -274,7 +300,7 @@ static spad_status run_operation(spad__flow *flow, const spad_walk_event *event,
                         .object = -1,
                         .element = -1,
                         .value_count = spad__sim_values(sim->kernel, event->statement,
-                                                        spad_walk_values(flow->walk), values),
+                                                        spad_walk_get_values(flow->walk), values),
                         .values = values};
     if (!find_start(&s, &cost, &row, &at)) {
         return spad__sim_fail_long(sim, event->statement, error);
@@ -290,6 +316,7 @@ static spad_status run_operation(spad__flow *flow, const spad_walk_event *event,
         return spad__fail_host_memory(error);
     }
     note_ports(flow, event, stream->engine, row.end, number);
+    spad__assert(row.end >= row.start && row.start >= stream->base && number > stream->last);
     stream->base = row.end;
     stream->last = number;
     flow->starts[flow->operations++ % SPAD_SIM_WINDOW] = row.start;
@@ -429,8 +456,7 @@ spad_status spad__sim_implicit(spad_sim *sim, spad_error *error) {
     flow->places.host = &sim->host;
     flow->places.steps = &sim->steps;
     flow->places.target = sim->target;
-    const spad_walk_options options = {
-        .place = sim->options.place, .ctx = sim->options.ctx, .host = &sim->host};
+    const spad_walk_options options = {.layout = sim->options.layout, .host = &sim->host};
     spad_status status = spad_walk_create(&flow->walk, sim->kernel, &options, error);
     if (status == SPAD_OK && !make_tables(flow)) status = spad__fail_host_memory(error);
     if (status == SPAD_OK) {

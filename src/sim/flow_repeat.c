@@ -292,8 +292,8 @@ static bool is_worth_studying(const spad__flow *flow, int64_t number, int64_t va
 static bool study_loop(spad__flow *flow, int64_t number, spad__loop_state *state) {
     state->studied = true;
     return spad__period_of(&state->period, &flow->sim->host, flow->sim->kernel, number,
-                           flow->sim->options.place != NULL ? SPAD__BYTES_PLANNED
-                                                            : SPAD__BYTES_GIVEN) &&
+                           flow->sim->options.layout != NULL ? SPAD__BYTES_PLANNED
+                                                             : SPAD__BYTES_GIVEN) &&
            find_streams(flow, number, state);
 }
 
@@ -329,7 +329,7 @@ spad_status spad__flow_repeat(spad__flow *flow, const spad_walk_event *event, sp
     if (saved->valid && is_same_state(&l, saved, &fine)) {
         const int64_t reach =
             spad__period_reach(&state->period, flow->sim->kernel, event->loop,
-                               spad_walk_values(flow->walk), saved->value, event->value);
+                               spad_walk_get_values(flow->walk), saved->value, event->value);
         const int64_t times = reach / l.periods;
         if (times > 0) return skip(&l, saved, event, times, error);
     }

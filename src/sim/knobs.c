@@ -59,8 +59,8 @@ static spad_status find_verdict(spad_tune *tune, const spad_kernel *kernel, bool
                                         .host = &tune->host};
     spad_check *check = NULL;
     bool late;
-    spad_status status = spad_check_kernel(&check, kernel, &options, error);
-    *verdict = status == SPAD_OK ? spad_check_verdict(check) : SPAD_VERDICT_WRONG;
+    spad_status status = spad_check_create(&check, kernel, &options, error);
+    *verdict = status == SPAD_OK ? spad_check_get_verdict(check) : SPAD_VERDICT_WRONG;
     spad_check_destroy(check);
     if (status == SPAD_OK) status = spad__tune_check_limit(tune, &late, error);
     if (status == SPAD_OK && late) *verdict = SPAD_VERDICT_WRONG;
@@ -93,7 +93,7 @@ int64_t spad__tune_next(int64_t tiles) {
 }
 
 int64_t spad__tune_room(const spad_kernel *kernel, const spad_kernel_tensor *tensor) {
-    const spad_space *space = &spad_kernel_target(kernel)->spaces[tensor->space];
+    const spad_space *space = &spad_kernel_get_target(kernel)->spaces[tensor->space];
     int64_t bytes, tile;
     if (space->bytes == SPAD_UNBOUNDED || !spad__mul(space->lanes, space->bytes, &bytes) ||
         !spad__mul(tensor->tile_lanes, tensor->tile_bytes, &tile) || tile <= 0) {
@@ -121,7 +121,7 @@ static int64_t ring_step(const spad_kernel_tensor *t) {
 
 static bool is_ring(const spad_tune *tune, size_t number) {
     const spad_kernel_tensor *t = spad_kernel_get_tensor(tune->base, number);
-    const spad_target *target = spad_kernel_target(tune->base);
+    const spad_target *target = spad_kernel_get_target(tune->base);
     return t->mode == SPAD_MODE_AUTO && t->blocks.count > 0 && t->tiles > 1 &&
            !target->spaces[t->space].off_chip && ring_step(t) > 0;
 }
@@ -129,7 +129,7 @@ static bool is_ring(const spad_tune *tune, size_t number) {
 /* ---- parameters -------------------------------------------------------------------- */
 
 static bool expr_uses(const spad_kernel *kernel, spad_expr expr, size_t param) {
-    const spad_expr_info info = spad_kernel_expr(kernel, expr);
+    const spad_expr_info info = spad_kernel_get_expr(kernel, expr);
     for (size_t i = 0; i < info.node_count; i++) {
         if (info.nodes[i].op == SPAD_EXPR_PARAM && info.nodes[i].value == (int64_t)param) {
             return true;

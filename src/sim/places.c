@@ -16,6 +16,7 @@
  * operations in the window of the simulator touch, however many a kernel has, and that is also
  * the most that one access can have as neighbours.
  */
+#include "base/assert.h"
 #include "sim/sim.h"
 
 #include <string.h>
@@ -97,6 +98,7 @@ static bool link_overlapping(spad__places *places, size_t number, const spad__nu
     for (size_t k = 0; k < others->count; k++) {
         spad__place *mine = &places->places.items[number];
         spad__place *other = &places->places.items[others->items[k]];
+        spad__assert(others->items[k] != number);
         if (!spad_rect_overlaps(mine->rect, other->rect)) continue;
         if (!spad__array_reserve(places->host, &mine->neighbours, 1) ||
             !spad__array_reserve(places->host, &other->neighbours, 1)) {
@@ -123,6 +125,7 @@ static bool link_neighbours(spad__places *places, size_t number) {
     const int64_t first = spad__floor_div(rect.byte, pages->bytes);
     const int64_t last = spad__floor_div(rect.byte + spad__max(rect.bytes, 1) - 1, pages->bytes);
     const int64_t count = spad__min(last - first + 1, PAGES);
+    spad__assert(pages->bytes > 0 && count > 0);
     for (int64_t p = 0; p < count; p++) {
         spad__page *page = &pages->items[(uint64_t)(first + p) % PAGES];
         if (!link_overlapping(places, number, p == 0 ? &page->all : &page->starts)) return false;
@@ -143,10 +146,10 @@ static void empty_pages(spad__places *places) {
     }
 }
 
-static size_t drop_touches(spad__place *place, spad__touch_keep keep, const void *ctx) {
+static size_t drop_touches(spad__place *place, spad__touch_keep keep, const void *context) {
     size_t kept = 0;
     for (size_t i = 0; i < place->touches.count; i++) {
-        if (keep(ctx, &place->touches.items[i])) {
+        if (keep(context, &place->touches.items[i])) {
             place->touches.items[kept++] = place->touches.items[i];
         }
     }
@@ -154,13 +157,13 @@ static size_t drop_touches(spad__place *place, spad__touch_keep keep, const void
     return kept;
 }
 
-bool spad__places_sweep(spad__places *places, spad__touch_keep keep, const void *ctx) {
+bool spad__places_sweep(spad__places *places, spad__touch_keep keep, const void *context) {
     if (places->places.count < 2 * places->swept + SWEEP_LEAST) return true;
     *places->steps += (int64_t)places->places.count;
     size_t kept = 0;
     for (size_t i = 0; i < places->places.count; i++) {
         spad__place *place = &places->places.items[i];
-        if (drop_touches(place, keep, ctx) == 0) {
+        if (drop_touches(place, keep, context) == 0) {
             spad__array_free(places->host, &place->touches);
             spad__array_free(places->host, &place->neighbours);
         } else {
@@ -202,28 +205,30 @@ size_t spad__places_find(spad__places *places, const spad_kernel *kernel,
 /* ---- touches ----------------------------------------------------------------------- */
 
 static void visit_one(const spad__place *place, const spad__bytes *bytes, bool writes,
-                      spad__touch_visit visit, void *ctx) {
+                      spad__touch_visit visit, void *context) {
     for (size_t i = 0; i < place->touches.count; i++) {
         const spad__touch *touch = &place->touches.items[i];
         if (!writes && !touch->writes) continue;
-        if (spad__bytes_overlap(bytes, &touch->bytes)) visit(ctx, touch);
+        if (spad__bytes_overlap(bytes, &touch->bytes)) visit(context, touch);
     }
 }
 
 void spad__places_visit(const spad__places *places, size_t place, const spad__bytes *bytes,
-                        bool writes, spad__touch_visit visit, void *ctx) {
+                        bool writes, spad__touch_visit visit, void *context) {
+    spad__assert(place < places->places.count);
     const spad__place *own = &places->places.items[place];
-    visit_one(own, bytes, writes, visit, ctx);
+    visit_one(own, bytes, writes, visit, context);
     *places->steps += (int64_t)(own->touches.count + own->neighbours.count);
     for (size_t i = 0; i < own->neighbours.count; i++) {
         const spad__place *other = &places->places.items[own->neighbours.items[i]];
-        visit_one(other, bytes, writes, visit, ctx);
+        visit_one(other, bytes, writes, visit, context);
         *places->steps += (int64_t)other->touches.count;
     }
 }
 
 bool spad__places_touch(spad__places *places, size_t place, const spad__touch *touch,
                         int64_t floor) {
+    spad__assert(place < places->places.count && touch->row >= 0);
     spad__place *own = &places->places.items[place];
     size_t kept = 0;
     bool merged = false;
@@ -239,6 +244,7 @@ bool spad__places_touch(spad__places *places, size_t place, const spad__touch *t
         }
         own->touches.items[kept++] = *old;
     }
+    spad__assert(kept <= own->touches.count);
     own->touches.count = kept;
     if (merged) return true;
     if (!spad__array_reserve(places->host, &own->touches, 1)) return false;

@@ -291,7 +291,7 @@ static range multiply(range a, range b) {
 /* Bounds of an expression in the box. The builder has seen to it that nothing overflows on
  * larger ranges than these. */
 static range range_of(const box *b, spad_expr expr) {
-    const spad_expr_info info = spad_kernel_expr(b->kernel, expr);
+    const spad_expr_info info = spad_kernel_get_expr(b->kernel, expr);
     range stack[SPAD_EXPR_MAX];
     size_t top = 0;
     for (size_t i = 0; i < info.node_count; i++) {

@@ -64,7 +64,7 @@ static const char *statement_name(const spad_sim *sim, int64_t statement) {
 static void write_head(spad__out *out, const spad_sim *sim) {
     char a[SPAD_TIME_TEXT];
     spad__out_string(out, "kernel ");
-    spad__out_one_line(out, spad_kernel_name(sim->kernel));
+    spad__out_one_line(out, spad_kernel_get_name(sim->kernel));
     spad__out_format(out, " on %s\n", sim->target->name);
     spad__out_format(out, "makespan   %s, operations: %lld\n",
                      spad_time_text(sim->totals.makespan, a), (long long)sim->totals.operations);
@@ -263,7 +263,7 @@ static void json_engines(spad__json *json, const spad_sim *sim) {
 
 static void json_about(spad__json *json, const spad_sim *sim, spad_wait_kind kind, int64_t tensor,
                        int64_t object) {
-    json_name(json, "wait", spad_wait_name(kind));
+    json_name(json, "wait", spad_wait_kind_name(kind));
     json_name(json, "tensor",
               tensor >= 0 ? spad_kernel_get_tensor(sim->kernel, (size_t)tensor)->name : NULL);
     json_name(json, "object",
@@ -310,7 +310,7 @@ static void json_row(spad__json *json, const spad_sim *sim, size_t number) {
     json_name(json, "operation", s->name);
     json_name(json, "engine", sim->target->engines[row.engine].name);
     json_name(json, "agent", spad_kernel_get_agent(sim->kernel, (size_t)row.agent)->name);
-    spad__json_key_int(json, "line", s->place.line);
+    spad__json_key_int(json, "line", s->location.line);
     spad__json_key(json, "iteration");
     spad__json_open(json, '[');
     for (size_t i = 0; i < row.value_count; i++) spad__json_int(json, row.values[i]);
@@ -333,13 +333,13 @@ spad_status spad_sim_write_json(const spad_sim *sim, const spad_sink *sink, spad
     spad__out_start(&out, sink);
     spad__json_start(&json, &out);
     spad__json_open(&json, '{');
-    json_name(&json, "kernel", spad_kernel_name(sim->kernel));
+    json_name(&json, "kernel", spad_kernel_get_name(sim->kernel));
     json_name(&json, "target", sim->target->name);
     spad__json_key_int(&json, "makespan_ps", sim->totals.makespan);
     spad__json_key_int(&json, "bound_ps", sim->totals.bound);
     spad__json_key_int(&json, "operations", sim->totals.operations);
     spad__json_key_int(&json, "unknown", sim->totals.unknown);
-    json_name(&json, "stuck", spad_sim_stuck(sim));
+    json_name(&json, "stuck", spad_sim_get_stuck(sim));
     json_engines(&json, sim);
     json_waits(&json, sim);
     json_repeats(&json, sim);

@@ -13,7 +13,7 @@
 #include "kernel/origin.h"
 #include "plan/stop.h"
 
-const char *spad_wait_name(spad_wait_kind kind) {
+const char *spad_wait_kind_name(spad_wait_kind kind) {
     static const char *const names[SPAD_WAIT_KINDS] = {
         "none", "engine", "data", "reader", "writer", "port", "startup", "window", "sync", "issue"};
     return kind < SPAD_WAIT_KINDS ? names[kind] : "?";
@@ -89,7 +89,8 @@ spad_status spad__sim_fail_long(const spad_sim *sim, int64_t statement, spad_err
     spad__fail(
         error, SPAD_ERR_OVERFLOW,
         "the kernel takes more than 2^63 picoseconds or operations; define smaller parameters");
-    spad__fact_place(error, spad_kernel_file(sim->kernel), s->place.line, s->place.column);
+    spad__fact_location(error, spad_kernel_get_file(sim->kernel), s->location.line,
+                        s->location.column);
     return SPAD_ERR_OVERFLOW;
 }
 
@@ -144,23 +145,24 @@ spad_status spad__sim_count_event(spad_sim *sim, spad_error *error) {
 /* ---- counts ------------------------------------------------------------------------ */
 
 /* Calls for every count, in an order to which new ones are only added at the end. */
-static bool each_count(spad_sim *sim, bool (*act)(void *ctx, int64_t *count), void *ctx) {
-    if (!act(ctx, &sim->totals.operations) || !act(ctx, &sim->totals.unknown)) return false;
+static bool each_count(spad_sim *sim, bool (*act)(void *context, int64_t *count), void *context) {
+    if (!act(context, &sim->totals.operations) || !act(context, &sim->totals.unknown)) return false;
     for (size_t i = 0; i < sim->target->engine_count; i++) {
-        if (!act(ctx, &sim->engines[i].busy) || !act(ctx, &sim->engines[i].operations)) {
+        if (!act(context, &sim->engines[i].busy) || !act(context, &sim->engines[i].operations)) {
             return false;
         }
     }
     for (size_t i = 0; i < sim->waits.count; i++) {
-        if (!act(ctx, &sim->waits.items[i].count) || !act(ctx, &sim->waits.items[i].total)) {
+        if (!act(context, &sim->waits.items[i].count) ||
+            !act(context, &sim->waits.items[i].total)) {
             return false;
         }
     }
     return true;
 }
 
-static bool copy_one(void *ctx, int64_t *count) {
-    spad__numbers *counts = ctx;
+static bool copy_one(void *context, int64_t *count) {
+    spad__numbers *counts = context;
     counts->items[counts->count++] = *count;
     return true;
 }
@@ -178,8 +180,8 @@ typedef struct repetition {
     int64_t times;
 } repetition;
 
-static bool repeat_one(void *ctx, int64_t *count) {
-    repetition *r = ctx;
+static bool repeat_one(void *context, int64_t *count) {
+    repetition *r = context;
     const int64_t before = r->at < r->since->count ? r->since->items[r->at] : 0;
     int64_t more;
     r->at++;
@@ -283,7 +285,7 @@ void spad_sim_destroy(spad_sim *sim) {
     spad__free(&host, sim, sizeof *sim);
 }
 
-spad_status spad_sim_kernel(spad_sim **out, const spad_kernel *kernel,
+spad_status spad_sim_create(spad_sim **out, const spad_kernel *kernel,
                             const spad_sim_options *options, spad_error *error) {
     *out = NULL;
     spad_sim_options filled = options != NULL ? *options : (spad_sim_options){0};
@@ -294,7 +296,7 @@ spad_status spad_sim_kernel(spad_sim **out, const spad_kernel *kernel,
         return spad__fail(error, SPAD_ERR_ARGUMENT, "a limit of %lld operations is negative",
                           (long long)spad__min(filled.operation_limit, filled.repeat_after));
     }
-    const spad_status match = spad__match_place(kernel, filled.place, filled.ctx, error);
+    const spad_status match = spad__match_layout(kernel, filled.layout, error);
     if (match != SPAD_OK) return match;
     if (filled.repeat_after == 0) filled.repeat_after = SPAD_SIM_REPEAT_AFTER;
     if (filled.operation_limit == 0) filled.operation_limit = SPAD_SIM_OPERATIONS;
@@ -303,7 +305,7 @@ spad_status spad_sim_kernel(spad_sim **out, const spad_kernel *kernel,
     if (sim == NULL) return spad__fail_host_memory(error);
     sim->host = host;
     sim->kernel = kernel;
-    sim->target = spad_kernel_target(kernel);
+    sim->target = spad_kernel_get_target(kernel);
     sim->options = filled;
     sim->options.host = &sim->host;
     sim->limit = limit;
@@ -328,7 +330,7 @@ spad_sim_totals spad_sim_get_totals(const spad_sim *sim) {
     return sim->totals;
 }
 
-const char *spad_sim_stuck(const spad_sim *sim) {
+const char *spad_sim_get_stuck(const spad_sim *sim) {
     return sim->is_stuck ? sim->stuck : NULL;
 }
 

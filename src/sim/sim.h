@@ -141,9 +141,9 @@ size_t spad__places_find(spad__places *places, const spad_kernel *kernel,
                          const spad_walk_access *access, int64_t slot);
 
 /* Calls for every touch that an access must wait for. */
-typedef void (*spad__touch_visit)(void *ctx, const spad__touch *touch);
+typedef void (*spad__touch_visit)(void *context, const spad__touch *touch);
 void spad__places_visit(const spad__places *places, size_t place, const spad__bytes *bytes,
-                        bool writes, spad__touch_visit visit, void *ctx);
+                        bool writes, spad__touch_visit visit, void *context);
 
 /* Notes a touch, and forgets those that no one needs to wait for any more: ends at or before
  * `floor`, and what a write covers, which has waited for it. */
@@ -152,8 +152,8 @@ bool spad__places_touch(spad__places *places, size_t place, const spad__touch *t
 
 /* Forgets touches that are not kept, and places without any, if there are many; numbers of places
  * do not hold after it. False: no memory. */
-typedef bool (*spad__touch_keep)(const void *ctx, const spad__touch *touch);
-bool spad__places_sweep(spad__places *places, spad__touch_keep keep, const void *ctx);
+typedef bool (*spad__touch_keep)(const void *context, const spad__touch *touch);
+bool spad__places_sweep(spad__places *places, spad__touch_keep keep, const void *context);
 
 /* Moves the slots of unplaced tensors on by shifts[home] x times. False: they do not fit. */
 bool spad__places_shift(spad__places *places, const int64_t *shifts, int64_t times);

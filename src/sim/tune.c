@@ -70,15 +70,14 @@ static spad_status test_fit(spad_tune *tune, const spad_kernel *kernel, bool *fi
     }
     *fits = spad_layout_fits(layout);
     if (*fits) {
-        const spad_sim_options with_places = {.place = spad_layout_place,
-                                              .ctx = layout,
+        const spad_sim_options with_places = {.layout = layout,
                                               .timeout_ns = spad__limit_left(&tune->limit),
                                               .watch = tune->limit.watch,
                                               .host = &tune->host};
         spad_sim *sim;
-        status = spad_sim_kernel(&sim, kernel, &with_places, error);
+        status = spad_sim_create(&sim, kernel, &with_places, error);
         if (status == SPAD_OK) {
-            if (spad_sim_stuck(sim) == NULL) *planned = spad_sim_get_totals(sim).makespan;
+            if (spad_sim_get_stuck(sim) == NULL) *planned = spad_sim_get_totals(sim).makespan;
             spad_sim_destroy(sim);
         }
     }
@@ -112,7 +111,7 @@ static int64_t places_of(const spad_kernel_tensor *t) {
 }
 
 static int64_t bytes_on_chip(const spad_kernel *kernel) {
-    const spad_target *target = spad_kernel_target(kernel);
+    const spad_target *target = spad_kernel_get_target(kernel);
     int64_t total = 0;
     for (size_t i = 0; i < spad_kernel_tensor_count(kernel); i++) {
         const spad_kernel_tensor *t = spad_kernel_get_tensor(kernel, i);
@@ -134,10 +133,10 @@ static spad_status simulate(spad_tune *tune, const spad_kernel *kernel,
     filled.host = &tune->host;
     filled.timeout_ns = spad__limit_left(&tune->limit);
     filled.watch = tune->limit.watch;
-    const spad_status status = spad_sim_kernel(&sim, kernel, &filled, error);
+    const spad_status status = spad_sim_create(&sim, kernel, &filled, error);
     if (status != SPAD_OK) return status;
     const spad_sim_totals totals = spad_sim_get_totals(sim);
-    *makespan = spad_sim_stuck(sim) == NULL ? totals.makespan : SPAD_UNBOUNDED;
+    *makespan = spad_sim_get_stuck(sim) == NULL ? totals.makespan : SPAD_UNBOUNDED;
     if (tune->totals.simulations++ == 0) tune->totals.bound = totals.bound;
     tune->totals.operations += (int64_t)spad_sim_row_count(sim);
     if (tune->totals.operations >= tune->options.operations_most) tune->totals.cut = true;
@@ -374,7 +373,7 @@ static spad_status rank_and_choose(spad_tune *tune, spad_error *error) {
 static bool can_be_hoisted(const spad_kernel *kernel, size_t number) {
     const spad_kernel_tensor *t = spad_kernel_get_tensor(kernel, number);
     const spad_statement *s = spad_kernel_get_statement(kernel, t->statement);
-    const spad_space *space = &spad_kernel_target(kernel)->spaces[t->space];
+    const spad_space *space = &spad_kernel_get_target(kernel)->spaces[t->space];
     return s->loop >= 0 && t->home == (int64_t)number && !space->off_chip &&
            t->mode != SPAD_MODE_STACK && t->mode != SPAD_MODE_HEAP;
 }
@@ -573,7 +572,7 @@ static spad_status evaluate_written(spad_tune *tune, spad_error *error) {
     if (t->written == SPAD_UNBOUNDED) {
         return spad__fail(error, SPAD_ERR_ARGUMENT,
                           "kernel '%s' is deadlocked; `spad sim` shows where",
-                          spad_kernel_name(tune->kernel));
+                          spad_kernel_get_name(tune->kernel));
     }
     return test_fit(tune, tune->kernel, &t->written_fits, &t->written_planned, error);
 }
@@ -656,7 +655,7 @@ static spad_status fill_options(spad_tune_options *options, spad_error *error) {
     return SPAD_OK;
 }
 
-spad_status spad_tune_kernel(spad_tune **out, const spad_kernel *kernel,
+spad_status spad_tune_create(spad_tune **out, const spad_kernel *kernel,
                              const spad_tune_options *options, spad_error *error) {
     *out = NULL;
     spad_tune_options filled = options != NULL ? *options : (spad_tune_options){0};
@@ -704,7 +703,7 @@ spad_tune_totals spad_tune_get_totals(const spad_tune *tune) {
     return tune->totals;
 }
 
-const spad_kernel *spad_tune_chosen(const spad_tune *tune) {
+const spad_kernel *spad_tune_get_chosen(const spad_tune *tune) {
     return tune->chosen;
 }
 

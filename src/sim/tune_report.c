@@ -58,8 +58,8 @@ static void write_left(spad__out *out, const spad_tune *tune) {
 static void write_head(spad__out *out, const spad_tune *tune) {
     const spad_tune_totals *t = &tune->totals;
     spad__out_string(out, "kernel ");
-    spad__out_one_line(out, spad_kernel_name(tune->kernel));
-    spad__out_format(out, " on %s\n", spad_kernel_target(tune->kernel)->name);
+    spad__out_one_line(out, spad_kernel_get_name(tune->kernel));
+    spad__out_format(out, " on %s\n", spad_kernel_get_target(tune->kernel)->name);
     write_times(out, "as it is", t->written, t->written_planned,
                 t->written_fits ? "" : ", does not fit");
     if (tune->chosen != NULL) {
@@ -116,7 +116,7 @@ static void write_hoists(spad__out *out, const spad_tune *tune) {
         const spad_kernel_tensor *t = spad_kernel_get_tensor(tune->kernel, (size_t)h->tensor);
         spad__out_string(out, i == 0 ? "\n" : "");
         spad__out_format(out, "%s %.63s (line %ld) out of its loop, with %lld tiles: ",
-                         h->applied ? "hoisted" : "hoist  ", t->name, (long)t->place.line,
+                         h->applied ? "hoisted" : "hoist  ", t->name, (long)t->location.line,
                          (long long)h->tiles);
         if (!h->applied) spad__out_format(out, "%s,\n        ", spad_time_text(h->makespan, a));
         spad__out_format(out, "%lld bytes more%s\n", (long long)h->bytes,
@@ -154,8 +154,8 @@ static void json_values(spad__json *json, const char *key, const int64_t *values
 
 static void json_totals(spad__json *json, const spad_tune *tune) {
     const spad_tune_totals *t = &tune->totals;
-    spad__json_key_string(json, "kernel", spad_kernel_name(tune->kernel));
-    spad__json_key_string(json, "target", spad_kernel_target(tune->kernel)->name);
+    spad__json_key_string(json, "kernel", spad_kernel_get_name(tune->kernel));
+    spad__json_key_string(json, "target", spad_kernel_get_target(tune->kernel)->name);
     spad__json_key_int(json, "written_ps", t->written);
     json_time(json, "written_planned_ps", t->written_planned);
     spad__json_key_int(json, "written_bytes", t->written_bytes);
@@ -213,7 +213,7 @@ static void json_hoists(spad__json *json, const spad_tune *tune) {
         const spad_kernel_tensor *t = spad_kernel_get_tensor(tune->kernel, (size_t)h->tensor);
         spad__json_open(json, '{');
         spad__json_key_string(json, "tensor", t->name);
-        spad__json_key_int(json, "line", t->place.line);
+        spad__json_key_int(json, "line", t->location.line);
         spad__json_key_int(json, "tiles", h->tiles);
         spad__json_key_int(json, "makespan_ps", h->makespan);
         spad__json_key_int(json, "bytes", h->bytes);

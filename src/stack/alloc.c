@@ -323,13 +323,13 @@ static spad_status find_spot(stack_spot *out, const spad_stack *stack, stack_req
 /* Largest run of the region that no live tensor touches; SPAD_NO_FACT when there
  * is no host memory to find it. */
 static int64_t largest_hole(const spad_stack *stack) {
-    const size_t live = spad_stack_live(NULL, 0, stack);
+    const size_t live = spad_stack_list_live(NULL, 0, stack);
     const size_t each = sizeof(spad_stack_tensor) + sizeof(spad__interval);
     if (live == 0) return spad__max(stack->upper - stack->lower, 0);
     spad_stack_tensor *tensors = spad__new_array(&stack->host, live, each);
     if (tensors == NULL) return SPAD_NO_FACT;
     spad__interval *intervals = (spad__interval *)(tensors + live);
-    spad_stack_live(tensors, live, stack);
+    spad_stack_list_live(tensors, live, stack);
     size_t count = 0;
     for (size_t i = 0; i < live; i++) {
         const spad_rect rect = tensors[i].rect;
@@ -346,7 +346,7 @@ static int64_t largest_hole(const spad_stack *stack) {
 static void list_largest(const spad_stack *stack, char *field, size_t size) {
     enum { LISTED = 3, NAME_SHOWN = 28 };
     spad_stack_tensor largest[LISTED];
-    const size_t live = spad_stack_live(largest, LISTED, stack);
+    const size_t live = spad_stack_list_live(largest, LISTED, stack);
     size_t used = 0;
     field[0] = '\0';
     for (size_t i = 0; i < live && i < LISTED; i++) {
@@ -665,7 +665,8 @@ spad_status spad_stack_alloc(spad_rect *out, spad_stack *stack, spad_shape shape
     if (place != NULL && place->space != NULL) {
         *out = no_rect;
         size_t number;
-        const spad_status status = spad_target_space(&number, stack->target, place->space, error);
+        const spad_status status =
+            spad_target_find_space(&number, stack->target, place->space, error);
         if (status != SPAD_OK) return status;
         if (stack->target->spaces[number].off_chip && number != stack->space_number) {
             return alloc_off_chip(out, stack, shape, dtype, name, error);

@@ -13,16 +13,16 @@
 
 /* ---- space and addresses ----------------------------------------------------------- */
 
-int64_t spad_stack_total_space(const spad_stack *stack) {
+int64_t spad_stack_get_total_space(const spad_stack *stack) {
     return stack->upper - stack->lower;
 }
 
-int64_t spad_stack_free_space(const spad_stack *stack) {
+int64_t spad_stack_get_free_space(const spad_stack *stack) {
     return stack->hp - stack->sp;
 }
 
-int64_t spad_stack_used_space(const spad_stack *stack) {
-    return spad_stack_total_space(stack) - spad_stack_free_space(stack);
+int64_t spad_stack_get_used_space(const spad_stack *stack) {
+    return spad_stack_get_total_space(stack) - spad_stack_get_free_space(stack);
 }
 
 static spad_status refuse_automatic(const spad_stack *stack, const char *what, spad_error *error) {
@@ -31,14 +31,14 @@ static spad_status refuse_automatic(const spad_stack *stack, const char *what, s
                       "%s has no answer in automatic mode: addresses come from the planner", what);
 }
 
-spad_status spad_stack_address(int64_t *out, const spad_stack *stack, spad_error *error) {
+spad_status spad_stack_get_address(int64_t *out, const spad_stack *stack, spad_error *error) {
     *out = SPAD_NO_BYTE;
     const spad_status status = refuse_automatic(stack, "the stack address", error);
     if (status == SPAD_OK) *out = stack->sp;
     return status;
 }
 
-spad_status spad_stack_heap_address(int64_t *out, const spad_stack *stack, spad_error *error) {
+spad_status spad_stack_get_heap_address(int64_t *out, const spad_stack *stack, spad_error *error) {
     *out = SPAD_NO_BYTE;
     const spad_status status = refuse_automatic(stack, "the heap address", error);
     if (status == SPAD_OK) *out = stack->hp;
@@ -79,7 +79,7 @@ spad_status spad_stack_set_prefix(spad_stack *stack, const char *prefix, spad_er
     return SPAD_OK;
 }
 
-const char *spad_stack_prefix(const spad_stack *stack) {
+const char *spad_stack_get_prefix(const spad_stack *stack) {
     return stack->prefix;
 }
 
@@ -93,7 +93,7 @@ bool spad_stack_is_automatic(const spad_stack *stack) {
 
 /* ---- scopes, statistics, overlaps -------------------------------------------------- */
 
-size_t spad_stack_depth(const spad_stack *stack) {
+size_t spad_stack_scope_count(const spad_stack *stack) {
     return stack->scopes.count;
 }
 
@@ -135,21 +135,22 @@ const spad_stack_overlap *spad_stack_get_overlap(const spad_stack *stack, size_t
 
 /* Calls visit for every live record, scopes from the outside in, then the heap. */
 static void for_each_record(const spad_stack *stack,
-                            void (*visit)(void *ctx, const stack_record *record, spad_mode mode),
-                            void *ctx) {
+                            void (*visit)(void *context, const stack_record *record,
+                                          spad_mode mode),
+                            void *context) {
     for (size_t i = 0; i < stack->sections.count; i++) {
         int64_t r = stack->sections.items[i].newest;
         for (; r >= 0; r = stack->records.items[r].next) {
-            visit(ctx, &stack->records.items[r], SPAD_MODE_STACK);
+            visit(context, &stack->records.items[r], SPAD_MODE_STACK);
         }
     }
     for (size_t i = 0; i < stack->heap.count; i++) {
-        visit(ctx, &stack->records.items[stack->heap.items[i].record], SPAD_MODE_HEAP);
+        visit(context, &stack->records.items[stack->heap.items[i].record], SPAD_MODE_HEAP);
     }
 }
 
-static bool larger_first(const void *ctx, const void *a, const void *b) {
-    (void)ctx;
+static bool larger_first(const void *context, const void *a, const void *b) {
+    (void)context;
     const spad_stack_tensor *x = a;
     const spad_stack_tensor *y = b;
     return x->rect.bytes != y->rect.bytes ? x->rect.bytes > y->rect.bytes : x->number < y->number;
@@ -160,15 +161,15 @@ typedef struct live_list {
     size_t count;
 } live_list;
 
-static void add_live(void *ctx, const stack_record *record, spad_mode mode) {
-    live_list *list = ctx;
+static void add_live(void *context, const stack_record *record, spad_mode mode) {
+    live_list *list = context;
     const spad_stack_tensor tensor = {
         .number = record->number, .name = record->name, .rect = record->rect, .mode = mode};
     list->count++;
     spad__largest_offer(&list->largest, &tensor);
 }
 
-size_t spad_stack_live(spad_stack_tensor *out, size_t capacity, const spad_stack *stack) {
+size_t spad_stack_list_live(spad_stack_tensor *out, size_t capacity, const spad_stack *stack) {
     live_list list = {.largest = {.items = (char *)out,
                                   .item_size = sizeof *out,
                                   .capacity = capacity,
@@ -201,7 +202,7 @@ static int64_t percent(int64_t part, int64_t total) {
 spad_status spad_stack_write_stats(const spad_stack *stack, const spad_sink *sink,
                                    spad_error *error) {
     const spad_stack_stats *stats = &stack->stats;
-    const int64_t total = spad_stack_total_space(stack);
+    const int64_t total = spad_stack_get_total_space(stack);
     spad__out out;
     spad__out_start_text(&out, sink);
     spad__out_format(&out,
@@ -248,8 +249,8 @@ typedef struct placed {
     const char *fault;
 } placed;
 
-static void check_record(void *ctx, const stack_record *record, spad_mode mode) {
-    placed *state = ctx;
+static void check_record(void *context, const stack_record *record, spad_mode mode) {
+    placed *state = context;
     const spad_stack *stack = state->stack;
     const spad_rect rect = record->rect;
     state->live++;

@@ -30,7 +30,7 @@ static spad_status check_bounds(const spad_space *space, int64_t lower, int64_t 
                           (long long)lower, (long long)upper);
     }
     if (options->behaviour != SPAD_STACK_EXACT) return SPAD_OK; /* the library takes anything */
-    const int64_t end = options->use_reserved ? space->bytes : spad_space_usable(space);
+    const int64_t end = options->use_reserved ? space->bytes : spad_space_get_usable(space);
     if (lower < 0 || upper < lower || upper > end) {
         const bool in_reserve =
             lower >= 0 && lower <= upper && end < upper && upper <= space->bytes;
@@ -75,20 +75,20 @@ spad_status spad_stack_create(spad_stack **out, const spad_target *target, const
     if (options == NULL) options = &defaults;
     if (target == NULL) return spad__fail(error, SPAD_ERR_ARGUMENT, "a manager needs a target");
     size_t number;
-    spad_status status = spad_target_space(&number, target, space_name, error);
+    spad_status status = spad_target_find_space(&number, target, space_name, error);
     if (status != SPAD_OK) return status;
     const spad_space *space = &target->spaces[number];
     status = check_choices(space, options, error);
     if (status != SPAD_OK) return status;
     if (upper == SPAD_STACK_TO_THE_TOP) {
-        upper = options->use_reserved ? space->bytes : spad_space_usable(space);
+        upper = options->use_reserved ? space->bytes : spad_space_get_usable(space);
         if (upper > STACK_ADDRESS_LIMIT) upper = STACK_ADDRESS_LIMIT; /* a space without a size */
     }
     status = check_bounds(space, lower, upper, options, error);
     if (status != SPAD_OK) return status;
-    if (options->trace != NULL && spad_trace_target(options->trace) != target) {
+    if (options->trace != NULL && spad_trace_get_target(options->trace) != target) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "the trace was made for target %s, not for %s",
-                          spad_trace_target(options->trace)->name, target->name);
+                          spad_trace_get_target(options->trace)->name, target->name);
     }
 
     const spad_host host = spad__host_or_default(options->host);

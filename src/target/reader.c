@@ -346,9 +346,9 @@ static void check_sizes(reader *r, spad__span name) {
     if (s->reserved > s->bytes) {
         FAULT(r, r->seen[RESERVED], "%lld bytes reserved of only %lld", (long long)s->reserved,
               (long long)s->bytes);
-    } else if (s->plain_limit > spad_space_usable(s)) {
+    } else if (s->plain_limit > spad_space_get_usable(s)) {
         FAULT(r, r->seen[LIMIT], "the limit of %lld bytes is above the %lld that are usable",
-              (long long)s->plain_limit, (long long)spad_space_usable(s));
+              (long long)s->plain_limit, (long long)spad_space_get_usable(s));
     }
     if (s->bank_bytes > 0 && s->bytes % s->bank_bytes != 0) {
         FAULT(r, r->seen[BANK], "banks of %lld bytes do not divide a lane of %lld",

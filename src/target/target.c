@@ -44,7 +44,7 @@ size_t spad_target_count(void) {
     return count;
 }
 
-const spad_target *spad_target_at(size_t index) {
+const spad_target *spad_target_get(size_t index) {
     for (size_t i = 0; i < SPAD__COUNT(lists); i++) {
         if (index < lists[i]->count) return &lists[i]->targets[index];
         index -= lists[i]->count;
@@ -64,7 +64,7 @@ static spad_status unknown_target(const char *name, spad_error *error) {
     spad__nearest nearest;
     spad__nearest_start(&nearest, name);
     const spad_target *target;
-    for (size_t t = 0; (target = spad_target_at(t)) != NULL; t++) {
+    for (size_t t = 0; (target = spad_target_get(t)) != NULL; t++) {
         spad__nearest_offer(&nearest, target->name);
         for (size_t a = 0; a < target->alias_count; a++) {
             spad__nearest_offer(&nearest, target->aliases[a]);
@@ -83,7 +83,7 @@ spad_status spad_target_find(const spad_target **out, const char *name, spad_err
     *out = NULL;
     if (name == NULL) return spad__fail(error, SPAD_ERR_UNKNOWN, "no target was named");
     const spad_target *target;
-    for (size_t t = 0; (target = spad_target_at(t)) != NULL; t++) {
+    for (size_t t = 0; (target = spad_target_get(t)) != NULL; t++) {
         if (!is_called(target, name)) continue;
         *out = target;
         return SPAD_OK;
@@ -128,19 +128,19 @@ static spad_status find_part(size_t *out, const spad_target *target, const char 
     return SPAD_ERR_UNKNOWN;
 }
 
-spad_status spad_target_space(size_t *out, const spad_target *target, const char *name,
-                              spad_error *error) {
+spad_status spad_target_find_space(size_t *out, const spad_target *target, const char *name,
+                                   spad_error *error) {
     return find_part(out, target, "space", space_name, name, error);
 }
 
-spad_status spad_target_engine(size_t *out, const spad_target *target, const char *name,
-                               spad_error *error) {
+spad_status spad_target_find_engine(size_t *out, const spad_target *target, const char *name,
+                                    spad_error *error) {
     return find_part(out, target, "engine", engine_name, name, error);
 }
 
 /* ---- rules of a space -------------------------------------------------------------- */
 
-int64_t spad_space_usable(const spad_space *space) {
+int64_t spad_space_get_usable(const spad_space *space) {
     return space->bytes == SPAD_UNBOUNDED ? SPAD_UNBOUNDED : space->bytes - space->reserved;
 }
 

@@ -161,7 +161,8 @@ static void write_exclusion(spad__out *out, const spad_target *target, const spa
     spad__out_string(out, "\n");
 }
 
-spad_status spad_target_write(const spad_target *target, const spad_sink *sink, spad_error *error) {
+spad_status spad_target_write_text(const spad_target *target, const spad_sink *sink,
+                                   spad_error *error) {
     spad__out out;
     spad__out_start(&out, sink);
     write_heading(&out, "target", target->name, target->about);
@@ -205,7 +206,7 @@ static void json_space(spad__json *json, const spad_space *space) {
     spad__json_key_int(json, "lanes", space->lanes);
     json_bytes(json, "bytes", space->bytes);
     spad__json_key_int(json, "reserved", space->reserved);
-    json_bytes(json, "usable", spad_space_usable(space));
+    json_bytes(json, "usable", spad_space_get_usable(space));
     spad__json_key_int(json, "plain_limit", space->plain_limit);
     spad__json_key_int(json, "alignment", space->alignment);
     spad__json_key_int(json, "granule", space->granule);

@@ -16,8 +16,8 @@ static bool is_live(const spad_tensor *tensor, size_t space, int64_t time) {
 
 /* ---- the largest first ------------------------------------------------------------- */
 
-static bool larger_first(const void *ctx, const void *a, const void *b) {
-    const spad_trace *trace = ctx;
+static bool larger_first(const void *context, const void *a, const void *b) {
+    const spad_trace *trace = context;
     const int64_t x = *(const int64_t *)a;
     const int64_t y = *(const int64_t *)b;
     const int64_t x_bytes = trace->tensors.items[x].rect.bytes;
@@ -25,18 +25,18 @@ static bool larger_first(const void *ctx, const void *a, const void *b) {
     return x_bytes != y_bytes ? x_bytes > y_bytes : x < y;
 }
 
-spad_status spad_trace_live_at(size_t *count, int64_t *numbers, size_t capacity,
-                               const spad_trace *trace, size_t space, int64_t time,
-                               spad_error *error) {
+spad_status spad_trace_list_live(size_t *count, int64_t *numbers, size_t capacity,
+                                 const spad_trace *trace, size_t space, int64_t time,
+                                 spad_error *error) {
     *count = 0;
     spad_space_stats stats;
-    const spad_status status = spad_trace_stats(&stats, trace, space, error);
+    const spad_status status = spad_trace_get_stats(&stats, trace, space, error);
     if (status != SPAD_OK) return status;
     spad__largest list = {.items = (char *)numbers,
                           .item_size = sizeof *numbers,
                           .capacity = capacity,
                           .before = larger_first,
-                          .ctx = trace};
+                          .context = trace};
     for (size_t t = 0; t < trace->tensors.count; t++) {
         const spad_tensor *tensor = &trace->tensors.items[t];
         if (tensor->t_begin > time) break; /* later ones begin later still */
@@ -66,13 +66,13 @@ static bool collect(interval_list *list, const spad_trace *trace, size_t space, 
     return true;
 }
 
-spad_status spad_trace_largest_hole(int64_t *bytes, int64_t *at, const spad_trace *trace,
-                                    size_t space, int64_t time, int64_t lower, int64_t upper,
-                                    spad_error *error) {
+spad_status spad_trace_get_largest_hole(int64_t *bytes, int64_t *at, const spad_trace *trace,
+                                        size_t space, int64_t time, int64_t lower, int64_t upper,
+                                        spad_error *error) {
     *bytes = 0;
     *at = lower;
     spad_space_stats stats;
-    const spad_status status = spad_trace_stats(&stats, trace, space, error);
+    const spad_status status = spad_trace_get_stats(&stats, trace, space, error);
     if (status != SPAD_OK) return status;
     int64_t extent;
     if (!spad__sub(upper, lower, &extent) || extent < 0) {

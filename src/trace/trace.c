@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/checked.h"
 #include "base/error.h"
 
@@ -62,7 +63,7 @@ void spad_trace_destroy(spad_trace *trace) {
     spad__free(&memory, trace, sizeof *trace);
 }
 
-const spad_target *spad_trace_target(const spad_trace *trace) {
+const spad_target *spad_trace_get_target(const spad_trace *trace) {
     return trace->target;
 }
 
@@ -75,6 +76,8 @@ static bool reserve_events(spad_trace *trace, size_t extra) {
 
 /* Room must have been reserved. */
 static spad_event *append(spad_trace *trace, spad_event_kind kind, size_t space, int32_t depth) {
+    spad__assert(trace->events.count < trace->events.capacity &&
+                 space < trace->target->space_count);
     spad_event *event = &trace->events.items[trace->events.count++];
     *event = (spad_event){.kind = kind, .depth = depth, .space = space, .tensor = -1, .scope = -1};
     return event;
@@ -91,6 +94,7 @@ static bool is_open_scope(const spad_trace *trace, int64_t number) {
 
 /* Depth of what is in the scope; -1 is no scope. */
 static int32_t depth_in(const spad_trace *trace, int64_t scope) {
+    spad__assert(scope < (int64_t)trace->scopes.count);
     return scope >= 0 ? trace->scopes.items[scope].depth + 1 : 0;
 }
 
@@ -138,6 +142,7 @@ spad_status spad_trace_open_scope(int64_t *out, spad_trace *trace, size_t space,
     event->scope = *out;
     event->address = start;
     trace->owed++;
+    spad__assert_valid(trace->events.count > SPAD__FEW || spad__trace_is_valid(trace));
     return SPAD_OK;
 }
 
@@ -146,6 +151,7 @@ spad_status spad_trace_close_scope(spad_trace *trace, int64_t number, int64_t by
     const spad_status status = check_scope(trace, number, false, error);
     if (status != SPAD_OK) return status;
     spad_scope *scope = &trace->scopes.items[number];
+    spad__assert(trace->owed > 0);
     scope->t_end = now(trace);
     scope->high_water = high_water;
     spad_event *event = append(trace, SPAD_EVENT_SCOPE_CLOSE, scope->space, scope->depth);
@@ -153,6 +159,7 @@ spad_status spad_trace_close_scope(spad_trace *trace, int64_t number, int64_t by
     event->address = scope->start;
     event->bytes = bytes;
     trace->owed--;
+    spad__assert_valid(trace->events.count > SPAD__FEW || spad__trace_is_valid(trace));
     return SPAD_OK;
 }
 
@@ -170,6 +177,7 @@ spad_status spad_trace_section(spad_trace *trace, int64_t number, int64_t sectio
 }
 
 static void count_alloc(spad_space_stats *stats, int64_t bytes, int64_t time) {
+    spad__assert(bytes >= 0 && time >= 0);
     stats->live_tensors++;
     stats->total_tensors++;
     stats->live_bytes += bytes; /* checked by the caller */
@@ -263,6 +271,7 @@ spad_status spad_trace_alloc(int64_t *out, spad_trace *trace, const spad_tensor 
     event->tensor = *out;
     event->address = address;
     trace->owed++;
+    spad__assert_valid(trace->events.count > SPAD__FEW || spad__trace_is_valid(trace));
     return SPAD_OK;
 }
 
@@ -281,6 +290,8 @@ spad_status spad_trace_free(spad_trace *trace, int64_t number, int64_t scope, in
         spad__fact_names(error, tensor->name, NULL);
         return SPAD_ERR_NOT_LIVE;
     }
+    spad__assert(trace->owed > 0 && trace->stats[tensor->space].live_tensors > 0);
+    spad__assert(trace->stats[tensor->space].live_bytes >= tensor->rect.bytes);
     tensor->t_end = now(trace);
     trace->stats[tensor->space].live_tensors--;
     trace->stats[tensor->space].live_bytes -= tensor->rect.bytes;
@@ -288,6 +299,7 @@ spad_status spad_trace_free(spad_trace *trace, int64_t number, int64_t scope, in
     event->tensor = number;
     event->count = heap_left;
     trace->owed--;
+    spad__assert_valid(trace->events.count > SPAD__FEW || spad__trace_is_valid(trace));
     return SPAD_OK;
 }
 
@@ -312,6 +324,8 @@ void spad__trace_here(spad__trace_mark *out, const spad_trace *trace) {
 }
 
 void spad__trace_take_back(spad_trace *trace, const spad__trace_mark *mark) {
+    spad__assert(mark->events <= trace->events.count && mark->tensors <= trace->tensors.count);
+    spad__assert(mark->scopes <= trace->scopes.count);
     trace->events.count = mark->events;
     trace->tensors.count = mark->tensors;
     trace->scopes.count = mark->scopes;
@@ -320,6 +334,54 @@ void spad__trace_take_back(spad_trace *trace, const spad__trace_mark *mark) {
     spad__arena_rewind(&trace->texts, mark->texts);
 }
 
+/* ---- invariants -------------------------------------------------------------------- */
+
+/* The event of a time is of this kind and about this tensor or scope. */
+static bool event_is_valid(const spad_trace *trace, int64_t time, spad_event_kind kind,
+                           int64_t number) {
+    if (time < 0 || (size_t)time >= trace->events.count) return false;
+    const spad_event *event = &trace->events.items[time];
+    const bool scope = kind == SPAD_EVENT_SCOPE_OPEN || kind == SPAD_EVENT_SCOPE_CLOSE;
+    return event->kind == kind && (scope ? event->scope : event->tensor) == number;
+}
+
+static bool space_is_valid(const spad_trace *trace, size_t space) {
+    int64_t bytes = 0;
+    int64_t tensors = 0;
+    for (size_t i = 0; i < trace->tensors.count; i++) {
+        const spad_tensor *t = &trace->tensors.items[i];
+        if (t->space != space || t->t_end != SPAD_OPEN_END) continue;
+        bytes += t->rect.bytes;
+        tensors++;
+    }
+    const spad_space_stats *stats = &trace->stats[space];
+    return stats->live_bytes == bytes && stats->live_tensors == tensors &&
+           stats->peak_bytes >= bytes;
+}
+
+bool spad__trace_is_valid(const spad_trace *trace) {
+    size_t owed = 0;
+    for (size_t i = 0; i < trace->tensors.count; i++) {
+        const spad_tensor *t = &trace->tensors.items[i];
+        const bool open = t->t_end == SPAD_OPEN_END;
+        if (!event_is_valid(trace, t->t_begin, SPAD_EVENT_ALLOC, (int64_t)i)) return false;
+        if (!open && !event_is_valid(trace, t->t_end, SPAD_EVENT_FREE, (int64_t)i)) return false;
+        owed += open;
+    }
+    for (size_t i = 0; i < trace->scopes.count; i++) {
+        const spad_scope *s = &trace->scopes.items[i];
+        const bool open = s->t_end == SPAD_OPEN_END;
+        if (s->parent >= (int64_t)i) return false;
+        if (!event_is_valid(trace, s->t_begin, SPAD_EVENT_SCOPE_OPEN, (int64_t)i)) return false;
+        if (!open && !event_is_valid(trace, s->t_end, SPAD_EVENT_SCOPE_CLOSE, (int64_t)i))
+            return false;
+        owed += open;
+    }
+    for (size_t s = 0; s < trace->target->space_count; s++) {
+        if (!space_is_valid(trace, s)) return false;
+    }
+    return owed == trace->owed && trace->events.capacity - trace->events.count >= owed;
+}
 /* ---- reading ----------------------------------------------------------------------- */
 
 size_t spad_trace_event_count(const spad_trace *trace) {
@@ -334,20 +396,20 @@ size_t spad_trace_scope_count(const spad_trace *trace) {
     return trace->scopes.count;
 }
 
-const spad_event *spad_trace_event(const spad_trace *trace, size_t number) {
+const spad_event *spad_trace_get_event(const spad_trace *trace, size_t number) {
     return number < trace->events.count ? &trace->events.items[number] : NULL;
 }
 
-const spad_tensor *spad_trace_tensor(const spad_trace *trace, size_t number) {
+const spad_tensor *spad_trace_get_tensor(const spad_trace *trace, size_t number) {
     return number < trace->tensors.count ? &trace->tensors.items[number] : NULL;
 }
 
-const spad_scope *spad_trace_scope(const spad_trace *trace, size_t number) {
+const spad_scope *spad_trace_get_scope(const spad_trace *trace, size_t number) {
     return number < trace->scopes.count ? &trace->scopes.items[number] : NULL;
 }
 
-spad_status spad_trace_stats(spad_space_stats *out, const spad_trace *trace, size_t space,
-                             spad_error *error) {
+spad_status spad_trace_get_stats(spad_space_stats *out, const spad_trace *trace, size_t space,
+                                 spad_error *error) {
     memset(out, 0, sizeof *out);
     const spad_status status = check_space(trace, space, error);
     if (status == SPAD_OK) *out = trace->stats[space];

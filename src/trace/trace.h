@@ -42,4 +42,7 @@ typedef struct spad__trace_mark {
 void spad__trace_here(spad__trace_mark *out, const spad_trace *trace);
 void spad__trace_take_back(spad_trace *trace, const spad__trace_mark *mark);
 
+/* For assertions: the invariants above, but for the peaks. O(events + tensors + scopes). */
+bool spad__trace_is_valid(const spad_trace *trace);
+
 #endif

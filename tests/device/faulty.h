@@ -6,7 +6,7 @@
 #ifndef SPAD_TEST_FAULTY_H
 #define SPAD_TEST_FAULTY_H
 
-#include "spad/backend.h"
+#include "spad/device/backend.h"
 
 /* Starts anew over a back end; call number fail_at (from 1) fails with SPAD_ERR_DEVICE. */
 const spad_backend *faulty_backend(const spad_backend *over, long fail_at);

@@ -21,20 +21,20 @@ void close_device(spad_device *device) {
     test_text_free(&text);
 }
 
-spad_device_buffer new_buffer(spad_device *device, spad_shape shape, spad_dtype dtype) {
+spad_buffer new_buffer(spad_device *device, spad_shape shape, spad_dtype dtype) {
     spad_error error;
-    spad_device_buffer buffer;
+    spad_buffer buffer;
     const spad_buffer_spec spec = {.shape = shape, .dtype = dtype};
     assert_ok(spad_buffer_alloc(&buffer, device, &spec, &error), &error);
     return buffer;
 }
 
-void free_buffer(spad_device_buffer buffer) {
+void free_buffer(spad_buffer buffer) {
     spad_error error;
     assert_ok(spad_buffer_free(buffer, &error), &error);
 }
 
-spad_buffer_info info_of(spad_device_buffer buffer) {
+spad_buffer_info info_of(spad_buffer buffer) {
     spad_error error;
     spad_buffer_info info;
     assert_ok(spad_buffer_get_info(&info, buffer, &error), &error);

@@ -6,7 +6,7 @@
 #ifndef SPAD_TEST_SUITE_H
 #define SPAD_TEST_SUITE_H
 
-#include "spad/stream.h"
+#include "spad/device/stream.h"
 #include "support/support.h"
 
 /* The device under test: what spad_device_open takes. */
@@ -16,9 +16,9 @@ extern const char *device_name;
 spad_device *open_device(const spad_device_options *options);
 /* Nothing may have leaked. */
 void close_device(spad_device *device);
-spad_device_buffer new_buffer(spad_device *device, spad_shape shape, spad_dtype dtype);
-void free_buffer(spad_device_buffer buffer);
-spad_buffer_info info_of(spad_device_buffer buffer);
+spad_buffer new_buffer(spad_device *device, spad_shape shape, spad_dtype dtype);
+void free_buffer(spad_buffer buffer);
+spad_buffer_info info_of(spad_buffer buffer);
 spad_stream new_stream(spad_device *device);
 
 /* Each returns the number of tests that failed. */

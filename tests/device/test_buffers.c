@@ -50,7 +50,9 @@ static void devices_that_are_not_there_are_refused(void **state) {
     }
     spad_error error;
     spad_device *device;
-    spad_backend other = *spad_backend_at(0);
+    assert_non_null(spad_backend_get(spad_backend_count() - 1));
+    assert_null(spad_backend_get(spad_backend_count()));
+    spad_backend other = *spad_backend_get(0);
     other.version = 2;
     assert_int_equal(spad_device_open_on(&device, &other, 0, NULL, &error), SPAD_ERR_ARGUMENT);
     assert_string_equal(error.message, "the back end has version 2; this library wants 1");
@@ -72,9 +74,9 @@ static void buffers_have_shape_type_and_address(void **state) {
                                    .dtype = SPAD_FLOAT16,
                                    .alignment = 4096,
                                    .name = "activations"};
-    spad_device_buffer buffer;
+    spad_buffer buffer;
     assert_ok(spad_buffer_alloc(&buffer, device, &spec, &error), &error);
-    assert_ok(spad_buffer_address(&address, buffer, &error), &error);
+    assert_ok(spad_buffer_get_address(&address, buffer, &error), &error);
     assert_true(spad_is_aligned(address, 4096));
     const spad_buffer_info info = info_of(buffer);
     assert_int_equal(info.bytes, n * 128 * 2);
@@ -83,11 +85,11 @@ static void buffers_have_shape_type_and_address(void **state) {
     assert_int_equal(info.dims[0], n);
     assert_string_equal(info.name, "activations");
     assert_false(info.is_alias);
-    spad_device_buffer empty = new_buffer(device, SPAD_SHAPE(0, 3), SPAD_INT8);
+    spad_buffer empty = new_buffer(device, SPAD_SHAPE(0, 3), SPAD_INT8);
     assert_int_equal(info_of(empty).bytes, 0);
     free_buffer(empty);
     free_buffer(buffer);
-    free_buffer((spad_device_buffer){0});
+    free_buffer((spad_buffer){0});
     close_device(device);
 }
 
@@ -125,7 +127,7 @@ static void bad_buffers_are_refused(void **state) {
     spad_device *device = open_device(NULL);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         spad_error error;
-        spad_device_buffer buffer;
+        spad_buffer buffer;
         assert_int_equal(spad_buffer_alloc(&buffer, device, &cases[i].spec, &error),
                          cases[i].status);
         if (cases[i].message != NULL) assert_string_equal(error.message, cases[i].message);
@@ -133,7 +135,7 @@ static void bad_buffers_are_refused(void **state) {
     }
     const int64_t absurd[] = {INT64_C(1) << 60};
     spad_error error;
-    spad_device_buffer buffer;
+    spad_buffer buffer;
     const spad_buffer_spec spec = {.shape = {1, absurd}, .dtype = SPAD_INT8, .name = "absurd"};
     assert_int_equal(spad_buffer_alloc(&buffer, device, &spec, &error), SPAD_ERR_NO_FIT);
     assert_int_equal(error.needed, INT64_C(1) << 60);
@@ -146,22 +148,21 @@ static void handles_that_are_gone_are_noticed(void **state) {
     spad_error error;
     spad_device *device = open_device(NULL);
     spad_buffer_info info;
-    spad_device_buffer x = new_buffer(device, SPAD_SHAPE(16), SPAD_FLOAT32);
-    spad_device_buffer view;
+    spad_buffer x = new_buffer(device, SPAD_SHAPE(16), SPAD_FLOAT32);
+    spad_buffer view;
     assert_ok(spad_buffer_alias(&view, x, 32, SPAD_SHAPE(8), SPAD_FLOAT32, "view", &error), &error);
     free_buffer(x);
     assert_int_equal(spad_buffer_free(x, &error), SPAD_ERR_STALE);
     assert_string_equal(error.message,
                         "the buffer was freed before; an alias ends with its buffer");
     assert_int_equal(spad_buffer_get_info(&info, view, &error), SPAD_ERR_STALE);
-    assert_int_equal(spad_copy(view, x, &error), SPAD_ERR_STALE);
-    spad_device_buffer y = new_buffer(device, SPAD_SHAPE(16), SPAD_FLOAT32); /* the same slot */
+    assert_int_equal(spad_buffer_copy(view, x, &error), SPAD_ERR_STALE);
+    spad_buffer y = new_buffer(device, SPAD_SHAPE(16), SPAD_FLOAT32); /* the same slot */
     assert_int_equal(spad_buffer_free(x, &error), SPAD_ERR_STALE);
-    const spad_device_buffer garbage = {.device = device, .slot = 12345, .generation = 1};
+    const spad_buffer garbage = {.device = device, .slot = 12345, .generation = 1};
     assert_int_equal(spad_buffer_free(garbage, &error), SPAD_ERR_STALE);
-    assert_int_equal(spad_buffer_get_info(&info, (spad_device_buffer){0}, &error),
-                     SPAD_ERR_ARGUMENT);
-    assert_int_equal(spad_copy(y, (spad_device_buffer){0}, &error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_buffer_get_info(&info, (spad_buffer){0}, &error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_buffer_copy(y, (spad_buffer){0}, &error), SPAD_ERR_ARGUMENT);
     free_buffer(y);
 
     spad_stream stream = new_stream(device);
@@ -186,7 +187,7 @@ static void handles_that_are_gone_are_noticed(void **state) {
     assert_int_equal(spad_stream_wait((spad_stream){0}, &error), SPAD_ERR_ARGUMENT);
     x = new_buffer(device, SPAD_SHAPE(16), SPAD_FLOAT32);
     y = new_buffer(device, SPAD_SHAPE(16), SPAD_FLOAT32);
-    assert_int_equal(spad_copy_async(x, y, stream, &error), SPAD_ERR_STALE);
+    assert_int_equal(spad_buffer_copy_async(x, y, stream, &error), SPAD_ERR_STALE);
     free_buffer(x);
     free_buffer(y);
     close_device(device);
@@ -200,35 +201,35 @@ static void extents_are_inferred_from_data(void **state) {
     float back[24];
     for (int i = 0; i < 24; i++) data[i] = (float)i;
     spad_device *device = open_device(NULL);
-    spad_device_buffer x = new_buffer(device, SPAD_SHAPE(SPAD_AUTO, 6), SPAD_FLOAT32);
-    assert_int_equal(spad_buffer_address(&address, x, &error), SPAD_ERR_NO_ADDRESS);
+    spad_buffer x = new_buffer(device, SPAD_SHAPE(SPAD_AUTO, 6), SPAD_FLOAT32);
+    assert_int_equal(spad_buffer_get_address(&address, x, &error), SPAD_ERR_NO_ADDRESS);
     assert_string_equal(error.message,
                         "the buffer has an automatic extent and no data is bound to it yet");
     assert_int_equal(spad_buffer_bind(x, data, 20, &error), SPAD_ERR_SHAPE);
     assert_string_equal(error.message,
                         "20 B are not a whole number of float32 elements for the other extents");
     assert_int_equal(spad_buffer_bind(x, data, -1, &error), SPAD_ERR_ARGUMENT);
-    assert_int_equal(spad_read(back, x, 0, 4, NULL, &error), SPAD_ERR_NO_ADDRESS);
+    assert_int_equal(spad_buffer_read(back, x, 0, 4, NULL, &error), SPAD_ERR_NO_ADDRESS);
     assert_ok(spad_buffer_bind(x, data, sizeof data, &error), &error);
     assert_int_equal(info_of(x).dims[0], 4);
     assert_ok(spad_buffer_bind(x, data, sizeof data, &error), &error); /* the same size again */
     assert_int_equal(spad_buffer_bind(x, data, 48, &error), SPAD_ERR_BOUNDS);
-    spad_device_buffer y = new_buffer(device, SPAD_SHAPE(SPAD_AUTO), SPAD_FLOAT32);
-    spad_device_buffer z = new_buffer(device, SPAD_SHAPE(SPAD_AUTO), SPAD_UINT8);
-    assert_ok(spad_copy(y, x, &error), &error); /* takes the shape over */
+    spad_buffer y = new_buffer(device, SPAD_SHAPE(SPAD_AUTO), SPAD_FLOAT32);
+    spad_buffer z = new_buffer(device, SPAD_SHAPE(SPAD_AUTO), SPAD_UINT8);
+    assert_ok(spad_buffer_copy(y, x, &error), &error); /* takes the shape over */
     assert_int_equal(info_of(y).rank, 2);
     assert_int_equal(info_of(y).dims[1], 6);
-    assert_ok(spad_copy(z, x, &error), &error); /* another type: as many bytes */
+    assert_ok(spad_buffer_copy(z, x, &error), &error); /* another type: as many bytes */
     assert_int_equal(info_of(z).rank, 1);
     assert_int_equal(info_of(z).dims[0], sizeof data);
-    assert_ok(spad_read(back, y, 0, sizeof back, NULL, &error), &error);
+    assert_ok(spad_buffer_read(back, y, 0, sizeof back, NULL, &error), &error);
     assert_memory_equal(back, data, sizeof data);
-    spad_device_buffer never = new_buffer(device, SPAD_SHAPE(SPAD_AUTO), SPAD_FLOAT32);
+    spad_buffer never = new_buffer(device, SPAD_SHAPE(SPAD_AUTO), SPAD_FLOAT32);
     free_buffer(never);
     free_buffer(x);
     free_buffer(y);
     free_buffer(z);
-    assert_int_equal(spad_device_stats(device, SPAD_GLOBAL).allocated_bytes, 0);
+    assert_int_equal(spad_device_get_stats(device, SPAD_GLOBAL).allocated_bytes, 0);
     close_device(device);
 }
 
@@ -239,16 +240,16 @@ static void aliases_share_bytes(void **state) {
     uint8_t bytes[64];
     uint32_t word;
     for (int i = 0; i < 64; i++) bytes[i] = (uint8_t)i;
-    spad_device_buffer x = new_buffer(device, SPAD_SHAPE(4, 16), SPAD_UINT8);
-    spad_device_buffer words, inner, bad;
-    assert_ok(spad_write(x, 0, bytes, 64, NULL, &error), &error);
+    spad_buffer x = new_buffer(device, SPAD_SHAPE(4, 16), SPAD_UINT8);
+    spad_buffer words, inner, bad;
+    assert_ok(spad_buffer_write(x, 0, bytes, 64, NULL, &error), &error);
     assert_ok(spad_buffer_alias(&words, x, 16, SPAD_SHAPE(8), SPAD_UINT32, "words", &error),
               &error);
     assert_ok(spad_buffer_alias(&inner, words, 4, SPAD_SHAPE(1), SPAD_UINT32, NULL, &error),
               &error);
     assert_int_equal(info_of(inner).address, info_of(x).address + 20);
     assert_true(info_of(inner).is_alias);
-    assert_ok(spad_read(&word, inner, 0, 4, NULL, &error), &error);
+    assert_ok(spad_buffer_read(&word, inner, 0, 4, NULL, &error), &error);
     assert_int_equal(word, 0x17161514);
     assert_int_equal(spad_buffer_alias(&bad, x, 48, SPAD_SHAPE(5), SPAD_UINT32, NULL, &error),
                      SPAD_ERR_BOUNDS);
@@ -263,14 +264,14 @@ static void aliases_share_bytes(void **state) {
                      SPAD_ERR_ALIGNMENT);
     assert_string_equal(error.message,
                         "a view of uint32 at byte 2; it has to begin at a multiple of 4");
-    assert_int_equal(spad_copy(inner, inner, &error), SPAD_ERR_OVERLAP);
+    assert_int_equal(spad_buffer_copy(inner, inner, &error), SPAD_ERR_OVERLAP);
     assert_string_equal(error.message,
                         "a copy from a buffer to a buffer reads bytes that it writes");
-    assert_int_equal(spad_device_stats(device, SPAD_GLOBAL).live_blocks, 1);
+    assert_int_equal(spad_device_get_stats(device, SPAD_GLOBAL).live_blocks, 1);
     free_buffer(words); /* the other two stay */
-    assert_ok(spad_read(&word, inner, 0, 4, NULL, &error), &error);
+    assert_ok(spad_buffer_read(&word, inner, 0, 4, NULL, &error), &error);
     free_buffer(x);
-    assert_int_equal(spad_read(&word, inner, 0, 4, NULL, &error), SPAD_ERR_STALE);
+    assert_int_equal(spad_buffer_read(&word, inner, 0, 4, NULL, &error), SPAD_ERR_STALE);
     close_device(device);
 }
 
@@ -283,12 +284,12 @@ static void buffers_free_themselves(void **state) {
     {
         SPAD_BUFFER_SCOPE(temp, device, &spec, &error);
         assert_ok(temp.status, &error);
-        assert_int_equal(spad_device_stats(device, SPAD_SHARED).allocated_bytes, 1024);
+        assert_int_equal(spad_device_get_stats(device, SPAD_SHARED).allocated_bytes, 1024);
         SPAD_BUFFER_SCOPE(by_hand, device, &spec, &error);
         free_buffer(by_hand.buffer);
     }
-    assert_int_equal(spad_device_stats(device, SPAD_SHARED).allocated_bytes, 0);
-    assert_int_equal(spad_device_stats(device, SPAD_SHARED).peak_bytes, 2048);
+    assert_int_equal(spad_device_get_stats(device, SPAD_SHARED).allocated_bytes, 0);
+    assert_int_equal(spad_device_get_stats(device, SPAD_SHARED).peak_bytes, 2048);
     close_device(device);
 }
 
@@ -299,7 +300,7 @@ static void buffers_free_themselves(void **state) {
 static void scratchpads_have_the_size_of_the_chip(void **state) {
     (void)state;
     spad_error error;
-    spad_device_buffer a, b, c;
+    spad_buffer a, b, c;
     spad_device *device = open_device(NULL);
     const spad_buffer_spec large = {.shape = SPAD_SHAPE(256, 256),
                                     .dtype = SPAD_FLOAT16,
@@ -325,10 +326,10 @@ static void scratchpads_have_the_size_of_the_chip(void **state) {
     assert_int_equal(info_of(c).address, 0);
     int value = 42;
     int got = 0;
-    assert_ok(spad_write(b, 65532, &value, 4, NULL, &error), &error); /* it is real memory */
-    assert_ok(spad_read(&got, b, 65532, 4, NULL, &error), &error);
+    assert_ok(spad_buffer_write(b, 65532, &value, 4, NULL, &error), &error); /* it is real memory */
+    assert_ok(spad_buffer_read(&got, b, 65532, 4, NULL, &error), &error);
     assert_int_equal(got, 42);
-    assert_int_equal(spad_device_stats(device, SPAD_SHARED).failures, 1);
+    assert_int_equal(spad_device_get_stats(device, SPAD_SHARED).failures, 1);
     free_buffer(a);
     free_buffer(b);
     free_buffer(c);
@@ -339,7 +340,7 @@ static void scratchpads_have_the_size_of_the_chip(void **state) {
 static void scratchpads_with_lanes(void **state) {
     (void)state;
     spad_error error;
-    spad_device_buffer a, b;
+    spad_buffer a, b;
     spad_device_options options = {0};
     assert_ok(spad_target_find(&options.target, "trn2", &error), &error);
     spad_device *device = open_device(&options);
@@ -348,7 +349,7 @@ static void scratchpads_with_lanes(void **state) {
     assert_ok(spad_buffer_alloc(&a, device, &spec, &error), &error);
     assert_ok(spad_buffer_alloc(&b, device, &spec, &error), &error);
     assert_int_equal(info_of(b).address, 1024);
-    assert_ok(spad_copy(b, a, &error), &error);
+    assert_ok(spad_buffer_copy(b, a, &error), &error);
     free_buffer(a);
     free_buffer(b);
     spec.shape = SPAD_SHAPE(129, 512);
@@ -381,7 +382,7 @@ static void workspaces_are_reused(void **state) {
     (void)state;
     spad_error error;
     spad_workspace ws;
-    spad_device_buffer a, b, c;
+    spad_buffer a, b, c;
     spad_buffer_info info;
     spad_device *device = open_device(NULL);
     assert_ok(spad_workspace_open(&ws, device, 4096, SPAD_SHARED, "workspace", &error), &error);
@@ -415,13 +416,13 @@ static void statistics_are_exact(void **state) {
     spad_device *device = open_device(NULL);
     const spad_buffer_spec shared = {
         .shape = SPAD_SHAPE(10), .dtype = SPAD_FLOAT32, .scope = SPAD_SHARED};
-    spad_device_buffer a = new_buffer(device, SPAD_SHAPE(1000), SPAD_FLOAT32);
-    spad_device_buffer b;
+    spad_buffer a = new_buffer(device, SPAD_SHAPE(1000), SPAD_FLOAT32);
+    spad_buffer b;
     assert_ok(spad_buffer_alloc(&b, device, &shared, &error), &error);
     free_buffer(a);
     a = new_buffer(device, SPAD_SHAPE(10), SPAD_FLOAT32);
-    const spad_memory_stats global = spad_device_stats(device, SPAD_GLOBAL);
-    const spad_memory_stats all = spad_device_stats(device, SPAD_SCOPE_COUNT);
+    const spad_memory_stats global = spad_device_get_stats(device, SPAD_GLOBAL);
+    const spad_memory_stats all = spad_device_get_stats(device, SPAD_SCOPE_COUNT);
     assert_int_equal(global.allocated_bytes, 40);
     assert_int_equal(global.peak_bytes, 4000);
     assert_int_equal(global.freed_bytes, 4000);
@@ -447,33 +448,33 @@ static void everything_is_in_the_trace(void **state) {
     spad_device *device = open_device(&options);
     const spad_buffer_spec spec = {
         .shape = SPAD_SHAPE(64), .dtype = SPAD_FLOAT32, .scope = SPAD_SHARED, .name = "ub"};
-    spad_device_buffer a, b, view;
+    spad_buffer a, b, view;
     assert_ok(spad_buffer_alloc(&a, device, &spec, &error), &error);
     assert_ok(spad_buffer_alloc(&b, device, &spec, &error), &error);
     assert_ok(spad_buffer_alias(&view, b, 128, SPAD_SHAPE(4), SPAD_UINT8, "view", &error), &error);
-    spad_device_buffer global = new_buffer(device, SPAD_SHAPE(5), SPAD_UINT8);
+    spad_buffer global = new_buffer(device, SPAD_SHAPE(5), SPAD_UINT8);
     free_buffer(b);
     assert_int_equal(spad_trace_tensor_count(trace), 4);
-    const spad_tensor *second = spad_trace_tensor(trace, 1);
+    const spad_tensor *second = spad_trace_get_tensor(trace, 1);
     assert_string_equal(second->name, "ub");
     assert_int_equal(second->rect.byte, 256);
     assert_int_equal(second->rect.bytes, 256);
     assert_int_equal(second->mode, SPAD_MODE_POOL);
     assert_true(second->t_end != SPAD_OPEN_END);
-    const spad_tensor *third = spad_trace_tensor(trace, 2);
+    const spad_tensor *third = spad_trace_get_tensor(trace, 2);
     assert_int_equal(third->rect.byte, 256 + 128);
     assert_int_equal(third->mode, SPAD_MODE_ALIAS);
     assert_true(third->t_end < second->t_end);
-    assert_int_equal(spad_trace_tensor(trace, 3)->rect.byte, SPAD_NO_BYTE);
-    assert_int_equal(spad_trace_tensor(trace, 0)->t_end, SPAD_OPEN_END);
-    assert_ok(spad_device_trace(&before, device, NULL, &error), &error);
+    assert_int_equal(spad_trace_get_tensor(trace, 3)->rect.byte, SPAD_NO_BYTE);
+    assert_int_equal(spad_trace_get_tensor(trace, 0)->t_end, SPAD_OPEN_END);
+    assert_ok(spad_device_set_trace(&before, device, NULL, &error), &error);
     assert_ptr_equal(before, trace);
     free_buffer(a); /* no longer recorded */
     free_buffer(global);
     assert_int_equal(spad_trace_event_count(trace), 6);
     assert_ok(spad_target_find(&target, "trn2", &error), &error);
     assert_ok(spad_trace_create(&other, target, NULL, &error), &error);
-    assert_int_equal(spad_device_trace(NULL, device, other, &error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_device_set_trace(NULL, device, other, &error), SPAD_ERR_ARGUMENT);
     assert_string_equal(error.message, "the trace is of target 'trn2', the device's is '910b'");
     spad_trace_destroy(other);
     close_device(device);
@@ -484,13 +485,13 @@ static void leaks_are_reported_by_name(void **state) {
     (void)state;
     spad_error error;
     test_text text;
-    spad_device_buffer view;
+    spad_buffer view;
     test_text_init(&text);
     spad_device *device = open_device(NULL);
     static const char *const names[] = {"small", "activations", NULL};
     static const int64_t sizes[] = {10, 128, 64};
     for (int i = 0; i < 3; i++) {
-        spad_device_buffer buffer;
+        spad_buffer buffer;
         const spad_buffer_spec spec = {.shape = SPAD_SHAPE(sizes[i], sizes[i]),
                                        .dtype = SPAD_FLOAT16,
                                        .scope = i == 0 ? SPAD_SHARED : SPAD_GLOBAL,
@@ -514,24 +515,24 @@ static void pointers_and_objects(void **state) {
     void *pointer;
     int64_t offset;
     spad_device *device = open_device(NULL);
-    spad_device_buffer first = new_buffer(device, SPAD_SHAPE(256), SPAD_UINT8);
-    spad_device_buffer x = new_buffer(device, SPAD_SHAPE(16), SPAD_UINT8);
+    spad_buffer first = new_buffer(device, SPAD_SHAPE(256), SPAD_UINT8);
+    spad_buffer x = new_buffer(device, SPAD_SHAPE(16), SPAD_UINT8);
     if (spad_device_get_info(device)->host_reads) {
         uint8_t value = 9;
-        assert_ok(spad_buffer_pointer(&pointer, x, &error), &error);
+        assert_ok(spad_buffer_get_pointer(&pointer, x, &error), &error);
         ((uint8_t *)pointer)[3] = 9;
-        assert_ok(spad_read(&value, x, 3, 1, NULL, &error), &error);
+        assert_ok(spad_buffer_read(&value, x, 3, 1, NULL, &error), &error);
         assert_int_equal(value, 9);
     } else {
-        assert_int_equal(spad_buffer_pointer(&pointer, x, &error), SPAD_ERR_CAPABILITY);
+        assert_int_equal(spad_buffer_get_pointer(&pointer, x, &error), SPAD_ERR_CAPABILITY);
         assert_null(pointer);
     }
     if (strncmp(device_name, "opencl", 6) == 0) {
-        assert_ok(spad_buffer_native(&pointer, &offset, x, &error), &error);
+        assert_ok(spad_buffer_get_native(&pointer, &offset, x, &error), &error);
         assert_non_null(pointer);
         assert_true(offset % 256 == 0);
     } else {
-        assert_int_equal(spad_buffer_native(&pointer, &offset, x, &error), SPAD_ERR_CAPABILITY);
+        assert_int_equal(spad_buffer_get_native(&pointer, &offset, x, &error), SPAD_ERR_CAPABILITY);
     }
     free_buffer(first);
     free_buffer(x);
@@ -545,7 +546,7 @@ static void memory_with_and_without_a_pool(void **state) {
     spad_allocation block;
     spad_pool *pool;
     spad_device *device = open_device(NULL);
-    const spad_memory raw = spad_device_memory(device);
+    const spad_memory raw = spad_device_get_memory(device);
     const int64_t alignment = spad_device_get_info(device)->alignment;
     assert_ok(spad_memory_alloc(&block, &raw, 1000, alignment, &error), &error);
     assert_true(spad_is_aligned(block.address, alignment));
@@ -556,12 +557,13 @@ static void memory_with_and_without_a_pool(void **state) {
     assert_int_equal(spad_memory_alloc(&block, &raw, INT64_MAX, 1, &error), SPAD_ERR_NO_FIT);
     assert_int_equal(spad_memory_alloc(&block, &raw, INT64_MAX, INT64_C(1) << 40, &error),
                      SPAD_ERR_OVERFLOW);
-    assert_ok(spad_device_pool(&pool, device, SPAD_GLOBAL, &error), &error);
+    assert_ok(spad_device_get_pool(&pool, device, SPAD_GLOBAL, &error), &error);
     assert_ok(spad_pool_alloc(&block, pool, 1000, 8192, &error), &error);
     assert_true(spad_is_aligned(block.address, 8192));
     assert_ok(spad_pool_free(pool, &block, &error), &error);
-    assert_int_equal(spad_device_pool(&pool, device, SPAD_SCOPE_COUNT, &error), SPAD_ERR_ARGUMENT);
-    assert_int_equal(spad_device_stats(device, (spad_memory_scope)9).allocations, 0);
+    assert_int_equal(spad_device_get_pool(&pool, device, SPAD_SCOPE_COUNT, &error),
+                     SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_device_get_stats(device, (spad_memory_scope)9).allocations, 0);
     close_device(device);
 }
 
@@ -571,7 +573,7 @@ static void extents_that_make_no_sense_are_refused(void **state) {
     (void)state;
     spad_error error;
     spad_device *device = open_device(NULL);
-    spad_device_buffer buffer;
+    spad_buffer buffer;
     const spad_buffer_spec negative = {.shape = SPAD_SHAPE(SPAD_AUTO, -3), .dtype = SPAD_UINT8};
     assert_int_equal(spad_buffer_alloc(&buffer, device, &negative, &error), SPAD_ERR_SHAPE);
     assert_string_equal(error.message,
@@ -582,7 +584,7 @@ static void extents_that_make_no_sense_are_refused(void **state) {
     assert_int_equal(spad_buffer_bind(buffer, "abc", 3, &error), SPAD_ERR_OVERFLOW);
     assert_int_equal(spad_buffer_bind(buffer, "abc", -3, &error), SPAD_ERR_ARGUMENT);
     assert_string_equal(error.message, "data of -3 B");
-    spad_device_buffer alias;
+    spad_buffer alias;
     assert_int_equal(spad_buffer_alias(&alias, buffer, 0, SPAD_SHAPE(1), SPAD_UINT8, NULL, &error),
                      SPAD_ERR_NO_ADDRESS);
     free_buffer(buffer);
@@ -611,7 +613,7 @@ static void a_trace_without_host_memory_stops_buffers(void **state) {
     assert_ok(spad_trace_create(&trace, target, &host.host, &error), &error);
     const spad_device_options options = {.target = target, .trace = trace};
     spad_device *device = open_device(&options);
-    spad_device_buffer open, buffer;
+    spad_buffer open, buffer;
     const spad_buffer_spec automatic = {.shape = SPAD_SHAPE(SPAD_AUTO), .dtype = SPAD_UINT8};
     const spad_buffer_spec lanes = {.shape = SPAD_SHAPE(128, 16),
                                     .dtype = SPAD_UINT8,
@@ -621,16 +623,16 @@ static void a_trace_without_host_memory_stops_buffers(void **state) {
     host.fail_at = host.calls + 1;
     assert_int_equal(spad_buffer_alloc(&buffer, device, &lanes, &error), SPAD_ERR_HOST_MEMORY);
     assert_int_equal(spad_buffer_bind(open, "abc", 3, &error), SPAD_ERR_HOST_MEMORY);
-    assert_int_equal(spad_device_stats(device, SPAD_SHARED).live_blocks, 0);
-    assert_int_equal(spad_device_stats(device, SPAD_GLOBAL).live_blocks, 0);
+    assert_int_equal(spad_device_get_stats(device, SPAD_SHARED).live_blocks, 0);
+    assert_int_equal(spad_device_get_stats(device, SPAD_GLOBAL).live_blocks, 0);
     assert_int_equal(spad_trace_tensor_count(trace), 0);
     host.fail_at = 0;
     assert_ok(spad_buffer_bind(open, "abc", 3, &error), &error);
     assert_ok(spad_buffer_alloc(&buffer, device, &lanes, &error), &error);
-    const spad_tensor *traced = spad_trace_tensor(trace, 1);
+    const spad_tensor *traced = spad_trace_get_tensor(trace, 1);
     assert_int_equal(traced->rect.lanes, 128);
     assert_int_equal(traced->rect.bytes, 16);
-    spad_device_buffer alias;
+    spad_buffer alias;
     host.fail_at = host.calls + 1;
     spad_status status = SPAD_OK;
     size_t aliases = 0;
@@ -643,7 +645,7 @@ static void a_trace_without_host_memory_stops_buffers(void **state) {
     host.fail_at = 0;
     assert_ok(spad_buffer_alias(&alias, buffer, 0, SPAD_SHAPE(129), SPAD_UINT8, "part", &error),
               &error);
-    assert_int_equal(spad_trace_tensor(trace, 2 + aliases)->rect.bytes, 2);
+    assert_int_equal(spad_trace_get_tensor(trace, 2 + aliases)->rect.bytes, 2);
     free_buffer(buffer);
     free_buffer(open);
     close_device(device);

@@ -43,14 +43,15 @@ static void tiles_agree_with_plain_loops(void **state) {
     spad_device *devices[DEVICES] = {open_device(NULL), open_device(NULL), open_other(), NULL};
     assert_ok(spad_device_open(&devices[3], "host", NULL, &error), &error);
     spad_stream streams[DEVICES];
-    spad_device_buffer buffers[BUFFERS];
+    spad_buffer buffers[BUFFERS];
     static uint16_t models[BUFFERS][SIDE * SIDE];
     static uint16_t read[SIDE * SIDE];
     for (int i = 0; i < DEVICES; i++) streams[i] = new_stream(devices[i]);
     for (uint64_t i = 0; i < BUFFERS; i++) {
         buffers[i] = new_buffer(devices[i % DEVICES], SPAD_SHAPE(SIDE, SIDE), SPAD_UINT16);
         fill_random(models[i], i);
-        assert_ok(spad_write(buffers[i], 0, models[i], sizeof models[i], NULL, &error), &error);
+        assert_ok(spad_buffer_write(buffers[i], 0, models[i], sizeof models[i], NULL, &error),
+                  &error);
     }
     spad__random random = {1};
     for (int round = 0; round < 500; round++) {
@@ -70,7 +71,7 @@ static void tiles_agree_with_plain_loops(void **state) {
             &streams[(spad__random_below(&random, 2) != 0 ? to : from) % DEVICES];
         if (round % 3 == 0) stream = NULL;
         const spad_status status =
-            spad_copy_matrix(buffers[to], buffers[from], &tile, stream, &error);
+            spad_buffer_copy_matrix(buffers[to], buffers[from], &tile, stream, &error);
         if (overlaps) {
             assert_int_equal(status, SPAD_ERR_OVERLAP);
             continue;
@@ -83,7 +84,7 @@ static void tiles_agree_with_plain_loops(void **state) {
         }
     }
     for (int i = 0; i < BUFFERS; i++) {
-        assert_ok(spad_read(read, buffers[i], 0, sizeof read, NULL, &error), &error);
+        assert_ok(spad_buffer_read(read, buffers[i], 0, sizeof read, NULL, &error), &error);
         assert_memory_equal(read, models[i], sizeof read);
         free_buffer(buffers[i]);
     }
@@ -103,13 +104,13 @@ static void devices_of_one_kind_copy_directly(void **state) {
     spad_device *from = open_device(NULL);
     spad_device *to = open_other();
     const spad_stream stream = new_stream(to);
-    spad_device_buffer a = new_buffer(from, SPAD_SHAPE(BYTES), SPAD_UINT8);
-    spad_device_buffer b = new_buffer(to, SPAD_SHAPE(BYTES), SPAD_UINT8);
+    spad_buffer a = new_buffer(from, SPAD_SHAPE(BYTES), SPAD_UINT8);
+    spad_buffer b = new_buffer(to, SPAD_SHAPE(BYTES), SPAD_UINT8);
     static uint8_t in[BYTES];
     static uint8_t out[BYTES];
     for (int i = 0; i < BYTES; i++) in[i] = (uint8_t)(i * 7);
-    assert_ok(spad_write(a, 0, in, BYTES, NULL, &error), &error);
-    assert_ok(spad_copy_async(b, a, stream, &error), &error);
+    assert_ok(spad_buffer_write(a, 0, in, BYTES, NULL, &error), &error);
+    assert_ok(spad_buffer_copy_async(b, a, stream, &error), &error);
     assert_ok(spad_fence_record(&fence, stream, &error), &error);
     assert_ok(spad_fence_done(&done, fence, &error), &error);
     void *library = dlopen("libcuda.so.1", RTLD_NOW);
@@ -117,7 +118,7 @@ static void devices_of_one_kind_copy_directly(void **state) {
         assert_false(done); /* it is on the stream, and that library puts it off */
     if (library != NULL) dlclose(library);
     free_buffer(a);
-    assert_ok(spad_read(out, b, 0, BYTES, NULL, &error), &error);
+    assert_ok(spad_buffer_read(out, b, 0, BYTES, NULL, &error), &error);
     assert_memory_equal(in, out, BYTES);
     free_buffer(b);
     close_device(to); /* with its stream and fence */
@@ -127,11 +128,11 @@ static void devices_of_one_kind_copy_directly(void **state) {
 static void bad_copies_are_refused(void **state) {
     (void)state;
     spad_device *device = open_device(NULL);
-    spad_device_buffer x = new_buffer(device, SPAD_SHAPE(8, 8), SPAD_FLOAT32);
-    spad_device_buffer y = new_buffer(device, SPAD_SHAPE(8, 8), SPAD_FLOAT32);
-    spad_device_buffer flat = new_buffer(device, SPAD_SHAPE(64), SPAD_FLOAT32);
-    spad_device_buffer half = new_buffer(device, SPAD_SHAPE(8, 8), SPAD_FLOAT16);
-    spad_device_buffer packed = new_buffer(device, SPAD_SHAPE(8, 8), SPAD_INT4);
+    spad_buffer x = new_buffer(device, SPAD_SHAPE(8, 8), SPAD_FLOAT32);
+    spad_buffer y = new_buffer(device, SPAD_SHAPE(8, 8), SPAD_FLOAT32);
+    spad_buffer flat = new_buffer(device, SPAD_SHAPE(64), SPAD_FLOAT32);
+    spad_buffer half = new_buffer(device, SPAD_SHAPE(8, 8), SPAD_FLOAT16);
+    spad_buffer packed = new_buffer(device, SPAD_SHAPE(8, 8), SPAD_INT4);
     static const struct {
         spad_copy_range range;
         spad_status status;
@@ -153,34 +154,35 @@ static void bad_copies_are_refused(void **state) {
     };
     spad_error error;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        assert_int_equal(spad_copy_part(x, y, &cases[i].range, NULL, &error), cases[i].status);
+        assert_int_equal(spad_buffer_copy_part(x, y, &cases[i].range, NULL, &error),
+                         cases[i].status);
         if (cases[i].message != NULL) assert_string_equal(error.message, cases[i].message);
     }
-    assert_int_equal(spad_copy(x, half, &error), SPAD_ERR_BOUNDS);
+    assert_int_equal(spad_buffer_copy(x, half, &error), SPAD_ERR_BOUNDS);
     assert_string_equal(error.message, "128 B do not fill a buffer of 256 B");
     spad_copy_tile tile = {.rows = 4, .columns = 4, .to_row = 5};
-    assert_int_equal(spad_copy_matrix(x, y, &tile, NULL, &error), SPAD_ERR_BOUNDS);
+    assert_int_equal(spad_buffer_copy_matrix(x, y, &tile, NULL, &error), SPAD_ERR_BOUNDS);
     assert_string_equal(error.message, "a tile of 4 x 4 at (5, 0) is outside a matrix of 8 x 8");
     tile.to_row = 0;
-    assert_int_equal(spad_copy_matrix(flat, y, &tile, NULL, &error), SPAD_ERR_SHAPE);
-    assert_int_equal(spad_copy_matrix(x, half, &tile, NULL, &error), SPAD_ERR_DTYPE);
+    assert_int_equal(spad_buffer_copy_matrix(flat, y, &tile, NULL, &error), SPAD_ERR_SHAPE);
+    assert_int_equal(spad_buffer_copy_matrix(x, half, &tile, NULL, &error), SPAD_ERR_DTYPE);
     assert_string_equal(error.message, "a tile of float16 into a matrix of float32");
-    assert_int_equal(spad_copy_matrix(packed, packed, &tile, NULL, &error), SPAD_ERR_DTYPE);
+    assert_int_equal(spad_buffer_copy_matrix(packed, packed, &tile, NULL, &error), SPAD_ERR_DTYPE);
     tile.rows = -1;
-    assert_int_equal(spad_copy_matrix(x, y, &tile, NULL, &error), SPAD_ERR_BOUNDS);
-    spad_device_buffer none =
+    assert_int_equal(spad_buffer_copy_matrix(x, y, &tile, NULL, &error), SPAD_ERR_BOUNDS);
+    spad_buffer none =
         new_buffer(device, SPAD_SHAPE(0, INT64_C(1) << 40, INT64_C(1) << 40), SPAD_FLOAT32);
-    assert_int_equal(spad_copy_matrix(none, y, &tile, NULL, &error), SPAD_ERR_OVERFLOW);
+    assert_int_equal(spad_buffer_copy_matrix(none, y, &tile, NULL, &error), SPAD_ERR_OVERFLOW);
     free_buffer(none);
     char bytes[8] = {0};
-    assert_int_equal(spad_write(x, 250, bytes, 8, NULL, &error), SPAD_ERR_BOUNDS);
-    assert_int_equal(spad_read(bytes, x, 0, -8, NULL, &error), SPAD_ERR_ARGUMENT);
-    assert_int_equal(spad_write(x, 0, bytes, INT64_MIN, NULL, &error), SPAD_ERR_ARGUMENT);
-    assert_ok(spad_write(x, 256, bytes, 0, NULL, &error), &error);
+    assert_int_equal(spad_buffer_write(x, 250, bytes, 8, NULL, &error), SPAD_ERR_BOUNDS);
+    assert_int_equal(spad_buffer_read(bytes, x, 0, -8, NULL, &error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_buffer_write(x, 0, bytes, INT64_MIN, NULL, &error), SPAD_ERR_ARGUMENT);
+    assert_ok(spad_buffer_write(x, 256, bytes, 0, NULL, &error), &error);
     spad_device *other;
     assert_ok(spad_device_open(&other, "host", NULL, &error), &error);
     const spad_stream foreign = new_stream(other);
-    assert_int_equal(spad_copy_async(x, y, foreign, &error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_buffer_copy_async(x, y, foreign, &error), SPAD_ERR_ARGUMENT);
     assert_string_equal(error.message, "the stream is of host, and neither side of the copy is");
     spad_device_close(other, NULL); /* closes the stream too */
     free_buffer(x);
@@ -207,12 +209,12 @@ static void memory_is_reused_in_the_order_of_the_stream(void **state) {
     for (int i = 0; i < ROUNDS; i++) {
         memset(in[i], i + 1, BYTES);
         const spad_stream *stream = &streams[i % 2];
-        spad_device_buffer a = new_buffer(device, SPAD_SHAPE(BYTES), SPAD_UINT8);
-        spad_device_buffer b = new_buffer(device, SPAD_SHAPE(BYTES), SPAD_UINT8);
-        assert_ok(spad_write(a, 0, in[i], BYTES, stream, &error), &error);
-        assert_ok(spad_copy_async(b, a, *stream, &error), &error);
+        spad_buffer a = new_buffer(device, SPAD_SHAPE(BYTES), SPAD_UINT8);
+        spad_buffer b = new_buffer(device, SPAD_SHAPE(BYTES), SPAD_UINT8);
+        assert_ok(spad_buffer_write(a, 0, in[i], BYTES, stream, &error), &error);
+        assert_ok(spad_buffer_copy_async(b, a, *stream, &error), &error);
         free_buffer(a);
-        assert_ok(spad_read(out[i], b, 0, BYTES, stream, &error), &error);
+        assert_ok(spad_buffer_read(out[i], b, 0, BYTES, stream, &error), &error);
         free_buffer(b);
     }
     for (int i = 0; i < 2; i++) {
@@ -235,16 +237,16 @@ static void order_goes_along_with_the_buffer(void **state) {
     spad_fence fence;
     static uint8_t in[BYTES];
     static uint8_t out[BYTES];
-    spad_device_buffer a = new_buffer(device, SPAD_SHAPE(BYTES), SPAD_UINT8);
-    spad_device_buffer b = new_buffer(device, SPAD_SHAPE(BYTES), SPAD_UINT8);
+    spad_buffer a = new_buffer(device, SPAD_SHAPE(BYTES), SPAD_UINT8);
+    spad_buffer b = new_buffer(device, SPAD_SHAPE(BYTES), SPAD_UINT8);
     memset(in, 7, BYTES);
     for (int i = 0; i < 20; i++) {
         in[i] = (uint8_t)(100 + i);
-        assert_ok(spad_write(a, 0, in, BYTES, &first, &error), &error);
-        assert_ok(spad_copy_async(b, a, second, &error), &error);
+        assert_ok(spad_buffer_write(a, 0, in, BYTES, &first, &error), &error);
+        assert_ok(spad_buffer_copy_async(b, a, second, &error), &error);
         assert_ok(spad_fence_record(&fence, second, &error), &error);
         assert_ok(spad_stream_wait_fence(first, fence, &error), &error);
-        assert_ok(spad_read(out, b, 0, BYTES, &first, &error), &error);
+        assert_ok(spad_buffer_read(out, b, 0, BYTES, &first, &error), &error);
         assert_ok(spad_stream_wait(first, &error), &error);
         assert_memory_equal(in, out, BYTES);
         assert_ok(spad_fence_wait(fence, &error), &error);
@@ -254,8 +256,8 @@ static void order_goes_along_with_the_buffer(void **state) {
     }
     /* a copy without a stream waits for those that came before */
     in[0] = 1;
-    assert_ok(spad_write(a, 0, in, BYTES, &first, &error), &error);
-    assert_ok(spad_read(out, a, 0, BYTES, NULL, &error), &error);
+    assert_ok(spad_buffer_write(a, 0, in, BYTES, &first, &error), &error);
+    assert_ok(spad_buffer_read(out, a, 0, BYTES, NULL, &error), &error);
     assert_memory_equal(in, out, BYTES);
     assert_ok(spad_fence_record(&fence, second, &error), &error); /* left to the device */
     free_buffer(a);
@@ -303,8 +305,8 @@ typedef struct gift {
     spad_allocation blocks[GIVEN];
 } gift;
 
-static void *allocate_gift(void *payload) {
-    gift *g = payload;
+static void *allocate_gift(void *context) {
+    gift *g = context;
     for (int i = 0; i < GIVEN; i++) {
         if (spad_pool_alloc(&g->blocks[i], g->pool, 1000 + 64 * i, 1, NULL) != SPAD_OK) abort();
     }
@@ -319,7 +321,7 @@ static void blocks_of_another_thread_join_the_stream(void **state) {
     static gift given;
     spad_device *device = open_device(NULL);
     const spad_stream stream = new_stream(device);
-    assert_ok(spad_device_pool(&given.pool, device, SPAD_GLOBAL, &error), &error);
+    assert_ok(spad_device_get_pool(&given.pool, device, SPAD_GLOBAL, &error), &error);
     assert_int_equal(pthread_create(&thread, NULL, allocate_gift, &given), 0);
     pthread_join(thread, NULL);
     for (int i = 0; i < GIVEN; i++) {

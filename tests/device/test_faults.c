@@ -15,7 +15,7 @@ enum { THREADS = 4 };
 
 typedef struct work {
     spad_device *device;
-    spad_device_buffer shared; /* read by all */
+    spad_buffer shared; /* read by all */
     int seed;
     int rounds;
 } work;
@@ -24,26 +24,26 @@ static void require(bool holds) {
     if (!holds) abort(); /* cmocka's asserts are for one thread */
 }
 
-static void *use_device(void *payload) {
-    const work *w = payload;
+static void *use_device(void *context) {
+    const work *w = context;
     spad__random random = {(uint64_t)w->seed};
     spad_stream stream;
     require(spad_stream_open(&stream, w->device, NULL) == SPAD_OK);
     for (int i = 0; i < w->rounds; i++) {
         uint8_t in[256];
         uint8_t out[256];
-        spad_device_buffer a, b;
+        spad_buffer a, b;
         const spad_buffer_spec spec = {.shape = SPAD_SHAPE(spad__random_in(&random, 256, 5000)),
                                        .dtype = SPAD_UINT8,
                                        .name = "a thread's"};
         memset(in, (int)spad__random_next(&random) & 0xFF, sizeof in);
         require(spad_buffer_alloc(&a, w->device, &spec, NULL) == SPAD_OK);
         require(spad_buffer_alias(&b, a, 0, SPAD_SHAPE(256), SPAD_UINT8, NULL, NULL) == SPAD_OK);
-        require(spad_write(a, 0, in, 256, i % 2 != 0 ? &stream : NULL, NULL) == SPAD_OK);
-        require(spad_read(out, b, 0, 256, NULL, NULL) == SPAD_OK);
+        require(spad_buffer_write(a, 0, in, 256, i % 2 != 0 ? &stream : NULL, NULL) == SPAD_OK);
+        require(spad_buffer_read(out, b, 0, 256, NULL, NULL) == SPAD_OK);
         require(memcmp(in, out, 256) == 0);
-        require(spad_copy(b, w->shared, NULL) == SPAD_OK);
-        require(spad_read(out, a, 0, 256, NULL, NULL) == SPAD_OK);
+        require(spad_buffer_copy(b, w->shared, NULL) == SPAD_OK);
+        require(spad_buffer_read(out, a, 0, 256, NULL, NULL) == SPAD_OK);
         require(out[0] == 0x5A && out[255] == 0x5A);
         require(spad_buffer_free(a, NULL) == SPAD_OK);
     }
@@ -55,10 +55,10 @@ static void threads_share_a_device(void **state) {
     (void)state;
     spad_error error;
     spad_device *device = open_device(NULL);
-    spad_device_buffer shared = new_buffer(device, SPAD_SHAPE(256), SPAD_UINT8);
+    spad_buffer shared = new_buffer(device, SPAD_SHAPE(256), SPAD_UINT8);
     uint8_t pattern[256];
     memset(pattern, 0x5A, sizeof pattern);
-    assert_ok(spad_write(shared, 0, pattern, 256, NULL, &error), &error);
+    assert_ok(spad_buffer_write(shared, 0, pattern, 256, NULL, &error), &error);
     pthread_t threads[THREADS];
     work works[THREADS];
     for (int i = 0; i < THREADS; i++) {
@@ -67,7 +67,7 @@ static void threads_share_a_device(void **state) {
     }
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
     free_buffer(shared);
-    assert_int_equal(spad_device_stats(device, SPAD_GLOBAL).live_blocks, 0);
+    assert_int_equal(spad_device_get_stats(device, SPAD_GLOBAL).live_blocks, 0);
     close_device(device);
 }
 
@@ -77,7 +77,7 @@ static void threads_share_a_device(void **state) {
 static spad_status use_everything(const spad_backend *backend, const spad_host *host,
                                   long *before_close) {
     spad_device *device = NULL;
-    spad_device_buffer a = {0}, b = {0}, open = {0};
+    spad_buffer a = {0}, b = {0}, open = {0};
     spad_stream one = {0}, two = {0};
     spad_fence fence = {0};
     spad_allocation block;
@@ -98,17 +98,17 @@ static spad_status use_everything(const spad_backend *backend, const spad_host *
     TRY(spad_buffer_bind(open, bytes, 64, NULL));
     TRY(spad_stream_open(&one, device, NULL));
     TRY(spad_stream_open(&two, device, NULL));
-    TRY(spad_write(a, 0, bytes, 64, &one, NULL));
-    TRY(spad_copy_async(b, a, two, NULL));
-    TRY(spad_copy_matrix(b, a, &tile, &one, NULL));
-    TRY(spad_copy_matrix(a, b, &tile, NULL, NULL));
+    TRY(spad_buffer_write(a, 0, bytes, 64, &one, NULL));
+    TRY(spad_buffer_copy_async(b, a, two, NULL));
+    TRY(spad_buffer_copy_matrix(b, a, &tile, &one, NULL));
+    TRY(spad_buffer_copy_matrix(a, b, &tile, NULL, NULL));
     TRY(spad_fence_record(&fence, one, NULL));
     TRY(spad_fence_done(&done, fence, NULL));
     TRY(spad_fence_wait(fence, NULL));
     TRY(spad_stream_wait_fence(two, fence, NULL));
     TRY(spad_stream_alloc(&block, one, 1000, 1, NULL));
     TRY(spad_stream_free(one, &block, NULL));
-    TRY(spad_read(bytes, b, 0, 64, NULL, NULL));
+    TRY(spad_buffer_read(bytes, b, 0, 64, NULL, NULL));
     TRY(spad_fence_free(fence, NULL));
     TRY(spad_buffer_free(a, NULL));
     TRY(spad_buffer_free(b, NULL));
@@ -127,7 +127,7 @@ static void load(void *out, void *library, const char *name) {
 
 static const spad_backend *backend_under_test(void) {
     const spad_backend *backend = NULL;
-    for (size_t i = 0; (backend = spad_backend_at(i)) != NULL; i++) {
+    for (size_t i = 0; (backend = spad_backend_get(i)) != NULL; i++) {
         if (strncmp(device_name, backend->name, strlen(backend->name)) == 0) return backend;
     }
     return NULL;
@@ -205,8 +205,8 @@ static void every_call_of_the_library_may_fail(void **state) {
     dlclose(library);
 }
 
-static spad_status everything_on_a_host(const spad_host *host, void *payload) {
-    (void)payload;
+static spad_status everything_on_a_host(const spad_host *host, void *context) {
+    (void)context;
     long unused;
     const spad_status status = use_everything(backend_under_test(), host, &unused);
     /* device memory of the host comes from the hook as well, and lacks in its own words */
@@ -224,18 +224,18 @@ static void buffers_until_failure(test_host *host, long n, bool *failed) {
     const spad_device_options options = {.host = &host->host};
     spad_device *device = open_device(&options);
     spad_pool *pool;
-    assert_ok(spad_device_pool(&pool, device, SPAD_GLOBAL, &error), &error);
+    assert_ok(spad_device_get_pool(&pool, device, SPAD_GLOBAL, &error), &error);
     const int64_t bytes = 3 << 20; /* nearly every one needs another chunk */
     const spad_buffer_spec spec = {
         .shape = SPAD_SHAPE(bytes), .dtype = SPAD_UINT8, .name = "a buffer with a name"};
     const spad_buffer_spec automatic = {
         .shape = SPAD_SHAPE(SPAD_AUTO), .dtype = SPAD_UINT8, .name = "a buffer of any size"};
     static char data[3 << 20];
-    spad_device_buffer open;
+    spad_buffer open;
     host->fail_at = host->calls + n;
     for (int i = 0; i < 40 && !*failed; i++) {
         const spad_pool_stats before = spad_pool_get_stats(pool);
-        spad_device_buffer buffer;
+        spad_buffer buffer;
         spad_status status;
         if (i % 2 == 0) {
             status = spad_buffer_alloc(&buffer, device, &spec, &error);

@@ -118,8 +118,8 @@ static void a_device_is_described(void **state) {
     cl->unload(driver);
 }
 
-static void note_reason(void *ctx, const char *backend, const spad_error *why) {
-    if (strcmp(backend, "opencl") == 0) *(spad_error *)ctx = *why;
+static void note_reason(void *context, const char *backend, const spad_error *why) {
+    if (strcmp(backend, "opencl") == 0) *(spad_error *)context = *why;
 }
 
 static void a_list_without_devices_has_the_reason(void **state) {

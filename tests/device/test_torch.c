@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "spad/stream.h"
-#include "spad/torch.h"
+#include "spad/device/stream.h"
+#include "spad/device/torch.h"
 #include "support/support.h"
 
 static void memory_is_given_and_taken_by_address(void **state) {
@@ -30,9 +30,9 @@ static void memory_is_given_and_taken_by_address(void **state) {
     assert_null(spad_torch_alloc(1, -1, NULL));
     assert_null(spad_torch_alloc(1, 16, NULL));
     assert_null(spad_torch_alloc(PTRDIFF_MAX, 0, NULL));
-    assert_non_null(spad_torch_device(0));
-    assert_null(spad_torch_device(1));
-    assert_null(spad_torch_device(-1));
+    assert_non_null(spad_torch_get_device(0));
+    assert_null(spad_torch_get_device(1));
+    assert_null(spad_torch_get_device(-1));
 }
 
 /* Streams do not get each other's memory, unless the first is waited for. */
@@ -41,10 +41,10 @@ static void streams_keep_their_memory(void **state) {
     spad_error error;
     spad_stream streams[6];
     void *natives[6];
-    spad_device *device = spad_torch_device(0);
+    spad_device *device = spad_torch_get_device(0);
     for (int i = 0; i < 6; i++) {
         assert_ok(spad_stream_open(&streams[i], device, &error), &error);
-        assert_ok(spad_stream_native(&natives[i], streams[i], &error), &error);
+        assert_ok(spad_stream_get_native(&natives[i], streams[i], &error), &error);
     }
     char *a = spad_torch_alloc(100000, 0, natives[0]);
     spad_torch_free(a, 100000, 0, natives[0]);
@@ -88,8 +88,8 @@ static void work_on_recorded_streams_comes_first(void **state) {
         spad_stream streams[STREAMS];
         void *natives[STREAMS];
         for (int i = 0; i < STREAMS; i++) {
-            assert_ok(spad_stream_open(&streams[i], spad_torch_device(0), &error), &error);
-            assert_ok(spad_stream_native(&natives[i], streams[i], &error), &error);
+            assert_ok(spad_stream_open(&streams[i], spad_torch_get_device(0), &error), &error);
+            assert_ok(spad_stream_get_native(&natives[i], streams[i], &error), &error);
         }
         void *own = natives[STREAMS - 1]; /* the newest, whose work the stand-in does first */
         char *a = spad_torch_alloc(BYTES, 0, own);
@@ -122,10 +122,10 @@ static void memory_of_a_stream_without_room_stays(void **state) {
     void *native;
     char *a = spad_torch_alloc(300000, 0, NULL);
     char *b = spad_torch_alloc(300000, 0, NULL);
-    while (spad_stream_open(&streams[count], spad_torch_device(0), &error) == SPAD_OK) count++;
+    while (spad_stream_open(&streams[count], spad_torch_get_device(0), &error) == SPAD_OK) count++;
     assert_int_equal(error.code, SPAD_ERR_NO_FIT);
     assert_true(count > 0);
-    assert_ok(spad_stream_native(&native, streams[0], &error), &error);
+    assert_ok(spad_stream_get_native(&native, streams[0], &error), &error);
     spad_torch_record_stream(a, native);
     spad_torch_free(a, 300000, 0, NULL);
     spad_torch_free(b, 300000, 0, NULL);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "spad/device.h"
 #include "spad/spad.h"
 
 #define BLOCK_ARGUMENTS                                                                   \
@@ -65,7 +66,7 @@ static int run(const block *b) {
     int faults = 0;
     const spad_status status = b->run(target, stack, placed, device, &error);
     spad_finding finding;
-    const int found = status == SPAD_OK && spad_direct_findings(&finding, 1, placed) > 0;
+    const int found = status == SPAD_OK && spad_direct_list_findings(&finding, 1, placed) > 0;
     const char *code = found ? spad_finding_name(finding.code) : spad_status_code(status);
     const char *message = found ? finding.message : error.message;
     if (strcmp(code, b->code) != 0) {

@@ -308,11 +308,11 @@ static void check_plan(const spad_block *block, spad_block_totals *t) {
 static void check_trace(const spad_block *block, spad_trace *trace) {
     const size_t count = spad_trace_tensor_count(trace);
     for (size_t i = 0; i < count; i++) {
-        const spad_tensor *a = spad_trace_tensor(trace, i);
+        const spad_tensor *a = spad_trace_get_tensor(trace, i);
         assert_true(a->t_begin < a->t_end);
         assert_true(a->t_end != SPAD_OPEN_END);
         for (size_t j = 0; j < i && a->rect.byte != SPAD_NO_BYTE; j++) {
-            const spad_tensor *b = spad_trace_tensor(trace, j);
+            const spad_tensor *b = spad_trace_get_tensor(trace, j);
             if (b->space != a->space || b->rect.byte == SPAD_NO_BYTE) continue;
             if (b->t_begin >= a->t_end || a->t_begin >= b->t_end) continue;
             assert_false(spad_rect_overlaps(a->rect, b->rect));

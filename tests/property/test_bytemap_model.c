@@ -4,7 +4,7 @@
  * runs, small and large, so that chunks of pieces fill, split and vanish. What a cursor returns
  * covers its rectangle once; the counts of the writers are those of the pieces.
  */
-#include "support/support.h"
+#include "support/breaks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +49,7 @@ static bool write_shape(model *m, shape s, spad__writer writer) {
                              &m->hint)) {
         return false;
     }
+    assert_true(spad__bytemap_is_valid(&m->map));
     for (int64_t run = 0; run < s.runs; run++) {
         for (int64_t l = 0; l < s.rect.lanes; l++) {
             for (int64_t b = 0; b < s.rect.bytes; b++) {
@@ -144,9 +145,9 @@ static void maps_are_those_of_the_model(void **state) {
     }
 }
 
-static spad_status fill(const spad_host *host, void *payload) {
+static spad_status fill(const spad_host *host, void *context) {
     static model m;
-    (void)payload;
+    (void)context;
     bool done = start(&m, host);
     for (spad__writer w = 1; w <= 700 && done; w++) { /* backwards, a byte in two */
         const shape s = {{0, LANES, BYTES - 2 * (int64_t)w, 1}, 1, 0};
@@ -163,9 +164,38 @@ static void every_allocation_may_fail(void **state) {
     test_fail_each_allocation(fill, NULL);
 }
 
+/* The walk over a map sees each field that is wrong. */
+static void walks_see_what_is_wrong(void **state) {
+    (void)state;
+    const spad_host host = spad__host_or_default(NULL);
+    static spad__writer_row rows[3000];
+    spad__writers writers = {.rows = rows};
+    spad__random random = {3};
+    spad__bytemap map;
+    spad__spot hint = {0, 0};
+    assert_true(spad__bytemap_init(&map, &host, 0, 16, INT64_MIN, INT64_MAX));
+    for (spad__writer writer = 1; writer < 3000; writer++) {
+        const spad_rect rect = {.lane = spad__random_in(&random, 0, 3),
+                                .lanes = spad__random_in(&random, 1, 12),
+                                .byte = spad__random_in(&random, 0, 5000),
+                                .bytes = spad__random_in(&random, 1, 40)};
+        assert_true(spad__bytemap_write(&map, &host, &writers, rect, 1, 0, writer, &hint));
+        assert_true(spad__bytemap_is_valid(&map));
+    }
+    assert_true(map.bands.count > 3 && map.bands.items[2].chunks.count > 1);
+    spad__piece *pieces = map.bands.items[2].chunks.items[1].pieces.items;
+    BREAKS(spad__bytemap_is_valid(&map), pieces[1].byte, pieces[0].byte);
+    BREAKS(spad__bytemap_is_valid(&map), pieces[0].byte, INT64_MIN);
+    BREAKS(spad__bytemap_is_valid(&map), map.bands.items[2].lane, map.bands.items[3].lane);
+    BREAKS(spad__bytemap_is_valid(&map), map.bands.items[2].chunks.items[1].pieces.count, 0);
+    BREAKS(spad__bytemap_is_valid(&map), map.byte_end, 100);
+    spad__bytemap_free(&map, &host);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(maps_are_those_of_the_model),
+        cmocka_unit_test(walks_see_what_is_wrong),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

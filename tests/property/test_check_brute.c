@@ -10,6 +10,7 @@
  *   test_check_brute [COUNT [SEED [FAMILY]]]
  */
 #include "support/kernels.h"
+#include "support/places.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -65,10 +66,10 @@ typedef struct planner {
     uint64_t seed;
 } planner;
 
-static bool place(void *ctx, int64_t tensor, int64_t slot, spad_rect *rect) {
-    const planner *p = ctx;
+static bool place(void *context, int64_t tensor, int64_t slot, spad_rect *rect) {
+    const planner *p = context;
     const spad_kernel_tensor *t = spad_kernel_get_tensor(p->kernel, (size_t)tensor);
-    const spad_space *space = &spad_kernel_target(p->kernel)->spaces[t->space];
+    const spad_space *space = &spad_kernel_get_target(p->kernel)->spaces[t->space];
     if (space->off_chip) return false;
     spad__random random = {p->seed + (uint64_t)tensor * 97 + (uint64_t)slot};
     const int64_t spread = p->seed % 3 == 0 ? 4 : 64;
@@ -78,14 +79,13 @@ static bool place(void *ctx, int64_t tensor, int64_t slot, spad_rect *rect) {
     return true;
 }
 
-static verdict check(const spad_kernel *kernel, planner *plan) {
-    const spad_check_options options = {
-        .one_shape = true, .no_advice = true, .place = plan != NULL ? place : NULL, .ctx = plan};
+static verdict check(const spad_kernel *kernel, const spad_layout *layout) {
+    const spad_check_options options = {.one_shape = true, .no_advice = true, .layout = layout};
     spad_check *result;
     spad_error error;
     verdict v = {0};
-    assert_ok(spad_check_kernel(&result, kernel, &options, &error), &error);
-    v.unknown = spad_check_verdict(result) == SPAD_VERDICT_UNKNOWN;
+    assert_ok(spad_check_create(&result, kernel, &options, &error), &error);
+    v.unknown = spad_check_get_verdict(result) == SPAD_VERDICT_UNKNOWN;
     for (size_t i = 0; i < spad_check_finding_count(result); i++) {
         const spad_finding *f = spad_check_get_finding(result, i);
         if (f->code == SPAD_FINDING_UNWRITTEN_OUTPUT) v.unwritten = true;
@@ -97,7 +97,7 @@ static verdict check(const spad_kernel *kernel, planner *plan) {
         }
         v.errors = true;
     }
-    if (!v.errors) snprintf(v.first, sizeof v.first, "%s", spad_check_reason(result));
+    if (!v.errors) snprintf(v.first, sizeof v.first, "%s", spad_check_get_reason(result));
     spad_check_destroy(result);
     return v;
 }
@@ -122,11 +122,11 @@ static void compare(uint64_t seed, tally *tallies, long *shown) {
         return;
     }
     planner plan = {kernel, seed};
-    const bool planned = seed % 2 == 0;
-    const executor_options options = {
-        .states_max = 20000, .place = planned ? place : NULL, .ctx = &plan};
-    const verdict v = check(kernel, planned ? &plan : NULL);
+    spad_layout *layout = seed % 2 == 0 ? test_layout_with(kernel, place, &plan) : NULL;
+    const executor_options options = {.states_max = 20000, .layout = layout};
+    const verdict v = check(kernel, layout);
     const executor_result run = executor_run(kernel, &options);
+    spad_layout_destroy(layout);
     spad_kernel_destroy(kernel);
     if (!run.walk_failed && !run.views) {
         t->lacking += v.unwritten && run.unwritten;
@@ -277,8 +277,8 @@ static void proofs_hold_for_other_trip_counts(void **state) {
         if (spad_kernel_parse(&kernel, text, strlen(text), "k", NULL, NULL, NULL) != SPAD_OK) {
             continue;
         }
-        assert_int_equal(spad_check_kernel(&result, kernel, NULL, NULL), SPAD_OK);
-        const bool all = spad_check_verdict(result) == SPAD_VERDICT_PROVED_ALL;
+        assert_int_equal(spad_check_create(&result, kernel, NULL, NULL), SPAD_OK);
+        const bool all = spad_check_get_verdict(result) == SPAD_VERDICT_PROVED_ALL;
         proved += all;
         for (int64_t n = 0; all && n <= 9; n++) {
             executor_result run = {0};

@@ -6,6 +6,7 @@
  * says what is touched, the model says what is wrong.
  */
 #include "base/error.h"
+#include "support/places.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -481,7 +482,7 @@ static bool has_dependence(const model *m, int line) {
     for (size_t i = 0; i < m->touch_count; i++) {
         const model_touch *a = &m->touches[i];
         const spad_statement *s = spad_kernel_get_statement(m->kernel, (size_t)a->statement);
-        if (line != 0 && s->place.line != line) continue;
+        if (line != 0 && s->location.line != line) continue;
         for (size_t j = 0; j < m->touch_count; j++) {
             if (depend(a, &m->touches[j])) return true;
         }
@@ -566,9 +567,9 @@ static void end_kernel(model *m) {
 
 /* ---- a planner --------------------------------------------------------------------- */
 
-/* Puts slots here and there, often over each other. *ctx: a seed. */
-static bool place_slot(void *ctx, int64_t tensor, int64_t slot, spad_rect *rect) {
-    spad__random random = {*(const uint64_t *)ctx * 64 + (uint64_t)(tensor * TILES_MAX + slot)};
+/* Puts slots here and there, often over each other. *context: a seed. */
+static bool place_slot(void *context, int64_t tensor, int64_t slot, spad_rect *rect) {
+    spad__random random = {*(const uint64_t *)context * 64 + (uint64_t)(tensor * TILES_MAX + slot)};
     if (spad__random_in(&random, 0, 4) == 0) return false;
     rect->lane = rect->lanes > 1 ? 32 * spad__random_in(&random, 0, 1) : 0;
     rect->byte = spad__random_in(&random, 0, 40);
@@ -586,7 +587,7 @@ static bool is_compared(spad_finding_code code) {
 /* The statements of a finding are known by their places; each is on a line of its own. */
 static bool matches(const model *m, const model_found *want, const spad_finding *got) {
     const spad_statement *s = spad_kernel_get_statement(m->kernel, (size_t)want->statement);
-    if ((int)got->code != want->code || got->line != s->place.line) return false;
+    if ((int)got->code != want->code || got->line != s->location.line) return false;
     if (want->code == SPAD_FINDING_DEAD_WRITE) {
         return strcmp(got->subject,
                       tensor_of(m, spad_kernel_get_statement(m->kernel, (size_t)want->other)->item)
@@ -594,7 +595,7 @@ static bool matches(const model *m, const model_found *want, const spad_finding 
     }
     if (want->other < 0) return true;
     const spad_statement *other = spad_kernel_get_statement(m->kernel, (size_t)want->other);
-    return got->note_count > 0 && got->notes[0].line == other->place.line;
+    return got->note_count > 0 && got->notes[0].line == other->location.line;
 }
 
 static int compare(const model *m, const spad_check *check) {
@@ -632,13 +633,13 @@ static int check_text(const char *text, uint64_t seed, bool *clean) {
     spad_error error;
     const spad_walk_event *event;
     const bool planned = seed % 2 == 0;
-    const spad_walk_options walk_options = {.place = planned ? place_slot : NULL, .ctx = &seed};
-    const spad_check_options options = {
-        .finding_limit = FOUND_MAX, .place = walk_options.place, .ctx = &seed};
     if (spad_kernel_parse(&kernel, text, strlen(text), "r.spad", NULL, NULL, &error) != SPAD_OK) {
         print_error("%d: %s\n", error.line, error.message);
         return 1;
     }
+    spad_layout *layout = planned ? test_layout_with(kernel, place_slot, &seed) : NULL;
+    const spad_walk_options walk_options = {.layout = layout};
+    const spad_check_options options = {.finding_limit = FOUND_MAX, .layout = layout};
     model *m = calloc(1, sizeof *m);
     assert_non_null(m);
     m->last = calloc(AREAS, sizeof *m->last);
@@ -653,11 +654,12 @@ static int check_text(const char *text, uint64_t seed, bool *clean) {
         run_event(m, event);
     } while (event->kind != SPAD_WALK_END);
     end_kernel(m);
-    assert_ok(spad_check_kernel(&check, kernel, &options, &error), &error);
+    assert_ok(spad_check_create(&check, kernel, &options, &error), &error);
     const int faults = compare(m, check) + compare_dependences(m, check);
     *clean = m->found_count == 0;
     spad_check_destroy(check);
     spad_walk_destroy(walk);
+    spad_layout_destroy(layout);
     spad_kernel_destroy(kernel);
     free(m->last);
     free(m->touches);

@@ -94,7 +94,7 @@ static void write_kernel(const char *file, test_text *out) {
     options.defines = defines_of(file, &options.define_count);
     spad_kernel *kernel = test_parse_named(text, file, &options);
     free(text);
-    assert_int_equal(spad_kernel_write(kernel, &out->sink, NULL), SPAD_OK);
+    assert_int_equal(spad_kernel_write_text(kernel, &out->sink, NULL), SPAD_OK);
     spad_kernel_destroy(kernel);
 }
 
@@ -102,13 +102,13 @@ static int64_t count_errors(const spad_kernel *kernel, char *first, size_t size)
     const spad_check_options options = {.one_shape = true, .no_advice = true};
     spad_check *check;
     spad_error error;
-    assert_ok(spad_check_kernel(&check, kernel, &options, &error), &error);
+    assert_ok(spad_check_create(&check, kernel, &options, &error), &error);
     const int64_t errors = spad_check_get_counts(check).errors;
     const spad_finding *finding = spad_check_get_finding(check, 0);
     if (errors > 0) {
         snprintf(first, size, "%s line %d", spad_finding_name(finding->code), finding->line);
     } else {
-        snprintf(first, size, "%s", spad_verdict_name(spad_check_verdict(check)));
+        snprintf(first, size, "%s", spad_verdict_name(spad_check_get_verdict(check)));
     }
     spad_check_destroy(check);
     return errors;

@@ -331,11 +331,11 @@ static answer ask(const page *p, int64_t n, int64_t m, bool one_shape) {
     if (spad_kernel_parse(&kernel, p->text, p->used, "k", &options, NULL, &error) != SPAD_OK) {
         return a;
     }
-    assert_ok(spad_check_kernel(&check, kernel, &how, &error), &error);
+    assert_ok(spad_check_create(&check, kernel, &how, &error), &error);
     a.possible = true;
-    a.verdict = spad_check_verdict(check);
+    a.verdict = spad_check_get_verdict(check);
     a.events = spad_check_get_counts(check).events;
-    snprintf(a.reason, sizeof a.reason, "%s", spad_check_reason(check));
+    snprintf(a.reason, sizeof a.reason, "%s", spad_check_get_reason(check));
     for (size_t i = 0; i < spad_check_finding_count(check); i++) {
         a.lacking |= spad_check_get_finding(check, i)->code == SPAD_FINDING_UNWRITTEN_OUTPUT;
     }

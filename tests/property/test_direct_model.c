@@ -299,9 +299,9 @@ static void random_spots(model *m, spad__random *r) {
 }
 
 static spad_status from_model(spad_direct_spot *out, const int64_t *index, int64_t lanes,
-                              int64_t bytes, void *payload, spad_error *error) {
+                              int64_t bytes, void *context, spad_error *error) {
     (void)error;
-    const model *m = payload;
+    const model *m = context;
     assert_int_equal(lanes, m->lanes);
     assert_int_equal(bytes, m->bytes);
     int64_t number = 0;
@@ -410,7 +410,8 @@ static void check_overlaps(const model *const *models, size_t count, const spad_
     static spad_direct_overlap found[4 * TILES * TILES];
     size_t total, expected = 0;
     assert_int_equal(
-        spad_direct_overlaps(&total, found, sizeof found / sizeof *found, direct, NULL), SPAD_OK);
+        spad_direct_list_overlaps(&total, found, sizeof found / sizeof *found, direct, NULL),
+        SPAD_OK);
     for (size_t a = 0; a < count; a++) {
         for (int i = 0; i < models[a]->tiles; i++) {
             for (size_t b = a; b < count; b++) {
@@ -495,7 +496,7 @@ static void follows_the_model(void **state) {
             models[2].given.spots = NULL;
             models[2].given.spot_count = 0;
             models[2].given.func = from_model;
-            models[2].given.payload = &models[2];
+            models[2].given.context = &models[2];
             models[2].given.block.dims = models[2].block;
             models[2].given.tile.dims = models[2].dims;
             assert_true(check_declaration(&models[2], direct, &t));

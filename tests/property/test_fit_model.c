@@ -136,7 +136,7 @@ static void check_change(const model *before, const spad_fit_change *change, con
     if (!fits_in(layout, change->space)) print_error("%s\n%s%s", before->text, words, m.text);
     assert_true(fits_in(layout, change->space));
     const spad_check_options options = {.one_shape = true, .no_advice = true};
-    assert_ok(spad_check_kernel(&check, kernel, &options, &error), &error);
+    assert_ok(spad_check_create(&check, kernel, &options, &error), &error);
     bool wrong = change->wrong == SPAD_FINDING_NONE;
     for (size_t i = 0; i < spad_check_finding_count(check); i++) {
         const spad_finding *finding = spad_check_get_finding(check, i);
@@ -166,7 +166,7 @@ static void changes_make_it_fit(void **state) {
         spad_fit *fit;
         spad_error error;
         assert_ok(spad_layout_create(&layout, kernel, NULL, &error), &error);
-        assert_ok(spad_fit_find(&fit, layout, NULL, &error), &error);
+        assert_ok(spad_fit_create(&fit, layout, NULL, &error), &error);
         if (spad_layout_fits(layout)) assert_int_equal(spad_fit_count(fit), 0);
         test_text text;
         test_text_init(&text);

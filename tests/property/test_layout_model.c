@@ -76,7 +76,7 @@ static spad_rect slot_rect(const spad_kernel *k, const spad_walk_access *a) {
 
 static void note(record *r, const spad_walk_event *event, const spad_walk_access *a) {
     const spad_kernel_tensor *home = spad_kernel_get_tensor(r->kernel, (size_t)a->home);
-    if (spad_kernel_target(r->kernel)->spaces[home->space].off_chip) return;
+    if (spad_kernel_get_target(r->kernel)->spaces[home->space].off_chip) return;
     assert_true(a->placed); /* every touched slot has a place */
     const instance like = {.home = a->home,
                            .slot = a->slot,
@@ -133,7 +133,7 @@ static int compare_instances(const record *r) {
 static void check_rules(const spad_kernel *k, const spad_layout *layout) {
     for (size_t i = 0; i < spad_layout_space_count(layout); i++) {
         const spad_layout_space *row = spad_layout_get_space(layout, i);
-        const spad_space *space = &spad_kernel_target(k)->spaces[row->space];
+        const spad_space *space = &spad_kernel_get_target(k)->spaces[row->space];
         for (size_t b = 0; b < row->planned_count; b++) {
             const spad_layout_buffer *buffer =
                 spad_layout_get_buffer(layout, row->first_buffer + b);
@@ -159,8 +159,7 @@ static void check_rules(const spad_kernel *k, const spad_layout *layout) {
 /* Walks with the places of a layout that fits. Returns the pairs that share bytes. */
 static int check_layout(const spad_kernel *k, spad_layout *layout) {
     static instance items[INSTANCES];
-    const spad_walk_options options = {
-        .agent = SPAD_WALK_ALL, .place = spad_layout_place, .ctx = layout};
+    const spad_walk_options options = {.agent = SPAD_WALK_ALL, .layout = layout};
     record r = {.kernel = k, .items = items, .fork = -1, .join = -1};
     spad_walk *walk;
     spad_error error;
@@ -330,13 +329,10 @@ static void random_layouts_keep_lives_apart(void **state) {
  * the order check examines every pair of accesses to the same bytes. */
 
 static spad_check_counts count_findings(const spad_kernel *k, spad_layout *layout) {
-    const spad_check_options options = {.place = layout != NULL ? spad_layout_place : NULL,
-                                        .ctx = layout,
-                                        .no_advice = true,
-                                        .one_shape = true};
+    const spad_check_options options = {.layout = layout, .no_advice = true, .one_shape = true};
     spad_check *check;
     spad_error error;
-    assert_ok(spad_check_kernel(&check, k, &options, &error), &error);
+    assert_ok(spad_check_create(&check, k, &options, &error), &error);
     const spad_check_counts counts = spad_check_get_counts(check);
     if (layout != NULL && counts.errors > 0) {
         print_error("%s\n", spad_check_get_finding(check, 0)->message);
@@ -481,7 +477,7 @@ static void shipped_kernels_are_as_high_as_they_say(void **state) {
         int64_t height = 0;
         for (size_t s = 0; s < spad_layout_space_count(layout); s++) {
             const spad_layout_space *row = spad_layout_get_space(layout, s);
-            const spad_space *space = &spad_kernel_target(k)->spaces[row->space];
+            const spad_space *space = &spad_kernel_get_target(k)->spaces[row->space];
             if (strcmp(space->name, cases[i].space) == 0) height = row->height;
         }
         if (height != cases[i].height) {

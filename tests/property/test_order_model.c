@@ -697,7 +697,7 @@ static void try_one(explorer *e, uint64_t seed, tally *score) {
     explore(e);
     spad_check *check;
     const spad_check_options options = {.no_advice = true, .one_shape = true};
-    assert_ok(spad_check_kernel(&check, kernel, &options, &error), &error);
+    assert_ok(spad_check_create(&check, kernel, &options, &error), &error);
     compare(e, check, text, score);
     spad_check_destroy(check);
     spad_kernel_destroy(kernel);

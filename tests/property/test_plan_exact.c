@@ -617,7 +617,7 @@ static void check_proof(const instance *in, const spad_plan_result *r, int64_t l
 /* What holds whatever limits there were. */
 static void check_result(instance *in, const spad_plan *plan, const spad_plan_result *r,
                          int64_t lowest) {
-    const int64_t capacity = spad_plan_capacity(plan);
+    const int64_t capacity = spad_plan_get_capacity(plan);
     const bool fits = lowest >= 0 && lowest <= capacity;
     spad_error error;
     check_proof(in, r, lowest);
@@ -640,7 +640,7 @@ static void check_result(instance *in, const spad_plan *plan, const spad_plan_re
 static void solve_and_compare(instance *in, const spad_plan *plan, spad_plan_goal goal,
                               int64_t lowest) {
     const spad_plan_options options = {.goal = goal, .seed = 1};
-    const int64_t capacity = spad_plan_capacity(plan);
+    const int64_t capacity = spad_plan_get_capacity(plan);
     spad_error error;
     spad_plan_result *r;
     assert_ok(spad_plan_solve(&r, plan, &options, &error), &error);

@@ -133,7 +133,7 @@ static void very_large_problems_are_cut_into_strips(void **state) {
             spad_plan_result *result;
             assert_ok(spad_plan_create(&plan, NULL, &error), &error);
             assert_ok(packing_shaped(plan, (packing_shape)shape, 70000, seed + 11, &error), &error);
-            const spad_plan_options options = {.deadline_ns = INT64_C(2000000000)};
+            const spad_plan_options options = {.timeout_ns = INT64_C(2000000000)};
             assert_ok(spad_plan_solve(&result, plan, &options, &error), &error);
             assert_ok(spad_plan_check(NULL, plan, result->places, result->count, &error), &error);
             assert_true(result->height - result->bound <= result->bound / 10);
@@ -157,7 +157,7 @@ static void large_solves_survive_failing_allocations(void **state) {
         assert_ok(spad_plan_create(&plan, &host.host, &error), &error);
         assert_ok(packing_shaped(plan, PACKING_RANDOM, 70000, 3, &error), &error);
         host.fail_at = host.calls + n;
-        const spad_plan_options options = {.deadline_ns = INT64_C(1000000000)};
+        const spad_plan_options options = {.timeout_ns = INT64_C(1000000000)};
         const spad_status status = spad_plan_solve(&result, plan, &options, &error);
         ended = host.calls < host.fail_at;
         assert_int_equal(status, ended ? SPAD_OK : SPAD_ERR_HOST_MEMORY);

@@ -38,12 +38,12 @@ typedef struct m_component {
     int child_count;
     char child_name[MAX_CHILDREN][8];
     spad_component child[MAX_CHILDREN]; /* may have been removed since */
-    bool valid[SPAD_UNIT_COUNT];
+    bool valid[SPAD_REGISTRY_UNIT_COUNT];
 } m_component;
 
 typedef struct m_place {
     bool placed;
-    spad_region region;
+    spad_registry_region region;
     int64_t start;
     int64_t length;
     int64_t taken;
@@ -53,8 +53,8 @@ typedef struct m_place {
 typedef struct m_layout {
     spad_status status;
     m_place places[MAX_BUFFERS];
-    int64_t total[SPAD_REGION_COUNT];
-    int64_t align[SPAD_REGION_COUNT];
+    int64_t total[SPAD_REGISTRY_REGION_COUNT];
+    int64_t align[SPAD_REGISTRY_REGION_COUNT];
 } m_layout;
 
 typedef struct world {
@@ -75,13 +75,13 @@ static int64_t type_bytes(spad_dtype type) {
     return type == SPAD_FLOAT64 || type == SPAD_INT64 ? 8 : 4;
 }
 
-static int64_t length_of(const m_buffer *b, spad_unit unit) {
-    if (unit == SPAD_UNIT_ELEMENT) return b->size;
+static int64_t length_of(const m_buffer *b, spad_registry_unit unit) {
+    if (unit == SPAD_REGISTRY_UNIT_ELEMENT) return b->size;
     return b->child_bytes >= 0 ? b->child_bytes : b->size * type_bytes(b->type);
 }
 
-static int64_t align_of(const m_buffer *b, spad_unit unit) {
-    if (unit == SPAD_UNIT_ELEMENT) return 1;
+static int64_t align_of(const m_buffer *b, spad_registry_unit unit) {
+    if (unit == SPAD_REGISTRY_UNIT_ELEMENT) return 1;
     return b->child_bytes >= 0 ? b->child_align : type_bytes(b->type);
 }
 
@@ -90,16 +90,16 @@ static int64_t round_up(int64_t value, int64_t align) {
     return value;
 }
 
-static void put_own(m_layout *out, const m_buffer *b, int i, spad_unit unit) {
+static void put_own(m_layout *out, const m_buffer *b, int i, spad_registry_unit unit) {
     m_place *p = &out->places[i];
     p->placed = true;
     p->inside = -1;
     p->length = length_of(b, unit);
-    p->region = b->shared       ? SPAD_REGION_SHARED
-                : b->persistent ? SPAD_REGION_PERSISTENT
-                                : SPAD_REGION_LOCAL;
-    if (p->region == SPAD_REGION_LOCAL) {
-        const int64_t least = unit == SPAD_UNIT_ELEMENT ? 1 : type_bytes(b->type);
+    p->region = b->shared       ? SPAD_REGISTRY_REGION_SHARED
+                : b->persistent ? SPAD_REGISTRY_REGION_PERSISTENT
+                                : SPAD_REGISTRY_REGION_LOCAL;
+    if (p->region == SPAD_REGISTRY_REGION_LOCAL) {
+        const int64_t least = unit == SPAD_REGISTRY_UNIT_ELEMENT ? 1 : type_bytes(b->type);
         if (p->length < least) p->length = least;
     }
     p->start = out->total[p->region];
@@ -112,7 +112,8 @@ static bool share_time_and_space(const m_component *c, const m_layout *l, int i,
     const m_buffer *y = &c->buffers[k];
     const m_place *p = &l->places[i];
     const m_place *q = &l->places[k];
-    if (p->region != SPAD_REGION_SHARED || q->region != SPAD_REGION_SHARED) return false;
+    if (p->region != SPAD_REGISTRY_REGION_SHARED || q->region != SPAD_REGISTRY_REGION_SHARED)
+        return false;
     bool space = false;
     for (int64_t at = p->start; at < p->start + p->length; at++) {
         space |= at >= q->start && at < q->start + q->length;
@@ -122,7 +123,7 @@ static bool share_time_and_space(const m_component *c, const m_layout *l, int i,
     return space && time;
 }
 
-static m_layout lay_out(const m_component *c, spad_unit unit) {
+static m_layout lay_out(const m_component *c, spad_registry_unit unit) {
     m_layout out = {.status = SPAD_OK, .align = {1, 1, 1}};
     for (int i = 0; i < c->count; i++) {
         if (c->buffers[i].alias[0] == '\0') put_own(&out, &c->buffers[i], i, unit);
@@ -141,10 +142,10 @@ static m_layout lay_out(const m_component *c, spad_unit unit) {
         if (length > 0) start = round_up(start, align_of(b, unit));
         const bool kept = b->persistent || b->child_keeps || c->buffers[k].persistent ||
                           c->buffers[k].child_keeps;
-        if (!kept && host->placed && host->region == SPAD_REGION_SHARED &&
+        if (!kept && host->placed && host->region == SPAD_REGISTRY_REGION_SHARED &&
             start + length <= host->start + host->length) {
             out.places[i] = (m_place){.placed = true,
-                                      .region = SPAD_REGION_SHARED,
+                                      .region = SPAD_REGISTRY_REGION_SHARED,
                                       .start = start,
                                       .length = length,
                                       .inside = k};
@@ -172,12 +173,13 @@ static m_component *by_id(world *w, spad_component id) {
 }
 
 /* Local total along every path; false: a component below itself, or a layout that fails. */
-static spad_status sum_local(world *w, m_component *c, spad_unit unit, int depth, int64_t *sum) {
+static spad_status sum_local(world *w, m_component *c, spad_registry_unit unit, int depth,
+                             int64_t *sum) {
     if (depth > COMPONENTS) return SPAD_ERR_CYCLE;
     if (!c->exists) return SPAD_OK;
     const m_layout l = lay_out(c, unit);
     if (l.status != SPAD_OK) return l.status;
-    *sum += l.total[SPAD_REGION_LOCAL];
+    *sum += l.total[SPAD_REGISTRY_REGION_LOCAL];
     for (int i = 0; i < c->child_count; i++) {
         m_component *child = by_id(w, c->child[i]);
         if (child == NULL) continue;
@@ -225,11 +227,12 @@ static const char *pick_name(world *w) {
     return names[pick(w, 0, pick(w, 0, 3) == 0 ? NAMES - 1 : 4)];
 }
 
-static spad_buffer pick_buffer(world *w) {
-    spad_buffer b = {
+static spad_registry_buffer pick_buffer(world *w) {
+    spad_registry_buffer b = {
         .name = pick_name(w),
         .size = pick(w, 0, 12),
-        .location = pick(w, 0, 2) == 0 ? SPAD_LOCATION_LOCAL : SPAD_LOCATION_SHARED,
+        .location =
+            pick(w, 0, 2) == 0 ? SPAD_REGISTRY_LOCATION_LOCAL : SPAD_REGISTRY_LOCATION_SHARED,
         .persistent = pick(w, 0, 2) == 0,
         .aliases = pick(w, 0, 1) == 0 ? pick_name(w) : NULL,
         .precision = pick(w, 0, 2) == 0 ? SPAD_DTYPE_NONE : types[pick(w, 0, 4)],
@@ -261,7 +264,7 @@ static m_buffer *slot_for(m_component *c, const char *name) {
 /* ---- operations, on both ----------------------------------------------------------- */
 
 static void op_register(world *w, m_component *c) {
-    const spad_buffer b = pick_buffer(w);
+    const spad_registry_buffer b = pick_buffer(w);
     spad_status expected = SPAD_OK;
     if (b.aliases != NULL && strcmp(b.aliases, b.name) == 0) {
         expected = SPAD_ERR_NAME;
@@ -273,7 +276,7 @@ static void op_register(world *w, m_component *c) {
     m_buffer *m = slot_for(c, b.name);
     set_text(m->alias, b.aliases);
     m->size = b.size;
-    m->shared = b.location == SPAD_LOCATION_SHARED;
+    m->shared = b.location == SPAD_REGISTRY_LOCATION_SHARED;
     m->persistent = b.persistent;
     m->type = b.precision != SPAD_DTYPE_NONE ? b.precision : c->type;
     m->begin = b.t_begin;
@@ -283,9 +286,9 @@ static void op_register(world *w, m_component *c) {
 }
 
 static void op_update_buffer(world *w, m_component *c) {
-    const spad_buffer b = pick_buffer(w);
+    const spad_registry_buffer b = pick_buffer(w);
     const unsigned fields = (unsigned)pick(w, 0, 63);
-    spad_update got;
+    spad_registry_change got;
     assert_int_equal(spad_registry_update_buffer(&got, w->registry, c->id, fields, &b, NULL),
                      SPAD_OK);
     const int i = find(c, b.name);
@@ -293,15 +296,16 @@ static void op_update_buffer(world *w, m_component *c) {
     if (i < 0) return;
     const m_buffer before = c->buffers[i];
     m_buffer *m = &c->buffers[i];
-    if (fields & SPAD_BUFFER_SIZE) m->size = b.size;
+    if (fields & SPAD_REGISTRY_BUFFER_SIZE) m->size = b.size;
     if (m->size != before.size) m->child_bytes = -1;
-    if (fields & SPAD_BUFFER_LOCATION) m->shared = b.location == SPAD_LOCATION_SHARED;
-    if (fields & SPAD_BUFFER_PERSISTENT) m->persistent = b.persistent;
-    if (fields & SPAD_BUFFER_ALIASES) set_text(m->alias, b.aliases);
-    if (fields & SPAD_BUFFER_PRECISION) {
+    if (fields & SPAD_REGISTRY_BUFFER_LOCATION)
+        m->shared = b.location == SPAD_REGISTRY_LOCATION_SHARED;
+    if (fields & SPAD_REGISTRY_BUFFER_PERSISTENT) m->persistent = b.persistent;
+    if (fields & SPAD_REGISTRY_BUFFER_ALIASES) set_text(m->alias, b.aliases);
+    if (fields & SPAD_REGISTRY_BUFFER_PRECISION) {
         m->type = b.precision != SPAD_DTYPE_NONE ? b.precision : c->type;
     }
-    if (fields & SPAD_BUFFER_LIFETIME) {
+    if (fields & SPAD_REGISTRY_BUFFER_LIFETIME) {
         m->begin = b.t_begin;
         m->end = b.t_end;
     }
@@ -315,16 +319,16 @@ static void op_update_buffer(world *w, m_component *c) {
 
 static void op_update(world *w, m_component *c) {
     char keys[3][40];
-    spad_setting settings[3];
+    spad_registry_setting settings[3];
     bool known[3];
     bool bad = false;
     for (int i = 0; i < 3; i++) {
         snprintf(keys[i], sizeof keys[i], "%s%s", pick_name(w),
                  pick(w, 0, 4) == 0 ? "_loc" : "_location");
         const int64_t value = pick(w, 0, 20);
-        settings[i] = (spad_setting){keys[i], value == 0   ? "Shared"
-                                              : value < 10 ? "shared"
-                                                           : "local"};
+        settings[i] = (spad_registry_setting){keys[i], value == 0   ? "Shared"
+                                                       : value < 10 ? "shared"
+                                                                    : "local"};
         bad |= value == 0 && strstr(keys[i], "_location") != NULL;
     }
     const spad_status status = spad_registry_update(known, w->registry, c->id, settings, 3, NULL);
@@ -345,9 +349,9 @@ static void op_child(world *w, m_component *c) {
     m_component *child = &w->components[pick(w, 0, COMPONENTS - 1)];
     const char *base = pick(w, 0, 1) == 0 ? "k" : "state";
     spad_status expected = SPAD_OK;
-    m_layout l[SPAD_UNIT_COUNT];
-    for (int unit = 0; unit < SPAD_UNIT_COUNT; unit++) {
-        l[unit] = lay_out(child, (spad_unit)unit);
+    m_layout l[SPAD_REGISTRY_UNIT_COUNT];
+    for (int unit = 0; unit < SPAD_REGISTRY_UNIT_COUNT; unit++) {
+        l[unit] = lay_out(child, (spad_registry_unit)unit);
         if (expected == SPAD_OK) {
             expected = l[unit].status;
             child->valid[unit] = child->exists && expected == SPAD_OK;
@@ -358,23 +362,24 @@ static void op_child(world *w, m_component *c) {
     if (expected != SPAD_OK) return;
     bool keeps = false; /* read before the child changes, which may be the parent itself */
     for (int i = 0; i < child->count; i++) {
-        const m_place *p = &l[SPAD_UNIT_ELEMENT].places[i];
-        keeps |= p->region == SPAD_REGION_SHARED && p->length > 0 &&
+        const m_place *p = &l[SPAD_REGISTRY_UNIT_ELEMENT].places[i];
+        keeps |= p->region == SPAD_REGISTRY_REGION_SHARED && p->length > 0 &&
                  (child->buffers[i].persistent || child->buffers[i].child_keeps);
     }
     for (int i = 0; i < 2; i++) {
         char name[24];
         snprintf(name, sizeof name, "%s%s", base, i == 0 ? "_shared" : "_persistent");
-        const spad_region region = i == 0 ? SPAD_REGION_SHARED : SPAD_REGION_PERSISTENT;
+        const spad_registry_region region =
+            i == 0 ? SPAD_REGISTRY_REGION_SHARED : SPAD_REGISTRY_REGION_PERSISTENT;
         m_buffer *m = slot_for(c, name);
         m->alias[0] = '\0';
-        m->size = l[SPAD_UNIT_ELEMENT].total[region];
+        m->size = l[SPAD_REGISTRY_UNIT_ELEMENT].total[region];
         m->shared = i == 0;
         m->persistent = i == 1;
         m->type = c->type;
         m->of_child = true;
-        m->child_bytes = l[SPAD_UNIT_BYTE].total[region];
-        m->child_align = l[SPAD_UNIT_BYTE].align[region];
+        m->child_bytes = l[SPAD_REGISTRY_UNIT_BYTE].total[region];
+        m->child_align = l[SPAD_REGISTRY_UNIT_BYTE].align[region];
         m->child_keeps = i == 0 && keeps;
     }
     int i = 0;
@@ -418,7 +423,8 @@ static void op_clear(world *w, m_component *c) {
 
 /* ---- comparison -------------------------------------------------------------------- */
 
-static void compare_slices(const m_component *c, const m_layout *l, const spad_slice *slices) {
+static void compare_slices(const m_component *c, const m_layout *l,
+                           const spad_registry_slice *slices) {
     for (int i = 0; i < c->count; i++) {
         const m_place *p = &l->places[i];
         assert_int_equal(slices[i].region, p->region);
@@ -433,14 +439,14 @@ static void compare_slices(const m_component *c, const m_layout *l, const spad_s
     }
 }
 
-static void compare_layout(world *w, m_component *c, spad_unit unit) {
+static void compare_layout(world *w, m_component *c, spad_registry_unit unit) {
     const m_layout l = lay_out(c, unit);
-    const spad_slice *slices;
+    const spad_registry_slice *slices;
     size_t count;
     spad_error error;
     assert_int_equal(spad_registry_is_laid_out(w->registry, c->id, unit), c->valid[unit]);
     const spad_status status =
-        spad_registry_layout(&slices, &count, w->registry, c->id, unit, &error);
+        spad_registry_get_layout(&slices, &count, w->registry, c->id, unit, &error);
     assert_int_equal(status, l.status);
     if (status == SPAD_ERR_OVERLAP) { /* it names a pair that does overlap */
         assert_true(share_time_and_space(c, &l, find(c, error.subject), find(c, error.other)));
@@ -449,26 +455,29 @@ static void compare_layout(world *w, m_component *c, spad_unit unit) {
     c->valid[unit] = c->exists;
     assert_int_equal(count, c->count);
     compare_slices(c, &l, slices);
-    for (int region = 0; region < SPAD_REGION_COUNT; region++) {
+    for (int region = 0; region < SPAD_REGISTRY_REGION_COUNT; region++) {
         int64_t got;
-        const spad_region r = (spad_region)region;
-        assert_int_equal(spad_registry_size(&got, w->registry, c->id, r, unit, NULL), SPAD_OK);
+        const spad_registry_region r = (spad_registry_region)region;
+        assert_int_equal(spad_registry_get_size(&got, w->registry, c->id, r, unit, NULL), SPAD_OK);
         assert_int_equal(got, l.total[region]);
-        assert_int_equal(spad_registry_alignment(&got, w->registry, c->id, r, unit, NULL), SPAD_OK);
+        assert_int_equal(spad_registry_get_alignment(&got, w->registry, c->id, r, unit, NULL),
+                         SPAD_OK);
         assert_int_equal(got, l.align[region]);
     }
 }
 
-static void compare_declared(world *w, m_component *c, spad_unit unit) {
+static void compare_declared(world *w, m_component *c, spad_registry_unit unit) {
     int64_t expected = 0;
     int64_t got;
     const m_layout own = lay_out(c, unit);
     spad_status wanted = own.status;
     if (wanted == SPAD_OK) wanted = sum_local(w, c, unit, 0, &expected);
-    const spad_status status = spad_registry_declared_local(&got, w->registry, c->id, unit, NULL);
+    const spad_status status =
+        spad_registry_get_declared_local(&got, w->registry, c->id, unit, NULL);
     /* with several faults below, which one is met first does not matter */
     assert_int_equal(status == SPAD_OK, wanted == SPAD_OK);
-    if (status == SPAD_OK) assert_int_equal(got, expected + own.total[SPAD_REGION_PERSISTENT]);
+    if (status == SPAD_OK)
+        assert_int_equal(got, expected + own.total[SPAD_REGISTRY_REGION_PERSISTENT]);
     for (int i = 0; i < COMPONENTS; i++) { /* the walk may have built layouts */
         m_component *other = &w->components[i];
         other->valid[unit] = spad_registry_is_laid_out(w->registry, other->id, unit);
@@ -476,9 +485,9 @@ static void compare_declared(world *w, m_component *c, spad_unit unit) {
     }
 }
 
-static void compare_names(world *w, const m_component *c, spad_unit unit) {
+static void compare_names(world *w, const m_component *c, spad_registry_unit unit) {
     const char *got[MAX_BUFFERS];
-    const size_t count = spad_registry_relocatable(got, MAX_BUFFERS, w->registry, c->id);
+    const size_t count = spad_registry_list_relocatable(got, MAX_BUFFERS, w->registry, c->id);
     size_t k = 0;
     int64_t sum = 0;
     for (int i = 0; i < c->count; i++) {
@@ -489,8 +498,8 @@ static void compare_names(world *w, const m_component *c, spad_unit unit) {
     }
     assert_int_equal(k, count);
     int64_t total;
-    assert_int_equal(spad_registry_nonaliased(&total, w->registry, c->id, got, count, unit, NULL),
-                     SPAD_OK);
+    assert_int_equal(
+        spad_registry_get_nonaliased(&total, w->registry, c->id, got, count, unit, NULL), SPAD_OK);
     assert_int_equal(total, sum);
     assert_int_equal(spad_registry_has_group(w->registry, c->id), c->exists);
     assert_int_equal(spad_registry_buffer_count(w->registry, c->id), c->count);
@@ -511,7 +520,7 @@ static void operate(world *w) {
     } else {
         op_clear(w, c);
     }
-    const spad_unit unit = (spad_unit)pick(w, 0, 1);
+    const spad_registry_unit unit = (spad_registry_unit)pick(w, 0, 1);
     if (pick(w, 0, 1) == 0) c = &w->components[pick(w, 0, COMPONENTS - 1)];
     compare_names(w, c, unit);
     if (pick(w, 0, 2) != 0) compare_layout(w, c, unit);
@@ -528,8 +537,8 @@ static void random_sequences_agree_with_the_model(void **state) {
         for (int i = 0; i < COMPONENTS; i++) new_component(&w, &w.components[i]);
         for (int i = 0; i < OPERATIONS; i++) operate(&w);
         for (int i = 0; i < COMPONENTS; i++) {
-            compare_layout(&w, &w.components[i], SPAD_UNIT_ELEMENT);
-            compare_layout(&w, &w.components[i], SPAD_UNIT_BYTE);
+            compare_layout(&w, &w.components[i], SPAD_REGISTRY_UNIT_ELEMENT);
+            compare_layout(&w, &w.components[i], SPAD_REGISTRY_UNIT_BYTE);
         }
         spad_registry_destroy(w.registry);
     }
@@ -560,16 +569,16 @@ static void the_lifetime_sweep_agrees_with_all_pairs(void **state) {
             m->child_bytes = -1;
             m->begin = pick(&w, 0, 40);
             m->end = m->begin + pick(&w, 0, 4);
-            const spad_buffer b = {.name = m->name,
-                                   .size = m->size,
-                                   .aliases = i > 0 ? m->alias : NULL,
-                                   .precision = SPAD_FLOAT32,
-                                   .t_begin = m->begin,
-                                   .t_end = m->end};
+            const spad_registry_buffer b = {.name = m->name,
+                                            .size = m->size,
+                                            .aliases = i > 0 ? m->alias : NULL,
+                                            .precision = SPAD_FLOAT32,
+                                            .t_begin = m->begin,
+                                            .t_end = m->end};
             assert_int_equal(spad_registry_register(w.registry, c->id, &b, NULL), SPAD_OK);
         }
-        clean += lay_out(c, SPAD_UNIT_ELEMENT).status == SPAD_OK;
-        compare_layout(&w, c, SPAD_UNIT_ELEMENT);
+        clean += lay_out(c, SPAD_REGISTRY_UNIT_ELEMENT).status == SPAD_OK;
+        compare_layout(&w, c, SPAD_REGISTRY_UNIT_ELEMENT);
         spad_registry_destroy(w.registry);
     }
     assert_in_range(clean, 2000, 18000); /* both answers come up often */

@@ -359,7 +359,7 @@ static bool run(world *w) {
 
 static void assert_same(const program *p, const world *w, bool ends, const spad_kernel *kernel,
                         const spad_sim *sim) {
-    const bool same_end = ends == (spad_sim_stuck(sim) == NULL);
+    const bool same_end = ends == (spad_sim_get_stuck(sim) == NULL);
     bool same = same_end && (size_t)w->log_count == spad_sim_row_count(sim);
     for (int i = 0; same && i < w->log_count; i++) {
         const spad_sim_row row = spad_sim_get_row(sim, (size_t)i);
@@ -384,7 +384,7 @@ static void the_model_agrees(void **state) {
         spad_kernel *kernel = test_parse(p.text);
         spad_sim *sim;
         spad_error error;
-        assert_ok(spad_sim_kernel(&sim, kernel, NULL, &error), &error);
+        assert_ok(spad_sim_create(&sim, kernel, NULL, &error), &error);
         assert_same(&p, &w, ends, kernel, sim);
         ended += ends;
         spad_sim_destroy(sim);
@@ -409,14 +409,14 @@ static bool compare_with_skipping(const spad_kernel *kernel) {
     spad_sim *run_all;
     spad_sim *skip;
     spad_error error;
-    assert_ok(spad_sim_kernel(&run_all, kernel, &all, &error), &error);
-    assert_ok(spad_sim_kernel(&skip, kernel, &early, &error), &error);
+    assert_ok(spad_sim_create(&run_all, kernel, &all, &error), &error);
+    assert_ok(spad_sim_create(&skip, kernel, &early, &error), &error);
     const spad_sim_totals one = spad_sim_get_totals(run_all);
     const spad_sim_totals two = spad_sim_get_totals(skip);
     assert_int_equal(one.makespan, two.makespan);
     assert_int_equal(one.operations, two.operations);
     assert_int_equal(one.bound, two.bound);
-    assert_int_equal(spad_sim_stuck(run_all) == NULL, spad_sim_stuck(skip) == NULL);
+    assert_int_equal(spad_sim_get_stuck(run_all) == NULL, spad_sim_get_stuck(skip) == NULL);
     assert_int_equal(total_waiting(run_all), total_waiting(skip));
     const size_t rows[2] = {spad_sim_row_count(run_all), spad_sim_row_count(skip)};
     if (rows[0] > 0) {

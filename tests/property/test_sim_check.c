@@ -149,8 +149,8 @@ static judgement judge(const spad_kernel *kernel) {
     const spad_check_options options = {.one_shape = true, .no_advice = true};
     spad_check *check;
     spad_error error;
-    assert_ok(spad_check_kernel(&check, kernel, &options, &error), &error);
-    const spad_verdict verdict = spad_check_verdict(check);
+    assert_ok(spad_check_create(&check, kernel, &options, &error), &error);
+    const spad_verdict verdict = spad_check_get_verdict(check);
     judgement j = {.proved =
                        verdict == SPAD_VERDICT_PROVED_SHAPE || verdict == SPAD_VERDICT_PROVED_ALL};
     for (size_t i = 0; i < spad_check_finding_count(check); i++) {
@@ -163,8 +163,8 @@ static judgement judge(const spad_kernel *kernel) {
 static void compare(tally *t, uint64_t seed, const char *text, const spad_kernel *kernel) {
     const executor_options options = {.states_max = 20000, .ends = true};
     spad_sim *sim;
-    if (spad_sim_kernel(&sim, kernel, NULL, NULL) != SPAD_OK) return; /* a run that fails */
-    const char *stuck = spad_sim_stuck(sim);
+    if (spad_sim_create(&sim, kernel, NULL, NULL) != SPAD_OK) return; /* a run that fails */
+    const char *stuck = spad_sim_get_stuck(sim);
     const executor_result run = executor_run(kernel, &options);
     t->made++;
     const judgement j = judge(kernel);

@@ -127,7 +127,7 @@ static void put_kernel(writer *w, spad__random *random, bool one_transfer) {
 static spad_sim *simulate(const spad_kernel *kernel, const spad_sim_options *options) {
     spad_sim *sim;
     spad_error error;
-    assert_ok(spad_sim_kernel(&sim, kernel, options, &error), &error);
+    assert_ok(spad_sim_create(&sim, kernel, options, &error), &error);
     return sim;
 }
 
@@ -293,7 +293,7 @@ static void check_kernel(const spad_kernel *kernel, const spad_sim *sim) {
     model *m = calloc(1, sizeof *m);
     assert_non_null(m);
     m->kernel = kernel;
-    m->target = spad_kernel_target(kernel);
+    m->target = spad_kernel_get_target(kernel);
     spad_walk *walk;
     const spad_walk_event *event;
     size_t at = 0;
@@ -375,7 +375,7 @@ static void skipping_changes_nothing(void **state) {
         spad_sim *skip = simulate(kernel, &early);
         assert_int_equal(spad_sim_repeat_count(run), 0);
         skipped += spad_sim_repeat_count(skip) > 0;
-        assert_same_result(skip, run, spad_kernel_target(kernel)->engine_count);
+        assert_same_result(skip, run, spad_kernel_get_target(kernel)->engine_count);
         spad_sim_destroy(run);
         spad_sim_destroy(skip);
         spad_kernel_destroy(kernel);
@@ -461,8 +461,8 @@ static int64_t planned_makespan(const spad_kernel *kernel) {
     int64_t makespan = INT64_MAX;
     assert_int_equal(spad_layout_create(&layout, kernel, NULL, NULL), SPAD_OK);
     if (spad_layout_fits(layout)) {
-        const spad_sim_options options = {.place = spad_layout_place, .ctx = layout};
-        assert_int_equal(spad_sim_kernel(&sim, kernel, &options, NULL), SPAD_OK);
+        const spad_sim_options options = {.layout = layout};
+        assert_int_equal(spad_sim_create(&sim, kernel, &options, NULL), SPAD_OK);
         makespan = spad_sim_get_totals(sim).makespan;
         spad_sim_destroy(sim);
     }
@@ -511,15 +511,15 @@ static void the_tuner_finds_the_best(void **state) {
         spad_tune *descent;
         const spad_tune_options four = {.depth_most = 4};
         const spad_tune_options down = {.depth_most = 4, .exhaustive_most = -1};
-        assert_ok(spad_tune_kernel(&all, kernel, &four, &error), &error);
-        assert_ok(spad_tune_kernel(&descent, kernel, &down, &error), &error);
+        assert_ok(spad_tune_create(&all, kernel, &four, &error), &error);
+        assert_ok(spad_tune_create(&descent, kernel, &down, &error), &error);
         const spad_tune_totals one = spad_tune_get_totals(all);
         const spad_tune_totals two = spad_tune_get_totals(descent);
         assert_true(one.exhaustive);
         assert_int_equal(one.combinations, 64);
         assert_int_equal(one.planned, b.planned);
         assert_int_equal(one.bytes, b.bytes);
-        assert_int_equal(makespan_of(spad_tune_chosen(all), NULL, 0), one.makespan);
+        assert_int_equal(makespan_of(spad_tune_get_chosen(all), NULL, 0), one.makespan);
         assert_true(two.planned <= two.written_planned);
         assert_false(two.exhaustive);
         assert_true(two.makespan >= one.makespan);

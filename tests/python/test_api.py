@@ -11,7 +11,7 @@ from api_table import REASONS, TABLE
 
 def public_functions(root):
     found = {}
-    for header in sorted((root / "include/spad").glob("*.h")):
+    for header in sorted((root / "include/spad").rglob("*.h")):
         text = re.sub(r"/\*.*?\*/", "", header.read_text(encoding="utf-8"), flags=re.S)
         for match in re.finditer(r"^SPAD_API\b[^;]*?\b(spad_\w+)\s*\(", text, re.M):
             found[match[1]] = header.name

@@ -65,6 +65,10 @@ def test_shapes_types_and_names():
     stack = spad.Stack("trn2")
     refused(TypeError, "not iterable", stack.alloc_heap, None, "uint8")
     refused(TypeError, "'float'", stack.alloc_heap, (1.5, 2), "uint8")
+    refused(spad.ArgumentError, "an alignment of 0 B", stack.alloc_heap, (1, 2), "uint8",
+            align=0)
+    refused(spad.ArgumentError, "an alignment of -1 B", stack.alloc_heap, (1, 2), "uint8",
+            align=-1)
     refused(spad.ArgumentError, "at least one dimension", stack.alloc_heap, (), "uint8")
     refused(spad.ArgumentError, "-4; extents cannot be negative", stack.alloc_heap, (128, -4), "uint8")
     refused(spad.ArgumentError, "do not fit 64 bits", stack.alloc_heap, (128, 2 ** 62, 4), "uint8")

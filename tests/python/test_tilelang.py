@@ -29,6 +29,7 @@ def test_everything_once():
         with T.Parallel():
             T.reducer_update(red, "max")
         T.finalize_reducer(red, f)
+        T.free(acc)
         assert a.offset is None
     assert a.offset % 1024 == 0 and (a.stages, a.bytes, a.stride) == (2, 16384, 16384)
     assert s.is_static and bar.is_static and b.scope.startswith("shared")
@@ -127,3 +128,189 @@ def test_types_without_ends():
         T.max_value("float8_e4m3fn_x4")
     with pytest.raises(spad.ArgumentError):
         T.min_value("nothing")
+
+
+# ---- the rules of tensor memory ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("columns, instead", [(48, 64), (16, 32), (31, 32), (513, 512), (96, 128)])
+def test_columns_are_a_power_of_two(columns, instead):
+    with T.block("sm_100") as block:
+        with pytest.raises(ValueError, match=f"{columns} columns.*power of 2.*ask for {instead}"):
+            T.alloc_tmem((128, columns), "float32")
+        T.free(T.alloc_tmem((128, instead), "float32"))
+        T.free(T.alloc_tmem((2, 128, 32), "float16", name="half"))  # twice 16 columns
+    assert len(block) == 2
+
+
+def test_columns_do_not_increase():
+    with T.block("sm_100"):
+        T.free(T.alloc_tmem((128, 128), "float32"))
+        T.free(T.alloc_tmem((128, 64), "float32"))
+        with pytest.raises(ValueError, match="128 columns of tensor memory after 64"):
+            T.alloc_tmem((128, 128), "float32")
+        with pytest.raises(spad.Error):  # a call that fails counts for nothing
+            T.alloc_tmem((256, 32), "float32")
+        T.free(T.alloc_tmem((128, 64), "float32"))
+
+
+def test_tensor_memory_has_to_be_freed():
+    with pytest.warns(UserWarning, match="'acc' of 64 columns is not freed.*T.free"):
+        with T.block("sm_100"):
+            T.alloc_tmem((128, 64), "float32", name="acc")
+
+
+def test_variables_of_other_scopes():
+    with T.block("sm_90") as block:
+        for scope in ("local", "shared", "shared.dyn", "global", "local.fragment"):
+            made = T.alloc_var("int32", scope)
+            assert made.scope == scope and made.shape == (1,)
+        with pytest.raises(ValueError, match="no init"):
+            T.alloc_var("int32", 1, "shared")
+    assert len(block) == 5 and block.sums["static_bytes"] >= 4
+
+
+# ---- kernel bodies -------------------------------------------------------------------------------
+
+
+def matmul(m, n, k, bm, bn, bk, stages=3, dtype="float16", accum="float32"):
+    @T.prim_func
+    def main(A: T.Tensor((m, k), dtype), B: T.Tensor((k, n), dtype), C: T.Tensor((m, n), dtype)):
+        with T.Kernel(T.ceildiv(n, bn), T.ceildiv(m, bm), threads=128) as (bx, by):
+            A_shared = T.alloc_shared((bm, bk), dtype)
+            B_shared = T.alloc_shared((bk, bn), dtype)
+            C_local = T.alloc_fragment((bm, bn), accum)
+            T.clear(C_local)
+            for ko in T.Pipelined(T.ceildiv(k, bk), num_stages=stages):
+                T.copy(A[by * bm, ko * bk], A_shared)
+                T.copy(B[ko * bk, bx * bn], B_shared)
+                T.gemm(A_shared, B_shared, C_local)
+            for i, j in T.Parallel(bm, bn):
+                C_local[i, j] = T.max(C_local[i, j], 0)
+            T.copy(C_local, C[by * bm, bx * bn])
+    return main
+
+
+def test_a_gemm_is_recorded():
+    kernel = matmul(1024, 512, 256, 128, 128, 32).record("sm_90")
+    assert kernel.source == """kernel main on sm_90
+param bx = 0
+param by = 0
+tensor A : global float16 (1024, 256) input
+tensor B : global float16 (256, 512) input
+tensor C : global float16 (1024, 512) input output
+tensor A_shared : shared float16 [8] (128, 32) ring 3
+tensor B_shared : shared float16 [8] (32, 128) ring 3
+tensor C_local : registers float32 (128, 128)
+simt fill writes C_local
+for k in 0..8 {
+    copy copy reads A((by * 128)..(by * 128) + 128, (k * 32)..(k * 32) + 32) writes A_shared[k]
+    copy copy reads B((k * 32)..(k * 32) + 32, (bx * 128)..(bx * 128) + 128) writes B_shared[k]
+    tensor gemm reads A_shared[k], B_shared[k] updates C_local
+}
+simt assign updates C_local
+simt copy reads C_local writes C((by * 128)..(by * 128) + 128, (bx * 128)..(bx * 128) + 128)
+"""
+    check = kernel.check()
+    assert check.verdict.startswith("proved") and not list(check.findings)
+    assert "49152" in kernel.layout().text()
+    last = kernel.reshape({"bx": 3, "by": 7})  # another block of the grid
+    assert last.check().verdict.startswith("proved")
+    with pytest.raises(spad.TextError, match="outside 'B'"):  # there are 4 in this direction
+        kernel.reshape({"bx": 4})
+
+
+def test_what_is_not_pipelined_has_one_copy():
+    assert "ring" not in matmul(128, 128, 64, 128, 128, 32, stages=0).record("sm_90").source
+
+    @T.prim_func
+    def kept(A: T.Tensor((4, 128), "float32"), B: T.Tensor((128,), "float32")):
+        with T.Kernel(1) as bx:
+            s = T.alloc_shared((128,), "float32")
+            for k in T.Pipelined(4, num_stages=2):
+                T.copy(A[k, 0], s)
+            T.copy(s, B)  # it is read after the loop
+
+    kernel = kept.record("sm_90")
+    assert "ring" not in kernel.source and kernel.check().verdict.startswith("proved")
+
+
+def test_reducers_in_parallel_loops():
+    @T.prim_func
+    def rows(X: T.Tensor((64, 128), "float32"), Y: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=128) as bx:
+            x = T.alloc_fragment((64, 128), "float32")
+            r = T.alloc_reducer((64,), "float32", op="sum")
+            T.copy(X, x)
+            T.fill(r, 0)
+            for i, j in T.Parallel(64, 128):
+                r[i] += x[i, j] * 2.0
+            T.finalize_reducer(r)
+            for i in T.Parallel(64):
+                Y[i] = r[i]
+
+    kernel = rows.record("sm_90")
+    assert "simt assign reads x updates r\nsimt finalize updates r\n" in kernel.source
+    assert kernel.check().verdict.startswith("proved")
+
+
+def body(statement):
+    """Records one statement of a kernel body, with a reducer and a fragment at hand."""
+    @T.prim_func
+    def main(X: T.Tensor((64, 64), "float32")):
+        with T.Kernel(2) as bx:
+            statement(X, T.alloc_fragment((64,), "float32"),
+                      T.alloc_reducer((64,), "float32", op="max"), bx)
+    return main.record("sm_90")
+
+
+def test_what_is_not_covered_is_refused():
+    def branch(X, f, r, bx):
+        if bx == 0:
+            pass
+
+    def strided(X, f, r, bx):
+        for i in T.Parallel(32):
+            f[i * 2] = 0.0
+
+    def wrong_reducer(X, f, r, bx):
+        T.fill(r, T.min_value("float32"))
+        for i in T.Parallel(64):
+            r[i] = f[i]
+
+    def other_op(X, f, r, bx):
+        T.fill(r, T.min_value("float32"))
+        for i in T.Parallel(64):
+            r[i] += f[i]
+
+    for statement, error, message in (
+            (branch, T.Uncovered, "branch"), (strided, T.Uncovered, "one parallel variable"),
+            (wrong_reducer, spad.ArgumentError, "a reducer is combined"),
+            (other_op, spad.Error, "max"),
+            (lambda X, f, r, bx: T.copy(X, f), spad.ArgumentError, "4096 elements to 64"),
+            (lambda X, f, r, bx: T.gemm(X, X, f), spad.ArgumentError, "does not give"),
+            (lambda X, f, r, bx: T.alloc_barrier(1), T.Uncovered, "shared.barrier"),
+            (lambda X, f, r, bx: T.atomic_add(X, f), AttributeError, "does not cover T.atomic_add")):
+        with pytest.raises(error, match=message):
+            body(statement)
+    with pytest.raises(T.Uncovered, match="no `with T.Kernel"):
+        T.prim_func(lambda: None).record()
+    with pytest.raises(T.Uncovered, match="not compiled"):
+        matmul(128, 128, 32, 128, 128, 32)(1, 2, 3)
+    with pytest.raises(T.Uncovered, match="on trn2"):
+        matmul(128, 128, 32, 128, 128, 32).record("trn2")
+    with pytest.raises(spad.StateError, match="part of a kernel body"):
+        T.copy(1, 2)
+    with T.block("sm_90"):
+        f = T.alloc_fragment((4,), "float32")
+        with pytest.raises(spad.StateError, match="part of a kernel body"):
+            f[0]
+
+
+def test_a_read_before_the_write_is_found():
+    def reads_too_early(X, f, r, bx):
+        for i in T.Parallel(64):
+            X[bx, i] = f[i]
+
+    kernel = body(reads_too_early)
+    assert kernel.check().verdict.startswith("fail") or list(kernel.check().findings)

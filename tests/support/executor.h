@@ -60,8 +60,7 @@ typedef struct executor_options {
     bool plain;      /* without the reductions on the order of points: slow */
     bool ends;       /* only: which executions end? Bytes do not count, and a run
                         does not end at one that is stuck */
-    bool (*place)(void *ctx, int64_t tensor, int64_t slot, spad_rect *rect);
-    void *ctx;
+    const spad_layout *layout; /* places of auto tensors; NULL: they share no bytes */
 } executor_options;
 
 typedef struct executor_result {

@@ -198,7 +198,7 @@ static void cover_life(executor *e, int number, size_t accesses) {
         o->access_count++;
     }
     /* its place is not known here, and it may be that of others */
-    if (o->access_count == 0 && e->options->place != NULL) e->result.unmodelled = true;
+    if (o->access_count == 0 && e->options->layout != NULL) e->result.unmodelled = true;
 }
 
 static void cover_lives(executor *e) {
@@ -344,8 +344,7 @@ static void collect_event(executor *e, const spad_walk_event *event, int agent, 
 }
 
 static bool collect_agent(executor *e, int agent) {
-    const spad_walk_options options = {
-        .agent = agent, .place = e->options->place, .ctx = e->options->ctx};
+    const spad_walk_options options = {.agent = agent, .layout = e->options->layout};
     int64_t *bundles = calloc(spad_kernel_sync_count(e->kernel) + 1, sizeof *bundles);
     spad_walk *walk;
     const spad_walk_event *event;
@@ -415,15 +414,14 @@ static void choose_eager(executor *e) {
 /* Inputs are written before the start, one after another in the order of the text. Those of
  * which a byte can belong to others are accesses that are over when the run begins. */
 static void collect_inputs(executor *e) {
-    const spad_walk_options options = {
-        .agent = SPAD_WALK_ALL, .place = e->options->place, .ctx = e->options->ctx};
+    const spad_walk_options options = {.agent = SPAD_WALK_ALL, .layout = e->options->layout};
     spad_walk *walk;
     spad_error error;
     assert_ok(spad_walk_create(&walk, e->kernel, &options, &error), &error);
     for (size_t i = 0; i < spad_kernel_tensor_count(e->kernel); i++) {
         const spad_kernel_tensor *t = spad_kernel_get_tensor(e->kernel, i);
         const spad_kernel_tensor *home = spad_kernel_get_tensor(e->kernel, (size_t)t->home);
-        const bool off_chip = spad_kernel_target(e->kernel)->spaces[t->space].off_chip;
+        const bool off_chip = spad_kernel_get_target(e->kernel)->spaces[t->space].off_chip;
         const bool alone = home->mode == SPAD_MODE_AUTO && off_chip && home->slots == home->tiles;
         if ((t->flags & SPAD_TENSOR_INPUT) == 0 || (alone && t->mode != SPAD_MODE_ALIAS)) continue;
         if (home->mode == SPAD_MODE_STACK || home->mode == SPAD_MODE_HEAP) continue;
@@ -441,8 +439,7 @@ static void collect_inputs(executor *e) {
 
 /* Outputs are read at the end, tile by tile: the last accesses, which no operation has. */
 static void collect_results(executor *e) {
-    const spad_walk_options options = {
-        .agent = SPAD_WALK_ALL, .place = e->options->place, .ctx = e->options->ctx};
+    const spad_walk_options options = {.agent = SPAD_WALK_ALL, .layout = e->options->layout};
     spad_walk *walk;
     spad_error error;
     assert_ok(spad_walk_create(&walk, e->kernel, &options, &error), &error);

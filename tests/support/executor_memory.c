@@ -175,7 +175,7 @@ bool executor_share_atom(const executor *e, const access *a, const access *b) {
 /* Registers and tensor memory have orders of their own; proxy fences are about the rest. */
 static bool has_proxies(const executor *e, const access *a) {
     const spad_kernel_tensor *t = spad_kernel_get_tensor(e->kernel, (size_t)a->walk.tensor);
-    const char *space = spad_kernel_target(e->kernel)->spaces[t->space].name;
+    const char *space = spad_kernel_get_target(e->kernel)->spaces[t->space].name;
     return strcmp(space, "registers") != 0 && strcmp(space, "tmem") != 0;
 }
 

@@ -20,7 +20,7 @@ void executor_say(executor *e, unsigned wrong, const char *format, ...) {
 
 int executor_line(const executor *e, int64_t statement) {
     if (statement < 0) return 0;
-    return spad_kernel_get_statement(e->kernel, (size_t)statement)->place.line;
+    return spad_kernel_get_statement(e->kernel, (size_t)statement)->location.line;
 }
 
 /* ---- mbarriers --------------------------------------------------------------------- */

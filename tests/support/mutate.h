@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * mutate: small mistakes in the text of a kernel, as spad_kernel_write gives it (one statement
+ * mutate: small mistakes in the text of a kernel, as spad_kernel_write_text gives it (one statement
  * a line). For every statement of synchronisation: left out, moved up or down by one
  * statement, made weaker; for every operation: what it does when it is done; for units, counts
  * and starting values: weaker; for every ring: one slot less; for every placement: onto its

@@ -573,7 +573,7 @@ static bool rewrite(maker *m) {
         return false;
     }
     test_text_init(&out);
-    assert_int_equal(spad_kernel_write(kernel, &out.sink, NULL), SPAD_OK);
+    assert_int_equal(spad_kernel_write_text(kernel, &out.sink, NULL), SPAD_OK);
     assert_true(out.count < RANDOM_KERNEL_TEXT);
     strcpy(m->text, out.bytes);
     test_text_free(&out);

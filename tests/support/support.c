@@ -13,8 +13,8 @@ typedef union block_head {
     max_align_t align;
 } block_head;
 
-static void *counting_resize(void *ctx, void *block, size_t old_size, size_t new_size) {
-    test_host *host = ctx;
+static void *counting_resize(void *context, void *block, size_t old_size, size_t new_size) {
+    test_host *host = context;
     block_head *head = block != NULL ? (block_head *)block - 1 : NULL;
     if (head != NULL) assert_int_equal(head->size, old_size);
     if (new_size == 0) {
@@ -44,7 +44,7 @@ static void *counting_resize(void *ctx, void *block, size_t old_size, size_t new
 void test_host_init(test_host *host) {
     memset(host, 0, sizeof *host);
     host->host.resize = counting_resize;
-    host->host.ctx = host;
+    host->host.context = host;
 }
 
 void test_host_assert_clean(const test_host *host) {
@@ -52,13 +52,13 @@ void test_host_assert_clean(const test_host *host) {
     assert_int_equal(host->live_bytes, 0);
 }
 
-void test_fail_each_allocation(spad_status (*scenario)(const spad_host *host, void *payload),
-                               void *payload) {
+void test_fail_each_allocation(spad_status (*scenario)(const spad_host *host, void *context),
+                               void *context) {
     for (long n = 1;; n++) {
         test_host host;
         test_host_init(&host);
         host.fail_at = n;
-        const spad_status status = scenario(&host.host, payload);
+        const spad_status status = scenario(&host.host, context);
         test_host_assert_clean(&host);
         if (host.calls < n) {
             assert_int_equal(status, SPAD_OK);
@@ -71,8 +71,8 @@ void test_fail_each_allocation(spad_status (*scenario)(const spad_host *host, vo
 
 /* ---- text sink --------------------------------------------------------------------- */
 
-static int text_write(void *ctx, const char *bytes, size_t count) {
-    test_text *text = ctx;
+static int text_write(void *context, const char *bytes, size_t count) {
+    test_text *text = context;
     if (count > text->fail_after - text->count) return -1;
     char *grown = realloc(text->bytes, text->count + count + 1);
     assert_non_null(grown);
@@ -86,7 +86,7 @@ static int text_write(void *ctx, const char *bytes, size_t count) {
 void test_text_init(test_text *text) {
     memset(text, 0, sizeof *text);
     text->sink.write = text_write;
-    text->sink.ctx = text;
+    text->sink.context = text;
     text->bytes = calloc(1, 1);
     assert_non_null(text->bytes);
     text->fail_after = SIZE_MAX;

@@ -31,12 +31,12 @@ typedef struct test_host {
 void test_host_init(test_host *host);
 void test_host_assert_clean(const test_host *host); /* nothing live */
 
-/* Runs scenario(host, payload) with the 1st, 2nd, 3rd ... allocation failing,
+/* Runs scenario(host, context) with the 1st, 2nd, 3rd ... allocation failing,
  * until a run needs no more than were allowed. The scenario returns the status
  * of its first failed call (SPAD_OK if none) and frees all it made. Asserts
  * that every failing run ends in SPAD_ERR_HOST_MEMORY and leaks nothing. */
-void test_fail_each_allocation(spad_status (*scenario)(const spad_host *host, void *payload),
-                               void *payload);
+void test_fail_each_allocation(spad_status (*scenario)(const spad_host *host, void *context),
+                               void *context);
 
 /* ---- text sink --------------------------------------------------------------------- */
 typedef struct test_text {

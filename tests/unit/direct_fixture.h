@@ -78,11 +78,11 @@ static inline void refused(fixture *f, spad_direct_tensor tensor, spad_status st
 #define PSUM .space = "psum", .dtype = SPAD_FLOAT32, .tile = SPAD_SHAPE(128, 512)
 
 static inline spad_status at_payload(spad_direct_spot *out, const int64_t *index, int64_t lanes,
-                                     int64_t bytes, void *payload, spad_error *error) {
+                                     int64_t bytes, void *context, spad_error *error) {
     (void)lanes;
     (void)bytes;
     (void)error;
-    *out = ((const spad_direct_spot *)payload)[index[0]];
+    *out = ((const spad_direct_spot *)context)[index[0]];
     return SPAD_OK;
 }
 
@@ -101,7 +101,7 @@ static inline spad_direct_tensor second_at(const char *space, int64_t lanes, int
                                 .block = {1, two},
                                 .mode = SPAD_MODE_FUNC,
                                 .func = at_payload,
-                                .payload = spots};
+                                .context = spots};
 }
 
 #endif

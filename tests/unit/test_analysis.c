@@ -85,13 +85,9 @@ static void test_parts_are_those_of_separate_calls(void **unused) {
     spad_sim *sim;
     spad_error error;
     assert_ok(spad_layout_create(&layout, f.kernel, NULL, &error), &error);
-    assert_ok(spad_check_kernel(&check, f.kernel,
-                                &(spad_check_options){.place = spad_layout_place, .ctx = layout},
-                                &error),
+    assert_ok(spad_check_create(&check, f.kernel, &(spad_check_options){.layout = layout}, &error),
               &error);
-    assert_ok(spad_sim_kernel(&sim, f.kernel,
-                              &(spad_sim_options){.place = spad_layout_place, .ctx = layout},
-                              &error),
+    assert_ok(spad_sim_create(&sim, f.kernel, &(spad_sim_options){.layout = layout}, &error),
               &error);
     test_text apart;
     test_text_init(&apart);
@@ -103,13 +99,13 @@ static void test_parts_are_those_of_separate_calls(void **unused) {
               &error);
     assert_non_null(strstr(all.bytes, apart.bytes));
     assert_non_null(strstr(all.bytes, "rows on trn2 (N = 16): fits, proved for all trip counts\n"));
-    assert_int_equal(spad_sim_get_totals(spad_analysis_sim(f.analysis)).makespan,
+    assert_int_equal(spad_sim_get_totals(spad_analysis_get_sim(f.analysis)).makespan,
                      spad_sim_get_totals(sim).makespan);
-    assert_int_equal(spad_fit_count(spad_analysis_fit(f.analysis)), 0);
-    assert_ptr_equal(spad_analysis_kernel(f.analysis), f.kernel);
+    assert_int_equal(spad_fit_count(spad_analysis_get_fit(f.analysis)), 0);
+    assert_ptr_equal(spad_analysis_get_kernel(f.analysis), f.kernel);
     assert_true(spad_analysis_is_fine(f.analysis));
     for (int part = 0; part <= SPAD_PARTS; part++) {
-        assert_null(spad_analysis_fault(f.analysis, (spad_analysis_part)part));
+        assert_null(spad_analysis_get_fault(f.analysis, (spad_analysis_part)part));
     }
     test_text_free(&apart);
     test_text_free(&all);
@@ -126,11 +122,12 @@ static void test_parts_can_be_skipped(void **unused) {
         fixture f = analyse(right, (spad_analysis_options){.skip = skip});
         const bool layout = (skip & 1u << SPAD_PART_LAYOUT) == 0;
         const bool fit = (skip & 1u << SPAD_PART_FIT) == 0;
-        assert_int_equal(spad_analysis_layout(f.analysis) != NULL, layout);
-        assert_int_equal(spad_analysis_check(f.analysis) != NULL,
+        assert_int_equal(spad_analysis_get_layout(f.analysis) != NULL, layout);
+        assert_int_equal(spad_analysis_get_check(f.analysis) != NULL,
                          (skip & 1u << SPAD_PART_CHECK) == 0);
-        assert_int_equal(spad_analysis_sim(f.analysis) != NULL, (skip & 1u << SPAD_PART_SIM) == 0);
-        assert_int_equal(spad_analysis_fit(f.analysis) != NULL, layout && fit);
+        assert_int_equal(spad_analysis_get_sim(f.analysis) != NULL,
+                         (skip & 1u << SPAD_PART_SIM) == 0);
+        assert_int_equal(spad_analysis_get_fit(f.analysis) != NULL, layout && fit);
         assert_true(spad_analysis_is_fine(f.analysis));
         test_text text = written(f.analysis, spad_analysis_write_text);
         test_text json = written(f.analysis, spad_analysis_write_json);
@@ -149,20 +146,20 @@ static void test_parts_of_the_caller(void **unused) {
     (void)unused;
     fixture f = analyse(right, (spad_analysis_options){0});
     fixture g = analyse(too_deep, (spad_analysis_options){0});
-    const spad_analysis_options mine = {.made_layout = spad_analysis_layout(f.analysis),
-                                        .made_check = spad_analysis_check(f.analysis),
-                                        .made_sim = spad_analysis_sim(f.analysis)};
+    const spad_analysis_options mine = {.made_layout = spad_analysis_get_layout(f.analysis),
+                                        .made_check = spad_analysis_get_check(f.analysis),
+                                        .made_sim = spad_analysis_get_sim(f.analysis)};
     spad_analysis *again;
     spad_error error;
     assert_ok(spad_analysis_create(&again, f.kernel, &mine, &error), &error);
-    assert_ptr_equal(spad_analysis_layout(again), mine.made_layout);
-    assert_ptr_equal(spad_analysis_check(again), mine.made_check);
-    assert_ptr_equal(spad_analysis_sim(again), mine.made_sim);
+    assert_ptr_equal(spad_analysis_get_layout(again), mine.made_layout);
+    assert_ptr_equal(spad_analysis_get_check(again), mine.made_check);
+    assert_ptr_equal(spad_analysis_get_sim(again), mine.made_sim);
     spad_analysis_destroy(again);
     const spad_analysis_options others[] = {
-        {.made_layout = spad_analysis_layout(g.analysis)},
-        {.made_check = spad_analysis_check(g.analysis)},
-        {.made_sim = spad_analysis_sim(g.analysis)},
+        {.made_layout = spad_analysis_get_layout(g.analysis)},
+        {.made_check = spad_analysis_get_check(g.analysis)},
+        {.made_sim = spad_analysis_get_sim(g.analysis)},
     };
     static const char *const words[] = {"layout", "check", "simulation"};
     for (int i = 0; i < 3; i++) {
@@ -209,12 +206,12 @@ static void test_what_does_not_fit_has_notes(void **unused) {
 static void test_faults_leave_other_parts(void **unused) {
     (void)unused;
     fixture f = analyse(too_wide, (spad_analysis_options){0});
-    const spad_error *fault = spad_analysis_fault(f.analysis, SPAD_PART_LAYOUT);
-    assert_null(spad_analysis_layout(f.analysis));
-    assert_null(spad_analysis_fit(f.analysis));
+    const spad_error *fault = spad_analysis_get_fault(f.analysis, SPAD_PART_LAYOUT);
+    assert_null(spad_analysis_get_layout(f.analysis));
+    assert_null(spad_analysis_get_fit(f.analysis));
     assert_non_null(fault);
     assert_int_equal(fault->code, SPAD_ERR_NO_FIT);
-    assert_true(spad_check_get_counts(spad_analysis_check(f.analysis)).errors > 0);
+    assert_true(spad_check_get_counts(spad_analysis_get_check(f.analysis)).errors > 0);
     assert_false(spad_analysis_is_fine(f.analysis));
     test_text text = written(f.analysis, spad_analysis_write_text);
     assert_non_null(strstr(text.bytes, "not placed: "));
@@ -222,9 +219,9 @@ static void test_faults_leave_other_parts(void **unused) {
     drop(&f);
 
     f = analyse(right, (spad_analysis_options){.sim = {.operation_limit = 3, .no_repeat = true}});
-    assert_null(spad_analysis_sim(f.analysis));
-    assert_non_null(spad_analysis_fault(f.analysis, SPAD_PART_SIM));
-    assert_non_null(spad_analysis_layout(f.analysis));
+    assert_null(spad_analysis_get_sim(f.analysis));
+    assert_non_null(spad_analysis_get_fault(f.analysis, SPAD_PART_SIM));
+    assert_non_null(spad_analysis_get_layout(f.analysis));
     assert_false(spad_analysis_is_fine(f.analysis));
     text = written(f.analysis, spad_analysis_write_text);
     assert_non_null(strstr(text.bytes, "engines: not simulated: "));
@@ -260,7 +257,7 @@ static void test_bad_options(void **unused) {
 static void test_time_runs_out(void **unused) {
     (void)unused;
     fixture f = analyse(right, (spad_analysis_options){.timeout_ns = 1});
-    const spad_verdict verdict = spad_check_verdict(spad_analysis_check(f.analysis));
+    const spad_verdict verdict = spad_check_get_verdict(spad_analysis_get_check(f.analysis));
     assert_true(verdict == SPAD_VERDICT_UNKNOWN || verdict == SPAD_VERDICT_PROVED_SHAPE);
     drop(&f);
 }
@@ -274,7 +271,7 @@ static void test_report_has_all_of_it(void **unused) {
     spad_error error;
     test_text json;
     test_text_init(&json);
-    assert_ok(spad_report_create(&report, spad_kernel_target(f.kernel), NULL, &error), &error);
+    assert_ok(spad_report_create(&report, spad_kernel_get_target(f.kernel), NULL, &error), &error);
     assert_ok(spad_report_add_analysis(report, f.analysis, &error), &error);
     assert_ok(spad_report_write_json(report, &json.sink, &error), &error);
     assert_non_null(strstr(json.bytes, "\"rows (N = 16)\""));
@@ -295,7 +292,8 @@ static void test_title_of_the_caller_stays(void **unused) {
     spad_error error;
     test_text json;
     test_text_init(&json);
-    assert_ok(spad_report_create(&report, spad_kernel_target(f.kernel), &options, &error), &error);
+    assert_ok(spad_report_create(&report, spad_kernel_get_target(f.kernel), &options, &error),
+              &error);
     assert_ok(spad_report_add_analysis(report, f.analysis, &error), &error);
     assert_ok(spad_report_write_json(report, &json.sink, &error), &error);
     assert_non_null(strstr(json.bytes, "\"mine\""));
@@ -320,7 +318,7 @@ static spad_status everything(const spad_host *host, void *text) {
     if (status != SPAD_OK) return status;
     status = spad_analysis_create(&analysis, kernel, &options, NULL);
     if (status == SPAD_OK) {
-        status = spad_report_create(&report, spad_kernel_target(kernel), &report_options, NULL);
+        status = spad_report_create(&report, spad_kernel_get_target(kernel), &report_options, NULL);
     }
     if (status == SPAD_OK) {
         status = spad_report_add_analysis(report, analysis, NULL);

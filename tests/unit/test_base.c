@@ -85,8 +85,8 @@ static void results_that_do_not_fit_are_refused(void **state) {
 
 /* ---- memory ------------------------------------------------------------------------ */
 
-static spad_status use_arrays_and_arena(const spad_host *host, void *payload) {
-    (void)payload;
+static spad_status use_arrays_and_arena(const spad_host *host, void *context) {
+    (void)context;
     spad_status status = SPAD_ERR_HOST_MEMORY;
     SPAD_ARRAY(int) numbers = {0};
     spad__arena arena = {.host = *host};

@@ -382,7 +382,7 @@ static void the_report(void **state) {
     fixture f = small_kernel();
     test_text text;
     test_text_init(&text);
-    assert_ok(spad_block_write_report(f.block, &text.sink, &f.error), &f.error);
+    assert_ok(spad_block_write_text(f.block, &text.sink, &f.error), &f.error);
     assert_string_equal(
         text.bytes,
         "k on sm_100: fits, 1376 of 233472 B of shared memory\n"
@@ -404,7 +404,7 @@ static void the_report(void **state) {
         "             2 B  local.var  v  float16, first 0x4000\n");
     test_text_clear(&text);
     text.fail_after = 100;
-    assert_int_equal(spad_block_write_report(f.block, &text.sink, &f.error), SPAD_ERR_IO);
+    assert_int_equal(spad_block_write_text(f.block, &text.sink, &f.error), SPAD_ERR_IO);
     text.fail_after = SIZE_MAX;
     test_text_clear(&text);
     assert_ok(spad_block_write_json(f.block, &text.sink, &f.error), &f.error);
@@ -426,7 +426,7 @@ static void the_report(void **state) {
         assert_non_null(strstr(text.bytes, parts[i]));
     }
     bytes(&f, "late", NULL, 8);
-    assert_int_equal(spad_block_write_report(f.block, &text.sink, &f.error), SPAD_ERR_STALE);
+    assert_int_equal(spad_block_write_text(f.block, &text.sink, &f.error), SPAD_ERR_STALE);
     assert_int_equal(spad_block_write_json(f.block, &text.sink, &f.error), SPAD_ERR_STALE);
     test_text_free(&text);
     done(&f);
@@ -441,20 +441,20 @@ static void the_trace(void **state) {
     assert_int_equal(spad_trace_tensor_count(trace), 5);
     assert_int_equal(spad_trace_scope_count(trace), 1);
     assert_int_equal(spad_trace_event_count(trace), 12);
-    assert_string_equal(spad_trace_scope(trace, 0)->name, "k");
-    assert_true(spad_trace_scope(trace, 0)->t_end != SPAD_OPEN_END);
-    const spad_tensor *a = spad_trace_tensor(trace, 0);
+    assert_string_equal(spad_trace_get_scope(trace, 0)->name, "k");
+    assert_true(spad_trace_get_scope(trace, 0)->t_end != SPAD_OPEN_END);
+    const spad_tensor *a = spad_trace_get_tensor(trace, 0);
     assert_string_equal(a->name, "A");
     assert_int_equal(a->rect.byte, 128); /* after the static part */
     assert_int_equal(a->rect.bytes, 224);
     assert_int_equal(a->mode, SPAD_MODE_AUTO);
-    assert_int_equal(spad_trace_tensor(trace, 1)->rect.byte, 128);
-    assert_true(a->t_end <= spad_trace_tensor(trace, 1)->t_begin);
-    const spad_tensor *acc = spad_trace_tensor(trace, 3);
+    assert_int_equal(spad_trace_get_tensor(trace, 1)->rect.byte, 128);
+    assert_true(a->t_end <= spad_trace_get_tensor(trace, 1)->t_begin);
+    const spad_tensor *acc = spad_trace_get_tensor(trace, 3);
     assert_int_equal(acc->rect.lanes, 64);
     assert_int_equal(acc->rect.bytes, 128);
     spad_space_stats stats;
-    assert_ok(spad_trace_stats(&stats, trace, a->space, &f.error), &f.error);
+    assert_ok(spad_trace_get_stats(&stats, trace, a->space, &f.error), &f.error);
     assert_int_equal(stats.peak_bytes, 224);
     assert_int_equal(stats.live_tensors, 0);
     spad_trace_destroy(trace);
@@ -487,21 +487,21 @@ static spad_status plan_again(spad_block *block) {
     return status;
 }
 
-static spad_status scenario(const spad_host *host, void *payload) {
+static spad_status scenario(const spad_host *host, void *context) {
     const spad_target *target;
     spad_error error;
     spad_block *block = NULL;
     spad_trace *trace = NULL;
     int64_t n;
-    assert_ok(spad_target_find(&target, payload, &error), &error);
+    assert_ok(spad_target_find(&target, context, &error), &error);
     const spad_block_options options = {.name = "a kernel", .host = host};
     spad_status status = spad_trace_create(&trace, target, host, &error);
     if (status == SPAD_OK) status = spad_block_create(&block, target, &options, &error);
     char name[32];
     for (int i = 0; i < 20 && status == SPAD_OK; i++) {
         snprintf(name, sizeof name, "buffer%d", i);
-        const bool tensor = i % 3 == 0 && strcmp(payload, "sm_100") == 0;
-        const bool barrier = i % 5 == 1 && strcmp(payload, "sm_100") == 0;
+        const bool tensor = i % 3 == 0 && strcmp(context, "sm_100") == 0;
+        const bool barrier = i % 5 == 1 && strcmp(context, "sm_100") == 0;
         const spad_block_request r = {.name = i % 4 == 0 ? NULL : name,
                                       .scope = barrier      ? "shared.barrier"
                                                : tensor     ? "shared.tmem"

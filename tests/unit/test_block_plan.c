@@ -637,12 +637,13 @@ static void levels_of_a_core(void **state) {
         assert_int_equal(info.bytes, cases[i].rounded);
     }
     int64_t used, limit;
-    assert_int_equal(spad_block_arena(&used, &limit, f.block, "l1", &f.error), SPAD_ERR_STALE);
+    assert_int_equal(spad_block_get_arena(&used, &limit, f.block, "l1", &f.error), SPAD_ERR_STALE);
     assert_true(plan(&f).fits);
-    assert_ok(spad_block_arena(&used, &limit, f.block, "l1", &f.error), &f.error);
+    assert_ok(spad_block_get_arena(&used, &limit, f.block, "l1", &f.error), &f.error);
     assert_int_equal(used, 256);
     assert_int_equal(limit, 524288);
-    assert_int_equal(spad_block_arena(&used, &limit, f.block, "l2", &f.error), SPAD_ERR_UNKNOWN);
+    assert_int_equal(spad_block_get_arena(&used, &limit, f.block, "l2", &f.error),
+                     SPAD_ERR_UNKNOWN);
     int64_t var;
     assert_ok(spad_block_alloc_var(&var, f.block, SPAD_INT32, NULL, "i", &f.error), &f.error);
     assert_true(get(&f, var).space == SPAD_NO_SPACE);

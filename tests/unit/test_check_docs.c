@@ -51,9 +51,10 @@ static spad_check *check_block(const char *block) {
     assert_ok(spad_diagnostics_create(&faults, NULL, &error), &error);
     if (spad_kernel_parse(&kernel, block, strlen(block), "findings.md", NULL, faults, &error) ==
         SPAD_OK) {
-        assert_ok(spad_check_kernel(&check, kernel, NULL, &error), &error);
+        assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
     } else {
-        assert_ok(spad_check_text(&check, faults, "findings.md", NULL, &error), &error);
+        assert_ok(spad_check_create_from_faults(&check, faults, "findings.md", NULL, &error),
+                  &error);
     }
     spad_diagnostics_destroy(faults);
     spad_kernel_destroy(kernel); /* findings own what they say */

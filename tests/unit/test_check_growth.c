@@ -287,10 +287,10 @@ static void reshape(void **state) {
     assert_int_equal(spad_kernel_get_tensor(other, 0)->tiles, 5);
     assert_int_equal(spad_kernel_get_tensor(other, 0)->slots, 2);
     assert_int_equal(spad_kernel_get_loop(other, 0)->end.value, 5);
-    assert_string_equal(spad_kernel_file(other), "k.spad");
-    assert_int_equal(spad_kernel_get_access(other, 0)->place.line, 5);
-    assert_int_equal(spad_kernel_get_access(other, 0)->place.column,
-                     spad_kernel_get_access(kernel, 0)->place.column);
+    assert_string_equal(spad_kernel_get_file(other), "k.spad");
+    assert_int_equal(spad_kernel_get_access(other, 0)->location.line, 5);
+    assert_int_equal(spad_kernel_get_access(other, 0)->location.column,
+                     spad_kernel_get_access(kernel, 0)->location.column);
     spad_kernel_destroy(other);
 
     const spad_define none = {"N", -1};
@@ -304,8 +304,8 @@ static void reshape(void **state) {
     spad_kernel_destroy(kernel);
 }
 
-static spad_status memory_scenario(const spad_host *host, void *payload) {
-    const spad_kernel *kernel = payload;
+static spad_status memory_scenario(const spad_host *host, void *context) {
+    const spad_kernel *kernel = context;
     const spad_kernel_options options = {.host = host};
     spad_kernel *other;
     spad_status status = spad_kernel_reshape(&other, kernel, &options, NULL);

@@ -4,6 +4,7 @@
  * the examples of the NKI direct allocation guide, and the kernels that we ship.
  */
 #include "support/kernels.h"
+#include "support/places.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -38,19 +39,24 @@ static void describe(const spad_check *check, char *text, size_t size) {
     assert_true(used < size);
 }
 
-static void expect_with(const char *text, const spad_check_options *options,
-                        const char *expectation) {
+static void expect_kernel(const spad_kernel *kernel, const spad_check_options *options,
+                          const char *expectation) {
     char found[8192];
-    spad_kernel *kernel = test_parse(text);
     spad_check *check;
     spad_error error;
-    assert_ok(spad_check_kernel(&check, kernel, options, &error), &error);
+    assert_ok(spad_check_create(&check, kernel, options, &error), &error);
     describe(check, found, sizeof found);
     assert_string_equal(found, expectation);
     const spad_check_counts counts = spad_check_get_counts(check);
-    assert_int_equal(spad_check_verdict(check),
+    assert_int_equal(spad_check_get_verdict(check),
                      counts.errors > 0 ? SPAD_VERDICT_WRONG : SPAD_VERDICT_PROVED_SHAPE);
     spad_check_destroy(check);
+}
+
+static void expect_with(const char *text, const spad_check_options *options,
+                        const char *expectation) {
+    spad_kernel *kernel = test_parse(text);
+    expect_kernel(kernel, options, expectation);
     spad_kernel_destroy(kernel);
 }
 
@@ -682,20 +688,27 @@ static void places_of_tiles(void **state) {
 }
 
 /* A planner that puts everything at one place. */
-static bool place_there(void *ctx, int64_t tensor, int64_t slot, spad_rect *rect) {
-    const spad_rect *there = ctx;
+static bool place_there(void *context, int64_t tensor, int64_t slot, spad_rect *rect) {
+    const spad_rect *there = context;
     (void)tensor;
     rect->lane = there->lane;
     rect->byte = there->byte + slot * 1024;
     return true;
 }
 
+static void expect_there(const char *text, spad_rect there, const char *expectation) {
+    spad_kernel *kernel = test_parse(text);
+    spad_layout *layout = test_layout_with(kernel, place_there, &there);
+    expect_kernel(kernel, &(spad_check_options){.layout = layout}, expectation);
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(kernel);
+}
+
 /* What a planner has put into the bytes of a tensor that is never written does not matter. */
 static void reads_of_what_nobody_writes(void **state) {
     (void)state;
     spad_rect there = {0};
-    const spad_check_options options = {.place = place_there, .ctx = &there};
-    expect_with(
+    expect_there(
         "kernel k on sm_80\n"
         "tensor g : global f32 (64) output\n"
         "tensor x : shared f32 (64)\n"
@@ -703,7 +716,7 @@ static void reads_of_what_nobody_writes(void **state) {
         "simt a writes x\n"
         "simt b reads x writes g\n"
         "simt c reads u\n",
-        &options,
+        there,
         "7:14 SPAD-UNINITIALISED-READ x1: c reads 'u', but nothing writes it anywhere; write it "
         "first, or declare it as input\n"
         "  4:8 declared here\n");
@@ -717,17 +730,17 @@ static void places_of_the_planner(void **state) {
                                       "    dma store reads x[i] writes out[i](0..64, ..)\n"
                                       "}\n";
     spad_rect there = {.lane = 64, .byte = 0};
-    const spad_check_options options = {.place = place_there, .ctx = &there};
-    expect_with(text, &options, "");
+    expect_there(text, there, "");
     there.lane = 32;
-    expect_with(text, &options,
-                "4:8 SPAD-START-LANE x2: 'x[0]': a tile of 64 lanes cannot start at lane 32 of "
-                "'sbuf'; 33 to 64 lanes start at 0 or 64\n");
+    expect_there(text, there,
+                 "4:8 SPAD-START-LANE x2: 'x[0]': a tile of 64 lanes cannot start at lane 32 of "
+                 "'sbuf'; 33 to 64 lanes start at 0 or 64\n");
     there = (spad_rect){.lane = 64, .byte = -1024};
-    expect_with(text, &options,
-                "4:8 SPAD-OUT-OF-SPACE x1: 'x[0]' takes bytes [-1024, 0) of sbuf, which has 212984 "
-                "for tensors and reserves 16392 after them; move it, make it smaller, or use "
-                "fewer slots\n");
+    expect_there(
+        text, there,
+        "4:8 SPAD-OUT-OF-SPACE x1: 'x[0]' takes bytes [-1024, 0) of sbuf, which has 212984 "
+        "for tensors and reserves 16392 after them; move it, make it smaller, or use "
+        "fewer slots\n");
 }
 
 static void planned_tensors_can_clash(void **state) {
@@ -739,12 +752,11 @@ static void planned_tensors_can_clash(void **state) {
                                       "vector add reads x updates y\n"
                                       "dma store reads y writes out[0]\n";
     spad_rect there = {0};
-    const spad_check_options options = {.place = place_there, .ctx = &there};
     expect(text, "");
-    expect_with(text, &options,
-                "8:18 SPAD-LIFETIME-CONFLICT x1: add reads 'x', but bytes [0, 1024) of lanes [0, "
-                "128) of sbuf hold 'y', written by load; place them apart, or read it earlier\n"
-                "  7:1 load writes 'y' here\n");
+    expect_there(text, there,
+                 "8:18 SPAD-LIFETIME-CONFLICT x1: add reads 'x', but bytes [0, 1024) of lanes [0, "
+                 "128) of sbuf hold 'y', written by load; place them apart, or read it earlier\n"
+                 "  7:1 load writes 'y' here\n");
 }
 
 static void walks_that_fail(void **state) {
@@ -820,9 +832,9 @@ static void limits_leave_the_verdict_open(void **state) {
     const spad_check_options few = {.event_limit = 10};
     spad_check *check;
     spad_error error;
-    assert_ok(spad_check_kernel(&check, kernel, &few, &error), &error);
-    assert_int_equal(spad_check_verdict(check), SPAD_VERDICT_UNKNOWN);
-    assert_string_equal(spad_check_reason(check), "the kernel has more events than the limit");
+    assert_ok(spad_check_create(&check, kernel, &few, &error), &error);
+    assert_int_equal(spad_check_get_verdict(check), SPAD_VERDICT_UNKNOWN);
+    assert_string_equal(spad_check_get_reason(check), "the kernel has more events than the limit");
     assert_int_equal(spad_check_get_counts(check).events, 10);
     spad_check_destroy(check);
     spad_kernel_destroy(kernel);
@@ -837,9 +849,9 @@ static void findings_can_be_limited(void **state) {
     const spad_check_options few = {.finding_limit = 2};
     spad_check *check;
     spad_error error;
-    assert_ok(spad_check_kernel(&check, kernel, &few, &error), &error);
+    assert_ok(spad_check_create(&check, kernel, &few, &error), &error);
     assert_int_equal(spad_check_finding_count(check), 2);
-    assert_int_equal(spad_check_verdict(check), SPAD_VERDICT_WRONG);
+    assert_int_equal(spad_check_get_verdict(check), SPAD_VERDICT_WRONG);
     spad_check_destroy(check);
     spad_kernel_destroy(kernel);
 }
@@ -854,13 +866,13 @@ static void check_shipped(const char *name) {
     spad_check *check;
     spad_error error;
     char found[8192];
-    assert_ok(spad_check_kernel(&check, kernel, NULL, &error), &error);
+    assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
     describe(check, found, sizeof found);
     if (spad_check_get_counts(check).errors > 0) print_error("%s: %s\n", name, found);
     assert_int_equal(spad_check_get_counts(check).errors, 0);
     if (spad_kernel_is_implicit(kernel)) {
-        assert_true(spad_check_verdict(check) == SPAD_VERDICT_PROVED_SHAPE ||
-                    spad_check_verdict(check) == SPAD_VERDICT_PROVED_ALL);
+        assert_true(spad_check_get_verdict(check) == SPAD_VERDICT_PROVED_SHAPE ||
+                    spad_check_get_verdict(check) == SPAD_VERDICT_PROVED_ALL);
     }
     spad_check_destroy(check);
     spad_kernel_destroy(kernel);
@@ -877,10 +889,10 @@ static void shipped_kernels_have_no_errors(void **state) {
 
 /* ---- memory ------------------------------------------------------------------------ */
 
-static spad_status check_with(const spad_host *host, void *payload) {
+static spad_status check_with(const spad_host *host, void *context) {
     const spad_check_options options = {.host = host};
     spad_check *check;
-    const spad_status status = spad_check_kernel(&check, payload, &options, NULL);
+    const spad_status status = spad_check_create(&check, context, &options, NULL);
     spad_check_destroy(check);
     return status;
 }

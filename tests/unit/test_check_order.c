@@ -5,6 +5,7 @@
  * tests/property/test_order_model.c compares it with all interleavings.
  */
 #include "support/kernels.h"
+#include "support/places.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -21,7 +22,7 @@ static spad_check *check_with(const char *text, const spad_check_options *option
     spad_kernel *kernel = test_parse(text);
     spad_check *check;
     spad_error error;
-    assert_ok(spad_check_kernel(&check, kernel, options, &error), &error);
+    assert_ok(spad_check_create(&check, kernel, options, &error), &error);
     spad_kernel_destroy(kernel);
     return check;
 }
@@ -130,7 +131,7 @@ static void test_shipped_kernels_in_other_sizes(void **unused) {
         spad_kernel *kernel = test_parse_with(text, &options);
         spad_check *check;
         spad_error error;
-        assert_ok(spad_check_kernel(&check, kernel, NULL, &error), &error);
+        assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
         assert_no_order_finding(check, path);
         spad_check_destroy(check);
         spad_kernel_destroy(kernel);
@@ -862,8 +863,8 @@ static void test_parts_that_touch(void **unused) {
 }
 
 /* Placed tensors share the space. */
-static bool place_all(void *ctx, int64_t tensor, int64_t slot, spad_rect *rect) {
-    (void)ctx;
+static bool place_all(void *context, int64_t tensor, int64_t slot, spad_rect *rect) {
+    (void)context;
     (void)slot;
     rect->lane = 0;
     rect->byte = tensor == 1 ? 32 : 0;
@@ -876,8 +877,13 @@ static void test_placed_bytes(void **unused) {
                                "tensor x : shared u8 (64)\ntensor y : shared u8 (64)\n"
                                "agent p { simt one writes x }\nagent q { simt two writes y }\n";
     assert_clean(text);
-    const spad_check_options options = {.place = place_all};
-    spad_check *check = check_with(text, &options);
+    spad_kernel *kernel = test_parse(text);
+    spad_layout *layout = test_layout_with(kernel, place_all, NULL);
+    const spad_check_options options = {.layout = layout};
+    spad_check *check;
+    assert_int_equal(spad_check_create(&check, kernel, &options, NULL), SPAD_OK);
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(kernel);
     const spad_finding *finding = find(check, SPAD_FINDING_RACE);
     assert_non_null(finding);
     assert_string_equal(
@@ -900,19 +906,19 @@ static void test_limits(void **unused) {
     spad_check *check = check_with("kernel k on sm_90\nparam N = 100\ncounter c\n"
                                    "for i in 0..N { signal c }\n",
                                    &few);
-    assert_int_equal(spad_check_verdict(check), SPAD_VERDICT_UNKNOWN);
-    assert_string_equal(spad_check_reason(check),
+    assert_int_equal(spad_check_get_verdict(check), SPAD_VERDICT_UNKNOWN);
+    assert_string_equal(spad_check_get_reason(check),
                         "there are more events than the limit; define a smaller parameter");
     spad_check_destroy(check);
     check = check_text("kernel k on sm_90\ncounter c[2000000]\nsignal c[0]\n");
     assert_string_equal(
-        spad_check_reason(check),
+        spad_check_get_reason(check),
         "there are more than 1000000 synchronisation objects; define a smaller parameter");
     spad_check_destroy(check);
     check = check_text("kernel k on sm_90\ntensor x : global u8 (3000000, 2) output\n"
                        "agent p { simt left writes x(.., 0..1) }\n"
                        "agent q { simt right writes x(.., 1..2) }\n");
-    assert_string_equal(spad_check_reason(check), "accesses cut a tensor into too many pieces");
+    assert_string_equal(spad_check_get_reason(check), "accesses cut a tensor into too many pieces");
     spad_check_destroy(check);
     /* sums that do not fit */
     check = check_text("kernel k on sm_90\ncounter c\nfor i in 0..4 { signal c by "
@@ -923,11 +929,11 @@ static void test_limits(void **unused) {
 
 /* ---- memory ------------------------------------------------------------------------ */
 
-static spad_status check_scenario(const spad_host *host, void *payload) {
-    const spad_kernel *kernel = payload;
+static spad_status check_scenario(const spad_host *host, void *context) {
+    const spad_kernel *kernel = context;
     const spad_check_options options = {.one_shape = true, .host = host};
     spad_check *check;
-    const spad_status status = spad_check_kernel(&check, kernel, &options, NULL);
+    const spad_status status = spad_check_create(&check, kernel, &options, NULL);
     spad_check_destroy(check);
     return status;
 }
@@ -974,7 +980,7 @@ static void test_waits_are_quick(void **unused) {
                                    "    for i in 0..200000 { wait c >= 1 }\n"
                                    "}\n",
                                    &options);
-    assert_int_equal(spad_check_verdict(check), SPAD_VERDICT_PROVED_SHAPE);
+    assert_int_equal(spad_check_get_verdict(check), SPAD_VERDICT_PROVED_SHAPE);
     spad_check_destroy(check);
 }
 

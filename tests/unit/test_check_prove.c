@@ -21,9 +21,9 @@ static answer ask(const char *text, const spad_define *defines, size_t count,
     spad_check *check;
     spad_error error;
     spad_kernel *kernel = test_parse_with(text, &options);
-    assert_ok(spad_check_kernel(&check, kernel, how, &error), &error);
-    answer a = {.verdict = spad_check_verdict(check), .counts = spad_check_get_counts(check)};
-    strcpy(a.reason, spad_check_reason(check));
+    assert_ok(spad_check_create(&check, kernel, how, &error), &error);
+    answer a = {.verdict = spad_check_get_verdict(check), .counts = spad_check_get_counts(check)};
+    strcpy(a.reason, spad_check_get_reason(check));
     spad_check_destroy(check);
     spad_kernel_destroy(kernel);
     return a;
@@ -313,17 +313,17 @@ static void outputs_of_large_shapes(void **state) {
         spad_kernel *kernel = test_parse(cases[i].text);
         spad_check *check;
         spad_error error;
-        assert_ok(spad_check_kernel(&check, kernel, NULL, &error), &error);
+        assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
         bool lacking = false;
         for (size_t f = 0; f < spad_check_finding_count(check); f++) {
             const spad_finding *finding = spad_check_get_finding(check, f);
             lacking = lacking || finding->code == SPAD_FINDING_UNWRITTEN_OUTPUT;
         }
-        const bool same = strcmp(spad_check_reason(check), *cases[i].reason) == 0;
+        const bool same = strcmp(spad_check_get_reason(check), *cases[i].reason) == 0;
         if (!same || lacking != cases[i].lacking) {
-            print_error("%s%s, %d\n", cases[i].text, spad_check_reason(check), lacking);
+            print_error("%s%s, %d\n", cases[i].text, spad_check_get_reason(check), lacking);
         }
-        assert_string_equal(spad_check_reason(check), *cases[i].reason);
+        assert_string_equal(spad_check_get_reason(check), *cases[i].reason);
         assert_int_equal(lacking, cases[i].lacking);
         spad_check_destroy(check);
         spad_kernel_destroy(kernel);
@@ -371,16 +371,16 @@ static void bad_options(void **state) {
     spad_error error;
     spad_kernel *kernel = test_parse(pipeline);
     const spad_check_options how = {.event_limit = -1};
-    assert_int_equal(spad_check_kernel(&check, kernel, &how, &error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_check_create(&check, kernel, &how, &error), SPAD_ERR_ARGUMENT);
     assert_null(check);
     assert_string_equal(error.message, "event limit -1 is negative");
     spad_kernel_destroy(kernel);
 }
 
-static spad_status memory_scenario(const spad_host *host, void *payload) {
+static spad_status memory_scenario(const spad_host *host, void *context) {
     const spad_check_options how = {.host = host};
     spad_check *check;
-    const spad_status status = spad_check_kernel(&check, payload, &how, NULL);
+    const spad_status status = spad_check_create(&check, context, &how, NULL);
     spad_check_destroy(check);
     return status;
 }
@@ -420,11 +420,12 @@ static void a_timeout_leaves_it_open(void **state) {
         spad_check *check;
         spad_error error;
         spad_kernel *kernel = test_parse(texts[i]);
-        assert_ok(spad_check_kernel(&check, kernel, &options, &error), &error);
-        assert_int_equal(spad_check_verdict(check), SPAD_VERDICT_UNKNOWN);
-        assert_string_equal(spad_check_reason(check), "time was up before everything was checked");
+        assert_ok(spad_check_create(&check, kernel, &options, &error), &error);
+        assert_int_equal(spad_check_get_verdict(check), SPAD_VERDICT_UNKNOWN);
+        assert_string_equal(spad_check_get_reason(check),
+                            "time was up before everything was checked");
         spad_check_destroy(check);
-        assert_int_equal(spad_check_kernel(&check, kernel, &negative, &error), SPAD_ERR_ARGUMENT);
+        assert_int_equal(spad_check_create(&check, kernel, &negative, &error), SPAD_ERR_ARGUMENT);
         assert_string_equal(error.message, "a timeout of -1 ns is negative");
         spad_kernel_destroy(kernel);
     }

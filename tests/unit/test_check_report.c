@@ -43,7 +43,7 @@ static void set_up(fixture *f) {
     const spad_check_options options = {.no_advice = true, .one_shape = true};
     spad_error error;
     f->kernel = test_parse_named(source, "my k.spad", NULL);
-    assert_ok(spad_check_kernel(&f->check, f->kernel, &options, &error), &error);
+    assert_ok(spad_check_create(&f->check, f->kernel, &options, &error), &error);
     f->check->found.count = 0;
     f->check->counts = (spad_check_counts){.events = 7, .accesses = 8, .runs = 1};
     f->check->verdict = SPAD_VERDICT_PROVED_SHAPE;
@@ -224,9 +224,9 @@ static void faults_of_a_text_are_findings(void **state) {
     assert_ok(spad_diagnostics_create(&faults, NULL, &error), &error);
     assert_int_equal(spad_kernel_parse(&kernel, bad, strlen(bad), "bad.spad", NULL, faults, &error),
                      SPAD_ERR_SYNTAX);
-    assert_ok(spad_check_text(&check, faults, "bad.spad", NULL, &error), &error);
-    assert_int_equal(spad_check_verdict(check), SPAD_VERDICT_WRONG);
-    assert_string_equal(spad_check_reason(check), "the text cannot be read");
+    assert_ok(spad_check_create_from_faults(&check, faults, "bad.spad", NULL, &error), &error);
+    assert_int_equal(spad_check_get_verdict(check), SPAD_VERDICT_WRONG);
+    assert_string_equal(spad_check_get_reason(check), "the text cannot be read");
     assert_int_equal(spad_check_get_counts(check).errors, 2);
     assert_int_equal(spad_check_get_finding(check, 0)->line, 2);
     assert_int_equal(spad_check_get_finding(check, 1)->line, 3);
@@ -268,7 +268,7 @@ static void make_ring(ring_kernel *r, int64_t depth) {
     spad_error error;
     r->kernel = test_parse_with(text, &options);
     spad_layout_create(&r->layout, r->kernel, NULL, &r->fault);
-    assert_ok(spad_check_kernel(&r->check, r->kernel, NULL, &error), &error);
+    assert_ok(spad_check_create(&r->check, r->kernel, NULL, &error), &error);
 }
 
 static void drop_ring(ring_kernel *r) {
@@ -284,7 +284,7 @@ static void memories_that_are_too_small_are_findings(void **state) {
     make_ring(&r, 3);
     assert_ok(spad_check_add_layout(r.check, r.layout, &error), &error);
     assert_int_equal(spad_check_get_counts(r.check).errors, 0);
-    assert_int_equal(spad_check_verdict(r.check), SPAD_VERDICT_PROVED_ALL);
+    assert_int_equal(spad_check_get_verdict(r.check), SPAD_VERDICT_PROVED_ALL);
     drop_ring(&r);
 
     make_ring(&r, 250);
@@ -298,8 +298,9 @@ static void memories_that_are_too_small_are_findings(void **state) {
     assert_int_equal(f->notes[0].line, 4);
     assert_string_equal(f->notes[0].message, "the peak is here");
     assert_int_equal(spad_check_get_counts(r.check).errors, 1);
-    assert_int_equal(spad_check_verdict(r.check), SPAD_VERDICT_WRONG);
-    assert_non_null(strstr(spad_check_reason(r.check), "it does not fit; apart from that, proved"));
+    assert_int_equal(spad_check_get_verdict(r.check), SPAD_VERDICT_WRONG);
+    assert_non_null(
+        strstr(spad_check_get_reason(r.check), "it does not fit; apart from that, proved"));
     drop_ring(&r);
 
     make_ring(&r, 2000000);
@@ -309,7 +310,7 @@ static void memories_that_are_too_small_are_findings(void **state) {
     assert_int_equal(f->code, SPAD_FINDING_DOES_NOT_FIT);
     assert_int_equal(f->line, 3);
     assert_string_equal(f->message, r.fault.message);
-    assert_int_equal(spad_check_verdict(r.check), SPAD_VERDICT_WRONG);
+    assert_int_equal(spad_check_get_verdict(r.check), SPAD_VERDICT_WRONG);
     drop_ring(&r);
 }
 

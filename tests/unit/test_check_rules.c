@@ -18,9 +18,9 @@ static void describe(char *line, size_t size, const char *text, const spad_targe
     spad_kernel *kernel = test_parse_with(text, &options);
     spad_check *check;
     spad_error error;
-    assert_ok(spad_check_kernel(&check, kernel, &how, &error), &error);
-    const bool known = spad_check_verdict(check) != SPAD_VERDICT_UNKNOWN;
-    snprintf(line, size, "%s", known ? "" : spad_check_reason(check));
+    assert_ok(spad_check_create(&check, kernel, &how, &error), &error);
+    const bool known = spad_check_get_verdict(check) != SPAD_VERDICT_UNKNOWN;
+    snprintf(line, size, "%s", known ? "" : spad_check_get_reason(check));
     for (size_t i = 0; i < spad_check_finding_count(check); i++) {
         const spad_finding *f = spad_check_get_finding(check, i);
         if (f->severity != SPAD_SEVERITY_ERROR) continue;

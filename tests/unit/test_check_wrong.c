@@ -71,7 +71,7 @@ static int check_file(const char *name, bool *given) {
     }
     snprintf(line, sizeof line, "%.*s", (int)strcspn(gives, "\n"), gives);
     kernel = test_parse_named(text, name, NULL);
-    assert_ok(spad_check_kernel(&check, kernel, NULL, &error), &error);
+    assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
     const int faults = compare_codes(name, line + strlen(mark) - 1, check, given);
     spad_check_destroy(check);
     spad_kernel_destroy(kernel);

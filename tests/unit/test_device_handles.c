@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "device/backend.h"
-#include "spad/stream.h"
+#include "spad/device/stream.h"
 #include "support/support.h"
 
 static spad_device *open_host(void) {
@@ -15,9 +15,9 @@ static spad_device *open_host(void) {
     return device;
 }
 
-static spad_device_buffer new_buffer(spad_device *device, spad_shape shape, spad_dtype dtype) {
+static spad_buffer new_buffer(spad_device *device, spad_shape shape, spad_dtype dtype) {
     spad_error error;
-    spad_device_buffer buffer;
+    spad_buffer buffer;
     const spad_buffer_spec spec = {.shape = shape, .dtype = dtype, .name = "a buffer"};
     assert_ok(spad_buffer_alloc(&buffer, device, &spec, &error), &error);
     return buffer;
@@ -29,7 +29,7 @@ typedef spad_status (*stream_call)(spad_stream, spad_error *);
 
 static spad_status native(spad_stream stream, spad_error *error) {
     void *out = &out;
-    const spad_status status = spad_stream_native(&out, stream, error);
+    const spad_status status = spad_stream_get_native(&out, stream, error);
     if (status != SPAD_OK) assert_null(out);
     return status;
 }
@@ -141,60 +141,61 @@ static void fences_that_lead_nowhere(void **state) {
 
 /* ---- buffers ----------------------------------------------------------------------- */
 
-typedef spad_status (*buffer_call)(spad_device_buffer, spad_device_buffer good, spad_error *);
+typedef spad_status (*buffer_call)(spad_buffer, spad_buffer good, spad_error *);
 
 static char memory[64];
 
-static spad_status get_info(spad_device_buffer b, spad_device_buffer good, spad_error *error) {
+static spad_status get_info(spad_buffer b, spad_buffer good, spad_error *error) {
     (void)good;
     return spad_buffer_get_info(&(spad_buffer_info){0}, b, error);
 }
-static spad_status address(spad_device_buffer b, spad_device_buffer good, spad_error *error) {
+static spad_status address(spad_buffer b, spad_buffer good, spad_error *error) {
     (void)good;
-    return spad_buffer_address(&(int64_t){0}, b, error);
+    return spad_buffer_get_address(&(int64_t){0}, b, error);
 }
-static spad_status pointer(spad_device_buffer b, spad_device_buffer good, spad_error *error) {
+static spad_status pointer(spad_buffer b, spad_buffer good, spad_error *error) {
     (void)good;
-    return spad_buffer_pointer(&(void *){NULL}, b, error);
+    return spad_buffer_get_pointer(&(void *){NULL}, b, error);
 }
-static spad_status object(spad_device_buffer b, spad_device_buffer good, spad_error *error) {
+static spad_status object(spad_buffer b, spad_buffer good, spad_error *error) {
     (void)good;
-    return spad_buffer_native(&(void *){NULL}, &(int64_t){0}, b, error);
+    return spad_buffer_get_native(&(void *){NULL}, &(int64_t){0}, b, error);
 }
-static spad_status alias(spad_device_buffer b, spad_device_buffer good, spad_error *error) {
+static spad_status alias(spad_buffer b, spad_buffer good, spad_error *error) {
     (void)good;
-    return spad_buffer_alias(&(spad_device_buffer){0}, b, 0, SPAD_SHAPE(8), SPAD_UINT8, NULL,
-                             error);
+    return spad_buffer_alias(&(spad_buffer){0}, b, 0, SPAD_SHAPE(8), SPAD_UINT8, NULL, error);
 }
-static spad_status bind(spad_device_buffer b, spad_device_buffer good, spad_error *error) {
+static spad_status bind(spad_buffer b, spad_buffer good, spad_error *error) {
     (void)good;
     return spad_buffer_bind(b, memory, 64, error);
 }
-static spad_status copy_to(spad_device_buffer b, spad_device_buffer good, spad_error *error) {
-    return spad_copy(b, good, error);
+static spad_status copy_to(spad_buffer b, spad_buffer good, spad_error *error) {
+    return spad_buffer_copy(b, good, error);
 }
-static spad_status copy_from(spad_device_buffer b, spad_device_buffer good, spad_error *error) {
-    return spad_copy(good, b, error);
+static spad_status copy_from(spad_buffer b, spad_buffer good, spad_error *error) {
+    return spad_buffer_copy(good, b, error);
 }
-static spad_status part_to(spad_device_buffer b, spad_device_buffer good, spad_error *error) {
-    return spad_copy_part(b, good, &(spad_copy_range){.width = 8}, NULL, error);
+static spad_status part_to(spad_buffer b, spad_buffer good, spad_error *error) {
+    return spad_buffer_copy_part(b, good, &(spad_copy_range){.width = 8}, NULL, error);
 }
-static spad_status part_from(spad_device_buffer b, spad_device_buffer good, spad_error *error) {
-    return spad_copy_part(good, b, &(spad_copy_range){.width = 8}, NULL, error);
+static spad_status part_from(spad_buffer b, spad_buffer good, spad_error *error) {
+    return spad_buffer_copy_part(good, b, &(spad_copy_range){.width = 8}, NULL, error);
 }
-static spad_status tile_to(spad_device_buffer b, spad_device_buffer good, spad_error *error) {
-    return spad_copy_matrix(b, good, &(spad_copy_tile){.rows = 1, .columns = 1}, NULL, error);
+static spad_status tile_to(spad_buffer b, spad_buffer good, spad_error *error) {
+    return spad_buffer_copy_matrix(b, good, &(spad_copy_tile){.rows = 1, .columns = 1}, NULL,
+                                   error);
 }
-static spad_status tile_from(spad_device_buffer b, spad_device_buffer good, spad_error *error) {
-    return spad_copy_matrix(good, b, &(spad_copy_tile){.rows = 1, .columns = 1}, NULL, error);
+static spad_status tile_from(spad_buffer b, spad_buffer good, spad_error *error) {
+    return spad_buffer_copy_matrix(good, b, &(spad_copy_tile){.rows = 1, .columns = 1}, NULL,
+                                   error);
 }
-static spad_status write(spad_device_buffer b, spad_device_buffer good, spad_error *error) {
+static spad_status write(spad_buffer b, spad_buffer good, spad_error *error) {
     (void)good;
-    return spad_write(b, 0, memory, 8, NULL, error);
+    return spad_buffer_write(b, 0, memory, 8, NULL, error);
 }
-static spad_status read(spad_device_buffer b, spad_device_buffer good, spad_error *error) {
+static spad_status read(spad_buffer b, spad_buffer good, spad_error *error) {
     (void)good;
-    return spad_read(memory, b, 0, 8, NULL, error);
+    return spad_buffer_read(memory, b, 0, 8, NULL, error);
 }
 
 static void buffers_that_lead_nowhere(void **state) {
@@ -204,17 +205,17 @@ static void buffers_that_lead_nowhere(void **state) {
                                         tile_to,  tile_from, write,     read};
     spad_error error = {0};
     spad_device *device = open_host();
-    const spad_device_buffer good = new_buffer(device, SPAD_SHAPE(8, 8), SPAD_UINT8);
-    spad_device_buffer freed = new_buffer(device, SPAD_SHAPE(8, 8), SPAD_UINT8);
+    const spad_buffer good = new_buffer(device, SPAD_SHAPE(8, 8), SPAD_UINT8);
+    spad_buffer freed = new_buffer(device, SPAD_SHAPE(8, 8), SPAD_UINT8);
     assert_ok(spad_buffer_free(freed, &error), &error);
     for (size_t c = 0; c < sizeof calls / sizeof calls[0]; c++) {
         error = (spad_error){0};
-        assert_int_equal(calls[c]((spad_device_buffer){0}, good, &error), SPAD_ERR_ARGUMENT);
+        assert_int_equal(calls[c]((spad_buffer){0}, good, &error), SPAD_ERR_ARGUMENT);
         assert_int_equal(error.code, SPAD_ERR_ARGUMENT);
         assert_int_equal(calls[c](freed, good, &error), SPAD_ERR_STALE);
         assert_int_equal(error.code, SPAD_ERR_STALE);
     }
-    assert_ok(spad_buffer_free((spad_device_buffer){0}, &error), &error);
+    assert_ok(spad_buffer_free((spad_buffer){0}, &error), &error);
     assert_int_equal(spad_buffer_free(freed, &error), SPAD_ERR_STALE);
     assert_ok(spad_buffer_free(good, &error), &error);
     spad_device_close(device, NULL);
@@ -226,8 +227,8 @@ static void ranges_that_are_wrong(void **state) {
     (void)state;
     spad_error error = {0};
     spad_device *device = open_host();
-    const spad_device_buffer a = new_buffer(device, SPAD_SHAPE(8, 8), SPAD_UINT8);
-    const spad_device_buffer b = new_buffer(device, SPAD_SHAPE(8, 8), SPAD_UINT8);
+    const spad_buffer a = new_buffer(device, SPAD_SHAPE(8, 8), SPAD_UINT8);
+    const spad_buffer b = new_buffer(device, SPAD_SHAPE(8, 8), SPAD_UINT8);
     static const struct {
         spad_copy_range range;
         spad_status status;
@@ -247,12 +248,13 @@ static void ranges_that_are_wrong(void **state) {
         {{.width = 8, .rows = 2, .to_pitch = INT64_MAX - 8, .to_offset = 8}, SPAD_ERR_BOUNDS, NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        assert_int_equal(spad_copy_part(a, b, &cases[i].range, NULL, &error), cases[i].status);
+        assert_int_equal(spad_buffer_copy_part(a, b, &cases[i].range, NULL, &error),
+                         cases[i].status);
         if (cases[i].message != NULL) assert_string_equal(error.message, cases[i].message);
     }
-    assert_int_equal(spad_write(a, 0, memory, -1, NULL, &error), SPAD_ERR_ARGUMENT);
-    assert_int_equal(spad_read(memory, a, 0, -1, NULL, &error), SPAD_ERR_ARGUMENT);
-    assert_ok(spad_copy_part(a, b, &(spad_copy_range){.width = 0, .rows = 3}, NULL, &error),
+    assert_int_equal(spad_buffer_write(a, 0, memory, -1, NULL, &error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_buffer_read(memory, a, 0, -1, NULL, &error), SPAD_ERR_ARGUMENT);
+    assert_ok(spad_buffer_copy_part(a, b, &(spad_copy_range){.width = 0, .rows = 3}, NULL, &error),
               &error); /* nothing to do */
     spad_device_close(device, NULL);
 }
@@ -261,13 +263,12 @@ static void tiles_that_are_wrong(void **state) {
     (void)state;
     spad_error error = {0};
     spad_device *device = open_host();
-    const spad_device_buffer a = new_buffer(device, SPAD_SHAPE(4, 2, 4), SPAD_UINT8);
-    const spad_device_buffer b = new_buffer(device, SPAD_SHAPE(8, 8), SPAD_UINT8);
-    const spad_device_buffer flat = new_buffer(device, SPAD_SHAPE(64), SPAD_UINT8);
-    const spad_device_buffer wide = new_buffer(device, SPAD_SHAPE(8, 8), SPAD_FLOAT32);
-    const spad_device_buffer empty =
-        new_buffer(device, SPAD_SHAPE(0, INT64_MAX, INT64_MAX), SPAD_UINT8);
-    const spad_device_buffer large = new_buffer(device, SPAD_SHAPE(0, INT64_MAX), SPAD_FLOAT32);
+    const spad_buffer a = new_buffer(device, SPAD_SHAPE(4, 2, 4), SPAD_UINT8);
+    const spad_buffer b = new_buffer(device, SPAD_SHAPE(8, 8), SPAD_UINT8);
+    const spad_buffer flat = new_buffer(device, SPAD_SHAPE(64), SPAD_UINT8);
+    const spad_buffer wide = new_buffer(device, SPAD_SHAPE(8, 8), SPAD_FLOAT32);
+    const spad_buffer empty = new_buffer(device, SPAD_SHAPE(0, INT64_MAX, INT64_MAX), SPAD_UINT8);
+    const spad_buffer large = new_buffer(device, SPAD_SHAPE(0, INT64_MAX), SPAD_FLOAT32);
     static const spad_copy_tile tiles[] = {
         {.rows = 1, .columns = 1, .to_row = -1},
         {.rows = 1, .columns = 1, .to_column = -1},
@@ -282,21 +283,23 @@ static void tiles_that_are_wrong(void **state) {
         {.rows = 1, .columns = 1, .from_row = -1},
     };
     for (size_t i = 0; i < sizeof tiles / sizeof tiles[0]; i++) {
-        assert_int_equal(spad_copy_matrix(a, b, &tiles[i], NULL, &error), SPAD_ERR_BOUNDS);
-        assert_non_null(strstr(error.message, "is outside a matrix of "));
+        assert_int_equal(spad_buffer_copy_matrix(a, b, &tiles[i], NULL, &error), SPAD_ERR_BOUNDS);
+        assert_non_null(strstr(error.message, "is not in a matrix of "));
     }
     static const spad_copy_tile one = {.rows = 1, .columns = 1};
-    assert_int_equal(spad_copy_matrix(flat, b, &one, NULL, &error), SPAD_ERR_SHAPE);
-    assert_int_equal(spad_copy_matrix(b, flat, &one, NULL, &error), SPAD_ERR_SHAPE);
-    assert_int_equal(spad_copy_matrix(wide, b, &one, NULL, &error), SPAD_ERR_DTYPE);
+    assert_int_equal(spad_buffer_copy_matrix(flat, b, &one, NULL, &error), SPAD_ERR_SHAPE);
+    assert_int_equal(spad_buffer_copy_matrix(b, flat, &one, NULL, &error), SPAD_ERR_SHAPE);
+    assert_int_equal(spad_buffer_copy_matrix(wide, b, &one, NULL, &error), SPAD_ERR_DTYPE);
     assert_string_equal(error.message, "a tile of uint8 into a matrix of float32");
-    assert_int_equal(spad_copy_matrix(empty, b, &one, NULL, &error), SPAD_ERR_OVERFLOW);
-    assert_int_equal(spad_copy_matrix(large, wide, &one, NULL, &error), SPAD_ERR_OVERFLOW);
+    assert_int_equal(spad_buffer_copy_matrix(empty, b, &one, NULL, &error), SPAD_ERR_OVERFLOW);
+    assert_int_equal(spad_buffer_copy_matrix(large, wide, &one, NULL, &error), SPAD_ERR_OVERFLOW);
     assert_string_equal(error.message, "the bytes of a row do not fit 64 bits");
-    assert_ok(spad_copy_matrix(a, b, &(spad_copy_tile){.rows = 0, .columns = 3}, NULL, &error),
-              &error);
-    assert_ok(spad_copy_matrix(a, b, &(spad_copy_tile){.rows = 3, .columns = 0}, NULL, &error),
-              &error);
+    assert_ok(
+        spad_buffer_copy_matrix(a, b, &(spad_copy_tile){.rows = 0, .columns = 3}, NULL, &error),
+        &error);
+    assert_ok(
+        spad_buffer_copy_matrix(a, b, &(spad_copy_tile){.rows = 3, .columns = 0}, NULL, &error),
+        &error);
     spad_device_close(device, NULL);
 }
 
@@ -306,14 +309,14 @@ static void streams_of_another_device_are_refused(void **state) {
     spad_device *device = open_host();
     spad_device *other = open_host();
     spad_stream foreign;
-    const spad_device_buffer a = new_buffer(device, SPAD_SHAPE(8, 8), SPAD_UINT8);
-    const spad_device_buffer b = new_buffer(device, SPAD_SHAPE(8, 8), SPAD_UINT8);
+    const spad_buffer a = new_buffer(device, SPAD_SHAPE(8, 8), SPAD_UINT8);
+    const spad_buffer b = new_buffer(device, SPAD_SHAPE(8, 8), SPAD_UINT8);
     assert_ok(spad_stream_open(&foreign, other, &error), &error);
-    assert_int_equal(spad_copy_async(a, b, foreign, &error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_buffer_copy_async(a, b, foreign, &error), SPAD_ERR_ARGUMENT);
     assert_string_equal(error.message, "the stream is of host, and neither side of the copy is");
-    assert_int_equal(spad_copy_async(a, b, (spad_stream){0}, &error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_buffer_copy_async(a, b, (spad_stream){0}, &error), SPAD_ERR_ARGUMENT);
     assert_ok(spad_stream_close(foreign, &error), &error);
-    assert_int_equal(spad_copy_async(a, b, foreign, &error), SPAD_ERR_STALE);
+    assert_int_equal(spad_buffer_copy_async(a, b, foreign, &error), SPAD_ERR_STALE);
     spad_device_close(other, NULL);
     spad_device_close(device, NULL);
 }

@@ -147,12 +147,12 @@ static void huge_block_dims_cost_nothing(void **state) {
 
 /* simple_1d_alloc_func of the guide. */
 static spad_status one_behind_the_other(spad_direct_spot *out, const int64_t *index, int64_t lanes,
-                                        int64_t bytes, void *payload, spad_error *error) {
+                                        int64_t bytes, void *context, spad_error *error) {
     (void)error;
     assert_int_equal(lanes, 128);
     assert_int_equal(bytes, 1024);
-    assert_int_equal(index[0], *(int *)payload);
-    ++*(int *)payload;
+    assert_int_equal(index[0], *(int *)context);
+    ++*(int *)context;
     out->byte = index[0] * bytes;
     return SPAD_OK;
 }
@@ -166,7 +166,7 @@ static void callbacks_run_once_per_tile(void **state) {
                                                       .block = SPAD_SHAPE(4),
                                                       .mode = SPAD_MODE_FUNC,
                                                       .func = one_behind_the_other,
-                                                      .payload = &calls});
+                                                      .context = &calls});
     assert_int_equal(calls, 4);
     for (int64_t i = 0; i < 4; i++) assert_int_equal(tile(&f, t, i).rect.byte, i * 1024);
     assert_int_equal(info(&f, t).physical, 4);
@@ -175,21 +175,21 @@ static void callbacks_run_once_per_tile(void **state) {
 }
 
 static spad_status fails_at_two(spad_direct_spot *out, const int64_t *index, int64_t lanes,
-                                int64_t bytes, void *payload, spad_error *error) {
+                                int64_t bytes, void *context, spad_error *error) {
     (void)lanes;
     out->byte = index[0] * bytes;
     if (index[0] < 2) return SPAD_OK;
-    if (payload != NULL) snprintf(error->message, sizeof error->message, "%s", (char *)payload);
+    if (context != NULL) snprintf(error->message, sizeof error->message, "%s", (char *)context);
     return SPAD_ERR_NO_FIT;
 }
 
 static spad_status returns_one(spad_direct_spot *out, const int64_t *index, int64_t lanes,
-                               int64_t bytes, void *payload, spad_error *error) {
+                               int64_t bytes, void *context, spad_error *error) {
     (void)out;
     (void)index;
     (void)lanes;
     (void)bytes;
-    (void)payload;
+    (void)context;
     (void)error;
     return (spad_status)1;
 }
@@ -202,7 +202,7 @@ static void callbacks_can_refuse(void **state) {
     refused(&f, t, SPAD_ERR_ARGUMENT, "tensor 't': mode func without a function");
     t.func = fails_at_two;
     refused(&f, t, SPAD_ERR_NO_FIT, "tensor 't', tile (2,): its placement function failed");
-    t.payload = "the pool is empty";
+    t.context = "the pool is empty";
     refused(&f, t, SPAD_ERR_NO_FIT, "tensor 't', tile (2,): the pool is empty");
     t.func = returns_one;
     refused(&f, t, SPAD_ERR_ARGUMENT,
@@ -211,12 +211,12 @@ static void callbacks_can_refuse(void **state) {
 }
 
 static spad_status never_called(spad_direct_spot *out, const int64_t *index, int64_t lanes,
-                                int64_t bytes, void *payload, spad_error *error) {
+                                int64_t bytes, void *context, spad_error *error) {
     (void)out;
     (void)index;
     (void)lanes;
     (void)bytes;
-    (void)payload;
+    (void)context;
     (void)error;
     fail_msg("the callback ran");
     return SPAD_ERR_INTERNAL;
@@ -235,7 +235,7 @@ static void fields_go_with_a_mode(void **state) {
         {{.name = "t", TILE, .rings = {.base = {.byte = 64}}},
          "tensor 't': its mode is auto, but rings is given, which goes with mode mod"},
         {{.name = "t", TILE, .func = never_called},
-         "tensor 't': its mode is auto, but func or payload is given, which goes with mode func"},
+         "tensor 't': its mode is auto, but func or context is given, which goes with mode func"},
         {{.name = "t", TILE, .mode = SPAD_MODE_MOD, .spots = &spot, .spot_count = 1},
          "tensor 't': its mode is mod, but spots is given, which goes with mode at"},
         {{.name = "t",
@@ -279,12 +279,12 @@ typedef struct nested {
 
 /* A callback that declares another tensor of the same name. */
 static spad_status declares_inside(spad_direct_spot *out, const int64_t *index, int64_t lanes,
-                                   int64_t bytes, void *payload, spad_error *error) {
+                                   int64_t bytes, void *context, spad_error *error) {
     (void)out;
     (void)index;
     (void)lanes;
     (void)bytes;
-    nested *n = payload;
+    nested *n = context;
     const spad_direct_tensor inner = {.name = "t", TILE, MOD = {.base = {0}}};
     n->status = spad_direct_declare(NULL, n->f->direct, &inner, error);
     return SPAD_OK;
@@ -295,7 +295,7 @@ static void callbacks_may_declare(void **state) {
     fixture f = make();
     nested n = {.f = &f, .status = SPAD_ERR_INTERNAL};
     const spad_direct_tensor outer = {
-        .name = "t", TILE, .mode = SPAD_MODE_FUNC, .func = declares_inside, .payload = &n};
+        .name = "t", TILE, .mode = SPAD_MODE_FUNC, .func = declares_inside, .context = &n};
     assert_int_equal(spad_direct_declare(NULL, f.direct, &outer, &f.error), SPAD_ERR_NAME);
     assert_string_equal(f.error.message,
                         "tensor 't' is declared already; names are unique in a kernel");
@@ -365,7 +365,7 @@ static void automatic_tensors_have_no_address(void **state) {
     assert_int_equal(tile(&f, ring, 0).next, 3);
     assert_int_equal(tile(&f, ring, 0).rect.byte, SPAD_NO_BYTE);
     assert_int_equal(tile(&f, ring, 0).spot.byte, SPAD_NO_BYTE);
-    assert_int_equal(spad_direct_findings(NULL, 0, f.direct), 0);
+    assert_int_equal(spad_direct_list_findings(NULL, 0, f.direct), 0);
     done(&f);
 }
 
@@ -388,7 +388,7 @@ static void mistakes_are_findings(void **state) {
     fixture f = make();
     declare_faulty_kernel(&f);
     spad_finding found[4];
-    assert_int_equal(spad_direct_findings(found, 4, f.direct), 3);
+    assert_int_equal(spad_direct_list_findings(found, 4, f.direct), 3);
     assert_int_equal(found[0].code, SPAD_FINDING_MIXED_PLACEMENT);
     assert_int_equal(found[0].severity, SPAD_SEVERITY_ERROR);
     assert_string_equal(found[0].message,
@@ -410,7 +410,7 @@ static void mistakes_are_findings(void **state) {
                         "directly; return it from the kernel, or keep it on chip");
     assert_int_equal(found[2].number, 3);
     memset(found, 0, sizeof found);
-    assert_int_equal(spad_direct_findings(found, 1, f.direct), 3);
+    assert_int_equal(spad_direct_list_findings(found, 1, f.direct), 3);
     assert_int_equal(found[1].code, SPAD_FINDING_NONE);
     done(&f);
 }
@@ -462,7 +462,7 @@ static void force_auto_places_nothing(void **state) {
                                                         MOD = {.free_tiles = SPAD_SHAPE(2, 3)}});
     assert_int_equal(info(&f, odd).physical, 4);
     assert_int_equal(info(&f, g).mode, SPAD_MODE_AUTO);
-    assert_int_equal(spad_direct_findings(NULL, 0, f.direct), 0);
+    assert_int_equal(spad_direct_list_findings(NULL, 0, f.direct), 0);
     done(&f);
 }
 
@@ -482,7 +482,7 @@ static void overlaps_name_the_tiles(void **state) {
     declare(&f, (spad_direct_tensor){.name = "psum", PSUM, MOD = {.base = {0}}});
     spad_direct_overlap pairs[4];
     size_t count;
-    assert_ok(spad_direct_overlaps(&count, pairs, 4, f.direct, &f.error), &f.error);
+    assert_ok(spad_direct_list_overlaps(&count, pairs, 4, f.direct, &f.error), &f.error);
     assert_int_equal(count, 1);
     assert_int_equal(pairs[0].tensor_a, 0);
     assert_int_equal(pairs[0].tile_a, 1);
@@ -493,16 +493,16 @@ static void overlaps_name_the_tiles(void **state) {
     /* a callback can lay the tiles of one tensor over each other */
     spad_direct_spot spots[2];
     declare(&f, second_at("sbuf", 32, 100, spots, (spad_direct_spot){.byte = 60}));
-    assert_ok(spad_direct_overlaps(&count, pairs, 4, f.direct, &f.error), &f.error);
+    assert_ok(spad_direct_list_overlaps(&count, pairs, 4, f.direct, &f.error), &f.error);
     assert_int_equal(count, 4); /* and over t0 */
     assert_int_equal(pairs[3].tensor_a, 4);
     assert_int_equal(pairs[3].tensor_b, 4);
     assert_rect(pairs[3].shared, 0, 32, 60, 40);
-    assert_ok(spad_direct_overlaps(&count, pairs, 1, f.direct, &f.error), &f.error);
+    assert_ok(spad_direct_list_overlaps(&count, pairs, 1, f.direct, &f.error), &f.error);
     assert_int_equal(count, 4);
     assert_int_equal(pairs[0].tensor_b, 4);
     assert_int_equal(pairs[0].tile_a, 0);
-    assert_ok(spad_direct_overlaps(&count, NULL, 0, f.direct, &f.error), &f.error);
+    assert_ok(spad_direct_list_overlaps(&count, NULL, 0, f.direct, &f.error), &f.error);
     assert_int_equal(count, 4);
     done(&f);
 }
@@ -522,7 +522,7 @@ static void overlaps_are_found_by_a_sweep(void **state) {
     }
     size_t count;
     spad_direct_overlap first[2];
-    assert_ok(spad_direct_overlaps(&count, first, 2, f.direct, &f.error), &f.error);
+    assert_ok(spad_direct_list_overlaps(&count, first, 2, f.direct, &f.error), &f.error);
     assert_int_equal(count, 2 * n - 1);
     assert_int_equal(first[1].tile_a, 1);
     assert_int_equal(first[1].tile_b, 0);
@@ -550,7 +550,7 @@ static void the_trace_has_physical_tiles(void **state) {
     assert_int_equal(info(&f, y).traced, 2);
     assert_int_equal(info(&f, h).traced, 3);
     assert_int_equal(spad_trace_tensor_count(f.trace), 5);
-    const spad_tensor *tiles = spad_trace_tensor(f.trace, 0);
+    const spad_tensor *tiles = spad_trace_get_tensor(f.trace, 0);
     assert_string_equal(tiles[0].name, "x[0,0]");
     assert_string_equal(tiles[1].name, "x[1,0]");
     assert_int_equal(tiles[1].mode, SPAD_MODE_MOD);
@@ -565,13 +565,13 @@ static void the_trace_has_physical_tiles(void **state) {
     assert_int_equal(tiles[3].shape.rank, 3);
     assert_null(tiles[4].name);
     spad_space_stats stats;
-    assert_ok(spad_trace_stats(&stats, f.trace, 0, &f.error), &f.error);
+    assert_ok(spad_trace_get_stats(&stats, f.trace, 0, &f.error), &f.error);
     assert_int_equal(stats.peak_bytes, 4 * 1024);
 
     spad_direct_close(f.direct);
     assert_int_equal(spad_trace_event_count(f.trace), 10);
     for (size_t i = 0; i < 5; i++) {
-        assert_int_equal(spad_trace_tensor(f.trace, i)->t_end, 5 + i);
+        assert_int_equal(spad_trace_get_tensor(f.trace, i)->t_end, 5 + i);
     }
     refused(&f, (spad_direct_tensor){.name = "z", TILE}, SPAD_ERR_NOT_LIVE,
             "the kernel is closed; declare its tensors before that");
@@ -596,11 +596,11 @@ static void modular_rings_can_be_declared(void **state) {
     assert_ok(spad_modular_alloc(&ring, &m, &request, &f.error), &f.error);
     const size_t t = declare(
         &f, (spad_direct_tensor){
-                .name = "k", TILE, .block = request.block, MOD = spad_modular_rings(&ring)});
+                .name = "k", TILE, .block = request.block, MOD = spad_modular_get_rings(&ring)});
     for (int64_t i = 0; i < 12; i++) {
         int64_t index[2], address;
         assert_ok(spad_direct_tile_index(index, f.direct, t, i, &f.error), &f.error);
-        assert_ok(spad_modular_address(&address, &ring, index, &f.error), &f.error);
+        assert_ok(spad_modular_get_address(&address, &ring, index, &f.error), &f.error);
         assert_int_equal(tile(&f, t, i).rect.byte, address);
     }
     assert_int_equal(info(&f, t).footprint.bytes, ring.bytes);
@@ -610,8 +610,8 @@ static void modular_rings_can_be_declared(void **state) {
 /* ---- host memory ------------------------------------------------------------------- */
 
 /* Every kind of tensor, with a trace; a failed declaration must leave no event. */
-static spad_status scenario(const spad_host *host, void *payload) {
-    (void)payload;
+static spad_status scenario(const spad_host *host, void *context) {
+    (void)context;
     const spad_target *target;
     spad_trace *trace = NULL;
     spad_direct *direct = NULL;
@@ -644,11 +644,11 @@ static spad_status scenario(const spad_host *host, void *payload) {
         size_t found;
         assert_int_equal(spad_direct_find(&found, direct, tensors[i].name, NULL), SPAD_ERR_UNKNOWN);
         spad_space_stats stats;
-        spad_trace_stats(&stats, trace, 0, NULL);
+        spad_trace_get_stats(&stats, trace, 0, NULL);
         assert_int_equal(stats.live_tensors, events); /* all before the last are in sbuf */
     }
     size_t count;
-    if (status == SPAD_OK) status = spad_direct_overlaps(&count, NULL, 0, direct, NULL);
+    if (status == SPAD_OK) status = spad_direct_list_overlaps(&count, NULL, 0, direct, NULL);
     if (status == SPAD_OK) spad_direct_close(direct);
     spad_direct_destroy(direct);
     spad_trace_destroy(trace);

@@ -272,7 +272,8 @@ static void a_layout_gives_its_places(void **state) {
     spad_emit *table;
     spad_error error;
     assert_ok(spad_layout_create(&layout, kernel, NULL, &error), &error);
-    assert_ok(spad_emit_create(&table, spad_kernel_target(kernel), "ring", NULL, &error), &error);
+    assert_ok(spad_emit_create(&table, spad_kernel_get_target(kernel), "ring", NULL, &error),
+              &error);
     assert_ok(spad_emit_add_layout(table, layout, &error), &error);
     assert_int_equal(spad_emit_count(table), 1);
     const spad_emit_buffer *x = spad_emit_get(table, 0);
@@ -281,7 +282,7 @@ static void a_layout_gives_its_places(void **state) {
     assert_int_equal(x->shape.dims[1], 512);
     for (int64_t s = 0; s < 2; s++) {
         spad_rect rect;
-        assert_true(spad_layout_place(layout, 0, s, &rect));
+        assert_true(spad_layout_get_place(&rect, layout, 0, s));
         assert_int_equal(x->places[s].byte, rect.byte);
         assert_int_equal(x->places[s].lane, rect.lane);
     }
@@ -299,7 +300,8 @@ static void a_layout_gives_its_places(void **state) {
                         "for i in 0..3 { dma load reads in[i] writes x[i] }\n"
                         "for i in 0..3 { vector use updates x[i] }\n");
     assert_ok(spad_layout_create(&layout, kernel, NULL, &error), &error);
-    assert_ok(spad_emit_create(&table, spad_kernel_target(kernel), "big", NULL, &error), &error);
+    assert_ok(spad_emit_create(&table, spad_kernel_get_target(kernel), "big", NULL, &error),
+              &error);
     assert_int_equal(spad_emit_add_layout(table, layout, &error), SPAD_ERR_NO_FIT);
     assert_string_equal(error.message,
                         "kernel 'big' does not fit, so it has no places to emit; see spad fit");
@@ -335,12 +337,12 @@ static void what_has_no_place_is_refused(void **state) {
     spad_emit_destroy(NULL);
 }
 
-static spad_status emit_all(const spad_host *host, void *payload) {
+static spad_status emit_all(const spad_host *host, void *context) {
     static const spad_emit_place places[] = {{0, 0}, {0, 64}};
-    const spad_plan *plan = payload;
+    const spad_plan *plan = context;
     spad_plan_place at[] = {{0, 0}, {8, 0}};
     const spad_plan_result result = {
-        .count = 2, .fingerprint = spad_plan_fingerprint(plan), .places = at};
+        .count = 2, .fingerprint = spad_plan_get_fingerprint(plan), .places = at};
     spad_emit *table;
     spad_error error;
     spad_status status = spad_emit_create(&table, &target, "k", host, &error);

@@ -20,7 +20,7 @@ static void set_up(fixture *f, const char *text) {
     spad_error error;
     f->kernel = test_parse(text);
     assert_ok(spad_layout_create(&f->layout, f->kernel, NULL, &error), &error);
-    assert_ok(spad_fit_find(&f->fit, f->layout, NULL, &error), &error);
+    assert_ok(spad_fit_create(&f->fit, f->layout, NULL, &error), &error);
     test_text_init(&f->text);
     assert_ok(spad_fit_write_text(f->fit, f->layout, &f->text.sink, &error), &error);
 }
@@ -147,17 +147,17 @@ static void json_is_a_list(void **state) {
     assert_int_equal(spad_fit_write_text(f.fit, f.layout, &f.text.sink, &error), SPAD_ERR_IO);
     const spad_fit_options negative = {.timeout_ns = -5};
     spad_fit *none;
-    assert_int_equal(spad_fit_find(&none, f.layout, &negative, &error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_fit_create(&none, f.layout, &negative, &error), SPAD_ERR_ARGUMENT);
     assert_string_equal(error.message, "a timeout of -5 ns is negative");
     tear_down(&f);
     assert_string_equal(spad_fit_kind_name(SPAD_FIT_ALIGN), "align");
     assert_string_equal(spad_fit_kind_name((spad_fit_kind)99), "?");
 }
 
-static spad_status scenario(const spad_host *host, void *payload) {
+static spad_status scenario(const spad_host *host, void *context) {
     const spad_fit_options options = {.host = host};
     spad_fit *fit;
-    const spad_status status = spad_fit_find(&fit, payload, &options, NULL);
+    const spad_status status = spad_fit_create(&fit, context, &options, NULL);
     spad_fit_destroy(fit);
     return status;
 }

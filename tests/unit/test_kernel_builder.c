@@ -57,9 +57,9 @@ static spad_status build_declarations(spad_kernel_builder *b, int64_t ids[5], sp
     size_t shared;
     size_t global;
     spad_expr s;
-    spad_status status = spad_target_engine(&copy, t, "copy", error);
-    TRY(spad_target_space(&shared, t, "shared", error));
-    TRY(spad_target_space(&global, t, "global", error));
+    spad_status status = spad_target_find_engine(&copy, t, "copy", error);
+    TRY(spad_target_find_space(&shared, t, "shared", error));
+    TRY(spad_target_find_space(&global, t, "global", error));
     TRY(spad_kernel_builder_param(&s, b, "S", number(2), error));
     TRY(spad_kernel_builder_unit(&ids[0], b, "tma", copy, SPAD_UNIT_FREE, true, error));
     if (status != SPAD_OK) return status;
@@ -187,21 +187,21 @@ static void calls_and_text_make_the_same_kernel(void **state) {
     test_text out;
     assert_ok(build_pipeline(&built, NULL, &error), &error);
     test_text_init(&out);
-    assert_ok(spad_kernel_write(built, &out.sink, &error), &error);
+    assert_ok(spad_kernel_write_text(built, &out.sink, &error), &error);
     assert_string_equal(out.bytes, pipeline_text);
-    assert_null(spad_kernel_file(built));
-    assert_int_equal(spad_kernel_get_statement(built, 0)->place.line, 0);
+    assert_null(spad_kernel_get_file(built));
+    assert_int_equal(spad_kernel_get_statement(built, 0)->location.line, 0);
     spad_kernel *read = test_parse(pipeline_text);
     test_text_clear(&out);
-    assert_ok(spad_kernel_write(read, &out.sink, &error), &error);
+    assert_ok(spad_kernel_write_text(read, &out.sink, &error), &error);
     assert_string_equal(out.bytes, pipeline_text);
     spad_kernel_destroy(built);
     spad_kernel_destroy(read);
     test_text_free(&out);
 }
 
-static spad_status build_scenario(const spad_host *host, void *payload) {
-    (void)payload;
+static spad_status build_scenario(const spad_host *host, void *context) {
+    (void)context;
     spad_kernel *kernel;
     const spad_status status = build_pipeline(&kernel, host, NULL);
     spad_kernel_destroy(kernel);
@@ -422,7 +422,7 @@ static void tables_end(void **state) {
     assert_null(spad_kernel_get_statement(k, spad_kernel_statement_count(k)));
     assert_null(spad_kernel_get_access(k, spad_kernel_access_count(k)));
     assert_null(spad_kernel_get_completion(k, spad_kernel_completion_count(k)));
-    assert_string_equal(spad_statement_word(SPAD_STATEMENT_KINDS), "?");
+    assert_string_equal(spad_statement_kind_name(SPAD_STATEMENT_KINDS), "?");
     spad_kernel *same; /* without options: the same numbers */
     spad_error error;
     assert_ok(spad_kernel_reshape(&same, k, NULL, &error), &error);
@@ -469,7 +469,7 @@ static void nonsense_in_operations_is_refused(void **state) {
     assert_ok(spad_kernel_builder_end(f.b, &f.error), &f.error);
     assert_ok(spad_kernel_builder_finish(&kernel, f.b, &f.error), &f.error);
     test_text_init(&out);
-    assert_int_equal(spad_kernel_write(kernel, &out.sink, NULL), SPAD_OK);
+    assert_int_equal(spad_kernel_write_text(kernel, &out.sink, NULL), SPAD_OK);
     assert_non_null(strstr(out.bytes, "    wait c >= (-9223372036854775807 - 1)\n"));
     test_text_free(&out);
     spad_kernel_destroy(kernel);

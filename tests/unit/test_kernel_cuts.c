@@ -190,11 +190,11 @@ static spad_status read_and_write(const spad_host *host, void *payload) {
     test_text other;
     test_text_init(&text);
     test_text_init(&other);
-    status = spad_kernel_write(kernel, &text.sink, &error);
+    status = spad_kernel_write_text(kernel, &text.sink, &error);
     if (status == SPAD_OK)
         status =
             spad_kernel_parse(&again, text.bytes, text.count, "again.spad", &options, NULL, &error);
-    if (status == SPAD_OK) status = spad_kernel_write(again, &other.sink, &error);
+    if (status == SPAD_OK) status = spad_kernel_write_text(again, &other.sink, &error);
     if (status == SPAD_OK) assert_string_equal(text.bytes, other.bytes);
     spad_kernel_destroy(again);
     spad_kernel_destroy(kernel);

@@ -41,9 +41,9 @@ static void check_kernel(const char *text, const char *name) {
     test_text_init(&first);
     test_text_init(&second);
     spad_kernel *k = test_parse_named(text, name, NULL);
-    assert_int_equal(spad_kernel_write(k, &first.sink, NULL), SPAD_OK);
+    assert_int_equal(spad_kernel_write_text(k, &first.sink, NULL), SPAD_OK);
     spad_kernel *again = test_parse_named(first.bytes, name, NULL);
-    assert_int_equal(spad_kernel_write(again, &second.sink, NULL), SPAD_OK);
+    assert_int_equal(spad_kernel_write_text(again, &second.sink, NULL), SPAD_OK);
     assert_string_equal(first.bytes, second.bytes);
     assert_int_equal(walk_all(k), walk_all(again));
     spad_kernel_destroy(k);
@@ -113,10 +113,11 @@ static void the_numbers_of_the_comments_hold(void **state) {
         spad_error error;
         size_t space;
         spad_space_stats stats;
-        assert_ok(spad_trace_create(&trace, spad_kernel_target(k), NULL, &error), &error);
-        assert_ok(spad_kernel_trace(k, trace, NULL, &error), &error);
-        assert_ok(spad_target_space(&space, spad_kernel_target(k), cases[i].space, &error), &error);
-        assert_ok(spad_trace_stats(&stats, trace, space, &error), &error);
+        assert_ok(spad_trace_create(&trace, spad_kernel_get_target(k), NULL, &error), &error);
+        assert_ok(spad_kernel_write_trace(k, trace, NULL, &error), &error);
+        assert_ok(spad_target_find_space(&space, spad_kernel_get_target(k), cases[i].space, &error),
+                  &error);
+        assert_ok(spad_trace_get_stats(&stats, trace, space, &error), &error);
         if (stats.peak_bytes != cases[i].peak) print_error("%s\n", cases[i].file);
         assert_int_equal(stats.peak_bytes, cases[i].peak);
         spad_trace_destroy(trace);

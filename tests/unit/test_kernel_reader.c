@@ -54,15 +54,15 @@ static const char full_text[] =
 static void every_statement_is_understood(void **state) {
     (void)state;
     spad_kernel *k = test_parse(full_text);
-    assert_string_equal(spad_kernel_name(k), "full");
-    assert_string_equal(spad_kernel_about(k), "every \"statement\"");
-    assert_string_equal(spad_kernel_file(k), "k.spad");
-    assert_string_equal(spad_kernel_target(k)->name, "trn2");
+    assert_string_equal(spad_kernel_get_name(k), "full");
+    assert_string_equal(spad_kernel_get_about(k), "every \"statement\"");
+    assert_string_equal(spad_kernel_get_file(k), "k.spad");
+    assert_string_equal(spad_kernel_get_target(k)->name, "trn2");
     assert_false(spad_kernel_is_implicit(k));
     assert_int_equal(spad_kernel_param_count(k), 2);
     assert_int_equal(spad_kernel_get_param(k, 1)->value, 2);
-    assert_int_equal(spad_kernel_get_param(k, 1)->place.line, 4);
-    assert_int_equal(spad_kernel_get_param(k, 1)->place.column, 7);
+    assert_int_equal(spad_kernel_get_param(k, 1)->location.line, 4);
+    assert_int_equal(spad_kernel_get_param(k, 1)->location.column, 7);
     assert_null(spad_kernel_get_param(k, 2));
 
     const spad_kernel_region *region = spad_kernel_get_region(k, 0);
@@ -70,7 +70,7 @@ static void every_statement_is_understood(void **state) {
     assert_int_equal(region->upper.value, 102400);
     assert_int_equal(region->behaviour, SPAD_STACK_LIBRARY_LATER);
     const spad_kernel_unit *unit = spad_kernel_get_unit(k, 0);
-    assert_string_equal(spad_kernel_target(k)->engines[unit->engine].name, "dma");
+    assert_string_equal(spad_kernel_get_target(k)->engines[unit->engine].name, "dma");
     assert_int_equal(unit->order, SPAD_UNIT_SERIAL);
     assert_true(unit->proxy);
     const spad_kernel_sync *c = spad_kernel_get_sync(k, 0);
@@ -144,18 +144,18 @@ static void statements_nest(void **state) {
     assert_int_equal(load->cost_kind, SPAD_COST_NS);
     assert_true(load->guarded);
     assert_int_equal(load->loop, 0);
-    assert_int_equal(load->place.line, 20);
-    assert_int_equal(load->place.column, 9);
+    assert_int_equal(load->location.line, 20);
+    assert_int_equal(load->location.column, 9);
     const spad_kernel_access *part = spad_kernel_get_access(k, load->first_access + 1);
     assert_int_equal(part->range_count, 3);
     assert_int_equal(part->ranges[0].from, 0);
     assert_int_equal(part->ranges[2].to, 0);
-    assert_int_equal(part->place.column, 34);
+    assert_int_equal(part->location.column, 34);
     const spad_statement *arrive = spad_kernel_get_statement(k, 16);
     assert_int_equal(arrive->flags, SPAD_SYNC_DROP | SPAD_SYNC_RELAXED);
     assert_int_equal(arrive->unit, 0);
-    assert_int_equal(spad_kernel_expr(k, arrive->expect).least, 64);
-    assert_int_equal(spad_kernel_expr(k, spad_kernel_get_statement(k, 20)->amount).least, 16);
+    assert_int_equal(spad_kernel_get_expr(k, arrive->expect).least, 64);
+    assert_int_equal(spad_kernel_get_expr(k, spad_kernel_get_statement(k, 20)->amount).least, 16);
     spad_kernel_destroy(k);
 }
 
@@ -190,7 +190,7 @@ static void expressions_have_bounds(void **state) {
                  cases[c].text);
         spad_kernel *k = test_parse(text);
         const spad_expr expr = spad_kernel_get_statement(k, 3)->amount;
-        const spad_expr_info info = spad_kernel_expr(k, expr);
+        const spad_expr_info info = spad_kernel_get_expr(k, expr);
         int64_t least = INT64_MAX;
         int64_t most = INT64_MIN;
         for (int64_t i = 0; i < 10; i++) {
@@ -226,7 +226,7 @@ static void defines_and_targets_can_be_given(void **state) {
     spad_kernel_options options = {.defines = defines, .define_count = 2};
     assert_int_equal(spad_target_find(&options.target, "trn1", NULL), SPAD_OK);
     spad_kernel *k = test_parse_with(text, &options);
-    assert_string_equal(spad_kernel_target(k)->name, "trn1");
+    assert_string_equal(spad_kernel_get_target(k)->name, "trn1");
     assert_int_equal(spad_kernel_get_param(k, 0)->value, 6);
     assert_int_equal(spad_kernel_get_param(k, 0)->preset.value, 4);
     assert_int_equal(spad_kernel_get_tensor(k, 0)->tiles, 12);
@@ -253,7 +253,7 @@ static void rings_can_be_given(void **state) {
     spad_kernel *k = test_parse_with(text, &options);
     test_text out;
     test_text_init(&out);
-    assert_int_equal(spad_kernel_write(k, &out.sink, NULL), SPAD_OK);
+    assert_int_equal(spad_kernel_write_text(k, &out.sink, NULL), SPAD_OK);
     assert_string_equal(out.bytes, "kernel k on trn2\n"
                                    "tensor x : sbuf uint8 [8] (1, 4)\n"
                                    "tensor y : sbuf uint8 [4, 2] (1, 4) ring 3\n"
@@ -706,7 +706,7 @@ static void several_faults_are_found_in_one_run(void **state) {
         spad_kernel_parse(&kernel, text, strlen(text), "k.spad", NULL, diagnostics, NULL),
         SPAD_ERR_SYNTAX);
     test_text_init(&shown);
-    assert_int_equal(spad_diagnostics_write(diagnostics, &shown.sink, NULL), SPAD_OK);
+    assert_int_equal(spad_diagnostics_write_text(diagnostics, &shown.sink, NULL), SPAD_OK);
     assert_string_equal(
         shown.bytes,
         "k.spad:2:25: error: expected ',' or ']' after '4', found '('\n"
@@ -758,9 +758,9 @@ static void written_kernels_read_back(void **state) {
     test_text_init(&first);
     test_text_init(&second);
     spad_kernel *k = test_parse(full_text);
-    assert_int_equal(spad_kernel_write(k, &first.sink, NULL), SPAD_OK);
+    assert_int_equal(spad_kernel_write_text(k, &first.sink, NULL), SPAD_OK);
     spad_kernel *again = test_parse(first.bytes);
-    assert_int_equal(spad_kernel_write(again, &second.sink, NULL), SPAD_OK);
+    assert_int_equal(spad_kernel_write_text(again, &second.sink, NULL), SPAD_OK);
     assert_string_equal(first.bytes, second.bytes);
     assert_non_null(strstr(first.bytes, "param D = N / 8 + 0\n"));
     assert_non_null(strstr(first.bytes, "counter c[2, D] = 3\n"));
@@ -792,7 +792,7 @@ static void expressions_are_written_exactly(void **state) {
         test_text_init(&out);
         snprintf(text, sizeof text, "kernel k on trn2\nparam M = %s\n", cases[i]);
         spad_kernel *k = test_parse(text);
-        assert_int_equal(spad_kernel_write(k, &out.sink, NULL), SPAD_OK);
+        assert_int_equal(spad_kernel_write_text(k, &out.sink, NULL), SPAD_OK);
         spad_kernel *again = test_parse(out.bytes);
         assert_int_equal(spad_kernel_get_param(k, 0)->value,
                          spad_kernel_get_param(again, 0)->value);
@@ -805,7 +805,7 @@ static void expressions_are_written_exactly(void **state) {
     test_text out;
     test_text_init(&out);
     spad_kernel *k = test_parse_with("kernel k on trn2\nparam M = 4\n", &options);
-    assert_int_equal(spad_kernel_write(k, &out.sink, NULL), SPAD_OK);
+    assert_int_equal(spad_kernel_write_text(k, &out.sink, NULL), SPAD_OK);
     assert_string_equal(out.bytes, "kernel k on trn2\nparam M = -9223372036854775807 - 1\n");
     spad_kernel_destroy(k);
     test_text_free(&out);
@@ -831,7 +831,7 @@ static void names_of_chips_are_quoted_where_they_must(void **state) {
     const spad_kernel_options options = {.target = target};
     spad_kernel *k = test_parse_with(text, &options);
     test_text_init(&out);
-    assert_int_equal(spad_kernel_write(k, &out.sink, NULL), SPAD_OK);
+    assert_int_equal(spad_kernel_write_text(k, &out.sink, NULL), SPAD_OK);
     assert_string_equal(out.bytes, text);
     spad_kernel_destroy(k);
     spad_target_destroy(target);
@@ -844,7 +844,7 @@ static void a_failing_sink_is_reported(void **state) {
     test_text_init(&out);
     out.fail_after = 40;
     spad_kernel *k = test_parse(full_text);
-    assert_int_equal(spad_kernel_write(k, &out.sink, NULL), SPAD_ERR_IO);
+    assert_int_equal(spad_kernel_write_text(k, &out.sink, NULL), SPAD_ERR_IO);
     spad_kernel_destroy(k);
     test_text_free(&out);
 }
@@ -853,16 +853,16 @@ static void a_failing_sink_is_reported(void **state) {
 
 static char full_copy[sizeof full_text];
 
-static spad_status parse_scenario(const spad_host *host, void *payload) {
+static spad_status parse_scenario(const spad_host *host, void *context) {
     const spad_define define = {"N", 16};
     const spad_define ring = {"x", 2};
     const spad_kernel_options options = {.defines = &define,
                                          .define_count = 1,
-                                         .rings = payload == full_copy ? &ring : NULL,
-                                         .ring_count = payload == full_copy,
+                                         .rings = context == full_copy ? &ring : NULL,
+                                         .ring_count = context == full_copy,
                                          .host = host};
     spad_kernel *kernel;
-    const char *text = payload;
+    const char *text = context;
     const spad_status status =
         spad_kernel_parse(&kernel, text, strlen(text), "k.spad", &options, NULL, NULL);
     spad_kernel_destroy(kernel);
@@ -870,8 +870,8 @@ static spad_status parse_scenario(const spad_host *host, void *payload) {
 }
 
 /* A text with a fault: the fault is the answer, unless memory was missing on the way to it. */
-static spad_status fault_scenario(const spad_host *host, void *payload) {
-    const spad_status status = parse_scenario(host, payload);
+static spad_status fault_scenario(const spad_host *host, void *context) {
+    const spad_status status = parse_scenario(host, context);
     assert_true(status == SPAD_ERR_SYNTAX || status == SPAD_ERR_HOST_MEMORY);
     return status == SPAD_ERR_SYNTAX ? SPAD_OK : status;
 }

@@ -2,6 +2,7 @@
  * The walk: events in program order, places of tiles and parts of tiles, scopes,
  * agents, failures while it runs, and the trace of a run. */
 #include "support/kernels.h"
+#include "support/places.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -36,7 +37,8 @@ static void put_event(char *line, size_t size, const spad_kernel *k, const spad_
     const spad_statement *s =
         e->statement >= 0 ? spad_kernel_get_statement(k, (size_t)e->statement) : NULL;
     const bool named = e->kind == SPAD_WALK_OPERATION;
-    const char *word = e->kind == SPAD_WALK_SYNC ? spad_statement_word(s->kind) : names[e->kind];
+    const char *word =
+        e->kind == SPAD_WALK_SYNC ? spad_statement_kind_name(s->kind) : names[e->kind];
     snprintf(line, size, "%s", named ? s->name : word);
     char *end = line + strlen(line);
     if (e->agent > 0) end += sprintf(end, "@%lld", (long long)e->agent);
@@ -136,11 +138,11 @@ static void long_loops_start_and_stop(void **state) {
     for (int i = 0; i < 1000; i++) assert_ok(spad_walk_next(&event, walk, &error), &error);
     assert_int_equal(event->kind, SPAD_WALK_ITERATION);
     assert_int_equal(event->value, 994); /* tensor, 2 x loop, iteration, load before it */
-    assert_int_equal(spad_walk_depth(walk), 2);
-    assert_int_equal(spad_walk_loop(walk, 0), 0);
-    assert_int_equal(spad_walk_loop(walk, 1), 1);
-    assert_int_equal(spad_walk_loop(walk, 2), -1);
-    assert_int_equal(spad_walk_values(walk)[1], 994);
+    assert_int_equal(spad_walk_loop_count(walk), 2);
+    assert_int_equal(spad_walk_get_loop(walk, 0), 0);
+    assert_int_equal(spad_walk_get_loop(walk, 1), 1);
+    assert_int_equal(spad_walk_get_loop(walk, 2), -1);
+    assert_int_equal(spad_walk_get_values(walk)[1], 994);
     spad_walk_destroy(walk);
     spad_kernel_destroy(k);
 }
@@ -245,8 +247,8 @@ static void parts_of_tiles_are_runs(void **state) {
                "end\n");
 }
 
-static bool put_at(void *ctx, int64_t tensor, int64_t slot, spad_rect *rect) {
-    (void)ctx;
+static bool put_at(void *context, int64_t tensor, int64_t slot, spad_rect *rect) {
+    (void)context;
     if (tensor != 0) return false;
     rect->lane = 64;
     rect->byte = 5000 + 100 * slot;
@@ -260,7 +262,8 @@ static void a_plan_places_slots(void **state) {
                                 "tensor y : sbuf u8 [4] (64, 8)\n"
                                 "tensor z : sbuf u8 [4] (64, 4) alias of x + 4\n"
                                 "dma load reads x[3](.., 2..5), y[1], z[2]\n");
-    const spad_walk_options options = {.place = put_at};
+    spad_layout *layout = test_layout_with(k, put_at, NULL);
+    const spad_walk_options options = {.layout = layout};
     spad_walk *walk;
     const spad_walk_event *event;
     char line[512];
@@ -269,6 +272,7 @@ static void a_plan_places_slots(void **state) {
     put_event(line, sizeof line, k, event);
     assert_string_equal(line, "load r:x.3(64+64,5102+3) r:y.1~y.1(0+64,0+8) r:z.2(64+64,5004+4)");
     spad_walk_destroy(walk);
+    spad_layout_destroy(layout);
     spad_kernel_destroy(k);
 }
 
@@ -502,7 +506,7 @@ static void failures_of_managers_have_a_place(void **state) {
 
 static void check_life(const spad_trace *trace, size_t number, const char *name, int64_t begin,
                        int64_t end, int64_t byte) {
-    const spad_tensor *tensor = spad_trace_tensor(trace, number);
+    const spad_tensor *tensor = spad_trace_get_tensor(trace, number);
     assert_non_null(tensor);
     assert_string_equal(tensor->name, name);
     assert_int_equal(tensor->t_begin, begin);
@@ -513,8 +517,8 @@ static void check_life(const spad_trace *trace, size_t number, const char *name,
 static spad_trace *trace_of(const spad_kernel *k) {
     spad_trace *trace;
     spad_error error;
-    assert_ok(spad_trace_create(&trace, spad_kernel_target(k), NULL, &error), &error);
-    assert_ok(spad_kernel_trace(k, trace, NULL, &error), &error);
+    assert_ok(spad_trace_create(&trace, spad_kernel_get_target(k), NULL, &error), &error);
+    assert_ok(spad_kernel_write_trace(k, trace, NULL, &error), &error);
     return trace;
 }
 
@@ -560,7 +564,7 @@ static void agents_keep_what_they_touch_alive(void **state) {
                                 "simt after reads z\n");
     spad_trace *trace = trace_of(k);
     spad_space_stats stats;
-    assert_int_equal(spad_trace_stats(&stats, trace, 0, NULL), SPAD_OK);
+    assert_int_equal(spad_trace_get_stats(&stats, trace, 0, NULL), SPAD_OK);
     assert_int_equal(stats.peak_bytes, 32); /* x and z from fork to join; y has ended */
     assert_int_equal(stats.total_tensors, 3);
     assert_int_equal(stats.live_tensors, 0);
@@ -573,21 +577,21 @@ static void traces_have_limits(void **state) {
     spad_error error;
     spad_trace *trace;
     spad_kernel *k = test_parse("kernel k on trn2\ntensor x : sbuf u8 [2000000] (1, 1)\n");
-    assert_int_equal(spad_trace_create(&trace, spad_kernel_target(k), NULL, NULL), SPAD_OK);
-    assert_int_equal(spad_kernel_trace(k, trace, NULL, &error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_trace_create(&trace, spad_kernel_get_target(k), NULL, NULL), SPAD_OK);
+    assert_int_equal(spad_kernel_write_trace(k, trace, NULL, &error), SPAD_ERR_ARGUMENT);
     assert_string_equal(error.message,
                         "more than 1000000 tiles on chip; define a smaller parameter for a trace");
     assert_string_equal(error.subject, "x");
     spad_kernel_destroy(k);
     k = test_parse(
         "kernel k on trn2\nfor i in 0..9000000 { for j in 0..9 { for l in 0..0 { } } }\n");
-    assert_int_equal(spad_kernel_trace(k, trace, NULL, &error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_kernel_write_trace(k, trace, NULL, &error), SPAD_ERR_ARGUMENT);
     assert_string_equal(
         error.message,
         "the kernel has more than 10000000 events; define a smaller parameter for a trace");
     spad_kernel_destroy(k);
     k = test_parse("kernel k on trn1\n");
-    assert_int_equal(spad_kernel_trace(k, trace, NULL, &error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_kernel_write_trace(k, trace, NULL, &error), SPAD_ERR_ARGUMENT);
     assert_string_equal(error.message, "the trace is of another target than 'trn1'");
     spad_kernel_destroy(k);
     spad_trace_destroy(trace);
@@ -607,7 +611,7 @@ static void scoped_names_are_made_unique(void **state) {
     static const char *const names[] = {"t", "t.0.0", "t.0.1", "t.1.0", "t.1.1", "t.2.0.0"};
     assert_int_equal(spad_trace_tensor_count(trace), 6);
     for (size_t i = 0; i < 6; i++) {
-        assert_string_equal(spad_trace_tensor(trace, i)->name, names[i]);
+        assert_string_equal(spad_trace_get_tensor(trace, i)->name, names[i]);
     }
     spad_trace_destroy(trace);
     spad_kernel_destroy(k);
@@ -615,8 +619,8 @@ static void scoped_names_are_made_unique(void **state) {
 
 /* ---- memory ------------------------------------------------------------------------ */
 
-static spad_status walk_scenario(const spad_host *host, void *payload) {
-    const spad_kernel *k = payload;
+static spad_status walk_scenario(const spad_host *host, void *context) {
+    const spad_kernel *k = context;
     const spad_walk_options options = {.agent = SPAD_WALK_ALL, .host = host};
     spad_walk *walk;
     const spad_walk_event *event;
@@ -627,9 +631,10 @@ static spad_status walk_scenario(const spad_host *host, void *payload) {
     } while (status == SPAD_OK && event->kind != SPAD_WALK_END);
     spad_walk_destroy(walk);
     spad_trace *trace;
-    if (status == SPAD_OK) status = spad_trace_create(&trace, spad_kernel_target(k), host, NULL);
+    if (status == SPAD_OK)
+        status = spad_trace_create(&trace, spad_kernel_get_target(k), host, NULL);
     if (status != SPAD_OK) return status;
-    status = spad_kernel_trace(k, trace, host, NULL);
+    status = spad_kernel_write_trace(k, trace, host, NULL);
     spad_trace_destroy(trace);
     return status;
 }

@@ -181,29 +181,29 @@ static void candidates_follow_the_thresholds(void **state) {
         {ERK, {0, 2, 3584, 8, 8, 512}, {N}},
         {SPAD_METHOD_OTHER, {0, 4, 3584, 8, 8, 512}, {N}},
     };
-    const spad_placement_thresholds thresholds = spad_placement_thresholds_for("8.9");
+    const spad_placement_thresholds thresholds = spad_placement_thresholds_of("8.9");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         spad_placement_sizes sizes = rows[i].sizes;
         sizes.method = (spad_method)rows[i].method;
         spad_placement_group got[SPAD_PLACEMENT_CANDIDATES_MAX];
         size_t expected = 0;
         while (expected < 3 && rows[i].expected[expected] != N) expected++;
-        assert_int_equal(spad_placement_candidates(got, &sizes, &thresholds), expected);
+        assert_int_equal(spad_placement_list_candidates(got, &sizes, &thresholds), expected);
         for (size_t k = 0; k < expected; k++) assert_int_equal(got[k], rows[i].expected[k]);
     }
 }
 
 static void thresholds_stand_for_every_gpu(void **state) {
     (void)state;
-    const spad_placement_thresholds t = spad_placement_thresholds_for("8.9");
+    const spad_placement_thresholds t = spad_placement_thresholds_of("8.9");
     assert_int_equal(t.heavy_spill, 3584);
     assert_int_equal(t.spill_floor, 512);
     assert_int_equal(t.state_pair_max, 1024);
     assert_int_equal(t.work_max, 2048);
     assert_int_equal(t.explicit_work_max, 512);
     assert_int_equal(t.params_min, 512);
-    const spad_placement_thresholds other = spad_placement_thresholds_for("0.0");
-    const spad_placement_thresholds none = spad_placement_thresholds_for(NULL);
+    const spad_placement_thresholds other = spad_placement_thresholds_of("0.0");
+    const spad_placement_thresholds none = spad_placement_thresholds_of(NULL);
     assert_memory_equal(&t, &other, sizeof t);
     assert_memory_equal(&t, &none, sizeof t);
 }
@@ -217,11 +217,11 @@ typedef struct integrator {
 
 static void add(integrator *r, spad_component c, const char *name, int64_t size, bool persistent,
                 const char *aliases) {
-    const spad_buffer buffer = {.name = name,
-                                .size = size,
-                                .location = SPAD_LOCATION_LOCAL,
-                                .persistent = persistent,
-                                .aliases = aliases};
+    const spad_registry_buffer buffer = {.name = name,
+                                         .size = size,
+                                         .location = SPAD_REGISTRY_LOCATION_LOCAL,
+                                         .persistent = persistent,
+                                         .aliases = aliases};
     assert_ok(spad_registry_register(r->registry, c, &buffer, &error), &error);
 }
 
@@ -235,7 +235,7 @@ static integrator build(void) {
     add(&r, r.step, "view", 50, false, "scratch");
     spad_component solver; /* in the step: its totals are not the step's own work */
     assert_ok(spad_registry_add(&solver, r.registry, "solver", SPAD_FLOAT32, &error), &error);
-    const spad_buffer delta = {.name = "delta", .size = 10};
+    const spad_registry_buffer delta = {.name = "delta", .size = 10};
     assert_ok(spad_registry_register(r.registry, solver, &delta, &error), &error);
     assert_ok(spad_registry_register_child(NULL, r.registry, r.step, solver, "solver", &error),
               &error);
@@ -283,7 +283,7 @@ static void a_group_with_a_location_of_the_user_is_skipped(void **state) {
                                   .state_pair = 800,
                                   .work = 1600,
                                   .params = 800};
-    const spad_placement_thresholds t = spad_placement_thresholds_for(NULL);
+    const spad_placement_thresholds t = spad_placement_thresholds_of(NULL);
     static const struct {
         const char *keys[4];
         size_t count;
@@ -312,9 +312,9 @@ static void a_group_with_a_location_of_the_user_is_skipped(void **state) {
 
 static int64_t shared_size(const integrator *r, spad_component c) {
     int64_t size;
-    assert_ok(
-        spad_registry_size(&size, r->registry, c, SPAD_REGION_SHARED, SPAD_UNIT_ELEMENT, &error),
-        &error);
+    assert_ok(spad_registry_get_size(&size, r->registry, c, SPAD_REGISTRY_REGION_SHARED,
+                                     SPAD_REGISTRY_UNIT_ELEMENT, &error),
+              &error);
     return size;
 }
 

@@ -31,8 +31,8 @@ static bool share(const char *text, const char *a, const char *b) {
     spad_layout *layout = lay_out(kernel);
     spad_rect x;
     spad_rect y;
-    assert_true(spad_layout_place(layout, number_of(kernel, a), 0, &x));
-    assert_true(spad_layout_place(layout, number_of(kernel, b), 0, &y));
+    assert_true(spad_layout_get_place(&x, layout, number_of(kernel, a), 0));
+    assert_true(spad_layout_get_place(&y, layout, number_of(kernel, b), 0));
     const bool shared = spad_rect_overlaps(x, y);
     spad_layout_destroy(layout);
     spad_kernel_destroy(kernel);
@@ -40,7 +40,7 @@ static bool share(const char *text, const char *a, const char *b) {
 }
 
 static const spad_layout_space *find_space(const spad_layout *layout, const char *name) {
-    const spad_target *target = spad_kernel_target(spad_layout_kernel(layout));
+    const spad_target *target = spad_kernel_get_target(spad_layout_get_kernel(layout));
     for (size_t i = 0; i < spad_layout_space_count(layout); i++) {
         const spad_layout_space *row = spad_layout_get_space(layout, i);
         if (strcmp(target->spaces[row->space].name, name) == 0) return row;
@@ -241,14 +241,14 @@ static void rings_lie_together(void **state) {
     assert_int_equal(row->verdict, SPAD_PLAN_OPTIMAL);
     spad_rect rect;
     for (int64_t s = 0; s < 3; s++) {
-        assert_true(spad_layout_place(layout, 0, s, &rect));
+        assert_true(spad_layout_get_place(&rect, layout, 0, s));
         assert_int_equal(rect.byte, s * 256);
         assert_int_equal(rect.bytes, 200);
     }
-    assert_false(spad_layout_place(layout, 0, 3, &rect));
-    assert_false(spad_layout_place(layout, 0, -1, &rect));
-    assert_false(spad_layout_place(layout, 1, 0, &rect));
-    assert_false(spad_layout_place(layout, -1, 0, &rect));
+    assert_false(spad_layout_get_place(&rect, layout, 0, 3));
+    assert_false(spad_layout_get_place(&rect, layout, 0, -1));
+    assert_false(spad_layout_get_place(&rect, layout, 1, 0));
+    assert_false(spad_layout_get_place(&rect, layout, -1, 0));
     assert_null(spad_layout_get_buffer(layout, 1));
     assert_null(spad_layout_get_space(layout, 1));
     spad_layout_destroy(layout);
@@ -284,15 +284,15 @@ static void banks_and_lanes_are_obeyed(void **state) {
     spad_layout *layout = lay_out(k);
     spad_rect rect;
     for (int64_t s = 0; s < 3; s++) {
-        assert_true(spad_layout_place(layout, 0, s, &rect));
+        assert_true(spad_layout_get_place(&rect, layout, 0, s));
         assert_int_equal(rect.byte / 2048, (rect.byte + rect.bytes - 1) / 2048);
     }
     assert_int_equal(find_space(layout, "psum")->buffer_count, 3);
     spad_rect b;
     spad_rect c;
-    assert_true(spad_layout_place(layout, 1, 0, &b));
-    assert_true(spad_layout_place(layout, 2, 0, &c));
-    assert_true(spad_layout_place(layout, 3, 0, &rect));
+    assert_true(spad_layout_get_place(&b, layout, 1, 0));
+    assert_true(spad_layout_get_place(&c, layout, 2, 0));
+    assert_true(spad_layout_get_place(&rect, layout, 3, 0));
     assert_int_equal(rect.lane, 64);
     assert_int_equal(b.byte, c.byte); /* side by side in the lanes */
     assert_int_not_equal(b.lane, c.lane);
@@ -337,9 +337,9 @@ static void fixed_places_are_obstacles(void **state) {
                    "for i in 0..4 {\nsimt w writes x[i]\nsimt w writes y[i], a\n}\n");
     spad_layout *layout = lay_out(k);
     spad_rect rect;
-    assert_true(spad_layout_place(layout, 2, 0, &rect));
+    assert_true(spad_layout_get_place(&rect, layout, 2, 0));
     assert_int_equal(rect.byte, 352);
-    assert_false(spad_layout_place(layout, 0, 0, &rect)); /* it has an address */
+    assert_false(spad_layout_get_place(&rect, layout, 0, 0)); /* it has an address */
     const spad_layout_space *row = find_space(layout, "shared");
     assert_int_equal(row->buffer_count, 1 + 1 + 3);
     assert_int_equal(row->alive_count, 5);
@@ -360,7 +360,7 @@ static void managers_are_obstacles(void **state) {
     spad_layout *layout = lay_out(k);
     const spad_layout_space *row = find_space(layout, "sbuf");
     spad_rect rect;
-    assert_true(spad_layout_place(layout, 0, 0, &rect));
+    assert_true(spad_layout_get_place(&rect, layout, 0, 0));
     assert_int_equal(rect.byte, 200); /* after the two sections */
     assert_int_equal(row->buffer_count, 3);
     spad_layout_destroy(layout);
@@ -370,7 +370,7 @@ static void managers_are_obstacles(void **state) {
     const spad_kernel_options options = {.defines = &many, .define_count = 1};
     k = test_parse_with(text, &options);
     layout = lay_out(k);
-    assert_true(spad_layout_place(layout, 0, 0, &rect));
+    assert_true(spad_layout_get_place(&rect, layout, 0, 0));
     assert_int_equal(rect.byte, 4096);
     spad_layout_destroy(layout);
     spad_kernel_destroy(k);
@@ -433,7 +433,7 @@ static void what_does_not_fit_is_a_result(void **state) {
     assert_int_equal(row->capacity, 232448);
     assert_int_equal(row->reserved, 1024);
     assert_false(spad_layout_fits(layout));
-    assert_false(spad_layout_place(layout, 0, 0, &rect));
+    assert_false(spad_layout_get_place(&rect, layout, 0, 0));
     spad_layout_destroy(layout);
     spad_kernel_destroy(k);
     /* what the kernel puts outside does not fit, either */
@@ -511,7 +511,10 @@ static void places_do_not_depend_on_trip_counts(void **state) {
         for (int s = 0; s < 6; s++) {
             spad_rect rect;
             const int64_t tensor = s < 3 ? 0 : s < 5 ? 1 : 2;
-            assert_true(spad_layout_place(layout, tensor, s < 3 ? s : s < 5 ? s - 3 : 0, &rect));
+            assert_true(spad_layout_get_place(&rect, layout, tensor,
+                                              s < 3   ? s
+                                              : s < 5 ? s - 3
+                                                      : 0));
             if (c == 0) first[s] = rect;
             assert_memory_equal(&first[s], &rect, sizeof rect);
         }
@@ -637,10 +640,10 @@ static void layouts_are_shown(void **state) {
 
 /* ---- memory ------------------------------------------------------------------------ */
 
-static spad_status scenario(const spad_host *host, void *payload) {
+static spad_status scenario(const spad_host *host, void *context) {
     const spad_layout_options options = {.host = host};
     spad_layout *layout;
-    const spad_status status = spad_layout_create(&layout, payload, &options, NULL);
+    const spad_status status = spad_layout_create(&layout, context, &options, NULL);
     spad_layout_destroy(layout);
     return status;
 }

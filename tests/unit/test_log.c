@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "spad/log.h"
-#include "spad/pool.h"
+#include "spad/device/pool.h"
+#include "spad/device/replay.h"
 #include "support/support.h"
 
 #define HEADER "Thread,Time,Action,Pointer,Size,Stream\n"
@@ -38,7 +38,7 @@ static void rows_are_read_and_linked(void **state) {
         {SPAD_LOG_FREE, 0, 0, 0, -1, 9},
     };
     assert_int_equal(spad_log_count(log), 7);
-    assert_int_equal(spad_log_allocations(log), 3);
+    assert_int_equal(spad_log_allocation_count(log), 3);
     for (size_t i = 0; i < 7; i++) {
         const spad_log_row *row = spad_log_get(log, i);
         assert_int_equal(row->action, expected[i].action);
@@ -104,11 +104,10 @@ static void logs_come_back(void **state) {
     spad_allocation blocks[SLOTS] = {{0}};
     test_text text;
     test_text_init(&text);
-    const spad_pool_options options = {.max_bytes = 64 * 1024};
-    assert_ok(spad_pool_create_over(&pool, 0x7f0000000000, &options, &error), &error);
-    const spad_memory pooled = spad_pool_memory(pool);
-    assert_ok(spad_wrapper_log(&wrapper, &pooled, &text.sink, NULL, NULL, &error), &error);
-    const spad_memory memory = spad_wrapper_memory(wrapper);
+    assert_ok(spad_pool_create_over(&pool, 0x7f0000000000, 64 * 1024, NULL, &error), &error);
+    const spad_memory pooled = spad_pool_get_memory(pool);
+    assert_ok(spad_wrapper_create_log(&wrapper, &pooled, &text.sink, NULL, NULL, &error), &error);
+    const spad_memory memory = spad_wrapper_get_memory(wrapper);
     spad__random random = {3};
     int64_t frees = 0;
     for (int i = 0; i < 3000; i++) {
@@ -121,36 +120,36 @@ static void logs_come_back(void **state) {
             spad_memory_alloc(block, &memory, spad__random_in(&random, 0, 800), 1, NULL);
         }
     }
-    const spad_memory_stats seen = spad_wrapper_stats(wrapper);
+    const spad_memory_stats seen = spad_wrapper_get_stats(wrapper);
     assert_true(seen.failures > 0);
     spad_log *log = parse(text.bytes);
     assert_int_equal(spad_log_count(log), seen.allocations + seen.failures + frees);
-    assert_int_equal(spad_log_allocations(log), seen.allocations);
+    assert_int_equal(spad_log_allocation_count(log), seen.allocations);
 
     spad_pool *large;
     spad_replay result;
-    const spad_pool_options roomy = {.max_bytes = 1 << 24};
-    assert_ok(spad_pool_create_over(&large, 0, &roomy, &error), &error);
-    const spad_memory below = spad_pool_memory(large);
-    assert_ok(spad_wrapper_statistics(&counter, &below, NULL, &error), &error);
-    const spad_memory counted = spad_wrapper_memory(counter);
-    assert_ok(spad_log_replay(&result, log, &counted, 64, NULL, &error), &error);
+    assert_ok(spad_pool_create_over(&large, 0, 1 << 24, NULL, &error), &error);
+    const spad_memory below = spad_pool_get_memory(large);
+    assert_ok(spad_wrapper_create_statistics(&counter, &below, NULL, &error), &error);
+    const spad_memory counted = spad_wrapper_get_memory(counter);
+    assert_ok(spad_memory_replay(&result, &counted, log, 64, NULL, &error), &error);
     assert_int_equal(result.allocations, seen.allocations);
     assert_int_equal(result.frees, frees);
     assert_int_equal(result.failures, 0); /* it is large: what was refused fits */
     assert_int_equal(result.left, seen.live_blocks);
-    assert_int_equal(result.peak_bytes, spad_wrapper_stats(counter).peak_bytes);
+    assert_int_equal(result.peak_bytes, spad_wrapper_get_stats(counter).peak_bytes);
     assert_true(result.peak_bytes >= seen.peak_bytes);
-    assert_int_equal(spad_wrapper_stats(counter).live_blocks, 0);
+    assert_int_equal(spad_wrapper_get_stats(counter).live_blocks, 0);
 
     spad_wrapper *tight;
-    assert_ok(spad_wrapper_limit(&tight, &below, 5000, NULL, &error), &error);
-    const spad_memory limited = spad_wrapper_memory(tight);
-    assert_ok(spad_log_replay(&result, log, &limited, 1, NULL, &error), &error);
+    assert_ok(spad_wrapper_create_limit(&tight, &below, 5000, NULL, &error), &error);
+    const spad_memory limited = spad_wrapper_get_memory(tight);
+    assert_ok(spad_memory_replay(&result, &limited, log, 1, NULL, &error), &error);
     assert_true(result.failures > 0);
     assert_true(result.peak_bytes <= 5000);
-    assert_int_equal(spad_wrapper_stats(tight).live_blocks, 0);
-    assert_int_equal(spad_log_replay(&result, log, &limited, 3, NULL, &error), SPAD_ERR_ALIGNMENT);
+    assert_int_equal(spad_wrapper_get_stats(tight).live_blocks, 0);
+    assert_int_equal(spad_memory_replay(&result, &limited, log, 3, NULL, &error),
+                     SPAD_ERR_ALIGNMENT);
 
     spad_wrapper_destroy(tight);
     spad_wrapper_destroy(counter);
@@ -166,10 +165,9 @@ static spad_replay replay(const char *text, int64_t max_bytes) {
     spad_pool *pool;
     spad_replay result;
     spad_error error;
-    const spad_pool_options options = {.max_bytes = max_bytes};
-    assert_ok(spad_pool_create_over(&pool, 0, &options, &error), &error);
-    const spad_memory memory = spad_pool_memory(pool);
-    assert_ok(spad_log_replay(&result, log, &memory, 1, NULL, &error), &error);
+    assert_ok(spad_pool_create_over(&pool, 0, max_bytes, NULL, &error), &error);
+    const spad_memory memory = spad_pool_get_memory(pool);
+    assert_ok(spad_memory_replay(&result, &memory, log, 1, NULL, &error), &error);
     assert_int_equal(spad_pool_get_stats(pool).blocks.live_blocks, 0);
     spad_pool_destroy(pool);
     spad_log_destroy(log);
@@ -213,8 +211,8 @@ static void absurd_sizes_are_refused(void **state) {
     assert_int_equal(result.unknown_frees, 0);
 }
 
-static int64_t tick(void *ctx) {
-    int64_t *now = ctx;
+static int64_t tick(void *context) {
+    int64_t *now = context;
     return *now += 10;
 }
 
@@ -227,12 +225,11 @@ static void logs_have_the_times_of_a_clock(void **state) {
     int64_t now = 100;
     test_text text;
     test_text_init(&text);
-    const spad_pool_options options = {.max_bytes = 1024};
-    const spad_clock clock = {.now = tick, .ctx = &now};
-    assert_ok(spad_pool_create_over(&pool, 0, &options, &error), &error);
-    const spad_memory pooled = spad_pool_memory(pool);
-    assert_ok(spad_wrapper_log(&wrapper, &pooled, &text.sink, &clock, NULL, &error), &error);
-    const spad_memory memory = spad_wrapper_memory(wrapper);
+    const spad_clock clock = {.now = tick, .context = &now};
+    assert_ok(spad_pool_create_over(&pool, 0, 1024, NULL, &error), &error);
+    const spad_memory pooled = spad_pool_get_memory(pool);
+    assert_ok(spad_wrapper_create_log(&wrapper, &pooled, &text.sink, &clock, NULL, &error), &error);
+    const spad_memory memory = spad_wrapper_get_memory(wrapper);
     assert_ok(spad_memory_alloc(&block, &memory, 5, 1, &error), &error);
     assert_ok(spad_memory_free(&memory, &block, &error), &error);
     assert_string_equal(text.bytes, HEADER "0,110,allocate,0x0,5,0x0\n0,120,free,0x0,5,0x0\n");
@@ -241,18 +238,18 @@ static void logs_have_the_times_of_a_clock(void **state) {
     test_text_free(&text);
 }
 
-static spad_status scenario(const spad_host *host, void *payload) {
-    const char *text = payload;
+static spad_status scenario(const spad_host *host, void *context) {
+    const char *text = context;
     spad_log *log;
     spad_pool *pool;
     spad_replay result;
     spad_status status = spad_log_parse(&log, text, strlen(text), "f.csv", host, NULL);
     if (status != SPAD_OK) return status;
-    const spad_pool_options options = {.max_bytes = 1 << 20, .host = host};
-    status = spad_pool_create_over(&pool, 0, &options, NULL);
+    const spad_pool_options options = {.host = host};
+    status = spad_pool_create_over(&pool, 0, 1 << 20, &options, NULL);
     if (status == SPAD_OK) {
-        const spad_memory memory = spad_pool_memory(pool);
-        status = spad_log_replay(&result, log, &memory, 1, host, NULL);
+        const spad_memory memory = spad_pool_get_memory(pool);
+        status = spad_memory_replay(&result, &memory, log, 1, host, NULL);
         spad_pool_destroy(pool);
     }
     spad_log_destroy(log);

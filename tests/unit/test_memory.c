@@ -82,7 +82,7 @@ static spad_status lay_out(const spad_host *host, const input *in) {
 static spad_status check_one_shape(const spad_host *host, const input *in) {
     const spad_check_options options = {.one_shape = true, .host = host};
     spad_check *check;
-    const spad_status status = spad_check_kernel(&check, in->kernel, &options, NULL);
+    const spad_status status = spad_check_create(&check, in->kernel, &options, NULL);
     if (status != SPAD_OK) assert_null(check);
     spad_check_destroy(check);
     return status;
@@ -91,7 +91,7 @@ static spad_status check_one_shape(const spad_host *host, const input *in) {
 static spad_status check_all_shapes(const spad_host *host, const input *in) {
     const spad_check_options options = {.event_limit = 2000, .host = host};
     spad_check *check;
-    const spad_status status = spad_check_kernel(&check, in->kernel, &options, NULL);
+    const spad_status status = spad_check_create(&check, in->kernel, &options, NULL);
     if (status != SPAD_OK) assert_null(check);
     spad_check_destroy(check);
     return status;
@@ -100,7 +100,7 @@ static spad_status check_all_shapes(const spad_host *host, const input *in) {
 static spad_status find_fit(const spad_host *host, const input *in) {
     const spad_fit_options options = {.host = host};
     spad_fit *fit;
-    const spad_status status = spad_fit_find(&fit, in->layout, &options, NULL);
+    const spad_status status = spad_fit_create(&fit, in->layout, &options, NULL);
     if (status != SPAD_OK) assert_null(fit);
     spad_fit_destroy(fit);
     return status;
@@ -108,7 +108,8 @@ static spad_status find_fit(const spad_host *host, const input *in) {
 
 static spad_status emit(const spad_host *host, const input *in) {
     spad_emit *table;
-    spad_status status = spad_emit_create(&table, spad_kernel_target(in->kernel), "k", host, NULL);
+    spad_status status =
+        spad_emit_create(&table, spad_kernel_get_target(in->kernel), "k", host, NULL);
     if (status != SPAD_OK) return status;
     status = spad_emit_add_layout(table, in->layout, NULL);
     if (status != SPAD_OK) assert_int_equal(spad_emit_count(table), 0);
@@ -137,7 +138,7 @@ static spad_status draw(const spad_host *host, const input *in) {
     const spad_report_options options = {.title = "t", .host = host};
     spad_report *report;
     spad_status status =
-        spad_report_create(&report, spad_kernel_target(in->kernel), &options, NULL);
+        spad_report_create(&report, spad_kernel_get_target(in->kernel), &options, NULL);
     if (status != SPAD_OK) return status;
     status = fill(report, in);
     test_text text;
@@ -156,7 +157,7 @@ static spad_status compare(const spad_host *host, const input *in) {
     spad_report *before;
     spad_report *after;
     spad_report_diff *diff = NULL;
-    const spad_target *target = spad_kernel_target(in->kernel);
+    const spad_target *target = spad_kernel_get_target(in->kernel);
     assert_int_equal(spad_report_create(&before, target, NULL, NULL), SPAD_OK);
     assert_int_equal(spad_report_create(&after, target, NULL, NULL), SPAD_OK);
     assert_int_equal(spad_report_add_buffers(after, in->layout, NULL), SPAD_OK);
@@ -176,8 +177,8 @@ static void fail_layout(input *in, const char *name) {
     spad_layout *layout;
     spad_sim *sim = NULL;
     if (spad_layout_create(&layout, in->kernel, NULL, NULL) != SPAD_OK) return;
-    const spad_sim_options options = {.place = spad_layout_place, .ctx = layout};
-    if (spad_layout_fits(layout)) spad_sim_kernel(&sim, in->kernel, &options, NULL);
+    const spad_sim_options options = {.layout = layout};
+    if (spad_layout_fits(layout)) spad_sim_create(&sim, in->kernel, &options, NULL);
     in->layout = layout;
     fail_often(draw, in, name);
     in->sim = sim;
@@ -201,7 +202,7 @@ static void fail_kernel(const char *folder, const char *name, bool whole) {
     if (spad_kernel_parse(&kernel, text, strlen(text), name, NULL, NULL, NULL) == SPAD_OK) {
         const spad_check_options options = {.one_shape = true};
         spad_check *check;
-        assert_int_equal(spad_check_kernel(&check, kernel, &options, NULL), SPAD_OK);
+        assert_int_equal(spad_check_create(&check, kernel, &options, NULL), SPAD_OK);
         in.kernel = kernel;
         in.check = check;
         fail_often(parse, &in, name);

@@ -23,7 +23,7 @@ static void modular_follows_the_library(void **state) {
     for (int64_t i = 0; i < 3; i++) {
         for (int64_t j = 0; j < 4; j++) {
             int64_t address;
-            assert_ok(spad_modular_address(&address, &t, (int64_t[]){i, j}, &error), &error);
+            assert_ok(spad_modular_get_address(&address, &t, (int64_t[]){i, j}, &error), &error);
             assert_int_equal(address, rows[i][j]);
         }
     }
@@ -36,7 +36,7 @@ static void modular_follows_the_library(void **state) {
                                  &error),
               &error);
     int64_t address;
-    assert_ok(spad_modular_address(&address, &t, (int64_t[]){1}, &error), &error);
+    assert_ok(spad_modular_get_address(&address, &t, (int64_t[]){1}, &error), &error);
     assert_int_equal(address, 29);
     assert_int_equal(m.cursor, 38);
     /* one tile; without counts, as many tiles as the block */
@@ -44,7 +44,7 @@ static void modular_follows_the_library(void **state) {
                   &t, &m, &(spad_modular_request){.shape = SPAD_SHAPE(128), .dtype = SPAD_FLOAT32},
                   &error),
               &error);
-    assert_ok(spad_modular_address(&address, &t, NULL, &error), &error);
+    assert_ok(spad_modular_get_address(&address, &t, NULL, &error), &error);
     assert_int_equal(address, 38);
     assert_int_equal(m.cursor, 42);
     assert_ok(spad_modular_alloc(&t, &m,
@@ -101,7 +101,7 @@ static void modular_refuses(void **state) {
     assert_int_equal(m.cursor, 5);
     assert_ok(spad_modular_alloc(&t, &m, &good, &error), &error);
     int64_t address;
-    assert_int_equal(spad_modular_address(&address, &t, (int64_t[]){0, 2}, &error),
+    assert_int_equal(spad_modular_get_address(&address, &t, (int64_t[]){0, 2}, &error),
                      SPAD_ERR_ARGUMENT);
     assert_string_equal(error.message, "index 2 in block dim 1, which has 2");
 }

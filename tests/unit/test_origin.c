@@ -47,9 +47,9 @@ static made make(spad_kernel *kernel) {
     spad_error error;
     const spad_fit_options quick = {.timeout_ns = 1000000};
     assert_ok(spad_layout_create(&m.layout, kernel, NULL, &error), &error);
-    assert_ok(spad_check_kernel(&m.check, kernel, NULL, &error), &error);
-    assert_ok(spad_sim_kernel(&m.sim, kernel, NULL, &error), &error);
-    assert_ok(spad_fit_find(&m.fit, m.layout, &quick, &error), &error);
+    assert_ok(spad_check_create(&m.check, kernel, NULL, &error), &error);
+    assert_ok(spad_sim_create(&m.sim, kernel, NULL, &error), &error);
+    assert_ok(spad_fit_create(&m.fit, m.layout, &quick, &error), &error);
     return m;
 }
 
@@ -68,14 +68,14 @@ typedef spad_status (*pair)(const made *a, const made *b, spad_error *error);
 static spad_report *draw(const made *m) {
     spad_report *report;
     spad_error error;
-    assert_ok(spad_report_create(&report, spad_kernel_target(m->kernel), NULL, &error), &error);
+    assert_ok(spad_report_create(&report, spad_kernel_get_target(m->kernel), NULL, &error), &error);
     assert_ok(spad_report_add_layout(report, m->layout, m->sim, 0, &error), &error);
     return report;
 }
 
 static spad_status layout_and_sim(const made *a, const made *b, spad_error *error) {
     spad_report *report;
-    assert_ok(spad_report_create(&report, spad_kernel_target(a->kernel), NULL, error), error);
+    assert_ok(spad_report_create(&report, spad_kernel_get_target(a->kernel), NULL, error), error);
     const spad_status status = spad_report_add_layout(report, a->layout, b->sim, 0, error);
     if (status != SPAD_OK) assert_int_equal(spad_report_box_count(report), 0);
     spad_report_destroy(report);
@@ -125,9 +125,9 @@ static spad_status check_then_layout(const made *a, const made *b, spad_error *e
     spad_check *check;
     spad_kernel *copy;
     assert_ok(spad_kernel_reshape(&copy, a->kernel, NULL, error), error);
-    assert_ok(spad_check_kernel(&check, copy, NULL, error), error);
+    assert_ok(spad_check_create(&check, copy, NULL, error), error);
     spad_kernel_destroy(copy);
-    assert_ok(spad_report_create(&report, spad_kernel_target(a->kernel), NULL, error), error);
+    assert_ok(spad_report_create(&report, spad_kernel_get_target(a->kernel), NULL, error), error);
     assert_ok(spad_report_add_check(report, check, error), error);
     spad_check_destroy(check);
     const spad_status status = spad_report_add_layout(report, b->layout, NULL, 0, error);
@@ -135,23 +135,23 @@ static spad_status check_then_layout(const made *a, const made *b, spad_error *e
     return status;
 }
 static spad_status kernel_and_place_check(const made *a, const made *b, spad_error *error) {
-    const spad_check_options options = {.place = spad_layout_place, .ctx = b->layout};
+    const spad_check_options options = {.layout = b->layout};
     spad_check *check;
-    const spad_status status = spad_check_kernel(&check, a->kernel, &options, error);
+    const spad_status status = spad_check_create(&check, a->kernel, &options, error);
     if (status != SPAD_OK) assert_null(check);
     spad_check_destroy(check);
     return status;
 }
 static spad_status kernel_and_place_sim(const made *a, const made *b, spad_error *error) {
-    const spad_sim_options options = {.place = spad_layout_place, .ctx = b->layout};
+    const spad_sim_options options = {.layout = b->layout};
     spad_sim *sim;
-    const spad_status status = spad_sim_kernel(&sim, a->kernel, &options, error);
+    const spad_status status = spad_sim_create(&sim, a->kernel, &options, error);
     if (status != SPAD_OK) assert_null(sim);
     spad_sim_destroy(sim);
     return status;
 }
 static spad_status kernel_and_place_walk(const made *a, const made *b, spad_error *error) {
-    const spad_walk_options options = {.place = spad_layout_place, .ctx = b->layout};
+    const spad_walk_options options = {.layout = b->layout};
     spad_walk *walk;
     const spad_status status = spad_walk_create(&walk, a->kernel, &options, error);
     if (status != SPAD_OK) assert_null(walk);
@@ -160,11 +160,11 @@ static spad_status kernel_and_place_walk(const made *a, const made *b, spad_erro
 }
 static spad_status check_and_layout(const made *a, const made *b, spad_error *error) {
     const size_t before = spad_check_finding_count(a->check);
-    const spad_verdict verdict = spad_check_verdict(a->check);
+    const spad_verdict verdict = spad_check_get_verdict(a->check);
     const spad_status status = spad_check_add_layout(a->check, b->layout, error);
     if (status != SPAD_OK) {
         assert_int_equal(spad_check_finding_count(a->check), before);
-        assert_int_equal(spad_check_verdict(a->check), verdict);
+        assert_int_equal(spad_check_get_verdict(a->check), verdict);
     }
     return status;
 }
@@ -237,8 +237,8 @@ static void refuse_all(const made *a, const made *b, const char *first, const ch
                  second != NULL ? second : "another kernel of that name and target");
         assert_int_equal(pairs[p].call(a, b, &error), SPAD_ERR_ARGUMENT);
         assert_string_equal(error.message, wanted);
-        assert_string_equal(error.subject, spad_kernel_name(a->kernel));
-        assert_string_equal(error.other, spad_kernel_name(b->kernel));
+        assert_string_equal(error.subject, spad_kernel_get_name(a->kernel));
+        assert_string_equal(error.other, spad_kernel_get_name(b->kernel));
     }
 }
 
@@ -342,7 +342,7 @@ static void the_check_of_a_text_belongs_to_no_kernel(void **state) {
     assert_ok(spad_diagnostics_create(&faults, NULL, &error), &error);
     assert_int_equal(spad_kernel_parse(&none, bad, strlen(bad), "k.spad", NULL, faults, &error),
                      SPAD_ERR_SYNTAX);
-    assert_ok(spad_check_text(&check, faults, "k.spad", NULL, &error), &error);
+    assert_ok(spad_check_create_from_faults(&check, faults, "k.spad", NULL, &error), &error);
     report = draw(&one);
     assert_int_equal(spad_report_add_check(report, check, &error), SPAD_ERR_ARGUMENT);
     assert_string_equal(error.message,
@@ -350,7 +350,8 @@ static void the_check_of_a_text_belongs_to_no_kernel(void **state) {
                         "text that cannot be read: make both from one kernel");
     spad_report_destroy(report);
     assert_int_equal(spad_check_add_layout(check, one.layout, &error), SPAD_ERR_ARGUMENT);
-    assert_ok(spad_report_create(&report, spad_kernel_target(one.kernel), NULL, &error), &error);
+    assert_ok(spad_report_create(&report, spad_kernel_get_target(one.kernel), NULL, &error),
+              &error);
     assert_ok(spad_report_add_check(report, check, &error), &error);
     spad_report_destroy(report);
     spad_check_destroy(check);
@@ -401,13 +402,13 @@ static void a_comparison_of_reports_that_changed_is_refused(void **state) {
 
 /* ---- memory ------------------------------------------------------------------------ */
 
-static spad_status draw_under(const spad_host *host, void *payload) {
-    const made *m = payload;
+static spad_status draw_under(const spad_host *host, void *context) {
+    const made *m = context;
     const spad_report_options options = {.host = host};
     spad_report *report;
     spad_error error;
     spad_status status =
-        spad_report_create(&report, spad_kernel_target(m->kernel), &options, &error);
+        spad_report_create(&report, spad_kernel_get_target(m->kernel), &options, &error);
     if (status != SPAD_OK) return status;
     status = spad_report_add_layout(report, m->layout, m->sim, 0, &error);
     if (status == SPAD_OK) status = spad_report_add_check(report, m->check, &error);

@@ -178,7 +178,7 @@ static void all_banks_of_a_group_are_compared(void **state) {
 static void options_outside_their_range_are_refused(void **state) {
     (void)state;
     static const spad_plan_options cases[] = {
-        {.goal = (spad_plan_goal)7}, {.deadline_ns = -1}, {.node_limit = -1}, {.threads = -2}};
+        {.goal = (spad_plan_goal)7}, {.timeout_ns = -1}, {.node_limit = -1}, {.threads = -2}};
     spad_plan *plan = new_plan();
     spad_error error;
     spad_plan_result *result;
@@ -198,7 +198,7 @@ static void a_capacity_is_within_the_space(void **state) {
     assert_ok(spad_plan_set_space(plan, &pad, &error), &error);
     assert_int_equal(spad_plan_set_capacity(plan, 91, &error), SPAD_ERR_BOUNDS);
     assert_string_equal(error.message, "a capacity of 91 B is more than the 90 B of space 'pad'");
-    assert_int_equal(spad_plan_capacity(plan), 90);
+    assert_int_equal(spad_plan_get_capacity(plan), 90);
     spad_plan_destroy(plan);
 }
 
@@ -317,7 +317,7 @@ static void pins_in_a_large_problem(void **state) {
     spad_plan_result *result = solve(plan, &options);
     assert_true(result->height < 2 * result->bound);
     spad_plan_result_destroy(result);
-    options.deadline_ns = 1;
+    options.timeout_ns = 1;
     result = solve(plan, &options);
     assert_ok(spad_plan_check(NULL, plan, result->places, result->count, &error), &error);
     assert_true(result->nanoseconds < INT64_C(4000000000));
@@ -404,7 +404,7 @@ static int use_the_host(void *context, const spad_plan_progress *progress) {
 static void a_callback_may_use_the_host(void **state) {
     (void)state;
     plain_host mine = {0};
-    mine.host = (spad_host){.resize = count_resize, .ctx = &mine};
+    mine.host = (spad_host){.resize = count_resize, .context = &mine};
     spad_plan *plan;
     spad_error error;
     spad_plan_result *result;
@@ -416,10 +416,8 @@ static void a_callback_may_use_the_host(void **state) {
                                      .upper = lower + spad__random_in(&random, 1, 60),
                                      .size = spad__random_in(&random, 1000, 100000)});
     }
-    const spad_plan_options options = {.deadline_ns = INT64_C(350000000),
-                                       .threads = 4,
-                                       .progress = use_the_host,
-                                       .context = &mine};
+    const spad_plan_options options = {
+        .timeout_ns = INT64_C(350000000), .threads = 4, .progress = use_the_host, .context = &mine};
     assert_ok(spad_plan_solve(&result, plan, &options, &error), &error);
     assert_non_null(result->places);
     spad_plan_result_destroy(result);
@@ -474,7 +472,7 @@ static void tiles_share_bytes_in_other_lanes(void **state) {
     spad_plan *plan = new_plan();
     spad_error error;
     assert_ok(spad_plan_set_space(plan, &space, &error), &error);
-    assert_int_equal(spad_plan_capacity(plan), 1000);
+    assert_int_equal(spad_plan_get_capacity(plan), 1000);
     for (int i = 0; i < 4; i++)
         add(plan, (spad_plan_buffer){.lower = 0, .upper = 5, .size = 100, .lanes = 32});
     spad_plan_result *result = solve(plan, NULL);
@@ -546,7 +544,7 @@ static void limits_and_cancelling_still_give_a_plan(void **state) {
     const spad_plan_options several[] = {
         {.node_limit = 500, .seed = 3},
         {.node_limit = 3000, .seed = 3, .threads = 4},
-        {.deadline_ns = 1, .seed = 3},
+        {.timeout_ns = 1, .seed = 3},
         {.progress = cancel_at_once, .context = &calls, .seed = 3}};
     for (size_t i = 0; i < sizeof several / sizeof *several; i++) {
         spad_plan_result *result = solve(plan, &several[i]);
@@ -797,7 +795,7 @@ static void lanes_and_huge_gaps_are_written(void **state) {
     test_text text;
     test_text_init(&text);
     assert_ok(spad_plan_set_space(plan, &space, &error), &error);
-    assert_int_equal(spad_plan_lanes(plan), 4);
+    assert_int_equal(spad_plan_get_lanes(plan), 4);
     for (int i = 0; i < 9; i++) add(plan, (spad_plan_buffer){.upper = 9, .size = 60, .lanes = 2});
     spad_plan_result *result = solve(plan, NULL);
     assert_ok(spad_plan_explain(&reason, plan, result, 0, &error), &error);
@@ -1109,8 +1107,8 @@ static void deadlines_do_not_wrap(void **state) {
 
 /* ---- memory ------------------------------------------------------------------------ */
 
-static spad_status solve_everything(const spad_host *host, void *payload) {
-    const bool boxes = *(const bool *)payload;
+static spad_status solve_everything(const spad_host *host, void *context) {
+    const bool boxes = *(const bool *)context;
     spad_plan *plan;
     spad_plan_result *result = NULL;
     spad_plan_reason *reason = NULL;
@@ -1148,7 +1146,7 @@ static spad_status solve_everything(const spad_host *host, void *payload) {
 }
 
 /* Tiles in lanes, with aliases, pairs kept apart, pins, hints and banks. */
-static spad_status solve_lanes(const spad_host *host, void *payload) {
+static spad_status solve_lanes(const spad_host *host, void *context) {
     static const spad_space space = {.name = "lanes",
                                      .lanes = 4,
                                      .bytes = 1 << 20,
@@ -1156,7 +1154,7 @@ static spad_status solve_lanes(const spad_host *host, void *payload) {
                                      .granule = 1,
                                      .bank_bytes = 64,
                                      .banks_exclusive = true};
-    (void)payload;
+    (void)context;
     spad_plan *plan;
     spad_plan_result *result = NULL;
     spad_error error;
@@ -1186,8 +1184,8 @@ static spad_status solve_lanes(const spad_host *host, void *payload) {
 }
 
 /* So many boxes that the core and ejection come before the exact search. */
-static spad_status solve_wide(const spad_host *host, void *payload) {
-    (void)payload;
+static spad_status solve_wide(const spad_host *host, void *context) {
+    (void)context;
     spad_plan *plan;
     spad_plan_result *result = NULL;
     spad_error error;
@@ -1223,7 +1221,7 @@ static void a_proof_does_not_depend_on_the_scale(void **state) {
                                       {8, 11, 270}, {5, 8, 232}, {7, 9, 68},   {10, 11, 200},
                                       {0, 5, 87}};
     enum { OPTIMUM = 1132 };
-    const spad_plan_options options = {.deadline_ns = INT64_C(500000000)};
+    const spad_plan_options options = {.timeout_ns = INT64_C(500000000)};
     for (int shift = 0; shift <= 40; shift += 20) {
         spad_plan *plan = new_plan();
         spad_error error;

@@ -142,7 +142,7 @@ static void rows_come_back_with_their_offsets(void **state) {
     assert_ok(status, &error);
     spad_plan_place places[3] = {{0, 0}, {4, 0}, {8, 0}};
     const spad_plan_result mine = {
-        .count = 3, .fingerprint = spad_plan_fingerprint(plan), .places = places};
+        .count = 3, .fingerprint = spad_plan_get_fingerprint(plan), .places = places};
     test_text out;
     test_text_init(&out);
     assert_ok(spad_plan_write_csv(plan, 0, &mine, text, strlen(text), &out.sink, &error), &error);
@@ -169,7 +169,7 @@ static void rows_begin_where_the_text_was_read(void **state) {
     assert_string_equal(spad_plan_get(plan, 1)->name, "x");
     spad_plan_place places[2] = {{0, 0}, {4, 0}};
     spad_plan_result mine = {
-        .count = 2, .fingerprint = spad_plan_fingerprint(plan), .places = places};
+        .count = 2, .fingerprint = spad_plan_get_fingerprint(plan), .places = places};
     test_text out;
     test_text_init(&out);
     assert_ok(spad_plan_write_csv(plan, 1, &mine, text, strlen(text), &out.sink, &error), &error);
@@ -187,8 +187,8 @@ static void rows_begin_where_the_text_was_read(void **state) {
     spad_plan_destroy(plan);
 }
 
-static spad_status read_under(const spad_host *host, void *payload) {
-    const char *text = payload;
+static spad_status read_under(const spad_host *host, void *context) {
+    const char *text = context;
     spad_plan *plan;
     spad_error error;
     spad_status status = spad_plan_create(&plan, host, &error);

@@ -187,7 +187,7 @@ static void deadlines_are_seen_in_every_phase(void **state) {
         spad_error error;
         bool over = false;
         for (int64_t deadline = 1; deadline <= most_blocks(p) && !over; deadline *= 4) {
-            const spad_plan_options options = {.deadline_ns = deadline};
+            const spad_plan_options options = {.timeout_ns = deadline};
             spad_plan_result *result;
             const int64_t begin = blocks;
             assert_ok(spad_plan_solve(&result, plan, &options, &error), &error);
@@ -210,7 +210,7 @@ static void reasons_end_in_time(void **state) {
         spad_plan *plan = make(p);
         spad_error error;
         assert_ok(spad_plan_set_capacity(plan, 64, &error), &error);
-        const spad_plan_options options = {.deadline_ns = 1};
+        const spad_plan_options options = {.timeout_ns = 1};
         spad_plan_result *result;
         assert_ok(spad_plan_solve(&result, plan, &options, &error), &error);
         assert_int_equal(result->verdict, SPAD_PLAN_INFEASIBLE);

@@ -197,7 +197,7 @@ static void a_failed_call_changes_nothing(void **state) {
     static const char bad[] = "id,lower,upper,size,alias,apart\nd,0,4,8,g,a\ne,2,6,8,g,z\n";
     spad_plan *plan = make(0);
     spad_plan_result *result = solve(plan);
-    const uint64_t before = spad_plan_fingerprint(plan);
+    const uint64_t before = spad_plan_get_fingerprint(plan);
     const spad_plan_buffer taken = {.name = "a", .lower = 0, .upper = 1, .size = 1};
     spad_error error;
     assert_int_equal(spad_plan_add(NULL, plan, &taken, &error), SPAD_ERR_NAME);
@@ -205,7 +205,7 @@ static void a_failed_call_changes_nothing(void **state) {
     assert_int_equal(spad_plan_alias(plan, 1, 1, &error), SPAD_ERR_ARGUMENT);
     assert_int_equal(spad_plan_apart(plan, 1, 9, &error), SPAD_ERR_ARGUMENT);
     assert_int_equal(spad_plan_set_capacity(plan, -1, &error), SPAD_ERR_ARGUMENT);
-    assert_true(before == spad_plan_fingerprint(plan));
+    assert_true(before == spad_plan_get_fingerprint(plan));
     for (int u = 0; u < USES; u++) assert_ok(uses[u](plan, result, &error), &error);
     spad_plan_result_destroy(result);
     spad_plan_destroy(plan);
@@ -239,7 +239,7 @@ static void every_part_of_a_problem_counts(void **state) {
         spad_error error;
         assert_ok(spad_plan_create(&plan, NULL, &error), &error);
         assert_ok(spad_plan_add(NULL, plan, &variants[i], &error), &error);
-        seen[i] = spad_plan_fingerprint(plan);
+        seen[i] = spad_plan_get_fingerprint(plan);
         for (size_t k = 0; k < i; k++) assert_true(seen[i] != seen[k]);
         spad_plan_destroy(plan);
     }
@@ -264,7 +264,7 @@ static void the_rules_of_a_space_count(void **state) {
         assert_ok(spad_plan_create(&plan, NULL, &error), &error);
         assert_ok(spad_plan_set_space(plan, &space, &error), &error);
         assert_ok(spad_plan_add(NULL, plan, &buffer, &error), &error);
-        seen[i] = spad_plan_fingerprint(plan);
+        seen[i] = spad_plan_get_fingerprint(plan);
         spad_plan_destroy(plan);
     }
     assert_true(seen[0] != seen[1] && seen[1] != seen[2] && seen[0] != seen[2]);
@@ -345,7 +345,7 @@ static void places_of_the_caller_are_taken(void **state) {
     spad_plan *plan = make(0);
     spad_plan_place places[3] = {{0, 0}, {8, 0}, {0, 0}};
     spad_plan_result mine = {
-        .count = 3, .fingerprint = spad_plan_fingerprint(plan), .places = places};
+        .count = 3, .fingerprint = spad_plan_get_fingerprint(plan), .places = places};
     spad_error error;
     assert_ok(use_csv(plan, &mine, &error), &error);
     assert_ok(use_emit(plan, &mine, &error), &error);

@@ -146,10 +146,10 @@ static void given_offsets_that_collide_give_no_plan(void **state) {
     packed_free(&p);
 }
 
-static spad_status pack_around_given(const spad_host *host, void *payload) {
+static spad_status pack_around_given(const spad_host *host, void *context) {
     packed p;
     bool ok;
-    (void)payload;
+    (void)context;
     start_around_given(&p, host, 7, &ok);
     if (ok) {
         const int64_t before = p.pack.height;
@@ -163,10 +163,10 @@ static spad_status pack_around_given(const spad_host *host, void *payload) {
 }
 
 /* Strips of a problem that would be too small for them elsewhere. */
-static spad_status pack_strips(const spad_host *host, void *payload) {
+static spad_status pack_strips(const spad_host *host, void *context) {
     packed p;
     bool found = false;
-    (void)payload;
+    (void)context;
     packed_make(&p, host, 9000, 5);
     const bool ok = spad__strips_pass(&p.pack, &found);
     packed_free(&p);

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/random.h"
-#include "spad/pool.h"
+#include "spad/device/pool.h"
 #include "support/support.h"
 
 /* Memory of the C library, counted: 64-byte aligned, a limit, and faults on request. */
@@ -21,9 +21,9 @@ typedef struct source {
     bool free_fails;
 } source;
 
-static spad_status source_alloc(void *ctx, spad_allocation *out, int64_t bytes, int64_t align,
+static spad_status source_alloc(void *context, spad_allocation *out, int64_t bytes, int64_t align,
                                 spad_error *error) {
-    source *s = ctx;
+    source *s = context;
     (void)align;
     s->calls++;
     if (bytes > s->most) {
@@ -37,8 +37,8 @@ static spad_status source_alloc(void *ctx, spad_allocation *out, int64_t bytes, 
     return SPAD_OK;
 }
 
-static spad_status source_free(void *ctx, const spad_allocation *block, spad_error *error) {
-    source *s = ctx;
+static spad_status source_free(void *context, const spad_allocation *block, spad_error *error) {
+    source *s = context;
     if (s->free_fails) {
         if (error != NULL) *error = (spad_error){.code = SPAD_ERR_DEVICE, .message = "no"};
         return SPAD_ERR_DEVICE;
@@ -50,14 +50,14 @@ static spad_status source_free(void *ctx, const spad_allocation *block, spad_err
 
 static void source_init(source *s) {
     static const spad_memory_calls calls = {.alloc = source_alloc, .free = source_free};
-    *s = (source){.memory = {.calls = &calls, .ctx = s}, .most = INT64_MAX};
+    *s = (source){.memory = {.calls = &calls, .context = s}, .most = INT64_MAX};
 }
 
 static spad_pool *new_pool(const spad_memory *below, spad_pool_options options) {
     spad_error error;
     spad_pool *pool;
     assert_ok(below != NULL ? spad_pool_create(&pool, below, &options, &error)
-                            : spad_pool_create_over(&pool, 0, &options, &error),
+                            : spad_pool_create_over(&pool, 0, options.max_bytes, &options, &error),
               &error);
     return pool;
 }
@@ -95,15 +95,15 @@ static void bad_options_are_refused(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         spad_error error;
         spad_pool *pool;
-        assert_int_equal(spad_pool_create_over(&pool, 0, &cases[i].options, &error),
-                         cases[i].status);
+        assert_int_equal(
+            spad_pool_create_over(&pool, 0, cases[i].options.max_bytes, &cases[i].options, &error),
+            cases[i].status);
         assert_string_equal(error.message, cases[i].message);
         assert_null(pool);
     }
     spad_error error;
     spad_pool *pool;
-    const spad_pool_options high = {.max_bytes = INT64_MAX};
-    assert_int_equal(spad_pool_create_over(&pool, 1, &high, &error), SPAD_ERR_OVERFLOW);
+    assert_int_equal(spad_pool_create_over(&pool, 1, INT64_MAX, NULL, &error), SPAD_ERR_OVERFLOW);
     assert_string_equal(error.message, "the end of the pool does not fit 64 bits");
 }
 
@@ -179,8 +179,8 @@ typedef struct fixed_host {
     max_align_t bytes[1 << 14];
 } fixed_host;
 
-static void *fixed_resize(void *ctx, void *block, size_t old_size, size_t new_size) {
-    fixed_host *h = ctx;
+static void *fixed_resize(void *context, void *block, size_t old_size, size_t new_size) {
+    fixed_host *h = context;
     if (new_size == 0) return NULL;
     const size_t units = (new_size + sizeof h->bytes[0] - 1) / sizeof h->bytes[0];
     assert_true(units <= sizeof h->bytes / sizeof h->bytes[0] - h->used);
@@ -194,7 +194,7 @@ static void *fixed_resize(void *ctx, void *block, size_t old_size, size_t new_si
 static void blocks_of_a_pool_that_is_gone_are_stale(void **state) {
     (void)state;
     static fixed_host fixed;
-    fixed.host = (spad_host){.resize = fixed_resize, .ctx = &fixed};
+    fixed.host = (spad_host){.resize = fixed_resize, .context = &fixed};
     const spad_pool_options options = {.max_bytes = 4096, .host = &fixed.host};
     spad_allocation old = {0};
     const spad_pool *first = NULL;
@@ -239,8 +239,8 @@ static void exhaustion_tells_what_is_left(void **state) {
     spad_pool_destroy(pool);
 }
 
-static bool free_one(void *ctx, spad_pool *pool, int64_t needed) {
-    spad_allocation *block = ctx;
+static bool free_one(void *context, spad_pool *pool, int64_t needed) {
+    spad_allocation *block = context;
     assert_int_equal(needed, 4096);
     if (block->handle == 0) return false;
     put(pool, *block);
@@ -264,7 +264,8 @@ static void the_last_hole_is_taken_whole(void **state) {
         spad_allocation block;
         const int64_t pad = cases[i].address - cases[i].base;
         const spad_pool_options options = {.max_bytes = pad + cases[i].bytes, .exact = true};
-        assert_ok(spad_pool_create_over(&pool, cases[i].base, &options, &error), &error);
+        assert_ok(spad_pool_create_over(&pool, cases[i].base, options.max_bytes, &options, &error),
+                  &error);
         assert_int_equal(spad_pool_alloc(&block, pool, cases[i].bytes + 64, cases[i].align, &error),
                          SPAD_ERR_NO_FIT);
         block = get(pool, cases[i].bytes, cases[i].align);
@@ -282,7 +283,7 @@ static void a_callback_can_make_room(void **state) {
     spad_allocation block;
     spad_allocation held = {0};
     spad_pool *pool = new_pool(
-        NULL, (spad_pool_options){.max_bytes = 4096, .retry = free_one, .retry_ctx = &held});
+        NULL, (spad_pool_options){.max_bytes = 4096, .retry = free_one, .retry_context = &held});
     held = get(pool, 64, 1);
     block = get(pool, 4096, 1);
     assert_int_equal(held.handle, 0);
@@ -362,13 +363,13 @@ static void lists_give_way(void **state) {
     spad_pool_destroy(pool);
 }
 
-static void *use_and_free(void *payload) {
+static void *use_and_free(void *context) {
     spad_allocation blocks[64];
     for (int i = 0; i < 64; i++) {
-        if (spad_pool_alloc(&blocks[i], payload, 64, 1, NULL) != SPAD_OK) abort();
+        if (spad_pool_alloc(&blocks[i], context, 64, 1, NULL) != SPAD_OK) abort();
     }
     for (int i = 0; i < 64; i++) {
-        if (spad_pool_free(payload, &blocks[i], NULL) != SPAD_OK) abort();
+        if (spad_pool_free(context, &blocks[i], NULL) != SPAD_OK) abort();
     }
     return NULL;
 }
@@ -432,18 +433,18 @@ static void wrappers_stack(void **state) {
     (void)state;
     spad_error error;
     spad_pool *pool = new_pool(NULL, (spad_pool_options){.max_bytes = 1 << 20, .exact = true});
-    const spad_memory pooled = spad_pool_memory(pool);
+    const spad_memory pooled = spad_pool_get_memory(pool);
     spad_wrapper *limit, *statistics, *log, *fault;
     test_text text;
     test_text_init(&text);
-    assert_ok(spad_wrapper_limit(&limit, &pooled, 1000, NULL, &error), &error);
-    const spad_memory limited = spad_wrapper_memory(limit);
-    assert_ok(spad_wrapper_statistics(&statistics, &limited, NULL, &error), &error);
-    const spad_memory counted = spad_wrapper_memory(statistics);
-    assert_ok(spad_wrapper_fault(&fault, &counted, 3, 2, NULL, &error), &error);
-    const spad_memory faulty = spad_wrapper_memory(fault);
-    assert_ok(spad_wrapper_log(&log, &faulty, &text.sink, NULL, NULL, &error), &error);
-    const spad_memory memory = spad_wrapper_memory(log);
+    assert_ok(spad_wrapper_create_limit(&limit, &pooled, 1000, NULL, &error), &error);
+    const spad_memory limited = spad_wrapper_get_memory(limit);
+    assert_ok(spad_wrapper_create_statistics(&statistics, &limited, NULL, &error), &error);
+    const spad_memory counted = spad_wrapper_get_memory(statistics);
+    assert_ok(spad_wrapper_create_fault(&fault, &counted, 3, 2, NULL, &error), &error);
+    const spad_memory faulty = spad_wrapper_get_memory(fault);
+    assert_ok(spad_wrapper_create_log(&log, &faulty, &text.sink, NULL, NULL, &error), &error);
+    const spad_memory memory = spad_wrapper_get_memory(log);
 
     spad_allocation a, b, c;
     assert_ok(spad_memory_alloc(&a, &memory, 900, 64, &error), &error);
@@ -459,7 +460,7 @@ static void wrappers_stack(void **state) {
     assert_int_equal(spad_memory_free(&memory, &a, &error), SPAD_ERR_STALE);
     assert_ok(spad_memory_free(&memory, &b, &error), &error);
     assert_ok(spad_memory_free(&memory, &c, &error), &error); /* no block */
-    const spad_memory_stats stats = spad_wrapper_stats(statistics);
+    const spad_memory_stats stats = spad_wrapper_get_stats(statistics);
     assert_int_equal(stats.allocations, 2);
     assert_int_equal(stats.failures, 1);
     assert_int_equal(stats.peak_bytes, 1000);
@@ -478,7 +479,7 @@ static void wrappers_stack(void **state) {
     assert_ok(spad_memory_free(&counted, &c, &error), &error);
     assert_int_equal(spad_memory_alloc(&a, &memory, 10, 1, &error), SPAD_ERR_IO);
     assert_int_equal(a.handle, 0);
-    assert_int_equal(spad_wrapper_stats(statistics).allocated_bytes, 0);
+    assert_int_equal(spad_wrapper_get_stats(statistics).allocated_bytes, 0);
     spad_wrapper_destroy(log);
     spad_wrapper_destroy(fault);
     spad_wrapper_destroy(statistics);
@@ -497,9 +498,10 @@ static void wrappers_refuse_nonsense(void **state) {
     const spad_memory none = {0};
     source s;
     source_init(&s);
-    assert_int_equal(spad_wrapper_statistics(&w, &none, NULL, &error), SPAD_ERR_ARGUMENT);
-    assert_int_equal(spad_wrapper_limit(&w, &s.memory, -1, NULL, &error), SPAD_ERR_ARGUMENT);
-    assert_int_equal(spad_wrapper_fault(&w, &s.memory, 0, 0, NULL, &error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_wrapper_create_statistics(&w, &none, NULL, &error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_wrapper_create_limit(&w, &s.memory, -1, NULL, &error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_wrapper_create_fault(&w, &s.memory, 0, 0, NULL, &error),
+                     SPAD_ERR_ARGUMENT);
     assert_int_equal(spad_memory_free(&none, &block, &error), SPAD_ERR_ARGUMENT);
     assert_int_equal(spad_memory_alloc(&block, &none, 1, 1, &error), SPAD_ERR_ARGUMENT);
     assert_int_equal(spad_memory_alloc(&block, &s.memory, -1, 1, &error), SPAD_ERR_ARGUMENT);
@@ -511,16 +513,16 @@ static void wrappers_refuse_nonsense(void **state) {
 
 /* ---- memory that runs out ---------------------------------------------------------- */
 
-static spad_status scenario(const spad_host *host, void *payload) {
-    source *s = payload;
+static spad_status scenario(const spad_host *host, void *context) {
+    source *s = context;
     spad_pool *pool;
     spad_wrapper *w;
     spad_allocation blocks[3];
     const spad_pool_options options = {.grow_bytes = 4096, .initial_bytes = 64, .host = host};
     spad_status status = spad_pool_create(&pool, &s->memory, &options, NULL);
     if (status != SPAD_OK) return status;
-    const spad_memory pooled = spad_pool_memory(pool);
-    status = spad_wrapper_statistics(&w, &pooled, host, NULL);
+    const spad_memory pooled = spad_pool_get_memory(pool);
+    status = spad_wrapper_create_statistics(&w, &pooled, host, NULL);
     for (int i = 0; i < 3 && status == SPAD_OK; i++) {
         status = spad_pool_alloc(&blocks[i], pool, 3000, 1024, NULL);
     }
@@ -611,8 +613,8 @@ static void verify_and_free(spad_pool *pool, const spad_allocation *block) {
     if (spad_pool_free(pool, block, NULL) != SPAD_OK) abort();
 }
 
-static void *stress(void *payload) {
-    shared *s = payload;
+static void *stress(void *context) {
+    shared *s = context;
     pthread_mutex_lock(&s->mutex);
     spad__random random = {s->next_seed++};
     pthread_mutex_unlock(&s->mutex);
@@ -648,8 +650,8 @@ typedef struct relay {
 } relay;
 
 /* One thread after another has a block, and none ends before those after it. */
-static void *pass_on(void *payload) {
-    relay *r = payload;
+static void *pass_on(void *context) {
+    relay *r = context;
     spad_allocation block;
     pthread_t next;
     if (spad_pool_alloc(&block, r->pool, 1 << 20, 1, NULL) != SPAD_OK) abort();
@@ -717,8 +719,8 @@ typedef struct race {
     pthread_barrier_t barrier;
 } race;
 
-static void *free_all(void *payload) {
-    race *r = payload;
+static void *free_all(void *context) {
+    race *r = context;
     intptr_t freed = 0;
     for (int i = 0; i < 256; i++) {
         if (i % 16 == 0) pthread_barrier_wait(&r->barrier);
@@ -764,8 +766,8 @@ static bool use_sizes(spad_pool *pool) {
     return true;
 }
 
-static void *keep_busy(void *payload) {
-    busy *b = payload;
+static void *keep_busy(void *context) {
+    busy *b = context;
     while (!atomic_load(&b->stop)) {
         if (!use_sizes(b->pool)) abort();
     }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "device/pool.h"
-#include "spad/pool.h"
+#include "spad/device/pool.h"
 #include "support/support.h"
 
 enum { CAPACITY = 16 << 20, LARGE = 4 << 20, PIECES = 1024 };
@@ -16,8 +16,7 @@ static spad_pool *make(void) {
     spad_pool *pool;
     spad_allocation blocks[5];
     static const int64_t sizes[5] = {1000, 1000, LARGE, LARGE, 1000};
-    const spad_pool_options options = {.max_bytes = CAPACITY};
-    assert_ok(spad_pool_create_over(&pool, 0, &options, &error), &error);
+    assert_ok(spad_pool_create_over(&pool, 0, CAPACITY, NULL, &error), &error);
     for (int i = 0; i < 5; i++) {
         assert_ok(spad_pool_alloc(&blocks[i], pool, sizes[i], 1, &error), &error);
     }

@@ -19,14 +19,14 @@ static void the_planner_chooses_who_shares(void **state) {
         spad_error error;
         assert_ok(spad_registry_create(&registry, NULL, &error), &error);
         assert_ok(spad_registry_add(&component, registry, "c", SPAD_FLOAT32, &error), &error);
-        spad_buffer buffers[12];
+        spad_registry_buffer buffers[12];
         char names[12][8];
         const size_t count = (size_t)spad__random_in(&random, 0, 12);
         int64_t packed = 0;
         for (size_t i = 0; i < count; i++) {
             snprintf(names[i], sizeof names[i], "b%zu", i);
             const int64_t begin = spad__random_in(&random, 0, 9);
-            buffers[i] = (spad_buffer){
+            buffers[i] = (spad_registry_buffer){
                 .name = names[i],
                 .size = spad__random_in(&random, 0, 9),
                 .persistent = spad__random_below(&random, 6) == 0,
@@ -41,25 +41,25 @@ static void the_planner_chooses_who_shares(void **state) {
         }
         assert_ok(spad_registry_set_automatic(registry, component, true, &error), &error);
         int64_t size;
-        assert_ok(spad_registry_size(&size, registry, component, SPAD_REGION_SHARED, SPAD_UNIT_BYTE,
-                                     &error),
+        assert_ok(spad_registry_get_size(&size, registry, component, SPAD_REGISTRY_REGION_SHARED,
+                                         SPAD_REGISTRY_UNIT_BYTE, &error),
                   &error);
         assert_true(size <= packed);
         for (int64_t time = 0; time < 10; time++) {
             int64_t load = 0;
             for (size_t a = 0; a < count; a++) {
-                spad_slice x;
-                assert_ok(
-                    spad_registry_slice(&x, registry, component, names[a], SPAD_UNIT_BYTE, &error),
-                    &error);
+                spad_registry_slice x;
+                assert_ok(spad_registry_get_slice(&x, registry, component, names[a],
+                                                  SPAD_REGISTRY_UNIT_BYTE, &error),
+                          &error);
                 const bool always = buffers[a].t_begin == buffers[a].t_end || buffers[a].persistent;
                 if (!always && (time < buffers[a].t_begin || time >= buffers[a].t_end)) continue;
                 load += x.length;
                 assert_int_equal(x.offset % spad_dtype_bytes(buffers[a].precision), 0);
                 for (size_t b = 0; b < a; b++) {
-                    spad_slice y;
-                    assert_ok(spad_registry_slice(&y, registry, component, names[b], SPAD_UNIT_BYTE,
-                                                  &error),
+                    spad_registry_slice y;
+                    assert_ok(spad_registry_get_slice(&y, registry, component, names[b],
+                                                      SPAD_REGISTRY_UNIT_BYTE, &error),
                               &error);
                     const bool other = buffers[b].t_begin == buffers[b].t_end ||
                                        buffers[b].persistent ||
@@ -72,7 +72,7 @@ static void the_planner_chooses_who_shares(void **state) {
         }
         /* and back: the declared aliases count again (their lifetimes may clash) */
         assert_ok(spad_registry_set_automatic(registry, component, false, &error), &error);
-        assert_false(spad_registry_is_laid_out(registry, component, SPAD_UNIT_BYTE));
+        assert_false(spad_registry_is_laid_out(registry, component, SPAD_REGISTRY_UNIT_BYTE));
         spad_registry_destroy(registry);
     }
     spad_registry *registry;
@@ -82,25 +82,26 @@ static void the_planner_chooses_who_shares(void **state) {
     spad_registry_destroy(registry);
 }
 
-static spad_status plan_with(const spad_host *host, void *payload) {
-    (void)payload;
+static spad_status plan_with(const spad_host *host, void *context) {
+    (void)context;
     spad_registry *registry;
     spad_component component;
     spad_error error;
     spad_status status = spad_registry_create(&registry, host, &error);
     if (status != SPAD_OK) return status;
     status = spad_registry_add(&component, registry, "c", SPAD_FLOAT32, &error);
-    static const spad_buffer buffers[] = {{.name = "a", .size = 3, .t_begin = 0, .t_end = 2},
-                                          {.name = "b", .size = 4, .t_begin = 1, .t_end = 3},
-                                          {.name = "c", .size = 3, .t_begin = 2, .t_end = 4}};
+    static const spad_registry_buffer buffers[] = {
+        {.name = "a", .size = 3, .t_begin = 0, .t_end = 2},
+        {.name = "b", .size = 4, .t_begin = 1, .t_end = 3},
+        {.name = "c", .size = 3, .t_begin = 2, .t_end = 4}};
     for (int i = 0; i < 3 && status == SPAD_OK; i++) {
         status = spad_registry_register(registry, component, &buffers[i], &error);
     }
     if (status == SPAD_OK) status = spad_registry_set_automatic(registry, component, true, &error);
     int64_t size = 0;
     if (status == SPAD_OK) {
-        status = spad_registry_size(&size, registry, component, SPAD_REGION_SHARED,
-                                    SPAD_UNIT_ELEMENT, &error);
+        status = spad_registry_get_size(&size, registry, component, SPAD_REGISTRY_REGION_SHARED,
+                                        SPAD_REGISTRY_UNIT_ELEMENT, &error);
     }
     if (status == SPAD_OK) assert_int_equal(size, 7);
     spad_registry_destroy(registry);

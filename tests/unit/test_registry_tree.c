@@ -18,22 +18,23 @@ static void totals_that_hold_persistent_storage_share_nothing(void **state) {
     register_child(f, f->a, f->b, "solver");
     add(f, f->a, "over", 4, SH, "solver_shared");
     SHARED("over", 0, 4); /* nothing in the child is persistent yet */
-    spad_buffer kept = buffer_of("kept", 2, SH, NULL);
+    spad_registry_buffer kept = buffer_of("kept", 2, SH, NULL);
     kept.persistent = true;
     assert_ok(spad_registry_register(f->registry, f->b, &kept, &f->error), &f->error);
     register_child(f, f->a, f->b, "solver");
     SHARED("over", 10, 4);
     register_child(f, f->b, f->a, "up"); /* and a parent hands the fact on */
-    spad_slice slice;
+    spad_registry_slice slice;
     add(f, f->b, "again", 4, SH, "up_shared");
-    assert_ok(spad_registry_slice(&slice, f->registry, f->b, "again", SPAD_UNIT_ELEMENT, NULL),
+    assert_ok(spad_registry_get_slice(&slice, f->registry, f->b, "again",
+                                      SPAD_REGISTRY_UNIT_ELEMENT, NULL),
               &f->error);
     assert_null(slice.inside);
 }
 
 static void a_child_is_registered_with_its_totals_of_now(void **state) {
     fixture *f = *state;
-    spad_child_buffers names;
+    spad_registry_child_buffers names;
     assert_ok(spad_registry_register_child(&names, f->registry, f->a, f->b, "solver", &f->error),
               &f->error);
     assert_string_equal(names.shared, "solver_shared");
@@ -49,25 +50,26 @@ static void a_child_is_registered_with_its_totals_of_now(void **state) {
     SHARED("solver_shared", 0, 4);
     SHARED("own", 4, 2);
     PERSISTENT("solver_persistent", 0, 3);
-    sizes(f, f->a, SPAD_UNIT_ELEMENT, 6, 3, 0); /* plain local of children does not roll up */
-    const spad_buffer *totals = spad_registry_buffer_at(f->registry, f->a, 0);
+    sizes(f, f->a, SPAD_REGISTRY_UNIT_ELEMENT, 6, 3,
+          0); /* plain local of children does not roll up */
+    const spad_registry_buffer *totals = spad_registry_get_buffer(f->registry, f->a, 0);
     assert_int_equal(totals->precision, SPAD_FLOAT32); /* of the parent */
     add(f, f->b, "s2", 6, SH, NULL);
     assert_ok(spad_registry_register_child(NULL, f->registry, f->a, f->b, "solver", &f->error),
               &f->error);
     SHARED("solver_shared", 0, 10);
     assert_int_equal(spad_registry_child_count(f->registry, f->a), 1);
-    spad_child child;
-    assert_ok(spad_registry_child_at(&child, f->registry, f->a, 0, &f->error), &f->error);
+    spad_registry_child child;
+    assert_ok(spad_registry_get_child(&child, f->registry, f->a, 0, &f->error), &f->error);
     assert_string_equal(child.name, "solver");
     assert_int_equal(child.component, f->b);
-    fails(f, spad_registry_child_at(&child, f->registry, f->a, 1, &f->error), SPAD_ERR_ARGUMENT,
+    fails(f, spad_registry_get_child(&child, f->registry, f->a, 1, &f->error), SPAD_ERR_ARGUMENT,
           "the component has no child number 1 of 1");
     assert_ok(spad_registry_register_child(&names, f->registry, f->a, f->b, NULL, &f->error),
               &f->error);
     assert_string_equal(names.shared, "child_2_shared");
     spad_registry_remove(f->registry, f->b);
-    sizes(f, f->a, SPAD_UNIT_ELEMENT, 22, 6, 0); /* the parent keeps what it has */
+    sizes(f, f->a, SPAD_REGISTRY_UNIT_ELEMENT, 22, 6, 0); /* the parent keeps what it has */
 }
 
 static void a_name_again_replaces_the_recorded_child(void **state) {
@@ -88,9 +90,9 @@ static void a_name_again_replaces_the_recorded_child(void **state) {
 static void errors_of_a_child_reach_its_parent(void **state) {
     fixture *f = *state;
     add(f, f->b, "x", 1, SH, NULL);
-    const spad_buffer values = {.name = "x", .aliases = "gone"};
-    assert_ok(spad_registry_update_buffer(NULL, f->registry, f->b, SPAD_BUFFER_ALIASES, &values,
-                                          &f->error),
+    const spad_registry_buffer values = {.name = "x", .aliases = "gone"};
+    assert_ok(spad_registry_update_buffer(NULL, f->registry, f->b, SPAD_REGISTRY_BUFFER_ALIASES,
+                                          &values, &f->error),
               &f->error);
     fails(f, spad_registry_register_child(NULL, f->registry, f->a, f->b, "k", &f->error),
           SPAD_ERR_UNKNOWN,
@@ -118,50 +120,50 @@ static void clearing_cascades_or_not(void **state) {
     add(f, f->b, "x", 2, SH, NULL);
     spad_registry_reset(f->registry);
     assert_int_equal(spad_registry_group_count(f->registry), 0);
-    assert_string_equal(spad_registry_component_name(f->registry, f->a), "alpha");
+    assert_string_equal(spad_registry_get_component_name(f->registry, f->a), "alpha");
 }
 
 static void relocatable_buffers_are_not_totals(void **state) {
     fixture *f = *state;
     const char *names[4];
-    assert_int_equal(spad_registry_relocatable(names, 4, f->registry, f->a), 0);
+    assert_int_equal(spad_registry_list_relocatable(names, 4, f->registry, f->a), 0);
     add(f, f->a, "x", 2, SH, NULL);
     assert_ok(spad_registry_register_child(NULL, f->registry, f->a, f->b, "k", NULL), &f->error);
     add(f, f->a, "y", 3, LO, NULL);
     add(f, f->a, "z", 1, LO, "x");
-    assert_int_equal(spad_registry_relocatable(names, 1, f->registry, f->a), 3);
-    assert_int_equal(spad_registry_relocatable(names, 4, f->registry, f->a), 3);
+    assert_int_equal(spad_registry_list_relocatable(names, 1, f->registry, f->a), 3);
+    assert_int_equal(spad_registry_list_relocatable(names, 4, f->registry, f->a), 3);
     assert_string_equal(names[0], "x");
     assert_string_equal(names[1], "y");
     assert_string_equal(names[2], "z");
     add(f, f->a, "k_shared", 9, SH, NULL); /* still the name of a child's totals */
-    assert_int_equal(spad_registry_relocatable(names, 4, f->registry, f->a), 3);
+    assert_int_equal(spad_registry_list_relocatable(names, 4, f->registry, f->a), 3);
     int64_t total;
     const char *const asked[] = {"x", "y", "z", "unknown", "k_shared"};
-    assert_ok(
-        spad_registry_nonaliased(&total, f->registry, f->a, asked, 5, SPAD_UNIT_ELEMENT, &f->error),
-        &f->error);
+    assert_ok(spad_registry_get_nonaliased(&total, f->registry, f->a, asked, 5,
+                                           SPAD_REGISTRY_UNIT_ELEMENT, &f->error),
+              &f->error);
     assert_int_equal(total, 14);
-    assert_ok(
-        spad_registry_nonaliased(&total, f->registry, f->a, asked, 5, SPAD_UNIT_BYTE, &f->error),
-        &f->error);
+    assert_ok(spad_registry_get_nonaliased(&total, f->registry, f->a, asked, 5,
+                                           SPAD_REGISTRY_UNIT_BYTE, &f->error),
+              &f->error);
     assert_int_equal(total, 56);
-    assert_ok(
-        spad_registry_nonaliased(&total, f->registry, f->b, asked, 5, SPAD_UNIT_ELEMENT, &f->error),
-        &f->error);
+    assert_ok(spad_registry_get_nonaliased(&total, f->registry, f->b, asked, 5,
+                                           SPAD_REGISTRY_UNIT_ELEMENT, &f->error),
+              &f->error);
     assert_int_equal(total, 0);
 }
 
-static int64_t declared(fixture *f, spad_component c, spad_unit unit) {
+static int64_t declared(fixture *f, spad_component c, spad_registry_unit unit) {
     int64_t out;
-    assert_ok(spad_registry_declared_local(&out, f->registry, c, unit, &f->error), &f->error);
+    assert_ok(spad_registry_get_declared_local(&out, f->registry, c, unit, &f->error), &f->error);
     return out;
 }
 
 static void declared_local_counts_descendants(void **state) {
     fixture *f = *state;
     spad_component c;
-    assert_int_equal(declared(f, f->a, SPAD_UNIT_ELEMENT), 0);
+    assert_int_equal(declared(f, f->a, SPAD_REGISTRY_UNIT_ELEMENT), 0);
     assert_ok(spad_registry_add(&c, f->registry, "gamma", SPAD_FLOAT32, &f->error), &f->error);
     add(f, c, "l", 5, LO, NULL);
     add(f, c, "p", 2, PE, NULL);
@@ -169,15 +171,15 @@ static void declared_local_counts_descendants(void **state) {
     add(f, f->b, "l", 0, LO, NULL);
     assert_ok(spad_registry_register_child(NULL, f->registry, f->a, f->b, "b", NULL), &f->error);
     add(f, f->a, "l", 3, LO, NULL);
-    assert_int_equal(declared(f, f->a, SPAD_UNIT_ELEMENT), 3 + 1 + 5 + 2);
-    assert_int_equal(declared(f, f->a, SPAD_UNIT_BYTE), 12 + 8 + 20 + 8);
+    assert_int_equal(declared(f, f->a, SPAD_REGISTRY_UNIT_ELEMENT), 3 + 1 + 5 + 2);
+    assert_int_equal(declared(f, f->a, SPAD_REGISTRY_UNIT_BYTE), 12 + 8 + 20 + 8);
     /* one that is recorded twice counts twice */
     assert_ok(spad_registry_register_child(NULL, f->registry, f->a, c, "c", NULL), &f->error);
-    assert_int_equal(declared(f, f->a, SPAD_UNIT_ELEMENT), 3 + 1 + 5 + 5 + 4);
+    assert_int_equal(declared(f, f->a, SPAD_REGISTRY_UNIT_ELEMENT), 3 + 1 + 5 + 5 + 4);
     spad_registry_clear_own(f->registry, f->b);
-    assert_int_equal(declared(f, f->a, SPAD_UNIT_ELEMENT), 3 + 5 + 4);
+    assert_int_equal(declared(f, f->a, SPAD_REGISTRY_UNIT_ELEMENT), 3 + 5 + 4);
     spad_registry_remove(f->registry, c);
-    assert_int_equal(declared(f, f->a, SPAD_UNIT_ELEMENT), 3 + 4);
+    assert_int_equal(declared(f, f->a, SPAD_REGISTRY_UNIT_ELEMENT), 3 + 4);
 }
 
 static void a_circle_of_children_is_an_error(void **state) {
@@ -185,7 +187,9 @@ static void a_circle_of_children_is_an_error(void **state) {
     int64_t out = 7;
     assert_ok(spad_registry_register_child(NULL, f->registry, f->a, f->b, "b", NULL), &f->error);
     assert_ok(spad_registry_register_child(NULL, f->registry, f->b, f->a, "a", NULL), &f->error);
-    fails(f, spad_registry_declared_local(&out, f->registry, f->a, SPAD_UNIT_ELEMENT, &f->error),
+    fails(f,
+          spad_registry_get_declared_local(&out, f->registry, f->a, SPAD_REGISTRY_UNIT_ELEMENT,
+                                           &f->error),
           SPAD_ERR_CYCLE,
           "component 'alpha' is recorded as a child of 'beta', which it contains itself; clear one "
           "of them and register it again");
@@ -193,11 +197,11 @@ static void a_circle_of_children_is_an_error(void **state) {
     assert_string_equal(f->error.other, "beta");
     assert_int_equal(out, 0);
     spad_registry_clear_own(f->registry, f->b);
-    assert_int_equal(declared(f, f->a, SPAD_UNIT_ELEMENT), 0);
+    assert_int_equal(declared(f, f->a, SPAD_REGISTRY_UNIT_ELEMENT), 0);
     assert_ok(spad_registry_register_child(NULL, f->registry, f->b, f->b, "b", NULL), &f->error);
-    assert_int_equal(
-        spad_registry_declared_local(&out, f->registry, f->b, SPAD_UNIT_ELEMENT, &f->error),
-        SPAD_ERR_CYCLE);
+    assert_int_equal(spad_registry_get_declared_local(&out, f->registry, f->b,
+                                                      SPAD_REGISTRY_UNIT_ELEMENT, &f->error),
+                     SPAD_ERR_CYCLE);
 }
 
 /* As in CuBIE: a parent takes over what the child has at that moment. */
@@ -211,12 +215,13 @@ static void sizes_in_a_circle_are_those_registered(void **state) {
     const spad_component parents[] = {f->a, f->b};
     const int64_t sizes[] = {3 + 4, 4 + 7};
     for (int i = 0; i < 2; i++) {
-        assert_ok(spad_registry_size(&size, f->registry, parents[i], SPAD_REGION_SHARED,
-                                     SPAD_UNIT_ELEMENT, &f->error),
+        assert_ok(spad_registry_get_size(&size, f->registry, parents[i],
+                                         SPAD_REGISTRY_REGION_SHARED, SPAD_REGISTRY_UNIT_ELEMENT,
+                                         &f->error),
                   &f->error);
         assert_int_equal(size, sizes[i]);
-        assert_int_equal(spad_registry_declared_local(&size, f->registry, parents[i],
-                                                      SPAD_UNIT_ELEMENT, &f->error),
+        assert_int_equal(spad_registry_get_declared_local(&size, f->registry, parents[i],
+                                                          SPAD_REGISTRY_UNIT_ELEMENT, &f->error),
                          SPAD_ERR_CYCLE);
     }
 }
@@ -233,7 +238,7 @@ static void deep_and_wide_trees_need_no_stack(void **state) {
         assert_ok(spad_registry_register_child(NULL, f->registry, c, below, "k", NULL), &f->error);
         below = c;
     }
-    assert_int_equal(declared(f, below, SPAD_UNIT_ELEMENT), DEPTH + 1);
+    assert_int_equal(declared(f, below, SPAD_REGISTRY_UNIT_ELEMENT), DEPTH + 1);
     /* two edges at each of 62 levels: 2^62 paths, walked once each */
     spad_component top = f->b;
     for (int i = 0; i < 62; i++) {
@@ -243,13 +248,15 @@ static void deep_and_wide_trees_need_no_stack(void **state) {
         assert_ok(spad_registry_register_child(NULL, f->registry, c, top, "m", NULL), &f->error);
         top = c;
     }
-    assert_int_equal(declared(f, top, SPAD_UNIT_ELEMENT), INT64_C(1) << 62);
+    assert_int_equal(declared(f, top, SPAD_REGISTRY_UNIT_ELEMENT), INT64_C(1) << 62);
     spad_component over;
     assert_ok(spad_registry_add(&over, f->registry, "over", SPAD_FLOAT32, &f->error), &f->error);
     assert_ok(spad_registry_register_child(NULL, f->registry, over, top, "k", NULL), &f->error);
     assert_ok(spad_registry_register_child(NULL, f->registry, over, top, "m", NULL), &f->error);
     int64_t out;
-    fails(f, spad_registry_declared_local(&out, f->registry, over, SPAD_UNIT_ELEMENT, &f->error),
+    fails(f,
+          spad_registry_get_declared_local(&out, f->registry, over, SPAD_REGISTRY_UNIT_ELEMENT,
+                                           &f->error),
           SPAD_ERR_OVERFLOW,
           "the local memory of 'over' and its children is more than 64 bits hold");
     spad_registry_clear_parent(f->registry, below);
@@ -260,52 +267,55 @@ static void deep_and_wide_trees_need_no_stack(void **state) {
 
 static void an_allocator_gives_the_slice_of_a_thread(void **state) {
     fixture *f = *state;
-    spad_allocator x;
+    spad_registry_allocator x;
     fails(f,
-          spad_registry_get_allocator(&x, f->registry, f->a, "state", SPAD_UNIT_ELEMENT, false,
-                                      &f->error),
+          spad_registry_get_allocator(&x, f->registry, f->a, "state", SPAD_REGISTRY_UNIT_ELEMENT,
+                                      false, &f->error),
           SPAD_ERR_UNKNOWN, "component 'alpha' has no registered buffers; register 'state' first");
     add(f, f->a, "state", 3, SH, NULL);
     add(f, f->a, "k", 6, SH, NULL);
     add(f, f->a, "dt", 1, PE, NULL);
     add(f, f->a, "tmp", 0, LO, NULL);
     fails(f,
-          spad_registry_get_allocator(&x, f->registry, f->a, "stat", SPAD_UNIT_ELEMENT, false,
-                                      &f->error),
+          spad_registry_get_allocator(&x, f->registry, f->a, "stat", SPAD_REGISTRY_UNIT_ELEMENT,
+                                      false, &f->error),
           SPAD_ERR_UNKNOWN,
           "buffer 'stat' is not registered with component 'alpha'; did you mean 'state'?");
-    const spad_base base = {.shared = 100, .shared_stride = 9, .persistent = 40};
-    spad_slice slice;
+    const spad_registry_base base = {.shared = 100, .shared_stride = 9, .persistent = 40};
+    spad_registry_slice slice;
     spad_registry *r = f->registry;
-    assert_ok(spad_registry_get_allocator(&x, r, f->a, "k", SPAD_UNIT_ELEMENT, true, NULL),
+    assert_ok(spad_registry_get_allocator(&x, r, f->a, "k", SPAD_REGISTRY_UNIT_ELEMENT, true, NULL),
               &f->error);
     assert_int_equal(x.precision, SPAD_FLOAT32);
     assert_int_equal(x.zeroed, 6);
-    assert_ok(spad_allocator_slice(&slice, &x, &base, 0, &f->error), &f->error);
+    assert_ok(spad_registry_allocator_slice(&slice, &x, &base, 0, &f->error), &f->error);
     assert_int_equal(slice.offset, 103);
-    assert_ok(spad_allocator_slice(&slice, &x, &base, 5, &f->error), &f->error);
+    assert_ok(spad_registry_allocator_slice(&slice, &x, &base, 5, &f->error), &f->error);
     assert_int_equal(slice.offset, 103 + 45);
     assert_int_equal(slice.length, 6);
-    assert_ok(spad_registry_get_allocator(&x, r, f->a, "dt", SPAD_UNIT_ELEMENT, false, NULL),
-              &f->error);
+    assert_ok(
+        spad_registry_get_allocator(&x, r, f->a, "dt", SPAD_REGISTRY_UNIT_ELEMENT, false, NULL),
+        &f->error);
     assert_int_equal(x.zeroed, 0);
-    assert_ok(spad_allocator_slice(&slice, &x, &base, 5, &f->error), &f->error);
-    assert_int_equal(slice.region, SPAD_REGION_PERSISTENT);
+    assert_ok(spad_registry_allocator_slice(&slice, &x, &base, 5, &f->error), &f->error);
+    assert_int_equal(slice.region, SPAD_REGISTRY_REGION_PERSISTENT);
     assert_int_equal(slice.offset, 40);
-    assert_ok(spad_registry_get_allocator(&x, r, f->a, "tmp", SPAD_UNIT_ELEMENT, true, NULL),
-              &f->error);
+    assert_ok(
+        spad_registry_get_allocator(&x, r, f->a, "tmp", SPAD_REGISTRY_UNIT_ELEMENT, true, NULL),
+        &f->error);
     assert_int_equal(x.zeroed, 0); /* `size` elements: none */
-    assert_ok(spad_allocator_slice(&slice, &x, &base, 5, &f->error), &f->error);
-    assert_int_equal(slice.region, SPAD_REGION_LOCAL);
+    assert_ok(spad_registry_allocator_slice(&slice, &x, &base, 5, &f->error), &f->error);
+    assert_int_equal(slice.region, SPAD_REGISTRY_REGION_LOCAL);
     assert_int_equal(slice.offset, 0);
     assert_int_equal(slice.length, 1);
-    assert_ok(spad_registry_get_allocator(&x, r, f->a, "k", SPAD_UNIT_BYTE, false, NULL),
+    assert_ok(spad_registry_get_allocator(&x, r, f->a, "k", SPAD_REGISTRY_UNIT_BYTE, false, NULL),
               &f->error);
     assert_int_equal(x.slice.offset, 12);
     assert_int_equal(x.slice.length, 24);
-    fails(f, spad_allocator_slice(&slice, &x, &base, -1, &f->error), SPAD_ERR_ARGUMENT,
+    fails(f, spad_registry_allocator_slice(&slice, &x, &base, -1, &f->error), SPAD_ERR_ARGUMENT,
           "thread -1 is negative");
-    fails(f, spad_allocator_slice(&slice, &x, &base, INT64_MAX, &f->error), SPAD_ERR_OVERFLOW,
+    fails(f, spad_registry_allocator_slice(&slice, &x, &base, INT64_MAX, &f->error),
+          SPAD_ERR_OVERFLOW,
           "the slice of thread 9223372036854775807 begins or ends beyond what 64 bits hold");
 }
 
@@ -316,44 +326,44 @@ static void a_child_works_on_the_slices_of_its_parent(void **state) {
     add(f, f->b, "theta", 1, PE, NULL);
     add(f, f->a, "state", 5, SH, NULL);
     add(f, f->a, "dt", 2, PE, NULL);
-    spad_allocator shared;
-    spad_allocator persistent;
-    spad_allocator residual;
-    const spad_unit e = SPAD_UNIT_ELEMENT;
+    spad_registry_allocator shared;
+    spad_registry_allocator persistent;
+    spad_registry_allocator residual;
+    const spad_registry_unit e = SPAD_REGISTRY_UNIT_ELEMENT;
     assert_ok(spad_registry_get_child_allocators(&shared, &persistent, f->registry, f->a, f->b,
                                                  "solver", e, &f->error),
               &f->error);
-    const spad_base base = {.shared = 0, .shared_stride = 11, .persistent = 0};
-    spad_slice s;
-    spad_slice p;
-    assert_ok(spad_allocator_slice(&s, &shared, &base, 2, &f->error), &f->error);
-    assert_ok(spad_allocator_slice(&p, &persistent, &base, 2, &f->error), &f->error);
+    const spad_registry_base base = {.shared = 0, .shared_stride = 11, .persistent = 0};
+    spad_registry_slice s;
+    spad_registry_slice p;
+    assert_ok(spad_registry_allocator_slice(&s, &shared, &base, 2, &f->error), &f->error);
+    assert_ok(spad_registry_allocator_slice(&p, &persistent, &base, 2, &f->error), &f->error);
     assert_int_equal(s.offset, 27);
     assert_int_equal(s.length, 6);
     assert_int_equal(p.offset, 2);
-    const spad_base child_base = {.shared = s.offset, .persistent = p.offset};
+    const spad_registry_base child_base = {.shared = s.offset, .persistent = p.offset};
     assert_ok(spad_registry_get_allocator(&residual, f->registry, f->b, "residual", e, false, NULL),
               &f->error);
-    assert_ok(spad_allocator_slice(&s, &residual, &child_base, 0, &f->error), &f->error);
+    assert_ok(spad_registry_allocator_slice(&s, &residual, &child_base, 0, &f->error), &f->error);
     assert_int_equal(s.offset, 30);
 }
 
 static void the_top_level_starts_with_all_memory(void **state) {
     fixture *f = *state;
-    spad_allocator shared;
-    spad_allocator persistent;
+    spad_registry_allocator shared;
+    spad_registry_allocator persistent;
     assert_ok(spad_registry_get_toplevel_allocators(&shared, &persistent, f->registry, f->b,
-                                                    SPAD_UNIT_ELEMENT, &f->error),
+                                                    SPAD_REGISTRY_UNIT_ELEMENT, &f->error),
               &f->error);
-    assert_int_equal(shared.slice.region, SPAD_REGION_SHARED);
+    assert_int_equal(shared.slice.region, SPAD_REGISTRY_REGION_SHARED);
     assert_int_equal(shared.slice.length, 0);
     assert_int_equal(shared.precision, SPAD_FLOAT32);
-    assert_int_equal(persistent.slice.region, SPAD_REGION_LOCAL);
+    assert_int_equal(persistent.slice.region, SPAD_REGISTRY_REGION_LOCAL);
     assert_int_equal(persistent.slice.length, 1);
     assert_int_equal(persistent.precision, SPAD_FLOAT64);
     add(f, f->b, "p", 12, PE, NULL);
     assert_ok(spad_registry_get_toplevel_allocators(&shared, &persistent, f->registry, f->b,
-                                                    SPAD_UNIT_BYTE, &f->error),
+                                                    SPAD_REGISTRY_UNIT_BYTE, &f->error),
               &f->error);
     assert_int_equal(persistent.slice.length, 96);
 }

@@ -256,13 +256,13 @@ typedef struct inputs {
     spad_plan_result *result;
 } inputs;
 
-static spad_status draw_all(const spad_host *host, void *payload) {
-    const inputs *in = payload;
+static spad_status draw_all(const spad_host *host, void *context) {
+    const inputs *in = context;
     const spad_report_options options = {.title = "t", .host = host};
     spad_report *report;
     spad_report_diff *diff = NULL;
     spad_error error;
-    const spad_target *chip = spad_kernel_target(spad_layout_kernel(in->layout));
+    const spad_target *chip = spad_kernel_get_target(spad_layout_get_kernel(in->layout));
     spad_status status = spad_report_create(&report, chip, &options, &error);
     if (status != SPAD_OK) return status;
     status = spad_report_add_layout(report, in->layout, in->sim, 0, &error);
@@ -293,8 +293,8 @@ static void every_allocation_may_fail(void **state) {
     inputs in;
     spad_error error;
     assert_ok(spad_layout_create(&in.layout, kernel, NULL, &error), &error);
-    const spad_sim_options options = {.place = spad_layout_place, .ctx = in.layout};
-    assert_ok(spad_sim_kernel(&in.sim, kernel, &options, &error), &error);
+    const spad_sim_options options = {.layout = in.layout};
+    assert_ok(spad_sim_create(&in.sim, kernel, &options, &error), &error);
     assert_ok(spad_plan_create(&in.plan, NULL, &error), &error);
     assert_ok(spad_plan_read_csv(in.plan, csv, strlen(csv), "x.csv", &error), &error);
     assert_ok(spad_plan_solve(&in.result, in.plan, NULL, &error), &error);

@@ -103,8 +103,8 @@ static void test_a_stale_result_is_refused(void **unused) {
     drop(&f);
 }
 
-static spad_status everything(const spad_host *host, void *payload) {
-    const fixture *f = payload;
+static spad_status everything(const spad_host *host, void *context) {
+    const fixture *f = context;
     const spad_report_options options = {.host = host};
     const spad_target *target;
     spad_report *report;

@@ -114,7 +114,7 @@ static void a_kernel_gives_tiles(void **state) {
     spad_report *report;
     spad_error error;
     assert_ok(spad_layout_create(&layout, kernel, NULL, &error), &error);
-    assert_ok(spad_report_create(&report, spad_kernel_target(kernel), NULL, &error), &error);
+    assert_ok(spad_report_create(&report, spad_kernel_get_target(kernel), NULL, &error), &error);
     assert_ok(spad_report_add_layout(report, layout, NULL, 0, &error), &error);
     assert_int_equal(spad_report_box_count(report), 6);
     for (size_t i = 0; i < 6; i++) {
@@ -123,7 +123,7 @@ static void a_kernel_gives_tiles(void **state) {
         snprintf(name, sizeof name, "x[%zu]", i);
         spad_rect rect;
         assert_string_equal(box->name, name);
-        assert_true(spad_layout_place(layout, 0, (int64_t)(i % 2), &rect));
+        assert_true(spad_layout_get_place(&rect, layout, 0, (int64_t)(i % 2)));
         assert_int_equal(box->rect.byte, rect.byte);
         assert_int_equal(box->slot, i % 2);
         assert_int_equal(box->slots, 2);
@@ -134,7 +134,7 @@ static void a_kernel_gives_tiles(void **state) {
     assert_int_equal(report->note_count, 0);
     spad_report_destroy(report);
 
-    assert_ok(spad_report_create(&report, spad_kernel_target(kernel), NULL, &error), &error);
+    assert_ok(spad_report_create(&report, spad_kernel_get_target(kernel), NULL, &error), &error);
     assert_ok(spad_report_add_layout(report, layout, NULL, 10, &error), &error);
     assert_true(spad_report_box_count(report) < 6);
     assert_string_equal(report->notes[0], "not all of the run is drawn");
@@ -151,9 +151,9 @@ static void a_simulation_gives_times_and_waits(void **state) {
     spad_sim *sim;
     spad_error error;
     assert_ok(spad_layout_create(&layout, kernel, NULL, &error), &error);
-    const spad_sim_options options = {.place = spad_layout_place, .ctx = layout, .no_repeat = true};
-    assert_ok(spad_sim_kernel(&sim, kernel, &options, &error), &error);
-    assert_ok(spad_report_create(&report, spad_kernel_target(kernel), NULL, &error), &error);
+    const spad_sim_options options = {.layout = layout, .no_repeat = true};
+    assert_ok(spad_sim_create(&sim, kernel, &options, &error), &error);
+    assert_ok(spad_report_create(&report, spad_kernel_get_target(kernel), NULL, &error), &error);
     assert_ok(spad_report_add_layout(report, layout, sim, 0, &error), &error);
     assert_string_equal(report->time_unit, "ns");
     assert_int_equal(spad_report_box_count(report), 6);
@@ -193,6 +193,7 @@ static void agents_are_drawn_slot_by_slot(void **state) {
                                "tensor g : global f32 [N] (1024) input\n"
                                "tensor o : global f32 [N] (1024) output\n"
                                "tensor x : shared f32 [N] (1024) ring 2\n"
+                               "for s in 0..2 { init full[s]; init empty[s] }\n"
                                "agent make {\n"
                                "    for i in 0..N {\n"
                                "        if i >= 2 { wait empty[i % 2] parity (i / 2 + 1) % 2 }\n"
@@ -212,11 +213,12 @@ static void agents_are_drawn_slot_by_slot(void **state) {
     spad_sim *sim;
     spad_error error;
     assert_ok(spad_layout_create(&layout, kernel, NULL, &error), &error);
-    const spad_sim_options options = {.place = spad_layout_place, .ctx = layout, .no_repeat = true};
-    assert_ok(spad_sim_kernel(&sim, kernel, &options, &error), &error);
+    const spad_sim_options options = {.layout = layout, .no_repeat = true};
+    assert_ok(spad_sim_create(&sim, kernel, &options, &error), &error);
     for (int with = 0; with < 2; with++) {
         spad_report *report;
-        assert_ok(spad_report_create(&report, spad_kernel_target(kernel), NULL, &error), &error);
+        assert_ok(spad_report_create(&report, spad_kernel_get_target(kernel), NULL, &error),
+                  &error);
         assert_ok(spad_report_add_layout(report, layout, with ? sim : NULL, 0, &error), &error);
         assert_int_equal(spad_report_box_count(report), with ? 6 + 2 : 2 + 2);
         assert_string_equal(spad_report_get_box(report, 1)->name, "x[1]");
@@ -246,7 +248,7 @@ static void what_does_not_fit_is_drawn_above_the_limit(void **state) {
     spad_error error;
     assert_ok(spad_layout_create(&layout, kernel, NULL, &error), &error);
     assert_false(spad_layout_fits(layout));
-    assert_ok(spad_report_create(&report, spad_kernel_target(kernel), NULL, &error), &error);
+    assert_ok(spad_report_create(&report, spad_kernel_get_target(kernel), NULL, &error), &error);
     assert_ok(spad_report_add_layout(report, layout, NULL, 0, &error), &error);
     assert_ok(spad_report_get_space(&facts, report, 0, &error), &error);
     assert_int_equal(facts.boxes, 3);

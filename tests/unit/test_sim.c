@@ -24,7 +24,7 @@ static run start_with(const char *text, const spad_kernel_options *shape,
                       const spad_sim_options *options) {
     run r = {.kernel = test_parse_with(text, shape)};
     spad_error error;
-    assert_ok(spad_sim_kernel(&r.sim, r.kernel, options, &error), &error);
+    assert_ok(spad_sim_create(&r.sim, r.kernel, options, &error), &error);
     return r;
 }
 
@@ -137,7 +137,7 @@ static void hoisting_helps(void **state) {
     spad_kernel *kernel = test_parse(IN_LOOP);
     spad_tune *tune;
     spad_error error;
-    assert_ok(spad_tune_kernel(&tune, kernel, NULL, &error), &error);
+    assert_ok(spad_tune_create(&tune, kernel, NULL, &error), &error);
     assert_int_equal(spad_tune_knob_count(tune), 0); /* an address: it is not done */
     assert_int_equal(spad_tune_hoist_count(tune), 1);
     const spad_tune_hoist *h = spad_tune_get_hoist(tune, 0);
@@ -178,12 +178,12 @@ static void tensors_are_hoisted(void **state) {
         spad_error error;
         test_text text;
         test_text_init(&text);
-        assert_ok(spad_tune_kernel(&tune, kernel, NULL, &error), &error);
+        assert_ok(spad_tune_create(&tune, kernel, NULL, &error), &error);
         const spad_tune_totals totals = spad_tune_get_totals(tune);
         const spad_tune_hoist *hoist = spad_tune_get_hoist(tune, 0);
         assert_non_null(hoist);
         assert_int_equal(hoist->applied, cases[i].declaration != NULL);
-        assert_ok(spad_kernel_write(spad_tune_chosen(tune), &text.sink, &error), &error);
+        assert_ok(spad_kernel_write_text(spad_tune_get_chosen(tune), &text.sink, &error), &error);
         if (cases[i].declaration != NULL) {
             assert_non_null(strstr(text.bytes, cases[i].declaration));
             assert_true(totals.makespan < totals.written);
@@ -198,9 +198,9 @@ static void tensors_are_hoisted(void **state) {
     }
 }
 
-static spad_status hoist_scenario(const spad_host *host, void *payload) {
+static spad_status hoist_scenario(const spad_host *host, void *context) {
     spad_kernel *kernel;
-    const spad_status status = spad_kernel_hoist(&kernel, payload, 0, 2, host, NULL);
+    const spad_status status = spad_kernel_hoist(&kernel, context, 0, 2, host, NULL);
     spad_kernel_destroy(kernel);
     return status;
 }
@@ -412,37 +412,37 @@ static void limits_are_kept(void **state) {
     spad_error error;
     spad_sim *sim;
     spad_sim_options options = {.operation_limit = 4999};
-    assert_int_equal(spad_sim_kernel(&sim, kernel, &options, &error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_sim_create(&sim, kernel, &options, &error), SPAD_ERR_ARGUMENT);
     assert_null(sim);
     assert_string_equal(error.message, "more than 4999 operations, and no loop that repeats "
                                        "itself; define smaller parameters");
     options.operation_limit = 5000;
-    assert_ok(spad_sim_kernel(&sim, kernel, &options, &error), &error);
+    assert_ok(spad_sim_create(&sim, kernel, &options, &error), &error);
     spad_sim_destroy(sim);
     options.operation_limit = -2;
-    assert_int_equal(spad_sim_kernel(&sim, kernel, &options, &error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_sim_create(&sim, kernel, &options, &error), SPAD_ERR_ARGUMENT);
     assert_string_equal(error.message, "a limit of -2 operations is negative");
     spad_define hoist = {"x", 2};
     options = (spad_sim_options){.hoists = &hoist, .hoist_count = 1};
-    assert_int_equal(spad_sim_kernel(&sim, kernel, &options, &error), SPAD_ERR_UNKNOWN);
+    assert_int_equal(spad_sim_create(&sim, kernel, &options, &error), SPAD_ERR_UNKNOWN);
     assert_string_equal(error.message, "no tensor 'x' is declared in a loop");
     spad_kernel_destroy(kernel);
 
     kernel = test_parse(IN_LOOP);
     hoist = (spad_define){"t", 0};
-    assert_int_equal(spad_sim_kernel(&sim, kernel, &options, &error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_sim_create(&sim, kernel, &options, &error), SPAD_ERR_ARGUMENT);
     assert_string_equal(error.message, "tensor 't' cannot be hoisted to fewer than one tile");
     spad_kernel_destroy(kernel);
 
     kernel = test_parse("kernel k on trn2\nunit queue on dma serial\nqueue op\n");
-    assert_int_equal(spad_sim_kernel(&sim, kernel, &options, &error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_sim_create(&sim, kernel, &options, &error), SPAD_ERR_ARGUMENT);
     assert_string_equal(error.message, "kernel 'k' has synchronisation: its tensors cannot be "
                                        "hoisted, because that does not adjust it");
     spad_kernel_destroy(kernel);
 
     kernel = test_parse("kernel k on sm_90\ncounter many[9223372036854775807]\ncounter c\n"
                         "agent p { signal c }\nagent q { take c }\n");
-    assert_int_equal(spad_sim_kernel(&sim, kernel, NULL, &error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_sim_create(&sim, kernel, NULL, &error), SPAD_ERR_ARGUMENT);
     assert_string_equal(error.message, "there are more than 1000000 synchronisation objects with "
                                        "'many'; define a smaller parameter");
     spad_kernel_destroy(kernel);
@@ -479,7 +479,7 @@ static void long_times_overflow(void **state) {
         spad_kernel *kernel = test_parse(cases[i].text);
         spad_sim *sim;
         spad_error error;
-        assert_int_equal(spad_sim_kernel(&sim, kernel, NULL, &error), SPAD_ERR_OVERFLOW);
+        assert_int_equal(spad_sim_create(&sim, kernel, NULL, &error), SPAD_ERR_OVERFLOW);
         assert_string_equal(error.message, cases[i].message);
         assert_true(error.line > 0);
         spad_kernel_destroy(kernel);
@@ -498,14 +498,14 @@ static void there_is_an_end(void **state) {
         const spad_sim_options options = {.timeout_ns = 1};
         spad_sim *sim;
         spad_error error;
-        assert_int_equal(spad_sim_kernel(&sim, kernel, NULL, &error), SPAD_ERR_ARGUMENT);
+        assert_int_equal(spad_sim_create(&sim, kernel, NULL, &error), SPAD_ERR_ARGUMENT);
         assert_string_equal(error.message, "more than 20000000 events, and no loop that repeats "
                                            "itself; define smaller parameters");
-        assert_int_equal(spad_sim_kernel(&sim, kernel, &options, &error), SPAD_ERR_TIME);
+        assert_int_equal(spad_sim_create(&sim, kernel, &options, &error), SPAD_ERR_TIME);
         assert_string_equal(error.message, "time is up after 0 operations; allow more, or define "
                                            "smaller parameters");
         const spad_sim_options negative = {.timeout_ns = -1};
-        assert_int_equal(spad_sim_kernel(&sim, kernel, &negative, &error), SPAD_ERR_ARGUMENT);
+        assert_int_equal(spad_sim_create(&sim, kernel, &negative, &error), SPAD_ERR_ARGUMENT);
         assert_string_equal(error.message, "a timeout of -1 ns is negative");
         spad_kernel_destroy(kernel);
     }
@@ -520,7 +520,7 @@ static void barriers_start_anew(void **state) {
     (void)state;
     run r = start(AGENTS "barrier b count 2\nagent p { arrive b by 3\n sync b }\n"
                          "agent q { simt op cost 5 ns }\n");
-    assert_non_null(spad_sim_stuck(r.sim));
+    assert_non_null(spad_sim_get_stuck(r.sim));
     stop(&r);
 }
 
@@ -537,7 +537,7 @@ static void queues_are_per_agent(void **state) {
                                         "agent q { u second cost 5 ns\n drain all\n signal c }\n"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         run r = start(texts[i]);
-        assert_null(spad_sim_stuck(r.sim));
+        assert_null(spad_sim_get_stuck(r.sim));
         assert_row(&r, 0, "second", 0, 5);
         assert_row(&r, 1, "first", 5, 10);
         stop(&r);
@@ -549,7 +549,7 @@ static void full_queues_are_no_deadlock(void **state) {
     (void)state;
     run r = start(AGENTS "unit u on copy fifo\ncounter c\nagent p {\n wait c >= 1 on u\n"
                          " for i in 0..5000 { u op cost 1 ns }\n signal c }\nagent q { }\n");
-    assert_null(spad_sim_stuck(r.sim));
+    assert_null(spad_sim_get_stuck(r.sim));
     assert_int_equal(spad_sim_get_totals(r.sim).operations, 5000);
     stop(&r);
 }
@@ -668,7 +668,7 @@ static void too_many_contributions_are_lost(void **state) {
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         run r = start(texts[i]);
-        assert_null(spad_sim_stuck(r.sim));
+        assert_null(spad_sim_get_stuck(r.sim));
         stop(&r);
     }
 }
@@ -679,7 +679,7 @@ static void an_expectation_can_complete_a_phase(void **state) {
     run r = start(
         AGENTS "unit u on copy free\nmbarrier m count 1\ninit m\nu op delivers m by 8 cost 1 ns\n"
                "drain all\narrive m\nexpect m by 8\nwait m parity 0\nsimt op cost 1 ns\n");
-    assert_null(spad_sim_stuck(r.sim));
+    assert_null(spad_sim_get_stuck(r.sim));
     assert_int_equal(spad_sim_get_totals(r.sim).makespan, 2000);
     stop(&r);
 }
@@ -710,14 +710,14 @@ static void deadlocks_are_named(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         run r = start(cases[i].text);
-        assert_non_null(spad_sim_stuck(r.sim));
-        assert_string_equal(spad_sim_stuck(r.sim), cases[i].message);
+        assert_non_null(spad_sim_get_stuck(r.sim));
+        assert_string_equal(spad_sim_get_stuck(r.sim), cases[i].message);
         stop(&r);
     }
     spad_kernel *kernel = test_parse(cases[1].text);
     spad_tune *tune;
     spad_error error;
-    assert_int_equal(spad_tune_kernel(&tune, kernel, NULL, &error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_tune_create(&tune, kernel, NULL, &error), SPAD_ERR_ARGUMENT);
     assert_string_equal(error.message, "kernel 'k' is deadlocked; `spad sim` shows where");
     spad_kernel_destroy(kernel);
 }
@@ -727,8 +727,8 @@ static void deadlocks_are_named(void **state) {
 /* Everything a result promises about itself. */
 static void assert_consistent(const run *r) {
     const spad_sim_totals t = spad_sim_get_totals(r->sim);
-    const size_t engines = spad_kernel_target(r->kernel)->engine_count;
-    assert_null(spad_sim_stuck(r->sim));
+    const size_t engines = spad_kernel_get_target(r->kernel)->engine_count;
+    assert_null(spad_sim_get_stuck(r->sim));
     for (size_t e = 0; e < engines; e++) {
         const spad_sim_engine engine = spad_sim_get_engine(r->sim, e);
         assert_true(engine.idle >= 0 && engine.busy <= t.bound);
@@ -799,22 +799,22 @@ static const char explicit_text[] =
     "agent a { for i in 0..40 { tma load in g\ncommit g\nwait g pending 1 }\nsync all }\n"
     "agent b { simt op arrives m\nwait m parity 0\nsync all }\n";
 
-static spad_status simulate_on(const spad_host *host, void *payload) {
-    spad_kernel *kernel = payload;
+static spad_status simulate_on(const spad_host *host, void *context) {
+    spad_kernel *kernel = context;
     const spad_sim_options options = {.repeat_after = 1, .host = host};
     spad_sim *sim;
     spad_error error;
-    const spad_status status = spad_sim_kernel(&sim, kernel, &options, &error);
+    const spad_status status = spad_sim_create(&sim, kernel, &options, &error);
     spad_sim_destroy(sim);
     return status;
 }
 
-static spad_status tune_on(const spad_host *host, void *payload) {
-    spad_kernel *kernel = payload;
+static spad_status tune_on(const spad_host *host, void *context) {
+    spad_kernel *kernel = context;
     const spad_tune_options options = {.depth_most = 2, .host = host};
     spad_tune *tune;
     spad_error error;
-    const spad_status status = spad_tune_kernel(&tune, kernel, &options, &error);
+    const spad_status status = spad_tune_create(&tune, kernel, &options, &error);
     spad_tune_destroy(tune);
     return status;
 }
@@ -852,7 +852,7 @@ static void a_broken_sink_is_reported(void **state) {
     assert_int_equal(spad_sim_write_text(r.sim, &text.sink, NULL), SPAD_ERR_IO);
     assert_int_equal(spad_sim_write_json(r.sim, &text.sink, NULL), SPAD_ERR_IO);
     spad_tune *tune;
-    assert_int_equal(spad_tune_kernel(&tune, r.kernel, NULL, NULL), SPAD_OK);
+    assert_int_equal(spad_tune_create(&tune, r.kernel, NULL, NULL), SPAD_OK);
     assert_int_equal(spad_tune_write_text(tune, &text.sink, NULL), SPAD_ERR_IO);
     assert_int_equal(spad_tune_write_json(tune, &text.sink, NULL), SPAD_ERR_IO);
     spad_tune_destroy(tune);
@@ -863,11 +863,11 @@ static void a_broken_sink_is_reported(void **state) {
 static void names_are_complete(void **state) {
     (void)state;
     for (int kind = 0; kind < SPAD_WAIT_KINDS; kind++) {
-        assert_string_not_equal(spad_wait_name((spad_wait_kind)kind), "?");
+        assert_string_not_equal(spad_wait_kind_name((spad_wait_kind)kind), "?");
     }
-    assert_string_equal(spad_wait_name(SPAD_WAIT_KINDS), "?");
-    assert_string_equal(spad_wait_name(SPAD_WAIT_READER), "reader");
-    assert_string_equal(spad_wait_name(SPAD_WAIT_ISSUE), "issue");
+    assert_string_equal(spad_wait_kind_name(SPAD_WAIT_KINDS), "?");
+    assert_string_equal(spad_wait_kind_name(SPAD_WAIT_READER), "reader");
+    assert_string_equal(spad_wait_kind_name(SPAD_WAIT_ISSUE), "issue");
 }
 
 /* ---- the tuner --------------------------------------------------------------------- */
@@ -884,7 +884,7 @@ static void rings_that_would_be_wrong_are_not_chosen(void **state) {
                                      "}\n");
     spad_tune *tune;
     spad_error error;
-    assert_ok(spad_tune_kernel(&tune, kernel, NULL, &error), &error);
+    assert_ok(spad_tune_create(&tune, kernel, NULL, &error), &error);
     assert_int_equal(spad_tune_knob_count(tune), 1);
     const spad_tune_knob *knob = spad_tune_get_knob(tune, 0);
     assert_string_equal(knob->name, "x");
@@ -900,8 +900,8 @@ static int64_t planned_makespan(const spad_kernel *kernel) {
     spad_sim *sim;
     spad_error error;
     assert_ok(spad_layout_create(&layout, kernel, NULL, &error), &error);
-    const spad_sim_options options = {.place = spad_layout_place, .ctx = layout};
-    assert_ok(spad_sim_kernel(&sim, kernel, &options, &error), &error);
+    const spad_sim_options options = {.layout = layout};
+    assert_ok(spad_sim_create(&sim, kernel, &options, &error), &error);
     const int64_t makespan = spad_sim_get_totals(sim).makespan;
     spad_sim_destroy(sim);
     spad_layout_destroy(layout);
@@ -945,13 +945,13 @@ static void depths_are_compared_with_their_places(void **state) {
         spad_kernel *kernel = test_parse(cases[i].text);
         spad_tune *tune;
         spad_error error;
-        assert_ok(spad_tune_kernel(&tune, kernel, NULL, &error), &error);
+        assert_ok(spad_tune_create(&tune, kernel, NULL, &error), &error);
         const spad_tune_totals totals = spad_tune_get_totals(tune);
         assert_int_equal(totals.written, cases[i].written);
         assert_int_equal(totals.written_planned, cases[i].written_planned);
         assert_int_equal(totals.makespan, cases[i].makespan);
         assert_int_equal(totals.planned, cases[i].planned);
-        assert_int_equal(planned_makespan(spad_tune_chosen(tune)), totals.planned);
+        assert_int_equal(planned_makespan(spad_tune_get_chosen(tune)), totals.planned);
         for (size_t k = 0; k < spad_tune_knob_count(tune); k++) {
             assert_int_equal(spad_tune_get_knob(tune, k)->chosen, cases[i].depths[k]);
         }
@@ -983,7 +983,7 @@ static void depths_are_searched_again_after_hoisting(void **state) {
     spad_tune *tune;
     spad_tune *again;
     spad_error error;
-    assert_ok(spad_tune_kernel(&tune, kernel, NULL, &error), &error);
+    assert_ok(spad_tune_create(&tune, kernel, NULL, &error), &error);
     const spad_tune_totals totals = spad_tune_get_totals(tune);
     assert_int_equal(spad_tune_hoist_count(tune), 2);
     assert_int_equal(spad_tune_knob_count(tune), 2);
@@ -999,7 +999,7 @@ static void depths_are_searched_again_after_hoisting(void **state) {
         assert_int_equal(hoist->tiles, knob->chosen);
         assert_int_equal(hoist->bytes, (knob->chosen - 1) * 128 * 1024);
     }
-    assert_ok(spad_tune_kernel(&again, spad_tune_chosen(tune), NULL, &error), &error);
+    assert_ok(spad_tune_create(&again, spad_tune_get_chosen(tune), NULL, &error), &error);
     assert_int_equal(spad_tune_get_totals(again).planned, totals.planned);
     assert_int_equal(spad_tune_get_totals(again).bytes, totals.bytes);
     spad_tune_destroy(again);
@@ -1007,7 +1007,7 @@ static void depths_are_searched_again_after_hoisting(void **state) {
     const spad_define none = {"N", 0};
     const spad_kernel_options options = {.defines = &none, .define_count = 1};
     spad_kernel *empty;
-    assert_ok(spad_kernel_reshape(&empty, spad_tune_chosen(tune), &options, &error), &error);
+    assert_ok(spad_kernel_reshape(&empty, spad_tune_get_chosen(tune), &options, &error), &error);
     spad_kernel_destroy(empty);
     spad_tune_destroy(tune);
     spad_kernel_destroy(kernel);
@@ -1019,7 +1019,7 @@ static void parameters_are_tuned_where_barriers_depend_on_them(void **state) {
     spad_kernel *kernel = test_parse(RING("4"));
     spad_tune *tune;
     spad_error error;
-    assert_ok(spad_tune_kernel(&tune, kernel, NULL, &error), &error);
+    assert_ok(spad_tune_create(&tune, kernel, NULL, &error), &error);
     assert_int_equal(spad_tune_knob_count(tune), 1);
     const spad_tune_knob *knob = spad_tune_get_knob(tune, 0);
     assert_int_equal(knob->kind, SPAD_KNOB_PARAM);
@@ -1027,7 +1027,7 @@ static void parameters_are_tuned_where_barriers_depend_on_them(void **state) {
     assert_int_equal(knob->chosen, 2);
     assert_int_equal(spad_tune_get_totals(tune).makespan, 700000);
     assert_int_equal(spad_tune_point_count(tune), 2); /* 1 and 2 */
-    assert_int_equal(spad_kernel_get_param(spad_tune_chosen(tune), 0)->value, 2);
+    assert_int_equal(spad_kernel_get_param(spad_tune_get_chosen(tune), 0)->value, 2);
     assert_null(spad_tune_get_knob(tune, 1));
     assert_null(spad_tune_get_point(tune, 2));
     assert_null(spad_tune_get_hoist(tune, 0));
@@ -1050,27 +1050,27 @@ static void what_does_not_fit_is_not_chosen(void **state) {
     spad_kernel *kernel = test_parse(WIDE("65536"));
     spad_tune *tune;
     spad_error error;
-    assert_ok(spad_tune_kernel(&tune, kernel, NULL, &error), &error);
+    assert_ok(spad_tune_create(&tune, kernel, NULL, &error), &error);
     assert_int_equal(spad_tune_get_knob(tune, 0)->chosen, 2);
     assert_true(spad_tune_get_totals(tune).written_fits);
     spad_tune_destroy(tune);
     spad_kernel_destroy(kernel);
 
     kernel = test_parse(WIDE("150000"));
-    assert_ok(spad_tune_kernel(&tune, kernel, NULL, &error), &error);
+    assert_ok(spad_tune_create(&tune, kernel, NULL, &error), &error);
     assert_int_equal(spad_tune_get_knob(tune, 0)->chosen, 1);
     assert_false(spad_tune_get_point(tune, spad_tune_point_count(tune) - 1)->fits);
     spad_tune_destroy(tune);
     spad_kernel_destroy(kernel);
 
     kernel = test_parse(WIDE("250000"));
-    assert_ok(spad_tune_kernel(&tune, kernel, NULL, &error), &error);
-    assert_null(spad_tune_chosen(tune));
+    assert_ok(spad_tune_create(&tune, kernel, NULL, &error), &error);
+    assert_null(spad_tune_get_chosen(tune));
     assert_false(spad_tune_get_totals(tune).written_fits);
     assert_int_equal(spad_tune_get_totals(tune).makespan, SPAD_UNBOUNDED);
     spad_tune_options options = {.depth_most = -1};
     spad_tune *none;
-    assert_int_equal(spad_tune_kernel(&none, kernel, &options, &error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_tune_create(&none, kernel, &options, &error), SPAD_ERR_ARGUMENT);
     assert_string_equal(error.message, "a limit of -1 is negative");
     spad_tune_destroy(tune);
     spad_kernel_destroy(kernel);
@@ -1096,13 +1096,13 @@ static void a_search_ends(void **state) {
     spad_error error;
     test_text out;
     test_text_init(&out);
-    assert_ok(spad_tune_kernel(&tune, kernel, &options, &error), &error);
+    assert_ok(spad_tune_create(&tune, kernel, &options, &error), &error);
     const spad_tune_totals totals = spad_tune_get_totals(tune);
     assert_true(totals.cut);
     assert_int_equal(totals.left, 6);
     assert_int_equal(spad_tune_knob_count(tune), SPAD_TUNE_KNOBS);
     assert_true(totals.operations < 30000);
-    assert_non_null(spad_tune_chosen(tune));
+    assert_non_null(spad_tune_get_chosen(tune));
     assert_true(totals.makespan <= totals.written);
     assert_ok(spad_tune_write_text(tune, &out.sink, &error), &error);
     assert_non_null(strstr(out.bytes, "there is too much to run\nleft       6 rings as they are"));

@@ -59,7 +59,7 @@ static void the_caller_is_asked_in_a_bounded_number_of_steps(void **state) {
         spad_kernel *kernel = test_parse(texts[i]);
         spad_sim *sim;
         spad_error error;
-        assert_ok(spad_sim_kernel(&sim, kernel, &options, &error), &error);
+        assert_ok(spad_sim_create(&sim, kernel, &options, &error), &error);
         assert_int_equal(spad_sim_get_totals(sim).operations, 40000);
         assert_true(a.count >= 40000 / SPAD_SIM_LOOK);
         spad_sim_destroy(sim);
@@ -82,7 +82,7 @@ static void a_simulation_ends_when_it_is_cancelled(void **state) {
             spad_sim *sim;
             spad_error error;
             long long done = -1;
-            assert_int_equal(spad_sim_kernel(&sim, kernel, &options, &error), SPAD_ERR_CANCELLED);
+            assert_int_equal(spad_sim_create(&sim, kernel, &options, &error), SPAD_ERR_CANCELLED);
             assert_null(sim);
             assert_int_equal(a.count, k);
             assert_int_equal(
@@ -105,7 +105,7 @@ static void a_simulation_without_time_is_no_simulation(void **state) {
         spad_kernel *kernel = test_parse(texts[i]);
         spad_sim *sim;
         spad_error error;
-        assert_int_equal(spad_sim_kernel(&sim, kernel, &options, &error), SPAD_ERR_TIME);
+        assert_int_equal(spad_sim_create(&sim, kernel, &options, &error), SPAD_ERR_TIME);
         assert_null(sim);
         assert_int_equal(a.count, 3);
         spad_kernel_destroy(kernel);
@@ -121,7 +121,7 @@ static int64_t steps_of(const char *text, int64_t count) {
     spad_sim *sim;
     spad_error error;
     spad_kernel *kernel = test_parse_with(text, &shape);
-    assert_ok(spad_sim_kernel(&sim, kernel, &options, &error), &error);
+    assert_ok(spad_sim_create(&sim, kernel, &options, &error), &error);
     spad_sim_destroy(sim);
     spad_kernel_destroy(kernel);
     return a.count;
@@ -162,7 +162,7 @@ typedef spad_status (*call)(const spad_kernel *kernel, spad_watch watch, const s
 static spad_status call_tune(const spad_kernel *kernel, spad_watch watch, const spad_host *host) {
     const spad_tune_options options = {.depth_most = 3, .watch = watch, .host = host};
     spad_tune *tune;
-    const spad_status status = spad_tune_kernel(&tune, kernel, &options, NULL);
+    const spad_status status = spad_tune_create(&tune, kernel, &options, NULL);
     assert_true((tune == NULL) == (status != SPAD_OK));
     spad_tune_destroy(tune);
     return status;
@@ -171,7 +171,7 @@ static spad_status call_tune(const spad_kernel *kernel, spad_watch watch, const 
 static spad_status call_check(const spad_kernel *kernel, spad_watch watch, const spad_host *host) {
     const spad_check_options options = {.watch = watch, .host = host};
     spad_check *check;
-    const spad_status status = spad_check_kernel(&check, kernel, &options, NULL);
+    const spad_status status = spad_check_create(&check, kernel, &options, NULL);
     assert_true((check == NULL) == (status != SPAD_OK));
     spad_check_destroy(check);
     return status;
@@ -193,7 +193,7 @@ static spad_status call_fit(const spad_kernel *kernel, spad_watch watch, const s
     spad_fit *fit;
     assert_int_equal(spad_layout_create(&layout, kernel, &planner, NULL), SPAD_OK);
     assert_false(spad_layout_fits(layout));
-    const spad_status status = spad_fit_find(&fit, layout, &options, NULL);
+    const spad_status status = spad_fit_create(&fit, layout, &options, NULL);
     assert_true((fit == NULL) == (status != SPAD_OK));
     spad_fit_destroy(fit);
     spad_layout_destroy(layout);
@@ -243,7 +243,7 @@ static void a_search_that_time_cuts_says_so(void **state) {
     int64_t results = 0;
     const spad_tune_options all = {.depth_most = 2};
     spad_tune *reference;
-    assert_int_equal(spad_tune_kernel(&reference, kernel, &all, NULL), SPAD_OK);
+    assert_int_equal(spad_tune_create(&reference, kernel, &all, NULL), SPAD_OK);
     const spad_tune_totals whole = spad_tune_get_totals(reference);
     assert_false(whole.cut);
     spad_tune_destroy(reference);
@@ -253,7 +253,7 @@ static void a_search_that_time_cuts_says_so(void **state) {
             .depth_most = 2, .timeout_ns = 50000000, .watch = {ask, &a}};
         spad_tune *tune;
         spad_error error;
-        const spad_status status = spad_tune_kernel(&tune, kernel, &options, &error);
+        const spad_status status = spad_tune_create(&tune, kernel, &options, &error);
         if (status == SPAD_ERR_TIME) continue;
         assert_ok(status, &error);
         const spad_tune_totals t = spad_tune_get_totals(tune);
@@ -267,7 +267,7 @@ static void a_search_that_time_cuts_says_so(void **state) {
         }
         assert_true(t.written_fits);
         assert_true(t.planned <= t.written_planned);
-        assert_non_null(spad_tune_chosen(tune));
+        assert_non_null(spad_tune_get_chosen(tune));
         for (size_t i = 0; i < spad_tune_point_count(tune); i++) {
             assert_true(spad_tune_get_point(tune, i)->fits); /* all of them do */
         }
@@ -285,9 +285,9 @@ static void a_search_needs_time_for_the_kernel_as_it_is(void **state) {
     spad_kernel *kernel = test_parse(plain);
     spad_tune *tune;
     spad_error error;
-    assert_int_equal(spad_tune_kernel(&tune, kernel, &none, &error), SPAD_ERR_TIME);
+    assert_int_equal(spad_tune_create(&tune, kernel, &none, &error), SPAD_ERR_TIME);
     assert_null(tune);
-    assert_int_equal(spad_tune_kernel(&tune, kernel, &negative, &error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_tune_create(&tune, kernel, &negative, &error), SPAD_ERR_ARGUMENT);
     assert_string_equal(error.message, "a timeout of -1 ns is negative");
     spad_kernel_destroy(kernel);
 }
@@ -302,7 +302,7 @@ static void depths_are_those_that_can_be_of_use(void **state) {
         const spad_tune_options options = {.depth_most = depths[i]};
         spad_tune *tune;
         spad_error error;
-        assert_ok(spad_tune_kernel(&tune, kernel, &options, &error), &error);
+        assert_ok(spad_tune_create(&tune, kernel, &options, &error), &error);
         const spad_tune_knob *knob = spad_tune_get_knob(tune, 0);
         assert_true(knob->value_count <= 24);
         for (size_t k = 0; k < 16; k++) assert_int_equal(knob->values[k], (int64_t)k + 1);
@@ -313,7 +313,7 @@ static void depths_are_those_that_can_be_of_use(void **state) {
     }
     const spad_tune_options usual = {0};
     spad_tune *tune;
-    assert_int_equal(spad_tune_kernel(&tune, kernel, &usual, NULL), SPAD_OK);
+    assert_int_equal(spad_tune_create(&tune, kernel, &usual, NULL), SPAD_OK);
     assert_false(spad_tune_get_totals(tune).sampled);
     spad_tune_destroy(tune);
     spad_kernel_destroy(kernel);
@@ -342,7 +342,7 @@ static void parameters_grow_as_far_as_rings_can(void **state) {
         const spad_tune_options options = {.depth_most = 2305843009213693950};
         spad_tune *tune;
         spad_error error;
-        assert_ok(spad_tune_kernel(&tune, kernel, &options, &error), &error);
+        assert_ok(spad_tune_create(&tune, kernel, &options, &error), &error);
         const spad_tune_knob *knob = spad_tune_get_knob(tune, 0);
         assert_string_equal(knob->name, "S");
         assert_true(knob->value_count > 2);

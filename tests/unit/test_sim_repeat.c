@@ -19,7 +19,7 @@ static spad_sim *simulate(const spad_kernel *kernel, bool no_repeat) {
     const spad_sim_options options = {.no_repeat = no_repeat, .repeat_after = 1};
     spad_sim *sim;
     spad_error error;
-    assert_ok(spad_sim_kernel(&sim, kernel, &options, &error), &error);
+    assert_ok(spad_sim_create(&sim, kernel, &options, &error), &error);
     return sim;
 }
 
@@ -37,9 +37,9 @@ static bool is_same(const spad_kernel *kernel, const spad_sim *a, const spad_sim
     const spad_sim_totals x = spad_sim_get_totals(a);
     const spad_sim_totals y = spad_sim_get_totals(b);
     bool same = x.makespan == y.makespan && x.operations == y.operations && x.bound == y.bound &&
-                (spad_sim_stuck(a) == NULL) == (spad_sim_stuck(b) == NULL) &&
+                (spad_sim_get_stuck(a) == NULL) == (spad_sim_get_stuck(b) == NULL) &&
                 spad_sim_wait_count(a) == spad_sim_wait_count(b);
-    for (size_t i = 0; i < spad_kernel_target(kernel)->engine_count; i++) {
+    for (size_t i = 0; i < spad_kernel_get_target(kernel)->engine_count; i++) {
         const spad_sim_engine e = spad_sim_get_engine(a, i);
         const spad_sim_engine f = spad_sim_get_engine(b, i);
         same = same && e.busy == f.busy && e.operations == f.operations;

@@ -12,13 +12,10 @@
 enum { TEXT_MAX = 2000 };
 
 static spad_sim *simulate(const spad_kernel *kernel, spad_layout *layout, bool no_repeat) {
-    const spad_sim_options options = {.no_repeat = no_repeat,
-                                      .repeat_after = 1,
-                                      .place = layout != NULL ? spad_layout_place : NULL,
-                                      .ctx = layout};
+    const spad_sim_options options = {.no_repeat = no_repeat, .repeat_after = 1, .layout = layout};
     spad_sim *sim;
     spad_error error;
-    assert_ok(spad_sim_kernel(&sim, kernel, &options, &error), &error);
+    assert_ok(spad_sim_create(&sim, kernel, &options, &error), &error);
     return sim;
 }
 
@@ -27,7 +24,7 @@ static bool is_same(const spad_kernel *kernel, const spad_sim *a, const spad_sim
     const spad_sim_totals y = spad_sim_get_totals(b);
     bool same = x.makespan == y.makespan && x.operations == y.operations &&
                 spad_sim_wait_count(a) == spad_sim_wait_count(b);
-    for (size_t i = 0; i < spad_kernel_target(kernel)->engine_count; i++) {
+    for (size_t i = 0; i < spad_kernel_get_target(kernel)->engine_count; i++) {
         same = same && spad_sim_get_engine(a, i).busy == spad_sim_get_engine(b, i).busy;
     }
     for (size_t i = 0; same && i < spad_sim_wait_count(a); i++) {

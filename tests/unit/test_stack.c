@@ -83,7 +83,7 @@ static void bounds_are_those_of_the_space(void **state) {
     assert_ok(spad_target_find(&f.target, "trn3", &f.error), &f.error);
     assert_ok(spad_stack_create(&stack, f.target, "sbuf", 0, SPAD_STACK_TO_THE_TOP, NULL, &f.error),
               &f.error);
-    assert_int_equal(spad_stack_total_space(stack), 245752);
+    assert_int_equal(spad_stack_get_total_space(stack), 245752);
     spad_stack_destroy(stack);
 
     assert_int_equal(spad_stack_create(&stack, f.target, "sbuf", 0, 262144, NULL, &f.error),
@@ -149,8 +149,8 @@ static void unbounded_spaces_have_a_last_address(void **state) {
     fixture f = make_in("trn2", "hbm", 0, SPAD_STACK_TO_THE_TOP);
     spad_rect rect;
     const int64_t huge = INT64_C(1) << 60;
-    assert_int_equal(spad_stack_total_space(f.stack), huge);
-    const spad_stack_place own = {.align = SPAD_ALIGN_DEFAULT, .space = "hbm"};
+    assert_int_equal(spad_stack_get_total_space(f.stack), huge);
+    const spad_stack_place own = {.space = "hbm"};
     assert_ok(spad_stack_alloc_heap(&rect, f.stack, SPAD_SHAPE(1, huge), SPAD_UINT8, NULL, &own,
                                     &f.error),
               &f.error);
@@ -196,7 +196,7 @@ static void heap_bases_are_aligned_and_restored(void **state) {
     static const int64_t before[] = {212852, 212864, 212984};
     for (int i = 0; i < 3; i++) {
         assert_ok(spad_stack_pop_heap(f.stack, &f.error), &f.error);
-        assert_ok(spad_stack_heap_address(&address, f.stack, &f.error), &f.error);
+        assert_ok(spad_stack_get_heap_address(&address, f.stack, &f.error), &f.error);
         assert_int_equal(address, before[i]);
     }
     assert_int_equal(spad_stack_pop_heap(f.stack, &f.error), SPAD_ERR_HEAP_EMPTY);
@@ -272,12 +272,32 @@ static void overlaps_across_a_wrap_are_recorded(void **state) {
     done(&f);
 }
 
+/* A zeroed place asks for what a NULL place gets: the alignment of the element. */
+static void a_zeroed_place_is_the_default(void **state) {
+    (void)state;
+    fixture f = make(1000);
+    const spad_stack_place zeroed = {0};
+    spad_rect with;
+    spad_rect without;
+    open(&f, 1, NULL);
+    put(&f, 1, NULL);
+    assert_ok(spad_stack_alloc_stack(&with, f.stack, SPAD_SHAPE(128, 1), SPAD_FLOAT32, NULL,
+                                     &zeroed, &f.error),
+              &f.error);
+    put(&f, 1, NULL);
+    assert_ok(spad_stack_alloc_stack(&without, f.stack, SPAD_SHAPE(128, 1), SPAD_FLOAT32, NULL,
+                                     NULL, &f.error),
+              &f.error);
+    assert_int_equal(with.byte, 4);
+    assert_int_equal(without.byte, 12);
+    done(&f);
+}
+
 static void lanes_obey_the_start_lane_table(void **state) {
     (void)state;
     fixture f = make(1000);
     open(&f, 1, NULL);
-    spad_stack_place place = SPAD_STACK_PLACE_INIT;
-    place.base_lane = 32;
+    const spad_stack_place place = {.base_lane = 32};
     assert_ok(try_put(&f, SPAD_SHAPE(32, 4), SPAD_UINT8, NULL, &place), &f.error);
     assert_int_equal(try_put(&f, SPAD_SHAPE(64, 4), SPAD_UINT8, "x", &place), SPAD_ERR_LANES);
     assert_string_equal(f.error.subject, "x");
@@ -328,16 +348,16 @@ static void names_are_unique_with_their_prefix(void **state) {
                         "a tensor named 'x' exists or has existed; names are unique in a kernel, "
                         "so number it or set a prefix");
     assert_ok(spad_stack_set_prefix(f.stack, "L3_", &f.error), &f.error);
-    assert_string_equal(spad_stack_prefix(f.stack), "L3_");
+    assert_string_equal(spad_stack_get_prefix(f.stack), "L3_");
     put(&f, 1, "x");
-    const char *saved = spad_stack_prefix(f.stack); /* save and restore, as sub-kernels do */
+    const char *saved = spad_stack_get_prefix(f.stack); /* save and restore, as sub-kernels do */
     assert_ok(spad_stack_set_prefix(f.stack, "sub_", &f.error), &f.error);
     assert_ok(spad_stack_set_prefix(f.stack, saved, &f.error), &f.error);
-    assert_string_equal(spad_stack_prefix(f.stack), "L3_");
+    assert_string_equal(spad_stack_get_prefix(f.stack), "L3_");
     assert_int_equal(try_put(&f, SPAD_SHAPE(128, 1000), SPAD_UINT8, "big", NULL), SPAD_ERR_NO_FIT);
     assert_string_equal(f.error.subject, "L3_big");
     assert_ok(spad_stack_set_prefix(f.stack, NULL, &f.error), &f.error);
-    assert_string_equal(spad_stack_prefix(f.stack), "");
+    assert_string_equal(spad_stack_get_prefix(f.stack), "");
     put(&f, 1, ""); /* unnamed */
     put(&f, 1, "");
     assert_int_equal(try_put(&f, SPAD_SHAPE(128, 1), SPAD_UINT8, "L3_x", NULL), SPAD_ERR_NAME);
@@ -377,13 +397,13 @@ static void automatic_mode_gives_no_addresses(void **state) {
         assert_int_equal(rect.bytes, 200000);
     }
     assert_int_equal(heap(&f, 300000, "w"), SPAD_NO_BYTE);
-    assert_int_equal(spad_stack_address(&address, f.stack, &f.error), SPAD_ERR_NO_ADDRESS);
+    assert_int_equal(spad_stack_get_address(&address, f.stack, &f.error), SPAD_ERR_NO_ADDRESS);
     assert_int_equal(address, SPAD_NO_BYTE);
     assert_string_equal(f.error.message, "the stack address has no answer in automatic mode: "
                                          "addresses come from the planner");
-    assert_int_equal(spad_stack_heap_address(&address, f.stack, &f.error), SPAD_ERR_NO_ADDRESS);
+    assert_int_equal(spad_stack_get_heap_address(&address, f.stack, &f.error), SPAD_ERR_NO_ADDRESS);
     assert_int_equal(spad_stack_align(f.stack, 32, &f.error), SPAD_ERR_NO_ADDRESS);
-    assert_int_equal(spad_stack_total_space(f.stack), 212984);
+    assert_int_equal(spad_stack_get_total_space(f.stack), 212984);
     close(&f);
     test_text text;
     test_text_init(&text);
@@ -398,15 +418,15 @@ static void off_chip_tensors_are_only_named(void **state) {
     (void)state;
     fixture f = make(1000);
     spad_rect rect;
-    const spad_stack_place hbm = {.align = SPAD_ALIGN_DEFAULT, .space = "hbm"};
-    const spad_stack_place psum = {.align = SPAD_ALIGN_DEFAULT, .space = "psum"};
-    const spad_stack_place nowhere = {.align = SPAD_ALIGN_DEFAULT, .space = "sbuff"};
+    const spad_stack_place hbm = {.space = "hbm"};
+    const spad_stack_place psum = {.space = "psum"};
+    const spad_stack_place nowhere = {.space = "sbuff"};
     assert_ok(spad_stack_alloc(&rect, f.stack, SPAD_SHAPE(4096, 4096), SPAD_FLOAT32, "out", &hbm,
                                &f.error),
               &f.error);
     assert_int_equal(rect.byte, SPAD_NO_BYTE);
     assert_int_equal(rect.bytes, 4096 * 4096 * 4);
-    assert_int_equal(spad_stack_used_space(f.stack), 0);
+    assert_int_equal(spad_stack_get_used_space(f.stack), 0);
     assert_int_equal(
         spad_stack_alloc(&rect, f.stack, SPAD_SHAPE(1, 1), SPAD_FLOAT32, "out", &hbm, &f.error),
         SPAD_ERR_NAME);
@@ -463,16 +483,16 @@ static void no_fit_says_who_holds_the_memory(void **state) {
     assert_int_equal(f.error.time, events);
     /* nothing has changed, and the whole list can be asked for */
     assert_int_equal(spad_trace_event_count(f.trace), events);
-    assert_int_equal(spad_stack_free_space(f.stack), 200);
+    assert_int_equal(spad_stack_get_free_space(f.stack), 200);
     spad_stack_tensor live[10];
-    assert_int_equal(spad_stack_live(live, 10, f.stack), 4);
+    assert_int_equal(spad_stack_list_live(live, 10, f.stack), 4);
     assert_string_equal(live[0].name, "weights");
     assert_int_equal(live[0].mode, SPAD_MODE_HEAP);
     assert_string_equal(live[1].name, "b");
     assert_null(live[2].name);
     assert_int_equal(live[2].number, 3);
     assert_string_equal(live[3].name, "a");
-    assert_int_equal(spad_stack_live(live, 2, f.stack), 4); /* the two largest */
+    assert_int_equal(spad_stack_list_live(live, 2, f.stack), 4); /* the two largest */
     assert_string_equal(live[1].name, "b");
     put(&f, 100, "c"); /* the name was not taken by the failed call */
     done(&f);
@@ -481,7 +501,7 @@ static void no_fit_says_who_holds_the_memory(void **state) {
 static void bad_requests_are_refused(void **state) {
     (void)state;
     fixture f = make(1000);
-    const spad_stack_place zero = {.align = 0};
+    const spad_stack_place negative = {.align = -4};
     const spad_stack_place huge = {.align = INT64_MAX};
     assert_int_equal(try_put(&f, SPAD_SHAPE(128, 1), SPAD_UINT8, "x", NULL), SPAD_ERR_NO_SCOPE);
     assert_string_equal(f.error.message,
@@ -502,13 +522,14 @@ static void bad_requests_are_refused(void **state) {
                      SPAD_ERR_OVERFLOW);
     assert_int_equal(try_put(&f, (spad_shape){0, NULL}, SPAD_UINT8, "x", NULL), SPAD_ERR_SHAPE);
     assert_int_equal(try_put(&f, SPAD_SHAPE(128, 1), (spad_dtype)1000, "x", NULL), SPAD_ERR_DTYPE);
-    assert_int_equal(try_put(&f, SPAD_SHAPE(128, 1), SPAD_UINT8, "x", &zero), SPAD_ERR_ALIGNMENT);
-    assert_string_equal(f.error.message, "an alignment of 0 B; it must be at least 1 "
+    assert_int_equal(try_put(&f, SPAD_SHAPE(128, 1), SPAD_UINT8, "x", &negative),
+                     SPAD_ERR_ALIGNMENT);
+    assert_string_equal(f.error.message, "an alignment of -4 B; it must be at least 1 "
                                          "(SPAD_ALIGN_DEFAULT for that of the element type)");
     assert_int_equal(try_put(&f, SPAD_SHAPE(128, 1), SPAD_UINT8, "x", &huge), SPAD_ERR_OVERFLOW);
     assert_int_equal(spad_stack_align(f.stack, 0, &f.error), SPAD_ERR_ALIGNMENT);
     assert_int_equal(spad_stack_align(f.stack, 4096, &f.error), SPAD_ERR_NO_FIT);
-    assert_int_equal(spad_stack_used_space(f.stack), 1);
+    assert_int_equal(spad_stack_get_used_space(f.stack), 1);
     put(&f, 999, "x");
     done(&f);
 }
@@ -531,11 +552,11 @@ static void a_million_nested_scopes(void **state) {
             assert_int_equal(rect.byte, i / 1000);
         }
     }
-    assert_int_equal(spad_stack_depth(stack), MANY);
+    assert_int_equal(spad_stack_scope_count(stack), MANY);
     for (int i = 0; i < MANY; i++) {
         assert_int_equal(spad_stack_close_scope(stack, &error), SPAD_OK);
     }
-    assert_int_equal(spad_stack_used_space(stack), 0);
+    assert_int_equal(spad_stack_get_used_space(stack), 0);
     spad_stack_destroy(stack);
 }
 
@@ -564,8 +585,8 @@ static void scopes_know_their_high_water(void **state) {
     close(&f);
     put(&f, 10, NULL);
     close(&f);
-    assert_int_equal(spad_trace_scope(f.trace, 0)->high_water, 220);
-    assert_int_equal(spad_trace_scope(f.trace, 1)->high_water, 120);
+    assert_int_equal(spad_trace_get_scope(f.trace, 0)->high_water, 220);
+    assert_int_equal(spad_trace_get_scope(f.trace, 1)->high_water, 120);
     assert_int_equal(spad_stack_get_stats(f.stack).peak_stack, 220);
     done(&f);
 }
@@ -589,16 +610,16 @@ static void rollback_undoes_everything(void **state) {
         assert_ok(spad_stack_check(f.stack, &f.error), &f.error);
         const spad_stack_stats now = spad_stack_get_stats(f.stack);
         assert_memory_equal(&now, &stats, sizeof now);
-        assert_int_equal(spad_stack_depth(f.stack), 1);
-        assert_int_equal(spad_stack_free_space(f.stack), 980);
+        assert_int_equal(spad_stack_scope_count(f.stack), 1);
+        assert_int_equal(spad_stack_get_free_space(f.stack), 980);
         spad_stack_tensor live[4];
-        assert_int_equal(spad_stack_live(live, 4, f.stack), 2);
+        assert_int_equal(spad_stack_list_live(live, 4, f.stack), 2);
     }
     spad_stack_scope scope;
     assert_ok(spad_stack_get_scope(&scope, f.stack, 0, &f.error), &f.error);
     assert_int_equal(scope.high_water, 10);
     spad_space_stats in_trace;
-    assert_ok(spad_trace_stats(&in_trace, f.trace, 0, &f.error), &f.error);
+    assert_ok(spad_trace_get_stats(&in_trace, f.trace, 0, &f.error), &f.error);
     assert_int_equal(in_trace.live_tensors, 2); /* the trace saw it happen and end */
     assert_int_equal(in_trace.total_tensors, 14);
     increment(&f);
@@ -631,8 +652,8 @@ static void stale_checkpoints_are_refused(void **state) {
     heap(&f, 1, NULL); /* another tensor at the same height */
     assert_int_equal(spad_stack_rollback(f.stack, &mark, &f.error), SPAD_ERR_STALE);
     assert_ok(spad_stack_rollback(f.stack, &empty, &f.error), &f.error);
-    assert_int_equal(spad_stack_used_space(f.stack), 0);
-    assert_int_equal(spad_stack_depth(f.stack), 0);
+    assert_int_equal(spad_stack_get_used_space(f.stack), 0);
+    assert_int_equal(spad_stack_scope_count(f.stack), 0);
     done(&f);
 }
 
@@ -695,17 +716,17 @@ static void guards_close_on_every_way_out(void **state) {
     (void)state;
     fixture f = make(1000);
     assert_ok(guarded(f.stack, false, &f.error), &f.error);
-    assert_int_equal(spad_stack_depth(f.stack), 0);
+    assert_int_equal(spad_stack_scope_count(f.stack), 0);
     assert_ok(guarded(f.stack, true, &f.error), &f.error);
-    assert_int_equal(spad_stack_depth(f.stack), 0);
-    assert_int_equal(spad_stack_used_space(f.stack), 0);
+    assert_int_equal(spad_stack_scope_count(f.stack), 0);
+    assert_int_equal(spad_stack_get_used_space(f.stack), 0);
     { /* closed by hand, and another one opened: not the guard's business */
         SPAD_STACK_SCOPE(guard, f.stack, 1, "mine", &f.error);
         assert_ok(guard.status, &f.error);
         close(&f);
         open(&f, 1, "another");
     }
-    assert_int_equal(spad_stack_depth(f.stack), 1);
+    assert_int_equal(spad_stack_scope_count(f.stack), 1);
     close(&f);
     spad_stack_guard refused = spad_stack_enter(f.stack, 0, NULL, &f.error);
     assert_int_equal(refused.status, SPAD_ERR_ARGUMENT);
@@ -779,13 +800,13 @@ static void managers_can_share_a_trace(void **state) {
 
 /* ---- host memory ------------------------------------------------------------------- */
 
-static spad_status scenario(const spad_host *host, void *payload) {
+static spad_status scenario(const spad_host *host, void *context) {
     spad_error error;
     spad_rect rect;
     const spad_target *target;
     spad_trace *trace = NULL;
     spad_stack *stack = NULL;
-    const bool traced = *(bool *)payload;
+    const bool traced = *(bool *)context;
     char name[32];
     test_text text;
     test_text_init(&text);
@@ -814,13 +835,13 @@ static spad_status scenario(const spad_host *host, void *payload) {
         assert_int_equal(spad_stack_check(stack, &error), SPAD_OK);
     }
     if (stack != NULL) { /* closing needs no memory */
-        while (spad_stack_depth(stack) > 1) {
+        while (spad_stack_scope_count(stack) > 1) {
             assert_int_equal(spad_stack_close_scope(stack, &error), SPAD_OK);
         }
     }
     if (status == SPAD_OK) status = spad_stack_flush_log(stack, &text.sink, &error);
     if (status == SPAD_OK) status = spad_stack_rollback(stack, &start, &error);
-    if (status == SPAD_OK) assert_int_equal(spad_stack_used_space(stack), 0);
+    if (status == SPAD_OK) assert_int_equal(spad_stack_get_used_space(stack), 0);
     spad_stack_destroy(stack);
     spad_trace_destroy(trace);
     test_text_free(&text);
@@ -845,6 +866,7 @@ int main(void) {
         cmocka_unit_test(heap_bases_are_aligned_and_restored),
         cmocka_unit_test(the_heap_keeps_off_sections_of_the_round_before),
         cmocka_unit_test(overlaps_across_a_wrap_are_recorded),
+        cmocka_unit_test(a_zeroed_place_is_the_default),
         cmocka_unit_test(lanes_obey_the_start_lane_table),
         cmocka_unit_test(tiles_stay_in_their_bank),
         cmocka_unit_test(names_are_unique_with_their_prefix),

@@ -75,23 +75,23 @@ static int64_t pop(spad_stack *stack) {
     int64_t address;
     assert_ok(spad_stack_pop_heap(stack, &error), &error);
     if (spad_stack_is_automatic(stack)) {
-        return spad_stack_free_space(stack); /* with an empty stack at 0: the heap address */
+        return spad_stack_get_free_space(stack); /* with an empty stack at 0: the heap address */
     }
-    assert_ok(spad_stack_heap_address(&address, stack, &error), &error);
+    assert_ok(spad_stack_get_heap_address(&address, stack, &error), &error);
     return address;
 }
 
 static int64_t sp(const spad_stack *stack) {
     spad_error error;
     int64_t address;
-    assert_ok(spad_stack_address(&address, stack, &error), &error);
+    assert_ok(spad_stack_get_address(&address, stack, &error), &error);
     return address;
 }
 
 static int64_t hp(const spad_stack *stack) {
     spad_error error;
     int64_t address;
-    assert_ok(spad_stack_heap_address(&address, stack, &error), &error);
+    assert_ok(spad_stack_get_heap_address(&address, stack, &error), &error);
     return address;
 }
 
@@ -111,7 +111,7 @@ static void overflow_is_tested_before_alignment(void **state) {
     assert_int_equal(put(stack, 1), 0);
     assert_int_equal(alloc(stack, SPAD_MODE_STACK, 99, 32, SPAD_UINT8), 32);
     assert_int_equal(sp(stack), 131);
-    assert_int_equal(spad_stack_free_space(stack), -31);
+    assert_int_equal(spad_stack_get_free_space(stack), -31);
     assert_int_equal(try_put(stack, 0, &error), SPAD_ERR_NO_FIT); /* even for no bytes */
     spad_stack_destroy(stack);
 
@@ -274,9 +274,9 @@ static void automatic_cursors_move_below_zero(void **state) {
     spad_stack *stack = april(0, 100);
     spad_stack_set_automatic(stack, true);
     assert_int_equal(heap(stack, 107), SPAD_NO_BYTE);
-    assert_int_equal(spad_stack_free_space(stack), -8);
+    assert_int_equal(spad_stack_get_free_space(stack), -8);
     heap_aligned(stack, 10, 32);
-    assert_int_equal(spad_stack_free_space(stack), -44);
+    assert_int_equal(spad_stack_get_free_space(stack), -44);
     assert_int_equal(pop(stack), -36);
     assert_int_equal(pop(stack), 68);
     spad_stack_set_automatic(stack, false);

@@ -128,11 +128,11 @@ static void addresses_beyond_the_limit_are_refused(void **state) {
         for (int n = 0; n < c->before; n++) {
             assert_ok(put(&rect, stack, c->mode, c->bytes, c->align, &error), &error);
         }
-        const int64_t used = spad_stack_used_space(stack);
+        const int64_t used = spad_stack_get_used_space(stack);
         assert_int_equal(put(&rect, stack, c->mode, c->bytes, c->align, &error), SPAD_ERR_OVERFLOW);
         assert_non_null(strstr(error.message, "lead to an address beyond 2^60"));
         assert_int_equal(rect.byte, SPAD_NO_BYTE);
-        assert_int_equal(spad_stack_used_space(stack), used);
+        assert_int_equal(spad_stack_get_used_space(stack), used);
         assert_ok(spad_stack_check(stack, &error), &error);
         spad_stack_destroy(stack);
     }
@@ -188,13 +188,13 @@ static void aligning_the_stack_has_limits(void **state) {
     assert_string_equal(error.message, "aligning 1 to 2305843009213693952 leads to an address "
                                        "beyond 2^60");
     assert_ok(spad_stack_align(stack, 1024, &error), &error); /* the library goes on */
-    assert_ok(spad_stack_address(&address, stack, &error), &error);
+    assert_ok(spad_stack_get_address(&address, stack, &error), &error);
     assert_int_equal(address, 1024);
     spad_stack_destroy(stack);
     stack = make("plain", 1, 100, NULL);
     assert_int_equal(spad_stack_align(stack, 1024, &error), SPAD_ERR_NO_FIT);
     assert_string_equal(error.subject, "alignment padding");
-    assert_ok(spad_stack_address(&address, stack, &error), &error);
+    assert_ok(spad_stack_get_address(&address, stack, &error), &error);
     assert_int_equal(address, 1);
     spad_stack_destroy(stack);
 }
@@ -250,7 +250,7 @@ static void spaces_round_sizes(void **state) {
                                        NULL, NULL, &error),
                       &error);
             assert_int_equal(rect.bytes, cases[i].rounded);
-            assert_int_equal(spad_stack_used_space(stack), cases[i].rounded);
+            assert_int_equal(spad_stack_get_used_space(stack), cases[i].rounded);
             spad_stack_destroy(stack);
         }
     }
@@ -296,13 +296,13 @@ static void a_long_prefix_fills_the_name(void **state) {
     assert_null(strchr(error.subject, 'x'));
     /* the same without a prefix, set as NULL or as an empty text; and without an error */
     assert_ok(spad_stack_set_prefix(stack, NULL, &error), &error);
-    assert_string_equal(spad_stack_prefix(stack), "");
+    assert_string_equal(spad_stack_get_prefix(stack), "");
     assert_int_equal(
         spad_stack_alloc_stack(&rect, stack, SPAD_SHAPE(1, 101), SPAD_UINT8, "x", NULL, &error),
         SPAD_ERR_NO_FIT);
     assert_string_equal(error.subject, "x");
     assert_ok(spad_stack_set_prefix(stack, "", &error), &error);
-    assert_string_equal(spad_stack_prefix(stack), "");
+    assert_string_equal(spad_stack_get_prefix(stack), "");
     assert_int_equal(
         spad_stack_alloc_stack(&rect, stack, SPAD_SHAPE(1, 101), SPAD_UINT8, "x", NULL, NULL),
         SPAD_ERR_NO_FIT);
@@ -374,7 +374,7 @@ static void an_off_chip_manager_places_its_own(void **state) {
     assert_int_equal(
         spad_stack_alloc(&rect, stack, SPAD_SHAPE(1, 8), SPAD_UINT8, "a", &own, &error),
         SPAD_ERR_NAME);
-    assert_int_equal(spad_stack_used_space(stack), 0);
+    assert_int_equal(spad_stack_get_used_space(stack), 0);
     spad_stack_destroy(stack);
 }
 

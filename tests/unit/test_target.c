@@ -18,7 +18,7 @@ static const spad_space *find_space(const char *target_name, const char *name) {
     const spad_target *target = find(target_name);
     size_t index;
     spad_error error;
-    assert_ok(spad_target_space(&index, target, name, &error), &error);
+    assert_ok(spad_target_find_space(&index, target, name, &error), &error);
     return &target->spaces[index];
 }
 
@@ -26,7 +26,7 @@ static const spad_engine *find_engine(const char *target_name, const char *name)
     const spad_target *target = find(target_name);
     size_t index;
     spad_error error;
-    assert_ok(spad_target_engine(&index, target, name, &error), &error);
+    assert_ok(spad_target_find_engine(&index, target, name, &error), &error);
     return &target->engines[index];
 }
 
@@ -50,7 +50,7 @@ static void neuron_memories_have_their_public_sizes(void **state) {
         const spad_space *sbuf = find_space(rows[i].name, "sbuf");
         assert_int_equal(sbuf->lanes, 128);
         assert_int_equal(sbuf->bytes, rows[i].bytes);
-        assert_int_equal(spad_space_usable(sbuf), rows[i].usable);
+        assert_int_equal(spad_space_get_usable(sbuf), rows[i].usable);
         const spad_space *psum = find_space(rows[i].name, "psum");
         assert_int_equal(psum->lanes * psum->bytes, 2 * 1024 * 1024);
         assert_int_equal(psum->bank_bytes, 2048);
@@ -61,7 +61,7 @@ static void neuron_memories_have_their_public_sizes(void **state) {
         assert_int_equal(dma->bytes_per_us, rows[i].dma);
         const spad_space *hbm = find_space(rows[i].name, "hbm");
         assert_true(hbm->off_chip);
-        assert_int_equal(spad_space_usable(hbm), SPAD_UNBOUNDED);
+        assert_int_equal(spad_space_get_usable(hbm), SPAD_UNBOUNDED);
     }
     assert_ptr_equal(find("inf2"), find("trn1"));
     assert_int_equal(find_engine("trn1", "tensor")->clock_khz, 2800000);
@@ -108,14 +108,14 @@ static void nvidia_memories_have_their_public_sizes(void **state) {
         const spad_target *target = find(rows[i].name);
         const spad_space *shared = find_space(rows[i].name, "shared");
         assert_int_equal(shared->bytes, rows[i].per_sm);
-        assert_int_equal(spad_space_usable(shared), rows[i].opt_in);
+        assert_int_equal(spad_space_get_usable(shared), rows[i].opt_in);
         assert_int_equal(shared->plain_limit, 49152);
         assert_int_equal(target->max_groups, rows[i].blocks);
         assert_int_equal(find_space(rows[i].name, "registers")->bytes, 262144);
         assert_int_equal(find_space(rows[i].name, "registers")->plain_limit, 1020);
         assert_int_equal(find_space(rows[i].name, "local")->bytes, 524288);
         size_t index;
-        const spad_status status = spad_target_space(&index, target, "tmem", NULL);
+        const spad_status status = spad_target_find_space(&index, target, "tmem", NULL);
         assert_int_equal(status, rows[i].tmem ? SPAD_OK : SPAD_ERR_UNKNOWN);
         if (!rows[i].tmem) continue;
         const spad_space *tmem = &target->spaces[index];
@@ -152,9 +152,9 @@ static void ascend_memories_have_their_public_sizes(void **state) {
 static void built_in_tables_follow_the_rules(void **state) {
     (void)state;
     assert_int_equal(spad_target_count(), 19);
-    assert_null(spad_target_at(19));
+    assert_null(spad_target_get(19));
     for (size_t t = 0; t < spad_target_count(); t++) {
-        const spad_target *target = spad_target_at(t);
+        const spad_target *target = spad_target_get(t);
         assert_ptr_equal(find(target->name), target); /* no name is used for two */
         for (size_t a = 0; a < target->alias_count; a++) {
             assert_ptr_equal(find(target->aliases[a]), target);
@@ -167,8 +167,8 @@ static void built_in_tables_follow_the_rules(void **state) {
             assert_ptr_equal(find_space(target->name, space->name), space);
             assert_true(space->lanes >= 1 && space->bytes >= 1 && space->reserved >= 0);
             assert_true(space->alignment >= 1 && space->granule >= 1);
-            assert_true(spad_space_usable(space) > 0);
-            assert_true(space->plain_limit <= spad_space_usable(space));
+            assert_true(spad_space_get_usable(space) > 0);
+            assert_true(space->plain_limit <= spad_space_get_usable(space));
             if (space->bank_bytes > 0) assert_int_equal(space->bytes % space->bank_bytes, 0);
         }
         for (size_t e = 0; e < target->engine_count; e++) {
@@ -196,15 +196,15 @@ static void unknown_names_are_reported_with_what_there_is(void **state) {
     assert_int_equal(spad_target_find(&target, "abacus", &error), SPAD_ERR_UNKNOWN);
     assert_string_equal(error.message, "no target is called 'abacus'");
     target = find("trn2");
-    assert_int_equal(spad_target_space(&index, target, "SBUF", &error), SPAD_ERR_UNKNOWN);
+    assert_int_equal(spad_target_find_space(&index, target, "SBUF", &error), SPAD_ERR_UNKNOWN);
     assert_string_equal(error.message, "target 'trn2' has no space 'SBUF'; it has sbuf, psum, hbm");
     assert_string_equal(error.other, "trn2");
     assert_int_equal(index, SIZE_MAX);
-    assert_int_equal(spad_target_engine(&index, target, "pe", &error), SPAD_ERR_UNKNOWN);
+    assert_int_equal(spad_target_find_engine(&index, target, "pe", &error), SPAD_ERR_UNKNOWN);
     assert_string_equal(error.message, "target 'trn2' has no engine 'pe'; it has tensor, vector, "
                                        "scalar, gpsimd, sync, dma");
     const spad_target bare = {.name = "bare"};
-    assert_int_equal(spad_target_engine(&index, &bare, "pe", &error), SPAD_ERR_UNKNOWN);
+    assert_int_equal(spad_target_find_engine(&index, &bare, "pe", &error), SPAD_ERR_UNKNOWN);
     assert_string_equal(error.message, "target 'bare' has no engine 'pe'; it has none");
 }
 

@@ -283,8 +283,8 @@ static void tensors_that_cannot_be(void **state) {
     assert_string_equal(e.message, "tensor acc (number 0) lives in [0, 0), which is empty");
 }
 
-static spad_status scenario(const spad_host *host, void *payload) {
-    (void)payload;
+static spad_status scenario(const spad_host *host, void *context) {
+    (void)context;
     const spad_tmem_tensor t[] = {{.lanes = 128, .columns = 200, .begin = 0, .end = 9},
                                   {.lanes = 64, .columns = 40, .begin = 0, .end = 9}};
     spad_tmem_totals totals;

@@ -50,7 +50,7 @@ static void tables_follow_the_events(void **state) {
     int64_t dims[] = {4, 7};
     int64_t scope;
     int64_t number;
-    assert_ptr_equal(spad_trace_target(trace), &target);
+    assert_ptr_equal(spad_trace_get_target(trace), &target);
     assert_ok(spad_trace_open_scope(&scope, trace, 0, name, 2, -1, 0, &error), &error);
     const spad_tensor tensor = {.name = name,
                                 .shape = {2, dims},
@@ -67,22 +67,22 @@ static void tables_follow_the_events(void **state) {
     assert_ok(spad_trace_close_scope(trace, scope, 14, 20, &error), &error);
 
     assert_int_equal(spad_trace_event_count(trace), 6);
-    assert_int_equal(spad_trace_event(trace, 0)->depth, 0);
-    assert_int_equal(spad_trace_event(trace, 1)->depth, 1);
-    assert_int_equal(spad_trace_event(trace, 1)->kind, SPAD_EVENT_ALLOC);
-    assert_int_equal(spad_trace_event(trace, 2)->count, 1);
-    assert_int_equal(spad_trace_event(trace, 5)->depth, 0);
-    assert_int_equal(spad_trace_event(trace, 5)->bytes, 14);
-    assert_null(spad_trace_event(trace, 6));
-    const spad_tensor *stored = spad_trace_tensor(trace, 0);
+    assert_int_equal(spad_trace_get_event(trace, 0)->depth, 0);
+    assert_int_equal(spad_trace_get_event(trace, 1)->depth, 1);
+    assert_int_equal(spad_trace_get_event(trace, 1)->kind, SPAD_EVENT_ALLOC);
+    assert_int_equal(spad_trace_get_event(trace, 2)->count, 1);
+    assert_int_equal(spad_trace_get_event(trace, 5)->depth, 0);
+    assert_int_equal(spad_trace_get_event(trace, 5)->bytes, 14);
+    assert_null(spad_trace_get_event(trace, 6));
+    const spad_tensor *stored = spad_trace_get_tensor(trace, 0);
     assert_string_equal(stored->name, "x");
     assert_int_equal(stored->shape.dims[1], 7);
     assert_int_equal(stored->t_begin, 1);
     assert_int_equal(stored->t_end, 3);
-    assert_null(spad_trace_tensor(trace, 1));
-    assert_int_equal(spad_trace_scope(trace, 0)->t_end, 5);
-    assert_int_equal(spad_trace_scope(trace, 0)->high_water, 20);
-    assert_null(spad_trace_scope(trace, 1));
+    assert_null(spad_trace_get_tensor(trace, 1));
+    assert_int_equal(spad_trace_get_scope(trace, 0)->t_end, 5);
+    assert_int_equal(spad_trace_get_scope(trace, 0)->high_water, 20);
+    assert_null(spad_trace_get_scope(trace, 1));
     assert_string_equal(spad_mode_name(SPAD_MODE_POOL), "pool");
     assert_string_equal(spad_mode_name((spad_mode)77), "?");
     spad_trace_destroy(trace);
@@ -139,7 +139,7 @@ static void wrong_numbers_are_refused(void **state) {
     assert_string_equal(error.message, "the trace has no open scope number 0");
     assert_int_equal(spad_trace_section(trace, -1, 0, 0, &error), SPAD_ERR_ARGUMENT);
     spad_space_stats stats;
-    assert_int_equal(spad_trace_stats(&stats, trace, 2, &error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_trace_get_stats(&stats, trace, 2, &error), SPAD_ERR_ARGUMENT);
     assert_string_equal(error.message, "target toy has no space number 2");
     put(trace, 1, 0, INT64_MAX, NULL);
     tensor = (spad_tensor){.space = 1, .rect = {0, 1, 0, 1}, .scope = -1};
@@ -159,9 +159,9 @@ static void wrong_numbers_are_refused(void **state) {
     assert_int_equal(spad_trace_rollback(trace, 0, 3, &error), SPAD_ERR_ARGUMENT);
     int64_t at;
     assert_int_equal(
-        spad_trace_largest_hole(&number, &at, trace, 0, 0, INT64_MIN, INT64_MAX, &error),
+        spad_trace_get_largest_hole(&number, &at, trace, 0, 0, INT64_MIN, INT64_MAX, &error),
         SPAD_ERR_ARGUMENT);
-    assert_int_equal(spad_trace_largest_hole(&number, &at, trace, 0, 0, 5, 4, &error),
+    assert_int_equal(spad_trace_get_largest_hole(&number, &at, trace, 0, 0, 5, 4, &error),
                      SPAD_ERR_ARGUMENT);
     assert_string_equal(error.message, "[5, 4) is not a region");
     assert_int_equal(spad_trace_scope_count(trace), 0);
@@ -203,7 +203,7 @@ static void totals_stop_at_the_end_of_64_bits(void **state) {
     spad_trace *trace = make();
     spad_space_stats stats;
     for (int i = 0; i < 3; i++) drop(trace, put(trace, 1, 0, INT64_MAX - 1, NULL));
-    assert_int_equal(spad_trace_stats(&stats, trace, 1, NULL), SPAD_OK);
+    assert_int_equal(spad_trace_get_stats(&stats, trace, 1, NULL), SPAD_OK);
     assert_true(stats.total_bytes == INT64_MAX);
     assert_true(stats.peak_bytes == INT64_MAX - 1);
     spad_trace_destroy(trace);
@@ -223,7 +223,8 @@ static void statistics_equal_a_recount(void **state) {
             const int64_t tensors = (int64_t)spad_trace_tensor_count(trace);
             const int64_t victim =
                 tensors > 0 ? (int64_t)spad__random_below(&random, (uint64_t)tensors) : -1;
-            if (victim >= 0 && spad_trace_tensor(trace, (size_t)victim)->t_end == SPAD_OPEN_END &&
+            if (victim >= 0 &&
+                spad_trace_get_tensor(trace, (size_t)victim)->t_end == SPAD_OPEN_END &&
                 spad__random_below(&random, 2) == 0) {
                 drop(trace, victim);
             } else {
@@ -235,7 +236,7 @@ static void statistics_equal_a_recount(void **state) {
             int64_t live = 0;
             int64_t count = 0;
             for (size_t t = 0; t < spad_trace_tensor_count(trace); t++) {
-                const spad_tensor *tensor = spad_trace_tensor(trace, t);
+                const spad_tensor *tensor = spad_trace_get_tensor(trace, t);
                 if (tensor->t_end <= now) continue;
                 live += tensor->rect.bytes;
                 count++;
@@ -246,7 +247,7 @@ static void statistics_equal_a_recount(void **state) {
                 peak_time = now;
             }
             spad_space_stats stats;
-            assert_ok(spad_trace_stats(&stats, trace, 0, &error), &error);
+            assert_ok(spad_trace_get_stats(&stats, trace, 0, &error), &error);
             assert_int_equal(stats.live_bytes, live);
             assert_int_equal(stats.live_tensors, count);
             assert_int_equal(stats.peak_bytes, peak);
@@ -263,7 +264,8 @@ static void statistics_equal_a_recount(void **state) {
             }
             int64_t hole;
             int64_t at;
-            assert_ok(spad_trace_largest_hole(&hole, &at, trace, 0, now, 0, 1000, &error), &error);
+            assert_ok(spad_trace_get_largest_hole(&hole, &at, trace, 0, now, 0, 1000, &error),
+                      &error);
             assert_int_equal(hole, longest);
             if (longest > 0) assert_int_equal(at, start);
         }
@@ -273,16 +275,16 @@ static void statistics_equal_a_recount(void **state) {
         int64_t few[5];
         size_t count;
         size_t again;
-        assert_ok(spad_trace_live_at(&count, all, EVENTS, trace, 0, peak_time, &error), &error);
-        assert_ok(spad_trace_live_at(&again, few, 5, trace, 0, peak_time, &error), &error);
+        assert_ok(spad_trace_list_live(&count, all, EVENTS, trace, 0, peak_time, &error), &error);
+        assert_ok(spad_trace_list_live(&again, few, 5, trace, 0, peak_time, &error), &error);
         assert_int_equal(count, again);
         int64_t sum = 0;
         for (size_t i = 0; i < count; i++) {
-            sum += spad_trace_tensor(trace, (size_t)all[i])->rect.bytes;
+            sum += spad_trace_get_tensor(trace, (size_t)all[i])->rect.bytes;
             if (i < 5) assert_int_equal(few[i], all[i]);
             if (i == 0) continue;
-            const int64_t before = spad_trace_tensor(trace, (size_t)all[i - 1])->rect.bytes;
-            const int64_t here = spad_trace_tensor(trace, (size_t)all[i])->rect.bytes;
+            const int64_t before = spad_trace_get_tensor(trace, (size_t)all[i - 1])->rect.bytes;
+            const int64_t here = spad_trace_get_tensor(trace, (size_t)all[i])->rect.bytes;
             assert_true(before > here || (before == here && all[i - 1] < all[i]));
         }
         assert_int_equal(sum, peak);
@@ -299,18 +301,18 @@ static void tensors_without_an_address_leave_no_mark(void **state) {
     put(trace, 0, SPAD_NO_BYTE, 100, "later");
     put(trace, 0, 200, 100, "now");
     put(trace, 1, 0, 1000, "elsewhere");
-    assert_ok(spad_trace_largest_hole(&hole, &at, trace, 0, 2, 0, 1000, &error), &error);
+    assert_ok(spad_trace_get_largest_hole(&hole, &at, trace, 0, 2, 0, 1000, &error), &error);
     assert_int_equal(hole, 700);
     assert_int_equal(at, 300);
-    assert_ok(spad_trace_largest_hole(&hole, &at, trace, 0, 0, 0, 1000, &error), &error);
+    assert_ok(spad_trace_get_largest_hole(&hole, &at, trace, 0, 0, 0, 1000, &error), &error);
     assert_int_equal(hole, 1000); /* before the second began */
-    assert_ok(spad_trace_largest_hole(&hole, &at, trace, 0, 2, 250, 300, &error), &error);
+    assert_ok(spad_trace_get_largest_hole(&hole, &at, trace, 0, 2, 250, 300, &error), &error);
     assert_int_equal(hole, 0);
     spad_trace_destroy(trace);
 }
 
-static spad_status scenario(const spad_host *host, void *payload) {
-    (void)payload;
+static spad_status scenario(const spad_host *host, void *context) {
+    (void)context;
     spad_error error;
     spad_trace *trace;
     test_text text;
@@ -338,7 +340,7 @@ static spad_status scenario(const spad_host *host, void *payload) {
     int64_t hole;
     int64_t at;
     if (status == SPAD_OK) {
-        status = spad_trace_largest_hole(&hole, &at, trace, 0, 30, 0, 1000, &error);
+        status = spad_trace_get_largest_hole(&hole, &at, trace, 0, 30, 0, 1000, &error);
     }
     if (status == SPAD_OK) {
         status = spad_trace_write_tree(trace, SPAD_ALL_SPACES, 0, SIZE_MAX, SPAD_TREE_EXACT,

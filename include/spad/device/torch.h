@@ -4,7 +4,7 @@
  * can take its memory from our pool:
  *
  *     allocator = torch.cuda.memory.CUDAPluggableAllocator(
- *         "libspad.so", "spad_torch_alloc", "spad_torch_free")
+ *         "libspad_device.so", "spad_torch_alloc", "spad_torch_free")
  *     torch.cuda.memory.change_current_allocator(allocator)
  *
  * They work in the order of streams, as spad_stream_alloc does. PyTorch passes no object to
@@ -16,7 +16,7 @@
 
 #include <stddef.h>
 
-#include "spad/device.h"
+#include "spad/device/device.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -36,7 +36,7 @@ SPAD_API void spad_torch_free(void *memory, ptrdiff_t bytes, int device, void *s
 SPAD_API void spad_torch_record_stream(void *memory, void *stream);
 
 /** The device with a number, for statistics; NULL: not used yet. Do not close it. */
-SPAD_API spad_device *spad_torch_device(int device);
+SPAD_API spad_device *spad_torch_get_device(int device);
 
 #ifdef __cplusplus
 }

@@ -9,17 +9,17 @@
 #ifndef SPAD_BUFFER_H
 #define SPAD_BUFFER_H
 
-#include "spad/device.h"
+#include "spad/device/device.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-typedef struct spad_device_buffer {
+typedef struct spad_buffer {
     spad_device *device; /**< NULL: no buffer */
     uint32_t slot;
     uint32_t generation;
-} spad_device_buffer;
+} spad_buffer;
 
 /** An extent that is not known yet; one of a shape. */
 #define SPAD_AUTO INT64_MIN
@@ -39,17 +39,17 @@ typedef struct spad_buffer_spec {
  * SPAD_ERR_DTYPE, SPAD_ERR_ALIGNMENT, SPAD_ERR_OVERFLOW, SPAD_ERR_SPACE (the target
  * has no such scratchpad).
  */
-SPAD_API spad_status spad_buffer_alloc(spad_device_buffer *out, spad_device *device,
+SPAD_API spad_status spad_buffer_alloc(spad_buffer *out, spad_device *device,
                                        const spad_buffer_spec *spec, spad_error *error);
 
 /** Frees it; its aliases become stale with it. After copies on a stream the memory goes back
  *  when they are done. No buffer is fine. SPAD_ERR_STALE: freed before. */
-SPAD_API spad_status spad_buffer_free(spad_device_buffer buffer, spad_error *error);
+SPAD_API spad_status spad_buffer_free(spad_buffer buffer, spad_error *error);
 
 /** Gives a buffer with a SPAD_AUTO extent its shape and memory, from the bytes of the data, and
  *  copies the data in. Binding again needs the same size. SPAD_ERR_SHAPE: the
  *  bytes are not a whole number of elements or rows. */
-SPAD_API spad_status spad_buffer_bind(spad_device_buffer buffer, const void *data, int64_t bytes,
+SPAD_API spad_status spad_buffer_bind(spad_buffer buffer, const void *data, int64_t bytes,
                                       spad_error *error);
 
 /** What a buffer is. dims are a copy in place. */
@@ -65,29 +65,29 @@ typedef struct spad_buffer_info {
     char name[SPAD_NAME_FACT_MAX];
 } spad_buffer_info;
 
-SPAD_API spad_status spad_buffer_get_info(spad_buffer_info *out, spad_device_buffer buffer,
+/** What the buffer is. SPAD_ERR_STALE: it was freed. */
+SPAD_API spad_status spad_buffer_get_info(spad_buffer_info *out, spad_buffer buffer,
                                           spad_error *error);
 
 /** Its address on the device; within a scratchpad, its address in there. SPAD_ERR_NO_ADDRESS:
  *  no memory yet. */
-SPAD_API spad_status spad_buffer_address(int64_t *out, spad_device_buffer buffer,
-                                         spad_error *error);
+SPAD_API spad_status spad_buffer_get_address(int64_t *out, spad_buffer buffer, spad_error *error);
 
 /** A pointer to the bytes, for devices whose memory the processor reads; valid until it is
  *  freed. SPAD_ERR_CAPABILITY: another device. */
-SPAD_API spad_status spad_buffer_pointer(void **out, spad_device_buffer buffer, spad_error *error);
+SPAD_API spad_status spad_buffer_get_pointer(void **out, spad_buffer buffer, spad_error *error);
 
 /** The driver's own object, such as a cl_mem, and the distance of the buffer from its
  *  beginning. SPAD_ERR_CAPABILITY: the driver has addresses only. */
-SPAD_API spad_status spad_buffer_native(void **object, int64_t *offset, spad_device_buffer buffer,
-                                        spad_error *error);
+SPAD_API spad_status spad_buffer_get_native(void **object, int64_t *offset, spad_buffer buffer,
+                                            spad_error *error);
 
 /** Another view of the same bytes, from `offset` bytes on: another shape, another type. It ends
  *  with the buffer, or when it is freed itself. SPAD_ERR_BOUNDS: it is larger.
  *  SPAD_ERR_ALIGNMENT: the offset is not a multiple of the element. */
-SPAD_API spad_status spad_buffer_alias(spad_device_buffer *out, spad_device_buffer of,
-                                       int64_t offset, spad_shape shape, spad_dtype dtype,
-                                       const char *name, spad_error *error);
+SPAD_API spad_status spad_buffer_alias(spad_buffer *out, spad_buffer of, int64_t offset,
+                                       spad_shape shape, spad_dtype dtype, const char *name,
+                                       spad_error *error);
 
 /**
  * A buffer that is freed when its guard goes out of (C) scope, with compilers that have the
@@ -99,12 +99,14 @@ SPAD_API spad_status spad_buffer_alias(spad_device_buffer *out, spad_device_buff
  */
 typedef struct spad_buffer_guard {
     spad_status status;
-    spad_device_buffer buffer;
+    spad_buffer buffer;
 } spad_buffer_guard;
 
+/** Allocates the buffer of a guard; used by SPAD_BUFFER_SCOPE. */
 SPAD_API spad_buffer_guard spad_buffer_enter(spad_device *device, const spad_buffer_spec *spec,
                                              spad_error *error);
-/** A buffer that was freed before is left alone. */
+
+/** Frees the buffer of a guard. One that was freed before is left alone. */
 SPAD_API void spad_buffer_leave(spad_buffer_guard *guard);
 
 #define SPAD_BUFFER_SCOPE(guard, device, spec, error)                     \
@@ -119,22 +121,27 @@ SPAD_API void spad_buffer_leave(spad_buffer_guard *guard);
  * their bytes are used anew. Plain data; the fields are to be read only. Externally synchronised.
  */
 typedef struct spad_workspace {
-    spad_device_buffer whole;
+    spad_buffer whole;
     int64_t bytes;
     int64_t used;
     int64_t peak; /**< most bytes of a phase so far */
 } spad_workspace;
 
+/** Allocates the bytes of a workspace, as spad_buffer_alloc does. Its first phase begins. */
 SPAD_API spad_status spad_workspace_open(spad_workspace *out, spad_device *device, int64_t bytes,
                                          spad_memory_scope scope, const char *name,
                                          spad_error *error);
+
 /** Ends the phase: what it took becomes stale. */
 SPAD_API spad_status spad_workspace_next(spad_workspace *workspace, spad_error *error);
+
 /** A buffer for this phase. alignment: a power of two; 0: 32, or more for larger elements.
  *  SPAD_ERR_NO_FIT: the workspace is too small. */
-SPAD_API spad_status spad_workspace_take(spad_device_buffer *out, spad_workspace *workspace,
+SPAD_API spad_status spad_workspace_take(spad_buffer *out, spad_workspace *workspace,
                                          spad_shape shape, spad_dtype dtype, int64_t alignment,
                                          const char *name, spad_error *error);
+
+/** Frees the bytes; what its phases took becomes stale. Closing again does nothing. */
 SPAD_API spad_status spad_workspace_close(spad_workspace *workspace, spad_error *error);
 
 #ifdef __cplusplus

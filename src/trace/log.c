@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The memory log: its rows as text, the reader and the replay.
+ * The reader of memory logs.
  *
  * The reader keeps a hash index of the rows whose memory is allocated at the current row, by
  * their address. O(1) a row.
@@ -8,40 +8,33 @@
 #include "spad/log.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "base/checked.h"
 #include "base/index.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "device/log_format.h"
+#include "trace/log_format.h"
 
-/* ---- rows -------------------------------------------------------------------------- */
+/* ---- names ------------------------------------------------------------------------- */
 
 static const char *const action_names[] = {
-    [SPAD_LOG_ALLOCATE] = "allocate",
-    [SPAD_LOG_FAILURE] = "allocate failure",
-    [SPAD_LOG_FREE] = "free",
+#define ACTION_NAME(name, word) [SPAD_LOG_##name] = word,
+    SPAD__LOG_ACTIONS(ACTION_NAME)
+#undef ACTION_NAME
 };
 
-enum { THREAD, TIME, ACTION, POINTER, SIZE, STREAM, COLUMNS };
+enum {
+#define COLUMN_NUMBER(name, word) name,
+    SPAD__LOG_COLUMNS(COLUMN_NUMBER)
+#undef COLUMN_NUMBER
+        COLUMNS
+};
 
 static const char *const column_names[COLUMNS] = {
-    "Thread", "Time", "Action", "Pointer", "Size", "Stream",
+#define COLUMN_NAME(name, word) word,
+    SPAD__LOG_COLUMNS(COLUMN_NAME)
+#undef COLUMN_NAME
 };
-
-void spad__log_write_header(spad__out *out) {
-    for (int i = 0; i < COLUMNS; i++) {
-        spad__out_format(out, "%s%s", i == 0 ? "" : ",", column_names[i]);
-    }
-    spad__out_string(out, "\n");
-}
-
-void spad__log_write_row(spad__out *out, int64_t time, spad_log_action action, int64_t address,
-                         int64_t bytes) {
-    spad__out_format(out, "0,%lld,%s,0x%llx,%lld,0x0\n", (long long)time, action_names[action],
-                     (unsigned long long)address, (long long)bytes);
-}
 
 /* ---- the table of pointers --------------------------------------------------------- */
 
@@ -60,8 +53,6 @@ struct spad_log {
     spad_host host;
     SPAD_ARRAY(spad_log_row) rows;
     int64_t allocations;
-    int64_t unknown_frees;
-    int64_t resized_frees;
 };
 
 typedef struct field {
@@ -118,7 +109,7 @@ static spad_status fail_line(reader *r, const char *what, field f) {
     memcpy(shown, f.text, length);
     shown[length] = '\0';
     spad__fail(r->error, SPAD_ERR_SYNTAX, "%s, not '%s'", what, shown);
-    spad__fact_place(r->error, r->file, (int32_t)spad__min(r->line, INT32_MAX), 1);
+    spad__fact_location(r->error, r->file, (int32_t)spad__min(r->line, INT32_MAX), 1);
     return SPAD_ERR_SYNTAX;
 }
 
@@ -186,11 +177,8 @@ static spad_status link_row(reader *r, spad_log_row *row, field pointer) {
         if (!spad__index_reserve(&r->live, &log->host, 1)) return spad__fail_host_memory(r->error);
         spad__index_add(&r->live, hash, log->rows.count);
         row->allocation = log->allocations++;
-    } else if (there == SPAD__NO_ITEM) {
-        log->unknown_frees++;
-    } else {
+    } else if (there != SPAD__NO_ITEM) {
         spad__index_remove(&r->live, hash, there);
-        log->resized_frees += row->bytes != log->rows.items[there].bytes;
         row->allocation = log->rows.items[there].allocation;
     }
     return SPAD_OK;
@@ -257,86 +245,6 @@ const spad_log_row *spad_log_get(const spad_log *log, size_t number) {
     return number < log->rows.count ? &log->rows.items[number] : NULL;
 }
 
-int64_t spad_log_allocations(const spad_log *log) {
+int64_t spad_log_allocation_count(const spad_log *log) {
     return log->allocations;
-}
-
-/* ---- replay ------------------------------------------------------------------------ */
-
-static int64_t now_ns(void) {
-    struct timespec now;
-    timespec_get(&now, TIME_UTC);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-static spad_status replay_alloc(spad_replay *out, int64_t *live, spad_allocation *block,
-                                const spad_log_row *row, const spad_memory *memory, int64_t align,
-                                spad_error *error) {
-    spad_error refusal; /* only an error that ends the replay is the caller's */
-    const spad_status status = spad_memory_alloc(block, memory, row->bytes, align, &refusal);
-    if (status == SPAD_ERR_NO_FIT || status == SPAD_ERR_OVERFLOW) { /* an absurd size is one too */
-        out->failures++;
-        return SPAD_OK;
-    }
-    if (status != SPAD_OK) {
-        if (error != NULL) *error = refusal;
-        return status;
-    }
-    out->allocations++;
-    *live += row->bytes;
-    out->peak_bytes = spad__max(out->peak_bytes, *live);
-    return SPAD_OK;
-}
-
-static spad_status replay_rows(spad_replay *out, const spad_log *log, spad_allocation *blocks,
-                               const spad_memory *memory, int64_t align, spad_error *error) {
-    int64_t live = 0;
-    for (size_t i = 0; i < log->rows.count; i++) {
-        const spad_log_row *row = &log->rows.items[i];
-        spad_allocation refused = {0};
-        spad_status status = SPAD_OK;
-        if (is_nothing(row)) continue;
-        if (row->action != SPAD_LOG_FREE) {
-            spad_allocation *block = row->allocation >= 0 ? &blocks[row->allocation] : &refused;
-            status = replay_alloc(out, &live, block, row, memory, align, error);
-            if (status == SPAD_OK && refused.handle != 0) { /* it fits here */
-                live -= refused.bytes;
-                out->allocations--;
-                status = spad_memory_free(memory, &refused, error);
-            }
-        } else if (row->allocation >= 0 && blocks[row->allocation].handle != 0) {
-            spad_allocation *block = &blocks[row->allocation];
-            status = spad_memory_free(memory, block, error);
-            live -= block->bytes;
-            *block = (spad_allocation){0};
-            out->frees++;
-        }
-        if (status != SPAD_OK) return status;
-    }
-    return SPAD_OK;
-}
-
-spad_status spad_log_replay(spad_replay *out, const spad_log *log, const spad_memory *memory,
-                            int64_t align, const spad_host *host, spad_error *error) {
-    const spad_host h = spad__host_or_default(host);
-    const size_t count = (size_t)log->allocations + 1;
-    *out = (spad_replay){.unknown_frees = log->unknown_frees, .resized_frees = log->resized_frees};
-    spad_allocation *blocks = spad__new_array(&h, count, sizeof *blocks);
-    if (blocks == NULL) {
-        *out = (spad_replay){0};
-        return spad__fail_host_memory(error);
-    }
-    const int64_t start = now_ns();
-    spad_status status = replay_rows(out, log, blocks, memory, align, error);
-    out->nanoseconds = now_ns() - start;
-    for (size_t i = 0; i < count; i++) {
-        if (blocks[i].handle == 0) continue;
-        const spad_status freed =
-            spad_memory_free(memory, &blocks[i], status == SPAD_OK ? error : NULL);
-        if (status == SPAD_OK) status = freed;
-        out->left++;
-    }
-    spad__free(&h, blocks, count * sizeof *blocks);
-    if (status != SPAD_OK) *out = (spad_replay){0};
-    return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * backend: how the library talks to a kind of device: a table of functions, for those
- * who write one. Host, OpenCL and CUDA are built in (spad_backend_at); any other table can
+ * who write one. Host, OpenCL and CUDA are built in (spad_backend_get); any other table can
  * be given to spad_device_open_on.
  *
  * Addresses are numbers of the back end's choosing; 0 is never one. Host memory is
@@ -104,8 +104,11 @@ typedef struct spad_backend {
                           spad_error *error);
 } spad_backend;
 
-/** The built-in back ends: host, cuda, opencl; NULL beyond them. Static storage. */
-SPAD_API const spad_backend *spad_backend_at(size_t index);
+/** Number of built-in back ends. */
+SPAD_API size_t spad_backend_count(void);
+
+/** A built-in back end by number: host, cuda, opencl; NULL beyond the count. Static storage. */
+SPAD_API const spad_backend *spad_backend_get(size_t index);
 
 #ifdef __cplusplus
 }

@@ -14,7 +14,7 @@
 #ifndef SPAD_STREAM_H
 #define SPAD_STREAM_H
 
-#include "spad/buffer.h"
+#include "spad/device/buffer.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,6 +29,7 @@ typedef struct spad_stream {
 /** Most streams of a device at one time. */
 #define SPAD_STREAMS_MAX 1024
 
+/** A new stream of the device. SPAD_ERR_NO_FIT: SPAD_STREAMS_MAX are open. */
 SPAD_API spad_status spad_stream_open(spad_stream *out, spad_device *device, spad_error *error);
 
 /** A stream of the driver's that belongs to someone else, such as a cudaStream_t (NULL
@@ -37,7 +38,7 @@ SPAD_API spad_status spad_stream_wrap(spad_stream *out, spad_device *device, voi
                                       spad_error *error);
 
 /** The driver's stream. */
-SPAD_API spad_status spad_stream_native(void **out, spad_stream stream, spad_error *error);
+SPAD_API spad_status spad_stream_get_native(void **out, spad_stream stream, spad_error *error);
 
 /** Waits for the stream and closes it. SPAD_ERR_STALE: closed before. */
 SPAD_API spad_status spad_stream_close(spad_stream stream, spad_error *error);
@@ -47,15 +48,14 @@ SPAD_API spad_status spad_stream_wait(spad_stream stream, spad_error *error);
 
 /* ---- memory in the order of a stream ----------------------------------------------- */
 
-/**
- * A block of global memory for work on this stream, and giving it back in the order of the
- * stream: it can be reused at once by the same stream, and by others when
- * this one is done. Blocks that were given back stay with the stream until it
- * is closed, or until memory runs out: then streams are waited for and their
- * blocks taken back.
- */
+/** A block of global memory for work on this stream. When memory runs out, streams are waited for
+ *  and the blocks that were given back to them are taken. Otherwise as spad_pool_alloc. */
 SPAD_API spad_status spad_stream_alloc(spad_allocation *out, spad_stream stream, int64_t bytes,
                                        int64_t align, spad_error *error);
+
+/** Gives a block back in the order of the stream: it can be reused at once by the same stream, and
+ * by others when this one is done. It stays with the stream until that is closed, or until memory
+ *  runs out. SPAD_ERR_STALE: given back before. */
 SPAD_API spad_status spad_stream_free(spad_stream stream, const spad_allocation *block,
                                       spad_error *error);
 
@@ -69,12 +69,19 @@ typedef struct spad_fence {
 
 /** A fence that is passed when everything that is on the stream now is done. */
 SPAD_API spad_status spad_fence_record(spad_fence *out, spad_stream stream, spad_error *error);
+
+/** *done: has the stream passed the fence? Does not wait. SPAD_ERR_STALE. */
 SPAD_API spad_status spad_fence_done(bool *done, spad_fence fence, spad_error *error);
+
+/** Returns when the stream has passed the fence. SPAD_ERR_STALE. */
 SPAD_API spad_status spad_fence_wait(spad_fence fence, spad_error *error);
+
 /** Later work on the stream waits for the fence. If that is of another device the caller
  *  waits. */
 SPAD_API spad_status spad_stream_wait_fence(spad_stream stream, spad_fence fence,
                                             spad_error *error);
+
+/** Frees a fence, passed or not. SPAD_ERR_STALE: freed before. */
 SPAD_API spad_status spad_fence_free(spad_fence fence, spad_error *error);
 
 /* ---- copies
@@ -84,11 +91,11 @@ SPAD_API spad_status spad_fence_free(spad_fence fence, spad_error *error);
 
 /** All bytes of `from` into `to`, which has as many: SPAD_ERR_BOUNDS otherwise. A destination with
  *  a SPAD_AUTO extent gets the shape of the source. SPAD_ERR_OVERLAP: they share bytes. Waits. */
-SPAD_API spad_status spad_copy(spad_device_buffer to, spad_device_buffer from, spad_error *error);
+SPAD_API spad_status spad_buffer_copy(spad_buffer to, spad_buffer from, spad_error *error);
 
 /** The same on a stream of either device. */
-SPAD_API spad_status spad_copy_async(spad_device_buffer to, spad_device_buffer from,
-                                     spad_stream stream, spad_error *error);
+SPAD_API spad_status spad_buffer_copy_async(spad_buffer to, spad_buffer from, spad_stream stream,
+                                            spad_error *error);
 
 /** `rows` rows of `width` bytes. A pitch is the distance of rows, at least the width; 0: the
  *  width. Zeroed rows: 1. */
@@ -102,9 +109,9 @@ typedef struct spad_copy_range {
 } spad_copy_range;
 
 /** A part. stream: NULL to wait. SPAD_ERR_BOUNDS: it is not inside a buffer. */
-SPAD_API spad_status spad_copy_part(spad_device_buffer to, spad_device_buffer from,
-                                    const spad_copy_range *range, const spad_stream *stream,
-                                    spad_error *error);
+SPAD_API spad_status spad_buffer_copy_part(spad_buffer to, spad_buffer from,
+                                           const spad_copy_range *range, const spad_stream *stream,
+                                           spad_error *error);
 
 /** A tile of a matrix: buffers of two or more dims are rows of the product of all but the first. */
 typedef struct spad_copy_tile {
@@ -117,16 +124,19 @@ typedef struct spad_copy_tile {
 } spad_copy_tile;
 
 /** Both have the same element type, of whole bytes (SPAD_ERR_DTYPE). */
-SPAD_API spad_status spad_copy_matrix(spad_device_buffer to, spad_device_buffer from,
-                                      const spad_copy_tile *tile, const spad_stream *stream,
-                                      spad_error *error);
+SPAD_API spad_status spad_buffer_copy_matrix(spad_buffer to, spad_buffer from,
+                                             const spad_copy_tile *tile, const spad_stream *stream,
+                                             spad_error *error);
 
-/** Between a buffer and memory of the program. On a stream the memory must stay as it is until
- *  the stream is done. SPAD_ERR_BOUNDS. */
-SPAD_API spad_status spad_write(spad_device_buffer to, int64_t offset, const void *from,
-                                int64_t bytes, const spad_stream *stream, spad_error *error);
-SPAD_API spad_status spad_read(void *to, spad_device_buffer from, int64_t offset, int64_t bytes,
-                               const spad_stream *stream, spad_error *error);
+/** Copies memory of the program into a buffer, from byte `offset` on. stream: NULL to wait; on a
+ *  stream the memory must stay as it is until the stream is done. SPAD_ERR_BOUNDS. */
+SPAD_API spad_status spad_buffer_write(spad_buffer to, int64_t offset, const void *from,
+                                       int64_t bytes, const spad_stream *stream, spad_error *error);
+
+/** Copies bytes of a buffer, from byte `offset` on, to memory of the program. stream: NULL to
+ *  wait; on a stream the memory is filled when the stream is done. SPAD_ERR_BOUNDS. */
+SPAD_API spad_status spad_buffer_read(void *to, spad_buffer from, int64_t offset, int64_t bytes,
+                                      const spad_stream *stream, spad_error *error);
 
 #ifdef __cplusplus
 }

@@ -32,15 +32,15 @@ typedef struct spad_allocation {
 /** The functions of a memory. Both are thread-safe in everything that this library makes. */
 typedef struct spad_memory_calls {
     /** bytes >= 0; align: a power of two. On failure *out is no block. */
-    spad_status (*alloc)(void *ctx, spad_allocation *out, int64_t bytes, int64_t align,
+    spad_status (*alloc)(void *context, spad_allocation *out, int64_t bytes, int64_t align,
                          spad_error *error);
-    spad_status (*free)(void *ctx, const spad_allocation *block, spad_error *error);
+    spad_status (*free)(void *context, const spad_allocation *block, spad_error *error);
 } spad_memory_calls;
 
 /** A memory: borrowed from the object that it is of. */
 typedef struct spad_memory {
     const spad_memory_calls *calls; /**< NULL: no memory */
-    void *ctx;
+    void *context;
 } spad_memory;
 
 /** Alignment: what the memory has anyway. */
@@ -82,18 +82,18 @@ typedef struct spad_memory_stats {
 typedef struct spad_wrapper spad_wrapper;
 
 /** Refuses what would bring the bytes given out above a limit: SPAD_ERR_NO_FIT. */
-SPAD_API spad_status spad_wrapper_limit(spad_wrapper **out, const spad_memory *below,
-                                        int64_t max_bytes, const spad_host *host,
-                                        spad_error *error);
+SPAD_API spad_status spad_wrapper_create_limit(spad_wrapper **out, const spad_memory *below,
+                                               int64_t max_bytes, const spad_host *host,
+                                               spad_error *error);
 
-/** Counts exactly: see spad_wrapper_stats. */
-SPAD_API spad_status spad_wrapper_statistics(spad_wrapper **out, const spad_memory *below,
-                                             const spad_host *host, spad_error *error);
+/** Counts exactly: see spad_wrapper_get_stats. */
+SPAD_API spad_status spad_wrapper_create_statistics(spad_wrapper **out, const spad_memory *below,
+                                                    const spad_host *host, spad_error *error);
 
 /** Where the times of a log come from: any number that grows. */
 typedef struct spad_clock {
-    int64_t (*now)(void *ctx); /**< NULL: the number of the row */
-    void *ctx;
+    int64_t (*now)(void *context); /**< NULL: the number of the row */
+    void *context;
 } spad_clock;
 
 /**
@@ -103,22 +103,24 @@ typedef struct spad_clock {
  * cannot be written fails the call with SPAD_ERR_IO: an allocation is then undone; a free
  * has happened.
  */
-SPAD_API spad_status spad_wrapper_log(spad_wrapper **out, const spad_memory *below,
-                                      const spad_sink *sink, const spad_clock *clock,
-                                      const spad_host *host, spad_error *error);
+SPAD_API spad_status spad_wrapper_create_log(spad_wrapper **out, const spad_memory *below,
+                                             const spad_sink *sink, const spad_clock *clock,
+                                             const spad_host *host, spad_error *error);
 
 /** Refuses allocation number `first` (from 1), and every `every` after it (0: no other)
  *  with SPAD_ERR_NO_FIT, for tests of programs. */
-SPAD_API spad_status spad_wrapper_fault(spad_wrapper **out, const spad_memory *below, int64_t first,
-                                        int64_t every, const spad_host *host, spad_error *error);
+SPAD_API spad_status spad_wrapper_create_fault(spad_wrapper **out, const spad_memory *below,
+                                               int64_t first, int64_t every, const spad_host *host,
+                                               spad_error *error);
 
+/** Frees the wrapper; the memory below stays. NULL is fine. */
 SPAD_API void spad_wrapper_destroy(spad_wrapper *wrapper);
 
 /** The wrapper as a memory, borrowed until it is destroyed. */
-SPAD_API spad_memory spad_wrapper_memory(spad_wrapper *wrapper);
+SPAD_API spad_memory spad_wrapper_get_memory(spad_wrapper *wrapper);
 
 /** What went through a wrapper of any kind. Exact, in bytes as asked for. */
-SPAD_API spad_memory_stats spad_wrapper_stats(spad_wrapper *wrapper);
+SPAD_API spad_memory_stats spad_wrapper_get_stats(spad_wrapper *wrapper);
 
 #ifdef __cplusplus
 }

@@ -14,7 +14,7 @@
 #ifndef SPAD_POOL_H
 #define SPAD_POOL_H
 
-#include "spad/memory.h"
+#include "spad/device/memory.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -24,9 +24,9 @@ typedef struct spad_pool spad_pool;
 
 /** Called when nothing fits, with no lock held: free something and return true to have
  *  the request tried again, or false to have it refused. `needed` is in bytes. */
-typedef bool (*spad_pool_retry)(void *ctx, spad_pool *pool, int64_t needed);
+typedef bool (*spad_pool_retry)(void *context, spad_pool *pool, int64_t needed);
 
-/** Zeroed is the default, apart from max_bytes of a pool over a range. */
+/** Zeroed is the default. */
 typedef struct spad_pool_options {
     int64_t max_bytes;     /**< never take more; 0: no limit */
     int64_t block_bytes;   /**< sizes and addresses are multiples: a power of two; 0: 64 */
@@ -36,7 +36,7 @@ typedef struct spad_pool_options {
     bool exact;            /**< no lists per thread and no rounding of sizes beyond block_bytes:
                                 slower, but every free byte is a hole at once */
     spad_pool_retry retry; /**< NULL: none */
-    void *retry_ctx;
+    void *retry_context;
     const spad_host *host; /**< for the bookkeeping; called by one thread at a time */
 } spad_pool_options;
 
@@ -46,8 +46,9 @@ typedef struct spad_pool_options {
 SPAD_API spad_status spad_pool_create(spad_pool **out, const spad_memory *below,
                                       const spad_pool_options *options, spad_error *error);
 
-/** A pool over [base, base + options->max_bytes), rounded inwards to blocks. */
-SPAD_API spad_status spad_pool_create_over(spad_pool **out, int64_t base,
+/** A pool over [base, base + bytes), rounded inwards to blocks. options: NULL for the defaults;
+ *  max_bytes is not used. SPAD_ERR_ARGUMENT: not room for one block; SPAD_ERR_OVERFLOW. */
+SPAD_API spad_status spad_pool_create_over(spad_pool **out, int64_t base, int64_t bytes,
                                            const spad_pool_options *options, spad_error *error);
 
 /** Gives all chunks back, whatever is still allocated in them. NULL is fine. */
@@ -67,7 +68,7 @@ SPAD_API spad_status spad_pool_free(spad_pool *pool, const spad_allocation *bloc
                                     spad_error *error);
 
 /** The pool as a memory, borrowed until it is destroyed. */
-SPAD_API spad_memory spad_pool_memory(spad_pool *pool);
+SPAD_API spad_memory spad_pool_get_memory(spad_pool *pool);
 
 /** Empties the threads' lists and gives chunks that are wholly free back, largest first,
  *  as long as `keep_bytes` remain. *released: bytes given back; may be NULL. An error of the memory
@@ -78,7 +79,7 @@ SPAD_API spad_status spad_pool_trim(int64_t *released, spad_pool *pool, int64_t 
 typedef struct spad_pool_stats {
     /** In bytes as asked for. Peaks are exact when one thread allocates. Otherwise they are bounds:
      *  never less than the truth, never more than was held at its peak, nor than the sum of what
-     *  the threads had at theirs. spad_wrapper_statistics around a pool has them exactly. */
+     *  the threads had at theirs. spad_wrapper_create_statistics around a pool has them exactly. */
     spad_memory_stats blocks;
     int64_t capacity_bytes; /**< of all chunks */
     int64_t held_bytes;     /**< of blocks that are allocated or in a thread's list */
@@ -110,6 +111,8 @@ SPAD_API spad_status spad_pool_check(spad_pool *pool, spad_error *error);
  * OpenCL's cannot, so a child does not use a device of its parent.
  */
 SPAD_API void spad_pool_fork_begin(spad_pool *pool);
+
+/** After fork(), in the parent and in the child: other threads go on. See spad_pool_fork_begin. */
 SPAD_API void spad_pool_fork_end(spad_pool *pool);
 
 #ifdef __cplusplus

@@ -56,10 +56,10 @@ enum {
 };
 
 typedef struct executor_options {
-    long states_max; /* 0: 200000 */
-    bool plain;      /* without the reductions on the order of points: slow */
-    bool ends;       /* only: which executions end? Bytes do not count, and a run
-                        does not end at one that is stuck */
+    long states_max;           /* 0: 200000 */
+    bool plain;                /* without the reductions on the order of points: slow */
+    bool ends;                 /* only: which executions end? Bytes do not count, and a run
+                                  does not end at one that is stuck */
     const spad_layout *layout; /* places of auto tensors; NULL: they share no bytes */
 } executor_options;
 

@@ -284,7 +284,7 @@ static void tiles_that_are_wrong(void **state) {
     };
     for (size_t i = 0; i < sizeof tiles / sizeof tiles[0]; i++) {
         assert_int_equal(spad_buffer_copy_matrix(a, b, &tiles[i], NULL, &error), SPAD_ERR_BOUNDS);
-        assert_non_null(strstr(error.message, "is not in a matrix of "));
+        assert_non_null(strstr(error.message, "is outside a matrix of "));
     }
     static const spad_copy_tile one = {.rows = 1, .columns = 1};
     assert_int_equal(spad_buffer_copy_matrix(flat, b, &one, NULL, &error), SPAD_ERR_SHAPE);

@@ -192,7 +192,8 @@ static void each_clash_has_its_words(void **state) {
         const char *words;
     } cases[] = {
         {SPAD_PLAN_CLASH_PINS, " are pinned and share bytes while both are alive\n"},
-        {SPAD_PLAN_CLASH_APART_PINS, " must be kept apart, but pinned so that they share bytes\n"},
+        {SPAD_PLAN_CLASH_APART_PINS,
+         " are pinned so that they share bytes, but must be kept apart\n"},
         {SPAD_PLAN_CLASH_ALIAS_PINS, " are aliases, but pinned at different places\n"},
         {SPAD_PLAN_CLASH_ALIAS_RULE,
          " are aliases, and the pin of the first breaks the alignment, bank or lanes of the "

@@ -58,18 +58,18 @@ typedef struct cli_option {
 } cli_option;
 
 /* Takes the options out of the words and moves the others to the front; "--"
- * ends the options and "-" is a word. --help prints the usage. True: go on with
+ * ends the options and "-" is a word. --help prints the usage. True: continue with
  * *count words. False: return *exit. */
 bool cli_take_options(const cli_command *command, const cli_option *options, int *count,
                       char **words, cli_exit *exit);
 
-/* The value of an option as a whole number of at least `least`. False: said why not. */
+/* The value of an option as a whole number of at least `least`. False: the reason was printed. */
 bool cli_take_number(const char *option, const char *word, int64_t least, int64_t *out);
 
-/* "0.5": seconds with up to nine decimals, as nanoseconds. False: said why not. */
+/* "0.5": seconds with up to nine decimals, as nanoseconds. False: the reason was printed. */
 bool cli_take_seconds(const char *option, const char *word, int64_t *out);
 
-/* Nanoseconds of a clock that only goes on, and what is left since `started` of a timeout: at
+/* Nanoseconds of a clock that never goes back, and what is left since `started` of a timeout: at
  * least 1 ns, since 0 is no limit and stays so. */
 int64_t cli_clock(void);
 int64_t cli_time_left(int64_t timeout_ns, int64_t started);
@@ -117,7 +117,7 @@ cli_exit cli_read(cli_text *out, const char *path, cli_limit mebibytes);
 /* The name of an input in messages: "<stdin>" for "-". */
 const char *cli_input_name(const char *path);
 
-/* The target a word stands for, a name or a file. *owned is set if it came from a file. */
+/* The target that a word names: a built-in name or a file. *owned is set if it came from a file. */
 cli_exit cli_find_target(const spad_target **target, spad_target **owned, const char *word);
 
 /* ---- kernels ----------------------------------------------------------------------- */
@@ -128,7 +128,7 @@ typedef struct cli_kernel_words {
     cli_words rings;   /* x=3 */
     const char *target;
     bool json;  /* results go to stdout as JSON, and faults of a kernel as well */
-    bool force; /* go on with a kernel that is wrong */
+    bool force; /* continue with a kernel that is wrong */
 } cli_kernel_words;
 
 /* The rows of an option table that fill it in. */
@@ -143,7 +143,7 @@ typedef struct cli_kernel_words {
 #define CLI_KERNEL_USAGE                                          \
     "  -D, --define NAME=N       another value for a parameter\n" \
     "  --ring TENSOR=N           another depth for a ring\n"      \
-    "  --target TARGET           another chip than the kernel names; a name or a file\n"
+    "  --target TARGET           a chip to use instead of the kernel's; a name or a file\n"
 
 typedef struct cli_kernel {
     const char *path;
@@ -254,7 +254,7 @@ typedef struct cli_pictures {
     "  --snapshot OUT.pickle     for PyTorch's memory_viz page\n"
 
 /* Can they be written, or is stdout taken by --json or by another one? `other` is one more output
- * of the command, or NULL. False: said why not. */
+ * of the command, or NULL. False: the reason was printed. */
 bool cli_pictures_fit(const cli_pictures *pictures, bool json, const char *other);
 
 /* Where the summary of a command goes: to stderr if a document goes to stdout, which is then the

@@ -177,19 +177,19 @@ static cli_exit run_check(const cli_command *command, int count, char **argument
 
 const cli_command cli_check = {
     .name = "check",
-    .about = "is the memory of a kernel right?",
+    .about = "find memory errors in a kernel, or prove that there are none",
     .usage = "usage: spad check KERNEL.spad... [options]\n"
              "\n"
-             "Looks for accesses that break rules of the chip, read what was not written or was\n"
-             "written over, race, or wait forever; and gives advice. '-' is stdin.\n"
+             "Finds accesses that break rules of the chip, read bytes that were not written or\n"
+             "were overwritten, or race; waits that never end; and gives advice. '-' is stdin.\n"
              "\n" CLI_KERNEL_USAGE "  --no-advice               errors and warnings only\n"
              "  --one-shape               these values of the parameters only, no proof for all\n"
              "  --all                     every finding, however many\n"
-             "  --timeout SECONDS         for each kernel; what was not looked at is unknown\n"
+             "  --timeout SECONDS         for each kernel; what was not checked is unknown\n"
              "  --json                    a list of results as JSON\n"
              "  --sarif OUT.sarif         for code-review tools (SARIF 2.1.0); '-' is "
              "stdout\n" CLI_PICTURE_USAGE "\n"
-             "exit status: 0 no errors (or none found, where it is unknown), 1 errors or a kernel\n"
-             "that does not fit, 2 bad input, 3 the output could not be written;\n"
+             "exit status: 0 no errors (or none found, if the verdict is unknown), 1 errors or a\n"
+             "kernel that does not fit, 2 bad input, 3 the output could not be written;\n"
              "docs/findings.md explains every finding\n",
     .run = run_check};

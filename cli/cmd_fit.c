@@ -118,7 +118,7 @@ typedef struct both {
     bool must_move; /* both have addresses of their own */
 } both;
 
-/* One lies after the other: the one without addresses of its own is moved. */
+/* One is after the other: the one without addresses of its own is moved. */
 static both put_together(const spad_layout *first, const spad_layout *second, size_t space) {
     const spad_space *rules = &spad_kernel_get_target(spad_layout_get_kernel(first))->spaces[space];
     both t = {.space = rules->name,
@@ -241,14 +241,14 @@ static cli_exit run_fit(const cli_command *command, int count, char **arguments)
 
 const cli_command cli_fit = {
     .name = "fit",
-    .about = "does a kernel fit, and what is the smallest change if not",
+    .about = "whether a kernel fits, and if not, the smallest changes that make it fit",
     .usage =
         "usage: spad fit KERNEL.spad [options]\n"
         "       spad fit FIRST.spad SECOND.spad [options]\n"
         "\n"
-        "For one kernel: what each memory holds, item by item, and for one that is too small\n"
-        "the changes that make it fit. For two: would they fit at the same time, as in a fused\n"
-        "kernel, and one after the other? '-' is stdin.\n"
+        "For one kernel: the contents of each memory, item by item, and the changes that make\n"
+        "it fit where it does not. For two: do they fit at the same time, as in a fused kernel,\n"
+        "and one after the other? '-' is stdin.\n"
         "\n" CLI_KERNEL_USAGE "  --timeout SECONDS         for the planner, in each memory\n"
         "  --json                    the result as JSON\n"
         "\n"

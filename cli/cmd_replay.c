@@ -17,26 +17,26 @@ static const char usage[] =
     "\n"
     "LOG is a CSV file as RMM's logging adaptor and spad_wrapper_create_log write it, with the "
     "columns\n"
-    "Thread,Time,Action,Pointer,Size,Stream; '-' is stdin. It is run in order, by one thread,\n"
-    "against\n"
+    "Thread,Time,Action,Pointer,Size,Stream; '-' is stdin. It is replayed in order, by one\n"
+    "thread, against\n"
     "\n"
     "  pool         the pool, with lists of freed blocks per thread\n"
-    "  pool, exact  the pool without them: nothing is rounded beyond a block\n"
+    "  pool, exact  the pool without them: sizes are rounded to blocks only\n"
     "  device       the device's own allocator\n"
     "  malloc       the C library's (host only)\n"
     "\n"
     "--device NAME  host (default), cuda:N, opencl:N\n"
     "--block BYTES  block size of the pools; default: the alignment of the device\n"
     "--align BYTES  alignment of every allocation; default 1\n"
-    "--max BYTES    what a pool may take at most; default: no limit\n"
-    "--grow BYTES   least chunk that a pool takes; default: half of what it has\n"
+    "--max BYTES    most bytes that a pool may take; default: no limit\n"
+    "--grow BYTES   smallest chunk that a pool takes; default: half of what it has\n"
     "\n"
     "The log itself, block by block over its rows, as a picture:\n"
     "\n" CLI_PICTURE_USAGE "\n"
-    "peak: the most bytes asked for at one time. held: the most in blocks and lists of the pool.\n"
-    "taken: bytes that the pool took for them, in chunks; unused: per cent of these that were\n"
-    "not asked for at the peak. Below the table: frees of pointers that the log has not\n"
-    "allocated, which are passed over, and frees with another size than was allocated.\n"
+    "peak: the most bytes requested at one time. held: the most in blocks and lists of the pool.\n"
+    "taken: bytes that the pool took for them, in chunks; unused: percentage of these that was\n"
+    "not requested at the peak. Below the table: frees of pointers that the log has not\n"
+    "allocated, which are ignored, and frees with a size other than the allocated one.\n"
     "Exit status 1: an allocation was refused.\n";
 
 typedef struct replay_words {
@@ -109,10 +109,10 @@ static void print_row(FILE *out, const char *name, const spad_replay *r, footpri
 /* What is odd about the log, the same for every memory. */
 static void print_anomalies(const spad_replay *r) {
     if (r->unknown_frees > 0)
-        printf("%" PRId64 " %s of unknown pointers: passed over\n", r->unknown_frees,
+        printf("%" PRId64 " %s of unknown pointers: ignored\n", r->unknown_frees,
                r->unknown_frees == 1 ? "free" : "frees");
     if (r->resized_frees > 0)
-        printf("%" PRId64 " %s with another size than was allocated\n", r->resized_frees,
+        printf("%" PRId64 " %s with a size other than the allocated one\n", r->resized_frees,
                r->resized_frees == 1 ? "free" : "frees");
 }
 

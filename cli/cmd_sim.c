@@ -104,10 +104,10 @@ const cli_command cli_sim = {
         "Runs a kernel on a first-order model of its engines: makespan, busy and idle time\n"
         "of every engine, a timeline, what was waited for, the critical path. '-' is stdin.\n"
         "\n" CLI_KERNEL_USAGE
-        "  --planned                 tensors lie where the planner puts them; without it\n"
-        "                            those without an address share no bytes\n"
+        "  --planned                 tensors are where the planner places them; without it,\n"
+        "                            tensors without an address share no bytes\n"
         "  --timeout SECONDS         fail if it takes longer\n"
         "  --json                    the result as JSON\n" CLI_PICTURE_USAGE "\n"
         "exit status: 0 it ran to its end, 1 deadlock or it is wrong, 2 bad input, 3 the output\n"
-        "could not be written; docs/sim.md has the model\n",
+        "could not be written; docs/sim.md describes the model\n",
     .run = run_sim};

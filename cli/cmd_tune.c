@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * spad tune: ring depths for the least makespan that fits.
+ * spad tune: choose ring depths for the shortest makespan that fits.
  */
 #include <stdio.h>
 #include <string.h>
@@ -84,21 +84,20 @@ static cli_exit run_tune(const cli_command *command, int count, char **arguments
 
 const cli_command cli_tune = {
     .name = "tune",
-    .about = "ring depths for the least makespan that fits",
+    .about = "choose ring depths for the shortest makespan that fits",
     .usage =
         "usage: spad tune KERNEL.spad [options]\n"
         "\n"
-        "Chooses how deep the rings of a kernel are: the least makespan with the places of the\n"
-        "planner, then the fewest bytes; prints the frontier between bytes and time. Tensors\n"
-        "that are declared in a loop go in front of it where that is faster and fits. '-' is\n"
-        "stdin.\n"
-        "\n" CLI_KERNEL_USAGE "  --depth N                 the deepest ring to look at (8)\n"
-        "  --timeout SECONDS         end the search then, with what it has\n"
+        "Chooses the depths of a kernel's rings: the shortest makespan with the planner's places,\n"
+        "then the fewest bytes; prints the frontier between bytes and time. Tensors that are\n"
+        "declared in a loop are moved out of it if that is faster and fits. '-' is stdin.\n"
+        "\n" CLI_KERNEL_USAGE "  --depth N                 the deepest ring to try (8)\n"
+        "  --timeout SECONDS         end the search then, with the best so far\n"
         "  -o, --output OUT.spad     the kernel with the chosen depths and hoists\n"
-        "  --force                   also a kernel that is wrong\n"
+        "  --force                   tune even if the kernel is wrong\n"
         "  --json                    the result as JSON\n"
         "\n"
         "exit status: 0 fine, 1 nothing fits or it is wrong, 2 bad input, 3 the output could\n"
         "not be written;\n"
-        "docs/sim.md says how it searches\n",
+        "docs/sim.md explains the search\n",
     .run = run_tune};

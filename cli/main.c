@@ -77,7 +77,7 @@ int main(int argc, char **argv) {
     const cli_exit exit = argc > 0 ? run(argc - 1, argv + 1) : run(0, argv);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         if (exit != CLI_INTERNAL)
-            cli_message("writing the output failed"); /* else it has been said */
+            cli_message("writing the output failed"); /* else it has been reported */
         return CLI_INTERNAL;
     }
     return (int)exit;

@@ -57,7 +57,7 @@ static spad_status run(spad_device *cpu, spad_device *npu, spad_error *error) {
     printf("first element of the first tile: %d (was %d)\n", out[0][0], in[0][0]);
     printf("the same as element (96, 96): %s\n", out[0][0] == in[96][96] ? "yes" : "no");
 
-    /* what is wrong is said, and nothing is copied */
+    /* the error is reported, and nothing is copied */
     spad_error refused;
     const spad_copy_tile outside = {.from_row = 100, .rows = TILE, .columns = TILE};
     if (spad_buffer_copy_matrix(host, b, &outside, NULL, &refused) != SPAD_OK)

@@ -274,7 +274,7 @@ static spad_kernel *build(fuzz_run *run, fuzz_input in, const spad_target *targe
         snprintf(status, sizeof status, "%d\n", (int)run->status);
         fuzz_append(&run->text, status, strlen(status));
     }
-    do { /* what is open is closed */
+    do { /* close what is open */
         TRY(run, spad_kernel_builder_end(b, &run->error));
     } while (run->status == SPAD_OK);
     TRY(run, spad_kernel_builder_finish(&kernel, b, &run->error));

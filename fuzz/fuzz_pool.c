@@ -2,7 +2,7 @@
  *
  * Any sequence of calls of a pool, beside a map with one entry for every byte:
  * no two blocks share a byte, a refused request really has no room anywhere, a block
- * that was freed is told apart, and when all is freed all is one hole again.
+ * that was freed is recognised, and when all is freed all is one hole again.
  *
  * Input: three bytes of configuration, then calls of four bytes: operation and
  * alignment, size (two bytes), which block.
@@ -52,14 +52,14 @@ static spad_status below_free(void *context, const spad_allocation *block, spad_
     (void)error;
     for (int64_t i = 0; i < block->bytes; i++) {
         REQUIRE(m->present[block->address - BASE + i] != 0);
-        REQUIRE(m->owner[block->address - BASE + i] == 0); /* nobody was using it */
+        REQUIRE(m->owner[block->address - BASE + i] == 0); /* it was not in use */
     }
     memset(m->present + (block->address - BASE), 0, (size_t)block->bytes);
     m->below.live--;
     return SPAD_OK;
 }
 
-/* Is there a run of so many bytes that belong to nobody, at the alignment? */
+/* Is there a run of so many bytes that are free, at the alignment? */
 static bool has_room(const model *m, int64_t bytes, int64_t align) {
     const int64_t step = align > m->granule ? align : m->granule;
     for (int64_t at = 0; at + bytes <= (int64_t)sizeof m->owner; at += step) {

@@ -292,7 +292,7 @@ static fuzz_text write_report(const spad_report *report, writer write) {
 }
 
 /* The stack machine of a pickle, for the opcodes that snapshots have: the file is one object, and
- * what an opcode wants lies on the stack. */
+ * what an opcode wants is on the stack. */
 static void check_pickle(const unsigned char *at, size_t count) {
     const unsigned char *end = at + count;
     size_t depth = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Tensor memory, with any numbers: the allocation protocol beside a map of columns, and packings,
- * which are looked at pair by pair. After them modulo rings: addresses of two tiles are the same
+ * which are examined pair by pair. After them modulo rings: addresses of two tiles are the same
  * exactly if their indices are the same modulo the ring.
  *
  * Input: 1 byte which of the three, then records of numbers.

@@ -637,7 +637,7 @@ class Caller:
                 self.report(failed, why, text, lines.read().decode("utf-8", "replace"))
 
     def watch(self, child, path):
-        """Why the process did not come to its end, or None."""
+        """Why the process did not end, or None."""
         size, since = -1, time.monotonic()
         while True:
             try:

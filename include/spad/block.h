@@ -314,7 +314,7 @@ SPAD_API spad_status spad_block_touch(const spad_block *block, int64_t buffer, s
 /**
  * Places every buffer. Repeatable: a later change of the block drops the plan.
  * Whether it fits is another question, spad_block_check_fit, so that a plan that does not
- * can be looked at. SPAD_ERR_LIFE_CYCLE: a region is still open, or a reducer is not
+ * can be examined. SPAD_ERR_LIFE_CYCLE: a region is still open, or a reducer is not
  * initialised or not finalised. SPAD_ERR_OVERFLOW. O(buffers^2) for each of
  * a dozen tries.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * check: is the memory of a kernel right?
+ * check: finds memory errors in a kernel, or proves that there are none.
  *
  * Rules of the chip; lifetimes (every read sees what was last written as that
  * tile); order (races, deadlocks and misused synchronisation, for kernels that state
@@ -32,7 +32,7 @@ typedef enum spad_verdict {
     SPAD_VERDICT_WRONG,        /**< there are findings that are errors */
     SPAD_VERDICT_PROVED_SHAPE, /**< right for these values of the parameters */
     SPAD_VERDICT_PROVED_ALL,   /**< right for these and for every other trip count */
-    SPAD_VERDICT_UNKNOWN       /**< no error was found, and not everything was looked at */
+    SPAD_VERDICT_UNKNOWN       /**< no error was found, and not everything was examined */
 } spad_verdict;
 
 /** "wrong", "proved for this shape" and so on. Static storage. */
@@ -47,7 +47,7 @@ typedef struct spad_check_options {
     bool one_shape;       /**< no attempt to prove it for all trip counts */
     int64_t event_limit;  /**< events of one run at most; 0: SPAD_CHECK_EVENTS */
     size_t finding_limit; /**< different findings at most; 0: SPAD_CHECK_FINDINGS */
-    int64_t timeout_ns;   /**< 0: none. A cut: what was not looked at makes the verdict unknown, or
+    int64_t timeout_ns;   /**< 0: none. A cut: what was not examined makes the verdict unknown, or
                                leaves it at this shape */
     spad_watch watch;     /**< a cancelled check has no result */
     const spad_host *host;
@@ -56,7 +56,7 @@ typedef struct spad_check_options {
 #define SPAD_CHECK_EVENTS INT64_C(20000000)
 #define SPAD_CHECK_FINDINGS 100
 
-/** What was looked at. */
+/** What was examined. */
 typedef struct spad_check_counts {
     int64_t errors;
     int64_t warnings;

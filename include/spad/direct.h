@@ -123,7 +123,7 @@ typedef struct spad_direct_tensor {
                                         rank 0: each logical tile has its own */
 
     bool output;             /**< off chip: the kernel returns it */
-    const char *implicit_of; /**< the operation that makes the tensor behind the author's back,
+    const char *implicit_of; /**< the operation that makes the tensor without a declaration,
                                   such as "nl.load"; NULL: the kernel declares it. Auto only */
 } spad_direct_tensor;
 

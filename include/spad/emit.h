@@ -42,7 +42,7 @@ SPAD_API spad_status spad_emit_create(spad_emit **out, const spad_target *target
 /** Frees it. NULL is fine. */
 SPAD_API void spad_emit_destroy(spad_emit *table);
 
-/** Where one copy lies. */
+/** Where one copy is. */
 typedef struct spad_emit_place {
     int64_t lane;
     int64_t byte;

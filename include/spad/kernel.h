@@ -72,7 +72,7 @@ typedef struct spad_expr_node {
 typedef struct spad_expr_info {
     const spad_expr_node *nodes;
     size_t node_count;
-    int64_t least; /**< no value is below; conditions around a use are not looked at */
+    int64_t least; /**< no value is below; conditions around a use are not examined */
     int64_t most;  /**< no value is above */
     bool exact;    /**< both bounds are reached, if every loop around runs */
     bool constant; /**< the same in all iterations: least == most */
@@ -163,7 +163,7 @@ typedef struct spad_kernel_region {
     spad_location location;
 } spad_kernel_region;
 
-/** What may be said about two operations that one unit is given. */
+/** What is known about the order of two operations on one unit. */
 typedef enum spad_unit_order {
     SPAD_UNIT_FREE,   /**< nothing */
     SPAD_UNIT_FIFO,   /**< they start in the order of issue */
@@ -200,7 +200,7 @@ typedef struct spad_kernel_sync {
 } spad_kernel_sync;
 
 /** Agent 0 is the main program: it runs up to the agents, starts all of them at
- *  once, and goes on after them when all have ended. */
+ *  once, and continues after them when all have ended. */
 typedef struct spad_kernel_agent {
     const char *name;
     size_t statement; /**< agent 0: 0 */
@@ -309,7 +309,8 @@ typedef struct spad_kernel_completion {
 
 typedef enum spad_cost_kind { SPAD_COST_TARGET, SPAD_COST_CYCLES, SPAD_COST_NS } spad_cost_kind;
 
-/** A statement. What a kind uses is said there; numbers are -1 and the rest 0 otherwise. */
+/** A statement. Each kind documents the fields that it uses; numbers are -1 and the rest 0
+ * otherwise. */
 typedef struct spad_statement {
     spad_statement_kind kind;
     spad_location location;
@@ -417,7 +418,7 @@ SPAD_API const spad_kernel_access *spad_kernel_get_access(const spad_kernel *ker
 SPAD_API const spad_kernel_completion *spad_kernel_get_completion(const spad_kernel *kernel,
                                                                   size_t number);
 
-/** Everything about an expression; all zero for a number that is none. */
+/** Everything about an expression; all zero for a number that is not one. */
 SPAD_API spad_expr_info spad_kernel_get_expr(const spad_kernel *kernel, spad_expr expr);
 
 /** Its value, with values[l] the value of the variable of loop l. Must be an expression of
@@ -609,7 +610,7 @@ SPAD_API spad_status spad_kernel_builder_cost(spad_kernel_builder *builder, spad
 SPAD_API spad_statement spad_statement_of(spad_statement_kind kind, int64_t item);
 
 /** Any other statement: kind, item, index, amount, expect, unit and flags of `statement`
- *  count. An amount of 0 stands for 1, or for the count of the mbarrier in INIT. */
+ *  count. An amount of 0 means 1, or the count of the mbarrier in INIT. */
 SPAD_API spad_status spad_kernel_builder_statement(spad_kernel_builder *builder,
                                                    const spad_statement *statement,
                                                    spad_error *error);

@@ -49,7 +49,7 @@ SPAD_API spad_status spad_run_shared_of(spad_run_shared *out, int64_t elements,
 #define SPAD_LAUNCH_DEFAULT_LIMIT 49152
 #define SPAD_WARP_THREADS 32
 
-/** What to tell the user about a block. */
+/** What the user should know about a block. */
 enum {
     SPAD_LAUNCH_OVER_TARGET = 1, /**< one warp takes 32 KiB or more: fewer blocks at a time */
     SPAD_LAUNCH_SUB_WARP = 2     /**< fewer threads than a warp, or it could not be launched */

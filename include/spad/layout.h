@@ -43,7 +43,7 @@ typedef struct spad_layout_options {
 #define SPAD_LAYOUT_SLOTS INT64_C(1000000)
 
 /**
- * Slots of one tensor (or the elements of one mbarrier) that lie together: the first
+ * Slots of one tensor (or the elements of one mbarrier) that are together: the first
  * at rect, each next one `stride` bytes after. Slots of a ring have one buffer if
  * they can; where banks or lanes keep them apart, or nothing else fits, each has its own.
  */

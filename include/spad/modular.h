@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-/** Zeroed: starts at address 0. Set the cursor to go on elsewhere. */
+/** Zeroed: starts at address 0. Set the cursor to continue elsewhere. */
 typedef struct spad_modular {
     int64_t cursor; /**< where the next tensor goes, before alignment */
 } spad_modular;

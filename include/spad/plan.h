@@ -208,7 +208,7 @@ SPAD_API spad_status spad_plan_solve(spad_plan_result **out, const spad_plan *pl
 /** Frees it. NULL is fine. */
 SPAD_API void spad_plan_result_destroy(spad_plan_result *result);
 
-/** A number that stands for the problem as it is now: buffers, rules and capacity. Equal problems
+/** A number that identifies the problem as it is now: buffers, rules and capacity. Equal problems
  *  have equal numbers. O(n). */
 SPAD_API uint64_t spad_plan_get_fingerprint(const spad_plan *plan);
 

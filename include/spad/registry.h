@@ -50,7 +50,7 @@ typedef struct spad_registry spad_registry;
 /** A component of a registry. Numbers are never given twice. */
 typedef uint64_t spad_component;
 
-/** The component that is none. */
+/** No component. */
 #define SPAD_NO_COMPONENT 0
 
 /** Where a buffer is declared to live. */

@@ -5,7 +5,7 @@
  * A report is a list of boxes, each a rectangle of a space (lanes x bytes) for
  * a time, and, if there are any, bars on the rows of a timeline, findings, and the
  * text they are about. Boxes come from a trace, from a plan or one by one, so
- * everything that allocates has a picture. Boxes are drawn where they lie: by offsets
+ * everything that allocates has a picture. Boxes are drawn where they are: by offsets
  * and lanes, never by sizes.
  *
  * Writers give the same bytes for the same report. Text of the user is escaped in
@@ -116,14 +116,14 @@ SPAD_API spad_status spad_report_add_log(spad_report *report, const spad_log *lo
 SPAD_API spad_status spad_report_add_buffers(spad_report *report, const spad_layout *layout,
                                              spad_error *error);
 
-/** Events of a kernel that are drawn if nothing else is said. */
+/** Events of a kernel that are drawn by default. */
 #define SPAD_REPORT_EVENTS INT64_C(20000)
 
 /**
  * Adds the tiles of a kernel at the places of its layout, each from the operation that
  * writes it to the last that reads that value, and the operations as bars on the rows of their
  * engines. Time is that of the simulation, in nanoseconds; with sim == NULL it is the number of the
- * event in the walk, and because the order of agents is open, what they touch is drawn slot by
+ * event in the walk, and because the order of agents is unknown, what they access is drawn slot by
  * slot, from the fork to the join. At most event_limit events are drawn (0: SPAD_REPORT_EVENTS),
  * and no repetitions that the simulation has skipped; a note says so. Of a layout that does not
  * fit, buffers are drawn over the statements of the kernel, with the planner's best plan above the
@@ -151,7 +151,7 @@ typedef struct spad_report_bar {
     int64_t end;
     int64_t ready;    /**< it could have begun then; begin: it did not wait */
     const char *wait; /**< what it waited for; NULL: nothing */
-    bool critical;    /**< it lies on the critical path */
+    bool critical;    /**< it is on the critical path */
     int32_t line;     /**< of the source; 0: none */
 } spad_report_bar;
 
@@ -197,7 +197,7 @@ typedef struct spad_report_space {
     int64_t largest_hole; /**< the largest run of them */
     int64_t padding;      /**< sum over all boxes */
     int64_t conflicts;    /**< boxes that share bytes with another one while both live */
-    bool sampled;         /**< boxes start at so many lanes that not every lane was looked at */
+    bool sampled;         /**< boxes start at so many lanes that not every lane was examined */
 } spad_report_space;
 
 /** O(n log n). SPAD_ERR_ARGUMENT: no such space. */

@@ -57,7 +57,7 @@ typedef struct spad_sim_options {
 #define SPAD_SIM_LOOK 1024
 #define SPAD_SIM_REPEAT_AFTER INT64_C(4096)
 
-/** An operation is looked at when the one that many before it in the program has started:
+/** An operation is examined when the one that many before it in the program has started:
  *  queues of engines are not endless. For kernels without synchronisation. */
 #define SPAD_SIM_WINDOW 1024
 

@@ -13,7 +13,7 @@
  *
  * It does all that the SbufManager of the NKI library does, in three behaviours
  * (spad_stack_behaviour). Every call is O(1) amortised, apart from what its
- * comment says; a refusal for lack of room also looks at everything live. A failed call changes
+ * comment says; a refusal for lack of room also examines everything live. A failed call changes
  * nothing. Externally synchronised.
  */
 #ifndef SPAD_STACK_H
@@ -130,7 +130,7 @@ typedef struct spad_stack_guard {
     spad_status status; /**< of the opening */
     spad_stack *stack;  /**< NULL: nothing to close */
     size_t depth;       /**< scopes that were open before */
-    uint64_t serial;    /**< tells its scope from a later one */
+    uint64_t serial;    /**< distinguishes its scope from a later one */
 } spad_stack_guard;
 
 /** Opens the scope of a guard; used by SPAD_STACK_SCOPE. */
@@ -163,7 +163,7 @@ typedef struct spad_stack_place {
  * number of lanes; the rest gives the bytes per lane. name: NULL or "" for unnamed,
  * or a name that no tensor of this manager has had (exact behaviour,
  * SPAD_ERR_NAME). *out is the rectangle; its byte is SPAD_NO_BYTE in automatic mode.
- * A tensor that grows into a section of the round before looks at its tensors.
+ * A tensor that grows into a section of the round before examines its tensors.
  *
  * SPAD_ERR_NO_FIT: error->needed, available (after alignment), largest_hole;
  * spad_stack_list_live lists who holds the rest. SPAD_ERR_NO_SCOPE, SPAD_ERR_SHAPE,

@@ -5,7 +5,7 @@
  * Every function that can fail returns a spad_status and takes an optional
  * spad_error as its last argument. On failure the error is filled, the
  * outputs hold null values and nothing else has changed; on success the error
- * is left alone. There is no thread-local or global state behind it.
+ * is left alone. There is no thread-local or global state.
  */
 #ifndef SPAD_STATUS_H
 #define SPAD_STATUS_H

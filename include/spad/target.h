@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-/** Size of a space whose size is not given: memory behind the chip. */
+/** Size of a space whose size is not given: off-chip memory. */
 #define SPAD_UNBOUNDED INT64_MAX
 
 /** Number of a space where there is none. */

@@ -94,7 +94,7 @@ typedef struct spad_event {
     size_t space;    /**< number of the space that it is about */
     int64_t tensor;  /**< alloc, free: number of the tensor; otherwise -1 */
     int64_t scope;   /**< scope open and close, section: number of the scope; otherwise -1 */
-    int64_t address; /**< scope open, section: where allocation goes on; alloc: the address that
+    int64_t address; /**< scope open, section: where allocation continues; alloc: the address that
                           logs show, which for one library behaviour differs from rect.byte */
     int64_t bytes;   /**< scope close: bytes given back, as the log shows them */
     int64_t count;   /**< section: its number; free from a heap: tensors left on it */

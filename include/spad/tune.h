@@ -2,13 +2,13 @@
  *
  * tune: how deep should the rings of a kernel be?
  *
- * The depths that can be chosen are looked at with the simulator (spad/sim.h), and what
+ * The depths that can be chosen are examined with the simulator (spad/sim.h), and what
  * fits with the planner (spad/layout.h). The answer is the least makespan with the places
  * of the planner and, of all with that makespan, the fewest bytes; with it the frontier
  * between bytes and time. Tensors that are better off in front of their loop are put there
  * (docs/sim.md).
  *
- * A depth that makes the kernel wrong is not looked at: the checker (spad/check.h) says
+ * A depth that makes the kernel wrong is not examined: the checker (spad/check.h) says
  * so. Externally synchronised.
  */
 #ifndef SPAD_TUNE_H
@@ -29,8 +29,8 @@ typedef struct spad_tune spad_tune;
 /** Zeroed is the default. */
 typedef struct spad_tune_options {
     int64_t depth_most;      /**< deepest ring; 0: SPAD_TUNE_DEPTH. Depths that are of no use, more
-                                  than tiles or than the space holds, are not looked at */
-    int64_t exhaustive_most; /**< combinations that are all looked at; beyond that a descent is
+                                  than tiles or than the space holds, are not examined */
+    int64_t exhaustive_most; /**< combinations that are all examined; beyond that a descent is
                                   made; 0: SPAD_TUNE_EXHAUSTIVE; -1: never all */
     int64_t operations_most; /**< that are simulated, of all simulations; the search ends then, with
                                   what it has; 0: SPAD_TUNE_OPERATIONS */
@@ -43,7 +43,7 @@ typedef struct spad_tune_options {
 #define SPAD_TUNE_EXHAUSTIVE INT64_C(512)
 #define SPAD_TUNE_OPERATIONS INT64_C(20000000)
 
-/** The first ones that are looked at; the others stay as they are. */
+/** The first ones that are examined; the others stay as they are. */
 #define SPAD_TUNE_KNOBS 64
 
 typedef enum spad_knob_kind {
@@ -95,7 +95,7 @@ typedef struct spad_tune_totals {
                           compete for an engine no choice is faster; SPAD_UNBOUNDED: a cut came
                           before it, or it is stuck */
     int64_t bound;   /**< work of the busiest engine: no choice is faster */
-    bool exhaustive; /**< all combinations of the values of the knobs were looked at */
+    bool exhaustive; /**< all combinations of the values of the knobs were examined */
     bool sampled;    /**< not every depth is such a value: beyond 16, only some are */
     int64_t combinations;
     int64_t simulations;

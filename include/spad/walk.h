@@ -44,11 +44,11 @@ typedef enum spad_walk_kind {
     SPAD_WALK_FORK,        /**< main starts the agents */
     SPAD_WALK_AGENT_BEGIN, /**< agent */
     SPAD_WALK_AGENT_END,
-    SPAD_WALK_JOIN /**< main goes on after the agents */
+    SPAD_WALK_JOIN /**< main continues after the agents */
 } spad_walk_kind;
 
 /**
- * Bytes that an operation touches. They lie in `home`, the tensor that owns the
+ * Bytes that an operation touches. They are in `home`, the tensor that owns the
  * storage, in its slot. When `placed`, rect is the place in the space; otherwise
  * the planner has not spoken, and rect counts from the start of the slot.
  *
@@ -136,7 +136,7 @@ SPAD_API spad_status spad_walk_next(const spad_walk_event **out, spad_walk *walk
                                     spad_error *error);
 
 /**
- * Straight after an ITERATION event: goes on as if it had been for this later value of
+ * Straight after an ITERATION event: continues as if it had been for this later value of
  * the loop's variable, in O(1). For analyses that have seen a loop repeat itself.
  * Scoped managers stay as they are. SPAD_ERR_ARGUMENT: not after such an event.
  * SPAD_ERR_BOUNDS: a value that does not come any more.
@@ -152,14 +152,14 @@ SPAD_API size_t spad_walk_loop_count(const spad_walk *walk);
 /** Number of the open loop at a depth, 0 is the outermost; -1: no such depth. */
 SPAD_API int64_t spad_walk_get_loop(const spad_walk *walk, size_t depth);
 
-/** Events and tiles that spad_kernel_write_trace looks at. */
+/** Events and tiles that spad_kernel_write_trace examines. */
 #define SPAD_KERNEL_TRACE_EVENTS INT64_C(10000000)
 #define SPAD_KERNEL_TRACE_TILES INT64_C(1000000)
 
 /**
  * Writes what a whole run allocates on chip to a trace of the same target: each tile
  * (of a ring: each slot) lives from the first event that touches it to the last; what
- * agents touch lives from fork to join, because their order is open. Aliases keep the
+ * agents touch lives from fork to join, because their order is unknown. Aliases keep the
  * tensor alive that owns their bytes. Scoped tensors are logged by their managers.
  * Two walks, so O(events). SPAD_ERR_ARGUMENT: more events or tiles than the limits;
  * the trace then has part of them.

@@ -5,7 +5,7 @@
  * The module is written against the stable ABI of Python 3.11 and the public headers
  * of the library, nothing else. A Python object owns one C object, or borrows it from
  * another Python object that it keeps alive; C objects are never shared by two owners.
- * Results come to Python as dicts, or as the library's own JSON (spad/core.py reads it).
+ * Results are returned to Python as dicts, or as the library's own JSON (spad/core.py reads it).
  *
  * State is one static struct: the module can be imported by one interpreter of a
  * process. The GIL guards all objects; where it is released, the object that is worked
@@ -121,7 +121,7 @@ bool py_name(const char **out, PyObject **keep, PyObject *object);
 bool py_flag(bool *out, PyObject *object, bool none);
 /** Nanoseconds of a number of seconds above 0 and below 1e9; NULL and None are 0. */
 bool py_seconds(int64_t *out, PyObject *seconds);
-/** None for the value that stands for "does not apply". */
+/** None for the value that means "does not apply". */
 PyObject *py_fact(int64_t value, int64_t none);
 PyObject *py_string(const char *text); /**< None for NULL; broken UTF-8 is replaced */
 PyObject *py_tuple_of(const int64_t *numbers, size_t count);

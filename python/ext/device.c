@@ -110,7 +110,7 @@ PyObject *py_buffer_wrap(spad_buffer buffer, PyObject *device, PyObject *of) {
     return (PyObject *)self;
 }
 
-/* "auto", or a shape in which None or "auto" stands for the extent that is not known yet. */
+/* "auto", or a shape in which None or "auto" is the extent that is not known yet. */
 static bool read_auto_shape(spad_shape *out, int64_t dims[SPAD_RANK_MAX], PyObject *object) {
     if (PyUnicode_Check(object) && PyUnicode_CompareWithASCIIString(object, "auto") == 0) {
         dims[0] = SPAD_AUTO;

@@ -51,7 +51,7 @@ static PyObject *builtin_of(int number) {
     }
 }
 
-/* What an exception has when nothing else is said: no facts, and the code of its class. */
+/* What an exception has by default: no facts, and the code of its class. */
 static PyObject *facts(const error_class *c) {
     static const char *const names[] = {"code",      "subject",      "other", "file", "needed",
                                         "available", "largest_hole", "time",  "line", "column"};

@@ -173,7 +173,7 @@ static PyMethodDef layout_methods[] = {
     {"json", layout_json, METH_NOARGS, "Everything as JSON."},
     {"csv", layout_csv, METH_NOARGS, "A row per place."},
     {"place", layout_place, METH_VARARGS,
-     "place(tensor, slot=0) -> (lane, byte)\n\nWhere a slot of a tensor lies."},
+     "place(tensor, slot=0) -> (lane, byte)\n\nWhere a slot of a tensor is."},
     {"fit", PY_FUNC(layout_fit), PY_FAST,
      "fit(timeout=None, json=False) -> str\n\nChanges after which it fits; each was tried."},
     {NULL, NULL, 0, NULL}};
@@ -353,7 +353,7 @@ static PyMethodDef check_methods[] = {
 static PyGetSetDef check_fields[] = {
     {.name = "verdict", .get = check_verdict, .doc = "wrong, proved ..., or unknown."},
     {.name = "reason", .get = check_reason, .doc = "One sentence about the verdict."},
-    {.name = "counts", .get = check_counts, .doc = "What was found and looked at."},
+    {.name = "counts", .get = check_counts, .doc = "What was found and examined."},
     {.name = "_findings", .get = check_findings, .doc = "Findings as dicts."},
     {.name = "kernel", .get = check_kernel, .doc = "The kernel; None: it could not be read."},
     {.name = "layout", .get = check_layout, .doc = "The layout that it was checked with, or None."},

@@ -49,7 +49,7 @@ static char integer_format(const char *format) {
                : '\0';
 }
 
-/* none: what None in a sequence stands for, if the column is not needed. */
+/* none: the value for None in a sequence, if the column is not needed. */
 static bool column_open(column *c, const char *name, bool needed, int64_t none, PyObject *object) {
     *c = (column){0};
     if (object == NULL || object == Py_None) {
@@ -425,7 +425,7 @@ typedef struct watcher {
     PyThreadState *thread;
 } watcher;
 
-/* Looks after interrupts from the keyboard, and tells the caller how far it is. */
+/* Handles interrupts from the keyboard, and reports progress to the caller. */
 static int watch(void *context, const spad_plan_progress *p) {
     watcher *w = context;
     PyEval_RestoreThread(w->thread);
@@ -552,7 +552,7 @@ static PyMethodDef plan_methods[] = {
     {"add_many", PY_FUNC(plan_add_many), METH_VARARGS | METH_KEYWORDS,
      "add_many(lower, upper, size, alignment=None, lanes=None, bank=None, offset=None, lane=None,\n"
      "         hint=None) -> int\n\nAdds a buffer for each row of the columns: arrays of whole "
-     "numbers or sequences.\nAn offset or hint of -1 is none. Returns the number of the first. "
+     "numbers or sequences.\nAn offset or hint of -1 means none. Returns the number of the first. "
      "If a row is refused\nthe rows before it have been added."},
     {"read_csv", PY_FUNC(plan_read_csv), PY_FAST,
      "read_csv(text, file='<csv>')\n\nAdds the buffers of a CSV text (docs/planner.md)."},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Stream, Fence, Workspace and Pool: what is done with the memory of a device. A
- * workspace cannot go on to its next phase while there is a view of a buffer that
+ * workspace cannot move to its next phase while there is a view of a buffer that
  * was taken from it, and a stream cannot be closed while a block of it is allocated.
  */
 #include "device.h"

@@ -201,7 +201,7 @@ static PyObject *walk_values(PyObject *self, void *unused) {
 
 static PyMethodDef walk_methods[] = {
     {"jump", walk_jump, METH_O,
-     "jump(value)\n\nStraight after an iteration: goes on as if it were for this later value."},
+     "jump(value)\n\nStraight after an iteration: continues as if it were for this later value."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef walk_fields[] = {{.name = "values",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python -m spad: the command, which lies beside this file."""
+"""python -m spad: the command, which is beside this file."""
 
 import os
 import sys

@@ -166,7 +166,7 @@ class Element:
         self.buffer, self.line = buffer, line
 
     def _place(self):
-        """Its first byte, its bytes, and the first of its bits there: types of 4 bits lie two to a
+        """Its first byte, its bytes, and the first of its bits there: types of 4 bits are two to a
         byte, the first one in the low bits."""
         dtype = self.buffer.dtype
         if dtype.endswith("_x4"):
@@ -352,7 +352,7 @@ class memory_pool:
 
     def _dropped(self, raw):
         """The object of a buffer is gone. While views of it are there it keeps its block, and is
-        looked at again with the next call."""
+        examined again with the next call."""
         if id(raw) not in self._blocks:
             return
         try:

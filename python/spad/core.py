@@ -100,7 +100,7 @@ def _float_of(code, exponent_bits, fraction_bits, bias, highest):
 
 def _interruptible(call, *args):
     """call(*args), where Ctrl-C ends the waiting: for calls of the C part that do not look at signals.
-    What an interrupted call was doing comes to its end, or to its timeout, in a thread."""
+    The work of an interrupted call runs to its end, or to its timeout, in a thread."""
     import threading  # here, because few programs need it
 
     if threading.current_thread() is not threading.main_thread():
@@ -441,7 +441,7 @@ class Check:
 
     verdict = property(lambda self: self._c.verdict, doc="wrong, proved ..., or unknown.")
     reason = property(lambda self: self._c.reason, doc="One sentence about the verdict.")
-    counts = property(lambda self: self._c.counts, doc="What was found and looked at.")
+    counts = property(lambda self: self._c.counts, doc="What was found and examined.")
 
     def text(self):
         """The findings as a compiler shows them."""

@@ -179,7 +179,7 @@ class Handle:
             return Handle(f"{self.text}[{_numbers(key)}]", True)
         return Handle(f"{self.text}({', '.join(_range(k) for k in key)})", True)
 
-    __iter__ = None  # an index is an expression, so Python would never come to an end
+    __iter__ = None  # an index is an expression, so Python would iterate forever
     __contains__ = None
 
     def __repr__(self):
@@ -218,7 +218,7 @@ class _Finished:
 
     def walk(self, agent="all", layout=None, trace=None):
         """The events of a run in program order, a dict each: an iterator, which holds nothing of
-        what has been. agent: a name, a number or "all"; layout: where planned tensors lie (True
+        what has been. agent: a name, a number or "all"; layout: where planned tensors are (True
         plans first); trace: where scoped managers log."""
         made = core._kernel_in(self)
         return _spad.walk(made, agent, _spad.layout(made) if layout is True else layout, trace)

@@ -47,7 +47,7 @@ def set_behaviour(name):
     """The behaviour of managers that are made from now on: library, exact, library_2026_04 or
     library_later."""
     if name not in BEHAVIOURS:
-        raise _spad.ArgumentError(f"'{name}' is no behaviour; there are {', '.join(BEHAVIOURS)}")
+        raise _spad.ArgumentError(f"'{name}' is not a behaviour; there are {', '.join(BEHAVIOURS)}")
     _defaults["behaviour"] = name
 
 
@@ -199,7 +199,7 @@ DEBUG, INFO, WARN, ERROR, OFF = LogLevel
 
 
 class Logger:
-    """Prints "[LEVEL] [name] message" from a level on; get_logger() also looks at the
+    """Prints "[LEVEL] [name] message" from a level on; get_logger() also examines the
     environment."""
 
     def __init__(self, name="SBM", level=INFO):
@@ -292,7 +292,7 @@ class SbufManager(core.Stack):
         self._default_stack = bool(default_stack_alloc)
         self._language, self._debugs, self._asked = language, debugs, None
         self._level = DEBUG if self.behaviour == "library_later" else INFO
-        self._tells = _is_on(logger, self._level)  # the level is looked at once, here
+        self._tells = _is_on(logger, self._level)  # the level is examined once, here
         self._tell(f"SBM initialized: range=[{sb_lower_bound}, {sb_upper_bound}), "
                    f"size={sb_upper_bound - sb_lower_bound} B")
         if debugs:
@@ -315,7 +315,7 @@ class SbufManager(core.Stack):
         return not self._default_stack
 
     def alloc_hbm(self, shape, dtype, buffer=None, name=None):
-        """A tensor with a name that lies off chip."""
+        """A tensor with a name that is off chip."""
         return self.alloc(shape, dtype, shared_hbm if buffer is None else buffer, name)
 
     def flush_logs(self):
@@ -396,7 +396,7 @@ def _warn_of_bounds(chip, lower, upper):
     usable = chip.usable("sbuf")
     if lower < 0 or upper > usable:
         warnings.warn(f"the region [{lower}, {upper}) passes the {usable} B per partition that "
-                      f"sbuf of {chip.name} offers to tensors; nl.set_target() chooses another "
+                      f"sbuf of {chip.name} has for tensors; nl.set_target() chooses another "
                       "chip or its reserve", stacklevel=3)
 
 
@@ -420,7 +420,7 @@ class _Attempt:
 
 
 class _Wordy:
-    """The allocations of a manager that tells its logger about each, or that makes its tensors
+    """The allocations of a manager that logs each of them, or that makes its tensors
     with the real nki.language. Others do not pay for it."""
 
     def alloc_stack(self, shape, dtype, buffer=None, name=None, base_partition=0, align=None):

@@ -6,7 +6,7 @@
  *
  * A part may fail although nothing is wrong with the call (an index leaves its tensor, a
  * run is too long to simulate). Then the part is missing, its fault is kept, and the others
- * go on. Only a failure of the machine, such as no host memory, or bad options fail the
+ * continue. Only a failure of the machine, such as no host memory, or bad options fail the
  * call.
  */
 #include "analysis/analysis.h"

@@ -31,7 +31,7 @@ spad_status spad__fail_host_memory(spad_error *error);
  * an attempt that did not has left the error alone. */
 spad_status spad__attempted(spad_status status, spad_error *error);
 
-/* Facts, set after spad__fail. NULL and SPAD_NO_FACT stand for "none". */
+/* Facts, set after spad__fail. NULL and SPAD_NO_FACT mean "none". */
 void spad__fact_names(spad_error *error, const char *subject, const char *other);
 void spad__fact_amounts(spad_error *error, int64_t needed, int64_t available, int64_t largest_hole);
 void spad__fact_location(spad_error *error, const char *file, int32_t line, int32_t column);

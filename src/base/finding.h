@@ -12,7 +12,7 @@
 void spad__finding_init(spad_finding *finding, spad_finding_code code, const char *format, ...)
     SPAD_PRINTF(3, 4);
 
-/* NULL stands for "none". */
+/* NULL means "none". */
 void spad__finding_set_names(spad_finding *finding, const char *subject, const char *other);
 
 /* Adds a note without a place; the caller fills that in. A finding that is full drops it

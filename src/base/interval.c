@@ -25,7 +25,7 @@ int64_t spad__largest_gap(int64_t *at, spad__interval *intervals, size_t count, 
                           int64_t upper) {
     sort_intervals(intervals, count);
     int64_t largest = 0;
-    int64_t floor = lower; /* everything in [lower, floor) has been looked at */
+    int64_t floor = lower; /* everything in [lower, floor) has been examined */
     *at = lower;
     for (size_t i = 0; i <= count; i++) {
         spad__assert(i == 0 || i == count || intervals[i - 1].begin <= intervals[i].begin);

@@ -8,7 +8,7 @@
  * is a number and a word.
  *
  * Every byte that is neither in a string nor in a comment is printable ASCII or
- * a blank; anything else is a fault. One fault stands for a run of bad bytes.
+ * a blank; anything else is a fault. A run of bad bytes gives one fault.
  */
 #include "base/lexer.h"
 

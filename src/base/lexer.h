@@ -61,7 +61,7 @@ typedef struct spad__token {
 } spad__token;
 
 /* Reads a text from front to back. Faults go to the diagnostics and reading
- * goes on after them; nothing is allocated. */
+ * continues after them; nothing is allocated. */
 typedef struct spad__lexer {
     const spad__source *source;
     spad_diagnostics *diagnostics;

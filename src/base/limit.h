@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * How long a call may take: a deadline and the caller's wish to end it. Work asks once in many
- * steps; what was answered once stays, so every part of a call comes to the same end.
+ * steps; what was answered once stays, so every part of a call ends in the same way.
  */
 #ifndef SPAD_BASE_LIMIT_H
 #define SPAD_BASE_LIMIT_H
@@ -21,7 +21,7 @@ int64_t spad__deadline(int64_t timeout_ns);
 typedef struct spad__limit {
     int64_t deadline; /* of spad__clock; INT64_MAX: none */
     spad_watch watch;
-    spad_status status; /* SPAD_OK: go on; SPAD_ERR_TIME, SPAD_ERR_CANCELLED: why not */
+    spad_status status; /* SPAD_OK: continue; SPAD_ERR_TIME, SPAD_ERR_CANCELLED: why not */
 } spad__limit;
 
 /* From now on. 0: no deadline. SPAD_ERR_ARGUMENT: a negative time. */

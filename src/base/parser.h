@@ -4,7 +4,7 @@
  * recovery at the end of a statement, names, and numbers with units.
  *
  * A function that returns false has reported why (or the lexer has, or there
- * was no memory); the caller then skips the statement and goes on, so that one
+ * was no memory); the caller then skips the statement and continues, so that one
  * run finds several faults.
  */
 #ifndef SPAD_BASE_PARSER_H

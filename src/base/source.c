@@ -126,7 +126,7 @@ static size_t character_size(const spad__source *source, size_t at, size_t end) 
     return size == 0 ? 1 : size;
 }
 
-/* Characters of the bytes [start, end), which lie in one line. */
+/* Characters of the bytes [start, end), which are in one line. */
 static size_t count_characters(const spad__source *source, size_t start, size_t end) {
     size_t count = 0;
     for (size_t at = start; at < end; at += character_size(source, at, end)) count++;

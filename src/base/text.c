@@ -21,7 +21,7 @@ static bool is_shown(const char *text, size_t length, bool lines, size_t *size) 
     return bytes > 0 && !spad__is_hidden(spad__utf8_decode(text, bytes));
 }
 
-/* In place, since one byte stands for a character. Returns the bytes that are left. */
+/* In place, since a character becomes one byte. Returns the bytes that are left. */
 static size_t clean(char *text, size_t length, bool lines) {
     size_t used = 0;
     size_t size;

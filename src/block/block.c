@@ -109,7 +109,7 @@ void spad__block_label(char *field, const char *noun, const spad_block *block,
 
 /* ---- requests: size and alignment -------------------------------------------------- */
 
-/* What a request has come to so far. */
+/* The state of a request so far. */
 typedef struct draft {
     const spad_block *block;
     const spad_block_request *request;
@@ -283,8 +283,7 @@ static spad_status check_use(const draft *d, spad_error *error) {
     if (!spad__block_has_bulk_copies(d->block)) {
         spad__fail(error, SPAD_ERR_CAPABILITY,
                    "buffer '%s': %s has no bulk copies and no matrix operands in shared memory; "
-                   "sm_90 and later have "
-                   "them",
+                   "sm_90 and later have them",
                    d->label, d->block->target->name);
         spad__fact_names(error, d->request->name, d->block->target->name);
         return SPAD_ERR_CAPABILITY;

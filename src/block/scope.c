@@ -61,7 +61,7 @@ bool spad__block_has_bulk_copies(const spad_block *block) {
     const uint64_t global = space_bit(target, "global");
     const uint64_t registers = space_bit(target, "registers");
     const uint64_t both = shared | global;
-    if (shared == 0 || global == 0 || registers == 0) return false; /* nothing to tell by */
+    if (shared == 0 || global == 0 || registers == 0) return false; /* nothing to decide by */
     for (size_t e = 0; e < target->engine_count; e++) {
         const spad_engine *engine = &target->engines[e];
         if ((engine->reads & both) == both && (engine->writes & both) == both &&

@@ -274,7 +274,7 @@ static void pack_as_tilelang(answer *a, const spad_tmem_tensor *tensors, size_t 
 }
 
 /* ---- packing: ours ---------------------------------------------------------------------------
- * The allocations of a total T lie one after the other on an axis of T columns,
+ * The allocations of a total T are one after the other on an axis of T columns,
  * larger ones first: 512s, then the binary digits of the rest. Then the one that
  * holds a column, and where it begins, follow from T alone. */
 
@@ -306,7 +306,7 @@ static bool share_lanes(const spad_tmem_tensor *a, int64_t a_lane, const spad_tm
     return a_lane < b_lane + b->lanes && b_lane < a_lane + a->lanes;
 }
 
-/* Moves a column up until the tensor lies within one allocation; -1: none holds it. */
+/* Moves a column up until the tensor is within one allocation; -1: none holds it. */
 static int64_t within_a_piece(int64_t total, int64_t column, const spad_tmem_tensor *t) {
     column = spad__align_up_fits(column, spad_tmem_alignment(t->columns));
     while (column + t->columns <= total) {
@@ -326,7 +326,7 @@ static int64_t first_fit(const grid *g, const spad_tmem_tensor *t, int64_t lane)
         const placed *p = &g->items[i];
         if (t->begin >= p->tensor->end || p->tensor->begin >= t->end) continue;
         if (!share_lanes(t, lane, p->tensor, p->lane)) continue;
-        if (column + t->columns <= p->column) break; /* the rest lies after it */
+        if (column + t->columns <= p->column) break; /* the rest is after it */
         if (column < p->column + p->tensor->columns) {
             column = within_a_piece(g->total, p->column + p->tensor->columns, t);
         }

@@ -229,7 +229,7 @@ static spad_status check_operations(spad__run *run, spad_error *error) {
     spad_status status = spad__walk_create(&walk, run->kernel, &options, NULL);
     if (status == SPAD_OK) {
         status = watch(a, walk, error);
-    } else { /* the lifetime check has said it */
+    } else { /* the lifetime check has reported it */
         status = spad__attempted(status, error);
     }
     spad_walk_destroy(walk);

@@ -86,7 +86,7 @@ typedef struct spad__byte_cursor {
     int64_t run;
     spad__spot spot;
     spad__spot *hint;
-    bool inside; /* of a run: `spot` is the next piece to tell */
+    bool inside; /* of a run: `spot` is the next piece to report */
 } spad__byte_cursor;
 
 spad__byte_cursor spad__bytemap_read(spad__bytemap *map, spad_rect rect, int64_t runs,

@@ -226,7 +226,7 @@ static void start_search(spad__causes *m, int32_t point) {
     m->seen[point] = m->search;
 }
 
-/* Phases, and what is queued on a unit without holding it up: they only tell others. */
+/* Phases, and what is queued on a unit without holding it up: they only inform others. */
 static bool only_informs(const spad__causes *m, int32_t point) {
     if (point >= (int32_t)m->net->points.count) return true;
     const spad__point *p = &m->net->points.items[point];

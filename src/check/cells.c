@@ -13,7 +13,7 @@
 /* Pieces of one storage at most. */
 #define PIECES_MAX ((size_t)1 << 22)
 
-/* A cell, and the part of it that lies in the newest shape that met it. */
+/* A cell, and the part of it that is in the newest shape that met it. */
 typedef struct parted {
     int32_t shape; /* -1: none yet */
     int32_t inside;

@@ -4,7 +4,7 @@
  *
  * One `spad__run` is one look at a kernel of one shape. The parts (rules, lifetimes, order, advice)
  * each take a run and add findings to it (findings.h). Files use others in one direction only:
- * tests/check_cycles looks at what their objects define and use.
+ * tests/check_cycles examines what their objects define and use.
  */
 #ifndef SPAD_CHECK_CHECK_H
 #define SPAD_CHECK_CHECK_H

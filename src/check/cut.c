@@ -75,7 +75,7 @@ static void put_agent(writer *w, int64_t agent, const spad__event *event) {
     }
 }
 
-/* Points of an event lie together, events of an agent too. */
+/* Points of an event are together, events of an agent too. */
 static void put_agents(writer *w) {
     const spad__order *order = w->cut->order;
     const spad__events *events = &order->events;

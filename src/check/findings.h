@@ -39,8 +39,8 @@ typedef struct spad__run {
     spad_check *check;
     /* Set by a part that could not look at everything: why. The verdict is then unknown. */
     const char *gap;
-    spad__watches *watches; /* what is to be told about loops: prove.h; NULL: nothing */
-    bool told;              /* its findings are shown: words are worth some work */
+    spad__watches *watches; /* records states of loops: prove.h; NULL: nothing */
+    bool shown;             /* its findings are shown: messages are worth some work */
     bool outputs;           /* say what is missing of outputs */
     const char *shape;      /* then: " (with N = 7)" where that is not the given shape; else "" */
     spad__limit *limit;     /* of the whole check */

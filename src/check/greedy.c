@@ -25,7 +25,7 @@ static void make_ready(spad__machine *m, int32_t point) {
                  m->head); /* each point is in the ring once, and there is room for all */
 }
 
-/* All that wait at an object are looked at again, in the order in which they came. */
+/* All that wait at an object are examined again, in the order in which they came. */
 static void wake(spad__machine *m, spad__object_state *object) {
     int32_t point = object->parked;
     object->parked = -1;

@@ -4,7 +4,7 @@
  *
  * Its state is a count of missing predecessors per point and a few numbers per
  * object, in plain arrays. A point that is ready but whose object holds it back is
- * parked at the object and looked at again when the object changes. Deterministic:
+ * parked at the object and examined again when the object changes. Deterministic:
  * first ready, first done. O(points + edges), and every look at a parked point.
  *
  * The run is one execution, so what goes wrong in it can go wrong. That the phases it

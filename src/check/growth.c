@@ -4,7 +4,7 @@
  *
  * The shift of an expression is its change when the parameter, or the variable of
  * a growing loop, moves on by a step (kernel/motion.h). Where it comes round after
- * several steps only, the step is raised by that factor and everything is looked at
+ * several steps only, the step is raised by that factor and everything is examined
  * again, so it ends as the least common multiple of what is divided by.
  */
 #include "check/growth.h"
@@ -93,7 +93,7 @@ static bool probe_tensor(probe *l, size_t number) {
     const bool off_chip = spad_kernel_get_target(l->kernel)->spaces[t->space].off_chip;
     const bool shared = !off_chip || t->mode != SPAD_MODE_AUTO || t->ring.count > 0;
     for (size_t i = 0; (t->flags & SPAD_TENSOR_INPUT) != 0 && shared && i < t->blocks.count; i++) {
-        int64_t grows; /* what lies where before the start would change */
+        int64_t grows; /* what is where before the start would change */
         if (!shift_of(l, t->blocks.items[i].expr, (motion){true, -1}, &grows)) return false;
         if (grows != 0) return refuse(l, SPAD__REFUSED_MORE_INPUT, t->name);
     }
@@ -195,7 +195,7 @@ static bool require_still(probe *l, size_t statement, spad_expr expr) {
     return shift == 0 || refuse(l, SPAD__REFUSED_AMOUNT, NULL);
 }
 
-/* How the statement lies to a group of growing loops. */
+/* How the statement relates to a group of growing loops. */
 typedef struct use {
     bool in;
     bool before; /* in the text, and no loop comes back to it */
@@ -380,13 +380,13 @@ static bool probe_places(probe *l) {
 /* ---- indices and costs stay in range ----------------------------------------------- */
 
 /* How an expression changes in the first iterations of the growing loop around a statement, and in
- * the last ones; in between its value lies in between. */
+ * the last ones; in between its value is in between. */
 static bool shifts_at(probe *l, size_t statement, spad_expr expr, int64_t *first, int64_t *last) {
     return shift_of(l, expr, (motion){true, -1}, first) &&
            shift_of(l, expr, (motion){true, l->growth->inside[statement]}, last);
 }
 
-/* Is an index looked at when the kernel is made, for all iterations, and counts for nothing else?
+/* Is an index examined when the kernel is made, for all iterations, and counts for nothing else?
  * Shapes where it is outside are then refused, even if it does not move in even steps. */
 static bool is_refused_outside(const probe *l, size_t statement, int64_t tensor) {
     return !l->growth->tracked[tensor] && !spad_kernel_get_statement(l->kernel, statement)->guarded;
@@ -497,7 +497,7 @@ static bool probe_once(probe *l, marks tiles, marks waits) {
     return probe_places(l) && probe_bounds(l);
 }
 
-/* A parameter that is computed from others stands for them. If steps rely on the rest of the
+/* A parameter that is computed from others represents them. If steps rely on the rest of the
  * parameter itself, they are not the same for all its values. */
 static void require_even(probe *l) {
     const bool *relies = l->growth->relies;

@@ -76,7 +76,7 @@ void spad__growth_reason(const spad__growth *growth, const spad_kernel *kernel, 
                          size_t size);
 
 /* By how much an expression changes when the parameter grows by a step (`param`), when a growing
- * loop goes on by a period (-1: none), or both. False: not by the same amount each time. */
+ * loop advances by a period (-1: none), or both. False: not by the same amount each time. */
 bool spad__growth_shift(const spad__growth *growth, const spad_kernel *kernel, spad_expr expr,
                         bool param, int64_t loop, int64_t *shift);
 

@@ -37,7 +37,7 @@ typedef struct spad__life_tensor {
     bool read;        /* somewhere, under any name of its storage */
     bool view;        /* never written itself: shows what other names of its storage wrote */
     bool given;       /* a name of this storage is input */
-    bool empty;       /* it is never written, and what lies in its bytes is undefined */
+    bool empty;       /* it is never written, and what is in its bytes is undefined */
     bool shown;       /* an output of this storage is a view */
     bool allocated;   /* by `alloc` statements */
     bool heap;        /* a heap tensor that is alive */
@@ -56,7 +56,7 @@ typedef struct spad__life_tensor {
 /* Tiles by turns, as in a ring, have hints of their own. A power of two. */
 enum { SPAD__LIFE_HINTS = 8 };
 
-/* Tiles of a tensor with `alloc` or `free`, and of an output, that are told apart. */
+/* Tiles of a tensor with `alloc` or `free`, and of an output, that are distinguished. */
 enum { SPAD__LIFE_TILES = 1 << 24, SPAD__OUTPUT_TILES = 1 << 16 };
 
 /* The bytes of one slot without a place. */
@@ -91,7 +91,7 @@ typedef struct spad__life {
     size_t write_room;
     spad__writer unused;
     spad__spot *hints; /* SPAD__LIFE_HINTS per access of the kernel: where its bytes were found */
-    SPAD_ARRAY(spad__unread) unread; /* to be told at the end */
+    SPAD_ARRAY(spad__unread) unread; /* to be reported at the end */
     size_t *unread_of;               /* per access of the kernel: index + 1; 0: none */
 } spad__life;
 
@@ -102,7 +102,7 @@ void spad__life_destroy(spad__life *life);
 spad_status spad__life_event(spad__life *life, const spad_walk_event *event, const int64_t *values,
                              spad_error *error);
 
-/* How often the tile was allocated that an access lies in. What was written before the last time is
+/* How often the tile was allocated that an access is in. What was written before the last time is
  * gone. */
 int64_t spad__life_birth(const spad__life *life, const spad_walk_access *access);
 
@@ -129,7 +129,7 @@ spad_status spad__report_read(spad__life *life, const spad_walk_access *access, 
                               spad__writer writer, spad_error *error);
 /* An access to a tile that is not alive. */
 spad_status spad__report_dead(spad__life *life, const spad_walk_access *access, spad_error *error);
-/* A write of which no byte is left, and none was read: told at the end. */
+/* A write of which no byte is left, and none was read: reported at the end. */
 spad_status spad__report_unread(spad__life *life, spad__writer writer, spad_error *error);
 
 /* "'x[1, 2]'" */
@@ -157,7 +157,7 @@ spad_status spad__check_operand(spad__run *run, int64_t statement, const spad_wa
 /* What the text alone shows: tensors never used or never read, mixed placement. */
 spad_status spad__check_hygiene(spad__run *run, spad_error *error);
 
-/* A walk that could not go on, at a statement (-1: none). `twice`: because it frees what is
+/* A walk that could not continue, at a statement (-1: none). `twice`: because it frees what is
  * free. Passes on a failure that is not the kernel's. */
 spad_status spad__report_failure(spad__run *run, int64_t statement, bool twice,
                                  const spad_error *failure, spad_error *error);

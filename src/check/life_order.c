@@ -13,7 +13,7 @@
 #include "check/cut.h"
 #include "check/life.h"
 
-/* What happens next: the clock comes to an event, an event starts, or both at once. */
+/* What happens next: the clock reaches an event, an event starts, or both at once. */
 typedef struct turn {
     int32_t clock;
     int32_t rank;
@@ -72,7 +72,7 @@ static spad_status close_loops(replay *r, size_t depth, spad_error *error) {
     return status;
 }
 
-/* The clock comes to an event: closes loops that it left, goes on in those it stays in, opens
+/* The clock reaches an event: closes loops that it left, continues in those it stays in, opens
  * the others. */
 static spad_status move_clock(replay *r, const spad__event *event, spad_error *error) {
     const spad_kernel *kernel = r->run->kernel;

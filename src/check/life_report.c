@@ -136,7 +136,7 @@ static const char *remedy(spad_finding_code code, const spad_walk_access *access
     }
 }
 
-/* A read where an input lies that was there before the start. */
+/* A read where an input is that was there before the start. */
 static void describe_input(spad_finding *finding, const spad__life *life,
                            const spad_walk_access *access, spad_rect part,
                            const spad__write *write) {
@@ -317,7 +317,7 @@ spad_status spad__report_leaks(spad__life *life, int64_t tensor, spad_error *err
     return spad__add_finding(life->run, &finding, statement, -1, error);
 }
 
-/* Outputs have a reader, and that a tensor is never read is said once. */
+/* Outputs have a reader, and that a tensor is never read is reported once. */
 static bool wants_reader(const spad__life *life, int64_t tensor) {
     return (life->kernel->tensors.items[tensor].flags & SPAD_TENSOR_OUTPUT) == 0 &&
            life->tensors[tensor].read;
@@ -401,7 +401,7 @@ spad_status spad__life_finish(spad__life *life, spad_error *error) {
     return status;
 }
 
-/* ---- a walk that cannot go on ------------------------------------------------------ */
+/* ---- a walk that cannot continue --------------------------------------------------- */
 
 static spad_finding_code code_of(const spad_error *failure) {
     switch (failure->code) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The state of the lifetime check at the head of an iteration, as numbers: what
- * every byte holds and how the scoped managers stand. Only what later reads can tell
+ * every byte holds and the state of the scoped managers. Only what later reads can distinguish
  * apart is in it, and tiles are counted from where the loop stands, so that two
  * states are equal if what follows them is the same. See prove.c.
  */

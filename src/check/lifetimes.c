@@ -374,7 +374,7 @@ static int64_t home_byte(const spad_kernel_tensor *tensor, int64_t tile) {
     return tensor->home_byte + tile % tensor->slots * tensor->home_step;
 }
 
-/* Does a write go to a tile of another name, which lies in the same tile of the home? */
+/* Does a write go to a tile of another name, which is in the same tile of the home? */
 static bool reaches(const spad_kernel *k, const spad_walk_access *access,
                     const spad_kernel_tensor *other, int64_t tile) {
     const int64_t lane = access->rect.lane - access->tile_rect.lane;
@@ -457,8 +457,8 @@ static spad_status write_input_tiles(spad__life *life, const spad_walk *walk, in
     return status;
 }
 
-/* Inputs are in memory when the kernel starts, in the order of their declarations: one that lies
- * over another has its bytes. */
+/* Inputs are in memory when the kernel starts, in the order of their declarations: one that
+ * overlaps another has its bytes. */
 static spad_status write_inputs(spad__life *life, spad_error *error) {
     const spad_kernel *k = life->kernel;
     const spad_walk_options options = {
@@ -723,7 +723,7 @@ static spad_status check_event(spad__run *run, const spad_walk *walk, const spad
 
 enum { EVENTS_A_LOOK = 4096 }; /* at the clock */
 
-/* One walk. Where the order of events is open there is no `life`: the rules are looked at, and
+/* One walk. Where the order of events is unknown there is no `life`: the rules are examined, and
  * whether the kernel can be run at all. */
 static spad_status walk_through(spad__run *run, spad__life *life, spad__outputs *outputs,
                                 spad_walk *walk, spad_error *error) {

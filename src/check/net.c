@@ -155,7 +155,7 @@ static void put_in_queue(builder *b, queue *q, int32_t point) {
     put_on_chain(b, point, q->queued_chain);
 }
 
-/* A queued wait: the queue comes to it when what stands in front of it has started, or is done,
+/* A queued wait: the queue reaches it when what is before it has started, or is done,
  * as the unit has it for operations. Those may still be running when it is over. */
 static void put_wait_in_queue(builder *b, queue *q, spad_unit_order order, int32_t point) {
     if (q->wait_chain < 0) q->wait_chain = new_chain(b);
@@ -168,7 +168,7 @@ static void put_wait_in_queue(builder *b, queue *q, spad_unit_order order, int32
 /* ---- the order `same` -------------------------------------------------------------- */
 
 /* Edges from all older operations in a list that share bytes with the access. What it
- * covers is dropped from the list where it writes: the edge to it stands for all. */
+ * covers is dropped from the list where it writes: the edge to it covers all. */
 static void order_after(builder *b, queue *q, int32_t *list, int32_t access, int32_t start,
                         bool writes) {
     const spad_walk_access *accesses = b->net->events->accesses.items;

@@ -15,7 +15,7 @@ spad_status spad__check_order(spad__run *run, spad_error *error) {
         run->gap = events.gap;
     } else if (status == SPAD_OK) {
         status = spad__order_judge(&events, run, error);
-        if (status == SPAD_OK && run->told && run->check->counts.errors > errors) {
+        if (status == SPAD_OK && run->shown && run->check->counts.errors > errors) {
             status = spad__hint_parity(&events, run, error);
         }
     }

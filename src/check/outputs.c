@@ -4,10 +4,10 @@
  * tile that is written in parts. A write counts for the tile that it names; if an output
  * is never written under its own name, it shows what other names of its storage write to
  * that tile. What is written over later is another matter: see lifetimes.c. Tensors that
- * are also input, or lie in the bytes of one, have something in them before the start.
+ * are also input, or are in the bytes of one, have something in them before the start.
  * O(1) for a whole tile.
  *
- * A large trip count is not run. A smaller one stands for it if nothing can change any
+ * A large trip count is not run. A smaller one represents it if nothing can change any
  * more when the count grows: see `is_settled`.
  */
 #include "check/outputs.h"
@@ -19,7 +19,7 @@
 #include "check/life.h"
 #include "kernel/walk.h"
 
-/* Tiles of an output that are told apart. */
+/* Tiles of an output that are distinguished. */
 enum { TILES_MAX = 1 << 24 };
 
 /* Marks of a tile; numbers above 0 are maps + 1. */
@@ -183,7 +183,7 @@ static int64_t home_tile(const spad_kernel_tensor *tensor, int64_t tile) {
     return tensor->mode == SPAD_MODE_ALIAS && tensor->home_tile >= 0 ? tensor->home_tile : tile;
 }
 
-/* The tiles of a view that lie in the tile of the home that is written. */
+/* The tiles of a view that are in the tile of the home that is written. */
 static bool mark_view(spad__outputs *o, int64_t view, const spad_walk *walk,
                       const spad_walk_access *access) {
     const spad_kernel_tensor *row = &o->kernel->tensors.items[view];
@@ -448,7 +448,7 @@ static bool add_writes(const settle *s, drift *d) {
 
 /* With one more step the same iterations and one period more are run. Tiles in front of `late`
  * are written if they are written now: what reaches them has not changed. Tiles after
- * `early` + shift are written if those that lie one shift before them are now. With early + shift <
+ * `early` + shift are written if those that are one shift before them are now. With early + shift <
  * late that is every tile, and it stays so when the count grows. If the output grows faster than
  * writes move on, a tile between `top` and `tail` is missing now and later. */
 static bool is_settled(const settle *s) {
@@ -489,7 +489,7 @@ static bool is_apart(const spad_kernel *kernel, const spad__growth *const *growt
     return moved <= 1;
 }
 
-/* Several trip counts: each can be looked at alone, whatever the others are. */
+/* Several trip counts: each can be examined alone, whatever the others are. */
 static bool are_apart(const spad_kernel *k, const spad__growth *const *growths, size_t count) {
     for (size_t l = 0; l < k->loops.count; l++) {
         if (!is_apart(k, growths, count, k->loops.items[l].end.expr, 0)) return false;

@@ -260,7 +260,7 @@ static spad_status walk_loop(scan *l, spad_error *error) {
     spad_walk *walk;
     spad_error failure;
     spad_status status = spad__walk_create(&walk, l->kernel, &options, &failure);
-    if (status != SPAD_OK) { /* the lifetime check has said it */
+    if (status != SPAD_OK) { /* the lifetime check has reported it */
         return spad__attempted(status, error);
     }
     if (!add_touch(l, (touch){.does = 0})) status = spad__fail_host_memory(error);

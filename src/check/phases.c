@@ -402,7 +402,7 @@ static bool is_parted(const late_bytes *late, unsigned set, int32_t number) {
 
 /* Is there a moment when all but these have happened, and is the phase complete then? `bytes` is
  * what it lacks with them. Below 0 it is not, but then an expectation comes too late, too. A
- * moment may lie within one point, and not within two. */
+ * moment may be within one point, and not within two. */
 static bool may_miss(const late_bytes *late, unsigned set, int64_t bytes) {
     spad__assert(set != 0 && set >> late->count == 0);
     int32_t within = -1;

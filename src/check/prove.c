@@ -5,7 +5,7 @@
  * Let a parameter N grow in steps of Q (growth.h). If in a run with N = n the state
  * at the head of some iteration is the same as one period before, with indices
  * counted from where the loop stands, then the run with n + Q is the run with n and
- * that period put in once more: what comes after cannot tell the difference. So
+ * that period put in once more: what comes after cannot observe the difference. So
  * nothing new happens for larger N, and
  *
  *     the shapes 0 <= N < n + 2 Q are a proof for all N,
@@ -60,7 +60,7 @@ typedef struct prover {
     char why[SPAD_MESSAGE_MAX]; /* about the first of them */
     int64_t work;               /* events, and numbers of states, of all shapes so far */
     bool unwatched;             /* it is known that runs repeat themselves */
-    bool unsettled;             /* small shapes do not tell what the given one leaves out */
+    bool unsettled;             /* small shapes do not show what the given one leaves out */
     bool all;                   /* shapes are run for all of them: warnings count, too */
     char but[SPAD_MESSAGE_MAX]; /* the first warning that the given shape does not have, or "" */
     int64_t *values;            /* per loop: scratch */
@@ -127,7 +127,7 @@ static void keep_result(const prover *p, shape *s, const spad__run *run,
 }
 
 /* Runs the parts that find errors over a kernel of a shape; findings go to `check`. `about`: NULL,
- * or how to call the shape in what is said about outputs. */
+ * or the name of the shape in messages about outputs. */
 static spad_status run_kernel(prover *p, shape *s, const spad_kernel *kernel, spad_check *check,
                               const char *about, spad_error *error) {
     spad__watches watches = {0};
@@ -135,7 +135,7 @@ static spad_status run_kernel(prover *p, shape *s, const spad_kernel *kernel, sp
                      .options = p->run->options,
                      .check = check,
                      .watches = &watches,
-                     .told = check == p->run->check,
+                     .shown = check == p->run->check,
                      .outputs = about != NULL,
                      .shape = about,
                      .limit = p->run->limit};
@@ -228,7 +228,7 @@ static spad_status try_shape(prover *p, shape *s, spad_error *error) {
 
 /* ---- trip counts ------------------------------------------------------------------- */
 
-/* A value to leave a parameter at while another one is looked at: small, the same modulo its
+/* A value to leave a parameter at while another one is examined: small, the same modulo its
  * step. */
 static int64_t small_value(const trip *t) {
     spad__assert(t->growth.step > 0);
@@ -253,7 +253,7 @@ static bool bounds_a_loop(const spad_kernel *kernel, size_t param) {
     return false;
 }
 
-/* A parameter that stays as it is; the first one is told. */
+/* A parameter that stays as it is; the first one is reported. */
 static void leave_fixed(prover *p, size_t param, const char *why) {
     if (p->fixed++ > 0) return;
     snprintf(p->why, sizeof p->why, "%.64s is fixed at %lld: %s",
@@ -325,7 +325,7 @@ static int64_t repeats_most(const trip *t) {
     return 4 * t->growth.step + 16;
 }
 
-/* From which value on do runs repeat themselves? One that does goes on doing so when the value
+/* From which value on do runs repeat themselves? One that does continues to do so when the value
  * grows by steps, so the first is found by halving. *found is false: none that was tried does. */
 static spad_status find_repeat(prover *p, size_t number, bool *found, spad_error *error) {
     trip *t = &p->trips[number];
@@ -459,7 +459,7 @@ static void set_proved(prover *p) {
 static spad_status judge_all(prover *p, spad_error *error) {
     outcome result = NOT_ALL;
     shape s;
-    p->unwatched = p->count == 1; /* with several, combinations are to be looked at */
+    p->unwatched = p->count == 1; /* with several, combinations are to be examined */
     p->all = true;
     const spad_status status = try_all(p, &result, &s, error);
     if (status != SPAD_OK) return status;
@@ -483,7 +483,7 @@ static spad_status judge_all(prover *p, spad_error *error) {
     return SPAD_OK;
 }
 
-/* A small shape that stands for the given one, `more` steps above the smallest. False: the
+/* A small shape that represents the given one, `more` steps above the smallest. False: the
  * given one is small itself. */
 static bool choose_representative(const prover *p, int64_t more, shape *s) {
     bool smaller = false;
@@ -507,7 +507,7 @@ static spad_status run_given(prover *p, shape *s, spad_error *error) {
     return run_kernel(p, s, p->kernel, p->run->check, "", error);
 }
 
-/* The findings of a shape that stands for the given one. `outputs`: also of what it writes. */
+/* The findings of a shape that represents the given one. `outputs`: also of what it writes. */
 static spad_status run_representative(prover *p, shape *s, bool outputs, spad_error *error) {
     spad_kernel *kernel;
     char values[SPAD_MESSAGE_MAX / 4];
@@ -522,7 +522,7 @@ static spad_status run_representative(prover *p, shape *s, bool outputs, spad_er
     return status;
 }
 
-/* Is a shape large enough to tell what larger ones leave out of their outputs? */
+/* Is a shape large enough to show what larger ones leave out of their outputs? */
 static spad_status is_settled(prover *p, const shape *s, bool *settled, spad_error *error) {
     spad_kernel *kernel;
     spad_status status = make_kernel(p, s, &kernel, error);
@@ -554,7 +554,7 @@ static spad_status is_settled(prover *p, const shape *s, bool *settled, spad_err
     return status;
 }
 
-/* The shape that stands for the given one and is right; its warnings are told. One that is a
+/* The shape that represents the given one and is right; its warnings are reported. One that is a
  * little larger can be needed to see what is missing of outputs. */
 static spad_status run_right(prover *p, shape *s, spad_error *error) {
     bool settled = false;
@@ -568,9 +568,9 @@ static spad_status run_right(prover *p, shape *s, spad_error *error) {
     return run_representative(p, s, settled, error);
 }
 
-/* Can it be seen without the given shape that it is right? Two shapes that stand for it are
+/* Can it be seen without the given shape that it is right? Two shapes that represent it are
  * asked, so that nothing is right by coincidence. Otherwise the given shape is run as far as that
- * is quick, and then one that is wrong is told instead. */
+ * is quick, and then one that is wrong is reported instead. */
 static spad_status judge_large(prover *p, shape *s, bool *right, bool *instead, spad_error *error) {
     *right = true;
     for (int64_t more = 0; more < 2 && *right; more++) {

@@ -13,7 +13,7 @@
 #include "check/findings.h"
 #include "check/growth.h"
 
-/* Trip counts that are looked at together. */
+/* Trip counts that are examined together. */
 enum { SPAD__TRIPS_MAX = 6 };
 
 /* A state as numbers. */
@@ -32,7 +32,7 @@ typedef struct spad__watch {
     const spad__growth *growth;
     spad__window *windows; /* per loop, of this run */
     bool failed;           /* a run of a growing loop did not repeat itself */
-    bool repeats;          /* the one that is open has */
+    bool repeats;          /* the loop that is open does */
     spad__state states;    /* of its iterations, one after another */
     SPAD_ARRAY(size_t) starts;
 } spad__watch;

@@ -5,7 +5,7 @@
  * Per storage, in the order in which one run starts the operations, every cell (cells.h)
  * remembers its last write and the reads since. A new access is compared with those
  * only: what they themselves come after is covered, because order is transitive. The
- * run tells which of two can be first: if x ends before y starts in every execution,
+ * run decides which of two can be first: if x ends before y starts in every execution,
  * then in this one too. So accesses are ordered iff all these pairs are, and each pair
  * that is not is a race that some execution has.
  *
@@ -81,7 +81,7 @@ static bool is_reported(const sweep *s, int32_t x, int32_t y) {
     return false;
 }
 
-/* A pair for race_report.c, which is told about once. */
+/* A pair for race_report.c, which is reported once. */
 static spad_status report(sweep *s, int32_t x, int32_t y, spad__clash *clash, spad_error *error) {
     if (!spad__array_reserve(&s->order->net.host, &s->reported, 1)) {
         return spad__fail_host_memory(error);
@@ -123,7 +123,7 @@ static bool has_proxies(const sweep *s, int32_t access) {
     return space->lanes == 1 && strcmp(space->name, "registers") != 0;
 }
 
-/* Does a fence of one agent lie between two points? The first one after `from` decides. */
+/* Is a fence of one agent between two points? The first one after `from` decides. */
 static spad_status fenced_by(sweep *s, size_t first, size_t last, int32_t from, int32_t to,
                              bool *fenced, spad_error *error) {
     spad__assert(first <= last && last <= s->fences.count);

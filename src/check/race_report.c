@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is said about two accesses that clash.
+ * The messages about two accesses that clash.
  *
  * The story follows the tiles. Who reads a tile and may meet a write of the same tile reads
  * too early; a write of another tile to those bytes comes too early itself, while the tile is

@@ -5,8 +5,8 @@
  * Places come from a formula over the index of a tile, so what can be wrong repeats: of a
  * tensor with any number of tiles it is enough to look at those with different rests by
  * the counts of its rings, at the extreme ones, and, for tiles in a row, at one period of
- * the banks. Scoped tensors are looked at when they are placed. Aliases lie in something
- * that was looked at. Time: O(different places), at most PLACES_MAX per tensor.
+ * the banks. Scoped tensors are examined when they are placed. Aliases are in something
+ * that was examined. Time: O(different places), at most PLACES_MAX per tensor.
  */
 #include <stdio.h>
 #include <string.h>
@@ -169,7 +169,7 @@ static spad_status check_row(spad__run *run, int64_t tensor, spad_error *error) 
     const spad_kernel_tensor *row = &run->kernel->tensors.items[tensor];
     const spad_space *space = &run->kernel->target->spaces[row->space];
     const int64_t step = row->step.value != 0 ? row->step.value : row->tile_bytes;
-    int64_t period = 2; /* the second one tells whether steps are aligned */
+    int64_t period = 2; /* the second one shows whether steps are aligned */
     if (space->banks_exclusive && space->bank_bytes > 0) {
         period = spad__max(period, space->bank_bytes /
                                        spad__gcd(step % space->bank_bytes, space->bank_bytes));

@@ -290,7 +290,7 @@ static size_t objects_up_to(const cl_device *device, int64_t address) {
     return low;
 }
 
-/* The object that an address lies in. */
+/* The object that an address is in. */
 static spad_status find_object(object *out, cl_device *device, int64_t address, spad_error *error) {
     bool found = false;
     pthread_mutex_lock(&device->mutex);
@@ -395,7 +395,7 @@ static cl_result copy_row(const cl_calls *cl, void *queue, uint32_t blocking, co
 }
 
 /* The beginning is given as bytes in a row, rows and slices: all of it in bytes, because
- * it may lie beyond the first row. */
+ * it may be beyond the first row. */
 static cl_result copy_rows(const cl_calls *cl, void *queue, uint32_t blocking, const object *from,
                            const object *to, const spad_transfer *t) {
     const size_t from_pitch = (size_t)t->from_pitch;
@@ -420,7 +420,7 @@ static cl_result copy_rows(const cl_calls *cl, void *queue, uint32_t blocking, c
 }
 
 /* Rows within one buffer object: OpenCL wants equal pitches there and takes some tiles that
- * lie side by side for overlapping ones, so each row goes on its own. */
+ * are adjacent for overlapping ones, so each row is copied separately. */
 static cl_result copy_within(const cl_calls *cl, void *queue, const object *o,
                              const spad_transfer *t) {
     cl_result result = 0;

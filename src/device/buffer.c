@@ -278,7 +278,7 @@ spad_status spad_buffer_alloc(spad_buffer *out, spad_device *device, const spad_
     const int64_t align = spec->alignment > 0 ? spec->alignment : 1;
     status = open_record(out, device, spec, align, error);
     if (status != SPAD_OK) return status;
-    if (find_auto(spec->shape) < spec->shape.rank) return SPAD_OK; /* its extent is open */
+    if (find_auto(spec->shape) < spec->shape.rank) return SPAD_OK; /* its extent is not known yet */
     status = settle_new(*out, spec, align, error);
     if (status != SPAD_OK) {
         pthread_mutex_lock(&device->mutex);

@@ -71,7 +71,7 @@ static spad_status fail_bounds(const side *s, int64_t offset, int64_t width, int
     return SPAD_ERR_BOUNDS;
 }
 
-/* Moves the side to its offset, and checks that all rows lie inside. */
+/* Moves the side to its offset, and checks that all rows are inside. */
 static spad_status place_side(side *s, int64_t offset, int64_t pitch, int64_t width, int64_t rows,
                               spad_error *error) {
     int64_t end;
@@ -340,7 +340,7 @@ spad_status spad_buffer_copy_async(spad_buffer to, spad_buffer from, spad_stream
     return copy_whole(to, from, &stream, error);
 }
 
-/* Bytes of a row and of an element of a matrix; checks that the tile lies inside. */
+/* Bytes of a row and of an element of a matrix; checks that the tile is inside. */
 static spad_status matrix_row(int64_t *row_bytes, int64_t *element, const spad_buffer_info *info,
                               int64_t row, int64_t column, const spad_copy_tile *tile,
                               spad_error *error) {

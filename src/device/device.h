@@ -54,7 +54,7 @@ typedef struct spad__fence_record {
 typedef struct spad__scratchpad {
     const spad_space *space; /* NULL: the target has none */
     spad_pool *pool;         /* of addresses in one lane */
-    spad_allocation region;  /* the memory behind it: all lanes */
+    spad_allocation region;  /* its memory: all lanes */
     int64_t base;            /* address of that */
 } spad__scratchpad;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The pool: a range (range.h) behind a mutex, and in front of it caches, lists of
+ * The pool: a range (range.h) protected by a mutex, and above it caches, lists of
  * freed pieces by size class, one cache for each of a few threads.
  *
  * A thread is known by the address of its control block, hashed to a cache; two threads that

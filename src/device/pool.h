@@ -87,8 +87,8 @@ struct spad_pool {
     int64_t capacity;
     uint64_t first_handle;                /* of every ticket, without a number */
     uint32_t used_caches;                 /* bit c: blocks may be in cache c */
-    void *segment_blocks[SPAD__SEGMENTS]; /* what the segments lie in */
-    void *cache_block;                    /* what the caches lie in */
+    void *segment_blocks[SPAD__SEGMENTS]; /* what the segments are in */
+    void *cache_block;                    /* what the caches are in */
 };
 
 typedef struct spad__ticket_place {

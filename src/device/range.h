@@ -35,7 +35,7 @@ typedef struct spad__piece {
 
 /* A bin holds pieces of [lower, next lower) granules. Below 16 granules every size
  * has its own; above, a power of two has sixteen. */
-#if defined(SPAD_PROOF_FEW_BINS) /* up to 15 granules: proofs/lists.c looks at all of them */
+#if defined(SPAD_PROOF_FEW_BINS) /* up to 15 granules: proofs/lists.c examines all of them */
 enum { SPAD__BIN_BITS = 1, SPAD__BIN_LEVELS = 4 };
 #else
 enum { SPAD__BIN_BITS = 4, SPAD__BIN_LEVELS = 64 - SPAD__BIN_BITS };

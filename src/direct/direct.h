@@ -19,7 +19,7 @@
  *   rings: physical == product of extent, 1 <= extent[d] <= block[d]
  *   table: places are distinct; logical[places[p].first].physical == p; the chain
  *          of `next` from there visits the tiles of p in ascending order
- *   every rectangle with an address lies in the usable part of its space
+ *   every rectangle with an address is in the usable part of its space
  */
 #ifndef SPAD_DIRECT_DIRECT_H
 #define SPAD_DIRECT_DIRECT_H

@@ -353,7 +353,7 @@ static spad_status check_one_per_bank(const direct_check *check, const char *wha
                   what, (long long)tiles, check->space->name);
 }
 
-/* What the ring reserves, used or not, has to lie in the space. */
+/* What the ring reserves, used or not, has to be in the space. */
 static spad_status check_footprint(direct_tensor *tensor, const direct_check *check,
                                    const int64_t tiles[DIRECT_COORDINATES], spad_error *error) {
     const spad_direct_spot base = tensor->base;

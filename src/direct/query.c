@@ -4,7 +4,7 @@
  *
  * Overlaps are found by a sweep along the bytes of each space. Tiles are visited
  * in order of their first byte; those that have not ended yet are kept in lists,
- * one for each different range of lanes. A new tile looks at the lists whose
+ * one for each different range of lanes. A new tile examines the lists whose
  * lanes it meets: everything alive in them shares bytes with it, and what has
  * ended is dropped on the way. So each look either finds a pair or drops a tile.
  */

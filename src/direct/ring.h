@@ -14,7 +14,7 @@
 #include "spad/dtype.h"
 
 /* The place of an index in a ring of counts[d] tiles along each dim, row-major,
- * the last dim fastest. NULL stands for the empty tuple: always 0. The product
+ * the last dim fastest. NULL is the empty tuple: always 0. The product
  * of the counts must fit. */
 static inline int64_t spad__ring_line(size_t rank, const int64_t *counts, const int64_t *index) {
     int64_t line = 0;

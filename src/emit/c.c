@@ -148,7 +148,7 @@ static void write_checks(const spad_emit *table, const spad__emit_row *row, bool
     spad__out_format(out, "#error \"%s: not aligned, or outside the lanes\"\n#endif\n", n);
 }
 
-/* The copy of tile i: a ring goes on in both directions. */
+/* The copy of tile i: a ring continues in both directions. */
 static void write_rest(const spad_emit *table, const spad__emit_row *row, spad__out *out) {
     spad__out_format(out, "    const long long rest = i %% %s_%s_RING;\n", table->prefix,
                      row->identifier);
@@ -180,7 +180,7 @@ static void open_function(const spad_emit *table, const spad__emit_row *row, con
     spad__out_format(out, "_%s(%s) {\n", word, arguments);
 }
 
-/* The byte of tile i and, where copies lie in different lanes, its lane. */
+/* The byte of tile i and, where copies are in different lanes, its lane. */
 static void write_functions(const spad_emit *table, const spad__emit_row *row, bool even,
                             spad__out *out) {
     const spad_emit_buffer *b = &row->buffer;

@@ -32,7 +32,7 @@ static char upper(char c) {
     return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
 }
 
-/* field has IDENTIFIER_MAX + 1 characters. Brackets at the end leave nothing behind. */
+/* field has IDENTIFIER_MAX + 1 characters. Brackets at the end are dropped. */
 static void make_identifier(char *field, const char *name) {
     size_t used = 0;
     bool gap = false;

@@ -3,7 +3,7 @@
  * The builder: its life, plain declarations, and blocks. Tensors are in
  * builder_tensor.c, the other statements in builder_statement.c, expressions in
  * expr.c. The reader of kernel text (reader.c) makes kernels with these calls too,
- * so what a kernel must obey is said here and nowhere else.
+ * so the rules of a kernel are here and nowhere else.
  *
  * Each call checks, reserves room for all it adds, and then adds it, so that a
  * failed call changes nothing that can be seen. O(1) amortised per thing added.
@@ -41,7 +41,7 @@ static bool keep_defines(spad_kernel_builder *builder, const spad_kernel_options
            keep_given(builder->kernel, builder->rings.items, options->rings, options->ring_count);
 }
 
-/* The main program, and expression number 0, which is none. */
+/* The main program, and expression number 0, which is no expression. */
 static bool add_first_rows(spad_kernel *kernel) {
     if (!spad__array_reserve(&kernel->host, &kernel->agents, 1) ||
         !spad__array_reserve(&kernel->host, &kernel->exprs, 1)) {

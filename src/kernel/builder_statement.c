@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Operations and synchronisation: which objects a statement may name, and what
- * can be said about its numbers before the kernel runs.
+ * can be known about its numbers before the kernel runs.
  */
 #include <string.h>
 

@@ -110,7 +110,7 @@ spad_status spad_kernel_builder_name(spad_expr *out, spad_kernel_builder *builde
 
 /* ---- bounds ------------------------------------------------------------------------ */
 
-/* The sum of two ranges. Between two neighbours of b lie a whole a range and what
+/* The sum of two ranges. Between two neighbours of b are a whole a range and what
  * is left of the gap; and the other way round. */
 static bool bound_sum(const spad__expr *a, const spad__expr *b, spad__expr *sum) {
     int64_t width_a;

@@ -57,7 +57,7 @@ struct spad_kernel {
     SPAD_ARRAY(spad_kernel_access) accesses;
     SPAD_ARRAY(spad_kernel_completion) completions;
     SPAD_ARRAY(spad_expr_node) nodes;
-    SPAD_ARRAY(spad__expr) exprs; /* number 0 is none */
+    SPAD_ARRAY(spad__expr) exprs; /* number 0 is no expression */
 };
 
 /* ---- names in scope ---------------------------------------------------------------- */

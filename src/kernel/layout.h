@@ -46,7 +46,7 @@ struct spad_layout {
     spad__life *lives;   /* per slot of a tensor that the planner places; one for others */
     spad__life *all;     /* per tensor: touches of all slots */
     size_t slot_count;
-    int64_t *bytes; /* per slot: where it lies, SPAD_NO_BYTE: nowhere */
+    int64_t *bytes; /* per slot: where it is, SPAD_NO_BYTE: nowhere */
     int64_t *lanes;
     spad__layout_buffers buffers;
     spad__layout_buffers given; /* of the space that is being solved */

@@ -78,7 +78,7 @@ static int64_t product(spad_amounts counts) { /* checked by the builder */
     return value;
 }
 
-/* All places of the tensor as one, where there are too many to tell apart. */
+/* All places of the tensor as one, where there are too many to distinguish. */
 static spad_status add_hull(spad_layout *layout, size_t tensor, spad_error *error) {
     const spad_kernel_tensor *t = &layout->kernel->tensors.items[tensor];
     const int64_t bank_bytes = layout->kernel->target->spaces[t->space].bank_bytes;

@@ -8,15 +8,15 @@
  *     contain the declaration of the tensor: values may be carried from one iteration
  *     to the next, and a ring is there to let iterations overlap. A declaration in the
  *     loop begins a new life in every iteration, so nothing is carried;
- *   - from fork to join if an agent does it: the order of agents is open;
+ *   - from fork to join if an agent does it: the order of agents is unknown;
  *   - and, on a unit, until `wait G pending 0` after a commit of its group that its
  *     agent must pass, else to the end.
  * A slot is needed from its first touch to its last, an input from the start, an
  * output to the end, under whatever name it is one. Inside one life nothing is left out, so two
  * slots whose lives do not meet are never needed together; this holds in program order for every
- * trip count, because loops and not iterations were looked at.
- *
- * A parameter stands for any number. A loop that it bounds counts as one that runs
+ * trip count, because loops and not iterations were examined.
+ * A parameter can be any
+ * number. A loop that it bounds counts as one that runs
  * twice or more, and an index that it moves touches all slots of a ring: places that
  * are good for one value are good for all.
  *
@@ -167,7 +167,7 @@ static spad__life widened(const spad_kernel *k, size_t statement, size_t other) 
                         s->kind == SPAD_STATEMENT_FOR ? (int64_t)s->end : (int64_t)widest + 1};
 }
 
-/* Does control that has passed `statement` come to `later` for certain? */
+/* Does control that has passed `statement` always reach `later`? */
 static bool is_passed(const spad_kernel *k, size_t statement, size_t later) {
     const int64_t block = k->statements.items[later].parent;
     if (block < 0) return true;
@@ -272,7 +272,7 @@ static bool next_index(int64_t *index, const int64_t *low, const int64_t *high, 
     return false;
 }
 
-/* A tile of a tensor by its index, or all of them (index NULL). An alias that lies inside
+/* A tile of a tensor by its index, or all of them (index NULL). An alias that is inside
  * one tile touches that one, others the tiles of the same numbers. */
 static void touch(spad_layout *layout, size_t statement, const spad_kernel_tensor *tensor,
                   const spad_expr *index) {
@@ -318,7 +318,7 @@ static void touch_statement(spad_layout *layout, size_t number) {
     }
 }
 
-/* The slots that a name stands for: all of its home, or the one that an alias lies in. */
+/* The slots that a name refers to: all of its home, or the one that an alias is in. */
 static void slots_of(const spad_layout *layout, size_t number, size_t *first, size_t *end) {
     const spad_kernel *k = layout->kernel;
     const spad_kernel_tensor *tensor = &k->tensors.items[number];

@@ -5,11 +5,11 @@
  * The problem. Slots of a ring go to the planner as one buffer, because base + slot x
  * stride is what a kernel wants to compute, and because a dozen buffers are solved at
  * once where thousands are not. Where a bank or a few lanes hold a tile, and wherever
- * the rings as a whole are not proved to lie as low as anything could, every slot is
+ * the rings as a whole are not proved to be as low as anything could, every slot is
  * also tried on its own, and the lower plan is taken.
  *
  * The planner gets a space without rules of its own: rounding, alignment and banks are
- * told per buffer, so that obstacles, which the kernel has placed, need not obey them.
+ * given per buffer, so that obstacles, which the kernel has placed, need not obey them.
  * Obstacles may overlap (that is for the checks to judge), pins may not: boxes that
  * share bytes at some time are replaced by the box around both until none do.
  */
@@ -25,12 +25,12 @@
 
 enum {
     TIME_MIN = 1000000, /* nanoseconds for one question to the planner */
-    LANES_MAX = 128     /* lanes that are looked at for the peak */
+    LANES_MAX = 128     /* lanes that are examined for the peak */
 };
 
 /* ---- planned buffers --------------------------------------------------------------- */
 
-/* May the slots of a tensor lie one after another? */
+/* May the slots of a tensor be one after another? */
 static bool makes_arrays(const spad_space *space, const spad_kernel_tensor *tensor) {
     if (space->banks_exclusive) return false;
     return tensor->tile_lanes == space->lanes || tensor->lane.value != 0;
@@ -274,7 +274,7 @@ static spad_status check_cancelled(spad_layout *layout, spad_error *error) {
     return spad__limit_fail(&layout->limit, (int64_t)layout->space_count, "spaces", error);
 }
 
-/* The planner is told once the caller has cancelled; time is its own affair. */
+/* Passes cancellation on to the planner, which has a time limit of its own. */
 static int watch(void *context, const spad_plan_progress *progress) {
     spad__limit *limit = context;
     (void)progress;
@@ -313,7 +313,7 @@ static bool fits(spad_plan_verdict verdict) {
     return verdict == SPAD_PLAN_OPTIMAL || verdict == SPAD_PLAN_FEASIBLE;
 }
 
-/* Rings as a whole, and slot by slot where that may lie lower. If it does not, rings stay whole,
+/* Rings as a whole, and slot by slot where that may be lower. If it does not, rings stay whole,
  * with what is known about all layouts. */
 static spad_status find_answer(spad_layout *layout, const spad__layout_space *space, answer *best,
                                spad_error *error) {

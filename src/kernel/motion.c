@@ -48,7 +48,7 @@ typedef struct term {
     size_t first; /* its first node; the last is in front of what comes next */
 } term;
 
-/* An expression, and the node that is looked at. */
+/* An expression, and the node that is examined. */
 typedef struct spot {
     const spad__moves *moves;
     const spad_expr_node *nodes;

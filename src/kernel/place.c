@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where the tiles of a tensor lie, and which bytes a part of a tile is. Pure
+ * Where the tiles of a tensor are, and which bytes a part of a tile is. Pure
  * functions of the kernel; the builder has made sure that nothing overflows.
  */
 #include "kernel/place.h"

@@ -399,7 +399,7 @@ static bool read_second_kernel(spad__reader *r) {
     return false;
 }
 
-/* A '}' that is taken: the end of a block, or an if goes on with its else. */
+/* A '}' that is taken: the end of a block, or an if continues with its else. */
 static bool read_end(spad__reader *r) {
     const spad__span span = r->parser.last.span;
     const size_t depth = r->builder->blocks.count;

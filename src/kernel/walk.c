@@ -233,9 +233,9 @@ static void enter_agent(spad_walk *walk, const spad_statement *s) {
     walk->at++;
 }
 
-/* One step on; *told: it is an event. */
-static spad_status step(spad_walk *walk, bool *told) {
-    *told = true;
+/* One step on; *emitted: it is an event. */
+static spad_status step(spad_walk *walk, bool *emitted) {
+    *emitted = true;
     if (walk->frame_count > 0) {
         spad__walk_frame *top = &walk->frames[walk->frame_count - 1];
         if (top->begins) {
@@ -261,14 +261,14 @@ static spad_status step(spad_walk *walk, bool *told) {
     }
     walk->event.statement = (int64_t)walk->at;
     switch (s->kind) {
-    case SPAD_STATEMENT_FOR: *told = enter_loop(walk, s); return SPAD_OK;
+    case SPAD_STATEMENT_FOR: *emitted = enter_loop(walk, s); return SPAD_OK;
     case SPAD_STATEMENT_IF:
         walk->at = branch(walk, s);
-        *told = false;
+        *emitted = false;
         return SPAD_OK;
     case SPAD_STATEMENT_ELSE:
         walk->at = s->end;
-        *told = false;
+        *emitted = false;
         return SPAD_OK;
     case SPAD_STATEMENT_AGENT: enter_agent(walk, s); return SPAD_OK;
     default: break;
@@ -329,10 +329,10 @@ static void clear_event(spad_walk *walk) {
 
 spad_status spad_walk_next(const spad_walk_event **out, spad_walk *walk, spad_error *error) {
     *out = NULL;
-    bool told = false;
-    while (walk->failed == SPAD_OK && !told) {
+    bool emitted = false;
+    while (walk->failed == SPAD_OK && !emitted) {
         clear_event(walk);
-        walk->failed = step(walk, &told);
+        walk->failed = step(walk, &emitted);
     }
     if (walk->failed != SPAD_OK) {
         if (error != NULL) *error = walk->error;

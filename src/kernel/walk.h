@@ -12,7 +12,7 @@
 
 typedef struct spad__walk_frame {
     size_t statement;
-    bool begins;        /* a loop whose first iteration is still to be told */
+    bool begins;        /* a loop whose first iteration event is still to come */
     int64_t sections;   /* of a scope */
     int64_t increments; /* how often it went to the next one */
 } spad__walk_frame;

@@ -2,7 +2,7 @@
  *
  * The walk: tensors that begin and end, and scopes. Scoped tensors are placed by one
  * spad_stack per space, as the statements run. A stack tensor is over when its scope has returned
- * to its section; frames count the sections, so that an access can tell.
+ * to its section; frames count the sections, so that an access can check it.
  */
 #include "kernel/walk.h"
 

@@ -15,7 +15,7 @@
  * N of banks of B bytes: at least their bytes over B, and, since at most k pieces of more than
  * B/(k+1) bytes share a bank, at least the number of those over k (k = 1 and 2). The
  * topmost bank is then number N - 1 or higher, so the height is at least (N - 1) B and the bytes of
- * the smallest piece. Only the most frequent B is looked at.
+ * the smallest piece. Only the most frequent B is examined.
  *
  * O(sections + pieces), and O(pieces log pieces) for alias groups.
  */

@@ -7,12 +7,12 @@
  *   aliases that are also kept apart
  *   an alias group whose members have no start lane in common
  *   two pins that share a byte while both are alive, or that are kept apart
- * Found once, they are a proof, and the two buffers are the reason to tell.
+ * Found once, they are a proof, and the two buffers are the reason to report.
  *
  * Pins are taken in the order of their lowest byte, and the highest top so far is kept for every
  * section (a tree of range maxima, as in check.c): a piece overlaps an earlier one exactly when
- * the highest top over its sections is above its lowest byte. Lanes are not looked at by that,
- * and aliases may overlap, so with either of them earlier pieces are then looked at one by
+ * the highest top over its sections is above its lowest byte. Lanes are not examined by that,
+ * and aliases may overlap, so with either of them earlier pieces are then examined one by
  * one. O(n log n), and for every such look O(n).
  */
 #include "plan/clash.h"

@@ -11,14 +11,14 @@
  * are tightest.
  *
  * Only boxes near the target are ever touched, however large the plan is. Finding a place
- * looks at the boxes that live together with one: boxes are kept by class of width and then by
- * begin, so they lie in a few runs of memory; their bottoms and tops are sorted and swept.
+ * examines the boxes that live together with one: boxes are kept by class of width and then by
+ * begin, so they are in a few runs of memory; their bottoms and tops are sorted and swept.
  * O(k log k) for k of them.
  *
  * Targets form a ladder between the plan and the bound, much as in hunt.c: half of the way, an
  * eighth of it, and the bound itself. A search that has taken out far more than it began with is
  * lost and starts from the plan again, with the weights it has learned; they are forgotten when a
- * target was out of reach. All is steered by the number of boxes looked at, so the outcome does not
+ * target was out of reach. All is steered by the number of boxes examined, so the outcome does not
  * depend on the machine.
  */
 #include "plan/eject.h"
@@ -32,7 +32,7 @@
 enum {
     CLASSES = 31,   /* of width: [2^c, 2^(c+1)) sections */
     MOST_OUT = 400, /* boxes, and four times as many as at first */
-    STEPS_PER_LOOK_AT_THE_CLOCK = 64
+    STEPS_PER_CLOCK_CHECK = 64
 };
 
 static const int64_t most_weight = INT32_MAX; /* so that no sum of weights overflows */
@@ -254,7 +254,7 @@ static bool reach(ejector *e, int64_t target, int64_t looks) {
     const int64_t until = e->looks + looks;
     for (int64_t step = 0; e->out_count > 0; step++) {
         if (e->looks > until) return false;
-        if (step % STEPS_PER_LOOK_AT_THE_CLOCK == 0 && spad__stopped(e->pack->stop)) return false;
+        if (step % STEPS_PER_CLOCK_CHECK == 0 && spad__stopped(e->pack->stop)) return false;
         if (e->out_count > most_out) start(e, target);
         const int32_t i = heaviest_out(e);
         box *b = &e->boxes[i];

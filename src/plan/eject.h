@@ -9,7 +9,7 @@
 
 enum { SPAD__EJECT_LOOKS = 4 * 1000 * 1000 }; /* good to begin with: 0.2 s or so */
 
-/* Lowers the plan of a pack without given offsets as far as it gets with so many looks at
+/* Lowers the plan of a pack without given offsets as far as it gets with so many examinations of
  * boxes for every target. False: no memory. */
 bool spad__eject(spad__pack *pack, int64_t looks);
 

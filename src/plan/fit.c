@@ -23,7 +23,7 @@
 #include "plan/sort.h"
 #include "plan/units.h"
 
-enum { ROUNDS = 40, ROUNDS_LARGE = 6, LARGE = 2000, WORK_PER_LOOK_AT_THE_CLOCK = 1 << 14 };
+enum { ROUNDS = 40, ROUNDS_LARGE = 6, LARGE = 2000, WORK_PER_CLOCK_CHECK = 1 << 14 };
 
 typedef struct range {
     int64_t begin; /* offsets with begin < offset < end are forbidden */
@@ -51,7 +51,7 @@ typedef struct fitter {
 /* Counts work; every now and then that is a look at the clock. */
 static void count_work(fitter *f, int64_t amount) {
     f->work += amount;
-    if (f->late || f->work <= WORK_PER_LOOK_AT_THE_CLOCK) return;
+    if (f->late || f->work <= WORK_PER_CLOCK_CHECK) return;
     f->work = 0;
     f->late = spad__stopped(f->stop);
 }

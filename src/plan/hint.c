@@ -9,7 +9,7 @@
 
 #include "plan/near.h"
 
-enum { HINTS_PER_LOOK_AT_THE_CLOCK = 64 };
+enum { HINTS_PER_CLOCK_CHECK = 64 };
 
 static bool is_free(const spad__near *near, int32_t i, const spad_plan_place *place) {
     const spad__model *m = near->model;
@@ -48,7 +48,7 @@ bool spad__hint_apply(spad__model *m, spad_plan_place *place, int64_t height, sp
     for (size_t n = 0, tried = 0; n < m->plan->buffers.count; n++) {
         const int32_t i = m->item_of[n];
         if (!is_legal(m, n, height)) continue;
-        if (++tried % HINTS_PER_LOOK_AT_THE_CLOCK == 0 && spad__stopped(stop)) break;
+        if (++tried % HINTS_PER_CLOCK_CHECK == 0 && spad__stopped(stop)) break;
         const spad_plan_place before = place[i];
         place[i].offset = m->plan->buffers.items[n].hint;
         if (!is_free(&near, i, place)) place[i] = before;

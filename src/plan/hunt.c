@@ -114,7 +114,7 @@ static bool finished(hunter *h) {
     return height <= spad__max(low, h->hunt->enough) || low > h->hunt->capacity;
 }
 
-/* What the caller will hear when it is told next. */
+/* What the next progress callback will report. */
 static void note_progress(hunter *h) {
     if (h->stop.listener == NULL) return;
     int64_t low;

@@ -248,7 +248,7 @@ static spad_status fill_items(spad__model *m, moment_list *times, spad_error *er
     const spad_plan *plan = m->plan;
     const int32_t n = (int32_t)plan->buffers.count;
     for (int32_t i = 0; i < m->item_count; i++) m->items[i].alignment = 1;
-    /* first count, then place: pieces and bank rules of one item lie together */
+    /* first count, then place: pieces and bank rules of one item are together */
     for (int32_t i = 0; i < n; i++) {
         spad__item *item = &m->items[m->item_of[i]];
         item->piece_first += pieces_of(&plan->buffers.items[i]);
@@ -384,7 +384,7 @@ bool spad__model_is_valid(const spad__model *m) {
     for (int32_t i = 0; i < m->item_count; i++) {
         const spad__item *item = &m->items[i];
         if (item->piece_first < piece || !item_is_valid(m, item)) return false;
-        piece = item->piece_first + item->piece_count; /* those of one item lie together */
+        piece = item->piece_first + item->piece_count; /* those of one item are together */
     }
     for (int32_t s = 1; s < m->section_count; s++) {
         if (m->moment[s - 1] >= m->moment[s]) return false;

@@ -5,7 +5,7 @@
  *
  * Items of a width (of their hull, in sections) in [2^c, 2^(c+1)) are in class c, in
  * lists by begin / 2^c. An item that meets [begin, end) begins less than 2^(c+1)
- * before it, so few lists of every class are looked at. Putting in: O(1); a walk: O(items found
+ * before it, so few lists of every class are examined. Putting in: O(1); a walk: O(items found
  * + log sections + width of what is asked for).
  */
 #ifndef SPAD_PLAN_NEAR_H

@@ -15,7 +15,7 @@
 enum {
     PASSES_CORE = 12,   /* over the core alone */
     PASSES_REST = 2,    /* around it */
-    MOST_CORE = 20000,  /* boxes: a pass around them looks at many */
+    MOST_CORE = 20000,  /* boxes: a pass around them examines many */
     LOOKS_PER_BOX = 400 /* at pairs of a given box and one of the core */
 };
 

@@ -18,7 +18,7 @@
  * A plan that is found lowers the limit on all tops; a search that ends proves
  * that the best plan is optimal.
  *
- * Circles. Decisions may contradict each other in a cycle, and raising would then go on up
+ * Circles. Decisions may contradict each other in a cycle, and raising would then continue up
  * to the limit. Let L be a common multiple of all alignments and banks: offsets that are
  * L higher are as legal. Say the values x obey all decisions but the newest, "v >= u +
  * distance", and let z be the least solution above x. If z has u at least L above x, then
@@ -41,8 +41,8 @@
 enum {
     WAYS = 4,
     MAX_CONFLICTS = 1 << 22,
-    STEP_WORK = 64,                      /* of a node or a raised value, next to what it scans, */
-    WORK_PER_LOOK_AT_THE_CLOCK = 1 << 14 /* in conflicts, pairs or edges that are looked at */
+    STEP_WORK = 64,                /* of a node or a raised value, next to what it scans, */
+    WORK_PER_CLOCK_CHECK = 1 << 14 /* in conflicts, pairs or edges that are examined */
 };
 
 /* value[to] >= value[from] + distance; variable 2i is the offset of item i, 2i + 1
@@ -105,7 +105,7 @@ static void check_clock(searcher *s) {
 /* Counts what no limit but the clock is for; false: time to stop. */
 static bool work(searcher *s, int64_t amount) {
     s->work += amount;
-    if (s->work > WORK_PER_LOOK_AT_THE_CLOCK) {
+    if (s->work > WORK_PER_CLOCK_CHECK) {
         s->work = 0;
         check_clock(s);
     }

@@ -133,7 +133,7 @@ int64_t spad__plan_start_lane(const spad_plan *plan, int64_t lanes, int64_t from
 
 /* ---- rules of one buffer ----------------------------------------------------------- */
 
-/* Each check leaves in *field what it looked at last. */
+/* Each check leaves in *field what it examined last. */
 
 static spad_status check_lifetime(const spad_plan_buffer *b, const char *label, int32_t *field,
                                   spad_error *error) {
@@ -250,7 +250,7 @@ static spad_status check_pin(const spad_plan *plan, const spad_plan_buffer *b, c
     return SPAD_OK;
 }
 
-/* Fills in what zero stands for. */
+/* Fills in the defaults of zeros. */
 static spad_plan_buffer with_defaults(const spad_plan *plan, const spad_plan_buffer *buffer) {
     spad_plan_buffer b = *buffer;
     const spad_space *space = plan->space;

@@ -5,7 +5,7 @@
  *
  * The skyline is a list of runs of sections with one floor. Take the lowest
  * run; it is a valley, since its neighbours are higher. Put the unplaced box
- * of highest priority that lies inside it on its floor; if none fits, raise
+ * of highest priority that is inside it on its floor; if none fits, raise
  * the run to its lower neighbour and join the two. Priorities are a mixture of size and lifetime
  * with noise, so that passes with other mixtures give other plans.
  *
@@ -20,8 +20,8 @@
  * Some boxes may have a given offset: they wait in a queue, lowest first. No other
  * box is put where it would reach above the offset of a waiting box over it, no run is
  * raised above it, and when the lowest run reaches that offset the box is put down.
- * That looks at the waiting boxes up to the top of every box that is tried; a pass that
- * looks at too many is given up.
+ * That examines the waiting boxes up to the top of every box that is tried; a pass that
+ * examines too many is given up.
  */
 #include "plan/skyline.h"
 
@@ -36,9 +36,9 @@
 
 enum {
     LEAF = 8,            /* boxes per leaf of the tree */
-    SEARCH_STEPS = 4096, /* nodes looked at to improve on the first box found */
+    SEARCH_STEPS = 4096, /* nodes examined to improve on the first box found */
     LOOKS_PER_BOX = 300, /* at waiting boxes, on average */
-    STOP_BOXES = 1024,   /* placed between two looks at the clock */
+    STOP_BOXES = 1024,   /* placed between two readings of the clock */
     GONE = INT32_MAX,    /* end of a placed box */
     WORST = INT32_MIN
 };
@@ -77,7 +77,7 @@ struct spad__skyline {
     int32_t fixed_begin; /* they all live in these sections */
     int32_t fixed_end;
     spad__row *rows; /* room to sort them: a pass has no memory to ask for */
-    int64_t looked;  /* waiting boxes looked at in this pass; it is given up beyond a limit */
+    int64_t looked;  /* waiting boxes examined in this pass; it is given up beyond a limit */
 };
 
 static size_t box_room(const spad__skyline *s) {
@@ -320,7 +320,7 @@ static bool raise_run(spad__skyline *s, int32_t l) {
     if (r < s->boxes->sections) wall = spad__min(wall, s->runs[r].floor);
     wall = lowest_fixed(s, l, r, wall);
     if (wall == INT64_MAX) return false;
-    /* Neighbours of one floor are joined, and no waiting box lies lower: the variant of a pass that
+    /* Neighbours of one floor are joined, and no waiting box is lower: the variant of a pass that
      * places nothing is the number of runs and of floors that a waiting box has. */
     spad__assert(wall > s->runs[l].floor);
     s->runs[l].floor = wall;
@@ -335,7 +335,7 @@ static void put_box(spad__skyline *s, int32_t l, int32_t box) {
     const int32_t b = s->boxes->end[box];
     const int32_t r = s->runs[l].end;
     const int64_t floor = s->runs[l].floor;
-    spad__assert(l <= a && a < b && b <= r); /* it lies inside */
+    spad__assert(l <= a && a < b && b <= r); /* it is inside */
     if (b < r) {
         set_run(s, b, r, floor);
         heap_add(s, b);

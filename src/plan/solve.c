@@ -183,7 +183,7 @@ static spad_status fit_items(solver *s, uint64_t turn, spad_error *error) {
     return status == SPAD_OK ? SPAD_OK : spad__fail_host_memory(error);
 }
 
-/* The exact search within so many steps. *over: it is of no use to go on. */
+/* The exact search within so many steps. *over: continuing is of no use. */
 static spad_status search_pairs(solver *s, int64_t steps, bool *over, spad_error *error) {
     spad__pairs pairs = {.model = &s->model,
                          .stop = &s->stop,

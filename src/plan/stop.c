@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Searches that end in time, and tell how far they are. */
+ * Searches that end in time, and report their progress. */
 #include "plan/stop.h"
 
 enum { PROGRESS_NS = 100000000 };

@@ -19,9 +19,9 @@
 typedef struct spad__listener {
     const spad_plan_options *options;
     int64_t started; /* of spad__clock */
-    int64_t next;    /* when to tell again */
+    int64_t next;    /* when to report again */
     spad_plan_progress progress;
-    pthread_mutex_t *host_mutex; /* held while the caller is told, as it may use the host; NULL:
+    pthread_mutex_t *host_mutex; /* held during the callback, which may use the host; NULL:
                                     there are no other threads */
     bool cancelled;
 } spad__listener;

@@ -239,7 +239,7 @@ static void order_strips(const walk *w, spad__row *rows) {
 }
 
 /* The strips with the highest peaks come first, when nothing is given yet that would be in
- * the way; what lies between them has room to go around. *found: whether all have a plan. */
+ * the way; what is between them has room to go around. *found: whether all have a plan. */
 static bool walk_strips(walk *w, bool *found) {
     const spad__pack *p = w->whole;
     for (int32_t i = 0; i < p->boxes->count; i++) w->offset[i] = -1;

@@ -12,7 +12,7 @@
  * in which no box can be moved down ("settled"; every plan can be settled
  * without growing), one of these holds:
  *   (a) a box that covers s rests at f. Its other sections have floors <= f,
- *       so it lies inside the valley.
+ *       so it is inside the valley.
  *   (b) no box that covers s rests at f. Let j be the lowest box over s, at
  *       h > f. It rests on the floor of one of its sections, which is then
  *       beyond a wall, so h >= that wall; or on a box k that does not cover s.
@@ -41,7 +41,7 @@
  * look-ups of a proof with at most N x 2^-64, below 10^-9 for 10^10 nodes.
  * The table survives restarts.
  *
- * Cost. A node looks at the runs of its part and recounts the changed run and
+ * Cost. A node examines the runs of its part and recounts the changed run and
  * its neighbours: O(runs + boxes and sections of those runs), typically under
  * a microsecond. No memory is allocated once the arrays have grown.
  */
@@ -61,7 +61,7 @@ enum {
     NOT_A_VALLEY = INT32_MAX,
     TABLE_FIRST = 1 << 9,
     TABLE_LARGEST = 1 << 20, /* 8 MiB: stays near the processor */
-    NODES_PER_LOOK_AT_THE_CLOCK = 512
+    NODES_PER_CLOCK_CHECK = 512
 };
 
 /* A maximal run [l, r) of sections with one floor, kept at its two ends:
@@ -115,7 +115,7 @@ typedef struct frame {
     int64_t raise_by; /* 0: not possible, or done */
     int32_t part;
     int32_t left;
-    int32_t back; /* the frame to go on with when this one fails */
+    int32_t back; /* the frame to continue with when this one fails */
     int32_t valley;
     int32_t section;
     int32_t run_mark; /* lengths of the trails before the choice */
@@ -379,7 +379,7 @@ static int32_t end_beyond(const spad__valley *v, const part *p, int32_t l) {
     return r < p->hi ? v->runs[r].end : r;
 }
 
-/* Recounts the runs from l to `stop`, fills hollow valleys and goes on with what
+/* Recounts the runs from l to `stop`, fills hollow valleys and continues with what
  * that changes; false: a dead end. Every filled valley removes a run. */
 static bool recount(spad__valley *v, const part *p, int32_t l, int32_t stop) {
     while (l < stop) {
@@ -743,7 +743,7 @@ spad__verdict spad__valley_run(spad__valley *v, const spad__taste *taste, uint64
     if (!start(v)) return SPAD__NONE;
     for (const int64_t limit = v->nodes + node_limit; v->part >= 0;) {
         if (v->nodes >= limit) return SPAD__CUT;
-        if (++v->nodes % NODES_PER_LOOK_AT_THE_CLOCK == 0 && spad__stopped(stop)) return SPAD__CUT;
+        if (++v->nodes % NODES_PER_CLOCK_CHECK == 0 && spad__stopped(stop)) return SPAD__CUT;
         if (!reserve(v)) return SPAD__NO_MEMORY;
         v->deepest = spad__max(v->deepest, (int64_t)v->placed.count);
         spad__assert_valid(v->nodes % SPAD__FEW != 0 || v->boxes->count > SPAD__FEW ||

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "registry/registry.h"
 
-/* The GPUs with measurements; the first stands for all others. */
+/* The GPUs with measurements; the first is used for all others. */
 static const struct {
     const char *capability;
     spad_placement_thresholds thresholds;

@@ -6,7 +6,7 @@
  * short.
  *
  * Time is the number of the event in the walk, or, with a simulation, nanoseconds
- * (from_sim.c). Without one, the order between agents is open: what they touch is drawn
+ * (from_sim.c). Without one, the order between agents is unknown: what they access is drawn
  * slot by slot, from the fork to the join.
  *
  * O(events), memory O(boxes). The walk is left at the limit of events, and repetitions
@@ -145,7 +145,7 @@ static int64_t family_of(const drawer *d, const spad_walk_access *access) {
 typedef struct moment {
     int64_t begin;
     int64_t end;
-    bool by_slot; /* begin is that of the agents: their order is open */
+    bool by_slot; /* begin is that of the agents: their order is unknown */
 } moment;
 
 static spad_status add_tile(drawer *d, const spad_walk_access *access, tile_key key,
@@ -321,7 +321,7 @@ static spad_status add_barriers(drawer *d, spad_error *error) {
 
 /* ---- buffers over statements ------------------------------------------------------- */
 
-/* The slots of one buffer. Those of the planner lie where its best plan has them, above what
+/* The slots of one buffer. Those of the planner are where its best plan has them, above what
  * there is. */
 static spad_status add_buffer(drawer *d, const spad_layout_space *space, size_t number,
                               spad_error *error) {
@@ -346,7 +346,7 @@ static spad_status add_buffer(drawer *d, const spad_layout_space *space, size_t 
                                .slot = s,
                                .slots = buffer->slots > 1 ? buffer->slots : 0,
                                .family = SPAD_NO_FAMILY};
-        /* what is lost to rounding lies after each slot */
+        /* what is lost to rounding is after each slot */
         const int64_t taken =
             s + 1 < buffer->slots ? buffer->stride : buffer->taken - s * buffer->stride;
         if (taken > box.rect.bytes && buffer->mode == SPAD_MODE_AUTO) {

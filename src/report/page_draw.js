@@ -290,7 +290,7 @@ function labelFor(g, name, room) {
   while (letters >= 5 && widthOf(g, shorten(name, letters)) > room) letters--;
   return letters >= 5 ? shorten(name, letters) : "";
 }
-// After all boxes, so that none lies on a name.
+// After all boxes, so that none is on a name.
 function drawLabel(c, g, i) {
   const s = c.space, r = boxPixels(c, i);
   if (!r || r[2] < 18 || r[3] < 11 || (state.query !== "" && !s.hit[i])) return;

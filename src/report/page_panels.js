@@ -30,7 +30,7 @@ function barUnder(c, x, y) {
 }
 
 // Live bytes, free bytes and the largest hole at a time, in the lane that is shown or the fullest.
-// As in the library, only lanes at which a box starts need to be looked at.
+// As in the library, only lanes at which a box starts need to be examined.
 function momentOf(s, t) {
   const alive = [];
   let unplaced = 0;

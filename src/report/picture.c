@@ -3,9 +3,9 @@
  * The picture of a report: per space its boxes in order, live bytes over time,
  * the peak and what it is made of, and who is in whose way.
  *
- * A space is looked at lane by lane, but only at lanes at which some box starts: if
+ * A space is examined lane by lane, but only at lanes at which some box starts: if
  * two boxes share a lane they share the later of their first lanes, and where the most
- * boxes lie one of them starts. Chips have few such lanes. More than LANES_MOST of them
+ * boxes are one of them starts. Chips have few such lanes. More than LANES_MOST of them
  * (which no chip has) are sampled, and the facts say so.
  *
  * O(start lanes x n log n), memory O(n).

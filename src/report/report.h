@@ -152,7 +152,7 @@ size_t spad__stem_length(const char *name);
 
 /* What a memory must have for a report: up to the highest end, and the live bytes, since boxes
  * without an address have no end. A heap begins at the top of its region, so that its highest end
- * says nothing: then the live bytes alone, unless something lies outside. */
+ * says nothing: then the live bytes alone, unless something is outside. */
 int64_t spad__space_used(const spad__view *view);
 
 enum { SPAD__HUES = 12 };

@@ -8,9 +8,9 @@
  *   allocator_settings  title, target, and which device is which space
  *
  * That page knows one-dimensional addresses, and a block by its address alone. So every lane at
- * which boxes start is a segment, and a box lies at lane x bytes of a lane + byte, with the bytes
+ * which boxes start is a segment, and a box is at lane x bytes of a lane + byte, with the bytes
  * of its first lane as its size. Boxes that start at the same byte while both are alive (aliases,
- * conflicts) lie in layers: layer 1 is a second memory above the first one, and so on.
+ * conflicts) are in layers: layer 1 is a second memory above the first one, and so on.
  *
  * What the page also wants: blocks of a segment without holes, because it adds up their sizes to
  * find them; an event for every segment before those of its blocks; free_requested right in front
@@ -262,7 +262,7 @@ static void find_places(device *d) {
     qsort(d->places, d->count, sizeof *d->places, compare_places);
 }
 
-/* Address of the segment in which the box lies; 0 where it does not fit. */
+/* Address of the segment in which the box is; 0 where it does not fit. */
 static int64_t segment_address(const device *d, size_t number) {
     int64_t address;
     if (!spad__mul(d->places[number].layer,
@@ -398,7 +398,7 @@ static void put_block(pickle *p, const device *d, size_t number) {
     put_byte(p, APPEND);
 }
 
-/* Blocks stand without holes between them; what lies on top of another one is left out. Returns
+/* Blocks stand without holes between them; what is on top of another one is left out. Returns
  * the bytes in use. */
 static int64_t put_blocks(pickle *p, const device *d, size_t first, size_t end) {
     const int64_t start = segment_address(d, first);

@@ -4,7 +4,7 @@
  * the right, 80 columns wide.
  *
  * Boxes of one stem ("x" of "x[3]") have one letter; its case changes from box to
- * box, so that the copies of a ring can be told apart. Borders are rounded to the
+ * box, so that the copies of a ring can be distinguished. Borders are rounded to the
  * nearest cell and a box fills at least one, but large ones are painted last, so a cell
  * shows the box that has most of it. '#' is a cell of a conflict. O(n x cells).
  */
@@ -288,7 +288,7 @@ static void out_label(spad__out *out, int64_t address) {
     spad__out_format(out, "%*s |", ROOM, label);
 }
 
-/* Below the rows that lie after what is there. */
+/* Below the rows that are after what is there. */
 static void write_capacity(spad__out *out) {
     spad__out_format(out, "%*s |", LABEL - 2, "capacity");
     spad__out_repeat(out, "-", COLUMNS);
@@ -298,7 +298,7 @@ static void write_capacity(spad__out *out) {
 static void write_cells(const map *m) {
     const spad_report_space *facts = &m->view->facts;
     const int64_t span = facts->top - facts->low;
-    bool after = facts->top > facts->usable; /* the rows so far lie after the capacity */
+    bool after = facts->top > facts->usable; /* the rows so far are after the capacity */
     for (int64_t r = ROWS - 1; r >= 0; r--) {
         const int64_t address = facts->low + span / ROWS * r + span % ROWS * r / ROWS;
         if (after && address < facts->usable) {

@@ -2,7 +2,7 @@
  *
  * Kernels with synchronisation, moment by moment.
  *
- * At a moment, everybody goes on as far as it can: an agent until it waits or works
+ * At each moment, every runner advances as far as it can: an agent until it waits or works
  * itself, a unit until its oldest entry waits or works. Then engines are handed to those
  * that want one, in the order in which they became ready (agents before units, then by
  * number). Then time moves on to the next end or the end of a start-up. A unit has a queue for
@@ -10,7 +10,7 @@
  * with `on UNIT` is such a thing. An engine serves as many at a time as it has units; a copy engine
  * one, at the rate of all of them. Reads and writes of an operation are done at its end.
  *
- * The waits are those of the program: bytes are not looked at.
+ * The waits are those of the program: bytes are not examined.
  */
 #include "sim/agents.h"
 
@@ -20,7 +20,7 @@
 #include "base/checked.h"
 #include "kernel/kernel.h"
 
-enum { RUNNERS_A_STEP = 8 }; /* that are looked at */
+enum { RUNNERS_A_STEP = 8 }; /* that are examined */
 
 /* ---- tasks ------------------------------------------------------------------------- */
 

@@ -182,7 +182,7 @@ typedef struct spad__crowd {
 /* The values of a task: of the loops around it. */
 int64_t *spad__task_values(spad__crowd *crowd, size_t task);
 
-/* An agent is at the head of an iteration: goes on to a later one if everything is as it has
+/* An agent is at the head of an iteration: jumps to a later one if everything is as it has
  * been before (agents_repeat.c). */
 spad_status spad__crowd_repeat(spad__crowd *crowd, size_t agent, const spad_walk_event *event,
                                spad_error *error);

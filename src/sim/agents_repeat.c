@@ -37,7 +37,7 @@ static void put(capture *l, int64_t number) {
     l->out->items[l->out->count++] = number;
 }
 
-/* The statement of a row stands for it. */
+/* A row is compared by its statement. */
 static void put_row(capture *l, int64_t row) {
     put(l, row >= 0 ? l->crowd->sim->rows.items[row].statement : -1);
 }

@@ -71,7 +71,7 @@ static int64_t slot_of(const spad__flow *flow, const spad_walk_access *access) {
     return access->slot * tiles + access->life % tiles;
 }
 
-/* A hoisted tensor has bytes of its own, wherever it lies now. */
+/* A hoisted tensor has bytes of its own, wherever it is now. */
 static size_t place_of(spad__flow *flow, const spad_walk_access *access) {
     spad_walk_access own = *access;
     if (flow->hoisted[access->home] > 0) own.placed = false;

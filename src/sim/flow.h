@@ -73,7 +73,7 @@ typedef struct spad__flow {
 /* Was it written by the last operation of its engine? Then a reader may take longer. */
 bool spad__flow_is_last(const spad__flow *flow, const spad__touch *touch);
 
-/* At an iteration event: goes on to a later one if the state is one that has been. */
+/* At an iteration event: jumps to a later one if the state has occurred before. */
 spad_status spad__flow_repeat(spad__flow *flow, const spad_walk_event *event, spad_error *error);
 
 /* At the start of a loop: what was seen of it before does not count. */

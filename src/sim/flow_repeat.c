@@ -278,7 +278,7 @@ static bool find_streams(spad__flow *flow, int64_t number, spad__loop_state *sta
     return true;
 }
 
-/* The text of a loop is looked at when that pays: it costs as much as the kernel is long, and
+/* The text of a loop is examined when that pays: it costs as much as the kernel is long, and
  * running the loop as much as is left of it. */
 static bool is_worth_studying(const spad__flow *flow, int64_t number, int64_t value) {
     const spad_kernel *k = flow->sim->kernel;

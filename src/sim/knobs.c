@@ -18,7 +18,7 @@
 
 /* What the checker cannot decide within that many events counts as right. Proofs for all trip
  * counts are cheap without synchronisation, unless rings are deep: their loops repeat late, so one
- * shape is looked at first. With synchronisation one shape must be enough. */
+ * shape is examined first. With synchronisation one shape must be enough. */
 enum { CHECK_EVENTS = 1000000, CHECK_EVENTS_DEEP = 100000, CHECK_EVENTS_ORDERED = 20000 };
 
 /* ---- shapes ------------------------------------------------------------------------ */
@@ -217,7 +217,7 @@ static spad_status keep_values(spad_tune *tune, spad_tune_knob *knob, const int6
 }
 
 /* Allowed values of the knob that was added last: the right ones of the multiples of the step,
- * and what the kernel says. Where there are many, only some are looked at, the largest too. */
+ * and what the kernel says. Where there are many, only some are examined, the largest too. */
 static spad_status find_values(spad_tune *tune, const range *r, spad_error *error) {
     SPAD_ARRAY(int64_t) found = {0};
     spad_tune_knob *knob = &tune->knobs.items[tune->knobs.count - 1];

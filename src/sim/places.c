@@ -3,11 +3,11 @@
  * Who touches which bytes until when.
  *
  * Bytes are sorted by place: a slot of an unplaced tensor, or a rectangle of a space.
- * Rectangles that share bytes know each other, so an access looks at its own place and
+ * Rectangles that share bytes know each other, so an access examines its own place and
  * its neighbours only; they find each other by the pages of the space that they touch. Pages are
- * counted round: those beyond the last are the first again, so what lies outside of its space is
+ * counted round: those beyond the last are the first again, so what is outside of its space is
  * spread like everything else. A place keeps the touches that a later access may have to wait for:
- * a write covers what lies inside it, because it has waited for that itself, and of equal reads the
+ * a write covers what is inside it, because it has waited for that itself, and of equal reads the
  * latest is enough. Programs touch few different parts of a tile, so these lists are short and a
  * look costs about a constant.
  *

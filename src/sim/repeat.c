@@ -31,7 +31,7 @@ typedef struct study {
     size_t end;
     int64_t period;
     bool planned; /* auto tensors on chip have addresses, too */
-    bool settled; /* the period holds for all expressions: rings and shifts are looked at */
+    bool settled; /* the period holds for all expressions: rings and shifts are examined */
     spad__period *out;
 } study;
 
@@ -378,7 +378,7 @@ int64_t spad__period_reach(const spad__period *period, const spad_kernel *kernel
              .own = {from, 0},
              .body = statement + 1,
              .end = kernel->statements.items[statement].end};
-    /* The last value must still come, for the walk to go on from there. */
+    /* The last value must still come, for the walk to continue from there. */
     int64_t high = (kernel->loops.items[loop].end.value - 1 - to) / period->period;
     int64_t low = 0;
     while (low < high) {

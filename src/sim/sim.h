@@ -57,7 +57,7 @@ size_t spad__sim_values(const spad_kernel *kernel, int64_t statement, const int6
  * makespan. SPAD_ERR_ARGUMENT: beyond the limit. */
 spad_status spad__sim_add(spad_sim *sim, const spad_sim_row *row, bool known, spad_error *error);
 
-/* Asks whether to go on. SPAD_ERR_TIME, SPAD_ERR_CANCELLED. */
+/* Checks the limits. SPAD_ERR_TIME, SPAD_ERR_CANCELLED. */
 spad_status spad__sim_check_limit(spad_sim *sim, spad_error *error);
 
 /* Counts an event of a walk, and looks once in SPAD_SIM_LOOK steps. Work inside of an event adds to
@@ -118,7 +118,7 @@ typedef struct spad__page {
     spad__numbered starts;
 } spad__page;
 
-/* The pages of a space, which is longer than they are together if something lies outside of it. */
+/* The pages of a space, which is longer than they are together if something is outside of it. */
 typedef struct spad__pages {
     int64_t bytes; /* of a page */
     spad__page items[];
@@ -126,7 +126,7 @@ typedef struct spad__pages {
 
 typedef struct spad__places {
     const spad_host *host;
-    int64_t *steps; /* counts touches and places that are looked at */
+    int64_t *steps; /* counts touches and places that are examined */
     const spad_target *target;
     SPAD_ARRAY(spad__place) places;
     size_t swept;        /* places that the last sweep has left */

@@ -10,7 +10,7 @@
  * operations run in order, deeper rings are never slower, so its first makespan is a
  * lower bound for all combinations.
  *
- * Then the planner: of what was looked at, the fastest that fits, with its places. Tensors
+ * Then the planner: of what was examined, the fastest that fits, with its places. Tensors
  * that share bytes wait for one another, so a time without places is a lower bound (but for
  * Graham's anomalies): the fastest come first, and what cannot be faster than the best is
  * not placed.
@@ -237,7 +237,7 @@ static spad_status descend(spad_tune *tune, size_t *at, int64_t *values, spad_er
 
 /* ---- the choice -------------------------------------------------------------------- */
 
-/* Time, then bytes, then the order in which they were looked at. */
+/* Time, then bytes, then the order in which they were examined. */
 typedef struct ranked {
     int64_t makespan;
     int64_t bytes;
@@ -289,7 +289,7 @@ static spad_status take(spad_tune *tune, const spad_tune_point *point, spad_erro
 }
 
 /* Takes the fastest point with places, of equal ones the one with the fewest bytes. The first
- * one that was looked at is what the round started with: nothing worse is taken. */
+ * one that was examined is what the round started with: nothing worse is taken. */
 static spad_status choose(spad_tune *tune, const ranked *order, spad_error *error) {
     const spad_tune_point *best = &tune->looked.items[0];
     if (!best->fits) best = NULL;

@@ -27,7 +27,7 @@ struct spad_tune {
     spad_tune_totals totals;
 };
 
-/* Asks whether to go on. *late: time is up; then the search is cut, and ends with what it has.
+/* Checks the limits. *late: time is up; then the search is cut, and ends with what it has.
  * SPAD_ERR_CANCELLED. */
 spad_status spad__tune_check_limit(spad_tune *tune, bool *late, spad_error *error);
 

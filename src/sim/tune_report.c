@@ -75,7 +75,7 @@ static void write_head(spad__out *out, const spad_tune *tune) {
 
 static void write_knobs(spad__out *out, const spad_tune *tune) {
     if (tune->knobs.count == 0) return;
-    spad__out_format(out, "\n%-16s %8s %8s   %s\n", "depth", "now", "tuned", "looked at");
+    spad__out_format(out, "\n%-16s %8s %8s   %s\n", "depth", "now", "tuned", "tried");
     for (size_t i = 0; i < tune->knobs.count; i++) {
         const spad_tune_knob *knob = &tune->knobs.items[i];
         spad__out_format(out, "%-16.63s %8lld ", knob->name, (long long)knob->written);

@@ -138,7 +138,7 @@ static bool in_limit(int64_t address) {
     return address >= -STACK_ADDRESS_LIMIT && address <= STACK_ADDRESS_LIMIT;
 }
 
-/* The library: overflow of the region is looked at before alignment. */
+/* The library: overflow of the region is examined before alignment. */
 static spad_status library_stack_spot(stack_spot *out, const spad_stack *stack,
                                       stack_request *request, spad_error *error) {
     int64_t end;
@@ -159,7 +159,7 @@ static spad_status library_stack_spot(stack_spot *out, const spad_stack *stack,
 
 /* April 2026: a given alignment rounds the end of the tensor down; the base is
  * whatever it is; the cursor is floored to 4. Later: the base is aligned, by 4
- * unless said otherwise. */
+ * unless stated otherwise. */
 static spad_status library_heap_spot(stack_spot *out, const spad_stack *stack,
                                      stack_request *request, spad_error *error) {
     int64_t end;
@@ -284,7 +284,7 @@ static spad_status exact_stack_spot(stack_spot *out, const spad_stack *stack,
     return SPAD_OK;
 }
 
-/* The heap keeps off everything that is alive on the stack: what lies below
+/* The heap keeps off everything that is alive on the stack: what is below
  * sp, and tensors of the round before in sections that will be entered again. */
 static spad_status exact_heap_spot(stack_spot *out, const spad_stack *stack,
                                    const stack_request *request, spad_error *error) {
@@ -406,7 +406,7 @@ spad_status spad__stack_no_fit(const spad_stack *stack, spad_mode mode, const ch
 
 /* ---- names ------------------------------------------------------------------------- */
 
-/* The stored name of the tensor (NULL: unnamed); *added tells whether it is new. */
+/* The stored name of the tensor (NULL: unnamed); *added: it is new. */
 static spad_status take_name(const char **out, bool *added, spad_stack *stack, const char *name,
                              spad_error *error) {
     *out = NULL;

@@ -255,15 +255,15 @@ static void check_record(void *context, const stack_record *record, spad_mode mo
     if (record->number >= stack->tensor_count) state->fault = "numbers are below the count";
     if (rect.byte == SPAD_NO_BYTE || stack->behaviour != SPAD_STACK_EXACT) return;
     if (rect.byte < stack->lower || rect.byte + rect.bytes > stack->upper) {
-        state->fault = "tensors lie in the region";
+        state->fault = "tensors are in the region";
     }
     if (mode == SPAD_MODE_HEAP && rect.byte < stack->hp) {
-        state->fault = "heap tensors lie above the heap address";
+        state->fault = "heap tensors are above the heap address";
     }
     const stack_scope *top = spad__stack_top(stack);
     if (mode == SPAD_MODE_STACK && rect.byte + rect.bytes > stack->sp &&
         rect.byte + rect.bytes > top->shadow.high) {
-        state->fault = "stack tensors lie below the stack address or in the shadow";
+        state->fault = "stack tensors are below the stack address or in the shadow";
     }
 }
 

@@ -16,7 +16,7 @@
  *   lower <= sp <= hp <= upper, unless automatic mode was on
  *   scope.start <= scope.next_section <= scope.high, start of a scope <= sp
  *   every stack record of the current round ends at or below sp, every other one
- *   lies in its scope's shadow; heap records lie in [hp, upper), newest lowest
+ *   is in its scope's shadow; heap records are in [hp, upper), newest lowest
  *   sections[scope.first_section .. + scope.entered) are the sections of a scope,
  *   scopes in order, so that both arrays are stacks
  */
@@ -140,7 +140,7 @@ void spad__stack_end_records(spad_stack *stack, stack_section *section, int64_t 
 void spad__stack_drop_scope(spad_stack *stack);
 void spad__stack_drop_heap(spad_stack *stack);
 
-/* For assertions: what spad_stack_check looks at. O(live tensors + scopes). */
+/* For assertions: what spad_stack_check examines. O(live tensors + scopes). */
 bool spad__stack_is_valid(const spad_stack *stack);
 
 #endif

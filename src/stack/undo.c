@@ -5,7 +5,7 @@
  * A checkpoint remembers the innermost scope, the newest tensor of its section,
  * the newest heap tensor and the cursors. It can be returned to as long as those
  * three still exist and the scope has not changed its section: then everything
- * since lies on top, and undoing it is dropping what is newer.
+ * since is on top, and undoing it is dropping what is newer.
  */
 #include "base/assert.h"
 #include "base/checked.h"

@@ -31,7 +31,7 @@ static const spad_lane_rule start_partitions[] = {
  * [nkipy]. The difference to the physical size is the reserve: 16384 for DMA
  * descriptors, on v3 and v4 another 8 for the runtime (nki-library,
  * mlp_cte_constants.py). The usable range starts at 0, so the reserve is taken
- * to lie at the top; no document says so. Alignment 1: sbuf_min_align [klr]. */
+ * to be at the top; no document says so. Alignment 1: sbuf_min_align [klr]. */
 #define SBUF_SPACE(physical, reserve)                                                    \
     {                                                                                    \
         .name = "sbuf", .about = "state buffer: operands and results", .lanes = 128,     \

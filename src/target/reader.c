@@ -10,7 +10,7 @@
  *               | "exclusive" name name "on" name
  *
  * Fields are rows of two tables: a number goes straight into the struct, the
- * rest has a function. What a name stands for is known when it is read, because
+ * rest has a function. What a name refers to is known when it is read, because
  * a space comes before the engines that use it; so one pass is enough. Tables of
  * a target are limited, so that looking for doubles stays cheap: the cost is
  * linear in the text. Nothing is recursive.
@@ -26,7 +26,7 @@
 
 enum { FIELDS_MAX = 16, LIST_MAX = 256 }; /* LIST_MAX: aliases, exclusions, rows, starts */
 
-/* A target and the memory behind it. */
+/* A target and the memory that it owns. */
 typedef struct owned_target {
     spad_target target;
     spad__arena arena;

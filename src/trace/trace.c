@@ -92,7 +92,7 @@ static bool is_open_scope(const spad_trace *trace, int64_t number) {
            trace->scopes.items[number].t_end == SPAD_OPEN_END;
 }
 
-/* Depth of what lies in the scope; -1 is no scope. */
+/* Depth of what is in the scope; -1 is no scope. */
 static int32_t depth_in(const spad_trace *trace, int64_t scope) {
     spad__assert(scope < (int64_t)trace->scopes.count);
     return scope >= 0 ? trace->scopes.items[scope].depth + 1 : 0;

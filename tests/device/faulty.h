@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A back end that passes everything on to another one, counts what is open, and fails
+ * A back end that passes everything on to another one, counts open objects, and fails
  * one call. For one test at a time: its state is static.
  */
 #ifndef SPAD_TEST_FAULTY_H

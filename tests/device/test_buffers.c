@@ -601,7 +601,7 @@ static void extents_that_make_no_sense_are_refused(void **state) {
     close_device(device);
 }
 
-/* A trace that has no host memory: buffers that it cannot record do not come to be. */
+/* A trace that has no host memory: buffers that it cannot record are not created. */
 static void a_trace_without_host_memory_stops_buffers(void **state) {
     (void)state;
     spad_error error;

@@ -343,7 +343,7 @@ static void blocks_of_another_thread_join_the_stream(void **state) {
     assert_int_equal(stats.blocks.frees, GIVEN);
     assert_true(stats.blocks.peak_blocks >= GIVEN);
     assert_ok(spad_pool_check(given.pool, &error), &error);
-    /* nothing stays after in a list that nobody looks into */
+    /* nothing remains in a list that is never read */
     assert_ok(spad_pool_trim(NULL, given.pool, 0, &error), &error);
     assert_int_equal(spad_pool_get_stats(given.pool).capacity_bytes, 0);
     close_device(device);

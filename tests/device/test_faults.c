@@ -145,7 +145,7 @@ static void every_driver_call_may_fail(void **state) {
             assert_true(n > 20);
             return;
         }
-        /* what fails while all is given up has no one to be told to */
+        /* what fails while all is given up cannot be reported to anyone */
         assert_int_equal(status, n <= before_close ? SPAD_ERR_DEVICE : SPAD_OK);
     }
 }

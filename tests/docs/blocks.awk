@@ -2,7 +2,7 @@
 # Turns the ```c blocks of manual pages into C functions and a table of them,
 # for tests/docs/run_blocks.c. A block under a heading "## SPAD-..." (or one
 # level below) whose first line is "/* bad */" must end with that status or
-# finding and the message quoted behind it ("> ..."); every other block must
+# finding and the message quoted after it ("> ..."); every other block must
 # succeed without findings.
 FNR == 1 { heading = "" }
 /^## / || /^### SPAD-/ { heading = $2 }

@@ -172,7 +172,7 @@ static void pins_stay_where_they_are(void **state) {
         char names[ITEMS][4];
         int64_t pins[ITEMS];
         int64_t top;
-        int64_t shelf = 0; /* pinned ones lie one after the other */
+        int64_t shelf = 0; /* pinned ones are one after the other */
         spad_error e;
         const size_t count = random_items(&random, items, names);
         for (size_t i = 0; i < count; i++) {

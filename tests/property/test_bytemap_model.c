@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The map of last writers against an array with one number per byte: random rectangles with
- * runs, small and large, so that chunks of pieces fill, split and vanish. What a look tells
+ * runs, small and large, so that chunks of pieces fill, split and vanish. What a cursor returns
  * covers its rectangle once; the counts of the writers are those of the pieces.
  */
 #include "support/breaks.h"

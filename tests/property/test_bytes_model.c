@@ -71,7 +71,7 @@ static void runs_meet_and_cover(void **state) {
         }
         assert_int_equal(spad__bytes_overlap(&a, &b), both);
         assert_int_equal(spad__bytes_overlap(&b, &a), both);
-        /* several runs are compared run by run only: then it is true for sure where it is said */
+        /* several runs are compared run by run only: then true is certain, and false is not */
         const bool said = spad__bytes_cover(&a, &b);
         if (said || a.runs == 1) assert_int_equal(said, all);
         assert_true(spad__bytes_cover(&a, &a) && spad__bytes_equal(&a, &a));

@@ -60,7 +60,7 @@ static bool is_rule(spad_finding_code code) {
     return (int)code < 20 || code == SPAD_FINDING_ALLOCATION_ORDER;
 }
 
-/* A planner that does not care: slots lie in each other's way. Every second kernel has it. */
+/* A planner that does not care: slots are in each other's way. Every second kernel has it. */
 typedef struct planner {
     const spad_kernel *kernel;
     uint64_t seed;

@@ -220,7 +220,7 @@ typedef struct model {
     int64_t loop_runs[LOOPS_MAX];
     int64_t loop_values[LOOPS_MAX];
     bool loop_open[LOOPS_MAX];
-    int (*last)[LANES][BYTES]; /* per area; 0: nobody */
+    int (*last)[LANES][BYTES]; /* per area; 0: no one */
     model_write writes[WRITES_MAX];
     int write_count;
     bool is_written[TENSORS_MAX]; /* somewhere in the text, or before the start */

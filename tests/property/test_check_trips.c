@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Proofs for all trip counts against every trip count: random kernels with a parameter N.
- * What is proved for all N must be right for every N of a long row, each looked at alone; and
+ * What is proved for all N must be right for every N of a long row, each examined alone; and
  * a large N must get the verdict of the shape itself, although only a small one is run. So it is
- * with what is missing of outputs. The same with two parameters: every pair is looked at. */
+ * with what is missing of outputs. The same with two parameters: every pair is examined. */
 #include "support/support.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "base/random.h"
 #include "spad/check.h"
 
-/* A large shape has more events than are looked at where all shapes are asked for: it must be
+/* A large shape has more events than are examined where all shapes are asked for: it must be
  * judged by small ones, which have fewer. */
 enum { ROW = 26, LARGE = 193, EVENTS = 600, PAIRS = 12 };
 
@@ -353,26 +353,26 @@ typedef struct counts {
     int64_t unknown;
     int64_t proved;
     int64_t wrong;
-    int64_t lacking; /* the large shape alone lacks something of an output */
-    int64_t told;    /* and the proof says so */
+    int64_t lacking;  /* the large shape alone lacks something of an output */
+    int64_t reported; /* and the proof says so */
 } counts;
 
 static void look_at(const page *p, counts *c) {
     const answer all = ask(p, LARGE, -1, false);
     if (!all.possible) return;
-    if (all.verdict == SPAD_VERDICT_UNKNOWN) { /* no small shape stands for it */
+    if (all.verdict == SPAD_VERDICT_UNKNOWN) { /* no small shape represents it */
         c->unknown++;
         return;
     }
     const answer alone = ask(p, LARGE, -1, true);
     if ((all.verdict == SPAD_VERDICT_WRONG) != (alone.verdict == SPAD_VERDICT_WRONG)) {
-        fail_with(p, "the small shape does not stand for the large one", LARGE);
+        fail_with(p, "the small shape does not represent the large one", LARGE);
     }
     c->wrong += all.verdict == SPAD_VERDICT_WRONG;
     if (all.verdict != SPAD_VERDICT_PROVED_ALL) return;
     if (all.lacking && !alone.lacking) fail_with(p, "outputs lack nothing", LARGE);
     c->lacking += alone.lacking;
-    c->told += all.lacking;
+    c->reported += all.lacking;
     c->proved++;
     for (int64_t n = 0; n < ROW; n++) {
         const answer one = ask(p, n, -1, true);
@@ -390,7 +390,7 @@ static void look_at_pairs(const page *p, int64_t n, int64_t m, counts *c) {
     }
     const answer alone = ask(p, n, m, true);
     if ((all.verdict == SPAD_VERDICT_WRONG) != (alone.verdict == SPAD_VERDICT_WRONG)) {
-        fail_with(p, "the small shape does not stand for the large one", n * 1000 + m);
+        fail_with(p, "the small shape does not represent the large one", n * 1000 + m);
     }
     c->wrong += all.verdict == SPAD_VERDICT_WRONG;
     if (all.verdict != SPAD_VERDICT_PROVED_ALL) return;
@@ -400,7 +400,7 @@ static void look_at_pairs(const page *p, int64_t n, int64_t m, counts *c) {
         fail_with(p, "outputs lack something", n * 1000 + m);
     }
     c->lacking += alone.lacking;
-    c->told += all.lacking;
+    c->reported += all.lacking;
     c->proved++;
     for (int64_t i = 0; i < PAIRS * PAIRS + 2 * PAIRS; i++) {
         const int64_t low = i < PAIRS * PAIRS ? i / PAIRS : (i - PAIRS * PAIRS) / 2;
@@ -424,13 +424,13 @@ static void look_at_many(void (*make)(page *p)) {
         look_at(&p, &c);
     }
     print_message("%lld kernels: %lld unknown, %lld proved for all N, %lld wrong; %lld proved lack "
-                  "something of an output, %lld are told\n",
+                  "something of an output, %lld are reported\n",
                   (long long)kernels, (long long)c.unknown, (long long)c.proved, (long long)c.wrong,
-                  (long long)c.lacking, (long long)c.told);
+                  (long long)c.lacking, (long long)c.reported);
     assert_true(c.unknown * 4 < kernels);
     assert_true(c.proved * 20 > kernels);
     assert_true(c.wrong * 20 > kernels);
-    assert_true(c.told * 20 >= c.lacking * 19);
+    assert_true(c.reported * 20 >= c.lacking * 19);
 }
 
 static void one_program(void **state) {
@@ -458,12 +458,12 @@ static void two_trip_counts(void **state) {
     }
     print_message(
         "%lld kernels: %lld unknown, %lld proved for all N and M, %lld wrong; %lld proved "
-        "lack something of an output, %lld are told\n",
+        "lack something of an output, %lld are reported\n",
         (long long)count, (long long)c.unknown, (long long)c.proved, (long long)c.wrong,
-        (long long)c.lacking, (long long)c.told);
+        (long long)c.lacking, (long long)c.reported);
     assert_true(c.proved * 20 > count);
     assert_true(c.wrong * 20 > count);
-    assert_true(c.lacking > 0 && c.told > 0);
+    assert_true(c.lacking > 0 && c.reported > 0);
 }
 
 int main(int count, char **words) {

@@ -5,7 +5,7 @@
  *
  * The model visits every logical tile, evaluates the formula of the modulo
  * scheme as it is written down, and tries every rule on every tile. It has no
- * code in common with the library, which looks at no tile of a ring. A refusal
+ * code in common with the library, which examines no tile of a ring. A refusal
  * must have the right status and name the first tile that breaks the rule; a
  * placement must have the right table, sharing and footprint, and the overlaps
  * of two tensors are found by comparing every pair. */

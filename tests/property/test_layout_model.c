@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Layouts against full walks. The walk tells when each life of each slot is first and last
+ * Layouts against full walks. The walk shows when each life of each slot is first and last
  * touched; two that meet in time must not meet in bytes, and no planned slot may meet bytes
  * that the kernel has placed while those are in use. The layout knows nothing of
  * iterations, the walk nothing of the text, so the two can only agree if both are right.
  *
  * Random kernels have loops, conditions, declarations at all depths, rings, aliases and
- * fixed places; the shipped kernels are looked at in the same way.
+ * fixed places; the shipped kernels are examined in the same way.
  */
 #include "base/error.h"
 #include "support/kernels.h"
@@ -129,7 +129,7 @@ static int compare_instances(const record *r) {
     return shared;
 }
 
-/* Rules that hold for every planned buffer, looked at one by one. */
+/* Rules that hold for every planned buffer, examined one by one. */
 static void check_rules(const spad_kernel *k, const spad_layout *layout) {
     for (size_t i = 0; i < spad_layout_space_count(layout); i++) {
         const spad_layout_space *row = spad_layout_get_space(layout, i);
@@ -326,7 +326,7 @@ static void random_layouts_keep_lives_apart(void **state) {
 
 /* ---- operations in flight ---------------------------------------------------------------
  * A kernel that is right when no two slots share bytes is right with the places of its layout:
- * the order check looks at every pair of accesses to the same bytes. */
+ * the order check examines every pair of accesses to the same bytes. */
 
 static spad_check_counts count_findings(const spad_kernel *k, spad_layout *layout) {
     const spad_check_options options = {.layout = layout, .no_advice = true, .one_shape = true};

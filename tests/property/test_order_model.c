@@ -230,7 +230,7 @@ static bool is_blocker(const item *it) {
            it->kind == SPAD_STATEMENT_DRAIN;
 }
 
-/* May an issued operation start? Or has the queue come to a wait? */
+/* May an issued operation start? Or has the queue reached a wait? */
 static bool may_start(const explorer *e, const state *s, int agent, int number) {
     const item *it = &e->p->items[agent][number];
     const spad_unit_order order = spad_kernel_get_unit(e->p->kernel, (size_t)it->unit)->order;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The planner against brute force: on small problems with every kind of rule mixed in, the
- * height is the lowest one, "infeasible" is said exactly when nothing fits, the bound and its
- * proof hold, and every plan obeys every rule.
+ * height is the lowest one, the verdict is "infeasible" exactly when nothing fits, the bound and
+ * its proof hold, and every plan obeys every rule.
  *
  *     test_plan_exact [PROBLEMS [SEED]]
  *
@@ -356,7 +356,7 @@ static spad_space random_space(spad__random *random, const kinds *k) {
     return space;
 }
 
-/* What zero stands for, and the rules that a space has for every buffer. */
+/* What zero means, and the rules that a space has for every buffer. */
 static spad_plan_buffer completed(spad_plan_buffer b, const spad_space *space) {
     if (b.lanes == 0) b.lanes = 1;
     if (b.alignment == 0) b.alignment = 1;
@@ -657,7 +657,7 @@ static void solve_and_compare(instance *in, const spad_plan *plan, spad_plan_goa
     spad_plan_result_destroy(r);
 }
 
-/* With few nodes nothing need be found, but what is said must be right. */
+/* With few nodes nothing need be found, but the verdict must be right. */
 static void solve_with_few_nodes(instance *in, const spad_plan *plan, int64_t nodes,
                                  int64_t lowest) {
     const spad_plan_options options = {.node_limit = nodes, .seed = (uint64_t)nodes};
@@ -684,7 +684,7 @@ static void compare_capacities(instance *in, spad_plan *plan, int64_t lowest, in
     }
 }
 
-/* Solves one problem and compares; returns what the oracle said. */
+/* Solves one problem and compares; returns the verdict of the oracle. */
 static int compare_one(instance *in, spad__random *random) {
     in->small = random_space(random, &in->k);
     in->s = random_scale(random, &in->k);

@@ -390,7 +390,7 @@ static void the_model_agrees(void **state) {
         spad_sim_destroy(sim);
         spad_kernel_destroy(kernel);
     }
-    print_message("%d of 4000 programs come to their end, the others wait forever\n", ended);
+    print_message("%d of 4000 programs end, the others wait forever\n", ended);
     assert_true(ended > 1000 && ended < 4000);
 }
 

@@ -5,7 +5,7 @@
  * The model keeps, for every byte of every lane, when its last write and its last read
  * end; for every engine when it is free, or every stretch in which it is not; and
  * applies the rules of docs/sim.md one operation and one byte at a time. Durations are
- * those of the rows: tests/unit/test_sim.c looks at them.
+ * those of the rows: tests/unit/test_sim.c examines them.
  *
  * Beside it: loops that are skipped against loops that are run, deeper rings against
  * shallower ones, and the tuner against all combinations.

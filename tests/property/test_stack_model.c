@@ -72,7 +72,7 @@ static bool one_bank(const spad_space *space, int64_t address, int64_t bytes) {
 }
 
 /* The lowest address from the stack up, and the highest from the heap down, at
- * which a tile may lie. */
+ * which a tile may be. */
 static bool is_legal(const model *m, int64_t address, int64_t bytes, int64_t align) {
     return address % align == 0 && address % m->space->alignment == 0 &&
            one_bank(m->space, address, bytes);
@@ -184,7 +184,7 @@ static spad_status model_heap(model *m, int64_t bytes, int64_t align, int64_t el
         if (m->space->banks_exclusive && bytes > m->space->bank_bytes) return SPAD_ERR_BOUNDS;
         address = exact_down(m, bytes, align);
         if (!m->automatic && address < m->sp) return SPAD_ERR_NO_FIT;
-        /* nothing that is live may lie at or above the base */
+        /* nothing that is live may be at or above the base */
         for (int i = 0; i < m->count; i++) {
             const model_tensor *t = &m->tensors[i];
             if (!m->automatic && t->live && !t->on_heap && t->has_address &&
@@ -331,7 +331,7 @@ static const spad_space spaces[] = {
      .bank_bytes = 64,
      .banks_exclusive = true},
 };
-/* The trace looks at space 0 of its target. */
+/* The trace examines space 0 of its target. */
 static const spad_target targets[] = {
     {.name = "plain", .space_count = 1, .spaces = &spaces[0]},
     {.name = "strict", .space_count = 1, .spaces = &spaces[1]},
@@ -433,7 +433,7 @@ static bool is_stale(const model *m, const model *then) {
     return false;
 }
 
-/* Back to then, but numbers, serials and the trace go on. */
+/* Back to then, but numbers, serials and the trace continue. */
 static void model_rollback(model *m, const model *then) {
     model back = *then;
     back.count = m->count;

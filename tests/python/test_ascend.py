@@ -273,7 +273,7 @@ def test_a_dropped_pool_buffer_gives_its_block_back():
     view = memoryview(buf.raw)
     del buf
     gc.collect()
-    assert pool.stats().allocated_bytes == 4096  # someone still looks at it
+    assert pool.stats().allocated_bytes == 4096  # still in use
     view.release()
     assert pool.stats().allocated_bytes == 0
 

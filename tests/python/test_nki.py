@@ -16,7 +16,7 @@ QUIET = nki.Logger(level=nki.OFF)
 
 
 class Listener:
-    """A logger that keeps what it is told."""
+    """A logger that keeps its lines."""
 
     def __init__(self):
         self.said = []

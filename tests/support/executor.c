@@ -5,7 +5,7 @@
  * Reductions, none of which changes an answer:
  * - Some points happen as soon as they can (`eager`): issues, starts of operations, the way out
  *   of a barrier, and all that is done to a counter that has at most one taker. Take any
- *   execution and let such a point happen earlier, when it first can: the rest goes on in the
+ *   execution and let such a point happen earlier, when it first can: the rest continues in the
  *   same order, since these points only make more possible; no access ends earlier, and if
  *   one starts earlier then more accesses are not over at its start, not fewer. So what can be
  *   seen at all can be seen in an execution like that.
@@ -42,7 +42,7 @@ static bool follows(const explorer *x, const state *s, int p) {
     return true;
 }
 
-/* May it happen once ends that nobody else has needed yet have? Lazy points have at most one
+/* May it happen once ends that nothing else has needed yet have? Lazy points have at most one
  * before them that is lazy, too: the end of the reads before that of the writes. */
 static bool may_follow(const explorer *x, const state *s, int p) {
     const size_t words = x->e->words;
@@ -179,7 +179,8 @@ static bool is_result_written(const executor *e, const access *result) {
     return false;
 }
 
-/* Of a tile that was written all bytes are read. Those that nobody wrote are another matter. */
+/* Of a tile that was written all bytes are read. Those that were never written are another matter.
+ */
 static void check_results(executor *e, const state *s) {
     for (size_t i = e->first_result; i < e->accesses.count; i++) {
         const access *result = &e->accesses.items[i];
@@ -249,7 +250,7 @@ static void note_leftover(executor *e, const state *s, const int *counts) {
     }
 }
 
-/* Nothing can happen any more but ends that nobody needs. */
+/* Nothing can happen any more but ends that nothing needs. */
 static void end_execution(explorer *x, state *s) {
     executor *e = x->e;
     for (int p = 0; p < (int)e->points.count; p++) {
@@ -258,7 +259,7 @@ static void end_execution(explorer *x, state *s) {
             happen_after_ends(x, s, p);
             continue;
         }
-        executor_say(e, EXECUTOR_STUCK, "line %d is never let go on",
+        executor_say(e, EXECUTOR_STUCK, "line %d is never released",
                      executor_line(e, e->points.items[p].statement));
         e->result.some_stuck = true;
         return;

@@ -22,15 +22,15 @@
  *   parity    the phases that can be complete while a parity wait stands there do not leave
  *             it one meaning
  *   fence     a generic write is followed by an access through the async proxy (or the init of
- *             an mbarrier by what comes to it through the proxy) and no fence comes between
+ *             an mbarrier by what reaches it through the proxy) and no fence comes between
  *             them in every execution
  *
  * Orders between two points are therefore not computed, they are what was seen. A run ends at
  * the first wrong thing. States are recognised by a hash of 64 bits: for 10^6 states the
  * chance to miss one is 3 x 10^-8.
  *
- * Left out, and said so in `unmodelled`: `relaxed` (memory here is as strong as execution).
- * Points that nothing can tell from others are taken as soon as they are possible, or fused:
+ * Left out, and listed in `unmodelled`: `relaxed` (memory here is as strong as execution).
+ * Points that cannot be distinguished from others are taken as soon as they are possible, or fused:
  * see executor.c.
  */
 #ifndef SPAD_TEST_EXECUTOR_H
@@ -45,7 +45,7 @@
 enum {
     EXECUTOR_RACE = 1,
     EXECUTOR_STALE = 2,     /* read of bytes last written as another tile or in another life */
-    EXECUTOR_UNWRITTEN = 4, /* read of bytes that nobody wrote */
+    EXECUTOR_UNWRITTEN = 4, /* read of bytes that were never written */
     EXECUTOR_FREED = 8,     /* access to a tile that is not alive, or freed twice */
     EXECUTOR_STUCK = 16,
     EXECUTOR_PARITY = 32,
@@ -56,17 +56,17 @@ enum {
 };
 
 typedef struct executor_options {
-    long states_max; /* 0: 200000 */
-    bool plain;      /* without the reductions on the order of points: slow */
-    bool ends;       /* only: which executions come to their end? Bytes do not count, and a run
-                        does not end at one that is stuck */
+    long states_max;           /* 0: 200000 */
+    bool plain;                /* without the reductions on the order of points: slow */
+    bool ends;                 /* only: which executions end? Bytes do not count, and a run
+                                  does not end at one that is stuck */
     const spad_layout *layout; /* places of auto tensors; NULL: they share no bytes */
 } executor_options;
 
 typedef struct executor_result {
     unsigned wrong;     /* the first wrong thing that was met; 0: none */
     bool decided;       /* wrong, or everything was visited */
-    bool some_end;      /* with `ends`: an execution comes to its end */
+    bool some_end;      /* with `ends`: an execution ends */
     bool some_stuck;    /* with `ends`: one does not */
     bool unmodelled;    /* the kernel has something that is left out here */
     bool walk_failed;   /* the kernel has no run: an index leaves its tensor and the like */

@@ -45,7 +45,7 @@ static int value_of(const executor *e, int64_t object, int64_t element) {
     return e->object_base[object] + (int)element * sizes[sync->kind];
 }
 
-/* Keeps what the event carries. Returns whether somebody can see that reads are over. */
+/* Keeps what the event carries. Returns whether another agent can see that reads are over. */
 static bool keep_event(executor *e, op *o, const spad_walk_event *event) {
     bool reads_seen = o->group >= 0 && e->waits_for_reads[o->group];
     o->first_access = e->accesses.count;
@@ -389,8 +389,8 @@ static bool has_completion(const executor *e, const point *p) {
 }
 
 /* Which points happen as soon as they can, or only when needed: see executor.c. A counter is plain
- * if all that is done to it only makes more possible: nobody takes from it, or one taker and nobody
- * else looks. */
+ * if all that is done to it only makes more possible: no agent takes from it, or one taker and no
+ * agent else looks. */
 static void choose_eager(executor *e) {
     for (size_t i = 0; i < e->points.count; i++) {
         const point *p = &e->points.items[i];

@@ -22,7 +22,7 @@ typedef LIST(int64_t) cut_list;
 typedef struct grid {
     cut_list lanes;
     cut_list bytes;
-    uint64_t *marks; /* of cells: a hash of who covers it; 0: nobody */
+    uint64_t *marks; /* of cells: a hash of who covers it; 0: no one */
     int *atoms;
     size_t cells;
 } grid;

@@ -57,7 +57,7 @@ typedef struct point {
     action action;
     bool listed; /* in the list of its agent: later points of the agent come after it */
     bool eager;  /* happens as soon as it can */
-    bool lazy;   /* happens when somebody needs it */
+    bool lazy;   /* happens when something needs it */
     bool drop;
     int agent;
     int op;
@@ -143,7 +143,7 @@ typedef struct executor {
     int join;
     int64_t *lives;        /* per tensor: of the agent at hand */
     bool *waits_for_reads; /* per group */
-    int *taker;            /* per value: who takes from a counter; 0: nobody, or SEVERAL */
+    int *taker;            /* per value: who takes from a counter; 0: no agent, or SEVERAL */
     /* memory */
     LIST(int) atoms; /* of accesses */
     size_t atom_count;
@@ -154,7 +154,7 @@ typedef struct executor {
     size_t values;
     int *object_base; /* per sync object */
     int agent_base;   /* per agent: the time of the barrier that it is in */
-    int memory_base;  /* per atom: 1 + access that wrote it; 0: nobody, or an input of its own */
+    int memory_base;  /* per atom: 1 + access that wrote it; 0: none, or an input of its own */
     int *alive_base;  /* per tensor with ALLOC or FREE: a flag per tile; else -1 */
 } executor;
 

@@ -35,7 +35,7 @@ static void settle(executor *e, const point *p, int32_t *m) {
         m[MBARRIER_PHASE]++;
         m[MBARRIER_PENDING] = m[MBARRIER_ARRIVALS];
         if (m[MBARRIER_ARRIVALS] <= 0) {
-            executor_say(e, EXECUTOR_MBARRIER, "nobody is left to arrive (line %d)",
+            executor_say(e, EXECUTOR_MBARRIER, "no arrivals are left (line %d)",
                          executor_line(e, p->statement));
         }
     }
@@ -126,7 +126,7 @@ static void read_atoms(executor *e, const state *s, const op *o, const access *a
         const int writer = s->values[e->memory_base + e->atoms.items[a->first_atom + i]];
         if (writer == 0 && executor_is_given(e, a)) continue;
         if (writer <= 0) {
-            executor_say(e, EXECUTOR_UNWRITTEN, "line %d reads what nobody wrote",
+            executor_say(e, EXECUTOR_UNWRITTEN, "line %d reads what was never written",
                          executor_line(e, o->statement));
         } else if (!executor_is_same(e, a, &e->accesses.items[writer - 1])) {
             const access *w = &e->accesses.items[writer - 1];

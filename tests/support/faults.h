@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Texts with one fault each, for the readers of our languages: where it is, and what is said. */
+ * Texts with one fault each, for the readers of our languages: where it is, and its message. */
 #ifndef SPAD_TEST_FAULTS_H
 #define SPAD_TEST_FAULTS_H
 

@@ -160,7 +160,7 @@ static const char *find_clause(const char *line, const char *word, const char **
     return begin;
 }
 
-/* Replaces the text after the word of a clause; @ in the format stands for it. */
+/* Replaces the text after the word of a clause; @ in the format is replaced by it. */
 static void edit(source *s, const char *what, size_t line, const char *word, const char *format) {
     const char *end;
     const char *text = s->lines[line];

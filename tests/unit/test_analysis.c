@@ -253,7 +253,7 @@ static void test_bad_options(void **unused) {
     drop(&f);
 }
 
-/* No time at all: nothing is claimed that was not looked at. */
+/* No time at all: nothing is claimed that was not examined. */
 static void test_time_runs_out(void **unused) {
     (void)unused;
     fixture f = analyse(right, (spad_analysis_options){.timeout_ns = 1});

@@ -46,7 +46,7 @@ static void test_check(void **state) {
     spad_kernel_destroy(kernel);
 }
 
-/* An agent whose walk ends at an index: the order of agents is then not looked at. */
+/* An agent whose walk ends at an index: the order of agents is then not examined. */
 static void test_check_of_agents(void **state) {
     (void)state;
     spad_kernel *kernel = read_kernel("kernel k on sm_90\n"

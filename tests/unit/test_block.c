@@ -56,8 +56,7 @@ static void which_chip_has_what(void **state) {
         {"sm_100", "local.descriptor.tcgen05_smem", NULL},
         {"sm_90", "local.descriptor.tcgen05_instr",
          "scope 'local.descriptor.tcgen05_instr': sm_90 has no tcgen05; sm_100, sm_103 and sm_110 "
-         "have "
-         "it"},
+         "have it"},
         {"sm_90", "wmma.matrix_a",
          "scope 'wmma.matrix_a' does not exist on sm_90: it is a level of an Ascend core; use "
          "'shared.dyn' or 'local.fragment'"},
@@ -300,7 +299,7 @@ static void messages_name_the_buffer(void **state) {
 }
 
 /* Threads that read and write everything are no bulk copies: without registers
- * in the file there is nothing to tell them by. */
+ * in the file there is nothing to distinguish them by. */
 static void a_chip_without_registers_has_no_bulk_copies(void **state) {
     (void)state;
     static const spad_space spaces[] = {

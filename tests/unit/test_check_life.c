@@ -213,7 +213,7 @@ static void reads_of_nothing(void **state) {
 
 static void strided_parts(void **state) {
     (void)state;
-    /* columns of rows: what lies between them is not touched */
+    /* columns of rows: what is between them is not touched */
     expect("kernel k on sm_80\n"
            "tensor g : global f32 (4, 8) output\n"
            "tensor s : shared f32 (4, 8) at 0\n"
@@ -366,7 +366,7 @@ static void outputs_are_read_at_the_end(void **state) {
         "3:8 SPAD-LIFETIME-CONFLICT x1: the caller of the kernel reads 'q', but bytes [128, 256) "
         "of shared hold 's', written by b; place them apart, or read it earlier\n"
         "  6:1 b writes 's' here\n");
-    /* a part that nobody wrote is no read of nothing */
+    /* a part that was never written is not an uninitialised read */
     expect("kernel k on sm_80\n"
            "tensor g : global f32 (64) input\n"
            "tensor q : shared f32 (64) at 0 output\n"
@@ -704,7 +704,7 @@ static void expect_there(const char *text, spad_rect there, const char *expectat
     spad_kernel_destroy(kernel);
 }
 
-/* What a planner has put into the bytes of a tensor that nobody writes is not the point. */
+/* What a planner has put into the bytes of a tensor that is never written does not matter. */
 static void reads_of_what_nobody_writes(void **state) {
     (void)state;
     spad_rect there = {0};

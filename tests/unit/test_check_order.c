@@ -720,7 +720,7 @@ static void test_late_expectations(void **unused) {
     assert_clean(BYTES
                  "agent p { arrive m expect 8; expect m by 4; simt op reads x delivers m by 8;"
                  " simt op reads x delivers m by 4; wait m parity 0 }\n");
-    /* by somebody who comes later */
+    /* by an agent that comes later */
     assert_clean(BYTES "counter c\nagent p { arrive m expect 8; expect m by 4; signal c }\n"
                        "agent q { wait c >= 1; simt op reads x delivers m by 8 }\n"
                        "agent r { simt op reads x delivers m by 4 }\n");
@@ -773,7 +773,7 @@ static void test_fence_of_a_read_is_a_warning(void **unused) {
     spad_check_destroy(check);
 }
 
-/* Two statements with two conflicts: the worse one is told, wherever it is found. */
+/* Two statements with two conflicts: the worse one is reported, wherever it is found. */
 static void test_the_worse_conflict_is_told(void **unused) {
     (void)unused;
     static const char *const texts[] = {
@@ -829,7 +829,7 @@ static void test_orders_that_are_enough(void **unused) {
     /* fork and join */
     assert_clean(RING "simt fill writes x[0]\nagent p { simt use reads x[0] }\n"
                       "agent q { simt use reads x[0] }\nsimt fill writes x[0]\n");
-    /* parts that do not touch, and rows of a tile that lie between those of another */
+    /* parts that do not touch, and rows of a tile that are between those of another */
     assert_clean(
         "kernel k on sm_90\ntensor x : shared u8 (8, 16)\n"
         "agent p { simt left writes x(.., 0..8) }\nagent q { simt right writes x(.., 8..16) }\n");
@@ -968,7 +968,7 @@ static void test_without_memory(void **unused) {
     spad_kernel_destroy(kernel);
 }
 
-/* Where each wait looks at all before it, these take a minute without sanitizers. */
+/* Where each wait examines all before it, these take a minute without sanitizers. */
 static void test_waits_are_quick(void **unused) {
     (void)unused;
     const spad_check_options options = {.timeout_ns = INT64_C(10000000000)};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Verdicts: proved for this shape or for all trip counts, wrong, unknown, and what is said
+ * Verdicts: proved for this shape or for all trip counts, wrong, unknown, and the reasons
  * about them; a cost that does not depend on the trip count. */
 #include "support/kernels.h"
 #include "support/support.h"
@@ -62,7 +62,7 @@ static void all_trip_counts(void **state) {
         SPAD_VERDICT_PROVED_ALL, "for every M, N");
 }
 
-/* The events that are looked at for 10 and for 10^9 iterations. */
+/* The events that are examined for 10 and for 10^9 iterations. */
 static void cost(void **state) {
     (void)state;
     for (size_t i = 0; i < 2; i++) {
@@ -251,7 +251,7 @@ static void other_shapes_warn(void **state) {
 }
 
 /* What a small shape says of the outputs of a large one: they are whole, they lack something, or
- * small values do not tell. */
+ * small values do not show. */
 static void outputs_of_large_shapes(void **state) {
     (void)state;
 #define LARGE(size, body)                                                      \

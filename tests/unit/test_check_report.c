@@ -47,7 +47,7 @@ static void set_up(fixture *f) {
     f->check->found.count = 0;
     f->check->counts = (spad_check_counts){.events = 7, .accesses = 8, .runs = 1};
     f->check->verdict = SPAD_VERDICT_PROVED_SHAPE;
-    snprintf(f->check->reason, sizeof f->check->reason, "all was looked at");
+    snprintf(f->check->reason, sizeof f->check->reason, "all was examined");
     test_text_init(&f->text);
 }
 
@@ -85,7 +85,7 @@ static void text_shows_both_ends(void **state) {
     assert_ok(
         spad_check_write_text(f.check, f.kernel, source, strlen(source), &f.text.sink, &error),
         &error);
-    assert_string_equal(f.text.bytes, "k: proved for this shape: all was looked at\n");
+    assert_string_equal(f.text.bytes, "k: proved for this shape: all was examined\n");
     add_some(&f);
     test_text_clear(&f.text);
     assert_ok(

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The rules of a space where a tensor has more places than are looked at one by one, where sizes
+ * The rules of a space where a tensor has more places than are examined one by one, where sizes
  * are handed out in granules, and with a target of our own: each finding and each verdict as a user
  * sees it. */
 #include "support/kernels.h"

@@ -437,7 +437,7 @@ static void force_auto_places_nothing(void **state) {
     (void)state;
     fixture f = make_on("trn2", true);
     declare_faulty_kernel(&f);
-    /* not even a wrong placement is looked at */
+    /* not even a wrong placement is examined */
     const size_t t = declare(
         &f, (spad_direct_tensor){.name = "t",
                                  TILE,

@@ -107,7 +107,8 @@ static void agents_and_counters(void **state) {
     expect(EXECUTOR_STUCK, "agent a { signal c }\nagent b { wait c >= 2 }");
     expect(0, "simt a writes w\nagent a { simt b reads w }\nagent b { simt c2 reads w }\n"
               "simt d2 writes w");
-    expect(EXECUTOR_RACE, "agent a { uf a writes w }\nsimt b reads w"); /* join waits for nobody */
+    expect(EXECUTOR_RACE,
+           "agent a { uf a writes w }\nsimt b reads w"); /* join waits for none of them */
     /* two signals are needed and there are two: both come before; one of three does not */
     expect(0, "agent a { simt a writes w; signal c }\nagent b { signal c }\n"
               "agent e { wait c >= 2; simt b reads w }");

@@ -81,7 +81,7 @@ static void blocks_are_halved_until_they_fit(void **state) {
         {32, 49184, 1537, 65536, 49152, 16, 24592, SPAD_LAUNCH_SUB_WARP},
         {32, 98304, 3072, 65536, 49152, 16, 49152, SPAD_LAUNCH_SUB_WARP},
         {256, 49152 * 256, 49152, 65536, 49152, 1, 49152, SPAD_LAUNCH_SUB_WARP},
-        /* sizes that are no power of two stop at a warp, then go on below it */
+        /* sizes that are no power of two stop at a warp, then continue below it */
         {100, 90000, 900, 65536, 49152, 32, 28800, 0},
         {50, 100000, 2000, 65536, 49152, 16, 32000, SPAD_LAUNCH_SUB_WARP},
         {7, 70000, 10000, 65536, 49152, 3, 30000, SPAD_LAUNCH_SUB_WARP},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Layouts: which slots may share bytes, where they may lie, what is counted, and how it
+ * Layouts: which slots may share bytes, where they may be, what is counted, and how it
  * is shown.
  */
 #include "support/kernels.h"
@@ -147,7 +147,7 @@ static void aliases_give_what_they_are_to_their_home(void **state) {
               "tensor a : sbuf u8 (128, 64)\ntensor c : sbuf u8 (128, 64) alias of a output\n"
               "tensor b : sbuf u8 (128, 64)\nvector q writes a\nvector p writes b\n",
               "a", "b"));
-    /* only the tile that the alias lies in */
+    /* only the tile that the alias is in */
     assert_true(share(TWO "tensor c : sbuf u8 (128, 1) alias of a[1] output\n"
                           "vector q writes a[0], a[1]\nvector p writes b[0]\n",
                       "a", "b"));
@@ -222,7 +222,7 @@ static void agents_are_needed_from_fork_to_join(void **state) {
         share(ASYNC "agent one { cp load reads x writes a }\nsimt w writes b\n", "a", "b"));
 }
 
-/* ---- where slots lie --------------------------------------------------------------- */
+/* ---- where slots are --------------------------------------------------------------- */
 
 static void rings_lie_together(void **state) {
     (void)state;

@@ -703,7 +703,7 @@ static void a_reason_counts_true_bytes(void **state) {
     spad_plan_destroy(plan);
 }
 
-/* Where the bound comes from is said, whatever it is. */
+/* The source of the bound is reported, whatever it is. */
 static void a_bound_has_its_proof(void **state) {
     (void)state;
     static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What limits promise. Node limits hold exactly. A deadline is looked at in every
+ * What limits promise. Node limits hold exactly. A deadline is examined in every
  * phase: time here is work, not seconds. The planner is compiled for this test so that every
  * basic block calls a counter, and the clock that it reads is that counter. So a deadline of D
  * "nanoseconds" is one of D blocks, and what is executed after it is the overshoot, the
@@ -161,7 +161,7 @@ enum { PROBLEMS = sizeof problems / sizeof *problems };
 
 /* ---- deadlines --------------------------------------------------------------------- */
 
-/* What may be executed after the deadline: what there is between two looks at the clock, and
+/* What may be executed after the deadline: what there is between two readings of the clock, and
  * what a first plan and the bound, which are always finished, cost for every buffer. */
 static int64_t allowance(const problem *p) {
     return 1000000 + 4000 * (int64_t)p->count;

@@ -388,7 +388,7 @@ static void lists_of_other_threads_give_way(void **state) {
     spad_pool_destroy(pool);
 }
 
-/* Half the pool lies in lists as two blocks and a few bytes as small ones: the two make room. */
+/* Half the pool is in lists as two blocks and a few bytes as small ones: the two make room. */
 static void large_blocks_give_way_first(void **state) {
     (void)state;
     spad_error error;
@@ -774,7 +774,7 @@ static void *keep_busy(void *context) {
     return NULL;
 }
 
-/* A child goes on with a pool that other threads of its parent are using. */
+/* A child continues to use a pool that other threads of its parent are using. */
 static void a_child_can_use_the_pool(void **state) {
     (void)state;
     enum { CHILDREN = 100 };

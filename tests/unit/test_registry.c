@@ -460,7 +460,7 @@ static void a_trace_shows_the_regions_that_are_asked_for(void **state) {
               &f->error);
     assert_int_equal(spad_trace_event_count(trace), 0);
     const size_t local[SPAD_REGISTRY_REGION_COUNT] = {SPAD_NO_SPACE, 2, 2};
-    const int64_t base[SPAD_REGISTRY_REGION_COUNT] = {-1, 64, 128}; /* not drawn: not looked at */
+    const int64_t base[SPAD_REGISTRY_REGION_COUNT] = {-1, 64, 128}; /* not drawn: not examined */
     assert_ok(spad_registry_write_trace(f->registry, f->a, trace, local, base, &f->error),
               &f->error);
     assert_int_equal(spad_trace_tensor_count(trace), 2);

@@ -326,7 +326,7 @@ static void an_alias_alive_with_its_target_is_an_error(void **state) {
           "buffers 'stage' and 'out' of component 'alpha' share bytes [0, 16) and are both alive "
           "in steps [4, 5); drop the alias, or end one of them earlier");
     assert_false(spad_registry_is_laid_out(f->registry, f->a, SPAD_REGISTRY_UNIT_ELEMENT));
-    add(f, f->a, "out", 4, SH, "stage"); /* without a lifetime nobody knows */
+    add(f, f->a, "out", 4, SH, "stage"); /* without a lifetime it is unknown */
     assert_ok(lay_out(f, SPAD_REGISTRY_UNIT_ELEMENT), &f->error);
     add_living(f, f->a, "out", 11, "stage", 4, 9); /* does not fit inside, so shares nothing */
     assert_ok(lay_out(f, SPAD_REGISTRY_UNIT_ELEMENT), &f->error);

@@ -149,7 +149,7 @@ static size_t count_words(const test_text *text, const char *word) {
 }
 
 /* Words that come again are written once: what lives on is one block, and what is at one byte
- * together lies in several segments, each named three times (its kind, its frame, its event). */
+ * together is in several segments, each named three times (its kind, its frame, its event). */
 static void a_snapshot_has_segments_in_layers(void **state) {
     (void)state;
     spad_report *report = test_report_new();
@@ -177,7 +177,7 @@ static int apart(int a, int b) {
     return d < 360 - d ? d : 360 - d;
 }
 
-/* The first names of a map can be told apart; a name keeps its colour, whatever its index. */
+/* The first names of a map can be distinguished; a name keeps its colour, whatever its index. */
 static void colours_are_far_from_each_other(void **state) {
     (void)state;
     static const char *const names[] = {"a", "b", "c", "k[0]", "v#1", "q",

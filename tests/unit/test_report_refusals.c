@@ -122,7 +122,7 @@ static void a_comparison_names_what_is_strange(void **state) {
     spad_report_destroy(b);
 }
 
-/* Long lists are cut, long names too, findings without a line and bars without a name are told. */
+/* Long lists are cut, long names too, findings without a line and bars without a name are shown. */
 static void long_reports_are_cut(void **state) {
     (void)state;
     spad_report *report = test_report_new();

@@ -931,7 +931,7 @@ static void depths_are_compared_with_their_places(void **state) {
          3668522,
          3668522,
          {1, 2}},
-        /* both slots lie on the same bytes, so a second gives nothing */
+        /* both slots are on the same bytes, so a second gives nothing */
         {"kernel k on trn2\n" TWO_OF_EACH "tensor x : sbuf bf16 [2] (128, 512) ring 2\n"
          "dma load reads in[0] writes x[0]\ndma store reads x[0] writes out[0]\n"
          "dma load reads in[1] writes x[1]\ndma store reads x[1] writes out[1]\n",

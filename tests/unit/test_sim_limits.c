@@ -127,7 +127,7 @@ static int64_t steps_of(const char *text, int64_t count) {
     return a.count;
 }
 
-/* Four times as many places are about four times as much work: those that lie outside of their
+/* Four times as many places are about four times as much work: those that are outside of their
  * space, those of a space without a size, and those that all share bytes with one other. */
 static void work_grows_with_the_places(void **state) {
     (void)state;
@@ -235,7 +235,7 @@ static void calls_can_be_cancelled_at_each_question(void **state) {
 /* ---- the tuner --------------------------------------------------------------------- */
 
 /* Time runs out at each question: there is no result, or one that says that it was cut, is no
- * worse than the kernel as it is, and claims nothing that was not looked at. */
+ * worse than the kernel as it is, and claims nothing that was not examined. */
 static void a_search_that_time_cuts_says_so(void **state) {
     (void)state;
     spad_kernel *kernel = test_parse(tunable);
@@ -261,7 +261,7 @@ static void a_search_that_time_cuts_says_so(void **state) {
         results += t.cut;
         if (t.cut) {
             assert_false(t.exhaustive);
-        } else { /* the last question of all: everything was looked at */
+        } else { /* the last question of all: everything was examined */
             assert_int_equal(t.simulations, whole.simulations);
             assert_int_equal(t.planned, whole.planned);
         }
@@ -292,8 +292,8 @@ static void a_search_needs_time_for_the_kernel_as_it_is(void **state) {
     spad_kernel_destroy(kernel);
 }
 
-/* Depths that no ring can use are not looked at, whatever is asked for; where many are of use,
- * some of them stand for all, and the result says so. */
+/* Depths that no ring can use are not examined, whatever is asked for; where many are of use,
+ * some of them represent all, and the result says so. */
 static void depths_are_those_that_can_be_of_use(void **state) {
     (void)state;
     const int64_t depths[] = {64, 65536, 2305843009213693950, INT64_MAX};

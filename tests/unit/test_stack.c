@@ -378,7 +378,7 @@ static void names_are_unique_with_their_prefix(void **state) {
 
 /* ---- automatic mode ---------------------------------------------------------------- */
 
-/* Bounds mean nothing without addresses; with them, nothing lies outside of the space. */
+/* Bounds mean nothing without addresses; with them, nothing is outside of the space. */
 static void automatic_bounds_may_pass_the_space(void **state) {
     (void)state;
     const spad_target *target;

@@ -155,7 +155,7 @@ static void built_in_tables_follow_the_rules(void **state) {
     assert_null(spad_target_get(19));
     for (size_t t = 0; t < spad_target_count(); t++) {
         const spad_target *target = spad_target_get(t);
-        assert_ptr_equal(find(target->name), target); /* no name stands for two */
+        assert_ptr_equal(find(target->name), target); /* no name is used for two */
         for (size_t a = 0; a < target->alias_count; a++) {
             assert_ptr_equal(find(target->aliases[a]), target);
         }

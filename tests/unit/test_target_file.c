@@ -77,7 +77,7 @@ static const char full_text[] =
     "# every statement and every field\n"
     "target npu7 \"Example \\\"NPU\\\"\"\n"
     "family example\n"
-    "alias \"npu-7\", 77, # lists may go on\n"
+    "alias \"npu-7\", 77, # lists may continue\n"
     "      n7\n"
     "groups 12\n"
     "\n"
@@ -194,7 +194,7 @@ static void a_file_says_what_the_struct_says(void **state) {
     assert_non_null(target->owned);
     spad_target_destroy(target);
     test_host_assert_clean(&host);
-    /* what is not said has a preset */
+    /* what is not given has a preset */
     const char *small = "target x\nspace m { bytes 8 }";
     assert_ok(spad_target_parse(&target, small, strlen(small), NULL, NULL, NULL, &error), &error);
     assert_string_equal(target->family, "custom");

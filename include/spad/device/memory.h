@@ -26,7 +26,7 @@ extern "C" {
 typedef struct spad_allocation {
     int64_t address;
     int64_t bytes;   /**< as asked for */
-    uint64_t handle; /**< private: tells a block from one that has been freed */
+    uint64_t handle; /**< private: distinguishes a block from one that has been freed */
 } spad_allocation;
 
 /** The functions of a memory. Both are thread-safe in everything that this library makes. */

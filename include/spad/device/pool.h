@@ -9,7 +9,7 @@
  * the calling thread. Thread-safe throughout.
  *
  * What fits is never refused: if some free run of bytes has room for the request at its
- * alignment, the request succeeds, whatever lies in the threads' lists.
+ * alignment, the request succeeds, whatever is in the threads' lists.
  */
 #ifndef SPAD_POOL_H
 #define SPAD_POOL_H
@@ -102,7 +102,7 @@ SPAD_API spad_status spad_pool_check(spad_pool *pool, spad_error *error);
 /**
  * A pool across fork(). A child has only the thread that forked: a lock that another thread held
  * at that moment stays locked in it, and a call there that needs the lock never returns. So where
- * other threads may be using a pool that the child goes on with, the forking thread calls
+ * other threads may be using a pool that the child continues to use, the forking thread calls
  * spad_pool_fork_begin before fork() and spad_pool_fork_end after it, in the parent and in the
  * child; pthread_atfork takes functions that do so. In between other threads wait, and the forking
  * thread must not use the pool. Of two pools, one above the other, the upper one is first in begin

@@ -108,7 +108,7 @@ typedef struct spad_copy_range {
     int64_t rows;
 } spad_copy_range;
 
-/** A part. stream: NULL to wait. SPAD_ERR_BOUNDS: it does not lie inside a buffer. */
+/** A part. stream: NULL to wait. SPAD_ERR_BOUNDS: it is not inside a buffer. */
 SPAD_API spad_status spad_buffer_copy_part(spad_buffer to, spad_buffer from,
                                            const spad_copy_range *range, const spad_stream *stream,
                                            spad_error *error);

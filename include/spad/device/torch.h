@@ -35,7 +35,7 @@ SPAD_API void spad_torch_free(void *memory, ptrdiff_t bytes, int device, void *s
  *  again. */
 SPAD_API void spad_torch_record_stream(void *memory, void *stream);
 
-/** The device behind a number, for statistics; NULL: not used yet. Do not close it. */
+/** The device with a number, for statistics; NULL: not used yet. Do not close it. */
 SPAD_API spad_device *spad_torch_get_device(int device);
 
 #ifdef __cplusplus

@@ -368,7 +368,7 @@ static void an_event_reports_what_its_commands_do(void **state) {
     fake.set_event_state(-14); /* a command in front of it failed */
     assert_int_equal(cl->event_done(&done, s.device, s.event, &error), SPAD_ERR_DEVICE);
     assert_true(done);
-    assert_string_equal(error.message, "a command in front of an event failed with error -14");
+    assert_string_equal(error.message, "a command before an event failed with error -14");
     /* an event that is not recorded has nothing to wait for */
     assert_ok(cl->event_open(&fresh, s.device, &error), &error);
     assert_ok(cl->event_done(&done, s.device, fresh, &error), &error);

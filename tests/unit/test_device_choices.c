@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "device/backend.h"
-#include "spad/stream.h"
+#include "spad/device/stream.h"
 #include "support/support.h"
 
 static const spad_space odd_spaces[] = {
@@ -65,7 +65,7 @@ static void scopes_are_spaces_of_the_chip(void **state) {
             assert_null(device);
             continue;
         }
-        assert_int_equal(spad_device_pool(&pool, device, SPAD_LOCAL, &error), cases[i].scratch);
+        assert_int_equal(spad_device_get_pool(&pool, device, SPAD_LOCAL, &error), cases[i].scratch);
         assert_int_equal(pool != NULL, cases[i].scratch == SPAD_OK);
         if (cases[i].message != NULL) assert_non_null(strstr(error.message, cases[i].message));
         spad_device_close(device, NULL);
@@ -82,14 +82,14 @@ static void global_memory_has_a_space_of_the_trace(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         spad_error error = {0};
         spad_trace *trace;
-        spad_device_buffer buffer;
+        spad_buffer buffer;
         const spad_buffer_spec spec = {.shape = SPAD_SHAPE(64), .dtype = SPAD_UINT8, .name = "x"};
         const spad_device_options options = {.target = cases[i].target};
         spad_device *device = open_with(&options);
         assert_ok(spad_trace_create(&trace, cases[i].target, NULL, &error), &error);
-        assert_ok(spad_device_trace(NULL, device, trace, &error), &error);
+        assert_ok(spad_device_set_trace(NULL, device, trace, &error), &error);
         assert_ok(spad_buffer_alloc(&buffer, device, &spec, &error), &error);
-        assert_int_equal(spad_trace_tensor(trace, 0)->space, cases[i].space);
+        assert_int_equal(spad_trace_get_tensor(trace, 0)->space, cases[i].space);
         spad_device_close(device, NULL);
         spad_trace_destroy(trace);
     }
@@ -100,15 +100,15 @@ static void scopes_are_those_that_exist(void **state) {
     spad_error error = {0};
     spad_memory_scope scope;
     spad_pool *pool;
-    spad_device_buffer buffer;
+    spad_buffer buffer;
     spad_device *device = open_with(NULL);
     const spad_buffer_spec spec = {
         .shape = SPAD_SHAPE(8), .dtype = SPAD_UINT8, .scope = (spad_memory_scope)99};
     assert_int_equal(spad_buffer_alloc(&buffer, device, &spec, &error), SPAD_ERR_ARGUMENT);
-    assert_int_equal(spad_device_pool(&pool, device, (spad_memory_scope)99, &error),
+    assert_int_equal(spad_device_get_pool(&pool, device, (spad_memory_scope)99, &error),
                      SPAD_ERR_ARGUMENT);
-    assert_string_equal(error.message, "99 is no memory scope");
-    assert_int_equal(spad_device_stats(device, (spad_memory_scope)99).allocations, 0);
+    assert_string_equal(error.message, "99 is not a memory scope");
+    assert_int_equal(spad_device_get_stats(device, (spad_memory_scope)99).allocations, 0);
     assert_int_equal(spad_memory_scope_parse(&scope, "globl", &error), SPAD_ERR_UNKNOWN);
     assert_non_null(strstr(error.message, "no memory scope is called 'globl'; "));
     assert_int_equal(spad_memory_scope_parse(&scope, "quite another thing", &error),
@@ -161,7 +161,7 @@ static void pools_have_sizes_that_can_be(void **state) {
         spad_error error = {0};
         spad_pool *pool;
         spad_device *device = open_with(NULL);
-        const spad_memory memory = spad_device_memory(device);
+        const spad_memory memory = spad_device_get_memory(device);
         assert_int_equal(spad_pool_create(&pool, &memory, &cases[i].options, &error),
                          cases[i].status);
         assert_string_equal(error.message, cases[i].message);
@@ -175,11 +175,13 @@ static spad_status wrap_all(const spad_host *host, void *payload) {
     spad_error error;
     spad_wrapper *made[4] = {NULL, NULL, NULL, NULL};
     spad_device *device = open_with(NULL);
-    const spad_memory memory = spad_device_memory(device);
-    spad_status status = spad_wrapper_limit(&made[0], &memory, 100, host, &error);
-    if (status == SPAD_OK) status = spad_wrapper_log(&made[1], &memory, sink, NULL, host, &error);
-    if (status == SPAD_OK) status = spad_wrapper_fault(&made[2], &memory, 1, 0, host, &error);
-    if (status == SPAD_OK) status = spad_wrapper_statistics(&made[3], &memory, host, &error);
+    const spad_memory memory = spad_device_get_memory(device);
+    spad_status status = spad_wrapper_create_limit(&made[0], &memory, 100, host, &error);
+    if (status == SPAD_OK)
+        status = spad_wrapper_create_log(&made[1], &memory, sink, NULL, host, &error);
+    if (status == SPAD_OK)
+        status = spad_wrapper_create_fault(&made[2], &memory, 1, 0, host, &error);
+    if (status == SPAD_OK) status = spad_wrapper_create_statistics(&made[3], &memory, host, &error);
     for (int i = 0; i < 4; i++) spad_wrapper_destroy(made[i]);
     spad_device_close(device, NULL);
     return status;
@@ -192,11 +194,14 @@ static void wrappers_need_sense_and_host_memory(void **state) {
     test_text text;
     test_text_init(&text);
     spad_device *device = open_with(NULL);
-    const spad_memory memory = spad_device_memory(device);
-    assert_int_equal(spad_wrapper_fault(&wrapper, &memory, 0, 1, NULL, &error), SPAD_ERR_ARGUMENT);
-    assert_int_equal(spad_wrapper_fault(&wrapper, &memory, 1, -1, NULL, &error), SPAD_ERR_ARGUMENT);
+    const spad_memory memory = spad_device_get_memory(device);
+    assert_int_equal(spad_wrapper_create_fault(&wrapper, &memory, 0, 1, NULL, &error),
+                     SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_wrapper_create_fault(&wrapper, &memory, 1, -1, NULL, &error),
+                     SPAD_ERR_ARGUMENT);
     assert_null(wrapper);
-    assert_int_equal(spad_wrapper_limit(&wrapper, &memory, -1, NULL, &error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_wrapper_create_limit(&wrapper, &memory, -1, NULL, &error),
+                     SPAD_ERR_ARGUMENT);
     assert_string_equal(error.message, "the limit is negative");
     spad_device_close(device, NULL);
     test_fail_each_allocation(wrap_all, &text.sink);
@@ -222,7 +227,7 @@ static void extents_that_no_data_gives(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         spad_error error = {0};
-        spad_device_buffer buffer;
+        spad_buffer buffer;
         spad_device *device = open_with(NULL);
         const spad_buffer_spec spec = {.shape = SPAD_SHAPE(SPAD_AUTO, cases[i].rest),
                                        .dtype = cases[i].dtype};
@@ -239,7 +244,7 @@ static void an_open_buffer_becomes_like_the_source(void **state) {
     spad_error error = {0};
     spad_buffer_info info;
     spad_device *device = open_with(NULL);
-    spad_device_buffer source, like, other, open;
+    spad_buffer source, like, other, open;
     const spad_buffer_spec whole = {.shape = SPAD_SHAPE(4, 3), .dtype = SPAD_UINT8};
     const spad_buffer_spec flat = {.shape = SPAD_SHAPE(SPAD_AUTO), .dtype = SPAD_UINT8};
     const spad_buffer_spec words = {.shape = SPAD_SHAPE(SPAD_AUTO, 5), .dtype = SPAD_FLOAT32};
@@ -247,15 +252,16 @@ static void an_open_buffer_becomes_like_the_source(void **state) {
     assert_ok(spad_buffer_alloc(&like, device, &flat, &error), &error);
     assert_ok(spad_buffer_alloc(&open, device, &flat, &error), &error);
     assert_ok(spad_buffer_alloc(&other, device, &words, &error), &error);
-    assert_ok(spad_copy(like, source, &error), &error);
+    assert_ok(spad_buffer_copy(like, source, &error), &error);
     assert_ok(spad_buffer_get_info(&info, like, &error), &error);
     assert_int_equal(info.rank, 2);
     assert_int_equal(info.dims[1], 3);
-    assert_int_equal(spad_copy(other, source, &error), SPAD_ERR_SHAPE); /* 12 B are no rows of 20 */
-    assert_int_equal(spad_copy(source, open, &error), SPAD_ERR_NO_ADDRESS);
+    assert_int_equal(spad_buffer_copy(other, source, &error),
+                     SPAD_ERR_SHAPE); /* 12 B are no rows of 20 */
+    assert_int_equal(spad_buffer_copy(source, open, &error), SPAD_ERR_NO_ADDRESS);
     assert_non_null(strstr(error.message, "has an automatic extent and no data is bound to it"));
     const spad_copy_tile tile = {.rows = 1, .columns = 1};
-    assert_int_not_equal(spad_copy_matrix(source, open, &tile, NULL, &error), SPAD_OK);
+    assert_int_not_equal(spad_buffer_copy_matrix(source, open, &tile, NULL, &error), SPAD_OK);
     spad_device_close(device, NULL);
 }
 
@@ -266,7 +272,7 @@ static void a_closed_stream_is_no_longer_waited_for(void **state) {
     spad_error error = {0};
     spad_device *device = open_with(NULL);
     spad_stream one, two;
-    spad_device_buffer a, b;
+    spad_buffer a, b;
     char bytes[64];
     const spad_buffer_spec spec = {.shape = SPAD_SHAPE(64), .dtype = SPAD_UINT8};
     const spad_allocation nothing = {0};
@@ -275,12 +281,12 @@ static void a_closed_stream_is_no_longer_waited_for(void **state) {
     assert_ok(spad_buffer_alloc(&b, device, &spec, &error), &error);
     assert_ok(spad_stream_open(&one, device, &error), &error);
     assert_ok(spad_stream_open(&two, device, &error), &error);
-    assert_ok(spad_write(a, 0, bytes, 64, &one, &error), &error);
+    assert_ok(spad_buffer_write(a, 0, bytes, 64, &one, &error), &error);
     assert_ok(spad_stream_free(one, &nothing, &error), &error); /* no block is nothing to do */
     assert_ok(spad_stream_close(one, &error), &error);
-    assert_ok(spad_copy_async(b, a, two, &error), &error);
+    assert_ok(spad_buffer_copy_async(b, a, two, &error), &error);
     memset(bytes, 0, sizeof bytes);
-    assert_ok(spad_read(bytes, b, 0, 64, NULL, &error), &error);
+    assert_ok(spad_buffer_read(bytes, b, 0, 64, NULL, &error), &error);
     assert_int_equal(bytes[0], 7);
     assert_int_equal(bytes[63], 7);
     spad_device_close(device, NULL);
@@ -297,7 +303,7 @@ static void leaks_of_equal_size_stand_in_order(void **state) {
         int64_t bytes;
     } leaks[] = {{"small", 8}, {"first", 64}, {"second", 64}, {"third", 64}, {"large", 4096}};
     for (size_t i = 0; i < sizeof leaks / sizeof leaks[0]; i++) {
-        spad_device_buffer buffer;
+        spad_buffer buffer;
         const spad_buffer_spec spec = {
             .shape = SPAD_SHAPE(leaks[i].bytes), .dtype = SPAD_UINT8, .name = leaks[i].name};
         assert_ok(spad_buffer_alloc(&buffer, device, &spec, &error), &error);

@@ -236,9 +236,7 @@ static void ranges_that_are_wrong(void **state) {
     } cases[] = {
         {{.width = -1}, SPAD_ERR_ARGUMENT, "a copy of 1 rows of -1 B"},
         {{.width = 8, .rows = -2}, SPAD_ERR_ARGUMENT, "a copy of -2 rows of 8 B"},
-        {{.width = 65},
-         SPAD_ERR_BOUNDS,
-         "1 row of 65 B at byte 0 do not lie in 'a buffer' of 64 B"},
+        {{.width = 65}, SPAD_ERR_BOUNDS, "1 row of 65 B at byte 0 are outside 'a buffer' of 64 B"},
         {{.width = 8, .to_offset = -1}, SPAD_ERR_BOUNDS, NULL},
         {{.width = 8, .from_offset = 57}, SPAD_ERR_BOUNDS, NULL},
         {{.width = 8, .rows = 2, .to_pitch = 4},
@@ -286,7 +284,7 @@ static void tiles_that_are_wrong(void **state) {
     };
     for (size_t i = 0; i < sizeof tiles / sizeof tiles[0]; i++) {
         assert_int_equal(spad_buffer_copy_matrix(a, b, &tiles[i], NULL, &error), SPAD_ERR_BOUNDS);
-        assert_non_null(strstr(error.message, "does not lie in a matrix of "));
+        assert_non_null(strstr(error.message, "is outside a matrix of "));
     }
     static const spad_copy_tile one = {.rows = 1, .columns = 1};
     assert_int_equal(spad_buffer_copy_matrix(flat, b, &one, NULL, &error), SPAD_ERR_SHAPE);
@@ -315,7 +313,7 @@ static void streams_of_another_device_are_refused(void **state) {
     const spad_buffer b = new_buffer(device, SPAD_SHAPE(8, 8), SPAD_UINT8);
     assert_ok(spad_stream_open(&foreign, other, &error), &error);
     assert_int_equal(spad_buffer_copy_async(a, b, foreign, &error), SPAD_ERR_ARGUMENT);
-    assert_string_equal(error.message, "the stream is of host, which neither side of the copy is");
+    assert_string_equal(error.message, "the stream is of host, and neither side of the copy is");
     assert_int_equal(spad_buffer_copy_async(a, b, (spad_stream){0}, &error), SPAD_ERR_ARGUMENT);
     assert_ok(spad_stream_close(foreign, &error), &error);
     assert_int_equal(spad_buffer_copy_async(a, b, foreign, &error), SPAD_ERR_STALE);

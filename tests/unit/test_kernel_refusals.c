@@ -298,7 +298,7 @@ static void notes_and_verdicts_have_words(void **state) {
     assert_string_equal(spad_layout_verdict_phrase(SPAD_PLAN_FEASIBLE), "fits");
     assert_string_equal(spad_layout_verdict_phrase(SPAD_PLAN_INFEASIBLE), "does not fit");
     assert_string_equal(spad_layout_verdict_phrase(SPAD_PLAN_UNKNOWN),
-                        "nothing that fits was found, and no proof that nothing does");
+                        "no layout that fits was found, nor a proof that none exists");
     assert_string_equal(spad_layout_verdict_phrase((spad_plan_verdict)99), "?");
 }
 

@@ -51,7 +51,7 @@ static void each_broken_rule_is_named(void **state) {
         {0, {-4, 0}, SPAD_ERR_BOUNDS, "leaves the capacity of 64 B"},
         {0, {60, 0}, SPAD_ERR_BOUNDS, "leaves the capacity of 64 B"},
         {0, {INT64_MAX - 3, 0}, SPAD_ERR_BOUNDS, "leaves the capacity of 64 B"},
-        {0, {2, 0}, SPAD_ERR_ALIGNMENT, "is no multiple of its alignment 4"},
+        {0, {2, 0}, SPAD_ERR_ALIGNMENT, "is not a multiple of its alignment 4"},
         {0, {12, 0}, SPAD_ERR_BOUNDS, "crosses a bank of 16 B"},
         {2, {40, 2}, SPAD_ERR_NO_FIT, "is pinned at 32, lane 2, but placed at 40, lane 2"},
         {2, {32, 0}, SPAD_ERR_NO_FIT, "is pinned at 32, lane 2, but placed at 32, lane 0"},
@@ -133,14 +133,14 @@ static void buffers_that_cannot_be_are_refused(void **state) {
     }
 }
 
-/* A deadline beyond the end of the clock is none. */
-static void the_latest_deadline_is_none(void **state) {
+/* A time limit beyond the end of the clock is none. */
+static void the_longest_time_limit_is_none(void **state) {
     (void)state;
     spad_error error = {0};
     spad_plan *plan;
     spad_plan_result *result;
     spad_plan_reason *reason;
-    const spad_plan_options options = {.deadline_ns = INT64_MAX};
+    const spad_plan_options options = {.timeout_ns = INT64_MAX};
     assert_ok(spad_plan_create(&plan, NULL, &error), &error);
     assert_ok(spad_plan_set_capacity(plan, 12, &error), &error);
     for (int i = 0; i < 2; i++) {
@@ -163,7 +163,7 @@ int main(void) {
         cmocka_unit_test(each_broken_rule_is_named),
         cmocka_unit_test(an_empty_buffer_crosses_no_bank),
         cmocka_unit_test(buffers_that_cannot_be_are_refused),
-        cmocka_unit_test(the_latest_deadline_is_none),
+        cmocka_unit_test(the_longest_time_limit_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

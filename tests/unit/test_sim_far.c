@@ -32,7 +32,7 @@ static spad_status run_on(spad_engine engine, const char *text, spad_error *erro
     const spad_kernel_options options = {.target = &target};
     spad_kernel *kernel = test_parse_with(text, &options);
     spad_sim *sim;
-    const spad_status status = spad_sim_kernel(&sim, kernel, NULL, error);
+    const spad_status status = spad_sim_create(&sim, kernel, NULL, error);
     spad_sim_destroy(sim);
     spad_kernel_destroy(kernel);
     return status;
@@ -112,7 +112,7 @@ static void sums_of_skipped_loops_are_checked(void **state) {
                  "kernel k on trn2\ntensor t : sbuf u8 (128, 4)\nfor i in 0..%lld {\n%s\n}\n",
                  (long long)cases[i].trips, cases[i].body);
         spad_kernel *kernel = test_parse(text);
-        const spad_status status = spad_sim_kernel(&sim, kernel, NULL, &error);
+        const spad_status status = spad_sim_create(&sim, kernel, NULL, &error);
         assert_int_equal(status, cases[i].status);
         if (status == SPAD_OK) {
             assert_true(spad_sim_get_totals(sim).operations >= cases[i].trips);
@@ -133,12 +133,12 @@ static void options_that_are_wrong_are_refused(void **state) {
     spad_kernel *kernel = test_parse("kernel k on trn2\nvector op cost 1 ns\n");
     static const spad_sim_options wrong[] = {{.operation_limit = -3}, {.repeat_after = -3}};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        assert_int_equal(spad_sim_kernel(&sim, kernel, &wrong[i], &error), SPAD_ERR_ARGUMENT);
+        assert_int_equal(spad_sim_create(&sim, kernel, &wrong[i], &error), SPAD_ERR_ARGUMENT);
         assert_string_equal(error.message, "a limit of -3 operations is negative");
         assert_null(sim);
     }
-    assert_ok(spad_sim_kernel(&sim, kernel, NULL, &error), &error);
-    const size_t engines = spad_kernel_target(kernel)->engine_count;
+    assert_ok(spad_sim_create(&sim, kernel, NULL, &error), &error);
+    const size_t engines = spad_kernel_get_target(kernel)->engine_count;
     assert_int_equal(spad_sim_get_engine(sim, engines).operations, 0); /* beyond the last */
     assert_int_equal(spad_sim_get_engine(sim, SIZE_MAX).busy, 0);
     spad_sim_destroy(sim);
@@ -154,7 +154,7 @@ static test_text text_of(const char *source) {
     const spad_sim_options options = {.repeat_after = 1};
     spad_kernel *kernel = test_parse(source);
     test_text_init(&text);
-    assert_ok(spad_sim_kernel(&sim, kernel, &options, &error), &error);
+    assert_ok(spad_sim_create(&sim, kernel, &options, &error), &error);
     assert_ok(spad_sim_write_text(sim, &text.sink, &error), &error);
     spad_sim_destroy(sim);
     spad_kernel_destroy(kernel);

@@ -11,7 +11,7 @@ case=$2
 spad() { "$SPAD" "$@"; }
 export LC_ALL=C
 # A build that counts coverage cannot save its counters where a case limits the size of files, and
-# must not speak of it in the output of the case.
+# must not report that in the output of the case.
 export GCOV_ERROR_FILE=/dev/null
 
 cd "$(dirname "$case")" || exit 1

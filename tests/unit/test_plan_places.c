@@ -133,8 +133,8 @@ static void buffers_that_cannot_be_are_refused(void **state) {
     }
 }
 
-/* A deadline beyond the end of the clock is none. */
-static void the_latest_deadline_is_none(void **state) {
+/* A time limit beyond the end of the clock is none. */
+static void the_longest_time_limit_is_none(void **state) {
     (void)state;
     spad_error error = {0};
     spad_plan *plan;
@@ -163,7 +163,7 @@ int main(void) {
         cmocka_unit_test(each_broken_rule_is_named),
         cmocka_unit_test(an_empty_buffer_crosses_no_bank),
         cmocka_unit_test(buffers_that_cannot_be_are_refused),
-        cmocka_unit_test(the_latest_deadline_is_none),
+        cmocka_unit_test(the_longest_time_limit_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

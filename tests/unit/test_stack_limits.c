@@ -156,7 +156,7 @@ static void regions_beyond_the_limit_are_refused(void **state) {
 }
 
 /* use_reserved is only advised where it would help. */
-static void a_region_in_the_reserve_is_told_from_others(void **state) {
+static void a_region_in_the_reserve_differs_from_others(void **state) {
     (void)state;
     static const struct {
         int64_t lower, upper;
@@ -409,7 +409,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(addresses_beyond_the_limit_are_refused),
         cmocka_unit_test(regions_beyond_the_limit_are_refused),
-        cmocka_unit_test(a_region_in_the_reserve_is_told_from_others),
+        cmocka_unit_test(a_region_in_the_reserve_differs_from_others),
         cmocka_unit_test(aligning_the_stack_has_limits),
         cmocka_unit_test(an_alignment_that_fits_no_bank_soon_ends_at_the_start_of_one),
         cmocka_unit_test(room_is_counted_in_a_few_banks),

@@ -568,8 +568,8 @@ def copy(src, dst, src_scope=None, dst_scope=None):
     _check_scope(dst, dst_scope)
     ours = isinstance(src, (Buffer, Tile)), isinstance(dst, (Buffer, Tile))
     if not any(ours):
-        raise TypeError("one side of a copy is a buffer or a tile, not "
-                        f"{type(src).__name__} and {type(dst).__name__}")
+        raise TypeError(f"a buffer is needed, not {type(dst).__name__}: one side of a copy at least is a "
+                        "buffer or a tile")
     if not all(ours) and _state["stream"] is not None:
         _state["stream"].wait()  # the host takes its turn after what is under way
     if ours == (False, True):

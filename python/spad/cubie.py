@@ -559,7 +559,7 @@ class BufferRegistry:
         for key, value in settings.items():
             if not key.endswith("_location"):
                 continue
-            if value is None and _rules_of(self._version) >= (0, 13):
+            if value is None and _rules_of(self._version) >= (0, 14):
                 recognised.add(key)  # the location stays as it was registered
                 continue
             if value not in ("shared", "local"):

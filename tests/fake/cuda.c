@@ -17,16 +17,21 @@
 void fake_cuda_fail_at(long call);
 long fake_cuda_calls(void);
 long fake_cuda_live(void);
+/* The code of calls that fail; at first LAUNCH_FAILED. */
+void fake_cuda_set_code(int code);
 
 typedef int result;
 enum { SUCCESS = 0, OUT_OF_MEMORY = 2, NOT_READY = 600, LAUNCH_FAILED = 719 };
 static const size_t MOST_BYTES = (size_t)1 << 30;
-enum { DEVICES = 2, INVALID_CONTEXT = 201 };
+enum { DEVICES = 2, INVALID_VALUE = 1, NO_DEVICE = 100, INVALID_CONTEXT = 201 };
+/* Codes of our own: one that has no name, and one that cannot be asked for. */
+enum { NAMELESS = 9001, STRANGE = 9002 };
 static char contexts[DEVICES]; /* their addresses count */
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static long calls;
 static long fail_at;
+static result fail_code = LAUNCH_FAILED;
 static long live; /* blocks, streams, events, contexts, pushed contexts */
 
 static bool fails(void) {
@@ -42,23 +47,23 @@ static result start(void *opaque, later_work work) {
 }
 
 /* Every call: the lock, and the one that fails. */
-#define CALL(body)                   \
-    pthread_mutex_lock(&mutex);      \
-    result call_result = SUCCESS;    \
-    if (fails()) {                   \
-        call_result = LAUNCH_FAILED; \
-    } else {                         \
-        body;                        \
-    }                                \
-    pthread_mutex_unlock(&mutex);    \
+#define CALL(body)                \
+    pthread_mutex_lock(&mutex);   \
+    result call_result = SUCCESS; \
+    if (fails()) {                \
+        call_result = fail_code;  \
+    } else {                      \
+        body;                     \
+    }                             \
+    pthread_mutex_unlock(&mutex); \
     return call_result
 
 /* A call that gives something back: it does so even when it fails. */
-#define CLOSING_CALL(body)                                        \
-    pthread_mutex_lock(&mutex);                                   \
-    const result call_result = fails() ? LAUNCH_FAILED : SUCCESS; \
-    body;                                                         \
-    pthread_mutex_unlock(&mutex);                                 \
+#define CLOSING_CALL(body)                                    \
+    pthread_mutex_lock(&mutex);                               \
+    const result call_result = fails() ? fail_code : SUCCESS; \
+    body;                                                     \
+    pthread_mutex_unlock(&mutex);                             \
     return call_result
 
 void fake_cuda_fail_at(long call) {
@@ -74,6 +79,10 @@ long fake_cuda_live(void) {
     return live;
 }
 
+void fake_cuda_set_code(int code) {
+    fail_code = code;
+}
+
 /* ---- the library ------------------------------------------------------------------- */
 
 result cuInit(unsigned flags);
@@ -87,8 +96,11 @@ result cuDriverGetVersion(int *version) {
 }
 result cuGetErrorName(result error, const char **name);
 result cuGetErrorName(result error, const char **name) {
-    *name = error == LAUNCH_FAILED ? "CUDA_ERROR_LAUNCH_FAILED" : "CUDA_ERROR_UNKNOWN";
-    return SUCCESS;
+    *name = error == LAUNCH_FAILED ? "CUDA_ERROR_LAUNCH_FAILED"
+            : error == NO_DEVICE   ? "CUDA_ERROR_NO_DEVICE"
+            : error == NAMELESS    ? NULL
+                                   : "CUDA_ERROR_UNKNOWN";
+    return error == STRANGE ? INVALID_VALUE : SUCCESS;
 }
 result cuDeviceGetCount(int *count);
 result cuDeviceGetCount(int *count) {

@@ -411,3 +411,45 @@ def test_numba_allocators():
     assert callable(registry.get_allocator("a", parent))
     assert [f.__name__ for f in registry.get_toplevel_allocators(parent)] == [
         "alloc_shared", "alloc_persistent"]
+
+
+KERNEL = """
+import numpy as np
+from numba import cuda
+from spad import cubie
+
+class Component:
+    precision = np.float32
+    persistent_local_elements = 6
+
+registry, kernel = cubie.BufferRegistry(), Component()
+registry.register("a", kernel, 1, "shared")
+registry.register("wide", kernel, 2, "shared", dtype=np.float64)
+registry.register("kept", kernel, 6, "local", persistent=True)
+registry.register("plain", kernel, 3, "local")
+top_shared, top_persistent = registry.get_toplevel_allocators(kernel)
+wide, kept, plain = (registry.get_allocator(n, kernel, zero=True) for n in ("wide", "kept", "plain"))
+
+@cuda.jit
+def run(out):
+    shared, persistent = top_shared(), top_persistent()
+    w, k, p = wide(shared, persistent), kept(shared, persistent), plain(shared, persistent)
+    w[1] = 2.5
+    k[5] = 1.5
+    p[2] = 1.0
+    out[0] = w[0] + w[1] + k[0] + k[5] + p[0] + p[2]
+
+out = np.zeros(1)
+run[1, 1, 0, registry.shared_buffer_bytes(kernel)](out)
+assert out[0] == 5.0, out
+"""
+
+
+def test_allocators_run_in_the_simulator():
+    pytest.importorskip("numba")
+    import os
+    import subprocess
+    import sys
+    done = subprocess.run([sys.executable, "-c", KERNEL], capture_output=True, text=True,
+                          env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1"})
+    assert done.returncode == 0, done.stderr

@@ -57,7 +57,7 @@ static void test_check_of_agents(void **state) {
     spad_check *check;
     spad_error error;
     touch_nothing(&error);
-    assert_int_equal(spad_check_kernel(&check, kernel, NULL, &error), SPAD_OK);
+    assert_int_equal(spad_check_create(&check, kernel, NULL, &error), SPAD_OK);
     assert_true(spad_check_get_counts(check).errors > 0);
     assert_untouched(&error);
     spad_check_destroy(check);

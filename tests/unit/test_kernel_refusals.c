@@ -153,6 +153,25 @@ static void an_else_follows_its_if(void **state) {
     test_text_free(&text);
 }
 
+static void names_are_words(void **state) {
+    (void)state;
+    char longest[65];
+    memset(longest, 'n', 64);
+    longest[64] = '\0';
+    const char *const wrong[] = {NULL, "", "9x", "-x", "a b", "a:", longest};
+    spad_error error = {0};
+    spad_kernel_builder *b = new_builder("trn2");
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        spad_expr expr;
+        const spad_amount one = {.value = 1};
+        assert_int_equal(spad_kernel_builder_param(&expr, b, wrong[i], one, &error), SPAD_ERR_NAME);
+        assert_int_equal(spad_kernel_builder_scope(b, wrong[i], one, &error), SPAD_ERR_NAME);
+    }
+    test_text text = finish(b);
+    assert_string_equal(text.bytes, "kernel k on trn2\n");
+    test_text_free(&text);
+}
+
 /* ---- hoisting and walks ------------------------------------------------------------ */
 
 static void what_cannot_be_hoisted_is_refused(void **state) {
@@ -212,6 +231,60 @@ static void walks_start_at_agents_that_exist(void **state) {
     spad_kernel_destroy(kernel);
 }
 
+/* ---- layouts ----------------------------------------------------------------------- */
+
+/* Each space has a region of its own, in whatever order they are declared. */
+static void regions_belong_to_their_space(void **state) {
+    (void)state;
+    spad_error error = {0};
+    spad_layout *layout;
+    test_text text;
+    test_text_init(&text);
+    spad_kernel *kernel = test_parse("kernel k on trn2\n"
+                                     "region psum 2048..16384 as exact\n"
+                                     "region sbuf 4096..65536 as exact\n"
+                                     "scope s {\n"
+                                     "tensor a : sbuf f32 (128, 64) stack\n"
+                                     "tensor b : psum f32 (128, 64) stack\n"
+                                     "vector op writes a, b\nvector end reads a, b\n}\n");
+    assert_ok(spad_layout_create(&layout, kernel, NULL, &error), &error);
+    assert_ok(spad_layout_write_csv(layout, &text.sink, &error), &error);
+    assert_non_null(strstr(text.bytes, "4096"));
+    assert_non_null(strstr(text.bytes, "2048"));
+    test_text_free(&text);
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(kernel);
+    kernel = NULL;
+    static const char twice[] = "kernel k on trn2\nregion psum 0..2048 as exact\n"
+                                "region sbuf 0..4096 as exact\nregion sbuf 0..64 as exact\n";
+    assert_int_equal(spad_kernel_parse(&kernel, twice, strlen(twice), "k.spad", NULL, NULL, &error),
+                     SPAD_ERR_SYNTAX);
+    assert_int_equal(error.line, 4);
+    assert_null(kernel);
+}
+
+static void layouts_that_do_not_fit_64_bits_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *words;
+    } cases[] = {
+        {"kernel k on sm_90\nmbarrier m[2305843009213693951] count 1\ninit m[0]\n",
+         "2305843009213693951 mbarriers do not fit 64 bits"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        spad_error error = {0};
+        spad_layout *layout;
+        spad_kernel *kernel = test_parse(cases[i].text);
+        const spad_status status = spad_layout_create(&layout, kernel, NULL, &error);
+        if (status != SPAD_ERR_OVERFLOW) print_error("case %zu: %s\n", i, error.message);
+        assert_int_equal(status, SPAD_ERR_OVERFLOW);
+        assert_non_null(strstr(error.message, cases[i].words));
+        assert_null(layout);
+        spad_kernel_destroy(kernel);
+    }
+}
+
 /* ---- names ------------------------------------------------------------------------- */
 
 static void notes_and_verdicts_have_words(void **state) {
@@ -235,8 +308,11 @@ int main(void) {
         cmocka_unit_test(clauses_that_are_wrong_are_refused),
         cmocka_unit_test(regions_lie_in_their_space),
         cmocka_unit_test(an_else_follows_its_if),
+        cmocka_unit_test(names_are_words),
         cmocka_unit_test(what_cannot_be_hoisted_is_refused),
         cmocka_unit_test(walks_start_at_agents_that_exist),
+        cmocka_unit_test(regions_belong_to_their_space),
+        cmocka_unit_test(layouts_that_do_not_fit_64_bits_are_refused),
         cmocka_unit_test(notes_and_verdicts_have_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
